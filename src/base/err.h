@@ -1,0 +1,68 @@
+/*
+ * What went wrong: a stable code word for programs, a sentence and a mend for people.
+ *
+ * A function that can fail returns 0 (or a count) or a negative errno and takes `struct ath_err
+ * *err` last. Who knows the cause fills it; callers pass it on or add context with ath_err_wrap();
+ * only cli prints. Message: lower case, the object in single quotes, no full stop. Hint: a command
+ * the person can run.
+ */
+#pragma once
+#include <stddef.h>
+
+/* Every code word, with what it says. The man page's list is made from this table. */
+#define ATH_ERROR_TABLE(X)                                                                         \
+    X(USAGE, "usage", N_("the command line is wrong"))                                             \
+    X(NOT_FOUND, "not-found", N_("a file, folder or device does not exist"))                       \
+    X(NO_ACCESS, "no-access", N_("the system refuses access to a file or device"))                 \
+    X(IO, "io-error", N_("reading or writing failed"))                                             \
+    X(NO_SPACE, "no-space", N_("the disk or the quota is full; the old file is still whole"))      \
+    X(EXISTS, "exists", N_("it is there already"))                                                 \
+    X(LOCKED, "locked", N_("somebody else is changing the same document"))                         \
+    X(LIBRARY, "library-missing", N_("a shared library that this command needs is not installed")) \
+    X(ROOT_INVALID, "root-invalid", N_("the folder given with --root is not a captured root"))     \
+    X(TOPOLOGY_INVALID, "topology-invalid", N_("the file given with --topology cannot be read"))   \
+    X(NO_NUMA, "no-numa", N_("no NUMA node can be seen, not even one"))                            \
+    X(DOCUMENT_INVALID, "document-invalid", N_("the topology document has faults"))                \
+    X(DOCUMENT_MISSING, "document-missing", N_("there is no topology document yet"))               \
+    X(DOCUMENT_UNEDITABLE, "document-uneditable",                                                  \
+      N_("the document's form keeps it from being changed by key"))                                \
+    X(KEY_UNKNOWN, "key-unknown", N_("the document has no such key"))                              \
+    X(VALUE_INVALID, "value-invalid", N_("the value does not fit the key"))                        \
+    X(PROFILE_UNKNOWN, "profile-unknown", N_("there is no such profile"))                          \
+    X(INTERRUPTED, "interrupted", N_("the command was stopped by a signal"))                       \
+    X(INTERNAL, "internal", N_("a fault in aitherion itself; please report it"))
+
+enum ath_error {
+    ATH_E_NONE,
+#define X(name, word, meaning) ATH_E_##name,
+    ATH_ERROR_TABLE(X)
+#undef X
+        ATH_E_COUNT
+};
+
+struct ath_err {
+    enum ath_error code;
+    char message[1024];
+    char hint[512];
+};
+
+/* Fills err (hint emptied) and returns status, so that one can `return ath_err_set(...)`. */
+int ath_err_set(struct ath_err *err, int status, enum ath_error code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The same for a failed system call: the code follows from status, and its text is appended after
+ * ": ". */
+int ath_err_system(struct ath_err *err, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Adds the mend to a filled err; returns status. */
+int ath_err_hint(struct ath_err *err, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts context in front of the message ("context: message"); returns status. */
+int ath_err_wrap(struct ath_err *err, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The stable word of a code ("not-found"), and its meaning in one line, untranslated. */
+const char *ath_error_word(enum ath_error code);
+const char *ath_error_meaning(enum ath_error code);

@@ -1,0 +1,13 @@
+libaitherion_a_SOURCES += \
+	src/base/alloc.c src/base/alloc.h \
+	src/base/cleanup.h \
+	src/base/err.c src/base/err.h \
+	src/base/file.c src/base/file.h \
+	src/base/i18n.h \
+	src/base/idset.c src/base/idset.h \
+	src/base/late.c src/base/late.h \
+	src/base/log.c src/base/log.h \
+	src/base/paths.c src/base/paths.h \
+	src/base/pci.c src/base/pci.h \
+	src/base/root.c src/base/root.h \
+	src/base/text.c src/base/text.h

@@ -1,0 +1,14 @@
+/*
+ * Where our own data files are: translations, profiles, captures.
+ *
+ * They lie in one folder laid out the same in the build tree (BUILD/share, beside the binary) and
+ * installed (PREFIX/share, beside PREFIX/bin), so that a build runs in place and an installation
+ * may be moved.
+ */
+#pragma once
+
+/*
+ * "SHARE/name", the first that exists of: share/ beside the running binary, ../share from it, the
+ * configured data folder; NULL where none has it. The caller frees it.
+ */
+char *ath_path_share(const char *name);

@@ -1,0 +1,69 @@
+/* PCI addresses, as keys, and what the numbers of a PCI function mean. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Domain, bus, device, function: 0004:04:00.0. Domains may exceed 16 bits (NVMe behind Intel VMD:
+ * 10000:). */
+struct ath_pci {
+    uint32_t domain;
+    uint8_t bus, device, function;
+};
+
+enum { ATH_PCI_TEXT = 24 }; /* room for any address as text, NUL included */
+
+/*
+ * Reads "0004:04:00.0", "00000004:04:00.0" (NVML's form) or "04:00.0" (domain 0), upper or lower
+ * case. Returns 0, or -EINVAL with *out untouched.
+ */
+int ath_pci_parse(const char *text, struct ath_pci *out);
+
+/* Writes the kernel's form into out and returns out. */
+const char *ath_pci_format(const struct ath_pci *address, char out[ATH_PCI_TEXT]);
+
+/* Order by domain, bus, device, function: <0, 0, >0. */
+int ath_pci_compare(const struct ath_pci *a, const struct ath_pci *b);
+bool ath_pci_equals(const struct ath_pci *a, const struct ath_pci *b);
+
+/* True for functions of one device in one slot: same domain, bus and device. */
+bool ath_pci_same_slot(const struct ath_pci *a, const struct ath_pci *b);
+
+/*
+ * The last PCI address in a sysfs path, the function that a class device belongs to:
+ * ../../devices/pci0003:00/0003:00:00.0/0003:01:00.0/net/enP3p1s0f0. False where there is none.
+ */
+bool ath_pci_of_path(const char *path, struct ath_pci *out);
+
+/*
+ * How far two functions are apart, in the words of `nvidia-smi topo -m`:
+ * SAME   one function
+ * PIX    at most one PCIe switch between them
+ * PXB    several switches, but not the host bridge
+ * PHB    through one host bridge (the root complex of a CPU)
+ * NODE   through several host bridges of one NUMA node
+ * SYS    across NUMA nodes
+ */
+enum ath_pci_class {
+    ATH_PCI_UNKNOWN,
+    ATH_PCI_SAME,
+    ATH_PCI_PIX,
+    ATH_PCI_PXB,
+    ATH_PCI_PHB,
+    ATH_PCI_NODE,
+    ATH_PCI_SYS,
+};
+
+/* "PIX", ...; "?" for unknown, "X" for the same function. */
+const char *ath_pci_class_word(enum ath_pci_class class);
+
+/*
+ * The class from the two functions' places in the PCI tree and their NUMA nodes.
+ *
+ * A place is the chain of bridges above a function, root first, joined by slashes, without the
+ * function itself: "pci0004:00/0004:00:00.0/0004:01:00.0/0004:02:0a.0"; NULL where it is not known.
+ * Switches stand in it as sysfs has them, with their upstream and their downstream port. A node is
+ * the kernel's id, or -1. Different nodes give SYS whatever the places say; one node without places
+ * gives UNKNOWN, not a guess.
+ */
+enum ath_pci_class ath_pci_class_between(const char *place_a, int node_a, const char *place_b,
+                                         int node_b);

@@ -1,0 +1,190 @@
+/* Reading facts from a live or captured file system. */
+#include "config.h"
+
+#include "base/root.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+enum { FILE_MAX_BYTES = 1 << 20, PATH_MAX_BYTES = 4096 };
+
+int ath_root_open(const char *path, struct ath_root *out, struct ath_err *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return ath_err_system(err, -errno, "cannot read the root '%s'", path);
+    *out = (struct ath_root){ .fd = fd, .is_live = !strcmp(path, "/"), .path = ath_xstrdup(path) };
+    return 0;
+}
+
+void ath_root_free(struct ath_root *root)
+{
+    if (!root || !root->path)
+        return;
+    close(root->fd);
+    free(root->path);
+    *root = (struct ath_root){ .fd = -1 };
+}
+
+static int open_inside(const struct ath_root *root, const char *path, int flags)
+{
+    flags |= O_CLOEXEC | O_NONBLOCK;
+    if (!root->is_live) {
+        struct open_how how = { .flags = (unsigned int)flags, .resolve = RESOLVE_IN_ROOT };
+        long fd = syscall(SYS_openat2, root->fd, path, &how, sizeof how);
+        if (fd >= 0 || errno != ENOSYS)
+            return (int)fd;
+    }
+    return openat(root->fd, path, flags);
+}
+
+/* Reads until the end or FILE_MAX_BYTES; NULL with errno set on failure. */
+static char *read_all(const struct ath_root *root, const char *path, size_t *out_length)
+{
+    ath_auto_close int fd = open_inside(root, path, O_RDONLY);
+    if (fd < 0)
+        return NULL;
+    struct stat status;
+    if (fstat(fd, &status))
+        return NULL;
+    if (!S_ISREG(status.st_mode)) {
+        errno = EINVAL;
+        return NULL;
+    }
+
+    struct ath_text text = { 0 };
+    char chunk[8192];
+    ssize_t got;
+    while (text.length < FILE_MAX_BYTES && (got = read(fd, chunk, sizeof chunk)) != 0) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            int saved = errno;
+            ath_text_free(&text);
+            errno = saved;
+            return NULL;
+        }
+        ath_text_add_bytes(&text, chunk, (size_t)got);
+    }
+    *out_length = text.length;
+    return ath_text_take(&text);
+}
+
+#define FORMAT_PATH(path, format)                                                                  \
+    char path[PATH_MAX_BYTES];                                                                     \
+    do {                                                                                           \
+        va_list args_;                                                                             \
+        va_start(args_, format);                                                                   \
+        vsnprintf(path, sizeof(path), format, args_);                                              \
+        va_end(args_);                                                                             \
+    } while (0)
+
+static char *read_trimmed(const struct ath_root *root, const char *path)
+{
+    size_t length;
+    char *text = read_all(root, path, &length);
+    if (!text)
+        return NULL;
+    for (size_t i = 0; i < length; i++)
+        if (!text[i])
+            text[i] = ' ';
+    while (length && strchr(" \t\r\n", text[length - 1]))
+        text[--length] = '\0';
+    return text;
+}
+
+char *ath_root_read(const struct ath_root *root, const char *format, ...)
+{
+    FORMAT_PATH(path, format);
+    return read_trimmed(root, path);
+}
+
+uint8_t *ath_root_read_bytes(const struct ath_root *root, const char *path, size_t *out_length)
+{
+    return (uint8_t *)read_all(root, path, out_length);
+}
+
+int64_t ath_root_read_number(const struct ath_root *root, int64_t missing, const char *format, ...)
+{
+    FORMAT_PATH(path, format);
+    ath_auto_free char *text = read_trimmed(root, path);
+    uint64_t value;
+
+    if (!text)
+        return missing;
+    bool is_negative = text[0] == '-';
+    if (ath_parse_u64(text + is_negative, 0, &value) || value > INT64_MAX)
+        return missing;
+    return is_negative ? -(int64_t)value : (int64_t)value;
+}
+
+bool ath_root_exists(const struct ath_root *root, const char *format, ...)
+{
+    FORMAT_PATH(path, format);
+    ath_auto_close int fd = open_inside(root, path, O_PATH);
+    return fd >= 0;
+}
+
+char *ath_root_link(const struct ath_root *root, const char *format, ...)
+{
+    FORMAT_PATH(path, format);
+    char target[PATH_MAX_BYTES];
+    ath_auto_close int fd = open_inside(root, path, O_PATH | O_NOFOLLOW);
+    if (fd < 0)
+        return NULL;
+    ssize_t length = readlinkat(fd, "", target, sizeof target - 1);
+    if (length < 0)
+        return NULL;
+    target[length] = '\0';
+    return ath_xstrdup(target);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strverscmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int ath_root_list(const struct ath_root *root, const char *path, char ***out, size_t *out_count)
+{
+    *out = NULL;
+    *out_count = 0;
+    int fd = open_inside(root, path, O_RDONLY | O_DIRECTORY);
+    if (fd < 0)
+        return -errno;
+    ath_auto_closedir DIR *dir = fdopendir(fd);
+    if (!dir) {
+        int status = -errno;
+        close(fd);
+        return status;
+    }
+
+    char **names = NULL;
+    size_t count = 0;
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+            *(char **)ath_push(&names, &count, sizeof *names) = ath_xstrdup(entry->d_name);
+    if (count)
+        qsort(names, count, sizeof *names, compare_names);
+    *out = names;
+    *out_count = count;
+    return 0;
+}
+
+void ath_names_free(char **names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+}

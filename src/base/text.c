@@ -1,0 +1,199 @@
+/* Text building, strict numbers, edit distance. */
+#include "config.h"
+
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+
+void ath_text_free(struct ath_text *text)
+{
+    if (!text)
+        return;
+    free(text->data);
+    *text = (struct ath_text){ 0 };
+}
+
+/* Room for more bytes and the closing NUL; doubles, so that many small additions stay cheap. */
+static void reserve(struct ath_text *text, size_t more)
+{
+    size_t needed = text->length + more + 1;
+    if (needed <= text->capacity)
+        return;
+    text->capacity = needed < 64 ? 64 : needed * 2;
+    text->data = ath_xrealloc(text->data, text->capacity);
+}
+
+void ath_text_add_bytes(struct ath_text *text, const char *bytes, size_t length)
+{
+    reserve(text, length);
+    memcpy(text->data + text->length, bytes, length);
+    text->length += length;
+    text->data[text->length] = '\0';
+}
+
+void ath_text_add(struct ath_text *text, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length >= 0) {
+        reserve(text, (size_t)length);
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+}
+
+char *ath_text_take(struct ath_text *text)
+{
+    char *data = text->data ? text->data : ath_xstrdup("");
+    *text = (struct ath_text){ 0 };
+    return data;
+}
+
+/* A number's text must start with a digit, and only one newline may follow it. */
+static bool starts_number(const char *text)
+{
+    return isxdigit((unsigned char)*text);
+}
+
+static bool is_end(const char *text)
+{
+    return !*text || (text[0] == '\n' && !text[1]);
+}
+
+int ath_parse_u64(const char *text, int base, uint64_t *out)
+{
+    bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    if (!starts_number(text) || (is_hex && base == 10))
+        return -EINVAL;
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, base ? base : is_hex ? 16 : 10);
+    if (errno == ERANGE)
+        return -ERANGE;
+    if (end == text || !is_end(end))
+        return -EINVAL;
+    *out = value;
+    return 0;
+}
+
+int ath_parse_int(const char *text, int min, int max, int *out)
+{
+    const char *digits = text + (*text == '-');
+    if (!isdigit((unsigned char)*digits))
+        return -EINVAL;
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (!is_end(end))
+        return -EINVAL;
+    if (errno == ERANGE || value < min || value > max)
+        return -ERANGE;
+    *out = (int)value;
+    return 0;
+}
+
+int ath_parse_double(const char *text, double *out)
+{
+    const char *digits = text + (*text == '-');
+    if (!isdigit((unsigned char)*digits) ||
+        (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X')))
+        return -EINVAL;
+    /* strtod() follows the locale's decimal point; documents and flags always use a point. */
+    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    char *end;
+    double value = plain ? strtod_l(text, &end, plain) : strtod(text, &end);
+    if (plain)
+        freelocale(plain);
+    if (!is_end(end))
+        return -EINVAL;
+    if (!isfinite(value))
+        return -ERANGE;
+    *out = value;
+    return 0;
+}
+
+bool ath_starts_with(const char *text, const char *prefix)
+{
+    return !strncmp(text, prefix, strlen(prefix));
+}
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    size_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* Optimal string alignment distance (Damerau-Levenshtein without edits inside a swap). */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t rows = strlen(a) + 1, columns = strlen(b) + 1;
+    ath_auto_free size_t *cells = ath_xalloc(3 * columns * sizeof *cells);
+    size_t *before = cells, *previous = cells + columns, *current = cells + 2 * columns;
+
+    for (size_t j = 0; j < columns; j++)
+        current[j] = j;
+    for (size_t i = 1; i < rows; i++) {
+        size_t *free_row = before;
+        before = previous;
+        previous = current;
+        current = free_row;
+        current[0] = i;
+        for (size_t j = 1; j < columns; j++) {
+            size_t replaced = previous[j - 1] + (a[i - 1] != b[j - 1]);
+            current[j] = smallest(previous[j] + 1, current[j - 1] + 1, replaced);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < current[j])
+                current[j] = before[j - 2] + 1;
+        }
+    }
+    return current[columns - 1];
+}
+
+const char *ath_text_nearest(const char *word, const char *const *candidates, size_t count)
+{
+    size_t length = strlen(word),
+           best_distance = length / 3 + 2; /* a third of the letters may be wrong */
+    const char *best = NULL;
+
+    if (length > 64)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!candidates[i])
+            continue;
+        size_t distance = edit_distance(word, candidates[i]);
+        if (length > 2 && ath_starts_with(candidates[i], word))
+            distance = 1; /* cut off in the middle */
+        if (distance < best_distance && distance < length) {
+            best_distance = distance;
+            best = candidates[i];
+        }
+    }
+    return best;
+}
+
+size_t ath_text_width(const char *text)
+{
+    size_t length = mbstowcs(NULL, text, 0);
+    if (length == (size_t)-1)
+        return strlen(text);
+    ath_auto_free wchar_t *wide = ath_xalloc((length + 1) * sizeof *wide);
+    mbstowcs(wide, text, length + 1);
+    int width = wcswidth(wide, length);
+    return width < 0 ? length : (size_t)width;
+}

@@ -1,0 +1,45 @@
+/* Building text, reading numbers strictly, and guessing what somebody meant to type. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Text that grows. All zero is empty; data is NULL until the first addition. */
+struct ath_text {
+    char *data;
+    size_t length, capacity;
+};
+
+void ath_text_free(struct ath_text *text);
+void ath_text_add(struct ath_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void ath_text_add_bytes(struct ath_text *text, const char *bytes, size_t length);
+
+/* The text itself, never NULL; *text is empty afterwards and the caller frees what it got. */
+char *ath_text_take(struct ath_text *text);
+
+/*
+ * The whole of text as a number: no sign or blank before it, nothing behind it but one newline.
+ * base 10, 16 (with or without 0x) or 0 (0x for hexadecimal, else decimal).
+ * Returns 0, or -EINVAL / -ERANGE with *out untouched.
+ */
+int ath_parse_u64(const char *text, int base, uint64_t *out);
+
+/* The same for a signed decimal number within min..max, and for a finite decimal fraction (always
+ * with a point). */
+int ath_parse_int(const char *text, int min, int max, int *out);
+int ath_parse_double(const char *text, double *out);
+
+/* True where text begins with prefix. */
+bool ath_starts_with(const char *text, const char *prefix);
+
+/*
+ * The candidate nearest to word by edits (insert, delete, replace, swap neighbours), or NULL where
+ * none is near enough to be what was meant. Candidates are count pointers to strings; NULL entries
+ * are passed over.
+ */
+const char *ath_text_nearest(const char *word, const char *const *candidates, size_t count);
+
+/* Columns that UTF-8 text takes on a terminal in the current locale (bytes where it is not valid
+ * text). */
+size_t ath_text_width(const char *text);

@@ -1,0 +1,2 @@
+aitherion_SOURCES = src/cli/main.c
+aitherion_LDADD = $(LIBAITHERION)

@@ -1,0 +1,1 @@
+libaitherion_a_SOURCES +=

@@ -1,0 +1,2 @@
+libaitherion_a_SOURCES += \
+	src/roce/nic.h
