@@ -26,6 +26,8 @@
     X(DOCUMENT_MISSING, "document-missing", N_("there is no topology document yet"))               \
     X(DOCUMENT_UNEDITABLE, "document-uneditable",                                                  \
       N_("the document's form keeps it from being changed by key"))                                \
+    X(DOCUMENT_CHANGED, "document-changed",                                                        \
+      N_("the document was changed by somebody else in the meantime"))                             \
     X(KEY_UNKNOWN, "key-unknown", N_("the document has no such key"))                              \
     X(VALUE_INVALID, "value-invalid", N_("the value does not fit the key"))                        \
     X(PROFILE_UNKNOWN, "profile-unknown", N_("there is no such profile"))                          \

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,20 +108,35 @@ static int write_new(const char *new_path, const char *path, const char *data, s
     return status;
 }
 
+/* A device or a pipe (/dev/stdout) cannot be replaced; it is written to. */
+static int write_special(const char *path, const char *data, size_t length)
+{
+    ath_auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : write_all(fd, data, length);
+}
+
+static int replace(const char *target, const char *data, size_t length)
+{
+    ath_auto_free char *new_path = sibling(target, ".new");
+    int status = write_new(new_path, target, data, length);
+    if (!status && rename(new_path, target))
+        status = -errno;
+    if (status)
+        unlink(new_path);
+    return status;
+}
+
 int ath_file_save(const char *path, const char *data, size_t length, struct ath_err *err)
 {
     ath_auto_free char *resolved = realpath(path, NULL);
     const char *target = resolved ? resolved : path;
-    ath_auto_free char *new_path = sibling(target, ".new");
+    struct stat status_of;
+    bool is_special = !stat(path, &status_of) && !S_ISREG(status_of.st_mode);
 
-    int status = write_new(new_path, target, data, length);
-    if (!status && rename(new_path, target))
-        status = -errno;
-    if (status) {
-        unlink(new_path);
+    int status = is_special ? write_special(path, data, length) : replace(target, data, length);
+    if (status)
         return ath_err_system(err, status, _("cannot save '%s'"), path);
-    }
-    status = sync_folder_of(target);
+    status = is_special ? 0 : sync_folder_of(target);
     if (status)
         return ath_err_system(err, status, _("saved '%s', but cannot sync its folder"), path);
     return 0;

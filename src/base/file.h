@@ -5,7 +5,7 @@
  * that safe, and a crash leaves at most that one file, which the next save overwrites), syncs it,
  * renames it over the old one and syncs the folder: after a crash at any point the old or the new
  * file is there, whole. Mode and owner of an existing file are kept; a symbolic link is followed,
- * so that the file it names is the one replaced.
+ * so that the file it names is the one replaced. A device or pipe (/dev/stdout) is written to.
  */
 #pragma once
 #include <stddef.h>

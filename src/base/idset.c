@@ -72,6 +72,9 @@ static int read_id(const char **text)
     return (int)value;
 }
 
+/* Twice what CONFIG_NR_CPUS=8192 can give at worst; more is hostile, and slow to sort in. */
+enum { RANGES_MAX = 8192 };
+
 int ath_idset_parse_list(const char *text, struct ath_idset *out)
 {
     ATH_AUTO(ath_idset) set = { 0 };
@@ -83,7 +86,7 @@ int ath_idset_parse_list(const char *text, struct ath_idset *out)
             text++;
             last = read_id(&text);
         }
-        if (first < 0 || last < first)
+        if (first < 0 || last < first || set.range_count > RANGES_MAX)
             return -EINVAL;
         ath_idset_add(&set, first, last);
         if (*text == ',')
@@ -122,7 +125,7 @@ int ath_idset_parse_mask(const char *text, struct ath_idset *out)
     if (!length)
         return -EINVAL;
     for (int base = 0; base <= ATH_ID_MAX; base += 32) {
-        char *comma = strrchr(copy, ',');
+        char *comma = memrchr(copy, ',', length);
         const char *word = comma ? comma + 1 : copy;
         uint64_t bits = 0;
         if (!strncmp(word, "0x", 2))
@@ -136,6 +139,7 @@ int ath_idset_parse_mask(const char *text, struct ath_idset *out)
             return 0;
         }
         *comma = '\0';
+        length = (size_t)(comma - copy);
     }
     return -EINVAL;
 }
@@ -196,6 +200,23 @@ void ath_idset_intersect(const struct ath_idset *a, const struct ath_idset *b,
             j++;
     }
     *out = both;
+}
+
+void ath_idset_subtract(const struct ath_idset *a, const struct ath_idset *b, struct ath_idset *out)
+{
+    struct ath_idset left = { 0 };
+
+    for (size_t i = 0, j = 0; i < a->range_count; i++) {
+        int first = a->ranges[i].first, last = a->ranges[i].last;
+        while (j < b->range_count && b->ranges[j].last < first)
+            j++;
+        for (size_t k = j; k < b->range_count && b->ranges[k].first <= last; k++) {
+            ath_idset_add(&left, first, b->ranges[k].first - 1);
+            first = b->ranges[k].last + 1;
+        }
+        ath_idset_add(&left, first, last);
+    }
+    *out = left;
 }
 
 int ath_idset_next(const struct ath_idset *set, int after)

@@ -44,5 +44,9 @@ size_t ath_idset_count(const struct ath_idset *set);
 void ath_idset_intersect(const struct ath_idset *a, const struct ath_idset *b,
                          struct ath_idset *out);
 
+/* What a has and b has not; *out is overwritten, the caller frees it. */
+void ath_idset_subtract(const struct ath_idset *a, const struct ath_idset *b,
+                        struct ath_idset *out);
+
 /* The lowest id above `after` (-1 to begin), or -1 at the end. */
 int ath_idset_next(const struct ath_idset *set, int after);

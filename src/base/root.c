@@ -38,14 +38,30 @@ void ath_root_free(struct ath_root *root)
     *root = (struct ath_root){ .fd = -1 };
 }
 
+/* EAGAIN: something was renamed or mounted while ".." was followed. */
+static int open_scoped(const struct ath_root *root, const char *path, int flags)
+{
+    struct open_how how = { .flags = (unsigned int)flags, .resolve = RESOLVE_IN_ROOT };
+    long fd = -1;
+
+    for (int tries = 0; tries < 8; tries++) {
+        fd = syscall(SYS_openat2, root->fd, path, &how, sizeof how);
+        if (fd >= 0 || errno != EAGAIN)
+            break;
+    }
+    return (int)fd;
+}
+
+/* Old seccomp filters of container engines answer EPERM for a call that they do not know. */
 static int open_inside(const struct ath_root *root, const char *path, int flags)
 {
-    flags |= O_CLOEXEC | O_NONBLOCK;
+    flags |= O_CLOEXEC;
+    if (!(flags & O_PATH)) /* which openat2() refuses together with these */
+        flags |= O_NONBLOCK | O_NOCTTY;
     if (!root->is_live) {
-        struct open_how how = { .flags = (unsigned int)flags, .resolve = RESOLVE_IN_ROOT };
-        long fd = syscall(SYS_openat2, root->fd, path, &how, sizeof how);
-        if (fd >= 0 || errno != ENOSYS)
-            return (int)fd;
+        int fd = open_scoped(root, path, flags);
+        if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+            return fd;
     }
     return openat(root->fd, path, flags);
 }

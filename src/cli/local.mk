@@ -1,2 +1,59 @@
 aitherion_SOURCES = src/cli/main.c
 aitherion_LDADD = $(LIBAITHERION)
+
+libaitherion_a_SOURCES += \
+	src/cli/cli.c src/cli/cli.h \
+	src/cli/command.c src/cli/command.h \
+	src/cli/commands.c \
+	src/cli/commands/commands.h \
+	src/cli/commands/completion.c \
+	src/cli/commands/configure.c \
+	src/cli/commands/discover.c \
+	src/cli/commands/help.c \
+	src/cli/commands/init.c \
+	src/cli/commands/version.c \
+	src/cli/completion.c src/cli/completion.h \
+	src/cli/facts.c src/cli/facts.h \
+	src/cli/help.c src/cli/help.h \
+	src/cli/help_json.c src/cli/help_json.h \
+	src/cli/output/change.c src/cli/output/change.h \
+	src/cli/output/clean.c src/cli/output/clean.h \
+	src/cli/output/distances.c src/cli/output/distances.h \
+	src/cli/output/document.c src/cli/output/document.h \
+	src/cli/output/init.c src/cli/output/init.h \
+	src/cli/output/json.c src/cli/output/json.h \
+	src/cli/output/json_yaml.c src/cli/output/json_yaml.h \
+	src/cli/output/machine.c src/cli/output/machine.h \
+	src/cli/output/machine_dot.c \
+	src/cli/output/machine_json.c \
+	src/cli/output/machine_matrix.c \
+	src/cli/output/machine_svg.c \
+	src/cli/output/machine_text.c \
+	src/cli/output/outline.c src/cli/output/outline.h \
+	src/cli/output/output.c src/cli/output/output.h \
+	src/cli/output/style.c src/cli/output/style.h \
+	src/cli/output/svg.c src/cli/output/svg.h \
+	src/cli/output/svg_scene.c src/cli/output/svg_scene.h \
+	src/cli/output/words.c src/cli/output/words.h \
+	src/cli/parse.c src/cli/parse.h \
+	src/cli/report.c src/cli/report.h \
+	src/cli/terminal.c src/cli/terminal.h \
+	src/cli/wrap.c src/cli/wrap.h
+
+libaitherion_a_SOURCES += \
+	src/cli/output/clean.c src/cli/output/clean.h \
+	src/cli/output/distances.c src/cli/output/distances.h \
+	src/cli/output/json.c src/cli/output/json.h \
+	src/cli/output/json_yaml.c src/cli/output/json_yaml.h \
+	src/cli/output/machine.c src/cli/output/machine.h \
+	src/cli/output/machine_dot.c \
+	src/cli/output/machine_json.c \
+	src/cli/output/machine_matrix.c \
+	src/cli/output/machine_svg.c \
+	src/cli/output/machine_text.c \
+	src/cli/output/outline.c src/cli/output/outline.h \
+	src/cli/output/output.c src/cli/output/output.h \
+	src/cli/output/style.c src/cli/output/style.h \
+	src/cli/output/svg.c src/cli/output/svg.h \
+	src/cli/output/svg_scene.c src/cli/output/svg_scene.h \
+	src/cli/output/words.c src/cli/output/words.h

@@ -1,4 +1,87 @@
-int main(void)
+/* aitherion's start: language, arguments, the command, its error. */
+#include "config.h"
+
+#include <errno.h>
+#include <libintl.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "cli/cli.h"
+#include "cli/commands/commands.h"
+#include "cli/parse.h"
+#include "cli/report.h"
+#include "cli/terminal.h"
+
+static void set_language(void)
 {
-    return 0;
+    setlocale(LC_ALL, "");
+    setlocale(LC_NUMERIC, "C"); /* numbers in documents and outputs have a point everywhere */
+    ath_auto_free char *folder = ath_path_share("locale");
+    if (folder)
+        bindtextdomain(PACKAGE, folder);
+    textdomain(PACKAGE);
+}
+
+static struct ath_style style_for(int color)
+{
+    return (struct ath_style){
+        .is_color =
+            color == ATH_COLOR_ALWAYS || (color == ATH_COLOR_AUTO && ath_terminal_has_color()),
+        .is_utf8 = ath_terminal_is_utf8(),
+        .columns = ath_terminal_columns(),
+    };
+}
+
+static void set_verbosity(const struct ath_globals *globals)
+{
+    static const enum ath_log_level levels[] = { ATH_LOG_NORMAL, ATH_LOG_VERBOSE, ATH_LOG_DEBUG };
+    int index = globals->verbosity < 2 ? globals->verbosity : 2;
+    ath_log_set_level(globals->is_quiet ? ATH_LOG_QUIET : levels[index]);
+}
+
+/* What to run for a command line: --help and --version anywhere, and the bare command, are commands
+ * too. */
+static const struct ath_command *command_to_run(const struct ath_command_line *line)
+{
+    if (line->globals.wants_version)
+        return &ath_command_version;
+    if (line->globals.wants_help || line->command->children)
+        return &ath_command_help;
+    return line->command;
+}
+
+static int run(const struct ath_command_line *line, struct ath_cli *cli, struct ath_err *err)
+{
+    const struct ath_command *command = command_to_run(line);
+
+    cli->command = line->command;
+    cli->arguments = line->arguments;
+    cli->argument_count = line->argument_count;
+    cli->style = style_for(cli->globals.color);
+    set_verbosity(&cli->globals);
+    return command->run(cli, line->options, err);
+}
+
+int main(int argc, char *argv[])
+{
+    ATH_AUTO(ath_command_line) line = { 0 };
+    struct ath_cli cli = { 0 };
+    struct ath_err err = { 0 };
+
+    set_language();
+    int status = ath_command_line_parse(argc, argv, &line, &err);
+    cli.globals = line.globals;
+    if (!status)
+        status = run(&line, &cli, &err);
+    if (status < 0) {
+        ath_report_error(&err, &cli.faults, ath_cli_format(&cli));
+        status = err.code == ATH_E_USAGE ? ATH_EXIT_USAGE : ATH_EXIT_FAILED;
+    }
+    ath_faults_free(&cli.faults);
+    return status;
 }

@@ -1,1 +1,15 @@
-libaitherion_a_SOURCES +=
+libaitherion_a_SOURCES += \
+	src/config/bind.c src/config/bind.h \
+	src/config/check.c src/config/check.h \
+	src/config/document.c src/config/document.h \
+	src/config/draft.c src/config/draft.h \
+	src/config/edit.c src/config/edit.h \
+	src/config/faults.c src/config/faults.h \
+	src/config/forms.c src/config/forms.h \
+	src/config/key.c src/config/key.h \
+	src/config/profile.c src/config/profile.h \
+	src/config/propose.c src/config/propose.h \
+	src/config/rules.c src/config/rules.h \
+	src/config/schema.c src/config/schema.h \
+	src/config/write.c src/config/write.h \
+	src/config/yaml.c src/config/yaml.h

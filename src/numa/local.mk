@@ -1,4 +1,22 @@
 libaitherion_a_SOURCES += \
-	src/numa/discover.h \
-	src/numa/machine.h \
-	src/numa/pair.h
+	src/numa/discover.c src/numa/discover.h \
+	src/numa/gpu.c src/numa/gpu.h \
+	src/numa/host.c src/numa/host.h \
+	src/numa/hwloc_import.c src/numa/hwloc_import.h \
+	src/numa/hwloc_links.c \
+	src/numa/hwloc_pci.c \
+	src/numa/hwloc_walk.c src/numa/hwloc_walk.h \
+	src/numa/hwloc_xml.c src/numa/hwloc_xml.h \
+	src/numa/machine.c src/numa/machine.h \
+	src/numa/nccl_xml.c src/numa/nccl_xml.h \
+	src/numa/near.c src/numa/near.h \
+	src/numa/node.c src/numa/node.h \
+	src/numa/nvml.c src/numa/nvml.h \
+	src/numa/nvml_api.c src/numa/nvml_api.h \
+	src/numa/pair.c src/numa/pair.h \
+	src/numa/profile.c src/numa/profile.h \
+	src/numa/read.c src/numa/read.h \
+	src/numa/topology_xml.c src/numa/topology_xml.h \
+	src/numa/warning.c src/numa/warning.h \
+	src/numa/xml_nics.c src/numa/xml_nics.h \
+	src/numa/xml_reader.h

@@ -126,6 +126,10 @@ struct ath_nic *ath_machine_nic_by_rdma(const struct ath_machine *machine, const
 /* The distance between two nodes as the firmware gave it, or ATH_UNKNOWN. */
 int ath_machine_distance(const struct ath_machine *machine, int from, int to);
 
+/* Sorts nodes by id, GPUs by PCI address, ports as ath_nic_compare() says, for the look-ups above.
+ */
+void ath_machine_sort(struct ath_machine *machine);
+
 /*
  * Completes a machine that a reader has filled: sorts, drops doubles (with a warning), says what
  * kind each node is, ties GPUs to their memory nodes, ranks the GPU-to-NIC pairs, and writes the

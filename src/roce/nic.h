@@ -64,6 +64,9 @@ void ath_nic_free(struct ath_nic *nic);
 /* A nic whose every number is unknown, ready to be filled. */
 void ath_nic_init(struct ath_nic *nic);
 
+/* The order of ports: by PCI address (those without one last), then port, then name; <0, 0, >0. */
+int ath_nic_compare(const struct ath_nic *a, const struct ath_nic *b);
+
 /*
  * Reads the ports of all network cards below root, sorted by PCI address, then port, then name;
  * numa_node as the kernel says it (ATH_UNKNOWN for -1; the caller derives it from CPUs then).

@@ -1,0 +1,36 @@
+# Man pages and completions: written from the command table, which the binary prints itself.
+MAN_TEMPLATES = man/aitherion.1.in man/command.1.in man/aitherion-topology.yaml.5.in \
+	man/aitherion-configure.1.in man/aitherion-discover.1.in man/aitherion-init.1.in
+MAN1_PAGES = man/aitherion.1 \
+	man/aitherion-completion.1 man/aitherion-configure.1 man/aitherion-discover.1 man/aitherion-help.1 \
+	man/aitherion-init.1 man/aitherion-numa.1 man/aitherion-version.1
+MAN5_PAGES = man/aitherion-topology.yaml.5
+man1_MANS = $(MAN1_PAGES)
+man5_MANS = $(MAN5_PAGES)
+MAN_DATE = 2026-11-20
+
+EXTRA_DIST += man/generate.py $(MAN_TEMPLATES)
+CLEANFILES += man/facts.json $(MAN1_PAGES) $(MAN5_PAGES)
+
+man/facts.json: aitherion$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) man && LC_ALL=C $(EXE_WRAPPER) ./aitherion$(EXEEXT) help --json > $@.new && mv $@.new $@
+
+# A command with nothing special to say has no template of its own.
+$(MAN1_PAGES) $(MAN5_PAGES): man/facts.json man/generate.py $(MAN_TEMPLATES)
+	$(AM_V_GEN)template=$(srcdir)/$@.in; test -f $$template || template=$(srcdir)/man/command.1.in; \
+	$(PYTHON) $(srcdir)/man/generate.py man/facts.json $(VERSION) $(MAN_DATE) $(@F) $$template > $@.new && \
+	mv $@.new $@
+
+bashcomp_DATA = completions/aitherion
+zshcomp_DATA = completions/_aitherion
+fishcomp_DATA = completions/aitherion.fish
+CLEANFILES += $(bashcomp_DATA) $(zshcomp_DATA) $(fishcomp_DATA)
+
+WRITE_COMPLETION = $(MKDIR_P) completions && LC_ALL=C $(EXE_WRAPPER) ./aitherion$(EXEEXT) completion
+
+completions/aitherion: aitherion$(EXEEXT)
+	$(AM_V_GEN)$(WRITE_COMPLETION) bash > $@.new && mv $@.new $@
+completions/_aitherion: aitherion$(EXEEXT)
+	$(AM_V_GEN)$(WRITE_COMPLETION) zsh > $@.new && mv $@.new $@
+completions/aitherion.fish: aitherion$(EXEEXT)
+	$(AM_V_GEN)$(WRITE_COMPLETION) fish > $@.new && mv $@.new $@

@@ -1,0 +1,69 @@
+/* Looking things up in the command table. */
+#include "config.h"
+
+#include "cli/command.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/i18n.h"
+#include "base/text.h"
+
+void ath_command_option_tables(const struct ath_command *command,
+                               const struct ath_option *out[ATH_OPTION_TABLES])
+{
+    size_t count = 0;
+
+    if (command->options)
+        out[count++] = command->options;
+    if (command->reads_machine)
+        out[count++] = ath_machine_options;
+    out[count++] = ath_global_options;
+    out[count] = NULL;
+}
+
+const struct ath_command *ath_command_child(const struct ath_command *parent, const char *name)
+{
+    for (const struct ath_command *const *child = parent->children; child && *child; child++)
+        if (!strcmp((*child)->name, name))
+            return *child;
+    return NULL;
+}
+
+const char *ath_command_nearest(const struct ath_command *parent, const char *name)
+{
+    const char *names[64];
+    size_t count = 0;
+
+    for (const struct ath_command *const *child = parent->children; child && *child; child++)
+        if (count < ATH_COUNT(names))
+            names[count++] = (*child)->name;
+    return ath_text_nearest(name, names, count);
+}
+
+const char *ath_command_group_title(enum ath_command_group group)
+{
+    static const char *const titles[ATH_GROUP_COUNT] = {
+        [ATH_GROUP_MACHINE] = N_("The machine"),
+        [ATH_GROUP_DOCUMENT] = N_("What it shall serve"),
+        [ATH_GROUP_HELP] = N_("Help"),
+    };
+    return titles[group];
+}
+
+char *ath_argument_synopsis(const struct ath_argument *argument)
+{
+    return ath_xasprintf("%s%s%s%s", argument->is_optional ? "[" : "", argument->name,
+                         argument->is_repeated ? "..." : "", argument->is_optional ? "]" : "");
+}
+
+char *ath_option_value_name(const struct ath_option *option)
+{
+    if (option->type != ATH_OPTION_CHOICE)
+        return ath_xstrdup(option->metavar);
+
+    struct ath_text text = { 0 };
+    for (const char *const *choice = option->choices; *choice; choice++)
+        ath_text_add(&text, "%s%s", choice == option->choices ? "" : "|", *choice);
+    return ath_text_take(&text);
+}

@@ -1,0 +1,10 @@
+/* The rows that the files of this folder end in. */
+#pragma once
+#include "cli/command.h"
+
+extern const struct ath_command ath_command_discover;
+extern const struct ath_command ath_command_init;
+extern const struct ath_command ath_command_configure;
+extern const struct ath_command ath_command_help;
+extern const struct ath_command ath_command_version;
+extern const struct ath_command ath_command_completion;

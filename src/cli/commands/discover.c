@@ -1,0 +1,138 @@
+/* aitherion discover: the machine, read and shown. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/i18n.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/commands/commands.h"
+#include "cli/output/machine.h"
+
+/* In the order of enum ath_format, behind one for "not given". */
+static const char *const formats[] = {
+    "auto", "text", "json", "yaml", "matrix", "dot", "svg", NULL
+};
+_Static_assert(ATH_COUNT(formats) == ATH_FORMAT_COUNT + 2, "every output format can be asked for");
+
+struct options {
+    int format; /* index into formats */
+    const char *output;
+};
+
+static bool has_suffix(const char *path, const char *word)
+{
+    size_t length = strlen(path), word_length = strlen(word);
+    return length > word_length && path[length - word_length - 1] == '.' &&
+           !strcmp(path + length - word_length, word);
+}
+
+/* Said with --format, --json or --yaml, or by the name of the file to write. */
+static int choose_format(const struct ath_cli *cli, const struct options *options,
+                         enum ath_format *out, struct ath_err *err)
+{
+    enum ath_format global = ath_cli_format(cli);
+
+    if (options->format && global != ATH_FORMAT_TEXT && (int)global != options->format - 1)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("'--format %s' and '--%s' exclude each other"),
+                           formats[options->format], ath_format_word(global));
+    *out = options->format ? (enum ath_format)(options->format - 1) : global;
+    for (int format = 0; !options->format && options->output && format < ATH_FORMAT_COUNT; format++)
+        if (has_suffix(options->output, ath_format_word((enum ath_format)format)))
+            *out = (enum ath_format)format;
+    return 0;
+}
+
+static int write_file(const char *path, const struct ath_machine *machine, enum ath_format format,
+                      bool is_dry_run, struct ath_err *err)
+{
+    ath_auto_free char *text = NULL;
+    size_t length = 0;
+    const struct ath_style plain = { .is_utf8 = true };
+    FILE *memory = open_memstream(&text, &length);
+    if (!memory)
+        return ath_err_system(err, -errno, _("cannot make the output"));
+    int status = ath_output(&ath_machine_view, machine, format, &plain, memory, err);
+    fclose(memory);
+    if (status)
+        return status;
+    if (is_dry_run) {
+        ath_log(ATH_LOG_NORMAL, _("would write %zu bytes to '%s'"), length, path);
+        return 0;
+    }
+    status = ath_file_save(path, text, length, err);
+    if (!status)
+        ath_log(ATH_LOG_NORMAL, _("wrote '%s'"), path);
+    return status;
+}
+
+static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+{
+    const struct options *options = data;
+    ATH_AUTO(ath_machine) machine = { 0 };
+    enum ath_format format = ATH_FORMAT_TEXT;
+
+    int status = choose_format(cli, options, &format, err);
+    if (!status)
+        status = ath_cli_machine(cli, &machine, err);
+    if (status)
+        return status;
+    if (options->output)
+        return write_file(options->output, &machine, format, cli->globals.is_dry_run, err);
+    return ath_cli_show(cli, &ath_machine_view, &machine, format, err);
+}
+
+static const struct ath_option option_table[] = {
+    { .name = "format",
+      .type = ATH_OPTION_CHOICE,
+      .choices = formats,
+      .offset = offsetof(struct options, format),
+      .help = N_("how to show it: a text to read, data for programs (json, yaml), a table like "
+                 "`nvidia-smi topo -m` "
+                 "(matrix), or a picture (dot for Graphviz, svg); auto goes by --json, --yaml and "
+                 "the name given with "
+                 "-o") },
+    { .name = "output",
+      .letter = 'o',
+      .type = ATH_OPTION_TEXT,
+      .metavar = "FILE",
+      .completion = ATH_COMPLETE_FILE,
+      .offset = offsetof(struct options, output),
+      .help = N_("write it to FILE, whole or not at all") },
+    { .name = NULL },
+};
+
+static const struct ath_example examples[] = {
+    { "aitherion discover", N_("see this machine") },
+    { "aitherion discover --format matrix", N_("who is near whom, as a table") },
+    { "aitherion discover -o machine.svg", N_("a picture of it") },
+    { "aitherion discover --json", N_("data for programs") },
+    { "aitherion discover --root ac922-4gpu", N_("an IBM AC922, from a shipped capture") },
+    { "aitherion discover --topology lstopo.xml",
+      N_("a machine that `lstopo lstopo.xml` was run on") },
+    { .command = NULL },
+};
+
+const struct ath_command ath_command_discover = {
+    .name = "discover",
+    .group = ATH_GROUP_MACHINE,
+    .summary = N_("show this machine: NUMA nodes, GPUs, network cards, and who is near whom"),
+    .description =
+        N_("Reads which CPUs, memory, GPUs and network cards belong to which NUMA node, how far "
+           "the nodes are apart, and "
+           "for every GPU which network port is nearest and why. Changes nothing and needs no "
+           "privileges; what cannot be "
+           "known is shown as unknown, and what looks wrong is said below with its mend.\n\n"
+           "The same can be read from a capture of another machine: see --root and --topology."),
+    .options = option_table,
+    .options_size = sizeof(struct options),
+    .reads_machine = true,
+    .examples = examples,
+    .run = run,
+};

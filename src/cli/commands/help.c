@@ -1,0 +1,91 @@
+/* aitherion help [COMMAND], --help anywhere, and bare aitherion. */
+#include "config.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/i18n.h"
+#include "cli/cli.h"
+#include "cli/commands/commands.h"
+#include "cli/help.h"
+#include "cli/help_json.h"
+#include "cli/terminal.h"
+
+static json_t *to_json(const void *data)
+{
+    return ath_help_to_json(data);
+}
+
+static void to_text(const struct ath_style *style, FILE *out, const void *data)
+{
+    (void)style;
+    ath_help_print(out, data, ath_terminal_prose_columns());
+}
+
+static void to_short_text(const struct ath_style *style, FILE *out, const void *data)
+{
+    (void)style;
+    ath_help_print_short(out, data, ath_terminal_prose_columns());
+}
+
+/* `help numa discover`: down the tree by the arguments. */
+static int find_topic(const struct ath_cli *cli, const struct ath_command **out,
+                      struct ath_err *err)
+{
+    const struct ath_command *topic = &ath_command_root;
+
+    for (size_t i = 0; i < cli->argument_count; i++) {
+        const struct ath_command *child = ath_command_child(topic, cli->arguments[i]);
+        if (!child) {
+            const char *nearest = ath_command_nearest(topic, cli->arguments[i]);
+            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("no help for '%s': there is no such command"),
+                        cli->arguments[i]);
+            return nearest ? ath_err_hint(err, -EINVAL, _("did you mean '%s'?"), nearest)
+                           : ath_err_hint(err, -EINVAL, "aitherion --help");
+        }
+        topic = child;
+    }
+    *out = topic;
+    return 0;
+}
+
+static int run(struct ath_cli *cli, const void *options, struct ath_err *err)
+{
+    (void)options;
+    static const struct ath_view whole = { "aitherion.help/1", to_json, to_text, NULL, 0 };
+    static const struct ath_view brief = { "aitherion.help/1", to_json, to_short_text, NULL, 0 };
+    const struct ath_command *topic = cli->command;
+    bool is_asked = cli->globals.wants_help || cli->command == &ath_command_help;
+
+    if (cli->command == &ath_command_help && !cli->globals.wants_help) {
+        int status = find_topic(cli, &topic, err);
+        if (status)
+            return status;
+    }
+    return ath_cli_show(cli, is_asked ? &whole : &brief, topic, ath_cli_format(cli), err);
+}
+
+static const struct ath_argument arguments[] = {
+    { .name = "COMMAND",
+      .help = N_("the command to explain"),
+      .is_optional = true,
+      .is_repeated = true,
+      .completion = ATH_COMPLETE_COMMAND },
+    { .name = NULL },
+};
+
+static const struct ath_example examples[] = {
+    { "aitherion help discover", N_("explain discover") },
+    { "aitherion help --json", N_("the whole command table, for programs") },
+    { .command = NULL },
+};
+
+const struct ath_command ath_command_help = {
+    .name = "help",
+    .group = ATH_GROUP_HELP,
+    .summary = N_("explain a command"),
+    .arguments = arguments,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,26 @@
+/* Tables of exit codes and environment variables. */
+#include "config.h"
+
+#include "cli/facts.h"
+
+#include "base/i18n.h"
+
+const struct ath_fact ath_exit_codes[] = {
+    { "0", N_("done") },
+    { "1", N_("failed; the error says what, why and what mends it") },
+    { "2", N_("the command line is wrong; nothing was done") },
+    { "3", N_("a check found faults") },
+    { "4", N_("a check could not tell") },
+    { .name = NULL },
+};
+
+const struct ath_fact ath_environment[] = {
+    { "XDG_CONFIG_HOME", N_("where a person's own document is looked for (default: ~/.config)") },
+    { "NO_COLOR", N_("set and not empty: no colour unless --color=always") },
+    { "TERM", N_("\"dumb\": no colour, no pager") },
+    { "COLUMNS", N_("the width to fit text into, where the terminal does not say") },
+    { "PAGER", N_("shows text that is longer than the terminal (default: less -FRX; \"cat\" or "
+                  "empty: none)") },
+    { "LANG, LC_ALL, LC_MESSAGES", N_("the language of messages: English, or Chinese (zh_CN)") },
+    { .name = NULL },
+};

@@ -1,0 +1,16 @@
+/* Showing the first document that `aitherion init` proposes. */
+#pragma once
+#include <stdbool.h>
+
+#include "cli/output/output.h"
+#include "config/document.h"
+
+struct ath_init_report {
+    const char *file;    /* where it was written, or would be */
+    const char *profile; /* NULL: made from the machine */
+    const char *text;
+    const struct ath_document *document; /* text, read */
+    bool is_dry_run;
+};
+
+extern const struct ath_view ath_init_view; /* of a struct ath_init_report */

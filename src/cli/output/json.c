@@ -1,0 +1,18 @@
+/* JSON values; jansson refuses strings that are not UTF-8, so texts are cleaned first. */
+#include "config.h"
+
+#include "cli/output/json.h"
+
+#include "base/cleanup.h"
+#include "cli/output/clean.h"
+
+json_t *ath_json_text(const char *text)
+{
+    ath_auto_free char *clean = ath_clean(text, true);
+    return clean ? json_string(clean) : json_null();
+}
+
+json_t *ath_json_number(int64_t number)
+{
+    return number < 0 ? json_null() : json_integer(number);
+}

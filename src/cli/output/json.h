@@ -1,0 +1,10 @@
+/* JSON values for the fields of our models: unknown becomes null, strange text becomes harmless. */
+#pragma once
+#include <jansson.h>
+#include <stdint.h>
+
+/* Text as a string (made harmless, see clean.h); NULL becomes null. A new reference. */
+json_t *ath_json_text(const char *text);
+
+/* A number; negative (ATH_UNKNOWN) becomes null. A new reference. */
+json_t *ath_json_number(int64_t number);

@@ -1,0 +1,99 @@
+/* Facts in words. Vendor names by PCI id, from https://pci-ids.ucw.cz (accelerators and network
+ * cards only). */
+#include "config.h"
+
+#include "cli/output/words.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/i18n.h"
+
+char *ath_words_size(int64_t bytes)
+{
+    const double mib = 1024.0 * 1024, gib = 1024 * mib;
+
+    if (bytes != 0 && bytes < (int64_t)gib)
+        return ath_xasprintf("%.1f MiB", (double)bytes / mib);
+    return ath_xasprintf("%.1f GiB", (double)bytes / gib);
+}
+
+char *ath_words_page(int64_t bytes)
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    size_t unit = 0;
+
+    for (; bytes >= 1024 && bytes % 1024 == 0 && unit + 1 < ATH_COUNT(units); unit++)
+        bytes /= 1024;
+    return ath_xasprintf("%lld %s", (long long)bytes, units[unit]);
+}
+
+char *ath_words_speed(int64_t mbps)
+{
+    if (mbps < 1000)
+        return ath_xasprintf("%lld Mb/s", (long long)mbps);
+    if (mbps % 1000)
+        return ath_xasprintf("%.1f Gb/s", (double)mbps / 1000);
+    return ath_xasprintf("%lld Gb/s", (long long)(mbps / 1000));
+}
+
+static const struct {
+    int id;
+    const char *name;
+} vendors[] = {
+    { 0x1002, "AMD" },       { 0x1014, "IBM" },        { 0x1077, "QLogic" },
+    { 0x1137, "Cisco" },     { 0x10de, "NVIDIA" },     { 0x10ec, "Realtek" },
+    { 0x1414, "Microsoft" }, { 0x1425, "Chelsio" },    { 0x14e4, "Broadcom" },
+    { 0x15b3, "Mellanox" },  { 0x1924, "Solarflare" }, { 0x19e5, "Huawei" },
+    { 0x1af4, "Red Hat" },   { 0x1d0f, "Amazon" },     { 0x1d94, "Hygon" },
+    { 0x1dd8, "Pensando" },  { 0x8086, "Intel" },      { 0xcabc, "Cambricon" },
+};
+
+const char *ath_words_vendor(int vendor_id)
+{
+    for (size_t i = 0; i < ATH_COUNT(vendors); i++)
+        if (vendors[i].id == vendor_id)
+            return vendors[i].name;
+    return NULL;
+}
+
+char *ath_words_device(int vendor_id, int device_id, const char *model)
+{
+    const char *vendor = ath_words_vendor(vendor_id);
+
+    if (model)
+        return ath_xstrdup(model);
+    if (vendor_id < 0 || device_id < 0)
+        return ath_xstrdup(vendor ? vendor : "");
+    return ath_xasprintf("%s%s%04x:%04x", vendor ? vendor : "", vendor ? " " : "", vendor_id,
+                         device_id);
+}
+
+char *ath_words_gid(const struct ath_gid *gid)
+{
+    struct in6_addr address;
+    char text[INET6_ADDRSTRLEN];
+
+    if (inet_pton(AF_INET6, gid->address, &address) != 1)
+        return ath_xstrdup(gid->address);
+    if (gid->is_ipv4_mapped)
+        inet_ntop(AF_INET, &address.s6_addr[12], text, sizeof text);
+    else
+        inet_ntop(AF_INET6, &address, text, sizeof text);
+    return ath_xstrdup(text);
+}
+
+const char *ath_words_class(enum ath_pci_class class)
+{
+    static const char *const meanings[] = {
+        [ATH_PCI_UNKNOWN] = N_("cannot be told from what was read"),
+        [ATH_PCI_SAME] = N_("itself"),
+        [ATH_PCI_PIX] = N_("at most one PCIe switch between them"),
+        [ATH_PCI_PXB] = N_("several PCIe switches, but no host bridge"),
+        [ATH_PCI_PHB] = N_("through one PCIe host bridge of a CPU"),
+        [ATH_PCI_NODE] = N_("through several host bridges of one NUMA node"),
+        [ATH_PCI_SYS] = N_("across NUMA nodes (X-Bus, UPI, Infinity Fabric)"),
+    };
+    return _(meanings[class]);
+}

@@ -1,0 +1,353 @@
+/*
+ * One parser for all commands, driven by the table.
+ *
+ * Since flags may stand before their command, whether a flag takes a value must not depend on the
+ * command: a flag of one name has the same type everywhere (a test keeps it so), and the first pass
+ * asks the whole tree.
+ */
+#include "config.h"
+
+#include "cli/parse.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/text.h"
+
+/* One argument of argv that begins with a dash, taken apart. */
+struct flag {
+    const char *name;   /* behind the dashes; length bytes of it */
+    size_t name_length; /* 1 for a letter */
+    bool is_letter;
+    const char *value; /* attached: --name=value, -nvalue; NULL where none is */
+};
+
+static bool is_flag(const char *argument)
+{
+    return argument[0] == '-' && argument[1];
+}
+
+static bool takes_value(const struct ath_option *option)
+{
+    return option->type != ATH_OPTION_FLAG && option->type != ATH_OPTION_COUNT;
+}
+
+static bool matches(const struct ath_option *option, const struct flag *flag)
+{
+    if (flag->is_letter)
+        return option->letter && option->letter == *flag->name;
+    return !strncmp(option->name, flag->name, flag->name_length) &&
+           !option->name[flag->name_length];
+}
+
+static const struct ath_option *find_in(const struct ath_option *table, const struct flag *flag)
+{
+    for (; table && table->name; table++)
+        if (matches(table, flag))
+            return table;
+    return NULL;
+}
+
+static const struct ath_option *find_for(const struct ath_command *command, const struct flag *flag)
+{
+    const struct ath_option *tables[ATH_OPTION_TABLES], *option = NULL;
+    ath_command_option_tables(command, tables);
+    for (size_t i = 0; tables[i] && !option; i++)
+        option = find_in(tables[i], flag);
+    return option;
+}
+
+/* An option of that name of any command. */
+static const struct ath_option *find_anywhere(const struct ath_command *command,
+                                              const struct flag *flag)
+{
+    const struct ath_option *option = find_for(command, flag);
+    for (const struct ath_command *const *child = command->children; !option && child && *child;
+         child++)
+        option = find_anywhere(*child, flag);
+    return option ? option : find_in(ath_machine_options, flag);
+}
+
+static struct flag flag_of(const char *argument)
+{
+    struct flag flag = { 0 };
+    if (argument[1] == '-') {
+        flag.name = argument + 2;
+        flag.name_length = strcspn(flag.name, "=");
+        flag.value = flag.name[flag.name_length] ? flag.name + flag.name_length + 1 : NULL;
+    } else {
+        flag = (struct flag){ .name = argument + 1, .name_length = 1, .is_letter = true };
+        flag.value = argument[2] ? argument + 2 : NULL;
+    }
+    return flag;
+}
+
+/* The value of an option: attached, or the next argument. NULL where it takes none or none is left.
+ */
+static const char *value_of(const struct ath_option *option, const struct flag *flag,
+                            char *const argv[], int *index)
+{
+    if (!takes_value(option))
+        return NULL;
+    return flag->value ? flag->value : argv[*index + 1] ? argv[++*index] : NULL;
+}
+
+/* Fills out->command and out->arguments; flags are only stepped over. */
+static void sort_words(int argc, char *const argv[], struct ath_command_line *out)
+{
+    bool only_words = false;
+
+    for (int i = 1; i < argc; i++) {
+        if (!only_words && !strcmp(argv[i], "--")) {
+            only_words = true;
+        } else if (!only_words && is_flag(argv[i])) {
+            for (struct flag flag = flag_of(argv[i]);;) {
+                const struct ath_option *option = find_anywhere(&ath_command_root, &flag);
+                if (option && takes_value(option))
+                    value_of(option, &flag, argv, &i);
+                if (!flag.is_letter || !flag.value || !option || takes_value(option))
+                    break;
+                flag = (struct flag){ flag.value, 1, true, flag.value[1] ? flag.value + 1 : NULL };
+            }
+        } else {
+            const struct ath_command *child =
+                out->argument_count ? NULL : ath_command_child(out->command, argv[i]);
+            if (child)
+                out->command = child;
+            else
+                *(const char **)ath_push(&out->arguments, &out->argument_count,
+                                         sizeof *out->arguments) = argv[i];
+        }
+    }
+}
+
+static int set_choice(const struct ath_option *option, int *target, const char *value,
+                      struct ath_err *err)
+{
+    size_t count = 0;
+    for (; option->choices[count]; count++)
+        if (!strcmp(option->choices[count], value)) {
+            *target = (int)count;
+            return 0;
+        }
+
+    ath_auto_free char *choices = ath_option_value_name(option);
+    const char *nearest = ath_text_nearest(value, option->choices, count);
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no value of '--%s': %s"), value, option->name,
+                choices);
+    return nearest ? ath_err_hint(err, -EINVAL, _("did you mean '%s'?"), nearest) : -EINVAL;
+}
+
+/* Writes a value (NULL for a flag) where the option points. */
+static int apply(const struct ath_option *option, void *targets, const char *value,
+                 struct ath_err *err)
+{
+    void *target = (char *)targets + option->offset;
+
+    switch (option->type) {
+    case ATH_OPTION_FLAG:
+        *(bool *)target = true;
+        return 0;
+    case ATH_OPTION_COUNT:
+        ++*(int *)target;
+        return 0;
+    case ATH_OPTION_TEXT:
+        *(const char **)target = value;
+        return 0;
+    case ATH_OPTION_TEXTS: {
+        struct ath_option_texts *texts = target;
+        *(const char **)ath_push(&texts->items, &texts->count, sizeof *texts->items) = value;
+        return 0;
+    }
+    case ATH_OPTION_CHOICE:
+        return set_choice(option, target, value, err);
+    }
+    return 0;
+}
+
+static const char *nearest_option(const struct ath_command *command, const char *name)
+{
+    const struct ath_option *tables[ATH_OPTION_TABLES];
+    const char *names[128];
+    size_t count = 0;
+
+    ath_command_option_tables(command, tables);
+    for (size_t i = 0; tables[i]; i++)
+        for (const struct ath_option *option = tables[i]; option->name && count < ATH_COUNT(names);
+             option++)
+            names[count++] = option->name;
+    return ath_text_nearest(name, names, count);
+}
+
+/* "aitherion discover --help", or "aitherion --help" for the root. */
+static int hint_help(const struct ath_command *command, struct ath_err *err)
+{
+    if (command == &ath_command_root)
+        return ath_err_hint(err, -EINVAL, "aitherion --help");
+    return ath_err_hint(err, -EINVAL, "aitherion %s --help", command->name);
+}
+
+static int refuse_flag(const struct ath_command *command, const struct flag *flag,
+                       struct ath_err *err)
+{
+    ath_auto_free char *name = strndup(flag->name, flag->name_length);
+    const char *dashes = flag->is_letter ? "-" : "--";
+    const char *nearest = flag->is_letter ? NULL : nearest_option(command, name);
+
+    if (command == &ath_command_root)
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown option '%s%s'"), dashes, name);
+    else if (find_anywhere(&ath_command_root, flag))
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' does not take the option '%s%s'"),
+                    command->name, dashes, name);
+    else
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown option '%s%s' for '%s'"), dashes, name,
+                    command->name);
+    return nearest ? ath_err_hint(err, -EINVAL, _("did you mean '--%s'?"), nearest)
+                   : hint_help(command, err);
+}
+
+/* Is the option one of those that point into struct ath_globals? */
+static bool is_global(const struct ath_command *command, const struct ath_option *option)
+{
+    const struct ath_option *own = command->options;
+    for (; own && own->name; own++)
+        if (own == option)
+            return false;
+    return true;
+}
+
+/* Applies one flag, or the first of several letters; flag->value is NULL afterwards unless letters
+ * are left. */
+static int apply_flag(struct flag *flag, char *const argv[], int *index,
+                      struct ath_command_line *out, struct ath_err *err)
+{
+    const struct ath_option *option = find_for(out->command, flag);
+    if (!option)
+        return refuse_flag(out->command, flag, err);
+
+    const char *value = value_of(option, flag, argv, index);
+    if (takes_value(option) && !value) {
+        ath_auto_free char *wanted = ath_option_value_name(option);
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("the option '--%s' needs a value: %s"),
+                    option->name, wanted);
+        return hint_help(out->command, err);
+    }
+    if (!takes_value(option) && flag->value && !flag->is_letter)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("the option '--%s' takes no value"),
+                           option->name);
+    if (takes_value(option))
+        flag->value = NULL;
+    return apply(option, is_global(out->command, option) ? (void *)&out->globals : out->options,
+                 value, err);
+}
+
+static int apply_flags(int argc, char *const argv[], struct ath_command_line *out,
+                       struct ath_err *err)
+{
+    int first_status = 0;
+    struct ath_err unused;
+
+    for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+        if (!is_flag(argv[i]))
+            continue;
+        struct flag flag = flag_of(argv[i]);
+        for (;;) {
+            int status = apply_flag(&flag, argv, &i, out, first_status ? &unused : err);
+            if (status && !first_status)
+                first_status = status; /* go on: --json may come later and shapes the error */
+            if (status || !flag.is_letter || !flag.value)
+                break;
+            flag = (struct flag){ flag.value, 1, true, flag.value[1] ? flag.value + 1 : NULL };
+        }
+    }
+    return first_status;
+}
+
+static int refuse_word(const struct ath_command *command, const char *word, struct ath_err *err)
+{
+    const char *nearest = ath_command_nearest(command, word);
+    bool is_root = command == &ath_command_root;
+
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown command '%s%s%s'"),
+                is_root ? "" : command->name, is_root ? "" : " ", word);
+    if (nearest)
+        return ath_err_hint(err, -EINVAL, _("did you mean 'aitherion %s%s%s'?"),
+                            is_root ? "" : command->name, is_root ? "" : " ", nearest);
+    return hint_help(command, err);
+}
+
+static bool is_choice(const struct ath_argument *argument, const char *word)
+{
+    if (!argument->choices)
+        return true;
+    for (const char *const *choice = argument->choices; *choice; choice++)
+        if (!strcmp(*choice, word))
+            return true;
+    return false;
+}
+
+/* The positional arguments against the command's table of them. */
+static int check_arguments(const struct ath_command_line *line, struct ath_err *err)
+{
+    const struct ath_argument *argument = line->command->arguments;
+
+    for (size_t i = 0; i < line->argument_count; i++) {
+        if (!argument || !argument->name) {
+            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' takes no argument '%s'"),
+                        line->command->name, line->arguments[i]);
+            return hint_help(line->command, err);
+        }
+        if (!is_choice(argument, line->arguments[i])) {
+            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no %s for '%s'"), line->arguments[i],
+                        argument->name, line->command->name);
+            return hint_help(line->command, err);
+        }
+        argument += !argument->is_repeated;
+    }
+    if (argument && argument->name && !argument->is_optional &&
+        !(argument->is_repeated && line->argument_count)) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' needs an argument: %s"), line->command->name,
+                    argument->name);
+        return hint_help(line->command, err);
+    }
+    return 0;
+}
+
+int ath_command_line_parse(int argc, char *const argv[], struct ath_command_line *out,
+                           struct ath_err *err)
+{
+    *out = (struct ath_command_line){ .command = &ath_command_root };
+    sort_words(argc, argv, out);
+    out->options = ath_xalloc(out->command->options_size);
+
+    int status = apply_flags(argc, argv, out, err);
+    if (out->command->children && out->argument_count)
+        return refuse_word(out->command, out->arguments[0], err);
+    if (status || out->globals.wants_help || out->globals.wants_version || out->command->children)
+        return status;
+    if (out->globals.is_json && out->globals.is_yaml)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("'--json' and '--yaml' exclude each other"));
+    if (out->globals.root && out->globals.topology)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("'--root' and '--topology' exclude each other"));
+    return check_arguments(out, err);
+}
+
+void ath_command_line_free(struct ath_command_line *line)
+{
+    if (!line)
+        return;
+    const struct ath_option *option = line->command ? line->command->options : NULL;
+    for (; option && option->name && line->options; option++)
+        if (option->type == ATH_OPTION_TEXTS)
+            free(((struct ath_option_texts *)(void *)((char *)line->options + option->offset))
+                     ->items);
+    free(line->options);
+    free(line->arguments);
+    *line = (struct ath_command_line){ 0 };
+}

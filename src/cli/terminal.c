@@ -1,0 +1,110 @@
+/* Terminal facts and the pager. */
+#include "config.h"
+
+#include "cli/terminal.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/i18n.h"
+#include "base/text.h"
+
+bool ath_terminal_is_utf8(void)
+{
+    return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
+static struct winsize terminal_size(void)
+{
+    struct winsize size = { 0 };
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+        size = (struct winsize){ 0 };
+    return size;
+}
+
+int ath_terminal_columns(void)
+{
+    struct winsize size = terminal_size();
+    const char *text = getenv("COLUMNS");
+    int columns = 0;
+
+    if (size.ws_col)
+        return size.ws_col;
+    if (text && ath_parse_int(text, 20, 10000, &columns))
+        columns = 0;
+    return columns;
+}
+
+int ath_terminal_prose_columns(void)
+{
+    int columns = ath_terminal_columns();
+    if (!columns)
+        return 80;
+    return columns < ATH_TEXT_COLUMNS_MAX ? columns : ATH_TEXT_COLUMNS_MAX;
+}
+
+static bool is_dumb(void)
+{
+    const char *term = getenv("TERM");
+    return !term || !*term || !strcmp(term, "dumb");
+}
+
+bool ath_terminal_has_color(void)
+{
+    const char *no_color = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && !is_dumb() && !(no_color && *no_color);
+}
+
+static bool fits_on_screen(const char *text, size_t length)
+{
+    struct winsize size = terminal_size();
+    size_t lines = 1; /* the prompt that comes back */
+    for (size_t i = 0; i < length; i++)
+        lines += text[i] == '\n';
+    return !size.ws_row || lines <= size.ws_row;
+}
+
+/* The pager's command, or NULL for none. */
+static const char *pager(void)
+{
+    const char *command = getenv("PAGER");
+    if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO) || is_dumb())
+        return NULL;
+    if (!command)
+        return access("/usr/bin/less", X_OK) ? NULL : "less";
+    return *command && strcmp(command, "cat") ? command : NULL;
+}
+
+/* True where the pager showed the text. */
+static bool show_in_pager(const char *command, const char *text, size_t length)
+{
+    fflush(stdout);
+    setenv("LESS", "FRX", 0); /* quit if it fits, keep colours, leave the text on the screen */
+    FILE *pipe = popen(command, "w");
+    if (!pipe)
+        return false;
+    struct sigaction ignore = { .sa_handler = SIG_IGN }, old;
+    sigaction(SIGPIPE, &ignore, &old);
+    fwrite(text, 1, length, pipe);
+    int status = pclose(pipe);
+    sigaction(SIGPIPE, &old, NULL);
+    return status != 127 << 8; /* the shell's word for "no such command" */
+}
+
+int ath_terminal_print(const char *text, size_t length, struct ath_err *err)
+{
+    const char *command = fits_on_screen(text, length) ? NULL : pager();
+    if (command && show_in_pager(command, text, length))
+        return 0;
+    if (fwrite(text, 1, length, stdout) != length || fflush(stdout)) {
+        int status = errno ? -errno : -EIO;
+        return ath_err_system(err, status, _("cannot write to standard output"));
+    }
+    return 0;
+}

@@ -1,0 +1,230 @@
+/*
+ * A document beside a machine.
+ *
+ * What may be called missing depends on the source: hwloc leaves the GPU memory nodes of POWER out
+ * of its XML (HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES), NCCL's XML has CPU nodes only, and either may come
+ * without PCI devices. Links without hardware (bonds, bridges) are in no model; the live kernel is
+ * asked for them.
+ */
+#include "config.h"
+
+#include "config/check.h"
+
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+
+struct check {
+    const struct ath_document *document;
+    const struct ath_machine *machine;
+    struct ath_faults *faults;
+    bool knows_pci;      /* the source says which PCI devices there are */
+    bool knows_netdevs;  /* ... which network ports */
+    bool knows_rdma;     /* ... which RDMA devices */
+    bool knows_memories; /* ... which NUMA nodes beside those with CPUs */
+};
+
+static struct check begin(const struct ath_document *document, const struct ath_machine *machine,
+                          struct ath_faults *faults)
+{
+    bool is_live = machine->source == ATH_SOURCE_LIVE;
+    struct check check = { .document = document,
+                           .machine = machine,
+                           .faults = faults,
+                           .knows_pci = is_live || machine->gpu_count || machine->nic_count,
+                           .knows_netdevs = is_live,
+                           .knows_rdma = is_live,
+                           .knows_memories = machine->source != ATH_SOURCE_XML };
+    for (size_t i = 0; i < machine->nic_count; i++) {
+        check.knows_netdevs |= machine->nics[i].netdev != NULL;
+        check.knows_rdma |= machine->nics[i].rdma_device != NULL;
+    }
+    return check;
+}
+
+static const struct ath_yaml *value_of(const struct ath_document_item *item, const char *key)
+{
+    return ath_yaml_get(item->source, key);
+}
+
+/* Where a value stands: itself, else the entry that it belongs to. */
+static size_t place_of(const struct ath_document_item *item, const char *key)
+{
+    const struct ath_yaml *value = value_of(item, key);
+    return value ? value->begin : item->source->begin;
+}
+
+/* The same for the n-th entry of a list of texts, and for a number in a list of ids. */
+static size_t place_of_entry(const struct ath_document_item *item, const char *key, size_t index)
+{
+    const struct ath_yaml *list = value_of(item, key);
+    return list && index < list->child_count ? list->children[index].begin : place_of(item, key);
+}
+
+static size_t place_of_id(const struct ath_document_item *item, const char *key, int id)
+{
+    const struct ath_yaml *list = value_of(item, key);
+    int value;
+    for (size_t i = 0; list && i < list->child_count; i++)
+        if (!ath_parse_int(list->children[i].text, 0, ATH_ID_MAX, &value) && value == id)
+            return list->children[i].begin;
+    return place_of(item, key);
+}
+
+static void check_node(const struct check *check, const struct ath_document_numa *numa)
+{
+    const struct ath_numa_node *node = ath_machine_node(check->machine, numa->node);
+    size_t place = place_of(&numa->item, "node");
+
+    if (!node)
+        ath_faults_add(check->faults, ATH_FAULT_NODE_MISSING, place,
+                       _("this machine has no NUMA node %d"), numa->node);
+    else if (node->kind != ATH_NODE_CPU)
+        ath_faults_add(check->faults, ATH_FAULT_NODE_KIND, place,
+                       _("the NUMA node %d has no CPUs, so nothing can run on it"), numa->node);
+    else if (!node->is_online)
+        ath_faults_add(check->faults, ATH_FAULT_NODE_OFFLINE, place,
+                       _("the NUMA node %d is offline"), numa->node);
+}
+
+static void check_memory(const struct check *check, const struct ath_document_numa *numa)
+{
+    const struct ath_idset *set = &numa->memory_nodes;
+    for (int id = ath_idset_next(set, -1); id >= 0; id = ath_idset_next(set, id)) {
+        const struct ath_numa_node *node = ath_machine_node(check->machine, id);
+        if (id == numa->node && !value_of(&numa->item, "memory_nodes"))
+            continue; /* said already, of the node itself */
+        if (!node && check->knows_memories)
+            ath_faults_add(check->faults, ATH_FAULT_NODE_MISSING,
+                           place_of_id(&numa->item, "memory_nodes", id),
+                           _("this machine has no NUMA node %d"), id);
+        else if (node && !node->is_online && id != numa->node)
+            ath_faults_add(check->faults, ATH_FAULT_NODE_OFFLINE,
+                           place_of_id(&numa->item, "memory_nodes", id),
+                           _("the memory of NUMA node %d is offline"), id);
+    }
+}
+
+static void check_gpu_place(const struct check *check, const struct ath_document_numa *numa,
+                            size_t index, const struct ath_gpu *gpu)
+{
+    const char *pci = numa->gpus.items[index];
+    size_t place = place_of_entry(&numa->item, "gpus", index);
+
+    if (gpu->numa_node != ATH_UNKNOWN && gpu->numa_node != numa->node)
+        ath_faults_add(check->faults, ATH_FAULT_GPU_NODE, place,
+                       _("the GPU %s belongs to NUMA node %d, not %d"), pci, gpu->numa_node,
+                       numa->node);
+    if (gpu->memory_node != ATH_UNKNOWN && !ath_idset_has(&numa->memory_nodes, gpu->memory_node))
+        ath_faults_add(check->faults, ATH_FAULT_GPU_MEMORY, place,
+                       _("the memory of GPU %s is NUMA node %d, which is not in 'memory_nodes'; "
+                         "CUDA would not start"),
+                       pci, gpu->memory_node);
+}
+
+static void check_gpus(const struct check *check, const struct ath_document_numa *numa)
+{
+    struct ath_pci pci;
+
+    for (size_t i = 0; i < numa->gpus.count; i++) {
+        const struct ath_gpu *gpu =
+            ath_pci_parse(numa->gpus.items[i], &pci) ? NULL : ath_machine_gpu(check->machine, &pci);
+        if (gpu)
+            check_gpu_place(check, numa, i, gpu);
+        else if (check->knows_pci)
+            ath_faults_add(check->faults, ATH_FAULT_GPU_MISSING,
+                           place_of_entry(&numa->item, "gpus", i), _("this machine has no GPU %s"),
+                           numa->gpus.items[i]);
+    }
+}
+
+/* A port of the machine, a macvlan that the document makes, or any link of the live kernel. */
+static bool may_exist(const struct check *check, const char *link)
+{
+    return !check->knows_netdevs || ath_machine_nic_by_netdev(check->machine, link) ||
+           ath_document_macvlan(check->document, link) ||
+           (check->machine->source == ATH_SOURCE_LIVE && if_nametoindex(link));
+}
+
+static void check_link(const struct check *check, const struct ath_document_item *item,
+                       const char *key, const char *link)
+{
+    if (link && !may_exist(check, link))
+        ath_faults_add(check->faults, ATH_FAULT_LINK_MISSING, place_of(item, key),
+                       _("no network port of this machine is called '%s'"), link);
+}
+
+static void check_rdma(const struct check *check, const struct ath_document_numa *numa)
+{
+    for (size_t i = 0; i < numa->rdma_devices.count; i++)
+        if (check->knows_rdma &&
+            !ath_machine_nic_by_rdma(check->machine, numa->rdma_devices.items[i]))
+            ath_faults_add(check->faults, ATH_FAULT_RDMA_MISSING,
+                           place_of_entry(&numa->item, "rdma_devices", i),
+                           _("this machine has no RDMA device '%s'"), numa->rdma_devices.items[i]);
+}
+
+static bool has_card(const struct ath_machine *machine, const struct ath_pci *pci)
+{
+    for (size_t i = 0; i < machine->nic_count; i++)
+        if (machine->nics[i].has_pci && ath_pci_equals(&machine->nics[i].pci, pci))
+            return true;
+    return false;
+}
+
+static void check_card(const struct check *check, const struct ath_document_card *card)
+{
+    struct ath_pci pci;
+    bool knows_cards = check->machine->nic_count || check->machine->source == ATH_SOURCE_LIVE;
+
+    if (knows_cards && !ath_pci_parse(card->pci, &pci) && !has_card(check->machine, &pci))
+        ath_faults_add(check->faults, ATH_FAULT_CARD_MISSING, place_of(&card->item, "pci"),
+                       _("this machine has no network card %s"), card->pci);
+}
+
+/* The kernel refuses a macvlan on InfiniBand, and an MTU above that of the link below it
+ * (macvlan_change_mtu() in drivers/net/macvlan.c). */
+static void check_macvlan(const struct check *check, const struct ath_document_macvlan *macvlan)
+{
+    const struct ath_nic *parent = ath_machine_nic_by_netdev(check->machine, macvlan->parent);
+
+    check_link(check, &macvlan->item, "parent", macvlan->parent);
+    if (parent && parent->link_layer == ATH_LAYER_INFINIBAND)
+        ath_faults_add(check->faults, ATH_FAULT_LINK_INFINIBAND, place_of(&macvlan->item, "parent"),
+                       _("'%s' is in InfiniBand mode and cannot carry a macvlan"), macvlan->parent);
+    if (parent && parent->mtu > 0 && macvlan->mtu > parent->mtu)
+        ath_faults_add(check->faults, ATH_FAULT_MTU_ABOVE, place_of(&macvlan->item, "mtu"),
+                       _("the MTU %d is larger than that of '%s', %d"), macvlan->mtu,
+                       macvlan->parent, parent->mtu);
+}
+
+static void check_numa(const struct check *check, const struct ath_document_numa *numa)
+{
+    check_node(check, numa);
+    check_memory(check, numa);
+    check_gpus(check, numa);
+    check_link(check, &numa->item, "control_iface", numa->control_iface);
+    check_link(check, &numa->item, "data_iface", numa->data_iface);
+    check_rdma(check, numa);
+}
+
+size_t ath_document_check(const struct ath_document *document, const struct ath_machine *machine,
+                          struct ath_faults *faults)
+{
+    struct check check = begin(document, machine, faults);
+    size_t before = faults->count;
+
+    for (size_t i = 0; i < document->numa.count; i++)
+        check_numa(&check, &document->numa.items[i]);
+    for (size_t i = 0; i < document->roce.cards.count; i++)
+        check_card(&check, &document->roce.cards.items[i]);
+    for (size_t i = 0; i < document->roce.macvlans.count; i++)
+        check_macvlan(&check, &document->roce.macvlans.items[i]);
+    ath_faults_place(faults, document->path ? document->path : "topology.yaml", document->text,
+                     document->length);
+    return faults->count - before;
+}

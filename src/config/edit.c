@@ -1,0 +1,390 @@
+/* Changes by key: find the place, check the value, write it in the style of what was there. */
+#include "config.h"
+
+#include "config/edit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/pci.h"
+#include "config/draft.h"
+#include "config/key.h"
+
+static const char *name_of(const struct ath_document *document)
+{
+    return document->path ? document->path : "topology.yaml";
+}
+
+static int report_value(const struct ath_schema *schema, const struct ath_change *change,
+                        struct ath_err *err)
+{
+    ath_auto_free char *allowed = ath_schema_allowed(schema);
+    ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID, _("'%s' must be %s, not '%s'"), change->key,
+                allowed, change->value);
+    return ath_err_hint(err, -EINVAL, "man aitherion-topology.yaml");
+}
+
+static bool is_list(const struct ath_schema *schema)
+{
+    return schema->kind == ATH_VALUE_IDS || schema->kind == ATH_VALUE_TEXTS;
+}
+
+static bool has_text(const struct ath_schema *schema)
+{
+    return schema->kind == ATH_VALUE_TEXT || schema->kind == ATH_VALUE_TEXTS ||
+           schema->kind == ATH_VALUE_CHOICE;
+}
+
+/* True for values that take an optional key's value away. */
+static bool is_clearing(const struct ath_schema *schema, const char *value)
+{
+    if (schema->is_required || schema->kind >= ATH_VALUE_IDS)
+        return false;
+    return !strcmp(value, "null") || (!*value && ath_schema_check(schema, value));
+}
+
+static char *trimmed(const char *text, size_t length)
+{
+    while (length && (*text == ' ' || *text == '\t')) {
+        text++;
+        length--;
+    }
+    while (length && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+        length--;
+    bool is_quoted = length > 1 && (*text == '"' || *text == '\'') && text[length - 1] == *text;
+    return is_quoted ? ath_xasprintf("%.*s", (int)length - 2, text + 1)
+                     : ath_xasprintf("%.*s", (int)length, text);
+}
+
+/* "[a, b]", "a,b" or "" into checked entries; false where one is none. */
+static bool split_list(const struct ath_schema *schema, const char *value, struct ath_texts *out)
+{
+    ath_auto_free char *whole = trimmed(value, strlen(value));
+    size_t length = strlen(whole);
+    char *inner = whole;
+
+    if (!strcmp(whole, "null"))
+        return true;
+    if (*inner == '[') {
+        if (length < 2 || whole[length - 1] != ']')
+            return false;
+        whole[length - 1] = '\0';
+        inner++;
+    }
+    if (!inner[strspn(inner, " \t")])
+        return true;
+    for (const char *at = inner; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        ath_auto_free char *entry = trimmed(at, strcspn(at, ","));
+        if (ath_schema_check(schema, entry))
+            return false;
+        ath_texts_add(out, entry);
+    }
+    return true;
+}
+
+/* PCI addresses are quoted always: 04:05:06 would be a number of base 60 to YAML 1.1. */
+static void write_entry(struct ath_text *out, const struct ath_schema *schema, const char *value,
+                        enum ath_yaml_style style)
+{
+    if (has_text(schema))
+        ath_yaml_write(out, value, schema->form == ATH_FORM_PCI ? ATH_YAML_DOUBLE : style);
+    else
+        ath_text_add(out, "%s%s", *value == '.' ? "0" : "", value);
+}
+
+static char *write_list(const struct ath_schema *schema, const struct ath_texts *entries)
+{
+    struct ath_text out = { 0 };
+    ath_text_add(&out, "[");
+    for (size_t i = 0; i < entries->count; i++) {
+        ath_text_add(&out, "%s", i ? ", " : "");
+        write_entry(&out, schema, entries->items[i], ATH_YAML_PLAIN);
+    }
+    ath_text_add(&out, "]");
+    return ath_text_take(&out);
+}
+
+/* The value as it goes into the file; NULL where it does not fit the key. style: of a text. */
+static char *rendered(const struct ath_schema *schema, const char *value, enum ath_yaml_style style)
+{
+    ATH_AUTO(ath_texts) entries = { 0 };
+    struct ath_text out = { 0 };
+
+    if (is_list(schema))
+        return split_list(schema, value, &entries) ? write_list(schema, &entries) : NULL;
+    if (is_clearing(schema, value))
+        return ath_xstrdup("null");
+    if (ath_schema_check(schema, value))
+        return NULL;
+    write_entry(&out, schema, value, style);
+    return ath_text_take(&out);
+}
+
+/* Adds the keys that lead to the value, where they are not there either. */
+static int add_missing(struct ath_draft *draft, const struct ath_key *key, const char *value,
+                       struct ath_err *err)
+{
+    ath_auto_free char *whole = ath_xstrdup(value);
+    for (size_t i = key->missing_count; i-- > 1;) {
+        char *wrapped = ath_xasprintf("{ %s: %s }", key->missing[i]->name, whole);
+        free(whole);
+        whole = wrapped;
+    }
+    return ath_draft_add(draft, key->holder, key->missing[0]->name, whole, err);
+}
+
+static bool is_same_entry(const struct ath_schema *schema, const char *a, const char *b)
+{
+    struct ath_pci pci_a, pci_b;
+    if (schema->form == ATH_FORM_PCI && !ath_pci_parse(a, &pci_a) && !ath_pci_parse(b, &pci_b))
+        return ath_pci_equals(&pci_a, &pci_b);
+    return !strcmp(a, b);
+}
+
+static bool is_wanted(const struct ath_schema *schema, const struct ath_texts *wanted,
+                      const char *entry)
+{
+    for (size_t i = 0; i < wanted->count; i++)
+        if (is_same_entry(schema, wanted->items[i], entry))
+            return true;
+    return false;
+}
+
+static bool is_there(const struct ath_schema *schema, const struct ath_yaml *list,
+                     const char *entry)
+{
+    for (size_t i = 0; i < list->child_count; i++)
+        if (is_same_entry(schema, list->children[i].text, entry))
+            return true;
+    return false;
+}
+
+/* Finds a list again after a splice has made the tree anew. */
+static const struct ath_yaml *list_again(const struct ath_draft *draft, const char *path)
+{
+    struct ath_key key;
+    struct ath_err unused;
+    return ath_key_find(&draft->tree, NULL, path, &key, &unused) ? NULL : key.value;
+}
+
+static int drop_unwanted(struct ath_draft *draft, const struct ath_schema *schema, const char *path,
+                         const struct ath_texts *wanted, struct ath_err *err)
+{
+    for (size_t i = list_again(draft, path)->child_count; i-- > 0;) {
+        const struct ath_yaml *list = list_again(draft, path);
+        int status = is_wanted(schema, wanted, list->children[i].text)
+                         ? 0
+                         : ath_draft_drop(draft, list, i, err);
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+/* A list with comments or lines of its own is changed entry by entry, so that those stay. */
+static int set_entries(struct ath_draft *draft, const struct ath_schema *schema, const char *path,
+                       const struct ath_texts *wanted, struct ath_err *err)
+{
+    int status = 0;
+
+    /* First those that come, so that the list is never empty in between and keeps its style. */
+    for (size_t i = 0; !status && i < wanted->count; i++) {
+        const struct ath_yaml *list = list_again(draft, path);
+        ATH_AUTO(ath_text) entry = { 0 };
+        write_entry(&entry, schema, wanted->items[i], ATH_YAML_PLAIN);
+        if (!is_there(schema, list, wanted->items[i]))
+            status = ath_draft_add(draft, list, NULL, entry.data, err);
+    }
+    return status ? status : drop_unwanted(draft, schema, path, wanted, err);
+}
+
+/* The order of a list of texts means something; comments cannot be moved along with their entries.
+ */
+static int check_order(const struct ath_draft *draft, const struct ath_schema *schema,
+                       const struct ath_change *change, const struct ath_texts *wanted,
+                       struct ath_err *err)
+{
+    const struct ath_yaml *list = list_again(draft, change->key);
+
+    if (schema->kind == ATH_VALUE_IDS)
+        return 0;
+    for (size_t i = 0; i < wanted->count && i < list->child_count; i++)
+        if (!is_same_entry(schema, list->children[i].text, wanted->items[i])) {
+            ath_err_set(err, -ENOTSUP, ATH_E_DOCUMENT_UNEDITABLE,
+                        _("cannot change the order of '%s' by key: its entries have lines of "
+                          "their own"),
+                        change->key);
+            return ath_err_hint(err, -ENOTSUP, "${EDITOR:-vi} %s", draft->file);
+        }
+    return 0;
+}
+
+static int set_list(struct ath_draft *draft, const struct ath_key *key,
+                    const struct ath_change *change, struct ath_err *err)
+{
+    const struct ath_schema *schema = key->schema;
+    ATH_AUTO(ath_texts) wanted = { 0 };
+    split_list(schema, change->value, &wanted);
+    int status = set_entries(draft, schema, change->key, &wanted, err);
+    return status ? status : check_order(draft, schema, change, &wanted, err);
+}
+
+static int set_one(struct ath_draft *draft, const struct ath_change *change, struct ath_err *err)
+{
+    struct ath_key key;
+    int status = ath_key_find(&draft->tree, NULL, change->key, &key, err);
+    if (status)
+        return status;
+    bool is_written = key.value && key.value->kind == ATH_YAML_SCALAR;
+    ath_auto_free char *value =
+        rendered(key.schema, change->value, is_written ? key.value->style : ATH_YAML_PLAIN);
+
+    if (!value)
+        return report_value(key.schema, change, err);
+    if (!key.value)
+        return is_clearing(key.schema, change->value) ? 0 : add_missing(draft, &key, value, err);
+    if (key.value->kind == ATH_YAML_LIST && !ath_draft_is_simple(draft, key.value))
+        return set_list(draft, &key, change, err);
+    return ath_draft_replace(draft, key.value, value, err);
+}
+
+/* Makes the draft the document, where it has no fault; what: for the message. */
+static int commit(struct ath_document *document, const struct ath_draft *draft, const char *what,
+                  struct ath_err *err)
+{
+    ATH_AUTO(ath_document) next = { 0 };
+    ATH_AUTO(ath_faults) faults = { 0 };
+    struct ath_document old;
+    int status =
+        ath_document_parse(draft->text, draft->length, name_of(document), &next, &faults, err);
+
+    if (status) {
+        ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID, "%s: %s", what,
+                    faults.count ? faults.items[0].message : "?");
+        return ath_err_hint(err, -EINVAL, "aitherion configure --show");
+    }
+    old = *document;
+    *document = next;
+    document->path = ath_steal(&old.path);
+    document->saved = ath_steal(&old.saved);
+    document->saved_length = old.saved_length;
+    document->is_locked = old.is_locked;
+    document->lock_fd = old.lock_fd;
+    old.is_locked = false;
+    next = old; /* freed on the way out */
+    return 0;
+}
+
+int ath_document_set_all(struct ath_document *document, const struct ath_change *changes,
+                         size_t count, struct ath_err *err)
+{
+    ATH_AUTO(ath_draft) draft = { 0 };
+    ath_draft_begin(&draft, name_of(document), document->text, document->length);
+
+    for (size_t i = 0; i < count; i++) {
+        int status = set_one(&draft, &changes[i], err);
+        if (status)
+            return status;
+    }
+    ath_auto_free char *what =
+        count == 1 ? ath_xasprintf(_("cannot set '%s' to '%s'"), changes[0].key, changes[0].value)
+                   : ath_xstrdup(_("cannot make these changes"));
+    return commit(document, &draft, what, err);
+}
+
+int ath_document_set(struct ath_document *document, const char *key, const char *value,
+                     struct ath_err *err)
+{
+    return ath_document_set_all(document, &(struct ath_change){ key, value }, 1, err);
+}
+
+/* "{ pci: "0003:01:00.0", numa: [0, 1] }"; NULL with err where a field does not fit. */
+static char *render_item(const struct ath_schema *items, const struct ath_change *fields,
+                         size_t count, struct ath_err *err)
+{
+    ATH_AUTO(ath_text) out = { 0 };
+
+    ath_text_add(&out, "{ ");
+    for (size_t i = 0; i < count; i++) {
+        const struct ath_schema *key = ath_schema_find(items, fields[i].key);
+        if (!key) {
+            ath_err_set(err, -ENOENT, ATH_E_KEY_UNKNOWN, _("an entry of '%s' has no key '%s'"),
+                        items->name, fields[i].key);
+            return NULL;
+        }
+        ath_auto_free char *value = rendered(key, fields[i].value, ATH_YAML_PLAIN);
+        if (!value) {
+            report_value(key, &fields[i], err);
+            return NULL;
+        }
+        ath_text_add(&out, "%s%s: %s", i ? ", " : "", key->name, value);
+    }
+    ath_text_add(&out, " }");
+    return ath_text_take(&out);
+}
+
+static int report_no_list(const char *key, struct ath_err *err)
+{
+    return ath_err_set(err, -ENOENT, ATH_E_KEY_UNKNOWN, _("'%s' is no list of entries"), key);
+}
+
+int ath_document_append(struct ath_document *document, const char *list,
+                        const struct ath_change *fields, size_t count, struct ath_err *err)
+{
+    ATH_AUTO(ath_draft) draft = { 0 };
+    struct ath_key key;
+
+    ath_draft_begin(&draft, name_of(document), document->text, document->length);
+    int status = ath_key_find(&draft.tree, NULL, list, &key, err);
+    if (status)
+        return status;
+    if (key.schema->kind != ATH_VALUE_ITEMS || key.is_item)
+        return report_no_list(list, err);
+    ath_auto_free char *item = render_item(key.schema, fields, count, err);
+    if (!item)
+        return err->code == ATH_E_KEY_UNKNOWN ? -ENOENT : -EINVAL;
+
+    ath_auto_free char *whole = ath_xasprintf("[%s]", item);
+    status = key.value ? ath_draft_add(&draft, key.value, NULL, item, err)
+                       : add_missing(&draft, &key, whole, err);
+    ath_auto_free char *what = ath_xasprintf(_("cannot add to '%s'"), list);
+    return status ? status : commit(document, &draft, what, err);
+}
+
+int ath_document_remove(struct ath_document *document, const char *key, struct ath_err *err)
+{
+    ATH_AUTO(ath_draft) draft = { 0 };
+    struct ath_key place;
+
+    ath_draft_begin(&draft, name_of(document), document->text, document->length);
+    int status = ath_key_find(&draft.tree, NULL, key, &place, err);
+    if (status)
+        return status;
+    if (!place.is_item)
+        return report_no_list(key, err);
+    status = ath_draft_drop(&draft, place.list, place.item, err);
+    ath_auto_free char *what = ath_xasprintf(_("cannot remove '%s'"), key);
+    return status ? status : commit(document, &draft, what, err);
+}
+
+int ath_document_get(const struct ath_document *document, const char *key, char **out,
+                     struct ath_err *err)
+{
+    ATH_AUTO(ath_texts) texts = { 0 };
+    struct ath_key place;
+    int status = ath_key_find(&document->tree, (void *)document, key, &place, err);
+
+    if (status)
+        return status;
+    if (place.schema->kind >= ATH_VALUE_MAPPING)
+        return ath_err_set(err, -ENOENT, ATH_E_KEY_UNKNOWN, _("'%s' holds keys, not a value"), key);
+    ath_schema_texts(place.schema, place.base, &texts);
+    *out = is_list(place.schema) ? write_list(place.schema, &texts)
+           : texts.count         ? ath_xstrdup(texts.items[0])
+                                 : NULL;
+    return 0;
+}

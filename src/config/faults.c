@@ -1,0 +1,107 @@
+/* Collecting, placing and naming faults. */
+#include "config.h"
+
+#include "config/faults.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/i18n.h"
+
+static const struct {
+    const char *word;
+    const char *meaning;
+} codes[ATH_FAULT_COUNT] = {
+#define X(name, word, meaning) [ATH_FAULT_##name] = { word, meaning },
+    ATH_FAULT_TABLE(X)
+#undef X
+};
+
+const char *ath_fault_word(enum ath_fault_code code)
+{
+    return code < ATH_FAULT_COUNT ? codes[code].word : NULL;
+}
+
+const char *ath_fault_meaning(enum ath_fault_code code)
+{
+    return code < ATH_FAULT_COUNT ? codes[code].meaning : NULL;
+}
+
+void ath_faults_free(struct ath_faults *faults)
+{
+    if (!faults)
+        return;
+    for (size_t i = 0; i < faults->count; i++) {
+        free(faults->items[i].file);
+        free(faults->items[i].message);
+    }
+    free(faults->items);
+    *faults = (struct ath_faults){ 0 };
+}
+
+void ath_faults_add(struct ath_faults *faults, enum ath_fault_code code, size_t offset,
+                    const char *format, ...)
+{
+    if (faults->count >= ATH_FAULTS_MAX) {
+        faults->left_out++;
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    char *message = NULL;
+    if (vasprintf(&message, format, args) < 0)
+        message = ath_xstrdup(ath_fault_word(code));
+    va_end(args);
+
+    struct ath_fault *fault = ath_push(&faults->items, &faults->count, sizeof *fault);
+    *fault =
+        (struct ath_fault){ .code = ath_fault_word(code), .offset = offset, .message = message };
+}
+
+/* By place; what stands at one place keeps the order of its discovery. */
+static int compare(const void *a, const void *b)
+{
+    const struct ath_fault *left = a, *right = b;
+    if (left->offset != right->offset)
+        return left->offset < right->offset ? -1 : 1;
+    return left->line - right->line;
+}
+
+/* Lines end as editors see them: LF, CR LF, or CR alone. */
+static void step(const char *text, size_t length, size_t at, int *line, int *column)
+{
+    unsigned char c = (unsigned char)text[at];
+    bool is_break = c == '\n' || (c == '\r' && !(at + 1 < length && text[at + 1] == '\n'));
+
+    if (is_break) {
+        ++*line;
+        *column = 1;
+    } else if ((c & 0xc0) != 0x80) { /* the first byte of a character */
+        ++*column;
+    }
+}
+
+void ath_faults_place(struct ath_faults *faults, const char *file, const char *text, size_t length)
+{
+    for (size_t i = 0; i < faults->count; i++)
+        faults->items[i].line = (int)i; /* makes the sort stable */
+    if (faults->count)
+        qsort(faults->items, faults->count, sizeof *faults->items, compare);
+
+    int line = 1, column = 1;
+    /* A byte order mark takes no column. */
+    size_t at = length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+    for (size_t i = 0; i < faults->count; i++) {
+        struct ath_fault *fault = &faults->items[i];
+        for (; at < fault->offset && at < length; at++)
+            step(text, length, at, &line, &column);
+        fault->line = line;
+        fault->column = column;
+        free(fault->file);
+        fault->file = ath_xstrdup(file);
+    }
+}

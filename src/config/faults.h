@@ -1,0 +1,79 @@
+/*
+ * What is wrong with a topology document, place by place, so that a person can mend all of it in
+ * one go.
+ *
+ * A list belongs to one thread. It is filled with byte offsets; ath_faults_place() turns them into
+ * lines and columns (in characters) from 1 and sorts the list.
+ */
+#pragma once
+#include <stddef.h>
+
+/* Every code word, with what it says. The man page's list is made from this table. */
+#define ATH_FAULT_TABLE(X)                                                                         \
+    X(ENCODING, "encoding", N_("the file is not UTF-8 text"))                                      \
+    X(SYNTAX, "yaml-syntax", N_("the file is not YAML from here on"))                              \
+    X(EMPTY, "empty", N_("the file holds no document"))                                            \
+    X(SECOND_DOCUMENT, "second-document", N_("the file holds more than one YAML document"))        \
+    X(TOO_LARGE, "too-large", N_("a list or mapping has too many entries, or is nested too deep")) \
+    X(ALIAS, "alias", N_("aliases and merge keys are not read; the value must be written out"))    \
+    X(TAG, "tag", N_("YAML tags are not read"))                                                    \
+    X(KEY_UNKNOWN, "key-unknown", N_("there is no such key"))                                      \
+    X(KEY_MISSING, "key-missing", N_("a required key is not there"))                               \
+    X(KEY_TWICE, "key-twice", N_("one mapping has the same key twice"))                            \
+    X(TYPE, "type", N_("the value is of the wrong type"))                                          \
+    X(RANGE, "range", N_("the number is outside its range"))                                       \
+    X(CHOICE, "choice", N_("the word is not one of those allowed"))                                \
+    X(FORMAT, "format", N_("the text does not have the form that the key needs"))                  \
+    X(TWICE, "twice", N_("an entry with this id, name or address is there already"))               \
+    X(PORT_TWICE, "port-twice", N_("two services want the same port"))                             \
+    X(ID_UNKNOWN, "id-unknown", N_("no NUMA entry of the document has this id"))                   \
+    X(NODE_MISSING, "node-missing", N_("this machine has no such NUMA node"))                      \
+    X(NODE_KIND, "node-without-cpus", N_("the NUMA node has no CPUs to run on"))                   \
+    X(NODE_OFFLINE, "node-offline", N_("the NUMA node's memory is offline"))                       \
+    X(GPU_MISSING, "gpu-missing", N_("this machine has no such GPU"))                              \
+    X(GPU_NODE, "gpu-other-node", N_("the GPU belongs to another NUMA node"))                      \
+    X(GPU_MEMORY, "gpu-memory-left-out",                                                           \
+      N_("the GPU's memory node is not among memory_nodes, so CUDA would not start"))              \
+    X(LINK_MISSING, "interface-missing", N_("this machine has no such network interface"))         \
+    X(RDMA_MISSING, "rdma-device-missing", N_("this machine has no such RDMA device"))             \
+    X(CARD_MISSING, "card-missing", N_("this machine has no such network card"))                   \
+    X(LINK_INFINIBAND, "parent-infiniband",                                                        \
+      N_("the port is in InfiniBand mode and cannot carry a macvlan"))                             \
+    X(MTU_ABOVE, "mtu-above-parent", N_("the MTU is larger than that of the link below"))
+
+enum ath_fault_code {
+    ATH_FAULT_NONE,
+#define X(name, word, meaning) ATH_FAULT_##name,
+    ATH_FAULT_TABLE(X)
+#undef X
+        ATH_FAULT_COUNT
+};
+
+struct ath_fault {
+    const char *code; /* stable word */
+    char *file;
+    int line, column; /* from 1, the column in characters; 0 until placed */
+    char *message;
+    size_t offset; /* in bytes, from the start of the file */
+};
+
+struct ath_faults {
+    struct ath_fault *items;
+    size_t count;
+    size_t left_out; /* faults beyond the ATH_FAULTS_MAX that a list holds */
+};
+
+enum { ATH_FAULTS_MAX = 1000 };
+
+void ath_faults_free(struct ath_faults *faults);
+
+/* Adds a fault at a byte of the file; the message is translated already. */
+void ath_faults_add(struct ath_faults *faults, enum ath_fault_code code, size_t offset,
+                    const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Gives the faults their file, line and column in text, and sorts them by place. */
+void ath_faults_place(struct ath_faults *faults, const char *file, const char *text, size_t length);
+
+/* "port-twice", and its meaning in one line, untranslated; NULL for ATH_FAULT_NONE. */
+const char *ath_fault_word(enum ath_fault_code code);
+const char *ath_fault_meaning(enum ath_fault_code code);

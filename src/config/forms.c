@@ -1,0 +1,148 @@
+/*
+ * The forms of texts.
+ *
+ * Interface names: what dev_valid_name() in the kernel's net/core/dev.c lets pass (at most 15
+ * bytes, not "." or "..", no slash, colon or blank). RDMA devices: at most 63 bytes
+ * (IB_DEVICE_NAME_MAX).
+ */
+#include "config.h"
+
+#include "config/forms.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/i18n.h"
+#include "base/pci.h"
+#include "base/text.h"
+
+/* One line: control characters have no place in a value that is shown on terminals. */
+static bool is_line(const char *text)
+{
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return false;
+    return true;
+}
+
+static bool is_of(const char *text, const char *more)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    for (; *text; text++)
+        if (!strchr(letters, *text) && !strchr(more, *text))
+            return false;
+    return true;
+}
+
+static bool is_name(const char *text)
+{
+    return *text && strlen(text) <= 253 && is_of(text, "._-");
+}
+
+static bool is_device_name(const char *text, size_t max_length)
+{
+    return *text && strlen(text) <= max_length && !strpbrk(text, "/: \t\v\f\r\n") &&
+           strcmp(text, ".") && strcmp(text, "..") && is_line(text);
+}
+
+static bool is_interface(const char *text)
+{
+    return is_device_name(text, 15);
+}
+
+static bool is_rdma_device(const char *text)
+{
+    return is_device_name(text, 63);
+}
+
+static bool is_pci(const char *text)
+{
+    struct ath_pci unused;
+    return !ath_pci_parse(text, &unused);
+}
+
+/* An interface's own address: with its prefix, neither none (0.0.0.0) nor the whole Internet's. */
+static bool is_address(const char *text)
+{
+    char host[INET6_ADDRSTRLEN];
+    unsigned char bytes[16], any[16] = { 0 };
+    const char *slash = strchr(text, '/');
+    size_t length = slash ? (size_t)(slash - text) : 0;
+    if (!length || length >= sizeof host)
+        return false;
+    memcpy(host, text, length);
+    host[length] = '\0';
+
+    int family = strchr(host, ':') ? AF_INET6 : AF_INET;
+    size_t size = family == AF_INET6 ? 16 : 4;
+    int prefix;
+    return inet_pton(family, host, bytes) == 1 && memcmp(bytes, any, size) &&
+           !strchr(slash, '\n') && !ath_parse_int(slash + 1, 1, (int)size * 8, &prefix);
+}
+
+static bool is_file(const char *text)
+{
+    return *text == '/' && text[strlen(text) - 1] != '/' && strlen(text) < 4096 && is_line(text);
+}
+
+static bool is_docker_host(const char *text)
+{
+    static const char *const schemes[] = { "tcp://", "http://", "https://" };
+    if (!is_line(text) || strchr(text, ' '))
+        return false;
+    if (ath_starts_with(text, "unix:///"))
+        return text[8] != '\0';
+    for (size_t i = 0; i < ATH_COUNT(schemes); i++)
+        if (ath_starts_with(text, schemes[i]))
+            return text[strlen(schemes[i])] != '\0';
+    return false;
+}
+
+/* Docker's own grammar of references, as far as its letters go (distribution/reference). */
+static bool is_image(const char *text)
+{
+    return *text && strlen(text) <= 1024 && is_of(text, "._-/:@") && *text != '-';
+}
+
+static const struct {
+    bool (*fits)(const char *text);
+    const char *allowed, *allowed_list;
+} forms[ATH_FORM_COUNT] = {
+    [ATH_FORM_LINE] = { is_line, N_("one line of text"), N_("a list of texts") },
+    [ATH_FORM_NAME] = { is_name, N_("a name of letters, digits, '.', '_' and '-'"),
+                        N_("a list of names of letters, digits, '.', '_' and '-'") },
+    [ATH_FORM_INTERFACE] = { is_interface,
+                             N_("an interface name of 1 to 15 bytes without '/', ':' and blanks"),
+                             N_("a list of interface names") },
+    [ATH_FORM_RDMA_DEVICE] = { is_rdma_device, N_("the name of an RDMA device such as mlx5_0"),
+                               N_("a list of RDMA devices such as [mlx5_0]") },
+    [ATH_FORM_PCI] = { is_pci, N_("a PCI address such as \"0004:04:00.0\""),
+                       N_("a list of PCI addresses such as [\"0004:04:00.0\"]") },
+    [ATH_FORM_ADDRESS] = { is_address,
+                           N_("an IP address with its prefix such as 192.168.100.10/24"),
+                           N_("a list of IP addresses with their prefixes") },
+    [ATH_FORM_FILE] = { is_file, N_("the path of a file that begins with '/'"),
+                        N_("a list of paths that begin with '/'") },
+    [ATH_FORM_DOCKER_HOST] = { is_docker_host,
+                               N_("where Docker listens: unix:///PATH, tcp://HOST:PORT, "
+                                  "http://HOST or https://HOST"),
+                               N_("a list of places where Docker listens") },
+    [ATH_FORM_IMAGE] = { is_image, N_("the name of an image such as aitherion-runtime:latest"),
+                         N_("a list of images") },
+};
+
+bool ath_form_fits(enum ath_form form, const char *text)
+{
+    return forms[form].fits(text);
+}
+
+const char *ath_form_allowed(enum ath_form form)
+{
+    return forms[form].allowed;
+}
+
+const char *ath_form_allowed_list(enum ath_form form)
+{
+    return forms[form].allowed_list;
+}

@@ -1,0 +1,11 @@
+/* What the texts of a document must look like: names, addresses, paths. */
+#pragma once
+#include <stdbool.h>
+
+#include "config/schema.h"
+
+bool ath_form_fits(enum ath_form form, const char *text);
+
+/* To follow "must be", untranslated: "a PCI address such as 0004:04:00.0"; and of several. */
+const char *ath_form_allowed(enum ath_form form);
+const char *ath_form_allowed_list(enum ath_form form);

@@ -1,0 +1,171 @@
+/* Rules between values: once, and known. */
+#include "config.h"
+
+#include "config/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/pci.h"
+
+/* A value that may be there once, and where it stands. */
+struct claim {
+    char *value;
+    size_t offset;
+};
+
+struct claims {
+    struct claim *items;
+    size_t count;
+};
+
+static void claims_free(struct claims *claims)
+{
+    for (size_t i = 0; i < claims->count; i++)
+        free(claims->items[i].value);
+    free(claims->items);
+}
+
+#define AUTO_CLAIMS __attribute__((cleanup(claims_free))) struct claims
+
+/* Notes the scalar; one that is not there or of another kind was reported before. */
+static void claim(struct claims *claims, const struct ath_schema *schema,
+                  const struct ath_yaml *yaml)
+{
+    struct ath_pci pci;
+    char text[ATH_PCI_TEXT];
+
+    if (!yaml || yaml->kind != ATH_YAML_SCALAR || ath_schema_check(schema, yaml->text))
+        return;
+    bool is_pci = schema->form == ATH_FORM_PCI && !ath_pci_parse(yaml->text, &pci);
+    struct claim *item = ath_push(&claims->items, &claims->count, sizeof *item);
+    item->value = ath_xstrdup(is_pci ? ath_pci_format(&pci, text) : yaml->text);
+    item->offset = yaml->begin;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct claim *left = a, *right = b;
+    int order = strcmp(left->value, right->value);
+    return order ? order : (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+/* format  a message with one %s, for the value */
+static void report_doubles(struct claims *claims, enum ath_fault_code code, const char *format,
+                           struct ath_faults *faults)
+{
+    if (claims->count)
+        qsort(claims->items, claims->count, sizeof *claims->items, compare);
+    for (size_t i = 1; i < claims->count; i++)
+        if (!strcmp(claims->items[i].value, claims->items[i - 1].value))
+            ath_faults_add(faults, code, claims->items[i].offset, format, claims->items[i].value);
+}
+
+void ath_rules_entries_once(const struct ath_schema *schema, const struct ath_yaml *list,
+                            struct ath_faults *faults)
+{
+    AUTO_CLAIMS claims = { 0 };
+    for (size_t i = 0; i < list->child_count; i++)
+        claim(&claims, schema, &list->children[i]);
+    report_doubles(&claims, ATH_FAULT_TWICE, _("'%s' is in this list twice"), faults);
+}
+
+/* The value of a key in the mapping that an item was read from. */
+static const struct ath_yaml *value_of(const struct ath_document_item *item, const char *key)
+{
+    return ath_yaml_get(item->source, key);
+}
+
+/* A list of items, in which key may have each value once. */
+static void check_names(const struct ath_schema *items, const void *base, const char *format,
+                        struct ath_faults *faults)
+{
+    AUTO_CLAIMS claims = { 0 };
+    const struct ath_schema *name = ath_schema_find(items, items->name_key);
+
+    for (size_t i = 0; i < ath_schema_count(items, base); i++)
+        claim(&claims, name, value_of(ath_schema_item(items, base, i), items->name_key));
+    report_doubles(&claims, ATH_FAULT_TWICE, format, faults);
+}
+
+/* Both ports of all entries share one space: with host networking they are the host's. */
+static void check_ports(const struct ath_schema *numa, const struct ath_document *document,
+                        struct ath_faults *faults)
+{
+    static const char *const keys[] = { "control_port", "data_port" };
+    AUTO_CLAIMS claims = { 0 };
+
+    for (size_t i = 0; i < document->numa.count; i++)
+        for (size_t k = 0; k < ATH_COUNT(keys); k++)
+            claim(&claims, ath_schema_find(numa, keys[k]),
+                  value_of(&document->numa.items[i].item, keys[k]));
+    report_doubles(&claims, ATH_FAULT_PORT_TWICE, _("the port %s is taken by an entry above"),
+                   faults);
+}
+
+static void check_id(const struct ath_idset *ids, const struct ath_yaml *yaml,
+                     struct ath_faults *faults)
+{
+    int id;
+    if (yaml && yaml->kind == ATH_YAML_SCALAR && !ath_parse_int(yaml->text, 0, ATH_ID_MAX, &id) &&
+        !ath_idset_has(ids, id))
+        ath_faults_add(faults, ATH_FAULT_ID_UNKNOWN, yaml->begin,
+                       _("no entry of 'numa' has the id %d"), id);
+}
+
+/* False where an id could not be read: a fault of its own, and not that of those who name it. */
+static bool has_all_ids(const struct ath_document *document)
+{
+    const struct ath_yaml *list = ath_yaml_get(&document->tree, "numa");
+    for (size_t i = 0; i < document->numa.count; i++)
+        if (document->numa.items[i].id == ATH_UNSET)
+            return false;
+    return list && list->kind == ATH_YAML_LIST;
+}
+
+static void check_ids(const struct ath_document *document, struct ath_faults *faults)
+{
+    ATH_AUTO(ath_idset) ids = { 0 };
+    if (!has_all_ids(document))
+        return;
+    for (size_t i = 0; i < document->numa.count; i++)
+        ath_idset_add(&ids, document->numa.items[i].id, document->numa.items[i].id);
+
+    for (size_t i = 0; i < document->roce.cards.count; i++) {
+        const struct ath_yaml *list = value_of(&document->roce.cards.items[i].item, "numa");
+        for (size_t k = 0; list && k < list->child_count; k++)
+            check_id(&ids, &list->children[k], faults);
+    }
+    for (size_t i = 0; i < document->roce.macvlans.count; i++)
+        check_id(&ids, value_of(&document->roce.macvlans.items[i].item, "numa"), faults);
+}
+
+/* A link cannot stand on itself. */
+static void check_parents(const struct ath_document *document, struct ath_faults *faults)
+{
+    for (size_t i = 0; i < document->roce.macvlans.count; i++) {
+        const struct ath_document_macvlan *macvlan = &document->roce.macvlans.items[i];
+        if (macvlan->name && macvlan->parent && !strcmp(macvlan->name, macvlan->parent))
+            ath_faults_add(faults, ATH_FAULT_TWICE, value_of(&macvlan->item, "parent")->begin,
+                           _("the macvlan '%s' cannot be its own parent"), macvlan->name);
+    }
+}
+
+void ath_rules_check(const struct ath_document *document, struct ath_faults *faults)
+{
+    const struct ath_schema *root = ath_schema_root();
+    const struct ath_schema *numa = ath_schema_find(root, "numa");
+    const struct ath_schema *roce = ath_schema_find(root, "roce");
+
+    check_names(numa, document, _("another entry above has the id %s"), faults);
+    check_ports(numa, document, faults);
+    check_names(ath_schema_find(roce, "cards"), &document->roce, _("the card '%s' is here already"),
+                faults);
+    check_names(ath_schema_find(roce, "macvlans"), &document->roce,
+                _("another macvlan above has the name '%s'"), faults);
+    check_ids(document, faults);
+    check_parents(document, faults);
+}

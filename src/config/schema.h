@@ -1,0 +1,119 @@
+/*
+ * The one table of the topology document's keys.
+ *
+ * Reading, checking, `configure --set` and `--show`, what `init` writes, the JSON form and the
+ * manual page walk it. Whoever adds a key adds one row (and the field that it fills). The table is
+ * constant; any thread may read it.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+#include "config/faults.h"
+
+enum ath_value_kind {
+    ATH_VALUE_TEXT,    /* char *, owned; NULL where not given */
+    ATH_VALUE_INTEGER, /* int; ATH_UNSET where not given */
+    ATH_VALUE_NUMBER,  /* double */
+    ATH_VALUE_BOOLEAN, /* bool */
+    ATH_VALUE_CHOICE,  /* int, an index into choices */
+    ATH_VALUE_IDS,     /* struct ath_idset */
+    ATH_VALUE_TEXTS,   /* struct ath_texts */
+    ATH_VALUE_MAPPING, /* a struct of its own, within the one above */
+    ATH_VALUE_ITEMS, /* struct { T *items; size_t count; }: mappings, named by one of their keys */
+    ATH_VALUE_KIND_COUNT
+};
+
+/* What a text must look like. */
+enum ath_form {
+    ATH_FORM_LINE,
+    ATH_FORM_NAME,
+    ATH_FORM_INTERFACE,
+    ATH_FORM_RDMA_DEVICE,
+    ATH_FORM_PCI,
+    ATH_FORM_ADDRESS, /* 192.168.100.10/24 */
+    ATH_FORM_FILE,
+    ATH_FORM_DOCKER_HOST,
+    ATH_FORM_IMAGE,
+    ATH_FORM_COUNT
+};
+
+enum { ATH_UNSET = -1 };
+
+struct ath_schema {
+    const char *name; /* NULL ends a table */
+    enum ath_value_kind kind;
+    size_t offset;        /* of the field, in the struct of the mapping above */
+    enum ath_form form;   /* of a text, or of each text of a list */
+    double min, max;      /* of a number, or of each number of a list */
+    bool is_min_excluded; /* above min, not min itself */
+    bool is_required;
+    const char *fallback;  /* the value where not given, as the document would say it; NULL: none */
+    const char *otherwise; /* N_(): what happens where neither is there, for help */
+    const char *const *choices;    /* ended by NULL */
+    const char *help;              /* N_(): one line */
+    const char *title;             /* N_(): what one of ITEMS is called, "NUMA entry" */
+    const char *name_key;          /* of ITEMS: the key that names one in a path */
+    const struct ath_schema *keys; /* of a mapping, or of each of ITEMS */
+    size_t item_size;              /* of ITEMS */
+};
+
+/* The field of a list of texts. */
+struct ath_texts {
+    char **items;
+    size_t count;
+};
+
+/* The whole document: a mapping, whose fields lie in struct ath_document. */
+const struct ath_schema *ath_schema_root(void);
+
+/* A key of a mapping or of ITEMS; NULL where there is none. */
+const struct ath_schema *ath_schema_find(const struct ath_schema *parent, const char *name);
+
+/* The key of parent that name may have been meant to be; NULL where none is near. */
+const char *ath_schema_nearest(const struct ath_schema *parent, const char *name);
+
+/* "text", "integer", ...: the kind in one word, untranslated. */
+const char *ath_value_kind_word(enum ath_value_kind kind);
+
+/* What a value of the key may be, translated, to follow "must be": "a whole number from 1 to
+ * 65535". The caller frees it. */
+char *ath_schema_allowed(const struct ath_schema *schema);
+
+/* The same for one entry of a list; for other kinds the value itself. */
+char *ath_schema_allowed_entry(const struct ath_schema *schema);
+
+/* Whether text is a good value of the key (for lists: a good entry): ATH_FAULT_NONE, or why not. */
+enum ath_fault_code ath_schema_check(const struct ath_schema *schema, const char *text);
+
+/* Puts a checked value into its field in base (for lists: adds an entry); texts in canonical form.
+ */
+void ath_schema_store(const struct ath_schema *schema, void *base, const char *text);
+
+/* Adds a value's entries as texts: none where it is not set, one for scalars. */
+void ath_schema_texts(const struct ath_schema *schema, const void *base, struct ath_texts *out);
+
+/* True where a field has no value (an optional text or number that nobody gave). */
+bool ath_schema_is_unset(const struct ath_schema *schema, const void *base);
+
+/* The field of a key in base; how many ITEMS it holds, and one of them. */
+void *ath_schema_field(const struct ath_schema *schema, const void *base);
+size_t ath_schema_count(const struct ath_schema *schema, const void *base);
+void *ath_schema_item(const struct ath_schema *schema, const void *base, size_t index);
+
+/* Adds one zeroed item with its defaults set, and returns it. */
+void *ath_schema_add_item(const struct ath_schema *schema, void *base);
+
+/* Sets the defaults of a mapping's keys, in a zeroed struct. */
+void ath_schema_defaults(const struct ath_schema *mapping, void *base);
+
+/* Releases what the fields of a mapping hold, and zeroes them. */
+void ath_schema_clear(const struct ath_schema *mapping, void *base);
+
+/* Adds a copy of text. */
+void ath_texts_add(struct ath_texts *texts, const char *text);
+void ath_texts_free(struct ath_texts *texts);
+
+/* A number as short as it can be written, always with a point: "80", "0.8". The caller frees it. */
+char *ath_number_text(double number);

@@ -1,0 +1,112 @@
+/* Writing a document by walking the table; keys without a value stand there as comments, once. */
+#include "config.h"
+
+#include "config/write.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+
+enum { COMMENT_COLUMN = 44 };
+
+struct writer {
+    struct ath_text text;
+    size_t line_begin;
+};
+
+/* Ends a line; help goes behind it, in a column of its own where there is room. */
+static void end_line(struct writer *writer, const char *help)
+{
+    size_t width = writer->text.length - writer->line_begin;
+    if (help)
+        ath_text_add(&writer->text, "%*s# %s",
+                     width + 1 < COMMENT_COLUMN ? (int)(COMMENT_COLUMN - width) : 1, "", help);
+    ath_text_add(&writer->text, "\n");
+    writer->line_begin = writer->text.length;
+}
+
+static bool is_quoted_kind(const struct ath_schema *schema)
+{
+    return schema->kind == ATH_VALUE_TEXT || schema->kind == ATH_VALUE_TEXTS ||
+           schema->kind == ATH_VALUE_CHOICE;
+}
+
+static void add_scalar(struct ath_text *out, const struct ath_schema *schema, const char *value)
+{
+    if (schema->kind == ATH_VALUE_CHOICE || !is_quoted_kind(schema))
+        ath_text_add(out, "%s", value);
+    else
+        ath_yaml_write(out, value, schema->form == ATH_FORM_PCI ? ATH_YAML_DOUBLE : ATH_YAML_PLAIN);
+}
+
+static void add_value(struct writer *writer, const struct ath_schema *schema, const void *base)
+{
+    ATH_AUTO(ath_texts) values = { 0 };
+    bool is_list = schema->kind == ATH_VALUE_IDS || schema->kind == ATH_VALUE_TEXTS;
+
+    ath_schema_texts(schema, base, &values);
+    ath_text_add(&writer->text, "%s", is_list ? "[" : "");
+    for (size_t i = 0; i < values.count; i++) {
+        ath_text_add(&writer->text, "%s", i ? ", " : "");
+        add_scalar(&writer->text, schema, values.items[i]);
+    }
+    ath_text_add(&writer->text, "%s", is_list ? "]" : "");
+}
+
+static void write_keys(struct writer *writer, const struct ath_schema *mapping, const void *base,
+                       int indent, bool has_help, bool is_entry);
+
+static void write_items(struct writer *writer, const struct ath_schema *schema, const void *base,
+                        int indent)
+{
+    for (size_t i = 0; i < ath_schema_count(schema, base); i++)
+        write_keys(writer, schema, ath_schema_item(schema, base, i), indent + 4, i == 0, true);
+}
+
+/* lead: the blanks before the key, or "  - " */
+static void write_key(struct writer *writer, const struct ath_schema *key, const void *base,
+                      const char *lead, int indent, bool has_help)
+{
+    const char *help = has_help ? key->help : NULL;
+    bool is_unset = ath_schema_is_unset(key, base);
+    if (is_unset && !has_help)
+        return;
+
+    ath_text_add(&writer->text, "%s%s%s:", lead, is_unset ? "# " : "", key->name);
+    if (key->kind == ATH_VALUE_MAPPING) {
+        end_line(writer, help);
+        write_keys(writer, key, ath_schema_field(key, base), indent + 2, has_help, false);
+    } else if (key->kind == ATH_VALUE_ITEMS) {
+        ath_text_add(&writer->text, "%s", ath_schema_count(key, base) ? "" : " []");
+        end_line(writer, help);
+        write_items(writer, key, base, indent);
+    } else {
+        ath_text_add(&writer->text, "%s", is_unset ? "" : " ");
+        add_value(writer, key, base);
+        end_line(writer, help);
+    }
+}
+
+/* The first key of an entry is one that is always set: the one that names it. */
+static void write_keys(struct writer *writer, const struct ath_schema *mapping, const void *base,
+                       int indent, bool has_help, bool is_entry)
+{
+    for (const struct ath_schema *key = mapping->keys; key->name; key++) {
+        bool is_first = is_entry && key == mapping->keys;
+        ath_auto_free char *lead =
+            ath_xasprintf("%*s%s", is_first ? indent - 2 : indent, "", is_first ? "- " : "");
+        write_key(writer, key, base, lead, indent, has_help);
+    }
+}
+
+char *ath_document_write(const struct ath_document *document, const char *preamble)
+{
+    struct writer writer = { 0 };
+
+    if (preamble)
+        ath_text_add(&writer.text, "%s", preamble);
+    writer.line_begin = writer.text.length;
+    write_keys(&writer, ath_schema_root(), document, 0, true, false);
+    return ath_text_take(&writer.text);
+}

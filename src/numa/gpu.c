@@ -1,0 +1,267 @@
+/*
+ * GPUs from sysfs and /proc/driver/nvidia.
+ *
+ * What counts is a table of vendor and PCI class (0300 VGA, 0302 3D, 0380 display, 1200 processing
+ * accelerator), so that a server's ASPEED or Matrox display does not. A GPU whose memory is a NUMA
+ * node (AC922, Grace Hopper) says so in /proc/driver/nvidia/gpus/ADDRESS/numa_status ("Node: 255",
+ * "Status: online", "Size: 3f0000000"); no fixed rule ties nodes to GPUs.
+ */
+#include "config.h"
+
+#include "numa/gpu.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/pci_names.h"
+#include "base/pcidev.h"
+#include "base/text.h"
+#include "numa/near.h"
+#include "numa/read.h"
+
+#define NVIDIA "proc/driver/nvidia"
+
+enum {
+    VENDOR_NVIDIA = 0x10de,
+    VENDOR_AMD = 0x1002,
+    VENDOR_AMD_CPU = 0x1022,
+    VENDOR_INTEL = 0x8086
+};
+enum { CLASS_VGA = 0x0300, CLASS_3D = 0x0302, CLASS_DISPLAY = 0x0380, CLASS_ACCELERATOR = 0x1200 };
+
+static const struct {
+    int vendor_id;
+    int classes[4];
+} accelerators[] = {
+    { VENDOR_NVIDIA, { CLASS_VGA, CLASS_3D } },
+    { VENDOR_AMD, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
+    { VENDOR_INTEL, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
+    { 0x1da3 /* Habana */, { CLASS_ACCELERATOR } },
+    { 0x19e5 /* Huawei Ascend */, { CLASS_ACCELERATOR } },
+    { 0x1d94 /* Hygon */, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
+    { 0xcabc /* Cambricon */, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
+};
+
+bool ath_gpu_is_accelerator(int vendor_id, int class)
+{
+    for (size_t i = 0; i < ATH_COUNT(accelerators); i++)
+        for (size_t j = 0; j < ATH_COUNT(accelerators[i].classes); j++)
+            if (accelerators[i].vendor_id == vendor_id && accelerators[i].classes[j] == class)
+                return true;
+    return false;
+}
+
+/* AMD's processors with graphics show them in one slot with their own functions (security
+ * processor, USB), whose vendor is the CPU's. */
+static bool has_cpu_sibling(const struct ath_root *root, const struct ath_pci *pci)
+{
+    for (uint8_t function = 1; function < 8; function++) {
+        struct ath_pci sibling = { pci->domain, pci->bus, pci->device, function };
+        if (ath_pcidev_number(root, &sibling, "vendor") == VENDOR_AMD_CPU)
+            return true;
+    }
+    return false;
+}
+
+/* Intel's graphics in a processor are device 2 of the root bus. */
+static bool is_in_processor(const struct ath_root *root, const struct ath_pci *pci, int vendor_id,
+                            int class)
+{
+    if (class == CLASS_ACCELERATOR || class == CLASS_3D)
+        return false;
+    if (vendor_id == VENDOR_INTEL)
+        return pci->bus == 0 && (class == CLASS_VGA || pci->device == 2);
+    return vendor_id == VENDOR_AMD && has_cpu_sibling(root, pci);
+}
+
+static bool is_accelerator(const struct ath_root *root, const struct ath_pcidev *device)
+{
+    struct ath_pci parent;
+    bool may_be = device->class >> 8 == CLASS_VGA >> 8 || device->class == CLASS_ACCELERATOR;
+    if (device->class < 0 || !may_be)
+        return false;
+    int vendor_id = ath_pcidev_number(root, &device->address, "vendor");
+    bool is_one = vendor_id == ATH_UNKNOWN ? device->class == CLASS_3D
+                                           : ath_gpu_is_accelerator(vendor_id, device->class);
+    return is_one && !is_in_processor(root, &device->address, vendor_id, device->class) &&
+           !ath_pcidev_is_virtual(root, &device->address, &parent);
+}
+
+/* "8.0 GT/s PCIe", "8 GT/s" on older kernels, "Unknown" where the link is not up. */
+int ath_pcie_generation(const char *speed)
+{
+    static const double gigatransfers[] = { 2.5, 5, 8, 16, 32, 64 };
+    ath_auto_free char *digits = ath_xasprintf("%.*s", (int)strcspn(speed, " "), speed);
+    double value;
+
+    if (ath_parse_double(digits, &value))
+        return ATH_UNKNOWN;
+    for (size_t i = 0; i < ATH_COUNT(gigatransfers); i++)
+        if (value > gigatransfers[i] - 0.1 && value < gigatransfers[i] + 0.1)
+            return (int)i + 1;
+    return ATH_UNKNOWN;
+}
+
+static void read_link(const struct ath_root *root, struct ath_gpu *gpu)
+{
+    enum { WIDTH_MAX = 32 }; /* 63 and 255 stand for "cannot tell" */
+    ath_auto_free char *speed = ath_pcidev_text(root, &gpu->pci, "current_link_speed");
+    int width = ath_pcidev_number(root, &gpu->pci, "current_link_width");
+
+    if (speed)
+        gpu->pcie_gen = ath_pcie_generation(speed);
+    if (width > 0 && width <= WIDTH_MAX)
+        gpu->pcie_width = width;
+}
+
+static char *nvidia_path(const struct ath_gpu *gpu, const char *file)
+{
+    char address[ATH_PCI_TEXT];
+    return ath_xasprintf(NVIDIA "/gpus/%s/%s", ath_pci_format(&gpu->pci, address), file);
+}
+
+static void read_numa_status(const struct ath_root *root, struct ath_machine *machine,
+                             struct ath_gpu *gpu)
+{
+    ath_auto_free char *path = nvidia_path(gpu, "numa_status");
+    ath_auto_free char *text =
+        ath_read_or_warn(root, machine, path, _("which NUMA node is this GPU's memory"));
+    ath_auto_free char *node = text ? ath_line_value(text, "Node") : NULL;
+    ath_auto_free char *status = text ? ath_line_value(text, "Status") : NULL;
+    ath_auto_free char *size = text ? ath_line_value(text, "Size") : NULL;
+    uint64_t bytes;
+
+    if (!node || ath_parse_int(node, 0, ATH_ID_MAX, &gpu->memory_node))
+        return; /* -1: its memory is no NUMA node */
+    if (status)
+        gpu->memory_state = strcmp(status, "online") ? ATH_MEMORY_OFFLINE : ATH_MEMORY_ONLINE;
+    if (size && !ath_parse_u64(size, 16, &bytes) && bytes > 0 && bytes <= INT64_MAX)
+        gpu->memory_total_bytes = (int64_t)bytes;
+}
+
+/* The driver writes question marks until it has spoken with the GPU. */
+static char *known_value(const char *text, const char *key)
+{
+    ath_auto_free char *value = ath_line_value(text, key);
+    bool is_known = value && *value && !strchr(value, '?') && strcmp(value, "Unknown");
+    return is_known ? ath_steal(&value) : NULL;
+}
+
+static void read_information(const struct ath_root *root, struct ath_gpu *gpu)
+{
+    ath_auto_free char *path = nvidia_path(gpu, "information");
+    ath_auto_free char *text = ath_root_read(root, "%s", path);
+    if (!text)
+        return;
+    gpu->model = known_value(text, "Model");
+    gpu->uuid = known_value(text, "GPU UUID");
+}
+
+/* The first word of "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat..." that is
+ * digits and points. */
+static char *version_in(const char *text)
+{
+    for (const char *word = text; *word; word += strspn(word, " \t")) {
+        size_t length = strcspn(word, " \t\n"), digits = strspn(word, "0123456789.");
+        if (length && digits == length && memchr(word, '.', length))
+            return ath_xasprintf("%.*s", (int)length, word);
+        if (word[length] == '\n')
+            break;
+        word += length;
+    }
+    return NULL;
+}
+
+static char *read_driver_version(const struct ath_root *root, const struct ath_gpu *gpu)
+{
+    if (gpu->vendor_id == VENDOR_NVIDIA) {
+        ath_auto_free char *text = ath_root_read(root, NVIDIA "/version");
+        char *version = text ? version_in(text) : NULL;
+        if (version)
+            return version;
+    }
+    ath_auto_free char *driver = ath_pcidev_driver(root, &gpu->pci);
+    return driver ? ath_root_read(root, "sys/module/%s/version", driver) : NULL;
+}
+
+/* amdgpu tells the size of its memory. */
+static void read_amd_memory(const struct ath_root *root, struct ath_gpu *gpu)
+{
+    char address[ATH_PCI_TEXT];
+    int64_t bytes =
+        ath_root_read_number(root, ATH_UNKNOWN, "sys/bus/pci/devices/%s/mem_info_vram_total",
+                             ath_pci_format(&gpu->pci, address));
+    if (bytes > 0)
+        gpu->memory_total_bytes = bytes;
+}
+
+static void read_gpu(const struct ath_root *root, struct ath_machine *machine,
+                     const struct ath_pci *pci, bool is_nvidia)
+{
+    struct ath_gpu *gpu = ath_machine_add_gpu(machine, pci);
+
+    gpu->vendor_id = ath_pcidev_number(root, pci, "vendor");
+    if (is_nvidia && gpu->vendor_id == ATH_UNKNOWN)
+        gpu->vendor_id = VENDOR_NVIDIA; /* its driver runs nobody else's */
+    gpu->device_id = ath_pcidev_number(root, pci, "device");
+    gpu->place = ath_pcidev_place(root, pci);
+    read_link(root, gpu);
+    if (is_nvidia) {
+        read_numa_status(root, machine, gpu);
+        read_information(root, gpu);
+    }
+    if (gpu->vendor_id == VENDOR_AMD)
+        read_amd_memory(root, gpu);
+    if (!gpu->model)
+        gpu->model = ath_xstrdup(ath_pci_name(gpu->vendor_id, gpu->device_id));
+    gpu->driver_version = read_driver_version(root, gpu);
+    int said = ath_pcidev_number(root, pci, "numa_node");
+    gpu->numa_node = ath_near_node(root, machine, pci, said, gpu->place, gpu->memory_node);
+}
+
+static int compare_devices(const void *a, const void *b)
+{
+    const struct ath_pcidev *x = a, *y = b;
+    return ath_pci_compare(&x->address, &y->address);
+}
+
+/* The functions that NVIDIA's driver runs, whatever their class; the caller frees the list. */
+static struct ath_pcidev *list_nvidia(const struct ath_root *root, size_t *out_count)
+{
+    char **names;
+    size_t name_count, count = 0;
+    struct ath_pcidev *list = NULL;
+    struct ath_pci address;
+
+    ath_root_list(root, NVIDIA "/gpus", &names, &name_count);
+    for (size_t i = 0; i < name_count; i++)
+        if (!ath_pci_parse(names[i], &address))
+            *(struct ath_pcidev *)ath_push(&list, &count, sizeof *list) =
+                (struct ath_pcidev){ address, ATH_UNKNOWN };
+    ath_names_free(names, name_count);
+    if (count)
+        qsort(list, count, sizeof *list, compare_devices);
+    *out_count = count;
+    return list;
+}
+
+void ath_gpus_read(const struct ath_root *root, struct ath_machine *machine)
+{
+    size_t nvidia_count, count;
+    ath_auto_free struct ath_pcidev *nvidia = list_nvidia(root, &nvidia_count);
+    ath_auto_free struct ath_pcidev *devices;
+    ath_pcidev_list(root, &devices, &count);
+
+    for (size_t i = 0; i < nvidia_count; i++)
+        if (!i || !ath_pci_equals(&nvidia[i].address, &nvidia[i - 1].address))
+            read_gpu(root, machine, &nvidia[i].address, true);
+    for (size_t i = 0; i < count; i++)
+        if (!ath_pcidev_find(nvidia, nvidia_count, &devices[i].address) &&
+            is_accelerator(root, &devices[i]))
+            read_gpu(root, machine, &devices[i].address, false);
+    ath_machine_sort(machine);
+}

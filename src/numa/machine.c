@@ -1,0 +1,295 @@
+/* The machine model: making, finding, completing. */
+#include "config.h"
+
+#include "numa/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "numa/pair.h"
+#include "numa/profile.h"
+#include "numa/warning.h"
+
+static void free_node(struct ath_numa_node *node)
+{
+    ath_idset_free(&node->cpus);
+    ath_idset_free(&node->cpus_online);
+    free(node->hugepages);
+    free(node->distances);
+}
+
+static void free_gpu(struct ath_gpu *gpu)
+{
+    free(gpu->place);
+    free(gpu->model);
+    free(gpu->uuid);
+    free(gpu->driver_version);
+    free(gpu->nvlinks);
+}
+
+static void free_warning(struct ath_warning *warning)
+{
+    free(warning->object);
+    free(warning->message);
+    free(warning->hint);
+}
+
+void ath_machine_free(struct ath_machine *machine)
+{
+    if (!machine)
+        return;
+    for (size_t i = 0; i < machine->node_count; i++)
+        free_node(&machine->nodes[i]);
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        free_gpu(&machine->gpus[i]);
+    for (size_t i = 0; i < machine->nic_count; i++)
+        ath_nic_free(&machine->nics[i]);
+    for (size_t i = 0; i < machine->warning_count; i++)
+        free_warning(&machine->warnings[i]);
+    free(machine->hostname);
+    free(machine->model);
+    free(machine->arch);
+    free(machine->kernel);
+    free(machine->nodes);
+    free(machine->gpus);
+    free(machine->nics);
+    free(machine->pairs);
+    free(machine->warnings);
+    *machine = (struct ath_machine){ 0 };
+}
+
+struct ath_numa_node *ath_machine_add_node(struct ath_machine *machine, int id)
+{
+    struct ath_numa_node *node = ath_push(&machine->nodes, &machine->node_count, sizeof *node);
+    node->id = id;
+    node->memory_total_bytes = ATH_UNKNOWN;
+    node->memory_free_bytes = ATH_UNKNOWN;
+    return node;
+}
+
+struct ath_gpu *ath_machine_add_gpu(struct ath_machine *machine, const struct ath_pci *pci)
+{
+    struct ath_gpu *gpu = ath_push(&machine->gpus, &machine->gpu_count, sizeof *gpu);
+    *gpu = (struct ath_gpu){
+        .pci = *pci,
+        .vendor_id = ATH_UNKNOWN,
+        .device_id = ATH_UNKNOWN,
+        .numa_node = ATH_UNKNOWN,
+        .memory_node = ATH_UNKNOWN,
+        .memory_total_bytes = ATH_UNKNOWN,
+        .pcie_gen = ATH_UNKNOWN,
+        .pcie_width = ATH_UNKNOWN,
+    };
+    return gpu;
+}
+
+struct ath_nic *ath_machine_add_nic(struct ath_machine *machine)
+{
+    struct ath_nic *nic = ath_push(&machine->nics, &machine->nic_count, sizeof *nic);
+    ath_nic_init(nic);
+    return nic;
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const struct ath_numa_node *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static int compare_gpus(const void *a, const void *b)
+{
+    const struct ath_gpu *x = a, *y = b;
+    return ath_pci_compare(&x->pci, &y->pci);
+}
+
+static int compare_nics(const void *a, const void *b)
+{
+    return ath_nic_compare(a, b);
+}
+
+static int compare_distances(const void *a, const void *b)
+{
+    const struct ath_distance *x = a, *y = b;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+struct ath_numa_node *ath_machine_node(const struct ath_machine *machine, int id)
+{
+    struct ath_numa_node key = { .id = id };
+    return machine->node_count ? bsearch(&key, machine->nodes, machine->node_count,
+                                         sizeof *machine->nodes, compare_nodes)
+                               : NULL;
+}
+
+struct ath_gpu *ath_machine_gpu(const struct ath_machine *machine, const struct ath_pci *pci)
+{
+    struct ath_gpu key = { .pci = *pci };
+    return machine->gpu_count ? bsearch(&key, machine->gpus, machine->gpu_count,
+                                        sizeof *machine->gpus, compare_gpus)
+                              : NULL;
+}
+
+struct ath_nic *ath_machine_nic_by_netdev(const struct ath_machine *machine, const char *netdev)
+{
+    for (size_t i = 0; i < machine->nic_count; i++)
+        if (machine->nics[i].netdev && !strcmp(machine->nics[i].netdev, netdev))
+            return &machine->nics[i];
+    return NULL;
+}
+
+struct ath_nic *ath_machine_nic_by_rdma(const struct ath_machine *machine, const char *rdma_device)
+{
+    for (size_t i = 0; i < machine->nic_count; i++)
+        if (machine->nics[i].rdma_device && !strcmp(machine->nics[i].rdma_device, rdma_device))
+            return &machine->nics[i];
+    return NULL;
+}
+
+int ath_machine_distance(const struct ath_machine *machine, int from, int to)
+{
+    const struct ath_numa_node *node = ath_machine_node(machine, from);
+    struct ath_distance key = { .node = to };
+    const struct ath_distance *found = node && node->distance_count
+                                           ? bsearch(&key, node->distances, node->distance_count,
+                                                     sizeof *node->distances, compare_distances)
+                                           : NULL;
+    return found ? found->value : ATH_UNKNOWN;
+}
+
+static void sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
+{
+    if (count > 1)
+        qsort(items, count, size, compare);
+}
+
+void ath_machine_sort(struct ath_machine *machine)
+{
+    sort(machine->nodes, machine->node_count, sizeof *machine->nodes, compare_nodes);
+    sort(machine->gpus, machine->gpu_count, sizeof *machine->gpus, compare_gpus);
+    sort(machine->nics, machine->nic_count, sizeof *machine->nics, compare_nics);
+    for (size_t i = 0; i < machine->node_count; i++)
+        sort(machine->nodes[i].distances, machine->nodes[i].distance_count,
+             sizeof *machine->nodes[i].distances, compare_distances);
+}
+
+static void drop_double_nodes(struct ath_machine *machine)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < machine->node_count; i++) {
+        struct ath_numa_node *node = &machine->nodes[i];
+        if (kept && machine->nodes[kept - 1].id == node->id) {
+            ath_auto_free char *object = ath_xasprintf("node %d", node->id);
+            ath_warning_add(machine, ATH_W_DUPLICATE_NODE, object, NULL);
+            free_node(node);
+        } else {
+            machine->nodes[kept++] = *node;
+        }
+    }
+    machine->node_count = kept;
+}
+
+static void drop_double_gpus(struct ath_machine *machine)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < machine->gpu_count; i++) {
+        struct ath_gpu *gpu = &machine->gpus[i];
+        if (kept && ath_pci_equals(&machine->gpus[kept - 1].pci, &gpu->pci)) {
+            char object[ATH_PCI_TEXT];
+            ath_warning_add(machine, ATH_W_DUPLICATE_PCI, ath_pci_format(&gpu->pci, object),
+                            gpu->model ? gpu->model : _("a GPU"), NULL);
+            free_gpu(gpu);
+        } else {
+            machine->gpus[kept++] = *gpu;
+        }
+    }
+    machine->gpu_count = kept;
+}
+
+/* Two entries of one function are two ports, unless they have all names in common. */
+static void drop_double_nics(struct ath_machine *machine)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < machine->nic_count; i++) {
+        struct ath_nic *nic = &machine->nics[i];
+        if (kept && nic->has_pci && !ath_nic_compare(&machine->nics[kept - 1], nic)) {
+            char object[ATH_PCI_TEXT];
+            ath_warning_add(machine, ATH_W_DUPLICATE_PCI, ath_pci_format(&nic->pci, object),
+                            nic->netdev ? nic->netdev : _("a network port"), NULL);
+            ath_nic_free(nic);
+        } else {
+            machine->nics[kept++] = *nic;
+        }
+    }
+    machine->nic_count = kept;
+}
+
+/* Says what a node is, and ties it to the GPU whose memory it is. */
+static void set_kinds(struct ath_machine *machine)
+{
+    for (size_t i = 0; i < machine->node_count; i++) {
+        struct ath_numa_node *node = &machine->nodes[i];
+        node->kind = node->cpus.range_count ? ATH_NODE_CPU : ATH_NODE_MEMORY;
+    }
+    for (size_t i = 0; i < machine->gpu_count; i++) {
+        struct ath_gpu *gpu = &machine->gpus[i];
+        struct ath_numa_node *node = ath_machine_node(machine, gpu->memory_node);
+        if (!node || node->kind != ATH_NODE_MEMORY)
+            continue; /* no such node, or another GPU has it */
+        node->kind = ATH_NODE_GPU;
+        node->has_gpu = true;
+        node->gpu = gpu->pci;
+        if (node->memory_total_bytes > 0)
+            gpu->memory_total_bytes = node->memory_total_bytes;
+    }
+}
+
+/* With one node that has CPUs, everything is at it. */
+static void place_on_only_node(struct ath_machine *machine)
+{
+    int node = ATH_UNKNOWN;
+
+    for (size_t i = 0; i < machine->node_count; i++) {
+        if (machine->nodes[i].kind != ATH_NODE_CPU)
+            continue;
+        if (node != ATH_UNKNOWN)
+            return;
+        node = machine->nodes[i].id;
+    }
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        if (machine->gpus[i].numa_node == ATH_UNKNOWN)
+            machine->gpus[i].numa_node = node;
+    for (size_t i = 0; i < machine->nic_count; i++)
+        if (machine->nics[i].numa_node == ATH_UNKNOWN)
+            machine->nics[i].numa_node = node;
+}
+
+void ath_machine_finish(struct ath_machine *machine)
+{
+    ath_machine_sort(machine);
+    drop_double_nodes(machine);
+    drop_double_gpus(machine);
+    drop_double_nics(machine);
+    set_kinds(machine);
+    place_on_only_node(machine);
+    ath_pairs_rank(machine);
+    ath_warnings_check(machine);
+    if (!machine->profile)
+        machine->profile = ath_profile_of(machine->model, NULL);
+}
+
+const char *ath_node_kind_word(enum ath_node_kind kind)
+{
+    static const char *const words[] = { "cpu", "gpu", "memory" };
+    return words[kind];
+}
+
+const char *ath_source_word(enum ath_source source)
+{
+    static const char *const words[] = { "live", "root", "xml" };
+    return words[source];
+}

@@ -1,0 +1,261 @@
+/*
+ * The pass over a topology XML with expat, and the choice of its reader.
+ *
+ * Such a file may come with a bug report from a stranger, so everything here is bounded. Entities
+ * are the usual trap of XML (a few lines grow to gigabytes, "billion laughs"; or name a file of
+ * ours): neither hwloc nor NCCL writes any, so a document that declares one is refused.
+ */
+#include "config.h"
+
+#include "numa/topology_xml.h"
+
+#include <errno.h>
+#include <expat.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/i18n.h"
+#include "base/late.h"
+#include "base/text.h"
+#include "numa/hwloc_xml.h"
+#include "numa/nccl_xml.h"
+#include "numa/xml_reader.h"
+
+/* More than one machine can have; every GPU is paired with every port later. */
+enum { GPUS_MAX = 1024, NICS_MAX = 4096 };
+
+#define EXPAT_FUNCTIONS(F)                                                                         \
+    F(XML_ParserCreate)                                                                            \
+    F(XML_ParserFree)                                                                              \
+    F(XML_SetUserData)                                                                             \
+    F(XML_SetElementHandler)                                                                       \
+    F(XML_SetCharacterDataHandler)                                                                 \
+    F(XML_SetEntityDeclHandler)                                                                    \
+    F(XML_Parse)                                                                                   \
+    F(XML_StopParser)                                                                              \
+    F(XML_GetErrorCode)                                                                            \
+    F(XML_ErrorString)                                                                             \
+    F(XML_GetCurrentLineNumber)                                                                    \
+    F(XML_GetCurrentColumnNumber)
+
+struct expat {
+    EXPAT_FUNCTIONS(ATH_LATE_MEMBER)
+};
+
+static const char *const expat_names[] = { EXPAT_FUNCTIONS(ATH_LATE_NAME) NULL };
+
+struct ath_xml {
+    const char *name; /* of the file */
+    const struct expat *expat;
+    XML_Parser parser;
+    const struct ath_xml_reader *reader; /* NULL before the root element */
+    void *state;
+    struct ath_machine *machine;
+    int depth;
+    int status; /* of the first fault */
+    struct ath_err *err;
+};
+
+static const struct ath_xml_reader *const readers[] = { &ath_hwloc_xml_reader,
+                                                        &ath_nccl_xml_reader };
+
+/* Documents that people take for a topology, and where to get one. */
+static const struct {
+    const char *root, *message, *hint;
+} strangers[] = {
+    { "graphs", N_("this is NCCL's graph of channels (NCCL_GRAPH_DUMP_FILE), not its topology"),
+      "NCCL_TOPO_DUMP_FILE=topology.xml COMMAND" },
+    { "nvidia_smi_log", N_("this is the output of 'nvidia-smi -q -x', not a topology"),
+      "lstopo topology.xml" },
+    { "list", N_("this is probably the output of 'lshw -xml', not a topology"),
+      "lstopo topology.xml" },
+};
+
+const char *ath_xml_get(const char **attributes, const char *name)
+{
+    for (; attributes[0]; attributes += 2)
+        if (!strcmp(attributes[0], name))
+            return attributes[1];
+    return NULL;
+}
+
+int64_t ath_xml_get_number(const char **attributes, const char *name, int64_t max, int64_t missing)
+{
+    const char *text = ath_xml_get(attributes, name);
+    uint64_t value;
+
+    if (!text || ath_parse_u64(text, 0, &value) || value > (uint64_t)max)
+        return missing;
+    return (int64_t)value;
+}
+
+void ath_xml_fault(struct ath_xml *xml, const char *format, ...)
+{
+    if (xml->status)
+        return;
+
+    char message[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    xml->status = ath_err_set(xml->err, -EINVAL, ATH_E_TOPOLOGY_INVALID, "%s:%lu:%lu: %s",
+                              xml->name, xml->expat->XML_GetCurrentLineNumber(xml->parser),
+                              xml->expat->XML_GetCurrentColumnNumber(xml->parser) + 1, message);
+    xml->expat->XML_StopParser(xml->parser, XML_FALSE);
+}
+
+void ath_xml_hint(struct ath_xml *xml, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(xml->err->hint, sizeof xml->err->hint, format, args);
+    va_end(args);
+}
+
+static void refuse_stranger(struct ath_xml *xml, const char *root)
+{
+    for (size_t i = 0; i < ATH_COUNT(strangers); i++)
+        if (!strcmp(root, strangers[i].root)) {
+            ath_xml_fault(xml, "%s", _(strangers[i].message));
+            ath_xml_hint(xml, "%s", strangers[i].hint);
+            return;
+        }
+    ath_xml_fault(xml,
+                  _("the root element is '%.64s'; expected 'topology' (hwloc) or 'system' (NCCL)"),
+                  root);
+    ath_xml_hint(xml, "lstopo topology.xml");
+}
+
+static void choose_reader(struct ath_xml *xml, const char *root)
+{
+    for (size_t i = 0; i < ATH_COUNT(readers); i++)
+        if (!strcmp(root, readers[i]->root)) {
+            xml->reader = readers[i];
+            xml->state = xml->reader->open(xml->machine);
+            return;
+        }
+    refuse_stranger(xml, root);
+}
+
+static void XMLCALL on_start(void *data, const char *element, const char **attributes)
+{
+    struct ath_xml *xml = data;
+
+    if (!xml->status && ++xml->depth > ATH_XML_DEPTH_MAX)
+        ath_xml_fault(xml, _("elements are nested deeper than %d"), ATH_XML_DEPTH_MAX);
+    if (!xml->status && !xml->reader)
+        choose_reader(xml, element);
+    if (!xml->status) /* expat may still call after it was told to stop */
+        xml->reader->start(xml->state, xml, element, attributes);
+}
+
+static void XMLCALL on_end(void *data, const char *element)
+{
+    struct ath_xml *xml = data;
+
+    if (xml->status)
+        return;
+    xml->depth--;
+    xml->reader->end(xml->state, element);
+}
+
+static void XMLCALL on_text(void *data, const char *text, int length)
+{
+    struct ath_xml *xml = data;
+
+    if (!xml->status && xml->reader->text)
+        xml->reader->text(xml->state, text, (size_t)length);
+}
+
+static void XMLCALL on_entity(void *data, const char *name, int is_parameter, const char *value,
+                              int length, const char *base, const char *system, const char *public,
+                              const char *notation)
+{
+    (void)is_parameter, (void)value, (void)length;
+    (void)base, (void)system, (void)public, (void)notation;
+    ath_xml_fault(data, _("the document declares an entity, '%.64s': no topology has any"), name);
+}
+
+/* Puts expat's own complaint into words. */
+static void fault_of_expat(struct ath_xml *xml)
+{
+    enum XML_Error code = xml->expat->XML_GetErrorCode(xml->parser);
+
+    if (code == XML_ERROR_NO_ELEMENTS && xml->depth)
+        ath_xml_fault(xml, _("the file ends in the middle: %d elements are still open"),
+                      xml->depth);
+    else
+        ath_xml_fault(xml, _("the XML is broken: %s"), xml->expat->XML_ErrorString(code));
+}
+
+static int pass(struct ath_xml *xml, const char *data, size_t length)
+{
+    const struct expat *expat = xml->expat;
+
+    expat->XML_SetUserData(xml->parser, xml);
+    expat->XML_SetElementHandler(xml->parser, on_start, on_end);
+    expat->XML_SetCharacterDataHandler(xml->parser, on_text);
+    expat->XML_SetEntityDeclHandler(xml->parser, on_entity);
+    if (expat->XML_Parse(xml->parser, data, (int)length, XML_TRUE) != XML_STATUS_OK)
+        fault_of_expat(xml);
+    if (!xml->status)
+        xml->status = xml->reader->finish(xml->state, xml->name, xml->err);
+    if (xml->reader)
+        xml->reader->close(xml->state);
+    return xml->status;
+}
+
+/* Hostile numbers of things would cost minutes later, where every GPU meets every port. */
+static int check_counts(const char *name, const struct ath_machine *machine, struct ath_err *err)
+{
+    if (machine->gpu_count <= GPUS_MAX && machine->nic_count <= NICS_MAX)
+        return 0;
+    return ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID,
+                       _("'%s' has %zu GPUs and %zu network ports, more than one machine can have"),
+                       name, machine->gpu_count, machine->nic_count);
+}
+
+int ath_topology_parse(const char *name, const char *data, size_t length, struct ath_machine *out,
+                       struct ath_err *err)
+{
+    ATH_AUTO(ath_machine) machine = { .profile = "generic", .source = ATH_SOURCE_XML };
+    struct expat expat;
+
+    if (!length)
+        return ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID, _("'%s' is empty"), name);
+    if (length > ATH_TOPOLOGY_BYTES_MAX)
+        return ath_err_set(err, -EFBIG, ATH_E_TOPOLOGY_INVALID, _("'%s' is larger than %d MiB"),
+                           name, ATH_TOPOLOGY_BYTES_MAX >> 20);
+    int status = ath_late_load("libexpat.so.1", "libexpat1", expat_names, &expat, err);
+    if (status)
+        return status;
+
+    struct ath_xml xml = { .name = name, .expat = &expat, .machine = &machine, .err = err };
+    xml.parser = expat.XML_ParserCreate(NULL);
+    if (!xml.parser)
+        return ath_err_system(err, -ENOMEM, _("cannot read '%s'"), name);
+    status = pass(&xml, data, length);
+    expat.XML_ParserFree(xml.parser);
+    if (!status)
+        status = check_counts(name, &machine, err);
+    if (status)
+        return status;
+    *out = machine;
+    machine = (struct ath_machine){ 0 };
+    return 0;
+}
+
+int ath_topology_read(const char *path, struct ath_machine *out, struct ath_err *err)
+{
+    ath_auto_free char *data = NULL;
+    size_t length;
+    int status = ath_file_read(path, ATH_TOPOLOGY_BYTES_MAX, &data, &length, err);
+
+    return status ? status : ath_topology_parse(path, data, length, out, err);
+}

@@ -1,0 +1,96 @@
+/*
+ * Connected IPv4 subnets from proc/net/route.
+ *
+ * A line is: link, destination, gateway, flags, references, uses, metric, mask...; addresses are
+ * hexadecimal words of the machine's own byte order (net/ipv4/fib_trie.c, fib_route_seq_show). A
+ * route is connected when it has no gateway.
+ */
+#include "config.h"
+
+#include "roce/route.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+enum { FLAG_UP = 0x1, FLAG_REJECT = 0x200 }; /* RTF_UP, RTF_REJECT of linux/route.h */
+
+struct route {
+    const char *link;
+    struct in_addr destination;
+    int prefix;
+};
+
+/* Splits a line at blanks; returns how many fields there are, at most max. */
+static size_t split(char *line, char **fields, size_t max)
+{
+    size_t count = 0;
+    char *rest = line;
+    for (char *field; count < max && (field = strsep(&rest, " \t"));)
+        if (*field)
+            fields[count++] = field;
+    return count;
+}
+
+/* False for anything but a subnet that is straight behind a link. */
+static bool parse_route(char *line, struct route *out)
+{
+    enum { LINK, DESTINATION, GATEWAY, FLAGS, MASK = 7, FIELDS };
+    char *fields[FIELDS];
+    uint64_t destination, gateway, flags, mask;
+
+    if (split(line, fields, FIELDS) < FIELDS ||
+        ath_parse_u64(fields[DESTINATION], 16, &destination) ||
+        ath_parse_u64(fields[GATEWAY], 16, &gateway) || ath_parse_u64(fields[FLAGS], 16, &flags) ||
+        ath_parse_u64(fields[MASK], 16, &mask))
+        return false;
+    if (gateway || !(flags & FLAG_UP) || (flags & FLAG_REJECT) || !mask || mask >= UINT32_MAX ||
+        destination > UINT32_MAX)
+        return false;
+    out->link = fields[LINK];
+    out->destination.s_addr = (in_addr_t)destination;
+    out->prefix = __builtin_popcount((unsigned)mask);
+    return true;
+}
+
+static struct ath_nic *find_nic(struct ath_ports *ports, const char *netdev)
+{
+    for (size_t i = 0; i < ports->count; i++)
+        if (ports->items[i].nic.netdev && !strcmp(ports->items[i].nic.netdev, netdev))
+            return &ports->items[i].nic;
+    return NULL;
+}
+
+static void add_subnet(struct ath_nic *nic, const struct route *route)
+{
+    char address[INET_ADDRSTRLEN];
+    inet_ntop(AF_INET, &route->destination, address, sizeof address);
+    char *text = ath_xasprintf("%s/%d", address, route->prefix);
+
+    for (size_t i = 0; i < nic->subnet_count; i++)
+        if (!strcmp(nic->subnets[i], text)) { /* the same with another metric */
+            free(text);
+            return;
+        }
+    *(char **)ath_push(&nic->subnets, &nic->subnet_count, sizeof *nic->subnets) = text;
+}
+
+void ath_subnets_read(const struct ath_root *root, struct ath_ports *ports)
+{
+    /* proc/net leads to self/net; a capture's self may lead nowhere. */
+    ath_auto_free char *text = ath_root_read(root, "proc/net/route");
+    if (!text)
+        text = ath_root_read(root, "proc/self/net/route");
+    char *rest = text;
+
+    for (char *line; text && (line = strsep(&rest, "\n"));) {
+        struct route route;
+        struct ath_nic *nic = parse_route(line, &route) ? find_nic(ports, route.link) : NULL;
+        if (nic)
+            add_subnet(nic, &route);
+    }
+}

@@ -1,0 +1,43 @@
+# Captured machines that are shipped (`aitherion discover --root ac922-4gpu`), and the tests written in Python.
+CAPTURES = ac922-4gpu ac922-6gpu
+CAPTURE_STAMPS = $(CAPTURES:%=tests/captures/%.stamp)
+SHARE_FILES += $(CAPTURE_STAMPS)
+CLEANFILES += $(CAPTURE_STAMPS)
+
+$(CAPTURE_STAMPS): tests/captures/%.stamp: tests/data/%.root tests/tools/mkroot.py
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && umask 022 && \
+	$(PYTHON) -B $(srcdir)/tests/tools/mkroot.py $< share/aitherion/captures/$* && touch $@
+
+# Topology files, under their names without what says their kind.
+TOPOLOGIES = dgx2-16gpu.hwloc2 power8-minsky-4gpu-nvlink.hwloc2 azure-ndv5-8gpu-8nic.nccl
+TOPOLOGY_STAMPS = $(TOPOLOGIES:%=tests/captures/%.stamp)
+SHARE_FILES += $(TOPOLOGY_STAMPS)
+CLEANFILES += $(TOPOLOGY_STAMPS)
+
+$(TOPOLOGY_STAMPS): tests/captures/%.stamp: tests/data/topologies/%.xml
+	$(AM_V_GEN)$(MKDIR_P) $(@D) share/aitherion/captures && \
+	cp $< share/aitherion/captures/$(basename $*).xml && touch $@
+
+PYTHON_TESTS = \
+	tests/tools/test_tools.py \
+	tests/layers.py \
+	tests/golden/run.py \
+	tests/golden/renumber.py \
+	tests/golden/same_machine.py \
+	tests/golden/topo_matrix.py \
+	tests/cli/test_completion.py \
+	tests/cli/test_environment.py \
+	tests/cli/test_help.py \
+	tests/cli/test_hostile.py \
+	tests/cli/test_output.py \
+	tests/cli/test_usage.py
+TESTS += $(PYTHON_TESTS)
+TEST_EXTENSIONS = .py
+PY_LOG_COMPILER = $(PYTHON) -B
+AM_TESTS_ENVIRONMENT = AITHERION=$(abs_builddir)/aitherion; export AITHERION;
+
+EXTRA_DIST += $(PYTHON_TESTS) tests/data tests/golden tests/tools tests/fuzz docs packaging \
+	bench check quickstart .clang-format .clang-tidy .ci/run
+
+dist-hook:
+	find $(distdir) -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,129 @@
+"""What the tests share: finding the binary, captures as folders, a clean environment, the count line at the end.
+
+AITHERION names the binary under test; without it ./aitherion, then build/aitherion of the source tree.
+Needs Python's standard library alone and writes nothing into the source tree.
+"""
+import atexit
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DATA = os.path.join(SOURCE, "tests", "data")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import jsonschema  # noqa: E402
+import mkroot  # noqa: E402
+
+TIMEOUT_S = 60
+# Kept from the caller's environment: what the tools themselves need.
+KEPT = re.compile(r"^(PATH|LD_LIBRARY_PATH|ASAN_OPTIONS|UBSAN_OPTIONS|LSAN_OPTIONS|TMPDIR|PYTHON.*)$")
+_scratch = None
+
+
+def binary():
+    """The absolute path of the aitherion under test."""
+    candidates = [os.environ.get("AITHERION"), "aitherion", os.path.join(SOURCE, "build", "aitherion")]
+    for candidate in candidates:
+        if candidate and os.access(candidate, os.X_OK):
+            return os.path.abspath(candidate)
+    sys.exit("no aitherion to test: build it, or say AITHERION=/path/to/aitherion")
+
+
+def scratch():
+    """A folder of this process, gone at its end."""
+    global _scratch
+    if not _scratch:
+        _scratch = tempfile.mkdtemp(prefix="aitherion-test-")
+        atexit.register(shutil.rmtree, _scratch, ignore_errors=True)
+    return _scratch
+
+
+def capture(name):
+    """The folder (or the XML file) of a capture in tests/data; expanded once."""
+    if name.endswith(".xml"):
+        return os.path.join(DATA, "topologies", name)
+    folder = os.path.join(scratch(), "captures", name)
+    if not os.path.isdir(folder):
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        mkroot.expand(os.path.join(DATA, name + ".root"), folder)
+    return folder
+
+
+def capture_names():
+    """All captures: tests/data/NAME.root as NAME, the XML files in tests/data/topologies with their ending."""
+    return sorted([name[:-5] for name in os.listdir(DATA) if name.endswith(".root")]
+                  + [name for name in os.listdir(os.path.join(DATA, "topologies")) if name.endswith(".xml")])
+
+
+def environment(**changes):
+    """An environment that gives the same output everywhere; a change to None takes a variable away."""
+    env = {name: value for name, value in os.environ.items() if KEPT.match(name)}
+    env.update(HOME="/nonexistent", LANG="C.UTF-8", TERM="dumb", COLUMNS="100", TZ="UTC")
+    for name, value in changes.items():
+        env.pop(name, None)
+        if value is not None:
+            env[name] = value
+    return env
+
+
+def run(*args, env=None, **options):
+    """Runs aitherion without a terminal; stdout and stderr are text."""
+    options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("stdout", subprocess.PIPE)
+    options.setdefault("stderr", subprocess.PIPE)
+    options.setdefault("timeout", TIMEOUT_S)
+    options.setdefault("cwd", scratch())
+    command = options.pop("command", None) or [binary(), *args]
+    return subprocess.run(command, env=env or environment(), text=True, encoding="utf-8", errors="surrogateescape",
+                          check=False, **options)
+
+
+def crashed(result):
+    """Why a result is a crash (a signal, or a sanitizer's word), or None."""
+    if result.returncode < 0 or result.returncode >= 128:
+        return f"ended by signal (exit code {result.returncode})"
+    word = re.search(r"(AddressSanitizer|LeakSanitizer|runtime error:).*", result.stderr or "")
+    return word.group(0) if word else None
+
+
+def schemas():
+    """All of docs/schema by the word that the output carries: {"aitherion.machine/1": schema}."""
+    return jsonschema.load_folder(os.path.join(SOURCE, "docs", "schema"))
+
+
+def check_json(text):
+    """Parses a JSON output and checks it against its schema; (value, [faults])."""
+    return jsonschema.check_output(text, schemas())
+
+
+class _Result(unittest.TextTestResult):
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        print(f"skipped: {test}: {reason}", flush=True)
+
+
+def main(module="__main__"):
+    """Runs a file of unittest cases; ends with the count line and exit code 0, 1, or 77 (all skipped)."""
+    binary()  # none is one clear word, not a failure of each test
+    names = [arg for arg in sys.argv[1:] if not arg.startswith("-")]
+    loader = unittest.defaultTestLoader
+    suite = loader.loadTestsFromNames(names, sys.modules[module]) if names else loader.loadTestsFromModule(
+        sys.modules[module])
+    runner = unittest.TextTestRunner(resultclass=_Result, verbosity=2 if "-v" in sys.argv else 0, stream=sys.stdout)
+    result = runner.run(suite)
+    failed = len({str(test) for test, _ in result.failures + result.errors}) + len(result.unexpectedSuccesses)
+    skipped = len(result.skipped)
+    passed = max(result.testsRun - failed - skipped, 0)
+    sys.exit(finish(passed, failed, skipped))
+
+
+def finish(passed, failed, skipped):
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    if failed or not passed + skipped:
+        return 1
+    return 0 if passed else 77

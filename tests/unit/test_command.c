@@ -1,0 +1,214 @@
+/* The command table keeps its own rules, and the parser does what it says. */
+#include "config.h"
+
+#include <check.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "cli/command.h"
+#include "cli/parse.h"
+#include "cli/wrap.h"
+
+enum { LINE_WORDS_MAX = 16 };
+
+/* Parses "discover --json" as main() would. */
+static int parse(const char *words, struct ath_command_line *out, struct ath_err *err)
+{
+    static char text[512];
+    static char *argv[LINE_WORDS_MAX + 1];
+    int argc = 0;
+
+    snprintf(text, sizeof text, "aitherion %s", words);
+    for (char *word = strtok(text, " "); word && argc < LINE_WORDS_MAX; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    argv[argc] = NULL;
+    *err = (struct ath_err){ 0 };
+    return ath_command_line_parse(argc, argv, out, err);
+}
+
+START_TEST(flags_stand_anywhere)
+{
+    static const char *const spellings[] = {
+        "discover --json --root here",    "--json discover --root=here", "--root here discover --json",
+        "--json --root=here -- discover", "numa discover --json --root here",
+    };
+    ATH_AUTO(ath_command_line) line = { 0 };
+    struct ath_err err;
+
+    ck_assert_int_eq(parse(spellings[_i], &line, &err), 0);
+    ck_assert_str_eq(line.command->name, "discover");
+    ck_assert(line.globals.is_json);
+    ck_assert_str_eq(line.globals.root, "here");
+    ck_assert_uint_eq(line.argument_count, 0);
+}
+END_TEST
+
+START_TEST(letters_stand_together)
+{
+    ATH_AUTO(ath_command_line) line = { 0 };
+    struct ath_err err;
+
+    ck_assert_int_eq(parse("-vqvc file version", &line, &err), 0);
+    ck_assert_str_eq(line.command->name, "version");
+    ck_assert_int_eq(line.globals.verbosity, 2);
+    ck_assert(line.globals.is_quiet);
+    ck_assert_str_eq(line.globals.config, "file");
+}
+END_TEST
+
+START_TEST(repeated_values_are_kept_in_order)
+{
+    ATH_AUTO(ath_command_line) line = { 0 };
+    struct ath_err err;
+
+    ck_assert_int_eq(parse("configure --set a=1 --set=b=2", &line, &err), 0);
+    const struct ath_option_texts *set = line.options; /* the first member of configure's options */
+    ck_assert_uint_eq(set->count, 2);
+    ck_assert_str_eq(set->items[0], "a=1");
+    ck_assert_str_eq(set->items[1], "b=2");
+}
+END_TEST
+
+static const struct {
+    const char *words, *message, *hint;
+} mistakes[] = {
+    { "discver", "unknown command 'discver'", "did you mean 'aitherion discover'?" },
+    { "numa discoverr", "unknown command 'numa discoverr'", "did you mean 'aitherion numa discover'?" },
+    { "discover --jsn", "unknown option '--jsn' for 'discover'", "did you mean '--json'?" },
+    { "discover --set a=b", "'discover' does not take the option '--set'", "aitherion discover --help" },
+    { "-x", "unknown option '-x'", "aitherion --help" },
+    { "discover --format svgg", "'svgg' is no value of '--format': auto|text|json|yaml|matrix|dot|svg",
+      "did you mean 'svg'?" },
+    { "discover --root", "the option '--root' needs a value: DIR", "aitherion discover --help" },
+    { "discover --json=yes", "the option '--json' takes no value", "" },
+    { "discover here", "'discover' takes no argument 'here'", "aitherion discover --help" },
+    { "completion tcsh", "'tcsh' is no SHELL for 'completion'", "aitherion completion --help" },
+    { "completion", "'completion' needs an argument: SHELL", "aitherion completion --help" },
+    { "version --json --yaml", "'--json' and '--yaml' exclude each other", "" },
+    { "discover --root a --topology b", "'--root' and '--topology' exclude each other", "" },
+};
+
+START_TEST(a_mistake_is_named_with_what_was_meant)
+{
+    ATH_AUTO(ath_command_line) line = { 0 };
+    struct ath_err err;
+
+    ck_assert_int_eq(parse(mistakes[_i].words, &line, &err), -EINVAL);
+    ck_assert_int_eq(err.code, ATH_E_USAGE);
+    ck_assert_str_eq(err.message, mistakes[_i].message);
+    ck_assert_str_eq(err.hint, mistakes[_i].hint);
+}
+END_TEST
+
+START_TEST(json_is_known_even_where_the_rest_is_wrong)
+{
+    ATH_AUTO(ath_command_line) line = { 0 };
+    struct ath_err err;
+
+    ck_assert_int_lt(parse("discover --nonsense --json", &line, &err), 0);
+    ck_assert(line.globals.is_json);
+}
+END_TEST
+
+/* ---- the table ---- */
+
+static const struct ath_option *all_options[256];
+static size_t all_option_count;
+
+static void collect(const struct ath_option *option)
+{
+    for (; option && option->name; option++) {
+        ck_assert_uint_lt(all_option_count, ATH_COUNT(all_options));
+        all_options[all_option_count++] = option;
+    }
+}
+
+static void collect_tree(const struct ath_command *command)
+{
+    collect(command->options);
+    for (const struct ath_command *const *child = command->children; child && *child; child++)
+        collect_tree(*child);
+}
+
+START_TEST(an_option_is_the_same_everywhere)
+{
+    all_option_count = 0;
+    collect(ath_global_options);
+    collect(ath_machine_options);
+    collect_tree(&ath_command_root);
+
+    for (size_t i = 0; i < all_option_count; i++) {
+        const struct ath_option *a = all_options[i];
+        ck_assert_ptr_nonnull(a->help);
+        ck_assert_int_eq(a->type == ATH_OPTION_CHOICE, a->choices != NULL);
+        for (size_t j = 0; j < all_option_count; j++) {
+            const struct ath_option *b = all_options[j];
+            if (!strcmp(a->name, b->name))
+                ck_assert_int_eq(a->type, b->type);
+            if (a->letter && a->letter == b->letter)
+                ck_assert_str_eq(a->name, b->name);
+        }
+    }
+}
+END_TEST
+
+static void check_command(const struct ath_command *command)
+{
+    size_t length = strlen(command->summary);
+    ck_assert_uint_lt(length, 80);
+    ck_assert(islower((unsigned char)command->summary[0]));
+    ck_assert_int_ne(command->summary[length - 1], '.');
+    ck_assert_int_eq(command->children == NULL, command->run != NULL);
+    ck_assert_int_eq(command->options != NULL, command->options_size != 0);
+    for (const struct ath_example *example = command->examples; example && example->command; example++)
+        ck_assert_ptr_nonnull(strstr(example->command, "aitherion"));
+    for (const struct ath_command *const *child = command->children; child && *child; child++)
+        check_command(*child);
+}
+
+START_TEST(every_command_is_described)
+{
+    check_command(&ath_command_root);
+}
+END_TEST
+
+static char *wrapped(const char *text, int indent, int width)
+{
+    char *out = NULL;
+    size_t length;
+    FILE *memory = open_memstream(&out, &length);
+    ath_wrap(memory, text, 0, indent, width);
+    fclose(memory);
+    return out;
+}
+
+START_TEST(text_is_broken_at_blanks)
+{
+    ath_auto_free char *text = wrapped("one two three\n\n  kept   as it is\nfour", 2, 9);
+    ck_assert_str_eq(text, "one two\n  three\n\n  kept   as it is\n  four\n");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("command");
+    TCase *cases = tcase_create("command");
+    tcase_add_loop_test(cases, flags_stand_anywhere, 0, 5);
+    tcase_add_test(cases, letters_stand_together);
+    tcase_add_test(cases, repeated_values_are_kept_in_order);
+    tcase_add_loop_test(cases, a_mistake_is_named_with_what_was_meant, 0, (int)ATH_COUNT(mistakes));
+    tcase_add_test(cases, json_is_known_even_where_the_rest_is_wrong);
+    tcase_add_test(cases, an_option_is_the_same_everywhere);
+    tcase_add_test(cases, every_command_is_described);
+    tcase_add_test(cases, text_is_broken_at_blanks);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
