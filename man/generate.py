@@ -69,8 +69,9 @@ def key_rows(keys):
             facts.append("default: " + key["default"])
         elif key.get("otherwise"):
             facts.append("if left out: " + key["otherwise"])
-        out.append((r"\fB%s\fR (%s)" % (escape(key["path"]), escape("; ".join(facts))), key["help"]))
-    return rows(out)
+        out.append(".TP\n.B %s\n%s.\n.br\nValue: %s." %
+                   (escape(key["path"]), prose(key["help"]), prose("; ".join(facts))))
+    return "\n".join(out)
 
 
 def values(facts, version, date, page):

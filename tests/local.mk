@@ -8,7 +8,9 @@ TESTS =
 if HAVE_CHECK
 UNIT_TESTS = \
 	tests/unit/test_command \
+	tests/unit/test_output \
 	tests/unit/test_topology_xml
+tests_unit_test_output_SOURCES = tests/unit/test_output.c tests/unit/made_machines.c tests/unit/made_machines.h
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif

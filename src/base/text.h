@@ -12,7 +12,7 @@ struct ath_text {
 
 void ath_text_free(struct ath_text *text);
 void ath_text_add(struct ath_text *text, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3), nonnull(2)));
 void ath_text_add_bytes(struct ath_text *text, const char *bytes, size_t length);
 
 /* The text itself, never NULL; *text is empty afterwards and the caller frees what it got. */

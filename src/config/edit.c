@@ -39,12 +39,12 @@ static bool has_text(const struct ath_schema *schema)
            schema->kind == ATH_VALUE_CHOICE;
 }
 
-/* True for values that take an optional key's value away. */
+/* True where an optional key's value is to be taken away. */
 static bool is_clearing(const struct ath_schema *schema, const char *value)
 {
     if (schema->is_required || schema->kind >= ATH_VALUE_IDS)
         return false;
-    return !strcmp(value, "null") || (!*value && ath_schema_check(schema, value));
+    return !strcmp(value, "null");
 }
 
 static char *trimmed(const char *text, size_t length)

@@ -43,6 +43,19 @@ void ath_faults_free(struct ath_faults *faults)
     *faults = (struct ath_faults){ 0 };
 }
 
+/* A value may be as long as the file; nobody wants to read it all. */
+static void shorten(char *message)
+{
+    enum { BYTES_MAX = 400 };
+    size_t end = BYTES_MAX;
+
+    if (strnlen(message, BYTES_MAX + 4) <= BYTES_MAX + 3)
+        return;
+    while ((message[end] & 0xc0) == 0x80)
+        end--; /* not within a character */
+    strcpy(message + end, "...");
+}
+
 void ath_faults_add(struct ath_faults *faults, enum ath_fault_code code, size_t offset,
                     const char *format, ...)
 {
@@ -56,6 +69,7 @@ void ath_faults_add(struct ath_faults *faults, enum ath_fault_code code, size_t 
     if (vasprintf(&message, format, args) < 0)
         message = ath_xstrdup(ath_fault_word(code));
     va_end(args);
+    shorten(message);
 
     struct ath_fault *fault = ath_push(&faults->items, &faults->count, sizeof *fault);
     *fault =

@@ -337,15 +337,18 @@ void ath_texts_free(struct ath_texts *texts)
 
 char *ath_number_text(double number)
 {
-    char text[64], *point;
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, number);
-        if (strtod(text, NULL) >= number && strtod(text, NULL) <= number)
+    enum { DECIMALS_MAX = 17 };
+    char text[512]; /* room for the largest double without an exponent */
+
+    for (int decimals = 0; decimals <= DECIMALS_MAX; decimals++) {
+        snprintf(text, sizeof text, "%.*f", decimals, number);
+        double back = strtod(text, NULL);
+        if (back >= number && back <= number)
             break;
     }
     /* snprintf() writes the locale's decimal point. */
     const char *local = localeconv()->decimal_point;
-    point = *local ? strstr(text, local) : NULL;
+    const char *point = *local ? strstr(text, local) : NULL;
     return point ? ath_xasprintf("%.*s.%s", (int)(point - text), text, point + strlen(local))
                  : ath_xstrdup(text);
 }

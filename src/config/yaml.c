@@ -75,6 +75,12 @@ static bool is_utf8(struct reader *reader)
     return true;
 }
 
+/* Bytes of the mark that some editors put in front of UTF-8. */
+static size_t byte_order_mark(const char *text, size_t length)
+{
+    return length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+}
+
 /* The byte of a mark. Marks come nearly in order, so a walk from the last one is short. */
 static size_t byte_of(struct reader *reader, const yaml_mark_t *mark)
 {
@@ -93,22 +99,34 @@ static size_t byte_of(struct reader *reader, const yaml_mark_t *mark)
     return reader->offset;
 }
 
+static bool is_blank_from(const struct reader *reader, size_t at)
+{
+    while (at < reader->length && strchr(" \r\n", reader->text[at]))
+        at++;
+    return at == reader->length;
+}
+
+/* What never ends (a quote, a bracket) is at fault where it begins, not at the end of the file. */
 static bool report_syntax(struct reader *reader)
 {
     const yaml_parser_t *parser = &reader->parser;
     const char *problem = parser->problem ? parser->problem : "?";
+    size_t end = byte_of(reader, &parser->problem_mark);
+    bool is_at_end = is_blank_from(reader, end);
 
     if (parser->error == YAML_READER_ERROR)
         ath_faults_add(reader->faults, ATH_FAULT_SYNTAX,
-                       parser->problem_offset + (size_t)(reader->text[0] == '\xef' ? 3 : 0),
+                       parser->problem_offset + byte_order_mark(reader->text, reader->length),
                        _("not YAML: %s"), problem);
+    else if (parser->context && is_at_end)
+        ath_faults_add(reader->faults, ATH_FAULT_SYNTAX, byte_of(reader, &parser->context_mark),
+                       _("not YAML: %s, %s that begins here"), problem, parser->context);
     else if (parser->context && parser->context_mark.line != parser->problem_mark.line)
-        ath_faults_add(reader->faults, ATH_FAULT_SYNTAX, byte_of(reader, &parser->problem_mark),
-                       _("not YAML: %s, %s that began in line %zu"), problem, parser->context,
+        ath_faults_add(reader->faults, ATH_FAULT_SYNTAX, end,
+                       _("not YAML: %s, %s that begins in line %zu"), problem, parser->context,
                        parser->context_mark.line + 1);
     else
-        ath_faults_add(reader->faults, ATH_FAULT_SYNTAX, byte_of(reader, &parser->problem_mark),
-                       _("not YAML: %s"), problem);
+        ath_faults_add(reader->faults, ATH_FAULT_SYNTAX, end, _("not YAML: %s"), problem);
     return false;
 }
 
@@ -363,7 +381,7 @@ bool ath_yaml_parse(const char *text, size_t length, struct ath_yaml *out,
     __attribute__((cleanup(parser_free))) struct reader reader = { .text = text,
                                                                    .length = length,
                                                                    .faults = faults };
-    size_t mark = length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+    size_t mark = byte_order_mark(text, length);
     struct ath_yaml root = { 0 };
     AUTO_EVENT stream = { 0 };
 

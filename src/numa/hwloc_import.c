@@ -84,15 +84,8 @@ static int load_undisturbed(const struct ath_hwloc *hwloc, const struct ath_text
     return status;
 }
 
-/* Where the limit in force is lower already, this fails, and that one stays. */
-static void limit(int resource, rlim_t most)
-{
-    const struct rlimit both = { .rlim_cur = most, .rlim_max = most };
-
-    setrlimit(resource, &both);
-}
-
-/* What a crash or a hang would print or leave behind is nobody's business. */
+/* What a crash or a hang would print or leave behind is nobody's business. Where a limit in force
+ * is lower already, setting it fails, and that one stays. */
 static void confine_trial(void)
 {
     static const int fatal[] = { SIGALRM, SIGXCPU, SIGABRT, SIGSEGV, SIGBUS, SIGFPE };
@@ -107,10 +100,10 @@ static void confine_trial(void)
         signal(fatal[i], SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_CPU, TRIAL_SECONDS);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+    setrlimit(RLIMIT_CPU, &(struct rlimit){ TRIAL_SECONDS, TRIAL_SECONDS });
     if (HAS_ADDRESS_LIMIT)
-        limit(RLIMIT_AS, trial_bytes);
+        setrlimit(RLIMIT_AS, &(struct rlimit){ trial_bytes, trial_bytes });
     alarm(TRIAL_SECONDS);
 }
 

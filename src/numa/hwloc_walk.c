@@ -277,6 +277,7 @@ void ath_hwloc_walk(const struct ath_hwloc *hwloc, hwloc_topology_t topology,
     ath_hwloc_walk_pci(&walk);
     ath_hwloc_walk_links(&walk);
     tie_memory(&walk);
-    ath_xml_nics_finish(machine, &walk.guids);
+    ath_xml_nics_fold(machine, &walk.guids);
+    ath_xml_nics_name_cards(machine, &walk.guids);
     ath_xml_guids_free(&walk.guids);
 }

@@ -233,7 +233,10 @@ static void set_kinds(struct ath_machine *machine)
 {
     for (size_t i = 0; i < machine->node_count; i++) {
         struct ath_numa_node *node = &machine->nodes[i];
-        node->kind = node->cpus.range_count ? ATH_NODE_CPU : ATH_NODE_MEMORY;
+        /* A file of NCCL's has only nodes of CPUs, tells no memory, and not always which CPUs. */
+        bool has_cpus = node->cpus.range_count ||
+                        (machine->source == ATH_SOURCE_XML && node->memory_total_bytes < 0);
+        node->kind = has_cpus ? ATH_NODE_CPU : ATH_NODE_MEMORY;
     }
     for (size_t i = 0; i < machine->gpu_count; i++) {
         struct ath_gpu *gpu = &machine->gpus[i];

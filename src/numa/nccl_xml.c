@@ -413,7 +413,7 @@ static int finish(void *state, const char *name, struct ath_err *err)
     }
     ath_warning_add(machine, ATH_W_INCOMPLETE, name,
                     _("memory, distances between NUMA nodes, speed of NVLinks"), NULL);
-    ath_xml_nics_finish(machine, &nccl->guids);
+    ath_xml_nics_name_cards(machine, &nccl->guids);
     return 0;
 }
 

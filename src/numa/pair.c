@@ -41,7 +41,7 @@ enum ath_pci_class ath_class_of_pair(const struct ath_gpu *gpu, const struct ath
 struct ranking {
     size_t *nodes;   /* by port: index of its node, or node_count */
     int *distances;  /* by node index: from the GPU's node */
-    uint64_t *order; /* by rank: nearness, unfitness and port, most significant first */
+    uint64_t *order; /* by rank: nearness, unfitness, slowness, port; the first counts most */
 };
 
 static void ranking_free(struct ranking *ranking)
@@ -106,6 +106,13 @@ static unsigned int unfitness_of(const struct ath_nic *nic)
     return nic->link == ATH_LINK_UNKNOWN ? 2 : 3;
 }
 
+/* The faster of two equally good ports comes first; in steps of 100 Mb/s, to fit 16 bits. */
+static unsigned int slowness_of(const struct ath_nic *nic)
+{
+    int64_t steps = nic->speed_mbps == ATH_UNKNOWN ? 0 : nic->speed_mbps / 100;
+    return (unsigned int)(UINT16_MAX - (steps < UINT16_MAX ? steps : UINT16_MAX));
+}
+
 static int compare_orders(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -114,7 +121,7 @@ static int compare_orders(const void *a, const void *b)
 
 static void rank_gpu(struct ath_machine *machine, size_t gpu_index, struct ranking *ranking)
 {
-    enum { NEARNESS_SHIFT = 40, UNFITNESS_SHIFT = 32 };
+    enum { NEARNESS_SHIFT = 50, UNFITNESS_SHIFT = 48, SLOWNESS_SHIFT = 32 };
     const struct ath_gpu *gpu = &machine->gpus[gpu_index];
     struct ath_pair *pairs = &machine->pairs[gpu_index * machine->nic_count];
     int rank = 0;
@@ -124,7 +131,8 @@ static void rank_gpu(struct ath_machine *machine, size_t gpu_index, struct ranki
         const struct ath_nic *nic = &machine->nics[i];
         int distance = ranking->distances[ranking->nodes[i]];
         ranking->order[i] = (uint64_t)nearness_of(gpu, nic, distance) << NEARNESS_SHIFT |
-                            (uint64_t)unfitness_of(nic) << UNFITNESS_SHIFT | i;
+                            (uint64_t)unfitness_of(nic) << UNFITNESS_SHIFT |
+                            (uint64_t)slowness_of(nic) << SLOWNESS_SHIFT | i;
     }
     qsort(ranking->order, machine->nic_count, sizeof *ranking->order, compare_orders);
     for (size_t i = 0; i < machine->nic_count; i++) {

@@ -123,8 +123,11 @@ static void drop(struct ath_machine *machine, struct ath_xml_guids *guids, const
     machine->nic_count = guids->count = kept;
 }
 
-static void fold_virtual(struct ath_machine *machine, struct ath_xml_guids *guids)
+void ath_xml_nics_fold(struct ath_machine *machine, struct ath_xml_guids *guids)
 {
+    if (machine->nic_count > FUNCTIONS_MAX)
+        return; /* ath_topology_parse() refuses it; here it would only take long */
+
     ath_auto_free bool *marked = ath_xalloc(machine->nic_count * sizeof *marked);
 
     for (size_t i = 0; i < machine->nic_count; i++)
@@ -156,7 +159,7 @@ static int compare_places(const void *a, const void *b)
  * One card is all functions of a slot, and all that share a system image GUID: a ConnectX-5 of an
  * AC922 shows as two functions in each of two PCI domains, one per socket.
  */
-static void name_cards(struct ath_machine *machine, const struct ath_xml_guids *guids)
+void ath_xml_nics_name_cards(struct ath_machine *machine, const struct ath_xml_guids *guids)
 {
     ath_auto_free struct port *ports = ath_xalloc(machine->nic_count * sizeof *ports);
     size_t count = 0;
@@ -187,12 +190,4 @@ static void name_cards(struct ath_machine *machine, const struct ath_xml_guids *
         machine->nics[ports[i].nic].card =
             ath_xstrdup(ath_pci_format(&machine->nics[ports[i].card].pci, text));
     }
-}
-
-void ath_xml_nics_finish(struct ath_machine *machine, struct ath_xml_guids *guids)
-{
-    if (machine->nic_count > FUNCTIONS_MAX)
-        return; /* ath_topology_parse() refuses it; here it would only take long */
-    fold_virtual(machine, guids);
-    name_cards(machine, guids);
 }

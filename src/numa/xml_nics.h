@@ -24,6 +24,9 @@ struct ath_nic *ath_xml_add_nic(struct ath_machine *machine, struct ath_xml_guid
 /*
  * Takes the virtual functions out of machine->nics and counts them at their physical function
  * (`vfs` of the rest is 0; unknown where one bus has several physical functions, since the XML does
- * not tell whose they are), then names each port's card.
+ * not tell whose they are). For files that name all PCI functions of the machine.
  */
-void ath_xml_nics_finish(struct ath_machine *machine, struct ath_xml_guids *guids);
+void ath_xml_nics_fold(struct ath_machine *machine, struct ath_xml_guids *guids);
+
+/* Names each port's card. */
+void ath_xml_nics_name_cards(struct ath_machine *machine, const struct ath_xml_guids *guids);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Captures that are broken or meant to hurt: a clear error or useful output, quickly, and never a crash."""
+import contextlib
 import os
 import re
 import time
@@ -89,19 +90,45 @@ class Xml(Case):
 
 
 class Root(Case):
-    count = 0
+    """One capture is expanded once; each test changes some of its files and puts them back."""
 
-    def root(self, base="ac922-4gpu", **changes):
-        """A capture with some contents replaced ({path: bytes}); None takes a path away."""
-        Root.count += 1
-        entries = mkroot.load(os.path.join(harness.DATA, base + ".root"))
-        for path, data in changes.pop("contents", {}).items():
-            mkroot.remove_below(entries, path)
-            if data is not None:
-                entries[path] = ("file", data)
-        folder = os.path.join(harness.scratch(), f"hostile-{Root.count}")
-        mkroot.write(entries, folder)
-        return folder
+    BASE = "ac922-4gpu"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.entries = mkroot.load(os.path.join(harness.DATA, cls.BASE + ".root"))
+        cls.folder = os.path.join(harness.scratch(), "hostile")
+        mkroot.write(cls.entries, cls.folder)
+
+    def files(self):
+        return [path for path, (kind, _) in self.entries.items() if kind == "file"]
+
+    @contextlib.contextmanager
+    def changed(self, paths, make):
+        """The root with what make(path) puts in the place of each path, a file or a folder."""
+        kept = []
+        for number, path in enumerate(paths):
+            whole, aside = os.path.join(self.folder, path), os.path.join(harness.scratch(), f"aside-{number}")
+            if os.path.lexists(whole):
+                os.rename(whole, aside)
+                kept.append((aside, whole))
+            make(whole)
+        yield self.folder
+        for path in paths:
+            whole = os.path.join(self.folder, path)
+            if os.path.isdir(whole) and not os.path.islink(whole):
+                os.rmdir(whole)
+            elif os.path.lexists(whole):
+                os.unlink(whole)
+        for aside, whole in kept:
+            os.rename(aside, whole)
+
+    def contents(self, paths, data):
+        def make(path):
+            with open(path, "wb") as file:
+                file.write(data)
+
+        return self.changed(paths, make)
 
     def test_not_a_root(self):
         for path in ("/nonexistent", "/dev/null", os.path.abspath(__file__)):
@@ -113,51 +140,45 @@ class Root(Case):
         self.assertIn(empty, result.stderr)
 
     def test_each_file_as_junk(self):
-        entries = mkroot.load(os.path.join(harness.DATA, "ac922-4gpu.root"))
-        files = {}
-        for path, (kind, _) in entries.items():
-            if kind == "file":
-                files.setdefault(re.sub(r"[0-9a-f]+", "N", path), path)
+        kinds = {re.sub(r"[0-9a-f]+", "N", path): path for path in self.files()}
         junk = (b"", b"\n", b"-1\n", b"99999999999999999999\n", b"\xff\xfe\x00\x01" * 64, b"%s%n" * 20, b"0-4294967295\n",
                 b"0x" + b"f" * 40 + b"\n", b"a" * 70000)
-        for place, path in enumerate(files.values()):
-            self.discover("--root", self.root(contents={path: junk[place % len(junk)]}), "--json")
+        for place, path in enumerate(kinds.values()):
+            for data in (junk[place % len(junk)], junk[(place + 4) % len(junk)]):
+                with self.contents([path], data) as root:
+                    self.discover("--root", root, "--json")
 
     def test_everything_as_the_same_junk(self):
-        entries = mkroot.load(os.path.join(harness.DATA, "ac922-4gpu.root"))
-        for junk in (b"", b"-5\n", b"18446744073709551616\n", b"\x1b[31mred\n", b"../../../../etc/passwd\n"):
-            contents = {path: junk for path, (kind, _) in entries.items() if kind == "file"}
-            self.discover("--root", self.root(contents=contents))
+        for data in (b"", b"-5\n", b"18446744073709551616\n", b"\x1b[31mred\n", b"../../../../etc/passwd\n"):
+            with self.contents(self.files(), data) as root:
+                self.discover("--root", root)
 
     def test_wide_and_wild_lists(self):
-        for text in (b"0-16777216\n", b"0-99999999999\n", b"5-1\n", b",,,\n", b"1,1,1,1\n", b"0-1-2\n", b"-\n"):
-            self.discover("--root", self.root(contents={NODE + "online": text}))
-            self.discover("--root", self.root(contents={NODE + "node0/cpulist": text}))
-            self.discover("--root", self.root(contents={NODE + "node0/distance": text}))
+        for data in (b"0-16777216\n", b"0-99999999999\n", b"5-1\n", b",,,\n", b"1,1,1,1\n", b"0-1-2\n", b"-\n"):
+            for name in ("online", "node0/cpulist", "node0/distance"):
+                with self.contents([NODE + name], data) as root:
+                    self.discover("--root", root)
 
     def test_special_files(self):
         for make in (os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path), lambda path: os.symlink(path, path)):
             for name in (NODE + "online", NODE + "node8/meminfo", "proc/net/route", "sys/class/net",
                          "proc/driver/nvidia/gpus/0004:04:00.0/numa_status"):
-                root = self.root(contents={name: None})
-                os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
-                make(os.path.join(root, name))
-                self.discover("--root", root, "--json")
+                with self.changed([name], make) as root:
+                    self.discover("--root", root, "--json")
 
     def test_links_do_not_lead_outside(self):
         secret = scratch_file("secret", b"do-not-tell-this\n")
-        root = self.root(contents={"proc/sys/kernel/hostname": None, "proc/device-tree/model": None})
-        for name in ("proc/sys/kernel/hostname", "proc/device-tree/model"):
-            os.symlink(secret, os.path.join(root, name))
-        self.assertNotIn("do-not-tell-this", self.discover("--root", root, "--json").stdout)
+        names = ["proc/sys/kernel/hostname", "proc/device-tree/model"]
+        with self.changed(names, lambda path: os.symlink(secret, path)) as root:
+            self.assertNotIn("do-not-tell-this", self.discover("--root", root, "--json").stdout)
 
     def test_names_cannot_paint(self):
-        root = self.root("laptop")
+        root = os.path.join(harness.scratch(), "evil")
+        mkroot.expand(os.path.join(harness.DATA, "laptop.root"), root)
         evil = "\x1b]0;pwned\x07<script>&\"'\\"
-        os.symlink("../../devices/pci0000:00/0000:00:1f.6/net/" + evil.replace("/", "_"),
-                   os.path.join(root, "sys/class/net", evil.replace("/", "_")))
-        folder = os.path.join(root, "sys/devices/pci0000:00/0000:00:1f.6/net", evil.replace("/", "_"))
-        os.rename(os.path.join(root, "sys/devices/pci0000:00/0000:00:1f.6/net/enp0s31f6"), folder)
+        place = "devices/pci0000:00/0000:00:1f.6/net/"
+        os.symlink("../../" + place + evil, os.path.join(root, "sys/class/net", evil))
+        os.rename(os.path.join(root, "sys", place, "enp0s31f6"), os.path.join(root, "sys", place, evil))
         for form in ("text", "json", "yaml", "matrix", "dot", "svg"):
             text = self.discover("--root", root, "--format", form).stdout
             self.assertNotIn("\x1b", text, form)

@@ -131,10 +131,11 @@ class Test:
 
     @staticmethod
     def _check_formats(args, result, folder, env):
-        is_json, is_yaml = ("--json" in args or "json" in args), ("--yaml" in args or "yaml" in args)
+        words = " ".join(args).replace("=", " ")
+        is_json, is_yaml = (f"--{form}" in args or f"--format {form}" in words for form in ("json", "yaml"))
         if result.returncode != 0:
             # An error: as JSON on standard error.
-            return [f"stderr: {fault}" for fault in harness.check_json(result.stderr)[1]] if is_json else []
+            return [f"stderr: {fault}" for fault in harness.check_json(result.stderr)[1]] if "--json" in args else []
         if is_json:
             return [f"stdout: {fault}" for fault in harness.check_json(result.stdout)[1]]
         if not is_yaml:

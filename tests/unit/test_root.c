@@ -60,9 +60,16 @@ START_TEST(reads_numbers_strictly)
     static const struct {
         const char *text;
         int64_t expected;
-    } rows[] = { { "0x030200\n", 0x30200 },       { "-1\n", -1 },  { "42", 42 }, { "4x", -7 },
-                 { "", -7 },                      { "- 1", -7 },   { "+1", -7 }, { "--1", -7 },
-                 { "99999999999999999999", -7 }, { "1\n2\n", -7 } };
+    } rows[] = { { "0x030200\n", 0x30200 },
+                 { "-1\n", -1 },
+                 { "42", 42 },
+                 { "4x", -7 },
+                 { "", -7 },
+                 { "- 1", -7 },
+                 { "+1", -7 },
+                 { "--1", -7 },
+                 { "99999999999999999999", -7 },
+                 { "1\n2\n", -7 } };
     for (size_t i = 0; i < ATH_COUNT(rows); i++) {
         tree_put(&tree, rows[i].text, "number");
         ck_assert_int_eq(ath_root_read_number(&root, -7, "number"), rows[i].expected);

@@ -247,6 +247,7 @@ START_TEST(azure_pairs_gpu_and_port_by_switch)
     ck_assert_int_eq(gpu->pcie_width, 16);
     ck_assert_int_eq(gpu->vendor_id, ATH_UNKNOWN);
     ck_assert(!gpu->has_nvlinks);
+    ck_assert_int_eq(nic_of(&machine, "0104:00:00.0")->vfs, ATH_UNKNOWN); /* not in the file */
     ck_assert_str_eq(class_of(&machine, "0008:00:00.0", "0104:00:00.0"), "PIX");
     ck_assert_str_eq(class_of(&machine, "0008:00:00.0", "0103:00:00.0"), "PHB");
     ck_assert_str_eq(class_of(&machine, "0008:00:00.0", "0105:00:00.0"), "SYS");
@@ -345,17 +346,28 @@ START_TEST(grace_link_shares_and_fused_ports)
 }
 END_TEST
 
+#define MACHINE(io)                                                                                \
+    "<topology version='2.0'><object type='Machine' cpuset='0x1' complete_cpuset='0x1' "           \
+    "allowed_cpuset='0x1' nodeset='0x1' complete_nodeset='0x1' allowed_nodeset='0x1' "             \
+    "gp_index='1'><object type='NUMANode' os_index='0' cpuset='0x1' complete_cpuset='0x1' "        \
+    "nodeset='0x1' complete_nodeset='0x1' gp_index='2' local_memory='4096'/><object type='PU' "    \
+    "os_index='0' cpuset='0x1' complete_cpuset='0x1' nodeset='0x1' complete_nodeset='0x1' "        \
+    "gp_index='3'/><object type='Bridge' gp_index='4' bridge_type='0-1' depth='0' "                \
+    "bridge_pci='0000:[00-ff]'>" io "</object></object></topology>"
+
 /* On one bus with two physical functions nobody can say whose the virtual one is; one without a
  * physical one, as a virtual machine gets it, is a card. */
 START_TEST(virtual_function_of_nobody_certain)
 {
     ATH_AUTO(ath_machine) machine;
-    parse_well("<system version='1'><cpu numaid='0'>"
-               "<pci busid='0000:3b:00.0' class='0x02' vendor='0x15b3' device='0x1017'/>"
-               "<pci busid='0000:3b:00.1' class='0x02' vendor='0x15b3' device='0x1017'/>"
-               "<pci busid='0000:3b:00.2' class='0x02' vendor='0x15b3' device='0x1018'/>"
-               "<pci busid='0000:5e:00.0' class='0x02' vendor='0x15b3' device='0x101e'/>"
-               "</cpu></system>",
+    parse_well(MACHINE("<object type='PCIDev' gp_index='5' pci_busid='0000:3b:00.0' "
+                       "pci_type='0200 [15b3:1017] [0000:0000] 00' pci_link_speed='1.0'/>"
+                       "<object type='PCIDev' gp_index='6' pci_busid='0000:3b:00.1' "
+                       "pci_type='0200 [15b3:1017] [0000:0000] 00' pci_link_speed='1.0'/>"
+                       "<object type='PCIDev' gp_index='7' pci_busid='0000:3b:00.2' "
+                       "pci_type='0200 [15b3:1018] [0000:0000] 00' pci_link_speed='1.0'/>"
+                       "<object type='PCIDev' gp_index='8' pci_busid='0000:5e:00.0' "
+                       "pci_type='0200 [15b3:101e] [0000:0000] 00' pci_link_speed='1.0'/>"),
                &machine);
 
     ck_assert_uint_eq(machine.nic_count, 3);

@@ -42,8 +42,9 @@ static inline void tree_put_bytes(const char *path, const void *bytes, size_t le
 }
 
 /* Writes text to the file that format names. */
-__attribute__((format(printf, 3, 4))) static inline void
-tree_put(const struct tree *tree, const char *text, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static inline void tree_put(const struct tree *tree,
+                                                                  const char *text,
+                                                                  const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -52,8 +53,9 @@ tree_put(const struct tree *tree, const char *text, const char *format, ...)
 }
 
 /* Makes the link that format names, leading to target. */
-__attribute__((format(printf, 3, 4))) static inline void
-tree_link(const struct tree *tree, const char *target, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static inline void tree_link(const struct tree *tree,
+                                                                   const char *target,
+                                                                   const char *format, ...)
 {
     va_list args;
     va_start(args, format);

@@ -173,7 +173,7 @@ static const struct ath_option option_table[] = {
 static const struct ath_example examples[] = {
     { "aitherion configure --show", N_("what the document says") },
     { "aitherion configure 0 --set memory_percent=70",
-      N_("let NUMA0 have 70 % of its node's memory") },
+      N_("let NUMA0 have 70 percent of its node's memory") },
     { "aitherion configure --set numa.0.memory_percent=70", N_("the same by its full key") },
     { "aitherion configure --set numa.1.gpus=[0035:03:00.0] --dry-run",
       N_("show a change without making it") },

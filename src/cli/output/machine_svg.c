@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,7 @@ static void put_gpu(FILE *out, const struct ath_scene *scene, size_t index)
     ath_svg_end_group(out);
 }
 
+/* RDMA device and speed; the model where neither is known. */
 static char *nic_speed(const struct ath_nic *nic)
 {
     ATH_AUTO(ath_text) text = { 0 };
@@ -93,6 +95,8 @@ static char *nic_speed(const struct ath_nic *nic)
         ath_auto_free char *speed = ath_words_speed(nic->speed_mbps);
         add_part(&text, speed);
     }
+    if (!text.length)
+        return ath_words_device(nic->vendor_id, nic->device_id, nic->model);
     return ath_text_take(&text);
 }
 
@@ -109,8 +113,12 @@ static void put_nic(FILE *out, const struct ath_scene *scene, size_t index)
     ath_svg_begin_group(out, title);
     ath_svg_rect(out, box, 6, nic->link == ATH_LINK_DOWN ? "off" : "nic");
     ath_svg_text(out, box->x + 8, box->y + 16, "name", 13, box->width - 14, name);
-    ath_svg_text(out, box->x + 8, box->y + 16 + ATH_SCENE_LINE, "text", 10, box->width - 14, speed);
-    ath_svg_text(out, box->x + 8, box->y + 16 + 2 * ATH_SCENE_LINE, "dim", 10, box->width - 14,
+    int y = box->y + 16 + ATH_SCENE_LINE;
+    if (*speed) {
+        ath_svg_text(out, box->x + 8, y, "text", 10, box->width - 14, speed);
+        y += ATH_SCENE_LINE;
+    }
+    ath_svg_text(out, box->x + 8, y, "dim", 10, box->width - 14,
                  nic->has_pci ? ath_pci_format(&nic->pci, pci) : device);
     ath_svg_end_group(out);
 }
@@ -119,7 +127,6 @@ static void put_nic(FILE *out, const struct ath_scene *scene, size_t index)
 static char *card_words(const struct ath_scene *scene, size_t nic, int own_node)
 {
     ATH_AUTO(ath_idset) nodes = { 0 };
-    ATH_AUTO(ath_idset) own = { 0 };
     ATH_AUTO(ath_text) text = { 0 };
     bool is_first = true;
 
@@ -329,7 +336,8 @@ static void put_fabric_row(FILE *out, const struct ath_scene *scene,
         if (bar.x < 0)
             bar.x = node->box.x + ATH_SCENE_PADDING;
         bar.width = node->box.x + node->box.width - ATH_SCENE_PADDING - bar.x;
-        for (size_t j = 0; j < node->group->gpu_count && j < ATH_SCENE_COLUMNS; j++) {
+        /* Those of a second line run on behind the first. */
+        for (size_t j = 0; j < node->group->gpu_count; j++) {
             const struct ath_svg_box *gpu = &scene->gpus[node->group->gpus[j]];
             put_line(out, "nvlink", middle_of(gpu), bar.y + bar.height, middle_of(gpu), gpu->y);
         }
@@ -345,47 +353,104 @@ static void put_fabric_row(FILE *out, const struct ath_scene *scene,
 /* One bar a row, and at the right margin a line that joins them. */
 static void put_fabric(FILE *out, const struct ath_scene *scene)
 {
-    int margin = scene->width + 14, last_y = -1, right = -1;
+    int margin = scene->width + 14, last_right = -1, last_y = -1;
 
     for (size_t i = 0; i < scene->row_count; i++) {
-        const struct ath_scene_row *row = &scene->rows[i];
-        int y = row->gpu_y - 34;
-        put_fabric_row(out, scene, row, &right);
-        if (right < 0 || scene->row_count < 2)
+        int right, y = scene->rows[i].gpu_y - 34;
+        put_fabric_row(out, scene, &scene->rows[i], &right);
+        if (right < 0)
             continue;
-        put_line(out, "nvlink", right, y, margin, y);
-        if (last_y >= 0)
-            put_line(out, "nvlink", margin, last_y, margin, y);
+        if (last_right >= 0)
+            ath_svg_path(out, "nvlink", "M%d %dL%d %dL%d %dL%d %d", last_right, last_y, margin,
+                         last_y, margin, y, right, y);
+        last_right = right;
         last_y = y;
     }
 }
 
 /* --- lines to the nearest ports --------------------------------------------------------------- */
 
+static const char *pair_class(enum ath_pci_class class)
+{
+    static const char *const classes[] = {
+        [ATH_PCI_UNKNOWN] = "pair", [ATH_PCI_SAME] = "pair",    [ATH_PCI_PIX] = "pair pix",
+        [ATH_PCI_PXB] = "pair pxb", [ATH_PCI_PHB] = "pair phb", [ATH_PCI_NODE] = "pair near-node",
+        [ATH_PCI_SYS] = "pair sys"
+    };
+    return classes[class];
+}
+
+static int bus_y(const struct ath_scene *scene, const struct ath_scene_node *node,
+                 const struct ath_scene_bus *bus)
+{
+    return scene->rows[node->row].bus_y + 22 + bus->track * 24;
+}
+
+/* Lines of several tracks to one port stay apart. */
+static int bus_shift(const struct ath_scene_bus *bus)
+{
+    return bus->track * 10;
+}
+
 static void put_bus(FILE *out, const struct ath_scene *scene, const struct ath_scene_node *node,
                     const struct ath_scene_bus *bus)
 {
-    const struct ath_scene_row *row = &scene->rows[node->row];
-    int y = row->bus_y + 22 + bus->track * 24;
-    int shift = bus->track * 10; /* lines of several tracks to one port stay apart */
+    const char *class = pair_class(bus->class);
+    int y = bus_y(scene, node, bus), shift = bus_shift(bus);
 
     for (size_t i = 0; i < bus->gpu_count; i++) {
         const struct ath_svg_box *gpu = &scene->gpus[bus->gpus[i]];
-        put_line(out, "pair", middle_of(gpu), gpu->y + gpu->height, middle_of(gpu), y);
+        put_line(out, class, middle_of(gpu), gpu->y + gpu->height, middle_of(gpu), y);
     }
     for (size_t i = 0; i < bus->nic_count; i++) {
         const struct ath_svg_box *nic = &scene->nics[bus->nics[i]];
-        put_line(out, "pair", middle_of(nic) + shift, y, middle_of(nic) + shift, nic->y);
+        put_line(out, class, middle_of(nic) + shift, y, middle_of(nic) + shift, nic->y);
     }
-    put_line(out, "pair", bus->left, y, bus->right + shift, y);
-    ath_svg_label(out, (bus->left + bus->right) / 2, y, "pair", ath_pci_class_word(bus->class));
+    put_line(out, class, bus->left, y, bus->right + shift, y);
+}
+
+/* How far x is from the nearest line that comes down from a GPU or goes on to a port. */
+static int clearance(const struct ath_scene *scene, const struct ath_scene_node *node, int x)
+{
+    int least = INT_MAX;
+
+    for (size_t i = 0; i < node->group->gpu_count; i++) {
+        int away = abs(x - middle_of(&scene->gpus[node->group->gpus[i]]));
+        least = away < least ? away : least;
+    }
+    for (size_t i = 0; i < node->nic_count; i++) {
+        int away = abs(x - middle_of(&scene->nics[node->nics[i]]));
+        least = away < least ? away : least;
+    }
+    return least;
+}
+
+/* In the middle of the line, or where no other line crosses the label. */
+static void put_bus_label(FILE *out, const struct ath_scene *scene,
+                          const struct ath_scene_node *node, const struct ath_scene_bus *bus)
+{
+    int middle = (bus->left + bus->right) / 2, best = middle;
+    int needed = 24;
+
+    for (int away = 0; away <= (bus->right - bus->left) / 2 - needed; away += 4) {
+        int side = clearance(scene, node, middle - away) >= needed ? -away : away;
+        if (clearance(scene, node, middle + side) < needed)
+            continue;
+        best = middle + side;
+        break;
+    }
+    ath_svg_label(out, best, bus_y(scene, node, bus), "dim", ath_pci_class_word(bus->class));
 }
 
 static void put_buses(FILE *out, const struct ath_scene *scene)
 {
-    for (size_t i = 0; i < scene->node_count; i++)
-        for (size_t j = 0; j < scene->nodes[i].bus_count; j++)
-            put_bus(out, scene, &scene->nodes[i], &scene->nodes[i].buses[j]);
+    for (size_t i = 0; i < scene->node_count; i++) {
+        const struct ath_scene_node *node = &scene->nodes[i];
+        for (size_t j = 0; j < node->bus_count; j++)
+            put_bus(out, scene, node, &node->buses[j]);
+        for (size_t j = 0; j < node->bus_count; j++)
+            put_bus_label(out, scene, node, &node->buses[j]);
+    }
 }
 
 /* --- distances -------------------------------------------------------------------------------- */
@@ -418,8 +483,11 @@ static void put_distance_line(FILE *out, const struct ath_scene *scene, size_t a
         ath_svg_label(out, (left->x + left->width + right->x) / 2, y, "distance", label);
         return;
     }
-    int y = left->y - 22 * (int)(b - a - 1) - 10;
-    int from = middle_of(left) + 12 * (int)b, to = middle_of(right) - 12 * (int)(b - a);
+    /* Of up to four nodes: 0-2 lies lowest, 1-3 above it, 0-3 around both. */
+    bool is_outer = b - a > 2;
+    int y = left->y - 22 * (is_outer ? 3 : (int)a + 1) + 8;
+    int from = middle_of(left) + (is_outer ? -14 : 14),
+        to = middle_of(right) - (from - middle_of(left));
     ath_svg_path(out, "distance", "M%d %dL%d %dL%d %dL%d %d", from, left->y, from, y, to, y, to,
                  right->y);
     ath_svg_label(out, (from + to) / 2, y, "distance", label);
@@ -430,6 +498,15 @@ static void put_distance_lines(FILE *out, const struct ath_scene *scene)
     for (size_t a = 0; ath_scene_has_distance_lines(scene) && a < scene->node_count; a++)
         for (size_t b = a + 1; b < scene->node_count; b++)
             put_distance_line(out, scene, a, b);
+}
+
+static bool has_distances(const struct ath_scene *scene)
+{
+    for (size_t a = 0; ath_scene_has_distance_lines(scene) && a < scene->node_count; a++)
+        for (size_t b = a + 1; b < scene->node_count; b++)
+            if (distance_between(scene, a, b) >= 0)
+                return true;
+    return false;
 }
 
 static size_t table_nodes(const struct ath_scene *scene)
@@ -529,7 +606,7 @@ static void put_class_entries(struct legend *legend, const struct ath_scene *sce
             continue;
         ath_auto_free char *words = ath_xasprintf(
             _("nearest port, %s: %s"), ath_pci_class_word(class), ath_words_class(class));
-        put_line_entry(legend, "pair", words);
+        put_line_entry(legend, pair_class(class), words);
     }
 }
 
@@ -566,7 +643,7 @@ static void put_legend(struct legend *legend, const struct ath_scene *scene)
         put_box_entry(legend, "fabric", _("links from every GPU to every other"));
     if (scene->links == ATH_SCENE_ARCS)
         put_line_entry(legend, "nvlink", _("NVLinks or xGMI links: NV3 is three side by side"));
-    if (ath_scene_has_distance_lines(scene) && scene->node_count > 1)
+    if (has_distances(scene))
         put_line_entry(legend, "distance", _("distance of two NUMA nodes (10 is local)"));
     put_class_entries(legend, scene);
 }

@@ -233,7 +233,8 @@ static void print_gpu(const struct branch *branch, size_t index)
     ath_auto_free char *name = ath_xasprintf("GPU%zu", index);
     ath_auto_free char *device = ath_words_device(gpu->vendor_id, gpu->device_id, gpu->model);
     char pci[ATH_PCI_TEXT];
-    ath_auto_free char *text = ath_xasprintf("%s  %s", ath_pci_format(&gpu->pci, pci), device);
+    ath_auto_free char *text =
+        ath_xasprintf("%s%s%s", ath_pci_format(&gpu->pci, pci), *device ? "  " : "", device);
 
     print_branch_head(branch, name, text);
     print_gpu_memory(branch, gpu);
@@ -305,8 +306,9 @@ static void print_nic(const struct branch *branch, size_t index)
     const char *name = nic->netdev ? nic->netdev : page->outline->nic_names[index];
     ath_auto_free char *device = ath_words_device(nic->vendor_id, nic->device_id, nic->model);
     char pci[ATH_PCI_TEXT];
-    ath_auto_free char *text = ath_xasprintf(
-        "%s  %s", nic->has_pci ? ath_pci_format(&nic->pci, pci) : _("no PCI address"), device);
+    ath_auto_free char *text =
+        ath_xasprintf("%s%s%s", nic->has_pci ? ath_pci_format(&nic->pci, pci) : _("no PCI address"),
+                      *device ? "  " : "", device);
 
     print_branch_head(branch, name, text);
     print_link(branch, nic);

@@ -320,7 +320,7 @@ char *ath_outline_link_words(const struct ath_machine *machine, size_t index, co
             ath_text_add(&text, " %s", _("through switches"));
         if (link->speed_mbps >= 0) {
             ath_auto_free char *speed = ath_words_speed(link->speed_mbps);
-            ath_text_add(&text, " (%s)", speed);
+            ath_text_add(&text, count_alike(gpu, link) > 1 ? _(" (%s each)") : " (%s)", speed);
         }
     }
     return text.length ? ath_text_take(&text) : NULL;

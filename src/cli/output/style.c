@@ -108,21 +108,28 @@ static void print_blanks(FILE *out, size_t count)
     fprintf(out, "%*s", (int)count, "");
 }
 
-static void print_label(const struct ath_style *style, FILE *out,
-                        const struct ath_paragraph *paragraph)
+/* Returns how many columns the label takes, with the blanks behind it. */
+static size_t print_label(const struct ath_style *style, FILE *out,
+                          const struct ath_paragraph *paragraph)
 {
     ath_auto_free char *label = ath_clean(paragraph->label ? paragraph->label : "", style->is_utf8);
-    size_t width = ath_text_width(label);
+    size_t width = ath_text_width(label), columns = paragraph->label_columns;
+    size_t blanks = columns ? (width < columns ? columns - width : 0) + 2 : 0;
 
     print_role(style, out, paragraph->label_role, label, strlen(label));
-    if (paragraph->label_columns && *paragraph->text)
-        print_blanks(out,
-                     paragraph->label_columns -
-                         (width < paragraph->label_columns ? width : paragraph->label_columns) + 2);
+    if (*paragraph->text)
+        print_blanks(out, blanks);
+    return width + blanks;
 }
 
 /* Below this a column of text is worse than a long line. */
 enum { TEXT_COLUMNS_MIN = 24 };
+
+static size_t room_beside(const struct ath_style *style, size_t indent)
+{
+    size_t columns = style->columns > 0 ? (size_t)style->columns : SIZE_MAX;
+    return columns > indent + TEXT_COLUMNS_MIN ? columns - indent : SIZE_MAX;
+}
 
 void ath_style_print(const struct ath_style *style, FILE *out,
                      const struct ath_paragraph *paragraph)
@@ -131,14 +138,11 @@ void ath_style_print(const struct ath_style *style, FILE *out,
     const char *prefix = paragraph->prefix ? paragraph->prefix : "";
     const char *next_prefix = paragraph->next_prefix ? paragraph->next_prefix : prefix;
     size_t label = paragraph->label_columns ? paragraph->label_columns + 2 : 0;
-    size_t indent = ath_text_width(prefix) + label;
-    size_t columns = style->columns > 0 ? (size_t)style->columns : SIZE_MAX;
-    size_t room = columns > indent + TEXT_COLUMNS_MIN ? columns - indent : SIZE_MAX;
 
     print_role(style, out, ATH_ROLE_DIM, prefix, strlen(prefix));
-    print_label(style, out, paragraph);
+    size_t indent = ath_text_width(prefix) + print_label(style, out, paragraph);
     for (const char *rest = text;;) {
-        size_t length = line_length(rest, room);
+        size_t length = line_length(rest, room_beside(style, indent));
         print_role(style, out, paragraph->role, rest, length);
         putc('\n', out);
         rest += length;
@@ -147,5 +151,6 @@ void ath_style_print(const struct ath_style *style, FILE *out,
             break;
         print_role(style, out, ATH_ROLE_DIM, next_prefix, strlen(next_prefix));
         print_blanks(out, label);
+        indent = ath_text_width(next_prefix) + label;
     }
 }

@@ -26,9 +26,10 @@ static const char style_sheet[] =
     ".card{fill:none;stroke:#8aaedb;stroke-dasharray:2 3}"
     ".patch{fill:#ffffff;stroke:#d8dce3;stroke-width:.7}"
     ".nvlink{fill:none;stroke:#58983a;stroke-width:2.2}.fabric{fill:#cfe8c4;stroke:#58983a}"
-    ".pair{fill:none;stroke:#c9821f;stroke-width:1.8}"
+    ".pair{fill:none;stroke-width:1.8}.pix{stroke:#0f8587}.pxb{stroke:#a88a10}.phb{stroke:#ad4480}"
+    ".near-node{stroke:#c9821f}.sys{stroke:#b23b3b}"
     ".distance{fill:none;stroke:#8067ad;stroke-width:2;stroke-dasharray:6 4}"
-    "text.nvlink{fill:#35661d;stroke:none}text.pair{fill:#8a560c;stroke:none}"
+    "text.nvlink{fill:#35661d;stroke:none}text.pair{stroke:none}"
     "text.distance{fill:#574080;stroke:none}"
     ".cell{fill:#ffffff;stroke:#d8dce3}.near{fill:#e9e3f4;stroke:#d8dce3}";
 

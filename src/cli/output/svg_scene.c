@@ -597,7 +597,7 @@ static int space_above_nodes(const struct ath_scene *scene)
 {
     bool has_arcs =
         scene->row_count == 1 && scene->node_count > 2 && scene->node_count <= ATH_SCENE_NODE_LINES;
-    return has_arcs ? 22 * ((int)scene->node_count - 1) : 8;
+    return !has_arcs ? 8 : scene->node_count == 3 ? 30 : 74;
 }
 
 static void place_rows(struct ath_scene *scene)

@@ -1,0 +1,501 @@
+/* A change by key changes that value and not one byte more. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "config/edit.h"
+#include "documents.h"
+
+/* Sets and expects success; the caller frees the text. */
+static char *set(const char *text, const char *key, const char *value)
+{
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_err err = { 0 };
+    parse_good(text, &document);
+    int status = ath_document_set(&document, key, value, &err);
+    ck_assert_msg(!status, "%s=%s: %s", key, value, err.message);
+    return ath_steal(&document.text);
+}
+
+static void expect_set(const char *text, const char *key, const char *value, const char *expected)
+{
+    ath_auto_free char *found = set(text, key, value);
+    ck_assert_msg(!strcmp(found, expected), "%s=%s gives:\n%s\ninstead of:\n%s", key, value, found,
+                  expected);
+}
+
+#define BLOCK_HEAD "# top\nschema: aitherion.topology/1   # version\n\n"
+#define BLOCK_REST "    node: 0\n    control_port: 50051\n    data_port: 5555 # data\n# end\n"
+
+START_TEST(block_style_keeps_comments_and_order)
+{
+    const char *text = BLOCK_HEAD "numa:\n  # the first\n  - id: 0\n"
+                                  "    memory_percent:   80.0    # of the node\n" BLOCK_REST;
+    expect_set(text, "numa.0.memory_percent", "70",
+               BLOCK_HEAD "numa:\n  # the first\n  - id: 0\n"
+                          "    memory_percent:   70    # of the node\n" BLOCK_REST);
+    expect_set(text, "numa.0.id", "12",
+               BLOCK_HEAD "numa:\n  # the first\n  - id: 12\n"
+                          "    memory_percent:   80.0    # of the node\n" BLOCK_REST);
+}
+END_TEST
+
+START_TEST(a_missing_key_joins_its_siblings)
+{
+    const char *text = BLOCK_HEAD "numa:\n  - id: 0\n" BLOCK_REST;
+    expect_set(text, "numa.0.vram_fraction", ".5",
+               BLOCK_HEAD "numa:\n  - id: 0\n    node: 0\n    control_port: 50051\n"
+                          "    data_port: 5555 # data\n    vram_fraction: 0.5\n# end\n");
+    expect_set(text, "engine.kind", "process",
+               BLOCK_HEAD "numa:\n  - id: 0\n    node: 0\n    control_port: 50051\n"
+                          "    data_port: 5555 # data\nengine: { kind: process }\n# end\n");
+    expect_set(text, "numa.0.gpus", "0004:04:00.0,4:5:0.0",
+               BLOCK_HEAD
+               "numa:\n  - id: 0\n    node: 0\n    control_port: 50051\n"
+               "    data_port: 5555 # data\n    gpus: [\"0004:04:00.0\", \"4:5:0.0\"]\n# end\n");
+}
+END_TEST
+
+START_TEST(flow_style_stays_in_its_braces)
+{
+    expect_set(MINIMAL "engine: {}\n", "engine.sim", "true", MINIMAL "engine: { sim: true }\n");
+    expect_set(MINIMAL "engine: {kind: auto} # e\n", "engine.sim", "true",
+               MINIMAL "engine: {kind: auto, sim: true} # e\n");
+    expect_set(MINIMAL "engine: {kind: auto, }\n", "engine.kind", "docker",
+               MINIMAL "engine: {kind: docker, }\n");
+    expect_set(MINIMAL "engine: {\n  kind: auto,  # which\n}\n", "engine.sim", "true",
+               MINIMAL "engine: {\n  kind: auto, sim: true,  # which\n}\n");
+    expect_set(
+        "{\"schema\":\"aitherion.topology/1\",\"numa\":[],\"engine\":{\"kind\":\"auto\"}}",
+        "engine.kind", "docker",
+        "{\"schema\":\"aitherion.topology/1\",\"numa\":[],\"engine\":{\"kind\":\"docker\"}}");
+    expect_set("{\"schema\":\"aitherion.topology/1\",\"numa\":[],\"engine\":{\"sim\":true}}",
+               "engine.sim", "false",
+               "{\"schema\":\"aitherion.topology/1\",\"numa\":[],\"engine\":{\"sim\": false}}");
+}
+END_TEST
+
+START_TEST(keys_without_a_value_get_one)
+{
+    expect_set(MINIMAL "key_file:\n", "key_file", "/k", MINIMAL "key_file: /k\n");
+    expect_set(MINIMAL "key_file:   # none\n", "key_file", "/k", MINIMAL "key_file: /k   # none\n");
+    expect_set(MINIMAL "key_file: ~ # none\n", "key_file", "/k", MINIMAL "key_file: /k # none\n");
+    expect_set(MINIMAL "engine:\nnode:\n", "engine.kind", "docker",
+               MINIMAL "engine: { kind: docker }\nnode:\n");
+    expect_set(MINIMAL "engine: {kind: }\n", "engine.kind", "docker",
+               MINIMAL "engine: {kind: docker}\n");
+}
+END_TEST
+
+START_TEST(optional_values_can_be_taken_away)
+{
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_err err = { 0 };
+    parse_good(MINIMAL "node: { name: a, profile: b }\n", &document);
+    ck_assert_int_eq(ath_document_set(&document, "node.name", "null", &err), 0);
+    ck_assert_int_eq(ath_document_set(&document, "node.profile", "null", &err), 0);
+    ck_assert_int_eq(ath_document_set(&document, "key_file", "null", &err), 0);
+    ck_assert_str_eq(document.text, MINIMAL "node: { name: null, profile: null }\n");
+    ck_assert_ptr_null(document.node.name);
+    ck_assert_int_lt(ath_document_set(&document, "numa.0.node", "null", &err), 0);
+    ck_assert_int_eq(err.code, ATH_E_VALUE_INVALID);
+}
+END_TEST
+
+START_TEST(line_ends_are_kept)
+{
+    expect_set("schema: aitherion.topology/1\r\nnuma: []\r\nnode:\r\n  name: a\r\n# end\r\n",
+               "node.profile", "x",
+               "schema: aitherion.topology/1\r\nnuma: []\r\nnode:\r\n  name: a\r\n  profile: "
+               "x\r\n# end\r\n");
+    expect_set("schema: aitherion.topology/1\nnuma: []\nnode:\n  name: a", "node.profile", "x",
+               "schema: aitherion.topology/1\nnuma: []\nnode:\n  name: a\n  profile: x");
+    expect_set("schema: aitherion.topology/1\nnuma: []\nkey_file: /a", "key_file", "/b",
+               "schema: aitherion.topology/1\nnuma: []\nkey_file: /b");
+    expect_set("schema: aitherion.topology/1\rnuma: []\rnode:\r  name: a\r", "node.profile", "x",
+               "schema: aitherion.topology/1\rnuma: []\rnode:\r  name: a\r  profile: x\r");
+    expect_set("\xef\xbb\xbfnuma: []\nschema: aitherion.topology/1\n", "key_file", "/k",
+               "\xef\xbb\xbfnuma: []\nschema: aitherion.topology/1\nkey_file: /k\n");
+    expect_set("numa: []\nschema: aitherion.topology/1\n...\n", "key_file", "/k",
+               "numa: []\nschema: aitherion.topology/1\nkey_file: /k\n...\n");
+}
+END_TEST
+
+START_TEST(tabs_and_wide_characters_do_not_shift_the_place)
+{
+    expect_set("# 节点\nschema:\taitherion.topology/1\t# 版本\nnuma: []\n"
+               "roce: { cards: [ { description: \"网卡\",\tpci: \"3:1:0.0\", numa: [] } ] } # é\n",
+               "roce.cards.0003:01:00.0.pci", "0033:01:00.0",
+               "# 节点\nschema:\taitherion.topology/1\t# 版本\nnuma: []\n"
+               "roce: { cards: [ { description: \"网卡\",\tpci: \"0033:01:00.0\", numa: [] } ] } # "
+               "é\n");
+    expect_set("schema: aitherion.topology/1\nnuma: []\n"
+               "roce: { cards: [ { description: \"网卡\", pci: \"3:1:0.0\" } ] }\n",
+               "roce.cards.3:1:0.0.description", "a \"b\" \\ 卡",
+               "schema: aitherion.topology/1\nnuma: []\n"
+               "roce: { cards: [ { description: \"a \\\"b\\\" \\\\ 卡\", pci: \"3:1:0.0\" } ] }\n");
+}
+END_TEST
+
+/* Every kind of key, by every kind of path. */
+static const struct {
+    const char *key, *value, *read_back;
+} settings[] = {
+    { "node.name", "host-1", "host-1" },
+    { "node.name", "123", "123" },
+    { "node.name", "true", "true" },
+    { "node.name", "no", "no" },
+    { "node.profile", "ac922", "ac922" },
+    { "engine.kind", "process", "process" },
+    { "engine.sim", "True", "true" },
+    { "engine.docker_host", "tcp://10.0.0.1:2375", "tcp://10.0.0.1:2375" },
+    { "engine.image", "registry:5000/a/b@sha256:0123", "registry:5000/a/b@sha256:0123" },
+    { "key_file", "/etc/a key # 'with' \"all\": {signs}", "/etc/a key # 'with' \"all\": {signs}" },
+    { "numa.0.node", "254", "254" },
+    { "numa.1.memory_nodes", "[8, 252,253 ]", "[8, 252, 253]" },
+    { "numa.1.memory_nodes", "253,8", "[8, 253]" },
+    { "numa.0.memory_percent", "99.5", "99.5" },
+    { "numa.0.memory_percent", "1e1", "10" },
+    { "numa.0.vram_fraction", "1", "1" },
+    { "numa.0.control_iface", "enP5p1s0f0", "enP5p1s0f0" },
+    { "numa.0.data_iface", "eth0.100", "eth0.100" },
+    { "numa.0.gpus", "[\"4:4:0.0\",'0004:05:00.0']", "[\"0004:04:00.0\", \"0004:05:00.0\"]" },
+    { "numa.0.gpus", "", "[]" },
+    { "numa.0.gpus", "[]", "[]" },
+    { "numa.0.gpus", "null", "[]" },
+    { "numa.0.rdma_devices", "mlx5_0", "[mlx5_0]" },
+    { "numa.1.control_port", "65535", "65535" },
+    { "roce.cards.0003:01:00.0.description", "it's: a #card", "it's: a #card" },
+    { "roce.cards.3:1:0.0.numa", "0", "[0]" },
+    { "roce.macvlans.mac.vlan.mtu", "9000", "9000" },
+    { "roce.macvlans.mac.vlan.mode", "vepa", "vepa" },
+    { "roce.macvlans.mac.vlan.address", "10.1.2.3/8", "10.1.2.3/8" },
+    { "roce.macvlans.mac.vlan.numa", "1", "1" },
+    { "roce.macvlans.mac.mtu", "1500", "1500" },
+    { "schema", "aitherion.topology/1", "aitherion.topology/1" },
+};
+
+#define FULL                                                                                       \
+    MINIMAL "roce:\n  cards: [ { pci: 0003:01:00.0 } ]\n  macvlans:\n"                             \
+            "  - { name: mac, parent: e0 }\n  - name: mac.vlan\n    parent: e1\n"
+
+START_TEST(every_key_can_be_set_and_read)
+{
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_err err = { 0 };
+    parse_good(FULL, &document);
+    int status = ath_document_set(&document, settings[_i].key, settings[_i].value, &err);
+    ck_assert_msg(!status, "%s=%s: %s", settings[_i].key, settings[_i].value, err.message);
+
+    ATH_AUTO(ath_document) again = { 0 };
+    parse_good(document.text, &again);
+    ath_auto_free char *value = NULL;
+    ck_assert_int_eq(ath_document_get(&again, settings[_i].key, &value, &err), 0);
+    ck_assert_str_eq(value, settings[_i].read_back);
+}
+END_TEST
+
+static const struct {
+    const char *key, *value;
+    enum ath_error code;
+    const char *message;
+} refused[] = {
+    { "numa.0.memory_percent", "170", ATH_E_VALUE_INVALID,
+      "'numa.0.memory_percent' must be a number above 0, at most 100, not '170'" },
+    { "numa.0.memory_percent", "", ATH_E_VALUE_INVALID, "" },
+    { "numa.0.memory_percent", "70 # x", ATH_E_VALUE_INVALID, "" },
+    { "numa.0.id", " 5", ATH_E_VALUE_INVALID, "" },
+    { "numa.0.id", "0x5", ATH_E_VALUE_INVALID, "" },
+    { "engine.kind", "dokcer", ATH_E_VALUE_INVALID,
+      "'engine.kind' must be auto, docker or process, not 'dokcer'" },
+    { "engine.sim", "yes", ATH_E_VALUE_INVALID, "'engine.sim' must be true or false, not 'yes'" },
+    { "numa.0.data_iface", "a/b", ATH_E_VALUE_INVALID, "" },
+    { "numa.0.data_iface", "a\nb", ATH_E_VALUE_INVALID, "" },
+    { "key_file", "/a\nx: y", ATH_E_VALUE_INVALID, "" },
+    { "numa.0.gpus", "[0004:04:00.0", ATH_E_VALUE_INVALID, "" },
+    { "numa.0.gpus", "0004:04:00.0,,", ATH_E_VALUE_INVALID, "" },
+    { "numa.0.gpus", "GPU0", ATH_E_VALUE_INVALID,
+      "'numa.0.gpus' must be a list of PCI addresses such as [\"0004:04:00.0\"], not 'GPU0'" },
+    { "numa.0.gpus", "4:4:0.0,0004:04:00.0", ATH_E_VALUE_INVALID,
+      "cannot set 'numa.0.gpus' to '4:4:0.0,0004:04:00.0': '0004:04:00.0' is in this list twice" },
+    { "numa.0.control_port", "50052", ATH_E_VALUE_INVALID,
+      "cannot set 'numa.0.control_port' to '50052': the port 50052 is taken by an entry above" },
+    { "numa.0.id", "1", ATH_E_VALUE_INVALID,
+      "cannot set 'numa.0.id' to '1': another entry above has the id 1" },
+    { "roce.cards.0003:01:00.0.numa", "[5]", ATH_E_VALUE_INVALID, "" },
+    { "roce.cards", "[]", ATH_E_VALUE_INVALID, "" },
+    { "roce", "null", ATH_E_VALUE_INVALID, "" },
+    { "numa.0", "x", ATH_E_VALUE_INVALID, "" },
+    { "schema", "aitherion.topology/2", ATH_E_VALUE_INVALID, "" },
+    { "numa.0.memory_percnt", "70", ATH_E_KEY_UNKNOWN,
+      "the document has no key 'numa.0.memory_percnt'; did you mean 'numa.0.memory_percent'?" },
+    { "numa.2.node", "70", ATH_E_KEY_UNKNOWN, "" },
+    { "nmua.0.node", "70", ATH_E_KEY_UNKNOWN,
+      "the document has no key 'nmua.0.node'; did you mean 'numa'?" },
+    { "numa.0.node.x", "70", ATH_E_KEY_UNKNOWN, "" },
+    { "numa.0.", "70", ATH_E_KEY_UNKNOWN, "" },
+    { "numa..node", "70", ATH_E_KEY_UNKNOWN, "" },
+    { "", "70", ATH_E_KEY_UNKNOWN, "" },
+    { ".", "70", ATH_E_KEY_UNKNOWN, "" },
+    { "roce.cards.0003:01:00.1.numa", "0", ATH_E_KEY_UNKNOWN,
+      "the document has no key 'roce.cards.0003:01:00.1.numa'; did you mean "
+      "'roce.cards.0003:01:00.0'?" },
+    { "roce.macvlans.macvlan.mtu", "9000", ATH_E_KEY_UNKNOWN, "" },
+};
+
+START_TEST(what_may_not_be_is_refused_and_leaves_the_document)
+{
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_err err = { 0 };
+    parse_good(FULL, &document);
+    ck_assert_int_lt(ath_document_set(&document, refused[_i].key, refused[_i].value, &err), 0);
+    ck_assert_msg(err.code == refused[_i].code, "%s: %s", ath_error_word(err.code), err.message);
+    if (*refused[_i].message)
+        ck_assert_str_eq(err.message, refused[_i].message);
+    ck_assert_str_eq(document.text, FULL);
+    ck_assert_int_eq(document.numa.items[1].control_port, 50052);
+}
+END_TEST
+
+START_TEST(changes_are_made_together)
+{
+    static const struct ath_change swap[] = { { "numa.0.control_port", "50052" },
+                                              { "numa.1.control_port", "50051" } };
+    static const struct ath_change half[] = { { "numa.0.node", "3" }, { "numa.0.nod", "4" } };
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_err err = { 0 };
+    parse_good(MINIMAL, &document);
+
+    ck_assert_int_eq(ath_document_set_all(&document, swap, 2, &err), 0);
+    ck_assert_int_eq(ath_document_numa(&document, 0)->control_port, 50052);
+    ck_assert_int_eq(ath_document_numa(&document, 1)->control_port, 50051);
+    ck_assert_int_eq(ath_document_set_all(&document, half, 2, &err), -ENOENT);
+    ck_assert_int_eq(ath_document_numa(&document, 0)->node, 0);
+}
+END_TEST
+
+#define LIST_HEAD                                                                                  \
+    "schema: aitherion.topology/1\nnuma:\n- id: 0\n  node: 0\n  control_port: 1\n  data_port: 2\n"
+
+/* Lists with lines of their own are changed line by line. */
+START_TEST(block_lists_keep_the_comments_of_what_stays)
+{
+    const char *text = LIST_HEAD "  memory_nodes:   # which\n  # the CPUs'\n  - 0    # own\n"
+                                 "  - 254  # of one\n  - 255  # of two\n  # behind\n# end\n";
+    expect_set(text, "numa.0.memory_nodes", "0,255",
+               LIST_HEAD "  memory_nodes:   # which\n  # the CPUs'\n  - 0    # own\n"
+                         "  - 255  # of two\n  # behind\n# end\n");
+    expect_set(text, "numa.0.memory_nodes", "[254, 0, 255, 253]",
+               LIST_HEAD "  memory_nodes:   # which\n  # the CPUs'\n  - 0    # own\n"
+                         "  - 254  # of one\n  - 255  # of two\n  - 253\n  # behind\n# end\n");
+    expect_set(text, "numa.0.memory_nodes", "8",
+               LIST_HEAD "  memory_nodes:   # which\n  # the CPUs'\n  - 8\n  # behind\n# end\n");
+    expect_set(LIST_HEAD "  gpus: # g\n    - 4:4:0.0\n    - 4:5:0.0\n  vram_fraction: 1\n",
+               "numa.0.gpus", "[]", LIST_HEAD "  gpus: [] # g\n  vram_fraction: 1\n");
+    expect_set(LIST_HEAD "  gpus:\n    -\n      4:4:0.0\n    - 4:5:0.0", "numa.0.gpus", "4:4:0.0",
+               LIST_HEAD "  gpus:\n    -\n      4:4:0.0\n");
+}
+END_TEST
+
+START_TEST(flow_lists_over_lines_keep_their_comments)
+{
+    const char *text = LIST_HEAD "  gpus: [\n    \"4:4:0.0\",  # upper\n    \"4:5:0.0\"   # lower\n"
+                                 "  ]\n";
+    expect_set(text, "numa.0.gpus", "4:5:0.0",
+               LIST_HEAD "  gpus: [\n    # upper\n    \"4:5:0.0\"   # lower\n  ]\n");
+    expect_set(text, "numa.0.gpus", "4:4:0.0",
+               LIST_HEAD "  gpus: [\n    \"4:4:0.0\",  # upper\n       # lower\n  ]\n");
+    expect_set(text, "numa.0.gpus", "4:4:0.0,4:5:0.0,4:6:0.0",
+               LIST_HEAD "  gpus: [\n    \"4:4:0.0\",  # upper\n    \"4:5:0.0\", \"4:6:0.0\"   # "
+                         "lower\n  ]\n");
+    expect_set(LIST_HEAD "  gpus: [\"4:4:0.0\",\"4:5:0.0\"] # both\n", "numa.0.gpus",
+               "4:5:0.0,4:4:0.0", LIST_HEAD "  gpus: [\"4:5:0.0\", \"4:4:0.0\"] # both\n");
+}
+END_TEST
+
+/* What cannot be done safely is refused, with the line. */
+static const struct {
+    const char *text, *key, *value;
+} uneditable[] = {
+    { MINIMAL "key_file: &here /k\n", "key_file", "/l" },
+    { MINIMAL "key_file: |-\n  /k\n", "key_file", "/l" },
+    { MINIMAL "key_file: >-\n  /k\n", "key_file", "/l" },
+    { MINIMAL "engine: &e { kind: auto }\n", "engine.sim", "true" },
+    { LIST_HEAD "  gpus: &g\n    - 4:4:0.0\n    - 4:5:0.0\n", "numa.0.gpus", "[]" },
+    { LIST_HEAD "  gpus:\n    - 4:4:0.0\n    - 4:5:0.0\n", "numa.0.gpus", "4:5:0.0,4:4:0.0" },
+    { "? schema\n: aitherion.topology/1\n? numa\n: []\n? node\n: ? name\n  : a\n", "node.profile",
+      "x" },
+};
+
+START_TEST(what_cannot_be_done_safely_is_refused)
+{
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_err err = { 0 };
+    parse_good(uneditable[_i].text, &document);
+    ck_assert_int_eq(ath_document_set(&document, uneditable[_i].key, uneditable[_i].value, &err),
+                     -ENOTSUP);
+    ck_assert_int_eq(err.code, ATH_E_DOCUMENT_UNEDITABLE);
+    ck_assert_str_eq(document.text, uneditable[_i].text);
+}
+END_TEST
+
+START_TEST(strange_forms_can_be_edited)
+{
+    expect_set("? schema\n: aitherion.topology/1\n? numa\n: []\n? key_file\n: /a # b\n", "key_file",
+               "/c", "? schema\n: aitherion.topology/1\n? numa\n: []\n? key_file\n: /c # b\n");
+    expect_set(MINIMAL "key_file: '/it''s'\n", "key_file", "/that's",
+               MINIMAL "key_file: '/that''s'\n");
+    expect_set(MINIMAL "key_file: \"/k\"\n", "key_file", "/l", MINIMAL "key_file: \"/l\"\n");
+    expect_set(MINIMAL "key_file: \"/a\\\n  b\"\nnode: {}\n", "key_file", "/l",
+               MINIMAL "key_file: \"/l\"\nnode: {}\n");
+    expect_set("%YAML 1.1\n---\n" MINIMAL "...\n", "numa.0.node", "5",
+               "%YAML 1.1\n---\nschema: aitherion.topology/1\nnuma:\n"
+               "  - { id: 0, node: 5, control_port: 50051, data_port: 5555 }\n"
+               "  - { id: 1, node: 8, control_port: 50052, data_port: 5556 }\n...\n");
+}
+END_TEST
+
+static const struct ath_change card[] = { { "pci", "0033:01:00.0" },
+                                          { "description", "a: b" },
+                                          { "numa", "[0,1]" } };
+
+static char *append(const char *text)
+{
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_err err = { 0 };
+    parse_good(text, &document);
+    int status = ath_document_append(&document, "roce.cards", card, ATH_COUNT(card), &err);
+    ck_assert_msg(!status, "%s", err.message);
+    ck_assert_ptr_nonnull(ath_document_card(&document, "0033:01:00.0"));
+    return ath_steal(&document.text);
+}
+
+#define CARD "{ pci: \"0033:01:00.0\", description: \"a: b\", numa: [0, 1] }"
+
+START_TEST(entries_are_added_in_the_style_of_the_others)
+{
+    static const struct {
+        const char *before, *after;
+    } cases[] = {
+        { "", "roce: { cards: [" CARD "] }\n" },
+        { "roce:\n", "roce: { cards: [" CARD "] }\n" },
+        { "roce: {}\n", "roce: { cards: [" CARD "] }\n" },
+        { "roce:\n  macvlans: []\n", "roce:\n  macvlans: []\n  cards: [" CARD "]\n" },
+        { "roce:\n  cards: [] # c\n", "roce:\n  cards: [" CARD "] # c\n" },
+        { "roce:\n  cards:\n", "roce:\n  cards: [" CARD "]\n" },
+        { "roce:\n  cards:\n  - { pci: 3:1:0.0 } # c\n",
+          "roce:\n  cards:\n  - { pci: 3:1:0.0 } # c\n  - " CARD "\n" },
+        { "roce:\n  cards:\n    - pci: 3:1:0.0 # c\n      numa:\n      - 0 # zero\n  # end\n",
+          "roce:\n  cards:\n    - pci: 3:1:0.0 # c\n      numa:\n      - 0 # zero\n"
+          "    - pci: \"0033:01:00.0\"\n      description: \"a: b\"\n      numa: [0, 1]\n"
+          "  # end\n" },
+    };
+    for (size_t i = 0; i < ATH_COUNT(cases); i++) {
+        ath_auto_free char *before = ath_xasprintf("%s%s", MINIMAL, cases[i].before);
+        ath_auto_free char *after = ath_xasprintf("%s%s", MINIMAL, cases[i].after);
+        ath_auto_free char *found = append(before);
+        ck_assert_str_eq(found, after);
+    }
+}
+END_TEST
+
+START_TEST(entries_are_removed_with_their_lines)
+{
+    static const struct {
+        const char *before, *after;
+    } cases[] = {
+        { "roce:\n  cards:\n  # one\n  - pci: 3:1:0.0 # c\n    numa: [0] # d\n  # two\n"
+          "  - pci: 4:1:0.0\n",
+          "roce:\n  cards:\n  # one\n  # two\n  - pci: 4:1:0.0\n" },
+        { "roce:\n  cards:\n    - pci: 4:1:0.0\n    - pci: 3:1:0.0",
+          "roce:\n  cards:\n    - pci: 4:1:0.0\n" },
+        { "roce:\n  cards: # all\n    - pci: 3:1:0.0\n      numa: [ 0,\n         1]\n  macvlans: "
+          "[]\n",
+          "roce:\n  cards: [] # all\n  macvlans: []\n" },
+        { "roce: { cards: [ { pci: 3:1:0.0 }, { pci: 4:1:0.0 } ] }\n",
+          "roce: { cards: [ { pci: 4:1:0.0 } ] }\n" },
+        { "roce: { cards: [ { pci: 4:1:0.0 }, { pci: 3:1:0.0 } ] }\n",
+          "roce: { cards: [ { pci: 4:1:0.0 } ] }\n" },
+        { "roce: { cards: [{ pci: 3:1:0.0 }] }\n", "roce: { cards: [] }\n" },
+    };
+    for (size_t i = 0; i < ATH_COUNT(cases); i++) {
+        ATH_AUTO(ath_document) document = { 0 };
+        struct ath_err err = { 0 };
+        ath_auto_free char *before = ath_xasprintf("%s%s", MINIMAL, cases[i].before);
+        ath_auto_free char *after = ath_xasprintf("%s%s", MINIMAL, cases[i].after);
+        parse_good(before, &document);
+        int status = ath_document_remove(&document, "roce.cards.0003:01:00.0", &err);
+        ck_assert_msg(!status, "%s\n%s", err.message, before);
+        ck_assert_str_eq(document.text, after);
+    }
+}
+END_TEST
+
+START_TEST(adding_and_removing_keep_the_rules)
+{
+    static const struct ath_change twice[] = { { "pci", "3:1:0.0" } };
+    static const struct ath_change nameless[] = { { "numa", "[0]" } };
+    static const struct ath_change unknown[] = { { "pcie", "3:1:0.0" } };
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_err err = { 0 };
+    parse_good(MINIMAL "roce: { cards: [{ pci: 0003:01:00.0, numa: [0] }] }\n", &document);
+
+    ck_assert_int_eq(ath_document_append(&document, "roce.cards", twice, 1, &err), -EINVAL);
+    ck_assert_int_eq(err.code, ATH_E_VALUE_INVALID);
+    ck_assert_int_eq(ath_document_append(&document, "roce.cards", nameless, 1, &err), -EINVAL);
+    ck_assert_int_eq(ath_document_append(&document, "roce.cards", unknown, 1, &err), -ENOENT);
+    ck_assert_int_eq(ath_document_append(&document, "engine", twice, 1, &err), -ENOENT);
+    ck_assert_int_eq(ath_document_remove(&document, "numa.0", &err), -EINVAL);
+    ck_assert_str_eq(err.message, "cannot remove 'numa.0': no entry of 'numa' has the id 0");
+    ck_assert_int_eq(ath_document_remove(&document, "numa.0.node", &err), -ENOENT);
+    ck_assert_int_eq(ath_document_remove(&document, "roce.cards", &err), -ENOENT);
+    ck_assert_int_eq(ath_document_remove(&document, "numa.1", &err), 0);
+    ck_assert_uint_eq(document.numa.count, 1);
+}
+END_TEST
+
+START_TEST(the_shipped_profile_can_be_edited_everywhere)
+{
+    size_t length;
+    ath_auto_free char *text = read_source("etc/ac922_topology.yaml", &length);
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_err err = { 0 };
+    parse_good_bytes(text, length, &document);
+
+    ck_assert_int_eq(ath_document_set(&document, "numa.0.memory_percent", "70", &err), 0);
+    ck_assert_int_eq(ath_document_set(&document, "numa.0.memory_percent", "80.0", &err), 0);
+    ck_assert_int_eq(ath_document_set(&document, "roce.macvlans.macvlan1.mtu", "1500", &err), 0);
+    ck_assert_int_eq(ath_document_set(&document, "roce.macvlans.macvlan1.mtu", "9000", &err), 0);
+    ck_assert_int_eq(ath_document_append(&document, "roce.cards", card, 3, &err), 0);
+    ck_assert_int_eq(ath_document_remove(&document, "roce.cards.33:1:0.0", &err), 0);
+    ck_assert_str_eq(document.text, text);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *cases = tcase_create("edit");
+    tcase_add_test(cases, block_style_keeps_comments_and_order);
+    tcase_add_test(cases, a_missing_key_joins_its_siblings);
+    tcase_add_test(cases, flow_style_stays_in_its_braces);
+    tcase_add_test(cases, keys_without_a_value_get_one);
+    tcase_add_test(cases, optional_values_can_be_taken_away);
+    tcase_add_test(cases, line_ends_are_kept);
+    tcase_add_test(cases, tabs_and_wide_characters_do_not_shift_the_place);
+    tcase_add_loop_test(cases, every_key_can_be_set_and_read, 0, (int)ATH_COUNT(settings));
+    tcase_add_loop_test(cases, what_may_not_be_is_refused_and_leaves_the_document, 0,
+                        (int)ATH_COUNT(refused));
+    tcase_add_test(cases, changes_are_made_together);
+    tcase_add_test(cases, block_lists_keep_the_comments_of_what_stays);
+    tcase_add_test(cases, flow_lists_over_lines_keep_their_comments);
+    tcase_add_loop_test(cases, what_cannot_be_done_safely_is_refused, 0,
+                        (int)ATH_COUNT(uneditable));
+    tcase_add_test(cases, strange_forms_can_be_edited);
+    tcase_add_test(cases, entries_are_added_in_the_style_of_the_others);
+    tcase_add_test(cases, entries_are_removed_with_their_lines);
+    tcase_add_test(cases, adding_and_removing_keep_the_rules);
+    tcase_add_test(cases, the_shipped_profile_can_be_edited_everywhere);
+    return run_suite(cases, "edit");
+}

@@ -1,0 +1,270 @@
+/* What counts as a GPU, which NUMA node is its memory, and which one it is at. */
+#include "config.h"
+
+#include "numa/gpu.h"
+
+#include <check.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "numa/node.h"
+#include "tree.h"
+
+static struct tree tree;
+static struct ath_root root;
+static struct ath_machine machine;
+
+/* Two nodes with CPUs, as on an AC922. */
+static void setup(void)
+{
+    struct ath_err err;
+    tree_make(&tree);
+    ck_assert_int_eq(ath_root_open(tree.path, &root, &err), 0);
+    machine = (struct ath_machine){ 0 };
+    tree_node(&tree, 0, "0-63", "1000");
+    tree_node(&tree, 8, "64-127", "1000");
+    tree_node(&tree, 255, "", "2000");
+    ck_assert_int_eq(ath_nodes_read(&root, &machine, &err), 0);
+}
+
+static void teardown(void)
+{
+    ath_machine_free(&machine);
+    ath_root_free(&root);
+    tree_remove(&tree);
+}
+
+static const struct ath_gpu *read_one(void)
+{
+    ath_gpus_read(&root, &machine);
+    ck_assert_uint_eq(machine.gpu_count, 1);
+    return &machine.gpus[0];
+}
+
+START_TEST(knows_accelerators_by_vendor_and_class)
+{
+    static const struct {
+        const char *vendor, *class;
+        bool is_one;
+    } rows[] = {
+        { "0x10de", "0x030200", true },  { "0x10de", "0x030000", true },
+        { "0x10de", "0x068000", false }, /* NVSwitch */
+        { "0x10de", "0x040300", false }, /* its sound */
+        { "0x1002", "0x038000", true },  { "0x1002", "0x120000", true },
+        { "0x1002", "0x030000", true },  { "0x8086", "0x030000", true },
+        { "0x8086", "0x038000", true },  { "0x1da3", "0x120000", true },
+        { "0x19e5", "0x120000", true },  { "0x19e5", "0x030000", false }, /* iBMC */
+        { "0x1d94", "0x038000", true },  { "0xcabc", "0x030200", true },
+        { "0x1a03", "0x030000", false }, /* ASPEED */
+        { "0x102b", "0x030000", false }, /* Matrox */
+        { "0x1a03", "0x030200", false }, { "", "0x030200", true },
+        { "", "0x030000", false },
+    };
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        char address[32];
+        snprintf(address, sizeof address, "0000:%02zx:00.0", i + 1);
+        tree_pci(&tree, "pci0000:00", address, rows[i].class, rows[i].vendor, "0x1234");
+    }
+    ath_gpus_read(&root, &machine);
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        struct ath_pci pci = { 0, (uint8_t)(i + 1), 0, 0 };
+        ck_assert_msg(!ath_machine_gpu(&machine, &pci) == !rows[i].is_one, "%s %s", rows[i].vendor,
+                      rows[i].class);
+    }
+}
+END_TEST
+
+START_TEST(leaves_out_graphics_in_the_processor)
+{
+    tree_pci(&tree, "pci0000:00", "0000:00:02.0", "0x030000", "0x8086", "0x3e92");
+    tree_pci(&tree, "pci0001:00", "0001:00:02.0", "0x038000", "0x8086", "0x3e92");
+    tree_pci(&tree, "pci0000:00/0000:00:08.1", "0000:c1:00.0", "0x030000", "0x1002", "0x15bf");
+    tree_pci(&tree, "pci0000:00/0000:00:08.1", "0000:c1:00.2", "0x108000", "0x1022", "0x15c7");
+    tree_pci(&tree, "pci0000:00/0000:00:01.1", "0000:03:00.0", "0x030000", "0x1002", "0x744c");
+    tree_pci(&tree, "pci0000:00/0000:00:01.1", "0000:03:00.1", "0x040300", "0x1002", "0xab30");
+    ck_assert_uint_eq(read_one()->pci.bus, 3);
+}
+END_TEST
+
+START_TEST(leaves_out_virtual_functions)
+{
+    tree_pci(&tree, "pci0000:00", "0000:41:00.0", "0x030200", "0x10de", "0x20b5");
+    tree_pci(&tree, "pci0000:00", "0000:41:00.4", "0x030200", "0x10de", "0x20b5");
+    tree_link(&tree, "../0000:41:00.0", "sys/devices/pci0000:00/0000:41:00.4/physfn");
+    ck_assert_uint_eq(read_one()->pci.function, 0);
+}
+END_TEST
+
+/* The hwloc capture of an AC922 has class 0300 and no vendor; other drivers may not load sysfs. */
+START_TEST(takes_what_the_driver_lists)
+{
+    tree_put(&tree, "0x030000", "sys/bus/pci/devices/0004:05:00.0/class");
+    tree_put(&tree,
+             "Node:      255\nStatus:    online\nAddress:   40000000000\nSize:      3f0000000\n",
+             "proc/driver/nvidia/gpus/0004:05:00.0/numa_status");
+    tree_put(&tree,
+             "Model: \t\t Tesla V100-SXM2-16GB\nIRQ:   \t\t 467\n"
+             "GPU UUID: \t GPU-a2e0bd3a-ff41-9b2f-0a8e-3b2c1d5e6f70\n",
+             "proc/driver/nvidia/gpus/0004:05:00.0/information");
+    tree_put(&tree,
+             "NVRM version: NVIDIA UNIX ppc64le Kernel Module  440.33.01  Wed Nov 13 00:05:02\n"
+             "GCC version:  gcc version 8.3.1\n",
+             "proc/driver/nvidia/version");
+    const struct ath_gpu *gpu = read_one();
+    ck_assert_int_eq(gpu->vendor_id, 0x10de);
+    ck_assert_int_eq(gpu->device_id, ATH_UNKNOWN);
+    ck_assert_int_eq(gpu->memory_node, 255);
+    ck_assert_int_eq(gpu->memory_state, ATH_MEMORY_ONLINE);
+    ck_assert_int_eq(gpu->memory_total_bytes, 0x3f0000000);
+    ck_assert_str_eq(gpu->model, "Tesla V100-SXM2-16GB");
+    ck_assert_str_eq(gpu->uuid, "GPU-a2e0bd3a-ff41-9b2f-0a8e-3b2c1d5e6f70");
+    ck_assert_str_eq(gpu->driver_version, "440.33.01");
+    ck_assert_ptr_null(gpu->place);
+    ck_assert_int_eq(gpu->numa_node, ATH_UNKNOWN);
+}
+END_TEST
+
+START_TEST(reads_memory_that_is_offline_or_no_node)
+{
+    tree_put(&tree, "Node:      255\nStatus:    offline\n",
+             "proc/driver/nvidia/gpus/0004:04:00.0/numa_status");
+    tree_put(&tree, "Node:      -1\nStatus:    disabled\n",
+             "proc/driver/nvidia/gpus/0004:05:00.0/numa_status");
+    tree_put(&tree, "Node: 12 apples\nStatus\nSize: -3\n",
+             "proc/driver/nvidia/gpus/0004:06:00.0/numa_status");
+    tree_put(&tree, "Model: \t\t Unknown\nGPU UUID: \t GPU-????????-????\n",
+             "proc/driver/nvidia/gpus/0004:06:00.0/information");
+    ath_gpus_read(&root, &machine);
+    ck_assert_uint_eq(machine.gpu_count, 3);
+    ck_assert_int_eq(machine.gpus[0].memory_node, 255);
+    ck_assert_int_eq(machine.gpus[0].memory_state, ATH_MEMORY_OFFLINE);
+    ck_assert_int_eq(machine.gpus[0].memory_total_bytes, ATH_UNKNOWN);
+    ck_assert_int_eq(machine.gpus[1].memory_node, ATH_UNKNOWN);
+    ck_assert_int_eq(machine.gpus[1].memory_state, ATH_MEMORY_UNKNOWN);
+    ck_assert_int_eq(machine.gpus[2].memory_node, ATH_UNKNOWN);
+    ck_assert_ptr_null(machine.gpus[2].uuid);
+    ck_assert_ptr_null(machine.gpus[2].model);
+}
+END_TEST
+
+#define PLACE "pci0004:00/0004:00:00.0/0004:01:00.0"
+#define GPU PLACE "/0004:04:00.0"
+
+static void add_gpu(void)
+{
+    tree_pci(&tree, PLACE, "0004:04:00.0", "0x030200", "0x10de", "0x1db1");
+}
+
+START_TEST(is_at_the_node_that_the_kernel_says)
+{
+    add_gpu();
+    tree_put(&tree, "8\n", "sys/devices/" GPU "/numa_node");
+    tree_put(&tree, "0-63\n", "sys/devices/" GPU "/local_cpulist");
+    ck_assert_int_eq(read_one()->numa_node, 8);
+}
+END_TEST
+
+START_TEST(is_at_the_node_of_its_cpus)
+{
+    add_gpu();
+    tree_put(&tree, "-1\n", "sys/devices/" GPU "/numa_node");
+    tree_put(&tree, "64-71\n", "sys/devices/" GPU "/local_cpulist");
+    ck_assert_int_eq(read_one()->numa_node, 8);
+}
+END_TEST
+
+START_TEST(is_at_the_node_of_its_cpu_mask)
+{
+    add_gpu();
+    tree_put(&tree, "ffffffff,ffffffff,00000000,00000000\n", "sys/devices/" GPU "/local_cpus");
+    ck_assert_int_eq(read_one()->numa_node, 8);
+}
+END_TEST
+
+/* The kernel gives all CPUs where it does not know. */
+START_TEST(is_at_the_node_of_the_bridges)
+{
+    add_gpu();
+    tree_put(&tree, "-1\n", "sys/devices/" GPU "/numa_node");
+    tree_put(&tree, "0-127\n", "sys/devices/" GPU "/local_cpulist");
+    tree_put(&tree, "-1\n", "sys/bus/pci/devices/0004:01:00.0/numa_node");
+    tree_put(&tree, "8\n", "sys/bus/pci/devices/0004:00:00.0/numa_node");
+    ck_assert_int_eq(read_one()->numa_node, 8);
+}
+END_TEST
+
+START_TEST(is_at_no_node_when_nothing_tells)
+{
+    add_gpu();
+    tree_put(&tree, "77\n", "sys/devices/" GPU "/numa_node");
+    tree_put(&tree, "0-127\n", "sys/devices/" GPU "/local_cpulist");
+    ck_assert_int_eq(read_one()->numa_node, ATH_UNKNOWN);
+}
+END_TEST
+
+START_TEST(is_not_at_its_own_memory)
+{
+    add_gpu();
+    tree_put(&tree, "255\n", "sys/devices/" GPU "/numa_node");
+    tree_put(&tree, "0-63\n", "sys/devices/" GPU "/local_cpulist");
+    tree_put(&tree, "Node: 255\nStatus: online\n",
+             "proc/driver/nvidia/gpus/0004:04:00.0/numa_status");
+    const struct ath_gpu *gpu = read_one();
+    ck_assert_int_eq(gpu->numa_node, 0);
+    ck_assert_int_eq(gpu->memory_node, 255);
+    ck_assert_str_eq(gpu->place, PLACE);
+    ck_assert_str_eq(gpu->model, "Tesla V100 SXM2 16GB");
+}
+END_TEST
+
+START_TEST(reads_the_pcie_link)
+{
+    add_gpu();
+    tree_put(&tree, "8.0 GT/s PCIe\n", "sys/devices/" GPU "/current_link_speed");
+    tree_put(&tree, "2\n", "sys/devices/" GPU "/current_link_width");
+    const struct ath_gpu *gpu = read_one();
+    ck_assert_int_eq(gpu->pcie_gen, 3);
+    ck_assert_int_eq(gpu->pcie_width, 2);
+    ck_assert_int_eq(ath_pcie_generation("2.5 GT/s"), 1);
+    ck_assert_int_eq(ath_pcie_generation("8 GT/s"), 3);
+    ck_assert_int_eq(ath_pcie_generation("64.0 GT/s PCIe"), 6);
+    ck_assert_int_eq(ath_pcie_generation("Unknown"), ATH_UNKNOWN);
+    ck_assert_int_eq(ath_pcie_generation("7.0 GT/s"), ATH_UNKNOWN);
+    ck_assert_int_eq(ath_pcie_generation(""), ATH_UNKNOWN);
+}
+END_TEST
+
+START_TEST(reads_memory_and_driver_of_amd)
+{
+    tree_pci(&tree, "pci0000:00", "0000:c1:00.0", "0x120000", "0x1002", "0x74a1");
+    tree_put(&tree, "206141652992\n", "sys/devices/pci0000:00/0000:c1:00.0/mem_info_vram_total");
+    tree_link(&tree, "../../../bus/pci/drivers/amdgpu",
+              "sys/devices/pci0000:00/0000:c1:00.0/driver");
+    tree_put(&tree, "6.8.5\n", "sys/module/amdgpu/version");
+    const struct ath_gpu *gpu = read_one();
+    ck_assert_int_eq(gpu->memory_total_bytes, INT64_C(206141652992));
+    ck_assert_str_eq(gpu->driver_version, "6.8.5");
+    ck_assert_str_eq(gpu->model, "Instinct MI300X");
+    ck_assert(!gpu->has_nvlinks);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *cases = tcase_create("gpu");
+    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_test(cases, knows_accelerators_by_vendor_and_class);
+    tcase_add_test(cases, leaves_out_graphics_in_the_processor);
+    tcase_add_test(cases, leaves_out_virtual_functions);
+    tcase_add_test(cases, takes_what_the_driver_lists);
+    tcase_add_test(cases, reads_memory_that_is_offline_or_no_node);
+    tcase_add_test(cases, is_at_the_node_that_the_kernel_says);
+    tcase_add_test(cases, is_at_the_node_of_its_cpus);
+    tcase_add_test(cases, is_at_the_node_of_its_cpu_mask);
+    tcase_add_test(cases, is_at_the_node_of_the_bridges);
+    tcase_add_test(cases, is_at_no_node_when_nothing_tells);
+    tcase_add_test(cases, is_not_at_its_own_memory);
+    tcase_add_test(cases, reads_the_pcie_link);
+    tcase_add_test(cases, reads_memory_and_driver_of_amd);
+    return run_case(cases, "gpu");
+}

@@ -1,0 +1,325 @@
+/* Ports are put together from links, RDMA devices and PCI functions. */
+#include "config.h"
+
+#include "roce/nic.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "tree.h"
+
+static struct tree tree;
+static struct ath_root root;
+static struct ath_nic *nics;
+static size_t nic_count;
+
+static void setup(void)
+{
+    struct ath_err err;
+    tree_make(&tree);
+    ck_assert_int_eq(ath_root_open(tree.path, &root, &err), 0);
+    nics = NULL;
+    nic_count = 0;
+}
+
+static void teardown(void)
+{
+    for (size_t i = 0; i < nic_count; i++)
+        ath_nic_free(&nics[i]);
+    free(nics);
+    ath_root_free(&root);
+    tree_remove(&tree);
+}
+
+static void read_nics(size_t expected)
+{
+    struct ath_err err;
+    ck_assert_int_eq(ath_nic_read(&root, &nics, &nic_count, &err), 0);
+    ck_assert_uint_eq(nic_count, expected);
+}
+
+/* A link below device (a path below sys/devices); attributes follow with tree_put(). */
+static void add_link(const char *device, const char *name)
+{
+    char target[512];
+    snprintf(target, sizeof target, "../../devices/%s/net/%s", device, name);
+    tree_put(&tree, "1\n", "sys/devices/%s/net/%s/type", device, name);
+    tree_link(&tree, "../..", "sys/devices/%s/net/%s/device", device, name);
+    tree_link(&tree, target, "sys/class/net/%s", name);
+}
+
+static void add_rdma(const char *device, const char *name, int port, const char *layer)
+{
+    char target[512];
+    tree_put(&tree, layer, "sys/devices/%s/infiniband/%s/ports/%d/link_layer", device, name, port);
+    tree_put(&tree, "4: ACTIVE\n", "sys/devices/%s/infiniband/%s/ports/%d/state", device, name,
+             port);
+    tree_put(&tree, "56 Gb/sec (4X FDR)\n", "sys/devices/%s/infiniband/%s/ports/%d/rate", device,
+             name, port);
+    snprintf(target, sizeof target, "../../devices/%s/infiniband/%s", device, name);
+    if (port == 1)
+        tree_link(&tree, target, "sys/class/infiniband/%s", name);
+}
+
+#define CX5 "pci0003:00/0003:00:00.0/0003:01:00.0"
+
+START_TEST(reads_a_port_in_full)
+{
+    tree_pci(&tree, "pci0003:00/0003:00:00.0", "0003:01:00.0", "0x020700", "0x15b3", "0x1019");
+    tree_put(&tree, "8\n", "sys/devices/" CX5 "/numa_node");
+    tree_link(&tree, "../../../bus/pci/drivers/mlx5_core", "sys/devices/" CX5 "/driver");
+    add_link(CX5, "enP3p1s0f0");
+    tree_put(&tree, "100000\n", "sys/devices/" CX5 "/net/enP3p1s0f0/speed");
+    tree_put(&tree, "9000\n", "sys/devices/" CX5 "/net/enP3p1s0f0/mtu");
+    tree_put(&tree, "up\n", "sys/devices/" CX5 "/net/enP3p1s0f0/operstate");
+    tree_put(&tree, "02:00:00:03:01:00\n", "sys/devices/" CX5 "/net/enP3p1s0f0/address");
+    add_rdma(CX5, "mlx5_0", 1, "Ethernet\n");
+    read_nics(1);
+    ck_assert_str_eq(nics[0].netdev, "enP3p1s0f0");
+    ck_assert_str_eq(nics[0].rdma_device, "mlx5_0");
+    ck_assert_int_eq(nics[0].port, 1);
+    ck_assert_int_eq(nics[0].link_layer, ATH_LAYER_ETHERNET);
+    ck_assert_int_eq(nics[0].link, ATH_LINK_UP);
+    ck_assert_int_eq(nics[0].speed_mbps, 100000);
+    ck_assert_int_eq(nics[0].mtu, 9000);
+    ck_assert_int_eq(nics[0].numa_node, 8);
+    ck_assert_int_eq(nics[0].vfs, 0);
+    ck_assert_str_eq(nics[0].mac, "02:00:00:03:01:00");
+    ck_assert_str_eq(nics[0].driver, "mlx5_core");
+    ck_assert_str_eq(nics[0].model, "ConnectX-5 Ex");
+    ck_assert_str_eq(nics[0].place, "pci0003:00/0003:00:00.0");
+    ck_assert_str_eq(nics[0].card, "0003:01:00.0");
+}
+END_TEST
+
+START_TEST(shows_functions_without_driver_and_ports_without_link)
+{
+    tree_pci(&tree, "pci0003:00", "0003:01:00.0", "0x020700", "0x15b3", "0x1019");
+    tree_pci(&tree, "pci0003:00", "0003:01:00.1", "0x020700", "0x15b3", "0x1019");
+    tree_pci(&tree, "pci0003:00", "0003:02:00.0", "0x010802", "0x144d", "0xa822");
+    add_rdma("pci0003:00/0003:01:00.1", "mlx5_1", 1, "InfiniBand\n");
+    read_nics(2);
+    ck_assert_ptr_null(nics[0].netdev);
+    ck_assert_ptr_null(nics[0].rdma_device);
+    ck_assert_int_eq(nics[0].link_layer, ATH_LAYER_INFINIBAND);
+    ck_assert_int_eq(nics[0].link, ATH_LINK_UNKNOWN);
+    ck_assert_str_eq(nics[1].rdma_device, "mlx5_1");
+    ck_assert_int_eq(nics[1].link, ATH_LINK_UP);
+    ck_assert_int_eq(nics[1].speed_mbps, 56000);
+}
+END_TEST
+
+START_TEST(ties_two_ports_of_one_function_by_number)
+{
+    tree_pci(&tree, "pci0000:80", "0000:81:00.0", "0x028000", "0x15b3", "0x1003");
+    add_link("pci0000:80/0000:81:00.0", "ens2");
+    add_link("pci0000:80/0000:81:00.0", "ens2d1");
+    tree_put(&tree, "1\n", "sys/devices/pci0000:80/0000:81:00.0/net/ens2d1/dev_port");
+    tree_put(&tree, "0\n", "sys/devices/pci0000:80/0000:81:00.0/net/ens2/dev_port");
+    add_rdma("pci0000:80/0000:81:00.0", "mlx4_0", 1, "Ethernet\n");
+    add_rdma("pci0000:80/0000:81:00.0", "mlx4_0", 2, "Ethernet\n");
+    read_nics(2);
+    ck_assert_str_eq(nics[0].netdev, "ens2");
+    ck_assert_int_eq(nics[0].port, 1);
+    ck_assert_str_eq(nics[1].netdev, "ens2d1");
+    ck_assert_int_eq(nics[1].port, 2);
+    ck_assert_str_eq(nics[1].card, "0000:81:00.0");
+}
+END_TEST
+
+/* Where numbers and GIDs disagree, GIDs are right: they are what RDMA uses. */
+START_TEST(ties_by_gids_first)
+{
+    static const char port[] = "sys/devices/pci0000:80/0000:81:00.0/infiniband/bnxt_re0/ports/1";
+    tree_pci(&tree, "pci0000:80", "0000:81:00.0", "0x020000", "0x14e4", "0x16d7");
+    add_link("pci0000:80/0000:81:00.0", "a0");
+    add_link("pci0000:80/0000:81:00.0", "b0");
+    add_rdma("pci0000:80/0000:81:00.0", "bnxt_re0", 1, "Ethernet\n");
+    tree_put(&tree, "RoCE v2\n", "%s/gid_attrs/types/0", port);
+    tree_put(&tree, "b0\n", "%s/gid_attrs/ndevs/0", port);
+    tree_put(&tree, "fe80:0000:0000:0000:0000:00ff:fe03:0100\n", "%s/gids/0", port);
+    read_nics(2);
+    const struct ath_nic *tied = nics[0].rdma_device ? &nics[0] : &nics[1];
+    ck_assert_str_eq(tied->netdev, "b0");
+    ck_assert_int_eq(tied->best_gid_index, 0);
+}
+END_TEST
+
+START_TEST(folds_virtual_functions)
+{
+    tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
+    for (int i = 1; i <= 3; i++) {
+        char address[32], device[64], name[16];
+        snprintf(address, sizeof address, "0000:18:00.%d", i);
+        snprintf(device, sizeof device, "pci0000:17/%s", address);
+        snprintf(name, sizeof name, "vf%d", i);
+        tree_pci(&tree, "pci0000:17", address, "0x020000", "0x15b3", "0x101e");
+        tree_link(&tree, "../0000:18:00.0", "sys/devices/%s/physfn", device);
+        if (i < 3)
+            add_link(device, name);
+        if (i == 1)
+            add_rdma(device, "mlx5_3", 1, "Ethernet\n");
+    }
+    add_link("pci0000:17/0000:18:00.0", "ens1f0");
+    read_nics(1);
+    ck_assert_str_eq(nics[0].netdev, "ens1f0");
+    ck_assert_int_eq(nics[0].vfs, 3);
+}
+END_TEST
+
+START_TEST(takes_a_virtual_function_for_real_in_a_virtual_machine)
+{
+    tree_pci(&tree, "pci0000:00", "0000:00:05.0", "0x020000", "0x15b3", "0x101e");
+    add_link("pci0000:00/0000:00:05.0", "ens5");
+    read_nics(1);
+    ck_assert_str_eq(nics[0].netdev, "ens5");
+}
+END_TEST
+
+START_TEST(leaves_out_what_is_no_port_of_a_card)
+{
+    tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
+    add_link("pci0000:17/0000:18:00.0", "uplink");
+    tree_put(&tree, "p0\n", "sys/devices/pci0000:17/0000:18:00.0/net/uplink/phys_port_name");
+    add_link("pci0000:17/0000:18:00.0", "rep0");
+    tree_put(&tree, "pf0vf3\n", "sys/devices/pci0000:17/0000:18:00.0/net/rep0/phys_port_name");
+    add_link("pci0000:17/0000:18:00.0", "rep1");
+    tree_put(&tree, "c1pf0sf88\n", "sys/devices/pci0000:17/0000:18:00.0/net/rep1/phys_port_name");
+    add_link("pci0000:17/0000:18:00.0/mlx5_core.sf.4", "sf0");
+    tree_put(&tree, "1\n", "sys/devices/virtual/net/lo/type");
+    tree_link(&tree, "../../devices/virtual/net/lo", "sys/class/net/lo");
+    tree_put(&tree, "x", "sys/class/net/bonding_masters");
+    read_nics(1);
+    ck_assert_str_eq(nics[0].netdev, "uplink");
+}
+END_TEST
+
+START_TEST(leaves_out_partitions_of_ipoib)
+{
+    static const char device[] = "pci0000:17/0000:18:00.0";
+    tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020700", "0x15b3", "0x1017");
+    add_link(device, "ib0");
+    add_link(device, "ib0.8001");
+    tree_put(&tree, "32\n", "sys/devices/%s/net/ib0/type", device);
+    tree_put(&tree, "32\n", "sys/devices/%s/net/ib0.8001/type", device);
+    tree_put(&tree, "4\n", "sys/devices/%s/net/ib0/ifindex", device);
+    tree_put(&tree, "4\n", "sys/devices/%s/net/ib0/iflink", device);
+    tree_put(&tree, "9\n", "sys/devices/%s/net/ib0.8001/ifindex", device);
+    tree_put(&tree, "4\n", "sys/devices/%s/net/ib0.8001/iflink", device);
+    read_nics(1);
+    ck_assert_str_eq(nics[0].netdev, "ib0");
+    ck_assert_int_eq(nics[0].link_layer, ATH_LAYER_INFINIBAND);
+}
+END_TEST
+
+START_TEST(knows_links_that_are_not_pci)
+{
+    add_link("platform/virtio-mmio.0/virtio0", "eth0");
+    tree_pci(&tree, "pci0000:00", "0000:00:14.0", "0x0c0330", "0x104c", "0x8241");
+    add_link("pci0000:00/0000:00:14.0/usb1/1-1/1-1:1.0", "usb0");
+    tree_pci(&tree, "pci0000:00", "0000:00:03.0", "0x020000", "0x1af4", "0x1041");
+    add_link("pci0000:00/0000:00:03.0/virtio2", "eth1");
+    read_nics(3);
+    ck_assert_str_eq(nics[0].netdev, "eth1");
+    ck_assert(nics[0].has_pci);
+    ck_assert(!nics[1].has_pci);
+    ck_assert_str_eq(nics[1].netdev, "eth0");
+    ck_assert(!nics[2].has_pci);
+    ck_assert_str_eq(nics[2].netdev, "usb0");
+    ck_assert_ptr_null(nics[2].card);
+    ck_assert_int_eq(nics[2].vfs, ATH_UNKNOWN);
+}
+END_TEST
+
+START_TEST(gives_soft_roce_to_its_link)
+{
+    tree_pci(&tree, "pci0000:00", "0000:01:00.0", "0x020000", "0x8086", "0x1572");
+    add_link("pci0000:00/0000:01:00.0", "eno1");
+    add_rdma("virtual", "rxe0", 1, "Ethernet\n");
+    tree_put(&tree, "eno1\n", "sys/devices/virtual/infiniband/rxe0/parent");
+    add_rdma("virtual", "rxe1", 1, "Ethernet\n");
+    tree_put(&tree, "veth7\n", "sys/devices/virtual/infiniband/rxe1/parent");
+    read_nics(1);
+    ck_assert_str_eq(nics[0].netdev, "eno1");
+    ck_assert_str_eq(nics[0].rdma_device, "rxe0");
+}
+END_TEST
+
+/* hexadecimal words of proc/net/route are of the reader's own byte order */
+static void add_route(struct ath_text *table, const char *link, const char *destination,
+                      const char *gateway, unsigned int flags, const char *mask)
+{
+    struct in_addr words[3];
+    ck_assert_int_eq(inet_pton(AF_INET, destination, &words[0]), 1);
+    ck_assert_int_eq(inet_pton(AF_INET, gateway, &words[1]), 1);
+    ck_assert_int_eq(inet_pton(AF_INET, mask, &words[2]), 1);
+    ath_text_add(table, "%s\t%08X\t%08X\t%04X\t0\t0\t100\t%08X\t0\t0\t0   \n", link,
+                 words[0].s_addr, words[1].s_addr, flags, words[2].s_addr);
+}
+
+START_TEST(reads_connected_subnets)
+{
+    struct ath_text table = { 0 };
+    tree_pci(&tree, "pci0000:00", "0000:01:00.0", "0x020000", "0x8086", "0x1572");
+    add_link("pci0000:00/0000:01:00.0", "eno1");
+    ath_text_add(&table, "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\n");
+    add_route(&table, "eno1", "0.0.0.0", "10.1.0.254", 3, "0.0.0.0");
+    add_route(&table, "eno1", "10.1.0.0", "0.0.0.0", 1, "255.255.255.0");
+    add_route(&table, "eno1", "10.1.0.0", "0.0.0.0", 1, "255.255.255.0");
+    add_route(&table, "eno1", "10.7.0.0", "10.1.0.1", 3, "255.255.0.0");
+    add_route(&table, "eno1", "10.9.0.0", "0.0.0.0", 0x201, "255.255.0.0");
+    add_route(&table, "eno1", "10.1.0.77", "0.0.0.0", 5, "255.255.255.255");
+    add_route(&table, "eth9", "10.2.0.0", "0.0.0.0", 1, "255.255.0.0");
+    ath_text_add(&table, "eno1\tgarbage\n\n");
+    tree_put(&tree, table.data, "proc/net/route");
+    ath_text_free(&table);
+    read_nics(1);
+    ck_assert_uint_eq(nics[0].subnet_count, 1);
+    ck_assert_str_eq(nics[0].subnets[0], "10.1.0.0/24");
+}
+END_TEST
+
+/* What a capture made without links looks like, and what a hostile one holds. */
+START_TEST(survives_garbage)
+{
+    tree_put(&tree, "0x020000", "sys/bus/pci/devices/0000:01:00.0/class");
+    tree_put(&tree, "-5", "sys/bus/pci/devices/0000:01:00.0/sriov_numvfs");
+    tree_put(&tree, "1", "sys/class/net/eth0/type");
+    tree_put(&tree, "99999999999", "sys/class/net/eth0/speed");
+    tree_put(&tree, "4294967296", "sys/class/net/eth0/mtu");
+    tree_put(&tree, "x", "sys/class/net/eth0/operstate");
+    tree_link(&tree, "../../../0000:01:00.0", "sys/class/net/eth0/device");
+    tree_folder(&tree, "sys/class/net/0000:01:00.0");
+    tree_put(&tree, "x", "sys/class/infiniband/mlx5_0/ports/one/rate");
+    tree_put(&tree, "x", "sys/class/infiniband/mlx5_0/ports/999/rate");
+    tree_put(&tree, "x", "sys/class/infiniband/mlx5_1");
+    read_nics(1);
+    ck_assert_int_eq(nics[0].speed_mbps, ATH_UNKNOWN);
+    ck_assert_int_eq(nics[0].mtu, ATH_UNKNOWN);
+    ck_assert_int_eq(nics[0].vendor_id, ATH_UNKNOWN);
+    ck_assert_int_eq(nics[0].vfs, 0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *cases = tcase_create("nic");
+    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_test(cases, reads_a_port_in_full);
+    tcase_add_test(cases, shows_functions_without_driver_and_ports_without_link);
+    tcase_add_test(cases, ties_two_ports_of_one_function_by_number);
+    tcase_add_test(cases, ties_by_gids_first);
+    tcase_add_test(cases, folds_virtual_functions);
+    tcase_add_test(cases, takes_a_virtual_function_for_real_in_a_virtual_machine);
+    tcase_add_test(cases, leaves_out_what_is_no_port_of_a_card);
+    tcase_add_test(cases, leaves_out_partitions_of_ipoib);
+    tcase_add_test(cases, knows_links_that_are_not_pci);
+    tcase_add_test(cases, gives_soft_roce_to_its_link);
+    tcase_add_test(cases, reads_connected_subnets);
+    tcase_add_test(cases, survives_garbage);
+    return run_case(cases, "nic");
+}
