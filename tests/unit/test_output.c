@@ -21,6 +21,7 @@
 #include "cli/output/json_yaml.h"
 #include "cli/output/machine.h"
 #include "made_machines.h"
+#include "numa/pair.h"
 
 static void made_middling(struct ath_machine *out)
 {
@@ -176,6 +177,28 @@ START_TEST(json_knows_what_is_unknown)
 }
 END_TEST
 
+/* The nearest 16 of each GPU, where all of them would be too many. */
+START_TEST(json_keeps_the_nearest_pairs)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    made_eight(&machine);
+    while (machine.nic_count < 1300)
+        ath_machine_add_nic(&machine)->netdev = ath_xasprintf("eth%zu", machine.nic_count);
+    free(machine.pairs);
+    machine.pairs = NULL;
+    machine.pair_count = 0;
+    ath_pairs_rank(&machine);
+    ath_auto_free char *text = shown(&machine, ATH_FORMAT_JSON, &plain);
+    json_t *value = json_loads(text, 0, NULL);
+
+    ck_assert_uint_eq(machine.pair_count, 8 * 1300);
+    ck_assert_uint_eq(json_array_size(json_object_get(value, "pairs")), 8 * 16);
+    ck_assert_str_eq(json_string_value(json_object_get(at(value, "pairs", 16), "rdma_device")),
+                     "mlx5_0");
+    json_decref(value);
+}
+END_TEST
+
 START_TEST(json_tells_an_ac922)
 {
     json_t *value = json_of(made_ac922);
@@ -309,7 +332,8 @@ END_TEST
 
 /* --- matrix ----------------------------------------------------------------------------------- */
 
-/* milanpro's capture (tests/data has none of it: a table of facts), GPU-to-GPU cells apart. */
+/* The matrix that nvidia-smi printed on a 4-GPU AC922
+ * (github.com/milanpro/Masterthesis-Heterogeneous-PC, README.md). */
 static const char *const topo[10][10] = {
     { "X", "NV3", "SYS", "SYS", "NODE", "NODE", "SYS", "SYS", "SYS", "SYS" },
     { "NV3", "X", "SYS", "SYS", "NODE", "NODE", "SYS", "SYS", "SYS", "SYS" },
@@ -467,6 +491,20 @@ START_TEST(chinese_breaks_between_letters_but_not_before_a_stop)
     }
     ck_assert_uint_ge(lines, 3);
     free(text);
+}
+END_TEST
+
+START_TEST(a_long_list_of_ids_is_broken_at_commas)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    made_laptop(&machine);
+    for (int cpu = 10; cpu < 300; cpu += 2)
+        ath_idset_add(&machine.nodes[0].cpus, cpu, cpu);
+    ath_auto_free char *text = shown(&machine, ATH_FORMAT_TEXT, &plain);
+    char *rest = text;
+
+    for (char *line; (line = next_line(&rest));)
+        ck_assert_msg(ath_text_width(line) <= 80, "too wide: %s", line);
 }
 END_TEST
 
@@ -736,6 +774,7 @@ static void add_data_tests(TCase *cases)
 {
     tcase_add_loop_test(cases, json_is_what_its_schema_says, 0, (int)ATH_COUNT(made));
     tcase_add_test(cases, json_knows_what_is_unknown);
+    tcase_add_test(cases, json_keeps_the_nearest_pairs);
     tcase_add_test(cases, json_tells_an_ac922);
     tcase_add_loop_test(cases, yaml_loads_back_to_the_json, 0, (int)ATH_COUNT(made));
     tcase_add_test(cases, yaml_quotes_what_a_reader_would_misread);
@@ -750,6 +789,7 @@ static void add_people_tests(TCase *cases)
     tcase_add_test(cases, text_tells_an_ac922);
     tcase_add_loop_test(cases, text_is_no_wider_than_the_terminal, 0, (int)ATH_COUNT(made));
     tcase_add_test(cases, chinese_breaks_between_letters_but_not_before_a_stop);
+    tcase_add_test(cases, a_long_list_of_ids_is_broken_at_commas);
     tcase_add_test(cases, many_nodes_stay_readable);
     tcase_add_loop_test(cases, svg_is_well_formed, 0, (int)ATH_COUNT(made));
     tcase_add_loop_test(cases, svg_boxes_and_labels_keep_apart, 0, (int)ATH_COUNT(made));

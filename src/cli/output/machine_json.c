@@ -10,6 +10,9 @@
 #include "numa/machine.h"
 #include "numa/pair.h"
 
+/* A thousand GPUs with four ports each would be half a gigabyte. */
+enum { PAIRS_MANY = 10000, PAIRS_OF_GPU_MAX = 16 };
+
 static json_t *pci_address(bool is_known, const struct ath_pci *pci)
 {
     char text[ATH_PCI_TEXT];
@@ -174,6 +177,21 @@ static json_t *pair_fields(const struct ath_machine *machine, const struct ath_p
                      ath_json_text(ath_pair_reason(pair)));
 }
 
+/* Every pair, but of a machine with very many only the nearest of each GPU. */
+static json_t *pairs_list(const struct ath_machine *machine)
+{
+    json_t *list = json_array();
+    size_t of_gpu = 0;
+
+    for (size_t i = 0; i < machine->pair_count; i++) {
+        const struct ath_pair *pair = &machine->pairs[i];
+        of_gpu = i > 0 && pair->gpu == machine->pairs[i - 1].gpu ? of_gpu + 1 : 0;
+        if (machine->pair_count <= PAIRS_MANY || of_gpu < PAIRS_OF_GPU_MAX)
+            json_array_append_new(list, pair_fields(machine, pair));
+    }
+    return list;
+}
+
 static json_t *warning_fields(const struct ath_warning *warning)
 {
     return json_pack("{s:o, s:o, s:o, s:o}", "code", ath_json_text(warning->code), "object",
@@ -193,7 +211,7 @@ json_t *ath_machine_to_json(const void *data)
 {
     const struct ath_machine *machine = data;
     json_t *nodes = json_array(), *gpus = json_array(), *nics = json_array();
-    json_t *pairs = json_array(), *warnings = json_array();
+    json_t *warnings = json_array();
 
     for (size_t i = 0; i < machine->node_count; i++)
         json_array_append_new(nodes, numa_node(&machine->nodes[i]));
@@ -201,11 +219,9 @@ json_t *ath_machine_to_json(const void *data)
         json_array_append_new(gpus, gpu_fields(&machine->gpus[i]));
     for (size_t i = 0; i < machine->nic_count; i++)
         json_array_append_new(nics, nic_fields(&machine->nics[i]));
-    for (size_t i = 0; i < machine->pair_count; i++)
-        json_array_append_new(pairs, pair_fields(machine, &machine->pairs[i]));
     for (size_t i = 0; i < machine->warning_count; i++)
         json_array_append_new(warnings, warning_fields(&machine->warnings[i]));
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "machine", machine_fields(machine),
-                     "numa_nodes", nodes, "gpus", gpus, "nics", nics, "pairs", pairs, "warnings",
-                     warnings);
+                     "numa_nodes", nodes, "gpus", gpus, "nics", nics, "pairs", pairs_list(machine),
+                     "warnings", warnings);
 }

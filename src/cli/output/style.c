@@ -91,7 +91,9 @@ static size_t line_length(const char *text, size_t columns)
         size_t width;
         wchar_t wide;
         size_t length = measure(text + at, &width, &wide);
-        bool is_break = text[at] == ' ' || ((width == 2 || wide_before) && may_begin_line(wide));
+        /* Lists of ids ("0,2,4") hold no blanks, and may be longer than any line. */
+        bool is_break = text[at] == ' ' || (at && text[at - 1] == ',') ||
+                        ((width == 2 || wide_before) && may_begin_line(wide));
         if (at && is_break)
             last_break = at;
         if (used + width > columns && last_break)
