@@ -197,3 +197,47 @@ size_t ath_text_width(const char *text)
     int width = wcswidth(wide, length);
     return width < 0 ? length : (size_t)width;
 }
+
+/* One character: how many bytes and columns it takes. Bytes that are no text count as one each. */
+static size_t measure(const char *text, size_t *out_columns, wchar_t *out_wide)
+{
+    mbstate_t state = { 0 };
+    wchar_t wide = L'?';
+    size_t rest = strnlen(text, MB_LEN_MAX);
+    size_t length = mbrtowc(&wide, text, rest, &state);
+    if (length == 0 || length > rest) {
+        length = 1;
+        wide = L'?';
+    }
+    int columns = wcwidth(wide);
+    *out_columns = columns < 0 ? 1 : (size_t)columns;
+    *out_wide = wide;
+    return length;
+}
+
+static bool may_begin_line(wchar_t wide)
+{
+    return !wcschr(L"，。、；：！？）》」』】”’·,.;:!?)", wide);
+}
+
+size_t ath_text_fit(const char *text, size_t columns)
+{
+    size_t used = 0, at = 0, last_break = 0, wide_before = 0;
+
+    while (text[at]) {
+        size_t width;
+        wchar_t wide;
+        size_t length = measure(text + at, &width, &wide);
+        /* Lists of ids ("0,2,4") hold no blanks, and may be longer than any line. */
+        bool is_break = text[at] == ' ' || (at && text[at - 1] == ',') ||
+                        ((width == 2 || wide_before) && may_begin_line(wide));
+        if (at && is_break)
+            last_break = at;
+        if (used + width > columns && last_break)
+            return last_break;
+        used += width;
+        at += length;
+        wide_before = width == 2;
+    }
+    return at;
+}

@@ -43,3 +43,10 @@ const char *ath_text_nearest(const char *word, const char *const *candidates, si
 /* Columns that UTF-8 text takes on a terminal in the current locale (bytes where it is not valid
  * text). */
 size_t ath_text_width(const char *text);
+
+/*
+ * How many bytes of text fit into so many columns, ending where a line may end: at a blank, behind
+ * a comma, between the double-width letters of Chinese. All of a word that fits nowhere. The blanks
+ * at the break are left to the caller.
+ */
+size_t ath_text_fit(const char *text, size_t columns);

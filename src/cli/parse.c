@@ -61,14 +61,23 @@ static const struct ath_option *find_for(const struct ath_command *command, cons
     return option;
 }
 
-/* An option of that name of any command. */
-static const struct ath_option *find_anywhere(const struct ath_command *command,
-                                              const struct flag *flag)
+/* The command that has an option of that name as its own, or NULL. */
+static const struct ath_command *find_owner(const struct ath_command *command,
+                                            const struct flag *flag)
 {
-    const struct ath_option *option = find_for(command, flag);
-    for (const struct ath_command *const *child = command->children; !option && child && *child;
+    const struct ath_command *owner = find_in(command->options, flag) ? command : NULL;
+    for (const struct ath_command *const *child = command->children; !owner && child && *child;
          child++)
-        option = find_anywhere(*child, flag);
+        owner = find_owner(*child, flag);
+    return owner;
+}
+
+/* An option of that name of any command. */
+static const struct ath_option *find_anywhere(const struct flag *flag)
+{
+    const struct ath_command *owner = find_owner(&ath_command_root, flag);
+    const struct ath_option *option =
+        owner ? find_in(owner->options, flag) : find_in(ath_global_options, flag);
     return option ? option : find_in(ath_machine_options, flag);
 }
 
@@ -106,7 +115,7 @@ static void sort_words(int argc, char *const argv[], struct ath_command_line *ou
             only_words = true;
         } else if (!only_words && is_flag(argv[i])) {
             for (struct flag flag = flag_of(argv[i]);;) {
-                const struct ath_option *option = find_anywhere(&ath_command_root, &flag);
+                const struct ath_option *option = find_anywhere(&flag);
                 if (option && takes_value(option))
                     value_of(option, &flag, argv, &i);
                 if (!flag.is_letter || !flag.value || !option || takes_value(option))
@@ -194,18 +203,21 @@ static int hint_help(const struct ath_command *command, struct ath_err *err)
 static int refuse_flag(const struct ath_command *command, const struct flag *flag,
                        struct ath_err *err)
 {
-    ath_auto_free char *name = strndup(flag->name, flag->name_length);
-    const char *dashes = flag->is_letter ? "-" : "--";
-    const char *nearest = flag->is_letter ? NULL : nearest_option(command, name);
+    ath_auto_free char *name =
+        ath_xasprintf("%s%.*s", flag->is_letter ? "-" : "--", (int)flag->name_length, flag->name);
+    const struct ath_command *owner = find_owner(&ath_command_root, flag);
+    const char *nearest = flag->is_letter ? NULL : nearest_option(command, name + 2);
 
-    if (command == &ath_command_root)
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown option '%s%s'"), dashes, name);
-    else if (find_anywhere(&ath_command_root, flag))
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' does not take the option '%s%s'"),
-                    command->name, dashes, name);
+    if (command == &ath_command_root && !owner)
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown option '%s'"), name);
+    else if (find_anywhere(flag))
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' does not take the option '%s'"),
+                    command->name, name);
     else
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown option '%s%s' for '%s'"), dashes, name,
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown option '%s' for '%s'"), name,
                     command->name);
+    if (owner)
+        return ath_err_hint(err, -EINVAL, _("it belongs to 'aitherion %s'"), owner->name);
     return nearest ? ath_err_hint(err, -EINVAL, _("did you mean '--%s'?"), nearest)
                    : hint_help(command, err);
 }

@@ -33,8 +33,9 @@ static int parse(const char *words, struct ath_command_line *out, struct ath_err
 START_TEST(flags_stand_anywhere)
 {
     static const char *const spellings[] = {
-        "discover --json --root here",    "--json discover --root=here", "--root here discover --json",
-        "--json --root=here -- discover", "numa discover --json --root here",
+        "discover --json --root here",      "--json discover --root=here",
+        "--root here discover --json",      "--json --root=here -- discover",
+        "numa discover --json --root here",
     };
     ATH_AUTO(ath_command_line) line = { 0 };
     struct ath_err err;
@@ -77,11 +78,14 @@ static const struct {
     const char *words, *message, *hint;
 } mistakes[] = {
     { "discver", "unknown command 'discver'", "did you mean 'aitherion discover'?" },
-    { "numa discoverr", "unknown command 'numa discoverr'", "did you mean 'aitherion numa discover'?" },
+    { "numa discoverr", "unknown command 'numa discoverr'",
+      "did you mean 'aitherion numa discover'?" },
     { "discover --jsn", "unknown option '--jsn' for 'discover'", "did you mean '--json'?" },
-    { "discover --set a=b", "'discover' does not take the option '--set'", "aitherion discover --help" },
+    { "discover --set a=b", "'discover' does not take the option '--set'",
+      "it belongs to 'aitherion configure'" },
     { "-x", "unknown option '-x'", "aitherion --help" },
-    { "discover --format svgg", "'svgg' is no value of '--format': auto|text|json|yaml|matrix|dot|svg",
+    { "discover --format svgg",
+      "'svgg' is no value of '--format': auto|text|json|yaml|matrix|dot|svg",
       "did you mean 'svg'?" },
     { "discover --root", "the option '--root' needs a value: DIR", "aitherion discover --help" },
     { "discover --json=yes", "the option '--json' takes no value", "" },
@@ -164,7 +168,8 @@ static void check_command(const struct ath_command *command)
     ck_assert_int_ne(command->summary[length - 1], '.');
     ck_assert_int_eq(command->children == NULL, command->run != NULL);
     ck_assert_int_eq(command->options != NULL, command->options_size != 0);
-    for (const struct ath_example *example = command->examples; example && example->command; example++)
+    for (const struct ath_example *example = command->examples; example && example->command;
+         example++)
         ck_assert_ptr_nonnull(strstr(example->command, "aitherion"));
     for (const struct ath_command *const *child = command->children; child && *child; child++)
         check_command(*child);
@@ -189,7 +194,7 @@ static char *wrapped(const char *text, int indent, int width)
 START_TEST(text_is_broken_at_blanks)
 {
     ath_auto_free char *text = wrapped("one two three\n\n  kept   as it is\nfour", 2, 9);
-    ck_assert_str_eq(text, "one two\n  three\n\n  kept   as it is\n  four\n");
+    ck_assert_str_eq(text, "one two\n  three\n\n    kept   as it is\n  four\n");
 }
 END_TEST
 

@@ -59,52 +59,6 @@ static void print_role(const struct ath_style *style, FILE *out, enum ath_role r
                 ath_style_off(style, role));
 }
 
-/* One character: how many bytes and columns it takes. Bytes that are no text count as one each. */
-static size_t measure(const char *text, size_t *out_columns, wchar_t *out_wide)
-{
-    mbstate_t state = { 0 };
-    wchar_t wide = L'?';
-    size_t rest = strnlen(text, MB_LEN_MAX);
-    size_t length = mbrtowc(&wide, text, rest, &state);
-    if (length == 0 || length > rest) {
-        length = 1;
-        wide = L'?';
-    }
-    int columns = wcwidth(wide);
-    *out_columns = columns < 0 ? 1 : (size_t)columns;
-    *out_wide = wide;
-    return length;
-}
-
-static bool may_begin_line(wchar_t wide)
-{
-    return !wcschr(L"，。、；：！？）》」』】”’·,.;:!?)", wide);
-}
-
-/* How many bytes of text fit into columns, ending where a line may end; all of a word that fits
- * nowhere. */
-static size_t line_length(const char *text, size_t columns)
-{
-    size_t used = 0, at = 0, last_break = 0, wide_before = 0;
-
-    while (text[at]) {
-        size_t width;
-        wchar_t wide;
-        size_t length = measure(text + at, &width, &wide);
-        /* Lists of ids ("0,2,4") hold no blanks, and may be longer than any line. */
-        bool is_break = text[at] == ' ' || (at && text[at - 1] == ',') ||
-                        ((width == 2 || wide_before) && may_begin_line(wide));
-        if (at && is_break)
-            last_break = at;
-        if (used + width > columns && last_break)
-            return last_break;
-        used += width;
-        at += length;
-        wide_before = width == 2;
-    }
-    return at;
-}
-
 static void print_blanks(FILE *out, size_t count)
 {
     fprintf(out, "%*s", (int)count, "");
@@ -144,7 +98,7 @@ void ath_style_print(const struct ath_style *style, FILE *out,
     print_role(style, out, ATH_ROLE_DIM, prefix, strlen(prefix));
     size_t indent = ath_text_width(prefix) + print_label(style, out, paragraph);
     for (const char *rest = text;;) {
-        size_t length = line_length(rest, room_beside(style, indent));
+        size_t length = ath_text_fit(rest, room_beside(style, indent));
         print_role(style, out, paragraph->role, rest, length);
         putc('\n', out);
         rest += length;
