@@ -19,6 +19,7 @@ $(TOPOLOGY_STAMPS): tests/captures/%.stamp: tests/data/topologies/%.xml
 	cp $< share/aitherion/captures/$(basename $*).xml && touch $@
 
 PYTHON_TESTS = \
+	tests/cli/save_crash.py \
 	tests/tools/test_tools.py \
 	tests/layers.py \
 	tests/golden/run.py \
@@ -37,7 +38,9 @@ PY_LOG_COMPILER = $(PYTHON) -B
 AM_TESTS_ENVIRONMENT = AITHERION=$(abs_builddir)/aitherion; export AITHERION;
 
 EXTRA_DIST += $(PYTHON_TESTS) tests/data tests/golden tests/tools tests/fuzz docs packaging \
-	bench check quickstart .clang-format .clang-tidy .ci/run
+	bench quickstart .clang-format .clang-tidy .ci/run
 
+# ./check is a file here but a target to make, so it cannot stand in EXTRA_DIST.
 dist-hook:
+	cp -p $(srcdir)/check $(distdir)/check
 	find $(distdir) -name __pycache__ -prune -exec rm -rf {} +

@@ -7,19 +7,59 @@ AM_CFLAGS += $(CHECK_CFLAGS)
 TESTS =
 if HAVE_CHECK
 UNIT_TESTS = \
+	tests/unit/test_card \
 	tests/unit/test_command \
+	tests/unit/test_document \
+	tests/unit/test_edit \
+	tests/unit/test_file \
+	tests/unit/test_gid \
+	tests/unit/test_gpu \
+	tests/unit/test_idset \
+	tests/unit/test_machine \
+	tests/unit/test_nic \
+	tests/unit/test_node \
+	tests/unit/test_nvml \
 	tests/unit/test_output \
+	tests/unit/test_pair \
+	tests/unit/test_pci \
+	tests/unit/test_propose \
+	tests/unit/test_root \
+	tests/unit/test_save \
+	tests/unit/test_schema \
+	tests/unit/test_text \
 	tests/unit/test_topology_xml
 tests_unit_test_output_SOURCES = tests/unit/test_output.c tests/unit/made_machines.c tests/unit/made_machines.h
+
+# Beside the sources named after them: the helpers of the tests about documents.
+tests_unit_test_document_SOURCES = tests/unit/test_document.c tests/unit/documents.h
+tests_unit_test_edit_SOURCES = tests/unit/test_edit.c tests/unit/documents.h
+tests_unit_test_propose_SOURCES = tests/unit/test_propose.c tests/unit/documents.h
+tests_unit_test_save_SOURCES = tests/unit/test_save.c tests/unit/documents.h
+tests_unit_test_schema_SOURCES = tests/unit/test_schema.c tests/unit/documents.h
+
+# Libraries that look like NVIDIA's NVML, of a new and of an old driver.
+FAKE_NVML = tests/unit/fake_nvml.so tests/unit/fake_nvml_old.so
+FAKE_NVML_FLAGS = -shared -fPIC -Wl,-soname,libnvidia-ml.so.1
+tests/unit/fake_nvml.so tests/unit/fake_nvml_old.so: tests/unit/fake_nvml.c src/numa/nvml_api.h
+	$(AM_V_GEN)$(MKDIR_P) tests/unit && $(CC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) \
+	$(FAKE_NVML_FLAGS) $(if $(findstring _old,$@),-DOLD_DRIVER) $(LDFLAGS) -o $@ $(srcdir)/tests/unit/fake_nvml.c
+check_DATA = $(FAKE_NVML)
+CLEANFILES += $(FAKE_NVML)
+EXTRA_DIST += tests/unit/fake_nvml.c tests/unit/tree.h
+
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
 
+# What tests/cli/save_crash.py kills in the midst of saving.
+check_PROGRAMS += tests/tools/edit_loop
+
 # Fuzz targets: one entry LLVMFuzzerTestOneInput each; ./configure --enable-fuzzers CC=clang.
-FUZZERS_ALL = tests/fuzz/fuzz_root tests/fuzz/fuzz_topology_xml
+FUZZERS_ALL = tests/fuzz/fuzz_document tests/fuzz/fuzz_root tests/fuzz/fuzz_topology_xml
 if FUZZERS
 noinst_PROGRAMS += $(FUZZERS_ALL)
 endif
+tests_fuzz_fuzz_document_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_root_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_topology_xml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 

@@ -5,6 +5,7 @@
 
 #include <libgen.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -14,7 +15,7 @@ static char *if_exists(char *path)
 {
     if (!access(path, F_OK))
         return path;
-    ath_auto_free char *unused = path;
+    free(path);
     return NULL;
 }
 

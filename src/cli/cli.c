@@ -27,11 +27,7 @@ int ath_cli_show(const struct ath_cli *cli, const struct ath_view *view, const v
 {
     ath_auto_free char *text = NULL;
     size_t length = 0;
-    FILE *memory = open_memstream(&text, &length);
-    if (!memory)
-        return ath_err_system(err, -errno, _("cannot make the output"));
-    int status = ath_output(view, data, format, &cli->style, memory, err);
-    fclose(memory);
+    int status = ath_output_make(view, data, format, &cli->style, &text, &length, err);
     return status ? status : ath_terminal_print(text, length, err);
 }
 

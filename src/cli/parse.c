@@ -302,6 +302,14 @@ static bool is_choice(const struct ath_argument *argument, const char *word)
     return false;
 }
 
+static const char *nearest_choice(const struct ath_argument *argument, const char *word)
+{
+    size_t count = 0;
+    while (argument->choices[count])
+        count++;
+    return ath_text_nearest(word, argument->choices, count);
+}
+
 /* The positional arguments against the command's table of them. */
 static int check_arguments(const struct ath_command_line *line, struct ath_err *err)
 {
@@ -314,9 +322,11 @@ static int check_arguments(const struct ath_command_line *line, struct ath_err *
             return hint_help(line->command, err);
         }
         if (!is_choice(argument, line->arguments[i])) {
+            const char *nearest = nearest_choice(argument, line->arguments[i]);
             ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no %s for '%s'"), line->arguments[i],
                         argument->name, line->command->name);
-            return hint_help(line->command, err);
+            return nearest ? ath_err_hint(err, -EINVAL, _("did you mean '%s'?"), nearest)
+                           : hint_help(line->command, err);
         }
         argument += !argument->is_repeated;
     }

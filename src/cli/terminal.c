@@ -99,8 +99,8 @@ static bool show_in_pager(const char *command, const char *text, size_t length)
 
 int ath_terminal_print(const char *text, size_t length, struct ath_err *err)
 {
-    const char *command = fits_on_screen(text, length) ? NULL : pager();
-    if (command && show_in_pager(command, text, length))
+    const char *command = pager();
+    if (command && !fits_on_screen(text, length) && show_in_pager(command, text, length))
         return 0;
     if (fwrite(text, 1, length, stdout) != length || fflush(stdout)) {
         int status = errno ? -errno : -EIO;

@@ -30,18 +30,18 @@ static const char *kind_of(const struct ath_yaml *yaml)
     }
 }
 
-/* path  how a person would name the key: "numa.0.memory_percent" */
-static void report_value(struct ath_faults *faults, enum ath_fault_code code, const char *path,
+/* subject  what the value is of: "'numa.0.memory_percent'" */
+static void report_value(struct ath_faults *faults, enum ath_fault_code code, const char *subject,
                          const char *allowed, const struct ath_yaml *yaml)
 {
     if (yaml->kind != ATH_YAML_SCALAR || (code == ATH_FAULT_TYPE && !*yaml->text))
-        ath_faults_add(faults, code, yaml->begin, _("'%s' must be %s, not %s"), path, allowed,
+        ath_faults_add(faults, code, yaml->begin, _("%s must be %s, not %s"), subject, allowed,
                        kind_of(yaml));
     else if (code == ATH_FAULT_TYPE)
-        ath_faults_add(faults, code, yaml->begin, _("'%s' must be %s, not '%s' (%s)"), path,
+        ath_faults_add(faults, code, yaml->begin, _("%s must be %s, not '%s' (%s)"), subject,
                        allowed, yaml->text, kind_of(yaml));
     else
-        ath_faults_add(faults, code, yaml->begin, _("'%s' must be %s, not '%s'"), path, allowed,
+        ath_faults_add(faults, code, yaml->begin, _("%s must be %s, not '%s'"), subject, allowed,
                        yaml->text);
 }
 
@@ -63,7 +63,7 @@ static enum ath_fault_code check_scalar(const struct ath_schema *schema,
 
 /* One value: a scalar, or an entry of a list. */
 static void bind_scalar(const struct ath_schema *schema, const struct ath_yaml *yaml,
-                        const char *path, void *base, struct ath_faults *faults)
+                        const char *subject, void *base, struct ath_faults *faults)
 {
     if (yaml->kind == ATH_YAML_BROKEN)
         return;
@@ -73,15 +73,15 @@ static void bind_scalar(const struct ath_schema *schema, const struct ath_yaml *
         return;
     }
     ath_auto_free char *allowed = ath_schema_allowed_entry(schema);
-    report_value(faults, code, path, allowed, yaml);
+    report_value(faults, code, subject, allowed, yaml);
 }
 
 static void bind_entries(const struct ath_schema *schema, const struct ath_yaml *yaml,
                          const char *path, void *base, struct ath_faults *faults)
 {
-    ath_auto_free char *entry_path = ath_xasprintf(_("%s (an entry)"), path);
+    ath_auto_free char *subject = ath_xasprintf(_("an entry of '%s'"), path);
     for (size_t i = 0; i < yaml->child_count; i++)
-        bind_scalar(schema, &yaml->children[i], entry_path, base, faults);
+        bind_scalar(schema, &yaml->children[i], subject, base, faults);
     ath_rules_entries_once(schema, yaml, faults);
 }
 
@@ -104,11 +104,12 @@ static void bind_items(const struct ath_schema *schema, const struct ath_yaml *y
         const struct ath_yaml *child = &yaml->children[i];
         struct ath_document_item *item = ath_schema_add_item(schema, base);
         ath_auto_free char *child_path = item_path(schema, child, path);
+        ath_auto_free char *subject = ath_xasprintf(_("an entry of '%s'"), path);
         item->source = child;
         if (child->kind == ATH_YAML_MAPPING)
             bind_mapping(schema, child, child_path, item, faults);
         else if (child->kind != ATH_YAML_BROKEN)
-            report_value(faults, ATH_FAULT_TYPE, child_path, _("a mapping (key: value)"), child);
+            report_value(faults, ATH_FAULT_TYPE, subject, _("a mapping (key: value)"), child);
     }
 }
 
@@ -122,11 +123,12 @@ static enum ath_yaml_kind kind_for(enum ath_value_kind kind)
 static void bind_value(const struct ath_schema *schema, const struct ath_yaml *yaml,
                        const char *path, void *base, struct ath_faults *faults)
 {
+    ath_auto_free char *subject = ath_xasprintf("'%s'", path);
     if (yaml->kind == ATH_YAML_BROKEN)
         return;
     if (yaml->kind != kind_for(schema->kind)) {
         ath_auto_free char *allowed = ath_schema_allowed(schema);
-        report_value(faults, ATH_FAULT_TYPE, path, allowed, yaml);
+        report_value(faults, ATH_FAULT_TYPE, subject, allowed, yaml);
     } else if (schema->kind == ATH_VALUE_MAPPING) {
         bind_mapping(schema, yaml, path, ath_schema_field(schema, base), faults);
     } else if (schema->kind == ATH_VALUE_ITEMS) {
@@ -134,7 +136,7 @@ static void bind_value(const struct ath_schema *schema, const struct ath_yaml *y
     } else if (yaml->kind == ATH_YAML_LIST) {
         bind_entries(schema, yaml, path, base, faults);
     } else {
-        bind_scalar(schema, yaml, path, base, faults);
+        bind_scalar(schema, yaml, subject, base, faults);
     }
 }
 
@@ -194,7 +196,7 @@ void ath_bind(struct ath_document *document, struct ath_faults *faults)
     if (document->tree.kind == ATH_YAML_MAPPING)
         bind_mapping(root, &document->tree, "", document, faults);
     else if (document->tree.kind != ATH_YAML_BROKEN)
-        report_value(faults, ATH_FAULT_TYPE, "document", _("a mapping (key: value)"),
+        report_value(faults, ATH_FAULT_TYPE, _("the document"), _("a mapping (key: value)"),
                      &document->tree);
     complete(document);
     ath_rules_check(document, faults);

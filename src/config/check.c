@@ -96,13 +96,13 @@ static void check_memory(const struct check *check, const struct ath_document_nu
     const struct ath_idset *set = &numa->memory_nodes;
     for (int id = ath_idset_next(set, -1); id >= 0; id = ath_idset_next(set, id)) {
         const struct ath_numa_node *node = ath_machine_node(check->machine, id);
-        if (id == numa->node && !value_of(&numa->item, "memory_nodes"))
-            continue; /* said already, of the node itself */
+        if (id == numa->node)
+            continue; /* said already */
         if (!node && check->knows_memories)
             ath_faults_add(check->faults, ATH_FAULT_NODE_MISSING,
                            place_of_id(&numa->item, "memory_nodes", id),
                            _("this machine has no NUMA node %d"), id);
-        else if (node && !node->is_online && id != numa->node)
+        else if (node && !node->is_online)
             ath_faults_add(check->faults, ATH_FAULT_NODE_OFFLINE,
                            place_of_id(&numa->item, "memory_nodes", id),
                            _("the memory of NUMA node %d is offline"), id);

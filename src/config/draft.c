@@ -185,7 +185,7 @@ int ath_draft_replace(struct ath_draft *draft, const struct ath_yaml *node, cons
                       struct ath_err *err)
 {
     ATH_AUTO(ath_yaml) wanted = { 0 };
-    ath_auto_free char *unused = read_wanted(node->key, value, &wanted);
+    free(read_wanted(node->key, value, &wanted));
     ath_auto_free char *spaced = ath_xasprintf(" %s", value);
     bool is_tight = node->begin && !strchr(" \t\r\n[{,", draft->text[node->begin - 1]) &&
                     (node->begin == node->end || !strchr("\"'", *value));

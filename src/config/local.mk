@@ -11,5 +11,7 @@ libaitherion_a_SOURCES += \
 	src/config/propose.c src/config/propose.h \
 	src/config/rules.c src/config/rules.h \
 	src/config/schema.c src/config/schema.h \
+	src/config/value.c \
 	src/config/write.c src/config/write.h \
-	src/config/yaml.c src/config/yaml.h
+	src/config/yaml.c src/config/yaml.h \
+	src/config/yaml_read.c

@@ -53,7 +53,7 @@ struct ath_schema {
     const char *otherwise; /* N_(): what happens where neither is there, for help */
     const char *const *choices;    /* ended by NULL */
     const char *help;              /* N_(): one line */
-    const char *title;             /* N_(): what one of ITEMS is called, "NUMA entry" */
+    const char *title;             /* N_(): heading of a mapping; what one of ITEMS is called */
     const char *name_key;          /* of ITEMS: the key that names one in a path */
     const struct ath_schema *keys; /* of a mapping, or of each of ITEMS */
     size_t item_size;              /* of ITEMS */

@@ -158,10 +158,15 @@ int ath_machine_distance(const struct ath_machine *machine, int from, int to)
     return found ? found->value : ATH_UNKNOWN;
 }
 
+/* What the kernel lists is in order already, a million distances among it. */
 static void sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
 {
-    if (count > 1)
-        qsort(items, count, size, compare);
+    const char *item = items;
+    for (size_t i = 1; i < count; i++, item += size)
+        if (compare(item, item + size) > 0) {
+            qsort(items, count, size, compare);
+            return;
+        }
 }
 
 void ath_machine_sort(struct ath_machine *machine)

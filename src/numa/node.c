@@ -39,16 +39,26 @@ static int64_t parse_kibibytes(const char *text)
     return (int64_t)value * 1024;
 }
 
-/* `prefix` is "Node 8 " in a node's own meminfo, "" in that of the machine. */
-static int64_t memory_value(const char *meminfo, const char *prefix, const char *key)
+/* The length of "Node 8 ", which begins each line of a node's own meminfo. */
+static size_t prefix_length(const char *meminfo)
 {
-    ath_auto_free char *whole_key = ath_xasprintf("%s%s", prefix, key);
+    if (!ath_starts_with(meminfo, "Node "))
+        return 0;
+    size_t digits = strspn(meminfo + 5, "0123456789");
+    return meminfo[5 + digits] == ' ' ? 5 + digits + 1 : 0;
+}
+
+static int64_t memory_value(const char *meminfo, size_t prefix, const char *key)
+{
+    ath_auto_free char *whole_key = ath_xasprintf("%.*s%s", (int)prefix, meminfo, key);
     ath_auto_free char *value = ath_line_value(meminfo, whole_key);
     return value ? parse_kibibytes(value) : ATH_UNKNOWN;
 }
 
-static void fill_memory(struct ath_numa_node *node, const char *meminfo, const char *prefix)
+static void fill_memory(struct ath_numa_node *node, const char *meminfo)
 {
+    meminfo += strspn(meminfo, "\n");
+    size_t prefix = prefix_length(meminfo);
     node->memory_total_bytes = memory_value(meminfo, prefix, "MemTotal");
     node->memory_free_bytes = memory_value(meminfo, prefix, "MemFree");
 }
@@ -118,12 +128,11 @@ static void read_memory(const struct ath_root *root, struct ath_machine *machine
 {
     ath_auto_free char *path = ath_xasprintf(NODES "/node%d/meminfo", node->id);
     ath_auto_free char *lost = ath_xasprintf(_("the memory of node %d"), node->id);
-    ath_auto_free char *prefix = ath_xasprintf("Node %d ", node->id);
     ath_auto_free char *text = ath_read_or_warn(root, machine, path, lost);
     ath_auto_free char *pages = ath_xasprintf(NODES "/node%d/hugepages", node->id);
 
     if (text)
-        fill_memory(node, text, prefix);
+        fill_memory(node, text);
     read_hugepages(root, pages, node);
 }
 
@@ -250,7 +259,7 @@ static struct ath_numa_node *add_only_node(const struct ath_root *root, struct a
 
     node->is_online = true;
     if (meminfo)
-        fill_memory(node, meminfo, "");
+        fill_memory(node, meminfo);
     struct ath_distance *local = ath_push(&node->distances, &node->distance_count, sizeof *local);
     *local = (struct ath_distance){ 0, 10 };
     return node;

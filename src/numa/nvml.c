@@ -32,7 +32,7 @@ enum {
 
 /* What the child found out about one GPU. */
 struct answer {
-    bool is_asked, is_known;
+    bool is_known;
     char error[TEXT_BYTES];
     char uuid[TEXT_BYTES], name[TEXT_BYTES], version[TEXT_BYTES];
     int64_t memory_bytes;
@@ -229,7 +229,6 @@ static nvml_device open_device(const struct nvml *nvml, const struct ath_pci *pc
     snprintf(name, sizeof name, "%08x:%02x:%02x.%x", pci->domain, pci->bus, pci->device,
              pci->function);
     int status = nvml->nvmlDeviceGetHandleByPciBusId_v2(name, &device);
-    answer->is_asked = true;
     if (status == NVML_SUCCESS && device)
         return device;
     copy_text(answer->error, sizeof answer->error, nvml->nvmlErrorString(status));
@@ -310,7 +309,7 @@ static void take_answers(const struct answers *answers, struct ath_machine *mach
         ath_pci_format(&machine->gpus[i].pci, object);
         if (answer->is_known)
             take_answer(answer, &answers->links[i * answers->max_links], &machine->gpus[i]);
-        else if (answer->is_asked)
+        else if (answer->error[0])
             ath_warning_add(machine, ATH_W_NVML_FAILED, object, answer->error, NULL);
     }
 }

@@ -132,7 +132,7 @@ START_TEST(reads_memory_that_is_offline_or_no_node)
              "proc/driver/nvidia/gpus/0004:05:00.0/numa_status");
     tree_put(&tree, "Node: 12 apples\nStatus\nSize: -3\n",
              "proc/driver/nvidia/gpus/0004:06:00.0/numa_status");
-    tree_put(&tree, "Model: \t\t Unknown\nGPU UUID: \t GPU-????????-????\n",
+    tree_put(&tree, "Model: \t\t Unknown\nGPU UUID: \t GPU-?-?-?\n",
              "proc/driver/nvidia/gpus/0004:06:00.0/information");
     ath_gpus_read(&root, &machine);
     ck_assert_uint_eq(machine.gpu_count, 3);

@@ -23,9 +23,10 @@ static void check_row(const struct ath_schema *key)
     ck_assert_msg(!key->is_required || !key->fallback, "%s has a default in vain", key->name);
     ck_assert_msg((key->kind >= ATH_VALUE_MAPPING) == (key->keys != NULL), "%s", key->name);
     ck_assert_msg((key->kind == ATH_VALUE_CHOICE) == (key->choices != NULL), "%s", key->name);
+    ck_assert_msg(!key->keys || key->title, "%s has no title", key->name);
     if (key->kind == ATH_VALUE_ITEMS) {
         const struct ath_schema *name = ath_schema_find(key, key->name_key);
-        ck_assert_msg(name && name->is_required && key->item_size && key->title, "%s", key->name);
+        ck_assert_msg(name && name->is_required && key->item_size, "%s", key->name);
         /* The writer puts the dash before the first key, which thus must always have a value. */
         ck_assert_ptr_eq(name, key->keys);
     }

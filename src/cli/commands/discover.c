@@ -55,11 +55,7 @@ static int write_file(const char *path, const struct ath_machine *machine, enum 
     ath_auto_free char *text = NULL;
     size_t length = 0;
     const struct ath_style plain = { .is_utf8 = true };
-    FILE *memory = open_memstream(&text, &length);
-    if (!memory)
-        return ath_err_system(err, -errno, _("cannot make the output"));
-    int status = ath_output(&ath_machine_view, machine, format, &plain, memory, err);
-    fclose(memory);
+    int status = ath_output_make(&ath_machine_view, machine, format, &plain, &text, &length, err);
     if (status)
         return status;
     if (is_dry_run) {

@@ -95,7 +95,7 @@ static void print_heading(const struct page *page, const char *heading, const ch
 {
     ath_auto_free char *clean = ath_clean(heading, page->style->is_utf8);
     ath_auto_free char *clean_path = ath_clean(path, page->style->is_utf8);
-    fprintf(page->out, "\n%s%s%s %s%s%s\n", ath_style_on(page->style, ATH_ROLE_HEADING), clean,
+    fprintf(page->out, "\n%s%s%s  %s%s%s\n", ath_style_on(page->style, ATH_ROLE_HEADING), clean,
             ath_style_off(page->style, ATH_ROLE_HEADING), ath_style_on(page->style, ATH_ROLE_DIM),
             clean_path, ath_style_off(page->style, ATH_ROLE_DIM));
 }
@@ -183,7 +183,7 @@ static void print_mapping(const struct page *page, const struct ath_schema *mapp
             print_items(page, key, base, key_path);
         } else if (key->kind == ATH_VALUE_MAPPING) {
             if (has_values(key))
-                print_heading(page, _(key->help), key_path);
+                print_heading(page, _(key->title), key_path);
             print_mapping(page, key, ath_schema_field(key, base), key_path);
         }
     }

@@ -111,7 +111,7 @@ static bool emit_object(yaml_emitter_t *emitter, const json_t *object)
 /* Numbers, true, false and null are spelt in YAML as in JSON. */
 static bool emit_plain(yaml_emitter_t *emitter, const json_t *value)
 {
-    ath_auto_free char *text = json_dumps(value, JSON_ENCODE_ANY);
+    ath_auto_free char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     return text && emit_scalar(emitter, text, YAML_PLAIN_SCALAR_STYLE);
 }
 

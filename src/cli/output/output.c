@@ -43,9 +43,12 @@ static int write_text(const struct job *job, FILE *out)
 static int write_json(const struct job *job, FILE *out)
 {
     json_t *object = make_json(job);
-    json_dumpf(object, out, JSON_INDENT(2));
-    putc('\n', out);
+    /* As a string first: jansson writes letter by letter, which a stream makes slow. */
+    ath_auto_free char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(object);
+    if (!text)
+        return ath_err_set(job->err, -EINVAL, ATH_E_INTERNAL, _("cannot make the output"));
+    fprintf(out, "%s\n", text);
     return 0;
 }
 
@@ -92,26 +95,33 @@ int ath_format_parse(const char *word, enum ath_format *out)
     return -EINVAL;
 }
 
-/* Makes the whole output in memory; the caller frees *out. */
-static int make(const struct job *job, char **out, size_t *out_length)
+int ath_output_make(const struct ath_view *view, const void *data, enum ath_format format,
+                    const struct ath_style *style, char **out, size_t *out_length,
+                    struct ath_err *err)
 {
-    FILE *memory = open_memstream(out, out_length);
+    const struct job job = { view, data, format, style, err };
+    ath_auto_free char *text = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&text, &length);
     if (!memory)
-        return ath_err_system(job->err, -errno, _("cannot make the output"));
-    int status = formats[job->format].write(job, memory);
+        return ath_err_system(err, -errno, _("cannot make the output"));
+    int status = formats[format].write(&job, memory);
     if (fclose(memory) && !status)
-        status = ath_err_system(job->err, -ENOMEM, _("cannot make the output"));
-    return status;
+        status = ath_err_system(err, -ENOMEM, _("cannot make the output"));
+    if (status)
+        return status;
+    *out = ath_steal(&text);
+    *out_length = length;
+    return 0;
 }
 
 int ath_output(const struct ath_view *view, const void *data, enum ath_format format,
                const struct ath_style *style, FILE *out, struct ath_err *err)
 {
-    struct job job = { view, data, format, style, err };
     ath_auto_free char *text = NULL;
     size_t length = 0;
 
-    int status = make(&job, &text, &length);
+    int status = ath_output_make(view, data, format, style, &text, &length, err);
     if (status)
         return status;
     if (fwrite(text, 1, length, out) != length || fflush(out))

@@ -41,6 +41,12 @@ struct ath_view {
 const char *ath_format_word(enum ath_format format);
 int ath_format_parse(const char *word, enum ath_format *out);
 
+/* Makes the whole output in memory; the caller frees *out. Returns 0 or a negative errno with err.
+ */
+int ath_output_make(const struct ath_view *view, const void *data, enum ath_format format,
+                    const struct ath_style *style, char **out, size_t *out_length,
+                    struct ath_err *err);
+
 /*
  * Writes data to out in a format, whole or (where it cannot be made) not at all, and flushes.
  * Returns 0, or a negative errno with err: a format that the view does not have, a full disk, a

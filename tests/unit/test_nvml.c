@@ -1,0 +1,216 @@
+/*
+ * NVML's answers, from a library that only looks like it (fake_nvml.c). It is loaded here by its
+ * path; being of the same soname, it is what the code under test gets then.
+ */
+#include "config.h"
+
+#include "numa/nvml.h"
+
+#include <check.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "tree.h"
+
+static struct ath_machine machine;
+
+static void setup(void)
+{
+    machine = (struct ath_machine){ 0 };
+}
+
+static void teardown(void)
+{
+    ath_machine_free(&machine);
+}
+
+static void add_gpu(const char *address, int vendor_id)
+{
+    struct ath_pci pci;
+    ck_assert_int_eq(ath_pci_parse(address, &pci), 0);
+    ath_machine_add_gpu(&machine, &pci)->vendor_id = vendor_id;
+}
+
+static void load(const char *library, const char *as)
+{
+    ck_assert_msg(dlopen(library, RTLD_NOW), "%s", dlerror());
+    setenv("FAKE_NVML", as, 1);
+}
+
+static void load_new(const char *as)
+{
+    load("tests/unit/fake_nvml.so", as);
+}
+
+static void add_ac922(void)
+{
+    add_gpu("0004:04:00.0", 0x10de);
+    add_gpu("0004:05:00.0", 0x10de);
+}
+
+static void expect_link(const struct ath_gpu *gpu, size_t index, enum ath_peer_kind kind,
+                        const char *peer, int count, int64_t speed_mbps)
+{
+    char text[ATH_PCI_TEXT];
+    ck_assert_uint_lt(index, gpu->nvlink_count);
+    const struct ath_nvlink *link = &gpu->nvlinks[index];
+    ck_assert_int_eq(link->kind, kind);
+    ck_assert(link->has_peer);
+    ck_assert_str_eq(ath_pci_format(&link->peer, text), peer);
+    ck_assert_int_eq(link->count, count);
+    ck_assert_int_eq(link->speed_mbps, speed_mbps);
+}
+
+static void expect_warning(const char *code, const char *part)
+{
+    ck_assert_uint_eq(machine.warning_count, 1);
+    ck_assert_str_eq(machine.warnings[0].code, code);
+    ck_assert_msg(!part || strstr(machine.warnings[0].message, part), "%s",
+                  machine.warnings[0].message);
+}
+
+START_TEST(reads_an_ac922)
+{
+    add_ac922();
+    load_new("ac922");
+    ath_nvml_read(&machine, 10000);
+    ck_assert_uint_eq(machine.warning_count, 0);
+    const struct ath_gpu *gpu = &machine.gpus[0];
+    ck_assert_str_eq(gpu->uuid, "GPU-00000004-04");
+    ck_assert_str_eq(gpu->model, "Tesla V100-SXM2-32GB");
+    ck_assert_str_eq(gpu->driver_version, "440.33.01");
+    ck_assert_int_eq(gpu->memory_total_bytes, INT64_C(33822867456));
+    ck_assert_int_eq(gpu->pcie_gen, 3);
+    ck_assert_int_eq(gpu->pcie_width, 2);
+    ck_assert(gpu->has_nvlinks);
+    ck_assert_uint_eq(gpu->nvlink_count, 2);
+    expect_link(gpu, 0, ATH_PEER_GPU, "0004:05:00.0", 3, 3 * 25781 * 8);
+    expect_link(gpu, 1, ATH_PEER_CPU, "0006:00:00.0", 3, 3 * 25781 * 8);
+    expect_link(&machine.gpus[1], 0, ATH_PEER_GPU, "0004:04:00.0", 3, 3 * 25781 * 8);
+    expect_link(&machine.gpus[1], 1, ATH_PEER_CPU, "0006:00:01.0", 3, 3 * 25781 * 8);
+}
+END_TEST
+
+/* Without the functions that tell types and speeds, ids tell the peers. */
+START_TEST(does_without_later_functions)
+{
+    add_ac922();
+    load("tests/unit/fake_nvml_old.so", "ac922");
+    ath_nvml_read(&machine, 10000);
+    expect_link(&machine.gpus[0], 0, ATH_PEER_GPU, "0004:05:00.0", 3, ATH_UNKNOWN);
+    expect_link(&machine.gpus[0], 1, ATH_PEER_CPU, "0006:00:00.0", 3, ATH_UNKNOWN);
+}
+END_TEST
+
+START_TEST(passes_through_switches)
+{
+    static const char *const addresses[] = { "0000:1b:00.0", "0000:43:00.0", "0000:52:00.0",
+                                             "0000:9d:00.0" };
+    for (size_t i = 0; i < ATH_COUNT(addresses); i++)
+        add_gpu(addresses[i], 0x10de);
+    load_new("nvswitch");
+    ath_nvml_read(&machine, 10000);
+    const struct ath_gpu *gpu = &machine.gpus[0];
+    ck_assert_uint_eq(gpu->nvlink_count, 3);
+    ck_assert_int_eq(gpu->nvlinks[0].kind, ATH_PEER_SWITCH);
+    ck_assert(!gpu->nvlinks[0].has_peer);
+    ck_assert_int_eq(gpu->nvlinks[0].count, 18);
+    expect_link(gpu, 1, ATH_PEER_GPU, "0000:43:00.0", 18, 18 * 26562 * 8);
+    expect_link(gpu, 2, ATH_PEER_GPU, "0000:52:00.0", 18, 18 * 26562 * 8);
+    ck_assert(gpu->nvlinks[1].is_through_switch);
+    ck_assert(!gpu->nvlinks[0].is_through_switch);
+}
+END_TEST
+
+START_TEST(keeps_what_sysfs_told)
+{
+    add_ac922();
+    machine.gpus[0].pcie_gen = 4;
+    machine.gpus[0].pcie_width = 16;
+    load_new("ac922");
+    ath_nvml_read(&machine, 10000);
+    ck_assert_int_eq(machine.gpus[0].pcie_gen, 4);
+    ck_assert_int_eq(machine.gpus[0].pcie_width, 16);
+}
+END_TEST
+
+START_TEST(says_what_the_driver_refuses)
+{
+    add_gpu("0004:04:00.0", 0x10de);
+    load_new("no-device");
+    ath_nvml_read(&machine, 10000);
+    expect_warning("nvml-failed", "Not Found");
+    ck_assert(!machine.gpus[0].has_nvlinks);
+}
+END_TEST
+
+START_TEST(says_that_the_driver_does_not_start)
+{
+    add_ac922();
+    load_new("init-fails");
+    ath_nvml_read(&machine, 10000);
+    expect_warning("nvml-missing", "Unknown Error");
+}
+END_TEST
+
+START_TEST(survives_a_crash)
+{
+    add_ac922();
+    load_new("crash");
+    ath_nvml_read(&machine, 10000);
+    expect_warning("nvml-missing", NULL);
+    ck_assert(!machine.gpus[0].has_nvlinks);
+    ck_assert_ptr_null(machine.gpus[0].uuid);
+}
+END_TEST
+
+START_TEST(survives_a_hang)
+{
+    add_ac922();
+    load_new("hang");
+    ath_nvml_read(&machine, 100);
+    expect_warning("nvml-missing", NULL);
+    ck_assert(!machine.gpus[0].has_nvlinks);
+}
+END_TEST
+
+/* Nobody without NVIDIA's GPUs pays for the library or hears of it. */
+START_TEST(leaves_other_gpus_alone)
+{
+    add_gpu("0000:c1:00.0", 0x1002);
+    setenv("FAKE_NVML", "crash", 1);
+    ath_nvml_read(&machine, 10000);
+    ck_assert_uint_eq(machine.warning_count, 0);
+}
+END_TEST
+
+/* No machine has a GPU there, whether it has the library or not. */
+START_TEST(warns_without_the_library)
+{
+    add_gpu("fffe:ff:1f.0", 0x10de);
+    ath_nvml_read(&machine, 60000);
+    ck_assert_uint_eq(machine.warning_count, 1);
+    ck_assert_int_eq(strncmp(machine.warnings[0].code, "nvml-", 5), 0);
+    ck_assert(!machine.gpus[0].has_nvlinks);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *cases = tcase_create("nvml");
+    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_set_timeout(cases, 70);
+    tcase_add_test(cases, reads_an_ac922);
+    tcase_add_test(cases, does_without_later_functions);
+    tcase_add_test(cases, passes_through_switches);
+    tcase_add_test(cases, keeps_what_sysfs_told);
+    tcase_add_test(cases, says_what_the_driver_refuses);
+    tcase_add_test(cases, says_that_the_driver_does_not_start);
+    tcase_add_test(cases, survives_a_crash);
+    tcase_add_test(cases, survives_a_hang);
+    tcase_add_test(cases, leaves_other_gpus_alone);
+    tcase_add_test(cases, warns_without_the_library);
+    return run_case(cases, "nvml");
+}
