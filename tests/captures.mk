@@ -37,10 +37,14 @@ TEST_EXTENSIONS = .py
 PY_LOG_COMPILER = $(PYTHON) -B
 AM_TESTS_ENVIRONMENT = AITHERION=$(abs_builddir)/aitherion; export AITHERION;
 
-EXTRA_DIST += $(PYTHON_TESTS) tests/data tests/golden tests/tools tests/fuzz docs packaging \
+TEST_HELPERS = tests/cli/cli.py tests/cli/save_crash.py tests/tools/harness.py tests/tools/jsonschema.py \
+	tests/tools/miniyaml.py tests/tools/mkroot.py tests/tools/root_from_folder.py
+EXTRA_DIST += $(PYTHON_TESTS) $(TEST_HELPERS) tests/data tests/golden docs packaging \
 	bench quickstart .clang-format .clang-tidy .ci/run
 
-# ./check is a file here but a target to make, so it cannot stand in EXTRA_DIST.
+# ./check is a file here but a target to make, so it cannot stand in EXTRA_DIST. Folders that stand there are copied with what
+# tests have left in them.
 dist-hook:
 	cp -p $(srcdir)/check $(distdir)/check
 	find $(distdir) -name __pycache__ -prune -exec rm -rf {} +
+	find $(distdir) -name '*.log' -exec rm -f {} + -o -name '*.trs' -exec rm -f {} +

@@ -5,7 +5,10 @@
 
 #include <check.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -94,6 +97,10 @@ END_TEST
 
 START_TEST(stays_inside)
 {
+    if (syscall(SYS_openat2, -1, "", NULL, 0) && errno == ENOSYS) {
+        puts("skipped test: stays_inside: no openat2 here (a kernel before 5.6, or valgrind)");
+        return;
+    }
     struct tree outside;
     char target[128];
     tree_make(&outside);
