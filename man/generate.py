@@ -89,6 +89,8 @@ def values(facts, version, date, page):
         "SYNOPSIS": synopsis(command),
         "DESCRIPTION": prose(command.get("description") or command["summary"]),
         "COMMANDS": rows((r"\fBaitherion\-%s\fR(1)" % escape(c["name"]), c["summary"]) for c in root["commands"]),
+        "SUBCOMMANDS_SECTION": section("COMMANDS", rows((r"\fB%s\fR" % escape(c["name"]), c["summary"])
+                                                        for c in command["commands"])),
         "ARGUMENTS_SECTION": section("ARGUMENTS", arguments),
         "OPTIONS": options(command["options"]),
         "OPTIONS_SECTION": section("OPTIONS", options(command["options"])),

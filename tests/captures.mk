@@ -27,6 +27,7 @@ PYTHON_TESTS = \
 	tests/golden/same_machine.py \
 	tests/golden/topo_matrix.py \
 	tests/cli/test_completion.py \
+	tests/cli/test_document.py \
 	tests/cli/test_environment.py \
 	tests/cli/test_help.py \
 	tests/cli/test_hostile.py \

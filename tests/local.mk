@@ -15,6 +15,7 @@ UNIT_TESTS = \
 	tests/unit/test_gid \
 	tests/unit/test_gpu \
 	tests/unit/test_idset \
+	tests/unit/test_isolated \
 	tests/unit/test_machine \
 	tests/unit/test_nic \
 	tests/unit/test_node \

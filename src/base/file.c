@@ -19,17 +19,34 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/log.h"
 #include "base/text.h"
+
+/* A regular file, or standard input ("-"): a FIFO or device by another name could hang us. */
+static int open_to_read(const char *path, struct ath_err *err)
+{
+    struct stat status;
+
+    if (!strcmp(path, "-"))
+        return dup(STDIN_FILENO);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &status))
+        return ath_err_system(err, -errno, _("cannot read '%s'"), path);
+    if (S_ISREG(status.st_mode))
+        return fd;
+    close(fd);
+    return ath_err_set(err, -EINVAL, ATH_E_IO,
+                       S_ISDIR(status.st_mode) ? _("cannot read '%s': it is a folder")
+                                               : _("cannot read '%s': it is not a regular file"),
+                       path);
+}
 
 int ath_file_read(const char *path, size_t max_bytes, char **out, size_t *out_length,
                   struct ath_err *err)
 {
-    ath_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-    if (fd < 0 || fstat(fd, &status))
-        return ath_err_system(err, -errno, _("cannot read '%s'"), path);
-    if (!S_ISREG(status.st_mode))
-        return ath_err_set(err, -EINVAL, ATH_E_IO, _("cannot read '%s': not a regular file"), path);
+    ath_auto_close int fd = open_to_read(path, err);
+    if (fd < 0)
+        return fd;
 
     ATH_AUTO(ath_text) text = { 0 };
     char chunk[65536];
@@ -73,31 +90,42 @@ static int write_all(int fd, const char *data, size_t length)
     return 0;
 }
 
-/* Gives the new file what the old one had; a plain user may not be able to keep the owner. */
-static int keep_attributes(int fd, const char *path)
+/* A plain user may not be able to keep the owner, nor anybody in a container whose user ids are
+ * mapped, nor on a file system without owners. */
+static bool is_refusal(int status)
 {
-    struct stat old;
-    if (stat(path, &old))
-        return fchmod(fd, 0644) ? -errno : 0;
-    if (fchown(fd, old.st_uid, old.st_gid) && errno != EPERM)
-        return -errno;
-    return fchmod(fd, old.st_mode & 07777) ? -errno : 0;
+    return status == EPERM || status == EINVAL || status == ENOTSUP || status == ENOSYS;
 }
 
-static int sync_folder_of(const char *path)
+/* Gives the new file the owner and the mode of the old one, as far as that can be. */
+static int keep_attributes(int fd, const char *path)
+{
+    struct stat old, new;
+    bool has_old = !stat(path, &old);
+    mode_t mode = has_old ? old.st_mode & 07777 : 0644;
+
+    if (fstat(fd, &new))
+        return -errno;
+    if (has_old && (new.st_uid != old.st_uid || new.st_gid != old.st_gid) &&
+        fchown(fd, old.st_uid, old.st_gid) && !is_refusal(errno))
+        return -errno;
+    if ((new.st_mode & 07777) != mode && fchmod(fd, mode) && !is_refusal(errno))
+        return -errno;
+    return 0;
+}
+
+static int open_folder_of(const char *path)
 {
     ath_auto_free char *copy = ath_xstrdup(path);
-    ath_auto_close int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    return fsync(fd) && errno != EINVAL ? -errno
-                                        : 0; /* EINVAL: a file system that cannot sync folders */
+    int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
 }
 
 static int write_new(const char *new_path, const char *path, const char *data, size_t length)
 {
+    unlink(new_path); /* left by a crash, maybe somebody else's */
     ath_auto_close int fd =
-        open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+        open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -errno;
     int status = write_all(fd, data, length);
@@ -115,34 +143,59 @@ static int write_special(const char *path, const char *data, size_t length)
     return fd < 0 ? -errno : write_all(fd, data, length);
 }
 
+/* The folder is opened before anything changes, so that what is renamed can also be synced. */
 static int replace(const char *target, const char *data, size_t length)
 {
     ath_auto_free char *new_path = sibling(target, ".new");
+    ath_auto_close int folder = open_folder_of(target);
+    if (folder < 0)
+        return folder;
     int status = write_new(new_path, target, data, length);
     if (!status && rename(new_path, target))
         status = -errno;
-    if (status)
+    if (status) {
         unlink(new_path);
-    return status;
+        return status;
+    }
+    if (fsync(folder) && errno != EINVAL) /* EINVAL: a file system that cannot sync folders */
+        ath_log(ATH_LOG_NORMAL, _("'%s' is saved, but its folder cannot be synced: %s"), target,
+                strerror(errno));
+    return 0;
+}
+
+/* The file that a path names in the end, which need not be there yet: a link that leads nowhere
+ * names the file that it would lead to. The caller frees it. */
+static char *final_path(const char *path)
+{
+    char *resolved = realpath(path, NULL);
+    char link[PATH_MAX];
+    ssize_t length = resolved ? -1 : readlink(path, link, sizeof link - 1);
+
+    if (resolved || length <= 0)
+        return resolved ? resolved : ath_xstrdup(path);
+    link[length] = '\0';
+    const char *slash = link[0] == '/' ? NULL : strrchr(path, '/');
+    return ath_xasprintf("%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, link);
 }
 
 int ath_file_save(const char *path, const char *data, size_t length, struct ath_err *err)
 {
-    ath_auto_free char *resolved = realpath(path, NULL);
-    const char *target = resolved ? resolved : path;
+    ath_auto_free char *target = final_path(path);
     struct stat status_of;
-    bool is_special = !stat(path, &status_of) && !S_ISREG(status_of.st_mode);
+    bool is_special = !stat(target, &status_of) && !S_ISREG(status_of.st_mode);
 
-    int status = is_special ? write_special(path, data, length) : replace(target, data, length);
-    if (status)
-        return ath_err_system(err, status, _("cannot save '%s'"), path);
-    status = is_special ? 0 : sync_folder_of(target);
-    if (status)
-        return ath_err_system(err, status, _("saved '%s', but cannot sync its folder"), path);
-    return 0;
+    int status = is_special ? write_special(target, data, length) : replace(target, data, length);
+    if (!status)
+        return 0;
+    ath_err_system(err, status, _("cannot save '%s'"), path);
+    if (status == -EBUSY)
+        ath_err_hint(err, status,
+                     _("a file that is mounted by itself, as with docker run -v, cannot be "
+                       "replaced: mount its folder"));
+    return status;
 }
 
-int ath_file_make_folders(const char *path, struct ath_err *err)
+static int make_folders(const char *path, struct ath_err *err)
 {
     ath_auto_free char *copy = ath_xstrdup(path);
 
@@ -155,35 +208,57 @@ int ath_file_make_folders(const char *path, struct ath_err *err)
     return 0;
 }
 
-int ath_file_lock(const char *path, int timeout_ms, int *out_fd, struct ath_err *err)
+/* flock() needs no right to write, so that of two users who may change a document either can. */
+static int open_lock(const char *lock_path)
 {
-    enum { STEP_MS = 20 };
-    ath_auto_free char *resolved = realpath(path, NULL);
-    ath_auto_free char *lock_path = sibling(resolved ? resolved : path, ".lock");
-    int status = ath_file_make_folders(lock_path, err);
-    if (status)
-        return status;
     int fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (fd < 0)
-        return ath_err_system(err, -errno, _("cannot lock '%s'"), path);
+    if (fd < 0 && errno == EACCES)
+        fd = open(lock_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return fd < 0 ? -errno : fd;
+}
+
+/* Tries until the time is over; says once that it waits. 0, or -EAGAIN or another negative errno.
+ */
+static int wait_for_lock(int fd, const char *path, int timeout_ms)
+{
+    enum { STEP_MS = 20, PATIENCE_MS = 1000 };
 
     for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB); waited += STEP_MS) {
-        if (errno != EWOULDBLOCK && errno != EINTR) {
-            status = ath_err_system(err, -errno, _("cannot lock '%s'"), path);
-        } else if (waited >= timeout_ms) {
-            status = ath_err_set(err, -EAGAIN, ATH_E_LOCKED,
-                                 _("cannot change '%s': another aitherion is changing it"), path);
-            ath_err_hint(
-                err, status,
-                _("close the other menu or wait for it, then try again (fuser '%s' names it)"),
-                lock_path);
-        } else {
-            nanosleep(&(struct timespec){ .tv_nsec = STEP_MS * 1000000L }, NULL);
-            continue;
-        }
-        close(fd);
-        return status;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return -errno;
+        if (waited >= timeout_ms)
+            return -EAGAIN;
+        if (waited == PATIENCE_MS)
+            ath_log(ATH_LOG_NORMAL, _("waiting for another aitherion that is changing '%s'"), path);
+        nanosleep(&(struct timespec){ .tv_nsec = STEP_MS * 1000000L }, NULL);
     }
+    return 0;
+}
+
+int ath_file_lock(const char *path, int timeout_ms, int *out_fd, struct ath_err *err)
+{
+    ath_auto_free char *target = final_path(path);
+    ath_auto_free char *lock_path = sibling(target, ".lock");
+    int status = make_folders(lock_path, err);
+    if (status)
+        return status;
+    ath_auto_close int fd = open_lock(lock_path);
+    if (fd < 0)
+        return ath_err_system(err, fd, _("cannot change '%s': its lock '%s' cannot be taken"), path,
+                              lock_path);
+
+    status = wait_for_lock(fd, path, timeout_ms);
+    if (status == -EAGAIN) {
+        ath_err_set(err, status, ATH_E_LOCKED,
+                    _("cannot change '%s': another aitherion is changing it"), path);
+        return ath_err_hint(
+            err, status,
+            _("close the other menu or wait for it, then try again (fuser '%s' names it)"),
+            lock_path);
+    }
+    if (status)
+        return ath_err_system(err, status, _("cannot lock '%s'"), path);
     *out_fd = fd;
+    fd = -1;
     return 0;
 }

@@ -12,8 +12,8 @@
 
 #include "base/err.h"
 
-/* The whole of a regular file of at most max_bytes; the caller frees *out. Returns 0 or a negative
- * errno with err. */
+/* The whole of a regular file ("-": of standard input) of at most max_bytes; the caller frees *out.
+ * Returns 0 or a negative errno with err. */
 int ath_file_read(const char *path, size_t max_bytes, char **out, size_t *out_length,
                   struct ath_err *err);
 
@@ -26,6 +26,3 @@ int ath_file_save(const char *path, const char *data, size_t length, struct ath_
  * made (mode 0755). Returns 0, or -EAGAIN "locked", or another negative errno with err.
  */
 int ath_file_lock(const char *path, int timeout_ms, int *out_fd, struct ath_err *err);
-
-/* Makes the folders above path. Returns 0 or a negative errno with err. */
-int ath_file_make_folders(const char *path, struct ath_err *err);

@@ -1,8 +1,10 @@
 /*
  * A child process for calls that cannot be trusted to return.
  *
- * The child holds the only open end of a pipe, so that its end, however it comes, is seen by
- * poll(). A child that hangs inside a driver may not even die by SIGKILL: it is left to init then.
+ * The function's answer comes through a pipe and not as the exit status, which nobody gets where
+ * SIGCHLD is ignored (a process inherits that, and waitpid() fails with ECHILD then). Only the
+ * child writes to the pipe, so a child that dies without an answer closes it, and poll() sees that
+ * too. A child that hangs inside a driver may not even die by SIGKILL: it is left to init then.
  */
 #include "config.h"
 
@@ -19,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 
 static int64_t now_ms(void)
@@ -28,8 +31,8 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* True when the other end was closed within timeout_ms. */
-static bool wait_for_end(int fd, int timeout_ms)
+/* True when there is an answer, or the other end was closed, within timeout_ms. */
+static bool wait_for_answer(int fd, int timeout_ms)
 {
     int64_t end = now_ms() + timeout_ms;
     struct pollfd entry = { .fd = fd, .events = POLLIN };
@@ -44,25 +47,59 @@ static bool wait_for_end(int fd, int timeout_ms)
     return false;
 }
 
-/* Takes the child away, if it can be killed at all within a second. */
-static void end_child(pid_t child)
+/* Takes the child away, if it goes at all within a second: leaving a driver may hang, too. */
+static void reap(pid_t child)
 {
-    kill(child, SIGKILL);
-    for (int tries = 0; tries < 50 && waitpid(child, NULL, WNOHANG) == 0; tries++)
-        nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+    enum { FIRST_NS = 100000, LONGEST_NS = 20000000, TRIES = 60 };
+    long pause_ns = FIRST_NS;
+
+    for (int i = 0; i < TRIES && waitpid(child, NULL, WNOHANG) == 0; i++) {
+        nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
+        pause_ns = pause_ns * 2 < LONGEST_NS ? pause_ns * 2 : LONGEST_NS;
+    }
 }
 
-static _Noreturn void be_child(void (*function)(void *), void *argument)
+/* Signals as a fresh program has them, so that a fatal one is fatal, and no output. */
+static void reset_child(void)
 {
+    static const int fatal[] = { SIGALRM, SIGXCPU, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+    sigset_t none;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null >= 0) {
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+    }
+    for (size_t i = 0; i < ATH_COUNT(fatal); i++)
+        signal(fatal[i], SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGSEGV, SIG_DFL);
-    signal(SIGABRT, SIG_DFL);
-    signal(SIGBUS, SIG_DFL);
-    function(argument);
-    _exit(0);
 }
 
-int ath_run_isolated(void (*function)(void *), void *argument, int timeout_ms)
+static _Noreturn void be_child(int (*function)(void *), void *argument, void (*confine)(void),
+                               int pipe)
+{
+    reset_child();
+    if (confine)
+        confine();
+    uint8_t answer = (uint8_t)function(argument);
+    _exit(write(pipe, &answer, 1) == 1 ? 0 : 1);
+}
+
+/* The child's answer, or -EFAULT where it died without one. */
+static int read_answer(int fd)
+{
+    uint8_t answer;
+    ssize_t got;
+
+    do
+        got = read(fd, &answer, 1);
+    while (got < 0 && errno == EINTR);
+    return got == 1 ? answer : -EFAULT;
+}
+
+int ath_run_isolated(int (*function)(void *), void *argument, void (*confine)(void), int timeout_ms)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
@@ -70,19 +107,18 @@ int ath_run_isolated(void (*function)(void *), void *argument, int timeout_ms)
     ath_auto_close int read_end = ends[0];
     pid_t child = fork();
     if (child == 0)
-        be_child(function, argument);
-    int fork_status = child < 0 ? -errno : 0;
+        be_child(function, argument, confine, ends[1]);
+    int status = child < 0 ? -errno : 0;
     close(ends[1]);
-    if (fork_status)
-        return fork_status;
+    if (status)
+        return status;
 
-    int status = 0;
-    if (!wait_for_end(read_end, timeout_ms)) {
-        end_child(child);
-        return -ETIMEDOUT;
+    if (wait_for_answer(read_end, timeout_ms)) {
+        status = read_answer(read_end);
+    } else {
+        status = -ETIMEDOUT;
+        kill(child, SIGKILL);
     }
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return -errno;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EFAULT;
+    reap(child);
+    return status;
 }

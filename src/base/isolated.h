@@ -3,9 +3,12 @@
 #pragma once
 
 /*
- * Runs function(argument) in a child process and waits for its end, at most timeout_ms. What the
- * function leaves behind must lie in memory that is shared (mmap with MAP_SHARED). Returns 0, or
- * -ETIMEDOUT (the child is killed), -EFAULT (it crashed), or another negative errno. For programs
- * of one thread.
+ * Runs function(argument) in a child process and waits for its end, at most timeout_ms. What it
+ * prints is lost; what it leaves behind must lie in memory that is shared (mmap with MAP_SHARED).
+ *
+ * confine  called first in the child, to set limits; NULL for none
+ * Returns what the function returned (0 to 255), or -ETIMEDOUT (the child is killed), -EFAULT (it
+ * crashed or broke a limit), or another negative errno. For programs of one thread.
  */
-int ath_run_isolated(void (*function)(void *), void *argument, int timeout_ms);
+int ath_run_isolated(int (*function)(void *), void *argument, void (*confine)(void),
+                     int timeout_ms);

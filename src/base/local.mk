@@ -13,4 +13,5 @@ libaitherion_a_SOURCES += \
 	src/base/pci_names.c src/base/pci_names.h \
 	src/base/pcidev.c src/base/pcidev.h \
 	src/base/root.c src/base/root.h \
-	src/base/text.c src/base/text.h
+	src/base/text.c src/base/text.h \
+	src/base/unknown.h

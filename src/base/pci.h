@@ -12,6 +12,15 @@ struct ath_pci {
 
 enum { ATH_PCI_TEXT = 24 }; /* room for any address as text, NUL included */
 
+/* Vendor ids (https://pci-ids.ucw.cz) that rules hang on. */
+enum {
+    ATH_VENDOR_AMD = 0x1002,
+    ATH_VENDOR_AMD_CPU = 0x1022,
+    ATH_VENDOR_NVIDIA = 0x10de,
+    ATH_VENDOR_MELLANOX = 0x15b3,
+    ATH_VENDOR_INTEL = 0x8086,
+};
+
 /*
  * Reads "0004:04:00.0", "00000004:04:00.0" (NVML's form) or "04:00.0" (domain 0), upper or lower
  * case. Returns 0, or -EINVAL with *out untouched.

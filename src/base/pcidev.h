@@ -40,7 +40,10 @@ char *ath_pcidev_driver(const struct ath_root *root, const struct ath_pci *addre
  * folders in place of links. The caller frees it. */
 char *ath_pcidev_place(const struct ath_root *root, const struct ath_pci *address);
 
-/* True for a virtual function (SR-IOV) whose physical function, *out_parent, is there too; in a
- * virtual machine it is not, and the virtual function is all there is. */
+/*
+ * True for a virtual function (SR-IOV) whose physical function, *out_parent, is on the PCI bus too.
+ * In a virtual machine it is not: there the virtual function stands for itself. In a container it
+ * is, though its link and its RDMA device may be somebody else's: sysfs shows all PCI functions.
+ */
 bool ath_pcidev_is_virtual(const struct ath_root *root, const struct ath_pci *address,
                            struct ath_pci *out_parent);

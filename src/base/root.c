@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/i18n.h"
 #include "base/text.h"
 
 enum { FILE_MAX_BYTES = 1 << 20, PATH_MAX_BYTES = 4096 };
@@ -24,7 +25,7 @@ int ath_root_open(const char *path, struct ath_root *out, struct ath_err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return ath_err_system(err, -errno, "cannot read the root '%s'", path);
+        return ath_err_system(err, -errno, _("cannot read the root '%s'"), path);
     *out = (struct ath_root){ .fd = fd, .is_live = !strcmp(path, "/"), .path = ath_xstrdup(path) };
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Text building, strict numbers, edit distance. */
+/* Text building, strict numbers, UTF-8, edit distance. */
 #include "config.h"
 
 #include "base/text.h"
@@ -56,6 +56,18 @@ void ath_text_add(struct ath_text *text, const char *format, ...)
         text->length += (size_t)length;
     }
     va_end(again);
+}
+
+void ath_text_add_part(struct ath_text *text, const char *separator, const char *format, ...)
+{
+    ath_auto_free char *part = NULL;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&part, format, args) < 0)
+        part = NULL;
+    va_end(args);
+    if (part && *part)
+        ath_text_add(text, "%s%s", text->length ? separator : "", part);
 }
 
 char *ath_text_take(struct ath_text *text)
@@ -185,6 +197,52 @@ const char *ath_text_nearest(const char *word, const char *const *candidates, si
         }
     }
     return best;
+}
+
+bool ath_utf8_is_inside(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* How many bytes a character has, by its first; 0 for a byte that begins none. */
+static size_t utf8_length(unsigned char first)
+{
+    return first < 0x80   ? 1
+           : first < 0xc2 ? 0
+           : first < 0xe0 ? 2
+           : first < 0xf0 ? 3
+           : first < 0xf5 ? 4
+                          : 0;
+}
+
+size_t ath_utf8_decode(const char *text, size_t left, uint32_t *out)
+{
+    static const unsigned char first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    uint32_t unused;
+    if (!out)
+        out = &unused;
+    *out = 0xfffd;
+    size_t length = left ? utf8_length((unsigned char)*text) : 0;
+    if (!length || length > left)
+        return 0;
+
+    uint32_t point = (unsigned char)*text & first_bits[length];
+    for (size_t i = 1; i < length; i++) {
+        if (!ath_utf8_is_inside(text[i]))
+            return 0;
+        point = point << 6 | ((unsigned char)text[i] & 0x3f);
+    }
+    bool is_surrogate = point >= 0xd800 && point <= 0xdfff;
+    if (point < least[length] || point > 0x10ffff || is_surrogate)
+        return 0;
+    *out = point;
+    return length;
+}
+
+size_t ath_utf8_mark(const char *text, size_t length)
+{
+    return length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
 }
 
 size_t ath_text_width(const char *text)

@@ -1,4 +1,5 @@
-/* Building text, reading numbers strictly, and guessing what somebody meant to type. */
+/* Building text, reading numbers strictly, walking UTF-8, and guessing what somebody meant to type.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +15,11 @@ void ath_text_free(struct ath_text *text);
 void ath_text_add(struct ath_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3), nonnull(2)));
 void ath_text_add_bytes(struct ath_text *text, const char *bytes, size_t length);
+
+/* Adds a part of a list: behind the separator where text holds one already; nothing for an empty
+ * part. */
+void ath_text_add_part(struct ath_text *text, const char *separator, const char *format, ...)
+    __attribute__((format(printf, 3, 4), nonnull(3)));
 
 /* The text itself, never NULL; *text is empty afterwards and the caller frees what it got. */
 char *ath_text_take(struct ath_text *text);
@@ -39,6 +45,18 @@ bool ath_starts_with(const char *text, const char *prefix);
  * are passed over.
  */
 const char *ath_text_nearest(const char *word, const char *const *candidates, size_t count);
+
+/*
+ * Bytes of the well-formed UTF-8 character (RFC 3629) at text, of which `left` bytes are there; 0
+ * where there is none. Its code point goes to *out, which may be NULL; 0xfffd where there is none.
+ */
+size_t ath_utf8_decode(const char *text, size_t left, uint32_t *out);
+
+/* Whether a byte goes on a character that an earlier one began. */
+bool ath_utf8_is_inside(char byte);
+
+/* Bytes of the byte order mark that some editors put in front of UTF-8: 3 or 0. */
+size_t ath_utf8_mark(const char *text, size_t length);
 
 /* Columns that UTF-8 text takes on a terminal in the current locale (bytes where it is not valid
  * text). */

@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "cli/terminal.h"
 
 enum ath_format ath_cli_format(const struct ath_cli *cli)
@@ -31,17 +33,68 @@ int ath_cli_show(const struct ath_cli *cli, const struct ath_view *view, const v
     return status ? status : ath_terminal_print(text, length, err);
 }
 
+int ath_cli_show_done(const struct ath_cli *cli, const struct ath_view *view, const void *data,
+                      struct ath_err *err)
+{
+    enum ath_format format = ath_cli_format(cli);
+    if (cli->globals.is_quiet && format == ATH_FORMAT_TEXT && !cli->globals.is_dry_run)
+        return 0;
+    return ath_cli_show(cli, view, data, format, err);
+}
+
+char *ath_cli_suggest(const struct ath_cli *cli, const char *words)
+{
+    const char *config = cli->globals.config;
+    return ath_xasprintf("aitherion %s%s%s", words, config ? " -c " : "", config ? config : "");
+}
+
+/* Captures that come with aitherion, below share/: folders for --root, files for --topology. */
+#define CAPTURES "aitherion/captures"
+
 /* A shipped capture's path where name is a plain word and no such file exists here; else a copy of
  * name. */
 static char *find_capture(const char *name, const char *suffix)
 {
-    if (!strchr(name, '/') && access(name, F_OK)) {
-        ath_auto_free char *inside = ath_xasprintf("aitherion/captures/%s%s", name, suffix);
+    if (*name && !strchr(name, '/') && access(name, F_OK)) {
+        ath_auto_free char *inside = ath_xasprintf(CAPTURES "/%s%s", name, suffix);
         char *shipped = ath_path_share(inside);
         if (shipped)
             return shipped;
     }
     return ath_xstrdup(name);
+}
+
+/* "ac922-4gpu, ac922-6gpu": the shipped names that end in suffix ("" for folders, which have no
+ * dot). */
+static char *capture_names(const char *suffix)
+{
+    ath_auto_free char *path = ath_path_share(CAPTURES);
+    struct ath_text names = { 0 };
+    struct dirent **entries = NULL;
+    int count = path ? scandir(path, &entries, NULL, alphasort) : 0;
+
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name, *dot = strchr(name, '.');
+        if (dot != name && !strcmp(dot ? dot : "", suffix))
+            ath_text_add(&names, "%s%.*s", names.length ? ", " : "", (int)strcspn(name, "."), name);
+        free(entries[i]);
+    }
+    free(entries);
+    return ath_text_take(&names);
+}
+
+/* What may have been meant by a root or topology that is not there. */
+static int hint_capture(const struct ath_globals *globals, int status, struct ath_err *err)
+{
+    const char *name = globals->root ? globals->root : globals->topology;
+    ath_auto_free char *names = capture_names(globals->root ? "" : ".xml");
+    ath_auto_free char *other = find_capture(name, globals->root ? ".xml" : "");
+
+    if (strcmp(other, name))
+        return ath_err_hint(err, status, globals->root ? "--topology %s" : "--root %s", name);
+    if (globals->root && strstr(name, ".tar"))
+        return ath_err_hint(err, status, _("unpack it, and give the folder: tar -xf %s"), name);
+    return ath_err_hint(err, status, _("shipped captures: %s"), names);
 }
 
 int ath_cli_machine(const struct ath_cli *cli, struct ath_machine *out, struct ath_err *err)
@@ -51,7 +104,11 @@ int ath_cli_machine(const struct ath_cli *cli, struct ath_machine *out, struct a
     ath_auto_free char *topology =
         globals->topology ? find_capture(globals->topology, ".xml") : NULL;
     const struct ath_machine_source source = { .root = root, .topology = topology };
-    return ath_machine_discover(&source, out, err);
+    int status = ath_machine_discover(&source, out, err);
+
+    if (status && err->code == ATH_E_NOT_FOUND && (root || topology))
+        return hint_capture(globals, status, err);
+    return status;
 }
 
 char *ath_cli_document_path(const struct ath_cli *cli)

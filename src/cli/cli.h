@@ -42,9 +42,18 @@ enum ath_format ath_cli_format(const struct ath_cli *cli);
 int ath_cli_show(const struct ath_cli *cli, const struct ath_view *view, const void *data,
                  enum ath_format format, struct ath_err *err);
 
+/* The same for what a command has done, in the format of --json and --yaml: with -q that is no text
+ * at all. */
+int ath_cli_show_done(const struct ath_cli *cli, const struct ath_view *view, const void *data,
+                      struct ath_err *err);
+
 /* Reads the machine that --root or --topology names, else the live one; names of shipped captures
  * are found too. */
 int ath_cli_machine(const struct ath_cli *cli, struct ath_machine *out, struct ath_err *err);
+
+/* "aitherion configure --show" for the words "configure --show", with the -c that was given. The
+ * caller frees it. */
+char *ath_cli_suggest(const struct ath_cli *cli, const char *words);
 
 /*
  * The document's path: -c, else $XDG_CONFIG_HOME/aitherion/topology.yaml where it exists, else

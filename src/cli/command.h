@@ -43,6 +43,8 @@ struct ath_option {
     size_t offset;              /* into the command's (or the global) options struct */
     const char *const *choices; /* for ATH_OPTION_CHOICE, ended by NULL */
     enum ath_completion completion;
+    const char *const
+        *suggestions; /* values to offer beside those, ended by NULL; others are fine too */
 };
 
 struct ath_argument {

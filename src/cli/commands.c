@@ -7,6 +7,11 @@
 #include "cli/command.h"
 #include "cli/commands/commands.h"
 
+/* Shipped captures, for completion; tests/captures.mk ships them. */
+static const char *const roots[] = { "ac922-4gpu", "ac922-6gpu", NULL };
+static const char *const topologies[] = { "azure-ndv5-8gpu-8nic", "dgx2-16gpu",
+                                          "power8-minsky-4gpu-nvlink", NULL };
+
 static const char *const colors[] = { "auto", "always", "never", NULL };
 
 #define GLOBAL(member) offsetof(struct ath_globals, member)
@@ -65,6 +70,7 @@ const struct ath_option ath_machine_options[] = {
       .type = ATH_OPTION_TEXT,
       .metavar = "DIR",
       .completion = ATH_COMPLETE_FOLDER,
+      .suggestions = roots,
       .offset = GLOBAL(root),
       .help = N_("read a captured machine from DIR, which holds its sys/ and proc/, or a shipped "
                  "one by its name") },
@@ -72,6 +78,7 @@ const struct ath_option ath_machine_options[] = {
       .type = ATH_OPTION_TEXT,
       .metavar = "FILE",
       .completion = ATH_COMPLETE_FILE,
+      .suggestions = topologies,
       .offset = GLOBAL(topology),
       .help = N_("read a machine from an hwloc 2 XML or an NCCL topology XML, or a shipped one by "
                  "its name") },
@@ -100,7 +107,6 @@ static const struct ath_example root_examples[] = {
     { "aitherion discover", N_("see this machine") },
     { "aitherion discover --root ac922-4gpu", N_("see an AC922 without having one") },
     { "aitherion init", N_("write a first document") },
-    { "aitherion help discover", N_("read the help of one command") },
     { .command = NULL },
 };
 

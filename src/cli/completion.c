@@ -80,6 +80,13 @@ static void bash_option_pattern(FILE *out, const struct ath_command *command,
         fprintf(out, "|-%c", option->letter);
 }
 
+static void bash_files(FILE *out, const char *kind, const char *const *suggestions)
+{
+    fprintf(out, "_aitherion_files %s '", kind);
+    print_words(out, suggestions);
+    fputs("'", out);
+}
+
 static void bash_option_values(FILE *out, const struct ath_command *command,
                                const struct ath_option *option)
 {
@@ -95,9 +102,13 @@ static void bash_option_values(FILE *out, const struct ath_command *command,
         print_words(out, option->choices);
         fputs("'", out);
     } else if (option->completion == ATH_COMPLETE_FOLDER) {
-        fputs("_aitherion_files -d", out);
+        bash_files(out, "-d", option->suggestions);
     } else if (option->completion == ATH_COMPLETE_FILE) {
-        fputs("_aitherion_files -f", out);
+        bash_files(out, "-f", option->suggestions);
+    } else if (option->suggestions) {
+        fputs("_aitherion_words '", out);
+        print_words(out, option->suggestions);
+        fputs("'", out);
     } else {
         fputs(":", out);
     }
@@ -152,7 +163,8 @@ static void print_bash(FILE *out)
 {
     fputs("# bash completion for aitherion, made from its command table\n"
           "_aitherion_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$cur\"); }\n"
-          "_aitherion_files() { compopt -o filenames; mapfile -t COMPREPLY < <(compgen \"$1\" -- "
+          "_aitherion_files() { compopt -o filenames; mapfile -t COMPREPLY < <(compgen \"$1\" -W "
+          "\"$2\" -- "
           "\"$cur\"); }\n"
           "_aitherion()\n"
           "{\n"
@@ -247,6 +259,10 @@ static void zsh_option(FILE *out, const struct ath_command *command,
         fprintf(out, ":%s:(", option->name);
         print_words(out, option->choices);
         fputc(')', out);
+    } else if (takes_value(option) && option->suggestions) {
+        fprintf(out, ":%s:{_alternative \"words:name:(", option->metavar);
+        print_words(out, option->suggestions);
+        fprintf(out, ")\" \"files:file:%s\"}", zsh_action(option->completion));
     } else if (takes_value(option)) {
         fprintf(out, ":%s:%s", option->metavar, zsh_action(option->completion));
     }
@@ -335,6 +351,14 @@ static void fish_text(FILE *out, const char *text)
     fputc('\'', out);
 }
 
+static void fish_suggestions(FILE *out, const struct ath_option *option)
+{
+    if (option->suggestions)
+        fputc(' ', out);
+    print_words(out, option->suggestions);
+    fputc('\'', out);
+}
+
 static void fish_option(FILE *out, const struct ath_command *command,
                         const struct ath_option *option)
 {
@@ -349,9 +373,11 @@ static void fish_option(FILE *out, const struct ath_command *command,
         print_words(out, option->choices);
         fputs("'", out);
     } else if (option->completion == ATH_COMPLETE_FOLDER) {
-        fputs(" -x -a '(__fish_complete_directories)'", out);
+        fputs(" -x -a '(__fish_complete_directories)", out);
+        fish_suggestions(out, option);
     } else if (takes_value(option)) {
-        fputs(option->completion == ATH_COMPLETE_FILE ? " -r -F" : " -x", out);
+        fputs(option->completion == ATH_COMPLETE_FILE ? " -r -F -a '" : " -x -a '", out);
+        fish_suggestions(out, option);
     }
     fputs(" -d ", out);
     fish_text(out, option->help);

@@ -27,9 +27,10 @@ static json_t *options_to_json(const struct ath_option *option)
     for (; option && option->name; option++) {
         const char letter[2] = { option->letter };
         json_array_append_new(
-            list, json_pack("{s:s, s:s*, s:s*, s:o, s:b, s:s}", "name", option->name, "letter",
+            list, json_pack("{s:s, s:s*, s:s*, s:o, s:o, s:b, s:s}", "name", option->name, "letter",
                             option->letter ? letter : NULL, "value", option->metavar, "choices",
-                            words_to_json(option->choices), "is_repeated",
+                            words_to_json(option->choices), "suggestions",
+                            words_to_json(option->suggestions), "is_repeated",
                             option->type == ATH_OPTION_COUNT || option->type == ATH_OPTION_TEXTS,
                             "help", option->help));
     }

@@ -33,27 +33,14 @@ libaitherion_a_SOURCES += \
 	src/cli/output/output.c src/cli/output/output.h \
 	src/cli/output/style.c src/cli/output/style.h \
 	src/cli/output/svg.c src/cli/output/svg.h \
+	src/cli/output/svg_distances.c src/cli/output/svg_distances.h \
+	src/cli/output/svg_layout.c src/cli/output/svg_layout.h \
+	src/cli/output/svg_legend.c src/cli/output/svg_legend.h \
+	src/cli/output/svg_links.c src/cli/output/svg_links.h \
 	src/cli/output/svg_scene.c src/cli/output/svg_scene.h \
+	src/cli/output/text_devices.c src/cli/output/text_devices.h \
 	src/cli/output/words.c src/cli/output/words.h \
 	src/cli/parse.c src/cli/parse.h \
 	src/cli/report.c src/cli/report.h \
 	src/cli/terminal.c src/cli/terminal.h \
 	src/cli/wrap.c src/cli/wrap.h
-
-libaitherion_a_SOURCES += \
-	src/cli/output/clean.c src/cli/output/clean.h \
-	src/cli/output/distances.c src/cli/output/distances.h \
-	src/cli/output/json.c src/cli/output/json.h \
-	src/cli/output/json_yaml.c src/cli/output/json_yaml.h \
-	src/cli/output/machine.c src/cli/output/machine.h \
-	src/cli/output/machine_dot.c \
-	src/cli/output/machine_json.c \
-	src/cli/output/machine_matrix.c \
-	src/cli/output/machine_svg.c \
-	src/cli/output/machine_text.c \
-	src/cli/output/outline.c src/cli/output/outline.h \
-	src/cli/output/output.c src/cli/output/output.h \
-	src/cli/output/style.c src/cli/output/style.h \
-	src/cli/output/svg.c src/cli/output/svg.h \
-	src/cli/output/svg_scene.c src/cli/output/svg_scene.h \
-	src/cli/output/words.c src/cli/output/words.h

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands/commands.h"
 #include "cli/parse.h"
@@ -67,6 +69,17 @@ static int run(const struct ath_command_line *line, struct ath_cli *cli, struct 
     return command->run(cli, line->options, err);
 }
 
+/* A command that an error suggests shall work on the document that this one was given. */
+static void complete_hint(const struct ath_cli *cli, struct ath_err *err)
+{
+    static const char own[] = "aitherion ";
+
+    if (!cli->globals.config || !ath_starts_with(err->hint, own) || strstr(err->hint, " -c "))
+        return;
+    ath_auto_free char *words = ath_xstrdup(err->hint + strlen(own));
+    ath_err_hint(err, 0, "aitherion -c %s %s", cli->globals.config, words);
+}
+
 int main(int argc, char *argv[])
 {
     ATH_AUTO(ath_command_line) line = { 0 };
@@ -79,6 +92,7 @@ int main(int argc, char *argv[])
     if (!status)
         status = run(&line, &cli, &err);
     if (status < 0) {
+        complete_hint(&cli, &err);
         ath_report_error(&err, &cli.faults, ath_cli_format(&cli));
         status = err.code == ATH_E_USAGE ? ATH_EXIT_USAGE : ATH_EXIT_FAILED;
     }

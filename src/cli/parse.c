@@ -248,6 +248,10 @@ static int apply_flag(struct flag *flag, char *const argv[], int *index,
                     option->name, wanted);
         return hint_help(out->command, err);
     }
+    if (value && !*value &&
+        option->completion != ATH_COMPLETE_NOTHING) /* a file or folder without a name */
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("the value of '--%s' is empty"),
+                           option->name);
     if (!takes_value(option) && flag->value && !flag->is_letter)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("the option '--%s' takes no value"),
                            option->name);

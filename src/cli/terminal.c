@@ -85,7 +85,8 @@ static const char *pager(void)
 static bool show_in_pager(const char *command, const char *text, size_t length)
 {
     fflush(stdout);
-    setenv("LESS", "FRX", 0); /* quit if it fits, keep colours, leave the text on the screen */
+    setenv("LESS", "FRSX",
+           0); /* quit if it fits, keep colours and long lines, leave the text there */
     FILE *pipe = popen(command, "w");
     if (!pipe)
         return false;

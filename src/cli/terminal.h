@@ -21,7 +21,7 @@ bool ath_terminal_has_color(void);
 
 /*
  * Writes text to standard output; where that is a terminal with fewer lines, through $PAGER (less
- * -FRX where it is not set). Returns 0 or a negative errno with err (a full disk). A reader who
+ * -FRSX where it is not set). Returns 0 or a negative errno with err (a full disk). A reader who
  * quits early is no error.
  */
 int ath_terminal_print(const char *text, size_t length, struct ath_err *err);

@@ -45,18 +45,13 @@ static void report_value(struct ath_faults *faults, enum ath_fault_code code, co
                        yaml->text);
 }
 
-static bool is_text_kind(enum ath_value_kind kind)
-{
-    return kind == ATH_VALUE_TEXT || kind == ATH_VALUE_TEXTS || kind == ATH_VALUE_CHOICE;
-}
-
 /* The type that YAML gives a scalar counts: "8" in quotes is a text, 8 is none. */
 static enum ath_fault_code check_scalar(const struct ath_schema *schema,
                                         const struct ath_yaml *yaml)
 {
     if (yaml->kind != ATH_YAML_SCALAR)
         return ATH_FAULT_TYPE;
-    if (is_text_kind(schema->kind) != (ath_yaml_type_of(yaml) == ATH_YAML_TEXT))
+    if (ath_value_is_text(schema->kind) != (ath_yaml_type_of(yaml) == ATH_YAML_TEXT))
         return ATH_FAULT_TYPE;
     return ath_schema_check(schema, yaml->text);
 }

@@ -3,8 +3,9 @@
  *
  * What may be called missing depends on the source: hwloc leaves the GPU memory nodes of POWER out
  * of its XML (HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES), NCCL's XML has CPU nodes only, and either may come
- * without PCI devices. Links without hardware (bonds, bridges) are in no model; the live kernel is
- * asked for them.
+ * without PCI devices. Links and RDMA devices that are no ports (of bonds, bridges, virtual
+ * functions, soft RoCE) the model knows by name alone; the live kernel is asked for links that
+ * came later.
  */
 #include "config.h"
 
@@ -39,6 +40,8 @@ static struct check begin(const struct ath_document *document, const struct ath_
                            .knows_netdevs = is_live,
                            .knows_rdma = is_live,
                            .knows_memories = machine->source != ATH_SOURCE_XML };
+    check.knows_netdevs |= machine->others.link_count > 0;
+    check.knows_rdma |= machine->others.rdma_device_count > 0;
     for (size_t i = 0; i < machine->nic_count; i++) {
         check.knows_netdevs |= machine->nics[i].netdev != NULL;
         check.knows_rdma |= machine->nics[i].rdma_device != NULL;
@@ -142,10 +145,21 @@ static void check_gpus(const struct check *check, const struct ath_document_numa
     }
 }
 
-/* A port of the machine, a macvlan that the document makes, or any link of the live kernel. */
+static bool has_name(char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return false;
+}
+
+/* A link of the machine, a macvlan that the document makes, or any link of the live kernel. */
 static bool may_exist(const struct check *check, const char *link)
 {
+    const struct ath_nic_others *others = &check->machine->others;
+
     return !check->knows_netdevs || ath_machine_nic_by_netdev(check->machine, link) ||
+           has_name(others->links, others->link_count, link) ||
            ath_document_macvlan(check->document, link) ||
            (check->machine->source == ATH_SOURCE_LIVE && if_nametoindex(link));
 }
@@ -158,11 +172,18 @@ static void check_link(const struct check *check, const struct ath_document_item
                        _("no network port of this machine is called '%s'"), link);
 }
 
+static bool may_be_rdma_device(const struct check *check, const char *name)
+{
+    const struct ath_nic_others *others = &check->machine->others;
+
+    return !check->knows_rdma || ath_machine_nic_by_rdma(check->machine, name) ||
+           has_name(others->rdma_devices, others->rdma_device_count, name);
+}
+
 static void check_rdma(const struct check *check, const struct ath_document_numa *numa)
 {
     for (size_t i = 0; i < numa->rdma_devices.count; i++)
-        if (check->knows_rdma &&
-            !ath_machine_nic_by_rdma(check->machine, numa->rdma_devices.items[i]))
+        if (!may_be_rdma_device(check, numa->rdma_devices.items[i]))
             ath_faults_add(check->faults, ATH_FAULT_RDMA_MISSING,
                            place_of_entry(&numa->item, "rdma_devices", i),
                            _("this machine has no RDMA device '%s'"), numa->rdma_devices.items[i]);

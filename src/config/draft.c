@@ -152,7 +152,7 @@ static size_t line_start(const struct ath_draft *draft, size_t at)
 {
     while (at && draft->text[at - 1] != '\n' && draft->text[at - 1] != '\r')
         at--;
-    return !at && !strncmp(draft->text, "\xef\xbb\xbf", 3) ? 3 : at;
+    return at ? at : ath_utf8_mark(draft->text, draft->length);
 }
 
 static size_t line_end(const struct ath_draft *draft, size_t at)

@@ -28,17 +28,6 @@ static int report_value(const struct ath_schema *schema, const struct ath_change
     return ath_err_hint(err, -EINVAL, "man aitherion-topology.yaml");
 }
 
-static bool is_list(const struct ath_schema *schema)
-{
-    return schema->kind == ATH_VALUE_IDS || schema->kind == ATH_VALUE_TEXTS;
-}
-
-static bool has_text(const struct ath_schema *schema)
-{
-    return schema->kind == ATH_VALUE_TEXT || schema->kind == ATH_VALUE_TEXTS ||
-           schema->kind == ATH_VALUE_CHOICE;
-}
-
 /* True where an optional key's value is to be taken away. */
 static bool is_clearing(const struct ath_schema *schema, const char *value)
 {
@@ -86,41 +75,23 @@ static bool split_list(const struct ath_schema *schema, const char *value, struc
     return true;
 }
 
-/* PCI addresses are quoted always: 04:05:06 would be a number of base 60 to YAML 1.1. */
-static void write_entry(struct ath_text *out, const struct ath_schema *schema, const char *value,
-                        enum ath_yaml_style style)
-{
-    if (has_text(schema))
-        ath_yaml_write(out, value, schema->form == ATH_FORM_PCI ? ATH_YAML_DOUBLE : style);
-    else
-        ath_text_add(out, "%s%s", *value == '.' ? "0" : "", value);
-}
-
-static char *write_list(const struct ath_schema *schema, const struct ath_texts *entries)
-{
-    struct ath_text out = { 0 };
-    ath_text_add(&out, "[");
-    for (size_t i = 0; i < entries->count; i++) {
-        ath_text_add(&out, "%s", i ? ", " : "");
-        write_entry(&out, schema, entries->items[i], ATH_YAML_PLAIN);
-    }
-    ath_text_add(&out, "]");
-    return ath_text_take(&out);
-}
-
 /* The value as it goes into the file; NULL where it does not fit the key. style: of a text. */
 static char *rendered(const struct ath_schema *schema, const char *value, enum ath_yaml_style style)
 {
     ATH_AUTO(ath_texts) entries = { 0 };
     struct ath_text out = { 0 };
 
-    if (is_list(schema))
-        return split_list(schema, value, &entries) ? write_list(schema, &entries) : NULL;
+    if (ath_value_is_list(schema->kind)) {
+        if (!split_list(schema, value, &entries))
+            return NULL;
+        ath_schema_write(schema, &entries, &out);
+        return ath_text_take(&out);
+    }
     if (is_clearing(schema, value))
         return ath_xstrdup("null");
     if (ath_schema_check(schema, value))
         return NULL;
-    write_entry(&out, schema, value, style);
+    ath_schema_write_entry(schema, value, style, &out);
     return ath_text_take(&out);
 }
 
@@ -195,7 +166,7 @@ static int set_entries(struct ath_draft *draft, const struct ath_schema *schema,
     for (size_t i = 0; !status && i < wanted->count; i++) {
         const struct ath_yaml *list = list_again(draft, path);
         ATH_AUTO(ath_text) entry = { 0 };
-        write_entry(&entry, schema, wanted->items[i], ATH_YAML_PLAIN);
+        ath_schema_write_entry(schema, wanted->items[i], ATH_YAML_PLAIN, &entry);
         if (!is_there(schema, list, wanted->items[i]))
             status = ath_draft_add(draft, list, NULL, entry.data, err);
     }
@@ -383,8 +354,12 @@ int ath_document_get(const struct ath_document *document, const char *key, char 
     if (place.schema->kind >= ATH_VALUE_MAPPING)
         return ath_err_set(err, -ENOENT, ATH_E_KEY_UNKNOWN, _("'%s' holds keys, not a value"), key);
     ath_schema_texts(place.schema, place.base, &texts);
-    *out = is_list(place.schema) ? write_list(place.schema, &texts)
-           : texts.count         ? ath_xstrdup(texts.items[0])
-                                 : NULL;
+    if (ath_value_is_list(place.schema->kind)) {
+        struct ath_text list = { 0 };
+        ath_schema_write(place.schema, &texts, &list);
+        *out = ath_text_take(&list);
+    } else {
+        *out = texts.count ? ath_xstrdup(texts.items[0]) : NULL;
+    }
     return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/i18n.h"
+#include "base/text.h"
 
 static const struct {
     const char *word;
@@ -51,8 +52,8 @@ static void shorten(char *message)
 
     if (strnlen(message, BYTES_MAX + 4) <= BYTES_MAX + 3)
         return;
-    while ((message[end] & 0xc0) == 0x80)
-        end--; /* not within a character */
+    while (ath_utf8_is_inside(message[end]))
+        end--;
     strcpy(message + end, "...");
 }
 
@@ -88,13 +89,13 @@ static int compare(const void *a, const void *b)
 /* Lines end as editors see them: LF, CR LF, or CR alone. */
 static void step(const char *text, size_t length, size_t at, int *line, int *column)
 {
-    unsigned char c = (unsigned char)text[at];
+    char c = text[at];
     bool is_break = c == '\n' || (c == '\r' && !(at + 1 < length && text[at + 1] == '\n'));
 
     if (is_break) {
         ++*line;
         *column = 1;
-    } else if ((c & 0xc0) != 0x80) { /* the first byte of a character */
+    } else if (!ath_utf8_is_inside(c)) {
         ++*column;
     }
 }
@@ -107,8 +108,7 @@ void ath_faults_place(struct ath_faults *faults, const char *file, const char *t
         qsort(faults->items, faults->count, sizeof *faults->items, compare);
 
     int line = 1, column = 1;
-    /* A byte order mark takes no column. */
-    size_t at = length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+    size_t at = ath_utf8_mark(text, length); /* takes no column */
     for (size_t i = 0; i < faults->count; i++) {
         struct ath_fault *fault = &faults->items[i];
         for (; at < fault->offset && at < length; at++)

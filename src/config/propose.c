@@ -150,8 +150,8 @@ static int compare_numbers(int64_t a, int64_t b)
 
 /*
  * Which of two ports is the better data port of a node (< 0: a). Among equally near ones: RDMA, a
- * link, speed; then the newer device of one vendor, which with Mellanox is the one with the larger
- * id (pci.ids: 1015 ConnectX-4 Lx, 1019 ConnectX-5 Ex).
+ * link, an address, speed; then the newer device of one vendor, which with Mellanox is the one with
+ * the larger id (pci.ids: 1015 ConnectX-4 Lx, 1019 ConnectX-5 Ex).
  */
 static int compare_data(const struct ath_machine *machine, const struct ath_nic *a,
                         const struct ath_nic *b, int node)
@@ -161,6 +161,7 @@ static int compare_data(const struct ath_machine *machine, const struct ath_nic 
         { node_step(a, node), node_step(b, node) },
         { class_to_gpus(machine, a, node), class_to_gpus(machine, b, node) },
         { link_step(a), link_step(b) },
+        { ath_nic_lacks_gid(a), ath_nic_lacks_gid(b) },
         { -a->speed_mbps, -b->speed_mbps },
         { a->vendor_id == b->vendor_id ? -a->device_id : 0,
           a->vendor_id == b->vendor_id ? -b->device_id : 0 },
@@ -169,6 +170,14 @@ static int compare_data(const struct ath_machine *machine, const struct ath_nic 
         if (steps[i][0] != steps[i][1])
             return compare_numbers(steps[i][0], steps[i][1]);
     return 0; /* the array's order, by PCI address, decides */
+}
+
+/* The name under which a port's traffic goes: that of its bond or bridge, where it is part of one.
+ */
+static const char *link_of(const struct ath_nic *nic)
+{
+    return nic->master && ath_form_fits(ATH_FORM_INTERFACE, nic->master) ? nic->master
+                                                                         : nic->netdev;
 }
 
 static const struct ath_nic *data_nic(const struct ath_machine *machine, int node)
@@ -189,11 +198,18 @@ static bool is_same_card(const struct ath_nic *a, const struct ath_nic *b)
     return a == b || (a->card && b->card && !strcmp(a->card, b->card));
 }
 
-static bool is_data_card(const struct proposal *proposal, const struct ath_nic *nic)
+static bool is_same_bond(const struct ath_nic *a, const struct ath_nic *b)
 {
-    for (size_t i = 0; i < proposal->data_nic_count; i++)
-        if (proposal->data_nics[i] && is_same_card(proposal->data_nics[i], nic))
+    return a->master && b->master && !strcmp(a->master, b->master);
+}
+
+static bool is_for_data(const struct proposal *proposal, const struct ath_nic *nic)
+{
+    for (size_t i = 0; i < proposal->data_nic_count; i++) {
+        const struct ath_nic *data = proposal->data_nics[i];
+        if (data && (is_same_card(data, nic) || is_same_bond(data, nic)))
             return true;
+    }
     return false;
 }
 
@@ -222,7 +238,7 @@ static const struct ath_nic *control_nic(const struct proposal *proposal)
         const struct ath_nic *nic = &machine->nics[i];
         bool is_candidate = nic->netdev && ath_form_fits(ATH_FORM_INTERFACE, nic->netdev) &&
                             nic->link_layer != ATH_LAYER_INFINIBAND && nic->link != ATH_LINK_DOWN &&
-                            !is_data_card(proposal, nic);
+                            !is_for_data(proposal, nic);
         if (is_candidate && (!best || compare_control(nic, best) < 0))
             best = nic;
     }
@@ -250,7 +266,7 @@ static void add_data_nic(struct proposal *proposal, struct ath_document_numa *en
     *slot = nic;
     if (!nic)
         return;
-    offer(&entry->data_iface, ATH_FORM_INTERFACE, nic->netdev);
+    offer(&entry->data_iface, ATH_FORM_INTERFACE, link_of(nic));
     if (nic->rdma_device && ath_form_fits(ATH_FORM_RDMA_DEVICE, nic->rdma_device))
         ath_texts_add(&entry->rdma_devices, nic->rdma_device);
     if (entry->data_iface || entry->rdma_devices.count)
@@ -313,7 +329,7 @@ static void add_control(struct proposal *proposal)
     const struct ath_nic *nic = control_nic(proposal);
     for (size_t i = 0; i < proposal->document.numa.count; i++) {
         struct ath_document_numa *entry = &proposal->document.numa.items[i];
-        offer(&entry->control_iface, ATH_FORM_INTERFACE, nic ? nic->netdev : entry->data_iface);
+        offer(&entry->control_iface, ATH_FORM_INTERFACE, nic ? link_of(nic) : entry->data_iface);
     }
 }
 

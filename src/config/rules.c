@@ -15,6 +15,7 @@
 struct claim {
     char *value;
     size_t offset;
+    char *key; /* where it stands, or NULL */
 };
 
 struct claims {
@@ -24,17 +25,21 @@ struct claims {
 
 static void claims_free(struct claims *claims)
 {
-    for (size_t i = 0; i < claims->count; i++)
+    for (size_t i = 0; i < claims->count; i++) {
         free(claims->items[i].value);
+        free(claims->items[i].key);
+    }
     free(claims->items);
 }
 
 #define AUTO_CLAIMS __attribute__((cleanup(claims_free))) struct claims
 
-/* Notes the scalar; one that is not there or of another kind was reported before. */
+/* Notes the scalar; one that is not there or of another kind was reported before. key: its path,
+ * for messages, which is taken over; or NULL. */
 static void claim(struct claims *claims, const struct ath_schema *schema,
-                  const struct ath_yaml *yaml)
+                  const struct ath_yaml *yaml, char *key)
 {
+    ath_auto_free char *owned_key = key;
     struct ath_pci pci;
     char text[ATH_PCI_TEXT];
 
@@ -43,6 +48,7 @@ static void claim(struct claims *claims, const struct ath_schema *schema,
     bool is_pci = schema->form == ATH_FORM_PCI && !ath_pci_parse(yaml->text, &pci);
     struct claim *item = ath_push(&claims->items, &claims->count, sizeof *item);
     item->value = ath_xstrdup(is_pci ? ath_pci_format(&pci, text) : yaml->text);
+    item->key = ath_steal(&owned_key);
     item->offset = yaml->begin;
 }
 
@@ -53,7 +59,7 @@ static int compare(const void *a, const void *b)
     return order ? order : (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-/* format  a message with one %s, for the value */
+/* format  a message with a %s for the value, and maybe two for the keys that have it */
 static void report_doubles(struct claims *claims, enum ath_fault_code code, const char *format,
                            struct ath_faults *faults)
 {
@@ -61,7 +67,8 @@ static void report_doubles(struct claims *claims, enum ath_fault_code code, cons
         qsort(claims->items, claims->count, sizeof *claims->items, compare);
     for (size_t i = 1; i < claims->count; i++)
         if (!strcmp(claims->items[i].value, claims->items[i - 1].value))
-            ath_faults_add(faults, code, claims->items[i].offset, format, claims->items[i].value);
+            ath_faults_add(faults, code, claims->items[i].offset, format, claims->items[i].value,
+                           claims->items[i - 1].key, claims->items[i].key);
 }
 
 void ath_rules_entries_once(const struct ath_schema *schema, const struct ath_yaml *list,
@@ -69,7 +76,7 @@ void ath_rules_entries_once(const struct ath_schema *schema, const struct ath_ya
 {
     AUTO_CLAIMS claims = { 0 };
     for (size_t i = 0; i < list->child_count; i++)
-        claim(&claims, schema, &list->children[i]);
+        claim(&claims, schema, &list->children[i], NULL);
     report_doubles(&claims, ATH_FAULT_TWICE, _("'%s' is in this list twice"), faults);
 }
 
@@ -87,7 +94,7 @@ static void check_names(const struct ath_schema *items, const void *base, const 
     const struct ath_schema *name = ath_schema_find(items, items->name_key);
 
     for (size_t i = 0; i < ath_schema_count(items, base); i++)
-        claim(&claims, name, value_of(ath_schema_item(items, base, i), items->name_key));
+        claim(&claims, name, value_of(ath_schema_item(items, base, i), items->name_key), NULL);
     report_doubles(&claims, ATH_FAULT_TWICE, format, faults);
 }
 
@@ -101,19 +108,20 @@ static void check_ports(const struct ath_schema *numa, const struct ath_document
     for (size_t i = 0; i < document->numa.count; i++)
         for (size_t k = 0; k < ATH_COUNT(keys); k++)
             claim(&claims, ath_schema_find(numa, keys[k]),
-                  value_of(&document->numa.items[i].item, keys[k]));
-    report_doubles(&claims, ATH_FAULT_PORT_TWICE, _("the port %s is taken by an entry above"),
-                   faults);
+                  value_of(&document->numa.items[i].item, keys[k]),
+                  ath_xasprintf("numa.%d.%s", document->numa.items[i].id, keys[k]));
+    report_doubles(&claims, ATH_FAULT_PORT_TWICE, _("two want the port %s: '%s' and '%s'"), faults);
 }
 
-static void check_id(const struct ath_idset *ids, const struct ath_yaml *yaml,
-                     struct ath_faults *faults)
+static void check_id(const struct ath_idset *ids, const struct ath_yaml *yaml, const char *list,
+                     const char *name, struct ath_faults *faults)
 {
     int id;
     if (yaml && yaml->kind == ATH_YAML_SCALAR && !ath_parse_int(yaml->text, 0, ATH_ID_MAX, &id) &&
         !ath_idset_has(ids, id))
         ath_faults_add(faults, ATH_FAULT_ID_UNKNOWN, yaml->begin,
-                       _("no entry of 'numa' has the id %d"), id);
+                       _("'%s.%s' names the id %d, which no entry of 'numa' has"), list,
+                       name ? name : "?", id);
 }
 
 /* False where an id could not be read: a fault of its own, and not that of those who name it. */
@@ -137,10 +145,12 @@ static void check_ids(const struct ath_document *document, struct ath_faults *fa
     for (size_t i = 0; i < document->roce.cards.count; i++) {
         const struct ath_yaml *list = value_of(&document->roce.cards.items[i].item, "numa");
         for (size_t k = 0; list && k < list->child_count; k++)
-            check_id(&ids, &list->children[k], faults);
+            check_id(&ids, &list->children[k], "roce.cards", document->roce.cards.items[i].pci,
+                     faults);
     }
     for (size_t i = 0; i < document->roce.macvlans.count; i++)
-        check_id(&ids, value_of(&document->roce.macvlans.items[i].item, "numa"), faults);
+        check_id(&ids, value_of(&document->roce.macvlans.items[i].item, "numa"), "roce.macvlans",
+                 document->roce.macvlans.items[i].name, faults);
 }
 
 /* A link cannot stand on itself. */

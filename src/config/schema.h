@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "config/faults.h"
+#include "config/yaml.h"
 
 enum ath_value_kind {
     ATH_VALUE_TEXT,    /* char *, owned; NULL where not given */
@@ -77,6 +78,10 @@ const char *ath_schema_nearest(const struct ath_schema *parent, const char *name
 /* "text", "integer", ...: the kind in one word, untranslated. */
 const char *ath_value_kind_word(enum ath_value_kind kind);
 
+/* Kinds whose values (or entries) YAML must take for texts; lists of values. */
+bool ath_value_is_text(enum ath_value_kind kind);
+bool ath_value_is_list(enum ath_value_kind kind);
+
 /* What a value of the key may be, translated, to follow "must be": "a whole number from 1 to
  * 65535". The caller frees it. */
 char *ath_schema_allowed(const struct ath_schema *schema);
@@ -93,6 +98,17 @@ void ath_schema_store(const struct ath_schema *schema, void *base, const char *t
 
 /* Adds a value's entries as texts: none where it is not set, one for scalars. */
 void ath_schema_texts(const struct ath_schema *schema, const void *base, struct ath_texts *out);
+
+/*
+ * Adds a checked value (of a list: an entry) as YAML. style: of a text, as far as it suits; PCI
+ * addresses are quoted always.
+ */
+void ath_schema_write_entry(const struct ath_schema *schema, const char *value,
+                            enum ath_yaml_style style, struct ath_text *out);
+
+/* Adds a value as YAML, from its entries: "[a, b]" for lists. */
+void ath_schema_write(const struct ath_schema *schema, const struct ath_texts *entries,
+                      struct ath_text *out);
 
 /* True where a field has no value (an optional text or number that nobody gave). */
 bool ath_schema_is_unset(const struct ath_schema *schema, const void *base);

@@ -1,4 +1,5 @@
-/* What each kind of value can do: say what it may be, be checked, stored, shown and cleared. */
+/* What each kind of value can do: say what it may be, be checked, stored, shown, written, cleared.
+ */
 #include "config.h"
 
 #include <limits.h>
@@ -14,7 +15,6 @@
 #include "base/pci.h"
 #include "config/forms.h"
 #include "config/schema.h"
-#include "config/yaml.h"
 
 const char *ath_value_kind_word(enum ath_value_kind kind)
 {
@@ -30,6 +30,16 @@ const char *ath_value_kind_word(enum ath_value_kind kind)
         [ATH_VALUE_ITEMS] = "list of mappings",
     };
     return words[kind];
+}
+
+bool ath_value_is_text(enum ath_value_kind kind)
+{
+    return kind == ATH_VALUE_TEXT || kind == ATH_VALUE_TEXTS || kind == ATH_VALUE_CHOICE;
+}
+
+bool ath_value_is_list(enum ath_value_kind kind)
+{
+    return kind == ATH_VALUE_IDS || kind == ATH_VALUE_TEXTS;
 }
 
 void ath_texts_add(struct ath_texts *texts, const char *text)
@@ -271,6 +281,29 @@ void ath_schema_texts(const struct ath_schema *schema, const void *base, struct 
         ath_auto_free char *text = scalar_text(schema, field);
         ath_texts_add(out, text);
     }
+}
+
+/* PCI addresses are quoted: 04:05:06 would be a number of base 60 to YAML 1.1. */
+void ath_schema_write_entry(const struct ath_schema *schema, const char *value,
+                            enum ath_yaml_style style, struct ath_text *out)
+{
+    if (ath_value_is_text(schema->kind))
+        ath_yaml_write(out, value, schema->form == ATH_FORM_PCI ? ATH_YAML_DOUBLE : style);
+    else
+        ath_text_add(out, "%s%s", *value == '.' ? "0" : "", value);
+}
+
+void ath_schema_write(const struct ath_schema *schema, const struct ath_texts *entries,
+                      struct ath_text *out)
+{
+    bool is_list = ath_value_is_list(schema->kind);
+
+    ath_text_add(out, "%s", is_list ? "[" : "");
+    for (size_t i = 0; i < entries->count; i++) {
+        ath_text_add(out, "%s", i ? ", " : "");
+        ath_schema_write_entry(schema, entries->items[i], ATH_YAML_PLAIN, out);
+    }
+    ath_text_add(out, "%s", is_list ? "]" : "");
 }
 
 bool ath_schema_is_unset(const struct ath_schema *schema, const void *base)

@@ -26,32 +26,11 @@ static void end_line(struct writer *writer, const char *help)
     writer->line_begin = writer->text.length;
 }
 
-static bool is_quoted_kind(const struct ath_schema *schema)
-{
-    return schema->kind == ATH_VALUE_TEXT || schema->kind == ATH_VALUE_TEXTS ||
-           schema->kind == ATH_VALUE_CHOICE;
-}
-
-static void add_scalar(struct ath_text *out, const struct ath_schema *schema, const char *value)
-{
-    if (schema->kind == ATH_VALUE_CHOICE || !is_quoted_kind(schema))
-        ath_text_add(out, "%s", value);
-    else
-        ath_yaml_write(out, value, schema->form == ATH_FORM_PCI ? ATH_YAML_DOUBLE : ATH_YAML_PLAIN);
-}
-
 static void add_value(struct writer *writer, const struct ath_schema *schema, const void *base)
 {
     ATH_AUTO(ath_texts) values = { 0 };
-    bool is_list = schema->kind == ATH_VALUE_IDS || schema->kind == ATH_VALUE_TEXTS;
-
     ath_schema_texts(schema, base, &values);
-    ath_text_add(&writer->text, "%s", is_list ? "[" : "");
-    for (size_t i = 0; i < values.count; i++) {
-        ath_text_add(&writer->text, "%s", i ? ", " : "");
-        add_scalar(&writer->text, schema, values.items[i]);
-    }
-    ath_text_add(&writer->text, "%s", is_list ? "]" : "");
+    ath_schema_write(schema, &values, &writer->text);
 }
 
 static void write_keys(struct writer *writer, const struct ath_schema *mapping, const void *base,

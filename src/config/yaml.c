@@ -22,21 +22,6 @@ void ath_yaml_free(struct ath_yaml *yaml)
     *yaml = (struct ath_yaml){ 0 };
 }
 
-size_t ath_utf8_length(const char *text, size_t left)
-{
-    const unsigned char *c = (const unsigned char *)text;
-    size_t length = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
-
-    if (!length || c[0] > 0xf4 || length > left)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-    bool is_bad = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
-                  (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f);
-    return is_bad ? 0 : length;
-}
-
 const struct ath_yaml *ath_yaml_get(const struct ath_yaml *yaml, const char *key)
 {
     if (!yaml || yaml->kind != ATH_YAML_MAPPING)
@@ -133,19 +118,26 @@ size_t ath_yaml_content_end(const struct ath_yaml *yaml, const char *text)
     return end;
 }
 
-/* Text that stays the same text in YAML 1.1 and 1.2, in blocks and in brackets. */
-static bool is_plain_text(const char *text)
+/* Dates, octals and the like begin like numbers, but hold no slash as addresses and paths do. */
+static bool begins_plain(const char *text)
+{
+    return !strchr("0123456789.", *text) ? !strchr(" +-()", *text) : strchr(text, '/') != NULL;
+}
+
+bool ath_yaml_is_plain(const char *text, const char *signs)
 {
     static const char *const words_of_1_1[] = { "y", "n", "yes", "no", "on", "off" };
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
 
-    if (!*text || text[strspn(text, safe)] || ath_yaml_type_of_plain(text) != ATH_YAML_TEXT)
+    if (!*text || !begins_plain(text) || ath_yaml_type_of_plain(text) != ATH_YAML_TEXT)
         return false;
     for (size_t i = 0; i < ATH_COUNT(words_of_1_1); i++)
         if (!strcasecmp(text, words_of_1_1[i]))
             return false;
-    /* Dates, sexagesimals, octals and document marks begin like numbers. */
-    return !strchr("0123456789.-", *text) || strchr(text, '/');
+    for (const char *c = text; *c; c++)
+        if (!strchr(safe, *c) && !strchr(signs, *c))
+            return false;
+    return text[strlen(text) - 1] != ' ';
 }
 
 static bool is_single_line(const char *text)
@@ -171,23 +163,14 @@ static bool needs_escape(uint32_t c)
            c == 0xfffe || c == 0xffff;
 }
 
-static uint32_t decode(const char *text, size_t length)
-{
-    static const unsigned char first_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-    uint32_t c = (unsigned char)text[0] & first_bits[length];
-    for (size_t i = 1; i < length; i++)
-        c = c << 6 | ((unsigned char)text[i] & 0x3f);
-    return c;
-}
-
 static void write_double(struct ath_text *out, const char *text)
 {
     size_t left = strlen(text);
 
     ath_text_add(out, "\"");
     while (left) {
-        size_t length = ath_utf8_length(text, left);
-        uint32_t c = length ? decode(text, length) : 0xfffd; /* no UTF-8 cannot be said at all */
+        uint32_t c;
+        size_t length = ath_utf8_decode(text, left, &c); /* no UTF-8 cannot be said at all */
         if (c == '"' || c == '\\')
             ath_text_add(out, "\\%c", (char)c);
         else if (!length || needs_escape(c))
@@ -202,7 +185,7 @@ static void write_double(struct ath_text *out, const char *text)
 
 void ath_yaml_write(struct ath_text *out, const char *text, enum ath_yaml_style style)
 {
-    if (style == ATH_YAML_PLAIN && is_plain_text(text))
+    if (style == ATH_YAML_PLAIN && ath_yaml_is_plain(text, ""))
         ath_text_add(out, "%s", text);
     else if (style == ATH_YAML_SINGLE && is_single_line(text))
         write_single(out, text);

@@ -73,12 +73,15 @@ enum ath_yaml_type ath_yaml_type_of_plain(const char *text);
 /* True where both mean the same: styles, comments and places do not count. */
 bool ath_yaml_equals(const struct ath_yaml *a, const struct ath_yaml *b);
 
-/* Bytes of the well-formed UTF-8 character (RFC 3629) at text, of which `left` bytes are there; 0
- * where there is none. */
-size_t ath_utf8_length(const char *text, size_t left);
-
 /* Behind the last byte of a value, without the blanks and comments that follow it. */
 size_t ath_yaml_content_end(const struct ath_yaml *yaml, const char *text);
+
+/*
+ * Whether text may stand without quotes, where any reader of YAML 1.1 or 1.2 takes it for that text
+ * (https://yaml.org/type/: not "no", "1e3", "0004:04" in base sixty, "2024-01-01"). signs: what it
+ * may hold beside letters, digits and "_./-"; some of " +()" outside brackets, "" within.
+ */
+bool ath_yaml_is_plain(const char *text, const char *signs);
 
 /*
  * Adds text as a scalar that any YAML reader takes for that text, inside brackets too. style: what

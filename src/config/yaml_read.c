@@ -34,7 +34,7 @@ static void parser_free(struct reader *reader)
 static bool is_utf8(struct reader *reader)
 {
     for (size_t at = 0; at < reader->length;) {
-        size_t length = ath_utf8_length(reader->text + at, reader->length - at);
+        size_t length = ath_utf8_decode(reader->text + at, reader->length - at, NULL);
         if (!length) {
             ath_faults_add(reader->faults, ATH_FAULT_ENCODING, at,
                            _("this byte is not UTF-8 text"));
@@ -45,24 +45,18 @@ static bool is_utf8(struct reader *reader)
     return true;
 }
 
-/* Bytes of the mark that some editors put in front of UTF-8. */
-static size_t byte_order_mark(const char *text, size_t length)
-{
-    return length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
-}
-
 /* The byte of a mark. Marks come nearly in order, so a walk from the last one is short. */
 static size_t byte_of(struct reader *reader, const yaml_mark_t *mark)
 {
     while (reader->index < mark->index && reader->offset < reader->length) {
         reader->offset++;
-        while (reader->offset < reader->length && (reader->text[reader->offset] & 0xc0) == 0x80)
+        while (reader->offset < reader->length && ath_utf8_is_inside(reader->text[reader->offset]))
             reader->offset++;
         reader->index++;
     }
     while (reader->index > mark->index) {
         reader->offset--;
-        while ((reader->text[reader->offset] & 0xc0) == 0x80)
+        while (ath_utf8_is_inside(reader->text[reader->offset]))
             reader->offset--;
         reader->index--;
     }
@@ -86,7 +80,7 @@ static bool report_syntax(struct reader *reader)
 
     if (parser->error == YAML_READER_ERROR)
         ath_faults_add(reader->faults, ATH_FAULT_SYNTAX,
-                       parser->problem_offset + byte_order_mark(reader->text, reader->length),
+                       parser->problem_offset + ath_utf8_mark(reader->text, reader->length),
                        _("not YAML: %s"), problem);
     else if (parser->context && is_at_end)
         ath_faults_add(reader->faults, ATH_FAULT_SYNTAX, byte_of(reader, &parser->context_mark),
@@ -351,7 +345,7 @@ bool ath_yaml_parse(const char *text, size_t length, struct ath_yaml *out,
     __attribute__((cleanup(parser_free))) struct reader reader = { .text = text,
                                                                    .length = length,
                                                                    .faults = faults };
-    size_t mark = byte_order_mark(text, length);
+    size_t mark = ath_utf8_mark(text, length);
     struct ath_yaml root = { 0 };
     AUTO_EVENT stream = { 0 };
 

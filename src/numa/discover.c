@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/log.h"
 #include "base/root.h"
 #include "numa/gpu.h"
 #include "numa/host.h"
@@ -75,7 +76,7 @@ static int check_root(const struct ath_root *root, struct ath_err *err)
 static void read_nics(const struct ath_root *root, struct ath_machine *machine)
 {
     struct ath_err err = { 0 };
-    int status = ath_nic_read(root, &machine->nics, &machine->nic_count, &err);
+    int status = ath_nic_read(root, &machine->nics, &machine->nic_count, &machine->others, &err);
     if (status)
         ath_warning_add(machine, ATH_W_UNREADABLE, "sys/class/net", strerror(-status),
                         _("network links"), NULL);
@@ -97,10 +98,13 @@ static int read_root(const char *path, struct ath_machine *machine, struct ath_e
         return status;
 
     machine->source = root.is_live ? ATH_SOURCE_LIVE : ATH_SOURCE_ROOT;
+    ath_log(ATH_LOG_VERBOSE, _("reading the machine from '%s'"), path);
     ath_host_read(&root, machine);
     status = ath_nodes_read(&root, machine, err);
     if (status)
         return status;
+    ath_log(ATH_LOG_VERBOSE, _("NUMA nodes: %zu, from sys/devices/system/node"),
+            machine->node_count);
     ath_gpus_read(&root, machine);
     read_nics(&root, machine);
     if (root.is_live) {
@@ -110,15 +114,27 @@ static int read_root(const char *path, struct ath_machine *machine, struct ath_e
     return 0;
 }
 
+static int read_topology(const char *path, struct ath_machine *machine, struct ath_err *err)
+{
+    ath_log(ATH_LOG_VERBOSE, _("reading the topology file '%s'"), path);
+    int status = ath_topology_read(path, machine, err);
+    if (!status)
+        ath_log(ATH_LOG_VERBOSE, _("NUMA nodes: %zu, GPUs: %zu, network ports: %zu"),
+                machine->node_count, machine->gpu_count, machine->nic_count);
+    return status;
+}
+
 int ath_machine_discover(const struct ath_machine_source *source, struct ath_machine *out,
                          struct ath_err *err)
 {
     ATH_AUTO(ath_machine) machine = { 0 };
-    int status = source->topology ? ath_topology_read(source->topology, &machine, err)
+    int status = source->topology ? read_topology(source->topology, &machine, err)
                                   : read_root(source->root ? source->root : "/", &machine, err);
     if (status)
         return status;
     ath_machine_finish(&machine);
+    ath_log(ATH_LOG_VERBOSE, _("pairs of a GPU and a network port: %zu, warnings: %zu"),
+            machine.pair_count, machine.warning_count);
     *out = machine;
     machine = (struct ath_machine){ 0 };
     return 0;

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/log.h"
 #include "base/pci_names.h"
 #include "base/pcidev.h"
 #include "base/text.h"
@@ -25,28 +26,24 @@
 
 #define NVIDIA "proc/driver/nvidia"
 
-enum {
-    VENDOR_NVIDIA = 0x10de,
-    VENDOR_AMD = 0x1002,
-    VENDOR_AMD_CPU = 0x1022,
-    VENDOR_INTEL = 0x8086
-};
 enum { CLASS_VGA = 0x0300, CLASS_3D = 0x0302, CLASS_DISPLAY = 0x0380, CLASS_ACCELERATOR = 0x1200 };
 
+/* Intel's GPUs are all displays (Flex and Max 0380); its class 1200 is NPUs of processors and
+ * FPGAs. */
 static const struct {
     int vendor_id;
     int classes[4];
 } accelerators[] = {
-    { VENDOR_NVIDIA, { CLASS_VGA, CLASS_3D } },
-    { VENDOR_AMD, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
-    { VENDOR_INTEL, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
+    { ATH_VENDOR_NVIDIA, { CLASS_VGA, CLASS_3D } },
+    { ATH_VENDOR_AMD, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
+    { ATH_VENDOR_INTEL, { CLASS_VGA, CLASS_3D, CLASS_DISPLAY } },
     { 0x1da3 /* Habana */, { CLASS_ACCELERATOR } },
     { 0x19e5 /* Huawei Ascend */, { CLASS_ACCELERATOR } },
     { 0x1d94 /* Hygon */, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
     { 0xcabc /* Cambricon */, { CLASS_3D, CLASS_DISPLAY, CLASS_ACCELERATOR } },
 };
 
-bool ath_gpu_is_accelerator(int vendor_id, int class)
+static bool is_listed(int vendor_id, int class)
 {
     for (size_t i = 0; i < ATH_COUNT(accelerators); i++)
         for (size_t j = 0; j < ATH_COUNT(accelerators[i].classes); j++)
@@ -55,39 +52,57 @@ bool ath_gpu_is_accelerator(int vendor_id, int class)
     return false;
 }
 
-/* AMD's processors with graphics show them in one slot with their own functions (security
- * processor, USB), whose vendor is the CPU's. */
-static bool has_cpu_sibling(const struct ath_root *root, const struct ath_pci *pci)
+/*
+ * Intel's graphics in a processor are device 2 of the root bus (i915 looks for them there; a GPU
+ * that was passed to a virtual machine may be on the root bus, too). AMD's share their slot with
+ * functions of the processor (security processor, USB), whose vendor is the CPU's.
+ */
+static bool is_in_processor(int vendor_id, int class, const struct ath_pci *pci,
+                            bool (*has_beside)(const void *context, int vendor_id),
+                            const void *context)
 {
-    for (uint8_t function = 1; function < 8; function++) {
-        struct ath_pci sibling = { pci->domain, pci->bus, pci->device, function };
-        if (ath_pcidev_number(root, &sibling, "vendor") == VENDOR_AMD_CPU)
+    if (vendor_id == ATH_VENDOR_INTEL)
+        return pci->bus == 0 && pci->device == 2;
+    return vendor_id == ATH_VENDOR_AMD && (class == CLASS_VGA || class == CLASS_DISPLAY) &&
+           has_beside(context, ATH_VENDOR_AMD_CPU);
+}
+
+bool ath_gpu_is_one(int vendor_id, int class, const struct ath_pci *pci,
+                    bool (*has_beside)(const void *context, int vendor_id), const void *context)
+{
+    if (vendor_id == ATH_UNKNOWN)
+        return class == CLASS_3D;
+    return is_listed(vendor_id, class) &&
+           !is_in_processor(vendor_id, class, pci, has_beside, context);
+}
+
+struct slot {
+    const struct ath_root *root;
+    const struct ath_pci *pci;
+};
+
+static bool has_beside(const void *context, int vendor_id)
+{
+    const struct slot *slot = context;
+
+    for (uint8_t function = 0; function < 8; function++) {
+        struct ath_pci other = *slot->pci;
+        other.function = function;
+        if (ath_pcidev_number(slot->root, &other, "vendor") == vendor_id)
             return true;
     }
     return false;
 }
 
-/* Intel's graphics in a processor are device 2 of the root bus. */
-static bool is_in_processor(const struct ath_root *root, const struct ath_pci *pci, int vendor_id,
-                            int class)
-{
-    if (class == CLASS_ACCELERATOR || class == CLASS_3D)
-        return false;
-    if (vendor_id == VENDOR_INTEL)
-        return pci->bus == 0 && (class == CLASS_VGA || pci->device == 2);
-    return vendor_id == VENDOR_AMD && has_cpu_sibling(root, pci);
-}
-
 static bool is_accelerator(const struct ath_root *root, const struct ath_pcidev *device)
 {
+    struct slot slot = { root, &device->address };
     struct ath_pci parent;
     bool may_be = device->class >> 8 == CLASS_VGA >> 8 || device->class == CLASS_ACCELERATOR;
     if (device->class < 0 || !may_be)
         return false;
     int vendor_id = ath_pcidev_number(root, &device->address, "vendor");
-    bool is_one = vendor_id == ATH_UNKNOWN ? device->class == CLASS_3D
-                                           : ath_gpu_is_accelerator(vendor_id, device->class);
-    return is_one && !is_in_processor(root, &device->address, vendor_id, device->class) &&
+    return ath_gpu_is_one(vendor_id, device->class, &device->address, has_beside, &slot) &&
            !ath_pcidev_is_virtual(root, &device->address, &parent);
 }
 
@@ -178,7 +193,7 @@ static char *version_in(const char *text)
 
 static char *read_driver_version(const struct ath_root *root, const struct ath_gpu *gpu)
 {
-    if (gpu->vendor_id == VENDOR_NVIDIA) {
+    if (gpu->vendor_id == ATH_VENDOR_NVIDIA) {
         ath_auto_free char *text = ath_root_read(root, NVIDIA "/version");
         char *version = text ? version_in(text) : NULL;
         if (version)
@@ -206,7 +221,7 @@ static void read_gpu(const struct ath_root *root, struct ath_machine *machine,
 
     gpu->vendor_id = ath_pcidev_number(root, pci, "vendor");
     if (is_nvidia && gpu->vendor_id == ATH_UNKNOWN)
-        gpu->vendor_id = VENDOR_NVIDIA; /* its driver runs nobody else's */
+        gpu->vendor_id = ATH_VENDOR_NVIDIA; /* its driver runs nobody else's */
     gpu->device_id = ath_pcidev_number(root, pci, "device");
     gpu->place = ath_pcidev_place(root, pci);
     read_link(root, gpu);
@@ -214,7 +229,7 @@ static void read_gpu(const struct ath_root *root, struct ath_machine *machine,
         read_numa_status(root, machine, gpu);
         read_information(root, gpu);
     }
-    if (gpu->vendor_id == VENDOR_AMD)
+    if (gpu->vendor_id == ATH_VENDOR_AMD)
         read_amd_memory(root, gpu);
     if (!gpu->model)
         gpu->model = ath_xstrdup(ath_pci_name(gpu->vendor_id, gpu->device_id));
@@ -263,5 +278,8 @@ void ath_gpus_read(const struct ath_root *root, struct ath_machine *machine)
         if (!ath_pcidev_find(nvidia, nvidia_count, &devices[i].address) &&
             is_accelerator(root, &devices[i]))
             read_gpu(root, machine, &devices[i].address, false);
+    ath_log(ATH_LOG_VERBOSE,
+            _("GPUs: %zu, from sys/bus/pci (%zu functions) and proc/driver/nvidia (%zu GPUs)"),
+            machine->gpu_count, count, nvidia_count);
     ath_machine_sort(machine);
 }

@@ -9,6 +9,12 @@ void ath_gpus_read(const struct ath_root *root, struct ath_machine *machine);
 /* PCIe generation of a link speed as sysfs writes it ("8.0 GT/s PCIe": 3), or ATH_UNKNOWN. */
 int ath_pcie_generation(const char *speed);
 
-/* True where the table of GPUs and accelerators has this vendor with this PCI class (0x0302: base
- * class and sub-class); graphics inside of a processor pass too. */
-bool ath_gpu_is_accelerator(int vendor_id, int class);
+/*
+ * Whether a PCI function is a GPU or another accelerator, and no graphics inside of a processor.
+ *
+ * vendor_id   ATH_UNKNOWN where it cannot be read
+ * class       base class and sub-class: 0x0302
+ * has_beside  whether the same slot has a function of this vendor; only asked where it matters
+ */
+bool ath_gpu_is_one(int vendor_id, int class, const struct ath_pci *pci,
+                    bool (*has_beside)(const void *context, int vendor_id), const void *context);

@@ -16,6 +16,8 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/log.h"
 #include "numa/profile.h"
 #include "numa/read.h"
 
@@ -108,7 +110,10 @@ void ath_host_read(const struct ath_root *root, struct ath_machine *machine)
 
     set_missing(&machine->model, ath_root_read(root, "proc/device-tree/model"));
     set_missing(&machine->model, model_of_dmi(root));
-    set_missing(&machine->model, model_of_cpuinfo(root));
+    if (!machine->model) /* a file of a megabyte on a large machine */
+        machine->model = model_of_cpuinfo(root);
     ath_auto_free char *compatible = ath_root_read(root, "proc/device-tree/compatible");
     machine->profile = ath_profile_of(machine->model, compatible);
+    ath_log(ATH_LOG_VERBOSE, _("model: %s, profile: %s"),
+            machine->model ? machine->model : _("not known"), machine->profile);
 }

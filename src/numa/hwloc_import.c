@@ -10,16 +10,12 @@
 #include "numa/hwloc_import.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/isolated.h"
 
 /* A real machine of 4096 PCI functions takes well under a second and 100 MiB. */
 enum { TRIAL_SECONDS = 10 };
@@ -84,84 +80,44 @@ static int load_undisturbed(const struct ath_hwloc *hwloc, const struct ath_text
     return status;
 }
 
-/* What a crash or a hang would print or leave behind is nobody's business. Where a limit in force
- * is lower already, setting it fails, and that one stays. */
+/* Where a limit in force is lower already, setting it fails, and that one stays. */
 static void confine_trial(void)
 {
-    static const int fatal[] = { SIGALRM, SIGXCPU, SIGABRT, SIGSEGV, SIGBUS, SIGFPE };
-    sigset_t none;
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    if (null >= 0) {
-        dup2(null, STDOUT_FILENO);
-        dup2(null, STDERR_FILENO);
-    }
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
-        signal(fatal[i], SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
     setrlimit(RLIMIT_CPU, &(struct rlimit){ TRIAL_SECONDS, TRIAL_SECONDS });
     if (HAS_ADDRESS_LIMIT)
         setrlimit(RLIMIT_AS, &(struct rlimit){ trial_bytes, trial_bytes });
-    alarm(TRIAL_SECONDS);
 }
 
-/* The child; tells 'y' or 'n' into the pipe, or dies without a word. */
-static _Noreturn void run_trial(const struct ath_hwloc *hwloc, const struct ath_text *xml, int pipe)
+struct trial {
+    const struct ath_hwloc *hwloc;
+    const struct ath_text *xml;
+};
+
+/* Runs in the child; 0 where hwloc takes the text. */
+static int run_trial(void *argument)
 {
+    const struct trial *trial = argument;
     hwloc_topology_t topology;
 
-    confine_trial();
-    char word = load_undisturbed(hwloc, xml, &topology) ? 'n' : 'y';
-    _exit(write(pipe, &word, 1) == 1 ? 0 : 1);
-}
-
-/*
- * What the child said, 0 for nothing. The word comes through a pipe and not as the exit status,
- * which nobody gets where SIGCHLD is ignored (a process inherits that).
- */
-static char await_trial(pid_t child, int pipe)
-{
-    char word = 0;
-    ssize_t got;
-
-    do
-        got = read(pipe, &word, 1);
-    while (got < 0 && errno == EINTR);
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
-    return got == 1 ? word : 0;
+    return load_undisturbed(trial->hwloc, trial->xml, &topology) != 0;
 }
 
 static int try_import(const struct ath_hwloc *hwloc, const char *name, const struct ath_text *xml,
                       struct ath_err *err)
 {
-    int ends[2];
+    struct trial trial = { hwloc, xml };
+    int status = ath_run_isolated(run_trial, &trial, confine_trial, TRIAL_SECONDS * 1000);
 
-    if (pipe2(ends, O_CLOEXEC))
-        return ath_err_system(err, -errno, _("cannot read '%s'"), name);
-    ath_auto_close int to_read = ends[0];
-    pid_t child = fork();
-    if (child == 0)
-        run_trial(hwloc, xml, ends[1]);
-    int status = child < 0 ? -errno : 0;
-    close(ends[1]);
-    if (status)
-        return ath_err_system(err, status, _("cannot read '%s'"), name);
-
-    switch (await_trial(child, to_read)) {
-    case 'y':
-        return 0;
-    case 'n':
+    if (status > 0)
         return ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID,
                            _("'%s' is well-formed, but hwloc does not accept it as a topology"),
                            name);
-    default:
+    if (status == -EFAULT || status == -ETIMEDOUT)
         return ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID,
                            _("'%s' made hwloc crash, or take more than %d seconds or 4 GiB"), name,
                            TRIAL_SECONDS);
-    }
+    return status ? ath_err_system(err, status, _("cannot read '%s'"), name) : 0;
 }
 
 int ath_hwloc_import(const struct ath_hwloc *hwloc, const char *name, const struct ath_text *xml,

@@ -38,12 +38,10 @@ static struct ath_gpu *gpu_of(struct ath_machine *machine, hwloc_obj_t object)
 {
     hwloc_obj_t function = function_of(object);
 
-    for (size_t i = 0; function && i < machine->gpu_count; i++) {
-        struct ath_pci pci = ath_hwloc_pci(function);
-        if (ath_pci_equals(&machine->gpus[i].pci, &pci))
-            return &machine->gpus[i];
-    }
-    return NULL;
+    if (!function)
+        return NULL;
+    struct ath_pci pci = ath_hwloc_pci(function);
+    return ath_machine_find_gpu(machine, &pci);
 }
 
 /* What an object at the other end is; the CPU's end has no PCI function here. */

@@ -22,7 +22,7 @@
 
 enum { CHAIN_MAX = 256, PORTS_MAX = 16 };
 
-struct ath_pci ath_hwloc_pci(hwloc_obj_t object)
+struct ath_pci ath_hwloc_pci(const struct hwloc_obj *object)
 {
     const struct hwloc_pcidev_attr_s *pci = object->type == HWLOC_OBJ_BRIDGE
                                                 ? &object->attr->bridge.upstream.pci
@@ -68,10 +68,8 @@ static char *place_of(hwloc_obj_t function)
 
 static bool has_cpus(const struct ath_machine *machine, int id)
 {
-    for (size_t i = 0; i < machine->node_count; i++)
-        if (machine->nodes[i].id == id)
-            return machine->nodes[i].cpus.range_count > 0;
-    return false;
+    const struct ath_numa_node *node = ath_machine_find_node(machine, id);
+    return node && node->cpus.range_count > 0;
 }
 
 int ath_hwloc_near_node(const struct ath_hwloc_walk *walk, hwloc_obj_t object)
@@ -133,21 +131,14 @@ static int64_t bytes_of(const char *text)
     return (int64_t)value << 10;
 }
 
-/* Graphics in a processor: Intel's sit on the root bus, AMD's in one slot with functions whose
- * vendor is the CPU's (1022). */
-static bool is_in_processor(hwloc_obj_t function)
+static bool has_beside(const void *context, int vendor_id)
 {
-    enum { INTEL = 0x8086, AMD = 0x1002, AMD_CPU = 0x1022, DISPLAY = 0x03, PLAIN_3D = 0x0302 };
-    const struct hwloc_pcidev_attr_s *pci = &function->attr->pcidev;
+    const struct hwloc_obj *function = context;
     struct ath_pci own = ath_hwloc_pci(function);
 
-    if (pci->class_id >> 8 != DISPLAY || pci->class_id == PLAIN_3D || !function->parent)
-        return false;
-    if (pci->vendor_id == INTEL)
-        return pci->bus == 0;
-    for (hwloc_obj_t other = function->parent->io_first_child; other && pci->vendor_id == AMD;
+    for (hwloc_obj_t other = function->parent ? function->parent->io_first_child : NULL; other;
          other = other->next_sibling) {
-        if (other->type != HWLOC_OBJ_PCI_DEVICE || other->attr->pcidev.vendor_id != AMD_CPU)
+        if (other->type != HWLOC_OBJ_PCI_DEVICE || other->attr->pcidev.vendor_id != vendor_id)
             continue;
         struct ath_pci sibling = ath_hwloc_pci(other);
         if (ath_pci_same_slot(&own, &sibling))
@@ -181,7 +172,8 @@ static bool is_gpu(const struct ath_machine *machine, hwloc_obj_t function)
             if (!strcmp(backend, backends[i]))
                 return true;
     }
-    return ath_gpu_is_accelerator(pci->vendor_id, pci->class_id) && !is_in_processor(function);
+    struct ath_pci address = ath_hwloc_pci(function);
+    return ath_gpu_is_one(id_of(pci->vendor_id), pci->class_id, &address, has_beside, function);
 }
 
 /* Our own name for its ids, else what hwloc found in pci.ids. */

@@ -179,14 +179,6 @@ struct hwloc_distances_s **ath_hwloc_matrices(struct ath_hwloc_walk *walk, unsig
     return matrices;
 }
 
-static struct ath_numa_node *find_node(const struct ath_machine *machine, unsigned int id)
-{
-    for (size_t i = 0; i < machine->node_count; i++)
-        if ((unsigned int)machine->nodes[i].id == id)
-            return &machine->nodes[i];
-    return NULL;
-}
-
 static bool is_latency_of_nodes(struct ath_hwloc_walk *walk, struct hwloc_distances_s *matrix)
 {
     const char *name = walk->hwloc->hwloc_distances_get_name(walk->topology, matrix);
@@ -202,7 +194,8 @@ static bool is_latency_of_nodes(struct ath_hwloc_walk *walk, struct hwloc_distan
 static void copy_distances(struct ath_machine *machine, const struct hwloc_distances_s *matrix)
 {
     for (unsigned int from = 0; from < matrix->nbobjs; from++) {
-        struct ath_numa_node *node = find_node(machine, matrix->objs[from]->os_index);
+        struct ath_numa_node *node =
+            ath_machine_find_node(machine, (int)matrix->objs[from]->os_index);
         for (unsigned int to = 0; node && to < matrix->nbobjs; to++) {
             hwloc_uint64_t value = matrix->values[from * matrix->nbobjs + to];
             if (value > INT_MAX)
@@ -230,14 +223,6 @@ static void read_distances(struct ath_hwloc_walk *walk)
     }
 }
 
-static struct ath_gpu *find_gpu(const struct ath_machine *machine, const struct ath_pci *pci)
-{
-    for (size_t i = 0; i < machine->gpu_count; i++)
-        if (ath_pci_equals(&machine->gpus[i].pci, pci))
-            return &machine->gpus[i];
-    return NULL;
-}
-
 /*
  * Which GPUs' memory the nodes are, as /proc/driver/nvidia told when the file was written. A file
  * without I/O objects tells of those GPUs all the same: by address, and by the CPUs that their
@@ -250,10 +235,11 @@ static void tie_memory(struct ath_hwloc_walk *walk)
     for (unsigned int i = 0; (object = walk->hwloc->hwloc_get_obj_by_depth(
                                   walk->topology, HWLOC_TYPE_DEPTH_NUMANODE, i));
          i++) {
-        const struct ath_numa_node *node = find_node(walk->machine, object->os_index);
+        const struct ath_numa_node *node =
+            ath_machine_find_node(walk->machine, (int)object->os_index);
         if (!node || !node->has_gpu)
             continue;
-        struct ath_gpu *gpu = find_gpu(walk->machine, &node->gpu);
+        struct ath_gpu *gpu = ath_machine_find_gpu(walk->machine, &node->gpu);
         if (!gpu) {
             gpu = ath_machine_add_gpu(walk->machine, &node->gpu);
             gpu->numa_node = ath_hwloc_near_node(walk, object->parent);

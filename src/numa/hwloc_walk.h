@@ -29,7 +29,7 @@ const char *ath_hwloc_info(hwloc_obj_t object, const char *name);
 int ath_hwloc_near_node(const struct ath_hwloc_walk *walk, hwloc_obj_t object);
 
 /* The PCI address of a PCI function or a PCI bridge. */
-struct ath_pci ath_hwloc_pci(hwloc_obj_t object);
+struct ath_pci ath_hwloc_pci(const struct hwloc_obj *object);
 
 /* All matrices of distances, in an array that the caller frees, each of them released with
  * hwloc_distances_release(). */

@@ -48,6 +48,7 @@ void ath_machine_free(struct ath_machine *machine)
         ath_nic_free(&machine->nics[i]);
     for (size_t i = 0; i < machine->warning_count; i++)
         free_warning(&machine->warnings[i]);
+    ath_nic_others_free(&machine->others);
     free(machine->hostname);
     free(machine->model);
     free(machine->arch);
@@ -129,6 +130,22 @@ struct ath_gpu *ath_machine_gpu(const struct ath_machine *machine, const struct 
     return machine->gpu_count ? bsearch(&key, machine->gpus, machine->gpu_count,
                                         sizeof *machine->gpus, compare_gpus)
                               : NULL;
+}
+
+struct ath_numa_node *ath_machine_find_node(const struct ath_machine *machine, int id)
+{
+    for (size_t i = 0; i < machine->node_count; i++)
+        if (machine->nodes[i].id == id)
+            return &machine->nodes[i];
+    return NULL;
+}
+
+struct ath_gpu *ath_machine_find_gpu(const struct ath_machine *machine, const struct ath_pci *pci)
+{
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        if (ath_pci_equals(&machine->gpus[i].pci, pci))
+            return &machine->gpus[i];
+    return NULL;
 }
 
 struct ath_nic *ath_machine_nic_by_netdev(const struct ath_machine *machine, const char *netdev)

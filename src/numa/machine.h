@@ -89,7 +89,7 @@ struct ath_pair {
 
 struct ath_warning {
     const char *code;     /* stable word, from the table in warning.c */
-    char *object;         /* what it is about: a PCI address, "node 255", a link's name */
+    char *object;         /* what it is about: a PCI address, "node 255", a link's name; or NULL */
     char *message, *hint; /* hint may be NULL */
 };
 
@@ -103,7 +103,8 @@ struct ath_machine {
     size_t gpu_count;
     struct ath_nic *nics;
     size_t nic_count;
-    struct ath_pair *pairs; /* by GPU, then rank */
+    struct ath_nic_others others; /* links and RDMA devices that are no entries of nics */
+    struct ath_pair *pairs;       /* by GPU, then rank */
     size_t pair_count;
     struct ath_warning *warnings;
     size_t warning_count;
@@ -122,6 +123,10 @@ struct ath_numa_node *ath_machine_node(const struct ath_machine *machine, int id
 struct ath_gpu *ath_machine_gpu(const struct ath_machine *machine, const struct ath_pci *pci);
 struct ath_nic *ath_machine_nic_by_netdev(const struct ath_machine *machine, const char *netdev);
 struct ath_nic *ath_machine_nic_by_rdma(const struct ath_machine *machine, const char *rdma_device);
+
+/* The same in a machine that is still being made, whose arrays need not be sorted: slower. */
+struct ath_numa_node *ath_machine_find_node(const struct ath_machine *machine, int id);
+struct ath_gpu *ath_machine_find_gpu(const struct ath_machine *machine, const struct ath_pci *pci);
 
 /* The distance between two nodes as the firmware gave it, or ATH_UNKNOWN. */
 int ath_machine_distance(const struct ath_machine *machine, int from, int to);

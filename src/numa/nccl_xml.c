@@ -96,11 +96,10 @@ static void start_system(struct nccl *nccl, struct frame *frame, struct ath_xml 
 
 static struct ath_numa_node *node_of(struct ath_machine *machine, int id)
 {
-    for (size_t i = 0; i < machine->node_count; i++)
-        if (machine->nodes[i].id == id)
-            return &machine->nodes[i];
-
-    struct ath_numa_node *node = ath_machine_add_node(machine, id);
+    struct ath_numa_node *node = ath_machine_find_node(machine, id);
+    if (node)
+        return node;
+    node = ath_machine_add_node(machine, id);
     node->is_online = true;
     return node;
 }
@@ -409,7 +408,7 @@ static int finish(void *state, const char *name, struct ath_err *err)
     if (!machine->node_count) {
         node_of(machine, 0)->cpus = nccl->homeless;
         nccl->homeless = (struct ath_idset){ 0 };
-        ath_warning_add(machine, ATH_W_NO_NUMA_KERNEL, name, NULL);
+        ath_warning_add_whole(machine, ATH_W_NO_NUMA_KERNEL, name);
     }
     ath_warning_add(machine, ATH_W_INCOMPLETE, name,
                     _("memory, distances between NUMA nodes, speed of NVLinks"), NULL);

@@ -14,15 +14,6 @@
 #include "base/cleanup.h"
 #include "base/pcidev.h"
 
-/* Nodes are in the order they were read, which need not be sorted in a machine being made. */
-static const struct ath_numa_node *find_node(const struct ath_machine *machine, int id)
-{
-    for (size_t i = 0; i < machine->node_count; i++)
-        if (machine->nodes[i].id == id)
-            return &machine->nodes[i];
-    return NULL;
-}
-
 static bool has_all(const struct ath_idset *all, const struct ath_idset *some)
 {
     ATH_AUTO(ath_idset) lacking = { 0 };
@@ -69,7 +60,7 @@ static int node_of_bridges(const struct ath_root *root, const struct ath_machine
         if (ath_pci_parse(slash + 1, &bridge))
             continue;
         int node = ath_pcidev_number(root, &bridge, "numa_node");
-        if (find_node(machine, node))
+        if (ath_machine_find_node(machine, node))
             return node;
     }
     return ATH_UNKNOWN;
@@ -78,7 +69,7 @@ static int node_of_bridges(const struct ath_root *root, const struct ath_machine
 int ath_near_node(const struct ath_root *root, const struct ath_machine *machine,
                   const struct ath_pci *pci, int said, const char *place, int not_node)
 {
-    if (said != ATH_UNKNOWN && said != not_node && find_node(machine, said))
+    if (said != ATH_UNKNOWN && said != not_node && ath_machine_find_node(machine, said))
         return said;
     int node = node_of_local_cpus(root, machine, pci);
     if (node == ATH_UNKNOWN && place)

@@ -246,11 +246,6 @@ static void read_nodes(const struct ath_root *root, struct ath_machine *machine,
         read_node(root, machine, id, folders, &online, has_cpus_online ? &cpus_online : NULL);
 }
 
-static const char *machine_name(const struct ath_machine *machine)
-{
-    return machine->hostname ? machine->hostname : "?";
-}
-
 /* One node 0, as the memory management of such a kernel has it. */
 static struct ath_numa_node *add_only_node(const struct ath_root *root, struct ath_machine *machine)
 {
@@ -280,7 +275,7 @@ static void read_without_numa(const struct ath_root *root, struct ath_machine *m
         node->has_cpus_online = true;
     }
     read_hugepages(root, "sys/kernel/mm/hugepages", node);
-    ath_warning_add(machine, ATH_W_NO_NUMA_KERNEL, machine_name(machine), NULL);
+    ath_warning_add_whole(machine, ATH_W_NO_NUMA_KERNEL, machine->hostname);
 }
 
 /* The CPUs that the scheduler lets this process have. */

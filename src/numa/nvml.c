@@ -20,13 +20,13 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/isolated.h"
+#include "base/log.h"
 #include "numa/nvml_api.h"
 #include "numa/warning.h"
 
 enum {
     LINKS_MAX = 36, /* of one GPU; Blackwell has 18 */
     TEXT_BYTES = 96,
-    VENDOR_NVIDIA = 0x10de,
     ID_IBM_NPU = 0x04ea1014, /* device id above, vendor id below */
 };
 
@@ -142,7 +142,7 @@ static bool ask_peer(const struct nvml *nvml, const struct ath_machine *machine,
         out->kind = ATH_PEER_SWITCH;
     else if (type == NVML_REMOTE_GPU || (out->has_peer && ath_machine_gpu(machine, &out->peer)))
         out->kind = ATH_PEER_GPU;
-    else if (out->has_peer && (remote.device_id & 0xffff) == VENDOR_NVIDIA)
+    else if (out->has_peer && (remote.device_id & 0xffff) == ATH_VENDOR_NVIDIA)
         out->kind = ATH_PEER_SWITCH;
     else
         return false;
@@ -241,7 +241,7 @@ static void ask_gpus(const struct nvml *nvml, struct answers *answers)
     ath_auto_free nvml_device *devices = ath_xalloc(machine->gpu_count * sizeof *devices);
 
     for (size_t i = 0; i < machine->gpu_count; i++)
-        if (machine->gpus[i].vendor_id == VENDOR_NVIDIA)
+        if (machine->gpus[i].vendor_id == ATH_VENDOR_NVIDIA)
             devices[i] = open_device(nvml, &machine->gpus[i].pci, &answers->gpus[i]);
     for (size_t i = 0; i < machine->gpu_count; i++) {
         struct answer *answer = &answers->gpus[i];
@@ -258,7 +258,7 @@ static void ask_gpus(const struct nvml *nvml, struct answers *answers)
 }
 
 /* Runs in the child. */
-static void ask(void *argument)
+static int ask(void *argument)
 {
     struct answers *answers = argument;
     struct nvml nvml = { 0 };
@@ -269,11 +269,12 @@ static void ask(void *argument)
         if (status == NVML_SUCCESS) {
             ask_gpus(&nvml, answers);
             nvml.nvmlShutdown();
-            return;
+            return 0;
         }
         reason = nvml.nvmlErrorString(status);
     }
     copy_text(answers->error, sizeof answers->error, reason);
+    return 0;
 }
 
 static void replace(char **target, const char *text)
@@ -327,14 +328,17 @@ static size_t count_nvidia(const struct ath_machine *machine)
 {
     size_t count = 0;
     for (size_t i = 0; i < machine->gpu_count; i++)
-        count += machine->gpus[i].vendor_id == VENDOR_NVIDIA;
+        count += machine->gpus[i].vendor_id == ATH_VENDOR_NVIDIA;
     return count;
 }
 
 void ath_nvml_read(struct ath_machine *machine, int timeout_ms)
 {
-    if (!count_nvidia(machine))
+    size_t known = 0, count = count_nvidia(machine);
+    if (!count) {
+        ath_log(ATH_LOG_VERBOSE, _("NVML: not asked, there is no NVIDIA GPU"));
         return;
+    }
     size_t max_links = LINKS_MAX + machine->gpu_count;
     size_t answers_bytes = machine->gpu_count * sizeof(struct answer);
     size_t size = sizeof(struct answers) + answers_bytes +
@@ -350,8 +354,11 @@ void ath_nvml_read(struct ath_machine *machine, int timeout_ms)
     answers->gpus = (struct answer *)(answers + 1);
     answers->links = (struct ath_nvlink *)(void *)(answers->gpus + machine->gpu_count);
 
-    int status = ath_run_isolated(ask, answers, timeout_ms);
+    int status = ath_run_isolated(ask, answers, NULL, timeout_ms);
     take_answers(answers, machine);
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        known += answers->gpus[i].is_known;
+    ath_log(ATH_LOG_VERBOSE, _("NVML: answers about %zu of %zu GPUs"), known, count);
     if (status || answers->error[0])
         ath_warning_add(machine, ATH_W_NVML_MISSING, NVML_LIBRARY, reason_of(status, answers),
                         NULL);

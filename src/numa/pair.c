@@ -98,11 +98,11 @@ static unsigned int nearness_of(const struct ath_gpu *gpu, const struct ath_nic 
     return is_same_node(gpu, nic) ? SAME_NODE : UNKNOWN;
 }
 
-/* RDMA that is up, then a link that is up, then what may be, then what is down. */
+/* RDMA that can be used, then a link that is up, then what may be, then what is down. */
 static unsigned int unfitness_of(const struct ath_nic *nic)
 {
     if (nic->link == ATH_LINK_UP)
-        return nic->rdma_device ? 0 : 1;
+        return nic->rdma_device && !ath_nic_lacks_gid(nic) ? 0 : 1;
     return nic->link == ATH_LINK_UNKNOWN ? 2 : 3;
 }
 

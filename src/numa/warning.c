@@ -31,11 +31,6 @@ const char *ath_warning_message(enum ath_warning_kind kind)
     return kinds[kind].message;
 }
 
-const char *ath_warning_hint(enum ath_warning_kind kind)
-{
-    return kinds[kind].hint;
-}
-
 /* Puts texts in place of "{0}".."{3}"; one that was not given is "?". */
 static char *expand(const char *format, const char *const *texts)
 {
@@ -56,11 +51,16 @@ static char *expand(const char *format, const char *const *texts)
     return ath_text_take(&text);
 }
 
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
 /* Codes are the table's own words, so that their addresses tell them apart. */
 static bool is_there(const struct ath_machine *machine, const char *code, const char *object)
 {
     for (size_t i = 0; i < machine->warning_count; i++)
-        if (machine->warnings[i].code == code && !strcmp(machine->warnings[i].object, object))
+        if (machine->warnings[i].code == code && is_same(machine->warnings[i].object, object))
             return true;
     return false;
 }
@@ -85,6 +85,14 @@ void ath_warning_add(struct ath_machine *machine, enum ath_warning_kind kind, co
     warning->message = expand(_(kinds[kind].message), texts);
     if (kinds[kind].hint)
         warning->hint = expand(_(kinds[kind].hint), texts);
+}
+
+void ath_warning_add_whole(struct ath_machine *machine, enum ath_warning_kind kind,
+                           const char *name)
+{
+    ath_auto_free char *quoted =
+        name ? ath_xasprintf("'%s'", name) : ath_xstrdup(_("this machine"));
+    ath_warning_add(machine, kind, name, quoted, NULL);
 }
 
 static void check_node(struct ath_machine *machine, const struct ath_numa_node *node)
@@ -120,9 +128,22 @@ static void check_gpu(struct ath_machine *machine, const struct ath_gpu *gpu, si
 /* Mellanox cards from ConnectX-3 on can be switched to Ethernet; Connect-IB cannot. */
 static bool can_do_ethernet(const struct ath_nic *nic)
 {
-    enum { MELLANOX = 0x15b3, CONNECTX_3 = 0x1003, CONNECT_IB = 0x1011, CONNECT_IB_VF = 0x1012 };
-    return nic->vendor_id == MELLANOX && nic->device_id >= CONNECTX_3 &&
+    enum { CONNECTX_3 = 0x1003, CONNECT_IB = 0x1011, CONNECT_IB_VF = 0x1012 };
+    return nic->vendor_id == ATH_VENDOR_MELLANOX && nic->device_id >= CONNECTX_3 &&
            nic->device_id != CONNECT_IB && nic->device_id != CONNECT_IB_VF;
+}
+
+/*
+ * The number in LINK_TYPE_P1, _P2: the card's port, whichever of its functions mlxconfig is told to
+ * use. Function .0 is the first port and .1 the second one (sriov-network-operator sets them so);
+ * a function with two ports (ConnectX-3) numbers them itself. Where a virtual machine numbers
+ * functions anew, only `mlxconfig query` can tell.
+ */
+static int card_port(const struct ath_nic *nic)
+{
+    if (nic->port > 1 || !nic->has_pci || nic->pci.function > 1)
+        return nic->port > 0 ? nic->port : 1;
+    return nic->pci.function + 1;
 }
 
 static void check_nic(struct ath_machine *machine, const struct ath_nic *nic)
@@ -131,19 +152,17 @@ static void check_nic(struct ath_machine *machine, const struct ath_nic *nic)
     if (nic->has_pci)
         ath_pci_format(&nic->pci, address);
     const char *object = nic->netdev ? nic->netdev : nic->rdma_device ? nic->rdma_device : address;
-    /* LINK_TYPE_P1 is the function's own port: each function of a card has one of its own. */
-    ath_auto_free char *port = ath_xasprintf("%d", nic->port > 0 ? nic->port : 1);
+    ath_auto_free char *port = ath_xasprintf("%d", card_port(nic));
 
     if (nic->link_layer == ATH_LAYER_INFINIBAND && can_do_ethernet(nic))
         ath_warning_add(machine, ATH_W_INFINIBAND_MODE, object, address, port, NULL);
-    if (nic->link_layer == ATH_LAYER_ETHERNET && nic->rdma_device && nic->netdev &&
-        nic->link == ATH_LINK_UP && nic->best_gid_index == ATH_UNKNOWN)
+    if (ath_nic_lacks_gid(nic) && nic->netdev && nic->link == ATH_LINK_UP)
         ath_warning_add(machine, ATH_W_NO_USABLE_GID, nic->rdma_device, nic->netdev, NULL);
 }
 
-/* One subnet of one link. */
+/* One subnet of one link; of a bond or bridge for all links that it is made of. */
 struct place {
-    const char *card, *subnet, *netdev;
+    const char *card, *subnet, *link;
 };
 
 static int compare_places(const void *a, const void *b)
@@ -152,7 +171,7 @@ static int compare_places(const void *a, const void *b)
     int order = strcmp(x->card, y->card);
     if (!order)
         order = strcmp(x->subnet, y->subnet);
-    return order ? order : strverscmp(x->netdev, y->netdev);
+    return order ? order : strverscmp(x->link, y->link);
 }
 
 /* Sorted by card and subnet, links of one card in one subnet follow each other. */
@@ -165,14 +184,16 @@ static void check_subnets(struct ath_machine *machine)
         const struct ath_nic *nic = &machine->nics[i];
         for (size_t j = 0; nic->card && nic->netdev && j < nic->subnet_count; j++)
             *(struct place *)ath_push(&places, &count, sizeof *places) =
-                (struct place){ nic->card, nic->subnets[j], nic->netdev };
+                (struct place){ nic->card, nic->subnets[j],
+                                nic->master ? nic->master : nic->netdev };
     }
     if (count)
         qsort(places, count, sizeof *places, compare_places);
     for (size_t i = 1; i < count; i++)
         if (!strcmp(places[i].card, places[i - 1].card) &&
-            !strcmp(places[i].subnet, places[i - 1].subnet))
-            ath_warning_add(machine, ATH_W_SAME_SUBNET, places[i - 1].netdev, places[i].netdev,
+            !strcmp(places[i].subnet, places[i - 1].subnet) &&
+            strcmp(places[i].link, places[i - 1].link))
+            ath_warning_add(machine, ATH_W_SAME_SUBNET, places[i - 1].link, places[i].link,
                             places[i].subnet, NULL);
 }
 
@@ -190,5 +211,5 @@ void ath_warnings_check(struct ath_machine *machine)
         check_nic(machine, &machine->nics[i]);
     check_subnets(machine);
     if (!machine->gpu_count)
-        ath_warning_add(machine, ATH_W_NO_GPU, machine->hostname ? machine->hostname : "?", NULL);
+        ath_warning_add_whole(machine, ATH_W_NO_GPU, machine->hostname);
 }

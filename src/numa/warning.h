@@ -35,7 +35,8 @@
     X(INFINIBAND_MODE, "infiniband-mode", /* object: link or RDMA port; {1}: PCI address; {2}:     \
                                              port */                                               \
       N_("'{0}' is in InfiniBand mode: it can carry neither RoCE nor a macvlan"),                  \
-      N_("mlxconfig -d {1} set LINK_TYPE_P{2}=2, then restart the machine"))                       \
+      N_("mlxconfig -d {1} set LINK_TYPE_P{2}=2, then restart the machine (P1 and P2 are the "     \
+         "card's ports, as 'mlxconfig -d {1} query' lists them)"))                                 \
     X(NO_USABLE_GID, "no-usable-gid", /* object: RDMA device; {1}: its link */                     \
       N_("'{0}' has no GID that RoCE could use: its link '{1}' is down or has no address"),        \
       N_("ip link set {1} up, and give it an address: ip address add ADDRESS/PREFIX dev {1}"))     \
@@ -45,11 +46,11 @@
       N_("PCI address '{0}' occurs twice; left out: {1}"), NULL)                                   \
     X(DUPLICATE_NODE, "duplicate-node", /* object: "node 0" */                                     \
       N_("{0} occurs twice; the second one is left out"), NULL)                                    \
-    X(NO_GPU, "no-gpu", /* object: the machine */ N_("no GPU can be seen in '{0}'"),               \
+    X(NO_GPU, "no-gpu", /* object: the host or NULL; {1}: its name in quotes, "this machine" */    \
+      N_("no GPU can be seen in {1}"),                                                             \
       N_("lspci -d ::0302; lspci -d ::0300; in a container, pass the GPU through"))                \
-    X(NO_NUMA_KERNEL, "no-numa-kernel", /* object: the machine */                                  \
-      N_("the kernel of '{0}' tells no NUMA nodes: all CPUs and all memory count as node 0"),      \
-      NULL)                                                                                        \
+    X(NO_NUMA_KERNEL, "no-numa-kernel", /* object: host or file, or NULL; {1}: as above */         \
+      N_("the kernel of {1} tells no NUMA nodes: all CPUs and all memory count as node 0"), NULL)  \
     X(NO_SYSFS, "no-sysfs", /* object: "/sys" */                                                   \
       N_("'{0}' is not there: GPUs, network cards and NUMA nodes cannot be seen"),                 \
       N_("mount -t sysfs sysfs /sys"))                                                             \
@@ -73,7 +74,7 @@ enum ath_warning_kind {
 
 /*
  * Adds a warning, translated. object is kept as it is given (a PCI address, "node 255", a link's
- * name); after it come at most three more texts, then NULL:
+ * name; NULL where it has no name); after it come at most three more texts, then NULL:
  *
  *     ath_warning_add(machine, ATH_W_SAME_SUBNET, "eth0", "eth1", "192.168.1.0/24", NULL);
  *
@@ -82,10 +83,13 @@ enum ath_warning_kind {
 void ath_warning_add(struct ath_machine *machine, enum ath_warning_kind kind, const char *object,
                      ...) __attribute__((sentinel));
 
-/* The stable word of a kind ("same-subnet"), its message as in the table, its hint or NULL. */
+/* Adds one about a machine as a whole, by its host name or "this machine". */
+void ath_warning_add_whole(struct ath_machine *machine, enum ath_warning_kind kind,
+                           const char *name);
+
+/* The stable word of a kind ("same-subnet"), and its message as in the table. */
 const char *ath_warning_word(enum ath_warning_kind kind);
 const char *ath_warning_message(enum ath_warning_kind kind);
-const char *ath_warning_hint(enum ath_warning_kind kind);
 
 /* Writes the warnings that follow from a machine as it was read (ath_machine_finish() calls it). */
 void ath_warnings_check(struct ath_machine *machine);

@@ -114,6 +114,7 @@ static void drop(struct ath_machine *machine, struct ath_xml_guids *guids, const
 
     for (size_t i = 0; i < machine->nic_count; i++) {
         if (marked[i]) {
+            ath_nic_others_add(&machine->others, &machine->nics[i]);
             ath_nic_free(&machine->nics[i]);
             continue;
         }

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "roce/kinship.h"
 
 #define IPV4_MAPPED "0000:0000:0000:0000:0000:ffff:"
 
@@ -74,7 +75,7 @@ static bool read_slot(const struct ath_root *root, const char *port, const char 
     return true;
 }
 
-void ath_gids_read(const struct ath_root *root, const char *device, int port,
+bool ath_gids_read(const struct ath_root *root, const char *device, int port,
                    enum ath_link_layer layer, struct ath_gid **out, size_t *out_count)
 {
     ath_auto_free char *port_path = ath_xasprintf("sys/class/infiniband/%s/ports/%d", device, port);
@@ -91,6 +92,7 @@ void ath_gids_read(const struct ath_root *root, const char *device, int port,
     ath_names_free(names, name_count);
     *out = gids;
     *out_count = count;
+    return name_count > 0;
 }
 
 static bool is_link_local(const struct ath_gid *gid)
@@ -98,31 +100,36 @@ static bool is_link_local(const struct ath_gid *gid)
     return ath_starts_with(gid->address, "fe80:");
 }
 
-/* Higher is better. */
-static int rank(const struct ath_gid *gid)
+/* Higher is better; 0 for a GID that is not this link's. */
+static int rank(const struct ath_gid *gid, enum ath_link_relation relation)
 {
-    return 4 * (gid->type == ATH_GID_ROCE_V2) + 2 * gid->is_ipv4_mapped + !is_link_local(gid);
+    if (relation == ATH_LINK_STRANGER)
+        return 0;
+    return 16 + 8 * (gid->type == ATH_GID_ROCE_V2) + 4 * !is_link_local(gid) +
+           2 * (relation == ATH_LINK_OWN) + gid->is_ipv4_mapped;
 }
 
-static bool is_on(const struct ath_gid *gid, const char *link)
-{
-    return link && !strcmp(gid->netdev, link);
-}
-
-const struct ath_gid *ath_gid_best(const struct ath_gid *gids, size_t count,
-                                   enum ath_link_layer layer, const char *netdev,
-                                   const char *master)
+const struct ath_gid *ath_gid_best(const struct ath_root *root, const struct ath_gid *gids,
+                                   size_t count, enum ath_link_layer layer, const char *netdev)
 {
     const struct ath_gid *best = NULL;
+    const char *last = ""; /* GIDs of one link mostly follow each other */
+    enum ath_link_relation relation = ATH_LINK_STRANGER;
+    int best_rank = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct ath_gid *gid = &gids[i];
-        if (!gid->is_usable)
+        if (!gids[i].is_usable)
             continue;
         if (layer == ATH_LAYER_INFINIBAND)
-            return gid;
-        if ((is_on(gid, netdev) || is_on(gid, master)) && (!best || rank(gid) > rank(best)))
-            best = gid;
+            return &gids[i];
+        if (netdev && strcmp(gids[i].netdev, last) != 0) {
+            last = gids[i].netdev;
+            relation = ath_link_relation(root, last, netdev);
+        }
+        if (rank(&gids[i], relation) > best_rank) {
+            best = &gids[i];
+            best_rank = rank(best, relation);
+        }
     }
     return best;
 }

@@ -3,14 +3,12 @@
  *
  * A link with hardware has a `device`. The PCI function is the last address in its path; a virtio
  * link has its virtioN folder in between, a USB link stands below the USB controller's function,
- * which is not its own. Links of an mlx5 subfunction lie below mlx5_core.sf.N, and representors say
- * pf0vf3 or the like in phys_port_name (Documentation/networking/devlink/devlink-port.rst).
+ * which is not its own.
  */
 #include "config.h"
 
 #include "roce/netdev.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -18,6 +16,9 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/log.h"
+#include "roce/kinship.h"
 
 /* ARPHRD_ETHER and ARPHRD_INFINIBAND of linux/if_arp.h: what `type` says. */
 enum { TYPE_ETHERNET = 1, TYPE_INFINIBAND = 32, FLAG_UP = 1 };
@@ -32,22 +33,6 @@ static int read_number(const struct ath_root *root, const char *name, const char
     int64_t number =
         ath_root_read_number(root, ATH_UNKNOWN, "sys/class/net/%s/%s", name, attribute);
     return number < 0 || number > INT_MAX ? ATH_UNKNOWN : (int)number;
-}
-
-/* pf0vf3, c1pf0sf88, pf0hpf: what a function of somebody else looks like on the card's switch. */
-static bool is_representor(const struct ath_root *root, const char *name)
-{
-    ath_auto_free char *port = read_attribute(root, name, "phys_port_name");
-    const char *text = port;
-
-    if (!text)
-        return false;
-    if (*text == 'c')
-        text += 1 + strspn(text + 1, "0123456789");
-    if (strncmp(text, "pf", 2) || !isdigit((unsigned char)text[2]))
-        return false;
-    text += 2 + strspn(text + 2, "0123456789");
-    return !strncmp(text, "vf", 2) || !strncmp(text, "sf", 2) || !strcmp(text, "hpf");
 }
 
 /* A partition's link (ib0.8001) is a child of another one. */
@@ -94,7 +79,7 @@ static char *link_name(const struct ath_root *root, const char *name, const char
 }
 
 static void add_port(const struct ath_root *root, const char *name, const char *path, int type,
-                     struct ath_ports *ports)
+                     const char *port_name, struct ath_ports *ports)
 {
     struct ath_port *port = ath_ports_add(ports);
     struct ath_nic *nic = &port->nic;
@@ -110,19 +95,26 @@ static void add_port(const struct ath_root *root, const char *name, const char *
     nic->link_layer = type == TYPE_INFINIBAND ? ATH_LAYER_INFINIBAND : ATH_LAYER_ETHERNET;
     nic->numa_node = read_number(root, name, "device/numa_node");
     port->dev_port = read_number(root, name, "dev_port");
-    port->master = link_name(root, name, "master");
+    nic->master = ath_link_master(root, name);
+    port->subfunction = ath_subfunction_of_path(path);
+    port->is_uplink = ath_port_name_is_uplink(port_name);
 }
 
-static void read_netdev(const struct ath_root *root, const char *name, struct ath_ports *ports)
+/* False for a link that is no port of a card. */
+static bool read_netdev(const struct ath_root *root, const char *name, struct ath_ports *ports)
 {
     ath_auto_free char *path = device_path(root, name);
-    if (!path || strstr(path, ".sf.") || is_representor(root, name))
-        return;
+    ath_auto_free char *port_name = path ? read_attribute(root, name, "phys_port_name") : NULL;
+
+    if (!path || ath_port_name_is_representor(port_name))
+        return false;
     int type = read_number(root, name, "type");
     if (type == ATH_UNKNOWN)
         type = TYPE_ETHERNET;
-    if (type == TYPE_ETHERNET || (type == TYPE_INFINIBAND && !is_child(root, name)))
-        add_port(root, name, path, type, ports);
+    if (type != TYPE_ETHERNET && (type != TYPE_INFINIBAND || is_child(root, name)))
+        return false;
+    add_port(root, name, path, type, port_name, ports);
+    return true;
 }
 
 int ath_netdevs_read(const struct ath_root *root, struct ath_ports *ports)
@@ -132,7 +124,8 @@ int ath_netdevs_read(const struct ath_root *root, struct ath_ports *ports)
     int status = ath_root_list(root, "sys/class/net", &names, &count);
 
     for (size_t i = 0; i < count; i++)
-        read_netdev(root, names[i], ports);
+        if (!read_netdev(root, names[i], ports))
+            ath_log(ATH_LOG_DEBUG, _("sys/class/net/%s: no port of a network card"), names[i]);
     ath_names_free(names, count);
     return status == -ENOENT || status == -ENOTDIR ? 0 : status;
 }

@@ -4,7 +4,8 @@
 #include "roce/port.h"
 
 /*
- * Adds a port for every hardware link of sys/class/net: no virtual ones, no representors of virtual
- * functions, no subfunctions. Returns 0 (also where there is no such folder), or a negative errno.
+ * Adds a port for every hardware link of sys/class/net, also of virtual functions and subfunctions:
+ * no virtual ones, no representors. Returns 0 (also where there is no such folder), or a negative
+ * errno.
  */
 int ath_netdevs_read(const struct ath_root *root, struct ath_ports *ports);

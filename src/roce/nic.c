@@ -14,16 +14,18 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/log.h"
 #include "base/pci_names.h"
 #include "base/pcidev.h"
 #include "roce/card.h"
+#include "roce/function.h"
 #include "roce/gid.h"
 #include "roce/netdev.h"
 #include "roce/port.h"
 #include "roce/rdma.h"
 #include "roce/route.h"
 
-enum { CLASS_NETWORK = 0x02, CLASS_INFINIBAND = 0x0207, CLASS_ETHERNET = 0x0200 };
+enum { CLASS_INFINIBAND = 0x0207, CLASS_ETHERNET = 0x0200 };
 
 void ath_nic_init(struct ath_nic *nic)
 {
@@ -43,8 +45,8 @@ void ath_nic_free(struct ath_nic *nic)
 {
     if (!nic)
         return;
-    char *texts[] = { nic->place, nic->model,       nic->netdev, nic->driver,
-                      nic->mac,   nic->rdma_device, nic->card };
+    char *texts[] = { nic->place,  nic->model, nic->netdev,      nic->master,
+                      nic->driver, nic->mac,   nic->rdma_device, nic->card };
     for (size_t i = 0; i < ATH_COUNT(texts); i++)
         free(texts[i]);
     for (size_t i = 0; i < nic->subnet_count; i++)
@@ -71,75 +73,71 @@ int ath_nic_compare(const struct ath_nic *a, const struct ath_nic *b)
     return order ? order : compare_texts(a->rdma_device, b->rdma_device);
 }
 
-/* A network function, and how it stands to its virtual or physical ones. */
-struct function {
-    struct ath_pci address;
-    int class;
-    bool is_virtual;
-    int vfs; /* that name it as their physical function */
-};
-
-struct functions {
-    struct function *items;
-    size_t count;
-};
-
-static void functions_free(struct functions *functions)
+void ath_nic_others_free(struct ath_nic_others *others)
 {
-    free(functions->items);
+    if (!others)
+        return;
+    ath_names_free(others->links, others->link_count);
+    ath_names_free(others->rdma_devices, others->rdma_device_count);
+    *others = (struct ath_nic_others){ 0 };
 }
 
-static struct function *find_function(const struct functions *functions,
-                                      const struct ath_pci *address)
+static void add_name(char ***names, size_t *count, const char *name)
 {
-    size_t low = 0, high = functions->count;
+    *(char **)ath_push(names, count, sizeof **names) = ath_xstrdup(name);
+}
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = ath_pci_compare(&functions->items[middle].address, address);
-        if (!order)
-            return &functions->items[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
+void ath_nic_others_add(struct ath_nic_others *others, const struct ath_nic *nic)
+{
+    if (nic->netdev)
+        add_name(&others->links, &others->link_count, nic->netdev);
+    if (nic->rdma_device)
+        add_name(&others->rdma_devices, &others->rdma_device_count, nic->rdma_device);
+}
+
+static bool has_name(const struct ath_ports *ports, const char *name)
+{
+    for (size_t i = 0; i < ports->count; i++) {
+        const struct ath_nic *nic = &ports->items[i].nic;
+        if ((nic->netdev && !strcmp(nic->netdev, name)) ||
+            (nic->rdma_device && !strcmp(nic->rdma_device, name)))
+            return true;
     }
-    return NULL;
+    return false;
 }
 
-static void read_functions(const struct ath_root *root, struct functions *out)
+/* The names in a folder of sys/class that no port has. */
+static void add_others(const struct ath_root *root, const char *folder,
+                       const struct ath_ports *ports, char ***out, size_t *out_count)
 {
-    ath_auto_free struct ath_pcidev *devices;
+    char **names;
     size_t count;
-    ath_pcidev_list(root, &devices, &count); /* a machine may have no PCI at all */
 
+    ath_root_list(root, folder, &names, &count);
     for (size_t i = 0; i < count; i++)
-        if (devices[i].class >= 0 && devices[i].class >> 8 == CLASS_NETWORK) {
-            struct function *function = ath_push(&out->items, &out->count, sizeof *function);
-            function->address = devices[i].address;
-            function->class = devices[i].class;
-        }
-    for (size_t i = 0; i < out->count; i++) {
-        struct ath_pci parent;
-        out->items[i].is_virtual = ath_pcidev_is_virtual(root, &out->items[i].address, &parent);
-        struct function *physical = out->items[i].is_virtual ? find_function(out, &parent) : NULL;
-        if (physical)
-            physical->vfs++;
-    }
+        if (strcmp(names[i], "bonding_masters") != 0 && !has_name(ports, names[i]))
+            add_name(out, out_count, names[i]);
+    ath_names_free(names, count);
+}
+
+bool ath_nic_lacks_gid(const struct ath_nic *nic)
+{
+    return nic->has_roce && nic->best_gid_index == ATH_UNKNOWN;
 }
 
 /* A port for every network function that neither a link nor an RDMA device has. */
-static void add_bare_functions(const struct functions *functions, struct ath_ports *ports)
+static void add_bare_functions(const struct ath_functions *functions, struct ath_ports *ports)
 {
     size_t sorted = ports->count;
 
     for (size_t i = 0; i < functions->count; i++) {
-        const struct function *function = &functions->items[i];
-        if (function->is_virtual || ath_ports_find(ports, sorted, &function->address) < sorted)
+        const struct ath_function *function = &functions->items[i];
+        if (function->class == ATH_UNKNOWN || function->is_owned ||
+            ath_ports_find(ports, sorted, &function->pci) < sorted)
             continue;
         struct ath_port *port = ath_ports_add(ports);
         port->nic.has_pci = true;
-        port->nic.pci = function->address;
+        port->nic.pci = function->pci;
         if (function->class == CLASS_ETHERNET)
             port->nic.link_layer = ATH_LAYER_ETHERNET;
         if (function->class == CLASS_INFINIBAND)
@@ -147,15 +145,22 @@ static void add_bare_functions(const struct functions *functions, struct ath_por
     }
 }
 
-/* Drops the links of virtual functions: they are counted at their physical ones. */
-static void drop_virtual(const struct functions *functions, struct ath_ports *ports)
+/* Takes out the links of folded functions, and marks their RDMA devices. */
+static void fold(const struct ath_functions *functions, struct ath_ports *ports,
+                 struct ath_rdma_devices *devices)
 {
     struct ath_ports kept = { 0 }, dropped = { 0 };
 
     for (size_t i = 0; i < ports->count; i++) {
-        const struct ath_nic *nic = &ports->items[i].nic;
-        const struct function *function = nic->has_pci ? find_function(functions, &nic->pci) : NULL;
-        *ath_ports_add(function && function->is_virtual ? &dropped : &kept) = ports->items[i];
+        struct ath_port *port = &ports->items[i];
+        bool is_folded =
+            ath_functions_folds(functions, port->nic.has_pci, &port->nic.pci, port->subfunction);
+        *ath_ports_add(is_folded ? &dropped : &kept) = *port;
+    }
+    for (size_t i = 0; i < devices->count; i++) {
+        struct ath_rdma_device *device = &devices->items[i];
+        device->is_folded =
+            ath_functions_folds(functions, device->has_pci, &device->pci, device->subfunction);
     }
     ath_ports_free(&dropped);
     free(ports->items);
@@ -163,10 +168,10 @@ static void drop_virtual(const struct functions *functions, struct ath_ports *po
 }
 
 /* What the PCI function tells about its port. */
-static void fill_from_pci(const struct ath_root *root, const struct functions *functions,
+static void fill_from_pci(const struct ath_root *root, const struct ath_functions *functions,
                           struct ath_nic *nic)
 {
-    const struct function *function = find_function(functions, &nic->pci);
+    const struct ath_function *function = ath_functions_find(functions, &nic->pci, ATH_UNKNOWN);
     int vfs = ath_pcidev_number(root, &nic->pci, "sriov_numvfs");
 
     nic->vendor_id = ath_pcidev_number(root, &nic->pci, "vendor");
@@ -179,7 +184,7 @@ static void fill_from_pci(const struct ath_root *root, const struct functions *f
     nic->vfs = vfs != ATH_UNKNOWN ? vfs : function ? function->vfs : 0;
 }
 
-static void fill_port(const struct ath_root *root, const struct functions *functions,
+static void fill_port(const struct ath_root *root, const struct ath_functions *functions,
                       struct ath_port *port)
 {
     struct ath_nic *nic = &port->nic;
@@ -187,20 +192,36 @@ static void fill_port(const struct ath_root *root, const struct functions *funct
     if (nic->has_pci)
         fill_from_pci(root, functions, nic);
     const struct ath_gid *best =
-        ath_gid_best(nic->gids, nic->gid_count, nic->link_layer, nic->netdev, port->master);
+        ath_gid_best(root, nic->gids, nic->gid_count, nic->link_layer, nic->netdev);
     if (best)
         nic->best_gid_index = best->index;
 }
 
+static void log_ports(const struct ath_ports *ports, const struct ath_functions *functions,
+                      const struct ath_rdma_devices *devices)
+{
+    size_t folded = 0;
+
+    for (size_t i = 0; i < functions->count; i++)
+        folded += functions->items[i].is_folded;
+    ath_log(
+        ATH_LOG_VERBOSE,
+        _("network ports: %zu, from sys/class/net, sys/class/infiniband (RDMA devices: %zu) and "
+          "sys/bus/pci; virtual functions and subfunctions left out: %zu"),
+        ports->count, devices->count, folded);
+}
+
 static int read_ports(const struct ath_root *root, struct ath_ports *ports)
 {
-    ATH_AUTO(functions) functions = { 0 };
-    read_functions(root, &functions);
+    ATH_AUTO(ath_functions) functions = { 0 };
+    ATH_AUTO(ath_rdma_devices) devices = { 0 };
 
     int status = ath_netdevs_read(root, ports);
-    drop_virtual(&functions, ports);
+    int rdma_status = ath_rdma_list(root, &devices);
+    ath_functions_read(root, ports, &devices, &functions);
+    fold(&functions, ports, &devices);
     ath_ports_sort(ports);
-    int rdma_status = ath_rdma_read(root, ports);
+    ath_rdma_read(root, &devices, ports);
     ath_ports_sort(ports);
     add_bare_functions(&functions, ports);
     ath_ports_sort(ports);
@@ -209,17 +230,22 @@ static int read_ports(const struct ath_root *root, struct ath_ports *ports)
         fill_port(root, &functions, &ports->items[i]);
     ath_cards_group(root, ports);
     ath_subnets_read(root, ports);
+    log_ports(ports, &functions, &devices);
     return status ? status : rdma_status;
 }
 
 int ath_nic_read(const struct ath_root *root, struct ath_nic **out, size_t *out_count,
-                 struct ath_err *err)
+                 struct ath_nic_others *out_others, struct ath_err *err)
 {
     ATH_AUTO(ath_ports) ports = { 0 };
     int status = read_ports(root, &ports);
     if (status)
         return ath_err_system(err, status, _("cannot read the network links in '%s'"), root->path);
 
+    struct ath_nic_others others = { 0 };
+    add_others(root, "sys/class/net", &ports, &others.links, &others.link_count);
+    add_others(root, "sys/class/infiniband", &ports, &others.rdma_devices,
+               &others.rdma_device_count);
     struct ath_nic *nics = NULL;
     size_t count = 0;
     for (size_t i = 0; i < ports.count; i++) {
@@ -228,6 +254,7 @@ int ath_nic_read(const struct ath_root *root, struct ath_nic **out, size_t *out_
     }
     *out = nics;
     *out_count = count;
+    *out_others = others;
     return 0;
 }
 

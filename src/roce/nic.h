@@ -3,8 +3,10 @@
  *
  * One entry is one port: usually a PCI function; two entries for a function with two ports
  * (ConnectX-3). Virtual functions (SR-IOV) are not entries, they are counted at their physical
- * function. Links without hardware (lo, docker0, macvlan children) are no entries either. Unknown
- * numbers are ATH_UNKNOWN, unknown texts NULL: never a guess.
+ * function; neither are subfunctions, nor the ports that stand for both on the card's switch. In a
+ * container that was given a virtual function and not the physical one, it is an entry. Links
+ * without hardware (lo, docker0, macvlan children) are no entries either. Unknown numbers are
+ * ATH_UNKNOWN, unknown texts NULL: never a guess.
  */
 #pragma once
 #include <stdbool.h>
@@ -14,8 +16,7 @@
 #include "base/err.h"
 #include "base/pci.h"
 #include "base/root.h"
-
-enum { ATH_UNKNOWN = -1 };
+#include "base/unknown.h"
 
 enum ath_link_state { ATH_LINK_UNKNOWN, ATH_LINK_DOWN, ATH_LINK_UP };
 enum ath_link_layer { ATH_LAYER_UNKNOWN, ATH_LAYER_ETHERNET, ATH_LAYER_INFINIBAND };
@@ -38,6 +39,8 @@ struct ath_nic {
     int vendor_id, device_id;
     char *model; /* "ConnectX-5 Ex"; NULL for ids that we have no name for */
     char *netdev;
+    char *master; /* the outermost bond, bridge or team that netdev is part of: it has the
+                     addresses; or NULL */
     char *driver;
     int numa_node;
     int64_t speed_mbps;
@@ -53,10 +56,25 @@ struct ath_nic {
     size_t gid_count;
     int best_gid_index; /* the GID to use, by link, type and address; ATH_UNKNOWN where none is
                            usable */
-    char **
-        subnets; /* IPv4 subnets that the kernel routes straight to this link: "192.168.100.0/24" */
+    bool has_roce;      /* Ethernet, its RDMA device speaks RoCE, and the table of GIDs is known */
+    char **subnets; /* IPv4 subnets that the kernel routes straight to this link or to its master:
+                       "192.168.100.0/24" */
     size_t subnet_count;
 };
+
+/* Names of links and RDMA devices that exist but are no entries: of virtual functions,
+ * subfunctions, bonds, bridges, VLANs, soft RoCE. */
+struct ath_nic_others {
+    char **links;
+    size_t link_count;
+    char **rdma_devices;
+    size_t rdma_device_count;
+};
+
+void ath_nic_others_free(struct ath_nic_others *others);
+
+/* Adds the names of a card that is about to be left out. */
+void ath_nic_others_add(struct ath_nic_others *others, const struct ath_nic *nic);
 
 /* Releases what a card holds. */
 void ath_nic_free(struct ath_nic *nic);
@@ -71,10 +89,13 @@ int ath_nic_compare(const struct ath_nic *a, const struct ath_nic *b);
  * Reads the ports of all network cards below root, sorted by PCI address, then port, then name;
  * numa_node as the kernel says it (ATH_UNKNOWN for -1; the caller derives it from CPUs then).
  * Returns 0 (a machine without cards is no error), or a negative errno with err. The caller frees
- * each and the array.
+ * each and the array, and *out_others.
  */
 int ath_nic_read(const struct ath_root *root, struct ath_nic **out, size_t *out_count,
-                 struct ath_err *err);
+                 struct ath_nic_others *out_others, struct ath_err *err);
+
+/* True for a port that RoCE could use if only its link had an address here. */
+bool ath_nic_lacks_gid(const struct ath_nic *nic);
 
 /* "ethernet", "infiniband"; "up", "down"; "RoCE v2", "RoCE v1", "InfiniBand". NULL for unknown. */
 const char *ath_link_layer_word(enum ath_link_layer layer);

@@ -12,6 +12,7 @@ struct ath_port *ath_ports_add(struct ath_ports *ports)
 {
     struct ath_port *port = ath_push(&ports->items, &ports->count, sizeof *port);
     ath_nic_init(&port->nic);
+    port->subfunction = ATH_UNKNOWN;
     port->dev_port = ATH_UNKNOWN;
     return port;
 }
@@ -22,7 +23,6 @@ void ath_ports_free(struct ath_ports *ports)
         return;
     for (size_t i = 0; i < ports->count; i++) {
         ath_nic_free(&ports->items[i].nic);
-        free(ports->items[i].master);
         free(ports->items[i].sys_image_guid);
     }
     free(ports->items);

@@ -7,8 +7,9 @@
 
 struct ath_port {
     struct ath_nic nic;
+    int subfunction;      /* mlx5_core.sf.N of the PCI function, or ATH_UNKNOWN */
     int dev_port;         /* of the function, from 0, as the netdev says; ATH_UNKNOWN */
-    char *master;         /* the bond that its netdev is part of, or NULL */
+    bool is_uplink;       /* the card's own port on its switch: phys_port_name says "p0" */
     char *sys_image_guid; /* of the RDMA device: one for all functions of a card; or NULL */
 };
 

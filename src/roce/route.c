@@ -57,12 +57,11 @@ static bool parse_route(char *line, struct route *out)
     return true;
 }
 
-static struct ath_nic *find_nic(struct ath_ports *ports, const char *netdev)
+/* A bond's or bridge's subnets are its parts', too. */
+static bool is_behind(const struct ath_nic *nic, const char *link)
 {
-    for (size_t i = 0; i < ports->count; i++)
-        if (ports->items[i].nic.netdev && !strcmp(ports->items[i].nic.netdev, netdev))
-            return &ports->items[i].nic;
-    return NULL;
+    return (nic->netdev && !strcmp(nic->netdev, link)) ||
+           (nic->master && !strcmp(nic->master, link));
 }
 
 static void add_subnet(struct ath_nic *nic, const struct route *route)
@@ -89,8 +88,10 @@ void ath_subnets_read(const struct ath_root *root, struct ath_ports *ports)
 
     for (char *line; text && (line = strsep(&rest, "\n"));) {
         struct route route;
-        struct ath_nic *nic = parse_route(line, &route) ? find_nic(ports, route.link) : NULL;
-        if (nic)
-            add_subnet(nic, &route);
+        if (!parse_route(line, &route))
+            continue;
+        for (size_t i = 0; i < ports->count; i++)
+            if (is_behind(&ports->items[i].nic, route.link))
+                add_subnet(&ports->items[i].nic, &route);
     }
 }

@@ -115,6 +115,14 @@ class Data(unittest.TestCase):
             text = harness.run("discover", *source_of(name), "--yaml").stdout
             self.assertEqual(miniyaml.load(text), value, name)
 
+    def test_every_json_output_has_a_schema(self):
+        words = set()
+        for folder, _, names in os.walk(os.path.join(harness.SOURCE, "src", "cli")):
+            for name in names:
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    words |= set(re.findall(r'"(aitherion\.[a-z]+/\d+)"', file.read()))
+        self.assertEqual(words, set(harness.schemas()))
+
     def test_other_commands(self):
         for args in (["version"], ["help"], ["completion", "bash"], ["help", "discover"]):
             value, faults = harness.check_json(harness.run(*args, "--json").stdout)

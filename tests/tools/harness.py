@@ -73,7 +73,8 @@ def environment(**changes):
 
 def run(*args, env=None, **options):
     """Runs aitherion without a terminal; stdout and stderr are text."""
-    options.setdefault("stdin", subprocess.DEVNULL)
+    if "input" not in options:
+        options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
     options.setdefault("timeout", TIMEOUT_S)

@@ -221,7 +221,8 @@ static const struct {
     { "numa.0.gpus", "4:4:0.0,0004:04:00.0", ATH_E_VALUE_INVALID,
       "cannot set 'numa.0.gpus' to '4:4:0.0,0004:04:00.0': '0004:04:00.0' is in this list twice" },
     { "numa.0.control_port", "50052", ATH_E_VALUE_INVALID,
-      "cannot set 'numa.0.control_port' to '50052': the port 50052 is taken by an entry above" },
+      "cannot set 'numa.0.control_port' to '50052': two want the port 50052: 'numa.0.control_port' "
+      "and 'numa.1.control_port'" },
     { "numa.0.id", "1", ATH_E_VALUE_INVALID,
       "cannot set 'numa.0.id' to '1': another entry above has the id 1" },
     { "roce.cards.0003:01:00.0.numa", "[5]", ATH_E_VALUE_INVALID, "" },
@@ -448,7 +449,8 @@ START_TEST(adding_and_removing_keep_the_rules)
     ck_assert_int_eq(ath_document_append(&document, "roce.cards", unknown, 1, &err), -ENOENT);
     ck_assert_int_eq(ath_document_append(&document, "engine", twice, 1, &err), -ENOENT);
     ck_assert_int_eq(ath_document_remove(&document, "numa.0", &err), -EINVAL);
-    ck_assert_str_eq(err.message, "cannot remove 'numa.0': no entry of 'numa' has the id 0");
+    ck_assert_str_eq(err.message, "cannot remove 'numa.0': 'roce.cards.0003:01:00.0' names the id "
+                                  "0, which no entry of 'numa' has");
     ck_assert_int_eq(ath_document_remove(&document, "numa.0.node", &err), -ENOENT);
     ck_assert_int_eq(ath_document_remove(&document, "roce.cards", &err), -ENOENT);
     ck_assert_int_eq(ath_document_remove(&document, "numa.1", &err), 0);

@@ -6,7 +6,9 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,7 +16,6 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "base/isolated.h"
 #include "tree.h"
 
 static struct tree tree;
@@ -77,6 +78,59 @@ START_TEST(follows_a_link)
     expect_file(real, "new");
     ck_assert_int_eq(lstat(link, &status), 0);
     ck_assert(S_ISLNK(status.st_mode));
+}
+END_TEST
+
+START_TEST(follows_a_link_that_leads_nowhere_yet)
+{
+    ath_auto_free char *link = path_of("link.yaml");
+    ath_auto_free char *real = path_of("folder/real.yaml");
+    struct stat status;
+
+    tree_put(&tree, "", "folder/other");
+    ck_assert_int_eq(symlink("folder/real.yaml", link), 0);
+    ck_assert_int_eq(ath_file_save(link, "new", 3, &err), 0);
+    expect_file(real, "new");
+    ck_assert_int_eq(lstat(link, &status), 0);
+    ck_assert(S_ISLNK(status.st_mode));
+}
+END_TEST
+
+/* As in a container with `docker run -v FILE:FILE`. */
+START_TEST(says_what_to_do_about_a_mounted_file)
+{
+    ath_auto_free char *path = path_of("a.yaml");
+
+    if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
+        puts("skipped test: says_what_to_do_about_a_mounted_file: only root may mount");
+        return;
+    }
+    tree_put(&tree, "old", "a.yaml");
+    ck_assert_int_eq(mount(path, path, NULL, MS_BIND, NULL), 0);
+    ck_assert_int_eq(ath_file_save(path, "new", 3, &err), -EBUSY);
+    ck_assert_ptr_nonnull(strstr(err.hint, "folder"));
+    expect_file(path, "old");
+    ck_assert_int_eq(umount(path), 0);
+}
+END_TEST
+
+START_TEST(changes_nothing_where_the_folder_cannot_be_synced)
+{
+    ath_auto_free char *path = path_of("folder/a.yaml");
+    ath_auto_free char *folder = path_of("folder");
+    struct stat status;
+
+    if (!geteuid()) {
+        puts("skipped test: changes_nothing_where_the_folder_cannot_be_synced: root may open every "
+             "folder");
+        return;
+    }
+    tree_put(&tree, "old", "folder/a.yaml");
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_int_eq(chmod(folder, 0300), 0);
+    ck_assert_int_eq(ath_file_save(path, "new", 3, &err), -EACCES);
+    ck_assert_int_eq(chmod(folder, 0700), 0);
+    expect_file(path, "old");
 }
 END_TEST
 
@@ -160,43 +214,18 @@ START_TEST(survives_being_killed)
 }
 END_TEST
 
-static void do_nothing(void *argument)
-{
-    (void)argument;
-}
-
-static void crash(void *argument)
-{
-    (void)argument;
-    raise(SIGKILL);
-}
-
-static void hang(void *argument)
-{
-    (void)argument;
-    for (;;)
-        pause();
-}
-
-START_TEST(isolates_crashes_and_hangs)
-{
-    ck_assert_int_eq(ath_run_isolated(do_nothing, NULL, 10000), 0);
-    ck_assert_int_eq(ath_run_isolated(crash, NULL, 10000), -EFAULT);
-    ck_assert_int_eq(ath_run_isolated(hang, NULL, 50), -ETIMEDOUT);
-    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
-}
-END_TEST
-
 int main(void)
 {
     TCase *cases = tcase_create("file");
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, saves_and_reads);
     tcase_add_test(cases, follows_a_link);
+    tcase_add_test(cases, follows_a_link_that_leads_nowhere_yet);
+    tcase_add_test(cases, says_what_to_do_about_a_mounted_file);
+    tcase_add_test(cases, changes_nothing_where_the_folder_cannot_be_synced);
     tcase_add_test(cases, keeps_the_old_file_when_there_is_no_room);
     tcase_add_test(cases, refuses_what_is_no_plain_file);
     tcase_add_test(cases, locks_out_a_second_writer);
     tcase_add_test(cases, survives_being_killed);
-    tcase_add_test(cases, isolates_crashes_and_hangs);
     return run_case(cases, "file");
 }

@@ -49,9 +49,9 @@ static void read_all(enum ath_link_layer layer)
     ath_gids_read(&root, "mlx5_0", 1, layer, &gids, &gid_count);
 }
 
-static void expect_best(const char *netdev, const char *master, int index)
+static void expect_best(const char *netdev, int index)
 {
-    const struct ath_gid *best = ath_gid_best(gids, gid_count, ATH_LAYER_ETHERNET, netdev, master);
+    const struct ath_gid *best = ath_gid_best(&root, gids, gid_count, ATH_LAYER_ETHERNET, netdev);
     ck_assert_int_eq(best ? best->index : -1, index);
 }
 
@@ -80,16 +80,16 @@ START_TEST(prefers_version_then_ipv4_then_routable_then_low)
     put(0, "IB/RoCE v1", V4("640a"), "enP3p1s0f0");
     put(1, "RoCE v2", LOCAL, "enP3p1s0f0");
     read_all(ATH_LAYER_ETHERNET);
-    expect_best("enP3p1s0f0", NULL, 1);
+    expect_best("enP3p1s0f0", 1);
     free(gids);
     put(2, "RoCE v2", GLOBAL, "enP3p1s0f0");
     read_all(ATH_LAYER_ETHERNET);
-    expect_best("enP3p1s0f0", NULL, 2);
+    expect_best("enP3p1s0f0", 2);
     free(gids);
     put(9, "RoCE v2", V4("640b"), "enP3p1s0f0");
     put(5, "RoCE v2", V4("640a"), "enP3p1s0f0");
     read_all(ATH_LAYER_ETHERNET);
-    expect_best("enP3p1s0f0", NULL, 5);
+    expect_best("enP3p1s0f0", 5);
 }
 END_TEST
 
@@ -100,11 +100,74 @@ START_TEST(takes_only_the_own_link)
     put(6, "RoCE v2", V4("640c"), "gone0");
     read_all(ATH_LAYER_ETHERNET);
     ck_assert(!gids[2].is_usable);
-    expect_best("enP3p1s0f0", NULL, 5);
-    expect_best("macvlan0", NULL, 3);
-    expect_best("gone0", NULL, -1);
-    expect_best("ib0", "macvlan0", 3); /* of a bond */
-    expect_best(NULL, NULL, -1);
+    expect_best("enP3p1s0f0", 5);
+    expect_best("macvlan0", 3);
+    expect_best("gone0", -1);
+    expect_best(NULL, -1);
+}
+END_TEST
+
+/* A link of kind `kind` on enP3p1s0f0. */
+static void add_upper(const char *name, const char *kind)
+{
+    tree_put(&tree, kind, "sys/class/net/%s/uevent", name);
+    tree_link(&tree, "../enP3p1s0f0", "sys/class/net/%s/lower_enP3p1s0f0", name);
+}
+
+START_TEST(takes_bonds_bridges_and_vlans_of_the_link)
+{
+    add_upper("bond0", "INTERFACE=bond0\nDEVTYPE=bond\n");
+    tree_link(&tree, "../bond0", "sys/class/net/enP3p1s0f0/master");
+    tree_folder(&tree, "sys/class/net/br0");
+    tree_link(&tree, "../br0", "sys/class/net/bond0/master");
+    tree_put(&tree, "DEVTYPE=vlan\n", "sys/class/net/bond0.5/uevent");
+    tree_link(&tree, "../bond0", "sys/class/net/bond0.5/lower_bond0");
+    tree_put(&tree, "DEVTYPE=macvlan\n", "sys/class/net/macvlan0/uevent");
+    tree_link(&tree, "../enP3p1s0f0", "sys/class/net/macvlan0/lower_enP3p1s0f0");
+    put(1, "RoCE v2", LOCAL, "enP3p1s0f0");
+    put(2, "RoCE v2", V4("0001"), "macvlan0");
+    read_all(ATH_LAYER_ETHERNET);
+    expect_best("enP3p1s0f0", 1);
+    free(gids);
+    put(3, "RoCE v2", V4("0002"), "bond0.5");
+    read_all(ATH_LAYER_ETHERNET);
+    expect_best("enP3p1s0f0", 3); /* a link-local address is none that anybody gave */
+    free(gids);
+    put(4, "RoCE v2", GLOBAL, "br0");
+    read_all(ATH_LAYER_ETHERNET);
+    expect_best("enP3p1s0f0", 4);
+    free(gids);
+    put(5, "RoCE v2", V4("0003"), "bond0");
+    read_all(ATH_LAYER_ETHERNET);
+    expect_best("enP3p1s0f0", 5);
+}
+END_TEST
+
+/* hwloc-gather-topology and the like leave uevent out. */
+START_TEST(knows_vlans_by_the_kernels_list)
+{
+    tree_folder(&tree, "sys/class/net/storage");
+    tree_put(&tree,
+             "VLAN Dev name    | VLAN ID\nName-Type: VLAN_NAME_TYPE_RAW_PLUS_VID_NO_PAD\n"
+             "storage2       | 7  | eth7\nstorage        | 5  | enP3p1s0f0\n",
+             "proc/net/vlan/config");
+    put(1, "RoCE v1", LOCAL, "enP3p1s0f0");
+    put(2, "RoCE v2", V4("0002"), "storage");
+    read_all(ATH_LAYER_ETHERNET);
+    expect_best("enP3p1s0f0", 2);
+    expect_best("eth7", -1);
+}
+END_TEST
+
+START_TEST(survives_links_in_a_ring)
+{
+    tree_link(&tree, "../b", "sys/class/net/a/master");
+    tree_link(&tree, "../a", "sys/class/net/b/master");
+    tree_put(&tree, "DEVTYPE=vlan\n", "sys/class/net/c/uevent");
+    tree_link(&tree, "../c", "sys/class/net/c/lower_c");
+    put(1, "RoCE v2", LOCAL, "c");
+    read_all(ATH_LAYER_ETHERNET);
+    expect_best("a", -1);
 }
 END_TEST
 
@@ -128,14 +191,17 @@ START_TEST(knows_infiniband)
     read_all(ATH_LAYER_INFINIBAND);
     ck_assert_uint_eq(gid_count, 2);
     ck_assert_int_eq(gids[1].type, ATH_GID_IB);
-    const struct ath_gid *best = ath_gid_best(gids, gid_count, ATH_LAYER_INFINIBAND, "ib0", NULL);
+    const struct ath_gid *best = ath_gid_best(&root, gids, gid_count, ATH_LAYER_INFINIBAND, "ib0");
     ck_assert_ptr_eq(best, &gids[1]);
 }
 END_TEST
 
 START_TEST(takes_a_missing_port_for_empty)
 {
-    ath_gids_read(&root, "mlx5_9", 2, ATH_LAYER_ETHERNET, &gids, &gid_count);
+    ck_assert(!ath_gids_read(&root, "mlx5_9", 2, ATH_LAYER_ETHERNET, &gids, &gid_count));
+    ck_assert_uint_eq(gid_count, 0);
+    put(1, "", LOCAL, NULL);
+    ck_assert(ath_gids_read(&root, "mlx5_0", 1, ATH_LAYER_ETHERNET, &gids, &gid_count));
     ck_assert_uint_eq(gid_count, 0);
 }
 END_TEST
@@ -147,6 +213,9 @@ int main(void)
     tcase_add_test(cases, reads_a_sparse_table);
     tcase_add_test(cases, prefers_version_then_ipv4_then_routable_then_low);
     tcase_add_test(cases, takes_only_the_own_link);
+    tcase_add_test(cases, takes_bonds_bridges_and_vlans_of_the_link);
+    tcase_add_test(cases, knows_vlans_by_the_kernels_list);
+    tcase_add_test(cases, survives_links_in_a_ring);
     tcase_add_test(cases, passes_over_zero);
     tcase_add_test(cases, knows_infiniband);
     tcase_add_test(cases, takes_a_missing_port_for_empty);

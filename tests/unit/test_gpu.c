@@ -53,6 +53,7 @@ START_TEST(knows_accelerators_by_vendor_and_class)
         { "0x1002", "0x038000", true },  { "0x1002", "0x120000", true },
         { "0x1002", "0x030000", true },  { "0x8086", "0x030000", true },
         { "0x8086", "0x038000", true },  { "0x1da3", "0x120000", true },
+        { "0x8086", "0x120000", false },                                  /* NPU, FPGA */
         { "0x19e5", "0x120000", true },  { "0x19e5", "0x030000", false }, /* iBMC */
         { "0x1d94", "0x038000", true },  { "0xcabc", "0x030200", true },
         { "0x1a03", "0x030000", false }, /* ASPEED */
@@ -78,11 +79,19 @@ START_TEST(leaves_out_graphics_in_the_processor)
 {
     tree_pci(&tree, "pci0000:00", "0000:00:02.0", "0x030000", "0x8086", "0x3e92");
     tree_pci(&tree, "pci0001:00", "0001:00:02.0", "0x038000", "0x8086", "0x3e92");
+    tree_pci(&tree, "pci0000:00", "0000:00:0b.0", "0x120000", "0x8086", "0x7d1d");
     tree_pci(&tree, "pci0000:00/0000:00:08.1", "0000:c1:00.0", "0x030000", "0x1002", "0x15bf");
     tree_pci(&tree, "pci0000:00/0000:00:08.1", "0000:c1:00.2", "0x108000", "0x1022", "0x15c7");
     tree_pci(&tree, "pci0000:00/0000:00:01.1", "0000:03:00.0", "0x030000", "0x1002", "0x744c");
     tree_pci(&tree, "pci0000:00/0000:00:01.1", "0000:03:00.1", "0x040300", "0x1002", "0xab30");
     ck_assert_uint_eq(read_one()->pci.bus, 3);
+}
+END_TEST
+
+START_TEST(takes_gpus_on_the_root_bus_of_a_virtual_machine)
+{
+    tree_pci(&tree, "pci0000:00", "0000:00:05.0", "0x030000", "0x8086", "0x56c0");
+    ck_assert_uint_eq(read_one()->pci.device, 5);
 }
 END_TEST
 
@@ -255,6 +264,7 @@ int main(void)
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, knows_accelerators_by_vendor_and_class);
     tcase_add_test(cases, leaves_out_graphics_in_the_processor);
+    tcase_add_test(cases, takes_gpus_on_the_root_bus_of_a_virtual_machine);
     tcase_add_test(cases, leaves_out_virtual_functions);
     tcase_add_test(cases, takes_what_the_driver_lists);
     tcase_add_test(cases, reads_memory_that_is_offline_or_no_node);

@@ -41,7 +41,8 @@ static const struct ath_warning *find_warning(const char *code, const char *obje
 {
     for (size_t i = 0; i < machine.warning_count; i++)
         if (!strcmp(machine.warnings[i].code, code) &&
-            (!object || !strcmp(machine.warnings[i].object, object)))
+            (!object ||
+             (machine.warnings[i].object && !strcmp(machine.warnings[i].object, object))))
             return &machine.warnings[i];
     return NULL;
 }
@@ -118,7 +119,10 @@ START_TEST(finishes_an_empty_machine)
 {
     ath_machine_finish(&machine);
     ck_assert_uint_eq(machine.pair_count, 0);
-    ck_assert_ptr_nonnull(find_warning("no-gpu", "?"));
+    const struct ath_warning *warning = find_warning("no-gpu", NULL);
+    ck_assert_ptr_nonnull(warning);
+    ck_assert_ptr_null(warning->object);
+    ck_assert_str_eq(warning->message, "no GPU can be seen in this machine");
     ck_assert_int_eq(ath_machine_distance(&machine, 0, 0), ATH_UNKNOWN);
     ath_machine_free(NULL);
 }
@@ -190,6 +194,25 @@ START_TEST(warns_of_one_subnet_on_one_card)
 }
 END_TEST
 
+START_TEST(takes_a_bond_for_one_link)
+{
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = { "a", "b", "c" };
+        struct ath_nic *nic = add_nic("0003:01:00.0", names[i]);
+        add_subnet(nic, "0003:01:00.0", "10.0.0.0/24");
+        nic->master = ath_xstrdup("bond0");
+    }
+    ath_machine_finish(&machine);
+    ck_assert_ptr_null(find_warning("same-subnet", NULL));
+    free(machine.nics[1].master);
+    machine.nics[1].master = NULL;
+    ath_machine_finish(&machine);
+    const struct ath_warning *warning = find_warning("same-subnet", NULL);
+    ck_assert_ptr_nonnull(warning);
+    ck_assert_ptr_nonnull(strstr(warning->message, "'b' and 'bond0'"));
+}
+END_TEST
+
 START_TEST(warns_of_ports_that_rdma_cannot_use)
 {
     struct ath_nic *nic = add_nic("0003:01:00.0", NULL);
@@ -206,16 +229,32 @@ START_TEST(warns_of_ports_that_rdma_cannot_use)
     nic->link_layer = ATH_LAYER_ETHERNET;
     nic->rdma_device = ath_xstrdup("mlx5_5");
     nic->link = ATH_LINK_UP;
+    nic->has_roce = true;
     nic = add_nic("0006:01:00.0", "eth6");
     nic->link_layer = ATH_LAYER_ETHERNET;
     nic->rdma_device = ath_xstrdup("mlx5_6");
     nic->link = ATH_LINK_UP;
+    nic->has_roce = true;
     nic->best_gid_index = 3;
+    nic = add_nic("0007:01:00.0", "eth7"); /* usNIC, or a capture without GIDs */
+    nic->link_layer = ATH_LAYER_ETHERNET;
+    nic->rdma_device = ath_xstrdup("usnic_0");
+    nic->link = ATH_LINK_UP;
+    nic = add_nic("0003:01:00.1", NULL);
+    nic->link_layer = ATH_LAYER_INFINIBAND;
+    nic->vendor_id = 0x15b3;
+    nic->device_id = 0x1019;
+    nic->rdma_device = ath_xstrdup("mlx5_1");
+    nic->port = 1;
     ath_machine_finish(&machine);
     const struct ath_warning *warning = find_warning("infiniband-mode", "mlx5_0");
     ck_assert_ptr_nonnull(warning);
     ck_assert_ptr_nonnull(strstr(warning->hint, "mlxconfig -d 0003:01:00.0 set LINK_TYPE_P1=2"));
+    warning = find_warning("infiniband-mode", "mlx5_1"); /* the card's second port */
+    ck_assert_ptr_nonnull(warning);
+    ck_assert_ptr_nonnull(strstr(warning->hint, "mlxconfig -d 0003:01:00.1 set LINK_TYPE_P2=2"));
     ck_assert_ptr_null(find_warning("infiniband-mode", "ib9"));
+    ck_assert_ptr_null(find_warning("no-usable-gid", "usnic_0"));
     ck_assert_ptr_nonnull(find_warning("no-usable-gid", "mlx5_5"));
     ck_assert_ptr_null(find_warning("no-usable-gid", "mlx5_6"));
 }
@@ -356,6 +395,7 @@ int main(void)
     tcase_add_test(cases, places_all_on_an_only_node);
     tcase_add_test(cases, warns_of_gpu_memory);
     tcase_add_test(cases, warns_of_one_subnet_on_one_card);
+    tcase_add_test(cases, takes_a_bond_for_one_link);
     tcase_add_test(cases, warns_of_ports_that_rdma_cannot_use);
     tcase_add_test(cases, warns_once_for_one_object);
     tcase_add_test(cases, has_a_word_for_every_warning);

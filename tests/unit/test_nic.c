@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "tree.h"
 
@@ -16,6 +17,7 @@ static struct tree tree;
 static struct ath_root root;
 static struct ath_nic *nics;
 static size_t nic_count;
+static struct ath_nic_others others;
 
 static void setup(void)
 {
@@ -24,6 +26,7 @@ static void setup(void)
     ck_assert_int_eq(ath_root_open(tree.path, &root, &err), 0);
     nics = NULL;
     nic_count = 0;
+    others = (struct ath_nic_others){ 0 };
 }
 
 static void teardown(void)
@@ -31,6 +34,7 @@ static void teardown(void)
     for (size_t i = 0; i < nic_count; i++)
         ath_nic_free(&nics[i]);
     free(nics);
+    ath_nic_others_free(&others);
     ath_root_free(&root);
     tree_remove(&tree);
 }
@@ -38,8 +42,20 @@ static void teardown(void)
 static void read_nics(size_t expected)
 {
     struct ath_err err;
-    ck_assert_int_eq(ath_nic_read(&root, &nics, &nic_count, &err), 0);
+    ck_assert_int_eq(ath_nic_read(&root, &nics, &nic_count, &others, &err), 0);
     ck_assert_uint_eq(nic_count, expected);
+}
+
+/* The names that are no ports, sorted as numbers are: "lo vf1; mlx5_3". */
+static void expect_others(const char *expected)
+{
+    ATH_AUTO(ath_text) text = { 0 };
+    for (size_t i = 0; i < others.link_count; i++)
+        ath_text_add(&text, "%s%s", i ? " " : "", others.links[i]);
+    ath_text_add(&text, ";");
+    for (size_t i = 0; i < others.rdma_device_count; i++)
+        ath_text_add(&text, " %s", others.rdma_devices[i]);
+    ck_assert_str_eq(text.data, expected);
 }
 
 /* A link below device (a path below sys/devices); attributes follow with tree_put(). */
@@ -168,6 +184,124 @@ START_TEST(folds_virtual_functions)
     read_nics(1);
     ck_assert_str_eq(nics[0].netdev, "ens1f0");
     ck_assert_int_eq(nics[0].vfs, 3);
+    expect_others("vf1 vf2; mlx5_3");
+}
+END_TEST
+
+#define PF "pci0000:17/0000:18:00.0"
+#define SF PF "/mlx5_core.sf.4"
+
+/* mlx4_x sorts before mlx5_0, and would take the function's link. */
+START_TEST(folds_subfunctions)
+{
+    tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
+    add_link(PF, "ens1f0");
+    add_rdma(PF, "mlx5_0", 1, "Ethernet\n");
+    add_link(SF, "ens1f0s4");
+    add_rdma(SF, "mlx4_x", 1, "Ethernet\n");
+    read_nics(1);
+    ck_assert_str_eq(nics[0].netdev, "ens1f0");
+    ck_assert_str_eq(nics[0].rdma_device, "mlx5_0");
+    ck_assert_int_eq(nics[0].vfs, 0);
+    expect_others("ens1f0s4; mlx4_x");
+}
+END_TEST
+
+/* A container with a subfunction: the RDMA device of the physical one may be seen, its link not. */
+START_TEST(takes_a_subfunction_for_real_where_it_has_the_link)
+{
+    tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
+    add_rdma(PF, "mlx5_0", 1, "Ethernet\n");
+    add_link(SF, "eth0");
+    add_rdma(SF, "mlx4_x", 1, "Ethernet\n");
+    read_nics(2);
+    const struct ath_nic *own = nics[0].netdev ? &nics[0] : &nics[1];
+    ck_assert_str_eq(own->netdev, "eth0");
+    ck_assert_str_eq(own->rdma_device, "mlx4_x");
+}
+END_TEST
+
+/* RDMA devices are seen in all containers, links in their own. */
+START_TEST(takes_a_virtual_function_for_real_where_it_has_the_link)
+{
+    tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
+    add_rdma(PF, "mlx5_0", 1, "Ethernet\n");
+    for (int i = 1; i <= 2; i++) {
+        char address[32], device[64], name[24];
+        snprintf(address, sizeof address, "0000:18:00.%d", i);
+        snprintf(device, sizeof device, "pci0000:17/%s", address);
+        snprintf(name, sizeof name, "mlx5_%d", i);
+        tree_pci(&tree, "pci0000:17", address, "0x020000", "0x15b3", "0x101e");
+        tree_link(&tree, "../0000:18:00.0", "sys/devices/%s/physfn", device);
+        add_rdma(device, name, 1, "Ethernet\n");
+    }
+    add_link("pci0000:17/0000:18:00.1", "eth0");
+    read_nics(2);
+    ck_assert_str_eq(nics[0].rdma_device, "mlx5_0");
+    ck_assert_ptr_null(nics[0].netdev);
+    ck_assert_int_eq(nics[0].vfs, 2);
+    ck_assert_str_eq(nics[1].netdev, "eth0");
+    ck_assert_str_eq(nics[1].rdma_device, "mlx5_1");
+    expect_others("; mlx5_2");
+}
+END_TEST
+
+/* By what stands behind the port's GIDs, where the function's link does not call itself uplink. */
+START_TEST(leaves_out_ports_of_representors)
+{
+    static const char port[] = "sys/devices/" PF "/infiniband/mlx5_0/ports/2";
+    tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
+    add_link(PF, "uplink");
+    tree_put(&tree, "0\n", "sys/devices/" PF "/net/uplink/dev_port");
+    add_link(PF, "rep0");
+    tree_put(&tree, "pf0vf0\n", "sys/devices/" PF "/net/rep0/phys_port_name");
+    add_rdma(PF, "mlx5_0", 1, "Ethernet\n");
+    add_rdma(PF, "mlx5_0", 2, "Ethernet\n");
+    tree_put(&tree, "RoCE v2\n", "%s/gid_attrs/types/0", port);
+    tree_put(&tree, "rep0\n", "%s/gid_attrs/ndevs/0", port);
+    tree_put(&tree, "fe80:0000:0000:0000:0000:00ff:fe03:0100\n", "%s/gids/0", port);
+    read_nics(1);
+    ck_assert_str_eq(nics[0].netdev, "uplink");
+    ck_assert_int_eq(nics[0].port, 1);
+    expect_others("rep0;");
+}
+END_TEST
+
+/* A second port of InfiniBand without IPoIB is real, whatever the first one is. */
+START_TEST(keeps_second_ports_that_are_real)
+{
+    tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x1003");
+    add_link(PF, "p0");
+    tree_put(&tree, "0\n", "sys/devices/" PF "/net/p0/dev_port");
+    tree_put(&tree, "p1\n", "sys/devices/" PF "/net/p0/phys_port_name");
+    add_rdma(PF, "mlx4_0", 1, "Ethernet\n");
+    add_rdma(PF, "mlx4_0", 2, "InfiniBand\n");
+    read_nics(2);
+    ck_assert_int_eq(nics[1].port, 2);
+}
+END_TEST
+
+/* usNIC and iWARP call their links Ethernet, too. */
+START_TEST(knows_what_speaks_roce)
+{
+    static const char *const types[] = { "1: CA\n", "6: usNIC UDP\n", "4: RNIC\n" };
+    for (size_t i = 0; i < ATH_COUNT(types); i++) {
+        char address[64], device[96], name[32];
+        snprintf(address, sizeof address, "0000:18:00.%zu", i);
+        snprintf(device, sizeof device, "pci0000:17/%s", address);
+        snprintf(name, sizeof name, "rdma_%zu", i);
+        tree_pci(&tree, "pci0000:17", address, "0x020000", "0x1137", "0x0043");
+        add_rdma(device, name, 1, "Ethernet\n");
+        tree_put(&tree, types[i], "sys/devices/%s/infiniband/%s/node_type", device, name);
+        tree_put(&tree, "", "sys/devices/%s/infiniband/%s/ports/1/gid_attrs/types/0", device, name);
+    }
+    tree_pci(&tree, "pci0000:17", "0000:18:00.7", "0x020000", "0x15b3", "0x101d");
+    add_rdma("pci0000:17/0000:18:00.7", "mlx5_0", 1, "Ethernet\n"); /* no table in the capture */
+    read_nics(4);
+    ck_assert(nics[0].has_roce);
+    ck_assert(ath_nic_lacks_gid(&nics[0]));
+    for (size_t i = 1; i < nic_count; i++)
+        ck_assert(!nics[i].has_roce);
 }
 END_TEST
 
@@ -246,6 +380,7 @@ START_TEST(gives_soft_roce_to_its_link)
     read_nics(1);
     ck_assert_str_eq(nics[0].netdev, "eno1");
     ck_assert_str_eq(nics[0].rdma_device, "rxe0");
+    expect_others("; rxe1");
 }
 END_TEST
 
@@ -284,6 +419,49 @@ START_TEST(reads_connected_subnets)
 END_TEST
 
 /* What a capture made without links looks like, and what a hostile one holds. */
+/* The outermost bond or bridge; a VRF and Open vSwitch leave addresses where they are. */
+START_TEST(credits_bonds_subnets_to_their_parts)
+{
+    ATH_AUTO(ath_text) table = { 0 };
+    static const struct {
+        const char *name, *master, *uevent, *flags;
+    } masters[] = { { "a", "bond0", "DEVTYPE=bond\n", "0x1403\n" },
+                    { "b", "bond0", NULL, NULL },
+                    { "c", "vrf0", NULL, "0x4c1\n" },
+                    { "d", "ovs-system", "DEVTYPE=openvswitch\n", "0x1002\n" },
+                    { "e", NULL, NULL, NULL } };
+    tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
+    for (size_t i = 0; i < ATH_COUNT(masters); i++) {
+        char target[64];
+        add_link(PF, masters[i].name);
+        snprintf(target, sizeof target, "../../../../virtual/net/%s", masters[i].master);
+        if (masters[i].master)
+            tree_link(&tree, target, "sys/class/net/%s/master", masters[i].name);
+        if (masters[i].uevent)
+            tree_put(&tree, masters[i].uevent, "sys/class/net/%s/uevent", masters[i].master);
+        if (masters[i].flags)
+            tree_put(&tree, masters[i].flags, "sys/class/net/%s/flags", masters[i].master);
+    }
+    tree_folder(&tree, "sys/class/net/br0");
+    tree_link(&tree, "../br0", "sys/class/net/bond0/master");
+    ath_text_add(&table, "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\n");
+    add_route(&table, "br0", "10.0.0.0", "0.0.0.0", 1, "255.255.255.0");
+    add_route(&table, "vrf0", "10.1.0.0", "0.0.0.0", 1, "255.255.255.0");
+    tree_put(&tree, table.data, "proc/net/route");
+    read_nics(5);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_str_eq(nics[i].master, "br0");
+        ck_assert_uint_eq(nics[i].subnet_count, 1);
+        ck_assert_str_eq(nics[i].subnets[0], "10.0.0.0/24");
+    }
+    for (size_t i = 2; i < 5; i++) {
+        ck_assert_ptr_null(nics[i].master);
+        ck_assert_uint_eq(nics[i].subnet_count, 0);
+    }
+    expect_others("bond0 br0 ovs-system vrf0;");
+}
+END_TEST
+
 START_TEST(survives_garbage)
 {
     tree_put(&tree, "0x020000", "sys/bus/pci/devices/0000:01:00.0/class");
@@ -314,12 +492,19 @@ int main(void)
     tcase_add_test(cases, ties_two_ports_of_one_function_by_number);
     tcase_add_test(cases, ties_by_gids_first);
     tcase_add_test(cases, folds_virtual_functions);
+    tcase_add_test(cases, folds_subfunctions);
+    tcase_add_test(cases, takes_a_subfunction_for_real_where_it_has_the_link);
+    tcase_add_test(cases, takes_a_virtual_function_for_real_where_it_has_the_link);
     tcase_add_test(cases, takes_a_virtual_function_for_real_in_a_virtual_machine);
+    tcase_add_test(cases, leaves_out_ports_of_representors);
+    tcase_add_test(cases, keeps_second_ports_that_are_real);
+    tcase_add_test(cases, knows_what_speaks_roce);
     tcase_add_test(cases, leaves_out_what_is_no_port_of_a_card);
     tcase_add_test(cases, leaves_out_partitions_of_ipoib);
     tcase_add_test(cases, knows_links_that_are_not_pci);
     tcase_add_test(cases, gives_soft_roce_to_its_link);
     tcase_add_test(cases, reads_connected_subnets);
+    tcase_add_test(cases, credits_bonds_subnets_to_their_parts);
     tcase_add_test(cases, survives_garbage);
     return run_case(cases, "nic");
 }

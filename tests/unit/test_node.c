@@ -49,7 +49,8 @@ static void put_distance(int id, const char *text)
 static bool has_warning(const char *code, const char *object)
 {
     for (size_t i = 0; i < machine.warning_count; i++)
-        if (!strcmp(machine.warnings[i].code, code) && !strcmp(machine.warnings[i].object, object))
+        if (!strcmp(machine.warnings[i].code, code) &&
+            (!object || !strcmp(machine.warnings[i].object, object)))
             return true;
     return false;
 }
@@ -174,7 +175,7 @@ START_TEST(takes_a_kernel_without_numa_for_one_node)
     expect_cpus(0, "0-3", "0-1");
     ck_assert_int_eq(machine.nodes[0].memory_total_bytes, 4000 * 1024);
     ck_assert_int_eq(machine.nodes[0].memory_free_bytes, 1000 * 1024);
-    ck_assert(has_warning("no-numa-kernel", "?"));
+    ck_assert(has_warning("no-numa-kernel", NULL));
 }
 END_TEST
 

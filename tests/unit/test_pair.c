@@ -70,6 +70,22 @@ static void expect_pair(size_t gpu, size_t place, size_t nic, enum ath_pci_class
     ck_assert_int_eq(pairs[place].rank, rank);
 }
 
+/* A container sees the RDMA device of the physical function, but not its link. */
+START_TEST(ranks_ports_with_an_address_first)
+{
+    add_node(0, "0-63");
+    add_gpu("0004:04:00.0", 0, "pci0004:00/0004:00:00.0");
+    struct ath_nic *physical = add_nic("0003:01:00.0", 0, "pci0003:00", ATH_LINK_UP, "mlx5_0");
+    physical->has_roce = true;
+    struct ath_nic *virtual = add_nic("0003:01:00.2", 0, "pci0003:00", ATH_LINK_UP, "mlx5_1");
+    virtual->has_roce = true;
+    virtual->best_gid_index = 3;
+    ath_machine_finish(&machine);
+    expect_pair(0, 0, 1, ATH_PCI_NODE, 1);
+    expect_pair(0, 1, 0, ATH_PCI_NODE, 1);
+}
+END_TEST
+
 START_TEST(ranks_node_first)
 {
     add_node(8, "64-127");
@@ -187,6 +203,7 @@ int main(void)
     TCase *cases = tcase_create("pair");
     tcase_add_checked_fixture(cases, setup, teardown);
     tcase_add_test(cases, ranks_node_first);
+    tcase_add_test(cases, ranks_ports_with_an_address_first);
     tcase_add_test(cases, ranks_pci_second);
     tcase_add_test(cases, ranks_other_nodes_by_distance);
     tcase_add_test(cases, uses_places_where_nodes_are_unknown);

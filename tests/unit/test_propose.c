@@ -159,6 +159,24 @@ START_TEST(ac922_is_served_by_socket)
 END_TEST
 
 /* Without links and speeds (a capture of a card in InfiniBand mode, say) it is the newer card. */
+START_TEST(bonds_are_proposed_by_their_own_names)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_nic bonds[] = { { .netdev = (char *)"bond0" }, { .netdev = (char *)"br0" } };
+    make_ac922(&machine);
+    for (size_t i = 0; i < ATH_COUNT(bonds); i++)
+        ath_nic_others_add(&machine.others, &bonds[i]);
+    ath_machine_nic_by_netdev(&machine, "enP3p1s0f0")->master = ath_xstrdup("bond0");
+    ath_machine_nic_by_netdev(&machine, "enP5p1s0f0")->master = ath_xstrdup("br0");
+    free(propose(&machine, &document));
+    ck_assert_str_eq(document.numa.items[0].data_iface, "bond0");
+    ck_assert_str_eq(document.numa.items[0].rdma_devices.items[0], "mlx5_0");
+    ck_assert_str_eq(document.numa.items[0].control_iface, "br0");
+    ck_assert_str_eq(document.numa.items[1].data_iface, "enP51p1s0f0");
+}
+END_TEST
+
 START_TEST(near_card_is_found_without_link_states)
 {
     ATH_AUTO(ath_machine) machine = { 0 };
@@ -379,6 +397,22 @@ START_TEST(infiniband_carries_no_macvlan)
 }
 END_TEST
 
+/* Virtual functions, subfunctions, bonds, soft RoCE: no ports, but there. */
+START_TEST(what_is_known_by_name_alone_is_not_missing)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    struct ath_nic folded = { .netdev = (char *)"vf0", .rdma_device = (char *)"mlx5_9" };
+    make_ac922(&machine);
+    ath_nic_others_add(&machine.others, &folded);
+    ath_auto_free char *found =
+        check_text("schema: aitherion.topology/1\nnuma:\n"
+                   "- {id: 0, node: 0, control_port: 1, data_port: 2, control_iface: vf0,\n"
+                   "   data_iface: vf1, rdma_devices: [mlx5_9, mlx5_10]}\n",
+                   &machine);
+    ck_assert_str_eq(found, "4:16 interface-missing\n4:44 rdma-device-missing\n");
+}
+END_TEST
+
 /* An XML without PCI devices says nothing about GPUs and ports, nor about nodes without CPUs. */
 START_TEST(what_a_source_cannot_tell_is_not_missing)
 {
@@ -430,6 +464,7 @@ int main(void)
     TCase *cases = tcase_create("propose");
     tcase_set_timeout(cases, 60);
     tcase_add_test(cases, ac922_is_served_by_socket);
+    tcase_add_test(cases, bonds_are_proposed_by_their_own_names);
     tcase_add_test(cases, near_card_is_found_without_link_states);
     tcase_add_test(cases, a_port_with_a_link_goes_first);
     tcase_add_test(cases, nodes_without_gpus_are_left_out_with_a_word);
@@ -441,6 +476,7 @@ int main(void)
     tcase_add_test(cases, profiles_are_files);
     tcase_add_test(cases, what_does_not_fit_is_named_with_its_place);
     tcase_add_test(cases, infiniband_carries_no_macvlan);
+    tcase_add_test(cases, what_is_known_by_name_alone_is_not_missing);
     tcase_add_test(cases, what_a_source_cannot_tell_is_not_missing);
     tcase_add_test(cases, links_without_hardware_exist_too);
     tcase_add_test(cases, the_shipped_profile_fits_its_machine);

@@ -96,6 +96,68 @@ START_TEST(builds_text)
 }
 END_TEST
 
+START_TEST(adds_parts)
+{
+    ATH_AUTO(ath_text) text = { 0 };
+
+    ath_text_add_part(&text, " · ", "%s", "");
+    ath_text_add_part(&text, " · ", "%s", "first");
+    ath_text_add_part(&text, " · ", "%s", "");
+    ck_assert_str_eq(text.data, "first");
+    ath_text_add_part(&text, " · ", "%d", 2);
+    ck_assert_str_eq(text.data, "first · 2");
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    size_t length;
+    uint32_t point;
+} characters[] = {
+    { "a", 1, 'a' },
+    { "\xc2\x80", 2, 0x80 },
+    { "\xdf\xbf", 2, 0x7ff },
+    { "\xe0\xa0\x80", 3, 0x800 },
+    { "\xed\x9f\xbf", 3, 0xd7ff },
+    { "\xee\x80\x80", 3, 0xe000 },
+    { "\xf0\x90\x80\x80", 4, 0x10000 },
+    { "\xf4\x8f\xbf\xbf", 4, 0x10ffff },
+    { "\x80", 0, 0xfffd },     /* goes on what nobody began */
+    { "\xc1\xbf", 0, 0xfffd }, /* longer than it needs to be */
+    { "\xe0\x9f\xbf", 0, 0xfffd },
+    { "\xf0\x8f\xbf\xbf", 0, 0xfffd },
+    { "\xed\xa0\x80", 0, 0xfffd },     /* a surrogate */
+    { "\xf4\x90\x80\x80", 0, 0xfffd }, /* beyond Unicode */
+    { "\xf5\x80\x80\x80", 0, 0xfffd },
+    { "\xe2\x82x", 0, 0xfffd }, /* cut off */
+    { "\xff", 0, 0xfffd },
+};
+
+START_TEST(decodes_utf8)
+{
+    uint32_t point = 0;
+    size_t length = strlen(characters[_i].text);
+
+    ck_assert_uint_eq(ath_utf8_decode(characters[_i].text, length, &point), characters[_i].length);
+    ck_assert_uint_eq(point, characters[_i].point);
+    ck_assert_uint_eq(ath_utf8_decode(characters[_i].text, length, NULL), characters[_i].length);
+    /* Nothing is read behind what is there. */
+    ck_assert_uint_eq(
+        ath_utf8_decode(characters[_i].text, characters[_i].length ? length - 1 : 0, &point), 0);
+}
+END_TEST
+
+START_TEST(sees_the_byte_order_mark)
+{
+    ck_assert_uint_eq(ath_utf8_mark("\xef\xbb\xbfx", 4), 3);
+    ck_assert_uint_eq(ath_utf8_mark("\xef\xbb\xbf", 2), 0);
+    ck_assert_uint_eq(ath_utf8_mark("x", 1), 0);
+    ck_assert(ath_utf8_is_inside('\xbf'));
+    ck_assert(!ath_utf8_is_inside('\xc2'));
+    ck_assert(!ath_utf8_is_inside('a'));
+}
+END_TEST
+
 START_TEST(guesses_what_was_meant)
 {
     static const char *const words[] = { "discover", "configure", NULL, "init", "help", "version" };
@@ -144,6 +206,9 @@ int main(void)
     tcase_add_test(cases, reads_signed_numbers_within_bounds);
     tcase_add_test(cases, reads_fractions);
     tcase_add_test(cases, builds_text);
+    tcase_add_test(cases, adds_parts);
+    tcase_add_loop_test(cases, decodes_utf8, 0, (int)ATH_COUNT(characters));
+    tcase_add_test(cases, sees_the_byte_order_mark);
     tcase_add_test(cases, guesses_what_was_meant);
     tcase_add_test(cases, measures_columns);
     tcase_add_test(cases, grows_arrays);

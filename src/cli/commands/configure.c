@@ -28,11 +28,23 @@ static int split_change(const char *text, const char *entry, struct ath_applied_
                         struct ath_err *err)
 {
     const char *equals = strchr(text, '=');
-    if (!equals || equals == text)
-        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not KEY=VALUE"), text);
+    if (!equals || equals == text) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not KEY=VALUE"), text);
+        return ath_err_hint(err, -EINVAL, "aitherion configure --set numa.0.memory_percent=70");
+    }
     out->key = entry ? ath_xasprintf("numa.%s.%.*s", entry, (int)(equals - text), text)
                      : strndup(text, (size_t)(equals - text));
     out->value = ath_xstrdup(equals + 1);
+    return 0;
+}
+
+static int refuse_twice(const struct ath_change_report *report, struct ath_err *err)
+{
+    const struct ath_applied_change *last = &report->changes[report->change_count - 1];
+
+    for (const struct ath_applied_change *change = report->changes; change < last; change++)
+        if (!strcmp(change->key, last->key))
+            return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is set twice"), last->key);
     return 0;
 }
 
@@ -40,29 +52,39 @@ static int split_changes(const struct ath_cli *cli, const struct options *option
                          struct ath_change_report *report, struct ath_err *err)
 {
     const char *entry = cli->argument_count ? cli->arguments[0] : NULL;
+    int status = 0;
 
-    for (size_t i = 0; i < options->set.count; i++) {
+    for (size_t i = 0; i < options->set.count && !status; i++) {
         struct ath_applied_change *change =
             ath_push(&report->changes, &report->change_count, sizeof *change);
-        int status = split_change(options->set.items[i], entry, change, err);
-        if (status)
-            return status;
+        status = split_change(options->set.items[i], entry, change, err);
+        if (!status)
+            status = refuse_twice(report, err);
     }
-    return 0;
+    return status;
 }
 
-/* Looks up the values from before (or after); a key that is not there has none. */
-static int look_up(const struct ath_document *document, struct ath_change_report *report,
-                   bool is_before, struct ath_err *err)
+static int look_up_before(const struct ath_document *document, struct ath_change_report *report,
+                          struct ath_err *err)
 {
+    int status = 0;
+    for (size_t i = 0; i < report->change_count && !status; i++)
+        status =
+            ath_document_get(document, report->changes[i].key, &report->changes[i].before, err);
+    return status;
+}
+
+/* As the document says it now. An entry that was renamed is not found by its old name: what was
+ * asked for, then. */
+static void look_up_after(const struct ath_document *document, struct ath_change_report *report)
+{
+    struct ath_err unused;
+
     for (size_t i = 0; i < report->change_count; i++) {
         struct ath_applied_change *change = &report->changes[i];
-        int status = ath_document_get(document, change->key,
-                                      is_before ? &change->before : &change->after, err);
-        if (status)
-            return status;
+        if (ath_document_get(document, change->key, &change->after, &unused))
+            change->after = ath_xstrdup(change->value);
     }
-    return 0;
 }
 
 static int apply(struct ath_document *document, struct ath_change_report *report,
@@ -73,56 +95,115 @@ static int apply(struct ath_document *document, struct ath_change_report *report
         changes[i] =
             (struct ath_change){ .key = report->changes[i].key, .value = report->changes[i].value };
 
-    int status = look_up(document, report, true, err);
+    int status = look_up_before(document, report, err);
     if (!status)
         status = ath_document_set_all(document, changes, report->change_count, err);
-    return status ? status : look_up(document, report, false, err);
+    if (!status)
+        look_up_after(document, report);
+    return status;
 }
 
-/* What does not fit this machine; a machine that cannot be read says nothing about the document. */
-static void check(const struct ath_cli *cli, const struct ath_document *document,
-                  struct ath_faults *warnings)
+/* A machine that cannot be read says nothing about the document. */
+static bool read_machine(const struct ath_cli *cli, struct ath_machine *machine)
 {
-    ATH_AUTO(ath_machine) machine = { 0 };
-    struct ath_err unused = { 0 };
-
-    if (!ath_cli_machine(cli, &machine, &unused))
-        ath_document_check(document, &machine, warnings);
+    struct ath_err unused;
+    return !ath_cli_machine(cli, machine, &unused);
 }
 
+static bool has_fault(const struct ath_faults *faults, const struct ath_fault *wanted)
+{
+    for (size_t i = 0; i < faults->count; i++)
+        if (!strcmp(faults->items[i].code, wanted->code) &&
+            !strcmp(faults->items[i].message, wanted->message))
+            return true;
+    return false;
+}
+
+/* What does not fit the machine since the change; what did not fit before is counted only. */
+static void check_change(const struct ath_document *before, const struct ath_document *after,
+                         const struct ath_machine *machine, struct ath_change_report *report)
+{
+    ATH_AUTO(ath_faults) old = { 0 };
+    ATH_AUTO(ath_faults) all = { 0 };
+
+    ath_document_check(before, machine, &old);
+    ath_document_check(after, machine, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        if (has_fault(&old, &all.items[i])) {
+            report->older_warning_count++;
+            continue;
+        }
+        struct ath_fault *fault = ath_push(&report->warnings.items, &report->warnings.count,
+                                           sizeof *report->warnings.items);
+        *fault = all.items[i];
+        all.items[i] = (struct ath_fault){ 0 }; /* its texts have a new owner */
+    }
+}
+
+/* The document is held locked only as long as it takes; the machine, which may be slow, is read
+ * before. */
 static int change(struct ath_cli *cli, const struct options *options, const char *path,
                   struct ath_err *err)
 {
-    ATH_AUTO(ath_document) document = { 0 };
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) before = { 0 };
     ATH_AUTO(ath_change_report) report = { .file = path, .is_dry_run = cli->globals.is_dry_run };
 
     int status = split_changes(cli, options, &report, err);
     if (!status)
-        status = report.is_dry_run
-                     ? ath_document_load(path, &document, &cli->faults, err)
-                     : ath_document_open(path, LOCK_TIMEOUT_MS, &document, &cli->faults, err);
+        status = ath_document_load(path, &before, &cli->faults, err);
+    if (status)
+        return status;
+    bool has_machine = read_machine(cli, &machine);
+
+    ATH_AUTO(ath_document) document = { 0 };
+    status = report.is_dry_run
+                 ? ath_document_load(path, &document, &cli->faults, err)
+                 : ath_document_open(path, LOCK_TIMEOUT_MS, &document, &cli->faults, err);
     if (!status)
         status = apply(&document, &report, err);
     if (status)
         return status;
-
     report.is_saved = !report.is_dry_run && ath_document_is_changed(&document);
     status = report.is_saved ? ath_document_save(&document, err) : 0;
     if (status)
         return status;
-    check(cli, &document, &report.warnings);
-    return ath_cli_show(cli, &ath_change_view, &report, ath_cli_format(cli), err);
+    if (has_machine)
+        check_change(&before, &document, &machine, &report);
+    return ath_cli_show_done(cli, &ath_change_view, &report, err);
 }
 
-static int show(struct ath_cli *cli, const char *path, struct ath_err *err)
+/* With an id all other entries are left out. */
+static int choose_entry(const struct ath_cli *cli, int id, struct ath_document *document,
+                        struct ath_err *err)
+{
+    struct ath_document_numa *entry = ath_document_numa(document, id);
+
+    if (!entry) {
+        ath_err_set(err, -ENOENT, ATH_E_KEY_UNKNOWN, _("the document has no NUMA entry %s"),
+                    cli->arguments[0]);
+        return ath_err_hint(err, -ENOENT, "aitherion configure --show");
+    }
+    document->numa.items = entry;
+    document->numa.count = 1;
+    return 0;
+}
+
+static int show(struct ath_cli *cli, const char *path, int id, struct ath_err *err)
 {
     ATH_AUTO(ath_document) document = { 0 };
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_faults) warnings = { 0 };
+
     int status = ath_document_load(path, &document, &cli->faults, err);
     if (status)
         return status;
-    ATH_AUTO(ath_faults) warnings = { 0 };
-    check(cli, &document, &warnings);
-    const struct ath_document_report report = { .document = &document, .warnings = &warnings };
+    struct ath_document shown = document; /* owns nothing */
+    if (cli->argument_count && (status = choose_entry(cli, id, &shown, err)))
+        return status;
+    if (read_machine(cli, &machine))
+        ath_document_check(&shown, &machine, &warnings);
+    const struct ath_document_report report = { .document = &shown, .warnings = &warnings };
     return ath_cli_show(cli, &ath_document_view, &report, ath_cli_format(cli), err);
 }
 
@@ -130,18 +211,20 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     const struct options *options = data;
     ath_auto_free char *path = ath_cli_document_path(cli);
-    int id;
+    int id = 0;
 
-    if (cli->argument_count && ath_parse_int(cli->arguments[0], 0, ATH_ID_MAX, &id))
-        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                           _("'%s' is no id of a NUMA entry: it must be a whole number"),
-                           cli->arguments[0]);
+    if (cli->argument_count && ath_parse_int(cli->arguments[0], 0, ATH_ID_MAX, &id)) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                    _("'%s' is no id of a NUMA entry: it must be a whole number"),
+                    cli->arguments[0]);
+        return ath_err_hint(err, -EINVAL, _("NUMA1 has the id 1: aitherion configure 1 --show"));
+    }
     if (options->set.count && options->is_show)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'--show' and '--set' exclude each other"));
     if (options->set.count)
         return change(cli, options, path, err);
-    if (options->is_show && !cli->argument_count)
-        return show(cli, path, err);
+    if (options->is_show)
+        return show(cli, path, id, err);
     ath_err_set(err, -EINVAL, ATH_E_USAGE, _("nothing to do: say what to show or to set"));
     return ath_err_hint(err, -EINVAL,
                         "aitherion configure --show, aitherion configure --set KEY=VALUE");
@@ -149,8 +232,8 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
 static const struct ath_argument arguments[] = {
     { .name = "N",
-      .help =
-          N_("the id of a NUMA entry (the 1 of NUMA1): keys of --set are then those of this entry"),
+      .help = N_("the id of a NUMA entry (the 1 of NUMA1): the keys of --set are those of this "
+                 "entry, --show shows only it"),
       .is_optional = true },
     { .name = NULL },
 };
@@ -172,6 +255,7 @@ static const struct ath_option option_table[] = {
 
 static const struct ath_example examples[] = {
     { "aitherion configure --show", N_("what the document says") },
+    { "aitherion configure 1 --show", N_("what it says of NUMA1") },
     { "aitherion configure 0 --set memory_percent=70",
       N_("let NUMA0 have 70 percent of its node's memory") },
     { "aitherion configure --set numa.0.memory_percent=70", N_("the same by its full key") },

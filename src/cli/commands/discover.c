@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -25,14 +26,43 @@ struct options {
     const char *output;
 };
 
-static bool has_suffix(const char *path, const char *word)
+/* What stands behind the last dot of a file's name; "" where there is none. */
+static const char *suffix_of(const char *path)
 {
-    size_t length = strlen(path), word_length = strlen(word);
-    return length > word_length && path[length - word_length - 1] == '.' &&
-           !strcmp(path + length - word_length, word);
+    const char *dot = strrchr(path, '.');
+    return dot && !strchr(dot, '/') ? dot + 1 : "";
 }
 
-/* Said with --format, --json or --yaml, or by the name of the file to write. */
+/* Pictures that people ask for and that are made from ours. */
+static bool is_other_picture(const char *suffix)
+{
+    static const char *const pictures[] = { "png", "pdf", "jpg", "jpeg", "gif", "ps" };
+    for (size_t i = 0; i < ATH_COUNT(pictures); i++)
+        if (!strcasecmp(suffix, pictures[i]))
+            return true;
+    return false;
+}
+
+/* By the name of the file to write; text where the name says nothing. */
+static int format_of_name(const char *path, enum ath_format *out, struct ath_err *err)
+{
+    const char *suffix = suffix_of(path);
+
+    for (int format = 0; format < ATH_FORMAT_COUNT; format++)
+        if (!strcmp(suffix, ath_format_word((enum ath_format)format)))
+            *out = (enum ath_format)format;
+    if (!strcmp(suffix, "yml"))
+        *out = ATH_FORMAT_YAML;
+    if (!is_other_picture(suffix))
+        return 0;
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("cannot write '%s': '%s' is not a format of discover"),
+                path, suffix);
+    return ath_err_hint(
+        err, -EINVAL,
+        _("aitherion discover -o machine.svg, then convert it: rsvg-convert, inkscape"));
+}
+
+/* Said with --format, --json or --yaml; else the name of the file to write tells. */
 static int choose_format(const struct ath_cli *cli, const struct options *options,
                          enum ath_format *out, struct ath_err *err)
 {
@@ -43,10 +73,9 @@ static int choose_format(const struct ath_cli *cli, const struct options *option
                            _("'--format %s' and '--%s' exclude each other"),
                            formats[options->format], ath_format_word(global));
     *out = options->format ? (enum ath_format)(options->format - 1) : global;
-    for (int format = 0; !options->format && options->output && format < ATH_FORMAT_COUNT; format++)
-        if (has_suffix(options->output, ath_format_word((enum ath_format)format)))
-            *out = (enum ath_format)format;
-    return 0;
+    if (options->format || global != ATH_FORMAT_TEXT || !options->output)
+        return 0;
+    return format_of_name(options->output, out, err);
 }
 
 static int write_file(const char *path, const struct ath_machine *machine, enum ath_format format,
@@ -79,7 +108,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         status = ath_cli_machine(cli, &machine, err);
     if (status)
         return status;
-    if (options->output)
+    if (options->output && strcmp(options->output, "-"))
         return write_file(options->output, &machine, format, cli->globals.is_dry_run, err);
     return ath_cli_show(cli, &ath_machine_view, &machine, format, err);
 }
@@ -118,7 +147,7 @@ static const struct ath_example examples[] = {
 const struct ath_command ath_command_discover = {
     .name = "discover",
     .group = ATH_GROUP_MACHINE,
-    .summary = N_("show this machine: NUMA nodes, GPUs, network cards, and who is near whom"),
+    .summary = N_("show NUMA nodes, GPUs, network cards, and who is near whom"),
     .description =
         N_("Reads which CPUs, memory, GPUs and network cards belong to which NUMA node, how far "
            "the nodes are apart, and "

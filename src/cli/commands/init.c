@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -29,28 +30,44 @@ static bool is_from_machine(const struct options *options)
     return !options->profile || !strcmp(options->profile, "auto");
 }
 
-static int propose(const struct ath_cli *cli, const struct options *options, char **out,
-                   struct ath_err *err)
+static int propose(const struct ath_cli *cli, const struct options *options,
+                   struct ath_machine *machine, char **out, struct ath_err *err)
 {
-    if (!is_from_machine(options))
-        return ath_document_propose(NULL, options->profile, out, err);
-
-    ATH_AUTO(ath_machine) machine = { 0 };
-    int status = ath_cli_machine(cli, &machine, err);
-    return status ? status : ath_document_propose(&machine, NULL, out, err);
+    if (is_from_machine(options)) {
+        int status = ath_cli_machine(cli, machine, err);
+        return status ? status : ath_document_propose(machine, NULL, out, err);
+    }
+    if (cli->globals.root || cli->globals.topology)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("'--profile %s' and '--%s' exclude each other"), options->profile,
+                           cli->globals.root ? "root" : "topology");
+    return ath_document_propose(NULL, options->profile, out, err);
 }
 
-/* The document that --force replaces stays beside the new one. */
-static int keep_old(const char *path, struct ath_err *err)
+/* "FILE.bak", or "FILE.bak.1" and on: what is kept already is never written over. The caller frees
+ * it. */
+static char *free_name(const char *path)
 {
-    ath_auto_free char *text = NULL, *kept = ath_xasprintf("%s.bak", path);
+    char *name = ath_xasprintf("%s.bak", path);
+    for (int i = 1; !access(name, F_OK); i++) {
+        free(name);
+        name = ath_xasprintf("%s.bak.%d", path, i);
+    }
+    return name;
+}
+
+/* The document that --force replaces stays beside the new one, where they differ. */
+static int keep_old(const char *path, const char *text, struct ath_err *err)
+{
+    ath_auto_free char *old = NULL, *kept = free_name(path);
     size_t length;
 
     if (access(path, F_OK))
         return 0;
-    int status = ath_file_read(path, OLD_MAX_BYTES, &text, &length, err);
-    if (!status)
-        status = ath_file_save(kept, text, length, err);
+    int status = ath_file_read(path, OLD_MAX_BYTES, &old, &length, err);
+    if (status || !strcmp(old, text))
+        return status;
+    status = ath_file_save(kept, old, length, err);
     if (!status)
         ath_log(ATH_LOG_NORMAL, _("the old document is kept as '%s'"), kept);
     return status;
@@ -59,18 +76,23 @@ static int keep_old(const char *path, struct ath_err *err)
 static int create(const struct options *options, const char *path, const char *text,
                   struct ath_err *err)
 {
-    int status = options->is_forced ? keep_old(path, err) : 0;
+    struct stat present;
+    if (!stat(path, &present) && S_ISDIR(present.st_mode))
+        return ath_err_set(err, -EISDIR, ATH_E_IO, _("cannot write '%s': it is a folder"), path);
+
+    int status = options->is_forced ? keep_old(path, text, err) : 0;
     if (!status)
         status = ath_document_create(path, text, options->is_forced, err);
-    if (status && err->code == ATH_E_EXISTS)
+    if (status == -EEXIST)
         ath_err_hint(err, status,
-                     _("aitherion init --force (keeps the old one as '%s.bak'), or "
-                       "aitherion configure --show"),
-                     path);
-    if (status && err->code == ATH_E_NO_ACCESS)
+                     _("aitherion init --force (keeps the old one beside it), or aitherion "
+                       "configure --show"));
+    if (status == -EACCES || status == -EPERM)
         ath_err_hint(err, status,
-                     _("sudo aitherion init, or for yourself alone: "
-                       "aitherion init -c ~/.config/aitherion/topology.yaml"));
+                     _("sudo aitherion init, or for yourself alone: aitherion init -c "
+                       "~/.config/aitherion/topology.yaml"));
+    if (status == -EROFS)
+        ath_err_hint(err, status, _("choose a place that can be written: aitherion init -c FILE"));
     return status;
 }
 
@@ -78,9 +100,11 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     const struct options *options = data;
     ath_auto_free char *path = ath_cli_document_path(cli), *text = NULL;
+    ath_auto_free char *next = ath_cli_suggest(cli, "configure --show");
+    ATH_AUTO(ath_machine) machine = { 0 };
     ATH_AUTO(ath_document) document = { 0 };
 
-    int status = propose(cli, options, &text, err);
+    int status = propose(cli, options, &machine, &text, err);
     if (!status)
         status = ath_document_parse(text, strlen(text), path, &document, &cli->faults, err);
     if (!status && !cli->globals.is_dry_run)
@@ -92,23 +116,30 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         .file = path,
         .profile = is_from_machine(options) ? NULL : options->profile,
         .text = text,
+        .next = next,
         .document = &document,
+        .machine = &machine,
         .is_dry_run = cli->globals.is_dry_run,
     };
-    return ath_cli_show(cli, &ath_init_view, &report, ath_cli_format(cli), err);
+    return ath_cli_show_done(cli, &ath_init_view, &report, err);
 }
+
+/* Those that are shipped, for completion; etc/ may hold more one day. */
+static const char *const profiles[] = { "auto", "ac922", NULL };
 
 static const struct ath_option option_table[] = {
     { .name = "profile",
       .type = ATH_OPTION_TEXT,
       .metavar = "NAME",
+      .suggestions = profiles,
       .offset = offsetof(struct options, profile),
       .help = N_("take the shipped document for a kind of machine (ac922) in place of this "
                  "machine; auto: this "
                  "machine, the default") },
     { .name = "force",
       .offset = offsetof(struct options, is_forced),
-      .help = N_("replace a document that is there; the old one is kept beside it as FILE.bak") },
+      .help = N_("replace a document that is there; the old one is kept beside it as FILE.bak, "
+                 "FILE.bak.1 and so on") },
     { .name = NULL },
 };
 

@@ -62,9 +62,10 @@ static json_t *to_json(const void *data)
             changes, json_pack("{s:o, s:o, s:o}", "key", ath_json_text(change->key), "old",
                                ath_json_text(change->before), "new", ath_json_text(change->after)));
     }
-    return json_pack("{s:o, s:b, s:b, s:o, s:o}", "file", ath_json_text(report->file), "is_dry_run",
-                     report->is_dry_run, "is_saved", report->is_saved, "changes", changes,
-                     "warnings", ath_faults_to_json(&report->warnings));
+    return json_pack("{s:o, s:b, s:b, s:o, s:o, s:I}", "file", ath_json_text(report->file),
+                     "is_dry_run", report->is_dry_run, "is_saved", report->is_saved, "changes",
+                     changes, "warnings", ath_faults_to_json(&report->warnings),
+                     "older_warning_count", (json_int_t)report->older_warning_count);
 }
 
 static void print_change(const struct ath_style *style, FILE *out,
@@ -92,6 +93,12 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     else
         fprintf(out, _("'%s' says so already\n"), file);
     ath_faults_to_text(style, out, _("warning: "), &report->warnings);
+    if (report->older_warning_count)
+        fprintf(out,
+                ngettext("%zu more thing does not fit this machine: aitherion configure --show\n",
+                         "%zu more things do not fit this machine: aitherion configure --show\n",
+                         report->older_warning_count),
+                report->older_warning_count);
 }
 
 const struct ath_view ath_change_view = { "aitherion.change/1", to_json, to_text, NULL, 0 };

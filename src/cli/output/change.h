@@ -17,7 +17,8 @@ struct ath_change_report {
     bool is_dry_run, is_saved;
     struct ath_applied_change *changes;
     size_t change_count;
-    struct ath_faults warnings; /* what does not fit this machine */
+    struct ath_faults warnings; /* what does not fit this machine since the change */
+    size_t older_warning_count; /* and what did not fit before */
 };
 
 void ath_change_report_free(struct ath_change_report *report);

@@ -32,43 +32,19 @@ static bool is_harmless(uint32_t point)
     return (point & 0xfffe) != 0xfffe;
 }
 
-/* The bytes of the character at text, or 0 where it is no well-formed UTF-8 (RFC 3629). */
-static size_t decode(const unsigned char *text, uint32_t *out)
-{
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t length = text[0] < 0x80             ? 1
-                    : (text[0] & 0xe0) == 0xc0 ? 2
-                    : (text[0] & 0xf0) == 0xe0 ? 3
-                    : (text[0] & 0xf8) == 0xf0 ? 4
-                                               : 0;
-    if (length < 2) {
-        *out = text[0];
-        return length;
-    }
-    uint32_t point = text[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        point = point << 6 | (text[i] & 0x3fu);
-    }
-    if (point < least[length] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff))
-        return 0;
-    *out = point;
-    return length;
-}
-
-static char *clean_utf8(const char *text)
+/* kept: control characters that may stay. */
+static char *clean_utf8(const char *text, const char *kept)
 {
     struct ath_text clean = { 0 };
 
-    while (*text) {
+    for (size_t left = strlen(text), step; left; text += step, left -= step) {
         uint32_t point;
-        size_t length = decode((const unsigned char *)text, &point);
-        if (length && is_harmless(point))
+        size_t length = ath_utf8_decode(text, left, &point);
+        step = length ? length : 1;
+        if (length && (is_harmless(point) || strchr(kept, *text)))
             ath_text_add_bytes(&clean, text, length);
         else
             ath_text_add(&clean, "\xef\xbf\xbd");
-        text += length ? length : 1;
     }
     return ath_text_take(&clean);
 }
@@ -97,5 +73,10 @@ char *ath_clean(const char *text, bool is_utf8)
 {
     if (!text)
         return NULL;
-    return is_utf8 ? clean_utf8(text) : clean_locale(text);
+    return is_utf8 ? clean_utf8(text, "") : clean_locale(text);
+}
+
+char *ath_clean_lines(const char *text)
+{
+    return text ? clean_utf8(text, "\n\t") : NULL;
 }

@@ -14,3 +14,6 @@
  * printable in the current locale. The caller frees it.
  */
 char *ath_clean(const char *text, bool is_utf8);
+
+/* The same in UTF-8 for text of many lines: newlines and tabs stay. */
+char *ath_clean_lines(const char *text);

@@ -72,16 +72,11 @@ static json_t *mapping_to_json(const struct ath_schema *mapping, const void *bas
     return object;
 }
 
-json_t *ath_document_to_json(const struct ath_document *document)
-{
-    return mapping_to_json(ath_schema_root(), document);
-}
-
 static json_t *to_json(const void *data)
 {
     const struct ath_document_report *report = data;
     return json_pack("{s:o, s:o, s:o}", "file", ath_json_text(report->document->path), "document",
-                     ath_document_to_json(report->document), "warnings",
+                     mapping_to_json(ath_schema_root(), report->document), "warnings",
                      ath_faults_to_json(report->warnings));
 }
 

@@ -10,7 +10,3 @@ struct ath_document_report {
 };
 
 extern const struct ath_view ath_document_view; /* of a struct ath_document_report */
-
-/* The document's values as an object, made by the table of keys; what is not set is null. A new
- * reference. */
-json_t *ath_document_to_json(const struct ath_document *document);

@@ -12,6 +12,12 @@ json_t *ath_json_text(const char *text)
     return clean ? json_string(clean) : json_null();
 }
 
+json_t *ath_json_lines(const char *text)
+{
+    ath_auto_free char *clean = ath_clean_lines(text);
+    return clean ? json_string(clean) : json_null();
+}
+
 json_t *ath_json_number(int64_t number)
 {
     return number < 0 ? json_null() : json_integer(number);

@@ -1,10 +1,4 @@
-/*
- * JSON to YAML through libyaml's event emitter.
- *
- * Plain style is kept for strings that no reader of YAML 1.1 or 1.2 takes for anything else
- * (https://yaml.org/type/: "no", "1e3", "0004:04" in base sixty, "2024-01-01"): those begin with a
- * letter and hold only letters, digits and a few signs.
- */
+/* JSON to YAML through libyaml's event emitter. */
 #include "config.h"
 
 #include "cli/output/json_yaml.h"
@@ -13,33 +7,11 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 #include <yaml.h>
 
-#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
-
-static bool is_reserved(const char *text)
-{
-    static const char *const words[] = {
-        "true", "false", "yes", "no", "on", "off", "null", "y", "n"
-    };
-    for (size_t i = 0; i < ATH_COUNT(words); i++)
-        if (!strcasecmp(text, words[i]))
-            return true;
-    return false;
-}
-
-static bool is_plain(const char *text)
-{
-    if (!isalpha((unsigned char)*text) || is_reserved(text))
-        return false;
-    for (const char *c = text; *c; c++)
-        if (!isascii((unsigned char)*c) || !(isalnum((unsigned char)*c) || strchr(" _-./+()", *c)))
-            return false;
-    return text[strlen(text) - 1] != ' ';
-}
+#include "config/yaml.h"
 
 /* Short tables of numbers (distances) read better on one line. */
 static bool is_number_table(const json_t *object)
@@ -64,10 +36,12 @@ static bool emit_scalar(yaml_emitter_t *emitter, const char *text, yaml_scalar_s
            emit(emitter, &event);
 }
 
+/* What begins with no letter is quoted always, to stand apart from the numbers around it. */
 static bool emit_string(yaml_emitter_t *emitter, const char *text)
 {
+    bool is_plain = isalpha((unsigned char)*text) && ath_yaml_is_plain(text, " +()");
     return emit_scalar(emitter, text,
-                       is_plain(text) ? YAML_PLAIN_SCALAR_STYLE : YAML_DOUBLE_QUOTED_SCALAR_STYLE);
+                       is_plain ? YAML_PLAIN_SCALAR_STYLE : YAML_DOUBLE_QUOTED_SCALAR_STYLE);
 }
 
 static bool emit_value(yaml_emitter_t *emitter, const json_t *value);

@@ -139,13 +139,14 @@ static json_t *subnets(const struct ath_nic *nic)
 static json_t *nic_link(const struct ath_nic *nic)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pci",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pci",
         pci_address(nic->has_pci, &nic->pci), "vendor_id", pci_id(nic->vendor_id), "device_id",
         pci_id(nic->device_id), "vendor", ath_json_text(ath_words_vendor(nic->vendor_id)), "model",
-        ath_json_text(nic->model), "netdev", ath_json_text(nic->netdev), "driver",
-        ath_json_text(nic->driver), "numa_node", ath_json_number(nic->numa_node), "speed_mbps",
-        ath_json_number(nic->speed_mbps), "link", ath_json_text(ath_link_state_word(nic->link)),
-        "mtu", ath_json_number(nic->mtu), "mac", ath_json_text(nic->mac));
+        ath_json_text(nic->model), "netdev", ath_json_text(nic->netdev), "master",
+        ath_json_text(nic->master), "driver", ath_json_text(nic->driver), "numa_node",
+        ath_json_number(nic->numa_node), "speed_mbps", ath_json_number(nic->speed_mbps), "link",
+        ath_json_text(ath_link_state_word(nic->link)), "mtu", ath_json_number(nic->mtu), "mac",
+        ath_json_text(nic->mac));
 }
 
 static json_t *nic_fields(const struct ath_nic *nic)

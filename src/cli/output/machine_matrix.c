@@ -19,8 +19,6 @@
 #include "cli/output/words.h"
 #include "numa/pair.h"
 
-enum { VENDOR_NVIDIA = 0x10de };
-
 /* GPUs come first, then ports: item i is GPU i, or port i - gpu_count. */
 struct matrix {
     const struct ath_style *style;
@@ -70,6 +68,12 @@ static void print_cell(struct matrix *matrix, const char *text)
             "");
 }
 
+/* NVIDIA's, or of a vendor that the source does not tell. */
+static bool may_have_nvlinks(const struct ath_gpu *gpu)
+{
+    return gpu->vendor_id == ATH_VENDOR_NVIDIA || gpu->vendor_id == ATH_UNKNOWN;
+}
+
 /* NVLink knowledge comes first. Without it a pair of NVIDIA GPUs is not told, since NVLinks might
  * be there. */
 static char *gpu_cell(const struct ath_machine *machine, size_t a, size_t b)
@@ -80,7 +84,7 @@ static char *gpu_cell(const struct ath_machine *machine, size_t a, size_t b)
 
     if (is_known && links)
         return ath_outline_link_cell(from, links);
-    if (!is_known && (from->vendor_id == VENDOR_NVIDIA || to->vendor_id == VENDOR_NVIDIA))
+    if (!is_known && may_have_nvlinks(from) && may_have_nvlinks(to))
         return ath_xstrdup("?");
     return ath_xstrdup(ath_pci_class_word(ath_class_of_gpus(from, to)));
 }
@@ -225,7 +229,9 @@ static void print_class_legend(struct matrix *matrix)
     for (size_t i = 0; i < ATH_COUNT(classes); i++) {
         print_legend_row(matrix, ath_pci_class_word(classes[i]), ath_words_class(classes[i]));
     }
-    print_legend_row(matrix, "NV#", _("# NVLinks side by side, direct or through NVSwitches"));
+    print_legend_row(matrix, "NV#",
+                     _("# NVLinks side by side, direct or through NVSwitches; NV? where their "
+                       "number is not known"));
     print_legend_row(matrix, "XGMI", _("AMD's links between GPUs"));
     print_legend_row(matrix, "?", ath_words_class(ATH_PCI_UNKNOWN));
 }

@@ -217,6 +217,14 @@ static int switched_links(const struct ath_gpu *a, const struct ath_gpu *b)
     return count;
 }
 
+static bool has_switch(const struct ath_gpu *gpu)
+{
+    for (size_t i = 0; i < gpu->nvlink_count; i++)
+        if (gpu->nvlinks[i].kind == ATH_PEER_SWITCH)
+            return true;
+    return false;
+}
+
 bool ath_outline_links(const struct ath_machine *machine, size_t a, size_t b, int *out)
 {
     const struct ath_gpu *from = &machine->gpus[a], *to = &machine->gpus[b];
@@ -228,7 +236,8 @@ bool ath_outline_links(const struct ath_machine *machine, size_t a, size_t b, in
     if (!link && !(from->has_nvlinks && to->has_nvlinks))
         return false;
     *out = link ? link->count : switched_links(from, to);
-    return true;
+    /* Whether the switches of two boards are joined (DGX-2's are) is more than a GPU can tell. */
+    return *out || !has_switch(from) || !has_switch(to);
 }
 
 const char *ath_outline_link_name(const struct ath_gpu *gpu)

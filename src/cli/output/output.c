@@ -85,16 +85,6 @@ const char *ath_format_word(enum ath_format format)
     return formats[format].word;
 }
 
-int ath_format_parse(const char *word, enum ath_format *out)
-{
-    for (size_t i = 0; i < ATH_FORMAT_COUNT; i++)
-        if (!strcmp(word, formats[i].word)) {
-            *out = (enum ath_format)i;
-            return 0;
-        }
-    return -EINVAL;
-}
-
 int ath_output_make(const struct ath_view *view, const void *data, enum ath_format format,
                     const struct ath_style *style, char **out, size_t *out_length,
                     struct ath_err *err)

@@ -37,9 +37,8 @@ struct ath_view {
     size_t picture_count;
 };
 
-/* "text", "json", ...; parsing returns 0, or -EINVAL with *out untouched. */
+/* "text", "json", ... */
 const char *ath_format_word(enum ath_format format);
-int ath_format_parse(const char *word, enum ath_format *out);
 
 /* Makes the whole output in memory; the caller frees *out. Returns 0 or a negative errno with err.
  */

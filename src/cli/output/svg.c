@@ -104,16 +104,25 @@ void ath_svg_path(FILE *out, const char *class, const char *format, ...)
     fputs("\"/>\n", out);
 }
 
+void ath_svg_line(FILE *out, const char *class, int x1, int y1, int x2, int y2)
+{
+    ath_svg_path(out, class, "M%d %dL%d %d", x1, y1, x2, y2);
+}
+
+int ath_svg_middle(const struct ath_svg_box *box)
+{
+    return box->x + box->width / 2;
+}
+
 /* Bytes of the UTF-8 letter at text, which is clean; and its width in hundredths of the size. */
 static size_t letter(const char *text, int *out_width)
 {
-    unsigned char first = (unsigned char)*text;
-    size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    size_t length = ath_utf8_decode(text, strnlen(text, 4), NULL);
 
     *out_width = length > 2 && strncmp(text, "…", 3) ? 104 : 62;
-    if (strchr(" .,:;'|()[]/-ijlrtfI", first))
+    if (strchr(" .,:;'|()[]/-ijlrtfI", *text))
         *out_width = 42;
-    if (strchr("mwMW@%", first))
+    if (strchr("mwMW@%", *text))
         *out_width = 96;
     return length;
 }

@@ -10,6 +10,9 @@ struct ath_svg_box {
     int x, y, width, height;
 };
 
+/* The x of a box's middle. */
+int ath_svg_middle(const struct ath_svg_box *box);
+
 /* Begins a picture with a background of its own; title and description are for screen readers. */
 void ath_svg_begin(FILE *out, int width, int height, const char *title, const char *description);
 void ath_svg_end(FILE *out);
@@ -21,6 +24,7 @@ void ath_svg_end_group(FILE *out);
 void ath_svg_rect(FILE *out, const struct ath_svg_box *box, int radius, const char *class);
 void ath_svg_path(FILE *out, const char *class, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+void ath_svg_line(FILE *out, const char *class, int x1, int y1, int x2, int y2);
 
 /*
  * One line of text, its baseline at y. Where it is wider than room (0 for no limit; reckoned by

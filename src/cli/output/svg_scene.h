@@ -72,6 +72,9 @@ struct ath_scene {
 void ath_scene_make(const struct ath_outline *outline, struct ath_scene *out);
 void ath_scene_free(struct ath_scene *scene);
 
+/* Whether two ports are on one card. */
+bool ath_scene_is_one_card(const struct ath_nic *a, const struct ath_nic *b);
+
 /* Whether a port stands in a frame, because its card has more functions than this one. */
 bool ath_scene_is_framed(const struct ath_scene *scene, size_t nic);
 

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""init and configure as a person meets them: what is written, refused, kept, suggested."""
+import json
+import os
+import tempfile
+import unittest
+
+import cli  # noqa: F401 - finds harness
+import harness
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(dir=harness.scratch())
+        self.addCleanup(self.folder.cleanup)
+        self.path = os.path.join(self.folder.name, "topology.yaml")
+
+    def run_on(self, *args, path=None, code=0):
+        result = harness.run("-c", path or self.path, *args)
+        self.assertEqual(result.returncode, code, f"{args}: {result.stdout}{result.stderr}")
+        return result
+
+    def make(self):
+        self.run_on("init", "--profile", "ac922")
+
+    def text(self, name="topology.yaml"):
+        with open(os.path.join(self.folder.name, name), encoding="utf-8") as file:
+            return file.read()
+
+
+class Init(Case):
+    def test_what_it_suggests_next_works(self):
+        result = self.run_on("init", "--root", "ac922-4gpu")
+        words = result.stdout.rsplit("Next: aitherion ", 1)[1].split()
+        self.assertEqual(harness.run(*words).returncode, 0)
+
+    def test_a_document_that_is_there_stays(self):
+        self.make()
+        before = self.text()
+        result = self.run_on("init", code=1)
+        self.assertIn("--force", result.stderr)
+        self.assertIn(self.path, result.stderr)
+        self.assertEqual(self.text(), before)
+
+    def test_force_keeps_every_old_document(self):
+        self.make()
+        original = self.text()
+        for root in "ac922-4gpu", "ac922-6gpu", "ac922-6gpu":
+            self.run_on("init", "--force", "--root", root)
+        self.assertEqual(self.text("topology.yaml.bak"), original)
+        self.assertIn("0004:04:00.0", self.text("topology.yaml.bak.1"))
+        self.assertFalse(os.path.exists(self.path + ".bak.2"), "the same text was kept twice")
+
+    def test_a_folder_is_no_document(self):
+        result = self.run_on("init", path=self.folder.name, code=1)
+        self.assertIn("folder", result.stderr)
+        self.assertEqual(os.listdir(self.folder.name), [])
+
+    def test_a_link_that_leads_nowhere_yet_is_followed(self):
+        target = os.path.join(self.folder.name, "real.yaml")
+        os.symlink("real.yaml", self.path)
+        self.make()
+        self.assertTrue(os.path.islink(self.path))
+        self.assertTrue(os.path.isfile(target))
+
+    def test_a_profile_is_not_a_machine(self):
+        result = self.run_on("init", "--profile", "ac922", "--root", "ac922-6gpu", code=2)
+        self.assertIn("--root", result.stderr)
+
+    def test_json_holds_the_document(self):
+        result = self.run_on("init", "--root", "ac922-4gpu", "--json")
+        self.assertEqual(json.loads(result.stdout)["text"], self.text())
+
+    def test_quiet_says_nothing(self):
+        result = self.run_on("-q", "init", "--profile", "ac922")
+        self.assertEqual(result.stdout + result.stderr, "")
+
+
+class Configure(Case):
+    def setUp(self):
+        super().setUp()
+        self.make()
+
+    def test_an_entry_can_be_renamed(self):
+        self.run_on("configure", "--set", "roce.macvlans.macvlan0.name=data0")
+        self.assertIn("name: data0", self.text())
+        self.assertNotIn("name: macvlan0", self.text())
+
+    def test_keys_below_an_entry(self):
+        self.run_on("configure", "1", "--set", "memory_percent=55")
+        shown = self.run_on("configure", "1", "--show").stdout
+        self.assertIn("55", shown)
+        self.assertIn("NUMA entry 1", shown)
+        self.assertNotIn("NUMA entry 0", shown)
+
+    def test_an_entry_that_is_not_there(self):
+        self.assertIn("no NUMA entry 7", self.run_on("configure", "7", "--show", code=1).stderr)
+
+    def test_only_new_misfits_are_listed(self):
+        result = harness.run("-c", self.path, "--json", "configure", "--root", "ac922-4gpu", "--set",
+                             "numa.0.data_iface=eth99", "--set", "numa.0.memory_percent=50")
+        report = json.loads(result.stdout)
+        self.assertEqual([warning["code"] for warning in report["warnings"]], ["interface-missing"])
+        again = json.loads(harness.run("-c", self.path, "--json", "configure", "--root", "ac922-4gpu", "--set",
+                                       "numa.0.memory_percent=51").stdout)
+        self.assertEqual(again["warnings"], [])
+        self.assertEqual(again["older_warning_count"], report["older_warning_count"] + 1)
+
+    def test_a_key_is_set_once(self):
+        before = self.text()
+        result = self.run_on("configure", "--set", "node.name=a", "--set", "node.name=b", code=2)
+        self.assertIn("'node.name'", result.stderr)
+        self.assertEqual(self.text(), before)
+
+    def test_nothing_is_done_by_halves(self):
+        before = self.text()
+        self.run_on("configure", "--set", "node.name=other", "--set", "numa.0.memory_percent=101", code=1)
+        self.assertEqual(self.text(), before)
+
+    def test_dry_run_changes_nothing(self):
+        before = self.text()
+        result = self.run_on("configure", "--set", "node.name=other", "--dry-run")
+        self.assertIn("ac922-01 -> other", result.stdout)
+        self.assertEqual(self.text(), before)
+
+    def test_hints_name_the_document_that_was_given(self):
+        result = self.run_on("configure", "--set", "numa.0.memry=5", code=1)
+        self.assertIn(f"aitherion -c {self.path} ", result.stderr)
+
+
+class Discover(Case):
+    def formats(self, *args):
+        path = os.path.join(self.folder.name, args[-1])
+        result = harness.run("-q", "discover", "--root", "ac922-4gpu", *args[:-1], "-o", path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return self.text(args[-1])
+
+    def test_the_name_of_the_file_tells_the_format(self):
+        self.assertTrue(self.formats("a.json").startswith("{"))
+        self.assertTrue(self.formats("a.yml").startswith("schema: "))
+        self.assertIn("<svg", self.formats("a.svg"))
+
+    def test_what_is_said_goes_before_the_name(self):
+        self.assertTrue(self.formats("--yaml", "b.json").startswith("schema: "))
+        self.assertTrue(self.formats("--format", "json", "b.yaml").startswith("{"))
+
+    def test_pictures_of_other_kinds_are_refused(self):
+        path = os.path.join(self.folder.name, "a.png")
+        result = harness.run("discover", "-o", path)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(".svg", result.stderr)
+        self.assertFalse(os.path.exists(path))
+
+    def test_a_topology_may_come_through_a_pipe(self):
+        with open(os.path.join(harness.SOURCE, "tests", "data", "topologies", "dgx2-16gpu.hwloc2.xml"),
+                  encoding="utf-8") as file:
+            result = harness.run("discover", "--topology", "-", "--json", input=file.read())
+        self.assertEqual(len(json.loads(result.stdout)["gpus"]), 16)
+
+    def test_shipped_captures_are_named(self):
+        self.assertIn("ac922-4gpu", harness.run("discover", "--root", "ac92").stderr)
+        self.assertIn("--root ac922-4gpu", harness.run("discover", "--topology", "ac922-4gpu").stderr)
+        self.assertIn("dgx2-16gpu", harness.run("discover", "--topology", "dgx").stderr)
+
+    def test_what_completion_offers_is_shipped(self):
+        for option in cli.table()["machine_options"]:
+            for name in option["suggestions"]:
+                result = harness.run("discover", "--" + option["name"], name)
+                self.assertEqual(result.returncode, 0, result.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
