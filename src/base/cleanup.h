@@ -40,6 +40,14 @@ static inline void ath_closedir_p(DIR **dir)
  */
 #define ATH_AUTO(noun) __attribute__((cleanup(noun##_free))) struct noun
 
+/* Takes the descriptor out of an owned one: *out_fd = ath_steal_fd(&fd); */
+static inline int ath_steal_fd(int *fd)
+{
+    int stolen = *fd;
+    *fd = -1;
+    return stolen;
+}
+
 /* Takes the value out of an owned pointer: return ath_steal(&text); */
 #define ath_steal(pointer)                                                                         \
     ({                                                                                             \

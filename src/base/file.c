@@ -258,7 +258,6 @@ int ath_file_lock(const char *path, int timeout_ms, int *out_fd, struct ath_err 
     }
     if (status)
         return ath_err_system(err, status, _("cannot lock '%s'"), path);
-    *out_fd = fd;
-    fd = -1;
+    *out_fd = ath_steal_fd(&fd);
     return 0;
 }

@@ -101,12 +101,12 @@ START_TEST(says_what_to_do_about_a_mounted_file)
 {
     ath_auto_free char *path = path_of("a.yaml");
 
-    if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
+    if (unshare(CLONE_NEWNS) || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL)) {
         puts("skipped test: says_what_to_do_about_a_mounted_file: only root may mount");
         return;
     }
     tree_put(&tree, "old", "a.yaml");
-    ck_assert_int_eq(mount(path, path, NULL, MS_BIND, NULL), 0);
+    ck_assert_int_eq(mount(path, path, "none", MS_BIND, NULL), 0);
     ck_assert_int_eq(ath_file_save(path, "new", 3, &err), -EBUSY);
     ck_assert_ptr_nonnull(strstr(err.hint, "folder"));
     expect_file(path, "old");

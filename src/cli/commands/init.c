@@ -105,8 +105,9 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     ATH_AUTO(ath_document) document = { 0 };
 
     int status = propose(cli, options, &machine, &text, err);
-    if (!status)
-        status = ath_document_parse(text, strlen(text), path, &document, &cli->faults, err);
+    if (status || !text)
+        return status;
+    status = ath_document_parse(text, strlen(text), path, &document, &cli->faults, err);
     if (!status && !cli->globals.is_dry_run)
         status = create(options, path, text, err);
     if (status)
