@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/cleanup.h"
 #include "base/i18n.h"
 
 static const struct {
@@ -70,21 +68,6 @@ int ath_err_hint(struct ath_err *err, int status, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->hint, sizeof err->hint, format, args);
     va_end(args);
-    return status;
-}
-
-int ath_err_wrap(struct ath_err *err, int status, const char *format, ...)
-{
-    char context[sizeof err->message];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(context, sizeof context, format, args);
-    va_end(args);
-
-    ath_auto_free char *whole = ath_xasprintf("%s: %s", context, err->message);
-    size_t length = strnlen(whole, sizeof err->message - 1);
-    memcpy(err->message, whole, length);
-    err->message[length] = '\0';
     return status;
 }
 

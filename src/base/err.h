@@ -2,9 +2,8 @@
  * What went wrong: a stable code word for programs, a sentence and a mend for people.
  *
  * A function that can fail returns 0 (or a count) or a negative errno and takes `struct ath_err
- * *err` last. Who knows the cause fills it; callers pass it on or add context with ath_err_wrap();
- * only cli prints. Message: lower case, the object in single quotes, no full stop. Hint: a command
- * the person can run.
+ * *err` last. Who knows the cause fills it; callers pass it on; only cli prints. Message: lower case,
+ * the object in single quotes, no full stop. Hint: a command the person can run.
  */
 #pragma once
 #include <stddef.h>
@@ -59,10 +58,6 @@ int ath_err_system(struct ath_err *err, int status, const char *format, ...)
 
 /* Adds the mend to a filled err; returns status. */
 int ath_err_hint(struct ath_err *err, int status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Puts context in front of the message ("context: message"); returns status. */
-int ath_err_wrap(struct ath_err *err, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The stable word of a code ("not-found"), and its meaning in one line, untranslated. */

@@ -57,6 +57,11 @@ char *ath_argument_synopsis(const struct ath_argument *argument)
                          argument->is_repeated ? "..." : "", argument->is_optional ? "]" : "");
 }
 
+bool ath_option_takes_value(const struct ath_option *option)
+{
+    return option->type != ATH_OPTION_FLAG && option->type != ATH_OPTION_COUNT;
+}
+
 char *ath_option_value_name(const struct ath_option *option)
 {
     if (option->type != ATH_OPTION_CHOICE)

@@ -108,6 +108,9 @@ const char *ath_command_group_title(enum ath_command_group group);
 /* "[N]", "SHELL", "FILE..." for the synopsis; the caller frees it. */
 char *ath_argument_synopsis(const struct ath_argument *argument);
 
+/* False for what only stands there or not. */
+bool ath_option_takes_value(const struct ath_option *option);
+
 /* "FILE" or "text|json|yaml": what stands behind the option; NULL for flags. The caller frees it.
  */
 char *ath_option_value_name(const struct ath_option *option);

@@ -20,11 +20,6 @@ const char *const ath_shell_names[4] = { "bash", "zsh", "fish", NULL };
 typedef void visit_option(FILE *out, const struct ath_command *command,
                           const struct ath_option *option);
 
-static bool takes_value(const struct ath_option *option)
-{
-    return option->type != ATH_OPTION_FLAG && option->type != ATH_OPTION_COUNT;
-}
-
 static void each_option(FILE *out, const struct ath_command *command, visit_option *visit)
 {
     const struct ath_option *tables[ATH_OPTION_TABLES];
@@ -74,9 +69,9 @@ static void bash_option_pattern(FILE *out, const struct ath_command *command,
                                 const struct ath_option *option)
 {
     (void)command;
-    if (takes_value(option))
+    if (ath_option_takes_value(option))
         fprintf(out, "|--%s", option->name);
-    if (takes_value(option) && option->letter)
+    if (ath_option_takes_value(option) && option->letter)
         fprintf(out, "|-%c", option->letter);
 }
 
@@ -91,7 +86,7 @@ static void bash_option_values(FILE *out, const struct ath_command *command,
                                const struct ath_option *option)
 {
     (void)command;
-    if (!takes_value(option))
+    if (!ath_option_takes_value(option))
         return;
     fprintf(out, "    --%s", option->name);
     if (option->letter)
@@ -244,7 +239,7 @@ static void zsh_option(FILE *out, const struct ath_command *command,
     (void)command;
     bool is_repeated = option->type == ATH_OPTION_COUNT || option->type == ATH_OPTION_TEXTS;
     const char *repeated = is_repeated ? "*" : "";
-    const char *equals = takes_value(option) ? "=" : "";
+    const char *equals = ath_option_takes_value(option) ? "=" : "";
 
     if (option->letter && is_repeated)
         fprintf(out, "            '*'{-%c,--%s%s}'[", option->letter, option->name, equals);
@@ -259,11 +254,11 @@ static void zsh_option(FILE *out, const struct ath_command *command,
         fprintf(out, ":%s:(", option->name);
         print_words(out, option->choices);
         fputc(')', out);
-    } else if (takes_value(option) && option->suggestions) {
+    } else if (ath_option_takes_value(option) && option->suggestions) {
         fprintf(out, ":%s:{_alternative \"words:name:(", option->metavar);
         print_words(out, option->suggestions);
         fprintf(out, ")\" \"files:file:%s\"}", zsh_action(option->completion));
-    } else if (takes_value(option)) {
+    } else if (ath_option_takes_value(option)) {
         fprintf(out, ":%s:%s", option->metavar, zsh_action(option->completion));
     }
     fputs("' \\\n", out);
@@ -375,7 +370,7 @@ static void fish_option(FILE *out, const struct ath_command *command,
     } else if (option->completion == ATH_COMPLETE_FOLDER) {
         fputs(" -x -a '(__fish_complete_directories)", out);
         fish_suggestions(out, option);
-    } else if (takes_value(option)) {
+    } else if (ath_option_takes_value(option)) {
         fputs(option->completion == ATH_COMPLETE_FILE ? " -r -F -a '" : " -x -a '", out);
         fish_suggestions(out, option);
     }

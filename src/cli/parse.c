@@ -31,11 +31,6 @@ static bool is_flag(const char *argument)
     return argument[0] == '-' && argument[1];
 }
 
-static bool takes_value(const struct ath_option *option)
-{
-    return option->type != ATH_OPTION_FLAG && option->type != ATH_OPTION_COUNT;
-}
-
 static bool matches(const struct ath_option *option, const struct flag *flag)
 {
     if (flag->is_letter)
@@ -100,7 +95,7 @@ static struct flag flag_of(const char *argument)
 static const char *value_of(const struct ath_option *option, const struct flag *flag,
                             char *const argv[], int *index)
 {
-    if (!takes_value(option))
+    if (!ath_option_takes_value(option))
         return NULL;
     return flag->value ? flag->value : argv[*index + 1] ? argv[++*index] : NULL;
 }
@@ -116,9 +111,9 @@ static void sort_words(int argc, char *const argv[], struct ath_command_line *ou
         } else if (!only_words && is_flag(argv[i])) {
             for (struct flag flag = flag_of(argv[i]);;) {
                 const struct ath_option *option = find_anywhere(&flag);
-                if (option && takes_value(option))
+                if (option && ath_option_takes_value(option))
                     value_of(option, &flag, argv, &i);
-                if (!flag.is_letter || !flag.value || !option || takes_value(option))
+                if (!flag.is_letter || !flag.value || !option || ath_option_takes_value(option))
                     break;
                 flag = (struct flag){ flag.value, 1, true, flag.value[1] ? flag.value + 1 : NULL };
             }
@@ -242,7 +237,7 @@ static int apply_flag(struct flag *flag, char *const argv[], int *index,
         return refuse_flag(out->command, flag, err);
 
     const char *value = value_of(option, flag, argv, index);
-    if (takes_value(option) && !value) {
+    if (ath_option_takes_value(option) && !value) {
         ath_auto_free char *wanted = ath_option_value_name(option);
         ath_err_set(err, -EINVAL, ATH_E_USAGE, _("the option '--%s' needs a value: %s"),
                     option->name, wanted);
@@ -252,10 +247,10 @@ static int apply_flag(struct flag *flag, char *const argv[], int *index,
         option->completion != ATH_COMPLETE_NOTHING) /* a file or folder without a name */
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("the value of '--%s' is empty"),
                            option->name);
-    if (!takes_value(option) && flag->value && !flag->is_letter)
+    if (!ath_option_takes_value(option) && flag->value && !flag->is_letter)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("the option '--%s' takes no value"),
                            option->name);
-    if (takes_value(option))
+    if (ath_option_takes_value(option))
         flag->value = NULL;
     return apply(option, is_global(out->command, option) ? (void *)&out->globals : out->options,
                  value, err);
