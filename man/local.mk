@@ -3,11 +3,13 @@ MAN_TEMPLATES = man/aitherion.1.in man/command.1.in man/aitherion-topology.yaml.
 	man/aitherion-configure.1.in man/aitherion-discover.1.in man/aitherion-init.1.in
 MAN1_PAGES = man/aitherion.1 \
 	man/aitherion-completion.1 man/aitherion-configure.1 man/aitherion-discover.1 man/aitherion-help.1 \
-	man/aitherion-init.1 man/aitherion-numa.1 man/aitherion-version.1
+	man/aitherion-init.1 man/aitherion-menu.1 man/aitherion-numa.1 \
+	man/aitherion-roce.1 man/aitherion-roce-test.1 \
+	man/aitherion-version.1
 MAN5_PAGES = man/aitherion-topology.yaml.5
 man1_MANS = $(MAN1_PAGES)
 man5_MANS = $(MAN5_PAGES)
-MAN_DATE = 2026-11-20
+MAN_DATE = 2026-11-21
 
 EXTRA_DIST += man/generate.py $(MAN_TEMPLATES)
 CLEANFILES += man/facts.json $(MAN1_PAGES) $(MAN5_PAGES)

@@ -32,13 +32,16 @@ PYTHON_TESTS = \
 	tests/cli/test_help.py \
 	tests/cli/test_hostile.py \
 	tests/cli/test_output.py \
-	tests/cli/test_usage.py
+	tests/cli/test_usage.py \
+	tests/tui/test_menus.py \
+	tests/tui/test_screens.py \
+	tests/tui/test_terminal.py
 TESTS += $(PYTHON_TESTS)
 TEST_EXTENSIONS = .py
 PY_LOG_COMPILER = $(PYTHON) -B
 AM_TESTS_ENVIRONMENT = AITHERION=$(abs_builddir)/aitherion; export AITHERION;
 
-TEST_HELPERS = tests/cli/cli.py tests/cli/save_crash.py tests/tools/harness.py tests/tools/jsonschema.py \
+TEST_HELPERS = tests/tui/tui.py tests/cli/cli.py tests/cli/save_crash.py tests/tools/harness.py tests/tools/jsonschema.py \
 	tests/tools/miniyaml.py tests/tools/mkroot.py tests/tools/root_from_folder.py
 EXTRA_DIST += $(PYTHON_TESTS) $(TEST_HELPERS) tests/data tests/golden docs packaging \
 	bench quickstart .clang-format .clang-tidy .ci/run

@@ -16,13 +16,18 @@ UNIT_TESTS = \
 	tests/unit/test_gpu \
 	tests/unit/test_idset \
 	tests/unit/test_isolated \
+	tests/unit/test_link \
 	tests/unit/test_machine \
+	tests/unit/test_macvlan \
+	tests/unit/test_netlink \
+	tests/unit/test_netns \
 	tests/unit/test_nic \
 	tests/unit/test_node \
 	tests/unit/test_nvml \
 	tests/unit/test_output \
 	tests/unit/test_pair \
 	tests/unit/test_pci \
+	tests/unit/test_perf \
 	tests/unit/test_propose \
 	tests/unit/test_root \
 	tests/unit/test_save \
@@ -37,6 +42,11 @@ tests_unit_test_edit_SOURCES = tests/unit/test_edit.c tests/unit/documents.h
 tests_unit_test_propose_SOURCES = tests/unit/test_propose.c tests/unit/documents.h
 tests_unit_test_save_SOURCES = tests/unit/test_save.c tests/unit/documents.h
 tests_unit_test_schema_SOURCES = tests/unit/test_schema.c tests/unit/documents.h
+
+# Links and namespaces of a test's own.
+tests_unit_test_link_SOURCES = tests/unit/test_link.c tests/unit/sandbox.h
+tests_unit_test_netlink_SOURCES = tests/unit/test_netlink.c tests/unit/sandbox.h
+tests_unit_test_netns_SOURCES = tests/unit/test_netns.c tests/unit/sandbox.h
 
 # Libraries that look like NVIDIA's NVML, of a new and of an old driver.
 FAKE_NVML = tests/unit/fake_nvml.so tests/unit/fake_nvml_old.so
@@ -54,6 +64,9 @@ endif
 
 # What tests/cli/save_crash.py kills in the midst of saving.
 check_PROGRAMS += tests/tools/edit_loop
+# What tests/vm/macvlan.sh drives.
+check_PROGRAMS += tests/tools/macvlan_steps
+EXTRA_DIST += tests/vm/macvlan.sh tests/vm/roce_test.sh
 
 # Fuzz targets: one entry LLVMFuzzerTestOneInput each; ./configure --enable-fuzzers CC=clang.
 FUZZERS_ALL = tests/fuzz/fuzz_document tests/fuzz/fuzz_root tests/fuzz/fuzz_topology_xml

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/cleanup.h"
 #include "base/i18n.h"
 
 static const struct {
@@ -47,6 +49,12 @@ static enum ath_error code_of(int status)
         return ATH_E_NO_SPACE;
     case EEXIST:
         return ATH_E_EXISTS;
+    case EBUSY:
+        return ATH_E_BUSY;
+    case EOPNOTSUPP:
+    case EPROTONOSUPPORT:
+    case EAFNOSUPPORT:
+        return ATH_E_UNSUPPORTED;
     default:
         return ATH_E_IO;
     }
@@ -68,6 +76,21 @@ int ath_err_hint(struct ath_err *err, int status, const char *format, ...)
     va_start(args, format);
     vsnprintf(err->hint, sizeof err->hint, format, args);
     va_end(args);
+    return status;
+}
+
+int ath_err_wrap(struct ath_err *err, int status, const char *format, ...)
+{
+    char context[sizeof err->message];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(context, sizeof context, format, args);
+    va_end(args);
+
+    ath_auto_free char *whole = ath_xasprintf("%s: %s", context, err->message);
+    size_t length = strnlen(whole, sizeof err->message - 1);
+    memcpy(err->message, whole, length);
+    err->message[length] = '\0';
     return status;
 }
 

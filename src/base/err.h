@@ -2,8 +2,9 @@
  * What went wrong: a stable code word for programs, a sentence and a mend for people.
  *
  * A function that can fail returns 0 (or a count) or a negative errno and takes `struct ath_err
- * *err` last. Who knows the cause fills it; callers pass it on; only cli prints. Message: lower case,
- * the object in single quotes, no full stop. Hint: a command the person can run.
+ * *err` last. Who knows the cause fills it; callers pass it on or add context with ath_err_wrap();
+ * only cli prints. Message: lower case, the object in single quotes, no full stop. Hint: a command
+ * the person can run.
  */
 #pragma once
 #include <stddef.h>
@@ -30,6 +31,25 @@
     X(KEY_UNKNOWN, "key-unknown", N_("the document has no such key"))                              \
     X(VALUE_INVALID, "value-invalid", N_("the value does not fit the key"))                        \
     X(PROFILE_UNKNOWN, "profile-unknown", N_("there is no such profile"))                          \
+    X(NO_RDMA, "no-rdma", N_("this machine has no RDMA device, or too few of them"))               \
+    X(RDMA_NOT_READY, "rdma-not-ready",                                                            \
+      N_("an RDMA port is down, or its addresses are not usable yet"))                             \
+    X(GID_UNUSABLE, "gid-unusable", N_("an RDMA port has no such GID, or none that can be used"))  \
+    X(RDMA_UNREACHABLE, "rdma-unreachable", N_("two RDMA ports do not reach each other"))          \
+    X(RDMA_FAILED, "rdma-failed", N_("an RDMA operation failed, or moved wrong data"))             \
+    X(MEMLOCK, "memlock-low", N_("the limit for locked memory is too low for RDMA"))               \
+    X(PEER_PROTOCOL, "peer-protocol",                                                              \
+      N_("the other side is not what this command talks to, or of another version"))               \
+    X(PEER_FAILED, "peer-failed", N_("the other side gave up"))                                    \
+    X(PEER_UNREACHABLE, "peer-unreachable",                                                        \
+      N_("there is no network connection to the other side"))                                      \
+    X(NO_TERMINAL, "no-terminal", N_("the menus need a terminal and there is none"))               \
+    X(UNSUPPORTED, "not-supported", N_("the kernel or the device cannot do this"))                 \
+    X(BUSY, "busy", N_("something else is using it"))                                              \
+    X(LINK_NOT_ETHERNET, "link-not-ethernet", N_("the link is no Ethernet link"))                  \
+    X(PARENT_UNSUITABLE, "parent-unsuitable", N_("the link cannot carry such a macvlan"))          \
+    X(ADDRESS_IN_USE, "address-in-use", N_("another link of this machine has the address"))        \
+    X(FOREIGN, "foreign", N_("aitherion did not make it, and leaves it alone"))                    \
     X(INTERRUPTED, "interrupted", N_("the command was stopped by a signal"))                       \
     X(INTERNAL, "internal", N_("a fault in aitherion itself; please report it"))
 
@@ -58,6 +78,10 @@ int ath_err_system(struct ath_err *err, int status, const char *format, ...)
 
 /* Adds the mend to a filled err; returns status. */
 int ath_err_hint(struct ath_err *err, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts context in front of the message ("context: message"); returns status. */
+int ath_err_wrap(struct ath_err *err, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The stable word of a code ("not-found"), and its meaning in one line, untranslated. */

@@ -99,8 +99,11 @@ static const struct ath_command command_numa = {
 };
 
 static const struct ath_command *const root_children[] = {
-    &ath_command_discover, &command_numa,        &ath_command_init,       &ath_command_configure,
-    &ath_command_help,     &ath_command_version, &ath_command_completion, NULL,
+    &ath_command_menu,       &ath_command_discover,
+    &command_numa,           &ath_command_init,
+    &ath_command_configure,  &ath_command_roce,
+    &ath_command_help,       &ath_command_version,
+    &ath_command_completion, NULL,
 };
 
 static const struct ath_example root_examples[] = {

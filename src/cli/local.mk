@@ -11,6 +11,9 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/discover.c \
 	src/cli/commands/help.c \
 	src/cli/commands/init.c \
+	src/cli/commands/menu.c \
+	src/cli/commands/roce.c \
+	src/cli/commands/roce_test.c \
 	src/cli/commands/version.c \
 	src/cli/completion.c src/cli/completion.h \
 	src/cli/facts.c src/cli/facts.h \
@@ -31,6 +34,7 @@ libaitherion_a_SOURCES += \
 	src/cli/output/machine_text.c \
 	src/cli/output/outline.c src/cli/output/outline.h \
 	src/cli/output/output.c src/cli/output/output.h \
+	src/cli/output/roce_test.c src/cli/output/roce_test.h \
 	src/cli/output/style.c src/cli/output/style.h \
 	src/cli/output/svg.c src/cli/output/svg.h \
 	src/cli/output/svg_distances.c src/cli/output/svg_distances.h \
@@ -43,4 +47,17 @@ libaitherion_a_SOURCES += \
 	src/cli/parse.c src/cli/parse.h \
 	src/cli/report.c src/cli/report.h \
 	src/cli/terminal.c src/cli/terminal.h \
+	src/cli/tui/curses.c src/cli/tui/curses.h \
+	src/cli/tui/cursor.c src/cli/tui/cursor.h \
+	src/cli/tui/dialog.c src/cli/tui/dialog.h \
+	src/cli/tui/field.c src/cli/tui/field.h \
+	src/cli/tui/keys.c src/cli/tui/keys.h \
+	src/cli/tui/menu.c src/cli/tui/menu.h \
+	src/cli/tui/page.c src/cli/tui/page.h \
+	src/cli/tui/screen_numa.c \
+	src/cli/tui/screen_roce.c \
+	src/cli/tui/screens.c src/cli/tui/screens.h \
+	src/cli/tui/store.c src/cli/tui/store.h \
+	src/cli/tui/terminal.c src/cli/tui/terminal.h \
+	src/cli/tui/tui.c src/cli/tui/tui.h \
 	src/cli/wrap.c src/cli/wrap.h

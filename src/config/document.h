@@ -14,18 +14,13 @@
 #include "config/faults.h"
 #include "config/schema.h"
 #include "config/yaml.h"
+#include "roce/link.h"
 
 #define ATH_DOCUMENT_SCHEMA "aitherion.topology/1"
 
 /* In the order of their words in schema.c. */
 enum ath_engine_kind { ATH_ENGINE_AUTO, ATH_ENGINE_DOCKER, ATH_ENGINE_PROCESS };
 enum ath_engine_network { ATH_NETWORK_AUTO, ATH_NETWORK_BRIDGE, ATH_NETWORK_HOST };
-enum ath_macvlan_mode {
-    ATH_MACVLAN_BRIDGE,
-    ATH_MACVLAN_PRIVATE,
-    ATH_MACVLAN_VEPA,
-    ATH_MACVLAN_PASSTHRU
-};
 
 struct ath_document_node {
     char *name, *profile; /* NULL where not given */

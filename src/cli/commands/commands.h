@@ -2,9 +2,12 @@
 #pragma once
 #include "cli/command.h"
 
+extern const struct ath_command ath_command_menu;
 extern const struct ath_command ath_command_discover;
 extern const struct ath_command ath_command_init;
 extern const struct ath_command ath_command_configure;
+extern const struct ath_command ath_command_roce;
+extern const struct ath_command ath_command_roce_test;
 extern const struct ath_command ath_command_help;
 extern const struct ath_command ath_command_version;
 extern const struct ath_command ath_command_completion;

@@ -13,6 +13,8 @@
 #include "cli/commands/commands.h"
 #include "cli/output/change.h"
 #include "cli/output/document.h"
+#include "cli/tui/terminal.h"
+#include "cli/tui/tui.h"
 #include "config/check.h"
 #include "config/edit.h"
 
@@ -225,7 +227,10 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         return change(cli, options, path, err);
     if (options->is_show)
         return show(cli, path, id, err);
-    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("nothing to do: say what to show or to set"));
+    if (ath_screen_is_possible())
+        return ath_tui_run(cli, cli->argument_count ? cli->arguments[0] : "", err);
+    ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                _("nothing to do: say what to show or to set (the menus need a terminal)"));
     return ath_err_hint(err, -EINVAL,
                         "aitherion configure --show, aitherion configure --set KEY=VALUE");
 }
@@ -267,8 +272,10 @@ static const struct ath_example examples[] = {
 const struct ath_command ath_command_configure = {
     .name = "configure",
     .group = ATH_GROUP_DOCUMENT,
-    .summary = N_("show the topology document, or change it by key"),
-    .description = N_("Changes only the value asked for: comments, order and layout of the file "
+    .summary = N_("show the topology document, or change it by key or in menus"),
+    .description = N_("Without options, on a terminal, opens the menu of NUMA entries (with N, "
+                      "that of entry N); see 'aitherion menu'.\n\n"
+                      "Changes only the value asked for: comments, order and layout of the file "
                       "stay. A value that the "
                       "document may not have is refused with what is allowed; one that does not "
                       "fit this machine is "

@@ -1,0 +1,463 @@
+/* Fields: a table of what they are called and what is offered for them. */
+#include "config.h"
+
+#include "cli/tui/field.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/text.h"
+#include "cli/output/words.h"
+#include "config/edit.h"
+
+/* ---- what the machine offers ---- */
+
+typedef void (*offer)(const struct ath_tui *tui, struct ath_choices *out);
+
+static char *words_of_nic(const struct ath_nic *nic)
+{
+    ATH_AUTO(ath_text) words = { 0 };
+    ath_auto_free char *device = ath_words_device(nic->vendor_id, nic->device_id, nic->model);
+
+    if (nic->numa_node != ATH_UNKNOWN)
+        ath_text_add(&words, _("NUMA node %d"), nic->numa_node);
+    if (nic->speed_mbps > 0) {
+        ath_auto_free char *speed = ath_words_speed(nic->speed_mbps);
+        ath_text_add(&words, "%s%s", words.length ? ", " : "", speed);
+    }
+    if (nic->link != ATH_LINK_UNKNOWN)
+        ath_text_add(&words, "%s%s", words.length ? ", " : "",
+                     nic->link == ATH_LINK_UP ? _("up") : _("down"));
+    if (device && *device)
+        ath_text_add(&words, "%s%s", words.length ? ", " : "", device);
+    return ath_text_take(&words);
+}
+
+static void offer_links_of(const struct ath_tui *tui, bool is_for_macvlan, struct ath_choices *out)
+{
+    for (size_t i = 0; i < tui->store.machine.nic_count; i++) {
+        const struct ath_nic *nic = &tui->store.machine.nics[i];
+        if (!nic->netdev || (is_for_macvlan && nic->link_layer == ATH_LAYER_INFINIBAND))
+            continue;
+        ath_auto_free char *words = words_of_nic(nic);
+        ath_choices_add(out, nic->netdev, NULL, words);
+    }
+}
+
+static void offer_links(const struct ath_tui *tui, struct ath_choices *out)
+{
+    offer_links_of(tui, false, out);
+}
+
+/* A macvlan cannot stand on InfiniBand. */
+static void offer_parents(const struct ath_tui *tui, struct ath_choices *out)
+{
+    offer_links_of(tui, true, out);
+}
+
+static void offer_rdma(const struct ath_tui *tui, struct ath_choices *out)
+{
+    for (size_t i = 0; i < tui->store.machine.nic_count; i++) {
+        const struct ath_nic *nic = &tui->store.machine.nics[i];
+        if (!nic->rdma_device || ath_choices_find(out, nic->rdma_device))
+            continue;
+        ath_auto_free char *words = words_of_nic(nic);
+        ath_auto_free char *detail =
+            ath_xasprintf("%s%s%s", nic->netdev ? nic->netdev : "", nic->netdev ? ", " : "", words);
+        ath_choices_add(out, nic->rdma_device, NULL, detail);
+    }
+}
+
+static void offer_gpus(const struct ath_tui *tui, struct ath_choices *out)
+{
+    for (size_t i = 0; i < tui->store.machine.gpu_count; i++) {
+        const struct ath_gpu *gpu = &tui->store.machine.gpus[i];
+        char pci[ATH_PCI_TEXT];
+        ath_auto_free char *device = ath_words_device(gpu->vendor_id, gpu->device_id, gpu->model);
+        ath_auto_free char *node = gpu->numa_node == ATH_UNKNOWN
+                                       ? ath_xstrdup("")
+                                       : ath_xasprintf(_(", NUMA node %d"), gpu->numa_node);
+        ath_auto_free char *detail = ath_xasprintf("GPU%zu%s, %s", i, node, device);
+        ath_choices_add(out, ath_pci_format(&gpu->pci, pci), NULL, detail);
+    }
+}
+
+static void offer_nodes_of(const struct ath_tui *tui, bool is_with_cpus, struct ath_choices *out)
+{
+    for (size_t i = 0; i < tui->store.machine.node_count; i++) {
+        const struct ath_numa_node *node = &tui->store.machine.nodes[i];
+        char gpu[ATH_PCI_TEXT];
+        if (is_with_cpus && node->kind != ATH_NODE_CPU)
+            continue;
+        ath_auto_free char *id = ath_xasprintf("%d", node->id);
+        ath_auto_free char *size = node->memory_total_bytes > 0
+                                       ? ath_words_size(node->memory_total_bytes)
+                                       : ath_xstrdup("");
+        ath_auto_free char *cpus = ath_idset_format(&node->cpus);
+        ath_auto_free char *detail =
+            node->has_gpu
+                ? ath_xasprintf(_("%s, memory of GPU %s"), size, ath_pci_format(&node->gpu, gpu))
+            : node->kind == ATH_NODE_CPU ? ath_xasprintf(_("%s, CPUs %s"), size, cpus)
+                                         : ath_xstrdup(size);
+        ath_choices_add(out, id, NULL, detail);
+    }
+}
+
+static void offer_cpu_nodes(const struct ath_tui *tui, struct ath_choices *out)
+{
+    offer_nodes_of(tui, true, out);
+}
+
+static void offer_nodes(const struct ath_tui *tui, struct ath_choices *out)
+{
+    offer_nodes_of(tui, false, out);
+}
+
+static void offer_entries(const struct ath_tui *tui, struct ath_choices *out)
+{
+    for (size_t i = 0; i < tui->store.document.numa.count; i++) {
+        ath_auto_free char *id = ath_xasprintf("%d", tui->store.document.numa.items[i].id);
+        ath_auto_free char *name = ath_xasprintf("NUMA%s", id);
+        ath_choices_add(out, id, name, NULL);
+    }
+}
+
+/* ---- the table ---- */
+
+struct field {
+    const char *list, *key;
+    const char *label; /* N_() */
+    const char *unit;  /* behind the value */
+    offer offer;       /* NULL: typed, or chosen from the words that the key allows */
+};
+
+static const struct field fields[] = {
+    { "numa", "node", N_("NUMA node of the kernel"), "", offer_cpu_nodes },
+    { "numa", "memory_nodes", N_("Memory nodes"), "", offer_nodes },
+    { "numa", "memory_percent", N_("Memory percentage"), " %", NULL },
+    { "numa", "vram_fraction", N_("VRAM fraction"), "", NULL },
+    { "numa", "control_iface", N_("Control interface"), "", offer_links },
+    { "numa", "data_iface", N_("Data interface"), "", offer_links },
+    { "numa", "gpus", N_("GPUs"), "", offer_gpus },
+    { "numa", "rdma_devices", N_("RDMA devices"), "", offer_rdma },
+    { "numa", "control_port", N_("Control port"), "", NULL },
+    { "numa", "data_port", N_("Data port"), "", NULL },
+    { "roce.cards", "description", N_("Description"), "", NULL },
+    { "roce.cards", "numa", N_("NUMA entries that use it"), "", offer_entries },
+    { "roce.macvlans", "name", N_("Name"), "", NULL },
+    { "roce.macvlans", "parent", N_("Parent interface"), "", offer_parents },
+    { "roce.macvlans", "mode", N_("Mode"), "", NULL },
+    { "roce.macvlans", "address", N_("Address"), "", NULL },
+    { "roce.macvlans", "mtu", N_("MTU"), "", NULL },
+    { "roce.macvlans", "numa", N_("NUMA entry whose container gets it"), "", offer_entries },
+};
+
+static const struct field *find_field(const char *list, const char *key)
+{
+    for (size_t i = 0; i < ATH_COUNT(fields); i++)
+        if (!strcmp(fields[i].list, list) && !strcmp(fields[i].key, key))
+            return &fields[i];
+    abort(); /* a screen's row names a field that is not in the table */
+}
+
+/* The document's own row of a key in "roce.macvlans". */
+static const struct ath_schema *schema_of(const char *list, const char *key)
+{
+    const struct ath_schema *schema = ath_schema_root();
+    ath_auto_free char *path = ath_xstrdup(list);
+    char *rest = path;
+
+    for (char *name = strsep(&rest, "."); name && schema; name = strsep(&rest, "."))
+        schema = ath_schema_find(schema, name);
+    return ath_schema_find(schema, key);
+}
+
+static bool is_many(const struct ath_schema *schema)
+{
+    return schema->kind == ATH_VALUE_IDS || schema->kind == ATH_VALUE_TEXTS;
+}
+
+static bool is_optional(const struct ath_schema *schema)
+{
+    return !schema->is_required && !schema->fallback && !is_many(schema);
+}
+
+const char *ath_field_help(const char *list, const char *field)
+{
+    return _(schema_of(list, field)->help);
+}
+
+char *ath_field_key(const char *list, const char *subject, const char *field)
+{
+    return ath_xasprintf("%s.%s.%s", list, subject, field);
+}
+
+static char *value_of(const struct ath_tui *tui, const char *key)
+{
+    struct ath_err unused;
+    char *value = NULL;
+    return ath_document_get(&tui->store.document, key, &value, &unused) ? NULL : value;
+}
+
+/* "[0, 254]" without the brackets, and without the quotes around PCI addresses. */
+static char *unbracketed(const char *value)
+{
+    ATH_AUTO(ath_text) plain = { 0 };
+    size_t length = strlen(value);
+
+    if (*value != '[' || length < 2)
+        return ath_xstrdup(value);
+    for (size_t i = 1; i + 1 < length; i++)
+        if (value[i] != '"')
+            ath_text_add_bytes(&plain, value + i, 1);
+    return ath_text_take(&plain);
+}
+
+char *ath_field_shown(const struct ath_tui *tui, const char *list, const char *subject,
+                      const char *field)
+{
+    ath_auto_free char *key = ath_field_key(list, subject, field);
+    ath_auto_free char *value = value_of(tui, key);
+    ath_auto_free char *plain = value ? unbracketed(value) : NULL;
+    const struct ath_schema *schema = schema_of(list, field);
+
+    if (!plain || !*plain)
+        return schema->otherwise ? ath_xasprintf("(%s)", _(schema->otherwise))
+                                 : ath_xstrdup(_("(none)"));
+    return ath_xasprintf("%s%s", plain, find_field(list, field)->unit);
+}
+
+/* In single quotes where a shell would take it apart. */
+static char *quoted(const char *value)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,-+@%=";
+    return value[strspn(value, plain)] ? ath_xasprintf("'%s'", value) : ath_xstrdup(value);
+}
+
+char *ath_field_command(const struct ath_tui *tui, const char *list, const char *subject,
+                        const char *const names[2])
+{
+    bool is_numa = !strcmp(list, "numa");
+    ATH_AUTO(ath_text) command = { 0 };
+
+    ath_text_add(&command, "aitherion configure%s%s", is_numa ? " " : "", is_numa ? subject : "");
+    for (size_t i = 0; i < 2 && names[i]; i++) {
+        ath_auto_free char *key = ath_field_key(list, subject, names[i]);
+        ath_auto_free char *value = value_of(tui, key);
+        ath_auto_free char *setting =
+            ath_xasprintf("%s=%s", is_numa ? names[i] : key, value ? value : "null");
+        ath_auto_free char *argument = quoted(setting);
+        ath_text_add(&command, " --set %s", argument);
+    }
+    return ath_text_take(&command);
+}
+
+/* ---- changing ---- */
+
+static bool has_message(const struct ath_faults *faults, const char *message)
+{
+    for (size_t i = 0; i < faults->count; i++)
+        if (!strcmp(faults->items[i].message, message))
+            return true;
+    return false;
+}
+
+/* What does not fit the machine now, and did not say so before; NULL where there is nothing new. */
+static const char *new_warning(const struct ath_faults *before, const struct ath_faults *after)
+{
+    for (size_t i = 0; i < after->count; i++)
+        if (!has_message(before, after->items[i].message))
+            return after->items[i].message;
+    return NULL;
+}
+
+bool ath_field_set(struct ath_tui *tui, const char *key, const char *value, char **out_reason)
+{
+    ATH_AUTO(ath_faults) before = { 0 }, after = { 0 };
+    ath_auto_free char *old = value_of(tui, key), *now = NULL;
+    struct ath_err err = { 0 };
+
+    ath_store_check(&tui->store, NULL, &before);
+    if (ath_document_set(&tui->store.document, key, value, &err)) {
+        if (out_reason)
+            *out_reason = ath_xstrdup(err.message);
+        else
+            ath_tui_say_error(tui, &err);
+        return false;
+    }
+    ath_store_check(&tui->store, NULL, &after);
+    now = value_of(tui, key);
+    const char *warning = new_warning(&before, &after);
+    if (warning)
+        ath_tui_say(tui, ATH_ROLE_WARN, _("changed, but: %s"), warning);
+    else if (old && now && !strcmp(old, now))
+        ath_tui_say(tui, ATH_ROLE_PLAIN, _("'%s' stays as it was"), key);
+    else
+        ath_tui_say(tui, ATH_ROLE_GOOD, _("'%s' is %s now; not saved yet"), key,
+                    now ? now : "null");
+    return true;
+}
+
+static void offer_words(const struct ath_schema *schema, struct ath_choices *out)
+{
+    static const char *const truths[] = { "true", "false", NULL };
+    const char *const *words = schema->kind == ATH_VALUE_CHOICE    ? schema->choices
+                               : schema->kind == ATH_VALUE_BOOLEAN ? truths
+                                                                   : NULL;
+    for (; words && *words; words++)
+        ath_choices_add(out, *words, NULL, NULL);
+}
+
+/* Ticks what is chosen now, and adds what the machine does not have, so that it is not lost. */
+static void tick(struct ath_choices *choices, const char *value)
+{
+    ath_auto_free char *plain = value ? unbracketed(value) : NULL;
+    char *rest = plain;
+
+    for (char *word = strsep(&rest, ","); word; word = strsep(&rest, ",")) {
+        word += strspn(word, " \"'");
+        word[strcspn(word, "\"'")] = '\0';
+        if (!*word)
+            continue;
+        struct ath_choice *choice = ath_choices_find(choices, word);
+        if (!choice)
+            choice = ath_choices_add(choices, word, NULL, _("(not seen in this machine)"));
+        choice->is_on = true;
+    }
+}
+
+void ath_field_offers(const struct ath_tui *tui, const char *list, const char *field,
+                      const char *value, struct ath_choices *out)
+{
+    const struct ath_schema *schema = schema_of(list, field);
+    offer make = find_field(list, field)->offer;
+
+    offer_words(schema, out);
+    if (make)
+        make(tui, out);
+    tick(out, value);
+}
+
+static char *ticked(const struct ath_choices *choices)
+{
+    ATH_AUTO(ath_text) value = { 0 };
+    ath_text_add(&value, "[");
+    for (size_t i = 0; i < choices->count; i++)
+        if (choices->items[i].is_on)
+            ath_text_add(&value, "%s%s", value.length > 1 ? ", " : "", choices->items[i].value);
+    ath_text_add(&value, "]");
+    return ath_text_take(&value);
+}
+
+/* What a value is tried on: a key of the document, or only the form of a field. */
+struct trial {
+    const char *key;
+    const struct ath_schema *schema;
+};
+
+static bool accept(struct ath_tui *tui, const char *text, void *data, char **out_reason)
+{
+    const struct trial *trial = data;
+    const char *value = !*text && is_optional(trial->schema) ? "null" : text;
+
+    if (trial->key)
+        return ath_field_set(tui, trial->key, value, out_reason);
+    if (!ath_schema_check(trial->schema, text))
+        return true;
+    ath_auto_free char *allowed = ath_schema_allowed(trial->schema);
+    *out_reason = ath_xasprintf(_("it must be %s"), allowed);
+    return false;
+}
+
+static char *type_value(struct ath_tui *tui, const struct field *field, const char *value,
+                        struct trial *trial)
+{
+    ath_auto_free char *allowed = ath_schema_allowed(trial->schema);
+    ath_auto_free char *help = ath_xasprintf(
+        is_optional(trial->schema) ? _("%s; %s; nothing: %s") : _("%s; %s"), _(trial->schema->help),
+        allowed, trial->schema->otherwise ? _(trial->schema->otherwise) : _("none"));
+    ath_auto_free char *initial = value ? unbracketed(value) : NULL;
+    return ath_dialog_input(tui, _(field->label), help, initial, accept, trial);
+}
+
+/* One of the offers, one that is typed, or none: what is chosen as the document says it. */
+static char *choose_value(struct ath_tui *tui, const struct field *field, const char *value,
+                          struct ath_choices *choices, struct trial *trial)
+{
+    int none = -1, other = -1;
+
+    if (is_optional(trial->schema)) {
+        none = (int)choices->count;
+        ath_choices_add(choices, "null", _("(none)"),
+                        trial->schema->otherwise ? _(trial->schema->otherwise) : NULL)
+            ->is_on = !value;
+    }
+    if (trial->schema->kind != ATH_VALUE_CHOICE) {
+        other = (int)choices->count;
+        ath_choices_add(choices, "", _("another one, to be typed"), NULL);
+    }
+    int chosen = ath_dialog_choose(tui, _(field->label), _(trial->schema->help), choices, false);
+    if (chosen < 0)
+        return NULL;
+    if (chosen == other)
+        return type_value(tui, field, value, trial);
+    char *reason = NULL;
+    if (chosen != none || trial->key)
+        accept(tui, choices->items[chosen].value, trial, &reason);
+    if (!reason)
+        return ath_xstrdup(choices->items[chosen].value);
+    ath_tui_say(tui, ATH_ROLE_BAD, "%s", reason);
+    free(reason);
+    return NULL;
+}
+
+/* Several of the offers, or a list that is typed. */
+static char *choose_values(struct ath_tui *tui, const struct field *field,
+                           struct ath_choices *choices, struct trial *trial)
+{
+    size_t other = choices->count;
+
+    ath_choices_add(choices, "", _("others, to be typed"), NULL);
+    if (ath_dialog_choose(tui, _(field->label), _(trial->schema->help), choices, true) < 0)
+        return NULL;
+    bool is_typed = choices->items[other].is_on;
+    choices->items[other].is_on = false;
+    ath_auto_free char *list = ticked(choices);
+    if (is_typed)
+        return type_value(tui, field, list, trial);
+    if (trial->key && !ath_field_set(tui, trial->key, list, NULL))
+        return NULL;
+    return ath_steal(&list);
+}
+
+static char *ask(struct ath_tui *tui, const char *list, const char *name, const char *value,
+                 const char *key)
+{
+    const struct field *field = find_field(list, name);
+    struct trial trial = { key, schema_of(list, name) };
+    ATH_AUTO(ath_choices) choices = { 0 };
+
+    ath_field_offers(tui, list, name, value, &choices);
+    if (is_many(trial.schema))
+        return choose_values(tui, field, &choices, &trial);
+    return choices.count && (field->offer || trial.schema->kind == ATH_VALUE_CHOICE)
+               ? choose_value(tui, field, value, &choices, &trial)
+               : type_value(tui, field, value, &trial);
+}
+
+char *ath_field_ask(struct ath_tui *tui, const char *list, const char *field, const char *initial)
+{
+    return ask(tui, list, field, initial, NULL);
+}
+
+bool ath_field_change(struct ath_tui *tui, const char *list, const char *subject, const char *field)
+{
+    ath_auto_free char *key = ath_field_key(list, subject, field);
+    ath_auto_free char *value = value_of(tui, key);
+    ath_auto_free char *chosen = ask(tui, list, field, value, key);
+    return chosen != NULL;
+}

@@ -1,0 +1,211 @@
+/* The table of keys. */
+#include "config.h"
+
+#include "cli/tui/keys.h"
+
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/text.h"
+#include "cli/tui/curses.h"
+#include "cli/tui/terminal.h"
+
+enum { CTRL_A = 1, CTRL_E = 5, CTRL_H = 8, CTRL_L = 12, CTRL_U = 21, ESCAPE = 27, DEL = 127 };
+enum {
+    ALL = ATH_IN_MENU | ATH_IN_PAGE | ATH_IN_LIST | ATH_IN_CHECKS | ATH_IN_INPUT | ATH_IN_DIALOG,
+    READING = ALL & ~(ATH_IN_INPUT | ATH_IN_DIALOG),
+    LISTS = ATH_IN_MENU | ATH_IN_LIST | ATH_IN_CHECKS,
+};
+
+#define FUNCTION(code) (ATH_KEY_FUNCTION + (code))
+
+const struct ath_key_row ath_key_rows[] = {
+    { { FUNCTION(KEY_UP), 'k' }, ATH_ACTION_UP, READING, N_("Up, k"), N_("one line up"), NULL },
+    { { FUNCTION(KEY_DOWN), 'j' },
+      ATH_ACTION_DOWN,
+      READING,
+      N_("Down, j"),
+      N_("one line down"),
+      NULL },
+    { { FUNCTION(KEY_PPAGE), 'b' },
+      ATH_ACTION_PAGE_UP,
+      READING,
+      N_("Page Up, b"),
+      N_("one page up"),
+      NULL },
+    { { FUNCTION(KEY_NPAGE), 'f' },
+      ATH_ACTION_PAGE_DOWN,
+      READING,
+      N_("Page Down, f"),
+      N_("one page down"),
+      NULL },
+    { { FUNCTION(KEY_HOME), 'g' },
+      ATH_ACTION_FIRST,
+      READING,
+      "Home, g",
+      N_("to the beginning"),
+      NULL },
+    { { FUNCTION(KEY_END), 'G' }, ATH_ACTION_LAST, READING, "End, G", N_("to the end"), NULL },
+    { { FUNCTION(KEY_LEFT), 'h' },
+      ATH_ACTION_LEFT,
+      ATH_IN_PAGE,
+      N_("Left, h"),
+      N_("show what is further left"),
+      NULL },
+    { { FUNCTION(KEY_RIGHT), 'l' },
+      ATH_ACTION_RIGHT,
+      ATH_IN_PAGE,
+      N_("Right, l"),
+      N_("show what is further right"),
+      NULL },
+    { { FUNCTION(KEY_LEFT) },
+      ATH_ACTION_LEFT,
+      ATH_IN_INPUT,
+      N_("Left"),
+      N_("one letter to the left"),
+      NULL },
+    { { FUNCTION(KEY_RIGHT) },
+      ATH_ACTION_RIGHT,
+      ATH_IN_INPUT,
+      N_("Right"),
+      N_("one letter to the right"),
+      NULL },
+    { { FUNCTION(KEY_HOME), CTRL_A },
+      ATH_ACTION_FIRST,
+      ATH_IN_INPUT,
+      "Home, Ctrl-A",
+      N_("to the beginning"),
+      NULL },
+    { { FUNCTION(KEY_END), CTRL_E },
+      ATH_ACTION_LAST,
+      ATH_IN_INPUT,
+      "End, Ctrl-E",
+      N_("to the end"),
+      NULL },
+    { { FUNCTION(KEY_BACKSPACE), DEL, CTRL_H },
+      ATH_ACTION_ERASE,
+      ATH_IN_INPUT,
+      "Backspace",
+      N_("take the letter before the cursor away"),
+      NULL },
+    { { FUNCTION(KEY_DC) },
+      ATH_ACTION_DELETE,
+      ATH_IN_INPUT,
+      "Delete",
+      N_("take the letter at the cursor away"),
+      NULL },
+    { { CTRL_U },
+      ATH_ACTION_CLEAR,
+      ATH_IN_INPUT,
+      "Ctrl-U",
+      N_("begin anew with nothing"),
+      N_("empty") },
+    /* The digits are in ath_key_action(). */
+    { { 0 }, ATH_ACTION_NUMBER, LISTS, "1-9", N_("the row of that number"), N_("row") },
+    { { ' ' },
+      ATH_ACTION_TOGGLE,
+      ATH_IN_CHECKS,
+      N_("Space"),
+      N_("tick or untick this row"),
+      N_("tick") },
+    { { '\r', '\n', FUNCTION(KEY_ENTER) },
+      ATH_ACTION_OPEN,
+      ATH_IN_MENU,
+      "Enter",
+      N_("open this row, or do what it says"),
+      N_("open") },
+    { { '\r', '\n', FUNCTION(KEY_ENTER) },
+      ATH_ACTION_OPEN,
+      ATH_IN_LIST,
+      "Enter",
+      N_("take this row"),
+      N_("take") },
+    { { '\r', '\n', FUNCTION(KEY_ENTER) },
+      ATH_ACTION_OPEN,
+      ATH_IN_CHECKS | ATH_IN_INPUT,
+      "Enter",
+      N_("take what is there now"),
+      N_("take") },
+    { { 's' }, ATH_ACTION_SAVE, ATH_IN_MENU, "s", N_("save the document"), N_("save") },
+    { { 'r' },
+      ATH_ACTION_RELOAD,
+      ATH_IN_MENU | ATH_IN_PAGE,
+      "r",
+      N_("read the machine anew"),
+      N_("read anew") },
+    { { 'q', ESCAPE },
+      ATH_ACTION_BACK,
+      READING,
+      "q, Esc",
+      N_("back, and nothing is taken"),
+      N_("back") },
+    { { ESCAPE },
+      ATH_ACTION_BACK,
+      ATH_IN_INPUT,
+      "Esc",
+      N_("back, and nothing is taken"),
+      N_("back") },
+    { { '?', FUNCTION(KEY_F0 + 1) },
+      ATH_ACTION_HELP,
+      READING,
+      "?, F1",
+      N_("show these keys"),
+      N_("keys") },
+    { { FUNCTION(KEY_F0 + 1) },
+      ATH_ACTION_HELP,
+      ATH_IN_INPUT,
+      "F1",
+      N_("show these keys"),
+      N_("keys") },
+    { { CTRL_L }, ATH_ACTION_REPAINT, ALL, "Ctrl-L", N_("draw the screen anew"), NULL },
+    { .name = NULL },
+};
+
+static bool has_code(const struct ath_key_row *row, int code)
+{
+    for (size_t i = 0; i < sizeof row->codes / sizeof *row->codes && row->codes[i]; i++)
+        if (row->codes[i] == code)
+            return true;
+    return false;
+}
+
+enum ath_action ath_key_action(int code, enum ath_key_place place)
+{
+    for (const struct ath_key_row *row = ath_key_rows; row->name; row++) {
+        bool is_number = row->action == ATH_ACTION_NUMBER && code >= '0' && code <= '9';
+        if ((row->places & (int)place) && (is_number || has_code(row, code)))
+            return row->action;
+    }
+    return ATH_ACTION_NONE;
+}
+
+char *ath_key_hints(enum ath_key_place place, size_t columns)
+{
+    ATH_AUTO(ath_text) hints = { 0 };
+    size_t used = 0;
+
+    for (const struct ath_key_row *row = ath_key_rows; row->name; row++) {
+        if (!(row->places & (int)place) || !row->hint)
+            continue;
+        size_t width = ath_text_width(_(row->name)) + ath_text_width(_(row->hint)) + 4;
+        if (used + width > columns)
+            break;
+        ath_text_add(&hints, "%s: %s   ", _(row->name), _(row->hint));
+        used += width + 1;
+    }
+    return ath_text_take(&hints);
+}
+
+char *ath_key_help(enum ath_key_place place)
+{
+    ATH_AUTO(ath_text) help = { 0 };
+    size_t widest = 0;
+
+    for (const struct ath_key_row *row = ath_key_rows; row->name; row++)
+        if ((row->places & (int)place) && ath_text_width(_(row->name)) > widest)
+            widest = ath_text_width(_(row->name));
+    for (const struct ath_key_row *row = ath_key_rows; row->name; row++)
+        if (row->places & (int)place)
+            ath_text_add(&help, "%s%*s%s\n", _(row->name),
+                         (int)(widest - ath_text_width(_(row->name)) + 3), "", _(row->help));
+    return ath_text_take(&help);
+}

@@ -1,0 +1,129 @@
+/* NUMA entries: the menu of them, and one. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/text.h"
+#include "cli/tui/dialog.h"
+#include "cli/tui/field.h"
+#include "cli/tui/screens.h"
+
+static const struct ath_document_numa *entry_of(const struct ath_tui *tui, const char *subject)
+{
+    int id;
+    return ath_parse_int(subject, 0, ATH_ID_MAX, &id) ? NULL
+                                                      : ath_document_numa(&tui->store.document, id);
+}
+
+static bool exists(const struct ath_tui *tui, const char *subject)
+{
+    return entry_of(tui, subject) != NULL;
+}
+
+static char *warnings(const struct ath_tui *tui, const char *subject)
+{
+    const struct ath_document_numa *entry = entry_of(tui, subject);
+    return entry ? ath_screens_warnings(tui, entry->item.source) : NULL;
+}
+
+static bool remove_this(struct ath_tui *tui, const char *subject)
+{
+    ath_auto_free char *title = ath_tui_fill(_("Remove NUMA{0}?"), subject);
+    return ath_screens_confirm(tui, title, _("Yes, take it out of the document")) &&
+           ath_screens_remove(tui, "numa", subject);
+}
+
+static const struct ath_menu_row entry_rows[] = {
+    { .label = N_("Change memory percentage"), .fields = { "memory_percent" } },
+    { .label = N_("Change VRAM fraction"), .fields = { "vram_fraction" } },
+    { .label = N_("Change network interfaces"),
+      .help = N_("the control interface, then the data interface"),
+      .fields = { "control_iface", "data_iface" } },
+    { .label = N_("Change GPUs"), .fields = { "gpus" } },
+    { .label = N_("Change RDMA devices"), .fields = { "rdma_devices" } },
+    { .label = N_("Change ports"),
+      .help = N_("the control port, then the data port"),
+      .fields = { "control_port", "data_port" } },
+    { .label = N_("Change NUMA nodes"),
+      .help = N_("the node whose CPUs it runs on, then those whose memory it may use"),
+      .fields = { "node", "memory_nodes" } },
+    { .label = N_("Remove this entry"),
+      .help = N_("takes it out of the document; one that a macvlan or a card names stays"),
+      .act = remove_this },
+    { .label = N_("Save and return"),
+      .help = N_("write the document; until then nothing is changed"),
+      .act = ath_screens_save_and_return },
+    { .label = NULL },
+};
+
+const struct ath_menu ath_menu_entry = {
+    .title = N_("Configure NUMA{0}"),
+    .list = "numa",
+    .rows = entry_rows,
+    .about = warnings,
+    .exists = exists,
+};
+
+/* ---- the menu of them ---- */
+
+static void list_entries(const struct ath_tui *tui, struct ath_menu_list *out)
+{
+    for (size_t i = 0; i < tui->store.document.numa.count; i++) {
+        const struct ath_document_numa *entry = &tui->store.document.numa.items[i];
+        ath_auto_free char *id = ath_xasprintf("%d", entry->id);
+        ath_auto_free char *label = ath_tui_fill(_("Configure NUMA{0}"), id);
+        ath_auto_free char *percent = ath_number_text(entry->memory_percent);
+        ath_auto_free char *fraction = ath_number_text(entry->vram_fraction);
+        ath_auto_free char *detail =
+            ath_xasprintf(ngettext("node %d, %s %% memory, %s VRAM, %zu GPU",
+                                   "node %d, %s %% memory, %s VRAM, %zu GPUs", entry->gpus.count),
+                          entry->node, percent, fraction, entry->gpus.count);
+        ath_menu_list_add(out, id, label, detail);
+    }
+}
+
+static bool add_entry(struct ath_tui *tui, const char *subject)
+{
+    struct ath_err err = { 0 };
+    int node, id;
+    ath_auto_free char *chosen = ath_field_ask(tui, "numa", "node", NULL);
+
+    (void)subject;
+    if (!chosen || ath_parse_int(chosen, 0, ATH_ID_MAX, &node))
+        return false;
+    if (ath_store_add_numa(&tui->store, node, &id, &err)) {
+        ath_tui_say_error(tui, &err);
+        return false;
+    }
+    ath_auto_free char *text = ath_xasprintf("%d", id);
+    ath_tui_say(tui, ATH_ROLE_GOOD, _("NUMA%d is added; not saved yet"), id);
+    ath_menu_show(tui, &ath_menu_entry, text);
+    return false;
+}
+
+static const struct ath_menu_row numa_rows[] = {
+    { .list = list_entries,
+      .help = N_("memory, VRAM, interfaces, GPUs and ports of this entry"),
+      .command = "aitherion configure {0}",
+      .opens = &ath_menu_entry },
+    { .label = N_("Add an entry"),
+      .help = N_("for a NUMA node of this machine, as 'aitherion init' would make it"),
+      .act = add_entry },
+    { .label = N_("RoCE card management"),
+      .help = N_("RDMA cards, macvlan links, and which container gets which device"),
+      .opens = &ath_menu_roce },
+    { .label = N_("Save"),
+      .help = N_("write the document; until then nothing is changed"),
+      .act = ath_screens_save },
+    { .label = N_("Back to the main menu"), .is_return = true },
+    { .label = NULL },
+};
+
+const struct ath_menu ath_menu_numa = {
+    .title = N_("NUMA configuration menu"),
+    .rows = numa_rows,
+};

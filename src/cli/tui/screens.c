@@ -1,0 +1,305 @@
+/* The main menu, the pages, and what the screens share. */
+#include "config.h"
+
+#include "cli/tui/screens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/text.h"
+#include "cli/output/document.h"
+#include "cli/output/machine.h"
+#include "cli/tui/dialog.h"
+#include "config/edit.h"
+#include "config/profile.h"
+
+enum { COMMAND_WORDS_MAX = 32 };
+
+/* ---- shared ---- */
+
+bool ath_screens_has_document(const struct ath_tui *tui, const char *subject)
+{
+    (void)subject;
+    return tui->store.has_document;
+}
+
+bool ath_screens_save(struct ath_tui *tui, const char *subject)
+{
+    (void)subject;
+    ath_tui_save(tui);
+    return false;
+}
+
+bool ath_screens_save_and_return(struct ath_tui *tui, const char *subject)
+{
+    (void)subject;
+    return ath_tui_save(tui);
+}
+
+char *ath_screens_warnings(const struct ath_tui *tui, const struct ath_yaml *item)
+{
+    ATH_AUTO(ath_faults) faults = { 0 };
+    struct ath_style style = ath_screen_style(tui->terminal);
+    struct ath_text text = { 0 };
+
+    ath_store_check(&tui->store, item, &faults);
+    for (size_t i = 0; i < faults.count; i++)
+        ath_text_add(&text, "%s%s\n", ath_style_glyph(&style, ATH_GLYPH_WARNING),
+                     faults.items[i].message);
+    return faults.count ? ath_text_take(&text) : NULL;
+}
+
+bool ath_screens_confirm(struct ath_tui *tui, const char *title, const char *yes)
+{
+    ATH_AUTO(ath_choices) choices = { 0 };
+    ath_choices_add(&choices, "", _("No, leave it"), NULL);
+    ath_choices_add(&choices, "", yes, NULL);
+    return ath_dialog_choose(tui, title, NULL, &choices, false) == 1;
+}
+
+bool ath_screens_remove(struct ath_tui *tui, const char *list, const char *subject)
+{
+    ath_auto_free char *key = ath_xasprintf("%s.%s", list, subject);
+    struct ath_err err = { 0 };
+
+    if (ath_document_remove(&tui->store.document, key, &err)) {
+        ath_tui_say_error(tui, &err);
+        return false;
+    }
+    ath_tui_say(tui, ATH_ROLE_GOOD, _("'%s' is out of the document; not saved yet"), key);
+    return true;
+}
+
+/* ---- commands of ours ---- */
+
+bool ath_screens_can_run(const struct ath_tui *tui, const char *words)
+{
+    const struct ath_command *command = &ath_command_root;
+    ath_auto_free char *copy = ath_xstrdup(words);
+    char *rest = copy;
+
+    for (char *word = strsep(&rest, " "); word && command; word = strsep(&rest, " "))
+        command = ath_command_child(command, word);
+    return command && command->run && tui->store.has_machine &&
+           tui->store.machine.source == ATH_SOURCE_LIVE;
+}
+
+void ath_screens_run(struct ath_tui *tui, const char *const *words)
+{
+    const char *argv[COMMAND_WORDS_MAX] = { "/proc/self/exe" };
+    size_t count = 1;
+
+    if (ath_store_is_changed(&tui->store) && !ath_tui_save(tui))
+        return; /* the command reads the file */
+    for (; *words && count < COMMAND_WORDS_MAX - 8; words++)
+        argv[count++] = *words;
+    argv[count++] = "-c";
+    argv[count++] = tui->store.path;
+    if (tui->store.cli->globals.is_dry_run)
+        argv[count++] = "--dry-run";
+    ath_auto_free char *prompt = ath_xasprintf("\n%s", _("[Enter leads back to the menus]"));
+    int status = ath_screen_run(tui->terminal, argv, prompt);
+    if (status)
+        ath_tui_say(tui, ATH_ROLE_BAD, _("the command ended with exit code %d"), status);
+    else
+        ath_tui_say(tui, ATH_ROLE_GOOD, _("the command is done"));
+}
+
+/* ---- pages ---- */
+
+static char *make_text(const struct ath_view *view, const void *data, const struct ath_style *style)
+{
+    struct ath_err err = { 0 };
+    char *text = NULL;
+    size_t length = 0;
+    if (ath_output_make(view, data, ATH_FORMAT_TEXT, style, &text, &length, &err))
+        return ath_xstrdup(err.message);
+    return text;
+}
+
+static char *make_topology(struct ath_tui *tui, const struct ath_style *style)
+{
+    if (!tui->store.has_machine)
+        return ath_xasprintf("%s\n%s", tui->store.machine_err.message, tui->store.machine_err.hint);
+    return make_text(&ath_machine_view, &tui->store.machine, style);
+}
+
+static char *make_document(struct ath_tui *tui, const struct ath_style *style)
+{
+    ATH_AUTO(ath_faults) warnings = { 0 };
+    const struct ath_document_report report = { &tui->store.document, &warnings };
+    ath_store_check(&tui->store, NULL, &warnings);
+    return make_text(&ath_document_view, &report, style);
+}
+
+const struct ath_page ath_page_topology = { N_("Topology of this machine"), "aitherion discover",
+                                            make_topology, true };
+const struct ath_page ath_page_document = { N_("The whole document"), "aitherion configure --show",
+                                            make_document, false };
+
+/* ---- the main menu ---- */
+
+static bool has_none(const struct ath_tui *tui, const char *subject)
+{
+    return !ath_screens_has_document(tui, subject);
+}
+
+static bool propose(struct ath_tui *tui, const char *profile)
+{
+    struct ath_err err = { 0 };
+    if (ath_store_propose(&tui->store, profile, &err)) {
+        ath_tui_say_error(tui, &err);
+        return false;
+    }
+    ath_tui_say(tui, ATH_ROLE_GOOD,
+                _("a first document is made, in memory only: look at it, then save"));
+    return true;
+}
+
+static bool make_first(struct ath_tui *tui, const char *subject)
+{
+    ATH_AUTO(ath_choices) choices = { 0 };
+    struct ath_texts profiles __attribute__((cleanup(ath_texts_free))) = { 0 };
+    ath_auto_free char *text =
+        ath_xasprintf(_("There is no topology document '%s' yet."), tui->store.path);
+
+    (void)subject;
+    ath_profile_list(NULL, &profiles);
+    if (tui->store.has_machine)
+        ath_choices_add(&choices, "", _("Make one from this machine"), NULL);
+    for (size_t i = 0; i < profiles.count; i++) {
+        ath_auto_free char *label =
+            ath_tui_fill(_("Take the shipped one for {0}"), profiles.items[i]);
+        ath_choices_add(&choices, profiles.items[i], label, NULL);
+    }
+    ath_choices_add(&choices, "", _("Not now"), NULL);
+    int chosen = ath_dialog_choose(tui, _("A first document"), text, &choices, false);
+    if (chosen < 0 || chosen + 1 == (int)choices.count)
+        return false;
+    const char *profile = choices.items[chosen].value;
+    propose(tui, *profile ? profile : NULL);
+    return false;
+}
+
+static char *document_path(const struct ath_tui *tui, const char *subject)
+{
+    (void)subject;
+    return ath_xstrdup(tui->store.path);
+}
+
+static char *entry_count(const struct ath_tui *tui, const char *subject)
+{
+    (void)subject;
+    size_t count = tui->store.document.numa.count;
+    return ath_xasprintf(ngettext("%zu entry", "%zu entries", count), count);
+}
+
+static char *machine_line(const struct ath_tui *tui, const char *subject)
+{
+    const struct ath_machine *machine = &tui->store.machine;
+    (void)subject;
+    if (!tui->store.has_machine)
+        return ath_xstrdup(tui->store.machine_err.message);
+    return ath_xasprintf(_("%s, %zu GPUs, %zu network ports"),
+                         machine->model  ? machine->model
+                         : machine->arch ? machine->arch
+                                         : "",
+                         machine->gpu_count, machine->nic_count);
+}
+
+static char *card_counts(const struct ath_tui *tui, const char *subject)
+{
+    size_t cards = tui->store.document.roce.cards.count;
+    size_t macvlans = tui->store.document.roce.macvlans.count;
+    ath_auto_free char *left = ath_xasprintf(ngettext("%zu card", "%zu cards", cards), cards);
+    ath_auto_free char *right =
+        ath_xasprintf(ngettext("%zu macvlan", "%zu macvlans", macvlans), macvlans);
+    (void)subject;
+    return ath_xasprintf("%s, %s", left, right);
+}
+
+static char *all_warnings(const struct ath_tui *tui, const char *subject)
+{
+    (void)subject;
+    return ath_screens_warnings(tui, NULL);
+}
+
+static const struct ath_menu_row main_rows[] = {
+    { .label = N_("Topology of this machine"),
+      .help = N_("which CPUs, memory, GPUs and network cards belong together"),
+      .value = machine_line,
+      .shows = &ath_page_topology },
+    { .label = N_("NUMA configuration"),
+      .help = N_("what each NUMA node shall serve"),
+      .command = "aitherion configure",
+      .value = entry_count,
+      .is_shown = ath_screens_has_document,
+      .opens = &ath_menu_numa },
+    { .label = N_("RoCE card management"),
+      .help = N_("RDMA cards, macvlan links, and which container gets which device"),
+      .value = card_counts,
+      .is_shown = ath_screens_has_document,
+      .opens = &ath_menu_roce },
+    { .label = N_("The whole document"),
+      .help = N_("all that the document says, and what does not fit this machine"),
+      .value = document_path,
+      .is_shown = ath_screens_has_document,
+      .shows = &ath_page_document },
+    { .label = N_("Make a first document"),
+      .help = N_("from this machine, or a shipped one; in memory until it is saved"),
+      .command = "aitherion init",
+      .is_shown = has_none,
+      .act = make_first },
+    { .label = N_("Save"),
+      .help = N_("write the document; until then nothing is changed"),
+      .is_shown = ath_screens_has_document,
+      .act = ath_screens_save },
+    { .label = N_("Quit"), .help = N_("asks where something is not saved"), .is_return = true },
+    { .label = NULL },
+};
+
+const struct ath_menu ath_menu_main = {
+    .title = N_("Main menu"),
+    .rows = main_rows,
+    .about = all_warnings,
+};
+
+/* What `configure N` begins with. */
+static void open_entry(struct ath_tui *tui, const char *entry)
+{
+    if (!tui->store.has_document)
+        return;
+    if (*entry && !ath_menu_entry.exists(tui, entry))
+        ath_tui_say(tui, ATH_ROLE_BAD, _("there is no entry NUMA%s"), entry);
+    else if (*entry)
+        ath_menu_show(tui, &ath_menu_entry, entry);
+    ath_menu_show(tui, &ath_menu_numa, "");
+}
+
+static void draw_background(struct ath_tui *tui, void *data)
+{
+    (void)data;
+    ath_tui_draw_around(tui, _(ath_menu_main.title), NULL, NULL, ATH_IN_DIALOG);
+}
+
+static void offer_first(struct ath_tui *tui)
+{
+    struct ath_tui_frame frame = { .draw = draw_background, .is_full = true };
+    ath_tui_push(tui, &frame);
+    make_first(tui, "");
+    ath_tui_pop(tui);
+}
+
+void ath_screens_main(struct ath_tui *tui, const char *entry)
+{
+    if (!tui->store.has_document)
+        offer_first(tui);
+    if (entry && !tui->is_over)
+        open_entry(tui, entry);
+    do
+        ath_menu_show(tui, &ath_menu_main, "");
+    while (!ath_tui_may_leave(tui));
+}

@@ -1,0 +1,565 @@
+/*
+ * A full screen by ncursesw.
+ *
+ * curses would install handlers that draw and exit in signal context; they never run, because the
+ * signals are blocked and read from a descriptor.
+ * Colours go by the terminal's own palette (use_default_colors), so that light and dark backgrounds
+ * both stay readable.
+ */
+#include "config.h"
+
+#include "cli/tui/terminal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/text.h"
+#include "cli/output/clean.h"
+#include "cli/tui/curses.h"
+
+enum { ESCAPE_DELAY_MS = 25, CELL_LETTERS_MAX = 8 };
+
+struct ath_screen_terminal {
+    struct ath_curses curses;
+    SCREEN *screen;
+    WINDOW *window;
+    struct ath_style style;
+    int rows, columns;
+    int signals; /* signalfd */
+    sigset_t old_mask;
+    int ended_by;
+    bool has_cursor;
+    int cursor_row, cursor_column;
+};
+
+/* What a crash needs to put the terminal right; handlers get no argument. */
+static struct {
+    bool is_taken;
+    struct termios state;
+    char leave[64]; /* the terminal's "leave full screen" and "show cursor" */
+} shared;
+
+static const int crashes[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+
+static void restore_after_crash(int number)
+{
+    if (shared.is_taken && write(STDOUT_FILENO, shared.leave, strlen(shared.leave)) >= 0)
+        tcsetattr(STDIN_FILENO, TCSANOW, &shared.state);
+    raise(number); /* SA_RESETHAND: now it ends the process */
+}
+
+/* Only where nobody else (a sanitizer) wants to know of them. */
+static void watch_crashes(bool is_on)
+{
+    struct sigaction now,
+        mine = { .sa_handler = restore_after_crash, .sa_flags = (int)SA_RESETHAND };
+    struct sigaction standard = { .sa_handler = SIG_DFL };
+
+    for (size_t i = 0; i < ATH_COUNT(crashes); i++) {
+        sigaction(crashes[i], NULL, &now);
+        if (is_on && now.sa_handler == SIG_DFL)
+            sigaction(crashes[i], &mine, NULL);
+        if (!is_on && now.sa_handler == restore_after_crash)
+            sigaction(crashes[i], &standard, NULL);
+    }
+}
+
+bool ath_screen_is_possible(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb");
+}
+
+static int report_no_terminal(struct ath_err *err)
+{
+    const char *term = getenv("TERM");
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+        ath_err_set(err, -ENOTTY, ATH_E_NO_TERMINAL,
+                    _("cannot show the menus: standard input and output are not both a terminal"));
+    else
+        ath_err_set(err, -ENOTTY, ATH_E_NO_TERMINAL,
+                    _("cannot show the menus: TERM is '%s', which cannot address its screen"),
+                    term ? term : "");
+    return ath_err_hint(err, -ENOTTY,
+                        "aitherion configure --show, aitherion configure --set KEY=VALUE");
+}
+
+/* Signals that nohup or the caller ignores stay ignored. */
+static void add_signal(sigset_t *set, int number)
+{
+    struct sigaction now;
+    if (!sigaction(number, NULL, &now) && now.sa_handler != SIG_IGN)
+        sigaddset(set, number);
+}
+
+static int open_signals(struct ath_screen_terminal *terminal, struct ath_err *err)
+{
+    static const int wanted[] = { SIGTERM, SIGINT,  SIGHUP,   SIGQUIT,
+                                  SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD };
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < ATH_COUNT(wanted); i++)
+        add_signal(&set, wanted[i]);
+    sigprocmask(SIG_BLOCK, &set, &terminal->old_mask);
+    terminal->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (terminal->signals < 0)
+        return ath_err_system(err, -errno, _("cannot watch for signals"));
+    return 0;
+}
+
+/* For a capability that a terminal does not have curses says NULL, or -1 for one that is no text.
+ */
+static const char *capability(const struct ath_screen_terminal *terminal, const char *name)
+{
+    const char *text = terminal->curses.tigetstr(name);
+    return (intptr_t)text == -1 ? NULL : text;
+}
+
+static void add_pairs(struct ath_screen_terminal *terminal)
+{
+    static const short colors[ATH_ROLE_COUNT] = {
+        [ATH_ROLE_NAME] = COLOR_CYAN,
+        [ATH_ROLE_GOOD] = COLOR_GREEN,
+        [ATH_ROLE_WARN] = COLOR_YELLOW,
+        [ATH_ROLE_BAD] = COLOR_RED,
+    };
+    if (!terminal->style.is_color || !terminal->curses.has_colors()) {
+        terminal->style.is_color = false;
+        return;
+    }
+    terminal->curses.start_color();
+    terminal->curses.use_default_colors();
+    for (int role = 1; role < ATH_ROLE_COUNT; role++)
+        terminal->curses.init_pair((short)role, colors[role] ? colors[role] : (short)-1, -1);
+}
+
+static void make_window(struct ath_screen_terminal *terminal)
+{
+    const struct ath_curses *curses = &terminal->curses;
+    if (terminal->window)
+        curses->delwin(terminal->window);
+    terminal->window = curses->newwin(terminal->rows, terminal->columns, 0, 0);
+    curses->keypad(terminal->window, true);
+    curses->nodelay(terminal->window, true);
+    curses->clearok(terminal->window, true);
+}
+
+static void measure(struct ath_screen_terminal *terminal)
+{
+    struct winsize size = { 0 };
+    bool is_known = !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col;
+
+    terminal->rows = is_known ? size.ws_row : ATH_SCREEN_ROWS;
+    terminal->columns = is_known ? size.ws_col : ATH_SCREEN_COLUMNS;
+    terminal->style.columns = terminal->columns;
+    terminal->curses.resizeterm(terminal->rows, terminal->columns);
+    make_window(terminal);
+}
+
+static void note_for_crashes(const struct ath_screen_terminal *terminal)
+{
+    static const char *const names[] = { "sgr0", "rmkx", "rmcup", "cnorm" };
+    size_t used = 0;
+
+    for (size_t i = 0; i < ATH_COUNT(names); i++) {
+        const char *text = capability(terminal, names[i]);
+        size_t length = text && !strstr(text, "$<") ? strlen(text) : 0; /* no padding by hand */
+        if (used + length < sizeof shared.leave && length) {
+            memcpy(shared.leave + used, text, length);
+            used += length;
+        }
+    }
+    shared.leave[used] = '\0';
+    shared.is_taken = true;
+    watch_crashes(true);
+}
+
+/* newterm() installs handlers for some signals; what was there before comes back. */
+static SCREEN *new_screen(const struct ath_curses *curses)
+{
+    static const int touched[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
+    struct sigaction before[ATH_COUNT(touched)];
+
+    for (size_t i = 0; i < ATH_COUNT(touched); i++)
+        sigaction(touched[i], NULL, &before[i]);
+    SCREEN *screen = curses->newterm(NULL, stdout, stdin);
+    for (size_t i = 0; i < ATH_COUNT(touched); i++)
+        sigaction(touched[i], &before[i], NULL);
+    return screen;
+}
+
+static int begin(struct ath_screen_terminal *terminal, struct ath_err *err)
+{
+    const struct ath_curses *curses = &terminal->curses;
+
+    tcgetattr(STDIN_FILENO, &shared.state);
+    curses->use_env(false); /* the size that the terminal has, not what LINES says */
+    curses->use_tioctl(true);
+    terminal->screen = new_screen(curses);
+    if (!terminal->screen)
+        return report_no_terminal(err);
+    curses->set_escdelay(ESCAPE_DELAY_MS);
+    curses->cbreak();
+    curses->noecho();
+    curses->nonl();
+    if (!capability(terminal, "cup")) {
+        curses->endwin();
+        return report_no_terminal(err);
+    }
+    if (!capability(terminal, "acsc")) /* no lines at all */
+        terminal->style.is_utf8 = false;
+    add_pairs(terminal);
+    measure(terminal);
+    note_for_crashes(terminal);
+    return 0;
+}
+
+int ath_screen_open(const struct ath_style *style, struct ath_screen_terminal **out,
+                    struct ath_err *err)
+{
+    struct ath_screen_terminal *terminal = ath_xalloc(sizeof *terminal);
+    terminal->style = *style;
+    terminal->signals = -1;
+    sigprocmask(SIG_SETMASK, NULL, &terminal->old_mask);
+
+    int status = ath_screen_is_possible() ? ath_curses_load(&terminal->curses, err)
+                                          : report_no_terminal(err);
+    if (!status)
+        status = open_signals(terminal, err);
+    if (!status)
+        status = begin(terminal, err);
+    if (status) {
+        ath_screen_close(terminal);
+        return status;
+    }
+    *out = terminal;
+    return 0;
+}
+
+void ath_screen_close(struct ath_screen_terminal *terminal)
+{
+    if (!terminal)
+        return;
+    if (terminal->window) {
+        terminal->curses.curs_set(1);
+        terminal->curses.delwin(terminal->window);
+        terminal->curses.endwin();
+    }
+    if (terminal->screen)
+        terminal->curses.delscreen(terminal->screen);
+    if (shared.is_taken) {
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &shared.state);
+        watch_crashes(false);
+        shared.is_taken = false;
+    }
+    if (terminal->signals >= 0)
+        close(terminal->signals);
+    /* One that came meanwhile has been answered by closing. */
+    sigprocmask(SIG_SETMASK, &terminal->old_mask, NULL);
+    free(terminal);
+}
+
+int ath_screen_rows(const struct ath_screen_terminal *terminal)
+{
+    return terminal->rows;
+}
+
+int ath_screen_columns(const struct ath_screen_terminal *terminal)
+{
+    return terminal->columns;
+}
+
+struct ath_style ath_screen_style(const struct ath_screen_terminal *terminal)
+{
+    return terminal->style;
+}
+
+int ath_screen_signal(const struct ath_screen_terminal *terminal)
+{
+    return terminal->ended_by;
+}
+
+/* ---- keys and signals ---- */
+
+/* The standard action of SIGTSTP; the kernel passes over it where nobody could continue us. */
+static void stop_here(void)
+{
+    sigset_t stop;
+
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    raise(SIGTSTP);
+    sigprocmask(SIG_UNBLOCK, &stop, NULL);
+    sigprocmask(SIG_BLOCK, &stop, NULL);
+}
+
+/* What a signal means to whoever waits for keys. */
+static int answer(struct ath_screen_terminal *terminal, int number)
+{
+    switch (number) {
+    case SIGTSTP:
+        terminal->curses.endwin();
+        stop_here();
+        measure(terminal);
+        return ATH_KEY_RESIZE;
+    case SIGWINCH:
+    case SIGCONT:
+        measure(terminal);
+        return ATH_KEY_RESIZE;
+    case SIGCHLD:
+        return ATH_KEY_NONE;
+    default:
+        terminal->ended_by = number;
+        return ATH_KEY_END;
+    }
+}
+
+static int read_signal(struct ath_screen_terminal *terminal)
+{
+    struct signalfd_siginfo info;
+    if (read(terminal->signals, &info, sizeof info) != sizeof info)
+        return 0;
+    return (int)info.ssi_signo;
+}
+
+/* A key that is there already, or ATH_KEY_NONE. */
+static int take_key(struct ath_screen_terminal *terminal)
+{
+    wint_t letter;
+    int status = terminal->curses.wget_wch(terminal->window, &letter);
+
+    if (status == KEY_CODE_YES)
+        return letter == KEY_RESIZE ? ATH_KEY_NONE : ATH_KEY_FUNCTION + (int)letter;
+    return status == OK ? (int)letter : ATH_KEY_NONE;
+}
+
+static int hang_up(struct ath_screen_terminal *terminal)
+{
+    terminal->ended_by = SIGHUP;
+    return ATH_KEY_END;
+}
+
+int ath_screen_key(struct ath_screen_terminal *terminal, int timeout_ms)
+{
+    struct pollfd inputs[] = { { .fd = terminal->signals, .events = POLLIN },
+                               { .fd = STDIN_FILENO, .events = POLLIN } };
+
+    for (int misses = 0; !terminal->ended_by;) {
+        int key = take_key(terminal);
+        if (key != ATH_KEY_NONE)
+            return key;
+        int ready = poll(inputs, ATH_COUNT(inputs), timeout_ms);
+        if (ready == 0)
+            return ATH_KEY_NONE;
+        int number = ready > 0 && inputs[0].revents ? read_signal(terminal) : 0;
+        key = number ? answer(terminal, number) : ATH_KEY_NONE;
+        if (key != ATH_KEY_NONE)
+            return key;
+        /* Readable, and yet no key comes, time and again: the terminal is gone. */
+        misses = ready > 0 && inputs[1].revents ? misses + 1 : 0;
+        if (misses > 64 || (inputs[1].revents & (POLLHUP | POLLERR | POLLNVAL)))
+            return hang_up(terminal);
+    }
+    return ATH_KEY_END;
+}
+
+/* ---- drawing ---- */
+
+void ath_screen_erase(struct ath_screen_terminal *terminal)
+{
+    terminal->curses.werase(terminal->window);
+    terminal->has_cursor = false;
+}
+
+void ath_screen_show(struct ath_screen_terminal *terminal)
+{
+    const struct ath_curses *curses = &terminal->curses;
+    curses->curs_set(terminal->has_cursor);
+    curses->wmove(terminal->window, terminal->has_cursor ? terminal->cursor_row : 0,
+                  terminal->has_cursor ? terminal->cursor_column : 0);
+    curses->wrefresh(terminal->window);
+}
+
+void ath_screen_repaint(struct ath_screen_terminal *terminal)
+{
+    terminal->curses.clearok(terminal->window, true);
+}
+
+void ath_screen_cursor(struct ath_screen_terminal *terminal, int row, int column)
+{
+    terminal->has_cursor = true;
+    terminal->cursor_row = row;
+    terminal->cursor_column = column;
+}
+
+static void set_role(struct ath_screen_terminal *terminal, enum ath_role role, bool is_reversed)
+{
+    static const attr_t attributes[ATH_ROLE_COUNT] = {
+        [ATH_ROLE_HEADING] = A_BOLD,
+        [ATH_ROLE_BAD] = A_BOLD,
+        [ATH_ROLE_DIM] = A_DIM,
+    };
+    attr_t attribute = attributes[role] | (is_reversed ? A_REVERSE : A_NORMAL);
+    if (is_reversed)
+        attribute &= ~(attr_t)A_DIM; /* hard to read on some terminals */
+    terminal->curses.wattr_set(terminal->window, attribute,
+                               terminal->style.is_color ? (short)role : (short)0, NULL);
+}
+
+/* The next character of text and its columns; what has none is passed over, what is wrong shown as
+ * '?'. */
+static size_t next_letter(const char *text, wchar_t *out, int *out_columns)
+{
+    mbstate_t state = { 0 };
+    size_t length = mbrtowc(out, text, strlen(text), &state);
+    if (length == 0 || length > strlen(text)) {
+        *out = L'?';
+        length = 1;
+    }
+    *out_columns = wcwidth(*out);
+    if (*out_columns < 0) {
+        *out = L'?';
+        *out_columns = 1;
+    }
+    return length;
+}
+
+void ath_screen_put(struct ath_screen_terminal *terminal, int row, int column, int width,
+                    enum ath_role role, bool is_reversed, const char *text)
+{
+    ath_auto_free char *clean = ath_clean(text, terminal->style.is_utf8);
+    const struct ath_curses *curses = &terminal->curses;
+    int room = terminal->columns - column < width ? terminal->columns - column : width;
+
+    if (row < 0 || row >= terminal->rows || column < 0 || room <= 0)
+        return;
+    ath_auto_free wchar_t *cells =
+        ath_xalloc(((size_t)room * CELL_LETTERS_MAX + 1) * sizeof *cells);
+    size_t count = 0;
+    int used = 0;
+    for (const char *at = clean; *at && count < (size_t)room * (CELL_LETTERS_MAX - 1);) {
+        int columns;
+        at += next_letter(at, &cells[count], &columns);
+        if (used + columns > room)
+            break;
+        used += columns;
+        count++;
+    }
+    for (; used < room; used++)
+        cells[count++] = L' ';
+    set_role(terminal, role, is_reversed);
+    curses->wmove(terminal->window, row, column);
+    curses->waddnwstr(terminal->window, cells, (int)count);
+    set_role(terminal, ATH_ROLE_PLAIN, false);
+}
+
+static void put_run(struct ath_screen_terminal *terminal, int row, int column, int width,
+                    const char *left, const char *middle, const char *right)
+{
+    struct ath_text text = { 0 };
+    ath_text_add(&text, "%s", left);
+    for (int i = 2; i < width; i++)
+        ath_text_add(&text, "%s", middle);
+    ath_text_add(&text, "%s", right);
+    ath_auto_free char *run = ath_text_take(&text);
+    ath_screen_put(terminal, row, column, width, ATH_ROLE_DIM, false, run);
+}
+
+void ath_screen_line(struct ath_screen_terminal *terminal, int row, int column, int width)
+{
+    const char *line = terminal->style.is_utf8 ? "─" : "-";
+    put_run(terminal, row, column, width, line, line, line);
+}
+
+void ath_screen_box(struct ath_screen_terminal *terminal, int row, int column, int rows,
+                    int columns)
+{
+    bool is_utf8 = terminal->style.is_utf8;
+    const char *line = is_utf8 ? "─" : "-", *side = is_utf8 ? "│" : "|";
+
+    put_run(terminal, row, column, columns, is_utf8 ? "┌" : "+", line, is_utf8 ? "┐" : "+");
+    for (int i = 1; i + 1 < rows; i++)
+        put_run(terminal, row + i, column, columns, side, " ", side);
+    put_run(terminal, row + rows - 1, column, columns, is_utf8 ? "└" : "+", line,
+            is_utf8 ? "┘" : "+");
+}
+
+/* ---- a program on the plain terminal ---- */
+
+static void become(const struct ath_screen_terminal *terminal, const char *const *argv)
+{
+    watch_crashes(false);
+    sigprocmask(SIG_SETMASK, &terminal->old_mask, NULL);
+    execv(argv[0], (char *const *)argv);
+    _exit(127);
+}
+
+/* Waits for the child. Ctrl-C reaches it from the terminal and is not meant for us; what ends us
+ * ends it too. */
+static int wait_for(struct ath_screen_terminal *terminal, pid_t child)
+{
+    struct pollfd input = { .fd = terminal->signals, .events = POLLIN };
+    int status = 0;
+
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        poll(&input, 1, 1000);
+        for (int number = read_signal(terminal); number; number = read_signal(terminal)) {
+            if (number == SIGTERM || number == SIGHUP) {
+                terminal->ended_by = number;
+                kill(child, number);
+            }
+            if (number == SIGTSTP)
+                stop_here();
+        }
+    }
+    while (read_signal(terminal)) /* a Ctrl-C that came as it ended */
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void wait_for_enter(struct ath_screen_terminal *terminal, const char *prompt)
+{
+    struct pollfd inputs[] = { { .fd = terminal->signals, .events = POLLIN },
+                               { .fd = STDIN_FILENO, .events = POLLIN } };
+    char letters[64];
+
+    fputs(prompt, stdout);
+    fflush(stdout);
+    while (!terminal->ended_by && poll(inputs, ATH_COUNT(inputs), -1) > 0 && !inputs[1].revents) {
+        int number = read_signal(terminal);
+        if (number == SIGTERM || number == SIGHUP)
+            terminal->ended_by = number;
+        if (number == SIGINT)
+            return;
+    }
+    if (!terminal->ended_by && read(STDIN_FILENO, letters, sizeof letters) <= 0)
+        terminal->ended_by = SIGHUP;
+}
+
+int ath_screen_run(struct ath_screen_terminal *terminal, const char *const *argv,
+                   const char *prompt)
+{
+    terminal->curses.curs_set(1);
+    terminal->curses.endwin();
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        become(terminal, argv);
+    int status = child < 0 ? -errno : wait_for(terminal, child);
+    wait_for_enter(terminal, prompt);
+    measure(terminal);
+    return status;
+}

@@ -1,0 +1,62 @@
+/* Addresses as people and the kernel write them. */
+#include "config.h"
+
+#include "roce/address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/i18n.h"
+#include "base/text.h"
+
+int ath_address_size(const struct ath_address *address)
+{
+    return address->family == AF_INET6 ? 16 : 4;
+}
+
+int ath_address_parse(const char *text, struct ath_address *out, struct ath_err *err)
+{
+    struct ath_address address = { .family = strchr(text, ':') ? AF_INET6 : AF_INET };
+    char host[INET6_ADDRSTRLEN] = "";
+    const char *slash = strchr(text, '/');
+    int max = 8 * ath_address_size(&address);
+
+    if (slash && (size_t)(slash - text) < sizeof host)
+        memcpy(host, text, (size_t)(slash - text));
+    if (!slash || inet_pton(address.family, host, address.bytes) != 1 ||
+        ath_parse_int(slash + 1, 1, max, &address.prefix)) {
+        ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID, _("'%s' is not an address with its prefix"),
+                    text);
+        return ath_err_hint(err, -EINVAL, _("write it like 192.168.100.10/24 or fd00::10/64"));
+    }
+    *out = address;
+    return 0;
+}
+
+char *ath_address_format(const struct ath_address *address)
+{
+    char host[INET6_ADDRSTRLEN] = "?";
+    inet_ntop(address->family, address->bytes, host, sizeof host);
+    return ath_xasprintf("%s/%d", host, address->prefix);
+}
+
+bool ath_address_is_same_host(const struct ath_address *a, const struct ath_address *b)
+{
+    return a->family == b->family && !memcmp(a->bytes, b->bytes, sizeof a->bytes);
+}
+
+bool ath_address_is_within(const struct ath_address *address, const struct ath_address *network)
+{
+    size_t whole = (size_t)network->prefix / 8;
+    int rest = network->prefix % 8;
+    if (address->family != network->family || memcmp(address->bytes, network->bytes, whole))
+        return false;
+    return !rest || !((address->bytes[whole] ^ network->bytes[whole]) >> (8 - rest));
+}
+
+bool ath_address_equals(const struct ath_address *a, const struct ath_address *b)
+{
+    return ath_address_is_same_host(a, b) && a->prefix == b->prefix;
+}

@@ -1,0 +1,310 @@
+/* Links, addresses and routes of a namespace of our own, on veth pairs. */
+#include "config.h"
+
+#include "roce/link.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "roce/netns.h"
+#include "roce/rdma_netlink.h"
+#include "sandbox.h"
+#include "tree.h"
+
+static struct ath_netlink *netlink;
+static struct ath_err err;
+
+static void setup(void)
+{
+    sandbox_fresh();
+    netlink = sandbox_netlink();
+    sandbox_pair(netlink, "a0", "b0");
+}
+
+static void teardown(void)
+{
+    ath_netlink_close(netlink);
+}
+
+static void read_link(const char *name, struct ath_link *out)
+{
+    ath_link_free(out);
+    sandbox_ok(ath_link_read(netlink, name, out, &err), &err);
+}
+
+static struct ath_address address(const char *text)
+{
+    struct ath_address parsed;
+    sandbox_ok(ath_address_parse(text, &parsed, &err), &err);
+    return parsed;
+}
+
+START_TEST(reads_a_link)
+{
+    ATH_AUTO(ath_links) links = { 0 };
+    sandbox_ok(ath_links_read(netlink, &links, &err), &err);
+    const struct ath_link *a = ath_links_find(&links, "a0"), *b = ath_links_find(&links, "b0");
+    const struct ath_link *lo = ath_links_find(&links, "lo");
+    ck_assert(a && b && lo);
+    ck_assert_str_eq(a->kind, "veth");
+    ck_assert_int_eq(a->type, ATH_LINK_ETHERNET);
+    ck_assert_int_eq(lo->type, ATH_LINK_LOOPBACK);
+    ck_assert_ptr_null(lo->kind);
+    ck_assert_int_eq(a->mtu, 1500);
+    ck_assert_uint_eq(strlen(a->mac), 17);
+    ck_assert_int_eq(a->parent_index, b->index);
+    ck_assert_int_eq(a->parent_netns, ATH_UNKNOWN);
+    ck_assert_int_eq(lo->parent_index, ATH_UNKNOWN);
+    ck_assert_int_eq(a->master_index, ATH_UNKNOWN);
+    ck_assert_int_eq(a->macvlan_mode, ATH_UNKNOWN);
+    ck_assert_ptr_null(a->alias);
+    ck_assert(!a->is_up && a->state == ATH_LINK_DOWN);
+    ck_assert_ptr_eq(ath_links_by_index(&links, b->index), b);
+    ck_assert(!ath_link_is_ours(a));
+}
+END_TEST
+
+START_TEST(sets_mtu_alias_and_state)
+{
+    ATH_AUTO(ath_link) link = { 0 };
+    sandbox_ok(ath_link_set_mtu(netlink, "a0", 1400, &err), &err);
+    sandbox_ok(ath_link_set_alias(netlink, "a0", "aitherion:a0", &err), &err);
+    sandbox_ok(ath_link_set_up(netlink, "a0", true, &err), &err);
+    sandbox_ok(ath_link_set_up(netlink, "b0", true, &err), &err);
+    /* The kernel tells the state up to a second later (net/core/link_watch.c). */
+    sandbox_ok(ath_link_wait(NULL, "a0", 10000, &err), &err);
+    read_link("a0", &link);
+    ck_assert_int_eq(link.mtu, 1400);
+    ck_assert_str_eq(link.alias, "aitherion:a0");
+    ck_assert(link.is_up && link.state == ATH_LINK_UP);
+    ck_assert(ath_link_has_alias(&link, "aitherion:a0"));
+    ck_assert(!ath_link_is_ours(&link)); /* the alias alone does not make it a macvlan of ours */
+    sandbox_ok(ath_link_set_alias(netlink, "a0", "", &err), &err);
+    sandbox_ok(ath_link_set_up(netlink, "a0", false, &err), &err);
+    read_link("a0", &link);
+    ck_assert(!link.alias && !link.is_up && link.state == ATH_LINK_DOWN);
+}
+END_TEST
+
+START_TEST(adds_and_removes_addresses)
+{
+    static const char *const texts[] = { "192.168.7.1/24", "fd00:7::1/64" };
+    ATH_AUTO(ath_link) link = { 0 };
+    struct ath_address wanted = address(texts[_i]);
+
+    sandbox_ok(ath_link_add_address(netlink, "a0", &wanted, &err), &err);
+    read_link("a0", &link);
+    ck_assert_uint_eq(link.address_count, 1);
+    ck_assert(ath_address_equals(&link.addresses[0], &wanted));
+    ck_assert(link.addresses[0].is_permanent && !link.addresses[0].is_link_local);
+    ath_auto_free char *text = ath_address_format(&link.addresses[0]);
+    ck_assert_str_eq(text, texts[_i]);
+
+    ck_assert_int_eq(ath_link_add_address(netlink, "a0", &wanted, &err), -EEXIST);
+    ck_assert_ptr_nonnull(strstr(err.message, texts[_i]));
+    sandbox_ok(ath_link_remove_address(netlink, "a0", &wanted, &err), &err);
+    ck_assert_int_eq(ath_link_remove_address(netlink, "a0", &wanted, &err), -EADDRNOTAVAIL);
+    read_link("a0", &link);
+    ck_assert_uint_eq(link.address_count, 0);
+}
+END_TEST
+
+/* Both ends up: IPv6 asks whether others have its addresses. */
+START_TEST(knows_when_addresses_are_settled)
+{
+    ATH_AUTO(ath_link) link = { 0 };
+    struct ath_address wanted = address("fd00:7::1/64");
+    sandbox_ok(ath_link_set_up(netlink, "a0", true, &err), &err);
+    sandbox_ok(ath_link_set_up(netlink, "b0", true, &err), &err);
+    sandbox_ok(ath_link_add_address(netlink, "a0", &wanted, &err), &err);
+    read_link("a0", &link);
+    ck_assert(!ath_link_is_settled(&link));
+    for (int tries = 0; tries < 100 && !ath_link_is_settled(&link); tries++) {
+        usleep(100000);
+        read_link("a0", &link);
+    }
+    ck_assert(ath_link_is_settled(&link));
+    ck_assert_uint_eq(link.address_count, 2); /* its own link-local one too */
+}
+END_TEST
+
+START_TEST(adds_and_removes_routes)
+{
+    ATH_AUTO(ath_link) link = { 0 };
+    struct ath_address own = address("192.168.7.1/24"), far = address("192.168.9.9/32");
+    sandbox_ok(ath_link_set_up(netlink, "a0", true, &err), &err);
+    sandbox_ok(ath_link_add_address(netlink, "a0", &own, &err), &err);
+    sandbox_ok(ath_link_add_route(netlink, "a0", &far, &err), &err);
+    read_link("a0", &link);
+    ck_assert_uint_eq(link.route_count, 1); /* not the kernel's own of 192.168.7.0/24 */
+    ck_assert(ath_address_equals(&link.routes[0], &far));
+    sandbox_ok(ath_link_remove_route(netlink, "a0", &far, &err), &err);
+    read_link("a0", &link);
+    ck_assert_uint_eq(link.route_count, 0);
+}
+END_TEST
+
+START_TEST(moves_a_link)
+{
+    ATH_AUTO(ath_link) link = { 0 };
+    struct ath_netlink *there;
+    sandbox_ok(ath_netns_create("aitherion-t", &err), &err);
+    ath_auto_close int netns = ath_netns_open(ATH_NETNS_FOLDER "/aitherion-t", &err);
+    sandbox_ok(ath_link_set_alias(netlink, "b0", "aitherion:b0", &err), &err);
+    sandbox_ok(ath_link_set_mtu(netlink, "b0", 1300, &err), &err);
+    sandbox_ok(ath_link_move(netlink, "b0", netns, &err), &err);
+
+    ck_assert_int_eq(ath_link_read(netlink, "b0", &link, &err), -ENODEV);
+    ck_assert_int_eq(err.code, ATH_E_NOT_FOUND);
+    sandbox_ok(ath_netns_netlink(ATH_NETNS_FOLDER "/aitherion-t", NETLINK_ROUTE, &there, &err),
+               &err);
+    sandbox_ok(ath_link_read(there, "b0", &link, &err), &err);
+    ck_assert_str_eq(link.alias, "aitherion:b0"); /* label and MTU go with it */
+    ck_assert_int_eq(link.mtu, 1300);
+    ck_assert_int_ne(link.parent_netns, ATH_UNKNOWN); /* its other end is elsewhere now */
+    ath_netlink_close(there);
+    sandbox_ok(ath_netns_delete("aitherion-t", &err), &err);
+}
+END_TEST
+
+START_TEST(refuses_to_move_onto_another)
+{
+    struct ath_netlink *there;
+    sandbox_ok(ath_netns_create("aitherion-t", &err), &err);
+    ath_auto_close int netns = ath_netns_open(ATH_NETNS_FOLDER "/aitherion-t", &err);
+    sandbox_ok(ath_netns_netlink(ATH_NETNS_FOLDER "/aitherion-t", NETLINK_ROUTE, &there, &err),
+               &err);
+    sandbox_pair(there, "b0", "c0");
+    ck_assert_int_eq(ath_link_move(netlink, "b0", netns, &err), -EEXIST);
+    ath_netlink_close(there);
+    sandbox_ok(ath_netns_delete("aitherion-t", &err), &err);
+}
+END_TEST
+
+/* With macvlan in the kernel the link is there; without, its absence is said and mended. */
+START_TEST(creates_a_macvlan_or_says_why_not)
+{
+    ATH_AUTO(ath_link) parent = { 0 }, link = { 0 };
+    read_link("a0", &parent);
+    const struct ath_macvlan_new what = { .name = "m0",
+                                          .parent_name = "a0",
+                                          .parent_index = parent.index,
+                                          .mode = ATH_MACVLAN_PRIVATE,
+                                          .mtu = 1400,
+                                          .mac = "02:00:00:00:00:07",
+                                          .netns = -1 };
+    int status = ath_link_create_macvlan(netlink, &what, &err);
+    if (status) {
+        ck_assert_int_eq(status, -EOPNOTSUPP);
+        ck_assert_int_eq(err.code, ATH_E_UNSUPPORTED);
+        ck_assert_str_eq(err.message, "cannot create macvlan 'm0' on 'a0': Operation not supported "
+                                      "(kernel: Unknown device type)");
+        ck_assert_str_eq(err.hint, "modprobe macvlan");
+        return;
+    }
+    read_link("m0", &link);
+    ck_assert(ath_link_is_macvlan(&link));
+    ck_assert_int_eq(link.parent_index, parent.index);
+    ck_assert_int_eq(link.macvlan_mode, ATH_MACVLAN_PRIVATE);
+    ck_assert_int_eq(link.mtu, 1400);
+    ck_assert_str_eq(link.mac, "02:00:00:00:00:07");
+    sandbox_ok(ath_link_set_macvlan_mode(netlink, "m0", ATH_MACVLAN_BRIDGE, &err), &err);
+    read_link("m0", &link);
+    ck_assert_int_eq(link.macvlan_mode, ATH_MACVLAN_BRIDGE);
+    sandbox_ok(ath_link_delete(netlink, "m0", &err), &err);
+}
+END_TEST
+
+/* A list longer than one receive. */
+START_TEST(reads_many_links)
+{
+    ATH_AUTO(ath_links) links = { 0 };
+    enum { PAIRS = 60 };
+    for (int i = 1; i <= PAIRS; i++) {
+        char name[16], peer[16];
+        snprintf(name, sizeof name, "x%d", i);
+        snprintf(peer, sizeof peer, "y%d", i);
+        sandbox_pair(netlink, name, peer);
+    }
+    sandbox_ok(ath_links_read(netlink, &links, &err), &err);
+    ck_assert_uint_ge(links.count, 2 * PAIRS + 3);
+    ck_assert_ptr_nonnull(ath_links_find(&links, "y60"));
+}
+END_TEST
+
+static const struct {
+    const char *name;
+    bool is_valid;
+} names[] = {
+    { "macvlan0", true },
+    { "a", true },
+    { "", false },
+    { ".", false },
+    { "..", false },
+    { "a/b", false },
+    { "a b", false },
+    { "a:b", false },
+    { "fifteen-letters", true },
+    { "sixteen-letters0", false },
+    { "a\n", false },
+};
+
+START_TEST(knows_names)
+{
+    ck_assert_int_eq(ath_link_name_is_valid(names[_i].name), names[_i].is_valid);
+}
+END_TEST
+
+static const char *const wrong_addresses[] = { "",          "192.168.1.1",  "192.168.1.1/33",
+                                               "fd00::1",   "fd00::1/129",  "1.2.3/24",
+                                               "1.2.3.4/x", "1.2.3.4/0",    "fd00::1::/64",
+                                               "/24",       "300.1.1.1/24", "1.2.3.4/-1" };
+
+START_TEST(refuses_wrong_addresses)
+{
+    struct ath_address parsed;
+    ck_assert_int_eq(ath_address_parse(wrong_addresses[_i], &parsed, &err), -EINVAL);
+    ck_assert_int_eq(err.code, ATH_E_VALUE_INVALID);
+}
+END_TEST
+
+START_TEST(compares_addresses)
+{
+    struct ath_address a = address("10.0.0.1/24"), b = address("10.0.0.1/16"),
+                       c = address("a00:1::/24");
+    ck_assert(ath_address_is_same_host(&a, &b) && !ath_address_equals(&a, &b));
+    ck_assert(!ath_address_is_same_host(&a, &c)); /* the same four first bytes */
+    struct ath_address network = address("10.0.1.0/23"), other = address("10.0.2.0/23");
+    ck_assert(ath_address_is_within(&a, &network) && !ath_address_is_within(&a, &other));
+    ck_assert(ath_address_is_within(&a, &b) && !ath_address_is_within(&c, &b));
+    struct ath_address host = address("10.0.0.1/32"), next = address("10.0.0.0/32");
+    ck_assert(ath_address_is_within(&a, &host) && !ath_address_is_within(&a, &next));
+}
+END_TEST
+
+int main(void)
+{
+    int skip = sandbox_enter();
+    if (skip)
+        return skip;
+    TCase *cases = tcase_create("link");
+    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_set_timeout(cases, 30);
+    tcase_add_test(cases, reads_a_link);
+    tcase_add_test(cases, sets_mtu_alias_and_state);
+    tcase_add_loop_test(cases, adds_and_removes_addresses, 0, 2);
+    tcase_add_test(cases, knows_when_addresses_are_settled);
+    tcase_add_test(cases, adds_and_removes_routes);
+    tcase_add_test(cases, moves_a_link);
+    tcase_add_test(cases, refuses_to_move_onto_another);
+    tcase_add_test(cases, creates_a_macvlan_or_says_why_not);
+    tcase_add_test(cases, reads_many_links);
+    tcase_add_loop_test(cases, knows_names, 0, (int)ATH_COUNT(names));
+    tcase_add_loop_test(cases, refuses_wrong_addresses, 0, (int)ATH_COUNT(wrong_addresses));
+    tcase_add_test(cases, compares_addresses);
+    return run_case(cases, "link");
+}

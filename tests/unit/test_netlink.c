@@ -1,0 +1,224 @@
+/* Answers are taken apart, whoever they are for and however they end; live ones bear the kernel's
+ * own words. */
+#include "config.h"
+
+#include "roce/netlink.h"
+
+#include <check.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sandbox.h"
+#include "tree.h"
+
+enum { SEQUENCE = 7, PORT = 4242 };
+
+static char bytes[4096];
+static size_t length;
+static struct ath_replies replies;
+static struct ath_exchange exchange;
+
+static void setup(void)
+{
+    length = 0;
+    replies = (struct ath_replies){ 0 };
+    exchange = (struct ath_exchange){ .sequence = SEQUENCE, .port = PORT, .replies = &replies };
+}
+
+static void teardown(void)
+{
+    ath_replies_free(&replies);
+}
+
+/* Puts a message behind those that are there; returns it. */
+static struct nlmsghdr *put(int type, int flags, const void *data, size_t size)
+{
+    struct nlmsghdr *header = (struct nlmsghdr *)(void *)(bytes + length);
+    *header = (struct nlmsghdr){ .nlmsg_len = (uint32_t)(NLMSG_HDRLEN + size),
+                                 .nlmsg_type = (uint16_t)type,
+                                 .nlmsg_flags = (uint16_t)flags,
+                                 .nlmsg_seq = SEQUENCE,
+                                 .nlmsg_pid = PORT };
+    memcpy(bytes + length + NLMSG_HDRLEN, data, size);
+    length += (NLMSG_HDRLEN + size + 3) & ~(size_t)3;
+    return header;
+}
+
+static void digest(void)
+{
+    ath_netlink_digest(&exchange, bytes, length);
+}
+
+/* An error, with a copy of the request where that is wanted, and the kernel's words. */
+static void put_error(int error, bool has_request, const char *text)
+{
+    struct {
+        struct nlmsgerr error;
+        char rest[128];
+    } whole = { .error = { .error = error, .msg = { .nlmsg_len = NLMSG_HDRLEN + 20 } } };
+    size_t at = has_request ? 20 : 0;
+    struct nlattr attribute = { .nla_len = (uint16_t)(sizeof(struct nlattr) + strlen(text) + 1),
+                                .nla_type = NLMSGERR_ATTR_MSG };
+    memcpy(whole.rest + at, &attribute, sizeof attribute);
+    strcpy(whole.rest + at + sizeof attribute, text);
+    put(NLMSG_ERROR, NLM_F_ACK_TLVS | (has_request ? 0 : NLM_F_CAPPED), &whole,
+        sizeof whole.error + at + attribute.nla_len);
+}
+
+START_TEST(ends_at_the_acknowledgement)
+{
+    put(RTM_NEWLINK, 0, "abcd", 4);
+    put(NLMSG_ERROR, NLM_F_CAPPED, &(struct nlmsgerr){ 0 }, sizeof(struct nlmsgerr));
+    digest();
+    ck_assert(exchange.is_done);
+    ck_assert_int_eq(exchange.status, 0);
+    ck_assert_uint_eq(replies.count, 1);
+    ck_assert_mem_eq((char *)replies.items[0] + NLMSG_HDRLEN, "abcd", 4);
+}
+END_TEST
+
+START_TEST(reads_the_words_of_an_error)
+{
+    put_error(-EINVAL, _i, "Invalid MTU");
+    digest();
+    ck_assert(exchange.is_done);
+    ck_assert_int_eq(exchange.status, -EINVAL);
+    ck_assert_str_eq(exchange.text, "Invalid MTU");
+}
+END_TEST
+
+START_TEST(passes_over_what_is_for_others)
+{
+    put(NLMSG_ERROR, 0, &(struct nlmsgerr){ .error = -EPERM }, sizeof(struct nlmsgerr))->nlmsg_seq =
+        SEQUENCE - 1;
+    put(RTM_NEWLINK, 0, "else", 4)->nlmsg_pid = 0; /* a notification */
+    digest();
+    ck_assert(!exchange.is_done);
+    ck_assert_uint_eq(replies.count, 0);
+}
+END_TEST
+
+START_TEST(notices_a_changing_list)
+{
+    put(RTM_NEWLINK, NLM_F_MULTI | NLM_F_DUMP_INTR, "abcd", 4);
+    put(NLMSG_DONE, NLM_F_MULTI, &(int){ 0 }, sizeof(int));
+    digest();
+    ck_assert(exchange.is_done);
+    ck_assert(exchange.is_interrupted);
+}
+END_TEST
+
+START_TEST(notices_a_list_that_fails_half_way)
+{
+    put(RTM_NEWLINK, NLM_F_MULTI, "abcd", 4);
+    put(NLMSG_DONE, NLM_F_MULTI, &(int){ -ENODEV }, sizeof(int));
+    digest();
+    ck_assert_int_eq(exchange.status, -ENODEV);
+}
+END_TEST
+
+/* Whatever length is claimed, nothing is read behind the bytes that came. */
+START_TEST(survives_wrong_lengths)
+{
+    static const uint32_t lengths[] = { 0, 1, 15, 4096, UINT32_MAX };
+    put(RTM_NEWLINK, 0, "abcd", 4)->nlmsg_len = lengths[_i];
+    digest();
+    ck_assert(!exchange.is_done);
+    ck_assert_uint_eq(replies.count, 0);
+}
+END_TEST
+
+START_TEST(reads_attributes_within_their_bounds)
+{
+    struct {
+        struct nlattr head;
+        uint32_t value;
+        struct nlattr cut; /* claims more than there is */
+    } two = { { 8, 1 }, 99, { 64, 2 } };
+    const struct nlattr *table[4];
+    ath_attributes(put(RTM_NEWLINK, 0, &two, sizeof two), 0, 3, table);
+    ck_assert_uint_eq(ath_attribute_u32(table[1], 5), 99);
+    ck_assert_ptr_null(table[2]);
+    ck_assert_uint_eq(ath_attribute_u32(table[2], 5), 5);
+    ck_assert_ptr_null(ath_attribute_text(table[3]));
+}
+END_TEST
+
+START_TEST(refuses_a_request_that_is_too_long)
+{
+    struct ath_netlink *netlink = sandbox_netlink();
+    static const char much[4096];
+    struct ath_message message;
+    struct ath_err err;
+    ath_message_begin(&message, netlink, RTM_NEWLINK, 0, NULL, 0);
+    ath_message_put(&message, IFLA_IFALIAS, much, sizeof much);
+    ck_assert_int_eq(ath_netlink_talk(&message, NULL, &err, "cannot do it"), -EMSGSIZE);
+    ath_netlink_close(netlink);
+}
+END_TEST
+
+/* Live: an MTU that a veth cannot have is one of the errors with words. */
+START_TEST(shows_the_kernels_words)
+{
+    sandbox_fresh();
+    struct ath_netlink *netlink = sandbox_netlink();
+    struct ath_err err;
+    sandbox_pair(netlink, "a0", "b0");
+    ck_assert_int_eq(ath_link_set_mtu(netlink, "a0", 1, &err), -EINVAL);
+    ck_assert_str_eq(err.message, "cannot set the MTU of link 'a0' to 1: Invalid argument "
+                                  "(kernel: mtu less than device minimum)");
+    ath_netlink_close(netlink);
+}
+END_TEST
+
+START_TEST(says_what_is_there_already)
+{
+    sandbox_fresh();
+    struct ath_netlink *netlink = sandbox_netlink();
+    struct ath_err err;
+    sandbox_pair(netlink, "a0", "b0");
+    ck_assert_int_eq(sandbox_veth(netlink, "a0", "c0", &err), -EEXIST);
+    ck_assert_int_eq(err.code, ATH_E_EXISTS);
+    ck_assert_int_eq(ath_link_delete(netlink, "none0", &err), -ENODEV);
+    ck_assert_int_eq(err.code, ATH_E_NOT_FOUND);
+    ath_netlink_close(netlink);
+}
+END_TEST
+
+START_TEST(says_that_it_takes_root)
+{
+    sandbox_fresh();
+    struct ath_err err;
+    ck_assert_int_eq(seteuid(65534), 0);
+    struct ath_netlink *netlink = sandbox_netlink();
+    int status = sandbox_veth(netlink, "a0", "b0", &err);
+    ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_int_eq(status, -EPERM);
+    ck_assert_int_eq(err.code, ATH_E_NO_ACCESS);
+    ck_assert_ptr_nonnull(strstr(err.hint, "sudo"));
+    ath_netlink_close(netlink);
+}
+END_TEST
+
+int main(void)
+{
+    int skip = sandbox_enter();
+    TCase *cases = tcase_create("netlink");
+    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_test(cases, ends_at_the_acknowledgement);
+    tcase_add_loop_test(cases, reads_the_words_of_an_error, 0, 2);
+    tcase_add_test(cases, passes_over_what_is_for_others);
+    tcase_add_test(cases, notices_a_changing_list);
+    tcase_add_test(cases, notices_a_list_that_fails_half_way);
+    tcase_add_loop_test(cases, survives_wrong_lengths, 0, 5);
+    tcase_add_test(cases, reads_attributes_within_their_bounds);
+    tcase_add_test(cases, refuses_a_request_that_is_too_long);
+    if (!skip) {
+        tcase_add_test(cases, shows_the_kernels_words);
+        tcase_add_test(cases, says_what_is_there_already);
+        tcase_add_test(cases, says_that_it_takes_root);
+    }
+    int failed = run_case(cases, "netlink");
+    return failed ? failed : skip;
+}

@@ -1,0 +1,246 @@
+/* Named namespaces come and go, and work inside one leaves the caller where it is. */
+#include "config.h"
+
+#include "roce/netns.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "roce/netstate.h"
+#include "sandbox.h"
+#include "tree.h"
+
+#define NAME "aitherion-t"
+#define PATH ATH_NETNS_FOLDER "/" NAME
+
+static struct ath_err err;
+
+static void setup(void)
+{
+    sandbox_fresh();
+}
+
+static void teardown(void)
+{
+    if (ath_netns_exists(NAME))
+        sandbox_ok(ath_netns_delete(NAME, &err), &err);
+}
+
+static ino_t own_inode(void)
+{
+    struct stat status;
+    ck_assert_int_eq(stat("/proc/thread-self/ns/net", &status), 0);
+    return status.st_ino;
+}
+
+START_TEST(makes_and_deletes)
+{
+    ino_t before = own_inode();
+    ck_assert(!ath_netns_exists(NAME));
+    sandbox_ok(ath_netns_create(NAME, &err), &err);
+    ck_assert(ath_netns_exists(NAME));
+    ck_assert_uint_eq(own_inode(), before);
+    ck_assert_int_eq(ath_netns_create(NAME, &err), -EEXIST);
+    ck_assert_int_eq(err.code, ATH_E_EXISTS);
+    sandbox_ok(ath_netns_delete(NAME, &err), &err);
+    ck_assert(!ath_netns_exists(NAME));
+    ck_assert_int_ne(access(PATH, F_OK), 0);
+    ck_assert_int_eq(ath_netns_delete(NAME, &err), -ENOENT);
+}
+END_TEST
+
+/* What is left by somebody killed between making the file and binding the namespace. */
+START_TEST(takes_over_a_left_over_file)
+{
+    sandbox_ok(ath_netns_create(NAME, &err), &err);
+    sandbox_ok(ath_netns_delete(NAME, &err), &err);
+    close(open(PATH, O_CREAT | O_WRONLY | O_CLOEXEC, 0));
+    ck_assert(!ath_netns_exists(NAME));
+    sandbox_ok(ath_netns_create(NAME, &err), &err);
+    ck_assert(ath_netns_exists(NAME));
+    ath_netns_forget(NAME); /* not this one: it is alive */
+    ck_assert(ath_netns_exists(NAME));
+    sandbox_ok(ath_netns_delete(NAME, &err), &err);
+    close(open(PATH, O_CREAT | O_WRONLY | O_CLOEXEC, 0));
+    ath_netns_forget(NAME);
+    ck_assert_int_ne(access(PATH, F_OK), 0);
+}
+END_TEST
+
+START_TEST(leaves_foreign_ones_alone)
+{
+    sandbox_ok(ath_netns_create("blue", &err), &err);
+    ck_assert_int_eq(ath_netns_delete("blue", &err), -EPERM);
+    ck_assert_int_eq(err.code, ATH_E_FOREIGN);
+    ck_assert(ath_netns_exists("blue"));
+    umount2(ATH_NETNS_FOLDER "/blue", MNT_DETACH);
+    unlink(ATH_NETNS_FOLDER "/blue");
+}
+END_TEST
+
+/* A mount namespace made before keeps seeing what is made and deleted afterwards, as with `ip
+ * netns`: otherwise a container would hold the namespace for ever. */
+START_TEST(is_seen_by_other_mount_namespaces)
+{
+    int go[2];
+    sandbox_ok(ath_netns_create(NAME, &err), &err); /* the folder is shared from now on */
+    sandbox_ok(ath_netns_delete(NAME, &err), &err);
+    ck_assert_int_eq(pipe2(go, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (unshare(CLONE_NEWNS) || write(go[1], "u", 1) != 1)
+            _exit(2);
+        for (int tries = 0; tries < 100 && !ath_netns_exists(NAME); tries++)
+            usleep(20000);
+        _exit(ath_netns_exists(NAME) ? 0 : 1);
+    }
+    char byte;
+    int status;
+    ck_assert_int_eq(read(go[0], &byte, 1), 1);
+    sandbox_ok(ath_netns_create(NAME, &err), &err);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+static int look_around(void *argument, struct ath_err *out_err)
+{
+    *(ino_t *)argument = own_inode();
+    return ath_err_set(out_err, -EXDEV, ATH_E_IO, "seen");
+}
+
+START_TEST(works_inside_and_stays_outside)
+{
+    ino_t before = own_inode(), inside = 0;
+    struct stat named;
+    sandbox_ok(ath_netns_create(NAME, &err), &err);
+    ath_auto_close int netns = ath_netns_open(PATH, &err);
+    ck_assert_int_ge(netns, 0);
+    ck_assert_int_eq(ath_netns_run(netns, look_around, &inside, &err), -EXDEV);
+    ck_assert_str_eq(err.message, "seen");
+    ck_assert_int_eq(stat(PATH, &named), 0);
+    ck_assert_uint_eq(inside, named.st_ino);
+    ck_assert_uint_ne(inside, before);
+    ck_assert_uint_eq(own_inode(), before);
+}
+END_TEST
+
+START_TEST(says_that_a_path_is_no_namespace)
+{
+    struct ath_netlink *netlink;
+    ino_t before = own_inode();
+    ck_assert_int_eq(ath_netns_netlink("/proc/version", NETLINK_ROUTE, &netlink, &err), -EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.message, "'/proc/version'"));
+    ck_assert_int_eq(ath_netns_netlink("/nowhere", NETLINK_ROUTE, &netlink, &err), -ENOENT);
+    ck_assert_int_eq(err.code, ATH_E_NOT_FOUND);
+    ck_assert_uint_eq(own_inode(), before);
+}
+END_TEST
+
+/* A child that holds a namespace without a name; killed at the end. */
+static pid_t hold_namespace(void)
+{
+    int ready[2];
+    char byte;
+    ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (unshare(CLONE_NEWNET) || write(ready[1], "r", 1) != 1)
+            _exit(1);
+        pause();
+        _exit(0);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    return child;
+}
+
+START_TEST(lists_every_namespace_once)
+{
+    ATH_AUTO(ath_netnses) list = { 0 };
+    pid_t child = hold_namespace();
+    struct stat held;
+    char path[64];
+    size_t own = 0, named = 0, of_child = 0;
+    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)child);
+    ck_assert_int_eq(stat(path, &held), 0);
+    sandbox_ok(ath_netns_create(NAME, &err), &err);
+
+    ath_netnses_read(&list);
+    for (size_t i = 0; i < list.count; i++) {
+        own += list.items[i].inode == own_inode();
+        named += list.items[i].name && !strcmp(list.items[i].name, NAME);
+        of_child += list.items[i].inode == held.st_ino;
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    ck_assert_ptr_null(list.items[0].path);
+    ck_assert_uint_eq(list.items[0].inode, own_inode());
+    ck_assert_uint_eq(own, 1);
+    ck_assert_uint_eq(named, 1);
+    ck_assert_uint_eq(of_child, 1);
+}
+END_TEST
+
+START_TEST(reads_the_links_of_every_namespace)
+{
+    ATH_AUTO(ath_netstate) state = { 0 };
+    struct ath_netlink *there;
+    sandbox_ok(ath_netns_create(NAME, &err), &err);
+    sandbox_ok(ath_netns_netlink(PATH, NETLINK_ROUTE, &there, &err), &err);
+    sandbox_pair(there, "a0", "b0");
+    ath_netlink_close(there);
+    sandbox_ok(ath_netstate_read(&state, &err), &err);
+    const struct ath_netstate_place *place = ath_netstate_named(&state, NAME);
+    ck_assert_ptr_nonnull(place);
+    ck_assert_ptr_nonnull(ath_links_find(&place->links, "a0"));
+    ck_assert(ath_netstate_is_ours(place) && !ath_netstate_is_host(place));
+    ck_assert_ptr_eq(ath_netstate_at(&state, PATH), place);
+    ck_assert(ath_netstate_is_host(&state.places[0]));
+    ck_assert_ptr_null(ath_links_find(&state.places[0].links, "a0"));
+}
+END_TEST
+
+/* Ours must be looked into: not to be able to is an error, for others it is not. */
+START_TEST(says_that_ours_cannot_be_looked_into)
+{
+    ATH_AUTO(ath_netstate) state = { 0 };
+    sandbox_ok(ath_netns_create(NAME, &err), &err);
+    pid_t child = fork();
+    if (child == 0) {
+        if (setuid(65534))
+            _exit(2);
+        int status = ath_netstate_read(&state, &err);
+        _exit(status == -EPERM && err.code == ATH_E_NO_ACCESS && strstr(err.hint, "sudo") ? 0 : 1);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+int main(void)
+{
+    int skip = sandbox_enter();
+    if (skip)
+        return skip;
+    TCase *cases = tcase_create("netns");
+    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_set_timeout(cases, 30);
+    tcase_add_test(cases, makes_and_deletes);
+    tcase_add_test(cases, takes_over_a_left_over_file);
+    tcase_add_test(cases, leaves_foreign_ones_alone);
+    tcase_add_test(cases, is_seen_by_other_mount_namespaces);
+    tcase_add_test(cases, works_inside_and_stays_outside);
+    tcase_add_test(cases, says_that_a_path_is_no_namespace);
+    tcase_add_test(cases, lists_every_namespace_once);
+    tcase_add_test(cases, reads_the_links_of_every_namespace);
+    tcase_add_test(cases, says_that_ours_cannot_be_looked_into);
+    return run_case(cases, "netns");
+}

@@ -1,0 +1,195 @@
+#!/bin/bash
+# `aitherion roce test` on two soft-RoCE devices, rxe0 on eth0 (first node) and rxe2 on eth2 (last node), which are joined
+# outside of the guest. Run inside the virtual machine; prints "ok - WHAT" or "not ok - WHAT"; exit code: how many failed.
+AITHERION=${AITHERION:-./aitherion}
+ROUNDS=${ROUNDS:-3} # of the comparison with perftest
+cd /tmp || exit 125
+export LC_ALL=C
+failed=0
+
+check() { # WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@" >/tmp/check.out 2>&1; then
+        echo "ok - $what"
+    else
+        echo "not ok - $what"
+        sed 's/^/# /' /tmp/check.out
+        failed=$((failed + 1))
+    fi
+}
+ath() { timeout 60 "$AITHERION" roce test "$@"; }
+# fails CODE WORD ARGUMENT...: exit code 1, that code word, and WORD in message or hint.
+fails() {
+    local code=$1 word=$2 status
+    shift 2
+    ath "$@" --json >/tmp/out 2>/tmp/err
+    status=$?
+    cat /tmp/out /tmp/err
+    [ $status = 1 ] && [ ! -s /tmp/out ] && jq -e --arg c "$code" --arg w "$word" \
+        '.code == $c and (.message + " " + (.hint // "") | contains($w))' /tmp/err >/dev/null
+}
+# right OP FILE: what a result must be.
+right() {
+    cat "$2"
+    jq -e --arg op "$1" '.schema == "aitherion.roce-test/1" and .plan.op == $op and .is_verified
+        and (.bandwidth == null or (.bandwidth.bytes > 0 and .bandwidth.bytes_per_second > 0
+            and .bandwidth.bytes == .bandwidth.messages * .plan.bandwidth_size_bytes))
+        and (.latency == null or (.latency.samples > 0 and (.latency.latency_us
+            | .min > 0 and .min <= .p50 and .p50 <= .p99 and .p99 <= .max and .mean >= .min and .mean <= .max)))
+        and (.bandwidth != null or .latency != null)' "$2" >/dev/null
+}
+pair() { # OP ARGUMENT...
+    local op=$1
+    shift
+    ath --device rxe0 --peer-device rxe2 --op "$op" --json "$@" >/tmp/pair.json && right "$op" /tmp/pair.json
+}
+gid() { # DEVICE PATTERN: the index of a RoCE v2 GID
+    local file
+    for file in /sys/class/infiniband/"$1"/ports/1/gids/*; do
+        grep -q "$2" "$file" && grep -q 'RoCE v2' "${file%/gids/*}/gid_attrs/types/${file##*/}" 2>/dev/null &&
+            echo "${file##*/}" && return
+    done
+}
+field() { jq -r "$1" "$2"; }
+
+check "without a device: no-rdma" fails no-rdma "rdma link add"
+modprobe -a rdma_rxe rdma_ucm
+for i in 0 2; do
+    ip link set eth$i up
+    ip addr add 10.9.0.1$i/24 dev eth$i
+    rdma link add rxe$i type rxe netdev eth$i
+done
+
+# The ports are not ready yet: waiting for them is the command's business.
+dry() { ath --device rxe0 --peer-device rxe2 --dry-run --json >/tmp/dry.json && jq -e '.is_dry_run and .bandwidth == null and .remote.device == "rxe2"' /tmp/dry.json; }
+check "a plan before the ports are up" dry
+check "right after the links were set up" pair write --duration 1
+check "the default ports are these two" bash -c "
+    timeout 60 $AITHERION roce test --duration 0.2 --json | jq -e '.local.device == \"rxe0\" and .remote.device == \"rxe2\"'"
+check "by the names of their links" bash -c "
+    timeout 60 $AITHERION roce test --device eth2 --peer-device eth0 --duration 0.2 --json |
+        jq -e '.local.device == \"rxe2\" and .remote.device == \"rxe0\"'"
+for op in write read send; do
+    check "$op between two devices" pair $op --duration 1
+    check "$op: bandwidth only, 1 MiB" pair $op --duration 0.2 --bandwidth --size 1M
+    check "$op: latency only" pair $op --duration 0.2 --latency
+    for size in 1 221 4097; do # one byte; one more than goes inline; one more than an MTU
+        check "$op of $size bytes" pair $op --duration 0.2 --size $size
+    done
+    check "$op one at a time, and a thousand" bash -c "
+        for depth in 1 1000; do timeout 60 $AITHERION roce test --op $op --depth \$depth --duration 0.2 --size 512 || exit; done"
+done
+check "one device with itself" bash -c "
+    timeout 60 $AITHERION roce test --device rxe0 --peer-device rxe0 --duration 0.3 --json | jq -e .is_verified"
+check "text" bash -c "timeout 60 $AITHERION roce test --duration 0.3 | tee /tmp/text && grep -q 'Gb/s' /tmp/text"
+ath --duration 0.5 2>&1 | sed 's/^/# /'
+
+# ---- over TCP ----
+serve() { # ARGUMENT...
+    "$AITHERION" roce test --server --json "$@" >/tmp/server.json 2>/tmp/server.err &
+    server=$!
+    local i
+    for ((i = 0; i < 50; i++)); do
+        ss -ltn | grep -q ":${port:-18516} " && return
+        sleep 0.1
+    done
+}
+end_server() { # SIGNAL: its exit code
+    kill -"$1" $server
+    wait $server
+}
+for way in "rxe2 rxe0" "rxe0 rxe2"; do
+    read -r from to <<<"$way"
+    serve --device "$to"
+    for op in write read send; do
+        ath --device "$from" --peer localhost --op $op --duration 0.5 --json >/tmp/client.json 2>/tmp/client.err
+        check "$op from $from to a server on $to" right $op /tmp/client.json
+    done
+    check "the server goes at SIGINT, exit code 0" end_server INT
+    jq -s '.[-1]' /tmp/server.json >/tmp/last.json
+    check "the server shows each test" test "$(jq -s length /tmp/server.json)" = 3
+    check "both sides show the same figures" test "$(jq -c '[.bandwidth, .latency, .plan]' /tmp/last.json)" = \
+        "$(jq -c '[.bandwidth, .latency, .plan]' /tmp/client.json)"
+    check "each side shows its own direction" test "$(field .direction /tmp/last.json) $(field .direction /tmp/client.json)" = \
+        "from-remote to-remote"
+    check "each side knows the other's device" test "$(field .remote.device /tmp/last.json) $(field .remote.device /tmp/client.json)" = \
+        "$from $to"
+done
+
+port=19000
+serve --device rxe2 --port 19000 --listen 127.0.0.1
+check "another port and address" bash -c "timeout 60 $AITHERION roce test --device rxe0 --peer 127.0.0.1 --port 19000 --duration 0.2"
+check "nobody there" fails peer-unreachable "--server" --device rxe0 --peer 127.0.0.1 --port 19001
+printf 'GET / HTTP/1.1\r\n\r\n' | timeout 10 bash -c 'cat >/dev/tcp/127.0.0.1/19000' 2>/dev/null
+printf 'ATRT\0\2\0\1\0\0\0\113%075d' 0 | timeout 10 bash -c 'cat >/dev/tcp/127.0.0.1/19000' 2>/dev/null
+sleep 0.5
+check "garbage is named" grep -q 'no `aitherion roce test`' /tmp/server.err
+check "another version is named" grep -q 'version 2' /tmp/server.err
+timeout 60 "$AITHERION" roce test --device rxe0 --peer 127.0.0.1 --port 19000 --duration 20 >/dev/null 2>&1 &
+client=$!
+sleep 2
+kill -KILL $(pgrep -P $client aitherion) 2>/dev/null
+wait $client 2>/dev/null
+sleep 1
+check "a client that dies is named" grep -q 'lost the other side\|retries failed' /tmp/server.err
+check "after all that it still serves" bash -c "timeout 60 $AITHERION roce test --device rxe0 --peer 127.0.0.1 --port 19000 --duration 0.2"
+v4=$(gid rxe0 'ffff:0a09:') local0=$(gid rxe0 '^fe80')
+check "an IPv4 GID against a link-local one" fails rdma-unreachable "one GID is IPv4" --device rxe0 --gid "$v4" --peer 127.0.0.1 --port 19000
+check "the server goes at SIGTERM, exit code 0" end_server TERM
+
+nc_once() { timeout 10 bash -c 'exec 3<>/dev/tcp/127.0.0.1/19000; cat <&3 >/dev/null'; }
+serve --device rxe2 --port 19000 --once
+nc_once 2>/dev/null # says nothing: five seconds, and the server gives up
+check "a silent client ends --once with an error" bash -c "! wait $server 2>/dev/null; grep -q 'says nothing' /tmp/server.err"
+
+# ---- what goes wrong ----
+check "no such GID" fails gid-unusable "usable ones" --device rxe0 --peer-device rxe2 --gid 99
+check "the GID that is asked for" bash -c "timeout 60 $AITHERION roce test --device rxe0 --peer-device rxe2 --gid $local0 --duration 0.2"
+check "IPv4 GIDs within one host" fails rdma-unreachable "policy routing" --device rxe0 --peer-device rxe2 --gid "$v4"
+check "no such device" fails not-found "rxe0, rxe2" --device mlx5_9
+interrupt() {
+    "$AITHERION" roce test --duration 60 --json >/tmp/out 2>/tmp/err &
+    local pid=$! begin=$SECONDS
+    sleep 2
+    kill -INT $pid
+    wait $pid
+    [ $? = 1 ] && [ $((SECONDS - begin)) -lt 5 ] && grep -q '"interrupted"' /tmp/err
+}
+check "ctrl-C ends it at once" interrupt
+chmod 666 /dev/infiniband/*
+cp "$AITHERION" /tmp/aitherion.user && chmod 755 /tmp/aitherion.user
+check "too little memory may be locked" bash -c "ulimit -l 64
+    timeout 60 setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all /tmp/aitherion.user roce test --size 1M --json 2>/tmp/err
+    [ \$? = 1 ] && cat /tmp/err && jq -e '.code == \"memlock-low\" and (.hint | contains(\"ulimit -l unlimited\"))' /tmp/err"
+
+# ---- the same as perftest? ----
+median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+perftest() { # PROGRAM ARGUMENT...: both sides; the client's output
+    timeout 60 "$@" -x 0 -F -d rxe2 >/dev/null 2>&1 &
+    local other=$!
+    sleep 1
+    timeout 60 "$@" -x 0 -F -d rxe0 localhost
+    wait $other
+}
+: >/tmp/bw.theirs; : >/tmp/bw.ours; : >/tmp/lat.theirs; : >/tmp/lat.ours
+for ((round = 0; round < ROUNDS; round++)); do
+    perftest ib_write_bw -s 65536 -D 2 --report_gbits | awk '$1 == 65536 { print $4 }' >>/tmp/bw.theirs
+    ath --device rxe0 --peer-device rxe2 --bandwidth --duration 2 --json | jq '.bandwidth.bytes_per_second * 8 / 1e9' >>/tmp/bw.ours
+    perftest ib_write_lat -s 2 -n 2000 | awk '$1 == 2 { print $5 }' >>/tmp/lat.theirs
+    ath --device rxe0 --peer-device rxe2 --latency --duration 2 --json | jq .latency.latency_us.p50 >>/tmp/lat.ours
+done
+for what in bw lat; do
+    echo "# write $what, perftest: $(tr '\n' ' ' </tmp/$what.theirs) ours: $(tr '\n' ' ' </tmp/$what.ours)"
+    theirs=$(median </tmp/$what.theirs) ours=$(median </tmp/$what.ours)
+    ratio=$(awk -v a="$ours" -v b="$theirs" 'BEGIN { print (b > 0) ? a / b : 0 }')
+    echo "# write $what, medians of $ROUNDS: perftest $theirs, ours $ours, ours/perftest $ratio"
+    # Soft-RoCE in an emulated machine varies several-fold from run to run.
+    check "write $what within the spread of perftest's" awk -v r="$ratio" 'BEGIN { exit !(r > 0.1 && r < 10) }'
+done
+
+# ---- last, for it takes the port away ----
+ip link set eth2 down
+check "a port that is down" fails rdma-not-ready "ip link set eth2 up" --device rxe0 --peer-device rxe2
+check "no second active port" fails no-rdma "--peer-device"
+exit $failed
