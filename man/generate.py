@@ -49,7 +49,7 @@ def argument(entry):
 
 
 def synopsis(command):
-    words = [r"\fBaitherion %s\fR" % command["name"], r"[\fIOPTIONS\fR]"]
+    words = [r"\fBaitherion %s\fR" % command["path"], r"[\fIOPTIONS\fR]"]
     if command["commands"]:
         words.append(r"\fICOMMAND\fR")
     return " ".join(words + [argument(entry) for entry in command["arguments"]])
@@ -74,10 +74,26 @@ def key_rows(keys):
     return "\n".join(out)
 
 
+def page_of(command):
+    """The page's name: aitherion-roce-test."""
+    return "-".join(["aitherion"] + command["path"].split())
+
+
+def find(command, name):
+    """The command whose page has this name, at or below one, or None."""
+    if page_of(command) == name:
+        return command
+    return next(filter(None, (find(child, name) for child in command["commands"])), None)
+
+
+def page_rows(commands):
+    return rows((r"\fB%s\fR(1)" % escape(page_of(c)), c["summary"]) for c in commands)
+
+
 def values(facts, version, date, page):
     root = facts["command"]
     name = page.rsplit(".", 1)[0]
-    command = next((c for c in root["commands"] if "aitherion-" + c["name"] == name), root)
+    command = find(root, name) or root
     examples = rows((r"\fB%s\fR" % escape(e["command"]), e["meaning"]) for e in command["examples"])
     arguments = rows((argument(a), a["help"]) for a in command["arguments"])
     return {
@@ -88,9 +104,8 @@ def values(facts, version, date, page):
         "SUMMARY": prose(command["summary"]),
         "SYNOPSIS": synopsis(command),
         "DESCRIPTION": prose(command.get("description") or command["summary"]),
-        "COMMANDS": rows((r"\fBaitherion\-%s\fR(1)" % escape(c["name"]), c["summary"]) for c in root["commands"]),
-        "SUBCOMMANDS_SECTION": section("COMMANDS", rows((r"\fB%s\fR" % escape(c["name"]), c["summary"])
-                                                        for c in command["commands"])),
+        "COMMANDS": page_rows(root["commands"]),
+        "SUBCOMMANDS_SECTION": section("COMMANDS", page_rows(command["commands"])),
         "ARGUMENTS_SECTION": section("ARGUMENTS", arguments),
         "OPTIONS": options(command["options"]),
         "OPTIONS_SECTION": section("OPTIONS", options(command["options"])),
@@ -101,7 +116,7 @@ def values(facts, version, date, page):
         "ENVIRONMENT": rows((r"\fB%s\fR" % f["name"], f["meaning"]) for f in facts["environment"]),
         "EXAMPLES": examples,
         "EXAMPLES_SECTION": section("EXAMPLES", examples),
-        "SEE_ALSO": ",\n".join(r".BR aitherion\-%s (1)" % escape(c["name"]) for c in root["commands"]),
+        "SEE_ALSO": ",\n".join(r".BR %s (1)" % escape(page_of(c)) for c in root["commands"]),
         "KEYS": key_rows(facts["document_keys"]),
         "FAULTS": rows((r"\fB%s\fR" % escape(f["name"]), f["meaning"]) for f in facts["document_faults"]),
     }

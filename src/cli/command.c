@@ -3,9 +3,11 @@
 
 #include "cli/command.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
 
@@ -28,6 +30,43 @@ const struct ath_command *ath_command_child(const struct ath_command *parent, co
         if (!strcmp((*child)->name, name))
             return *child;
     return NULL;
+}
+
+static void walk(const struct ath_command *command, const char *path, ath_visit_command *visit,
+                 void *data)
+{
+    visit(data, command, path);
+    for (const struct ath_command *const *child = command->children; child && *child; child++) {
+        ath_auto_free char *below = ath_xasprintf("%s%s%s", path, *path ? " " : "", (*child)->name);
+        walk(*child, below, visit, data);
+    }
+}
+
+void ath_command_walk(ath_visit_command *visit, void *data)
+{
+    walk(&ath_command_root, "", visit, data);
+}
+
+struct search {
+    const struct ath_command *wanted;
+    char *path;
+};
+
+static void keep_shortest(void *data, const struct ath_command *command, const char *path)
+{
+    struct search *search = data;
+
+    if (command != search->wanted || (search->path && strlen(search->path) <= strlen(path)))
+        return;
+    free(search->path);
+    search->path = ath_xstrdup(path);
+}
+
+char *ath_command_path(const struct ath_command *command)
+{
+    struct search search = { .wanted = command };
+    ath_command_walk(keep_shortest, &search);
+    return search.path ? search.path : ath_xstrdup(command->name);
 }
 
 const char *ath_command_nearest(const struct ath_command *parent, const char *name)

@@ -99,6 +99,15 @@ void ath_command_option_tables(const struct ath_command *command,
 /* The child of a name, or NULL. */
 const struct ath_command *ath_command_child(const struct ath_command *parent, const char *name);
 
+/* Calls visit for each place in the tree, the root ("") first; path: "roce test". A command that
+ * stands in two places is visited twice. */
+typedef void ath_visit_command(void *data, const struct ath_command *command, const char *path);
+void ath_command_walk(ath_visit_command *visit, void *data);
+
+/* The command's shortest path: "discover", also for `numa discover`; "" for the root. The caller
+ * frees it. */
+char *ath_command_path(const struct ath_command *command);
+
 /* The child nearest to a mistyped name, or NULL. */
 const char *ath_command_nearest(const struct ath_command *parent, const char *name);
 

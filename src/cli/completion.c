@@ -1,9 +1,10 @@
 /*
  * Completion scripts for bash, zsh and fish.
  *
- * bash takes "--name=value" apart at the "=" (COMP_WORDBREAKS), so its script looks one word
- * further back there. Nothing but the shells themselves is needed, not even the bash-completion
- * package.
+ * Everything is keyed by the command's path ("roce test"), which each script works out from the
+ * words so far; `numa discover` is a place of its own. bash takes "--name=value" apart at the "="
+ * (COMP_WORDBREAKS), so its script looks one word further back there. Nothing but the shells
+ * themselves is needed, not even the bash-completion package.
  */
 #include "config.h"
 
@@ -13,33 +14,35 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "cli/command.h"
 
 const char *const ath_shell_names[4] = { "bash", "zsh", "fish", NULL };
 
-typedef void visit_option(FILE *out, const struct ath_command *command,
-                          const struct ath_option *option);
+typedef void visit_option(FILE *out, const char *path, const struct ath_option *option);
 
-static void each_option(FILE *out, const struct ath_command *command, visit_option *visit)
+static void each_of(FILE *out, const char *path, const struct ath_option *options,
+                    visit_option *visit)
+{
+    for (; options && options->name; options++)
+        visit(out, path, options);
+}
+
+/* All options that a command takes. */
+static void each_option(FILE *out, const struct ath_command *command, const char *path,
+                        visit_option *visit)
 {
     const struct ath_option *tables[ATH_OPTION_TABLES];
     ath_command_option_tables(command, tables);
     for (size_t i = 0; tables[i]; i++)
-        for (const struct ath_option *option = tables[i]; option->name; option++)
-            visit(out, command, option);
+        each_of(out, path, tables[i], visit);
 }
 
-/* All different option tables of the tree, each once: the commands' own, then the two shared ones.
- */
-static void each_option_once(FILE *out, visit_option *visit)
+/* Options that mean the same for every command that takes them. path: NULL. */
+static void each_shared_option(FILE *out, visit_option *visit)
 {
-    for (const struct ath_command *const *child = ath_command_root.children; *child; child++)
-        for (const struct ath_option *option = (*child)->options; option && option->name; option++)
-            visit(out, *child, option);
-    for (const struct ath_option *option = ath_machine_options; option->name; option++)
-        visit(out, NULL, option);
-    for (const struct ath_option *option = ath_global_options; option->name; option++)
-        visit(out, NULL, option);
+    each_of(out, NULL, ath_machine_options, visit);
+    each_of(out, NULL, ath_global_options, visit);
 }
 
 static void print_words(FILE *out, const char *const *words)
@@ -54,25 +57,43 @@ static void print_children(FILE *out, const struct ath_command *command)
         fprintf(out, "%s%s", child == command->children ? "" : " ", (*child)->name);
 }
 
+/* Adds ", --name" or the like for options whose next word is their value; such a word is no command
+ * (one of a name takes a value everywhere or nowhere, see parse.c). */
+static void value_option(FILE *out, const struct ath_option *option, const char *before)
+{
+    if (!ath_option_takes_value(option))
+        return;
+    fprintf(out, "%s--%s", before, option->name);
+    if (option->letter)
+        fprintf(out, "%s-%c", before, option->letter);
+}
+
 /* ---- bash ---- */
 
-static void bash_option_word(FILE *out, const struct ath_command *command,
-                             const struct ath_option *option)
+static void bash_value_option(FILE *out, const char *path, const struct ath_option *option)
 {
-    (void)command;
+    (void)path;
+    value_option(out, option, "|");
+}
+
+static void bash_value_options(void *out, const struct ath_command *command, const char *path)
+{
+    each_of(out, path, command->options, bash_value_option);
+}
+
+/* "|'roce test'": a place in the tree, asked for as "COMMAND WORD". */
+static void bash_place(void *out, const struct ath_command *command, const char *path)
+{
+    if (command != &ath_command_root)
+        fprintf(out, "|'%s%s'", strchr(path, ' ') ? "" : " ", path);
+}
+
+static void bash_option_word(FILE *out, const char *path, const struct ath_option *option)
+{
+    (void)path;
     fprintf(out, " --%s", option->name);
     if (option->letter)
         fprintf(out, " -%c", option->letter);
-}
-
-static void bash_option_pattern(FILE *out, const struct ath_command *command,
-                                const struct ath_option *option)
-{
-    (void)command;
-    if (ath_option_takes_value(option))
-        fprintf(out, "|--%s", option->name);
-    if (ath_option_takes_value(option) && option->letter)
-        fprintf(out, "|-%c", option->letter);
 }
 
 static void bash_files(FILE *out, const char *kind, const char *const *suggestions)
@@ -82,15 +103,14 @@ static void bash_files(FILE *out, const char *kind, const char *const *suggestio
     fputs("'", out);
 }
 
-static void bash_option_values(FILE *out, const struct ath_command *command,
-                               const struct ath_option *option)
+/* One branch over "COMMAND OPTION"; of any command where path is NULL. */
+static void bash_option_values(FILE *out, const char *path, const struct ath_option *option)
 {
-    (void)command;
     if (!ath_option_takes_value(option))
         return;
-    fprintf(out, "    --%s", option->name);
+    fprintf(out, path ? "    '%s --%s'" : "    *%s' --%s'", path ? path : "", option->name);
     if (option->letter)
-        fprintf(out, "|-%c", option->letter);
+        fprintf(out, path ? "|'%s -%c'" : "|*%s' -%c'", path ? path : "", option->letter);
     fputs(") ", out);
     if (option->choices) {
         fputs("_aitherion_words '", out);
@@ -110,12 +130,18 @@ static void bash_option_values(FILE *out, const struct ath_command *command,
     fputs("; return ;;\n", out);
 }
 
-/* What may stand at the place of a command's argument: its children, its choices, or files. */
-static void bash_argument(FILE *out, const struct ath_command *command)
+static void bash_own_option_values(void *out, const struct ath_command *command, const char *path)
 {
+    each_of(out, path, command->options, bash_option_values);
+}
+
+/* What may stand at the place of a command's argument: its children, its choices, or files. */
+static void bash_argument(void *data, const struct ath_command *command, const char *path)
+{
+    FILE *out = data;
     const struct ath_argument *argument = command->arguments;
 
-    fprintf(out, "    '%s') ", command == &ath_command_root ? "" : command->name);
+    fprintf(out, "    '%s') ", path);
     if (command->children || (argument && argument->completion == ATH_COMPLETE_COMMAND)) {
         fputs("_aitherion_words '", out);
         print_children(out, command->children ? command : &ath_command_root);
@@ -130,28 +156,12 @@ static void bash_argument(FILE *out, const struct ath_command *command)
     fputs(" ;;\n", out);
 }
 
-static void bash_options(FILE *out, const struct ath_command *command)
+static void bash_options(void *data, const struct ath_command *command, const char *path)
 {
-    fprintf(out, "        '%s') _aitherion_words '",
-            command == &ath_command_root ? "" : command->name);
-    each_option(out, command, bash_option_word);
+    FILE *out = data;
+    fprintf(out, "        '%s') _aitherion_words '", path);
+    each_option(out, command, path, bash_option_word);
     fputs("' ;;\n", out);
-}
-
-static void bash_for_all(FILE *out, void (*print)(FILE *, const struct ath_command *))
-{
-    print(out, &ath_command_root);
-    for (const struct ath_command *const *child = ath_command_root.children; *child; child++)
-        print(out, *child);
-}
-
-static void bash_nested_commands(FILE *out)
-{
-    for (const struct ath_command *const *child = ath_command_root.children; *child; child++) {
-        fprintf(out, "|/%s", (*child)->name);
-        for (const struct ath_command *const *inner = (*child)->children; inner && *inner; inner++)
-            fprintf(out, "|%s/%s", (*child)->name, (*inner)->name);
-    }
 }
 
 static void print_bash(FILE *out)
@@ -159,8 +169,7 @@ static void print_bash(FILE *out)
     fputs("# bash completion for aitherion, made from its command table\n"
           "_aitherion_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$cur\"); }\n"
           "_aitherion_files() { compopt -o filenames; mapfile -t COMPREPLY < <(compgen \"$1\" -W "
-          "\"$2\" -- "
-          "\"$cur\"); }\n"
+          "\"$2\" -- \"$cur\"); }\n"
           "_aitherion()\n"
           "{\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command='' "
@@ -173,34 +182,36 @@ static void print_bash(FILE *out)
           "        case $word in\n"
           "        ''",
           out);
-    each_option_once(out, bash_option_pattern);
+    ath_command_walk(bash_value_options, out);
+    each_shared_option(out, bash_value_option);
     fputs(")\n"
           "            ((i++))\n"
           "            [[ ${COMP_WORDS[i]} == '=' ]] && ((i++)) ;;\n"
           "        -*) ;;\n"
           "        *)\n"
-          "            case \"$command/$word\" in\n"
+          "            case \"$command $word\" in\n"
           "            ''",
           out);
-    bash_nested_commands(out);
-    fputs(") command=$word ;;\n"
+    ath_command_walk(bash_place, out);
+    fputs(") command=${command:+$command }$word ;;\n"
           "            esac ;;\n"
           "        esac\n"
           "    done\n"
-          "    case $prev in\n",
+          "    case \"$command $prev\" in\n",
           out);
-    each_option_once(out, bash_option_values);
+    ath_command_walk(bash_own_option_values, out);
+    each_shared_option(out, bash_option_values);
     fputs("    esac\n"
           "    if [[ $cur == -* ]]; then\n"
           "        case $command in\n",
           out);
-    bash_for_all(out, bash_options);
+    ath_command_walk(bash_options, out);
     fputs("        esac\n"
           "        return\n"
           "    fi\n"
           "    case $command in\n",
           out);
-    bash_for_all(out, bash_argument);
+    ath_command_walk(bash_argument, out);
     fputs("    esac\n"
           "}\n"
           "complete -F _aitherion aitherion\n",
@@ -233,10 +244,9 @@ static const char *zsh_action(enum ath_completion completion)
     return actions[completion];
 }
 
-static void zsh_option(FILE *out, const struct ath_command *command,
-                       const struct ath_option *option)
+static void zsh_option(FILE *out, const char *path, const struct ath_option *option)
 {
-    (void)command;
+    (void)path;
     bool is_repeated = option->type == ATH_OPTION_COUNT || option->type == ATH_OPTION_TEXTS;
     const char *repeated = is_repeated ? "*" : "";
     const char *equals = ath_option_takes_value(option) ? "=" : "";
@@ -280,19 +290,40 @@ static void zsh_arguments(FILE *out, const struct ath_argument *argument)
     }
 }
 
-static void zsh_command(FILE *out, const struct ath_command *command)
+/* "'test:measure RDMA bandwidth and latency'" for each child. */
+static void zsh_children(FILE *out, const struct ath_command *command, const char *indent)
 {
-    fprintf(out, "    %s)\n        _arguments -s -S \\\n", command->name);
-    each_option(out, command, zsh_option);
-    if (command->children) {
-        fputs("            ':command:(", out);
-        print_children(out, command);
-        fputs(")' \\\n            '*:: :->nested' \\\n", out);
+    for (const struct ath_command *const *child = command->children; *child; child++) {
+        fprintf(out, "%s'%s:", indent, (*child)->name);
+        zsh_text(out, (*child)->summary);
+        fputs("'\n", out);
     }
+}
+
+static void zsh_command(void *data, const struct ath_command *command, const char *path)
+{
+    FILE *out = data;
+
+    if (command == &ath_command_root)
+        return;
+    fprintf(out, "    '%s')\n", path);
+    if (command->children) {
+        fputs("        local -a commands=(\n", out);
+        zsh_children(out, command, "            ");
+        fputs("        )\n", out);
+    }
+    fputs("        _arguments -s -S \\\n", out);
+    each_option(out, command, path, zsh_option);
+    if (command->children)
+        fputs("            '1:command:{_describe command commands}' \\\n"
+              "            '*:: :->nested' \\\n",
+              out);
     zsh_arguments(out, command->arguments);
     fputs("            && ret=0\n", out);
     if (command->children)
-        fputs("        [[ $state == nested ]] && _aitherion_command $words[1] && ret=0\n", out);
+        fprintf(out,
+                "        [[ $state == nested ]] && _aitherion_command \"%s $words[1]\" && ret=0\n",
+                path);
     fputs("        ;;\n", out);
 }
 
@@ -303,11 +334,7 @@ static void print_zsh(FILE *out)
           "_aitherion_commands() {\n"
           "    local -a commands=(\n",
           out);
-    for (const struct ath_command *const *child = ath_command_root.children; *child; child++) {
-        fprintf(out, "        '%s:", (*child)->name);
-        zsh_text(out, (*child)->summary);
-        fputs("'\n", out);
-    }
+    zsh_children(out, &ath_command_root, "        ");
     fputs("    )\n"
           "    _describe command commands\n"
           "}\n"
@@ -315,8 +342,7 @@ static void print_zsh(FILE *out)
           "    local ret=1 state\n"
           "    case $1 in\n",
           out);
-    for (const struct ath_command *const *child = ath_command_root.children; *child; child++)
-        zsh_command(out, *child);
+    ath_command_walk(zsh_command, out);
     fputs("    esac\n"
           "    return ret\n"
           "}\n"
@@ -324,7 +350,7 @@ static void print_zsh(FILE *out)
           "    local ret=1 state\n"
           "    _arguments -s -S \\\n",
           out);
-    each_option(out, &ath_command_root, zsh_option);
+    each_option(out, &ath_command_root, "", zsh_option);
     fputs("            '1: :_aitherion_commands' \\\n"
           "            '*:: :->arguments' \\\n"
           "            && ret=0\n"
@@ -354,12 +380,35 @@ static void fish_suggestions(FILE *out, const struct ath_option *option)
     fputc('\'', out);
 }
 
-static void fish_option(FILE *out, const struct ath_command *command,
-                        const struct ath_option *option)
+static void fish_value_option(FILE *out, const char *path, const struct ath_option *option)
 {
-    fputs("complete -c aitherion", out);
-    if (command)
-        fprintf(out, " -n '__fish_seen_subcommand_from %s'", command->name);
+    (void)path;
+    value_option(out, option, " ");
+}
+
+static void fish_value_options(void *out, const struct ath_command *command, const char *path)
+{
+    each_of(out, path, command->options, fish_value_option);
+}
+
+static void fish_place(void *out, const struct ath_command *command, const char *path)
+{
+    if (command != &ath_command_root)
+        fprintf(out, " '%s'", path);
+}
+
+static void fish_begin(FILE *out, const char *path)
+{
+    fprintf(out, "complete -c aitherion -n '__aitherion_at \"%s\"'", path);
+}
+
+/* path: NULL for an option of every command. */
+static void fish_option(FILE *out, const char *path, const struct ath_option *option)
+{
+    if (path)
+        fish_begin(out, path);
+    else
+        fputs("complete -c aitherion", out);
     fprintf(out, " -l %s", option->name);
     if (option->letter)
         fprintf(out, " -s %c", option->letter);
@@ -379,38 +428,74 @@ static void fish_option(FILE *out, const struct ath_command *command,
     fputc('\n', out);
 }
 
-static void fish_command(FILE *out, const struct ath_command *command)
+/* What may stand behind a command: its children, or the choices of its argument. */
+static void fish_argument(FILE *out, const struct ath_command *command, const char *path)
 {
     const struct ath_argument *argument = command->arguments;
+    bool is_topic = argument && argument->completion == ATH_COMPLETE_COMMAND;
+    const struct ath_command *parent = is_topic ? &ath_command_root : command;
 
-    fprintf(out, "complete -c aitherion -n __fish_use_subcommand -a %s -d ", command->name);
-    fish_text(out, command->summary);
-    fputc('\n', out);
-    for (const struct ath_option *option = command->options; option && option->name; option++)
-        fish_option(out, command, option);
-    for (const struct ath_option *option = ath_machine_options;
-         command->reads_machine && option->name; option++)
-        fish_option(out, command, option);
-    if (!command->children &&
-        (!argument || (!argument->choices && argument->completion != ATH_COMPLETE_COMMAND)))
+    for (const struct ath_command *const *child = parent->children; child && *child; child++) {
+        fish_begin(out, path);
+        fprintf(out, " -a %s -d ", (*child)->name);
+        fish_text(out, (*child)->summary);
+        fputc('\n', out);
+    }
+    if (!argument || !argument->choices)
         return;
-    fprintf(out, "complete -c aitherion -n '__fish_seen_subcommand_from %s' -a '", command->name);
-    if (argument && argument->choices)
-        print_words(out, argument->choices);
-    else
-        print_children(out, command->children ? command : &ath_command_root);
+    fish_begin(out, path);
+    fputs(" -a '", out);
+    print_words(out, argument->choices);
     fputs("'\n", out);
+}
+
+static void fish_command(void *data, const struct ath_command *command, const char *path)
+{
+    FILE *out = data;
+
+    each_of(out, path, command->options, fish_option);
+    if (command->reads_machine)
+        each_of(out, path, ath_machine_options, fish_option);
+    fish_argument(out, command, path);
 }
 
 static void print_fish(FILE *out)
 {
     fputs("# fish completion for aitherion, made from its command table\n"
+          "function __aitherion_at -d 'whether the words so far name this command'\n"
+          "    set -l place ''\n"
+          "    set -l is_value 0\n"
+          "    set -l words (commandline -opc)\n"
+          "    set -e words[1]\n"
+          "    for word in $words\n"
+          "        if test $is_value = 1\n"
+          "            set is_value 0\n"
+          "            continue\n"
+          "        end\n"
+          "        switch $word\n"
+          "            case",
+          out);
+    ath_command_walk(fish_value_options, out);
+    each_shared_option(out, fish_value_option);
+    fputs("\n"
+          "                set is_value 1\n"
+          "            case '-*'\n"
+          "            case '*'\n"
+          "                set -l next (string trim -- \"$place $word\")\n"
+          "                if contains -- $next",
+          out);
+    ath_command_walk(fish_place, out);
+    fputs("\n"
+          "                    set place $next\n"
+          "                end\n"
+          "        end\n"
+          "    end\n"
+          "    test \"$place\" = \"$argv[1]\"\n"
+          "end\n"
           "complete -c aitherion -f\n",
           out);
-    for (const struct ath_option *option = ath_global_options; option->name; option++)
-        fish_option(out, NULL, option);
-    for (const struct ath_command *const *child = ath_command_root.children; *child; child++)
-        fish_command(out, *child);
+    each_of(out, NULL, ath_global_options, fish_option);
+    ath_command_walk(fish_command, out);
 }
 
 void ath_completion_print(FILE *out, const char *shell)

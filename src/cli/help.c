@@ -78,10 +78,9 @@ static void print_children(FILE *out, const struct ath_command *command, int wid
 
 static void print_usage(FILE *out, const struct ath_command *command)
 {
-    bool is_root = command == &ath_command_root;
+    ath_auto_free char *path = ath_command_path(command);
 
-    fprintf(out, "\n%s aitherion%s%s [%s]", _("Usage:"), is_root ? "" : " ",
-            is_root ? "" : command->name, _("OPTIONS"));
+    fprintf(out, "\n%s aitherion%s%s [%s]", _("Usage:"), *path ? " " : "", path, _("OPTIONS"));
     if (command->children)
         fprintf(out, " %s", _("COMMAND"));
     for (const struct ath_argument *argument = command->arguments; argument && argument->name;
@@ -112,9 +111,9 @@ static void print_examples(FILE *out, const struct ath_example *example, int wid
 
 static void print_title(FILE *out, const struct ath_command *command, int width)
 {
-    bool is_root = command == &ath_command_root;
+    ath_auto_free char *path = ath_command_path(command);
     ath_auto_free char *title =
-        ath_xasprintf("%s%s: %s", is_root ? "" : "aitherion ", command->name, _(command->summary));
+        ath_xasprintf("aitherion%s%s: %s", *path ? " " : "", path, _(command->summary));
     ath_wrap(out, title, 0, 4, width);
     print_usage(out, command);
 }
@@ -129,6 +128,17 @@ static void print_shared_option_names(FILE *out, int width)
     fprintf(out, "\n%s\n%*s", _("Options of every command, explained by `aitherion --help`"),
             INDENT, "");
     ath_wrap(out, names.data, INDENT, INDENT, width);
+}
+
+/* "aitherion-roce-test"; the caller frees it. */
+static char *page_name(const struct ath_command *command)
+{
+    ath_auto_free char *path = ath_command_path(command);
+    char *name = ath_xasprintf("aitherion%s%s", *path ? "-" : "", path);
+
+    for (char *blank = name; (blank = strchr(blank, ' '));)
+        *blank = '-';
+    return name;
 }
 
 void ath_help_print(FILE *out, const struct ath_command *command, int width)
@@ -151,8 +161,8 @@ void ath_help_print(FILE *out, const struct ath_command *command, int width)
     else
         print_shared_option_names(out, width);
     print_examples(out, command->examples, width);
-    fprintf(out, "\n%s man aitherion%s%s\n", _("More:"), is_root ? "" : "-",
-            is_root ? "" : command->name);
+    ath_auto_free char *page = page_name(command);
+    fprintf(out, "\n%s man %s\n", _("More:"), page);
 }
 
 void ath_help_print_short(FILE *out, const struct ath_command *command, int width)

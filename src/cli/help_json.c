@@ -62,12 +62,13 @@ static json_t *command_to_json(const struct ath_command *command)
     json_t *children = json_array();
     for (const struct ath_command *const *child = command->children; child && *child; child++)
         json_array_append_new(children, command_to_json(*child));
-    return json_pack("{s:s, s:s, s:s, s:s*, s:b, s:o, s:o, s:o, s:o}", "name", command->name,
-                     "summary", command->summary, "group", ath_command_group_title(command->group),
-                     "description", command->description, "reads_machine", command->reads_machine,
-                     "arguments", arguments_to_json(command->arguments), "options",
-                     options_to_json(command->options), "examples",
-                     examples_to_json(command->examples), "commands", children);
+    ath_auto_free char *path = ath_command_path(command);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s*, s:b, s:o, s:o, s:o, s:o}", "name", command->name, "path", path,
+        "summary", command->summary, "group", ath_command_group_title(command->group),
+        "description", command->description, "reads_machine", command->reads_machine, "arguments",
+        arguments_to_json(command->arguments), "options", options_to_json(command->options),
+        "examples", examples_to_json(command->examples), "commands", children);
 }
 
 static json_t *facts_to_json(const struct ath_fact *fact)

@@ -187,12 +187,11 @@ static const char *nearest_option(const struct ath_command *command, const char 
     return ath_text_nearest(name, names, count);
 }
 
-/* "aitherion discover --help", or "aitherion --help" for the root. */
+/* "aitherion roce test --help", or "aitherion --help" for the root. */
 static int hint_help(const struct ath_command *command, struct ath_err *err)
 {
-    if (command == &ath_command_root)
-        return ath_err_hint(err, -EINVAL, "aitherion --help");
-    return ath_err_hint(err, -EINVAL, "aitherion %s --help", command->name);
+    ath_auto_free char *path = ath_command_path(command);
+    return ath_err_hint(err, -EINVAL, "aitherion%s%s --help", *path ? " " : "", path);
 }
 
 static int refuse_flag(const struct ath_command *command, const struct flag *flag,
@@ -202,17 +201,17 @@ static int refuse_flag(const struct ath_command *command, const struct flag *fla
         ath_xasprintf("%s%.*s", flag->is_letter ? "-" : "--", (int)flag->name_length, flag->name);
     const struct ath_command *owner = find_owner(&ath_command_root, flag);
     const char *nearest = flag->is_letter ? NULL : nearest_option(command, name + 2);
+    ath_auto_free char *path = ath_command_path(command);
+    ath_auto_free char *owner_path = owner ? ath_command_path(owner) : NULL;
 
     if (command == &ath_command_root && !owner)
         ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown option '%s'"), name);
     else if (find_anywhere(flag))
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' does not take the option '%s'"),
-                    command->name, name);
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' does not take the option '%s'"), path, name);
     else
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown option '%s' for '%s'"), name,
-                    command->name);
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown option '%s' for '%s'"), name, path);
     if (owner)
-        return ath_err_hint(err, -EINVAL, _("it belongs to 'aitherion %s'"), owner->name);
+        return ath_err_hint(err, -EINVAL, _("it belongs to 'aitherion %s'"), owner_path);
     return nearest ? ath_err_hint(err, -EINVAL, _("did you mean '--%s'?"), nearest)
                    : hint_help(command, err);
 }
@@ -281,13 +280,13 @@ static int apply_flags(int argc, char *const argv[], struct ath_command_line *ou
 static int refuse_word(const struct ath_command *command, const char *word, struct ath_err *err)
 {
     const char *nearest = ath_command_nearest(command, word);
-    bool is_root = command == &ath_command_root;
+    ath_auto_free char *path = ath_command_path(command);
+    const char *blank = *path ? " " : "";
 
-    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown command '%s%s%s'"),
-                is_root ? "" : command->name, is_root ? "" : " ", word);
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown command '%s%s%s'"), path, blank, word);
     if (nearest)
-        return ath_err_hint(err, -EINVAL, _("did you mean 'aitherion %s%s%s'?"),
-                            is_root ? "" : command->name, is_root ? "" : " ", nearest);
+        return ath_err_hint(err, -EINVAL, _("did you mean 'aitherion %s%s%s'?"), path, blank,
+                            nearest);
     return hint_help(command, err);
 }
 
@@ -313,17 +312,18 @@ static const char *nearest_choice(const struct ath_argument *argument, const cha
 static int check_arguments(const struct ath_command_line *line, struct ath_err *err)
 {
     const struct ath_argument *argument = line->command->arguments;
+    ath_auto_free char *path = ath_command_path(line->command);
 
     for (size_t i = 0; i < line->argument_count; i++) {
         if (!argument || !argument->name) {
-            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' takes no argument '%s'"),
-                        line->command->name, line->arguments[i]);
+            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' takes no argument '%s'"), path,
+                        line->arguments[i]);
             return hint_help(line->command, err);
         }
         if (!is_choice(argument, line->arguments[i])) {
             const char *nearest = nearest_choice(argument, line->arguments[i]);
             ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no %s for '%s'"), line->arguments[i],
-                        argument->name, line->command->name);
+                        argument->name, path);
             return nearest ? ath_err_hint(err, -EINVAL, _("did you mean '%s'?"), nearest)
                            : hint_help(line->command, err);
         }
@@ -331,7 +331,7 @@ static int check_arguments(const struct ath_command_line *line, struct ath_err *
     }
     if (argument && argument->name && !argument->is_optional &&
         !(argument->is_repeated && line->argument_count)) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' needs an argument: %s"), line->command->name,
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' needs an argument: %s"), path,
                     argument->name);
         return hint_help(line->command, err);
     }

@@ -33,6 +33,16 @@ def commands():
     return found
 
 
+def places():
+    """The rows of all commands, those that only hold others too, each once."""
+    found, open_ones = {}, list(table()["command"]["commands"])
+    while open_ones:
+        row = open_ones.pop(0)
+        found[row["path"]] = row
+        open_ones += row["commands"]
+    return list(found.values())
+
+
 def options_of(row):
     """All options that a command takes: its own, those of reading ones, the global ones."""
     return row["options"] + (table()["machine_options"] if row["reads_machine"] else []) + table()["global_options"]

@@ -66,8 +66,11 @@ class Bash(unittest.TestCase):
             self.assertEqual(bash("aitherion " + " ".join(words) + " -"), flags(row), words)
 
     def test_nested(self):
-        numa = [row for row in cli.table()["command"]["commands"] if row["name"] == "numa"][0]
-        self.assertEqual(bash("aitherion numa "), names(numa["commands"]))
+        parents = [row for row in cli.places() if row["commands"]]
+        self.assertGreater(len(parents), 1)
+        for row in parents:
+            self.assertEqual(bash(f"aitherion {row['path']} "), names(row["commands"]))
+            self.assertEqual(bash(f"aitherion --config x {row['path']} --json "), names(row["commands"]))
 
     def test_choices(self):
         for words, row in cli.commands():
@@ -129,9 +132,13 @@ class Fish(unittest.TestCase):
 
     def test_options(self):
         for words, row in cli.commands():
-            if len(words) == 1:
-                wanted = sorted("--" + option["name"] for option in cli.options_of(row))
-                self.assertEqual(self.offers(f"aitherion {words[0]} --"), wanted, words)
+            wanted = sorted("--" + option["name"] for option in cli.options_of(row))
+            self.assertEqual(self.offers(f"aitherion {' '.join(words)} --"), wanted, words)
+
+    def test_nested(self):
+        for row in cli.places():
+            if row["commands"]:
+                self.assertEqual(self.offers(f"aitherion -c x {row['path']} "), names(row["commands"]))
 
     def test_choices(self):
         self.assertEqual(self.offers("aitherion completion "), ["bash", "fish", "zsh"])
@@ -174,9 +181,13 @@ class Zsh(unittest.TestCase):
             self.assertIn(name, offers)
 
     def test_options(self):
-        offers = self.offers("aitherion discover --")
-        for option in cli.options_of(dict(cli.commands()[0][1])):
-            self.assertIn("--" + option["name"], offers)
+        for words in (["discover"], ["roce", "test"]):
+            offers = self.offers(f"aitherion {' '.join(words)} --")
+            for option in cli.options_of(dict((tuple(place), row) for place, row in cli.commands())[tuple(words)]):
+                self.assertIn("--" + option["name"], offers)
+
+    def test_nested(self):
+        self.assertIn("test", self.offers("aitherion roce "))
 
     def test_choices(self):
         self.assertIn("matrix", self.offers("aitherion discover --format "))

@@ -29,7 +29,7 @@ class Help(unittest.TestCase):
     def test_each_command(self):
         for words, row in cli.commands():
             text = harness.run(*words, "--help").stdout
-            self.assertIn("aitherion " + words[-1], text)
+            self.assertIn("aitherion " + row["path"], text)
             for option in cli.options_of(row):
                 self.assertRegex(text, rf"--{option['name']}(?![a-z-])", f"{words}: {option['name']}")
             for argument in row["arguments"]:
@@ -85,13 +85,16 @@ class ManPages(unittest.TestCase):
             return plain(file.read())
 
     def test_each_command_has_one_with_all_its_options(self):
-        for row in cli.table()["command"]["commands"]:
-            text = self.read(f"aitherion-{row['name']}.1")
-            self.assertIn(row["summary"], text.replace("`", ""), row["name"]) if "`" not in row["summary"] else None
+        for row in cli.places():
+            text = self.read(f"aitherion-{row['path'].replace(' ', '-')}.1")
+            self.assertIn(row["summary"], text.replace("`", ""), row["path"]) if "`" not in row["summary"] else None
+            self.assertIn(f"aitherion {row['path']}", text)
             for option in row["options"]:
-                self.assertIn("--" + option["name"], text, row["name"])
+                self.assertIn("--" + option["name"], text, row["path"])
             for example in row["examples"]:
-                self.assertIn(example["command"], text, row["name"])
+                self.assertIn(example["command"], text, row["path"])
+            for child in row["commands"]:
+                self.assertIn(f"aitherion-{child['path'].replace(' ', '-')}", text, row["path"])
 
     def test_main_page(self):
         text = self.read("aitherion.1")

@@ -120,7 +120,7 @@ class Data(unittest.TestCase):
         for folder, _, names in os.walk(os.path.join(harness.SOURCE, "src", "cli")):
             for name in names:
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    words |= set(re.findall(r'"(aitherion\.[a-z]+/\d+)"', file.read()))
+                    words |= set(re.findall(r'"(aitherion\.[a-z-]+/\d+)"', file.read()))
         self.assertEqual(words, set(harness.schemas()))
 
     def test_other_commands(self):
