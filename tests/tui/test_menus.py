@@ -53,7 +53,7 @@ class Changes(Base):
         menus.keys("3", "8", "1", "End", "Up", "Enter")
         menus.keys("4", "4", "Enter")
         menus.keys("5", "Down", "Space", "Enter")
-        menus.keys("6", "C-u", "=6001", "Enter", "C-u", "=6002", "Enter")
+        menus.keys("6", "C-u", "=6001", "Enter", "=6002", "Enter")  # what is typed takes the offered text's place
         menus.keys("s")
         entry = menus.text().split("- id: 1")[1]
         for line in ("memory_percent: 50", "vram_fraction: 0.25", "control_iface: enP51p1s0f1", 'gpus: ["0035:03:00.0"]',
@@ -166,6 +166,12 @@ class Changes(Base):
         screen = menus.keys("3", "2", "3", "Enter")
         self.assertIn("Parent interface", screen)
         self.assertNotIn("ib0", screen)
+
+    def test_an_offered_text_can_be_edited(self):
+        menus = self.menus()
+        self.assertIn("> 805", menus.keys("2", "1", "1", "End", "=5"))
+        self.assertIn("> 8", menus.keys("Escape", "1", "BSpace"))
+        self.assertIn("> 85", menus.keys("=5"))
 
     def test_chinese_letters_are_typed_and_erased(self):
         menus = self.menus()

@@ -234,6 +234,7 @@ struct input {
     const char *title, *help;
     wchar_t letters[LINE_LETTERS_MAX + 1];
     size_t length, at;
+    bool is_selected; /* the offered text, untouched: the first letter typed takes its place */
     char *reason;
 };
 
@@ -278,7 +279,8 @@ static void draw_input(struct ath_tui *tui, void *data)
         from++;
     ath_auto_free char *text = input_text(input, from);
     ath_screen_put(tui->terminal, row, box.column, 2, ATH_ROLE_HEADING, false, "> ");
-    ath_screen_put(tui->terminal, row, box.column + 2, box.columns - 2, ATH_ROLE_NAME, false, text);
+    ath_screen_put(tui->terminal, row, box.column + 2, box.columns - 2, ATH_ROLE_NAME,
+                   input->is_selected, text);
     if (input->reason)
         ath_tui_draw_text(tui, row + 1, box.column, row + 1 + reason_rows, box.columns,
                           ATH_ROLE_BAD, input->reason);
@@ -330,15 +332,20 @@ static void edit(struct input *input, enum ath_action action, int key)
         input->length = input->at = 0;
         break;
     default:
-        if (key < ATH_KEY_FUNCTION && iswprint((wint_t)key) && wcwidth((wchar_t)key) > 0)
-            put_in(input, (wchar_t)key);
+        if (key >= ATH_KEY_FUNCTION || !iswprint((wint_t)key) || wcwidth((wchar_t)key) <= 0)
+            return;
+        if (input->is_selected)
+            input->length = input->at = 0;
+        put_in(input, (wchar_t)key);
     }
+    input->is_selected = false;
 }
 
 static void begin_with(struct input *input, const char *text)
 {
     size_t length = text ? mbstowcs(input->letters, text, LINE_LETTERS_MAX) : 0;
     input->length = input->at = length == (size_t)-1 ? 0 : length;
+    input->is_selected = input->length > 0;
 }
 
 char *ath_dialog_input(struct ath_tui *tui, const char *title, const char *help,
