@@ -14,7 +14,10 @@ static void print_line(FILE *out, const char *line, int column, int indent, int 
 {
     for (const char *rest = line; *rest;) {
         size_t length = ath_text_fit(rest, (size_t)(width > column ? width - column : 1));
-        fprintf(out, "%.*s", (int)length, rest);
+        size_t shown = length; /* a line may be broken behind a blank, too: before Chinese */
+        while (shown && rest[shown - 1] == ' ')
+            shown--;
+        fprintf(out, "%.*s", (int)shown, rest);
         rest += length;
         rest += strspn(rest, " ");
         if (*rest)

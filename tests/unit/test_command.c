@@ -4,6 +4,7 @@
 #include <check.h>
 #include <ctype.h>
 #include <errno.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,7 +166,8 @@ static void check_command(const struct ath_command *command)
 {
     size_t length = strlen(command->summary);
     ck_assert_uint_lt(length, 80);
-    ck_assert(islower((unsigned char)command->summary[0]));
+    ck_assert(!isupper((unsigned char)command->summary[0]) ||
+              isupper((unsigned char)command->summary[1])); /* "RDMA cards" */
     ck_assert_int_ne(command->summary[length - 1], '.');
     ck_assert_int_eq(command->children == NULL, command->run != NULL);
     ck_assert_int_eq(command->options != NULL, command->options_size != 0);
@@ -196,6 +198,9 @@ START_TEST(text_is_broken_at_blanks)
 {
     ath_auto_free char *text = wrapped("one two three\n\n  kept   as it is\nfour", 2, 9);
     ck_assert_str_eq(text, "one two\n  three\n\n    kept   as it is\n  four\n");
+    ck_assert_ptr_nonnull(setlocale(LC_CTYPE, "C.UTF-8")); /* for the widths */
+    ath_auto_free char *chinese = wrapped("one 中文中文", 0, 5);
+    ck_assert_str_eq(chinese, "one\n中文\n中文\n");
 }
 END_TEST
 
