@@ -20,6 +20,7 @@
 #include "base/text.h"
 
 enum { FILE_MAX_BYTES = 1 << 20, PATH_MAX_BYTES = 4096 };
+enum { LINKS_MAX = 40 }; /* as the kernel has it: path_resolution(7) */
 
 int ath_root_open(const char *path, struct ath_root *out, struct ath_err *err)
 {
@@ -53,18 +54,74 @@ static int open_scoped(const struct ath_root *root, const char *path, int flags)
     return (int)fd;
 }
 
+/* The target of a link; false where there is none. */
+static bool read_link(const struct ath_root *root, const char *path, char target[PATH_MAX_BYTES])
+{
+    ssize_t length = readlinkat(root->fd, path, target, PATH_MAX_BYTES - 1);
+    target[length < 0 ? 0 : length] = '\0';
+    return length >= 0;
+}
+
+static int fail(int error)
+{
+    errno = error;
+    return -1;
+}
+
+static int need_folder(const struct ath_root *root, const char *path)
+{
+    struct stat status;
+    if (fstatat(root->fd, path, &status, AT_SYMLINK_NOFOLLOW))
+        return -1;
+    return S_ISDIR(status.st_mode) ? 0 : fail(ENOTDIR);
+}
+
+/*
+ * The same without openat2(): `gone` never holds a link, so it cannot lead outside, and `ahead` is
+ * still to go. Nobody moves a capture meanwhile, which openat2() would notice and this does not.
+ */
+static int open_step_by_step(const struct ath_root *root, const char *path, int flags)
+{
+    char gone[PATH_MAX_BYTES] = ".", target[PATH_MAX_BYTES];
+    ath_auto_free char *text = ath_xstrdup(path);
+    char *ahead = text, *name;
+    int links = 0;
+
+    while ((name = strsep(&ahead, "/"))) {
+        size_t length = strlen(gone), left = sizeof gone - length;
+        if (!name[0] || !strcmp(name, ".") || !strcmp(name, "..")) {
+            if (need_folder(root, gone))
+                return -1;
+            if (name[0] && name[1] && length > 1)
+                *strrchr(gone, '/') = '\0';
+            continue;
+        }
+        if ((size_t)snprintf(&gone[length], left, "/%s", name) >= left)
+            return fail(ENAMETOOLONG);
+        if ((!ahead && flags & O_NOFOLLOW) || !read_link(root, gone, target))
+            continue;
+        if (++links > LINKS_MAX)
+            return fail(ELOOP);
+        gone[target[0] == '/' ? 1 : length] = '\0';
+        char *longer = ath_xasprintf("%s%s%s", target, ahead ? "/" : "", ahead ? ahead : "");
+        free(text);
+        text = ahead = longer;
+    }
+    return openat(root->fd, gone, flags | O_NOFOLLOW);
+}
+
 /* Old seccomp filters of container engines answer EPERM for a call that they do not know. */
 static int open_inside(const struct ath_root *root, const char *path, int flags)
 {
     flags |= O_CLOEXEC;
     if (!(flags & O_PATH)) /* which openat2() refuses together with these */
         flags |= O_NONBLOCK | O_NOCTTY;
-    if (!root->is_live) {
-        int fd = open_scoped(root, path, flags);
-        if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
-            return fd;
-    }
-    return openat(root->fd, path, flags);
+    if (root->is_live)
+        return openat(root->fd, path, flags);
+    int fd = open_scoped(root, path, flags);
+    if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+        return fd;
+    return open_step_by_step(root, path, flags);
 }
 
 /* Reads until the end or FILE_MAX_BYTES; NULL with errno set on failure. */
