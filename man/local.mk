@@ -2,9 +2,10 @@
 MAN_TEMPLATES = man/aitherion.1.in man/command.1.in man/aitherion-topology.yaml.5.in \
 	man/aitherion-configure.1.in man/aitherion-discover.1.in man/aitherion-init.1.in
 MAN1_PAGES = man/aitherion.1 \
-	man/aitherion-completion.1 man/aitherion-configure.1 man/aitherion-discover.1 man/aitherion-help.1 \
+	man/aitherion-completion.1 man/aitherion-configure.1 man/aitherion-discover.1 man/aitherion-health.1 man/aitherion-help.1 \
 	man/aitherion-init.1 man/aitherion-menu.1 man/aitherion-numa.1 \
-	man/aitherion-roce.1 man/aitherion-roce-test.1 \
+	man/aitherion-roce.1 man/aitherion-roce-add.1 man/aitherion-roce-bind.1 man/aitherion-roce-list.1 \
+	man/aitherion-roce-macvlan.1 man/aitherion-roce-remove.1 man/aitherion-roce-test.1 \
 	man/aitherion-version.1
 MAN5_PAGES = man/aitherion-topology.yaml.5
 man1_MANS = $(MAN1_PAGES)

@@ -27,11 +27,15 @@ PYTHON_TESTS = \
 	tests/golden/same_machine.py \
 	tests/golden/topo_matrix.py \
 	tests/cli/test_completion.py \
+	tests/cli/test_configure_flags.py \
 	tests/cli/test_document.py \
+	tests/cli/test_macvlan.py \
 	tests/cli/test_environment.py \
+	tests/cli/test_health.py \
 	tests/cli/test_help.py \
 	tests/cli/test_hostile.py \
 	tests/cli/test_output.py \
+	tests/cli/test_roce.py \
 	tests/cli/test_usage.py \
 	tests/tui/test_menus.py \
 	tests/tui/test_screens.py \
@@ -39,7 +43,21 @@ PYTHON_TESTS = \
 TESTS += $(PYTHON_TESTS)
 TEST_EXTENSIONS = .py
 PY_LOG_COMPILER = $(PYTHON) -B
-AM_TESTS_ENVIRONMENT = AITHERION=$(abs_builddir)/aitherion; export AITHERION;
+AM_TESTS_ENVIRONMENT = AITHERION=$(abs_builddir)/$(TESTED); export AITHERION;
+
+# In a cross build the tests start scripts that give the programs to the emulator.
+LOG_COMPILER = $(EXE_WRAPPER)
+if EMULATED
+TESTED = aitherion-emulated
+check_SCRIPTS = aitherion-emulated tests/tools/edit_loop-emulated
+CLEANFILES += $(check_SCRIPTS)
+else
+TESTED = aitherion
+endif
+
+aitherion-emulated tests/tools/edit_loop-emulated: Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
+	printf '#!/bin/sh\nexec %s "%s" "$$@"\n' "$(EXE_WRAPPER)" "$(abs_builddir)/$(@:-emulated=)$(EXEEXT)" > $@ && chmod +x $@
 
 TEST_HELPERS = tests/tui/tui.py tests/cli/cli.py tests/cli/save_crash.py tests/tools/harness.py tests/tools/jsonschema.py \
 	tests/tools/miniyaml.py tests/tools/mkroot.py tests/tools/root_from_folder.py

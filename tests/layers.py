@@ -12,7 +12,8 @@ BELOW = {
     "numa": {"base", "roce"},
     "config": {"base", "roce", "numa"},
     "container": {"base", "roce", "numa", "config"},
-    "cli": {"base", "roce", "numa", "config", "container"},
+    "health": {"base", "roce", "numa", "config", "container"},
+    "cli": {"base", "roce", "numa", "config", "container", "health"},
     "runtime": {"base"},
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">]+)[">]', re.MULTILINE)

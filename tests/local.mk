@@ -8,15 +8,19 @@ TESTS =
 if HAVE_CHECK
 UNIT_TESTS = \
 	tests/unit/test_card \
+	tests/unit/test_check \
 	tests/unit/test_command \
 	tests/unit/test_document \
 	tests/unit/test_edit \
 	tests/unit/test_file \
 	tests/unit/test_gid \
 	tests/unit/test_gpu \
+	tests/unit/test_health \
 	tests/unit/test_idset \
 	tests/unit/test_isolated \
+	tests/unit/test_lack \
 	tests/unit/test_link \
+	tests/unit/test_link_gid \
 	tests/unit/test_machine \
 	tests/unit/test_macvlan \
 	tests/unit/test_netlink \
@@ -29,6 +33,7 @@ UNIT_TESTS = \
 	tests/unit/test_pci \
 	tests/unit/test_perf \
 	tests/unit/test_propose \
+	tests/unit/test_roce_edit \
 	tests/unit/test_root \
 	tests/unit/test_save \
 	tests/unit/test_schema \
@@ -37,9 +42,13 @@ UNIT_TESTS = \
 tests_unit_test_output_SOURCES = tests/unit/test_output.c tests/unit/made_machines.c tests/unit/made_machines.h
 
 # Beside the sources named after them: the helpers of the tests about documents.
+tests_unit_test_check_SOURCES = tests/unit/test_check.c tests/unit/documents.h
 tests_unit_test_document_SOURCES = tests/unit/test_document.c tests/unit/documents.h
 tests_unit_test_edit_SOURCES = tests/unit/test_edit.c tests/unit/documents.h
+tests_unit_test_health_SOURCES = tests/unit/test_health.c tests/unit/documents.h
 tests_unit_test_propose_SOURCES = tests/unit/test_propose.c tests/unit/documents.h
+tests_unit_test_lack_SOURCES = tests/unit/test_lack.c tests/unit/documents.h
+tests_unit_test_roce_edit_SOURCES = tests/unit/test_roce_edit.c tests/unit/documents.h
 tests_unit_test_save_SOURCES = tests/unit/test_save.c tests/unit/documents.h
 tests_unit_test_schema_SOURCES = tests/unit/test_schema.c tests/unit/documents.h
 
@@ -66,7 +75,7 @@ endif
 check_PROGRAMS += tests/tools/edit_loop
 # What tests/vm/macvlan.sh drives.
 check_PROGRAMS += tests/tools/macvlan_steps
-EXTRA_DIST += tests/vm/macvlan.sh tests/vm/roce_test.sh
+EXTRA_DIST += tests/vm tests/cross
 
 # Fuzz targets: one entry LLVMFuzzerTestOneInput each; ./configure --enable-fuzzers CC=clang.
 FUZZERS_ALL = tests/fuzz/fuzz_document tests/fuzz/fuzz_root tests/fuzz/fuzz_topology_xml

@@ -49,6 +49,8 @@
     X(LINK_NOT_ETHERNET, "link-not-ethernet", N_("the link is no Ethernet link"))                  \
     X(PARENT_UNSUITABLE, "parent-unsuitable", N_("the link cannot carry such a macvlan"))          \
     X(ADDRESS_IN_USE, "address-in-use", N_("another link of this machine has the address"))        \
+    X(NOT_PERMITTED, "not-permitted", N_("only root can do this"))                                 \
+    X(MISFIT, "machine-mismatch", N_("what was asked for does not fit this machine"))              \
     X(FOREIGN, "foreign", N_("aitherion did not make it, and leaves it alone"))                    \
     X(INTERRUPTED, "interrupted", N_("the command was stopped by a signal"))                       \
     X(INTERNAL, "internal", N_("a fault in aitherion itself; please report it"))

@@ -3,9 +3,9 @@
  * folder.
  *
  * Paths are given without a leading slash ("sys/class/net"). In a captured root links never lead
- * outside it (openat2 with RESOLVE_IN_ROOT; kernels before 5.6 lack it, and there links are
- * followed plainly). Only regular files are read, at most 1 MiB of each, so that a device node or a
- * FIFO in a hostile capture cannot hang us.
+ * outside it (openat2 with RESOLVE_IN_ROOT; kernels before 5.6 lack it, as RHEL 8's on an AC922
+ * may, and there links are followed one by one). Only regular files are read, at most 1 MiB of
+ * each, so that a device node or a FIFO in a hostile capture cannot hang us.
  */
 #pragma once
 #include <stdbool.h>

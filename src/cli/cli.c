@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -111,6 +112,38 @@ int ath_cli_machine(const struct ath_cli *cli, struct ath_machine *out, struct a
     return status;
 }
 
+bool ath_cli_confirm(const struct ath_cli *cli, const char *question)
+{
+    ath_auto_free char *answer = NULL;
+    size_t size = 0;
+
+    if (cli->globals.is_yes)
+        return true;
+    if (cli->globals.is_no_input || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+        return false;
+    /* TRANSLATORS: y and yes are understood in every language */
+    fprintf(stderr, _("%s [y/N] "), question);
+    if (getline(&answer, &size, stdin) < 0)
+        return false;
+    answer[strcspn(answer, "\r\n")] = '\0';
+    return !strcasecmp(answer, "y") || !strcasecmp(answer, "yes");
+}
+
+int ath_cli_root(const struct ath_cli *cli, struct ath_root *out, struct ath_err *err)
+{
+    const struct ath_globals *globals = &cli->globals;
+    ath_auto_free char *path = ath_xstrdup("/");
+
+    *out = (struct ath_root){ .fd = -1 };
+    if (globals->topology)
+        return 0;
+    if (globals->root) {
+        free(path);
+        path = find_capture(globals->root, "");
+    }
+    return ath_root_open(path, out, err);
+}
+
 char *ath_cli_document_path(const struct ath_cli *cli)
 {
     const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -124,5 +157,5 @@ char *ath_cli_document_path(const struct ath_cli *cli)
         own = ath_xasprintf("%s/.config/aitherion/topology.yaml", home);
     if (own && !access(own, F_OK))
         return ath_steal(&own);
-    return ath_xstrdup("/etc/aitherion/topology.yaml");
+    return ath_xstrdup(ATH_CLI_SYSTEM_DOCUMENT);
 }

@@ -4,10 +4,14 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/root.h"
 #include "cli/command.h"
 #include "cli/output/output.h"
 #include "config/faults.h"
 #include "numa/discover.h"
+
+/* The document of the whole machine. */
+#define ATH_CLI_SYSTEM_DOCUMENT "/etc/aitherion/topology.yaml"
 
 enum ath_color { ATH_COLOR_AUTO, ATH_COLOR_ALWAYS, ATH_COLOR_NEVER };
 
@@ -51,9 +55,22 @@ int ath_cli_show_done(const struct ath_cli *cli, const struct ath_view *view, co
  * are found too. */
 int ath_cli_machine(const struct ath_cli *cli, struct ath_machine *out, struct ath_err *err);
 
+/*
+ * Opens what the machine is read from: the folder that --root names, else "/"; release it with
+ * ath_root_free(). With --topology there is none: *out is closed (fd -1). Returns 0 or a negative
+ * errno with err.
+ */
+int ath_cli_root(const struct ath_cli *cli, struct ath_root *out, struct ath_err *err);
+
 /* "aitherion configure --show" for the words "configure --show", with the -c that was given. The
  * caller frees it. */
 char *ath_cli_suggest(const struct ath_cli *cli, const char *words);
+
+/*
+ * Asks a question that takes yes or no. True for --yes, and where the person answers yes; false
+ * where nobody can be asked (no terminal, --no-input) or the answer is no.
+ */
+bool ath_cli_confirm(const struct ath_cli *cli, const char *question);
 
 /*
  * The document's path: -c, else $XDG_CONFIG_HOME/aitherion/topology.yaml where it exists, else

@@ -86,7 +86,8 @@ const struct ath_option ath_machine_options[] = {
 };
 
 static const struct ath_command *const numa_children[] = { &ath_command_discover,
-                                                           &ath_command_configure, NULL };
+                                                           &ath_command_configure,
+                                                           &ath_command_health, NULL };
 
 /* The seeds' spelling, `aitherion numa discover`; both stay. */
 static const struct ath_command command_numa = {
@@ -99,11 +100,17 @@ static const struct ath_command command_numa = {
 };
 
 static const struct ath_command *const root_children[] = {
-    &ath_command_menu,       &ath_command_discover,
-    &command_numa,           &ath_command_init,
-    &ath_command_configure,  &ath_command_roce,
-    &ath_command_help,       &ath_command_version,
-    &ath_command_completion, NULL,
+    &ath_command_menu,
+    &ath_command_discover,
+    &command_numa,
+    &ath_command_init,
+    &ath_command_configure,
+    &ath_command_roce,
+    &ath_command_health,
+    &ath_command_help,
+    &ath_command_version,
+    &ath_command_completion,
+    NULL,
 };
 
 static const struct ath_example root_examples[] = {

@@ -9,20 +9,31 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/completion.c \
 	src/cli/commands/configure.c \
 	src/cli/commands/discover.c \
+	src/cli/commands/health.c \
 	src/cli/commands/help.c \
 	src/cli/commands/init.c \
 	src/cli/commands/menu.c \
 	src/cli/commands/roce.c \
+	src/cli/commands/roce_add.c \
+	src/cli/commands/roce_bind.c \
+	src/cli/commands/roce_list.c \
+	src/cli/commands/roce_macvlan.c \
+	src/cli/commands/roce_notes.c src/cli/commands/roce_notes.h \
+	src/cli/commands/roce_remove.c \
 	src/cli/commands/roce_test.c \
 	src/cli/commands/version.c \
 	src/cli/completion.c src/cli/completion.h \
+	src/cli/edit.c src/cli/edit.h \
 	src/cli/facts.c src/cli/facts.h \
 	src/cli/help.c src/cli/help.h \
 	src/cli/help_json.c src/cli/help_json.h \
+	src/cli/key_flags.c src/cli/key_flags.h \
 	src/cli/output/change.c src/cli/output/change.h \
 	src/cli/output/clean.c src/cli/output/clean.h \
 	src/cli/output/distances.c src/cli/output/distances.h \
 	src/cli/output/document.c src/cli/output/document.h \
+	src/cli/output/health.c src/cli/output/health.h \
+	src/cli/output/health_nodes.c src/cli/output/health_nodes.h \
 	src/cli/output/init.c src/cli/output/init.h \
 	src/cli/output/json.c src/cli/output/json.h \
 	src/cli/output/json_yaml.c src/cli/output/json_yaml.h \
@@ -34,6 +45,9 @@ libaitherion_a_SOURCES += \
 	src/cli/output/machine_text.c \
 	src/cli/output/outline.c src/cli/output/outline.h \
 	src/cli/output/output.c src/cli/output/output.h \
+	src/cli/output/roce_list.c src/cli/output/roce_list.h \
+	src/cli/output/roce_list_text.c \
+	src/cli/output/roce_macvlan.c src/cli/output/roce_macvlan.h \
 	src/cli/output/roce_test.c src/cli/output/roce_test.h \
 	src/cli/output/style.c src/cli/output/style.h \
 	src/cli/output/svg.c src/cli/output/svg.h \
@@ -56,6 +70,7 @@ libaitherion_a_SOURCES += \
 	src/cli/tui/page.c src/cli/tui/page.h \
 	src/cli/tui/screen_numa.c \
 	src/cli/tui/screen_roce.c \
+	src/cli/tui/screen_status.c \
 	src/cli/tui/screens.c src/cli/tui/screens.h \
 	src/cli/tui/store.c src/cli/tui/store.h \
 	src/cli/tui/terminal.c src/cli/tui/terminal.h \

@@ -41,6 +41,11 @@ int ath_terminal_columns(void)
     return columns;
 }
 
+int ath_terminal_rows(void)
+{
+    return terminal_size().ws_row;
+}
+
 int ath_terminal_prose_columns(void)
 {
     int columns = ath_terminal_columns();
@@ -53,6 +58,11 @@ static bool is_dumb(void)
 {
     const char *term = getenv("TERM");
     return !term || !*term || !strcmp(term, "dumb");
+}
+
+bool ath_terminal_can_redraw(void)
+{
+    return isatty(STDOUT_FILENO) && !is_dumb();
 }
 
 bool ath_terminal_has_color(void)

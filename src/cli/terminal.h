@@ -13,8 +13,14 @@ bool ath_terminal_is_utf8(void);
 /* Columns of standard output: of the terminal, else $COLUMNS, else 0 (no limit). */
 int ath_terminal_columns(void);
 
+/* Rows of standard output; 0 where it is no terminal. */
+int ath_terminal_rows(void);
+
 /* The width for prose: the terminal's, 80 where there is none, at most ATH_TEXT_COLUMNS_MAX. */
 int ath_terminal_prose_columns(void);
+
+/* Whether what stands on the screen can be written over: a terminal, TERM not "dumb". */
+bool ath_terminal_can_redraw(void);
 
 /* Colour with --color=auto: a terminal, TERM not "dumb", NO_COLOR not set. */
 bool ath_terminal_has_color(void);

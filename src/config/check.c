@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "roce/address.h"
 
 struct check {
     const struct ath_document *document;
@@ -38,14 +39,11 @@ static struct check begin(const struct ath_document *document, const struct ath_
                            .faults = faults,
                            .knows_pci = is_live || machine->gpu_count || machine->nic_count,
                            .knows_netdevs = is_live,
-                           .knows_rdma = is_live,
+                           .knows_rdma = ath_machine_knows_rdma(machine),
                            .knows_memories = machine->source != ATH_SOURCE_XML };
     check.knows_netdevs |= machine->others.link_count > 0;
-    check.knows_rdma |= machine->others.rdma_device_count > 0;
-    for (size_t i = 0; i < machine->nic_count; i++) {
+    for (size_t i = 0; i < machine->nic_count; i++)
         check.knows_netdevs |= machine->nics[i].netdev != NULL;
-        check.knows_rdma |= machine->nics[i].rdma_device != NULL;
-    }
     return check;
 }
 
@@ -207,6 +205,91 @@ static void check_card(const struct check *check, const struct ath_document_card
                        _("this machine has no network card %s"), card->pci);
 }
 
+/* Entries share a GPU where that is meant; their fractions of its memory then add up. */
+static void check_gpus_once(const struct check *check)
+{
+    const struct ath_document *document = check->document;
+    for (size_t i = 0; i < document->numa.count; i++)
+        for (size_t g = 0; g < document->numa.items[i].gpus.count; g++) {
+            const struct ath_document_numa *numa = &document->numa.items[i];
+            const struct ath_document_numa *other = numa;
+            while (other-- > document->numa.items)
+                if (has_name(other->gpus.items, other->gpus.count, numa->gpus.items[g]))
+                    ath_faults_add(
+                        check->faults, ATH_FAULT_GPU_TWICE, place_of_entry(&numa->item, "gpus", g),
+                        _("NUMA entry %d serves the GPU %s too"), other->id, numa->gpus.items[g]);
+        }
+}
+
+static bool is_same_host(const char *a, const char *b)
+{
+    struct ath_address left, right;
+    struct ath_err unused;
+    return a && b && !ath_address_parse(a, &left, &unused) &&
+           !ath_address_parse(b, &right, &unused) && ath_address_is_same_host(&left, &right);
+}
+
+/* The macvlan of the document, down to `end`, that has an address, as itself or as its link on the
+ * host; NULL where none has. */
+static const struct ath_document_macvlan *holder_of(const struct ath_document *document,
+                                                    const char *address, size_t end)
+{
+    for (size_t i = 0; i < end; i++) {
+        const struct ath_document_macvlan *macvlan = &document->roce.macvlans.items[i];
+        if (is_same_host(address, macvlan->address) ||
+            (macvlan->has_host_link && is_same_host(address, macvlan->host_address)))
+            return macvlan;
+    }
+    return NULL;
+}
+
+static void check_address(const struct check *check, size_t index, const char *key,
+                          const char *address)
+{
+    const struct ath_document_macvlan *macvlan = &check->document->roce.macvlans.items[index];
+    const struct ath_document_macvlan *other = holder_of(check->document, address, index);
+    if (other)
+        ath_faults_add(check->faults, ATH_FAULT_ADDRESS_TWICE, place_of(&macvlan->item, key),
+                       _("the address '%s' is in use: the macvlan '%s' has it"), address,
+                       other->name);
+}
+
+static void check_host_link(const struct check *check, const struct ath_document_macvlan *macvlan)
+{
+    if (!macvlan->has_host_link)
+        return;
+    size_t place = place_of(&macvlan->item, "host_link");
+    if (macvlan->mode != ATH_MACVLAN_BRIDGE)
+        ath_faults_add(check->faults, ATH_FAULT_HOST_LINK, place,
+                       _("a link on the host reaches '%s' in mode bridge only, not %s"),
+                       macvlan->name, ath_macvlan_mode_word(macvlan->mode));
+    if (!macvlan->address)
+        ath_faults_add(check->faults, ATH_FAULT_HOST_LINK, place,
+                       _("a link on the host is of use only where '%s' has an address"),
+                       macvlan->name);
+    else if (is_same_host(macvlan->address, macvlan->host_address))
+        ath_faults_add(check->faults, ATH_FAULT_ADDRESS_TWICE,
+                       place_of(&macvlan->item, "host_address"),
+                       _("'%s' and its link on the host cannot both have '%s'"), macvlan->name,
+                       macvlan->address);
+    else if (strchr(macvlan->address, ':') && !macvlan->host_address)
+        ath_faults_add(check->faults, ATH_FAULT_HOST_LINK, place,
+                       _("for IPv6 the link of '%s' on the host needs an address of its own"),
+                       macvlan->name);
+}
+
+/* What is wrong with macvlans on every machine. */
+static void check_macvlans_alone(const struct check *check)
+{
+    for (size_t i = 0; i < check->document->roce.macvlans.count; i++) {
+        const struct ath_document_macvlan *macvlan = &check->document->roce.macvlans.items[i];
+        check_address(check, i, "address", macvlan->address);
+        if (macvlan->has_host_link)
+            check_address(check, i, "host_address", macvlan->host_address);
+        check_host_link(check, macvlan);
+    }
+}
+
 /* The kernel refuses a macvlan on InfiniBand, and an MTU above that of the link below it
  * (macvlan_change_mtu() in drivers/net/macvlan.c). */
 static void check_macvlan(const struct check *check, const struct ath_document_macvlan *macvlan)
@@ -233,8 +316,26 @@ static void check_numa(const struct check *check, const struct ath_document_numa
     check_rdma(check, numa);
 }
 
-size_t ath_document_check(const struct ath_document *document, const struct ath_machine *machine,
-                          struct ath_faults *faults)
+static void place_all(const struct check *check)
+{
+    const char *path = check->document->path;
+    ath_faults_place(check->faults, path ? path : "topology.yaml", check->document->text,
+                     check->document->length);
+}
+
+size_t ath_document_check_alone(const struct ath_document *document, struct ath_faults *faults)
+{
+    const struct check check = { .document = document, .faults = faults };
+    size_t before = faults->count;
+
+    check_gpus_once(&check);
+    check_macvlans_alone(&check);
+    place_all(&check);
+    return faults->count - before;
+}
+
+size_t ath_document_check_machine(const struct ath_document *document,
+                                  const struct ath_machine *machine, struct ath_faults *faults)
 {
     struct check check = begin(document, machine, faults);
     size_t before = faults->count;
@@ -245,7 +346,44 @@ size_t ath_document_check(const struct ath_document *document, const struct ath_
         check_card(&check, &document->roce.cards.items[i]);
     for (size_t i = 0; i < document->roce.macvlans.count; i++)
         check_macvlan(&check, &document->roce.macvlans.items[i]);
-    ath_faults_place(faults, document->path ? document->path : "topology.yaml", document->text,
-                     document->length);
+    place_all(&check);
     return faults->count - before;
+}
+
+size_t ath_document_check(const struct ath_document *document, const struct ath_machine *machine,
+                          struct ath_faults *faults)
+{
+    return ath_document_check_alone(document, faults) +
+           ath_document_check_machine(document, machine, faults);
+}
+
+/* ---- what a change has brought ---- */
+
+static bool is_within(const struct ath_fault *fault, const struct ath_yaml *part)
+{
+    return part && fault->offset >= part->begin && fault->offset < part->end;
+}
+
+static bool has_fault(const struct ath_faults *faults, const struct ath_yaml *part,
+                      const struct ath_fault *wanted)
+{
+    for (size_t i = 0; i < faults->count; i++)
+        if (is_within(&faults->items[i], part) && !strcmp(faults->items[i].code, wanted->code) &&
+            !strcmp(faults->items[i].message, wanted->message))
+            return true;
+    return false;
+}
+
+void ath_faults_take_new(const struct ath_faults *old, const struct ath_yaml *old_part,
+                         struct ath_faults *all, const struct ath_yaml *part,
+                         struct ath_faults *out)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        bool is_new = is_within(&all->items[i], part) && !has_fault(old, old_part, &all->items[i]);
+        struct ath_fault *to =
+            is_new ? ath_push(&out->items, &out->count, sizeof *to) : &all->items[kept++];
+        *to = all->items[i];
+    }
+    all->count = kept;
 }

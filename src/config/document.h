@@ -60,10 +60,12 @@ struct ath_document_card {
 struct ath_document_macvlan {
     struct ath_document_item item;
     char *name, *parent;
-    int mode;      /* enum ath_macvlan_mode */
-    int numa;      /* id of an entry, or ATH_UNSET */
-    char *address; /* "192.168.100.10/24"; NULL where not given */
-    int mtu;       /* ATH_UNSET: the parent's */
+    int mode;           /* enum ath_macvlan_mode */
+    int numa;           /* id of an entry, or ATH_UNSET */
+    char *address;      /* "192.168.100.10/24"; NULL where not given */
+    int mtu;            /* ATH_UNSET: the parent's */
+    bool has_host_link; /* a link on the host, by which the host reaches it */
+    char *host_address; /* of that link; NULL where not given */
 };
 
 /* The lists have the layout of struct ath_items. */

@@ -39,7 +39,12 @@
     X(CARD_MISSING, "card-missing", N_("this machine has no such network card"))                   \
     X(LINK_INFINIBAND, "parent-infiniband",                                                        \
       N_("the port is in InfiniBand mode and cannot carry a macvlan"))                             \
-    X(MTU_ABOVE, "mtu-above-parent", N_("the MTU is larger than that of the link below"))
+    X(MTU_ABOVE, "mtu-above-parent", N_("the MTU is larger than that of the link below"))          \
+    X(GPU_TWICE, "gpu-twice", N_("two NUMA entries serve the same GPU"))                           \
+    X(ADDRESS_TWICE, "address-twice",                                                              \
+      N_("two macvlans, or a macvlan and its link on the host, have the same address"))            \
+    X(HOST_LINK, "host-link",                                                                      \
+      N_("a macvlan without an address, or not in mode bridge, can have no link on the host"))
 
 enum ath_fault_code {
     ATH_FAULT_NONE,

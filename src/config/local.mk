@@ -4,11 +4,13 @@ libaitherion_a_SOURCES += \
 	src/config/document.c src/config/document.h \
 	src/config/draft.c src/config/draft.h \
 	src/config/edit.c src/config/edit.h \
+	src/config/entry.c src/config/entry.h \
 	src/config/faults.c src/config/faults.h \
 	src/config/forms.c src/config/forms.h \
 	src/config/key.c src/config/key.h \
 	src/config/profile.c src/config/profile.h \
 	src/config/propose.c src/config/propose.h \
+	src/config/roce_edit.c src/config/roce_edit.h \
 	src/config/rules.c src/config/rules.h \
 	src/config/schema.c src/config/schema.h \
 	src/config/value.c \

@@ -201,6 +201,18 @@ static const struct ath_schema macvlan_keys[] = {
       .max = MTU_MAX,
       .otherwise = N_("the parent's"),
       .help = N_("largest packet in bytes; at most the parent's") },
+    { .name = "host_link",
+      .kind = ATH_VALUE_BOOLEAN,
+      FIELD(ath_document_macvlan, has_host_link),
+      .fallback = "false",
+      .help = N_("a second link, on the host, by which the host reaches it (mode bridge)") },
+    { .name = "host_address",
+      .kind = ATH_VALUE_TEXT,
+      FIELD(ath_document_macvlan, host_address),
+      .form = ATH_FORM_ADDRESS,
+      .otherwise = N_("none of its own"),
+      .help = N_(
+          "IP address with the prefix for the link on the host; where the host has none near it") },
     { 0 },
 };
 

@@ -164,6 +164,16 @@ struct ath_nic *ath_machine_nic_by_rdma(const struct ath_machine *machine, const
     return NULL;
 }
 
+bool ath_machine_knows_rdma(const struct ath_machine *machine)
+{
+    if (machine->source == ATH_SOURCE_LIVE || machine->others.rdma_device_count)
+        return true;
+    for (size_t i = 0; i < machine->nic_count; i++)
+        if (machine->nics[i].rdma_device)
+            return true;
+    return false;
+}
+
 int ath_machine_distance(const struct ath_machine *machine, int from, int to)
 {
     const struct ath_numa_node *node = ath_machine_node(machine, from);

@@ -128,6 +128,10 @@ struct ath_nic *ath_machine_nic_by_rdma(const struct ath_machine *machine, const
 struct ath_numa_node *ath_machine_find_node(const struct ath_machine *machine, int id);
 struct ath_gpu *ath_machine_find_gpu(const struct ath_machine *machine, const struct ath_pci *pci);
 
+/* False where the source says nothing of RDMA devices (a topology file without any), so that none
+ * of them can be called missing. */
+bool ath_machine_knows_rdma(const struct ath_machine *machine);
+
 /* The distance between two nodes as the firmware gave it, or ATH_UNKNOWN. */
 int ath_machine_distance(const struct ath_machine *machine, int from, int to);
 

@@ -4,6 +4,8 @@ libaitherion_a_SOURCES += \
 	src/roce/function.c src/roce/function.h \
 	src/roce/gid.c src/roce/gid.h \
 	src/roce/kinship.c src/roce/kinship.h \
+	src/roce/lack.c src/roce/lack.h \
+	src/roce/link_gid.c src/roce/link_gid.h \
 	src/roce/link.c src/roce/link_change.c src/roce/link.h src/roce/link_internal.h \
 	src/roce/macvlan.c src/roce/macvlan_apply.c src/roce/macvlan_check.c src/roce/macvlan.h src/roce/macvlan_internal.h \
 	src/roce/netdev.c src/roce/netdev.h \

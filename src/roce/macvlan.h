@@ -75,6 +75,10 @@ void ath_macvlan_plan_free(struct ath_macvlan_plan *plan);
 int ath_macvlan_plan(const struct ath_macvlan_wanted *wanted, const struct ath_netstate *present,
                      struct ath_macvlan_plan *out, struct ath_err *err);
 
+/* The mend for a parent in InfiniBand mode, as err's hint; device: its PCI address, or NULL.
+ * Returns status. */
+int ath_macvlan_hint_layer(const char *device, int status, struct ath_err *err);
+
 /* Removes the link wherever it is, its companion and its namespace; nothing to do where there is
  * none. A link of that name without our alias is refused with "foreign", likewise a namespace that
  * holds somebody else's links. */
@@ -130,3 +134,7 @@ int ath_macvlan_make(const struct ath_macvlan_wanted *wanted, bool is_dry_run,
                      struct ath_macvlan_plan *out, struct ath_err *err);
 int ath_macvlan_remove(const char *name, bool is_dry_run, struct ath_macvlan_plan *out,
                        struct ath_err *err);
+
+/* Undoes all that was done, last first, under the same lock; for whoever cannot keep what was made.
+ * Returns 0 or a negative errno with err, the first of those that came up. */
+int ath_macvlan_take_back(const struct ath_macvlan_plan *plan, struct ath_err *err);

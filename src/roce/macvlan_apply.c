@@ -218,6 +218,13 @@ int ath_macvlan_apply(const struct ath_macvlan_plan *plan, const struct ath_macv
     return 0;
 }
 
+int ath_macvlan_take_back(const struct ath_macvlan_plan *plan, struct ath_err *err)
+{
+    ath_auto_close int lock = -1;
+    int status = ath_file_lock(LOCK_PATH, LOCK_TIMEOUT_MS, &lock, err);
+    return status ? status : undo_all(plan, plan->count, &ath_macvlan_live, err);
+}
+
 /* The plan that leads from the kernel's present state to the wanted one (NULL: to none). */
 static int plan_now(const char *name, const struct ath_macvlan_wanted *wanted,
                     struct ath_macvlan_plan *out, struct ath_err *err)

@@ -30,6 +30,15 @@ void ath_macvlan_request_free(struct ath_macvlan_request *request)
     *request = (struct ath_macvlan_request){ 0 };
 }
 
+int ath_macvlan_hint_layer(const char *device, int status, struct ath_err *err)
+{
+    /* Each function of a card has one port; LINK_TYPE_P1 is that of function 0. 2 is Ethernet. */
+    struct ath_pci pci;
+    bool has_pci = device && ath_pci_of_path(device, &pci);
+    return ath_err_hint(err, status, "mlxconfig -d %s set LINK_TYPE_P%d=2",
+                        has_pci ? device : "PCI", has_pci ? pci.function + 1 : 1);
+}
+
 static int refuse_layer(const struct ath_link *parent, struct ath_err *err)
 {
     if (parent->type != ATH_LINK_INFINIBAND) {
@@ -39,11 +48,7 @@ static int refuse_layer(const struct ath_link *parent, struct ath_err *err)
     }
     ath_err_set(err, -EINVAL, ATH_E_LINK_NOT_ETHERNET,
                 _("cannot create a macvlan on '%s': the port is in InfiniBand mode"), parent->name);
-    /* Each function of a card has one port; LINK_TYPE_P1 is that of function 0. 2 is Ethernet. */
-    struct ath_pci pci;
-    bool has_pci = parent->device && ath_pci_of_path(parent->device, &pci);
-    return ath_err_hint(err, -EINVAL, "mlxconfig -d %s set LINK_TYPE_P%d=2",
-                        has_pci ? parent->device : "PCI", has_pci ? pci.function + 1 : 1);
+    return ath_macvlan_hint_layer(parent->device, -EINVAL, err);
 }
 
 static int refuse_parent(const struct ath_link *parent, int status, struct ath_err *err,

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -35,6 +37,15 @@ char *ath_netns_name_of(const char *macvlan)
 char *ath_netns_path(const char *name)
 {
     return ath_xasprintf(ATH_NETNS_FOLDER "/%s", name);
+}
+
+bool ath_netns_is_permitted(void)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+    const uint32_t needed = 1u << CAP_NET_ADMIN | 1u << CAP_SYS_ADMIN;
+
+    return !syscall(SYS_capget, &header, data) && (data[0].effective & needed) == needed;
 }
 
 static bool is_namespace(const char *path)

@@ -52,6 +52,10 @@ int ath_netns_run(int netns, int (*function)(void *argument, struct ath_err *err
 /* ath_netlink_open() in the namespace at path; NULL is the caller's own. */
 int ath_netns_netlink(const char *path, int bus, struct ath_netlink **out, struct ath_err *err);
 
+/* Whether the caller may make namespaces and change links: it has CAP_SYS_ADMIN and CAP_NET_ADMIN,
+ * as root has. */
+bool ath_netns_is_permitted(void);
+
 /* A namespace that can be found: bound to a name, or held by a process. */
 struct ath_netns {
     char *name; /* NULL without one */

@@ -215,6 +215,16 @@ const struct ath_nldev_port *ath_nldevs_port(const struct ath_nldevs *devices, c
     return NULL;
 }
 
+const char *ath_rdma_readiness_word(enum ath_rdma_readiness readiness)
+{
+    static const char *const words[] = {
+        [ATH_RDMA_READY] = "ready",           [ATH_RDMA_NOT_THERE] = "not-there",
+        [ATH_RDMA_NOT_ACTIVE] = "not-active", [ATH_RDMA_NO_LINK] = "no-link",
+        [ATH_RDMA_LINK_DOWN] = "link-down",   [ATH_RDMA_TENTATIVE] = "tentative",
+    };
+    return words[readiness];
+}
+
 const char *ath_rdma_readiness_text(enum ath_rdma_readiness readiness)
 {
     static const char *const texts[] = {

@@ -75,6 +75,9 @@ enum ath_rdma_readiness {
     ATH_RDMA_TENTATIVE, /* duplicate address detection runs */
 };
 
+/* "ready", "not-active", ...: the stable word. */
+const char *ath_rdma_readiness_word(enum ath_rdma_readiness readiness);
+
 /* For people: "duplicate address detection is still running", translated. */
 const char *ath_rdma_readiness_text(enum ath_rdma_readiness readiness);
 

@@ -41,7 +41,8 @@ class Failure(Exception):
 def arguments():
     """(aitherion or None, edit_loop or None)."""
     binary = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("AITHERION", "./aitherion")
-    beside = os.path.join(os.path.dirname(os.path.abspath(binary)), "tests", "tools", "edit_loop")
+    suffix = "-emulated" if binary.endswith("-emulated") else ""  # in a cross build
+    beside = os.path.join(os.path.dirname(os.path.abspath(binary)), "tests", "tools", "edit_loop" + suffix)
     loop = sys.argv[2] if len(sys.argv) > 2 else beside
     return [os.path.abspath(path) if os.access(path, os.X_OK) else None for path in (binary, loop)]
 

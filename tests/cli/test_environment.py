@@ -24,6 +24,10 @@ def unshare(*command):
     return [*prefix, *command]
 
 
+def needs_copy(test):
+    return unittest.skipUnless(harness.copies_alone(), "the binary runs through an emulator, which is not where it is copied")(test)
+
+
 class Live(unittest.TestCase):
     def test_this_machine(self):
         result = harness.run("discover", "--json")
@@ -52,6 +56,7 @@ class Live(unittest.TestCase):
 
 class OrdinaryUser(unittest.TestCase):
     @needs_root
+    @needs_copy
     def test_discover(self):
         if not shutil.which("setpriv"):
             self.skipTest("no setpriv (package util-linux)")
@@ -88,6 +93,7 @@ class ReadOnlyEtc(unittest.TestCase):
         self.assertRegex(result.stderr, r"(?i)read-only")
 
 
+@needs_copy
 class Chroot(unittest.TestCase):
     """A folder with the binary and its libraries and nothing else."""
 

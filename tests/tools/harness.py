@@ -34,6 +34,12 @@ def binary():
     sys.exit("no aitherion to test: build it, or say AITHERION=/path/to/aitherion")
 
 
+def copies_alone():
+    """Whether the binary is one, and not a script that gives it to an emulator; such a script is of no use elsewhere."""
+    with open(binary(), "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
 def scratch():
     """A folder of this process, gone at its end."""
     global _scratch

@@ -3,6 +3,9 @@
 import difflib
 import fcntl
 import os
+import shutil
+import tempfile
+import time
 import unittest
 
 import tui
@@ -121,8 +124,8 @@ class Changes(Base):
     def test_cards(self):
         menus = self.menus()
         self.assertIn("0030:01:00.0", menus.keys("3", "1"))
-        menus.keys("1", "1", "2", "Enter")
-        menus.keys("s")
+        self.assertIn("[x] NUMA1", menus.keys("1"), "the entry near it is ticked")
+        menus.keys("1", "Enter", "s")
         for part in ('pci: "0030:01:00.0"', "numa: [0, 1]", 'description: "ConnectX-4 Lx"'):
             self.assertIn(part, menus.text().split("macvlans:")[0].split("shared by both sockets")[1])
         self.assertIn("RDMA card 0030:01:00.0", menus.keys("5"))
@@ -138,7 +141,8 @@ class Changes(Base):
 
     def test_bind(self):
         menus = self.menus()
-        menus.keys("3", "3", "1", "2", "Enter", "s")
+        self.assertIn("nearer: mlx5_2, mlx5_3", menus.keys("3", "3", "1", "2", "Enter"), "NUMA1 has nearer devices")
+        menus.keys("s")
         self.assertEqual(menus.text().count("mlx5_0"), 2)
         menus.keys("3", "1", "1", "2", "Enter", "s")
         self.assertNotIn("mlx5_0", menus.text())
@@ -149,11 +153,16 @@ class Changes(Base):
         screen = menus.keys("Enter")
         self.assertIn("Parent interface", screen)
         self.assertIn("Configure macvlan macvlan2", menus.keys("3"))
-        menus.keys("3", "=10.0.0.9/24", "Enter", "4", "C-u", "=1500", "Enter", "5", "2", "2", "3", "7")
+        menus.keys("3", "=10.0.0.9/24", "Enter", "4", "C-u", "=1500", "Enter", "5", "2", "2", "3", "8")
         text = menus.text().split("macvlan2")[1]
         for part in ("parent: enP5p1s0f0", "mode: vepa", "10.0.0.9/24", "mtu: 1500", "numa: 1"):
             self.assertIn(part, text)
-        menus.keys("3", "6", "2", "q", "s")
+        menus.keys("3", "2", "1")
+        self.assertIn("Second link, on the host", menus.keys("6"))
+        menus.keys("1", "=10.0.0.8/24", "Enter")
+        self.assertIn("host_address: 10.0.0.8/24", menus.keys("8") and menus.text())
+        self.assertIn("host_link: true", menus.text())
+        menus.keys("3", "7", "2", "q", "s")
         self.assertNotIn("macvlan2", menus.text())
 
     def test_a_macvlan_name_that_is_taken(self):
@@ -179,6 +188,71 @@ class Changes(Base):
         self.assertIn("卡", screen)
         menus.keys("q", "s")
         self.assertRegex(menus.text(), "description: ['\"]?卡 ?['\"]?")
+
+
+@tui.needs_tmux
+class Status(Base):
+    OPERSTATE = "sys/class/net/enP3p1s0f0/operstate"
+
+    def copy(self, name="ac922-4gpu"):
+        root = os.path.join(tempfile.mkdtemp(dir=harness.scratch()), "root")
+        shutil.copytree(harness.capture(name), root, symlinks=True)
+        return root
+
+    def set_state(self, root, state):
+        with open(os.path.join(root, self.OPERSTATE), "w", encoding="utf-8") as file:
+            file.write(state + "\n")
+
+    def test_it_refreshes_itself(self):
+        root = self.copy()
+        menus = self.menus("menu", "--root", root, root=None)
+        self.assertIn("enP3p1s0f0  up, 100 Gb/s", menus.keys("5"))
+        self.set_state(root, "down")
+        screen = menus.wait("enP3p1s0f0  down")
+        self.assertIn("2 faults", screen)
+        self.assertIn("link 'enP3p1s0f0', the data interface of NUMA0, has no carrier",
+                      " ".join(menus.keys("End").split()))
+        self.set_state(root, "up")
+        menus.keys("Home")
+        self.assertNotIn("fault", menus.wait("enP3p1s0f0  up, 100 Gb/s").split("aitherion health")[0])
+
+    def test_the_place_stays_while_it_refreshes(self):
+        root = self.copy("ac922-4gpu-memory-offline")
+        menus = self.menus("menu", "--root", root, root=None)
+        self.assertIn("lines 1 to", menus.keys("5"))
+        before = menus.keys("NPage")
+        self.assertNotIn("lines 1 to", before)
+        self.set_state(root, "down")
+        time.sleep(3)
+        self.assertIn(before.split(" to ")[0].split("lines ")[-1] + " to", menus.screen())
+
+    def test_reading_anew_by_key(self):
+        menus = self.menus()
+        menus.keys("5")
+        self.assertIn("the machine was read anew", menus.keys("r"))
+
+    def test_changes_that_are_not_saved_count(self):
+        menus = self.menus()
+        screen = menus.keys("2", "1", "4", "3", "Enter")
+        while "Main menu" not in screen:
+            screen = menus.keys("q")
+        self.assertIn("not saved yet", menus.keys("5"))
+        self.assertIn("the GPU 0035:03:00.0 belongs to NUMA node 8", " ".join(menus.keys("End", "Up", "Up", "Up").split()))
+
+    def test_without_a_document(self):
+        menus = self.menus(document=None)
+        menus.keys("Escape")
+        screen = menus.keys("2")
+        self.assertIn("Status and health", screen)
+        self.assertIn("no document that can be used", screen)
+
+    def test_a_root_that_goes_away(self):
+        root = self.copy()
+        menus = self.menus("menu", "--root", root, root=None)
+        menus.keys("5")
+        shutil.rmtree(root)
+        self.assertIn("No such file or directory", " ".join(menus.keys("r").split()))
+        self.assertIn("Main menu", menus.keys("q"))
 
 
 @tui.needs_tmux

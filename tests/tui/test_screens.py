@@ -38,6 +38,8 @@ PATHS = {
     "macvlan-mode": ["3", "2", "1", "2"],
     "document": ["4"],
     "document-end": ["4", "End"],
+    "status": ["5"],
+    "status-end": ["5", "End"],
     "leave": ["2", "1", "2", "C-u", "=0.5", "Enter", "q", "q", "q"],
     "keys": ["?"],
 }
@@ -71,10 +73,10 @@ class Screens(unittest.TestCase):
         self.check(PATHS, "utf8", "80x24", None)
 
     def test_utf8_large(self):
-        self.check(["topology", "entry-interface", "roce-card", "document", "leave"], "utf8", "200x60", None)
+        self.check(["topology", "entry-interface", "roce-card", "document", "status", "leave"], "utf8", "200x60", None)
 
     def test_ascii(self):
-        for name in ["entry-gpus", "topology", "roce-card"]:
+        for name in ["entry-gpus", "topology", "roce-card", "status"]:
             self.check([name], "ascii", "80x24", {"LC_ALL": "C"})
         self.check(["leave"], "ascii", "200x60", {"LC_ALL": "C"})
 

@@ -3,12 +3,23 @@
 
 #include "cli/output/change.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "cli/output/clean.h"
 #include "cli/output/json.h"
+
+static const struct {
+    const char *word;
+    bool is_warning;
+} notes[ATH_NOTE_COUNT] = {
+#define X(name, word, is_warning) [ATH_NOTE_##name] = { word, is_warning },
+    ATH_NOTE_TABLE(X)
+#undef X
+};
 
 void ath_change_report_free(struct ath_change_report *report)
 {
@@ -20,9 +31,30 @@ void ath_change_report_free(struct ath_change_report *report)
         free(report->changes[i].before);
         free(report->changes[i].after);
     }
+    for (size_t i = 0; i < report->note_count; i++) {
+        free(report->notes[i].object);
+        free(report->notes[i].message);
+        free(report->notes[i].hint);
+    }
     free(report->changes);
+    free(report->notes);
     ath_faults_free(&report->warnings);
     *report = (struct ath_change_report){ 0 };
+}
+
+struct ath_note *ath_change_note(struct ath_change_report *report, enum ath_note_code code,
+                                 const char *object, const char *format, ...)
+{
+    struct ath_note *note = ath_push(&report->notes, &report->note_count, sizeof *note);
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&note->message, format, args) < 0)
+        abort();
+    va_end(args);
+    note->code = code;
+    note->object = ath_xstrdup(object);
+    return note;
 }
 
 json_t *ath_faults_to_json(const struct ath_faults *faults)
@@ -51,6 +83,20 @@ void ath_faults_to_text(const struct ath_style *style, FILE *out, const char *pr
         fprintf(out, _("%sand %zu more\n"), prefix, faults->left_out);
 }
 
+static json_t *notes_to_json(const struct ath_change_report *report)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < report->note_count; i++) {
+        const struct ath_note *note = &report->notes[i];
+        json_array_append_new(
+            list,
+            json_pack("{s:s, s:b, s:o, s:o, s:o}", "code", notes[note->code].word, "is_warning",
+                      notes[note->code].is_warning, "object", ath_json_text(note->object),
+                      "message", ath_json_text(note->message), "hint", ath_json_text(note->hint)));
+    }
+    return list;
+}
+
 static json_t *to_json(const void *data)
 {
     const struct ath_change_report *report = data;
@@ -62,10 +108,11 @@ static json_t *to_json(const void *data)
             changes, json_pack("{s:o, s:o, s:o}", "key", ath_json_text(change->key), "old",
                                ath_json_text(change->before), "new", ath_json_text(change->after)));
     }
-    return json_pack("{s:o, s:b, s:b, s:o, s:o, s:I}", "file", ath_json_text(report->file),
+    return json_pack("{s:o, s:b, s:b, s:o, s:o, s:o, s:I}", "file", ath_json_text(report->file),
                      "is_dry_run", report->is_dry_run, "is_saved", report->is_saved, "changes",
-                     changes, "warnings", ath_faults_to_json(&report->warnings),
-                     "older_warning_count", (json_int_t)report->older_warning_count);
+                     changes, "notes", notes_to_json(report), "warnings",
+                     ath_faults_to_json(&report->warnings), "older_warning_count",
+                     (json_int_t)report->older_warning_count);
 }
 
 static void print_change(const struct ath_style *style, FILE *out,
@@ -79,11 +126,31 @@ static void print_change(const struct ath_style *style, FILE *out,
             after ? after : _("(none)"));
 }
 
+static void print_note(const struct ath_style *style, FILE *out, const struct ath_note *note)
+{
+    const char *warning = notes[note->code].is_warning ? _("warning: ") : "";
+    ath_auto_free char *text = ath_xasprintf("%s%s", warning, note->message);
+    ath_auto_free char *hint = note->hint ? ath_xasprintf(_("hint: %s"), note->hint) : NULL;
+
+    ath_style_print(style, out, &(struct ath_paragraph){ .text = text });
+    if (hint)
+        ath_style_print(style, out, &(struct ath_paragraph){ .prefix = "  ", .text = hint });
+}
+
+static void print_notes(const struct ath_style *style, FILE *out,
+                        const struct ath_change_report *report, bool is_warning)
+{
+    for (size_t i = 0; i < report->note_count; i++)
+        if (notes[report->notes[i].code].is_warning == is_warning)
+            print_note(style, out, &report->notes[i]);
+}
+
 static void to_text(const struct ath_style *style, FILE *out, const void *data)
 {
     const struct ath_change_report *report = data;
     ath_auto_free char *file = ath_clean(report->file, style->is_utf8);
 
+    print_notes(style, out, report, false);
     for (size_t i = 0; i < report->change_count; i++)
         print_change(style, out, &report->changes[i]);
     if (report->is_dry_run)
@@ -92,6 +159,7 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
         fprintf(out, _("saved '%s'\n"), file);
     else
         fprintf(out, _("'%s' says so already\n"), file);
+    print_notes(style, out, report, true);
     ath_faults_to_text(style, out, _("warning: "), &report->warnings);
     if (report->older_warning_count)
         fprintf(out,

@@ -153,6 +153,8 @@ static const struct field fields[] = {
     { "roce.macvlans", "address", N_("Address"), "", NULL },
     { "roce.macvlans", "mtu", N_("MTU"), "", NULL },
     { "roce.macvlans", "numa", N_("NUMA entry whose container gets it"), "", offer_entries },
+    { "roce.macvlans", "host_link", N_("Second link, on the host"), "", NULL },
+    { "roce.macvlans", "host_address", N_("Address of the host's link"), "", NULL },
 };
 
 static const struct field *find_field(const char *list, const char *key)
@@ -302,6 +304,12 @@ bool ath_field_set(struct ath_tui *tui, const char *key, const char *value, char
     return true;
 }
 
+/* The words that are offered are all there are. */
+static bool is_closed(const struct ath_schema *schema)
+{
+    return schema->kind == ATH_VALUE_CHOICE || schema->kind == ATH_VALUE_BOOLEAN;
+}
+
 static void offer_words(const struct ath_schema *schema, struct ath_choices *out)
 {
     static const char *const truths[] = { "true", "false", NULL };
@@ -396,7 +404,7 @@ static char *choose_value(struct ath_tui *tui, const struct field *field, const 
                         trial->schema->otherwise ? _(trial->schema->otherwise) : NULL)
             ->is_on = !value;
     }
-    if (trial->schema->kind != ATH_VALUE_CHOICE) {
+    if (!is_closed(trial->schema)) {
         other = (int)choices->count;
         ath_choices_add(choices, "", _("another one, to be typed"), NULL);
     }
@@ -444,7 +452,7 @@ static char *ask(struct ath_tui *tui, const char *list, const char *name, const 
     ath_field_offers(tui, list, name, value, &choices);
     if (is_many(trial.schema))
         return choose_values(tui, field, &choices, &trial);
-    return choices.count && (field->offer || trial.schema->kind == ATH_VALUE_CHOICE)
+    return choices.count && (field->offer || is_closed(trial.schema))
                ? choose_value(tui, field, value, &choices, &trial)
                : type_value(tui, field, value, &trial);
 }

@@ -9,10 +9,12 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/i18n.h"
 #include "base/text.h"
 
-enum { LIVE_MS = 5000, STEP_COLUMNS = 8 };
+/* Reading takes at most a tenth of the time, however slow a driver answers. */
+enum { READ_SHARE = 10, STEP_COLUMNS = 8 };
 
 struct showing {
     const struct ath_page *page;
@@ -20,6 +22,7 @@ struct showing {
     size_t count;
     int first, left; /* row and column that are shown first */
     int columns;     /* that the text was made for */
+    int read_ms;     /* that the last reading took */
 };
 
 static void free_lines(struct showing *showing)
@@ -137,14 +140,20 @@ static void draw_page(struct ath_tui *tui, void *data)
     ath_tui_draw_around(tui, _(showing->page->title), place, showing->page->command, ATH_IN_PAGE);
 }
 
-static bool is_live(const struct ath_tui *tui, const struct ath_page *page)
+/* A file about a machine does not change; a captured root may, while it is looked at. */
+static int timeout_of(const struct ath_tui *tui, const struct showing *showing)
 {
-    return page->is_live && tui->store.has_machine && tui->store.machine.source == ATH_SOURCE_LIVE;
+    int pause = READ_SHARE * showing->read_ms, wanted = showing->page->refresh_ms;
+
+    if (!wanted || !tui->store.has_machine || tui->store.machine.source == ATH_SOURCE_XML)
+        return -1;
+    return pause > wanted ? pause : wanted;
 }
 
 static void reload(struct ath_tui *tui, struct showing *showing, bool is_asked)
 {
     struct ath_err err = { 0 };
+    uint64_t begin = ath_now_ms();
 
     if (ath_store_read_machine(&tui->store, &err))
         ath_tui_say_error(tui, &err);
@@ -153,6 +162,7 @@ static void reload(struct ath_tui *tui, struct showing *showing, bool is_asked)
     if (is_asked)
         ath_screen_repaint(tui->terminal);
     make_lines(tui, showing);
+    showing->read_ms = (int)(ath_now_ms() - begin);
 }
 
 static void act(struct ath_tui *tui, struct showing *showing, enum ath_action action, int key)
@@ -201,8 +211,7 @@ void ath_page_show(struct ath_tui *tui, const struct ath_page *page)
     ath_tui_push(tui, &frame);
     for (;;) {
         int key;
-        enum ath_action action =
-            ath_tui_key(tui, ATH_IN_PAGE, is_live(tui, page) ? LIVE_MS : -1, &key);
+        enum ath_action action = ath_tui_key(tui, ATH_IN_PAGE, timeout_of(tui, &showing), &key);
         if (action == ATH_ACTION_BACK)
             break;
         act(tui, &showing, action, key);

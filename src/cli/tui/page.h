@@ -7,7 +7,7 @@ struct ath_page {
     const char *command; /* the same by command line */
     /* Makes the text for a style; the caller frees it. */
     char *(*make)(struct ath_tui *tui, const struct ath_style *style);
-    bool is_live; /* the machine is read anew from time to time, where it is the live one */
+    int refresh_ms; /* how often the machine is read anew and the text made again; 0: when asked */
 };
 
 /* Shows it until the person goes back. */

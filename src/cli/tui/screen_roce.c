@@ -8,12 +8,15 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "cli/output/roce_macvlan.h"
 #include "cli/output/words.h"
 #include "cli/tui/dialog.h"
 #include "cli/tui/field.h"
 #include "cli/tui/screens.h"
 #include "config/edit.h"
+#include "config/entry.h"
 #include "config/forms.h"
+#include "config/roce_edit.h"
 
 /* ---- cards ---- */
 
@@ -75,21 +78,25 @@ static void list_cards(const struct ath_tui *tui, struct ath_menu_list *out)
     }
 }
 
+/* Those near the card are ticked already. */
+static char *ask_entries(struct ath_tui *tui, const char *pci)
+{
+    ATH_AUTO(ath_idset) near = { 0 };
+    ath_roce_card_near(&tui->store.document, &tui->store.machine, pci, &near);
+    ath_auto_free char *value = ath_roce_ids_value(&near);
+    return ath_field_ask(tui, "roce.cards", "numa", value);
+}
+
 static bool add_this(struct ath_tui *tui, const char *pci)
 {
-    ath_auto_free char *entries = ath_field_ask(tui, "roce.cards", "numa", NULL);
-    ath_auto_free char *name = name_of(tui, pci);
+    ath_auto_free char *entries = ask_entries(tui, pci);
+    ATH_AUTO(ath_idset) ids = { 0 };
     struct ath_err err = { 0 };
-    bool has_name = *name && first_of(tui, pci) && ath_form_fits(ATH_FORM_LINE, name);
-    struct ath_change fields[3] = { { "pci", pci } };
-    size_t count = 1;
 
     if (!entries)
         return false;
-    fields[count++] = (struct ath_change){ "numa", entries };
-    if (has_name)
-        fields[count++] = (struct ath_change){ "description", name };
-    if (ath_document_append(&tui->store.document, "roce.cards", fields, count, &err))
+    if (ath_entries_parse(&tui->store.document, entries, &ids, &err) ||
+        ath_roce_card_add(&tui->store.document, &tui->store.machine, pci, &ids, NULL, &err))
         ath_tui_say_error(tui, &err);
     else
         ath_tui_say(tui, ATH_ROLE_GOOD, _("card '%s' is in the document; not saved yet"), pci);
@@ -201,8 +208,14 @@ static bool is_not_in_document(const struct ath_tui *tui, const char *pci)
 static bool remove_card(struct ath_tui *tui, const char *pci)
 {
     ath_auto_free char *title = ath_tui_fill(_("Remove card {0}?"), pci);
-    if (ath_screens_confirm(tui, title, _("Yes, take it out of the document")))
-        ath_screens_remove(tui, "roce.cards", pci);
+    struct ath_err err = { 0 };
+
+    if (!ath_screens_confirm(tui, title, _("Yes, take it out of the document")))
+        return false;
+    if (ath_roce_card_remove(&tui->store.document, &tui->store.machine, pci, &err))
+        ath_tui_say_error(tui, &err);
+    else
+        ath_tui_say(tui, ATH_ROLE_GOOD, _("'%s' is out of the document; not saved yet"), pci);
     return false;
 }
 
@@ -262,19 +275,33 @@ static bool make_macvlan(struct ath_tui *tui, const char *name)
     return false;
 }
 
+static bool delete_macvlan(struct ath_tui *tui, const char *name)
+{
+    ath_screens_run(tui, (const char *const[]){ "roce", "macvlan", name, "--delete", NULL });
+    return false;
+}
+
 static const struct ath_menu_row macvlan_rows[] = {
     { .label = N_("Parent interface"), .fields = { "parent" } },
     { .label = N_("Mode"), .fields = { "mode" } },
     { .label = N_("Address"), .fields = { "address" } },
     { .label = N_("MTU"), .fields = { "mtu" } },
     { .label = N_("NUMA entry whose container gets it"), .fields = { "numa" } },
+    { .label = N_("Second link on the host, and its address"),
+      .fields = { "host_link", "host_address" } },
     { .label = N_("Make the interface and its network namespace now"),
       .help = N_("saves first; needs privileges"),
       .command = "aitherion roce macvlan {0}",
       .is_shown = can_make,
       .act = make_macvlan },
+    { .label = N_("Remove the interface, its namespace and this entry now"),
+      .help = N_("saves first; needs privileges"),
+      .command = "aitherion roce macvlan {0} --delete",
+      .is_shown = can_make,
+      .act = delete_macvlan },
     { .label = N_("Remove from the document"),
       .help = N_("a link that is there already is left alone"),
+      .command = "aitherion roce macvlan {0} --delete --record",
       .act = remove_macvlan },
     { .label = N_("Save and return"),
       .help = N_("write the document; until then nothing is changed"),
@@ -290,12 +317,35 @@ const struct ath_menu ath_menu_macvlan = {
     .exists = macvlan_exists,
 };
 
+/* What the kernel has of it, behind ", "; "" where the kernel is not asked or does not say. */
+static char *kernel_state(const struct ath_netstate *present, const char *name)
+{
+    if (!present->count)
+        return ath_xstrdup("");
+    return ath_xasprintf(", %s",
+                         ath_roce_macvlan_state_text(ath_macvlan_state(name, present, NULL, NULL)));
+}
+
+static void read_kernel(const struct ath_tui *tui, struct ath_netstate *out)
+{
+    struct ath_err unused;
+    bool is_live = tui->store.has_machine && tui->store.machine.source == ATH_SOURCE_LIVE;
+
+    if (is_live && tui->store.document.roce.macvlans.count)
+        ath_netstate_read(out, &unused);
+}
+
 static void list_macvlans(const struct ath_tui *tui, struct ath_menu_list *out)
 {
+    ATH_AUTO(ath_netstate) present = { 0 };
+
+    read_kernel(tui, &present);
     for (size_t i = 0; i < tui->store.document.roce.macvlans.count; i++) {
         const struct ath_document_macvlan *macvlan = &tui->store.document.roce.macvlans.items[i];
-        ath_auto_free char *detail = ath_xasprintf(
-            _("on %s, %s"), macvlan->parent, macvlan->address ? macvlan->address : _("no address"));
+        ath_auto_free char *state = kernel_state(&present, macvlan->name);
+        ath_auto_free char *detail =
+            ath_xasprintf(_("on %s, %s%s"), macvlan->parent,
+                          macvlan->address ? macvlan->address : _("no address"), state);
         ath_menu_list_add(out, macvlan->name, macvlan->name, detail);
     }
 }
@@ -350,35 +400,32 @@ const struct ath_menu ath_menu_macvlans = {
 
 /* ---- binding ---- */
 
-static bool has_device(const struct ath_document_numa *entry, const char *device)
+/* False where it was refused, and that was said. */
+static bool bind_to(struct ath_tui *tui, const struct ath_document_numa *entry, const char *device,
+                    bool is_bound)
 {
-    for (size_t i = 0; i < entry->rdma_devices.count; i++)
-        if (!strcmp(entry->rdma_devices.items[i], device))
-            return true;
-    return false;
-}
+    struct ath_err err = { 0 };
+    ath_auto_free char *key = ath_xasprintf("numa.%d.rdma_devices", entry->id);
+    ath_auto_free char *far =
+        is_bound ? ath_roce_far_text(&tui->store.machine, entry, device) : NULL;
+    ath_auto_free char *value = ath_roce_bound_value(entry, device, is_bound, &err);
 
-/* The entry's devices as a value, with or without one of them. */
-static char *devices_of(const struct ath_document_numa *entry, const char *device, bool is_bound)
-{
-    ATH_AUTO(ath_text) value = { 0 };
-    for (size_t i = 0; i < entry->rdma_devices.count; i++)
-        if (strcmp(entry->rdma_devices.items[i], device))
-            ath_text_add(&value, "%s%s", value.length ? ", " : "", entry->rdma_devices.items[i]);
-    if (is_bound)
-        ath_text_add(&value, "%s%s", value.length ? ", " : "", device);
-    return ath_xasprintf("[%s]", value.data ? value.data : "");
+    if (!value) {
+        ath_tui_say_error(tui, &err);
+        return false;
+    }
+    bool is_set = ath_field_set(tui, key, value, NULL);
+    if (is_set && far)
+        ath_tui_say(tui, ATH_ROLE_WARN, _("changed, but: %s"), far);
+    return is_set;
 }
 
 static void bind_device(struct ath_tui *tui, const char *device, const struct ath_choices *entries)
 {
     for (size_t i = 0; i < entries->count; i++) {
         const struct ath_document_numa *entry = &tui->store.document.numa.items[i];
-        if (entries->items[i].is_on == has_device(entry, device))
-            continue;
-        ath_auto_free char *key = ath_xasprintf("numa.%d.rdma_devices", entry->id);
-        ath_auto_free char *value = devices_of(entry, device, entries->items[i].is_on);
-        if (!ath_field_set(tui, key, value, NULL))
+        if (entries->items[i].is_on != ath_roce_is_bound(entry, device) &&
+            !bind_to(tui, entry, device, entries->items[i].is_on))
             return;
     }
 }
@@ -400,7 +447,7 @@ static bool bind(struct ath_tui *tui, const char *subject)
     ath_field_offers(tui, "roce.cards", "numa", NULL, &entries);
     for (size_t i = 0; i < entries.count; i++)
         entries.items[i].is_on =
-            has_device(&tui->store.document.numa.items[i], devices.items[chosen].value);
+            ath_roce_is_bound(&tui->store.document.numa.items[i], devices.items[chosen].value);
     ath_auto_free char *text =
         ath_tui_fill(_("Whose container gets {0}?"), devices.items[chosen].value);
     if (!ath_dialog_choose(tui, _("Bind to a container"), text, &entries, true))
@@ -456,7 +503,7 @@ static char *macvlan_count(const struct ath_tui *tui, const char *subject)
 static const struct ath_menu_row roce_rows[] = {
     { .label = N_("Add a RoCE port"),
       .help = N_("take a card for RoCE or InfiniBand into use, and say for which NUMA entries"),
-      .command = "aitherion roce add PCI --numa 0,1",
+      .command = "aitherion roce add CARD --numa 0,1",
       .act = add_card },
     { .label = N_("Configure macvlan"),
       .help = N_("a link of its own for a container; a network namespace is made with it"),

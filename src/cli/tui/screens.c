@@ -16,7 +16,7 @@
 #include "config/edit.h"
 #include "config/profile.h"
 
-enum { COMMAND_WORDS_MAX = 32 };
+enum { COMMAND_WORDS_MAX = 32, TOPOLOGY_MS = 5000 };
 
 /* ---- shared ---- */
 
@@ -106,11 +106,15 @@ void ath_screens_run(struct ath_tui *tui, const char *const *words)
         ath_tui_say(tui, ATH_ROLE_BAD, _("the command ended with exit code %d"), status);
     else
         ath_tui_say(tui, ATH_ROLE_GOOD, _("the command is done"));
+    /* It may have changed the file. */
+    struct ath_err err;
+    if (!ath_store_is_changed(&tui->store) && ath_store_read_document(&tui->store, &err))
+        ath_tui_say_error(tui, &err);
 }
 
 /* ---- pages ---- */
 
-static char *make_text(const struct ath_view *view, const void *data, const struct ath_style *style)
+char *ath_screens_text(const struct ath_view *view, const void *data, const struct ath_style *style)
 {
     struct ath_err err = { 0 };
     char *text = NULL;
@@ -124,7 +128,7 @@ static char *make_topology(struct ath_tui *tui, const struct ath_style *style)
 {
     if (!tui->store.has_machine)
         return ath_xasprintf("%s\n%s", tui->store.machine_err.message, tui->store.machine_err.hint);
-    return make_text(&ath_machine_view, &tui->store.machine, style);
+    return ath_screens_text(&ath_machine_view, &tui->store.machine, style);
 }
 
 static char *make_document(struct ath_tui *tui, const struct ath_style *style)
@@ -132,13 +136,13 @@ static char *make_document(struct ath_tui *tui, const struct ath_style *style)
     ATH_AUTO(ath_faults) warnings = { 0 };
     const struct ath_document_report report = { &tui->store.document, &warnings };
     ath_store_check(&tui->store, NULL, &warnings);
-    return make_text(&ath_document_view, &report, style);
+    return ath_screens_text(&ath_document_view, &report, style);
 }
 
 const struct ath_page ath_page_topology = { N_("Topology of this machine"), "aitherion discover",
-                                            make_topology, true };
+                                            make_topology, TOPOLOGY_MS };
 const struct ath_page ath_page_document = { N_("The whole document"), "aitherion configure --show",
-                                            make_document, false };
+                                            make_document, 0 };
 
 /* ---- the main menu ---- */
 
@@ -248,6 +252,9 @@ static const struct ath_menu_row main_rows[] = {
       .value = document_path,
       .is_shown = ath_screens_has_document,
       .shows = &ath_page_document },
+    { .label = N_("Status and health"),
+      .help = N_("how each NUMA node's parts are now, what is wrong, and what mends it"),
+      .shows = &ath_page_status },
     { .label = N_("Make a first document"),
       .help = N_("from this machine, or a shipped one; in memory until it is saved"),
       .command = "aitherion init",

@@ -16,6 +16,10 @@ bool ath_screens_has_document(const struct ath_tui *tui, const char *subject);
  * caller frees it. */
 char *ath_screens_warnings(const struct ath_tui *tui, const struct ath_yaml *item);
 
+/* What a view shows as text; the caller frees it. */
+char *ath_screens_text(const struct ath_view *view, const void *data,
+                       const struct ath_style *style);
+
 /* Asks whether to do something that takes something away. */
 bool ath_screens_confirm(struct ath_tui *tui, const char *title, const char *yes);
 
@@ -31,4 +35,4 @@ void ath_screens_run(struct ath_tui *tui, const char *const *words);
 
 extern const struct ath_menu ath_menu_main, ath_menu_numa, ath_menu_entry, ath_menu_roce,
     ath_menu_card, ath_menu_macvlans, ath_menu_macvlan;
-extern const struct ath_page ath_page_topology, ath_page_document;
+extern const struct ath_page ath_page_topology, ath_page_document, ath_page_status;

@@ -1,0 +1,154 @@
+/* The machine: what its model warns of, and memory that the document counts on. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "health/check.h"
+#include "numa/warning.h"
+
+static bool is_parent(const struct ath_document *document, const char *link)
+{
+    for (size_t i = 0; document && i < document->roce.macvlans.count; i++)
+        if (!strcmp(document->roce.macvlans.items[i].parent, link))
+            return true;
+    return false;
+}
+
+/* A check of the document says the same as a fault, with whom it hits. */
+static bool is_told_by_another(const struct ath_health *health, const struct ath_warning *warning)
+{
+    const char *code = warning->code, *object = warning->object;
+
+    if (!object)
+        return false;
+    if (!strcmp(code, ath_warning_word(ATH_W_NO_USABLE_GID)))
+        return ath_health_is_bound(health->facts, object);
+    return !strcmp(code, ath_warning_word(ATH_W_INFINIBAND_MODE)) &&
+           is_parent(health->facts->document, object);
+}
+
+static bool has_gpus(const struct ath_machine *machine)
+{
+    return machine->gpu_count > 0;
+}
+
+static bool has_nics(const struct ath_machine *machine)
+{
+    return machine->nic_count > 0;
+}
+
+static bool is_live(const struct ath_machine *machine)
+{
+    return machine->source == ATH_SOURCE_LIVE;
+}
+
+/* NVML is asked on the live machine alone. */
+static bool asks_nvml(const struct ath_machine *machine)
+{
+    for (size_t i = 0; is_live(machine) && i < machine->gpu_count; i++)
+        if (machine->gpus[i].vendor_id == ATH_VENDOR_NVIDIA)
+            return true;
+    return false;
+}
+
+/* Where no warning means that all is well; elsewhere nobody looked. Those not here: always. */
+static const struct {
+    enum ath_warning_kind kind;
+    bool (*is_looked_at)(const struct ath_machine *machine);
+} conditions[] = {
+    { ATH_W_GPU_NODE_UNKNOWN, has_gpus },   { ATH_W_MEMORY_NODE_MISSING, has_gpus },
+    { ATH_W_GPU_MEMORY_OFFLINE, has_gpus }, { ATH_W_NVML_MISSING, asks_nvml },
+    { ATH_W_NVML_FAILED, asks_nvml },       { ATH_W_CPUSET_LIMITED, is_live },
+    { ATH_W_SAME_SUBNET, has_nics },        { ATH_W_INFINIBAND_MODE, has_nics },
+    { ATH_W_NO_USABLE_GID, has_nics },      { ATH_W_NO_SYSFS, is_live },
+};
+
+static bool is_looked_at(const char *code, const struct ath_machine *machine)
+{
+    for (size_t i = 0; i < ATH_COUNT(conditions); i++)
+        if (!strcmp(ath_warning_word(conditions[i].kind), code))
+            return conditions[i].is_looked_at(machine);
+    return true;
+}
+
+bool ath_health_check_from_warning(struct ath_health *health)
+{
+    const struct ath_machine *machine = health->facts->machine;
+
+    for (size_t i = 0; i < machine->warning_count; i++) {
+        const struct ath_warning *warning = &machine->warnings[i];
+        if (strcmp(warning->code, health->check->code) != 0 || is_told_by_another(health, warning))
+            continue;
+        struct ath_health_finding *finding =
+            ath_health_wrong(health, warning->object, "%s", warning->message);
+        if (warning->hint)
+            ath_health_hint(finding, "%s", warning->hint);
+    }
+    return is_looked_at(health->check->code, machine);
+}
+
+/* The driver tells the state in /proc; a file about a machine does not. */
+bool ath_health_check_gpu_memory(struct ath_health *health)
+{
+    const struct ath_machine *machine = health->facts->machine;
+
+    for (size_t i = 0; i < machine->gpu_count; i++) {
+        const struct ath_gpu *gpu = &machine->gpus[i];
+        char pci[ATH_PCI_TEXT];
+        if (gpu->memory_node != ATH_UNKNOWN && gpu->memory_state == ATH_MEMORY_UNKNOWN)
+            ath_health_unsure(health, ath_pci_format(&gpu->pci, pci),
+                              _("could not tell whether the memory of GPU '%s' (NUMA node %d) is "
+                                "online: '/proc/driver/nvidia' does not say"),
+                              pci, gpu->memory_node);
+    }
+    return ath_health_check_from_warning(health);
+}
+
+/* Of a GPU's own memory the check "gpu-memory-offline" tells, and how to bring it back. */
+static bool is_gpu_memory(const struct ath_machine *machine, int node)
+{
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        if (machine->gpus[i].memory_node == node)
+            return true;
+    return false;
+}
+
+static void look_at_node(struct ath_health *health, const struct ath_document_numa *entry, int id)
+{
+    const struct ath_numa_node *node = ath_machine_node(health->facts->machine, id);
+    ath_auto_free char *object = ath_xasprintf("node %d", id);
+
+    if (!node || node->is_online || is_gpu_memory(health->facts->machine, id))
+        return; /* one that is missing is told by another check */
+    struct ath_health_finding *finding =
+        id == entry->node
+            ? ath_health_wrong(health, object, _("NUMA node %d, on which NUMA%d runs, is offline"),
+                               id, entry->id)
+            : ath_health_wrong(health, object,
+                               _("NUMA node %d, whose memory NUMA%d may use, is offline"), id,
+                               entry->id);
+    ath_health_hint(finding,
+                    _("bring its memory online (lsmem shows it): chmem --enable --blocks "
+                      "RANGE; or leave it out: aitherion configure %d --set "
+                      "memory_nodes=NODES"),
+                    entry->id);
+}
+
+bool ath_health_check_node_offline(struct ath_health *health)
+{
+    const struct ath_document *document = health->facts->document;
+
+    for (size_t i = 0; document && i < document->numa.count; i++) {
+        const struct ath_document_numa *entry = &document->numa.items[i];
+        const struct ath_idset *set = &entry->memory_nodes;
+        if (!ath_idset_has(set, entry->node))
+            look_at_node(health, entry, entry->node);
+        for (int id = ath_idset_next(set, -1); id >= 0; id = ath_idset_next(set, id))
+            look_at_node(health, entry, id);
+    }
+    return document && document->numa.count;
+}

@@ -1,0 +1,193 @@
+/*
+ * Macvlans: what the document records, what the kernel has, and what is there that nobody recorded.
+ *
+ * Whether a link is as the document wants it is not judged here: the plan that `roce macvlan` would
+ * carry out says it (roce/macvlan.h), and no steps mean that all is well.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/root.h"
+#include "base/text.h"
+#include "health/check.h"
+
+/* False where it could not be looked at, which another check tells. */
+typedef bool look_function(struct ath_health *health, const struct ath_document_macvlan *macvlan);
+
+/* False without macvlans, without a look at the kernel's links, and where one was not looked at. */
+static bool each_macvlan(struct ath_health *health, look_function *look)
+{
+    const struct ath_health_facts *facts = health->facts;
+    bool is_all = true;
+
+    if (!facts->document || !facts->document->roce.macvlans.count || !facts->has_net)
+        return false;
+    for (size_t i = 0; i < facts->document->roce.macvlans.count; i++)
+        is_all &= look(health, &facts->document->roce.macvlans.items[i]);
+    return is_all;
+}
+
+static enum ath_macvlan_state state_of(const struct ath_health *health,
+                                       const struct ath_document_macvlan *macvlan)
+{
+    return ath_macvlan_state(macvlan->name, &health->facts->net, NULL, NULL);
+}
+
+static void hint_make(struct ath_health_finding *finding,
+                      const struct ath_document_macvlan *macvlan)
+{
+    ath_health_hint(finding, "aitherion roce macvlan %s", macvlan->name);
+}
+
+/* What seems to be nowhere may be in a container. */
+static bool may_be_hidden(struct ath_health *health, const struct ath_document_macvlan *macvlan)
+{
+    if (health->facts->sees_all_namespaces)
+        return false;
+    ath_health_hint(
+        ath_health_unsure(health, macvlan->name,
+                          _("could not tell whether macvlan '%s' is there: only root may look into "
+                            "the network namespaces of containers"),
+                          macvlan->name),
+        _("run the same command as root, with sudo in front"));
+    return true;
+}
+
+static bool look_recorded(struct ath_health *health, const struct ath_document_macvlan *macvlan)
+{
+    if (state_of(health, macvlan) == ATH_MACVLAN_RECORDED && !may_be_hidden(health, macvlan))
+        hint_make(ath_health_wrong(health, macvlan->name,
+                                   _("macvlan '%s' is recorded in the document, and not made"),
+                                   macvlan->name),
+                  macvlan);
+    return true;
+}
+
+bool ath_health_check_macvlan_recorded(struct ath_health *health)
+{
+    const struct ath_health_facts *facts = health->facts;
+
+    if (facts->document && facts->document->roce.macvlans.count && !facts->has_net) {
+        struct ath_health_finding *finding = ath_health_unsure(
+            health, NULL, _("could not tell what the kernel has of the document's macvlans: %s"),
+            facts->net_err.message);
+        if (*facts->net_err.hint)
+            ath_health_hint(finding, "%s", facts->net_err.hint);
+        return true;
+    }
+    return each_macvlan(health, look_recorded);
+}
+
+static bool look_gone(struct ath_health *health, const struct ath_document_macvlan *macvlan)
+{
+    if (state_of(health, macvlan) == ATH_MACVLAN_GONE && !may_be_hidden(health, macvlan))
+        hint_make(ath_health_wrong(health, macvlan->name,
+                                   _("macvlan '%s' is gone: its network namespace is there, and "
+                                     "the link ended with its parent or with a container"),
+                                   macvlan->name),
+                  macvlan);
+    return true;
+}
+
+bool ath_health_check_macvlan_gone(struct ath_health *health)
+{
+    return each_macvlan(health, look_gone);
+}
+
+static int plan(const struct ath_health *health, const struct ath_document_macvlan *macvlan,
+                struct ath_macvlan_plan *out, struct ath_err *err)
+{
+    struct ath_macvlan_wanted wanted;
+    ath_health_wanted(macvlan, &wanted);
+    return ath_macvlan_plan(&wanted, &health->facts->net, out, err);
+}
+
+/* The checks of parents have their own words for these. */
+static bool is_parents_fault(const struct ath_health *health,
+                             const struct ath_document_macvlan *macvlan)
+{
+    struct ath_health_link parent;
+    ath_health_link(health->facts, macvlan->parent, &parent);
+    return parent.presence == ATH_PRESENCE_MISSING || parent.link_layer == ATH_LAYER_INFINIBAND ||
+           (parent.mtu > 0 && macvlan->mtu > parent.mtu);
+}
+
+static bool look_impossible(struct ath_health *health, const struct ath_document_macvlan *macvlan)
+{
+    ATH_AUTO(ath_macvlan_plan) steps = { 0 };
+    struct ath_err err = { 0 };
+
+    if (is_parents_fault(health, macvlan))
+        return false;
+    if (!plan(health, macvlan, &steps, &err))
+        return true;
+    struct ath_health_finding *finding =
+        ath_health_wrong(health, macvlan->name,
+                         _("macvlan '%s' cannot be as the document has it: "
+                           "%s"),
+                         macvlan->name, err.message);
+    if (*err.hint)
+        ath_health_hint(finding, "%s", err.hint);
+    else
+        ath_health_hint(finding, "aitherion roce macvlan %s --help", macvlan->name);
+    return true;
+}
+
+bool ath_health_check_macvlan_impossible(struct ath_health *health)
+{
+    return each_macvlan(health, look_impossible);
+}
+
+/* What would be done to one that is there. */
+static bool look_drift(struct ath_health *health, const struct ath_document_macvlan *macvlan)
+{
+    ATH_AUTO(ath_macvlan_plan) steps = { 0 };
+    ATH_AUTO(ath_text) text = { 0 };
+    enum ath_macvlan_state state = state_of(health, macvlan);
+    struct ath_err unused;
+
+    if ((state != ATH_MACVLAN_MADE && state != ATH_MACVLAN_MOVED) ||
+        plan(health, macvlan, &steps, &unused))
+        return false;
+    for (size_t i = 0; i < steps.count; i++)
+        ath_text_add_part(&text, "; ", "%s", steps.steps[i].text);
+    if (steps.count)
+        hint_make(ath_health_wrong(health, macvlan->name,
+                                   _("macvlan '%s' is not as the document wants it; to be done: "
+                                     "%s"),
+                                   macvlan->name, text.data),
+                  macvlan);
+    return true;
+}
+
+bool ath_health_check_macvlan_drift(struct ath_health *health)
+{
+    return each_macvlan(health, look_drift);
+}
+
+/* ---- what nobody recorded ---- */
+
+bool ath_health_check_macvlan_unrecorded(struct ath_health *health)
+{
+    const struct ath_health_facts *facts = health->facts;
+    char **names;
+    size_t count;
+
+    if (!facts->has_net || facts->document_faults)
+        return false; /* a document with faults may have recorded them */
+    ath_macvlan_names(&facts->net, &names, &count);
+    for (size_t i = 0; i < count; i++)
+        if (!facts->document || !ath_document_macvlan(facts->document, names[i]))
+            ath_health_hint(ath_health_wrong(health, names[i],
+                                             _("aitherion made macvlan '%s', and the document does "
+                                               "not know it"),
+                                             names[i]),
+                            "aitherion roce macvlan %s --delete", names[i]);
+    ath_names_free(names, count);
+    return true;
+}

@@ -1,0 +1,10 @@
+libaitherion_a_SOURCES += \
+	src/health/check.h \
+	src/health/check_document.c \
+	src/health/check_link.c \
+	src/health/check_machine.c \
+	src/health/check_macvlan.c \
+	src/health/check_rdma.c \
+	src/health/checks.c \
+	src/health/facts.c src/health/facts.h \
+	src/health/health.c src/health/health.h

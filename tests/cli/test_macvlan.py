@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""`roce macvlan`: the document's part, what is refused, and what a kernel without macvlan leaves behind (nothing).
+
+What needs a kernel that has macvlan is in tests/vm/roce_macvlan.sh.
+"""
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import cli
+import harness
+
+ROOT = ("--root", "ac922-4gpu")
+NEW = ("--parent", "enP3p1s0f0", "--address", "192.168.100.10/24", "--numa", "0", "--mtu", "9000")
+# Arguments and code word, exit code 1.
+REFUSED = [
+    (("mv1", "--parent", "enP3p1s0f9"), "not-found", "did you mean 'enP3p1s0f"),
+    (("mv1", "--parent", "enP3p1s0f0", "--mtu", "9001"), "value-invalid", None),
+    (("mv1", "--parent", "enP3p1s0f0", "--mtu", "9"), "value-invalid", None),
+    (("mv1", "--parent", "enP3p1s0f0", "--mode", "bridged"), "value-invalid", None),
+    (("mv1", "--parent", "enP3p1s0f0", "--address", "192.168.100.10"), "value-invalid", None),
+    (("mv1", "--parent", "enP3p1s0f0", "--address", "192.168.100.10/25"), "address-in-use", "another address"),
+    (("mv1", "--parent", "enP3p1s0f0", "--address", "10.1.1.1/24", "--host-address", "192.168.100.10/24"),
+     "address-in-use", "another address"),
+    (("mv1", "--parent", "enP3p1s0f0", "--address", "10.1.1.1/24", "--host-address", "10.1.1.1/24"), "address-in-use",
+     "another address"),
+    (("mv1", "--parent", "enP3p1s0f0", "--numa", "7"), "key-unknown", "configure --show"),
+    (("mv1", "--parent", "mv1"), "value-invalid", None),
+    (("mv1", "--parent", "enP3p1s0f0", "--host-link"), "value-invalid", None),
+    (("mv0", "--mode", "vepa", "--host-link"), "value-invalid", None),
+    (("a/b", "--parent", "enP3p1s0f0"), "value-invalid", "1 to 15 letters"),
+    (("sixteen-letters-", "--parent", "enP3p1s0f0"), "value-invalid", "1 to 15 letters"),
+]
+USAGE = [
+    ("mv1",),
+    (),
+    ("mv0", "--delete", "--mtu", "1400"),
+    ("mv0", "--delete", "--host-link"),
+    ("mv0", "--host-link", "--no-host-link"),
+    ("mv0", "--host-address", "10.1.1.1/24", "--no-host-link"),
+]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(dir=harness.scratch())
+        self.addCleanup(self.folder.cleanup)
+        self.path = os.path.join(self.folder.name, "topology.yaml")
+        self.assertEqual(harness.run("init", *ROOT, "-c", self.path).returncode, 0)
+
+    def macvlan(self, *args, code=0, command=None):
+        words = ["roce", "macvlan", *args, "-c", self.path]
+        result = harness.run(*words, command=command and [*command, harness.binary(), *words])
+        self.assertEqual(result.returncode, code, f"{args}: {result.stdout}{result.stderr}")
+        return result
+
+    def data(self, *args, command=None):
+        value, faults = harness.check_json(self.macvlan(*args, "--json", command=command).stdout)
+        self.assertEqual(faults, [])
+        return value
+
+    def text(self):
+        with open(self.path, encoding="utf-8") as file:
+            return file.read()
+
+    def refused(self, *args, code=1, command=None):
+        before = self.text()
+        result = self.macvlan(*args, "--json", code=code, command=command)
+        value, faults = harness.check_json(result.stderr)
+        self.assertEqual(faults, [])
+        self.assertEqual(self.text(), before)
+        return value
+
+
+class Document(Case):
+    def test_made_changed_deleted(self):
+        original = self.text()
+        value = self.data("mv0", *NEW, "--mode", "bridge", *ROOT)
+        self.assertEqual({change["key"]: change["new"] for change in value["changes"]}, {
+            "roce.macvlans.mv0.parent": "enP3p1s0f0", "roce.macvlans.mv0.mode": "bridge",
+            "roce.macvlans.mv0.address": "192.168.100.10/24", "roce.macvlans.mv0.mtu": "9000",
+            "roce.macvlans.mv0.numa": "0"})
+        self.assertTrue(value["is_saved"])
+        self.assertEqual((value["scope"], value["steps"], value["macvlan"]), ("document-of-capture", [], None))
+        made = self.text()
+        self.assertFalse(self.data("mv0", *NEW, *ROOT)["is_saved"])
+        self.assertFalse(self.data("mv0", *ROOT)["is_saved"])
+        self.assertEqual(self.text(), made)
+        self.data("mv0", "--host-address", "192.168.100.11/24", "--mtu", "null", *ROOT)
+        self.assertIn("host_link: true", self.text())
+        self.data("mv0", "--no-host-link", "--mode", "vepa", *ROOT)
+        self.assertIn("host_link: false", self.text())
+        value = self.data("mv0", "--delete", *ROOT)
+        self.assertEqual({change["new"] for change in value["changes"]}, {None})
+        self.assertEqual(self.text(), original)
+        self.assertFalse(self.data("mv0", "--delete", *ROOT)["is_saved"])
+
+    def test_dry_run_writes_nothing(self):
+        before = self.text()
+        for args in ("mv0", *NEW), ("mv0", "--delete"):
+            self.assertFalse(self.data(*args, *ROOT, "--dry-run")["is_saved"])
+        self.assertEqual(self.text(), before)
+
+    def test_names_with_dots(self):
+        self.data("enP3.100", "--parent", "enP3p1s0f0", *ROOT)
+        self.data("enP3.100", "--address", "10.1.1.1/24", *ROOT)
+        self.data("enP3.100", "--delete", *ROOT)
+        self.assertNotIn("enP3.100", self.text())
+
+    def test_says_that_a_capture_has_no_kernel(self):
+        self.assertIn("only the document", self.macvlan("mv0", *NEW, *ROOT).stdout)
+
+    def test_one_wrong_entry_does_not_keep_another_from_being_made(self):
+        self.macvlan("mv0", *NEW, *ROOT)
+        harness.run("configure", "--set", "roce.macvlans.mv0.parent=eth9", *ROOT, "-c", self.path)
+        self.macvlan("mv1", "--parent", "enP3p1s0f0", *ROOT)
+
+
+class Refused(Case):
+    def test_each_with_its_code_and_mend(self):
+        self.macvlan("mv0", *NEW, *ROOT)
+        for args, code, hint in REFUSED:
+            with self.subTest(args):
+                error = self.refused(*args, *ROOT)
+                self.assertEqual(error["code"], code, error)
+                if hint:
+                    self.assertIn(hint, error["hint"])
+                self.assertEqual(self.refused(*args, *ROOT, "--dry-run")["code"], code)
+
+    def test_usage(self):
+        for args in USAGE:
+            with self.subTest(args):
+                self.assertEqual(self.refused(*args, *ROOT, code=2)["code"], "usage")
+
+    def test_the_parents_are_named(self):
+        self.assertIn("enP3p1s0f0, enP3p1s0f1", self.refused("mv1", *ROOT, code=2)["hint"])
+
+    def test_an_infiniband_port(self):
+        root = ("--root", harness.capture("ac922-4gpu-infiniband"))
+        error = self.refused("mv1", "--parent", "ib0", *root)
+        self.assertEqual(error["code"], "link-not-ethernet")
+        self.assertIn("InfiniBand mode", error["message"])
+        self.assertIn("LINK_TYPE_P", error["hint"])
+
+    def test_two_at_once_wait_for_the_lock(self):
+        import fcntl
+        with open(os.path.join(self.folder.name, ".topology.yaml.lock"), "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            waiting = subprocess.Popen([harness.binary(), "roce", "macvlan", "mv0", *NEW, *ROOT, "-c", self.path],
+                                       env=harness.environment(), stdout=subprocess.DEVNULL, cwd=self.folder.name)
+            with self.assertRaises(subprocess.TimeoutExpired):
+                waiting.wait(0.7)
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            self.assertEqual(waiting.wait(20), 0)
+        self.assertIn("name: mv0", self.text())
+
+
+# A network, mounts and /run of its own, with the two ends of a veth pair as Ethernet links.
+INSIDE = ["unshare", "-mn", "sh", "-ec",
+          'mount -t tmpfs tmpfs /run; ip link set lo up; ip link add veth0 type veth peer name veth1; '
+          'ip link set veth0 up; ip link set veth1 up; ip addr add 10.7.0.1/24 dev veth0; exec "$@"', "sh"]
+# The same, and shows what is left in the end.
+INSIDE_THEN = INSIDE[:4] + [INSIDE[4].replace(
+    'exec "$@"', 'code=0; "$@" || code=$?; echo left:; ip -o link; ls -A /run/netns; exit $code'), "sh"]
+
+
+def kernel_has_macvlan():
+    """Asked in a network of its own, whose links end with it."""
+    made = subprocess.run([*INSIDE, "ip", "link", "add", "link", "veth0", "name", "mv9", "type", "macvlan"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    return made.returncode == 0
+
+
+def cannot_unshare():
+    if os.geteuid():
+        return "only root can make network namespaces"
+    tried = subprocess.run([*INSIDE, "true"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    return f"no network namespaces here: {tried.stderr.strip()}" if tried.returncode else None
+
+
+CANNOT = cannot_unshare()
+HAS_MACVLAN = not CANNOT and kernel_has_macvlan()
+
+
+@unittest.skipIf(CANNOT, CANNOT)
+class Kernel(Case):
+    def test_what_would_be_done(self):
+        before = self.text()
+        value = self.data("mv0", "--parent", "veth0", "--address", "10.7.1.1/24", "--dry-run", command=INSIDE)
+        self.assertEqual(value["scope"], "document-and-kernel")
+        self.assertEqual([step["action"] for step in value["steps"]],
+                         ["make-namespace", "bring-up", "create", "label", "add-address", "bring-up"])
+        self.assertEqual({step["namespace"] for step in value["steps"]} - {"aitherion-mv0"}, set())
+        self.assertEqual(value["macvlan"]["state"], "recorded")
+        self.assertEqual(self.text(), before)
+        text = self.macvlan("mv0", "--parent", "veth0", "--dry-run", command=INSIDE).stdout
+        self.assertIn("would be done:\n", text)
+
+    def test_record(self):
+        value = self.data("mv0", "--parent", "veth0", "--record", command=INSIDE)
+        self.assertEqual((value["scope"], value["steps"], value["is_saved"]), ("document", [], True))
+        self.assertIn("roce macvlan mv0", value["next"])
+        self.assertTrue(self.data("mv0", "--delete", "--record", command=INSIDE)["is_saved"])
+
+    def test_refused(self):
+        for args, code in ((("--parent", "veth9"), "not-found"), (("--parent", "lo"), "link-not-ethernet"),
+                           (("--parent", "veth0", "--mtu", "1501"), "value-invalid"),
+                           (("--parent", "veth0", "--address", "10.7.0.1/24"), "address-in-use")):
+            for more in (), ("--dry-run",), ("--record",):
+                with self.subTest(args + more):
+                    self.assertEqual(self.refused("mv0", *args, *more, command=INSIDE)["code"], code)
+        self.assertIn("veth1, veth0", self.refused("mv0", code=2, command=INSIDE)["hint"])
+        self.assertIn("did you mean 'veth0'", self.refused("mv0", "--parent", "veht0", command=INSIDE)["hint"])
+
+    def test_foreign_links(self):
+        self.assertEqual(self.refused("veth1", "--parent", "veth0", command=INSIDE)["code"], "foreign")
+        self.assertEqual(self.refused("veth1", "--delete", command=INSIDE)["code"], "foreign")
+
+    def test_deleting_what_is_nowhere(self):
+        for path in self.path, self.path + ".not-there":
+            self.path = path
+            value = self.data("mv0", "--delete", command=INSIDE)
+            self.assertEqual((value["steps"], value["changes"], value["is_saved"]), ([], [], False))
+
+    def test_not_root(self):
+        command = INSIDE + ["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all"]
+        os.chmod(self.folder.name, 0o755)
+        os.chmod(harness.scratch(), 0o755)
+        try:
+            error = self.refused("mv0", "--parent", "veth0", command=command)
+        except PermissionError as reason:
+            self.skipTest(f"others cannot run what is built here: {reason}")
+        self.assertEqual(error["code"], "not-permitted")
+        self.assertIn("sudo", error["hint"])
+        self.assertIn("--record", error["hint"])
+
+    @unittest.skipUnless(HAS_MACVLAN, "this kernel has no macvlan; tests/vm/roce_macvlan.sh has one in the virtual machine")
+    def test_made_again_changed_and_deleted(self):
+        original = self.text()
+        done = subprocess.run([*INSIDE, "sh", "-eux", "-c", f"""
+            macvlan() {{ {harness.binary()} roce macvlan "$@" -c {self.path}; }}
+            fails() {{ if "$@"; then exit 1; fi; }} # what stands behind ! is no failure to -e
+            world() {{ ip -o link; ip -4 -o addr; ip route; ip netns list; }}
+            world > /run/before
+            macvlan mv0 --parent veth0 --address 10.7.1.1/24 --json > /run/made
+            grep -q '"state": "made"' /run/made; grep -q '"is_ready": true' /run/made; grep -q '"gid": null' /run/made
+            macvlan mv0 | grep 'nothing to do'
+            macvlan mv0 --mtu 1400 --mode vepa --address 10.7.1.2/24
+            ip -n aitherion-mv0 -d link show mv0 | grep 'mtu 1400'
+            ip -n aitherion-mv0 -d link show mv0 | grep 'mode vepa'
+            ip -n aitherion-mv0 -o addr show mv0 | grep '10.7.1.2/24'
+            ip -n aitherion-mv0 -o addr show mv0 > /run/addresses
+            fails grep '10.7.1.1/24' /run/addresses
+            macvlan mv0 --mode bridge --address 10.7.0.9/24 --host-link
+            ip link show mv0-host
+            mkdir {self.folder.name}/.topology.yaml.new
+            fails macvlan mv0 --no-host-link 2> /run/said
+            grep 'the kernel is as it was before' /run/said
+            ip link show mv0-host
+            fails macvlan mv1 --parent veth1
+            fails ip netns exec aitherion-mv1 true
+            rmdir {self.folder.name}/.topology.yaml.new
+            macvlan mv0 --no-host-link | grep "delete link 'mv0-host'"
+            unshare -n sleep 30 & holder=$!
+            sleep 0.3
+            ip -n aitherion-mv0 link set mv0 netns $holder
+            fails macvlan mv0 --delete 2> /run/said
+            grep 'is in use' /run/said
+            macvlan mv0 --delete --yes
+            kill $holder
+            macvlan mv0 --delete | grep 'nothing to do'
+            world | diff - /run/before
+        """], env=harness.environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(self.text(), original)
+
+    def test_a_kernel_without_macvlan_is_left_as_it_was(self):
+        if HAS_MACVLAN:
+            self.skipTest("this kernel has macvlan; tests/vm/macvlan.sh takes it away from the virtual machine's")
+        before = self.text()
+        result = self.macvlan("mv0", "--parent", "veth0", "--address", "10.7.1.1/24", code=1, command=INSIDE_THEN)
+        self.assertIn("aitherion: cannot create macvlan 'mv0'", result.stderr)
+        self.assertIn("modprobe macvlan", result.stderr)
+        left = result.stdout.split("left:\n")[1]
+        self.assertIn("veth0", left)
+        self.assertNotIn("mv0", left)
+        self.assertEqual(self.text(), before)
+
+
+if __name__ == "__main__":
+    harness.main()

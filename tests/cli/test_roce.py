@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+"""roce list, add, remove, bind: on captures, as a person or a script meets them."""
+import fcntl
+import json
+import os
+import subprocess
+import unittest
+
+import cli  # noqa: F401 - finds harness
+import harness
+import test_document
+
+PROFILE = os.path.join(harness.SOURCE, "etc", "ac922_topology.yaml")
+
+
+class Case(test_document.Case):
+    """A document in a folder, and an AC922."""
+    ROOT = "ac922-4gpu"
+
+    def setUp(self):
+        super().setUp()
+        self.write(self.read(PROFILE))
+
+    @staticmethod
+    def read(path):
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+    def write(self, text):
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def roce(self, *args, root=None, code=0, **options):
+        result = harness.run("roce", *args, "-c", self.path, "--root", harness.capture(root or self.ROOT), **options)
+        self.assertEqual(result.returncode, code, f"{args}: {result.stdout}{result.stderr}")
+        if not code:
+            self.assertEqual(result.stderr, "")
+        return result.stdout if not code else result.stderr
+
+    def roce_json(self, *args, **options):
+        value, faults = harness.check_json(self.roce(*args, "--json", **options))
+        self.assertEqual(faults, [])
+        return value
+
+    def refused(self, word, *args, code=1, **options):
+        """The error of a refusal, which leaves the document as it was."""
+        before = self.text()
+        text = self.roce(*args, code=code, **options)
+        value, faults = harness.check_json(self.roce(*args, "--json", code=code, **options))
+        self.assertEqual(faults, [])
+        self.assertEqual(value["code"], word, args)
+        self.assertTrue(value["hint"], f"{args}: no mend")
+        self.assertEqual(self.text(), before)
+        return text
+
+    def changed(self, before):
+        """(lines that went, lines that came): the rest stands byte for byte."""
+        old, new = before.split("\n"), self.text().split("\n")
+        return [line for line in old if line not in new], [line for line in new if line not in old]
+
+    def codes(self, report):
+        return [note["code"] for note in report["notes"]]
+
+
+class Add(Case):
+    ADDED = ['    - pci: "0030:01:00.0"', "      description: \"ConnectX-4 Lx\"", "      numa: [1]"]
+
+    def test_every_name_of_a_card_means_the_card(self):
+        original = self.text()
+        for name in "0030:01:00.0", "0030:01:00.1", "30:1:0.1", "mlx5_2", "mlx5_3", "enP48p1s0f1":
+            self.write(original)
+            report = self.roce_json("add", name)
+            self.assertTrue(report["is_saved"])
+            self.assertEqual(self.changed(original), ([], self.ADDED), name)
+            is_address = name.startswith("0030:01:00.0")
+            self.assertEqual(self.codes(report), [] if is_address else ["card-named"], name)
+
+    def test_without_numa_it_is_for_the_entries_near_it(self):
+        self.roce("remove", "0003:01:00.0")
+        self.roce("add", "0033:01:00.1")
+        self.assertIn('pci: "0003:01:00.0"', self.text())
+        self.assertIn("numa: [0, 1]", self.text())
+
+    def test_twice_is_once(self):
+        self.roce("add", "mlx5_2")
+        before = self.text()
+        report = self.roce_json("add", "mlx5_2")
+        self.assertEqual((report["is_saved"], report["changes"]), (False, []))
+        self.assertIn("says so already", self.roce("add", "mlx5_2", "--numa", "1"))
+        self.assertEqual(self.text(), before)
+
+    def test_other_entries_take_the_place_of_the_old(self):
+        before = self.text()
+        report = self.roce_json("add", "mlx5_0", "--numa", "NUMA1")
+        self.assertEqual(report["changes"],
+                         [{"key": "roce.cards.0003:01:00.0.numa", "old": "[0, 1]", "new": "[1]"}])
+        self.assertEqual(self.changed(before), (["      numa: [0, 1]"], ["      numa: [1]"]))
+        for words in "0,1", "0-1", "[1, 0]", "aitherion-numa0 numa1":
+            self.write(before)
+            self.assertEqual(self.roce_json("add", "mlx5_0", "--numa", words)["changes"], [], words)
+
+    def test_for_whom_it_is_stays_unless_asked(self):
+        self.roce("add", "mlx5_0", "--numa", "1")
+        report = self.roce_json("add", "mlx5_0", "--description", "the big one")
+        self.assertEqual([change["key"] for change in report["changes"]], ["roce.cards.0003:01:00.0.description"])
+        self.assertIn("description: \"the big one\"", self.text())
+
+    def test_dry_run_writes_nothing(self):
+        before = self.text()
+        os.chmod(self.folder.name, 0o555)
+        try:
+            report = self.roce_json("add", "mlx5_2", "--dry-run")
+        finally:
+            os.chmod(self.folder.name, 0o755)
+        self.assertTrue(report["is_dry_run"])
+        self.assertEqual(len(report["changes"]), 3)
+        self.assertEqual(self.text(), before)
+        self.assertEqual(os.listdir(self.folder.name), ["topology.yaml"])
+
+    def test_quiet_is_quiet(self):
+        self.assertEqual(self.roce("add", "mlx5_2", "-q"), "")
+        self.assertIn("0030:01:00.0", self.text())
+
+    def test_yaml_says_what_json_says(self):
+        self.assertIn("is_dry_run: true", self.roce("add", "mlx5_2", "--dry-run", "--yaml"))
+
+    def test_refusals(self):
+        self.assertIn("did you mean 'mlx5_", self.refused("not-found", "add", "mlx5_9"))
+        self.refused("not-found", "add", "0007:01:00.0")
+        self.assertIn("BCM5719", self.refused("no-rdma", "add", "0005:01:00.0"))
+        self.refused("no-rdma", "add", "enP5p1s0f0")
+        self.assertIn("NUMA0, NUMA1", self.refused("key-unknown", "add", "mlx5_2", "--numa", "1,2"))
+        self.refused("usage", "add", "mlx5_2", "--numa", "", code=2)
+        self.refused("not-supported", "add", "mlx5_1", root="sriov")
+        self.refused("usage", "add", "mlx4_0", root="connectx3", code=2)  # at node 1, and no entry is
+
+    def test_a_port_in_infiniband_mode_is_said(self):
+        report = self.roce_json("add", "mlx5_0", root="ac922-4gpu-infiniband")
+        self.assertEqual(self.codes(report), ["card-named"] + ["infiniband-mode"] * 4)
+        self.assertIn("mlxconfig -d 0003:01:00.0", report["notes"][1]["hint"])
+
+    def test_a_machine_that_is_not_there(self):
+        result = harness.run("roce", "add", "mlx5_0", "-c", self.path, "--root", "/nonexistent")
+        self.assertEqual(result.returncode, 1)
+
+    def test_no_document(self):
+        os.remove(self.path)
+        error = self.roce("add", "mlx5_0", code=1)
+        self.assertIn("aitherion init", error)
+        self.assertEqual(os.listdir(self.folder.name), [])
+
+    def test_a_document_with_faults_shows_them(self):
+        self.write(self.text().replace("memory_percent: 80.0", "memory_percent: 180.0"))
+        error = self.roce("add", "mlx5_2", code=1)
+        self.assertIn("memory_percent", error)
+        self.assertRegex(error, r"topology\.yaml:\d+:\d+:")
+
+
+class Remove(Case):
+    def test_it_takes_the_card_out_and_nothing_else(self):
+        before = self.text()
+        for name in "0003:01:00.0", "0033:01:00.1", "mlx5_4", "enP3p1s0f0":
+            self.write(before)
+            report = self.roce_json("remove", name)
+            self.assertEqual([change["new"] for change in report["changes"]], [None] * 3)
+            gone, came = self.changed(before)
+            self.assertEqual(came, ["  cards: []"])
+            self.assertEqual(len(gone), 4, gone)
+
+    def test_what_is_still_bound_is_said(self):
+        report = self.roce_json("remove", "0003:01:00.0")
+        notes = [note for note in report["notes"] if note["code"] == "still-bound"]
+        self.assertEqual([note["object"] for note in notes], ["mlx5_0"])
+        words = notes[0]["hint"].split()
+        self.assertEqual(words[:5], ["aitherion", "roce", "bind", "mlx5_0", "0"])
+        self.assertEqual(harness.run(*words[1:]).returncode, 0, "what the hint says works")
+        self.assertNotIn("mlx5_0", self.text())
+
+    def test_what_is_not_there_is_done_already(self):
+        before = self.text()
+        for name in "0030:01:00.0", "mlx5_2", "0007:01:00.0":
+            self.assertIn("nothing to do", self.roce("remove", name))
+            self.assertIn("nothing-to-do", self.codes(self.roce_json("remove", name)))
+        self.assertEqual(self.text(), before)
+
+    def test_a_card_that_the_machine_has_no_more(self):
+        self.roce("remove", "0003:01:00.0", root="laptop")
+        self.assertIn("cards: []", self.text())
+
+    def test_refusals(self):
+        self.refused("not-found", "remove", "eth77")
+        self.refused("no-rdma", "remove", "enP5p1s0f0")
+
+
+class Bind(Case):
+    def test_every_name_of_an_entry(self):
+        original = self.text()
+        for name in "0", "NUMA0", "numa0", "aitherion-numa0":
+            self.write(original)
+            self.roce("bind", "mlx5_1", name)
+            self.assertEqual(self.changed(original)[1][0].split("#")[0].strip(), "rdma_devices: [mlx5_0, mlx5_1]")
+
+    def test_a_link_or_a_function_names_its_device(self):
+        for name in "enP3p1s0f1", "0003:01:00.1":
+            report = self.roce_json("bind", name, "0", "--dry-run")
+            self.assertEqual(report["changes"][0]["new"], "[mlx5_0, mlx5_1]")
+            self.assertEqual(self.codes(report), ["device-named"])
+
+    def test_there_and_back_leaves_the_document_as_it_was(self):
+        before = self.text()
+        self.roce("bind", "mlx5_1", "0")
+        self.assertNotEqual(self.text(), before)
+        self.roce("bind", "mlx5_1", "0", "--unbind")
+        self.assertEqual(self.text(), before)
+
+    def test_twice_is_once(self):
+        before = self.text()
+        self.assertIn("says so already", self.roce("bind", "mlx5_0", "0"))
+        self.assertIn("nothing to do", self.roce("bind", "mlx5_1", "0", "--unbind"))
+        self.assertEqual(self.text(), before)
+
+    def test_a_far_device_is_taken_with_a_warning(self):
+        report = self.roce_json("bind", "mlx5_4", "0")
+        self.assertTrue(report["is_saved"])
+        far = next(note for note in report["notes"] if note["code"] == "device-far")
+        self.assertTrue(far["is_warning"])
+        self.assertIn("nearer: mlx5_0, mlx5_1", far["message"])
+        self.assertNotIn("device-far", self.codes(self.roce_json("bind", "mlx5_4", "1")))
+
+    def test_a_card_that_is_not_in_use_for_the_entry(self):
+        report = self.roce_json("bind", "mlx5_3", "1")
+        note = next(note for note in report["notes"] if note["code"] == "card-not-taken")
+        words = note["hint"].split()
+        self.assertEqual(harness.run(*words[1:], "--root", harness.capture(self.ROOT)).returncode, 0)
+        self.assertNotIn("card-not-taken", self.codes(self.roce_json("bind", "mlx5_3", "1")))
+
+    def test_a_device_of_two_containers(self):
+        self.assertIn("device-shared", self.codes(self.roce_json("bind", "mlx5_0", "1")))
+
+    def test_infiniband_mode_is_fine_and_said(self):
+        report = self.roce_json("bind", "mlx5_1", "0", root="ac922-4gpu-infiniband")
+        self.assertTrue(report["is_saved"])
+        self.assertIn("infiniband-mode", self.codes(report))
+
+    def test_devices_that_are_no_port_of_a_card(self):
+        self.assertTrue(self.roce_json("bind", "mlx5_1", "0", root="sriov")["is_saved"])
+
+    def test_a_device_that_is_gone_can_be_taken_back(self):
+        self.roce("bind", "mlx5_0", "0", "--unbind", root="laptop")
+        self.assertNotIn("mlx5_0", self.text())
+        self.assertIn("nothing to do", self.roce("bind", "mlx5_0", "0", "--unbind", root="laptop"))
+
+    def test_comments_in_a_list_stay(self):
+        self.write(self.text().replace("rdma_devices: [mlx5_0]",
+                                       "rdma_devices:   # which\n      - mlx5_0   # near\n     "))
+        before = self.text()
+        self.roce("bind", "mlx5_1", "0")
+        self.assertEqual(self.changed(before), ([], ["      - mlx5_1"]))
+
+    def test_refusals(self):
+        self.assertIn("did you mean 'mlx5_", self.refused("not-found", "bind", "mlx5_9", "0"))
+        self.assertIn("NUMA0, NUMA1", self.refused("key-unknown", "bind", "mlx5_0", "2"))
+        self.refused("key-unknown", "bind", "mlx5_0", "web")
+        self.refused("no-rdma", "bind", "enP5p1s0f0", "0")
+        self.refused("not-found", "bind", "mlx5_0", "0", root="laptop")
+        self.assertEqual(harness.run("roce", "bind", "mlx5_0").returncode, 2)
+
+
+class Lock(Case):
+    def test_somebody_else_is_changing_it(self):
+        """The lock is given back in time for the second of two."""
+        with open(os.path.join(self.folder.name, ".topology.yaml.lock"), "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            command = [harness.binary(), "roce", "bind", "mlx5_1", "0", "-c", self.path, "--root",
+                       harness.capture(self.ROOT)]
+            waiting = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                       env=harness.environment())
+            with self.assertRaises(subprocess.TimeoutExpired):
+                waiting.communicate(timeout=1)
+            self.assertNotIn("mlx5_1", self.text())
+        out, err = waiting.communicate(timeout=harness.TIMEOUT_S)
+        self.assertEqual((waiting.returncode, err), (0, ""), out)
+        self.assertIn("mlx5_1", self.text())
+
+    def test_who_waits_too_long_is_told(self):
+        with open(os.path.join(self.folder.name, ".topology.yaml.lock"), "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            result = harness.run("roce", "add", "mlx5_2", "-c", self.path, "--root", harness.capture(self.ROOT), "--json",
+                                 "-q")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(harness.check_json(result.stderr)[0]["code"], "locked")
+
+    def test_ten_at_once_all_come_through(self):
+        devices = ["mlx5_1", "mlx5_2", "mlx5_3", "mlx5_4", "mlx5_5"]
+        running = [subprocess.Popen([harness.binary(), "roce", "bind", device, entry, "-q", "-c", self.path, "--root",
+                                     harness.capture(self.ROOT)], env=harness.environment())
+                   for device in devices for entry in ("0", "1")]
+        self.assertEqual([process.wait(harness.TIMEOUT_S) for process in running], [0] * 10)
+        shown = json.loads(harness.run("configure", "--show", "--json", "-c", self.path).stdout)
+        for entry in shown["document"]["numa"]:
+            self.assertEqual(set(devices) - set(entry["rdma_devices"]), set())
+
+
+class List(Case):
+    def test_every_capture_fits_its_schema_and_80_columns(self):
+        for name in harness.capture_names():
+            source = ("--topology" if name.endswith(".xml") else "--root", harness.capture(name))
+            for path in self.path, os.path.join(self.folder.name, "none.yaml"):
+                result = harness.run("roce", "list", *source, "-c", path, "--json")
+                self.assertEqual((result.returncode, result.stderr), (0, ""), name)
+                self.assertEqual(harness.check_json(result.stdout)[1], [], name)
+                text = harness.run("roce", "list", "--all", *source, "-c", path, env=harness.environment(COLUMNS="80"))
+                self.assertEqual((text.returncode, text.stderr), (0, ""), name)
+                self.assertEqual([line for line in text.stdout.split("\n") if len(line) > 80], [], name)
+
+    def ports(self, *args, **options):
+        report = self.roce_json("list", *args, **options)
+        return {f"{port['rdma_device']}:{port['port']}": port for card in report["cards"] for port in card["ports"]}
+
+    def test_who_uses_what(self):
+        report = self.roce_json("list", root="ac922-4gpu-macvlan")
+        self.assertEqual([(card["pci"], card["is_in_document"], card["used_by"]) for card in report["cards"]],
+                         [("0003:01:00.0", True, [0, 1]), ("0030:01:00.0", False, [])])
+        ports = self.ports(root="ac922-4gpu-macvlan")
+        self.assertEqual(ports["mlx5_0:1"]["bound_to"], [0])
+        self.assertEqual([macvlan["name"] for macvlan in ports["mlx5_0:1"]["macvlans"]], ["macvlan0"])
+        self.assertEqual(ports["mlx5_1:1"]["bound_to"], [])
+
+    def test_it_changes_with_the_document(self):
+        self.roce("add", "mlx5_2")
+        self.roce("bind", "mlx5_2", "1", "--unbind")
+        self.roce("bind", "mlx5_4", "1")
+        report = self.roce_json("list")
+        self.assertEqual(report["cards"][1]["used_by"], [1])
+        ports = self.ports()
+        self.assertEqual((ports["mlx5_2:1"]["bound_to"], ports["mlx5_4:1"]["bound_to"]), ([], [1]))
+
+    def test_why_there_is_no_gid(self):
+        self.assertIsNone(self.ports()["mlx5_0:1"]["gid_lack"])
+        down = self.ports()["mlx5_3:1"]
+        self.assertEqual((down["gid_lack"], down["gid_lack_hint"]), ("link-down", "ip link set enP48p1s0f1 up"))
+        self.assertEqual(self.ports(root="sriov-container")["mlx5_0:1"]["gid_lack"], "link-away")
+
+    def test_all_shows_every_gid(self):
+        some, every = self.roce("list", root="ac922-4gpu-macvlan"), self.roce("list", "--all", root="ac922-4gpu-macvlan")
+        self.assertIn("192.168.100.10, RoCE v2, of macvlan0", some)
+        self.assertIn("--all", some)
+        self.assertNotIn("fe80", some)
+        self.assertNotIn("--all", every)
+        gids = sum(len(port["gids"]) for port in self.ports(root="ac922-4gpu-macvlan").values())
+        self.assertEqual(every.count("RoCE v"), gids)
+
+    def test_what_is_missing(self):
+        report = self.roce_json("list", root="laptop")
+        self.assertEqual(report["cards"], [])
+        self.assertEqual([card["pci"] for card in report["missing_cards"]], ["0003:01:00.0"])
+        self.assertEqual([(device["rdma_device"], device["bound_to"]) for device in report["missing_devices"]],
+                         [("mlx5_0", 0), ("mlx5_2", 1)])
+
+    def test_soft_devices_are_with_their_cards(self):
+        report = self.roce_json("list", root="soft-roce")
+        self.assertEqual(report["cards"][0]["ports"][0]["rdma_device"], "rxe0")
+
+    def test_no_document_is_no_error(self):
+        os.remove(self.path)
+        self.assertIn("aitherion init", self.roce("list"))
+        self.assertIsNone(self.roce_json("list")["file"])
+
+    def test_a_document_with_faults_is_one(self):
+        self.write("schema: aitherion.topology/1\nnuma: 7\n")
+        self.assertRegex(self.roce("list", code=1), r"topology\.yaml:2:")
+
+    def test_the_live_machine(self):
+        result = harness.run("roce", "list", "-c", self.path, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        value, faults = harness.check_json(result.stdout)
+        self.assertEqual((value["source"], faults), ("live", []))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,114 @@
+/* What is wrong with a document on every machine, and which of it a change has brought. */
+#include "config.h"
+
+#include "config/check.h"
+
+#include <check.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "config/edit.h"
+#include "documents.h"
+
+#define MACVLAN(name, rest) "    - { name: " name ", parent: eth0, " rest " }\n"
+
+static void expect(const char *text, const char *faults)
+{
+    ATH_AUTO(ath_document) document = { 0 };
+    ATH_AUTO(ath_faults) found = { 0 };
+    parse_good(text, &document);
+    size_t count = ath_document_check_alone(&document, &found);
+    ath_auto_free char *got = faults_text(&found);
+    ck_assert_uint_eq(count, found.count);
+    ck_assert_str_eq(got, faults);
+}
+
+START_TEST(addresses_are_once)
+{
+    expect(MINIMAL "roce:\n  macvlans:\n" MACVLAN("a", "address: 10.0.0.1/24")
+               MACVLAN("b", "address: 10.0.0.2/24") MACVLAN("c", "mtu: 1500"),
+           "");
+    expect(MINIMAL "roce:\n  macvlans:\n" MACVLAN("a", "address: 10.0.0.1/24")
+               MACVLAN("b", "address: 10.0.0.1/25"),
+           "8:41 address-twice\n");
+    expect(MINIMAL "roce:\n  macvlans:\n" MACVLAN(
+               "a", "address: 10.0.0.1/24, host_link: true, host_address: 10.0.0.9/24")
+               MACVLAN("b", "address: 10.0.0.9/24"),
+           "8:41 address-twice\n");
+    /* An address of a link that is not asked for counts for nothing. */
+    expect(MINIMAL
+           "roce:\n  macvlans:\n" MACVLAN("a", "address: 10.0.0.1/24, host_address: 10.0.0.9/24")
+               MACVLAN("b", "address: 10.0.0.9/24"),
+           "");
+}
+END_TEST
+
+START_TEST(links_on_the_host_have_their_conditions)
+{
+    static const struct {
+        const char *rest, *faults;
+    } cases[] = {
+        { "address: 10.0.0.1/24, host_link: true", "" },
+        { "host_link: true", "7:43 host-link\n" },
+        { "address: 10.0.0.1/24, mode: vepa, host_link: true", "7:77 host-link\n" },
+        { "address: fd00::1/64, host_link: true", "7:64 host-link\n" },
+        { "address: fd00::1/64, host_link: true, host_address: fd00::2/64", "" },
+        { "address: 10.0.0.1/24, host_link: true, host_address: 10.0.0.1/24",
+          "7:85 address-twice\n" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ATH_AUTO(ath_text) text = { 0 };
+        ath_text_add(&text, MINIMAL "roce:\n  macvlans:\n    - { name: a, parent: eth0, %s }\n",
+                     cases[i].rest);
+        expect(text.data, cases[i].faults);
+    }
+}
+END_TEST
+
+START_TEST(gpus_of_two_entries_are_told)
+{
+    expect("schema: aitherion.topology/1\nnuma:\n"
+           "  - { id: 0, node: 0, control_port: 1, data_port: 2, gpus: ['0004:04:00.0'] }\n"
+           "  - { id: 1, node: 0, control_port: 3, data_port: 4, gpus: ['4:4:0.0'] }\n",
+           "4:61 gpu-twice\n");
+}
+END_TEST
+
+START_TEST(what_is_new_is_told_apart)
+{
+    ATH_AUTO(ath_document) document = { 0 };
+    ATH_AUTO(ath_faults) old = { 0 };
+    ATH_AUTO(ath_faults) all = { 0 };
+    ATH_AUTO(ath_faults) new = { 0 };
+    const struct ath_yaml whole = { .end = SIZE_MAX };
+    struct ath_err err;
+
+    parse_good(MINIMAL "roce:\n  macvlans:\n" MACVLAN("a", "host_link: true")
+                   MACVLAN("b", "address: 10.0.0.1/24"),
+               &document);
+    ck_assert_uint_eq(ath_document_check_alone(&document, &old), 1);
+    ck_assert_int_eq(ath_document_set(&document, "roce.macvlans.b.mode", "vepa", &err), 0);
+    ck_assert_int_eq(ath_document_set(&document, "roce.macvlans.b.host_link", "true", &err), 0);
+    ck_assert_uint_eq(ath_document_check_alone(&document, &all), 2);
+    ath_faults_take_new(&old, &whole, &all, &whole, &new);
+    ck_assert_uint_eq(new.count, 1);
+    ck_assert_uint_eq(all.count, 1);
+    ck_assert_ptr_nonnull(strstr(new.items[0].message, "'b'"));
+    ck_assert_ptr_nonnull(strstr(all.items[0].message, "'a'"));
+
+    /* Where the part was not there before, all in it is new. */
+    ath_faults_take_new(&old, NULL, &all, &whole, &new);
+    ck_assert_uint_eq(new.count, 2);
+    ck_assert_uint_eq(all.count, 0);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *cases = tcase_create("all");
+    tcase_add_test(cases, addresses_are_once);
+    tcase_add_test(cases, links_on_the_host_have_their_conditions);
+    tcase_add_test(cases, gpus_of_two_entries_are_told);
+    tcase_add_test(cases, what_is_new_is_told_apart);
+    return run_suite(cases, "check");
+}

@@ -1,0 +1,769 @@
+/*
+ * Each check of health against made-up facts: a world in which all is well, and one thing spoiled
+ * in it at a time. What comes out is compared whole, so that no second check tells the same again.
+ */
+#include "config.h"
+
+#include "health/health.h"
+
+#include <check.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "documents.h"
+#include "numa/warning.h"
+#include "tree.h"
+
+#define HEAD "schema: aitherion.topology/1\n"
+#define ENTRY                                                                                      \
+    "numa:\n"                                                                                      \
+    "  - { id: 0, node: 0, memory_nodes: [0, 3, 254], gpus: [\"0004:04:00.0\"],\n"                 \
+    "      control_iface: eth0, data_iface: ens1, rdma_devices: [mlx5_0],\n"                       \
+    "      control_port: 50051, data_port: 5555 }\n"
+#define MACVLAN                                                                                    \
+    "    - { name: mv0, parent: ens1, mode: bridge, numa: 0, address: 192.168.100.10/24, mtu: "    \
+    "9000 }\n"
+#define ROCE                                                                                       \
+    "roce:\n"                                                                                      \
+    "  cards:\n"                                                                                   \
+    "    - { pci: \"0003:01:00.0\", numa: [0] }\n"                                                 \
+    "  macvlans:\n"
+
+static struct ath_machine machine;
+static struct ath_document document;
+static struct ath_faults faults;
+static struct ath_health_facts facts;
+static struct ath_health_report report;
+
+/* ---- the world in which all is well ---- */
+
+static void add_node(int id, bool has_cpus)
+{
+    struct ath_numa_node *node = ath_machine_add_node(&machine, id);
+    node->is_online = true;
+    node->memory_total_bytes = node->memory_free_bytes = 1LL << 34;
+    if (has_cpus)
+        ath_idset_add(&node->cpus, 0, 7);
+}
+
+static void add_gpu(const char *pci)
+{
+    struct ath_pci address;
+    ck_assert_int_eq(ath_pci_parse(pci, &address), 0);
+    struct ath_gpu *gpu = ath_machine_add_gpu(&machine, &address);
+    gpu->vendor_id = ATH_VENDOR_NVIDIA;
+    gpu->numa_node = 0;
+    gpu->memory_node = 254;
+    gpu->memory_state = ATH_MEMORY_ONLINE;
+}
+
+static void add_nic(const char *pci, const char *netdev)
+{
+    struct ath_nic *nic = ath_machine_add_nic(&machine);
+    nic->has_pci = !ath_pci_parse(pci, &nic->pci);
+    nic->netdev = ath_xstrdup(netdev);
+    nic->link = ATH_LINK_UP;
+    nic->link_layer = ATH_LAYER_ETHERNET;
+    nic->mtu = 9000;
+}
+
+static void make_machine(void)
+{
+    add_node(0, true);
+    add_node(3, false);
+    add_node(254, false);
+    add_gpu("0004:04:00.0");
+    add_nic("0005:01:00.0", "eth0");
+    add_nic("0003:01:00.0", "ens1");
+    machine.nics[1].rdma_device = ath_xstrdup("mlx5_0");
+    machine.nics[1].port = 1;
+    machine.source = ATH_SOURCE_LIVE;
+    ath_machine_finish(&machine);
+    ck_assert_uint_eq(machine.warning_count, 0);
+}
+
+static struct ath_link *add_link(size_t place, const char *name, int index, const char *address)
+{
+    struct ath_links *links = &facts.net.places[place].links;
+    struct ath_link *link = ath_push(&links->items, &links->count, sizeof *link);
+    struct ath_err err;
+    snprintf(link->name, sizeof link->name, "%s", name);
+    link->index = index;
+    link->type = ATH_LINK_ETHERNET;
+    link->parent_index = link->parent_netns = link->master_index = link->macvlan_mode = ATH_UNKNOWN;
+    link->mtu = 9000;
+    link->is_up = true;
+    link->state = ATH_LINK_UP;
+    if (address) {
+        struct ath_address *item = ath_push(&link->addresses, &link->address_count, sizeof *item);
+        ck_assert_int_eq(ath_address_parse(address, item, &err), 0);
+        item->is_permanent = true;
+    }
+    return link;
+}
+
+static void add_place(const char *name, const char *path)
+{
+    struct ath_netstate_place *place = ath_push(&facts.net.places, &facts.net.count, sizeof *place);
+    place->name = ath_xstrdup(name);
+    place->path = ath_xstrdup(path);
+}
+
+static void make_net(void)
+{
+    add_place(NULL, NULL);
+    add_link(0, "lo", 1, "127.0.0.1/8");
+    add_link(0, "eth0", 2, "10.0.0.5/24");
+    add_link(0, "ens1", 3, "192.168.100.1/24");
+    add_place("aitherion-mv0", "/run/netns/aitherion-mv0");
+    add_link(1, "lo", 1, NULL);
+    struct ath_link *link = add_link(1, "mv0", 40, "192.168.100.10/24");
+    link->kind = ath_xstrdup("macvlan");
+    link->alias = ath_xstrdup("aitherion:mv0");
+    link->parent_index = 3;
+    link->parent_netns = 0;
+    link->macvlan_mode = ATH_MACVLAN_BRIDGE;
+    facts.has_net = facts.sees_all_namespaces = true;
+}
+
+static void make_port(void)
+{
+    struct ath_health_port *port = ath_push(&facts.ports, &facts.port_count, sizeof *port);
+    port->device = ath_xstrdup("mlx5_0");
+    port->port = 1;
+    port->state = ATH_RDMA_PORT_ACTIVE;
+    port->link_layer = ATH_LAYER_ETHERNET;
+    port->netdev = ath_xstrdup("ens1");
+    port->has_gids = port->has_gid = true;
+    port->gid.index = 3;
+    facts.has_ports = true;
+    facts.netns_mode = ATH_RDMA_NETNS_SHARED;
+    facts.has_memlock = true;
+    facts.memlock_bytes = INT64_MAX;
+}
+
+static void use_document(const char *text)
+{
+    ath_document_free(&document);
+    parse_good(text, &document);
+    facts.document = &document;
+    facts.document_path = "t.yaml";
+}
+
+static void setup(void)
+{
+    make_machine();
+    facts.machine = &machine;
+    facts.is_live = true;
+    make_net();
+    make_port();
+    use_document(HEAD ENTRY ROCE MACVLAN);
+}
+
+static void teardown(void)
+{
+    ath_health_report_free(&report);
+    ath_health_facts_free(&facts);
+    ath_document_free(&document);
+    ath_faults_free(&faults);
+    ath_machine_free(&machine);
+}
+
+static struct ath_link *link_of(const char *name)
+{
+    for (size_t i = 0; i < facts.net.count; i++)
+        for (size_t j = 0; j < facts.net.places[i].links.count; j++)
+            if (!strcmp(facts.net.places[i].links.items[j].name, name))
+                return &facts.net.places[i].links.items[j];
+    ck_abort_msg("no link '%s'", name);
+}
+
+static void drop_link(const char *name)
+{
+    struct ath_link *link = link_of(name);
+    for (size_t i = 0; i < facts.net.count; i++) {
+        struct ath_links *links = &facts.net.places[i].links;
+        if (link < links->items || link >= links->items + links->count)
+            continue;
+        ath_link_free(link);
+        *link = links->items[--links->count];
+    }
+}
+
+static void drop_address(const char *name)
+{
+    link_of(name)->address_count = 0;
+}
+
+/* ---- what is found ---- */
+
+/* "CODE STATUS OBJECT" of all that is not fine, a line each; the caller frees it. */
+static char *found(void)
+{
+    struct ath_text text = { 0 };
+    ath_health_report_free(&report);
+    ath_health_run(&facts, &report);
+    for (size_t i = 0; i < report.count; i++) {
+        const struct ath_health_finding *finding = &report.findings[i];
+        if (finding->status != ATH_HEALTH_OK)
+            ath_text_add(&text, "%s %s %s\n", finding->check->code,
+                         ath_health_status_word(finding->status),
+                         finding->object ? finding->object : "-");
+    }
+    return ath_text_take(&text);
+}
+
+static const struct ath_health_finding *finding_of(const char *code)
+{
+    for (size_t i = 0; i < report.count; i++)
+        if (!strcmp(report.findings[i].check->code, code))
+            return &report.findings[i];
+    return NULL;
+}
+
+/* ---- spoiling ---- */
+
+static void no_document(void)
+{
+    facts.document = NULL;
+    ath_err_set(&facts.document_err, -ENOENT, ATH_E_DOCUMENT_MISSING, "there is none");
+    ath_err_hint(&facts.document_err, -ENOENT, "aitherion init");
+}
+
+static void unreadable_document(void)
+{
+    facts.document = NULL;
+    ath_err_set(&facts.document_err, -EACCES, ATH_E_NO_ACCESS, "cannot read it");
+}
+
+static void faulty_document(void)
+{
+    facts.document = NULL;
+    ath_faults_add(&faults, ATH_FAULT_KEY_UNKNOWN, 0, "no key 'x'");
+    ath_faults_place(&faults, "t.yaml", "x: 1\n", 5);
+    facts.document_faults = &faults;
+}
+
+static void other_node(void)
+{
+    use_document(HEAD "numa:\n  - { id: 0, node: 7, control_port: 1, data_port: 2 }\n");
+}
+
+static void memory_node(void)
+{
+    use_document(HEAD "numa:\n  - { id: 0, node: 3, control_port: 1, data_port: 2 }\n");
+}
+
+static void node_offline(void)
+{
+    ath_machine_node(&machine, 3)->is_online = false;
+}
+
+static void other_gpu(void)
+{
+    use_document(HEAD "numa:\n  - { id: 0, node: 0, gpus: [\"0009:01:00.0\"], control_port: 1, "
+                      "data_port: 2 }\n");
+}
+
+static void gpu_elsewhere(void)
+{
+    machine.gpus[0].numa_node = 8;
+}
+
+static void short_memory(void)
+{
+    use_document(HEAD "numa:\n  - { id: 0, node: 0, memory_nodes: [0], gpus: [\"0004:04:00.0\"], "
+                      "control_port: 1, data_port: 2 }\n");
+}
+
+static void gpu_twice(void)
+{
+    use_document(HEAD "numa:\n"
+                      "  - { id: 0, node: 0, memory_nodes: [0, 254], gpus: [\"0004:04:00.0\"], "
+                      "control_port: 1, data_port: 2 }\n"
+                      "  - { id: 1, node: 0, memory_nodes: [0, 254], gpus: [\"0004:04:00.0\"], "
+                      "control_port: 3, data_port: 4 }\n");
+}
+
+static void no_card(void)
+{
+    machine.nics[0].pci.domain = 77;
+}
+
+static void gpu_memory_unknown(void)
+{
+    machine.gpus[0].memory_state = ATH_MEMORY_UNKNOWN;
+}
+
+static void no_control(void)
+{
+    drop_link("eth0");
+}
+
+static void control_down(void)
+{
+    link_of("eth0")->state = ATH_LINK_DOWN;
+    link_of("eth0")->is_up = false;
+}
+
+static void no_carrier(void)
+{
+    link_of("eth0")->state = ATH_LINK_DOWN;
+}
+
+static void control_without_address(void)
+{
+    drop_address("eth0");
+}
+
+static void only_link_local(void)
+{
+    link_of("eth0")->addresses[0].is_link_local = true;
+}
+
+/* The macvlan has an address of its own. */
+static void parent_without_address(void)
+{
+    drop_address("ens1");
+}
+
+static void link_gone(void)
+{
+    drop_link("mv0");
+}
+
+/* Neither the link nor its namespace. */
+static void not_made(void)
+{
+    drop_link("mv0");
+    facts.net.places[1].name[0] = 'x';
+}
+
+static void data_without_address(void)
+{
+    use_document(HEAD ENTRY);
+    not_made();
+    drop_address("ens1");
+}
+
+/* The bond above it has one. */
+static void address_on_the_bond(void)
+{
+    add_link(0, "bond0", 9, "10.0.0.5/24");
+    link_of("eth0")->master_index = 9;
+    drop_address("eth0");
+}
+
+static void duplicate_address(void)
+{
+    link_of("eth0")->addresses[0].is_duplicate = true;
+}
+
+static void infiniband_parent(void)
+{
+    link_of("ens1")->type = ATH_LINK_INFINIBAND;
+}
+
+static void small_parent(void)
+{
+    link_of("ens1")->mtu = 1500;
+    link_of("mv0")->mtu = 1500;
+}
+
+static void no_rdma(void)
+{
+    strcpy(facts.ports[0].device, "mlx5_9");
+}
+
+static void port_down(void)
+{
+    facts.ports[0].state = ATH_RDMA_PORT_DOWN;
+}
+
+static void port_unknown(void)
+{
+    facts.ports[0].state = ATH_RDMA_PORT_UNKNOWN;
+}
+
+static void no_gid(void)
+{
+    facts.ports[0].has_gid = false;
+}
+
+static void no_gid_table(void)
+{
+    facts.ports[0].has_gid = facts.ports[0].has_gids = false;
+}
+
+static void tentative(void)
+{
+    link_of("ens1")->addresses[0].is_tentative = true;
+}
+
+static void exclusive(void)
+{
+    facts.netns_mode = ATH_RDMA_NETNS_EXCLUSIVE;
+}
+
+static void mode_unknown(void)
+{
+    facts.netns_mode = ATH_RDMA_NETNS_UNKNOWN;
+}
+
+static void little_memlock(void)
+{
+    facts.memlock_bytes = 65536;
+}
+
+static void hidden(void)
+{
+    not_made();
+    facts.sees_all_namespaces = false;
+}
+
+static void net_unreadable(void)
+{
+    facts.has_net = false;
+    ath_netstate_free(&facts.net);
+    ath_err_set(&facts.net_err, -EPERM, ATH_E_NO_ACCESS, "not allowed");
+}
+
+static void drifted(void)
+{
+    link_of("mv0")->mtu = 1500;
+    drop_address("mv0");
+}
+
+static void address_taken(void)
+{
+    add_link(0, "eth9", 11, "192.168.100.10/24");
+}
+
+static void unrecorded(void)
+{
+    use_document(HEAD ENTRY);
+}
+
+static void address_twice(void)
+{
+    use_document(HEAD ENTRY ROCE MACVLAN
+                 "    - { name: mv1, parent: eth0, mode: bridge, address: 192.168.100.10/24 }\n");
+}
+
+static void host_link_without_address(void)
+{
+    use_document(HEAD ENTRY ROCE
+                 "    - { name: mv0, parent: ens1, mode: bridge, numa: 0, mtu: 9000, host_link: "
+                 "true }\n");
+}
+
+static const struct {
+    const char *code; /* whose test it is */
+    void (*spoil)(void);
+    const char *expected; /* NULL: what is found is looked at for the code alone */
+} cases[] = {
+    { "document-missing", no_document,
+      "document-missing fault t.yaml\n"
+      "macvlan-unrecorded warning mv0\n" },
+    { "document-missing", unreadable_document,
+      "document-missing unknown t.yaml\n"
+      "macvlan-unrecorded warning mv0\n" },
+    { "document-invalid", faulty_document, "document-invalid fault t.yaml:1:1\n" },
+    { "node-missing", other_node,
+      "node-missing fault topology.yaml:3:20\n"
+      "macvlan-unrecorded warning mv0\n" },
+    { "node-without-cpus", memory_node,
+      "node-without-cpus fault topology.yaml:3:20\n"
+      "macvlan-unrecorded warning mv0\n" },
+    { "node-offline", node_offline, "node-offline fault node 3\n" },
+    { "gpu-missing", other_gpu,
+      "gpu-missing fault topology.yaml:3:30\n"
+      "macvlan-unrecorded warning mv0\n" },
+    { "gpu-other-node", gpu_elsewhere, "gpu-other-node fault topology.yaml:3:57\n" },
+    { "gpu-memory-left-out", short_memory,
+      "gpu-memory-left-out fault topology.yaml:3:49\n"
+      "macvlan-unrecorded warning mv0\n" },
+    { "gpu-twice", gpu_twice, NULL },
+    { "card-missing", no_card, "card-missing fault topology.yaml:8:14\n" },
+    { "gpu-memory-offline", gpu_memory_unknown, "gpu-memory-offline unknown 0004:04:00.0\n" },
+    { "interface-missing", no_control, "interface-missing fault eth0\n" },
+    { "interface-down", control_down, "interface-down fault eth0\n" },
+    { "interface-down", no_carrier, "interface-down fault eth0\n" },
+    { "interface-without-address", control_without_address,
+      "interface-without-address fault eth0\n" },
+    { "interface-without-address", only_link_local, "interface-without-address fault eth0\n" },
+    { "interface-without-address", data_without_address, "interface-without-address fault ens1\n" },
+    { "address-duplicate", duplicate_address, "address-duplicate fault eth0\n" },
+    { "parent-infiniband", infiniband_parent, "parent-infiniband fault ens1\n" },
+    { "mtu-above-parent", small_parent, "mtu-above-parent fault ens1\n" },
+    { "rdma-device-missing", no_rdma, "rdma-device-missing fault mlx5_0\n" },
+    { "rdma-port-down", port_down, "rdma-port-down fault mlx5_0\n" },
+    { "rdma-port-down", port_unknown, "rdma-port-down unknown mlx5_0\n" },
+    { "gid-unusable", no_gid, "gid-unusable fault mlx5_0\n" },
+    { "gid-unusable", no_gid_table, "gid-unusable unknown mlx5_0\n" },
+    { "rdma-not-ready", tentative, "rdma-not-ready warning mlx5_0\n" },
+    { "rdma-netns-exclusive", exclusive, "rdma-netns-exclusive fault -\n" },
+    { "rdma-netns-exclusive", mode_unknown, "rdma-netns-exclusive unknown -\n" },
+    { "memlock-low", little_memlock, "memlock-low warning -\n" },
+    { "macvlan-not-made", not_made, "macvlan-not-made warning mv0\n" },
+    { "macvlan-not-made", hidden, "macvlan-not-made unknown mv0\n" },
+    { "macvlan-not-made", net_unreadable, NULL },
+    { "macvlan-gone", link_gone, "macvlan-gone fault mv0\n" },
+    { "macvlan-drift", drifted, "macvlan-drift warning mv0\n" },
+    { "macvlan-impossible", address_taken, "macvlan-impossible fault mv0\n" },
+    { "macvlan-unrecorded", unrecorded, "macvlan-unrecorded warning mv0\n" },
+    { "address-twice", address_twice, NULL },
+    { "host-link", host_link_without_address, NULL },
+};
+
+START_TEST(test_all_is_well)
+{
+    ath_auto_free char *text = found();
+    ck_assert_str_eq(text, "");
+    ck_assert(!ath_health_has_faults(&report) && !ath_health_is_unsure(&report));
+    for (const struct ath_health_check *check = ath_health_checks; check->code; check++) {
+        const struct ath_health_finding *finding = finding_of(check->code);
+        ck_assert_msg(finding && finding->status == ATH_HEALTH_OK, "%s", check->code);
+        ck_assert_ptr_null(finding->hint);
+    }
+}
+END_TEST
+
+START_TEST(test_case)
+{
+    cases[_i].spoil();
+    ath_auto_free char *text = found();
+    const struct ath_health_finding *finding = finding_of(cases[_i].code);
+
+    ck_assert_msg(finding && finding->status != ATH_HEALTH_OK, "%s: found:\n%s", cases[_i].code,
+                  text);
+    if (cases[_i].expected)
+        ck_assert_str_eq(text, cases[_i].expected);
+    ck_assert(finding->status <= finding->check->severity || finding->status == ATH_HEALTH_UNKNOWN);
+    ck_assert(*finding->message);
+    ck_assert_msg(finding->hint || finding->status == ATH_HEALTH_UNKNOWN, "%s needs a mend",
+                  cases[_i].code);
+    ck_assert_int_eq(ath_health_has_faults(&report), report.counts[ATH_HEALTH_FAULT] > 0);
+}
+END_TEST
+
+/* Which stay fine. */
+START_TEST(test_fine_too)
+{
+    static void (*const spoils[])(void) = { parent_without_address, address_on_the_bond };
+    for (size_t i = 0; i < ATH_COUNT(spoils); i++) {
+        if (i) {
+            teardown();
+            setup();
+        }
+        spoils[i]();
+        ath_auto_free char *text = found();
+        ck_assert_str_eq(text, "");
+    }
+}
+END_TEST
+
+/* Every warning of the machine is a check, with its own words. */
+START_TEST(test_warning)
+{
+    enum ath_warning_kind kind = (enum ath_warning_kind)_i;
+    const char *code = ath_warning_word(kind);
+
+    ath_warning_add(&machine, kind, "object", "1", "2", "3", NULL);
+    ath_auto_free char *text = found();
+    const struct ath_health_finding *finding = finding_of(code);
+    ck_assert_msg(finding, "no check '%s'", code);
+    ck_assert_int_eq(finding->status, finding->check->severity);
+    ck_assert_str_eq(finding->object, "object");
+    ck_assert_str_eq(finding->message, machine.warnings[0].message);
+    ath_auto_free char *expected =
+        ath_xasprintf("%s %s object\n", code, ath_health_status_word(finding->check->severity));
+    ck_assert_str_eq(text, expected);
+}
+END_TEST
+
+START_TEST(test_warnings_that_others_tell)
+{
+    no_gid();
+    ath_warning_add(&machine, ATH_W_NO_USABLE_GID, "mlx5_0", "ens1", NULL);
+    ath_auto_free char *gid = found();
+    ck_assert_str_eq(gid, "gid-unusable fault mlx5_0\n");
+
+    teardown();
+    setup();
+    infiniband_parent();
+    ath_warning_add(&machine, ATH_W_INFINIBAND_MODE, "ens1", "0003:01:00.0", "1", NULL);
+    ath_auto_free char *mode = found();
+    ck_assert_str_eq(mode, "parent-infiniband fault ens1\n");
+    ck_assert_ptr_nonnull(strstr(finding_of("parent-infiniband")->hint, "LINK_TYPE_P1=2"));
+}
+END_TEST
+
+/* A memory node that is a GPU's is told once, by the check that knows how to bring it back. */
+START_TEST(test_gpu_memory_offline_is_told_once)
+{
+    machine.gpus[0].memory_state = ATH_MEMORY_OFFLINE;
+    ath_machine_node(&machine, 254)->is_online = false;
+    ath_warning_add(&machine, ATH_W_GPU_MEMORY_OFFLINE, "0004:04:00.0", "254", NULL);
+    ath_auto_free char *text = found();
+    ck_assert_str_eq(text, "gpu-memory-offline fault 0004:04:00.0\n");
+}
+END_TEST
+
+static bool has_case(const char *code)
+{
+    for (size_t i = 0; i < ATH_COUNT(cases); i++)
+        if (!strcmp(cases[i].code, code))
+            return true;
+    for (int kind = 0; kind < ATH_W_COUNT; kind++)
+        if (!strcmp(ath_warning_word((enum ath_warning_kind)kind), code))
+            return true;
+    return false;
+}
+
+START_TEST(test_every_check_has_a_test)
+{
+    for (const struct ath_health_check *check = ath_health_checks; check->code; check++) {
+        ck_assert_msg(has_case(check->code), "'%s' has no case in this file", check->code);
+        ck_assert(check->severity != ATH_HEALTH_OK && *check->title && check->run);
+        for (const struct ath_health_check *other = ath_health_checks; other < check; other++)
+            ck_assert_msg(strcmp(check->code, other->code) != 0, "'%s' is there twice",
+                          check->code);
+    }
+}
+END_TEST
+
+/* Whatever config/check.c finds is some check's. */
+START_TEST(test_every_fault_is_told)
+{
+    for (int fault = ATH_FAULT_NODE_MISSING; fault < ATH_FAULT_COUNT; fault++) {
+        const char *code = ath_fault_word((enum ath_fault_code)fault);
+        const struct ath_health_check *check = ath_health_checks;
+        while (check->code && strcmp(check->code, code) != 0)
+            check++;
+        ck_assert_msg(check->code, "no check '%s'", code);
+    }
+}
+END_TEST
+
+/* What could not be looked at is neither fine nor wrong. */
+START_TEST(test_nothing_is_known)
+{
+    static const char *const silent[] = { "interface-down",     "interface-without-address",
+                                          "rdma-port-down",     "gid-unusable",
+                                          "parent-infiniband",  "mtu-above-parent",
+                                          "macvlan-gone",       "macvlan-drift",
+                                          "macvlan-impossible", "memlock-low",
+                                          "nvml-missing",       "macvlan-unrecorded",
+                                          "rdma-not-ready" };
+    ATH_AUTO(ath_machine) bare = { 0 };
+    struct ath_numa_node *node = ath_machine_add_node(&bare, 0);
+    node->is_online = true;
+    ath_idset_add(&node->cpus, 0, 7);
+    bare.source = ATH_SOURCE_XML;
+    ath_health_facts_free(&facts);
+    ath_health_facts_read(NULL, &bare, &facts);
+    use_document(HEAD ENTRY ROCE MACVLAN);
+
+    ath_auto_free char *text = found();
+    ck_assert_str_eq(text, "gpu-missing unknown -\n"
+                           "card-missing unknown -\n"
+                           "interface-missing unknown -\n"
+                           "rdma-device-missing unknown -\n"
+                           "macvlan-not-made unknown -\n");
+    for (size_t i = 0; i < ATH_COUNT(silent); i++)
+        ck_assert_msg(!finding_of(silent[i]), "%s", silent[i]);
+    ck_assert(ath_health_is_unsure(&report) && !ath_health_has_faults(&report));
+}
+END_TEST
+
+START_TEST(test_worst_first)
+{
+    control_down();
+    little_memlock();
+    mode_unknown();
+    ath_auto_free char *text = found();
+    ck_assert_str_eq(text, "interface-down fault eth0\n"
+                           "rdma-netns-exclusive unknown -\n"
+                           "memlock-low warning -\n");
+    ck_assert_uint_eq(report.counts[ATH_HEALTH_FAULT], 1);
+    ck_assert_uint_eq(report.counts[ATH_HEALTH_UNKNOWN], 1);
+    ck_assert_uint_eq(report.counts[ATH_HEALTH_WARNING], 1);
+    ck_assert_uint_eq(report.counts[ATH_HEALTH_OK], report.count - 3);
+}
+END_TEST
+
+/* ---- reading a captured root ---- */
+
+START_TEST(test_read_root)
+{
+    ATH_AUTO(ath_machine) made = { 0 };
+    ATH_AUTO(ath_health_facts) read = { 0 };
+    struct ath_root root = { .fd = -1 };
+    struct ath_health_link link;
+    struct ath_err err;
+    struct tree tree;
+
+    tree_make(&tree);
+    tree_put(&tree, "9000", "sys/class/net/eth0/mtu");
+    tree_put(&tree, "1", "sys/class/net/eth0/type");
+    tree_put(&tree, "0x1003", "sys/class/net/eth0/flags");
+    tree_put(&tree, "lowerlayerdown", "sys/class/net/eth0/operstate");
+    tree_put(&tree, "bond0", "sys/class/net/bonding_masters");
+    tree_put(&tree, "eth0", "sys/class/infiniband/rxe0/parent");
+    tree_put(&tree, "4: ACTIVE", "sys/class/infiniband/rxe0/ports/1/state");
+    tree_put(&tree, "Ethernet", "sys/class/infiniband/rxe0/ports/1/link_layer");
+    tree_put(&tree, "RoCE v2", "sys/class/infiniband/rxe0/ports/1/gid_attrs/types/1");
+    tree_put(&tree, "eth0", "sys/class/infiniband/rxe0/ports/1/gid_attrs/ndevs/1");
+    tree_put(&tree, "0000:0000:0000:0000:0000:ffff:0a00:0001",
+             "sys/class/infiniband/rxe0/ports/1/gids/1");
+    tree_put(&tree, "N", "sys/module/ib_core/parameters/netns_mode");
+    ck_assert_int_eq(ath_root_open(tree.path, &root, &err), 0);
+    made.source = ATH_SOURCE_ROOT;
+    *(char **)ath_push(&made.others.rdma_devices, &made.others.rdma_device_count, sizeof(char *)) =
+        ath_xstrdup("rxe0");
+    ath_health_facts_read(&root, &made, &read);
+
+    ck_assert(!read.is_live && !read.has_net && !read.has_memlock && read.has_links);
+    ck_assert_uint_eq(read.links.count, 1);
+    ath_health_link(&read, "eth0", &link);
+    ck_assert_int_eq(link.presence, ATH_PRESENCE_THERE);
+    ck_assert_int_eq(link.state, ATH_LINK_DOWN);
+    ck_assert_int_eq(link.mtu, 9000);
+    ck_assert_int_eq(link.link_layer, ATH_LAYER_ETHERNET);
+    ck_assert_int_eq(link.address, ATH_PRESENCE_UNKNOWN);
+    ck_assert(link.link->is_up);
+    ck_assert(read.has_ports);
+    ck_assert_uint_eq(read.port_count, 1);
+    ck_assert_str_eq(read.ports[0].netdev, "eth0");
+    ck_assert_int_eq(read.ports[0].state, ATH_RDMA_PORT_ACTIVE);
+    ck_assert(read.ports[0].has_gid);
+    ck_assert_int_eq(read.ports[0].gid.index, 1);
+    ck_assert_int_eq(read.netns_mode, ATH_RDMA_NETNS_EXCLUSIVE);
+    ath_root_free(&root);
+    tree_remove(&tree);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("health");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_test(tests, test_all_is_well);
+    tcase_add_loop_test(tests, test_case, 0, (int)ATH_COUNT(cases));
+    tcase_add_test(tests, test_fine_too);
+    tcase_add_loop_test(tests, test_warning, 0, ATH_W_COUNT);
+    tcase_add_test(tests, test_warnings_that_others_tell);
+    tcase_add_test(tests, test_gpu_memory_offline_is_told_once);
+    tcase_add_test(tests, test_every_check_has_a_test);
+    tcase_add_test(tests, test_every_fault_is_told);
+    tcase_add_test(tests, test_nothing_is_known);
+    tcase_add_test(tests, test_worst_first);
+    tcase_add_test(tests, test_read_root);
+    return run_case(tests, "health");
+}

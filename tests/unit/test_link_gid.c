@@ -1,0 +1,118 @@
+/* A child link's GID is found under its parent's device, by its name and its address. */
+#include "config.h"
+
+#include "roce/link_gid.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tree.h"
+
+#define V4(last) "0000:0000:0000:0000:0000:ffff:c0a8:" last "\n"
+#define LOCAL "fe80:0000:0000:0000:0000:00ff:fe03:0100\n"
+
+static struct tree tree;
+static struct ath_root root;
+static struct ath_link_gid found;
+
+static void setup(void)
+{
+    struct ath_err err;
+    tree_make(&tree);
+    ck_assert_int_eq(ath_root_open(tree.path, &root, &err), 0);
+    memset(&found, 0, sizeof found);
+}
+
+static void teardown(void)
+{
+    ath_root_free(&root);
+    tree_remove(&tree);
+}
+
+static void put_port(const char *device, const char *netdev)
+{
+    tree_put(&tree, "4: ACTIVE\n", "sys/class/infiniband/%s/ports/1/state", device);
+    tree_put(&tree, netdev, "sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/0", device);
+    tree_put(&tree, "RoCE v2\n", "sys/class/infiniband/%s/ports/1/gid_attrs/types/0", device);
+    tree_put(&tree, LOCAL, "sys/class/infiniband/%s/ports/1/gids/0", device);
+}
+
+static void put_gid(const char *device, int index, const char *type, const char *address,
+                    const char *netdev)
+{
+    tree_put(&tree, type, "sys/class/infiniband/%s/ports/1/gid_attrs/types/%d", device, index);
+    tree_put(&tree, address, "sys/class/infiniband/%s/ports/1/gids/%d", device, index);
+    tree_put(&tree, netdev, "sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/%d", device, index);
+}
+
+static enum ath_link_gid_state find(const char *address)
+{
+    struct ath_address parsed;
+    struct ath_err err;
+    ck_assert(!address || !ath_address_parse(address, &parsed, &err));
+    return ath_link_gid_find(&root, "mv0", "eth0", address ? &parsed : NULL, &found);
+}
+
+START_TEST(no_device_has_none)
+{
+    ck_assert_int_eq(find("192.168.100.10/24"), ATH_LINK_GID_NO_DEVICE);
+    put_port("mlx5_9", "eth9\n");
+    ck_assert_int_eq(find("192.168.100.10/24"), ATH_LINK_GID_NO_DEVICE);
+}
+END_TEST
+
+START_TEST(the_device_is_known_before_the_gid)
+{
+    put_port("mlx5_0", "eth0\n");
+    put_gid("mlx5_0", 3, "RoCE v2\n", V4("640a"), "other0\n");
+    put_gid("mlx5_0", 4, "RoCE v2\n", V4("640b"), "mv0\n");
+    ck_assert_int_eq(find("192.168.100.10/24"), ATH_LINK_GID_MISSING);
+    ck_assert_str_eq(found.device, "mlx5_0");
+    ck_assert_int_eq(found.port, 1);
+}
+END_TEST
+
+START_TEST(version_two_of_the_address_is_taken)
+{
+    put_port("mlx5_0", "eth0\n");
+    put_gid("mlx5_0", 4, "RoCE v2\n", V4("640b"), "mv0\n");
+    put_gid("mlx5_0", 5, "IB/RoCE v1\n", V4("640a"), "mv0\n");
+    put_gid("mlx5_0", 9, "RoCE v2\n", V4("640a"), "mv0\n");
+    put_gid("mlx5_0", 10, "RoCE v2\n", LOCAL, "mv0\n");
+    ck_assert_int_eq(find("192.168.100.10/24"), ATH_LINK_GID_FOUND);
+    ck_assert_int_eq(found.gid.index, 9);
+    ck_assert_int_eq(found.gid.type, ATH_GID_ROCE_V2);
+    ck_assert_int_eq(find("fe80::ff:fe03:100/64"), ATH_LINK_GID_FOUND);
+    ck_assert_int_eq(found.gid.index, 10);
+}
+END_TEST
+
+START_TEST(without_an_address_a_routable_one_is_taken)
+{
+    put_port("mlx5_0", "eth0\n");
+    put_gid("mlx5_0", 4, "RoCE v2\n", LOCAL, "mv0\n");
+    ck_assert_int_eq(find(NULL), ATH_LINK_GID_FOUND);
+    ck_assert_int_eq(found.gid.index, 4);
+    put_gid("mlx5_0", 7, "RoCE v2\n", V4("640a"), "mv0\n");
+    ck_assert_int_eq(find(NULL), ATH_LINK_GID_FOUND);
+    ck_assert_int_eq(found.gid.index, 7);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("link_gid");
+    TCase *cases = tcase_create("all");
+    tcase_add_checked_fixture(cases, setup, teardown);
+    tcase_add_test(cases, no_device_has_none);
+    tcase_add_test(cases, the_device_is_known_before_the_gid);
+    tcase_add_test(cases, version_two_of_the_address_is_taken);
+    tcase_add_test(cases, without_an_address_a_routable_one_is_taken);
+    suite_add_tcase(suite, cases);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
