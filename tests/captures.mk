@@ -61,7 +61,7 @@ aitherion-emulated tests/tools/edit_loop-emulated: Makefile
 
 TEST_HELPERS = tests/tui/tui.py tests/cli/cli.py tests/cli/save_crash.py tests/tools/harness.py tests/tools/jsonschema.py \
 	tests/tools/miniyaml.py tests/tools/mkroot.py tests/tools/root_from_folder.py
-EXTRA_DIST += $(PYTHON_TESTS) $(TEST_HELPERS) tests/data tests/golden docs packaging \
+EXTRA_DIST += $(PYTHON_TESTS) $(TEST_HELPERS) tests/data tests/golden tests/tui/screens docs packaging \
 	bench quickstart .clang-format .clang-tidy .ci/run
 
 # ./check is a file here but a target to make, so it cannot stand in EXTRA_DIST. Folders that stand there are copied with what
