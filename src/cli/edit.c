@@ -72,8 +72,8 @@ static void look_up(const struct ath_document *before, const struct ath_document
     report->change_count = kept;
 }
 
-static void compare(const struct ath_document *before, const struct ath_document *after,
-                    const struct ath_machine *machine, struct ath_change_report *report)
+void ath_cli_edit_compare(const struct ath_document *before, const struct ath_document *after,
+                          const struct ath_machine *machine, struct ath_change_report *report)
 {
     ATH_AUTO(ath_faults) old = { 0 };
     ATH_AUTO(ath_faults) all = { 0 };
@@ -111,6 +111,6 @@ int ath_cli_edit(struct ath_cli *cli, const char *path, const struct ath_machine
     report->is_saved = is_changed && !report->is_dry_run;
     look_up(&before, &document, report);
     if (machine)
-        compare(&before, &document, machine, report);
+        ath_cli_edit_compare(&before, &document, machine, report);
     return 0;
 }

@@ -14,6 +14,11 @@ typedef int ath_cli_change(struct ath_document *document, void *context,
 void ath_cli_edit_key(struct ath_change_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Adds to the report what does not fit the machine since the change; what did not before is counted
+ * only. */
+void ath_cli_edit_compare(const struct ath_document *before, const struct ath_document *after,
+                          const struct ath_machine *machine, struct ath_change_report *report);
+
 /*
  * Changes the document of the command line under its lock, which is held no longer than that takes,
  * and saves it; in a dry run neither locks nor saves. machine: what to compare with, or NULL.

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands/commands.h"
+#include "cli/edit.h"
 #include "cli/key_flags.h"
 #include "cli/output/change.h"
 #include "cli/output/document.h"
@@ -278,19 +279,6 @@ static int refuse_misfits(struct ath_cli *cli, const struct ath_document *before
     return ath_err_hint(err, -EINVAL, _("%s (or take it anyway: %s)"), mended, anyway);
 }
 
-/* What is amiss since the change; what was so before is counted only. */
-static void check_change(const struct ath_document *before, const struct ath_document *after,
-                         const struct ath_machine *machine, struct ath_change_report *report)
-{
-    ATH_AUTO(ath_faults) old = { 0 };
-    ATH_AUTO(ath_faults) all = { 0 };
-
-    ath_document_check(before, machine, &old);
-    ath_document_check(after, machine, &all);
-    ath_faults_take_new(&old, &before->tree, &all, &after->tree, &report->warnings);
-    report->older_warning_count = all.count;
-}
-
 static int refuse_entry(const struct ath_cli *cli, const struct ath_document *document,
                         struct ath_err *err)
 {
@@ -353,7 +341,7 @@ static int change(struct ath_cli *cli, const struct options *options, const char
     if (status)
         return status;
     if (has_machine)
-        check_change(&before, &document, &machine, &report);
+        ath_cli_edit_compare(&before, &document, &machine, &report);
     return ath_cli_show_done(cli, &ath_change_view, &report, err);
 }
 
