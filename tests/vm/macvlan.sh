@@ -1,40 +1,19 @@
-#!/bin/bash
-# Macvlans made for real, in the virtual machine: in their namespace, with their GIDs, undone, killed in the midst, deleted.
-# Started as root in the built tree (BUILD, default here), whose tests/tools/macvlan_steps it drives: `make
-# tests/tools/macvlan_steps` first. The unit tests about the network (made with `make check TESTS=`) run here as well, where the
-# kernel has macvlan. Prints "ok - WHAT", "not ok - WHAT" or "skip - WHY"; the exit code says whether something failed.
-# shellcheck disable=SC2317  # most functions are called through check
-set -u
-build=${BUILD:-.}
-tool=$build/tests/tools/macvlan_steps
-failed=0
-[ -x "$tool" ] || { echo "not ok - '$tool' is not built"; exit 1; }
-check() { # WHAT COMMAND...
-  local what=$1; shift
-  if "$@" > /tmp/check.out 2>&1; then echo "ok - $what"; else
-    echo "not ok - $what"; sed 's/^/# /' /tmp/check.out; failed=$((failed + 1)); fi
-}
-is() { [ "$1" = "$2" ] || { echo "got '$1', wanted '$2'"; return 1; }; }
-has() { grep -qF -- "$2" <<< "$1" || { echo "'$2' is not in: $1"; return 1; }; }
-not() { ! "$@"; }
-fails() { # TEXT COMMAND...: it fails, and says TEXT
-  local text=$1 out; shift
-  if out=$("$@" 2>&1); then echo "did not fail: $out"; return 1; fi
-  has "$out" "$text"
-}
-# All of the host's network but indexes and counters; what must not change.
-world() { ip -o link | sed 's/^[0-9]*: //'; ip -o addr | sed 's/^[0-9]*: //; s/valid_lft.*//'; ip route; ip netns list | sort; ls /run/netns 2>/dev/null; }
-quiet() { # COMMAND...: succeeds, and has nothing to say
-  local out
-  out=$("$@") && is "$out" ""
-}
+#!/usr/bin/env bash
+# Macvlans made for real: in their namespace, with their GIDs, undone, killed in the midst, deleted. Drives tests/tools/macvlan_steps.
+# The unit tests about the network run here as well, where the kernel has macvlan. Runs in the guest.
+# shellcheck source=tests/vm/checks.sh
+. /vm/checks.sh
+
+tool=/host/tests/tools/macvlan_steps
 in_ns() { ip netns exec "aitherion-$1" "${@:2}"; }
 gids_of() { grep -lx "$2" /sys/class/infiniband/"$1"/ports/1/gid_attrs/ndevs/* 2>/dev/null | wc -l; }
-await() { local i; for ((i = 0; i < 100; i++)); do "$@" > /dev/null 2>&1 && return 0; sleep 0.1; done; "$@"; }
 
 for test in netlink link netns macvlan; do
-  if [ -x "$build/tests/unit/test_$test" ]; then check "unit test $test" "$build/tests/unit/test_$test"
-  else echo "skip - unit test $test is not built"; fi
+    if [[ -x /host/tests/unit/test_$test ]]; then
+        check "unit test $test" "/host/tests/unit/test_$test"
+    else
+        skip "unit test $test was not built (package check)"
+    fi
 done
 
 ip link set lo up
@@ -46,12 +25,13 @@ check "a port is ready after duplicate address detection" "$tool" wait rxe0
 check "then no address is tentative" is "$(ip -6 -o addr show dev eth0 tentative)" ""
 check "devices by netlink" has "$("$tool" devices)" "rxe0/1 eth0 2"
 check "netns mode by netlink" has "$("$tool" devices)" "netns shared"
-check "waiting for a device that is not there" fails "rdma-not-ready" "$tool" wait rxe9
+check "waiting for a device that is not there" says "rdma-not-ready" "$tool" wait rxe9
 
 # Strangers: they must be the same in the end.
 ip netns add blue; ip link add foreign0 link eth0 type macvlan mode bridge; ip link set foreign0 alias "somebody:else"
 ip link add foreign1 link eth2 type macvlan mode bridge; ip link set foreign1 netns blue
 ip -n blue link set lo up
+links_ready eth0 eth2
 before=$(world)
 
 check "recorded" is "$("$tool" state mv0)" recorded
@@ -68,28 +48,28 @@ two_gids() { is "$(gids_of rxe0 mv0)" 2; }
 check "its addresses become GIDs of the parent's device" await two_gids
 gid_is_there() { cat /sys/class/infiniband/rxe0/ports/1/gids/* 2>/dev/null | grep -q '0000:0000:0000:0000:0000:ffff:0a09:010a'; }
 check "its IPv4 address among them" await gid_is_there
-check "a second run does nothing" quiet "$tool" make mv0 eth0 bridge 10.9.1.10/24 1400
+check "a second run does nothing" silent "$tool" make mv0 eth0 bridge 10.9.1.10/24 1400
 
 check "changed in place: MTU, mode, address" is "$("$tool" make mv0 eth0 private 10.9.1.11/24 1300 | wc -l)" 4
 check "mode changed" has "$(in_ns mv0 ip -d link show mv0)" "macvlan mode private"
 check "one address" is "$(in_ns mv0 ip -4 -o addr show mv0 | grep -c 10.9.1)" 1
 check "another parent: made anew" has "$("$tool" make mv0 eth2 private 10.9.1.11/24 1300)" "delete link 'mv0'"
-check "nothing left to do" quiet "$tool" make mv0 eth2 private 10.9.1.11/24 1300
-check "passthru beside a stranger is refused" fails "parent-unsuitable" "$tool" make mv0 eth2 passthru 10.9.1.11/24 1300
+check "nothing left to do" silent "$tool" make mv0 eth2 private 10.9.1.11/24 1300
+check "passthru beside a stranger is refused" says "parent-unsuitable" "$tool" make mv0 eth2 passthru 10.9.1.11/24 1300
 check "and on eth1, alone, it works" "$tool" make mv0 eth1 passthru 10.9.1.11/24 1300
-check "a second on it is refused" fails "passthru mode and has it alone" "$tool" make mv1 eth1 bridge - -
+check "a second on it is refused" says "passthru mode and has it alone" "$tool" make mv1 eth1 bridge - -
 check "deleted" "$tool" delete mv0
 check "state after" is "$("$tool" state mv0)" recorded
-check "a second delete does nothing" quiet "$tool" delete mv0
+check "a second delete does nothing" silent "$tool" delete mv0
 check "strangers are as before" is "$(world)" "$before"
 
 for refused in "mv0 eth9 bridge - -|not-found" "mv0 lo bridge - -|link-not-ethernet" "mv0 foreign0 bridge - -|parent-unsuitable" \
-  "mv0 eth0 bridge - 9001|value-invalid" "mv0 eth0 bridge 10.9.0.12/24 -|address-in-use" "foreign0 eth0 bridge - -|foreign" \
-  "mv0 eth0 bridge 10.9.1/24 -|value-invalid"; do
-  # shellcheck disable=SC2086  # words on purpose
-  check "refused: ${refused%|*}" fails "error ${refused#*|}:" "$tool" make ${refused%|*}
+    "mv0 eth0 bridge - 9001|value-invalid" "mv0 eth0 bridge 10.9.0.12/24 -|address-in-use" "foreign0 eth0 bridge - -|foreign" \
+    "mv0 eth0 bridge 10.9.1/24 -|value-invalid"; do
+    # shellcheck disable=SC2086  # words on purpose
+    check "refused: ${refused%|*}" says "error ${refused#*|}:" "$tool" make ${refused%|*}
 done
-check "a foreign link is not deleted" fails "error foreign:" "$tool" delete foreign0
+check "a foreign link is not deleted" says "error foreign:" "$tool" delete foreign0
 check "nothing was touched" is "$(world)" "$before"
 
 # Every step fails once; nothing may be left. Then every step is the one before which SIGKILL comes; the next run finishes.
@@ -99,23 +79,23 @@ steps=11
 check "there are $steps steps" is "$(make_all | wc -l)" $steps
 "$tool" delete mv0 > /dev/null
 for ((n = 1; n <= steps; n++)); do
-  FAIL_AT=$n check "step $n fails: undone" fails "made to fail" make_all
-  check "step $n fails: nothing left" is "$(world)" "$before"
+    FAIL_AT=$n check "step $n fails: undone" says "made to fail" make_all
+    check "step $n fails: nothing left" is "$(world)" "$before"
 done
 kill_at() { # N: makes, up to step N
-  { KILL_AT=$1 make_all; } > /dev/null 2>&1
-  is $? 137
+    { KILL_AT=$1 make_all; } > /dev/null 2>&1
+    is $? 137
 }
 for ((n = 1; n <= steps; n++)); do
-  check "killed before step $n" kill_at $n
-  case $n in 2|4|8)
-    check "killed before step $n: deleted half made" "$tool" delete mv0
-    check "killed before step $n: nothing left" is "$(world)" "$before"
-    check "killed again before step $n" kill_at $n ;;
-  esac
-  check "killed before step $n: finished" make_all
-  check "killed before step $n: nothing to do" quiet make_all
-  [ $n = $steps ] || check "killed before step $n: deleted" "$tool" delete mv0
+    check "killed before step $n" kill_at $n
+    case $n in 2|4|8)
+        check "killed before step $n: deleted half made" "$tool" delete mv0
+        check "killed before step $n: nothing left" is "$(world)" "$before"
+        check "killed again before step $n" kill_at $n ;;
+    esac
+    check "killed before step $n: finished" make_all
+    check "killed before step $n: nothing to do" silent make_all
+    [ $n = $steps ] || check "killed before step $n: deleted" "$tool" delete mv0
 done
 
 # The companion is there now.
@@ -132,18 +112,19 @@ check "moved" env NETNS=/proc/$holder/ns/net "$tool" make mv0 eth0 bridge 10.9.0
 check "its state: moved" is "$("$tool" state mv0)" moved
 check "address set again there" has "$(nsenter -t $holder -n ip -o addr show mv0)" "10.9.0.20/24"
 check "MTU and label kept" has "$(nsenter -t $holder -n ip link show mv0)" "mtu 1400"
-check "nothing to do, with the container or without saying so" quiet "$tool" make mv0 eth0 bridge 10.9.0.20/24 1400
+check "nothing to do, with the container or without saying so" silent "$tool" make mv0 eth0 bridge 10.9.0.20/24 1400
 check "its GIDs are still the parent's" await two_gids
 kill $holder; wait $holder 2> /dev/null
 gone() { is "$("$tool" state mv0)" gone; }
 check "gone with the container" await gone
 check "made again" "$tool" make mv0 eth0 bridge 10.9.0.20/24 1400
-check "a namespace with a stranger's link is kept" fails "error foreign:" bash -c "ip link add guest0 link eth3 type macvlan; ip link set guest0 netns aitherion-mv0; $tool delete mv0"
+check "a namespace with a stranger's link is kept" says "error foreign:" bash -c "ip link add guest0 link eth3 type macvlan; ip link set guest0 netns aitherion-mv0; $tool delete mv0"
 in_ns mv0 ip link del guest0
 check "deleted with all" "$tool" delete mv0
 check "strangers are as before in the end" is "$(world)" "$before"
 modprobe -r macvlan 2> /dev/null || { ip link del foreign0; ip netns del blue; sleep 0.5; modprobe -r macvlan; }
-mv /lib/modules/"$(uname -r)" /lib/modules/away 2> /dev/null
-check "a kernel without macvlan: how to mend it" fails "hint: modprobe macvlan" "$tool" make mv0 eth0 bridge - -
+mv /lib/modules/"$(uname -r)" /lib/modules/away
+check "a kernel without macvlan: how to mend it" says "hint: modprobe macvlan" "$tool" make mv0 eth0 bridge - -
 check "and nothing left" not ip netns exec aitherion-mv0 true
-exit $((failed != 0))
+mv /lib/modules/away /lib/modules/"$(uname -r)"
+exit "$failed"

@@ -1,23 +1,11 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # `aitherion roce test` on two soft-RoCE devices, rxe0 on eth0 (first node) and rxe2 on eth2 (last node), which are joined
-# outside of the guest. Run inside the virtual machine; prints "ok - WHAT" or "not ok - WHAT"; exit code: how many failed.
-AITHERION=${AITHERION:-./aitherion}
-ROUNDS=${ROUNDS:-3} # of the comparison with perftest
-cd /tmp || exit 125
-export LC_ALL=C
-failed=0
+# outside of the guest. Runs in the guest.
+# shellcheck source=tests/vm/checks.sh
+. /vm/checks.sh
 
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@" >/tmp/check.out 2>&1; then
-        echo "ok - $what"
-    else
-        echo "not ok - $what"
-        sed 's/^/# /' /tmp/check.out
-        failed=$((failed + 1))
-    fi
-}
+rounds=3 # of the comparison with perftest
+
 ath() { timeout 60 "$AITHERION" roce test "$@"; }
 # fails CODE WORD ARGUMENT...: exit code 1, that code word, and WORD in message or hint.
 fails() {
@@ -44,22 +32,17 @@ pair() { # OP ARGUMENT...
     shift
     ath --device rxe0 --peer-device rxe2 --op "$op" --json "$@" >/tmp/pair.json && right "$op" /tmp/pair.json
 }
-gid() { # DEVICE PATTERN: the index of a RoCE v2 GID
-    local file
-    for file in /sys/class/infiniband/"$1"/ports/1/gids/*; do
-        grep -q "$2" "$file" && grep -q 'RoCE v2' "${file%/gids/*}/gid_attrs/types/${file##*/}" 2>/dev/null &&
-            echo "${file##*/}" && return
+# The index of a RoCE v2 GID. The table has 1024 places.
+gid() { # DEVICE PATTERN
+    local folder=/sys/class/infiniband/$1/ports/1 index
+    for index in $(grep -l "$2" "$folder"/gids/* | xargs -n 1 basename | sort -n); do
+        if grep -q 'RoCE v2' "$folder/gid_attrs/types/$index"; then echo "$index" && return; fi
     done
 }
 field() { jq -r "$1" "$2"; }
 
 check "without a device: no-rdma" fails no-rdma "rdma link add"
-modprobe -a rdma_rxe rdma_ucm
-for i in 0 2; do
-    ip link set eth$i up
-    ip addr add 10.9.0.1$i/24 dev eth$i
-    rdma link add rxe$i type rxe netdev eth$i
-done
+soft_roce 0 2
 
 # The ports are not ready yet: waiting for them is the command's business.
 dry() { ath --device rxe0 --peer-device rxe2 --dry-run --json >/tmp/dry.json && jq -e '.is_dry_run and .bandwidth == null and .remote.device == "rxe2"' /tmp/dry.json; }
@@ -173,23 +156,29 @@ perftest() { # PROGRAM ARGUMENT...: both sides; the client's output
     wait $other
 }
 : >/tmp/bw.theirs; : >/tmp/bw.ours; : >/tmp/lat.theirs; : >/tmp/lat.ours
-for ((round = 0; round < ROUNDS; round++)); do
-    perftest ib_write_bw -s 65536 -D 2 --report_gbits | awk '$1 == 65536 { print $4 }' >>/tmp/bw.theirs
-    ath --device rxe0 --peer-device rxe2 --bandwidth --duration 2 --json | jq '.bandwidth.bytes_per_second * 8 / 1e9' >>/tmp/bw.ours
-    perftest ib_write_lat -s 2 -n 2000 | awk '$1 == 2 { print $5 }' >>/tmp/lat.theirs
-    ath --device rxe0 --peer-device rxe2 --latency --duration 2 --json | jq .latency.latency_us.p50 >>/tmp/lat.ours
+for ((round = 0; round < rounds; round++)); do
+    perftest ib_write_bw -s 65536 -D 1 --report_gbits | awk '$1 == 65536 { print $4 }' >>/tmp/bw.theirs
+    ath --device rxe0 --peer-device rxe2 --bandwidth --duration 1 --json | jq '.bandwidth.bytes_per_second * 8 / 1e9' >>/tmp/bw.ours
+    perftest ib_write_lat -s 2 -n 1000 | awk '$1 == 2 { print $5 }' >>/tmp/lat.theirs
+    ath --device rxe0 --peer-device rxe2 --latency --duration 1 --json | jq .latency.latency_us.p50 >>/tmp/lat.ours
 done
+best() { # BW-OR-LAT FILE: bandwidth is the more the better, latency the less
+    case $1 in bw) sort -gr "$2" ;; lat) sort -g "$2" ;; esac | head -1
+}
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { print (b > 0) ? a / b : 0 }'; }
 for what in bw lat; do
-    echo "# write $what, perftest: $(tr '\n' ' ' </tmp/$what.theirs) ours: $(tr '\n' ' ' </tmp/$what.ours)"
-    theirs=$(median </tmp/$what.theirs) ours=$(median </tmp/$what.ours)
-    ratio=$(awk -v a="$ours" -v b="$theirs" 'BEGIN { print (b > 0) ? a / b : 0 }')
-    echo "# write $what, medians of $ROUNDS: perftest $theirs, ours $ours, ours/perftest $ratio"
-    # Soft-RoCE in an emulated machine varies several-fold from run to run.
-    check "write $what within the spread of perftest's" awk -v r="$ratio" 'BEGIN { exit !(r > 0.1 && r < 10) }'
+    theirs=/tmp/$what.theirs ours=/tmp/$what.ours
+    echo "# write $what, perftest: $(xargs <$theirs) ours: $(xargs <$ours)"
+    echo "# write $what, medians of $rounds: perftest $(median <$theirs), ours $(median <$ours)," \
+        "ours/perftest $(ratio "$(median <$ours)" "$(median <$theirs)")"
+    # Soft-RoCE in an emulated machine varies several-fold from run to run, and its latency has two values, of 0.2 ms and of the
+    # kernel's tick (4 ms). The best of the runs are compared: what disturbs makes none better.
+    check "write $what within the spread of perftest's" \
+        awk -v r="$(ratio "$(best $what $ours)" "$(best $what $theirs)")" 'BEGIN { print r; exit !(r > 0.04 && r < 25) }'
 done
 
 # ---- last, for it takes the port away ----
 ip link set eth2 down
 check "a port that is down" fails rdma-not-ready "ip link set eth2 up" --device rxe0 --peer-device rxe2
 check "no second active port" fails no-rdma "--peer-device"
-exit $failed
+exit "$failed"

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# in_turn.sh SCRIPT...: in the guest, runs the scripts (of this folder) one after the other, each for ten minutes at
+# most and each on a network as it was after the boot. Around each one's output it prints "== SCRIPT" and
+# "-- SCRIPT: exit code N, S seconds", which ./check reads. A boot costs more than the scripts' separation.
+
+remove_links() {
+    local device link
+    for device in /sys/class/infiniband/*; do
+        [[ ! -e $device ]] || rdma link del "${device##*/}"
+    done
+    ip -all netns delete
+    for link in /sys/class/net/*; do
+        link=${link##*/}
+        case $link in
+        lo) ;;
+        eth[0-9]) ip addr flush dev "$link"; ip link set "$link" down mtu 1500 ;;
+        *) ip link del "$link" 2>/dev/null ;; # one end of a pair takes the other
+        esac
+    done
+}
+
+# What the boot did not load goes again, so that a script meets the kernel that it would meet alone.
+remove_modules() {
+    local module
+    for module in $(lsmod | awk 'NR > 1 { print $1 }' | grep -vxF "$booted_with"); do
+        modprobe -qr "$module"
+    done
+}
+
+booted_with=$(lsmod | awk 'NR > 1 { print $1 }')
+for script; do
+    echo "== $script"
+    begin=$SECONDS
+    timeout -k 5 600 bash "/vm/$script"
+    echo "-- $script: exit code $?, $((SECONDS - begin)) seconds"
+    remove_links
+    remove_modules
+    rm -rf /tmp/*
+done
+exit 0
