@@ -152,6 +152,17 @@ static int change_back(struct ath_netlink *netlink, const struct ath_macvlan_ste
     }
 }
 
+/* With lo up, as every namespace of ours has it. */
+static int restore_netns(const char *name, struct ath_err *err)
+{
+    ath_auto_free char *path = ath_netns_path(name);
+    ath_auto_netlink struct ath_netlink *netlink = NULL;
+    int status = ath_netns_create(name, err);
+    if (!status)
+        status = ath_netns_netlink(path, NETLINK_ROUTE, &netlink, err);
+    return status ? status : ath_link_set_up(netlink, "lo", true, err);
+}
+
 static int run_live(void *context, const struct ath_macvlan_step *step, struct ath_err *err)
 {
     (void)context;
@@ -173,7 +184,7 @@ static int undo_live(void *context, const struct ath_macvlan_step *step, struct 
     if (step->action == ATH_STEP_MAKE_NETNS)
         return ath_netns_delete(step->netns, err);
     if (step->action == ATH_STEP_DELETE_NETNS)
-        return ath_netns_create(step->netns, err);
+        return restore_netns(step->netns, err);
     if (step->action == ATH_STEP_DELETE)
         return restore(step, err);
     const char *place = step->action == ATH_STEP_MOVE ? step->target : step->place;

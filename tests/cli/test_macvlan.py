@@ -261,6 +261,12 @@ class Kernel(Case):
             fails macvlan mv0 --no-host-link 2> /run/said
             grep 'the kernel is as it was before' /run/said
             ip link show mv0-host
+            ours() {{ ip -n aitherion-mv0 -o link | sed 's/<.*> //; s/ state [A-Z]*//; s/^[0-9]*: //'; ip -n aitherion-mv0 -4 -o addr | sed 's/^[0-9]*: //'; }}
+            ours > /run/ours
+            fails macvlan mv0 --delete 2> /run/said
+            grep 'the kernel is as it was before' /run/said
+            ours | diff - /run/ours # with their hardware addresses, and lo up
+            ip -n aitherion-mv0 link show lo | grep -q LOOPBACK,UP
             fails macvlan mv1 --parent veth1
             fails ip netns exec aitherion-mv1 true
             rmdir {self.folder.name}/.topology.yaml.new
