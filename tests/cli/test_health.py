@@ -274,7 +274,8 @@ class Watch(Base):
         process = self.start(root=root)
         self.read(process.stdout.fileno(), b"checks are fine\n")
         time.sleep(2.5)
-        self.assertEqual(select.select([process.stdout], [], [], 0)[0], [], "nothing changed")
+        more = select.select([process.stdout], [], [], 0)[0]
+        self.assertFalse(more, more and f"nothing changed, yet: {os.read(process.stdout.fileno(), 65536)}, {process.poll()}")
         self.write(os.path.join(root, OPERSTATE), "down\n")
         self.assertIn(b"has no carrier", self.read(process.stdout.fileno(), b"checks are fine\n"))
         self.write(os.path.join(root, OPERSTATE), "up\n")
