@@ -178,16 +178,18 @@ bool ath_health_check_macvlan_unrecorded(struct ath_health *health)
     char **names;
     size_t count;
 
-    if (!facts->has_net || facts->document_faults)
-        return false; /* a document with faults may have recorded them */
+    if (!facts->has_net || !facts->document)
+        return false; /* one that is not there or has faults may have recorded them */
     ath_macvlan_names(&facts->net, &names, &count);
     for (size_t i = 0; i < count; i++)
-        if (!facts->document || !ath_document_macvlan(facts->document, names[i]))
-            ath_health_hint(ath_health_wrong(health, names[i],
-                                             _("aitherion made macvlan '%s', and the document does "
-                                               "not know it"),
-                                             names[i]),
-                            "aitherion roce macvlan %s --delete", names[i]);
+        if (!ath_document_macvlan(facts->document, names[i]))
+            ath_health_hint(
+                ath_health_wrong(health, names[i],
+                                 _("aitherion made macvlan '%s', and this document does "
+                                   "not know it: delete it, unless another document "
+                                   "wants it"),
+                                 names[i]),
+                "aitherion roce macvlan %s --delete", names[i]);
     ath_names_free(names, count);
     return true;
 }

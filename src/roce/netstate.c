@@ -4,13 +4,17 @@
 #include "roce/netstate.h"
 
 #include <errno.h>
+#include <linux/net_namespace.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/i18n.h"
 #include "base/text.h"
 #include "roce/netlink.h"
 #include "roce/netns.h"
@@ -59,11 +63,60 @@ const struct ath_netstate_place *ath_netstate_at(const struct ath_netstate *stat
     return NULL;
 }
 
+/* The id that our own namespace has in the one of the socket (RTM_GETNSID); negative where it has
+ * none: then no link there stands on one of ours. Returns 0, or a negative errno with err. */
+static int read_host_id(struct ath_netlink *netlink, int *out, struct ath_err *err)
+{
+    const struct rtgenmsg header = { .rtgen_family = AF_UNSPEC };
+    const struct nlattr *table[NETNSA_MAX + 1];
+    ATH_AUTO(ath_replies) replies = { 0 };
+    struct ath_message message;
+
+    ath_auto_close int own = ath_netns_open("/proc/self/ns/net", err);
+    if (own < 0)
+        return own;
+    ath_message_begin(&message, netlink, RTM_GETNSID, 0, &header, sizeof header);
+    ath_message_put_u32(&message, NETNSA_FD, (uint32_t)own);
+    int status = ath_netlink_talk(&message, &replies, err, "%s",
+                                  _("cannot tell which links of a namespace stand on ours"));
+    if (status || !replies.count)
+        return status ? status : -ENOENT;
+    ath_attributes(replies.items[0], sizeof header, NETNSA_MAX, table);
+    *out = (int)ath_attribute_u32(table[NETNSA_NSID], (uint32_t)NETNSA_NSID_NOT_ASSIGNED);
+    return 0;
+}
+
+/*
+ * A macvlan that bears our label but stands on a link of another namespace is that of an aitherion
+ * there (a nested container, a test beside this one), and none of our business.
+ */
+static void drop_strangers(struct ath_links *links, int host_id)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < links->count; i++) {
+        struct ath_link *link = &links->items[i];
+        if (ath_link_is_ours(link) && (host_id < 0 || link->parent_netns != host_id))
+            ath_link_free(link);
+        else
+            links->items[kept++] = *link;
+    }
+    links->count = kept;
+}
+
 static int read_links(const char *path, struct ath_links *out, struct ath_err *err)
 {
     ath_auto_netlink struct ath_netlink *netlink = NULL;
+    struct ath_err unused;
+    int host_id;
+
     int status = ath_netns_netlink(path, NETLINK_ROUTE, &netlink, err);
-    return status ? status : ath_links_read(netlink, out, err);
+    if (!status)
+        status = ath_links_read(netlink, out, err);
+    /* After the links: reading them is what gives our namespace its id there. */
+    if (!status && path && !read_host_id(netlink, &host_id, &unused))
+        drop_strangers(out, host_id);
+    return status;
 }
 
 static int add_place(struct ath_netstate *state, const struct ath_netns *netns, struct ath_err *err)

@@ -25,8 +25,10 @@ struct ath_netstate {
 
 void ath_netstate_free(struct ath_netstate *state);
 
-/* Reads all namespaces. One that cannot be entered is left out, but for ours (aitherion-...): then
- * a negative errno returns with err ("no-access" without root). */
+/* Reads all namespaces, without macvlans that bear our label and stand on a link of another
+ * namespace than the caller's: those of another aitherion. One that cannot be entered is left out,
+ * but for ours (aitherion-...): then a negative errno returns with err ("no-access" without root).
+ */
 int ath_netstate_read(struct ath_netstate *out, struct ath_err *err);
 
 /* By name; by path (the same namespace under another path counts). NULL where there is none. */

@@ -284,6 +284,26 @@ class Kernel(Case):
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual(self.text(), original)
 
+    @unittest.skipUnless(HAS_MACVLAN, "this kernel has no macvlan")
+    def test_another_host_beside_this_one(self):
+        """Each network namespace is a host of its own: the same name there is somebody else's link."""
+        done = subprocess.run([*INSIDE, "sh", "-eux", "-c", f"""
+            macvlan() {{ {harness.binary()} roce macvlan "$@"; }}
+            macvlan mv0 --parent veth0 --address 10.7.0.9/24 --host-link -c {self.path}
+            cp {self.path} {self.folder.name}/other.yaml
+            unshare -mn sh -eux -c '
+                mount -t tmpfs none /run
+                ip link add veth0 type veth peer name veth1 && ip link set veth0 up && ip link set veth1 up
+                {harness.binary()} roce macvlan mv0 --delete --yes -c {self.folder.name}/other.yaml | grep "nothing to do"
+                {harness.binary()} roce macvlan mv0 --parent veth0 --address 10.7.1.1/24 -c {self.folder.name}/other.yaml
+                ip -n aitherion-mv0 link show mv0
+                {harness.binary()} roce macvlan mv0 --delete -c {self.folder.name}/other.yaml'
+            ip link show mv0-host
+            ip -n aitherion-mv0 link show mv0
+            macvlan mv0 -c {self.path} | grep 'nothing to do'
+        """], env=harness.environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
     def test_a_kernel_without_macvlan_is_left_as_it_was(self):
         if HAS_MACVLAN:
             self.skipTest("this kernel has macvlan; tests/vm/macvlan.sh takes it away from the virtual machine's")
