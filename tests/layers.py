@@ -13,7 +13,7 @@ BELOW = {
     "config": {"base", "roce", "numa"},
     "container": {"base", "roce", "numa", "config"},
     "health": {"base", "roce", "numa", "config", "container"},
-    "cli": {"base", "roce", "numa", "config", "container", "health"},
+    "cli": {"base", "roce", "numa", "config", "container", "runtime", "health"},
     "runtime": {"base"},
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">]+)[">]', re.MULTILINE)

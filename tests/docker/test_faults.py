@@ -1,0 +1,545 @@
+#!/usr/bin/env python3
+"""The Docker Engine client against daemons that are old, slow, broken or no daemons at all; all of them made up."""
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import engine  # noqa: E402
+import harness  # noqa: E402
+from fake import Fake, answer, chunk  # noqa: E402
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def says(data, after=None):
+    """A script that sends these bytes, and then calls after(connection)."""
+    def script(connection, *_):
+        connection.sendall(data)
+        if after:
+            after(connection)
+    return script
+
+
+def hang(connection):
+    """Stays silent until the other side goes."""
+    connection.settimeout(30)
+    connection.recv(1)
+
+
+class FaultCase(unittest.TestCase):
+    def ask(self, script, shape="object", method="GET", path="/x", env=None, words=(), **fake_options):
+        """The last line that `ask` prints of a fake that follows the script."""
+        with Fake(script, **fake_options) as daemon:
+            self.status, self.lines = engine.steps(daemon.host, "ask", method, path, shape, *words, env=env)
+            self.requests = [request for request in daemon.requests if request[1] != "/_ping"]
+        return self.lines[-1]
+
+    def expect(self, code, text, script, *words, **options):
+        failure = self.ask(script, *words, **options)
+        self.assertEqual(failure.get("error"), code, failure)
+        self.assertRegex(failure["message"], text)
+        self.assertEqual(self.status, 1)
+        return failure
+
+
+class Versions(FaultCase):
+    def ping(self, ping, script=None):
+        with Fake(script or says(answer(500)), ping=ping) as daemon:
+            return engine.steps(daemon.host, "ping")[1][0]
+
+    def test_speaks_the_highest_that_both_know(self):
+        for theirs, ours in (("1.41", "1.41"), ("1.45", "1.45"), ("1.51", "1.51")):
+            self.assertEqual(self.ping(answer(200, b"OK", api=theirs))["api"], ours)
+        self.ask(says(answer(200, b"{}")), ping=answer(200, b"OK", api="1.43"))
+        self.assertEqual(self.requests[0][1], "/v1.43/x")
+
+    def test_an_old_one_is_named(self):
+        failure = self.ping(answer(200, b"OK", api="1.40"))
+        self.assertEqual(failure["error"], "engine-version")
+        for word in ("1.40", "1.41", "20.10"):
+            self.assertIn(word, failure["message"])
+
+    def test_a_newer_one_that_knows_ours(self):
+        version = says(answer(200, b'{"ApiVersion": "1.99", "MinAPIVersion": "1.44"}'))
+        self.assertEqual(self.ping(answer(200, b"OK", api="1.99"), version)["api"], "1.51")
+
+    def test_a_newer_one_that_has_forgotten_ours(self):
+        version = says(answer(200, b'{"ApiVersion": "2.3", "MinAPIVersion": "1.60"}'))
+        failure = self.ping(answer(200, b"OK", api="2.3"), version)
+        self.assertEqual(failure["error"], "engine-version")
+        self.assertIn("1.60", failure["message"])
+        self.assertIn("1.51", failure["message"])
+
+    def test_something_else_that_speaks_http(self):
+        for ping in (answer(200, b"OK", api=None), answer(200, b"OK", api="new"), answer(200, b"OK", api="1"),
+                     answer(200, b"OK", api="1.4x"), answer(404, b"<html>", api=None), answer(302, b"", api=None)):
+            self.assertEqual(self.ping(ping)["error"], "engine-invalid", ping)
+
+    def test_one_that_is_in_trouble(self):
+        failure = self.ping(answer(500, b'{"message": "no disk"}'))
+        self.assertEqual(failure["error"], "engine-error")
+        self.assertIn("Docker says: no disk", failure["message"])
+
+
+class Refusals(FaultCase):
+    def test_its_own_words_come_through(self):
+        words = json.dumps({"message": "driver failed: port is already allocated"}).encode()
+        failure = self.expect("engine-error", "^cannot ask: Docker says: driver failed: port is already allocated$",
+                              says(answer(500, words)))
+        self.assertEqual(failure["status"], -5)
+        self.expect("engine-denied", "Docker says: driver", says(answer(401, words)))
+        self.expect("engine-denied", "Docker says: driver", says(answer(403, words)))
+        self.expect("conflict", "Docker says: driver", says(answer(409, words)))
+        self.expect("not-found", "Docker says: driver", says(answer(404, words)))
+
+    def test_without_words(self):
+        self.expect("engine-error", "HTTP 500", says(answer(500, b"<html>")))
+        self.expect("engine-error", "HTTP 502", says(answer(502)))
+        self.expect("engine-invalid", "HTTP 404", says(answer(404, b"<html>not found")))
+
+    def test_a_long_complaint(self):
+        self.expect("engine-error", "HTTP 500", says(answer(500, b"x" * (3 << 20))))
+
+    def test_redirects_are_not_followed(self):
+        self.expect("engine-invalid", "HTTP 301", says(answer(301, headers=["Location: /_ping"])))
+        self.assertEqual(len(self.requests), 1)
+        self.expect("engine-invalid", "HTTP 307", says(answer(307, headers=["Location: http://127.0.0.1:1/"])))
+
+    def test_nothing_more_and_not_modified_are_fine(self):
+        self.assertIsNone(self.ask(says(answer(204, length=False)), "nothing", "POST"))
+        self.assertIsNone(self.ask(says(answer(304, length=False)), "object", "POST"))
+        self.assertEqual(self.status, 0)
+
+    def test_refused_long_after_200(self):
+        lines = b'{"status": "Loading layer"}\r\n{"errorDetail": {"message": "no space left on device"}, "error": "x"}\r\n'
+        self.expect("engine-error", "Docker says: no space left on device", says(answer(200, lines)), "progress")
+        self.expect("engine-error", "Docker says: plain", says(answer(200, b'{"error": "plain"}')), "progress")
+        self.assertIsNone(self.ask(says(answer(200, b'{"error": "an event may have this"}')), "lines"))
+
+
+class CutOff(FaultCase):
+    def test_in_every_place(self):
+        whole = answer(200, b'{"a": "' + b"x" * 500 + b'"}')
+        bare = b"HTTP/1.1 204 No Content\r\nApi-Version: 1.41\r\n\r\n"
+        for length in range(0, len(bare), 5):
+            self.expect("engine-unreachable", "hung up", says(bare[:length]), "nothing", "POST")
+        self.assertIsNone(self.ask(says(bare), "nothing", "POST"))
+        head = whole.index(b"\r\n\r\n") + 4
+        for length in (1, 8, 12, 14, 20, head - 5, head - 2, head, head + 1, head + 100, len(whole) - 1):
+            self.expect("engine-unreachable", "hung up", says(whole[:length]))
+        self.assertEqual(self.ask(says(whole)), {"a": "x" * 500})
+
+    def test_without_an_answer(self):
+        self.expect("engine-unreachable", "hung up without an answer", says(b""))
+
+    def test_in_a_chunk(self):
+        whole = CHUNKED + chunk(b'{"a":') + chunk(b'"b"}') + b"0\r\n\r\n"
+        self.assertEqual(self.ask(says(whole)), {"a": "b"})
+        for length in range(len(CHUNKED), len(whole) - 4):
+            self.expect("engine-unreachable", "in the middle of its answer", says(whole[:length]))
+
+    def test_a_request_is_never_sent_twice(self):
+        """A daemon that dies over it may have done it already."""
+        for data in (b"", b"HTTP/1.1 2", answer(200, b"{}", length=10)):
+            self.expect("engine-unreachable", "hung up", says(data), "object", "POST", words=("{}",))
+            self.assertEqual(len(self.requests), 1)
+
+    def test_content_length_that_lies(self):
+        self.expect("engine-unreachable", "hung up in the middle", says(answer(200, b"{}", length=3)))
+        self.expect("engine-invalid", "no JSON", says(answer(200, b'{"a": 1}', length=5)))
+        self.expect("engine-invalid", "is no Docker", says(answer(200, b"{}", length=-5)))
+
+    def test_without_any_length(self):
+        self.assertEqual(self.ask(says(answer(200, b'{"a": 1}', length=False))), {"a": 1})
+        self.expect("engine-invalid", "no JSON", says(answer(200, b'{"a": ', length=False)))
+
+
+class Nonsense(FaultCase):
+    def test_no_http(self):
+        for data in (b"SSH-2.0-OpenSSH_9.2\r\n", b"\x15\x03\x01\x00\x02\x02\x46", os.urandom(4000).replace(b"H", b"h"),
+                     b"HTTP/9.9 200 OK\r\n\r\n{}", b"HTTP/1.1 banana\r\n\r\n", b"{}", b"\0" * 100):
+            self.expect("engine-invalid", "is no Docker", says(data))
+            with Fake(says(b""), ping=data) as daemon:
+                self.assertEqual(engine.steps(daemon.host, "ping")[1][0]["error"], "engine-invalid")
+
+    def test_chunks_that_are_none(self):
+        for data in (b"zz\r\n{}\r\n", b"-1\r\n", b"ffffffffffffffffff\r\n{}"):
+            self.assertIn(self.ask(says(CHUNKED + data))["error"], ("engine-invalid", "engine-unreachable"))
+
+    def test_no_json(self):
+        for body in (b"", b"<html>", b"{", b'{"a": \xff}', b"[" * 100000, b'{"a": 1e999}', b"{} {}"):
+            self.expect("engine-invalid", "no JSON", says(answer(200, body)))
+
+    def test_json_of_another_shape(self):
+        for body in (b"[]", b"null", b"1", b'"text"', b"true"):
+            self.expect("engine-invalid", "not a JSON object", says(answer(200, body)))
+        for body in (b"{}", b"1"):
+            self.expect("engine-invalid", "not a JSON list", says(answer(200, body)), "array")
+        self.assertEqual(self.ask(says(answer(200, b"null")), "array"), [])
+
+    def test_descriptions_without_what_matters(self):
+        for words, body in ((["inspect", "x"], b"{}"), (["list"], b"[{}]"), (["list"], b"[1]"),
+                            (["network-inspect", "x"], b'{"Id": 7}'), (["network-list"], b"[{}]"),
+                            (["image-inspect", "x"], b'{"RepoTags": 5}'), (["image-list"], b"[null]"),
+                            (["wait", "x", "removed"], b"{}"), (["facts"], b"{}")):
+            with Fake(says(answer(200, body))) as daemon:
+                failure = engine.steps(daemon.host, *words)[1][-1]
+            self.assertEqual(failure["error"], "engine-invalid", (words, failure))
+
+    def test_events_that_are_none(self):
+        for body in (b"no\n", b"[]\n", b"{}\n", b'{"Type": "container", "Action": "die"}\n'):
+            with Fake(says(answer(200, body))) as daemon:
+                failure = engine.steps(daemon.host, "events", "{}", "x")[1][-1]
+            self.assertEqual(failure["error"], "engine-invalid", failure)
+            self.assertIn("cannot follow Docker's events: ", failure["message"])
+
+    def test_output_without_frames(self):
+        for body in (b"plain text without frames", b"\1\0\0\0\0\0\0", b"\1\0\0\0\0\0\0\5abc", b"\7\0\0\0\0\0\0\1a"):
+            self.expect("engine-invalid", "frame", says(answer(200, body)), "output")
+        self.expect("engine-error", "Docker says: no", says(answer(200, b"\3\0\0\0\0\0\0\2no")), "output")
+
+    def test_the_answer_itself_may_say_that_it_has_frames(self):
+        kind = "Content-Type: application/vnd.docker.multiplexed-stream"
+        with Fake(says(answer(200, b"\2\0\0\0\0\0\0\1x", headers=[kind]))) as daemon:
+            self.assertEqual(engine.steps(daemon.host, "logs", "x", "tty")[1], [{"stream": 2, "text": "x"}])
+        with Fake(says(answer(200, b"\2\0\0\0raw"))) as daemon:
+            self.assertEqual(engine.steps(daemon.host, "logs", "x", "tty")[1][0]["stream"], 1)
+
+
+class TooMuch(FaultCase):
+    def peak_bytes(self):
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+
+    def endless(self, begin, block, times):
+        def script(connection, *_):
+            connection.sendall(begin)
+            for _ in range(times):
+                connection.sendall(block)
+        return script
+
+    def test_a_hundred_megabytes(self):
+        block = b'{"a": "' + b"x" * (1 << 20) + b'"},'
+        self.expect("engine-invalid", "larger than 16777216 bytes",
+                    self.endless(answer(200, b"[", length=False), block, 100), "array")
+        self.expect("engine-invalid", "longer than 1048576 bytes",
+                    self.endless(answer(200, b"", length=False), b"x" * (1 << 20), 100), "lines")
+        self.expect("engine-invalid", "more than 65536 bytes of headers",
+                    self.endless(b"HTTP/1.1 200 OK\r\n", b"X-A: " + b"b" * 1000 + b"\r\n", 100000))
+        self.expect("engine-error", "HTTP 500",
+                    self.endless(answer(500, b"", length=False), b"x" * (1 << 20), 100))
+        if os.environ.get("AITHERION_SANITIZED") != "1":
+            self.assertLess(self.peak_bytes(), 128 << 20)
+
+    def test_a_header_without_an_end(self):
+        failure = self.ask(self.endless(b"HTTP/1.1 200 OK\r\nX: ", b"y" * 65536, 1000))
+        self.assertEqual(failure["error"], "engine-invalid")
+
+    def test_what_is_passed_over_may_be_large(self):
+        self.assertIsNone(self.ask(self.endless(answer(200, b"", length=False), b"x" * (1 << 20), 100), "nothing"))
+
+    def test_many_lines_are_fine(self):
+        line = json.dumps({"status": "x" * 1000}).encode() + b"\n"
+        self.ask(self.endless(answer(200, b"", length=False), line, 20000), "lines")
+        self.assertEqual((self.status, len(self.lines)), (0, 20001))
+
+
+class TooSlow(FaultCase):
+    def test_never(self):
+        begin = time.monotonic()
+        failure = self.expect("engine-timeout", "within 0.5 s$", says(b"", hang), env={"TIMEOUT_MS": "500"})
+        self.assertLess(time.monotonic() - begin, 3)
+        self.assertIn("journalctl", failure["hint"])
+        self.expect("engine-timeout", "within 0.3 s$", says(CHUNKED + chunk(b"{"), hang), env={"TIMEOUT_MS": "300"})
+
+    def test_drop_by_drop(self):
+        def trickle(connection, *_):
+            for byte in answer(200, b"{}"):
+                connection.sendall(bytes([byte]))
+                time.sleep(0.02)
+        self.expect("engine-timeout", "within 0.6 s$", trickle, env={"TIMEOUT_MS": "600"})
+        self.assertEqual(self.ask(trickle), {})
+
+    def test_a_signal_ends_the_waiting(self):
+        with Fake(says(b"", hang)) as daemon:
+            process = engine.begin(daemon.host, "ask", "GET", "/x", "object")
+            time.sleep(0.4)
+            begin = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            status, lines = engine.finish(process, 10)
+        self.assertLess(time.monotonic() - begin, 1)
+        self.assertEqual((status, lines[-1]["error"], lines[-1]["message"]), (1, "interrupted", "cannot ask: interrupted"))
+
+    def test_other_signals_do_not(self):
+        with Fake(lambda connection, *_: (time.sleep(1), connection.sendall(answer(200, b"{}")))) as daemon:
+            process = engine.begin(daemon.host, "ask", "GET", "/x", "object")
+            time.sleep(0.2)
+            for _ in range(20):
+                process.send_signal(signal.SIGWINCH)
+                process.send_signal(signal.SIGCONT)
+                time.sleep(0.02)
+            self.assertEqual(engine.finish(process, 10), (0, [{}]))
+
+    def test_a_batch_is_stopped_as_a_whole(self):
+        with Fake(says(b"", hang)) as daemon:
+            process = engine.begin(daemon.host, "parallel", "5", "{}")
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            status, lines = engine.finish(process, 10)
+        self.assertEqual(status, 1)
+        self.assertEqual([line["error"] for line in lines], ["interrupted"] * 6)  # each of five, and the batch
+
+
+class Uploads(FaultCase):
+    def setUp(self):
+        self.archive = os.path.join(harness.scratch(), "upload")
+        with open(self.archive, "wb") as file:
+            file.truncate(32 << 20)
+
+    def load(self, script, **options):
+        with Fake(script, **options) as daemon:
+            status, lines = engine.steps(daemon.host, "load", self.archive, "sized")
+        self.assertEqual(status, 1)
+        return lines[-1]
+
+    def test_refused_before_all_is_sent(self):
+        words = answer(500, b'{"message": "no space left on device"}')
+        for after in (None, lambda connection: time.sleep(0.5)):
+            failure = self.load(says(words, after), reads_body=False)
+            # Whether the words arrive before the broken pipe is up to the kernel; the failure is clear in both cases.
+            self.assertIn(failure["error"], ("engine-error", "engine-unreachable"), failure)
+            if failure["error"] == "engine-error":
+                self.assertIn("no space left on device", failure["message"])
+
+    def test_a_broken_pipe_is_an_error_and_no_end(self):
+        failure = self.load(says(b""), reads_body=False)
+        self.assertEqual(failure["error"], "engine-unreachable")
+        self.assertIn("hung up", failure["message"])
+
+    def test_what_is_sent_arrives(self):
+        for way in ("sized", "chunked"):
+            with Fake(says(answer(200, b'{"stream": "Loaded image: a:1\\n"}'))) as daemon:
+                status, lines = engine.steps(daemon.host, "load", os.path.join(engine.harness.SOURCE, "README.md"), way)
+                request = daemon.requests[-1]
+            self.assertEqual((status, lines[-1]["loaded"]), (0, "a:1"))
+            self.assertEqual(request[2]["content-type"], "application/x-tar")
+            self.assertNotIn("expect", request[2])
+            with open(os.path.join(harness.SOURCE, "README.md"), "rb") as file:
+                self.assertIn(file.read()[:2000], request[3])
+
+
+class Requests(FaultCase):
+    def test_what_goes_over_the_wire(self):
+        self.ask(says(answer(200, b"{}")), method="POST", path="/x?y=1", words=('{"k": "\u5185"}',))
+        method, path, headers, body = self.requests[0]
+        self.assertEqual((method, path, json.loads(body)), ("POST", "/v1.41/x?y=1", {"k": "\u5185"}))
+        self.assertEqual(headers["content-type"], "application/json")
+        self.assertRegex(headers["user-agent"], r"^aitherion/\d")
+        self.ask(says(answer(200, b"{}")), method="POST")
+        self.assertNotIn("content-type", self.requests[0][2])
+        self.assertEqual(self.requests[0][2]["content-length"], "0")
+        self.ask(says(answer(200, b"{}")), method="DELETE")
+        self.assertEqual(self.requests[0][0], "DELETE")
+
+    def test_proxies_are_passed_by(self):
+        env = {name: "http://127.0.0.1:1" for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY")}
+        self.assertEqual(self.ask(says(answer(200, b"{}")), tcp=True, env=env), {})
+        self.assertEqual(self.ask(says(answer(200, b"{}")), env=env), {})
+
+    def test_many_at_once(self):
+        """Forty answers that each take half a second come in about that time."""
+        def slow(connection, *_):
+            time.sleep(0.5)
+            connection.sendall(answer(500, b'{"message": "enough"}'))
+        with Fake(slow) as daemon:
+            begin = time.monotonic()
+            status, lines = engine.steps(daemon.host, "parallel", "40", "{}")
+        self.assertLess(time.monotonic() - begin, 3)
+        self.assertEqual((status, len(lines)), (0, 40))
+
+
+class Places(FaultCase):
+    def ping(self, host, **options):
+        return engine.steps(host, "ping", **options)[1][0]
+
+    def expect_ping(self, code, text, host, **options):
+        failure = self.ping(host, **options)
+        self.assertEqual(failure.get("error"), code, failure)
+        self.assertRegex(failure["message"], text)
+        return failure
+
+    def test_nobody_there(self):
+        path = os.path.join(harness.scratch(), "nobody")
+        failure = self.expect_ping("engine-unreachable", "nobody answers at .*: No such file", "unix://" + path)
+        self.assertIn("systemctl start docker", failure["hint"])
+        self.expect_ping("engine-unreachable", "Not a directory", "unix:///dev/null/x")
+        with socket.socket(socket.AF_UNIX) as one:
+            one.bind(path)
+        self.expect_ping("engine-unreachable", "Connection refused", "unix://" + path)
+        self.expect_ping("engine-unreachable", "refused", "unix:///dev/null")
+        self.expect_ping("engine-unreachable", "refused", "tcp://127.0.0.1:1")
+        self.expect_ping("engine-unreachable", "no such host", "tcp://no-such-host.invalid:1")
+
+    def test_a_rootless_daemon_is_pointed_out(self):
+        folder = harness.scratch()
+        with open(os.path.join(folder, "docker.sock"), "wb"):
+            pass
+        failure = self.expect_ping("engine-unreachable", "nobody", "unix:///nonexistent/docker.sock",
+                                   env={"XDG_RUNTIME_DIR": folder})
+        self.assertEqual(failure["hint"], f"export DOCKER_HOST=unix://{folder}/docker.sock")
+
+    def test_wrong_places(self):
+        self.expect_ping("value-invalid", "DOCKER_HOST: 'ssh://me@there'", "ssh://me@there")
+        self.expect_ping("value-invalid", "longer than the kernel's 107 bytes", "unix:///" + "x" * 200)
+
+    def test_a_socket_that_is_not_ours(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can be another user")
+        with Fake(says(answer(200))) as daemon:
+            os.chmod(os.path.dirname(daemon.path), 0o755)
+            os.chmod(daemon.path, 0o660)
+            failure = self.expect_ping("engine-denied", "is not open to you: Permission denied", daemon.host,
+                                       user=65534, group=65534, extra_groups=[], cwd="/")
+            self.assertIn("usermod -aG docker", failure["hint"])
+
+    def test_waiting_for_a_daemon_that_comes(self):
+        path = os.path.join(harness.scratch(), "later.sock")
+        process = engine.begin("unix://" + path, "ping", env={"WAIT_MS": "10000"})
+        time.sleep(0.7)
+        with Fake(says(b""), path=path):
+            self.assertEqual(engine.finish(process, 20)[0], 0)
+        begin = time.monotonic()
+        self.expect_ping("engine-unreachable", "nobody", "unix:///nonexistent/sock", env={"WAIT_MS": "700"})
+        self.assertGreater(time.monotonic() - begin, 0.6)
+        self.assertLess(time.monotonic() - begin, 5)
+
+    def test_waiting_ends_at_once_for_another_fault(self):
+        with Fake(says(b""), ping=answer(200, b"OK", api="1.20")) as daemon:
+            begin = time.monotonic()
+            self.expect_ping("engine-version", "1.20", daemon.host, env={"WAIT_MS": "20000"})
+            self.assertLess(time.monotonic() - begin, 5)
+
+    def test_without_libcurl(self):
+        """Said with its package, where the library cannot be loaded."""
+        if not shutil.which("unshare") or os.geteuid() != 0:
+            self.skipTest("hiding a library takes root and unshare (package util-linux)")
+        found = subprocess.run(["ldconfig", "-p"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        paths = [line.split("=> ")[1] for line in found.splitlines() if "libcurl.so.4 " in line]
+        hide = "".join(f"mount --bind /dev/null {os.path.realpath(path)} && " for path in paths)
+        result = subprocess.run(["unshare", "--mount", "sh", "-c", hide + '"$0" ping', engine.steps_program()],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                                env=harness.environment(DOCKER_HOST="unix:///x"))
+        if not result.stdout:
+            self.skipTest(f"no mounts here: {result.stderr.strip()}")
+        failure = json.loads(result.stdout)
+        self.assertEqual((failure["error"], failure["hint"]), ("library-missing", "apt-get install libcurl4"))
+
+
+class Tls(FaultCase):
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which("openssl"):
+            raise unittest.SkipTest("no openssl to make certificates with (package openssl)")
+        cls.folder = os.path.join(harness.scratch(), "tls")
+        os.makedirs(cls.folder)
+        for who in ("ours", "others"):
+            cls.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                        "-keyout", f"{who}.key", "-out", f"{who}.pem", "-subj", f"/CN={who}")
+        for name, signer in (("server", "ours"), ("client", "ours"), ("stranger", "others")):
+            cls.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
+                        f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+            with open(os.path.join(cls.folder, "ext"), "w", encoding="ascii") as file:
+                file.write("subjectAltName=IP:127.0.0.1\n")
+            cls.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{signer}.pem", "-CAkey", f"{signer}.key",
+                        "-CAcreateserial", "-days", "2", "-extfile", "ext", "-out", f"{name}.pem")
+
+    @classmethod
+    def openssl(cls, *words):
+        subprocess.run(["openssl", *words], cwd=cls.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
+
+    def certificates(self, name, ca, own=None):
+        folder = os.path.join(self.folder, name)
+        os.makedirs(folder, exist_ok=True)
+        shutil.copy(os.path.join(self.folder, ca + ".pem"), os.path.join(folder, "ca.pem"))
+        if own:
+            shutil.copy(os.path.join(self.folder, own + ".pem"), os.path.join(folder, "cert.pem"))
+            shutil.copy(os.path.join(self.folder, own + ".key"), os.path.join(folder, "key.pem"))
+        return {"DOCKER_CERT_PATH": folder, "DOCKER_TLS_VERIFY": "1"}
+
+    def server(self):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(os.path.join(self.folder, "server.pem"), os.path.join(self.folder, "server.key"))
+        context.load_verify_locations(os.path.join(self.folder, "ours.pem"))
+        context.verify_mode = ssl.CERT_REQUIRED
+        return Fake(says(answer(200, b"{}")), tls=context)
+
+    def test_both_sides_prove_themselves(self):
+        with self.server() as daemon:
+            env = self.certificates("good", "ours", "client")
+            self.assertEqual(engine.steps(daemon.host, "ask", "GET", "/x", "object", env=env), (0, [{}]))
+            https = daemon.host.replace("tcp://", "https://")
+            self.assertEqual(engine.steps(https, "ask", "GET", "/x", "object", env=env), (0, [{}]))
+
+    def expect_no_tls(self, daemon, env):
+        failure = engine.steps(daemon.host, "ping", env=env)[1][0]
+        self.assertEqual(failure["error"], "engine-unreachable", failure)
+        return failure
+
+    def test_what_does_not_fit_is_refused(self):
+        with self.server() as daemon:
+            failure = self.expect_no_tls(daemon, self.certificates("foreign", "others", "client"))
+            self.assertIn("no TLS with", failure["message"])
+            self.assertIn("DOCKER_CERT_PATH", failure["hint"])
+            self.expect_no_tls(daemon, self.certificates("stranger", "ours", "stranger"))
+            self.expect_no_tls(daemon, self.certificates("nameless", "ours"))
+            self.assertEqual(daemon.requests, [])
+
+    def test_plain_and_tls_mixed_up(self):
+        with self.server() as daemon:
+            self.assertEqual(engine.steps(daemon.host, "ping")[1][0]["error"], "engine-unreachable")
+        with Fake(says(answer(200)), tcp=True) as daemon:
+            self.expect_no_tls(daemon, self.certificates("good", "ours", "client"))
+
+    def test_missing_files_are_named(self):
+        failure = engine.steps("tcp://127.0.0.1", "ping", env={"DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": "/none"})[1][0]
+        self.assertEqual(failure["error"], "not-found")
+        self.assertIn("/none/ca.pem", failure["message"])
+
+
+class Leaks(FaultCase):
+    def test_descriptors_and_memory_over_many_failures(self):
+        """One client asked 200 times keeps no more open than asked once."""
+        counts = []
+
+        def note(connection, *_):
+            del connection
+        with Fake(note) as daemon:
+            process = engine.begin(daemon.host, "repeat", "200", "5")
+
+            def watch():
+                while process.poll() is None:
+                    try:
+                        counts.append(len(os.listdir(f"/proc/{process.pid}/fd")))
+                    except OSError:
+                        return
+                    time.sleep(0.05)
+            watcher = threading.Thread(target=watch)
+            watcher.start()
+            status, lines = engine.finish(process, 60)
+            watcher.join()
+        self.assertEqual((status, len(lines)), (0, 200))
+        self.assertLess(max(counts), 16, counts)
+
+
+if __name__ == "__main__":
+    harness.main()
