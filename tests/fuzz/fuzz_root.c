@@ -1,6 +1,6 @@
 /*
  * Fuzzes the readers of captured roots: the input is a .root text (tests/tools/mkroot.py has the
- * form), made into a folder on a memory file system and read as `discover --root` does.
+ * form), made into a folder on a memory file system and read as `discover --root` and a plan do.
  *
  * Nothing is ever written outside that folder: a path with a link, "." or ".." in it is passed
  * over. Links themselves may say anything, since the reader must stay inside on its own.
@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "container/plan_facts.h"
 #include "numa/discover.h"
 
 enum { LINES_MAX = 400, PATH_MAX_BYTES = 256, CONTENT_MAX_BYTES = 4096 };
@@ -160,6 +161,15 @@ static void make_line(char *line)
         mkdirat(parent, name, 0700);
 }
 
+static void read_facts(const struct ath_machine *machine)
+{
+    ATH_AUTO(ath_plan_facts) facts = { 0 };
+    ATH_AUTO(ath_root) root = { .fd = -1 };
+    struct ath_err err;
+    if (!ath_root_open(folder(), &root, &err))
+        ath_plan_facts_read(&root, machine, &facts);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     ath_auto_free char *text = ath_xalloc(size + 1);
@@ -170,10 +180,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         make_line(line);
 
     struct ath_machine_source source = { .root = folder() };
-    struct ath_machine machine;
+    ATH_AUTO(ath_machine) machine = { 0 };
     struct ath_err err;
     if (!ath_machine_discover(&source, &machine, &err))
-        ath_machine_free(&machine);
+        read_facts(&machine);
     nftw(folder(), remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     return 0;
 }

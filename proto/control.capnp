@@ -1,0 +1,124 @@
+@0xf1e07a8e927c0675;
+# How a session begins, and what a control session asks. Each frame is one Message.
+#
+#     client                                server
+#     hello      version, purpose, nonce -->
+#                                        <-- challenge   version, nonce, whether a key is wanted
+#     proof      HMAC of all that so far -->
+#                                        <-- welcome     HMAC of that and of the client's: the server has the key as well
+#     requests                           -->
+#                                        <-- answers, one each, in order
+#
+# Both proofs are HMAC-SHA-256 with the shared key over: a label of the side ("aitherion client 1" or "aitherion server 1", with
+# its NUL byte), the frame of hello, the frame of challenge (each whole, with its length in front as 8 bytes, little-endian), and
+# for the server the client's proof. Nonces are fresh, so neither side's proof is worth anything again. Without a key on both
+# sides proofs are empty. Instead of its next message the server may send a refusal, and the session is over.
+using Common = import "common.capnp";
+using Gpu = import "gpu-control.capnp";
+$Common.prefix("control");
+
+const protocolVersion :UInt32 = 1;   # of these messages; a new field needs no new version, another meaning does
+const nonceBytes :UInt32 = 32;
+const proofBytes :UInt32 = 32;
+const helloFrameBytes :UInt32 = 4096;    # the most that a frame has before the peer is proven
+const answerFrameBytes :UInt32 = 1048576; # and the most in a control session
+
+struct Message {
+  union {
+    none @0 :Void;
+    hello @1 :Hello;
+    challenge @2 :Challenge;
+    proof @3 :Proof;
+    welcome @4 :Welcome;
+    refusal @5 :Refusal;
+
+    getHealth @6 :Void;
+    health @7 :Health;
+    getDevices @8 :Void;
+    devices @9 :Gpu.DeviceList;
+    getSessions @10 :Void;
+    sessions @11 :Gpu.SessionList;
+    endSession @12 :UInt64;              # a session's id
+    limitSession @13 :Gpu.SessionLimit;
+    done @14 :Void;
+    failure @15 :Common.Failure;
+  }
+}
+
+struct Hello {
+  protocol @0 :UInt32;             # the newest that the client speaks
+  protocolMin @1 :UInt32;          # and the oldest
+  software @2 :Text;               # "aitherion 0.1.0"
+  purpose @3 :Gpu.Purpose;
+  nonce @4 :Data;
+  hasKey @5 :Bool;                 # the client will prove the key, and wants the server to
+  transports @6 :List(Transport);  # that the client could use for what follows; control sessions stay where they are
+}
+
+struct Challenge {
+  protocol @0 :UInt32;             # the one that is spoken from here on
+  software @1 :Text;
+  nonce @2 :Data;
+  wantsKey @3 :Bool;
+  transports @4 :List(Transport);
+}
+
+enum Transport {
+  tcp @0;
+  shm @1;
+  udp @2;
+  rdma @3;
+}
+
+struct Proof {
+  mac @0 :Data;
+}
+
+struct Welcome {
+  mac @0 :Data;
+  session @1 :UInt64;
+}
+
+struct Refusal {
+  reason @0 :Reason;
+  message @1 :Text;                # for people, English
+}
+
+enum Reason {
+  unknown @0;
+  badMessage @1;                   # not what belongs here
+  protocol @2;                     # no version that both speak
+  keyWanted @3;                    # the server wants a key and the client has none
+  keyNotWanted @4;                 # the server has no key to prove
+  keyWrong @5;
+  notServed @6;                    # this purpose is not served
+  busy @7;                         # too many sessions
+}
+
+struct Health {
+  software @0 :Text;
+  protocol @1 :UInt32;
+  uptimeMs @2 :UInt64;
+  node @3 :Text;                   # the NUMA entry it serves, as `start` named it; empty by hand
+  hostname @4 :Text;
+  bootId @5 :Text;                 # with the network namespace: whether two sides are really on one host
+  netNamespace @6 :UInt64;         # inode of /proc/self/ns/net; 0 where unknown
+  isSimulated @7 :Bool;
+  wantsKey @8 :Bool;
+  devices @9 :List(Gpu.Device);
+  vramFraction @10 :Float64 = 1.0;
+  sessions @11 :UInt32;            # of programs, without those that only ask
+  problems @12 :List(Problem);
+}
+
+struct Problem {
+  severity @0 :Severity;
+  code @1 :Text;                   # a stable word: "no-devices"
+  object @2 :Text;                 # may be empty
+  message @3 :Text;                # for people, English
+}
+
+enum Severity {
+  note @0;                         # good to know
+  fault @1;                        # the server does not do what it was started for
+}

@@ -1,0 +1,48 @@
+@0xf2fcc5c637000d5a;
+# What `status` and `health` ask of a server, and what they may tell it: devices and sessions, their memory and its limit.
+using Common = import "common.capnp";
+$Common.prefix("gpu");
+
+struct Device {
+  pci @0 :Text;                    # "0004:04:00.0"; empty for a simulated one
+  uuid @1 :Text;                   # "GPU-..."; empty where unknown
+  name @2 :Text;
+  isSimulated @3 :Bool;
+  memoryTotalBytes @4 :Int64 = -1; # -1: unknown, here and below
+  memoryUsedBytes @5 :Int64 = -1;  # by sessions of this server
+  memoryLimitBytes @6 :Int64 = -1; # for all sessions of this server together
+  sessions @7 :UInt32;             # that use it now
+}
+
+struct DeviceList {
+  devices @0 :List(Device);        # in CUDA's order
+}
+
+struct Session {
+  id @0 :UInt64;                   # of this server, never used twice
+  purpose @1 :Purpose;
+  peer @2 :Text;                   # "10.0.0.7:41234", "unix:1234" with the process id
+  ageMs @3 :UInt64;
+  devices @4 :List(DeviceUse);     # what it holds; empty for a control session
+}
+
+struct DeviceUse {
+  device @0 :UInt32;               # place in DeviceList
+  memoryUsedBytes @1 :Int64 = -1;
+  memoryLimitBytes @2 :Int64 = -1; # of this session alone
+}
+
+struct SessionList {
+  sessions @0 :List(Session);      # by id
+}
+
+struct SessionLimit {
+  id @0 :UInt64;
+  device @1 :UInt32;
+  memoryLimitBytes @2 :Int64 = -1; # -1: none
+}
+
+enum Purpose {
+  control @0;                      # asks and tells; what control.capnp holds
+  cuda @1;                         # a program's CUDA calls
+}

@@ -1,0 +1,47 @@
+/* What a server says of itself, as plain data. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/unknown.h"
+#include "runtime/client/session.h"
+
+struct ath_runtime_device {
+    char *pci, *uuid; /* NULL where unknown */
+    char *name;
+    bool is_simulated;
+    int64_t memory_total_bytes, memory_used_bytes, memory_limit_bytes; /* ATH_UNKNOWN */
+    uint32_t sessions;
+};
+
+struct ath_runtime_problem {
+    bool is_fault; /* else only good to know */
+    char *code;    /* "no-devices" */
+    char *object;  /* NULL */
+    char *message; /* English */
+};
+
+struct ath_runtime_health {
+    char *software; /* "aitherion 0.1.0" */
+    uint32_t protocol;
+    uint64_t uptime_ms;
+    char *node;               /* the id of the document's entry; NULL */
+    char *hostname, *boot_id; /* NULL */
+    uint64_t net_namespace;   /* 0: unknown */
+    bool is_simulated, wants_key;
+    double vram_fraction;
+    uint32_t sessions; /* of programs */
+    struct ath_runtime_device *devices;
+    size_t device_count;
+    struct ath_runtime_problem *problems;
+    size_t problem_count;
+};
+
+/* Returns 0 or a negative errno with err; *out is released with ath_runtime_health_free(). */
+int ath_session_health(struct ath_session *session, struct ath_runtime_health *out,
+                       struct ath_err *err);
+void ath_runtime_health_free(struct ath_runtime_health *health);
+
+/* Whether a problem is a fault. */
+bool ath_runtime_health_has_fault(const struct ath_runtime_health *health);

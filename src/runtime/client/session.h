@@ -1,0 +1,39 @@
+/*
+ * The client's side of a session: connecting, the proofs of proto/control.capnp, one question and
+ * its answer at a time. For the command line tool, for `aitherion-runtime health`, and for programs
+ * that the client library is loaded into: memory that runs out is an error here.
+ */
+#pragma once
+#include "proto/control.h"
+#include "runtime/wire/endpoint.h"
+#include "runtime/wire/secret.h"
+
+struct ath_session {
+    int fd;
+    uint64_t id; /* the server's number for it */
+    int timeout_ms;
+    struct ath_wire_builder builder; /* of the next question */
+    struct ath_frame frame;          /* of the last answer */
+};
+
+/*
+ * Opens a session. secret NULL: without a key, and only with a server that wants none; with one the
+ * server must prove it too. Everything together takes at most timeout_ms, as does each later
+ * question. Returns 0, or a negative errno with err: "peer-unreachable", "key-refused" (-EACCES),
+ * "peer-protocol", "peer-failed".
+ */
+int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
+                     enum ath_gpu_purpose purpose, int timeout_ms, struct ath_session *out,
+                     struct ath_err *err);
+void ath_session_free(struct ath_session *session);
+
+/* Begins a question. */
+struct ath_control_message_builder ath_session_begin(struct ath_session *session);
+
+/*
+ * Sends the question begun and waits for its answer, which lies in the session's memory until the
+ * next one. A failure or refusal from the server is an error (-ENOTSUP with "not-supported" for
+ * what the server does not do), and so is any answer but the one wanted.
+ */
+int ath_session_ask(struct ath_session *session, enum ath_control_message_which wanted,
+                    struct ath_control_message *out, struct ath_err *err);

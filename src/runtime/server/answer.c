@@ -1,0 +1,198 @@
+/* The table of questions. */
+#include "config.h"
+
+#include "runtime/server/answer.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/unknown.h"
+
+enum { END_WAIT_MS = 2000 };
+
+static void fail(struct ath_control_message_builder answer, enum ath_common_failure_code code,
+                 const char *message)
+{
+    struct ath_common_failure_builder failure = ath_control_message_init_failure(answer);
+    ath_common_failure_set_code(failure, code);
+    ath_common_failure_set_message(failure, message);
+}
+
+static void put_device(const struct ath_server *server, const struct ath_device *device,
+                       struct ath_gpu_device_builder to)
+{
+    ath_gpu_device_set_pci(to, device->pci);
+    ath_gpu_device_set_uuid(to, device->uuid);
+    ath_gpu_device_set_name(to, device->name);
+    ath_gpu_device_set_is_simulated(to, device->is_simulated);
+    ath_gpu_device_set_memory_total_bytes(to, device->memory_total_bytes);
+    ath_gpu_device_set_memory_used_bytes(to, 0); /* no session can take any yet */
+    if (device->memory_total_bytes != ATH_UNKNOWN)
+        ath_gpu_device_set_memory_limit_bytes(
+            to, (int64_t)((double)device->memory_total_bytes * server->vram_fraction));
+}
+
+static void put_devices(const struct ath_server *server, struct ath_wire_array array)
+{
+    for (size_t i = 0; i < server->devices.count; i++)
+        put_device(server, &server->devices.items[i], ath_gpu_device_place(array, (uint32_t)i));
+}
+
+static void put_problems(const struct ath_devices *devices, struct ath_wire_array array)
+{
+    for (size_t i = 0; i < devices->problem_count; i++) {
+        const struct ath_problem *problem = &devices->problems[i];
+        struct ath_control_problem_builder to = ath_control_problem_place(array, (uint32_t)i);
+        ath_control_problem_set_severity(to, problem->is_fault ? ATH_CONTROL_SEVERITY_FAULT
+                                                               : ATH_CONTROL_SEVERITY_NOTE);
+        ath_control_problem_set_code(to, problem->code);
+        ath_control_problem_set_object(to, problem->object);
+        ath_control_problem_set_message(to, problem->message);
+    }
+}
+
+/* Sessions of programs. */
+static uint32_t count_programs(const struct ath_server *server)
+{
+    uint32_t count = 0;
+    struct ath_board_entry entry;
+    for (size_t i = 0; i < ATH_BOARD_MAX; i++)
+        count += ath_board_read(server->board, i, &entry) && entry.is_proven &&
+                 entry.purpose != ATH_GPU_PURPOSE_CONTROL;
+    return count;
+}
+
+static void answer_health(const struct ath_server *server, struct ath_control_message question,
+                          struct ath_control_message_builder answer)
+{
+    (void)question;
+    struct ath_control_health_builder to = ath_control_message_init_health(answer);
+    ath_control_health_set_software(to, PACKAGE_STRING);
+    ath_control_health_set_protocol(to, ATH_CONTROL_PROTOCOL_VERSION);
+    ath_control_health_set_uptime_ms(to, ath_now_ms() - server->started_ms);
+    ath_control_health_set_node(to, server->node);
+    ath_control_health_set_hostname(to, server->hostname);
+    ath_control_health_set_boot_id(to, server->boot_id);
+    ath_control_health_set_net_namespace(to, server->net_namespace);
+    ath_control_health_set_is_simulated(to, server->is_simulated);
+    ath_control_health_set_wants_key(to, server->secret.length > 0);
+    ath_control_health_set_vram_fraction(to, server->vram_fraction);
+    ath_control_health_set_sessions(to, count_programs(server));
+    put_devices(server, ath_control_health_init_devices(to, (uint32_t)server->devices.count));
+    put_problems(&server->devices,
+                 ath_control_health_init_problems(to, (uint32_t)server->devices.problem_count));
+}
+
+static void answer_devices(const struct ath_server *server, struct ath_control_message question,
+                           struct ath_control_message_builder answer)
+{
+    (void)question;
+    struct ath_gpu_device_list_builder to = ath_control_message_init_devices(answer);
+    put_devices(server, ath_gpu_device_list_init_devices(to, (uint32_t)server->devices.count));
+}
+
+static void put_session(const struct ath_board_entry *entry, struct ath_gpu_session_builder to)
+{
+    ath_gpu_session_set_id(to, entry->id);
+    ath_gpu_session_set_purpose(to, (enum ath_gpu_purpose)entry->purpose);
+    ath_gpu_session_set_peer(to, entry->peer);
+    ath_gpu_session_set_age_ms(to, ath_now_ms() - entry->started_ms);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct ath_board_entry *left = a, *right = b;
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+static void answer_sessions(const struct ath_server *server, struct ath_control_message question,
+                            struct ath_control_message_builder answer)
+{
+    static struct ath_board_entry
+        entries[ATH_BOARD_MAX]; /* of this process, which has one thread */
+    uint32_t count = 0;
+
+    (void)question;
+    for (size_t i = 0; i < ATH_BOARD_MAX; i++)
+        count += ath_board_read(server->board, i, &entries[count]) && entries[count].is_proven;
+    qsort(entries, count, sizeof *entries, by_id);
+    struct ath_wire_array to =
+        ath_gpu_session_list_init_sessions(ath_control_message_init_sessions(answer), count);
+    for (uint32_t i = 0; i < count; i++)
+        put_session(&entries[i], ath_gpu_session_place(to, i));
+}
+
+/* The listening process ends it, which alone knows that a process id is still the session's. */
+static void answer_end(const struct ath_server *server, struct ath_control_message question,
+                       struct ath_control_message_builder answer)
+{
+    uint64_t id = ath_control_message_end_session(question);
+    uint64_t end_ms = ath_now_ms() + END_WAIT_MS;
+
+    if (!ath_board_find(server->board, id)) {
+        fail(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND, "there is no such session");
+        return;
+    }
+    if (write(server->order_fd, &id, sizeof id) != sizeof id) {
+        fail(answer, ATH_COMMON_FAILURE_CODE_INTERNAL, "the server takes no orders");
+        return;
+    }
+    while (ath_board_find(server->board, id) && ath_now_ms() < end_ms)
+        nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+    if (ath_board_find(server->board, id))
+        fail(answer, ATH_COMMON_FAILURE_CODE_INTERNAL, "the session does not end");
+    else
+        ath_control_message_set_done(answer);
+}
+
+static const struct {
+    enum ath_control_message_which question;
+    void (*answer)(const struct ath_server *server, struct ath_control_message question,
+                   struct ath_control_message_builder answer);
+} questions[] = {
+    { ATH_CONTROL_MESSAGE_GET_HEALTH, answer_health },
+    { ATH_CONTROL_MESSAGE_GET_DEVICES, answer_devices },
+    { ATH_CONTROL_MESSAGE_GET_SESSIONS, answer_sessions },
+    { ATH_CONTROL_MESSAGE_END_SESSION, answer_end },
+};
+
+/* What belongs to the handshake, or is an answer itself. */
+static bool is_out_of_place(enum ath_control_message_which which)
+{
+    switch (which) {
+    case ATH_CONTROL_MESSAGE_NONE:
+    case ATH_CONTROL_MESSAGE_HELLO:
+    case ATH_CONTROL_MESSAGE_CHALLENGE:
+    case ATH_CONTROL_MESSAGE_PROOF:
+    case ATH_CONTROL_MESSAGE_WELCOME:
+    case ATH_CONTROL_MESSAGE_REFUSAL:
+    case ATH_CONTROL_MESSAGE_HEALTH:
+    case ATH_CONTROL_MESSAGE_DEVICES:
+    case ATH_CONTROL_MESSAGE_SESSIONS:
+    case ATH_CONTROL_MESSAGE_DONE:
+    case ATH_CONTROL_MESSAGE_FAILURE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool ath_answer(const struct ath_server *server, struct ath_control_message question,
+                struct ath_control_message_builder answer)
+{
+    enum ath_control_message_which which = ath_control_message_which(question);
+
+    if (is_out_of_place(which))
+        return false;
+    for (size_t i = 0; i < ATH_COUNT(questions); i++) {
+        if (questions[i].question == which) {
+            questions[i].answer(server, question, answer);
+            return true;
+        }
+    }
+    fail(answer, ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED, "this server does not do that yet");
+    return true;
+}

@@ -1,0 +1,65 @@
+/*
+ * Who is connected: a table in memory that the listening process and the processes of its sessions
+ * share. The listening one alone adds and removes entries; a session's process writes its own
+ * entry's claims and reads the others'.
+ */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Who is not proven yet gets a quarter of the places, each way in for itself, and none for longer
+ * than it takes others to want it: strangers do not keep those out who have the key.
+ */
+enum {
+    ATH_BOARD_MAX = 512,
+    ATH_BOARD_STRANGERS = ATH_BOARD_MAX / 4,
+    ATH_BOARD_STRANGER_MS = 500,
+    ATH_BOARD_PEER = 96
+};
+
+struct ath_board_entry {
+    _Atomic uint64_t id; /* of the session; 0: the place is free */
+    pid_t pid;           /* of its process */
+    uint64_t started_ms; /* ath_now_ms() */
+    char peer[ATH_BOARD_PEER];
+    int way;               /* in which it came: the caller's number */
+    bool is_trusted;       /* counts as proven from the beginning */
+    bool is_ending;        /* its process was told to end */
+    atomic_bool is_proven; /* the handshake is over */
+    atomic_int purpose;    /* enum ath_gpu_purpose, once proven */
+};
+
+struct ath_board {
+    struct ath_board_entry entries[ATH_BOARD_MAX];
+    uint64_t last_id;
+    _Atomic uint64_t accepted, refused, broken; /* connections since the start */
+};
+
+/* Shared memory for all processes forked from here on; NULL without memory. */
+struct ath_board *ath_board_make(void);
+
+/* A new entry, whose pid is to be set; NULL when the board, or the strangers' share of it, is full.
+ */
+struct ath_board_entry *ath_board_add(struct ath_board *board, const char *peer, int way,
+                                      bool is_trusted);
+
+/*
+ * Whether the strangers' share of a way in is full. *out_oldest is then the one of them that has
+ * been unproven for longest, if for long enough to be sent away (the caller ends its process and
+ * sets is_ending, which makes room); else NULL.
+ */
+bool ath_board_is_crowded(const struct ath_board *board, int way,
+                          struct ath_board_entry **out_oldest);
+
+/* Takes away the entry of a process that has ended; false where it has none. */
+bool ath_board_remove(struct ath_board *board, pid_t pid);
+
+/* The entry of a session, or NULL. */
+struct ath_board_entry *ath_board_find(struct ath_board *board, uint64_t id);
+
+/* A copy of the entry at a place; false where there is none. */
+bool ath_board_read(struct ath_board *board, size_t place, struct ath_board_entry *out);

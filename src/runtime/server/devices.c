@@ -1,0 +1,176 @@
+/*
+ * GPUs by the CUDA driver API (docs.nvidia.com/cuda/cuda-driver-api): what can be asked without a
+ * context. The prototypes are ours, since Debian has no cuda.h.
+ */
+#include "config.h"
+
+#include "runtime/server/devices.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/alloc.h"
+#include "base/isolated.h"
+#include "base/late.h"
+#include "base/unknown.h"
+
+enum { TIMEOUT_MS = 60000 /* cuInit() of eight GPUs takes seconds */ };
+
+struct cuda {
+    int (*cuInit)(unsigned int);
+    int (*cuDeviceGetCount)(int *);
+    int (*cuDeviceGet)(int *, int);
+    int (*cuDeviceGetName)(char *, int, int);
+    int (*cuDeviceGetPCIBusId)(char *, int, int);
+    int (*cuDeviceTotalMem_v2)(size_t *, int);
+    int (*cuDeviceGetUuid)(unsigned char *, int);
+    int (*cuGetErrorName)(int, const char **);
+};
+
+static const char *const cuda_names[] = {
+    "cuInit",          "cuDeviceGetCount",    "cuDeviceGet",
+    "cuDeviceGetName", "cuDeviceGetPCIBusId", "cuDeviceTotalMem_v2",
+    "cuDeviceGetUuid", "cuGetErrorName",      NULL
+};
+ATH_LATE_NOTE(cuda_note, "libcuda.so.1", "suggested");
+
+/* In memory that the child shares. */
+struct answer {
+    char fault[256]; /* why there are none */
+    struct ath_device items[ATH_DEVICES_MAX];
+    size_t count;
+};
+
+void ath_devices_add_problem(struct ath_devices *devices, bool is_fault, const char *code,
+                             const char *object, const char *format, ...)
+{
+    if (devices->problem_count == ATH_COUNT(devices->problems))
+        return;
+    struct ath_problem *problem = &devices->problems[devices->problem_count++];
+    *problem = (struct ath_problem){ .is_fault = is_fault, .code = code };
+    snprintf(problem->object, sizeof problem->object, "%s", object);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(problem->message, sizeof problem->message, format, args);
+    va_end(args);
+}
+
+/* True for 0; else the driver's word for its error goes to the answer. */
+static bool succeeded(const struct cuda *cuda, struct answer *answer, const char *call, int status)
+{
+    const char *word = NULL;
+    if (status && (cuda->cuGetErrorName(status, &word) || !word))
+        word = "unknown error";
+    if (status)
+        snprintf(answer->fault, sizeof answer->fault, "%s: %s (%d)", call, word, status);
+    return !status;
+}
+
+/* NVIDIA's own form. */
+static void format_uuid(const unsigned char bytes[16], char out[48])
+{
+    size_t length = (size_t)snprintf(out, 48, "GPU");
+    for (size_t i = 0; i < 16; i++) {
+        bool has_dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        length +=
+            (size_t)snprintf(out + length, 48 - length, "%s%02x", has_dash ? "-" : "", bytes[i]);
+    }
+}
+
+static void ask_device(const struct cuda *cuda, int device, struct ath_device *out)
+{
+    unsigned char uuid[16];
+    size_t total;
+    char pci[ATH_PCI_TEXT] = "";
+    struct ath_pci address;
+
+    *out = (struct ath_device){ .memory_total_bytes = ATH_UNKNOWN };
+    if (cuda->cuDeviceGetName(out->name, sizeof out->name, device))
+        snprintf(out->name, sizeof out->name, "GPU");
+    if (!cuda->cuDeviceGetPCIBusId(pci, sizeof pci, device) && !ath_pci_parse(pci, &address))
+        ath_pci_format(&address, out->pci);
+    if (!cuda->cuDeviceGetUuid(uuid, device))
+        format_uuid(uuid, out->uuid);
+    if (!cuda->cuDeviceTotalMem_v2(&total, device))
+        out->memory_total_bytes = (int64_t)total;
+}
+
+/* Runs in the child. */
+static int ask(void *argument)
+{
+    struct answer *answer = argument;
+    struct cuda cuda;
+    struct ath_err err;
+    int count = 0;
+
+    if (ath_late_load("libcuda.so.1", "libcuda1", cuda_names, &cuda, &err)) {
+        snprintf(answer->fault, sizeof answer->fault, "%.250s", err.message);
+        return 0;
+    }
+    if (!succeeded(&cuda, answer, "cuInit", cuda.cuInit(0)) ||
+        !succeeded(&cuda, answer, "cuDeviceGetCount", cuda.cuDeviceGetCount(&count)))
+        return 0;
+    for (int i = 0; i < count && answer->count < ATH_DEVICES_MAX; i++) {
+        int device;
+        if (succeeded(&cuda, answer, "cuDeviceGet", cuda.cuDeviceGet(&device, i)))
+            ask_device(&cuda, device, &answer->items[answer->count++]);
+    }
+    return 0;
+}
+
+static bool is_wanted(const struct ath_device *device, const struct ath_pci *wanted, size_t count)
+{
+    struct ath_pci address;
+    bool has_address = !ath_pci_parse(device->pci, &address);
+    for (size_t i = 0; i < count; i++)
+        if (has_address && ath_pci_equals(&address, &wanted[i]))
+            return true;
+    return !count;
+}
+
+static void name_missing(const struct ath_pci *wanted, size_t count, struct ath_devices *devices)
+{
+    for (size_t i = 0; i < count; i++) {
+        char text[ATH_PCI_TEXT];
+        size_t at = 0;
+        ath_pci_format(&wanted[i], text);
+        while (at < devices->count && strcmp(devices->items[at].pci, text) != 0)
+            at++;
+        if (at == devices->count)
+            ath_devices_add_problem(devices, true, "gpu-missing", text,
+                                    "the CUDA driver has no such device here");
+    }
+}
+
+void ath_devices_find(const struct ath_pci *wanted, size_t wanted_count, struct ath_devices *out)
+{
+    struct answer *answer =
+        mmap(NULL, sizeof *answer, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (answer == MAP_FAILED) {
+        ath_devices_add_problem(out, true, "no-devices", "", "no memory to ask the driver");
+        return;
+    }
+    int status = ath_run_isolated(ask, answer, NULL, TIMEOUT_MS);
+    if (status < 0)
+        snprintf(answer->fault, sizeof answer->fault, "asking the CUDA driver: %s",
+                 strerror(-status));
+    for (size_t i = 0; i < answer->count && i < ATH_DEVICES_MAX; i++)
+        if (is_wanted(&answer->items[i], wanted, wanted_count))
+            out->items[out->count++] = answer->items[i];
+    name_missing(wanted, wanted_count, out);
+    answer->fault[sizeof answer->fault - 1] = '\0';
+    if (!out->count)
+        ath_devices_add_problem(out, true, "no-devices", "", "%s",
+                                *answer->fault ? answer->fault : "the CUDA driver has no device");
+    munmap(answer, sizeof *answer);
+}
+
+void ath_devices_simulate(struct ath_devices *out)
+{
+    out->items[out->count++] = (struct ath_device){ .name = "aitherion simulated GPU",
+                                                    .is_simulated = true,
+                                                    .memory_total_bytes = ATH_UNKNOWN };
+}

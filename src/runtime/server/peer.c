@@ -1,0 +1,250 @@
+/*
+ * The server's side of proto/control.capnp.
+ *
+ * Until the client is proven a frame is small and the whole handshake has one deadline, so that a
+ * stranger costs little for a short time. Nothing of a message is used before all of it was
+ * checked.
+ */
+#include "config.h"
+
+#include "runtime/server/peer.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "runtime/server/answer.h"
+#include "runtime/server/record.h"
+
+struct peer {
+    int fd;
+    const struct ath_server *server;
+    struct ath_board_entry *entry;
+    uint64_t deadline_ms;   /* of what is under way */
+    struct ath_frame hello; /* kept for the transcript, as challenge is */
+    struct ath_frame challenge;
+    struct ath_frame frame;          /* the last one read */
+    struct ath_wire_builder builder; /* the next one to write */
+    enum ath_gpu_purpose purpose;
+};
+
+static void peer_free(struct peer *peer)
+{
+    ath_frame_free(&peer->hello);
+    ath_frame_free(&peer->challenge);
+    ath_frame_free(&peer->frame);
+    ath_wire_builder_free(&peer->builder);
+}
+
+/* The connection is of no more use; says why in the log. Returns -EPROTO. */
+static int give_up(struct peer *peer, const char *what, const char *reason)
+{
+    atomic_fetch_add(&peer->server->board->broken, 1);
+    ath_record(ATH_RECORD_WARNING, "session-broken", "peer", peer->entry->peer, "during", what,
+               "reason", reason, NULL);
+    return -EPROTO;
+}
+
+static int send_built(struct peer *peer, const char *what, struct ath_frame *transcript)
+{
+    size_t length;
+    int status;
+    struct ath_err err;
+    const uint8_t *bytes = ath_wire_finish(&peer->builder, &length, &status);
+
+    if (!status && transcript)
+        status = ath_frame_copy(transcript, bytes, length);
+    if (status)
+        return give_up(peer, what, strerror(-status));
+    if (ath_frame_write(peer->fd, bytes, length, peer->deadline_ms, &err))
+        return give_up(peer, what, err.message);
+    return 0;
+}
+
+/* Sends a refusal, as far as the client takes it. Returns -EACCES. */
+static int refuse(struct peer *peer, enum ath_control_reason reason, const char *message)
+{
+    struct ath_control_refusal_builder refusal =
+        ath_control_message_init_refusal(ath_control_message_start(&peer->builder));
+    size_t length;
+    int status;
+    struct ath_err err;
+
+    ath_control_refusal_set_reason(refusal, reason);
+    ath_control_refusal_set_message(refusal, message);
+    atomic_fetch_add(&peer->server->board->refused, 1);
+    ath_record(ATH_RECORD_WARNING, "session-refused", "peer", peer->entry->peer, "reason",
+               ath_control_reason_word(reason), "detail", message, NULL);
+    const uint8_t *bytes = ath_wire_finish(&peer->builder, &length, &status);
+    if (bytes)
+        (void)ath_frame_write(peer->fd, bytes, length, peer->deadline_ms, &err);
+    return -EACCES;
+}
+
+/* Reads a message of the handshake. */
+static int read_message(struct peer *peer, enum ath_control_message_which wanted,
+                        struct ath_control_message *out)
+{
+    struct ath_err err;
+    if (ath_frame_read(peer->fd, ATH_CONTROL_HELLO_FRAME_BYTES, peer->deadline_ms, &peer->frame,
+                       &err))
+        return give_up(peer, "handshake", err.message);
+    if (ath_control_message_open(ath_frame_message(&peer->frame),
+                                 ath_frame_message_length(&peer->frame), out) ||
+        ath_control_message_which(*out) != wanted)
+        return refuse(peer, ATH_CONTROL_REASON_BAD_MESSAGE, "not what belongs here");
+    return 0;
+}
+
+static int read_hello(struct peer *peer)
+{
+    struct ath_control_message message;
+    bool wants_key = peer->server->secret.length > 0;
+    int status = read_message(peer, ATH_CONTROL_MESSAGE_HELLO, &message);
+    if (status)
+        return status;
+    struct ath_control_hello hello = ath_control_message_hello(message);
+    if (ath_control_hello_nonce(hello).length != ATH_NONCE_BYTES)
+        return refuse(peer, ATH_CONTROL_REASON_BAD_MESSAGE, "the nonce has not 32 bytes");
+    if (ath_control_hello_protocol_min(hello) > ATH_CONTROL_PROTOCOL_VERSION ||
+        ath_control_hello_protocol(hello) < ATH_CONTROL_PROTOCOL_VERSION)
+        return refuse(peer, ATH_CONTROL_REASON_PROTOCOL, "this server speaks protocol 1");
+    if (wants_key && !ath_control_hello_has_key(hello))
+        return refuse(peer, ATH_CONTROL_REASON_KEY_WANTED, "a key is wanted");
+    if (!wants_key && ath_control_hello_has_key(hello))
+        return refuse(peer, ATH_CONTROL_REASON_KEY_NOT_WANTED, "this server has no key to prove");
+    peer->purpose = ath_control_hello_purpose(hello);
+    if (ath_frame_copy(&peer->hello, peer->frame.bytes, peer->frame.length))
+        return give_up(peer, "handshake", "out of memory");
+    return 0;
+}
+
+static int send_challenge(struct peer *peer)
+{
+    uint8_t nonce[ATH_NONCE_BYTES];
+    struct ath_err err;
+    if (ath_nonce_make(nonce, &err))
+        return give_up(peer, "handshake", err.message);
+    struct ath_control_challenge_builder challenge =
+        ath_control_message_init_challenge(ath_control_message_start(&peer->builder));
+    ath_control_challenge_set_protocol(challenge, ATH_CONTROL_PROTOCOL_VERSION);
+    ath_control_challenge_set_software(challenge, PACKAGE_STRING);
+    ath_control_challenge_set_nonce(challenge, (struct ath_wire_bytes){ nonce, sizeof nonce });
+    ath_control_challenge_set_wants_key(challenge, peer->server->secret.length > 0);
+    return send_built(peer, "handshake", &peer->challenge);
+}
+
+static int read_proof(struct peer *peer, uint8_t own_proof[ATH_PROOF_BYTES])
+{
+    const struct ath_secret *secret = &peer->server->secret;
+    struct ath_transcript transcript = { &peer->hello, &peer->challenge, NULL };
+    struct ath_control_message message;
+    int status = read_message(peer, ATH_CONTROL_MESSAGE_PROOF, &message);
+    if (status || !secret->length)
+        return status;
+    struct ath_wire_bytes mac = ath_control_proof_mac(ath_control_message_proof(message));
+    if (!ath_secret_check(secret, ATH_SIDE_CLIENT, &transcript, mac.data, mac.length))
+        return refuse(peer, ATH_CONTROL_REASON_KEY_WRONG, "the client has another key");
+    transcript.client_proof = mac.data;
+    ath_secret_prove(secret, ATH_SIDE_SERVER, &transcript, own_proof);
+    return 0;
+}
+
+static int send_welcome(struct peer *peer, const uint8_t proof[ATH_PROOF_BYTES])
+{
+    struct ath_control_welcome_builder welcome =
+        ath_control_message_init_welcome(ath_control_message_start(&peer->builder));
+    ath_control_welcome_set_session(welcome, atomic_load(&peer->entry->id));
+    if (peer->server->secret.length)
+        ath_control_welcome_set_mac(welcome, (struct ath_wire_bytes){ proof, ATH_PROOF_BYTES });
+    return send_built(peer, "handshake", NULL);
+}
+
+static int shake_hands(struct peer *peer)
+{
+    uint8_t proof[ATH_PROOF_BYTES];
+    peer->deadline_ms = ath_now_ms() + (uint64_t)peer->server->handshake_ms;
+    int status = read_hello(peer);
+    if (!status)
+        status = send_challenge(peer);
+    if (!status)
+        status = read_proof(peer, proof);
+    /* What is served is nobody's business before this. */
+    if (!status && peer->purpose != ATH_GPU_PURPOSE_CONTROL)
+        status = refuse(peer, ATH_CONTROL_REASON_NOT_SERVED,
+                        "CUDA calls are not served by this version");
+    if (status)
+        return status;
+    atomic_store(&peer->entry->purpose, (int)peer->purpose);
+    atomic_store(&peer->entry->is_proven, true);
+    return send_welcome(peer, proof);
+}
+
+/* One question and its answer. Returns 0, or a negative errno where the session ends (-ENODATA: the
+ * client is done). */
+static int converse(struct peer *peer)
+{
+    struct ath_control_message question;
+    struct ath_err err;
+
+    peer->deadline_ms = ath_now_ms() + (uint64_t)peer->server->idle_ms;
+    int status = ath_frame_read(peer->fd, ATH_CONTROL_ANSWER_FRAME_BYTES, peer->deadline_ms,
+                                &peer->frame, &err);
+    if (status == -ENODATA)
+        return status;
+    if (status)
+        return give_up(peer, "session", err.message);
+    peer->deadline_ms = ath_now_ms() + (uint64_t)peer->server->answer_ms;
+    if (ath_control_message_open(ath_frame_message(&peer->frame),
+                                 ath_frame_message_length(&peer->frame), &question) ||
+        !ath_answer(peer->server, question, ath_control_message_start(&peer->builder)))
+        return refuse(peer, ATH_CONTROL_REASON_BAD_MESSAGE, "not what belongs here");
+    return send_built(peer, "session", NULL);
+}
+
+/* A peer whose host is gone is noticed after some ten seconds. */
+static void set_socket(int fd)
+{
+    static const struct {
+        int level, name, value;
+    } settings[] = {
+        { SOL_SOCKET, SO_KEEPALIVE, 1 },  { IPPROTO_TCP, TCP_NODELAY, 1 },
+        { IPPROTO_TCP, TCP_KEEPIDLE, 4 }, { IPPROTO_TCP, TCP_KEEPINTVL, 2 },
+        { IPPROTO_TCP, TCP_KEEPCNT, 3 },
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) /* a unix socket has none */
+        setsockopt(fd, settings[i].level, settings[i].name, &settings[i].value, sizeof(int));
+}
+
+void ath_peer_serve(int fd, const struct ath_server *server, struct ath_board_entry *entry)
+{
+    __attribute__((cleanup(peer_free))) struct peer peer = {
+        .fd = fd,
+        .server = server,
+        .entry = entry,
+        .builder.max_bytes = ATH_CONTROL_ANSWER_FRAME_BYTES,
+    };
+    set_socket(fd);
+    int status = shake_hands(&peer);
+    while (!status)
+        status = converse(&peer);
+}
+
+void ath_peer_turn_away(int fd)
+{
+    ATH_AUTO(ath_wire_builder) builder = { .max_bytes = ATH_CONTROL_HELLO_FRAME_BYTES };
+    struct ath_control_refusal_builder refusal =
+        ath_control_message_init_refusal(ath_control_message_start(&builder));
+    size_t length;
+    int status;
+
+    ath_control_refusal_set_reason(refusal, ATH_CONTROL_REASON_BUSY);
+    ath_control_refusal_set_message(refusal, "too many sessions");
+    const uint8_t *bytes = ath_wire_finish(&builder, &length, &status);
+    if (bytes)
+        (void)!send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+}

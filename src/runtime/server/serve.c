@@ -1,0 +1,406 @@
+/*
+ * The listening process: it accepts, forks one process for each client, and reaps them.
+ *
+ * Signals come through a descriptor. They are blocked, which also means that the kernel does not
+ * drop them when this is process 1 of a container (signal(7) on init). A session's process dies
+ * with this one, by PR_SET_PDEATHSIG and by SIGTERM at a clean end.
+ */
+#include "config.h"
+
+#include "runtime/server/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/i18n.h"
+#include "base/root.h"
+#include "base/text.h"
+#include "runtime/server/metrics.h"
+#include "runtime/server/peer.h"
+#include "runtime/server/place.h"
+#include "runtime/server/record.h"
+
+enum { HANDSHAKE_MS = 5000, IDLE_MS = 30000, ANSWER_MS = 10000, ACCEPTS_AT_ONCE = 64 };
+
+enum { POLL_SIGNALS, POLL_ORDERS, POLL_TCP, POLL_UNIX, POLL_METRICS, POLL_COUNT };
+
+struct serve {
+    struct ath_server server;
+    struct pollfd polls[POLL_COUNT]; /* fd -1 where there is none */
+    char *socket_path;               /* to remove at the end; NULL */
+    sigset_t old_signals;
+    bool is_over;
+};
+
+static void serve_free(struct serve *serve)
+{
+    for (size_t i = 0; i < POLL_COUNT; i++)
+        if (serve->polls[i].fd >= 0)
+            close(serve->polls[i].fd);
+    if (serve->socket_path)
+        unlink(serve->socket_path);
+    free(serve->socket_path);
+    ath_secret_free(&serve->server.secret);
+}
+
+/* ---- what it is ---- */
+
+static int parse_gpus(const char *text, struct ath_pci **out, size_t *out_count,
+                      struct ath_err *err)
+{
+    ath_auto_free char *copy = ath_xstrdup(text);
+    char *rest = copy, *word;
+    while (rest && (word = strsep(&rest, ","))) {
+        struct ath_pci address;
+        if (!*word)
+            continue;
+        if (ath_pci_parse(word, &address))
+            return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                               _("'%s' is no PCI address like 0004:04:00.0, nor none alone"), word);
+        struct ath_pci *added = ath_push(out, out_count, sizeof **out);
+        *added = address;
+    }
+    return 0;
+}
+
+static int find_devices(const struct ath_runtime_options *options, struct ath_server *server,
+                        struct ath_err *err)
+{
+    ath_auto_free struct ath_pci *wanted = NULL;
+    size_t count = 0;
+    bool is_none = options->gpus && strcmp(options->gpus, "none") == 0;
+    int status = options->gpus && !is_none ? parse_gpus(options->gpus, &wanted, &count, err) : 0;
+    if (status)
+        return status;
+    server->is_simulated = options->is_sim;
+    if (is_none)
+        return 0; /* as asked: no fault, unlike a machine on which none is found */
+    if (options->is_sim)
+        ath_devices_simulate(&server->devices);
+    else
+        ath_devices_find(wanted, count, &server->devices);
+    ath_devices_add_problem(&server->devices, false, "cuda-not-served", "",
+                            "this version answers health and devices; CUDA calls come later");
+    return 0;
+}
+
+static int parse_fraction(const char *text, double *out, struct ath_err *err)
+{
+    double value = 1;
+    if (text && (ath_parse_double(text, &value) || value <= 0 || value > 1))
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("'%s' is no fraction above 0 and at most 1"), text);
+    *out = value;
+    return 0;
+}
+
+static void find_host(struct ath_server *server)
+{
+    struct ath_root root = { .fd = -1 };
+    struct ath_err err;
+    struct stat status;
+    const char *node = getenv("AITHERION_NUMA");
+
+    gethostname(server->hostname, sizeof server->hostname - 1);
+    snprintf(server->node, sizeof server->node, "%s", node ? node : "");
+    if (!stat("/proc/self/ns/net", &status))
+        server->net_namespace = status.st_ino;
+    if (ath_root_open("/", &root, &err))
+        return;
+    ath_auto_free char *boot_id = ath_root_read(&root, "proc/sys/kernel/random/boot_id");
+    snprintf(server->boot_id, sizeof server->boot_id, "%s", boot_id ? boot_id : "");
+    ath_root_free(&root);
+}
+
+static int know_itself(const struct ath_runtime_options *options, struct ath_server *server,
+                       struct ath_err *err)
+{
+    *server = (struct ath_server){ .started_ms = ath_now_ms(),
+                                   .order_fd = -1,
+                                   .handshake_ms = HANDSHAKE_MS,
+                                   .idle_ms = IDLE_MS,
+                                   .answer_ms = ANSWER_MS };
+    int status = parse_fraction(options->vram_fraction, &server->vram_fraction, err);
+    if (!status)
+        status = ath_place_key(options, &server->secret, err);
+    if (!status)
+        status = find_devices(options, server, err);
+    if (status)
+        return status;
+    if (!server->secret.length)
+        ath_devices_add_problem(&server->devices, false, "no-auth", "",
+                                "sessions need no key: whoever reaches the server may use it");
+    find_host(server);
+    server->board = ath_board_make();
+    return server->board ? 0 : ath_err_system(err, -ENOMEM, "%s", _("no memory for sessions"));
+}
+
+/* ---- where it listens ---- */
+
+static void say_listening(int fd)
+{
+    char text[ATH_ENDPOINT_TEXT];
+    printf("listening on %s\n", ath_endpoint_of_socket(fd, false, text));
+    fflush(stdout);
+    ath_record(ATH_RECORD_INFO, "listening", "address", text, NULL);
+}
+
+static int listen_at(struct serve *serve, const struct ath_endpoint *endpoint, size_t which,
+                     struct ath_err *err)
+{
+    /* With a key everybody may try the socket; without one, only who runs the server. */
+    unsigned int mode = serve->server.secret.length ? 0666 : 0600;
+    return ath_endpoint_listen(endpoint, mode, &serve->polls[which].fd, err);
+}
+
+static int listen_everywhere(struct serve *serve, const struct ath_runtime_options *options,
+                             struct ath_err *err)
+{
+    struct ath_endpoint endpoint;
+    int status = ath_place_listen(options->listen, &endpoint, err);
+    if (!status)
+        status = listen_at(serve, &endpoint, POLL_TCP, err);
+    if (!status && options->socket) {
+        status = ath_endpoint_of_path(options->socket, &endpoint, err);
+        if (!status)
+            status = listen_at(serve, &endpoint, POLL_UNIX, err);
+        if (!status)
+            serve->socket_path = ath_xstrdup(options->socket);
+    }
+    if (!status && options->metrics) {
+        status = ath_endpoint_parse(options->metrics, &endpoint, err);
+        if (!status)
+            status = listen_at(serve, &endpoint, POLL_METRICS, err);
+    }
+    return status;
+}
+
+static int take_signals(struct serve *serve, struct ath_err *err)
+{
+    sigset_t wanted;
+    int orders[2];
+
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGTERM);
+    sigaddset(&wanted, SIGINT);
+    sigaddset(&wanted, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &wanted, &serve->old_signals);
+    signal(SIGPIPE, SIG_IGN); /* a log that nobody reads any more is no reason to end */
+    signal(SIGCHLD, SIG_DFL); /* a parent may have left it ignored: then there is nothing to reap */
+    serve->polls[POLL_SIGNALS].fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (serve->polls[POLL_SIGNALS].fd < 0 || pipe2(orders, O_CLOEXEC | O_NONBLOCK))
+        return ath_err_system(err, -errno, "%s", _("cannot wait for signals"));
+    serve->polls[POLL_ORDERS].fd = orders[0];
+    serve->server.order_fd = orders[1];
+    return 0;
+}
+
+/* ---- clients ---- */
+
+/* Runs in the child, with the signals as they were at the start. */
+static void run_client(struct serve *serve, int fd, size_t which, struct ath_board_entry *entry,
+                       pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &serve->old_signals, NULL);
+    if (getppid() != parent)
+        _exit(0);
+    for (size_t i = 0; i < POLL_COUNT; i++)
+        if (serve->polls[i].fd >= 0)
+            close(serve->polls[i].fd);
+    if (which == POLL_METRICS)
+        ath_metrics_serve(fd, &serve->server);
+    else
+        ath_peer_serve(fd, &serve->server, entry);
+    close(fd);
+    _exit(0);
+}
+
+/* Who could end us may as well ask us, however many strangers wait (unix(7), SO_PEERCRED). */
+static bool is_trusted(int fd, size_t which)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return which == POLL_UNIX && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) &&
+           (peer.uid == 0 || peer.uid == geteuid());
+}
+
+/* Who comes may have the key; who has said nothing for a while is less likely to. */
+static void make_room(struct ath_board *board, size_t which)
+{
+    struct ath_board_entry *oldest;
+    if (!ath_board_is_crowded(board, (int)which, &oldest) || !oldest || oldest->pid <= 0)
+        return;
+    ath_record(ATH_RECORD_WARNING, "session-ended", "peer", oldest->peer, "reason",
+               "others wait, and it has proven nothing", NULL);
+    oldest->is_ending = true;
+    kill(oldest->pid, SIGTERM);
+}
+
+static void start_client(struct serve *serve, int fd, size_t which)
+{
+    char peer[ATH_ENDPOINT_TEXT];
+    pid_t parent = getpid();
+    bool trusts = is_trusted(fd, which);
+
+    ath_endpoint_of_socket(fd, true, peer);
+    if (!trusts)
+        make_room(serve->server.board, which);
+    struct ath_board_entry *entry = ath_board_add(serve->server.board, peer, (int)which, trusts);
+    if (!entry) {
+        ath_record(ATH_RECORD_WARNING, "session-refused", "peer", peer, "reason", "busy", NULL);
+        if (which != POLL_METRICS)
+            ath_peer_turn_away(fd);
+        return;
+    }
+    pid_t child = fork();
+    if (!child)
+        run_client(serve, fd, which, entry, parent);
+    entry->pid = child;
+    if (child < 0) {
+        ath_record(ATH_RECORD_ERROR, "no-process", "peer", peer, "reason", strerror(errno), NULL);
+        atomic_store(&entry->id, 0);
+    }
+}
+
+static void accept_clients(struct serve *serve, size_t which)
+{
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        ath_auto_close int fd = accept4(serve->polls[which].fd, NULL, NULL, SOCK_CLOEXEC);
+        if (fd >= 0) {
+            if (which != POLL_METRICS)
+                atomic_fetch_add(&serve->server.board->accepted, 1);
+            start_client(serve, fd, which);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            ath_record(ATH_RECORD_ERROR, "cannot-accept", "reason", strerror(errno), NULL);
+            nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+        }
+        if (errno != ECONNABORTED && errno != EINTR)
+            return;
+    }
+}
+
+/* How a session's process ended, where that is not as it should: NULL. It always exits with 0. */
+static const char *crash_of(int status)
+{
+    if (WIFSIGNALED(status))
+        return WTERMSIG(status) == SIGTERM ? NULL : strsignal(WTERMSIG(status));
+    return WEXITSTATUS(status) ? "exit code" : NULL;
+}
+
+/* As process 1 of a container it gets orphans too, which are on no board. */
+static void reap(struct serve *serve)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        bool is_session = ath_board_remove(serve->server.board, pid);
+        const char *crash = is_session ? crash_of(status) : NULL;
+        ath_auto_free char *number = ath_xasprintf("%d", (int)pid);
+        if (crash)
+            ath_record(ATH_RECORD_ERROR, "session-crashed", "pid", number, "reason", crash, NULL);
+    }
+}
+
+static void follow_orders(struct serve *serve)
+{
+    uint64_t id;
+    while (read(serve->polls[POLL_ORDERS].fd, &id, sizeof id) == sizeof id) {
+        struct ath_board_entry *entry = ath_board_find(serve->server.board, id);
+        if (!entry || entry->pid <= 0)
+            continue;
+        ath_record(ATH_RECORD_INFO, "session-ended", "peer", entry->peer, "reason", "asked for",
+                   NULL);
+        kill(entry->pid, SIGTERM);
+    }
+}
+
+static void take_signal(struct serve *serve)
+{
+    struct signalfd_siginfo info;
+    while (read(serve->polls[POLL_SIGNALS].fd, &info, sizeof info) == sizeof info)
+        serve->is_over = serve->is_over || info.ssi_signo != SIGCHLD;
+    reap(serve);
+}
+
+static void end_sessions(struct ath_board *board)
+{
+    for (size_t i = 0; i < ATH_BOARD_MAX; i++)
+        if (atomic_load(&board->entries[i].id) && board->entries[i].pid > 0)
+            kill(board->entries[i].pid, SIGTERM);
+}
+
+static void run(struct serve *serve)
+{
+    while (!serve->is_over) {
+        if (poll(serve->polls, POLL_COUNT, -1) < 0)
+            continue;
+        if (serve->polls[POLL_SIGNALS].revents)
+            take_signal(serve);
+        if (serve->polls[POLL_ORDERS].revents)
+            follow_orders(serve);
+        for (size_t i = POLL_TCP; i < POLL_COUNT && !serve->is_over; i++)
+            if (serve->polls[i].revents)
+                accept_clients(serve, i);
+    }
+    end_sessions(serve->server.board);
+}
+
+static void record_start(const struct ath_server *server)
+{
+    ath_auto_free char *count = ath_xasprintf("%zu", server->devices.count);
+    ath_record(ATH_RECORD_INFO, "started", "version", PACKAGE_VERSION, "node",
+               *server->node ? server->node : NULL, "devices", count, "simulated",
+               server->is_simulated ? "true" : "false", "key",
+               server->secret.length ? "wanted" : "none", NULL);
+    for (size_t i = 0; i < server->devices.problem_count; i++) {
+        const struct ath_problem *problem = &server->devices.problems[i];
+        ath_record(problem->is_fault ? ATH_RECORD_WARNING : ATH_RECORD_INFO, "problem", "code",
+                   problem->code, "object", *problem->object ? problem->object : NULL, "message",
+                   problem->message, NULL);
+    }
+}
+
+int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
+{
+    __attribute__((cleanup(serve_free))) struct serve serve = { 0 };
+    for (size_t i = 0; i < POLL_COUNT; i++)
+        serve.polls[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
+    int status = know_itself(options, &serve.server, err);
+    if (!status)
+        status = take_signals(&serve, err);
+    if (!status)
+        status = listen_everywhere(&serve, options, err);
+    if (status)
+        return status;
+    setlocale(LC_MESSAGES, "C"); /* from here on it speaks to logs */
+    record_start(&serve.server);
+    for (size_t i = POLL_TCP; i <= POLL_UNIX; i++)
+        if (serve.polls[i].fd >= 0)
+            say_listening(serve.polls[i].fd);
+    if (serve.polls[POLL_METRICS].fd >= 0) {
+        char text[ATH_ENDPOINT_TEXT];
+        ath_record(ATH_RECORD_INFO, "metrics", "address",
+                   ath_endpoint_of_socket(serve.polls[POLL_METRICS].fd, false, text), NULL);
+    }
+    run(&serve);
+    ath_record(ATH_RECORD_INFO, "stopped", NULL);
+    return ATH_RUNTIME_DONE;
+}

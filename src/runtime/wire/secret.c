@@ -1,0 +1,90 @@
+/* Keys and proofs. */
+#include "config.h"
+
+#include "runtime/wire/secret.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <nettle/hmac.h>
+#include <nettle/memops.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/file.h"
+#include "base/i18n.h"
+
+/* With their NUL byte: no label begins another, and no frame can look like one. */
+static const char *const labels[] = {
+    [ATH_SIDE_CLIENT] = "aitherion client 1",
+    [ATH_SIDE_SERVER] = "aitherion server 1",
+};
+
+int ath_secret_load(const char *path, struct ath_secret *out, struct ath_err *err)
+{
+    char *bytes = NULL;
+    size_t length = 0;
+    int status = ath_file_read(path, ATH_SECRET_BYTES_MAX, &bytes, &length, err);
+    if (status)
+        return ath_err_wrap(err, status, _("cannot use the key"));
+    if (!length) {
+        free(bytes);
+        return ath_err_set(err, -EINVAL, ATH_E_KEY_FILE, _("the key file '%s' is empty"), path);
+    }
+    *out = (struct ath_secret){ (uint8_t *)bytes, length };
+    return 0;
+}
+
+void ath_secret_free(struct ath_secret *secret)
+{
+    if (!secret || !secret->bytes)
+        return;
+    explicit_bzero(secret->bytes, secret->length);
+    free(secret->bytes);
+    *secret = (struct ath_secret){ 0 };
+}
+
+static void add_frame(struct hmac_sha256_ctx *hmac, const struct ath_frame *frame)
+{
+    uint64_t length = htole64(frame->length);
+    hmac_sha256_update(hmac, sizeof length, (const uint8_t *)&length);
+    hmac_sha256_update(hmac, frame->length, frame->bytes);
+}
+
+void ath_secret_prove(const struct ath_secret *secret, enum ath_side side,
+                      const struct ath_transcript *transcript, uint8_t out[ATH_PROOF_BYTES])
+{
+    struct hmac_sha256_ctx hmac;
+
+    hmac_sha256_set_key(&hmac, secret->length, secret->bytes);
+    hmac_sha256_update(&hmac, strlen(labels[side]) + 1, (const uint8_t *)labels[side]);
+    add_frame(&hmac, transcript->hello);
+    add_frame(&hmac, transcript->challenge);
+    if (transcript->client_proof)
+        hmac_sha256_update(&hmac, ATH_PROOF_BYTES, transcript->client_proof);
+    hmac_sha256_digest(&hmac, ATH_PROOF_BYTES, out);
+    explicit_bzero(&hmac, sizeof hmac);
+}
+
+bool ath_secret_check(const struct ath_secret *secret, enum ath_side side,
+                      const struct ath_transcript *transcript, const uint8_t *proof, size_t length)
+{
+    uint8_t right[ATH_PROOF_BYTES];
+
+    ath_secret_prove(secret, side, transcript, right);
+    bool is_right = length == sizeof right && memeql_sec(right, proof, sizeof right);
+    explicit_bzero(right, sizeof right);
+    return is_right;
+}
+
+int ath_nonce_make(uint8_t out[ATH_NONCE_BYTES], struct ath_err *err)
+{
+    size_t done = 0;
+    while (done < ATH_NONCE_BYTES) {
+        ssize_t got = getrandom(out + done, ATH_NONCE_BYTES - done, 0);
+        if (got < 0 && errno != EINTR)
+            return ath_err_system(err, -errno, "%s", _("the kernel gives no random bytes"));
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return 0;
+}

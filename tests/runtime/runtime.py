@@ -1,0 +1,196 @@
+"""What the tests of aitherion-runtime share: starting servers, and a client of their own in Python.
+
+The client makes its messages with `capnp` and its proofs with Python's hmac: a second implementation of proto/control.capnp.
+"""
+import contextlib
+import functools
+import hashlib
+import hmac
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
+
+import harness  # noqa: E402
+
+SCHEMA = os.path.join(SOURCE, "proto", "control.capnp")
+KEY = b"a shared key\n\0of any bytes\xff"
+HAS_CAPNP = shutil.which("capnp") is not None
+IS_SANITIZED = os.environ.get("AITHERION_SANITIZED") == "1"
+
+
+def binary():
+    return os.path.join(os.path.dirname(harness.binary()), "aitherion-runtime")
+
+
+def run(*arguments, **options):
+    """aitherion-runtime to its end."""
+    return harness.run(command=[binary(), *arguments], **options)
+
+
+@functools.lru_cache(maxsize=None)
+def key_file(content=KEY):
+    path = os.path.join(harness.scratch(), "key-" + hashlib.sha256(content).hexdigest()[:8])
+    with open(path, "wb") as file:
+        file.write(content)
+    os.chmod(path, 0o600)
+    return path
+
+
+class Server:
+    """A server that listens on a free port of the loopback, and on a unix socket; `log` after its end."""
+
+    def __init__(self, *arguments, key=KEY, listen="127.0.0.1:0", env=None):
+        self.socket = os.path.join(harness.scratch(), f"socket-{time.monotonic_ns()}")
+        self.authentication = ["--key", key_file(key)] if key is not None else ["--no-auth"]
+        self.key = key
+        self.log_path = self.socket + ".log"
+        words = ["serve", "--socket", self.socket, *self.authentication, *arguments]
+        words += ["--listen", listen] if listen else []
+        with open(self.log_path, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen([binary(), *words], stdout=subprocess.PIPE, stderr=log, text=True,
+                                            env=env or harness.environment(), stdin=subprocess.DEVNULL)
+        self.listening = self.process.stdout.readline().strip()
+        if not self.listening.startswith("listening on "):
+            self.process.wait(10)
+            raise AssertionError(f"the server does not listen: {self.listening!r} {self.log()}")
+        self.process.stdout.readline()  # the socket's line
+        self.address = self.listening[len("listening on "):]
+        self.port = int(self.address.rsplit(":", 1)[1])
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8") as file:
+            return file.read()
+
+    def wait_for_log(self, word, timeout_s=10):
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            if word in self.log():
+                return True
+            time.sleep(0.02)
+        return False
+
+    def health(self, *arguments):
+        return run("health", "--server", self.address, *self.authentication, *arguments)
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+
+    def children(self):
+        """The process ids of its sessions."""
+        path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
+        with open(path, encoding="ascii") as file:
+            return [int(word) for word in file.read().split()]
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(20)
+        self.process.stdout.close()
+        return status
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.stop()
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+@functools.lru_cache(maxsize=None)
+def _encoded(text):
+    return subprocess.run(["capnp", "convert", "json:binary", SCHEMA, "Message"], input=text.encode(), stdout=subprocess.PIPE,
+                          check=True).stdout
+
+
+def encode(message):
+    return _encoded(json.dumps(message))
+
+
+def decode(frame):
+    return json.loads(subprocess.run(["capnp", "convert", "--quiet", "binary:json", SCHEMA, "Message"], input=frame,
+                                     stdout=subprocess.PIPE, check=True).stdout)
+
+
+def read_frame(connection):
+    """One frame, or b"" where the peer has closed the connection."""
+    head = connection.recv(8, socket.MSG_WAITALL)
+    if not head:
+        return b""
+    segments, words = struct.unpack("<II", head)
+    assert segments == 0, head
+    return head + connection.recv(8 * words, socket.MSG_WAITALL)
+
+
+def proof(key, side, hello, challenge, client_proof=b""):
+    text = b"aitherion " + side.encode() + b" 1\0"
+    for frame in (hello, challenge):
+        text += struct.pack("<Q", len(frame)) + frame
+    return hmac.new(key, text + client_proof, "sha256").digest()
+
+
+class Refused(Exception):
+    pass
+
+
+class Session:
+    """A session over a connected socket; the frames of its handshake are kept, for replaying them."""
+
+    def __init__(self, connection, key=KEY, purpose="control", nonce=bytes(range(32))):
+        self.connection = connection
+        self.hello = encode({"hello": {"protocol": 1, "protocolMin": 1, "software": "test", "purpose": purpose,
+                                       "nonce": list(nonce), "hasKey": key is not None}})
+        connection.sendall(self.hello)
+        self.challenge = self.receive("challenge")
+        self.mac = proof(key, "client", self.hello, self.challenge) if key is not None else b""
+        self.proof = encode({"proof": {"mac": list(self.mac)}})
+        connection.sendall(self.proof)
+        welcome = decode(self.receive("welcome"))["welcome"]
+        if key is not None:
+            assert bytes(welcome["mac"]) == proof(key, "server", self.hello, self.challenge, self.mac)
+        self.id = int(welcome["session"])
+
+    def receive(self, wanted):
+        frame = read_frame(self.connection)
+        if not frame:
+            raise Refused("closed")
+        message = decode(frame)
+        if "refusal" in message:
+            raise Refused(message["refusal"]["reason"])
+        assert wanted in message, message
+        return frame
+
+    def ask(self, question, answer):
+        self.connection.sendall(encode(question))
+        return decode(self.receive(answer))[answer]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
+
+
+def is_closed(connection, timeout_s):
+    """Whether the other side closes a connection in time, whatever it sends before."""
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        if select.select([connection], [], [], max(end - time.monotonic(), 0))[0]:
+            try:
+                if not connection.recv(65536):
+                    return True
+            except ConnectionResetError:
+                return True
+    return False

@@ -1,0 +1,572 @@
+#!/usr/bin/env python3
+"""aitherion-runtime as people, containers and strangers meet it."""
+import contextlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import unicodedata
+import unittest
+
+import runtime
+import harness
+from runtime import Server, Session
+
+NOBODY = 65534
+needs_capnp = unittest.skipUnless(runtime.HAS_CAPNP, "no capnp (package capnproto)")
+
+
+class Binary(unittest.TestCase):
+    def test_it_needs_libc_and_libnettle_only(self):
+        if runtime.IS_SANITIZED:
+            self.skipTest("a sanitized build needs its own libraries")
+        shown = subprocess.run(["readelf", "-d", runtime.binary()], stdout=subprocess.PIPE, text=True, check=True).stdout
+        needed = set(re.findall(r"NEEDED.*\[(.*)\]", shown))
+        self.assertEqual(needed, {"libc.so.6", next(name for name in needed if name.startswith("libnettle.so."))})
+
+    def test_help_and_version(self):
+        self.assertRegex(runtime.run("--version").stdout, r"^aitherion-runtime \d+\.\d+\.\d+\n$")
+        for words in (["--help"], ["serve", "--help"], ["health", "-h"], ["pause", "--help"]):
+            result = runtime.run(*words)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertLessEqual(max(map(len, result.stdout.splitlines())), 80)
+
+    def test_the_man_page_has_every_option_and_exit_code(self):
+        with open(os.path.join(runtime.SOURCE, "man", "aitherion-runtime.1.in"), encoding="utf-8") as file:
+            page = file.read().replace("\\-", "-")
+        told = set()
+        for command in ("serve", "health", "pause"):
+            text = runtime.run(command, "--help").stdout
+            told |= set(re.findall(r"^  (--[a-z-]+)", text, re.MULTILINE)) | set(re.findall(r"\[\$(\w+)\]", text))
+        for word in sorted(told):
+            self.assertIn(word, page)
+        self.assertEqual(set(re.findall(r"--[a-z][a-z-]+", page)) - told, set())
+        for code in re.findall(r"^  (\d) ", runtime.run("--help").stdout, re.MULTILINE):
+            self.assertRegex(page, rf"\n\.TP\n\.B {code}\n")
+
+    def test_wrong_command_lines(self):
+        for words in ([], ["sreve"], ["serve", "--prot", "1"], ["serve", "--listen"], ["serve", "--sim=1"], ["serve", "x"],
+                      ["health", "--sim"], ["serve", "--no-auth", "--key", "x"], ["serve", "--no-auth", "--listen", "1.2.3.4"],
+                      ["serve", "--no-auth", "--listen", "fd00::1:5"], ["serve", "--no-auth", "--vram-fraction", "1.5"],
+                      ["serve", "--no-auth", "--vram-fraction", "0"], ["serve", "--no-auth", "--gpus", "0"],
+                      ["serve", "--no-auth", "--sim", "--listen", "127.0.0.1:0", "--socket", "/" + "x" * 200],
+                      ["health", "--no-auth", "--timeout", "0"]):
+            with self.subTest(words):
+                result = runtime.run(*words)
+                self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+                self.assertTrue(result.stderr.startswith("aitherion-runtime: "))
+
+
+class Serving(unittest.TestCase):
+    def test_health_over_tcp_and_unix_socket(self):
+        with Server("--sim") as server:
+            for place in (["--server", server.address], ["--socket", server.socket], ["--server", "unix:" + server.socket]):
+                result = runtime.run("health", *place, "--key", runtime.key_file())
+                self.assertEqual((result.returncode, result.stderr), (0, ""), place)
+                self.assertIn("aitherion simulated GPU", result.stdout)
+                self.assertIn("(simulated)", result.stdout)
+
+    def test_health_in_columns(self):
+        """In Chinese, too, whose letters take two."""
+        sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "cli"))
+        import cli
+        chinese, reason = cli.chinese_environment()
+        if not chinese:
+            self.skipTest(reason)
+        with Server("--sim") as server:
+            lines = runtime.run("health", "--server", server.address, *server.authentication,
+                                env=harness.environment(**chinese)).stdout.splitlines()
+        self.assertFalse(lines[0].isascii(), lines[0])
+        for line in lines:
+            width = 0
+            for at, letter in enumerate(line):
+                if width >= 18:
+                    break
+                width += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+            self.assertEqual((width, line[at - 1]), (18, " "), line)
+
+    def test_health_as_json(self):
+        with Server("--sim", "--vram-fraction", "0.8", env=harness.environment(AITHERION_NUMA="1")) as server:
+            result = server.health("--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            value, faults = harness.check_json(result.stdout)
+            self.assertEqual(faults, [])
+            told = value["server"]
+            self.assertEqual((value["is_healthy"], value["error"], told["node"], told["vram_fraction"]), (True, None, "1", 0.8))
+            self.assertEqual((told["is_simulated"], told["wants_key"], told["sessions"]), (True, True, 0))
+            self.assertEqual(told["devices"][0]["memory_total_bytes"], None)
+            self.assertEqual(told["net_namespace"], os.stat("/proc/self/ns/net").st_ino)
+            with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+                self.assertEqual(told["boot_id"], file.read().strip())
+
+    def test_without_a_gpu_health_says_so(self):
+        with Server(key=None) as server:
+            result = server.health("--json")
+            value, faults = harness.check_json(result.stdout)
+            self.assertEqual(faults, [])
+            if value["server"]["devices"]:
+                self.skipTest("this machine has a GPU")
+            self.assertEqual(result.returncode, 3)
+            self.assertFalse(value["is_healthy"])
+            self.assertIn(("fault", "no-devices"), [(one["severity"], one["code"]) for one in value["server"]["problems"]])
+
+    def test_without_gpus_by_wish_is_healthy(self):
+        with Server("--gpus", "none") as server:
+            result = server.health("--json")
+            self.assertEqual(result.returncode, 0, result.stdout)
+            value = json.loads(result.stdout)
+            self.assertEqual((value["server"]["devices"], value["server"]["problems"]), ([], []))
+
+    def test_a_gpu_that_is_missing_is_named(self):
+        with Server("--gpus", "0004:04:00.0,0035:03:00.0") as server:
+            value = json.loads(server.health("--json").stdout)
+            self.assertEqual([one["object"] for one in value["server"]["problems"] if one["code"] == "gpu-missing"],
+                             ["0004:04:00.0", "0035:03:00.0"])
+
+    def test_exit_codes_of_health(self):
+        with Server("--sim") as server:
+            address = ["health", "--server", server.address]
+            self.assertEqual(runtime.run(*address, "--key", runtime.key_file(b"another")).returncode, 5)
+            self.assertEqual(runtime.run(*address, "--no-auth").returncode, 5)
+            self.assertEqual(runtime.run(*address, "--key", "/nonexistent/key").returncode, 1)
+        self.assertEqual(runtime.run(*address, "--no-auth").returncode, 3)
+        result = runtime.run(*address, "--no-auth", "--json")
+        value, faults = harness.check_json(result.stdout)
+        self.assertEqual((result.returncode, faults, value["server"]), (3, [], None))
+        self.assertEqual(value["error"]["code"], "peer-unreachable")
+        with Server("--sim", key=None) as server:
+            result = runtime.run("health", "--server", server.address, "--key", runtime.key_file())
+            self.assertEqual(result.returncode, 5, "a server without a key is not taken for the right one")
+
+    def test_a_refusal_is_logged(self):
+        with Server("--sim") as server:
+            runtime.run("health", "--server", server.address, "--key", runtime.key_file(b"another"))
+            self.assertTrue(server.wait_for_log("event=session-refused"))
+            self.assertRegex(server.log(), r"level=warning event=session-refused peer=127\.0\.0\.1:\d+ reason=keyWrong")
+
+    def test_health_gives_up_in_time(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            begin = time.monotonic()
+            result = runtime.run("health", "--server", f"127.0.0.1:{silent.getsockname()[1]}", "--no-auth", "--timeout", "1")
+            self.assertEqual(result.returncode, 3)
+            self.assertLess(time.monotonic() - begin, 3)
+
+    def test_every_log_line_is_structured(self):
+        with Server("--sim") as server:
+            server.connect().close()
+            server.health()
+        for line in server.log().splitlines():
+            self.assertRegex(line, r'^time=\S+Z level=(info|warning|error) event=[a-z-]+( [a-z]+=("([^"\\]|\\.)*"|[^ "]+))*$')
+
+
+class Driver(unittest.TestCase):
+    """The devices of a CUDA driver, by a made-up libcuda."""
+
+    @classmethod
+    def setUpClass(cls):
+        compiler = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
+        if not compiler:
+            raise unittest.SkipTest("no C compiler (package gcc)")
+        cls.folder = os.path.join(harness.scratch(), "cuda")
+        os.makedirs(cls.folder, exist_ok=True)
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", os.path.join(cls.folder, "libcuda.so.1"),
+                        os.path.join(runtime.SOURCE, "tests", "runtime", "fake_cuda.c")], check=True)
+
+    def health(self, kind, *words):
+        path = ":".join(filter(None, [self.folder, os.environ.get("LD_LIBRARY_PATH")]))
+        env = harness.environment(LD_LIBRARY_PATH=path, FAKE_CUDA=kind)
+        with Server(*words, env=env) as server:
+            result = server.health("--json")
+        value, faults = harness.check_json(result.stdout)
+        self.assertEqual(faults, [])
+        return result.returncode, value["server"]
+
+    def test_two_gpus(self):
+        code, server = self.health("two", "--vram-fraction", "0.5")
+        self.assertEqual((code, server["is_simulated"]), (0, False))
+        self.assertEqual([(one["pci"], one["name"], one["is_simulated"]) for one in server["devices"]],
+                         [("0004:04:00.0", "Fake V100 0", False), ("0004:05:00.0", "Fake V100 1", False)])
+        first = server["devices"][0]
+        self.assertEqual(first["uuid"], "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f")
+        self.assertEqual((first["memory_total_bytes"], first["memory_limit_bytes"]), (16 << 30, 8 << 30))
+        self.assertEqual([one["code"] for one in server["problems"]], ["cuda-not-served"])
+
+    def test_only_those_asked_for(self):
+        code, server = self.health("two", "--gpus", "0004:05:00.0")
+        self.assertEqual((code, [one["pci"] for one in server["devices"]]), (0, ["0004:05:00.0"]))
+        code, server = self.health("two", "--gpus", "00000004:05:00.0,0035:03:00.0")
+        self.assertEqual((code, [one["pci"] for one in server["devices"]]), (3, ["0004:05:00.0"]))
+        self.assertIn(("gpu-missing", "0035:03:00.0"), [(one["code"], one["object"]) for one in server["problems"]])
+
+    def test_a_driver_that_fails_or_crashes(self):
+        for kind, pattern in (("none", r"cuInit: CUDA_ERROR_NO_DEVICE \(100\)"), ("crash", "asking the CUDA driver")):
+            code, server = self.health(kind)
+            self.assertEqual((code, server["devices"]), (3, []), kind)
+            self.assertRegex(server["problems"][0]["message"], pattern)
+
+
+class Places(unittest.TestCase):
+    def test_bound_to_the_address_asked_for_only(self):
+        with Server("--sim", listen="127.0.0.2:0") as server:
+            self.assertTrue(server.address.startswith("127.0.0.2:"))
+            self.assertEqual(server.health().returncode, 0)
+            with self.assertRaises(ConnectionRefusedError):
+                server.connect()  # to 127.0.0.1
+
+    def test_ipv6(self):
+        try:
+            socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        except OSError as error:
+            self.skipTest(f"no IPv6 here: {error}")
+        with Server("--sim", listen="[::1]:0") as server:
+            self.assertTrue(server.address.startswith("[::1]:"))
+            self.assertEqual(server.health().returncode, 0)
+
+    def test_from_the_environment(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        env = harness.environment(CAPNP_PORT=str(port), CONTROL_IFACE="lo", AITHERION_SIM="1", VRAM_FRACTION="0.25")
+        with Server(listen=None, env=env) as server:
+            self.assertEqual(server.address, f"127.0.0.1:{port}")
+            result = runtime.run("health", *server.authentication, "--json", env=env)
+            self.assertEqual(json.loads(result.stdout)["server"]["vram_fraction"], 0.25)
+        with Server("--vram-fraction", "0.5", env=env) as server:  # flags win
+            self.assertNotEqual(server.port, port)
+            self.assertEqual(json.loads(server.health("--json").stdout)["server"]["vram_fraction"], 0.5)
+
+    def fail(self, *words, env=None, pattern, code=1):
+        result = runtime.run("serve", *words, env=env)
+        self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
+        self.assertRegex(result.stderr, pattern)
+        return result
+
+    def test_an_interface_that_is_not_here(self):
+        self.fail("--sim", "--no-auth", env=harness.environment(CONTROL_IFACE="none0"), pattern="'none0'.*\n +aitherion-runtime")
+
+    def test_an_address_that_is_not_here(self):
+        self.fail("--sim", "--no-auth", "--listen", "192.0.2.1:0", pattern="'192.0.2.1:0': no link here has that address")
+
+    def test_port_in_use(self):
+        with Server("--sim") as server:
+            self.fail("--sim", "--no-auth", "--listen", server.address,
+                      pattern=f"'{server.address}': something else does\n  ss -ltnp 'sport = :{server.port}'")
+
+    def test_socket_in_use_and_left_over(self):
+        with Server("--sim") as server:
+            self.fail("--sim", "--no-auth", "--listen", "127.0.0.1:0", "--socket", server.socket, pattern="something else does")
+            self.assertEqual(server.health().returncode, 0)
+            server.process.kill()  # leaves its socket file
+            server.process.wait()
+            self.assertTrue(os.path.exists(server.socket))
+            again = subprocess.Popen([runtime.binary(), "serve", "--sim", "--no-auth", "--listen", "127.0.0.1:0", "--socket",
+                                      server.socket], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            self.assertTrue(again.stdout.readline())
+            self.assertEqual(os.stat(server.socket).st_mode & 0o777, 0o600)
+            again.terminate()
+            self.assertEqual(again.wait(10), 0)
+            again.stdout.close()
+            self.assertFalse(os.path.exists(server.socket))
+
+    def test_a_file_in_the_socket_s_place_stays(self):
+        path = os.path.join(harness.scratch(), "a-file")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("precious")
+        self.fail("--sim", "--no-auth", "--listen", "127.0.0.1:0", "--socket", path, pattern="no socket")
+        with open(path, encoding="ascii") as file:
+            self.assertEqual(file.read(), "precious")
+
+    def test_keys_that_cannot_be_used(self):
+        empty = os.path.join(harness.scratch(), "empty")
+        with open(empty, "w", encoding="ascii"):
+            pass
+        listen = ["--sim", "--listen", "127.0.0.1:0"]
+        self.fail(*listen, "--key", "/nonexistent/key", pattern="'/nonexistent/key'.*\n.*--no-auth")
+        self.fail(*listen, "--key", empty, pattern=f"'{empty}' is empty")
+        self.fail(*listen, "--key", harness.scratch(), pattern=re.escape(harness.scratch()))
+        self.fail(*listen, env=harness.environment(AITHERION_KEY_FILE="/nonexistent/other"), pattern="'/nonexistent/other'")
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv (package util-linux)")
+    def test_a_key_that_may_not_be_read(self):
+        os.chmod(harness.scratch(), 0o755)
+        folder = os.path.join(harness.scratch(), "as-nobody")
+        os.makedirs(folder, exist_ok=True)
+        shutil.copy(runtime.binary(), folder)
+        prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", os.path.join(folder, "aitherion-runtime")]
+        result = harness.run(command=[*prefix, "serve", "--sim", "--listen", "127.0.0.1:0", "--key", runtime.key_file()], cwd="/")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("Permission denied", result.stderr)
+
+
+class Ending(unittest.TestCase):
+    def test_sigterm_ends_at_once_and_cleanly(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with Server("--sim") as server:
+                idle = server.connect()
+                while not server.children():
+                    time.sleep(0.01)
+                children, begin = server.children(), time.monotonic()
+                server.process.send_signal(number)
+                self.assertEqual(server.process.wait(5), 0)
+                self.assertLess(time.monotonic() - begin, 1)
+                self.assertFalse(os.path.exists(server.socket))
+                self.assertTrue(runtime.is_closed(idle, 2))
+                idle.close()
+                self.assertEqual([pid for pid in children if os.path.exists(f"/proc/{pid}/exe")], [])
+            self.assertIn("event=stopped", server.log())
+
+    def test_nobody_has_to_read_what_it_prints(self):
+        process = subprocess.Popen([runtime.binary(), "serve", "--sim", "--no-auth", "--listen", "127.0.0.1:0"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        address = process.stdout.readline().split()[-1]
+        process.stdout.close()
+        process.stderr.close()
+        for _ in range(3):  # a broken session is a log line
+            with socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1]))) as connection:
+                connection.sendall(b"x")
+        time.sleep(0.2)
+        self.assertEqual(runtime.run("health", "--server", address, "--no-auth").returncode, 0)
+        process.terminate()
+        self.assertEqual(process.wait(5), 0)
+
+    def test_its_sessions_die_with_it(self):
+        with Server("--sim") as server:
+            idle = server.connect()
+            while not server.children():
+                time.sleep(0.01)
+            server.process.kill()
+            self.assertTrue(runtime.is_closed(idle, 2))
+            idle.close()
+
+    def test_as_process_1(self):
+        """The kernel shields process 1 of a namespace from signals without a handler."""
+        unshare = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("no PID namespaces here")
+        for words in (["serve", "--sim", "--no-auth", "--listen", "127.0.0.1:0"], ["pause"]):
+            process = subprocess.Popen([*unshare, runtime.binary(), *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            first = self.child_of(process.pid)
+            if words[0] == "serve":
+                self.assertTrue(process.stdout.readline())
+            else:
+                self.check_pause(first)
+            os.kill(first, signal.SIGTERM)
+            self.assertEqual(process.wait(5), 0, words)
+            process.stdout.close()
+
+    def child_of(self, pid):
+        """The child, once it is our program."""
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+                children = file.read().split()
+            if children and os.readlink(f"/proc/{children[0]}/exe") == runtime.binary():
+                return int(children[0])
+            time.sleep(0.02)
+        raise AssertionError("the program does not start")
+
+    def check_pause(self, pid):
+        """Small, asleep, and what dies around it is reaped."""
+        time.sleep(0.2)
+        subprocess.run(["nsenter", "-t", str(pid), "-p", "-m", "sh", "-c", "(sleep 0.1 & sleep 0.1 &)"], check=True)
+        time.sleep(0.5)
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            self.assertEqual(file.read().split(), [])
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            status = dict(line.split(":", 1) for line in file.read().splitlines())
+        self.assertEqual(status["State"].split()[0], "S")
+        if not runtime.IS_SANITIZED:
+            self.assertLess(int(status["RssAnon"].split()[0]), 512)  # KiB of its own
+
+
+@needs_capnp
+class Sessions(unittest.TestCase):
+    """With the client of tests/runtime/runtime.py."""
+
+    def test_devices_sessions_and_what_is_not_there_yet(self):
+        with Server("--sim") as server, Session(server.connect()) as session:
+            devices = session.ask({"getDevices": None}, "devices")["devices"]
+            self.assertEqual([(one["name"], one["isSimulated"]) for one in devices], [("aitherion simulated GPU", True)])
+            sessions = session.ask({"getSessions": None}, "sessions")["sessions"]
+            self.assertEqual([int(one["id"]) for one in sessions], [session.id])
+            self.assertEqual(sessions[0]["peer"], "127.0.0.1:%d" % session.connection.getsockname()[1])
+            failure = session.ask({"limitSession": {"id": "1", "memoryLimitBytes": "1"}}, "failure")
+            self.assertEqual(failure["code"], "notSupported")
+
+    def test_cuda_is_refused_and_only_after_the_proof(self):
+        with Server("--sim") as server:
+            with self.assertRaisesRegex(runtime.Refused, "notServed"):
+                Session(server.connect(), purpose="cuda")
+            with self.assertRaisesRegex(runtime.Refused, "keyWrong"):
+                Session(server.connect(), purpose="cuda", key=b"wrong")
+
+    def test_a_session_is_ended(self):
+        with Server("--sim") as server, Session(server.connect()) as session, Session(server.connect()) as other:
+            session.ask({"endSession": str(other.id)}, "done")
+            self.assertTrue(runtime.is_closed(other.connection, 2))
+            self.assertEqual(session.ask({"endSession": str(other.id)}, "failure")["code"], "notFound")
+            self.assertEqual(len(session.ask({"getSessions": None}, "sessions")["sessions"]), 1)
+
+    def test_a_replayed_handshake_is_refused(self):
+        with Server("--sim") as server:
+            with Session(server.connect()) as session:
+                hello, proof = session.hello, session.proof
+            with server.connect() as connection:
+                connection.sendall(hello + proof)
+                self.assertIn("challenge", runtime.decode(runtime.read_frame(connection)))
+                self.assertEqual(runtime.decode(runtime.read_frame(connection))["refusal"]["reason"], "keyWrong")
+                self.assertEqual(runtime.read_frame(connection), b"")
+
+    def test_64_at_once(self):
+        with Server("--sim") as server:
+            sessions = [Session(server.connect(), nonce=bytes([i] * 32)) for i in range(64)]
+            self.assertEqual(len(server.children()), 64)
+            for session in sessions:
+                session.connection.sendall(runtime.encode({"getSessions": None}))
+            for session in sessions:
+                listed = runtime.decode(session.receive("sessions"))["sessions"]["sessions"]
+                self.assertEqual(len(listed), 64)
+            self.assertEqual(len({session.id for session in sessions}), 64)
+            self.assertEqual(server.health().returncode, 0)
+            for session in sessions:
+                session.connection.close()
+
+    def test_answers_in_order_to_questions_sent_at_once(self):
+        with Server("--sim") as server, Session(server.connect()) as session:
+            session.connection.sendall(runtime.encode({"getHealth": None}) + runtime.encode({"getDevices": None}) * 20)
+            self.assertTrue(session.receive("health"))
+            for _ in range(20):
+                self.assertTrue(session.receive("devices"))
+
+
+class Strangers(unittest.TestCase):
+    def check_well(self, server):
+        """At once, or on a busy machine as soon as it has seen that the strangers are gone."""
+        end = time.monotonic() + 10
+        while (code := server.health().returncode) == 3 and time.monotonic() < end:
+            time.sleep(0.2)
+        self.assertEqual(code, 0)
+
+    @staticmethod
+    def send(connection, data):
+        """Sends, or (None) ends sending, to a server that may have hung up already."""
+        with contextlib.suppress(OSError):
+            if data is None:
+                connection.shutdown(socket.SHUT_WR)
+            else:
+                connection.sendall(data)
+
+    def test_1000_connects(self):
+        with Server("--sim") as server:
+            files = f"/proc/{server.process.pid}/fd"
+            before = len(os.listdir(files))
+            for i in range(1000):
+                with server.connect() as connection:
+                    if i % 2:
+                        connection.sendall(b"\0" * (i % 17))
+            self.check_well(server)
+            end = time.monotonic() + 10
+            while server.children() and time.monotonic() < end:
+                time.sleep(0.05)
+            self.assertEqual(server.children(), [])
+            self.assertEqual(len(os.listdir(files)), before)
+
+    def test_slow_and_silent_peers_are_let_go(self):
+        with Server("--sim") as server:
+            silent = [server.connect() for _ in range(20)]
+            slow = server.connect()
+            slow.sendall(struct.pack("<II", 0, 100))
+            begin = time.monotonic()
+            while time.monotonic() - begin < 5.5:  # a trickle does not help: the handshake has one deadline
+                try:
+                    slow.sendall(b"x")
+                except (BrokenPipeError, ConnectionResetError):
+                    break
+                if len(silent) == 20:
+                    self.check_well(server)
+                time.sleep(0.25)
+            for connection in [slow, *silent]:
+                self.assertTrue(runtime.is_closed(connection, 3))
+                connection.close()
+            self.assertEqual(server.log().count("event=session-broken"), 21)
+
+    def test_they_do_not_keep_out_who_has_the_key(self):
+        with Server("--sim") as server, Session(server.connect()) as proven, contextlib.ExitStack() as stack:
+            for _ in range(600):
+                stack.enter_context(server.connect())
+            # A quarter of the places is theirs; the others were turned away, or made room for those.
+            self.assertLessEqual(len(server.children()), 1 + 512 // 4 + 8)
+            # By its socket at once, for root and whose it is; over TCP as soon as one of them was silent for a while.
+            result = runtime.run("health", "--server", "unix:" + server.socket, *server.authentication)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            time.sleep(0.6)
+            self.check_well(server)
+            self.assertIn("event=session-refused", server.log())
+            self.assertIn("proven nothing", server.log())
+            proven.ask({"getHealth": None}, "health")
+
+    def test_garbage(self):
+        pick = random.Random(1)
+        with Server("--sim") as server:
+            for text in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"SSH-2.0-x\r\n", b"\x16\x03\x01\x02\0" * 20,
+                         struct.pack("<II", 0, 0xffffffff), struct.pack("<II", 0, 600) + b"\0" * 4800,
+                         struct.pack("<II", 0xffffffff, 1), struct.pack("<II", 0, 0), struct.pack("<II", 0, 1) + b"\xff" * 8,
+                         *(struct.pack("<II", 0, words) + pick.randbytes(8 * words) for words in range(1, 40))):
+                with server.connect() as connection:
+                    self.send(connection, text)
+                    self.assertTrue(runtime.is_closed(connection, 3), text[:16])
+            self.check_well(server)
+            log = server.log()
+            self.assertEqual(log.count("event=session-broken") + log.count("event=session-refused"), 8 + 39)
+            self.assertNotIn("crashed", log)
+
+    @needs_capnp
+    def test_changed_bytes_of_a_right_handshake(self):
+        pick = random.Random(2)
+        with Server("--sim") as server:
+            with Session(server.connect()) as session:
+                hello = session.hello
+            for _ in range(200):
+                changed = bytearray(hello)
+                changed[pick.randrange(len(changed))] ^= 1 << pick.randrange(8)
+                with server.connect() as connection:
+                    self.send(connection, changed)
+                    self.send(connection, None)
+                    self.assertTrue(runtime.is_closed(connection, 3))
+            self.check_well(server)
+            self.assertNotIn("crashed", server.log())
+
+
+class Metrics(unittest.TestCase):
+    def get(self, address, path):
+        host, port = address.rsplit(":", 1)
+        with socket.create_connection((host, int(port)), timeout=5) as connection:
+            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            answer = b""
+            while chunk := connection.recv(65536):
+                answer += chunk
+        head, body = answer.decode().split("\r\n\r\n", 1)
+        self.assertIn(f"Content-Length: {len(body)}", head)
+        return head.split()[1], body
+
+    def test_prometheus(self):
+        with Server("--sim", "--metrics", "127.0.0.1:0") as server:
+            runtime.run("health", "--server", server.address, "--key", runtime.key_file(b"another"))
+            server.health()
+            address = re.search(r"event=metrics address=(\S+)", server.log()).group(1)
+            code, body = self.get(address, "/metrics")
+            self.assertEqual(code, "200")
+            values = dict(line.split() for line in body.splitlines() if not line.startswith("#"))
+            self.assertEqual((values["aitherion_runtime_connections_total"], values["aitherion_runtime_refused_total"],
+                              values["aitherion_runtime_devices"]), ("2", "1", "1"))
+            self.assertEqual(self.get(address, "/")[0], "404")
+
+
+if __name__ == "__main__":
+    harness.main()

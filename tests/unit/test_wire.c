@@ -1,0 +1,797 @@
+/* The wire: messages that are right and wrong, frames, proofs, and a whole session over a socket
+ * pair. */
+#include "config.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "proto/control.h"
+#include "runtime/client/health.h"
+#include "runtime/server/peer.h"
+#include "tree.h"
+
+static struct ath_err err;
+
+/* ---- messages ---- */
+
+static struct ath_wire_builder builder;
+
+static void setup(void)
+{
+    builder = (struct ath_wire_builder){ .max_bytes = 1 << 20 };
+    err = (struct ath_err){ 0 };
+}
+
+static void teardown(void)
+{
+    ath_wire_builder_free(&builder);
+}
+
+static const uint8_t *built(size_t *out_length)
+{
+    int status;
+    const uint8_t *bytes = ath_wire_finish(&builder, out_length, &status);
+    ck_assert_ptr_nonnull(bytes);
+    return bytes;
+}
+
+static void build_hello(uint32_t protocol)
+{
+    static const uint8_t nonce[ATH_NONCE_BYTES] = { 1, 2, 3 };
+    struct ath_control_hello_builder hello =
+        ath_control_message_init_hello(ath_control_message_start(&builder));
+    ath_control_hello_set_protocol(hello, protocol);
+    ath_control_hello_set_software(hello, "test");
+    ath_control_hello_set_nonce(hello, (struct ath_wire_bytes){ nonce, sizeof nonce });
+}
+
+/* The bytes that capnp 0.9 writes for (failure = (code = notFound, message = "no")), spelt out. */
+START_TEST(writes_what_the_encoding_says)
+{
+    static const uint8_t wanted[] = {
+        0,   0,   0, 0, 7,  0, 0, 0, /* one segment of 7 words */
+        0,   0,   0, 0, 2,  0, 1, 0, /* root: 2 words of data, 1 pointer */
+        15,  0,   0, 0, 0,  0, 0, 0, /* the union's tag: failure */
+        0,   0,   0, 0, 0,  0, 0, 0, /* no other data */
+        0,   0,   0, 0, 1,  0, 1, 0, /* failure: 1 word of data, 1 pointer */
+        2,   0,   0, 0, 0,  0, 0, 0, /* notFound */
+        1,   0,   0, 0, 26, 0, 0, 0, /* text of 3 bytes */
+        'n', 'o', 0, 0, 0,  0, 0, 0,
+    };
+    struct ath_common_failure_builder failure =
+        ath_control_message_init_failure(ath_control_message_start(&builder));
+    size_t length;
+    ath_common_failure_set_code(failure, ATH_COMMON_FAILURE_CODE_NOT_FOUND);
+    ath_common_failure_set_message(failure, "no");
+    const uint8_t *bytes = built(&length);
+    ck_assert_uint_eq(length, sizeof wanted);
+    ck_assert_mem_eq(bytes, wanted, length);
+}
+END_TEST
+
+START_TEST(reads_what_it_wrote)
+{
+    struct ath_control_message message;
+    size_t length;
+
+    build_hello(77);
+    const uint8_t *bytes = built(&length);
+    ck_assert_int_eq(ath_control_message_open(bytes + 8, length - 8, &message), 0);
+    ck_assert_int_eq(ath_control_message_which(message), ATH_CONTROL_MESSAGE_HELLO);
+    struct ath_control_hello hello = ath_control_message_hello(message);
+    ck_assert_uint_eq(ath_control_hello_protocol(hello), 77);
+    ck_assert_str_eq(ath_control_hello_software(hello), "test");
+    ck_assert_uint_eq(ath_control_hello_nonce(hello).length, ATH_NONCE_BYTES);
+    ck_assert_uint_eq(ath_control_hello_nonce(hello).data[2], 3);
+    /* Another member of the union is not there, and has its defaults. */
+    ck_assert_str_eq(ath_control_refusal_message(ath_control_message_refusal(message)), "");
+    struct ath_control_health health = ath_control_message_health(message);
+    ck_assert_double_eq(ath_control_health_vram_fraction(health), 1.0);
+}
+END_TEST
+
+START_TEST(gives_defaults_for_what_an_older_peer_did_not_send)
+{
+    static const uint8_t empty_root[8] = { 0xfc, 0xff, 0xff, 0xff };
+    static const uint8_t null_root[8];
+    struct ath_control_health health;
+    ck_assert_int_eq(ath_control_health_open(empty_root, sizeof empty_root, &health), 0);
+    ck_assert_double_eq(ath_control_health_vram_fraction(health), 1.0);
+    ck_assert_uint_eq(ath_control_health_devices(health).count, 0);
+    ck_assert_int_eq(ath_control_health_open(null_root, sizeof null_root, &health), 0);
+    ck_assert_str_eq(ath_control_health_software(health), "");
+}
+END_TEST
+
+/* A pointer word: low half, high half. */
+struct wrong {
+    const char *what;
+    uint32_t words[8][2];
+    size_t count;
+};
+
+/* Root words of Refusal (1 word of data, 1 pointer), as messages for it. */
+#define ROOT                                                                                       \
+    {                                                                                              \
+        0, 1 | 1 << 16                                                                             \
+    }
+static const struct wrong wrongs[] = {
+    { "no word", { { 0 } }, 0 },
+    { "root beyond the end", { { 4, 1 | 1 << 16 }, { 0 }, { 0 } }, 3 },
+    { "root before the beginning", { { 0xfffffff0, 1 | 1 << 16 }, { 0 }, { 0 } }, 3 },
+    { "root too large", { { 0, 1 | 9 << 16 }, { 0 }, { 0 } }, 3 },
+    { "root is a list", { { 1, 1 << 3 | 5 }, { 0 }, { 0 } }, 3 },
+    { "far pointer", { { 2, 0 }, { 0 }, { 0 } }, 3 },
+    { "far root to itself", { { 2 | 0 << 3, 0 } }, 1 },
+    { "capability", { ROOT, { 0 }, { 3, 0 } }, 3 },
+    { "text beyond the end", { ROOT, { 0 }, { 1 | 8 << 2, 3 << 3 | 2 }, { 0 } }, 4 },
+    { "text without NUL", { ROOT, { 0 }, { 1, 3 << 3 | 2 }, { 0x61616161, 0 } }, 4 },
+    { "text of no bytes", { ROOT, { 0 }, { 1, 0 << 3 | 2 }, { 0 } }, 4 },
+    { "text is a struct", { ROOT, { 0 }, { 0, 1 }, { 0 } }, 4 },
+    { "text is a list of words", { ROOT, { 0 }, { 1, 1 << 3 | 5 }, { 0 } }, 4 },
+    { "text too long", { ROOT, { 0 }, { 1, 0xfffffffa }, { 0 } }, 4 },
+    { "text over its own pointer's struct, twice",
+      { ROOT, { 0 }, { 0xfffffff5, 33 << 3 | 2 }, { 0 } },
+      4 },
+};
+
+START_TEST(refuses_wrong_messages)
+{
+    const struct wrong *wrong = &wrongs[_i];
+    struct ath_control_refusal refusal;
+    uint8_t bytes[sizeof wrong->words];
+
+    for (size_t i = 0; i < wrong->count * 2; i++) {
+        uint32_t half = htole32(wrong->words[i / 2][i % 2]);
+        memcpy(bytes + i * 4, &half, 4);
+    }
+    ck_assert_msg(ath_control_refusal_open(bytes, wrong->count * 8, &refusal) == -EBADMSG, "%s",
+                  wrong->what);
+}
+END_TEST
+
+/* Every list item points at the same large text: 1,000 times its size, if that were allowed. */
+START_TEST(refuses_amplification)
+{
+    enum { ITEMS = 1000 };
+    uint32_t words[3 + ITEMS * 3 + 1][2] = { { 0, 0 | 1 << 16 }, { 1, (ITEMS * 3) << 3 | 7 } };
+    struct ath_gpu_device_list list;
+
+    words[2][0] = ITEMS << 2; /* the tag: items of no data and 3 pointers */
+    words[2][1] = 3 << 16;
+    for (uint32_t i = 0; i < ITEMS * 3; i++) {
+        words[3 + i][0] = (ITEMS * 3 - i - 1) << 2 | 1;
+        words[3 + i][1] = 8 << 3 | 2;
+    }
+    ck_assert_int_eq(ath_gpu_device_list_open((const uint8_t *)words, sizeof words, &list),
+                     -EBADMSG);
+    for (uint32_t i = 1; i < ITEMS * 3; i++)
+        words[3 + i][0] = words[3 + i][1] = 0;
+    ck_assert_int_eq(ath_gpu_device_list_open((const uint8_t *)words, sizeof words, &list), 0);
+    ck_assert_uint_eq(ath_gpu_device_list_devices(list).count, ITEMS);
+}
+END_TEST
+
+/* Items without size cost a message nothing, and so are counted. */
+START_TEST(refuses_a_flood_of_empty_items)
+{
+    uint32_t words[3][2] = { { 0, 0 | 1 << 16 }, { 1, 0 << 3 | 7 }, { 0x1fffffff << 2, 0 } };
+    struct ath_gpu_device_list list;
+    ck_assert_int_eq(ath_gpu_device_list_open((const uint8_t *)words, sizeof words, &list),
+                     -EBADMSG);
+    words[2][0] = ATH_WIRE_EMPTY_ITEMS_MAX << 2;
+    ck_assert_int_eq(ath_gpu_device_list_open((const uint8_t *)words, sizeof words, &list), 0);
+}
+END_TEST
+
+START_TEST(refuses_to_build_too_much)
+{
+    size_t length;
+    int status;
+
+    builder.max_bytes = 64;
+    build_hello(1);
+    ck_assert_ptr_null(ath_wire_finish(&builder, &length, &status));
+    ck_assert_int_eq(status, -EMSGSIZE);
+    builder.max_bytes = 4096; /* and the builder is as new */
+    build_hello(1);
+    ck_assert_ptr_nonnull(ath_wire_finish(&builder, &length, &status));
+
+    struct ath_wire_array array = ath_gpu_device_list_init_devices(
+        ath_control_message_init_devices(ath_control_message_start(&builder)), 0x1fffffff);
+    ath_gpu_device_set_name(ath_gpu_device_place(array, 5), "nowhere");
+    ck_assert_ptr_null(ath_wire_finish(&builder, &length, &status));
+}
+END_TEST
+
+START_TEST(refuses_an_item_beyond_the_end)
+{
+    size_t length;
+    int status;
+    struct ath_wire_array array = ath_gpu_device_list_init_devices(
+        ath_control_message_init_devices(ath_control_message_start(&builder)), 1);
+    ath_gpu_device_set_name(ath_gpu_device_place(array, 1), "nowhere");
+    ck_assert_ptr_null(ath_wire_finish(&builder, &length, &status));
+}
+END_TEST
+
+/* ---- frames ---- */
+
+static int ends[2];
+static struct ath_frame frame;
+
+static void setup_pair(void)
+{
+    setup();
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+}
+
+static void teardown_pair(void)
+{
+    close(ends[0]);
+    close(ends[1]);
+    ath_frame_free(&frame);
+    teardown();
+}
+
+static void put(const void *bytes, size_t length)
+{
+    ck_assert_int_eq(send(ends[0], bytes, length, MSG_NOSIGNAL), (ssize_t)length);
+}
+
+static int get(size_t max_bytes, unsigned int timeout_ms)
+{
+    return ath_frame_read(ends[1], max_bytes, ath_now_ms() + timeout_ms, &frame, &err);
+}
+
+START_TEST(passes_frames)
+{
+    size_t length;
+    build_hello(3);
+    const uint8_t *bytes = built(&length);
+    ck_assert_int_eq(ath_frame_write(ends[0], bytes, length, ath_now_ms() + 1000, &err), 0);
+    ck_assert_int_eq(ath_frame_write(ends[0], bytes, length, ath_now_ms() + 1000, &err), 0);
+    ck_assert_int_eq(get(4096, 1000), 0);
+    ck_assert_int_eq(get(4096, 1000), 0);
+    ck_assert_uint_eq(frame.length, length);
+    ck_assert_mem_eq(frame.bytes, bytes, length);
+}
+END_TEST
+
+START_TEST(refuses_wrong_frames)
+{
+    static const uint32_t two_segments[] = { 1, 1, 1, 0 }, large[] = { 0, 511 },
+                          huge[] = { 0, ~0u };
+
+    put(two_segments, sizeof two_segments);
+    ck_assert_int_eq(get(4096, 1000), -EBADMSG);
+    ck_assert_int_eq(get(4096, 1000), -EBADMSG); /* what is left is no frame either */
+    put(large, sizeof large);
+    ck_assert_int_eq(get(4095, 1000), -EMSGSIZE);
+    put(huge, sizeof huge);
+    ck_assert_int_eq(get(1 << 20, 1000), -EMSGSIZE);
+}
+END_TEST
+
+START_TEST(tells_a_cut_off_frame_from_an_end)
+{
+    static const uint32_t head[] = { 0, 2 };
+    put(head, sizeof head);
+    put(head, 4);
+    shutdown(ends[0], SHUT_WR);
+    ck_assert_int_eq(get(4096, 1000), -EBADMSG);
+    ck_assert_int_eq(get(4096, 1000), -ENODATA);
+}
+END_TEST
+
+START_TEST(waits_no_longer_than_allowed)
+{
+    uint64_t begin = ath_now_ms();
+    ck_assert_int_eq(get(4096, 100), -ETIMEDOUT);
+    put("\0\0\0", 3);
+    ck_assert_int_eq(get(4096, 100), -ETIMEDOUT);
+    ck_assert_uint_lt(ath_now_ms() - begin, 2000);
+
+    static const uint8_t much[1 << 20];
+    ck_assert_int_eq(ath_frame_write(ends[0], much, sizeof much, ath_now_ms() + 100, &err),
+                     -ETIMEDOUT);
+}
+END_TEST
+
+static void *trickle(void *argument)
+{
+    (void)argument;
+    static const uint32_t head[] = { 0, 100 };
+    send(ends[0], head, sizeof head, MSG_NOSIGNAL);
+    for (int i = 0; i < 40; i++) {
+        send(ends[0], "x", 1, MSG_NOSIGNAL);
+        usleep(20000);
+    }
+    return NULL;
+}
+
+START_TEST(a_trickle_meets_the_deadline_too)
+{
+    pthread_t thread;
+    uint64_t begin = ath_now_ms();
+    pthread_create(&thread, NULL, trickle, NULL);
+    ck_assert_int_eq(get(4096, 200), -ETIMEDOUT);
+    ck_assert_uint_lt(ath_now_ms() - begin, 600);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
+/* ---- keys ---- */
+
+static struct tree tree;
+
+START_TEST(reads_keys)
+{
+    ATH_AUTO(ath_secret) secret = { 0 };
+    static const uint8_t any[] = { 0, 0xff, '\n', 0 };
+    char path[128];
+
+    tree_make(&tree);
+    snprintf(path, sizeof path, "%s/key", tree.path);
+    tree_put_bytes(path, any, sizeof any);
+    ck_assert_int_eq(ath_secret_load(path, &secret, &err), 0);
+    ck_assert_uint_eq(secret.length, sizeof any);
+    ck_assert_mem_eq(secret.bytes, any, sizeof any);
+    tree_put(&tree, "", "empty");
+    snprintf(path, sizeof path, "%s/empty", tree.path);
+    ath_secret_free(&secret);
+    ck_assert_int_lt(ath_secret_load(path, &secret, &err), 0);
+    ck_assert_int_eq(err.code, ATH_E_KEY_FILE);
+    snprintf(path, sizeof path, "%s/missing", tree.path);
+    ck_assert_int_lt(ath_secret_load(path, &secret, &err), 0);
+    ck_assert_int_eq(err.code, ATH_E_NOT_FOUND);
+    ck_assert_ptr_null(secret.bytes);
+    tree_remove(&tree);
+}
+END_TEST
+
+/* The HMAC is over what proto/control.capnp says: the expected bytes were made with Python's hmac
+ * module, hmac.new(b"key", b"aitherion client 1\0" + pack("<Q", 3) + b"abc" + pack("<Q", 2) +
+ * b"de", "sha256"), and for the server's with its label and the client's proof behind. */
+START_TEST(proves_as_the_protocol_says)
+{
+    static const uint8_t client_wanted[ATH_PROOF_BYTES] = {
+        0xba, 0xb4, 0x2c, 0xac, 0xfa, 0x85, 0x2b, 0x7b, 0x57, 0xee, 0xc6,
+        0x98, 0x4d, 0xdd, 0xac, 0x22, 0x48, 0x8d, 0x24, 0x78, 0x71, 0x5b,
+        0xf3, 0x52, 0xcf, 0xe4, 0xf9, 0x17, 0x04, 0x50, 0x0e, 0x9a
+    };
+    static const uint8_t server_wanted[ATH_PROOF_BYTES] = {
+        0x3e, 0xdb, 0x2e, 0xc1, 0x1e, 0xee, 0x27, 0x50, 0x14, 0x84, 0x9a,
+        0xe1, 0xdc, 0x3f, 0x1e, 0xee, 0xed, 0x6b, 0x58, 0x95, 0x47, 0x2c,
+        0x09, 0xe1, 0x5a, 0x22, 0xc4, 0xc4, 0xd1, 0x58, 0x63, 0xd0
+    };
+    const struct ath_secret secret = { (uint8_t[]){ 'k', 'e', 'y' }, 3 };
+    const struct ath_frame hello = { (uint8_t[]){ 'a', 'b', 'c' }, 3, 3 };
+    const struct ath_frame challenge = { (uint8_t[]){ 'd', 'e' }, 2, 2 };
+    struct ath_transcript transcript = { &hello, &challenge, NULL };
+    uint8_t client[ATH_PROOF_BYTES], server[ATH_PROOF_BYTES];
+
+    ath_secret_prove(&secret, ATH_SIDE_CLIENT, &transcript, client);
+    ck_assert_mem_eq(client, client_wanted, sizeof client);
+    ck_assert(ath_secret_check(&secret, ATH_SIDE_CLIENT, &transcript, client, sizeof client));
+    ck_assert(!ath_secret_check(&secret, ATH_SIDE_CLIENT, &transcript, client, 31));
+    ck_assert(!ath_secret_check(&secret, ATH_SIDE_CLIENT, &transcript, NULL, 0));
+    transcript.client_proof = client;
+    ath_secret_prove(&secret, ATH_SIDE_SERVER, &transcript, server);
+    ck_assert_mem_eq(server, server_wanted, sizeof server);
+    client[31] ^= 1;
+    ck_assert(!ath_secret_check(&secret, ATH_SIDE_SERVER, &transcript, server, sizeof server));
+}
+END_TEST
+
+/* ---- sessions ---- */
+
+/* A server on one end of a pair, in a thread; the other end is driven frame by frame. */
+static struct ath_server server;
+static pthread_t server_thread;
+
+static void *serve(void *argument)
+{
+    ath_peer_serve(ends[1], &server, argument);
+    shutdown(ends[1], SHUT_RDWR);
+    return NULL;
+}
+
+static void setup_server(void)
+{
+    setup_pair();
+    server = (struct ath_server){ .secret = { (uint8_t *)ath_xstrdup("secret"), 6 },
+                                  .vram_fraction = 0.5,
+                                  .board = ath_board_make(),
+                                  .order_fd = -1,
+                                  .handshake_ms = 300,
+                                  .idle_ms = 300,
+                                  .answer_ms = 300 };
+    ath_devices_simulate(&server.devices);
+    pthread_create(&server_thread, NULL, serve, ath_board_add(server.board, "test", 0, false));
+}
+
+static void teardown_server(void)
+{
+    shutdown(ends[0], SHUT_RDWR);
+    pthread_join(server_thread, NULL);
+    ath_secret_free(&server.secret);
+    teardown_pair();
+}
+
+static void send_built(struct ath_frame *transcript)
+{
+    size_t length;
+    const uint8_t *bytes = built(&length);
+    if (transcript)
+        ck_assert_int_eq(ath_frame_copy(transcript, bytes, length), 0);
+    ck_assert_int_eq(ath_frame_write(ends[0], bytes, length, ath_now_ms() + 1000, &err), 0);
+}
+
+static void send_hello(struct ath_frame *transcript, bool has_key)
+{
+    static const uint8_t nonce[ATH_NONCE_BYTES] = { 9 };
+    struct ath_control_hello_builder hello =
+        ath_control_message_init_hello(ath_control_message_start(&builder));
+    ath_control_hello_set_protocol(hello, ATH_CONTROL_PROTOCOL_VERSION);
+    ath_control_hello_set_nonce(hello, (struct ath_wire_bytes){ nonce, sizeof nonce });
+    ath_control_hello_set_has_key(hello, has_key);
+    send_built(transcript);
+}
+
+static void send_proof(const uint8_t proof[ATH_PROOF_BYTES])
+{
+    struct ath_control_proof_builder to =
+        ath_control_message_init_proof(ath_control_message_start(&builder));
+    ath_control_proof_set_mac(to, (struct ath_wire_bytes){ proof, ATH_PROOF_BYTES });
+    send_built(NULL);
+}
+
+static struct ath_control_message receive(void)
+{
+    struct ath_control_message message = { { 0 } };
+    ck_assert_int_eq(ath_frame_read(ends[0], 1 << 20, ath_now_ms() + 2000, &frame, &err), 0);
+    ck_assert_int_eq(ath_control_message_open(ath_frame_message(&frame),
+                                              ath_frame_message_length(&frame), &message),
+                     0);
+    return message;
+}
+
+static void expect_refusal(enum ath_control_reason reason)
+{
+    struct ath_control_message message = receive();
+    ck_assert_int_eq(ath_control_message_which(message), ATH_CONTROL_MESSAGE_REFUSAL);
+    ck_assert_int_eq(ath_control_refusal_reason(ath_control_message_refusal(message)), reason);
+}
+
+static void expect_end(void)
+{
+    ck_assert_int_eq(ath_frame_read(ends[0], 4096, ath_now_ms() + 2000, &frame, &err), -ENODATA);
+}
+
+/* Shakes hands with the right key; the proof goes to out_proof. */
+static void begin_session(uint8_t out_proof[ATH_PROOF_BYTES])
+{
+    ATH_AUTO(ath_frame) hello = { 0 };
+    ATH_AUTO(ath_frame) challenge = { 0 };
+    send_hello(&hello, true);
+    ck_assert_int_eq(ath_control_message_which(receive()), ATH_CONTROL_MESSAGE_CHALLENGE);
+    ck_assert_int_eq(ath_frame_copy(&challenge, frame.bytes, frame.length), 0);
+    struct ath_transcript transcript = { &hello, &challenge, NULL };
+    ath_secret_prove(&server.secret, ATH_SIDE_CLIENT, &transcript, out_proof);
+    send_proof(out_proof);
+    struct ath_control_message message = receive();
+    ck_assert_int_eq(ath_control_message_which(message), ATH_CONTROL_MESSAGE_WELCOME);
+    struct ath_wire_bytes mac = ath_control_welcome_mac(ath_control_message_welcome(message));
+    transcript.client_proof = out_proof;
+    ck_assert(ath_secret_check(&server.secret, ATH_SIDE_SERVER, &transcript, mac.data, mac.length));
+}
+
+START_TEST(answers_after_the_handshake)
+{
+    uint8_t proof[ATH_PROOF_BYTES];
+    begin_session(proof);
+    ath_control_message_set_get_health(ath_control_message_start(&builder));
+    send_built(NULL);
+    struct ath_control_health health = ath_control_message_health(receive());
+    ck_assert_uint_eq(ath_control_health_devices(health).count, 1);
+    ck_assert_double_eq(ath_control_health_vram_fraction(health), 0.5);
+    struct ath_gpu_device device = ath_gpu_device_item(ath_control_health_devices(health), 0);
+    ck_assert_str_eq(ath_gpu_device_name(device), "aitherion simulated GPU");
+    ck_assert_int_eq(ath_gpu_device_memory_total_bytes(device), -1);
+    ath_control_message_set_get_sessions(ath_control_message_start(&builder));
+    send_built(NULL);
+    struct ath_wire_list sessions =
+        ath_gpu_session_list_sessions(ath_control_message_sessions(receive()));
+    ck_assert_uint_eq(sessions.count, 1);
+    ck_assert_str_eq(ath_gpu_session_peer(ath_gpu_session_item(sessions, 0)), "test");
+}
+END_TEST
+
+START_TEST(says_what_is_not_supported)
+{
+    uint8_t proof[ATH_PROOF_BYTES];
+    begin_session(proof);
+    ath_control_message_init_limit_session(ath_control_message_start(&builder));
+    send_built(NULL);
+    struct ath_control_message message = receive();
+    ck_assert_int_eq(ath_control_message_which(message), ATH_CONTROL_MESSAGE_FAILURE);
+    ck_assert_int_eq(ath_common_failure_code(ath_control_message_failure(message)),
+                     ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED);
+    /* A question of a later protocol, too, and the session goes on. */
+    ath_wire_set_u16(ath_control_message_start(&builder).at, 0, 999, 0);
+    send_built(NULL);
+    ck_assert_int_eq(ath_control_message_which(receive()), ATH_CONTROL_MESSAGE_FAILURE);
+    ath_control_message_set_end_session(ath_control_message_start(&builder), 12345);
+    send_built(NULL);
+    message = receive();
+    ck_assert_int_eq(ath_common_failure_code(ath_control_message_failure(message)),
+                     ATH_COMMON_FAILURE_CODE_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(refuses_a_wrong_key)
+{
+    static const uint8_t wrong[ATH_PROOF_BYTES] = { 1 };
+    send_hello(NULL, true);
+    receive();
+    send_proof(wrong);
+    expect_refusal(ATH_CONTROL_REASON_KEY_WRONG);
+    expect_end();
+    ck_assert_uint_eq(atomic_load(&server.board->refused), 1);
+}
+END_TEST
+
+START_TEST(refuses_no_key)
+{
+    send_hello(NULL, false);
+    expect_refusal(ATH_CONTROL_REASON_KEY_WANTED);
+    expect_end();
+}
+END_TEST
+
+START_TEST(refuses_a_proof_of_no_bytes)
+{
+    send_hello(NULL, true);
+    receive();
+    ath_control_message_init_proof(ath_control_message_start(&builder));
+    send_built(NULL);
+    expect_refusal(ATH_CONTROL_REASON_KEY_WRONG);
+}
+END_TEST
+
+/* The same hello and the same proof are worth nothing in a second session. */
+START_TEST(refuses_a_replayed_handshake)
+{
+    uint8_t proof[ATH_PROOF_BYTES];
+    begin_session(proof);
+    shutdown(ends[0], SHUT_RDWR);
+    pthread_join(server_thread, NULL);
+    close(ends[0]);
+    close(ends[1]);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    pthread_create(&server_thread, NULL, serve, ath_board_add(server.board, "replay", 0, false));
+    send_hello(NULL, true);
+    receive();
+    send_proof(proof);
+    expect_refusal(ATH_CONTROL_REASON_KEY_WRONG);
+    expect_end();
+}
+END_TEST
+
+START_TEST(refuses_questions_before_the_handshake)
+{
+    ath_control_message_set_get_health(ath_control_message_start(&builder));
+    send_built(NULL);
+    expect_refusal(ATH_CONTROL_REASON_BAD_MESSAGE);
+    expect_end();
+}
+END_TEST
+
+START_TEST(refuses_a_second_hello)
+{
+    uint8_t proof[ATH_PROOF_BYTES];
+    begin_session(proof);
+    send_hello(NULL, true);
+    expect_refusal(ATH_CONTROL_REASON_BAD_MESSAGE);
+    expect_end();
+}
+END_TEST
+
+START_TEST(refuses_a_short_nonce)
+{
+    struct ath_control_hello_builder hello =
+        ath_control_message_init_hello(ath_control_message_start(&builder));
+    ath_control_hello_set_protocol(hello, 1);
+    ath_control_hello_set_nonce(hello, (struct ath_wire_bytes){ (const uint8_t *)"short", 5 });
+    send_built(NULL);
+    expect_refusal(ATH_CONTROL_REASON_BAD_MESSAGE);
+}
+END_TEST
+
+START_TEST(refuses_another_protocol)
+{
+    static const uint8_t nonce[ATH_NONCE_BYTES];
+    struct ath_control_hello_builder hello =
+        ath_control_message_init_hello(ath_control_message_start(&builder));
+    ath_control_hello_set_protocol(hello, 9);
+    ath_control_hello_set_protocol_min(hello, 2);
+    ath_control_hello_set_nonce(hello, (struct ath_wire_bytes){ nonce, sizeof nonce });
+    ath_control_hello_set_has_key(hello, true);
+    send_built(NULL);
+    expect_refusal(ATH_CONTROL_REASON_PROTOCOL);
+}
+END_TEST
+
+START_TEST(ends_a_silent_session)
+{
+    uint8_t proof[ATH_PROOF_BYTES];
+    uint64_t begin = ath_now_ms();
+    if (_i)
+        begin_session(proof); /* else the handshake itself is never begun */
+    expect_end();
+    ck_assert_uint_lt(ath_now_ms() - begin, 1500);
+    ck_assert_uint_eq(atomic_load(&server.board->broken), 1);
+}
+END_TEST
+
+/* ---- the client against servers that lie ---- */
+
+struct liar {
+    int fd;
+    bool wants_key;
+};
+
+static void *lie(void *argument)
+{
+    const struct liar *liar = argument;
+    static const uint8_t nonce[ATH_NONCE_BYTES];
+    static const uint8_t proof[ATH_PROOF_BYTES] = { 7 };
+    ATH_AUTO(ath_wire_builder) out = { .max_bytes = 4096 };
+    ATH_AUTO(ath_frame) in = { 0 };
+    struct ath_err ignored;
+    size_t length;
+    int status;
+    int fd = accept(liar->fd, NULL, NULL);
+    uint64_t end_ms = ath_now_ms() + 2000;
+
+    ath_frame_read(fd, 4096, end_ms, &in, &ignored);
+    struct ath_control_challenge_builder challenge =
+        ath_control_message_init_challenge(ath_control_message_start(&out));
+    ath_control_challenge_set_protocol(challenge, 1);
+    ath_control_challenge_set_nonce(challenge, (struct ath_wire_bytes){ nonce, sizeof nonce });
+    ath_control_challenge_set_wants_key(challenge, liar->wants_key);
+    const uint8_t *bytes = ath_wire_finish(&out, &length, &status);
+    ath_frame_write(fd, bytes, length, end_ms, &ignored);
+    if (!ath_frame_read(fd, 4096, end_ms, &in, &ignored)) {
+        ath_control_welcome_set_mac(
+            ath_control_message_init_welcome(ath_control_message_start(&out)),
+            (struct ath_wire_bytes){ proof, sizeof proof });
+        bytes = ath_wire_finish(&out, &length, &status);
+        ath_frame_write(fd, bytes, length, end_ms, &ignored);
+    }
+    close(fd);
+    return NULL;
+}
+
+/* A server that does not know the key, whether it says that it wants one or not, gets no session.
+ */
+START_TEST(a_client_wants_proof_too)
+{
+    const struct ath_secret secret = { (uint8_t[]){ 'k' }, 1 };
+    struct ath_endpoint endpoint;
+    struct ath_session session;
+    char path[128];
+    pthread_t thread;
+
+    tree_make(&tree);
+    snprintf(path, sizeof path, "%s/socket", tree.path);
+    ck_assert_int_eq(ath_endpoint_of_path(path, &endpoint, &err), 0);
+    struct liar liar = { .wants_key = _i };
+    ck_assert_int_eq(ath_endpoint_listen(&endpoint, 0600, &liar.fd, &err), 0);
+    fcntl(liar.fd, F_SETFL, 0);
+    pthread_create(&thread, NULL, lie, &liar);
+    int status =
+        ath_session_open(&endpoint, &secret, ATH_GPU_PURPOSE_CONTROL, 2000, &session, &err);
+    ck_assert_int_eq(status, _i ? -EACCES : -EBADMSG);
+    pthread_join(thread, NULL);
+    close(liar.fd);
+    tree_remove(&tree);
+}
+END_TEST
+
+/* ---- addresses ---- */
+
+START_TEST(reads_addresses)
+{
+    static const struct {
+        const char *text, *host, *port;
+    } rows[] = {
+        { "10.0.0.1:50051", "10.0.0.1", "50051" },
+        { "[fd00::1]:0", "fd00::1", "0" },
+        { "name:65535", "name", "65535" },
+        { "unix:/run/x", "/run/x", "" },
+        { "10.0.0.1", NULL, NULL },
+        { ":1", NULL, NULL },
+        { "fd00::1:5", NULL, NULL },
+        { "[fd00::1]", NULL, NULL },
+        { "[]:1", NULL, NULL },
+        { "a:65536", NULL, NULL },
+        { "a:-1", NULL, NULL },
+        { "a:", NULL, NULL },
+        { "a:1x", NULL, NULL },
+        { "unix:", NULL, NULL },
+        { "[a]b:1", NULL, NULL },
+        { "", NULL, NULL },
+    };
+    struct ath_endpoint endpoint;
+    char text[ATH_ENDPOINT_TEXT];
+
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        int status = ath_endpoint_parse(rows[i].text, &endpoint, &err);
+        ck_assert_msg(status == (rows[i].host ? 0 : -EINVAL), "%s", rows[i].text);
+        if (status)
+            continue;
+        ck_assert_str_eq(endpoint.host, rows[i].host);
+        ck_assert_str_eq(endpoint.port, rows[i].port);
+        ck_assert_str_eq(ath_endpoint_format(&endpoint, text), rows[i].text);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("wire");
+    TCase *messages = tcase_create("messages"), *frames = tcase_create("frames");
+    TCase *sessions = tcase_create("sessions");
+
+    tcase_add_checked_fixture(messages, setup, teardown);
+    tcase_add_test(messages, writes_what_the_encoding_says);
+    tcase_add_test(messages, reads_what_it_wrote);
+    tcase_add_test(messages, gives_defaults_for_what_an_older_peer_did_not_send);
+    tcase_add_loop_test(messages, refuses_wrong_messages, 0, ATH_COUNT(wrongs));
+    tcase_add_test(messages, refuses_amplification);
+    tcase_add_test(messages, refuses_a_flood_of_empty_items);
+    tcase_add_test(messages, refuses_to_build_too_much);
+    tcase_add_test(messages, refuses_an_item_beyond_the_end);
+    tcase_add_test(messages, reads_keys);
+    tcase_add_test(messages, proves_as_the_protocol_says);
+    tcase_add_test(messages, reads_addresses);
+    tcase_add_loop_test(messages, a_client_wants_proof_too, 0, 2);
+
+    tcase_add_checked_fixture(frames, setup_pair, teardown_pair);
+    tcase_add_test(frames, passes_frames);
+    tcase_add_test(frames, refuses_wrong_frames);
+    tcase_add_test(frames, tells_a_cut_off_frame_from_an_end);
+    tcase_add_test(frames, waits_no_longer_than_allowed);
+    tcase_add_test(frames, a_trickle_meets_the_deadline_too);
+
+    tcase_add_checked_fixture(sessions, setup_server, teardown_server);
+    tcase_add_test(sessions, answers_after_the_handshake);
+    tcase_add_test(sessions, says_what_is_not_supported);
+    tcase_add_test(sessions, refuses_a_wrong_key);
+    tcase_add_test(sessions, refuses_no_key);
+    tcase_add_test(sessions, refuses_a_proof_of_no_bytes);
+    tcase_add_test(sessions, refuses_a_replayed_handshake);
+    tcase_add_test(sessions, refuses_questions_before_the_handshake);
+    tcase_add_test(sessions, refuses_a_second_hello);
+    tcase_add_test(sessions, refuses_a_short_nonce);
+    tcase_add_test(sessions, refuses_another_protocol);
+    tcase_add_loop_test(sessions, ends_a_silent_session, 0, 2);
+
+    suite_add_tcase(suite, messages);
+    suite_add_tcase(suite, frames);
+    suite_add_tcase(suite, sessions);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
