@@ -1,0 +1,1077 @@
+/* Plans for machines made by hand, row by row of what a container needs, and the facts they stand
+ * on. */
+#include "config.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "container/docker_body.h"
+#include "container/plan.h"
+#include "container/run_line.h"
+#include "documents.h"
+#include "tree.h"
+
+#define HEAD "schema: aitherion.topology/1\nkey_file: /etc/aitherion/key\n"
+#define ENTRY                                                                                      \
+    "  - id: 0\n    node: 0\n    memory_nodes: [0, 255]\n    gpus: [\"0004:04:00.0\"]\n"           \
+    "    control_port: 50051\n    data_port: 5555\n"
+
+/* A machine, what is known of its host, and an engine; each test changes what it is about. */
+struct scene {
+    struct ath_machine machine;
+    struct ath_plan_facts facts;
+    struct ath_plan_options options;
+    struct ath_document document;
+    struct ath_plan plan;
+    struct ath_faults faults;
+    struct ath_err err;
+    int ids[4];
+};
+
+static void scene_free(struct scene *scene)
+{
+    ath_plan_free(&scene->plan);
+    ath_faults_free(&scene->faults);
+    ath_document_free(&scene->document);
+    ath_plan_facts_free(&scene->facts);
+    ath_machine_free(&scene->machine);
+}
+
+#define SCENE(name) __attribute__((cleanup(scene_free))) struct scene name = { 0 }
+
+static struct ath_numa_node *add_node(struct scene *scene, int id, int first, int last)
+{
+    struct ath_numa_node *node = ath_machine_add_node(&scene->machine, id);
+    node->is_online = true;
+    node->memory_total_bytes = 16LL << 30;
+    if (first >= 0)
+        ath_idset_add(&node->cpus, first, last);
+    return node;
+}
+
+static void add_gpu(struct scene *scene, const char *pci, int node, int memory_node, int minor)
+{
+    struct ath_pci address;
+    ck_assert_int_eq(ath_pci_parse(pci, &address), 0);
+    struct ath_gpu *gpu = ath_machine_add_gpu(&scene->machine, &address);
+    gpu->vendor_id = ATH_VENDOR_NVIDIA;
+    gpu->numa_node = node;
+    gpu->memory_node = memory_node;
+    gpu->memory_state = memory_node == ATH_UNKNOWN ? ATH_MEMORY_UNKNOWN : ATH_MEMORY_ONLINE;
+    gpu->uuid = ath_xasprintf("GPU-%d", minor);
+    gpu->driver_version = ath_xstrdup("535.104.05");
+    struct ath_plan_minor *added =
+        ath_push(&scene->facts.minors, &scene->facts.minor_count, sizeof *added);
+    *added = (struct ath_plan_minor){ address, minor };
+}
+
+static struct ath_nic *add_nic(struct scene *scene, const char *netdev, const char *rdma)
+{
+    struct ath_nic *nic = ath_machine_add_nic(&scene->machine);
+    nic->netdev = ath_xstrdup(netdev);
+    nic->rdma_device = ath_xstrdup(rdma);
+    nic->port = 1;
+    nic->numa_node = 0;
+    nic->mtu = 9000;
+    nic->link = ATH_LINK_UP;
+    nic->link_layer = ATH_LAYER_ETHERNET;
+    nic->has_roce = true;
+    nic->best_gid_index = 3;
+    return nic;
+}
+
+static void add_verbs(struct scene *scene, const char *name, const char *device)
+{
+    struct ath_plan_verbs *verbs =
+        ath_push(&scene->facts.verbs, &scene->facts.verbs_count, sizeof *verbs);
+    *verbs = (struct ath_plan_verbs){ ath_xstrdup(name), ath_xstrdup(device) };
+}
+
+static void add_library(struct scene *scene, enum ath_library_use use, const char *name)
+{
+    struct ath_library *library =
+        ath_push(&scene->facts.libraries.items, &scene->facts.libraries.count, sizeof *library);
+    *library = (struct ath_library){ use, ath_xstrdup(name), ath_xasprintf("/usr/lib64/%s", name) };
+}
+
+static void add_address(struct scene *scene, const char *link, const char *address)
+{
+    struct ath_plan_address *added =
+        ath_push(&scene->facts.addresses, &scene->facts.address_count, sizeof *added);
+    *added = (struct ath_plan_address){ ath_xstrdup(link), ath_xstrdup(address) };
+}
+
+static const char *const device_nodes[] = {
+    "/dev/nvidia0",
+    "/dev/nvidia5",
+    "/dev/nvidiactl",
+    "/dev/nvidia-uvm",
+    "/dev/nvidia-uvm-tools",
+    "/dev/nvidia-modeset",
+    "/dev/infiniband/umad0",
+    "/dev/infiniband/uverbs2",
+    "/dev/infiniband/rdma_cm",
+};
+
+/* One socket, a GPU whose memory is node 255 and whose device node is number 5, a RoCE port. */
+static void make_scene(struct scene *scene)
+{
+    struct ath_plan_facts *facts = &scene->facts;
+
+    scene->machine.source = ATH_SOURCE_ROOT;
+    add_node(scene, 0, 0, 7);
+    add_node(scene, 255, -1, -1);
+    add_gpu(scene, "0004:04:00.0", 0, 255, 5);
+    add_nic(scene, "eth0", NULL);
+    add_nic(scene, "eth1", "mlx5_0");
+    facts->cgroup_version = 2;
+    facts->knows_devices = facts->knows_verbs = facts->knows_addresses = true;
+    for (size_t i = 0; i < ATH_COUNT(device_nodes); i++)
+        ath_texts_add(&facts->devices, device_nodes[i]);
+    add_verbs(scene, "uverbs2", "mlx5_0");
+    add_address(scene, "eth0", "10.0.0.11");
+    facts->libraries.is_known = true;
+    add_library(scene, ATH_LIBRARY_DRIVER, "libcuda.so.1");
+    add_library(scene, ATH_LIBRARY_RDMA, "libibverbs.so.1");
+    facts->libraries.provider_folder = ath_xstrdup("/usr/lib64/libibverbs");
+    scene->options.engine.has_bridge = true;
+    scene->options.ids = scene->ids;
+}
+
+static int try_plan(struct scene *scene, const char *text)
+{
+    ath_machine_finish(&scene->machine);
+    parse_good(text, &scene->document);
+    return ath_plan_make(&scene->document, &scene->machine, &scene->facts, &scene->options,
+                         &scene->plan, &scene->faults, &scene->err);
+}
+
+static const struct ath_plan_node *make_plan(struct scene *scene, const char *text)
+{
+    int status = try_plan(scene, text);
+    ck_assert_msg(!status, "%s: %s", scene->err.message,
+                  scene->faults.count ? scene->faults.items[0].message : "");
+    return &scene->plan.nodes[0];
+}
+
+/* "LINE:COLUMN CODE" of every fault of a plan that is refused. The caller frees it. */
+static char *refused(struct scene *scene, const char *text)
+{
+    ck_assert_int_lt(try_plan(scene, text), 0);
+    ck_assert_int_eq(scene->err.code, ATH_E_DOCUMENT_INVALID);
+    ck_assert_ptr_null(scene->plan.nodes);
+    return faults_text(&scene->faults);
+}
+
+static const struct ath_plan_warning *warning_of(const struct ath_plan_node *node,
+                                                 enum ath_plan_warning_code code)
+{
+    for (size_t i = 0; i < node->warning_count; i++)
+        if (node->warnings[i].code == code)
+            return &node->warnings[i];
+    return NULL;
+}
+
+static void expect_set(const struct ath_idset *set, const char *expected)
+{
+    ath_auto_free char *text = ath_idset_format(set);
+    ck_assert_str_eq(text, expected);
+}
+
+static const char *variable(const struct ath_plan_node *node, const char *name)
+{
+    for (size_t i = 0; i < node->environment.count; i++)
+        if (!strcmp(node->environment.items[i].name, name))
+            return node->environment.items[i].value;
+    return NULL;
+}
+
+static bool has_device(const struct ath_plan_node *node, const char *path)
+{
+    for (size_t i = 0; i < node->devices.count; i++)
+        if (!strcmp(node->devices.items[i], path))
+            return true;
+    return false;
+}
+
+static const char *source_of(const struct ath_plan_node *node, const char *target)
+{
+    for (size_t i = 0; i < node->mount_count; i++)
+        if (!strcmp(node->mounts[i].target, target))
+            return node->mounts[i].source;
+    return NULL;
+}
+
+/* "serve --listen ..." as one text; the caller frees it. */
+static char *words_of(const struct ath_texts *texts)
+{
+    struct ath_text text = { 0 };
+    for (size_t i = 0; i < texts->count; i++)
+        ath_text_add_part(&text, " ", "%s", texts->items[i]);
+    return ath_text_take(&text);
+}
+
+/* --- the body as a text, for searching; the caller frees it */
+static char *body_text(const struct scene *scene, enum ath_docker_role role)
+{
+    json_t *body = ath_docker_body(&scene->plan.nodes[0], scene->plan.image, role);
+    char *text = json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(body);
+    return text;
+}
+
+static void expect_in(const char *text, const char *part)
+{
+    ck_assert_msg(strstr(text, part) != NULL, "no %s in %s", part, text);
+}
+
+START_TEST(placed_on_its_node)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_str_eq(node->name, "aitherion-numa0");
+    expect_set(&node->cpus, "0-7");
+    expect_set(&node->memory_nodes, "0,255");
+    ck_assert_int_eq(node->memory_limit_bytes, (16LL << 30) / 100 * 80 / (1 << 20) * (1 << 20));
+    ck_assert_int_eq(node->shm_bytes % (1 << 20), 0);
+    ck_assert_int_le(node->shm_bytes, node->memory_limit_bytes / 2);
+    ck_assert_uint_eq(node->warning_count, 0);
+
+    ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
+    expect_in(body, "\"CpusetCpus\":\"0-7\"");
+    expect_in(body, "\"CpusetMems\":\"0,255\"");
+    expect_in(body, "\"CapDrop\":[\"ALL\"]");
+    expect_in(body, "\"CapAdd\":[\"IPC_LOCK\"]");
+    expect_in(body, "\"Ulimits\":[{\"Hard\":-1,\"Name\":\"memlock\",\"Soft\":-1}]");
+    expect_in(body, "\"SecurityOpt\":[\"no-new-privileges\"]");
+    expect_in(body, "\"ReadonlyRootfs\":true");
+    expect_in(body, "\"RestartPolicy\":{\"Name\":\"on-failure\"}");
+    expect_in(body, "\"Test\":[\"CMD\",\"aitherion-runtime\",\"health\",\"--server\","
+                    "\"127.0.0.1:50051\"]");
+    expect_in(body, "\"aitherion.numa\":\"0\"");
+    expect_in(body, "\"aitherion.role\":\"runtime\"");
+}
+END_TEST
+
+/* The kernel's list has CPUs that are off; a cpuset with these is refused. */
+START_TEST(cpus_that_are_online)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    struct ath_numa_node *kernel = ath_machine_find_node(&scene.machine, 0);
+    kernel->has_cpus_online = true;
+    ath_idset_add(&kernel->cpus_online, 0, 3);
+    expect_set(&make_plan(&scene, HEAD "numa:\n" ENTRY)->cpus, "0-3");
+}
+END_TEST
+
+START_TEST(no_cpu_online)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    ath_machine_find_node(&scene.machine, 0)->has_cpus_online = true;
+    ath_auto_free char *faults = refused(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_str_eq(faults, "5:11 node-without-cpus\n");
+}
+END_TEST
+
+START_TEST(all_faults_in_one_go)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    ath_texts_free(&scene.facts.devices);
+    ath_texts_add(&scene.facts.devices, "/dev/nvidiactl");
+    ath_auto_free char *faults =
+        refused(&scene, HEAD "numa:\n"
+                             "  - id: 0\n"
+                             "    node: 0\n"
+                             "    memory_percent: 0.1\n"
+                             "    memory_nodes: [0, 255, 254]\n"
+                             "    gpus: [\"0004:04:00.0\", \"0004:05:00.0\"]\n"
+                             "    rdma_devices: [mlx5_0]\n"
+                             "    control_port: 50051\n"
+                             "    data_port: 5555\n");
+    ck_assert_str_eq(faults, "6:21 memory-too-small\n"
+                             "7:28 node-missing\n"
+                             "8:11 device-missing\n"
+                             "8:12 device-missing\n"
+                             "8:28 gpu-missing\n"
+                             "9:20 device-missing\n");
+}
+END_TEST
+
+START_TEST(only_entries_asked_for_count)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.ids[0] = 3;
+    scene.options.id_count = 1;
+    const char *text = HEAD "numa:\n"
+                            "  - { id: 0, node: 77, control_port: 50051, data_port: 5555 }\n"
+                            "  - { id: 3, node: 0, control_port: 50052, data_port: 5556 }\n"
+                            "roce:\n  macvlans: [ { name: mv0, parent: nowhere, numa: 0 } ]\n"
+                            "  cards: [ { pci: \"0009:01:00.0\", numa: [0] } ]\n";
+    const struct ath_plan_node *node = make_plan(&scene, text);
+    ck_assert_uint_eq(scene.plan.node_count, 1);
+    ck_assert_str_eq(node->name, "aitherion-numa3");
+}
+END_TEST
+
+START_TEST(an_entry_that_is_not_there)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.ids[0] = 8;
+    scene.options.id_count = 1;
+    ck_assert_int_lt(try_plan(&scene, HEAD "numa:\n" ENTRY), 0);
+    ck_assert_int_eq(scene.err.code, ATH_E_KEY_UNKNOWN);
+    ck_assert_uint_eq(scene.faults.count, 0);
+}
+END_TEST
+
+/* --- GPUs */
+
+START_TEST(gpus_by_device_nodes)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_int_eq(node->gpu_way, ATH_PLAN_GPU_NODES);
+    ck_assert(has_device(node, "/dev/nvidia5"));
+    ck_assert(!has_device(node, "/dev/nvidia0"));
+    ck_assert(has_device(node, "/dev/nvidiactl"));
+    ck_assert(has_device(node, "/dev/nvidia-uvm"));
+    ck_assert(has_device(node, "/dev/nvidia-uvm-tools"));
+    ck_assert(!has_device(node, "/dev/nvidia-modeset"));
+    ck_assert_str_eq(source_of(node, ATH_LIBRARY_FOLDER "/libcuda.so.1"),
+                     "/usr/lib64/libcuda.so.1");
+    ck_assert_str_eq(variable(node, "LD_LIBRARY_PATH"), ATH_LIBRARY_FOLDER);
+    ck_assert_str_eq(variable(node, "NVIDIA_VISIBLE_DEVICES"), "void");
+}
+END_TEST
+
+static void add_cdi(struct scene *scene, const char *name, int minor)
+{
+    struct ath_cdi_device *device =
+        ath_push(&scene->facts.cdi.devices, &scene->facts.cdi.count, sizeof *device);
+    *device = (struct ath_cdi_device){ ath_xstrdup(name), minor };
+}
+
+START_TEST(gpus_by_cdi)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    add_cdi(&scene, "nvidia.com/gpu=0", 5);
+    scene.options.engine.has_cdi = true;
+    scene.options.engine.has_nvidia_runtime = true;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_int_eq(node->gpu_way, ATH_PLAN_GPU_CDI);
+    ck_assert_uint_eq(node->devices.count, 0);
+    ck_assert_ptr_null(source_of(node, ATH_LIBRARY_FOLDER "/libcuda.so.1"));
+    ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
+    expect_in(body, "\"DeviceRequests\":[{\"DeviceIDs\":[\"nvidia.com/gpu=0\"],"
+                    "\"Driver\":\"cdi\"}]");
+    ck_assert_ptr_null(strstr(body, "\"Runtime\""));
+    expect_in(body, "NVIDIA_VISIBLE_DEVICES=void");
+}
+END_TEST
+
+START_TEST(a_cdi_specification_of_another_driver)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    add_cdi(&scene, "nvidia.com/gpu=GPU-5", ATH_UNKNOWN);
+    scene.facts.cdi.driver_version = ath_xstrdup("470.1");
+    scene.facts.cdi.file = ath_xstrdup("/etc/cdi/nvidia.yaml");
+    scene.options.engine.has_cdi = true;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    const struct ath_plan_warning *warning = warning_of(node, ATH_PLAN_W_GPU_CDI_STALE);
+    ck_assert_ptr_nonnull(warning);
+    ck_assert_str_eq(warning->hint, "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml");
+}
+END_TEST
+
+/* Devices beside the runtime: a hook's own are lost at the next daemon-reload of systemd. */
+START_TEST(gpus_by_nvidias_runtime)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.options.engine.has_nvidia_runtime = true;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_int_eq(node->gpu_way, ATH_PLAN_GPU_RUNTIME);
+    ck_assert(has_device(node, "/dev/nvidia5"));
+    ck_assert_str_eq(variable(node, "NVIDIA_VISIBLE_DEVICES"), "GPU-5");
+    ck_assert_str_eq(variable(node, "NVIDIA_DRIVER_CAPABILITIES"), "compute,utility");
+    ck_assert_ptr_null(source_of(node, ATH_LIBRARY_FOLDER "/libcuda.so.1"));
+    ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
+    expect_in(body, "\"Runtime\":\"nvidia\"");
+}
+END_TEST
+
+START_TEST(gpus_by_nvidias_hook)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.facts.has_nvidia_hook = true;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_int_eq(node->gpu_way, ATH_PLAN_GPU_HOOK);
+    ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
+    expect_in(body, "\"DeviceRequests\":[{\"Capabilities\":[[\"gpu\"]],\"DeviceIDs\":[\"GPU-5\"],"
+                    "\"Driver\":\"nvidia\"}]");
+    expect_in(body, "/dev/nvidia5");
+}
+END_TEST
+
+/* nvidia-smi's number, by PCI address, where the driver has not told the UUID. */
+START_TEST(gpus_by_number)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    add_gpu(&scene, "0003:01:00.0", 0, ATH_UNKNOWN, 0);
+    struct ath_pci pci;
+    ck_assert_int_eq(ath_pci_parse("0004:04:00.0", &pci), 0);
+    struct ath_gpu *gpu = ath_machine_find_gpu(&scene.machine, &pci);
+    free(gpu->uuid);
+    gpu->uuid = ath_xstrdup("GPU-\xff");
+    scene.options.engine.has_nvidia_runtime = true;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_str_eq(variable(node, "NVIDIA_VISIBLE_DEVICES"), "1");
+}
+END_TEST
+
+START_TEST(a_gpu_of_another_vendor)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.machine.gpus[0].vendor_id = ATH_VENDOR_AMD;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_uint_eq(node->gpu_count, 0);
+    ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_GPU_VENDOR));
+    ath_auto_free char *command = words_of(&node->command);
+    expect_in(command, "--gpus none");
+}
+END_TEST
+
+START_TEST(memory_that_is_not_online_yet)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.machine.gpus[0].memory_state = ATH_MEMORY_OFFLINE;
+    ath_machine_find_node(&scene.machine, 255)->memory_total_bytes = 0;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert(ath_plan_node_waits(node));
+    expect_set(&node->memory_nodes, "0,255");
+    ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_GPU_MEMORY_OFFLINE));
+}
+END_TEST
+
+START_TEST(simulated_gpus)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.options.is_sim = true;
+    ath_texts_free(&scene.facts.devices);
+    const struct ath_plan_node *node =
+        make_plan(&scene, HEAD "numa:\n"
+                               "  - { id: 0, node: 0, memory_nodes: [0, 250], gpus: "
+                               "[\"0009:04:00.0\"], control_port: 1, data_port: 2 }\n");
+    ck_assert_int_eq(node->gpu_way, ATH_PLAN_GPU_SIM);
+    expect_set(&node->memory_nodes, "0");
+    ck_assert_uint_eq(node->devices.count, 0);
+    ath_auto_free char *command = words_of(&node->command);
+    expect_in(command, " --sim ");
+    ck_assert_ptr_null(strstr(command, "--gpus"));
+}
+END_TEST
+
+/* --- memory */
+
+START_TEST(more_promised_than_there_is)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    const struct ath_plan_node *node = make_plan(
+        &scene, HEAD "numa:\n" ENTRY
+                     "  - { id: 1, node: 0, memory_nodes: [0], control_port: 1, data_port: 2 }\n");
+    ck_assert_uint_eq(node->warning_count, 1);
+    ck_assert_str_eq(node->warnings[0].hint, "aitherion configure --set numa.0.memory_percent=50");
+}
+END_TEST
+
+START_TEST(a_node_without_memory)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    ath_machine_find_node(&scene.machine, 0)->memory_total_bytes = 0;
+    add_node(&scene, 1, 8, 15);
+    const struct ath_plan_node *node =
+        make_plan(&scene, HEAD "numa:\n  - { id: 0, node: 0, memory_nodes: [1], control_port: 1, "
+                               "data_port: 2 }\n");
+    expect_set(&node->memory_nodes, "1");
+    ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_MEMORY_NODE_EMPTY));
+    ck_assert_int_eq(node->memory_limit_bytes, ATH_UNKNOWN);
+    ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
+    ck_assert_ptr_null(strstr(body, "\"Memory\""));
+}
+END_TEST
+
+START_TEST(a_cgroup_made_too_early)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.facts.cgroup_version = 1;
+    struct ath_plan_cgroup *cgroup =
+        ath_push(&scene.facts.cgroups, &scene.facts.cgroup_count, sizeof *cgroup);
+    cgroup->path = ath_xstrdup("/sys/fs/cgroup/cpuset/docker/cpuset.mems");
+    ath_idset_add(&cgroup->memory_nodes, 0, 0);
+    const struct ath_plan_warning *warning =
+        warning_of(make_plan(&scene, HEAD "numa:\n" ENTRY), ATH_PLAN_W_CGROUP_MEMS_SHORT);
+    ck_assert_ptr_nonnull(warning);
+    ck_assert_str_eq(warning->hint, "echo 0,255 > /sys/fs/cgroup/cpuset/docker/cpuset.mems");
+}
+END_TEST
+
+/* --- network */
+
+#define CONTROL "    control_iface: eth0\n"
+
+START_TEST(published_on_the_control_interface)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY CONTROL);
+    ck_assert_int_eq(node->network, ATH_PLAN_BRIDGE);
+    ck_assert_str_eq(node->listen_address, "0.0.0.0");
+    ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
+    expect_in(body, "\"50051/tcp\":[{\"HostIp\":\"10.0.0.11\",\"HostPort\":\"50051\"}]");
+    expect_in(body, "\"5555/udp\":[{\"HostIp\":\"10.0.0.11\",\"HostPort\":\"5555\"}]");
+    expect_in(body, "\"ExposedPorts\":{\"50051/tcp\":{},\"5555/udp\":{}}");
+    expect_in(body, "\"Hostname\":\"aitherion-numa0\"");
+    ck_assert_ptr_null(ath_docker_body(node, "i", ATH_DOCKER_PAUSE));
+}
+END_TEST
+
+START_TEST(without_a_control_interface_loopback)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_str_eq(node->ports[0].host_address, "127.0.0.1");
+    ck_assert_ptr_null(warning_of(node, ATH_PLAN_W_ADDRESS_MISSING));
+}
+END_TEST
+
+START_TEST(a_control_interface_without_address)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    const struct ath_plan_node *node =
+        make_plan(&scene, HEAD "numa:\n" ENTRY "    control_iface: eth1\n");
+    ck_assert_str_eq(node->ports[0].host_address, "127.0.0.1");
+    ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_ADDRESS_MISSING));
+}
+END_TEST
+
+START_TEST(on_the_hosts_network)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.options.engine.has_bridge = false;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY CONTROL);
+    ck_assert_int_eq(node->network, ATH_PLAN_HOST);
+    ck_assert_str_eq(node->listen_address, "10.0.0.11");
+    ck_assert_uint_eq(node->port_count, 0);
+    ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
+    expect_in(body, "\"NetworkMode\":\"host\"");
+    expect_in(body, "10.0.0.11:50051");
+    ck_assert_ptr_null(strstr(body, "PortBindings"));
+}
+END_TEST
+
+START_TEST(addresses_of_version_6)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    free(scene.facts.addresses[0].address);
+    scene.facts.addresses[0].address = ath_xstrdup("fd00::1");
+    make_plan(&scene, HEAD "engine: { network: host }\nnuma:\n" ENTRY CONTROL);
+    ath_auto_free char *command = words_of(&scene.plan.nodes[0].command);
+    expect_in(command, "--listen [fd00::1]:50051");
+}
+END_TEST
+
+#define MACVLAN                                                                                    \
+    "roce:\n  macvlans:\n"                                                                         \
+    "    - { name: mv0, parent: eth1, numa: 0, address: 192.168.1.2/24, mtu: 9000 }\n"
+#define RDMA "    rdma_devices: [mlx5_0]\n"
+
+START_TEST(a_pause_container_for_a_macvlan)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY CONTROL RDMA MACVLAN);
+    ck_assert_int_eq(node->network, ATH_PLAN_PAUSE);
+    ck_assert_str_eq(node->pause_name, "aitherion-numa0-net");
+    ck_assert_str_eq(node->data_iface, "mv0");
+    ck_assert_uint_eq(node->port_count, 1); /* data comes over the macvlan */
+    ck_assert_str_eq(node->rdma[0].link, "mv0");
+    ck_assert_str_eq(variable(node, "RDMA_GID_INDEX"), "auto");
+    ck_assert_uint_eq(node->warning_count, 0);
+
+    ath_auto_free char *pause = body_text(&scene, ATH_DOCKER_PAUSE);
+    expect_in(pause, "\"NetworkMode\":\"bridge\"");
+    expect_in(pause, "\"50051/tcp\":[{\"HostIp\":\"10.0.0.11\"");
+    expect_in(pause, "\"aitherion.role\":\"pause\"");
+    expect_in(pause, "\"Cmd\":[\"pause\"]");
+    ath_auto_free char *runtime = body_text(&scene, ATH_DOCKER_RUNTIME);
+    expect_in(runtime, "\"NetworkMode\":\"container:aitherion-numa0-net\"");
+    /* Docker refuses these beside a container's network. */
+    ck_assert_ptr_null(strstr(runtime, "PortBindings"));
+    ck_assert_ptr_null(strstr(runtime, "ExposedPorts"));
+    ck_assert_ptr_null(strstr(runtime, "Hostname"));
+}
+END_TEST
+
+/* --- RDMA */
+
+START_TEST(rdma_on_the_hosts_network)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    const struct ath_plan_node *node =
+        make_plan(&scene, HEAD "engine: { network: host }\nnuma:\n" ENTRY RDMA);
+    ck_assert(has_device(node, "/dev/infiniband/uverbs2"));
+    ck_assert(has_device(node, "/dev/infiniband/rdma_cm"));
+    ck_assert(!has_device(node, "/dev/infiniband/umad0"));
+    ck_assert_str_eq(variable(node, "ENABLE_RDMA"), "true");
+    ck_assert_str_eq(variable(node, "RDMA_DEVICES"), "mlx5_0");
+    ck_assert_str_eq(variable(node, "RDMA_GID_INDEX"), "3");
+    ck_assert_str_eq(source_of(node, ATH_LIBRARY_FOLDER "/libibverbs.so.1"),
+                     "/usr/lib64/libibverbs.so.1");
+    ck_assert_ptr_nonnull(source_of(node, "/usr/lib64/libibverbs"));
+    ck_assert_uint_eq(node->warning_count, 0);
+}
+END_TEST
+
+START_TEST(rdma_without_a_link_in_the_container)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY RDMA);
+    ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_RDMA_NO_LINK));
+}
+END_TEST
+
+START_TEST(a_macvlan_on_another_port)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    add_nic(&scene, "eth2", "mlx5_1");
+    add_verbs(&scene, "uverbs3", "mlx5_1");
+    ath_texts_add(&scene.facts.devices, "/dev/infiniband/uverbs3");
+    const struct ath_plan_node *node =
+        make_plan(&scene, HEAD "numa:\n" ENTRY "    rdma_devices: [mlx5_0, mlx5_1]\n" MACVLAN);
+    const struct ath_plan_warning *warning = warning_of(node, ATH_PLAN_W_RDMA_NO_LINK);
+    ck_assert_ptr_nonnull(warning);
+    ck_assert_str_eq(warning->object, "mlx5_1");
+    ck_assert_str_eq(node->rdma[0].link, "mv0");
+}
+END_TEST
+
+START_TEST(no_gid_to_use)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    ath_machine_nic_by_rdma(&scene.machine, "mlx5_0")->best_gid_index = ATH_UNKNOWN;
+    const struct ath_plan_node *node =
+        make_plan(&scene, HEAD "engine: { network: host }\nnuma:\n" ENTRY RDMA);
+    ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_RDMA_NO_GID));
+    ck_assert_str_eq(variable(node, "RDMA_GID_INDEX"), "auto");
+}
+END_TEST
+
+START_TEST(rdma_devices_in_one_namespace_only)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.facts.rdma_netns_mode = ATH_RDMA_NETNS_EXCLUSIVE;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY RDMA MACVLAN);
+    ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_RDMA_EXCLUSIVE));
+}
+END_TEST
+
+START_TEST(a_macvlan_on_infiniband)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    ath_machine_nic_by_netdev(&scene.machine, "eth1")->link_layer = ATH_LAYER_INFINIBAND;
+    ath_auto_free char *faults = refused(&scene, HEAD "numa:\n" ENTRY RDMA MACVLAN);
+    ck_assert_str_eq(faults, "13:28 parent-infiniband\n");
+}
+END_TEST
+
+START_TEST(what_a_rootless_docker_cannot)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.options.engine.is_rootless = true;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY RDMA MACVLAN);
+    ck_assert(!node->has_memlock);
+    ck_assert_uint_eq(node->warning_count, 2);
+    ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_ROOTLESS));
+    ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_MEMLOCK));
+    ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
+    ck_assert_ptr_null(strstr(body, "Ulimits"));
+}
+END_TEST
+
+/* Nothing is locked for simulated GPUs, so a Docker that may not raise limits will do. */
+START_TEST(locked_memory_where_it_is_needed)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.options.is_sim = true;
+    ck_assert(!make_plan(&scene, HEAD "numa:\n" ENTRY)->has_memlock);
+    ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
+    ck_assert_ptr_null(strstr(body, "Ulimits"));
+    ck_assert_ptr_null(strstr(body, "CapAdd"));
+}
+END_TEST
+
+START_TEST(a_docker_that_may_not_raise_limits)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.options.engine.is_limited = true;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY RDMA MACVLAN);
+    ck_assert(!node->has_memlock);
+    ck_assert_uint_eq(node->warning_count, 1);
+    ck_assert_int_eq(node->warnings[0].code, ATH_PLAN_W_MEMLOCK);
+}
+END_TEST
+
+START_TEST(a_process)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.options.is_process = true;
+    scene.options.run_folder = "/tmp/run";
+    scene.options.key_path = "/home/me/key";
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY CONTROL);
+    ck_assert_ptr_null(scene.plan.image);
+    ck_assert_uint_eq(node->mount_count, 0);
+    ck_assert_int_eq(node->network, ATH_PLAN_HOST);
+    ath_auto_free char *command = words_of(&node->command);
+    ck_assert_str_eq(command, "aitherion-runtime serve --listen 10.0.0.11:50051 --socket "
+                              "/tmp/run/numa0/runtime.sock --key /home/me/key --gpus 0004:04:00.0 "
+                              "--vram-fraction 0.8");
+}
+END_TEST
+
+/* --- bodies and lines */
+
+START_TEST(a_fingerprint_tells_plans_apart)
+{
+    SCENE(one);
+    SCENE(same);
+    SCENE(other);
+    struct scene *scenes[] = { &one, &same, &other };
+    char *prints[3];
+    for (int i = 0; i < 3; i++) {
+        make_scene(scenes[i]);
+        make_plan(scenes[i], i == 2 ? HEAD "numa:\n" ENTRY "    memory_percent: 79.0\n"
+                                    : HEAD "numa:\n" ENTRY);
+        prints[i] = ath_docker_fingerprint(&scenes[i]->plan.nodes[0], "i", ATH_DOCKER_RUNTIME);
+    }
+    ck_assert_str_eq(prints[0], prints[1]);
+    ck_assert_str_ne(prints[0], prints[2]);
+    ck_assert_uint_eq(strlen(prints[0]), 16);
+    for (int i = 0; i < 3; i++)
+        free(prints[i]);
+    ck_assert_ptr_null(ath_docker_fingerprint(&one.plan.nodes[0], "i", ATH_DOCKER_PAUSE));
+}
+END_TEST
+
+START_TEST(lines_know_every_field)
+{
+    const char *field = NULL;
+    json_t *body = json_pack("{s:s, s:{s:i}}", "Image", "i", "HostConfig", "PidsLimit", 5);
+    ck_assert_ptr_null(ath_run_line("n", body, &field));
+    ck_assert_str_eq(field, "PidsLimit");
+    json_decref(body);
+}
+END_TEST
+
+START_TEST(words_for_a_shell)
+{
+    static const char *const words[][2] = {
+        { "plain-1.0/a:b@c,d=e_+%", "plain-1.0/a:b@c,d=e_+%" },
+        { "", "''" },
+        { "two words", "'two words'" },
+        { "it's", "'it'\\''s'" },
+        { "$(reboot)", "'$(reboot)'" },
+        { "~", "'~'" },
+    };
+    for (size_t i = 0; i < ATH_COUNT(words); i++) {
+        ATH_AUTO(ath_text) text = { 0 };
+        ath_shell_quote(&text, words[i][0]);
+        ck_assert_str_eq(text.data, words[i][1]);
+    }
+}
+END_TEST
+
+/* --- facts */
+
+static void open_tree(const struct tree *tree, struct ath_root *out)
+{
+    struct ath_err err;
+    ck_assert_int_eq(ath_root_open(tree->path, out, &err), 0);
+}
+
+START_TEST(names_of_gpus_in_cdi)
+{
+    struct tree tree;
+    ATH_AUTO(ath_root) root = { .fd = -1 };
+    ATH_AUTO(ath_cdi) cdi = { 0 };
+    tree_make(&tree);
+    tree_put(&tree,
+             "---\ncdiVersion: 0.5.0\nkind: nvidia.com/gpu\ndevices:\n"
+             "- name: \"0\"\n  containerEdits:\n    deviceNodes:\n    - path: /dev/nvidia3\n"
+             "    - path: /dev/dri/card1\n"
+             "- name: all\n  containerEdits:\n    deviceNodes:\n    - path: /dev/nvidia2\n"
+             "    - path: /dev/nvidia3\n"
+             "containerEdits:\n  mounts:\n  - hostPath: /usr/lib64/libcuda.so.535.104.05\n"
+             "    containerPath: /usr/lib64/libcuda.so.535.104.05\n",
+             "etc/cdi/nvidia.yaml");
+    tree_put(&tree,
+             "{\"cdiVersion\": \"0.5.0\", \"kind\": \"nvidia.com/gpu\", \"devices\": [{\"name\": "
+             "\"GPU-2\", \"containerEdits\": {\"deviceNodes\": [{\"path\": \"/dev/nvidia7\", "
+             "\"hostPath\": \"/dev/nvidia2\"}]}}, {\"name\": \"b\\u0007ell\"}]}",
+             "var/run/cdi/second.json");
+    tree_put(&tree, "kind: amd.com/gpu\ndevices: [ { name: \"9\" } ]\n", "etc/cdi/amd.yaml");
+    tree_put(&tree, "][", "etc/cdi/broken.yaml");
+    open_tree(&tree, &root);
+    ath_cdi_read(&root, &cdi);
+    tree_remove(&tree);
+
+    ck_assert_uint_eq(cdi.count, 3);
+    ck_assert_str_eq(ath_cdi_find(&cdi, NULL, 3), "nvidia.com/gpu=0");
+    ck_assert_str_eq(ath_cdi_find(&cdi, "GPU-2", ATH_UNKNOWN), "nvidia.com/gpu=GPU-2");
+    ck_assert_str_eq(ath_cdi_find(&cdi, "GPU-9", 2), "nvidia.com/gpu=GPU-2");
+    ck_assert_ptr_null(ath_cdi_find(&cdi, "GPU-9", 9));
+    ck_assert_str_eq(cdi.driver_version, "535.104.05");
+    ck_assert_str_eq(cdi.file, "/etc/cdi/nvidia.yaml");
+}
+END_TEST
+
+/* A cache as ldconfig writes it: head, entries, texts. */
+static void add_u32(struct ath_text *out, uint32_t value)
+{
+    ath_text_add_bytes(out, (const char *)&value, sizeof value);
+}
+
+static void add_entry(struct ath_text *entries, struct ath_text *texts, uint32_t flags,
+                      uint32_t texts_begin, const char *name, const char *path)
+{
+    add_u32(entries, flags);
+    add_u32(entries, texts_begin + (uint32_t)texts->length);
+    ath_text_add_bytes(texts, name, strlen(name) + 1);
+    add_u32(entries, texts_begin + (uint32_t)texts->length);
+    ath_text_add_bytes(texts, path, strlen(path) + 1);
+    add_u32(entries, 0);
+    add_u32(entries, 0);
+    add_u32(entries, 0);
+}
+
+static void make_cache(struct ath_text *out)
+{
+    static const struct {
+        uint32_t flags;
+        const char *name, *path;
+    } rows[] = {
+        { 0x0003, "libcuda.so.1", "/usr/lib32/libcuda.so.1" },
+        { 0x0303, "libcuda.so.1", "/opt/nvidia/libcuda.so.1" },
+        { 0x0303, "libcudart.so.12", "/opt/nvidia/libcudart.so.12" },
+        { 0x0303, "libnvidia-ml.so.1", "/opt/nvidia/libnvidia-ml.so.1\xff" },
+        { 0x0503, "libnvidia-nvvm.so.4", "/opt/ppc/libnvidia-nvvm.so.4" },
+    };
+    struct ath_text entries = { 0 }, texts = { 0 };
+    ath_text_add(out, "glibc-ld.so.cache1.1");
+    add_u32(out, ATH_COUNT(rows));
+    for (int i = 0; i < 6; i++)
+        add_u32(out, 0);
+    for (size_t i = 0; i < ATH_COUNT(rows); i++)
+        add_entry(&entries, &texts, rows[i].flags, 48 + 24 * ATH_COUNT(rows), rows[i].name,
+                  rows[i].path);
+    ath_text_add_bytes(out, entries.data, entries.length);
+    ath_text_add_bytes(out, texts.data, texts.length);
+    ath_text_free(&entries);
+    ath_text_free(&texts);
+}
+
+static void read_cache(const char *bytes, size_t length, struct ath_libraries *out)
+{
+    struct tree tree;
+    ATH_AUTO(ath_root) root = { .fd = -1 };
+    char path[96];
+    tree_make(&tree);
+    tree_put(&tree, "", "etc/ld.so.cache");
+    snprintf(path, sizeof path, "%s/etc/ld.so.cache", tree.path);
+    tree_put_bytes(path, bytes, length);
+    open_tree(&tree, &root);
+    ath_libraries_read(&root, "x86_64", out);
+    tree_remove(&tree);
+}
+
+START_TEST(libraries_in_the_linkers_cache)
+{
+    ATH_AUTO(ath_text) cache = { 0 };
+    ATH_AUTO(ath_text) old = { 0 };
+    make_cache(&cache);
+    ath_text_add(&old, "ld.so-1.7.0....an older format in front of it...");
+    ath_text_add_bytes(&old, cache.data, cache.length);
+    for (int i = 0; i < 2; i++) {
+        ATH_AUTO(ath_libraries) libraries = { 0 };
+        read_cache(i ? old.data : cache.data, i ? old.length : cache.length, &libraries);
+        ck_assert(libraries.is_known);
+        ck_assert_uint_eq(libraries.count, 1);
+        ck_assert_str_eq(libraries.items[0].path, "/opt/nvidia/libcuda.so.1");
+    }
+}
+END_TEST
+
+/* Cut off anywhere: nothing is read beyond the end (the sanitizers look). */
+START_TEST(a_cache_cut_off)
+{
+    ATH_AUTO(ath_text) cache = { 0 };
+    make_cache(&cache);
+    for (size_t length = 0; length < cache.length; length += 7) {
+        ATH_AUTO(ath_libraries) libraries = { 0 };
+        read_cache(cache.data, length, &libraries);
+        ck_assert_uint_le(libraries.count, 1);
+    }
+}
+END_TEST
+
+START_TEST(facts_of_a_root)
+{
+    struct tree tree;
+    SCENE(scene);
+    ATH_AUTO(ath_plan_facts) facts = { 0 };
+    ATH_AUTO(ath_root) root = { .fd = -1 };
+    make_scene(&scene);
+    struct ath_nic *nic = ath_machine_nic_by_netdev(&scene.machine, "eth0");
+    *(char **)ath_push(&nic->subnets, &nic->subnet_count, sizeof(char *)) =
+        ath_xstrdup("10.1.0.0/16");
+    tree_make(&tree);
+    tree_put(&tree, "Model: \t V100\nDevice Minor: \t 12\nBlacklisted:\t No\n",
+             "proc/driver/nvidia/gpus/0004:04:00.0/information");
+    tree_put(&tree, "mlx5_3", "sys/class/infiniband_verbs/uverbs1/ibdev");
+    tree_put(&tree, "6", "sys/class/infiniband_verbs/abi_version");
+    tree_put(&tree, "", "dev/nvidia12");
+    tree_put(&tree, "", "dev/null");
+    tree_put(&tree,
+             "Local:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 10.1.0.0\n        /16 link UNICAST\n"
+             "     |-- 10.1.2.3\n        /32 host LOCAL\n     |-- 10.1.255.255\n"
+             "        /32 link BROADCAST\n     |-- 10.9.0.1\n        /32 host LOCAL\n",
+             "proc/net/fib_trie");
+    tree_put(&tree, "cpuset cpu memory", "sys/fs/cgroup/cgroup.controllers");
+    tree_put(&tree, "0,8", "sys/fs/cgroup/system.slice/cpuset.mems.effective");
+    tree_put(&tree, "0", "sys/module/ib_core/parameters/netns_mode");
+    tree_put(&tree, "", "usr/bin/nvidia-container-runtime-hook");
+    open_tree(&tree, &root);
+    ath_plan_facts_read(&root, &scene.machine, &facts);
+    tree_remove(&tree);
+
+    struct ath_pci pci;
+    ath_pci_parse("0004:04:00.0", &pci);
+    ck_assert_int_eq(ath_plan_facts_minor(&facts, &pci), 12);
+    ck_assert_str_eq(ath_plan_facts_verbs(&facts, "mlx5_3"), "uverbs1");
+    ck_assert_ptr_null(ath_plan_facts_verbs(&facts, "mlx5_0"));
+    ck_assert(ath_plan_facts_may_have(&facts, "/dev/nvidia12"));
+    ck_assert(!ath_plan_facts_may_have(&facts, "/dev/nvidia1"));
+    ck_assert_uint_eq(facts.devices.count, 1);
+    ck_assert_str_eq(ath_plan_facts_address(&facts, "eth0"), "10.1.2.3");
+    ck_assert_uint_eq(facts.address_count, 1);
+    ck_assert_int_eq(facts.cgroup_version, 2);
+    ck_assert_uint_eq(facts.cgroup_count, 1);
+    ck_assert_int_eq(facts.rdma_netns_mode, ATH_RDMA_NETNS_EXCLUSIVE);
+    ck_assert(facts.has_nvidia_hook);
+}
+END_TEST
+
+/* Of this very machine: loopback has an address, and nothing breaks. */
+START_TEST(facts_of_the_live_machine)
+{
+    SCENE(scene);
+    ATH_AUTO(ath_plan_facts) facts = { 0 };
+    ATH_AUTO(ath_root) root = { .fd = -1 };
+    ck_assert_int_eq(ath_root_open("/", &root, &scene.err), 0);
+    ath_plan_facts_read(&root, &scene.machine, &facts);
+    ck_assert(facts.knows_addresses && facts.knows_devices && facts.libraries.is_known);
+    ck_assert_str_eq(ath_plan_facts_address(&facts, "lo"), "127.0.0.1");
+}
+END_TEST
+
+/* A machine from XML has no root: all may be there. */
+START_TEST(facts_of_nothing)
+{
+    SCENE(scene);
+    ATH_AUTO(ath_plan_facts) facts = { 0 };
+    ath_plan_facts_read(NULL, &scene.machine, &facts);
+    ck_assert(ath_plan_facts_may_have(&facts, "/dev/nvidia0"));
+    ck_assert_ptr_null(ath_plan_facts_address(&facts, "eth0"));
+    ck_assert_int_eq(facts.cgroup_version, ATH_UNKNOWN);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *cases = tcase_create("plan");
+    tcase_add_test(cases, placed_on_its_node);
+    tcase_add_test(cases, cpus_that_are_online);
+    tcase_add_test(cases, no_cpu_online);
+    tcase_add_test(cases, all_faults_in_one_go);
+    tcase_add_test(cases, only_entries_asked_for_count);
+    tcase_add_test(cases, an_entry_that_is_not_there);
+    tcase_add_test(cases, gpus_by_device_nodes);
+    tcase_add_test(cases, gpus_by_cdi);
+    tcase_add_test(cases, a_cdi_specification_of_another_driver);
+    tcase_add_test(cases, gpus_by_nvidias_runtime);
+    tcase_add_test(cases, gpus_by_nvidias_hook);
+    tcase_add_test(cases, gpus_by_number);
+    tcase_add_test(cases, a_gpu_of_another_vendor);
+    tcase_add_test(cases, memory_that_is_not_online_yet);
+    tcase_add_test(cases, simulated_gpus);
+    tcase_add_test(cases, more_promised_than_there_is);
+    tcase_add_test(cases, a_node_without_memory);
+    tcase_add_test(cases, a_cgroup_made_too_early);
+    tcase_add_test(cases, published_on_the_control_interface);
+    tcase_add_test(cases, without_a_control_interface_loopback);
+    tcase_add_test(cases, a_control_interface_without_address);
+    tcase_add_test(cases, on_the_hosts_network);
+    tcase_add_test(cases, addresses_of_version_6);
+    tcase_add_test(cases, a_pause_container_for_a_macvlan);
+    tcase_add_test(cases, rdma_on_the_hosts_network);
+    tcase_add_test(cases, rdma_without_a_link_in_the_container);
+    tcase_add_test(cases, a_macvlan_on_another_port);
+    tcase_add_test(cases, no_gid_to_use);
+    tcase_add_test(cases, rdma_devices_in_one_namespace_only);
+    tcase_add_test(cases, a_macvlan_on_infiniband);
+    tcase_add_test(cases, what_a_rootless_docker_cannot);
+    tcase_add_test(cases, locked_memory_where_it_is_needed);
+    tcase_add_test(cases, a_docker_that_may_not_raise_limits);
+    tcase_add_test(cases, a_process);
+    tcase_add_test(cases, a_fingerprint_tells_plans_apart);
+    tcase_add_test(cases, lines_know_every_field);
+    tcase_add_test(cases, words_for_a_shell);
+    tcase_add_test(cases, names_of_gpus_in_cdi);
+    tcase_add_test(cases, libraries_in_the_linkers_cache);
+    tcase_add_test(cases, a_cache_cut_off);
+    tcase_add_test(cases, facts_of_a_root);
+    tcase_add_test(cases, facts_of_the_live_machine);
+    tcase_add_test(cases, facts_of_nothing);
+    return run_suite(cases, "plan");
+}
