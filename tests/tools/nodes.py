@@ -1,0 +1,160 @@
+"""What the tests of nodes share: a document for this machine, and tests/tools/engine_steps, which starts and stops them."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import harness
+
+NO_BINDING = "qemu's user emulation has no set_mempolicy(2), by which processes are bound"
+_ports = []  # of this run
+DOCUMENT = """schema: aitherion.topology/1
+node: {{ name: test }}
+engine: {{ network: host, image: "{image}", sim: true }}
+numa:
+"""
+ENTRY = ("  - {{ id: {id}, node: {node}, memory_nodes: [{node}], memory_percent: 10.0, vram_fraction: {fraction}, "
+         "control_port: {port}, data_port: {data} }}\n")
+
+
+def tool(name):
+    path = os.path.join(os.path.dirname(harness.binary()), "tests", "tools", name)
+    if not os.access(path, os.X_OK):
+        sys.exit(f"no {name} to test with: make check TESTS=")
+    return path
+
+
+def runtime():
+    path = os.path.join(os.path.dirname(harness.binary()), "aitherion-runtime")
+    if not os.access(path, os.X_OK):
+        sys.exit("no aitherion-runtime to test with: make")
+    return path
+
+
+def first_node():
+    with open("/sys/devices/system/node/online", encoding="ascii") as file:
+        return int(file.read().strip().replace("-", ",").split(",")[0])
+
+
+def node_cpus():
+    with open(f"/sys/devices/system/node/node{first_node()}/cpulist", encoding="ascii") as file:
+        return file.read().strip()
+
+
+def free_ports(count):
+    """Ports that nobody has now: other tests run at the same time."""
+    if len(_ports) < count:
+        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+        _ports[:] = [one.getsockname()[1] for one in sockets]
+        for one in sockets:
+            one.close()
+    return _ports[:count]
+
+
+def write_document(path, count=2, image="aitherion-runtime:latest", fractions=()):
+    """So many entries, all on this machine's first node. Returns their control ports."""
+    numbers = free_ports(2 * count)
+    ports = numbers[:count]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(DOCUMENT.format(image=image))
+        for i, (port, data) in enumerate(zip(ports, numbers[count:])):
+            file.write(ENTRY.format(id=i, node=first_node(), port=port, data=data,
+                                    fraction=fractions[i] if i < len(fractions) else 0.5))
+    return ports
+
+
+def is_alive(pid):
+    """A zombie, which nobody may be there to reap, is dead."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_until(claim, timeout_s=15):
+    """The first value of claim() that is true; the last one after so long."""
+    end = time.monotonic() + timeout_s
+    while not (value := claim()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return value
+
+
+def stopped(pid):
+    """Waits until a process has stopped itself (SIGSTOP); False where it ended instead."""
+    def is_so():
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                return file.read().rpartition(")")[2].split()[0] in "TZX"
+        except OSError:
+            return True
+    wait_until(is_so, 30)
+    return is_alive(pid)
+
+
+def listener(port):
+    """Somebody else on a port."""
+    one = socket.create_server(("127.0.0.1", port))
+    one.listen()
+    return one
+
+
+class Nodes:
+    """engine_steps with an engine, in a run folder of its own."""
+
+    def __init__(self, engine, folder, **environment):
+        self.engine, self.folder = engine, folder
+        self.run_folder = os.path.join(folder, "run")
+        self.document = os.path.join(folder, "doc.yaml")
+        self.key = os.path.join(folder, "key")
+        with open(self.key, "w", encoding="ascii") as file:
+            file.write("a key for tests, of no other use\n")
+        self.environment = {"AITHERION_RUN_FOLDER": self.run_folder, "KEY": self.key, "RUNTIME": runtime(),
+                            "TIMEOUT_MS": "30000", **environment}
+
+    def begin(self, *words, env=None, **options):
+        return subprocess.Popen([tool("engine_steps"), self.engine, *words], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=harness.environment(**{**self.environment, **(env or {})}), **options)
+
+    def finish(self, process, timeout_s=90):
+        """(exit code, [what each line says])."""
+        try:
+            output, errors = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise
+        if errors or process.returncode not in (0, 1, -signal.SIGKILL):
+            raise AssertionError(f"engine_steps: exit code {process.returncode}: {errors}{output}")
+        return process.returncode, [json.loads(line) for line in output.splitlines()]
+
+    def steps(self, *words, env=None, **options):
+        return self.finish(self.begin(*words, env=env, **options))
+
+    def start(self, *words, env=None):
+        """{id: result}; the failure of all as that of id None."""
+        _, lines = self.steps("start", self.document, *words, env=env)
+        return {line.get("id"): line for line in lines if "outcome" in line or "error" in line}
+
+    def outcomes(self, *words):
+        return {node: result["outcome"] for node, result in self.start(*words).items()}
+
+    def survey(self, **options):
+        """{id: status}."""
+        code, lines = self.steps("survey", **options)
+        if code:
+            raise AssertionError(lines)
+        return {line["id"]: line for line in lines}
+
+    def states(self):
+        return {node: status["state"] for node, status in self.survey().items()}
+
+    def clean(self, *words):
+        code, lines = self.steps("clean", *words)
+        if code:
+            raise AssertionError(lines)
+        return [(line["kind"], line["object"]) for line in lines]
