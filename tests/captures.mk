@@ -34,9 +34,20 @@ PYTHON_TESTS = \
 	tests/cli/test_health.py \
 	tests/cli/test_help.py \
 	tests/cli/test_hostile.py \
+	tests/cli/test_image.py \
 	tests/cli/test_output.py \
+	tests/cli/test_plan.py \
+	tests/cli/test_process.py \
 	tests/cli/test_roce.py \
+	tests/cli/test_start.py \
 	tests/cli/test_usage.py \
+	tests/docker/test_engine.py \
+	tests/docker/test_faults.py \
+	tests/docker/test_image.py \
+	tests/docker/test_nodes.py \
+	tests/docker/test_start.py \
+	tests/runtime/test_codec.py \
+	tests/runtime/test_server.py \
 	tests/tui/test_menus.py \
 	tests/tui/test_screens.py \
 	tests/tui/test_terminal.py
@@ -59,9 +70,9 @@ aitherion-emulated tests/tools/edit_loop-emulated: Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
 	printf '#!/bin/sh\nexec %s "%s" "$$@"\n' "$(EXE_WRAPPER)" "$(abs_builddir)/$(@:-emulated=)$(EXEEXT)" > $@ && chmod +x $@
 
-TEST_HELPERS = tests/tui/tui.py tests/cli/cli.py tests/cli/save_crash.py tests/tools/harness.py tests/tools/jsonschema.py \
-	tests/tools/miniyaml.py tests/tools/mkroot.py tests/tools/root_from_folder.py
-EXTRA_DIST += $(PYTHON_TESTS) $(TEST_HELPERS) tests/data tests/golden tests/tui/screens docs packaging \
+TEST_HELPERS = tests/runtime/fake_cuda.c tests/runtime/runtime.py tests/docker/engine.py tests/docker/fake.py tests/tui/tui.py tests/cli/cli.py tests/cli/save_crash.py \
+	tests/tools/harness.py tests/tools/nodes.py tests/tools/jsonschema.py tests/tools/miniyaml.py tests/tools/mkroot.py tests/tools/root_from_folder.py
+EXTRA_DIST += $(PYTHON_TESTS) $(TEST_HELPERS) tests/data tests/golden tests/tui/screens docker docs packaging \
 	bench quickstart .clang-format .clang-tidy .ci/run
 
 # ./check is a file here but a target to make, so it cannot stand in EXTRA_DIST. Folders that stand there are copied with what

@@ -9,9 +9,14 @@ if HAVE_CHECK
 UNIT_TESTS = \
 	tests/unit/test_card \
 	tests/unit/test_check \
+	tests/unit/test_closure \
 	tests/unit/test_command \
+	tests/unit/test_docker_answer \
+	tests/unit/test_docker_host \
+	tests/unit/test_docker_stream \
 	tests/unit/test_document \
 	tests/unit/test_edit \
+	tests/unit/test_elf \
 	tests/unit/test_file \
 	tests/unit/test_gid \
 	tests/unit/test_gpu \
@@ -19,6 +24,7 @@ UNIT_TESTS = \
 	tests/unit/test_idset \
 	tests/unit/test_isolated \
 	tests/unit/test_lack \
+	tests/unit/test_ld_cache \
 	tests/unit/test_link \
 	tests/unit/test_link_gid \
 	tests/unit/test_machine \
@@ -32,25 +38,36 @@ UNIT_TESTS = \
 	tests/unit/test_pair \
 	tests/unit/test_pci \
 	tests/unit/test_perf \
+	tests/unit/test_plan \
+	tests/unit/test_process_facts \
 	tests/unit/test_propose \
 	tests/unit/test_roce_edit \
 	tests/unit/test_root \
 	tests/unit/test_save \
 	tests/unit/test_schema \
+	tests/unit/test_tar \
 	tests/unit/test_text \
-	tests/unit/test_topology_xml
+	tests/unit/test_topology_xml \
+	tests/unit/test_wire
 tests_unit_test_output_SOURCES = tests/unit/test_output.c tests/unit/made_machines.c tests/unit/made_machines.h
 
 # Beside the sources named after them: the helpers of the tests about documents.
 tests_unit_test_check_SOURCES = tests/unit/test_check.c tests/unit/documents.h
 tests_unit_test_document_SOURCES = tests/unit/test_document.c tests/unit/documents.h
 tests_unit_test_edit_SOURCES = tests/unit/test_edit.c tests/unit/documents.h
+tests_unit_test_plan_SOURCES = tests/unit/test_plan.c tests/unit/documents.h tests/unit/tree.h
+tests_unit_test_process_facts_SOURCES = tests/unit/test_process_facts.c tests/unit/tree.h
 tests_unit_test_health_SOURCES = tests/unit/test_health.c tests/unit/documents.h
 tests_unit_test_propose_SOURCES = tests/unit/test_propose.c tests/unit/documents.h
 tests_unit_test_lack_SOURCES = tests/unit/test_lack.c tests/unit/documents.h
 tests_unit_test_roce_edit_SOURCES = tests/unit/test_roce_edit.c tests/unit/documents.h
 tests_unit_test_save_SOURCES = tests/unit/test_save.c tests/unit/documents.h
 tests_unit_test_schema_SOURCES = tests/unit/test_schema.c tests/unit/documents.h
+
+# Files of the dynamic linker, made.
+tests_unit_test_closure_SOURCES = tests/unit/test_closure.c tests/unit/made_cache.h tests/unit/made_elf.h
+tests_unit_test_elf_SOURCES = tests/unit/test_elf.c tests/unit/made_elf.h
+tests_unit_test_ld_cache_SOURCES = tests/unit/test_ld_cache.c tests/unit/made_cache.h
 
 # Links and namespaces of a test's own.
 tests_unit_test_link_SOURCES = tests/unit/test_link.c tests/unit/sandbox.h
@@ -73,17 +90,25 @@ endif
 
 # What tests/cli/save_crash.py kills in the midst of saving.
 check_PROGRAMS += tests/tools/edit_loop
+# What tests/cli/test_plan.py drives.
+check_PROGRAMS += tests/tools/plan_show
+# What tests/docker drives.
+check_PROGRAMS += tests/tools/docker_steps
+# What tests/docker and tests/vm start and stop nodes with.
+check_PROGRAMS += tests/tools/engine_steps
 # What tests/vm/macvlan.sh drives.
 check_PROGRAMS += tests/tools/macvlan_steps
 EXTRA_DIST += tests/vm tests/cross
 
 # Fuzz targets: one entry LLVMFuzzerTestOneInput each; ./configure --enable-fuzzers CC=clang.
-FUZZERS_ALL = tests/fuzz/fuzz_document tests/fuzz/fuzz_root tests/fuzz/fuzz_topology_xml
+FUZZERS_ALL = tests/fuzz/fuzz_document tests/fuzz/fuzz_elf tests/fuzz/fuzz_root tests/fuzz/fuzz_topology_xml tests/fuzz/fuzz_wire
 if FUZZERS
 noinst_PROGRAMS += $(FUZZERS_ALL)
 endif
 tests_fuzz_fuzz_document_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_elf_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_root_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_topology_xml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 
+include tests/wire/local.mk
 include tests/captures.mk

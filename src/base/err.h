@@ -43,6 +43,8 @@
     X(PEER_FAILED, "peer-failed", N_("the other side gave up"))                                    \
     X(PEER_UNREACHABLE, "peer-unreachable",                                                        \
       N_("there is no network connection to the other side"))                                      \
+    X(KEY_FILE, "key-file-invalid", N_("the file of the shared key cannot be a key"))              \
+    X(KEY_REFUSED, "key-refused", N_("the two sides do not have the same key"))                    \
     X(NO_TERMINAL, "no-terminal", N_("the menus need a terminal and there is none"))               \
     X(UNSUPPORTED, "not-supported", N_("the kernel or the device cannot do this"))                 \
     X(BUSY, "busy", N_("something else is using it"))                                              \
@@ -52,6 +54,19 @@
     X(NOT_PERMITTED, "not-permitted", N_("only root can do this"))                                 \
     X(MISFIT, "machine-mismatch", N_("what was asked for does not fit this machine"))              \
     X(FOREIGN, "foreign", N_("aitherion did not make it, and leaves it alone"))                    \
+    X(ENGINE_UNREACHABLE, "engine-unreachable",                                                    \
+      N_("nobody answers where Docker should listen, or it hung up"))                              \
+    X(ENGINE_DENIED, "engine-denied", N_("Docker, or its socket, refuses you"))                    \
+    X(ENGINE_TIMEOUT, "engine-timeout", N_("Docker took too long to answer"))                      \
+    X(ENGINE_INVALID, "engine-invalid", N_("what answers does not speak as Docker does"))          \
+    X(ENGINE_VERSION, "engine-version", N_("Docker is too old or too new for this aitherion"))     \
+    X(ENGINE_ERROR, "engine-error", N_("Docker could not do what it was asked"))                   \
+    X(CONFLICT, "conflict", N_("a container, network or image is not in the state for this"))      \
+    X(IMAGE_MISSING, "image-missing", N_("Docker does not have the image"))                        \
+    X(PORT_IN_USE, "port-in-use", N_("another program listens on the port already"))               \
+    X(START_FAILED, "start-failed", N_("what was started ended at once"))                          \
+    X(START_TIMEOUT, "start-timeout", N_("what was started does not answer in time"))              \
+    X(BINARY, "binary-invalid", N_("a program or library is no ELF file that can be packed"))      \
     X(INTERRUPTED, "interrupted", N_("the command was stopped by a signal"))                       \
     X(INTERNAL, "internal", N_("a fault in aitherion itself; please report it"))
 

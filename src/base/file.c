@@ -22,6 +22,18 @@
 #include "base/log.h"
 #include "base/text.h"
 
+/* What mends a refusal; err is filled. Returns status. */
+static int hint_refused(int status, struct ath_err *err)
+{
+    if (status == -EACCES || status == -EPERM)
+        return ath_err_hint(err, status, _("run the same command as root, with sudo in front"));
+    if (status == -EROFS)
+        return ath_err_hint(err, status,
+                            _("the file system is mounted read-only: choose another place, or "
+                              "mount -o remount,rw it"));
+    return status;
+}
+
 /* A regular file, or standard input ("-"): a FIFO or device by another name could hang us. */
 static int open_to_read(const char *path, struct ath_err *err)
 {
@@ -31,7 +43,7 @@ static int open_to_read(const char *path, struct ath_err *err)
         return dup(STDIN_FILENO);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &status))
-        return ath_err_system(err, -errno, _("cannot read '%s'"), path);
+        return hint_refused(ath_err_system(err, -errno, _("cannot read '%s'"), path), err);
     if (S_ISREG(status.st_mode))
         return fd;
     close(fd);
@@ -76,7 +88,7 @@ static char *sibling(const char *path, const char *suffix)
     return ath_xasprintf("%.*s.%s%s", (int)(name - copy), copy, name, suffix);
 }
 
-static int write_all(int fd, const char *data, size_t length)
+int ath_file_write_all(int fd, const char *data, size_t length)
 {
     while (length) {
         ssize_t done = write(fd, data, length);
@@ -121,14 +133,36 @@ static int open_folder_of(const char *path)
     return fd < 0 ? -errno : fd;
 }
 
-static int write_new(const char *new_path, const char *path, const char *data, size_t length)
+/* What is saved, asked for piece by piece. */
+struct source {
+    ath_file_next *next;
+    void *context;
+    struct ath_err *err; /* of next */
+    bool has_failed;     /* next has, and err says why */
+};
+
+static int write_source(int fd, struct source *source)
+{
+    enum { PIECE_BYTES = 256 * 1024 };
+    ath_auto_free char *piece = ath_xalloc(PIECE_BYTES);
+    ssize_t got;
+    int status = 0;
+
+    while (!status && (got = source->next(source->context, piece, PIECE_BYTES, source->err)) != 0) {
+        source->has_failed = got < 0;
+        status = got < 0 ? (int)got : ath_file_write_all(fd, piece, (size_t)got);
+    }
+    return status;
+}
+
+static int write_new(const char *new_path, const char *path, struct source *source)
 {
     unlink(new_path); /* left by a crash, maybe somebody else's */
     ath_auto_close int fd =
         open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -errno;
-    int status = write_all(fd, data, length);
+    int status = write_source(fd, source);
     if (!status)
         status = keep_attributes(fd, path);
     if (!status && fsync(fd))
@@ -137,20 +171,20 @@ static int write_new(const char *new_path, const char *path, const char *data, s
 }
 
 /* A device or a pipe (/dev/stdout) cannot be replaced; it is written to. */
-static int write_special(const char *path, const char *data, size_t length)
+static int write_special(const char *path, struct source *source)
 {
     ath_auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
-    return fd < 0 ? -errno : write_all(fd, data, length);
+    return fd < 0 ? -errno : write_source(fd, source);
 }
 
 /* The folder is opened before anything changes, so that what is renamed can also be synced. */
-static int replace(const char *target, const char *data, size_t length)
+static int replace(const char *target, struct source *source)
 {
     ath_auto_free char *new_path = sibling(target, ".new");
     ath_auto_close int folder = open_folder_of(target);
     if (folder < 0)
         return folder;
-    int status = write_new(new_path, target, data, length);
+    int status = write_new(new_path, target, source);
     if (!status && rename(new_path, target))
         status = -errno;
     if (status) {
@@ -178,21 +212,46 @@ static char *final_path(const char *path)
     return ath_xasprintf("%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, link);
 }
 
-int ath_file_save(const char *path, const char *data, size_t length, struct ath_err *err)
+int ath_file_save_stream(const char *path, ath_file_next *next, void *context, struct ath_err *err)
 {
     ath_auto_free char *target = final_path(path);
+    struct source source = { .next = next, .context = context, .err = err };
     struct stat status_of;
     bool is_special = !stat(target, &status_of) && !S_ISREG(status_of.st_mode);
 
-    int status = is_special ? write_special(target, data, length) : replace(target, data, length);
-    if (!status)
-        return 0;
-    ath_err_system(err, status, _("cannot save '%s'"), path);
+    int status = is_special ? write_special(target, &source) : replace(target, &source);
+    if (!status || source.has_failed)
+        return status;
+    hint_refused(ath_err_system(err, status, _("cannot save '%s'"), path), err);
     if (status == -EBUSY)
         ath_err_hint(err, status,
                      _("a file that is mounted by itself, as with docker run -v, cannot be "
                        "replaced: mount its folder"));
     return status;
+}
+
+struct piece {
+    const char *data;
+    size_t length;
+};
+
+static ssize_t next_of_piece(void *context, char *buffer, size_t size, struct ath_err *err)
+{
+    struct piece *rest = context;
+    size_t length = rest->length < size ? rest->length : size;
+
+    (void)err;
+    if (length)
+        memcpy(buffer, rest->data, length);
+    rest->data += length;
+    rest->length -= length;
+    return (ssize_t)length;
+}
+
+int ath_file_save(const char *path, const char *data, size_t length, struct ath_err *err)
+{
+    struct piece all = { data, length };
+    return ath_file_save_stream(path, next_of_piece, &all, err);
 }
 
 static int make_folders(const char *path, struct ath_err *err)
@@ -202,7 +261,8 @@ static int make_folders(const char *path, struct ath_err *err)
     for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(copy, 0755) && errno != EEXIST)
-            return ath_err_system(err, -errno, _("cannot make the folder '%s'"), copy);
+            return hint_refused(ath_err_system(err, -errno, _("cannot make the folder '%s'"), copy),
+                                err);
         *slash = '/';
     }
     return 0;
@@ -244,8 +304,10 @@ int ath_file_lock(const char *path, int timeout_ms, int *out_fd, struct ath_err 
         return status;
     ath_auto_close int fd = open_lock(lock_path);
     if (fd < 0)
-        return ath_err_system(err, fd, _("cannot change '%s': its lock '%s' cannot be taken"), path,
-                              lock_path);
+        return hint_refused(ath_err_system(err, fd,
+                                           _("cannot change '%s': its lock '%s' cannot be taken"),
+                                           path, lock_path),
+                            err);
 
     status = wait_for_lock(fd, path, timeout_ms);
     if (status == -EAGAIN) {

@@ -9,6 +9,7 @@
  */
 #pragma once
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -19,6 +20,17 @@ int ath_file_read(const char *path, size_t max_bytes, char **out, size_t *out_le
 
 /* Returns 0, or a negative errno with err; the old file is untouched then. */
 int ath_file_save(const char *path, const char *data, size_t length, struct ath_err *err);
+
+/* Fills buffer with what comes next: returns how many bytes, 0 at the end, or a negative errno with
+ * err. */
+typedef ssize_t ath_file_next(void *context, char *buffer, size_t size, struct ath_err *err);
+
+/* The same for what is too large to hold: it is asked for piece by piece. */
+int ath_file_save_stream(const char *path, ath_file_next *next, void *context, struct ath_err *err);
+
+/* Writes all of it to an open descriptor, however often it must be asked. Returns 0 or a negative
+ * errno. */
+int ath_file_write_all(int fd, const char *data, size_t length);
 
 /*
  * Takes the write lock of path (a file ".NAME.lock" beside it, kept for the next time), waiting up

@@ -1,4 +1,4 @@
-/* Finding our data folder from the place of the binary. */
+/* Finding our data folder and programs from the place of the binary. */
 #include "config.h"
 
 #include "base/paths.h"
@@ -19,18 +19,34 @@ static char *if_exists(char *path)
     return NULL;
 }
 
-char *ath_path_share(const char *name)
+/* The folder of the running binary; NULL where the kernel does not say. The caller frees it. */
+static char *own_folder(void)
 {
     char binary[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", binary, sizeof binary - 1);
-    char *found = NULL;
 
-    if (length > 0) {
-        binary[length] = '\0';
-        const char *folder = dirname(binary);
-        found = if_exists(ath_xasprintf("%s/share/%s", folder, name));
-        if (!found)
-            found = if_exists(ath_xasprintf("%s/../share/%s", folder, name));
-    }
+    if (length <= 0)
+        return NULL;
+    binary[length] = '\0';
+    return ath_xstrdup(dirname(binary));
+}
+
+char *ath_path_share(const char *name)
+{
+    ath_auto_free char *folder = own_folder();
+    char *found = folder ? if_exists(ath_xasprintf("%s/share/%s", folder, name)) : NULL;
+
+    if (folder && !found)
+        found = if_exists(ath_xasprintf("%s/../share/%s", folder, name));
     return found ? found : if_exists(ath_xasprintf("%s/%s", ATH_DATADIR, name));
+}
+
+char *ath_path_program(const char *name)
+{
+    ath_auto_free char *folder = own_folder();
+    char *found = folder ? if_exists(ath_xasprintf("%s/%s", folder, name)) : NULL;
+
+    if (folder && !found)
+        found = if_exists(ath_xasprintf("%s/../libexec/aitherion/%s", folder, name));
+    return found;
 }

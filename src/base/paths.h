@@ -1,5 +1,5 @@
 /*
- * Where our own data files are: translations, profiles, captures.
+ * Where our own data files are (translations, profiles, captures), and our other programs.
  *
  * They lie in one folder laid out the same in the build tree (BUILD/share, beside the binary) and
  * installed (PREFIX/share, beside PREFIX/bin), so that a build runs in place and an installation
@@ -12,3 +12,10 @@
  * configured data folder; NULL where none has it. The caller frees it.
  */
 char *ath_path_share(const char *name);
+
+/*
+ * One of our other programs ("aitherion-runtime"), the first that exists of: beside the running
+ * binary (a build, or one folder for all), ../libexec/aitherion from it; NULL where there is none.
+ * The caller frees it.
+ */
+char *ath_path_program(const char *name);

@@ -124,17 +124,21 @@ static int open_inside(const struct ath_root *root, const char *path, int flags)
     return open_step_by_step(root, path, flags);
 }
 
+int ath_root_open_file(const struct ath_root *root, const char *path)
+{
+    ath_auto_close int fd = open_inside(root, path, O_RDONLY);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status))
+        return -errno;
+    return S_ISREG(status.st_mode) ? ath_steal_fd(&fd) : -EINVAL;
+}
+
 /* Reads until the end or FILE_MAX_BYTES; NULL with errno set on failure. */
 static char *read_all(const struct ath_root *root, const char *path, size_t *out_length)
 {
-    ath_auto_close int fd = open_inside(root, path, O_RDONLY);
-    if (fd < 0)
-        return NULL;
-    struct stat status;
-    if (fstat(fd, &status))
-        return NULL;
-    if (!S_ISREG(status.st_mode)) {
-        errno = EINVAL;
+    ath_auto_close int fd = ath_root_open_file(root, path);
+    if (fd < 0) {
+        errno = -fd;
         return NULL;
     }
 

@@ -40,6 +40,10 @@ uint8_t *ath_root_read_bytes(const struct ath_root *root, const char *path, size
 int64_t ath_root_read_number(const struct ath_root *root, int64_t missing, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Opens a regular file for reading, whatever its size. Returns a descriptor, or a negative errno
+ * (-EINVAL for what is no regular file). */
+int ath_root_open_file(const struct ath_root *root, const char *path);
+
 bool ath_root_exists(const struct ath_root *root, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

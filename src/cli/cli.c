@@ -16,6 +16,7 @@
 #include "base/i18n.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "cli/suggest.h"
 #include "cli/terminal.h"
 
 enum ath_format ath_cli_format(const struct ath_cli *cli)
@@ -45,8 +46,8 @@ int ath_cli_show_done(const struct ath_cli *cli, const struct ath_view *view, co
 
 char *ath_cli_suggest(const struct ath_cli *cli, const char *words)
 {
-    const char *config = cli->globals.config;
-    return ath_xasprintf("aitherion %s%s%s", words, config ? " -c " : "", config ? config : "");
+    ath_auto_free char *command = ath_xasprintf("aitherion %s", words);
+    return ath_suggest_command(&cli->globals, command);
 }
 
 /* Captures that come with aitherion, below share/: folders for --root, files for --topology. */

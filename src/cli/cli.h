@@ -62,8 +62,8 @@ int ath_cli_machine(const struct ath_cli *cli, struct ath_machine *out, struct a
  */
 int ath_cli_root(const struct ath_cli *cli, struct ath_root *out, struct ath_err *err);
 
-/* "aitherion configure --show" for the words "configure --show", with the -c that was given. The
- * caller frees it. */
+/* "aitherion configure --show" for the words "configure --show", with the -c, --root and --topology
+ * that were given (suggest.h). The caller frees it. */
 char *ath_cli_suggest(const struct ath_cli *cli, const char *words);
 
 /*

@@ -85,6 +85,7 @@ const char *ath_command_group_title(enum ath_command_group group)
     static const char *const titles[ATH_GROUP_COUNT] = {
         [ATH_GROUP_MACHINE] = N_("The machine"),
         [ATH_GROUP_DOCUMENT] = N_("What it shall serve"),
+        [ATH_GROUP_RUNTIME] = N_("Its runtimes"),
         [ATH_GROUP_HELP] = N_("Help"),
     };
     return titles[group];

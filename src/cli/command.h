@@ -60,7 +60,13 @@ struct ath_example {
     const char *meaning;
 };
 
-enum ath_command_group { ATH_GROUP_MACHINE, ATH_GROUP_DOCUMENT, ATH_GROUP_HELP, ATH_GROUP_COUNT };
+enum ath_command_group {
+    ATH_GROUP_MACHINE,
+    ATH_GROUP_DOCUMENT,
+    ATH_GROUP_RUNTIME,
+    ATH_GROUP_HELP,
+    ATH_GROUP_COUNT
+};
 
 struct ath_cli;
 

@@ -87,7 +87,11 @@ const struct ath_option ath_machine_options[] = {
 
 static const struct ath_command *const numa_children[] = { &ath_command_discover,
                                                            &ath_command_configure,
-                                                           &ath_command_health, NULL };
+                                                           &ath_command_start,
+                                                           &ath_command_stop,
+                                                           &ath_command_status,
+                                                           &ath_command_health,
+                                                           NULL };
 
 /* The seeds' spelling, `aitherion numa discover`; both stay. */
 static const struct ath_command command_numa = {
@@ -107,6 +111,12 @@ static const struct ath_command *const root_children[] = {
     &ath_command_configure,
     &ath_command_roce,
     &ath_command_health,
+    &ath_command_start,
+    &ath_command_stop,
+    &ath_command_status,
+    &ath_command_clean,
+    &ath_command_image,
+    &ath_command_key,
     &ath_command_help,
     &ath_command_version,
     &ath_command_completion,

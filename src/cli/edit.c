@@ -46,30 +46,16 @@ static char *value_of(const struct ath_document *document, const char *key)
     return ath_document_get(document, key, &value, &unused) ? NULL : value;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    return a && b ? !strcmp(a, b) : a == b;
-}
-
 /* Fills in the values, and keeps the keys whose values differ. */
 static void look_up(const struct ath_document *before, const struct ath_document *after,
                     struct ath_change_report *report)
 {
-    size_t kept = 0;
-
     for (size_t i = 0; i < report->change_count; i++) {
-        struct ath_applied_change change = report->changes[i];
-        change.before = value_of(before, change.key);
-        change.after = value_of(after, change.key);
-        if (is_same(change.before, change.after)) {
-            free(change.key);
-            free(change.before);
-            free(change.after);
-        } else {
-            report->changes[kept++] = change;
-        }
+        struct ath_applied_change *change = &report->changes[i];
+        change->before = value_of(before, change->key);
+        change->after = value_of(after, change->key);
     }
-    report->change_count = kept;
+    ath_change_drop_same(report, false);
 }
 
 void ath_cli_edit_compare(const struct ath_document *before, const struct ath_document *after,

@@ -16,6 +16,10 @@ const struct ath_fact ath_exit_codes[] = {
 
 const struct ath_fact ath_environment[] = {
     { "XDG_CONFIG_HOME", N_("where a person's own document is looked for (default: ~/.config)") },
+    { "DOCKER_HOST", N_("where Docker listens; goes before engine.docker_host of the document. "
+                        "DOCKER_TLS_VERIFY and DOCKER_CERT_PATH as Docker's own client has them") },
+    { "AITHERION_RUN_FOLDER", N_("where sockets, state and logs of runtimes lie (default: "
+                                 "/run/aitherion, without root $XDG_RUNTIME_DIR/aitherion)") },
     { "NO_COLOR", N_("set and not empty: no colour unless --color=always") },
     { "TERM", N_("\"dumb\": no colour, no pager") },
     { "COLUMNS", N_("the width to fit text into, where the terminal does not say") },

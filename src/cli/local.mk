@@ -6,12 +6,19 @@ libaitherion_a_SOURCES += \
 	src/cli/command.c src/cli/command.h \
 	src/cli/commands.c \
 	src/cli/commands/commands.h \
+	src/cli/commands/clean.c \
 	src/cli/commands/completion.c \
 	src/cli/commands/configure.c \
 	src/cli/commands/discover.c \
 	src/cli/commands/health.c \
 	src/cli/commands/help.c \
+	src/cli/commands/image.c \
+	src/cli/commands/image_build.c \
+	src/cli/commands/image_docker.c src/cli/commands/image_docker.h \
+	src/cli/commands/image_list.c \
+	src/cli/commands/image_remove.c \
 	src/cli/commands/init.c \
+	src/cli/commands/key.c \
 	src/cli/commands/menu.c \
 	src/cli/commands/roce.c \
 	src/cli/commands/roce_add.c \
@@ -21,12 +28,16 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/roce_notes.c src/cli/commands/roce_notes.h \
 	src/cli/commands/roce_remove.c \
 	src/cli/commands/roce_test.c \
+	src/cli/commands/start.c \
+	src/cli/commands/status.c \
+	src/cli/commands/stop.c \
 	src/cli/commands/version.c \
 	src/cli/completion.c src/cli/completion.h \
 	src/cli/edit.c src/cli/edit.h \
 	src/cli/facts.c src/cli/facts.h \
 	src/cli/help.c src/cli/help.h \
 	src/cli/help_json.c src/cli/help_json.h \
+	src/cli/output/bar.c src/cli/output/bar.h \
 	src/cli/key_flags.c src/cli/key_flags.h \
 	src/cli/output/change.c src/cli/output/change.h \
 	src/cli/output/clean.c src/cli/output/clean.h \
@@ -34,9 +45,11 @@ libaitherion_a_SOURCES += \
 	src/cli/output/document.c src/cli/output/document.h \
 	src/cli/output/health.c src/cli/output/health.h \
 	src/cli/output/health_nodes.c src/cli/output/health_nodes.h \
+	src/cli/output/image.c src/cli/output/image.h \
 	src/cli/output/init.c src/cli/output/init.h \
 	src/cli/output/json.c src/cli/output/json.h \
 	src/cli/output/json_yaml.c src/cli/output/json_yaml.h \
+	src/cli/output/key.c src/cli/output/key.h \
 	src/cli/output/machine.c src/cli/output/machine.h \
 	src/cli/output/machine_dot.c \
 	src/cli/output/machine_json.c \
@@ -49,6 +62,10 @@ libaitherion_a_SOURCES += \
 	src/cli/output/roce_list_text.c \
 	src/cli/output/roce_macvlan.c src/cli/output/roce_macvlan.h \
 	src/cli/output/roce_test.c src/cli/output/roce_test.h \
+	src/cli/output/start.c src/cli/output/start.h \
+	src/cli/output/start_plan.c src/cli/output/start_plan.h \
+	src/cli/output/status.c src/cli/output/status.h \
+	src/cli/output/stop.c \
 	src/cli/output/style.c src/cli/output/style.h \
 	src/cli/output/svg.c src/cli/output/svg.h \
 	src/cli/output/svg_distances.c src/cli/output/svg_distances.h \
@@ -58,8 +75,12 @@ libaitherion_a_SOURCES += \
 	src/cli/output/svg_scene.c src/cli/output/svg_scene.h \
 	src/cli/output/text_devices.c src/cli/output/text_devices.h \
 	src/cli/output/words.c src/cli/output/words.h \
+	src/cli/nodes.c src/cli/nodes.h \
+	src/cli/nodes_health.c \
 	src/cli/parse.c src/cli/parse.h \
+	src/cli/probe.c \
 	src/cli/report.c src/cli/report.h \
+	src/cli/suggest.c src/cli/suggest.h \
 	src/cli/terminal.c src/cli/terminal.h \
 	src/cli/tui/curses.c src/cli/tui/curses.h \
 	src/cli/tui/cursor.c src/cli/tui/cursor.h \
@@ -75,4 +96,5 @@ libaitherion_a_SOURCES += \
 	src/cli/tui/store.c src/cli/tui/store.h \
 	src/cli/tui/terminal.c src/cli/tui/terminal.h \
 	src/cli/tui/tui.c src/cli/tui/tui.h \
+	src/cli/watch.c src/cli/watch.h \
 	src/cli/wrap.c src/cli/wrap.h

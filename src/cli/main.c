@@ -6,17 +6,15 @@
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/paths.h"
-#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands/commands.h"
 #include "cli/parse.h"
 #include "cli/report.h"
+#include "cli/suggest.h"
 #include "cli/terminal.h"
 
 static void set_language(void)
@@ -69,15 +67,10 @@ static int run(const struct ath_command_line *line, struct ath_cli *cli, struct 
     return command->run(cli, line->options, err);
 }
 
-/* A command that an error suggests shall work on the document that this one was given. */
 static void complete_hint(const struct ath_cli *cli, struct ath_err *err)
 {
-    static const char own[] = "aitherion ";
-
-    if (!cli->globals.config || !ath_starts_with(err->hint, own) || strstr(err->hint, " -c "))
-        return;
-    ath_auto_free char *words = ath_xstrdup(err->hint + strlen(own));
-    ath_err_hint(err, 0, "aitherion -c %s %s", cli->globals.config, words);
+    ath_auto_free char *hint = ath_suggest_complete(&cli->globals, err->hint);
+    ath_err_hint(err, 0, "%s", hint);
 }
 
 int main(int argc, char *argv[])

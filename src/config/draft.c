@@ -239,6 +239,44 @@ static void add_block_entry(struct ath_text *out, const struct ath_draft *draft,
     }
 }
 
+/* Entries of such lists are long, and want lines of their own. */
+static bool has_mappings(const struct ath_yaml *node)
+{
+    for (size_t i = 0; i < node->child_count; i++)
+        if ((node->kind == ATH_YAML_LIST && node->children[i].kind == ATH_YAML_MAPPING) ||
+            has_mappings(&node->children[i]))
+            return true;
+    return false;
+}
+
+static void add_line(struct ath_text *out, const struct ath_draft *draft, size_t column)
+{
+    ath_text_add(out, "%s%*s", line_break(draft), (int)column, "");
+}
+
+/* A mapping's keys, or a list's entries, each on a line from a column on. */
+static void add_lines(struct ath_text *out, const struct ath_draft *draft, const char *source,
+                      const struct ath_yaml *node, size_t column)
+{
+    for (size_t i = 0; i < node->child_count; i++) {
+        const struct ath_yaml *child = &node->children[i];
+        add_line(out, draft, column);
+        if (node->kind == ATH_YAML_LIST) {
+            ath_text_add(out, "- ");
+            for (size_t k = 0; k < child->child_count; k++) {
+                if (k)
+                    add_line(out, draft, column + 2);
+                add_wanted(out, source, &child->children[k]);
+            }
+        } else if (has_mappings(child)) {
+            ath_text_add(out, "%s:", child->key);
+            add_lines(out, draft, source, child, column + 2);
+        } else {
+            add_wanted(out, source, child);
+        }
+    }
+}
+
 /* In front of the end of the line in which the holder's last child ends. */
 static size_t block_addition(const struct ath_draft *draft, const struct ath_yaml *holder,
                              const char *source, const struct ath_yaml *child, struct ath_text *out)
@@ -247,8 +285,15 @@ static size_t block_addition(const struct ath_draft *draft, const struct ath_yam
     if (holder->kind == ATH_YAML_LIST) {
         add_block_entry(out, draft, holder, source, child);
     } else {
+        size_t column =
+            holder->children[0].key_begin - line_start(draft, holder->children[0].key_begin);
         add_indent(out, draft, holder->children[0].key_begin);
-        add_wanted(out, source, child);
+        if (has_mappings(child)) {
+            ath_text_add(out, "%s:", child->key);
+            add_lines(out, draft, source, child, column + 2);
+        } else {
+            add_wanted(out, source, child);
+        }
     }
     return line_end(draft, ath_yaml_content_end(holder, draft->text));
 }
@@ -275,6 +320,39 @@ static int fill_empty(struct ath_draft *draft, const struct ath_yaml *holder, co
     return ath_draft_replace(draft, holder, whole, err);
 }
 
+/* Nothing but blanks, and a comment behind them. */
+static bool is_line_over(const struct ath_draft *draft, size_t at)
+{
+    while (is_blank(draft->text[at]))
+        at++;
+    return at >= line_end(draft, at) || draft->text[at] == '#';
+}
+
+/* "macvlans: []" on a line of its own. */
+static bool is_empty_line(const struct ath_draft *draft, const struct ath_yaml *list)
+{
+    if (list->kind != ATH_YAML_LIST || list->child_count || !list->key)
+        return false;
+    size_t start = line_start(draft, list->key_begin);
+    return start + strspn(draft->text + start, " ") == list->key_begin &&
+           list->end == list->begin + 2 && is_line_over(draft, list->end);
+}
+
+/* The first entry of a list that was "[]" gets lines of its own below the key. */
+static int open_list(struct ath_draft *draft, const struct ath_yaml *list, const char *source,
+                     const struct ath_yaml *wanted, struct ath_err *err)
+{
+    ATH_AUTO(ath_text) lines = { 0 };
+    size_t colon = list->key_end + strspn(draft->text + list->key_end, " \t") + 1;
+    size_t end = line_end(draft, list->end);
+    struct intent intent = { .at = list, .change = CHANGE_ADD, .wanted = &wanted->children[0] };
+
+    add_lines(&lines, draft, source, wanted,
+              list->key_begin - line_start(draft, list->key_begin) + 2);
+    struct splice splices[] = { { colon, list->end, "" }, { end, end, lines.data } };
+    return apply(draft, splices, ATH_COUNT(splices), &intent, err);
+}
+
 int ath_draft_add(struct ath_draft *draft, const struct ath_yaml *holder, const char *key,
                   const char *value, struct ath_err *err)
 {
@@ -287,6 +365,9 @@ int ath_draft_add(struct ath_draft *draft, const struct ath_yaml *holder, const 
     ATH_AUTO(ath_text) insert = { 0 };
     ath_auto_free char *source = read_wanted(key, value, &wanted);
     const struct ath_yaml *child = &wanted.children[0];
+    if (is_empty_line(draft, holder) && has_mappings(&wanted) &&
+        !open_list(draft, holder, source, &wanted, err))
+        return 0;
     size_t at = holder->style == ATH_YAML_FLOW
                     ? flow_addition(draft, holder, source, child, &insert)
                     : block_addition(draft, holder, source, child, &insert);
@@ -317,23 +398,24 @@ static struct splice drop_lines(const struct ath_draft *draft, const struct ath_
                             "" };
 }
 
-/* An entry of a list in brackets, with one comma; comments stay. */
+/* An entry of a list or a mapping in brackets, with one comma; comments stay. */
 static struct splice drop_flow(const struct ath_draft *draft, const struct ath_yaml *list,
                                size_t index)
 {
     const struct ath_yaml *entry = &list->children[index];
     const char *text = draft->text;
-    size_t end = ath_yaml_content_end(entry, text), before = entry->begin;
+    size_t begin = entry->key ? entry->key_begin : entry->begin;
+    size_t end = ath_yaml_content_end(entry, text), before = begin;
     size_t behind = end + strspn(text + end, " \t");
 
     if (text[behind] == ',') {
         behind++;
-        return (struct splice){ entry->begin, behind + strspn(text + behind, " "), "" };
+        return (struct splice){ begin, behind + strspn(text + behind, " "), "" };
     }
     while (before && is_blank(text[before - 1]))
         before--;
     bool is_after_comma = index && text[before - 1] == ',';
-    return (struct splice){ is_after_comma ? before - 1 : entry->begin, end, "" };
+    return (struct splice){ is_after_comma ? before - 1 : begin, end, "" };
 }
 
 /* Lines can go where the entries stand below their key, each from the start of its own line. */
@@ -368,6 +450,42 @@ int ath_draft_drop(struct ath_draft *draft, const struct ath_yaml *list, size_t 
     struct splice splice = list->style == ATH_YAML_FLOW ? drop_flow(draft, list, index)
                                                         : drop_lines(draft, list, index);
     return apply(draft, &splice, 1, &intent, err);
+}
+
+/* The mapping that a value stands in, and which of its keys it has. */
+static const struct ath_yaml *holder_of(const struct ath_yaml *tree, const struct ath_yaml *node,
+                                        size_t *out_index)
+{
+    for (size_t i = 0; i < tree->child_count; i++) {
+        const struct ath_yaml *found =
+            &tree->children[i] == node ? tree : holder_of(&tree->children[i], node, out_index);
+        if (&tree->children[i] == node)
+            *out_index = i;
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+int ath_draft_clear(struct ath_draft *draft, const struct ath_yaml *node, struct ath_err *err)
+{
+    size_t index = 0;
+    const struct ath_yaml *holder = holder_of(&draft->tree, node, &index);
+    bool is_flow = holder && holder->style == ATH_YAML_FLOW;
+    size_t start = line_start(draft, node->key_begin);
+    bool has_line = start + strspn(draft->text + start, " ") == node->key_begin &&
+                    line_end(draft, start) == line_end(draft, node->end) &&
+                    is_line_over(draft, node->end) &&
+                    !memchr(draft->text + node->end, '#', line_end(draft, node->end) - node->end);
+
+    if (!holder || holder->kind != ATH_YAML_MAPPING || holder->child_count < 2 ||
+        node->has_anchor || !(is_flow || has_line))
+        return ath_draft_replace(draft, node, "null", err);
+    struct intent intent = { .at = holder, .change = CHANGE_DROP, .index = index };
+    struct splice line = { start, next_line(draft, node->end), "" };
+    struct splice splice = is_flow ? drop_flow(draft, holder, index) : line;
+    return !apply(draft, &splice, 1, &intent, err) ? 0
+                                                   : ath_draft_replace(draft, node, "null", err);
 }
 
 bool ath_draft_is_simple(const struct ath_draft *draft, const struct ath_yaml *node)

@@ -30,8 +30,13 @@ void ath_draft_free(struct ath_draft *draft);
 int ath_draft_replace(struct ath_draft *draft, const struct ath_yaml *node, const char *value,
                       struct ath_err *err);
 
+/* Takes the value of an optional key away with its line; "null" stands there afterwards where the
+ * line has something else, a comment too, or the mapping no other key. */
+int ath_draft_clear(struct ath_draft *draft, const struct ath_yaml *node, struct ath_err *err);
+
 /* Adds "key: value" to a mapping (or to a key that is there without a value), or with key NULL an
- * entry to a list, as the last one, in the style of those that are there. */
+ * entry to a list, as the last one, in the style of those that are there. Mappings in a list get
+ * lines of their own, where "[]" stood at the end of a line too. */
 int ath_draft_add(struct ath_draft *draft, const struct ath_yaml *holder, const char *key,
                   const char *value, struct ath_err *err);
 

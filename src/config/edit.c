@@ -218,6 +218,9 @@ static int set_one(struct ath_draft *draft, const struct ath_change *change, str
         return report_value(key.schema, change, err);
     if (!key.value)
         return is_clearing(key.schema, change->value) ? 0 : add_missing(draft, &key, value, err);
+    if (is_clearing(key.schema, change->value) &&
+        strcmp(key.value->text ? key.value->text : "", "null") != 0)
+        return ath_draft_clear(draft, key.value, err);
     if (key.value->kind == ATH_YAML_LIST && !ath_draft_is_simple(draft, key.value))
         return set_list(draft, &key, change, err);
     return ath_draft_replace(draft, key.value, value, err);
@@ -287,12 +290,14 @@ static char *render_item(const struct ath_schema *items, const struct ath_change
                         items->name, fields[i].key);
             return NULL;
         }
+        if (is_clearing(key, fields[i].value))
+            continue;
         ath_auto_free char *value = rendered(key, fields[i].value, ATH_YAML_PLAIN);
         if (!value) {
             report_value(key, &fields[i], err);
             return NULL;
         }
-        ath_text_add(&out, "%s%s: %s", i ? ", " : "", key->name, value);
+        ath_text_add(&out, "%s%s: %s", out.length > 2 ? ", " : "", key->name, value);
     }
     ath_text_add(&out, " }");
     return ath_text_take(&out);

@@ -16,7 +16,7 @@
 /* What may stand before the id, in any case; the longest first. */
 static const char *const prefixes[] = { "aitherion-numa", "numa", "" };
 
-static int id_of(const char *name)
+int ath_entry_id(const char *name)
 {
     int id = ATH_UNSET;
     for (size_t i = 0; i < ATH_COUNT(prefixes); i++) {
@@ -44,7 +44,7 @@ static int report_unknown(const struct ath_document *document, const char *name,
 const struct ath_document_numa *ath_entry_find(const struct ath_document *document,
                                                const char *name, struct ath_err *err)
 {
-    const struct ath_document_numa *entry = ath_document_numa(document, id_of(name));
+    const struct ath_document_numa *entry = ath_document_numa(document, ath_entry_id(name));
     if (!entry)
         report_unknown(document, name, err);
     return entry;

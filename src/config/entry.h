@@ -2,6 +2,9 @@
 #pragma once
 #include "config/document.h"
 
+/* The id that a word means, whether there is such an entry or not; ATH_UNSET where it is none. */
+int ath_entry_id(const char *name);
+
 /* The entry that a word names: its id, NUMA and its id, or what its container is called. NULL with
  * err, which says which there are: "key-unknown". */
 const struct ath_document_numa *ath_entry_find(const struct ath_document *document,

@@ -35,16 +35,24 @@
     X(GPU_MEMORY, "gpu-memory-left-out",                                                           \
       N_("the GPU's memory node is not among memory_nodes, so CUDA would not start"))              \
     X(LINK_MISSING, "interface-missing", N_("this machine has no such network interface"))         \
+    X(LINK_LOOPBACK, "interface-loopback",                                                         \
+      N_("no other host is reached over the loopback interface"))                                  \
     X(RDMA_MISSING, "rdma-device-missing", N_("this machine has no such RDMA device"))             \
     X(CARD_MISSING, "card-missing", N_("this machine has no such network card"))                   \
     X(LINK_INFINIBAND, "parent-infiniband",                                                        \
       N_("the port is in InfiniBand mode and cannot carry a macvlan"))                             \
     X(MTU_ABOVE, "mtu-above-parent", N_("the MTU is larger than that of the link below"))          \
-    X(GPU_TWICE, "gpu-twice", N_("two NUMA entries serve the same GPU"))                           \
+    X(GPU_TWICE, "gpu-twice",                                                                      \
+      N_("NUMA entries share a GPU and promise more of its memory than it has"))                   \
+    X(ADDRESS_UNFIT, "address-unfit",                                                              \
+      N_("no link can have the address: it is a network's, a broadcast, or a special one"))        \
     X(ADDRESS_TWICE, "address-twice",                                                              \
       N_("two macvlans, or a macvlan and its link on the host, have the same address"))            \
     X(HOST_LINK, "host-link",                                                                      \
-      N_("a macvlan without an address, or not in mode bridge, can have no link on the host"))
+      N_("a macvlan without an address, or not in mode bridge, can have no link on the host"))     \
+    X(DEVICE_MISSING, "device-missing", N_("a GPU or RDMA device has no device node here"))        \
+    X(MEMORY_SMALL, "memory-too-small", N_("the memory limit is too small for a runtime"))         \
+    X(BRIDGE_MISSING, "bridge-missing", N_("Docker has no bridge network"))
 
 enum ath_fault_code {
     ATH_FAULT_NONE,

@@ -8,6 +8,7 @@ libaitherion_a_SOURCES += \
 	src/config/faults.c src/config/faults.h \
 	src/config/forms.c src/config/forms.h \
 	src/config/key.c src/config/key.h \
+	src/config/key_file.c src/config/key_file.h \
 	src/config/profile.c src/config/profile.h \
 	src/config/propose.c src/config/propose.h \
 	src/config/roce_edit.c src/config/roce_edit.h \

@@ -28,6 +28,14 @@ static bool is_called(const char *name, const char *wanted)
     return name && !strcmp(name, wanted);
 }
 
+/* "mlx5_0:1", as `roce list` and `roce test` call a port. */
+static bool is_port(const struct ath_nic *nic, const char *name)
+{
+    ath_auto_free char *port =
+        nic->rdma_device ? ath_xasprintf("%s:%d", nic->rdma_device, nic->port) : NULL;
+    return is_called(port, name);
+}
+
 /* The port of a PCI function, an RDMA device or a network device; of a function with two ports the
  * one with RDMA. */
 static const struct ath_nic *find_port(const struct ath_machine *machine, const char *name)
@@ -39,7 +47,8 @@ static const struct ath_nic *find_port(const struct ath_machine *machine, const 
     for (size_t i = 0; i < machine->nic_count; i++) {
         const struct ath_nic *nic = &machine->nics[i];
         bool is_it = is_pci ? nic->has_pci && ath_pci_equals(&nic->pci, &pci)
-                            : is_called(nic->rdma_device, name) || is_called(nic->netdev, name);
+                            : is_called(nic->rdma_device, name) || is_called(nic->netdev, name) ||
+                                  is_port(nic, name);
         if (is_it && (!found || (!found->rdma_device && nic->rdma_device)))
             found = nic;
     }

@@ -18,9 +18,10 @@ struct ath_roce_card {
 
 /*
  * The card that a name means: the PCI address of any of its functions (in any spelling), an RDMA
- * device, a network device. Returns 0, or a negative errno with err: "not-found" (with what may
- * have been meant), "no-rdma" for a card without an RDMA device, "not-supported" for a device that
- * is on no card. Of a topology file that tells no RDMA devices every card will do.
+ * device or a port of it ("mlx5_0:1"), a network device. Returns 0, or a negative errno with err:
+ * "not-found" (with what may have been meant), "no-rdma" for a card without an RDMA device,
+ * "not-supported" for a device that is on no card. Of a topology file that tells no RDMA devices
+ * every card will do.
  */
 int ath_roce_card_find(const struct ath_machine *machine, const char *name,
                        struct ath_roce_card *out, struct ath_err *err);
@@ -62,10 +63,11 @@ int ath_roce_card_remove(struct ath_document *document, const struct ath_machine
                          const char *card, struct ath_err *err);
 
 /*
- * The RDMA device that a name means: itself, or that of a network device. NULL with err: "no-rdma",
- * or "not-found" with what may have been meant. The name belongs to the machine. Devices that are
- * no port of a card (of virtual functions, soft RoCE on a virtual link) count, too; of a
- * topology file that tells no RDMA devices the name itself is returned.
+ * The RDMA device that a name means: itself, or that of a port ("mlx5_0:1"), of a PCI function or
+ * of a network device. NULL with err: "no-rdma", or "not-found" with what may have been meant. The
+ * name belongs to the machine. Devices that are no port of a card (of virtual functions, soft RoCE
+ * on a virtual link) count, too; of a topology file that tells no RDMA devices the name itself is
+ * returned.
  */
 const char *ath_roce_device_find(const struct ath_machine *machine, const char *name,
                                  struct ath_err *err);

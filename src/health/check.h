@@ -71,7 +71,24 @@ bool ath_health_is_bound(const struct ath_health_facts *facts, const char *devic
     F(macvlan_gone)                                                                                \
     F(macvlan_impossible)                                                                          \
     F(macvlan_drift)                                                                               \
-    F(macvlan_unrecorded)
+    F(macvlan_unrecorded)                                                                          \
+    F(from_plan)                                                                                   \
+    F(from_plan_warning)                                                                           \
+    F(engine)                                                                                      \
+    F(key_open)                                                                                    \
+    F(key)                                                                                         \
+    F(image)                                                                                       \
+    F(runtime_absent)                                                                              \
+    F(runtime_failed)                                                                              \
+    F(network_lost)                                                                                \
+    F(runtime_silent)                                                                              \
+    F(key_refused)                                                                                 \
+    F(runtime_problem)                                                                             \
+    F(runtime_mems)                                                                                \
+    F(runtime_cpus)                                                                                \
+    F(runtime_memlock)                                                                             \
+    F(runtime_drift)                                                                               \
+    F(runtime_unrecorded)
 
 #define F(name) bool ath_health_check_##name(struct ath_health *health);
 ATH_HEALTH_FUNCTIONS(F)

@@ -102,6 +102,8 @@ static const struct fault_row {
          "memory_nodes=NODES") },
     { ATH_FAULT_NODE_KIND, has_entries, knows_nodes, false,
       N_("aitherion discover shows the nodes with CPUs; aitherion configure %s --set node=NODE") },
+    { ATH_FAULT_LINK_LOOPBACK, has_entries, knows_nodes, false,
+      N_("aitherion configure %s --data-iface IF") },
     { ATH_FAULT_GPU_MISSING, has_gpus, knows_gpus, false,
       N_("lspci -nn shows whether the card is seen; aitherion configure %s --gpus GPUS") },
     { ATH_FAULT_GPU_NODE, has_gpus, knows_gpus, true,
@@ -112,6 +114,8 @@ static const struct fault_row {
     { ATH_FAULT_CARD_MISSING, has_cards, knows_cards, false,
       N_("aitherion roce list shows the cards; aitherion roce remove PCI takes it out of the "
          "document") },
+    { ATH_FAULT_ADDRESS_UNFIT, has_macvlans, knows_nodes, false,
+      N_("aitherion roce macvlan NAME --address ADDRESS/PREFIX") },
     { ATH_FAULT_ADDRESS_TWICE, has_macvlans, knows_nodes, false,
       N_("aitherion roce macvlan NAME --address ADDRESS/PREFIX") },
     { ATH_FAULT_HOST_LINK, has_macvlans, knows_nodes, false,

@@ -83,8 +83,22 @@ bool ath_health_check_macvlan_recorded(struct ath_health *health)
     return each_macvlan(health, look_recorded);
 }
 
+/* The macvlan of a runtime goes with its network, and start brings it back: what is to be said of
+ * that, the checks of runtimes say. */
+static bool has_runtime(const struct ath_health *health, const struct ath_document_macvlan *macvlan)
+{
+    const struct ath_health_runtimes *runtimes = &health->facts->runtimes;
+
+    for (size_t i = 0; i < runtimes->count; i++)
+        if (runtimes->items[i].id == macvlan->numa && runtimes->items[i].status)
+            return true;
+    return false;
+}
+
 static bool look_gone(struct ath_health *health, const struct ath_document_macvlan *macvlan)
 {
+    if (has_runtime(health, macvlan))
+        return true;
     if (state_of(health, macvlan) == ATH_MACVLAN_GONE && !may_be_hidden(health, macvlan))
         hint_make(ath_health_wrong(health, macvlan->name,
                                    _("macvlan '%s' is gone: its network namespace is there, and "
@@ -107,13 +121,22 @@ static int plan(const struct ath_health *health, const struct ath_document_macvl
     return ath_macvlan_plan(&wanted, &health->facts->net, out, err);
 }
 
-/* The checks of parents have their own words for these. */
-static bool is_parents_fault(const struct ath_health *health,
-                             const struct ath_document_macvlan *macvlan)
+static bool is_unfit(const char *text)
+{
+    struct ath_address address;
+    struct ath_err unused;
+    return text && !ath_address_parse(text, &address, &unused) && ath_address_unfit(&address);
+}
+
+/* The checks of parents and of addresses have their own words for these. */
+static bool has_own_check(const struct ath_health *health,
+                          const struct ath_document_macvlan *macvlan)
 {
     struct ath_health_link parent;
     ath_health_link(health->facts, macvlan->parent, &parent);
-    return parent.presence == ATH_PRESENCE_MISSING || parent.link_layer == ATH_LAYER_INFINIBAND ||
+    return is_unfit(macvlan->address) ||
+           (macvlan->has_host_link && is_unfit(macvlan->host_address)) ||
+           parent.presence == ATH_PRESENCE_MISSING || parent.link_layer == ATH_LAYER_INFINIBAND ||
            (parent.mtu > 0 && macvlan->mtu > parent.mtu);
 }
 
@@ -122,7 +145,7 @@ static bool look_impossible(struct ath_health *health, const struct ath_document
     ATH_AUTO(ath_macvlan_plan) steps = { 0 };
     struct ath_err err = { 0 };
 
-    if (is_parents_fault(health, macvlan))
+    if (has_own_check(health, macvlan))
         return false;
     if (!plan(health, macvlan, &steps, &err))
         return true;

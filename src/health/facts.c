@@ -31,6 +31,7 @@ void ath_health_facts_free(struct ath_health_facts *facts)
         return;
     ath_netstate_free(&facts->net);
     ath_links_free(&facts->links);
+    ath_health_runtimes_free(&facts->runtimes);
     for (size_t i = 0; i < facts->port_count; i++) {
         free(facts->ports[i].device);
         free(facts->ports[i].netdev);
@@ -109,7 +110,7 @@ static void read_net(const struct ath_root *root, uint64_t set, struct ath_healt
         ath_err_set(&facts->net_err, -ENODATA, ATH_E_UNSUPPORTED, "%s",
                     _("a capture does not hold the links of network namespaces"));
     else
-        facts->has_net = !ath_netstate_read(&facts->net, &facts->net_err);
+        facts->has_net = !ath_netstate_look(&facts->net, &facts->net_err);
     facts->sees_all_namespaces =
         facts->has_net && is_capable(set, CAP_SYS_ADMIN) && is_capable(set, CAP_SYS_PTRACE);
     if (!facts->has_net && root)

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/root.h"
 #include "config/document.h"
+#include "health/runtimes.h"
 #include "numa/machine.h"
 #include "roce/netstate.h"
 #include "roce/rdma_netlink.h"
@@ -49,8 +50,9 @@ struct ath_health_facts {
     struct ath_health_port *ports; /* of RDMA devices, by name and number */
     size_t port_count;
     enum ath_rdma_netns_mode netns_mode;
-    bool has_memlock;      /* false for a capture */
-    int64_t memlock_bytes; /* the hard limit of this process; INT64_MAX: none */
+    bool has_memlock;                    /* false for a capture */
+    int64_t memlock_bytes;               /* the hard limit of this process; INT64_MAX: none */
+    struct ath_health_runtimes runtimes; /* filled in by whoever may open sessions */
 };
 
 void ath_health_facts_free(struct ath_health_facts *facts);

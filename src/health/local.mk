@@ -5,6 +5,8 @@ libaitherion_a_SOURCES += \
 	src/health/check_machine.c \
 	src/health/check_macvlan.c \
 	src/health/check_rdma.c \
+	src/health/check_runtime.c \
 	src/health/checks.c \
 	src/health/facts.c src/health/facts.h \
-	src/health/health.c src/health/health.h
+	src/health/health.c src/health/health.h \
+	src/health/runtimes.c src/health/runtimes.h

@@ -56,6 +56,59 @@ bool ath_address_is_within(const struct ath_address *address, const struct ath_a
     return !rest || !((address->bytes[whole] ^ network->bytes[whole]) >> (8 - rest));
 }
 
+/* Whether all bits behind the prefix are `bit`. */
+static bool is_rest(const struct ath_address *address, uint8_t bit)
+{
+    for (int i = address->prefix; i < 8 * ath_address_size(address); i++)
+        if ((address->bytes[i / 8] >> (7 - i % 8) & 1) != bit)
+            return false;
+    return true;
+}
+
+static bool is_all(const struct ath_address *address, uint8_t byte)
+{
+    for (int i = 0; i < ath_address_size(address); i++)
+        if (address->bytes[i] != byte)
+            return false;
+    return true;
+}
+
+static const char *unfit_v4(const struct ath_address *address)
+{
+    if (address->bytes[0] == 0)
+        return _("it is an unspecified address");
+    if (address->bytes[0] == 127)
+        return _("it is a loopback address");
+    if (address->bytes[0] >> 4 == 14)
+        return _("it is a multicast address");
+    return is_all(address, 255) ? _("it is the broadcast address") : NULL;
+}
+
+static const char *unfit_v6(const struct ath_address *address)
+{
+    struct ath_address loopback = { .family = AF_INET6, .bytes[15] = 1 };
+
+    if (is_all(address, 0))
+        return _("it is the unspecified address");
+    if (ath_address_is_same_host(address, &loopback))
+        return _("it is the loopback address");
+    return address->bytes[0] == 0xff ? _("it is a multicast address") : NULL;
+}
+
+const char *ath_address_unfit(const struct ath_address *address)
+{
+    bool is_v6 = address->family == AF_INET6;
+    const char *why = is_v6 ? unfit_v6(address) : unfit_v4(address);
+
+    /* Links between two need neither (RFC 3021, RFC 6164). */
+    if (why || address->prefix >= 8 * ath_address_size(address) - 1)
+        return why;
+    if (is_rest(address, 0))
+        return is_v6 ? _("it is the anycast address of its network's routers")
+                     : _("it is its network's own address");
+    return !is_v6 && is_rest(address, 1) ? _("it is its network's broadcast address") : NULL;
+}
+
 bool ath_address_equals(const struct ath_address *a, const struct ath_address *b)
 {
     return ath_address_is_same_host(a, b) && a->prefix == b->prefix;

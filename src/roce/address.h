@@ -32,5 +32,9 @@ bool ath_address_equals(const struct ath_address *a, const struct ath_address *b
 /* True where the address belongs to the network that `network` has by its prefix. */
 bool ath_address_is_within(const struct ath_address *address, const struct ath_address *network);
 
+/* Why no link can have it as its own, translated ("it is a multicast address"); NULL where one can:
+ * then of a /31, /32, /127 or /128 any. The special ones are those of RFC 6890 and RFC 4291. */
+const char *ath_address_unfit(const struct ath_address *address);
+
 /* 4 or 16 bytes. */
 int ath_address_size(const struct ath_address *address);

@@ -89,6 +89,15 @@ void ath_macvlan_plan_free(struct ath_macvlan_plan *plan)
     *plan = (struct ath_macvlan_plan){ 0 };
 }
 
+/* The macvlan's own namespace; NULL where there is none, or one of somebody else's. */
+static const struct ath_netstate_place *own_place(const struct ath_netstate *present,
+                                                  const char *name)
+{
+    ath_auto_free char *netns = ath_netns_name_of(name);
+    const struct ath_netstate_place *place = ath_netstate_named(present, netns);
+    return place && ath_netstate_is_ours(place) ? place : NULL;
+}
+
 struct ath_macvlan_found ath_macvlan_find(const struct ath_netstate *present, const char *name,
                                           const char *link, const char *alias)
 {
@@ -99,8 +108,7 @@ struct ath_macvlan_found ath_macvlan_find(const struct ath_netstate *present, co
                 return (struct ath_macvlan_found){ &present->places[i], candidate };
         }
 
-    ath_auto_free char *netns = ath_netns_name_of(name);
-    const struct ath_netstate_place *own = ath_netstate_named(present, netns);
+    const struct ath_netstate_place *own = own_place(present, name);
     const struct ath_link *candidate = own ? ath_links_find(&own->links, link) : NULL;
     if (candidate && ath_link_is_macvlan(candidate) && !candidate->alias)
         return (struct ath_macvlan_found){ own, candidate };
@@ -329,7 +337,8 @@ static bool needs_netns(const struct builder *builder, const struct wish *wish)
 static void plan_netns(struct builder *builder, const char *name, const struct wish *wishes,
                        size_t count)
 {
-    const struct ath_netstate_place *own = ath_netstate_named(builder->request->present, name);
+    const struct ath_netstate_place *own =
+        own_place(builder->request->present, builder->request->wanted->name);
     const struct ath_link *lo = own ? ath_links_find(&own->links, "lo") : NULL;
     bool is_needed = false;
     for (size_t i = 0; i < count; i++)
@@ -457,7 +466,7 @@ int ath_macvlan_plan_delete(const char *name, const struct ath_netstate *present
         ath_macvlan_find(present, name, name, alias),
     };
     const struct ath_link *ours[] = { found[1].link, found[0].link };
-    const struct ath_netstate_place *own = ath_netstate_named(present, netns);
+    const struct ath_netstate_place *own = own_place(present, name);
     int status = check_delete(name, present, own, ours, err);
     if (status)
         return status;
@@ -475,9 +484,8 @@ enum ath_macvlan_state ath_macvlan_state(const char *name, const struct ath_nets
                                          const struct ath_netstate_place **out_place,
                                          const struct ath_link **out_link)
 {
-    ath_auto_free char *netns = ath_netns_name_of(name);
     ath_auto_free char *alias = ath_macvlan_alias(name);
-    const struct ath_netstate_place *own = ath_netstate_named(present, netns);
+    const struct ath_netstate_place *own = own_place(present, name);
     struct ath_macvlan_found found = ath_macvlan_find(present, name, name, alias);
 
     if (out_place)

@@ -3,7 +3,8 @@
  *
  * A link NAME is made in a namespace of its own, aitherion-NAME, and labelled there (alias
  * "aitherion:NAME") before it goes anywhere else: whoever is killed at any moment leaves only what
- * the next run finds and finishes. A parent cannot talk to its own macvlan children (the kernel
+ * the next run finds and finishes. That namespace is known as ours by the alias of its lo, which it
+ * has before its name (netns.h). A parent cannot talk to its own macvlan children (the kernel
  * sends their packets out of the port); a companion on the host, NAME-host with the alias
  * "aitherion:NAME:host", is a sibling that can, with a route to the link's address.
  *
@@ -69,8 +70,8 @@ void ath_macvlan_plan_free(struct ath_macvlan_plan *plan);
  * What is to be done. Refused, with err, where the name is no name for a link ("value-invalid"), is
  * taken ("exists") by a link that is not ours ("foreign"), the parent is not there ("not-found"),
  * is no Ethernet link ("link-not-ethernet"), or cannot have it ("parent-unsuitable"), the MTU is
- * above the parent's or the address none ("value-invalid"), or the address is used by another link
- * of the host or of ours ("address-in-use"). Returns 0 or a negative errno.
+ * above the parent's or the address none that a link can have ("value-invalid"), or the address is
+ * used by another link of the host or of ours ("address-in-use"). Returns 0 or a negative errno.
  */
 int ath_macvlan_plan(const struct ath_macvlan_wanted *wanted, const struct ath_netstate *present,
                      struct ath_macvlan_plan *out, struct ath_err *err);
@@ -126,7 +127,8 @@ int ath_macvlan_apply(const struct ath_macvlan_plan *plan, const struct ath_macv
                       struct ath_err *err);
 
 /*
- * Reads, plans, applies (not in a dry run) and verifies, under a lock of the whole machine
+ * Reads (in a dry run as ath_netstate_look() does), plans, applies (not in a dry run) and verifies,
+ * under a lock of the whole machine
  * (/run/aitherion/.network.lock), so that two commands do not mix their steps. *out is what was, or
  * would be, done; the caller frees it. Returns 0 or a negative errno with err.
  */
@@ -138,3 +140,6 @@ int ath_macvlan_remove(const char *name, bool is_dry_run, struct ath_macvlan_pla
 /* Undoes all that was done, last first, under the same lock; for whoever cannot keep what was made.
  * Returns 0 or a negative errno with err, the first of those that came up. */
 int ath_macvlan_take_back(const struct ath_macvlan_plan *plan, struct ath_err *err);
+
+/* The alias by which a link is known as ours: "aitherion:NAME". The caller frees it. */
+char *ath_macvlan_alias(const char *name);

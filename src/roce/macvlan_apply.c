@@ -236,12 +236,24 @@ int ath_macvlan_take_back(const struct ath_macvlan_plan *plan, struct ath_err *e
     return status ? status : undo_all(plan, plan->count, &ath_macvlan_live, err);
 }
 
+/* Who only wants to know does without what may not be looked into, but for the macvlan's own. */
+static int look(const char *name, struct ath_netstate *out, struct ath_err *err)
+{
+    ath_auto_free char *netns = ath_netns_name_of(name);
+    int status = ath_netstate_look(out, err);
+
+    if (status || !ath_netstate_is_unseen(out, netns))
+        return status;
+    ath_netstate_free(out);
+    return ath_netstate_read(out, err);
+}
+
 /* The plan that leads from the kernel's present state to the wanted one (NULL: to none). */
-static int plan_now(const char *name, const struct ath_macvlan_wanted *wanted,
+static int plan_now(const char *name, const struct ath_macvlan_wanted *wanted, bool is_dry_run,
                     struct ath_macvlan_plan *out, struct ath_err *err)
 {
     ATH_AUTO(ath_netstate) present = { 0 };
-    int status = ath_netstate_read(&present, err);
+    int status = is_dry_run ? look(name, &present, err) : ath_netstate_read(&present, err);
     if (status)
         return status;
     return wanted ? ath_macvlan_plan(wanted, &present, out, err)
@@ -252,7 +264,7 @@ static int plan_now(const char *name, const struct ath_macvlan_wanted *wanted,
 static int verify(const char *name, const struct ath_macvlan_wanted *wanted, struct ath_err *err)
 {
     ATH_AUTO(ath_macvlan_plan) rest = { 0 };
-    int status = plan_now(name, wanted, &rest, err);
+    int status = plan_now(name, wanted, false, &rest, err);
     if (!status && rest.count)
         return ath_err_set(err, -EBUSY, ATH_E_BUSY,
                            _("something else changes '%s' at the same time: again to do: %s"), name,
@@ -266,7 +278,7 @@ static int apply_and_verify(const char *name, const struct ath_macvlan_wanted *w
     ath_auto_close int lock = -1;
     int status = ath_file_lock(LOCK_PATH, LOCK_TIMEOUT_MS, &lock, err);
     if (!status)
-        status = plan_now(name, wanted, plan, err);
+        status = plan_now(name, wanted, false, plan, err);
     if (!status)
         status = ath_macvlan_apply(plan, &ath_macvlan_live, err);
     if (!status && plan->count)
@@ -278,7 +290,7 @@ static int work(const char *name, const struct ath_macvlan_wanted *wanted, bool 
                 struct ath_macvlan_plan *out, struct ath_err *err)
 {
     ATH_AUTO(ath_macvlan_plan) plan = { 0 };
-    int status = is_dry_run ? plan_now(name, wanted, &plan, err)
+    int status = is_dry_run ? plan_now(name, wanted, true, &plan, err)
                             : apply_and_verify(name, wanted, &plan, err);
     if (status)
         return status;

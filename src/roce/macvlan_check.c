@@ -140,6 +140,15 @@ static const char *label(const struct ath_netstate_place *place)
     return place->name ? place->name : place->path ? place->path : _("host");
 }
 
+static int check_fit(const struct ath_address *address, const char *text, struct ath_err *err)
+{
+    const char *why = ath_address_unfit(address);
+    if (!why)
+        return 0;
+    return ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
+                       _("no link can have the address '%s': %s"), text, why);
+}
+
 /* On the host, in our namespaces, and on links of ours elsewhere; the macvlan itself aside. */
 static int check_address(const struct ath_macvlan_request *request,
                          const struct ath_address *address, struct ath_err *err)
@@ -174,9 +183,13 @@ static int check_addresses(struct ath_macvlan_request *request, struct ath_err *
     if (request->has_address)
         status = ath_address_parse(wanted->address, &request->address, err);
     if (!status && request->has_address)
+        status = check_fit(&request->address, wanted->address, err);
+    if (!status && request->has_address)
         status = check_address(request, &request->address, err);
     if (!status && request->has_companion_address)
         status = ath_address_parse(wanted->companion_address, &request->companion_address, err);
+    if (!status && request->has_companion_address)
+        status = check_fit(&request->companion_address, wanted->companion_address, err);
     if (!status && request->has_companion_address)
         status = check_address(request, &request->companion_address, err);
     if (!status && request->has_companion_address && request->has_address &&
@@ -231,6 +244,18 @@ static int refuse_taken(const struct ath_netstate_place *place, const char *name
     ath_err_set(err, -EEXIST, ATH_E_FOREIGN,
                 _("there is a link '%s' already (%s) that aitherion did not make"), name,
                 label(place));
+    return ath_err_hint(err, -EEXIST, _("choose another name"));
+}
+
+/* One of that name that somebody else made would be deleted with the macvlan. */
+static int check_namespace(const struct ath_macvlan_request *request, struct ath_err *err)
+{
+    ath_auto_free char *netns = ath_netns_name_of(request->wanted->name);
+    const struct ath_netstate_place *own = ath_netstate_named(request->present, netns);
+    if (!own || ath_netstate_is_ours(own))
+        return 0;
+    ath_err_set(err, -EEXIST, ATH_E_FOREIGN,
+                _("there is a network namespace '%s' already that aitherion did not make"), netns);
     return ath_err_hint(err, -EEXIST, _("choose another name"));
 }
 
@@ -290,6 +315,8 @@ static int check_all(struct ath_macvlan_request *request, struct ath_err *err)
         status = check_addresses(request, err);
     if (!status)
         status = check_companion(request, err);
+    if (!status)
+        status = check_namespace(request, err);
     return status ? status : check_names(request, err);
 }
 

@@ -32,6 +32,5 @@ struct ath_macvlan_found ath_macvlan_find(const struct ath_netstate *present, co
 bool ath_macvlan_is_child(const struct ath_netstate_place *place, const struct ath_link *link,
                           const struct ath_link *parent);
 
-/* "aitherion:NAME", "aitherion:NAME:host"; the caller frees them. */
-char *ath_macvlan_alias(const char *name);
+/* "aitherion:NAME:host"; the caller frees it. */
 char *ath_macvlan_companion_alias(const char *name);

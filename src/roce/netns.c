@@ -39,6 +39,13 @@ char *ath_netns_path(const char *name)
     return ath_xasprintf(ATH_NETNS_FOLDER "/%s", name);
 }
 
+char *ath_netns_label(const char *name)
+{
+    if (!ath_starts_with(name, ATH_NETNS_PREFIX))
+        return NULL;
+    return ath_xasprintf(ATH_LINK_ALIAS_PREFIX "%s", name + strlen(ATH_NETNS_PREFIX));
+}
+
 bool ath_netns_is_permitted(void)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -127,11 +134,27 @@ static int make_folder(struct ath_err *err)
     return 0;
 }
 
+static int label_lo(const char *label, struct ath_err *err)
+{
+    ath_auto_netlink struct ath_netlink *netlink = NULL;
+    int status = ath_netlink_open(NETLINK_ROUTE, &netlink, err);
+    return status ? status : ath_link_set_alias(netlink, "lo", label, err);
+}
+
+struct making {
+    const char *path, *label; /* label: NULL for none */
+};
+
+/* Labelled before it has a name: whoever is killed in between leaves nothing. */
 static int leave_and_bind(void *argument, struct ath_err *err)
 {
-    const char *path = argument;
+    const struct making *making = argument;
+    const char *path = making->path;
     if (unshare(CLONE_NEWNET))
         return fail(-errno, err, _("cannot make a network namespace%s"), "");
+    int status = making->label ? label_lo(making->label, err) : 0;
+    if (status)
+        return status;
     if (mount(OWN_NAMESPACE, path, "none", MS_BIND, ""))
         return fail(-errno, err, _("cannot bind a network namespace to '%s'"), path);
     return 0;
@@ -151,7 +174,9 @@ int ath_netns_create(const char *name, struct ath_err *err)
     if (file < 0)
         return fail(-errno, err, _("cannot make the file '%s'"), path);
 
-    struct work work = { .netns = -1, .function = leave_and_bind, .argument = path, .err = err };
+    ath_auto_free char *label = ath_netns_label(name);
+    struct making making = { .path = path, .label = label };
+    struct work work = { .netns = -1, .function = leave_and_bind, .argument = &making, .err = err };
     status = run_in_thread(&work);
     if (status)
         unlink(path);

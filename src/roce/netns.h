@@ -27,10 +27,15 @@ char *ath_netns_name_of(const char *macvlan);
 /* "/run/netns/NAME"; the caller frees it. */
 char *ath_netns_path(const char *name);
 
+/* "aitherion:NAME" for "aitherion-NAME": the alias that lo has in a namespace of ours, which tells
+ * it from one that somebody else called so. NULL for other names; the caller frees it. */
+char *ath_netns_label(const char *name);
+
 /* True where a namespace is bound to the name; a left over plain file is none. */
 bool ath_netns_exists(const char *name);
 
-/* Makes a named namespace (its lo is down). Returns 0, or a negative errno with err: "exists". */
+/* Makes a named namespace (its lo is down, and labelled where the name is one of ours). Returns 0,
+ * or a negative errno with err: "exists". */
 int ath_netns_create(const char *name, struct ath_err *err);
 
 /* Takes the name away; the namespace ends with its last process. Refused with "foreign" where the

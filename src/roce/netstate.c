@@ -29,6 +29,7 @@ void ath_netstate_free(struct ath_netstate *state)
         ath_links_free(&state->places[i].links);
     }
     free(state->places);
+    free(state->unseen);
     *state = (struct ath_netstate){ 0 };
 }
 
@@ -39,7 +40,9 @@ bool ath_netstate_is_host(const struct ath_netstate_place *place)
 
 bool ath_netstate_is_ours(const struct ath_netstate_place *place)
 {
-    return place->name && ath_starts_with(place->name, ATH_NETNS_PREFIX);
+    ath_auto_free char *label = place->name ? ath_netns_label(place->name) : NULL;
+    const struct ath_link *lo = label ? ath_links_find(&place->links, "lo") : NULL;
+    return lo && ath_link_has_alias(lo, label);
 }
 
 const struct ath_netstate_place *ath_netstate_named(const struct ath_netstate *state,
@@ -119,14 +122,24 @@ static int read_links(const char *path, struct ath_links *out, struct ath_err *e
     return status;
 }
 
-static int add_place(struct ath_netstate *state, const struct ath_netns *netns, struct ath_err *err)
+static void note_unseen(struct ath_netstate *state, const char *name)
+{
+    ath_auto_free char *before = state->unseen;
+    state->unseen = ath_xasprintf("%s%s%s", before ? before : "", before ? ", " : "", name);
+}
+
+static int add_place(struct ath_netstate *state, const struct ath_netns *netns, bool is_strict,
+                     struct ath_err *err)
 {
     ATH_AUTO(ath_links) links = { 0 };
-    bool must_be_read =
-        !netns->path || (netns->name && ath_starts_with(netns->name, ATH_NETNS_PREFIX));
+    bool is_own = netns->name && ath_starts_with(netns->name, ATH_NETNS_PREFIX);
     int status = read_links(netns->path, &links, err);
+    if (status == -ENOENT)
+        return 0; /* gone since it was listed */
+    if (status && is_own && !is_strict)
+        note_unseen(state, netns->name);
     if (status)
-        return must_be_read && status != -ENOENT ? status : 0; /* gone since it was listed */
+        return !netns->path || (is_own && is_strict) ? status : 0;
 
     struct ath_netstate_place *place = ath_push(&state->places, &state->count, sizeof *place);
     place->name = netns->path ? ath_xstrdup(netns->name) : NULL;
@@ -137,7 +150,7 @@ static int add_place(struct ath_netstate *state, const struct ath_netns *netns, 
     return 0;
 }
 
-int ath_netstate_read(struct ath_netstate *out, struct ath_err *err)
+static int read_all(struct ath_netstate *out, bool is_strict, struct ath_err *err)
 {
     ATH_AUTO(ath_netnses) list = { 0 };
     ATH_AUTO(ath_netstate) state = { 0 };
@@ -145,10 +158,30 @@ int ath_netstate_read(struct ath_netstate *out, struct ath_err *err)
 
     ath_netnses_read(&list);
     for (size_t i = 0; i < list.count && !status; i++)
-        status = add_place(&state, &list.items[i], err);
+        status = add_place(&state, &list.items[i], is_strict, err);
     if (status)
         return status;
     *out = state;
     state = (struct ath_netstate){ 0 };
     return 0;
+}
+
+int ath_netstate_read(struct ath_netstate *out, struct ath_err *err)
+{
+    return read_all(out, true, err);
+}
+
+int ath_netstate_look(struct ath_netstate *out, struct ath_err *err)
+{
+    return read_all(out, false, err);
+}
+
+bool ath_netstate_is_unseen(const struct ath_netstate *state, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = state->unseen; at && *at; at += strcspn(at, ","), at += strspn(at, ", "))
+        if (strcspn(at, ",") == length && !memcmp(at, name, length))
+            return true;
+    return false;
 }

@@ -21,6 +21,8 @@ struct ath_netstate_place {
 struct ath_netstate {
     struct ath_netstate_place *places;
     size_t count;
+    char *unseen; /* "aitherion-mv0, aitherion-mv1": those that ath_netstate_look() could not enter;
+                     NULL for none */
 };
 
 void ath_netstate_free(struct ath_netstate *state);
@@ -31,12 +33,18 @@ void ath_netstate_free(struct ath_netstate *state);
  */
 int ath_netstate_read(struct ath_netstate *out, struct ath_err *err);
 
+/* The same for who only looks: of ours that may not be entered, the names are noted. */
+int ath_netstate_look(struct ath_netstate *out, struct ath_err *err);
+
+/* True where a namespace of that name is among those that could not be entered. */
+bool ath_netstate_is_unseen(const struct ath_netstate *state, const char *name);
+
 /* By name; by path (the same namespace under another path counts). NULL where there is none. */
 const struct ath_netstate_place *ath_netstate_named(const struct ath_netstate *state,
                                                     const char *name);
 const struct ath_netstate_place *ath_netstate_at(const struct ath_netstate *state,
                                                  const char *path);
 
-/* The host's, or a named one of aitherion. */
+/* The host's; one that aitherion made: its name and the label of its lo say so (netns.h). */
 bool ath_netstate_is_host(const struct ath_netstate_place *place);
 bool ath_netstate_is_ours(const struct ath_netstate_place *place);

@@ -2,6 +2,7 @@
 """`configure N --memory-percent ...`: strict where --set is lenient."""
 import json
 import os
+import shlex
 import tempfile
 import unittest
 
@@ -11,19 +12,20 @@ import harness
 ROOT = ("--root", "ac922-4gpu")
 # What is given, and what the document says then.
 FLAGS = [
-    ("--memory-percent", "70.5", "numa.0.memory_percent", "70.5"),
-    ("--vram-fraction", "0.5", "numa.0.vram_fraction", "0.5"),
+    ("--memory-percent", "70.5", "numa.0.memory_percent", 70.5),
+    ("--vram-fraction", "0.5", "numa.0.vram_fraction", 0.5),
     ("--control-iface", "enP51p1s0f0", "numa.0.control_iface", "enP51p1s0f0"),
     ("--data-iface", "enP3p1s0f1", "numa.0.data_iface", "enP3p1s0f1"),
-    ("--gpus", "0004:05:00.0", "numa.0.gpus", '["0004:05:00.0"]'),
-    ("--rdma-devices", "mlx5_1,mlx5_0", "numa.0.rdma_devices", "[mlx5_1, mlx5_0]"),
-    ("--control-port", "6000", "numa.0.control_port", "6000"),
-    ("--data-port", "6001", "numa.0.data_port", "6001"),
+    ("--gpus", "0004:05:00.0", "numa.0.gpus", ["0004:05:00.0"]),
+    ("--rdma-devices", "mlx5_1,mlx5_0", "numa.0.rdma_devices", ["mlx5_1", "mlx5_0"]),
+    ("--control-port", "6000", "numa.0.control_port", 6000),
+    ("--data-port", "6001", "numa.0.data_port", 6001),
 ]
 # Arguments, the code word of the fault, what its text and its hint name.
 MISFITS = [
     (("--data-iface", "enP3p1s0f9"), "interface-missing", "enP3p1s0f9", "did you mean 'enP3p1s0f0'?"),
     (("--control-iface", "wlan0"), "interface-missing", "wlan0", "there are enP3p1s0f0, enP3p1s0f1"),
+    (("--data-iface", "lo"), "interface-loopback", "'lo' is the loopback", "there are enP"),
     (("--gpus", "0035:03:00.0"), "gpu-other-node", "belongs to NUMA node 8", "has the GPUs 0004:04:00.0, 0004:05:00.0"),
     (("--gpus", "0035:09:00.0"), "gpu-missing", "0035:09:00.0", "has the GPUs 0004:04:00.0, 0004:05:00.0"),
     (("--rdma-devices", "mlx5_9"), "rdma-device-missing", "mlx5_9", "did you mean 'mlx5_0'?"),
@@ -68,14 +70,24 @@ class Flags(Case):
         texts = {"--" + option["name"] for option in row["options"] if option.get("value") and not option["is_repeated"]}
         self.assertEqual(texts, {flag for flag, *_ in FLAGS})
 
+    def test_every_name_of_an_entry(self):
+        for name in "NUMA0", "numa0", "aitherion-numa0":
+            report = json.loads(self.configure("configure", name, "--memory-percent", "70", "--dry-run", *ROOT, "--json").stdout)
+            self.assertEqual(report["changes"][0]["key"], "numa.0.memory_percent")
+            self.assertIn("NUMA entry 0  numa.0", self.configure("configure", name, "--show", *ROOT).stdout)
+        self.refused("NUMA7", "--memory-percent", "70", *ROOT)
+        self.refused("NUMA", "--memory-percent", "70", *ROOT, code=2)
+
     def test_several_at_once_with_set(self):
         words = [word for flag, value, *_ in FLAGS for word in (flag, value)]
         result = self.configure("configure", "0", *words, "--set", "memory_nodes=0,254,255", *ROOT, "--json")
         report = json.loads(result.stdout)
         self.assertTrue(report["is_saved"])
-        self.assertEqual(len(report["changes"]), len(FLAGS) + 1)
+        self.assertEqual(len(report["changes"]), len(FLAGS))  # memory_nodes says so already
         again = json.loads(self.configure("configure", "0", *words, *ROOT, "--json").stdout)
-        self.assertFalse(again["is_saved"])
+        self.assertEqual((again["is_saved"], again["changes"]), (False, []))
+        one = json.loads(self.configure("configure", "0", *words, "--memory-percent", "71", *ROOT, "--json").stdout)
+        self.assertEqual(one["changes"], [{"key": "numa.0.memory_percent", "old": 70.5, "new": 71}])
 
     def test_comments_stay(self):
         self.configure("configure", "0", "--memory-percent", "70", *ROOT)
@@ -115,6 +127,12 @@ class Refused(Case):
         self.assertEqual([fault["code"] for fault in error["faults"]], ["gpu-memory-left-out"] * 2)
         self.assertIn("--set memory_nodes=8,252,253", error["hint"])
         self.configure("configure", "1", "--gpus", "0035:03:00.0,0035:04:00.0", "--set", "memory_nodes=8,252,253", *ROOT)
+
+    def test_nothing_at_all_is_not_none(self):
+        for flag, value in ("--gpus", ""), ("--gpus", " "), ("--rdma-devices", ""):
+            error = self.refused("0", flag, value, *ROOT)
+            self.assertEqual(error["code"], "value-invalid")
+            self.configure(*shlex.split(error["hint"].split("aitherion ")[1]), *ROOT, "--dry-run")
 
     def test_the_hint_takes_it_anyway(self):
         for args, *_ in MISFITS:

@@ -2,6 +2,7 @@
 """init and configure as a person meets them: what is written, refused, kept, suggested."""
 import json
 import os
+import shlex
 import tempfile
 import unittest
 
@@ -50,6 +51,40 @@ class Init(Case):
         self.assertEqual(self.text("topology.yaml.bak"), original)
         self.assertIn("0004:04:00.0", self.text("topology.yaml.bak.1"))
         self.assertFalse(os.path.exists(self.path + ".bak.2"), "the same text was kept twice")
+
+    def test_a_folder_that_is_made_is_named(self):
+        path = os.path.join(self.folder.name, "new", "below", "topology.yaml")
+        made = os.path.join(self.folder.name, "new")
+        value = json.loads(self.run_on("init", "--root", "ac922-4gpu", "--json", "--dry-run", path=path).stdout)
+        self.assertEqual((value["made_folder"], os.listdir(self.folder.name)), (None, []))
+        self.assertIn(f"made the folder '{made}'\n", self.run_on("init", "--root", "ac922-4gpu", path=path).stdout)
+        os.remove(path)
+        self.assertNotIn("folder", self.run_on("init", "--root", "ac922-4gpu", path=path).stdout)
+
+    @unittest.skipIf(os.geteuid(), "only root can mount, and be somebody else")
+    def test_what_mends_a_refusal(self):
+        command = ["unshare", "-m", "sh", "-ec",
+                   f'mount -t tmpfs tmpfs "{self.folder.name}"; cp "$1" "{self.path}"; shift; '
+                   f'mount -o remount,ro "{self.folder.name}"; exec "$@"', "sh"]
+        self.make()
+        copy = os.path.join(harness.scratch(), "copy.yaml")
+        os.replace(self.path, copy)
+        change = [harness.binary(), "configure", "0", "--memory-percent", "70", "--root", "ac922-4gpu", "-c", self.path]
+        result = harness.run(command=[*command, copy, *change])
+        if "mount:" in result.stderr or "unshare:" in result.stderr:
+            self.skipTest(f"no mounts here: {result.stderr.strip()}")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("Read-only file system\n  hint: the file system is mounted read-only", result.stderr)
+        os.replace(copy, self.path)
+        for folder in (harness.scratch(), self.folder.name):
+            os.chmod(folder, 0o755)
+        try:
+            result = harness.run(command=["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all", *change])
+        except PermissionError as reason:
+            self.skipTest(f"others cannot run what is built here: {reason}")
+        if "setpriv:" in result.stderr:
+            self.skipTest(f"others cannot run what is built here: {result.stderr.strip()}")
+        self.assertIn("Permission denied\n  hint: run the same command as root", result.stderr)
 
     def test_a_folder_is_no_document(self):
         result = self.run_on("init", path=self.folder.name, code=1)
@@ -122,6 +157,21 @@ class Configure(Case):
         result = self.run_on("configure", "--set", "node.name=other", "--dry-run")
         self.assertIn("ac922-01 -> other", result.stdout)
         self.assertEqual(self.text(), before)
+
+    def test_hints_name_the_machine_that_was_given(self):
+        """As a shell takes it; commands that read no machine, quoted ones and --help do without."""
+        folder = os.path.join(self.folder.name, "a machine")
+        os.symlink(harness.capture("ac922-4gpu"), folder)
+        result = self.run_on("configure", "7", "--show", "--root", folder, code=1)
+        hint = f"aitherion -c {self.path} --root '{folder}' configure --show"
+        self.assertIn(f"hint: {hint}\n", result.stderr)
+        self.assertEqual(harness.run(*shlex.split(hint)[1:]).returncode, 0)
+        result = harness.run("init", "-c", os.path.join(self.folder.name, "new.yaml"), "--root", folder)
+        self.assertIn(f"configure --show -c {self.folder.name}/new.yaml --root '{folder}'\n", result.stdout)
+        result = harness.run("configure", "--root", folder, "--nosuch")
+        self.assertIn("hint: aitherion configure --help\n", result.stderr)
+        result = harness.run("roce", "lst", "-c", self.path)
+        self.assertIn("'aitherion roce list'", result.stderr)
 
     def test_hints_name_the_document_that_was_given(self):
         result = self.run_on("configure", "--set", "numa.0.memry=5", code=1)

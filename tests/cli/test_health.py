@@ -162,7 +162,7 @@ class Documents(Base):
     def test_missing(self):
         found = self.checks(document=os.path.join(self.folder, "none.yaml"))
         self.assertEqual(self.codes(found, "fault"), ["document-missing"])
-        self.assertIn("aitherion init", found["fault"][0]["hint"])
+        self.assertRegex(found["fault"][0]["hint"], r"^aitherion --root \S+ init -c \S+$")
 
     def test_faults(self):
         path = self.write(os.path.join(self.folder, "bad.yaml"), "schema: aitherion.topology/1\nnumas: []\nnuma: 7\n")
@@ -180,7 +180,8 @@ class Documents(Base):
         for check in found["fault"]:
             if "aitherion configure" in check["hint"] or "aitherion roce" in check["hint"]:
                 self.fail(check["hint"])
-        self.assertTrue(any(f"aitherion -c {document} configure 0 --data-iface IF" == check["hint"]
+        given = f"-c {document} --root {harness.capture('laptop')}"
+        self.assertTrue(any(f"aitherion {given} configure 0 --data-iface IF" == check["hint"]
                             for check in found["fault"]))
 
     def test_nothing_is_written(self):

@@ -26,7 +26,16 @@ REFUSED = [
      "address-in-use", "another address"),
     (("mv1", "--parent", "enP3p1s0f0", "--address", "10.1.1.1/24", "--host-address", "10.1.1.1/24"), "address-in-use",
      "another address"),
+    (("mv1", "--parent", "enP3p1s0f0", "--address", "10.1.1.0/24"), "value-invalid", None),
+    (("mv1", "--parent", "enP3p1s0f0", "--address", "10.1.1.255/24"), "value-invalid", None),
+    (("mv1", "--parent", "enP3p1s0f0", "--address", "224.1.1.1/24"), "value-invalid", None),
+    (("mv1", "--parent", "enP3p1s0f0", "--address", "127.0.0.2/8"), "value-invalid", None),
+    (("mv1", "--parent", "enP3p1s0f0", "--address", "0.0.0.0/24"), "value-invalid", None),
+    (("mv1", "--parent", "enP3p1s0f0", "--address", "fd00::/64"), "value-invalid", None),
+    (("mv1", "--parent", "enP3p1s0f0", "--address", "10.1.1.1/24", "--host-address", "10.1.1.0/24"), "value-invalid",
+     None),
     (("mv1", "--parent", "enP3p1s0f0", "--numa", "7"), "key-unknown", "configure --show"),
+    (("mv1", "--parent", "enP3p1s0f0", "--numa", "NUMA7"), "key-unknown", "configure --show"),
     (("mv1", "--parent", "mv1"), "value-invalid", None),
     (("mv1", "--parent", "enP3p1s0f0", "--host-link"), "value-invalid", None),
     (("mv0", "--mode", "vepa", "--host-link"), "value-invalid", None),
@@ -80,12 +89,16 @@ class Document(Case):
         value = self.data("mv0", *NEW, "--mode", "bridge", *ROOT)
         self.assertEqual({change["key"]: change["new"] for change in value["changes"]}, {
             "roce.macvlans.mv0.parent": "enP3p1s0f0", "roce.macvlans.mv0.mode": "bridge",
-            "roce.macvlans.mv0.address": "192.168.100.10/24", "roce.macvlans.mv0.mtu": "9000",
-            "roce.macvlans.mv0.numa": "0"})
+            "roce.macvlans.mv0.address": "192.168.100.10/24", "roce.macvlans.mv0.mtu": 9000,
+            "roce.macvlans.mv0.numa": 0})
         self.assertTrue(value["is_saved"])
         self.assertEqual((value["scope"], value["steps"], value["macvlan"]), ("document-of-capture", [], None))
         made = self.text()
-        self.assertFalse(self.data("mv0", *NEW, *ROOT)["is_saved"])
+        again = self.data("mv0", *NEW, *ROOT)
+        self.assertEqual((again["is_saved"], again["changes"]), (False, []))
+        changed = self.data("mv0", *NEW, "--mode", "private", "--dry-run", *ROOT)
+        self.assertEqual([(change["key"], change["new"]) for change in changed["changes"]],
+                         [("roce.macvlans.mv0.mode", "private")])
         self.assertFalse(self.data("mv0", *ROOT)["is_saved"])
         self.assertEqual(self.text(), made)
         self.data("mv0", "--host-address", "192.168.100.11/24", "--mtu", "null", *ROOT)
@@ -97,11 +110,37 @@ class Document(Case):
         self.assertEqual(self.text(), original)
         self.assertFalse(self.data("mv0", "--delete", *ROOT)["is_saved"])
 
+    def test_every_name_of_an_entry(self):
+        for name in "1", "NUMA1", "aitherion-numa1":
+            value = self.data("mv0", "--parent", "enP3p1s0f0", "--numa", name, *ROOT, "--dry-run")
+            self.assertIn(("roce.macvlans.mv0.numa", 1), [(change["key"], change["new"]) for change in value["changes"]])
+
     def test_dry_run_writes_nothing(self):
         before = self.text()
         for args in ("mv0", *NEW), ("mv0", "--delete"):
             self.assertFalse(self.data(*args, *ROOT, "--dry-run")["is_saved"])
         self.assertEqual(self.text(), before)
+
+    def test_an_entry_has_lines_of_its_own(self):
+        original = self.text()
+        self.data("mv0", *NEW, *ROOT)
+        self.data("mv1", "--parent", "enP3p1s0f1", "--address", "null", *ROOT)
+        self.assertIn("\n    - name: mv0\n      parent: enP3p1s0f0\n      address: 192.168.100.10/24\n      mtu: 9000\n"
+                      "      numa: 0\n    - name: mv1\n      parent: enP3p1s0f1\n", self.text())
+        made = self.text()
+        self.data("mv1", "--address", "10.1.1.1/24", *ROOT)
+        self.data("mv1", "--address", "null", *ROOT)
+        self.assertEqual(self.text(), made)
+        self.data("mv1", "--delete", *ROOT)
+        self.data("mv0", "--delete", *ROOT)
+        self.assertEqual(self.text(), original)
+
+    def test_deleting_what_is_not_there_names_it(self):
+        self.data("mv0", *NEW, *ROOT)
+        value = self.data("mv9", "--delete", *ROOT)
+        self.assertEqual([(note["code"], note["object"]) for note in value["notes"]], [("not-there", "mv9")])
+        said = self.macvlan("mv9", "--delete", *ROOT).stdout
+        self.assertIn("the document has no macvlan 'mv9'\n  hint: did you mean 'mv0'?\n", said)
 
     def test_names_with_dots(self):
         self.data("enP3.100", "--parent", "enP3p1s0f0", *ROOT)
@@ -207,12 +246,46 @@ class Kernel(Case):
     def test_refused(self):
         for args, code in ((("--parent", "veth9"), "not-found"), (("--parent", "lo"), "link-not-ethernet"),
                            (("--parent", "veth0", "--mtu", "1501"), "value-invalid"),
+                           (("--parent", "veth0", "--address", "10.7.0.0/24"), "value-invalid"),
                            (("--parent", "veth0", "--address", "10.7.0.1/24"), "address-in-use")):
             for more in (), ("--dry-run",), ("--record",):
                 with self.subTest(args + more):
                     self.assertEqual(self.refused("mv0", *args, *more, command=INSIDE)["code"], code)
         self.assertIn("veth1, veth0", self.refused("mv0", code=2, command=INSIDE)["hint"])
         self.assertIn("did you mean 'veth0'", self.refused("mv0", "--parent", "veht0", command=INSIDE)["hint"])
+
+    def test_a_signal_waits_until_document_and_kernel_say_the_same(self):
+        done = subprocess.run([*INSIDE, "sh", "-euc", f"""
+            mkdir /run/aitherion
+            exec 9> /run/aitherion/.network.lock
+            for signal in TERM HUP; do
+                flock 9
+                {harness.binary()} roce macvlan mv$signal --parent veth0 -c {self.path} 9>&- 2> /run/said & pid=$!
+                sleep 1
+                kill -$signal $pid
+                sleep 0.3
+                kill -0 $pid # it waits for the lock still
+                flock -u 9
+                code=0; wait $pid || code=$?
+                test $code -gt 128
+                made=no; recorded=no
+                test -e /run/netns/aitherion-mv$signal && made=yes
+                grep -q mv$signal {self.path} && recorded=yes
+                echo $made $recorded
+            done
+        """], env=harness.environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, ("yes yes\n" if HAS_MACVLAN else "no no\n") * 2)
+
+    def test_a_namespace_of_somebody_else_that_is_called_as_ours(self):
+        foreign = 'ip netns add aitherion-mv0; code=0; "$@" || code=$?; ip netns exec aitherion-mv0 true; exit $code'
+        command = [*INSIDE[:4], INSIDE[4].replace('exec "$@"', foreign), "sh"]
+        value = self.data("mv0", "--delete", command=command)
+        self.assertEqual((value["steps"], value["is_saved"]), ([], False))
+        for more in (), ("--dry-run",):
+            error = self.refused("mv0", "--parent", "veth0", *more, command=command)
+            self.assertEqual(error["code"], "foreign")
+            self.assertIn("aitherion-mv0", error["message"])
 
     def test_foreign_links(self):
         self.assertEqual(self.refused("veth1", "--parent", "veth0", command=INSIDE)["code"], "foreign")
@@ -223,6 +296,28 @@ class Kernel(Case):
             self.path = path
             value = self.data("mv0", "--delete", command=INSIDE)
             self.assertEqual((value["steps"], value["changes"], value["is_saved"]), ([], [], False))
+            self.assertEqual((value["macvlan"], [note["code"] for note in value["notes"]]), (None, ["not-there"]))
+
+    @unittest.skipUnless(harness.copies_alone(), "others cannot read the script that gives the binary to an emulator")
+    def test_not_root_beside_the_namespaces_of_root(self):
+        os.chmod(self.folder.name, 0o755)
+        os.chmod(harness.scratch(), 0o755)
+        command = [*INSIDE[:4], INSIDE[4].replace('exec "$@"', 'ip netns add aitherion-mv7; exec "$@"'), "sh",
+                   "setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all"]
+        self.data("mv9", "--parent", "veth0", "--record", command=INSIDE)
+        try:
+            for more in ("--dry-run",), ("--dry-run", "--delete"):
+                parent = () if "--delete" in more else ("--parent", "veth0")
+                value = self.data("mv0", *parent, *more, command=command)
+                note = next(note for note in value["notes"] if note["code"] == "not-seen")
+                self.assertIn("aitherion-mv7", note["message"])
+                self.assertIn("sudo", note["hint"])
+            self.assertEqual(self.refused("mv7", "--parent", "veth0", "--dry-run", command=command)["code"], "no-access")
+            found = harness.run(command=[*command, harness.binary(), "health", "--json", "-c", self.path])
+            self.assertIn("could not tell whether macvlan 'mv9' is there: only root may look", found.stdout)
+            self.assertNotIn("cannot open the network namespace", found.stdout)
+        except PermissionError as reason:
+            self.skipTest(f"others cannot run what is built here: {reason}")
 
     @unittest.skipUnless(harness.copies_alone(), "others cannot read the script that gives the binary to an emulator")
     def test_not_root(self):

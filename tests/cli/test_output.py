@@ -116,12 +116,13 @@ class Data(unittest.TestCase):
             self.assertEqual(miniyaml.load(text), value, name)
 
     def test_every_json_output_has_a_schema(self):
+        files = {"aitherion.topology/1", "aitherion.process-state/1"}  # ours to read again, no outputs
         words = set()
-        for folder, _, names in os.walk(os.path.join(harness.SOURCE, "src", "cli")):
+        for folder, _, names in os.walk(os.path.join(harness.SOURCE, "src")):
             for name in names:
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
                     words |= set(re.findall(r'"(aitherion\.[a-z-]+/\d+)"', file.read()))
-        self.assertEqual(words, set(harness.schemas()))
+        self.assertEqual(words - files, set(harness.schemas()))
 
     def test_other_commands(self):
         for args in (["version"], ["help"], ["completion", "bash"], ["help", "discover"]):

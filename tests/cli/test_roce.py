@@ -93,7 +93,7 @@ class Add(Case):
         before = self.text()
         report = self.roce_json("add", "mlx5_0", "--numa", "NUMA1")
         self.assertEqual(report["changes"],
-                         [{"key": "roce.cards.0003:01:00.0.numa", "old": "[0, 1]", "new": "[1]"}])
+                         [{"key": "roce.cards.0003:01:00.0.numa", "old": [0, 1], "new": [1]}])
         self.assertEqual(self.changed(before), (["      numa: [0, 1]"], ["      numa: [1]"]))
         for words in "0,1", "0-1", "[1, 0]", "aitherion-numa0 numa1":
             self.write(before)
@@ -146,7 +146,7 @@ class Add(Case):
     def test_no_document(self):
         os.remove(self.path)
         error = self.roce("add", "mlx5_0", code=1)
-        self.assertIn("aitherion init", error)
+        self.assertRegex(error, r"aitherion --root \S+ init -c ")
         self.assertEqual(os.listdir(self.folder.name), [])
 
     def test_a_document_with_faults_shows_them(self):
@@ -183,6 +183,17 @@ class Remove(Case):
             self.assertIn("nothing-to-do", self.codes(self.roce_json("remove", name)))
         self.assertEqual(self.text(), before)
 
+    def test_what_is_nowhere_is_named(self):
+        before = self.text()
+        for args in (("remove", "0042:01:00.0"), ("bind", "mlx5_99", "0", "--unbind")):
+            report = self.roce_json(*args)
+            self.assertEqual(self.codes(report), ["not-there", "nothing-to-do"])
+            self.assertIn("this machine has no", report["notes"][0]["message"])
+            self.assertIn("roce list", report["notes"][0]["hint"])
+            self.assertIn(f"'{report['notes'][0]['object']}'", self.roce(*args))
+        self.assertEqual(self.codes(self.roce_json("bind", "mlx5_3", "0", "--unbind")), ["nothing-to-do"])
+        self.assertEqual(self.text(), before)
+
     def test_a_card_that_the_machine_has_no_more(self):
         self.roce("remove", "0003:01:00.0", root="laptop")
         self.assertIn("cards: []", self.text())
@@ -201,10 +212,13 @@ class Bind(Case):
             self.assertEqual(self.changed(original)[1][0].split("#")[0].strip(), "rdma_devices: [mlx5_0, mlx5_1]")
 
     def test_a_link_or_a_function_names_its_device(self):
-        for name in "enP3p1s0f1", "0003:01:00.1":
+        for name in "enP3p1s0f1", "0003:01:00.1", "mlx5_1:1":
             report = self.roce_json("bind", name, "0", "--dry-run")
-            self.assertEqual(report["changes"][0]["new"], "[mlx5_0, mlx5_1]")
+            self.assertEqual(report["changes"][0]["new"], ["mlx5_0", "mlx5_1"])
             self.assertEqual(self.codes(report), ["device-named"])
+
+    def test_a_port_that_is_not_there(self):
+        self.refused("not-found", "bind", "mlx5_1:2", "0")
 
     def test_there_and_back_leaves_the_document_as_it_was(self):
         before = self.text()

@@ -64,6 +64,11 @@ class Typos(unittest.TestCase):
             value, faults = harness.check_json(result.stderr)
             self.assertEqual((result.returncode, result.stdout, faults, value["code"]), (2, "", [], "usage"), args)
 
+    def test_what_is_measured_is_not_said_to_a_server(self):
+        for args in ("--op", "write"), ("--op", "read"), ("--size", "64"), ("--latency",):
+            self.check(["roce", "test", "--server", *args], "said by the client")
+        self.check(["roce", "test", "--op", "writ"], "write, read or send")
+
 
 class Json(unittest.TestCase):
     def error(self, *args):

@@ -7,6 +7,7 @@ import atexit
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,9 @@ TIMEOUT_S = 60
 # Kept from the caller's environment: what the tools themselves need.
 KEPT = re.compile(r"^(PATH|LD_LIBRARY_PATH|ASAN_OPTIONS|UBSAN_OPTIONS|LSAN_OPTIONS|TMPDIR|PYTHON.*)$")
 _scratch = None
+# A shell's background job begins with these ignored, and so would all that is tested.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def binary():
@@ -38,6 +42,12 @@ def copies_alone():
     """Whether the binary is one, and not a script that gives it to an emulator; such a script is of no use elsewhere."""
     with open(binary(), "rb") as file:
         return file.read(4) == b"\x7fELF"
+
+
+def emulated(path):
+    """A command that runs a program of the build, by the emulator of a cross build where it needs one."""
+    wrapper = os.environ.get("EXE_WRAPPER")
+    return [wrapper, path] if wrapper and not copies_alone() else [path]
 
 
 def scratch():
@@ -106,6 +116,24 @@ def schemas():
 def check_json(text):
     """Parses a JSON output and checks it against its schema; (value, [faults])."""
     return jsonschema.check_output(text, schemas())
+
+
+ISOLATED = "AITHERION_TEST_ISOLATED"
+_INSIDE = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c",
+           'mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns && "$@"; exit $?', "sh"]
+
+
+def isolate():
+    """
+    Begins this program anew where it sees no processes and no network namespaces of others, and they none of its own:
+    `clean` takes away all that aitherion has made, and must not do so to this machine, nor to tests beside this one.
+    """
+    if os.environ.get(ISOLATED) or os.geteuid() or not shutil.which("unshare"):
+        return
+    if subprocess.run([*_INSIDE, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+        return
+    os.environ[ISOLATED] = "1"
+    os.execvp(_INSIDE[0], [*_INSIDE, sys.executable, "-B", *sys.argv])
 
 
 class _Result(unittest.TextTestResult):

@@ -2,6 +2,7 @@
 """What the menus do to the document: every change by keyboard, wrong input of every field, and two people at once."""
 import difflib
 import fcntl
+import json
 import os
 import shutil
 import tempfile
@@ -10,6 +11,7 @@ import unittest
 
 import tui
 import harness
+import nodes
 
 
 def changed_lines(before, after):
@@ -445,5 +447,62 @@ class Reading(Base):
                 menus.close()
 
 
+@tui.needs_tmux
+class Runtimes(Base):
+    """Start, status, stop and clean on this machine, with processes."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder = tempfile.mkdtemp(prefix="ath-", dir="/tmp")  # the path of a socket has 107 characters at most
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.document = os.path.join(self.folder, "topology.yaml")
+        nodes.write_document(self.document)
+        with open(self.document, encoding="utf-8") as file:
+            text = file.read().replace("engine: {", f'engine: {{ kind: process, docker_host: "unix://{self.folder}/none",')
+        self.text = text + f"key_file: {self.folder}/key\n"
+        with open(self.document, "w", encoding="utf-8") as file:
+            file.write(self.text)
+        self.env = {"AITHERION_RUN_FOLDER": self.folder + "/run"}
+        self.addCleanup(harness.run, "clean", "--yes", "-c", self.document, env=harness.environment(**self.env))
+
+    def test_from_start_to_clean(self):
+        menus = self.menus(root=None, document=self.text, env=self.env)
+        for row in ("6  Start", "7  Stop", "8  Clean"):
+            self.assertIn(row, menus.screen())
+        menus.keys("6")
+        screen = menus.wait("[Enter")
+        self.assertIn("NUMA0  started", screen)
+        self.assertIn("NUMA1  started", screen)
+        self.assertIn("the command is done", menus.keys("Enter"))
+        screen = menus.keys("5")
+        while "Runtime" not in screen:
+            self.assertNotEqual(menus.keys("Down"), screen)
+            screen = menus.screen()
+        self.assertRegex(screen, r"Runtime +running, process, 127\.0\.0\.1")
+        self.assertIn("Stop the runtimes", menus.keys("q", "7"))
+        self.assertIn("Main menu", menus.keys("Enter"))  # no is the first answer
+        menus.keys("7", "2")
+        self.assertIn("stopped NUMA1", menus.wait("[Enter"))
+        menus.keys("Enter", "8")
+        self.assertIn("Remove all this? [y/N]", menus.wait("[y/N]"))
+        menus.keys("=y", "Enter")
+        menus.wait("[Enter")
+        self.assertFalse(os.path.exists(self.folder + "/run"))
+
+    def test_a_capture_has_none(self):
+        screen = self.menus().screen()
+        for word in ("Start", "Stop", "Clean"):
+            self.assertNotRegex(screen, rf"\d  {word}")
+
+    def test_without_a_gpu(self):
+        if json.loads(harness.run("discover", "--json").stdout)["gpus"]:
+            self.skipTest("this machine has a GPU")
+        menus = self.menus(root=None, document=self.text.replace(", sim: true", ""), env=self.env)
+        self.assertIn("With simulated GPUs", menus.keys("6"))
+        menus.keys("2")
+        self.assertIn("simulated GPUs", menus.wait("[Enter"))
+
+
 if __name__ == "__main__":
+    harness.isolate()
     harness.main()

@@ -181,7 +181,7 @@ class NoTerminal(unittest.TestCase):
     def test_menu(self):
         result = harness.run("menu", "--root", harness.capture("ac922-4gpu"))
         self.assertEqual((result.returncode, result.stdout), (1, ""))
-        self.assertIn("aitherion configure --set", result.stderr)
+        self.assertIn("configure --set", result.stderr)
         value, faults = harness.check_json(harness.run("menu", "--json").stderr)
         self.assertEqual((value["code"], faults), ("usage", []))
 

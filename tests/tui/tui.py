@@ -57,7 +57,10 @@ class Menus:
             with open(self.path, "w", encoding="utf-8") as file:
                 file.write(text)
         words = list(args) or ["menu"]
-        words += ["-c", "topology.yaml"] + (["--root", harness.capture(root)] if root else [])
+        if root:  # by a name that is the same everywhere: commands on screens have it
+            os.symlink(harness.capture(root), os.path.join(self.folder, os.path.basename(root)))
+            root = os.path.basename(root)
+        words += ["-c", "topology.yaml"] + (["--root", root] if root else [])
         inside = harness.environment(TERM="screen-256color", COLUMNS=None, **(env or {}))
         given = " ".join(shlex.quote(f"{name}={value}") for name, value in inside.items())
         program = " ".join(shlex.quote(word) for word in [harness.binary(), *words])

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
+#include "base/cleanup.h"
 #include "config/edit.h"
 #include "documents.h"
 
@@ -43,6 +45,17 @@ START_TEST(addresses_are_once)
 }
 END_TEST
 
+START_TEST(addresses_are_such_as_links_have)
+{
+    expect(MINIMAL "roce:\n  macvlans:\n" MACVLAN("a", "address: 10.0.0.0/24")
+               MACVLAN("b", "address: 10.0.1.0/31"),
+           "7:41 address-unfit\n");
+    expect(MINIMAL "roce:\n  macvlans:\n" MACVLAN(
+               "a", "address: 10.0.0.1/24, host_link: true, host_address: 10.0.0.255/24"),
+           "7:85 address-unfit\n");
+}
+END_TEST
+
 START_TEST(links_on_the_host_have_their_conditions)
 {
     static const struct {
@@ -65,12 +78,23 @@ START_TEST(links_on_the_host_have_their_conditions)
 }
 END_TEST
 
-START_TEST(gpus_of_two_entries_are_told)
+START_TEST(entries_share_a_gpu_up_to_its_memory)
 {
-    expect("schema: aitherion.topology/1\nnuma:\n"
-           "  - { id: 0, node: 0, control_port: 1, data_port: 2, gpus: ['0004:04:00.0'] }\n"
-           "  - { id: 1, node: 0, control_port: 3, data_port: 4, gpus: ['4:4:0.0'] }\n",
-           "4:61 gpu-twice\n");
+    static const struct {
+        const char *first, *second, *faults;
+    } cases[] = {
+        { "", "", "4:61 gpu-twice\n" },
+        { ", vram_fraction: 0.6", ", vram_fraction: 0.5", "4:61 gpu-twice\n" },
+        { ", vram_fraction: 0.6", ", vram_fraction: 0.4", "" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ath_auto_free char *text = ath_xasprintf(
+            "schema: aitherion.topology/1\nnuma:\n"
+            "  - { id: 0, node: 0, control_port: 1, data_port: 2, gpus: ['0004:04:00.0']%s }\n"
+            "  - { id: 1, node: 0, control_port: 3, data_port: 4, gpus: ['4:4:0.0']%s }\n",
+            cases[i].first, cases[i].second);
+        expect(text, cases[i].faults);
+    }
 }
 END_TEST
 
@@ -107,8 +131,9 @@ int main(void)
 {
     TCase *cases = tcase_create("all");
     tcase_add_test(cases, addresses_are_once);
+    tcase_add_test(cases, addresses_are_such_as_links_have);
     tcase_add_test(cases, links_on_the_host_have_their_conditions);
-    tcase_add_test(cases, gpus_of_two_entries_are_told);
+    tcase_add_test(cases, entries_share_a_gpu_up_to_its_memory);
     tcase_add_test(cases, what_is_new_is_told_apart);
     return run_suite(cases, "check");
 }

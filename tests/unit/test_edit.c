@@ -97,10 +97,25 @@ START_TEST(optional_values_can_be_taken_away)
     ck_assert_int_eq(ath_document_set(&document, "node.name", "null", &err), 0);
     ck_assert_int_eq(ath_document_set(&document, "node.profile", "null", &err), 0);
     ck_assert_int_eq(ath_document_set(&document, "key_file", "null", &err), 0);
-    ck_assert_str_eq(document.text, MINIMAL "node: { name: null, profile: null }\n");
+    ck_assert_str_eq(document.text, MINIMAL "node: { profile: null }\n");
     ck_assert_ptr_null(document.node.name);
     ck_assert_int_lt(ath_document_set(&document, "numa.0.node", "null", &err), 0);
     ck_assert_int_eq(err.code, ATH_E_VALUE_INVALID);
+    /* With its line, but for what else there is in the line. */
+    expect_set(MINIMAL "node:\n  # ours\n  name: a\n  profile: b\n", "node.name", "null",
+               MINIMAL "node:\n  # ours\n  profile: b\n");
+    expect_set(MINIMAL "node:\n  profile: b\n  name: a", "node.name", "null",
+               MINIMAL "node:\n  profile: b\n");
+    expect_set(MINIMAL "node:\n  name: a # mine\n  profile: b\n", "node.name", "null",
+               MINIMAL "node:\n  name: null # mine\n  profile: b\n");
+    expect_set(MINIMAL "node: {profile: b, name: a}\n", "node.name", "null",
+               MINIMAL "node: {profile: b}\n");
+    expect_set(MINIMAL "roce:\n  macvlans:\n  - mtu: 1500\n    name: a\n    parent: b\n",
+               "roce.macvlans.a.mtu", "null",
+               MINIMAL "roce:\n  macvlans:\n  - mtu: null\n    name: a\n    parent: b\n");
+    expect_set(MINIMAL "roce:\n  macvlans:\n  - name: a\n    parent: b\n    mtu: 1500\n",
+               "roce.macvlans.a.mtu", "null",
+               MINIMAL "roce:\n  macvlans:\n  - name: a\n    parent: b\n");
 }
 END_TEST
 
@@ -374,17 +389,20 @@ static char *append(const char *text)
 }
 
 #define CARD "{ pci: \"0033:01:00.0\", description: \"a: b\", numa: [0, 1] }"
+#define CARD_LINES "    - pci: \"0033:01:00.0\"\n      description: \"a: b\"\n      numa: [0, 1]\n"
 
 START_TEST(entries_are_added_in_the_style_of_the_others)
 {
     static const struct {
         const char *before, *after;
     } cases[] = {
-        { "", "roce: { cards: [" CARD "] }\n" },
+        { "", "roce:\n  cards:\n" CARD_LINES },
         { "roce:\n", "roce: { cards: [" CARD "] }\n" },
         { "roce: {}\n", "roce: { cards: [" CARD "] }\n" },
-        { "roce:\n  macvlans: []\n", "roce:\n  macvlans: []\n  cards: [" CARD "]\n" },
-        { "roce:\n  cards: [] # c\n", "roce:\n  cards: [" CARD "] # c\n" },
+        { "roce:\n  macvlans: []\n", "roce:\n  macvlans: []\n  cards:\n" CARD_LINES },
+        { "roce:\n  cards: [] # c\n", "roce:\n  cards: # c\n" CARD_LINES },
+        { "roce:\n  cards: []\n  macvlans: []", "roce:\n  cards:\n" CARD_LINES "  macvlans: []" },
+        { "roce: {\n  cards: []\n}\n", "roce: {\n  cards: [" CARD "]\n}\n" },
         { "roce:\n  cards:\n", "roce:\n  cards: [" CARD "]\n" },
         { "roce:\n  cards:\n  - { pci: 3:1:0.0 } # c\n",
           "roce:\n  cards:\n  - { pci: 3:1:0.0 } # c\n  - " CARD "\n" },

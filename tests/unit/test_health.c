@@ -121,7 +121,7 @@ static void make_net(void)
     add_link(0, "eth0", 2, "10.0.0.5/24");
     add_link(0, "ens1", 3, "192.168.100.1/24");
     add_place("aitherion-mv0", "/run/netns/aitherion-mv0");
-    add_link(1, "lo", 1, NULL);
+    add_link(1, "lo", 1, NULL)->alias = ath_xstrdup("aitherion:mv0");
     struct ath_link *link = add_link(1, "mv0", 40, "192.168.100.10/24");
     link->kind = ath_xstrdup("macvlan");
     link->alias = ath_xstrdup("aitherion:mv0");
@@ -147,6 +147,56 @@ static void make_port(void)
     facts.memlock_bytes = INT64_MAX;
 }
 
+/* ---- runtimes ---- */
+
+static struct ath_health_runtime *the_runtime(void)
+{
+    return &facts.runtimes.items[0];
+}
+
+static struct ath_node_status *the_status(void)
+{
+    return &facts.runtimes.statuses.items[0];
+}
+
+static void make_wanted(void)
+{
+    struct ath_plan *plan = &facts.runtimes.plan;
+    struct ath_plan_node *node = ath_push(&plan->nodes, &plan->node_count, sizeof *node);
+    ath_idset_add(&node->cpus, 0, 7);
+    ath_idset_add(&node->memory_nodes, 0, 0);
+    ath_idset_add(&node->memory_nodes, 254, 254);
+    node->has_memlock = true;
+    facts.runtimes.has_planned = true;
+}
+
+static void make_runtime(void)
+{
+    struct ath_health_runtimes *runtimes = &facts.runtimes;
+    struct ath_node_status *status =
+        ath_push(&runtimes->statuses.items, &runtimes->statuses.count, sizeof *status);
+    struct ath_health_runtime *runtime =
+        ath_push(&runtimes->items, &runtimes->count, sizeof *runtime);
+
+    make_wanted();
+    runtimes->is_known = runtimes->has_key = runtimes->needs_image = true;
+    status->engine = "docker";
+    status->state = ATH_NODE_RUNNING;
+    status->cpus = ath_xstrdup("0-7");
+    status->memory_nodes = ath_xstrdup("0,254");
+    status->memlock_bytes = INT64_MAX;
+    struct ath_node_macvlan *macvlan =
+        ath_push(&status->macvlans, &status->macvlan_count, sizeof *macvlan);
+    macvlan->name = ath_xstrdup("mv0");
+    macvlan->is_there = 1;
+    runtime->is_recorded = true;
+    runtime->status = status;
+    runtime->wanted = &runtimes->plan.nodes[0];
+    runtime->local.answer = runtime->network.answer = ATH_ANSWER_FINE;
+    runtime->local.server = ath_xstrdup("unix:/run/aitherion/numa0/runtime.sock");
+    runtime->network.server = ath_xstrdup("10.0.0.5:50051");
+}
+
 static void use_document(const char *text)
 {
     ath_document_free(&document);
@@ -162,6 +212,7 @@ static void setup(void)
     facts.is_live = true;
     make_net();
     make_port();
+    make_runtime();
     use_document(HEAD ENTRY ROCE MACVLAN);
 }
 
@@ -332,8 +383,10 @@ static void parent_without_address(void)
     drop_address("ens1");
 }
 
+/* One that no runtime had; that of a runtime is told by another check. */
 static void link_gone(void)
 {
+    ath_health_runtimes_free(&facts.runtimes);
     drop_link("mv0");
 }
 
@@ -455,11 +508,207 @@ static void address_twice(void)
                  "    - { name: mv1, parent: eth0, mode: bridge, address: 192.168.100.10/24 }\n");
 }
 
+static void data_over_lo(void)
+{
+    use_document(HEAD "numa:\n  - { id: 0, node: 0, control_port: 1, data_port: 2, "
+                      "control_iface: lo, data_iface: lo }\n");
+}
+
+static void address_of_the_network(void)
+{
+    use_document(HEAD ENTRY ROCE "    - { name: mv0, parent: ens1, mode: bridge, numa: 0, address: "
+                                 "192.168.100.0/24 }\n");
+}
+
 static void host_link_without_address(void)
 {
     use_document(HEAD ENTRY ROCE
                  "    - { name: mv0, parent: ens1, mode: bridge, numa: 0, mtu: 9000, host_link: "
                  "true }\n");
+}
+
+/* ---- runtimes, spoiled ---- */
+
+static void docker_down(void)
+{
+    facts.runtimes.docker_status = -ECONNREFUSED;
+    ath_err_set(&facts.runtimes.docker_err, -ECONNREFUSED, ATH_E_ENGINE_UNREACHABLE, "nobody");
+    ath_err_hint(&facts.runtimes.docker_err, -ECONNREFUSED, "start it");
+}
+
+static void docker_denied(void)
+{
+    facts.runtimes.docker_status = -EACCES;
+    ath_err_set(&facts.runtimes.docker_err, -EACCES, ATH_E_ENGINE_DENIED, "not for you");
+}
+
+static void key_unreadable(void)
+{
+    facts.runtimes.key_status = -EACCES;
+    ath_err_set(&facts.runtimes.key_err, -EACCES, ATH_E_NO_ACCESS, "cannot read it");
+    the_runtime()->local.answer = the_runtime()->network.answer = ATH_ANSWER_NOT_ASKED;
+}
+
+static void key_open(void)
+{
+    facts.runtimes.open_key = ath_xstrdup("/etc/aitherion/key");
+}
+
+static void image_gone(void)
+{
+    facts.runtimes.image_status = -ENOENT;
+    ath_err_set(&facts.runtimes.image_err, -ENOENT, ATH_E_IMAGE_MISSING, "no image");
+    ath_err_hint(&facts.runtimes.image_err, -ENOENT, "aitherion image build");
+}
+
+static void plan_refuses(enum ath_fault_code fault)
+{
+    ath_faults_add(&facts.runtimes.plan_faults, fault, 0, "it does not fit");
+    ath_faults_place(&facts.runtimes.plan_faults, "t.yaml", "x: 1\n", 5);
+}
+
+static void no_device(void)
+{
+    plan_refuses(ATH_FAULT_DEVICE_MISSING);
+}
+
+static void little_memory(void)
+{
+    plan_refuses(ATH_FAULT_MEMORY_SMALL);
+}
+
+static void no_bridge(void)
+{
+    plan_refuses(ATH_FAULT_BRIDGE_MISSING);
+}
+
+static void plan_warns(enum ath_plan_warning_code code, const char *object)
+{
+    struct ath_plan_node *node = &facts.runtimes.plan.nodes[0];
+    struct ath_plan_warning *warning =
+        ath_push(&node->warnings, &node->warning_count, sizeof *warning);
+    warning->code = code;
+    warning->object = ath_xstrdup(object);
+    warning->message = ath_xstrdup("doubtful");
+}
+
+static void short_cgroup(void)
+{
+    plan_warns(ATH_PLAN_W_CGROUP_MEMS_SHORT, "/sys/fs/cgroup/cpuset/docker/cpuset.mems");
+}
+
+static void no_driver(void)
+{
+    plan_warns(ATH_PLAN_W_GPU_DRIVER_MISSING, NULL);
+}
+
+static void stale_cdi(void)
+{
+    plan_warns(ATH_PLAN_W_GPU_CDI_STALE, "0004:04:00.0");
+}
+
+static void promised_twice(void)
+{
+    plan_warns(ATH_PLAN_W_OVERCOMMITTED, NULL);
+}
+
+static void not_started(void)
+{
+    the_runtime()->status = NULL;
+}
+
+static void was_stopped(void)
+{
+    the_status()->state = ATH_NODE_STOPPED;
+}
+
+static void has_crashed(void)
+{
+    the_status()->state = ATH_NODE_STOPPED;
+    the_status()->problem = ath_xstrdup("it ended with exit code 1");
+}
+
+static void crashes(void)
+{
+    the_status()->state = ATH_NODE_RESTARTING;
+    the_runtime()->local.answer = the_runtime()->network.answer = ATH_ANSWER_SILENT;
+}
+
+static void macvlan_lost(void)
+{
+    the_status()->macvlans[0].is_there = 0;
+}
+
+static void pause_ended(void)
+{
+    the_status()->state = ATH_NODE_LOST_NETWORK;
+    the_runtime()->network.answer = ATH_ANSWER_SILENT;
+}
+
+static void silent(void)
+{
+    the_runtime()->local.answer = the_runtime()->network.answer = ATH_ANSWER_SILENT;
+}
+
+static void port_blocked(void)
+{
+    the_runtime()->network.answer = ATH_ANSWER_SILENT;
+}
+
+static void other_key(void)
+{
+    the_runtime()->local.answer = the_runtime()->network.answer = ATH_ANSWER_REFUSED;
+}
+
+static void add_problem(bool is_fault)
+{
+    struct ath_health_runtime *runtime = the_runtime();
+    struct ath_health_problem *problem =
+        ath_push(&runtime->problems, &runtime->problem_count, sizeof *problem);
+    problem->is_fault = is_fault;
+    problem->code = ath_xstrdup("no-devices");
+    problem->message = ath_xstrdup("there is no GPU");
+}
+
+static void runtime_fault(void)
+{
+    add_problem(true);
+}
+
+static void runtime_remark(void)
+{
+    add_problem(false);
+}
+
+static void replace(char **text, const char *other)
+{
+    free(*text);
+    *text = ath_xstrdup(other);
+}
+
+static void short_mems(void)
+{
+    replace(&the_status()->memory_nodes, "0");
+}
+
+static void other_cpus(void)
+{
+    replace(&the_status()->cpus, "0-15");
+}
+
+static void limited_memlock(void)
+{
+    the_status()->memlock_bytes = 65536;
+}
+
+static void another_plan(void)
+{
+    the_runtime()->drift = ath_xstrdup("started with other settings");
+}
+
+static void nobodys(void)
+{
+    the_runtime()->is_recorded = false;
 }
 
 static const struct {
@@ -513,8 +762,41 @@ static const struct {
     { "macvlan-drift", drifted, "macvlan-drift warning mv0\n" },
     { "macvlan-impossible", address_taken, "macvlan-impossible fault mv0\n" },
     { "macvlan-unrecorded", unrecorded, "macvlan-unrecorded warning mv0\n" },
+    { "interface-loopback", data_over_lo,
+      "interface-loopback fault topology.yaml:3:85\n"
+      "macvlan-unrecorded warning mv0\n" },
+    { "address-unfit", address_of_the_network, NULL },
     { "address-twice", address_twice, NULL },
     { "host-link", host_link_without_address, NULL },
+    { "engine-unreachable", docker_down, "engine-unreachable fault docker\n" },
+    { "engine-unreachable", docker_denied, "engine-unreachable unknown docker\n" },
+    { "key-unreadable", key_unreadable, "key-unreadable unknown -\n" },
+    { "key-open", key_open, "key-open warning -\n" },
+    { "image-missing", image_gone, "image-missing warning -\n" },
+    { "device-missing", no_device, "device-missing fault t.yaml:1:1\n" },
+    { "memory-too-small", little_memory, "memory-too-small fault t.yaml:1:1\n" },
+    { "bridge-missing", no_bridge, "bridge-missing fault t.yaml:1:1\n" },
+    { "cgroup-mems-short", short_cgroup,
+      "cgroup-mems-short fault /sys/fs/cgroup/cpuset/docker/cpuset.mems\n" },
+    { "gpu-driver-missing", no_driver, "gpu-driver-missing fault NUMA0\n" },
+    { "gpu-cdi-stale", stale_cdi, "gpu-cdi-stale warning 0004:04:00.0\n" },
+    { "overcommitted", promised_twice, "overcommitted warning NUMA0\n" },
+    { "runtime-not-started", not_started, "runtime-not-started warning NUMA0\n" },
+    { "runtime-not-started", was_stopped, "runtime-not-started warning NUMA0\n" },
+    { "runtime-failed", has_crashed, "runtime-failed fault NUMA0\n" },
+    { "runtime-failed", crashes, "runtime-failed fault NUMA0\n" },
+    { "network-lost", macvlan_lost, "network-lost fault NUMA0\n" },
+    { "network-lost", pause_ended, "network-lost fault NUMA0\n" },
+    { "runtime-silent", silent, "runtime-silent fault NUMA0\n" },
+    { "runtime-silent", port_blocked, "runtime-silent fault NUMA0\n" },
+    { "key-refused", other_key, "key-refused fault NUMA0\n" },
+    { "runtime-problem", runtime_fault, "runtime-problem fault NUMA0\n" },
+    { "runtime-problem", runtime_remark, "runtime-problem warning NUMA0\n" },
+    { "cpuset-mems-short", short_mems, "cpuset-mems-short fault NUMA0\n" },
+    { "cpuset-cpus-other", other_cpus, "cpuset-cpus-other warning NUMA0\n" },
+    { "memlock-limited", limited_memlock, "memlock-limited warning NUMA0\n" },
+    { "runtime-drift", another_plan, "runtime-drift warning NUMA0\n" },
+    { "runtime-unrecorded", nobodys, "runtime-unrecorded warning NUMA0\n" },
 };
 
 START_TEST(test_all_is_well)
@@ -548,10 +830,16 @@ START_TEST(test_case)
 }
 END_TEST
 
+static void link_gone_with_runtime(void)
+{
+    drop_link("mv0");
+}
+
 /* Which stay fine. */
 START_TEST(test_fine_too)
 {
-    static void (*const spoils[])(void) = { parent_without_address, address_on_the_bond };
+    static void (*const spoils[])(void) = { parent_without_address, address_on_the_bond,
+                                            link_gone_with_runtime };
     for (size_t i = 0; i < ATH_COUNT(spoils); i++) {
         if (i) {
             teardown();

@@ -272,6 +272,46 @@ START_TEST(refuses_wrong_addresses)
 }
 END_TEST
 
+static const struct {
+    const char *text, *why; /* why: NULL where a link can have it */
+} fitness[] = {
+    { "192.168.1.1/24", NULL },
+    { "192.168.1.254/24", NULL },
+    { "10.0.0.0/31", NULL },
+    { "10.0.0.1/31", NULL },
+    { "10.0.0.0/32", NULL },
+    { "10.1.0.255/16", NULL },
+    { "10.1.1.0/16", NULL },
+    { "240.0.0.1/8", NULL },
+    { "fd00::1/64", NULL },
+    { "fd00::ffff:ffff:ffff:ffff/64", NULL },
+    { "fd00::/127", NULL },
+    { "fd00::/128", NULL },
+    { "192.168.1.0/24", "it is its network's own address" },
+    { "10.1.0.0/16", "it is its network's own address" },
+    { "10.0.0.4/30", "it is its network's own address" },
+    { "192.168.1.255/24", "it is its network's broadcast address" },
+    { "10.0.0.7/30", "it is its network's broadcast address" },
+    { "255.255.255.255/32", "it is the broadcast address" },
+    { "224.0.0.1/24", "it is a multicast address" },
+    { "239.1.1.1/32", "it is a multicast address" },
+    { "127.0.0.1/8", "it is a loopback address" },
+    { "0.0.0.0/8", "it is an unspecified address" },
+    { "0.1.2.3/8", "it is an unspecified address" },
+    { "fd00::/64", "it is the anycast address of its network's routers" },
+    { "ff02::1/128", "it is a multicast address" },
+    { "::1/128", "it is the loopback address" },
+    { "::/128", "it is the unspecified address" },
+};
+
+START_TEST(tells_which_addresses_a_link_can_have)
+{
+    struct ath_address parsed = address(fitness[_i].text);
+    const char *why = ath_address_unfit(&parsed);
+    ck_assert_pstr_eq(why, fitness[_i].why);
+}
+END_TEST
+
 START_TEST(compares_addresses)
 {
     struct ath_address a = address("10.0.0.1/24"), b = address("10.0.0.1/16"),
@@ -305,6 +345,8 @@ int main(void)
     tcase_add_test(cases, reads_many_links);
     tcase_add_loop_test(cases, knows_names, 0, (int)ATH_COUNT(names));
     tcase_add_loop_test(cases, refuses_wrong_addresses, 0, (int)ATH_COUNT(wrong_addresses));
+    tcase_add_loop_test(cases, tells_which_addresses_a_link_can_have, 0,
+                        sizeof fitness / sizeof *fitness);
     tcase_add_test(cases, compares_addresses);
     return run_case(cases, "link");
 }

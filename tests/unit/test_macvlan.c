@@ -99,12 +99,20 @@ static void teardown(void)
     ath_macvlan_plan_free(&plan);
 }
 
-/* The namespace of mv0 as it is when all is done; returns its place. */
+/* A namespace called as ours are, with what lo says there; returns its place. */
+static size_t add_namespace(const char *name, const char *path, const char *label)
+{
+    add_place(name, path);
+    struct ath_link *lo = add_link(state.count - 1, "lo", 1);
+    lo->type = ATH_LINK_LOOPBACK;
+    lo->alias = ath_xstrdup(label);
+    return state.count - 1;
+}
+
+/* The namespace of mv0 as it is when all is done. */
 static size_t add_own(void)
 {
-    add_place("aitherion-mv0", OWN_PATH);
-    add_link(state.count - 1, "lo", 1)->type = ATH_LINK_LOOPBACK;
-    return state.count - 1;
+    return add_namespace("aitherion-mv0", OWN_PATH, "aitherion:mv0");
 }
 
 static struct ath_link *add_made(void)
@@ -436,7 +444,7 @@ START_TEST(refuses_an_address_in_use)
                "the address '192.168.100.10/24' is in use: link 'eth0' has it (host)",
                "give 'mv0' another address");
     } else {
-        add_place("aitherion-mv1", "/run/netns/aitherion-mv1");
+        add_namespace("aitherion-mv1", "/run/netns/aitherion-mv1", "aitherion:mv1");
         give_address(add_macvlan(1, "mv1", "aitherion:mv1"), "192.168.100.10/24", true);
         refuse(ATH_E_ADDRESS_IN_USE,
                "the address '192.168.100.10/24' is in use: link 'mv1' has it (aitherion-mv1)",
@@ -515,6 +523,26 @@ START_TEST(deletes_nothing_foreign)
     ck_assert_int_lt(ath_macvlan_plan_delete("mv0", &state, &plan, &err), 0);
     ck_assert_int_eq(err.code, ATH_E_FOREIGN);
     ck_assert_uint_eq(plan.count, 0);
+}
+END_TEST
+
+/* Called as ours are, but not labelled so: neither used nor deleted nor listed. */
+START_TEST(leaves_a_namespace_of_that_name_alone)
+{
+    static const char *const labels[] = { NULL, "aitherion:mv1", "somebody:else" };
+    char **names;
+    size_t count;
+    size_t own = add_namespace("aitherion-mv0", OWN_PATH, labels[_i]);
+    ath_macvlan_names(&state, &names, &count);
+    ck_assert_uint_eq(count, 0);
+    ck_assert_int_eq(ath_macvlan_state("mv0", &state, NULL, NULL), ATH_MACVLAN_RECORDED);
+    expect_delete("");
+    refuse(ATH_E_FOREIGN,
+           "there is a network namespace 'aitherion-mv0' already that aitherion did not make",
+           "choose another name");
+    add_macvlan(own, "mv0", "aitherion:mv0"); /* somebody moved it there */
+    ck_assert_int_eq(ath_macvlan_state("mv0", &state, NULL, NULL), ATH_MACVLAN_MOVED);
+    expect_delete("delete link 'mv0', in namespace 'aitherion-mv0'\n");
 }
 END_TEST
 
@@ -692,6 +720,7 @@ int main(void)
     tcase_add_test(cases, deletes_from_a_container);
     tcase_add_loop_test(cases, deletes_nothing_foreign, 0, 3);
     tcase_add_test(cases, names_its_state);
+    tcase_add_loop_test(cases, leaves_a_namespace_of_that_name_alone, 0, 3);
     tcase_add_test(cases, lists_the_names_of_all);
     tcase_add_loop_test(cases, undoes_in_reverse, 0, 7);
     tcase_add_test(cases, tells_both_errors);

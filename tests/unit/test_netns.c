@@ -188,6 +188,20 @@ START_TEST(lists_every_namespace_once)
 }
 END_TEST
 
+/* As `ip netns add` makes them. */
+START_TEST(knows_one_of_somebody_else_by_its_lo)
+{
+    ATH_AUTO(ath_netstate) state = { 0 };
+    struct ath_netlink *there;
+    sandbox_ok(ath_netns_create(NAME, &err), &err);
+    sandbox_ok(ath_netns_netlink(PATH, NETLINK_ROUTE, &there, &err), &err);
+    sandbox_ok(ath_link_set_alias(there, "lo", "", &err), &err);
+    ath_netlink_close(there);
+    sandbox_ok(ath_netstate_read(&state, &err), &err);
+    ck_assert(!ath_netstate_is_ours(ath_netstate_named(&state, NAME)));
+}
+END_TEST
+
 START_TEST(reads_the_links_of_every_namespace)
 {
     ATH_AUTO(ath_netstate) state = { 0 };
@@ -207,7 +221,8 @@ START_TEST(reads_the_links_of_every_namespace)
 }
 END_TEST
 
-/* Ours must be looked into: not to be able to is an error, for others it is not. */
+/* Ours must be looked into: not to be able to is an error, for others it is not; and for who only
+ * looks it is noted. */
 START_TEST(says_that_ours_cannot_be_looked_into)
 {
     ATH_AUTO(ath_netstate) state = { 0 };
@@ -217,7 +232,14 @@ START_TEST(says_that_ours_cannot_be_looked_into)
         if (setuid(65534))
             _exit(2);
         int status = ath_netstate_read(&state, &err);
-        _exit(status == -EPERM && err.code == ATH_E_NO_ACCESS && strstr(err.hint, "sudo") ? 0 : 1);
+        if (status != -EPERM || err.code != ATH_E_NO_ACCESS || !strstr(err.hint, "sudo"))
+            _exit(1);
+        if (ath_netstate_look(&state, &err) || ath_netstate_named(&state, NAME))
+            _exit(3);
+        bool is_told = ath_netstate_is_unseen(&state, NAME) &&
+                       !ath_netstate_is_unseen(&state, NAME "x") &&
+                       !ath_netstate_is_unseen(&state, "aitherion-");
+        _exit(is_told && ath_netstate_is_host(&state.places[0]) ? 0 : 4);
     }
     int status;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -240,6 +262,7 @@ int main(void)
     tcase_add_test(cases, works_inside_and_stays_outside);
     tcase_add_test(cases, says_that_a_path_is_no_namespace);
     tcase_add_test(cases, lists_every_namespace_once);
+    tcase_add_test(cases, knows_one_of_somebody_else_by_its_lo);
     tcase_add_test(cases, reads_the_links_of_every_namespace);
     tcase_add_test(cases, says_that_ours_cannot_be_looked_into);
     return run_case(cases, "netns");

@@ -713,7 +713,7 @@ START_TEST(shows_data)
 END_TEST
 
 /* What a bar writes to standard error. */
-static char *drawn(struct ath_roce_test_bar bar)
+static char *drawn(struct ath_bar bar)
 {
     static char text[4096];
     FILE *file = tmpfile();
@@ -724,7 +724,7 @@ static char *drawn(struct ath_roce_test_bar bar)
     ath_roce_test_bar_show(&bar, &(struct ath_perf_progress){ "latency", 0.5, 0 });
     ath_roce_test_bar_show(&bar, &(struct ath_perf_progress){ "latency", 0.6, 0 });
     ath_roce_test_bar_show(&bar, &(struct ath_perf_progress){ "bandwidth", 0.25, 1e9 });
-    ath_roce_test_bar_end(&bar);
+    ath_bar_end(&bar);
     fflush(stderr);
     dup2(saved, STDERR_FILENO);
     close(saved);
@@ -736,11 +736,10 @@ static char *drawn(struct ath_roce_test_bar bar)
 
 START_TEST(draws_a_bar)
 {
-    ck_assert_str_eq(drawn((struct ath_roce_test_bar){ .is_silent = true, .is_terminal = true }),
-                     "");
-    ck_assert_str_eq(drawn((struct ath_roce_test_bar){ 0 }), "aitherion: measuring: latency\n"
-                                                             "aitherion: measuring: bandwidth\n");
-    ck_assert_str_eq(drawn((struct ath_roce_test_bar){ .is_terminal = true, .columns = 50 }),
+    ck_assert_str_eq(drawn((struct ath_bar){ .is_silent = true, .is_terminal = true }), "");
+    ck_assert_str_eq(drawn((struct ath_bar){ 0 }), "aitherion: measuring: latency\n"
+                                                   "aitherion: measuring: bandwidth\n");
+    ck_assert_str_eq(drawn((struct ath_bar){ .is_terminal = true, .columns = 50 }),
                      "\rlatency [#####.....]  50 %  \033[K"
                      "\rlatency [######....]  60 %  \033[K"
                      "\rbandwidth [##........]  25 %  8.000 Gb/s\033[K"

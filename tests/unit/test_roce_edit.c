@@ -172,11 +172,12 @@ START_TEST(a_new_card_gets_its_model)
     ath_auto_free char *plain = add(MINIMAL, "0,1", NULL);
     ath_auto_free char *named = add(MINIMAL, "1", "mine");
     ath_auto_free char *bare = add(MINIMAL, "1", "");
-    ck_assert_str_eq(plain, MINIMAL "roce: { cards: [{ pci: \"0003:01:00.0\", description: "
-                                    "\"ConnectX-5 Ex\", numa: [0, 1] }] }\n");
-    ck_assert_str_eq(named, MINIMAL "roce: { cards: [{ pci: \"0003:01:00.0\", description: mine, "
-                                    "numa: [1] }] }\n");
-    ck_assert_str_eq(bare, MINIMAL "roce: { cards: [{ pci: \"0003:01:00.0\", numa: [1] }] }\n");
+    ck_assert_str_eq(plain, MINIMAL "roce:\n  cards:\n    - pci: \"0003:01:00.0\"\n"
+                                    "      description: \"ConnectX-5 Ex\"\n      numa: [0, 1]\n");
+    ck_assert_str_eq(named, MINIMAL "roce:\n  cards:\n    - pci: \"0003:01:00.0\"\n"
+                                    "      description: mine\n      numa: [1]\n");
+    ck_assert_str_eq(bare, MINIMAL "roce:\n  cards:\n    - pci: \"0003:01:00.0\"\n"
+                                   "      numa: [1]\n");
 }
 END_TEST
 

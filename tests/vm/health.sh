@@ -6,10 +6,11 @@
 . /vm/checks.sh
 
 health() { timeout 60 "$AITHERION" health -c d.yaml "$@"; }
-found() { # EXIT-CODE "CODE STATUS OBJECT;...": all that is not fine, but for the GPU that this machine lacks
+found() { # EXIT-CODE "CODE STATUS OBJECT;...": all that is not fine, but for the GPU that this machine lacks and runtimes
     local rc=0
     health --json >health.json || rc=$?
-    is "$(jq -r '.checks[] | select(.status != "ok" and .code != "no-gpu") | "\(.code) \(.status) \(.object)"' health.json |
+    is "$(jq -r '.checks[] | select(.status != "ok" and (.code | IN("no-gpu", "runtime-not-started") | not)) |
+        "\(.code) \(.status) \(.object)"' health.json |
         paste -sd ';')" "$2" && is "$rc" "$1"
 }
 mend() { # CODE: the command of its hint

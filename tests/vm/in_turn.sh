@@ -19,6 +19,18 @@ remove_links() {
     done
 }
 
+# A script's Docker ends with it, and keeps nothing for the next.
+end_docker() {
+    local daemon
+    pidof dockerd >/dev/null || return 0
+    docker ps -aq | xargs -r docker rm -f >/dev/null
+    for daemon in dockerd containerd; do
+        pkill -x "$daemon"
+        timeout 30 bash -c "while pidof $daemon >/dev/null; do sleep 0.1; done"
+    done
+    rm -rf /var/lib/docker /var/lib/containerd
+}
+
 # What the boot did not load goes again, so that a script meets the kernel that it would meet alone.
 remove_modules() {
     local module
@@ -33,6 +45,7 @@ for script; do
     begin=$SECONDS
     timeout -k 5 600 bash "/vm/$script"
     echo "-- $script: exit code $?, $((SECONDS - begin)) seconds"
+    end_docker
     remove_links
     remove_modules
     rm -rf /tmp/*

@@ -11,7 +11,7 @@ changes() { # WANTED COMMAND...: the changes told, as "KEY OLD -> NEW"; empty: n
     local wanted=$1
     shift
     roce "$@" --json >change.json || return
-    is "$(jq -r '.changes[] | "\(.key) \(.old) -> \(.new)"' change.json | paste -sd ';')" "$wanted"
+    is "$(jq -r '.changes[] | "\(.key) \(.old) -> \(.new)"' change.json | tr -d '"' | sed 's/,/, /g' | paste -sd ';')" "$wanted"
 }
 refused() { # CODE COMMAND...: with this code word, and the document stays
     local code=$1 before

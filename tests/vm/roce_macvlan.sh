@@ -101,6 +101,11 @@ check "an MTU above the parent's" refused value-invalid cli mv1 --parent eth0 --
 check "a NUMA entry that does not exist" refused key-unknown cli mv1 --parent eth0 --numa 7
 check "no name for a link" refused value-invalid cli a/b --parent eth0
 check "passthru beside others" refused parent-unsuitable cli mv1 --parent eth0 --mode passthru
+ip netns add aitherion-mv1
+check "a namespace of that name that is somebody else's" refused foreign cli mv1 --parent eth1
+check "it is not deleted" told "nothing to do" cli mv1 --delete
+check "it is there" ip netns exec aitherion-mv1 true
+ip netns delete aitherion-mv1
 check "the name of a foreign link" refused foreign cli foreign0 --parent eth1
 check "a foreign link is not deleted" refused foreign cli foreign0 --delete
 check "not root: how to go on" says "sudo" setpriv --reuid 65534 --clear-groups --inh-caps=-all "$AITHERION" roce macvlan mv0
@@ -128,6 +133,22 @@ killed() { # SECONDS: killed after that long
 }
 for seconds in 0.05 0.1 0.2 0.4; do check "killed after $seconds s: finished by the next run, and deleted" killed $seconds; done
 check "nothing is left of those that were killed" is "$(world)" "$mine"
+
+# Told to stop in the middle: document and kernel say the same all the same. The lock of the network makes it wait there.
+stopped() { # SIGNAL
+    local code=0
+    exec 9> /run/aitherion/.network.lock
+    flock 9
+    env --default-signal "$AITHERION" roce macvlan mv1 --parent eth1 --address 10.9.3.1/24 -c d.yaml 9>&- > /dev/null 2>&1 &
+    sleep 0.5
+    kill "-$1" $!
+    exec 9>&-
+    wait $! || code=$?
+    is $code $((128 + $(kill -l "$1"))) && has "$(cat d.yaml)" "name: mv1" && has "$(in_ns mv1 ip -o addr show mv1)" 10.9.3.1/24 &&
+        cli mv1 --delete
+}
+for signal in INT TERM HUP; do check "stopped by SIG$signal: all is done first" stopped $signal; done
+check "nothing is left of those that were stopped" is "$(world)" "$mine"
 
 # Two at once: both are done, one after the other.
 at_once() {

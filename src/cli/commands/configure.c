@@ -20,6 +20,7 @@
 #include "cli/tui/tui.h"
 #include "config/check.h"
 #include "config/edit.h"
+#include "config/entry.h"
 #include "config/key.h"
 
 enum { LOCK_TIMEOUT_MS = 10000 };
@@ -58,6 +59,23 @@ static int refuse_twice(const struct ath_change_report *report, struct ath_err *
     return 0;
 }
 
+/* "$GPUS" that nobody set is no wish to have none. */
+static int refuse_empty(const struct options *options, const char *entry, struct ath_err *err)
+{
+    const char *const lists[][2] = { { "gpus", options->gpus },
+                                     { "rdma_devices", options->rdma_devices } };
+
+    for (size_t i = 0; i < ATH_COUNT(lists); i++) {
+        const char *key = lists[i][0], *value = lists[i][1];
+        if (!value || value[strspn(value, " \t")])
+            continue;
+        ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID, _("cannot set '%s' to nothing at all"), key);
+        return ath_err_hint(err, -EINVAL,
+                            _("to have none, say: aitherion configure %s --set %s=[]"), entry, key);
+    }
+    return 0;
+}
+
 /* The flags first, then --set; *out_flags is how many of the changes are flags'. */
 static int collect_changes(const struct ath_cli *cli, const struct options *options,
                            struct ath_change_report *report, size_t *out_flags, struct ath_err *err)
@@ -67,6 +85,7 @@ static int collect_changes(const struct ath_cli *cli, const struct options *opti
 
     if (entry) {
         ath_auto_free char *prefix = ath_xasprintf("numa.%s", entry);
+        status = refuse_empty(options, entry, err);
         ath_key_flags_add(option_table, options, prefix, report);
     }
     *out_flags = report->change_count;
@@ -225,9 +244,9 @@ static const struct {
     enum ath_fault_code code;
     char *(*mend)(const struct mending *mending); /* the caller frees it */
 } mends[] = {
-    { ATH_FAULT_LINK_MISSING, mend_link }, { ATH_FAULT_RDMA_MISSING, mend_rdma_device },
-    { ATH_FAULT_GPU_MISSING, mend_gpu },   { ATH_FAULT_GPU_NODE, mend_gpu },
-    { ATH_FAULT_GPU_MEMORY, mend_memory },
+    { ATH_FAULT_LINK_MISSING, mend_link },  { ATH_FAULT_RDMA_MISSING, mend_rdma_device },
+    { ATH_FAULT_LINK_LOOPBACK, mend_link }, { ATH_FAULT_GPU_MISSING, mend_gpu },
+    { ATH_FAULT_GPU_NODE, mend_gpu },       { ATH_FAULT_GPU_MEMORY, mend_memory },
 };
 
 static char *mend(const struct ath_fault *fault, const struct mending *mending)
@@ -336,6 +355,7 @@ static int change(struct ath_cli *cli, const struct options *options, const char
         status = refuse_misfits(cli, &before, &document, &machine, &report, flags, err);
     if (status)
         return status;
+    ath_change_drop_same(&report, ath_document_is_changed(&document));
     report.is_saved = !report.is_dry_run && ath_document_is_changed(&document);
     status = report.is_saved ? ath_document_save(&document, err) : 0;
     if (status)
@@ -383,19 +403,13 @@ static int refuse_no_entry(const struct ath_option *flag, struct ath_err *err)
     return ath_err_hint(err, -EINVAL, "aitherion configure 0 --%s %s", flag->name, flag->metavar);
 }
 
-static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+/* The argument is an id by now. */
+static int do_as_told(struct ath_cli *cli, const struct options *options, int id,
+                      struct ath_err *err)
 {
-    const struct options *options = data;
     ath_auto_free char *path = ath_cli_document_path(cli);
-    int id = 0;
-
-    if (cli->argument_count && ath_parse_int(cli->arguments[0], 0, ATH_ID_MAX, &id)) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                    _("'%s' is no id of a NUMA entry: it must be a whole number"),
-                    cli->arguments[0]);
-        return ath_err_hint(err, -EINVAL, _("NUMA1 has the id 1: aitherion configure 1 --show"));
-    }
     const struct ath_option *flag = ath_key_flags_first(option_table, options);
+
     if (flag && !cli->argument_count)
         return refuse_no_entry(flag, err);
     if ((options->set.count || flag) && options->is_show)
@@ -413,9 +427,26 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
                         "aitherion configure --show, aitherion configure --set KEY=VALUE");
 }
 
+static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+{
+    const char *const *given = cli->arguments;
+    int id = cli->argument_count ? ath_entry_id(given[0]) : ATH_UNSET;
+    ath_auto_free char *entry = ath_xasprintf("%d", id);
+
+    if (cli->argument_count && id == ATH_UNSET) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                    _("'%s' is no id of a NUMA entry: it must be a whole number"), given[0]);
+        return ath_err_hint(err, -EINVAL, _("NUMA1 has the id 1: aitherion configure 1 --show"));
+    }
+    cli->arguments = (const char *const[]){ entry };
+    int status = do_as_told(cli, data, id, err);
+    cli->arguments = given;
+    return status;
+}
+
 static const struct ath_argument arguments[] = {
     { .name = "N",
-      .help = N_("the id of a NUMA entry (the 1 of NUMA1): the keys of --set are those of this "
+      .help = N_("a NUMA entry, as 1 or NUMA1: the keys of --set are those of this "
                  "entry, --show shows only it"),
       .is_optional = true },
     { .name = NULL },

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands/commands.h"
+#include "cli/nodes.h"
 #include "cli/output/health.h"
 #include "cli/terminal.h"
 
@@ -54,6 +55,7 @@ static int look_at(const struct ath_cli *cli, struct look *look, struct ath_err 
     look->path = ath_cli_document_path(cli);
     ath_health_facts_read(root.path ? &root : NULL, &look->machine, &look->facts);
     ath_health_facts_load(&look->facts, look->path, &look->document, &look->faults);
+    ath_nodes_look(cli, &look->facts, &look->facts.runtimes);
     ath_health_run(&look->facts, &look->report);
     return 0;
 }
@@ -70,7 +72,7 @@ static struct ath_health_output output_of(const struct ath_cli *cli, const struc
     bool is_verbose = cli->globals.verbosity > 0;
     return (struct ath_health_output){ .facts = &look->facts,
                                        .report = &look->report,
-                                       .config = cli->globals.config,
+                                       .globals = &cli->globals,
                                        .shows_nodes = is_verbose,
                                        .shows_fine = is_verbose };
 }

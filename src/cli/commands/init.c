@@ -73,6 +73,21 @@ static int keep_old(const char *path, const char *text, struct ath_err *err)
     return status;
 }
 
+/* The first folder on the way to path that is not there; NULL where all are. The caller frees it.
+ */
+static char *missing_folder(const char *path)
+{
+    ath_auto_free char *copy = ath_xstrdup(path);
+
+    for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (access(copy, F_OK) && errno == ENOENT)
+            return ath_steal(&copy);
+        *slash = '/';
+    }
+    return NULL;
+}
+
 static int create(const struct options *options, const char *path, const char *text,
                   struct ath_err *err)
 {
@@ -108,6 +123,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     if (status || !text)
         return status;
     status = ath_document_parse(text, strlen(text), path, &document, &cli->faults, err);
+    ath_auto_free char *folder = cli->globals.is_dry_run ? NULL : missing_folder(path);
     if (!status && !cli->globals.is_dry_run)
         status = create(options, path, text, err);
     if (status)
@@ -115,6 +131,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
     const struct ath_init_report report = {
         .file = path,
+        .made_folder = folder,
         .profile = is_from_machine(options) ? NULL : options->profile,
         .text = text,
         .next = next,

@@ -93,6 +93,17 @@ static const char *device_of(const struct task *task, const struct ath_document_
     return device || !task->is_unbind ? device : task->name;
 }
 
+/* A name that neither the document nor the machine knows may be mistyped. */
+static void note_missing(const struct task *task, const char *device,
+                         struct ath_change_report *report)
+{
+    struct ath_err err;
+    if (!task->machine || ath_roce_device_find(task->machine, device, &err))
+        return;
+    struct ath_note *note = ath_change_note(report, ATH_NOTE_NOT_THERE, device, "%s", err.message);
+    note->hint = ath_cli_suggest(task->cli, "roce list");
+}
+
 static int change(struct ath_document *document, void *context, struct ath_change_report *report,
                   struct ath_err *err)
 {
@@ -103,9 +114,11 @@ static int change(struct ath_document *document, void *context, struct ath_chang
     if (!device)
         return -ENOENT;
     int id = entry->id;
-    if (task->is_unbind && !ath_roce_is_bound(entry, device))
+    if (task->is_unbind && !ath_roce_is_bound(entry, device)) {
+        note_missing(task, device, report);
         ath_change_note(report, ATH_NOTE_NOTHING_TO_DO, device,
                         _("'%s' is not bound to NUMA%d: nothing to do"), device, id);
+    }
     int status = ath_roce_bind(document, id, device, !task->is_unbind, err);
     if (status)
         return status;

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #include "cli/output/roce_macvlan.h"
 #include "config/check.h"
 #include "config/edit.h"
+#include "config/entry.h"
 #include "roce/netns.h"
 #include "roce/rdma_netlink.h"
 
@@ -42,6 +44,7 @@ struct work {
     struct ath_cli *cli;
     const struct options *options;
     const char *name;
+    char numa[16];      /* of --numa as an id, in the place of NUMA0 */
     char *path, *entry; /* of the document; of its key: "roce.macvlans.macvlan0" */
     bool has_document;
     struct ath_document document;
@@ -154,7 +157,7 @@ static void collect_live_parents(struct ath_texts *out)
     ATH_AUTO(ath_netstate) present = { 0 };
     struct ath_err unused;
 
-    if (ath_netstate_read(&present, &unused))
+    if (ath_netstate_look(&present, &unused))
         return;
     const struct ath_links *links = &present.places[0].links;
     for (int is_any = 0; is_any < 2 && !out->count; is_any++)
@@ -265,6 +268,7 @@ static const struct {
     { ATH_FAULT_LINK_MISSING, ATH_E_NOT_FOUND },
     { ATH_FAULT_LINK_INFINIBAND, ATH_E_LINK_NOT_ETHERNET },
     { ATH_FAULT_MTU_ABOVE, ATH_E_VALUE_INVALID },
+    { ATH_FAULT_ADDRESS_UNFIT, ATH_E_VALUE_INVALID },
     { ATH_FAULT_ADDRESS_TWICE, ATH_E_ADDRESS_IN_USE },
     { ATH_FAULT_HOST_LINK, ATH_E_VALUE_INVALID },
 };
@@ -315,6 +319,8 @@ static int edit(struct work *work, struct ath_err *err)
         return add_entry(work, err);
     if (!status && work->report.changes.change_count)
         status = ath_changes_apply(&work->document, &work->report.changes, err);
+    if (!status)
+        ath_change_drop_same(&work->report.changes, ath_document_is_changed(&work->document));
     return status;
 }
 
@@ -357,6 +363,23 @@ static int save(struct work *work, struct ath_err *err)
 
 /* ---- the kernel ---- */
 
+/* What stops us waits until the kernel and the document say the same; it ends us then. */
+static void hold_signals(sigset_t *out_before)
+{
+    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+    sigset_t held;
+
+    sigemptyset(&held);
+    for (size_t i = 0; i < ATH_COUNT(numbers); i++)
+        sigaddset(&held, numbers[i]);
+    sigprocmask(SIG_BLOCK, &held, out_before);
+}
+
+static void release_signals(const sigset_t *before)
+{
+    sigprocmask(SIG_SETMASK, before, NULL);
+}
+
 static struct ath_macvlan_wanted wanted_by(const struct ath_document_macvlan *entry)
 {
     return (struct ath_macvlan_wanted){
@@ -389,7 +412,7 @@ static int check_against_kernel(struct work *work, struct ath_err *err)
     ATH_AUTO(ath_macvlan_plan) unused = { 0 };
     ATH_AUTO(ath_netstate) present = { 0 };
 
-    if (work->report.scope != ATH_ROCE_MACVLAN_RECORD || ath_netstate_read(&present, err))
+    if (work->report.scope != ATH_ROCE_MACVLAN_RECORD || ath_netstate_look(&present, err))
         return 0;
     int status = ath_macvlan_plan(&wanted, &present, &unused, err);
     if (status == -ENODEV && err->code == ATH_E_NOT_FOUND)
@@ -487,6 +510,16 @@ static void wait_until_ready(const char *path, struct ath_roce_macvlan_link *lin
         link->not_ready = ath_xasprintf(_("its address is no GID of '%s' yet"), link->gid.device);
 }
 
+static void note_unseen(struct work *work, const struct ath_netstate *present)
+{
+    struct ath_note *note = ath_change_note(
+        &work->report.changes, ATH_NOTE_NOT_SEEN, work->name,
+        _("could not look into the network namespaces %s: what is there, an address in use for "
+          "one, is not known"),
+        present->unseen);
+    note->hint = ath_xstrdup(_("run the same command as root, with sudo in front"));
+}
+
 /* Only what has just been changed is waited for. What cannot be looked at is left out. */
 static void look_at_kernel(struct work *work)
 {
@@ -497,8 +530,10 @@ static void look_at_kernel(struct work *work)
     ATH_AUTO(ath_netstate) present = { 0 };
     struct ath_err unused;
 
-    if (!is_for_kernel(work) || ath_netstate_read(&present, &unused))
+    if (!is_for_kernel(work) || ath_netstate_look(&present, &unused))
         return;
+    if (present.unseen)
+        note_unseen(work, &present);
     out->is_known = true;
     out->state = ath_macvlan_state(work->name, &present, &place, &link);
     if (!link)
@@ -550,9 +585,15 @@ static int make(struct work *work, struct ath_err *err)
         return status;
     collect_changes(work);
     status = edit_strictly(work, needs_machine ? &machine : NULL, err);
+    if (status)
+        return status;
+    sigset_t before;
+    hold_signals(&before);
+    status = is_for_kernel(work) ? make_in_kernel(work, err) : check_against_kernel(work, err);
     if (!status)
-        status = is_for_kernel(work) ? make_in_kernel(work, err) : check_against_kernel(work, err);
-    return status ? status : save(work, err);
+        status = save(work, err);
+    release_signals(&before);
+    return status;
 }
 
 /* All keys that the entry says, which are gone afterwards. */
@@ -587,12 +628,39 @@ static int remove_from_document(struct work *work, struct ath_err *err)
 
 static int remove_from_kernel(struct work *work, struct ath_err *err)
 {
-    int status = is_dry_run(work) ? 0 : ask_before_cut(work, err);
-    if (!status)
-        status = ath_macvlan_remove(work->name, is_dry_run(work), &work->report.plan, err);
+    int status = ath_macvlan_remove(work->name, is_dry_run(work), &work->report.plan, err);
+
     if (status && err->code == ATH_E_FOREIGN && !err->hint[0] && work->report.changes.change_count)
         return ath_err_hint(err, status, "aitherion roce macvlan %s --delete --record", work->name);
     return status;
+}
+
+/* Who deletes twice is right, who mistypes is to see it. */
+static void note_missing(struct work *work)
+{
+    ATH_AUTO(ath_netstate) present = { 0 };
+    ATH_AUTO(ath_texts) names = { 0 };
+    struct ath_err unused;
+    char **made = NULL;
+    size_t count = 0;
+
+    if (work->report.changes.change_count || work->report.plan.count)
+        return;
+    for (size_t i = 0; work->has_document && i < work->document.roce.macvlans.count; i++)
+        ath_texts_add(&names, work->document.roce.macvlans.items[i].name);
+    if (is_for_kernel(work) && !ath_netstate_look(&present, &unused))
+        ath_macvlan_names(&present, &made, &count);
+    for (size_t i = 0; i < count; i++)
+        ath_texts_add(&names, made[i]);
+    ath_names_free(made, count);
+    const char *nearest =
+        ath_text_nearest(work->name, (const char *const *)names.items, names.count);
+    struct ath_note *note = ath_change_note(
+        &work->report.changes, ATH_NOTE_NOT_THERE, work->name,
+        is_for_kernel(work) ? _("there is no macvlan '%s', in the document and in the kernel")
+                            : _("the document has no macvlan '%s'"),
+        work->name);
+    note->hint = nearest ? ath_xasprintf(_("did you mean '%s'?"), nearest) : NULL;
 }
 
 /* What was made can be removed where there is no document any more. */
@@ -602,18 +670,34 @@ static int delete (struct work *work, struct ath_err *err)
     if (status && err->code != ATH_E_DOCUMENT_MISSING)
         return status;
     status = remove_from_document(work, err);
-    if (!status && is_for_kernel(work))
+    if (!status && is_for_kernel(work) && !is_dry_run(work))
+        status = ask_before_cut(work, err);
+    if (status)
+        return status;
+    sigset_t before;
+    hold_signals(&before);
+    if (is_for_kernel(work))
         status = remove_from_kernel(work, err);
-    return status ? status : save(work, err);
+    if (!status)
+        status = save(work, err);
+    release_signals(&before);
+    if (!status)
+        note_missing(work);
+    return status;
 }
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     __attribute__((cleanup(work_free))) struct work work = { 0 };
-    const struct options *options = data;
-    int status = begin(cli, options, &work, err);
+    struct options options = *(const struct options *)data;
+    int id = options.numa ? ath_entry_id(options.numa) : ATH_UNSET;
+    if (id != ATH_UNSET) {
+        snprintf(work.numa, sizeof work.numa, "%d", id);
+        options.numa = work.numa;
+    }
+    int status = begin(cli, &options, &work, err);
     if (!status)
-        status = options->is_delete ? delete (&work, err) : make(&work, err);
+        status = options.is_delete ? delete (&work, err) : make(&work, err);
     if (status)
         return status;
 
@@ -657,7 +741,7 @@ static const struct ath_option option_table[] = {
     KEY("address", address, "A/P", N_("its IP address with the prefix: 192.168.100.10/24")),
     KEY("mtu", mtu, "N",
         N_("largest packet in bytes, at most the parent's (default: the parent's)")),
-    KEY("numa", numa, "N", N_("id of the NUMA entry whose container gets it")),
+    KEY("numa", numa, "N", N_("the NUMA entry whose container gets it: 0 or NUMA0")),
     FLAG("host-link", has_host_link,
          N_("make a second link, on the host, by which the host reaches it: a parent cannot talk "
             "to its own macvlans")),

@@ -70,6 +70,19 @@ static void note_bound(const struct task *task, const struct ath_document *docum
     }
 }
 
+/* An address that neither the document nor the machine has may be mistyped. */
+static void note_missing(const struct task *task, struct ath_change_report *report)
+{
+    struct ath_roce_card unused;
+    struct ath_err err;
+    if (!task->machine || !ath_roce_card_find(task->machine, task->pci, &unused, &err) ||
+        err.code != ATH_E_NOT_FOUND)
+        return;
+    struct ath_note *note =
+        ath_change_note(report, ATH_NOTE_NOT_THERE, task->pci, "%s", err.message);
+    note->hint = ath_cli_suggest(task->cli, "roce list");
+}
+
 static int change(struct ath_document *document, void *context, struct ath_change_report *report,
                   struct ath_err *err)
 {
@@ -77,6 +90,8 @@ static int change(struct ath_document *document, void *context, struct ath_chang
     const struct task *task = context;
     const struct ath_document_card *card = ath_roce_card_in(document, task->machine, task->pci);
 
+    if (!card)
+        note_missing(task, report);
     if (!card)
         ath_change_note(report, ATH_NOTE_NOTHING_TO_DO, task->pci,
                         _("the card '%s' is not in the document: nothing to do"), task->pci);

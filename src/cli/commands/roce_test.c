@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +15,7 @@
 #include "cli/commands/commands.h"
 #include "cli/output/roce_test.h"
 #include "cli/report.h"
-#include "cli/terminal.h"
+#include "cli/watch.h"
 #include "roce/perf.h"
 
 enum { GID_INDEX_MAX = 255 };
@@ -24,8 +23,7 @@ enum { GID_INDEX_MAX = 255 };
 struct options {
     const char *device, *peer_device, *peer, *listen;
     bool is_server, is_once, wants_bandwidth, wants_latency;
-    int op;
-    const char *size, *duration, *depth, *port, *gid;
+    const char *op, *size, *duration, *depth, *port, *gid;
 };
 
 /* What the options say, checked; and what a test needs. */
@@ -38,7 +36,7 @@ struct test {
     struct ath_perf_port *ports;
     size_t port_count;
     struct ath_perf_local local, other;
-    struct ath_roce_test_bar bar;
+    struct ath_bar bar;
     struct ath_perf_watch watch;
 };
 
@@ -90,18 +88,31 @@ static int parse_duration(const char *text, struct ath_perf_plan *plan, struct a
     return 0;
 }
 
+static const char *const ops[] = { "write", "read", "send", NULL };
+
+static int parse_op(const char *text, enum ath_perf_op *out, struct ath_err *err)
+{
+    for (size_t i = 0; text && ops[i]; i++)
+        if (!strcmp(ops[i], text)) {
+            *out = (enum ath_perf_op)i;
+            return 0;
+        }
+    return text ? bad_value("op", text, _("write, read or send"), err) : 0;
+}
+
 static int parse_plan(const struct options *options, struct ath_perf_plan *plan,
                       struct ath_err *err)
 {
     int depth = ATH_PERF_DEPTH;
 
     ath_perf_plan_init(plan);
-    plan->op = (enum ath_perf_op)options->op;
     if (options->wants_bandwidth || options->wants_latency) {
         plan->has_bandwidth = options->wants_bandwidth;
         plan->has_latency = options->wants_latency;
     }
-    int status = parse_size(options->size, plan, err);
+    int status = parse_op(options->op, &plan->op, err);
+    if (!status)
+        status = parse_size(options->size, plan, err);
     if (!status)
         status = parse_duration(options->duration, plan, err);
     if (!status)
@@ -125,8 +136,9 @@ static int check_together(const struct options *options, struct ath_err *err)
         { options->listen && !options->is_server, N_("'--listen' needs '--server'") },
         { options->port && !options->is_server && !options->peer,
           N_("'--port' needs '--server' or '--peer'") },
-        { options->is_server && (options->size || options->duration || options->depth ||
-                                 options->wants_bandwidth || options->wants_latency),
+        { options->is_server &&
+              (options->op || options->size || options->duration || options->depth ||
+               options->wants_bandwidth || options->wants_latency),
           N_("what is measured is said by the client, not with '--server'") },
     };
 
@@ -153,44 +165,13 @@ static int parse_options(const struct options *options, struct test *test, struc
     return status;
 }
 
-/* ---- stopping and following ---- */
-
-static volatile sig_atomic_t stop_signal;
-
-static void note_signal(int number)
-{
-    stop_signal = number;
-}
-
-static bool is_stopped(void *context)
-{
-    (void)context;
-    return stop_signal != 0;
-}
-
-/* Without SA_RESTART, so that waiting ends at once. */
-static void catch_signals(void)
-{
-    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-    const struct sigaction action = { .sa_handler = note_signal };
-
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaction(numbers[i], &action, NULL);
-}
-
 static void watch(struct test *test)
 {
-    const char *term = getenv("TERM");
-
-    test->bar = (struct ath_roce_test_bar){
-        .is_silent = test->cli->globals.is_quiet || ath_cli_format(test->cli) != ATH_FORMAT_TEXT,
-        .is_terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb"),
-        .columns = ath_terminal_columns(),
-    };
-    test->watch = (struct ath_perf_watch){ .stop = { .is_stopped = is_stopped },
+    test->bar = ath_cli_bar(test->cli);
+    test->watch = (struct ath_perf_watch){ .stop = { .is_stopped = ath_stop_is_wanted },
                                            .progress = ath_roce_test_bar_show,
                                            .context = &test->bar };
-    catch_signals();
+    ath_stop_catch();
 }
 
 /* ---- the three roles ---- */
@@ -264,7 +245,7 @@ static int serve_one(struct test *test, int listen_fd, bool is_only, struct ath_
         return show(test, &result, true, err);
     if (*channel.peer)
         ath_err_wrap(err, status, "%s", channel.peer);
-    if (is_only || is_stopped(NULL))
+    if (is_only || ath_stop_is_wanted(NULL))
         return status;
     ath_report_error(err, &test->cli->faults, ath_cli_format(test->cli));
     return 0;
@@ -284,7 +265,7 @@ static int serve(struct test *test, const struct options *options, struct ath_er
     do
         status = serve_one(test, listen_fd, options->is_once, err);
     while (!status && !options->is_once);
-    return is_stopped(NULL) && !options->is_once ? 0 : status;
+    return ath_stop_is_wanted(NULL) && !options->is_once ? 0 : status;
 }
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
@@ -303,11 +284,9 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         return serve(&test, options, err);
     status = options->peer ? run_client(&test, options->peer, &result, err)
                            : run_pair(&test, &result, err);
-    ath_roce_test_bar_end(&test.bar);
+    ath_bar_end(&test.bar);
     return status ? status : show(&test, &result, true, err);
 }
-
-static const char *const ops[] = { "write", "read", "send", NULL };
 
 #define TEXT(option, member, value, text)                                                          \
     {                                                                                              \
@@ -328,8 +307,9 @@ static const struct ath_option option_table[] = {
     TEXT("peer", peer, "HOST", N_("test against `roce test --server` on another host")),
     FLAG("server", is_server, N_("wait for clients and answer one after another, until stopped")),
     { .name = "op",
-      .type = ATH_OPTION_CHOICE,
-      .choices = ops,
+      .type = ATH_OPTION_TEXT,
+      .metavar = "write|read|send",
+      .suggestions = ops,
       .offset = offsetof(struct options, op),
       .help = N_("the operation to measure (default: write); the client says it") },
     TEXT("size", size, "BYTES",

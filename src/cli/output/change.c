@@ -3,14 +3,18 @@
 
 #include "cli/output/change.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/text.h"
 #include "cli/output/clean.h"
 #include "cli/output/json.h"
+#include "config/schema.h"
 
 static const struct {
     const char *word;
@@ -21,16 +25,20 @@ static const struct {
 #undef X
 };
 
+static void change_free(struct ath_applied_change *change)
+{
+    free(change->key);
+    free(change->value);
+    free(change->before);
+    free(change->after);
+}
+
 void ath_change_report_free(struct ath_change_report *report)
 {
     if (!report)
         return;
-    for (size_t i = 0; i < report->change_count; i++) {
-        free(report->changes[i].key);
-        free(report->changes[i].value);
-        free(report->changes[i].before);
-        free(report->changes[i].after);
-    }
+    for (size_t i = 0; i < report->change_count; i++)
+        change_free(&report->changes[i]);
     for (size_t i = 0; i < report->note_count; i++) {
         free(report->notes[i].object);
         free(report->notes[i].message);
@@ -40,6 +48,28 @@ void ath_change_report_free(struct ath_change_report *report)
     free(report->notes);
     ath_faults_free(&report->warnings);
     *report = (struct ath_change_report){ 0 };
+}
+
+static bool is_same(const struct ath_applied_change *change)
+{
+    const char *a = change->before, *b = change->after;
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+void ath_change_drop_same(struct ath_change_report *report, bool is_document_changed)
+{
+    size_t kept = 0, differing = 0;
+
+    for (size_t i = 0; i < report->change_count; i++)
+        differing += !is_same(&report->changes[i]);
+    if (is_document_changed && !differing)
+        return;
+    for (size_t i = 0; i < report->change_count; i++)
+        if (is_same(&report->changes[i]))
+            change_free(&report->changes[i]);
+        else
+            report->changes[kept++] = report->changes[i];
+    report->change_count = kept;
 }
 
 struct ath_note *ath_change_note(struct ath_change_report *report, enum ath_note_code code,
@@ -97,6 +127,64 @@ static json_t *notes_to_json(const struct ath_change_report *report)
     return list;
 }
 
+/* The key's row: behind the name of an entry, which may hold dots itself. NULL for a mapping. */
+static const struct ath_schema *schema_of(const char *key)
+{
+    const struct ath_schema *schema = ath_schema_root();
+    const char *last = strrchr(key, '.');
+    ath_auto_free char *copy = ath_xstrdup(key);
+    char *rest = copy;
+
+    while (schema && rest && schema->kind != ATH_VALUE_ITEMS)
+        schema = ath_schema_find(schema, strsep(&rest, "."));
+    if (schema && schema->kind == ATH_VALUE_ITEMS)
+        return last ? ath_schema_find(schema, last + 1) : NULL;
+    return schema;
+}
+
+/* One value, or one of a list; a text in quotes where YAML needs them. */
+static json_t *scalar_to_json(enum ath_value_kind kind, const char *text, size_t length)
+{
+    bool is_quoted = length > 1 && *text == '"' && text[length - 1] == '"';
+    ath_auto_free char *value = is_quoted ? ath_xasprintf("%.*s", (int)length - 2, text + 1)
+                                          : ath_xasprintf("%.*s", (int)length, text);
+    double number;
+    int id;
+
+    if (kind == ATH_VALUE_BOOLEAN)
+        return json_boolean(!strcmp(value, "true"));
+    if ((kind == ATH_VALUE_INTEGER || kind == ATH_VALUE_IDS || kind == ATH_VALUE_NUMBER) &&
+        !ath_parse_int(value, INT_MIN, INT_MAX, &id))
+        return json_integer(id);
+    if (kind == ATH_VALUE_NUMBER && !ath_parse_double(value, &number))
+        return json_real(number);
+    return ath_json_text(value);
+}
+
+static json_t *list_to_json(enum ath_value_kind kind, const char *text)
+{
+    json_t *list = json_array();
+    for (const char *at = text + strspn(text, "[ "); *at && *at != ']'; at += strspn(at, ", ")) {
+        size_t length = strcspn(at, ",]");
+        json_array_append_new(list, scalar_to_json(kind, at, length));
+        at += length;
+    }
+    return list;
+}
+
+/* As `configure --show --json` has it. */
+static json_t *value_to_json(const char *key, const char *text)
+{
+    const struct ath_schema *schema = schema_of(key);
+
+    if (!text || !schema)
+        return ath_json_text(text);
+    if (ath_value_is_list(schema->kind))
+        return list_to_json(schema->kind, text);
+    return ath_value_is_text(schema->kind) ? ath_json_text(text)
+                                           : scalar_to_json(schema->kind, text, strlen(text));
+}
+
 static json_t *to_json(const void *data)
 {
     const struct ath_change_report *report = data;
@@ -104,9 +192,10 @@ static json_t *to_json(const void *data)
 
     for (size_t i = 0; i < report->change_count; i++) {
         const struct ath_applied_change *change = &report->changes[i];
-        json_array_append_new(
-            changes, json_pack("{s:o, s:o, s:o}", "key", ath_json_text(change->key), "old",
-                               ath_json_text(change->before), "new", ath_json_text(change->after)));
+        json_array_append_new(changes,
+                              json_pack("{s:o, s:o, s:o}", "key", ath_json_text(change->key), "old",
+                                        value_to_json(change->key, change->before), "new",
+                                        value_to_json(change->key, change->after)));
     }
     return json_pack("{s:o, s:b, s:b, s:o, s:o, s:o, s:I}", "file", ath_json_text(report->file),
                      "is_dry_run", report->is_dry_run, "is_saved", report->is_saved, "changes",
@@ -137,8 +226,8 @@ static void print_note(const struct ath_style *style, FILE *out, const struct at
         ath_style_print(style, out, &(struct ath_paragraph){ .prefix = "  ", .text = hint });
 }
 
-static void print_notes(const struct ath_style *style, FILE *out,
-                        const struct ath_change_report *report, bool is_warning)
+void ath_change_notes_to_text(const struct ath_style *style, FILE *out,
+                              const struct ath_change_report *report, bool is_warning)
 {
     for (size_t i = 0; i < report->note_count; i++)
         if (notes[report->notes[i].code].is_warning == is_warning)
@@ -150,7 +239,7 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     const struct ath_change_report *report = data;
     ath_auto_free char *file = ath_clean(report->file, style->is_utf8);
 
-    print_notes(style, out, report, false);
+    ath_change_notes_to_text(style, out, report, false);
     for (size_t i = 0; i < report->change_count; i++)
         print_change(style, out, &report->changes[i]);
     if (report->is_dry_run)
@@ -159,7 +248,7 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
         fprintf(out, _("saved '%s'\n"), file);
     else
         fprintf(out, _("'%s' says so already\n"), file);
-    print_notes(style, out, report, true);
+    ath_change_notes_to_text(style, out, report, true);
     ath_faults_to_text(style, out, _("warning: "), &report->warnings);
     if (report->older_warning_count)
         fprintf(out,

@@ -19,12 +19,14 @@ struct ath_applied_change {
 #define ATH_NOTE_TABLE(X)                                                                          \
     X(CARD_NAMED, "card-named", false)       /* the card goes by another address than was given */ \
     X(DEVICE_NAMED, "device-named", false)   /* likewise an RDMA device */                         \
+    X(NOT_THERE, "not-there", false)         /* neither here nor there is such a thing */          \
     X(NOTHING_TO_DO, "nothing-to-do", false) /* what was to go is not there */                     \
     X(DEVICE_SHARED, "device-shared", false) /* several containers get the RDMA device */          \
     X(INFINIBAND_MODE, "infiniband-mode", true) /* no RoCE, no macvlan over this port */           \
     X(DEVICE_FAR, "device-far", true)           /* others are nearer to the NUMA node */           \
     X(CARD_NOT_TAKEN, "card-not-taken", true)   /* its card is not in use for the entry */         \
     X(STILL_BOUND, "still-bound", true)         /* a container still gets a device of the card */  \
+    X(NOT_SEEN, "not-seen", true)               /* network namespaces that only root may enter */  \
     X(NOT_CHECKED, "not-checked", true)         /* the machine could not be looked at */
 
 enum ath_note_code {
@@ -53,6 +55,14 @@ struct ath_change_report {
 };
 
 void ath_change_report_free(struct ath_change_report *report);
+
+/* Leaves out the changes that change nothing; not where the document differs and only by those: it
+ * says now what was its default. */
+void ath_change_drop_same(struct ath_change_report *report, bool is_document_changed);
+
+/* The notes that are warnings, or those that are none, a line each. */
+void ath_change_notes_to_text(const struct ath_style *style, FILE *out,
+                              const struct ath_change_report *report, bool is_warning);
 
 /* Adds a note, and returns it for its hint. */
 struct ath_note *ath_change_note(struct ath_change_report *report, enum ath_note_code code,

@@ -22,14 +22,6 @@ static json_t *ids_to_json(const struct ath_idset *set)
     return list;
 }
 
-static json_t *texts_to_json(const struct ath_texts *texts)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < texts->count; i++)
-        json_array_append_new(list, ath_json_text(texts->items[i]));
-    return list;
-}
-
 static json_t *items_to_json(const struct ath_schema *schema, const void *base)
 {
     json_t *list = json_array();
@@ -56,7 +48,7 @@ static json_t *value_to_json(const struct ath_schema *schema, const void *base)
     case ATH_VALUE_IDS:
         return ids_to_json(field);
     case ATH_VALUE_TEXTS:
-        return texts_to_json(field);
+        return ath_json_texts(field);
     case ATH_VALUE_ITEMS:
         return items_to_json(schema, base);
     default:

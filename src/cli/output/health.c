@@ -12,28 +12,14 @@
 #include "base/text.h"
 #include "cli/output/health_nodes.h"
 #include "cli/output/json.h"
+#include "cli/suggest.h"
 
-#define OWN "aitherion "
-
-/* The hint, whose commands work on the same document; the caller frees it. NULL stays NULL. */
+/* The hint, whose commands work on the same document and machine; the caller frees it. NULL stays
+ * NULL. */
 static char *hint_of(const struct ath_health_output *output,
                      const struct ath_health_finding *finding)
 {
-    static const char *const commands[] = { "configure ", "roce ", "health" };
-    ATH_AUTO(ath_text) text = { 0 };
-
-    if (!finding->hint || !output->config || strstr(finding->hint, " -c "))
-        return ath_xstrdup(finding->hint);
-    for (const char *at = finding->hint; *at;) {
-        const char *own = strstr(at, OWN);
-        const char *next = own ? own + strlen(OWN) : at + strlen(at);
-        ath_text_add_bytes(&text, at, (size_t)(next - at));
-        at = next;
-        for (size_t i = 0; i < ATH_COUNT(commands); i++)
-            if (ath_starts_with(at, commands[i]))
-                ath_text_add(&text, "-c %s ", output->config);
-    }
-    return ath_text_take(&text);
+    return ath_suggest_complete(output->globals, finding->hint);
 }
 
 /* ---- data ---- */
@@ -206,7 +192,8 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     for (size_t i = 0; i < report->count; i++)
         if (view->shows_fine || report->findings[i].status != ATH_HEALTH_OK)
             print_finding(style, out, view, &report->findings[i], columns);
-    print_counts(style, out, report);
+    if (!view->shows_nodes)
+        print_counts(style, out, report);
 }
 
 const struct ath_view ath_health_view = {

@@ -3,13 +3,15 @@
 #include "cli/output/output.h"
 #include "health/health.h"
 
+struct ath_globals;
+
 /* Owns nothing. */
 struct ath_health_output {
     const struct ath_health_facts *facts;
     const struct ath_health_report *report;
-    const char *config; /* the document named with -c, which hints shall name too; NULL: none */
-    bool shows_nodes;   /* text only: the state of each entry above the findings */
-    bool shows_fine;    /* text only: what the checks found nothing about, too */
+    const struct ath_globals *globals; /* whose -c, --root and --topology hints shall name too */
+    bool shows_nodes;                  /* text only: the state of each entry above the findings */
+    bool shows_fine;                   /* text only: what the checks found nothing about, too */
 };
 
 extern const struct ath_view ath_health_view; /* of a struct ath_health_output */

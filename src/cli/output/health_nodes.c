@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "cli/output/status.h"
 #include "cli/output/words.h"
 #include "roce/macvlan.h"
 
@@ -20,9 +21,9 @@ struct page {
     size_t columns; /* of the widest label */
 };
 
-static const char *const labels[] = { N_("Memory"), N_("GPU"),  N_("Control"),
-                                      N_("Data"),   N_("RDMA"), N_("Macvlan") };
-enum { MEMORY, GPU, CONTROL, DATA, RDMA, MACVLAN };
+static const char *const labels[] = { N_("Memory"), N_("GPU"),     N_("Control"), N_("Data"),
+                                      N_("RDMA"),   N_("Macvlan"), N_("Runtime") };
+enum { MEMORY, GPU, CONTROL, DATA, RDMA, MACVLAN, RUNTIME };
 
 /* name: what it is about; role: BAD where something is wrong with it. */
 static void print_line(const struct page *page, int label, const char *name, enum ath_role role,
@@ -255,6 +256,42 @@ static void print_macvlans(const struct page *page, int id)
             print_macvlan(page, &document->roce.macvlans.items[i]);
 }
 
+/* ---- runtime ---- */
+
+static const struct ath_health_runtime *runtime_of(const struct ath_health_facts *facts, int id)
+{
+    for (size_t i = 0; i < facts->runtimes.count; i++)
+        if (facts->runtimes.items[i].id == id)
+            return &facts->runtimes.items[i];
+    return NULL;
+}
+
+static void print_runtime(const struct page *page, int id)
+{
+    const struct ath_health_runtime *runtime = runtime_of(page->facts, id);
+    const struct ath_node_status *status = runtime ? runtime->status : NULL;
+    ATH_AUTO(ath_text) text = { 0 };
+
+    if (!page->facts->runtimes.is_known)
+        return;
+    enum ath_node_state state = status ? status->state : ATH_NODE_ABSENT;
+    ath_text_add(&text, "%s", _(ath_node_state_meaning(state)));
+    if (status && state > ATH_NODE_STOPPED) {
+        ath_auto_free char *reach = ath_status_reach(status);
+        ath_auto_free char *age = ath_status_age(status->started_at);
+        ath_text_add_part(&text, ", ", "%s", status->engine);
+        if (reach)
+            ath_text_add_part(&text, ", ", "%s", reach);
+        if (age)
+            ath_text_add_part(&text, ", ", _("for %s"), age);
+    }
+    print_line(page, RUNTIME, "",
+               state > ATH_NODE_RUNNING    ? ATH_ROLE_BAD
+               : state <= ATH_NODE_STOPPED ? ATH_ROLE_WARN
+                                           : ATH_ROLE_PLAIN,
+               &text);
+}
+
 /* ---- all ---- */
 
 static void print_heading(const struct page *page, const char *label, const char *text)
@@ -279,6 +316,7 @@ static void print_entry(const struct page *page, const struct ath_document_numa 
     for (size_t i = 0; i < entry->rdma_devices.count; i++)
         print_rdma(page, entry->rdma_devices.items[i]);
     print_macvlans(page, entry->id);
+    print_runtime(page, entry->id);
 }
 
 static bool has_free_macvlans(const struct ath_document *document)

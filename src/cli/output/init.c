@@ -25,8 +25,9 @@ static json_t *to_json(const void *data)
 
     for (size_t i = 0; i < report->document->numa.count; i++)
         json_array_append_new(entries, entry_to_json(&report->document->numa.items[i]));
-    return json_pack("{s:o, s:b, s:b, s:o, s:o, s:o}", "file", ath_json_text(report->file),
-                     "is_dry_run", report->is_dry_run, "is_saved", !report->is_dry_run, "profile",
+    return json_pack("{s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "file", ath_json_text(report->file),
+                     "made_folder", ath_json_text(report->made_folder), "is_dry_run",
+                     report->is_dry_run, "is_saved", !report->is_dry_run, "profile",
                      ath_json_text(report->profile), "text", ath_json_lines(report->text), "numa",
                      entries);
 }
@@ -65,6 +66,10 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     if (report->is_dry_run) {
         fputs(report->text, out);
         return;
+    }
+    if (report->made_folder) {
+        ath_auto_free char *folder = ath_clean(report->made_folder, style->is_utf8);
+        fprintf(out, _("made the folder '%s'\n"), folder);
     }
     fprintf(out, _("wrote '%s'\n"), file);
     for (size_t i = 0; i < report->document->numa.count; i++)

@@ -7,8 +7,9 @@
 #include "numa/machine.h"
 
 struct ath_init_report {
-    const char *file;    /* where it was written, or would be */
-    const char *profile; /* NULL: made from the machine */
+    const char *file;        /* where it was written, or would be */
+    const char *made_folder; /* that had to be made first, with those below it; NULL: none */
+    const char *profile;     /* NULL: made from the machine */
     const char *text;
     const char *next;                    /* the command to go on with */
     const struct ath_document *document; /* text, read */

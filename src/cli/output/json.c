@@ -18,6 +18,14 @@ json_t *ath_json_lines(const char *text)
     return clean ? json_string(clean) : json_null();
 }
 
+json_t *ath_json_texts(const struct ath_texts *texts)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < texts->count; i++)
+        json_array_append_new(list, ath_json_text(texts->items[i]));
+    return list;
+}
+
 json_t *ath_json_number(int64_t number)
 {
     return number < 0 ? json_null() : json_integer(number);

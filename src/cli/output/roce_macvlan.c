@@ -114,7 +114,8 @@ static json_t *gid_to_json(const struct ath_roce_macvlan_link *link)
 static json_t *link_to_json(const struct ath_roce_macvlan_report *report)
 {
     const struct ath_roce_macvlan_link *link = &report->link;
-    if (!link->is_known)
+    bool is_nowhere = report->is_delete && link->state == ATH_MACVLAN_RECORDED;
+    if (!link->is_known || is_nowhere)
         return json_null();
     return json_pack(
         "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "state", ath_macvlan_state_word(link->state),
@@ -231,10 +232,14 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
 {
     const struct ath_roce_macvlan_report *report = data;
 
-    if (report->has_document && (!report->is_delete || report->changes.change_count))
+    if (report->has_document && (!report->is_delete || report->changes.change_count)) {
         ath_change_view.to_text(style, out, &report->changes);
-    else
-        fputs(_("the document does not have it\n"), out);
+    } else {
+        if (!report->changes.note_count)
+            fputs(_("the document does not have it\n"), out);
+        ath_change_notes_to_text(style, out, &report->changes, false);
+        ath_change_notes_to_text(style, out, &report->changes, true);
+    }
     switch (report->scope) {
     case ATH_ROCE_MACVLAN_BOTH:
         print_steps(style, out, report);

@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "cli/output/clean.h"
 #include "cli/output/json.h"
@@ -235,38 +234,16 @@ static const char *phase_word(const char *phase)
     return !strcmp(phase, "latency") ? _("latency") : _("bandwidth");
 }
 
-static void draw(const struct ath_roce_test_bar *bar, const struct ath_perf_progress *progress)
+void ath_roce_test_bar_show(void *context, const struct ath_perf_progress *progress)
 {
+    struct ath_bar *bar = context;
     char rate[32] = "";
-    int room = (bar->columns ? bar->columns : 80) - 40;
-    int width = room < 10 ? 10 : room > 50 ? 50 : room;
-    int done = (int)(progress->fraction * width);
+    const char *phase = phase_word(progress->phase);
+    ath_auto_free char *line = ath_xasprintf(_("measuring: %s"), phase);
 
     if (progress->bytes_per_second > 0)
         snprintf(rate, sizeof rate, "%.3f Gb/s", progress->bytes_per_second * 8 / 1e9);
-    fprintf(stderr, "\r%s [", phase_word(progress->phase));
-    for (int i = 0; i < width; i++)
-        putc(i < done ? '#' : '.', stderr);
-    fprintf(stderr, "] %3.0f %%  %s\033[K", progress->fraction * 100, rate);
-    fflush(stderr);
-}
-
-void ath_roce_test_bar_show(void *context, const struct ath_perf_progress *progress)
-{
-    struct ath_roce_test_bar *bar = context;
-
-    if (bar->is_silent)
-        return;
-    if (bar->is_terminal)
-        draw(bar, progress);
-    else if (!bar->phase || strcmp(bar->phase, progress->phase))
-        ath_log(ATH_LOG_NORMAL, _("measuring: %s"), phase_word(progress->phase));
-    bar->phase = progress->phase;
-}
-
-void ath_roce_test_bar_end(struct ath_roce_test_bar *bar)
-{
-    if (bar->is_terminal && bar->phase && !bar->is_silent)
-        fputs("\r\033[K", stderr);
-    bar->phase = NULL;
+    ath_bar_show(
+        bar, &(struct ath_bar_step){ .phase = phase, .fraction = progress->fraction, .note = rate },
+        line);
 }

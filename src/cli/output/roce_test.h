@@ -2,6 +2,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "cli/output/bar.h"
 #include "cli/output/output.h"
 #include "roce/perf.h"
 
@@ -16,15 +17,5 @@ struct ath_roce_test_report {
 
 extern const struct ath_view ath_roce_test_view; /* of a struct ath_roce_test_report */
 
-/* A bar on a terminal, a line for each phase elsewhere; both on standard error. */
-struct ath_roce_test_bar {
-    bool is_silent, is_terminal;
-    int columns;
-    const char *phase; /* that was told last */
-};
-
-/* As ath_perf_watch wants it; context is a struct ath_roce_test_bar. */
+/* As ath_perf_watch wants it; context is a struct ath_bar. */
 void ath_roce_test_bar_show(void *context, const struct ath_perf_progress *progress);
-
-/* Takes the bar away. */
-void ath_roce_test_bar_end(struct ath_roce_test_bar *bar);

@@ -10,8 +10,11 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "cli/commands/commands.h"
+#include "cli/key_flags.h"
 #include "cli/output/words.h"
 #include "config/edit.h"
+#include "container/run_line.h"
 
 /* ---- what the machine offers ---- */
 
@@ -232,29 +235,75 @@ char *ath_field_shown(const struct ath_tui *tui, const char *list, const char *s
     return ath_xasprintf("%s%s", plain, find_field(list, field)->unit);
 }
 
-/* In single quotes where a shell would take it apart. */
-static char *quoted(const char *value)
+/* ---- the same by command line ---- */
+
+/* Commands that have options for an entry's keys. */
+static const struct setter {
+    const char *list, *words; /* {0}: the entry's name */
+    const struct ath_command *command;
+    const char *behind;
+} setters[] = {
+    { "numa", "aitherion configure {0}", &ath_command_configure, "" },
+    { "roce.macvlans", "aitherion roce macvlan {0}", &ath_command_roce_macvlan, " --record" },
+};
+
+/* NULL where the command has no option for the key. */
+static const struct ath_option *flag_of(const struct ath_command *command, const char *key)
 {
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,-+@%=";
-    return value[strspn(value, plain)] ? ath_xasprintf("'%s'", value) : ath_xstrdup(value);
+    for (const struct ath_option *option = command->options; option->name; option++) {
+        ath_auto_free char *named = ath_key_flag_key(option);
+        if (option->type == ATH_OPTION_TEXT && !strcmp(named, key))
+            return option;
+    }
+    return NULL;
+}
+
+/* NULL where there is none for all of them. */
+static const struct setter *setter_of(const char *list, const char *const names[2])
+{
+    for (size_t i = 0; i < ATH_COUNT(setters); i++)
+        if (!strcmp(setters[i].list, list) && flag_of(setters[i].command, names[0]) &&
+            (!names[1] || flag_of(setters[i].command, names[1])))
+            return &setters[i];
+    return NULL;
+}
+
+/* A list as an option takes it, without blanks: "0004:04:00.0,0004:05:00.0". */
+static char *for_flag(const char *value)
+{
+    ATH_AUTO(ath_text) out = { 0 };
+    ath_auto_free char *plain = unbracketed(value);
+
+    if (*value != '[' || !*plain)
+        return ath_xstrdup(value);
+    for (const char *c = plain; *c; c++)
+        if (*c != ' ')
+            ath_text_add_bytes(&out, c, 1);
+    return ath_text_take(&out);
 }
 
 char *ath_field_command(const struct ath_tui *tui, const char *list, const char *subject,
                         const char *const names[2])
 {
+    const struct setter *setter = setter_of(list, names);
     bool is_numa = !strcmp(list, "numa");
     ATH_AUTO(ath_text) command = { 0 };
+    ath_auto_free char *begin = ath_tui_fill(setter    ? setter->words
+                                             : is_numa ? "aitherion configure {0}"
+                                                       : "aitherion configure",
+                                             subject);
 
-    ath_text_add(&command, "aitherion configure%s%s", is_numa ? " " : "", is_numa ? subject : "");
+    ath_text_add(&command, "%s", begin);
     for (size_t i = 0; i < 2 && names[i]; i++) {
         ath_auto_free char *key = ath_field_key(list, subject, names[i]);
         ath_auto_free char *value = value_of(tui, key);
-        ath_auto_free char *setting =
-            ath_xasprintf("%s=%s", is_numa ? names[i] : key, value ? value : "null");
-        ath_auto_free char *argument = quoted(setting);
-        ath_text_add(&command, " --set %s", argument);
+        ath_auto_free char *word =
+            setter ? for_flag(value ? value : "null")
+                   : ath_xasprintf("%s=%s", is_numa ? names[i] : key, value ? value : "null");
+        ath_text_add(&command, " --%s ", setter ? flag_of(setter->command, names[i])->name : "set");
+        ath_shell_quote(&command, word);
     }
+    ath_text_add(&command, "%s", setter ? setter->behind : "");
     return ath_text_take(&command);
 }
 

@@ -332,7 +332,7 @@ static void read_kernel(const struct ath_tui *tui, struct ath_netstate *out)
     bool is_live = tui->store.has_machine && tui->store.machine.source == ATH_SOURCE_LIVE;
 
     if (is_live && tui->store.document.roce.macvlans.count)
-        ath_netstate_read(out, &unused);
+        ath_netstate_look(out, &unused);
 }
 
 static void list_macvlans(const struct ath_tui *tui, struct ath_menu_list *out)

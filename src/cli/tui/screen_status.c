@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "cli/nodes.h"
 #include "cli/output/health.h"
 #include "cli/tui/screens.h"
 
@@ -39,11 +40,12 @@ static char *make_status(struct ath_tui *tui, const struct ath_style *style)
         return ath_xasprintf("%s\n%s", err.message, err.hint);
     ath_health_facts_read(root.path ? &root : NULL, &store->machine, &facts);
     take_document(store, &facts);
+    ath_nodes_look(store->cli, &facts, &facts.runtimes);
     ath_health_run(&facts, &report);
     return ath_screens_text(&ath_health_view,
                             &(struct ath_health_output){ .facts = &facts,
                                                          .report = &report,
-                                                         .config = store->cli->globals.config,
+                                                         .globals = &store->cli->globals,
                                                          .shows_nodes = true },
                             style);
 }

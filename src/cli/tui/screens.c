@@ -231,6 +231,57 @@ static char *all_warnings(const struct ath_tui *tui, const char *subject)
     return ath_screens_warnings(tui, NULL);
 }
 
+/* ---- runtimes ---- */
+
+static bool can_start(const struct ath_tui *tui, const char *subject)
+{
+    return ath_screens_has_document(tui, subject) && ath_screens_can_run(tui, "start");
+}
+
+static bool can_clean(const struct ath_tui *tui, const char *subject)
+{
+    (void)subject;
+    return ath_screens_can_run(tui, "clean");
+}
+
+/* Without a GPU there is something to be said for simulated ones. Below 0: not at all. */
+static int choose_sim(struct ath_tui *tui)
+{
+    ATH_AUTO(ath_choices) choices = { 0 };
+
+    if (tui->store.machine.gpu_count || tui->store.document.engine.is_sim)
+        return 0;
+    ath_choices_add(&choices, "", _("Without GPUs"), NULL);
+    ath_choices_add(&choices, "", _("With simulated GPUs, to try things out"), NULL);
+    return ath_dialog_choose(tui, _("Start"), _("This machine has no GPU."), &choices, false);
+}
+
+static bool start_all(struct ath_tui *tui, const char *subject)
+{
+    int is_sim = choose_sim(tui);
+
+    (void)subject;
+    if (is_sim >= 0)
+        ath_screens_run(tui, (const char *const[]){ "start", is_sim ? "--sim" : NULL, NULL });
+    return false;
+}
+
+static bool stop_all(struct ath_tui *tui, const char *subject)
+{
+    (void)subject;
+    if (ath_screens_confirm(tui, _("Stop the runtimes of all entries?"), _("Yes, stop them")))
+        ath_screens_run(tui, (const char *const[]){ "stop", NULL });
+    return false;
+}
+
+/* It shows what would go, and asks itself. */
+static bool clean_all(struct ath_tui *tui, const char *subject)
+{
+    (void)subject;
+    ath_screens_run(tui, (const char *const[]){ "clean", NULL });
+    return false;
+}
+
 static const struct ath_menu_row main_rows[] = {
     { .label = N_("Topology of this machine"),
       .help = N_("which CPUs, memory, GPUs and network cards belong together"),
@@ -255,6 +306,21 @@ static const struct ath_menu_row main_rows[] = {
     { .label = N_("Status and health"),
       .help = N_("how each NUMA node's parts are now, what is wrong, and what mends it"),
       .shows = &ath_page_status },
+    { .label = N_("Start"),
+      .help = N_("start the runtime of each entry; what runs as it should stays as it is"),
+      .command = "aitherion start",
+      .is_shown = can_start,
+      .act = start_all },
+    { .label = N_("Stop"),
+      .help = N_("stop the runtimes; logs and settings stay"),
+      .command = "aitherion stop",
+      .is_shown = can_start,
+      .act = stop_all },
+    { .label = N_("Clean"),
+      .help = N_("remove all that aitherion made on this machine, and nothing else"),
+      .command = "aitherion clean",
+      .is_shown = can_clean,
+      .act = clean_all },
     { .label = N_("Make a first document"),
       .help = N_("from this machine, or a shipped one; in memory until it is saved"),
       .command = "aitherion init",

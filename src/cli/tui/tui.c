@@ -13,6 +13,7 @@
 #include "base/i18n.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/suggest.h"
 #include "cli/tui/dialog.h"
 #include "cli/tui/page.h"
 #include "cli/tui/screens.h"
@@ -138,13 +139,17 @@ static int draw_command(struct ath_tui *tui, int row, int end_row, const char *c
 /* The word to the person goes before the rest of a long command. */
 static void draw_command_and_word(struct ath_tui *tui, int row, int end_row, const char *command)
 {
-    if (command)
-        row = draw_command(tui, row, tui->status ? row + 1 : end_row, command);
-    else
-        row++;
+    int width = ath_screen_columns(tui->terminal) - 2;
+    int word_rows = tui->status ? ath_tui_text_rows(tui->status, width) : 0;
+    int word_row = word_rows < end_row - row ? end_row - word_rows : row + 1;
+
+    if (command) {
+        ath_auto_free char *whole = ath_suggest_command(&tui->store.cli->globals, command);
+        word_row = draw_command(tui, row, word_row, whole);
+    }
     if (tui->status)
-        ath_tui_draw_text(tui, row, 1, end_row, ath_screen_columns(tui->terminal) - 2,
-                          tui->status_role, tui->status);
+        ath_tui_draw_text(tui, command ? word_row : row + 1, 1, end_row, width, tui->status_role,
+                          tui->status);
 }
 
 void ath_tui_draw_around(struct ath_tui *tui, const char *title, const char *help,

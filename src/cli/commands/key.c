@@ -1,0 +1,256 @@
+/* aitherion key: the shared key that programs and runtimes prove to each other. */
+#include "config.h"
+
+#include <errno.h>
+#include <nettle/base64.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/log.h"
+#include "base/unknown.h"
+#include "cli/commands/commands.h"
+#include "cli/nodes.h"
+#include "cli/output/key.h"
+#include "config/key_file.h"
+#include "container/digest.h"
+#include "runtime/wire/secret.h"
+
+struct options {
+    bool is_new, is_export, is_import;
+};
+
+struct work {
+    struct ath_cli *cli;
+    struct ath_nodes nodes;
+    struct ath_secret secret;
+    char *base64;
+    char fingerprint[ATH_DIGEST_TEXT];
+    struct ath_key_report report;
+};
+
+static void work_free(struct work *work)
+{
+    if (work->base64)
+        explicit_bzero(work->base64, strlen(work->base64));
+    free(work->base64);
+    ath_secret_free(&work->secret);
+    ath_nodes_free(&work->nodes);
+}
+
+/* What `sha256sum FILE` says, so that keys can be compared without aitherion. */
+static int take_fingerprint(struct work *work, struct ath_err *err)
+{
+    struct ath_digest digest;
+    int status = ath_digest_begin(&digest, err);
+    if (status)
+        return status;
+    ath_digest_add(&digest, work->secret.bytes, work->secret.length);
+    ath_digest_end(&digest, work->fingerprint);
+    work->report.fingerprint = work->fingerprint;
+    return 0;
+}
+
+static int load(struct work *work, struct ath_err *err)
+{
+    struct stat file;
+    int status = ath_secret_load(work->nodes.key_path, &work->secret, err);
+    if (status)
+        return status;
+    if (!stat(work->nodes.key_path, &file))
+        work->report.mode = (int)(file.st_mode & 07777);
+    return take_fingerprint(work, err);
+}
+
+/* ---- export and import ---- */
+
+static void encode(struct work *work)
+{
+    size_t length = BASE64_ENCODE_RAW_LENGTH(work->secret.length);
+    work->base64 = ath_xalloc(length + 1);
+    base64_encode_raw(work->base64, work->secret.length, work->secret.bytes);
+    work->report.base64 = work->base64;
+}
+
+static int refuse_line(struct ath_err *err)
+{
+    ath_err_set(err, -EINVAL, ATH_E_KEY_FILE, _("standard input holds no key in base64"));
+    return ath_err_hint(err, -EINVAL,
+                        "aitherion key --export | ssh HOST aitherion key --import --yes");
+}
+
+static int decode(char *line, struct ath_secret *out, struct ath_err *err)
+{
+    struct base64_decode_ctx decoder;
+    size_t length = strcspn(line, "\r\n");
+    size_t got = BASE64_DECODE_LENGTH(length);
+    uint8_t *bytes = ath_xalloc(got);
+
+    base64_decode_init(&decoder);
+    bool is_good = base64_decode_update(&decoder, &got, bytes, length, line) &&
+                   base64_decode_final(&decoder) && got && got <= ATH_KEY_BYTES_MAX;
+    *out = (struct ath_secret){ bytes, got };
+    return is_good ? 0 : refuse_line(err);
+}
+
+static int read_line(struct work *work, struct ath_err *err)
+{
+    char *line = NULL;
+    size_t size = 0;
+
+    int status =
+        getline(&line, &size, stdin) < 0 ? refuse_line(err) : decode(line, &work->secret, err);
+    if (line)
+        explicit_bzero(line, size);
+    free(line);
+    return status;
+}
+
+/* ---- writing ---- */
+
+/* Runtimes read it when they start, so that those that run go on with the old one. */
+static int may_replace(struct work *work, struct ath_err *err)
+{
+    ath_auto_free char *question =
+        ath_xasprintf(_("Replace the key '%s'? Who has the old one gets no session any more."),
+                      work->nodes.key_path);
+
+    if (!work->nodes.has_key || work->cli->globals.is_dry_run ||
+        ath_cli_confirm(work->cli, question))
+        return 0;
+    ath_err_set(err, -EEXIST, ATH_E_EXISTS, _("there is a key in '%s' already"),
+                work->nodes.key_path);
+    return ath_err_hint(err, -EEXIST, _("replace it with --yes"));
+}
+
+static int write_key(struct work *work, struct ath_err *err)
+{
+    if (work->cli->globals.is_dry_run)
+        return 0;
+    int status = ath_key_file_write(work->nodes.key_path, work->secret.bytes, work->secret.length,
+                                    work->nodes.has_key, err);
+    if (status == -EACCES || status == -EPERM)
+        return ath_err_hint(err, status, _("run the same command as root, with sudo in front"));
+    work->report.is_there = true;
+    work->report.mode = 0600;
+    if (work->nodes.has_key)
+        work->report.next = _("aitherion stop, then aitherion start: runtimes read the key when "
+                              "they start");
+    return status;
+}
+
+static int make_new(struct work *work, struct ath_err *err)
+{
+    int status = may_replace(work, err);
+    if (status)
+        return status;
+    work->secret =
+        (struct ath_secret){ .bytes = ath_xalloc(ATH_KEY_BYTES), .length = ATH_KEY_BYTES };
+    status = ath_key_make(work->secret.bytes, err);
+    if (!status)
+        status = write_key(work, err);
+    /* The fingerprint of a key that is thrown away would be of no use. */
+    return status || work->cli->globals.is_dry_run ? status : take_fingerprint(work, err);
+}
+
+static bool is_same(const struct ath_secret *a, const struct ath_secret *b)
+{
+    return a->length == b->length && !memcmp(a->bytes, b->bytes, a->length);
+}
+
+static int import(struct work *work, struct ath_err *err)
+{
+    ATH_AUTO(ath_secret) old = { 0 };
+    struct ath_err unused;
+
+    int status = read_line(work, err);
+    if (status)
+        return status;
+    bool is_old = work->nodes.has_key && !ath_secret_load(work->nodes.key_path, &old, &unused) &&
+                  is_same(&old, &work->secret);
+    if (is_old) {
+        ath_secret_free(&work->secret);
+        return load(work, err);
+    }
+    status = may_replace(work, err);
+    if (!status)
+        status = write_key(work, err);
+    return status ? status : take_fingerprint(work, err);
+}
+
+static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+{
+    const struct options *options = data;
+    __attribute__((cleanup(work_free))) struct work work = { .cli = cli };
+
+    if (options->is_new + options->is_export + options->is_import > 1)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("'--new', '--export' and '--import' exclude each other"));
+    int status = ath_nodes_open(cli, false, &work.nodes, err);
+    if (status)
+        return status;
+    work.report = (struct ath_key_report){
+        .action = options->is_new      ? ATH_KEY_NEW
+                  : options->is_export ? ATH_KEY_EXPORT
+                  : options->is_import ? ATH_KEY_IMPORT
+                                       : ATH_KEY_SHOW,
+        .is_dry_run = cli->globals.is_dry_run,
+        .is_there = work.nodes.has_key,
+        .path = work.nodes.key_path,
+        .mode = ATH_UNKNOWN,
+    };
+    if (options->is_new)
+        status = make_new(&work, err);
+    else if (options->is_import)
+        status = import(&work, err);
+    else if (work.nodes.has_key || options->is_export)
+        status = load(&work, err);
+    if (status)
+        return status;
+    if (options->is_export)
+        encode(&work);
+    return options->is_export
+               ? ath_cli_show(cli, &ath_key_view, &work.report, ath_cli_format(cli), err)
+               : ath_cli_show_done(cli, &ath_key_view, &work.report, err);
+}
+
+static const struct ath_option option_table[] = {
+    { .name = "new",
+      .offset = offsetof(struct options, is_new),
+      .help = N_("make a new one of 32 random bytes; asks before it replaces another") },
+    { .name = "export",
+      .offset = offsetof(struct options, is_export),
+      .help = N_("print the key itself, as one line of base64") },
+    { .name = "import",
+      .offset = offsetof(struct options, is_import),
+      .help = N_("read such a line from standard input; asks before it replaces another") },
+    { .name = NULL },
+};
+
+static const struct ath_example examples[] = {
+    { "aitherion key", N_("where it is, and its fingerprint") },
+    { "aitherion key --export | ssh node2 aitherion key --import", N_("the same key on node2") },
+    { "aitherion key --new", N_("another one") },
+    { .command = NULL },
+};
+
+const struct ath_command ath_command_key = {
+    .name = "key",
+    .group = ATH_GROUP_RUNTIME,
+    .summary = N_("show, make, or move the shared key"),
+    .description =
+        N_("Runtimes and the programs that use them prove to each other that they have the same "
+           "key, which is the whole of a file: $XDG_CONFIG_HOME/aitherion/key where it exists, "
+           "else key_file of the document. The first start makes one that only its owner may "
+           "read. The fingerprint is what `sha256sum FILE` says.\n\n"
+           "Whoever has the key may use the GPUs: give it to the machines that shall, and to no "
+           "others."),
+    .options = option_table,
+    .options_size = sizeof(struct options),
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,171 @@
+/* aitherion status: what runs for each NUMA entry, as the system says it. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/unknown.h"
+#include "cli/commands/commands.h"
+#include "cli/nodes.h"
+#include "cli/output/status.h"
+
+struct work {
+    struct ath_nodes nodes;
+    struct ath_engines engines;
+    struct ath_node_statuses statuses;
+    struct ath_status_report report;
+};
+
+static void work_free(struct work *work)
+{
+    ath_status_report_free(&work->report);
+    ath_node_statuses_free(&work->statuses);
+    ath_engines_free(&work->engines);
+    ath_nodes_free(&work->nodes);
+}
+
+static bool is_wanted(const struct ath_nodes *nodes, int id)
+{
+    for (size_t i = 0; i < nodes->id_count; i++)
+        if (nodes->ids[i] == id)
+            return true;
+    return !nodes->id_count;
+}
+
+static struct ath_engine *engine_of(const struct ath_engines *engines, const char *name)
+{
+    for (size_t i = 0; i < engines->count; i++)
+        if (!strcmp(ath_engine_name(engines->items[i]), name))
+            return engines->items[i];
+    return NULL;
+}
+
+static char *drift_of(struct work *work, const struct ath_node_status *status)
+{
+    struct ath_engine *engine = engine_of(&work->engines, status->engine);
+    ath_auto_free char *user = NULL;
+
+    if (!work->nodes.machine || !engine || status->state <= ATH_NODE_STOPPED)
+        return NULL;
+    struct ath_plan_options options = ath_nodes_plan_options(&work->nodes, engine, false, &user);
+    return ath_nodes_drift(&work->nodes, status, &options);
+}
+
+static struct ath_status_item *add(struct work *work, int id)
+{
+    struct ath_status_item *item = ath_push(&work->report.items, &work->report.count, sizeof *item);
+    const struct ath_document_numa *entry = ath_document_numa(work->nodes.document, id);
+
+    item->id = id;
+    item->is_recorded = entry != NULL;
+    for (size_t i = 0; entry && i < entry->gpus.count; i++)
+        *(char **)ath_push(&item->gpus.items, &item->gpus.count, sizeof(char *)) =
+            ath_xstrdup(entry->gpus.items[i]);
+    return item;
+}
+
+/* The document's entries in its order, then what runs beside it. Of an id that two engines have
+ * something of, each has a row. */
+static void fill(struct work *work)
+{
+    const struct ath_document *document = work->nodes.document;
+
+    for (size_t i = 0; i < document->numa.count; i++) {
+        int id = document->numa.items[i].id;
+        if (is_wanted(&work->nodes, id) && !ath_node_statuses_find(&work->statuses, id))
+            add(work, id);
+    }
+    for (size_t i = 0; i < work->statuses.count; i++) {
+        const struct ath_node_status *status = &work->statuses.items[i];
+        if (!is_wanted(&work->nodes, status->id))
+            continue;
+        struct ath_status_item *item = add(work, status->id);
+        item->status = status;
+        if (item->is_recorded)
+            item->drift = drift_of(work, status);
+    }
+}
+
+/* An id that is nobody's. */
+static int check_ids(const struct work *work, struct ath_err *err)
+{
+    for (size_t i = 0; i < work->nodes.id_count; i++) {
+        int id = work->nodes.ids[i];
+        if (!ath_document_numa(work->nodes.document, id) &&
+            !ath_node_statuses_find(&work->statuses, id)) {
+            ath_err_set(err, -ENOENT, ATH_E_KEY_UNKNOWN,
+                        _("nothing runs as NUMA%d, and the document has no such entry"), id);
+            return ath_err_hint(err, -ENOENT, "aitherion status");
+        }
+    }
+    return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct ath_status_item *one = a, *other = b;
+    return (one->id > other->id) - (one->id < other->id);
+}
+
+static bool is_any_running(const struct ath_node_statuses *statuses)
+{
+    for (size_t i = 0; i < statuses->count; i++)
+        if (statuses->items[i].state > ATH_NODE_STOPPED)
+            return true;
+    return false;
+}
+
+static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+{
+    __attribute__((cleanup(work_free))) struct work work = { 0 };
+    ath_auto_free char *next = ath_cli_suggest(cli, "start");
+    struct ath_err docker_err = { 0 }, unused;
+
+    (void)data;
+    int status = ath_nodes_open(cli, false, &work.nodes, err);
+    if (status)
+        return status;
+    /* Without the machine only the drift is not known. */
+    if (work.nodes.has_document)
+        ath_nodes_read_machine(&work.nodes, &unused);
+    struct ath_engine_options options = ath_nodes_engine_options(&work.nodes);
+    ath_engines_open(ATH_ENGINE_AUTO, &options, &work.engines);
+    status = ath_engines_survey(&work.engines, &work.statuses, err);
+    if (!status)
+        status = check_ids(&work, err);
+    if (status)
+        return status;
+    if (ath_nodes_check_docker(&work.nodes, &work.engines, &docker_err))
+        work.report.docker_err = &docker_err;
+    fill(&work);
+    if (work.report.count)
+        qsort(work.report.items, work.report.count, sizeof *work.report.items, by_id);
+    work.report.document = work.nodes.has_document ? work.nodes.path : NULL;
+    work.report.next = work.nodes.has_document && !is_any_running(&work.statuses) ? next : NULL;
+    return ath_cli_show(cli, &ath_status_view, &work.report, ath_cli_format(cli), err);
+}
+
+static const struct ath_example examples[] = {
+    { "aitherion status", N_("one line for each entry") },
+    { "aitherion status 0 --json", N_("all that is known of one") },
+    { .command = NULL },
+};
+
+const struct ath_command ath_command_status = {
+    .name = "status",
+    .group = ATH_GROUP_RUNTIME,
+    .summary = N_("show what runs for each NUMA entry"),
+    .description =
+        N_("Shows for each entry of the document, and for what else aitherion started here, "
+           "whether it runs, in which engine, where it can be reached, the CPUs and memory nodes "
+           "that the kernel lets its process use, its GPUs and macvlans. Says so where it runs "
+           "otherwise than the document has it now. Changes nothing; what is wrong and what mends "
+           "it says `aitherion health`."),
+    .arguments = ath_nodes_arguments,
+    .examples = examples,
+    .run = run,
+};

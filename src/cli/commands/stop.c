@@ -1,0 +1,174 @@
+/* aitherion stop: ends runtimes, and keeps what a later start or a look at their logs needs. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/text.h"
+#include "cli/commands/commands.h"
+#include "cli/nodes.h"
+#include "cli/output/status.h"
+#include "cli/watch.h"
+
+enum { GRACE_S = 10, GRACE_S_MAX = 3600 };
+
+struct options {
+    const char *timeout;
+};
+
+struct work {
+    struct ath_nodes nodes;
+    struct ath_engines engines;
+    struct ath_stop_results results;
+    int *missing;
+    size_t missing_count;
+};
+
+static void work_free(struct work *work)
+{
+    free(work->missing);
+    ath_stop_results_free(&work->results);
+    ath_engines_free(&work->engines);
+    ath_nodes_free(&work->nodes);
+}
+
+static void add(struct ath_stop_results *results, const struct ath_stop_result *one)
+{
+    struct ath_stop_result *added = ath_push(&results->items, &results->count, sizeof *added);
+    *added = *one;
+}
+
+static int stop_one(struct work *work, struct ath_engine *engine, int grace_s, struct ath_err *err)
+{
+    ATH_AUTO(ath_stop_results) results = { 0 };
+    int status =
+        ath_engine_stop(engine, work->nodes.ids, work->nodes.id_count, grace_s, &results, err);
+
+    for (size_t i = 0; i < results.count; i++)
+        add(&work->results, &results.items[i]);
+    return status;
+}
+
+static bool is_asked(const struct work *work, int id)
+{
+    for (size_t i = 0; i < work->nodes.id_count; i++)
+        if (work->nodes.ids[i] == id)
+            return true;
+    return !work->nodes.id_count;
+}
+
+/* What a stop would find. */
+static int look(struct work *work, struct ath_err *err)
+{
+    ATH_AUTO(ath_node_statuses) statuses = { 0 };
+    int status = ath_engines_survey(&work->engines, &statuses, err);
+
+    for (size_t i = 0; i < statuses.count; i++) {
+        const struct ath_node_status *one = &statuses.items[i];
+        if (is_asked(work, one->id))
+            add(&work->results,
+                &(struct ath_stop_result){ .id = one->id,
+                                           .engine = one->engine,
+                                           .was_running = one->state > ATH_NODE_STOPPED });
+    }
+    return status;
+}
+
+static void find_missing(struct work *work)
+{
+    for (size_t i = 0; i < work->nodes.id_count; i++) {
+        bool is_found = false;
+        for (size_t j = 0; j < work->results.count; j++)
+            is_found |= work->results.items[j].id == work->nodes.ids[i];
+        if (!is_found)
+            *(int *)ath_push(&work->missing, &work->missing_count, sizeof *work->missing) =
+                work->nodes.ids[i];
+    }
+}
+
+static bool has_failed(const struct ath_stop_results *results)
+{
+    for (size_t i = 0; i < results->count; i++)
+        if (results->items[i].status)
+            return true;
+    return false;
+}
+
+static int parse_timeout(const char *text, int *out_s, struct ath_err *err)
+{
+    *out_s = GRACE_S;
+    if (!text || !ath_parse_int(text, 0, GRACE_S_MAX, out_s))
+        return 0;
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no value for '--%s'"), text, "timeout");
+    return ath_err_hint(err, -EINVAL, _("a whole number from %d to %d"), 0, GRACE_S_MAX);
+}
+
+static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+{
+    const struct options *options = data;
+    __attribute__((cleanup(work_free))) struct work work = { 0 };
+    bool is_dry_run = cli->globals.is_dry_run;
+    int grace_s;
+
+    int status = parse_timeout(options->timeout, &grace_s, err);
+    if (!status)
+        status = ath_nodes_open(cli, false, &work.nodes, err);
+    if (status)
+        return status;
+    ath_stop_catch();
+    struct ath_engine_options engine_options = ath_nodes_engine_options(&work.nodes);
+    ath_engines_open(ATH_ENGINE_AUTO, &engine_options, &work.engines);
+    if (is_dry_run)
+        status = look(&work, err);
+    for (size_t i = 0; i < work.engines.count && !is_dry_run && !status; i++)
+        status = stop_one(&work, work.engines.items[i], grace_s, err);
+    if (status)
+        return status;
+    find_missing(&work);
+    const struct ath_stop_report report = { .is_dry_run = is_dry_run,
+                                            .results = &work.results,
+                                            .missing = work.missing,
+                                            .missing_count = work.missing_count };
+    bool is_failed = has_failed(&work.results);
+    status = is_failed ? ath_cli_show(cli, &ath_stop_view, &report, ath_cli_format(cli), err)
+                       : ath_cli_show_done(cli, &ath_stop_view, &report, err);
+    /* What runs in a Docker that cannot be asked was not stopped. */
+    if (!status)
+        status = ath_nodes_check_docker_left(&work.nodes, &work.engines, err);
+    return status ? status : is_failed ? ATH_EXIT_FAILED : 0;
+}
+
+static const struct ath_option option_table[] = {
+    { .name = "timeout",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "S",
+      .offset = offsetof(struct options, timeout),
+      .help = N_("seconds that a runtime has to end before it is killed (default: 10)") },
+    { .name = NULL },
+};
+
+static const struct ath_example examples[] = {
+    { "aitherion stop", N_("all of them") },
+    { "aitherion stop 1", N_("one of them") },
+    { .command = NULL },
+};
+
+const struct ath_command ath_command_stop = {
+    .name = "stop",
+    .group = ATH_GROUP_RUNTIME,
+    .summary = N_("stop the runtimes"),
+    .description =
+        N_("Ends the runtimes of all entries, or of those named, in whichever engine they run, and "
+           "keeps their logs and what a later start needs. A macvlan that was moved into a pause "
+           "container goes with it; `aitherion start` makes it anew. What does not run is no "
+           "failure. To take everything away: aitherion clean."),
+    .arguments = ath_nodes_arguments,
+    .options = option_table,
+    .options_size = sizeof(struct options),
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,303 @@
+/* Reading what commands about runtimes need, and planning. */
+#include "config.h"
+
+#include "cli/nodes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/watch.h"
+#include "config/entry.h"
+#include "config/key_file.h"
+#include "container/docker_body.h"
+#include "container/docker_host.h"
+
+#define DEFAULT_KEY "/etc/aitherion/key"
+
+const struct ath_argument ath_nodes_arguments[] = {
+    { .name = "N",
+      .help = N_("entries of the document, by their id: the 1 of NUMA1 (default: all)"),
+      .is_optional = true,
+      .is_repeated = true },
+    { .name = NULL },
+};
+
+const char *const ath_nodes_engines[] = { "auto", "docker", "process", NULL };
+
+void ath_nodes_free(struct ath_nodes *nodes)
+{
+    if (!nodes)
+        return;
+    free(nodes->ids);
+    free(nodes->path);
+    ath_document_free(&nodes->own_document);
+    ath_plan_facts_free(&nodes->facts);
+    ath_machine_free(&nodes->own_machine);
+    free(nodes->key_path);
+    free(nodes->run_folder);
+    *nodes = (struct ath_nodes){ 0 };
+}
+
+static int read_ids(const struct ath_cli *cli, struct ath_nodes *out, struct ath_err *err)
+{
+    for (size_t i = 0; i < cli->argument_count; i++) {
+        int id = ath_entry_id(cli->arguments[i]);
+        if (id == ATH_UNSET) {
+            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no entry's id"), cli->arguments[i]);
+            return ath_err_hint(err, -EINVAL, _("a number, the 1 of NUMA1"));
+        }
+        *(int *)ath_push(&out->ids, &out->id_count, sizeof *out->ids) = id;
+    }
+    return 0;
+}
+
+/* A relative path would mean nothing in a container's label. */
+static char *absolute(const char *path)
+{
+    ath_auto_free char *folder = *path == '/' ? NULL : getcwd(NULL, 0);
+    return folder ? ath_xasprintf("%s/%s", folder, ath_starts_with(path, "./") ? path + 2 : path)
+                  : ath_xstrdup(path);
+}
+
+static void find_key(struct ath_nodes *nodes)
+{
+    nodes->key_path = ath_key_file_find(
+        nodes->has_document ? nodes->document->key_file : DEFAULT_KEY, &nodes->has_key);
+}
+
+bool ath_nodes_is_key_open(const struct ath_nodes *nodes)
+{
+    struct stat file;
+    return nodes->has_key && !stat(nodes->key_path, &file) && file.st_mode & 077;
+}
+
+int ath_nodes_open(struct ath_cli *cli, bool is_needed, struct ath_nodes *out, struct ath_err *err)
+{
+    ath_auto_free char *path = ath_cli_document_path(cli);
+
+    out->cli = cli;
+    out->path = absolute(path);
+    out->run_folder = ath_engine_run_folder();
+    int status = read_ids(cli, out, err);
+    if (status)
+        return status;
+    out->document = &out->own_document;
+    status = ath_document_load(out->path, &out->own_document, &cli->faults, err);
+    out->has_document = !status;
+    /* One that was asked for by name must be there. */
+    if (status && (is_needed || cli->globals.config || err->code != ATH_E_DOCUMENT_MISSING))
+        return status;
+    find_key(out);
+    return 0;
+}
+
+int ath_nodes_read_machine(struct ath_nodes *nodes, struct ath_err *err)
+{
+    ATH_AUTO(ath_root) root = { .fd = -1 };
+    struct ath_machine machine = { 0 };
+
+    int status = ath_cli_machine(nodes->cli, &machine, err);
+    if (!status)
+        status = ath_cli_root(nodes->cli, &root, err);
+    if (status) {
+        ath_machine_free(&machine);
+        return status;
+    }
+    ath_plan_facts_free(&nodes->facts);
+    ath_machine_free(&nodes->own_machine);
+    nodes->facts = (struct ath_plan_facts){ 0 };
+    nodes->own_machine = machine;
+    nodes->machine = &nodes->own_machine;
+    ath_plan_facts_read(root.path ? &root : NULL, nodes->machine, &nodes->facts);
+    return 0;
+}
+
+/* ---- engines ---- */
+
+struct ath_engine_options ath_nodes_engine_options(const struct ath_nodes *nodes)
+{
+    return (struct ath_engine_options){ .document_docker_host = nodes->document->engine.docker_host,
+                                        .run_folder = nodes->run_folder,
+                                        .is_stopped = ath_stop_is_wanted };
+}
+
+/* A machine without Docker: nobody asked for one, and there is not even a socket. */
+static bool is_docker_absent(const struct ath_nodes *nodes, const struct ath_err *docker_err)
+{
+    ATH_AUTO(ath_docker_host) host = { 0 };
+    const char *asked = getenv("DOCKER_HOST");
+    struct ath_err unused;
+
+    return docker_err->code == ATH_E_ENGINE_UNREACHABLE && !(asked && *asked) &&
+           !ath_docker_host_find(NULL, nodes->document->engine.docker_host, &host, &unused) &&
+           host.socket && access(host.socket, F_OK) && errno == ENOENT;
+}
+
+enum ath_log_level ath_nodes_log_level(const struct ath_nodes *nodes)
+{
+    return ath_cli_format(nodes->cli) == ATH_FORMAT_TEXT ? ATH_LOG_NORMAL : ATH_LOG_VERBOSE;
+}
+
+int ath_nodes_open_engine(const struct ath_nodes *nodes, enum ath_engine_kind kind,
+                          struct ath_engine **out, struct ath_err *err)
+{
+    struct ath_engine_options options = ath_nodes_engine_options(nodes);
+
+    if (kind == ATH_ENGINE_AUTO)
+        kind = (enum ath_engine_kind)nodes->document->engine.kind;
+    if (kind != ATH_ENGINE_AUTO)
+        return ath_engine_open(kind, &options, out, err);
+    if (!ath_engine_open(ATH_ENGINE_DOCKER, &options, out, err))
+        return 0;
+    if (!is_docker_absent(nodes, err))
+        ath_log(ath_nodes_log_level(nodes), _("taking processes, since Docker cannot be used: %s"),
+                err->message);
+    return ath_engine_open(ATH_ENGINE_PROCESS, &options, out, err);
+}
+
+int ath_nodes_check_docker(const struct ath_nodes *nodes, const struct ath_engines *engines,
+                           struct ath_err *err)
+{
+    if (!engines->docker_status || (nodes->document->engine.kind == ATH_ENGINE_AUTO &&
+                                    is_docker_absent(nodes, &engines->docker_err)))
+        return 0;
+    *err = engines->docker_err;
+    return engines->docker_status;
+}
+
+int ath_nodes_check_docker_left(const struct ath_nodes *nodes, const struct ath_engines *engines,
+                                struct ath_err *err)
+{
+    int status = ath_nodes_check_docker(nodes, engines, err);
+
+    if (!status || err->code != ATH_E_ENGINE_DENIED ||
+        nodes->document->engine.kind != ATH_ENGINE_AUTO)
+        return status;
+    ath_log(ath_nodes_log_level(nodes), _("what others run in Docker stays: %s"), err->message);
+    return 0;
+}
+
+/* ---- plans ---- */
+
+/*
+ * Whom the container's process must be to read the key: its owner, or who will make it. Root
+ * without capabilities cannot read other people's files. NULL: root. With a rootless Docker the
+ * container's root is that owner.
+ */
+static char *user_of(const struct ath_nodes *nodes, const struct ath_plan_options *options)
+{
+    struct stat key;
+    uid_t user = geteuid();
+    gid_t group = getegid();
+
+    if (options->is_process || options->engine.is_rootless)
+        return NULL;
+    if (!stat(nodes->key_path, &key)) {
+        user = key.st_uid;
+        group = key.st_gid;
+    }
+    return user ? ath_xasprintf("%u:%u", user, group) : NULL;
+}
+
+struct ath_plan_options ath_nodes_plan_options(const struct ath_nodes *nodes,
+                                               const struct ath_engine *engine, bool is_process,
+                                               char **user)
+{
+    struct ath_plan_options options = {
+        .is_process = engine ? ath_engine_is_process(engine) : is_process,
+        .engine = engine ? ath_engine_abilities(engine) : ath_plan_engine_typical(&nodes->facts),
+        .ids = nodes->ids,
+        .id_count = nodes->id_count,
+        .key_path = nodes->key_path,
+        .run_folder = engine ? ath_engine_folder(engine) : nodes->run_folder,
+    };
+    *user = user_of(nodes, &options);
+    options.user = *user;
+    return options;
+}
+
+int ath_nodes_plan(struct ath_nodes *nodes, const struct ath_plan_options *options,
+                   struct ath_plan *out, struct ath_err *err)
+{
+    return ath_plan_make(nodes->document, nodes->machine, &nodes->facts, options, out,
+                         &nodes->cli->faults, err);
+}
+
+bool ath_nodes_wait(const struct ath_plan *plan)
+{
+    for (size_t i = 0; i < plan->node_count; i++)
+        if (ath_plan_node_waits(&plan->nodes[i]))
+            return true;
+    return false;
+}
+
+/* The drift from the plan of one node with other options. False where no such plan can be made. */
+static bool drift_from(struct ath_nodes *nodes, const struct ath_node_status *status,
+                       const struct ath_plan_options *options, char **out)
+{
+    ATH_AUTO(ath_plan) plan = { 0 };
+    ATH_AUTO(ath_faults) unused_faults = { 0 };
+    struct ath_err unused;
+
+    if (ath_plan_make(nodes->document, nodes->machine, &nodes->facts, options, &plan,
+                      &unused_faults, &unused))
+        return false;
+    *out = ath_node_drift(status, &plan, &plan.nodes[0]);
+    return true;
+}
+
+bool ath_nodes_is_as(struct ath_nodes *nodes, const struct ath_node_status *status,
+                     const struct ath_plan_options *options)
+{
+    struct ath_plan_options one = *options;
+    ath_auto_free char *drift = NULL;
+
+    one.ids = &status->id;
+    one.id_count = 1;
+    return drift_from(nodes, status, &one, &drift) && !drift;
+}
+
+char *ath_nodes_drift(struct ath_nodes *nodes, const struct ath_node_status *status,
+                      const struct ath_plan_options *options)
+{
+    ath_auto_free char *first = NULL;
+
+    for (int variant = 0; variant < 4; variant++) {
+        struct ath_plan_options other = *options;
+        char *drift = NULL;
+        other.ids = &status->id;
+        other.id_count = 1;
+        other.is_sim ^= variant & 1;
+        other.engine.is_limited ^= (variant & 2) != 0;
+        if (!drift_from(nodes, status, &other, &drift) || !drift)
+            return NULL;
+        if (variant)
+            free(drift);
+        else
+            first = drift;
+    }
+    return ath_steal(&first);
+}
+
+static char *server_text(const char *address, int port)
+{
+    return ath_xasprintf(strchr(address, ':') ? "[%s]:%d" : "%s:%d", address, port);
+}
+
+char *ath_nodes_server(const struct ath_plan_node *node)
+{
+    for (size_t i = 0; i < node->port_count; i++)
+        if (!strcmp(node->ports[i].purpose, "control"))
+            return server_text(node->ports[i].host_address, node->ports[i].port);
+    if (node->network == ATH_PLAN_HOST)
+        return server_text(node->listen_address, node->control_port);
+    return NULL;
+}

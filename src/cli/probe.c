@@ -1,0 +1,55 @@
+/* A real session with a runtime, as the proof that it answers. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "cli/nodes.h"
+
+enum { PROBE_TIMEOUT_MS = 900 };
+
+int ath_probe_server(const struct ath_probe *probe, const char *server,
+                     struct ath_runtime_health *out, struct ath_err *err)
+{
+    ATH_AUTO(ath_secret) secret = { 0 };
+    ATH_AUTO(ath_session) session = { .fd = -1 };
+    ATH_AUTO(ath_runtime_health) unwanted = { 0 };
+    struct ath_endpoint endpoint;
+
+    int status = ath_endpoint_parse(server, &endpoint, err);
+    if (!status && probe->key_path)
+        status = ath_secret_load(probe->key_path, &secret, err);
+    if (!status)
+        status = ath_session_open(&endpoint, secret.length ? &secret : NULL,
+                                  ATH_GPU_PURPOSE_CONTROL, PROBE_TIMEOUT_MS, &session, err);
+    return status ? status : ath_session_health(&session, out ? out : &unwanted, err);
+}
+
+/* -EAGAIN for what may answer later. Docker's proxy takes a connection before the container
+ * listens, and then hangs up: that is not the end either. */
+static int probe(const struct ath_probe *context, const char *server, struct ath_err *err)
+{
+    int status = ath_probe_server(context, server, NULL, err);
+    bool is_final = err->code == ATH_E_KEY_REFUSED || err->code == ATH_E_KEY_FILE ||
+                    err->code == ATH_E_NO_ACCESS || err->code == ATH_E_NOT_FOUND;
+    return status && !is_final ? -EAGAIN : status;
+}
+
+/* The socket is there as soon as the runtime is, whatever network it has; only whoever may open it
+ * can ask there. */
+int ath_probe_node(void *context, const struct ath_plan_node *node, struct ath_err *err)
+{
+    ath_auto_free char *local = ath_xasprintf("unix:%s", node->socket);
+    ath_auto_free char *network = ath_nodes_server(node);
+
+    if (!access(node->socket, W_OK) || !network)
+        return probe(context, local, err);
+    /* It runs on this machine, and has not come so far: whoever answers at its port is another. */
+    if (errno == ENOENT && !access(node->folder, F_OK))
+        return ath_err_set(err, -EAGAIN, ATH_E_NOT_FOUND, _("there is no '%s' yet"), node->socket);
+    return probe(context, network, err);
+}

@@ -1,0 +1,126 @@
+/* Finding the key's file, and writing it so that nobody else ever reads it. */
+#include "config.h"
+
+#include "config/key_file.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/i18n.h"
+
+static char *own_path(void)
+{
+    const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+    if (base && *base == '/') /* the XDG specification: a relative one is to be ignored */
+        return ath_xasprintf("%s/aitherion/key", base);
+    return home && *home == '/' ? ath_xasprintf("%s/.config/aitherion/key", home) : NULL;
+}
+
+/* One in a folder that may not be looked into counts as there: saying why it cannot be read helps
+ * more than making another. */
+static bool is_there(const char *path)
+{
+    return !access(path, F_OK) || errno == EACCES;
+}
+
+/* Whether a file can be made there, as far as its nearest folder that exists tells. */
+static bool is_writable(const char *path)
+{
+    ath_auto_free char *copy = ath_xstrdup(path);
+
+    for (char *folder = dirname(copy); *folder; folder = dirname(folder)) {
+        if (!access(folder, W_OK))
+            return true;
+        if (errno != ENOENT || !strcmp(folder, "/") || !strcmp(folder, "."))
+            return false;
+    }
+    return false;
+}
+
+char *ath_key_file_find(const char *document_key_file, bool *out_is_there)
+{
+    ath_auto_free char *own = own_path();
+
+    *out_is_there = true;
+    if (own && is_there(own))
+        return ath_steal(&own);
+    *out_is_there = is_there(document_key_file);
+    if (*out_is_there || !own || is_writable(document_key_file))
+        return ath_xstrdup(document_key_file);
+    return ath_steal(&own);
+}
+
+int ath_key_make(unsigned char out[ATH_KEY_BYTES], struct ath_err *err)
+{
+    for (size_t done = 0; done < ATH_KEY_BYTES;) {
+        ssize_t got = getrandom(out + done, ATH_KEY_BYTES - done, 0);
+        if (got < 0 && errno != EINTR)
+            return ath_err_system(err, -errno, "%s", _("the kernel gives no random bytes"));
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return 0;
+}
+
+static int make_folders(const char *path, struct ath_err *err)
+{
+    ath_auto_free char *copy = ath_xstrdup(path);
+
+    for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(copy, 0755) && errno != EEXIST)
+            return ath_err_system(err, -errno, _("cannot make the folder '%s'"), copy);
+        *slash = '/';
+    }
+    return 0;
+}
+
+/* mkstemp() makes it with mode 0600. */
+static int write_beside(char *temporary, const void *key, size_t length)
+{
+    ath_auto_close int fd = mkstemp(temporary);
+    if (fd < 0)
+        return -errno;
+    int status = ath_file_write_all(fd, key, length);
+    if (!status && fsync(fd))
+        status = -errno;
+    if (status)
+        unlink(temporary);
+    return status;
+}
+
+/* link() refuses where a file is there, so that of two first starts one makes the key. */
+static int put_in_place(const char *temporary, const char *path, bool may_replace)
+{
+    int status = (may_replace ? rename(temporary, path) : link(temporary, path)) ? -errno : 0;
+    if (!may_replace || status)
+        unlink(temporary);
+    return status;
+}
+
+int ath_key_file_write(const char *path, const void *key, size_t length, bool may_replace,
+                       struct ath_err *err)
+{
+    ath_auto_free char *resolved = may_replace ? realpath(path, NULL) : NULL;
+    const char *target = resolved ? resolved : path; /* a link stays one */
+    ath_auto_free char *temporary = ath_xasprintf("%s.XXXXXX", target);
+
+    int status = make_folders(target, err);
+    if (status)
+        return status;
+    status = write_beside(temporary, key, length);
+    if (!status)
+        status = put_in_place(temporary, target, may_replace);
+    if (status == -EEXIST)
+        return ath_err_set(err, status, ATH_E_EXISTS, _("there is a key in '%s' already"), path);
+    return status ? ath_err_system(err, status, _("cannot write the key '%s'"), path) : 0;
+}

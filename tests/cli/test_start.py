@@ -1,0 +1,566 @@
+#!/usr/bin/env python3
+"""start, stop, status, clean, key and their health: plans of captures, refusals, and a whole life with the process engine."""
+import base64
+import hashlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+import unittest
+
+import cli
+import harness
+import nodes
+
+SHIPPED = os.path.join(harness.SOURCE, "etc", "ac922_topology.yaml")
+UNIT = os.path.join("packaging", "systemd", "aitherion.service")
+
+
+class Base(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        # The path of a socket has 107 characters at most.
+        self.folder = tempfile.mkdtemp(prefix="ath-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.document = os.path.join(self.folder, "topology.yaml")
+        self.key = os.path.join(self.folder, "key")
+        self.run_folder = os.path.join(self.folder, "run")
+
+    def environment(self, **changes):
+        return harness.environment(**{"AITHERION_RUN_FOLDER": self.run_folder, **changes})
+
+    def write_document(self):
+        """For this machine, with a key of its own, and no Docker whatever the machine has."""
+        ports = nodes.write_document(self.document)
+        with open(self.document, encoding="utf-8") as file:
+            text = file.read().replace("engine: {", f'engine: {{ docker_host: "unix://{self.folder}/no-docker.sock",')
+        with open(self.document, "w", encoding="utf-8") as file:
+            file.write(text + f"key_file: {self.key}\n")
+        return ports
+
+    def run_on(self, command, *args, document=None, env=None, **options):
+        result = harness.run(command, *args, "-c", document or self.document, env=self.environment(**(env or {})), **options)
+        self.assertIsNone(harness.crashed(result), result.stderr)
+        return result
+
+    def ok(self, command, *args, **options):
+        result = self.run_on(command, *args, **options)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return result
+
+    def data(self, command, *args, code=0, **options):
+        """What it prints with --json, checked against its schema."""
+        result = self.run_on(command, *args, "--json", **options)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        value, faults = harness.check_json(result.stdout)
+        self.assertEqual(faults, [])
+        return value
+
+    def error(self, command, *args, code=1, **options):
+        result = self.run_on(command, *args, "--json", **options)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        value, faults = harness.check_json(result.stderr)
+        self.assertEqual(faults, [])
+        self.assertEqual(result.stdout, "")
+        return value
+
+
+class Plans(Base):
+    def setUp(self):
+        super().setUp()
+        shutil.copy(SHIPPED, self.document)
+
+    def plan(self, *args, **options):
+        return self.data("start", "--dry-run", "--root", harness.capture("ac922-4gpu-host"), *args, **options)
+
+    def test_request_bodies(self):
+        plan = self.plan()
+        self.assertEqual((plan["engine"], [node["id"] for node in plan["nodes"]]), ("docker", [0, 1]))
+        text = json.dumps(plan)
+        self.assertIn('"CpusetMems": "0,254-255"', text)
+        self.assertIn(f'"aitherion.document": "{self.document}"', text)
+
+    def test_hints_of_two_entries_do_not_undo_each_other(self):
+        value = self.plan()
+        hints = {warning["hint"] for node in value["nodes"] for warning in node["warnings"] if warning["code"] == "cgroup-mems-short"}
+        self.assertEqual(len(hints), 1, hints)
+        health = self.data("health", "--root", harness.capture("ac922-4gpu-host"), code=3)
+        self.assertEqual({check["hint"] for check in health["checks"] if check["code"] == "cgroup-mems-short"}, hints)
+
+    def test_one_entry(self):
+        self.assertEqual([node["id"] for node in self.plan("1")["nodes"]], [1])
+        self.assertEqual([node["id"] for node in self.data(
+            "numa", "start", "0", "--dry-run", "--root", harness.capture("ac922-4gpu-host"))["nodes"]], [0])
+
+    def test_engine_and_simulation(self):
+        self.assertEqual(self.plan("--engine", "process")["engine"], "process")
+        self.assertIs(self.plan("--sim")["is_sim"], True)
+
+    def test_nothing_is_made(self):
+        self.plan()
+        self.assertEqual(os.listdir(self.folder), ["topology.yaml"])
+
+    def test_text_has_lines_for_a_shell(self):
+        text = self.ok("start", "--dry-run", "--root", "ac922-4gpu").stdout
+        self.assertIn("docker run -d --pull=never", text)
+        self.assertIn("--cpuset-mems 0,254-255", text)
+
+    def test_a_relative_document_has_an_absolute_label(self):
+        result = self.run_on("start", "--dry-run", "--root", "ac922-4gpu", "--json", document="topology.yaml", cwd=self.folder)
+        self.assertIn(f'"aitherion.document": "{self.document}"', result.stdout)
+
+    def test_this_machine_without_docker(self):
+        self.write_document()
+        result = self.ok("start", "--dry-run", "--engine", "docker")
+        self.assertIn("docker run", result.stdout)
+        self.assertIn("nobody answers", result.stderr)
+
+
+class Refusals(Base):
+    def test_a_document_that_does_not_fit(self):
+        shutil.copy(SHIPPED, self.document)
+        error = self.error("start", "--dry-run", "--root", harness.capture("laptop"))
+        self.assertEqual(error["code"], "document-invalid")
+        self.assertTrue(all(fault["file"] == self.document and fault["line"] > 0 for fault in error["faults"]))
+
+    def test_another_entrys_faults_are_no_reason(self):
+        self.write_document()
+        with open(self.document, encoding="utf-8") as file:
+            text = file.read()
+        with open(self.document, "w", encoding="utf-8") as file:
+            file.write(text.replace("numa:\n", "numa:\n  - { id: 7, node: 4095, memory_nodes: [4095], control_port: 50999, data_port: 50998 }\n"))
+        self.assertEqual(self.error("start", "--engine", "process", "--dry-run")["code"], "document-invalid")
+        self.data("start", "1", "--engine", "process", "--dry-run")
+
+    def test_ids(self):
+        self.write_document()
+        self.assertEqual(self.error("start", "9", "--dry-run")["code"], "key-unknown")
+        for command in ("start", "stop", "status"):
+            self.assertEqual(self.error(command, "one", code=2)["code"], "usage")
+
+    def test_a_capture_cannot_be_started(self):
+        shutil.copy(SHIPPED, self.document)
+        self.assertEqual(self.error("start", "--root", "ac922-4gpu", code=2)["code"], "usage")
+
+    def test_no_document(self):
+        for command in ("start", "stop", "status", "clean", "key"):
+            self.assertEqual(self.error(command)["code"], "document-missing")
+
+    def test_docker_that_was_asked_for(self):
+        self.write_document()
+        error = self.error("start", "--engine", "docker")
+        self.assertEqual(error["code"], "engine-unreachable")
+        self.assertIn("no-docker.sock", error["message"])
+
+    def test_values(self):
+        self.write_document()
+        for words in (("start", "--timeout", "0"), ("stop", "--timeout", "x"), ("key", "--new", "--export")):
+            self.assertEqual(self.error(*words, code=2)["code"], "usage")
+
+
+class Key(Base):
+    def setUp(self):
+        super().setUp()
+        self.write_document()
+
+    def content(self, path=None):
+        with open(path or self.key, "rb") as file:
+            return file.read()
+
+    def test_new_and_shown(self):
+        self.assertIs(self.data("key")["is_there"], False)
+        made = self.data("key", "--new")
+        content = self.content()
+        self.assertEqual((len(content), stat.S_IMODE(os.stat(self.key).st_mode)), (32, 0o600))
+        self.assertEqual(made["sha256"], hashlib.sha256(content).hexdigest())
+        shown = self.data("key")
+        self.assertEqual((shown["sha256"], shown["mode"], shown["key_base64"]), (made["sha256"], "0600", None))
+        self.assertNotIn(base64.b64encode(content).decode(), self.ok("key").stdout)
+
+    def test_another_only_when_asked(self):
+        self.ok("key", "--new")
+        before = self.content()
+        self.assertEqual(self.error("key", "--new")["code"], "exists")
+        self.ok("key", "--new", "--yes", "--dry-run")
+        self.assertEqual(self.content(), before)
+        self.ok("key", "--new", "--yes")
+        self.assertNotEqual(self.content(), before)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["key", "topology.yaml"])
+
+    def test_to_another_machine(self):
+        for content in (b"\0", b"any bytes\n\xff", os.urandom(32), os.urandom(5000)):
+            with open(self.key, "wb") as file:
+                file.write(content)
+            line = self.ok("key", "--export").stdout
+            self.assertEqual(line, base64.b64encode(content).decode() + "\n")
+            os.remove(self.key)
+            self.ok("key", "--import", input=line)
+            self.assertEqual(self.content(), content)
+            self.ok("key", "--import", input=line)  # the same again is no question
+
+    def test_what_is_no_key(self):
+        for line in ("", "\n", "not base64!\n", "QQ\n", "QQ==QQ==\n"):
+            self.assertEqual(self.error("key", "--import", input=line)["code"], "key-file-invalid")
+        self.assertFalse(os.path.exists(self.key))
+
+    def test_a_persons_own_goes_first(self):
+        own = os.path.join(self.folder, "config", "aitherion", "key")
+        os.makedirs(os.path.dirname(own))
+        self.ok("key", "--new")
+        shutil.copy(self.key, own)
+        env = {"XDG_CONFIG_HOME": os.path.join(self.folder, "config")}
+        self.assertEqual(self.data("key", env=env)["file"], own)
+        self.assertEqual(self.data("key")["file"], self.key)
+
+    def test_one_that_others_may_read(self):
+        self.ok("key", "--new")
+        os.chmod(self.key, 0o644)
+        self.assertIn("chmod 600", self.ok("key").stdout)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can become somebody else")
+    def test_one_that_may_not_be_read(self):
+        self.ok("key", "--new")
+        os.chmod(self.folder, 0o755)
+        result = harness.run(command=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness.binary(), "key",
+                                      "-c", self.document, "--json"], env=self.environment())
+        self.assertEqual((result.returncode, json.loads(result.stderr)["code"]), (1, "no-access"))
+
+
+@unittest.skipUnless(harness.copies_alone(), nodes.NO_BINDING)
+class Macvlans(Base):
+    """In a network of its own, where a pair of links stands for a network card."""
+
+    SCRIPT = """
+        mount --make-rprivate / && mount -t sysfs sysfs /sys && mount -t tmpfs tmpfs /run/netns &&
+        ip link set lo up && ip link add p0 type veth peer name p1 && ip link set p0 up && ip link set p1 up &&
+        ip link add p2 link p0 type macvlan || exit 77
+        ip link delete p2
+        started=$("$AITHERION" start --engine process --no-wait -c "$DOCUMENT")
+        "$AITHERION" clean 1 --yes -c "$DOCUMENT" >/dev/null; echo "left: $(ip netns list | xargs)"
+        "$AITHERION" status -c "$DOCUMENT" | grep -o "^NUMA[0-9]  [a-z ]*" | tr -s " "
+        "$AITHERION" clean --yes -c "$DOCUMENT" >/dev/null; echo "left: $(ip netns list | xargs)"
+        echo "$started"
+    """
+
+    def test_of_one_entry_go_with_it(self):
+        if os.geteuid() or not shutil.which("unshare") or not shutil.which("ip"):
+            self.skipTest("needs root, unshare and ip")
+        ports = self.write_document()
+        with open(self.document, "a", encoding="utf-8") as file:
+            file.write("roce:\n  macvlans:\n" + "".join(
+                f"    - {{ name: mv{node}, parent: p0, numa: {node}, address: 10.9.1.1{node}/24 }}\n" for node in (0, 1)))
+        os.makedirs("/run/netns", exist_ok=True)
+        result = harness.run(command=["unshare", "--net", "--mount", "sh", "-c", self.SCRIPT],
+                             env=self.environment(AITHERION=harness.binary(), DOCUMENT=self.document))
+        if result.returncode == 77:
+            self.skipTest("no macvlan can be made here: " + result.stderr)
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[:4], ["left: aitherion-mv0", "NUMA0 running process ", "NUMA1 not there ", "left: "], result)
+        # Where it is reached, with its port.
+        self.assertIn(f"control 10.9.1.10:{ports[0]}/tcp, data ", result.stdout)
+        self.assertFalse(os.path.exists(self.run_folder))
+
+
+@unittest.skipUnless(harness.copies_alone(), nodes.NO_BINDING)
+class Life(Base):
+    """With processes, which need no Docker."""
+
+    def setUp(self):
+        super().setUp()
+        self.ports = self.write_document()
+        self.addCleanup(self.run_on, "clean", "--yes")
+
+    def start(self, *args, **options):
+        return self.data("start", "--engine", "process", *args, **options)
+
+    def outcomes(self, *args, **options):
+        return [node["outcome"] for node in self.start(*args, **options)["nodes"]]
+
+    def states(self, *args):
+        return {node["id"]: node["state"] for node in self.data("status", *args)["nodes"]}
+
+    def health(self, code=0):
+        """{code of the check: status} of what is not fine; the machine's own findings aside."""
+        value = self.data("health", code=code)
+        known = {"no-gpu", "cpuset-limited", "distance-unknown", "runtime-problem", "memlock-low"}
+        return {check["code"]: check["status"] for check in value["checks"]
+                if check["status"] != "ok" and check["code"] not in known}
+
+    def test_from_start_to_clean(self):
+        self.assertEqual(self.states(), {0: "absent", 1: "absent"})
+        first = self.start()
+        self.assertEqual([(node["outcome"], node["is_healthy"]) for node in first["nodes"]], [("started", True)] * 2)
+        self.assertIs(first["is_key_new"], True)
+        self.assertEqual(stat.S_IMODE(os.stat(self.key).st_mode), 0o600)
+        pids = [node["process"]["pid"] for node in self.data("status")["nodes"]]
+        second = self.start()
+        self.assertEqual(([node["outcome"] for node in second["nodes"]], second["is_key_new"]), (["same", "same"], False))
+        status = self.data("status")["nodes"]
+        self.assertEqual([node["process"]["pid"] for node in status], pids)
+        self.assertEqual([node["process"]["listening"] for node in status], [[f"127.0.0.1:{port}"] for port in self.ports])
+        self.assertEqual([node["drift"] for node in status], [None, None])
+        self.assertEqual([node["was_running"] for node in self.data("stop", "1")["nodes"]], [True])
+        self.assertEqual(self.states(), {0: "running", 1: "stopped"})
+        self.assertEqual([node["was_running"] for node in self.data("stop")["nodes"]], [True, False])
+        self.assertEqual(self.data("stop", "0", "5")["missing"], [5])
+        self.assertEqual(self.outcomes(), ["started", "started"])
+        self.ok("clean", "--yes")
+        self.assertFalse(os.path.exists(self.run_folder))
+        self.assertEqual(self.states(), {0: "absent", 1: "absent"})
+        self.assertEqual(self.data("clean")["steps"], [])
+        self.assertTrue(os.path.exists(self.key) and os.path.exists(self.document))
+
+    def test_text(self):
+        result = self.ok("start", "--engine", "process")
+        self.assertIn("NUMA0: waiting until it answers", result.stderr)
+        for word in ("NUMA0  started", f"127.0.0.1:{self.ports[1]}", self.key, "aitherion status"):
+            self.assertIn(word, result.stdout)
+        table = self.ok("status").stdout.splitlines()
+        self.assertRegex(table[0], "^Node .*State .*Engine .*Address .*CPUs .*Memory nodes .*GPUs .*Since")
+        self.assertRegex(table[1], f"^NUMA0 .*running .*process .*127.0.0.1:{self.ports[0]} ")
+        self.assertNotIn("Next:", "".join(table))
+        self.assertRegex(self.ok("status", env={"COLUMNS": "60"}).stdout, "(?m)^NUMA1\n  State +running$")
+        self.assertEqual(self.ok("stop", "0").stdout, "stopped NUMA0 (process)\n")
+        self.assertIn("NUMA0 does not run", self.ok("stop").stdout)
+        self.assertEqual(self.ok("start", "-q", "--engine", "process").stderr, "")
+
+    def test_on_a_terminal(self):
+        env = {**self.environment(TERM="xterm"), "COLUMNS": "100"}
+        code, text = cli.run_on_terminal("start", "--engine", "process", "-c", self.document, env=env)
+        self.assertEqual(code, 0, text)
+        self.assertIn("start [", text)
+        self.assertIn("\x1b[K", text)
+
+    def test_dry_runs_change_nothing(self):
+        self.start()
+        self.assertIs(self.data("stop", "--dry-run")["nodes"][0]["was_running"], True)
+        steps = self.data("clean", "--dry-run")["steps"]
+        self.assertIn(("folder", os.path.join(self.run_folder, "numa0")), [(step["kind"], step["object"]) for step in steps])
+        self.assertEqual(self.states(), {0: "running", 1: "running"})
+
+    def test_clean_asks(self):
+        self.start()
+        self.assertEqual(self.error("clean", code=2)["code"], "usage")
+        self.assertEqual(self.states(), {0: "running", 1: "running"})
+        env = self.environment(TERM="xterm")
+        code, text = cli.run_on_terminal("clean", "--no-input", "-c", self.document, env=env)
+        self.assertEqual(code, 2, text)
+        self.assertEqual(self.states(), {0: "running", 1: "running"})
+
+    def test_a_failed_node_does_not_keep_the_other(self):
+        with nodes.listener(self.ports[0]):
+            value = self.start(code=1)
+        self.assertEqual([node["outcome"] for node in value["nodes"]], ["failed", "started"])
+        self.assertEqual(value["nodes"][0]["error"]["code"], "port-in-use")
+        self.assertIn(str(self.ports[0]), value["nodes"][0]["error"]["message"])
+        self.assertEqual(self.states()[1], "running")
+        with nodes.listener(self.ports[0]):
+            result = self.run_on("start", "0", "--engine", "process", "-q")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(str(self.ports[0]), result.stdout)  # said with -q, too
+        self.assertEqual(self.outcomes(), ["started", "same"])
+
+    def test_a_changed_document(self):
+        self.start()
+        self.ok("configure", "--set", "numa.1.vram_fraction=0.25")
+        self.assertEqual([bool(node["drift"]) for node in self.data("status")["nodes"]], [False, True])
+        self.assertEqual(self.health(), {"runtime-drift": "warning"})
+        self.assertEqual(self.outcomes(), ["same", "restarted"])
+        self.assertEqual(self.health(), {})
+
+    def test_simulation_by_flag_is_no_drift(self):
+        self.ok("configure", "--set", "engine.sim=false")
+        self.start("--sim")
+        self.assertEqual([node["drift"] for node in self.data("status")["nodes"]], [None, None])
+        self.assertEqual(self.health(), {})
+
+    def test_health(self):
+        self.assertEqual(self.health(), {"runtime-not-started": "warning"})
+        self.start()
+        self.assertEqual(self.health(), {})
+        text = self.ok("health", "-v").stdout
+        self.assertRegex(text, f"Runtime +running, process, 127.0.0.1:{self.ports[0]}")
+        self.assertIn("the runtimes answer", text)
+
+    def test_health_of_one_that_hangs(self):
+        self.start()
+        pid = self.data("status", "0")["nodes"][0]["process"]["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            self.assertEqual(self.health(code=3), {"runtime-silent": "fault"})
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        self.assertEqual(self.health(), {})
+
+    def test_health_of_another_key(self):
+        self.start()
+        self.ok("key", "--new", "--yes")
+        self.assertEqual(self.health(code=3), {"key-refused": "fault"})
+        self.ok("stop")
+        self.start()
+        self.assertEqual(self.health(), {})
+
+    def test_a_key_that_others_may_read(self):
+        self.start()
+        os.chmod(self.key, 0o644)
+        self.assertEqual(self.health(), {"key-open": "warning"})
+        self.assertIn(f"chmod 600 {self.key}", self.ok("start", "--engine", "process").stderr)
+
+    def test_start_with_another_key(self):
+        self.start()
+        self.ok("key", "--new", "--yes")
+        failed = self.start(code=1)["nodes"][0]["error"]
+        self.assertEqual((failed["code"], failed["hint"]), ("key-refused", "aitherion stop 0 && aitherion start 0"))
+        self.ok("stop")
+        self.assertEqual(self.outcomes(), ["started", "started"])
+
+    def test_clean_of_one(self):
+        self.start()
+        self.ok("clean", "1", "--yes")
+        self.assertEqual(self.states(), {0: "running", 1: "absent"})
+        self.assertEqual(sorted(name for name in os.listdir(self.run_folder) if name.startswith("numa")), ["numa0"])
+        self.assertEqual(self.error("clean", "0", "--images", "--yes", code=2)["code"], "usage")
+
+    def test_clean_of_what_is_not_there(self):
+        self.assertIn("nothing of aitherion's is there", self.ok("clean").stdout)
+        self.start("0")
+        self.assertIn("nothing of these entries is there", self.ok("clean", "1").stdout)
+
+    def test_what_another_document_started(self):
+        """Neither started anew nor cleaned, but on demand, while that document is there."""
+        self.start()
+        other = os.path.join(self.folder, "other.yaml")
+        shutil.copy(self.document, other)
+        refused = self.start(document=other, code=1)["nodes"]
+        self.assertEqual([node["error"]["code"] for node in refused], ["foreign"] * 2)
+        self.assertEqual(refused[1]["error"]["hint"],
+                         f"aitherion clean -c '{self.document}'; or take it over: aitherion start 1 --yes")
+        text = self.ok("clean", "--yes", document=other).stdout
+        self.assertIn(f"NUMA0 stays: 'aitherion-numa0' was started from another document, '{self.document}'", text)
+        left = self.data("clean", "--yes", document=other)["left"]
+        self.assertEqual([(one["numa"], one["document"]) for one in left], [(node, self.document) for node in (0, 1)])
+        self.assertEqual(self.states(), {0: "running", 1: "running"})
+        self.assertEqual([node["outcome"] for node in self.start("--yes", document=other)["nodes"]], ["restarted"] * 2)
+        self.assertEqual(self.outcomes("--yes"), ["restarted"] * 2)
+        os.remove(self.document)
+        self.ok("clean", "--yes", document=other)
+        self.assertFalse(os.path.exists(self.run_folder))
+        shutil.move(other, self.document)
+
+    def test_who_waits_says_for_what(self):
+        os.makedirs(self.run_folder)
+        os.chmod(self.run_folder, 0o755)
+        with open(os.path.join(self.run_folder, ".engine.lock"), "w", encoding="ascii") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            process = subprocess.Popen([harness.binary(), "stop", "-c", self.document], env=self.environment(),
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            time.sleep(2)
+        self.assertEqual(process.communicate(timeout=30)[1].splitlines()[0].split(": ", 1)[-1],
+                         f"waiting for another aitherion that is changing what runs in '{self.run_folder}'")
+
+    def test_a_run_folder_of_another_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can give a folder away")
+        os.mkdir(self.run_folder)
+        os.chown(self.run_folder, 65534, 65534)
+        for words in (("start", "--engine", "process"), ("status",), ("stop",), ("clean", "--yes")):
+            error = self.error(*words)
+            self.assertEqual((error["code"], "user 65534" in error["message"]), ("foreign", True), words)
+        os.rmdir(self.run_folder)
+
+    def test_entries_by_their_names(self):
+        self.assertEqual([node["id"] for node in self.start("NUMA1")["nodes"]], [1])
+        self.assertEqual([node["id"] for node in self.data("status", "aitherion-numa1")["nodes"]], [1])
+
+    def test_an_id_that_is_nobodys(self):
+        self.assertEqual(self.error("status", "7")["code"], "key-unknown")
+
+    def test_without_a_gpu(self):
+        """No GPU in the document, and none simulated: a runtime that serves none, and is fine."""
+        self.ok("configure", "--set", "engine.sim=false")
+        self.assertEqual(self.outcomes(), ["started", "started"])
+        self.assertEqual(self.health(), {})
+
+    def test_health_of_what_nobody_recorded(self):
+        self.start()
+        with open(self.document, encoding="utf-8") as file:
+            kept = [line for line in file if "{ id: 1," not in line]
+        with open(self.document, "w", encoding="utf-8") as file:
+            file.writelines(kept)
+        self.assertEqual(self.health(), {"runtime-unrecorded": "warning"})
+        self.assertEqual({node["id"]: node["is_recorded"] for node in self.data("status")["nodes"]}, {0: True, 1: False})
+
+    def test_health_of_a_crash(self):
+        self.start("0")
+        self.ok("stop")
+        self.assertEqual(self.health(), {"runtime-not-started": "warning"})
+
+    def test_an_empty_key(self):
+        with open(self.key, "wb"):
+            pass
+        self.assertEqual(self.error("start", "--engine", "process")["code"], "key-file-invalid")
+
+    def test_a_killed_start(self):
+        for delay in (0.01, 0.03, 0.06):
+            process = subprocess.Popen([harness.binary(), "start", "--engine", "process", "-c", self.document],
+                                       env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                       cwd=harness.scratch())
+            try:
+                process.wait(delay)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            self.outcomes()
+            self.assertEqual(self.states(), {0: "running", 1: "running"})
+            self.ok("clean", "--yes")
+            self.assertFalse(os.path.exists(self.run_folder))
+
+    def test_no_wait(self):
+        value = self.start("--no-wait")
+        self.assertEqual([(node["outcome"], node["is_healthy"]) for node in value["nodes"]], [("started", False)] * 2)
+        self.assertEqual(self.outcomes(), ["same", "same"])  # waits for them
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can become somebody else")
+    def test_somebody_without_rights(self):
+        """A runtime of one's own, with one's own key and folder."""
+        os.chmod(self.folder, 0o777)
+        env = self.environment(XDG_CONFIG_HOME=os.path.join(self.folder, "config"))
+        words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness.binary()]
+        result = harness.run(command=[*words, "start", "0", "--engine", "process", "--json", "-c", self.document], env=env)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(os.stat(json.loads(result.stdout)["key_file"]).st_uid, 65534)
+        result = harness.run(command=[*words, "clean", "--yes", "-c", self.document], env=env)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+
+class Unit(unittest.TestCase):
+    def test_systemd_takes_it(self):
+        if not shutil.which("systemd-analyze"):
+            self.skipTest("no systemd-analyze (package systemd)")
+        if not harness.copies_alone():
+            self.skipTest("an emulated program is no service")
+        path = os.path.join(os.path.dirname(harness.binary()), UNIT)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertRegex(text, r"(?m)^ExecStart=/\S+/aitherion start ")
+        folder = os.path.join(harness.scratch(), "unit")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "aitherion.service"), "w", encoding="utf-8") as file:
+            for line in text.splitlines(keepends=True):
+                words = line.split(" ", 1)
+                if line.startswith("Exec"):
+                    line = words[0].split("=")[0] + "=" + harness.binary() + " " + words[1]
+                file.write(line)
+        result = harness.run(command=["systemd-analyze", "verify", "--man=no", file.name])
+        self.assertEqual((result.returncode, result.stdout + result.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    harness.isolate()
+    harness.main()

@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""start, stop, status, health and clean with a real Docker: what tests/docker/test_nodes.py does not see of the commands."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import engine  # noqa: E402
+import harness  # noqa: E402
+import nodes  # noqa: E402
+
+IMAGE = "aitherion-runtime:latest"
+KNOWN = {"no-gpu", "cpuset-limited", "distance-unknown", "runtime-problem", "memlock-low"}  # of this machine
+RUNS_COMPARED = 7  # a round; a busy machine gets more
+ROUNDS = 4
+
+
+def setUpModule():
+    engine.shared()
+
+
+class StartCase(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.daemon = engine.shared()
+        self.host = self.daemon.host
+        self.folder = tempfile.mkdtemp(prefix="ath-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.document = os.path.join(self.folder, "topology.yaml")
+        self.key = os.path.join(self.folder, "key")
+        self.write_document()
+        self.addCleanup(self.run_on, "clean", "--yes", "--images")
+
+    def write_document(self, **options):
+        self.ports = nodes.write_document(self.document, **options)
+        with open(self.document, "a", encoding="utf-8") as file:
+            file.write(f"key_file: {self.key}\n")
+
+    def environment(self):
+        return harness.environment(AITHERION_RUN_FOLDER=os.path.join(self.folder, "run"), DOCKER_HOST=self.host)
+
+    def run_on(self, *words, command=None, **options):
+        words = [*words, "-c", self.document]
+        result = harness.run(*words, env=self.environment(), command=[*command, harness.binary(), *words] if command else None,
+                             **options)
+        self.assertIsNone(harness.crashed(result), result.stderr)
+        return result
+
+    def data(self, *words, code=0, **options):
+        result = self.run_on(*words, "--json", **options)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        value, faults = harness.check_json(result.stdout)
+        self.assertEqual(faults, [])
+        return value
+
+    def error(self, *words, code=1, **options):
+        result = self.run_on(*words, "--json", **options)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return json.loads(result.stderr)
+
+    def outcomes(self, *words, **options):
+        return [node["outcome"] for node in self.data("start", *words, **options)["nodes"]]
+
+    def ids(self):
+        return [node["process"]["container_id"] for node in self.data("status")["nodes"]]
+
+    def health(self, code=0):
+        return {check["code"]: check["status"] for check in self.data("health", code=code)["checks"]
+                if check["status"] != "ok" and check["code"] not in KNOWN}
+
+    def names(self):
+        status, lines = engine.steps(self.host, "list")
+        self.assertEqual(status, 0, lines)
+        return {one["name"] for one in lines}
+
+
+class Life(StartCase):
+    def test_from_nothing_to_nothing(self):
+        """No image and no key: the first start makes both."""
+        first = self.data("start")
+        self.assertEqual((first["engine"], first["is_image_built"], first["is_key_new"]), ("docker", True, True))
+        self.assertEqual([(node["outcome"], node["is_healthy"]) for node in first["nodes"]], [("started", True)] * 2)
+        ids = self.ids()
+        second = self.data("start")
+        self.assertEqual(([node["outcome"] for node in second["nodes"]], second["is_image_built"], self.ids()),
+                         (["same", "same"], False, ids))
+        for node in self.data("status")["nodes"]:
+            self.assertEqual((node["state"], node["drift"], node["process"]["document"]), ("running", None, self.document))
+            self.assertEqual(node["process"]["cpus"], nodes.node_cpus())
+            self.assertEqual(node["process"]["memory_nodes"], str(nodes.first_node()))
+        self.assertEqual(self.health(), {})
+        self.assertEqual([node["was_running"] for node in self.data("stop")["nodes"]], [True, True])
+        self.assertEqual(self.health(), {"runtime-not-started": "warning"})
+        self.assertEqual(self.outcomes(), ["started", "started"])
+        kinds = [step["kind"] for step in self.data("clean", "--yes", "--images")["steps"]]
+        self.assertEqual(kinds, sorted(kinds, key=["process", "container", "macvlan", "network", "image", "cgroup",
+                                                    "folder"].index))
+        self.assertEqual(kinds.count("container"), 2)
+        self.assertIn("image", kinds)
+        self.assertEqual((self.names(), os.path.exists(os.path.join(self.folder, "run"))), (set(), False))
+
+    def test_a_paused_container(self):
+        self.data("start")
+        subprocess.run(["docker", "-H", self.host, "pause", "aitherion-numa0"], check=True, stdout=subprocess.DEVNULL)
+        process = self.data("status")["nodes"][0]["process"]
+        self.assertEqual((process["problem"], process["hint"]), ("somebody has paused it", "docker unpause aitherion-numa0"))
+        subprocess.run(["docker", "-H", self.host, "unpause", "aitherion-numa0"], check=True, stdout=subprocess.DEVNULL)
+        # Docker's own check may have failed meanwhile, and says so until its next.
+        self.assertNotEqual(self.data("status")["nodes"][0]["process"]["problem"], "somebody has paused it")
+
+    def test_an_old_image_goes_with_its_last_container(self):
+        self.data("start")
+        old = self.data("image", "list")["images"][0]["id"]
+        changed = os.path.join(self.folder, "aitherion-runtime")
+        shutil.copy(nodes.runtime(), changed)
+        with open(changed, "ab") as file:
+            file.write(b"x")
+        self.data("image", "build", "--runtime", changed)
+        self.addCleanup(self.run_on, "image", "remove")
+        self.assertIn(old, [image["id"] for image in self.data("image", "list")["images"]])
+        self.assertEqual([node["outcome"] for node in self.data("start", "0")["nodes"]], ["restarted"])
+        self.assertIn(old, [image["id"] for image in self.data("image", "list")["images"]])
+        self.assertEqual(self.outcomes(), ["same", "restarted"])
+        self.assertNotIn(old, [image["id"] for image in self.data("image", "list")["images"]])
+        self.run_on("clean", "--yes")
+        text = self.run_on("clean").stdout
+        self.assertIn("the image 'aitherion-runtime:latest' stays", text)
+        self.assertIn("hint: aitherion clean --images", text)
+
+    def test_one_engine_at_a_time(self):
+        """A boot at which Docker comes late: processes it is, and stays so until they are stopped."""
+        with_docker, self.host = self.host, f"unix://{self.folder}/late.sock"
+        self.assertEqual(self.data("start")["engine"], "process")
+        self.host = with_docker
+        again = self.data("start")
+        self.assertEqual((again["engine"], [node["outcome"] for node in again["nodes"]]), ("process", ["same", "same"]))
+        error = self.error("start", "--engine", "docker")
+        self.assertEqual(error["code"], "busy")
+        self.assertTrue(error["hint"].endswith(" stop 0"), error)
+        self.data("stop")
+        self.assertEqual(self.data("start")["engine"], "docker")
+        self.assertTrue(self.error("start", "1", "--engine", "process")["hint"].endswith(" stop 1"))
+
+    def test_another_runtime_at_the_port_is_not_taken_for_ours(self):
+        """With the same key, even."""
+        self.assertEqual(self.data("start", "--engine", "process")["engine"], "process")
+        with tempfile.TemporaryDirectory(prefix="ath-", dir="/tmp") as elsewhere:
+            folder, self.folder = self.folder, elsewhere
+            try:
+                value = self.data("start", "--engine", "docker", code=1)
+                self.assertEqual([node["error"]["code"] for node in value["nodes"]], ["port-in-use"] * 2)
+                self.assertIn(str(self.ports[0]), value["nodes"][0]["error"]["message"])
+                self.run_on("clean", "--yes")
+            finally:
+                self.folder = folder
+        self.assertEqual([node["state"] for node in self.data("status")["nodes"]], ["running", "running"])
+
+    def test_a_changed_document_restarts_its_node_only(self):
+        self.data("start")
+        before = self.ids()
+        self.assertEqual(self.run_on("configure", "--set", "numa.1.vram_fraction=0.25").returncode, 0)
+        self.assertEqual(self.health(), {"runtime-drift": "warning"})
+        self.assertEqual(self.outcomes(), ["same", "restarted"])
+        after = self.ids()
+        self.assertEqual((after[0], after[1] == before[1]), (before[0], False))
+
+    def test_no_slower_than_docker_by_hand(self):
+        """start --no-wait of two entries, and the docker run lines of its own plan side by side."""
+        if os.environ.get("AITHERION_SANITIZED") == "1":
+            self.skipTest("a build with sanitizers is slow")
+        if not shutil.which("docker"):
+            self.skipTest("no docker client to compare with (package docker.io or docker-cli)")
+        self.data("start")
+        lines = [line for node in self.data("start", "--dry-run")["nodes"] for line in node["commands"] if line.startswith("docker")]
+        ours, by_hand = [], []
+        while len(ours) < ROUNDS * RUNS_COMPARED and (not ours or len(ours) % RUNS_COMPARED or min(ours) > 1.2 * min(by_hand)):
+            for times, commands in ((ours, [f"{harness.binary()} start --no-wait -q -c {self.document}"]), (by_hand, lines)):
+                engine.steps(self.host, "remove", "aitherion-numa0", "force")
+                engine.steps(self.host, "remove", "aitherion-numa1", "force")
+                began = time.monotonic()
+                children = [subprocess.Popen(["sh", "-c", line], env=self.environment(), stdout=subprocess.DEVNULL)
+                            for line in commands]
+                self.assertEqual([child.wait(60) for child in children], [0] * len(commands))
+                times.append(time.monotonic() - began)
+        print(f"two entries: aitherion {min(ours):.3f} s, docker run {min(by_hand):.3f} s, the best of {len(ours)}")
+        self.assertLessEqual(min(ours), 1.2 * min(by_hand))
+        self.assertEqual(self.outcomes(), ["same", "same"])  # what was made by hand is the same
+
+
+class Strangers(StartCase):
+    def test_stay(self):
+        self.data("start")
+        body = json.dumps({"Image": IMAGE, "Entrypoint": ["aitherion-runtime"], "Cmd": ["pause"], "NetworkDisabled": True,
+                           "Labels": {"aitherion": "no label of ours"}})
+        self.assertEqual(engine.steps(self.host, "create", "aitherion-numa9", body)[0], 0)
+        self.addCleanup(engine.steps, self.host, "remove", "aitherion-numa9", "force")
+        archive = os.path.join(self.folder, "image.tar")
+        engine.make_image(archive, "aitherion-runtime:others")
+        self.assertEqual(engine.steps(self.host, "load", archive, "sized")[0], 0)
+        result = self.run_on("clean", "--yes", "--images")
+        self.assertIn(self.names(), [{"aitherion-numa9"}], result.stdout)
+        self.assertEqual(engine.steps(self.host, "image-inspect", "aitherion-runtime:others")[0], 0)
+        # The image that a stranger's container is made of stays, and that is said.
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn(IMAGE, result.stdout)
+
+    def test_a_name_that_is_taken(self):
+        self.data("start", "0")
+        self.data("clean", "--yes")
+        body = json.dumps({"Image": IMAGE, "Entrypoint": ["aitherion-runtime"], "Cmd": ["pause"], "NetworkDisabled": True})
+        self.assertEqual(engine.steps(self.host, "create", "aitherion-numa0", body)[0], 0)
+        self.addCleanup(engine.steps, self.host, "remove", "aitherion-numa0", "force")
+        value = self.data("start", code=1)
+        self.assertEqual([node["outcome"] for node in value["nodes"]], ["failed", "started"])
+        self.assertEqual(value["nodes"][0]["error"]["code"], "foreign")
+
+
+class Failures(StartCase):
+    def test_an_image_of_others_is_not_built(self):
+        self.write_document(image="example/runtime:1")
+        error = self.error("start")
+        self.assertEqual((error["code"], error["hint"]), ("image-missing", "docker pull example/runtime:1"))
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "run", "numa0")))
+
+    def test_a_port_that_is_taken(self):
+        with nodes.listener(self.ports[0]):
+            value = self.data("start", "--timeout", "20", code=1)
+        self.assertEqual([node["outcome"] for node in value["nodes"]], ["failed", "started"])
+        self.assertIn(str(self.ports[0]), json.dumps(value["nodes"][0]))
+
+    def test_somebody_without_access(self):
+        os.chmod(self.folder, 0o777)
+        as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        os.chmod(self.daemon.folder, 0o711)
+        os.chmod(self.daemon.socket, 0o660)
+        error = self.error("start", "--engine", "docker", command=as_nobody)
+        self.assertEqual(error["code"], "engine-denied")
+        self.assertEqual(self.data("start", command=as_nobody)["engine"], "process")
+        result = self.run_on("clean", "--yes", command=as_nobody)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("what others run in Docker stays", result.stderr)
+        self.assertIn("sudo", error["hint"])
+        self.assertEqual(self.data("status", command=as_nobody)["docker_error"]["code"], "engine-denied")
+        result = self.run_on("health", "--json", command=as_nobody)
+        self.assertEqual(result.returncode, 4, result.stdout + result.stderr)
+        self.assertIn("engine-unreachable", [check["code"] for check in json.loads(result.stdout)["checks"]
+                                             if check["status"] == "unknown"])
+        self.assertEqual(self.run_on("configure", "--set", "engine.kind=docker").returncode, 0)
+        for words in (["stop"], ["clean", "--yes"]):
+            self.assertEqual(self.error(*words, command=as_nobody)["code"], "engine-denied")
+
+    def test_health_of_a_missing_image(self):
+        self.assertEqual(self.health(), {"image-missing": "warning", "runtime-not-started": "warning"})
+
+    def test_health_of_a_daemon_that_is_gone(self):
+        self.host = f"unix://{self.folder}/no-docker.sock"
+        self.assertEqual(self.health(code=3), {"engine-unreachable": "fault", "runtime-not-started": "warning"})
+        self.host = self.daemon.host
+
+    def test_health_of_a_crashing_runtime(self):
+        """One that ends again and again: the image's runtime has lost its folder."""
+        self.data("start", "0")
+        pid = self.data("status", "0")["nodes"][0]["process"]["pid"]
+        os.kill(pid, 19)
+        try:
+            self.assertEqual(self.health(code=3).get("runtime-silent"), "fault")
+        finally:
+            os.kill(pid, 18)
+
+
+if __name__ == "__main__":
+    harness.isolate()
+    harness.main()

@@ -1,0 +1,215 @@
+/* Archives against tar itself: what is in them, their size, in pieces of every size. */
+#include "config.h"
+
+#include "container/tar.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "tree.h"
+
+static struct tree tree;
+
+static void make_tree(void)
+{
+    tree_make(&tree);
+}
+
+static void remove_tree(void)
+{
+    tree_remove(&tree);
+}
+
+/* The whole archive, read in pieces of so many bytes. */
+static void read_all(const struct ath_tar *tar, size_t step, struct ath_text *out)
+{
+    struct ath_tar_reader reader = { .tar = tar };
+    char piece[4096];
+    struct ath_err err = { 0 };
+    ssize_t got;
+
+    while ((got = ath_tar_read(&reader, piece, step, &err)) > 0)
+        ath_text_add_bytes(out, piece, (size_t)got);
+    ck_assert_msg(!got, "%s", err.message);
+    ck_assert_int_eq(reader.read_bytes, (int64_t)out->length);
+    ck_assert_int_eq(ath_tar_read(&reader, piece, step, &err), 0);
+    ath_tar_reader_free(&reader);
+}
+
+/* What `tar` with arguments says of the archive. */
+static char *ask_tar(const struct ath_tar *tar, const char *arguments)
+{
+    ATH_AUTO(ath_text) archive = { 0 }, said = { 0 };
+    ath_auto_free char *path = ath_xasprintf("%s/archive.tar", tree.path);
+    ath_auto_free char *command =
+        ath_xasprintf("LC_ALL=C.UTF-8 TZ=UTC tar -f %s %s 2>&1", path, arguments);
+    char piece[4096];
+    size_t got;
+
+    read_all(tar, sizeof piece, &archive);
+    ck_assert_int_eq((int64_t)archive.length, ath_tar_size(tar));
+    tree_put_bytes(path, archive.data, archive.length);
+    FILE *pipe = popen(command, "r");
+    ck_assert_ptr_nonnull(pipe);
+    while ((got = fread(piece, 1, sizeof piece, pipe)) > 0)
+        ath_text_add_bytes(&said, piece, got);
+    ck_assert_int_eq(pclose(pipe), 0);
+    return ath_text_take(&said);
+}
+
+START_TEST(an_empty_one_is_two_blocks)
+{
+    struct ath_tar tar = { 0 };
+    ath_auto_free char *said = ask_tar(&tar, "-t");
+    ck_assert_str_eq(said, "");
+    ck_assert_int_eq(ath_tar_size(&tar), 1024);
+}
+END_TEST
+
+START_TEST(tar_reads_each_kind)
+{
+    ATH_AUTO(ath_tar) tar = { 0 };
+
+    ath_tar_add_folder(&tar, "a", 01777);
+    ath_tar_add_bytes(&tar, "a/text", 0644, "hello\n", 6);
+    ath_tar_add_bytes(&tar, "a/none", 0600, "", 0);
+    ath_tar_add_link(&tar, "l", "a/text");
+    ath_auto_free char *said = ask_tar(&tar, "-tv --full-time --numeric-owner");
+    ck_assert_str_eq(said, "drwxrwxrwt 0/0               0 1970-01-01 00:00:00 a/\n"
+                           "-rw-r--r-- 0/0               6 1970-01-01 00:00:00 a/text\n"
+                           "-rw------- 0/0               0 1970-01-01 00:00:00 a/none\n"
+                           "lrwxrwxrwx 0/0               0 1970-01-01 00:00:00 l -> a/text\n");
+    ath_auto_free char *text = ask_tar(&tar, "-xO a/text");
+    ck_assert_str_eq(text, "hello\n");
+}
+END_TEST
+
+/* Around the 100 bytes of a ustar name, and beyond ASCII. */
+START_TEST(keeps_long_and_foreign_names)
+{
+    ATH_AUTO(ath_tar) tar = { 0 };
+    char name[400];
+    size_t lengths[] = { 99, 100, 101, 255, 399 };
+
+    for (size_t i = 0; i < ATH_COUNT(lengths); i++) {
+        memset(name, 'n', lengths[i]);
+        name[lengths[i]] = '\0';
+        ath_tar_add_bytes(&tar, name, 0644, "x", 1);
+        name[0] = 'l';
+        ath_tar_add_link(&tar, name, name);
+        name[0] = 'f';
+        ath_tar_add_folder(&tar, name, 0755);
+    }
+    ath_tar_add_bytes(&tar, "节点/ä", 0644, "x", 1);
+    ath_auto_free char *said = ask_tar(&tar, "-tv --quoting-style=literal");
+    char *line = said;
+    for (size_t i = 0; i < ATH_COUNT(lengths); i++) {
+        memset(name, 'n', lengths[i]);
+        name[lengths[i]] = '\0';
+        char *next = strsep(&line, "\n");
+        ck_assert_str_eq(strrchr(next, ' ') + 1, name);
+        next = strsep(&line, "\n");
+        name[0] = 'l';
+        ck_assert_str_eq(strrchr(next, ' ') + 1, name);
+        ck_assert_ptr_nonnull(strstr(next, " -> "));
+        next = strsep(&line, "\n");
+        ck_assert_uint_eq(strlen(strrchr(next, ' ') + 1), lengths[i] + 1);
+    }
+    ck_assert_str_eq(strrchr(strsep(&line, "\n"), ' ') + 1, "节点/ä");
+}
+END_TEST
+
+/* Beyond what ustar's eleven octal digits hold; never read, since it would be 8 GiB. */
+START_TEST(counts_large_files)
+{
+    ATH_AUTO(ath_tar) tar = { 0 };
+    struct ath_tar_reader reader = { .tar = &tar };
+    char head[2048];
+    struct ath_err err;
+    const int64_t size = INT64_C(8) << 30;
+
+    ath_tar_add_file(&tar, "large", 0644, NULL, "/nonexistent", size);
+    ck_assert_int_eq(ath_tar_size(&tar), 3 * 512 + size + 1024);
+    ck_assert_int_eq(ath_tar_read(&reader, head, 3 * 512, &err), 3 * 512);
+    ck_assert_int_eq(head[156], 'x');
+    ck_assert_mem_eq(head + 512, "19 size=8589934592\n", 19);
+    ck_assert_int_eq(ath_tar_read(&reader, head, 512, &err), -ENOENT);
+    ath_tar_reader_free(&reader);
+}
+END_TEST
+
+static void make_nested(struct ath_tar *inner, struct ath_tar *outer)
+{
+    char path[128];
+    tree_put(&tree, "from a file\n", "file");
+    snprintf(path, sizeof path, "%s/file", tree.path);
+    ath_tar_add_file(inner, "file", 0644, NULL, path, 12);
+    ath_tar_add_bytes(inner, "bytes", 0644, "from memory\n", 12);
+    ath_tar_add_bytes(outer, "before", 0644, "1", 1);
+    ath_tar_add_tar(outer, "inner.tar", 0644, inner);
+    ath_tar_add_bytes(outer, "behind", 0644, "2", 1);
+}
+
+START_TEST(tar_reads_an_archive_within)
+{
+    ATH_AUTO(ath_tar) inner = { 0 }, outer = { 0 };
+
+    make_nested(&inner, &outer);
+    ath_auto_free char *said = ask_tar(&outer, "-xO inner.tar | tar -xOf -");
+    ck_assert_str_eq(said, "from a file\nfrom memory\n");
+    ath_auto_free char *list = ask_tar(&outer, "-t");
+    ck_assert_str_eq(list, "before\ninner.tar\nbehind\n");
+}
+END_TEST
+
+START_TEST(pieces_make_no_difference)
+{
+    static const size_t steps[] = { 1, 7, 511, 513, 1000 };
+    ATH_AUTO(ath_tar) inner = { 0 }, outer = { 0 };
+    ATH_AUTO(ath_text) whole = { 0 }, pieces = { 0 };
+
+    make_nested(&inner, &outer);
+    read_all(&outer, 4096, &whole);
+    read_all(&outer, steps[_i], &pieces);
+    ck_assert_uint_eq(pieces.length, whole.length);
+    ck_assert_mem_eq(pieces.data, whole.data, whole.length);
+}
+END_TEST
+
+/* A file that grew, shrank or went since it was listed. */
+START_TEST(notices_changed_files)
+{
+    static const char *const contents[] = { "longer than it was\n", "short\n", NULL };
+    ATH_AUTO(ath_tar) inner = { 0 }, outer = { 0 };
+    ath_auto_free char *path = ath_xasprintf("%s/file", tree.path);
+    char piece[16384];
+    struct ath_err err;
+
+    make_nested(&inner, &outer);
+    struct ath_tar_reader reader = { .tar = &outer };
+    if (contents[_i])
+        tree_put(&tree, contents[_i], "file");
+    else
+        unlink(path);
+    ck_assert_int_eq(ath_tar_read(&reader, piece, sizeof piece, &err),
+                     contents[_i] ? -EIO : -ENOENT);
+    ck_assert_ptr_nonnull(strstr(err.message, path));
+    ath_tar_reader_free(&reader);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *cases = tcase_create("tar");
+    tcase_add_checked_fixture(cases, make_tree, remove_tree);
+    tcase_add_test(cases, an_empty_one_is_two_blocks);
+    tcase_add_test(cases, tar_reads_each_kind);
+    tcase_add_test(cases, keeps_long_and_foreign_names);
+    tcase_add_test(cases, counts_large_files);
+    tcase_add_test(cases, tar_reads_an_archive_within);
+    tcase_add_loop_test(cases, pieces_make_no_difference, 0, 5);
+    tcase_add_loop_test(cases, notices_changed_files, 0, 3);
+    return run_case(cases, "tar");
+}
