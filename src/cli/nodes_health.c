@@ -24,14 +24,6 @@ static void looking_free(struct looking *looking)
     ath_nodes_free(&looking->nodes);
 }
 
-static struct ath_engine *engine_of(const struct ath_engines *engines, const char *name)
-{
-    for (size_t i = 0; i < engines->count; i++)
-        if (!strcmp(ath_engine_name(engines->items[i]), name))
-            return engines->items[i];
-    return NULL;
-}
-
 /* ---- sessions ---- */
 
 static void keep_problems(const struct ath_runtime_health *health, struct ath_health_runtime *out)
@@ -108,14 +100,14 @@ static struct ath_engine *main_engine(const struct looking *looking)
 
     for (size_t i = 0; i < statuses->count; i++)
         if (statuses->items[i].state > ATH_NODE_STOPPED)
-            return engine_of(&looking->engines, statuses->items[i].engine);
+            return ath_engines_find(&looking->engines, statuses->items[i].engine);
     return looking->engines.count ? looking->engines.items[0] : NULL;
 }
 
 static void look_image(struct looking *looking)
 {
     struct ath_health_runtimes *out = looking->out;
-    struct ath_engine *docker = engine_of(&looking->engines, "docker");
+    struct ath_engine *docker = ath_engines_find(&looking->engines, "docker");
 
     out->needs_image =
         docker && looking->nodes.has_document && looking->nodes.document->engine.image;
@@ -161,7 +153,7 @@ static bool is_added(const struct ath_health_runtimes *runtimes, int id)
 static void look_runtime(struct looking *looking, struct ath_health_runtime *runtime)
 {
     const struct ath_node_status *status = runtime->status;
-    struct ath_engine *engine = status ? engine_of(&looking->engines, status->engine) : NULL;
+    struct ath_engine *engine = status ? ath_engines_find(&looking->engines, status->engine) : NULL;
     ath_auto_free char *user = NULL;
 
     if (!engine || status->state <= ATH_NODE_STOPPED)

@@ -240,6 +240,14 @@ static int lock(const struct ath_engine *engine, int *out_fd, struct ath_err *er
 
 /* ---- what there is ---- */
 
+struct ath_engine *ath_engines_find(const struct ath_engines *engines, const char *name)
+{
+    for (size_t i = 0; i < engines->count; i++)
+        if (!strcmp(ath_engine_name(engines->items[i]), name))
+            return engines->items[i];
+    return NULL;
+}
+
 bool ath_engine_wants(const int *ids, size_t id_count, int id)
 {
     for (size_t i = 0; i < id_count; i++)

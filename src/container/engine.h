@@ -85,6 +85,12 @@ void ath_engines_open(enum ath_engine_kind kind, const struct ath_engine_options
                       struct ath_engines *out);
 void ath_engines_free(struct ath_engines *engines);
 
+/* By its name; NULL where it is not among them. */
+struct ath_engine *ath_engines_find(const struct ath_engines *engines, const char *name);
+
+/* Whether a node is asked for: its id is one of ids, or there are none. */
+bool ath_engine_wants(const int *ids, size_t id_count, int id);
+
 /* ---- what there is ---- */
 
 /* absent: nothing of it; stopped: ended, or made and not started; starting: runs, and has not been

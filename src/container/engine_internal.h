@@ -47,9 +47,6 @@ extern const struct ath_engine_ops ath_engine_docker, ath_engine_process;
 
 bool ath_engine_is_stopped(const struct ath_engine *engine);
 
-/* Whether id is asked for: one of ids, or any where there are none. */
-bool ath_engine_wants(const int *ids, size_t id_count, int id);
-
 /* A new, empty status; all that can be unknown is. */
 struct ath_node_status *ath_node_status_add(struct ath_node_statuses *statuses, int id,
                                             const char *engine);

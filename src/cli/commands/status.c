@@ -28,25 +28,9 @@ static void work_free(struct work *work)
     ath_nodes_free(&work->nodes);
 }
 
-static bool is_wanted(const struct ath_nodes *nodes, int id)
-{
-    for (size_t i = 0; i < nodes->id_count; i++)
-        if (nodes->ids[i] == id)
-            return true;
-    return !nodes->id_count;
-}
-
-static struct ath_engine *engine_of(const struct ath_engines *engines, const char *name)
-{
-    for (size_t i = 0; i < engines->count; i++)
-        if (!strcmp(ath_engine_name(engines->items[i]), name))
-            return engines->items[i];
-    return NULL;
-}
-
 static char *drift_of(struct work *work, const struct ath_node_status *status)
 {
-    struct ath_engine *engine = engine_of(&work->engines, status->engine);
+    struct ath_engine *engine = ath_engines_find(&work->engines, status->engine);
     ath_auto_free char *user = NULL;
 
     if (!work->nodes.machine || !engine || status->state <= ATH_NODE_STOPPED)
@@ -76,12 +60,13 @@ static void fill(struct work *work)
 
     for (size_t i = 0; i < document->numa.count; i++) {
         int id = document->numa.items[i].id;
-        if (is_wanted(&work->nodes, id) && !ath_node_statuses_find(&work->statuses, id))
+        if (ath_engine_wants(work->nodes.ids, work->nodes.id_count, id) &&
+            !ath_node_statuses_find(&work->statuses, id))
             add(work, id);
     }
     for (size_t i = 0; i < work->statuses.count; i++) {
         const struct ath_node_status *status = &work->statuses.items[i];
-        if (!is_wanted(&work->nodes, status->id))
+        if (!ath_engine_wants(work->nodes.ids, work->nodes.id_count, status->id))
             continue;
         struct ath_status_item *item = add(work, status->id);
         item->status = status;

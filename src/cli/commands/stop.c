@@ -53,14 +53,6 @@ static int stop_one(struct work *work, struct ath_engine *engine, int grace_s, s
     return status;
 }
 
-static bool is_asked(const struct work *work, int id)
-{
-    for (size_t i = 0; i < work->nodes.id_count; i++)
-        if (work->nodes.ids[i] == id)
-            return true;
-    return !work->nodes.id_count;
-}
-
 /* What a stop would find. */
 static int look(struct work *work, struct ath_err *err)
 {
@@ -69,7 +61,7 @@ static int look(struct work *work, struct ath_err *err)
 
     for (size_t i = 0; i < statuses.count; i++) {
         const struct ath_node_status *one = &statuses.items[i];
-        if (is_asked(work, one->id))
+        if (ath_engine_wants(work->nodes.ids, work->nodes.id_count, one->id))
             add(&work->results,
                 &(struct ath_stop_result){ .id = one->id,
                                            .engine = one->engine,
