@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""NVML through a server with simulated GPUs: as pynvml and PyTorch use it, nvidia-smi, faults, and calls that no client makes."""
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(SOURCE, "tests", "runtime"), os.path.dirname(os.path.abspath(__file__)),
+                os.path.join(SOURCE, "tests", "tools")]
+
+import harness  # noqa: E402
+import runtime  # noqa: E402
+from serving import LIBRARIES, client_environment  # noqa: E402
+
+CLIENT = os.path.join(LIBRARIES, "libnvidia-ml.so.1")
+SIMULATED = os.path.join(LIBRARIES, "sim", "libnvidia-ml.so.1")
+GIB = 1 << 30
+INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION, INSUFFICIENT_SIZE, DRIVER_NOT_LOADED, TIMEOUT = 2, 3, 4, 7, 9, 10
+GPU_IS_LOST, VERSION_MISMATCH = 15, 25
+
+
+def serve(*arguments, devices=2, **options):
+    return runtime.Server("--sim", *arguments, env=harness.environment(AITHERION_SIM_DEVICES=str(devices)), **options)
+
+
+# A program that has 1 GiB of the first device.
+HOLDER = """
+import ctypes, sys
+cuda = ctypes.CDLL(sys.argv[1])
+context, address = ctypes.c_void_p(), ctypes.c_ulonglong()
+print(cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context),
+      cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(1 << 30)), flush=True)
+sys.stdin.readline()
+"""
+MANNER = [sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "pynvml_manner.py")]
+
+
+def manner(server, library=CLIENT, **changes):
+    """What tests/nvml/pynvml_manner.py found, and what was said on standard error."""
+    ran = subprocess.run([*MANNER, library], env=client_environment(server, **changes), stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, timeout=90)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout), ran.stderr
+
+
+def paused(server, meanwhile):
+    """The same, while something is done to the server in a pause."""
+    with subprocess.Popen([*MANNER, CLIENT, "pause"], env=client_environment(server, AITHERION_CONNECT_TIMEOUT="0.5"),
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        assert program.stdout.readline() == "paused\n"
+        meanwhile()
+        output, errors = program.communicate("on\n", timeout=60)
+    assert program.returncode == 0, errors
+    return json.loads(output), errors
+
+
+@unittest.skipUnless(os.path.exists(CLIENT) and os.path.exists(SIMULATED), "the NVML libraries are not built")
+@unittest.skipIf(runtime.IS_SANITIZED, "Python does not load libraries with sanitizers; tests/nvml/test_loopback.py does")
+class Programs(unittest.TestCase):
+    maxDiff = 4000
+
+    def test_in_pynvmls_manner(self):
+        with serve() as server:
+            said, errors = manner(server)
+            health = json.loads(server.health("--json").stdout)
+        self.assertEqual(errors, "")
+        self.assertEqual([said[name] for name in ("before", "init", "count", "beyond")], [-1, 0, 2, -INVALID_ARGUMENT])
+        self.assertEqual(said["cuda"], 13000)
+        for place, device in enumerate(said["devices"]):
+            self.assertEqual(device["name"], "aitherion simulated GPU")
+            self.assertEqual(device["uuid"], health["server"]["devices"][place]["uuid"])
+            self.assertEqual(device["bus"], f"0000FFFE:{place + 1:02}:00.0")
+            self.assertEqual([device["index"], device["short"]], [place, -INSUFFICIENT_SIZE])
+            self.assertEqual(device["capability"], [9, 0])
+            self.assertEqual([device["memory"], device["memory_v2"]], [[16 * GIB, 16 * GIB, 0], [16 * GIB, 0, 16 * GIB, 0]])
+            self.assertEqual([device["memory_no_version"], device["memory_too_large"]], [-VERSION_MISMATCH, -VERSION_MISMATCH])
+            self.assertEqual([device["use"], device["fields"]], [[0, 0], [0, NOT_SUPPORTED]])
+            self.assertTrue(device["by_uuid"] and device["by_bus"])
+            self.assertEqual([device["fan"], device["compute"]], [-NOT_SUPPORTED, [0, 0]])
+        self.assertEqual(said["again"], ["aitherion simulated GPU"] * 2)
+        self.assertEqual([said["nobody"], said["null"]], [-INVALID_ARGUMENT, -INVALID_ARGUMENT])
+        self.assertEqual(said["clocks"], [INSUFFICIENT_SIZE, 1, 0, 1, 1000, 0])
+        self.assertEqual([said["set"], said["vgpu"]], [NO_PERMISSION, -NOT_SUPPORTED])
+        self.assertEqual(said["events"], [0, True, True, TIMEOUT, True, 0, INVALID_ARGUMENT])
+        self.assertEqual(said["fork"], [[[16 * GIB, 16 * GIB, 0], "aitherion simulated GPU"], [16 * GIB, 16 * GIB, 0]])
+        self.assertEqual([said["words"], said["shutdown"]], ["Not Supported", [0, 0, 0, 1]])
+
+    def test_the_library_itself_says_the_same(self):
+        """The simulated NVML without client and server in between."""
+        with serve() as server:
+            far, _ = manner(server)
+        near, _ = manner(server, library=SIMULATED, AITHERION_SIM_DEVICES="2")
+        for name in ("count", "beyond", "driver", "cuda", "devices", "p2p", "nobody", "null", "clocks"):
+            self.assertEqual(far[name], near[name])
+
+    def test_memory_is_the_servers_share(self):
+        with serve("--vram-fraction", "0.25") as server:
+            said, _ = manner(server)
+        self.assertEqual(said["devices"][0]["memory"], [4 * GIB, 4 * GIB, 0])
+        self.assertEqual(said["devices"][0]["memory_v2"], [4 * GIB, 0, 4 * GIB, 0])
+
+    def test_memory_that_a_program_holds(self):
+        """It is used for whoever asks, and free again when the program is gone."""
+        with serve("--vram-fraction", "0.5") as server:
+            with subprocess.Popen([sys.executable, "-B", "-c", HOLDER, os.path.join(LIBRARIES, "libcuda.so.1")], text=True,
+                                  env=client_environment(server), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+                self.assertEqual(holder.stdout.readline(), "0 0 0 0\n")
+                held, _ = manner(server)
+                holder.communicate("on\n", timeout=30)
+            end = time.monotonic() + 5
+            while server.children() and time.monotonic() < end:
+                time.sleep(0.02)
+            after, _ = manner(server)
+        self.assertEqual([one["memory"] for one in held["devices"]], [[8 * GIB, 7 * GIB, GIB], [8 * GIB, 8 * GIB, 0]])
+        self.assertEqual(held["devices"][0]["memory_v2"], [8 * GIB, 0, 7 * GIB, GIB])
+        self.assertEqual(after["devices"][0]["memory"], [8 * GIB, 8 * GIB, 0])
+
+    def test_wrong_key(self):
+        with serve() as server:
+            said, errors = manner(server, AITHERION_KEY_FILE=runtime.key_file(b"another key, long enough"))
+            self.assertTrue(server.wait_for_log("keyWrong"))
+        self.assertEqual(said["init"], NO_PERMISSION)
+        self.assertEqual(len(errors.splitlines()), 1, errors)
+
+    def test_no_server(self):
+        with serve() as server:
+            pass
+        begun = time.monotonic()
+        said, errors = manner(server, AITHERION_CONNECT_TIMEOUT="0.5")
+        self.assertEqual(said["init"], DRIVER_NOT_LOADED)
+        self.assertLess(time.monotonic() - begun, 5)
+        self.assertEqual(len(errors.splitlines()), 1, errors)
+
+    def test_a_session_that_was_ended_is_opened_again(self):
+        """The server ends sessions that are silent for long."""
+        with serve() as server:
+            before = server.children
+
+            def end():
+                for child in before():
+                    os.kill(child, signal.SIGTERM)
+                while before():
+                    time.sleep(0.02)
+            said, errors = paused(server, end)
+        self.assertEqual([said["after"], errors], [[[16 * GIB, 16 * GIB, 0]] * 2, ""])
+
+    def test_a_server_that_went_away(self):
+        with serve() as server:
+            begun = time.monotonic()
+            said, errors = paused(server, server.stop)
+        self.assertEqual([said["after"], len(errors.splitlines())], [[-GPU_IS_LOST, -GPU_IS_LOST], 1], errors)
+        self.assertLess(time.monotonic() - begun, 15)
+
+    def test_refusals_are_explained_when_asked(self):
+        with serve() as server:
+            _, errors = manner(server, AITHERION_CUDA_LOG="1")
+        self.assertIn("nvmlDeviceSetPowerManagementLimit is not supported: changes the GPU for everybody", errors)
+        self.assertIn("nvmlDeviceGetHostVgpuMode is not supported: virtual GPUs are managed", errors)
+
+    @unittest.skipUnless(shutil.which("nvidia-smi"), "no nvidia-smi")
+    def test_nvidia_smi(self):
+        with serve() as server:
+            ran = subprocess.run(["nvidia-smi", "-L"], env=client_environment(server), stdout=subprocess.PIPE, text=True, timeout=60)
+        if "Mismatch in versions" in ran.stdout:
+            self.skipTest("nvidia-smi is of another driver than the simulated one, 580.159.04")
+        self.assertEqual(re.findall(r"GPU (\d): aitherion simulated GPU", ran.stdout), ["0", "1"])
+
+
+@unittest.skipUnless(runtime.HAS_CAPNP, "no capnp (package capnproto)")
+@unittest.skipUnless(os.path.exists(SIMULATED), "the NVML libraries are not built")
+class Strangers(unittest.TestCase):
+    """What a client that is not ours may say: each call is answered, and the session goes on."""
+
+    @staticmethod
+    def ask(session, function, *given):
+        words = [{"number": str(one["number"])} if "number" in one else one for one in given]  # JSON's numbers end at 2^53
+        return session.ask({"nvml": {"calls": [{"function": function, "given": words}]}}, "nvmlAnswers")["answers"][0]
+
+    @classmethod
+    def setUpClass(cls):
+        with open(os.path.join(SOURCE, "proto", "nvml.capnp"), encoding="ascii") as table:
+            cls.numbers = {name: int(at) for at, name in re.findall(r'@(\d+) \(\)\s+\$c\("(\w+)"\)', table.read())}
+
+    def session(self, server):
+        return runtime.Session(server.connect())
+
+    def test_handles_and_lengths_are_not_believed(self):
+        number = self.numbers
+        huge = 2**64 - 1
+        cases = (
+            ("nvmlDeviceGetName", [{"number": 3}, {"number": 1}, {"number": 96}], INVALID_ARGUMENT),           # no such handle
+            ("nvmlDeviceGetName", [{"number": huge}, {"number": 1}, {"number": 96}], INVALID_ARGUMENT),
+            ("nvmlEventSetFree", [{"number": 1}], INVALID_ARGUMENT),                                        # a device's
+            ("nvmlDeviceGetName", [{"number": 1}, {"number": 1}, {"number": huge}], 0),                       # room for more than there is
+            ("nvmlDeviceGetName", [], INVALID_ARGUMENT),                                                    # nothing given
+            ("nvmlDeviceGetMemoryInfo_v2", [{"number": 1}, {"bytes": [0xFF] * 40}], VERSION_MISMATCH),
+            ("nvmlDeviceGetMemoryInfo_v2", [{"number": 1}, {"bytes": [40, 0, 0, 2]}], INVALID_ARGUMENT),    # shorter than it says
+            ("nvmlDeviceGetFieldValues", [{"number": 1}, {"number": 1 << 31}, {"bytes": [0] * 40}], INVALID_ARGUMENT),
+            ("nvmlDeviceGetFieldValues", [{"number": 1}, {"number": 2}, {"bytes": [0] * 40}], INVALID_ARGUMENT),
+            ("nvmlDeviceGetFieldValues", [{"number": 1}, {"number": huge}, {"bytes": [0] * 40}], INVALID_ARGUMENT),
+            ("nvmlDeviceGetSupportedMemoryClocks", [{"number": 1}, {"number": huge}, {"number": 1}], 0),
+            ("nvmlDeviceGetSupportedMemoryClocks", [{"number": 1}, {}, {"number": 1}], INVALID_ARGUMENT),   # no count
+            ("nvmlDeviceGetCpuAffinity", [{"number": 1}, {"number": huge}, {"number": 1}], INVALID_ARGUMENT),
+            ("nvmlDeviceGetHandleByUUID", [{"bytes": [65] * 5000}, {"number": 1}], INVALID_ARGUMENT),
+            ("nvmlDeviceGetHandleByIndex_v2", [{"number": huge}, {"number": 1}], INVALID_ARGUMENT),
+            ("nvmlDeviceSetPersistenceMode", [{"number": 1}, {"number": 0}], NOT_SUPPORTED),                # is not called
+        )
+        with serve() as server, self.session(server) as session:
+            for name, given, status in cases:
+                with self.subTest(name=name, given=str(given)[:80]):
+                    self.assertEqual(self.ask(session, number[name], *given)["status"], status)
+            self.assertEqual(self.ask(session, 65535)["status"], NOT_SUPPORTED)
+            self.assertEqual(self.ask(session, number["nvmlDeviceGetCount_v2"], {"number": 1})["status"], 0)
+
+    def test_random_calls(self):
+        chance = random.Random(20261121)
+
+        def value():
+            return chance.choice([{}, {"number": chance.choice([0, 1, 2, 3, 96, 2**31, 2**32 - 1, 2**63, chance.randrange(2**64)])},
+                                  {"bytes": [chance.randrange(256) for _ in range(chance.choice([0, 1, 4, 24, 40, 72]))]},
+                                  {"handles": ["1", "2", "3"]}])
+        with serve() as server, self.session(server) as session:
+            for _ in range(150):
+                function = chance.randrange(len(self.numbers))
+                if "EventSetWait" in next(name for name, at in self.numbers.items() if at == function):
+                    continue
+                self.ask(session, function, *(value() for _ in range(chance.randrange(8))))
+            self.assertEqual(self.ask(session, self.numbers["nvmlDeviceGetCount_v2"], {"number": 1})["status"], 0)
+            server.stop()
+            self.assertNotIn("session-crashed", server.log())
+
+
+if __name__ == "__main__":
+    harness.main()
