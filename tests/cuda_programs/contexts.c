@@ -1,0 +1,382 @@
+/* Devices and contexts; before cuInit, after a fork, and between two devices. */
+#include "config.h"
+
+#include "gpu.h"
+
+#include <sys/wait.h>
+
+enum { N = 256, BYTES = N * sizeof(float) };
+
+static void uninitialized(void)
+{
+    int count;
+    CUcontext current;
+    CUdeviceptr p;
+    gives(CUDA_ERROR_NOT_INITIALIZED, cuDeviceGetCount(&count));
+    gives(CUDA_ERROR_NOT_INITIALIZED, cuCtxGetCurrent(&current));
+    gives(CUDA_ERROR_NOT_INITIALIZED, cuMemAlloc_v2(&p, 4));
+    ok(cuDriverGetVersion(&count));
+    check(count >= 11080);
+    gives(CUDA_ERROR_INVALID_VALUE, cuInit(1));
+    ok(cuInit(0));
+    ok(cuInit(0));
+    ok(cuDeviceGetCount(&count));
+}
+
+static void no_context(void)
+{
+    CUcontext current = (CUcontext)&current;
+    CUdeviceptr p;
+    CUstream stream;
+    ok(cuInit(0));
+    ok(cuCtxGetCurrent(&current));
+    check(current == NULL);
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuMemAlloc_v2(&p, 4));
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuStreamCreate(&stream, 0));
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuCtxSynchronize());
+}
+
+static void devices(void)
+{
+    int count, major, minor, warp;
+    char name[128], address[32];
+    CUuuid uuid, none = { { 0 } };
+    size_t bytes;
+    CUdevice device;
+    ok(cuDeviceGetCount(&count));
+    for (int i = 0; i < count; i++) {
+        ok(cuDeviceGet(&device, i));
+        ok(cuDeviceGetName(name, sizeof name, device));
+        check(name[0]);
+        ok(cuDeviceGetUuid_v2(&uuid, device));
+        check(memcmp(&uuid, &none, sizeof uuid) != 0);
+        ok(cuDeviceGetPCIBusId(address, sizeof address, device));
+        CUdevice again = -1;
+        ok(cuDeviceGetByPCIBusId(&again, address));
+        same(again, device);
+        ok(cuDeviceTotalMem_v2(&bytes, device));
+        check(bytes >= (size_t)1 << 20);
+        ok(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+        ok(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
+        check(major >= 5 && minor >= 0);
+        ok(cuDeviceGetAttribute(&warp, CU_DEVICE_ATTRIBUTE_WARP_SIZE, device));
+        same(warp, 32);
+    }
+    gives(CUDA_ERROR_INVALID_DEVICE, cuDeviceGet(&device, count));
+    gives(CUDA_ERROR_INVALID_DEVICE, cuDeviceGet(&device, -1));
+    gives(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetName(name, sizeof name, count));
+}
+
+static void stack(void)
+{
+    CUcontext made, current, popped;
+    CUdevice device = -1;
+    unsigned int version;
+    ok(cuCtxCreate_v2(&made, 0, 0));
+    ok(cuCtxGetCurrent(&current));
+    check(current == made && made != context);
+    ok(cuCtxGetDevice(&device));
+    same(device, 0);
+    ok(cuCtxGetApiVersion(made, &version));
+    check(version >= 3010);
+    ok(cuCtxPushCurrent_v2(context));
+    ok(cuCtxGetCurrent(&current));
+    check(current == context);
+    ok(cuCtxPopCurrent_v2(&popped));
+    check(popped == context);
+    ok(cuCtxGetCurrent(&current));
+    check(current == made);
+    ok(cuCtxDestroy_v2(made));
+    ok(cuCtxGetCurrent(&current));
+    check(current == context);
+}
+
+static void primary(void)
+{
+    CUcontext again;
+    unsigned int flags;
+    int active;
+    CUdeviceptr p;
+    ok(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    same(active, 1);
+    ok(cuDevicePrimaryCtxRetain(&again, 0));
+    check(again == context);
+    ok(cuDevicePrimaryCtxRelease_v2(0));
+    ok(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    same(active, 1);
+    ok(cuMemAlloc_v2(&p, 4));
+    ok(cuDevicePrimaryCtxRelease_v2(0));
+    ok(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    same(active, 0);
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuDevicePrimaryCtxRelease_v2(0));
+    ok(cuDevicePrimaryCtxRetain(&again, 0));
+    ok(cuCtxSetCurrent(again));
+    ok(cuMemAlloc_v2(&p, 4));
+    ok(cuMemFree_v2(p));
+}
+
+/* After a reset it is there again once it is retained, and empty. */
+static void reset(void)
+{
+    unsigned int flags;
+    int active;
+    CUdeviceptr p = allocate(BYTES);
+    ok(launch_fill(p, 3, N, NULL));
+    ok(cuDevicePrimaryCtxReset_v2(0));
+    ok(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    same(active, 0);
+    gives(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc_v2(&p, 4));
+    gives(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuCtxSynchronize());
+    ok(cuDevicePrimaryCtxRetain(&context, 0));
+    ok(cuCtxSetCurrent(context));
+    ok(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    same(active, 1);
+    ok(cuMemAlloc_v2(&p, 4));
+    ok(cuMemsetD32_v2(p, 1, 1));
+    ok(cuCtxSynchronize());
+    ok(cuMemFree_v2(p));
+}
+
+/* What a destroyed context had is free again. */
+static void destroyed(void)
+{
+    enum { LARGE = 64 << 20 };
+    CUcontext made;
+    size_t before, after, total;
+    CUdeviceptr p;
+    ok(cuMemGetInfo_v2(&before, &total));
+    for (int i = 0; i < 3; i++) {
+        ok(cuCtxCreate_v2(&made, 0, 0));
+        ok(cuMemAlloc_v2(&p, LARGE));
+        ok(cuMemsetD8_v2(p, 1, LARGE));
+        ok(cuCtxDestroy_v2(made));
+    }
+    ok(cuMemGetInfo_v2(&after, &total));
+    check(after + LARGE > before);
+}
+
+static void limits(void)
+{
+    size_t bytes, changed;
+    ok(cuCtxGetLimit(&bytes, CU_LIMIT_PRINTF_FIFO_SIZE));
+    check(bytes > 0);
+    ok(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 2 * bytes));
+    ok(cuCtxGetLimit(&changed, CU_LIMIT_PRINTF_FIFO_SIZE));
+    check(changed >= 2 * bytes);
+    ok(cuCtxGetLimit(&bytes, CU_LIMIT_STACK_SIZE));
+    check(bytes > 0);
+    gives(CUDA_ERROR_INVALID_VALUE, cuCtxGetLimit(&bytes, (CUlimit)77));
+    int version;
+    ok(cuDriverGetVersion(&version));
+    if (version >= 13000) { /* cuBLAS asks for it, and does nothing right without an answer */
+        ok(cuCtxGetLimit(&bytes, CU_LIMIT_CIG_ENABLED));
+        same(bytes, 0);
+    }
+}
+
+/* Memory of one context is good in another of the same device. */
+static void shared_memory(void)
+{
+    CUcontext made;
+    CUdeviceptr p = allocate(BYTES);
+    float value = 0;
+    ok(launch_fill(p, 3, N, NULL));
+    ok(cuCtxSynchronize());
+    ok(cuCtxCreate_v2(&made, 0, 0));
+    ok(cuMemcpyDtoH_v2(&value, p, sizeof value));
+    same(value, 3);
+    ok(cuMemsetD32_v2(p, 0x40800000, N)); /* 4.0 */
+    ok(cuCtxSynchronize());
+    ok(cuCtxDestroy_v2(made));
+    same(all_of(p, N), 4);
+}
+
+/* ---- two devices ---- */
+
+static CUcontext second;
+
+static void need_two(void)
+{
+    int count;
+    ok(cuDeviceGetCount(&count));
+    if (count < 2)
+        skip("there is only one device");
+    ok(cuDevicePrimaryCtxRetain(&second, 1));
+}
+
+static CUdeviceptr allocate_in(CUcontext of)
+{
+    ok(cuCtxSetCurrent(of));
+    return allocate(BYTES);
+}
+
+static void peer_copies(void)
+{
+    need_two();
+    CUdeviceptr here = allocate_in(context), there = allocate_in(second);
+    float value = 0;
+    ok(cuCtxSetCurrent(context));
+    ok(cuMemsetD32_v2(here, 0x40a00000, N)); /* 5.0 */
+    ok(cuCtxSynchronize());
+    ok(cuMemcpyPeer(there, second, here, context, BYTES));
+    ok(cuCtxSetCurrent(second));
+    ok(cuCtxSynchronize());
+    ok(cuMemcpyDtoH_v2(&value, there + BYTES - sizeof value, sizeof value));
+    same(value, 5);
+    ok(cuMemcpyDtoD_v2(there, here, 4)); /* by the addresses alone */
+    int device = -1;
+    ok(cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, there));
+    same(device, 1);
+}
+
+static void peer_access(void)
+{
+    int can;
+    need_two();
+    ok(cuDeviceCanAccessPeer(&can, 0, 1));
+    if (!can)
+        skip("the devices can't reach each other");
+    CUdeviceptr there = allocate_in(second);
+    ok(cuCtxSetCurrent(context));
+    ok(cuCtxEnablePeerAccess(second, 0));
+    gives(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, cuCtxEnablePeerAccess(second, 0));
+    ok(launch_fill(there, 6, N, NULL));
+    ok(cuCtxSynchronize());
+    ok(cuCtxDisablePeerAccess(second));
+    gives(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(second));
+    ok(cuCtxSetCurrent(second));
+    same(all_of(there, N), 6);
+}
+
+static void streams_of_two(void)
+{
+    CUstream here, there;
+    CUevent event;
+    need_two();
+    CUdeviceptr a = allocate_in(context), b = allocate_in(second);
+    ok(cuCtxSetCurrent(context));
+    ok(cuStreamCreate(&here, CU_STREAM_NON_BLOCKING));
+    ok(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    ok(cuCtxSetCurrent(second));
+    ok(cuStreamCreate(&there, CU_STREAM_NON_BLOCKING));
+    ok(cuMemsetD32Async(a, 0x40e00000, N, here)); /* 7.0 */
+    ok(cuEventRecord(event, here));
+    ok(cuStreamWaitEvent(there, event, 0));
+    ok(cuMemcpyPeerAsync(b, second, a, context, BYTES, there));
+    ok(cuStreamSynchronize(there));
+    same(all_of(b, N), 7);
+}
+
+/* ---- forks ---- */
+
+static int status_of(pid_t child)
+{
+    int status;
+    check(child > 0);
+    check(waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000;
+}
+
+struct seen {
+    int count;
+    char last[32]; /* address */
+};
+
+/* What a process sees that chooses its devices so; NULL: that does not. */
+static struct seen look(const char *chosen)
+{
+    struct seen seen = { 0 };
+    int ends[2];
+    check(!pipe(ends));
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        if (chosen)
+            setenv("CUDA_VISIBLE_DEVICES", chosen, 1);
+        if (!cuInit(0)) {
+            ok(cuDeviceGetCount(&seen.count));
+            ok(cuDeviceGetPCIBusId(seen.last, sizeof seen.last, seen.count - 1));
+        }
+        check(write(ends[1], &seen, sizeof seen) == sizeof seen);
+        exit(0);
+    }
+    same(status_of(child), 0);
+    check(read(ends[0], &seen, sizeof seen) == sizeof seen);
+    close(ends[0]);
+    close(ends[1]);
+    return seen;
+}
+
+static void chosen_devices(void)
+{
+    char number[16];
+    struct seen all = look(NULL), none = look(""), last, wrong = look("nonsense");
+    check(all.count >= 1);
+    same(none.count, 0);
+    same(wrong.count, 0);
+    snprintf(number, sizeof number, "%d", all.count - 1);
+    last = look(number);
+    same(last.count, 1);
+    check(!strcmp(last.last, all.last));
+}
+
+/* The library is there, but nothing of it was used. */
+static void forked_before(void)
+{
+    int version;
+    ok(cuDriverGetVersion(&version));
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        ok(cuInit(0));
+        ok(cuDevicePrimaryCtxRetain(&context, 0));
+        ok(cuCtxSetCurrent(context));
+        CUdeviceptr p = allocate(4);
+        ok(cuMemFree_v2(p));
+        exit(0);
+    }
+    same(status_of(child), 0);
+    ok(cuInit(0));
+    ok(cuDevicePrimaryCtxRetain(&context, 0));
+    ok(cuCtxSetCurrent(context));
+    CUdeviceptr p = allocate(4);
+    ok(cuMemFree_v2(p));
+}
+
+/* The child of a process that uses a GPU can't; the parent goes on. */
+static void forked_after(void)
+{
+    CUdeviceptr p = allocate(BYTES);
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        int count;
+        _exit(cuDeviceGetCount(&count) || cuCtxSynchronize() ? 0 : 1);
+    }
+    same(status_of(child), 0);
+    ok(launch_fill(p, 8, N, NULL));
+    same(all_of(p, N), 8);
+}
+
+static const struct test tests[] = {
+    { "nothing goes before cuInit", uninitialized, NO_SETUP },
+    { "nothing goes without a context", no_context, NO_SETUP },
+    { "devices say what they are", devices, 0 },
+    { "contexts are a stack", stack, 0 },
+    { "the primary context is counted", primary, 0 },
+    { "the primary context is reset", reset, 0 },
+    { "a destroyed context frees its memory", destroyed, 0 },
+    { "a context has limits", limits, 0 },
+    { "contexts of a device share its memory", shared_memory, 0 },
+    { "memory goes from device to device", peer_copies, 0 },
+    { "a device reaches another's memory", peer_access, 0 },
+    { "events order streams of two devices", streams_of_two, 0 },
+    { "CUDA_VISIBLE_DEVICES chooses devices", chosen_devices, NO_SETUP },
+    { "a program may fork before cuInit", forked_before, NO_SETUP },
+    { "a child of one that uses a GPU gets an error", forked_after, 0 },
+};
+
+int main(int argc, char **argv)
+{
+    return run_tests(argc, argv, NULL, tests, COUNT(tests));
+}

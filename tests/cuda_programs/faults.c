@@ -1,0 +1,211 @@
+/* Faults: a kernel that leaves its memory, and what is so of all calls after it. */
+#include "config.h"
+
+#include "gpu.h"
+
+enum { N = 64, BYTES = N * sizeof(float) };
+
+static CUdeviceptr a;
+
+static void setup(void)
+{
+    a = allocate(BYTES);
+}
+
+/* The first page is nobody's. */
+static CUresult launch_fault(CUstream stream)
+{
+    return launch_fill(64, 1, N, stream);
+}
+
+static void break_context(CUstream stream)
+{
+    ok(launch_fault(stream));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+}
+
+static void is_reported(void)
+{
+    break_context(NULL);
+}
+
+static void is_sticky(void)
+{
+    CUdeviceptr p;
+    CUstream stream;
+    CUevent event;
+    float value;
+    ok(cuEventCreate(&event, 0));
+    break_context(NULL);
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuMemAlloc_v2(&p, 4));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuMemcpyDtoH_v2(&value, a, sizeof value));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamCreate(&stream, 0));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuEventRecord(event, NULL));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+}
+
+static void all_streams_know(void)
+{
+    CUstream stream, other;
+    ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    ok(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    break_context(stream);
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(other));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamQuery(other));
+}
+
+/* What still answers: it needs no GPU. */
+static void some_still_answer(void)
+{
+    int count;
+    CUcontext current;
+    break_context(NULL);
+    ok(cuDeviceGetCount(&count));
+    ok(cuCtxGetCurrent(&current));
+    check(current == context);
+}
+
+static void other_context(void)
+{
+    CUcontext second;
+    CUdeviceptr p;
+    break_context(NULL);
+    ok(cuCtxCreate_v2(&second, 0, 0));
+    ok(cuMemAlloc_v2(&p, 4));
+    ok(cuMemsetD32_v2(p, 1, 1));
+    ok(cuCtxSynchronize());
+    ok(cuCtxDestroy_v2(second));
+}
+
+static void reset(void)
+{
+    CUdeviceptr p;
+    break_context(NULL);
+    ok(cuDevicePrimaryCtxReset_v2(0));
+    ok(cuDevicePrimaryCtxRetain(&context, 0));
+    ok(cuCtxSetCurrent(context));
+    ok(cuMemAlloc_v2(&p, 4));
+    ok(cuMemsetD32_v2(p, 1, 1));
+    ok(cuCtxSynchronize());
+}
+
+static int told = -1;
+
+static void call_back(CUstream stream, CUresult status, void *unused)
+{
+    (void)stream;
+    (void)unused;
+    __atomic_store_n(&told, (int)status, __ATOMIC_RELEASE);
+}
+
+static void never(void *memory)
+{
+    *(bool *)memory = true;
+}
+
+static void callbacks(void)
+{
+    struct gate gate = GATE;
+    bool is_called = false;
+    CUstream stream;
+    ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    close_gate(&gate, stream);
+    ok(launch_fault(stream));
+    ok(cuLaunchHostFunc(stream, never, &is_called));
+    ok(cuStreamAddCallback(stream, call_back, NULL, 0));
+    open_gate(&gate);
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+    check(becomes(&told, CUDA_ERROR_ILLEGAL_ADDRESS));
+    check(!is_called);
+}
+
+/* A range that is known to be wrong is refused at the call, and does no harm. */
+static void wrong_copies(void)
+{
+    float values[2 * N] = { 0 };
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(a, values, sizeof values));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2(values, a + 4, BYTES));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemsetD8_v2(a, 0, sizeof values));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemsetD32_v2(a + 2, 0, 1));
+    ok(cuMemcpyHtoD_v2(a, values, BYTES));
+    ok(cuCtxSynchronize());
+}
+
+static void wrong_launches(void)
+{
+    CUfunction fill = kernel("fill");
+    float v = 1;
+    int n = N;
+    void *params[] = { &a, &v, &n };
+    gives(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(fill, 0, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    gives(CUDA_ERROR_INVALID_VALUE,
+          cuLaunchKernel(fill, 1, 1, 1, 2048, 1, 1, 0, NULL, params, NULL));
+    gives(CUDA_ERROR_INVALID_VALUE,
+          cuLaunchKernel(fill, 1, 70000, 1, 1, 1, 1, 0, NULL, params, NULL));
+    gives(CUDA_ERROR_INVALID_VALUE,
+          cuLaunchKernel(fill, 1, 1, 1, 1, 1, 1, 1 << 20, NULL, params, NULL));
+    ok(launch_fill(a, 2, N, NULL)); /* none of it sticks */
+    same(all_of(a, N), 2);
+}
+
+/* By one element. */
+static void one_beyond(void)
+{
+    ok(launch_fill(a, 1, N + 1, NULL));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+}
+
+static void freed_memory(void)
+{
+    CUdeviceptr freed = allocate(4096);
+    ok(cuMemFree_v2(freed));
+    ok(launch_fill(freed, 1, N, NULL));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+}
+
+static void pageable_memory(void)
+{
+    static float on_host[N];
+    ok(launch_fill((CUdeviceptr)(uintptr_t)on_host, 1, N, NULL));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+}
+
+static void host_access(void)
+{
+    same(*(volatile float *)(uintptr_t)a, 0); /* crashes */
+}
+
+/* With CUDA_LAUNCH_BLOCKING the launch itself says what its kernel did. */
+static void blocking(void)
+{
+    setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+    ok(cuInit(0));
+    ok(cuDevicePrimaryCtxRetain(&context, 0));
+    ok(cuCtxSetCurrent(context));
+    CUdeviceptr p = allocate(400);
+    ok(launch_fill(p, 1, 100, NULL));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, launch_fill(16, 1, 100, NULL));
+}
+
+static const struct test tests[] = {
+    { "a kernel out of bounds is reported by the next synchronize", is_reported, 0 },
+    { "the fault is sticky", is_sticky, 0 },
+    { "other streams find out", all_streams_know, 0 },
+    { "what needs no GPU still answers", some_still_answer, 0 },
+    { "another context is spared", other_context, ONLY_SIMULATED },
+    { "a reset mends it", reset, ONLY_SIMULATED },
+    { "callbacks are told, and host functions left out", callbacks, 0 },
+    { "copies out of bounds are refused", wrong_copies, 0 },
+    { "launches out of bounds are refused", wrong_launches, 0 },
+    { "one element beyond is a fault", one_beyond, ONLY_SIMULATED },
+    { "freed memory is a fault", freed_memory, ONLY_SIMULATED },
+    { "pageable memory is a fault", pageable_memory, ONLY_SIMULATED },
+    { "memory of the device is none of the host", host_access, CRASHES },
+    { "a launch that blocks says what its kernel did", blocking, NO_SETUP },
+};
+
+int main(int argc, char **argv)
+{
+    return run_tests(argc, argv, setup, tests, COUNT(tests));
+}

@@ -1,0 +1,953 @@
+/* Memory of every kind: device, pinned, registered, managed, and what pointers say of it. */
+#include "config.h"
+
+#include "gpu.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { N = 1000, BYTES = N * sizeof(float) };
+
+static CUstream stream;
+static CUdeviceptr a, b;
+
+static void setup(void)
+{
+    ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    a = allocate(BYTES);
+    b = allocate(BYTES);
+    ok(launch_fill(a, 1, N, NULL));
+    ok(launch_fill(b, 1, N, NULL));
+    ok(cuCtxSynchronize());
+}
+
+static CUdeviceptr on_device(void *pinned)
+{
+    CUdeviceptr address;
+    ok(cuMemHostGetDevicePointer_v2(&address, pinned, 0));
+    return address;
+}
+
+/* ---- copies ---- */
+
+static void there_and_back(void)
+{
+    enum { LARGE = 3 << 20 }; /* floats; 12 MiB */
+    float *from = malloc(LARGE * sizeof *from), *to = calloc(LARGE, sizeof *to);
+    check(from && to);
+    for (int i = 0; i < LARGE; i++)
+        from[i] = (float)i;
+    CUdeviceptr p = allocate(LARGE * sizeof *from);
+    ok(cuMemcpyHtoD_v2(p, from, LARGE * sizeof *from));
+    ok(cuMemcpyDtoH_v2(to, p, LARGE * sizeof *to));
+    check(!memcmp(from, to, LARGE * sizeof *from));
+    ok(cuMemcpyDtoH_v2(to, p + 4, 12)); /* a piece */
+    same(to[0], 1);
+    same(to[2], 3);
+    ok(cuMemFree_v2(p));
+    free(from);
+    free(to);
+}
+
+/* On either side of what is copied in parts. */
+static void any_length(void)
+{
+    enum { KIB = 1024, MIB = 1024 * 1024, MOST = 21 * MIB };
+    static const size_t lengths[] = { 512 * KIB - 1, 512 * KIB,   2 * MIB, 2 * MIB + 1,
+                                      8 * MIB,       8 * MIB + 5, MOST };
+    unsigned char *from = malloc(MOST), *to = malloc(MOST);
+    CUdeviceptr p = allocate(MOST);
+    check(from && to);
+    for (size_t i = 0; i < MOST; i++)
+        from[i] = (unsigned char)(i * 7 + i / 4096);
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        size_t length = lengths[i];
+        memset(to, 0, MOST);
+        from[0] = (unsigned char)(100 + i);
+        ok(cuMemcpyHtoDAsync_v2(p, from, length, stream));
+        ok(cuMemcpyDtoHAsync_v2(to, p, length, stream));
+        ok(cuStreamSynchronize(stream));
+        check(!memcmp(from, to, length));
+        check(length == MOST || !to[length]);
+    }
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(p, NULL, MOST));
+    ok(cuMemFree_v2(p));
+    free(from);
+    free(to);
+}
+
+/* Pinned memory has one address, which is the GPU's as well. */
+static void pinned_for_device(void)
+{
+    float *pinned = allocate_pinned(BYTES), *other = allocate_pinned(BYTES);
+    CUdeviceptr address = (uintptr_t)pinned, elsewhere = (uintptr_t)other;
+    float from[N], to[N];
+    for (int i = 0; i < N; i++)
+        from[i] = (float)i;
+    ok(cuMemcpyHtoD_v2(address, from, BYTES));
+    same(pinned[N - 1], N - 1);
+    ok(cuMemcpyDtoHAsync_v2(to, address, BYTES, stream));
+    ok(cuStreamSynchronize(stream));
+    check(!memcmp(from, to, BYTES));
+    ok(cuMemcpyHtoDAsync_v2(a, pinned, BYTES, stream));
+    ok(cuMemcpyDtoDAsync_v2(elsewhere, a, BYTES, stream));
+    ok(cuStreamSynchronize(stream));
+    check(!memcmp(from, other, BYTES));
+    ok(cuMemsetD32Async(address + 4, 0, 1, stream));
+    ok(cuStreamSynchronize(stream));
+    same(pinned[1], 0);
+    same(pinned[2], 2);
+    ok(cuMemFreeHost(pinned));
+    ok(cuMemFreeHost(other));
+}
+
+/* cuMemcpy tells by the addresses which way it goes. */
+static void by_address(void)
+{
+    float from[4] = { 1, 2, 3, 4 }, to[4] = { 0 };
+    ok(cuMemcpy(a, (CUdeviceptr)(uintptr_t)from, sizeof from));
+    ok(cuMemcpy(b, a, sizeof from));
+    ok(cuMemcpy((CUdeviceptr)(uintptr_t)to, b, sizeof to));
+    check(!memcmp(from, to, sizeof to));
+    memset(to, 0, sizeof to);
+    ok(cuMemcpyAsync((CUdeviceptr)(uintptr_t)to, b, sizeof to, stream));
+    ok(cuStreamSynchronize(stream));
+    check(!memcmp(from, to, sizeof to));
+}
+
+static void pageable_source(void)
+{
+    struct gate gate = GATE;
+    float source[N], target[N];
+    for (int i = 0; i < N; i++)
+        source[i] = 3;
+    close_gate(&gate, stream);
+    ok(cuMemcpyHtoDAsync_v2(a, source, sizeof source, stream));
+    memset(source, 0, sizeof source);
+    open_gate(&gate);
+    ok(cuMemcpyDtoHAsync_v2(target, a, sizeof target, stream)); /* there when it returns */
+    same(target[0], 3);
+    same(target[N - 1], 3);
+}
+
+static void fill_host(void *memory)
+{
+    for (int i = 0; i < N; i++)
+        ((float *)memory)[i] = 7;
+}
+
+static void pinned_source(void)
+{
+    float *pinned = allocate_pinned(BYTES);
+    ok(cuLaunchHostFunc(stream, fill_host, pinned));
+    ok(cuMemcpyHtoDAsync_v2(a, pinned, BYTES, stream));
+    ok(cuStreamSynchronize(stream));
+    same(all_of(a, N), 7);
+    ok(cuMemFreeHost(pinned));
+}
+
+static float seen;
+
+static void look(void *memory)
+{
+    seen = ((float *)memory)[N - 1];
+}
+
+/* A host function finds what a copy before it brought. */
+static void pinned_target(void)
+{
+    float *pinned = allocate_pinned(BYTES);
+    ok(launch_fill(a, 9, N, stream));
+    ok(cuMemcpyDtoHAsync_v2(pinned, a, BYTES, stream));
+    ok(cuLaunchHostFunc(stream, look, pinned));
+    ok(cuStreamSynchronize(stream));
+    same(seen, 9);
+    same(pinned[0], 9);
+    ok(cuMemFreeHost(pinned));
+}
+
+/* After an event, and after a query that says so, data is as there as after a synchronize. */
+static void arrives_with_events(void)
+{
+    float *pinned = allocate_pinned(2 * BYTES);
+    CUevent event;
+    ok(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    ok(launch_fill(a, 4, N, stream));
+    ok(cuMemcpyDtoHAsync_v2(pinned, a, BYTES, stream));
+    ok(cuEventRecord(event, stream));
+    ok(cuEventSynchronize(event));
+    same(pinned[N - 1], 4);
+    ok(cuMemcpyDtoHAsync_v2(pinned + N, a, BYTES, stream));
+    CUresult status;
+    while ((status = cuStreamQuery(stream)) == CUDA_ERROR_NOT_READY)
+        sleep_ms(1);
+    ok(status);
+    same(pinned[2 * N - 1], 4);
+    ok(cuEventDestroy_v2(event));
+    ok(cuMemFreeHost(pinned));
+}
+
+/* A wait of another stream for the copy brings its data too. */
+static void arrives_by_another_stream(void)
+{
+    float *pinned = allocate_pinned(BYTES);
+    CUstream other;
+    CUevent event;
+    ok(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    ok(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    ok(launch_fill(a, 5, N, stream));
+    ok(cuMemcpyDtoHAsync_v2(pinned, a, BYTES, stream));
+    ok(cuEventRecord(event, stream));
+    ok(cuStreamWaitEvent(other, event, 0));
+    ok(cuStreamSynchronize(other));
+    same(pinned[N - 1], 5);
+    ok(cuMemFreeHost(pinned));
+}
+
+static void two_dimensions(void)
+{
+    enum { WIDTH = 5, HEIGHT = 3 };
+    float from[HEIGHT][WIDTH], to[HEIGHT][WIDTH] = { 0 };
+    CUdeviceptr p;
+    size_t pitch;
+    for (int i = 0; i < HEIGHT * WIDTH; i++)
+        from[i / WIDTH][i % WIDTH] = (float)i;
+    ok(cuMemAllocPitch_v2(&p, &pitch, WIDTH * sizeof(float), HEIGHT, 4));
+    check(pitch >= WIDTH * sizeof(float));
+    CUDA_MEMCPY2D in = {
+        .srcMemoryType = CU_MEMORYTYPE_HOST,
+        .srcHost = from,
+        .srcPitch = sizeof from[0],
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstDevice = p,
+        .dstPitch = pitch,
+        .WidthInBytes = sizeof from[0],
+        .Height = HEIGHT,
+    };
+    ok(cuMemcpy2D_v2(&in));
+    CUDA_MEMCPY2D out = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcDevice = p,
+        .srcPitch = pitch,
+        .dstMemoryType = CU_MEMORYTYPE_HOST,
+        .dstHost = to,
+        .dstPitch = sizeof to[0],
+        .WidthInBytes = sizeof to[0],
+        .Height = HEIGHT,
+    };
+    ok(cuMemcpy2DAsync_v2(&out, stream));
+    ok(cuStreamSynchronize(stream));
+    check(!memcmp(from, to, sizeof to));
+    ok(cuMemsetD2D32_v2(p, pitch, 0, WIDTH - 1, HEIGHT));
+    ok(cuMemcpy2D_v2(&out));
+    same(to[1][0], 0);
+    same(to[2][WIDTH - 1], HEIGHT * WIDTH - 1);
+    ok(cuMemFree_v2(p));
+}
+
+static void arrays(void)
+{
+    enum { WIDTH = 8, HEIGHT = 4 };
+    float from[HEIGHT][WIDTH], to[HEIGHT][WIDTH] = { 0 };
+    CUarray array;
+    CUDA_ARRAY_DESCRIPTOR asked = { WIDTH, HEIGHT, CU_AD_FORMAT_FLOAT, 1 }, told;
+    for (int i = 0; i < HEIGHT * WIDTH; i++)
+        from[i / WIDTH][i % WIDTH] = (float)i;
+    ok(cuArrayCreate_v2(&array, &asked));
+    ok(cuArrayGetDescriptor_v2(&told, array));
+    same(told.Width, WIDTH);
+    same(told.Height, HEIGHT);
+    CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_HOST,
+        .srcHost = from,
+        .srcPitch = sizeof from[0],
+        .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+        .dstArray = array,
+        .WidthInBytes = sizeof from[0],
+        .Height = HEIGHT,
+    };
+    ok(cuMemcpy2D_v2(&copy));
+    copy = (CUDA_MEMCPY2D){
+        .srcMemoryType = CU_MEMORYTYPE_ARRAY,
+        .srcArray = array,
+        .dstMemoryType = CU_MEMORYTYPE_HOST,
+        .dstHost = to,
+        .dstPitch = sizeof to[0],
+        .WidthInBytes = sizeof to[0],
+        .Height = HEIGHT,
+    };
+    ok(cuMemcpy2D_v2(&copy));
+    check(!memcmp(from, to, sizeof to));
+    ok(cuArrayDestroy(array));
+}
+
+/* Batches of copies: host to array, array to device, device to host. */
+static void batch(void)
+{
+    enum { WIDTH = 20, HEIGHT = 10, PITCH = 24 };
+    float rows[HEIGHT][PITCH] = { { 0 } }, back[HEIGHT][WIDTH] = { { 0 } };
+    const CUDA_ARRAY3D_DESCRIPTOR descriptor = {
+        .Width = WIDTH, .Height = HEIGHT, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1
+    };
+    CUarray array;
+    size_t failed_at = 99;
+    for (int i = 0; i < HEIGHT * PITCH; i++)
+        rows[i / PITCH][i % PITCH] = (float)i;
+    ok(cuArray3DCreate_v2(&array, &descriptor));
+    CUdeviceptr memory = allocate(sizeof back);
+    const CUextent3D extent = { WIDTH, HEIGHT, 1 };
+    CUmemcpy3DOperand host = { .type = CU_MEMCPY_OPERAND_TYPE_POINTER },
+                      cells = { .type = CU_MEMCPY_OPERAND_TYPE_ARRAY }, device = host,
+                      target = host;
+    host.op.ptr.ptr = (uintptr_t)rows;
+    host.op.ptr.rowLength = PITCH;
+    host.op.ptr.layerHeight = HEIGHT;
+    cells.op.array.array = array;
+    device.op.ptr.ptr = memory;
+    target.op.ptr.ptr = (uintptr_t)back;
+    CUDA_MEMCPY3D_BATCH_OP copies[] = {
+        { .src = host, .dst = cells, .extent = extent },
+        { .src = cells, .dst = device, .extent = extent },
+        { .src = device, .dst = target, .extent = { sizeof back, 1, 1 } },
+    };
+    for (size_t i = 0; i < COUNT(copies); i++) {
+        copies[i].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+        ok(cuMemcpy3DBatchAsync_v2(1, &copies[i], 0, stream)); /* within one they have no order */
+    }
+    ok(cuStreamSynchronize(stream));
+    for (int i = 0; i < HEIGHT * WIDTH; i++)
+        same(back[i / WIDTH][i % WIDTH], i / WIDTH * PITCH + i % WIDTH);
+    copies[0].src.type = (CUmemcpy3DOperandType)77;
+    check(cuMemcpy3DBatchAsync(1, copies, &failed_at, 0, stream));
+    check(failed_at == 0 || failed_at == SIZE_MAX);
+    ok(cuArrayDestroy(array));
+}
+
+static void sets(void)
+{
+    unsigned char bytes[16];
+    ok(cuMemsetD8_v2(a, 0x11, 16));
+    ok(cuMemsetD16_v2(a + 4, 0x2233, 2));
+    ok(cuMemsetD32Async(a + 8, 0x44556677, 1, NULL));
+    ok(cuMemcpyDtoH_v2(bytes, a, sizeof bytes));
+    static const unsigned char wanted[16] = { 0x11, 0x11, 0x11, 0x11, 0x33, 0x22, 0x33, 0x22,
+                                              0x77, 0x66, 0x55, 0x44, 0x11, 0x11, 0x11, 0x11 };
+    check(!memcmp(bytes, wanted, sizeof wanted));
+}
+
+/* ---- allocating ---- */
+
+static void counted(void)
+{
+    enum { LARGE = 64 << 20 };
+    size_t before, after, total, of_device;
+    ok(cuMemGetInfo_v2(&before, &total));
+    ok(cuDeviceTotalMem_v2(&of_device, 0));
+    check(before <= total && total <= of_device);
+    CUdeviceptr p = allocate(LARGE);
+    ok(cuMemGetInfo_v2(&after, &total));
+    check(after <= before - LARGE);
+    ok(cuMemFree_v2(p));
+    ok(cuMemGetInfo_v2(&after, &total));
+    same(after, before);
+}
+
+static void too_much(void)
+{
+    CUdeviceptr p;
+    size_t free_bytes, total;
+    ok(cuMemGetInfo_v2(&free_bytes, &total));
+    gives(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc_v2(&p, total + 1));
+    gives(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc_v2(&p, (size_t)1 << 50));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemAlloc_v2(&p, 0));
+    p = allocate(4); /* and nothing is broken */
+    ok(cuMemFree_v2(p));
+}
+
+static void ranges(void)
+{
+    CUdeviceptr base;
+    size_t bytes;
+    ok(cuMemGetAddressRange_v2(&base, &bytes, a + 100));
+    check(base == a);
+    same(bytes, BYTES);
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(a + 4));
+    ok(cuMemFree_v2(0));
+    ok(cuMemFree_v2(a));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(a));
+    gives(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange_v2(&base, &bytes, a));
+}
+
+/* ---- memory that both sides see ---- */
+
+static void mapped(void)
+{
+    float *pinned = allocate_pinned(BYTES);
+    CUdeviceptr p = on_device(pinned);
+    ok(launch_fill(p, 6, N, stream));
+    ok(cuStreamSynchronize(stream));
+    same(pinned[0], 6);
+    same(pinned[N - 1], 6);
+    pinned[1] = 10;
+    ok(launch_saxpy(N, 1, p, a, stream));
+    ok(cuStreamSynchronize(stream));
+    float values[2];
+    ok(cuMemcpyDtoH_v2(values, a, sizeof values));
+    same(values[0], 7);
+    same(values[1], 11);
+    ok(cuMemFreeHost(pinned));
+}
+
+/* With one address on both sides a program may pass the host's. */
+static void one_address(void)
+{
+    float *pinned = allocate_pinned(BYTES);
+    check(on_device(pinned) == (CUdeviceptr)(uintptr_t)pinned);
+    ok(launch_fill((CUdeviceptr)(uintptr_t)pinned, 6, N, stream));
+    ok(cuStreamSynchronize(stream));
+    same(pinned[N - 1], 6);
+    ok(cuMemFreeHost(pinned));
+}
+
+static void flags_of_pinned(void)
+{
+    unsigned int flags;
+    void *pinned;
+    ok(cuMemHostAlloc(&pinned, 100, CU_MEMHOSTALLOC_PORTABLE));
+    ok(cuMemHostGetFlags(&flags, pinned));
+    check(flags & CU_MEMHOSTALLOC_PORTABLE);
+    ok(cuMemFreeHost(pinned));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemHostAlloc(&pinned, 100, 0x1000));
+}
+
+static void registered(void)
+{
+    const size_t bytes = 1 << 16;
+    float *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(memory != MAP_FAILED);
+    memory[5] = 3;
+    ok(cuMemHostRegister_v2(memory, bytes, CU_MEMHOSTREGISTER_DEVICEMAP));
+    gives(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(memory, bytes, 0));
+    CUdeviceptr p = on_device(memory);
+    ok(launch_saxpy(10, 2, p, a, stream)); /* what was written before is seen */
+    ok(launch_fill(p, 8, 5, stream));
+    ok(cuStreamSynchronize(stream));
+    float values[6];
+    ok(cuMemcpyDtoH_v2(values, a, sizeof values));
+    same(values[5], 7);
+    same(memory[4], 8);
+    same(memory[5], 3);
+    ok(cuMemHostUnregister(memory));
+    gives(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(memory));
+    same(memory[4], 8);
+    munmap(memory, bytes);
+}
+
+/* Of one process and its children (no name), and of whoever opens it. The client refuses both for
+ * the GPU, and takes them for copies. */
+static void registered_files(void)
+{
+    enum { FILE_BYTES = 5000 };                      /* no whole pages */
+    const char *server = getenv("AITHERION_SERVER"); /* without one the driver itself is asked */
+    const CUresult wanted = server && *server ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    check(fd >= 0 && !ftruncate(fd, FILE_BYTES));
+    for (int i = 0; i < 2; i++) {
+        float *memory = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE,
+                             i ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS, i ? fd : -1, 0);
+        check(memory != MAP_FAILED);
+        gives(wanted, cuMemHostRegister_v2(memory, FILE_BYTES, CU_MEMHOSTREGISTER_DEVICEMAP));
+        if (wanted == CUDA_SUCCESS)
+            ok(cuMemHostUnregister(memory));
+        ok(cuMemHostRegister_v2(memory, FILE_BYTES, 0));
+        ok(launch_fill(a, 7, 10, stream));
+        ok(cuMemcpyDtoHAsync_v2(memory, a, 10 * sizeof *memory, stream));
+        ok(cuStreamSynchronize(stream));
+        same(memory[9], 7);
+        ok(cuMemHostUnregister(memory));
+        munmap(memory, FILE_BYTES);
+    }
+    close(fd);
+}
+
+static void managed(void)
+{
+    CUdeviceptr p;
+    ok(cuMemAllocManaged(&p, BYTES, CU_MEM_ATTACH_GLOBAL));
+    float *values = (float *)(uintptr_t)p;
+    for (int i = 0; i < N; i++)
+        values[i] = (float)i;
+    ok(launch_saxpy(N, 2, p, a, stream)); /* 1 + 2 i */
+    ok(launch_saxpy(N, 1, a, p, stream)); /* i + 1 + 2 i */
+    ok(cuStreamSynchronize(stream));
+    same(values[0], 1);
+    same(values[N - 1], 3 * (N - 1) + 1);
+    values[0] = 100; /* and on */
+    ok(launch_saxpy(1, 1, p, b, stream));
+    ok(cuStreamSynchronize(stream));
+    same(all_of(b, 1), 101);
+    ok(cuMemFree_v2(p));
+}
+
+/* Between launches that nobody waits for. */
+static void managed_meanwhile(void)
+{
+    enum { TIMES = 8 };
+    CUdeviceptr p;
+    ok(cuMemAllocManaged(&p, BYTES, CU_MEM_ATTACH_GLOBAL));
+    float *values = (float *)(uintptr_t)p;
+    for (size_t i = 0; i < TIMES; i++) {
+        values[i] = 5;
+        ok(launch_saxpy(1, 1, p + i * sizeof(float), b + i * sizeof(float), stream)); /* 1 + 5 */
+    }
+    ok(cuStreamSynchronize(stream));
+    same(all_of(b, TIMES), 6);
+    ok(cuMemFree_v2(p));
+}
+
+/* Pieces that have a page in common live and go each for itself. */
+static void managed_pieces(void)
+{
+    enum { PIECES = 40 };
+    CUdeviceptr pieces[PIECES];
+    for (int i = 0; i < PIECES; i++) {
+        ok(cuMemAllocManaged(&pieces[i], (size_t)(i + 1) * sizeof(float), CU_MEM_ATTACH_GLOBAL));
+        *(float *)(uintptr_t)pieces[i] = (float)i;
+    }
+    for (int i = 0; i < PIECES; i += 2)
+        ok(cuMemFree_v2(pieces[i]));
+    for (int i = 1; i < PIECES; i += 2)
+        ok(launch_saxpy(1, 1, a, pieces[i], stream)); /* + 1 */
+    ok(cuStreamSynchronize(stream));
+    for (int i = 1; i < PIECES; i += 2)
+        same(*(float *)(uintptr_t)pieces[i], i + 1);
+    for (int i = 1; i < PIECES; i += 2)
+        ok(cuMemFree_v2(pieces[i]));
+}
+
+/* Rows of pageable memory go into memory that the program has written. */
+static void managed_rows(void)
+{
+    enum { WIDTH = 10, HEIGHT = 20 };
+    float rows[HEIGHT][WIDTH];
+    CUdeviceptr p;
+    ok(cuMemAllocManaged(&p, BYTES, CU_MEM_ATTACH_GLOBAL));
+    float *values = (float *)(uintptr_t)p;
+    for (int round = 1; round < 4; round++) {
+        for (int i = 0; i < N; i++)
+            values[i] = (float)(100 * round);
+        for (int i = 0; i < HEIGHT * WIDTH; i++)
+            rows[i / WIDTH][i % WIDTH] = (float)(round * i);
+        const CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+                                     .srcHost = rows,
+                                     .srcPitch = sizeof *rows,
+                                     .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                     .dstDevice = p,
+                                     .dstPitch = 2 * sizeof *rows,
+                                     .WidthInBytes = sizeof *rows,
+                                     .Height = HEIGHT };
+        ok(cuMemcpy2D_v2(&copy));
+        for (int y = 0; y < HEIGHT; y++) {
+            same(values[2 * WIDTH * y + 3], round * (WIDTH * y + 3));
+            same(values[2 * WIDTH * y + WIDTH], 100 * round);
+        }
+        ok(cuMemcpyHtoD_v2(p, rows, sizeof rows));
+        same(values[HEIGHT * WIDTH - 1], round * (HEIGHT * WIDTH - 1));
+    }
+    ok(cuMemFree_v2(p));
+}
+
+/* Both sides write into one piece of memory, each its own bytes. */
+static void side_by_side(void)
+{
+    float *host = allocate_pinned(16 * sizeof(float));
+    const CUdeviceptr first = on_device(host);
+    for (int i = 0; i < 16; i++)
+        host[i] = 1;
+    ok(launch_fill(first + sizeof(float), 7, 1, stream)); /* the second is the GPU's */
+    host[0] = 5;
+    ok(launch_saxpy(1, 1, a, first + 2 * sizeof(float), stream));
+    ok(cuStreamSynchronize(stream));
+    same(host[0], 5);
+    same(host[1], 7);
+    same(host[2], 2);
+    host[3] = 9;
+    ok(launch_saxpy(4, 1, first, b, stream));
+    ok(cuStreamSynchronize(stream));
+    same(host[1], 7);
+    float got[4];
+    ok(cuMemcpyDtoH_v2(got, b, sizeof got));
+    same(got[0], 6);
+    same(got[1], 8);
+    same(got[3], 10);
+    ok(cuMemFreeHost(host));
+}
+
+/* What a kernel wrote into pinned memory is what a later copy of its stream takes. */
+static void copied_after_a_kernel(void)
+{
+    float *host = allocate_pinned(BYTES);
+    for (int round = 1; round < 4; round++) {
+        host[0] = -1;
+        ok(launch_fill((CUdeviceptr)(uintptr_t)host, (float)round, N, stream));
+        ok(cuMemcpyHtoDAsync_v2(b, host, BYTES, stream));
+        ok(cuStreamSynchronize(stream));
+        same(all_of(b, N), round);
+    }
+    ok(cuMemFreeHost(host));
+}
+
+/* ---- any work on any memory, in any order, against what it must come to ---- */
+
+enum { KINDS = 8, PAGEABLE = KINDS - 1, CELLS = 512, STEPS = 120 };
+
+static struct {
+    float *memory[KINDS]; /* device twice, managed twice, pinned, mapped, registered, pageable */
+    float wanted[KINDS][CELLS];
+    uint64_t random;
+} mix;
+
+static unsigned int any(unsigned int below)
+{
+    mix.random = mix.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned int)(mix.random >> 33) % below;
+}
+
+static CUdeviceptr cell(unsigned int kind, unsigned int at)
+{
+    return (uintptr_t)(mix.memory[kind] + at);
+}
+
+static void make_mix(void)
+{
+    CUdeviceptr managed;
+    for (int i = 0; i < 2; i++) {
+        mix.memory[i] = (float *)(uintptr_t)allocate(CELLS * sizeof(float));
+        ok(cuMemAllocManaged(&managed, CELLS * sizeof(float), CU_MEM_ATTACH_GLOBAL));
+        mix.memory[2 + i] = (float *)(uintptr_t)managed;
+    }
+    mix.memory[4] = allocate_pinned(CELLS * sizeof(float));
+    ok(cuMemHostAlloc((void **)&mix.memory[5], CELLS * sizeof(float), CU_MEMHOSTALLOC_DEVICEMAP));
+    mix.memory[6] = aligned_alloc(4096, 4096);
+    ok(cuMemHostRegister_v2(mix.memory[6], CELLS * sizeof(float), CU_MEMHOSTREGISTER_DEVICEMAP));
+    mix.memory[PAGEABLE] = malloc(CELLS * sizeof(float));
+    for (unsigned int i = 0; i < KINDS; i++)
+        ok(cuMemcpy(cell(i, 0), (uintptr_t)mix.wanted[i], CELLS * sizeof(float)));
+    ok(cuCtxSynchronize());
+}
+
+static void host_step(unsigned int kind, unsigned int at, unsigned int n, float value)
+{
+    ok(cuCtxSynchronize());
+    for (unsigned int i = 0; i < CELLS; i++)
+        same(mix.memory[kind][i], mix.wanted[kind][i]);
+    for (unsigned int i = 0; i < n; i++)
+        mix.memory[kind][at + i] = mix.wanted[kind][at + i] = value + (float)(i % 5);
+}
+
+static void copy_rows(unsigned int to, unsigned int from)
+{
+    const unsigned int width = 1 + any(8), height = 1 + any(12);
+    const CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                 .srcDevice = cell(from, 0),
+                                 .srcPitch = 16 * sizeof(float),
+                                 .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                 .dstDevice = cell(to, 0),
+                                 .dstPitch = 24 * sizeof(float),
+                                 .WidthInBytes = width * sizeof(float),
+                                 .Height = height };
+    ok(cuStreamSynchronize(stream));
+    ok(cuMemcpy2D_v2(&copy));
+    ok(cuStreamSynchronize(NULL));
+    for (unsigned int y = 0; y < height; y++)
+        memcpy(&mix.wanted[to][24 * y], &mix.wanted[from][16 * y], width * sizeof(float));
+}
+
+static void copy_now(unsigned int to, unsigned int from, unsigned int at, unsigned int n)
+{
+    ok(cuStreamSynchronize(stream));
+    ok(cuMemcpy(cell(to, at), cell(from, 0), n * sizeof(float)));
+    ok(cuStreamSynchronize(NULL));
+    memcpy(&mix.wanted[to][at], mix.wanted[from], n * sizeof(float));
+}
+
+static void gpu_step(unsigned int to, unsigned int from, unsigned int at, unsigned int n, float v)
+{
+    switch (any(4)) {
+    case 0:
+        ok(launch_fill(cell(to, at), v, (int)n, stream));
+        for (unsigned int i = 0; i < n; i++)
+            mix.wanted[to][at + i] = v;
+        break;
+    case 1:
+        ok(cuMemsetD32Async(cell(to, at), 0, n, stream));
+        memset(&mix.wanted[to][at], 0, n * sizeof(float));
+        break;
+    case 2:
+        if (to == from)
+            break;
+        ok(cuMemcpyAsync(cell(to, at), cell(from, 0), n * sizeof(float), stream));
+        memcpy(&mix.wanted[to][at], mix.wanted[from], n * sizeof(float));
+        break;
+    default: /* halves it first, so that the sums stay small */
+        if (to == from)
+            break;
+        ok(launch_saxpy((int)n, -0.5F, cell(to, at), cell(to, at), stream));
+        ok(launch_saxpy((int)n, 0.25F, cell(from, 0), cell(to, at), stream));
+        for (unsigned int i = 0; i < n; i++) {
+            mix.wanted[to][at + i] += -0.5F * mix.wanted[to][at + i];
+            mix.wanted[to][at + i] += 0.25F * mix.wanted[from][i];
+        }
+    }
+}
+
+static void mixed(void)
+{
+    make_mix();
+    for (mix.random = 1; mix.random < 5; mix.random++) {
+        const uint64_t seed = mix.random;
+        for (int i = 0; i < STEPS; i++) {
+            unsigned int n = 1 + any(CELLS), at = any(CELLS - n + 1), to = any(KINDS),
+                         from = any(KINDS), what = any(8);
+            if (what == 0 && to > 1)
+                host_step(to, at, n, (float)any(100));
+            else if (what == 1 && to != from)
+                copy_rows(to, from);
+            else if (what == 2 && to != from)
+                copy_now(to, from, at, n);
+            else if (what > 2 && to != PAGEABLE && from != PAGEABLE)
+                gpu_step(to, from, at, n, (float)any(100));
+        }
+        for (unsigned int i = 2; i < KINDS; i++)
+            host_step(i, 0, 0, 0);
+        mix.random = seed;
+    }
+}
+
+static void managed_copies(void)
+{
+    CUdeviceptr p;
+    float value = 0;
+    ok(cuMemAllocManaged(&p, BYTES, CU_MEM_ATTACH_GLOBAL));
+    float *values = (float *)(uintptr_t)p;
+    ok(cuMemsetD32_v2(p, 0x40400000, N)); /* 3.0 */
+    ok(cuCtxSynchronize());
+    same(values[N - 1], 3);
+    values[N - 1] = 4;
+    ok(cuMemcpyDtoD_v2(a, p, BYTES));
+    ok(cuMemcpyDtoH_v2(&value, a + BYTES - sizeof value, sizeof value));
+    same(value, 4);
+    ok(cuMemcpyHtoD_v2(p, &(float){ 5 }, sizeof value));
+    ok(cuCtxSynchronize());
+    same(values[0], 5);
+    ok(cuMemFree_v2(p));
+}
+
+/* Pointers that lie in memory mean the same on both sides. */
+static void nested(void)
+{
+    float **list = allocate_pinned(4 * sizeof *list);
+    float *values = allocate_pinned(4 * sizeof *values);
+    CUdeviceptr from = on_device(list), managed_list, device_list = allocate(4 * sizeof *list);
+    int n = 4;
+    for (int i = 0; i < n; i++) {
+        values[i] = (float)(i + 1);
+        list[i] = &values[n - 1 - i];
+    }
+    ok(launch(kernel("gather"), n, stream, (void *[]){ &from, &a, &n }));
+    ok(cuStreamSynchronize(stream));
+    float got[4];
+    ok(cuMemcpyDtoH_v2(got, a, sizeof got));
+    same(got[0], 4);
+    same(got[3], 1);
+    ok(cuMemcpyHtoD_v2(device_list, list, 4 * sizeof *list)); /* from the device to the host */
+    values[3] = 40;
+    ok(launch(kernel("gather"), n, stream, (void *[]){ &device_list, &a, &n }));
+    ok(cuStreamSynchronize(stream));
+    ok(cuMemcpyDtoH_v2(got, a, sizeof got));
+    same(got[0], 40);
+    ok(cuMemAllocManaged(&managed_list, 4 * sizeof *list, CU_MEM_ATTACH_GLOBAL));
+    memcpy((void *)(uintptr_t)managed_list, list, 4 * sizeof *list);
+    ok(launch(kernel("gather"), n, stream, (void *[]){ &managed_list, &b, &n }));
+    ok(cuStreamSynchronize(stream));
+    ok(cuMemcpyDtoH_v2(got, b, sizeof got));
+    same(got[0], 40);
+    ok(cuMemFree_v2(managed_list));
+}
+
+/* As NCCL does: a kernel runs on while the host writes what it waits for. */
+static void polled(void)
+{
+    int *words = allocate_pinned(2 * sizeof *words), value = 5;
+    CUdeviceptr flag = on_device(&words[0]), answer = on_device(&words[1]);
+    ok(launch(kernel("await_value"), 1, stream, (void *[]){ &flag, &value, &answer }));
+    sleep_ms(20);
+    gives(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
+    __atomic_store_n(&words[0], value, __ATOMIC_RELEASE);
+    check(becomes(&words[1], value)); /* without a call of the driver */
+    ok(cuStreamSynchronize(stream));
+    ok(cuMemFreeHost(words));
+}
+
+static void *open_later(void *word)
+{
+    sleep_ms(100);
+    __atomic_store_n((int *)word, 5, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* The stream is held while the bytes are taken: what they pass through must not be filled anew
+ * before it is read. */
+static void taken_behind_a_kernel(void)
+{
+    enum { LENGTH = 24 * 1024 * 1024 };
+    int *words = allocate_pinned(2 * sizeof *words), value = 5;
+    CUdeviceptr flag = on_device(&words[0]), answer = on_device(&words[1]), p = allocate(LENGTH);
+    unsigned char *from = malloc(LENGTH), *to = calloc(1, LENGTH);
+    pthread_t opener;
+    check(from && to);
+    for (size_t i = 0; i < LENGTH; i++)
+        from[i] = (unsigned char)(i * 7 + i / 4093); /* no two parts are the same */
+    ok(launch(kernel("await_value"), 1, stream, (void *[]){ &flag, &value, &answer }));
+    check(!pthread_create(&opener, NULL, open_later, words));
+    ok(cuMemcpyHtoDAsync_v2(p, from, LENGTH, stream));
+    ok(cuMemcpyDtoHAsync_v2(to, p, LENGTH, stream));
+    ok(cuStreamSynchronize(stream));
+    check(!memcmp(from, to, LENGTH));
+    pthread_join(opener, NULL);
+    ok(cuMemFree_v2(p));
+    ok(cuMemFreeHost(words));
+    free(from);
+    free(to);
+}
+
+/* ---- what pointers say ---- */
+
+static void attributes(void)
+{
+    unsigned int type = 0, is_managed = 1;
+    int device = -1;
+    CUdeviceptr start = 0;
+    size_t bytes = 0;
+    void *host = NULL;
+    CUcontext of = NULL;
+    ok(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, a + 8));
+    same(type, CU_MEMORYTYPE_DEVICE);
+    ok(cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_CONTEXT, a));
+    check(of == context);
+    CUpointer_attribute list[] = { CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                   CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED };
+    void *out[] = { &device, &start, &bytes, &is_managed };
+    ok(cuPointerGetAttributes(COUNT(list), list, out, a + 8));
+    same(device, 0);
+    check(start == a);
+    same(bytes, BYTES);
+    same(is_managed, 0);
+    float *pinned = allocate_pinned(BYTES);
+    ok(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                             (CUdeviceptr)(uintptr_t)pinned));
+    same(type, CU_MEMORYTYPE_HOST);
+    ok(cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, on_device(pinned + 2)));
+    check(host == pinned + 2);
+    ok(cuMemFreeHost(pinned));
+}
+
+static void attributes_of_strangers(void)
+{
+    static float pageable;
+    unsigned int type = 77;
+    CUpointer_attribute list[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE };
+    void *out[] = { &type };
+    CUdeviceptr p = (CUdeviceptr)(uintptr_t)&pageable;
+    gives(CUDA_ERROR_INVALID_VALUE,
+          cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
+    ok(cuPointerGetAttributes(COUNT(list), list, out, p)); /* which is how programs ask */
+    same(type, 0);
+}
+
+static void attributes_of_managed(void)
+{
+    unsigned int type, is_managed;
+    CUdeviceptr p;
+    ok(cuMemAllocManaged(&p, BYTES, CU_MEM_ATTACH_GLOBAL));
+    ok(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, p));
+    same(is_managed, 1);
+    ok(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
+    same(type, CU_MEMORYTYPE_DEVICE);
+    ok(cuMemFree_v2(p));
+}
+
+/* Each level is an array of half the size; one has cells of its own. */
+static void mipmapped(void)
+{
+    enum { WIDTH = 8, LEVELS = 3 };
+    const CUDA_ARRAY3D_DESCRIPTOR asked = {
+        .Width = WIDTH, .Height = WIDTH, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1
+    };
+    CUmipmappedArray whole;
+    CUarray level;
+    ok(cuMipmappedArrayCreate(&whole, &asked, LEVELS));
+    for (unsigned int i = 0; i < LEVELS; i++) {
+        CUDA_ARRAY_DESCRIPTOR told;
+        float from[WIDTH], to[WIDTH] = { 0 };
+        ok(cuMipmappedArrayGetLevel(&level, whole, i));
+        ok(cuArrayGetDescriptor_v2(&told, level));
+        same(told.Width, WIDTH >> i);
+        same(told.Height, WIDTH >> i);
+        for (int j = 0; j < WIDTH; j++)
+            from[j] = (float)(10 * i) + (float)j;
+        size_t row = sizeof *from * told.Width;
+        ok(cuMemcpyHtoA_v2(level, 0, from, row));
+        ok(cuMemcpyAtoH_v2(to, level, 0, row));
+        check(!memcmp(from, to, row));
+    }
+    gives(CUDA_ERROR_INVALID_VALUE, cuMipmappedArrayGetLevel(&level, whole, LEVELS));
+    ok(cuMipmappedArrayDestroy(whole));
+}
+
+static const struct test tests[] = {
+    { "12 MiB go there and back", there_and_back, 0 },
+    { "pageable copies of any length", any_length, 0 },
+    { "pinned memory's address is the GPU's too", pinned_for_device, 0 },
+    { "cuMemcpy goes by the addresses", by_address, 0 },
+    { "pageable memory is taken at the call", pageable_source, 0 },
+    { "pinned memory is read when its turn comes", pinned_source, 0 },
+    { "a host function finds what was copied before it", pinned_target, 0 },
+    { "data is there after an event, or a query", arrives_with_events, 0 },
+    { "data is there after a stream that waited for it", arrives_by_another_stream, 0 },
+    { "copies of two dimensions", two_dimensions, 0 },
+    { "copies to and from an array", arrays, 0 },
+    { "batches of copies of three dimensions", batch, 0 },
+    { "an array of levels", mipmapped, 0 },
+    { "sets of 8, 16 and 32 bits", sets, 0 },
+    { "what is allocated is counted", counted, 0 },
+    { "more than there is is out of memory", too_much, 0 },
+    { "ranges are known", ranges, 0 },
+    { "mapped memory is seen on both sides", mapped, 0 },
+    { "pinned memory has one address", one_address, 0 },
+    { "pinned memory has flags", flags_of_pinned, 0 },
+    { "registered memory is seen on both sides", registered, 0 },
+    { "files that several processes map are refused for the GPU", registered_files, 0 },
+    { "managed memory is seen on both sides", managed, 0 },
+    { "a little managed memory is written while the GPU works", managed_meanwhile, 0 },
+    { "small pieces of managed memory live side by side", managed_pieces, 0 },
+    { "rows go into managed memory", managed_rows, 0 },
+    { "both sides write into one piece of memory", side_by_side, 0 },
+    { "a copy takes what a kernel wrote into pinned memory", copied_after_a_kernel, 0 },
+    { "any work on any memory comes out right", mixed, SAME_PLACES },
+    { "managed memory can be copied", managed_copies, 0 },
+    { "nested pointers work", nested, 0 },
+    { "a kernel sees what the host writes while it runs", polled, SHARED_PAGES | SAME_PLACES },
+    { "pageable bytes are taken while the stream is held", taken_behind_a_kernel,
+      SHARED_PAGES | SAME_PLACES },
+    { "pointers say what they are", attributes, 0 },
+    { "pointers of strangers are no error", attributes_of_strangers, 0 },
+    { "managed pointers say so", attributes_of_managed, 0 },
+};
+
+int main(int argc, char **argv)
+{
+    return run_tests(argc, argv, setup, tests, COUNT(tests));
+}

@@ -1,0 +1,421 @@
+/* Modules, libraries and kernels; and how programs find the driver's functions. */
+#include "config.h"
+
+#include "gpu.h"
+
+enum { N = 256, BYTES = N * sizeof(float) };
+
+static CUdeviceptr a;
+
+static void setup(void)
+{
+    a = allocate(BYTES);
+}
+
+static CUmodule load_module(void)
+{
+    CUmodule module;
+    char *text = read_kernels();
+    ok(cuModuleLoadData(&module, text));
+    free(text);
+    return module;
+}
+
+static CUlibrary load_library(void)
+{
+    CUlibrary library;
+    char *text = read_kernels();
+    ok(cuLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0));
+    free(text);
+    return library;
+}
+
+static void module(void)
+{
+    CUmodule loaded = load_module();
+    CUfunction function;
+    CUmodule of;
+    const char *name;
+    float v = 2;
+    int n = N;
+    ok(cuModuleGetFunction(&function, loaded, "fill"));
+    ok(cuFuncGetModule(&of, function));
+    check(of == loaded);
+    ok(cuFuncGetName(&name, function));
+    check(!strcmp(name, "fill"));
+    ok(launch(function, N, NULL, (void *[]){ &a, &v, &n }));
+    same(all_of(a, N), 2);
+    gives(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&function, loaded, "nothing_of_the_kind"));
+    ok(cuModuleUnload(loaded));
+}
+
+static void from_file(void)
+{
+    char path[4096];
+    const char *source = getenv("srcdir");
+    CUmodule loaded;
+    CUfunction function;
+    snprintf(path, sizeof path, "%s/tests/cuda_programs/kernels.ptx", source ? source : ".");
+    ok(cuModuleLoad(&loaded, path));
+    ok(cuModuleGetFunction(&function, loaded, "saxpy"));
+    ok(cuModuleUnload(loaded));
+    gives(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad(&loaded, "/nonexistent/kernels.ptx"));
+}
+
+/* With kernelParams, and with all parameters in one piece. */
+static void parameters(void)
+{
+    CUfunction fill = kernel("fill");
+    struct {
+        CUdeviceptr p;
+        float v;
+        int n;
+    } packed = { a, 3, N };
+    size_t bytes = sizeof packed;
+    void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                      CU_LAUNCH_PARAM_END };
+    ok(cuLaunchKernel(fill, 1, 1, 1, N, 1, 1, 0, NULL, NULL, extra));
+    same(all_of(a, N), 3);
+    packed.v = 4;
+    CUlaunchConfig config = {
+        .gridDimX = 1,
+        .gridDimY = 1,
+        .gridDimZ = 1,
+        .blockDimX = N,
+        .blockDimY = 1,
+        .blockDimZ = 1,
+    };
+    ok(cuLaunchKernelEx(&config, fill, (void *[]){ &packed.p, &packed.v, &packed.n }, NULL));
+    same(all_of(a, N), 4);
+    packed.v = 5;
+    ok(cuLaunchKernelEx(&config, fill, NULL, extra));
+    same(all_of(a, N), 5);
+}
+
+static void parameter_facts(void)
+{
+    size_t offset, bytes;
+    CUfunction saxpy = kernel("saxpy");
+    static const size_t offsets[] = { 0, 4, 8, 16 }, sizes[] = { 4, 4, 8, 8 };
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        ok(cuFuncGetParamInfo(saxpy, i, &offset, &bytes));
+        same(offset, offsets[i]);
+        same(bytes, sizes[i]);
+    }
+    gives(CUDA_ERROR_INVALID_VALUE, cuFuncGetParamInfo(saxpy, COUNT(sizes), &offset, &bytes));
+}
+
+static void matrices(void)
+{
+    enum { SIDE = 16 };
+    float x[SIDE][SIDE], y[SIDE][SIDE], got[SIDE][SIDE];
+    CUdeviceptr dx = allocate(sizeof x), dy = allocate(sizeof y), dz = allocate(sizeof got);
+    int n = SIDE;
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        x[i / SIDE][i % SIDE] = (float)(i % 7);
+        y[i / SIDE][i % SIDE] = (float)(i % 5);
+    }
+    ok(cuMemcpyHtoD_v2(dx, x, sizeof x));
+    ok(cuMemcpyHtoD_v2(dy, y, sizeof y));
+    ok(cuLaunchKernel(kernel("matmul"), 2, 2, 1, 8, 8, 1, 0, NULL, (void *[]){ &dx, &dy, &dz, &n },
+                      NULL));
+    ok(cuMemcpyDtoH_v2(got, dz, sizeof got));
+    for (int row = 0; row < SIDE; row++)
+        for (int column = 0; column < SIDE; column++) {
+            float sum = 0;
+            for (int k = 0; k < SIDE; k++)
+                sum += x[row][k] * y[k][column];
+            same(got[row][column], sum);
+        }
+}
+
+static void sums(void)
+{
+    CUdeviceptr out = allocate(sizeof(float)), b = allocate(BYTES);
+    int n = N;
+    ok(launch_fill(a, 2, N, NULL));
+    ok(launch_fill(b, 3, N, NULL));
+    ok(launch(kernel("vector_add"), N, NULL, (void *[]){ &a, &b, &a, &n }));
+    ok(launch(kernel("reduce_sum"), 1, NULL, (void *[]){ &a, &out, &n }));
+    same(all_of(out, 1), 5 * N);
+}
+
+static void library(void)
+{
+    CUlibrary loaded = load_library();
+    CUkernel fill, list[16];
+    CUfunction function;
+    unsigned int count;
+    const char *name;
+    size_t offset, bytes;
+    float v = 6;
+    int n = N;
+    ok(cuLibraryGetKernel(&fill, loaded, "fill"));
+    ok(cuKernelGetName(&name, fill));
+    check(!strcmp(name, "fill"));
+    ok(cuKernelGetFunction(&function, fill));
+    ok(launch(function, N, NULL, (void *[]){ &a, &v, &n }));
+    same(all_of(a, N), 6);
+    v = 7;
+    ok(launch((CUfunction)fill, N, NULL, (void *[]){ &a, &v, &n })); /* a kernel is one, too */
+    same(all_of(a, N), 7);
+    ok(cuKernelGetParamInfo(fill, 1, &offset, &bytes));
+    same(offset, 8);
+    same(bytes, 4);
+    ok(cuLibraryGetKernelCount(&count, loaded));
+    check(count >= 7 && count <= COUNT(list));
+    ok(cuLibraryEnumerateKernels(list, count, loaded));
+    gives(CUDA_ERROR_NOT_FOUND, cuLibraryGetKernel(&fill, loaded, "nothing_of_the_kind"));
+    ok(cuLibraryUnload(loaded));
+}
+
+static void variables(void)
+{
+    CUmodule loaded = load_module();
+    CUlibrary of_library = load_library();
+    CUdeviceptr address, other;
+    size_t bytes;
+    float value = 0;
+    ok(cuModuleGetGlobal_v2(&address, &bytes, loaded, "table"));
+    same(bytes, 16 * sizeof(float));
+    ok(cuMemcpyHtoD_v2(address + 4, &(float){ 5 }, sizeof value));
+    ok(cuMemcpyDtoH_v2(&value, address + 4, sizeof value));
+    same(value, 5);
+    ok(cuMemcpyDtoH_v2(&value, address, sizeof value));
+    same(value, 0);
+    ok(cuLibraryGetGlobal(&other, &bytes, of_library, "table"));
+    same(bytes, 16 * sizeof(float));
+    check(other != address);
+    gives(CUDA_ERROR_NOT_FOUND, cuModuleGetGlobal_v2(&address, &bytes, loaded, "no_table"));
+    ok(cuModuleUnload(loaded));
+    ok(cuLibraryUnload(of_library));
+}
+
+static void attributes(void)
+{
+    CUfunction fill = kernel("fill");
+    int value;
+    ok(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, fill));
+    same(value, 1024);
+    ok(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, fill));
+    same(value, 0);
+    ok(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, fill));
+    check(value > 0 && value <= 255);
+    ok(cuFuncSetAttribute(fill, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 4096));
+    ok(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, fill));
+    same(value, 4096);
+    gives(CUDA_ERROR_INVALID_VALUE,
+          cuFuncSetAttribute(fill, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1 << 30));
+    ok(cuFuncSetCacheConfig(fill, CU_FUNC_CACHE_PREFER_L1));
+}
+
+static void occupancy(void)
+{
+    CUfunction fill = kernel("fill");
+    int blocks, grid, block;
+    size_t bytes;
+    ok(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, fill, 256, 0));
+    check(blocks >= 1 && blocks <= 64);
+    ok(cuOccupancyMaxPotentialBlockSize(&grid, &block, fill, NULL, 0, 0));
+    check(grid >= 1 && block >= 32 && block <= 1024);
+    ok(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, fill, 1, 256));
+    check(bytes > 0);
+}
+
+/* Whether a launch of so many blocks is refused, and leaves nothing behind. */
+static bool is_refused(CUlaunchAttribute attribute, int blocks, CUresult wanted)
+{
+    float v = 6;
+    int n = N;
+    CUlaunchConfig config = { .gridDimX = (unsigned int)blocks,
+                              .gridDimY = 1,
+                              .gridDimZ = 1,
+                              .blockDimX = 256,
+                              .blockDimY = 1,
+                              .blockDimZ = 1,
+                              .attrs = &attribute,
+                              .numAttrs = 1 };
+    CUresult status = cuLaunchKernelEx(&config, kernel("fill"), (void *[]){ &a, &v, &n }, NULL);
+    if (wanted && status)
+        same(status, wanted);
+    ok(cuCtxSynchronize());
+    return status != CUDA_SUCCESS;
+}
+
+/* Their blocks must be there at once: what does not fit is said by the launch itself. */
+static void launches_that_do_not_fit(void)
+{
+    CUlaunchAttribute together = { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1 };
+    CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                  .value.clusterDim = { 2, 1, 1 } };
+    int blocks, processors, major;
+    CUdevice device;
+    ok(cuCtxGetDevice(&device));
+    ok(cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+    ok(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+    ok(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel("fill"), 256, 0));
+    for (int round = 0; round < 3; round++) {
+        check(!is_refused(together, blocks * processors, CUDA_SUCCESS));
+        check(
+            is_refused(together, blocks * processors + 1, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE));
+        if (major < 9)
+            continue;
+        check(!is_refused(cluster, 4, CUDA_SUCCESS));
+        check(is_refused(cluster, 5, CUDA_SUCCESS));
+    }
+    same(all_of(a, N), 6);
+}
+
+/* ---- wrong images ---- */
+
+static void wrong_images(void)
+{
+    CUmodule loaded;
+    CUresult status = cuModuleLoadData(&loaded, "this is no module\n");
+    check(status == CUDA_ERROR_INVALID_IMAGE || status == CUDA_ERROR_INVALID_PTX);
+    ok(launch_fill(a, 1, N, NULL)); /* and nothing is broken */
+    same(all_of(a, N), 1);
+}
+
+static void unknown_kernel(void)
+{
+    CUfunction function;
+    gives(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&function, load_module(), "unknown"));
+}
+
+/* ---- finding functions ---- */
+
+static CUresult query(const char *name, int version, uint64_t flags, void **out,
+                      CUdriverProcAddressQueryResult *status)
+{
+    return cuGetProcAddress_v2(name, out, version, flags, status);
+}
+
+static void *found(const char *name, int version, uint64_t flags)
+{
+    void *function = NULL;
+    CUdriverProcAddressQueryResult status;
+    ok(query(name, version, flags, &function, &status));
+    same(status, CU_GET_PROC_ADDRESS_SUCCESS);
+    check(function != NULL);
+    return function;
+}
+
+static void proc_addresses(void)
+{
+    void *function = &function;
+    CUdriverProcAddressQueryResult status;
+    check(found("cuMemAlloc", 13000, 0) == found("cuMemAlloc", 3020, 0));
+    check(found("cuMemAlloc", 2000, 0) != found("cuMemAlloc", 3020, 0));
+    check(found("cuStreamBeginCapture", 10000, 0) != found("cuStreamBeginCapture", 10010, 0));
+    check(found("cuStreamSynchronize", 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) !=
+          found("cuStreamSynchronize", 13000, CU_GET_PROC_ADDRESS_LEGACY_STREAM));
+    ok(query("cuNothing", 13000, 0, &function, &status));
+    same(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+    check(function == NULL);
+    ok(query("cuLibraryLoadData", 11000, 0, &function, &status));
+    same(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+    check(function == NULL);
+}
+
+/* What is found is what it is called. */
+static void found_functions_work(void)
+{
+    void *address = found("cuDeviceGetCount", 13000, 0);
+    CUresult (*get_count)(int *);
+    int count = 0;
+    memcpy(&get_count, &address, sizeof address);
+    ok(get_count(&count));
+    check(count >= 1);
+}
+
+static void errors(void)
+{
+    const char *text;
+    ok(cuGetErrorName(CUDA_ERROR_OUT_OF_MEMORY, &text));
+    check(!strcmp(text, "CUDA_ERROR_OUT_OF_MEMORY"));
+    ok(cuGetErrorString(CUDA_ERROR_OUT_OF_MEMORY, &text));
+    check(text[0]);
+    gives(CUDA_ERROR_INVALID_VALUE, cuGetErrorName((CUresult)123456, &text));
+    check(text == NULL);
+}
+
+/* A file of its own, since a pipe may be too small for what nobody reads yet. */
+static char *printed_by(int blocks, int threads, int value)
+{
+    FILE *file = tmpfile();
+    int before = dup(STDOUT_FILENO);
+    check(file && before >= 0);
+    fflush(stdout);
+    check(dup2(fileno(file), STDOUT_FILENO) >= 0);
+    CUresult launched =
+        cuLaunchKernel(kernel("say"), (unsigned int)blocks, 1, 1, (unsigned int)threads, 1, 1, 0,
+                       NULL, (void *[]){ &value }, NULL);
+    CUresult waited = cuCtxSynchronize();
+    fflush(stdout);
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    ok(launched);
+    ok(waited);
+    long length = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
+    check(length >= 0);
+    char *text = calloc(1, (size_t)length + 1);
+    check(text);
+    rewind(file);
+    check(fread(text, 1, (size_t)length, file) == (size_t)length);
+    fclose(file);
+    return text;
+}
+
+static void kernels_print(void)
+{
+    for (int value = 1; value <= 3; value++) {
+        char *text = printed_by(1, 2, value), line[64];
+        size_t expected = 0;
+        for (int thread = 0; thread < 2; thread++) {
+            expected += (size_t)sprintf(line, "thread %d of block 0 says %d\n", thread, value);
+            check(strstr(text, line));
+        }
+        same(strlen(text), expected);
+        free(text);
+    }
+}
+
+/* More than a message, or a pipe, has room for. */
+static void kernels_print_much(void)
+{
+    enum { BLOCKS = 64, THREADS = 128 };
+    char *text = printed_by(BLOCKS, THREADS, 7);
+    size_t lines = 0;
+    for (const char *at = text; (at = strstr(at, " says 7\n")); at++)
+        lines++;
+    same(lines, BLOCKS * THREADS);
+    check(strstr(text, "thread 127 of block 63 says 7\n"));
+    free(text);
+}
+
+static const struct test tests[] = {
+    { "what kernels print is there after a wait", kernels_print, 0 },
+    { "kernels print much", kernels_print_much, 0 },
+    { "a module's kernel runs", module, 0 },
+    { "a module is loaded from a file", from_file, 0 },
+    { "parameters come singly and in one piece", parameters, 0 },
+    { "parameters have places and sizes", parameter_facts, 0 },
+    { "matrices are multiplied", matrices, 0 },
+    { "vectors are added and summed", sums, 0 },
+    { "a library's kernel runs", library, 0 },
+    { "modules have variables", variables, 0 },
+    { "functions have attributes", attributes, 0 },
+    { "occupancy is told", occupancy, 0 },
+    { "launches that do not fit are refused at once", launches_that_do_not_fit, 0 },
+    { "what is no image is refused", wrong_images, 0 },
+    { "a kernel that is not simulated is not found", unknown_kernel, ONLY_SIMULATED },
+    { "functions are found by version", proc_addresses, 0 },
+    { "found functions work", found_functions_work, 0 },
+    { "errors have names", errors, 0 },
+};
+
+int main(int argc, char **argv)
+{
+    return run_tests(argc, argv, setup, tests, COUNT(tests));
+}

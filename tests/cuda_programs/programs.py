@@ -1,0 +1,59 @@
+"""Runs the programs of this folder on a libcuda.so.1: the simulated one, the remoting client, or a GPU's own.
+
+Each program counts its tests; what it says of those that failed or were skipped is shown, and the counts are added up.
+"""
+import os
+import re
+import subprocess
+import sys
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
+
+import harness  # noqa: E402
+
+NAMES = ["callbacks", "contexts", "faults", "graphs", "memory", "modules", "pools", "sharing", "streams", "threads", "virtual"]
+LIMIT_S = 600  # of a program; each of its tests has a limit of its own
+COUNTS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
+
+
+def build_folder():
+    return os.path.dirname(harness.binary())
+
+
+def library_folder(name):
+    """Of the build tree: "aitherion" or "aitherion/sim"."""
+    return os.path.join(build_folder(), "lib", name)
+
+
+def environment(libraries, **changes):
+    """One in which programs find libcuda.so.1 in a folder; None: where the system has it."""
+    path = [libraries] if libraries else []
+    path += [os.environ[name] for name in ["LD_LIBRARY_PATH"] if os.environ.get(name)]
+    return harness.environment(srcdir=SOURCE, LD_LIBRARY_PATH=os.pathsep.join(path) or None, **changes)
+
+
+def run(command, env):
+    """One program to its end: (passed, failed, skipped)."""
+    print(f"== {os.path.basename(command[0])}", flush=True)
+    try:
+        result = subprocess.run(command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                errors="surrogateescape", timeout=LIMIT_S, check=False)
+        code, output = result.returncode, result.stdout
+    except subprocess.TimeoutExpired as expired:
+        code, output = f"none within {LIMIT_S} s", (expired.stdout or b"").decode(errors="replace")
+    lines = output.splitlines()
+    counts = COUNTS.match(lines.pop()) if lines else None
+    print("".join(line + "\n" for line in lines), end="", flush=True)
+    if not counts:
+        print(f"{command[0]}: no count of its tests; exit code {code}")
+        return 0, 1, 0
+    passed, failed, skipped = map(int, counts.groups())
+    return passed, failed or int(code != 0), skipped
+
+
+def run_all(env, names=NAMES):
+    """All programs: (passed, failed, skipped)."""
+    folder = os.path.join(build_folder(), "tests", "cuda_programs")
+    counts = [run([os.path.join(folder, name)], env) for name in names]
+    return tuple(map(sum, zip(*counts)))
