@@ -1,0 +1,179 @@
+/*
+ * The choice of the transport, and the link over it: how CUDA's client gets to its server.
+ *
+ * A program's session begins with openChannel (proto/control.capnp).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/text.h"
+#include "runtime/client/open.h"
+#include "runtime/cuda/client.h"
+#include "runtime/transport/link.h"
+#include "runtime/transport/shm.h"
+
+enum { OPEN_TIMEOUT_MS = 60000 /* the driver may take long to load */ };
+
+/* What the driver itself looks at. */
+static const char *const passed_on[] = {
+    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",        "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",  "CUDA_MODULE_DATA_LOADING", "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_FORCE_PTX_JIT",   "CUDA_DISABLE_PTX_JIT",     "CUDA_FORCE_JIT",
+    "CUDA_DISABLE_JIT",     "CUDA_AUTO_BOOST",          "CUDA_SCALE_LAUNCH_QUEUES",
+};
+enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
+
+static int choose_transport(const struct ath_session *session, enum ath_control_transport *out,
+                            struct ath_err *err)
+{
+    const char *told = ath_client_variable("AITHERION_TRANSPORT");
+    char text[ATH_ENDPOINT_TEXT];
+    bool is_unix = ath_starts_with(ath_endpoint_of_socket(session->fd, true, text), "unix:");
+    bool is_auto = !told || !strcmp(told, "auto");
+
+    *out = is_auto                ? is_unix ? ATH_CONTROL_TRANSPORT_SHM : ATH_CONTROL_TRANSPORT_TCP
+           : !strcmp(told, "shm") ? ATH_CONTROL_TRANSPORT_SHM
+                                  : ATH_CONTROL_TRANSPORT_TCP;
+    if (!is_auto && *out == ATH_CONTROL_TRANSPORT_TCP && strcmp(told, "tcp") != 0)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("AITHERION_TRANSPORT is '%s', but there are auto, shm and tcp"), told);
+    if (*out == ATH_CONTROL_TRANSPORT_SHM && !is_unix)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("the transport 'shm' needs the server's unix socket, not '%s'"), text);
+    return 0;
+}
+
+static void put_environment(struct ath_control_open_channel_builder to)
+{
+    uint32_t count = 0, at = 0;
+    for (size_t i = 0; i < PASSED_ON; i++)
+        count += getenv(passed_on[i]) != NULL;
+    struct ath_wire_array list = ath_control_open_channel_init_environment(to, count);
+    for (size_t i = 0; i < PASSED_ON && at < count; i++) {
+        const char *value = getenv(passed_on[i]);
+        if (!value)
+            continue;
+        struct ath_control_variable_builder one = ath_control_variable_place(list, at++);
+        ath_control_variable_set_name(one, passed_on[i]);
+        ath_control_variable_set_value(one, value);
+    }
+}
+
+static int ask_channel(struct ath_session *session, enum ath_control_transport transport,
+                       struct ath_control_channel *out, struct ath_err *err)
+{
+    struct ath_control_open_channel_builder question =
+        ath_control_message_init_open_channel(ath_session_begin(session));
+    struct ath_control_message answer;
+
+    ath_control_open_channel_set_transport(question, transport);
+    ath_control_open_channel_set_program(question, program_invocation_short_name);
+    put_environment(question);
+    session->timeout_ms = OPEN_TIMEOUT_MS;
+    int status = ath_session_ask(session, ATH_CONTROL_MESSAGE_CHANNEL, &answer, err);
+    if (status)
+        return status;
+    *out = ath_control_message_channel(answer);
+    if (ath_control_channel_transport(*out) != transport)
+        return ath_err_set(err, -EBADMSG, ATH_E_PEER_PROTOCOL,
+                           _("the server answers with another transport"));
+    return 0;
+}
+
+static int take_rings(struct ath_session *session, struct ath_stream **out)
+{
+    char byte;
+    ath_auto_close int memory = -1;
+    int status = ath_shm_receive(session->fd, &byte, sizeof byte, &memory);
+    return status ? status : ath_shm_take(session->fd, memory, out);
+}
+
+/* The session's socket is the link's then. */
+static int make_link(struct ath_session *session, enum ath_control_transport transport,
+                     struct ath_cuda_link **out, struct ath_err *err)
+{
+    struct ath_stream *stream = NULL;
+    int status = 0;
+    if (transport == ATH_CONTROL_TRANSPORT_SHM)
+        status = take_rings(session, &stream);
+    else if (!(stream = ath_tcp_stream(session->fd)))
+        status = -ENOMEM;
+    if (status)
+        return ath_err_system(err, status, "%s", _("cannot begin to speak with the server"));
+    session->fd = -1;
+    *out = ath_link_open(stream);
+    if (*out)
+        return 0;
+    stream->ops->close(stream);
+    return ath_err_system(err, -ENOMEM, "%s", _("cannot begin to speak with the server"));
+}
+
+static void say_which(const struct ath_session *session, enum ath_control_transport transport,
+                      uint32_t devices)
+{
+    const char *log = ath_client_variable("AITHERION_LOG");
+    if (!log || (strcmp(log, "info") != 0 && strcmp(log, "debug") != 0))
+        return;
+    fprintf(stderr, "aitherion: server=%s transport=%s session=%llu devices=%u\n",
+            ath_client_variable("AITHERION_SERVER"), ath_control_transport_word(transport),
+            (unsigned long long)session->id, devices);
+}
+
+static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
+{
+    ATH_AUTO(ath_session) session = { .fd = -1 };
+    enum ath_control_transport transport = ATH_CONTROL_TRANSPORT_TCP;
+    struct ath_control_channel channel;
+
+    int status = ath_client_open(ATH_GPU_PURPOSE_CUDA, &session, err);
+    if (!status)
+        status = choose_transport(&session, &transport, err);
+    if (!status)
+        status = ask_channel(&session, transport, &channel, err);
+    if (status)
+        return status;
+    uint32_t devices = ath_control_channel_devices(channel);
+    status = make_link(&session, transport, out_link, err);
+    if (!status)
+        say_which(&session, transport, devices);
+    return status;
+}
+
+static CUresult status_of(int status)
+{
+    switch (status) {
+    case -ENODEV:
+    case -ENOTSUP:
+    case -EREMOTEIO:
+        return CUDA_ERROR_NO_DEVICE;
+    case -EACCES:
+        return CUDA_ERROR_NOT_PERMITTED;
+    case -ENOMEM:
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    default:
+        return CUDA_ERROR_SYSTEM_NOT_READY;
+    }
+}
+
+static CUresult open_server(struct ath_cuda_link **out_link)
+{
+    struct ath_err err = { 0 };
+    int status = open_link(out_link, &err);
+    if (!status)
+        return CUDA_SUCCESS;
+    if (!ath_client_is_disabled())
+        ath_client_complain(&err);
+    return status_of(status);
+}
+
+/* Loaded into a program, the library knows where to go. */
+__attribute__((constructor)) static void set_opener(void)
+{
+    ath_cuda_set_opener(open_server);
+}

@@ -1,0 +1,168 @@
+/* What the environment says, and trying again. */
+#include "config.h"
+
+#include "runtime/client/open.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/i18n.h"
+#include "base/text.h"
+
+enum {
+    CONNECT_TIMEOUT_S = 10,
+    TRY_TIMEOUT_MS = 5000, /* of one of the tries */
+    PAUSE_FIRST_MS = 50,
+    PAUSE_MAX_MS = 1000,
+    PATH_BYTES = 4096,
+};
+
+#define MACHINE_KEY "/etc/aitherion/key"
+
+const char *ath_client_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+bool ath_client_is_disabled(void)
+{
+    const char *value = ath_client_variable("AITHERION_DISABLE");
+    return value && strcmp(value, "0") != 0;
+}
+
+void ath_client_complain(const struct ath_err *err)
+{
+    fprintf(stderr, "aitherion: %s%s%s%s\n", err->message, *err->hint ? " (" : "", err->hint,
+            *err->hint ? ")" : "");
+}
+
+/* ---- where ---- */
+
+static int find_server(struct ath_endpoint *out, struct ath_err *err)
+{
+    const char *server = ath_client_variable("AITHERION_SERVER");
+    if (ath_client_is_disabled())
+        return ath_err_set(err, -ENODEV, ATH_E_NOT_FOUND, _("AITHERION_DISABLE is set: no GPU"));
+    if (!server) {
+        ath_err_set(err, -ENODEV, ATH_E_NOT_FOUND,
+                    _("AITHERION_SERVER does not say which server has the GPU"));
+        return ath_err_hint(err, -ENODEV, "aitherion run --server HOST:PORT -- PROGRAM");
+    }
+    if (strchr(server, ','))
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("AITHERION_SERVER is '%s', but one program can have one server only"),
+                           server);
+    int status = *server == '/' ? ath_endpoint_of_path(server, out, err)
+                                : ath_endpoint_parse(server, out, err);
+    return status ? ath_err_wrap(err, status, "AITHERION_SERVER") : 0;
+}
+
+static int timeout_of(uint64_t *out_ms, struct ath_err *err)
+{
+    const char *text = ath_client_variable("AITHERION_CONNECT_TIMEOUT");
+    double seconds = CONNECT_TIMEOUT_S;
+    if (text && (ath_parse_double(text, &seconds) || seconds < 0 || seconds > 86400))
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("AITHERION_CONNECT_TIMEOUT is '%s', which is no time in seconds"),
+                           text);
+    *out_ms = (uint64_t)(seconds * 1000);
+    return 0;
+}
+
+/* ---- the key ---- */
+
+/* The user's own key's place, as `aitherion key` has it. */
+static bool own_key(char out[PATH_BYTES])
+{
+    const char *base = ath_client_variable("XDG_CONFIG_HOME"), *home = ath_client_variable("HOME");
+    if (base && *base == '/')
+        snprintf(out, PATH_BYTES, "%s/aitherion/key", base);
+    else if (home && *home == '/')
+        snprintf(out, PATH_BYTES, "%s/.config/aitherion/key", home);
+    else
+        return false;
+    return !access(out, F_OK);
+}
+
+/* None at all is no error: a server may want none. */
+static int find_key(struct ath_secret *out, struct ath_err *err)
+{
+    const char *told = getenv("AITHERION_KEY_FILE");
+    char path[PATH_BYTES];
+    if (told)
+        return *told ? ath_secret_load(told, out, err) : 0;
+    if (own_key(path))
+        return ath_secret_load(path, out, err);
+    return access(MACHINE_KEY, R_OK) ? 0 : ath_secret_load(MACHINE_KEY, out, err);
+}
+
+/* ---- opening ---- */
+
+/* What may be otherwise in a moment: nobody listens yet, or all places are taken. */
+static bool may_pass(int status)
+{
+    static const int passing[] = { -ECONNREFUSED, -ENOENT,     -ETIMEDOUT, -EHOSTUNREACH,
+                                   -ENETUNREACH,  -ECONNRESET, -ENODATA,   -EAGAIN };
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        if (status == passing[i])
+            return true;
+    return false;
+}
+
+static void pause_for(uint64_t ms)
+{
+    struct timespec left = { (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 };
+    while (nanosleep(&left, &left) && errno == EINTR)
+        ;
+}
+
+static int try_often(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
+                     enum ath_gpu_purpose purpose, uint64_t timeout_ms, struct ath_session *out,
+                     struct ath_err *err)
+{
+    uint64_t end_ms = ath_now_ms() + timeout_ms, pause_ms = PAUSE_FIRST_MS;
+    for (;;) {
+        uint64_t now = ath_now_ms(), left = end_ms > now ? end_ms - now : 1;
+        int status =
+            ath_session_open(endpoint, secret, purpose,
+                             (int)(left < TRY_TIMEOUT_MS ? left : TRY_TIMEOUT_MS), out, err);
+        if (!status || !may_pass(status) || ath_now_ms() + pause_ms >= end_ms)
+            return status;
+        pause_for(pause_ms);
+        pause_ms = pause_ms < PAUSE_MAX_MS / 2 ? pause_ms * 2 : PAUSE_MAX_MS;
+    }
+}
+
+static int explain(int status, const struct ath_endpoint *endpoint, struct ath_err *err)
+{
+    char text[ATH_ENDPOINT_TEXT];
+    if (status == -EACCES) {
+        ath_err_wrap(err, status, _("no session with '%s'"), ath_endpoint_format(endpoint, text));
+        return ath_err_hint(err, status, "%s", _("name the server's key with AITHERION_KEY_FILE"));
+    }
+    return status;
+}
+
+int ath_client_open(enum ath_gpu_purpose purpose, struct ath_session *out, struct ath_err *err)
+{
+    struct ath_endpoint endpoint;
+    ATH_AUTO(ath_secret) secret = { 0 };
+    uint64_t timeout_ms = 0;
+
+    int status = find_server(&endpoint, err);
+    if (!status)
+        status = timeout_of(&timeout_ms, err);
+    if (!status)
+        status = find_key(&secret, err);
+    if (!status)
+        status =
+            try_often(&endpoint, secret.length ? &secret : NULL, purpose, timeout_ms, out, err);
+    return status ? explain(status, &endpoint, err) : 0;
+}

@@ -1,0 +1,366 @@
+/*
+ * Beginning, errors, addresses of functions, and which context is current in a thread.
+ *
+ * The stack of contexts is the client's own: each call says which one is current, and the server's
+ * thread that serves it takes it up. So these calls cost nothing on the wire.
+ */
+#include "config.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/cuda-client.h"
+#include "runtime/cuda/by_hand/capture.h"
+#include "runtime/cuda/by_hand/locals.h"
+#include "runtime/cuda/client.h"
+#include "runtime/cuda/handles.h"
+#include "runtime/cuda/symbols.h"
+
+CUresult ath_cuda_by_hand_cuInit(unsigned int flags)
+{
+    CUresult status = ath_cuda_connect();
+    if (!status)
+        status = ath_cuda_do_cuInit(flags);
+    if (!status)
+        ath_cuda_set_ready();
+    return status;
+}
+
+/* A program may ask before cuInit(), and static runtimes do. */
+CUresult ath_cuda_by_hand_cuDriverGetVersion(int *version)
+{
+    static atomic_int known;
+    if (!version)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult status = known ? CUDA_SUCCESS : ath_cuda_connect();
+    if (!status && !known) {
+        int asked = 0;
+        status = ath_cuda_do_cuDriverGetVersion(&asked);
+        known = asked;
+    }
+    if (!status)
+        *version = known;
+    return status;
+}
+
+/* ---- errors ---- */
+
+static const struct ath_cuda_error *error_of(CUresult status)
+{
+    for (const struct ath_cuda_error *one = ath_cuda_errors; one->name; one++)
+        if (one->value == (int)status)
+            return one;
+    return NULL;
+}
+
+CUresult ath_cuda_by_hand_cuGetErrorName(CUresult error, const char **text)
+{
+    const struct ath_cuda_error *found = error_of(error);
+    if (!text)
+        return CUDA_ERROR_INVALID_VALUE;
+    *text = found ? found->name : NULL;
+    return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult ath_cuda_by_hand_cuGetErrorString(CUresult error, const char **text)
+{
+    const struct ath_cuda_error *found = error_of(error);
+    if (!text)
+        return CUDA_ERROR_INVALID_VALUE;
+    *text = found ? found->text : NULL;
+    return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- addresses of functions ---- */
+
+static const struct ath_cuda_symbol *look_up(const char *symbol, void **entry, int version,
+                                             uint64_t flags,
+                                             CUdriverProcAddressQueryResult *out_status)
+{
+    bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    const struct ath_cuda_symbol *found =
+        ath_cuda_symbol_find(symbol, version, per_thread, out_status);
+    *entry = NULL;
+    if (found)
+        memcpy(entry, &found->function, sizeof *entry);
+    return found;
+}
+
+/* Until CUDA 12 what is not found is an error; since then the status says so, and the pointer. */
+CUresult ath_cuda_by_hand_cuGetProcAddress(const char *symbol, void **entry, int version,
+                                           uint64_t flags)
+{
+    CUdriverProcAddressQueryResult status;
+    if (!symbol || !entry)
+        return CUDA_ERROR_INVALID_VALUE;
+    return look_up(symbol, entry, version, flags, &status) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult ath_cuda_by_hand_cuGetProcAddress_v2(const char *symbol, void **entry, int version,
+                                              uint64_t flags,
+                                              CUdriverProcAddressQueryResult *status)
+{
+    CUdriverProcAddressQueryResult found;
+    if (!symbol || !entry)
+        return CUDA_ERROR_INVALID_VALUE;
+    look_up(symbol, entry, version, flags, &found);
+    if (status)
+        *status = found;
+    return CUDA_SUCCESS;
+}
+
+/* ---- the current context ---- */
+
+static CUresult push(CUcontext context)
+{
+    struct ath_cuda_thread *thread = ath_cuda_this_thread();
+    if (!thread)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (thread->context_count == thread->context_capacity) {
+        size_t capacity = thread->context_capacity ? 2 * thread->context_capacity : 8;
+        CUcontext *grown = realloc(thread->contexts, capacity * sizeof *grown);
+        if (!grown)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        thread->contexts = grown;
+        thread->context_capacity = capacity;
+    }
+    thread->contexts[thread->context_count++] = context;
+    return CUDA_SUCCESS;
+}
+
+static CUresult pop(CUcontext *context)
+{
+    struct ath_cuda_thread *thread = ath_cuda_this_thread();
+    if (!thread || !thread->context_count)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    CUcontext popped = thread->contexts[--thread->context_count];
+    if (context)
+        *context = popped;
+    return CUDA_SUCCESS;
+}
+
+/* None of these works before cuInit(), as CUDA's do not. */
+static CUresult is_ready(void)
+{
+    struct ath_cuda_exchange exchange;
+    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuCtxGetCurrent);
+    return status ? status : ath_cuda_end(&exchange, CUDA_SUCCESS);
+}
+
+CUresult ath_cuda_by_hand_cuCtxGetCurrent(CUcontext *context)
+{
+    CUresult status = is_ready();
+    if (status)
+        return status;
+    if (!context)
+        return CUDA_ERROR_INVALID_VALUE;
+    *context = ath_cuda_current_context();
+    return CUDA_SUCCESS;
+}
+
+/* The topmost is replaced; no context at all takes it away. */
+CUresult ath_cuda_by_hand_cuCtxSetCurrent(CUcontext context)
+{
+    CUresult status = is_ready();
+    if (status)
+        return status;
+    struct ath_cuda_thread *thread = ath_cuda_this_thread();
+    if (thread->context_count)
+        thread->context_count--;
+    return context ? push(context) : CUDA_SUCCESS;
+}
+
+CUresult ath_cuda_by_hand_cuCtxPushCurrent_v2(CUcontext context)
+{
+    CUresult status = is_ready();
+    if (status)
+        return status;
+    return context ? push(context) : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult ath_cuda_by_hand_cuCtxPushCurrent(CUcontext context)
+{
+    return ath_cuda_by_hand_cuCtxPushCurrent_v2(context);
+}
+
+CUresult ath_cuda_by_hand_cuCtxPopCurrent_v2(CUcontext *context)
+{
+    CUresult status = is_ready();
+    return status ? status : pop(context);
+}
+
+CUresult ath_cuda_by_hand_cuCtxPopCurrent(CUcontext *context)
+{
+    return ath_cuda_by_hand_cuCtxPopCurrent_v2(context);
+}
+
+/* ---- how the program wants to wait ---- */
+
+static CUresult take_flags(CUresult status, unsigned int flags)
+{
+    if (!status)
+        ath_cuda_link_sleeps_at_once((flags & CU_CTX_SCHED_MASK) == CU_CTX_SCHED_BLOCKING_SYNC);
+    return status;
+}
+
+CUresult ath_cuda_by_hand_cuCtxSetFlags(unsigned int flags)
+{
+    return take_flags(ath_cuda_do_cuCtxSetFlags(flags), flags);
+}
+
+CUresult ath_cuda_by_hand_cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags)
+{
+    return take_flags(ath_cuda_do_cuDevicePrimaryCtxSetFlags_v2(device, flags), flags);
+}
+
+CUresult ath_cuda_by_hand_cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags)
+{
+    return take_flags(ath_cuda_do_cuDevicePrimaryCtxSetFlags(device, flags), flags);
+}
+
+/* ---- contexts that are made here become current here ---- */
+
+CUresult ath_cuda_by_hand_cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *params,
+                                         int param_count, unsigned int flags, CUdevice device)
+{
+    CUresult status = ath_cuda_do_cuCtxCreate_v3(context, params, param_count, flags, device);
+    return take_flags(status, flags) ? status : push(*context);
+}
+
+CUresult ath_cuda_by_hand_cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device)
+{
+    CUresult status = ath_cuda_do_cuCtxCreate_v2(context, flags, device);
+    return take_flags(status, flags) ? status : push(*context);
+}
+
+/* What cuda.h of CUDA 13 calls cuCtxCreate(). A context for graphics on the GPU is not to be had.
+ */
+CUresult ath_cuda_by_hand_cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *params,
+                                         unsigned int flags, CUdevice device)
+{
+    if (params && params->cigParams)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (params && params->numExecAffinityParams)
+        return ath_cuda_by_hand_cuCtxCreate_v3(context, params->execAffinityParams,
+                                               params->numExecAffinityParams, flags, device);
+    return ath_cuda_by_hand_cuCtxCreate_v2(context, flags, device);
+}
+
+CUresult ath_cuda_by_hand_cuCtxCreate(CUcontext *context, unsigned int flags, CUdevice device)
+{
+    return ath_cuda_by_hand_cuCtxCreate_v2(context, flags, device);
+}
+
+/* What the program has of one here ends with it. */
+static void end_context(CUcontext context)
+{
+    ath_cuda_locals_end(context);
+    ath_cuda_handles_end(context);
+    ath_cuda_captures_end_in(context);
+}
+
+/* A context that is destroyed is no longer current in the thread that does it; in others it stays,
+ * and calls there fail. */
+CUresult ath_cuda_by_hand_cuCtxDestroy_v2(CUcontext context)
+{
+    CUresult status = ath_cuda_do_cuCtxDestroy_v2(context);
+    if (!status && ath_cuda_current_context() == context)
+        pop(NULL);
+    if (!status)
+        end_context(context);
+    return status;
+}
+
+CUresult ath_cuda_by_hand_cuCtxDestroy(CUcontext context)
+{
+    return ath_cuda_by_hand_cuCtxDestroy_v2(context);
+}
+
+/* ---- primary contexts: what libraries keep with one ends with it ---- */
+
+enum { DEVICES_MAX = 256 };
+
+static _Atomic(CUcontext) primaries[DEVICES_MAX];
+
+CUresult ath_cuda_by_hand_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    CUresult status = ath_cuda_do_cuDevicePrimaryCtxRetain(context, device);
+    if (!status && device >= 0 && device < DEVICES_MAX)
+        primaries[device] = *context;
+    return status;
+}
+
+/* Without the server: whether the program had it. */
+CUresult ath_cuda_by_hand_cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags,
+                                                     int *active)
+{
+    CUresult status = ath_cuda_do_cuDevicePrimaryCtxGetState(device, flags, active);
+    if (status != CUDA_ERROR_DEVICE_UNAVAILABLE || !ath_cuda_is_lost() || !flags || !active ||
+        device < 0 || device >= DEVICES_MAX)
+        return status;
+    *flags = 0;
+    *active = primaries[device] != NULL;
+    return CUDA_SUCCESS;
+}
+
+/* The device of a primary context, without the server. */
+static CUresult device_of(CUcontext context, CUdevice *device, CUresult status)
+{
+    if (status != CUDA_ERROR_DEVICE_UNAVAILABLE || !ath_cuda_is_lost() || !context || !device)
+        return status;
+    for (int i = 0; i < DEVICES_MAX; i++) {
+        if (primaries[i] != context)
+            continue;
+        *device = i;
+        return CUDA_SUCCESS;
+    }
+    return status;
+}
+
+CUresult ath_cuda_by_hand_cuCtxGetDevice(CUdevice *device)
+{
+    return device_of(ath_cuda_current_context(), device, ath_cuda_do_cuCtxGetDevice(device));
+}
+
+CUresult ath_cuda_by_hand_cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
+{
+    return device_of(context ? context : ath_cuda_current_context(), device,
+                     ath_cuda_do_cuCtxGetDevice_v2(device, context));
+}
+
+static void end_primary(CUdevice device)
+{
+    if (device >= 0 && device < DEVICES_MAX && primaries[device])
+        end_context(primaries[device]);
+}
+
+CUresult ath_cuda_by_hand_cuDevicePrimaryCtxReset_v2(CUdevice device)
+{
+    CUresult status = ath_cuda_do_cuDevicePrimaryCtxReset_v2(device);
+    if (!status)
+        end_primary(device);
+    return status;
+}
+
+CUresult ath_cuda_by_hand_cuDevicePrimaryCtxReset(CUdevice device)
+{
+    return ath_cuda_by_hand_cuDevicePrimaryCtxReset_v2(device);
+}
+
+/* The last one's release ends it. */
+CUresult ath_cuda_by_hand_cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+    unsigned int flags;
+    int is_active = 1;
+    CUresult status = ath_cuda_do_cuDevicePrimaryCtxRelease_v2(device);
+    if (!status && !ath_cuda_do_cuDevicePrimaryCtxGetState(device, &flags, &is_active) &&
+        !is_active)
+        end_primary(device);
+    return status;
+}
+
+CUresult ath_cuda_by_hand_cuDevicePrimaryCtxRelease(CUdevice device)
+{
+    return ath_cuda_by_hand_cuDevicePrimaryCtxRelease_v2(device);
+}

@@ -1,0 +1,292 @@
+/*
+ * Copies between the program's memory and the GPU's: the bytes travel in messages of a chunk each,
+ * or, where there are many and both sides share memory, through that (staging.h).
+ *
+ * A copy to the GPU has its data when the call returns, so it needs no answer (CUDA says as much of
+ * pageable memory: it is staged first). A copy from the GPU waits for its data, also where CUDA
+ * would not: deferring it to the next synchronization comes with pinned memory. In a captured
+ * stream the data comes anew with each launch of the graph (captured.h); so that the server can say
+ * that it is one, a copy has an answer while there are captures.
+ */
+#include "config.h"
+
+#include "proto/cuda-client.h"
+#include "runtime/cuda/by_hand/capture.h"
+#include "runtime/cuda/by_hand/captured.h"
+#include "runtime/cuda/by_hand/host.h"
+#include "runtime/cuda/by_hand/staging.h"
+#include "runtime/cuda/client.h"
+
+enum { CHUNK = 8 * 1024 * 1024 };
+
+static size_t chunk_of(size_t left)
+{
+    return left < CHUNK ? left : CHUNK;
+}
+
+/* ---- memory that the server reaches itself ---- */
+
+CUresult ath_cuda_direct_to(CUdeviceptr dst_device, const void *src_host, size_t byte_count,
+                            CUstream stream)
+{
+    struct ath_cuda_exchange exchange;
+    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuMemcpyHtoDAsync_v2);
+    if (status)
+        return status;
+    struct ath_cuda_wire_memcpy_hto_d_async_v2_builder call =
+        ath_cuda_wire_call_init_memcpy_hto_d_async_v2(exchange.call);
+    ath_cuda_wire_memcpy_hto_d_async_v2_set_dst_device(
+        call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_ADDRESS, dst_device));
+    ath_cuda_wire_memcpy_hto_d_async_v2_set_stream(
+        call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_STREAM, (uintptr_t)stream));
+    ath_cuda_wire_memcpy_hto_d_async_v2_set_host(call, (uintptr_t)src_host);
+    ath_cuda_wire_memcpy_hto_d_async_v2_set_bytes(call, byte_count);
+    return ath_cuda_end(&exchange, ath_cuda_post(&exchange));
+}
+
+CUresult ath_cuda_direct_from(void *dst_host, CUdeviceptr src_device, size_t byte_count,
+                              CUstream stream)
+{
+    struct ath_cuda_exchange exchange;
+    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuMemcpyDtoHAsync_v2);
+    if (status)
+        return status;
+    struct ath_cuda_wire_memcpy_dto_h_async_v2_builder call =
+        ath_cuda_wire_call_init_memcpy_dto_h_async_v2(exchange.call);
+    ath_cuda_wire_memcpy_dto_h_async_v2_set_src_device(
+        call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_ADDRESS, src_device));
+    ath_cuda_wire_memcpy_dto_h_async_v2_set_byte_count(call, byte_count);
+    ath_cuda_wire_memcpy_dto_h_async_v2_set_stream(
+        call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_STREAM, (uintptr_t)stream));
+    ath_cuda_wire_memcpy_dto_h_async_v2_set_host(call, (uintptr_t)dst_host);
+    return ath_cuda_end(&exchange, ath_cuda_post(&exchange));
+}
+
+/* A copy that has been done when it returns. */
+static CUresult then_wait(CUresult status)
+{
+    return status ? status : ath_cuda_do_cuStreamSynchronize(NULL);
+}
+
+/* ---- to the GPU ---- */
+
+static struct ath_wire_bytes part_of(const void *source, size_t offset, size_t length)
+{
+    return (struct ath_wire_bytes){ (const uint8_t *)source + offset, length };
+}
+
+static CUresult to_memory(CUdeviceptr dst_device, const void *src_host, size_t byte_count,
+                          CUstream stream, bool is_asked)
+{
+    CUresult status = src_host || !byte_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!status && ath_cuda_staging_take(byte_count))
+        return ath_cuda_staged_to(dst_device, src_host, byte_count, stream);
+    for (size_t done = 0, part; !status && done < byte_count; done += part) {
+        struct ath_cuda_exchange exchange;
+        part = chunk_of(byte_count - done);
+        status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuMemcpyHtoDAsync_v2);
+        if (status)
+            break;
+        struct ath_cuda_wire_memcpy_hto_d_async_v2_builder call =
+            ath_cuda_wire_call_init_memcpy_hto_d_async_v2(exchange.call);
+        ath_cuda_wire_memcpy_hto_d_async_v2_set_dst_device(
+            call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_ADDRESS, dst_device + done));
+        ath_cuda_lend(&exchange);
+        ath_cuda_wire_memcpy_hto_d_async_v2_set_source(call, part_of(src_host, done, part));
+        ath_cuda_wire_memcpy_hto_d_async_v2_set_stream(
+            call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_STREAM, (uintptr_t)stream));
+        status =
+            ath_cuda_end(&exchange, is_asked ? ath_cuda_ask(&exchange) : ath_cuda_post(&exchange));
+    }
+    if (ath_cuda_is_captured(stream, status))
+        return ath_cuda_captured_to(dst_device, src_host, byte_count, stream);
+    return status;
+}
+
+static CUresult to_array(CUarray dst_array, size_t dst_offset, const void *src_host,
+                         size_t byte_count, CUstream stream, bool is_asked)
+{
+    CUresult status = src_host || !byte_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    for (size_t done = 0, part; !status && done < byte_count; done += part) {
+        struct ath_cuda_exchange exchange;
+        part = chunk_of(byte_count - done);
+        status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuMemcpyHtoAAsync_v2);
+        if (status)
+            break;
+        struct ath_cuda_wire_memcpy_hto_a_async_v2_builder call =
+            ath_cuda_wire_call_init_memcpy_hto_a_async_v2(exchange.call);
+        ath_cuda_wire_memcpy_hto_a_async_v2_set_dst_array(
+            call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_ARRAY, (uintptr_t)dst_array));
+        ath_cuda_wire_memcpy_hto_a_async_v2_set_dst_offset(call, dst_offset + done);
+        ath_cuda_wire_memcpy_hto_a_async_v2_set_source(call, part_of(src_host, done, part));
+        ath_cuda_wire_memcpy_hto_a_async_v2_set_stream(
+            call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_STREAM, (uintptr_t)stream));
+        status =
+            ath_cuda_end(&exchange, is_asked ? ath_cuda_ask(&exchange) : ath_cuda_post(&exchange));
+    }
+    return status;
+}
+
+CUresult ath_cuda_by_hand_cuMemcpyHtoDAsync_v2(CUdeviceptr dst_device, const void *src_host,
+                                               size_t byte_count, CUstream stream)
+{
+    if (ath_cuda_host_is_copied_here(dst_device, byte_count))
+        return ath_cuda_by_hand_cuMemcpyAsync(dst_device, (uintptr_t)src_host, byte_count, stream);
+    if (ath_cuda_host_reaches(src_host, byte_count))
+        return ath_cuda_direct_to(dst_device, src_host, byte_count, stream);
+    return to_memory(dst_device, src_host, byte_count, stream, ath_cuda_captures());
+}
+
+/* On the legacy default stream; the answer tells what failed. */
+CUresult ath_cuda_by_hand_cuMemcpyHtoD_v2(CUdeviceptr dst_device, const void *src_host,
+                                          size_t byte_count)
+{
+    if (ath_cuda_host_is_copied_here(dst_device, byte_count))
+        return ath_cuda_by_hand_cuMemcpy(dst_device, (uintptr_t)src_host, byte_count);
+    if (ath_cuda_host_reaches(src_host, byte_count))
+        return then_wait(ath_cuda_direct_to(dst_device, src_host, byte_count, NULL));
+    CUresult status = to_memory(dst_device, src_host, byte_count, NULL, true);
+    return ath_cuda_host_is_mirror(dst_device) ? then_wait(status) : status;
+}
+
+CUresult ath_cuda_by_hand_cuMemcpyHtoAAsync_v2(CUarray dst_array, size_t dst_offset,
+                                               const void *src_host, size_t byte_count,
+                                               CUstream stream)
+{
+    return to_array(dst_array, dst_offset, src_host, byte_count, stream, ath_cuda_captures());
+}
+
+CUresult ath_cuda_by_hand_cuMemcpyHtoA_v2(CUarray dst_array, size_t dst_offset,
+                                          const void *src_host, size_t byte_count)
+{
+    return to_array(dst_array, dst_offset, src_host, byte_count, NULL, true);
+}
+
+/* ---- from the GPU ---- */
+
+/* The data of an answer, which must be as much as was asked for. */
+static CUresult take(void *to, size_t length, struct ath_wire_bytes data)
+{
+    if (data.length != length)
+        return CUDA_ERROR_DEVICE_UNAVAILABLE;
+    ath_cuda_copy_bytes(to, length, data);
+    return CUDA_SUCCESS;
+}
+
+/* A part of a copy from the GPU that was asked for. */
+struct asked {
+    struct ath_cuda_exchange exchange;
+    size_t offset, length;
+};
+
+static CUresult ask_for(struct asked *asked, CUdeviceptr src_device, CUstream stream)
+{
+    struct ath_cuda_exchange *exchange = &asked->exchange;
+    CUresult status = ath_cuda_begin(exchange, ATH_CUDA_METHOD_cuMemcpyDtoHAsync_v2);
+    if (status)
+        return status;
+    struct ath_cuda_wire_memcpy_dto_h_async_v2_builder call =
+        ath_cuda_wire_call_init_memcpy_dto_h_async_v2(exchange->call);
+    ath_cuda_wire_memcpy_dto_h_async_v2_set_src_device(
+        call, ath_cuda_to_wire(&exchange->side, ATH_CUDA_KIND_ADDRESS, src_device + asked->offset));
+    ath_cuda_wire_memcpy_dto_h_async_v2_set_byte_count(call, asked->length);
+    ath_cuda_wire_memcpy_dto_h_async_v2_set_stream(
+        call, ath_cuda_to_wire(&exchange->side, ATH_CUDA_KIND_STREAM, (uintptr_t)stream));
+    status = ath_cuda_ask_begin(exchange);
+    return status ? ath_cuda_end(exchange, status) : CUDA_SUCCESS;
+}
+
+static CUresult take_asked(struct asked *asked, void *dst_host, CUstream stream)
+{
+    struct ath_cuda_exchange *exchange = &asked->exchange;
+    CUresult status = ath_cuda_ask_end(exchange);
+    if (!status)
+        status = take((uint8_t *)dst_host + asked->offset, asked->length,
+                      ath_cuda_wire_memcpy_dto_h_async_v2_result_data(
+                          ath_cuda_wire_answer_memcpy_dto_h_async_v2(exchange->answer)));
+    if (!status)
+        ath_cuda_stream_rests(exchange, stream);
+    return ath_cuda_end(exchange, status);
+}
+
+/* While a part is on its way, the server fetches the next ones. */
+static CUresult from_memory(void *dst_host, CUdeviceptr src_device, size_t byte_count,
+                            CUstream stream)
+{
+    enum { AHEAD = 3 };
+    struct asked asked[AHEAD];
+    size_t begun = 0, offset = 0;
+    CUresult status = dst_host || !byte_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!status && ath_cuda_staging_take(byte_count))
+        return ath_cuda_staged_from(dst_host, src_device, byte_count, stream);
+    for (size_t ended = 0; (!status && offset < byte_count) || ended < begun; ended++) {
+        while (!status && offset < byte_count && begun < ended + AHEAD) {
+            struct asked *next = &asked[begun % AHEAD];
+            next->offset = offset;
+            next->length = chunk_of(byte_count - offset);
+            status = ask_for(next, src_device, stream);
+            offset += next->length;
+            begun += !status;
+        }
+        if (ended < begun) {
+            CUresult taken = take_asked(&asked[ended % AHEAD], dst_host, stream);
+            status = status ? status : taken;
+        }
+    }
+    if (ath_cuda_is_captured(stream, status))
+        return ath_cuda_captured_from(dst_host, src_device, byte_count, stream);
+    return status;
+}
+
+CUresult ath_cuda_by_hand_cuMemcpyDtoHAsync_v2(void *dst_host, CUdeviceptr src_device,
+                                               size_t byte_count, CUstream stream)
+{
+    if (ath_cuda_host_is_copied_here(src_device, byte_count))
+        return ath_cuda_by_hand_cuMemcpyAsync((uintptr_t)dst_host, src_device, byte_count, stream);
+    return ath_cuda_host_reaches(dst_host, byte_count)
+               ? ath_cuda_direct_from(dst_host, src_device, byte_count, stream)
+               : from_memory(dst_host, src_device, byte_count, stream);
+}
+
+CUresult ath_cuda_by_hand_cuMemcpyAtoHAsync_v2(void *dst_host, CUarray src_array, size_t src_offset,
+                                               size_t byte_count, CUstream stream)
+{
+    CUresult status = dst_host || !byte_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    for (size_t done = 0, part; !status && done < byte_count; done += part) {
+        struct ath_cuda_exchange exchange;
+        part = chunk_of(byte_count - done);
+        status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuMemcpyAtoHAsync_v2);
+        if (status)
+            break;
+        struct ath_cuda_wire_memcpy_ato_h_async_v2_builder call =
+            ath_cuda_wire_call_init_memcpy_ato_h_async_v2(exchange.call);
+        ath_cuda_wire_memcpy_ato_h_async_v2_set_src_array(
+            call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_ARRAY, (uintptr_t)src_array));
+        ath_cuda_wire_memcpy_ato_h_async_v2_set_src_offset(call, src_offset + done);
+        ath_cuda_wire_memcpy_ato_h_async_v2_set_byte_count(call, part);
+        ath_cuda_wire_memcpy_ato_h_async_v2_set_stream(
+            call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_STREAM, (uintptr_t)stream));
+        status = ath_cuda_ask(&exchange);
+        if (!status)
+            status = take((uint8_t *)dst_host + done, part,
+                          ath_cuda_wire_memcpy_ato_h_async_v2_result_data(
+                              ath_cuda_wire_answer_memcpy_ato_h_async_v2(exchange.answer)));
+        status = ath_cuda_end(&exchange, status);
+    }
+    return status;
+}
+
+CUresult ath_cuda_by_hand_cuMemcpyDtoH_v2(void *dst_host, CUdeviceptr src_device, size_t byte_count)
+{
+    if (ath_cuda_host_is_copied_here(src_device, byte_count))
+        return ath_cuda_by_hand_cuMemcpy((uintptr_t)dst_host, src_device, byte_count);
+    return ath_cuda_host_reaches(dst_host, byte_count)
+               ? then_wait(ath_cuda_direct_from(dst_host, src_device, byte_count, NULL))
+               : from_memory(dst_host, src_device, byte_count, NULL);
+}
+
+CUresult ath_cuda_by_hand_cuMemcpyAtoH_v2(void *dst_host, CUarray src_array, size_t src_offset,
+                                          size_t byte_count)
+{
+    return ath_cuda_by_hand_cuMemcpyAtoHAsync_v2(dst_host, src_array, src_offset, byte_count, NULL);
+}

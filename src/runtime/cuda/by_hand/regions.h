@@ -1,0 +1,20 @@
+/*
+ * Host memory that a session's client and the server have at the same address: shared by the
+ * transport, managed by the driver, or mirrored. Any thread.
+ */
+#pragma once
+#include <stdint.h>
+
+struct ath_cuda_session;
+
+/*
+ * Where all these bytes are in this process; NULL: they are no such memory. Only what comes from
+ * here may be given to the driver as host memory that the client named.
+ */
+void *ath_cuda_region_at(struct ath_cuda_session *session, uint64_t address, uint64_t bytes);
+
+/* Frees what is kept of all regions, without the driver. */
+void ath_cuda_regions_free(struct ath_cuda_session *session);
+
+/* Frees code that was kept for the driver. */
+void ath_cuda_images_free(struct ath_cuda_session *session);

@@ -1,0 +1,254 @@
+/* The server's side of copies that have the program's memory on a side. */
+#include "config.h"
+
+#include <string.h>
+
+#include "proto/cuda-structs.h"
+#include "runtime/cuda/by_hand/regions.h"
+#include "runtime/cuda/by_hand/served.h"
+
+/* ---- copies ---- */
+
+/* A captured copy would have the graph read and write this call's memory later on. The legacy
+ * stream beside a capture is the copy's own to refuse, which breaks the capture: a question does
+ * not. */
+static bool is_capturing(struct ath_cuda_served *served, CUstream stream)
+{
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!served->driver->cuStreamIsCapturing)
+        return false;
+    served->status = served->driver->cuStreamIsCapturing(stream, &capture);
+    if (served->status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        served->status = CUDA_SUCCESS;
+    if (!served->status && capture != CU_STREAM_CAPTURE_STATUS_NONE)
+        served->status = CUDA_ERROR_NOT_SUPPORTED;
+    return served->status;
+}
+
+/* Waits for a copy that goes into this call's memory. */
+static void wait_for(struct ath_cuda_served *served, CUstream stream)
+{
+    if (!served->status)
+        served->status = served->driver->cuStreamSynchronize(stream);
+}
+
+/* The copies that are done when they return are those of the default stream with an answer. */
+static void wait_if_asked(struct ath_cuda_served *served, CUstream stream)
+{
+    if (!stream && ath_cuda_wire_call_is_asked(served->call) && served->driver->cuStreamSynchronize)
+        wait_for(served, stream);
+}
+
+/* The client's host memory in this process; NULL, with the status, where it is none. */
+static void *reached(struct ath_cuda_served *served, uint64_t host, uint64_t bytes)
+{
+    void *here = ath_cuda_region_at(served->session, host, bytes);
+    if (!here)
+        served->status = CUDA_ERROR_INVALID_VALUE;
+    return here;
+}
+
+/* The message's memory is not pinned, so the driver has taken the data when it returns. */
+void ath_cuda_serve_cuMemcpyHtoDAsync_v2(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuMemcpyHtoDAsync_v2)
+    struct ath_cuda_wire_memcpy_hto_d_async_v2 call =
+        ath_cuda_wire_call_memcpy_hto_d_async_v2(served->call);
+    CUdeviceptr target = ath_cuda_to_own(&served->side, ATH_CUDA_KIND_ADDRESS,
+                                         ath_cuda_wire_memcpy_hto_d_async_v2_dst_device(call));
+    CUstream stream =
+        ath_cuda_stream_of(&served->side, ath_cuda_wire_memcpy_hto_d_async_v2_stream(call));
+    struct ath_wire_bytes source = ath_cuda_wire_memcpy_hto_d_async_v2_source(call);
+    uint64_t host = ath_cuda_wire_memcpy_hto_d_async_v2_host(call);
+    if (host) {
+        uint64_t bytes = ath_cuda_wire_memcpy_hto_d_async_v2_bytes(call);
+        const void *here = ath_cuda_refused(served) ? NULL : reached(served, host, bytes);
+        if (here)
+            served->status =
+                served->driver->cuMemcpyHtoDAsync_v2(target, here, (size_t)bytes, stream);
+        return;
+    }
+    if (!ath_cuda_refused(served) && !is_capturing(served, stream))
+        served->status =
+            served->driver->cuMemcpyHtoDAsync_v2(target, source.data, source.length, stream);
+    wait_if_asked(served, stream);
+}
+
+void ath_cuda_serve_cuMemcpyHtoAAsync_v2(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuMemcpyHtoAAsync_v2)
+    struct ath_cuda_wire_memcpy_hto_a_async_v2 call =
+        ath_cuda_wire_call_memcpy_hto_a_async_v2(served->call);
+    CUarray target = (CUarray)(uintptr_t)ath_cuda_to_own(
+        &served->side, ATH_CUDA_KIND_ARRAY, ath_cuda_wire_memcpy_hto_a_async_v2_dst_array(call));
+    CUstream stream =
+        ath_cuda_stream_of(&served->side, ath_cuda_wire_memcpy_hto_a_async_v2_stream(call));
+    struct ath_wire_bytes source = ath_cuda_wire_memcpy_hto_a_async_v2_source(call);
+    if (!ath_cuda_refused(served) && !is_capturing(served, stream))
+        served->status = served->driver->cuMemcpyHtoAAsync_v2(
+            target, ath_cuda_wire_memcpy_hto_a_async_v2_dst_offset(call), source.data,
+            source.length, stream);
+    wait_if_asked(served, stream);
+}
+
+void ath_cuda_serve_cuMemcpyDtoHAsync_v2(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuMemcpyDtoHAsync_v2)
+    NEEDS(served, cuStreamSynchronize)
+    struct ath_cuda_wire_memcpy_dto_h_async_v2 call =
+        ath_cuda_wire_call_memcpy_dto_h_async_v2(served->call);
+    CUdeviceptr source = ath_cuda_to_own(&served->side, ATH_CUDA_KIND_ADDRESS,
+                                         ath_cuda_wire_memcpy_dto_h_async_v2_src_device(call));
+    CUstream stream =
+        ath_cuda_stream_of(&served->side, ath_cuda_wire_memcpy_dto_h_async_v2_stream(call));
+    uint64_t bytes = ath_cuda_wire_memcpy_dto_h_async_v2_byte_count(call);
+    uint64_t host = ath_cuda_wire_memcpy_dto_h_async_v2_host(call);
+    if (host) {
+        void *here = ath_cuda_refused(served) ? NULL : reached(served, host, bytes);
+        if (here)
+            served->status =
+                served->driver->cuMemcpyDtoHAsync_v2(here, source, (size_t)bytes, stream);
+        return;
+    }
+    void *room = ath_cuda_answer_room(served, bytes);
+    if (ath_cuda_refused(served) || is_capturing(served, stream))
+        return;
+    served->status = served->driver->cuMemcpyDtoHAsync_v2(room, source, (size_t)bytes, stream);
+    wait_for(served, stream);
+    if (!served->status)
+        ath_cuda_wire_memcpy_dto_h_async_v2_result_set_data(
+            ath_cuda_wire_answer_init_memcpy_dto_h_async_v2(served->answer),
+            (struct ath_wire_bytes){ room, (size_t)bytes });
+}
+
+/* Either address may be host memory that both sides have; any other must be the GPU's, or the
+ * client could read and write the server's. 0 with the status where it is neither. */
+static CUdeviceptr safe(struct ath_cuda_served *served, CUdeviceptr address, uint64_t bytes)
+{
+    CUmemorytype type = CU_MEMORYTYPE_HOST;
+    const void *here = ath_cuda_region_at(served->session, address, bytes);
+    if (here)
+        return (uintptr_t)here;
+    if (served->driver->cuPointerGetAttribute &&
+        !served->driver->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) &&
+        type != CU_MEMORYTYPE_HOST)
+        return address;
+    served->status = CUDA_ERROR_INVALID_VALUE;
+    return 0;
+}
+
+void ath_cuda_serve_cuMemcpyAsync(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuMemcpyAsync)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_memcpy_async call = ath_cuda_wire_call_memcpy_async(served->call);
+    CUdeviceptr to =
+        ath_cuda_to_own(side, ATH_CUDA_KIND_ADDRESS, ath_cuda_wire_memcpy_async_dst(call));
+    CUdeviceptr from =
+        ath_cuda_to_own(side, ATH_CUDA_KIND_ADDRESS, ath_cuda_wire_memcpy_async_src(call));
+    uint64_t bytes = ath_cuda_wire_memcpy_async_byte_count(call);
+    CUstream stream = ath_cuda_stream_of(side, ath_cuda_wire_memcpy_async_stream(call));
+    if (ath_cuda_refused(served))
+        return;
+    to = safe(served, to, bytes);
+    from = to ? safe(served, from, bytes) : 0;
+    if (from)
+        served->status = served->driver->cuMemcpyAsync(to, from, (size_t)bytes, stream);
+}
+
+void ath_cuda_serve_cuMemcpyAtoHAsync_v2(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuMemcpyAtoHAsync_v2)
+    NEEDS(served, cuStreamSynchronize)
+    struct ath_cuda_wire_memcpy_ato_h_async_v2 call =
+        ath_cuda_wire_call_memcpy_ato_h_async_v2(served->call);
+    CUarray source = (CUarray)(uintptr_t)ath_cuda_to_own(
+        &served->side, ATH_CUDA_KIND_ARRAY, ath_cuda_wire_memcpy_ato_h_async_v2_src_array(call));
+    CUstream stream =
+        ath_cuda_stream_of(&served->side, ath_cuda_wire_memcpy_ato_h_async_v2_stream(call));
+    uint64_t bytes = ath_cuda_wire_memcpy_ato_h_async_v2_byte_count(call);
+    void *room = ath_cuda_room(&served->side, bytes, 1);
+    if (ath_cuda_refused(served) || is_capturing(served, stream))
+        return;
+    served->status = served->driver->cuMemcpyAtoHAsync_v2(
+        room, source, ath_cuda_wire_memcpy_ato_h_async_v2_src_offset(call), (size_t)bytes, stream);
+    wait_for(served, stream);
+    if (!served->status)
+        ath_cuda_wire_memcpy_ato_h_async_v2_result_set_data(
+            ath_cuda_wire_answer_init_memcpy_ato_h_async_v2(served->answer),
+            (struct ath_wire_bytes){ room, (size_t)bytes });
+}
+
+/* ---- rectangles whose rows travel ---- */
+
+static bool is_gpu(CUmemorytype type)
+{
+    return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_ARRAY;
+}
+
+/* The size of a copy; false where it is more than travels. */
+static bool measure(const CUDA_MEMCPY3D_PEER *copy, uint64_t *out)
+{
+    return !__builtin_mul_overflow(copy->WidthInBytes, copy->Height, out) &&
+           !__builtin_mul_overflow(*out, copy->Depth, out) && *out <= ATH_CUDA_ROOM_MAX;
+}
+
+/* The side of host memory becomes this call's, its rows one after another. */
+static bool take_rows(struct ath_cuda_served *served, CUDA_MEMCPY3D_PEER *copy,
+                      struct ath_wire_bytes source, uint64_t bytes, void **out_room)
+{
+    bool is_given = copy->srcMemoryType == CU_MEMORYTYPE_HOST && !copy->srcHost;
+    bool is_taken = copy->dstMemoryType == CU_MEMORYTYPE_HOST && !copy->dstHost;
+    bool is_right = (is_given && source.length == bytes && is_gpu(copy->dstMemoryType)) ||
+                    (is_taken && is_gpu(copy->srcMemoryType));
+    if (!is_right)
+        return false;
+    if (is_given) {
+        copy->srcHost = source.data;
+        copy->srcXInBytes = copy->srcY = copy->srcZ = copy->srcLOD = 0;
+        copy->srcPitch = copy->WidthInBytes;
+        copy->srcHeight = copy->Height;
+        return true;
+    }
+    copy->dstHost = *out_room = ath_cuda_room(&served->side, bytes, 1);
+    copy->dstXInBytes = copy->dstY = copy->dstZ = copy->dstLOD = 0;
+    copy->dstPitch = copy->WidthInBytes;
+    copy->dstHeight = copy->Height;
+    return copy->dstHost;
+}
+
+static CUresult copy_rows(const struct ath_cuda_driver *driver, const CUDA_MEMCPY3D_PEER *copy,
+                          CUstream stream)
+{
+    CUDA_MEMCPY3D plain;
+    if (copy->srcContext || copy->dstContext)
+        return driver->cuMemcpy3DPeerAsync(copy, stream);
+    memcpy(&plain, copy, sizeof plain); /* which has reserved members for the contexts */
+    return driver->cuMemcpy3DAsync_v2(&plain, stream);
+}
+
+void ath_cuda_serve_athHostCopy(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuMemcpy3DAsync_v2)
+    NEEDS(served, cuMemcpy3DPeerAsync)
+    NEEDS(served, cuStreamSynchronize)
+    struct ath_cuda_wire_host_copy call = ath_cuda_wire_call_host_copy(served->call);
+    CUstream stream = ath_cuda_stream_of(&served->side, ath_cuda_wire_host_copy_stream(call));
+    CUDA_MEMCPY3D_PEER copy;
+    uint64_t bytes;
+    void *room = NULL;
+    ath_cuda_get_memcpy3d_peer(&served->side, &copy, ath_cuda_wire_host_copy_copy(call));
+    if (ath_cuda_refused(served) || is_capturing(served, stream))
+        return;
+    if (!measure(&copy, &bytes) ||
+        !take_rows(served, &copy, ath_cuda_wire_host_copy_source(call), bytes, &room)) {
+        served->status = CUDA_ERROR_INVALID_VALUE;
+        return;
+    }
+    served->status = copy_rows(served->driver, &copy, stream);
+    if (room || ath_cuda_wire_call_is_asked(served->call))
+        wait_for(served, stream);
+    if (!served->status && room)
+        ath_cuda_wire_host_copy_result_set_data(ath_cuda_wire_answer_init_host_copy(served->answer),
+                                                (struct ath_wire_bytes){ room, (size_t)bytes });
+}

@@ -1,0 +1,340 @@
+/* The server's side of launches, of kernel nodes, and of where a kernel's parameters lie. */
+#include "config.h"
+
+#include <string.h>
+
+#include "proto/cuda-structs.h"
+#include "runtime/cuda/by_hand/served.h"
+
+/* ---- launches: the parameters as one buffer ---- */
+
+struct buffer {
+    size_t length;
+    void *extra[5];
+};
+
+/* What cuLaunchKernel() takes as `extra`; it points into buffer. */
+static void **extra_of(struct buffer *buffer, struct ath_wire_bytes parameters)
+{
+    buffer->length = parameters.length;
+    buffer->extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
+    buffer->extra[1] = (void *)(uintptr_t)parameters.data;
+    buffer->extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
+    buffer->extra[3] = &buffer->length;
+    buffer->extra[4] = CU_LAUNCH_PARAM_END;
+    return parameters.length ? buffer->extra : NULL;
+}
+
+void ath_cuda_serve_cuLaunchKernel(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuLaunchKernel)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_launch_kernel call = ath_cuda_wire_call_launch_kernel(served->call);
+    CUfunction function = ath_cuda_function_of(side, ath_cuda_wire_launch_kernel_function(call));
+    CUstream stream = (CUstream)(uintptr_t)ath_cuda_to_own(
+        side, ATH_CUDA_KIND_STREAM, ath_cuda_wire_launch_kernel_stream(call));
+    struct buffer buffer;
+    if (ath_cuda_refused(served))
+        return;
+    served->status = served->driver->cuLaunchKernel(
+        function, ath_cuda_wire_launch_kernel_grid_dim_x(call),
+        ath_cuda_wire_launch_kernel_grid_dim_y(call), ath_cuda_wire_launch_kernel_grid_dim_z(call),
+        ath_cuda_wire_launch_kernel_block_dim_x(call),
+        ath_cuda_wire_launch_kernel_block_dim_y(call),
+        ath_cuda_wire_launch_kernel_block_dim_z(call),
+        ath_cuda_wire_launch_kernel_shared_mem_bytes(call), stream, NULL,
+        extra_of(&buffer, ath_cuda_wire_launch_kernel_parameters(call)));
+}
+
+void ath_cuda_serve_cuLaunchKernelEx(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuLaunchKernelEx)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_launch_kernel_ex call = ath_cuda_wire_call_launch_kernel_ex(served->call);
+    CUfunction function = ath_cuda_function_of(side, ath_cuda_wire_launch_kernel_ex_function(call));
+    CUlaunchConfig config;
+    struct buffer buffer;
+    ath_cuda_get_launch_config(side, &config, ath_cuda_wire_launch_kernel_ex_config(call));
+    if (ath_cuda_refused(served))
+        return;
+    served->status = served->driver->cuLaunchKernelEx(
+        &config, function, NULL,
+        extra_of(&buffer, ath_cuda_wire_launch_kernel_ex_parameters(call)));
+}
+
+/* ---- kernel nodes ---- */
+
+static CUDA_KERNEL_NODE_PARAMS node_of(struct ath_cuda_side *side,
+                                       struct ath_cuda_wire_kernel_node_params from,
+                                       struct buffer *buffer)
+{
+    return (CUDA_KERNEL_NODE_PARAMS){
+        .func = ath_cuda_function_of(side, ath_cuda_wire_kernel_node_params_function(from)),
+        .gridDimX = ath_cuda_wire_kernel_node_params_grid_dim_x(from),
+        .gridDimY = ath_cuda_wire_kernel_node_params_grid_dim_y(from),
+        .gridDimZ = ath_cuda_wire_kernel_node_params_grid_dim_z(from),
+        .blockDimX = ath_cuda_wire_kernel_node_params_block_dim_x(from),
+        .blockDimY = ath_cuda_wire_kernel_node_params_block_dim_y(from),
+        .blockDimZ = ath_cuda_wire_kernel_node_params_block_dim_z(from),
+        .sharedMemBytes = ath_cuda_wire_kernel_node_params_shared_mem_bytes(from),
+        .extra = extra_of(buffer, ath_cuda_wire_kernel_node_params_parameters(from)),
+        .kern = (CUkernel)(uintptr_t)ath_cuda_to_own(side, ATH_CUDA_KIND_KERNEL,
+                                                     ath_cuda_wire_kernel_node_params_kernel(from)),
+        .ctx = (CUcontext)(uintptr_t)ath_cuda_to_own(
+            side, ATH_CUDA_KIND_CONTEXT, ath_cuda_wire_kernel_node_params_context(from)),
+    };
+}
+
+void ath_cuda_serve_cuGraphAddKernelNode_v2(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuGraphAddKernelNode_v2)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_graph_add_kernel_node_v2 call =
+        ath_cuda_wire_call_graph_add_kernel_node_v2(served->call);
+    CUgraph graph = (CUgraph)(uintptr_t)ath_cuda_to_own(
+        side, ATH_CUDA_KIND_GRAPH, ath_cuda_wire_graph_add_kernel_node_v2_graph(call));
+    struct ath_wire_list list = ath_cuda_wire_graph_add_kernel_node_v2_dependencies(call);
+    CUgraphNode *dependencies = ath_cuda_room(side, list.count, sizeof *dependencies);
+    for (uint32_t i = 0; dependencies && i < list.count; i++)
+        dependencies[i] = (CUgraphNode)(uintptr_t)ath_cuda_to_own(
+            side, ATH_CUDA_KIND_GRAPH_NODE, ath_wire_u64(ath_wire_item(list, i), 0, 0));
+    struct buffer buffer;
+    CUDA_KERNEL_NODE_PARAMS params =
+        node_of(side, ath_cuda_wire_graph_add_kernel_node_v2_kernel(call), &buffer);
+    CUgraphNode node = NULL;
+    if (ath_cuda_refused(served))
+        return;
+    served->status =
+        served->driver->cuGraphAddKernelNode_v2(&node, graph, dependencies, list.count, &params);
+    if (!served->status)
+        ath_cuda_wire_graph_add_kernel_node_v2_result_set_node(
+            ath_cuda_wire_answer_init_graph_add_kernel_node_v2(served->answer),
+            ath_cuda_to_wire(side, ATH_CUDA_KIND_GRAPH_NODE, (uintptr_t)node));
+}
+
+void ath_cuda_serve_cuGraphKernelNodeSetParams_v2(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuGraphKernelNodeSetParams_v2)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_graph_kernel_node_set_params_v2 call =
+        ath_cuda_wire_call_graph_kernel_node_set_params_v2(served->call);
+    CUgraphNode node = (CUgraphNode)(uintptr_t)ath_cuda_to_own(
+        side, ATH_CUDA_KIND_GRAPH_NODE, ath_cuda_wire_graph_kernel_node_set_params_v2_node(call));
+    struct buffer buffer;
+    CUDA_KERNEL_NODE_PARAMS params =
+        node_of(side, ath_cuda_wire_graph_kernel_node_set_params_v2_kernel(call), &buffer);
+    if (!ath_cuda_refused(served))
+        served->status = served->driver->cuGraphKernelNodeSetParams_v2(node, &params);
+}
+
+void ath_cuda_serve_cuGraphExecKernelNodeSetParams_v2(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuGraphExecKernelNodeSetParams_v2)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_graph_exec_kernel_node_set_params_v2 call =
+        ath_cuda_wire_call_graph_exec_kernel_node_set_params_v2(served->call);
+    CUgraphExec exec = (CUgraphExec)(uintptr_t)ath_cuda_to_own(
+        side, ATH_CUDA_KIND_GRAPH_EXEC,
+        ath_cuda_wire_graph_exec_kernel_node_set_params_v2_graph_exec(call));
+    CUgraphNode node = (CUgraphNode)(uintptr_t)ath_cuda_to_own(
+        side, ATH_CUDA_KIND_GRAPH_NODE,
+        ath_cuda_wire_graph_exec_kernel_node_set_params_v2_node(call));
+    struct buffer buffer;
+    CUDA_KERNEL_NODE_PARAMS params =
+        node_of(side, ath_cuda_wire_graph_exec_kernel_node_set_params_v2_kernel(call), &buffer);
+    if (!ath_cuda_refused(served))
+        served->status = served->driver->cuGraphExecKernelNodeSetParams_v2(exec, node, &params);
+}
+
+/* ---- functions, and where their parameters lie ---- */
+
+enum { PARAMETERS_MAX = 4096 }; /* of 32764 bytes in all: CUDA 12.1's limit */
+
+struct layout {
+    uint32_t count, max_threads;
+    struct {
+        size_t offset, size;
+    } parameters[PARAMETERS_MAX];
+};
+
+static uint32_t max_threads_of(const struct ath_cuda_driver *driver, CUfunction function,
+                               CUkernel kernel)
+{
+    const CUfunction_attribute threads = CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+    CUdevice device = 0;
+    int value = 0;
+    CUresult status = CUDA_ERROR_NOT_SUPPORTED;
+    if (function && driver->cuFuncGetAttribute)
+        status = driver->cuFuncGetAttribute(&value, threads, function);
+    else if (kernel && driver->cuKernelGetAttribute && !driver->cuCtxGetDevice(&device))
+        status = driver->cuKernelGetAttribute(&value, threads, kernel, device);
+    return status || value < 0 ? 0 : (uint32_t)value;
+}
+
+/* A driver before CUDA 12.4 cannot say it: then launches need `extra`. */
+static CUresult ask_layout(const struct ath_cuda_driver *driver, CUfunction function,
+                           CUkernel kernel, struct layout *out)
+{
+    bool is_known =
+        kernel ? driver->cuKernelGetParamInfo != NULL : driver->cuFuncGetParamInfo != NULL;
+    CUresult status = is_known ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+    for (out->count = 0; !status && out->count < PARAMETERS_MAX; out->count += !status) {
+        size_t *offset = &out->parameters[out->count].offset;
+        size_t *size = &out->parameters[out->count].size;
+        status = kernel ? driver->cuKernelGetParamInfo(kernel, out->count, offset, size)
+                        : driver->cuFuncGetParamInfo(function, out->count, offset, size);
+    }
+    out->max_threads = max_threads_of(driver, function, kernel);
+    return status == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : status; /* there is no such one */
+}
+
+static void put_layout(struct ath_cuda_wire_layout_builder to, const struct layout *layout)
+{
+    ath_cuda_wire_layout_set_is_known(to, true);
+    ath_cuda_wire_layout_set_max_threads(to, layout->max_threads);
+    struct ath_wire_array offsets = ath_cuda_wire_layout_init_offsets(to, layout->count);
+    struct ath_wire_array sizes = ath_cuda_wire_layout_init_sizes(to, layout->count);
+    for (uint32_t i = 0; i < layout->count; i++) {
+        ath_wire_array_set_bits(offsets, i, layout->parameters[i].offset);
+        ath_wire_array_set_bits(sizes, i, layout->parameters[i].size);
+    }
+}
+
+static CUresult answer_layout(const struct ath_cuda_driver *driver,
+                              struct ath_cuda_wire_layout_builder to, CUfunction function,
+                              CUkernel kernel)
+{
+    struct layout layout;
+    CUresult status = ask_layout(driver, function, kernel, &layout);
+    if (!status)
+        put_layout(to, &layout);
+    return status;
+}
+
+void ath_cuda_serve_cuLibraryGetKernel(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuLibraryGetKernel)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_library_get_kernel call =
+        ath_cuda_wire_call_library_get_kernel(served->call);
+    CUlibrary library = (CUlibrary)(uintptr_t)ath_cuda_to_own(
+        side, ATH_CUDA_KIND_LIBRARY, ath_cuda_wire_library_get_kernel_library(call));
+    CUkernel kernel = NULL;
+    served->status = served->driver->cuLibraryGetKernel(
+        &kernel, library, ath_cuda_wire_library_get_kernel_name(call));
+    if (served->status)
+        return;
+    struct ath_cuda_wire_library_get_kernel_result_builder answer =
+        ath_cuda_wire_answer_init_library_get_kernel(served->answer);
+    ath_cuda_wire_library_get_kernel_result_set_kernel(
+        answer, ath_cuda_to_wire(side, ATH_CUDA_KIND_KERNEL, (uintptr_t)kernel));
+    answer_layout(served->driver, ath_cuda_wire_library_get_kernel_result_init_layout(answer), NULL,
+                  kernel);
+}
+
+void ath_cuda_serve_cuModuleGetFunction(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuModuleGetFunction)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_module_get_function call =
+        ath_cuda_wire_call_module_get_function(served->call);
+    CUmodule module = (CUmodule)(uintptr_t)ath_cuda_to_own(
+        side, ATH_CUDA_KIND_MODULE, ath_cuda_wire_module_get_function_module(call));
+    CUfunction function = NULL;
+    served->status = served->driver->cuModuleGetFunction(
+        &function, module, ath_cuda_wire_module_get_function_name(call));
+    if (served->status)
+        return;
+    struct ath_cuda_wire_module_get_function_result_builder answer =
+        ath_cuda_wire_answer_init_module_get_function(served->answer);
+    ath_cuda_wire_module_get_function_result_set_function(
+        answer, ath_cuda_to_wire(side, ATH_CUDA_KIND_FUNCTION, (uintptr_t)function));
+    answer_layout(served->driver, ath_cuda_wire_module_get_function_result_init_layout(answer),
+                  function, NULL);
+}
+
+void ath_cuda_serve_athFunctionLayout(struct ath_cuda_served *served)
+{
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_function_layout call = ath_cuda_wire_call_function_layout(served->call);
+    uint64_t wire = ath_cuda_wire_function_layout_function(call);
+    bool is_kernel = ath_cuda_wire_function_layout_is_kernel(call);
+    CUkernel kernel = NULL;
+    CUfunction function = NULL;
+    if (is_kernel)
+        kernel = (CUkernel)(uintptr_t)ath_cuda_to_own(side, ATH_CUDA_KIND_KERNEL, wire);
+    else
+        function = ath_cuda_function_of(side, wire);
+    if (!kernel && !function) {
+        served->status = CUDA_ERROR_INVALID_HANDLE;
+        return;
+    }
+    served->status = answer_layout(served->driver,
+                                   ath_cuda_wire_function_layout_result_init_layout(
+                                       ath_cuda_wire_answer_init_function_layout(served->answer)),
+                                   function, kernel);
+}
+
+/* ---- what a kernel node holds ---- */
+
+/* The node's parameters one after another: the driver gives them by pointers, or as they came. */
+static struct ath_wire_bytes parameters_of(struct ath_cuda_side *side,
+                                           const CUDA_KERNEL_NODE_PARAMS *node,
+                                           const struct layout *layout)
+{
+    size_t bytes = 0;
+    if (!node->kernelParams && node->extra && node->extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER &&
+        node->extra[2] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+        return (struct ath_wire_bytes){ node->extra[1], *(const size_t *)node->extra[3] };
+    for (uint32_t i = 0; i < layout->count; i++) {
+        size_t end = layout->parameters[i].offset + layout->parameters[i].size;
+        bytes = end > bytes ? end : bytes;
+    }
+    uint8_t *room = ath_cuda_room(side, bytes, 1);
+    for (uint32_t i = 0; room && node->kernelParams && i < layout->count; i++)
+        memcpy(room + layout->parameters[i].offset, node->kernelParams[i],
+               layout->parameters[i].size);
+    return (struct ath_wire_bytes){ room, room ? bytes : 0 };
+}
+
+static void put_node(struct ath_cuda_side *side, struct ath_cuda_wire_kernel_node_params_builder to,
+                     const CUDA_KERNEL_NODE_PARAMS *from, struct ath_wire_bytes parameters)
+{
+    ath_cuda_wire_kernel_node_params_set_function(
+        to, ath_cuda_to_wire(side, ATH_CUDA_KIND_FUNCTION, (uintptr_t)from->func));
+    ath_cuda_wire_kernel_node_params_set_kernel(
+        to, ath_cuda_to_wire(side, ATH_CUDA_KIND_KERNEL, (uintptr_t)from->kern));
+    ath_cuda_wire_kernel_node_params_set_context(
+        to, ath_cuda_to_wire(side, ATH_CUDA_KIND_CONTEXT, (uintptr_t)from->ctx));
+    ath_cuda_wire_kernel_node_params_set_grid_dim_x(to, from->gridDimX);
+    ath_cuda_wire_kernel_node_params_set_grid_dim_y(to, from->gridDimY);
+    ath_cuda_wire_kernel_node_params_set_grid_dim_z(to, from->gridDimZ);
+    ath_cuda_wire_kernel_node_params_set_block_dim_x(to, from->blockDimX);
+    ath_cuda_wire_kernel_node_params_set_block_dim_y(to, from->blockDimY);
+    ath_cuda_wire_kernel_node_params_set_block_dim_z(to, from->blockDimZ);
+    ath_cuda_wire_kernel_node_params_set_shared_mem_bytes(to, from->sharedMemBytes);
+    ath_cuda_wire_kernel_node_params_set_parameters(to, parameters);
+}
+
+void ath_cuda_serve_cuGraphKernelNodeGetParams_v2(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuGraphKernelNodeGetParams_v2)
+    struct ath_cuda_side *side = &served->side;
+    CUgraphNode graph_node = (CUgraphNode)(uintptr_t)ath_cuda_to_own(
+        side, ATH_CUDA_KIND_GRAPH_NODE,
+        ath_cuda_wire_graph_kernel_node_get_params_v2_node(
+            ath_cuda_wire_call_graph_kernel_node_get_params_v2(served->call)));
+    CUDA_KERNEL_NODE_PARAMS node = { 0 };
+    struct layout layout = { .count = 0 };
+    served->status = served->driver->cuGraphKernelNodeGetParams_v2(graph_node, &node);
+    if (!served->status)
+        served->status =
+            ask_layout(served->driver, node.func, node.func ? NULL : node.kern, &layout);
+    if (served->status)
+        return;
+    struct ath_cuda_wire_graph_kernel_node_get_params_v2_result_builder answer =
+        ath_cuda_wire_answer_init_graph_kernel_node_get_params_v2(served->answer);
+    put_node(side, ath_cuda_wire_graph_kernel_node_get_params_v2_result_init_kernel(answer), &node,
+             parameters_of(side, &node, &layout));
+    put_layout(ath_cuda_wire_graph_kernel_node_get_params_v2_result_init_layout(answer), &layout);
+}

@@ -1,0 +1,176 @@
+/* The server's side of the other calls that the generator does not write. */
+#include "config.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "proto/cuda-structs.h"
+#include "runtime/cuda/by_hand/served.h"
+#include "runtime/cuda/bytes.h"
+
+/* ---- lists of attributes ---- */
+
+/* One piece of memory for each value. */
+static void **pieces(struct ath_cuda_side *side, uint32_t count, const size_t *sizes)
+{
+    void **made = ath_cuda_room(side, count, sizeof *made);
+    for (uint32_t i = 0; made && i < count; i++)
+        made[i] = ath_cuda_room(side, sizes[i], 1);
+    return made;
+}
+
+void ath_cuda_serve_cuPointerGetAttributes(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuPointerGetAttributes)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_pointer_get_attributes call =
+        ath_cuda_wire_call_pointer_get_attributes(served->call);
+    struct ath_wire_list list = ath_cuda_wire_pointer_get_attributes_attributes(call);
+    CUpointer_attribute *attributes = ath_cuda_room(side, list.count, sizeof *attributes);
+    size_t *sizes = ath_cuda_room(side, list.count, sizeof *sizes);
+    for (uint32_t i = 0; attributes && sizes && i < list.count; i++) {
+        attributes[i] = (CUpointer_attribute)ath_wire_u32(ath_wire_item(list, i), 0, 0);
+        sizes[i] = ath_cuda_bytes_of_pointer_attribute(attributes[i]);
+        if (!sizes[i])
+            side->status = CUDA_ERROR_INVALID_VALUE;
+    }
+    void **values = sizes ? pieces(side, list.count, sizes) : NULL;
+    CUdeviceptr address = ath_cuda_to_own(side, ATH_CUDA_KIND_ADDRESS,
+                                          ath_cuda_wire_pointer_get_attributes_address(call));
+    if (ath_cuda_refused(served))
+        return;
+    served->status =
+        served->driver->cuPointerGetAttributes(list.count, attributes, values, address);
+    if (served->status)
+        return;
+    struct ath_wire_array answers = ath_cuda_wire_pointer_get_attributes_result_init_values(
+        ath_cuda_wire_answer_init_pointer_get_attributes(served->answer), list.count);
+    for (uint32_t i = 0; values && i < answers.count; i++)
+        ath_wire_array_set_data(answers, i, (struct ath_wire_bytes){ values[i], sizes[i] });
+}
+
+void ath_cuda_serve_cuMemRangeGetAttributes(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuMemRangeGetAttributes)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_mem_range_get_attributes call =
+        ath_cuda_wire_call_mem_range_get_attributes(served->call);
+    struct ath_wire_list list = ath_cuda_wire_mem_range_get_attributes_attributes(call);
+    struct ath_wire_list lengths = ath_cuda_wire_mem_range_get_attributes_sizes(call);
+    CUmem_range_attribute *attributes = ath_cuda_room(side, list.count, sizeof *attributes);
+    size_t *sizes = ath_cuda_room(side, list.count, sizeof *sizes);
+    for (uint32_t i = 0; attributes && sizes && i < list.count; i++) {
+        attributes[i] = (CUmem_range_attribute)ath_wire_u32(ath_wire_item(list, i), 0, 0);
+        sizes[i] = (size_t)ath_wire_u64(ath_wire_item(lengths, i), 0, 0);
+    }
+    if (lengths.count != list.count)
+        side->status = CUDA_ERROR_INVALID_VALUE;
+    void **values = sizes && lengths.count == list.count ? pieces(side, list.count, sizes) : NULL;
+    CUdeviceptr address = ath_cuda_to_own(side, ATH_CUDA_KIND_ADDRESS,
+                                          ath_cuda_wire_mem_range_get_attributes_address(call));
+    if (ath_cuda_refused(served))
+        return;
+    served->status = served->driver->cuMemRangeGetAttributes(
+        values, sizes, attributes, list.count, address,
+        (size_t)ath_cuda_wire_mem_range_get_attributes_count(call));
+    if (served->status)
+        return;
+    struct ath_wire_array answers = ath_cuda_wire_mem_range_get_attributes_result_init_values(
+        ath_cuda_wire_answer_init_mem_range_get_attributes(served->answer), list.count);
+    for (uint32_t i = 0; values && i < answers.count; i++)
+        ath_wire_array_set_data(answers, i, (struct ath_wire_bytes){ values[i], sizes[i] });
+}
+
+/* ---- the others ---- */
+
+void ath_cuda_serve_cuOccupancyMaxPotentialBlockSizeWithFlags(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuOccupancyMaxPotentialBlockSizeWithFlags)
+    struct ath_cuda_wire_occupancy_max_potential_block_size_with_flags call =
+        ath_cuda_wire_call_occupancy_max_potential_block_size_with_flags(served->call);
+    CUfunction function = ath_cuda_function_of(
+        &served->side, ath_cuda_wire_occupancy_max_potential_block_size_with_flags_function(call));
+    int grid = 0, block = 0;
+    served->status = served->driver->cuOccupancyMaxPotentialBlockSizeWithFlags(
+        &grid, &block, function, NULL,
+        (size_t)ath_cuda_wire_occupancy_max_potential_block_size_with_flags_dynamic_s_mem_size(
+            call),
+        ath_cuda_wire_occupancy_max_potential_block_size_with_flags_block_size_limit(call),
+        ath_cuda_wire_occupancy_max_potential_block_size_with_flags_flags(call));
+    if (served->status)
+        return;
+    struct ath_cuda_wire_occupancy_max_potential_block_size_with_flags_result_builder answer =
+        ath_cuda_wire_answer_init_occupancy_max_potential_block_size_with_flags(served->answer);
+    ath_cuda_wire_occupancy_max_potential_block_size_with_flags_result_set_min_grid_size(answer,
+                                                                                         grid);
+    ath_cuda_wire_occupancy_max_potential_block_size_with_flags_result_set_block_size(answer,
+                                                                                      block);
+}
+
+/* The driver makes the graphs of a conditional node, and says where it has their list. */
+void ath_cuda_serve_athGraphAddConditionalNode(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuGraphAddNode)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_graph_add_conditional_node call =
+        ath_cuda_wire_call_graph_add_conditional_node(served->call);
+    struct ath_wire_list list = ath_cuda_wire_graph_add_conditional_node_dependencies(call);
+    CUgraphNode *dependencies = ath_cuda_room(side, list.count, sizeof *dependencies), node = NULL;
+    for (uint32_t i = 0; dependencies && i < list.count; i++)
+        dependencies[i] = (CUgraphNode)(uintptr_t)ath_cuda_to_own(
+            side, ATH_CUDA_KIND_GRAPH_NODE, ath_wire_u64(ath_wire_item(list, i), 0, 0));
+    CUgraphNodeParams params = { .type = CU_GRAPH_NODE_TYPE_CONDITIONAL };
+    params.conditional = (CUDA_CONDITIONAL_NODE_PARAMS){
+        .handle = ath_cuda_to_own(side, ATH_CUDA_KIND_GRAPH_CONDITIONAL_HANDLE,
+                                  ath_cuda_wire_graph_add_conditional_node_handle(call)),
+        .type = (CUgraphConditionalNodeType)ath_cuda_wire_graph_add_conditional_node_type(call),
+        .size = ath_cuda_wire_graph_add_conditional_node_size(call),
+        .ctx = (CUcontext)(uintptr_t)ath_cuda_to_own(
+            side, ATH_CUDA_KIND_CONTEXT, ath_cuda_wire_graph_add_conditional_node_context(call)),
+    };
+    CUgraph graph = (CUgraph)(uintptr_t)ath_cuda_to_own(
+        side, ATH_CUDA_KIND_GRAPH, ath_cuda_wire_graph_add_conditional_node_graph(call));
+    if (ath_cuda_refused(served))
+        return;
+    served->status =
+        served->driver->cuGraphAddNode(&node, graph, dependencies, list.count, &params);
+    if (served->status)
+        return;
+    struct ath_cuda_wire_graph_add_conditional_node_result_builder answer =
+        ath_cuda_wire_answer_init_graph_add_conditional_node(served->answer);
+    ath_cuda_wire_graph_add_conditional_node_result_set_node(
+        answer, ath_cuda_to_wire(side, ATH_CUDA_KIND_GRAPH_NODE, (uintptr_t)node));
+    const CUgraph *graphs = params.conditional.phGraph_out;
+    struct ath_wire_array answers = ath_cuda_wire_graph_add_conditional_node_result_init_graphs(
+        answer, graphs ? ath_cuda_items(params.conditional.size) : 0);
+    for (uint32_t i = 0; graphs && i < answers.count; i++)
+        ath_wire_array_set_bits(answers, i,
+                                ath_cuda_to_wire(side, ATH_CUDA_KIND_GRAPH, (uintptr_t)graphs[i]));
+}
+
+/* The driver writes into a file; one of memory alone has a name under /proc. */
+void ath_cuda_serve_cuGraphDebugDotPrint(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuGraphDebugDotPrint)
+    struct ath_cuda_wire_graph_debug_dot_print call =
+        ath_cuda_wire_call_graph_debug_dot_print(served->call);
+    CUgraph graph = (CUgraph)(uintptr_t)ath_cuda_to_own(
+        &served->side, ATH_CUDA_KIND_GRAPH, ath_cuda_wire_graph_debug_dot_print_graph(call));
+    ath_auto_close int fd = memfd_create("graph", MFD_CLOEXEC);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (fd < 0) {
+        served->status = CUDA_ERROR_OPERATING_SYSTEM;
+        return;
+    }
+    served->status = served->driver->cuGraphDebugDotPrint(
+        graph, path, ath_cuda_wire_graph_debug_dot_print_flags(call));
+    off_t length = served->status ? 0 : lseek(fd, 0, SEEK_END);
+    char *text = length > 0 ? ath_cuda_room(&served->side, (uint64_t)length, 1) : NULL;
+    if (text && pread(fd, text, (size_t)length, 0) == length)
+        ath_cuda_wire_graph_debug_dot_print_result_set_text(
+            ath_cuda_wire_answer_init_graph_debug_dot_print(served->answer),
+            (struct ath_wire_bytes){ (const uint8_t *)text, (size_t)length });
+}

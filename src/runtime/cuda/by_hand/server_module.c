@@ -1,0 +1,350 @@
+/* The server's side of modules, libraries and the linker: options, and code that is large or has
+ * parts. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/cuda-structs.h"
+#include "runtime/cuda/by_hand/regions.h"
+#include "runtime/cuda/by_hand/served.h"
+#include "runtime/cuda/bytes.h"
+
+/* ---- options of modules and libraries ---- */
+
+struct options {
+    CUjit_option *options;
+    void **values;
+    unsigned int count;
+};
+
+static bool is_log(uint32_t option)
+{
+    return option == CU_JIT_INFO_LOG_BUFFER || option == CU_JIT_ERROR_LOG_BUFFER;
+}
+
+/* Numbers as they are; a log gets a buffer of this call's memory, of the size that its value says,
+ * and no size beyond that (the driver would write behind it). */
+static struct options options_of(struct ath_cuda_side *side, struct ath_wire_list list)
+{
+    struct options made = { ath_cuda_room(side, list.count, sizeof(CUjit_option)),
+                            ath_cuda_room(side, list.count, sizeof(void *)), list.count };
+    for (uint32_t i = 0; made.options && made.values && i < list.count; i++) {
+        struct ath_cuda_wire_jit_option from = { ath_wire_list_struct(list, i) };
+        uint64_t value = ath_cuda_wire_jit_option_value(from);
+        made.options[i] = (CUjit_option)ath_cuda_wire_jit_option_option(from);
+        made.values[i] =
+            is_log(made.options[i]) ? ath_cuda_room(side, value, 1) : (void *)(uintptr_t)value;
+    }
+    return made;
+}
+
+/* The least of all that there are: which of them the driver takes is its own affair. */
+static uint64_t room_of_log(struct ath_wire_list list, CUjit_option log)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct ath_cuda_wire_jit_option from = { ath_wire_list_struct(list, i) };
+        if (ath_cuda_wire_jit_option_option(from) == log)
+            least = ath_cuda_least(least, ath_cuda_wire_jit_option_value(from));
+    }
+    return least;
+}
+
+/* Whether what is said of a log's size is what there is room for; lists of names do not come. */
+static bool are_safe(struct ath_wire_list list)
+{
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct ath_cuda_wire_jit_option from = { ath_wire_list_struct(list, i) };
+        uint32_t option = ath_cuda_wire_jit_option_option(from);
+        uint64_t value = ath_cuda_wire_jit_option_value(from);
+        if ((option == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES &&
+             value > room_of_log(list, CU_JIT_INFO_LOG_BUFFER)) ||
+            (option == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES &&
+             value > room_of_log(list, CU_JIT_ERROR_LOG_BUFFER)) ||
+            option == CU_JIT_GLOBAL_SYMBOL_NAMES || option == CU_JIT_GLOBAL_SYMBOL_ADDRESSES ||
+            option == CU_JIT_REFERENCED_KERNEL_NAMES || option == CU_JIT_REFERENCED_VARIABLE_NAMES)
+            return false;
+    }
+    return true;
+}
+
+static void answer_options(struct ath_wire_array list, const struct options *options,
+                           struct ath_wire_list asked)
+{
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct ath_cuda_wire_jit_option_builder to = { ath_wire_array_struct(list, i) };
+        struct ath_cuda_wire_jit_option from = { ath_wire_list_struct(asked, i) };
+        uint64_t value = ath_cuda_wire_jit_option_value(from);
+        ath_cuda_wire_jit_option_set_option(to, (uint32_t)options->options[i]);
+        if (!is_log(options->options[i])) {
+            ath_cuda_wire_jit_option_set_value(to, (uintptr_t)options->values[i]);
+            continue;
+        }
+        ath_cuda_wire_jit_option_set_value(to, value);
+        size_t length = strnlen(options->values[i], (size_t)value);
+        ath_cuda_wire_jit_option_set_contents(
+            to, (struct ath_wire_bytes){ options->values[i], length + (length < value) });
+    }
+}
+
+static bool prepare(struct ath_cuda_served *served, struct ath_wire_list list, struct options *out)
+{
+    *out = options_of(&served->side, list);
+    if (!are_safe(list))
+        served->side.status = CUDA_ERROR_INVALID_VALUE;
+    return !ath_cuda_refused(served);
+}
+
+/* The driver believes what an image says of its own size. */
+static bool is_whole(struct ath_cuda_served *served, struct ath_wire_bytes image)
+{
+    bool is_image = ath_cuda_is_whole_image(image.data, image.length);
+    if (!is_image)
+        served->status = CUDA_ERROR_INVALID_IMAGE;
+    return is_image;
+}
+
+/* ---- images ---- */
+
+enum { IMAGE_ALIGNMENT = 64 };
+
+/* Code that came in parts, or that the driver may read as long as the session lives. */
+struct ath_cuda_image {
+    struct ath_cuda_image *next;
+    uint64_t id; /* 0: it has been loaded */
+    size_t length, filled;
+    uint8_t *bytes;
+};
+
+void ath_cuda_images_free(struct ath_cuda_session *session)
+{
+    for (struct ath_cuda_image *image = session->images, *next; image; image = next) {
+        next = image->next;
+        free(image->bytes);
+        free(image);
+    }
+    session->images = NULL;
+}
+
+/* The caller has the lock. */
+static struct ath_cuda_image *image_of(struct ath_cuda_session *session, uint64_t id)
+{
+    struct ath_cuda_image *image = session->images;
+    while (image && (!id || image->id != id))
+        image = image->next;
+    return image;
+}
+
+static struct ath_cuda_image *add_image(struct ath_cuda_session *session, uint64_t id,
+                                        size_t length)
+{
+    struct ath_cuda_image *made = calloc(1, sizeof *made);
+    size_t whole = (length + IMAGE_ALIGNMENT - 1) / IMAGE_ALIGNMENT * IMAGE_ALIGNMENT;
+    if (!made || !(made->bytes = aligned_alloc(IMAGE_ALIGNMENT, whole))) {
+        free(made);
+        return NULL;
+    }
+    made->id = id;
+    made->length = length;
+    made->next = session->images;
+    session->images = made;
+    return made;
+}
+
+void ath_cuda_serve_athUploadImage(struct ath_cuda_served *served)
+{
+    const uint64_t most = UINT64_C(1) << 31;
+    struct ath_cuda_session *session = served->session;
+    struct ath_cuda_wire_upload_image call = ath_cuda_wire_call_upload_image(served->call);
+    uint64_t id = ath_cuda_wire_upload_image_id(call);
+    uint64_t total = ath_cuda_wire_upload_image_total(call);
+    struct ath_wire_bytes data = ath_cuda_wire_upload_image_data(call);
+    served->status = CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&session->lock);
+    struct ath_cuda_image *image = image_of(session, id);
+    if (!image && id && total && total <= most && !(image = add_image(session, id, total)))
+        served->status = CUDA_ERROR_OUT_OF_MEMORY;
+    if (image && image->length == total &&
+        image->filled == ath_cuda_wire_upload_image_offset(call) &&
+        data.length <= image->length - image->filled) {
+        memcpy(image->bytes + image->filled, data.data, data.length);
+        image->filled += data.length;
+        served->status = CUDA_SUCCESS;
+    }
+    pthread_mutex_unlock(&session->lock);
+}
+
+/* An image of a list, whole. It stays where it is until it is loaded; is_kept: as long as the
+ * session. */
+static const void *take_image(struct ath_cuda_served *served, struct ath_cuda_wire_image from,
+                              bool is_kept)
+{
+    struct ath_wire_bytes data = ath_cuda_wire_image_data(from);
+    uint64_t id = ath_cuda_wire_image_uploaded(from);
+    struct ath_cuda_image *image = NULL;
+    pthread_mutex_lock(&served->session->lock);
+    if (id) {
+        image = image_of(served->session, id);
+        if (image && image->filled == image->length) {
+            image->id = 0;
+            data = (struct ath_wire_bytes){ image->bytes, image->length };
+        }
+    } else if (is_kept && data.length && (image = add_image(served->session, 0, data.length))) {
+        memcpy(image->bytes, data.data, data.length);
+        data.data = image->bytes;
+    }
+    pthread_mutex_unlock(&served->session->lock);
+    return ((!id && !is_kept) || image) && is_whole(served, data) ? data.data : NULL;
+}
+
+/*
+ * What the driver gets to load: the image alone, or nvcc's wrapper of version 2 around it and what
+ * was linked of it, as the program had it. The driver may read that one's parts late.
+ */
+static const void *take_images(struct ath_cuda_served *served, struct ath_wire_list list)
+{
+    struct ath_cuda_wire_image first = { ath_wire_list_struct(list, 0) };
+    const void *image = take_image(served, first, list.count > 1);
+    if (!image || list.count == 1)
+        return image;
+    const void **pointers = NULL;
+    pthread_mutex_lock(&served->session->lock);
+    struct ath_cuda_image *wrapper = add_image(
+        served->session, 0, ATH_CUDA_WRAPPER_BYTES + (size_t)list.count * sizeof *pointers);
+    pthread_mutex_unlock(&served->session->lock);
+    if (!wrapper)
+        return NULL;
+    pointers = (const void **)(void *)(wrapper->bytes + ATH_CUDA_WRAPPER_BYTES);
+    for (uint32_t i = 1; i < list.count; i++) {
+        struct ath_cuda_wire_image one = { ath_wire_list_struct(list, i) };
+        pointers[i - 1] = take_image(served, one, true);
+        if (!pointers[i - 1])
+            return NULL;
+    }
+    pointers[list.count - 1] = NULL;
+    ath_cuda_wrap_images(wrapper->bytes, image, pointers);
+    return wrapper->bytes;
+}
+
+static const void *images_of(struct ath_cuda_served *served, struct ath_wire_list list)
+{
+    const void *image = take_images(served, list);
+    if (!image && !served->status)
+        served->status = CUDA_ERROR_INVALID_IMAGE;
+    return image;
+}
+
+void ath_cuda_serve_cuModuleLoadDataEx(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuModuleLoadDataEx)
+    struct ath_cuda_wire_module_load_data_ex call =
+        ath_cuda_wire_call_module_load_data_ex(served->call);
+    struct ath_wire_list asked = ath_cuda_wire_module_load_data_ex_options(call);
+    struct options options;
+    CUmodule module = NULL;
+    const void *image = NULL;
+    if (prepare(served, asked, &options))
+        image = images_of(served, ath_cuda_wire_module_load_data_ex_images(call));
+    if (!image)
+        return;
+    served->status = served->driver->cuModuleLoadDataEx(&module, image, options.count,
+                                                        options.options, options.values);
+    struct ath_cuda_wire_module_load_data_ex_result_builder answer =
+        ath_cuda_wire_answer_init_module_load_data_ex(served->answer);
+    ath_cuda_wire_module_load_data_ex_result_set_module(
+        answer, ath_cuda_to_wire(&served->side, ATH_CUDA_KIND_MODULE, (uintptr_t)module));
+    answer_options(ath_cuda_wire_module_load_data_ex_result_init_results(answer, options.count),
+                   &options, asked);
+}
+
+void ath_cuda_serve_cuLibraryLoadData(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuLibraryLoadData)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_library_load_data call =
+        ath_cuda_wire_call_library_load_data(served->call);
+    struct ath_wire_list asked = ath_cuda_wire_library_load_data_jit_options(call);
+    struct ath_wire_list more = ath_cuda_wire_library_load_data_library_options(call);
+    CUlibraryOption *library_options = ath_cuda_room(side, more.count, sizeof *library_options);
+    void **library_values = ath_cuda_room(side, more.count, sizeof *library_values);
+    struct options options;
+    CUlibrary library = NULL;
+    for (uint32_t i = 0; library_options && library_values && i < more.count; i++) {
+        struct ath_cuda_wire_jit_option from = { ath_wire_list_struct(more, i) };
+        library_options[i] = (CUlibraryOption)ath_cuda_wire_jit_option_option(from);
+        library_values[i] = (void *)(uintptr_t)ath_cuda_wire_jit_option_value(from);
+        if (library_options[i] == CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE ||
+            library_options[i] == CU_LIBRARY_BINARY_IS_PRESERVED)
+            library_values[i] = NULL; /* a pointer of another process; the code goes with the call,
+                                         so that the driver, which may load it late, must copy it */
+    }
+    const void *code = NULL;
+    if (prepare(served, asked, &options))
+        code = images_of(served, ath_cuda_wire_library_load_data_images(call));
+    if (!code)
+        return;
+    served->status = served->driver->cuLibraryLoadData(&library, code, options.options,
+                                                       options.values, options.count,
+                                                       library_options, library_values, more.count);
+    struct ath_cuda_wire_library_load_data_result_builder answer =
+        ath_cuda_wire_answer_init_library_load_data(served->answer);
+    ath_cuda_wire_library_load_data_result_set_library(
+        answer, ath_cuda_to_wire(side, ATH_CUDA_KIND_LIBRARY, (uintptr_t)library));
+    answer_options(ath_cuda_wire_library_load_data_result_init_results(answer, options.count),
+                   &options, asked);
+}
+
+/* ---- the linker ---- */
+
+static CUresult add_inputs(struct ath_cuda_served *served, CUlinkState state,
+                           struct ath_wire_list inputs)
+{
+    CUresult status = CUDA_SUCCESS;
+    for (uint32_t i = 0; !status && i < inputs.count; i++) {
+        struct ath_cuda_wire_link_input from = { ath_wire_list_struct(inputs, i) };
+        struct ath_wire_bytes data = ath_cuda_wire_link_input_data(from);
+        struct options options;
+        if (!prepare(served, ath_cuda_wire_link_input_options(from), &options))
+            return served->status;
+        status = served->driver->cuLinkAddData_v2(
+            state, (CUjitInputType)ath_cuda_wire_link_input_type(from),
+            (void *)(uintptr_t)data.data, data.length,
+            ath_cuda_wire_link_input_has_name(from) ? ath_cuda_wire_link_input_name(from) : NULL,
+            options.count, options.options, options.values);
+    }
+    return status;
+}
+
+/* The logs are the buffers of options, which the driver fills until the state is gone. */
+void ath_cuda_serve_cuLinkComplete(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuLinkCreate_v2)
+    NEEDS(served, cuLinkAddData_v2)
+    NEEDS(served, cuLinkComplete)
+    NEEDS(served, cuLinkDestroy)
+    struct ath_cuda_wire_link_complete call = ath_cuda_wire_call_link_complete(served->call);
+    struct ath_wire_list asked = ath_cuda_wire_link_complete_options(call);
+    struct options options;
+    CUlinkState state = NULL;
+    void *cubin = NULL;
+    size_t size = 0;
+    if (!prepare(served, asked, &options))
+        return;
+    served->status =
+        served->driver->cuLinkCreate_v2(options.count, options.options, options.values, &state);
+    if (served->status)
+        return;
+    CUresult status = add_inputs(served, state, ath_cuda_wire_link_complete_inputs(call));
+    if (!status)
+        status = served->driver->cuLinkComplete(state, &cubin, &size);
+    struct ath_cuda_wire_link_complete_result_builder answer =
+        ath_cuda_wire_answer_init_link_complete(served->answer);
+    if (!status)
+        ath_cuda_wire_link_complete_result_set_cubin(answer,
+                                                     (struct ath_wire_bytes){ cubin, size });
+    answer_options(ath_cuda_wire_link_complete_result_init_results(answer, options.count), &options,
+                   asked);
+    served->driver->cuLinkDestroy(state);
+    served->status = status;
+}

@@ -1,0 +1,238 @@
+/*
+ * An event behind each part's copy says when the part is free again. A copy that needs every part
+ * only once waits for its stream instead, which spares the events.
+ *
+ * One processor copies about half as fast as a GPU's link to pageable memory is, so a helper takes
+ * half of each part of a long copy where there are processors enough.
+ */
+#include "config.h"
+
+#include "runtime/cuda/by_hand/staging.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "proto/cuda-client.h"
+#include "runtime/cuda/by_hand/callback.h"
+#include "runtime/cuda/by_hand/capture.h"
+#include "runtime/cuda/by_hand/host.h"
+#include "runtime/transport/look.h"
+
+enum {
+    PARTS = 4,
+    PART = 2 * 1024 * 1024, /* little enough to stay in the processor's cache meanwhile */
+    LEAST = 512 * 1024,     /* less than this is not worth the waiting */
+    LONG = 16 * PART,       /* from so many bytes on a thread is worth its beginning */
+    MANY_PROCESSORS = 4,
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint8_t *memory; /* of PARTS parts; under the lock */
+static atomic_bool is_refused;
+
+enum helper_state { IDLE, GIVEN, OVER };
+
+/* A thread that copies beside the program's. */
+struct helper {
+    pthread_t thread;
+    bool is_there;
+    atomic_int state; /* enum helper_state */
+    uint8_t *to;
+    const uint8_t *from;
+    size_t bytes;
+};
+
+/* A copy under way. */
+struct flight {
+    struct helper helper;
+    CUstream stream;
+    size_t bytes, count; /* parts altogether */
+    CUevent events[PARTS];
+    bool has_events;
+};
+
+static uint8_t *part_of(size_t i)
+{
+    return memory + i % PARTS * PART;
+}
+
+static size_t length_of(const struct flight *flight, size_t i)
+{
+    return i + 1 < flight->count ? PART : flight->bytes - i * PART;
+}
+
+/* A stream that waits for a function of the program's must not have the program wait here. */
+bool ath_cuda_staging_take(size_t bytes)
+{
+    void *made = NULL;
+    if (bytes < LEAST || is_refused || ath_cuda_captures() || ath_cuda_callbacks_due() ||
+        pthread_mutex_trylock(&lock))
+        return false;
+    if (!memory) {
+        is_refused =
+            ath_cuda_host_alloc_shared((size_t)PARTS * PART, &made) == CUDA_ERROR_NOT_SUPPORTED;
+        memory = made;
+    }
+    if (!memory)
+        pthread_mutex_unlock(&lock);
+    return memory;
+}
+
+void ath_cuda_staging_clear(void)
+{
+    pthread_mutex_lock(&lock);
+    memory = NULL;
+    is_refused = false;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- the helper ---- */
+
+static void *help(void *argument)
+{
+    enum { ROUNDS = 256 };
+    struct helper *helper = argument;
+    for (unsigned int round = 1;; round++) {
+        int state = atomic_load_explicit(&helper->state, memory_order_acquire);
+        if (state == OVER)
+            return NULL;
+        if (state == GIVEN) {
+            memcpy(helper->to, helper->from, helper->bytes);
+            atomic_store_explicit(&helper->state, IDLE, memory_order_release);
+        } else if (round % ROUNDS == 0) {
+            sched_yield();
+        } else {
+            ath_pause_briefly();
+        }
+    }
+}
+
+/* The program's signals are none of its business; without it the copy only takes longer. */
+static void begin_help(struct helper *helper)
+{
+    cpu_set_t processors;
+    sigset_t all, old;
+    if (sched_getaffinity(0, sizeof processors, &processors) ||
+        CPU_COUNT(&processors) < MANY_PROCESSORS)
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    helper->is_there = !pthread_create(&helper->thread, NULL, help, helper);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void end_help(struct helper *helper)
+{
+    if (!helper->is_there)
+        return;
+    atomic_store(&helper->state, OVER);
+    pthread_join(helper->thread, NULL);
+}
+
+static void copy(struct helper *helper, uint8_t *to, const uint8_t *from, size_t bytes)
+{
+    size_t half = bytes / 2;
+    if (!helper->is_there) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    helper->to = to + half;
+    helper->from = from + half;
+    helper->bytes = bytes - half;
+    atomic_store_explicit(&helper->state, GIVEN, memory_order_release);
+    memcpy(to, from, half);
+    while (atomic_load_explicit(&helper->state, memory_order_acquire) == GIVEN)
+        ath_pause_briefly();
+}
+
+/* ---- events ---- */
+
+static CUresult begin(struct flight *flight, bool wants_events)
+{
+    CUresult status = CUDA_SUCCESS;
+    if (flight->bytes >= LONG)
+        begin_help(&flight->helper);
+    flight->has_events = wants_events;
+    for (size_t i = 0; wants_events && !status && i < PARTS && i < flight->count; i++)
+        status = ath_cuda_do_cuEventCreate(&flight->events[i], CU_EVENT_DISABLE_TIMING);
+    return status;
+}
+
+/* The parts are somebody else's when nothing copies them any more. */
+static CUresult end(struct flight *flight, CUresult status)
+{
+    CUresult waited = ath_cuda_do_cuStreamSynchronize(flight->stream);
+    end_help(&flight->helper);
+    for (size_t i = 0; i < PARTS; i++)
+        if (flight->events[i])
+            ath_cuda_do_cuEventDestroy_v2(flight->events[i]);
+    pthread_mutex_unlock(&lock);
+    return status ? status : waited;
+}
+
+static CUresult mark(const struct flight *flight, size_t i)
+{
+    return flight->has_events ? ath_cuda_do_cuEventRecord(flight->events[i % PARTS], flight->stream)
+                              : CUDA_SUCCESS;
+}
+
+static CUresult wait_for(const struct flight *flight, size_t i)
+{
+    return flight->has_events ? ath_cuda_do_cuEventSynchronize(flight->events[i % PARTS])
+                              : ath_cuda_do_cuStreamSynchronize(flight->stream);
+}
+
+/* ---- copies ---- */
+
+static struct flight flight_of(size_t bytes, CUstream stream)
+{
+    return (struct flight){ .stream = stream, .bytes = bytes, .count = (bytes + PART - 1) / PART };
+}
+
+CUresult ath_cuda_staged_to(CUdeviceptr dst_device, const void *src_host, size_t byte_count,
+                            CUstream stream)
+{
+    struct flight flight = flight_of(byte_count, stream);
+    CUresult status = begin(&flight, flight.count > PARTS);
+    for (size_t i = 0; !status && i < flight.count; i++) {
+        size_t offset = i * PART, length = length_of(&flight, i);
+        if (i >= PARTS)
+            status = wait_for(&flight, i);
+        if (status)
+            break;
+        copy(&flight.helper, part_of(i), (const uint8_t *)src_host + offset, length);
+        status = ath_cuda_direct_to(dst_device + offset, part_of(i), length, stream);
+        if (!status)
+            status = mark(&flight, i);
+    }
+    return end(&flight, status);
+}
+
+static CUresult fetch(const struct flight *flight, CUdeviceptr src_device, size_t i)
+{
+    if (i >= flight->count)
+        return CUDA_SUCCESS;
+    CUresult status = ath_cuda_direct_from(part_of(i), src_device + i * PART, length_of(flight, i),
+                                           flight->stream);
+    return status ? status : mark(flight, i);
+}
+
+CUresult ath_cuda_staged_from(void *dst_host, CUdeviceptr src_device, size_t byte_count,
+                              CUstream stream)
+{
+    struct flight flight = flight_of(byte_count, stream);
+    CUresult status = begin(&flight, flight.count > 1);
+    for (size_t i = 0; !status && i < PARTS; i++)
+        status = fetch(&flight, src_device, i);
+    for (size_t i = 0; !status && i < flight.count; i++) {
+        status = wait_for(&flight, i);
+        if (status)
+            break;
+        copy(&flight.helper, (uint8_t *)dst_host + i * PART, part_of(i), length_of(&flight, i));
+        status = fetch(&flight, src_device, i + PARTS);
+    }
+    return end(&flight, status);
+}

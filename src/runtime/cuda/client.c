@@ -1,0 +1,685 @@
+/*
+ * A call's way to the transport and back.
+ *
+ * The lock around post is what makes one order of all threads' calls: a number is given and the
+ * frame handed over under it.
+ */
+#include "config.h"
+
+#include "runtime/cuda/client.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "runtime/cuda/by_hand/capture.h"
+#include "runtime/cuda/by_hand/host.h"
+#include "runtime/cuda/by_hand/share.h"
+#include "runtime/cuda/by_hand/staging.h"
+#include "runtime/cuda/by_hand/standin.h"
+#include "runtime/cuda/cache.h"
+#include "runtime/cuda/handles.h"
+#include "runtime/cuda/kept.h"
+#include "runtime/cuda/summary.h"
+
+enum { MESSAGE_MAX = 64 * 1024 * 1024 + 65536 }; /* a chunk of a copy and what goes with it */
+
+static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
+static struct ath_cuda_link *link_now;                /* under order, as are the next two */
+static struct ath_cuda_link *volatile link_of_parent; /* in a child; kept, so that it is no leak */
+static uint64_t last_number;
+static ath_cuda_opener opener_now;
+
+enum {
+    LINK_NONE,
+    LINK_OPEN, /* without cuInit() */
+    LINK_GOOD,
+    LINK_LOST,
+    LINK_FORKED, /* a child's, whose parent had done cuInit(): CUDA does not work in it */
+};
+static atomic_int link_state;
+static atomic_ullong forgotten;
+static atomic_uint next_thread;
+static atomic_int fault; /* a CUresult: see is_sticky() */
+static _Atomic(CUcontext) faulty_context;
+
+/* ---- the link ---- */
+
+void ath_cuda_set_opener(ath_cuda_opener opener)
+{
+    pthread_mutex_lock(&order);
+    opener_now = opener;
+    pthread_mutex_unlock(&order);
+}
+
+static const CUresult says[] = { [LINK_NONE] = CUDA_ERROR_NOT_INITIALIZED,
+                                 [LINK_OPEN] = CUDA_ERROR_NOT_INITIALIZED,
+                                 [LINK_GOOD] = CUDA_SUCCESS,
+                                 [LINK_LOST] = CUDA_ERROR_DEVICE_UNAVAILABLE,
+                                 [LINK_FORKED] = CUDA_ERROR_NOT_INITIALIZED };
+
+/* A fork in the midst of a call would leave the child a lock that nobody opens. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&order);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&order);
+}
+
+/* The link is the parent's: the child opens one of its own, unless CUDA forbids that. */
+static void in_child(void)
+{
+    link_of_parent = link_now;
+    link_now = NULL;
+    last_number = 0;
+    link_state = link_state == LINK_GOOD || link_state == LINK_FORKED ? LINK_FORKED : LINK_NONE;
+    pthread_mutex_unlock(&order);
+}
+
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, in_child);
+}
+
+CUresult ath_cuda_connect(void)
+{
+    CUresult status = CUDA_SUCCESS;
+    pthread_mutex_lock(&order);
+    pthread_once(&fork_once, watch_forks);
+    if (link_state == LINK_LOST || link_state == LINK_FORKED)
+        status = says[link_state];
+    else if (!link_now)
+        status = opener_now ? opener_now(&link_now) : CUDA_ERROR_SYSTEM_NOT_READY;
+    if (status == CUDA_SUCCESS && link_state == LINK_NONE)
+        link_state = LINK_OPEN;
+    pthread_mutex_unlock(&order);
+    return status;
+}
+
+void ath_cuda_set_ready(void)
+{
+    int expected = LINK_OPEN;
+    atomic_compare_exchange_strong(&link_state, &expected, LINK_GOOD);
+}
+
+/* The link goes only when no call is under way. */
+int ath_cuda_link_share(size_t bytes, void **out_address, uint64_t *out_id)
+{
+    struct ath_cuda_link *link = link_state == LINK_GOOD ? link_now : NULL;
+    return link && link->ops->share ? link->ops->share(link, bytes, NULL, out_address, out_id)
+                                    : -ENOTSUP;
+}
+
+void ath_cuda_link_sleeps_at_once(bool yes)
+{
+    if (link_now && link_now->ops->sleep_at_once)
+        link_now->ops->sleep_at_once(link_now, yes);
+}
+
+void ath_cuda_link_unshare(uint64_t id)
+{
+    if (link_now && link_now->ops->unshare)
+        link_now->ops->unshare(link_now, id);
+}
+
+void ath_cuda_disconnect(void)
+{
+    pthread_mutex_lock(&order);
+    if (link_now)
+        link_now->ops->close(link_now);
+    link_now = NULL;
+    last_number = 0;
+    link_state = LINK_NONE;
+    pthread_mutex_unlock(&order);
+    ath_cuda_cache_clear();
+    ath_cuda_kept_clear();
+    ath_cuda_host_clear();
+    ath_cuda_staging_clear();
+    ath_cuda_shares_clear();
+    ath_cuda_handles_clear();
+    ath_cuda_captures_end_in(NULL);
+    fault = CUDA_SUCCESS;
+    forgotten++;
+}
+
+/* What was the server's ends with it, so that ending it again has succeeded: a program whose
+ * destructors fail is aborted before it can say what happened. */
+static bool ends_something(enum ath_cuda_method method)
+{
+    static const char *const words[] = { "Destroy",    "Unload",     "cuMemFree", "Release",
+                                         "Unregister", "cuMemUnmap", "CloseMem",  "AddressFree" };
+    const char *name = ath_cuda_methods[method].name;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i]))
+            return true;
+    return false;
+}
+
+/* Whether a call may begin without a server: it is answered from what is known here. */
+static bool is_answered_alone(enum ath_cuda_method method)
+{
+    return ath_cuda_methods[method].is_cached || method == ATH_CUDA_METHOD_cuCtxGetCurrent ||
+           method == ATH_CUDA_METHOD_cuStreamIsCapturing || ends_something(method);
+}
+
+bool ath_cuda_is_lost(void)
+{
+    return link_state == LINK_LOST;
+}
+
+/* Before cuInit() only it itself is sent, and what may be asked without. */
+static CUresult state_of_link(enum ath_cuda_method method)
+{
+    int state = link_state;
+    if (state == LINK_LOST && is_answered_alone(method))
+        return CUDA_SUCCESS;
+    bool is_early =
+        method == ATH_CUDA_METHOD_cuInit || method == ATH_CUDA_METHOD_cuDriverGetVersion;
+    return state == LINK_OPEN && is_early ? CUDA_SUCCESS : says[state];
+}
+
+static CUresult lose_link(void)
+{
+    link_state = LINK_LOST;
+    return CUDA_ERROR_DEVICE_UNAVAILABLE;
+}
+
+/* ---- threads ---- */
+
+static _Thread_local struct ath_cuda_thread *this_thread;
+static pthread_key_t thread_key;
+static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
+
+static void thread_free(void *memory)
+{
+    struct ath_cuda_thread *thread = memory;
+    ath_wire_builder_free(&thread->builder);
+    ath_frame_free(&thread->answer);
+    free(thread->contexts);
+    free(thread);
+    this_thread = NULL;
+}
+
+static void make_key(void)
+{
+    pthread_key_create(&thread_key, thread_free);
+}
+
+struct ath_cuda_thread *ath_cuda_this_thread(void)
+{
+    if (this_thread)
+        return this_thread;
+    pthread_once(&thread_once, make_key);
+    struct ath_cuda_thread *thread = calloc(1, sizeof *thread);
+    if (!thread)
+        return NULL;
+    thread->id = next_thread++;
+    thread->builder.max_bytes = MESSAGE_MAX;
+    pthread_setspecific(thread_key, thread);
+    return this_thread = thread;
+}
+
+CUcontext ath_cuda_current_context(void)
+{
+    const struct ath_cuda_thread *thread = ath_cuda_this_thread();
+    return thread && thread->context_count ? thread->contexts[thread->context_count - 1] : NULL;
+}
+
+/* ---- handles: the server's own numbers, so far from one server ---- */
+
+/* The context of a stream or an event. false: there is no such one. */
+static bool find_handle(struct ath_cuda_thread *thread, uint64_t handle, CUcontext *out_context)
+{
+    uint64_t now = ath_cuda_handles_age();
+    if (!handle)
+        return false;
+    if (thread->known_handle != handle || thread->known_age != now) {
+        if (!ath_cuda_handle_find(handle, &thread->known_context, &thread->known_is_shared))
+            return false;
+        thread->known_handle = handle;
+        thread->known_age = now;
+    }
+    *out_context = thread->known_context;
+    return true;
+}
+
+/* Kernels run in streams of the current context, and events are recorded in streams of their own
+ * (docs.nvidia.com/cuda/cuda-driver-api, "cuEventRecord"); copies and waits may be in any. */
+static bool is_in_place(struct ath_cuda_exchange *exchange, CUcontext context)
+{
+    CUcontext wanted = ath_cuda_current_context();
+    switch (exchange->method) {
+    case ATH_CUDA_METHOD_cuEventRecord:
+    case ATH_CUDA_METHOD_cuEventRecordWithFlags:
+        wanted = exchange->event_context;
+        exchange->event_context = context;
+        exchange->is_told_on = exchange->is_told_on || exchange->thread->known_is_shared;
+        break;
+    case ATH_CUDA_METHOD_cuLaunchKernel:
+    case ATH_CUDA_METHOD_cuLaunchKernelEx:
+        break;
+    default:
+        return true;
+    }
+    return !wanted || !context || wanted == context;
+}
+
+/* Of a call that has no answer; one that has is told by the server what is wrong. */
+static void check_handle(struct ath_cuda_exchange *exchange, enum ath_cuda_kind kind,
+                         uint64_t handle)
+{
+    enum ath_cuda_class class = ath_cuda_methods[exchange->method].class;
+    bool is_default = kind == ATH_CUDA_KIND_STREAM && handle <= (uintptr_t)CU_STREAM_PER_THREAD;
+    CUcontext context = is_default ? ath_cuda_current_context() : NULL;
+    if ((class != ATH_CUDA_ASYNC && class != ATH_CUDA_CUSTOM) || ath_cuda_is_lost())
+        return;
+    if (is_default && handle != (uintptr_t)CU_STREAM_PER_THREAD && ath_cuda_captures())
+        exchange->is_told_on = true; /* it may break a capture, which ends before the next wait */
+    if (!handle && class == ATH_CUDA_CUSTOM) /* a launch's attribute without one */
+        return;
+    if ((!is_default && !find_handle(exchange->thread, handle, &context)) ||
+        !is_in_place(exchange, context))
+        exchange->side.status =
+            kind == ATH_CUDA_KIND_GRAPH_EXEC ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+}
+
+static bool ends_handle(enum ath_cuda_method method)
+{
+    return method == ATH_CUDA_METHOD_cuStreamDestroy ||
+           method == ATH_CUDA_METHOD_cuStreamDestroy_v2 ||
+           method == ATH_CUDA_METHOD_cuEventDestroy ||
+           method == ATH_CUDA_METHOD_cuEventDestroy_v2 ||
+           method == ATH_CUDA_METHOD_cuGraphExecDestroy;
+}
+
+/* What a call made. */
+static void note_handle(enum ath_cuda_method method, uint64_t handle)
+{
+    if (!handle)
+        return;
+    switch (method) {
+    case ATH_CUDA_METHOD_cuGraphInstantiate:
+    case ATH_CUDA_METHOD_cuGraphInstantiate_v2:
+    case ATH_CUDA_METHOD_cuGraphInstantiateWithFlags:
+    case ATH_CUDA_METHOD_cuGraphInstantiateWithParams:
+    case ATH_CUDA_METHOD_cuGreenCtxStreamCreate:
+        ath_cuda_handle_add(handle, NULL);
+        return;
+    case ATH_CUDA_METHOD_cuStreamCreate:
+    case ATH_CUDA_METHOD_cuStreamCreateWithPriority:
+    case ATH_CUDA_METHOD_cuEventCreate:
+        ath_cuda_handle_add(handle, ath_cuda_current_context());
+        return;
+    case ATH_CUDA_METHOD_cuIpcOpenEventHandle:
+        ath_cuda_handle_add(handle, ath_cuda_current_context());
+        ath_cuda_handle_share(handle);
+        return;
+    default:
+        return;
+    }
+}
+
+static uint64_t to_wire(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint64_t own)
+{
+    struct ath_cuda_exchange *exchange = (struct ath_cuda_exchange *)side;
+    switch (kind) {
+    case ATH_CUDA_KIND_STREAM:
+    case ATH_CUDA_KIND_EVENT:
+    case ATH_CUDA_KIND_GRAPH_EXEC:
+        check_handle(exchange, kind, own);
+        if (ends_handle(exchange->method))
+            exchange->ending = own;
+        if (exchange->method == ATH_CUDA_METHOD_cuIpcGetEventHandle)
+            ath_cuda_handle_share(own);
+        return own;
+    case ATH_CUDA_KIND_FUNCTION:
+        return ath_cuda_stood_for(own);
+    case ATH_CUDA_KIND_ADDRESS:
+        return ath_cuda_host_device_address(own);
+    default:
+        return own;
+    }
+}
+
+static uint64_t to_own(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint64_t wire)
+{
+    if (kind == ATH_CUDA_KIND_STREAM || kind == ATH_CUDA_KIND_EVENT ||
+        kind == ATH_CUDA_KIND_GRAPH_EXEC)
+        note_handle(((const struct ath_cuda_exchange *)side)->method, wire);
+    if (kind == ATH_CUDA_KIND_KERNEL && wire)
+        ath_cuda_kernel_add(wire);
+    return wire;
+}
+
+/* ---- a call ---- */
+
+CUresult ath_cuda_begin(struct ath_cuda_exchange *exchange, enum ath_cuda_method method)
+{
+    CUresult status = state_of_link(method);
+    if (!status)
+        status = ath_cuda_host_push(method);
+    if (status)
+        return status;
+    struct ath_cuda_thread *thread = ath_cuda_this_thread();
+    if (!thread)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (thread->is_in_callback)
+        return CUDA_ERROR_NOT_PERMITTED;
+    *exchange = (struct ath_cuda_exchange){ .side = { .to_wire = to_wire, .to_own = to_own },
+                                            .thread = thread,
+                                            .method = method,
+                                            .call = ath_cuda_wire_call_start(&thread->builder) };
+    ath_cuda_wire_call_set_context(exchange->call, (uintptr_t)ath_cuda_current_context());
+    return CUDA_SUCCESS;
+}
+
+/* What the thread is to the server; not part of what a cached answer hangs on. */
+static void set_thread(const struct ath_cuda_exchange *exchange)
+{
+    ath_cuda_wire_call_set_thread(exchange->call, exchange->thread->id);
+    ath_cuda_wire_call_set_capture_mode(exchange->call, (uint32_t)exchange->thread->mode);
+}
+
+static CUresult built_status(int status)
+{
+    return status == -EMSGSIZE ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void ath_cuda_lend(struct ath_cuda_exchange *exchange)
+{
+    enum { LEAST = 32 * 1024 };
+    pthread_mutex_lock(&order);
+    if (link_now && link_now->ops->post_lent)
+        ath_wire_lend(&exchange->thread->builder, LEAST);
+    pthread_mutex_unlock(&order);
+}
+
+static int post(const struct ath_wire_builder *builder, const uint8_t *frame, size_t length,
+                bool is_asked)
+{
+    return builder->lent.length
+               ? link_now->ops->post_lent(link_now, frame, length, builder->lent, is_asked)
+               : link_now->ops->post(link_now, frame, length, is_asked);
+}
+
+static CUresult hand_over(struct ath_cuda_exchange *exchange, bool is_asked, uint64_t *out_number)
+{
+    size_t length;
+    int status;
+    set_thread(exchange);
+    ath_cuda_wire_call_set_is_asked(exchange->call, is_asked);
+    pthread_mutex_lock(&order);
+    ath_cuda_wire_call_set_number(exchange->call, last_number + 1);
+    const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &status);
+    CUresult result = frame ? state_of_link(exchange->method) : built_status(status);
+    if (result == CUDA_SUCCESS &&
+        (ath_cuda_is_lost() || post(&exchange->thread->builder, frame, length, is_asked)))
+        result = lose_link();
+    if (result == CUDA_SUCCESS)
+        *out_number = ++last_number;
+    pthread_mutex_unlock(&order);
+    if (result == CUDA_SUCCESS && ath_cuda_summary_is_wanted())
+        ath_cuda_summary_sent(exchange->method, length + exchange->thread->builder.lent.length);
+    return result;
+}
+
+/* Errors after which a context is of no use: CUDA gives them back from every call until it ends. */
+static bool is_sticky(CUresult status)
+{
+    switch (status) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What a call without an answer says at once: such an error, since the server said it. */
+static CUresult known_fault(void)
+{
+    return atomic_load(&fault) && faulty_context == ath_cuda_current_context()
+               ? (CUresult)atomic_load(&fault)
+               : CUDA_SUCCESS;
+}
+
+static void note_fault(const struct ath_cuda_exchange *exchange, CUresult status)
+{
+    if (status == CUDA_SUCCESS && ath_cuda_methods[exchange->method].forgets_all) {
+        fault = CUDA_SUCCESS; /* a context may have ended */
+    } else if (is_sticky(status)) {
+        faulty_context = ath_cuda_current_context();
+        fault = (int)status;
+    }
+}
+
+/* What a call says whose server is gone. */
+static CUresult without_server(const struct ath_cuda_exchange *exchange, CUresult status)
+{
+    return ath_cuda_is_lost() && ends_something(exchange->method) ? CUDA_SUCCESS : status;
+}
+
+/* Reads the answer in the thread's frame. */
+static CUresult take_answer(struct ath_cuda_exchange *exchange)
+{
+    struct ath_frame *answer = &exchange->thread->answer;
+    if (ath_cuda_wire_answer_open(ath_frame_message(answer), ath_frame_message_length(answer),
+                                  &exchange->answer))
+        return lose_link();
+    exchange->is_answered = true;
+    return (CUresult)ath_cuda_wire_answer_status(exchange->answer);
+}
+
+/* Waits for the answer to a call. */
+static int await(const struct ath_cuda_exchange *exchange, uint64_t number)
+{
+    struct ath_frame *answer = &exchange->thread->answer;
+    if (!ath_cuda_summary_is_wanted())
+        return link_now->ops->wait(link_now, number, answer);
+    uint64_t begin_ns = ath_now_ns();
+    int status = link_now->ops->wait(link_now, number, answer);
+    ath_cuda_summary_answered(exchange->method, answer->length, ath_now_ns() - begin_ns);
+    return status;
+}
+
+CUresult ath_cuda_ask_begin(struct ath_cuda_exchange *exchange)
+{
+    return exchange->side.status ? exchange->side.status
+                                 : hand_over(exchange, true, &exchange->number);
+}
+
+CUresult ath_cuda_ask_end(struct ath_cuda_exchange *exchange)
+{
+    if (await(exchange, exchange->number))
+        return without_server(exchange, lose_link());
+    CUresult status = take_answer(exchange);
+    note_fault(exchange, status);
+    if (ath_cuda_cache_forget(exchange->method))
+        forgotten++;
+    return status;
+}
+
+static CUresult ask(struct ath_cuda_exchange *exchange)
+{
+    if (exchange->side.status)
+        return exchange->side.status;
+    CUresult status = ath_cuda_ask_begin(exchange);
+    return status ? without_server(exchange, status) : ath_cuda_ask_end(exchange);
+}
+
+static void end_handle(uint64_t handle)
+{
+    ath_cuda_handle_remove(handle);
+    ath_cuda_captures_end_with((CUstream)(uintptr_t)handle);
+}
+
+CUresult ath_cuda_ask(struct ath_cuda_exchange *exchange)
+{
+    CUcontext context = NULL;
+    bool is_shared = false;
+    bool is_ending =
+        exchange->ending && ath_cuda_handle_find(exchange->ending, &context, &is_shared);
+    if (is_ending)
+        end_handle(exchange->ending);
+    CUresult status = ask(exchange);
+    if (status && is_ending)
+        ath_cuda_handle_add(exchange->ending, context);
+    return status;
+}
+
+static bool is_launch(enum ath_cuda_method method)
+{
+    return method == ATH_CUDA_METHOD_cuLaunchKernel || method == ATH_CUDA_METHOD_cuLaunchKernelEx ||
+           method == ATH_CUDA_METHOD_cuGraphLaunch;
+}
+
+static atomic_bool are_launches_blocking;
+static pthread_once_t launches_once = PTHREAD_ONCE_INIT;
+
+static void ask_environment(void)
+{
+    const char *value = getenv("CUDA_LAUNCH_BLOCKING");
+    are_launches_blocking = value && *value && strcmp(value, "0") != 0;
+}
+
+/* With CUDA_LAUNCH_BLOCKING the driver waits for each launch, and the launch says what went wrong.
+ */
+static bool launches_block(void)
+{
+    pthread_once(&launches_once, ask_environment);
+    return are_launches_blocking;
+}
+
+CUresult ath_cuda_post(struct ath_cuda_exchange *exchange)
+{
+    uint64_t number;
+    if (exchange->side.status)
+        return exchange->side.status;
+    if (exchange->is_told_on || (is_launch(exchange->method) && launches_block()))
+        return ath_cuda_ask(exchange);
+    if (known_fault())
+        return known_fault();
+    if (exchange->ending)
+        end_handle(exchange->ending);
+    CUresult status = hand_over(exchange, false, &number);
+    if (status)
+        return without_server(exchange, status);
+    if (ath_cuda_cache_forget(exchange->method))
+        forgotten++;
+    return CUDA_SUCCESS;
+}
+
+CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange)
+{
+    size_t length;
+    int built;
+    const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &built);
+    if (!frame)
+        return built_status(built);
+    if (ath_cuda_cache_find(frame, length, &exchange->thread->answer))
+        return take_answer(exchange);
+    struct ath_frame asked = { 0 };
+    uint64_t age = ath_cuda_cache_age();
+    bool is_copied = !ath_frame_copy(&asked, frame, length);
+    CUresult status = ath_cuda_ask(exchange);
+    if (status == CUDA_SUCCESS && is_copied)
+        ath_cuda_cache_add(exchange->method, asked.bytes, asked.length, &exchange->thread->answer,
+                           age);
+    ath_frame_free(&asked);
+    return status;
+}
+
+void ath_cuda_keep(struct ath_cuda_exchange *exchange, uint64_t value)
+{
+    exchange->is_kept = true;
+    exchange->kept_for = value;
+}
+
+/* AITHERION_CUDA_LOG=errors has every call that fails say so, but for questions whose answer is
+ * "not ready". */
+static void log_failure(enum ath_cuda_method method, CUresult status)
+{
+    const char *wanted = getenv("AITHERION_CUDA_LOG");
+    if (status != CUDA_ERROR_NOT_READY && wanted && !strcmp(wanted, "errors"))
+        fprintf(stderr, "aitherion: %s: error %d\n", ath_cuda_methods[method].name, (int)status);
+}
+
+CUresult ath_cuda_end(struct ath_cuda_exchange *exchange, CUresult status)
+{
+    if (exchange->is_kept)
+        ath_cuda_kept_replace(exchange->method, exchange->kept_for,
+                              ath_steal(&exchange->side.blocks));
+    ath_cuda_side_free(&exchange->side);
+    if (!status)
+        status = exchange->side.status;
+    if (status)
+        log_failure(exchange->method, status);
+    return status || !exchange->is_answered ? status : ath_cuda_host_pull(exchange->method);
+}
+
+/* ---- streams at rest ---- */
+
+/* Under order: what the last call of all was waited for with. */
+static struct {
+    CUstream stream;
+    CUcontext context;
+    uint32_t thread;
+    uint64_t number; /* 0: none */
+} rest;
+
+void ath_cuda_stream_rests(const struct ath_cuda_exchange *exchange, CUstream stream)
+{
+    pthread_mutex_lock(&order);
+    if (exchange->is_answered && exchange->number == last_number) {
+        rest.stream = stream;
+        rest.context = ath_cuda_current_context();
+        rest.thread = exchange->thread->id;
+        rest.number = last_number;
+    }
+    pthread_mutex_unlock(&order);
+}
+
+bool ath_cuda_stream_is_at_rest(CUstream stream)
+{
+    const struct ath_cuda_thread *thread = ath_cuda_this_thread();
+    if (!thread || ath_cuda_host_has_mirrors())
+        return false;
+    pthread_mutex_lock(&order);
+    bool is_at_rest = link_state == LINK_GOOD && rest.number && rest.number == last_number &&
+                      rest.stream == stream && rest.context == ath_cuda_current_context() &&
+                      rest.thread == thread->id;
+    pthread_mutex_unlock(&order);
+    return is_at_rest && !known_fault();
+}
+
+uint64_t ath_cuda_forgotten(void)
+{
+    return forgotten;
+}
+
+CUresult ath_cuda_refuse(enum ath_cuda_method method)
+{
+    static atomic_bool is_said[ATH_CUDA_METHOD_COUNT];
+    const struct ath_cuda_method_facts *facts = &ath_cuda_methods[method];
+    if (getenv("AITHERION_CUDA_LOG") && !atomic_exchange(&is_said[method], true))
+        fprintf(stderr, "aitherion: %s is not supported: %s\n", facts->name, facts->reason);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}

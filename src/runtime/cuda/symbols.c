@@ -1,0 +1,50 @@
+/*
+ * The rules of cuGetProcAddress(): a name without a version means the newest that the asked version
+ * of CUDA had; programs built with an older toolkit so get the form that they were built for. A
+ * full name (cuMemAlloc_v2) is found as well.
+ */
+#include "config.h"
+
+#include "runtime/cuda/symbols.h"
+
+#include <string.h>
+
+static const struct ath_cuda_symbol *exact(const char *name)
+{
+    for (size_t i = 0; i < ath_cuda_symbol_count; i++)
+        if (!strcmp(ath_cuda_symbols[i].name, name) && strcmp(ath_cuda_symbols[i].base, name))
+            return &ath_cuda_symbols[i];
+    return NULL;
+}
+
+/* The newest of a base that version has, among those of a thread or the others. */
+static const struct ath_cuda_symbol *newest(const char *base, int version, bool is_thread,
+                                            bool *out_is_known)
+{
+    const struct ath_cuda_symbol *found = NULL;
+    for (size_t i = 0; i < ath_cuda_symbol_count; i++) {
+        const struct ath_cuda_symbol *symbol = &ath_cuda_symbols[i];
+        if (strcmp(symbol->base, base))
+            continue;
+        *out_is_known = true;
+        if (symbol->is_thread == is_thread && symbol->since <= version &&
+            (!found || symbol->since >= found->since))
+            found = symbol;
+    }
+    return found;
+}
+
+const struct ath_cuda_symbol *ath_cuda_symbol_find(const char *name, int version, bool per_thread,
+                                                   CUdriverProcAddressQueryResult *out_status)
+{
+    bool is_known = false;
+    const struct ath_cuda_symbol *found = exact(name);
+    if (!found && per_thread)
+        found = newest(name, version, true, &is_known);
+    if (!found)
+        found = newest(name, version, false, &is_known);
+    *out_status = found      ? CU_GET_PROC_ADDRESS_SUCCESS
+                  : is_known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                             : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return found;
+}

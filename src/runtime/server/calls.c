@@ -1,0 +1,482 @@
+/*
+ * Who reads, who serves, and who captures.
+ *
+ * As a rule one thread reads a call, serves it and reads on. But while functions of the program's
+ * may be due (host functions in streams), the driver may wait for one of them in any call, and what
+ * says that it returned is a call as well (athNextCallback): then nothing may keep the next call
+ * from being read. Calls are put into a queue, which another thread serves in order.
+ */
+#include "config.h"
+
+#include "runtime/server/calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "runtime/server/printed.h"
+
+enum {
+    CALL_MAX = 80 * 1024 * 1024, /* bytes of a frame */
+    THREADS_MAX = 512,
+    KEPT_BYTES = 1024 * 1024,     /* of memory for messages that an idle thread keeps */
+    ROOM_BYTES = 8 * 1024 * 1024, /* the same for data: a part of a copy (client_copy.c) */
+    QUEUED_BYTES = 512 * 1024 * 1024,
+    PRINTED_BYTES = 64 * 1024, /* of what kernels printed, in a message */
+};
+
+/* A thread of the server, with its memory. */
+struct server_thread {
+    struct ath_cuda_worker worker;
+    struct ath_frame frame;
+    struct ath_wire_builder builder;
+};
+
+/* A client's thread that captures: its calls are served by a thread of its own. */
+struct capturer {
+    struct capturer *next;
+    struct turns *turns;
+    uint32_t client_thread;
+    pthread_t thread;
+    pthread_cond_t changed;       /* with turns->lock */
+    const struct ath_frame *call; /* to be served; NULL: none, or it is */
+    bool is_over;
+    struct server_thread own;
+};
+
+struct head {
+    int method; /* -1: none */
+    uint32_t thread;
+    bool is_asked;
+};
+
+/* A call that was read and not served yet. */
+struct queued {
+    struct queued *next;
+    struct head head;
+    struct ath_frame frame;
+};
+
+struct turns {
+    struct ath_calls *calls;
+    pthread_mutex_t lock;
+    pthread_cond_t is_free;
+    pthread_cond_t has_room;
+    bool is_reading, is_serving; /* somebody is: reads, serves calls in their order */
+    unsigned int idle, woken, threads;
+    int awaited; /* calls that are served aside while the client waits for their answers */
+    uint32_t patience_us[2]; /* by enum ath_stream_wait */
+    struct queued *queue, **last;
+    size_t queued_bytes;
+    pthread_mutex_t write_lock;
+    struct ath_wire_builder printed; /* with write_lock */
+    struct capturer *capturers;      /* changed by who serves alone, with the lock */
+};
+
+/* ---- what a call is, as far as who serves it depends on that ---- */
+
+/* The root alone is looked at; the rest when it is served. */
+static bool read_head(const struct ath_frame *frame, struct head *out)
+{
+    static const struct ath_wire_shape root = { .pointers = NULL };
+    struct ath_cuda_wire_call call;
+    if (ath_wire_open(ath_frame_message(frame), ath_frame_message_length(frame), &root, &call.at))
+        return false;
+    out->method = (int)ath_cuda_wire_call_which(call) - 1;
+    if (out->method >= ATH_CUDA_METHOD_COUNT)
+        out->method = -1;
+    out->thread = ath_cuda_wire_call_thread(call);
+    out->is_asked = ath_cuda_wire_call_is_asked(call);
+    return true;
+}
+
+/* Calls of the client's thread that runs functions: a queued call may wait for the function whose
+ * memory they bring, or whose end they tell. */
+static bool overtakes(const struct head *head)
+{
+    return head->method == ATH_CUDA_METHOD_athNextCallback ||
+           (head->is_asked && (head->method == ATH_CUDA_METHOD_athPushMemory ||
+                               head->method == ATH_CUDA_METHOD_athPullMemory));
+}
+
+/* What begins or ends a capture is for the thread that captures. */
+static bool leaves_order(const struct head *head)
+{
+    return head->is_asked && head->method >= 0 && !ath_cuda_begins_capture(head->method) &&
+           !ath_cuda_ends_capture(head->method) &&
+           (ath_cuda_methods[head->method].is_blocking || ath_cuda_functions_due());
+}
+
+/* ---- serving one ---- */
+
+static void write_out(struct turns *turns, struct ath_wire_builder *builder)
+{
+    struct ath_calls *calls = turns->calls;
+    size_t length;
+    int status;
+    const uint8_t *bytes = ath_wire_finish(builder, &length, &status);
+    if (!bytes)
+        calls->over(calls, status);
+    struct iovec part = { (void *)(uintptr_t)bytes, length };
+    status = calls->stream->ops->write(calls->stream, &part, 1);
+    if (status)
+        calls->over(calls, status);
+}
+
+/* What kernels printed goes ahead of the answer to the call which made the driver say it. The
+ * caller has write_lock. */
+static void write_printed(struct turns *turns)
+{
+    uint8_t text[PRINTED_BYTES];
+    for (size_t length; (length = ath_printed_take(text, sizeof text));) {
+        struct ath_cuda_wire_answer_builder answer = ath_cuda_wire_answer_start(&turns->printed);
+        ath_cuda_wire_answer_set_printed(answer, (struct ath_wire_bytes){ text, length });
+        write_out(turns, &turns->printed);
+    }
+}
+
+/* Serves and answers. Returns the driver's status as the answer tells it (CUDA_SUCCESS without
+ * one). */
+static CUresult serve(struct turns *turns, struct server_thread *thread,
+                      const struct ath_frame *frame)
+{
+    struct ath_calls *calls = turns->calls;
+    struct ath_cuda_wire_answer answer;
+    size_t length;
+    int status;
+
+    atomic_fetch_add_explicit(&calls->served, 1, memory_order_relaxed);
+    int served = ath_cuda_serve(&thread->worker, ath_frame_message(frame),
+                                ath_frame_message_length(frame), &thread->builder);
+    if (served < 0)
+        calls->over(calls, served);
+    if (!served)
+        return CUDA_SUCCESS;
+    const uint8_t *bytes = ath_wire_finish(&thread->builder, &length, &status);
+    if (!bytes)
+        calls->over(calls, status);
+    static const struct ath_wire_shape root = { .pointers = NULL };
+    if (ath_wire_open(bytes + ATH_FRAME_HEAD, length - ATH_FRAME_HEAD, &root, &answer.at))
+        calls->over(calls, -EIO);
+    static uint8_t padding[ATH_WIRE_WORD];
+    struct ath_wire_bytes lent = thread->builder.lent;
+    struct iovec parts[] = { { (void *)(uintptr_t)bytes, length },
+                             { (void *)(uintptr_t)lent.data, lent.length },
+                             { padding, ath_wire_lent_padding(lent) } };
+    CUresult told = (CUresult)ath_cuda_wire_answer_status(answer);
+    pthread_mutex_lock(&turns->write_lock);
+    write_printed(turns);
+    status = calls->stream->ops->write(calls->stream, parts, sizeof parts / sizeof *parts);
+    pthread_mutex_unlock(&turns->write_lock);
+    if (status)
+        calls->over(calls, status);
+    return told;
+}
+
+static struct server_thread thread_of(const struct turns *turns)
+{
+    return (struct server_thread){ .worker = { .session = turns->calls->session, .may_lend = true },
+                                   .builder.max_bytes = CALL_MAX };
+}
+
+static void thread_free(struct server_thread *thread)
+{
+    ath_frame_free(&thread->frame);
+    ath_wire_builder_free(&thread->builder);
+    free(thread->worker.room);
+}
+
+/* What one large call needed is not kept by each thread that ever served one. */
+static void thread_rest(struct server_thread *thread)
+{
+    if (thread->frame.capacity > KEPT_BYTES)
+        ath_frame_free(&thread->frame);
+    if (thread->builder.capacity * ATH_WIRE_WORD > KEPT_BYTES) {
+        ath_wire_builder_free(&thread->builder);
+        thread->builder.max_bytes = CALL_MAX;
+    }
+    if (thread->worker.room_bytes > ROOM_BYTES) {
+        free(thread->worker.room);
+        thread->worker.room = NULL;
+        thread->worker.room_bytes = 0;
+    }
+}
+
+/* ---- captures ---- */
+
+static void *serve_captures(void *argument)
+{
+    struct capturer *capturer = argument;
+    struct turns *turns = capturer->turns;
+
+    pthread_mutex_lock(&turns->lock);
+    while (!capturer->is_over) {
+        if (!capturer->call) {
+            pthread_cond_wait(&capturer->changed, &turns->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&turns->lock);
+        serve(turns, &capturer->own, capturer->call);
+        pthread_mutex_lock(&turns->lock);
+        capturer->call = NULL;
+        pthread_cond_broadcast(&capturer->changed);
+    }
+    pthread_mutex_unlock(&turns->lock);
+    return NULL;
+}
+
+static struct capturer **capturer_of(struct turns *turns, uint32_t client_thread)
+{
+    struct capturer **at = &turns->capturers;
+    while (*at && (*at)->client_thread != client_thread)
+        at = &(*at)->next;
+    return at;
+}
+
+static void capturer_free(struct capturer *capturer)
+{
+    pthread_cond_destroy(&capturer->changed);
+    thread_free(&capturer->own);
+    free(capturer);
+}
+
+static struct capturer *capturer_make(struct turns *turns, uint32_t client_thread)
+{
+    struct capturer *capturer = calloc(1, sizeof *capturer);
+    if (!capturer)
+        return NULL;
+    *capturer = (struct capturer){ .next = turns->capturers,
+                                   .turns = turns,
+                                   .client_thread = client_thread,
+                                   .own = thread_of(turns) };
+    pthread_cond_init(&capturer->changed, NULL);
+    if (pthread_create(&capturer->thread, NULL, serve_captures, capturer)) {
+        capturer_free(capturer);
+        return NULL;
+    }
+    pthread_mutex_lock(&turns->lock);
+    turns->capturers = capturer;
+    pthread_mutex_unlock(&turns->lock);
+    return capturer;
+}
+
+static void capturer_end(struct turns *turns, struct capturer **at)
+{
+    struct capturer *capturer = *at;
+    pthread_mutex_lock(&turns->lock);
+    *at = capturer->next;
+    capturer->is_over = true;
+    pthread_cond_broadcast(&capturer->changed);
+    pthread_mutex_unlock(&turns->lock);
+    pthread_join(capturer->thread, NULL);
+    capturer_free(capturer);
+}
+
+/* Has the thread that captures serve a call, and waits: the order is everybody's. */
+static void serve_by(struct turns *turns, struct capturer *capturer, const struct ath_frame *call)
+{
+    pthread_mutex_lock(&turns->lock);
+    capturer->call = call;
+    pthread_cond_broadcast(&capturer->changed);
+    while (capturer->call)
+        pthread_cond_wait(&capturer->changed, &turns->lock);
+    pthread_mutex_unlock(&turns->lock);
+}
+
+/* Whether the call was one of a thread that captures, or begins to; then it is served. */
+static bool serve_captured(struct turns *turns, const struct head *head,
+                           const struct ath_frame *call)
+{
+    struct capturer **at = capturer_of(turns, head->thread);
+    if (!*at) {
+        if (!ath_cuda_begins_capture(head->method) || !capturer_make(turns, head->thread))
+            return false;
+        at = capturer_of(turns, head->thread);
+    }
+    serve_by(turns, *at, call);
+    if (!ath_cuda_captures_by(&turns->calls->session->captures, head->thread))
+        capturer_end(turns, at);
+    return true;
+}
+
+/* ---- turns ---- */
+
+static void *take_turns(void *argument);
+
+/* Whether one more thread will see what there is to do. The caller has the lock. */
+static bool wake_one(struct turns *turns)
+{
+    pthread_t thread;
+    if (turns->idle > turns->woken) {
+        turns->woken++;
+        pthread_cond_signal(&turns->is_free);
+        return true;
+    }
+    if (turns->threads == THREADS_MAX || pthread_create(&thread, NULL, take_turns, turns))
+        return false;
+    pthread_detach(thread);
+    turns->threads++;
+    return true;
+}
+
+static void serve_in_order(struct turns *turns, struct server_thread *thread,
+                           const struct head *head, const struct ath_frame *call)
+{
+    if (!serve_captured(turns, head, call))
+        serve(turns, thread, call);
+}
+
+/* While a call is served for whose answer the client waits, whoever reads looks longer for the
+ * next, which follows on that answer. The caller has the lock. */
+static void count_awaited(struct turns *turns, int change)
+{
+    turns->awaited += change;
+    turns->calls->stream->patience_us =
+        turns->patience_us[turns->awaited ? ATH_STREAM_BUSY : ATH_STREAM_IDLE];
+}
+
+/* The caller has the lock, and again after it. */
+static void serve_aside(struct turns *turns, struct server_thread *thread,
+                        const struct ath_frame *call, bool is_awaited)
+{
+    count_awaited(turns, is_awaited);
+    pthread_mutex_unlock(&turns->lock);
+    serve(turns, thread, call);
+    pthread_mutex_lock(&turns->lock);
+    count_awaited(turns, -(int)is_awaited);
+}
+
+/* ---- the queue ---- */
+
+/* Takes the frame's memory. The caller has the lock. */
+static bool enqueue(struct turns *turns, const struct head *head, struct ath_frame *frame)
+{
+    struct queued *queued = malloc(sizeof *queued);
+    if (!queued)
+        return false;
+    *queued = (struct queued){ .head = *head, .frame = *frame };
+    *frame = (struct ath_frame){ 0 };
+    if (!turns->queue)
+        turns->last = &turns->queue;
+    *turns->last = queued;
+    turns->last = &queued->next;
+    turns->queued_bytes += queued->frame.length;
+    return true;
+}
+
+/* The first of the queue. The caller has the lock, and is the one who serves. */
+static void serve_queued(struct turns *turns, struct server_thread *thread)
+{
+    struct queued *queued = turns->queue;
+    bool leaves = leaves_order(&queued->head) && !*capturer_of(turns, queued->head.thread);
+    turns->queue = queued->next;
+    turns->queued_bytes -= queued->frame.length;
+    pthread_cond_signal(&turns->has_room);
+    if (leaves && (!turns->queue || wake_one(turns))) {
+        serve_aside(turns, thread, &queued->frame, true);
+    } else {
+        turns->is_serving = true;
+        pthread_mutex_unlock(&turns->lock);
+        serve_in_order(turns, thread, &queued->head, &queued->frame);
+        pthread_mutex_lock(&turns->lock);
+        turns->is_serving = false;
+    }
+    ath_frame_free(&queued->frame);
+    free(queued);
+}
+
+/* ---- reading ---- */
+
+static void read_call(struct turns *turns, struct server_thread *thread, struct head *out)
+{
+    struct ath_calls *calls = turns->calls;
+    int status = ath_stream_read_frame(calls->stream, CALL_MAX, &thread->frame);
+    if (!status && !read_head(&thread->frame, out))
+        status = -EBADMSG;
+    if (status)
+        calls->over(calls, status);
+}
+
+/* What was read is put behind what waits. The caller has the lock. */
+static void put_behind(struct turns *turns, struct server_thread *thread, const struct head *head)
+{
+    bool was_empty = !turns->queue;
+    if (!enqueue(turns, head, &thread->frame))
+        turns->calls->over(turns->calls, -ENOMEM);
+    if (was_empty && !turns->is_serving && !wake_one(turns))
+        turns->calls->over(turns->calls, -EAGAIN);
+    while (turns->queued_bytes > QUEUED_BYTES)
+        pthread_cond_wait(&turns->has_room, &turns->lock);
+}
+
+/* Serves the call that was read. The caller has the lock. Returns whether this thread still reads.
+ */
+static bool serve_read(struct turns *turns, struct server_thread *thread, const struct head *head)
+{
+    bool is_captured = *capturer_of(turns, head->thread);
+    if (overtakes(head) ||
+        (leaves_order(head) && !is_captured && !turns->queue && !turns->is_serving)) {
+        bool is_passed = wake_one(turns);
+        turns->is_reading = !is_passed;
+        serve_aside(turns, thread, &thread->frame, !overtakes(head));
+        return !is_passed;
+    }
+    if (turns->queue || turns->is_serving || ath_cuda_functions_due()) {
+        put_behind(turns, thread, head);
+        return true;
+    }
+    turns->is_serving = true;
+    pthread_mutex_unlock(&turns->lock);
+    serve_in_order(turns, thread, head, &thread->frame);
+    pthread_mutex_lock(&turns->lock);
+    turns->is_serving = false;
+    return true;
+}
+
+/* The caller has the lock. */
+static void read_on(struct turns *turns, struct server_thread *thread)
+{
+    struct head head = { .method = -1 };
+    turns->is_reading = true;
+    do {
+        pthread_mutex_unlock(&turns->lock);
+        read_call(turns, thread, &head);
+        pthread_mutex_lock(&turns->lock);
+    } while (serve_read(turns, thread, &head));
+}
+
+static void *take_turns(void *argument)
+{
+    struct turns *turns = argument;
+    struct server_thread thread = thread_of(turns);
+    pthread_mutex_lock(&turns->lock);
+    for (;;) {
+        if (turns->queue && !turns->is_serving) {
+            serve_queued(turns, &thread);
+        } else if (!turns->is_reading) {
+            read_on(turns, &thread);
+        } else {
+            thread_rest(&thread);
+            turns->idle++;
+            pthread_cond_wait(&turns->is_free, &turns->lock);
+            turns->idle--;
+            turns->woken -= turns->woken > 0;
+        }
+    }
+    return NULL;
+}
+
+void ath_calls_serve(struct ath_calls *calls)
+{
+    static struct turns turns; /* outlives every thread: the process has one session */
+    turns = (struct turns){ .calls = calls,
+                            .lock = PTHREAD_MUTEX_INITIALIZER,
+                            .is_free = PTHREAD_COND_INITIALIZER,
+                            .has_room = PTHREAD_COND_INITIALIZER,
+                            .write_lock = PTHREAD_MUTEX_INITIALIZER,
+                            .printed.max_bytes = (size_t)2 * PRINTED_BYTES,
+                            .patience_us = { ath_stream_patience_us(ATH_STREAM_IDLE),
+                                             ath_stream_patience_us(ATH_STREAM_BUSY) },
+                            .threads = 1 };
+    take_turns(&turns);
+    __builtin_unreachable();
+}

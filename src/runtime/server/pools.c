@@ -1,0 +1,166 @@
+/* Counting what pools have reserved. */
+#include "config.h"
+
+#include "runtime/server/pools.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct ath_pool {
+    struct ath_pool *next;
+    CUmemoryPool handle;
+    size_t device;
+    int64_t given;   /* to the program: its allocations, and those under way */
+    int64_t charged; /* at least that */
+    bool is_destroyed;
+};
+
+static struct {
+    struct ath_cuda_driver driver;
+    ath_pools_charge charge;
+    pthread_mutex_t lock; /* of what follows */
+    struct ath_pool *all;
+    atomic_bool keeps; /* a pool has more than it has given */
+} pools = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void ath_pools_begin(const struct ath_cuda_driver *driver, ath_pools_charge charge)
+{
+    pools.driver = *driver;
+    pools.charge = charge;
+}
+
+/* The driver's own count; 0 where it has none. */
+static int64_t reserved_of(const struct ath_pool *pool)
+{
+    uint64_t bytes = 0;
+    if (pool->is_destroyed || !pools.driver.cuMemPoolGetAttribute ||
+        pools.driver.cuMemPoolGetAttribute(pool->handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
+                                           &bytes))
+        return 0;
+    return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+}
+
+/* The caller has the lock. */
+static void count(struct ath_pool *pool)
+{
+    int64_t reserved = reserved_of(pool);
+    int64_t now = reserved > pool->given ? reserved : pool->given;
+    if (pool->device != SIZE_MAX && now != pool->charged)
+        pools.charge(pool->device, now - pool->charged, true);
+    pool->charged = now;
+    if (now > pool->given)
+        pools.keeps = true;
+}
+
+static void count_all(void)
+{
+    pools.keeps = false;
+    for (struct ath_pool *pool = pools.all; pool; pool = pool->next)
+        count(pool);
+}
+
+void ath_pools_count(void)
+{
+    pthread_mutex_lock(&pools.lock);
+    count_all();
+    pthread_mutex_unlock(&pools.lock);
+}
+
+void ath_pools_settle(void)
+{
+    if (pools.keeps)
+        ath_pools_count();
+}
+
+/* The caller has the lock. */
+static struct ath_pool *find(CUmemoryPool handle)
+{
+    struct ath_pool *pool = pools.all;
+    while (pool && (pool->is_destroyed || pool->handle != handle))
+        pool = pool->next;
+    return pool;
+}
+
+struct ath_pool *ath_pools_find(CUmemoryPool handle, size_t device)
+{
+    pthread_mutex_lock(&pools.lock);
+    struct ath_pool *pool = find(handle);
+    if (!pool && (pool = calloc(1, sizeof *pool))) {
+        *pool = (struct ath_pool){ .next = pools.all, .handle = handle, .device = device };
+        pools.all = pool;
+    }
+    pthread_mutex_unlock(&pools.lock);
+    return pool;
+}
+
+/* What it only keeps is used first. The caller has the lock. */
+static bool take(struct ath_pool *pool, int64_t bytes)
+{
+    int64_t more = pool->given + bytes - pool->charged;
+    if (more > 0 && pool->device != SIZE_MAX) {
+        if (!pools.charge(pool->device, more, false))
+            return false;
+        pool->charged += more;
+    }
+    pool->given += bytes;
+    return true;
+}
+
+bool ath_pools_keep(void)
+{
+    return pools.keeps;
+}
+
+/* The caller has the lock. */
+static bool trim(void)
+{
+    if (!pools.keeps || !pools.driver.cuMemPoolTrimTo)
+        return false;
+    for (struct ath_pool *pool = pools.all; pool; pool = pool->next)
+        if (!pool->is_destroyed)
+            pools.driver.cuMemPoolTrimTo(pool->handle, 0);
+    count_all();
+    return true;
+}
+
+bool ath_pools_trim(void)
+{
+    pthread_mutex_lock(&pools.lock);
+    bool is_trimmed = trim();
+    pthread_mutex_unlock(&pools.lock);
+    return is_trimmed;
+}
+
+bool ath_pool_take(struct ath_pool *pool, size_t bytes, CUstream stream)
+{
+    if (bytes > INT64_MAX / 2)
+        return false;
+    pthread_mutex_lock(&pools.lock);
+    bool is_taken = take(pool, (int64_t)bytes);
+    if (!is_taken && pools.keeps && pools.driver.cuStreamSynchronize) {
+        pools.driver.cuStreamSynchronize(stream); /* what is freed on it before is free then */
+        is_taken = trim() && take(pool, (int64_t)bytes);
+    }
+    pthread_mutex_unlock(&pools.lock);
+    return is_taken;
+}
+
+void ath_pool_give(struct ath_pool *pool, size_t bytes)
+{
+    pthread_mutex_lock(&pools.lock);
+    pool->given -= (int64_t)bytes;
+    count(pool);
+    pthread_mutex_unlock(&pools.lock);
+}
+
+void ath_pools_destroyed(CUmemoryPool handle)
+{
+    pthread_mutex_lock(&pools.lock);
+    struct ath_pool *pool = find(handle);
+    if (pool) {
+        pool->is_destroyed = true;
+        count(pool);
+    }
+    pthread_mutex_unlock(&pools.lock);
+}

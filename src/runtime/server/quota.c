@@ -1,0 +1,892 @@
+/*
+ * Bookkeeping of a session's GPU memory.
+ *
+ * The functions have CUDA's signatures, so what they work on is one for the process, which has one
+ * session. A holding is taken out of the books before the driver frees it: else another thread
+ * could get the same address and be mistaken for it.
+ */
+#include "config.h"
+
+#include "runtime/server/quota.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/unknown.h"
+#include "runtime/server/pools.h"
+#include "runtime/server/record.h"
+
+enum { BUCKETS = 4096 };
+
+enum kind { ADDRESS, HANDLE, ARRAY, MIPMAP, MAPPED };
+
+struct holding {
+    struct holding *next;
+    enum kind kind;
+    uint64_t value;
+    size_t device; /* the server's number */
+    int64_t bytes;
+    CUcontext context; /* with which it goes; NULL: with nothing */
+    uint64_t references;
+    uint64_t size, handle; /* of what is mapped; size also of what is a pool's */
+    struct ath_pool *pool; /* which counts it; NULL: none */
+};
+
+struct primary {
+    CUcontext context;
+    unsigned int retained;
+};
+
+static struct {
+    const struct ath_server *server;
+    struct ath_board_entry *entry;
+    struct ath_cuda_session *session;
+    struct ath_cuda_driver driver; /* the driver's own functions */
+    size_t devices[ATH_DEVICES_MAX];
+    size_t count;
+    pthread_mutex_t lock; /* of what follows */
+    struct holding *buckets[BUCKETS];
+    struct primary primaries[ATH_DEVICES_MAX]; /* by CUDA's number */
+    int64_t graph_bytes[ATH_DEVICES_MAX];
+    bool has_graph_memory;
+} quota = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+int64_t ath_quota_limit(const struct ath_server *server, size_t device)
+{
+    int64_t total = device < server->devices.count
+                        ? server->devices.items[device].memory_total_bytes
+                        : ATH_UNKNOWN;
+    if (server->vram_fraction >= 1 || total == ATH_UNKNOWN)
+        return ATH_UNKNOWN;
+    return (int64_t)((double)total * server->vram_fraction);
+}
+
+void ath_quota_of_device(const struct ath_server *server, size_t device, int64_t *out_used_bytes,
+                         int64_t *out_limit_bytes)
+{
+    *out_used_bytes = ath_board_memory(server->board, device, NULL);
+    *out_limit_bytes = ath_quota_limit(server, device);
+}
+
+/* ---- the books ---- */
+
+static struct holding **bucket_of(enum kind kind, uint64_t value)
+{
+    return &quota.buckets[(value * UINT64_C(0x9e3779b97f4a7c15) >> 40 ^ kind) % BUCKETS];
+}
+
+static struct holding **place_of(enum kind kind, uint64_t value)
+{
+    struct holding **at = bucket_of(kind, value);
+    while (*at && ((*at)->kind != kind || (*at)->value != value))
+        at = &(*at)->next;
+    return at;
+}
+
+static void add(struct holding *holding)
+{
+    struct holding **at = bucket_of(holding->kind, holding->value);
+    holding->next = *at;
+    *at = holding;
+}
+
+/* The server's number of the current context's device; SIZE_MAX where there is none. */
+static size_t device_here(void)
+{
+    CUdevice device;
+    if (!quota.driver.cuCtxGetDevice || quota.driver.cuCtxGetDevice(&device) || device < 0 ||
+        (size_t)device >= quota.count)
+        return SIZE_MAX;
+    return quota.devices[device];
+}
+
+static CUcontext context_here(void)
+{
+    CUcontext context = NULL;
+    return quota.driver.cuCtxGetCurrent && !quota.driver.cuCtxGetCurrent(&context) ? context : NULL;
+}
+
+static bool take_on_board(size_t device, int64_t bytes)
+{
+    return ath_board_take_memory(quota.server->board, quota.entry, device, bytes,
+                                 ath_quota_limit(quota.server, device));
+}
+
+/* Programs try again and again, so it is said once a session. */
+static void say_full(size_t device, uint64_t asked)
+{
+    static atomic_bool is_said;
+    if (atomic_exchange(&is_said, true))
+        return;
+    const long long numbers[] = { (long long)device, (long long)asked,
+                                  (long long)ath_board_memory(quota.server->board, device, NULL),
+                                  (long long)ath_quota_limit(quota.server, device) };
+    char text[4][24];
+    for (size_t i = 0; i < ATH_COUNT(numbers); i++)
+        snprintf(text[i], sizeof text[i], "%lld", numbers[i]);
+    ath_record(ATH_RECORD_WARNING, "share-reached", "peer", quota.entry->peer, "device", text[0],
+               "asked_bytes", text[1], "allocated_bytes", text[2], "limit_bytes", text[3], NULL);
+}
+
+static void count_graphs(void);
+
+/* What is counted and need not be there any more, before the share is at its end. Pools' memory
+ * that streams have still to free is waited for, as a driver does, but not where that would spoil a
+ * capture. */
+static bool reclaim(void)
+{
+    bool is_capturing = quota.session->captures.count;
+    if (!is_capturing && ath_pools_keep() && quota.driver.cuCtxSynchronize)
+        quota.driver.cuCtxSynchronize();
+    bool is_trimmed = ath_pools_trim();
+    count_graphs();
+    return is_trimmed || quota.has_graph_memory;
+}
+
+/* Takes memory on the board. NULL where it is too much, or there is no memory to remember it. */
+static struct holding *take(size_t device, uint64_t bytes, CUcontext context)
+{
+    struct holding *holding = calloc(1, sizeof *holding);
+    if (!holding)
+        return NULL;
+    *holding = (struct holding){ .device = device,
+                                 .bytes = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes,
+                                 .context = context,
+                                 .references = 1 };
+    if (device == SIZE_MAX) /* the driver says what is wrong */
+        holding->bytes = 0;
+    else if (!take_on_board(device, holding->bytes) &&
+             (!reclaim() || !take_on_board(device, holding->bytes))) {
+        say_full(device, bytes);
+        free(holding);
+        return NULL;
+    }
+    return holding;
+}
+
+static void give(struct holding *holding)
+{
+    if (!holding)
+        return;
+    if (holding->bytes)
+        ath_board_give_memory(quota.entry, holding->device, holding->bytes);
+    if (holding->pool)
+        ath_pool_give(holding->pool, holding->size);
+    free(holding);
+}
+
+/* What the driver said of a holding that was taken for it. */
+static CUresult settle(struct holding *holding, enum kind kind, uint64_t value, CUresult status)
+{
+    if (status) {
+        give(holding);
+        return status;
+    }
+    holding->kind = kind;
+    holding->value = value;
+    pthread_mutex_lock(&quota.lock);
+    add(holding);
+    pthread_mutex_unlock(&quota.lock);
+    return status;
+}
+
+/* Out of the books before it is freed, and back into them where that fails. */
+static struct holding *withdraw(enum kind kind, uint64_t value)
+{
+    pthread_mutex_lock(&quota.lock);
+    struct holding **at = place_of(kind, value), *holding = *at;
+    if (holding)
+        *at = holding->next;
+    pthread_mutex_unlock(&quota.lock);
+    return holding;
+}
+
+static CUresult conclude(struct holding *holding, CUresult status)
+{
+    if (!status) {
+        give(holding);
+    } else if (holding) {
+        pthread_mutex_lock(&quota.lock);
+        add(holding);
+        pthread_mutex_unlock(&quota.lock);
+    }
+    return status;
+}
+
+/* All that a context had. */
+static void drop_context(CUcontext context)
+{
+    pthread_mutex_lock(&quota.lock);
+    for (size_t i = 0; context && i < BUCKETS; i++) {
+        for (struct holding **at = &quota.buckets[i]; *at;) {
+            struct holding *holding = *at;
+            if (holding->context != context) {
+                at = &holding->next;
+                continue;
+            }
+            *at = holding->next;
+            give(holding);
+        }
+    }
+    pthread_mutex_unlock(&quota.lock);
+}
+
+/* ---- plain memory ---- */
+
+static CUresult mem_alloc(CUdeviceptr *address, size_t bytes)
+{
+    struct holding *holding = take(device_here(), bytes, context_here());
+    if (!holding)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = quota.driver.cuMemAlloc_v2(address, bytes);
+    return settle(holding, ADDRESS, *address, status);
+}
+
+static CUresult mem_alloc_pitch(CUdeviceptr *address, size_t *pitch, size_t width, size_t height,
+                                unsigned int element)
+{
+    enum { PITCH = 512 }; /* rows begin at multiples of it, or of less */
+    uint64_t row = ((uint64_t)width + PITCH - 1) / PITCH * PITCH, bytes;
+    if (__builtin_mul_overflow(row, (uint64_t)height, &bytes))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct holding *holding = take(device_here(), bytes, context_here());
+    if (!holding)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = quota.driver.cuMemAllocPitch_v2(address, pitch, width, height, element);
+    return settle(holding, ADDRESS, *address, status);
+}
+
+static CUresult mem_alloc_managed(CUdeviceptr *address, size_t bytes, unsigned int flags)
+{
+    struct holding *holding = take(device_here(), bytes, context_here());
+    if (!holding)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = quota.driver.cuMemAllocManaged(address, bytes, flags);
+    return settle(holding, ADDRESS, *address, status);
+}
+
+/* ---- pools ---- */
+
+static bool charge_pool(size_t device, int64_t bytes, bool is_there)
+{
+    if (!is_there && !take_on_board(device, bytes))
+        return false;
+    if (is_there)
+        ath_board_give_memory(quota.entry, device, -bytes);
+    atomic_fetch_or(&quota.entry->devices, UINT64_C(1) << device);
+    return true;
+}
+
+/* Where a stream captures, what would be done becomes a node of its graph. */
+static bool is_captured(CUstream stream)
+{
+    CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
+    return quota.driver.cuStreamIsCapturing && !quota.driver.cuStreamIsCapturing(stream, &state) &&
+           state == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+static CUresult check_room(uint64_t bytes);
+
+/* Memory of a pool is its device's, and stays when a context goes. */
+static struct holding *take_from_pool(CUmemoryPool handle, size_t bytes, CUstream stream)
+{
+    size_t device = device_here();
+    struct holding *holding = take(SIZE_MAX, 0, NULL);
+    struct ath_pool *pool = ath_pools_find(handle, device);
+    if (holding && pool && ath_pool_take(pool, bytes, stream)) {
+        holding->pool = pool;
+        holding->size = bytes;
+        return holding;
+    }
+    free(holding);
+    if (pool && device != SIZE_MAX)
+        say_full(device, bytes);
+    return NULL;
+}
+
+static CUresult settle_pool(struct holding *holding, CUdeviceptr address, CUresult status)
+{
+    struct ath_pool *pool = holding->pool;
+    status = settle(holding, ADDRESS, address, status);
+    ath_pool_give(pool, 0); /* it is known now how much the driver took for it */
+    return status;
+}
+
+/* What the driver says where it is not known which pool it would be. */
+static CUmemoryPool pool_here(void)
+{
+    CUdevice device;
+    CUmemoryPool pool = NULL;
+    if (!quota.driver.cuDeviceGetMemPool || quota.driver.cuCtxGetDevice(&device) ||
+        quota.driver.cuDeviceGetMemPool(&pool, device))
+        return NULL;
+    return pool;
+}
+
+static CUresult mem_alloc_async(CUdeviceptr *address, size_t bytes, CUstream stream)
+{
+    if (is_captured(stream)) {
+        CUresult status = check_room(bytes);
+        return status ? status : quota.driver.cuMemAllocAsync(address, bytes, stream);
+    }
+    struct holding *holding = take_from_pool(pool_here(), bytes, stream);
+    if (!holding)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = quota.driver.cuMemAllocAsync(address, bytes, stream);
+    return settle_pool(holding, *address, status);
+}
+
+static CUresult mem_alloc_from_pool(CUdeviceptr *address, size_t bytes, CUmemoryPool pool,
+                                    CUstream stream)
+{
+    if (is_captured(stream)) {
+        CUresult status = check_room(bytes);
+        return status ? status : quota.driver.cuMemAllocFromPoolAsync(address, bytes, pool, stream);
+    }
+    struct holding *holding = take_from_pool(pool, bytes, stream);
+    if (!holding)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = quota.driver.cuMemAllocFromPoolAsync(address, bytes, pool, stream);
+    return settle_pool(holding, *address, status);
+}
+
+static CUresult pool_create(CUmemoryPool *pool, const CUmemPoolProps *props)
+{
+    CUresult status = quota.driver.cuMemPoolCreate(pool, props);
+    size_t device = SIZE_MAX;
+    if (props->location.type == CU_MEM_LOCATION_TYPE_DEVICE && props->location.id >= 0 &&
+        (size_t)props->location.id < quota.count)
+        device = quota.devices[props->location.id];
+    if (!status) /* without memory for it, it is known when it is used */
+        (void)ath_pools_find(*pool, device);
+    return status;
+}
+
+static CUresult pool_destroy(CUmemoryPool pool)
+{
+    CUresult status = quota.driver.cuMemPoolDestroy(pool);
+    if (!status)
+        ath_pools_destroyed(pool);
+    return status;
+}
+
+static CUresult pool_trim(CUmemoryPool pool, size_t bytes)
+{
+    CUresult status = quota.driver.cuMemPoolTrimTo(pool, bytes);
+    ath_pools_count();
+    return status;
+}
+
+/* ---- waiting, after which pools keep less ---- */
+
+static CUresult stream_synchronize(CUstream stream)
+{
+    CUresult status = quota.driver.cuStreamSynchronize(stream);
+    ath_pools_settle();
+    return status;
+}
+
+static CUresult event_synchronize(CUevent event)
+{
+    CUresult status = quota.driver.cuEventSynchronize(event);
+    ath_pools_settle();
+    return status;
+}
+
+static CUresult context_synchronize(void)
+{
+    CUresult status = quota.driver.cuCtxSynchronize();
+    ath_pools_settle();
+    return status;
+}
+
+/* ---- freeing ---- */
+
+static CUresult mem_free(CUdeviceptr address)
+{
+    struct holding *holding = withdraw(ADDRESS, address);
+    return conclude(holding, quota.driver.cuMemFree_v2(address));
+}
+
+static CUresult mem_free_async(CUdeviceptr address, CUstream stream)
+{
+    struct holding *holding = withdraw(ADDRESS, address);
+    return conclude(holding, quota.driver.cuMemFreeAsync(address, stream));
+}
+
+/* ---- virtual memory: it is there as long as anybody has a handle or a mapping of it ---- */
+
+static CUresult mem_create(CUmemGenericAllocationHandle *handle, size_t bytes,
+                           const CUmemAllocationProp *properties, unsigned long long flags)
+{
+    size_t device = SIZE_MAX;
+    if (properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties->location.id >= 0 &&
+        (size_t)properties->location.id < quota.count)
+        device = quota.devices[properties->location.id];
+    struct holding *holding = take(device, bytes, NULL);
+    if (!holding)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = quota.driver.cuMemCreate(handle, bytes, properties, flags);
+    return settle(holding, HANDLE, *handle, status);
+}
+
+/* The caller has the lock. */
+static void refer(uint64_t handle, bool is_more)
+{
+    struct holding **at = place_of(HANDLE, handle), *holding = *at;
+    if (!holding)
+        return;
+    holding->references += is_more ? 1 : UINT64_MAX;
+    if (!holding->references) {
+        *at = holding->next;
+        give(holding);
+    }
+}
+
+static void refer_locked(uint64_t handle, bool is_more)
+{
+    pthread_mutex_lock(&quota.lock);
+    refer(handle, is_more);
+    pthread_mutex_unlock(&quota.lock);
+}
+
+static CUresult mem_release(CUmemGenericAllocationHandle handle)
+{
+    CUresult status = quota.driver.cuMemRelease(handle);
+    if (!status)
+        refer_locked(handle, false);
+    return status;
+}
+
+static CUresult mem_retain(CUmemGenericAllocationHandle *handle, void *address)
+{
+    CUresult status = quota.driver.cuMemRetainAllocationHandle(handle, address);
+    if (!status)
+        refer_locked(*handle, true);
+    return status;
+}
+
+static CUresult mem_map(CUdeviceptr address, size_t size, size_t offset,
+                        CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+    struct holding *mapping = take(SIZE_MAX, 0, NULL);
+    if (!mapping)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = quota.driver.cuMemMap(address, size, offset, handle, flags);
+    mapping->size = size;
+    mapping->handle = handle;
+    if (!status)
+        refer_locked(handle, true);
+    return settle(mapping, MAPPED, address, status);
+}
+
+/* A range may hold several mappings. */
+static void unmapped(CUdeviceptr address, size_t size)
+{
+    pthread_mutex_lock(&quota.lock);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (struct holding **at = &quota.buckets[i]; *at;) {
+            struct holding *mapping = *at;
+            if (mapping->kind != MAPPED || mapping->value < address ||
+                mapping->value - address >= size) {
+                at = &mapping->next;
+                continue;
+            }
+            *at = mapping->next;
+            uint64_t handle = mapping->handle;
+            give(mapping);
+            refer(handle, false);
+            at = &quota.buckets[i]; /* what it referred to may have been the next one here */
+        }
+    }
+    pthread_mutex_unlock(&quota.lock);
+}
+
+static CUresult mem_unmap(CUdeviceptr address, size_t size)
+{
+    CUresult status = quota.driver.cuMemUnmap(address, size);
+    if (!status)
+        unmapped(address, size);
+    return status;
+}
+
+/* ---- arrays ---- */
+
+/* Bits of a channel; of block formats of a texel, in which one channel counts. */
+static unsigned int bits_of(CUarray_format format)
+{
+    switch ((unsigned int)format) {
+    case CU_AD_FORMAT_UNSIGNED_INT16:
+    case CU_AD_FORMAT_SIGNED_INT16:
+    case CU_AD_FORMAT_HALF:
+        return 16;
+    case CU_AD_FORMAT_UNSIGNED_INT32:
+    case CU_AD_FORMAT_SIGNED_INT32:
+    case CU_AD_FORMAT_FLOAT:
+        return 32;
+    default:
+        return 8;
+    }
+}
+
+static uint64_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
+{
+    const size_t factors[] = { descriptor->Width, descriptor->Height ? descriptor->Height : 1,
+                               descriptor->Depth ? descriptor->Depth : 1,
+                               descriptor->NumChannels ? descriptor->NumChannels : 1 };
+    uint64_t bytes = bits_of(descriptor->Format) / 8;
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
+        if (__builtin_mul_overflow(bytes, (uint64_t)factors[i], &bytes))
+            return UINT64_MAX;
+    return descriptor->Flags & CUDA_ARRAY3D_SPARSE ? 0 : bytes; /* sparse ones are mapped memory */
+}
+
+static CUresult array_create_3d(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
+{
+    struct holding *holding = take(device_here(), array_bytes(descriptor), context_here());
+    if (!holding)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = quota.driver.cuArray3DCreate_v2(array, descriptor);
+    return settle(holding, ARRAY, (uintptr_t)*array, status);
+}
+
+static CUresult array_create(CUarray *array, const CUDA_ARRAY_DESCRIPTOR *descriptor)
+{
+    const CUDA_ARRAY3D_DESCRIPTOR same = { .Width = descriptor->Width,
+                                           .Height = descriptor->Height,
+                                           .Format = descriptor->Format,
+                                           .NumChannels = descriptor->NumChannels };
+    struct holding *holding = take(device_here(), array_bytes(&same), context_here());
+    if (!holding)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = quota.driver.cuArrayCreate_v2(array, descriptor);
+    return settle(holding, ARRAY, (uintptr_t)*array, status);
+}
+
+static CUresult array_destroy(CUarray array)
+{
+    struct holding *holding = withdraw(ARRAY, (uintptr_t)array);
+    return conclude(holding, quota.driver.cuArrayDestroy(array));
+}
+
+/* All levels together are a third more than the first. */
+static CUresult mipmap_create(CUmipmappedArray *array, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
+                              unsigned int levels)
+{
+    uint64_t bytes = array_bytes(descriptor);
+    bytes += levels > 1 && bytes < UINT64_MAX / 2 ? bytes / 3 : 0;
+    struct holding *holding = take(device_here(), bytes, context_here());
+    if (!holding)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = quota.driver.cuMipmappedArrayCreate(array, descriptor, levels);
+    return settle(holding, MIPMAP, (uintptr_t)*array, status);
+}
+
+static CUresult mipmap_destroy(CUmipmappedArray array)
+{
+    struct holding *holding = withdraw(MIPMAP, (uintptr_t)array);
+    return conclude(holding, quota.driver.cuMipmappedArrayDestroy(array));
+}
+
+/* ---- graphs' own memory ---- */
+
+/* Whether so much more could be had; it is taken when a graph is launched. */
+static CUresult check_room(uint64_t bytes)
+{
+    size_t device = device_here();
+    struct holding *holding = take(device, bytes, NULL);
+    give(holding);
+    quota.has_graph_memory = true;
+    return holding ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult graph_add_alloc(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                                size_t count, CUDA_MEM_ALLOC_NODE_PARAMS *params)
+{
+    CUresult status = check_room(params->bytesize);
+    return status ? status
+                  : quota.driver.cuGraphAddMemAllocNode(node, graph, dependencies, count, params);
+}
+
+static bool is_beyond(void)
+{
+    size_t device = device_here();
+    int64_t used = 0, limit = ATH_UNKNOWN;
+    if (device != SIZE_MAX)
+        ath_quota_of_device(quota.server, device, &used, &limit);
+    return (limit != ATH_UNKNOWN && used > limit) ||
+           (device != SIZE_MAX && ath_board_is_beyond(quota.entry, device));
+}
+
+/* What the driver keeps for graphs of this device is taken, whatever the limit: it is there. */
+static void count_graphs(void)
+{
+    CUdevice device;
+    uint64_t reserved = 0;
+    if (!quota.has_graph_memory || !quota.driver.cuDeviceGetGraphMemAttribute ||
+        quota.driver.cuCtxGetDevice(&device) || device < 0 || (size_t)device >= quota.count ||
+        quota.driver.cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT,
+                                                  &reserved))
+        return;
+    pthread_mutex_lock(&quota.lock);
+    int64_t more = (int64_t)reserved - quota.graph_bytes[device];
+    quota.graph_bytes[device] = (int64_t)reserved;
+    pthread_mutex_unlock(&quota.lock);
+    ath_board_give_memory(quota.entry, quota.devices[device], -more);
+}
+
+/* What the launch takes for the graph's own allocations is known only after it; so the one that
+ * goes beyond the limit is the last. */
+static CUresult graph_launch(CUgraphExec graph, CUstream stream)
+{
+    if (quota.has_graph_memory && is_beyond())
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = quota.driver.cuGraphLaunch(graph, stream);
+    count_graphs();
+    return status;
+}
+
+static CUresult graph_upload(CUgraphExec graph, CUstream stream)
+{
+    CUresult status = quota.driver.cuGraphUpload(graph, stream);
+    count_graphs();
+    return status;
+}
+
+static CUresult graph_destroy(CUgraph graph)
+{
+    CUresult status = quota.driver.cuGraphDestroy(graph);
+    count_graphs();
+    return status;
+}
+
+static CUresult graph_exec_destroy(CUgraphExec graph)
+{
+    CUresult status = quota.driver.cuGraphExecDestroy(graph);
+    count_graphs();
+    return status;
+}
+
+static CUresult graph_trim(CUdevice device)
+{
+    CUresult status = quota.driver.cuDeviceGraphMemTrim(device);
+    count_graphs();
+    return status;
+}
+
+/* ---- contexts ---- */
+
+static bool is_device(CUdevice device)
+{
+    return device >= 0 && (size_t)device < quota.count;
+}
+
+/*
+ * A context takes some hundred megabytes of the GPU that are no allocation of the program's, and so
+ * no part of the share. Where there is too little left, the program's call that fails may be any
+ * one; so the log says it.
+ */
+static CUresult made_context(CUresult status, CUdevice device)
+{
+    uint32_t sessions;
+    if (status != CUDA_ERROR_OUT_OF_MEMORY || !is_device(device))
+        return status;
+    size_t number = quota.devices[device];
+    int64_t bytes = ath_board_memory(quota.server->board, number, &sessions);
+    ath_auto_free char *which = ath_xasprintf("%zu", number);
+    ath_auto_free char *count = ath_xasprintf("%u", (unsigned int)sessions);
+    ath_auto_free char *used = ath_xasprintf("%lld", (long long)bytes);
+    ath_record(ATH_RECORD_WARNING, "no-memory-for-context", "peer", quota.entry->peer, "device",
+               which, "sessions", count, "allocated_bytes", used, NULL);
+    return status;
+}
+
+static CUresult context_create(CUcontext *context, unsigned int flags, CUdevice device)
+{
+    return made_context(quota.driver.cuCtxCreate_v2(context, flags, device), device);
+}
+
+static CUresult context_create_v3(CUcontext *context, CUexecAffinityParam *params, int count,
+                                  unsigned int flags, CUdevice device)
+{
+    return made_context(quota.driver.cuCtxCreate_v3(context, params, count, flags, device), device);
+}
+
+static CUresult primary_retain(CUcontext *context, CUdevice device)
+{
+    CUresult status = made_context(quota.driver.cuDevicePrimaryCtxRetain(context, device), device);
+    if (status || !is_device(device))
+        return status;
+    pthread_mutex_lock(&quota.lock);
+    quota.primaries[device].context = *context;
+    quota.primaries[device].retained++;
+    pthread_mutex_unlock(&quota.lock);
+    atomic_fetch_or(&quota.entry->devices, UINT64_C(1) << quota.devices[device]);
+    return status;
+}
+
+/* Ends the primary context's holdings with its last reference, or (is_reset) at once. */
+static void primary_ended(CUdevice device, bool is_reset)
+{
+    CUcontext gone = NULL;
+    if (!is_device(device))
+        return;
+    pthread_mutex_lock(&quota.lock);
+    struct primary *primary = &quota.primaries[device];
+    if (!is_reset && primary->retained)
+        primary->retained--;
+    if (is_reset || !primary->retained)
+        gone = primary->context;
+    pthread_mutex_unlock(&quota.lock);
+    drop_context(gone);
+}
+
+static CUresult primary_release(CUdevice device)
+{
+    CUresult status = quota.driver.cuDevicePrimaryCtxRelease_v2(device);
+    if (!status)
+        primary_ended(device, false);
+    return status;
+}
+
+static CUresult primary_reset(CUdevice device)
+{
+    CUresult status = quota.driver.cuDevicePrimaryCtxReset_v2(device);
+    if (!status)
+        primary_ended(device, true);
+    return status;
+}
+
+static CUresult context_destroy(CUcontext context)
+{
+    CUresult status = quota.driver.cuCtxDestroy_v2(context);
+    if (!status)
+        drop_context(context);
+    return status;
+}
+
+/* ---- how much there is ---- */
+
+static void narrow(int64_t used, int64_t limit, size_t *free_bytes, size_t *total_bytes)
+{
+    if (limit < 0)
+        return;
+    uint64_t left = used < limit ? (uint64_t)(limit - used) : 0;
+    *free_bytes = *free_bytes < left ? *free_bytes : (size_t)left;
+    *total_bytes = *total_bytes < (uint64_t)limit ? *total_bytes : (size_t)limit;
+}
+
+static CUresult mem_get_info(size_t *free_bytes, size_t *total_bytes)
+{
+    ath_pools_settle();
+    count_graphs();
+    CUresult status = quota.driver.cuMemGetInfo_v2(free_bytes, total_bytes);
+    size_t device = status ? SIZE_MAX : device_here();
+    int64_t used, limit = ATH_UNKNOWN;
+    if (device != SIZE_MAX) {
+        narrow(atomic_load(&quota.entry->used_bytes[device]),
+               atomic_load(&quota.entry->limit_bytes[device]), free_bytes, total_bytes);
+        ath_quota_of_device(quota.server, device, &used, &limit);
+    }
+    if (limit == ATH_UNKNOWN)
+        return status;
+    narrow(used, limit, free_bytes, total_bytes);
+    return status;
+}
+
+static CUresult device_total(size_t *bytes, CUdevice device)
+{
+    CUresult status = quota.driver.cuDeviceTotalMem_v2(bytes, device);
+    int64_t limit = status || !is_device(device)
+                        ? ATH_UNKNOWN
+                        : ath_quota_limit(quota.server, quota.devices[device]);
+    if (limit != ATH_UNKNOWN)
+        *bytes = (size_t)limit;
+    return status;
+}
+
+/* ---- the table ---- */
+
+/* What the driver does not have stays missing. */
+#define WRAP(function, wrapper)                                                                    \
+    do {                                                                                           \
+        if (driver->function)                                                                      \
+            driver->function = wrapper;                                                            \
+    } while (0)
+
+/* The functions of CUDA 2 with addresses of 32 bits would be a way around it, and no program of 64
+ * bits can use them: as if the driver did not have them. */
+static void leave_out_old(struct ath_cuda_driver *driver)
+{
+    driver->cuMemAlloc = NULL;
+    driver->cuMemAllocPitch = NULL;
+    driver->cuMemFree = NULL;
+    driver->cuArrayCreate = NULL;
+    driver->cuArray3DCreate = NULL;
+    driver->cuMemGetInfo = NULL;
+    driver->cuDeviceTotalMem = NULL;
+}
+
+/* The _ptsz ones are not called: the server names the thread's stream itself. */
+static void wrap_all(struct ath_cuda_driver *driver)
+{
+    WRAP(cuMemAlloc_v2, mem_alloc);
+    WRAP(cuMemAllocPitch_v2, mem_alloc_pitch);
+    WRAP(cuMemAllocManaged, mem_alloc_managed);
+    WRAP(cuMemAllocAsync, mem_alloc_async);
+    WRAP(cuMemAllocFromPoolAsync, mem_alloc_from_pool);
+    WRAP(cuMemPoolCreate, pool_create);
+    WRAP(cuMemPoolDestroy, pool_destroy);
+    WRAP(cuMemPoolTrimTo, pool_trim);
+    WRAP(cuStreamSynchronize, stream_synchronize);
+    WRAP(cuEventSynchronize, event_synchronize);
+    WRAP(cuCtxSynchronize, context_synchronize);
+    WRAP(cuMemFree_v2, mem_free);
+    WRAP(cuMemFreeAsync, mem_free_async);
+    WRAP(cuMemCreate, mem_create);
+    WRAP(cuMemRelease, mem_release);
+    WRAP(cuMemRetainAllocationHandle, mem_retain);
+    WRAP(cuMemMap, mem_map);
+    WRAP(cuMemUnmap, mem_unmap);
+    WRAP(cuArray3DCreate_v2, array_create_3d);
+    WRAP(cuArrayCreate_v2, array_create);
+    WRAP(cuArrayDestroy, array_destroy);
+    WRAP(cuMipmappedArrayCreate, mipmap_create);
+    WRAP(cuMipmappedArrayDestroy, mipmap_destroy);
+    WRAP(cuGraphAddMemAllocNode, graph_add_alloc);
+    WRAP(cuGraphLaunch, graph_launch);
+    WRAP(cuGraphUpload, graph_upload);
+    WRAP(cuGraphDestroy, graph_destroy);
+    WRAP(cuGraphExecDestroy, graph_exec_destroy);
+    WRAP(cuDeviceGraphMemTrim, graph_trim);
+    WRAP(cuDevicePrimaryCtxRetain, primary_retain);
+    WRAP(cuDevicePrimaryCtxRelease, primary_release);
+    WRAP(cuDevicePrimaryCtxRelease_v2, primary_release);
+    WRAP(cuDevicePrimaryCtxReset, primary_reset);
+    WRAP(cuDevicePrimaryCtxReset_v2, primary_reset);
+    WRAP(cuCtxCreate_v2, context_create);
+    WRAP(cuCtxCreate_v3, context_create_v3);
+    WRAP(cuCtxDestroy, context_destroy);
+    WRAP(cuCtxDestroy_v2, context_destroy);
+    WRAP(cuMemGetInfo_v2, mem_get_info);
+    WRAP(cuDeviceTotalMem_v2, device_total);
+}
+
+void ath_quota_wrap(const struct ath_server *server, struct ath_board_entry *entry,
+                    const size_t *devices, size_t count, struct ath_cuda_session *session,
+                    struct ath_cuda_driver *driver)
+{
+    quota.session = session;
+    quota.server = server;
+    quota.entry = entry;
+    quota.driver = *driver;
+    quota.count = count < ATH_DEVICES_MAX ? count : ATH_DEVICES_MAX;
+    memcpy(quota.devices, devices, quota.count * sizeof *devices);
+    ath_pools_begin(driver, charge_pool);
+    leave_out_old(driver);
+    wrap_all(driver);
+}

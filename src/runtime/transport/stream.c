@@ -1,0 +1,64 @@
+/* What the transports share. */
+#include "config.h"
+
+#include "runtime/transport/stream.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) ? (int)sysconf(_SC_NPROCESSORS_ONLN)
+                                                  : CPU_COUNT(&set);
+}
+
+uint32_t ath_stream_patience_us(enum ath_stream_wait wait)
+{
+    enum { MANY = 4 }; /* so many that a few may look */
+    static const uint32_t of_few[] = { [ATH_STREAM_IDLE] = 20, [ATH_STREAM_BUSY] = 50 };
+    static const uint32_t of_many[] = { [ATH_STREAM_IDLE] = 500, [ATH_STREAM_BUSY] = 20000 };
+    int count = processors();
+    return count >= MANY ? of_many[wait] : count > 1 ? of_few[wait] : 0;
+}
+
+static int reserve(struct ath_frame *frame, size_t length)
+{
+    if (length <= frame->capacity)
+        return 0;
+    free(frame->bytes); /* what it held is not wanted any more: nothing to copy */
+    *frame = (struct ath_frame){ .bytes = malloc(length) };
+    if (!frame->bytes)
+        return -ENOMEM;
+    frame->capacity = length;
+    return 0;
+}
+
+int ath_stream_read_frame(struct ath_stream *stream, size_t max_bytes, struct ath_frame *frame)
+{
+    uint32_t head[2]; /* segments less one, words */
+    _Static_assert(sizeof head == ATH_FRAME_HEAD, "a frame's head");
+
+    frame->length = 0;
+    int status = stream->ops->read(stream, head, sizeof head);
+    if (status)
+        return status;
+    if (head[0])
+        return -EBADMSG;
+    size_t length = ATH_FRAME_HEAD + (size_t)le32toh(head[1]) * 8;
+    if (length > max_bytes)
+        return -EMSGSIZE;
+    status = reserve(frame, length);
+    if (status)
+        return status;
+    memcpy(frame->bytes, head, sizeof head);
+    status = stream->ops->read(stream, frame->bytes + sizeof head, length - sizeof head);
+    if (status)
+        return status == -ENODATA ? -EBADMSG : status;
+    frame->length = length;
+    return 0;
+}

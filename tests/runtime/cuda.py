@@ -1,0 +1,91 @@
+"""A CUDA program that does as it is told (tests/runtime/cuda_steps.c), run by `aitherion run`."""
+import os
+import select
+import subprocess
+import time
+
+import runtime
+from runtime import harness
+
+MIB = 1 << 20
+
+
+def build_folder():
+    return os.path.dirname(harness.binary())
+
+
+def alone_variables(place, key=runtime.KEY):
+    """The environment in which a program finds its server without `aitherion run`."""
+    path = [os.path.join(build_folder(), "lib", "aitherion"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+    return dict(LD_LIBRARY_PATH=os.pathsep.join(path), AITHERION_SERVER=place,
+                AITHERION_KEY_FILE=runtime.key_file(key) if key is not None else "")
+
+
+class Program:
+    """The program with its GPU at a server: `place` is what --server gets. `first` is what its cuInit() gave. Where it is
+    `alone` no `aitherion run` looks first whether the server is there: its environment says all."""
+
+    def __init__(self, place, key=runtime.KEY, prefix=(), words=(), env=None, wait=True, alone=False):
+        keys = ["--key", runtime.key_file(key)] if key is not None else []
+        variables = dict(srcdir=runtime.SOURCE, AITHERION_CONNECT_TIMEOUT="10", AITHERION_SIM_DEVICES=None)
+        if key is None:
+            variables["AITHERION_KEY_FILE"] = ""
+        command = [harness.binary(), "run", "--server", place, *keys, *words, "--"]
+        if alone:
+            command = []
+            variables.update(alone_variables(place, key))
+        variables.update(env or {})
+        self.process = subprocess.Popen(
+            [*prefix, *command, os.path.join(build_folder(), "tests", "runtime", "cuda_steps")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
+            env=harness.environment(**variables), cwd=harness.scratch())
+        self.first = self.read(30) if wait else None
+
+    def read(self, timeout_s=10):
+        """The next line; TimeoutError where none comes."""
+        if not select.select([self.process.stdout], [], [], timeout_s)[0]:
+            raise TimeoutError("the program says nothing")
+        return self.process.stdout.readline().strip()
+
+    def say(self, step):
+        self.process.stdin.write(step + "\n")
+        self.process.stdin.flush()
+
+    def do(self, step, timeout_s=10):
+        self.say(step)
+        return self.read(timeout_s)
+
+    def end(self):
+        """What it wrote to standard error, after its end."""
+        self.process.stdin.close()
+        self.process.wait(20)
+        with self.process.stderr, self.process.stdout:
+            return self.process.stderr.read()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for file in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if not file.closed:
+                try:
+                    file.close()
+                except BrokenPipeError:
+                    pass
+
+
+def wait_until(condition, timeout_s=5):
+    """How long it took until a condition held; None where it did not."""
+    begin = time.monotonic()
+    while time.monotonic() - begin < timeout_s:
+        if condition():
+            return time.monotonic() - begin
+        time.sleep(0.01)
+    return None

@@ -1,0 +1,911 @@
+/*
+ * A program of CUDA's driver API that does what its standard input says, one step a line, and says
+ * after each what came of it: CUDA's name for the status, and what was asked for.
+ *
+ *     take KIND BYTES   memory: plain, pitch, managed, async, pool, create, array, mipmap, graph
+ *     give              the last one that was taken, back
+ *     threshold BYTES   that the device's pool may keep
+ *     trim              it keeps nothing
+ *     sync              waits for all
+ *     captured BYTES    memory in a graph, by capturing, which is launched twice
+ *     uncaptured        that graph is destroyed
+ *     export            what another process needs to open the last one that was taken, in
+ * hexadecimal import HANDLE     opens it; "unimport" lets go of it memory            free and total
+ * bytes, by cuMemGetInfo() and cuDeviceTotalMem() devices           their names fill N launches a
+ * kernel on N floats and reads them: "right" or "wrong" block             waits for a kernel that
+ * never ends launch COUNT      kernels, without waiting threads COUNT     that many work at once:
+ * "right" or "wrong" keep              a stream, an event and memory, for end               them:
+ * what asking for the state and ending each gives, then work wrong             sets memory that
+ * there is not, and what waiting for it gives repeat KIND       calls of a kind until one fails:
+ * "begins", then what it gave wait KIND         a call that waits for a kernel that never ends:
+ * "waits", then what it gave files COUNT       leaves it so many descriptors more: "CUDA_SUCCESS",
+ * or 0: as many as it likes pinned            pinned memory made and given back, and what each gave
+ * fork              a child says what its calls give exit CODE         with a thread that waits for
+ * the GPU meanwhile
+ *
+ * It does cuInit() first, and says what that gave.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/cuda/cuda_api.h"
+
+enum { ROOM = 1 << 20, TAKEN_MAX = 65536 };
+
+enum kind { PLAIN, PITCH, MANAGED, ASYNC, POOL, CREATE, ARRAY, MIPMAP, GRAPH, KINDS };
+static const char *const kinds[] = { "plain",  "pitch", "managed", "async", "pool",
+                                     "create", "array", "mipmap",  "graph" };
+
+struct taken {
+    enum kind kind;
+    uint64_t value;
+};
+
+static CUmodule module;
+static struct {
+    CUgraph whole;
+    CUgraphExec ready;
+} graph; /* the last one that was taken */
+static CUmemoryPool pool;
+static struct taken taken[TAKEN_MAX];
+static size_t taken_count;
+
+static const char *name_of(CUresult status)
+{
+    const char *name = NULL;
+    return cuGetErrorName(status, &name) || !name ? "?" : name;
+}
+
+/* ---- memory ---- */
+
+static CUresult take_pool(CUdeviceptr *out, size_t bytes)
+{
+    CUmemPoolProps props = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                             .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+    CUresult status = pool ? CUDA_SUCCESS : cuMemPoolCreate(&pool, &props);
+    return status ? status : cuMemAllocFromPoolAsync(out, bytes, pool, NULL);
+}
+
+static CUresult take_graph(CUdeviceptr *out, size_t bytes)
+{
+    CUDA_MEM_ALLOC_NODE_PARAMS params = {
+        .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } },
+        .bytesize = bytes
+    };
+    CUgraphNode node;
+    CUresult status = cuGraphCreate(&graph.whole, 0);
+    if (!status)
+        status = cuGraphAddMemAllocNode(&node, graph.whole, NULL, 0, &params);
+    if (!status)
+        status = cuGraphInstantiateWithFlags(&graph.ready, graph.whole, 0);
+    if (!status)
+        status = cuGraphLaunch(graph.ready, NULL);
+    *out = params.dptr;
+    return status;
+}
+
+static CUresult give_graph(CUdeviceptr address)
+{
+    CUresult status = cuMemFree_v2(address);
+    if (!status)
+        status = cuGraphExecDestroy(graph.ready);
+    if (!status)
+        status = cuGraphDestroy(graph.whole);
+    return status ? status : cuDeviceGraphMemTrim(0);
+}
+
+static CUresult take(enum kind kind, size_t bytes, uint64_t *out)
+{
+    CUdeviceptr address = 0;
+    size_t pitch;
+    CUarray array = NULL;
+    CUmipmappedArray mipmap = NULL;
+    CUmemGenericAllocationHandle handle = 0;
+    CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+    CUDA_ARRAY3D_DESCRIPTOR shape = {
+        .Width = 1024, .Height = bytes / 4096, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1
+    };
+    CUresult status = CUDA_ERROR_INVALID_VALUE;
+
+    switch (kind) {
+    case PLAIN:
+        status = cuMemAlloc_v2(&address, bytes);
+        break;
+    case PITCH:
+        status = cuMemAllocPitch_v2(&address, &pitch, 4096, bytes / 4096, 4);
+        break;
+    case MANAGED:
+        status = cuMemAllocManaged(&address, bytes, CU_MEM_ATTACH_GLOBAL);
+        break;
+    case ASYNC:
+        status = cuMemAllocAsync(&address, bytes, NULL);
+        break;
+    case POOL:
+        status = take_pool(&address, bytes);
+        break;
+    case CREATE:
+        status = cuMemCreate(&handle, bytes, &prop, 0);
+        break;
+    case ARRAY:
+        status = cuArray3DCreate_v2(&array, &shape);
+        break;
+    case MIPMAP:
+        status = cuMipmappedArrayCreate(&mipmap, &shape, 1);
+        break;
+    case GRAPH:
+        status = take_graph(&address, bytes);
+        break;
+    case KINDS:
+        break;
+    }
+    *out = address ? address : array ? (uintptr_t)array : mipmap ? (uintptr_t)mipmap : handle;
+    return status;
+}
+
+static CUresult give(const struct taken *one)
+{
+    switch (one->kind) {
+    case ASYNC:
+    case POOL:
+        return cuMemFreeAsync(one->value, NULL);
+    case CREATE:
+        return cuMemRelease(one->value);
+    case ARRAY:
+        return cuArrayDestroy((CUarray)(uintptr_t)one->value);
+    case GRAPH:
+        return give_graph(one->value);
+    case MIPMAP:
+        return cuMipmappedArrayDestroy((CUmipmappedArray)(uintptr_t)one->value);
+    default:
+        return cuMemFree_v2(one->value);
+    }
+}
+
+static void step_take(const char *words)
+{
+    char word[32];
+    size_t bytes = 0;
+    int kind = 0;
+    CUresult status = CUDA_ERROR_INVALID_VALUE;
+    if (sscanf(words, "%31s %zu", word, &bytes) == 2) {
+        while (kind < KINDS && strcmp(kinds[kind], word))
+            kind++;
+        if (taken_count < TAKEN_MAX)
+            status = take((enum kind)kind, bytes, &taken[taken_count].value);
+    }
+    if (!status)
+        taken[taken_count++].kind = (enum kind)kind;
+    puts(name_of(status));
+}
+
+static void step_give(const char *words)
+{
+    (void)words;
+    puts(name_of(taken_count ? give(&taken[--taken_count]) : CUDA_ERROR_INVALID_VALUE));
+}
+
+static void step_threshold(const char *words)
+{
+    CUmemoryPool of_device;
+    uint64_t bytes = strtoull(words, NULL, 10);
+    CUresult status = cuDeviceGetMemPool(&of_device, 0);
+    if (!status)
+        status = cuMemPoolSetAttribute(of_device, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &bytes);
+    puts(name_of(status));
+}
+
+static void step_trim(const char *words)
+{
+    CUmemoryPool of_device;
+    CUresult status = cuDeviceGetMemPool(&of_device, 0);
+    (void)words;
+    puts(name_of(status ? status : cuMemPoolTrimTo(of_device, 0)));
+}
+
+static void step_sync(const char *words)
+{
+    (void)words;
+    puts(name_of(cuCtxSynchronize()));
+}
+
+static struct {
+    CUgraph graph;
+    CUgraphExec ready;
+} captured;
+
+static void step_uncaptured(const char *words)
+{
+    CUresult status = cuGraphExecDestroy(captured.ready);
+    (void)words;
+    puts(name_of(status ? status : cuGraphDestroy(captured.graph)));
+}
+
+static void step_captured(const char *words)
+{
+    CUstream stream;
+    CUdeviceptr p;
+    CUgraph whole = NULL;
+    CUgraphExec ready = NULL;
+    CUresult status = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    if (!status)
+        status = cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+    if (!status)
+        status = cuMemAllocAsync(&p, strtoull(words, NULL, 10), stream);
+    if (!status)
+        status = cuMemsetD8Async(p, 1, 16, stream);
+    if (!status)
+        status = cuMemFreeAsync(p, stream);
+    CUresult ended = cuStreamEndCapture(stream, &whole);
+    if (!status)
+        status = ended ? ended : cuGraphInstantiateWithFlags(&ready, whole, 0);
+    for (int i = 0; i < 2 && !status; i++)
+        status = cuGraphLaunch(ready, stream);
+    if (!status) {
+        captured.graph = whole;
+        captured.ready = ready;
+    }
+    puts(name_of(status ? status : cuStreamSynchronize(stream)));
+}
+
+static void step_export(const char *words)
+{
+    CUipcMemHandle handle = { { 0 } };
+    CUresult status = taken_count ? cuIpcGetMemHandle(&handle, taken[taken_count - 1].value)
+                                  : CUDA_ERROR_INVALID_VALUE;
+    (void)words;
+    printf("%s ", name_of(status));
+    for (size_t i = 0; i < sizeof handle.reserved; i++)
+        printf("%02x", (unsigned char)handle.reserved[i]);
+    puts("");
+}
+
+static CUdeviceptr imported;
+
+static void step_import(const char *words)
+{
+    CUipcMemHandle handle;
+    for (size_t i = 0; i < sizeof handle.reserved; i++) {
+        unsigned int byte = 0;
+        if (sscanf(words + 2 * i, "%2x", &byte) != 1)
+            break;
+        handle.reserved[i] = (char)byte;
+    }
+    puts(name_of(cuIpcOpenMemHandle_v2(&imported, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)));
+}
+
+static void step_unimport(const char *words)
+{
+    (void)words;
+    puts(name_of(cuIpcCloseMemHandle(imported)));
+}
+
+static void step_memory(const char *words)
+{
+    size_t left = 0, total = 0, of_device = 0;
+    CUresult status = cuMemGetInfo_v2(&left, &total);
+    (void)words;
+    if (!status)
+        status = cuDeviceTotalMem_v2(&of_device, 0);
+    printf("%s %zu %zu %zu\n", name_of(status), left, total, of_device);
+}
+
+static void step_devices(const char *words)
+{
+    int count = 0;
+    CUresult status = cuDeviceGetCount(&count);
+    (void)words;
+    printf("%s", name_of(status));
+    for (int i = 0; i < count; i++) {
+        char bus[32] = "";
+        cuDeviceGetPCIBusId(bus, sizeof bus, i);
+        printf(" %s", bus);
+    }
+    puts("");
+}
+
+/* ---- work ---- */
+
+static CUresult load(void)
+{
+    char path[4096];
+    const char *folder = getenv("srcdir");
+    char *text = module ? NULL : calloc(1, ROOM);
+    if (!text)
+        return module ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    snprintf(path, sizeof path, "%s/tests/cuda_programs/kernels.ptx", folder ? folder : ".");
+    FILE *file = fopen(path, "r");
+    CUresult status = file && fread(text, 1, ROOM - 1, file) ? cuModuleLoadData(&module, text)
+                                                             : CUDA_ERROR_FILE_NOT_FOUND;
+    if (file)
+        fclose(file);
+    free(text);
+    return status;
+}
+
+static CUresult launch(const char *name, int n, CUstream stream, void **params)
+{
+    CUfunction function;
+    CUresult status = load();
+    if (!status)
+        status = cuModuleGetFunction(&function, module, name);
+    return status ? status
+                  : cuLaunchKernel(function, (unsigned int)(n + 255) / 256, 1, 1, 256, 1, 1, 0,
+                                   stream, params, NULL);
+}
+
+/* On a stream of its own. */
+static CUresult fill(int n, float value, bool *out_is_right)
+{
+    CUdeviceptr p = 0;
+    CUstream stream;
+    float *values = calloc((size_t)n, sizeof *values);
+    CUresult status =
+        values ? cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!status)
+        status = cuMemAlloc_v2(&p, (size_t)n * sizeof *values);
+    if (!status)
+        status = launch("fill", n, stream, (void *[]){ &p, &value, &n });
+    if (!status)
+        status = cuMemcpyDtoHAsync_v2(values, p, (size_t)n * sizeof *values, stream);
+    if (!status)
+        status = cuStreamSynchronize(stream);
+    *out_is_right = !status;
+    for (int i = 0; i < n && *out_is_right; i++)
+        *out_is_right = values[i] == value;
+    if (!status)
+        status = cuMemFree_v2(p);
+    free(values);
+    return status;
+}
+
+static void step_fill(const char *words)
+{
+    bool is_right = false;
+    CUresult status = fill(atoi(words), 7, &is_right);
+    printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
+}
+
+/* A pattern goes to the GPU, and comes back so many times; each copy is waited for. */
+static CUresult fetch(int times, size_t bytes, bool *is_right)
+{
+    uint8_t *there = malloc(bytes), *back = calloc(1, bytes);
+    CUdeviceptr memory = 0;
+    CUstream stream = NULL;
+    CUresult status =
+        there && back ? cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) : CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; there && i < bytes; i++)
+        there[i] = (uint8_t)(i * 7 + i / 4093);
+    if (!status)
+        status = cuMemAlloc_v2(&memory, bytes);
+    if (!status)
+        status = cuMemcpyHtoDAsync_v2(memory, there, bytes, stream);
+    for (int i = 0; !status && i < times; i++) {
+        status = cuMemcpyDtoHAsync_v2(back, memory, bytes, stream);
+        if (!status)
+            status = cuStreamSynchronize(stream);
+    }
+    *is_right = !status && !memcmp(there, back, bytes);
+    free(there);
+    free(back);
+    return status ? status : cuMemFree_v2(memory);
+}
+
+static void step_fetch(const char *words) /* TIMES BYTES */
+{
+    char *rest;
+    bool is_right = false;
+    int times = (int)strtol(words, &rest, 10);
+    CUresult status = fetch(times, strtoul(rest, NULL, 10), &is_right);
+    printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
+}
+
+static CUresult block(void)
+{
+    CUdeviceptr flag = 0;
+    int value = 5;
+    CUstream stream;
+    CUresult status = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    if (!status)
+        status = cuMemAlloc_v2(&flag, 2 * sizeof(int));
+    if (!status)
+        status = cuMemsetD32_v2(flag, 0, 2);
+    CUdeviceptr answer = flag + sizeof(int);
+    if (!status)
+        status = launch("await_value", 1, stream, (void *[]){ &flag, &value, &answer });
+    puts("waits");
+    fflush(stdout);
+    return status ? status : cuStreamSynchronize(stream);
+}
+
+static void step_block(const char *words)
+{
+    (void)words;
+    puts(name_of(block()));
+}
+
+/* ---- calls of every kind ---- */
+
+enum { REPEATED_BYTES = 1 << 20 };
+
+static struct {
+    CUstream stream;
+    CUevent event, other;
+    CUgraphExec graph;
+    CUdeviceptr memory, managed;
+    void *pinned;
+    char *pageable;
+} tools;
+
+static CUresult capture_graph(void)
+{
+    CUgraph made = NULL;
+    float value = 3;
+    int n = 256;
+    CUresult status = cuStreamBeginCapture_v2(tools.stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    if (!status)
+        status = launch("fill", n, tools.stream, (void *[]){ &tools.memory, &value, &n });
+    if (!status)
+        status = cuStreamEndCapture(tools.stream, &made);
+    return status ? status : cuGraphInstantiateWithFlags(&tools.graph, made, 0);
+}
+
+static CUresult make_tools(void)
+{
+    CUresult status = cuStreamCreate(&tools.stream, CU_STREAM_NON_BLOCKING);
+    if (!status)
+        status = load();
+    if (!status)
+        status = cuEventCreate(&tools.event, CU_EVENT_DEFAULT);
+    if (!status)
+        status = cuEventCreate(&tools.other, CU_EVENT_DISABLE_TIMING);
+    if (!status)
+        status = cuMemAlloc_v2(&tools.memory, REPEATED_BYTES);
+    if (!status)
+        status = cuMemAllocManaged(&tools.managed, 65536, CU_MEM_ATTACH_GLOBAL);
+    if (!status)
+        status = cuMemHostAlloc(&tools.pinned, REPEATED_BYTES, 0);
+    tools.pageable = calloc(1, REPEATED_BYTES);
+    return status ? status : capture_graph();
+}
+
+static CUresult settle(CUresult status)
+{
+    return status ? status : cuStreamSynchronize(tools.stream);
+}
+
+static CUresult fill_stream(CUdeviceptr memory)
+{
+    float value = 3;
+    int n = 256;
+    return launch("fill", n, tools.stream, (void *[]){ &memory, &value, &n });
+}
+
+static CUresult repeat_launch(void)
+{
+    return fill_stream(tools.memory);
+}
+
+static CUresult repeat_sync(void)
+{
+    return settle(fill_stream(tools.memory));
+}
+
+static CUresult repeat_alloc(void)
+{
+    CUdeviceptr p;
+    CUresult status = cuMemAlloc_v2(&p, 65536);
+    return status ? status : cuMemFree_v2(p);
+}
+
+static CUresult repeat_pool(void)
+{
+    CUdeviceptr p;
+    CUresult status = cuMemAllocAsync(&p, 65536, tools.stream);
+    if (!status)
+        status = cuMemFreeAsync(p, tools.stream);
+    return settle(status);
+}
+
+static CUresult repeat_virtual(void)
+{
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+    CUresult status = cuMemCreate(&handle, 2 << 20, &prop, 0);
+    return status ? status : cuMemRelease(handle);
+}
+
+static CUresult repeat_up(void)
+{
+    return cuMemcpyHtoD_v2(tools.memory, tools.pageable, REPEATED_BYTES);
+}
+
+static CUresult repeat_down(void)
+{
+    return cuMemcpyDtoH_v2(tools.pageable, tools.memory, REPEATED_BYTES);
+}
+
+static CUresult repeat_up_pinned(void)
+{
+    return settle(cuMemcpyHtoDAsync_v2(tools.memory, tools.pinned, REPEATED_BYTES, tools.stream));
+}
+
+static CUresult repeat_down_pinned(void)
+{
+    return settle(cuMemcpyDtoHAsync_v2(tools.pinned, tools.memory, REPEATED_BYTES, tools.stream));
+}
+
+static CUresult repeat_set(void)
+{
+    return settle(cuMemsetD8Async(tools.memory, 1, REPEATED_BYTES, tools.stream));
+}
+
+static CUresult repeat_event(void)
+{
+    CUresult status = cuEventRecord(tools.event, tools.stream);
+    return status ? status : cuEventSynchronize(tools.event);
+}
+
+static CUresult repeat_query(void)
+{
+    CUresult status = cuEventQuery(tools.event);
+    return status == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : status;
+}
+
+static CUresult repeat_await(void)
+{
+    CUresult status = cuStreamWaitEvent(NULL, tools.event, 0);
+    return status ? status : cuCtxSynchronize();
+}
+
+static void do_nothing(void *unused)
+{
+    (void)unused;
+}
+
+static CUresult repeat_host(void)
+{
+    return settle(cuLaunchHostFunc(tools.stream, do_nothing, NULL));
+}
+
+static CUresult repeat_graph(void)
+{
+    return settle(cuGraphLaunch(tools.graph, tools.stream));
+}
+
+static CUresult repeat_module(void)
+{
+    CUmodule kept_module = module, other;
+    module = NULL;
+    CUresult status = load();
+    other = module;
+    module = kept_module;
+    return status ? status : cuModuleUnload(other);
+}
+
+static CUresult repeat_stream(void)
+{
+    CUstream stream;
+    CUresult status = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    return status ? status : cuStreamDestroy_v2(stream);
+}
+
+static CUresult repeat_pinned(void)
+{
+    void *memory;
+    CUresult status = cuMemHostAlloc(&memory, 65536, 0);
+    return status ? status : cuMemFreeHost(memory);
+}
+
+static CUresult repeat_managed(void)
+{
+    *(volatile char *)(uintptr_t)tools.managed = 1; /* NOLINT(performance-no-int-to-ptr) */
+    return settle(fill_stream(tools.managed));
+}
+
+static CUresult repeat_info(void)
+{
+    size_t left, total;
+    return cuMemGetInfo_v2(&left, &total);
+}
+
+static const struct {
+    const char *name;
+    CUresult (*once)(void);
+} repeated[] = {
+    { "launch", repeat_launch },
+    { "sync", repeat_sync },
+    { "alloc", repeat_alloc },
+    { "pool", repeat_pool },
+    { "virtual", repeat_virtual },
+    { "up", repeat_up },
+    { "down", repeat_down },
+    { "up-pinned", repeat_up_pinned },
+    { "down-pinned", repeat_down_pinned },
+    { "set", repeat_set },
+    { "event", repeat_event },
+    { "query", repeat_query },
+    { "await", repeat_await },
+    { "host", repeat_host },
+    { "graph", repeat_graph },
+    { "module", repeat_module },
+    { "stream", repeat_stream },
+    { "pinned", repeat_pinned },
+    { "managed", repeat_managed },
+    { "info", repeat_info },
+};
+
+static void step_repeat(const char *words)
+{
+    size_t which = 0, count = sizeof repeated / sizeof *repeated;
+    CUresult status = make_tools();
+    while (which < count && strncmp(repeated[which].name, words, strcspn(words, "\n")) != 0)
+        which++;
+    if (status || which == count) {
+        printf("%s\n", which == count ? "no such kind" : name_of(status));
+        return;
+    }
+    puts("begins");
+    fflush(stdout);
+    while (!(status = repeated[which].once()))
+        ;
+    puts(name_of(status));
+}
+
+static void sleep_long(void *unused)
+{
+    (void)unused;
+    sleep(60);
+}
+
+/* Behind a kernel that never ends. */
+static CUresult wait_by(const char *words)
+{
+    if (!strncmp(words, "event", 5))
+        return cuEventSynchronize(tools.event);
+    if (!strncmp(words, "context", 7))
+        return cuCtxSynchronize();
+    if (!strncmp(words, "copy", 4))
+        return settle(cuMemcpyDtoHAsync_v2(tools.pageable, tools.memory, 4096, tools.stream));
+    if (!strncmp(words, "pinned", 6))
+        return settle(cuMemcpyDtoHAsync_v2(tools.pinned, tools.memory, 4096, tools.stream));
+    if (!strncmp(words, "host", 4))
+        return settle(cuLaunchHostFunc(tools.stream, do_nothing, NULL));
+    if (!strncmp(words, "graph", 5))
+        return settle(cuGraphLaunch(tools.graph, tools.stream));
+    return cuStreamSynchronize(tools.stream);
+}
+
+static void step_wait(const char *words)
+{
+    int value = 5;
+    CUdeviceptr answer;
+    CUresult status = make_tools();
+    bool is_running_host = !strncmp(words, "function", 8); /* a function of the program's runs */
+    answer = tools.memory + sizeof(int);
+    if (!status)
+        status = cuMemsetD32_v2(tools.memory, 0, 2);
+    if (!status)
+        status = is_running_host ? cuLaunchHostFunc(tools.stream, sleep_long, NULL)
+                                 : launch("await_value", 1, tools.stream,
+                                          (void *[]){ &tools.memory, &value, &answer });
+    if (!status)
+        status = cuEventRecord(tools.event, tools.stream);
+    puts("waits");
+    fflush(stdout);
+    puts(name_of(status ? status : wait_by(words)));
+}
+
+static void step_files(const char *words)
+{
+    struct rlimit limit;
+    int more = atoi(words), next = dup(0);
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = more ? (rlim_t)(next + more) : limit.rlim_max;
+    puts(setrlimit(RLIMIT_NOFILE, &limit) ? "?" : name_of(CUDA_SUCCESS));
+}
+
+static void step_pinned(const char *words)
+{
+    void *memory = NULL;
+    CUresult status = cuMemHostAlloc(&memory, 65536, 0);
+    (void)words;
+    printf("%s %s\n", name_of(status), name_of(status ? status : cuMemFreeHost(memory)));
+}
+
+static void step_launch(const char *words)
+{
+    CUdeviceptr p = 0;
+    float value = 1;
+    int n = 256;
+    CUresult status = cuMemAlloc_v2(&p, 1024);
+    for (int left = atoi(words); left && !status; left--)
+        status = launch("fill", n, NULL, (void *[]){ &p, &value, &n });
+    puts(name_of(status));
+}
+
+struct worker {
+    pthread_t thread;
+    int number;
+    bool is_right;
+};
+
+static CUcontext context;
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    bool is_right = !cuCtxSetCurrent(context);
+    for (int i = 0; i < 20 && is_right; i++)
+        is_right =
+            !fill(1000 + worker->number, (float)(worker->number * 20 + i), &is_right) && is_right;
+    worker->is_right = is_right;
+    return NULL;
+}
+
+static void step_threads(const char *words)
+{
+    struct worker workers[64];
+    int count = atoi(words);
+    bool is_right = count <= 64 && !load();
+    for (int i = 0; i < count && is_right; i++) {
+        workers[i] = (struct worker){ .number = i };
+        pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+    }
+    for (int i = 0; i < count && i < 64; i++) {
+        pthread_join(workers[i].thread, NULL);
+        is_right = is_right && workers[i].is_right;
+    }
+    puts(is_right ? "right" : "wrong");
+}
+
+static struct {
+    CUstream stream;
+    CUevent event;
+    CUdeviceptr memory;
+    void *pinned;
+} kept;
+
+static void step_keep(const char *words)
+{
+    (void)words;
+    CUresult status = cuStreamCreate(&kept.stream, CU_STREAM_NON_BLOCKING);
+    if (!status)
+        status = cuEventCreate(&kept.event, CU_EVENT_DEFAULT);
+    if (!status)
+        status = cuMemAlloc_v2(&kept.memory, 1024);
+    if (!status)
+        status = cuMemHostAlloc(&kept.pinned, 1024, 0);
+    puts(name_of(status));
+}
+
+static void step_end(const char *words)
+{
+    unsigned int flags;
+    int is_active = 0;
+    CUcontext current = NULL;
+    CUdevice device;
+    CUresult given[] = { cuDevicePrimaryCtxGetState(0, &flags, &is_active),
+                         cuCtxGetCurrent(&current),
+                         cuCtxGetDevice(&device),
+                         cuCtxSetCurrent(current),
+                         cuMemFree_v2(kept.memory),
+                         cuMemFreeHost(kept.pinned),
+                         cuEventDestroy_v2(kept.event),
+                         cuStreamDestroy_v2(kept.stream),
+                         cuDevicePrimaryCtxRelease_v2(0),
+                         cuMemAlloc_v2(&kept.memory, 1024),
+                         cuCtxSynchronize() };
+    (void)words;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        printf("%d ", (int)given[i]);
+    puts(is_active && current ? "active" : "inactive");
+}
+
+static void step_wrong(const char *words)
+{
+    (void)words;
+    CUresult status = cuMemsetD8Async(16, 0, 1, NULL);
+    printf("%s %s\n", name_of(status), name_of(cuCtxSynchronize()));
+}
+
+static void step_fork(const char *words)
+{
+    int status = 0;
+    (void)words;
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        int count;
+        printf("%s\n", name_of(cuDeviceGetCount(&count)));
+        fflush(stdout);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+}
+
+static void *wait_for_ever(void *argument)
+{
+    cuCtxSetCurrent(context);
+    block();
+    return argument;
+}
+
+static void step_exit(const char *words)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, wait_for_ever, NULL);
+    usleep(200000);
+    exit(atoi(words));
+}
+
+static const struct {
+    const char *name;
+    void (*run)(const char *words);
+} steps[] = {
+    { "take", step_take },
+    { "give", step_give },
+    { "memory", step_memory },
+    { "devices", step_devices },
+    { "fill", step_fill },
+    { "block", step_block },
+    { "launch", step_launch },
+    { "threads", step_threads },
+    { "fork", step_fork },
+    { "exit", step_exit },
+    { "keep", step_keep },
+    { "end", step_end },
+    { "wrong", step_wrong },
+    { "repeat", step_repeat },
+    { "wait", step_wait },
+    { "files", step_files },
+    { "pinned", step_pinned },
+    { "threshold", step_threshold },
+    { "trim", step_trim },
+    { "sync", step_sync },
+    { "export", step_export },
+    { "import", step_import },
+    { "unimport", step_unimport },
+    { "captured", step_captured },
+    { "uncaptured", step_uncaptured },
+    { "fetch", step_fetch },
+};
+
+static void run_step(char *line)
+{
+    char *words = line + strcspn(line, " \n");
+    if (*words)
+        *words++ = '\0';
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (!strcmp(steps[i].name, line)) {
+            steps[i].run(words);
+            fflush(stdout);
+            return;
+        }
+    puts("no such step");
+    fflush(stdout);
+}
+
+int main(void)
+{
+    char line[256];
+    CUresult status = cuInit(0);
+    if (!status)
+        status = cuDevicePrimaryCtxRetain(&context, 0);
+    if (!status)
+        status = cuCtxSetCurrent(context);
+    puts(name_of(status));
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin))
+        run_step(line);
+    return 0;
+}

@@ -1,0 +1,13 @@
+# What tests/runtime/test_cuda.py drives; like tests/cuda_programs it runs on whichever libcuda.so.1 it is given.
+check_PROGRAMS += tests/runtime/cuda_steps
+tests_runtime_cuda_steps_LDADD = lib/aitherion/sim/libcuda.so.1 -lpthread
+EXTRA_DIST += tests/runtime/cuda.py
+
+# A driver that does nothing, for fuzzing the server; the client is fuzzed with its own objects.
+tests/fuzz/driver.h: proto/cuda-generated.stamp tests/fuzz/driver.py
+	$(AM_V_GEN)$(MKDIR_P) tests/fuzz && $(PYTHON) -B $(srcdir)/tests/fuzz/driver.py proto/cuda-server.h > $@
+tests_fuzz_fuzz_cuda_client_LDADD = $(lib_aitherion_libcuda_so_1_OBJECTS) $(LDADD)
+$(tests_fuzz_fuzz_cuda_client_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp
+$(tests_fuzz_fuzz_cuda_server_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp tests/fuzz/driver.h
+CLEANFILES += tests/fuzz/driver.h
+EXTRA_DIST += tests/fuzz/driver.py tests/runtime/cuda_seeds.py

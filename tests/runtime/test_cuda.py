@@ -1,0 +1,423 @@
+#!/usr/bin/env python3
+"""CUDA programs at aitherion-runtime with the simulated driver, over both transports: shares of memory, wrong ways, ends.
+test_faults.py has what fails from outside."""
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+import unittest
+
+import cuda
+import runtime
+from cuda import MIB, Program, wait_until
+from runtime import Server, Session, harness
+
+GOOD = "CUDA_SUCCESS"
+FULL = "CUDA_ERROR_OUT_OF_MEMORY"
+GONE = "CUDA_ERROR_DEVICE_UNAVAILABLE"
+TRANSPORTS = ("shm", "tcp")
+needs_capnp = unittest.skipUnless(runtime.HAS_CAPNP, "no capnp (package capnproto)")
+pins_memory = unittest.skipUnless(runtime.HAS_OWN_ADDRESSES, "ThreadSanitizer forbids the addresses of pinned memory")
+
+
+def serve(*arguments, memory="64M", devices="1", **options):
+    return Server("--sim", *arguments,
+                  env=harness.environment(AITHERION_SIM_MEMORY=memory, AITHERION_SIM_DEVICES=devices), **options)
+
+
+def place(server, transport):
+    return server.socket if transport == "shm" else server.address
+
+
+class Base(unittest.TestCase):
+    def check_well(self, server):
+        result = server.health()
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def check_alone(self, server, timeout_s=1):
+        """All sessions are gone, in time."""
+        self.assertIsNotNone(wait_until(lambda: not server.children(), timeout_s), "a session is still there")
+
+    def both(self, *arguments, **options):
+        """A server and a program for each transport."""
+        for transport in TRANSPORTS:
+            with self.subTest(transport), serve(*arguments, **options) as server:
+                with Program(place(server, transport)) as program:
+                    self.assertEqual(program.first, GOOD)
+                    yield transport, server, program
+
+
+class Working(Base):
+    def test_a_kernel_and_its_data(self):
+        for _, server, program in self.both():
+            self.assertEqual(program.do("fill 100000"), f"{GOOD} right")
+            self.assertEqual(program.do("launch 5000"), GOOD)
+            self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+            self.assertEqual(program.end(), "")
+            self.check_alone(server)
+
+    @pins_memory
+    def test_more_than_a_ring_holds(self):
+        for _, _, program in self.both(memory="256M"):
+            self.assertEqual(program.do("fill 10000000", 30), f"{GOOD} right")
+
+    def test_many_threads(self):
+        for _, _, program in self.both():
+            self.assertEqual(program.do("threads 32", 30), "right")
+
+    def test_a_thread_that_waits_holds_up_nobody(self):
+        for _, server, program in self.both():
+            self.assertEqual(program.do("exit 7"), "waits")  # a thread of it waits for the GPU for ever
+            self.assertEqual(program.process.wait(5), 7)
+            self.check_alone(server)
+
+    def test_the_transport_is_said(self):
+        for transport in TRANSPORTS:
+            with serve() as server, Program(place(server, transport), env={"AITHERION_LOG": "info"}) as program:
+                self.assertRegex(program.end(), rf"^aitherion: server=\S+ transport={transport} session=\d+ devices=1\n$")
+                self.assertIn(f"transport={transport} devices=1 program=cuda_steps", server.log())
+
+    def test_tcp_by_the_socket(self):
+        with serve() as server, Program(server.socket, words=["--transport", "tcp"]) as program:
+            self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+            self.assertIn("transport=tcp", server.log())
+
+    def test_fork(self):
+        for _, _, program in self.both():
+            self.assertEqual(program.do("fork"), "CUDA_ERROR_NOT_INITIALIZED")
+            self.assertEqual(program.do("fill 1000"), f"{GOOD} right", "the parent goes on")
+
+    def test_visible_devices(self):
+        first, second, third = ("FFFE:01:00.0", "FFFE:02:00.0", "FFFE:03:00.0")
+        with serve(devices="3") as server:
+            uuids = [one["uuid"] for one in json.loads(server.health("--json").stdout)["server"]["devices"]]
+            for value, seen in ((None, [first, second, third]), ("1", [second]), ("2,0", [third, first]), ("0,7,1", [first]),
+                                (uuids[2], [third]), (f"{uuids[1]},{uuids[0]}", [second, first])):
+                with self.subTest(value), Program(server.socket, env={"CUDA_VISIBLE_DEVICES": value}) as program:
+                    self.assertEqual(program.do("devices").upper().split(), [GOOD, *seen])
+            for value in ("", "-1", "9"):
+                with self.subTest(value), Program(server.socket, env={"CUDA_VISIBLE_DEVICES": value}) as program:
+                    self.assertEqual(program.first, "CUDA_ERROR_NO_DEVICE")
+
+    def test_64_programs_at_once(self):
+        with serve(memory="1G") as server:
+            programs = [Program(place(server, TRANSPORTS[i % 2]), wait=False) for i in range(64)]
+            try:
+                self.assertEqual({program.read(60) for program in programs}, {GOOD})
+                for program in programs:
+                    program.say("fill 10000")
+                self.assertEqual({program.read(60) for program in programs}, {f"{GOOD} right"})
+                self.assertEqual(json.loads(server.health("--json").stdout)["server"]["sessions"], 64)
+            finally:
+                for program in programs:
+                    program.kill()
+                    program.__exit__()
+            self.check_alone(server, 5)
+            self.check_well(server)
+
+
+class Memory(Base):
+    KINDS = ("plain", "pitch", "managed", "async", "pool", "create", "array", "mipmap", "graph")
+
+    def test_the_share_holds_for_every_kind(self):
+        for kind in self.KINDS:
+            with self.subTest(kind), serve("--vram-fraction", "0.5") as server, Program(server.socket) as program:
+                self.assertEqual(program.do(f"take {kind} {34 * MIB}"), FULL)
+                self.assertEqual(program.do(f"take {kind} {30 * MIB}"), GOOD)
+                self.assertEqual(program.do("memory").split()[1], str(2 * MIB))
+                self.assertEqual(program.do(f"take plain {3 * MIB}"), FULL)
+                self.assertEqual(program.do("give"), GOOD)
+                self.assertEqual(program.do(f"take plain {31 * MIB}"), GOOD)
+
+    def test_what_is_given_back_can_be_had_again(self):
+        """Of every kind, as often as one likes."""
+        for kind in self.KINDS:
+            with self.subTest(kind), serve("--vram-fraction", "0.5") as server, Program(server.socket) as program:
+                for _ in range(5):
+                    self.assertEqual(program.do(f"take {kind} {20 * MIB}"), GOOD)
+                    self.assertEqual(program.do("give"), GOOD)
+                    self.assertEqual(program.do("sync"), GOOD)
+                self.assertEqual(program.do("memory").split()[1], str(32 * MIB))
+
+    def test_a_share_that_is_reached_is_in_the_log_once(self):
+        for kind in ("plain", "async", "create"):
+            with self.subTest(kind), serve("--vram-fraction", "0.5") as server, Program(server.socket) as program:
+                program.do(f"take plain {8 * MIB}")
+                for _ in range(3):
+                    self.assertEqual(program.do(f"take {kind} {30 * MIB}"), FULL)
+                lines = [line for line in server.log().splitlines() if "event=share-reached" in line]
+                self.assertEqual(len(lines), 1)
+                self.assertRegex(lines[0], rf"level=warning .* peer=unix:\S+ device=0 asked_bytes={30 * MIB} "
+                                           rf"allocated_bytes={8 * MIB} limit_bytes={32 * MIB}$")
+
+    def test_what_a_pool_keeps_counts(self):
+        with serve("--vram-fraction", "0.5") as server, Program(server.socket) as program, Program(server.address) as other:
+            def free():
+                return [int(one.do("memory").split()[1]) // MIB for one in (program, other)]
+            self.assertEqual(program.do(f"threshold {64 * MIB}"), GOOD)
+            self.assertEqual(program.do(f"take async {20 * MIB}"), GOOD)
+            self.assertEqual(program.do("give"), GOOD)
+            self.assertEqual(program.do("sync"), GOOD)
+            self.assertEqual(free(), [12, 12])
+            self.assertEqual(other.do(f"take plain {20 * MIB}"), FULL)
+            self.assertEqual(program.do(f"take async {18 * MIB}"), GOOD)  # of what it keeps
+            self.assertEqual(free(), [12, 12])
+            self.assertEqual(program.do("give"), GOOD)
+            self.assertEqual(program.do(f"take plain {30 * MIB}"), GOOD)  # for which the pool gives up what it keeps
+            self.assertEqual(free(), [2, 2])
+            self.assertEqual(program.do("give"), GOOD)
+            self.assertEqual(program.do(f"take async {20 * MIB}"), GOOD)
+            self.assertEqual(program.do("give"), GOOD)
+            self.assertEqual(program.do("sync"), GOOD)
+            self.assertEqual(program.do("trim"), GOOD)
+            self.assertEqual(free(), [32, 32])
+            self.assertEqual(program.do(f"take async {20 * MIB}"), GOOD)
+            self.assertEqual(program.do("threshold 0"), GOOD)
+            self.assertEqual(program.do("give"), GOOD)
+            self.assertEqual(program.do("sync"), GOOD)
+            self.assertEqual(other.do(f"take plain {30 * MIB}"), GOOD)
+
+    def test_what_another_process_opens_counts_once(self):
+        for transport in TRANSPORTS:
+            with serve("--vram-fraction", "0.5") as server, Program(place(server, transport)) as one, \
+                    Program(place(server, transport)) as other:
+                self.assertEqual(one.do(f"take plain {20 * MIB}"), GOOD)
+                status, handle = one.do("export").split()
+                self.assertEqual(status, GOOD)
+                self.assertEqual(other.do(f"import {handle}"), GOOD)
+                self.assertEqual(other.do("memory").split()[1], str(12 * MIB))
+                self.assertEqual(other.do(f"take plain {13 * MIB}"), FULL)
+                self.assertEqual(other.do("unimport"), GOOD)
+                self.assertEqual(one.do("give"), GOOD)
+                self.assertEqual(other.do("memory").split()[1], str(32 * MIB))
+
+    def test_memory_of_a_captured_graph(self):
+        for _, server, program in self.both("--vram-fraction", "0.5"):
+            self.assertEqual(program.do(f"captured {34 * MIB}"), FULL)
+            self.assertEqual(program.do("memory").split()[1], str(32 * MIB))
+            self.assertEqual(program.do(f"captured {20 * MIB}"), GOOD)
+            self.assertEqual(program.do("memory").split()[1], str(12 * MIB))
+            self.assertEqual(program.do(f"take plain {13 * MIB}"), FULL)
+            self.assertEqual(program.do(f"captured {13 * MIB}"), FULL)
+            self.assertEqual(program.do("uncaptured"), GOOD)
+            self.assertEqual(program.do(f"take plain {31 * MIB}"), GOOD)
+            self.check_well(server)
+
+    def test_a_program_sees_its_share(self):
+        with serve("--vram-fraction", "0.5") as server, Program(server.socket) as program:
+            self.assertEqual(program.do("memory"), f"{GOOD} {32 * MIB} {32 * MIB} {32 * MIB}")
+            program.do(f"take plain {8 * MIB}")
+            self.assertEqual(program.do("memory"), f"{GOOD} {24 * MIB} {32 * MIB} {32 * MIB}")
+
+    def test_all_sessions_together_have_the_share(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport), serve("--vram-fraction", "0.5") as server:
+                with Program(place(server, transport)) as one, Program(place(server, transport)) as other:
+                    self.assertEqual(one.do(f"take plain {20 * MIB}"), GOOD)
+                    self.assertEqual(other.do(f"take plain {20 * MIB}"), FULL)
+                    self.assertEqual(other.do("memory").split()[1], str(12 * MIB))
+                    one.kill()
+                    took = wait_until(lambda: other.do(f"take plain {20 * MIB}") == GOOD)
+                    self.assertIsNotNone(took)
+                    self.assertLess(took, 1, "a killed program's memory is free within a second")
+
+    def test_health_and_control_show_it(self):
+        with serve("--vram-fraction", "0.5") as server, Program(server.socket) as program:
+            program.do(f"take plain {8 * MIB}")
+            device = json.loads(server.health("--json").stdout)["server"]["devices"][0]
+            self.assertEqual([device[key] for key in ("memory_total_bytes", "memory_used_bytes", "memory_limit_bytes", "sessions")],
+                             [64 * MIB, 8 * MIB, 32 * MIB, 1])
+            if not runtime.HAS_CAPNP:
+                self.skipTest("no capnp (package capnproto)")
+            with Session(server.connect()) as session:
+                sessions = session.ask({"getSessions": None}, "sessions")["sessions"]
+            self.assertEqual([(one["purpose"], [(use["device"], use["memoryUsedBytes"]) for use in one["devices"]])
+                              for one in sessions if one["purpose"] == "cuda"], [("cuda", [(0, str(8 * MIB))])])
+
+    def test_without_a_share_the_driver_says_how_much_there_is(self):
+        with serve() as server, Program(server.socket) as program:
+            self.assertEqual(program.do("memory").split()[2:], [str(64 * MIB)] * 2)
+            self.assertEqual(program.do(f"take plain {65 * MIB}"), FULL)
+            self.assertEqual(program.do(f"take plain {60 * MIB}"), GOOD)
+
+
+    def test_a_context_without_memory_is_in_the_log(self):
+        with serve(memory="512K") as server, Program(server.socket) as program:
+            self.assertEqual(program.first, FULL)
+            self.assertTrue(server.wait_for_log("event=no-memory-for-context"))
+            self.assertRegex(server.log(), "level=warning event=no-memory-for-context peer=.* device=0 sessions=0 allocated_bytes=0")
+
+
+class Ends(Base):
+    def test_a_killed_program(self):
+        for _, server, program in self.both():
+            program.do(f"take plain {8 * MIB}")
+            self.assertEqual(program.do("block"), "waits")
+            program.kill()
+            self.check_alone(server)
+            self.assertIn("event=session-closed", server.log())
+
+    @pins_memory
+    def test_what_works_without_the_server(self):
+        """Destructors find nothing wrong, so that a program says by itself what happened; work does not."""
+        for _, server, program in self.both():
+            self.assertEqual(program.do("keep"), GOOD)
+            for session in server.children():
+                os.kill(session, signal.SIGKILL)
+            time.sleep(0.2)
+            self.assertEqual(program.do("fill 1000", 3).split()[0], GONE)
+            self.assertEqual(program.do("end", 3), "0 0 0 0 0 0 0 0 0 46 46 active")
+            self.assertEqual(program.end(), "")
+
+    def test_a_failure_that_nobody_waited_for_is_in_the_log(self):
+        for _, server, program in self.both():
+            self.assertEqual(program.do("wrong"), f"{GOOD} CUDA_ERROR_INVALID_VALUE")
+            self.assertEqual(program.end(), "")
+            self.check_alone(server)
+            self.assertRegex(server.log(), r"event=session-closed .* failed=cuMemsetD8Async error=1\n")
+
+    @needs_capnp
+    def test_a_session_is_ended_by_control(self):
+        for _, server, program in self.both():
+            with Session(server.connect()) as session:
+                sessions = session.ask({"getSessions": None}, "sessions")["sessions"]
+                session.ask({"endSession": next(one["id"] for one in sessions if one["purpose"] == "cuda")}, "done")
+            self.assertEqual(program.do("fill 1000", 3).split()[0], GONE)
+
+    def test_the_server_ends(self):
+        for _, server, program in self.both():
+            self.assertEqual(server.stop(), 0)
+            self.assertEqual(program.do("fill 1000", 3).split()[0], GONE)
+
+
+class Opening(Base):
+    def complaint(self, status, pattern, server="127.0.0.1:1", **options):
+        options.setdefault("env", {"AITHERION_CONNECT_TIMEOUT": "0.5"})
+        with Program(server, alone="words" not in options, **options) as program:
+            self.assertEqual(program.first, status)
+            self.assertEqual(program.do("fill 10").split()[0] in (GONE, "CUDA_ERROR_NOT_INITIALIZED"), True)
+            self.assertRegex(program.end(), rf"^aitherion: {pattern}\n$")
+
+    def test_nobody_listens(self):
+        begin = time.monotonic()
+        self.complaint("CUDA_ERROR_SYSTEM_NOT_READY", "cannot connect to '127.0.0.1:1': Connection refused")
+        self.complaint("CUDA_ERROR_SYSTEM_NOT_READY", "cannot connect to '/nonexistent/socket': No such file or directory",
+                       server="/nonexistent/socket")
+        self.assertLess(time.monotonic() - begin, 5)
+
+    def test_a_wrong_key(self):
+        with serve() as server:
+            hint = r" \(name the server's key with AITHERION_KEY_FILE\)"
+            self.complaint("CUDA_ERROR_NOT_PERMITTED",
+                           rf"no session with '{server.address}': the server has another key{hint}",
+                           server=server.address, key=b"another")
+            self.complaint("CUDA_ERROR_NOT_PERMITTED", rf"no session with 'unix:.*': the server wants a key, .*{hint}",
+                           server=server.socket, key=None)
+            self.assertEqual(server.log().count("event=session-refused"), 2)
+            self.assertEqual(server.log().count("event=session-opened"), 0)
+        with serve(key=None) as server:
+            self.complaint("CUDA_ERROR_NOT_PERMITTED", rf"no session with .*: the server has no key, .*{hint}",
+                           server=server.address)
+
+    def test_a_transport_that_cannot_be(self):
+        with serve() as server:
+            self.complaint("CUDA_ERROR_SYSTEM_NOT_READY", "the transport 'shm' needs the server's unix socket, not '127.0.0.1:.*'",
+                           server=server.address, env={"AITHERION_TRANSPORT": "shm"})
+
+    def test_a_server_without_a_driver(self):
+        with Server("--sim", env=harness.environment(AITHERION_SIM_FOLDER="/nonexistent")) as server:
+            self.complaint("CUDA_ERROR_NO_DEVICE", "the server could not do it: 'libcuda.so.1' cannot be loaded: .*",
+                           server=server.socket)
+            self.assertIn("event=session-failed", server.log())
+            self.assertEqual(server.health().returncode, 3)
+
+    def test_it_waits_for_a_server_that_comes(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            address = "127.0.0.1:%d" % taken.getsockname()[1]
+        with Program(address, wait=False) as program:
+            time.sleep(0.5)
+            with serve(listen=address):
+                self.assertEqual(program.read(), GOOD)
+
+    def test_it_is_switched_off(self):
+        with serve() as server, Program(server.socket, env={"AITHERION_DISABLE": "1"}) as program:
+            self.assertEqual(program.first, "CUDA_ERROR_NO_DEVICE")
+            self.assertEqual(program.end(), "")
+
+
+@needs_capnp
+class Strangers(Base):
+    """Who has the key and breaks the rules."""
+
+    def channel(self, server):
+        session = Session(server.connect(), purpose="cuda")
+        session.ask({"openChannel": {"transport": "tcp", "program": "stranger"}}, "channel")
+        return session
+
+    def test_garbage_ends_that_session_only(self):
+        pick = random.Random(3)
+        with serve() as server, Program(server.socket) as program:
+            for data in (b"GET / HTTP/1.1\r\n\r\n", struct.pack("<II", 0, 0xffffffff), struct.pack("<II", 1, 1) + b"\0" * 16,
+                         struct.pack("<II", 0, 1) + b"\xff" * 8, struct.pack("<II", 0, 0),
+                         *(struct.pack("<II", 0, words) + pick.randbytes(8 * words) for words in range(1, 60))):
+                with self.channel(server) as session:
+                    session.connection.sendall(data)
+                    session.connection.shutdown(socket.SHUT_WR)
+                    self.assertTrue(runtime.is_closed(session.connection, 3), data[:16])
+            self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+            self.check_well(server)
+            self.assertNotIn("crashed", server.log())
+
+    def test_a_frame_too_large_or_cut_off(self):
+        with serve() as server:
+            with self.channel(server) as session:
+                session.connection.sendall(struct.pack("<II", 0, (80 << 20) // 8 + 1))
+                self.assertTrue(runtime.is_closed(session.connection, 3))
+            self.assertTrue(server.wait_for_log('during=calls reason="a call too large"'))
+            with self.channel(server) as session:
+                session.connection.sendall(struct.pack("<II", 0, 100) + b"\0" * 50)
+            self.check_alone(server)
+            self.check_well(server)
+
+    def test_changed_bytes_of_right_calls(self):
+        pick = random.Random(4)
+        subprocess.run([os.path.join(cuda.build_folder(), "tests", "cuda", "loopback"), "calls", "answers"],
+                       cwd=harness.scratch(), stdout=subprocess.DEVNULL, check=False)  # whether it is right says another test
+        with open(os.path.join(harness.scratch(), "calls"), "rb") as file:
+            frames = list(iter(lambda: self.frame_of(file), b""))
+        with serve() as server:
+            for _ in range(60):
+                with self.channel(server) as session:
+                    for frame in pick.sample(frames, 20):
+                        changed = bytearray(frame)
+                        for _ in range(pick.randrange(4)):
+                            changed[pick.randrange(8, len(changed))] = pick.randrange(256)
+                        try:
+                            session.connection.sendall(changed)
+                        except (BrokenPipeError, ConnectionResetError):
+                            break
+            self.check_alone(server, 5)
+            self.check_well(server)
+
+    @staticmethod
+    def frame_of(file):
+        head = file.read(8)
+        return head + file.read(8 * struct.unpack("<II", head)[1]) if head else b""
+
+    def test_what_is_no_channel(self):
+        with serve() as server:
+            for question in ({"getHealth": None}, {"openChannel": {"transport": "udp"}},
+                             {"openChannel": {"transport": "shm"}}):  # by TCP
+                with Session(server.connect(), purpose="cuda") as session:
+                    session.connection.sendall(runtime.encode(question))
+                    self.assertTrue(runtime.is_closed(session.connection, 3), question)
+            self.check_well(server)
+
+
+if __name__ == "__main__":
+    harness.main()

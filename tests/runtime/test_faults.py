@@ -1,0 +1,462 @@
+#!/usr/bin/env python3
+"""What fails from outside while CUDA programs run, over both transports: servers and clients that are killed, stopped, cut off,
+in crowds or without descriptors; servers that speak nonsense. Whatever it is, a program gets one stable error in time or goes
+on, other programs do not notice, and the server is afterwards as it was before."""
+import contextlib
+import json
+import os
+import random
+import re
+import resource
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+import unittest
+
+import cuda
+import runtime
+from cuda import MIB, Program, wait_until
+from runtime import Server, Session, harness
+from test_cuda import FULL, GONE, GOOD, TRANSPORTS, Base, needs_capnp, place, serve
+
+CALLS = ("launch sync alloc pool virtual up down up-pinned down-pinned set event query await host graph module stream pinned managed "
+         "info").split()
+WAITS = "stream event context copy pinned host graph function".split()
+PROMPT_S = 3  # on a machine that does other things beside; without those it is a tenth of a second
+DEAD_S = 14   # until a host that is gone is noticed: 10 s, and what a busy machine takes
+
+
+def quiet_close(program):
+    program.kill()
+    program.__exit__()
+
+
+def memory_of(pid):
+    """Bytes that it made, shared with its children or not: what is private changes as these come and go."""
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return 1024 * sum(int(line.split()[1]) for line in file if line.startswith("Anonymous:"))
+
+
+def files_of(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def run_steps(server, prefix=(), key=runtime.KEY, **variables):
+    """The program to its end, after some work, by its environment alone."""
+    env = harness.environment(srcdir=runtime.SOURCE, **cuda.alone_variables(server, key), **variables)
+    return subprocess.run([*prefix, os.path.join(cuda.build_folder(), "tests", "runtime", "cuda_steps")], input="fill 10\n",
+                          text=True, capture_output=True, env=env, timeout=20, check=False)
+
+
+class Killed(Base):
+    def check_lost(self, program, name):
+        """Every later call says so, promptly, and the program ends by itself."""
+        for step in ("memory", "fill 10", "take plain 100", "take async 100", "launch 1", "pinned"):
+            begin = time.monotonic()
+            self.assertEqual(program.do(step, PROMPT_S).split()[0], GONE, (name, step))
+            self.assertLess(time.monotonic() - begin, PROMPT_S, (name, step))
+        self.assertEqual(program.end(), "", name)
+        self.assertEqual(program.process.returncode, 0, name)
+
+    def kill_in_the_middle(self, steps, kill):
+        """Programs that do steps, which say that they begin, whose server is then killed."""
+        for transport in TRANSPORTS:
+            with serve(memory="1G") as server, contextlib.ExitStack() as stack:
+                programs = [stack.enter_context(Program(place(server, transport), wait=False)) for _ in steps]
+                for program, step in zip(programs, steps):
+                    self.assertEqual(program.read(30), GOOD)
+                    self.assertIn(program.do(step, 30), ("begins", "waits"), step)
+                time.sleep(0.2)
+                kill(server)
+                begin = time.monotonic()
+                for program, step in zip(programs, steps):
+                    with self.subTest(f"{transport} {step}"):
+                        self.assertEqual(program.read(PROMPT_S), GONE)
+                self.assertLess(time.monotonic() - begin, PROMPT_S)
+                for program, step in zip(programs, steps):
+                    with self.subTest(f"{transport} after {step}"):
+                        self.check_lost(program, step)
+
+    @staticmethod
+    def kill_sessions(server):
+        for session in server.children():
+            os.kill(session, signal.SIGKILL)
+
+    def test_in_calls_of_every_kind(self):
+        for i in range(0, len(CALLS), 5):
+            self.kill_in_the_middle([f"repeat {kind}" for kind in CALLS[i:i + 5]], self.kill_sessions)
+
+    def test_while_the_gpu_is_waited_for(self):
+        self.kill_in_the_middle([f"wait {kind}" for kind in WAITS], self.kill_sessions)
+
+    def test_the_listening_process(self):
+        self.kill_in_the_middle(["wait stream", "repeat sync", "repeat up"], lambda server: server.process.kill())
+
+    def test_between_two_calls(self):
+        for _, server, program in self.both():
+            self.kill_sessions(server)
+            self.assertIsNotNone(wait_until(lambda: not server.children()))
+            self.check_lost(program, "idle")
+            self.assertIn("event=session-crashed", server.log())
+
+    def test_a_program_with_memory_of_every_kind(self):
+        for transport in TRANSPORTS:
+            with serve("--vram-fraction", "0.9", memory="256M") as server, Program(place(server, transport)) as other:
+                program = Program(place(server, transport))
+                for kind in ("plain", "pitch", "managed", "async", "pool", "create", "array"):
+                    self.assertEqual(program.do(f"take {kind} {4 * MIB}"), GOOD, kind)
+                self.assertEqual(program.do("repeat up-pinned"), "begins")
+                free = int(other.do("memory").split()[1])
+                quiet_close(program)
+                took = wait_until(lambda: int(other.do("memory").split()[1]) >= free + 28 * MIB)
+                self.assertIsNotNone(took, "its memory is not free")
+                self.assertLess(took, 1)
+                self.assertEqual(len(server.children()), 1)
+                self.assertEqual(other.do("fill 1000"), f"{GOOD} right")
+
+
+class Stopped(Base):
+    def test_for_20_seconds(self):
+        """A session's process, and another program; then they go on, and nobody else has noticed."""
+        with serve(memory="256M") as server, contextlib.ExitStack() as stack:
+            stopped = {}
+            for transport in TRANSPORTS:
+                before = set(server.children())
+                program = stack.enter_context(Program(place(server, transport)))
+                stopped[program] = (set(server.children()) - before).pop()
+            others = [stack.enter_context(Program(place(server, transport))) for transport in TRANSPORTS]
+            sleeper = stack.enter_context(Program(server.address))
+            self.assertEqual(sleeper.do("repeat sync"), "begins")
+            sleeper.process.send_signal(signal.SIGSTOP)
+            for program, session in stopped.items():
+                os.kill(session, signal.SIGSTOP)
+                program.say("fill 300000")
+            end = time.monotonic() + 20
+            while time.monotonic() < end:
+                for other in others:
+                    self.assertEqual(other.do("fill 1000"), f"{GOOD} right")
+                self.assertEqual(select.select([program.process.stdout for program in stopped], [], [], 0.5)[0], [])
+            for program, session in stopped.items():
+                os.kill(session, signal.SIGCONT)
+                self.assertEqual(program.read(10), f"{GOOD} right")
+                self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+            sleeper.process.send_signal(signal.SIGCONT)
+            self.assertFalse(select.select([sleeper.process.stdout], [], [], 0.5)[0], "its calls fail after a rest")
+            self.assertNotIn("session-broken", server.log())
+
+
+class CutOff(Base):
+    def test_a_host_that_is_gone_is_noticed_on_both_sides(self):
+        """By programs that wait, and by the sessions of programs that wait or do nothing."""
+        make = ["unshare", "--net", "--map-root-user"]
+        if not shutil.which("unshare") or not shutil.which("ip") or subprocess.run(
+                [*make, "ip", "link", "set", "lo", "up"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no network namespace of its own may be made here")
+        with subprocess.Popen([*make, "sh", "-c", "ip link set lo up; echo up; exec sleep 600"], stdout=subprocess.PIPE) as holder:
+            try:
+                self.assertEqual(holder.stdout.readline(), b"up\n")
+                inside = ["nsenter", "-t", str(holder.pid), "--net", "--user", "--preserve-credentials"]
+                self.cut_off(inside)
+            finally:
+                holder.kill()
+
+    def cut_off(self, inside):
+        with Server("--sim", prefix=inside) as server, Program(server.address, prefix=inside) as waiting, \
+                Program(server.address, prefix=inside) as idle:
+            self.assertEqual(waiting.do("wait stream"), "waits")
+            self.assertEqual(idle.do(f"take plain {MIB}"), GOOD)
+            subprocess.run([*inside, "ip", "link", "set", "lo", "down"], check=True)
+            begin = time.monotonic()
+            self.assertEqual(waiting.read(DEAD_S), GONE)
+            self.assertIsNotNone(wait_until(lambda: not server.children(), DEAD_S - (time.monotonic() - begin)),
+                                 "sessions of a host that is gone are still there")
+            self.assertEqual(len(re.findall(r"event=session-broken .*reason=\"(?:its host does not answer|it went away|"
+                                            r"Connection timed out)", server.log())), 2, server.log())
+            self.assertEqual(idle.do("fill 10", PROMPT_S).split()[0], GONE)
+            self.assertEqual(idle.do("memory", PROMPT_S).split()[0], GONE)
+
+    @needs_capnp
+    def test_a_program_that_reads_no_answers(self):
+        """Its session waits, with no more memory than before; others work; when it goes the session does."""
+        question = subprocess.run(["capnp", "convert", "json:binary", f"-I{runtime.SOURCE}/proto",
+                                   os.path.join(cuda.build_folder(), "proto", "cuda-wire.capnp"), "Call"],
+                                  input=b'{"number": "1", "isAsked": true, "driverGetVersion": null}', stdout=subprocess.PIPE,
+                                  check=True).stdout
+        with serve() as server, Program(server.socket) as program:
+            before = set(server.children())
+            with Session(server.connect(), purpose="cuda") as session:
+                session.ask({"openChannel": {"transport": "tcp", "program": "slow"}}, "channel")
+                (pid,) = set(server.children()) - before
+                session.connection.settimeout(1)
+                self.assertIsNone(self.send_for_ever(session.connection, question))
+                self.assertLess(memory_of(pid), 64 * MIB)
+                self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+            self.assertIsNotNone(wait_until(lambda: len(server.children()) == 1, PROMPT_S))
+
+    @staticmethod
+    def send_for_ever(connection, question):
+        """Until nothing is taken any more; how much was too much, else None."""
+        sent = 0
+        while sent < 256 * MIB:
+            try:
+                sent += connection.send(question * 4096)
+            except socket.timeout:
+                return None
+        return sent
+
+
+class Crowds(Base):
+    def test_10000_connects(self):
+        """Half of them say nothing, the others something wrong; and 100 right ones between them."""
+        with serve() as server:
+            self.check_well(server)
+            before = files_of(server.process.pid), memory_of(server.process.pid)
+            for i in range(10000):
+                with server.connect() as connection:
+                    if i % 2:
+                        connection.sendall(struct.pack("<II", 0, 1 + i % 500) + b"\xa5" * (i % 64))
+                if i % 100 == 99:
+                    self.assertEqual(runtime.run("health", "--socket", server.socket, *server.authentication).returncode, 0)
+            self.check_alone(server, 20)
+            self.assertEqual(files_of(server.process.pid), before[0])
+            if not runtime.IS_SANITIZED:  # which keeps what was freed
+                self.assertLess(memory_of(server.process.pid), before[1] + MIB)
+            with Program(server.address) as program:
+                self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+
+    def test_64_programs_that_work(self):
+        with serve(memory="2G") as server, contextlib.ExitStack() as stack:
+            programs = [stack.enter_context(Program(place(server, TRANSPORTS[i % 2]), wait=False)) for i in range(64)]
+            self.assertEqual({program.read(60) for program in programs}, {GOOD})
+            for step, wanted in (("threads 2", "right"), ("fill 200000", f"{GOOD} right"), (f"take plain {8 * MIB}", GOOD)):
+                for program in programs:
+                    program.say(step)
+                self.assertEqual({program.read(60) for program in programs}, {wanted}, step)
+            told = json.loads(server.health("--json").stdout)["server"]
+            self.assertEqual((told["sessions"], told["devices"][0]["sessions"]), (64, 64))
+            self.assertGreaterEqual(told["devices"][0]["memory_used_bytes"], 64 * 8 * MIB)
+            for program in programs[::2]:  # half of them are killed at work
+                program.say("repeat sync")
+                program.process.kill()
+            for program in programs[1::2]:
+                self.assertEqual(program.do("fill 1000", 30), f"{GOOD} right")
+                self.assertEqual(program.end(), "")
+            self.check_alone(server, 5)
+            self.check_well(server)
+            self.assertNotIn("crashed", server.log())
+
+    @needs_capnp
+    def test_as_many_sessions_as_there_may_be(self):
+        """512; the next one is told so, and who asks by the socket as well; with the first that ends there is room again."""
+        with Server("--sim", key=None) as server, contextlib.ExitStack() as stack:
+            def begin(number):
+                connection = stack.enter_context(contextlib.closing(server.connect()))
+                return Session(connection, key=None, nonce=bytes(32)) if number % 64 == 0 else self.quick(connection)
+            sessions = [begin(i) for i in range(512)]
+            self.assertEqual(len(server.children()), 512)
+            with self.assertRaisesRegex(runtime.Refused, "busy"):
+                Session(stack.enter_context(contextlib.closing(server.connect())), key=None)
+            self.assertTrue(server.wait_for_log("event=session-refused"))
+            self.assertRegex(server.log(), r"event=session-refused peer=\S+ reason=busy\n")
+            with Program(server.address, key=None, env={"AITHERION_CONNECT_TIMEOUT": "0.5"}, alone=True) as program:
+                self.assertEqual(program.first, "CUDA_ERROR_SYSTEM_NOT_READY")
+                self.assertRegex(program.end(), "^aitherion: the server refused: too many sessions\n$")
+            with Program(server.address, key=None, wait=False, alone=True) as program:  # tries again until there is room
+                time.sleep(0.3)
+                sessions[7].close() if isinstance(sessions[7], socket.socket) else sessions[7].connection.close()
+                self.assertEqual(program.read(10), GOOD)
+                self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+
+    @staticmethod
+    def quick(connection):
+        """A handshake without a key, whose messages are always the same."""
+        hello = {"hello": {"protocol": 1, "protocolMin": 1, "software": "test", "purpose": "control", "nonce": [7] * 32,
+                           "hasKey": False}}
+        connection.sendall(runtime.encode(hello))
+        runtime.read_frame(connection)
+        connection.sendall(runtime.encode({"proof": {"mac": []}}))
+        runtime.read_frame(connection)
+        return connection
+
+    def test_a_server_that_comes_again_and_again(self):
+        """Programs that try while it is away find it; those that have lost it stay so."""
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            address = "127.0.0.1:%d" % taken.getsockname()[1]
+        with contextlib.ExitStack() as stack:
+            for _ in range(3):
+                programs = [stack.enter_context(Program(address, wait=False, alone=i % 2)) for i in range(6)]
+                time.sleep(0.4)
+                with serve(listen=address) as server:
+                    self.assertEqual({program.read(10) for program in programs}, {GOOD})
+                    self.assertEqual({program.do("fill 1000") for program in programs}, {f"{GOOD} right"})
+                    server.process.kill()
+                    server.process.wait()
+                self.assertEqual({program.do("fill 1000", PROMPT_S).split()[0] for program in programs}, {GONE})
+
+
+class Without(Base):
+    """Without descriptors, or room on a disk."""
+
+    def test_descriptors_on_the_program_s_side(self):
+        for transport, server, program in self.both():
+            self.assertEqual(program.do("files 0"), GOOD)
+            self.assertEqual(program.do("pinned"), f"{GOOD} {GOOD}")
+            self.assertEqual(program.do("files 1"), GOOD)
+            status = program.do("pinned").split()
+            self.assertIn(status[0], (GOOD, "CUDA_ERROR_OUT_OF_MEMORY"), transport)
+            for step in ("fill 1000", "threads 4"):
+                self.assertIn("right", program.do(step), (transport, step))
+            self.assertEqual(program.do("files 0"), GOOD)
+            self.assertEqual(program.do("pinned"), f"{GOOD} {GOOD}", transport)
+            self.assertEqual(program.end(), "")
+            self.check_alone(server)
+
+    def test_descriptors_at_the_program_s_beginning(self):
+        with serve() as server:
+            for transport in TRANSPORTS:
+                told = set()
+                for count in range(3, 8):
+                    result = run_steps(place(server, transport), ["sh", "-c", f'ulimit -n {count}; exec "$0"'],
+                                       AITHERION_CONNECT_TIMEOUT="1")
+                    told.add((result.stdout.split() or [result.returncode])[0])
+                self.assertIn(GOOD, told, transport)
+                if transport == "shm":  # over TCP one descriptor is enough
+                    self.assertIn("CUDA_ERROR_SYSTEM_NOT_READY", told)
+                self.assertLessEqual(told, {GOOD, "CUDA_ERROR_SYSTEM_NOT_READY", 127}, transport)
+            self.check_alone(server, PROMPT_S)
+            self.check_well(server)
+
+    def test_descriptors_on_the_server_s_side(self):
+        with serve() as server:
+            limit = files_of(server.process.pid)
+            for more in range(6):
+                resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (limit + more, 1024))
+                for transport in TRANSPORTS:
+                    with self.subTest(f"{more} more, {transport}"), \
+                            Program(place(server, transport), env={"AITHERION_CONNECT_TIMEOUT": "1"}, alone=True) as program:
+                        if program.first == GOOD:
+                            self.assertIn(program.do("fill 1000"), (f"{GOOD} right", f"{GONE} wrong",
+                                                                    "CUDA_ERROR_OPERATING_SYSTEM wrong"))
+                            program.end()
+                        else:
+                            self.assertIn(program.first, ("CUDA_ERROR_SYSTEM_NOT_READY", "CUDA_ERROR_NO_DEVICE"))
+                            self.assertRegex(program.end(), "^aitherion: .+\n$")
+            self.assertIn("event=cannot-accept", server.log())
+            self.assertLess(server.log().count("event=cannot-accept"), 200)
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (1024, 1024))
+            self.check_well(server)
+            with Program(server.socket) as program:
+                self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+
+    @unittest.skipIf(runtime.IS_SANITIZED, "a sanitizer meets the limit as well, with calls of its own")
+    def test_large_files(self):
+        """A limit of file sizes, which the kernel has memory that is shared keep to, too."""
+        small = ["sh", "-c", 'ulimit -S -f 1 && exec "$@"', "sh"]
+        for transport in TRANSPORTS:
+            calls = os.path.join(harness.scratch(), "calls")
+            with serve(prefix=small) as server, Program(place(server, transport), prefix=small, alone=True,
+                                                        env={"AITHERION_RECORD": calls}) as program:
+                self.assertEqual(program.first, GOOD)
+                self.assertEqual(program.do("pinned"), f"{GOOD} {GOOD}")
+                self.assertEqual(program.do(f"take managed {MIB}"), GOOD)
+                self.assertEqual(program.do("repeat info"), "begins")  # until more is recorded than a file may hold
+                self.assertIsNotNone(wait_until(lambda: os.path.getsize(calls) == 512))
+                self.assertFalse(select.select([program.process.stdout], [], [], 0.3)[0])
+                self.assertNotIn("crashed", server.log())
+        hard = ["sh", "-c", 'ulimit -f 1 && exec "$@"', "sh"]
+        with serve(prefix=hard) as server:
+            with Program(server.socket, env={"AITHERION_CONNECT_TIMEOUT": "0.5"}, alone=True) as program:
+                self.assertNotEqual(program.first, GOOD)
+                self.assertEqual(program.end(), "aitherion: the server could not do it: File too large\n")
+            with Program(server.address) as program:  # the simulated driver's memory is such a file as well
+                self.assertEqual((program.first, program.do("fill 1000")), (GOOD, f"{FULL} wrong"))
+            self.assertNotIn("crashed", server.log())
+
+    def test_a_disk_for_the_log_and_the_recording(self):
+        with serve(log_path="/dev/full") as server:
+            for transport in TRANSPORTS:
+                with Program(place(server, transport), env={"AITHERION_RECORD": "/dev/full"}) as program:
+                    self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+                    self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+                    self.assertEqual(program.end(), "aitherion: recording stops: No space left on device\n")
+            with Program(server.socket, env={"AITHERION_RECORD": "/nonexistent/calls"}) as program:
+                self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+                self.assertEqual(program.end(), "aitherion: the calls are not recorded: '/nonexistent/calls': No such file or "
+                                                "directory\n")
+            self.check_well(server)
+
+
+@needs_capnp
+class Nonsense(Base):
+    """A server that has the program's trust (there is no key) and breaks the rules."""
+
+    @contextlib.contextmanager
+    def liar(self, stage, data, lingers=False):
+        """Serves rightly until it sends data in place of the answer of a stage, to every connection; then it hangs up, or
+        (lingers) waits until the program does."""
+        answers = {"hello": {"challenge": {"protocol": 1, "software": "liar", "nonce": [1] * 32, "wantsKey": False}},
+                   "proof": {"welcome": {"mac": [], "session": "1"}},
+                   "openChannel": {"channel": {"transport": "tcp", "devices": 1}}, "calls": None}
+
+        def serve_one(connection):
+            with connection, contextlib.suppress(OSError, AssertionError):
+                for name, answer in answers.items():
+                    runtime.read_frame(connection)
+                    if name == stage:
+                        connection.sendall(data)
+                        break
+                    connection.sendall(runtime.encode(answer))
+                if lingers:
+                    while connection.recv(65536):
+                        pass
+
+        def accept(listening):
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=serve_one, args=(listening.accept()[0],), daemon=True).start()
+
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            threading.Thread(target=accept, args=(listening,), daemon=True).start()
+            try:
+                yield "127.0.0.1:%d" % listening.getsockname()[1]
+            finally:
+                listening.shutdown(socket.SHUT_RDWR)
+
+    def pieces(self):
+        pick = random.Random(5)
+        whole = runtime.encode({"welcome": {"mac": [], "session": "1"}})
+        return {"nothing": b"", "garbage": pick.randbytes(4000), "words": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+                "too large": struct.pack("<II", 0, 0x7fffffff) + b"\0" * 64, "cut off": struct.pack("<II", 0, 100) + b"\0" * 80,
+                "segments": struct.pack("<II", 3, 1) + b"\0" * 64, "empty": struct.pack("<II", 0, 0),
+                "pointers": struct.pack("<II", 0, 8) + b"\xff" * 64, "another message": whole,
+                "half": whole[:len(whole) // 2]}
+
+    def test_a_program_survives_it(self):
+        for stage in ("hello", "proof", "openChannel", "calls"):
+            for name, data in self.pieces().items():
+                with self.subTest(f"{name} after {stage}"), self.liar(stage, data) as address:
+                    result = run_steps(address, key=None, AITHERION_CONNECT_TIMEOUT="0.2")
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    first = result.stdout.split()[0]
+                    if stage == "calls":
+                        self.assertEqual(first, GONE)
+                    else:
+                        self.assertIn(first, ("CUDA_ERROR_SYSTEM_NOT_READY", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_NOT_PERMITTED"))
+                        self.assertRegex(result.stderr, "^aitherion: .+\n$")
+
+    def test_silence_has_an_end(self):
+        """Until the session is there; after that a program waits as long as its GPU works."""
+        with self.liar("hello", b"", lingers=True) as address:
+            begin = time.monotonic()
+            with Program(address, key=None, env={"AITHERION_CONNECT_TIMEOUT": "1"}, alone=True) as program:
+                self.assertEqual(program.first, "CUDA_ERROR_SYSTEM_NOT_READY")
+            self.assertLess(time.monotonic() - begin, 1 + PROMPT_S)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""aitherion session, and what `aitherion run` does before its program: with runtimes that programs use."""
+import json
+import os
+import re
+import unittest
+
+import runtime
+from cuda import MIB, Program, wait_until
+from runtime import Server, harness
+
+GOOD = "CUDA_SUCCESS"
+FULL = "CUDA_ERROR_OUT_OF_MEMORY"
+
+
+def aitherion(*words, server=None, key=runtime.KEY, **changes):
+    named = ["--server", server.address, "--key", runtime.key_file(key)] if server else []
+    return harness.run(*words[:2], *named, *words[2:], env=harness.environment(AITHERION_CONNECT_TIMEOUT="1", **changes))
+
+
+def sessions(server):
+    value, faults = harness.check_json(aitherion("session", "list", "--json", server=server).stdout)
+    assert not faults, faults
+    return value["runtimes"][0]["sessions"]
+
+
+class Sessions(unittest.TestCase):
+    def test_the_list(self):
+        with Server("--sim", "--vram-fraction", "0.5") as server:
+            self.assertEqual(aitherion("session", "list", server=server).stdout, "no program uses a runtime now\n")
+            with Program(server.socket) as program:
+                self.assertEqual(program.first, GOOD)
+                program.do(f"take plain {64 * MIB}")
+                result = aitherion("session", "list", server=server)
+                self.assertRegex(result.stdout, r"^Runtime +Session +Program +From +Memory +For\n"
+                                                r"127\.0\.0\.1:\d+ +\d+ +cuda_steps +unix:\d+ +GPU 0: 64\.0 MiB +\d+ s\n$")
+                value, faults = harness.check_json(aitherion("session", "list", "--json", server=server).stdout)
+                self.assertEqual(faults, [])
+                group = value["runtimes"][0]
+                device = group["devices"][0]
+                self.assertEqual((device["name"], device["sessions"], device["memory_used_bytes"]),
+                                 ("aitherion simulated GPU", 1, 64 * MIB))
+                self.assertEqual(device["memory_limit_bytes"] * 2, device["memory_total_bytes"])
+                self.assertEqual(group["sessions"][0]["devices"],
+                                 [{"device": 0, "memory_used_bytes": 64 * MIB, "memory_limit_bytes": None}])
+            self.assertIsNotNone(wait_until(lambda: not sessions(server)))
+
+    def test_one_is_ended(self):
+        with Server("--sim") as server, Program(server.socket) as program, Program(server.address) as other:
+            for one in program, other:
+                self.assertEqual(one.do(f"take plain {MIB}"), GOOD)
+            first, second = (one["id"] for one in sessions(server))
+            for words, code, pattern in ((["999"], 1, "the runtime has no session '999'"),
+                                         ([str(first), "999"], 1, "the runtime has no session '999'"),
+                                         (["x"], 2, "'x' is no session's number"), (["0"], 2, "'0' is no session's number"),
+                                         (["-1"], 2, ""), (["99999999999999999999999"], 2, "is no session's number"),
+                                         ([], 2, "needs an argument: SESSION")):
+                result = aitherion("session", "end", *words, server=server)
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertIn(pattern, result.stderr)
+            self.assertEqual(aitherion("session", "end", str(first), "--dry-run", server=server).stdout,
+                             f"would end session {first}\n")
+            self.assertEqual([one["id"] for one in sessions(server)], [first, second])
+            result = aitherion("session", "end", str(first), "--json", server=server)
+            value, faults = harness.check_json(result.stdout)
+            self.assertEqual((faults, value["action"], value["sessions"]), ([], "end", [first]))
+            self.assertEqual([one["id"] for one in sessions(server)], [second])
+            self.assertEqual(program.do("take plain 1"), "CUDA_ERROR_DEVICE_UNAVAILABLE")
+            self.assertEqual(other.do("take plain 1"), GOOD)
+
+    def test_one_is_limited(self):
+        def limit(*words):
+            return aitherion("session", "limit", *words, server=server)
+
+        with Server("--sim") as server, Program(server.address) as program, Program(server.socket) as other:
+            first = str(sessions(server)[0]["id"])
+            self.assertEqual(program.do(f"take plain {10 * MIB}"), GOOD)
+            self.assertEqual(limit(first, "32M").stdout, f"session {first} may take 32.0 MiB of GPU 0\n")
+            self.assertEqual(sessions(server)[0]["devices"],
+                             [{"device": 0, "memory_used_bytes": 10 * MIB, "memory_limit_bytes": 32 * MIB}])
+            self.assertIn("GPU 0: 10.0 MiB of 32.0 MiB", aitherion("session", "list", server=server).stdout)
+            for kind in "plain", "async", "managed":
+                self.assertEqual(program.do(f"take {kind} {30 * MIB}"), FULL, kind)
+            memory = program.do("memory").split()
+            self.assertEqual(int(memory[2]), 32 * MIB, memory)
+            self.assertEqual(program.do(f"take plain {20 * MIB}"), GOOD)
+            self.assertEqual(other.do(f"take plain {64 * MIB}"), GOOD)
+            self.assertEqual(limit(first, "none", "--dry-run").stdout,
+                             f"session {first} would be let take all that is served of GPU 0\n")
+            self.assertEqual(program.do(f"take plain {30 * MIB}"), FULL)
+            self.assertEqual(limit(first, "none").returncode, 0)
+            self.assertEqual(program.do(f"take plain {30 * MIB}"), GOOD)
+            for words, code, pattern in (([first, "1M", "--device", "7"], 1, "there is no such device"),
+                                         (["999", "1M"], 1, "no session '999'"), ([first, "much"], 2, "no size of memory"),
+                                         ([first, "1M", "--device", "x"], 2, "'x' is no GPU's number")):
+                result = limit(*words)
+                self.assertEqual(result.returncode, code)
+                self.assertIn(pattern, result.stderr)
+
+    def test_who_has_no_key(self):
+        with Server("--sim") as server:
+            for words in (["list"], ["end", "1"], ["limit", "1", "1M"]):
+                result = aitherion("session", *words, server=server, key=b"another")
+                self.assertEqual((result.returncode, result.stdout), (1, ""))
+                self.assertIn("another key", result.stderr)
+
+
+class BeforeTheProgram(unittest.TestCase):
+    def run_at(self, place, *words, key=runtime.KEY, **changes):
+        return harness.run("run", *words[:-1], "--server", place, "--key", runtime.key_file(key), "--", "echo", words[-1],
+                           env=harness.environment(AITHERION_CONNECT_TIMEOUT="0.3", **changes))
+
+    def refused(self, code, pattern, place, **options):
+        result = self.run_at(place, "ran", **options)
+        self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
+        self.assertRegex(result.stderr, pattern)
+
+    def test_it_is_not_run_without_a_runtime(self):
+        with Server("--sim") as server:
+            self.refused(124, r"^aitherion: no session with '.*': the server has another key\n  hint: .*aitherion key --export",
+                         server.address, key=b"another")
+            self.assertTrue(server.wait_for_log("reason=keyWrong"))
+            place = server.address
+            self.assertEqual(self.run_at(place, "ran").stdout, "ran\n")
+        self.refused(125, rf"^aitherion: cannot connect to '{re.escape(place)}': Connection refused\n  hint: .*aitherion status", place)
+        self.assertEqual(self.run_at(place, "ran", AITHERION_DISABLE="1").stdout, "ran\n")
+
+    def test_an_error_as_data(self):
+        result = self.run_at("127.0.0.1:1", "--json", "ran")
+        self.assertEqual((result.returncode, json.loads(result.stderr)["code"]), (125, "peer-unreachable"))
+
+    def test_which_it_is(self):
+        with Server("--sim") as server:
+            result = self.run_at(server.address, "-v", "ran")
+            self.assertRegex(result.stderr, rf"^aitherion: server {re.escape(server.address)}: \S+\n"
+                                            r"aitherion: GPU 0: aitherion simulated GPU, 16\.0 GiB\n$")
+            self.assertEqual(self.run_at(server.address, "ran").stderr, "")
+
+    def test_a_runtime_without_a_gpu(self):
+        with Server("--sim", env=harness.environment(AITHERION_SIM_FOLDER="/nonexistent")) as server:
+            result = self.run_at(server.address, "ran")
+            self.assertEqual((result.returncode, result.stdout), (0, "ran\n"))
+            self.assertRegex(result.stderr, r"^aitherion: warning: the runtime has no GPU: 'libcuda.so.1' cannot be loaded")
+
+    def test_shared_memory_over_the_network(self):
+        result = self.run_at("127.0.0.1:1", "--transport", "shm", "ran")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("'shm' needs the runtime's socket", result.stderr)
+
+    def test_the_example(self):
+        example = os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add")
+        with Server("--sim") as server:
+            for place in server.address, server.socket:
+                result = harness.run("run", "--server", place, "--key", runtime.key_file(runtime.KEY), example)
+                self.assertEqual((result.returncode, result.stdout, result.stderr),
+                                 (0, "GPU 0: aitherion simulated GPU, 16.0 GiB\n"
+                                     "1048575 + 2097150 = 3145725, and 1048575 sums like it: right\n", ""))
+
+
+if __name__ == "__main__":
+    harness.main()

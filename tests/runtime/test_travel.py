@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""What travels for the calls of a program, as AITHERION_CUDA_LOG=summary counts it, and that large copies come whole."""
+import re
+import unittest
+
+from cuda import MIB, Program
+from test_cuda import GOOD, TRANSPORTS, place, serve
+
+LINE = re.compile(r"^aitherion\[\d+\]: +(\d+) calls +(\d+) answers +(\d+) bytes out +(\d+) in +[\d.]+ ms  (\S+)$")
+
+
+class Travel(unittest.TestCase):
+    def counts(self, transport, *steps):
+        """{function: (calls, answers, bytes out, bytes in)} of a program that does these steps well."""
+        with serve(memory="128M") as server, Program(place(server, transport), env={"AITHERION_CUDA_LOG": "summary"}) as program:
+            for step in steps:
+                self.assertEqual(program.do(step, 60), f"{GOOD} right")
+            lines = [LINE.match(line) for line in program.end().splitlines()]
+        self.assertTrue(lines and all(lines))
+        return {line.group(5): tuple(map(int, line.groups()[:4])) for line in lines}
+
+    def test_a_stream_that_a_copy_waited_for_is_not_waited_for_again(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                found = self.counts(transport, "fetch 50 4")
+                self.assertEqual(found["cuMemcpyDtoHAsync_v2"][:2], (50, 50))
+                self.assertNotIn("cuStreamSynchronize", found)
+
+    def test_what_nobody_waits_for_has_no_answer(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                found = self.counts(transport, "fill 1000")
+                self.assertEqual(found["cuLaunchKernel"][:2], (1, 0))
+                self.assertEqual(found["altogether"][0], sum(count for name, (count, *_) in found.items() if name != "altogether"))
+
+    def test_large_copies_come_whole(self):
+        for transport in TRANSPORTS:
+            for size in [32767, 32768, 32769, 65537, 8 * MIB + 1, 40 * MIB + 5]:
+                with self.subTest(transport=transport, size=size):
+                    self.counts(transport, f"fetch 2 {size}")
+
+    def test_the_bytes_of_a_large_copy_are_counted(self):
+        found = self.counts("tcp", f"fetch 1 {20 * MIB}")
+        self.assertGreater(found["cuMemcpyHtoDAsync_v2"][2], 20 * MIB)
+        self.assertGreater(found["cuMemcpyDtoHAsync_v2"][3], 20 * MIB)
+        self.assertLess(found["altogether"][3], 21 * MIB)
+
+
+if __name__ == "__main__":
+    unittest.main()
