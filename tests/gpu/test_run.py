@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""tests/gpu/run itself, on the simulated driver: what fails, hangs, differs or has no server is found and told."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "gpu"))
+
+import bed as beds  # noqa: E402
+import bench  # noqa: E402
+import groups  # noqa: E402
+import harness  # noqa: E402
+
+RUN = os.path.join(SOURCE, "tests", "gpu", "run")
+BUILD = os.path.dirname(harness.binary())
+
+
+def runner():
+    """tests/gpu/run as a module; its name has no ending."""
+    loader = importlib.machinery.SourceFileLoader("run", RUN)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
+    loader.exec_module(module)
+    return module
+
+
+def run(*arguments):
+    """The command: its result, and results.json or None."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = subprocess.run([sys.executable, "-B", RUN, "--build", BUILD, "--out", folder, *arguments], text=True, timeout=300,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
+        path = os.path.join(folder, "results.json")
+        results = None
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                results = json.load(file)
+        return result, results
+
+
+def shell(name, text, limit_s=20, **facts):
+    return groups.Test("made up", name, ["sh", "-c", text], limit_s, **facts)
+
+
+@unittest.skipUnless(harness.copies_alone(), "programs that an emulator runs find no library by LD_LIBRARY_PATH")
+class Command(unittest.TestCase):
+    def test_tests_of_the_driver_api_on_the_simulated_driver(self):
+        result, results = run("--sim", "--jobs", "2", "driver/threads")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertRegex(result.stdout.splitlines()[-1], r"^\d+ passed, 0 failed, 0 skipped$")
+        self.assertGreaterEqual(results["passed"], 12)
+        self.assertRegex(result.stdout, r"driver/threads: \d+ tests +\| ok [\d.]+ +\| ok [\d.]+ +\| ok [\d.]+")
+
+    def test_faults_on_the_simulated_driver(self):
+        result, results = run("--sim", "--jobs", "2", "--modes", "tcp", "faults: a_server_killed_between_calls",
+                              "faults: a_wrong_key_is_refused", "faults: a_program_run_by_aitherion_run")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual((results["passed"], results["failed"]), (3, 0))
+
+    def test_the_list_names_all_groups(self):
+        result, _ = run("--sim", "--list")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        names = result.stdout.splitlines()
+        self.assertEqual(len(names), len(set(names)))
+        for group in [*groups.PYTHON_FILES, *(f"nvcc/{name}" for name in groups.NVCC_PROGRAMS),
+                      *(f"driver/{name}" for name in groups.DRIVER_PROGRAMS)]:
+            self.assertTrue(any(name.startswith(group + ": ") for name in names), group)
+
+    @unittest.skipIf(os.path.exists("/proc/driver/nvidia/gpus"), "there is a GPU here")
+    def test_without_a_gpu_it_is_a_skip(self):
+        result, _ = run("driver/threads")
+        self.assertEqual(result.returncode, 77)
+        self.assertEqual(result.stdout.splitlines()[-1], "0 passed, 0 failed, 1 skipped")
+
+    def test_what_is_packed_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            packed = os.path.join(folder, "packed")
+            pack = os.path.join(SOURCE, "tests", "gpu", "pack")
+            subprocess.run([sys.executable, "-B", pack, "--build", BUILD, "--no-nvcc", packed], check=True, timeout=120,
+                           stdout=subprocess.DEVNULL)
+            command = [os.path.join(packed, "tests", "gpu", "run"), "--sim", "--out", folder, "driver/modules: a module"]
+            result = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False,
+                                    env=harness.environment())
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+
+@unittest.skipUnless(harness.copies_alone(), "programs that an emulator runs find no library by LD_LIBRARY_PATH")
+class Judging(unittest.TestCase):
+    """With tests that are made up, in this process."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        module = runner()
+        options = types.SimpleNamespace(out=self.folder.name, modes=["shm", "tcp"], no_native=False, gpus=1, budget=100, jobs=1,
+                                        all_rows=True)
+        self.log = module.Log(self.folder.name)
+        self.addCleanup(self.log.file.close)
+        self.run_ = module.Run(options, beds.Bed(BUILD, tempfile.mkdtemp(dir=self.folder.name), True), self.log)
+        self.addCleanup(self.run_.server.stop)
+
+    def states(self, test):
+        with contextlib.redirect_stderr(io.StringIO()):
+            self.run_.whole(test)
+        return {mode: result.state for mode, result in self.run_.results[test.full_name].items()}
+
+    def test_what_goes_well(self):
+        self.assertEqual(self.states(shell("well", "echo '= a: 1'")), {"native": "ok", "shm": "ok", "tcp": "ok"})
+        self.assertEqual(self.run_.counts(), (2, 0, 0))
+
+    def test_what_gives_another_value(self):
+        test = shell("differs", 'echo "= a: $AITHERION_TEST_MODE"; echo "b: $AITHERION_TEST_MODE"')
+        self.assertEqual(self.states(test), {"native": "ok", "shm": "FAILED", "tcp": "FAILED"})
+        self.assertIn("native = a: native", beds.tail(self.log.path))
+
+    def test_what_says_less(self):
+        test = shell("silent", 'test -n "$AITHERION_SERVER" || echo "= a: 1"')
+        self.assertEqual(self.states(test), {"native": "ok", "shm": "FAILED", "tcp": "FAILED"})
+
+    def test_what_fails_natively_is_a_skip(self):
+        self.assertEqual(self.states(shell("bad", "exit 3")), {"native": "FAILED", "shm": "skip", "tcp": "skip"})
+        self.assertEqual(self.run_.counts(), (0, 0, 2))
+
+    def test_what_fails_remotely(self):
+        test = shell("bad", 'test -z "$AITHERION_SERVER"')
+        self.assertEqual(self.states(test), {"native": "ok", "shm": "FAILED", "tcp": "FAILED"})
+        self.assertEqual(self.states(shell("crash", 'test -z "$AITHERION_SERVER" || kill -SEGV $$'))["tcp"], "FAILED")
+        self.assertIn("signal 11", beds.tail(self.log.path))
+
+    def test_what_fails_remotely_is_explained(self):
+        test = shell("bad", 'echo "aitherion: ${AITHERION_CUDA_LOG:-nothing} to say"; test -z "$AITHERION_SERVER"')
+        self.assertEqual(self.states(test)["shm"], "FAILED")
+        self.assertRegex(beds.tail(self.log.path), r"again, code 1: calls that failed\naitherion: errors to say\n")
+
+    def test_what_hangs(self):
+        test = shell("hangs", 'test -z "$AITHERION_SERVER" || sleep 50', 2)
+        self.assertEqual(self.states(test), {"native": "ok", "shm": "FAILED", "tcp": "FAILED"})
+        text = beds.tail(self.log.path)
+        self.assertIn("not done within 2 s", text)
+        self.assertRegex(text, r"thread \d+ sleep \|")
+
+    def test_what_is_skipped_says_why(self):
+        self.states(shell("skips", "echo skipped: no moon; exit 77"))
+        row = self.run_.results["made up: skips"]
+        self.assertEqual([(row[mode].state, row[mode].word) for mode in row], [("skip", "no moon")] * 3)
+        self.assertEqual(self.states(shell("GPUs", "exit 0", gpus=2)), {"native": "skip", "shm": "skip", "tcp": "skip"})
+
+    def test_a_server_that_died_is_started_anew(self):
+        self.assertEqual(self.states(shell("first", "exit 0"))["tcp"], "ok")
+        self.run_.server.kill()
+        self.assertEqual(self.states(shell("second", "exit 0"))["tcp"], "ok")
+        self.assertEqual(len(self.run_.server.deaths), 1)
+        self.assertIn("the server ended with code -9", self.run_.notes[0])
+
+    def test_what_has_no_time_left(self):
+        self.run_.options.budget = 0
+        self.assertEqual(set(self.states(shell("late", "exit 0")).values()), {"skip"})
+
+    def test_medians_and_ratios(self):
+        row = {"unit": "us", "native": [2.0, 1.0, 3.0], "shm": [4.0, 4.0, 4.0, 4.0, 4.0]}
+        self.assertEqual([bench.cell(row, mode) for mode in ["native", "shm", "tcp"]], ["2", "4 (2.00x, 0 %)", "-"])
+
+
+if __name__ == "__main__":
+    harness.main()
