@@ -15,6 +15,7 @@
 # sides proofs are empty. Instead of its next message the server may send a refusal, and the session is over.
 using Common = import "common.capnp";
 using Gpu = import "gpu-control.capnp";
+using Nvml = import "nvml-wire.capnp";
 $Common.prefix("control");
 
 const protocolVersion :UInt32 = 1;   # of these messages; a new field needs no new version, another meaning does
@@ -42,6 +43,12 @@ struct Message {
     limitSession @13 :Gpu.SessionLimit;
     done @14 :Void;
     failure @15 :Common.Failure;
+
+    openChannel @16 :OpenChannel;        # in a session of a program, the first question
+    channel @17 :Channel;
+
+    nvml @18 :Nvml.Calls;
+    nvmlAnswers @19 :Nvml.Answers;
   }
 }
 
@@ -68,6 +75,25 @@ enum Transport {
   shm @1;
   udp @2;
   rdma @3;
+}
+
+struct OpenChannel {
+  # How the calls of a program (its session's purpose says which) are to travel from here on. After the answer the connection
+  # carries frames of those, or with shm the descriptors of shared memory.
+  transport @0 :Transport;
+  environment @1 :List(Variable);  # of the program, as far as the driver looks at it
+  program @2 :Text;                # its name, for people
+}
+
+struct Variable {
+  name @0 :Text;                   # "CUDA_VISIBLE_DEVICES"; one that the server does not know is left alone
+  value @1 :Text;
+}
+
+struct Channel {
+  # What comes with it: of shm one byte behind the frame, with the descriptor of the rings (src/runtime/transport/ring.h).
+  transport @0 :Transport;
+  devices @1 :UInt32;              # that the program may use
 }
 
 struct Proof {
@@ -109,6 +135,7 @@ struct Health {
   vramFraction @10 :Float64 = 1.0;
   sessions @11 :UInt32;            # of programs, without those that only ask
   problems @12 :List(Problem);
+  driverVersion @13 :UInt32;       # the newest CUDA that the driver knows, 13000 for 13.0; 0: there is no driver
 }
 
 struct Problem {

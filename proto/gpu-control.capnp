@@ -24,6 +24,7 @@ struct Session {
   peer @2 :Text;                   # "10.0.0.7:41234", "unix:1234" with the process id
   ageMs @3 :UInt64;
   devices @4 :List(DeviceUse);     # what it holds; empty for a control session
+  program @5 :Text;                # as it calls itself, for people; empty for a control session
 }
 
 struct DeviceUse {

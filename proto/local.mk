@@ -1,5 +1,5 @@
 # The wire protocol: C written from the schemas, which the tests read too.
-SCHEMAS = proto/common.capnp proto/control.capnp proto/gpu-control.capnp
+SCHEMAS = proto/common.capnp proto/control.capnp proto/gpu-control.capnp proto/nvml-wire.capnp
 PROTO_TOOLS = proto/generate.py proto/request.py
 PROTO_H = $(SCHEMAS:.capnp=.h)
 PROTO_C = $(SCHEMAS:.capnp=.c)
@@ -8,11 +8,58 @@ proto/generated.stamp: $(SCHEMAS) $(PROTO_TOOLS)
 	$(AM_V_GEN)$(MKDIR_P) proto && \
 	$(CAPNP) compile -o- $(SCHEMAS:%=$(srcdir)/%) > proto/schemas.request && \
 	$(PYTHON) -B $(srcdir)/proto/generate.py proto < proto/schemas.request && touch $@
-$(PROTO_H) $(PROTO_C): proto/generated.stamp
+$(PROTO_H) $(PROTO_C): proto/generated.stamp ;
 
 BUILT_SOURCES += $(PROTO_H)
 # For `make aitherion-runtime` as well, which BUILT_SOURCES is not made for.
 $(libaitherion_a_OBJECTS) $(aitherion_runtime_OBJECTS): | proto/generated.stamp
-nodist_libaitherion_a_SOURCES = $(PROTO_C)
+nodist_libaitherion_a_SOURCES = $(PROTO_C) $(CUDA_SERVER_PROTO_C) $(NVML_SERVER_PROTO_C)
 CLEANFILES += proto/generated.stamp proto/schemas.request $(PROTO_H) $(PROTO_C)
 EXTRA_DIST += $(SCHEMAS) $(PROTO_TOOLS)
+
+# CUDA's driver interface: from its table the messages' schema, and C for both sides.
+CUDA_TABLE = proto/cuda.capnp proto/cuda-symbols.txt
+CUDA_TABLE_H = src/runtime/cuda/cuda_enums.h src/runtime/cuda/cuda_functions.h src/runtime/cuda/cuda_types.h
+CUDA_PROTO_TOOLS = proto/cuda_client.py proto/cuda_generate.py proto/cuda_header.py proto/cuda_server.py \
+	proto/cuda_structs.py proto/cuda_table.py
+CUDA_PROTO_H = proto/cuda-client.h proto/cuda-methods.h proto/cuda-server.h proto/cuda-structs.h proto/cuda-wire.h
+CUDA_PROTO_C = proto/cuda-client.c proto/cuda-methods.c proto/cuda-server.c proto/cuda-structs.c proto/cuda-symbols.c \
+	proto/cuda-wire.c
+CUDA_PROTO_MADE = proto/cuda.request proto/cuda-wire.capnp proto/cuda-wire.request proto/cuda.map proto/coverage.md
+
+proto/cuda-generated.stamp: $(CUDA_TABLE) $(CUDA_TABLE_H) proto/common.capnp $(CUDA_PROTO_TOOLS) $(PROTO_TOOLS)
+	$(AM_V_GEN)$(MKDIR_P) proto && \
+	$(CAPNP) compile -o- --src-prefix=$(srcdir)/proto $(srcdir)/proto/cuda.capnp > proto/cuda.request && \
+	$(PYTHON) -B $(srcdir)/proto/cuda_generate.py $(srcdir)/src/runtime/cuda $(srcdir)/proto/cuda-symbols.txt proto \
+	< proto/cuda.request && \
+	$(CAPNP) compile -I$(srcdir)/proto -o- proto/cuda-wire.capnp > proto/cuda-wire.request && \
+	$(PYTHON) -B $(srcdir)/proto/generate.py proto < proto/cuda-wire.request && touch $@
+$(CUDA_PROTO_H) $(CUDA_PROTO_C) proto/cuda.map proto/cuda-wire.capnp: proto/cuda-generated.stamp ;
+
+BUILT_SOURCES += $(CUDA_PROTO_H)
+$(libaitherion_a_OBJECTS) $(aitherion_runtime_OBJECTS): | proto/cuda-generated.stamp
+CLEANFILES += proto/cuda-generated.stamp $(CUDA_PROTO_H) $(CUDA_PROTO_C) $(CUDA_PROTO_MADE)
+EXTRA_DIST += $(CUDA_TABLE) $(CUDA_PROTO_TOOLS)
+
+# NVML: C for both sides from its table; what travels is in nvml-wire.capnp.
+NVML_TABLE = proto/nvml.capnp proto/nvml-symbols.txt
+NVML_TABLE_H = src/runtime/nvml/nvml_functions.h src/runtime/nvml/nvml_types.h
+NVML_PROTO_TOOLS = proto/nvml_generate.py
+NVML_PROTO_H = proto/nvml-client.h proto/nvml-functions.h proto/nvml-server.h
+NVML_PROTO_C = proto/nvml-absent.c proto/nvml-client.c proto/nvml-functions.c proto/nvml-server.c
+
+proto/nvml-generated.stamp: $(NVML_TABLE) $(NVML_TABLE_H) $(NVML_PROTO_TOOLS) $(CUDA_PROTO_TOOLS) $(PROTO_TOOLS)
+	$(AM_V_GEN)$(MKDIR_P) proto && \
+	$(CAPNP) compile -o- --src-prefix=$(srcdir)/proto $(srcdir)/proto/nvml.capnp > proto/nvml.request && \
+	$(PYTHON) -B $(srcdir)/proto/nvml_generate.py $(srcdir)/src/runtime/nvml $(srcdir)/proto/nvml-symbols.txt proto \
+	< proto/nvml.request && touch $@
+$(NVML_PROTO_H) $(NVML_PROTO_C) proto/nvml.map: proto/nvml-generated.stamp ;
+
+BUILT_SOURCES += $(NVML_PROTO_H)
+$(libaitherion_a_OBJECTS) $(aitherion_runtime_OBJECTS): | proto/nvml-generated.stamp
+CLEANFILES += proto/nvml-generated.stamp proto/nvml.request proto/nvml.map proto/nvml.md $(NVML_PROTO_H) $(NVML_PROTO_C)
+EXTRA_DIST += $(NVML_TABLE) $(NVML_PROTO_TOOLS)
+
+# What people need to read a recorded stream (AITHERION_RECORD) by capnp.
+protodir = $(pkgdatadir)/proto
+proto_DATA = proto/common.capnp proto/cuda-wire.capnp

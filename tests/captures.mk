@@ -22,6 +22,7 @@ PYTHON_TESTS = \
 	tests/cli/save_crash.py \
 	tests/tools/test_tools.py \
 	tests/layers.py \
+	tests/gpu/test_run.py \
 	tests/golden/run.py \
 	tests/golden/renumber.py \
 	tests/golden/same_machine.py \
@@ -39,15 +40,32 @@ PYTHON_TESTS = \
 	tests/cli/test_plan.py \
 	tests/cli/test_process.py \
 	tests/cli/test_roce.py \
+	tests/cli/test_run.py \
 	tests/cli/test_start.py \
 	tests/cli/test_usage.py \
+	tests/cuda/test_generator.py \
+	tests/cuda/test_layout.py \
+	tests/cuda/test_loopback.py \
+	tests/cuda/test_video.py \
 	tests/docker/test_engine.py \
 	tests/docker/test_faults.py \
 	tests/docker/test_image.py \
 	tests/docker/test_nodes.py \
 	tests/docker/test_start.py \
+	tests/nvml/test_generator.py \
+	tests/nvml/test_layout.py \
+	tests/nvml/test_loopback.py \
+	tests/nvml/test_nvml.py \
 	tests/runtime/test_codec.py \
+	tests/runtime/test_cuda.py \
+	tests/runtime/test_faults.py \
+	tests/runtime/test_recording.py \
+	tests/runtime/test_remote.py \
 	tests/runtime/test_server.py \
+	tests/runtime/test_sessions.py \
+	tests/runtime/test_travel.py \
+	tests/sim/test_nvcc.py \
+	tests/sim/test_programs.py \
 	tests/tui/test_menus.py \
 	tests/tui/test_screens.py \
 	tests/tui/test_terminal.py
@@ -70,10 +88,10 @@ aitherion-emulated tests/tools/edit_loop-emulated: Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
 	printf '#!/bin/sh\nexec %s "%s" "$$@"\n' "$(EXE_WRAPPER)" "$(abs_builddir)/$(@:-emulated=)$(EXEEXT)" > $@ && chmod +x $@
 
-TEST_HELPERS = tests/runtime/fake_cuda.c tests/runtime/runtime.py tests/docker/engine.py tests/docker/fake.py tests/tui/tui.py tests/cli/cli.py tests/cli/save_crash.py \
+TEST_HELPERS = tests/nvml/pynvml_manner.py tests/nvml/serving.py tests/runtime/fake_cuda.c tests/runtime/runtime.py tests/docker/engine.py tests/docker/fake.py tests/tui/tui.py tests/cli/cli.py tests/cli/save_crash.py \
 	tests/tools/harness.py tests/tools/nodes.py tests/tools/jsonschema.py tests/tools/miniyaml.py tests/tools/mkroot.py tests/tools/root_from_folder.py
-EXTRA_DIST += $(PYTHON_TESTS) $(TEST_HELPERS) tests/data tests/golden tests/tui/screens docker docs packaging \
-	bench quickstart .clang-format .clang-tidy .ci/run
+EXTRA_DIST += $(PYTHON_TESTS) $(TEST_HELPERS) tests/data tests/golden tests/gpu tests/tui/screens docker docs packaging \
+	bench/cuda_calls.py bench/discover.py quickstart .clang-format .clang-tidy .ci/run
 
 # ./check is a file here but a target to make, so it cannot stand in EXTRA_DIST. Folders that stand there are copied with what
 # tests have left in them.

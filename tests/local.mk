@@ -11,6 +11,7 @@ UNIT_TESTS = \
 	tests/unit/test_check \
 	tests/unit/test_closure \
 	tests/unit/test_command \
+	tests/unit/test_cuda_image \
 	tests/unit/test_docker_answer \
 	tests/unit/test_docker_host \
 	tests/unit/test_docker_stream \
@@ -49,6 +50,10 @@ UNIT_TESTS = \
 	tests/unit/test_text \
 	tests/unit/test_topology_xml \
 	tests/unit/test_wire
+if RUNTIME_TABLES
+UNIT_TESTS += tests/unit/test_tables
+tests_unit_test_tables_SOURCES = tests/unit/test_tables.c src/runtime/tables/tables.c src/runtime/tables/tables.h
+endif
 tests_unit_test_output_SOURCES = tests/unit/test_output.c tests/unit/made_machines.c tests/unit/made_machines.h
 
 # Beside the sources named after them: the helpers of the tests about documents.
@@ -101,14 +106,21 @@ check_PROGRAMS += tests/tools/macvlan_steps
 EXTRA_DIST += tests/vm tests/cross
 
 # Fuzz targets: one entry LLVMFuzzerTestOneInput each; ./configure --enable-fuzzers CC=clang.
-FUZZERS_ALL = tests/fuzz/fuzz_document tests/fuzz/fuzz_elf tests/fuzz/fuzz_root tests/fuzz/fuzz_topology_xml tests/fuzz/fuzz_wire
+FUZZERS_ALL = tests/fuzz/fuzz_cuda_client tests/fuzz/fuzz_cuda_server tests/fuzz/fuzz_document tests/fuzz/fuzz_elf tests/fuzz/fuzz_nvml tests/fuzz/fuzz_root tests/fuzz/fuzz_topology_xml tests/fuzz/fuzz_wire
 if FUZZERS
 noinst_PROGRAMS += $(FUZZERS_ALL)
 endif
+tests_fuzz_fuzz_cuda_client_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_cuda_server_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_document_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_elf_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_nvml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_root_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_topology_xml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 
 include tests/wire/local.mk
+include tests/cuda/local.mk
+include tests/nvml/local.mk
+include tests/cuda_programs/local.mk
+include tests/runtime/local.mk
 include tests/captures.mk

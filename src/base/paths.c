@@ -50,3 +50,13 @@ char *ath_path_program(const char *name)
         found = if_exists(ath_xasprintf("%s/../libexec/aitherion/%s", folder, name));
     return found;
 }
+
+char *ath_path_library(const char *name)
+{
+    ath_auto_free char *folder = own_folder();
+    char *found = folder ? if_exists(ath_xasprintf("%s/lib/aitherion/%s", folder, name)) : NULL;
+
+    if (folder && !found)
+        found = if_exists(ath_xasprintf("%s/../lib/aitherion/%s", folder, name));
+    return found ? found : if_exists(ath_xasprintf("%s/aitherion/%s", ATH_LIBDIR, name));
+}

@@ -19,3 +19,10 @@ char *ath_path_share(const char *name);
  * The caller frees it.
  */
 char *ath_path_program(const char *name);
+
+/*
+ * One of our shared libraries for other programs ("libcuda.so.1", "sim/libcuda.so.1"), the first
+ * that exists of: lib/aitherion beside the running binary (a build), ../lib/aitherion from it, the
+ * configured library folder; NULL where there is none. The caller frees it.
+ */
+char *ath_path_library(const char *name);

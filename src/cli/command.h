@@ -79,7 +79,9 @@ struct ath_command {
     const struct ath_option *options;     /* ended by a NULL name; NULL: none */
     size_t options_size;                  /* of the struct that their offsets point into */
     bool reads_machine;                   /* takes --root and --topology too */
-    const struct ath_example *examples;   /* ended by a NULL command; NULL: none */
+    bool runs_program; /* its first argument is a program: whatever stands behind that is the
+                          program's, flags too */
+    const struct ath_example *examples; /* ended by a NULL command; NULL: none */
     const struct ath_command *const
         *children; /* ended by NULL; a command with children only holds them */
     /*

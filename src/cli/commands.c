@@ -114,6 +114,8 @@ static const struct ath_command *const root_children[] = {
     &ath_command_start,
     &ath_command_stop,
     &ath_command_status,
+    &ath_command_run,
+    &ath_command_session,
     &ath_command_clean,
     &ath_command_image,
     &ath_command_key,

@@ -28,6 +28,12 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/roce_notes.c src/cli/commands/roce_notes.h \
 	src/cli/commands/roce_remove.c \
 	src/cli/commands/roce_test.c \
+	src/cli/commands/run.c \
+	src/cli/commands/session.c \
+	src/cli/commands/session_end.c \
+	src/cli/commands/session_id.c src/cli/commands/session_id.h \
+	src/cli/commands/session_limit.c \
+	src/cli/commands/session_list.c \
 	src/cli/commands/start.c \
 	src/cli/commands/status.c \
 	src/cli/commands/stop.c \
@@ -62,6 +68,8 @@ libaitherion_a_SOURCES += \
 	src/cli/output/roce_list_text.c \
 	src/cli/output/roce_macvlan.c src/cli/output/roce_macvlan.h \
 	src/cli/output/roce_test.c src/cli/output/roce_test.h \
+	src/cli/output/run.c src/cli/output/run.h \
+	src/cli/output/session.c src/cli/output/session.h \
 	src/cli/output/start.c src/cli/output/start.h \
 	src/cli/output/start_plan.c src/cli/output/start_plan.h \
 	src/cli/output/status.c src/cli/output/status.h \
@@ -79,6 +87,8 @@ libaitherion_a_SOURCES += \
 	src/cli/nodes_health.c \
 	src/cli/parse.c src/cli/parse.h \
 	src/cli/probe.c \
+	src/cli/program.c src/cli/program.h \
+	src/cli/reach.c src/cli/reach.h \
 	src/cli/report.c src/cli/report.h \
 	src/cli/suggest.c src/cli/suggest.h \
 	src/cli/terminal.c src/cli/terminal.h \

@@ -26,8 +26,13 @@ static void looking_free(struct looking *looking)
 
 /* ---- sessions ---- */
 
-static void keep_problems(const struct ath_runtime_health *health, struct ath_health_runtime *out)
+static void keep(const struct ath_runtime_health *health, struct ath_health_runtime *out)
 {
+    out->has_told = true;
+    out->driver_version = health->driver_version;
+    out->device_count = health->device_count;
+    out->is_simulated = health->is_simulated;
+    out->sessions = health->sessions;
     for (size_t i = 0; i < health->problem_count && !out->local.server; i++) {
         const struct ath_runtime_problem *problem = &health->problems[i];
         struct ath_health_problem *kept =
@@ -50,7 +55,7 @@ static void ask(struct looking *looking, char *server, struct ath_health_runtime
         return;
     int status = ath_probe_server(&probe, server, &health, &out->err);
     if (!status)
-        keep_problems(&health, runtime);
+        keep(&health, runtime);
     out->server = server;
     out->answer = !status                              ? ATH_ANSWER_FINE
                   : out->err.code == ATH_E_KEY_REFUSED ? ATH_ANSWER_REFUSED

@@ -100,17 +100,21 @@ static const char *value_of(const struct ath_option *option, const struct flag *
     return flag->value ? flag->value : argv[*index + 1] ? argv[++*index] : NULL;
 }
 
-/* Fills out->command and out->arguments; flags are only stepped over. */
-static void sort_words(int argc, char *const argv[], struct ath_command_line *out)
+/* Fills out->command and out->arguments; flags are only stepped over. Returns where flags end. */
+static int sort_words(int argc, char *const argv[], struct ath_command_line *out)
 {
     bool only_words = false;
+    int end = argc;
 
     for (int i = 1; i < argc; i++) {
         if (!only_words && !strcmp(argv[i], "--")) {
             only_words = true;
+            end = i;
         } else if (!only_words && is_flag(argv[i])) {
             for (struct flag flag = flag_of(argv[i]);;) {
-                const struct ath_option *option = find_anywhere(&flag);
+                const struct ath_option *option = find_for(out->command, &flag);
+                if (!option)
+                    option = find_anywhere(&flag);
                 if (option && ath_option_takes_value(option))
                     value_of(option, &flag, argv, &i);
                 if (!flag.is_letter || !flag.value || !option || ath_option_takes_value(option))
@@ -125,8 +129,13 @@ static void sort_words(int argc, char *const argv[], struct ath_command_line *ou
             else
                 *(const char **)ath_push(&out->arguments, &out->argument_count,
                                          sizeof *out->arguments) = argv[i];
+            if (!only_words && !child && out->command->runs_program) {
+                only_words = true;
+                end = i;
+            }
         }
     }
+    return end;
 }
 
 static int set_choice(const struct ath_option *option, int *target, const char *value,
@@ -255,13 +264,13 @@ static int apply_flag(struct flag *flag, char *const argv[], int *index,
                  value, err);
 }
 
-static int apply_flags(int argc, char *const argv[], struct ath_command_line *out,
+static int apply_flags(int end, char *const argv[], struct ath_command_line *out,
                        struct ath_err *err)
 {
     int first_status = 0;
     struct ath_err unused;
 
-    for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+    for (int i = 1; i < end; i++) {
         if (!is_flag(argv[i]))
             continue;
         struct flag flag = flag_of(argv[i]);
@@ -342,10 +351,10 @@ int ath_command_line_parse(int argc, char *const argv[], struct ath_command_line
                            struct ath_err *err)
 {
     *out = (struct ath_command_line){ .command = &ath_command_root };
-    sort_words(argc, argv, out);
+    int end = sort_words(argc, argv, out);
     out->options = ath_xalloc(out->command->options_size);
 
-    int status = apply_flags(argc, argv, out, err);
+    int status = apply_flags(end, argv, out, err);
     if (out->command->children && out->argument_count)
         return refuse_word(out->command, out->arguments[0], err);
     if (status || out->globals.wants_help || out->globals.wants_version || out->command->children)

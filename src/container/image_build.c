@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -109,6 +110,17 @@ static bool has_file(const struct ath_image *image, const char *path)
     return false;
 }
 
+static void add_file(struct ath_image *image, const char *path, const char *source,
+                     const char *needer, int64_t size_bytes)
+{
+    struct ath_image_file *added = ath_push(&image->files, &image->file_count, sizeof *added);
+    *added = (struct ath_image_file){ .path = ath_xasprintf("/%s", path),
+                                      .source = ath_xstrdup(source),
+                                      .needer = ath_xstrdup(needer),
+                                      .size_bytes = size_bytes };
+    image->content_bytes += size_bytes;
+}
+
 static void add_files(struct ath_image *image, const struct ath_closure *closure)
 {
     ath_auto_free char *folder = library_folder(closure);
@@ -121,12 +133,21 @@ static void add_files(struct ath_image *image, const struct ath_closure *closure
                                        : ath_xasprintf("%s/%s", folder, file->name);
         if (has_file(image, path))
             continue;
-        struct ath_image_file *added = ath_push(&image->files, &image->file_count, sizeof *added);
-        *added = (struct ath_image_file){ .path = ath_xasprintf("/%s", path),
-                                          .source = ath_xstrdup(file->path),
-                                          .needer = ath_xstrdup(file->needer),
-                                          .size_bytes = file->size_bytes };
-        image->content_bytes += file->size_bytes;
+        add_file(image, path, file->path, file->needer, file->size_bytes);
+    }
+}
+
+/* For `start --sim`, as installed with our own runtime; it needs what that needs. */
+static void add_simulator(struct ath_image *image)
+{
+    static const char *const names[] = { "sim/libcuda.so.1", "sim/libnvidia-ml.so.1" };
+    for (size_t i = 0; i < ATH_COUNT(names); i++) {
+        ath_auto_free char *found = ath_path_library(names[i]);
+        ath_auto_free char *source = found ? realpath(found, NULL) : NULL;
+        ath_auto_free char *path = ath_xasprintf("usr/lib/aitherion/%s", names[i]);
+        struct stat file;
+        if (source && !stat(source, &file))
+            add_file(image, path, source, ATH_PLAN_RUNTIME, file.st_size);
     }
 }
 
@@ -288,6 +309,8 @@ static int fill(struct ath_image *image, const struct ath_image_recipe *recipe,
     for (size_t i = 0; i < closure->from_host.count; i++)
         ath_texts_add(&image->from_host, closure->from_host.items[i]);
     add_files(image, closure);
+    if (!recipe->program && !recipe->root)
+        add_simulator(image);
     make_layer(image, closure->has_loader);
     return identify(image, err);
 }

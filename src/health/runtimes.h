@@ -37,6 +37,11 @@ struct ath_health_runtime {
     const struct ath_plan_node *wanted;       /* in plan; NULL: it cannot be planned */
     char *drift;                              /* why it is not as the document has it; NULL */
     struct ath_health_session local, network; /* by its socket, by its port */
+    bool has_told;                            /* a session told what follows */
+    uint32_t driver_version;                  /* of CUDA, 13000 for 13.0; 0: unknown */
+    size_t device_count;
+    bool is_simulated;
+    uint32_t sessions; /* of programs */
     struct ath_health_problem *problems;
     size_t problem_count;
 };

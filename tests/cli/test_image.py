@@ -127,7 +127,12 @@ class Form(unittest.TestCase):
         os.makedirs(home, exist_ok=True)
         copy = os.path.join(home, "aitherion-runtime")
         shutil.copyfile(runtime(), copy)  # without its mode and times
-        self.assertEqual(Archive("--runtime", copy).bytes, archive.bytes)
+        self.assertEqual(Archive("--runtime", copy).bytes, Archive("--runtime", runtime()).bytes)
+
+    def test_the_simulator_is_in_it(self):
+        paths = [file["path"] for file in Archive().report["files"]]
+        self.assertEqual([path for path in paths if "/sim/" in path],
+                         ["/usr/lib/aitherion/sim/libcuda.so.1", "/usr/lib/aitherion/sim/libnvidia-ml.so.1"])
 
     def test_a_changed_file_is_another_image(self):
         copy = place("changed-runtime")

@@ -292,6 +292,32 @@ class Life(Base):
         return {check["code"]: check["status"] for check in value["checks"]
                 if check["status"] != "ok" and check["code"] not in known}
 
+    def test_programs_of_this_machine(self):
+        """By the socket, or by the port; with several runtimes the person says which, or there is one only."""
+        example = os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add")
+
+        def run(*words):
+            return harness.run("-c", self.document, "run", "-v", *words, "--", example, env=self.environment())
+
+        self.start("--sim")
+        for words, pattern in ((["--numa", "0"], "transport=shm"), (["--numa", "1", "--transport", "tcp"], "transport=tcp")):
+            result = run(*words)
+            self.assertEqual((result.returncode, result.stdout.count(": right\n")), (0, 1), result.stderr)
+            self.assertIn(pattern, result.stderr)
+            self.assertIn(f": NUMA{words[1]} of ", result.stderr)
+        result = run()
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertRegex(result.stderr, r"several runtimes run here: which one shall it be\?\n  hint: --numa 0, or another id")
+        value = self.data("session", "list")
+        self.assertEqual([(one["id"], one["error"], one["sessions"]) for one in value["runtimes"]], [(0, None, []), (1, None, [])])
+        self.ok("stop", "1")
+        self.assertEqual(run().returncode, 0)
+        result = run("--numa", "1")
+        self.assertEqual((result.returncode, result.stdout), (125, ""))
+        self.assertRegex(result.stderr, "no runtime of NUMA entry 1 runs here\n  hint: .*start 1")
+        services = [node["service"] for node in self.data("status")["nodes"]]
+        self.assertEqual((services[0]["driver_version"], services[0]["devices"][0]["is_simulated"], services[1]), (13000, True, None))
+
     def test_from_start_to_clean(self):
         self.assertEqual(self.states(), {0: "absent", 1: "absent"})
         first = self.start()

@@ -25,6 +25,12 @@ int cuInit(unsigned int flags)
     return flags || is_like("none") ? NO_DEVICE : 0;
 }
 
+int cuDriverGetVersion(int *version)
+{
+    *version = 12020;
+    return 0;
+}
+
 int cuDeviceGetCount(int *count)
 {
     *count = 2;

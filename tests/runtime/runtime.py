@@ -26,6 +26,7 @@ SCHEMA = os.path.join(SOURCE, "proto", "control.capnp")
 KEY = b"a shared key\n\0of any bytes\xff"
 HAS_CAPNP = shutil.which("capnp") is not None
 IS_SANITIZED = os.environ.get("AITHERION_SANITIZED") == "1"
+HAS_OWN_ADDRESSES = os.environ.get("AITHERION_SANITIZED") != "threads"  # ThreadSanitizer ends who maps memory where we do
 
 
 def binary():
@@ -47,17 +48,18 @@ def key_file(content=KEY):
 
 
 class Server:
-    """A server that listens on a free port of the loopback, and on a unix socket; `log` after its end."""
+    """A server that listens on a free port of the loopback, and on a unix socket; `log` after its end. `prefix` are the words
+    in front of its command line, `log_path` is where its log goes instead."""
 
-    def __init__(self, *arguments, key=KEY, listen="127.0.0.1:0", env=None):
+    def __init__(self, *arguments, key=KEY, listen="127.0.0.1:0", env=None, prefix=(), log_path=None):
         self.socket = os.path.join(harness.scratch(), f"socket-{time.monotonic_ns()}")
         self.authentication = ["--key", key_file(key)] if key is not None else ["--no-auth"]
         self.key = key
-        self.log_path = self.socket + ".log"
+        self.log_path = log_path or self.socket + ".log"
         words = ["serve", "--socket", self.socket, *self.authentication, *arguments]
         words += ["--listen", listen] if listen else []
         with open(self.log_path, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen([binary(), *words], stdout=subprocess.PIPE, stderr=log, text=True,
+            self.process = subprocess.Popen([*prefix, binary(), *words], stdout=subprocess.PIPE, stderr=log, text=True,
                                             env=env or harness.environment(), stdin=subprocess.DEVNULL)
         self.listening = self.process.stdout.readline().strip()
         if not self.listening.startswith("listening on "):

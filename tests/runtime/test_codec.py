@@ -19,7 +19,7 @@ import harness  # noqa: E402
 import request  # noqa: E402
 
 SCHEMAS = [os.path.join(SOURCE, path) for path in ("proto/common.capnp", "proto/control.capnp", "proto/gpu-control.capnp",
-                                                   "tests/wire/everything.capnp")]
+                                                   "proto/nvml-wire.capnp", "tests/wire/everything.capnp")]
 SEGMENT = "--segment-size=1000000"  # in words: one for each message
 MESSAGES = 60  # of each struct
 DEPTH = 3      # of structs that hold themselves
@@ -151,7 +151,7 @@ class Codec(unittest.TestCase):
 
     def test_large_messages(self):
         """Lists and texts that take more than any one default segment."""
-        schema = SCHEMAS[3]
+        schema = SCHEMAS[-1]
         wanted = [{"text": "x" * 200000, "bytes": list(range(256)) * 500, "empty": None,
                    "inners": [{"id": str(i), "title": f"t{i}", "maxSMCount": i % 256} for i in range(5000)],
                    "bools": [bool(i % 3) for i in range(10001)], "matrix": [[i, -i] for i in range(3000)]}]

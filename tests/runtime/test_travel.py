@@ -4,6 +4,7 @@ import re
 import unittest
 
 from cuda import MIB, Program
+from runtime import harness
 from test_cuda import GOOD, TRANSPORTS, place, serve
 
 LINE = re.compile(r"^aitherion\[\d+\]: +(\d+) calls +(\d+) answers +(\d+) bytes out +(\d+) in +[\d.]+ ms  (\S+)$")
@@ -47,4 +48,4 @@ class Travel(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

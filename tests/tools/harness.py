@@ -22,7 +22,7 @@ import mkroot  # noqa: E402
 
 TIMEOUT_S = 60
 # Kept from the caller's environment: what the tools themselves need.
-KEPT = re.compile(r"^(PATH|LD_LIBRARY_PATH|ASAN_OPTIONS|UBSAN_OPTIONS|LSAN_OPTIONS|TMPDIR|PYTHON.*)$")
+KEPT = re.compile(r"^(PATH|LD_LIBRARY_PATH|ASAN_OPTIONS|UBSAN_OPTIONS|LSAN_OPTIONS|TSAN_OPTIONS|TMPDIR|PYTHON.*)$")
 _scratch = None
 # A shell's background job begins with these ignored, and so would all that is tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -76,6 +76,53 @@ START_TEST(writes_what_the_encoding_says)
 }
 END_TEST
 
+/* What is lent lies behind the rest, as what is copied last does: the bytes are the same. */
+START_TEST(lends_its_end)
+{
+    static const uint8_t data[] = "thirty-five bytes, no whole words..";
+    static const uint8_t zeros[ATH_WIRE_WORD];
+    uint8_t wanted[256], parts[256];
+    size_t length = 0, own = 0;
+
+    for (int is_lent = 0; is_lent < 2; is_lent++) {
+        struct ath_control_hello_builder hello =
+            ath_control_message_init_hello(ath_control_message_start(&builder));
+        ath_control_hello_set_software(hello, "test");
+        if (is_lent)
+            ath_wire_lend(&builder, sizeof data - 1);
+        ath_control_hello_set_nonce(hello, (struct ath_wire_bytes){ data, sizeof data - 1 });
+        size_t *to = is_lent ? &own : &length;
+        const uint8_t *bytes = built(to);
+        memcpy(is_lent ? parts : wanted, bytes, *to);
+    }
+    size_t padding = ath_wire_lent_padding(builder.lent);
+    ck_assert_ptr_eq(builder.lent.data, data);
+    ck_assert_uint_eq(own + sizeof data - 1 + padding, length);
+    memcpy(parts + own, data, sizeof data - 1);
+    memcpy(parts + length - padding, zeros, padding);
+    ck_assert_mem_eq(parts, wanted, length);
+    /* Less than was said is copied, and another message lends nothing. */
+    build_hello(1);
+    built(&own);
+    ck_assert_uint_eq(builder.lent.length, 0);
+}
+END_TEST
+
+START_TEST(refuses_to_lend_more_than_a_message_has)
+{
+    static const uint8_t data[64];
+    int status;
+    size_t length;
+    builder.max_bytes = 64;
+    struct ath_control_hello_builder hello =
+        ath_control_message_init_hello(ath_control_message_start(&builder));
+    ath_wire_lend(&builder, 1);
+    ath_control_hello_set_nonce(hello, (struct ath_wire_bytes){ data, sizeof data });
+    ck_assert_ptr_null(ath_wire_finish(&builder, &length, &status));
+    ck_assert_int_eq(status, -EMSGSIZE);
+}
+END_TEST
+
 START_TEST(reads_what_it_wrote)
 {
     struct ath_control_message message;
@@ -414,7 +461,10 @@ static void setup_server(void)
                                   .handshake_ms = 300,
                                   .idle_ms = 300,
                                   .answer_ms = 300 };
-    ath_devices_simulate(&server.devices);
+    server.devices = (struct ath_devices){ .items = { { .name = "aitherion simulated GPU",
+                                                        .is_simulated = true,
+                                                        .memory_total_bytes = ATH_UNKNOWN } },
+                                           .count = 1 };
     pthread_create(&server_thread, NULL, serve, ath_board_add(server.board, "test", 0, false));
 }
 
@@ -519,16 +569,18 @@ START_TEST(says_what_is_not_supported)
 {
     uint8_t proof[ATH_PROOF_BYTES];
     begin_session(proof);
-    ath_control_message_init_limit_session(ath_control_message_start(&builder));
+    /* A question of a later protocol, and the session goes on. */
+    ath_wire_set_u16(ath_control_message_start(&builder).at, 0, 999, 0);
     send_built(NULL);
     struct ath_control_message message = receive();
     ck_assert_int_eq(ath_control_message_which(message), ATH_CONTROL_MESSAGE_FAILURE);
     ck_assert_int_eq(ath_common_failure_code(ath_control_message_failure(message)),
                      ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED);
-    /* A question of a later protocol, too, and the session goes on. */
-    ath_wire_set_u16(ath_control_message_start(&builder).at, 0, 999, 0);
+    ath_control_message_init_limit_session(ath_control_message_start(&builder));
     send_built(NULL);
-    ck_assert_int_eq(ath_control_message_which(receive()), ATH_CONTROL_MESSAGE_FAILURE);
+    message = receive();
+    ck_assert_int_eq(ath_common_failure_code(ath_control_message_failure(message)),
+                     ATH_COMMON_FAILURE_CODE_NOT_FOUND);
     ath_control_message_set_end_session(ath_control_message_start(&builder), 12345);
     send_built(NULL);
     message = receive();
@@ -754,6 +806,8 @@ int main(void)
 
     tcase_add_checked_fixture(messages, setup, teardown);
     tcase_add_test(messages, writes_what_the_encoding_says);
+    tcase_add_test(messages, lends_its_end);
+    tcase_add_test(messages, refuses_to_lend_more_than_a_message_has);
     tcase_add_test(messages, reads_what_it_wrote);
     tcase_add_test(messages, gives_defaults_for_what_an_older_peer_did_not_send);
     tcase_add_loop_test(messages, refuses_wrong_messages, 0, ATH_COUNT(wrongs));

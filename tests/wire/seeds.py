@@ -16,7 +16,8 @@ MESSAGES = 4
 
 def main():
     asked = test_codec.request.read(test_codec.capnp("compile", "-o-", *test_codec.SCHEMAS, data=b""))
-    for schema, name in ((test_codec.SCHEMAS[1], "Message"), (test_codec.SCHEMAS[3], "Everything")):
+    for file_name, name in (("control", "Message"), ("everything", "Everything")):
+        schema = next(path for path in test_codec.SCHEMAS if path.endswith(f"/{file_name}.capnp"))
         node = next(node for node in asked.nodes.values() if node.display_name.endswith(":" + name))
         maker = test_codec.Maker(asked, name)
         for i in range(MESSAGES):

@@ -12,16 +12,22 @@
 #include "cli/commands/commands.h"
 #include "cli/nodes.h"
 #include "cli/output/status.h"
+#include "cli/reach.h"
 
 struct work {
     struct ath_nodes nodes;
     struct ath_engines engines;
     struct ath_node_statuses statuses;
     struct ath_status_report report;
+    struct ath_reach reach; /* the servers of those that run, and the key */
 };
 
 static void work_free(struct work *work)
 {
+    for (size_t i = 0; i < work->report.service_count; i++)
+        ath_session_group_free(&work->report.services[i]);
+    free(work->report.services);
+    ath_reach_free(&work->reach);
     ath_status_report_free(&work->report);
     ath_node_statuses_free(&work->statuses);
     ath_engines_free(&work->engines);
@@ -72,6 +78,26 @@ static void fill(struct work *work)
         item->status = status;
         if (item->is_recorded)
             item->drift = drift_of(work, status);
+    }
+}
+
+/* Who uses those that run: what they tell whoever has the key. */
+static void ask_runtimes(struct work *work)
+{
+    struct ath_status_report *report = &work->report;
+    struct ath_reach *reach = &work->reach;
+
+    reach->key = ath_xstrdup(work->nodes.has_key ? work->nodes.key_path : "");
+    reach->items = ath_xalloc(report->count * sizeof *reach->items);
+    report->services = ath_xalloc(report->count * sizeof *report->services);
+    for (size_t i = 0; i < report->count; i++) {
+        struct ath_status_item *item = &report->items[i];
+        if (!item->status || item->status->state <= ATH_NODE_STOPPED)
+            continue;
+        struct ath_reach_server *server = &reach->items[reach->count++];
+        item->service = &report->services[report->service_count++];
+        ath_reach_node(item->status, false, server);
+        ath_reach_ask(reach, server, item->service);
     }
 }
 
@@ -129,6 +155,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     fill(&work);
     if (work.report.count)
         qsort(work.report.items, work.report.count, sizeof *work.report.items, by_id);
+    ask_runtimes(&work);
     work.report.document = work.nodes.has_document ? work.nodes.path : NULL;
     work.report.next = work.nodes.has_document && !is_any_running(&work.statuses) ? next : NULL;
     return ath_cli_show(cli, &ath_status_view, &work.report, ath_cli_format(cli), err);
@@ -148,7 +175,8 @@ const struct ath_command ath_command_status = {
         N_("Shows for each entry of the document, and for what else aitherion started here, "
            "whether it runs, in which engine, where it can be reached, the CPUs and memory nodes "
            "that the kernel lets its process use, its GPUs and macvlans. Says so where it runs "
-           "otherwise than the document has it now. Changes nothing; what is wrong and what mends "
+           "otherwise than the document has it now. Below stand the programs that use runtimes, as "
+           "`aitherion session list` shows them. Changes nothing; what is wrong and what mends "
            "it says `aitherion health`."),
     .arguments = ath_nodes_arguments,
     .examples = examples,

@@ -266,6 +266,22 @@ static const struct ath_health_runtime *runtime_of(const struct ath_health_facts
     return NULL;
 }
 
+/* What it has for programs, in its own words. */
+static void add_service(const struct ath_health_runtime *runtime, struct ath_text *text)
+{
+    if (runtime->driver_version)
+        ath_text_add_part(text, ", ", "CUDA %d.%d", (int)(runtime->driver_version / 1000),
+                          (int)(runtime->driver_version % 1000 / 10));
+    ath_text_add_part(text, ", ",
+                      ngettext("%d GPU", "%d GPUs", (unsigned long)runtime->device_count),
+                      (int)runtime->device_count);
+    if (runtime->is_simulated)
+        ath_text_add(text, "%s", _(" (simulated)"));
+    ath_text_add_part(text, ", ",
+                      ngettext("%d session", "%d sessions", (unsigned long)runtime->sessions),
+                      (int)runtime->sessions);
+}
+
 static void print_runtime(const struct page *page, int id)
 {
     const struct ath_health_runtime *runtime = runtime_of(page->facts, id);
@@ -284,6 +300,8 @@ static void print_runtime(const struct page *page, int id)
             ath_text_add_part(&text, ", ", "%s", reach);
         if (age)
             ath_text_add_part(&text, ", ", _("for %s"), age);
+        if (runtime->has_told)
+            add_service(runtime, &text);
     }
     print_line(page, RUNTIME, "",
                state > ATH_NODE_RUNNING    ? ATH_ROLE_BAD

@@ -116,6 +116,8 @@ static json_t *item_to_json(const struct ath_status_item *item)
     if (status)
         add_process(process, status);
     json_object_set_new(node, "process", process);
+    json_object_set_new(node, "service",
+                        item->service ? ath_session_group_to_json(item->service) : json_null());
     return node;
 }
 
@@ -371,6 +373,14 @@ static void print_notes(const struct ath_style *style, FILE *out,
         print_note(style, out, item->id, _("the document has no such entry"), clean);
 }
 
+static bool has_sessions(const struct ath_status_report *report)
+{
+    for (size_t i = 0; i < report->service_count; i++)
+        if (report->services[i].sessions.count)
+            return true;
+    return false;
+}
+
 static void to_text(const struct ath_style *style, FILE *out, const void *data)
 {
     const struct ath_status_report *report = data;
@@ -392,6 +402,10 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
         row_free(&rows[i]);
     }
     free(rows);
+    if (has_sessions(report)) {
+        fputc('\n', out);
+        ath_sessions_print(style, out, report->services, report->service_count);
+    }
     if (report->docker_err)
         print_note(style, out, ATH_UNKNOWN, report->docker_err->message, report->docker_err->hint);
     if (report->next)

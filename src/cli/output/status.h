@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "cli/output/output.h"
+#include "cli/output/session.h"
 #include "config/document.h"
 #include "container/engine.h"
 
@@ -13,12 +14,15 @@ struct ath_status_item {
     const struct ath_node_status *status; /* not owned; NULL: there is nothing of it */
     struct ath_texts gpus;                /* PCI addresses that the document gives it */
     char *drift;                          /* why it is not as the document has it; NULL */
+    struct ath_session_group *service;    /* what it says of itself; not owned, NULL: not asked */
 };
 
 struct ath_status_report {
     const char *document; /* not owned; NULL: there is none */
     struct ath_status_item *items;
     size_t count;
+    struct ath_session_group *services; /* of the running ones; not owned */
+    size_t service_count;
     const struct ath_err *docker_err; /* why Docker could not be asked; NULL */
     const char *next;                 /* a command, where nothing runs; NULL */
 };

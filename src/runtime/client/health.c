@@ -60,6 +60,7 @@ static void take_health(struct ath_control_health from, struct ath_runtime_healt
         .wants_key = ath_control_health_wants_key(from),
         .vram_fraction = ath_control_health_vram_fraction(from),
         .sessions = ath_control_health_sessions(from),
+        .driver_version = ath_control_health_driver_version(from),
     };
     for (uint32_t i = 0; i < devices.count; i++)
         take_device(ath_gpu_device_item(devices, i),

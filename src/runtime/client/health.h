@@ -31,7 +31,8 @@ struct ath_runtime_health {
     uint64_t net_namespace;   /* 0: unknown */
     bool is_simulated, wants_key;
     double vram_fraction;
-    uint32_t sessions; /* of programs */
+    uint32_t sessions;       /* of programs */
+    uint32_t driver_version; /* of CUDA, 13000 for 13.0; 0: unknown */
     struct ath_runtime_device *devices;
     size_t device_count;
     struct ath_runtime_problem *problems;

@@ -63,11 +63,17 @@ static int report_refusal(struct ath_control_refusal refusal, struct ath_err *er
 static int report_failure(struct ath_common_failure failure, struct ath_err *err)
 {
     char text[200];
-    bool is_unsupported = ath_common_failure_code(failure) == ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED;
-    return ath_err_set(err, is_unsupported ? -ENOTSUP : -EREMOTEIO,
-                       is_unsupported ? ATH_E_UNSUPPORTED : ATH_E_PEER_FAILED,
-                       _("the server could not do it: %s"),
-                       harmless(ath_common_failure_message(failure), text));
+    switch (ath_common_failure_code(failure)) {
+    case ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED:
+        return ath_err_set(err, -ENOTSUP, ATH_E_UNSUPPORTED, _("the server could not do it: %s"),
+                           harmless(ath_common_failure_message(failure), text));
+    case ATH_COMMON_FAILURE_CODE_NOT_FOUND:
+        return ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, _("the server could not do it: %s"),
+                           harmless(ath_common_failure_message(failure), text));
+    default:
+        return ath_err_set(err, -EREMOTEIO, ATH_E_PEER_FAILED, _("the server could not do it: %s"),
+                           harmless(ath_common_failure_message(failure), text));
+    }
 }
 
 static int report_wrong_message(struct ath_err *err)

@@ -10,6 +10,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/unknown.h"
+#include "runtime/nvml/server.h"
+#include "runtime/server/quota.h"
 
 enum { END_WAIT_MS = 2000 };
 
@@ -21,24 +23,28 @@ static void fail(struct ath_control_message_builder answer, enum ath_common_fail
     ath_common_failure_set_message(failure, message);
 }
 
-static void put_device(const struct ath_server *server, const struct ath_device *device,
+static void put_device(const struct ath_server *server, size_t number,
                        struct ath_gpu_device_builder to)
 {
+    const struct ath_device *device = &server->devices.items[number];
+    int64_t limit_bytes = ath_quota_limit(server, number);
+    uint32_t sessions;
+
     ath_gpu_device_set_pci(to, device->pci);
     ath_gpu_device_set_uuid(to, device->uuid);
     ath_gpu_device_set_name(to, device->name);
     ath_gpu_device_set_is_simulated(to, device->is_simulated);
     ath_gpu_device_set_memory_total_bytes(to, device->memory_total_bytes);
-    ath_gpu_device_set_memory_used_bytes(to, 0); /* no session can take any yet */
-    if (device->memory_total_bytes != ATH_UNKNOWN)
-        ath_gpu_device_set_memory_limit_bytes(
-            to, (int64_t)((double)device->memory_total_bytes * server->vram_fraction));
+    ath_gpu_device_set_memory_used_bytes(to, ath_board_memory(server->board, number, &sessions));
+    ath_gpu_device_set_sessions(to, sessions);
+    ath_gpu_device_set_memory_limit_bytes(
+        to, limit_bytes == ATH_UNKNOWN ? device->memory_total_bytes : limit_bytes);
 }
 
 static void put_devices(const struct ath_server *server, struct ath_wire_array array)
 {
     for (size_t i = 0; i < server->devices.count; i++)
-        put_device(server, &server->devices.items[i], ath_gpu_device_place(array, (uint32_t)i));
+        put_device(server, i, ath_gpu_device_place(array, (uint32_t)i));
 }
 
 static void put_problems(const struct ath_devices *devices, struct ath_wire_array array)
@@ -81,6 +87,7 @@ static void answer_health(const struct ath_server *server, struct ath_control_me
     ath_control_health_set_wants_key(to, server->secret.length > 0);
     ath_control_health_set_vram_fraction(to, server->vram_fraction);
     ath_control_health_set_sessions(to, count_programs(server));
+    ath_control_health_set_driver_version(to, server->devices.driver_version);
     put_devices(server, ath_control_health_init_devices(to, (uint32_t)server->devices.count));
     put_problems(&server->devices,
                  ath_control_health_init_problems(to, (uint32_t)server->devices.problem_count));
@@ -94,12 +101,33 @@ static void answer_devices(const struct ath_server *server, struct ath_control_m
     put_devices(server, ath_gpu_device_list_init_devices(to, (uint32_t)server->devices.count));
 }
 
+/* Where it has anything, or a limit. */
+static uint64_t devices_of(const struct ath_board_entry *entry)
+{
+    uint64_t devices = atomic_load(&entry->devices);
+    for (size_t i = 0; i < ATH_DEVICES_MAX; i++)
+        if (atomic_load(&entry->limit_bytes[i]) >= 0)
+            devices |= UINT64_C(1) << i;
+    return devices;
+}
+
 static void put_session(const struct ath_board_entry *entry, struct ath_gpu_session_builder to)
 {
     ath_gpu_session_set_id(to, entry->id);
     ath_gpu_session_set_purpose(to, (enum ath_gpu_purpose)entry->purpose);
     ath_gpu_session_set_peer(to, entry->peer);
+    ath_gpu_session_set_program(to, entry->program);
     ath_gpu_session_set_age_ms(to, ath_now_ms() - entry->started_ms);
+    uint64_t devices = devices_of(entry);
+    struct ath_wire_array uses =
+        ath_gpu_session_init_devices(to, (uint32_t)__builtin_popcountll(devices));
+    for (uint32_t at = 0; devices; devices &= devices - 1, at++) {
+        uint32_t device = (uint32_t)__builtin_ctzll(devices);
+        struct ath_gpu_device_use_builder use = ath_gpu_device_use_place(uses, at);
+        ath_gpu_device_use_set_device(use, device);
+        ath_gpu_device_use_set_memory_used_bytes(use, atomic_load(&entry->used_bytes[device]));
+        ath_gpu_device_use_set_memory_limit_bytes(use, atomic_load(&entry->limit_bytes[device]));
+    }
 }
 
 static int by_id(const void *a, const void *b)
@@ -148,6 +176,35 @@ static void answer_end(const struct ath_server *server, struct ath_control_messa
         ath_control_message_set_done(answer);
 }
 
+/* What it has already stays; what comes is refused from here on. */
+static void answer_limit(const struct ath_server *server, struct ath_control_message question,
+                         struct ath_control_message_builder answer)
+{
+    struct ath_gpu_session_limit limit = ath_control_message_limit_session(question);
+    struct ath_board_entry *entry = ath_board_find(server->board, ath_gpu_session_limit_id(limit));
+    uint32_t device = ath_gpu_session_limit_device(limit);
+    int64_t bytes = ath_gpu_session_limit_memory_limit_bytes(limit);
+
+    if (!entry || !atomic_load(&entry->is_proven) ||
+        atomic_load(&entry->purpose) != ATH_GPU_PURPOSE_CUDA)
+        fail(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND, "there is no such session of a program");
+    else if (device >= server->devices.count)
+        fail(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND, "there is no such device");
+    else {
+        atomic_store(&entry->limit_bytes[device], bytes < 0 ? -1 : bytes);
+        ath_control_message_set_done(answer);
+    }
+}
+
+static void answer_nvml(const struct ath_server *server, struct ath_control_message question,
+                        struct ath_control_message_builder answer)
+{
+    static struct ath_nvml_server nvml; /* of this process, which has one session */
+    nvml.server = server;
+    ath_nvml_serve(&nvml, ath_control_message_nvml(question),
+                   ath_control_message_init_nvml_answers(answer));
+}
+
 static const struct {
     enum ath_control_message_which question;
     void (*answer)(const struct ath_server *server, struct ath_control_message question,
@@ -157,6 +214,8 @@ static const struct {
     { ATH_CONTROL_MESSAGE_GET_DEVICES, answer_devices },
     { ATH_CONTROL_MESSAGE_GET_SESSIONS, answer_sessions },
     { ATH_CONTROL_MESSAGE_END_SESSION, answer_end },
+    { ATH_CONTROL_MESSAGE_LIMIT_SESSION, answer_limit },
+    { ATH_CONTROL_MESSAGE_NVML, answer_nvml },
 };
 
 /* What belongs to the handshake, or is an answer itself. */
@@ -174,6 +233,7 @@ static bool is_out_of_place(enum ath_control_message_which which)
     case ATH_CONTROL_MESSAGE_SESSIONS:
     case ATH_CONTROL_MESSAGE_DONE:
     case ATH_CONTROL_MESSAGE_FAILURE:
+    case ATH_CONTROL_MESSAGE_NVML_ANSWERS:
         return true;
     default:
         return false;

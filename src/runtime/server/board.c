@@ -3,6 +3,7 @@
 
 #include "runtime/server/board.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +14,15 @@ struct ath_board *ath_board_make(void)
 {
     struct ath_board *board =
         mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return board == MAP_FAILED ? NULL : board;
+    if (board == MAP_FAILED)
+        return NULL;
+    pthread_mutexattr_t shared;
+    pthread_mutexattr_init(&shared);
+    pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&shared, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&board->memory_lock, &shared);
+    pthread_mutexattr_destroy(&shared);
+    return board;
 }
 
 bool ath_board_is_crowded(const struct ath_board *board, int way,
@@ -54,6 +63,12 @@ struct ath_board_entry *ath_board_add(struct ath_board *board, const char *peer,
         snprintf(entry->peer, sizeof entry->peer, "%s", peer);
         atomic_store(&entry->is_proven, false);
         atomic_store(&entry->purpose, 0);
+        entry->program[0] = '\0';
+        for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {
+            atomic_store(&entry->used_bytes[device], 0);
+            atomic_store(&entry->limit_bytes[device], -1);
+        }
+        atomic_store(&entry->devices, 0);
         atomic_store(&entry->id, ++board->last_id);
         return entry;
     }
@@ -93,5 +108,63 @@ bool ath_board_read(struct ath_board *board, size_t place, struct ath_board_entr
     out->peer[sizeof out->peer - 1] = '\0';
     out->is_proven = atomic_load(&entry->is_proven);
     out->purpose = atomic_load(&entry->purpose);
+    memcpy(out->program, entry->program, sizeof out->program);
+    out->program[sizeof out->program - 1] = '\0';
+    for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {
+        atomic_store(&out->used_bytes[device], atomic_load(&entry->used_bytes[device]));
+        atomic_store(&out->limit_bytes[device], atomic_load(&entry->limit_bytes[device]));
+    }
+    atomic_store(&out->devices, atomic_load(&entry->devices));
     return atomic_load(&entry->id) == id;
+}
+
+int64_t ath_board_memory(const struct ath_board *board, size_t device, uint32_t *out_sessions)
+{
+    int64_t bytes = 0;
+    uint32_t sessions = 0;
+    for (size_t i = 0; i < ATH_BOARD_MAX; i++) {
+        const struct ath_board_entry *entry = &board->entries[i];
+        if (!atomic_load(&entry->id))
+            continue;
+        bytes += atomic_load(&entry->used_bytes[device]);
+        sessions += (uint32_t)(atomic_load(&entry->devices) >> device & 1);
+    }
+    if (out_sessions)
+        *out_sessions = sessions;
+    return bytes;
+}
+
+/* A session that died in between has left nothing half done: there is one store. */
+static void lock_memory(struct ath_board *board)
+{
+    if (pthread_mutex_lock(&board->memory_lock) == EOWNERDEAD)
+        pthread_mutex_consistent(&board->memory_lock);
+}
+
+bool ath_board_take_memory(struct ath_board *board, struct ath_board_entry *entry, size_t device,
+                           int64_t bytes, int64_t limit_bytes)
+{
+    lock_memory(board);
+    int64_t free_bytes =
+        limit_bytes < 0 ? bytes : limit_bytes - ath_board_memory(board, device, NULL);
+    int64_t own_bytes = atomic_load(&entry->limit_bytes[device]);
+    bool is_taken = bytes <= free_bytes &&
+                    (own_bytes < 0 || bytes <= own_bytes - atomic_load(&entry->used_bytes[device]));
+    if (is_taken) {
+        atomic_fetch_add(&entry->used_bytes[device], bytes);
+        atomic_fetch_or(&entry->devices, UINT64_C(1) << device);
+    }
+    pthread_mutex_unlock(&board->memory_lock);
+    return is_taken;
+}
+
+bool ath_board_is_beyond(struct ath_board_entry *entry, size_t device)
+{
+    int64_t limit_bytes = atomic_load(&entry->limit_bytes[device]);
+    return limit_bytes >= 0 && atomic_load(&entry->used_bytes[device]) > limit_bytes;
+}
+
+void ath_board_give_memory(struct ath_board_entry *entry, size_t device, int64_t bytes)
+{
+    atomic_fetch_sub(&entry->used_bytes[device], bytes);
 }

@@ -4,11 +4,14 @@
  * entry's claims and reads the others'.
  */
 #pragma once
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "runtime/server/devices.h"
 
 /*
  * Who is not proven yet gets a quarter of the places, each way in for itself, and none for longer
@@ -18,7 +21,8 @@ enum {
     ATH_BOARD_MAX = 512,
     ATH_BOARD_STRANGERS = ATH_BOARD_MAX / 4,
     ATH_BOARD_STRANGER_MS = 500,
-    ATH_BOARD_PEER = 96
+    ATH_BOARD_PEER = 96,
+    ATH_BOARD_PROGRAM = 64
 };
 
 struct ath_board_entry {
@@ -26,17 +30,23 @@ struct ath_board_entry {
     pid_t pid;           /* of its process */
     uint64_t started_ms; /* ath_now_ms() */
     char peer[ATH_BOARD_PEER];
-    int way;               /* in which it came: the caller's number */
-    bool is_trusted;       /* counts as proven from the beginning */
-    bool is_ending;        /* its process was told to end */
-    atomic_bool is_proven; /* the handshake is over */
-    atomic_int purpose;    /* enum ath_gpu_purpose, once proven */
+    int way;                         /* in which it came: the caller's number */
+    bool is_trusted;                 /* counts as proven from the beginning */
+    bool is_ending;                  /* its process was told to end */
+    atomic_bool is_proven;           /* the handshake is over */
+    atomic_int purpose;              /* enum ath_gpu_purpose, once proven */
+    char program[ATH_BOARD_PROGRAM]; /* its name, as it says; set by the session's process */
+    /* Of a program, by the server's number of a device: what it holds, what it may hold (negative:
+     * as much as there is for all), and (bits) where it has anything. */
+    _Atomic int64_t used_bytes[ATH_DEVICES_MAX], limit_bytes[ATH_DEVICES_MAX];
+    _Atomic uint64_t devices;
 };
 
 struct ath_board {
     struct ath_board_entry entries[ATH_BOARD_MAX];
     uint64_t last_id;
     _Atomic uint64_t accepted, refused, broken; /* connections since the start */
+    pthread_mutex_t memory_lock;                /* of taking memory; survives who dies with it */
 };
 
 /* Shared memory for all processes forked from here on; NULL without memory. */
@@ -63,3 +73,18 @@ struct ath_board_entry *ath_board_find(struct ath_board *board, uint64_t id);
 
 /* A copy of the entry at a place; false where there is none. */
 bool ath_board_read(struct ath_board *board, size_t place, struct ath_board_entry *out);
+
+/*
+ * Takes memory of a device for a session: false where all sessions together would then have more
+ * than limit_bytes (negative: no limit), or this one more than its own. What an ended session had
+ * is free again with its entry.
+ */
+bool ath_board_take_memory(struct ath_board *board, struct ath_board_entry *entry, size_t device,
+                           int64_t bytes, int64_t limit_bytes);
+void ath_board_give_memory(struct ath_board_entry *entry, size_t device, int64_t bytes);
+
+/* Whether a session has more of a device than it may: its limit was set while it had that. */
+bool ath_board_is_beyond(struct ath_board_entry *entry, size_t device);
+
+/* What all sessions have of a device, and how many have anything of it (NULL: not asked). */
+int64_t ath_board_memory(const struct ath_board *board, size_t device, uint32_t *out_sessions);

@@ -13,14 +13,17 @@
 #include <sys/mman.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "base/isolated.h"
 #include "base/late.h"
 #include "base/unknown.h"
+#include "runtime/server/driver.h"
 
 enum { TIMEOUT_MS = 60000 /* cuInit() of eight GPUs takes seconds */ };
 
 struct cuda {
     int (*cuInit)(unsigned int);
+    int (*cuDriverGetVersion)(int *);
     int (*cuDeviceGetCount)(int *);
     int (*cuDeviceGet)(int *, int);
     int (*cuDeviceGetName)(char *, int, int);
@@ -30,15 +33,22 @@ struct cuda {
     int (*cuGetErrorName)(int, const char **);
 };
 
-static const char *const cuda_names[] = {
-    "cuInit",          "cuDeviceGetCount",    "cuDeviceGet",
-    "cuDeviceGetName", "cuDeviceGetPCIBusId", "cuDeviceTotalMem_v2",
-    "cuDeviceGetUuid", "cuGetErrorName",      NULL
-};
+static const char *const cuda_names[] = { "cuInit",
+                                          "cuDriverGetVersion",
+                                          "cuDeviceGetCount",
+                                          "cuDeviceGet",
+                                          "cuDeviceGetName",
+                                          "cuDeviceGetPCIBusId",
+                                          "cuDeviceTotalMem_v2",
+                                          "cuDeviceGetUuid",
+                                          "cuGetErrorName",
+                                          NULL };
 ATH_LATE_NOTE(cuda_note, "libcuda.so.1", "suggested");
 
 /* In memory that the child shares. */
 struct answer {
+    bool is_simulated;
+    int driver_version;
     char fault[256]; /* why there are none */
     struct ath_device items[ATH_DEVICES_MAX];
     size_t count;
@@ -105,11 +115,16 @@ static int ask(void *argument)
     struct cuda cuda;
     struct ath_err err;
     int count = 0;
+    ath_auto_free char *path = ath_driver_path(answer->is_simulated, "libcuda.so.1");
+    void *library;
 
-    if (ath_late_load("libcuda.so.1", "libcuda1", cuda_names, &cuda, &err)) {
+    if (ath_driver_open(answer->is_simulated, "libcuda.so.1", &library, &err) ||
+        ath_late_load(path, "libcuda1", cuda_names, &cuda, &err)) {
         snprintf(answer->fault, sizeof answer->fault, "%.250s", err.message);
         return 0;
     }
+    if (cuda.cuDriverGetVersion(&answer->driver_version))
+        answer->driver_version = 0;
     if (!succeeded(&cuda, answer, "cuInit", cuda.cuInit(0)) ||
         !succeeded(&cuda, answer, "cuDeviceGetCount", cuda.cuDeviceGetCount(&count)))
         return 0;
@@ -145,7 +160,8 @@ static void name_missing(const struct ath_pci *wanted, size_t count, struct ath_
     }
 }
 
-void ath_devices_find(const struct ath_pci *wanted, size_t wanted_count, struct ath_devices *out)
+void ath_devices_find(bool is_simulated, const struct ath_pci *wanted, size_t wanted_count,
+                      struct ath_devices *out)
 {
     struct answer *answer =
         mmap(NULL, sizeof *answer, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -153,6 +169,7 @@ void ath_devices_find(const struct ath_pci *wanted, size_t wanted_count, struct 
         ath_devices_add_problem(out, true, "no-devices", "", "no memory to ask the driver");
         return;
     }
+    answer->is_simulated = is_simulated;
     int status = ath_run_isolated(ask, answer, NULL, TIMEOUT_MS);
     if (status < 0)
         snprintf(answer->fault, sizeof answer->fault, "asking the CUDA driver: %s",
@@ -160,17 +177,13 @@ void ath_devices_find(const struct ath_pci *wanted, size_t wanted_count, struct 
     for (size_t i = 0; i < answer->count && i < ATH_DEVICES_MAX; i++)
         if (is_wanted(&answer->items[i], wanted, wanted_count))
             out->items[out->count++] = answer->items[i];
+    for (size_t i = 0; i < out->count; i++)
+        out->items[i].is_simulated = is_simulated;
+    out->driver_version = answer->driver_version > 0 ? (uint32_t)answer->driver_version : 0;
     name_missing(wanted, wanted_count, out);
     answer->fault[sizeof answer->fault - 1] = '\0';
     if (!out->count)
         ath_devices_add_problem(out, true, "no-devices", "", "%s",
                                 *answer->fault ? answer->fault : "the CUDA driver has no device");
     munmap(answer, sizeof *answer);
-}
-
-void ath_devices_simulate(struct ath_devices *out)
-{
-    out->items[out->count++] = (struct ath_device){ .name = "aitherion simulated GPU",
-                                                    .is_simulated = true,
-                                                    .memory_total_bytes = ATH_UNKNOWN };
 }

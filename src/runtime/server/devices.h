@@ -24,6 +24,7 @@ struct ath_problem {
 };
 
 struct ath_devices {
+    uint32_t driver_version; /* the newest CUDA that the driver knows, 13000 for 13.0; 0: unknown */
     struct ath_device items[ATH_DEVICES_MAX];
     size_t count;
     struct ath_problem problems[ATH_DEVICES_MAX + 8];
@@ -34,13 +35,12 @@ struct ath_devices {
  * The GPUs that the CUDA driver of this machine (or container) has, by libcuda.so.1, which is asked
  * in a child process: a broken driver may hang, and a process that has used CUDA cannot fork.
  *
- * wanted  addresses to serve, of which those that are missing are problems; count 0: all
+ * is_simulated  the simulator in the driver's place
+ * wanted        addresses to serve, of which those that are missing are problems; count 0: all
  * Never fails: without a driver or a GPU there are none, and a problem says why.
  */
-void ath_devices_find(const struct ath_pci *wanted, size_t wanted_count, struct ath_devices *out);
-
-/* The one that --sim gives. */
-void ath_devices_simulate(struct ath_devices *out);
+void ath_devices_find(bool is_simulated, const struct ath_pci *wanted, size_t wanted_count,
+                      struct ath_devices *out);
 
 __attribute__((format(printf, 5, 6))) void ath_devices_add_problem(struct ath_devices *devices,
                                                                    bool is_fault, const char *code,

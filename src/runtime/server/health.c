@@ -72,6 +72,11 @@ static void print_text_health(const struct ath_runtime_health *health)
     }
     print_label(_("sessions"));
     printf("%u\n", (unsigned int)health->sessions);
+    if (health->driver_version) {
+        print_label(_("driver"));
+        printf("CUDA %u.%u\n", (unsigned int)(health->driver_version / 1000),
+               (unsigned int)(health->driver_version % 1000 / 10));
+    }
     print_label(_("devices"));
     printf("%zu%s\n", health->device_count, health->is_simulated ? _(" (simulated)") : "");
     for (size_t i = 0; i < health->device_count; i++)

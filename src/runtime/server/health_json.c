@@ -94,6 +94,8 @@ static json_t *server_json(const struct ath_runtime_health *health)
     put(object, "wants_key", boolean(health->wants_key));
     put(object, "vram_fraction", jansson.json_real(health->vram_fraction));
     put(object, "sessions", number(health->sessions));
+    put(object, "driver_version",
+        health->driver_version ? number(health->driver_version) : jansson.json_null());
     json_t *devices = jansson.json_array(), *problems = jansson.json_array();
     for (size_t i = 0; i < health->device_count; i++)
         jansson.json_array_append_new(devices, device_json(&health->devices[i]));

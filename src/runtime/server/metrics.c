@@ -13,6 +13,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/unknown.h"
+#include "runtime/server/quota.h"
 #include "runtime/wire/frame.h"
 
 enum { REQUEST_BYTES_MAX = 4096 };
@@ -74,12 +76,61 @@ static const struct {
       broken },
 };
 
+static int64_t memory_total(const struct ath_server *server, size_t device)
+{
+    return server->devices.items[device].memory_total_bytes;
+}
+
+static int64_t memory_used(const struct ath_server *server, size_t device)
+{
+    return ath_board_memory(server->board, device, NULL);
+}
+
+static int64_t memory_limit(const struct ath_server *server, size_t device)
+{
+    int64_t limit_bytes = ath_quota_limit(server, device);
+    return limit_bytes == ATH_UNKNOWN ? memory_total(server, device) : limit_bytes;
+}
+
+static int64_t sessions_of(const struct ath_server *server, size_t device)
+{
+    uint32_t count;
+    ath_board_memory(server->board, device, &count);
+    return count;
+}
+
+/* Of each device; what is unknown is left out. */
+static const struct {
+    const char *name, *help;
+    int64_t (*value)(const struct ath_server *server, size_t device);
+} device_metrics[] = {
+    { "aitherion_runtime_device_memory_total_bytes", "Memory that the device has.", memory_total },
+    { "aitherion_runtime_device_memory_limit_bytes", "What all sessions together may have of it.",
+      memory_limit },
+    { "aitherion_runtime_device_memory_used_bytes", "What they have.", memory_used },
+    { "aitherion_runtime_device_sessions", "Sessions that have memory of it.", sessions_of },
+};
+
+static void write_devices(const struct ath_server *server, size_t metric, struct ath_text *body)
+{
+    const char *name = device_metrics[metric].name;
+    ath_text_add(body, "# HELP %s %s\n# TYPE %s gauge\n", name, device_metrics[metric].help, name);
+    for (size_t i = 0; i < server->devices.count; i++) {
+        int64_t value = device_metrics[metric].value(server, i);
+        if (value != ATH_UNKNOWN)
+            ath_text_add(body, "%s{device=\"%zu\",uuid=\"%s\",pci=\"%s\"} %" PRId64 "\n", name, i,
+                         server->devices.items[i].uuid, server->devices.items[i].pci, value);
+    }
+}
+
 static void write_body(const struct ath_server *server, struct ath_text *body)
 {
     for (size_t i = 0; i < ATH_COUNT(metrics); i++)
         ath_text_add(body, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", metrics[i].name,
                      metrics[i].help, metrics[i].name, metrics[i].type, metrics[i].name,
                      metrics[i].value(server));
+    for (size_t i = 0; i < ATH_COUNT(device_metrics); i++)
+        write_devices(server, i, body);
 }
 
 /* The head of a request, ended by an empty line. False where none comes in time. */

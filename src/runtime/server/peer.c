@@ -10,15 +10,15 @@
 #include "runtime/server/peer.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "runtime/server/answer.h"
+#include "runtime/server/channel.h"
 #include "runtime/server/record.h"
+#include "runtime/transport/stream.h"
 
 struct peer {
     int fd;
@@ -174,9 +174,10 @@ static int shake_hands(struct peer *peer)
     if (!status)
         status = read_proof(peer, proof);
     /* What is served is nobody's business before this. */
-    if (!status && peer->purpose != ATH_GPU_PURPOSE_CONTROL)
+    if (!status && peer->purpose != ATH_GPU_PURPOSE_CONTROL &&
+        peer->purpose != ATH_GPU_PURPOSE_CUDA)
         status = refuse(peer, ATH_CONTROL_REASON_NOT_SERVED,
-                        "CUDA calls are not served by this version");
+                        "this purpose is not served by this version");
     if (status)
         return status;
     atomic_store(&peer->entry->purpose, (int)peer->purpose);
@@ -206,20 +207,6 @@ static int converse(struct peer *peer)
     return send_built(peer, "session", NULL);
 }
 
-/* A peer whose host is gone is noticed after some ten seconds. */
-static void set_socket(int fd)
-{
-    static const struct {
-        int level, name, value;
-    } settings[] = {
-        { SOL_SOCKET, SO_KEEPALIVE, 1 },  { IPPROTO_TCP, TCP_NODELAY, 1 },
-        { IPPROTO_TCP, TCP_KEEPIDLE, 4 }, { IPPROTO_TCP, TCP_KEEPINTVL, 2 },
-        { IPPROTO_TCP, TCP_KEEPCNT, 3 },
-    };
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) /* a unix socket has none */
-        setsockopt(fd, settings[i].level, settings[i].name, &settings[i].value, sizeof(int));
-}
-
 void ath_peer_serve(int fd, const struct ath_server *server, struct ath_board_entry *entry)
 {
     __attribute__((cleanup(peer_free))) struct peer peer = {
@@ -228,8 +215,10 @@ void ath_peer_serve(int fd, const struct ath_server *server, struct ath_board_en
         .entry = entry,
         .builder.max_bytes = ATH_CONTROL_ANSWER_FRAME_BYTES,
     };
-    set_socket(fd);
+    ath_tcp_tune(fd);
     int status = shake_hands(&peer);
+    if (!status && peer.purpose == ATH_GPU_PURPOSE_CUDA)
+        ath_channel_serve(fd, server, entry);
     while (!status)
         status = converse(&peer);
 }

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -89,12 +90,7 @@ static int find_devices(const struct ath_runtime_options *options, struct ath_se
     server->is_simulated = options->is_sim;
     if (is_none)
         return 0; /* as asked: no fault, unlike a machine on which none is found */
-    if (options->is_sim)
-        ath_devices_simulate(&server->devices);
-    else
-        ath_devices_find(wanted, count, &server->devices);
-    ath_devices_add_problem(&server->devices, false, "cuda-not-served", "",
-                            "this version answers health and devices; CUDA calls come later");
+    ath_devices_find(options->is_sim, wanted, count, &server->devices);
     return 0;
 }
 
@@ -189,6 +185,17 @@ static int listen_everywhere(struct serve *serve, const struct ath_runtime_optio
     return status;
 }
 
+/* What the sessions share with programs, and keep of what kernels print, are files to the kernel.
+ */
+static void raise_file_size(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 static int take_signals(struct serve *serve, struct ath_err *err)
 {
     sigset_t wanted;
@@ -200,6 +207,7 @@ static int take_signals(struct serve *serve, struct ath_err *err)
     sigaddset(&wanted, SIGCHLD);
     sigprocmask(SIG_BLOCK, &wanted, &serve->old_signals);
     signal(SIGPIPE, SIG_IGN); /* a log that nobody reads any more is no reason to end */
+    signal(SIGXFSZ, SIG_IGN); /* memory that is shared counts as a file: an error will do */
     signal(SIGCHLD, SIG_DFL); /* a parent may have left it ignored: then there is nothing to reap */
     serve->polls[POLL_SIGNALS].fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     if (serve->polls[POLL_SIGNALS].fd < 0 || pipe2(orders, O_CLOEXEC | O_NONBLOCK))
@@ -383,6 +391,7 @@ int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
     __attribute__((cleanup(serve_free))) struct serve serve = { 0 };
     for (size_t i = 0; i < POLL_COUNT; i++)
         serve.polls[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
+    raise_file_size();
     int status = know_itself(options, &serve.server, err);
     if (!status)
         status = take_signals(&serve, err);

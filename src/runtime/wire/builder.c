@@ -113,18 +113,39 @@ struct ath_wire_place ath_wire_start(struct ath_wire_builder *builder,
 {
     builder->word_count = 0;
     builder->status = 0;
+    builder->lend_least = 0;
+    builder->lent = (struct ath_wire_bytes){ 0 };
     take(builder, FRAME_WORDS + 1);
     return point_at_struct(builder, FRAME_WORDS, shape);
+}
+
+void ath_wire_lend(struct ath_wire_builder *builder, size_t least)
+{
+    builder->lend_least = least;
+}
+
+/* What is lent comes last, and only now it is known where that is. Returns its words. */
+static size_t place_lent(struct ath_wire_builder *builder)
+{
+    size_t words = (builder->lent.length + ATH_WIRE_WORD - 1) / ATH_WIRE_WORD;
+    if (words > builder->max_bytes / ATH_WIRE_WORD - builder->word_count)
+        builder->status = -EMSGSIZE;
+    if (words)
+        put_word(builder, builder->lent_at,
+                 ((uint32_t)builder->word_count - builder->lent_at - 1) << 2 | 1,
+                 (uint32_t)builder->lent.length << 3 | ATH_WIRE_1_BYTE);
+    return words;
 }
 
 /* The frame: how many segments less one, and how many words the only one has. */
 const uint8_t *ath_wire_finish(struct ath_wire_builder *builder, size_t *out_length,
                                int *out_status)
 {
+    size_t lent_words = builder->status ? 0 : place_lent(builder);
     *out_status = builder->status;
     if (builder->status)
         return NULL;
-    put_word(builder, 0, 0, (uint32_t)(builder->word_count - FRAME_WORDS));
+    put_word(builder, 0, 0, (uint32_t)(builder->word_count + lent_words - FRAME_WORDS));
     *out_length = builder->word_count * ATH_WIRE_WORD;
     return builder->bytes;
 }
@@ -149,6 +170,13 @@ void ath_wire_set_text(struct ath_wire_place to, uint32_t index, const char *val
 
 void ath_wire_set_data(struct ath_wire_place to, uint32_t index, struct ath_wire_bytes value)
 {
+    struct ath_wire_builder *builder = to.builder;
+    if (builder->lend_least && value.length >= builder->lend_least && !builder->lent.length &&
+        value.length < 1u << 29) {
+        builder->lent = value;
+        builder->lent_at = to.pointers + index;
+        return;
+    }
     point_at_bytes(to.builder, to.pointers + index, value.data, value.length, false);
 }
 

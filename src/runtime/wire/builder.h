@@ -21,6 +21,9 @@ struct ath_wire_builder {
     size_t word_count, capacity; /* in words, the frame's one too */
     size_t max_bytes;            /* of the message with its frame; set by whoever makes a builder */
     int status;                  /* 0, -ENOMEM or -EMSGSIZE */
+    size_t lend_least;           /* see ath_wire_lend(); 0: never */
+    struct ath_wire_bytes lent;  /* the message's end, which lies elsewhere */
+    uint32_t lent_at;            /* the word of the pointer to it */
 };
 
 /* A struct that is being filled. */
@@ -49,6 +52,18 @@ struct ath_wire_place ath_wire_start(struct ath_wire_builder *builder,
  * -EMSGSIZE). */
 const uint8_t *ath_wire_finish(struct ath_wire_builder *builder, size_t *out_length,
                                int *out_status);
+
+/*
+ * From here on until the next message the first data field of so many bytes is not copied: the
+ * message, as ath_wire_finish() gives it, then lacks its end, which is builder->lent and as many
+ * bytes as make it whole words (ath_wire_lent_padding()). It must stay until both are sent.
+ */
+void ath_wire_lend(struct ath_wire_builder *builder, size_t least);
+
+static inline size_t ath_wire_lent_padding(struct ath_wire_bytes lent)
+{
+    return (ATH_WIRE_WORD - lent.length % ATH_WIRE_WORD) % ATH_WIRE_WORD;
+}
 
 struct ath_wire_place ath_wire_init(struct ath_wire_place to, uint32_t index,
                                     const struct ath_wire_shape *shape);

@@ -1,0 +1,280 @@
+/*
+ * aitherion run: a program with our libcuda.so.1 and libnvidia-ml.so.1 in front of any others, told
+ * where its server is. It becomes the program: nothing of us stays.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "cli/commands/commands.h"
+#include "cli/output/run.h"
+#include "cli/output/words.h"
+#include "cli/program.h"
+#include "cli/reach.h"
+#include "cli/report.h"
+#include "runtime/client/open.h"
+
+/* As shells and env(1) have it, so that they are not taken for the program's own. */
+enum {
+    EXIT_KEY_REFUSED = 124,
+    EXIT_NO_RUNTIME = 125,
+    EXIT_CANNOT_RUN = 126,
+    EXIT_NO_PROGRAM = 127
+};
+
+struct options {
+    struct ath_reach_options reach;
+    int transport; /* 0: not given */
+};
+
+static const char *const transports[] = { "auto", "shm", "tcp", NULL };
+
+struct work {
+    struct ath_cli *cli;
+    const struct options *options;
+    struct ath_reach reach;
+    const char *server; /* of reach */
+    char *libraries;
+};
+
+static void work_free(struct work *work)
+{
+    ath_reach_free(&work->reach);
+    free(work->libraries);
+}
+
+/* ---- what it needs ---- */
+
+static int find_libraries(struct work *work, struct ath_err *err)
+{
+    ath_auto_free char *library = ath_path_library("libcuda.so.1");
+    const char *others = getenv("LD_LIBRARY_PATH");
+    if (!library) {
+        ath_err_set(err, -ENOENT, ATH_E_LIBRARY, _("the client library '%s' is not installed"),
+                    "libcuda.so.1");
+        return ath_err_hint(err, -ENOENT, "make install");
+    }
+    ath_auto_free char *real = realpath(library, NULL);
+    const char *folder = dirname(real ? real : library);
+    work->libraries =
+        others && *others ? ath_xasprintf("%s:%s", folder, others) : ath_xstrdup(folder);
+    return 0;
+}
+
+static int prepare(struct work *work, struct ath_err *err)
+{
+    struct ath_reach_options wanted = work->options->reach;
+    wanted.needs_network =
+        work->options->transport && !strcmp(transports[work->options->transport], "tcp");
+    int status = ath_reach_open(work->cli, &wanted, false, &work->reach, err);
+    if (status)
+        return status;
+    work->server = work->reach.items[0].server;
+    if (work->options->transport && !strcmp(transports[work->options->transport], "shm") &&
+        !ath_starts_with(work->server, "unix:")) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'shm' needs the runtime's socket, not '%s'"),
+                    work->server);
+        return ath_err_hint(err, -EINVAL, "--server unix:PATH");
+    }
+    return find_libraries(work, err);
+}
+
+/* ---- running ---- */
+
+static void report_on(const struct work *work, struct ath_run_report *out)
+{
+    const char *log = ath_client_variable("AITHERION_LOG");
+    size_t count = 0;
+    *out = (struct ath_run_report){ .words = work->cli->arguments,
+                                    .word_count = work->cli->argument_count };
+#define SET(variable, text)                                                                        \
+    do {                                                                                           \
+        out->environment[count].name = variable;                                                   \
+        out->environment[count++].value = text;                                                    \
+    } while (0)
+    SET("LD_LIBRARY_PATH", work->libraries);
+    SET("AITHERION_SERVER", work->server);
+    SET("AITHERION_KEY_FILE", work->reach.key);
+    if (work->options->transport)
+        SET("AITHERION_TRANSPORT", transports[work->options->transport]);
+    if (work->cli->globals.verbosity && !log)
+        SET("AITHERION_LOG", "info");
+#undef SET
+}
+
+static void set_environment(const struct ath_run_report *report)
+{
+    for (size_t i = 0; i < ATH_RUN_VARIABLES && report->environment[i].name; i++)
+        setenv(report->environment[i].name, report->environment[i].value, true);
+}
+
+static void say_devices(const struct ath_runtime_health *health)
+{
+    for (size_t i = 0; i < health->device_count; i++) {
+        const struct ath_runtime_device *device = &health->devices[i];
+        ath_auto_free char *served = device->memory_limit_bytes == ATH_UNKNOWN
+                                         ? NULL
+                                         : ath_words_size(device->memory_limit_bytes);
+        ath_log(ATH_LOG_VERBOSE, _("GPU %d: %s%s%s"), (int)i, device->name, served ? ", " : "",
+                served ? served : "");
+    }
+}
+
+static void say_server(const struct work *work, const struct ath_runtime_health *health)
+{
+    ath_log(ATH_LOG_VERBOSE, health->node ? _("server %s: NUMA%s of %s") : _("server %s: %s%s"),
+            work->server, health->node ? health->node : "",
+            health->hostname ? health->hostname : _("not known"));
+    say_devices(health);
+    if (!health->device_count)
+        ath_log(ATH_LOG_NORMAL, _("warning: the runtime has no GPU: %s"),
+                health->problem_count ? health->problems[0].message : _("not known"));
+}
+
+/* What went wrong is mended on the command line here, not by a variable. */
+static int explain(int status, struct ath_err *err)
+{
+    if (err->code == ATH_E_KEY_REFUSED)
+        return ath_err_hint(err, status,
+                            _("on the runtime's machine: aitherion key --export; here: aitherion "
+                              "key --import, or aitherion run --key FILE"));
+    if (err->code == ATH_E_PEER_UNREACHABLE)
+        return ath_err_hint(err, status,
+                            _("is it the address that `aitherion status` shows on the runtime's "
+                              "machine, and no firewall between?"));
+    return status;
+}
+
+/* A program that finds no GPU says so late and in words of its own, or goes on without one. */
+static int check_server(const struct work *work, struct ath_err *err)
+{
+    ATH_AUTO(ath_session) session = { .fd = -1 };
+    ATH_AUTO(ath_runtime_health) health = { 0 };
+
+    if (ath_client_is_disabled())
+        return 0;
+    int status = ath_client_open(ATH_GPU_PURPOSE_CONTROL, &session, err);
+    if (!status)
+        status = ath_session_health(&session, &health, err);
+    if (status)
+        return explain(status, err);
+    say_server(work, &health);
+    return 0;
+}
+
+static void warn_of_program(const char *word)
+{
+    struct ath_err doubt;
+    if (!ath_program_doubt(word, &doubt))
+        return;
+    ath_log(ATH_LOG_NORMAL, _("warning: %s"), doubt.message);
+    ath_log(ATH_LOG_NORMAL, "  %s %s", _("hint:"), doubt.hint);
+}
+
+static int become(struct work *work, const struct ath_run_report *report)
+{
+    ath_auto_free const char **words = ath_xalloc((report->word_count + 1) * sizeof *words);
+    struct ath_err err = { 0 };
+
+    memcpy(words, report->words, report->word_count * sizeof *words);
+    execvp(words[0], (char *const *)words);
+    int status = errno;
+    ath_err_system(&err, -status, _("cannot run '%s'"), words[0]);
+    ath_report_error(&err, &work->cli->faults, ath_cli_format(work->cli));
+    return status == ENOENT || status == ENOTDIR ? EXIT_NO_PROGRAM : EXIT_CANNOT_RUN;
+}
+
+/* What is wrong before the program is there has an exit code of its own, but a wrong command line.
+ */
+static int give_up(const struct work *work, int status, const struct ath_err *err)
+{
+    if (err->code == ATH_E_USAGE || work->cli->globals.is_dry_run)
+        return status;
+    ath_report_error(err, &work->cli->faults, ath_cli_format(work->cli));
+    return err->code == ATH_E_KEY_REFUSED ? EXIT_KEY_REFUSED : EXIT_NO_RUNTIME;
+}
+
+static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+{
+    __attribute__((cleanup(work_free))) struct work work = { .cli = cli, .options = data };
+    struct ath_run_report report;
+    int status = prepare(&work, err);
+    if (status)
+        return give_up(&work, status, err);
+    report_on(&work, &report);
+    if (cli->globals.is_dry_run)
+        return ath_cli_show(cli, &ath_run_view, &report, ath_cli_format(cli), err);
+    set_environment(&report);
+    status = check_server(&work, err);
+    if (status)
+        return give_up(&work, status, err);
+    warn_of_program(report.words[0]);
+    return become(&work, &report);
+}
+
+static const struct ath_argument arguments[] = {
+    { .name = "PROGRAM",
+      .help = N_("the program and its arguments, its flags too"),
+      .is_repeated = true,
+      .completion = ATH_COMPLETE_FILE },
+    { .name = NULL },
+};
+
+static const struct ath_option options[] = {
+    ATH_REACH_OPTIONS(struct options),
+    { .name = "transport",
+      .type = ATH_OPTION_CHOICE,
+      .choices = transports,
+      .offset = offsetof(struct options, transport),
+      .help = N_("how the calls travel: shared memory by the socket, TCP otherwise (default: "
+                 "auto)") },
+    { .name = NULL },
+};
+
+static const struct ath_example examples[] = {
+    { "aitherion run --server 10.0.0.11:50051 -- python3 train.py",
+      N_("with the GPUs of another machine") },
+    { "aitherion run --numa 0 ./vector_add", N_("with those of NUMA0 here, by shared memory") },
+    { "aitherion run --dry-run ./vector_add", N_("only show the environment it would get") },
+    { .command = NULL },
+};
+
+const struct ath_command ath_command_run = {
+    .name = "run",
+    .group = ATH_GROUP_RUNTIME,
+    .summary = N_("run an unmodified CUDA program with the GPUs of a runtime"),
+    .description =
+        N_("Puts aitherion's libcuda.so.1 and libnvidia-ml.so.1 in front of all others on the "
+           "program's library path (LD_LIBRARY_PATH), tells them by the environment which runtime "
+           "to use (AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT), and becomes the "
+           "program. Before that it asks the runtime how it is, with the same key and patience "
+           "(AITHERION_CONNECT_TIMEOUT, 10 seconds): a program is not run without a runtime. With "
+           "-v it says which runtime and GPUs those are. The program's session begins with its "
+           "first CUDA call, and everything that it starts may have one too.\n\n"
+           "Without --server and --numa it takes the runtime that runs on this machine, if there "
+           "is one only. From another machine it needs the address, as `aitherion status` shows "
+           "it, and the shared key: `aitherion key --export` there, `aitherion key --import` "
+           "here.\n\n"
+           "A program that loads no libraries, gets other rights as it starts, or brings a "
+           "libcuda.so.1 of its own is warned of. A script that sets LD_LIBRARY_PATH anew must "
+           "keep what stands there.\n\n"
+           "Flags behind the program's name are the program's. The exit code is the program's; "
+           "124 where the runtime has another key, 125 where there is no runtime for it, 126 where "
+           "it cannot be run, and 127 where there is none."),
+    .arguments = arguments,
+    .options = options,
+    .options_size = sizeof(struct options),
+    .runs_program = true,
+    .examples = examples,
+    .run = run,
+};

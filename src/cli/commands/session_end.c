@@ -1,0 +1,121 @@
+/* aitherion session end: takes the GPUs from a program. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/session_id.h"
+#include "cli/output/session.h"
+#include "cli/reach.h"
+
+struct options {
+    struct ath_reach_options reach;
+};
+
+struct work {
+    struct ath_reach reach;
+    struct ath_session session;
+    uint64_t *ids;
+    size_t count;
+};
+
+static void work_free(struct work *work)
+{
+    ath_session_free(&work->session);
+    ath_reach_free(&work->reach);
+    free(work->ids);
+}
+
+static int read_ids(const struct ath_cli *cli, struct work *out, struct ath_err *err)
+{
+    for (size_t i = 0; i < cli->argument_count; i++) {
+        int status = ath_session_id_parse(cli->arguments[i],
+                                          ath_push(&out->ids, &out->count, sizeof *out->ids), err);
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+/* All are looked for before one is ended. */
+static int check_ids(struct work *work, struct ath_err *err)
+{
+    ATH_AUTO(ath_runtime_sessions) sessions = { 0 };
+    int status = ath_session_list(&work->session, &sessions, err);
+    for (size_t i = 0; !status && i < work->count; i++)
+        status = ath_session_id_check(&sessions, work->ids[i], err);
+    return status;
+}
+
+static int end(struct work *work, struct ath_err *err)
+{
+    for (size_t i = 0; i < work->count; i++) {
+        int status = ath_session_end(&work->session, work->ids[i], err);
+        if (status && status != -ENOENT) /* it ended by itself */
+            return status;
+    }
+    return 0;
+}
+
+static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+{
+    const struct options *options = data;
+    __attribute__((cleanup(work_free))) struct work work = { .session.fd = -1 };
+
+    int status = read_ids(cli, &work, err);
+    if (!status)
+        status = ath_reach_open(cli, &options->reach, false, &work.reach, err);
+    if (!status)
+        status = ath_reach_session(&work.reach, &work.reach.items[0], &work.session, err);
+    if (!status)
+        status = check_ids(&work, err);
+    if (!status && !cli->globals.is_dry_run)
+        status = end(&work, err);
+    if (status)
+        return status;
+    const struct ath_session_change change = { .action = ATH_SESSION_END,
+                                               .is_dry_run = cli->globals.is_dry_run,
+                                               .server = work.reach.items[0].server,
+                                               .ids = work.ids,
+                                               .id_count = work.count,
+                                               .limit_bytes = ATH_UNKNOWN };
+    return ath_cli_show_done(cli, &ath_session_change_view, &change, err);
+}
+
+static const struct ath_argument arguments[] = {
+    { .name = "SESSION",
+      .help = N_("its number, as `session list` shows it"),
+      .is_repeated = true },
+    { .name = NULL },
+};
+
+static const struct ath_option option_table[] = {
+    ATH_REACH_OPTIONS(struct options),
+    { .name = NULL },
+};
+
+static const struct ath_example examples[] = {
+    { "aitherion session end 7", N_("of the one runtime here") },
+    { "aitherion session end 7 8 --numa 1", N_("two of NUMA1") },
+    { .command = NULL },
+};
+
+const struct ath_command ath_command_session_end = {
+    .name = "end",
+    .group = ATH_GROUP_RUNTIME,
+    .summary = N_("end sessions, so that their GPU memory is free"),
+    .description =
+        N_("Ends the process that serves each session: what the program holds of GPUs is free "
+           "within a second, and its next CUDA call fails with CUDA_ERROR_DEVICE_UNAVAILABLE. The "
+           "program itself is left alone. Numbers that there are not are an error, and then none "
+           "is ended."),
+    .arguments = arguments,
+    .options = option_table,
+    .options_size = sizeof(struct options),
+    .examples = examples,
+    .run = run,
+};

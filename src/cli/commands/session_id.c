@@ -1,0 +1,38 @@
+/* Session numbers. */
+#include "config.h"
+
+#include "cli/commands/session_id.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/i18n.h"
+
+#define LIST "aitherion session list"
+
+int ath_session_id_parse(const char *text, uint64_t *out, struct ath_err *err)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long id = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    if (!id || errno || *end) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no session's number"), text);
+        return ath_err_hint(err, -EINVAL, LIST);
+    }
+    *out = id;
+    return 0;
+}
+
+int ath_session_id_check(const struct ath_runtime_sessions *sessions, uint64_t id,
+                         struct ath_err *err)
+{
+    char text[24];
+    for (size_t i = 0; i < sessions->count; i++)
+        if (sessions->items[i].id == id)
+            return 0;
+    snprintf(text, sizeof text, "%" PRIu64, id);
+    ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, _("the runtime has no session '%s'"), text);
+    return ath_err_hint(err, -ENOENT, LIST);
+}

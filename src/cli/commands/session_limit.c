@@ -1,0 +1,122 @@
+/* aitherion session limit: how much GPU memory a program may take. */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/text.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/session_id.h"
+#include "cli/output/session.h"
+#include "cli/reach.h"
+#include "roce/perf_plan.h"
+
+enum { DEVICE_MAX = 1023 };
+
+struct options {
+    struct ath_reach_options reach;
+    const char *device;
+};
+
+static int read_size(const char *text, int64_t *out, struct ath_err *err)
+{
+    uint64_t bytes;
+    if (!strcmp(text, "none")) {
+        *out = ATH_UNKNOWN;
+        return 0;
+    }
+    if (ath_perf_parse_size(text, &bytes) || bytes > INT64_MAX) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no size of memory"), text);
+        return ath_err_hint(err, -EINVAL, _("as 512M or 4G, or none"));
+    }
+    *out = (int64_t)bytes;
+    return 0;
+}
+
+static int read_words(const struct ath_cli *cli, const struct options *options, uint64_t *out_id,
+                      struct ath_session_change *out, struct ath_err *err)
+{
+    int device = 0;
+    if (options->device && ath_parse_int(options->device, 0, DEVICE_MAX, &device))
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no GPU's number"),
+                           options->device);
+    out->device = (uint32_t)device;
+    int status = ath_session_id_parse(cli->arguments[0], out_id, err);
+    return status ? status : read_size(cli->arguments[1], &out->limit_bytes, err);
+}
+
+static int limit(struct ath_session *session, const struct ath_session_change *change,
+                 struct ath_err *err)
+{
+    ATH_AUTO(ath_runtime_sessions) sessions = { 0 };
+    int status = ath_session_list(session, &sessions, err);
+    if (!status)
+        status = ath_session_id_check(&sessions, change->ids[0], err);
+    if (status || change->is_dry_run)
+        return status;
+    return ath_session_limit(session, change->ids[0], change->device, change->limit_bytes, err);
+}
+
+static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+{
+    const struct options *options = data;
+    ATH_AUTO(ath_reach) reach = { 0 };
+    ATH_AUTO(ath_session) session = { .fd = -1 };
+    uint64_t id = 0;
+    struct ath_session_change change = { .action = ATH_SESSION_LIMIT,
+                                         .is_dry_run = cli->globals.is_dry_run,
+                                         .ids = &id,
+                                         .id_count = 1 };
+
+    int status = read_words(cli, options, &id, &change, err);
+    if (!status)
+        status = ath_reach_open(cli, &options->reach, false, &reach, err);
+    if (!status)
+        status = ath_reach_session(&reach, &reach.items[0], &session, err);
+    if (!status)
+        status = limit(&session, &change, err);
+    if (status)
+        return status;
+    change.server = reach.items[0].server;
+    return ath_cli_show_done(cli, &ath_session_change_view, &change, err);
+}
+
+static const struct ath_argument arguments[] = {
+    { .name = "SESSION", .help = N_("its number, as `session list` shows it") },
+    { .name = "SIZE", .help = N_("as 512M or 4G; none: as much as is served") },
+    { .name = NULL },
+};
+
+static const struct ath_option option_table[] = {
+    { .name = "device",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "N",
+      .offset = offsetof(struct options, device),
+      .help = N_("the GPU's number in the runtime's list (default: 0)") },
+    ATH_REACH_OPTIONS(struct options),
+    { .name = NULL },
+};
+
+static const struct ath_example examples[] = {
+    { "aitherion session limit 7 4G", N_("of GPU 0") },
+    { "aitherion session limit 7 none", N_("no longer") },
+    { .command = NULL },
+};
+
+const struct ath_command ath_command_session_limit = {
+    .name = "limit",
+    .group = ATH_GROUP_RUNTIME,
+    .summary = N_("limit the GPU memory of a session"),
+    .description =
+        N_("Lets a program take no more than so much of a GPU's memory, beside the share that all "
+           "sessions of the runtime have together (vram_fraction of the document). What it holds "
+           "already stays; what would be more is refused with CUDA's own out-of-memory error, and "
+           "cuMemGetInfo tells it. The limit ends with the session."),
+    .arguments = arguments,
+    .options = option_table,
+    .options_size = sizeof(struct options),
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,255 @@
+/* Finding runtimes to speak with. */
+#include "config.h"
+
+#include "cli/reach.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/text.h"
+#include "runtime/wire/endpoint.h"
+#include "runtime/wire/secret.h"
+
+enum { TIMEOUT_MS = 3000 };
+
+void ath_reach_free(struct ath_reach *reach)
+{
+    if (!reach)
+        return;
+    for (size_t i = 0; i < reach->count; i++)
+        free(reach->items[i].server);
+    free(reach->items);
+    free(reach->key);
+    ath_node_statuses_free(&reach->statuses);
+    ath_engines_free(&reach->engines);
+    ath_nodes_free(&reach->nodes);
+    *reach = (struct ath_reach){ 0 };
+}
+
+static struct ath_reach_server *add(struct ath_reach *reach, int id)
+{
+    struct ath_reach_server *server = ath_push(&reach->items, &reach->count, sizeof *server);
+    *server = (struct ath_reach_server){ .id = id };
+    return server;
+}
+
+/* ---- by its address ---- */
+
+static int take_server(struct ath_reach_server *out, const char *text, struct ath_err *err)
+{
+    struct ath_endpoint endpoint;
+    char form[ATH_ENDPOINT_TEXT];
+    int status = *text == '/' ? ath_endpoint_of_path(text, &endpoint, err)
+                              : ath_endpoint_parse(text, &endpoint, err);
+    if (status)
+        return ath_err_wrap(err, status, _("no server"));
+    out->server = ath_xstrdup(ath_endpoint_format(&endpoint, form));
+    return 0;
+}
+
+/* ---- of this machine's nodes ---- */
+
+static bool is_running(const struct ath_node_status *status)
+{
+    return status->state > ATH_NODE_STOPPED;
+}
+
+/* "0.0.0.0:50051" is reached at the loopback; NULL where no TCP port is known. The caller frees
+ * it. */
+static char *network_server(const struct ath_node_status *status)
+{
+    const struct ath_texts *lists[] = { &status->ports, &status->listening };
+    for (size_t i = 0; i < ATH_COUNT(lists); i++) {
+        for (size_t j = 0; j < lists[i]->count; j++) {
+            const char *text = lists[i]->items[j], *slash = strchr(text, '/');
+            size_t length = slash ? (size_t)(slash - text) : strlen(text);
+            if (slash && strcmp(slash, "/tcp") != 0)
+                continue;
+            if (ath_starts_with(text, "0.0.0.0:"))
+                return ath_xasprintf("127.0.0.1:%.*s", (int)(length - 8), text + 8);
+            if (ath_starts_with(text, "[::]:"))
+                return ath_xasprintf("[::1]:%.*s", (int)(length - 5), text + 5);
+            return ath_xasprintf("%.*s", (int)length, text);
+        }
+    }
+    return NULL;
+}
+
+/* By its socket where this user may open it: that is the faster way. */
+static int take_status(const struct ath_node_status *status, bool needs_network,
+                       struct ath_reach_server *out, struct ath_err *err)
+{
+    bool has_socket = status->socket && !access(status->socket, W_OK);
+    ath_auto_free char *network = needs_network || !has_socket ? network_server(status) : NULL;
+    if (network)
+        return take_server(out, network, err);
+    if (has_socket) {
+        out->server = ath_xasprintf("unix:%s", status->socket);
+        return 0;
+    }
+    ath_err_set(err, -EACCES, ATH_E_NO_ACCESS,
+                _("the runtime of NUMA entry %d cannot be reached from here"), status->id);
+    return ath_err_hint(err, -EACCES, "aitherion health %d", status->id);
+}
+
+static int survey(struct ath_reach *reach, struct ath_err *err)
+{
+    struct ath_engine_options options = ath_nodes_engine_options(&reach->nodes);
+    ath_engines_open(ATH_ENGINE_AUTO, &options, &reach->engines);
+    return ath_engines_survey(&reach->engines, &reach->statuses, err);
+}
+
+static int take_numa(struct ath_reach *reach, const struct ath_reach_options *options,
+                     struct ath_err *err)
+{
+    int id;
+    if (ath_parse_int(options->numa, 0, ATH_ID_MAX, &id)) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no entry's id"), options->numa);
+        return ath_err_hint(err, -EINVAL, _("a number, the 1 of NUMA1"));
+    }
+    int status = survey(reach, err);
+    if (status)
+        return status;
+    const struct ath_node_status *found = ath_node_statuses_find(&reach->statuses, id);
+    if (found && is_running(found))
+        return take_status(found, options->needs_network, add(reach, id), err);
+    ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, _("no runtime of NUMA entry %d runs here"), id);
+    return ath_err_hint(err, -ENOENT, "aitherion start %d", id);
+}
+
+void ath_reach_node(const struct ath_node_status *status, bool needs_network,
+                    struct ath_reach_server *out)
+{
+    *out = (struct ath_reach_server){ .id = status->id };
+    (void)take_status(status, needs_network, out, &out->err);
+}
+
+static void take_all(struct ath_reach *reach, const struct ath_reach_options *options)
+{
+    for (size_t i = 0; i < reach->statuses.count; i++) {
+        const struct ath_node_status *one = &reach->statuses.items[i];
+        if (!is_running(one))
+            continue;
+        ath_reach_node(one, options->needs_network, add(reach, one->id));
+    }
+}
+
+/* One, where there is no doubt which. */
+static int check_one(const struct ath_reach *reach, struct ath_err *err)
+{
+    if (reach->count > 1) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                    _("several runtimes run here: which one shall it be?"));
+        return ath_err_hint(err, -EINVAL, _("--numa %d, or another id of `aitherion status`"),
+                            reach->items[0].id);
+    }
+    if (reach->count && reach->items[0].server)
+        return 0;
+    if (reach->count) {
+        *err = reach->items[0].err;
+        return -EACCES;
+    }
+    ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, _("no runtime runs here"));
+    return ath_err_hint(err, -ENOENT,
+                        _("aitherion start, or --server HOST:PORT for one on another machine"));
+}
+
+static int find_servers(struct ath_reach *reach, const struct ath_reach_options *options,
+                        bool wants_all, struct ath_err *err)
+{
+    const char *told = getenv("AITHERION_SERVER");
+    if (options->server && options->numa)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("'--server' and '--numa' exclude each other"));
+    if (options->numa)
+        return take_numa(reach, options, err);
+    if (options->server || (told && *told))
+        return take_server(add(reach, ATH_UNSET), options->server ? options->server : told, err);
+    int status = survey(reach, err);
+    if (status)
+        return status;
+    take_all(reach, options);
+    return wants_all ? 0 : check_one(reach, err);
+}
+
+/* ---- the key ---- */
+
+/* Another folder may be current by the time a program reads it. */
+static char *absolute(const char *path)
+{
+    ath_auto_free char *real = realpath(path, NULL);
+    return ath_xstrdup(real ? real : path);
+}
+
+/* One that is named must be good; else the one that there is, and a server without any. */
+static int find_key(struct ath_reach *reach, const char *named, struct ath_err *err)
+{
+    ATH_AUTO(ath_secret) secret = { 0 };
+    const char *told = getenv("AITHERION_KEY_FILE");
+    const char *path = named                  ? named
+                       : told                 ? told
+                       : reach->nodes.has_key ? reach->nodes.key_path
+                                              : "";
+    int status = *path ? ath_secret_load(path, &secret, err) : 0;
+    if (status)
+        return ath_err_hint(err, status, _("name the key's file: --key FILE"));
+    reach->key = *path ? absolute(path) : ath_xstrdup("");
+    return 0;
+}
+
+/* ---- all ---- */
+
+/* The ids of other commands about nodes are here words of the command's own. */
+static int open_nodes(struct ath_cli *cli, struct ath_nodes *out, struct ath_err *err)
+{
+    struct ath_cli without_words = *cli;
+    without_words.argument_count = 0;
+    int status = ath_nodes_open(&without_words, false, out, err);
+    cli->faults = without_words.faults;
+    out->cli = cli;
+    return status;
+}
+
+int ath_reach_open(struct ath_cli *cli, const struct ath_reach_options *options, bool wants_all,
+                   struct ath_reach *out, struct ath_err *err)
+{
+    int status = open_nodes(cli, &out->nodes, err);
+    if (!status)
+        status = find_servers(out, options, wants_all, err);
+    return status ? status : find_key(out, options->key, err);
+}
+
+int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_server *server,
+                      struct ath_session *out, struct ath_err *err)
+{
+    ATH_AUTO(ath_secret) secret = { 0 };
+    struct ath_endpoint endpoint;
+    if (!server->server) {
+        *err = server->err;
+        return -EACCES;
+    }
+    int status = ath_endpoint_parse(server->server, &endpoint, err);
+    if (!status && *reach->key)
+        status = ath_secret_load(reach->key, &secret, err);
+    return status ? status
+                  : ath_session_open(&endpoint, secret.length ? &secret : NULL,
+                                     ATH_GPU_PURPOSE_CONTROL, TIMEOUT_MS, out, err);
+}
+
+void ath_reach_ask(const struct ath_reach *reach, const struct ath_reach_server *server,
+                   struct ath_session_group *out)
+{
+    ATH_AUTO(ath_session) session = { .fd = -1 };
+
+    *out = (struct ath_session_group){ .id = server->id, .server = server->server };
+    out->status = ath_reach_session(reach, server, &session, &out->err);
+    if (!out->status)
+        out->status = ath_session_health(&session, &out->health, &out->err);
+    if (!out->status)
+        out->status = ath_session_list(&session, &out->sessions, &out->err);
+}

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""
+aitherion run: what the program gets, what is said where it cannot be run. What it asks of a server first:
+tests/runtime/test_sessions.py; programs with a GPU: test_cuda.py there.
+"""
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import unittest
+
+from cli import harness
+
+SERVER = "10.0.0.11:50051"
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="ath-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.key = os.path.join(self.folder, "key")
+        with open(self.key, "wb") as file:
+            file.write(b"a key")
+
+    def environment(self, **changes):
+        """Without a GPU no server is asked before the program is run."""
+        changes.setdefault("LD_LIBRARY_PATH", None)
+        changes.setdefault("AITHERION_DISABLE", "1")
+        return harness.environment(AITHERION_RUN_FOLDER=os.path.join(self.folder, "run"), **changes)
+
+    def run_with(self, *words, **changes):
+        result = harness.run("run", *words, env=self.environment(**changes))
+        self.assertIsNone(harness.crashed(result), result.stderr)
+        return result
+
+    def variables(self, *words, **changes):
+        """What of ours a program finds in its environment."""
+        result = self.run_with(*words, "env", **changes)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lines = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+        return {name: value for name, value in lines.items() if name.startswith("AITHERION_") or name == "LD_LIBRARY_PATH"}
+
+    def test_the_environment(self):
+        libraries = os.path.join(os.path.dirname(harness.binary()), "lib", "aitherion")
+        found = self.variables("--server", SERVER, "--key", self.key, "--transport", "tcp")
+        for own in "AITHERION_RUN_FOLDER", "AITHERION_DISABLE":
+            found.pop(own)
+        self.assertEqual(found, {"LD_LIBRARY_PATH": os.path.realpath(libraries), "AITHERION_SERVER": SERVER,
+                                 "AITHERION_KEY_FILE": self.key, "AITHERION_TRANSPORT": "tcp"})
+        found = self.variables("--server", "/run/a/socket", LD_LIBRARY_PATH="/opt/lib", AITHERION_KEY_FILE=self.key)
+        self.assertEqual((found["LD_LIBRARY_PATH"], found["AITHERION_SERVER"], found["AITHERION_KEY_FILE"]),
+                         (os.path.realpath(libraries) + ":/opt/lib", "unix:/run/a/socket", self.key))
+        self.assertNotIn("AITHERION_TRANSPORT", found)
+        self.assertEqual(self.variables(AITHERION_SERVER=SERVER)["AITHERION_SERVER"], SERVER)
+        self.assertNotIn("AITHERION_LOG", found)
+        self.assertEqual(self.variables("-v", "--server", SERVER)["AITHERION_LOG"], "info")
+        self.assertEqual(self.variables("-v", "--server", SERVER, AITHERION_LOG="debug")["AITHERION_LOG"], "debug")
+
+    def test_flags_behind_the_program_are_its_own(self):
+        for words in (["printf", "%s,", "--json", "-h", "--server", "x", "--"], ["--", "printf", "%s,", "--json", "-h", "--server", "x", "--"]):
+            result = self.run_with("--server", SERVER, *words)
+            self.assertEqual((result.returncode, result.stdout), (0, "--json,-h,--server,x,--,"), result.stderr)
+
+    def test_exit_codes(self):
+        def code(*words):
+            return self.run_with("--server", SERVER, *words).returncode
+
+        self.assertEqual(code("sh", "-c", "exit 7"), 7)
+        self.assertEqual(code("/nonexistent/program"), 127)
+        self.assertEqual(code("/etc"), 126)
+        self.assertEqual(code(), 2)
+        self.assertEqual(code("--key", "/nonexistent/key", "true"), 125)
+        killed = harness.run("run", "--server", SERVER, "sh", "-c", "kill -TERM $$", env=self.environment())
+        self.assertEqual(killed.returncode, -15)  # nothing of us stands between
+
+    def compiled(self, name, *flags):
+        """A program that ends with 0."""
+        path = os.path.join(self.folder, name)
+        made = subprocess.run([*os.environ.get("CC", "cc").split(), "-x", "c", "-", "-o", path, *flags], text=True, check=False,
+                              input="int main(void) { return 0; }", stderr=subprocess.PIPE)
+        if made.returncode:
+            self.skipTest(f"the compiler makes no program with {flags}")
+        return path
+
+    def test_a_program_that_would_not_find_our_libraries(self):
+        def warning(path, **changes):
+            result = self.run_with("--server", SERVER, path, **changes)
+            self.assertEqual((result.returncode, result.stdout), (0, ""), result.stderr)
+            return result.stderr
+
+        self.assertEqual(warning(self.compiled("plain")), "")
+        self.assertEqual(warning("true"), "")
+        self.assertEqual(warning("true", PATH=f"/nonexistent::{os.environ['PATH']}"), "")
+        self.assertRegex(warning(self.compiled("static", "-static")), r"^aitherion: warning: '.*/static' is linked statically.*\n.*hint: ")
+        with open(os.path.join(self.folder, "libcuda.so.1"), "wb"):
+            pass
+        for flags, is_warned in ((["-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN"], True),
+                                 (["-Wl,--disable-new-dtags", f"-Wl,-rpath,/nonexistent:{self.folder}"], True),
+                                 (["-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN/none"], False),
+                                 (["-Wl,--enable-new-dtags", "-Wl,-rpath,$ORIGIN"], False)):
+            self.assertEqual("libcuda.so.1 of its own (RPATH)" in warning(self.compiled("rpath", *flags)), is_warned, flags)
+        other = self.compiled("other")
+        os.chmod(other, stat.S_ISUID | 0o755)
+        self.assertEqual(warning(other), "")  # it has these rights already
+        if os.geteuid():
+            self.skipTest("only root can make a program of another user")
+        os.chown(other, 65534, 65534)
+        os.chmod(other, stat.S_ISUID | 0o755)
+        self.assertIn("gets other rights as it starts", warning(other))
+
+    def test_a_program_of_32_bits(self):
+        header = b"\x7fELF\x01\x01\x01".ljust(52, b"\0")
+        path = os.path.join(self.folder, "small")
+        with open(path, "wb") as file:
+            file.write(header)
+        os.chmod(path, 0o755)
+        result = self.run_with("--server", SERVER, path)
+        self.assertIn(result.returncode, (126, 127))  # as the kernel takes such a header
+        self.assertIn("is a program of 32 bits", result.stderr)
+
+    def test_what_is_wrong_is_said(self):
+        for words, code, pattern in (
+                (["--server", "nowhere", "true"], 2, "'nowhere' is no address with a port\n  hint: write 127"),
+                (["--server", SERVER, "--numa", "0", "true"], 2, "'--server' and '--numa' exclude each other"),
+                (["--numa", "x", "true"], 2, "'x' is no entry's id"),
+                (["--numa", "3", "true"], 125, "no runtime of NUMA entry 3 runs here\n  hint: aitherion start 3"),
+                (["true"], 125, "no runtime runs here\n  hint: aitherion start, or --server HOST:PORT"),
+                (["--server", SERVER, "--key", "/nonexistent/key", "true"], 125, "'/nonexistent/key'"),
+                (["--server", SERVER, "--transport", "udp", "true"], 2, "'udp'"),
+                (["--server", SERVER, "/nonexistent/program"], 127, "cannot run '/nonexistent/program': No such file")):
+            with self.subTest(words):
+                result = self.run_with(*words)
+                self.assertEqual((result.returncode, result.stdout), (code, ""))
+                self.assertRegex(result.stderr, r"^aitherion: .*" + pattern)
+
+    def test_dry_run(self):
+        result = self.run_with("--dry-run", "--server", SERVER, "--key", self.key, "echo", "it's so")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, rf"^env LD_LIBRARY_PATH=\S+ AITHERION_SERVER={SERVER} AITHERION_KEY_FILE=\S+ "
+                                        r"echo 'it'\\''s so'\n$")
+        self.assertEqual(harness.run(command=["sh", "-c", result.stdout]).stdout, "it's so\n")
+        value, faults = harness.check_json(self.run_with("--dry-run", "--json", "--server", SERVER, "--key", self.key, "x").stdout)
+        self.assertEqual((faults, value["command"], value["environment"]["AITHERION_SERVER"]), ([], ["x"], SERVER))
+
+
+if __name__ == "__main__":
+    harness.main()
