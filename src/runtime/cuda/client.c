@@ -282,7 +282,7 @@ static void check_handle(struct ath_cuda_exchange *exchange, enum ath_cuda_kind 
     CUcontext context = is_default ? ath_cuda_current_context() : NULL;
     if ((class != ATH_CUDA_ASYNC && class != ATH_CUDA_CUSTOM) || ath_cuda_is_lost())
         return;
-    if (is_default && handle != (uintptr_t)CU_STREAM_PER_THREAD && ath_cuda_captures())
+    if (is_default && handle != (uintptr_t)CU_STREAM_PER_THREAD && ath_cuda_is_capturing())
         exchange->is_told_on = true; /* it may break a capture, which ends before the next wait */
     if (!handle && class == ATH_CUDA_CUSTOM) /* a launch's attribute without one */
         return;

@@ -1,6 +1,7 @@
 # CUDA's calls. The server's side is in libaitherion.a; the client's is a shared library of its own, which stands in for the
 # driver's libcuda.so.1 in programs that `aitherion run` starts. It lies where no linker looks by itself.
 libaitherion_a_SOURCES += \
+	src/runtime/cuda/by_hand/kernel_node.c src/runtime/cuda/by_hand/kernel_node.h \
 	src/runtime/cuda/by_hand/regions.h \
 	src/runtime/cuda/by_hand/served.h \
 	src/runtime/cuda/by_hand/server_callback.c \
@@ -67,6 +68,7 @@ lib_aitherion_libcuda_so_1_SOURCES = $(CUDA_CLIENT_SOURCES) \
 	src/runtime/client/channel.c \
 	src/runtime/client/open.c src/runtime/client/open.h \
 	src/runtime/client/session.c src/runtime/client/session.h \
+	src/runtime/cuda/by_hand/kernel_node.c src/runtime/cuda/by_hand/kernel_node.h \
 	src/runtime/cuda/bytes.c src/runtime/cuda/bytes.h \
 	src/runtime/cuda/captures.c src/runtime/cuda/captures.h \
 	src/runtime/cuda/side.c src/runtime/cuda/side.h \

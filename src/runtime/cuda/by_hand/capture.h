@@ -4,7 +4,7 @@
 
 #include "runtime/cuda/cuda_api.h"
 
-bool ath_cuda_captures(void);
+bool ath_cuda_is_capturing(void);
 
 /* A stream is destroyed, and its capture with it. */
 void ath_cuda_captures_end_with(CUstream stream);

@@ -57,7 +57,7 @@ static CUresult make_room(size_t bytes, void **out)
 bool ath_cuda_is_captured(CUstream stream, CUresult status)
 {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    return status == CUDA_ERROR_NOT_SUPPORTED && ath_cuda_captures() &&
+    return status == CUDA_ERROR_NOT_SUPPORTED && ath_cuda_is_capturing() &&
            !ath_cuda_do_cuStreamIsCapturing(stream, &capture) &&
            capture == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }

@@ -134,7 +134,7 @@ CUresult ath_cuda_by_hand_cuMemcpyHtoDAsync_v2(CUdeviceptr dst_device, const voi
         return ath_cuda_by_hand_cuMemcpyAsync(dst_device, (uintptr_t)src_host, byte_count, stream);
     if (ath_cuda_host_reaches(src_host, byte_count))
         return ath_cuda_direct_to(dst_device, src_host, byte_count, stream);
-    return to_memory(dst_device, src_host, byte_count, stream, ath_cuda_captures());
+    return to_memory(dst_device, src_host, byte_count, stream, ath_cuda_is_capturing());
 }
 
 /* On the legacy default stream; the answer tells what failed. */
@@ -153,7 +153,7 @@ CUresult ath_cuda_by_hand_cuMemcpyHtoAAsync_v2(CUarray dst_array, size_t dst_off
                                                const void *src_host, size_t byte_count,
                                                CUstream stream)
 {
-    return to_array(dst_array, dst_offset, src_host, byte_count, stream, ath_cuda_captures());
+    return to_array(dst_array, dst_offset, src_host, byte_count, stream, ath_cuda_is_capturing());
 }
 
 CUresult ath_cuda_by_hand_cuMemcpyHtoA_v2(CUarray dst_array, size_t dst_offset,

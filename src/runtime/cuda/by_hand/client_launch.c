@@ -12,6 +12,7 @@
 #include "proto/cuda-client.h"
 #include "proto/cuda-structs.h"
 #include "runtime/cuda/by_hand/host.h"
+#include "runtime/cuda/by_hand/kernel_node.h"
 #include "runtime/cuda/by_hand/layout.h"
 #include "runtime/cuda/client.h"
 #include "runtime/cuda/zeroed.h"
@@ -299,19 +300,7 @@ static CUresult pack_node(const CUDA_KERNEL_NODE_PARAMS *params, struct packed *
 static void put_node(struct ath_cuda_side *side, struct ath_cuda_wire_kernel_node_params_builder to,
                      const CUDA_KERNEL_NODE_PARAMS *from, const struct packed *packed)
 {
-    ath_cuda_wire_kernel_node_params_set_function(to, function_to_wire(side, from->func));
-    ath_cuda_wire_kernel_node_params_set_kernel(
-        to, ath_cuda_to_wire(side, ATH_CUDA_KIND_KERNEL, (uintptr_t)from->kern));
-    ath_cuda_wire_kernel_node_params_set_context(
-        to, ath_cuda_to_wire(side, ATH_CUDA_KIND_CONTEXT, (uintptr_t)from->ctx));
-    ath_cuda_wire_kernel_node_params_set_grid_dim_x(to, from->gridDimX);
-    ath_cuda_wire_kernel_node_params_set_grid_dim_y(to, from->gridDimY);
-    ath_cuda_wire_kernel_node_params_set_grid_dim_z(to, from->gridDimZ);
-    ath_cuda_wire_kernel_node_params_set_block_dim_x(to, from->blockDimX);
-    ath_cuda_wire_kernel_node_params_set_block_dim_y(to, from->blockDimY);
-    ath_cuda_wire_kernel_node_params_set_block_dim_z(to, from->blockDimZ);
-    ath_cuda_wire_kernel_node_params_set_shared_mem_bytes(to, from->sharedMemBytes);
-    ath_cuda_wire_kernel_node_params_set_parameters(to, bytes_of(packed));
+    ath_cuda_put_kernel_node(side, to, from, function_to_wire(side, from->func), bytes_of(packed));
 }
 
 CUresult ath_cuda_by_hand_cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph,
@@ -461,21 +450,9 @@ CUresult ath_cuda_by_hand_cuGraphKernelNodeGetParams_v2(CUgraphNode node,
         ath_cuda_wire_answer_graph_kernel_node_get_params_v2(exchange.answer);
     struct ath_cuda_wire_kernel_node_params from =
         ath_cuda_wire_graph_kernel_node_get_params_v2_result_kernel(answer);
-    CUDA_KERNEL_NODE_PARAMS taken = {
-        .func = (CUfunction)(uintptr_t)ath_cuda_to_own(
-            side, ATH_CUDA_KIND_FUNCTION, ath_cuda_wire_kernel_node_params_function(from)),
-        .gridDimX = ath_cuda_wire_kernel_node_params_grid_dim_x(from),
-        .gridDimY = ath_cuda_wire_kernel_node_params_grid_dim_y(from),
-        .gridDimZ = ath_cuda_wire_kernel_node_params_grid_dim_z(from),
-        .blockDimX = ath_cuda_wire_kernel_node_params_block_dim_x(from),
-        .blockDimY = ath_cuda_wire_kernel_node_params_block_dim_y(from),
-        .blockDimZ = ath_cuda_wire_kernel_node_params_block_dim_z(from),
-        .sharedMemBytes = ath_cuda_wire_kernel_node_params_shared_mem_bytes(from),
-        .kern = (CUkernel)(uintptr_t)ath_cuda_to_own(side, ATH_CUDA_KIND_KERNEL,
-                                                     ath_cuda_wire_kernel_node_params_kernel(from)),
-        .ctx = (CUcontext)(uintptr_t)ath_cuda_to_own(
-            side, ATH_CUDA_KIND_CONTEXT, ath_cuda_wire_kernel_node_params_context(from)),
-    };
+    CUfunction function = (CUfunction)(uintptr_t)ath_cuda_to_own(
+        side, ATH_CUDA_KIND_FUNCTION, ath_cuda_wire_kernel_node_params_function(from));
+    CUDA_KERNEL_NODE_PARAMS taken = ath_cuda_kernel_node(side, from, function);
     status =
         unpack(&exchange, ath_cuda_wire_kernel_node_params_parameters(from),
                ath_cuda_wire_graph_kernel_node_get_params_v2_result_layout(answer), node, &taken);

@@ -39,7 +39,7 @@ CUresult ath_cuda_by_hand_cuStreamSynchronize(CUstream stream)
 
 static struct ath_cuda_captures captures = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-bool ath_cuda_captures(void)
+bool ath_cuda_is_capturing(void)
 {
     return captures.count;
 }

@@ -513,7 +513,7 @@ bool ath_cuda_host_reaches(const void *address, size_t bytes)
         return false;
     if (found.is_mapped || found.shared || found.kind == ATH_CUDA_HOST_MANAGED)
         return found.is_mapped;
-    return (ath_cuda_callbacks_due() || ath_cuda_captures()) && !ath_cuda_host_map(address);
+    return (ath_cuda_callbacks_due() || ath_cuda_is_capturing()) && !ath_cuda_host_map(address);
 }
 
 bool ath_cuda_host_is_mirror(CUdeviceptr address)

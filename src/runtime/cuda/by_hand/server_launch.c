@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "proto/cuda-structs.h"
+#include "runtime/cuda/by_hand/kernel_node.h"
 #include "runtime/cuda/by_hand/served.h"
 
 /* ---- launches: the parameters as one buffer ---- */
@@ -68,21 +69,10 @@ static CUDA_KERNEL_NODE_PARAMS node_of(struct ath_cuda_side *side,
                                        struct ath_cuda_wire_kernel_node_params from,
                                        struct buffer *buffer)
 {
-    return (CUDA_KERNEL_NODE_PARAMS){
-        .func = ath_cuda_function_of(side, ath_cuda_wire_kernel_node_params_function(from)),
-        .gridDimX = ath_cuda_wire_kernel_node_params_grid_dim_x(from),
-        .gridDimY = ath_cuda_wire_kernel_node_params_grid_dim_y(from),
-        .gridDimZ = ath_cuda_wire_kernel_node_params_grid_dim_z(from),
-        .blockDimX = ath_cuda_wire_kernel_node_params_block_dim_x(from),
-        .blockDimY = ath_cuda_wire_kernel_node_params_block_dim_y(from),
-        .blockDimZ = ath_cuda_wire_kernel_node_params_block_dim_z(from),
-        .sharedMemBytes = ath_cuda_wire_kernel_node_params_shared_mem_bytes(from),
-        .extra = extra_of(buffer, ath_cuda_wire_kernel_node_params_parameters(from)),
-        .kern = (CUkernel)(uintptr_t)ath_cuda_to_own(side, ATH_CUDA_KIND_KERNEL,
-                                                     ath_cuda_wire_kernel_node_params_kernel(from)),
-        .ctx = (CUcontext)(uintptr_t)ath_cuda_to_own(
-            side, ATH_CUDA_KIND_CONTEXT, ath_cuda_wire_kernel_node_params_context(from)),
-    };
+    CUDA_KERNEL_NODE_PARAMS node = ath_cuda_kernel_node(
+        side, from, ath_cuda_function_of(side, ath_cuda_wire_kernel_node_params_function(from)));
+    node.extra = extra_of(buffer, ath_cuda_wire_kernel_node_params_parameters(from));
+    return node;
 }
 
 void ath_cuda_serve_cuGraphAddKernelNode_v2(struct ath_cuda_served *served)
@@ -297,25 +287,6 @@ static struct ath_wire_bytes parameters_of(struct ath_cuda_side *side,
     return (struct ath_wire_bytes){ room, room ? bytes : 0 };
 }
 
-static void put_node(struct ath_cuda_side *side, struct ath_cuda_wire_kernel_node_params_builder to,
-                     const CUDA_KERNEL_NODE_PARAMS *from, struct ath_wire_bytes parameters)
-{
-    ath_cuda_wire_kernel_node_params_set_function(
-        to, ath_cuda_to_wire(side, ATH_CUDA_KIND_FUNCTION, (uintptr_t)from->func));
-    ath_cuda_wire_kernel_node_params_set_kernel(
-        to, ath_cuda_to_wire(side, ATH_CUDA_KIND_KERNEL, (uintptr_t)from->kern));
-    ath_cuda_wire_kernel_node_params_set_context(
-        to, ath_cuda_to_wire(side, ATH_CUDA_KIND_CONTEXT, (uintptr_t)from->ctx));
-    ath_cuda_wire_kernel_node_params_set_grid_dim_x(to, from->gridDimX);
-    ath_cuda_wire_kernel_node_params_set_grid_dim_y(to, from->gridDimY);
-    ath_cuda_wire_kernel_node_params_set_grid_dim_z(to, from->gridDimZ);
-    ath_cuda_wire_kernel_node_params_set_block_dim_x(to, from->blockDimX);
-    ath_cuda_wire_kernel_node_params_set_block_dim_y(to, from->blockDimY);
-    ath_cuda_wire_kernel_node_params_set_block_dim_z(to, from->blockDimZ);
-    ath_cuda_wire_kernel_node_params_set_shared_mem_bytes(to, from->sharedMemBytes);
-    ath_cuda_wire_kernel_node_params_set_parameters(to, parameters);
-}
-
 void ath_cuda_serve_cuGraphKernelNodeGetParams_v2(struct ath_cuda_served *served)
 {
     NEEDS(served, cuGraphKernelNodeGetParams_v2)
@@ -334,7 +305,9 @@ void ath_cuda_serve_cuGraphKernelNodeGetParams_v2(struct ath_cuda_served *served
         return;
     struct ath_cuda_wire_graph_kernel_node_get_params_v2_result_builder answer =
         ath_cuda_wire_answer_init_graph_kernel_node_get_params_v2(served->answer);
-    put_node(side, ath_cuda_wire_graph_kernel_node_get_params_v2_result_init_kernel(answer), &node,
-             parameters_of(side, &node, &layout));
+    ath_cuda_put_kernel_node(
+        side, ath_cuda_wire_graph_kernel_node_get_params_v2_result_init_kernel(answer), &node,
+        ath_cuda_to_wire(side, ATH_CUDA_KIND_FUNCTION, (uintptr_t)node.func),
+        parameters_of(side, &node, &layout));
     put_layout(ath_cuda_wire_graph_kernel_node_get_params_v2_result_init_layout(answer), &layout);
 }

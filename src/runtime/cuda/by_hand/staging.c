@@ -68,7 +68,7 @@ static size_t length_of(const struct flight *flight, size_t i)
 bool ath_cuda_staging_take(size_t bytes)
 {
     void *made = NULL;
-    if (bytes < LEAST || is_refused || ath_cuda_captures() || ath_cuda_callbacks_due() ||
+    if (bytes < LEAST || is_refused || ath_cuda_is_capturing() || ath_cuda_callbacks_due() ||
         pthread_mutex_trylock(&lock))
         return false;
     if (!memory) {
