@@ -1,0 +1,84 @@
+"""What is measured: groups of rows, each of one program here, and the ways on which a program reaches its GPU."""
+import importlib.util
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NATIVE, SHM, TCP = "native", "shm", "tcp"
+
+
+class Way:
+    """How a program reaches the GPU: `transport` None is natively; `round_trip_ms` is added; `disabled` is switched off."""
+
+    def __init__(self, name, transport=None, round_trip_ms=0, disabled=None):
+        self.name, self.transport, self.round_trip_ms, self.disabled = name, transport, round_trip_ms, disabled
+
+
+WAYS = [Way(NATIVE), Way(SHM, SHM), Way(TCP, TCP)]
+# Half of it each way. Without the processor time that a real line's packets cost.
+SLOW_WAYS = [Way(NATIVE), Way("tcp, 1 ms", TCP, 1), Way("tcp, 30 ms", TCP, 30)]
+
+
+def lacks(modules):
+    """Which of Python's modules ("torch transformers") is not there: a reason, or None."""
+    missing = [name for name in modules.split() if importlib.util.find_spec(name) is None]
+    return f"no {missing[0]} for this Python" if missing else None
+
+
+class Group:
+    """Rows that one program measures; NAME.py in this folder, or a program of this folder's in the build.
+
+    `weight` is its part of the time budget, `once` that a process measures once (a new one for each round), `needs` modules of
+    Python's that the program imports, `arguments` what it is told on a way.
+    """
+
+    def __init__(self, name, title, program, weight, ways=None, once=False, needs="", arguments=lambda way: []):
+        self.name, self.title, self.program, self.weight = name, title, program, weight
+        self.ways, self.once, self.needs, self.arguments = ways or WAYS, once, needs, arguments
+
+    def command(self, build):
+        if self.program.endswith(".py"):
+            return [sys.executable, "-B", os.path.join(HERE, self.program)]
+        return [os.path.join(build, "bench", self.program)]
+
+    def lacks(self):
+        """Why it cannot run here, or None."""
+        return lacks(self.needs)
+
+
+GROUPS = [
+    Group("issued", "PyTorch: single operations", "torch_issued.py", 3, needs="torch"),
+    Group("models", "PyTorch: models", "torch_models.py", 12, needs="torch"),
+    Group("compiled", "PyTorch: CUDA graphs", "torch_compiled.py", 7, needs="torch"),
+    Group("calls", "Calls of the driver API", "calls", 2),
+    Group("copies", "Copies by size", "copies", 10),
+    Group("steps", "Loads in the shape of a framework's", "steps", 2),
+    Group("start", "Until the first kernel has run", "start", 3, once=True),
+    Group("slow", "On a slow line", "steps", 4, SLOW_WAYS),
+    Group("slow_start", "Until the first kernel has run, on a slow line", "start", 2, SLOW_WAYS, once=True),
+    Group("slow_models", "PyTorch on a slow line", "torch_models.py", 6, SLOW_WAYS, needs="torch"),
+    Group("streams", "The transports by themselves", "streams", 2, WAYS[1:], arguments=lambda way: [way.transport]),
+    Group("clients", "Many programs at once", "clients", 12),
+]
+
+# Work whose calls are counted: its name, as the program is told it, the program's group, which two counts of it are run (their
+# difference counts), what it needs.
+COUNTED = [
+    ("ResNet-50 training step", "models", (4, 12), "torch"),
+    ("ResNet-50 inference", "models", (4, 12), "torch"),
+    ("GPT-2 token", "models", (8, 24), "torch transformers"),
+    ("training step of 328 calls", "steps", (4, 12), ""),
+    ("token of 285 launches", "steps", (4, 12), ""),
+]
+
+# What is measured once more with each optimisation switched off.
+SWITCHED = ["calls", "steps", "copies"]
+
+
+def programs():
+    """Those of the build, once each."""
+    return sorted({f"bench/{group.program}" for group in GROUPS if not group.program.endswith(".py")})
+
+
+def named(name):
+    return next(group for group in GROUPS if group.name == name)

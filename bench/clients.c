@@ -1,0 +1,117 @@
+/*
+ * Programs at one server (or GPU) at once: 1, 2, 4 ... of them make calls for a while, each in a
+ * process of its own; how many calls all of them get done, and the slowest one.
+ */
+#include "config.h"
+
+#include "load.h"
+
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "../tests/cuda_programs/gpu.h"
+
+enum { CLIENTS_MAX = 64, LAUNCHES = 50 }; /* then one waits for them */
+
+/* In memory of all. */
+struct shared {
+    pthread_barrier_t turn; /* of all clients and the parent, before and after each measurement */
+    atomic_bool is_over;
+    int active; /* so many of them take part */
+    double calls[CLIENTS_MAX];
+};
+
+static struct shared *shared;
+static int client_count;
+
+/* ---- a client ---- */
+
+static double call_until_over(CUfunction fill, CUdeviceptr memory)
+{
+    double calls = 0;
+    do {
+        for (int i = 0; i < LAUNCHES; i++)
+            ok(launch(fill, 1, NULL, (void *[]){ &memory, &(float){ 1 }, &(int){ 1 } }));
+        ok(cuCtxSynchronize());
+        calls += LAUNCHES + 1;
+    } while (!shared->is_over);
+    return calls;
+}
+
+__attribute__((noreturn)) static void be_client(int number)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ok(cuInit(0));
+    ok(cuDevicePrimaryCtxRetain(&context, 0));
+    ok(cuCtxSetCurrent(context));
+    CUfunction fill = kernel("fill");
+    CUdeviceptr memory = allocate(4096);
+    for (pthread_barrier_wait(&shared->turn);; pthread_barrier_wait(&shared->turn)) {
+        pthread_barrier_wait(&shared->turn);
+        if (number < shared->active)
+            shared->calls[number] = call_until_over(fill, memory);
+    }
+}
+
+/* ---- all of them ---- */
+
+static void measure_some(int count)
+{
+    double total = 0, least = 0;
+    shared->active = count;
+    shared->is_over = false;
+    double begin = load_now_s();
+    pthread_barrier_wait(&shared->turn);
+    sleep_ms(load_is_quick() ? 20 : 400);
+    shared->is_over = true;
+    pthread_barrier_wait(&shared->turn);
+    double ms = (load_now_s() - begin) * 1e3;
+    for (int i = 0; i < count; i++) {
+        total += shared->calls[i];
+        least = i && least < shared->calls[i] ? least : shared->calls[i];
+    }
+    const char *word = count == 1 ? "client" : "clients";
+    load_row(total / ms, "thousand/s", "%d %s: calls of all", count, word);
+    if (count > 1)
+        load_row(least / ms, "thousand/s", "%d %s: calls of the slowest", count, word);
+}
+
+static void measure(void)
+{
+    for (int count = 1; count <= client_count; count *= 2)
+        measure_some(count);
+}
+
+/* One that ended would be waited for. */
+static void lose_client(int signal_number)
+{
+    (void)signal_number;
+    _exit(1);
+}
+
+static void begin_clients(void)
+{
+    pthread_barrierattr_t attributes;
+    pthread_barrierattr_init(&attributes);
+    pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(&shared->turn, &attributes, (unsigned int)client_count + 1);
+    signal(SIGCHLD, lose_client);
+    for (int i = 0; i < client_count; i++) {
+        int child = fork();
+        check(child >= 0);
+        if (!child)
+            be_client(i);
+    }
+    pthread_barrier_wait(&shared->turn);
+}
+
+int main(void)
+{
+    size_t wanted = load_number("BENCH_CLIENTS", CLIENTS_MAX);
+    client_count = wanted < CLIENTS_MAX ? (int)wanted : CLIENTS_MAX;
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    check(shared != MAP_FAILED && client_count > 0);
+    begin_clients();
+    return load_serve(measure);
+}

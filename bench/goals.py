@@ -1,0 +1,104 @@
+"""The goals of the runtime's design, and whether a result meets them.
+
+`lupine` is what Lupine (the renamed scuda) took on the same work: measured on an H200 by TCP's loopback when the design was written,
+so in another run than ours.
+"""
+import statistics
+
+NATIVE, SHM, TCP = "native", "shm", "tcp"
+
+
+class Limit:
+    """`is_met` is asked with medians: the value, and native's in the same run. `times` is how many times as slow as native
+    something may be, where the goal is about that."""
+
+    def __init__(self, text, is_met, times=None):
+        self.text, self.is_met, self.times = text, is_met, times
+
+
+def times_native(most):
+    return Limit(f"at most {most} x native", lambda value, native: value <= most * native, most)
+
+
+def of_native(percent):
+    return Limit(f"at least {percent} % of native", lambda value, native: value >= native * percent / 100, 100 / percent)
+
+
+def at_most(most, unit):
+    return Limit(f"at most {most} {unit}", lambda value, native: value <= most)
+
+
+def at_least(least, unit):
+    return Limit(f"at least {least} {unit}", lambda value, native: value >= least)
+
+
+def line_and_native(round_trip_ms):
+    return Limit(f"at most 1.1 x ({round_trip_ms} ms + native)", lambda value, native: value <= 1.1 * (round_trip_ms + native))
+
+
+def both(limit):
+    return {SHM: limit, TCP: limit}
+
+
+SLOW = {"tcp, 1 ms": line_and_native(1), "tcp, 30 ms": line_and_native(30)}
+
+
+class Goal:
+    def __init__(self, group, row, limits, lupine=""):
+        self.group, self.row, self.limits, self.lupine = group, row, limits, lupine
+
+
+GOALS = [
+    Goal("issued", "x.add_(1) issued", both(times_native(1.1)), "14.4 us"),
+    Goal("issued", "x.item()", {SHM: at_most(30, "us"), TCP: at_most(60, "us")}, "837 us"),
+    Goal("copies", "1 GiB pinned to device", {SHM: of_native(90), TCP: at_least(6, "GB/s")}, "3.3 GB/s"),
+    Goal("copies", "1 GiB pinned from device", {SHM: of_native(90), TCP: at_least(6, "GB/s")}, "0.84 GB/s"),
+    Goal("copies", "1 GiB pageable to device", {SHM: of_native(80)}, "3.3 GB/s"),
+    Goal("copies", "1 GiB pageable from device", {SHM: of_native(80)}, "1.1 GB/s"),
+    Goal("models", "ResNet-50 inference, batch 1", both(times_native(1.10)), "8.8 ms (1.98x)"),
+    Goal("models", "ResNet-50 training step, batch 64", both(times_native(1.05)), "63.0 ms (1.42x)"),
+    Goal("models", "GPT-2 generates 64 tokens", both(times_native(1.10)), "fails"),
+    Goal("compiled", "torch.compile with CUDA graphs", both(times_native(1.05)), "0.14 ms"),
+    Goal("calls", "launch, issued", both(at_most(1, "us"))),
+    Goal("slow", "training step of 328 calls", SLOW),
+    Goal("slow_models", "ResNet-50 training step, batch 64", SLOW),
+]
+# Of work whose calls are counted: so many that wait, a step.
+COUNTED = [("ResNet-50 training step", 4)]
+
+
+def middle(row, way):
+    values = row["values"].get(way)
+    return statistics.median(values) if values else None
+
+
+def is_speed(row):
+    """More is better."""
+    return row["unit"].endswith("/s")
+
+
+def times_as_slow(row, way, than=NATIVE):
+    """By medians; None where one is missing."""
+    value, other = middle(row, way), middle(row, than)
+    if not value or not other:
+        return None
+    return other / value if is_speed(row) else value / other
+
+
+def judged(result):
+    """[(goal, row, way, limit, is met)] of what was measured."""
+    rows = {(row["group"], row["name"]): row for row in result["rows"]}
+    for goal in GOALS:
+        row = rows.get((goal.group, goal.row))
+        for way, limit in goal.limits.items() if row else []:
+            value, native = middle(row, way), middle(row, NATIVE)
+            if value is not None and native is not None:
+                yield goal, row, way, limit, limit.is_met(value, native)
+
+
+def judged_counts(result):
+    """[(work, calls that wait, the most, is met)]."""
+    for work, most in COUNTED:
+        if work in result.get("counts", {}):
+            waiting = next((row["answers"] for row in result["counts"][work] if row["function"] == "altogether"), 0)
+            yield work, waiting, most, waiting <= most

@@ -1,0 +1,222 @@
+"""Has programs measure in turn, natively and at a server, round after round, so that what changes on the machine meets all.
+
+Within a time budget: each group has a part of it, and does as many rounds as go into that.
+"""
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+
+import bed as beds
+import catalogue
+
+PREPARE_S, ROUND_S, LEAST_S = 150, 90, 3
+OVERDUE = 3  # times its part of the time a group may take at most, so that those behind it have theirs
+LATE = "no time left (--budget)"
+LARGEST = {"large": 1 << 30, "small": 16 << 20, "quick": 1 << 20}  # bytes of the largest copy
+CLIENTS = {"large": 64, "small": 64, "quick": 4}
+
+
+class Place:
+    """A server, and the slow lines to it."""
+
+    def __init__(self, bed, size):
+        self.bed, self.size, self.server, self.relays = bed, size, beds.Server(bed), {}
+
+    def address(self, way):
+        self.server.check()
+        if not way.round_trip_ms:
+            return self.server.place(way.transport)
+        if way.round_trip_ms not in self.relays:
+            command = [sys.executable, "-B", os.path.join(catalogue.HERE, "relay.py"), "--delay-ms", str(way.round_trip_ms / 2)]
+            relay = subprocess.Popen([*command, self.server.address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.relays[way.round_trip_ms] = relay, relay.stdout.readline().split()[-1]
+        return self.relays[way.round_trip_ms][1]
+
+    def environment(self, way, **changes):
+        scratch = self.bed.scratch
+        changes.update(BENCH_LARGEST=LARGEST[self.size], BENCH_CLIENTS=CLIENTS[self.size],
+                       TORCHINDUCTOR_CACHE_DIR=os.path.join(scratch, f"inductor-{way.name}"),
+                       TRITON_CACHE_DIR=os.path.join(scratch, f"triton-{way.name}"))
+        if self.size == "quick":
+            changes.update(BENCH_QUICK="yes")
+        if way.disabled:
+            changes.update(AITHERION_DISABLE=way.disabled)
+        if not way.transport:
+            return self.bed.environment(beds.NATIVE, **changes)
+        return self.bed.environment(way.transport, self.server, AITHERION_SERVER=self.address(way), **changes)
+
+    def stop(self):
+        for relay, _ in self.relays.values():
+            relay.communicate()
+        self.server.stop()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class Load:
+    """A group's program on a way."""
+
+    def __init__(self, place, group, way, end):
+        self.name, self.way, self.place, self.end_time = f"{group.name} ({way.name})", way, place, end
+        self.path = os.path.join(place.bed.scratch, "errors-" + self.name.replace(" ", "-"))
+        with open(self.path, "wb") as errors:
+            self.process = subprocess.Popen([*group.command(place.bed.build), *group.arguments(way)], stderr=errors, bufsize=0,
+                                            env=place.environment(way), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            start_new_session=True)
+        self.rest, self.said, self.word = b"", [], None
+
+    def read(self, limit_s):
+        """The next line, or None: then `word` says why."""
+        end = min(time.monotonic() + limit_s, self.end_time)
+        while b"\n" not in self.rest:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                if end == self.end_time:
+                    return self.fail(LATE)
+                others = self.place.server.sessions() if self.way.transport else []
+                return self.fail(f"not done in {limit_s} s\n" + beds.where(beds.descendants(self.process.pid) + others))
+            piece = os.read(self.process.stdout.fileno(), 65536)
+            if not piece:
+                return self.fail(f"exit code {self.process.wait()}")
+            self.rest += piece
+        line, self.rest = self.rest.split(b"\n", 1)
+        self.said.append(line.decode(errors="replace"))
+        return self.said[-1]
+
+    def fail(self, word):
+        said = "\n".join(line for line in self.said if not line.startswith('["'))
+        self.word = f"{self.name}: {word}\n{said}\n{beds.tail(self.path, 3000)}"
+        self.process.stdin.close()
+        beds.end_group(self.process)
+
+    def is_ready(self):
+        line = self.read(PREPARE_S)
+        while line is not None and line != "ready":  # what libraries say
+            line = self.read(PREPARE_S)
+        return line is not None
+
+    def measure(self):
+        """One round: [name, value, unit] a row; where it fails those before."""
+        rows = []
+        try:
+            self.process.stdin.write(b"go\n")
+        except BrokenPipeError:
+            self.fail(f"exit code {self.process.wait()}")
+            return rows
+        line = self.read(ROUND_S)
+        while line is not None and line != "done":
+            if line.startswith('["'):
+                rows.append(json.loads(line))
+            line = self.read(ROUND_S)
+        return rows
+
+    def end(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            pass
+        beds.end_group(self.process)
+
+
+class Found:
+    """The rows of a run: {"group", "name", "unit", "values": {way: [a value of each round]}}."""
+
+    def __init__(self):
+        self.rows, self.words, self.left_out = [], [], []
+
+    def add(self, group, way, measured):
+        for name, value, unit in measured:
+            row = next((row for row in self.rows if (row["group"], row["name"]) == (group, name)), None)
+            if not row:
+                row = {"group": group, "name": name, "unit": unit, "values": {}}
+                self.rows.append(row)
+            row["values"].setdefault(way, []).append(value)
+
+
+class Turns:
+    """The programs of a group, which measure in turn."""
+
+    def __init__(self, place, group, ways, end):
+        self.place, self.group, self.ways, self.end = place, group, ways, end
+        self.words = []
+        self.loads = [] if group.once else self.begin(ways)
+
+    def begin(self, ways):
+        """They prepare themselves at the same time."""
+        loads = [Load(self.place, self.group, way, self.end) for way in ways]
+        ready = [load for load in loads if load.is_ready()]
+        self.words += [load.word for load in loads if load.word]
+        return ready
+
+    def one(self, way):
+        """A round of one that measures once."""
+        rows = []
+        for load in self.begin([way]):
+            rows = load.measure()
+            self.finish(load)
+        return rows
+
+    def finish(self, load):
+        if load.word:
+            self.words.append(load.word)
+        else:
+            load.end()
+
+    def round(self):
+        """{way's name: rows}."""
+        if self.group.once:
+            return {way.name: self.one(way) for way in self.ways}
+        rows = {load.way.name: load.measure() for load in self.loads if not load.word}
+        self.words += [load.word for load in self.loads if load.word]
+        self.loads = [load for load in self.loads if not load.word]
+        return rows
+
+    def stop(self):
+        for load in self.loads:
+            self.finish(load)
+
+
+def measure_group(place, group, ways, rounds, found, share_s, end):
+    """So many rounds of a group, or fewer where its part of the time is over; the first one of a process is for warming up."""
+    begin = time.monotonic()
+    turns = Turns(place, group, ways, min(end, begin + OVERDUE * share_s + LEAST_S))
+    done, is_warm = 0, group.once or place.size == "quick"
+    while done < rounds and (turns.loads or group.once and not turns.words):
+        before = time.monotonic()
+        measured = turns.round()
+        for way, rows in measured.items() if is_warm else []:
+            found.add(group.name, way, rows)
+        done += is_warm
+        is_warm = True
+        now = time.monotonic()
+        if now + (now - before) > begin + share_s and done:
+            break
+    turns.stop()
+    late = [word.splitlines()[0] for word in turns.words if LATE in word.splitlines()[0]]
+    found.words += [word for word in turns.words if word.splitlines()[0] not in late]
+    found.left_out += late
+    if done < rounds:
+        found.left_out.append(f"{group.name}: {done} of {rounds} rounds")
+
+
+def measure_all(place, groups, rounds, budget_s, find_ways, note):
+    """All groups; `find_ways` gives a group's, `note` is told after each."""
+    found, begin = Found(), time.monotonic()
+    end = begin + budget_s
+    for i, group in enumerate(groups):
+        reason, left_s = group.lacks(), end - time.monotonic()
+        if reason or left_s < LEAST_S:
+            found.left_out.append(f"{group.name}: {reason or LATE}")
+            continue
+        share_s = left_s * group.weight / sum(one.weight for one in groups[i:] if not one.lacks())
+        measure_group(place, group, find_ways(group), rounds, found, share_s, end)
+        note(f"[{time.monotonic() - begin:5.0f} s] {group.name}", found)
+    return found

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""bench/run on the simulated driver: that it runs through and has its numbers, not how fast anything is; and what is made of them."""
+import copy
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(SOURCE, "tests", "tools"), os.path.join(SOURCE, "tests", "gpu")]
+sys.path.append(os.path.join(SOURCE, "bench"))
+
+import catalogue  # noqa: E402
+import goals  # noqa: E402
+import harness  # noqa: E402
+import page  # noqa: E402
+import plot  # noqa: E402
+import table  # noqa: E402
+
+BUILD = os.path.dirname(harness.binary())
+RUN = os.path.join(SOURCE, "bench", "run")
+
+
+def bench(*arguments, command=RUN):
+    """The command's result, and bench.json or None."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = subprocess.run([sys.executable, "-B", command, "--build", BUILD, "--out", folder, *arguments], text=True, timeout=300,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
+        path = os.path.join(folder, "bench.json")
+        found = None
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                found = json.load(file)
+        return result, found
+
+
+@unittest.skipUnless(harness.copies_alone(), "programs that an emulator runs find no library by LD_LIBRARY_PATH")
+class Command(unittest.TestCase):
+    def test_all_of_it_on_the_simulated_driver(self):
+        result, found = bench("--sim", "--quick")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(found["failed"], [])
+        for group in catalogue.GROUPS:
+            rows = [row for row in found["rows"] if row["group"] == group.name]
+            if group.lacks():
+                self.assertIn(f"{group.name}: {group.lacks()}", found["left_out"])
+                continue
+            self.assertTrue(rows, group.name)
+            for row in rows:
+                self.assertEqual(list(row["values"]), [way.name for way in group.ways], row["name"])
+                self.assertTrue(all(value > 0 for values in row["values"].values() for value in values), row)
+        for work, _, _, needs in catalogue.COUNTED:
+            if not catalogue.lacks(needs):
+                whole = found["counts"][work][-1]
+                self.assertEqual(whole["function"], "altogether")
+                self.assertGreater(whole["calls"], 100)
+                self.assertGreaterEqual(whole["answers"], 1)
+        self.assertEqual(found["machine"]["gpu"], "aitherion simulated GPU")
+
+    def test_a_budget_is_kept_and_what_is_left_out_is_said(self):
+        result, found = bench("--sim", "--rounds", "1000", "--budget", "4", "calls", "steps", "clients")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertTrue(any(re.match(r"\w+: \d+ of 1000 rounds", word) for word in found["left_out"]), found["left_out"])
+
+    def test_each_optimisation_switched_off(self):
+        result, found = bench("--sim", "--quick", "--switches", "spinning,batching,all", "calls")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(list(found["rows"][0]["values"]), ["shm", "shm without spinning", "shm without all",
+                                                            "tcp", "tcp without spinning", "tcp without batching", "tcp without all"])
+        self.assertIn("By tcp, without one optimisation", result.stdout)
+
+    def test_what_is_not_known_is_told(self):
+        result, _ = bench("--sim", "call")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("no group 'call'", result.stderr)
+        result, _ = bench("--sim", "--switches", "spining")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no optimisation 'spining'", result.stderr)
+
+    @unittest.skipIf(os.path.exists("/proc/driver/nvidia/gpus"), "there is a GPU here")
+    def test_without_a_gpu_it_is_a_skip(self):
+        self.assertEqual(bench()[0].returncode, 77)
+
+    def test_a_program_that_fails_is_told(self):
+        result, found = self.made_up('test -n "$AITHERION_SERVER" && echo no luck && exit 3')
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(found["failed"][0], r"^steps \(shm\): exit code 3\nno luck")
+        self.assertEqual(found["rows"], [{"group": "steps", "name": "a", "unit": "us", "values": {"native": [1]}}])
+
+    def test_a_program_that_hangs_takes_no_more_than_the_budget(self):
+        result, found = self.made_up('test -n "$AITHERION_SERVER" && exec sleep 100', "--budget", "4")
+        self.assertEqual((result.returncode, found["failed"], found["rows"]), (1, [], []))  # nothing was measured
+        self.assertIn("steps (tcp): no time left (--budget)", found["left_out"])
+
+    def made_up(self, command, *arguments):
+        """With a program for 'steps' that begins with a command, else measures 1."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ["aitherion", "aitherion-runtime", "lib"]:
+                os.symlink(os.path.join(BUILD, name), os.path.join(folder, name))
+            os.mkdir(os.path.join(folder, "bench"))
+            path = os.path.join(folder, "bench", "steps")
+            with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o755), "w", encoding="ascii") as file:
+                file.write(f'#!/bin/sh\n{command}\necho ready\nread line\necho \'["a", 1, "us"]\'\necho done\nread line\n')
+            return bench("--sim", "--quick", *arguments, "--build", folder, "steps")
+
+
+ROWS = [{"group": "calls", "name": "launch, issued", "unit": "us",
+         "values": {"native": [2.0, 1.0, 3.0], "shm": [0.9, 1.0, 0.8], "tcp": [4.0] * 5}},
+        {"group": "copies", "name": "1 GiB pinned to device", "unit": "GB/s",
+         "values": {"native": [50.0], "shm": [46.0], "tcp": [5.0]}},
+        {"group": "copies", "name": "4 KiB pinned to device", "unit": "GB/s",
+         "values": {"native": [1.0], "shm": [0.5], "tcp": [0.25]}}]
+RESULT = {"is_simulated": False, "is_quick": False, "rounds": 3, "machine": {"gpu": "a <GPU>"}, "rows": ROWS, "left_out": [], "failed": [],
+          "counts": {"ResNet-50 training step": [
+              {"function": "cuCtxSynchronize", "calls": 6, "answers": 6, "bytes_out": 1, "bytes_in": 1, "waited_ms": 1},
+              {"function": "cuLaunchKernel", "calls": 1300, "answers": 0, "bytes_out": 9, "bytes_in": 0, "waited_ms": 0},
+              {"function": "altogether", "calls": 1306, "answers": 6, "bytes_out": 10, "bytes_in": 1, "waited_ms": 1}]}}
+
+
+class Results(unittest.TestCase):
+    """Of numbers that are made up."""
+
+    def test_medians_ratios_and_spread(self):
+        self.assertEqual([table.cell(ROWS[0], way) for way in ["native", "shm", "tcp", "udp"]],
+                         ["2.00 (25 %)", "0.900 (0.45x, 6 %)", "4.00 (2.00x, 0 %)", "-"])
+
+    def test_goals(self):
+        judged = {(row["name"], way): is_met for _, row, way, _, is_met in goals.judged(RESULT)}
+        self.assertEqual(judged, {("launch, issued", "shm"): True, ("launch, issued", "tcp"): False,
+                                  ("1 GiB pinned to device", "shm"): True, ("1 GiB pinned to device", "tcp"): False})
+        self.assertEqual(list(goals.judged_counts(RESULT)), [("ResNet-50 training step", 6, 4, False)])
+        text = table.text(table.of_goals(RESULT))
+        self.assertEqual((text.count("met"), text.count("MISSED")), (2, 3))
+
+    def test_slower_is_the_same_of_times_and_of_speeds(self):
+        self.assertEqual(goals.times_as_slow(ROWS[0], "tcp"), 2)
+        self.assertEqual(goals.times_as_slow(ROWS[2], "tcp"), 4)
+        self.assertIsNone(goals.times_as_slow(ROWS[0], "udp"))
+
+    def test_functions_that_never_wait_stand_together(self):
+        rows = RESULT["counts"]["ResNet-50 training step"]
+        self.assertEqual([line[0] for line in table.of_counts(rows)[1:]], ["cuCtxSynchronize", "those without a wait", "altogether"])
+        self.assertEqual(table.silent_names(rows), "Without a wait: cuLaunchKernel 1,300.")
+
+    def test_figures_are_well_formed_and_show_each_row(self):
+        figures = plot.figures(RESULT, ["calls"])
+        self.assertEqual(list(figures), ["ratios", "copies"])
+        root = xml.etree.ElementTree.fromstring(figures["ratios"])
+        words = [one.text for one in root.iter("{http://www.w3.org/2000/svg}text")]
+        self.assertIn("launch, issued", words)
+        self.assertIn("0.45x", words)
+        for svg in figures.values():
+            xml.etree.ElementTree.fromstring(svg)
+
+    def test_a_page_of_all_parts(self):
+        switched = copy.deepcopy(RESULT)
+        switched["switches"] = {"spinning": "looks before it sleeps"}
+        for row in switched["rows"]:
+            row["values"]["shm without spinning"] = [value * 2 for value in row["values"]["shm"]]
+        text = page.make({"gpu": RESULT, "switches": switched})["performance.md"]
+        for wanted in ["## On a GPU", "### Goals", "MISSED", "a <GPU>", "### Calls that travel", "| launch, issued | us | 0.900 | 2.00x |",
+                       "| 1 GiB pinned to device | GB/s | 46.0 | 0.50x |"]:
+            self.assertIn(wanted, text)
+
+    def test_results_that_were_measured_group_by_group(self):
+        other = {**copy.deepcopy(RESULT), "machine": {"gpu": "another"}, "rows": copy.deepcopy(ROWS[1:2]), "left_out": ["calls"]}
+        whole = page.joined(RESULT, other)
+        self.assertEqual([row["name"] for row in whole["rows"]], ["launch, issued", "1 GiB pinned to device"])
+        self.assertEqual((whole["machine"], whole["left_out"]), ({"gpu": "a <GPU>; another"}, ["calls"]))
+
+    def test_the_page_is_that_of_its_numbers(self):
+        for path, text in page.files_of(page.known()).items():
+            self.assertEqual(page.read(path), text, f"{path} is old: bench/run --page")
+        figures = {name for name in os.listdir(page.DOCS) if name.startswith(page.NAME + "-")}
+        self.assertEqual(figures, {name for name in page.make(page.known()) if name.endswith(".svg")})
+
+
+if __name__ == "__main__":
+    harness.main()
