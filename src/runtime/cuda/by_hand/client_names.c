@@ -1,0 +1,73 @@
+/* Errors' names and texts, addresses of functions: what a driver library knows without a server. */
+#include "config.h"
+
+#include <string.h>
+
+#include "proto/cuda-client.h"
+#include "runtime/cuda/symbols.h"
+
+/* ---- errors ---- */
+
+static const struct ath_cuda_error *error_of(CUresult status)
+{
+    for (const struct ath_cuda_error *one = ath_cuda_errors; one->name; one++)
+        if (one->value == (int)status)
+            return one;
+    return NULL;
+}
+
+CUresult ath_cuda_by_hand_cuGetErrorName(CUresult error, const char **text)
+{
+    const struct ath_cuda_error *found = error_of(error);
+    if (!text)
+        return CUDA_ERROR_INVALID_VALUE;
+    *text = found ? found->name : NULL;
+    return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult ath_cuda_by_hand_cuGetErrorString(CUresult error, const char **text)
+{
+    const struct ath_cuda_error *found = error_of(error);
+    if (!text)
+        return CUDA_ERROR_INVALID_VALUE;
+    *text = found ? found->text : NULL;
+    return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- addresses of functions ---- */
+
+static const struct ath_cuda_symbol *look_up(const char *symbol, void **entry, int version,
+                                             uint64_t flags,
+                                             CUdriverProcAddressQueryResult *out_status)
+{
+    bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    const struct ath_cuda_symbol *found =
+        ath_cuda_symbol_find(symbol, version, per_thread, out_status);
+    *entry = NULL;
+    if (found)
+        memcpy(entry, &found->function, sizeof *entry);
+    return found;
+}
+
+/* Until CUDA 12 what is not found is an error; since then the status says so, and the pointer. */
+CUresult ath_cuda_by_hand_cuGetProcAddress(const char *symbol, void **entry, int version,
+                                           uint64_t flags)
+{
+    CUdriverProcAddressQueryResult status;
+    if (!symbol || !entry)
+        return CUDA_ERROR_INVALID_VALUE;
+    return look_up(symbol, entry, version, flags, &status) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult ath_cuda_by_hand_cuGetProcAddress_v2(const char *symbol, void **entry, int version,
+                                              uint64_t flags,
+                                              CUdriverProcAddressQueryResult *status)
+{
+    CUdriverProcAddressQueryResult found;
+    if (!symbol || !entry)
+        return CUDA_ERROR_INVALID_VALUE;
+    look_up(symbol, entry, version, flags, &found);
+    if (status)
+        *status = found;
+    return CUDA_SUCCESS;
+}
