@@ -1,0 +1,282 @@
+/* Jobs of several threads, frames that go by several connections, and names of what is off. */
+#include "config.h"
+
+#include <check.h>
+#include <endian.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "runtime/switches.h"
+#include "runtime/transport/stream.h"
+#include "runtime/transport/team.h"
+#include "tree.h"
+
+static struct ath_err err;
+
+/* ---- teams ---- */
+
+static void count_part(void *job, size_t part)
+{
+    atomic_uint *times = job;
+    times[part]++;
+}
+
+START_TEST(does_each_part_once)
+{
+    enum { ROUNDS = 2000 };
+    struct ath_team *team = ath_team_make((size_t)_i);
+    atomic_uint times[ATH_TEAM_MAX] = { 0 };
+    ck_assert_ptr_nonnull(team);
+    for (int i = 0; i < ROUNDS; i++)
+        ath_team_do(team, (size_t)_i, count_part, times);
+    for (int i = 0; i < ATH_TEAM_MAX; i++)
+        ck_assert_uint_eq(times[i], i < _i ? ROUNDS : 0);
+    ath_team_free(team);
+}
+END_TEST
+
+START_TEST(does_parts_without_a_thread_for_each)
+{
+    struct ath_team *team = ath_team_make(2);
+    atomic_uint times[ATH_TEAM_MAX] = { 0 };
+    ath_team_do(team, ATH_TEAM_MAX, count_part, times);
+    ath_team_do(NULL, ATH_TEAM_MAX, count_part, times);
+    for (int i = 0; i < ATH_TEAM_MAX; i++)
+        ck_assert_uint_eq(times[i], 2);
+    ath_team_free(team);
+    ath_team_free(NULL);
+}
+END_TEST
+
+/* What one team is asked for by several threads at once. */
+static void *copy_often(void *argument)
+{
+    enum { BYTES = 3 * 1024 * 1024 + 1, ROUNDS = 20 };
+    ath_auto_free uint8_t *from = malloc(BYTES), *to = calloc(1, BYTES);
+    for (int i = 0; i < ROUNDS; i++) {
+        memset(from, i + 1, BYTES);
+        ath_team_copy(argument, to, from, BYTES - (size_t)i);
+        ck_assert_int_eq(memcmp(from, to, BYTES - (size_t)i), 0);
+    }
+    return NULL;
+}
+
+START_TEST(copies_for_several_threads)
+{
+    struct ath_team *team = ath_team_make(4);
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, copy_often, team), 0);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    ath_team_free(team);
+}
+END_TEST
+
+/* ---- frames ---- */
+
+enum { PAIRS = 4, FRAME_MAX = 16 * 1024 * 1024, SOON_NS = 50 * 1000 * 1000 };
+
+struct line {
+    struct ath_stream *ends[2];
+};
+
+static struct line line_make(size_t connections)
+{
+    struct line line;
+    int fds[PAIRS][2], others[2][PAIRS];
+    for (size_t i = 0; i < connections; i++) {
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]), 0);
+        for (int end = 0; i && end < 2; end++)
+            others[end][i - 1] = fds[i][end];
+    }
+    for (int end = 0; end < 2; end++) {
+        line.ends[end] = ath_tcp_stream(fds[0][end]);
+        ck_assert_ptr_nonnull(line.ends[end]);
+        ck_assert_int_eq(ath_tcp_add_stripes(line.ends[end], others[end], connections - 1), 0);
+    }
+    return line;
+}
+
+static void line_free(struct line *line)
+{
+    for (int end = 0; end < 2; end++)
+        line->ends[end]->ops->close(line->ends[end]);
+}
+
+/* Frames of these many words, cut into parts anywhere, with small ones ahead of some. */
+static const size_t words[] = { 1,      131070, 131071, 131072, 131073,
+                                131074, 262147, 7,      400001, 1000003 };
+enum { FRAMES = sizeof words / sizeof *words, SEED = 5 };
+
+static uint8_t *frame_of(size_t count, size_t *out_length)
+{
+    uint32_t head[2] = { 0, htole32((uint32_t)count) };
+    uint8_t *bytes = malloc(sizeof head + count * 8);
+    memcpy(bytes, head, sizeof head);
+    for (size_t i = 0; i < count * 8; i++)
+        bytes[sizeof head + i] = (uint8_t)(i * 31 + i / 257 + count);
+    *out_length = sizeof head + count * 8;
+    return bytes;
+}
+
+static void *write_frames(void *argument)
+{
+    unsigned int seed = SEED;
+    for (size_t i = 0; i < FRAMES; i++) {
+        size_t length, small_length;
+        ath_auto_free uint8_t *frame = frame_of(words[i], &length);
+        ath_auto_free uint8_t *small = frame_of(3, &small_length);
+        size_t first = 8 + (size_t)rand_r(&seed) % (length - 7);
+        size_t second = (size_t)rand_r(&seed) % (length - first + 1);
+        struct iovec parts[ATH_FRAME_PARTS] = { { frame, first },
+                                                { frame + first, second },
+                                                { frame + first + second,
+                                                  length - first - second } };
+        struct iovec ahead = { small, i % 2 ? small_length : 0 };
+        ck_assert_int_eq(ath_stream_write_frame(argument, ahead, parts), 0);
+    }
+    return NULL;
+}
+
+static void read_frame(struct ath_stream *stream, struct ath_frame *frame, size_t count)
+{
+    size_t length;
+    ath_auto_free uint8_t *wanted = frame_of(count, &length);
+    ck_assert_int_eq(ath_stream_read_frame(stream, FRAME_MAX, frame), 0);
+    ck_assert_uint_eq(frame->length, length);
+    ck_assert_int_eq(memcmp(frame->bytes, wanted, length), 0);
+}
+
+START_TEST(frames_come_whole)
+{
+    struct line line = line_make((size_t)_i);
+    ATH_AUTO(ath_frame) frame = { 0 };
+    pthread_t thread;
+    pthread_create(&thread, NULL, write_frames, line.ends[0]);
+    for (size_t i = 0; i < FRAMES; i++) {
+        if (i % 2)
+            read_frame(line.ends[1], &frame, 3);
+        read_frame(line.ends[1], &frame, words[i]);
+    }
+    pthread_join(thread, NULL);
+    line_free(&line);
+}
+END_TEST
+
+/* Both directions at once, each with its own threads. */
+START_TEST(frames_come_both_ways)
+{
+    struct line line = line_make(PAIRS);
+    ATH_AUTO(ath_frame) frame = { 0 };
+    pthread_t threads[2];
+    for (int end = 0; end < 2; end++)
+        pthread_create(&threads[end], NULL, write_frames, line.ends[end]);
+    for (size_t i = 0; i < FRAMES; i++)
+        for (int end = 0; end < 2; end++) {
+            if (i % 2)
+                read_frame(line.ends[end], &frame, 3);
+            read_frame(line.ends[end], &frame, words[i]);
+        }
+    for (int end = 0; end < 2; end++)
+        pthread_join(threads[end], NULL);
+    line_free(&line);
+}
+END_TEST
+
+static void *shut_soon(void *argument)
+{
+    struct ath_stream *stream = argument;
+    nanosleep(&(struct timespec){ .tv_nsec = SOON_NS }, NULL);
+    stream->ops->shut(stream);
+    return NULL;
+}
+
+/* Nobody writes the shares; whoever waits for them comes back. */
+START_TEST(a_wait_for_shares_ends)
+{
+    struct line line = line_make(PAIRS);
+    ATH_AUTO(ath_frame) frame = { 0 };
+    const uint32_t head[2] = { 0, htole32(262144) };
+    struct iovec part = { (void *)(uintptr_t)head, sizeof head };
+    pthread_t thread;
+    ck_assert_int_eq(line.ends[0]->ops->write(line.ends[0], &part, 1), 0);
+    pthread_create(&thread, NULL, shut_soon, line.ends[_i]);
+    ck_assert_int_ne(ath_stream_read_frame(line.ends[1], FRAME_MAX, &frame), 0);
+    pthread_join(thread, NULL);
+    line_free(&line);
+}
+END_TEST
+
+START_TEST(has_so_many_connections_at_most)
+{
+    int pair[2], none[ATH_STRIPES_MAX] = { 0 };
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    struct ath_stream *stream = ath_tcp_stream(pair[0]);
+    ck_assert_int_eq(ath_tcp_add_stripes(stream, none, ATH_STRIPES_MAX), -EINVAL);
+    ck_assert_uint_eq(stream->large_bytes, 0);
+    stream->ops->close(stream);
+    close(pair[1]);
+}
+END_TEST
+
+/* ---- what is off ---- */
+
+static const struct {
+    const char *text;
+    uint32_t off;
+    const char *hint; /* NULL: the names are right */
+} lists[] = {
+    { NULL, 0, NULL },
+    { "", 0, NULL },
+    { "0", 0, NULL },
+    { "1", 1u << ATH_SWITCH_GPU, NULL },
+    { "gpu", 1u << ATH_SWITCH_GPU, NULL },
+    { "all", (1u << ATH_SWITCH_GPU) - 1, NULL },
+    { "all,gpu", (1u << ATH_SWITCHES) - 1, NULL },
+    { "stripes", 1u << ATH_SWITCH_STRIPES, NULL },
+    { "rests,,shared-memory,rests,", 1u << ATH_SWITCH_RESTS | 1u << ATH_SWITCH_SHARED_MEMORY,
+      NULL },
+    { "strips", 0, "did you mean 'stripes'?" },
+    { "caches,stageing", 1u << ATH_SWITCH_CACHES, "did you mean 'staging'?" },
+    { "Stripes?%s", 0, "" },
+};
+
+START_TEST(reads_what_is_off)
+{
+    uint32_t off = 77;
+    int status = ath_switches_read(lists[_i].text, &off, &err);
+    if (!lists[_i].hint) {
+        ck_assert_int_eq(status, 0);
+        ck_assert_uint_eq(off, lists[_i].off);
+        return;
+    }
+    ck_assert_int_eq(status, -EINVAL);
+    ck_assert_uint_eq(off, 77);
+    ck_assert_ptr_nonnull(strstr(err.message, strrchr(lists[_i].text, ',')
+                                                  ? strrchr(lists[_i].text, ',') + 1
+                                                  : lists[_i].text));
+    ck_assert_ptr_nonnull(strstr(err.hint, lists[_i].hint));
+    ck_assert_int_eq(ath_switches_read(lists[_i].text, &off, NULL), 0);
+    ck_assert_uint_eq(off, lists[_i].off);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *cases = tcase_create("stripes");
+    tcase_add_loop_test(cases, does_each_part_once, 1, ATH_TEAM_MAX + 1);
+    tcase_add_test(cases, does_parts_without_a_thread_for_each);
+    tcase_add_test(cases, copies_for_several_threads);
+    tcase_add_loop_test(cases, frames_come_whole, 1, PAIRS + 1);
+    tcase_add_test(cases, frames_come_both_ways);
+    tcase_add_loop_test(cases, a_wait_for_shares_ends, 0, 2);
+    tcase_add_test(cases, has_so_many_connections_at_most);
+    tcase_add_loop_test(cases, reads_what_is_off, 0, (int)(sizeof lists / sizeof *lists));
+    return run_case(cases, "stripes");
+}
