@@ -114,6 +114,7 @@ def values(facts, version, date, page):
         "EXIT_CODES": rows((r"\fB%s\fR" % f["name"], f["meaning"]) for f in facts["exit_codes"]),
         "ERRORS": rows((r"\fB%s\fR" % escape(f["name"]), f["meaning"]) for f in facts["errors"]),
         "ENVIRONMENT": rows((r"\fB%s\fR" % f["name"], f["meaning"]) for f in facts["environment"]),
+        "SWITCHES": rows((r"\fB%s\fR (%s)" % (escape(s["name"]), s["side"]), s["meaning"]) for s in facts["switches"]),
         "EXAMPLES": examples,
         "EXAMPLES_SECTION": section("EXAMPLES", examples),
         "SEE_ALSO": ",\n".join(r".BR %s (1)" % escape(page_of(c)) for c in root["commands"]),

@@ -13,6 +13,12 @@
 # its NUL byte), the frame of hello, the frame of challenge (each whole, with its length in front as 8 bytes, little-endian), and
 # for the server the client's proof. Nonces are fresh, so neither side's proof is worth anything again. Without a key on both
 # sides proofs are empty. Instead of its next message the server may send a refusal, and the session is over.
+#
+# A program's session may have more connections, which carry shares of its large frames (src/runtime/transport/tcp.c). On each
+# of those the client says one thing, a join, and nothing is answered there: the answer to openChannel says whether all came.
+# A join's proof is HMAC-SHA-256 of the connection's number (4 bytes, little-endian) with the session's ticket as the key, which
+# never travels: HMAC-SHA-256 with the shared key (of no bytes where there is none) over "aitherion ticket 1" with its NUL byte
+# and the session's own hello and challenge, as above.
 using Common = import "common.capnp";
 using Gpu = import "gpu-control.capnp";
 using Nvml = import "nvml-wire.capnp";
@@ -49,6 +55,8 @@ struct Message {
 
     nvml @18 :Nvml.Calls;
     nvmlAnswers @19 :Nvml.Answers;
+
+    join @20 :Join;                      # in place of a hello
   }
 }
 
@@ -83,6 +91,13 @@ struct OpenChannel {
   transport @0 :Transport;
   environment @1 :List(Variable);  # of the program, as far as the driver looks at it
   program @2 :Text;                # its name, for people
+  stripes @3 :UInt32;              # connections that are about to join, besides this one; of tcp alone
+}
+
+struct Join {
+  session @0 :UInt64;              # whose number the welcome told
+  number @1 :UInt32;               # of the connection, from 1 on
+  mac @2 :Data;
 }
 
 struct Variable {
@@ -94,6 +109,7 @@ struct Channel {
   # What comes with it: of shm one byte behind the frame, with the descriptor of the rings (src/runtime/transport/ring.h).
   transport @0 :Transport;
   devices @1 :UInt32;              # that the program may use
+  stripes @2 :UInt32;              # that have joined: all that were announced, or none will be used
 }
 
 struct Proof {

@@ -36,8 +36,7 @@ enum Side {
 annotation blocks @0xb5a2e0c3d1f64e08 (method) :Void;      # it waits for the GPU: the server lets other threads' calls go on
 annotation forgets @0xb5a2e0c3d1f64e09 (method) :Text;     # cached methods whose answers are worth nothing after it; "*": all
 annotation evenFailed @0xb5a2e0c3d1f64e0a (method) :Void;  # its results say something when it fails, too
-annotation reason @0xb5a2e0c3d1f64e0b (method) :Text;      # why it is refused, for good
-annotation notYet @0xb5a2e0c3d1f64e0c (method) :Text;      # why it is refused for now
+annotation reason @0xb5a2e0c3d1f64e0b (method) :Text;      # why it is refused
 
 annotation handle @0xb5a2e0c3d1f64e0d (field, param) :Void;       # something of the driver's; which kind says the C type
 annotation deviceptr @0xb5a2e0c3d1f64e0e (field, param) :Void;    # an address of the GPU's memory
@@ -59,6 +58,8 @@ annotation by @0xb5a2e0c3d1f64e16 (union) :Text;           # the member of the s
 annotation when @0xb5a2e0c3d1f64e17 (field, group) :Text;
 # Its values for this one. A member called otherwise is the union's bytes, for all other values.
 
+annotation deviceIf @0xb5a2e0c3d1f64e1c (field) :Text;     # a device's number where the member that is named first is the value named then
+
 annotation omits @0xb5a2e0c3d1f64e18 (struct, group) :Text;
 # Members of the C structure that do not travel and are zero there; reserved and pad need not be named.
 
@@ -72,7 +73,6 @@ const narrow :Text = "addresses of 32 bits, of CUDA 3.1 and before: no program o
 const logCallbacks :Text = "the driver calls it in the midst of its own work, in the server; cuLogsDumpToMemory() gives the same texts";
 const notifications :Text = "tells of budgets of memory, which Windows alone has";
 const dmaBuf :Text = "a dma-buf is for devices of the GPU's machine, such as its network card, which the program does not have";
-const severalDevices :Text = "a launch on several devices at once is being made";
 const unifiedFunctions :Text = "gives an address of code that the program calls as well; it would be one of the server's";
 
 # Cached answers that go stale together.
@@ -239,7 +239,7 @@ struct MemDecompressParams $c("CUmemDecompressParams") {
 
 struct MemLocation $c("CUmemLocation") {
   type @0 :UInt32;
-  id @1 :Int32;
+  id @1 :Int32 $deviceIf("type CU_MEM_LOCATION_TYPE_DEVICE");
 }
 
 struct MemPoolProps $c("CUmemPoolProps") $omits("win32SecurityAttributes") {
@@ -481,6 +481,20 @@ struct KernelNodeParams {
   parameters @10 :Data;            # one after another, each where the kernel wants it
 }
 
+struct DeviceLaunch {
+  # One device's part of a cooperative launch on several.
+  function @0 :UInt64 $handle;
+  gridDimX @1 :UInt32;
+  gridDimY @2 :UInt32;
+  gridDimZ @3 :UInt32;
+  blockDimX @4 :UInt32;
+  blockDimY @5 :UInt32;
+  blockDimZ @6 :UInt32;
+  sharedMemBytes @7 :UInt32;
+  stream @8 :UInt64 $handle;
+  parameters @9 :Data;             # one after another, each where the kernel wants it
+}
+
 struct Image {
   # A module's code. The first of a list is what is to be loaded, others are what nvcc linked of it beforehand.
   data @0 :Data;
@@ -690,7 +704,7 @@ interface Driver {
   funcIsLoaded @117 (function :UInt64 $handle) -> (state :UInt32) $c("cuFuncIsLoaded") $class(sync) $since(12040);
   funcLoad @118 (function :UInt64 $handle) -> () $c("cuFuncLoad") $class(sync) $since(12040);
   funcSetAttribute @119 (function :UInt64 $handle, attribute :UInt32, value :Int32) -> ()
-      $c("cuFuncSetAttribute") $class(sync) $forgets(.functionFacts) $since(9000);
+      $c("cuFuncSetAttribute") $class(custom) $byHand(client) $since(9000);
   funcSetBlockShape @120 (function :UInt64 $handle, x :Int32, y :Int32, z :Int32) -> ()
       $c("cuFuncSetBlockShape") $class(sync) $forgets(.functionFacts) $since(2000);
   funcSetCacheConfig @121 (function :UInt64 $handle, config :UInt32) -> ()
@@ -764,8 +778,8 @@ interface Driver {
   graphCreate @152 (flags :UInt32) -> (graph :UInt64 $handle) $c("cuGraphCreate") $class(sync) $since(10000);
   graphDebugDotPrint @153 (graph :UInt64 $handle, flags :UInt32) -> (text :Data)
       $c("cuGraphDebugDotPrint") $class(custom) $byHand(both) $since(11030);
-  graphDestroy @154 (graph :UInt64 $handle) -> () $c("cuGraphDestroy") $class(sync) $forgets("*") $since(10000);
-  graphDestroyNode @155 (node :UInt64 $handle) -> () $c("cuGraphDestroyNode") $class(sync) $forgets("*") $since(10000);
+  graphDestroy @154 (graph :UInt64 $handle) -> () $c("cuGraphDestroy") $class(sync) $forgets("graphNodeGetType") $since(10000);
+  graphDestroyNode @155 (node :UInt64 $handle) -> () $c("cuGraphDestroyNode") $class(sync) $forgets("graphNodeGetType") $since(10000);
   graphEventRecordNodeGetEvent @156 (node :UInt64 $handle) -> (event :UInt64 $handle)
       $c("cuGraphEventRecordNodeGetEvent") $class(sync) $since(11010);
   graphEventRecordNodeSetEvent @157 (node :UInt64 $handle, event :UInt64 $handle) -> ()
@@ -954,13 +968,13 @@ interface Driver {
   kernelGetParamInfo @247 (kernel :UInt64 $handle, paramIndex :UInt64) -> (paramOffset :UInt64, paramSize :UInt64 $nullable)
       $c("cuKernelGetParamInfo") $class(cached) $since(12040);
   kernelSetAttribute @248 (attribute :UInt32, value :Int32, kernel :UInt64 $handle, device :Int32 $handle) -> ()
-      $c("cuKernelSetAttribute") $class(sync) $forgets(.functionFacts) $since(12000);
+      $c("cuKernelSetAttribute") $class(custom) $byHand(client) $since(12000);
   kernelSetCacheConfig @249 (kernel :UInt64 $handle, config :UInt32, device :Int32 $handle) -> ()
       $c("cuKernelSetCacheConfig") $class(sync) $forgets(.functionFacts) $since(12000);
   launch @250 (function :UInt64 $handle) -> () $c("cuLaunch") $class(sync) $since(2000);
   launchCooperativeKernel @251 () -> () $c("cuLaunchCooperativeKernel") $class(local) $since(9000) $ptsz(9000);
-  launchCooperativeKernelMultiDevice @252 () -> ()
-      $c("cuLaunchCooperativeKernelMultiDevice") $class(refused) $notYet(.severalDevices) $since(9000);
+  launchCooperativeKernelMultiDevice @252 (launches :List(DeviceLaunch), flags :UInt32) -> ()
+      $c("cuLaunchCooperativeKernelMultiDevice") $class(custom) $byHand(both) $since(9000);
   launchGrid @253 (function :UInt64 $handle, gridWidth :Int32, gridHeight :Int32) -> ()
       $c("cuLaunchGrid") $class(sync) $since(2000);
   launchGridAsync @254 (function :UInt64 $handle, gridWidth :Int32, gridHeight :Int32, stream :UInt64 $handle) -> ()
@@ -1075,7 +1089,7 @@ interface Driver {
   memHostGetDevicePointerV2 @315 () -> () $c("cuMemHostGetDevicePointer_v2") $class(local) $since(3020);
   memHostGetFlags @316 () -> () $c("cuMemHostGetFlags") $class(local) $since(2030);
   memHostRegister @317 () -> () $c("cuMemHostRegister") $class(local) $since(4000);
-  memHostRegisterV2 @318 (memory :UInt64, bytes :UInt64, flags :UInt32) -> (address :UInt64 $deviceptr)
+  memHostRegisterV2 @318 (memory :UInt64, bytes :UInt64, flags :UInt32, shared :UInt64) -> (address :UInt64 $deviceptr)
       $c("cuMemHostRegister_v2") $class(custom) $byHand(both) $since(6050);
   memHostUnregister @319 (memory :UInt64) -> () $c("cuMemHostUnregister") $class(custom) $byHand(both) $since(4000);
   memImportFromShareableHandle @320 (token :Data, type :UInt32) -> (handle :UInt64 $handle)
@@ -1512,7 +1526,7 @@ interface Driver {
   nextCallback @540 (done :UInt64) -> (ticket :UInt64, callback :UInt64, stream :UInt64 $handle, status :UInt32, isLast :Bool)
       $c("athNextCallback") $class(custom) $byHand(both) $internal $blocks $since(13000);
   pushMemory @541 (parts :List(MemoryPart)) -> () $c("athPushMemory") $class(custom) $byHand(both) $internal $since(13000);
-  pullMemory @542 () -> (parts :List(MemoryPart), isMore :Bool)
+  pullMemory @542 () -> () # what the GPU changed in mirrors comes ahead of its answer, as of every call that synchronizes
       $c("athPullMemory") $class(custom) $byHand(both) $internal $since(13000);
   functionLayout @543 (function :UInt64 $handle, isKernel :Bool) -> (layout :Layout)
       $c("athFunctionLayout") $class(custom) $byHand(both) $internal $since(13000);

@@ -7,10 +7,11 @@
 import re
 
 from cuda_structs import bits_of, from_wire, has_lists, item_of, to_wire
-from cuda_table import in_c
+from cuda_table import NUMBER_HANDLES, in_c
 from generate import snake
 
 SENDERS = {"async": "ath_cuda_post", "sync": "ath_cuda_ask", "cached": "ath_cuda_ask_cached", "custom": "ath_cuda_ask"}
+MEMO_GIVEN, MEMO_TAKEN = 4, 2  # as in runtime/cuda/memo.h
 NOTE = "/* Written by proto/cuda_generate.py from cuda.capnp; a change there is a change here. */"
 
 
@@ -20,6 +21,14 @@ def signature(function, name):
 
 def arguments(function):
     return ", ".join(one.name for one in function.parameters)
+
+
+def is_pointer(field):
+    return "handle" in field.marks and field.ctype.name not in NUMBER_HANDLES
+
+
+def number_of(field, value):
+    return f"(uint64_t){'(uintptr_t)' if is_pointer(field) else ''}{value}"
 
 
 class Client:
@@ -40,7 +49,7 @@ class Client:
     def source(self):
         lines = [NOTE, '#include "config.h"', "", '#include "proto/cuda-client.h"', "", '#include "proto/cuda-structs.h"',
                  '#include "proto/cuda-wire.h"', '#include "runtime/cuda/by_hand/host.h"', '#include "runtime/cuda/bytes.h"',
-                 '#include "runtime/cuda/client.h"', ""]
+                 '#include "runtime/cuda/client.h"', '#include "runtime/cuda/memo.h"', ""]
         for method in self.table.methods:
             if method.parameters is not None:
                 lines += self.function(method)
@@ -50,11 +59,13 @@ class Client:
 
     def function(self, method):
         has_results = bool(method.results)
+        memo = self.memo(method)
         uses_side = any("handle" in field.marks or "deviceptr" in field.marks or field.item.kind == "struct"
                         for field in method.given + method.results)
         lines = [signature(method.function, f"ath_cuda_do_{method.c}"), "{", "    struct ath_cuda_exchange exchange;"]
-        lines += self.mapped(method)
-        lines += [f"    {'' if lines[3:] else 'CUresult '}outcome = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_{method.c});",
+        mapped = self.mapped(method)
+        lines += mapped + self.recalled(method, memo)
+        lines += [f"    {'' if mapped else 'CUresult '}outcome = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_{method.c});",
                   "    if (outcome)", "        return outcome;"]
         if uses_side:
             lines.append("    struct ath_cuda_side *side = &exchange.side;")
@@ -73,8 +84,34 @@ class Client:
             lines.append(f"        struct {wire}_result answer = ath_cuda_wire_answer_{method.snake}(exchange.answer);")
             for field in method.results:
                 lines += ["    " + line for line in self.take(method, field, f"{wire}_result")]
-            lines.append("    }")
+            lines += self.kept(memo) + ["    }"]
         return lines + ["    return ath_cuda_end(&exchange, outcome);", "}", ""]
+
+    # ---- answers that are asked for very often ----
+
+    def memo(self, method):
+        """The numbers that such an answer hangs on, and those that it is: ([C], [Field]); None where there is more to it."""
+        is_cached = method.kind == "cached" or "isCached" in method.marks
+        fields = method.given + method.results
+        if not is_cached or len(method.given) > MEMO_GIVEN or not 0 < len(method.results) <= MEMO_TAKEN:
+            return None
+        if any(field.type.kind in ("list", "text", "data", "struct") or field.marks.keys() & {"nullable", "wants"} for field in fields):
+            return None
+        return [number_of(field, field.c) for field in method.given], method.results
+
+    def recalled(self, method, memo):
+        if not memo:
+            return []
+        given, results = memo
+        lines = [f"    struct ath_cuda_memo memo = {{ .method = ATH_CUDA_METHOD_{method.c}, .given = {{ {', '.join(given)} }} }};".replace("{  }", "{ 0 }"),
+                 f"    if ({' && '.join([*(one.c for one in results), 'ath_cuda_memo_find(&memo)'])}) {{"]
+        lines += [f"        *{one.c} = ({one.ctype.name}){'(uintptr_t)' if is_pointer(one) else ''}memo.taken[{i}];" for i, one in enumerate(results)]
+        return lines + ["        return CUDA_SUCCESS;", "    }"]
+
+    def kept(self, memo):
+        if not memo:
+            return []
+        return [f"        memo.taken[{i}] = {number_of(one, '*' + one.c)};" for i, one in enumerate(memo[1])] + ["        ath_cuda_memo_keep(&memo);"]
 
     def mapped(self, method):
         """Pinned memory's address is one of the GPU's too, so the server must know that memory where the GPU reads or writes it."""

@@ -10,7 +10,8 @@ HEADERS is src/runtime/cuda, SYMBOLS is cuda-symbols.txt. In FOLDER:
     cuda-structs.h, .c         CUDA's structures to the wire and back
     cuda-client.h, .c          the client's functions; cuda-symbols.c: those that libcuda.so.1 exports
     cuda-server.h, .c          the server's
-    cuda.map                   the linker's list of what libcuda.so.1 exports
+    cuda-several.h, .c         the switch between several servers
+    cuda.map, cuda-several.map the linker's lists of what the two libcuda.so.1 export
     coverage.md                the page for people
 """
 import os
@@ -21,11 +22,12 @@ import cuda_table
 import request
 from cuda_client import NOTE, Client
 from cuda_server import Server
+from cuda_several import Several
 from cuda_structs import Structs, kind_name
 from request import Fault
 
 WIRE_ID = "@0x9d3f6b1e7a52c840"
-CALL_FIELDS, ANSWER_FIELDS = 5, 3  # before their unions, which begin with 'none'
+CALL_FIELDS, ANSWER_FIELDS = 5, 4  # before their unions, which begin with 'none'
 TYPES = {"int8": "Int8", "int16": "Int16", "int32": "Int32", "int64": "Int64", "uint8": "UInt8", "uint16": "UInt16",
          "uint32": "UInt32", "uint64": "UInt64", "float32": "Float32", "float64": "Float64", "bool": "Bool", "text": "Text",
          "data": "Data"}
@@ -49,9 +51,10 @@ class Wire:
                  "  captureMode @2 :UInt32;  # the thread's CUstreamCaptureMode",
                  "  context @3 :UInt64;      # current in the thread; 0: none",
                  "  isAsked @4 :Bool;        # an answer is waited for", *self.union(False, CALL_FIELDS), "}", "",
-                 "struct Answer {", "  number @0 :UInt64;       # of the call; 0: of none, it brings what kernels printed",
+                 "struct Answer {", "  number @0 :UInt64;       # of the call; 0: of none, it brings what kernels printed or changed",
                  "  status @1 :Int32;        # a CUresult",
-                 "  printed @2 :Data;        # for the program's standard output, before what comes next", *self.union(True, ANSWER_FIELDS), "}", ""]
+                 "  printed @2 :Data;        # for the program's standard output, before what comes next",
+                 "  changes @3 :List(MemoryPart);  # what the GPU changed in mirrors", *self.union(True, ANSWER_FIELDS), "}", ""]
         for struct in self.table.structs.values():
             lines += [f"struct {struct.name} {{", *self.members(struct.members, "  "), "}", ""]
         for method in self.table.methods:
@@ -134,7 +137,7 @@ class Methods:
             elif words:
                 facts.append(f".forgets = (const short[]){{ {', '.join(numbers[word] for word in words)}, -1 }}")
             if method.kind == "refused":
-                facts.append(f'.reason = "{method.marks.get("reason") or method.marks["notYet"]}"')
+                facts.append(f'.reason = "{method.marks["reason"]}"')
             lines.append(f"    [{numbers[method.name]}] = {{ {', '.join(facts)} }},")
         lines += ["};", "", "const struct ath_cuda_error ath_cuda_errors[] = {"]
         for name, value in self.table.header.enums["CUresult"].items():
@@ -148,39 +151,34 @@ class Coverage:
 
     ROWS = (("sync", "sent, the answer waited for"), ("async", "sent without an answer, in order"),
             ("cached", "sent once, then answered on the client"), ("custom", "written by hand on one side or both"),
-            ("local", "answered on the client"), ("later", "refused for now"), ("refused", "refused for good"))
+            ("local", "answered on the client"), ("refused", "not supported, for the reasons below"))
 
     def __init__(self, table):
         self.table = table
-
-    def kind(self, method):
-        return "later" if "notYet" in method.marks else method.kind
 
     def symbols(self, method):
         return [method.c, *(f"{method.c}_{word}" for word, _ in method.variants)]
 
     def text(self):
-        counts = {kind: sum(len(self.symbols(method)) for method in self.table.functions if self.kind(method) == kind)
+        counts = {kind: sum(len(self.symbols(method)) for method in self.table.functions if method.kind == kind)
                   for kind, _ in self.ROWS}
         lines = ["# What of the CUDA driver interface works remotely", "",
                  "Written by `proto/cuda_generate.py` from `proto/cuda.capnp`; a change there is a change here.", "",
                  f"All {sum(counts.values())} functions that libcuda.so.1 of CUDA 13.0 exports are there: "
-                 f"{sum(counts.values()) - counts['later'] - counts['refused']} work, {counts['later']} are refused for now,",
-                 f"{counts['refused']} for good. A refused one answers CUDA_ERROR_NOT_SUPPORTED. `_ptsz` and `_ptds` are counted with",
-                 "the function that they are a variant of.", "", "| how | functions | |", "| --- | ---: | --- |"]
+                 f"{sum(counts.values()) - counts['refused']} work, {counts['refused']} are refused: they answer",
+                 "CUDA_ERROR_NOT_SUPPORTED. `_ptsz` and `_ptds` are counted with the function that they are a variant of.", "", "| how | functions | |", "| --- | ---: | --- |"]
         lines += [f"| {kind} | {counts[kind]} | {words} |" for kind, words in self.ROWS]
-        for kind, heading in (("later", "Refused for now"), ("refused", "Refused for good")):
-            lines += ["", f"## {heading}", ""] + self.reasons(kind)
+        lines += ["", "## Refused", ""] + self.reasons()
         for kind, heading in (("custom", "Written by hand"), ("local", "Answered on the client"), ("cached", "Answered once"),
                               ("async", "Sent without an answer"), ("sync", "Sent, and the answer waited for")):
-            lines += ["", f"## {heading}", "", *self.wrapped([method for method in self.table.functions if self.kind(method) == kind])]
+            lines += ["", f"## {heading}", "", *self.wrapped([method for method in self.table.functions if method.kind == kind])]
         return "\n".join(lines) + "\n"
 
-    def reasons(self, kind):
+    def reasons(self):
         lines, grouped = [], {}
         for method in self.table.functions:
-            if self.kind(method) == kind:
-                grouped.setdefault(method.marks.get("reason") or method.marks["notYet"], []).append(method)
+            if method.kind == "refused":
+                grouped.setdefault(method.marks["reason"], []).append(method)
         for reason, methods in grouped.items():
             lines += [f"- {capital(reason)}:"] + self.wrapped(methods, "  ")
         return lines
@@ -199,10 +197,13 @@ def outputs(table):
     """The text of each file by its name."""
     client, server, structs, methods = Client(table), Server(table), Structs(table).files(), Methods(table)
     exported = "".join(f"    {name};\n" for name in table.header.functions)
+    several = Several(table)
     return {"cuda-wire.capnp": Wire(table).text(), "cuda-methods.h": methods.header(), "cuda-methods.c": methods.source(),
             "cuda-structs.h": structs[0], "cuda-structs.c": structs[1], "cuda-client.h": client.header(),
             "cuda-client.c": client.source(), "cuda-symbols.c": client.symbols(), "cuda-server.h": server.header(),
-            "cuda-server.c": server.source(), "cuda.map": "{\nglobal:\n" + exported + "local:\n    *;\n};\n",
+            "cuda-server.c": server.source(), "cuda.map": "{\nglobal:\n    aitherion_instance;\n" + exported + "local:\n    *;\n};\n",
+            "cuda-several.map": "{\nglobal:\n" + exported + "local:\n    *;\n};\n",
+            "cuda-several.h": several.header(), "cuda-several.c": several.source(),
             "coverage.md": Coverage(table).text()}
 
 

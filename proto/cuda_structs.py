@@ -118,7 +118,14 @@ class Structs:
         if field.type.kind == "struct":
             inner = self.table.structs[field.type.type_id].snake
             return [f"    ath_cuda_put_{inner}(side, {wire}_init_{name}({to}), &{value});"]
+        if "deviceIf" in field.marks:
+            there = f"ath_cuda_to_wire(side, ATH_CUDA_KIND_DEVICE, (uint64_t){value})"
+            return [f"    {wire}_set_{name}({to}, {self.is_device(field, c)} ? (int32_t){there} : {value});"]
         return [f"    {wire}_set_{name}({to}, {to_wire(field, value)});"]
+
+    def is_device(self, field, c):
+        member, wanted = field.marks["deviceIf"].split()
+        return f"{c}{member} == {wanted}"
 
     def put_list(self, field, value, to, wire, c):
         name, count = field.snake, field.ctype.counts[0] if field.ctype.counts else f"(uint32_t){c}{field.marks['count']}"
@@ -168,6 +175,9 @@ class Structs:
             return self.get_list(field, value, read, c)
         if field.type.kind == "struct":
             return [f"    ath_cuda_get_{self.table.structs[field.type.type_id].snake}(side, &{value}, {read});"]
+        if "deviceIf" in field.marks:
+            return [f"    {value} = {read};", f"    if ({self.is_device(field, c)})",
+                    f"        {value} = ({field.ctype.name})ath_cuda_to_own(side, ATH_CUDA_KIND_DEVICE, (uint64_t){value});"]
         return [f"    {value} = {from_wire(field, read)};"]
 
     def get_list(self, field, value, read, c):

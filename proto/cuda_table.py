@@ -301,8 +301,8 @@ class Table:
             raise Fault(f"{method.name}: nothing of a {method.kind} method travels")
         if (method.kind == "custom") != (method.by_hand is not None):
             raise Fault(f"{method.name}: $byHand belongs to a custom method, and to each")
-        if (method.kind == "refused") != bool(method.marks.get("reason") or method.marks.get("notYet")):
-            raise Fault(f"{method.name}: a refused method has a reason, $reason or $notYet, and no other has")
+        if (method.kind == "refused") != bool(method.marks.get("reason")):
+            raise Fault(f"{method.name}: a refused method has a reason, and no other has one")
         if "onStream" in method.marks and ("ptds" not in method.marks or method.marks["onStream"] not in self.header.functions):
             raise Fault(f"{method.name}: $onStream names the function that NAME_ptds is")
 

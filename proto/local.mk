@@ -21,11 +21,13 @@ EXTRA_DIST += $(SCHEMAS) $(PROTO_TOOLS)
 CUDA_TABLE = proto/cuda.capnp proto/cuda-symbols.txt
 CUDA_TABLE_H = src/runtime/cuda/cuda_enums.h src/runtime/cuda/cuda_functions.h src/runtime/cuda/cuda_types.h
 CUDA_PROTO_TOOLS = proto/cuda_client.py proto/cuda_generate.py proto/cuda_header.py proto/cuda_server.py \
-	proto/cuda_structs.py proto/cuda_table.py
-CUDA_PROTO_H = proto/cuda-client.h proto/cuda-methods.h proto/cuda-server.h proto/cuda-structs.h proto/cuda-wire.h
-CUDA_PROTO_C = proto/cuda-client.c proto/cuda-methods.c proto/cuda-server.c proto/cuda-structs.c proto/cuda-symbols.c \
-	proto/cuda-wire.c
-CUDA_PROTO_MADE = proto/cuda.request proto/cuda-wire.capnp proto/cuda-wire.request proto/cuda.map proto/coverage.md
+	proto/cuda_several.py proto/cuda_structs.py proto/cuda_table.py
+CUDA_PROTO_H = proto/cuda-client.h proto/cuda-methods.h proto/cuda-server.h proto/cuda-several.h proto/cuda-structs.h \
+	proto/cuda-wire.h
+CUDA_PROTO_C = proto/cuda-client.c proto/cuda-methods.c proto/cuda-server.c proto/cuda-several.c proto/cuda-structs.c \
+	proto/cuda-symbols.c proto/cuda-wire.c
+CUDA_PROTO_MADE = proto/cuda.request proto/cuda-wire.capnp proto/cuda-wire.request proto/cuda.map \
+	proto/cuda-several.map proto/coverage.md
 
 proto/cuda-generated.stamp: $(CUDA_TABLE) $(CUDA_TABLE_H) proto/common.capnp $(CUDA_PROTO_TOOLS) $(PROTO_TOOLS)
 	$(AM_V_GEN)$(MKDIR_P) proto && \
@@ -34,7 +36,7 @@ proto/cuda-generated.stamp: $(CUDA_TABLE) $(CUDA_TABLE_H) proto/common.capnp $(C
 	< proto/cuda.request && \
 	$(CAPNP) compile -I$(srcdir)/proto -o- proto/cuda-wire.capnp > proto/cuda-wire.request && \
 	$(PYTHON) -B $(srcdir)/proto/generate.py proto < proto/cuda-wire.request && touch $@
-$(CUDA_PROTO_H) $(CUDA_PROTO_C) proto/cuda.map proto/cuda-wire.capnp: proto/cuda-generated.stamp ;
+$(CUDA_PROTO_H) $(CUDA_PROTO_C) proto/cuda.map proto/cuda-several.map proto/cuda-wire.capnp: proto/cuda-generated.stamp ;
 
 BUILT_SOURCES += $(CUDA_PROTO_H)
 $(libaitherion_a_OBJECTS) $(aitherion_runtime_OBJECTS): | proto/cuda-generated.stamp

@@ -28,6 +28,18 @@ annotation room @0xd1e4b7720a5c9f09 (method) :Text;     # "version=64": the room
 annotation holds @0xd1e4b7720a5c9f0a (method) :Text;    # "info.device": handles within a structure that comes back
 annotation frees @0xd1e4b7720a5c9f0b (method) :Void;    # its handle is worth nothing afterwards
 
+# Which of several servers it asks; without these the server of its first handle, else the first one.
+annotation several @0xd1e4b7720a5c9f0c (method) :Several;
+enum Several {
+  count @0;      # all: how many devices they have
+  place @1;      # the one whose device has this place in the list of all
+  index @2;      # the device's own, and the place is one in the list of all
+  find @3;       # one after the other, until one knows it
+  least @4;      # all: the least number
+  sets @5;       # events: a set has a part at each
+}
+annotation apart @0xd1e4b7720a5c9f0d (method) :Int32;   # what its last parameter is for devices of two servers
+
 const changes :Text = "changes the GPU for everybody who uses it: to be done on the server's machine";
 const units :Text = "S-class units, which no machine has had for many years";
 const virtualGpus :Text = "virtual GPUs are managed on the machine that has them";
@@ -86,8 +98,8 @@ interface Nvml {
   deviceGetConfComputeMemSizeInfo @43 () $c("nvmlDeviceGetConfComputeMemSizeInfo") $class(live);
   deviceGetConfComputeProtectedMemoryUsage @44 () $c("nvmlDeviceGetConfComputeProtectedMemoryUsage") $class(live);
   deviceGetCoolerInfo @45 () $c("nvmlDeviceGetCoolerInfo") $class(live);
-  deviceGetCount @46 () $c("nvmlDeviceGetCount") $class(static) $byHand(server);
-  deviceGetCountV2 @47 () $c("nvmlDeviceGetCount_v2") $class(static) $byHand(server);
+  deviceGetCount @46 () $c("nvmlDeviceGetCount") $class(static) $byHand(server) $several(count);
+  deviceGetCountV2 @47 () $c("nvmlDeviceGetCount_v2") $class(static) $byHand(server) $several(count);
   deviceGetCpuAffinity @48 () $c("nvmlDeviceGetCpuAffinity") $class(static) $items("cpuSet=cpuSetSize");
   deviceGetCpuAffinityWithinScope @49 () $c("nvmlDeviceGetCpuAffinityWithinScope") $class(static) $items("cpuSet=cpuSetSize");
   deviceGetCreatableVgpus @50 () $c("nvmlDeviceGetCreatableVgpus") $class(refused) $reason(.virtualGpus);
@@ -149,16 +161,16 @@ interface Nvml {
   deviceGetGridLicensableFeaturesV4 @102 () $c("nvmlDeviceGetGridLicensableFeatures_v4") $class(live);
   deviceGetGspFirmwareMode @103 () $c("nvmlDeviceGetGspFirmwareMode") $class(live);
   deviceGetGspFirmwareVersion @104 () $c("nvmlDeviceGetGspFirmwareVersion") $class(static) $room("version=64");
-  deviceGetHandleByIndex @105 () $c("nvmlDeviceGetHandleByIndex") $class(static) $byHand(server);
-  deviceGetHandleByIndexV2 @106 () $c("nvmlDeviceGetHandleByIndex_v2") $class(static) $byHand(server);
-  deviceGetHandleByPciBusId @107 () $c("nvmlDeviceGetHandleByPciBusId") $class(static) $byHand(server);
-  deviceGetHandleByPciBusIdV2 @108 () $c("nvmlDeviceGetHandleByPciBusId_v2") $class(static) $byHand(server);
-  deviceGetHandleBySerial @109 () $c("nvmlDeviceGetHandleBySerial") $class(static) $byHand(server);
-  deviceGetHandleByUUID @110 () $c("nvmlDeviceGetHandleByUUID") $class(static) $byHand(server);
-  deviceGetHandleByUUIDV @111 () $c("nvmlDeviceGetHandleByUUIDV") $class(static) $byHand(server);
+  deviceGetHandleByIndex @105 () $c("nvmlDeviceGetHandleByIndex") $class(static) $byHand(server) $several(place);
+  deviceGetHandleByIndexV2 @106 () $c("nvmlDeviceGetHandleByIndex_v2") $class(static) $byHand(server) $several(place);
+  deviceGetHandleByPciBusId @107 () $c("nvmlDeviceGetHandleByPciBusId") $class(static) $byHand(server) $several(find);
+  deviceGetHandleByPciBusIdV2 @108 () $c("nvmlDeviceGetHandleByPciBusId_v2") $class(static) $byHand(server) $several(find);
+  deviceGetHandleBySerial @109 () $c("nvmlDeviceGetHandleBySerial") $class(static) $byHand(server) $several(find);
+  deviceGetHandleByUUID @110 () $c("nvmlDeviceGetHandleByUUID") $class(static) $byHand(server) $several(find);
+  deviceGetHandleByUUIDV @111 () $c("nvmlDeviceGetHandleByUUIDV") $class(static) $byHand(server) $several(find);
   deviceGetHostVgpuMode @112 () $c("nvmlDeviceGetHostVgpuMode") $class(refused) $reason(.virtualGpus);
   deviceGetHostnameV1 @113 () $c("nvmlDeviceGetHostname_v1") $class(live);
-  deviceGetIndex @114 () $c("nvmlDeviceGetIndex") $class(static) $byHand(server);
+  deviceGetIndex @114 () $c("nvmlDeviceGetIndex") $class(static) $byHand(server) $several(index);
   deviceGetInforomConfigurationChecksum @115 () $c("nvmlDeviceGetInforomConfigurationChecksum") $class(live);
   deviceGetInforomImageVersion @116 () $c("nvmlDeviceGetInforomImageVersion") $class(static);
   deviceGetInforomVersion @117 () $c("nvmlDeviceGetInforomVersion") $class(static);
@@ -208,7 +220,7 @@ interface Nvml {
   deviceGetNvlinkBwMode @158 () $c("nvmlDeviceGetNvlinkBwMode") $class(live);
   deviceGetNvlinkSupportedBwModes @159 () $c("nvmlDeviceGetNvlinkSupportedBwModes") $class(live);
   deviceGetOfaUtilization @160 () $c("nvmlDeviceGetOfaUtilization") $class(live);
-  deviceGetP2PStatus @161 () $c("nvmlDeviceGetP2PStatus") $class(static);
+  deviceGetP2PStatus @161 () $c("nvmlDeviceGetP2PStatus") $class(static) $apart(5);
   deviceGetPciInfo @162 () $c("nvmlDeviceGetPciInfo") $class(static);
   deviceGetPciInfoExt @163 () $c("nvmlDeviceGetPciInfoExt") $class(static);
   deviceGetPciInfoV2 @164 () $c("nvmlDeviceGetPciInfo_v2") $class(static);
@@ -260,7 +272,7 @@ interface Nvml {
   deviceGetTemperatureThreshold @207 () $c("nvmlDeviceGetTemperatureThreshold") $class(live);
   deviceGetTemperatureV @208 () $c("nvmlDeviceGetTemperatureV") $class(live);
   deviceGetThermalSettings @209 () $c("nvmlDeviceGetThermalSettings") $class(live);
-  deviceGetTopologyCommonAncestor @210 () $c("nvmlDeviceGetTopologyCommonAncestor") $class(static);
+  deviceGetTopologyCommonAncestor @210 () $c("nvmlDeviceGetTopologyCommonAncestor") $class(static) $apart(50);
   deviceGetTopologyNearestGpus @211 ()
       $c("nvmlDeviceGetTopologyNearestGpus") $class(static) $items("deviceArray=count");
   deviceGetTotalEccErrors @212 () $c("nvmlDeviceGetTotalEccErrors") $class(live);
@@ -289,7 +301,7 @@ interface Nvml {
   deviceGetVirtualizationMode @231 () $c("nvmlDeviceGetVirtualizationMode") $class(static);
   deviceIsMigDeviceHandle @232 () $c("nvmlDeviceIsMigDeviceHandle") $class(live);
   deviceModifyDrainState @233 () $c("nvmlDeviceModifyDrainState") $class(forbidden) $reason(.changes);
-  deviceOnSameBoard @234 () $c("nvmlDeviceOnSameBoard") $class(static);
+  deviceOnSameBoard @234 () $c("nvmlDeviceOnSameBoard") $class(static) $apart(0);
   devicePowerSmoothingActivatePresetProfile @235 ()
       $c("nvmlDevicePowerSmoothingActivatePresetProfile") $class(forbidden) $reason(.changes);
   devicePowerSmoothingSetState @236 () $c("nvmlDevicePowerSmoothingSetState") $class(forbidden) $reason(.changes);
@@ -298,7 +310,7 @@ interface Nvml {
   deviceQueryDrainState @238 () $c("nvmlDeviceQueryDrainState") $class(forbidden) $reason(.changes);
   deviceReadPRMCountersV1 @239 () $c("nvmlDeviceReadPRMCounters_v1") $class(forbidden) $reason(.changes);
   deviceReadWritePRMV1 @240 () $c("nvmlDeviceReadWritePRM_v1") $class(forbidden) $reason(.changes);
-  deviceRegisterEvents @241 () $c("nvmlDeviceRegisterEvents") $class(live);
+  deviceRegisterEvents @241 () $c("nvmlDeviceRegisterEvents") $class(live) $several(sets);
   deviceRemoveGpu @242 () $c("nvmlDeviceRemoveGpu") $class(forbidden) $reason(.changes);
   deviceRemoveGpuV2 @243 () $c("nvmlDeviceRemoveGpu_v2") $class(forbidden) $reason(.changes);
   deviceResetApplicationsClocks @244 () $c("nvmlDeviceResetApplicationsClocks") $class(forbidden) $reason(.changes);
@@ -351,10 +363,10 @@ interface Nvml {
   deviceWorkloadPowerProfileSetRequestedProfiles @287 ()
       $c("nvmlDeviceWorkloadPowerProfileSetRequestedProfiles") $class(forbidden) $reason(.changes);
   errorString @288 () $c("nvmlErrorString") $class(local);
-  eventSetCreate @289 () $c("nvmlEventSetCreate") $class(live);
-  eventSetFree @290 () $c("nvmlEventSetFree") $class(live) $frees;
-  eventSetWait @291 () $c("nvmlEventSetWait") $class(live) $byHand(client) $holds("data.device");
-  eventSetWaitV2 @292 () $c("nvmlEventSetWait_v2") $class(live) $byHand(client) $holds("data.device");
+  eventSetCreate @289 () $c("nvmlEventSetCreate") $class(live) $several(sets);
+  eventSetFree @290 () $c("nvmlEventSetFree") $class(live) $frees $several(sets);
+  eventSetWait @291 () $c("nvmlEventSetWait") $class(live) $byHand(client) $holds("data.device") $several(sets);
+  eventSetWaitV2 @292 () $c("nvmlEventSetWait_v2") $class(live) $byHand(client) $holds("data.device") $several(sets);
   getBlacklistDeviceCount @293 () $c("nvmlGetBlacklistDeviceCount") $class(live);
   getBlacklistDeviceInfoByIndex @294 () $c("nvmlGetBlacklistDeviceInfoByIndex") $class(live);
   getExcludedDeviceCount @295 () $c("nvmlGetExcludedDeviceCount") $class(static);
@@ -407,14 +419,14 @@ interface Nvml {
   systemGetConfComputeKeyRotationThresholdInfo @337 () $c("nvmlSystemGetConfComputeKeyRotationThresholdInfo") $class(live);
   systemGetConfComputeSettings @338 () $c("nvmlSystemGetConfComputeSettings") $class(live);
   systemGetConfComputeState @339 () $c("nvmlSystemGetConfComputeState") $class(live);
-  systemGetCudaDriverVersion @340 () $c("nvmlSystemGetCudaDriverVersion") $class(static);
-  systemGetCudaDriverVersionV2 @341 () $c("nvmlSystemGetCudaDriverVersion_v2") $class(static);
+  systemGetCudaDriverVersion @340 () $c("nvmlSystemGetCudaDriverVersion") $class(static) $several(least);
+  systemGetCudaDriverVersionV2 @341 () $c("nvmlSystemGetCudaDriverVersion_v2") $class(static) $several(least);
   systemGetDriverBranch @342 () $c("nvmlSystemGetDriverBranch") $class(static);
   systemGetDriverVersion @343 () $c("nvmlSystemGetDriverVersion") $class(static);
   systemGetHicVersion @344 () $c("nvmlSystemGetHicVersion") $class(static) $items("hwbcEntries=hwbcCount");
   systemGetNVMLVersion @345 () $c("nvmlSystemGetNVMLVersion") $class(static);
   systemGetNvlinkBwMode @346 () $c("nvmlSystemGetNvlinkBwMode") $class(live);
-  systemGetProcessName @347 () $c("nvmlSystemGetProcessName") $class(live);
+  systemGetProcessName @347 () $c("nvmlSystemGetProcessName") $class(live) $several(find);
   systemGetTopologyGpuSet @348 () $c("nvmlSystemGetTopologyGpuSet") $class(static) $items("deviceArray=count");
   systemRegisterEvents @349 () $c("nvmlSystemRegisterEvents") $class(refused) $reason(.systemEvents);
   systemSetConfComputeGpusReadyState @350 () $c("nvmlSystemSetConfComputeGpusReadyState") $class(forbidden) $reason(.changes);

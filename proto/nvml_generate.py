@@ -26,6 +26,7 @@ NOTE = "/* Written by proto/nvml_generate.py from nvml.capnp; a change there is 
 FILES = ("nvml_types.h", "nvml_functions.h")
 CLASSES = ("static", "live", "local", "refused", "forbidden")
 SIDES = ("client", "server")
+SEVERAL = ("count", "place", "index", "find", "least", "sets")
 NUMBERS = {"int", "unsigned int", "unsigned long", "unsigned long long", "char", "unsigned char"}
 HELD_MAX = 2  # ATH_NVML_HELD_MAX
 
@@ -105,6 +106,8 @@ class Table:
             raise Fault(f"{method.name}: a function that is refused has a reason, and no other has")
         if function.by_hand and not function.travels:
             raise Fault(f"{method.name}: $byHand belongs to a function that travels")
+        if ("several" in marks or "apart" in marks) and not function.travels:
+            raise Fault(f"{method.name}: $several and $apart belong to a function that travels")
         known = self.header.functions.get(function.name)
         if function.travels and not known:
             raise Fault(f"{method.name}: the header has no function '{function.name}'")
@@ -114,7 +117,15 @@ class Table:
             function.parameters = [Parameter(one.name, one.type) for one in known.parameters]
             if function.travels:
                 self.forms(function)
+                self.check_handles(function)
         return function
+
+    def check_handles(self, function):
+        """A function of two devices knows what is between those of two servers."""
+        handles = [one.handle for one in function.parameters if one.form == "GIVEN_HANDLE"]
+        is_of_two = handles[:2] == ["nvmlDevice_t"] * 2
+        if is_of_two != ("apart" in function.marks) or len(handles) > 1 and not is_of_two and "several" not in function.marks:
+            raise Fault(f"{function.name}: $apart or $several says what handles of two servers are")
 
     # ---- the forms of parameters ----
 
@@ -211,6 +222,10 @@ class Writer:
             facts = [f'"{function.name}"', f".class = ATH_NVML_{function.kind.upper()}"]
             if function.travels and function.parameters:
                 facts += [f".parameters = of_{function.name}", f".parameter_count = {len(function.parameters)}"]
+            if "several" in function.marks:
+                facts.append(f".several = ATH_NVML_SEVERAL_{SEVERAL[function.marks['several']].upper()}")
+            if "apart" in function.marks:
+                facts.append(f".several = ATH_NVML_SEVERAL_APART, .apart = {function.marks['apart']}")
             if "frees" in function.marks:
                 facts.append(".frees = true")
             held = self.table.held(function) if function.travels else []
@@ -352,12 +367,28 @@ class Page:
                  "| how | functions | |", "| --- | ---: | --- |"]
         lines += [f"| {kind} | {count[kind]} | {words} |" for kind, words in self.ROWS]
         lines += ["", "Memory is that which the server shares out, not the whole GPU's. `AITHERION_CUDA_LOG=1` says on standard error what was",
-                  "refused, once for each function."]
+                  "refused, once for each function.", "",
+                  "The devices of several servers (`AITHERION_SERVER=a:50051,b:50051`) are one list, in this order, whatever",
+                  "CUDA_VISIBLE_DEVICES says. A function asks the server of its device, and one without a device the first server, but for these:", "",
+                  "| with several servers | |", "| --- | --- |", *self.several()]
         for kind in ("refused", "forbidden"):
             lines += ["", f"## {capital(kind)}", "", *self.reasons(kind)]
         for kind, heading in (("live", "Asked each time"), ("static", "Asked once"), ("local", "Answered on the client")):
             lines += ["", f"## {heading}", "", *self.wrapped([one for one in self.table.functions if one.kind == kind], "")]
         return "\n".join(lines)
+
+    SEVERAL_WORDS = {"count": "the sum", "place": "the place in the whole list", "index": "the place in the whole list",
+                     "find": "the first server that knows it", "least": "the least of all", "sets": "the events of all"}
+    APART_WORDS = {0: "no", 5: "NVML_P2P_STATUS_NOT_SUPPORTED", 50: "NVML_TOPOLOGY_SYSTEM"}
+
+    def several(self):
+        lines = []
+        for function in self.table.functions:
+            if "several" in function.marks:
+                lines.append(f"| {function.name} | {self.SEVERAL_WORDS[SEVERAL[function.marks['several']]]} |")
+            elif "apart" in function.marks:
+                lines.append(f"| {function.name} | devices of two servers: {self.APART_WORDS[function.marks['apart']]} |")
+        return lines
 
     def reasons(self, kind):
         grouped = {}

@@ -22,6 +22,7 @@ PYTHON_TESTS = \
 	tests/cli/save_crash.py \
 	tests/tools/test_tools.py \
 	tests/layers.py \
+	tests/gpu/test_bench.py \
 	tests/gpu/test_run.py \
 	tests/golden/run.py \
 	tests/golden/renumber.py \
@@ -57,12 +58,16 @@ PYTHON_TESTS = \
 	tests/nvml/test_loopback.py \
 	tests/nvml/test_nvml.py \
 	tests/runtime/test_codec.py \
+	tests/runtime/test_coherence.py \
 	tests/runtime/test_cuda.py \
 	tests/runtime/test_faults.py \
 	tests/runtime/test_recording.py \
 	tests/runtime/test_remote.py \
 	tests/runtime/test_server.py \
 	tests/runtime/test_sessions.py \
+	tests/runtime/test_several.py \
+	tests/runtime/test_slow.py \
+	tests/runtime/test_stripes.py \
 	tests/runtime/test_travel.py \
 	tests/sim/test_nvcc.py \
 	tests/sim/test_programs.py \
@@ -91,7 +96,7 @@ aitherion-emulated tests/tools/edit_loop-emulated: Makefile
 TEST_HELPERS = tests/nvml/pynvml_manner.py tests/nvml/serving.py tests/runtime/fake_cuda.c tests/runtime/runtime.py tests/docker/engine.py tests/docker/fake.py tests/tui/tui.py tests/cli/cli.py tests/cli/save_crash.py \
 	tests/tools/harness.py tests/tools/nodes.py tests/tools/jsonschema.py tests/tools/miniyaml.py tests/tools/mkroot.py tests/tools/root_from_folder.py
 EXTRA_DIST += $(PYTHON_TESTS) $(TEST_HELPERS) tests/data tests/golden tests/gpu tests/tui/screens docker docs packaging \
-	bench/cuda_calls.py bench/discover.py quickstart .clang-format .clang-tidy .ci/run
+	quickstart .clang-format .clang-tidy .ci/run
 
 # ./check is a file here but a target to make, so it cannot stand in EXTRA_DIST. Folders that stand there are copied with what
 # tests have left in them.

@@ -21,16 +21,16 @@ const struct ath_fact ath_environment[] = {
     { "AITHERION_RUN_FOLDER", N_("where sockets, state and logs of runtimes lie (default: "
                                  "/run/aitherion, without root $XDG_RUNTIME_DIR/aitherion)") },
     { "AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT",
-      N_("what `aitherion run` tells its program: HOST:PORT or unix:PATH of the runtime, the "
-         "shared "
-         "key's file (empty: none), and auto, shm or tcp; set by hand they do for a program what "
-         "it "
-         "does") },
+      N_("what `aitherion run` tells its program: HOST:PORT or unix:PATH of the runtime (several "
+         "with commas between), the shared key's file (empty: none), and auto, shm or tcp; set by "
+         "hand they do for a program what it does") },
     { "AITHERION_CONNECT_TIMEOUT",
       N_("seconds for which a program tries to reach its runtime (default: 10)") },
     { "AITHERION_LOG", N_("\"info\": a program says on standard error which runtime, transport and "
                           "session it got") },
-    { "AITHERION_DISABLE", N_("1: for programs with aitherion's libraries there is no GPU") },
+    { "AITHERION_DISABLE",
+      N_("1: for programs with aitherion's libraries there is no GPU; or names of what is "
+         "switched off in them, as `man aitherion-run` has them") },
     { "NO_COLOR", N_("set and not empty: no colour unless --color=always") },
     { "TERM", N_("\"dumb\": no colour, no pager") },
     { "COLUMNS", N_("the width to fit text into, where the terminal does not say") },

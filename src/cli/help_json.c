@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "cli/facts.h"
 #include "config/schema.h"
+#include "runtime/switches.h"
 
 static json_t *words_to_json(const char *const *words)
 {
@@ -80,6 +81,15 @@ static json_t *facts_to_json(const struct ath_fact *fact)
     return list;
 }
 
+static json_t *switches_to_json(void)
+{
+    json_t *list = json_array();
+    for (const struct ath_switch_row *row = ath_switches; row->name; row++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", row->name, "side",
+                                              row->side, "meaning", row->meaning));
+    return list;
+}
+
 static json_t *errors_to_json(void)
 {
     json_t *list = json_array();
@@ -146,6 +156,7 @@ json_t *ath_help_to_json(const struct ath_command *command)
         { "machine_options", options_to_json(ath_machine_options) },
         { "exit_codes", facts_to_json(ath_exit_codes) },
         { "environment", facts_to_json(ath_environment) },
+        { "switches", switches_to_json() },
         { "errors", errors_to_json() },
         { "document_faults", faults_to_json() },
         { "document_keys", document_keys_to_json() },

@@ -4,6 +4,7 @@
 #include "cli/reach.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "runtime/client/open.h"
 #include "runtime/wire/endpoint.h"
 #include "runtime/wire/secret.h"
 
@@ -38,17 +40,16 @@ static struct ath_reach_server *add(struct ath_reach *reach, int id)
     return server;
 }
 
-/* ---- by its address ---- */
+/* ---- by their addresses ---- */
 
-static int take_server(struct ath_reach_server *out, const char *text, struct ath_err *err)
+static int take_servers(struct ath_reach *reach, const char *list, struct ath_err *err)
 {
-    struct ath_endpoint endpoint;
-    char form[ATH_ENDPOINT_TEXT];
-    int status = *text == '/' ? ath_endpoint_of_path(text, &endpoint, err)
-                              : ath_endpoint_parse(text, &endpoint, err);
+    struct ath_servers servers;
+    int status = ath_servers_read(list, &servers, err);
     if (status)
         return ath_err_wrap(err, status, _("no server"));
-    out->server = ath_xstrdup(ath_endpoint_format(&endpoint, form));
+    for (size_t i = 0; i < servers.count; i++)
+        add(reach, ATH_UNSET)->server = ath_xstrdup(servers.items[i]);
     return 0;
 }
 
@@ -86,8 +87,10 @@ static int take_status(const struct ath_node_status *status, bool needs_network,
 {
     bool has_socket = status->socket && !access(status->socket, W_OK);
     ath_auto_free char *network = needs_network || !has_socket ? network_server(status) : NULL;
-    if (network)
-        return take_server(out, network, err);
+    if (network) {
+        out->server = ath_steal(&network);
+        return 0;
+    }
     if (has_socket) {
         out->server = ath_xasprintf("unix:%s", status->socket);
         return 0;
@@ -102,24 +105,6 @@ static int survey(struct ath_reach *reach, struct ath_err *err)
     struct ath_engine_options options = ath_nodes_engine_options(&reach->nodes);
     ath_engines_open(ATH_ENGINE_AUTO, &options, &reach->engines);
     return ath_engines_survey(&reach->engines, &reach->statuses, err);
-}
-
-static int take_numa(struct ath_reach *reach, const struct ath_reach_options *options,
-                     struct ath_err *err)
-{
-    int id;
-    if (ath_parse_int(options->numa, 0, ATH_ID_MAX, &id)) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no entry's id"), options->numa);
-        return ath_err_hint(err, -EINVAL, _("a number, the 1 of NUMA1"));
-    }
-    int status = survey(reach, err);
-    if (status)
-        return status;
-    const struct ath_node_status *found = ath_node_statuses_find(&reach->statuses, id);
-    if (found && is_running(found))
-        return take_status(found, options->needs_network, add(reach, id), err);
-    ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, _("no runtime of NUMA entry %d runs here"), id);
-    return ath_err_hint(err, -ENOENT, "aitherion start %d", id);
 }
 
 void ath_reach_node(const struct ath_node_status *status, bool needs_network,
@@ -139,42 +124,104 @@ static void take_all(struct ath_reach *reach, const struct ath_reach_options *op
     }
 }
 
-/* One, where there is no doubt which. */
-static int check_one(const struct ath_reach *reach, struct ath_err *err)
+static int take_id(struct ath_reach *reach, const char *text, bool needs_network,
+                   struct ath_err *err)
 {
-    if (reach->count > 1) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                    _("several runtimes run here: which one shall it be?"));
-        return ath_err_hint(err, -EINVAL, _("--numa %d, or another id of `aitherion status`"),
-                            reach->items[0].id);
+    int id;
+    if (ath_parse_int(text, 0, ATH_ID_MAX, &id)) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no entry's id"), text);
+        return ath_err_hint(err, -EINVAL, _("a number, the 1 of NUMA1; several as 0,1; or all"));
     }
-    if (reach->count && reach->items[0].server)
+    for (size_t i = 0; i < reach->count; i++)
+        if (reach->items[i].id == id)
+            return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is there twice"), text);
+    const struct ath_node_status *found = ath_node_statuses_find(&reach->statuses, id);
+    if (found && is_running(found)) {
+        ath_reach_node(found, needs_network, add(reach, id));
         return 0;
-    if (reach->count) {
-        *err = reach->items[0].err;
-        return -EACCES;
     }
+    ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, _("no runtime of NUMA entry %d runs here"), id);
+    return ath_err_hint(err, -ENOENT, "aitherion start %d", id);
+}
+
+static int take_numa(struct ath_reach *reach, const struct ath_reach_options *options,
+                     struct ath_err *err)
+{
+    if (!strcmp(options->numa, "all")) {
+        take_all(reach, options);
+        return 0;
+    }
+    ath_auto_free char *list = ath_xstrdup(options->numa);
+    int status = 0;
+    for (char *rest = list, *text; !status && (text = strsep(&rest, ","));)
+        status = take_id(reach, text, options->needs_network, err);
+    return status;
+}
+
+/* ---- how many ---- */
+
+static int report_none(struct ath_err *err)
+{
     ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, _("no runtime runs here"));
     return ath_err_hint(err, -ENOENT,
                         _("aitherion start, or --server HOST:PORT for one on another machine"));
 }
 
-static int find_servers(struct ath_reach *reach, const struct ath_reach_options *options,
-                        bool wants_all, struct ath_err *err)
+static int report_several(const struct ath_reach *reach, enum ath_reach_wanted wanted,
+                          bool is_named, struct ath_err *err)
 {
-    const char *told = getenv("AITHERION_SERVER");
+    const struct ath_reach_server *first = &reach->items[0];
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s",
+                is_named ? _("several runtimes are named: which one shall it be?")
+                         : _("several runtimes run here: which one shall it be?"));
+    if (first->id == ATH_UNSET)
+        return ath_err_hint(err, -EINVAL, "--server %s", first->server);
+    return ath_err_hint(err, -EINVAL,
+                        wanted == ATH_REACH_LIST
+                            ? _("--numa %d, or another id of `aitherion status`; --numa all for "
+                                "the GPUs of all in one list")
+                            : _("--numa %d, or another id of `aitherion status`"),
+                        first->id);
+}
+
+static int check(const struct ath_reach *reach, enum ath_reach_wanted wanted, bool is_named,
+                 struct ath_err *err)
+{
+    if (!reach->count)
+        return report_none(err);
+    if (reach->count > 1 && (wanted == ATH_REACH_ONE || !is_named))
+        return report_several(reach, wanted, is_named, err);
+    if (reach->count > ATH_SERVERS_MAX)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("more than %d servers"), ATH_SERVERS_MAX);
+    for (size_t i = 0; i < reach->count; i++) {
+        if (reach->items[i].server)
+            continue;
+        *err = reach->items[i].err;
+        return -EACCES;
+    }
+    return 0;
+}
+
+static int find_servers(struct ath_reach *reach, const struct ath_reach_options *options,
+                        enum ath_reach_wanted wanted, struct ath_err *err)
+{
+    const char *told = ath_client_variable("AITHERION_SERVER");
+    const char *server = options->server ? options->server : options->numa ? NULL : told;
+    int status = 0;
     if (options->server && options->numa)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE,
                            _("'--server' and '--numa' exclude each other"));
-    if (options->numa)
-        return take_numa(reach, options, err);
-    if (options->server || (told && *told))
-        return take_server(add(reach, ATH_UNSET), options->server ? options->server : told, err);
-    int status = survey(reach, err);
-    if (status)
+    if (server)
+        status = take_servers(reach, server, err);
+    else
+        status = survey(reach, err);
+    if (!status && options->numa)
+        status = take_numa(reach, options, err);
+    else if (!status && !server)
+        take_all(reach, options);
+    if (status || wanted == ATH_REACH_ALL)
         return status;
-    take_all(reach, options);
-    return wants_all ? 0 : check_one(reach, err);
+    return check(reach, wanted, server || options->numa, err);
 }
 
 /* ---- the key ---- */
@@ -215,12 +262,12 @@ static int open_nodes(struct ath_cli *cli, struct ath_nodes *out, struct ath_err
     return status;
 }
 
-int ath_reach_open(struct ath_cli *cli, const struct ath_reach_options *options, bool wants_all,
-                   struct ath_reach *out, struct ath_err *err)
+int ath_reach_open(struct ath_cli *cli, const struct ath_reach_options *options,
+                   enum ath_reach_wanted wanted, struct ath_reach *out, struct ath_err *err)
 {
     int status = open_nodes(cli, &out->nodes, err);
     if (!status)
-        status = find_servers(out, options, wants_all, err);
+        status = find_servers(out, options, wanted, err);
     return status ? status : find_key(out, options->key, err);
 }
 
@@ -241,15 +288,43 @@ int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_serv
                                      ATH_GPU_PURPOSE_CONTROL, TIMEOUT_MS, out, err);
 }
 
-void ath_reach_ask(const struct ath_reach *reach, const struct ath_reach_server *server,
-                   struct ath_session_group *out)
+/* ---- asking ---- */
+
+struct question {
+    const struct ath_reach *reach;
+    const struct ath_reach_server *server;
+    struct ath_session_group *out;
+    pthread_t thread;
+    bool is_in_thread;
+};
+
+static void *ask(void *argument)
 {
+    const struct question *question = argument;
+    struct ath_session_group *out = question->out;
     ATH_AUTO(ath_session) session = { .fd = -1 };
 
-    *out = (struct ath_session_group){ .id = server->id, .server = server->server };
-    out->status = ath_reach_session(reach, server, &session, &out->err);
+    *out = (struct ath_session_group){ .id = question->server->id,
+                                       .server = question->server->server };
+    out->status = ath_reach_session(question->reach, question->server, &session, &out->err);
     if (!out->status)
         out->status = ath_session_health(&session, &out->health, &out->err);
     if (!out->status)
         out->status = ath_session_list(&session, &out->sessions, &out->err);
+    return NULL;
+}
+
+void ath_reach_ask(const struct ath_reach *reach, struct ath_session_group *out)
+{
+    ath_auto_free struct question *questions = ath_xalloc(reach->count * sizeof *questions);
+    for (size_t i = 0; i < reach->count; i++) {
+        struct question *question = &questions[i];
+        *question = (struct question){ .reach = reach, .server = &reach->items[i], .out = &out[i] };
+        question->is_in_thread = !pthread_create(&question->thread, NULL, ask, question);
+        if (!question->is_in_thread)
+            ask(question);
+    }
+    for (size_t i = 0; i < reach->count; i++)
+        if (questions[i].is_in_thread)
+            pthread_join(questions[i].thread, NULL);
 }

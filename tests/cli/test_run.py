@@ -57,6 +57,24 @@ class Run(unittest.TestCase):
         self.assertEqual(self.variables("-v", "--server", SERVER)["AITHERION_LOG"], "info")
         self.assertEqual(self.variables("-v", "--server", SERVER, AITHERION_LOG="debug")["AITHERION_LOG"], "debug")
 
+    def test_several_servers(self):
+        """Theirs is a libcuda.so.1 of its own, in front of that of one server, which libnvidia-ml.so.1 lies beside."""
+        libraries = os.path.realpath(os.path.join(os.path.dirname(harness.binary()), "lib", "aitherion"))
+        many = ",".join(f"h:{i + 1}" for i in range(16))
+        for words, servers in ((["--server", f"{SERVER},/run/a/socket"], f"{SERVER},unix:/run/a/socket"),
+                               (["--server", many], many)):
+            found = self.variables(*words, "--key", self.key, LD_LIBRARY_PATH="/opt/lib")
+            self.assertEqual((found["LD_LIBRARY_PATH"], found["AITHERION_SERVER"], found["AITHERION_KEY_FILE"]),
+                             (f"{libraries}/several:{libraries}:/opt/lib", servers, self.key))
+        self.assertEqual(self.variables(AITHERION_SERVER=f"{SERVER},h:1")["AITHERION_SERVER"], f"{SERVER},h:1")
+        self.assertNotIn("several", self.variables("--server", SERVER)["LD_LIBRARY_PATH"])
+
+    def test_what_cannot_be_switched_off(self):
+        result = self.run_with("--server", SERVER, "true", AITHERION_DISABLE="caches,spining")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("AITHERION_DISABLE has 'spining'", result.stderr)
+        self.assertIn("did you mean 'spinning'?", result.stderr)
+
     def test_flags_behind_the_program_are_its_own(self):
         for words in (["printf", "%s,", "--json", "-h", "--server", "x", "--"], ["--", "printf", "%s,", "--json", "-h", "--server", "x", "--"]):
             result = self.run_with("--server", SERVER, *words)
@@ -125,6 +143,14 @@ class Run(unittest.TestCase):
                 (["--server", SERVER, "--numa", "0", "true"], 2, "'--server' and '--numa' exclude each other"),
                 (["--numa", "x", "true"], 2, "'x' is no entry's id"),
                 (["--numa", "3", "true"], 125, "no runtime of NUMA entry 3 runs here\n  hint: aitherion start 3"),
+                (["--numa", "3,4", "true"], 125, "no runtime of NUMA entry 3 runs here\n"),
+                (["--numa", "1,", "true"], 125, "no runtime of NUMA entry 1 runs here\n"),
+                (["--numa", "all", "true"], 125, "no runtime runs here\n"),
+                (["--server", f"{SERVER},{SERVER}", "true"], 2, f"no server: '{SERVER}' is there twice\n"),
+                (["--server", "/run/a,unix:/run/a", "true"], 2, "'unix:/run/a' is there twice\n"),
+                (["--server", f"{SERVER},", "true"], 2, "'' is no address with a port\n"),
+                (["--server", ",".join(f"h:{i + 1}" for i in range(17)), "true"], 2, "more than 16 servers\n"),
+                (["--server", f"/run/a,{SERVER}", "--transport", "shm", "true"], 2, f"'shm' needs the runtime's socket, not '{SERVER}'\n"),
                 (["true"], 125, "no runtime runs here\n  hint: aitherion start, or --server HOST:PORT"),
                 (["--server", SERVER, "--key", "/nonexistent/key", "true"], 125, "'/nonexistent/key'"),
                 (["--server", SERVER, "--transport", "udp", "true"], 2, "'udp'"),

@@ -63,7 +63,7 @@ static void close_link(struct ath_cuda_link *link)
 }
 
 static const struct ath_cuda_link_ops ops = { .post = post, .wait = wait_for, .close = close_link };
-static struct ath_cuda_link loop = { &ops };
+static struct ath_cuda_link loop = { .ops = &ops };
 
 static CUresult open_loop(struct ath_cuda_link **out_link)
 {

@@ -248,6 +248,58 @@ static void peer_access(void)
     same(all_of(there, N), 6);
 }
 
+static CUfunction fill_in_current(void)
+{
+    CUmodule module;
+    CUfunction function;
+    char *text = read_kernels();
+    ok(cuModuleLoadData(&module, text));
+    free(text);
+    ok(cuModuleGetFunction(&function, module, "fill"));
+    return function;
+}
+
+/* One kernel on each device, all of them at once. */
+static void cooperative(void)
+{
+    enum { DEVICES = 2 };
+    CUdeviceptr memory[DEVICES];
+    CUstream streams[DEVICES];
+    float value = 6;
+    int n = N, can = 0;
+    need_two();
+    CUcontext contexts[DEVICES] = { context, second };
+    ok(cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH, 0));
+    if (!can)
+        skip("the devices do not launch together");
+    CUDA_LAUNCH_PARAMS launches[DEVICES];
+    void *parameters[DEVICES][3];
+    for (int i = 0; i < DEVICES; i++) {
+        memory[i] = allocate_in(contexts[i]);
+        ok(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+        parameters[i][0] = &memory[i];
+        parameters[i][1] = &value;
+        parameters[i][2] = &n;
+        launches[i] = (CUDA_LAUNCH_PARAMS){ fill_in_current(), 1, 1, 1, N, 1, 1, 0, streams[i],
+                                            parameters[i] };
+    }
+    CUresult launched = cuLaunchCooperativeKernelMultiDevice(launches, DEVICES, 0);
+    if (launched == CUDA_ERROR_NOT_SUPPORTED)
+        skip("the devices are at two servers");
+    ok(launched);
+    for (int i = 0; i < DEVICES; i++) {
+        ok(cuStreamSynchronize(streams[i]));
+        ok(cuCtxSetCurrent(contexts[i]));
+        same(all_of(memory[i], N), 6);
+    }
+    gives(CUDA_ERROR_INVALID_VALUE, cuLaunchCooperativeKernelMultiDevice(launches, 0, 0));
+    gives(CUDA_ERROR_INVALID_VALUE, cuLaunchCooperativeKernelMultiDevice(launches, DEVICES, 4));
+    launches[1].hStream = streams[0];
+    check(cuLaunchCooperativeKernelMultiDevice(launches, DEVICES, 0)); /* one device twice */
+    launches[0].hStream = NULL;
+    check(cuLaunchCooperativeKernelMultiDevice(launches, 1, 0));
+}
+
 static void streams_of_two(void)
 {
     CUstream here, there;
@@ -371,6 +423,7 @@ static const struct test tests[] = {
     { "memory goes from device to device", peer_copies, 0 },
     { "a device reaches another's memory", peer_access, 0 },
     { "events order streams of two devices", streams_of_two, 0 },
+    { "a kernel is launched on several devices at once", cooperative, 0 },
     { "CUDA_VISIBLE_DEVICES chooses devices", chosen_devices, NO_SETUP },
     { "a program may fork before cuInit", forked_before, NO_SETUP },
     { "a child of one that uses a GPU gets an error", forked_after, 0 },

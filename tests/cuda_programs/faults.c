@@ -59,11 +59,14 @@ static void all_streams_know(void)
 static void some_still_answer(void)
 {
     int count;
+    unsigned int version;
     CUcontext current;
     break_context(NULL);
     ok(cuDeviceGetCount(&count));
     ok(cuCtxGetCurrent(&current));
     check(current == context);
+    ok(cuCtxSetCurrent(context));
+    ok(cuCtxGetApiVersion(context, &version)); /* a runtime asks it before it resets a device */
 }
 
 static void other_context(void)

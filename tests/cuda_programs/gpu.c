@@ -185,11 +185,13 @@ void reach_gate(struct gate *gate)
 /* ---- main ---- */
 
 /* Not through the remoting client and a network: AITHERION_SERVER is HOST:PORT, not a socket. */
-static bool has_shared_pages(void)
+bool has_shared_pages(void)
 {
     const char *server = getenv("AITHERION_SERVER"), *transport = getenv("AITHERION_TRANSPORT");
+    const char *off = getenv("AITHERION_DISABLE");
     bool is_host = server && *server && *server != '/' && strncmp(server, "unix:", 5) != 0;
-    return !is_host && !(transport && !strcmp(transport, "tcp"));
+    bool is_off = off && (strstr(off, "shared-memory") || !strcmp(off, "all"));
+    return !is_host && !(transport && !strcmp(transport, "tcp")) && !is_off;
 }
 
 static void run_test(const struct test *test, void (*setup)(void))

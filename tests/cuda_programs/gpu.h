@@ -94,6 +94,10 @@ void close_gate(struct gate *gate, CUstream stream); /* the stream stops here un
 void open_gate(struct gate *gate);
 void reach_gate(struct gate *gate); /* waits until the stream has come to it */
 
+/* Whether the GPU and the program look at the same pages at the same time: no server on another
+ * host is between them. */
+bool has_shared_pages(void);
+
 /* ---- main ---- */
 
 struct test {

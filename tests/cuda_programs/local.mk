@@ -1,12 +1,14 @@
 # Programs of the driver API, for whichever libcuda.so.1 LD_LIBRARY_PATH names; they are linked to the simulated one.
 DRIVER_API_TESTS = \
 	tests/cuda_programs/callbacks \
+	tests/cuda_programs/coherence \
 	tests/cuda_programs/contexts \
 	tests/cuda_programs/faults \
 	tests/cuda_programs/graphs \
 	tests/cuda_programs/memory \
 	tests/cuda_programs/modules \
 	tests/cuda_programs/pools \
+	tests/cuda_programs/several \
 	tests/cuda_programs/sharing \
 	tests/cuda_programs/streams \
 	tests/cuda_programs/threads \
@@ -15,6 +17,8 @@ DRIVER_API_TEST_SOURCES = tests/cuda_programs/gpu.c tests/cuda_programs/gpu.h
 DRIVER_API_TEST_LDADD = lib/aitherion/sim/libcuda.so.1 -lpthread -lm
 tests_cuda_programs_callbacks_SOURCES = tests/cuda_programs/callbacks.c $(DRIVER_API_TEST_SOURCES)
 tests_cuda_programs_callbacks_LDADD = $(DRIVER_API_TEST_LDADD)
+tests_cuda_programs_coherence_SOURCES = tests/cuda_programs/coherence.c $(DRIVER_API_TEST_SOURCES)
+tests_cuda_programs_coherence_LDADD = $(DRIVER_API_TEST_LDADD)
 tests_cuda_programs_contexts_SOURCES = tests/cuda_programs/contexts.c $(DRIVER_API_TEST_SOURCES)
 tests_cuda_programs_contexts_LDADD = $(DRIVER_API_TEST_LDADD)
 tests_cuda_programs_faults_SOURCES = tests/cuda_programs/faults.c $(DRIVER_API_TEST_SOURCES)
@@ -27,6 +31,8 @@ tests_cuda_programs_modules_SOURCES = tests/cuda_programs/modules.c $(DRIVER_API
 tests_cuda_programs_modules_LDADD = $(DRIVER_API_TEST_LDADD)
 tests_cuda_programs_pools_SOURCES = tests/cuda_programs/pools.c $(DRIVER_API_TEST_SOURCES)
 tests_cuda_programs_pools_LDADD = $(DRIVER_API_TEST_LDADD)
+tests_cuda_programs_several_SOURCES = tests/cuda_programs/several.c $(DRIVER_API_TEST_SOURCES)
+tests_cuda_programs_several_LDADD = $(DRIVER_API_TEST_LDADD)
 tests_cuda_programs_sharing_SOURCES = tests/cuda_programs/sharing.c $(DRIVER_API_TEST_SOURCES)
 tests_cuda_programs_sharing_LDADD = $(DRIVER_API_TEST_LDADD)
 tests_cuda_programs_streams_SOURCES = tests/cuda_programs/streams.c $(DRIVER_API_TEST_SOURCES)
@@ -36,10 +42,6 @@ tests_cuda_programs_threads_LDADD = $(DRIVER_API_TEST_LDADD)
 tests_cuda_programs_virtual_SOURCES = tests/cuda_programs/virtual.c $(DRIVER_API_TEST_SOURCES)
 tests_cuda_programs_virtual_LDADD = $(DRIVER_API_TEST_LDADD)
 
-# What calls cost: bench/cuda_calls.py runs it.
-bench_cuda_calls_SOURCES = bench/cuda_calls.c $(DRIVER_API_TEST_SOURCES)
-bench_cuda_calls_LDADD = $(DRIVER_API_TEST_LDADD)
-
-check_PROGRAMS += $(DRIVER_API_TESTS) bench/cuda_calls
+check_PROGRAMS += $(DRIVER_API_TESTS)
 EXTRA_DIST += tests/cuda_programs/library_calls.cu tests/cuda_programs/kernels.cu tests/cuda_programs/kernels.ptx tests/cuda_programs/programs.py \
 	tests/cuda_programs/runtime_api.cu

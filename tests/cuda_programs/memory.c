@@ -4,7 +4,10 @@
 #include "gpu.h"
 
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#include <linux/magic.h>
 
 enum { N = 1000, BYTES = N * sizeof(float) };
 
@@ -49,6 +52,85 @@ static void there_and_back(void)
     free(to);
 }
 
+/* Copies that travel in several large parts, with small work before, between and behind. */
+static void large_in_order(void)
+{
+    enum { LARGE = 5 << 20, HALF = LARGE / 2, PART = 3 << 20, LITTLE = 1000 }; /* floats */
+    float *from = malloc(LARGE * sizeof *from), *wanted = malloc(LARGE * sizeof *wanted),
+          *to = calloc(LARGE, sizeof *to);
+    CUdeviceptr p = allocate(LARGE * sizeof *from);
+    check(from && wanted && to);
+    for (int round = 1; round < 5; round++) {
+        int at = round * 300001; /* within the first half */
+        for (int i = 0; i < LARGE; i++)
+            from[i] = wanted[i] = (float)(round + i % 1009);
+        for (int i = 0; i < HALF; i++)
+            wanted[i] = -1;
+        for (int i = 0; i < PART; i++)
+            wanted[at + i] = -2;
+        for (int i = 0; i < LITTLE; i++)
+            wanted[at + PART - LITTLE + i] = -3;
+        ok(launch_fill(p, 5, LARGE, stream));
+        ok(cuMemcpyHtoDAsync_v2(p, from, LARGE * sizeof *from, stream));
+        ok(launch_fill(p, -1, HALF, stream));
+        for (int i = 0; i < PART; i++) /* pageable memory may be written when the copy returns */
+            from[i] = -2;
+        ok(cuMemcpyHtoDAsync_v2(p + (size_t)at * sizeof *from, from, PART * sizeof *from, stream));
+        memset(from, 0, LARGE * sizeof *from);
+        ok(launch_fill(p + (size_t)(at + PART - LITTLE) * sizeof *from, -3, LITTLE, stream));
+        ok(cuMemcpyDtoHAsync_v2(to, p, LARGE * sizeof *to, stream));
+        ok(cuStreamSynchronize(stream));
+        check(!memcmp(to, wanted, LARGE * sizeof *to));
+    }
+    ok(cuMemFree_v2(p));
+    free(from);
+    free(wanted);
+    free(to);
+}
+
+enum { CROWD = 6, CROWD_BYTES = 20 << 20 };
+
+/* One of a crowd of threads: to the GPU and waited for, to it and not, from it. */
+static void *copy_for_a_while(void *argument)
+{
+    enum { ROUNDS = 3 };
+    int way = (int)(intptr_t)argument;
+    unsigned char *host = malloc(CROWD_BYTES);
+    CUdeviceptr p;
+    CUstream own;
+    check(host);
+    memset(host, way + 1, CROWD_BYTES);
+    ok(cuCtxSetCurrent(context));
+    ok(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
+    ok(cuMemAlloc_v2(&p, CROWD_BYTES));
+    ok(cuMemcpyHtoD_v2(p, host, CROWD_BYTES));
+    for (int i = 0; i < ROUNDS; i++)
+        if (way % 3 == 0)
+            ok(cuMemcpyHtoD_v2(p, host, CROWD_BYTES));
+        else if (way % 3 == 1)
+            ok(cuMemcpyHtoDAsync_v2(p, host, CROWD_BYTES, own));
+        else
+            ok(cuMemcpyDtoHAsync_v2(host, p, CROWD_BYTES, own));
+    memset(host, 0, CROWD_BYTES);
+    ok(cuMemcpyDtoHAsync_v2(host, p, CROWD_BYTES, own));
+    ok(cuStreamSynchronize(own));
+    for (size_t i = 0; i < CROWD_BYTES; i++)
+        check(host[i] == way + 1);
+    ok(cuMemFree_v2(p));
+    ok(cuStreamDestroy_v2(own));
+    free(host);
+    return NULL;
+}
+
+static void crowded(void)
+{
+    pthread_t threads[CROWD];
+    for (int i = 0; i < CROWD; i++)
+        check(!pthread_create(&threads[i], NULL, copy_for_a_while, (void *)(intptr_t)i));
+    for (int i = 0; i < CROWD; i++)
+        pthread_join(threads[i], NULL);
+}
+
 /* On either side of what is copied in parts. */
 static void any_length(void)
 {
@@ -71,9 +153,29 @@ static void any_length(void)
         check(length == MOST || !to[length]);
     }
     gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(p, NULL, MOST));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(16, from, MOST)); /* said at once, and once */
+    ok(cuCtxSynchronize());
     ok(cuMemFree_v2(p));
     free(from);
     free(to);
+}
+
+/* More than the memory that it goes to: refused before the program's bytes are read, of which there
+ * are fewer. */
+static void more_than_there_is(void)
+{
+    enum { MINE = 256 * 1024, THERE = 1024 * 1024, TOO_MUCH = 8 * 1024 * 1024 };
+    uint8_t *from =
+        mmap(NULL, TOO_MUCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CUdeviceptr p = allocate(THERE);
+    check(from != MAP_FAILED && !munmap(from + MINE, TOO_MUCH - MINE));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(p, from, TOO_MUCH));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoDAsync_v2(p, from, TOO_MUCH, stream));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(p + THERE - 8, from, MINE));
+    ok(cuMemcpyHtoD_v2(p + THERE - MINE, from, MINE));
+    ok(cuStreamSynchronize(stream));
+    ok(cuMemFree_v2(p));
+    check(!munmap(from, MINE));
 }
 
 /* Pinned memory has one address, which is the GPU's as well. */
@@ -443,30 +545,102 @@ static void registered(void)
     munmap(memory, bytes);
 }
 
-/* Of one process and its children (no name), and of whoever opens it. The client refuses both for
- * the GPU, and takes them for copies. */
+/* Where copies are on two hosts a kernel would wait for ever for what another process writes into a
+ * file: that is refused. So is what has no file to be handed to the server. */
+static CUresult wanted_of_file(int fd)
+{
+    const char *server = getenv("AITHERION_SERVER"); /* without one the driver itself is asked */
+    struct statfs system;
+    bool is_in_memory = !fstatfs(fd, &system) && system.f_type == TMPFS_MAGIC;
+    return !server || !*server || (is_in_memory && has_shared_pages()) ? CUDA_SUCCESS
+                                                                       : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* For kernels, and for copies, which a mirror is enough for. */
+static void register_file(float *memory, size_t bytes, CUresult wanted)
+{
+    CUdeviceptr device;
+    check(memory != MAP_FAILED);
+    gives(wanted, cuMemHostRegister_v2(memory, bytes, CU_MEMHOSTREGISTER_DEVICEMAP));
+    if (wanted == CUDA_SUCCESS)
+        ok(cuMemHostUnregister(memory));
+    ok(cuMemHostRegister_v2(memory, bytes, 0));
+    ok(launch_fill(a, 7, 10, stream));
+    ok(cuMemcpyDtoHAsync_v2(memory, a, 10 * sizeof *memory, stream));
+    ok(cuStreamSynchronize(stream));
+    same(memory[9], 7);
+    gives(wanted, cuMemHostGetDevicePointer_v2(&device, memory, 0));
+    ok(cuMemHostUnregister(memory));
+    munmap(memory, bytes);
+}
+
+enum { FILE_BYTES = 5000 }; /* no whole pages */
+
 static void registered_files(void)
 {
-    enum { FILE_BYTES = 5000 };                      /* no whole pages */
-    const char *server = getenv("AITHERION_SERVER"); /* without one the driver itself is asked */
-    const CUresult wanted = server && *server ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+    const int protection = PROT_READ | PROT_WRITE;
+    int memory = memfd_create("test", MFD_CLOEXEC), disk = fileno(tmpfile());
+    check(memory >= 0 && !ftruncate(memory, FILE_BYTES));
+    check(disk >= 0 && !ftruncate(disk, FILE_BYTES));
+    register_file(mmap(NULL, FILE_BYTES, protection, MAP_SHARED | MAP_ANONYMOUS, -1, 0), FILE_BYTES,
+                  wanted_of_file(-1));
+    register_file(mmap(NULL, FILE_BYTES, protection, MAP_SHARED, memory, 0), FILE_BYTES,
+                  wanted_of_file(memory));
+    if (wanted_of_file(disk)) /* since Linux 6.5 no driver may pin what a disk is written from */
+        register_file(mmap(NULL, FILE_BYTES, protection, MAP_SHARED, disk, 0), FILE_BYTES,
+                      CUDA_ERROR_NOT_SUPPORTED);
+    int *words = mmap(NULL, FILE_BYTES, protection, MAP_SHARED, memory, 0);
+    close(memory); /* and nobody has it open */
+    check(words != MAP_FAILED);
+    gives(wanted_of_file(-1),
+          cuMemHostRegister_v2(words, FILE_BYTES, CU_MEMHOSTREGISTER_DEVICEMAP));
+}
+
+/* Two parts in one page, and behind the file's first page: the server has each at another place. */
+static void parts_of_a_file(void)
+{
+    enum { PART_BYTES = 100 };
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     int fd = memfd_create("test", MFD_CLOEXEC);
-    check(fd >= 0 && !ftruncate(fd, FILE_BYTES));
+    check(fd >= 0 && !ftruncate(fd, (off_t)(3 * page)));
+    float *whole = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    float *parts[] = { whole + page / sizeof *whole + 5, whole + page / sizeof *whole + 50 };
+    check(whole != MAP_FAILED);
     for (int i = 0; i < 2; i++) {
-        float *memory = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE,
-                             i ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS, i ? fd : -1, 0);
-        check(memory != MAP_FAILED);
-        gives(wanted, cuMemHostRegister_v2(memory, FILE_BYTES, CU_MEMHOSTREGISTER_DEVICEMAP));
-        if (wanted == CUDA_SUCCESS)
-            ok(cuMemHostUnregister(memory));
-        ok(cuMemHostRegister_v2(memory, FILE_BYTES, 0));
-        ok(launch_fill(a, 7, 10, stream));
-        ok(cuMemcpyDtoHAsync_v2(memory, a, 10 * sizeof *memory, stream));
-        ok(cuStreamSynchronize(stream));
-        same(memory[9], 7);
-        ok(cuMemHostUnregister(memory));
-        munmap(memory, FILE_BYTES);
+        parts[i][9] = 3;
+        ok(cuMemHostRegister_v2(parts[i], PART_BYTES, CU_MEMHOSTREGISTER_DEVICEMAP));
     }
+    for (int i = 0; i < 2; i++) {
+        ok(launch_fill(on_device(parts[i]), (float)(7 + i), 9, stream));
+        ok(launch_saxpy(10, 2, on_device(parts[i]), a, stream)); /* 1 + 2 * 7 + 2 * 8 */
+        ok(cuMemcpyDtoHAsync_v2(parts[i] + 10, a + 8 * sizeof(float), 2 * sizeof(float), stream));
+    }
+    ok(cuStreamSynchronize(stream));
+    for (int i = 0; i < 2; i++) {
+        same(parts[i][8], 7 + i);
+        same(parts[i][9], 3);
+        same(parts[i][10], i ? 31 : 15);
+        same(parts[i][11], i ? 13 : 7);
+        ok(cuMemHostUnregister(parts[i]));
+    }
+    same(parts[0][8], 7);
+    munmap(whole, 3 * page);
+    close(fd);
+}
+
+static void file_too_short(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    check(fd >= 0 && !ftruncate(fd, 1));
+    float *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    check(memory != MAP_FAILED);
+    gives(CUDA_ERROR_INVALID_VALUE,
+          cuMemHostRegister_v2(memory, 2 * page, CU_MEMHOSTREGISTER_DEVICEMAP));
+    gives(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(memory));
+    ok(cuMemHostRegister_v2(memory, page, CU_MEMHOSTREGISTER_DEVICEMAP));
+    ok(cuMemHostUnregister(memory));
+    munmap(memory, 2 * page);
     close(fd);
 }
 
@@ -909,7 +1083,10 @@ static void mipmapped(void)
 
 static const struct test tests[] = {
     { "12 MiB go there and back", there_and_back, 0 },
+    { "large copies keep their place among other work", large_in_order, 0 },
+    { "threads copy much at once, in every way", crowded, 0 },
     { "pageable copies of any length", any_length, 0 },
+    { "a copy of more than there is", more_than_there_is, 0 },
     { "pinned memory's address is the GPU's too", pinned_for_device, 0 },
     { "cuMemcpy goes by the addresses", by_address, 0 },
     { "pageable memory is taken at the call", pageable_source, 0 },
@@ -929,7 +1106,9 @@ static const struct test tests[] = {
     { "pinned memory has one address", one_address, 0 },
     { "pinned memory has flags", flags_of_pinned, 0 },
     { "registered memory is seen on both sides", registered, 0 },
-    { "files that several processes map are refused for the GPU", registered_files, 0 },
+    { "files are registered where the GPU can have them", registered_files, 0 },
+    { "parts of a file are registered", parts_of_a_file, SHARED_PAGES },
+    { "a file that is too short is not registered", file_too_short, SHARED_PAGES | ONLY_SIMULATED },
     { "managed memory is seen on both sides", managed, 0 },
     { "a little managed memory is written while the GPU works", managed_meanwhile, 0 },
     { "small pieces of managed memory live side by side", managed_pieces, 0 },

@@ -209,6 +209,123 @@ static void attributes(void)
     ok(cuFuncSetCacheConfig(fill, CU_FUNC_CACHE_PREFER_L1));
 }
 
+static int shared_of(CUkernel kernel)
+{
+    int value = -1;
+    ok(cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel, 0));
+    return value;
+}
+
+static CUresult share(CUkernel kernel, int bytes)
+{
+    return cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes, kernel, 0);
+}
+
+/* As cuDNN does before its launches: the same again and again, and now and then something else. */
+static void attributes_set_often(void)
+{
+    CUlibrary library = load_library();
+    CUkernel fill, saxpy;
+    CUfunction of_fill;
+    int value, before;
+    ok(cuLibraryGetKernel(&fill, library, "fill"));
+    ok(cuLibraryGetKernel(&saxpy, library, "saxpy"));
+    before = shared_of(saxpy);
+    for (int round = 0; round < 3; round++) {
+        for (int bytes = 4096; bytes <= 12288; bytes += 4096) {
+            ok(share(fill, bytes));
+            ok(share(fill, bytes));
+            same(shared_of(fill), bytes);
+            same(shared_of(saxpy), before);
+            gives(CUDA_ERROR_INVALID_VALUE, share(fill, 1 << 30));
+            same(shared_of(fill), bytes);
+        }
+    }
+    ok(cuKernelGetFunction(&of_fill, fill));
+    ok(cuFuncSetAttribute(of_fill, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 2048));
+    ok(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, of_fill));
+    same(value, 2048);
+    printf("= by the kernel then: %d\n", shared_of(fill));
+    ok(share(fill, 12288));
+    same(shared_of(fill), 12288);
+    ok(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, of_fill));
+    printf("= by the function then: %d\n", value);
+    ok(cuLibraryUnload(library));
+}
+
+/* A kernel of a library that comes and goes, its other name, and what was set of it. */
+struct named {
+    CUlibrary library;
+    CUkernel kernel;
+    CUfunction function;
+    int bytes;
+};
+
+static void look_at(const struct named *one)
+{
+    int value;
+    same(shared_of(one->kernel), one->bytes);
+    if (!one->function)
+        return;
+    ok(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, one->function));
+    same(value, one->bytes);
+}
+
+/* Handles come again for something else, and each kernel is set by both its names: whatever the
+ * client remembers must be of this one. */
+static void attributes_of_what_comes_and_goes(void)
+{
+    enum { LIBRARIES = 4, STEPS = 3000, KINDS = 6 };
+    struct named all[LIBRARIES] = { 0 };
+    uint32_t random = 1;
+    for (int i = 0; i < STEPS; i++) {
+        random = random * 1664525 + 1013904223;
+        struct named *one = &all[(random >> 28) % LIBRARIES];
+        int bytes = 4096 * (1 + (int)(random >> 16 & 3));
+        if (!one->library) {
+            *one = (struct named){ .library = load_library() };
+            ok(cuLibraryGetKernel(&one->kernel, one->library, "fill"));
+            one->bytes = shared_of(one->kernel);
+        } else if ((random >> 8) % KINDS == 0) {
+            ok(cuLibraryUnload(one->library));
+            one->library = NULL;
+        } else if ((random >> 8) % KINDS == 1) {
+            ok(cuKernelGetFunction(&one->function, one->kernel));
+        } else if ((random >> 8) % KINDS == 2) {
+            ok(share(one->kernel, bytes));
+            one->bytes = bytes;
+        } else if ((random >> 8) % KINDS == 3 && one->function) {
+            ok(cuFuncSetAttribute(one->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                  bytes));
+            one->bytes = bytes;
+        } else {
+            look_at(one);
+        }
+    }
+    for (int i = 0; i < LIBRARIES; i++)
+        if (all[i].library)
+            ok(cuLibraryUnload(all[i].library));
+}
+
+/* A function has one value, whichever context is current. */
+static void attributes_in_two_contexts(void)
+{
+    CUfunction fill = kernel("fill");
+    CUcontext other;
+    const int of_each[] = { 4096, 8192, 4096, 4096, 8192 };
+    int value;
+    ok(cuCtxCreate_v2(&other, 0, 0));
+    for (size_t i = 0; i < COUNT(of_each); i++) {
+        ok(cuCtxSetCurrent(i % 2 ? other : context));
+        ok(cuFuncSetAttribute(fill, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, of_each[i]));
+        ok(cuCtxSetCurrent(i % 2 ? context : other));
+        ok(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, fill));
+        same(value, of_each[i]);
+    }
+    ok(cuCtxSetCurrent(context));
+    ok(cuCtxDestroy_v2(other));
+}
+
 static void occupancy(void)
 {
     CUfunction fill = kernel("fill");
@@ -406,6 +523,9 @@ static const struct test tests[] = {
     { "a library's kernel runs", library, 0 },
     { "modules have variables", variables, 0 },
     { "functions have attributes", attributes, 0 },
+    { "attributes are set again and again", attributes_set_often, 0 },
+    { "attributes are of what comes and goes", attributes_of_what_comes_and_goes, ONLY_SIMULATED },
+    { "a function's attributes are the same in two contexts", attributes_in_two_contexts, 0 },
     { "occupancy is told", occupancy, 0 },
     { "launches that do not fit are refused at once", launches_that_do_not_fit, 0 },
     { "what is no image is refused", wrong_images, 0 },

@@ -35,12 +35,21 @@ __global__ void fill(float *p, float v, int n)
         p[i] = v;
 }
 
+__global__ void await_value(volatile int *flag, int value, volatile int *answer)
+{
+    while (*flag != value)
+        ;
+    *answer = value;
+}
+
 __global__ void unknown(float *p)
 {
     *p = 1;
 }
 
 __device__ float table[16];
+__managed__ float shared_table[100];
+__managed__ float large_table[3000]; /* begins and ends in the midst of pages */
 
 enum { SKIPPED = 77, LIMIT_S = 60, N = 10000 };
 static const size_t BYTES = N * sizeof(float);
@@ -313,6 +322,33 @@ static void variables()
     check(out[0] == 5);
 }
 
+static void managed_variables()
+{
+    float *sum, got, in[4] = { 1, 2, 3, 4 };
+    void *address;
+    size_t bytes;
+    if (cudaGetSymbolSize(&bytes, table) == cudaErrorSymbolNotFound && is_simulated())
+        skip("the simulated driver does not look into what is compressed");
+    ok(cudaGetSymbolAddress(&address, shared_table));
+    check(address == shared_table);
+    shared_table[0] = 4;
+    ok(cudaMalloc(&sum, sizeof *sum));
+    fill<<<1, 16>>>(shared_table + 16, 9, 16);
+    vector_add<<<1, 1>>>(shared_table, shared_table + 16, sum, 1);
+    ok(cudaMemcpy(&got, sum, sizeof got, cudaMemcpyDeviceToHost));
+    check(got == 13);
+    ok(cudaDeviceSynchronize());
+    check(shared_table[15] == 0 && shared_table[16] == 9 && shared_table[31] == 9);
+    ok(cudaMemcpyToSymbol(shared_table, in, sizeof in));
+    ok(cudaDeviceSynchronize());
+    check(shared_table[3] == 4 && shared_table[4] == 0);
+    large_table[2998] = 6;
+    fill<<<1, 16>>>(large_table, 8, 16);
+    vector_add<<<1, 1>>>(large_table + 2998, large_table, large_table + 2999, 1);
+    ok(cudaDeviceSynchronize());
+    check(large_table[0] == 8 && large_table[2999] == 14 && shared_table[99] == 0);
+}
+
 static void pointers()
 {
     float *device = allocate(0), *host, on_stack;
@@ -420,6 +456,40 @@ static void ends_meanwhile()
     exit(0);
 }
 
+/* Without the client that happens now and then in the runtime, which frees its state meanwhile. */
+static void needs_the_client()
+{
+    if (!getenv("AITHERION_SERVER"))
+        skip("only the remoting client keeps the CUDA runtime from a crash, or from waiting, then");
+}
+
+static void threads_go_on()
+{
+    needs_the_client();
+    for (int i = 0; i < 4; i++)
+        std::thread([] {
+            for (float *p; cudaMalloc(&p, 100) == cudaSuccess;)
+                cudaFree(p);
+        }).detach();
+    usleep(50000);
+    exit(0);
+}
+
+static void kernel_goes_on()
+{
+    needs_the_client();
+    int *flag;
+    ok(cudaMalloc(&flag, 2 * sizeof *flag));
+    ok(cudaMemset(flag, 0, 2 * sizeof *flag));
+    std::thread([flag] {
+        await_value<<<1, 1>>>(flag, 1, flag + 1);
+        cudaDeviceSynchronize();
+        pause(); /* the server may have ended the kernel before this process ends */
+    }).detach();
+    usleep(50000);
+    exit(0);
+}
+
 static const struct {
     const char *name;
     void (*run)();
@@ -433,6 +503,7 @@ static const struct {
     { "memory is allocated in stream order", pools },
     { "graphs are captured and launched", graphs },
     { "variables are copied by their symbols", variables },
+    { "managed variables are seen on both sides", managed_variables },
     { "pointers say what they are", pointers },
     { "kernels say what they are", attributes },
     { "errors are told, and forgotten", errors },
@@ -441,6 +512,8 @@ static const struct {
     { "threads work apart", threads },
     { "the device is reset", reset },
     { "the program may end meanwhile", ends_meanwhile },
+    { "threads may go on while it ends", threads_go_on },
+    { "a kernel may go on for ever while it ends", kernel_goes_on },
 };
 
 /* Its exit code, or minus the signal that ended it. */

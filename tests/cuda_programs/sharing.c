@@ -5,6 +5,8 @@
 #include "gpu.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -432,6 +434,88 @@ static void ipc_event(void)
     await_other(other);
 }
 
+/* ---- a file in memory ---- */
+
+/* As NCCL's kernels talk where GPUs have no peer access. */
+enum { TO_OTHER, TO_FIRST, ANSWER, FILE_BYTES = 9000, VALUE = 5 };
+
+static const char *file_name(pid_t first)
+{
+    static char name[64];
+    snprintf(name, sizeof name, "/aitherion-test-%d", (int)first);
+    return name;
+}
+
+static volatile int *map_file(int flags, int *out_fd)
+{
+    int fd = shm_open(file_name(flags & O_CREAT ? getpid() : getppid()), flags, 0600);
+    check(fd >= 0 && !ftruncate(fd, FILE_BYTES));
+    int *words = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    check(words != MAP_FAILED);
+    *out_fd = fd;
+    return words;
+}
+
+/* false: what two hosts cannot have is refused. */
+static bool register_words(volatile int *words)
+{
+    CUresult status =
+        cuMemHostRegister_v2((void *)(uintptr_t)words, FILE_BYTES,
+                             CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    gives(has_shared_pages() ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED, status);
+    return !status;
+}
+
+/* A kernel that waits for one word, and then sets another. */
+static void pass_on(volatile int *words, int from, int to)
+{
+    CUdeviceptr flag, answer;
+    int value = VALUE;
+    ok(cuMemHostGetDevicePointer_v2(&flag, (void *)(uintptr_t)&words[from], 0));
+    ok(cuMemHostGetDevicePointer_v2(&answer, (void *)(uintptr_t)&words[to], 0));
+    ok(launch(kernel("await_value"), 1, NULL, (void *[]){ &flag, &value, &answer }));
+}
+
+/* As with NCCL the first process has it registered by then, and the last one to come takes the name
+ * away before it does. */
+static void talks_back(int way)
+{
+    int fd;
+    meet(way);
+    volatile int *words = map_file(O_RDWR, &fd);
+    shm_unlink(file_name(getppid()));
+    if (!register_words(words))
+        return;
+    pass_on(words, TO_OTHER, TO_FIRST);
+    meet(way);
+    check(becomes((const int *)&words[ANSWER], VALUE));
+    ok(cuCtxSynchronize());
+    ok(cuMemHostUnregister((void *)(uintptr_t)words));
+    same(words[TO_FIRST], VALUE); /* it is the program's still */
+    close(fd);
+}
+
+static void kernels_talk(void)
+{
+    int way, fd;
+    volatile int *words = map_file(O_RDWR | O_CREAT | O_EXCL, &fd);
+    close(fd);
+    pid_t other = start_other(talks_back, &way);
+    begin();
+    bool is_registered = register_words(words);
+    meet(way);
+    if (is_registered) {
+        pass_on(words, TO_FIRST, ANSWER);
+        meet(way);
+        sleep_ms(50);
+        gives(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
+        __atomic_store_n(&words[TO_OTHER], VALUE, __ATOMIC_RELEASE);
+        ok(cuCtxSynchronize());
+        same(words[ANSWER], VALUE);
+    }
+    await_other(other);
+}
+
 static const struct test tests[] = {
     { "an allocation is sent to another process", sent, NO_SETUP },
     { "another process takes it by the descriptor's number", taken_by_number, NO_SETUP },
@@ -442,6 +526,7 @@ static const struct test tests[] = {
     { "a pool's memory is shared", pool, NO_SETUP },
     { "an IPC handle opens the same memory", ipc_memory, NO_SETUP },
     { "a stream waits for another process's event", ipc_event, NO_SETUP },
+    { "kernels of two processes talk in a file", kernels_talk, NO_SETUP },
 };
 
 int main(int argc, char **argv)

@@ -31,21 +31,36 @@ static int post(struct ath_cuda_link *link, const uint8_t *frame, size_t length,
     return 0;
 }
 
-static int wait_for(struct ath_cuda_link *link, uint64_t number, struct ath_frame *answer)
+/* Exactly as large as it is: reading beyond it is seen. */
+static int make_frame(struct ath_frame *out)
 {
     uint32_t head[2] = { 0, htole32((uint32_t)(answer_length / ATH_WIRE_WORD)) };
-    (void)link;
-    (void)number;
-    if (!pthread_equal(pthread_self(), main_thread))
-        return -ESHUTDOWN;
     uint8_t *frame = malloc(sizeof head + answer_length);
     if (!frame)
         return -ENOMEM;
     memcpy(frame, head, sizeof head);
     memcpy(frame + sizeof head, answer_bytes, answer_length);
-    free(answer->bytes); /* exactly as large as it is: reading beyond it is seen */
-    *answer = (struct ath_frame){ frame, sizeof head + answer_length, sizeof head + answer_length };
+    *out = (struct ath_frame){ frame, sizeof head + answer_length, sizeof head + answer_length };
     return 0;
+}
+
+/* The same bytes come ahead of the answer as changes of memory. */
+static int wait_for(struct ath_cuda_link *link, uint64_t number, struct ath_frame *answer)
+{
+    struct ath_frame changes;
+    (void)number;
+    if (!pthread_equal(pthread_self(), main_thread))
+        return -ESHUTDOWN;
+    int status = make_frame(&changes);
+    if (!status) {
+        status = link->take_changes(&changes);
+        ath_frame_free(&changes);
+    }
+    if (status)
+        return status;
+    free(answer->bytes);
+    *answer = (struct ath_frame){ 0 };
+    return make_frame(answer);
 }
 
 static int flush(struct ath_cuda_link *link)
@@ -64,7 +79,7 @@ static CUresult open_link(struct ath_cuda_link **out_link)
     static const struct ath_cuda_link_ops ops = {
         .post = post, .wait = wait_for, .flush = flush, .close = close_link
     };
-    static struct ath_cuda_link link = { &ops };
+    static struct ath_cuda_link link = { .ops = &ops };
     *out_link = &link;
     return CUDA_SUCCESS;
 }

@@ -119,8 +119,8 @@ def run(command, env, limit_s, folder, others=lambda: []):
 class Server:
     """One aitherion-runtime, on a unix socket and on TCP's loopback; one that died is started anew."""
 
-    def __init__(self, bed, *options, name="server"):
-        self.bed, self.options, self.deaths = bed, options, []
+    def __init__(self, bed, *options, name="server", variables=None):
+        self.bed, self.options, self.variables, self.deaths = bed, options, variables or {}, []
         self.folder = os.path.join(bed.scratch, f"{name}-{secrets.token_hex(3)}")
         os.makedirs(self.folder)
         self.log, self.socket, self.address, self.process = os.path.join(self.folder, "log"), None, None, None
@@ -133,7 +133,7 @@ class Server:
         command = [os.path.join(self.bed.build, "aitherion-runtime"), "serve", "--listen", "127.0.0.1:0", "--socket", self.socket,
                    "--key", self.bed.key, *(["--sim"] if self.bed.is_sim else []), *self.options]
         with open(told, "wb") as out, open(self.log, "ab") as log:
-            self.process = subprocess.Popen(command, env=self.bed.base_environment(), cwd=self.folder, stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen(command, env=self.bed.base_environment(**self.variables), cwd=self.folder, stdin=subprocess.DEVNULL,
                                             stdout=out, stderr=log, start_new_session=True)
         end = time.monotonic() + START_S
         while time.monotonic() < end:

@@ -17,7 +17,6 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "gpu"))
 
 import bed as beds  # noqa: E402
-import bench  # noqa: E402
 import groups  # noqa: E402
 import harness  # noqa: E402
 
@@ -86,10 +85,10 @@ class Command(unittest.TestCase):
             pack = os.path.join(SOURCE, "tests", "gpu", "pack")
             subprocess.run([sys.executable, "-B", pack, "--build", BUILD, "--no-nvcc", packed], check=True, timeout=120,
                            stdout=subprocess.DEVNULL)
-            command = [os.path.join(packed, "tests", "gpu", "run"), "--sim", "--out", folder, "driver/modules: a module"]
-            result = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False,
-                                    env=harness.environment())
-            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            for command in [["tests/gpu/run", "--sim", "driver/modules: a module"], ["bench/run", "--sim", "--quick", "calls", "streams"]]:
+                result = subprocess.run([os.path.join(packed, command[0]), *command[1:], "--out", folder], text=True, timeout=120,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
 
 @unittest.skipUnless(harness.copies_alone(), "programs that an emulator runs find no library by LD_LIBRARY_PATH")
@@ -163,10 +162,6 @@ class Judging(unittest.TestCase):
     def test_what_has_no_time_left(self):
         self.run_.options.budget = 0
         self.assertEqual(set(self.states(shell("late", "exit 0")).values()), {"skip"})
-
-    def test_medians_and_ratios(self):
-        row = {"unit": "us", "native": [2.0, 1.0, 3.0], "shm": [4.0, 4.0, 4.0, 4.0, 4.0]}
-        self.assertEqual([bench.cell(row, mode) for mode in ["native", "shm", "tcp"]], ["2", "4 (2.00x, 0 %)", "-"])
 
 
 if __name__ == "__main__":

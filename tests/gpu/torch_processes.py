@@ -179,9 +179,9 @@ def nccl_on_two_gpus():
 
 @test(limit_s=100, gpus=2)
 def nccl_on_two_gpus_by_shared_memory():
-    """Through aitherion an error, not a wait for ever: a kernel does not see what other processes write into a mapped file."""
+    """Over tcp an error, not a wait for ever: a kernel does not see what another host's processes write into a mapped file."""
     os.environ["NCCL_P2P_DISABLE"] = "1"
-    nccl(2, is_refused=support.MODE != "native")
+    nccl(2, is_refused=support.MODE == "tcp")
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ struct nvmlDevice_st { int number; };
 static struct nvmlDevice_st devices[2];
 static char objects[8];
 static int is_armed; /* what the client asks for by itself, at first, is of no interest */
+static int is_first; /* of two servers: the program's device is the other's */
 
 static void need(int condition, const char *function, const char *parameter)
 {
@@ -63,6 +64,8 @@ static void need(int condition, const char *function, const char *parameter)
 BY_HAND = """
 nvmlReturn_t nvmlDeviceGetHandleBySerial(const char *serial, nvmlDevice_t *device)
 {
+    if (is_first)
+        return NVML_ERROR_NOT_FOUND;
     is_armed = !strcmp(serial, "arm");
     *device = &devices[1];
     return NVML_SUCCESS;
@@ -118,11 +121,14 @@ class Fake:
         self.table = table
 
     def text(self):
-        lines = [SHARED, FAKE, "nvmlReturn_t nvmlInit_v2(void)", "{", "    return NVML_SUCCESS;", "}", BY_HAND]
+        lines = [SHARED, FAKE, "nvmlReturn_t nvmlInit_v2(void)", "{", '    is_first = getenv("FAKE_IS_FIRST") != NULL;',
+                 "    return NVML_SUCCESS;", "}", BY_HAND]
         for function in travelling(self.table):
             lines += [function.signature(function.name), "{"]
             for at, one in enumerate(function.parameters):
                 lines += self.look(function, at, one)
+            if function.name.startswith("nvmlEventSetWait"):
+                lines += ["    if (is_first)", "        return NVML_ERROR_TIMEOUT;"]
             for at, one in enumerate(function.parameters):
                 lines += self.answer(function, at, one)
             lines += ["    return NVML_SUCCESS;", "}", ""]
@@ -255,7 +261,8 @@ class Main:
         if one.form == "RESULT_HANDLE":
             if one.type.name == "nvmlDevice_t":
                 return [f"    check({name} == device, {said}"]
-            return [f"    check({name} != NULL && (!of_{one.type.name} || of_{one.type.name} == {name}), {said}",
+            is_another = "" if one.type.name == "nvmlEventSet_t" else f" && (!of_{one.type.name} || of_{one.type.name} == {name})"
+            return [f"    check({name} != NULL{is_another}, {said}",
                     f"    of_{one.type.name} = {name};"]
         if one.form == "RESULT_TEXT":
             return [f'    check(!strcmp({name}, "answer {number} {at}"), {said}']

@@ -117,6 +117,13 @@ def events(device):
     return [registered, asked > 0, quick, others[0], waited, call("nvmlEventSetFree", made), call("nvmlEventSetFree", made)]
 
 
+def apart(one, other):
+    """What is between two devices: (status, NVML_TOPOLOGY_..., status, whether they are on one board)."""
+    level, board = ctypes.c_int(-1), ctypes.c_int(-1)
+    return [call("nvmlDeviceGetTopologyCommonAncestor", one, other, ctypes.byref(level)), level.value,
+            call("nvmlDeviceOnSameBoard", one, other, ctypes.byref(board)), board.value]
+
+
 def forked(device):
     """A child asks on a session of its own, and the parent's goes on."""
     reading, writing = os.pipe()
@@ -143,6 +150,7 @@ def main():
     SAID["devices"] = [look_at(device) for device in devices]
     SAID["again"] = [text("nvmlDeviceGetName", device) for device in devices]
     SAID["p2p"] = number("nvmlDeviceGetP2PStatus", devices[0], devices[-1], 0)
+    SAID["apart"] = apart(devices[0], devices[-1])
     SAID["nobody"] = text("nvmlDeviceGetName", ctypes.c_void_p(4711))
     SAID["null"] = text("nvmlDeviceGetName", None)
     SAID["clocks"] = clocks(devices[0])
@@ -154,6 +162,8 @@ def main():
         print("paused", flush=True)
         sys.stdin.readline()
         SAID["after"] = [memory(devices[0]), memory(devices[0])]
+        SAID["count_after"] = number("nvmlDeviceGetCount_v2")
+        SAID["last_after"] = [memory(devices[-1]), number("nvmlDeviceGetIndex", devices[-1])]
     SAID["words"] = call("nvmlErrorString", 3).decode()
     SAID["shutdown"] = [call("nvmlInit_v2"), call("nvmlShutdown"), call("nvmlShutdown"), call("nvmlShutdown")]
 

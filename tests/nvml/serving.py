@@ -23,8 +23,9 @@ def sim_folder(nvml):
     return folder
 
 
-def client_environment(server, **changes):
+def client_environment(server, *others, **changes):
+    """Of a program that has the devices of a server, and of others with the same key behind it."""
     key = runtime.key_file(server.key) if server.key is not None else ""
-    values = {"AITHERION_SERVER": server.address, "AITHERION_KEY_FILE": key, "AITHERION_CONNECT_TIMEOUT": "5",
+    values = {"AITHERION_SERVER": ",".join(one.address for one in (server, *others)), "AITHERION_KEY_FILE": key, "AITHERION_CONNECT_TIMEOUT": "5",
               "LD_LIBRARY_PATH": os.pathsep.join([LIBRARIES, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
     return harness.environment(**{**values, **changes})

@@ -33,6 +33,11 @@ REFUSALS = (
     (r'\$c\("nvmlDeviceGetCount"\)', '$c("nvmlDeviceGetCount_v2")', "exported and not in the table"),
     (r' \$room\("version=64"\)', "", "nothing says how much room 'version' has"),
     (r'\$items\("pids=count"\)', '$items("pids=number")', "it has no parameter 'number'"),
+    (r' \$apart\(5\)', "", "nvmlDeviceGetP2PStatus: $apart or $several says what handles of two servers are"),
+    (r'\$c\("nvmlDeviceRegisterEvents"\) \$class\(live\) \$several\(sets\)', '$c("nvmlDeviceRegisterEvents") $class(live)',
+     "nvmlDeviceRegisterEvents: $apart or $several says"),
+    (r'\$c\("nvmlDeviceGetName"\)', '$c("nvmlDeviceGetName") $apart(0)', "nvmlDeviceGetName: $apart or $several says"),
+    (r'\$c\("nvmlUnitGetCount"\)', '$c("nvmlUnitGetCount") $several(find)', "$several and $apart belong to a function that travels"),
     (r'\$holds\("info.device"\)', '$holds("info.id")', "'info.id' is no handle"),
 )
 

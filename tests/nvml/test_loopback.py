@@ -20,16 +20,28 @@ FAKE = os.path.join(BUILD, "tests", "nvml", "fake", "libnvidia-ml.so.1")
 
 @unittest.skipUnless(os.access(PROGRAM, os.X_OK) and os.access(FAKE, os.X_OK), "tests/nvml/loopback is not built: make check")
 class Loopback(unittest.TestCase):
-    def test_arguments_and_results_arrive(self):
-        environment = harness.environment(AITHERION_SIM_FOLDER=sim_folder(FAKE), AITHERION_SIM_DEVICES="2")
-        with runtime.Server("--sim", env=environment) as server:
-            ran = subprocess.run([PROGRAM], env=client_environment(server), stdout=subprocess.PIPE, text=True, timeout=60)
-            self.assertEqual(ran.returncode, 0, ran.stdout)
-            functions, checks = re.search(r"(\d+) functions, (\d+) checks, 0 failures", ran.stdout).groups()
-            self.assertGreater(int(functions), 220)
-            self.assertGreater(int(checks), 450)
+    @staticmethod
+    def serve(**changes):
+        return runtime.Server("--sim", env=harness.environment(AITHERION_SIM_FOLDER=sim_folder(FAKE), AITHERION_SIM_DEVICES="2", **changes))
+
+    def check(self, *servers):
+        ran = subprocess.run([PROGRAM], env=client_environment(*servers), stdout=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        functions, checks = re.search(r"(\d+) functions, (\d+) checks, 0 failures", ran.stdout).groups()
+        self.assertGreater(int(functions), 220)
+        self.assertGreater(int(checks), 450)
+        for server in servers:
             server.stop()
             self.assertEqual([line for line in server.log().splitlines() if "did not come" in line or "crashed" in line], [])
+
+    def test_arguments_and_results_arrive(self):
+        with self.serve() as server:
+            self.check(server)
+
+    def test_they_arrive_at_the_second_of_two_servers(self):
+        """The program's device is the second one's, and so is all that comes of it."""
+        with self.serve(FAKE_IS_FIRST="1") as first, self.serve() as second:
+            self.check(first, second)
 
     def test_the_client_library_needs_little(self):
         """It is loaded into strangers' programs."""

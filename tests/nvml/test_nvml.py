@@ -24,10 +24,12 @@ SIMULATED = os.path.join(LIBRARIES, "sim", "libnvidia-ml.so.1")
 GIB = 1 << 30
 INVALID_ARGUMENT, NOT_SUPPORTED, NO_PERMISSION, INSUFFICIENT_SIZE, DRIVER_NOT_LOADED, TIMEOUT = 2, 3, 4, 7, 9, 10
 GPU_IS_LOST, VERSION_MISMATCH = 15, 25
+P2P_NOT_SUPPORTED, TOPOLOGY_SYSTEM = 5, 50
 
 
-def serve(*arguments, devices=2, **options):
-    return runtime.Server("--sim", *arguments, env=harness.environment(AITHERION_SIM_DEVICES=str(devices)), **options)
+def serve(*arguments, devices=2, first=0, **options):
+    env = harness.environment(AITHERION_SIM_DEVICES=str(devices), AITHERION_SIM_FIRST=str(first))
+    return runtime.Server("--sim", *arguments, env=env, **options)
 
 
 # A program that has 1 GiB of the first device.
@@ -42,17 +44,17 @@ sys.stdin.readline()
 MANNER = [sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "pynvml_manner.py")]
 
 
-def manner(server, library=CLIENT, **changes):
+def manner(*servers, library=CLIENT, **changes):
     """What tests/nvml/pynvml_manner.py found, and what was said on standard error."""
-    ran = subprocess.run([*MANNER, library], env=client_environment(server, **changes), stdout=subprocess.PIPE,
+    ran = subprocess.run([*MANNER, library], env=client_environment(*servers, **changes), stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True, timeout=90)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout), ran.stderr
 
 
-def paused(server, meanwhile):
-    """The same, while something is done to the server in a pause."""
-    with subprocess.Popen([*MANNER, CLIENT, "pause"], env=client_environment(server, AITHERION_CONNECT_TIMEOUT="0.5"),
+def paused(*servers, meanwhile):
+    """The same, while something is done to a server in a pause."""
+    with subprocess.Popen([*MANNER, CLIENT, "pause"], env=client_environment(*servers, AITHERION_CONNECT_TIMEOUT="0.5"),
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         assert program.stdout.readline() == "paused\n"
         meanwhile()
@@ -148,15 +150,50 @@ class Programs(unittest.TestCase):
                     os.kill(child, signal.SIGTERM)
                 while before():
                     time.sleep(0.02)
-            said, errors = paused(server, end)
+            said, errors = paused(server, meanwhile=end)
         self.assertEqual([said["after"], errors], [[[16 * GIB, 16 * GIB, 0]] * 2, ""])
 
     def test_a_server_that_went_away(self):
         with serve() as server:
             begun = time.monotonic()
-            said, errors = paused(server, server.stop)
+            said, errors = paused(server, meanwhile=server.stop)
         self.assertEqual([said["after"], len(errors.splitlines())], [[-GPU_IS_LOST, -GPU_IS_LOST], 1], errors)
         self.assertLess(time.monotonic() - begun, 15)
+
+    def test_several_servers_are_one_list(self):
+        with serve(devices=1) as first, serve("--vram-fraction", "0.5", devices=2, first=1) as second:
+            one, _ = manner(first)
+            two, _ = manner(second)
+            said, errors = manner(first, second)
+        self.assertEqual(errors, "")
+        self.assertEqual([said["count"], said["beyond"], said["p2p"], one["p2p"]], [3, -INVALID_ARGUMENT, P2P_NOT_SUPPORTED, 0])
+        self.assertEqual([device["index"] for device in said["devices"]], [0, 1, 2])
+        self.assertTrue(all(device["by_uuid"] and device["by_bus"] for device in said["devices"]))
+        for place, device in enumerate([*one["devices"], *two["devices"]]):
+            for name in ("name", "uuid", "bus", "memory", "memory_v2", "fields", "power"):
+                self.assertEqual(said["devices"][place][name], device[name])
+        for name in ("driver", "cuda", "nobody", "null", "clocks", "events", "fork", "words", "shutdown"):
+            self.assertEqual(said[name], one[name])
+        self.assertEqual(said["apart"], [0, TOPOLOGY_SYSTEM, 0, 0])
+
+    def test_one_of_several_servers_goes_away(self):
+        with serve(devices=1) as first, serve(devices=1) as second:
+            said, errors = paused(first, second, meanwhile=second.stop)
+        self.assertEqual(said["after"], [[16 * GIB, 16 * GIB, 0]] * 2)
+        self.assertEqual([said["count_after"], said["last_after"]], [2, [-GPU_IS_LOST, 1]])
+        self.assertEqual(len(errors.splitlines()), 1, errors)
+
+    def test_a_server_of_several_that_is_not_there(self):
+        with serve() as first, serve() as second:
+            second.stop()
+            said, errors = manner(first, second, AITHERION_CONNECT_TIMEOUT="0.5")
+        self.assertEqual(said["init"], DRIVER_NOT_LOADED)
+        self.assertIn(second.address, errors)
+        many = ",".join(f"h:{i + 1}" for i in range(17))
+        for servers, pattern in (("{0},{0}", "is there twice"), ("{0},", "is no address"), (many, "more than 16")):
+            said, errors = manner(first, AITHERION_SERVER=servers.format(first.address))
+            self.assertEqual(said["init"], DRIVER_NOT_LOADED)
+            self.assertRegex(errors, f"^aitherion: AITHERION_SERVER: .*{pattern}")
 
     def test_refusals_are_explained_when_asked(self):
         with serve() as server:

@@ -9,27 +9,39 @@
  *     sync              waits for all
  *     captured BYTES    memory in a graph, by capturing, which is launched twice
  *     uncaptured        that graph is destroyed
- *     export            what another process needs to open the last one that was taken, in
- * hexadecimal import HANDLE     opens it; "unimport" lets go of it memory            free and total
- * bytes, by cuMemGetInfo() and cuDeviceTotalMem() devices           their names fill N launches a
- * kernel on N floats and reads them: "right" or "wrong" block             waits for a kernel that
- * never ends launch COUNT      kernels, without waiting threads COUNT     that many work at once:
- * "right" or "wrong" keep              a stream, an event and memory, for end               them:
- * what asking for the state and ending each gives, then work wrong             sets memory that
- * there is not, and what waiting for it gives repeat KIND       calls of a kind until one fails:
- * "begins", then what it gave wait KIND         a call that waits for a kernel that never ends:
- * "waits", then what it gave files COUNT       leaves it so many descriptors more: "CUDA_SUCCESS",
- * or 0: as many as it likes pinned            pinned memory made and given back, and what each gave
- * fork              a child says what its calls give exit CODE         with a thread that waits for
- * the GPU meanwhile
+ *     export            what opens the last one that was taken elsewhere, in hexadecimal
+ *     import HANDLE     opens it; "unimport" lets go of it
+ *     memory            free and total bytes, by cuMemGetInfo() and cuDeviceTotalMem()
+ *     devices           their names
+ *     fill N            launches a kernel on N floats and reads them: "right" or "wrong"
+ *     block             waits for a kernel that never ends
+ *     launch COUNT      kernels, without waiting
+ *     shorten           a kernel writes into a file that was cut off since it was registered
+ *     threads COUNT     that many work at once: "right" or "wrong"
+ *     keep              a stream, an event and memory, for "end": what asking for the state and
+ *                       ending each gives, then work
+ *     wrong             sets memory that there is not, and what waiting for it gives
+ *     repeat KIND       calls of a kind until one fails: "begins", then what it gave
+ *     wait KIND         a call that waits for a kernel that never ends: "waits", what it gave
+ *     files COUNT       leaves it so many descriptors more, or 0: as many as it likes
+ *     pinned            pinned memory made and given back, and what each gave
+ *     fork              a child says what its calls give
+ *     exit CODE         while one thread waits for the GPU and one calls on: "waits", then what
+ *                       that one was told, what a host function gave at the very end, and what
+ *                       unloading a module did
+ *     train LAUNCHES [mapped]   a step of a training: copies, launches, events, a result, one wait
+ *     facts                     everything that a runtime asks of a device: "right" or "wrong"
  *
  * It does cuInit() first, and says what that gave.
  */
+#include "config.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -407,6 +419,84 @@ static void step_fetch(const char *words) /* TIMES BYTES */
     printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
 }
 
+/* ---- a step of a training, whose result is 4 bytes that both sides have or that are copied ----
+ */
+
+enum { BATCH = 1024, EVENTS = 4 };
+
+static struct {
+    CUstream stream;
+    CUevent events[EVENTS];
+    CUdeviceptr batch;
+    float *given, *result;
+} training;
+
+static CUresult begin_training(void)
+{
+    CUresult status = cuStreamCreate(&training.stream, CU_STREAM_NON_BLOCKING);
+    for (int i = 0; i < EVENTS && !status; i++)
+        status = cuEventCreate(&training.events[i], CU_EVENT_DISABLE_TIMING);
+    if (!status)
+        status = cuMemAlloc_v2(&training.batch, BATCH * sizeof(float));
+    if (!status)
+        status = cuMemAllocHost_v2((void **)&training.given, BATCH * sizeof(float));
+    if (!status)
+        status =
+            cuMemHostAlloc((void **)&training.result, sizeof(float), CU_MEMHOSTALLOC_DEVICEMAP);
+    return status;
+}
+
+static CUresult train(int launches, bool is_mapped)
+{
+    static float value = 1;
+    int n = BATCH, one = 1;
+    CUdeviceptr batch = training.batch, result = (CUdeviceptr)(uintptr_t)training.result;
+    CUresult status =
+        cuMemcpyHtoDAsync_v2(batch, training.given, BATCH * sizeof(float), training.stream);
+    value++;
+    for (int i = 0; i < launches && !status; i++) {
+        CUevent event = training.events[i % EVENTS];
+        status = launch("fill", n, training.stream, (void *[]){ &batch, &value, &n });
+        if (!status && i % 50 == 0)
+            status = cuEventRecord(event, training.stream);
+        if (!status && i % 50 == 0)
+            status = cuStreamWaitEvent(training.stream, event, 0);
+    }
+    if (!status && is_mapped)
+        status = launch("fill", 1, training.stream, (void *[]){ &result, &value, &one });
+    else if (!status)
+        status = cuMemcpyDtoHAsync_v2(training.result, batch, sizeof(float), training.stream);
+    if (!status)
+        status = cuStreamSynchronize(training.stream);
+    return !status && *training.result != value ? CUDA_ERROR_UNKNOWN : status;
+}
+
+static void step_train(const char *words) /* LAUNCHES [mapped] */
+{
+    CUresult status = load();
+    if (!status && !training.stream)
+        status = begin_training();
+    puts(name_of(status ? status : train(atoi(words), strstr(words, "mapped"))));
+}
+
+/* What a runtime asks of a device when it starts. */
+static void step_facts(const char *words)
+{
+    int value, known = 0;
+    char name[256];
+    size_t bytes;
+    CUuuid uuid;
+    (void)words;
+    for (int i = 1; i < CU_DEVICE_ATTRIBUTE_MAX; i++)
+        known += !cuDeviceGetAttribute(&value, (CUdevice_attribute)i, 0);
+    CUresult status = cuDeviceGetName(name, sizeof name, 0);
+    if (!status)
+        status = cuDeviceGetUuid(&uuid, 0);
+    if (!status)
+        status = cuDeviceTotalMem_v2(&bytes, 0);
+    printf("%s %s\n", name_of(status), known > 50 ? "right" : "wrong");
+}
+
 static CUresult block(void)
 {
     CUdeviceptr flag = 0;
@@ -722,6 +812,25 @@ static void step_pinned(const char *words)
     printf("%s %s\n", name_of(status), name_of(status ? status : cuMemFreeHost(memory)));
 }
 
+/* A file that the GPU has is cut off before a kernel writes there. */
+static void step_shorten(const char *words)
+{
+    enum { BYTES = 1 << 16 };
+    int fd = memfd_create("shortened", MFD_CLOEXEC), n = 256;
+    void *memory = fd < 0 || ftruncate(fd, BYTES)
+                       ? MAP_FAILED
+                       : mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CUdeviceptr p = 0;
+    float value = 1;
+    (void)words;
+    CUresult status = cuMemHostRegister_v2(memory, BYTES, CU_MEMHOSTREGISTER_DEVICEMAP);
+    if (!status)
+        status = cuMemHostGetDevicePointer_v2(&p, memory, 0);
+    if (!status && !ftruncate(fd, 0))
+        status = launch("fill", n, NULL, (void *[]){ &p, &value, &n });
+    puts(name_of(status ? status : cuCtxSynchronize()));
+}
+
 static void step_launch(const char *words)
 {
     CUdeviceptr p = 0;
@@ -840,9 +949,44 @@ static void *wait_for_ever(void *argument)
     return argument;
 }
 
+static pthread_t busy;
+static bool is_busy;
+
+/* Until it cannot any more: what it was told then. */
+static void *ask_for_ever(void *argument)
+{
+    size_t free_bytes, total;
+    CUresult status;
+    (void)argument;
+    cuCtxSetCurrent(context);
+    while (!(status = cuMemGetInfo_v2(&free_bytes, &total)))
+        ;
+    return (void *)(intptr_t)status;
+}
+
+/* Registered before cuInit(), so it runs after what the client does at exit, as what a static
+ * runtime does. While a kernel runs a module's end waits. */
+static void say_at_last(void)
+{
+    void *status;
+    if (!is_busy)
+        return;
+    pthread_join(busy, &status);
+    CUstream stream;
+    CUresult own = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    if (!own)
+        own = cuLaunchHostFunc(stream, do_nothing, NULL);
+    if (!own)
+        own = cuStreamSynchronize(stream);
+    printf("%s %s %s\n", name_of((CUresult)(intptr_t)status), name_of(own),
+           name_of(cuModuleUnload(module)));
+}
+
 static void step_exit(const char *words)
 {
     pthread_t thread;
+    is_busy = true;
+    pthread_create(&busy, NULL, ask_for_ever, NULL);
     pthread_create(&thread, NULL, wait_for_ever, NULL);
     usleep(200000);
     exit(atoi(words));
@@ -852,32 +996,21 @@ static const struct {
     const char *name;
     void (*run)(const char *words);
 } steps[] = {
-    { "take", step_take },
-    { "give", step_give },
-    { "memory", step_memory },
-    { "devices", step_devices },
-    { "fill", step_fill },
-    { "block", step_block },
-    { "launch", step_launch },
-    { "threads", step_threads },
-    { "fork", step_fork },
-    { "exit", step_exit },
-    { "keep", step_keep },
-    { "end", step_end },
-    { "wrong", step_wrong },
-    { "repeat", step_repeat },
-    { "wait", step_wait },
-    { "files", step_files },
-    { "pinned", step_pinned },
-    { "threshold", step_threshold },
-    { "trim", step_trim },
-    { "sync", step_sync },
-    { "export", step_export },
-    { "import", step_import },
-    { "unimport", step_unimport },
-    { "captured", step_captured },
-    { "uncaptured", step_uncaptured },
-    { "fetch", step_fetch },
+    { "take", step_take },           { "give", step_give },
+    { "memory", step_memory },       { "devices", step_devices },
+    { "fill", step_fill },           { "block", step_block },
+    { "launch", step_launch },       { "threads", step_threads },
+    { "fork", step_fork },           { "exit", step_exit },
+    { "keep", step_keep },           { "end", step_end },
+    { "wrong", step_wrong },         { "repeat", step_repeat },
+    { "wait", step_wait },           { "files", step_files },
+    { "pinned", step_pinned },       { "shorten", step_shorten },
+    { "threshold", step_threshold }, { "trim", step_trim },
+    { "sync", step_sync },           { "export", step_export },
+    { "import", step_import },       { "unimport", step_unimport },
+    { "captured", step_captured },   { "uncaptured", step_uncaptured },
+    { "fetch", step_fetch },         { "train", step_train },
+    { "facts", step_facts },
 };
 
 static void run_step(char *line)
@@ -898,6 +1031,7 @@ static void run_step(char *line)
 int main(void)
 {
     char line[256];
+    atexit(say_at_last);
     CUresult status = cuInit(0);
     if (!status)
         status = cuDevicePrimaryCtxRetain(&context, 0);

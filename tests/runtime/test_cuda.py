@@ -72,7 +72,8 @@ class Working(Base):
 
     def test_a_thread_that_waits_holds_up_nobody(self):
         for _, server, program in self.both():
-            self.assertEqual(program.do("exit 7"), "waits")  # a thread of it waits for the GPU for ever
+            self.assertEqual(program.do("exit 7"), "waits")  # a thread of it waits for the GPU for ever, another goes on
+            self.assertEqual(program.read(5), f"CUDA_ERROR_DEINITIALIZED {GOOD} {GOOD}")
             self.assertEqual(program.process.wait(5), 7)
             self.check_alone(server)
 
@@ -348,6 +349,12 @@ class Opening(Base):
         with serve() as server, Program(server.socket, env={"AITHERION_DISABLE": "1"}) as program:
             self.assertEqual(program.first, "CUDA_ERROR_NO_DEVICE")
             self.assertEqual(program.end(), "")
+
+    def test_nothing_else_is_switched_off_by_mistake(self):
+        with serve() as server, Program(server.socket, env={"AITHERION_DISABLE": "caches,stageing"}, alone=True) as program:
+            self.assertNotEqual(program.first, GOOD)
+            self.assertEqual(program.end(), "aitherion: AITHERION_DISABLE has 'stageing', which cannot be switched off "
+                                            "(did you mean 'staging'?)\n")
 
 
 @needs_capnp

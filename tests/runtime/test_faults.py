@@ -3,6 +3,7 @@
 in crowds or without descriptors; servers that speak nonsense. Whatever it is, a program gets one stable error in time or goes
 on, other programs do not notice, and the server is afterwards as it was before."""
 import contextlib
+import errno
 import json
 import os
 import random
@@ -42,6 +43,10 @@ def memory_of(pid):
         return 1024 * sum(int(line.split()[1]) for line in file if line.startswith("Anonymous:"))
 
 
+def is_in_memory(folder):
+    return subprocess.run(["stat", "-f", "-c", "%T", folder], stdout=subprocess.PIPE, text=True, check=True).stdout.strip() == "tmpfs"
+
+
 def files_of(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
@@ -51,6 +56,51 @@ def run_steps(server, prefix=(), key=runtime.KEY, **variables):
     env = harness.environment(srcdir=runtime.SOURCE, **cuda.alone_variables(server, key), **variables)
     return subprocess.run([*prefix, os.path.join(cuda.build_folder(), "tests", "runtime", "cuda_steps")], input="fill 10\n",
                           text=True, capture_output=True, env=env, timeout=20, check=False)
+
+
+@needs_capnp
+class Files(Base):
+    """What a client passes over the unix socket for the server to map."""
+
+    def share(self, fd, length, offset=0, is_file=1, address=0x300000000000):
+        self.number += 1
+        socket.send_fds(self.connection, [struct.pack("=5Q", self.number, address, length, offset, is_file)], [fd])
+        number, status = struct.unpack("=Qq", self.connection.recv(16, socket.MSG_WAITALL))
+        self.assertEqual(number, self.number)
+        return -status
+
+    def test_only_files_in_memory_are_mapped(self):
+        page = os.sysconf("SC_PAGESIZE")
+        with serve() as server, contextlib.ExitStack() as stack:
+            self.connection, self.number = stack.enter_context(socket.socket(socket.AF_UNIX)), 0
+            self.connection.settimeout(10)
+            self.connection.connect(server.socket)
+            Session(self.connection, purpose="cuda").ask({"openChannel": {"transport": "shm", "program": "files"}}, "channel")
+            for fd in socket.recv_fds(self.connection, 1, 1)[1]:
+                os.close(fd)
+            memory = os.memfd_create("test")
+            os.ftruncate(memory, page + 1)
+            read_only = os.open(f"/proc/self/fd/{memory}", os.O_RDONLY)
+            disk = os.open(harness.scratch(), os.O_TMPFILE | os.O_RDWR)
+            os.ftruncate(disk, page)
+            pipe = os.pipe()
+            zero = os.open("/dev/zero", os.O_RDWR)
+            for fd in (memory, read_only, disk, *pipe, zero):
+                stack.callback(os.close, fd)
+            self.assertEqual(self.share(memory, 2 * page), 0, "its last page counts")
+            self.assertEqual(self.share(memory, 2 * page), 0, "the same address again: it is put elsewhere")
+            self.assertEqual(self.share(memory, page, offset=page), 0)
+            self.assertEqual(self.share(memory, 3 * page), errno.EINVAL)
+            self.assertEqual(self.share(memory, page, offset=2 * page), errno.EINVAL)
+            self.assertEqual(self.share(memory, page, offset=1), errno.EINVAL)
+            self.assertEqual(self.share(memory, (1 << 64) - page, offset=page), errno.EINVAL)
+            self.assertEqual(self.share(memory, page, is_file=0, address=0x310000000000), errno.EINVAL, "it is not sealed")
+            self.assertEqual(self.share(read_only, page, address=0x320000000000), errno.EACCES)
+            for fd in (pipe[1], zero):
+                self.assertEqual(self.share(fd, page), errno.ENOTSUP)
+            if not is_in_memory(harness.scratch()):
+                self.assertEqual(self.share(disk, page), errno.ENOTSUP)
+            self.check_well(server)
 
 
 class Killed(Base):
@@ -103,6 +153,15 @@ class Killed(Base):
             self.assertIsNotNone(wait_until(lambda: not server.children()))
             self.check_lost(program, "idle")
             self.assertIn("event=session-crashed", server.log())
+
+    def test_a_file_of_the_gpu_that_is_cut_off(self):
+        """It ends the session of the program that did it, and no other."""
+        with serve() as server, Program(place(server, "shm")) as other, Program(place(server, "shm")) as program:
+            self.assertEqual(program.do("shorten"), GONE)
+            self.check_lost(program, "shorten")
+            self.assertIn("event=session-crashed", server.log())
+            self.assertEqual(other.do("fill 1000"), f"{GOOD} right")
+            self.check_well(server)
 
     def test_a_program_with_memory_of_every_kind(self):
         for transport in TRANSPORTS:
@@ -215,6 +274,7 @@ class Crowds(Base):
         """Half of them say nothing, the others something wrong; and 100 right ones between them."""
         with serve() as server:
             self.check_well(server)
+            self.check_alone(server)
             before = files_of(server.process.pid), memory_of(server.process.pid)
             for i in range(10000):
                 with server.connect() as connection:
@@ -223,7 +283,7 @@ class Crowds(Base):
                 if i % 100 == 99:
                     self.assertEqual(runtime.run("health", "--socket", server.socket, *server.authentication).returncode, 0)
             self.check_alone(server, 20)
-            self.assertEqual(files_of(server.process.pid), before[0])
+            self.assertIsNotNone(wait_until(lambda: files_of(server.process.pid) <= before[0]), "files stay open")
             if not runtime.IS_SANITIZED:  # which keeps what was freed
                 self.assertLess(memory_of(server.process.pid), before[1] + MIB)
             with Program(server.address) as program:

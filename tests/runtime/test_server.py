@@ -19,6 +19,10 @@ import runtime
 import harness
 from runtime import Server, Session
 
+sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "cli"))
+
+import cli  # noqa: E402
+
 NOBODY = 65534
 needs_capnp = unittest.skipUnless(runtime.HAS_CAPNP, "no capnp (package capnproto)")
 
@@ -75,8 +79,6 @@ class Serving(unittest.TestCase):
 
     def test_health_in_columns(self):
         """In Chinese, too, whose letters take two."""
-        sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "cli"))
-        import cli
         chinese, reason = cli.chinese_environment()
         if not chinese:
             self.skipTest(reason)
@@ -130,6 +132,18 @@ class Serving(unittest.TestCase):
             value = json.loads(server.health("--json").stdout)
             self.assertEqual([one["object"] for one in value["server"]["problems"] if one["code"] == "gpu-missing"],
                              ["0004:04:00.0", "0035:03:00.0"])
+
+    def test_a_problem_is_said_in_the_users_language(self):
+        chinese, reason = cli.chinese_environment()
+        if reason:
+            self.skipTest(reason)
+        with Server("--sim", key=None, env=harness.environment(**chinese)) as server:
+            said = [json.loads(runtime.run("health", "--server", server.address, "--no-auth", "--json",
+                                           env=harness.environment(**changes)).stdout)["server"]["problems"][0]
+                    for changes in ({}, chinese)]
+            self.assertEqual([one["code"] for one in said], ["no-auth"] * 2)
+            self.assertTrue(said[0]["message"].isascii(), said)
+            self.assertFalse(said[1]["message"].isascii(), said)
 
     def test_exit_codes_of_health(self):
         with Server("--sim") as server:

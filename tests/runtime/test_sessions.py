@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
 """aitherion session, and what `aitherion run` does before its program: with runtimes that programs use."""
+import contextlib
 import json
 import os
 import re
+import socket
+import subprocess
+import sys
+import time
 import unittest
 
 import runtime
@@ -105,6 +110,111 @@ class Sessions(unittest.TestCase):
                 self.assertIn("another key", result.stderr)
 
 
+    @unittest.skipIf(runtime.IS_SANITIZED, "Python does not load libraries with sanitizers")
+    def test_memory_handed_on_counts_to_who_holds_it(self):
+        def held():
+            return [one["devices"][0]["memory_used_bytes"] if one["devices"] else 0 for one in sessions(server)]
+
+        def peer(*words, fds=()):
+            return subprocess.Popen([sys.executable, "-c", PEER, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                    pass_fds=fds, env=environment)
+
+        def tell(process, word):
+            process.stdin.write(word + "\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), "0\n")
+
+        with Server("--sim", "--vram-fraction", "0.5") as server:
+            library = os.path.join(os.path.dirname(harness.binary()), "lib", "aitherion")
+            environment = harness.environment(AITHERION_SERVER=server.address, AITHERION_KEY_FILE=runtime.key_file(),
+                                              LD_LIBRARY_PATH=library)
+            ours, theirs = socket.socketpair()
+            with ours, theirs, peer("make", str(theirs.fileno()), fds=[theirs.fileno()]) as maker:
+                _, (fd, *_), _, _ = socket.recv_fds(ours, 1, 1)
+                with peer("import", str(fd), fds=[fd]) as first, peer("import", str(fd), fds=[fd]) as second:
+                    for process in first, second:
+                        self.assertEqual(process.stdout.readline(), "0\n")
+                    os.close(fd)
+                    self.assertEqual(held(), [64 * MIB, 0, 0])
+                    tell(maker, "again")  # two handles of its own
+                    tell(maker, "release")
+                    self.assertEqual(held(), [64 * MIB, 0, 0])
+                    tell(maker, "release")
+                    self.assertEqual(sorted(held()), [0, 0, 64 * MIB])
+                    self.assertEqual(held()[0], 0)
+                    payer = first if held()[1] else second
+                    tell(payer, "map")
+                    tell(payer, "release")
+                    self.assertEqual(sorted(held()), [0, 0, 64 * MIB])
+                    payer.kill()
+                    self.assertIsNotNone(wait_until(lambda: held() == [0, 64 * MIB]))
+                    tell(second if payer is first else first, "release")
+                    self.assertEqual(held(), [0, 0])
+                    value = json.loads(aitherion("session", "list", "--json", server=server).stdout)
+                    self.assertEqual(value["runtimes"][0]["devices"][0]["memory_used_bytes"], 0)
+
+    def test_several_runtimes(self):
+        """All are listed; what changes something wants to know which."""
+        with Server("--sim") as server, Server("--sim") as other, Program(other.address) as program:
+            self.assertEqual(program.first, GOOD)
+            names = f"{server.address},{other.address},127.0.0.1:1"
+            value, faults = harness.check_json(aitherion("session", "list", "--json", "--server", names, "--key", runtime.key_file()).stdout)
+            self.assertEqual((faults, [group["server"] for group in value["runtimes"]]), ([], names.split(",")))
+            self.assertEqual([[len(group["sessions"] or []), group["error"] is None] for group in value["runtimes"]],
+                             [[0, True], [1, True], [0, False]])
+            for words in ["end", "1"], ["limit", "1", "1M"]:
+                result = aitherion("session", *words, "--key", runtime.key_file(), AITHERION_SERVER=names)
+                self.assertEqual(result.returncode, 2)
+                self.assertRegex(result.stderr, rf"several runtimes are named: which .*\n  hint: --server {re.escape(server.address)}\n")
+
+
+    def test_runtimes_that_do_not_answer_are_waited_for_together(self):
+        with Server("--sim") as server, contextlib.ExitStack() as stack:
+            silent = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(4)]
+            names = ",".join([f"127.0.0.1:{one.getsockname()[1]}" for one in silent] + [server.address])
+            begun = time.monotonic()
+            value, _ = harness.check_json(aitherion("session", "list", "--json", "--server", names, "--key", runtime.key_file()).stdout)
+            self.assertLess(time.monotonic() - begun, 6)  # one has 3 seconds
+        self.assertEqual([group["error"] and group["error"]["code"] for group in value["runtimes"]], ["peer-failed"] * 4 + [None])
+
+
+# A program that makes 64 MiB of memory and sends a descriptor of it, or gets one; then does as it is told, a word a line.
+PEER = """
+import ctypes, socket, sys
+from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
+cuda, size = ctypes.CDLL("libcuda.so.1"), 64 << 20
+context, handle, address, fd = c_void_p(), c_uint64(), c_uint64(), c_int(-1)
+status = cuda.cuInit(0) or cuda.cuDevicePrimaryCtxRetain(byref(context), 0) or cuda.cuCtxSetCurrent(context)
+properties = (c_int * 8)(1, 1, 1, 0)  # pinned, by file descriptor, of device 0
+if sys.argv[1] == "make":
+    status = status or cuda.cuMemCreate(byref(handle), c_size_t(size), properties, c_uint64(0))
+    status = status or cuda.cuMemExportToShareableHandle(byref(fd), handle, 1, c_uint64(0))
+    assert not status, status
+    socket.send_fds(socket.socket(fileno=int(sys.argv[2])), [b"x"], [fd.value])
+else:
+    print(status or cuda.cuMemImportFromShareableHandle(byref(handle), c_void_p(int(sys.argv[2])), 1), flush=True)
+handles = [handle.value]
+for word in sys.stdin:
+    if word == "again\\n":
+        status = cuda.cuMemImportFromShareableHandle(byref(handle), c_void_p(fd.value), 1)
+        handles.append(handle.value)
+    elif word == "map\\n":
+        status = cuda.cuMemAddressReserve(byref(address), c_size_t(size), c_size_t(0), c_uint64(0), c_uint64(0))
+        status = status or cuda.cuMemMap(address, c_size_t(size), c_size_t(0), handle, c_uint64(0))
+    else:
+        status = cuda.cuMemRelease(c_uint64(handles.pop()))
+    print(status, flush=True)
+"""
+
+# A program that counts its GPUs as NVML and CUDA have them, whose library it finds without a version.
+COUNTER = """
+import ctypes
+cuda, nvml, count, same = ctypes.CDLL("libcuda.so"), ctypes.CDLL("libnvidia-ml.so"), ctypes.c_int(), ctypes.c_int()
+print(nvml.nvmlInit_v2(), nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)), cuda.cuInit(0), cuda.cuDeviceGetCount(ctypes.byref(same)),
+      count.value, same.value)
+"""
+
+
 class BeforeTheProgram(unittest.TestCase):
     def run_at(self, place, *words, key=runtime.KEY, **changes):
         return harness.run("run", *words[:-1], "--server", place, "--key", runtime.key_file(key), "--", "echo", words[-1],
@@ -135,6 +245,30 @@ class BeforeTheProgram(unittest.TestCase):
             self.assertRegex(result.stderr, rf"^aitherion: server {re.escape(server.address)}: \S+\n"
                                             r"aitherion: GPU 0: aitherion simulated GPU, 16\.0 GiB\n$")
             self.assertEqual(self.run_at(server.address, "ran").stderr, "")
+
+    def test_several(self):
+        with Server("--sim", env=harness.environment(AITHERION_SIM_DEVICES="2")) as server, Server("--sim") as other:
+            result = self.run_at(f"{server.address},{other.socket}", "-v", "ran")
+            self.assertEqual((result.returncode, result.stdout), (0, "ran\n"), result.stderr)
+            self.assertEqual(re.findall(r"^aitherion: (?:server (\S+):|(GPU \d):)", result.stderr, re.MULTILINE),
+                             [(server.address, ""), ("", "GPU 0"), ("", "GPU 1"), (f"unix:{other.socket}", ""), ("", "GPU 2")])
+            place = other.address
+            self.refused(124, rf"no session with '{re.escape(server.address)}'", f"{server.address},{place}", key=b"another")
+            if not runtime.IS_SANITIZED:  # Python does not load such libraries
+                result = harness.run("run", "--server", f"{server.address},{place}", "--key", runtime.key_file(), "--",
+                                     sys.executable, "-c", COUNTER)
+                self.assertEqual((result.stdout, result.stderr), ("0 0 0 0 3 3\n", ""))
+            other.stop()
+            self.refused(125, rf"^aitherion: cannot connect to '{re.escape(place)}'", f"{server.address},{place}")
+
+    def test_several_by_hand(self):
+        """The libcuda.so.1 of one server says what is missing."""
+        folder = os.path.dirname(harness.binary())
+        ran = harness.run(command=[os.path.join(folder, "examples", "vector_add")],
+                          env=harness.environment(AITHERION_SERVER="a:1,b:2", AITHERION_KEY_FILE=runtime.key_file(),
+                                                  LD_LIBRARY_PATH=os.path.join(folder, "lib", "aitherion")))
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertIn("AITHERION_SERVER names 2 servers, and this library speaks with one (`aitherion run` finds", ran.stderr)
 
     def test_a_runtime_without_a_gpu(self):
         with Server("--sim", env=harness.environment(AITHERION_SIM_FOLDER="/nonexistent")) as server:

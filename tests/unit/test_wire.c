@@ -5,15 +5,23 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "proto/control.h"
+#include "proto/nvml-functions.h"
+#include "proto/nvml-wire.h"
 #include "runtime/client/health.h"
+#include "runtime/client/servers.h"
+#include "runtime/nvml/nvml_types.h"
 #include "runtime/server/peer.h"
 #include "tree.h"
 
@@ -690,7 +698,107 @@ START_TEST(ends_a_silent_session)
         begin_session(proof); /* else the handshake itself is never begun */
     expect_end();
     ck_assert_uint_lt(ath_now_ms() - begin, 1500);
+    ck_assert_uint_eq(atomic_load(&server.board->broken), _i ? 0 : 1); /* a session had its say */
+}
+END_TEST
+
+START_TEST(ends_a_session_that_breaks_off)
+{
+    uint8_t proof[ATH_PROOF_BYTES];
+    begin_session(proof);
+    ck_assert_int_eq(write(ends[0], "\0\0", 2), 2);
+    expect_end();
     ck_assert_uint_eq(atomic_load(&server.board->broken), 1);
+}
+END_TEST
+
+/* With the simulated NVML of the build that the test runs in. */
+START_TEST(a_session_that_waits_for_events_may_be_silent)
+{
+    uint8_t proof[ATH_PROOF_BYTES];
+    server.is_simulated = true;
+    setenv("AITHERION_SIM_FOLDER", "lib/aitherion/sim", true);
+    begin_session(proof);
+    struct ath_nvml_call_builder call = ath_nvml_call_place(
+        ath_nvml_calls_init_calls(
+            ath_control_message_init_nvml(ath_control_message_start(&builder)), 1),
+        0);
+    ath_nvml_call_set_function(call, ATH_NVML_nvmlEventSetCreate);
+    ath_nvml_value_set_number(ath_nvml_value_place(ath_nvml_call_init_given(call, 1), 0), 1);
+    send_built(NULL);
+    struct ath_wire_list answers =
+        ath_nvml_answers_answers(ath_control_message_nvml_answers(receive()));
+    ck_assert_uint_eq(answers.count, 1);
+    ck_assert_uint_eq(ath_nvml_answer_status(ath_nvml_answer_item(answers, 0)), NVML_SUCCESS);
+    ck_assert_int_eq(poll(&(struct pollfd){ .fd = ends[0], .events = POLLIN }, 1, 700), 0);
+    ath_control_message_set_get_health(ath_control_message_start(&builder));
+    send_built(NULL);
+    ck_assert_int_eq(ath_control_message_which(receive()), ATH_CONTROL_MESSAGE_HEALTH);
+}
+END_TEST
+
+/* ---- memory that several sessions have ---- */
+
+enum { SHARED = 1000, DEVICE = 1 };
+
+static struct ath_board_entry *new_session(struct ath_board *board, pid_t pid)
+{
+    struct ath_board_entry *entry = ath_board_add(board, "test", 0, true);
+    ck_assert_ptr_nonnull(entry);
+    entry->pid = pid;
+    return entry;
+}
+
+static int64_t held(struct ath_board_entry *entry)
+{
+    return atomic_load(&entry->used_bytes[DEVICE]);
+}
+
+START_TEST(shared_memory_counts_once)
+{
+    struct ath_board *board = ath_board_make();
+    struct ath_board_entry *maker = new_session(board, 1), *one = new_session(board, 2),
+                           *other = new_session(board, 3);
+    ck_assert(ath_board_take_memory(board, maker, DEVICE, SHARED, -1));
+    uint64_t share = ath_board_share(board, maker, DEVICE, SHARED);
+    ck_assert(share && ath_board_share_hold(board, maker, share)); /* twice */
+    ck_assert(ath_board_share_hold(board, one, share) && ath_board_share_hold(board, other, share));
+    atomic_store(&other->limit_bytes[DEVICE], SHARED - 1);
+    ath_board_share_drop(board, maker, share);
+    ck_assert_int_eq(held(maker), SHARED);
+    ath_board_share_drop(board, maker, share);
+    ath_board_share_drop(board, maker, share); /* has none any more */
+    ck_assert(!held(maker) && held(one) == SHARED && !held(other));
+    ck_assert(ath_board_remove(board, 2));
+    ck_assert_int_eq(held(other), SHARED); /* whatever its limit */
+    ck_assert_int_eq(ath_board_memory(board, DEVICE, NULL), SHARED);
+    ck_assert(ath_board_share_hold(board, maker, share)); /* comes back */
+    ath_board_share_drop(board, other, share);
+    ck_assert(held(maker) == SHARED && !held(other));
+    ath_board_share_drop(board, maker, share);
+    ck_assert_int_eq(ath_board_memory(board, DEVICE, NULL), 0);
+    ck_assert(!ath_board_share_hold(board, one, share)); /* of nobody: its place is free */
+    ck_assert_uint_ne(ath_board_share(board, maker, DEVICE, 1), share);
+    munmap(board, sizeof *board);
+}
+END_TEST
+
+START_TEST(shares_have_an_end)
+{
+    struct ath_board *board = ath_board_make();
+    struct ath_board_entry *maker = new_session(board, 1);
+    uint64_t first = ath_board_share(board, maker, DEVICE, 0);
+    for (int i = 1; i < ATH_BOARD_HOLDERS; i++)
+        ck_assert(ath_board_share_hold(board, maker, first));
+    ck_assert(!ath_board_share_hold(board, maker, first));
+    for (int i = 1; i < ATH_BOARD_SHARES; i++)
+        ck_assert_uint_ne(ath_board_share(board, maker, DEVICE, 0), 0);
+    ck_assert_uint_eq(ath_board_share(board, maker, DEVICE, 0), 0);
+    ck_assert(!ath_board_share_hold(board, maker, 0));
+    ck_assert(!ath_board_share_hold(board, maker, first | 0xffff));
+    ck_assert(ath_board_remove(board, 1));
+    ck_assert_uint_ne(ath_board_share(board, new_session(board, 2), DEVICE, 0), 0);
+    munmap(board, sizeof *board);
 }
 END_TEST
 
@@ -761,6 +869,40 @@ END_TEST
 
 /* ---- addresses ---- */
 
+START_TEST(reads_lists_of_servers)
+{
+    static const struct {
+        const char *list, *read, *message; /* what was read, with spaces between; or what is said */
+    } rows[] = {
+        { "10.0.0.1:50051", "10.0.0.1:50051 ", NULL },
+        { "a:1,/run/x,[fd00::1]:5", "a:1 unix:/run/x [fd00::1]:5 ", NULL },
+        { "h:1,h:2,h:3,h:4,h:5,h:6,h:7,h:8,h:9,h:10,h:11,h:12,h:13,h:14,h:15,h:16",
+          "h:1 h:2 h:3 h:4 h:5 h:6 h:7 h:8 h:9 h:10 h:11 h:12 h:13 h:14 h:15 h:16 ", NULL },
+        { "h:1,h:2,h:3,h:4,h:5,h:6,h:7,h:8,h:9,h:10,h:11,h:12,h:13,h:14,h:15,h:16,h:17", NULL,
+          "more than 16 servers" },
+        { "a:1,b:2,a:1", NULL, "'a:1' is there twice" },
+        { "unix:/run/x,/run/x", NULL, "'/run/x' is there twice" },
+        { "", NULL, "'' is no address with a port" },
+        { "a:1,", NULL, "'' is no address with a port" },
+        { "a:1,b", NULL, "'b' is no address with a port" },
+    };
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        ATH_AUTO(ath_text) read = { 0 };
+        struct ath_servers servers = { .count = 99 };
+        int status = ath_servers_read(rows[i].list, &servers, &err);
+        ck_assert_int_eq(status, rows[i].read ? 0 : -EINVAL);
+        if (status) {
+            ck_assert_str_eq(err.message, rows[i].message);
+            ck_assert_uint_eq(servers.count, 99);
+            continue;
+        }
+        for (size_t j = 0; j < servers.count; j++)
+            ath_text_add(&read, "%s ", servers.items[j]);
+        ck_assert_str_eq(read.data, rows[i].read);
+    }
+}
+END_TEST
+
 START_TEST(reads_addresses)
 {
     static const struct {
@@ -818,7 +960,11 @@ int main(void)
     tcase_add_test(messages, reads_keys);
     tcase_add_test(messages, proves_as_the_protocol_says);
     tcase_add_test(messages, reads_addresses);
+    tcase_add_test(messages, reads_lists_of_servers);
     tcase_add_loop_test(messages, a_client_wants_proof_too, 0, 2);
+
+    tcase_add_test(messages, shared_memory_counts_once);
+    tcase_add_test(messages, shares_have_an_end);
 
     tcase_add_checked_fixture(frames, setup_pair, teardown_pair);
     tcase_add_test(frames, passes_frames);
@@ -839,6 +985,8 @@ int main(void)
     tcase_add_test(sessions, refuses_a_short_nonce);
     tcase_add_test(sessions, refuses_another_protocol);
     tcase_add_loop_test(sessions, ends_a_silent_session, 0, 2);
+    tcase_add_test(sessions, ends_a_session_that_breaks_off);
+    tcase_add_test(sessions, a_session_that_waits_for_events_may_be_silent);
 
     suite_add_tcase(suite, messages);
     suite_add_tcase(suite, frames);

@@ -43,31 +43,63 @@ struct work {
     struct ath_cli *cli;
     const struct options *options;
     struct ath_reach reach;
-    const char *server; /* of reach */
+    char *servers; /* of reach, as AITHERION_SERVER has them */
     char *libraries;
 };
 
 static void work_free(struct work *work)
 {
     ath_reach_free(&work->reach);
+    free(work->servers);
     free(work->libraries);
 }
 
 /* ---- what it needs ---- */
 
-static int find_libraries(struct work *work, struct ath_err *err)
+/* Adds the folder of one of our libraries to the library path. */
+static int add_folder(const char *name, struct ath_text *path, struct ath_err *err)
 {
-    ath_auto_free char *library = ath_path_library("libcuda.so.1");
-    const char *others = getenv("LD_LIBRARY_PATH");
+    ath_auto_free char *library = ath_path_library(name);
     if (!library) {
         ath_err_set(err, -ENOENT, ATH_E_LIBRARY, _("the client library '%s' is not installed"),
-                    "libcuda.so.1");
+                    name);
         return ath_err_hint(err, -ENOENT, "make install");
     }
     ath_auto_free char *real = realpath(library, NULL);
-    const char *folder = dirname(real ? real : library);
-    work->libraries =
-        others && *others ? ath_xasprintf("%s:%s", folder, others) : ath_xstrdup(folder);
+    ath_text_add_part(path, ":", "%s", dirname(real ? real : library));
+    return 0;
+}
+
+/* The libcuda.so.1 that makes one list of several servers' GPUs goes before that of one server. */
+static int find_libraries(struct work *work, struct ath_err *err)
+{
+    ATH_AUTO(ath_text) path = { 0 };
+    const char *others = ath_client_variable("LD_LIBRARY_PATH");
+    int status = 0;
+    if (work->reach.count > 1)
+        status = add_folder("several/libcuda.so.1", &path, err);
+    if (!status)
+        status = add_folder("libcuda.so.1", &path, err);
+    if (status)
+        return status;
+    if (others)
+        ath_text_add_part(&path, ":", "%s", others);
+    work->libraries = ath_text_take(&path);
+    return 0;
+}
+
+static int check_transport(const struct work *work, struct ath_err *err)
+{
+    if (!work->options->transport || strcmp(transports[work->options->transport], "shm") != 0)
+        return 0;
+    for (size_t i = 0; i < work->reach.count; i++) {
+        const char *server = work->reach.items[i].server;
+        if (ath_starts_with(server, "unix:"))
+            continue;
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'shm' needs the runtime's socket, not '%s'"),
+                    server);
+        return ath_err_hint(err, -EINVAL, "--server unix:PATH");
+    }
     return 0;
 }
 
@@ -76,16 +108,15 @@ static int prepare(struct work *work, struct ath_err *err)
     struct ath_reach_options wanted = work->options->reach;
     wanted.needs_network =
         work->options->transport && !strcmp(transports[work->options->transport], "tcp");
-    int status = ath_reach_open(work->cli, &wanted, false, &work->reach, err);
+    int status = ath_reach_open(work->cli, &wanted, ATH_REACH_LIST, &work->reach, err);
+    if (!status)
+        status = check_transport(work, err);
     if (status)
         return status;
-    work->server = work->reach.items[0].server;
-    if (work->options->transport && !strcmp(transports[work->options->transport], "shm") &&
-        !ath_starts_with(work->server, "unix:")) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'shm' needs the runtime's socket, not '%s'"),
-                    work->server);
-        return ath_err_hint(err, -EINVAL, "--server unix:PATH");
-    }
+    ATH_AUTO(ath_text) servers = { 0 };
+    for (size_t i = 0; i < work->reach.count; i++)
+        ath_text_add_part(&servers, ",", "%s", work->reach.items[i].server);
+    work->servers = ath_text_take(&servers);
     return find_libraries(work, err);
 }
 
@@ -103,7 +134,7 @@ static void report_on(const struct work *work, struct ath_run_report *out)
         out->environment[count++].value = text;                                                    \
     } while (0)
     SET("LD_LIBRARY_PATH", work->libraries);
-    SET("AITHERION_SERVER", work->server);
+    SET("AITHERION_SERVER", work->servers);
     SET("AITHERION_KEY_FILE", work->reach.key);
     if (work->options->transport)
         SET("AITHERION_TRANSPORT", transports[work->options->transport]);
@@ -118,24 +149,25 @@ static void set_environment(const struct ath_run_report *report)
         setenv(report->environment[i].name, report->environment[i].value, true);
 }
 
-static void say_devices(const struct ath_runtime_health *health)
+/* With their numbers in the list of all, of which `first` are before them. */
+static void say_devices(const struct ath_runtime_health *health, size_t first)
 {
     for (size_t i = 0; i < health->device_count; i++) {
         const struct ath_runtime_device *device = &health->devices[i];
         ath_auto_free char *served = device->memory_limit_bytes == ATH_UNKNOWN
                                          ? NULL
                                          : ath_words_size(device->memory_limit_bytes);
-        ath_log(ATH_LOG_VERBOSE, _("GPU %d: %s%s%s"), (int)i, device->name, served ? ", " : "",
-                served ? served : "");
+        ath_log(ATH_LOG_VERBOSE, _("GPU %d: %s%s%s"), (int)(first + i), device->name,
+                served ? ", " : "", served ? served : "");
     }
 }
 
-static void say_server(const struct work *work, const struct ath_runtime_health *health)
+static void say_server(const char *server, const struct ath_runtime_health *health, size_t first)
 {
     ath_log(ATH_LOG_VERBOSE, health->node ? _("server %s: NUMA%s of %s") : _("server %s: %s%s"),
-            work->server, health->node ? health->node : "",
+            server, health->node ? health->node : "",
             health->hostname ? health->hostname : _("not known"));
-    say_devices(health);
+    say_devices(health, first);
     if (!health->device_count)
         ath_log(ATH_LOG_NORMAL, _("warning: the runtime has no GPU: %s"),
                 health->problem_count ? health->problems[0].message : _("not known"));
@@ -156,20 +188,28 @@ static int explain(int status, struct ath_err *err)
 }
 
 /* A program that finds no GPU says so late and in words of its own, or goes on without one. */
-static int check_server(const struct work *work, struct ath_err *err)
+static int check_server(const char *server, size_t *device_count, struct ath_err *err)
 {
     ATH_AUTO(ath_session) session = { .fd = -1 };
     ATH_AUTO(ath_runtime_health) health = { 0 };
 
-    if (ath_client_is_disabled())
-        return 0;
-    int status = ath_client_open(ATH_GPU_PURPOSE_CONTROL, &session, err);
+    int status = ath_client_open(server, ATH_GPU_PURPOSE_CONTROL, &session, err);
     if (!status)
         status = ath_session_health(&session, &health, err);
     if (status)
         return explain(status, err);
-    say_server(work, &health);
+    say_server(server, &health, *device_count);
+    *device_count += health.device_count;
     return 0;
+}
+
+static int check_servers(const struct work *work, struct ath_err *err)
+{
+    size_t device_count = 0;
+    int status = 0;
+    for (size_t i = 0; !status && i < work->reach.count && !ath_client_is_disabled(); i++)
+        status = check_server(work->reach.items[i].server, &device_count, err);
+    return status;
 }
 
 static void warn_of_program(const char *word)
@@ -215,7 +255,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     if (cli->globals.is_dry_run)
         return ath_cli_show(cli, &ath_run_view, &report, ath_cli_format(cli), err);
     set_environment(&report);
-    status = check_server(&work, err);
+    status = check_servers(&work, err);
     if (status)
         return give_up(&work, status, err);
     warn_of_program(report.words[0]);
@@ -231,7 +271,7 @@ static const struct ath_argument arguments[] = {
 };
 
 static const struct ath_option options[] = {
-    ATH_REACH_OPTIONS(struct options),
+    ATH_REACH_LIST_OPTIONS(struct options),
     { .name = "transport",
       .type = ATH_OPTION_CHOICE,
       .choices = transports,
@@ -245,6 +285,8 @@ static const struct ath_example examples[] = {
     { "aitherion run --server 10.0.0.11:50051 -- python3 train.py",
       N_("with the GPUs of another machine") },
     { "aitherion run --numa 0 ./vector_add", N_("with those of NUMA0 here, by shared memory") },
+    { "aitherion run --server 10.0.0.11:50051,10.0.0.12:50051 -- python3 train.py",
+      N_("with those of two machines in one list") },
     { "aitherion run --dry-run ./vector_add", N_("only show the environment it would get") },
     { .command = NULL },
 };
@@ -262,7 +304,9 @@ const struct ath_command ath_command_run = {
            "-v it says which runtime and GPUs those are. The program's session begins with its "
            "first CUDA call, and everything that it starts may have one too.\n\n"
            "Without --server and --numa it takes the runtime that runs on this machine, if there "
-           "is one only. From another machine it needs the address, as `aitherion status` shows "
+           "is one only. Where several are named, the program has the GPUs of all in one list, "
+           "those of the first runtime first; at most 16 runtimes, all with one key. From another "
+           "machine it needs the address, as `aitherion status` shows "
            "it, and the shared key: `aitherion key --export` there, `aitherion key --import` "
            "here.\n\n"
            "A program that loads no libraries, gets other rights as it starts, or brings a "

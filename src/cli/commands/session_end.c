@@ -68,7 +68,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
     int status = read_ids(cli, &work, err);
     if (!status)
-        status = ath_reach_open(cli, &options->reach, false, &work.reach, err);
+        status = ath_reach_open(cli, &options->reach, ATH_REACH_ONE, &work.reach, err);
     if (!status)
         status = ath_reach_session(&work.reach, &work.reach.items[0], &work.session, err);
     if (!status)

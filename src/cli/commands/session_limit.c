@@ -72,7 +72,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
     int status = read_words(cli, options, &id, &change, err);
     if (!status)
-        status = ath_reach_open(cli, &options->reach, false, &reach, err);
+        status = ath_reach_open(cli, &options->reach, ATH_REACH_ONE, &reach, err);
     if (!status)
         status = ath_reach_session(&reach, &reach.items[0], &session, err);
     if (!status)

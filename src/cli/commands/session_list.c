@@ -19,12 +19,12 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     ATH_AUTO(ath_reach) reach = { 0 };
     ATH_AUTO(ath_session_report) report = { 0 };
 
-    int status = ath_reach_open(cli, &options->reach, true, &reach, err);
+    int status = ath_reach_open(cli, &options->reach, ATH_REACH_ALL, &reach, err);
     if (status)
         return status;
-    for (size_t i = 0; i < reach.count; i++)
-        ath_reach_ask(&reach, &reach.items[i],
-                      ath_push(&report.items, &report.count, sizeof *report.items));
+    report.count = reach.count;
+    report.items = ath_xalloc(reach.count * sizeof *report.items);
+    ath_reach_ask(&reach, report.items);
     if (report.count == 1 && report.items[0].status) {
         *err = report.items[0].err;
         return report.items[0].status;
@@ -33,7 +33,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 }
 
 static const struct ath_option option_table[] = {
-    ATH_REACH_OPTIONS(struct options),
+    ATH_REACH_LIST_OPTIONS(struct options),
     { .name = NULL },
 };
 
@@ -48,7 +48,7 @@ const struct ath_command ath_command_session_list = {
     .group = ATH_GROUP_RUNTIME,
     .summary = N_("show the programs that use runtimes"),
     .description =
-        N_("Shows the sessions of all runtimes that run on this machine, or of the one that "
+        N_("Shows the sessions of all runtimes that run on this machine, or of those that "
            "--server or --numa names: the program's name and where it comes from, what it holds of "
            "each GPU's memory, its own limit where it has one, and for how long it has been "
            "there."),

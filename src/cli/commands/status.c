@@ -94,11 +94,10 @@ static void ask_runtimes(struct work *work)
         struct ath_status_item *item = &report->items[i];
         if (!item->status || item->status->state <= ATH_NODE_STOPPED)
             continue;
-        struct ath_reach_server *server = &reach->items[reach->count++];
         item->service = &report->services[report->service_count++];
-        ath_reach_node(item->status, false, server);
-        ath_reach_ask(reach, server, item->service);
+        ath_reach_node(item->status, false, &reach->items[reach->count++]);
     }
+    ath_reach_ask(reach, report->services);
 }
 
 /* An id that is nobody's. */

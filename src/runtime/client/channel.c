@@ -15,17 +15,19 @@
 #include "base/text.h"
 #include "runtime/client/open.h"
 #include "runtime/cuda/client.h"
+#include "runtime/cuda/instance.h"
 #include "runtime/transport/link.h"
 #include "runtime/transport/shm.h"
 
 enum { OPEN_TIMEOUT_MS = 60000 /* the driver may take long to load */ };
 
-/* What the driver itself looks at. */
+/* What the driver itself looks at, and what is switched off. */
 static const char *const passed_on[] = {
     "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",        "CUDA_LAUNCH_BLOCKING",
     "CUDA_MODULE_LOADING",  "CUDA_MODULE_DATA_LOADING", "CUDA_DEVICE_MAX_CONNECTIONS",
     "CUDA_FORCE_PTX_JIT",   "CUDA_DISABLE_PTX_JIT",     "CUDA_FORCE_JIT",
     "CUDA_DISABLE_JIT",     "CUDA_AUTO_BOOST",          "CUDA_SCALE_LAUNCH_QUEUES",
+    "AITHERION_DISABLE",
 };
 enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
 
@@ -49,14 +51,21 @@ static int choose_transport(const struct ath_session *session, enum ath_control_
     return 0;
 }
 
+/* Of several servers' devices each has all: which of them the program sees is said of the list. */
+static const char *value_of(const char *variable)
+{
+    return ath_instance_server() && !strcmp(variable, "CUDA_VISIBLE_DEVICES") ? NULL
+                                                                              : getenv(variable);
+}
+
 static void put_environment(struct ath_control_open_channel_builder to)
 {
     uint32_t count = 0, at = 0;
     for (size_t i = 0; i < PASSED_ON; i++)
-        count += getenv(passed_on[i]) != NULL;
+        count += value_of(passed_on[i]) != NULL;
     struct ath_wire_array list = ath_control_open_channel_init_environment(to, count);
     for (size_t i = 0; i < PASSED_ON && at < count; i++) {
-        const char *value = getenv(passed_on[i]);
+        const char *value = value_of(passed_on[i]);
         if (!value)
             continue;
         struct ath_control_variable_builder one = ath_control_variable_place(list, at++);
@@ -73,16 +82,24 @@ static int ask_channel(struct ath_session *session, enum ath_control_transport t
     struct ath_control_message answer;
 
     ath_control_open_channel_set_transport(question, transport);
+    ath_control_open_channel_set_stripes(question, (uint32_t)session->stripes.count);
     ath_control_open_channel_set_program(question, program_invocation_short_name);
     put_environment(question);
     session->timeout_ms = OPEN_TIMEOUT_MS;
-    int status = ath_session_ask(session, ATH_CONTROL_MESSAGE_CHANNEL, &answer, err);
+    int status = ath_session_send(session, err);
+    if (status)
+        return status;
+    /* The answer says what came of it. */
+    (void)ath_stripes_join(&session->stripes, session->id, &session->ticket);
+    status = ath_session_await(session, ATH_CONTROL_MESSAGE_CHANNEL, &answer, err);
     if (status)
         return status;
     *out = ath_control_message_channel(answer);
     if (ath_control_channel_transport(*out) != transport)
         return ath_err_set(err, -EBADMSG, ATH_E_PEER_PROTOCOL,
                            _("the server answers with another transport"));
+    if (ath_control_channel_stripes(*out) != session->stripes.count)
+        ath_stripes_free(&session->stripes);
     return 0;
 }
 
@@ -94,10 +111,11 @@ static int take_rings(struct ath_session *session, struct ath_stream **out)
     return status ? status : ath_shm_take(session->fd, memory, out);
 }
 
-/* The session's socket is the link's then. */
+/* The session's sockets are the link's then. */
 static int make_link(struct ath_session *session, enum ath_control_transport transport,
                      struct ath_cuda_link **out, struct ath_err *err)
 {
+    struct ath_stripes *stripes = &session->stripes;
     struct ath_stream *stream = NULL;
     int status = 0;
     if (transport == ATH_CONTROL_TRANSPORT_SHM)
@@ -107,9 +125,13 @@ static int make_link(struct ath_session *session, enum ath_control_transport tra
     if (status)
         return ath_err_system(err, status, "%s", _("cannot begin to speak with the server"));
     session->fd = -1;
-    *out = ath_link_open(stream);
-    if (*out)
-        return 0;
+    status = ath_tcp_add_stripes(stream, stripes->fds, stripes->count);
+    if (!status) {
+        stripes->count = 0;
+        *out = ath_link_open(stream);
+        if (*out)
+            return 0;
+    }
     stream->ops->close(stream);
     return ath_err_system(err, -ENOMEM, "%s", _("cannot begin to speak with the server"));
 }
@@ -121,8 +143,8 @@ static void say_which(const struct ath_session *session, enum ath_control_transp
     if (!log || (strcmp(log, "info") != 0 && strcmp(log, "debug") != 0))
         return;
     fprintf(stderr, "aitherion: server=%s transport=%s session=%llu devices=%u\n",
-            ath_client_variable("AITHERION_SERVER"), ath_control_transport_word(transport),
-            (unsigned long long)session->id, devices);
+            ath_instance_server() ? ath_instance_server() : ath_client_variable("AITHERION_SERVER"),
+            ath_control_transport_word(transport), (unsigned long long)session->id, devices);
 }
 
 static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
@@ -131,7 +153,7 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
     enum ath_control_transport transport = ATH_CONTROL_TRANSPORT_TCP;
     struct ath_control_channel channel;
 
-    int status = ath_client_open(ATH_GPU_PURPOSE_CUDA, &session, err);
+    int status = ath_client_open(ath_instance_server(), ATH_GPU_PURPOSE_CUDA, &session, err);
     if (!status)
         status = choose_transport(&session, &transport, err);
     if (!status)

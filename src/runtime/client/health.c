@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/i18n.h"
 
 /* A copy; NULL for an empty one, which is how the wire says unknown. */
 static char *known(const char *text)
@@ -33,13 +34,19 @@ static void take_device(struct ath_gpu_device from, struct ath_runtime_device *t
     };
 }
 
+/* Servers speak English, and we the user's language, where it has the words. */
+static char *in_own_words(const char *message)
+{
+    return ath_xstrdup(*message ? _(message) : "");
+}
+
 static void take_problem(struct ath_control_problem from, struct ath_runtime_problem *to)
 {
     *to = (struct ath_runtime_problem){
         .is_fault = ath_control_problem_severity(from) != ATH_CONTROL_SEVERITY_NOTE,
         .code = ath_xstrdup(ath_control_problem_code(from)),
         .object = known(ath_control_problem_object(from)),
-        .message = ath_xstrdup(ath_control_problem_message(from)),
+        .message = in_own_words(ath_control_problem_message(from)),
     };
 }
 

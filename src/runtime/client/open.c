@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "runtime/switches.h"
 
 enum {
     CONNECT_TIMEOUT_S = 10,
@@ -33,8 +34,9 @@ const char *ath_client_variable(const char *name)
 
 bool ath_client_is_disabled(void)
 {
-    const char *value = ath_client_variable("AITHERION_DISABLE");
-    return value && strcmp(value, "0") != 0;
+    uint32_t off;
+    return !ath_switches_read(getenv("AITHERION_DISABLE"), &off, NULL) &&
+           off >> ATH_SWITCH_GPU & 1u;
 }
 
 void ath_client_complain(const struct ath_err *err)
@@ -45,23 +47,51 @@ void ath_client_complain(const struct ath_err *err)
 
 /* ---- where ---- */
 
-static int find_server(struct ath_endpoint *out, struct ath_err *err)
+/* What AITHERION_DISABLE switches off, for this process. */
+static int read_switches(struct ath_err *err)
 {
-    const char *server = ath_client_variable("AITHERION_SERVER");
-    if (ath_client_is_disabled())
-        return ath_err_set(err, -ENODEV, ATH_E_NOT_FOUND, _("AITHERION_DISABLE is set: no GPU"));
-    if (!server) {
+    uint32_t off;
+    int status = ath_switches_read(getenv("AITHERION_DISABLE"), &off, err);
+    if (status)
+        return status;
+    ath_switches_off = off;
+    return ath_is_off(ATH_SWITCH_GPU)
+               ? ath_err_set(err, -ENODEV, ATH_E_NOT_FOUND,
+                             _("AITHERION_DISABLE says that there is no GPU"))
+               : 0;
+}
+
+int ath_client_servers(struct ath_servers *out, struct ath_err *err)
+{
+    const char *servers = ath_client_variable("AITHERION_SERVER");
+    int unread = read_switches(err);
+    if (unread)
+        return unread;
+    if (!servers) {
         ath_err_set(err, -ENODEV, ATH_E_NOT_FOUND,
                     _("AITHERION_SERVER does not say which server has the GPU"));
         return ath_err_hint(err, -ENODEV, "aitherion run --server HOST:PORT -- PROGRAM");
     }
-    if (strchr(server, ','))
-        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                           _("AITHERION_SERVER is '%s', but one program can have one server only"),
-                           server);
-    int status = *server == '/' ? ath_endpoint_of_path(server, out, err)
-                                : ath_endpoint_parse(server, out, err);
+    int status = ath_servers_read(servers, out, err);
     return status ? ath_err_wrap(err, status, "AITHERION_SERVER") : 0;
+}
+
+/* The one that AITHERION_SERVER names. */
+static int find_server(struct ath_endpoint *out, struct ath_err *err)
+{
+    struct ath_servers servers = { .count = 0 };
+    int status = ath_client_servers(&servers, err);
+    if (status)
+        return status;
+    if (servers.count > 1) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                    _("AITHERION_SERVER names %d servers, and this library speaks with one"),
+                    (int)servers.count);
+        return ath_err_hint(err, -EINVAL,
+                            _("`aitherion run` finds the one that speaks with several, in "
+                              "lib/aitherion/several"));
+    }
+    return ath_endpoint_parse(servers.items[0], out, err);
 }
 
 static int timeout_of(uint64_t *out_ms, struct ath_err *err)
@@ -150,13 +180,16 @@ static int explain(int status, const struct ath_endpoint *endpoint, struct ath_e
     return status;
 }
 
-int ath_client_open(enum ath_gpu_purpose purpose, struct ath_session *out, struct ath_err *err)
+int ath_client_open(const char *server, enum ath_gpu_purpose purpose, struct ath_session *out,
+                    struct ath_err *err)
 {
     struct ath_endpoint endpoint;
     ATH_AUTO(ath_secret) secret = { 0 };
     uint64_t timeout_ms = 0;
 
-    int status = find_server(&endpoint, err);
+    int status = read_switches(err);
+    if (!status)
+        status = server ? ath_endpoint_parse(server, &endpoint, err) : find_server(&endpoint, err);
     if (!status)
         status = timeout_of(&timeout_ms, err);
     if (!status)

@@ -185,6 +185,8 @@ static int read_welcome(struct handshake *handshake, struct ath_err *err)
         return ath_err_set(err, -EACCES, ATH_E_KEY_REFUSED,
                            _("the server cannot prove that it has the key"));
     handshake->session->id = ath_control_welcome_session(welcome);
+    ath_ticket_make(handshake->secret ? handshake->secret : &(struct ath_secret){ 0 },
+                    &handshake->hello, &handshake->challenge, &handshake->session->ticket);
     return 0;
 }
 
@@ -199,6 +201,8 @@ static int shake_hands(struct ath_session *session, const struct ath_secret *sec
         status = read_challenge(&handshake, err);
     if (!status)
         status = send_proof(&handshake, err);
+    if (!status && purpose == ATH_GPU_PURPOSE_CUDA)
+        ath_stripes_begin(session->fd, &session->stripes);
     return status ? status : read_welcome(&handshake, err);
 }
 
@@ -228,6 +232,7 @@ void ath_session_free(struct ath_session *session)
         return;
     if (session->fd >= 0)
         close(session->fd);
+    ath_stripes_free(&session->stripes);
     ath_wire_builder_free(&session->builder);
     ath_frame_free(&session->frame);
     *session = (struct ath_session){ .fd = -1 };
@@ -236,9 +241,18 @@ void ath_session_free(struct ath_session *session)
 int ath_session_ask(struct ath_session *session, enum ath_control_message_which wanted,
                     struct ath_control_message *out, struct ath_err *err)
 {
-    uint64_t deadline_ms = ath_now_ms() + (uint64_t)session->timeout_ms;
-    int status = send_message(session, deadline_ms, NULL, err);
-    if (status)
-        return status;
-    return read_message(session, ATH_CONTROL_ANSWER_FRAME_BYTES, deadline_ms, wanted, out, err);
+    int status = ath_session_send(session, err);
+    return status ? status : ath_session_await(session, wanted, out, err);
+}
+
+int ath_session_send(struct ath_session *session, struct ath_err *err)
+{
+    return send_message(session, ath_now_ms() + (uint64_t)session->timeout_ms, NULL, err);
+}
+
+int ath_session_await(struct ath_session *session, enum ath_control_message_which wanted,
+                      struct ath_control_message *out, struct ath_err *err)
+{
+    return read_message(session, ATH_CONTROL_ANSWER_FRAME_BYTES,
+                        ath_now_ms() + (uint64_t)session->timeout_ms, wanted, out, err);
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "proto/control.h"
+#include "runtime/client/stripes.h"
 #include "runtime/wire/endpoint.h"
 #include "runtime/wire/secret.h"
 
@@ -12,6 +13,8 @@ struct ath_session {
     int fd;
     uint64_t id; /* the server's number for it */
     int timeout_ms;
+    struct ath_stripes stripes;      /* of a program's: its other connections, not joined yet */
+    struct ath_ticket ticket;        /* for these */
     struct ath_wire_builder builder; /* of the next question */
     struct ath_frame frame;          /* of the last answer */
 };
@@ -37,3 +40,8 @@ struct ath_control_message_builder ath_session_begin(struct ath_session *session
  */
 int ath_session_ask(struct ath_session *session, enum ath_control_message_which wanted,
                     struct ath_control_message *out, struct ath_err *err);
+
+/* The two halves of it; each takes at most the session's timeout. */
+int ath_session_send(struct ath_session *session, struct ath_err *err);
+int ath_session_await(struct ath_session *session, enum ath_control_message_which wanted,
+                      struct ath_control_message *out, struct ath_err *err);

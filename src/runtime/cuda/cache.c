@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/cuda/by_hand/attribute.h"
+#include "runtime/cuda/memo.h"
+#include "runtime/switches.h"
+
 enum { BUCKETS = 4096, ENTRIES_MAX = 65536 };
 
 struct entry {
@@ -63,6 +67,8 @@ static void drop(int method)
 
 bool ath_cuda_cache_find(const uint8_t *message, size_t length, struct ath_frame *answer)
 {
+    if (ath_is_off(ATH_SWITCH_CACHES))
+        return false;
     uint64_t hash = hash_of(message, length);
     pthread_rwlock_rdlock(&lock);
     const struct entry *entry = entry_of(message, length, hash);
@@ -104,6 +110,15 @@ uint64_t ath_cuda_cache_age(void)
     return now;
 }
 
+/* Whether a kernel's attributes may be others now, or the kernel another. */
+static bool forgets_attributes(const struct ath_cuda_method_facts *facts)
+{
+    bool is_named = false;
+    for (const short *stale = facts->forgets; stale && *stale >= 0; stale++)
+        is_named = is_named || *stale == ATH_CUDA_METHOD_cuFuncGetAttribute;
+    return facts->forgets_all || is_named;
+}
+
 bool ath_cuda_cache_forget(enum ath_cuda_method method)
 {
     const struct ath_cuda_method_facts *facts = &ath_cuda_methods[method];
@@ -116,6 +131,9 @@ bool ath_cuda_cache_forget(enum ath_cuda_method method)
     for (const short *stale = facts->forgets; stale && *stale >= 0; stale++)
         drop(*stale);
     pthread_rwlock_unlock(&lock);
+    ath_cuda_memo_forget();
+    if (forgets_attributes(facts))
+        ath_cuda_attributes_forget(facts->forgets_all);
     return facts->forgets_all;
 }
 
@@ -125,4 +143,6 @@ void ath_cuda_cache_clear(void)
     age++;
     drop(-1);
     pthread_rwlock_unlock(&lock);
+    ath_cuda_memo_forget();
+    ath_cuda_attributes_forget(true);
 }

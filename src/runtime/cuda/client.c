@@ -13,9 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "runtime/cuda/by_hand/attribute.h"
 #include "runtime/cuda/by_hand/capture.h"
 #include "runtime/cuda/by_hand/host.h"
 #include "runtime/cuda/by_hand/share.h"
@@ -23,8 +25,10 @@
 #include "runtime/cuda/by_hand/standin.h"
 #include "runtime/cuda/cache.h"
 #include "runtime/cuda/handles.h"
+#include "runtime/cuda/instance.h"
 #include "runtime/cuda/kept.h"
 #include "runtime/cuda/summary.h"
+#include "runtime/switches.h"
 
 enum { MESSAGE_MAX = 64 * 1024 * 1024 + 65536 }; /* a chunk of a copy and what goes with it */
 
@@ -44,6 +48,7 @@ enum {
 static atomic_int link_state;
 static atomic_ullong forgotten;
 static atomic_uint next_thread;
+static _Thread_local struct ath_cuda_thread *this_thread;
 static atomic_int fault; /* a CUresult: see is_sticky() */
 static _Atomic(CUcontext) faulty_context;
 
@@ -80,6 +85,7 @@ static void in_child(void)
     link_now = NULL;
     last_number = 0;
     link_state = link_state == LINK_GOOD || link_state == LINK_FORKED ? LINK_FORKED : LINK_NONE;
+    ath_cuda_memo_forget();
     pthread_mutex_unlock(&order);
 }
 
@@ -99,24 +105,82 @@ CUresult ath_cuda_connect(void)
         status = says[link_state];
     else if (!link_now)
         status = opener_now ? opener_now(&link_now) : CUDA_ERROR_SYSTEM_NOT_READY;
+    if (status == CUDA_SUCCESS)
+        link_now->take_changes = ath_cuda_host_take_changes;
     if (status == CUDA_SUCCESS && link_state == LINK_NONE)
         link_state = LINK_OPEN;
     pthread_mutex_unlock(&order);
     return status;
 }
 
+/*
+ * The program's exit has begun. A static CUDA runtime then frees its own state, and ends what it
+ * has in the driver in the midst of that: while it waited for the server, other threads that still
+ * call it would crash; and a kernel that never ends would have it wait for ever.
+ */
+static atomic_bool is_exiting;
+static atomic_int waiting; /* threads of the program's that wait for an answer */
+static pthread_t exiting_thread;
+static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+
+/* Threads that are in a call are let out of it before the runtime's state goes, and those beside a
+ * call come into one, unless they stay too long. */
+static void note_exit(void)
+{
+    enum { STEP_US = 1000, STEPS = 20 };
+    exiting_thread = pthread_self();
+    is_exiting = true;
+    ath_cuda_memo_forget(); /* other threads' are refused from here on */
+    for (int i = 0; i < STEPS && next_thread > 1 && (!i || waiting); i++)
+        usleep(STEP_US);
+}
+
+/* What the driver says then ("in the process of shutting down"): to the other threads, since what
+ * runs at exit may still want its results. */
+static bool is_shutting_down(void)
+{
+    return is_exiting && !pthread_equal(exiting_thread, pthread_self()) &&
+           !(this_thread && this_thread->is_ours);
+}
+
+/* Those that are registered last run first: before the runtime's, which was there before main(). */
+static void watch_exit(void)
+{
+    atexit(note_exit);
+}
+
+bool ath_cuda_is_exiting(void)
+{
+    return is_exiting;
+}
+
 void ath_cuda_set_ready(void)
 {
     int expected = LINK_OPEN;
+    pthread_once(&exit_once, watch_exit);
     atomic_compare_exchange_strong(&link_state, &expected, LINK_GOOD);
 }
 
 /* The link goes only when no call is under way. */
+static struct ath_cuda_link *sharing_link(void)
+{
+    return link_state == LINK_GOOD && !ath_is_off(ATH_SWITCH_SHARED_MEMORY) ? link_now : NULL;
+}
+
 int ath_cuda_link_share(size_t bytes, void **out_address, uint64_t *out_id)
 {
-    struct ath_cuda_link *link = link_state == LINK_GOOD ? link_now : NULL;
+    struct ath_cuda_link *link = sharing_link();
     return link && link->ops->share ? link->ops->share(link, bytes, NULL, out_address, out_id)
                                     : -ENOTSUP;
+}
+
+int ath_cuda_link_share_file(int fd, uint64_t offset, size_t bytes, const void *wanted,
+                             uint64_t *out_id)
+{
+    struct ath_cuda_link *link = sharing_link();
+    return link && link->ops->share_file
+               ? link->ops->share_file(link, fd, offset, bytes, wanted, out_id)
+               : -ENOTSUP;
 }
 
 void ath_cuda_link_sleeps_at_once(bool yes)
@@ -195,7 +259,6 @@ static CUresult lose_link(void)
 
 /* ---- threads ---- */
 
-static _Thread_local struct ath_cuda_thread *this_thread;
 static pthread_key_t thread_key;
 static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
 
@@ -231,7 +294,7 @@ struct ath_cuda_thread *ath_cuda_this_thread(void)
 CUcontext ath_cuda_current_context(void)
 {
     const struct ath_cuda_thread *thread = ath_cuda_this_thread();
-    return thread && thread->context_count ? thread->contexts[thread->context_count - 1] : NULL;
+    return thread ? ath_cuda_thread_context(thread) : NULL;
 }
 
 /* ---- handles: the server's own numbers, so far from one server ---- */
@@ -328,6 +391,55 @@ static void note_handle(enum ath_cuda_method method, uint64_t handle)
     }
 }
 
+/* A function or a module that the program gets: of what it loaded, or a kernel's by another name.
+ */
+static void note_name(const struct ath_cuda_exchange *exchange, uint64_t handle)
+{
+    switch (exchange->method) {
+    case ATH_CUDA_METHOD_cuModuleLoad:
+    case ATH_CUDA_METHOD_cuModuleLoadData:
+    case ATH_CUDA_METHOD_cuModuleLoadDataEx:
+    case ATH_CUDA_METHOD_cuModuleLoadFatBinary:
+        return;
+    case ATH_CUDA_METHOD_cuModuleGetFunction:
+    case ATH_CUDA_METHOD_cuModuleEnumerateFunctions:
+        ath_cuda_kernel_remove(handle);
+        ath_cuda_attributes_name(0, handle);
+        return;
+    case ATH_CUDA_METHOD_cuKernelGetFunction:
+        ath_cuda_kernel_remove(handle);
+        ath_cuda_attributes_name(exchange->kernel, handle);
+        return;
+    default:
+        ath_cuda_attributes_mix();
+    }
+}
+
+/* What a call says that has something of another server's. */
+static CUresult says_stranger(enum ath_cuda_kind kind)
+{
+    switch (kind) {
+    case ATH_CUDA_KIND_DEVICE:
+        return CUDA_ERROR_INVALID_DEVICE;
+    case ATH_CUDA_KIND_CONTEXT:
+        return CUDA_ERROR_INVALID_CONTEXT;
+    case ATH_CUDA_KIND_GRAPH:
+    case ATH_CUDA_KIND_GRAPH_EXEC:
+    case ATH_CUDA_KIND_GRAPH_NODE:
+        return CUDA_ERROR_INVALID_VALUE;
+    default:
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+}
+
+static uint64_t as_server_has_it(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint64_t own)
+{
+    uint64_t wire;
+    if (!ath_instance_to_wire(kind, own, &wire) && !side->status)
+        side->status = says_stranger(kind);
+    return wire;
+}
+
 static uint64_t to_wire(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint64_t own)
 {
     struct ath_cuda_exchange *exchange = (struct ath_cuda_exchange *)side;
@@ -340,45 +452,71 @@ static uint64_t to_wire(struct ath_cuda_side *side, enum ath_cuda_kind kind, uin
             exchange->ending = own;
         if (exchange->method == ATH_CUDA_METHOD_cuIpcGetEventHandle)
             ath_cuda_handle_share(own);
-        return own;
+        break;
     case ATH_CUDA_KIND_FUNCTION:
-        return ath_cuda_stood_for(own);
+        exchange->kernel = own;
+        own = ath_cuda_stood_for(own);
+        break;
+    case ATH_CUDA_KIND_KERNEL:
+        exchange->kernel = own;
+        break;
     case ATH_CUDA_KIND_ADDRESS:
         return ath_cuda_host_device_address(own);
     default:
-        return own;
+        break;
     }
+    return as_server_has_it(side, kind, own);
 }
 
 static uint64_t to_own(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint64_t wire)
 {
+    uint64_t own = ath_instance_to_own(kind, wire);
     if (kind == ATH_CUDA_KIND_STREAM || kind == ATH_CUDA_KIND_EVENT ||
         kind == ATH_CUDA_KIND_GRAPH_EXEC)
-        note_handle(((const struct ath_cuda_exchange *)side)->method, wire);
+        note_handle(((const struct ath_cuda_exchange *)side)->method, own);
     if (kind == ATH_CUDA_KIND_KERNEL && wire)
-        ath_cuda_kernel_add(wire);
-    return wire;
+        ath_cuda_kernel_add(own);
+    if ((kind == ATH_CUDA_KIND_FUNCTION || kind == ATH_CUDA_KIND_MODULE) && wire)
+        note_name((const struct ath_cuda_exchange *)side, own);
+    return own;
 }
 
 /* ---- a call ---- */
 
+/* A device's facts are the same in every context, and asked for once. */
+static CUcontext context_for(enum ath_cuda_method method)
+{
+    bool is_of_device = ath_cuda_methods[method].is_cached &&
+                        !strncmp(ath_cuda_methods[method].name, "cuDevice", strlen("cuDevice"));
+    return is_of_device ? NULL : ath_cuda_current_context();
+}
+
+CUresult ath_cuda_may(enum ath_cuda_method method)
+{
+    CUresult status = is_shutting_down() ? CUDA_ERROR_DEINITIALIZED : state_of_link(method);
+    const struct ath_cuda_thread *thread = status ? NULL : ath_cuda_this_thread();
+    if (status)
+        return status;
+    if (!thread)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    return thread->is_in_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
 CUresult ath_cuda_begin(struct ath_cuda_exchange *exchange, enum ath_cuda_method method)
 {
-    CUresult status = state_of_link(method);
+    CUresult status = ath_cuda_may(method);
     if (!status)
         status = ath_cuda_host_push(method);
     if (status)
         return status;
     struct ath_cuda_thread *thread = ath_cuda_this_thread();
-    if (!thread)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    if (thread->is_in_callback)
-        return CUDA_ERROR_NOT_PERMITTED;
     *exchange = (struct ath_cuda_exchange){ .side = { .to_wire = to_wire, .to_own = to_own },
                                             .thread = thread,
                                             .method = method,
                                             .call = ath_cuda_wire_call_start(&thread->builder) };
-    ath_cuda_wire_call_set_context(exchange->call, (uintptr_t)ath_cuda_current_context());
+    ath_cuda_wire_call_set_context(
+        exchange->call,
+        as_server_has_it(&exchange->side, ATH_CUDA_KIND_CONTEXT, (uintptr_t)context_for(method)));
     return CUDA_SUCCESS;
 }
 
@@ -398,7 +536,7 @@ void ath_cuda_lend(struct ath_cuda_exchange *exchange)
 {
     enum { LEAST = 32 * 1024 };
     pthread_mutex_lock(&order);
-    if (link_now && link_now->ops->post_lent)
+    if (link_now && link_now->ops->post_lent && !ath_is_off(ATH_SWITCH_LENDING))
         ath_wire_lend(&exchange->thread->builder, LEAST);
     pthread_mutex_unlock(&order);
 }
@@ -492,11 +630,12 @@ static CUresult take_answer(struct ath_cuda_exchange *exchange)
 static int await(const struct ath_cuda_exchange *exchange, uint64_t number)
 {
     struct ath_frame *answer = &exchange->thread->answer;
-    if (!ath_cuda_summary_is_wanted())
-        return link_now->ops->wait(link_now, number, answer);
-    uint64_t begin_ns = ath_now_ns();
+    uint64_t begin_ns = ath_cuda_summary_is_wanted() ? ath_now_ns() : 0;
+    waiting += !exchange->thread->is_ours;
     int status = link_now->ops->wait(link_now, number, answer);
-    ath_cuda_summary_answered(exchange->method, answer->length, ath_now_ns() - begin_ns);
+    waiting -= !exchange->thread->is_ours;
+    if (begin_ns)
+        ath_cuda_summary_answered(exchange->method, answer->length, ath_now_ns() - begin_ns);
     return status;
 }
 
@@ -506,14 +645,20 @@ CUresult ath_cuda_ask_begin(struct ath_cuda_exchange *exchange)
                                  : hand_over(exchange, true, &exchange->number);
 }
 
+/* What the call has made stale. */
+static void forget(const struct ath_cuda_exchange *exchange)
+{
+    if (ath_cuda_cache_forget(exchange->method))
+        forgotten++;
+}
+
 CUresult ath_cuda_ask_end(struct ath_cuda_exchange *exchange)
 {
     if (await(exchange, exchange->number))
         return without_server(exchange, lose_link());
     CUresult status = take_answer(exchange);
     note_fault(exchange, status);
-    if (ath_cuda_cache_forget(exchange->method))
-        forgotten++;
+    forget(exchange);
     return status;
 }
 
@@ -535,6 +680,8 @@ CUresult ath_cuda_ask(struct ath_cuda_exchange *exchange)
 {
     CUcontext context = NULL;
     bool is_shared = false;
+    if (is_exiting && !exchange->is_told_on && ends_something(exchange->method))
+        return ath_cuda_post(exchange);
     bool is_ending =
         exchange->ending && ath_cuda_handle_find(exchange->ending, &context, &is_shared);
     if (is_ending)
@@ -582,8 +729,7 @@ CUresult ath_cuda_post(struct ath_cuda_exchange *exchange)
     CUresult status = hand_over(exchange, false, &number);
     if (status)
         return without_server(exchange, status);
-    if (ath_cuda_cache_forget(exchange->method))
-        forgotten++;
+    forget(exchange);
     return CUDA_SUCCESS;
 }
 
@@ -591,6 +737,9 @@ CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange)
 {
     size_t length;
     int built;
+    uint64_t state = exchange->kernel ? ath_cuda_attributes_state(exchange->kernel) : 0;
+    ath_cuda_wire_call_set_number(exchange->call, state); /* until it is sent; it is part of what is
+                                                           * looked for */
     const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &built);
     if (!frame)
         return built_status(built);
@@ -600,7 +749,8 @@ CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange)
     uint64_t age = ath_cuda_cache_age();
     bool is_copied = !ath_frame_copy(&asked, frame, length);
     CUresult status = ath_cuda_ask(exchange);
-    if (status == CUDA_SUCCESS && is_copied)
+    bool is_same_state = !exchange->kernel || state == ath_cuda_attributes_state(exchange->kernel);
+    if (status == CUDA_SUCCESS && is_copied && is_same_state)
         ath_cuda_cache_add(exchange->method, asked.bytes, asked.length, &exchange->thread->answer,
                            age);
     ath_frame_free(&asked);
@@ -660,7 +810,7 @@ void ath_cuda_stream_rests(const struct ath_cuda_exchange *exchange, CUstream st
 bool ath_cuda_stream_is_at_rest(CUstream stream)
 {
     const struct ath_cuda_thread *thread = ath_cuda_this_thread();
-    if (!thread || ath_cuda_host_has_mirrors())
+    if (!thread || ath_cuda_host_has_mirrors() || ath_is_off(ATH_SWITCH_RESTS))
         return false;
     pthread_mutex_lock(&order);
     bool is_at_rest = link_state == LINK_GOOD && rest.number && rest.number == last_number &&
@@ -673,13 +823,4 @@ bool ath_cuda_stream_is_at_rest(CUstream stream)
 uint64_t ath_cuda_forgotten(void)
 {
     return forgotten;
-}
-
-CUresult ath_cuda_refuse(enum ath_cuda_method method)
-{
-    static atomic_bool is_said[ATH_CUDA_METHOD_COUNT];
-    const struct ath_cuda_method_facts *facts = &ath_cuda_methods[method];
-    if (getenv("AITHERION_CUDA_LOG") && !atomic_exchange(&is_said[method], true))
-        fprintf(stderr, "aitherion: %s is not supported: %s\n", facts->name, facts->reason);
-    return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -22,6 +22,7 @@
 #include <pthread.h>
 
 #include "proto/cuda-wire.h"
+#include "runtime/cuda/memo.h"
 #include "runtime/cuda/side.h"
 #include "runtime/wire/frame.h"
 
@@ -29,6 +30,10 @@
  * CUDA_ERROR_DEVICE_UNAVAILABLE; what can be answered here still is, and whatever ends something
  * succeeds. */
 bool ath_cuda_is_lost(void);
+
+/* Whether the program's exit() has begun. Calls that end something are then sent without waiting
+ * for their answer. */
+bool ath_cuda_is_exiting(void);
 
 /* ---- the transport ---- */
 
@@ -60,6 +65,12 @@ struct ath_cuda_link_ops {
      * transport cannot, or a negative errno, which is not for good. NULL: it cannot. Any thread. */
     int (*share)(struct ath_cuda_link *link, size_t bytes, void *wanted, void **out_address,
                  uint64_t *out_id);
+
+    /* Has the server map whole pages of a file in memory that the program has mapped, shared: at
+     * wanted or, where it has something there, elsewhere. As share() else; -EINVAL: the file is too
+     * short. fd stays the caller's, and unshare() leaves the program's mapping alone. */
+    int (*share_file)(struct ath_cuda_link *link, int fd, uint64_t offset, size_t bytes,
+                      const void *wanted, uint64_t *out_id);
     void (*unshare)(struct ath_cuda_link *link, uint64_t id);
 
     /* Whether who waits for an answer sleeps at once, or looks for a while before, as it does from
@@ -71,6 +82,11 @@ struct ath_cuda_link_ops {
 
 struct ath_cuda_link {
     const struct ath_cuda_link_ops *ops;
+
+    /* The client's, set before the first call: told of answers to no call that bring changes of
+     * memory, one after the other as they came, and may take the frame's bytes. Waits for nobody
+     * who waits for an answer. Returns 0 or a negative errno, which ends the link. */
+    int (*take_changes)(struct ath_frame *answer);
 };
 
 /*
@@ -88,8 +104,10 @@ CUresult ath_cuda_connect(void);
 /* cuInit() succeeded: every call may be made. */
 void ath_cuda_set_ready(void);
 
-/* The transport's share and unshare; -ENOTSUP without a link or where it cannot. */
+/* The transport's share, share_file and unshare; -ENOTSUP without a link or where it cannot. */
 int ath_cuda_link_share(size_t bytes, void **out_address, uint64_t *out_id);
+int ath_cuda_link_share_file(int fd, uint64_t offset, size_t bytes, const void *wanted,
+                             uint64_t *out_id);
 void ath_cuda_link_unshare(uint64_t id);
 
 /* What the program says by CU_CTX_SCHED_BLOCKING_SYNC; of several contexts the last word holds. */
@@ -104,6 +122,7 @@ struct ath_cuda_thread {
     uint32_t id; /* of the client's threads, from 0 on */
     CUstreamCaptureMode mode;
     bool is_in_callback; /* a function of the program's runs: it may not call CUDA */
+    bool is_ours;        /* the program did not start it: it works on while the program exits */
     CUcontext *contexts; /* cuCtxPushCurrent()'s stack; the last is current */
     size_t context_count, context_capacity;
     struct ath_wire_builder builder;
@@ -111,6 +130,7 @@ struct ath_cuda_thread {
     uint64_t known_handle, known_age; /* the stream or event that was asked for last (handles.h) */
     CUcontext known_context;
     bool known_is_shared;
+    struct ath_cuda_memo memos[ATH_CUDA_MEMOS];
 };
 
 /* The calling thread's; NULL where there is no memory. It goes with the thread. */
@@ -118,6 +138,11 @@ struct ath_cuda_thread *ath_cuda_this_thread(void);
 
 /* The calling thread's current context; NULL: none. */
 CUcontext ath_cuda_current_context(void);
+
+static inline CUcontext ath_cuda_thread_context(const struct ath_cuda_thread *thread)
+{
+    return thread->context_count ? thread->contexts[thread->context_count - 1] : NULL;
+}
 
 /* ---- a call ---- */
 
@@ -130,11 +155,15 @@ struct ath_cuda_exchange {
     uint64_t number;                    /* of a call that was asked */
     bool is_answered;                   /* by the server, whatever it said */
     uint64_t ending;                    /* what is in handles.h and the call destroys; 0 */
+    uint64_t kernel;                    /* or the function that it is about, the program's; 0 */
     CUcontext event_context;            /* of the event that is recorded */
     bool is_told_on;                    /* what it does, or why not, must be known at once */
     bool is_kept;                       /* side's memory outlives the call */
     uint64_t kept_for;
 };
+
+/* Whether a call may be made now, as ath_cuda_begin() says it: for those that are answered here. */
+CUresult ath_cuda_may(enum ath_cuda_method method);
 
 /* Begins a message. CUDA_ERROR_NOT_INITIALIZED before cuInit(), CUDA_ERROR_DEVICE_UNAVAILABLE once
  * the link is lost, CUDA_ERROR_OUT_OF_MEMORY; without CUDA_SUCCESS there is nothing to end. */

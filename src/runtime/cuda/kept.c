@@ -89,6 +89,17 @@ void ath_cuda_kernel_add(uint64_t handle)
     pthread_mutex_unlock(&lock);
 }
 
+void ath_cuda_kernel_remove(uint64_t handle)
+{
+    pthread_mutex_lock(&lock);
+    struct kernel **at = kernel_place(handle), *gone = *at;
+    if (gone) {
+        *at = gone->next;
+        free(gone);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 bool ath_cuda_is_kernel(const void *handle)
 {
     pthread_mutex_lock(&lock);

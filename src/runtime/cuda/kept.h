@@ -10,4 +10,5 @@
 void ath_cuda_kept_replace(enum ath_cuda_method method, uint64_t value, void *blocks);
 
 void ath_cuda_kernel_add(uint64_t kernel);
+void ath_cuda_kernel_remove(uint64_t handle); /* it came as a function: handles come again */
 void ath_cuda_kept_clear(void);

@@ -30,8 +30,16 @@ struct ath_cuda_shared {
     void *(*find)(struct ath_cuda_shared *shared, uint64_t id, size_t *out_bytes);
 };
 
+/* Who keeps count of memory that is handed from one session to another, by a number which all
+ * sessions of the server have for it (0: none). Any thread. */
+struct ath_cuda_books {
+    uint64_t (*exported)(CUmemGenericAllocationHandle handle);
+    void (*imported)(CUmemGenericAllocationHandle handle, uint64_t share);
+};
+
 struct ath_cuda_session {
     const struct ath_cuda_driver *driver;
+    const struct ath_cuda_books *books;     /* NULL: nobody counts */
     pthread_mutex_t lock;                   /* of what follows */
     struct ath_cuda_thread_stream *streams; /* the clients' threads' default streams */
     CUresult deferred; /* the first failure of a call without an answer, until it is told */

@@ -64,3 +64,18 @@ void ath_cuda_copy_text(char *to, size_t size, const char *from)
     memcpy(to, from, length);
     to[length] = '\0';
 }
+
+bool ath_cuda_synchronizes(enum ath_cuda_method method)
+{
+    switch (method) {
+    case ATH_CUDA_METHOD_athNextCallback:
+        return false; /* it waits for no stream */
+    case ATH_CUDA_METHOD_athPullMemory:
+    case ATH_CUDA_METHOD_cuEventQuery:
+    case ATH_CUDA_METHOD_cuStreamQuery:
+        return true;
+    default:
+        return ath_cuda_methods[method].is_blocking ||
+               !strncmp(ath_cuda_methods[method].name, "cuMemsetD", strlen("cuMemsetD"));
+    }
+}

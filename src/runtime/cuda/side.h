@@ -4,6 +4,7 @@
  * every call; the functions that proto/cuda_generate.py writes use it.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -42,6 +43,10 @@ void ath_cuda_side_free(struct ath_cuda_side *side);
 
 /* The blocks of ath_cuda_room() freed, for memory that was taken out of a side. */
 void ath_cuda_blocks_free(void *blocks);
+
+/* Whether what the GPU changed in host memory until then is there when a call of a method has
+ * returned with success (docs.nvidia.com/cuda/cuda-driver-api, "API synchronization behavior"). */
+bool ath_cuda_synchronizes(enum ath_cuda_method method);
 
 /* Fills to with bytes that travelled; what they do not reach is zero. */
 void ath_cuda_copy_bytes(void *to, size_t size, struct ath_wire_bytes from);

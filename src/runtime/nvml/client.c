@@ -1,4 +1,4 @@
-/* One session under one lock, and the answers that hold. */
+/* A session with each server under one lock, and the answers that hold. */
 #include "config.h"
 
 #include "runtime/nvml/client.h"
@@ -30,6 +30,7 @@ struct given {
 };
 
 struct question {
+    size_t server; /* its place among them */
     enum ath_nvml_function function;
     struct given given[ATH_NVML_PARAMETERS_MAX];
 };
@@ -53,12 +54,19 @@ struct key {
     size_t length; /* above KEY_BYTES: it did not fit */
 };
 
+struct link {
+    bool is_open, has_complained;
+    struct ath_session session;
+    uint64_t retry_ms;    /* when a lost server may be looked for again */
+    unsigned int devices; /* that it had at nvmlInit() */
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     unsigned int users; /* of nvmlInit() */
-    bool is_open, has_complained;
-    struct ath_session session;
-    uint64_t retry_ms; /* when a lost server may be looked for again */
+    bool has_complained;
+    struct ath_servers servers;
+    struct link links[ATH_SERVERS_MAX]; /* to each of them */
     struct kept *kept;
     size_t kept_count;
     struct kept_frame *frames;
@@ -106,9 +114,10 @@ static nvmlReturn_t give_list(const struct ath_nvml_facts *facts, size_t at,
     return NVML_SUCCESS;
 }
 
-static nvmlReturn_t give(const struct ath_nvml_facts *facts, size_t at,
+static nvmlReturn_t give(const struct question *question, size_t at,
                          const union ath_nvml_argument *arguments, struct given *out)
 {
+    const struct ath_nvml_facts *facts = &ath_nvml_functions[question->function];
     const struct ath_nvml_parameter *parameter = &facts->parameters[at];
     const union ath_nvml_argument *argument = &arguments[at];
 
@@ -122,8 +131,10 @@ static nvmlReturn_t give(const struct ath_nvml_facts *facts, size_t at,
         return NVML_SUCCESS;
     switch (parameter->form) {
     case ATH_NVML_GIVEN_HANDLE:
-        out->number = (uintptr_t)argument->pointer;
-        return NVML_SUCCESS;
+        out->number = ath_nvml_number_of(argument->pointer);
+        return ath_nvml_server_of(argument->pointer) == question->server
+                   ? NVML_SUCCESS
+                   : NVML_ERROR_INVALID_ARGUMENT;
     case ATH_NVML_GIVEN_TEXT:
         out->is_bytes = true;
         out->bytes = (struct ath_wire_bytes){ argument->pointer, strlen(argument->pointer) };
@@ -171,52 +182,72 @@ static void take_text(char *to, size_t room, struct ath_wire_bytes from)
     to[from.length < room ? from.length : room - 1] = '\0';
 }
 
-static void take_handles(void *to, size_t room, struct ath_wire_list from)
+static void take_handles(size_t server, void *to, size_t room, struct ath_wire_list from)
 {
     void **handles = to;
     for (uint32_t i = 0; i < from.count && (i + 1) * sizeof *handles <= room; i++)
-        handles[i] = (void *)(uintptr_t)ath_wire_u64(ath_wire_item(from, i), 0, 0);
+        handles[i] = ath_nvml_handle(server, ath_wire_u64(ath_wire_item(from, i), 0, 0));
 }
 
-static void take_number(uint8_t form, void *to, uint64_t number)
+/* The handles in a structure that came back, in place. */
+static void take_held(size_t server, const struct ath_nvml_facts *facts, size_t at, void *to,
+                      size_t room)
+{
+    for (size_t i = 0; i < facts->held_count; i++) {
+        const struct ath_nvml_held *held = &facts->held[i];
+        uint8_t *place = (uint8_t *)to + held->offset;
+        uint64_t number;
+        if (held->parameter != at || held->offset + sizeof number > room)
+            continue;
+        memcpy(&number, place, sizeof number);
+        void *handle = ath_nvml_handle(server, number);
+        memcpy(place, &handle, sizeof handle);
+    }
+}
+
+static void take_number(size_t server, uint8_t form, void *to, uint64_t number)
 {
     if (form == ATH_NVML_RESULT_HANDLE)
-        *(void **)to = (void *)(uintptr_t)number;
+        *(void **)to = ath_nvml_handle(server, number);
     else if (form == ATH_NVML_COUNT)
         *(unsigned int *)to = (unsigned int)number;
 }
 
-static void take(uint8_t form, void *to, size_t room, struct ath_nvml_value value)
+static void take(const struct question *question, size_t at, void *to, struct ath_nvml_value value)
 {
+    const struct ath_nvml_facts *facts = &ath_nvml_functions[question->function];
+    uint8_t form = facts->parameters[at].form;
+    size_t room = question->given[at].room, length = ath_nvml_value_bytes(value).length;
     if (!to || form == ATH_NVML_GIVEN_NUMBER || form == ATH_NVML_GIVEN_HANDLE)
         return;
     switch (ath_nvml_value_which(value)) {
     case ATH_NVML_VALUE_NUMBER:
-        take_number(form, to, ath_nvml_value_number(value));
+        take_number(question->server, form, to, ath_nvml_value_number(value));
         break;
     case ATH_NVML_VALUE_BYTES:
         if (form == ATH_NVML_RESULT_TEXT)
             take_text(to, room, ath_nvml_value_bytes(value));
         else if (form == ATH_NVML_RESULT || form == ATH_NVML_RESULT_ITEMS)
             take_bytes(to, room, ath_nvml_value_bytes(value));
+        take_held(question->server, facts, at, to, length < room ? length : room);
         break;
     case ATH_NVML_VALUE_HANDLES:
         if (form == ATH_NVML_RESULT_HANDLES)
-            take_handles(to, room, ath_nvml_value_handles(value));
+            take_handles(question->server, to, room, ath_nvml_value_handles(value));
         break;
     default:
         break;
     }
 }
 
-static nvmlReturn_t take_answer(const struct ath_nvml_facts *facts, const struct given *given,
+static nvmlReturn_t take_answer(const struct question *question,
                                 const union ath_nvml_argument *arguments,
                                 struct ath_nvml_answer answer)
 {
     struct ath_wire_list results = ath_nvml_answer_results(answer);
-    for (uint32_t i = 0; i < facts->parameter_count && i < results.count; i++)
-        take(facts->parameters[i].form, arguments[i].pointer, given[i].room,
-             ath_nvml_value_item(results, i));
+    size_t parameters = ath_nvml_functions[question->function].parameter_count;
+    for (uint32_t i = 0; i < parameters && i < results.count; i++)
+        take(question, i, arguments[i].pointer, ath_nvml_value_item(results, i));
     return (nvmlReturn_t)ath_nvml_answer_status(answer);
 }
 
@@ -233,6 +264,7 @@ static void make_key(const struct question *question, struct key *out)
 {
     const struct given *given = question->given;
     out->length = 0;
+    add_to_key(out, &question->server, sizeof question->server);
     add_to_key(out, &question->function, sizeof question->function);
     for (size_t i = 0; i < ath_nvml_functions[question->function].parameter_count; i++) {
         uint64_t head[2] = { given[i].is_bytes ? 2 : given[i].is_there,
@@ -280,8 +312,8 @@ static void keep(const struct key *key, struct ath_nvml_answer answer)
     state.kept_count++;
 }
 
-/* The answers in the session's frame, in a copy that stays; none without memory. */
-static struct ath_wire_list keep_frame(void)
+/* The answers in a session's frame, in a copy that stays; none without memory. */
+static struct ath_wire_list keep_frame(const struct ath_frame *frame)
 {
     struct ath_control_message message;
     if (state.kept_count >= KEPT_MAX)
@@ -289,7 +321,7 @@ static struct ath_wire_list keep_frame(void)
     struct kept_frame *one = calloc(1, sizeof *one);
     if (!one)
         return (struct ath_wire_list){ 0 };
-    if (ath_frame_copy(&one->frame, state.session.frame.bytes, state.session.frame.length) ||
+    if (ath_frame_copy(&one->frame, frame->bytes, frame->length) ||
         ath_control_message_open(ath_frame_message(&one->frame),
                                  ath_frame_message_length(&one->frame), &message)) {
         ath_frame_free(&one->frame);
@@ -307,10 +339,10 @@ static bool holds(struct ath_nvml_answer answer)
     return status == NVML_SUCCESS || status == NVML_ERROR_NOT_SUPPORTED;
 }
 
-/* Those answers to static questions that hold. */
+/* Those answers to static questions, of one server, that hold. */
 static void keep_answers(const struct question *questions, uint32_t count)
 {
-    struct ath_wire_list answers = keep_frame();
+    struct ath_wire_list answers = keep_frame(&state.links[questions->server].session.frame);
     for (uint32_t i = 0; i < count && i < answers.count; i++) {
         struct ath_nvml_answer answer = ath_nvml_answer_item(answers, i);
         struct key key;
@@ -321,37 +353,58 @@ static void keep_answers(const struct question *questions, uint32_t count)
     }
 }
 
-/* ---- the session ---- */
+/* ---- the sessions ---- */
 
-static void close_session(void)
+static void close_session(struct link *link)
 {
-    if (state.is_open)
-        ath_session_free(&state.session);
-    state.is_open = false;
+    if (link->is_open)
+        ath_session_free(&link->session);
+    link->is_open = false;
 }
 
-static nvmlReturn_t open_session(void)
+static void close_all(void)
 {
-    struct ath_err err;
-    if (ath_now_ms() < state.retry_ms)
-        return NVML_ERROR_GPU_IS_LOST;
-    int status = ath_client_open(ATH_GPU_PURPOSE_CONTROL, &state.session, &err);
-    state.is_open = !status;
-    state.retry_ms = status ? ath_now_ms() + RETRY_MS : 0;
-    if (status && !state.has_complained && !ath_client_is_disabled())
-        ath_client_complain(&err);
-    state.has_complained = status;
+    for (size_t i = 0; i < ATH_SERVERS_MAX; i++)
+        close_session(&state.links[i]);
+}
+
+/* Says what is wrong once, not each time that it is. */
+static nvmlReturn_t report(int status, bool *has_complained, const struct ath_err *err)
+{
+    if (status && !*has_complained && !ath_client_is_disabled())
+        ath_client_complain(err);
+    *has_complained = status;
     return !status             ? NVML_SUCCESS
            : status == -EACCES ? NVML_ERROR_NO_PERMISSION
                                : NVML_ERROR_DRIVER_NOT_LOADED;
 }
 
-static int exchange(const struct question *questions, uint32_t count, struct ath_wire_list *out)
+static nvmlReturn_t find_servers(void)
+{
+    struct ath_err err;
+    return report(ath_client_servers(&state.servers, &err), &state.has_complained, &err);
+}
+
+static nvmlReturn_t open_session(size_t server)
+{
+    struct link *link = &state.links[server];
+    struct ath_err err;
+    if (ath_now_ms() < link->retry_ms)
+        return NVML_ERROR_GPU_IS_LOST;
+    int status =
+        ath_client_open(state.servers.items[server], ATH_GPU_PURPOSE_CONTROL, &link->session, &err);
+    link->is_open = !status;
+    link->retry_ms = status ? ath_now_ms() + RETRY_MS : 0;
+    return report(status, &link->has_complained, &err);
+}
+
+static int exchange(struct ath_session *session, const struct question *questions, uint32_t count,
+                    struct ath_wire_list *out)
 {
     struct ath_control_message message;
     struct ath_err err;
-    struct ath_wire_array calls = ath_nvml_calls_init_calls(
-        ath_control_message_init_nvml(ath_session_begin(&state.session)), count);
+    struct ath_wire_array calls =
+        ath_nvml_calls_init_calls(ath_control_message_init_nvml(ath_session_begin(session)), count);
     for (uint32_t i = 0; i < count; i++) {
         struct ath_nvml_call_builder call = ath_nvml_call_place(calls, i);
         size_t parameters = ath_nvml_functions[questions[i].function].parameter_count;
@@ -360,64 +413,66 @@ static int exchange(const struct question *questions, uint32_t count, struct ath
         for (uint32_t at = 0; at < parameters; at++)
             put(&questions[i].given[at], ath_nvml_value_place(values, at));
     }
-    int status = ath_session_ask(&state.session, ATH_CONTROL_MESSAGE_NVML_ANSWERS, &message, &err);
+    int status = ath_session_ask(session, ATH_CONTROL_MESSAGE_NVML_ANSWERS, &message, &err);
     if (status)
         return status;
     *out = ath_nvml_answers_answers(ath_control_message_nvml_answers(message));
     return out->count == count ? 0 : -EBADMSG;
 }
 
-/* A session that the server ended while it was silent is opened again, once. */
+/* Questions to one server. A session that the server ended while it was silent is opened again,
+ * once. */
 static nvmlReturn_t ask_server(const struct question *questions, uint32_t count,
                                struct ath_wire_list *out)
 {
-    for (bool was_open = state.is_open;; was_open = false) {
-        nvmlReturn_t opened = state.is_open ? NVML_SUCCESS : open_session();
+    struct link *link = &state.links[questions->server];
+    for (bool was_open = link->is_open;; was_open = false) {
+        nvmlReturn_t opened = link->is_open ? NVML_SUCCESS : open_session(questions->server);
         if (opened)
             return state.users ? NVML_ERROR_GPU_IS_LOST : opened;
-        int status = exchange(questions, count, out);
+        int status = exchange(&link->session, questions, count, out);
         if (!status)
             return NVML_SUCCESS;
         if (status == -ENOTSUP)
             return NVML_ERROR_NOT_SUPPORTED;
-        close_session();
+        close_session(link);
         if (!was_open) {
-            state.retry_ms = ath_now_ms() + RETRY_MS;
+            link->retry_ms = ath_now_ms() + RETRY_MS;
             return NVML_ERROR_GPU_IS_LOST;
         }
     }
 }
 
-static nvmlReturn_t give_all(const struct ath_nvml_facts *facts,
-                             const union ath_nvml_argument *arguments, struct given *out)
+static nvmlReturn_t give_all(struct question *question, const union ath_nvml_argument *arguments)
 {
     nvmlReturn_t status = NVML_SUCCESS;
-    for (size_t i = 0; !status && i < facts->parameter_count; i++)
-        status = give(facts, i, arguments, &out[i]);
+    for (size_t i = 0; !status && i < ath_nvml_functions[question->function].parameter_count; i++)
+        status = give(question, i, arguments, &question->given[i]);
     return status;
 }
 
-static nvmlReturn_t ask(enum ath_nvml_function function, union ath_nvml_argument *arguments)
+static nvmlReturn_t ask(size_t server, enum ath_nvml_function function,
+                        const union ath_nvml_argument *arguments)
 {
-    const struct ath_nvml_facts *facts = &ath_nvml_functions[function];
-    struct question question = { .function = function };
+    struct question question = { .server = server, .function = function };
+    bool is_static = ath_nvml_functions[function].class == ATH_NVML_STATIC;
     struct ath_wire_list answers;
 
-    nvmlReturn_t status = give_all(facts, arguments, question.given);
+    nvmlReturn_t status = give_all(&question, arguments);
     if (status)
         return status;
-    if (facts->class == ATH_NVML_STATIC) {
+    if (is_static) {
         struct key key;
         make_key(&question, &key);
         const struct kept *kept = find_kept(&key);
         if (kept)
-            return take_answer(facts, question.given, arguments, kept->answer);
+            return take_answer(&question, arguments, kept->answer);
     }
     status = ask_server(&question, 1, &answers);
     if (status)
         return status;
-    status = take_answer(facts, question.given, arguments, ath_nvml_answer_item(answers, 0));
-    if (facts->class == ATH_NVML_STATIC)
+    status = take_answer(&question, arguments, ath_nvml_answer_item(answers, 0));
+    if (is_static)
         keep_answers(&question, 1);
     return status;
 }
@@ -454,53 +509,72 @@ enum {
     SNAPSHOT_DEVICES_MAX = 16,
 };
 
-/* The question as a program would put it, of the device at a place. */
-static void pose(const struct snapshot *snapshot, uint64_t place, struct question *out)
+/* The question as a program would put it, of the device at a server's place. */
+static void pose(size_t server, const struct snapshot *snapshot, uint64_t place,
+                 struct question *out)
 {
     static uint64_t target[64]; /* where the answer would go: nothing is written there */
     const struct ath_nvml_facts *facts = &ath_nvml_functions[snapshot->function];
     union ath_nvml_argument arguments[ATH_NVML_PARAMETERS_MAX];
     for (size_t i = 0; i < facts->parameter_count; i++) {
         if (facts->parameters[i].form == ATH_NVML_GIVEN_HANDLE)
-            arguments[i].pointer = (void *)(uintptr_t)(place + 1);
+            arguments[i].pointer = ath_nvml_handle(server, place + 1);
         else if (facts->parameters[i].form == ATH_NVML_GIVEN_NUMBER)
             arguments[i].number = snapshot->text_room ? snapshot->text_room : place;
         else
             arguments[i].pointer = target;
     }
-    out->function = snapshot->function;
-    give_all(facts, arguments, out->given);
+    *out = (struct question){ .server = server, .function = snapshot->function };
+    give_all(out, arguments);
 }
 
-/* What static facts a program begins with, in two messages; who cannot have them so asks anew. */
-static void take_snapshot(void)
+/* What static facts a program begins with, in two messages to a server; who cannot have them so
+ * asks anew, but for how many devices it has. */
+static nvmlReturn_t take_snapshot(size_t server)
 {
     static struct question questions[SNAPSHOT_DEVICES_MAX * OF_DEVICE]; /* under lock */
     struct ath_wire_list answers;
     uint32_t count = 0, devices = 0;
 
     for (size_t i = 0; i < OF_SYSTEM; i++)
-        pose(&of_system[i], 0, &questions[i]);
-    if (ask_server(questions, OF_SYSTEM, &answers))
-        return;
+        pose(server, &of_system[i], 0, &questions[i]);
+    nvmlReturn_t status = ask_server(questions, OF_SYSTEM, &answers);
+    if (status)
+        return status;
     struct ath_nvml_answer first = ath_nvml_answer_item(answers, 0);
     struct ath_wire_bytes number =
         ath_nvml_value_bytes(ath_nvml_value_item(ath_nvml_answer_results(first), 0));
     take_bytes(&devices, sizeof devices, number);
+    state.links[server].devices = devices;
     keep_answers(questions, OF_SYSTEM);
     for (uint32_t place = 0; place < devices && place < SNAPSHOT_DEVICES_MAX; place++)
         for (size_t i = 0; i < OF_DEVICE; i++)
-            pose(&of_device[i], place, &questions[count++]);
+            pose(server, &of_device[i], place, &questions[count++]);
     if (count && !ask_server(questions, count, &answers))
         keep_answers(questions, count);
+    return NVML_SUCCESS;
 }
 
-nvmlReturn_t ath_nvml_ask(enum ath_nvml_function function, union ath_nvml_argument *arguments)
+nvmlReturn_t ath_nvml_ask_one(size_t server, enum ath_nvml_function function,
+                              const union ath_nvml_argument *arguments)
 {
+    nvmlReturn_t status = NVML_ERROR_UNINITIALIZED;
     pthread_mutex_lock(&lock);
-    nvmlReturn_t status = state.users ? ask(function, arguments) : NVML_ERROR_UNINITIALIZED;
+    if (state.users)
+        status = server < state.servers.count ? ask(server, function, arguments)
+                                              : NVML_ERROR_INVALID_ARGUMENT;
     pthread_mutex_unlock(&lock);
     return status;
+}
+
+size_t ath_nvml_servers(unsigned int out_devices[ATH_SERVERS_MAX])
+{
+    pthread_mutex_lock(&lock);
+    size_t count = state.users ? state.servers.count : 0;
+    for (size_t i = 0; i < count; i++)
+        out_devices[i] = state.links[i].devices;
+    pthread_mutex_unlock(&lock);
+    return count;
 }
 
 nvmlReturn_t ath_nvml_refuse(enum ath_nvml_function function)
@@ -524,10 +598,10 @@ static void after_fork(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The session stays the parent's; the child opens one of its own. */
+/* The sessions stay the parent's; the child opens its own. */
 static void in_child(void)
 {
-    close_session();
+    close_all();
     pthread_mutex_unlock(&lock);
 }
 
@@ -536,21 +610,34 @@ static void watch_forks(void)
     pthread_atfork(before_fork, after_fork, in_child);
 }
 
+static nvmlReturn_t begin_server(size_t server)
+{
+    const union ath_nvml_argument none = { 0 };
+    state.links[server].retry_ms = 0;
+    nvmlReturn_t status = ask(server, ATH_NVML_nvmlInit_v2, &none);
+    return status ? status : take_snapshot(server);
+}
+
+static nvmlReturn_t begin(void)
+{
+    nvmlReturn_t status = find_servers();
+    for (size_t i = 0; !status && i < state.servers.count; i++)
+        status = begin_server(i);
+    if (status) {
+        close_all();
+        forget_all();
+    }
+    return status;
+}
+
 nvmlReturn_t ath_nvml_by_hand_nvmlInit_v2(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    nvmlReturn_t status = NVML_SUCCESS;
     pthread_once(&once, watch_forks);
     pthread_mutex_lock(&lock);
-    if (!state.users) {
-        state.retry_ms = 0;
-        union ath_nvml_argument none = { 0 };
-        status = ask(ATH_NVML_nvmlInit_v2, &none);
-    }
-    if (status)
-        close_session();
-    else if (!state.users++)
-        take_snapshot();
+    nvmlReturn_t status = state.users ? NVML_SUCCESS : begin();
+    if (!status)
+        state.users++;
     pthread_mutex_unlock(&lock);
     return status;
 }
@@ -562,8 +649,9 @@ nvmlReturn_t ath_nvml_by_hand_nvmlShutdown(void)
     if (!state.users) {
         status = NVML_ERROR_UNINITIALIZED;
     } else if (!--state.users) {
-        close_session();
+        close_all();
         forget_all();
+        ath_nvml_forget_sets();
     }
     pthread_mutex_unlock(&lock);
     return status;

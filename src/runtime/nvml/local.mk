@@ -15,14 +15,18 @@ lib_aitherion_libnvidia_ml_so_1_SOURCES = \
 	src/base/log.c src/base/log.h \
 	src/base/text.c src/base/text.h \
 	src/runtime/client/open.c src/runtime/client/open.h \
+	src/runtime/client/servers.c src/runtime/client/servers.h \
 	src/runtime/client/session.c src/runtime/client/session.h \
+	src/runtime/client/stripes.c src/runtime/client/stripes.h \
 	src/runtime/nvml/client.c src/runtime/nvml/client.h \
 	src/runtime/nvml/client_by_hand.c \
 	src/runtime/nvml/client_table.c \
 	src/runtime/nvml/nvml_functions.h \
 	src/runtime/nvml/nvml_types.h \
+	src/runtime/nvml/several.c \
 	src/runtime/nvml/table.h \
 	src/runtime/nvml/words.c \
+	src/runtime/switches.c src/runtime/switches.h \
 	src/runtime/wire/builder.c src/runtime/wire/builder.h \
 	src/runtime/wire/endpoint.c src/runtime/wire/endpoint.h \
 	src/runtime/wire/frame.c src/runtime/wire/frame.h \

@@ -139,6 +139,14 @@ void ath_nvml_server_free(struct ath_nvml_server *nvml)
         free(nvml->objects);
 }
 
+bool ath_nvml_has_events(const struct ath_nvml_server *nvml)
+{
+    for (size_t i = 0; i < nvml->object_count; i++)
+        if (nvml->objects[i].kind == ATH_NVML_HANDLE_EVENT_SET)
+            return true;
+    return false;
+}
+
 /* ---- from the wire ---- */
 
 static void *make_room(struct served *served, size_t at, size_t room, size_t bytes)

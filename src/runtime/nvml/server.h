@@ -33,6 +33,9 @@ void ath_nvml_serve(struct ath_nvml_server *nvml, struct ath_nvml_calls calls,
                     struct ath_nvml_answers_builder answers);
 void ath_nvml_server_free(struct ath_nvml_server *nvml);
 
+/* Whether there is a set of events that was not freed. */
+bool ath_nvml_has_events(const struct ath_nvml_server *nvml);
+
 /* ---- for what is written by hand ---- */
 
 /* The place of a served device; -1: another's, or a part of one. */

@@ -31,6 +31,18 @@ enum ath_nvml_form {
     ATH_NVML_COUNT, /* how many a list has room for, and how many there are */
 };
 
+/* Which of several servers a function asks (proto/nvml.capnp). */
+enum ath_nvml_several {
+    ATH_NVML_SEVERAL_OWNER,
+    ATH_NVML_SEVERAL_APART,
+    ATH_NVML_SEVERAL_COUNT,
+    ATH_NVML_SEVERAL_PLACE,
+    ATH_NVML_SEVERAL_INDEX,
+    ATH_NVML_SEVERAL_FIND,
+    ATH_NVML_SEVERAL_LEAST,
+    ATH_NVML_SEVERAL_SETS,
+};
+
 enum {
     ATH_NVML_PARAMETERS_MAX = 8,
     ATH_NVML_HELD_MAX = 2,
@@ -62,6 +74,8 @@ struct ath_nvml_facts {
     size_t parameter_count;
     struct ath_nvml_held held[ATH_NVML_HELD_MAX];
     size_t held_count;
+    enum ath_nvml_several several;
+    int apart;          /* the result for devices of two servers, where several is APART */
     bool frees;         /* its first parameter, a handle, is worth nothing afterwards */
     const char *reason; /* of one that is refused */
 };

@@ -196,10 +196,16 @@ static void answer_limit(const struct ath_server *server, struct ath_control_mes
     }
 }
 
+static struct ath_nvml_server nvml; /* of this process, which has one session */
+
+bool ath_answer_awaits_events(void)
+{
+    return ath_nvml_has_events(&nvml);
+}
+
 static void answer_nvml(const struct ath_server *server, struct ath_control_message question,
                         struct ath_control_message_builder answer)
 {
-    static struct ath_nvml_server nvml; /* of this process, which has one session */
     nvml.server = server;
     ath_nvml_serve(&nvml, ath_control_message_nvml(question),
                    ath_control_message_init_nvml_answers(answer));

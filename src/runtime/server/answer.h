@@ -9,3 +9,6 @@
  */
 bool ath_answer(const struct ath_server *server, struct ath_control_message question,
                 struct ath_control_message_builder answer);
+
+/* Whether this process' session has sets of NVML's events, which go with it. */
+bool ath_answer_awaits_events(void);

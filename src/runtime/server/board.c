@@ -75,10 +75,13 @@ struct ath_board_entry *ath_board_add(struct ath_board *board, const char *peer,
     return NULL;
 }
 
+static void drop_all(struct ath_board *board, struct ath_board_entry *entry);
+
 bool ath_board_remove(struct ath_board *board, pid_t pid)
 {
     for (size_t i = 0; i < ATH_BOARD_MAX; i++) {
         if (atomic_load(&board->entries[i].id) && board->entries[i].pid == pid) {
+            drop_all(board, &board->entries[i]);
             atomic_store(&board->entries[i].id, 0);
             return true;
         }
@@ -134,7 +137,8 @@ int64_t ath_board_memory(const struct ath_board *board, size_t device, uint32_t 
     return bytes;
 }
 
-/* A session that died in between has left nothing half done: there is one store. */
+/* A session that died in between has left nothing half done: of what counts there is one store at a
+ * time, and each leaves too little counted rather than too much. */
 static void lock_memory(struct ath_board *board)
 {
     if (pthread_mutex_lock(&board->memory_lock) == EOWNERDEAD)
@@ -167,4 +171,109 @@ bool ath_board_is_beyond(struct ath_board_entry *entry, size_t device)
 void ath_board_give_memory(struct ath_board_entry *entry, size_t device, int64_t bytes)
 {
     atomic_fetch_sub(&entry->used_bytes[device], bytes);
+}
+
+/* ---- shares ---- */
+
+/* The caller has the lock, in all of these. */
+static struct ath_board_share *find_share(struct ath_board *board, uint64_t id)
+{
+    size_t place = (size_t)(id & 0xffff);
+    bool is_known = place && place <= ATH_BOARD_SHARES && board->shares[place - 1].id == id;
+    return is_known ? &board->shares[place - 1] : NULL;
+}
+
+/* Where a session (0: nobody) is among the holders; NULL: nowhere. */
+static uint64_t *find_holder(struct ath_board_share *share, uint64_t session)
+{
+    for (size_t i = 0; i < ATH_BOARD_HOLDERS; i++)
+        if (share->holders[i] == session)
+            return &share->holders[i];
+    return NULL;
+}
+
+/* A session that still runs; one that is about to be removed has dropped what it held. */
+static struct ath_board_entry *next_payer(struct ath_board *board,
+                                          const struct ath_board_share *share)
+{
+    for (size_t i = 0; i < ATH_BOARD_HOLDERS; i++) {
+        struct ath_board_entry *entry = ath_board_find(board, share->holders[i]);
+        if (entry)
+            return entry;
+    }
+    return NULL;
+}
+
+static void pass_on(struct ath_board *board, struct ath_board_share *share,
+                    struct ath_board_entry *payer)
+{
+    struct ath_board_entry *next = next_payer(board, share);
+    share->payer = next ? atomic_load(&next->id) : 0;
+    ath_board_give_memory(payer, share->device, share->bytes);
+    if (!next) {
+        share->id = 0;
+        return;
+    }
+    ath_board_give_memory(next, share->device, -share->bytes);
+    atomic_fetch_or(&next->devices, UINT64_C(1) << share->device);
+}
+
+static void drop(struct ath_board *board, struct ath_board_share *share,
+                 struct ath_board_entry *entry)
+{
+    uint64_t session = atomic_load(&entry->id);
+    uint64_t *holder = find_holder(share, session);
+    if (!holder)
+        return;
+    *holder = 0;
+    if (share->payer == session && !find_holder(share, session))
+        pass_on(board, share, entry);
+}
+
+static void drop_all(struct ath_board *board, struct ath_board_entry *entry)
+{
+    lock_memory(board);
+    for (size_t i = 0; i < ATH_BOARD_SHARES; i++)
+        while (board->shares[i].id && find_holder(&board->shares[i], atomic_load(&entry->id)))
+            drop(board, &board->shares[i], entry);
+    pthread_mutex_unlock(&board->memory_lock);
+}
+
+uint64_t ath_board_share(struct ath_board *board, struct ath_board_entry *entry, size_t device,
+                         int64_t bytes)
+{
+    uint64_t id = 0;
+    lock_memory(board);
+    for (size_t i = 0; !id && i < ATH_BOARD_SHARES; i++) {
+        if (board->shares[i].id)
+            continue;
+        id = ++board->last_share << 16 | (i + 1);
+        board->shares[i] = (struct ath_board_share){ .id = id,
+                                                     .device = device,
+                                                     .bytes = bytes,
+                                                     .payer = atomic_load(&entry->id),
+                                                     .holders = { atomic_load(&entry->id) } };
+    }
+    pthread_mutex_unlock(&board->memory_lock);
+    return id;
+}
+
+bool ath_board_share_hold(struct ath_board *board, struct ath_board_entry *entry, uint64_t id)
+{
+    lock_memory(board);
+    struct ath_board_share *share = find_share(board, id);
+    uint64_t *place = share ? find_holder(share, 0) : NULL;
+    if (place)
+        *place = atomic_load(&entry->id);
+    pthread_mutex_unlock(&board->memory_lock);
+    return place;
+}
+
+void ath_board_share_drop(struct ath_board *board, struct ath_board_entry *entry, uint64_t id)
+{
+    lock_memory(board);
+    struct ath_board_share *share = find_share(board, id);
+    if (share)
+        drop(board, share, entry);
+    pthread_mutex_unlock(&board->memory_lock);
 }

@@ -22,7 +22,9 @@ enum {
     ATH_BOARD_STRANGERS = ATH_BOARD_MAX / 4,
     ATH_BOARD_STRANGER_MS = 500,
     ATH_BOARD_PEER = 96,
-    ATH_BOARD_PROGRAM = 64
+    ATH_BOARD_PROGRAM = 64,
+    ATH_BOARD_SHARES = 2048,
+    ATH_BOARD_HOLDERS = 16
 };
 
 struct ath_board_entry {
@@ -42,11 +44,22 @@ struct ath_board_entry {
     _Atomic uint64_t devices;
 };
 
+/* Memory that a session has handed to others: it is counted once, to one of those who hold it. */
+struct ath_board_share {
+    uint64_t id; /* 0: the place is free; else its place + 1 in the low 16 bits */
+    size_t device;
+    int64_t bytes;
+    uint64_t payer;                      /* the session that it is counted to, one of: */
+    uint64_t holders[ATH_BOARD_HOLDERS]; /* sessions, once for each time; 0: none */
+};
+
 struct ath_board {
     struct ath_board_entry entries[ATH_BOARD_MAX];
     uint64_t last_id;
     _Atomic uint64_t accepted, refused, broken; /* connections since the start */
-    pthread_mutex_t memory_lock;                /* of taking memory; survives who dies with it */
+    pthread_mutex_t memory_lock; /* of taking memory, and of shares; survives who dies with it */
+    struct ath_board_share shares[ATH_BOARD_SHARES];
+    uint64_t last_share;
 };
 
 /* Shared memory for all processes forked from here on; NULL without memory. */
@@ -82,6 +95,18 @@ bool ath_board_read(struct ath_board *board, size_t place, struct ath_board_entr
 bool ath_board_take_memory(struct ath_board *board, struct ath_board_entry *entry, size_t device,
                            int64_t bytes, int64_t limit_bytes);
 void ath_board_give_memory(struct ath_board_entry *entry, size_t device, int64_t bytes);
+
+/*
+ * Memory that a session has taken, and hands to others, as a share: returns its id, or 0 where
+ * there are too many. Whoever gets it holds it from then on, and each drops it as often as it got
+ * it. With the payer's last hold the bytes pass to another holder, whatever its limit (they are
+ * there), and with the last of all they are free. A session that ends drops what it has.
+ */
+uint64_t ath_board_share(struct ath_board *board, struct ath_board_entry *entry, size_t device,
+                         int64_t bytes);
+/* False where there is no such share, or too many hold it. */
+bool ath_board_share_hold(struct ath_board *board, struct ath_board_entry *entry, uint64_t share);
+void ath_board_share_drop(struct ath_board *board, struct ath_board_entry *entry, uint64_t share);
 
 /* Whether a session has more of a device than it may: its limit was set while it had that. */
 bool ath_board_is_beyond(struct ath_board_entry *entry, size_t device);

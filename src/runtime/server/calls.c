@@ -5,6 +5,8 @@
  * may be due (host functions in streams), the driver may wait for one of them in any call, and what
  * says that it returned is a call as well (athNextCallback): then nothing may keep the next call
  * from being read. Calls are put into a queue, which another thread serves in order.
+ *
+ * So are large ones: while the driver copies their data, the next ones' comes from the network.
  */
 #include "config.h"
 
@@ -13,14 +15,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "runtime/cuda/by_hand/regions.h"
 #include "runtime/server/printed.h"
+#include "runtime/switches.h"
+#include "runtime/transport/look.h"
 
 enum {
     CALL_MAX = 80 * 1024 * 1024, /* bytes of a frame */
     THREADS_MAX = 512,
-    KEPT_BYTES = 1024 * 1024,     /* of memory for messages that an idle thread keeps */
-    ROOM_BYTES = 8 * 1024 * 1024, /* the same for data: a part of a copy (client_copy.c) */
-    QUEUED_BYTES = 512 * 1024 * 1024,
+    KEPT_BYTES = 1024 * 1024,         /* of memory for messages that an idle thread keeps */
+    ROOM_BYTES = 8 * 1024 * 1024,     /* the same for data: a part of a copy (client_copy.c) */
+    LARGE_BYTES = 2 * 1024 * 1024,    /* a frame that is worth another thread */
+    AHEAD_BYTES = 20 * 1024 * 1024,   /* of frames that are read before they can be served */
+    QUEUED_BYTES = 512 * 1024 * 1024, /* the same where one of them may have to be */
+    SPARES = 2,
     PRINTED_BYTES = 64 * 1024, /* of what kernels printed, in a message */
 };
 
@@ -62,14 +70,17 @@ struct turns {
     pthread_cond_t is_free;
     pthread_cond_t has_room;
     bool is_reading, is_serving; /* somebody is: reads, serves calls in their order */
-    unsigned int idle, woken, threads;
-    int awaited; /* calls that are served aside while the client waits for their answers */
-    uint32_t patience_us[2]; /* by enum ath_stream_wait */
+    unsigned int idle, threads;
+    atomic_uint woken; /* idle ones that are to look; read without the lock by who looks */
+    bool is_looking;   /* an idle thread does not sleep yet */
+    int awaited;       /* calls that are served aside while the client waits for their answers */
+    _Atomic uint32_t patience_us[2]; /* by enum ath_stream_wait */
     struct queued *queue, **last;
     size_t queued_bytes;
+    struct ath_frame spares[SPARES]; /* memory of large frames, for the next ones */
     pthread_mutex_t write_lock;
-    struct ath_wire_builder printed; /* with write_lock */
-    struct capturer *capturers;      /* changed by who serves alone, with the lock */
+    struct ath_wire_builder printed, changes; /* with write_lock */
+    struct capturer *capturers;               /* changed by who serves alone, with the lock */
 };
 
 /* ---- what a call is, as far as who serves it depends on that ---- */
@@ -98,12 +109,24 @@ static bool overtakes(const struct head *head)
                                head->method == ATH_CUDA_METHOD_athPullMemory));
 }
 
+static bool brings_changes(const struct ath_frame *frame)
+{
+    struct head head;
+    return read_head(frame, &head) && head.method >= 0 &&
+           ath_cuda_synchronizes((enum ath_cuda_method)head.method);
+}
+
 /* What begins or ends a capture is for the thread that captures. */
 static bool leaves_order(const struct head *head)
 {
     return head->is_asked && head->method >= 0 && !ath_cuda_begins_capture(head->method) &&
            !ath_cuda_ends_capture(head->method) &&
            (ath_cuda_methods[head->method].is_blocking || ath_cuda_functions_due());
+}
+
+static bool is_large(const struct ath_frame *frame)
+{
+    return frame->length >= LARGE_BYTES && !ath_is_off(ATH_SWITCH_OVERLAP);
 }
 
 /* ---- serving one ---- */
@@ -116,8 +139,8 @@ static void write_out(struct turns *turns, struct ath_wire_builder *builder)
     const uint8_t *bytes = ath_wire_finish(builder, &length, &status);
     if (!bytes)
         calls->over(calls, status);
-    struct iovec part = { (void *)(uintptr_t)bytes, length };
-    status = calls->stream->ops->write(calls->stream, &part, 1);
+    struct iovec parts[ATH_FRAME_PARTS] = { { (void *)(uintptr_t)bytes, length } };
+    status = ath_stream_write_frame(calls->stream, (struct iovec){ 0 }, parts);
     if (status)
         calls->over(calls, status);
 }
@@ -131,6 +154,21 @@ static void write_printed(struct turns *turns)
         struct ath_cuda_wire_answer_builder answer = ath_cuda_wire_answer_start(&turns->printed);
         ath_cuda_wire_answer_set_printed(answer, (struct ath_wire_bytes){ text, length });
         write_out(turns, &turns->printed);
+    }
+}
+
+/* What the GPU changed in host memory goes ahead of the answer to a call that synchronizes. The
+ * caller has write_lock: the client takes it over in this order. */
+static void write_changes(struct turns *turns)
+{
+    int found;
+    while ((found = ath_cuda_changes(turns->calls->session, &turns->changes)) > 0)
+        write_out(turns, &turns->changes);
+    if (found < 0)
+        turns->calls->over(turns->calls, found);
+    if (turns->changes.capacity * ATH_WIRE_WORD > KEPT_BYTES) {
+        ath_wire_builder_free(&turns->changes);
+        turns->changes.max_bytes = CALL_MAX;
     }
 }
 
@@ -159,13 +197,15 @@ static CUresult serve(struct turns *turns, struct server_thread *thread,
         calls->over(calls, -EIO);
     static uint8_t padding[ATH_WIRE_WORD];
     struct ath_wire_bytes lent = thread->builder.lent;
-    struct iovec parts[] = { { (void *)(uintptr_t)bytes, length },
-                             { (void *)(uintptr_t)lent.data, lent.length },
-                             { padding, ath_wire_lent_padding(lent) } };
+    struct iovec parts[ATH_FRAME_PARTS] = { { (void *)(uintptr_t)bytes, length },
+                                            { (void *)(uintptr_t)lent.data, lent.length },
+                                            { padding, ath_wire_lent_padding(lent) } };
     CUresult told = (CUresult)ath_cuda_wire_answer_status(answer);
     pthread_mutex_lock(&turns->write_lock);
     write_printed(turns);
-    status = calls->stream->ops->write(calls->stream, parts, sizeof parts / sizeof *parts);
+    if (!told && brings_changes(frame))
+        write_changes(turns);
+    status = ath_stream_write_frame(calls->stream, (struct iovec){ 0 }, parts);
     pthread_mutex_unlock(&turns->write_lock);
     if (status)
         calls->over(calls, status);
@@ -174,7 +214,8 @@ static CUresult serve(struct turns *turns, struct server_thread *thread,
 
 static struct server_thread thread_of(const struct turns *turns)
 {
-    return (struct server_thread){ .worker = { .session = turns->calls->session, .may_lend = true },
+    return (struct server_thread){ .worker = { .session = turns->calls->session,
+                                               .may_lend = !ath_is_off(ATH_SWITCH_LENDING) },
                                    .builder.max_bytes = CALL_MAX };
 }
 
@@ -307,8 +348,8 @@ static bool wake_one(struct turns *turns)
 {
     pthread_t thread;
     if (turns->idle > turns->woken) {
-        turns->woken++;
-        pthread_cond_signal(&turns->is_free);
+        if (turns->woken++ || !turns->is_looking)
+            pthread_cond_signal(&turns->is_free);
         return true;
     }
     if (turns->threads == THREADS_MAX || pthread_create(&thread, NULL, take_turns, turns))
@@ -347,6 +388,20 @@ static void serve_aside(struct turns *turns, struct server_thread *thread,
 
 /* ---- the queue ---- */
 
+/* Swaps a frame's memory with a spare, which has some (or, to be kept, none). The caller has the
+ * lock. */
+static void swap_spare(struct turns *turns, struct ath_frame *frame, bool wants_memory)
+{
+    for (size_t i = 0; i < SPARES; i++) {
+        if (!turns->spares[i].bytes == wants_memory)
+            continue;
+        struct ath_frame spare = turns->spares[i];
+        turns->spares[i] = *frame;
+        *frame = spare;
+        return;
+    }
+}
+
 /* Takes the frame's memory. The caller has the lock. */
 static bool enqueue(struct turns *turns, const struct head *head, struct ath_frame *frame)
 {
@@ -355,6 +410,8 @@ static bool enqueue(struct turns *turns, const struct head *head, struct ath_fra
         return false;
     *queued = (struct queued){ .head = *head, .frame = *frame };
     *frame = (struct ath_frame){ 0 };
+    if (is_large(&queued->frame))
+        swap_spare(turns, frame, true);
     if (!turns->queue)
         turns->last = &turns->queue;
     *turns->last = queued;
@@ -380,6 +437,8 @@ static void serve_queued(struct turns *turns, struct server_thread *thread)
         pthread_mutex_lock(&turns->lock);
         turns->is_serving = false;
     }
+    if (is_large(&queued->frame))
+        swap_spare(turns, &queued->frame, false);
     ath_frame_free(&queued->frame);
     free(queued);
 }
@@ -396,16 +455,21 @@ static void read_call(struct turns *turns, struct server_thread *thread, struct 
         calls->over(calls, status);
 }
 
-/* What was read is put behind what waits. The caller has the lock. */
-static void put_behind(struct turns *turns, struct server_thread *thread, const struct head *head)
+/* What was read is put behind what waits. The caller has the lock. Returns whether this thread
+ * still reads: without another thread it serves. */
+static bool put_behind(struct turns *turns, struct server_thread *thread, const struct head *head)
 {
     bool was_empty = !turns->queue;
     if (!enqueue(turns, head, &thread->frame))
         turns->calls->over(turns->calls, -ENOMEM);
-    if (was_empty && !turns->is_serving && !wake_one(turns))
-        turns->calls->over(turns->calls, -EAGAIN);
-    while (turns->queued_bytes > QUEUED_BYTES)
+    if (was_empty && !turns->is_serving && !wake_one(turns)) {
+        if (ath_cuda_functions_due())
+            turns->calls->over(turns->calls, -EAGAIN);
+        return turns->is_reading = false;
+    }
+    while (turns->queued_bytes > (ath_cuda_functions_due() ? QUEUED_BYTES : AHEAD_BYTES))
         pthread_cond_wait(&turns->has_room, &turns->lock);
+    return true;
 }
 
 /* Serves the call that was read. The caller has the lock. Returns whether this thread still reads.
@@ -420,9 +484,8 @@ static bool serve_read(struct turns *turns, struct server_thread *thread, const 
         serve_aside(turns, thread, &thread->frame, !overtakes(head));
         return !is_passed;
     }
-    if (turns->queue || turns->is_serving || ath_cuda_functions_due()) {
-        put_behind(turns, thread, head);
-        return true;
+    if (turns->queue || turns->is_serving || ath_cuda_functions_due() || is_large(&thread->frame)) {
+        return put_behind(turns, thread, head);
     }
     turns->is_serving = true;
     pthread_mutex_unlock(&turns->lock);
@@ -444,6 +507,29 @@ static void read_on(struct turns *turns, struct server_thread *thread)
     } while (serve_read(turns, thread, &head));
 }
 
+/* Until there may be something to do. To wake a thread costs the one that does it microseconds, in
+ * which nothing is served; so one of the idle looks for a while before it sleeps. The caller has
+ * the lock. */
+static void rest(struct turns *turns, struct server_thread *thread)
+{
+    enum { ROUNDS = 32 };
+    struct ath_look look = { 0 };
+    thread_rest(thread);
+    turns->idle++;
+    if (!turns->woken && !turns->is_looking) {
+        turns->is_looking = true;
+        pthread_mutex_unlock(&turns->lock);
+        while (!turns->woken && ath_look_again(&look, ROUNDS, &turns->patience_us[ATH_STREAM_IDLE]))
+            ;
+        pthread_mutex_lock(&turns->lock);
+        turns->is_looking = false;
+    }
+    if (!turns->woken)
+        pthread_cond_wait(&turns->is_free, &turns->lock);
+    turns->idle--;
+    turns->woken -= turns->woken > 0;
+}
+
 static void *take_turns(void *argument)
 {
     struct turns *turns = argument;
@@ -455,11 +541,7 @@ static void *take_turns(void *argument)
         } else if (!turns->is_reading) {
             read_on(turns, &thread);
         } else {
-            thread_rest(&thread);
-            turns->idle++;
-            pthread_cond_wait(&turns->is_free, &turns->lock);
-            turns->idle--;
-            turns->woken -= turns->woken > 0;
+            rest(turns, &thread);
         }
     }
     return NULL;
@@ -474,6 +556,7 @@ void ath_calls_serve(struct ath_calls *calls)
                             .has_room = PTHREAD_COND_INITIALIZER,
                             .write_lock = PTHREAD_MUTEX_INITIALIZER,
                             .printed.max_bytes = (size_t)2 * PRINTED_BYTES,
+                            .changes.max_bytes = CALL_MAX,
                             .patience_us = { ath_stream_patience_us(ATH_STREAM_IDLE),
                                              ath_stream_patience_us(ATH_STREAM_BUSY) },
                             .threads = 1 };

@@ -22,10 +22,14 @@
 #include "runtime/server/quota.h"
 #include "runtime/server/record.h"
 #include "runtime/server/visible.h"
+#include "runtime/switches.h"
 #include "runtime/transport/shm.h"
 #include "runtime/wire/endpoint.h"
 
-enum { LOOK_MS = 2000 /* how often a TCP peer is looked for */ };
+enum {
+    LOOK_MS = 2000, /* how often a TCP peer is looked for */
+    JOIN_MS = 2000, /* for the connections that were announced; they come while the driver loads */
+};
 
 /* What of the program's environment is the driver's business; nothing that names a file here. */
 static const char *const taken_over[] = {
@@ -42,7 +46,10 @@ struct channel {
     int fd;
     const struct ath_server *server;
     struct ath_board_entry *entry;
+    struct ath_ticket ticket;
     enum ath_control_transport transport;
+    int stripes[ATH_STRIPES_MAX - 1];
+    size_t stripe_count;
     struct ath_frame question;
     struct ath_wire_builder answer;
     size_t devices[ATH_DEVICES_MAX];
@@ -149,6 +156,9 @@ static const char *variable(struct ath_control_open_channel question, const char
 static void take_environment(struct channel *channel, struct ath_control_open_channel question)
 {
     const char *order = variable(question, "CUDA_DEVICE_ORDER");
+    uint32_t off;
+    if (!ath_switches_read(variable(question, "AITHERION_DISABLE"), &off, NULL))
+        ath_switches_off = off;
     channel->device_count =
         ath_visible_devices(&channel->server->devices, variable(question, "CUDA_VISIBLE_DEVICES"),
                             order && !strcmp(order, "PCI_BUS_ID"), channel->devices);
@@ -176,9 +186,9 @@ static void load_driver(struct channel *channel)
     if (ath_driver_open(channel->server->is_simulated, "libcuda.so.1", &library, &err))
         fail(channel, err.message);
     ath_cuda_driver_load(library, &channel->driver);
+    ath_cuda_session_init(&channel->session, &channel->driver);
     ath_quota_wrap(channel->server, channel->entry, channel->devices, channel->device_count,
                    &channel->session, &channel->driver);
-    ath_cuda_session_init(&channel->session, &channel->driver);
 }
 
 /* ---- the transport ---- */
@@ -196,12 +206,65 @@ static bool is_unix(int fd)
     return !getsockname(fd, (struct sockaddr *)&address, &length) && address.ss_family == AF_UNIX;
 }
 
-static void make_stream(struct channel *channel, int *out_memory)
+/* Whether it is one of those announced, and its place is free. */
+static bool is_welcome(const struct channel *channel, const struct ath_joining *joining,
+                       size_t announced)
+{
+    return joining->number >= 1 && joining->number <= announced &&
+           channel->stripes[joining->number - 1] < 0 &&
+           ath_ticket_check(&channel->ticket, joining->number, joining->proof,
+                            sizeof joining->proof);
+}
+
+/* All that were announced, or none. */
+static void take_stripes(struct channel *channel, size_t announced)
+{
+    uint64_t deadline_ms = ath_now_ms() + JOIN_MS;
+    struct ath_doors *doors = channel->server->doors;
+    struct ath_joining joining;
+    size_t count = 0;
+    int fd;
+    for (size_t i = 0; i < announced; i++)
+        channel->stripes[i] = -1;
+    while (count < announced && !ath_doors_take(doors, deadline_ms, &joining, &fd)) {
+        if (fd >= 0 && is_welcome(channel, &joining, announced)) {
+            channel->stripes[joining.number - 1] = fd;
+            count++;
+            continue;
+        }
+        ath_record(ATH_RECORD_WARNING, "connection-refused", "peer", channel->entry->peer, "reason",
+                   "it has no right to join this session", NULL);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (count == announced) {
+        channel->stripe_count = count;
+        return;
+    }
+    ath_record(ATH_RECORD_WARNING, "connections-missing", "peer", channel->entry->peer, "reason",
+               "large copies go by one alone", NULL);
+    for (size_t i = 0; i < announced; i++)
+        if (channel->stripes[i] >= 0)
+            close(channel->stripes[i]);
+}
+
+static void make_tcp(struct channel *channel, uint32_t announced)
+{
+    channel->stream = ath_tcp_stream(channel->fd);
+    if (!channel->stream)
+        fail(channel, "out of memory");
+    if (channel->server->doors && announced && announced < ATH_STRIPES_MAX)
+        take_stripes(channel, announced);
+    if (channel->server->doors)
+        ath_doors_close(channel->server->doors);
+    if (ath_tcp_add_stripes(channel->stream, channel->stripes, channel->stripe_count))
+        fail(channel, "out of memory");
+}
+
+static void make_stream(struct channel *channel, uint32_t announced, int *out_memory)
 {
     if (channel->transport == ATH_CONTROL_TRANSPORT_TCP) {
-        channel->stream = ath_tcp_stream(channel->fd);
-        if (!channel->stream)
-            fail(channel, "out of memory");
+        make_tcp(channel, announced);
         return;
     }
     if (channel->transport != ATH_CONTROL_TRANSPORT_SHM)
@@ -225,6 +288,7 @@ static void say_open(struct channel *channel, int memory)
 
     ath_control_channel_set_transport(answer, channel->transport);
     ath_control_channel_set_devices(answer, (uint32_t)channel->device_count);
+    ath_control_channel_set_stripes(answer, (uint32_t)channel->stripe_count);
     const uint8_t *bytes = ath_wire_finish(&channel->answer, &length, &status);
     if (bytes)
         status = ath_frame_write(channel->fd, bytes, length,
@@ -238,14 +302,29 @@ static void say_open(struct channel *channel, int memory)
 static void record_open(const struct channel *channel, const char *program)
 {
     ath_auto_free char *devices = ath_xasprintf("%zu", channel->device_count);
+    ath_auto_free char *connections = ath_xasprintf("%zu", 1 + channel->stripe_count);
     ath_auto_free char *id =
         ath_xasprintf("%llu", (unsigned long long)atomic_load(&channel->entry->id));
     ath_record(ATH_RECORD_INFO, "session-opened", "peer", channel->entry->peer, "session", id,
-               "transport", ath_control_transport_word(channel->transport), "devices", devices,
-               "program", *program ? program : NULL, NULL);
+               "connections", connections, "transport",
+               ath_control_transport_word(channel->transport), "devices", devices, "program",
+               *program ? program : NULL, NULL);
 }
 
 /* ---- whether the client is still there ---- */
+
+/* What the connections beside the first one say; 0: nothing. */
+static int look_at_stripes(const struct channel *channel)
+{
+    for (size_t i = 0; i < channel->stripe_count; i++) {
+        struct pollfd one = { .fd = channel->stripes[i], .events = POLLRDHUP };
+        if (poll(&one, 1, 0) > 0)
+            return -ECONNRESET;
+        if (ath_tcp_is_dead(channel->stripes[i]))
+            return -ETIMEDOUT;
+    }
+    return 0;
+}
 
 /* The calls' threads may be waiting for the GPU when it goes. */
 static void *watch(void *argument)
@@ -269,12 +348,15 @@ static void *watch(void *argument)
             status = ath_shm_serve_share(channel->stream);
         else if (ath_tcp_is_dead(channel->fd))
             status = -ETIMEDOUT;
+        else
+            status = look_at_stripes(channel);
         if (status)
             end(channel, status);
     }
 }
 
-void ath_channel_serve(int fd, const struct ath_server *server, struct ath_board_entry *entry)
+void ath_channel_serve(int fd, const struct ath_server *server, struct ath_board_entry *entry,
+                       const struct ath_ticket *ticket)
 {
     static struct channel channel; /* outlives every thread: the process has one session */
     struct ath_control_open_channel question;
@@ -284,6 +366,7 @@ void ath_channel_serve(int fd, const struct ath_server *server, struct ath_board
     channel = (struct channel){ .fd = fd,
                                 .server = server,
                                 .entry = entry,
+                                .ticket = *ticket,
                                 .answer.max_bytes = ATH_CONTROL_ANSWER_FRAME_BYTES,
                                 .end_lock = PTHREAD_MUTEX_INITIALIZER };
     read_question(&channel, &question);
@@ -292,7 +375,7 @@ void ath_channel_serve(int fd, const struct ath_server *server, struct ath_board
              ath_control_open_channel_program(question));
     take_environment(&channel, question);
     load_driver(&channel);
-    make_stream(&channel, &memory);
+    make_stream(&channel, ath_control_open_channel_stripes(question), &memory);
     record_open(&channel, ath_control_open_channel_program(question));
     say_open(&channel, memory);
     channel.calls.stream = channel.stream;

@@ -7,6 +7,7 @@
 #include "runtime/server/devices.h"
 
 #include <dlfcn.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/i18n.h"
 #include "base/isolated.h"
 #include "base/late.h"
 #include "base/unknown.h"
@@ -118,6 +120,7 @@ static int ask(void *argument)
     ath_auto_free char *path = ath_driver_path(answer->is_simulated, "libcuda.so.1");
     void *library;
 
+    setlocale(LC_MESSAGES, "C"); /* what goes to clients is English */
     if (ath_driver_open(answer->is_simulated, "libcuda.so.1", &library, &err) ||
         ath_late_load(path, "libcuda1", cuda_names, &cuda, &err)) {
         snprintf(answer->fault, sizeof answer->fault, "%.250s", err.message);
@@ -156,7 +159,7 @@ static void name_missing(const struct ath_pci *wanted, size_t count, struct ath_
             at++;
         if (at == devices->count)
             ath_devices_add_problem(devices, true, "gpu-missing", text,
-                                    "the CUDA driver has no such device here");
+                                    N_("the CUDA driver has no such device here"));
     }
 }
 
@@ -166,7 +169,7 @@ void ath_devices_find(bool is_simulated, const struct ath_pci *wanted, size_t wa
     struct answer *answer =
         mmap(NULL, sizeof *answer, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (answer == MAP_FAILED) {
-        ath_devices_add_problem(out, true, "no-devices", "", "no memory to ask the driver");
+        ath_devices_add_problem(out, true, "no-devices", "", N_("no memory to ask the driver"));
         return;
     }
     answer->is_simulated = is_simulated;
@@ -184,6 +187,7 @@ void ath_devices_find(bool is_simulated, const struct ath_pci *wanted, size_t wa
     answer->fault[sizeof answer->fault - 1] = '\0';
     if (!out->count)
         ath_devices_add_problem(out, true, "no-devices", "", "%s",
-                                *answer->fault ? answer->fault : "the CUDA driver has no device");
+                                *answer->fault ? answer->fault
+                                               : N_("the CUDA driver has no device"));
     munmap(answer, sizeof *answer);
 }

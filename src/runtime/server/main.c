@@ -11,6 +11,7 @@
 #include "runtime/server/health.h"
 #include "runtime/server/pause.h"
 #include "runtime/server/serve.h"
+#include "runtime/switches.h"
 
 static void set_language(void)
 {
@@ -20,6 +21,13 @@ static void set_language(void)
     if (folder)
         bindtextdomain(PACKAGE, folder);
     textdomain(PACKAGE);
+}
+
+/* The optimisations; whether there is a GPU is none. */
+static void show_switches(void)
+{
+    for (size_t i = 0; i < ATH_SWITCH_GPU; i++)
+        printf("%-14s %s\n", ath_switches[i].name, _(ath_switches[i].meaning));
 }
 
 static int run(enum ath_runtime_command command, const struct ath_runtime_options *options,
@@ -38,6 +46,9 @@ static int run(enum ath_runtime_command command, const struct ath_runtime_option
         return ath_serve(options, err);
     case ATH_RUNTIME_HEALTH:
         return ath_health(options, err);
+    case ATH_RUNTIME_SWITCHES:
+        show_switches();
+        return ATH_RUNTIME_DONE;
     default:
         return ath_pause();
     }

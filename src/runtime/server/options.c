@@ -23,6 +23,8 @@ static const struct {
     [ATH_RUNTIME_HEALTH] = { "health", N_("asks a server how it is") },
     [ATH_RUNTIME_PAUSE] = { "pause", N_("waits, and reaps: the process that holds a container's "
                                         "network namespace") },
+    [ATH_RUNTIME_SWITCHES] = { "switches", N_("shows what AITHERION_DISABLE can switch off in a "
+                                              "program") },
 };
 
 static const struct option {

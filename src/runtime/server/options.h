@@ -9,6 +9,7 @@ enum ath_runtime_command {
     ATH_RUNTIME_SERVE,
     ATH_RUNTIME_HEALTH,
     ATH_RUNTIME_PAUSE,
+    ATH_RUNTIME_SWITCHES,
     ATH_RUNTIME_COMMANDS
 };
 

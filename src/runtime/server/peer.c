@@ -10,6 +10,7 @@
 #include "runtime/server/peer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -85,29 +86,69 @@ static int refuse(struct peer *peer, enum ath_control_reason reason, const char 
     return -EACCES;
 }
 
-/* Reads a message of the handshake. */
-static int read_message(struct peer *peer, enum ath_control_message_which wanted,
-                        struct ath_control_message *out)
+/* Reads any message of the handshake. */
+static int read_frame(struct peer *peer, struct ath_control_message *out)
 {
     struct ath_err err;
     if (ath_frame_read(peer->fd, ATH_CONTROL_HELLO_FRAME_BYTES, peer->deadline_ms, &peer->frame,
                        &err))
         return give_up(peer, "handshake", err.message);
     if (ath_control_message_open(ath_frame_message(&peer->frame),
-                                 ath_frame_message_length(&peer->frame), out) ||
-        ath_control_message_which(*out) != wanted)
+                                 ath_frame_message_length(&peer->frame), out))
         return refuse(peer, ATH_CONTROL_REASON_BAD_MESSAGE, "not what belongs here");
+    return 0;
+}
+
+/* Reads the one that belongs there. */
+static int read_message(struct peer *peer, enum ath_control_message_which wanted,
+                        struct ath_control_message *out)
+{
+    int status = read_frame(peer, out);
+    if (!status && ath_control_message_which(*out) != wanted)
+        return refuse(peer, ATH_CONTROL_REASON_BAD_MESSAGE, "not what belongs here");
+    return status;
+}
+
+/* A connection of a session that there is: its process says whether the proof is right. Returns a
+ * negative errno: this process has no more to do with it. */
+static int pass_on(struct peer *peer, struct ath_control_join join)
+{
+    struct ath_board *board = peer->server->board;
+    struct ath_board_entry *entry = ath_board_find(board, ath_control_join_session(join));
+    struct ath_wire_bytes mac = ath_control_join_mac(join);
+    struct ath_joining joining = { .number = ath_control_join_number(join) };
+    if (!entry || !peer->server->doors || mac.length != sizeof joining.proof)
+        return refuse(peer, ATH_CONTROL_REASON_BAD_MESSAGE, "no session to join");
+    memcpy(joining.proof, mac.data, mac.length);
+    if (ath_doors_pass(peer->server->doors, (size_t)(entry - board->entries), &joining, peer->fd))
+        return refuse(peer, ATH_CONTROL_REASON_BAD_MESSAGE, "the session takes no connection");
+    return -ENODATA;
+}
+
+/* What each connection begins with: almost always a hello. */
+static int read_first(struct peer *peer, struct ath_control_hello *out)
+{
+    struct ath_control_message message;
+    int status = read_frame(peer, &message);
+    if (status)
+        return status;
+    if (ath_control_message_which(message) == ATH_CONTROL_MESSAGE_JOIN)
+        return pass_on(peer, ath_control_message_join(message));
+    if (peer->server->doors)
+        ath_doors_are_inside(peer->server->doors);
+    if (ath_control_message_which(message) != ATH_CONTROL_MESSAGE_HELLO)
+        return refuse(peer, ATH_CONTROL_REASON_BAD_MESSAGE, "not what belongs here");
+    *out = ath_control_message_hello(message);
     return 0;
 }
 
 static int read_hello(struct peer *peer)
 {
-    struct ath_control_message message;
+    struct ath_control_hello hello;
     bool wants_key = peer->server->secret.length > 0;
-    int status = read_message(peer, ATH_CONTROL_MESSAGE_HELLO, &message);
+    int status = read_first(peer, &hello);
     if (status)
         return status;
-    struct ath_control_hello hello = ath_control_message_hello(message);
     if (ath_control_hello_nonce(hello).length != ATH_NONCE_BYTES)
         return refuse(peer, ATH_CONTROL_REASON_BAD_MESSAGE, "the nonce has not 32 bytes");
     if (ath_control_hello_protocol_min(hello) > ATH_CONTROL_PROTOCOL_VERSION ||
@@ -185,6 +226,20 @@ static int shake_hands(struct peer *peer)
     return send_welcome(peer, proof);
 }
 
+/*
+ * Waits for a question. Who has none for long gives back its place, and nothing is wrong with that:
+ * a client that has more to ask comes again. But what waits for events would miss them.
+ */
+static bool is_silent(const struct peer *peer)
+{
+    struct pollfd one = { .fd = peer->fd, .events = POLLIN };
+    int ready, patience_ms = ath_answer_awaits_events() ? -1 : peer->server->idle_ms;
+    do
+        ready = poll(&one, 1, patience_ms);
+    while (ready < 0 && errno == EINTR);
+    return !ready;
+}
+
 /* One question and its answer. Returns 0, or a negative errno where the session ends (-ENODATA: the
  * client is done). */
 static int converse(struct peer *peer)
@@ -192,6 +247,8 @@ static int converse(struct peer *peer)
     struct ath_control_message question;
     struct ath_err err;
 
+    if (is_silent(peer))
+        return -ENODATA;
     peer->deadline_ms = ath_now_ms() + (uint64_t)peer->server->idle_ms;
     int status = ath_frame_read(peer->fd, ATH_CONTROL_ANSWER_FRAME_BYTES, peer->deadline_ms,
                                 &peer->frame, &err);
@@ -217,8 +274,11 @@ void ath_peer_serve(int fd, const struct ath_server *server, struct ath_board_en
     };
     ath_tcp_tune(fd);
     int status = shake_hands(&peer);
-    if (!status && peer.purpose == ATH_GPU_PURPOSE_CUDA)
-        ath_channel_serve(fd, server, entry);
+    if (!status && peer.purpose == ATH_GPU_PURPOSE_CUDA) {
+        struct ath_ticket ticket;
+        ath_ticket_make(&server->secret, &peer.hello, &peer.challenge, &ticket);
+        ath_channel_serve(fd, server, entry, &ticket);
+    }
     while (!status)
         status = converse(&peer);
 }

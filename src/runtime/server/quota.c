@@ -32,6 +32,7 @@ struct holding {
     int64_t bytes;
     CUcontext context; /* with which it goes; NULL: with nothing */
     uint64_t references;
+    uint64_t share;        /* of the board, which then counts it; 0: of this session alone */
     uint64_t size, handle; /* of what is mapped; size also of what is a pool's */
     struct ath_pool *pool; /* which counts it; NULL: none */
 };
@@ -172,7 +173,9 @@ static void give(struct holding *holding)
 {
     if (!holding)
         return;
-    if (holding->bytes)
+    if (holding->share)
+        ath_board_share_drop(quota.server->board, quota.entry, holding->share);
+    else if (holding->bytes)
         ath_board_give_memory(quota.entry, holding->device, holding->bytes);
     if (holding->pool)
         ath_pool_give(holding->pool, holding->size);
@@ -468,6 +471,36 @@ static CUresult mem_retain(CUmemGenericAllocationHandle *handle, void *address)
     if (!status)
         refer_locked(*handle, true);
     return status;
+}
+
+/* The others of the server may have it from now on. */
+static uint64_t mem_exported(CUmemGenericAllocationHandle handle)
+{
+    pthread_mutex_lock(&quota.lock);
+    struct holding *holding = *place_of(HANDLE, handle);
+    if (holding && holding->bytes && !holding->share)
+        holding->share =
+            ath_board_share(quota.server->board, quota.entry, holding->device, holding->bytes);
+    uint64_t share = holding ? holding->share : 0;
+    pthread_mutex_unlock(&quota.lock);
+    return share;
+}
+
+/* The driver may give the handle that the session has already. */
+static void mem_imported(CUmemGenericAllocationHandle handle, uint64_t share)
+{
+    pthread_mutex_lock(&quota.lock);
+    struct holding *holding = *place_of(HANDLE, handle);
+    if (holding) {
+        holding->references++;
+    } else if ((holding = calloc(1, sizeof *holding))) {
+        bool is_held = ath_board_share_hold(quota.server->board, quota.entry, share);
+        *holding = (struct holding){
+            .kind = HANDLE, .value = handle, .references = 1, .share = is_held ? share : 0
+        };
+        add(holding);
+    }
+    pthread_mutex_unlock(&quota.lock);
 }
 
 static CUresult mem_map(CUdeviceptr address, size_t size, size_t offset,
@@ -880,7 +913,10 @@ void ath_quota_wrap(const struct ath_server *server, struct ath_board_entry *ent
                     const size_t *devices, size_t count, struct ath_cuda_session *session,
                     struct ath_cuda_driver *driver)
 {
+    static const struct ath_cuda_books books = { .exported = mem_exported,
+                                                 .imported = mem_imported };
     quota.session = session;
+    session->books = &books;
     quota.server = server;
     quota.entry = entry;
     quota.driver = *driver;

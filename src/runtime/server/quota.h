@@ -4,7 +4,9 @@
  * Every function of the driver that takes or gives back GPU memory is wrapped: what a session holds
  * stands on the board, and what would go beyond the share is CUDA_ERROR_OUT_OF_MEMORY. What the
  * driver needs for itself (contexts, code) does not count. Pools count with what they keep
- * (pools.h), and graphs' own memory as the driver reserves it, when they are launched.
+ * (pools.h), and graphs' own memory as the driver reserves it, when they are launched. Memory that
+ * several sessions have by a file descriptor counts once: to its maker, then to one who holds it.
+ * By a fabric handle it may come from anywhere, and counts to its maker alone.
  */
 #pragma once
 #include <stdint.h>
@@ -16,7 +18,7 @@
 /*
  * Puts the wrapping functions into the driver's table, in a session's process, once. devices: the
  * server's number of each device that the session's driver has, in its order. session: whose calls
- * they are, once there are any.
+ * they are; it gets the books of what it hands to other sessions.
  */
 void ath_quota_wrap(const struct ath_server *server, struct ath_board_entry *entry,
                     const size_t *devices, size_t count, struct ath_cuda_session *session,

@@ -41,6 +41,7 @@ enum { POLL_SIGNALS, POLL_ORDERS, POLL_TCP, POLL_UNIX, POLL_METRICS, POLL_COUNT 
 
 struct serve {
     struct ath_server server;
+    struct ath_doors doors;
     struct pollfd polls[POLL_COUNT]; /* fd -1 where there is none */
     char *socket_path;               /* to remove at the end; NULL */
     sigset_t old_signals;
@@ -139,7 +140,7 @@ static int know_itself(const struct ath_runtime_options *options, struct ath_ser
         return status;
     if (!server->secret.length)
         ath_devices_add_problem(&server->devices, false, "no-auth", "",
-                                "sessions need no key: whoever reaches the server may use it");
+                                N_("sessions need no key: whoever reaches the server may use it"));
     find_host(server);
     server->board = ath_board_make();
     return server->board ? 0 : ath_err_system(err, -ENOMEM, "%s", _("no memory for sessions"));
@@ -277,11 +278,16 @@ static void start_client(struct serve *serve, int fd, size_t which)
             ath_peer_turn_away(fd);
         return;
     }
+    size_t place = (size_t)(entry - serve->server.board->entries);
+    if (which == POLL_TCP)
+        ath_doors_add(&serve->doors, place);
     pid_t child = fork();
     if (!child)
         run_client(serve, fd, which, entry, parent);
+    ath_doors_are_outside(&serve->doors);
     entry->pid = child;
     if (child < 0) {
+        ath_doors_remove(&serve->doors, place);
         ath_record(ATH_RECORD_ERROR, "no-process", "peer", peer, "reason", strerror(errno), NULL);
         atomic_store(&entry->id, 0);
     }
@@ -314,11 +320,19 @@ static const char *crash_of(int status)
     return WEXITSTATUS(status) ? "exit code" : NULL;
 }
 
+static void close_door(struct serve *serve, pid_t pid)
+{
+    for (size_t i = 0; i < ATH_BOARD_MAX; i++)
+        if (serve->server.board->entries[i].pid == pid)
+            ath_doors_remove(&serve->doors, i);
+}
+
 /* As process 1 of a container it gets orphans too, which are on no board. */
 static void reap(struct serve *serve)
 {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        close_door(serve, pid);
         bool is_session = ath_board_remove(serve->server.board, pid);
         const char *crash = is_session ? crash_of(status) : NULL;
         ath_auto_free char *number = ath_xasprintf("%d", (int)pid);
@@ -392,7 +406,9 @@ int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
     for (size_t i = 0; i < POLL_COUNT; i++)
         serve.polls[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
     raise_file_size();
+    ath_doors_init(&serve.doors);
     int status = know_itself(options, &serve.server, err);
+    serve.server.doors = &serve.doors;
     if (!status)
         status = take_signals(&serve, err);
     if (!status)

@@ -5,6 +5,7 @@
 
 #include "runtime/server/board.h"
 #include "runtime/server/devices.h"
+#include "runtime/server/doors.h"
 #include "runtime/wire/secret.h"
 
 struct ath_server {
@@ -17,7 +18,8 @@ struct ath_server {
     uint64_t net_namespace; /* 0: unknown */
     uint64_t started_ms;    /* ath_now_ms() */
     struct ath_board *board;
-    int order_fd; /* a session's id written here ends that session; -1: not in tests */
+    struct ath_doors *doors; /* NULL: there are none, as in tests */
+    int order_fd;            /* a session's id written here ends that session; -1: not in tests */
     /* How long a peer may take: for the whole handshake, between two questions, to take an answer.
      */
     int handshake_ms, idle_ms, answer_ms;

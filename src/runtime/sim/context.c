@@ -455,9 +455,11 @@ CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *version)
 {
     SIM_LOCKED;
-    struct sim_context *context;
+    struct sim_context *context = NULL;
     CUresult status = sim_enter_context(handle, &context);
-    if (status)
+    /* The runtime asks it after a fault, too, to know whether there is something to reset. */
+    bool is_faulty = status && context && context->is_alive && context->fault == status;
+    if (status && !is_faulty)
         return status;
     if (!version)
         return CUDA_ERROR_INVALID_VALUE;

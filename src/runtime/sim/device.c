@@ -68,6 +68,7 @@ static const int attributes[] = {
     [CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS] = 1,
     [CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR] = 1,
     [CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH] = 1,
+    [CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH] = 1,
     [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN] = 232448,
     [CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED] = 1,
     [CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED] = 1,
@@ -246,7 +247,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
         return status;
     if (!value || attribute < 1 || (size_t)attribute >= SIM_COUNT(attributes))
         return CUDA_ERROR_INVALID_VALUE;
-    *value = attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID ? sim_device_number(device) + 1
+    *value = attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID ? sim_device_bus(sim_device_number(device))
                                                          : attributes[attribute];
     if (attribute == CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)
         *value = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
@@ -324,7 +325,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *text)
     if (!device || !text || !parse_address(text, parts))
         return CUDA_ERROR_INVALID_VALUE;
     for (int i = 0; i < state.count && parts[0] == SIM_PCI_DOMAIN && !parts[2]; i++)
-        if ((unsigned long)sim_device_number(i) + 1 == parts[1]) {
+        if ((unsigned long)sim_device_bus(sim_device_number(i)) == parts[1]) {
             *device = i;
             return CUDA_SUCCESS;
         }

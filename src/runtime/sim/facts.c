@@ -97,15 +97,28 @@ int sim_facts_visible(int out[SIM_DEVICES_MAX])
     return visible;
 }
 
+static int first(void)
+{
+    enum { FIRST_MAX = 200 };
+    char *end;
+    long number = strtol(setting("AITHERION_SIM_FIRST", "0"), &end, 10);
+    return !*end && number >= 0 && number <= FIRST_MAX ? (int)number : 0;
+}
+
 void sim_device_uuid(int number, char out[16])
 {
     static const char base[16] = "aitherion-sim-";
     memcpy(out, base, sizeof base);
-    out[15] = (char)number;
+    out[15] = (char)(first() + number);
+}
+
+int sim_device_bus(int number)
+{
+    return first() + number + 1;
 }
 
 int sim_device_address(int number, char *out, size_t room)
 {
     return snprintf(out, room, "%04x:%02x:00.0", (unsigned int)SIM_PCI_DOMAIN,
-                    (unsigned int)number + 1);
+                    (unsigned int)sim_device_bus(number));
 }

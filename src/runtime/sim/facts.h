@@ -3,6 +3,8 @@
  * libnvidia-ml.so.1.
  *
  *     AITHERION_SIM_DEVICES  how many, 1 to 8 (1)
+ *     AITHERION_SIM_FIRST    which of a row of such devices the first of them is, 0 to 200 (0): two
+ *                            servers' are told from each other by UUID and address
  *     AITHERION_SIM_MEMORY   bytes of each, with K, M, G or T for powers of 1024 (16G);
  *                            with less than 1M there is no room for a context
  *     AITHERION_SIM_UNKNOWN  ignore: kernels that are not simulated, and variables of images that
@@ -20,7 +22,7 @@ enum {
     SIM_DEVICES_MAX = 8,
     SIM_COMPUTE_MAJOR = 9,
     SIM_COMPUTE_MINOR = 0,
-    SIM_PCI_DOMAIN = 0xfffe, /* which no machine has; the bus is the device's number + 1 */
+    SIM_PCI_DOMAIN = 0xfffe, /* which no machine has */
 };
 
 extern const char sim_device_name[];
@@ -35,5 +37,6 @@ size_t sim_facts_memory_bytes(void); /* 0: AITHERION_SIM_MEMORY is no size */
 int sim_facts_visible(int out[SIM_DEVICES_MAX]);
 /* The number of a device to its UUID. */
 void sim_device_uuid(int number, char out[16]);
-/* And to its address, "fffe:01:00.0"; returns its length, as snprintf(). */
+/* And to its address, "fffe:01:00.0" (the bus alone; its length, as snprintf()). */
+int sim_device_bus(int number);
 int sim_device_address(int number, char *out, size_t room);

@@ -29,27 +29,29 @@ enum {
 static const uint32_t wrapper_magic = 0x466243b1, fatbin_magic = 0xba55ed50;
 static const uint64_t compressed_flags = 0xf000;
 
-static CUresult add(struct sim_image *image, const char *name, size_t length, bool is_kernel,
-                    size_t bytes)
+/* name is copied. */
+static CUresult add(struct sim_image *image, struct sim_symbol symbol, size_t length)
 {
     for (size_t i = 0; i < image->count; i++) /* an image has the same once for each kind of GPU */
-        if (!strncmp(image->symbols[i].name, name, length) && !image->symbols[i].name[length])
+        if (!strncmp(image->symbols[i].name, symbol.name, length) &&
+            !image->symbols[i].name[length])
             return CUDA_SUCCESS;
     if (image->count == SYMBOLS_MAX)
         return CUDA_ERROR_INVALID_IMAGE;
     struct sim_symbol *grown = realloc(image->symbols, (image->count + 1) * sizeof *image->symbols);
-    char *copy = grown ? strndup(name, length) : NULL;
     if (grown)
         image->symbols = grown;
-    if (!copy)
+    symbol.name = grown ? strndup(symbol.name, length) : NULL;
+    if (!symbol.name)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    image->symbols[image->count++] = (struct sim_symbol){ copy, is_kernel, bytes };
+    image->symbols[image->count++] = symbol;
     return CUDA_SUCCESS;
 }
 
 CUresult sim_image_add_variable(struct sim_image *image, const char *name, size_t bytes)
 {
-    return add(image, name, strlen(name), false, bytes);
+    return add(image, (struct sim_symbol){ .name = (char *)(uintptr_t)name, .bytes = bytes },
+               strlen(name));
 }
 
 void sim_image_free(struct sim_image *image)
@@ -76,9 +78,12 @@ static size_t type_bytes(const char *type)
     return bits ? bits / 8 : 1;
 }
 
-/* After ".global": ".align 4 .f32 name;", ".b8 name[64]", with an initializer or not. */
+/* After ".global": ".align 4 .f32 name;", ".attribute(.managed) .b8 name[64]", with an initializer
+ * or not. */
 static CUresult add_variable(struct sim_image *image, const char *at)
 {
+    static const char managed[] = "attribute(.managed)";
+    struct sim_symbol symbol = { 0 };
     size_t bytes = 0, elements = 1;
     for (;;) {
         at += strspn(at, " \t\r\n");
@@ -89,6 +94,9 @@ static CUresult add_variable(struct sim_image *image, const char *at)
         if (!strncmp(word, "align", 5)) {
             at += strspn(at, " \t");
             at += strspn(at, "0123456789");
+        } else if (!strncmp(word, managed, strlen(managed))) {
+            symbol.is_managed = true;
+            at = word + strlen(managed);
         } else if (word[0] && strchr("busf", word[0]) && isdigit((unsigned char)word[1])) {
             bytes = type_bytes(word);
         }
@@ -96,8 +104,9 @@ static CUresult add_variable(struct sim_image *image, const char *at)
     size_t length = name_length(at);
     if (at[length] == '[')
         elements = strtoul(at + length + 1, NULL, 10);
-    return length && bytes && elements ? add(image, at, length, false, bytes * elements)
-                                       : CUDA_SUCCESS;
+    symbol.name = (char *)(uintptr_t)at;
+    symbol.bytes = bytes * elements;
+    return length && symbol.bytes ? add(image, symbol, length) : CUDA_SUCCESS;
 }
 
 static CUresult read_ptx(const char *text, struct sim_image *image)
@@ -107,7 +116,9 @@ static CUresult read_ptx(const char *text, struct sim_image *image)
     for (const char *at = text; !status && (at = strchr(at, '.')); at++) {
         if (!strncmp(at, ".entry", 6) && isspace((unsigned char)at[6])) {
             const char *name = at + 6 + strspn(at + 6, " \t\r\n");
-            status = add(image, name, name_length(name), true, 0);
+            status = add(image,
+                         (struct sim_symbol){ .name = (char *)(uintptr_t)name, .is_kernel = true },
+                         name_length(name));
         } else if ((!strncmp(at, ".global", 7) || !strncmp(at, ".const", 6)) &&
                    (at == text || isspace((unsigned char)at[-1]))) {
             const char *after = at + (at[1] == 'g' ? 7 : 6);
@@ -149,15 +160,21 @@ static CUresult read_elf(const unsigned char *bytes, size_t length, struct sim_i
         for (size_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
             Elf64_Sym symbol;
             memcpy(&symbol, bytes + table.sh_offset + at, sizeof symbol);
-            /* A kernel is a global function with STO_CUDA_ENTRY. */
+            /* A kernel is a global function with STO_CUDA_ENTRY; STO_CUDA_MANAGED is 4. */
             bool is_kernel = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_other & 0x10;
-            bool is_variable = ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT &&
-                               ELF64_ST_BIND(symbol.st_info) != STB_LOCAL && symbol.st_size;
+            bool is_managed = !is_kernel && symbol.st_other & 0x04;
+            bool is_variable = ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_size &&
+                               (is_managed || ELF64_ST_BIND(symbol.st_info) != STB_LOCAL);
             if ((!is_kernel && !is_variable) || symbol.st_name >= names.sh_size)
                 continue;
             const char *name = (const char *)bytes + names.sh_offset + symbol.st_name;
             size_t name_bytes = strnlen(name, names.sh_size - symbol.st_name);
-            CUresult status = add(image, name, name_bytes, is_kernel, symbol.st_size);
+            CUresult status = add(image,
+                                  (struct sim_symbol){ .name = (char *)(uintptr_t)name,
+                                                       .is_kernel = is_kernel,
+                                                       .is_managed = is_managed,
+                                                       .bytes = symbol.st_size },
+                                  name_bytes);
             if (status)
                 return status;
         }

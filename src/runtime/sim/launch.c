@@ -526,6 +526,61 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
     return status ? status : launch(&asked, stream);
 }
 
+/* The device of one part of a launch on several, each in a stream that was made for it. */
+static CUresult device_of(const CUDA_LAUNCH_PARAMS *launch, int *out_device)
+{
+    SIM_LOCKED;
+    struct sim_stream *stream;
+    CUresult status = (uintptr_t)launch->hStream <= (uintptr_t)CU_STREAM_PER_THREAD
+                          ? CUDA_ERROR_INVALID_HANDLE
+                          : sim_enter_stream(launch->hStream, &stream);
+    if (!status)
+        *out_device = stream->object.context->device;
+    return status;
+}
+
+static CUresult check_part(const CUDA_LAUNCH_PARAMS *first, const CUDA_LAUNCH_PARAMS *launch)
+{
+    const CUDA_KERNEL_NODE_PARAMS asked = { .gridDimX = launch->gridDimX,
+                                            .gridDimY = launch->gridDimY,
+                                            .gridDimZ = launch->gridDimZ,
+                                            .blockDimX = launch->blockDimX,
+                                            .blockDimY = launch->blockDimY,
+                                            .blockDimZ = launch->blockDimZ,
+                                            .sharedMemBytes = launch->sharedMemBytes };
+    int device, other;
+    CUresult status = device_of(launch, &device);
+    for (const CUDA_LAUNCH_PARAMS *before = first; before < launch && !status; before++)
+        if (!device_of(before, &other) && device == other)
+            status = CUDA_ERROR_INVALID_DEVICE;
+    bool is_alike = launch->gridDimX == first->gridDimX && launch->gridDimY == first->gridDimY &&
+                    launch->gridDimZ == first->gridDimZ && launch->blockDimX == first->blockDimX &&
+                    launch->blockDimY == first->blockDimY &&
+                    launch->blockDimZ == first->blockDimZ &&
+                    launch->sharedMemBytes == first->sharedMemBytes;
+    if (!status && !is_alike)
+        status = CUDA_ERROR_INVALID_VALUE;
+    return status ? status : check_cooperative(&asked);
+}
+
+CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launches,
+                                              unsigned int device_count, unsigned int flags)
+{
+    const unsigned int known = CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC |
+                               CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC;
+    CUresult status =
+        !launches || !device_count || flags & ~known ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    for (unsigned int i = 0; i < device_count && !status; i++)
+        status = check_part(launches, &launches[i]);
+    for (unsigned int i = 0; i < device_count && !status; i++) {
+        const CUDA_LAUNCH_PARAMS *each = &launches[i];
+        status = cuLaunchKernel(each->function, each->gridDimX, each->gridDimY, each->gridDimZ,
+                                each->blockDimX, each->blockDimY, each->blockDimZ,
+                                each->sharedMemBytes, each->hStream, each->kernelParams, NULL);
+    }
+    return status;
+}
+
 /* An event of the launch is recorded when the kernel is done: no earlier than it may be. */
 static CUresult record_events(const CUlaunchConfig *config, CUstream stream)
 {

@@ -292,15 +292,18 @@ static size_t mapped_bytes(size_t bytes)
     return round_up(bytes, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* Small pieces of managed memory lie in one page, as a driver may have them; each page stays. */
+/* Small pieces of managed memory lie side by side, as a driver may have them, and begin and end in
+ * the midst of pages; these stay. */
+enum { PACK_PAGES = 16, PACKED_PAGES = 4 };
+
 static void *pack(size_t bytes)
 {
     static unsigned char *piece;
     static size_t used;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t all = PACK_PAGES * (size_t)sysconf(_SC_PAGESIZE);
     bytes = round_up(bytes, SIM_ALIGNMENT);
-    if (!piece || bytes > page - used) {
-        piece = sim_map(page, SIM_PLACES, PROT_READ | PROT_WRITE);
+    if (!piece || bytes > all - used) {
+        piece = sim_map(all, SIM_PLACES, PROT_READ | PROT_WRITE);
         used = 0;
     }
     if (!piece)
@@ -311,14 +314,19 @@ static void *pack(size_t bytes)
 
 static bool is_packed(enum sim_memory kind, size_t bytes)
 {
-    return kind == SIM_MANAGED_MEMORY && bytes < (size_t)sysconf(_SC_PAGESIZE);
+    return kind == SIM_MANAGED_MEMORY && bytes < PACKED_PAGES * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Little managed memory holds what it held before, as pieces of what a driver keeps do. */
 static void *map_host(enum sim_memory kind, size_t bytes)
 {
-    return is_packed(kind, bytes)
-               ? pack(bytes)
-               : sim_map(mapped_bytes(bytes), SIM_PLACES, PROT_READ | PROT_WRITE);
+    enum { LITTLE = 64 * 1024, LEFT = 0xa5 };
+    void *memory = is_packed(kind, bytes)
+                       ? pack(bytes)
+                       : sim_map(mapped_bytes(bytes), SIM_PLACES, PROT_READ | PROT_WRITE);
+    if (memory && kind == SIM_MANAGED_MEMORY && bytes < LITTLE)
+        memset(memory, LEFT, bytes);
+    return memory;
 }
 
 static void unmap_host(void *memory, enum sim_memory kind, size_t bytes)
@@ -473,12 +481,34 @@ static CUresult add_host_range(struct sim_context *context, void *memory, size_t
         .backing = memory,
         .memory = kind,
         .context = context,
-        .device = context->device,
+        .device = context ? context->device : 0,
         .flags = flags,
         .is_readable = true,
         .is_writable = is_writable,
     };
     return sim_range_add(&made, &range);
+}
+
+static CUresult make_host(struct sim_context *context, size_t bytes, enum sim_memory kind,
+                          unsigned int flags, void **out)
+{
+    void *memory = map_host(kind, bytes);
+    if (!memory)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = add_host_range(context, memory, bytes, kind, flags, true);
+    if (status)
+        unmap_host(memory, kind, bytes);
+    else
+        *out = memory;
+    return status;
+}
+
+CUresult sim_managed_memory(size_t bytes, uint64_t *out_address)
+{
+    void *memory = NULL;
+    CUresult status = make_host(NULL, bytes, SIM_MANAGED_MEMORY, CU_MEM_ATTACH_GLOBAL, &memory);
+    *out_address = (uint64_t)(uintptr_t)memory;
+    return status;
 }
 
 static CUresult allocate_host(void **out, size_t bytes, enum sim_memory kind, unsigned int flags)
@@ -488,17 +518,8 @@ static CUresult allocate_host(void **out, size_t bytes, enum sim_memory kind, un
     CUresult status = enter_for_memory(&context);
     if (status)
         return status;
-    if (!out || !bytes || bytes > SIZE_MAX / 2)
-        return CUDA_ERROR_INVALID_VALUE;
-    void *memory = map_host(kind, bytes);
-    if (!memory)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    status = add_host_range(context, memory, bytes, kind, flags, true);
-    if (status)
-        unmap_host(memory, kind, bytes);
-    else
-        *out = memory;
-    return status;
+    return out && bytes && bytes <= SIZE_MAX / 2 ? make_host(context, bytes, kind, flags, out)
+                                                 : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
@@ -557,6 +578,19 @@ static bool overlaps_range(uint64_t base, size_t bytes)
     return last || sim_range_at(base) || (count && ranges[count - 1]->base >= base);
 }
 
+/* Whether the program has a page there, and the file that it may be of is long enough: the kernel
+ * looks, and does not end who asks. */
+static bool is_there(const void *byte)
+{
+    int ends[2];
+    if (pipe(ends))
+        return false;
+    bool is = write(ends[1], byte, 1) == 1;
+    close(ends[0]);
+    close(ends[1]);
+    return is;
+}
+
 CUresult cuMemHostRegister_v2(void *memory, size_t bytes, unsigned int flags)
 {
     SIM_LOCKED;
@@ -571,6 +605,8 @@ CUresult cuMemHostRegister_v2(void *memory, size_t bytes, unsigned int flags)
         return CUDA_ERROR_NOT_SUPPORTED;
     if (overlaps_range(base, bytes))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (!is_there(memory) || !is_there((const uint8_t *)memory + bytes - 1))
+        return CUDA_ERROR_INVALID_VALUE;
     return add_host_range(context, memory, bytes, SIM_REGISTERED_MEMORY, flags,
                           !(flags & CU_MEMHOSTREGISTER_READ_ONLY));
 }

@@ -35,6 +35,7 @@ struct sim_library {
     struct sim_image image;
     struct sim_kernel *kernels;
     struct sim_module *modules;
+    struct variable *managed;
 };
 
 static struct sim_image *image_of(struct sim_module *module)
@@ -80,9 +81,9 @@ static unsigned int count_kernels(const struct sim_image *image)
 
 /* ---- modules ---- */
 
-static void end_variables(struct sim_module *module)
+static void end_variables(struct variable *list)
 {
-    for (struct variable *at = module->variables, *next; at; at = next) {
+    for (struct variable *at = list, *next; at; at = next) {
         struct sim_range *range = sim_range_at(at->address);
         next = at->next;
         if (range && range->base == at->address)
@@ -99,7 +100,7 @@ void sim_module_end(struct sim_module *module)
         free(at->name);
         free(at);
     }
-    end_variables(module);
+    end_variables(module->variables);
     if (module->library) {
         struct sim_module **at = &module->library->modules;
         while (*at != module)
@@ -307,35 +308,58 @@ static const struct sim_symbol *find_variable(struct sim_image *image, const cha
     return find_symbol(image, name, false);
 }
 
-static CUresult get_variable(struct sim_module *module, const char *name, CUdeviceptr *out,
-                             size_t *out_bytes)
+static CUresult make_memory(struct sim_context *context, const struct sim_symbol *symbol,
+                            uint64_t *out_address)
 {
-    const struct sim_symbol *symbol = find_variable(image_of(module), name);
-    struct sim_context *context = module->object.context;
     struct sim_range *range;
-    if (!symbol)
-        return CUDA_ERROR_NOT_FOUND;
-    struct variable *at = module->variables;
-    while (at && strcmp(at->name, name) != 0)
+    if (symbol->is_managed) {
+        CUresult given = sim_managed_memory(symbol->bytes, out_address);
+        if (!given)
+            memset((void *)(uintptr_t)*out_address, 0, symbol->bytes);
+        return given;
+    }
+    CUresult status = sim_device_memory(context, context->device, symbol->bytes, NULL, &range);
+    if (status)
+        return status;
+    memset(range->backing, 0, range->bytes);
+    *out_address = range->base;
+    return CUDA_SUCCESS;
+}
+
+/* A library's managed variables are there once for all contexts, and without any. */
+static CUresult get_variable(struct variable **list, const struct sim_symbol *symbol,
+                             struct sim_context *context, CUdeviceptr *out, size_t *out_bytes)
+{
+    struct variable *at = *list;
+    while (at && strcmp(at->name, symbol->name) != 0)
         at = at->next;
     if (!at) {
-        CUresult status = sim_device_memory(context, context->device, symbol->bytes, NULL, &range);
-        if (status)
-            return status;
+        uint64_t address;
         at = calloc(1, sizeof *at);
-        if (!at) {
-            sim_range_end(range);
-            return CUDA_ERROR_OUT_OF_MEMORY;
+        CUresult status = at ? make_memory(context, symbol, &address) : CUDA_ERROR_OUT_OF_MEMORY;
+        if (status) {
+            free(at);
+            return status;
         }
-        memset(range->backing, 0, range->bytes);
-        *at = (struct variable){ module->variables, symbol->name, range->base };
-        module->variables = at;
+        *at = (struct variable){ *list, symbol->name, address };
+        *list = at;
     }
     if (out)
         *out = at->address;
     if (out_bytes)
         *out_bytes = symbol->bytes;
     return CUDA_SUCCESS;
+}
+
+static CUresult get_global(struct sim_module *module, const char *name, CUdeviceptr *out,
+                           size_t *out_bytes)
+{
+    const struct sim_symbol *symbol = find_variable(image_of(module), name);
+    if (!symbol)
+        return CUDA_ERROR_NOT_FOUND;
+    struct variable **list =
+        symbol->is_managed && module->library ? &module->library->managed : &module->variables;
+    return get_variable(list, symbol, module->object.context, out, out_bytes);
 }
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *out, size_t *bytes, CUmodule handle, const char *name)
@@ -345,7 +369,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *out, size_t *bytes, CUmodule handle, 
     CUresult status = find_module(handle, &module);
     if (!status && !name)
         status = CUDA_ERROR_INVALID_VALUE;
-    return status ? status : get_variable(module, name, out, bytes);
+    return status ? status : get_global(module, name, out, bytes);
 }
 
 /* ---- libraries ---- */
@@ -362,6 +386,7 @@ static void end_library(struct sim_library *library)
         free(at->name);
         free(at);
     }
+    end_variables(library->managed);
     sim_image_free(&library->image);
     sim_object_forget(&library->object);
     free(library);
@@ -474,10 +499,24 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *out, size_t *bytes, CUlibrary handle, c
         status = CUDA_ERROR_INVALID_VALUE;
     if (!status)
         status = module_of(library, &module);
-    return status ? status : get_variable(module, name, out, bytes);
+    return status ? status : get_global(module, name, out, bytes);
 }
 
-static CUresult find_nothing(CUlibrary handle, const void *out, const char *name)
+CUresult cuLibraryGetManaged(CUdeviceptr *out, size_t *bytes, CUlibrary handle, const char *name)
+{
+    SIM_LOCKED;
+    struct sim_library *library;
+    CUresult status = find_library(handle, &library);
+    if (!status && (!name || (!out && !bytes)))
+        status = CUDA_ERROR_INVALID_VALUE;
+    if (status)
+        return status;
+    const struct sim_symbol *symbol = find_variable(&library->image, name);
+    return symbol && symbol->is_managed ? get_variable(&library->managed, symbol, NULL, out, bytes)
+                                        : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuLibraryGetUnifiedFunction(void **out, CUlibrary handle, const char *name)
 {
     SIM_LOCKED;
     struct sim_library *library;
@@ -485,16 +524,6 @@ static CUresult find_nothing(CUlibrary handle, const void *out, const char *name
     if (status)
         return status;
     return out && name ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuLibraryGetManaged(CUdeviceptr *out, size_t *bytes, CUlibrary handle, const char *name)
-{
-    return find_nothing(handle, out ? (void *)out : (void *)bytes, name);
-}
-
-CUresult cuLibraryGetUnifiedFunction(void **out, CUlibrary handle, const char *name)
-{
-    return find_nothing(handle, out, name);
 }
 
 /* ---- kernels of libraries ---- */

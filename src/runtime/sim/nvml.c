@@ -224,7 +224,7 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int len
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
 {
     NEED(number_of(device) >= 0 && pci);
-    unsigned char bus = (unsigned char)(number_of(device) + 1);
+    unsigned char bus = (unsigned char)sim_device_bus(number_of(device));
     *pci = (nvmlPciInfo_t){ .domain = SIM_PCI_DOMAIN, .bus = bus, .pciDeviceId = PCI_ID };
     snprintf(pci->busIdLegacy, sizeof pci->busIdLegacy, "%04X:%02X:00.0", SIM_PCI_DOMAIN, bus);
     snprintf(pci->busId, sizeof pci->busId, "%08X:%02X:00.0", SIM_PCI_DOMAIN, bus);

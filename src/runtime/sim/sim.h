@@ -182,6 +182,8 @@ struct sim_range *sim_range_number(size_t number);
 /* Device memory for a range; charged to the device, unless a pool has it already. */
 CUresult sim_device_memory(struct sim_context *context, int device, size_t bytes,
                            struct sim_pool *pool, struct sim_range **out);
+/* As cuMemAllocManaged(), but of no context. */
+CUresult sim_managed_memory(size_t bytes, uint64_t *out_address);
 bool sim_charge(int device, size_t bytes); /* false: the device has not as much */
 void sim_discharge(int device, size_t bytes);
 
@@ -471,7 +473,8 @@ CUresult sim_launch_work(const CUDA_KERNEL_NODE_PARAMS *asked, struct sim_work *
 struct sim_symbol {
     char *name;
     bool is_kernel;
-    size_t bytes; /* of a variable */
+    bool is_managed; /* a variable that the host has, too */
+    size_t bytes;    /* of a variable, whose first values are zeros */
 };
 
 /* What a fatbin, an ELF file or PTX has; symbols are not known where it is compressed. */

@@ -13,7 +13,7 @@ static size_t list_devices(struct ath_table_device *out, size_t room)
     size_t count = (size_t)sim_device_count();
     for (size_t i = 0; i < count && i < room; i++) {
         out[i] = (struct ath_table_device){ .pci_domain = SIM_PCI_DOMAIN,
-                                            .pci_bus = (int32_t)sim_device_number((int)i) + 1 };
+                                            .pci_bus = sim_device_bus(sim_device_number((int)i)) };
         sim_device_uuid(sim_device_number((int)i), (char *)out[i].uuid);
     }
     return count;

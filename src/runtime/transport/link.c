@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/switches.h"
 #include "runtime/transport/look.h"
 #include "runtime/transport/printed.h"
 #include "runtime/transport/recording.h"
@@ -103,10 +104,7 @@ static int append(struct bytes *bytes, const uint8_t *frame, size_t length)
     return 0;
 }
 
-/* A frame, and what it ends in. */
-enum { LAST_PARTS = 3 };
-
-/* Writes what is pending, and last (of LAST_PARTS; NULL: nothing more) behind it. The caller has
+/* Writes what is pending, and last (a frame's parts; NULL: nothing more) behind it. The caller has
  * out_lock and nobody writes. */
 static int write_pending(struct link *link, const struct iovec *last)
 {
@@ -117,11 +115,10 @@ static int write_pending(struct link *link, const struct iovec *last)
         link->pending = link->writing;
         link->writing = now;
         link->has_pending = false;
-        struct iovec parts[1 + LAST_PARTS] = { { now.data, now.length } };
-        if (last)
-            memcpy(parts + 1, last, LAST_PARTS * sizeof *last);
+        struct iovec ahead = { now.data, now.length };
         pthread_mutex_unlock(&link->out_lock);
-        status = link->stream->ops->write(link->stream, parts, last ? 1 + LAST_PARTS : 1);
+        status = last ? ath_stream_write_frame(link->stream, ahead, last)
+                      : link->stream->ops->write(link->stream, &ahead, 1);
         pthread_mutex_lock(&link->out_lock);
         link->writing.length = 0;
         last = NULL;
@@ -138,7 +135,7 @@ static void wait_for_turn(struct link *link)
         pthread_cond_wait(&link->sent, &link->out_lock);
 }
 
-static int post(struct link *link, const struct iovec parts[LAST_PARTS], bool is_asked)
+static int post(struct link *link, const struct iovec parts[ATH_FRAME_PARTS], bool is_asked)
 {
     size_t length = parts[0].iov_len + parts[1].iov_len;
     int status = link->failure;
@@ -146,12 +143,12 @@ static int post(struct link *link, const struct iovec parts[LAST_PARTS], bool is
     if (status)
         return status;
     if (!link->stream->ops->wants_batches) { /* one post at a time, and nobody else writes */
-        status = link->stream->ops->write(link->stream, parts, LAST_PARTS);
+        status = link->stream->ops->write(link->stream, parts, ATH_FRAME_PARTS);
         return status ? fail(link, status) : 0;
     }
     pthread_mutex_lock(&link->out_lock);
     if (parts[1].iov_len || length >= DIRECT_BYTES ||
-        link->pending.length + length > PENDING_BYTES) {
+        link->pending.length + length > PENDING_BYTES || ath_is_off(ATH_SWITCH_BATCHING)) {
         wait_for_turn(link);
         status = link->failure ? link->failure : write_pending(link, parts);
     } else {
@@ -169,11 +166,11 @@ static int link_post_lent(struct ath_cuda_link *base, const uint8_t *frame, size
 {
     static uint8_t padding[ATH_WIRE_WORD];
     struct link *link = (struct link *)base;
-    struct iovec parts[LAST_PARTS] = { { (void *)(uintptr_t)frame, length },
-                                       { (void *)(uintptr_t)lent.data, lent.length },
-                                       { padding, ath_wire_lent_padding(lent) } };
+    struct iovec parts[ATH_FRAME_PARTS] = { { (void *)(uintptr_t)frame, length },
+                                            { (void *)(uintptr_t)lent.data, lent.length },
+                                            { padding, ath_wire_lent_padding(lent) } };
     int status = post(link, parts, is_asked);
-    for (size_t i = 0; i < LAST_PARTS && !status; i++)
+    for (size_t i = 0; i < ATH_FRAME_PARTS && !status; i++)
         ath_recording_add(&link->calls, parts[i].iov_base, parts[i].iov_len);
     return status;
 }
@@ -307,6 +304,18 @@ static bool take_early(struct link *link, uint64_t number, struct ath_frame *ans
     return true;
 }
 
+/* An answer to no call. */
+static int take_aside(const struct link *link, struct ath_frame *answer)
+{
+    struct ath_cuda_wire_answer opened;
+    if (ath_cuda_wire_answer_open(ath_frame_message(answer), ath_frame_message_length(answer),
+                                  &opened))
+        return -EBADMSG;
+    if (ath_cuda_wire_answer_changes(opened).count && link->base.take_changes)
+        return link->base.take_changes(answer);
+    return ath_printed_write(answer);
+}
+
 /* Reads one answer into own's frame and gives it to whom it is for; the frames change hands, so
  * that nothing is copied. The caller has in_lock and reads. */
 static int read_answer(struct link *link, struct waiter *own)
@@ -319,7 +328,7 @@ static int read_answer(struct link *link, struct waiter *own)
     if (!status)
         ath_recording_add(&link->answers, own->answer->bytes, own->answer->length);
     if (!status && !number)
-        status = ath_printed_write(own->answer);
+        status = take_aside(link, own->answer);
     pthread_mutex_lock(&link->in_lock);
     if (status)
         return fail(link, status);
@@ -402,6 +411,17 @@ static int link_share(struct ath_cuda_link *base, size_t bytes, void *wanted, vo
     return link->stream->ops->share(link->stream, bytes, wanted, out_address, out_id);
 }
 
+static int link_share_file(struct ath_cuda_link *base, int fd, uint64_t offset, size_t bytes,
+                           const void *wanted, uint64_t *out_id)
+{
+    struct link *link = (struct link *)base;
+    if (link->failure)
+        return link->failure;
+    if (!link->stream->ops->share_file)
+        return -ENOTSUP;
+    return link->stream->ops->share_file(link->stream, fd, offset, bytes, wanted, out_id);
+}
+
 static void link_unshare(struct ath_cuda_link *base, uint64_t id)
 {
     struct link *link = (struct link *)base;
@@ -479,6 +499,7 @@ static const struct ath_cuda_link_ops ops = {
     .wait = link_wait,
     .flush = link_flush,
     .share = link_share,
+    .share_file = link_share_file,
     .unshare = link_unshare,
     .sleep_at_once = link_sleep_at_once,
     .close = link_close,

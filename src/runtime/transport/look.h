@@ -36,7 +36,7 @@ static inline void ath_pause_briefly(void)
 static inline bool ath_look_again(struct ath_look *look, unsigned int every,
                                   const _Atomic uint32_t *patience_us)
 {
-    enum { ALONE_NS = 20 * 1000 };
+    enum { ALONE_NS = 20 * 1000, ALONE_SHARE = 25 /* of the patience, where that is less */ };
     ath_pause_briefly();
     if (++look->rounds % every)
         return true;
@@ -46,7 +46,8 @@ static inline bool ath_look_again(struct ath_look *look, unsigned int every,
         look->since_ns = now_ns;
         look->patience_us = patience;
     }
-    if (now_ns - look->since_ns > ALONE_NS)
+    uint64_t looked_ns = now_ns - look->since_ns, patience_ns = (uint64_t)patience * 1000u;
+    if (looked_ns > ALONE_NS || looked_ns > patience_ns / ALONE_SHARE)
         sched_yield();
-    return now_ns - look->since_ns < (uint64_t)patience * 1000u;
+    return looked_ns < patience_ns;
 }

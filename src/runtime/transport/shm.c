@@ -12,7 +12,10 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#include <linux/magic.h>
 
 #include "base/cleanup.h"
 #include "runtime/transport/ring.h"
@@ -53,7 +56,8 @@ struct shm {
 
 /* What the socket carries beside memory; both sides are one machine. bytes 0: not any more. */
 struct request {
-    uint64_t id, address, bytes;
+    uint64_t id, address, bytes, offset;
+    uint64_t is_file; /* the program's, not sealed, and the address is but a wish */
 };
 
 struct reply {
@@ -231,11 +235,11 @@ static void remove_share(struct shm *shm, uint64_t id)
 }
 
 /* Nowhere but at the address, and over nothing that is there. */
-static int map_at(int memory, uint64_t address, size_t bytes, void **out)
+static int map_at(int memory, uint64_t offset, uint64_t address, size_t bytes, void **out)
 {
     void *wanted = (void *)(uintptr_t)address;
-    void *mapped =
-        mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, memory, 0);
+    void *mapped = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE,
+                        memory, (off_t)offset);
     if (mapped == MAP_FAILED)
         return -errno;
     if (mapped != wanted) { /* a kernel before 4.17 takes it for a wish */
@@ -269,6 +273,23 @@ static bool is_sealed(int memory, size_t bytes)
            (uint64_t)status.st_size >= bytes;
 }
 
+/*
+ * Whether the server maps a file of the program's: one in memory alone. One of a file system in
+ * user space, or on a disk, might never give a page and so hold the session's process up for ever;
+ * that it is open for writing, which mmap() wants, is the program's own right to it.
+ */
+static int check_file(int memory, const struct request *request)
+{
+    struct statfs system;
+    struct stat status;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (fstatfs(memory, &system) || system.f_type != TMPFS_MAGIC || fstat(memory, &status) ||
+        !S_ISREG(status.st_mode))
+        return -ENOTSUP;
+    uint64_t end = ((uint64_t)status.st_size + page - 1) / page * page;
+    return request->offset > end || request->bytes > end - request->offset ? -EINVAL : 0;
+}
+
 /* ---- the client asks ---- */
 
 static int ask(struct shm *shm, const struct request *request, int memory)
@@ -288,8 +309,8 @@ static int ask(struct shm *shm, const struct request *request, int memory)
 /* Maps it on both sides at one address. */
 static int share_at(struct shm *shm, int memory, uint64_t address, size_t bytes, void **out)
 {
-    struct request request = { shm->last_id + 1, address, bytes };
-    int status = map_at(memory, address, bytes, out);
+    struct request request = { .id = shm->last_id + 1, .address = address, .bytes = bytes };
+    int status = map_at(memory, 0, address, bytes, out);
     if (status)
         return status;
     status = ask(shm, &request, memory);
@@ -337,6 +358,23 @@ static int shm_share(struct ath_stream *stream, size_t bytes, void *wanted, void
     return status;
 }
 
+static int shm_share_file(struct ath_stream *stream, int fd, uint64_t offset, size_t bytes,
+                          const void *wanted, uint64_t *out_id)
+{
+    struct shm *shm = (struct shm *)stream;
+    pthread_mutex_lock(&shm->lock);
+    struct request request = { .id = shm->last_id + 1,
+                               .address = (uintptr_t)wanted,
+                               .bytes = bytes,
+                               .offset = offset,
+                               .is_file = true };
+    int status = shm->is_over ? -ESHUTDOWN : ask(shm, &request, fd);
+    if (!status)
+        *out_id = shm->last_id = request.id;
+    pthread_mutex_unlock(&shm->lock);
+    return status;
+}
+
 static void shm_unshare(struct ath_stream *stream, uint64_t id)
 {
     struct shm *shm = (struct shm *)stream;
@@ -349,6 +387,25 @@ static void shm_unshare(struct ath_stream *stream, uint64_t id)
 
 /* ---- the server answers ---- */
 
+static int map_file(int memory, const struct request *request, void **out)
+{
+    int status = check_file(memory, request);
+    if (!status)
+        status = map_at(memory, request->offset, request->address, request->bytes, out);
+    if (status != -EEXIST)
+        return status;
+    *out = mmap(NULL, request->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory,
+                (off_t)request->offset);
+    return *out == MAP_FAILED ? -errno : 0;
+}
+
+static int map_sealed(int memory, const struct request *request, void **out)
+{
+    return is_sealed(memory, request->bytes)
+               ? map_at(memory, 0, request->address, request->bytes, out)
+               : -EINVAL;
+}
+
 static int take_share(struct shm *shm, const struct request *request, int memory)
 {
     void *address = NULL;
@@ -356,11 +413,12 @@ static int take_share(struct shm *shm, const struct request *request, int memory
         remove_share(shm, request->id);
         return 0;
     }
-    if (memory < 0 || !is_sealed(memory, request->bytes) || *place_of(shm, request->id))
+    if (memory < 0 || *place_of(shm, request->id))
         return -EINVAL;
     if (shm->share_count == SHARES_MAX)
         return -ENOSPC;
-    int status = map_at(memory, request->address, request->bytes, &address);
+    int status = request->is_file ? map_file(memory, request, &address)
+                                  : map_sealed(memory, request, &address);
     if (status)
         return status;
     status = add_share(shm, request->id, address, request->bytes);
@@ -402,6 +460,7 @@ static const struct ath_stream_ops ops = {
     .read = shm_read,
     .shut = shm_shut,
     .share = shm_share,
+    .share_file = shm_share_file,
     .unshare = shm_unshare,
     .abandon = shm_abandon,
     .close = shm_close,

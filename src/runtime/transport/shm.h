@@ -3,8 +3,11 @@
  * unix socket of the handshake, which says when the other side is gone and carries the descriptors
  * of shared memory.
  *
- * The memory is the server's to make: it is sealed against shrinking (memfd_create(2)), so that no
- * client can take pages away from under it, and the server trusts nothing that lies in it.
+ * The rings are the server's to make, and pinned memory is the client's: both are sealed against
+ * shrinking (memfd_create(2)), so that nobody can take pages away from under the server. A file
+ * that the program shares with other programs, and has the GPU see, cannot be: who shortens it ends
+ * the sessions that have it, by SIGBUS, and each is a process of its own. The server trusts nothing
+ * that lies in any of them.
  */
 #pragma once
 #include "runtime/transport/stream.h"

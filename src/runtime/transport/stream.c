@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/switches.h"
+
 static int processors(void)
 {
     cpu_set_t set;
@@ -22,7 +24,7 @@ uint32_t ath_stream_patience_us(enum ath_stream_wait wait)
     enum { MANY = 4 }; /* so many that a few may look */
     static const uint32_t of_few[] = { [ATH_STREAM_IDLE] = 20, [ATH_STREAM_BUSY] = 50 };
     static const uint32_t of_many[] = { [ATH_STREAM_IDLE] = 500, [ATH_STREAM_BUSY] = 20000 };
-    int count = processors();
+    int count = ath_is_off(ATH_SWITCH_SPINNING) ? 1 : processors();
     return count >= MANY ? of_many[wait] : count > 1 ? of_few[wait] : 0;
 }
 
@@ -56,9 +58,28 @@ int ath_stream_read_frame(struct ath_stream *stream, size_t max_bytes, struct at
     if (status)
         return status;
     memcpy(frame->bytes, head, sizeof head);
-    status = stream->ops->read(stream, frame->bytes + sizeof head, length - sizeof head);
+    bool is_large = stream->large_bytes && length >= stream->large_bytes;
+    status = (is_large ? stream->ops->read_large : stream->ops->read)(
+        stream, frame->bytes + sizeof head, length - sizeof head);
     if (status)
         return status == -ENODATA ? -EBADMSG : status;
     frame->length = length;
     return 0;
+}
+
+int ath_stream_write_frame(struct ath_stream *stream, struct iovec ahead,
+                           const struct iovec parts[ATH_FRAME_PARTS])
+{
+    struct iovec all[] = { ahead, parts[0], parts[1], parts[2] };
+    size_t length = parts[0].iov_len + parts[1].iov_len + parts[2].iov_len;
+    _Static_assert(ATH_FRAME_PARTS == 3, "all has them");
+
+    if (!stream->large_bytes || length < stream->large_bytes)
+        return stream->ops->write(stream, all, sizeof all / sizeof *all);
+    all[1].iov_len = ATH_FRAME_HEAD;
+    int status = stream->ops->write(stream, all, 2);
+    all[1] = parts[0];
+    all[1].iov_base = (uint8_t *)all[1].iov_base + ATH_FRAME_HEAD;
+    all[1].iov_len -= ATH_FRAME_HEAD;
+    return status ? status : stream->ops->write_large(stream, all + 1, ATH_FRAME_PARTS);
 }

@@ -29,6 +29,11 @@ struct ath_stream_ops {
      * connection. */
     int (*read)(struct ath_stream *stream, void *bytes, size_t length);
 
+    /* The same for what is behind the head of a frame of large_bytes and more: the other side reads
+     * (writes) it in the same way. */
+    int (*write_large)(struct ath_stream *stream, const struct iovec *parts, size_t count);
+    int (*read_large)(struct ath_stream *stream, void *bytes, size_t length);
+
     /* Whoever waits, and whoever comes, fails at once. */
     void (*shut)(struct ath_stream *stream);
 
@@ -38,7 +43,15 @@ struct ath_stream_ops {
      */
     int (*share)(struct ath_stream *stream, size_t bytes, void *wanted, void **out_address,
                  uint64_t *out_id);
-    void (*unshare)(struct ath_stream *stream, uint64_t id);
+
+    /*
+     * The same for a file in memory (tmpfs) that the caller has mapped, shared: the peer maps
+     * these whole pages of it, at wanted or, where it has something there, elsewhere. fd stays the
+     * caller's. -ENOTSUP: the peer takes no such file; -EINVAL: it is too short.
+     */
+    int (*share_file)(struct ath_stream *stream, int fd, uint64_t offset, size_t bytes,
+                      const void *wanted, uint64_t *out_id);
+    void (*unshare)(struct ath_stream *stream, uint64_t id); /* leaves the caller's mapping alone */
 
     /* In a forked child, in which nothing of it may be used: lets go of what would keep the
      * connection open. Only what may be done in a signal handler. */
@@ -51,6 +64,7 @@ struct ath_stream_ops {
 struct ath_stream {
     const struct ath_stream_ops *ops;
     _Atomic uint32_t patience_us; /* how long is looked before a wait sleeps; any thread sets it */
+    size_t large_bytes; /* of a frame, its head counted, which goes another way; 0: none does */
 };
 
 /*
@@ -66,11 +80,24 @@ uint32_t ath_stream_patience_us(enum ath_stream_wait wait);
  * (no frame), -EMSGSIZE (larger than allowed), -ENOMEM. */
 int ath_stream_read_frame(struct ath_stream *stream, size_t max_bytes, struct ath_frame *frame);
 
+/* Writes one frame: parts are its bytes, the first of them has the head. ahead: other frames, none
+ * of them large, that go before it. Returns as write() does. */
+enum { ATH_FRAME_PARTS = 3 };
+int ath_stream_write_frame(struct ath_stream *stream, struct iovec ahead,
+                           const struct iovec parts[ATH_FRAME_PARTS]);
+
 /*
  * A stream over a connected socket of the handshake, TCP or unix, which is the stream's from then
  * on. NULL without memory (then the socket is still the caller's).
  */
 struct ath_stream *ath_tcp_stream(int fd);
+
+/*
+ * Large frames go by more connections from here on, which are the stream's on success: before its
+ * first frame, on both sides, in the same order. Returns 0, -EINVAL (too many) or -ENOMEM.
+ */
+enum { ATH_STRIPES_MAX = 8, ATH_STRIPED_BYTES = 1024 * 1024 };
+int ath_tcp_add_stripes(struct ath_stream *stream, const int *fds, size_t count);
 
 /* Whether a TCP connection's peer no longer answers, although it should have for some ten seconds.
  * false for a unix socket. */

@@ -1,5 +1,8 @@
 /*
- * Frames on a socket.
+ * Frames on a socket, and large ones on several: one connection is one processor's copying at each
+ * end, which is slower than networks are. Of a large frame each connection carries an equal share
+ * of what is behind the head, in order, so that both sides know from the head's length alone which
+ * bytes come where.
  *
  * A peer whose host is gone answers nothing. Where nothing is under way the kernel's keepalive
  * finds that (tcp(7)); while bytes wait to be acknowledged it does not ask, and its patience with
@@ -21,6 +24,7 @@
 
 #include "runtime/transport/look.h"
 #include "runtime/transport/stream.h"
+#include "runtime/transport/team.h"
 
 enum {
     READ_AHEAD = 64 * 1024,
@@ -31,7 +35,9 @@ enum {
 
 struct tcp {
     struct ath_stream stream;
-    int fd;
+    int fds[ATH_STRIPES_MAX]; /* the first has all but large frames' other shares */
+    size_t count;
+    struct ath_team *readers, *writers; /* NULL: one connection */
     atomic_bool is_shut;
     size_t begin, end; /* what was read ahead */
     uint8_t ahead[READ_AHEAD];
@@ -61,14 +67,14 @@ void ath_tcp_tune(int fd)
 }
 
 /* What a call that moved nothing means: 0 where it is to be tried again. */
-static int judge(const struct tcp *tcp, int error)
+static int judge(const struct tcp *tcp, int fd, int error)
 {
     if (tcp->is_shut)
         return -ESHUTDOWN;
     if (error == EINTR)
         return 0;
     if (error == EAGAIN || error == EWOULDBLOCK) /* a second has passed */
-        return ath_tcp_is_dead(tcp->fd) ? -ETIMEDOUT : 0;
+        return ath_tcp_is_dead(fd) ? -ETIMEDOUT : 0;
     return error == EPIPE ? -ECONNRESET : -error;
 }
 
@@ -88,55 +94,59 @@ static void advance(struct msghdr *message, size_t written)
     }
 }
 
+static int send_all(const struct tcp *tcp, int fd, struct msghdr *message)
+{
+    advance(message, 0);
+    while (message->msg_iovlen) {
+        ssize_t sent = sendmsg(fd, message, MSG_NOSIGNAL);
+        int status = sent > 0 ? 0 : judge(tcp, fd, errno);
+        if (status)
+            return status;
+        if (sent > 0)
+            advance(message, (size_t)sent);
+    }
+    return 0;
+}
+
 static int tcp_write(struct ath_stream *stream, const struct iovec *parts, size_t count)
 {
-    struct tcp *tcp = (struct tcp *)stream;
+    const struct tcp *tcp = (const struct tcp *)stream;
     struct iovec left[PARTS_MAX];
     struct msghdr message = { .msg_iov = left, .msg_iovlen = count };
 
     if (count > PARTS_MAX)
         return -EINVAL;
     memcpy(left, parts, count * sizeof *parts);
-    advance(&message, 0);
-    while (message.msg_iovlen) {
-        ssize_t sent = sendmsg(tcp->fd, &message, MSG_NOSIGNAL);
-        int status = sent > 0 ? 0 : judge(tcp, errno);
-        if (status)
-            return status;
-        if (sent > 0)
-            advance(&message, (size_t)sent);
-    }
-    return 0;
+    return send_all(tcp, tcp->fds[0], &message);
 }
 
 /* ---- reading ---- */
 
 /* As recv(2), but looks for a while before it sleeps. */
-static ssize_t look_and_wait(struct tcp *tcp, void *bytes, size_t length)
+static ssize_t look_and_wait(const struct tcp *tcp, int fd, void *bytes, size_t length)
 {
     enum { ROUNDS = 4 }; /* each is a call of the kernel's */
     struct ath_look look = { 0 };
     while (!tcp->is_shut) {
-        ssize_t got = recv(tcp->fd, bytes, length, MSG_DONTWAIT);
+        ssize_t got = recv(fd, bytes, length, MSG_DONTWAIT);
         if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
             return got;
         if (!ath_look_again(&look, ROUNDS, &tcp->stream.patience_us))
             break;
     }
-    return recv(tcp->fd, bytes, length, 0);
+    return recv(fd, bytes, length, 0);
 }
 
 /* At least one byte. */
-static int receive(struct tcp *tcp, void *bytes, size_t length, size_t *out_got)
+static int receive(const struct tcp *tcp, int fd, void *bytes, size_t length, size_t *out_got)
 {
     for (bool is_first = true;; is_first = false) {
-        ssize_t got =
-            is_first ? look_and_wait(tcp, bytes, length) : recv(tcp->fd, bytes, length, 0);
+        ssize_t got = is_first ? look_and_wait(tcp, fd, bytes, length) : recv(fd, bytes, length, 0);
         if (got > 0) {
             *out_got = (size_t)got;
             return 0;
         }
-        int status = got ? judge(tcp, errno) : -ENODATA;
+        int status = got ? judge(tcp, fd, errno) : -ENODATA;
         if (status)
             return tcp->is_shut ? -ESHUTDOWN : status;
     }
@@ -156,10 +166,10 @@ static int tcp_read(struct ath_stream *stream, void *bytes, size_t length)
             memcpy(to, tcp->ahead + tcp->begin, got);
             tcp->begin += got;
         } else if (length >= sizeof tcp->ahead) {
-            status = receive(tcp, to, length, &got);
+            status = receive(tcp, tcp->fds[0], to, length, &got);
         } else {
             tcp->begin = tcp->end = 0;
-            status = receive(tcp, tcp->ahead, sizeof tcp->ahead, &tcp->end);
+            status = receive(tcp, tcp->fds[0], tcp->ahead, sizeof tcp->ahead, &tcp->end);
             got = 0;
         }
         if (status)
@@ -170,28 +180,119 @@ static int tcp_read(struct ath_stream *stream, void *bytes, size_t length)
     return 0;
 }
 
+/* ---- shares of a large frame ---- */
+
+struct shares {
+    struct tcp *tcp;
+    const struct iovec *parts; /* to be sent */
+    size_t part_count;
+    uint8_t *bytes; /* or to be read */
+    size_t length;
+    atomic_int failure; /* the first one's */
+};
+
+/* Where a connection's share begins; that of the one behind the last is the end. */
+static size_t share_at(const struct shares *shares, size_t connection)
+{
+    size_t at = connection * (shares->length / shares->tcp->count + 1);
+    return at < shares->length ? at : shares->length;
+}
+
+/* Who waits on the other connections must come back too. */
+static void note(struct shares *shares, int status)
+{
+    int none = 0;
+    if (status && atomic_compare_exchange_strong(&shares->failure, &none, status))
+        shares->tcp->stream.ops->shut(&shares->tcp->stream);
+}
+
+/* What lies from..to of parts, as parts. */
+static size_t cut(const struct iovec *parts, size_t count, size_t from, size_t to,
+                  struct iovec *out)
+{
+    size_t at = 0, made = 0;
+    for (size_t i = 0; i < count; at += parts[i++].iov_len) {
+        size_t begin = from > at ? from - at : 0;
+        size_t end = to < at + parts[i].iov_len ? to - (to > at ? at : to) : parts[i].iov_len;
+        if (begin < end)
+            out[made++] = (struct iovec){ (uint8_t *)parts[i].iov_base + begin, end - begin };
+    }
+    return made;
+}
+
+static void write_share(void *job, size_t connection)
+{
+    struct shares *shares = job;
+    struct iovec left[PARTS_MAX];
+    struct msghdr message = { .msg_iov = left };
+    message.msg_iovlen = cut(shares->parts, shares->part_count, share_at(shares, connection),
+                             share_at(shares, connection + 1), left);
+    note(shares, send_all(shares->tcp, shares->tcp->fds[connection], &message));
+}
+
+static int tcp_write_large(struct ath_stream *stream, const struct iovec *parts, size_t count)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    struct shares shares = { .tcp = tcp, .parts = parts, .part_count = count };
+    if (count > PARTS_MAX)
+        return -EINVAL;
+    for (size_t i = 0; i < count; i++)
+        shares.length += parts[i].iov_len;
+    ath_team_do(tcp->writers, tcp->count, write_share, &shares);
+    return shares.failure;
+}
+
+static void read_share(void *job, size_t connection)
+{
+    struct shares *shares = job;
+    struct tcp *tcp = shares->tcp;
+    size_t at = share_at(shares, connection), end = share_at(shares, connection + 1), got = 0;
+    int status = 0;
+    if (!connection)
+        status = tcp_read(&tcp->stream, shares->bytes + at, end - at);
+    for (; connection && !status && at < end; at += got)
+        status = receive(tcp, tcp->fds[connection], shares->bytes + at, end - at, &got);
+    note(shares, status);
+}
+
+static int tcp_read_large(struct ath_stream *stream, void *bytes, size_t length)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    struct shares shares = { .tcp = tcp, .bytes = bytes, .length = length };
+    ath_team_do(tcp->readers, tcp->count, read_share, &shares);
+    return shares.failure;
+}
+
 /* ---- the end ---- */
 
 static void tcp_shut(struct ath_stream *stream)
 {
     struct tcp *tcp = (struct tcp *)stream;
     tcp->is_shut = true;
-    shutdown(tcp->fd, SHUT_RDWR);
+    for (size_t i = 0; i < tcp->count; i++)
+        shutdown(tcp->fds[i], SHUT_RDWR);
+}
+
+static void close_all(struct tcp *tcp)
+{
+    for (size_t i = 0; i < tcp->count; i++)
+        close(tcp->fds[i]);
+    tcp->count = 0;
 }
 
 static void tcp_abandon(struct ath_stream *stream)
 {
     struct tcp *tcp = (struct tcp *)stream;
     tcp->is_shut = true;
-    close(tcp->fd);
-    tcp->fd = -1;
+    close_all(tcp);
 }
 
 static void tcp_close(struct ath_stream *stream)
 {
     struct tcp *tcp = (struct tcp *)stream;
-    if (tcp->fd >= 0)
-        close(tcp->fd);
+    ath_team_free(tcp->readers);
+    ath_team_free(tcp->writers);
+    close_all(tcp);
     free(tcp);
 }
 
@@ -200,25 +301,52 @@ static const struct ath_stream_ops ops = {
     .wants_batches = true,
     .write = tcp_write,
     .read = tcp_read,
+    .write_large = tcp_write_large,
+    .read_large = tcp_read_large,
     .shut = tcp_shut,
     .abandon = tcp_abandon,
     .close = tcp_close,
 };
 
-struct ath_stream *ath_tcp_stream(int fd)
+static void prepare(int fd)
 {
     static const struct timeval second = { .tv_sec = 1 };
-    struct tcp *tcp = malloc(sizeof *tcp);
-    if (!tcp)
-        return NULL;
-    tcp->stream.ops = &ops;
-    tcp->fd = fd;
-    tcp->begin = tcp->end = 0;
-    tcp->stream.patience_us = ath_stream_patience_us(ATH_STREAM_IDLE);
-    atomic_init(&tcp->is_shut, false);
     ath_tcp_tune(fd);
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second);
+}
+
+struct ath_stream *ath_tcp_stream(int fd)
+{
+    struct tcp *tcp = malloc(sizeof *tcp);
+    if (!tcp)
+        return NULL;
+    tcp->stream.ops = &ops;
+    tcp->fds[0] = fd;
+    tcp->count = 1;
+    tcp->readers = tcp->writers = NULL;
+    tcp->begin = tcp->end = 0;
+    tcp->stream.patience_us = ath_stream_patience_us(ATH_STREAM_IDLE);
+    tcp->stream.large_bytes = 0;
+    atomic_init(&tcp->is_shut, false);
+    prepare(fd);
     return &tcp->stream;
+}
+
+int ath_tcp_add_stripes(struct ath_stream *stream, const int *fds, size_t count)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    if (!count)
+        return 0;
+    tcp->readers = ath_team_make(1 + count);
+    tcp->writers = ath_team_make(1 + count);
+    if (count >= ATH_STRIPES_MAX || !tcp->readers || !tcp->writers)
+        return count >= ATH_STRIPES_MAX ? -EINVAL : -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        prepare(fds[i]);
+        tcp->fds[tcp->count++] = fds[i];
+    }
+    stream->large_bytes = ATH_STRIPED_BYTES;
+    return 0;
 }

@@ -77,6 +77,44 @@ bool ath_secret_check(const struct ath_secret *secret, enum ath_side side,
     return is_right;
 }
 
+void ath_ticket_make(const struct ath_secret *secret, const struct ath_frame *hello,
+                     const struct ath_frame *challenge, struct ath_ticket *out)
+{
+    static const char label[] = "aitherion ticket 1";
+    static const uint8_t none;
+    struct hmac_sha256_ctx hmac;
+
+    hmac_sha256_set_key(&hmac, secret->length, secret->bytes ? secret->bytes : &none);
+    hmac_sha256_update(&hmac, sizeof label, (const uint8_t *)label);
+    add_frame(&hmac, hello);
+    add_frame(&hmac, challenge);
+    hmac_sha256_digest(&hmac, sizeof out->bytes, out->bytes);
+    explicit_bzero(&hmac, sizeof hmac);
+}
+
+void ath_ticket_prove(const struct ath_ticket *ticket, uint32_t number,
+                      uint8_t out[ATH_PROOF_BYTES])
+{
+    struct hmac_sha256_ctx hmac;
+    uint32_t told = htole32(number);
+
+    hmac_sha256_set_key(&hmac, sizeof ticket->bytes, ticket->bytes);
+    hmac_sha256_update(&hmac, sizeof told, (const uint8_t *)&told);
+    hmac_sha256_digest(&hmac, ATH_PROOF_BYTES, out);
+    explicit_bzero(&hmac, sizeof hmac);
+}
+
+bool ath_ticket_check(const struct ath_ticket *ticket, uint32_t number, const uint8_t *proof,
+                      size_t length)
+{
+    uint8_t right[ATH_PROOF_BYTES];
+
+    ath_ticket_prove(ticket, number, right);
+    bool is_right = length == sizeof right && memeql_sec(right, proof, sizeof right);
+    explicit_bzero(right, sizeof right);
+    return is_right;
+}
+
 int ath_nonce_make(uint8_t out[ATH_NONCE_BYTES], struct ath_err *err)
 {
     size_t done = 0;

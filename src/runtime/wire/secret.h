@@ -41,5 +41,20 @@ void ath_secret_prove(const struct ath_secret *secret, enum ath_side side,
 bool ath_secret_check(const struct ath_secret *secret, enum ath_side side,
                       const struct ath_transcript *transcript, const uint8_t *proof, size_t length);
 
+/*
+ * What more connections of a session prove themselves with. hello and challenge are the session's;
+ * secret may have no bytes: then the nonces in those, which no other client has seen, are what it
+ * hangs on.
+ */
+struct ath_ticket {
+    uint8_t bytes[ATH_PROOF_BYTES];
+};
+void ath_ticket_make(const struct ath_secret *secret, const struct ath_frame *hello,
+                     const struct ath_frame *challenge, struct ath_ticket *out);
+void ath_ticket_prove(const struct ath_ticket *ticket, uint32_t number,
+                      uint8_t out[ATH_PROOF_BYTES]);
+bool ath_ticket_check(const struct ath_ticket *ticket, uint32_t number, const uint8_t *proof,
+                      size_t length);
+
 /* Fresh random bytes from the kernel. Returns 0 or a negative errno with err. */
 int ath_nonce_make(uint8_t out[ATH_NONCE_BYTES], struct ath_err *err);

@@ -4,7 +4,7 @@
 
 #include <cuda_fp16.h>
 
-#include "test.cuh"
+#include "driver.cuh"
 
 /* ---- arguments ---- */
 
@@ -309,6 +309,64 @@ static void a_reset_after_a_fault()
     check(read(place, 1)[0] == 1);
 }
 
+/* What the runtime hears when it looks for a device that still works, also by the tables that it
+ * alone asks for. */
+static void what_is_said_after_a_fault()
+{
+    needs_a_gpu();
+    static const unsigned char primary_table[] = { 0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                                   0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9 };
+    static const unsigned char check_table[] = { 0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43,
+                                                 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d, 0xfa, 0x7e };
+    int count, active;
+    unsigned flags, version;
+    void *const *primaries, *const *checks;
+    CUcontext first, current, other = nullptr;
+    CUdeviceptr memory;
+    ok(cudaGetDeviceCount(&count));
+    ok(cudaFree(nullptr));
+    auto get_current = driver(cuCtxGetCurrent);
+    auto set_current = driver(cuCtxSetCurrent);
+    auto api_version = driver(cuCtxGetApiVersion);
+    auto state = driver(cuDevicePrimaryCtxGetState);
+    auto allocate = driver(cuMemAlloc);
+    auto reset = driver(cuDevicePrimaryCtxReset);
+    auto table = driver(cuGetExportTable);
+    cu_ok(table((const void **)&primaries, (const CUuuid *)primary_table));
+    cu_ok(table((const void **)&checks, (const CUuuid *)check_table));
+    auto primary = (CUresult(*)(CUcontext *, CUdevice))primaries[2];
+    auto check_context = (CUresult(*)(CUcontext, unsigned *, const void **))checks[2];
+    auto say_check = [&](CUcontext context) {
+        unsigned flag = 0;
+        const void *more = nullptr;
+        printf("check %d, ", check_context(context, &flag, &more));
+        printf("flag %u\n", flag);
+    };
+    cu_ok(get_current(&first));
+    store<<<1, 1>>>((int *)0x10);
+    check(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+    for (int round = 0; round < 2; round++) {
+        printf("= version %d\n", api_version(first, &version));
+        printf("= current %d, ", get_current(&current));
+        printf("the first %d, ", current == first);
+        say_check(first);
+        printf("= memory %d\n", allocate(&memory, 4));
+        printf("= set none %d\n", set_current(nullptr));
+        printf("= set the first %d\n", set_current(first));
+        for (int i = 0; i < count; i++) {
+            printf("= device %d: state %d, ", i, state(i, &flags, &active));
+            printf("primary %d, ", primary(&other, i));
+            if (!other)
+                continue;
+            printf("set %d, ", set_current(other));
+            printf("memory %d, ", allocate(&memory, 4));
+            say_check(other);
+            other = nullptr;
+        }
+        printf("\n= reset %d\n", reset(0));
+    }
+}
+
 static void a_reset_in_the_middle()
 {
     needs_a_gpu();
@@ -352,6 +410,7 @@ static const test tests[] = {
     { "settings of functions", settings_of_functions },
     { "asserts of kernels", asserts },
     { "a reset after a fault", a_reset_after_a_fault },
+    { "what is said after a fault", what_is_said_after_a_fault },
     { "a reset in the middle", a_reset_in_the_middle },
     { "a misaligned access", misaligned },
 };

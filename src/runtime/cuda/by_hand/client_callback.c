@@ -121,7 +121,10 @@ static void run(const struct due *due)
 static void *run_all(void *unused)
 {
     struct due due = { 0 };
-    while (!next_due(due.ticket, &due))
+    struct ath_cuda_thread *thread = ath_cuda_this_thread();
+    if (thread)
+        thread->is_ours = true;
+    while (thread && !next_due(due.ticket, &due))
         run(&due);
     pthread_mutex_lock(&lock);
     is_running = false;

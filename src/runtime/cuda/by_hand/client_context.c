@@ -1,5 +1,5 @@
 /*
- * Beginning, errors, addresses of functions, and which context is current in a thread.
+ * Beginning, and which context is current in a thread.
  *
  * The stack of contexts is the client's own: each call says which one is current, and the server's
  * thread that serves it takes it up. So these calls cost nothing on the wire.
@@ -8,22 +8,24 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "proto/cuda-client.h"
 #include "runtime/cuda/by_hand/capture.h"
+#include "runtime/cuda/by_hand/host.h"
 #include "runtime/cuda/by_hand/locals.h"
+#include "runtime/cuda/by_hand/snapshot.h"
 #include "runtime/cuda/client.h"
 #include "runtime/cuda/handles.h"
-#include "runtime/cuda/symbols.h"
 
 CUresult ath_cuda_by_hand_cuInit(unsigned int flags)
 {
     CUresult status = ath_cuda_connect();
     if (!status)
         status = ath_cuda_do_cuInit(flags);
-    if (!status)
+    if (!status) {
         ath_cuda_set_ready();
+        ath_cuda_snapshot(0);
+    }
     return status;
 }
 
@@ -42,72 +44,6 @@ CUresult ath_cuda_by_hand_cuDriverGetVersion(int *version)
     if (!status)
         *version = known;
     return status;
-}
-
-/* ---- errors ---- */
-
-static const struct ath_cuda_error *error_of(CUresult status)
-{
-    for (const struct ath_cuda_error *one = ath_cuda_errors; one->name; one++)
-        if (one->value == (int)status)
-            return one;
-    return NULL;
-}
-
-CUresult ath_cuda_by_hand_cuGetErrorName(CUresult error, const char **text)
-{
-    const struct ath_cuda_error *found = error_of(error);
-    if (!text)
-        return CUDA_ERROR_INVALID_VALUE;
-    *text = found ? found->name : NULL;
-    return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult ath_cuda_by_hand_cuGetErrorString(CUresult error, const char **text)
-{
-    const struct ath_cuda_error *found = error_of(error);
-    if (!text)
-        return CUDA_ERROR_INVALID_VALUE;
-    *text = found ? found->text : NULL;
-    return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-/* ---- addresses of functions ---- */
-
-static const struct ath_cuda_symbol *look_up(const char *symbol, void **entry, int version,
-                                             uint64_t flags,
-                                             CUdriverProcAddressQueryResult *out_status)
-{
-    bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
-    const struct ath_cuda_symbol *found =
-        ath_cuda_symbol_find(symbol, version, per_thread, out_status);
-    *entry = NULL;
-    if (found)
-        memcpy(entry, &found->function, sizeof *entry);
-    return found;
-}
-
-/* Until CUDA 12 what is not found is an error; since then the status says so, and the pointer. */
-CUresult ath_cuda_by_hand_cuGetProcAddress(const char *symbol, void **entry, int version,
-                                           uint64_t flags)
-{
-    CUdriverProcAddressQueryResult status;
-    if (!symbol || !entry)
-        return CUDA_ERROR_INVALID_VALUE;
-    return look_up(symbol, entry, version, flags, &status) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-}
-
-CUresult ath_cuda_by_hand_cuGetProcAddress_v2(const char *symbol, void **entry, int version,
-                                              uint64_t flags,
-                                              CUdriverProcAddressQueryResult *status)
-{
-    CUdriverProcAddressQueryResult found;
-    if (!symbol || !entry)
-        return CUDA_ERROR_INVALID_VALUE;
-    look_up(symbol, entry, version, flags, &found);
-    if (status)
-        *status = found;
-    return CUDA_SUCCESS;
 }
 
 /* ---- the current context ---- */
@@ -143,9 +79,7 @@ static CUresult pop(CUcontext *context)
 /* None of these works before cuInit(), as CUDA's do not. */
 static CUresult is_ready(void)
 {
-    struct ath_cuda_exchange exchange;
-    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuCtxGetCurrent);
-    return status ? status : ath_cuda_end(&exchange, CUDA_SUCCESS);
+    return ath_cuda_may(ATH_CUDA_METHOD_cuCtxGetCurrent);
 }
 
 CUresult ath_cuda_by_hand_cuCtxGetCurrent(CUcontext *context)
@@ -264,6 +198,8 @@ static void end_context(CUcontext context)
  * and calls there fail. */
 CUresult ath_cuda_by_hand_cuCtxDestroy_v2(CUcontext context)
 {
+    if (context)
+        ath_cuda_host_end_in(context);
     CUresult status = ath_cuda_do_cuCtxDestroy_v2(context);
     if (!status && ath_cuda_current_context() == context)
         pop(NULL);
@@ -281,14 +217,19 @@ CUresult ath_cuda_by_hand_cuCtxDestroy(CUcontext context)
 
 enum { DEVICES_MAX = 256 };
 
-static _Atomic(CUcontext) primaries[DEVICES_MAX];
+static _Atomic(CUcontext) primaries[DEVICES_MAX]; /* NULL: ended, or never retained */
+static atomic_int primary_end;                    /* one more than the last device that has one */
 
 CUresult ath_cuda_by_hand_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     CUresult status = ath_cuda_do_cuDevicePrimaryCtxRetain(context, device);
-    if (!status && device >= 0 && device < DEVICES_MAX)
-        primaries[device] = *context;
-    return status;
+    if (status || device < 0 || device >= DEVICES_MAX)
+        return status;
+    primaries[device] = *context;
+    for (int end = primary_end; end <= device;)
+        if (atomic_compare_exchange_weak(&primary_end, &end, device + 1))
+            break;
+    return CUDA_SUCCESS;
 }
 
 /* Without the server: whether the program had it. */
@@ -304,39 +245,43 @@ CUresult ath_cuda_by_hand_cuDevicePrimaryCtxGetState(CUdevice device, unsigned i
     return CUDA_SUCCESS;
 }
 
-/* The device of a primary context, without the server. */
-static CUresult device_of(CUcontext context, CUdevice *device, CUresult status)
+/* The device of a primary context. */
+static bool is_primary(CUcontext context, CUdevice *device)
 {
-    if (status != CUDA_ERROR_DEVICE_UNAVAILABLE || !ath_cuda_is_lost() || !context || !device)
-        return status;
-    for (int i = 0; i < DEVICES_MAX; i++) {
+    for (int i = 0; context && device && i < primary_end; i++) {
         if (primaries[i] != context)
             continue;
         *device = i;
-        return CUDA_SUCCESS;
+        return true;
     }
-    return status;
+    return false;
 }
 
 CUresult ath_cuda_by_hand_cuCtxGetDevice(CUdevice *device)
 {
-    return device_of(ath_cuda_current_context(), device, ath_cuda_do_cuCtxGetDevice(device));
+    return is_primary(ath_cuda_current_context(), device) ? CUDA_SUCCESS
+                                                          : ath_cuda_do_cuCtxGetDevice(device);
 }
 
 CUresult ath_cuda_by_hand_cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
 {
-    return device_of(context ? context : ath_cuda_current_context(), device,
-                     ath_cuda_do_cuCtxGetDevice_v2(device, context));
+    return is_primary(context ? context : ath_cuda_current_context(), device)
+               ? CUDA_SUCCESS
+               : ath_cuda_do_cuCtxGetDevice_v2(device, context);
 }
 
 static void end_primary(CUdevice device)
 {
-    if (device >= 0 && device < DEVICES_MAX && primaries[device])
-        end_context(primaries[device]);
+    CUcontext ended =
+        device >= 0 && device < DEVICES_MAX ? atomic_exchange(&primaries[device], NULL) : NULL;
+    if (ended)
+        end_context(ended);
 }
 
 CUresult ath_cuda_by_hand_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
+    if (device >= 0 && device < DEVICES_MAX && primaries[device])
+        ath_cuda_host_end_in(primaries[device]);
     CUresult status = ath_cuda_do_cuDevicePrimaryCtxReset_v2(device);
     if (!status)
         end_primary(device);
@@ -354,8 +299,8 @@ CUresult ath_cuda_by_hand_cuDevicePrimaryCtxRelease_v2(CUdevice device)
     unsigned int flags;
     int is_active = 1;
     CUresult status = ath_cuda_do_cuDevicePrimaryCtxRelease_v2(device);
-    if (!status && !ath_cuda_do_cuDevicePrimaryCtxGetState(device, &flags, &is_active) &&
-        !is_active)
+    if (!status && !ath_cuda_is_exiting() &&
+        !ath_cuda_do_cuDevicePrimaryCtxGetState(device, &flags, &is_active) && !is_active)
         end_primary(device);
     return status;
 }

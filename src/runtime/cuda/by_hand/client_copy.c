@@ -14,8 +14,10 @@
 #include "runtime/cuda/by_hand/capture.h"
 #include "runtime/cuda/by_hand/captured.h"
 #include "runtime/cuda/by_hand/host.h"
+#include "runtime/cuda/by_hand/sides.h"
 #include "runtime/cuda/by_hand/staging.h"
 #include "runtime/cuda/client.h"
+#include "runtime/switches.h"
 
 enum { CHUNK = 8 * 1024 * 1024 };
 
@@ -134,10 +136,17 @@ CUresult ath_cuda_by_hand_cuMemcpyHtoDAsync_v2(CUdeviceptr dst_device, const voi
         return ath_cuda_by_hand_cuMemcpyAsync(dst_device, (uintptr_t)src_host, byte_count, stream);
     if (ath_cuda_host_reaches(src_host, byte_count))
         return ath_cuda_direct_to(dst_device, src_host, byte_count, stream);
+    if (ath_cuda_is_too_much(dst_device, src_host, byte_count))
+        return CUDA_ERROR_INVALID_VALUE;
     return to_memory(dst_device, src_host, byte_count, stream, ath_cuda_is_capturing());
 }
 
-/* On the legacy default stream; the answer tells what failed. */
+/*
+ * On the legacy default stream; the answer tells what failed. Of several parts none is waited for
+ * alone: what failed is told by the wait at the end. They are not asked for ahead of their answers
+ * either: the server gives these in the order of the calls, and so would wait for this thread to
+ * read them while it still writes.
+ */
 CUresult ath_cuda_by_hand_cuMemcpyHtoD_v2(CUdeviceptr dst_device, const void *src_host,
                                           size_t byte_count)
 {
@@ -145,8 +154,11 @@ CUresult ath_cuda_by_hand_cuMemcpyHtoD_v2(CUdeviceptr dst_device, const void *sr
         return ath_cuda_by_hand_cuMemcpy(dst_device, (uintptr_t)src_host, byte_count);
     if (ath_cuda_host_reaches(src_host, byte_count))
         return then_wait(ath_cuda_direct_to(dst_device, src_host, byte_count, NULL));
-    CUresult status = to_memory(dst_device, src_host, byte_count, NULL, true);
-    return ath_cuda_host_is_mirror(dst_device) ? then_wait(status) : status;
+    if (ath_cuda_is_too_much(dst_device, src_host, byte_count))
+        return CUDA_ERROR_INVALID_VALUE;
+    bool is_asked = byte_count <= CHUNK || ath_cuda_is_capturing() || ath_is_off(ATH_SWITCH_AHEAD);
+    CUresult status = to_memory(dst_device, src_host, byte_count, NULL, is_asked);
+    return !is_asked || ath_cuda_host_is_mirror(dst_device) ? then_wait(status) : status;
 }
 
 CUresult ath_cuda_by_hand_cuMemcpyHtoAAsync_v2(CUarray dst_array, size_t dst_offset,
@@ -169,7 +181,7 @@ static CUresult take(void *to, size_t length, struct ath_wire_bytes data)
 {
     if (data.length != length)
         return CUDA_ERROR_DEVICE_UNAVAILABLE;
-    ath_cuda_copy_bytes(to, length, data);
+    ath_cuda_copy_widely(to, data.data, length);
     return CUDA_SUCCESS;
 }
 
@@ -215,12 +227,12 @@ static CUresult from_memory(void *dst_host, CUdeviceptr src_device, size_t byte_
 {
     enum { AHEAD = 3 };
     struct asked asked[AHEAD];
-    size_t begun = 0, offset = 0;
+    size_t begun = 0, offset = 0, ahead = ath_is_off(ATH_SWITCH_AHEAD) ? 1 : AHEAD;
     CUresult status = dst_host || !byte_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     if (!status && ath_cuda_staging_take(byte_count))
         return ath_cuda_staged_from(dst_host, src_device, byte_count, stream);
     for (size_t ended = 0; (!status && offset < byte_count) || ended < begun; ended++) {
-        while (!status && offset < byte_count && begun < ended + AHEAD) {
+        while (!status && offset < byte_count && begun < ended + ahead) {
             struct asked *next = &asked[begun % AHEAD];
             next->offset = offset;
             next->length = chunk_of(byte_count - offset);

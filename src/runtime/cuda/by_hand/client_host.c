@@ -10,7 +10,6 @@
 
 #include "proto/cuda-client.h"
 #include "runtime/cuda/by_hand/host.h"
-#include "runtime/cuda/by_hand/mapped_file.h"
 #include "runtime/cuda/client.h"
 
 /* Where memory is put that the server shall have at the same address: far from where Linux puts a
@@ -232,18 +231,18 @@ CUresult ath_cuda_by_hand_cuMemFreeHost(void *memory)
 }
 
 /* In a mapped file kernels of several processes talk to each other (NCCL's, where GPUs have no peer
- * access). The server has a mirror of it, in which they would wait for ever. */
-static bool is_of_several(const void *memory, size_t bytes)
+ * access). In a mirror of it they would wait for ever. */
+static CUresult map_for_kernels(const void *memory)
 {
     static atomic_bool is_said;
-    if (!ath_cuda_is_mapped_file(memory, bytes))
-        return false;
-    if (getenv("AITHERION_CUDA_LOG") && !atomic_exchange(&is_said, true))
-        fputs(
-            "aitherion: cuMemHostRegister is not supported for a file that is mapped MAP_SHARED: a "
-            "kernel would not see what other processes write there\n",
-            stderr);
-    return true;
+    CUresult status = ath_cuda_host_map_for_kernels(memory);
+    if (status == CUDA_ERROR_NOT_SUPPORTED && getenv("AITHERION_CUDA_LOG") &&
+        !atomic_exchange(&is_said, true))
+        fputs("aitherion: cuMemHostRegister is not supported for this file that is mapped "
+              "MAP_SHARED: a kernel would not see what other processes write there; it would in a "
+              "file of /dev/shm, by the unix socket of a server on this host\n",
+              stderr);
+    return status;
 }
 
 CUresult ath_cuda_by_hand_cuMemHostRegister_v2(void *memory, size_t bytes, unsigned int flags)
@@ -261,16 +260,17 @@ CUresult ath_cuda_by_hand_cuMemHostRegister_v2(void *memory, size_t bytes, unsig
     if (ath_cuda_host_find(memory, &facts) ||
         ath_cuda_host_find((const uint8_t *)memory + bytes - 1, &facts))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-    if (flags & CU_MEMHOSTREGISTER_DEVICEMAP && is_of_several(memory, bytes))
-        return CUDA_ERROR_NOT_SUPPORTED;
     status = ath_cuda_host_add(&(struct ath_cuda_host){ .kind = ATH_CUDA_HOST_REGISTERED,
                                                         .address = (uintptr_t)memory,
                                                         .bytes = bytes,
                                                         .flags = flags,
                                                         .context = ath_cuda_current_context() },
                                false);
-    if (!status && flags & CU_MEMHOSTREGISTER_DEVICEMAP)
-        status = ath_cuda_host_map(memory);
+    if (!status && flags & CU_MEMHOSTREGISTER_DEVICEMAP) {
+        status = map_for_kernels(memory);
+        if (status)
+            ath_cuda_host_take((uintptr_t)memory, false, &facts);
+    }
     return status;
 }
 
@@ -295,7 +295,7 @@ CUresult ath_cuda_by_hand_cuMemHostGetDevicePointer_v2(CUdeviceptr *address, voi
     if (!address || flags || !ath_cuda_host_find(memory, &facts) ||
         facts.kind == ATH_CUDA_HOST_MANAGED)
         return CUDA_ERROR_INVALID_VALUE;
-    status = ath_cuda_host_map(memory);
+    status = map_for_kernels(memory);
     if (!status && ath_cuda_host_find(memory, &facts))
         *address = facts.device + ((uintptr_t)memory - facts.address);
     return status;
@@ -503,6 +503,20 @@ CUresult ath_cuda_by_hand_cuMemFree_v2(CUdeviceptr address)
     return status;
 }
 
+/* The driver frees it with the context, and the server must not look into it from then on. */
+void ath_cuda_host_end_in(CUcontext context)
+{
+    struct ath_cuda_host facts;
+    while (ath_cuda_host_has_mirrors() && ath_cuda_host_of_context(context, &facts)) {
+        if (facts.kind != ATH_CUDA_HOST_MANAGED) {
+            end_of(facts.address);
+            continue;
+        }
+        ask_free(facts.address);
+        ath_cuda_host_free_managed(facts.address);
+    }
+}
+
 /* ---- managed variables of libraries ---- */
 
 static CUresult ask_variable(CUlibrary library, const char *name, CUdeviceptr *out,
@@ -528,8 +542,7 @@ static CUresult ask_variable(CUlibrary library, const char *name, CUdeviceptr *o
     return ath_cuda_end(&exchange, status);
 }
 
-/* Variables may share a page, so whole pages are mirrored, and one that is there already is left
- * alone. Their first values come from the server. */
+/* Their first values come from the server. */
 CUresult ath_cuda_by_hand_cuLibraryGetManaged(CUdeviceptr *address, size_t *bytes,
                                               CUlibrary library, const char *name)
 {
@@ -542,19 +555,16 @@ CUresult ath_cuda_by_hand_cuLibraryGetManaged(CUdeviceptr *address, size_t *byte
     if (status)
         return status;
     if (!ath_cuda_host_find((const void *)(uintptr_t)got, &known)) {
-        uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-        uintptr_t first = (uintptr_t)got / page * page;
-        if (!map_there(first, ath_cuda_host_pages((uintptr_t)got - first + size)))
+        if (!map_there(got, size))
             return CUDA_ERROR_OUT_OF_MEMORY;
-        status = ath_cuda_host_add(
-            &(struct ath_cuda_host){ .kind = ATH_CUDA_HOST_MANAGED,
-                                     .address = first,
-                                     .bytes = ath_cuda_host_pages((uintptr_t)got - first + size),
-                                     .is_mapped = true,
-                                     .device = first,
-                                     .context = ath_cuda_current_context(),
-                                     .library = library },
-            true);
+        status = ath_cuda_host_add(&(struct ath_cuda_host){ .kind = ATH_CUDA_HOST_MANAGED,
+                                                            .address = (uintptr_t)got,
+                                                            .bytes = size,
+                                                            .is_mapped = true,
+                                                            .device = got,
+                                                            .context = ath_cuda_current_context(),
+                                                            .library = library },
+                                   true);
         if (!status)
             status = ath_cuda_host_pull_all();
     }

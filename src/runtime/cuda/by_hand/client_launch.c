@@ -271,6 +271,70 @@ CUresult ath_cuda_by_hand_cuLaunchCooperativeKernel(
     return ath_cuda_by_hand_cuLaunchKernelEx(&config, function, kernel_params, NULL);
 }
 
+/* ---- a launch on several devices ---- */
+
+struct parts {
+    size_t count;
+    struct packed *each;
+};
+
+static void parts_free(struct parts *parts)
+{
+    for (size_t i = 0; parts->each && i < parts->count; i++)
+        packed_free(&parts->each[i]);
+    free(parts->each);
+}
+
+static void put_part(struct ath_cuda_side *side, struct ath_cuda_wire_device_launch_builder to,
+                     const CUDA_LAUNCH_PARAMS *from, const struct packed *packed)
+{
+    ath_cuda_wire_device_launch_set_function(to, function_to_wire(side, from->function));
+    ath_cuda_wire_device_launch_set_grid_dim_x(to, from->gridDimX);
+    ath_cuda_wire_device_launch_set_grid_dim_y(to, from->gridDimY);
+    ath_cuda_wire_device_launch_set_grid_dim_z(to, from->gridDimZ);
+    ath_cuda_wire_device_launch_set_block_dim_x(to, from->blockDimX);
+    ath_cuda_wire_device_launch_set_block_dim_y(to, from->blockDimY);
+    ath_cuda_wire_device_launch_set_block_dim_z(to, from->blockDimZ);
+    ath_cuda_wire_device_launch_set_shared_mem_bytes(to, from->sharedMemBytes);
+    ath_cuda_wire_device_launch_set_stream(
+        to, ath_cuda_to_wire(side, ATH_CUDA_KIND_STREAM, (uintptr_t)from->hStream));
+    ath_cuda_wire_device_launch_set_parameters(to, bytes_of(packed));
+}
+
+CUresult ath_cuda_by_hand_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launches,
+                                                               unsigned int device_count,
+                                                               unsigned int flags)
+{
+    enum { DEVICES_MAX = 256 };
+    __attribute__((cleanup(parts_free))) struct parts parts = { .count = device_count };
+    struct ath_cuda_exchange exchange;
+    CUresult status = CUDA_SUCCESS;
+    if (!launches || !device_count || device_count > DEVICES_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    parts.each = ath_cuda_zeroed(device_count * sizeof *parts.each);
+    if (!parts.each)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (unsigned int i = 0; i < device_count && !status; i++)
+        status =
+            pack(launches[i].function,
+                 threads_of(launches[i].blockDimX, launches[i].blockDimY, launches[i].blockDimZ),
+                 launches[i].kernelParams, NULL, &parts.each[i]);
+    if (!status)
+        status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLaunchCooperativeKernelMultiDevice);
+    if (status)
+        return status;
+    struct ath_cuda_wire_launch_cooperative_kernel_multi_device_builder call =
+        ath_cuda_wire_call_init_launch_cooperative_kernel_multi_device(exchange.call);
+    struct ath_wire_array list =
+        ath_cuda_wire_launch_cooperative_kernel_multi_device_init_launches(call, device_count);
+    for (uint32_t i = 0; i < list.count; i++)
+        put_part(&exchange.side,
+                 (struct ath_cuda_wire_device_launch_builder){ ath_wire_array_struct(list, i) },
+                 &launches[i], &parts.each[i]);
+    ath_cuda_wire_launch_cooperative_kernel_multi_device_set_flags(call, flags);
+    return ath_cuda_end(&exchange, ath_cuda_ask(&exchange));
+}
+
 /* ---- kernel nodes ---- */
 
 /* The older structure as the newer one, which has a kernel and a context more. */

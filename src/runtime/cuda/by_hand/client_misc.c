@@ -17,6 +17,7 @@
 #include "runtime/cuda/captures.h"
 #include "runtime/cuda/client.h"
 #include "runtime/cuda/zeroed.h"
+#include "runtime/switches.h"
 
 /* ---- waiting ---- */
 
@@ -104,17 +105,13 @@ CUresult ath_cuda_by_hand_cuStreamEndCapture(CUstream stream, CUgraph *graph)
 /* CUDA_SUCCESS with *is_known where no answer of the server is needed. */
 static CUresult known(CUstreamCaptureStatus *status, bool *is_known)
 {
-    struct ath_cuda_exchange exchange;
-    CUresult ready = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuStreamIsCapturing);
-    *is_known = true;
-    if (ready)
-        return ready;
-    *is_known = !captures.count;
-    if (!status)
-        return ath_cuda_end(&exchange, CUDA_ERROR_INVALID_VALUE);
+    CUresult ready = ath_cuda_may(ATH_CUDA_METHOD_cuStreamIsCapturing);
+    *is_known = ready || !(captures.count || ath_is_off(ATH_SWITCH_CAPTURES));
+    if (ready || !status)
+        return ready ? ready : CUDA_ERROR_INVALID_VALUE;
     if (*is_known)
         *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return ath_cuda_end(&exchange, CUDA_SUCCESS);
+    return CUDA_SUCCESS;
 }
 
 CUresult ath_cuda_by_hand_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)

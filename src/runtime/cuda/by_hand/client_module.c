@@ -1,13 +1,9 @@
 /* Modules and libraries: images by their length, files of the program's side, options. */
 #include "config.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "proto/cuda-client.h"
@@ -277,28 +273,6 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
 }
 
 /* ---- files, which lie on the program's side ---- */
-
-CUresult ath_cuda_read_file(const char *path, void **out, size_t *out_size)
-{
-    ath_auto_close int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    struct stat facts;
-    if (fd < 0 || fstat(fd, &facts))
-        return path ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
-    size_t size = (size_t)facts.st_size, done = 0;
-    ath_auto_free char *bytes =
-        ath_cuda_zeroed(size + sizeof(uint64_t)); /* a magic number is read whole */
-    if (!bytes)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    while (done < size) {
-        ssize_t got = read(fd, bytes + done, size - done);
-        if (got <= 0)
-            return CUDA_ERROR_OPERATING_SYSTEM;
-        done += (size_t)got;
-    }
-    *out = ath_steal(&bytes);
-    *out_size = size;
-    return CUDA_SUCCESS;
-}
 
 CUresult ath_cuda_by_hand_cuModuleLoad(CUmodule *module, const char *path)
 {

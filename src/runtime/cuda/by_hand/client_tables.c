@@ -109,11 +109,12 @@ static size_t list_devices(struct ath_table_device *out, size_t room)
             continue;
         ath_cuda_do_cuDeviceGetUuid(&uuid, device);
         memcpy(out[i].uuid, &uuid, sizeof out[i].uuid);
-        ath_cuda_do_cuDeviceGetAttribute(&out[i].pci_domain, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
-                                         device);
-        ath_cuda_do_cuDeviceGetAttribute(&out[i].pci_bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, device);
-        ath_cuda_do_cuDeviceGetAttribute(&out[i].pci_device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
-                                         device);
+        ath_cuda_by_hand_cuDeviceGetAttribute(&out[i].pci_domain, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID,
+                                              device);
+        ath_cuda_by_hand_cuDeviceGetAttribute(&out[i].pci_bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID,
+                                              device);
+        ath_cuda_by_hand_cuDeviceGetAttribute(&out[i].pci_device, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID,
+                                              device);
     }
     return (size_t)count;
 }

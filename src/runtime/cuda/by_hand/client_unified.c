@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,8 +14,10 @@
 #include "runtime/cuda/by_hand/host.h"
 #include "runtime/cuda/by_hand/share.h"
 #include "runtime/cuda/by_hand/sides.h"
+#include "runtime/cuda/by_hand/snapshot.h"
 #include "runtime/cuda/bytes.h"
 #include "runtime/cuda/client.h"
+#include "runtime/cuda/instance.h"
 
 /* ---- whose address it is ---- */
 
@@ -48,6 +51,25 @@ static enum side side_of(CUdeviceptr address, size_t bytes)
 bool ath_cuda_is_program_memory(CUdeviceptr address, size_t bytes)
 {
     return side_of(address, bytes) == SIDE_HOST;
+}
+
+/* MS_ASYNC does nothing since Linux 2.6.19 but to say ENOMEM where a part is not mapped: msync(2).
+ */
+static bool is_all_mapped(const void *address, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)address / page * page;
+    return !msync((void *)begin, (uintptr_t)address - begin + bytes, MS_ASYNC) || errno != ENOMEM;
+}
+
+bool ath_cuda_is_too_much(CUdeviceptr to, const void *from, size_t bytes)
+{
+    enum { LOOKED_AT = 64 * 1024 }; /* less is not worth a system call */
+    CUdeviceptr base = 0;
+    size_t size = 0;
+    if (bytes < LOOKED_AT || is_all_mapped(from, bytes) ||
+        ath_cuda_do_cuMemGetAddressRange_v2(&base, &size, to))
+        return false;
+    return bytes > size - (to - base);
 }
 
 /* ---- copies ---- */
@@ -189,6 +211,30 @@ static CUresult describe(const struct ath_cuda_host *host, CUpointer_attribute a
     return CUDA_SUCCESS;
 }
 
+/* What the server says of its context, device and pool, as the program has them. */
+static void take_attribute(CUpointer_attribute attribute, void *data)
+{
+    uint64_t handle;
+    int32_t device;
+    switch ((int)attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+        memcpy(&handle, data, sizeof handle);
+        put_u64(data, ath_instance_to_own(ATH_CUDA_KIND_CONTEXT, handle));
+        break;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+        memcpy(&handle, data, sizeof handle);
+        put_u64(data, ath_instance_to_own(ATH_CUDA_KIND_MEMORY_POOL, handle));
+        break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        memcpy(&device, data, sizeof device);
+        put_u32(data,
+                (uint32_t)ath_instance_to_own(ATH_CUDA_KIND_DEVICE, (uint64_t)(int64_t)device));
+        break;
+    default:
+        break;
+    }
+}
+
 static CUresult ask_attributes(unsigned int attribute_count, CUpointer_attribute *attributes,
                                void **data, CUdeviceptr address)
 {
@@ -208,9 +254,11 @@ static CUresult ask_attributes(unsigned int attribute_count, CUpointer_attribute
     if (!status) {
         struct ath_wire_list values = ath_cuda_wire_pointer_get_attributes_result_values(
             ath_cuda_wire_answer_pointer_get_attributes(exchange.answer));
-        for (uint32_t i = 0; i < values.count && i < attribute_count; i++)
+        for (uint32_t i = 0; i < values.count && i < attribute_count; i++) {
             ath_cuda_copy_bytes(data[i], ath_cuda_bytes_of_pointer_attribute(attributes[i]),
                                 ath_wire_list_data(values, i));
+            take_attribute(attributes[i], data[i]);
+        }
     }
     return ath_cuda_end(&exchange, status);
 }
@@ -241,14 +289,18 @@ CUresult ath_cuda_by_hand_cuPointerGetAttribute(void *data, CUpointer_attribute 
         return CUDA_ERROR_INVALID_VALUE;
     if (ath_cuda_host_find((const void *)(uintptr_t)address, &host) && !host.is_mapped)
         return describe(&host, attribute, address, data);
-    return ath_cuda_do_cuPointerGetAttribute(data, attribute, address);
+    CUresult status = ath_cuda_do_cuPointerGetAttribute(data, attribute, address);
+    if (!status)
+        take_attribute(attribute, data);
+    return status;
 }
 
 /* ---- attributes of devices that are otherwise through a network ---- */
 
-/* The program's pageable memory is nothing that the GPU reaches, managed memory is the program's
- * and the GPU's in turn, what the driver places in the host's memory is in the server's host, and
- * so are devices that a dma-buf is for. */
+/* The program's pageable memory is nothing that the GPU reaches, what either side
+ * writes into managed memory the other sees at launches and synchronizations alone
+ * (docs/architecture.md, 22), what the driver places in the host's memory is in the server's host,
+ * and so are devices that a dma-buf is for. */
 static bool is_taken_away(CUdevice_attribute attribute)
 {
     return attribute == CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS ||
@@ -266,6 +318,9 @@ static bool is_taken_away(CUdevice_attribute attribute)
 CUresult ath_cuda_by_hand_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                                                CUdevice device)
 {
+    uint64_t there;
+    if (!ath_cuda_is_lost() && ath_instance_to_wire(ATH_CUDA_KIND_DEVICE, (uint64_t)device, &there))
+        ath_cuda_snapshot((int)there);
     CUresult status = ath_cuda_do_cuDeviceGetAttribute(value, attribute, device);
     if (!status && is_taken_away(attribute))
         *value = 0;

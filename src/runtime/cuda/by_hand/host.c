@@ -8,6 +8,7 @@
 
 #include "runtime/cuda/by_hand/host.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -17,7 +18,10 @@
 #include "base/cleanup.h"
 #include "runtime/cuda/by_hand/callback.h"
 #include "runtime/cuda/by_hand/capture.h"
+#include "runtime/cuda/by_hand/mapped_file.h"
+#include "runtime/cuda/changed.h"
 #include "runtime/cuda/client.h"
+#include "runtime/cuda/written.h"
 #include "runtime/cuda/zeroed.h"
 
 enum {
@@ -28,8 +32,13 @@ enum {
 struct entry {
     struct entry *next;
     struct ath_cuda_host facts;
-    uint8_t *same; /* how it was when both sides were the same; NULL: no mirror */
-    bool is_idle;  /* managed: pushed since the last synchronization, so the program kept off it */
+    uint8_t *same;  /* how it was when both sides were the same; NULL: no mirror */
+    bool is_pushed; /* since the last synchronization */
+    bool is_unsure; /* all of it may differ, whatever the kernel says */
+
+    /* Offsets of the whole pages that the kernel watches (written.h); none: the same. */
+    size_t watched_first, watched_end;
+    uint64_t faults; /* before they were walked over last */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -85,6 +94,27 @@ bool ath_cuda_host_find(const void *address, struct ath_cuda_host *out)
     return entry;
 }
 
+static bool is_watched(const struct entry *entry)
+{
+    return entry->watched_end > entry->watched_first;
+}
+
+/* Less is compared sooner than the kernel is asked. */
+enum { ALWAYS_COMPARED = 64 * 1024 };
+
+/* Pages that are in nothing else. What the program registered is its own business. */
+static void watch(struct entry *entry)
+{
+    size_t page = ath_cuda_host_pages(1);
+    uintptr_t first = ath_cuda_host_pages(entry->facts.address);
+    uintptr_t end = (entry->facts.address + entry->facts.bytes) / page * page;
+    if (entry->facts.bytes <= ALWAYS_COMPARED || entry->facts.kind == ATH_CUDA_HOST_REGISTERED ||
+        ath_written_watch(first, end - first))
+        return;
+    entry->watched_first = first - entry->facts.address;
+    entry->watched_end = end - entry->facts.address;
+}
+
 CUresult ath_cuda_host_add(const struct ath_cuda_host *facts, bool is_mirrored)
 {
     ath_auto_free struct entry *entry = ath_cuda_zeroed(sizeof *entry);
@@ -93,6 +123,8 @@ CUresult ath_cuda_host_add(const struct ath_cuda_host *facts, bool is_mirrored)
     entry->facts = *facts;
     if (is_mirrored && !(entry->same = ath_cuda_zeroed(facts->bytes)))
         return CUDA_ERROR_OUT_OF_MEMORY;
+    if (is_mirrored)
+        watch(entry);
     pthread_mutex_lock(&lock);
     entry->facts.id = ++last_id;
     entry->next = entries;
@@ -104,41 +136,16 @@ CUresult ath_cuda_host_add(const struct ath_cuda_host *facts, bool is_mirrored)
     return CUDA_SUCCESS;
 }
 
-static struct entry *take(uintptr_t address, bool is_managed)
+bool ath_cuda_host_of_context(CUcontext context, struct ath_cuda_host *out)
 {
-    pthread_mutex_lock(&mirror_lock);
     pthread_mutex_lock(&lock);
-    struct entry **at = &entries;
-    while (*at && ((*at)->facts.address != address ||
-                   ((*at)->facts.kind == ATH_CUDA_HOST_MANAGED) != is_managed))
-        at = &(*at)->next;
-    struct entry *taken = *at;
-    if (taken) {
-        *at = taken->next;
-        entry_count--;
-        mirror_count -= taken->same != NULL;
-        find_unknown();
-    }
-    pthread_mutex_unlock(&lock);
-    pthread_mutex_unlock(&mirror_lock);
-    return taken;
-}
-
-static void entry_free(struct entry *entry)
-{
+    const struct entry *entry = entries;
+    while (entry && (!entry->same || entry->facts.context != context || entry->facts.library))
+        entry = entry->next;
     if (entry)
-        free(entry->same);
-    free(entry);
-}
-
-bool ath_cuda_host_take(uintptr_t address, bool is_managed, struct ath_cuda_host *out)
-{
-    struct entry *entry = entry_count ? take(address, is_managed) : NULL;
-    if (!entry)
-        return false;
-    *out = entry->facts;
-    entry_free(entry);
-    return true;
+        *out = entry->facts;
+    pthread_mutex_unlock(&lock);
+    return entry;
 }
 
 bool ath_cuda_host_has_mirrors(void)
@@ -157,23 +164,6 @@ uintptr_t ath_cuda_host_of_library(CUlibrary library)
     return address;
 }
 
-void ath_cuda_host_clear(void)
-{
-    pthread_mutex_lock(&mirror_lock);
-    pthread_mutex_lock(&lock);
-    while (entries) {
-        struct entry *next = entries->next;
-        entry_free(entries);
-        entries = next;
-    }
-    entry_count = 0;
-    mirror_count = 0;
-    has_displaced = false;
-    find_unknown();
-    pthread_mutex_unlock(&lock);
-    pthread_mutex_unlock(&mirror_lock);
-}
-
 /* ---- pushing ---- */
 
 static bool block_differs(const uint8_t *now, const uint8_t *same, size_t bytes)
@@ -181,31 +171,85 @@ static bool block_differs(const uint8_t *now, const uint8_t *same, size_t bytes)
     return memcmp(now, same, bytes) != 0;
 }
 
-/* A run of blocks that differ, from *offset on; false: none. */
-static bool next_run(const struct entry *entry, size_t *offset, size_t *out_length, size_t most)
+/* What of a mirror may have changed: one stretch after the other. */
+struct walk {
+    struct entry *entry;
+    size_t at, end; /* of a stretch: what has not been compared yet */
+    size_t taken;   /* up to here stretches were handed out */
+    struct ath_written written;
+};
+
+static struct walk walk_over(struct entry *entry)
 {
-    const uint8_t *now = (const uint8_t *)entry->facts.address;
-    size_t at = *offset, end = entry->facts.bytes;
+    return (struct walk){ .entry = entry,
+                          .written = { .at = entry->facts.address + entry->watched_first,
+                                       .end = entry->facts.address + entry->watched_end } };
+}
+
+/* Where the kernel watches it no more, all that is left. */
+static size_t written_end(struct walk *walk)
+{
+    struct entry *entry = walk->entry;
+    uintptr_t first, end;
+    int status = ath_written_next(&walk->written, &first, &end);
+    if (!status) {
+        walk->at = first - entry->facts.address;
+        return end - entry->facts.address;
+    }
+    if (status == -ENODATA)
+        walk->at = entry->watched_end;
+    else
+        entry->watched_end = entry->watched_first;
+    return entry->facts.bytes;
+}
+
+static bool next_stretch(struct walk *walk)
+{
+    const struct entry *entry = walk->entry;
+    walk->at = walk->taken;
+    if (entry->is_unsure || walk->at >= entry->watched_end)
+        walk->end = entry->facts.bytes;
+    else if (walk->at < entry->watched_first)
+        walk->end = entry->watched_first;
+    else
+        walk->end = written_end(walk);
+    walk->taken = walk->end;
+    return walk->at < walk->end;
+}
+
+/* Passes over what is the same. Comparing is fastest with much at once. */
+static void pass_same(struct walk *walk)
+{
+    const uint8_t *now = (const uint8_t *)walk->entry->facts.address, *same = walk->entry->same;
     const size_t stride = 1 << 16;
-    while (at < end) { /* memcmp is fastest on much at once */
-        size_t part = end - at < stride ? end - at : stride;
-        if (at % stride == 0 && !block_differs(now + at, entry->same + at, part)) {
-            at += part;
+    while (walk->at < walk->end) {
+        size_t left = walk->end - walk->at, part = left < stride ? left : stride;
+        if (walk->at % stride == 0 && !block_differs(now + walk->at, same + walk->at, part)) {
+            walk->at += part;
             continue;
         }
-        part = end - at < BLOCK ? end - at : BLOCK;
-        if (block_differs(now + at, entry->same + at, part))
-            break;
-        at += part;
+        part = left < BLOCK ? left : BLOCK;
+        if (block_differs(now + walk->at, same + walk->at, part))
+            return;
+        walk->at += part;
     }
-    *offset = at;
-    while (at < end && at - *offset < most) {
-        size_t part = end - at < BLOCK ? end - at : BLOCK;
-        if (!block_differs(now + at, entry->same + at, part))
+}
+
+/* A run of blocks that differ; false: none. */
+static bool next_run(struct walk *walk, size_t *out_offset, size_t *out_length, size_t most)
+{
+    const uint8_t *now = (const uint8_t *)walk->entry->facts.address, *same = walk->entry->same;
+    do
+        pass_same(walk);
+    while (walk->at == walk->end && next_stretch(walk));
+    *out_offset = walk->at;
+    while (walk->at < walk->end && walk->at - *out_offset < most) {
+        size_t left = walk->end - walk->at, part = left < BLOCK ? left : BLOCK;
+        if (!block_differs(now + walk->at, same + walk->at, part))
             break;
-        at += part;
+        walk->at += part;
     }
-    *out_length = at - *offset;
+    *out_length = walk->at - *out_offset;
     return *out_length > 0;
 }
 
@@ -233,8 +277,7 @@ static struct run *copy_run(struct entry *entry, size_t offset, size_t length)
     const uint8_t *now = (const uint8_t *)entry->facts.address + offset;
     uint8_t *same = entry->same + offset;
     struct run *run = malloc(sizeof *run + length);
-    uint8_t *mask = calloc(1, (length + 7) / 8);
-    size_t changed = 0;
+    uint8_t *mask = malloc(ath_changed_mask_bytes(length));
     if (!run || !mask) {
         free(run);
         free(mask);
@@ -242,17 +285,11 @@ static struct run *copy_run(struct entry *entry, size_t offset, size_t length)
     }
     *run = (struct run){ .address = entry->facts.address + offset, .length = length, .mask = mask };
     memcpy(run->bytes, now, length);
-    for (size_t i = 0; i < length; i++) {
-        if (run->bytes[i] == same[i])
-            continue;
-        mask[i / 8] |= (uint8_t)(1u << i % 8);
-        changed++;
-    }
-    memcpy(same, run->bytes, length);
-    if (changed == length) {
+    if (ath_changed_mask(run->bytes, same, length, mask) == length) {
         free(run->mask);
         run->mask = NULL;
     }
+    memcpy(same, run->bytes, length);
     return run;
 }
 
@@ -271,24 +308,28 @@ static CUresult send_runs(const struct run *runs, uint32_t count, bool is_asked)
                                            (struct ath_wire_bytes){ runs->bytes, runs->length });
         if (runs->mask)
             ath_cuda_wire_memory_part_set_mask(
-                to, (struct ath_wire_bytes){ runs->mask, (runs->length + 7) / 8 });
+                to, (struct ath_wire_bytes){ runs->mask, ath_changed_mask_bytes(runs->length) });
     }
     return ath_cuda_end(&exchange, is_asked ? ath_cuda_ask(&exchange) : ath_cuda_post(&exchange));
 }
 
-/* What of a mirror fits into a message, from *offset on. */
-static CUresult push_some(struct entry *entry, size_t *offset, bool is_asked)
+static bool is_over(const struct walk *walk)
+{
+    return walk->at == walk->end && walk->taken == walk->entry->facts.bytes;
+}
+
+/* What of a mirror fits into a message. */
+static CUresult push_some(struct walk *walk, bool is_asked)
 {
     __attribute__((cleanup(runs_free))) struct run *runs = NULL;
-    size_t total = 0, length;
+    size_t total = 0, offset, length;
     uint32_t count = 0;
-    while (total < PUSH_MAX && next_run(entry, offset, &length, PUSH_MAX - total)) {
-        struct run *run = copy_run(entry, *offset, length);
+    while (total < PUSH_MAX && next_run(walk, &offset, &length, PUSH_MAX - total)) {
+        struct run *run = copy_run(walk->entry, offset, length);
         if (!run)
             return CUDA_ERROR_OUT_OF_MEMORY;
         run->next = runs;
         runs = run;
-        *offset += length;
         total += length + BLOCK;
         count++;
     }
@@ -296,10 +337,31 @@ static CUresult push_some(struct entry *entry, size_t *offset, bool is_asked)
     return count ? send_runs(runs, count, is_asked) : CUDA_SUCCESS;
 }
 
-/* A program must keep off managed memory while the GPU is at work, where there is no concurrent
- * access (client_unified.c). Many do not ask: at least variables and what else takes little time to
- * compare may be written at any time. */
-enum { ALWAYS_COMPARED = 64 * 1024 };
+/*
+ * Natively a launch sees what the program wrote before it, also while the GPU is at work. To find
+ * that costs nothing where the kernel watches and nobody waited for a page. Where it does not, what
+ * is large is not compared again before the next synchronization: without concurrent access
+ * (client_unified.c) a program must keep off managed memory until then.
+ */
+static bool is_left_alone(const struct entry *entry, uint64_t faults)
+{
+    if (!entry->is_pushed)
+        return false;
+    return is_watched(entry)
+               ? entry->faults == faults
+               : entry->facts.kind == ATH_CUDA_HOST_MANAGED && entry->facts.bytes > ALWAYS_COMPARED;
+}
+
+static CUresult push_entry(struct entry *entry, bool is_asked)
+{
+    struct walk walk = walk_over(entry);
+    CUresult status = CUDA_SUCCESS;
+    while (!status && !is_over(&walk))
+        status = push_some(&walk, is_asked);
+    entry->is_pushed = !status;
+    entry->is_unsure = status;
+    return status;
+}
 
 CUresult ath_cuda_host_push_all(bool is_asked)
 {
@@ -307,13 +369,14 @@ CUresult ath_cuda_host_push_all(bool is_asked)
     if (!mirror_count)
         return CUDA_SUCCESS;
     pthread_mutex_lock(&mirror_lock);
+    uint64_t faults = 0; /* not asked for yet */
     for (struct entry *entry = entries; entry && !status; entry = entry->next) {
-        if (!entry->same || entry->is_idle)
+        if (!faults && is_watched(entry))
+            faults = ath_written_faults();
+        if (!entry->same || is_left_alone(entry, faults))
             continue;
-        for (size_t offset = 0; !status && offset < entry->facts.bytes;)
-            status = push_some(entry, &offset, is_asked);
-        entry->is_idle =
-            entry->facts.kind == ATH_CUDA_HOST_MANAGED && entry->facts.bytes > ALWAYS_COMPARED;
+        entry->faults = faults;
+        status = push_entry(entry, is_asked);
     }
     pthread_mutex_unlock(&mirror_lock);
     return status;
@@ -350,83 +413,192 @@ CUresult ath_cuda_host_push(enum ath_cuda_method method)
 
 /* ---- pulling ---- */
 
-/* What the program changed meanwhile stays: it is pushed next time. */
-static void apply(const struct entry *entry, size_t offset, struct ath_wire_bytes data)
+/* Answers that bring what the GPU changed, in their order. They are taken over by whoever waited
+ * for the GPU, and not by whoever reads: that one may be needed for a push to get on. */
+static pthread_mutex_t arrived_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct arrived {
+    struct arrived *next;
+    struct ath_frame answer;
+} * arrived, **arrived_last = &arrived;
+
+/* Parts of memory that the client is about to add: another thread's call brought them. */
+enum { EARLY_MAX = 1024 };
+static struct early {
+    struct early *next;
+    uintptr_t address;
+    size_t length;
+    uint8_t bytes[];
+} * early;
+static int early_count;
+
+int ath_cuda_host_take_changes(struct ath_frame *answer)
 {
-    uint8_t *now = (uint8_t *)entry->facts.address + offset, *same = entry->same + offset;
-    if (!memcmp(now, same, data.length))
-        memcpy(now, data.data, data.length);
-    else
-        for (size_t i = 0; i < data.length; i++)
-            if (now[i] == same[i])
-                now[i] = data.data[i];
-    memcpy(same, data.data, data.length);
+    struct arrived *one = malloc(sizeof *one);
+    if (!one)
+        return -ENOMEM;
+    *one = (struct arrived){ .answer = *answer };
+    *answer = (struct ath_frame){ 0 };
+    pthread_mutex_lock(&arrived_lock);
+    *arrived_last = one;
+    arrived_last = &one->next;
+    pthread_mutex_unlock(&arrived_lock);
+    return 0;
+}
+
+static struct arrived *take_arrived(void)
+{
+    pthread_mutex_lock(&arrived_lock);
+    struct arrived *all = arrived;
+    arrived = NULL;
+    arrived_last = &arrived;
+    pthread_mutex_unlock(&arrived_lock);
+    return all;
+}
+
+static bool is_changed(struct ath_wire_bytes mask, size_t i)
+{
+    return !mask.length || mask.data[i / 8] >> i % 8 & 1;
+}
+
+/* Only what the GPU changed: beside it another thread may write, or have written and pushed. What
+ * the program changed meanwhile stays, and is pushed next time. */
+static void apply(uint8_t *now, uint8_t *same, struct ath_wire_bytes data,
+                  struct ath_wire_bytes mask)
+{
+    for (size_t i = 0; i < data.length; i++) {
+        if (!is_changed(mask, i))
+            continue;
+        if (now[i] == same[i])
+            now[i] = data.data[i];
+        same[i] = data.data[i];
+    }
+}
+
+/* Of memory that was just made; all of it counts. */
+static CUresult keep_early(uintptr_t address, struct ath_wire_bytes data)
+{
+    struct early *one = early_count < EARLY_MAX ? malloc(sizeof *one + data.length) : NULL;
+    if (!one)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *one = (struct early){ .next = early, .address = address, .length = data.length };
+    memcpy(one->bytes, data.data, data.length);
+    early = one;
+    early_count++;
+    return CUDA_SUCCESS;
 }
 
 static CUresult take_part(struct ath_cuda_wire_memory_part part)
 {
     struct ath_wire_bytes data = ath_cuda_wire_memory_part_data(part);
+    struct ath_wire_bytes mask = ath_cuda_wire_memory_part_mask(part);
     uintptr_t address = (uintptr_t)ath_cuda_wire_memory_part_address(part);
     const struct entry *entry = entry_of((const void *)address);
-    if (!entry || !entry->same ||
-        data.length > entry->facts.bytes - (address - entry->facts.address))
+    if (!entry)
+        return keep_early(address, data);
+    size_t offset = address - entry->facts.address;
+    if (!entry->same || data.length > entry->facts.bytes - offset ||
+        (mask.length && mask.length < ath_changed_mask_bytes(data.length)))
         return CUDA_ERROR_DEVICE_UNAVAILABLE; /* no server of ours says so */
-    apply(entry, address - entry->facts.address, data);
+    apply((uint8_t *)entry->facts.address + offset, entry->same + offset, data, mask);
     return CUDA_SUCCESS;
 }
 
-static CUresult pull_some(bool *is_more)
+static CUresult take_answer(const struct ath_frame *frame)
 {
-    struct ath_cuda_exchange exchange;
-    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_athPullMemory);
-    if (status)
-        return status;
-    ath_cuda_wire_call_set_pull_memory(exchange.call);
-    status = ath_cuda_ask(&exchange);
-    if (!status) {
-        struct ath_cuda_wire_pull_memory_result answer =
-            ath_cuda_wire_answer_pull_memory(exchange.answer);
-        struct ath_wire_list parts = ath_cuda_wire_pull_memory_result_parts(answer);
-        for (uint32_t i = 0; !status && i < parts.count; i++)
-            status =
-                take_part((struct ath_cuda_wire_memory_part){ ath_wire_list_struct(parts, i) });
-        *is_more = ath_cuda_wire_pull_memory_result_is_more(answer);
-    }
-    return ath_cuda_end(&exchange, status);
+    struct ath_cuda_wire_answer answer;
+    CUresult status = CUDA_SUCCESS;
+    if (ath_cuda_wire_answer_open(ath_frame_message(frame), ath_frame_message_length(frame),
+                                  &answer))
+        return CUDA_ERROR_DEVICE_UNAVAILABLE;
+    struct ath_wire_list parts = ath_cuda_wire_answer_changes(answer);
+    for (uint32_t i = 0; !status && i < parts.count; i++)
+        status = take_part((struct ath_cuda_wire_memory_part){ ath_wire_list_struct(parts, i) });
+    return status;
 }
 
-CUresult ath_cuda_host_pull_all(void)
+/* Those whose memory is there by now. */
+static void take_early(void)
+{
+    for (struct early **at = &early, *one; (one = *at);) {
+        const struct entry *entry = entry_of((const void *)one->address);
+        size_t offset = entry ? one->address - entry->facts.address : 0;
+        if (!entry) {
+            at = &one->next;
+            continue;
+        }
+        if (entry->same && one->length <= entry->facts.bytes - offset)
+            apply((uint8_t *)entry->facts.address + offset, entry->same + offset,
+                  (struct ath_wire_bytes){ one->bytes, one->length },
+                  (struct ath_wire_bytes){ NULL, 0 });
+        *at = one->next;
+        early_count--;
+        free(one);
+    }
+}
+
+/* The caller has mirror_lock. */
+static CUresult take_all(void)
 {
     CUresult status = CUDA_SUCCESS;
-    bool is_more = mirror_count > 0;
-    if (!is_more)
-        return CUDA_SUCCESS;
+    if (early)
+        take_early();
+    for (struct arrived *all = take_arrived(), *next; all; all = next) {
+        next = all->next;
+        if (!status)
+            status = take_answer(&all->answer);
+        ath_frame_free(&all->answer);
+        free(all);
+    }
+    return status;
+}
+
+static CUresult take_changes(void)
+{
     pthread_mutex_lock(&mirror_lock);
     for (struct entry *entry = entries; entry; entry = entry->next)
-        entry->is_idle = false;
-    while (is_more && !status)
-        status = pull_some(&is_more);
+        entry->is_pushed = false;
+    CUresult status = take_all();
     pthread_mutex_unlock(&mirror_lock);
     return status;
 }
 
-/* What is set in the host's memory by a call that has an answer is there when it returns
- * (docs.nvidia.com/cuda/cuda-driver-api, "API synchronization behavior"). */
-static bool synchronizes(enum ath_cuda_method method)
-{
-    return ath_cuda_methods[method].is_blocking || method == ATH_CUDA_METHOD_cuStreamQuery ||
-           method == ATH_CUDA_METHOD_cuEventQuery ||
-           !strncmp(ath_cuda_methods[method].name, "cuMemsetD", strlen("cuMemsetD"));
-}
-
 CUresult ath_cuda_host_pull(enum ath_cuda_method method)
 {
-    return mirror_count && method != ATH_CUDA_METHOD_athNextCallback && synchronizes(method)
-               ? ath_cuda_host_pull_all()
-               : CUDA_SUCCESS;
+    return mirror_count && ath_cuda_synchronizes(method) ? take_changes() : CUDA_SUCCESS;
+}
+
+CUresult ath_cuda_host_pull_all(void)
+{
+    struct ath_cuda_exchange exchange;
+    if (!mirror_count)
+        return CUDA_SUCCESS;
+    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_athPullMemory);
+    if (status)
+        return status;
+    ath_cuda_wire_call_set_pull_memory(exchange.call);
+    return ath_cuda_end(&exchange, ath_cuda_ask(&exchange));
 }
 
 /* ---- memory that the server knows ---- */
+
+/* The pages of a file that the program has mapped: other processes may have them, too. Without one
+ * *out_shared stays 0. */
+static CUresult share_file(const struct ath_cuda_host *facts, uint64_t *out_shared)
+{
+    ath_auto_close int fd = -1;
+    uint64_t offset = 0;
+    if (facts->kind != ATH_CUDA_HOST_REGISTERED ||
+        !ath_cuda_mapped_file((const void *)facts->address, facts->bytes, &fd, &offset))
+        return CUDA_SUCCESS;
+    size_t before = facts->address % ath_cuda_host_pages(1);
+    int status =
+        fd < 0 ? -ENOTSUP
+               : ath_cuda_link_share_file(fd, offset, ath_cuda_host_pages(before + facts->bytes),
+                                          (const void *)(facts->address - before), out_shared);
+    return !status             ? CUDA_SUCCESS
+           : status == -EINVAL ? CUDA_ERROR_INVALID_VALUE
+                               : CUDA_ERROR_NOT_SUPPORTED;
+}
 
 static CUresult tell_server(const struct ath_cuda_host *facts, CUdeviceptr *out_device)
 {
@@ -439,6 +611,7 @@ static CUresult tell_server(const struct ath_cuda_host *facts, CUdeviceptr *out_
     ath_cuda_wire_mem_host_register_v2_set_memory(call, facts->address);
     ath_cuda_wire_mem_host_register_v2_set_bytes(call, facts->bytes);
     ath_cuda_wire_mem_host_register_v2_set_flags(call, CU_MEMHOSTREGISTER_DEVICEMAP);
+    ath_cuda_wire_mem_host_register_v2_set_shared(call, facts->shared);
     status = ath_cuda_ask(&exchange);
     if (!status)
         *out_device =
@@ -462,42 +635,71 @@ static CUresult tell_server_relaxed(const struct ath_cuda_host *facts, CUdevicep
     return status;
 }
 
-/* The lock is not held while the server is asked: two threads may, then one is told that it is
- * there already, and waits for the other. */
-static CUresult make_mirror(uintptr_t address)
+/* same: of a mirror. */
+static void note_mapped(const struct ath_cuda_host *facts, uint8_t *same)
+{
+    pthread_mutex_lock(&mirror_lock);
+    pthread_mutex_lock(&lock);
+    struct entry *entry = entry_of((const void *)facts->address);
+    if (entry) {
+        entry->same = same;
+        entry->is_unsure = true; /* the program had it before */
+        if (same)
+            watch(entry);
+        entry->facts.is_mapped = true;
+        entry->facts.shared = facts->shared;
+        entry->facts.device = facts->device;
+        if (facts->device != facts->address)
+            has_displaced = true;
+        mirror_count += same != NULL;
+        find_unknown();
+    }
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mirror_lock);
+    if (!entry)
+        free(same);
+}
+
+static CUresult map(struct ath_cuda_host *facts, bool is_mirror_enough)
+{
+    CUresult status = share_file(facts, &facts->shared);
+    if (status == CUDA_ERROR_NOT_SUPPORTED && is_mirror_enough)
+        status = CUDA_SUCCESS;
+    if (status)
+        return status;
+    ath_auto_free uint8_t *same = facts->shared ? NULL : ath_cuda_zeroed(facts->bytes);
+    status = same || facts->shared ? tell_server_relaxed(facts, &facts->device)
+                                   : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!status)
+        note_mapped(facts, ath_steal(&same));
+    else if (facts->shared)
+        ath_cuda_link_unshare(facts->shared);
+    return status;
+}
+
+/* The lock is not held while the server is asked: two threads may, then one waits for the other. */
+static CUresult map_if_not_yet(const void *address, bool is_mirror_enough)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     struct ath_cuda_host facts;
     CUresult status = CUDA_SUCCESS;
+    if (!ath_cuda_host_find(address, &facts) || facts.is_mapped)
+        return CUDA_SUCCESS;
     pthread_mutex_lock(&one_at_a_time);
-    if (ath_cuda_host_find((const void *)address, &facts) && !facts.is_mapped) {
-        ath_auto_free uint8_t *same = ath_cuda_zeroed(facts.bytes);
-        CUdeviceptr device = 0;
-        status = same ? tell_server_relaxed(&facts, &device) : CUDA_ERROR_OUT_OF_MEMORY;
-        pthread_mutex_lock(&mirror_lock);
-        pthread_mutex_lock(&lock);
-        struct entry *entry = status ? NULL : entry_of((const void *)address);
-        if (entry) {
-            entry->same = ath_steal(&same);
-            entry->facts.is_mapped = true;
-            entry->facts.device = device;
-            if (device != entry->facts.address)
-                has_displaced = true;
-            mirror_count++;
-            find_unknown();
-        }
-        pthread_mutex_unlock(&lock);
-        pthread_mutex_unlock(&mirror_lock);
-    }
+    if (ath_cuda_host_find(address, &facts) && !facts.is_mapped)
+        status = map(&facts, is_mirror_enough);
     pthread_mutex_unlock(&one_at_a_time);
     return status;
 }
 
 CUresult ath_cuda_host_map(const void *address)
 {
-    struct ath_cuda_host facts;
-    return ath_cuda_host_find(address, &facts) && !facts.is_mapped ? make_mirror(facts.address)
-                                                                   : CUDA_SUCCESS;
+    return map_if_not_yet(address, true);
+}
+
+CUresult ath_cuda_host_map_for_kernels(const void *address)
+{
+    return map_if_not_yet(address, false);
 }
 
 /*
@@ -552,4 +754,68 @@ CUresult ath_cuda_host_map_parameters(const void *parameters, size_t bytes)
             status = ath_cuda_host_map((const void *)word);
     }
     return status;
+}
+
+/* ---- the end ---- */
+
+static struct entry *take(uintptr_t address, bool is_managed)
+{
+    pthread_mutex_lock(&mirror_lock);
+    take_all(); /* nothing that arrived for it is left for what comes to its place */
+    pthread_mutex_lock(&lock);
+    struct entry **at = &entries;
+    while (*at && ((*at)->facts.address != address ||
+                   ((*at)->facts.kind == ATH_CUDA_HOST_MANAGED) != is_managed))
+        at = &(*at)->next;
+    struct entry *taken = *at;
+    if (taken) {
+        *at = taken->next;
+        entry_count--;
+        mirror_count -= taken->same != NULL;
+        find_unknown();
+    }
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mirror_lock);
+    return taken;
+}
+
+static void entry_free(struct entry *entry)
+{
+    if (entry)
+        free(entry->same);
+    free(entry);
+}
+
+bool ath_cuda_host_take(uintptr_t address, bool is_managed, struct ath_cuda_host *out)
+{
+    struct entry *entry = entry_count ? take(address, is_managed) : NULL;
+    if (!entry)
+        return false;
+    *out = entry->facts;
+    entry_free(entry);
+    return true;
+}
+
+void ath_cuda_host_clear(void)
+{
+    pthread_mutex_lock(&mirror_lock);
+    take_all();
+    while (early) {
+        struct early *next = early->next;
+        free(early);
+        early = next;
+    }
+    early_count = 0;
+    pthread_mutex_lock(&lock);
+    while (entries) {
+        struct entry *next = entries->next;
+        entry_free(entries);
+        entries = next;
+    }
+    entry_count = 0;
+    mirror_count = 0;
+    has_displaced = false;
+    find_unknown();
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mirror_lock);
 }

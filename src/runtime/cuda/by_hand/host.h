@@ -2,12 +2,14 @@
  * The program's host memory that CUDA knows: pinned (allocated or registered) and managed.
  *
  * Where the transport has memory that both sides see, pinned memory lies there, and nothing is ever
- * copied but by the GPU. Elsewhere it is the client's alone until the GPU may reach it by itself
- * (a kernel's parameter, cuMemHostGetDevicePointer(), CU_MEMHOSTALLOC_DEVICEMAP); from then on, as
- * for managed memory always, the server has a mirror of it at the same address: what the program
- * changed is pushed before a call that may read it, what the GPU changed is pulled when a
- * synchronization returned. A mirror is compared with how it was when both sides were last the
- * same, byte by byte, so that neither side writes over the other's bytes. Any thread.
+ * copied but by the GPU; so does a file in memory that the program registers. Elsewhere it is the
+ * client's alone until the GPU may reach it by itself (a kernel's parameter,
+ * cuMemHostGetDevicePointer(), CU_MEMHOSTALLOC_DEVICEMAP); from then on, as for managed memory
+ * always, the server has a mirror of it at the same address: what the program changed is pushed
+ * before a call that may read it, what the GPU changed comes ahead of the answer to a call that
+ * synchronizes. A mirror is compared with how it was when both sides were last the same, byte by
+ * byte, so that neither side writes over the other's bytes; where the kernel says which pages the
+ * program wrote (runtime/cuda/written.h), only those. Any thread.
  */
 #pragma once
 #include <stdbool.h>
@@ -16,6 +18,7 @@
 
 #include "proto/cuda-methods.h"
 #include "runtime/cuda/cuda_api.h"
+#include "runtime/wire/frame.h"
 
 enum ath_cuda_host_kind {
     ATH_CUDA_HOST_ALLOCATED,
@@ -52,6 +55,9 @@ bool ath_cuda_host_take(uintptr_t address, bool is_managed, struct ath_cuda_host
 /* The first byte of what holds a library's managed variables; 0: it has none (more). */
 uintptr_t ath_cuda_host_of_library(CUlibrary library);
 
+/* A mirror that was made in a context, of no library. false: there is none (more). */
+bool ath_cuda_host_of_context(CUcontext context, struct ath_cuda_host *out);
+
 /* Bytes rounded up to whole pages. */
 size_t ath_cuda_host_pages(size_t bytes);
 
@@ -75,6 +81,11 @@ uint64_t ath_cuda_host_device_address(uint64_t address);
 /* Has the server know what an address lies in; CUDA_SUCCESS also where it is in none. */
 CUresult ath_cuda_host_map(const void *address);
 
+/* The same for the eyes of kernels. CUDA_ERROR_NOT_SUPPORTED: the program mapped a file there, so
+ * that other processes may have it too, and the transport cannot share it: in a mirror a kernel
+ * would not see what they write. */
+CUresult ath_cuda_host_map_for_kernels(const void *address);
+
 /* The same for each word of a kernel's parameters that is such an address. */
 CUresult ath_cuda_host_map_parameters(const void *parameters, size_t bytes);
 
@@ -82,10 +93,16 @@ CUresult ath_cuda_host_map_parameters(const void *parameters, size_t bytes);
 CUresult ath_cuda_host_push(enum ath_cuda_method method);
 CUresult ath_cuda_host_pull(enum ath_cuda_method method);
 
+/* Takes an answer to no call that brings what the GPU changed (struct ath_cuda_link). */
+int ath_cuda_host_take_changes(struct ath_frame *answer);
+
 /* The same whatever the method: around functions of the program's that run in a stream's order.
  * is_asked: the server has it when this returns. */
 CUresult ath_cuda_host_push_all(bool is_asked);
 CUresult ath_cuda_host_pull_all(void);
+
+/* Ends the mirrors that were made in a context, which is about to end. */
+void ath_cuda_host_end_in(CUcontext context);
 
 /* Frees managed memory by its address. false: it is none. */
 bool ath_cuda_host_free_managed(CUdeviceptr address);

@@ -13,6 +13,14 @@ struct ath_cuda_session;
  */
 void *ath_cuda_region_at(struct ath_cuda_session *session, uint64_t address, uint64_t bytes);
 
+/*
+ * Some of what the GPU changed in the client's mirrors since this was asked for last, as an answer
+ * to no call. Answers that bring changes must reach the client in the order in which they were made
+ * here. Returns 1, 0 where there is nothing more, or -ENOMEM. One thread at a time.
+ */
+struct ath_wire_builder;
+int ath_cuda_changes(struct ath_cuda_session *session, struct ath_wire_builder *answer);
+
 /* Frees what is kept of all regions, without the driver. */
 void ath_cuda_regions_free(struct ath_cuda_session *session);
 

@@ -265,6 +265,60 @@ void ath_cuda_serve_athFunctionLayout(struct ath_cuda_served *served)
                                    function, kernel);
 }
 
+/* ---- a launch on several devices: it takes pointers to the parameters ---- */
+
+static void **pointers_of(struct ath_cuda_served *served, CUfunction function,
+                          struct ath_wire_bytes parameters)
+{
+    struct layout layout;
+    struct ath_cuda_side *side = &served->side;
+    if (ask_layout(served->driver, function, NULL, &layout))
+        side->status = ask_layout(served->driver, NULL, (CUkernel)(void *)function, &layout);
+    void **pointers = side->status ? NULL : ath_cuda_room(side, layout.count, sizeof *pointers);
+    for (uint32_t i = 0; pointers && i < layout.count; i++) {
+        pointers[i] = (void *)(uintptr_t)(parameters.data + layout.parameters[i].offset);
+        if (layout.parameters[i].offset + layout.parameters[i].size > parameters.length)
+            side->status = CUDA_ERROR_INVALID_VALUE;
+    }
+    return pointers;
+}
+
+static CUDA_LAUNCH_PARAMS device_launch_of(struct ath_cuda_served *served,
+                                           struct ath_cuda_wire_device_launch from)
+{
+    struct ath_cuda_side *side = &served->side;
+    CUfunction function = ath_cuda_function_of(side, ath_cuda_wire_device_launch_function(from));
+    return (CUDA_LAUNCH_PARAMS){
+        .function = function,
+        .gridDimX = ath_cuda_wire_device_launch_grid_dim_x(from),
+        .gridDimY = ath_cuda_wire_device_launch_grid_dim_y(from),
+        .gridDimZ = ath_cuda_wire_device_launch_grid_dim_z(from),
+        .blockDimX = ath_cuda_wire_device_launch_block_dim_x(from),
+        .blockDimY = ath_cuda_wire_device_launch_block_dim_y(from),
+        .blockDimZ = ath_cuda_wire_device_launch_block_dim_z(from),
+        .sharedMemBytes = ath_cuda_wire_device_launch_shared_mem_bytes(from),
+        .hStream = (CUstream)(uintptr_t)ath_cuda_to_own(side, ATH_CUDA_KIND_STREAM,
+                                                        ath_cuda_wire_device_launch_stream(from)),
+        .kernelParams = pointers_of(served, function, ath_cuda_wire_device_launch_parameters(from)),
+    };
+}
+
+void ath_cuda_serve_cuLaunchCooperativeKernelMultiDevice(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuLaunchCooperativeKernelMultiDevice)
+    struct ath_cuda_wire_launch_cooperative_kernel_multi_device call =
+        ath_cuda_wire_call_launch_cooperative_kernel_multi_device(served->call);
+    struct ath_wire_list list = ath_cuda_wire_launch_cooperative_kernel_multi_device_launches(call);
+    CUDA_LAUNCH_PARAMS *launches = ath_cuda_room(&served->side, list.count, sizeof *launches);
+    for (uint32_t i = 0; launches && i < list.count; i++)
+        launches[i] = device_launch_of(
+            served, (struct ath_cuda_wire_device_launch){ ath_wire_list_struct(list, i) });
+    if (ath_cuda_refused(served))
+        return;
+    served->status = served->driver->cuLaunchCooperativeKernelMultiDevice(
+        launches, list.count, ath_cuda_wire_launch_cooperative_kernel_multi_device_flags(call));
+}
+
 /* ---- what a kernel node holds ---- */
 
 /* The node's parameters one after another: the driver gives them by pointers, or as they came. */

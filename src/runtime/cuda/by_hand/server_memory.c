@@ -3,6 +3,7 @@
 
 #include "runtime/cuda/by_hand/regions.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,11 +12,15 @@
 #include "base/cleanup.h"
 #include "proto/cuda-structs.h"
 #include "runtime/cuda/by_hand/served.h"
+#include "runtime/cuda/changed.h"
 
 enum {
     BLOCK = 64,
     PULL_MAX = 16 * 1024 * 1024,
     REGION_MAX_BITS = 46, /* of an address space of 47 */
+    /* Smaller managed memory may be a piece of what the driver keeps, with what that held before;
+     * the client takes new memory for zeros. */
+    RECYCLED_MAX = 2 * 1024 * 1024,
 };
 
 struct ath_cuda_region {
@@ -249,6 +254,19 @@ static CUresult map_pages(const struct ath_cuda_session *session, struct ath_cud
     return CUDA_SUCCESS;
 }
 
+/* A file of the program's that the transport has mapped here: no mirror, but its very pages. */
+static CUresult find_pages(struct ath_cuda_session *session, uint64_t shared,
+                           struct ath_cuda_region *region)
+{
+    size_t there = 0;
+    uint8_t *memory =
+        session->shared ? session->shared->find(session->shared, shared, &there) : NULL;
+    if (!memory || pages_bytes(region) > there)
+        return CUDA_ERROR_INVALID_VALUE;
+    region->here = memory + displacement(region);
+    return CUDA_SUCCESS;
+}
+
 void ath_cuda_serve_cuMemHostRegister_v2(struct ath_cuda_served *served)
 {
     NEEDS(served, cuMemHostRegister_v2)
@@ -261,10 +279,13 @@ void ath_cuda_serve_cuMemHostRegister_v2(struct ath_cuda_served *served)
         served->status = CUDA_ERROR_INVALID_VALUE;
         return;
     }
-    struct ath_cuda_region *region = make(address, bytes, true);
+    uint64_t shared = ath_cuda_wire_mem_host_register_v2_shared(call);
+    struct ath_cuda_region *region = make(address, bytes, !shared);
     CUdeviceptr device = 0;
     served->status = CUDA_ERROR_OUT_OF_MEMORY;
-    if (region) {
+    if (region && shared) {
+        served->status = find_pages(served->session, shared, region);
+    } else if (region) {
         pthread_mutex_lock(&served->session->lock);
         served->status = map_pages(served->session, region);
         pthread_mutex_unlock(&served->session->lock);
@@ -329,10 +350,22 @@ void ath_cuda_serve_cuMemAllocManaged(struct ath_cuda_served *served)
         served->status = CUDA_ERROR_OUT_OF_MEMORY;
         return;
     }
+    if (bytes < RECYCLED_MAX)
+        memset(region->here, 0, (size_t)bytes);
     add(served->session, region);
     ath_cuda_wire_mem_alloc_managed_result_set_address(
         ath_cuda_wire_answer_init_mem_alloc_managed(served->answer),
         ath_cuda_to_wire(&served->side, ATH_CUDA_KIND_ADDRESS, address));
+}
+
+/* Before the driver frees it: another thread may look for changes in it. NULL: it is none. */
+static struct ath_cuda_region *take_managed(struct ath_cuda_session *session, uint64_t address)
+{
+    pthread_mutex_lock(&session->lock);
+    const struct ath_cuda_region *region = region_of(session, address, 1);
+    bool is_managed = region && region->address == address && !region->is_registered;
+    pthread_mutex_unlock(&session->lock);
+    return is_managed ? take(session, address) : NULL;
 }
 
 void ath_cuda_serve_cuMemFree_v2(struct ath_cuda_served *served)
@@ -341,24 +374,19 @@ void ath_cuda_serve_cuMemFree_v2(struct ath_cuda_served *served)
     CUdeviceptr address = ath_cuda_to_own(
         &served->side, ATH_CUDA_KIND_ADDRESS,
         ath_cuda_wire_mem_free_v2_address(ath_cuda_wire_call_mem_free_v2(served->call)));
-    pthread_mutex_lock(&served->session->lock);
-    struct ath_cuda_region *region = region_of(served->session, address, 1);
-    bool is_managed = region && region->address == address && !region->is_registered;
-    pthread_mutex_unlock(&served->session->lock);
+    struct ath_cuda_region *region = take_managed(served->session, address);
     served->status = served->driver->cuMemFree_v2(address);
-    if (!served->status && is_managed)
-        let_go(served->session, take(served->session, address));
+    if (region) /* what was not freed is a context's that a fault has ended */
+        let_go(served->session, region);
 }
 
-/* The pages of a managed variable, which the client mirrors. */
+/* A managed variable, which the client mirrors. */
 static CUresult add_variable(struct ath_cuda_session *session, CUlibrary library, uint64_t address,
                              uint64_t bytes)
 {
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = address / page * page;
     if (ath_cuda_region_at(session, address, bytes))
         return CUDA_SUCCESS;
-    struct ath_cuda_region *region =
-        make(first, (address - first + bytes + page - 1) / page * page, true);
+    struct ath_cuda_region *region = make(address, bytes, true);
     if (!region)
         return CUDA_ERROR_OUT_OF_MEMORY;
     region->library = library;
@@ -455,15 +483,14 @@ struct change {
     uint64_t address;
     size_t length;
     const uint8_t *bytes; /* in the region's copy */
+    uint8_t *mask;        /* NULL: every byte is changed */
 };
 
-/* The next run of blocks that the GPU changed, taken over into the region's copy. */
-static struct change *next_change(struct ath_cuda_served *served, struct ath_cuda_region *region,
-                                  size_t *offset, size_t most)
+/* Passes over what is the same. Comparing is fastest with much at once. */
+static size_t pass_same(const struct ath_cuda_region *region, size_t at)
 {
     const uint8_t *now = region->here;
     const size_t stride = 1 << 16, end = (size_t)region->bytes;
-    size_t at = *offset;
     while (at < end) {
         size_t part = end - at < stride ? end - at : stride;
         if (at % stride == 0 && !memcmp(now + at, region->same + at, part)) {
@@ -475,50 +502,98 @@ static struct change *next_change(struct ath_cuda_served *served, struct ath_cud
             break;
         at += part;
     }
-    size_t first = at;
-    while (at < end && at - first < most) {
-        size_t part = end - at < BLOCK ? end - at : BLOCK;
-        if (!memcmp(now + at, region->same + at, part))
-            break;
-        memcpy(region->same + at, now + at, part);
-        at += part;
-    }
-    *offset = at;
-    struct change *change = at > first ? ath_cuda_room(&served->side, 1, sizeof *change) : NULL;
-    if (change)
-        *change =
-            (struct change){ NULL, region->address + first, at - first, region->same + first };
+    return at;
+}
+
+/* The GPU may write on: what is sent is what the region's copy has got. */
+static struct change *take_over(struct ath_cuda_side *side, struct ath_cuda_region *region,
+                                size_t first, size_t length)
+{
+    uint8_t *same = region->same + first;
+    struct change *change = ath_cuda_room(side, 1, sizeof *change);
+    uint8_t *mask = ath_cuda_room(side, ath_changed_mask_bytes(length), 1);
+    uint8_t *now = ath_cuda_room(side, length, 1);
+    if (!change || !mask || !now)
+        return NULL;
+    memcpy(now, region->here + first, length);
+    size_t changed = ath_changed_mask(now, same, length, mask);
+    memcpy(same, now, length);
+    *change = (struct change){ .address = region->address + first,
+                               .length = length,
+                               .bytes = now,
+                               .mask = changed == length ? NULL : mask };
     return change;
 }
 
-/* The copy is sent, not the memory itself: that may change while it is being sent. */
-void ath_cuda_serve_athPullMemory(struct ath_cuda_served *served)
+/* The next run of blocks that the GPU changed. NULL: none, or no memory. */
+static struct change *next_change(struct ath_cuda_side *side, struct ath_cuda_region *region,
+                                  size_t *offset, size_t most)
+{
+    const size_t first = pass_same(region, *offset), end = (size_t)region->bytes;
+    size_t at = first;
+    while (at < end && at - first < most) {
+        size_t part = end - at < BLOCK ? end - at : BLOCK;
+        if (!memcmp(region->here + at, region->same + at, part))
+            break;
+        at += part;
+    }
+    *offset = at;
+    return at > first ? take_over(side, region, first, at - first) : NULL;
+}
+
+/* What fits into a message. */
+static struct change *find_changes(struct ath_cuda_session *session, struct ath_cuda_side *side,
+                                   uint32_t *out_count)
 {
     struct change *first = NULL, **last = &first;
     size_t total = 0;
-    uint32_t count = 0;
-    pthread_mutex_lock(&served->session->lock);
-    for (struct ath_cuda_region *region = served->session->regions; region; region = region->next) {
+    *out_count = 0;
+    pthread_mutex_lock(&session->lock);
+    for (struct ath_cuda_region *region = session->regions; region; region = region->next) {
         for (size_t offset = 0; region->same && offset < region->bytes && total < PULL_MAX;) {
-            struct change *change = next_change(served, region, &offset, PULL_MAX - total);
+            struct change *change = next_change(side, region, &offset, PULL_MAX - total);
             if (!change)
                 break;
             *last = change;
             last = &change->next;
             total += change->length + BLOCK;
-            count++;
+            ++*out_count;
         }
     }
-    struct ath_cuda_wire_pull_memory_result_builder answer =
-        ath_cuda_wire_answer_init_pull_memory(served->answer);
-    struct ath_wire_array parts = ath_cuda_wire_pull_memory_result_init_parts(answer, count);
-    for (uint32_t i = 0; first; first = first->next, i++) {
+    pthread_mutex_unlock(&session->lock);
+    return first;
+}
+
+static void tell(const struct change *change, uint32_t count, struct ath_wire_builder *answer)
+{
+    struct ath_wire_array parts =
+        ath_cuda_wire_answer_init_changes(ath_cuda_wire_answer_start(answer), count);
+    for (uint32_t i = 0; change; change = change->next, i++) {
         struct ath_cuda_wire_memory_part_builder to = { ath_wire_array_struct(parts, i) };
-        ath_cuda_wire_memory_part_set_address(to, first->address);
-        ath_cuda_wire_memory_part_set_data(to,
-                                           (struct ath_wire_bytes){ first->bytes, first->length });
+        ath_cuda_wire_memory_part_set_address(to, change->address);
+        ath_cuda_wire_memory_part_set_data(
+            to, (struct ath_wire_bytes){ change->bytes, change->length });
+        if (change->mask)
+            ath_cuda_wire_memory_part_set_mask(
+                to,
+                (struct ath_wire_bytes){ change->mask, ath_changed_mask_bytes(change->length) });
     }
-    pthread_mutex_unlock(&served->session->lock);
-    ath_cuda_wire_pull_memory_result_set_is_more(answer, total >= PULL_MAX);
-    served->status = served->side.status;
+}
+
+int ath_cuda_changes(struct ath_cuda_session *session, struct ath_wire_builder *answer)
+{
+    struct ath_cuda_side side = { .status = CUDA_SUCCESS };
+    uint32_t count;
+    const struct change *changes = find_changes(session, &side, &count);
+    if (changes)
+        tell(changes, count, answer);
+    int status = side.status ? -ENOMEM : changes != NULL;
+    ath_cuda_side_free(&side);
+    return status;
+}
+
+/* What is to be pulled goes ahead of the answer. */
+void ath_cuda_serve_athPullMemory(struct ath_cuda_served *served)
+{
+    served->status = CUDA_SUCCESS;
 }

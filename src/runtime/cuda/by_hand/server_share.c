@@ -28,6 +28,7 @@ enum { NAME = 5 /* hexadecimal digits, after a NUL byte */, PATIENCE_MS = 5000 }
 
 struct token {
     uint64_t number;
+    uint64_t share; /* of the books' (ath_cuda_session.books) */
     uint8_t secret[16];
     char name[8];
 };
@@ -154,7 +155,7 @@ static struct ath_cuda_shares *shares_of(struct ath_cuda_session *session)
 }
 
 /* Keeps a descriptor, which is the session's from here on. */
-static CUresult park(struct ath_cuda_session *session, int fd, struct token *out)
+static CUresult park(struct ath_cuda_session *session, int fd, uint64_t share, struct token *out)
 {
     ath_auto_close int owned = fd;
     struct ath_cuda_shares *shares = shares_of(session);
@@ -166,6 +167,7 @@ static CUresult park(struct ath_cuda_session *session, int fd, struct token *out
         return CUDA_ERROR_OPERATING_SYSTEM;
     }
     made->fd = ath_steal_fd(&owned);
+    made->token.share = share;
     memcpy(made->token.name, shares->name, sizeof made->token.name);
     pthread_mutex_lock(&shares->lock);
     made->token.number = ++shares->last_number;
@@ -227,7 +229,7 @@ static void *room_of(struct shareable *shareable, CUmemAllocationHandleType type
 
 /* What is told of it. */
 static CUresult tell(struct ath_cuda_served *served, struct shareable *made,
-                     CUmemAllocationHandleType type, struct ath_wire_bytes *out)
+                     CUmemAllocationHandleType type, uint64_t share, struct ath_wire_bytes *out)
 {
     if (type == CU_MEM_HANDLE_TYPE_FABRIC) {
         *out = (struct ath_wire_bytes){ made->fabric.data, sizeof made->fabric };
@@ -237,13 +239,13 @@ static CUresult tell(struct ath_cuda_served *served, struct shareable *made,
     if (!token)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *out = (struct ath_wire_bytes){ (const uint8_t *)token, sizeof *token };
-    return park(served->session, ath_steal_fd(&made->fd), token);
+    return park(served->session, ath_steal_fd(&made->fd), share, token);
 }
 
 /* What the driver reads: the descriptor itself, or where the other handle is. NULL with *out_status
- * where there is none. */
+ * where there is none. A fabric handle's share is not known: it may come from another machine. */
 static void *take(struct ath_wire_bytes told, CUmemAllocationHandleType type, struct shareable *out,
-                  CUresult *out_status)
+                  uint64_t *out_share, CUresult *out_status)
 {
     struct token token;
     *out_status = CUDA_ERROR_INVALID_VALUE;
@@ -256,10 +258,17 @@ static void *take(struct ath_wire_bytes told, CUmemAllocationHandleType type, st
     memcpy(&token, told.data, sizeof token);
     if (is_name(token.name))
         out->fd = fetch(&token);
+    *out_share = token.share; /* the session that it is of knows the whole token */
     return out->fd > 0 ? (void *)(intptr_t)out->fd : NULL; /* 0 is taken in a server */
 }
 
 #define SHAREABLE __attribute__((cleanup(shareable_end))) struct shareable shareable = { .fd = -1 }
+
+static uint64_t share_of(struct ath_cuda_served *served, CUmemGenericAllocationHandle handle)
+{
+    const struct ath_cuda_books *books = served->session->books;
+    return books ? books->exported(handle) : 0;
+}
 
 void ath_cuda_serve_cuMemExportToShareableHandle(struct ath_cuda_served *served)
 {
@@ -268,18 +277,18 @@ void ath_cuda_serve_cuMemExportToShareableHandle(struct ath_cuda_served *served)
         ath_cuda_wire_call_mem_export_to_shareable_handle(served->call);
     CUmemAllocationHandleType type =
         (CUmemAllocationHandleType)ath_cuda_wire_mem_export_to_shareable_handle_type(call);
+    CUmemGenericAllocationHandle handle =
+        ath_cuda_to_own(&served->side, ATH_CUDA_KIND_MEM_GENERIC_ALLOCATION_HANDLE,
+                        ath_cuda_wire_mem_export_to_shareable_handle_handle(call));
     SHAREABLE;
     struct ath_wire_bytes token;
     void *room = room_of(&shareable, type);
     served->status =
         room ? served->driver->cuMemExportToShareableHandle(
-                   room,
-                   ath_cuda_to_own(&served->side, ATH_CUDA_KIND_MEM_GENERIC_ALLOCATION_HANDLE,
-                                   ath_cuda_wire_mem_export_to_shareable_handle_handle(call)),
-                   type, ath_cuda_wire_mem_export_to_shareable_handle_flags(call))
+                   room, handle, type, ath_cuda_wire_mem_export_to_shareable_handle_flags(call))
              : CUDA_ERROR_INVALID_VALUE;
     if (!served->status)
-        served->status = tell(served, &shareable, type, &token);
+        served->status = tell(served, &shareable, type, share_of(served, handle), &token);
     if (!served->status)
         ath_cuda_wire_mem_export_to_shareable_handle_result_set_token(
             ath_cuda_wire_answer_init_mem_export_to_shareable_handle(served->answer), token);
@@ -303,7 +312,7 @@ void ath_cuda_serve_cuMemPoolExportToShareableHandle(struct ath_cuda_served *ser
                                 type, ath_cuda_wire_mem_pool_export_to_shareable_handle_flags(call))
                           : CUDA_ERROR_INVALID_VALUE;
     if (!served->status)
-        served->status = tell(served, &shareable, type, &token);
+        served->status = tell(served, &shareable, type, 0, &token);
     if (!served->status)
         ath_cuda_wire_mem_pool_export_to_shareable_handle_result_set_token(
             ath_cuda_wire_answer_init_mem_pool_export_to_shareable_handle(served->answer), token);
@@ -318,10 +327,13 @@ void ath_cuda_serve_cuMemImportFromShareableHandle(struct ath_cuda_served *serve
         (CUmemAllocationHandleType)ath_cuda_wire_mem_import_from_shareable_handle_type(call);
     SHAREABLE;
     CUmemGenericAllocationHandle handle = 0;
+    uint64_t share = 0;
     void *taken = take(ath_cuda_wire_mem_import_from_shareable_handle_token(call), type, &shareable,
-                       &served->status);
+                       &share, &served->status);
     if (taken)
         served->status = served->driver->cuMemImportFromShareableHandle(&handle, taken, type);
+    if (!served->status && share && served->session->books)
+        served->session->books->imported(handle, share);
     if (!served->status)
         ath_cuda_wire_mem_import_from_shareable_handle_result_set_handle(
             ath_cuda_wire_answer_init_mem_import_from_shareable_handle(served->answer),
@@ -337,8 +349,9 @@ void ath_cuda_serve_cuMemPoolImportFromShareableHandle(struct ath_cuda_served *s
         (CUmemAllocationHandleType)ath_cuda_wire_mem_pool_import_from_shareable_handle_type(call);
     SHAREABLE;
     CUmemoryPool pool = NULL;
+    uint64_t unused;
     void *taken = take(ath_cuda_wire_mem_pool_import_from_shareable_handle_token(call), type,
-                       &shareable, &served->status);
+                       &shareable, &unused, &served->status);
     if (taken)
         served->status = served->driver->cuMemPoolImportFromShareableHandle(
             &pool, taken, type, ath_cuda_wire_mem_pool_import_from_shareable_handle_flags(call));

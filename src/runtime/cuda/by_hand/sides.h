@@ -7,3 +7,10 @@
 
 /* Whether these bytes are the program's, and nothing that the server reaches by their address. */
 bool ath_cuda_is_program_memory(CUdeviceptr address, size_t bytes);
+
+/*
+ * Whether a copy to the GPU is to be refused before a byte of it is read, as a driver refuses one
+ * that is larger than what it goes to. Looked at where the program does not have all of the bytes,
+ * which is known cheaply: else the server finds out.
+ */
+bool ath_cuda_is_too_much(CUdeviceptr to, const void *from, size_t bytes);

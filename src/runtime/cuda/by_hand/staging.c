@@ -2,8 +2,8 @@
  * An event behind each part's copy says when the part is free again. A copy that needs every part
  * only once waits for its stream instead, which spares the events.
  *
- * One processor copies about half as fast as a GPU's link to pageable memory is, so a helper takes
- * half of each part of a long copy where there are processors enough.
+ * One processor copies about half as fast as a GPU's link to pageable memory is, so that helpers
+ * take a share of each part where there are processors enough.
  */
 #include "config.h"
 
@@ -11,7 +11,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -19,13 +18,14 @@
 #include "runtime/cuda/by_hand/callback.h"
 #include "runtime/cuda/by_hand/capture.h"
 #include "runtime/cuda/by_hand/host.h"
-#include "runtime/transport/look.h"
+#include "runtime/switches.h"
+#include "runtime/transport/team.h"
 
 enum {
     PARTS = 4,
     PART = 2 * 1024 * 1024, /* little enough to stay in the processor's cache meanwhile */
     LEAST = 512 * 1024,     /* less than this is not worth the waiting */
-    LONG = 16 * PART,       /* from so many bytes on a thread is worth its beginning */
+    COPIERS = 4,
     MANY_PROCESSORS = 4,
 };
 
@@ -33,21 +33,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *memory; /* of PARTS parts; under the lock */
 static atomic_bool is_refused;
 
-enum helper_state { IDLE, GIVEN, OVER };
-
-/* A thread that copies beside the program's. */
-struct helper {
-    pthread_t thread;
-    bool is_there;
-    atomic_int state; /* enum helper_state */
-    uint8_t *to;
-    const uint8_t *from;
-    size_t bytes;
-};
-
 /* A copy under way. */
 struct flight {
-    struct helper helper;
     CUstream stream;
     size_t bytes, count; /* parts altogether */
     CUevent events[PARTS];
@@ -68,8 +55,8 @@ static size_t length_of(const struct flight *flight, size_t i)
 bool ath_cuda_staging_take(size_t bytes)
 {
     void *made = NULL;
-    if (bytes < LEAST || is_refused || ath_cuda_is_capturing() || ath_cuda_callbacks_due() ||
-        pthread_mutex_trylock(&lock))
+    if (bytes < LEAST || is_refused || ath_is_off(ATH_SWITCH_STAGING) || ath_cuda_is_capturing() ||
+        ath_cuda_callbacks_due() || pthread_mutex_trylock(&lock))
         return false;
     if (!memory) {
         is_refused =
@@ -89,63 +76,23 @@ void ath_cuda_staging_clear(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- the helper ---- */
+/* ---- helpers ---- */
 
-static void *help(void *argument)
-{
-    enum { ROUNDS = 256 };
-    struct helper *helper = argument;
-    for (unsigned int round = 1;; round++) {
-        int state = atomic_load_explicit(&helper->state, memory_order_acquire);
-        if (state == OVER)
-            return NULL;
-        if (state == GIVEN) {
-            memcpy(helper->to, helper->from, helper->bytes);
-            atomic_store_explicit(&helper->state, IDLE, memory_order_release);
-        } else if (round % ROUNDS == 0) {
-            sched_yield();
-        } else {
-            ath_pause_briefly();
-        }
-    }
-}
+static struct ath_team *helpers;
 
-/* The program's signals are none of its business; without it the copy only takes longer. */
-static void begin_help(struct helper *helper)
+static void make_helpers(void)
 {
     cpu_set_t processors;
-    sigset_t all, old;
-    if (sched_getaffinity(0, sizeof processors, &processors) ||
-        CPU_COUNT(&processors) < MANY_PROCESSORS)
-        return;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    helper->is_there = !pthread_create(&helper->thread, NULL, help, helper);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (!ath_is_off(ATH_SWITCH_HELPERS) && !sched_getaffinity(0, sizeof processors, &processors) &&
+        CPU_COUNT(&processors) >= MANY_PROCESSORS)
+        helpers = ath_team_make(COPIERS);
 }
 
-static void end_help(struct helper *helper)
+void ath_cuda_copy_widely(void *to, const void *from, size_t bytes)
 {
-    if (!helper->is_there)
-        return;
-    atomic_store(&helper->state, OVER);
-    pthread_join(helper->thread, NULL);
-}
-
-static void copy(struct helper *helper, uint8_t *to, const uint8_t *from, size_t bytes)
-{
-    size_t half = bytes / 2;
-    if (!helper->is_there) {
-        memcpy(to, from, bytes);
-        return;
-    }
-    helper->to = to + half;
-    helper->from = from + half;
-    helper->bytes = bytes - half;
-    atomic_store_explicit(&helper->state, GIVEN, memory_order_release);
-    memcpy(to, from, half);
-    while (atomic_load_explicit(&helper->state, memory_order_acquire) == GIVEN)
-        ath_pause_briefly();
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_helpers);
+    ath_team_copy(helpers, to, from, bytes);
 }
 
 /* ---- events ---- */
@@ -153,8 +100,6 @@ static void copy(struct helper *helper, uint8_t *to, const uint8_t *from, size_t
 static CUresult begin(struct flight *flight, bool wants_events)
 {
     CUresult status = CUDA_SUCCESS;
-    if (flight->bytes >= LONG)
-        begin_help(&flight->helper);
     flight->has_events = wants_events;
     for (size_t i = 0; wants_events && !status && i < PARTS && i < flight->count; i++)
         status = ath_cuda_do_cuEventCreate(&flight->events[i], CU_EVENT_DISABLE_TIMING);
@@ -165,7 +110,6 @@ static CUresult begin(struct flight *flight, bool wants_events)
 static CUresult end(struct flight *flight, CUresult status)
 {
     CUresult waited = ath_cuda_do_cuStreamSynchronize(flight->stream);
-    end_help(&flight->helper);
     for (size_t i = 0; i < PARTS; i++)
         if (flight->events[i])
             ath_cuda_do_cuEventDestroy_v2(flight->events[i]);
@@ -203,7 +147,7 @@ CUresult ath_cuda_staged_to(CUdeviceptr dst_device, const void *src_host, size_t
             status = wait_for(&flight, i);
         if (status)
             break;
-        copy(&flight.helper, part_of(i), (const uint8_t *)src_host + offset, length);
+        ath_cuda_copy_widely(part_of(i), (const uint8_t *)src_host + offset, length);
         status = ath_cuda_direct_to(dst_device + offset, part_of(i), length, stream);
         if (!status)
             status = mark(&flight, i);
@@ -231,7 +175,7 @@ CUresult ath_cuda_staged_from(void *dst_host, CUdeviceptr src_device, size_t byt
         status = wait_for(&flight, i);
         if (status)
             break;
-        copy(&flight.helper, (uint8_t *)dst_host + i * PART, part_of(i), length_of(&flight, i));
+        ath_cuda_copy_widely((uint8_t *)dst_host + i * PART, part_of(i), length_of(&flight, i));
         status = fetch(&flight, src_device, i + PARTS);
     }
     return end(&flight, status);

@@ -19,6 +19,9 @@ CUresult ath_cuda_staged_to(CUdeviceptr dst_device, const void *src_host, size_t
 CUresult ath_cuda_staged_from(void *dst_host, CUdeviceptr src_device, size_t byte_count,
                               CUstream stream);
 
+/* As memcpy(), by several processors where there is much. Any thread. */
+void ath_cuda_copy_widely(void *to, const void *from, size_t bytes);
+
 /* Forgets the parts: the link is gone. */
 void ath_cuda_staging_clear(void);
 
