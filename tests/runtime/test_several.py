@@ -63,6 +63,7 @@ def run(code, env):
                           timeout=60, check=False)
 
 
+@unittest.skipIf(runtime.IS_SANITIZED, "Python does not load libraries with sanitizers; test_remote.py has two servers, too")
 class Several(unittest.TestCase):
     def devices(self, *servers, **changes):
         result = run(LIST, environment(*servers, **changes))
