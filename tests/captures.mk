@@ -77,7 +77,7 @@ PYTHON_TESTS = \
 TESTS += $(PYTHON_TESTS)
 TEST_EXTENSIONS = .py
 PY_LOG_COMPILER = $(PYTHON) -B
-AM_TESTS_ENVIRONMENT = AITHERION=$(abs_builddir)/$(TESTED); export AITHERION;
+AM_TESTS_ENVIRONMENT = AITHERION=$(abs_builddir)/$(TESTED); export AITHERION; CK_TIMEOUT_MULTIPLIER=10; export CK_TIMEOUT_MULTIPLIER;
 
 # In a cross build the tests start scripts that give the programs to the emulator.
 LOG_COMPILER = $(EXE_WRAPPER)
