@@ -15,3 +15,5 @@ tests_nvml_fake_libnvidia_ml_so_1_LDADD =
 tests_nvml_loopback_SOURCES =
 nodist_tests_nvml_loopback_SOURCES = tests/nvml/loopback.c
 tests_nvml_loopback_LDADD = lib/aitherion/libnvidia-ml.so.1
+
+$(tests_fuzz_fuzz_nvml_OBJECTS): | proto/nvml-generated.stamp

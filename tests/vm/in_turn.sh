@@ -43,7 +43,7 @@ booted_with=$(lsmod | awk 'NR > 1 { print $1 }')
 for script; do
     echo "== $script"
     begin=$SECONDS
-    timeout -k 5 600 bash "/vm/$script"
+    timeout -k 5 900 bash "/vm/$script"
     echo "-- $script: exit code $?, $((SECONDS - begin)) seconds"
     end_docker
     remove_links
