@@ -18,8 +18,12 @@ static size_t list_devices(struct ath_table_device *out, size_t room)
     return device_count;
 }
 
+static CUresult retaining; /* what it says */
+
 static CUresult retain_primary(CUcontext *out, CUdevice device)
 {
+    if (retaining)
+        return retaining;
     *out = (CUcontext)(uintptr_t)(0x1000 + (unsigned int)device);
     return CUDA_SUCCESS;
 }
@@ -111,6 +115,28 @@ START_TEST(the_interface_gives_the_primary_context)
 }
 END_TEST
 
+/* After a fault and a reset a runtime hears the context that was, as from a driver. */
+START_TEST(the_interface_gives_the_last_context_after_a_fault)
+{
+    const uintptr_t *table = ath_table_find(&driver, interface);
+    CUresult (*get_primary)(CUcontext *, CUdevice);
+    CUcontext context = NULL;
+    memcpy(&get_primary, &table[2], sizeof get_primary);
+    ck_assert_int_eq(get_primary(&context, 5), CUDA_SUCCESS);
+    retaining = CUDA_ERROR_ILLEGAL_ADDRESS;
+    context = NULL;
+    ck_assert_int_eq(get_primary(&context, 5), CUDA_SUCCESS);
+    ck_assert_uint_eq((uintptr_t)context, 0x1005);
+    ck_assert_int_eq(get_primary(&context, 6), CUDA_ERROR_ILLEGAL_ADDRESS); /* it had none */
+    ck_assert_int_eq(get_primary(&context, -1), CUDA_ERROR_ILLEGAL_ADDRESS);
+    retaining = CUDA_ERROR_DEVICE_UNAVAILABLE;
+    ck_assert_int_eq(get_primary(&context, 5), CUDA_ERROR_DEVICE_UNAVAILABLE);
+    retaining = CUDA_ERROR_NOT_INITIALIZED;
+    ck_assert_int_eq(get_primary(&context, 5), CUDA_ERROR_NOT_INITIALIZED);
+    retaining = CUDA_SUCCESS;
+}
+END_TEST
+
 static const unsigned char contexts[16] = { 0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48,
                                             0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8, 0xf2 };
 
@@ -197,6 +223,7 @@ int main(void)
     tcase_add_test(cases, all_of_the_message_counts);
     tcase_add_test(cases, some_versions_have_one_answer);
     tcase_add_test(cases, the_interface_gives_the_primary_context);
+    tcase_add_test(cases, the_interface_gives_the_last_context_after_a_fault);
     tcase_add_test(cases, the_current_context_has_a_number);
     tcase_add_test(cases, a_stream_has_a_number);
     tcase_add_test(cases, clusters_are_an_error_and_no_crash);

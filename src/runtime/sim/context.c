@@ -17,6 +17,10 @@ enum { FLAGS_MASK = 0xff & ~0x04, CONTEXT_BYTES = 1 << 20 /* without it there is
 
 static unsigned long long last_id;
 static struct sim_context *contexts; /* all that ever were: a handle stays one */
+/* The first fault of any context. "To continue using CUDA, the process must be terminated and
+ * relaunched" (docs.nvidia.com/cuda/cuda-driver-api, "CUDA_ERROR_ILLEGAL_ADDRESS"): a reset
+ * succeeds, and no context is to be had after it (seen on an H200, 580.159). */
+static CUresult first_fault;
 
 static struct sim_context *new_context(void)
 {
@@ -50,6 +54,8 @@ static CUresult start(struct sim_context *context, int device, unsigned int flag
         [CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048,
         [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64,
     };
+    if (first_fault)
+        return first_fault;
     if (sim_facts_memory_bytes() < CONTEXT_BYTES)
         return CUDA_ERROR_OUT_OF_MEMORY;
     context->device = device;
@@ -61,6 +67,14 @@ static CUresult start(struct sim_context *context, int device, unsigned int flag
     for (size_t i = 0; i < SIM_COUNT(limits); i++)
         context->limits[i] = limits[i];
     return sim_stream_start(context, CU_STREAM_DEFAULT, 0, &context->legacy);
+}
+
+void sim_context_fail(struct sim_context *context, CUresult fault)
+{
+    if (!context->fault)
+        context->fault = fault;
+    if (!first_fault)
+        first_fault = fault;
 }
 
 /* Without the lock: what libraries keep may call the driver. */
@@ -458,8 +472,9 @@ CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *version)
     struct sim_context *context = NULL;
     CUresult status = sim_enter_context(handle, &context);
     /* The runtime asks it after a fault, too, to know whether there is something to reset. */
-    bool is_faulty = status && context && context->is_alive && context->fault == status;
-    if (status && !is_faulty)
+    if (status && context)
+        status = context->is_alive ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    if (status)
         return status;
     if (!version)
         return CUDA_ERROR_INVALID_VALUE;

@@ -130,10 +130,11 @@ static CUresult a_to_a(CUarray to, size_t to_offset, CUarray from, size_t from_o
 }
 
 /* On the first that is refused, the ones before it are under way, as the interface has it. */
+/* Not in the legacy default stream (docs.nvidia.com/cuda/cuda-driver-api, "cuMemcpyBatchAsync"). */
 static CUresult batch(const CUdeviceptr *to, const CUdeviceptr *from, const size_t *bytes,
                       size_t count, size_t *out_failed, CUstream stream)
 {
-    if (!to || !from || !bytes || !count)
+    if (!to || !from || !bytes || !count || !stream)
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
         CUresult status = any(to[i], from[i], bytes[i], stream, SIM_LATER);

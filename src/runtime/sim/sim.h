@@ -139,6 +139,8 @@ CUresult sim_enter_context(CUcontext handle, struct sim_context **out);
 struct sim_context *sim_current(void); /* or NULL */
 CUresult sim_primary_retain(int device, struct sim_context **out);
 void sim_context_end_locals(struct sim_context *context);
+/* A kernel of its has faulted; what it did before stays its fault. */
+void sim_context_fail(struct sim_context *context, CUresult fault);
 
 /* ---- memory ---- */
 

@@ -105,8 +105,8 @@ static void do_op(struct sim_op *op, struct sim_context *context)
         status = op->work->run(op->work, context);
         sim_lock();
     }
-    if (status && !context->fault)
-        context->fault = status;
+    if (status)
+        sim_context_fail(context, status);
     op->mark->time_ns = sim_now_ns();
     op->mark->is_done = true;
     end_op(op);

@@ -13,6 +13,8 @@
 #include <nettle/hmac.h>
 #include <nettle/md2.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,9 +29,29 @@ static CUresult not_supported(void)
 
 /* ---- the runtime's interface ---- */
 
+/* What a driver says of a device after a kernel's fault, until the process ends. */
+static bool is_fault(CUresult status)
+{
+    return status >= CUDA_ERROR_ILLEGAL_ADDRESS && status <= CUDA_ERROR_LAUNCH_FAILED;
+}
+
+/*
+ * After a fault and a reset a driver gives here the context that it gave before, with success, and
+ * what is done in it says CUDA_ERROR_CONTEXT_IS_DESTROYED; cuDevicePrimaryCtxRetain() says the
+ * fault (seen on an H200, 580.159). By that a runtime looks for a device that still works.
+ */
 static CUresult get_primary(CUcontext *out, CUdevice device)
 {
-    return driver->retain_primary(out, device);
+    static _Atomic(CUcontext) given[DEVICES_MAX];
+    CUresult status = driver->retain_primary(out, device);
+    if (device < 0 || device >= DEVICES_MAX)
+        return status;
+    if (!status)
+        given[device] = *out;
+    if (!is_fault(status) || !given[device])
+        return status;
+    *out = given[device];
+    return CUDA_SUCCESS;
 }
 
 /* ---- buffers of the runtime's callbacks: never used without a tool ---- */
