@@ -10,6 +10,8 @@ from cuda_client import NOTE
 from cuda_structs import bits_of, from_wire, item_of, to_wire
 from cuda_table import in_c
 
+RECTANGLES = ("memcpy2d", "memcpy3d", "memcpy3d_peer")  # whose host memory is more than its first byte
+
 
 class Server:
     def __init__(self, table):
@@ -93,6 +95,8 @@ class Server:
         if field.type.kind == "struct":
             inner = self.table.structs[field.type.type_id].snake
             lines = [f"    {ctype.name} {name}_value;", f"    ath_cuda_get_{inner}(side, &{name}_value, {read});"]
+            if inner in RECTANGLES:
+                lines.append(f"    ath_cuda_check_{inner}(served, &{name}_value);")
             if not ctype.stars:
                 return [lines[0].replace("_value", ""), lines[1].replace("_value", "")]
             present = f"{wire}_has_{field.snake}(call)"

@@ -17,6 +17,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/server/peer.c src/runtime/server/peer.h \
 	src/runtime/server/pools.c src/runtime/server/pools.h \
 	src/runtime/server/printed.c src/runtime/server/printed.h \
+	src/runtime/server/processes.c src/runtime/server/processes.h \
 	src/runtime/server/quota.c src/runtime/server/quota.h \
 	src/runtime/server/record.c src/runtime/server/record.h \
 	src/runtime/server/server.h \

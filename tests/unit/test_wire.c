@@ -23,6 +23,7 @@
 #include "runtime/client/servers.h"
 #include "runtime/nvml/nvml_types.h"
 #include "runtime/server/peer.h"
+#include "runtime/server/processes.h"
 #include "tree.h"
 
 static struct ath_err err;
@@ -473,7 +474,7 @@ static void setup_server(void)
                                                         .is_simulated = true,
                                                         .memory_total_bytes = ATH_UNKNOWN } },
                                            .count = 1 };
-    pthread_create(&server_thread, NULL, serve, ath_board_add(server.board, "test", 0, false));
+    pthread_create(&server_thread, NULL, serve, ath_board_add(server.board, 0, 1, "test"));
 }
 
 static void teardown_server(void)
@@ -637,7 +638,7 @@ START_TEST(refuses_a_replayed_handshake)
     close(ends[0]);
     close(ends[1]);
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    pthread_create(&server_thread, NULL, serve, ath_board_add(server.board, "replay", 0, false));
+    pthread_create(&server_thread, NULL, serve, ath_board_add(server.board, 1, 2, "replay"));
     send_hello(NULL, true);
     receive();
     send_proof(proof);
@@ -741,12 +742,9 @@ END_TEST
 
 enum { SHARED = 1000, DEVICE = 1 };
 
-static struct ath_board_entry *new_session(struct ath_board *board, pid_t pid)
+static struct ath_board_entry *new_session(struct ath_board *board, size_t place)
 {
-    struct ath_board_entry *entry = ath_board_add(board, "test", 0, true);
-    ck_assert_ptr_nonnull(entry);
-    entry->pid = pid;
-    return entry;
+    return ath_board_add(board, place, place + 1, "test");
 }
 
 static int64_t held(struct ath_board_entry *entry)
@@ -761,15 +759,14 @@ START_TEST(shared_memory_counts_once)
                            *other = new_session(board, 3);
     ck_assert(ath_board_take_memory(board, maker, DEVICE, SHARED, -1));
     uint64_t share = ath_board_share(board, maker, DEVICE, SHARED);
-    ck_assert(share && ath_board_share_hold(board, maker, share)); /* twice */
+    ck_assert(share && ath_board_share_hold(board, maker, share)); /* it does */
     ck_assert(ath_board_share_hold(board, one, share) && ath_board_share_hold(board, other, share));
     atomic_store(&other->limit_bytes[DEVICE], SHARED - 1);
-    ath_board_share_drop(board, maker, share);
     ck_assert_int_eq(held(maker), SHARED);
     ath_board_share_drop(board, maker, share);
     ath_board_share_drop(board, maker, share); /* has none any more */
     ck_assert(!held(maker) && held(one) == SHARED && !held(other));
-    ck_assert(ath_board_remove(board, 2));
+    ath_board_remove(board, 2);
     ck_assert_int_eq(held(other), SHARED); /* whatever its limit */
     ck_assert_int_eq(ath_board_memory(board, DEVICE, NULL), SHARED);
     ck_assert(ath_board_share_hold(board, maker, share)); /* comes back */
@@ -788,17 +785,83 @@ START_TEST(shares_have_an_end)
     struct ath_board *board = ath_board_make();
     struct ath_board_entry *maker = new_session(board, 1);
     uint64_t first = ath_board_share(board, maker, DEVICE, 0);
-    for (int i = 1; i < ATH_BOARD_HOLDERS; i++)
-        ck_assert(ath_board_share_hold(board, maker, first));
-    ck_assert(!ath_board_share_hold(board, maker, first));
+    for (int i = 0; i < ATH_BOARD_MAX; i++) /* there are never too many */
+        ck_assert(ath_board_share_hold(board, &board->entries[i], first));
     for (int i = 1; i < ATH_BOARD_SHARES; i++)
         ck_assert_uint_ne(ath_board_share(board, maker, DEVICE, 0), 0);
     ck_assert_uint_eq(ath_board_share(board, maker, DEVICE, 0), 0);
     ck_assert(!ath_board_share_hold(board, maker, 0));
     ck_assert(!ath_board_share_hold(board, maker, first | 0xffff));
-    ck_assert(ath_board_remove(board, 1));
+    ath_board_remove(board, 1);
     ck_assert_uint_ne(ath_board_share(board, new_session(board, 2), DEVICE, 0), 0);
     munmap(board, sizeof *board);
+}
+END_TEST
+
+/* ---- whom the listening process ends ---- */
+
+enum { WAY = 3 };
+
+static struct ath_process *new_process(struct ath_processes *processes, pid_t pid)
+{
+    struct ath_process *process = ath_processes_add(processes, "test", WAY, false);
+    ck_assert_ptr_nonnull(process);
+    process->pid = pid;
+    return process;
+}
+
+/* Whatever a session's process writes to the board that all of them share. */
+START_TEST(no_board_says_whom_to_end)
+{
+    static struct ath_processes processes;
+    struct ath_process *oldest;
+    processes = (struct ath_processes){ .board = ath_board_make() };
+    struct ath_process *first = new_process(&processes, 101);
+    struct ath_process *second = new_process(&processes, 102);
+    atomic_store(&processes.board->entries[0].is_proven, true);
+    ck_assert(!ath_processes_are_crowded(&processes, WAY, &oldest));
+    memset(processes.board, 0x55, sizeof processes.board->entries);
+    atomic_store(&processes.board->entries[0].is_proven, false);
+    ck_assert_ptr_eq(ath_processes_of_pid(&processes, 101), first);
+    ck_assert_ptr_eq(ath_processes_find(&processes, 2), second);
+    ck_assert_int_eq(second->pid, 102);
+    ck_assert_ptr_null(ath_processes_find(&processes, UINT64_C(0x5555555555555555)));
+    ck_assert_ptr_null(ath_processes_of_pid(&processes, 0x55555555));
+    memset(processes.board, 0, sizeof processes.board->entries); /* no place is free for it */
+    ck_assert_uint_eq(ath_processes_place(&processes, new_process(&processes, 103)), 2);
+    ath_processes_are_crowded(&processes, WAY, &oldest);
+    ck_assert(first->is_proven); /* as it was said once */
+    munmap(processes.board, sizeof *processes.board);
+}
+END_TEST
+
+START_TEST(places_of_processes)
+{
+    static struct ath_processes processes;
+    struct ath_process *oldest;
+    processes = (struct ath_processes){ .board = ath_board_make() };
+    for (pid_t i = 0; i < ATH_BOARD_STRANGERS; i++) {
+        ck_assert(!ath_processes_are_crowded(&processes, WAY, &oldest));
+        new_process(&processes, 100 + i);
+    }
+    ck_assert(ath_processes_are_crowded(&processes, WAY, &oldest) && !oldest); /* none is old */
+    ck_assert_ptr_null(ath_processes_add(&processes, "test", WAY, false));
+    ck_assert(!ath_processes_are_crowded(&processes, WAY + 1, &oldest));
+    ck_assert_ptr_nonnull(ath_processes_add(&processes, "test", WAY, true));
+    processes.items[1].started_ms -= ATH_BOARD_STRANGER_MS;
+    ck_assert(ath_processes_are_crowded(&processes, WAY, &oldest));
+    ck_assert_ptr_eq(oldest, &processes.items[1]);
+    oldest->is_ending = true;
+    new_process(&processes, 500);
+    ath_processes_remove(&processes, ath_processes_of_pid(&processes, 102));
+    ck_assert_ptr_null(ath_processes_of_pid(&processes, 102));
+    ck_assert_ptr_null(ath_board_find(processes.board, 3));
+    ck_assert_uint_eq(ath_processes_place(&processes, new_process(&processes, 102)), 2);
+    while (ath_processes_add(&processes, "test", WAY, true))
+        continue;
+    ck_assert_uint_eq(atomic_load(&processes.board->entries[ATH_BOARD_MAX - 1].id),
+                      processes.last_session);
+    munmap(processes.board, sizeof *processes.board);
 }
 END_TEST
 
@@ -858,8 +921,7 @@ START_TEST(a_client_wants_proof_too)
     ck_assert_int_eq(ath_endpoint_listen(&endpoint, 0600, &liar.fd, &err), 0);
     fcntl(liar.fd, F_SETFL, 0);
     pthread_create(&thread, NULL, lie, &liar);
-    int status =
-        ath_session_open(&endpoint, &secret, ATH_GPU_PURPOSE_CONTROL, 2000, &session, &err);
+    int status = ath_session_open(&endpoint, &secret, NULL, 2000, &session, &err);
     ck_assert_int_eq(status, _i ? -EACCES : -EBADMSG);
     pthread_join(thread, NULL);
     close(liar.fd);
@@ -880,6 +942,9 @@ START_TEST(reads_lists_of_servers)
           "h:1 h:2 h:3 h:4 h:5 h:6 h:7 h:8 h:9 h:10 h:11 h:12 h:13 h:14 h:15 h:16 ", NULL },
         { "h:1,h:2,h:3,h:4,h:5,h:6,h:7,h:8,h:9,h:10,h:11,h:12,h:13,h:14,h:15,h:16,h:17", NULL,
           "more than 16 servers" },
+        { " a:1, b:2\t,/run/x y ", "a:1 b:2 unix:/run/x y ", NULL },
+        { "a:1, a:1", NULL, "'a:1' is there twice" },
+        { "a:1, ,b:2", NULL, "'' is no address with a port" },
         { "a:1,b:2,a:1", NULL, "'a:1' is there twice" },
         { "unix:/run/x,/run/x", NULL, "'/run/x' is there twice" },
         { "", NULL, "'' is no address with a port" },
@@ -965,6 +1030,8 @@ int main(void)
 
     tcase_add_test(messages, shared_memory_counts_once);
     tcase_add_test(messages, shares_have_an_end);
+    tcase_add_test(messages, no_board_says_whom_to_end);
+    tcase_add_test(messages, places_of_processes);
 
     tcase_add_checked_fixture(frames, setup_pair, teardown_pair);
     tcase_add_test(frames, passes_frames);

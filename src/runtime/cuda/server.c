@@ -147,15 +147,6 @@ static uint64_t to_wire(struct ath_cuda_side *side, enum ath_cuda_kind kind, uin
 
 /* ---- the state of a thread ---- */
 
-/* Which epoch it is, after step more. */
-static uint64_t epoch_of(struct ath_cuda_session *session, uint64_t step)
-{
-    pthread_mutex_lock(&session->lock);
-    uint64_t epoch = session->epoch += step;
-    pthread_mutex_unlock(&session->lock);
-    return epoch;
-}
-
 /* Without cuInit() there is no context to take up, and none is wanted. */
 static CUresult take_up(struct ath_cuda_served *served, CUcontext context)
 {
@@ -175,7 +166,7 @@ static CUresult become(struct ath_cuda_served *served)
     CUcontext context = (CUcontext)(uintptr_t)ath_cuda_wire_call_context(served->call);
     CUstreamCaptureMode mode = (CUstreamCaptureMode)ath_cuda_wire_call_capture_mode(served->call);
 
-    uint64_t epoch = epoch_of(worker->session, 0);
+    uint64_t epoch = worker->session->epoch;
     if (context != worker->context || epoch != worker->epoch) {
         served->context_status = take_up(served, context);
         worker->epoch = epoch;
@@ -274,8 +265,9 @@ static void after_contexts(struct ath_cuda_served *served, int method)
         method == ATH_CUDA_METHOD_cuCtxCreate_v2 || method == ATH_CUDA_METHOD_cuCtxCreate_v3;
     if (is_made && !served->status && served->driver->cuCtxPopCurrent_v2)
         served->driver->cuCtxPopCurrent_v2(&(CUcontext){ NULL });
-    if (ath_cuda_methods[method].forgets_all)
-        epoch_of(served->session, 1);
+    if (!ath_cuda_methods[method].forgets_all)
+        return;
+    served->session->epoch++;
     if (!served->status)
         after_end(served, method);
 }
@@ -339,6 +331,8 @@ static void after_capture(struct ath_cuda_served *served, int method)
 static CUresult settle(struct ath_cuda_session *session, int method, bool is_asked,
                        bool is_blocking, CUresult status)
 {
+    if (!status && !(is_asked && is_blocking)) /* nearly all */
+        return CUDA_SUCCESS;
     pthread_mutex_lock(&session->lock);
     if (!is_asked && status && !session->failed) {
         session->failed_status = status;

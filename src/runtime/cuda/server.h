@@ -2,12 +2,13 @@
  * The server of CUDA's calls: takes frames of one session, calls the loaded driver, makes answers.
  *
  * A session's calls are given to ath_cuda_serve() in their order. Those of one client thread that
- * wait for the GPU (ath_cuda_methods[].is_blocking) may be served by a worker of their own while
- * others go on: a worker is one thread of the server, with the context and the capture mode that it
- * left in the driver.
+ * wait for the GPU (ath_cuda_methods[].is_blocking), or may have to (ath_cuda_may_wait()), may be
+ * served by a worker of their own while others go on: a worker is one thread of the server, with
+ * the context and the capture mode that it left in the driver.
  */
 #pragma once
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "proto/cuda-server.h"
 #include "runtime/cuda/captures.h"
@@ -30,11 +31,16 @@ struct ath_cuda_shared {
     void *(*find)(struct ath_cuda_shared *shared, uint64_t id, size_t *out_bytes);
 };
 
-/* Who keeps count of memory that is handed from one session to another, by a number which all
- * sessions of the server have for it (0: none). Any thread. */
+/*
+ * Who keeps count of memory that is handed from one session to another, by a number which all
+ * sessions of the server have for it (0: it is not counted). A descriptor that is kept for others
+ * has the memory as a handle has: exported() counts one, until forgotten(). imported() fails where
+ * the memory cannot be counted, and has released the handle then. Any thread.
+ */
 struct ath_cuda_books {
-    uint64_t (*exported)(CUmemGenericAllocationHandle handle);
-    void (*imported)(CUmemGenericAllocationHandle handle, uint64_t share);
+    CUresult (*exported)(CUmemGenericAllocationHandle handle, uint64_t *out_share);
+    void (*forgotten)(uint64_t share);
+    CUresult (*imported)(CUmemGenericAllocationHandle handle, uint64_t share);
 };
 
 struct ath_cuda_session {
@@ -50,9 +56,18 @@ struct ath_cuda_session {
     struct ath_cuda_image *images;   /* by_hand/server_module.c */
     struct ath_cuda_callbacks *callbacks; /* by_hand/server_callback.c; made when first wanted */
     struct ath_cuda_shares *shares;       /* by_hand/server_share.c; the same */
-    uint64_t epoch; /* changes when contexts may have gone: workers take up theirs anew */
     struct ath_cuda_captures captures;
+    atomic_ullong epoch; /* changes when contexts may have gone: workers take up theirs anew */
 };
+
+/*
+ * Copies of rectangles as they came: host memory that they name must be the client's from the first
+ * byte that is reached to the last, or the client could read and write the server's. served->side
+ * gets the status where it is not.
+ */
+void ath_cuda_check_memcpy2d(struct ath_cuda_served *served, CUDA_MEMCPY2D *copy);
+void ath_cuda_check_memcpy3d(struct ath_cuda_served *served, CUDA_MEMCPY3D *copy);
+void ath_cuda_check_memcpy3d_peer(struct ath_cuda_served *served, CUDA_MEMCPY3D_PEER *copy);
 
 void ath_cuda_session_init(struct ath_cuda_session *session, const struct ath_cuda_driver *driver);
 

@@ -25,68 +25,30 @@ struct ath_board *ath_board_make(void)
     return board;
 }
 
-bool ath_board_is_crowded(const struct ath_board *board, int way,
-                          struct ath_board_entry **out_oldest)
+struct ath_board_entry *ath_board_add(struct ath_board *board, size_t place, uint64_t id,
+                                      const char *peer)
 {
-    const struct ath_board_entry *oldest = NULL;
-    size_t count = 0;
-
-    for (size_t i = 0; i < ATH_BOARD_MAX; i++) {
-        const struct ath_board_entry *entry = &board->entries[i];
-        if (!atomic_load(&entry->id) || entry->way != way || entry->is_trusted ||
-            entry->is_ending || atomic_load(&entry->is_proven))
-            continue;
-        count++;
-        if (!oldest || entry->started_ms < oldest->started_ms)
-            oldest = entry;
+    struct ath_board_entry *entry = &board->entries[place];
+    entry->started_ms = ath_now_ms();
+    snprintf(entry->peer, sizeof entry->peer, "%s", peer);
+    atomic_store(&entry->is_proven, false);
+    atomic_store(&entry->purpose, 0);
+    entry->program[0] = '\0';
+    for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {
+        atomic_store(&entry->used_bytes[device], 0);
+        atomic_store(&entry->limit_bytes[device], -1);
     }
-    bool is_old = oldest && ath_now_ms() - oldest->started_ms >= ATH_BOARD_STRANGER_MS;
-    *out_oldest = is_old ? (struct ath_board_entry *)oldest : NULL;
-    return count >= ATH_BOARD_STRANGERS;
-}
-
-struct ath_board_entry *ath_board_add(struct ath_board *board, const char *peer, int way,
-                                      bool is_trusted)
-{
-    struct ath_board_entry *unused;
-    if (!is_trusted && ath_board_is_crowded(board, way, &unused))
-        return NULL;
-    for (size_t i = 0; i < ATH_BOARD_MAX; i++) {
-        struct ath_board_entry *entry = &board->entries[i];
-        if (atomic_load(&entry->id))
-            continue;
-        entry->pid = 0;
-        entry->way = way;
-        entry->is_trusted = is_trusted;
-        entry->is_ending = false;
-        entry->started_ms = ath_now_ms();
-        snprintf(entry->peer, sizeof entry->peer, "%s", peer);
-        atomic_store(&entry->is_proven, false);
-        atomic_store(&entry->purpose, 0);
-        entry->program[0] = '\0';
-        for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {
-            atomic_store(&entry->used_bytes[device], 0);
-            atomic_store(&entry->limit_bytes[device], -1);
-        }
-        atomic_store(&entry->devices, 0);
-        atomic_store(&entry->id, ++board->last_id);
-        return entry;
-    }
-    return NULL;
+    atomic_store(&entry->devices, 0);
+    atomic_store(&entry->id, id);
+    return entry;
 }
 
 static void drop_all(struct ath_board *board, struct ath_board_entry *entry);
 
-bool ath_board_remove(struct ath_board *board, pid_t pid)
+void ath_board_remove(struct ath_board *board, size_t place)
 {
-    for (size_t i = 0; i < ATH_BOARD_MAX; i++) {
-        if (atomic_load(&board->entries[i].id) && board->entries[i].pid == pid) {
-            drop_all(board, &board->entries[i]);
-            atomic_store(&board->entries[i].id, 0);
-            return true;
-        }
-    }
-    return false;
+    drop_all(board, &board->entries[place]);
+    atomic_store(&board->entries[place].id, 0);
 }
 
 struct ath_board_entry *ath_board_find(struct ath_board *board, uint64_t id)
@@ -105,7 +67,6 @@ bool ath_board_read(struct ath_board *board, size_t place, struct ath_board_entr
     if (!id)
         return false;
     out->id = id;
-    out->pid = entry->pid;
     out->started_ms = entry->started_ms;
     memcpy(out->peer, entry->peer, sizeof out->peer);
     out->peer[sizeof out->peer - 1] = '\0';
@@ -183,50 +144,55 @@ static struct ath_board_share *find_share(struct ath_board *board, uint64_t id)
     return is_known ? &board->shares[place - 1] : NULL;
 }
 
-/* Where a session (0: nobody) is among the holders; NULL: nowhere. */
-static uint64_t *find_holder(struct ath_board_share *share, uint64_t session)
+static size_t place_of(const struct ath_board *board, const struct ath_board_entry *entry)
 {
-    for (size_t i = 0; i < ATH_BOARD_HOLDERS; i++)
-        if (share->holders[i] == session)
-            return &share->holders[i];
-    return NULL;
+    return (size_t)(entry - board->entries);
 }
 
-/* A session that still runs; one that is about to be removed has dropped what it held. */
+static void hold(struct ath_board_share *share, size_t place)
+{
+    share->holders[place / 64] |= UINT64_C(1) << place % 64;
+}
+
+static bool is_holder(const struct ath_board_share *share, size_t place)
+{
+    return share->holders[place / 64] >> place % 64 & 1;
+}
+
+/* One that holds it; one that is about to be removed has dropped what it held. */
 static struct ath_board_entry *next_payer(struct ath_board *board,
                                           const struct ath_board_share *share)
 {
-    for (size_t i = 0; i < ATH_BOARD_HOLDERS; i++) {
-        struct ath_board_entry *entry = ath_board_find(board, share->holders[i]);
-        if (entry)
-            return entry;
-    }
-    return NULL;
+    size_t place = 0;
+    while (place < ATH_BOARD_MAX && !is_holder(share, place))
+        place++;
+    return place < ATH_BOARD_MAX ? &board->entries[place] : NULL;
 }
 
+/* The listening process runs this too, for which no number of the board may lead outside of it. */
 static void pass_on(struct ath_board *board, struct ath_board_share *share,
                     struct ath_board_entry *payer)
 {
     struct ath_board_entry *next = next_payer(board, share);
-    share->payer = next ? atomic_load(&next->id) : 0;
-    ath_board_give_memory(payer, share->device, share->bytes);
+    size_t device = share->device % ATH_DEVICES_MAX;
+    ath_board_give_memory(payer, device, share->bytes);
     if (!next) {
         share->id = 0;
         return;
     }
-    ath_board_give_memory(next, share->device, -share->bytes);
-    atomic_fetch_or(&next->devices, UINT64_C(1) << share->device);
+    share->payer = place_of(board, next);
+    ath_board_give_memory(next, device, -share->bytes);
+    atomic_fetch_or(&next->devices, UINT64_C(1) << device);
 }
 
 static void drop(struct ath_board *board, struct ath_board_share *share,
                  struct ath_board_entry *entry)
 {
-    uint64_t session = atomic_load(&entry->id);
-    uint64_t *holder = find_holder(share, session);
-    if (!holder)
+    size_t place = place_of(board, entry);
+    if (!is_holder(share, place))
         return;
-    *holder = 0;
-    if (share->payer == session && !find_holder(share, session))
+    share->holders[place / 64] &= ~(UINT64_C(1) << place % 64);
+    if (share->payer == place)
         pass_on(board, share, entry);
 }
 
@@ -234,7 +200,7 @@ static void drop_all(struct ath_board *board, struct ath_board_entry *entry)
 {
     lock_memory(board);
     for (size_t i = 0; i < ATH_BOARD_SHARES; i++)
-        while (board->shares[i].id && find_holder(&board->shares[i], atomic_load(&entry->id)))
+        if (board->shares[i].id)
             drop(board, &board->shares[i], entry);
     pthread_mutex_unlock(&board->memory_lock);
 }
@@ -248,11 +214,10 @@ uint64_t ath_board_share(struct ath_board *board, struct ath_board_entry *entry,
         if (board->shares[i].id)
             continue;
         id = ++board->last_share << 16 | (i + 1);
-        board->shares[i] = (struct ath_board_share){ .id = id,
-                                                     .device = device,
-                                                     .bytes = bytes,
-                                                     .payer = atomic_load(&entry->id),
-                                                     .holders = { atomic_load(&entry->id) } };
+        board->shares[i] = (struct ath_board_share){
+            .id = id, .device = device, .bytes = bytes, .payer = place_of(board, entry)
+        };
+        hold(&board->shares[i], board->shares[i].payer);
     }
     pthread_mutex_unlock(&board->memory_lock);
     return id;
@@ -262,11 +227,10 @@ bool ath_board_share_hold(struct ath_board *board, struct ath_board_entry *entry
 {
     lock_memory(board);
     struct ath_board_share *share = find_share(board, id);
-    uint64_t *place = share ? find_holder(share, 0) : NULL;
-    if (place)
-        *place = atomic_load(&entry->id);
+    if (share)
+        hold(share, place_of(board, entry));
     pthread_mutex_unlock(&board->memory_lock);
-    return place;
+    return share;
 }
 
 void ath_board_share_drop(struct ath_board *board, struct ath_board_entry *entry, uint64_t id)

@@ -1,7 +1,8 @@
 /*
  * Who is connected: a table in memory that the listening process and the processes of its sessions
  * share. The listening one alone adds and removes entries; a session's process writes its own
- * entry's claims and reads the others'.
+ * entry's claims and reads the others'. The listening one believes nothing of it that another
+ * process could be harmed by (processes.h).
  */
 #pragma once
 #include <pthread.h>
@@ -23,18 +24,13 @@ enum {
     ATH_BOARD_STRANGER_MS = 500,
     ATH_BOARD_PEER = 96,
     ATH_BOARD_PROGRAM = 64,
-    ATH_BOARD_SHARES = 2048,
-    ATH_BOARD_HOLDERS = 16
+    ATH_BOARD_SHARES = 16384
 };
 
 struct ath_board_entry {
     _Atomic uint64_t id; /* of the session; 0: the place is free */
-    pid_t pid;           /* of its process */
     uint64_t started_ms; /* ath_now_ms() */
     char peer[ATH_BOARD_PEER];
-    int way;                         /* in which it came: the caller's number */
-    bool is_trusted;                 /* counts as proven from the beginning */
-    bool is_ending;                  /* its process was told to end */
     atomic_bool is_proven;           /* the handshake is over */
     atomic_int purpose;              /* enum ath_gpu_purpose, once proven */
     char program[ATH_BOARD_PROGRAM]; /* its name, as it says; set by the session's process */
@@ -49,14 +45,14 @@ struct ath_board_share {
     uint64_t id; /* 0: the place is free; else its place + 1 in the low 16 bits */
     size_t device;
     int64_t bytes;
-    uint64_t payer;                      /* the session that it is counted to, one of: */
-    uint64_t holders[ATH_BOARD_HOLDERS]; /* sessions, once for each time; 0: none */
+    size_t payer;                         /* the entry that it is counted to, one of: */
+    uint64_t holders[ATH_BOARD_MAX / 64]; /* a bit for each entry */
 };
 
 struct ath_board {
     struct ath_board_entry entries[ATH_BOARD_MAX];
-    uint64_t last_id;
     _Atomic uint64_t accepted, refused, broken; /* connections since the start */
+    _Atomic uint64_t missing_lines;             /* record.h */
     pthread_mutex_t memory_lock; /* of taking memory, and of shares; survives who dies with it */
     struct ath_board_share shares[ATH_BOARD_SHARES];
     uint64_t last_share;
@@ -65,21 +61,12 @@ struct ath_board {
 /* Shared memory for all processes forked from here on; NULL without memory. */
 struct ath_board *ath_board_make(void);
 
-/* A new entry, whose pid is to be set; NULL when the board, or the strangers' share of it, is full.
- */
-struct ath_board_entry *ath_board_add(struct ath_board *board, const char *peer, int way,
-                                      bool is_trusted);
+/* A new entry at a place that is free, for a session of that number. */
+struct ath_board_entry *ath_board_add(struct ath_board *board, size_t place, uint64_t id,
+                                      const char *peer);
 
-/*
- * Whether the strangers' share of a way in is full. *out_oldest is then the one of them that has
- * been unproven for longest, if for long enough to be sent away (the caller ends its process and
- * sets is_ending, which makes room); else NULL.
- */
-bool ath_board_is_crowded(const struct ath_board *board, int way,
-                          struct ath_board_entry **out_oldest);
-
-/* Takes away the entry of a process that has ended; false where it has none. */
-bool ath_board_remove(struct ath_board *board, pid_t pid);
+/* Takes away the entry of a session whose process has ended. */
+void ath_board_remove(struct ath_board *board, size_t place);
 
 /* The entry of a session, or NULL. */
 struct ath_board_entry *ath_board_find(struct ath_board *board, uint64_t id);
@@ -98,13 +85,13 @@ void ath_board_give_memory(struct ath_board_entry *entry, size_t device, int64_t
 
 /*
  * Memory that a session has taken, and hands to others, as a share: returns its id, or 0 where
- * there are too many. Whoever gets it holds it from then on, and each drops it as often as it got
- * it. With the payer's last hold the bytes pass to another holder, whatever its limit (they are
- * there), and with the last of all they are free. A session that ends drops what it has.
+ * there are too many. Whoever gets it holds it from then on, as the maker does, until it drops it;
+ * twice is once. When the payer drops it the bytes pass to another holder, whatever its limit (they
+ * are there), and with the last of all they are free. A session that ends drops what it has.
  */
 uint64_t ath_board_share(struct ath_board *board, struct ath_board_entry *entry, size_t device,
                          int64_t bytes);
-/* False where there is no such share, or too many hold it. */
+/* False where there is no such share, or none any more. */
 bool ath_board_share_hold(struct ath_board *board, struct ath_board_entry *entry, uint64_t share);
 void ath_board_share_drop(struct ath_board *board, struct ath_board_entry *entry, uint64_t share);
 

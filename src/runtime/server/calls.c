@@ -7,6 +7,10 @@
  * from being read. Calls are put into a queue, which another thread serves in order.
  *
  * So are large ones: while the driver copies their data, the next ones' comes from the network.
+ *
+ * A call that may wait for the GPU's work, though that is not what it is for, is served in its
+ * order like any other, since it hardly ever does. One that lasts leaves the order: what it waits
+ * for may be what another of the program's threads calls next.
  */
 #include "config.h"
 
@@ -14,6 +18,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "runtime/cuda/by_hand/regions.h"
 #include "runtime/server/printed.h"
@@ -30,6 +35,7 @@ enum {
     QUEUED_BYTES = 512 * 1024 * 1024, /* the same where one of them may have to be */
     SPARES = 2,
     PRINTED_BYTES = 64 * 1024, /* of what kernels printed, in a message */
+    LASTS_MS = 5,              /* a call that may wait: then it does, most likely */
 };
 
 /* A thread of the server, with its memory. */
@@ -64,6 +70,15 @@ struct queued {
     struct ath_frame frame;
 };
 
+/* A call that may wait, while it is served in its order. */
+struct watched {
+    const struct server_thread *thread; /* who serves it; NULL: there is none */
+    bool is_reader;                     /* who serves it is also the one who reads */
+    uint64_t count;                     /* of all until now */
+    bool has_guard, is_guarded;         /* there is a guard; it looks */
+    pthread_cond_t begins;              /* with turns->lock */
+};
+
 struct turns {
     struct ath_calls *calls;
     pthread_mutex_t lock;
@@ -78,6 +93,7 @@ struct turns {
     struct queued *queue, **last;
     size_t queued_bytes;
     struct ath_frame spares[SPARES]; /* memory of large frames, for the next ones */
+    struct watched watched;
     pthread_mutex_t write_lock;
     struct ath_wire_builder printed, changes; /* with write_lock */
     struct capturer *capturers;               /* changed by who serves alone, with the lock */
@@ -122,6 +138,13 @@ static bool leaves_order(const struct head *head)
     return head->is_asked && head->method >= 0 && !ath_cuda_begins_capture(head->method) &&
            !ath_cuda_ends_capture(head->method) &&
            (ath_cuda_methods[head->method].is_blocking || ath_cuda_functions_due());
+}
+
+/* Nothing that follows from a call with an answer is behind it, as long as it is not over. */
+static bool may_last(const struct head *head)
+{
+    return head->is_asked && head->method >= 0 &&
+           ath_cuda_may_wait((enum ath_cuda_method)head->method);
 }
 
 static bool is_large(const struct ath_frame *frame)
@@ -359,11 +382,79 @@ static bool wake_one(struct turns *turns)
     return true;
 }
 
-static void serve_in_order(struct turns *turns, struct server_thread *thread,
-                           const struct head *head, const struct ath_frame *call)
+/* ---- calls that last ---- */
+
+/* Who serves it serves on, beside whoever goes on with the order. The caller has the lock. */
+static void let_go(struct turns *turns)
 {
-    if (!serve_captured(turns, head, call))
+    struct watched *watched = &turns->watched;
+    if (!wake_one(turns))
+        return;
+    watched->thread = NULL;
+    turns->is_serving = false;
+    if (watched->is_reader)
+        turns->is_reading = false;
+}
+
+/* Looks now and then, so that a call that does not last costs nothing; without any it sleeps. */
+static void *guard(void *argument)
+{
+    struct turns *turns = argument;
+    struct watched *watched = &turns->watched;
+    pthread_mutex_lock(&turns->lock);
+    for (;;) {
+        const uint64_t seen = watched->count;
+        pthread_mutex_unlock(&turns->lock);
+        nanosleep(&(struct timespec){ .tv_nsec = LASTS_MS * 1000000L }, NULL);
+        pthread_mutex_lock(&turns->lock);
+        if (watched->count != seen)
+            continue;
+        if (watched->thread)
+            let_go(turns);
+        watched->is_guarded = watched->thread;
+        while (!watched->is_guarded)
+            pthread_cond_wait(&watched->begins, &turns->lock);
+    }
+    return NULL;
+}
+
+/* The caller has the lock. */
+static void watch(struct turns *turns, const struct server_thread *thread, bool is_reader)
+{
+    struct watched *watched = &turns->watched;
+    pthread_t made;
+    watched->thread = thread;
+    watched->is_reader = is_reader;
+    watched->count++;
+    if (watched->is_guarded)
+        return;
+    watched->is_guarded = true;
+    if (watched->has_guard)
+        pthread_cond_signal(&watched->begins);
+    else if (pthread_create(&made, NULL, guard, turns))
+        watched->is_guarded = false;
+    else
+        watched->has_guard = !pthread_detach(made);
+}
+
+/* Serves a call in its order. The caller has the lock, and again after it. Returns whether the
+ * order is still this thread's to go on with. */
+static bool serve_in_order(struct turns *turns, struct server_thread *thread,
+                           const struct head *head, const struct ath_frame *call, bool is_reader)
+{
+    bool is_watched = may_last(head) && !*capturer_of(turns, head->thread);
+    turns->is_serving = true;
+    if (is_watched)
+        watch(turns, thread, is_reader);
+    pthread_mutex_unlock(&turns->lock);
+    if (is_watched || !serve_captured(turns, head, call))
         serve(turns, thread, call);
+    pthread_mutex_lock(&turns->lock);
+    if (is_watched && turns->watched.thread != thread)
+        return false;
+    turns->watched.thread = NULL;
+    turns->is_serving = false;
+    return true;
 }
 
 /* While a call is served for whose answer the client waits, whoever reads looks longer for the
@@ -431,11 +522,7 @@ static void serve_queued(struct turns *turns, struct server_thread *thread)
     if (leaves && (!turns->queue || wake_one(turns))) {
         serve_aside(turns, thread, &queued->frame, true);
     } else {
-        turns->is_serving = true;
-        pthread_mutex_unlock(&turns->lock);
-        serve_in_order(turns, thread, &queued->head, &queued->frame);
-        pthread_mutex_lock(&turns->lock);
-        turns->is_serving = false;
+        serve_in_order(turns, thread, &queued->head, &queued->frame, false);
     }
     if (is_large(&queued->frame))
         swap_spare(turns, &queued->frame, false);
@@ -487,12 +574,7 @@ static bool serve_read(struct turns *turns, struct server_thread *thread, const 
     if (turns->queue || turns->is_serving || ath_cuda_functions_due() || is_large(&thread->frame)) {
         return put_behind(turns, thread, head);
     }
-    turns->is_serving = true;
-    pthread_mutex_unlock(&turns->lock);
-    serve_in_order(turns, thread, head, &thread->frame);
-    pthread_mutex_lock(&turns->lock);
-    turns->is_serving = false;
-    return true;
+    return serve_in_order(turns, thread, head, &thread->frame, true);
 }
 
 /* The caller has the lock. */
@@ -555,6 +637,7 @@ void ath_calls_serve(struct ath_calls *calls)
                             .is_free = PTHREAD_COND_INITIALIZER,
                             .has_room = PTHREAD_COND_INITIALIZER,
                             .write_lock = PTHREAD_MUTEX_INITIALIZER,
+                            .watched.begins = PTHREAD_COND_INITIALIZER,
                             .printed.max_bytes = (size_t)2 * PRINTED_BYTES,
                             .changes.max_bytes = CALL_MAX,
                             .patience_us = { ath_stream_patience_us(ATH_STREAM_IDLE),

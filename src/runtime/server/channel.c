@@ -278,6 +278,15 @@ static void make_stream(struct channel *channel, uint32_t announced, int *out_me
     channel->session.shared = &channel->shared;
 }
 
+/* Every program asks for it before anything else, and it may be asked for before cuInit(). */
+static uint32_t driver_version(const struct ath_cuda_driver *driver)
+{
+    int version;
+    return driver->cuDriverGetVersion && !driver->cuDriverGetVersion(&version) && version > 0
+               ? (uint32_t)version
+               : 0;
+}
+
 static void say_open(struct channel *channel, int memory)
 {
     struct ath_control_channel_builder answer =
@@ -289,6 +298,7 @@ static void say_open(struct channel *channel, int memory)
     ath_control_channel_set_transport(answer, channel->transport);
     ath_control_channel_set_devices(answer, (uint32_t)channel->device_count);
     ath_control_channel_set_stripes(answer, (uint32_t)channel->stripe_count);
+    ath_control_channel_set_driver_version(answer, driver_version(&channel->driver));
     const uint8_t *bytes = ath_wire_finish(&channel->answer, &length, &status);
     if (bytes)
         status = ath_frame_write(channel->fd, bytes, length,
@@ -299,8 +309,9 @@ static void say_open(struct channel *channel, int memory)
         end(channel, status);
 }
 
-static void record_open(const struct channel *channel, const char *program)
+static void record_open(const struct channel *channel, struct ath_control_open_channel question)
 {
+    const char *program = ath_control_open_channel_program(question);
     ath_auto_free char *devices = ath_xasprintf("%zu", channel->device_count);
     ath_auto_free char *connections = ath_xasprintf("%zu", 1 + channel->stripe_count);
     ath_auto_free char *id =
@@ -308,7 +319,8 @@ static void record_open(const struct channel *channel, const char *program)
     ath_record(ATH_RECORD_INFO, "session-opened", "peer", channel->entry->peer, "session", id,
                "connections", connections, "transport",
                ath_control_transport_word(channel->transport), "devices", devices, "program",
-               *program ? program : NULL, NULL);
+               *program ? program : NULL, "disabled",
+               ath_switches_off ? variable(question, "AITHERION_DISABLE") : NULL, NULL);
 }
 
 /* ---- whether the client is still there ---- */
@@ -376,7 +388,7 @@ void ath_channel_serve(int fd, const struct ath_server *server, struct ath_board
     take_environment(&channel, question);
     load_driver(&channel);
     make_stream(&channel, ath_control_open_channel_stripes(question), &memory);
-    record_open(&channel, ath_control_open_channel_program(question));
+    record_open(&channel, question);
     say_open(&channel, memory);
     channel.calls.stream = channel.stream;
     channel.calls.session = &channel.session;

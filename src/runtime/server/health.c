@@ -106,8 +106,8 @@ static int ask(const struct ath_runtime_options *options, int timeout_s,
     if (!status)
         status = ath_place_key(options, &secret, err);
     if (!status)
-        status = ath_session_open(&endpoint, secret.length ? &secret : NULL,
-                                  ATH_GPU_PURPOSE_CONTROL, timeout_s * 1000, &session, err);
+        status = ath_session_open(&endpoint, secret.length ? &secret : NULL, NULL, timeout_s * 1000,
+                                  &session, err);
     return status ? status : ath_session_health(&session, out, err);
 }
 

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -66,6 +67,23 @@ static int send_built(struct peer *peer, const char *what, struct ath_frame *tra
     return 0;
 }
 
+/* A connection that is closed while something is unread is reset (RFC 2525, 2.17), and what was
+ * written last may not arrive: the client is to end it. What it has said meanwhile, a question
+ * perhaps, is nobody's. */
+static void await_end(const struct peer *peer)
+{
+    enum { MOST = 16 };
+    char nothing[ATH_CONTROL_HELLO_FRAME_BYTES];
+    uint64_t now_ms;
+    shutdown(peer->fd, SHUT_WR);
+    for (int i = 0; i < MOST && (now_ms = ath_now_ms()) < peer->deadline_ms; i++) {
+        struct pollfd one = { .fd = peer->fd, .events = POLLIN };
+        if (poll(&one, 1, (int)(peer->deadline_ms - now_ms)) > 0 &&
+            recv(peer->fd, nothing, sizeof nothing, MSG_DONTWAIT) <= 0)
+            return;
+    }
+}
+
 /* Sends a refusal, as far as the client takes it. Returns -EACCES. */
 static int refuse(struct peer *peer, enum ath_control_reason reason, const char *message)
 {
@@ -81,8 +99,8 @@ static int refuse(struct peer *peer, enum ath_control_reason reason, const char 
     ath_record(ATH_RECORD_WARNING, "session-refused", "peer", peer->entry->peer, "reason",
                ath_control_reason_word(reason), "detail", message, NULL);
     const uint8_t *bytes = ath_wire_finish(&peer->builder, &length, &status);
-    if (bytes)
-        (void)ath_frame_write(peer->fd, bytes, length, peer->deadline_ms, &err);
+    if (bytes && !ath_frame_write(peer->fd, bytes, length, peer->deadline_ms, &err))
+        await_end(peer);
     return -EACCES;
 }
 
@@ -109,19 +127,41 @@ static int read_message(struct peer *peer, enum ath_control_message_which wanted
     return status;
 }
 
+/* The program's session of a number, once it is proven: its other connections come at the same time
+ * as the proof. NULL: there is none. Before that nothing is passed to it, since a descriptor that
+ * nobody takes counts against all of them (unix(7), ETOOMANYREFS), and strangers could leave many.
+ */
+static const struct ath_board_entry *await_proven(const struct peer *peer, uint64_t session)
+{
+    static const struct timespec pause = { .tv_nsec = 1000000 };
+    const struct ath_board_entry *entry;
+    while ((entry = ath_board_find(peer->server->board, session)) && !entry->is_proven &&
+           ath_now_ms() < peer->deadline_ms)
+        nanosleep(&pause, NULL);
+    return entry && entry->is_proven && entry->purpose == ATH_GPU_PURPOSE_CUDA ? entry : NULL;
+}
+
+/* Nothing is answered to a join. Returns -EACCES. */
+static int turn_away(const struct peer *peer, const char *reason)
+{
+    ath_record(ATH_RECORD_WARNING, "connection-refused", "peer", peer->entry->peer, "reason",
+               reason, NULL);
+    return -EACCES;
+}
+
 /* A connection of a session that there is: its process says whether the proof is right. Returns a
  * negative errno: this process has no more to do with it. */
 static int pass_on(struct peer *peer, struct ath_control_join join)
 {
     struct ath_board *board = peer->server->board;
-    struct ath_board_entry *entry = ath_board_find(board, ath_control_join_session(join));
+    const struct ath_board_entry *entry = await_proven(peer, ath_control_join_session(join));
     struct ath_wire_bytes mac = ath_control_join_mac(join);
     struct ath_joining joining = { .number = ath_control_join_number(join) };
     if (!entry || !peer->server->doors || mac.length != sizeof joining.proof)
-        return refuse(peer, ATH_CONTROL_REASON_BAD_MESSAGE, "no session to join");
+        return turn_away(peer, "there is no session to join");
     memcpy(joining.proof, mac.data, mac.length);
     if (ath_doors_pass(peer->server->doors, (size_t)(entry - board->entries), &joining, peer->fd))
-        return refuse(peer, ATH_CONTROL_REASON_BAD_MESSAGE, "the session takes no connection");
+        return turn_away(peer, "the session takes no connection");
     return -ENODATA;
 }
 
@@ -176,6 +216,7 @@ static int send_challenge(struct peer *peer)
     ath_control_challenge_set_software(challenge, PACKAGE_STRING);
     ath_control_challenge_set_nonce(challenge, (struct ath_wire_bytes){ nonce, sizeof nonce });
     ath_control_challenge_set_wants_key(challenge, peer->server->secret.length > 0);
+    ath_control_challenge_set_session(challenge, atomic_load(&peer->entry->id));
     return send_built(peer, "handshake", &peer->challenge);
 }
 
@@ -223,6 +264,8 @@ static int shake_hands(struct peer *peer)
         return status;
     atomic_store(&peer->entry->purpose, (int)peer->purpose);
     atomic_store(&peer->entry->is_proven, true);
+    if (peer->server->doors && peer->purpose != ATH_GPU_PURPOSE_CUDA)
+        ath_doors_close(peer->server->doors);
     return send_welcome(peer, proof);
 }
 

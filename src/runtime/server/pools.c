@@ -82,16 +82,37 @@ static struct ath_pool *find(CUmemoryPool handle)
     return pool;
 }
 
-struct ath_pool *ath_pools_find(CUmemoryPool handle, size_t device)
+/* The caller has the lock. */
+static struct ath_pool *make(CUmemoryPool handle, size_t device)
 {
-    pthread_mutex_lock(&pools.lock);
-    struct ath_pool *pool = find(handle);
-    if (!pool && (pool = calloc(1, sizeof *pool))) {
+    struct ath_pool *pool = calloc(1, sizeof *pool);
+    if (pool) {
         *pool = (struct ath_pool){ .next = pools.all, .handle = handle, .device = device };
         pools.all = pool;
     }
+    return pool;
+}
+
+void ath_pools_made(CUmemoryPool handle, size_t device)
+{
+    pthread_mutex_lock(&pools.lock);
+    (void)make(handle, device); /* without memory for it, it is known when it is used */
+    pthread_mutex_unlock(&pools.lock);
+}
+
+struct ath_pool *ath_pools_find(CUmemoryPool handle, size_t (*device_of)(CUmemoryPool handle))
+{
+    pthread_mutex_lock(&pools.lock);
+    struct ath_pool *pool = find(handle);
+    if (!pool)
+        pool = make(handle, device_of(handle));
     pthread_mutex_unlock(&pools.lock);
     return pool;
+}
+
+size_t ath_pool_device(const struct ath_pool *pool)
+{
+    return pool->device;
 }
 
 /* What it only keeps is used first. The caller has the lock. */

@@ -20,9 +20,13 @@ typedef bool (*ath_pools_charge)(size_t device, int64_t bytes, bool is_there);
 /* The driver's own functions, of which a copy is kept. */
 void ath_pools_begin(const struct ath_cuda_driver *driver, ath_pools_charge charge);
 
-/* The pool of a handle, made known with its device (SIZE_MAX: of none, it is not counted). NULL
- * without memory. */
-struct ath_pool *ath_pools_find(CUmemoryPool handle, size_t device);
+/* The program made a pool, of a device (SIZE_MAX: of none, it is not counted). */
+void ath_pools_made(CUmemoryPool handle, size_t device);
+
+/* The pool of a handle; device_of is asked whose one is that is not known yet. NULL without memory.
+ */
+struct ath_pool *ath_pools_find(CUmemoryPool handle, size_t (*device_of)(CUmemoryPool handle));
+size_t ath_pool_device(const struct ath_pool *pool);
 
 /* A pool is about to give so much for a stream: false where that is too much, even after what pools
  * only keep is given up. */

@@ -22,7 +22,7 @@
 
 enum { BUCKETS = 4096 };
 
-enum kind { ADDRESS, HANDLE, ARRAY, MIPMAP, MAPPED };
+enum kind { ADDRESS, HANDLE, ARRAY, MIPMAP, MAPPED, SHARED };
 
 struct holding {
     struct holding *next;
@@ -32,7 +32,7 @@ struct holding {
     int64_t bytes;
     CUcontext context; /* with which it goes; NULL: with nothing */
     uint64_t references;
-    uint64_t share;        /* of the board, which then counts it; 0: of this session alone */
+    uint64_t share;        /* that it is of, as its SHARED counts; 0: of this session alone */
     uint64_t size, handle; /* of what is mapped; size also of what is a pool's */
     struct ath_pool *pool; /* which counts it; NULL: none */
 };
@@ -53,7 +53,7 @@ static struct {
     struct holding *buckets[BUCKETS];
     struct primary primaries[ATH_DEVICES_MAX]; /* by CUDA's number */
     int64_t graph_bytes[ATH_DEVICES_MAX];
-    bool has_graph_memory;
+    _Atomic uint64_t graph_devices; /* where graphs have memory, a bit for each by its number */
 } quota = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 int64_t ath_quota_limit(const struct ath_server *server, size_t device)
@@ -105,6 +105,14 @@ static size_t device_here(void)
     return quota.devices[device];
 }
 
+/* The server's number of the device that memory is made on; SIZE_MAX where it is none. */
+static size_t device_of(const CUmemLocation *location)
+{
+    bool is_device = location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id >= 0 &&
+                     (size_t)location->id < quota.count;
+    return is_device ? quota.devices[location->id] : SIZE_MAX;
+}
+
 static CUcontext context_here(void)
 {
     CUcontext context = NULL;
@@ -145,7 +153,7 @@ static bool reclaim(void)
         quota.driver.cuCtxSynchronize();
     bool is_trimmed = ath_pools_trim();
     count_graphs();
-    return is_trimmed || quota.has_graph_memory;
+    return is_trimmed || quota.graph_devices;
 }
 
 /* Takes memory on the board. NULL where it is too much, or there is no memory to remember it. */
@@ -169,12 +177,58 @@ static struct holding *take(size_t device, uint64_t bytes, CUcontext context)
     return holding;
 }
 
+/*
+ * A share of the board, which counts its bytes, is a holding with a reference for each handle and
+ * each kept descriptor of it that the session has. The caller has the lock, in all of these.
+ */
+static bool share_out(struct holding *holding)
+{
+    struct holding *shared = calloc(1, sizeof *shared);
+    if (shared)
+        holding->share =
+            ath_board_share(quota.server->board, quota.entry, holding->device, holding->bytes);
+    if (!holding->share) {
+        free(shared);
+        return false;
+    }
+    *shared = (struct holding){ .kind = SHARED, .value = holding->share, .references = 1 };
+    add(shared);
+    return true;
+}
+
+static bool hold_share(uint64_t share)
+{
+    struct holding *shared = *place_of(SHARED, share);
+    if (!shared) {
+        shared = calloc(1, sizeof *shared);
+        if (!shared || !ath_board_share_hold(quota.server->board, quota.entry, share)) {
+            free(shared);
+            return false;
+        }
+        *shared = (struct holding){ .kind = SHARED, .value = share };
+        add(shared);
+    }
+    shared->references++;
+    return true;
+}
+
+static void drop_share(uint64_t share)
+{
+    struct holding **at = place_of(SHARED, share), *shared = *at;
+    if (!shared || --shared->references)
+        return;
+    *at = shared->next;
+    ath_board_share_drop(quota.server->board, quota.entry, share);
+    free(shared);
+}
+
+/* The caller has the lock where it is a handle, which may have a share. */
 static void give(struct holding *holding)
 {
     if (!holding)
         return;
     if (holding->share)
-        ath_board_share_drop(quota.server->board, quota.entry, holding->share);
+        drop_share(holding->share);
     else if (holding->bytes)
         ath_board_give_memory(quota.entry, holding->device, holding->bytes);
     if (holding->pool)
@@ -292,22 +346,37 @@ static bool is_captured(CUstream stream)
            state == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-static CUresult check_room(uint64_t bytes);
+static CUresult check_room(size_t device, uint64_t bytes);
+
+/* The device whose own a pool is, or that it uses by the program's wish. */
+static size_t device_of_pool(CUmemoryPool pool)
+{
+    CUresult (*const getters[])(CUmemoryPool *,
+                                CUdevice) = { quota.driver.cuDeviceGetDefaultMemPool,
+                                              quota.driver.cuDeviceGetMemPool };
+    for (size_t i = 0; i < quota.count * ATH_COUNT(getters); i++) {
+        CUmemoryPool own = NULL;
+        size_t device = i / ATH_COUNT(getters);
+        CUresult (*get)(CUmemoryPool *, CUdevice) = getters[i % ATH_COUNT(getters)];
+        if (get && !get(&own, (CUdevice)device) && own == pool)
+            return quota.devices[device];
+    }
+    return device_here();
+}
 
 /* Memory of a pool is its device's, and stays when a context goes. */
 static struct holding *take_from_pool(CUmemoryPool handle, size_t bytes, CUstream stream)
 {
-    size_t device = device_here();
     struct holding *holding = take(SIZE_MAX, 0, NULL);
-    struct ath_pool *pool = ath_pools_find(handle, device);
+    struct ath_pool *pool = ath_pools_find(handle, device_of_pool);
     if (holding && pool && ath_pool_take(pool, bytes, stream)) {
         holding->pool = pool;
         holding->size = bytes;
         return holding;
     }
     free(holding);
-    if (pool && device != SIZE_MAX)
-        say_full(device, bytes);
+    if (pool && ath_pool_device(pool) != SIZE_MAX)
+        say_full(ath_pool_device(pool), bytes);
     return NULL;
 }
 
@@ -333,7 +402,7 @@ static CUmemoryPool pool_here(void)
 static CUresult mem_alloc_async(CUdeviceptr *address, size_t bytes, CUstream stream)
 {
     if (is_captured(stream)) {
-        CUresult status = check_room(bytes);
+        CUresult status = check_room(device_here(), bytes);
         return status ? status : quota.driver.cuMemAllocAsync(address, bytes, stream);
     }
     struct holding *holding = take_from_pool(pool_here(), bytes, stream);
@@ -347,7 +416,8 @@ static CUresult mem_alloc_from_pool(CUdeviceptr *address, size_t bytes, CUmemory
                                     CUstream stream)
 {
     if (is_captured(stream)) {
-        CUresult status = check_room(bytes);
+        const struct ath_pool *known = ath_pools_find(pool, device_of_pool);
+        CUresult status = check_room(known ? ath_pool_device(known) : SIZE_MAX, bytes);
         return status ? status : quota.driver.cuMemAllocFromPoolAsync(address, bytes, pool, stream);
     }
     struct holding *holding = take_from_pool(pool, bytes, stream);
@@ -360,12 +430,8 @@ static CUresult mem_alloc_from_pool(CUdeviceptr *address, size_t bytes, CUmemory
 static CUresult pool_create(CUmemoryPool *pool, const CUmemPoolProps *props)
 {
     CUresult status = quota.driver.cuMemPoolCreate(pool, props);
-    size_t device = SIZE_MAX;
-    if (props->location.type == CU_MEM_LOCATION_TYPE_DEVICE && props->location.id >= 0 &&
-        (size_t)props->location.id < quota.count)
-        device = quota.devices[props->location.id];
-    if (!status) /* without memory for it, it is known when it is used */
-        (void)ath_pools_find(*pool, device);
+    if (!status)
+        ath_pools_made(*pool, device_of(&props->location));
     return status;
 }
 
@@ -426,11 +492,7 @@ static CUresult mem_free_async(CUdeviceptr address, CUstream stream)
 static CUresult mem_create(CUmemGenericAllocationHandle *handle, size_t bytes,
                            const CUmemAllocationProp *properties, unsigned long long flags)
 {
-    size_t device = SIZE_MAX;
-    if (properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties->location.id >= 0 &&
-        (size_t)properties->location.id < quota.count)
-        device = quota.devices[properties->location.id];
-    struct holding *holding = take(device, bytes, NULL);
+    struct holding *holding = take(device_of(&properties->location), bytes, NULL);
     if (!holding)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult status = quota.driver.cuMemCreate(handle, bytes, properties, flags);
@@ -473,34 +535,54 @@ static CUresult mem_retain(CUmemGenericAllocationHandle *handle, void *address)
     return status;
 }
 
-/* The others of the server may have it from now on. */
-static uint64_t mem_exported(CUmemGenericAllocationHandle handle)
+/* The others of the server may have it from now on, and the descriptor keeps it. */
+static CUresult mem_exported(CUmemGenericAllocationHandle handle, uint64_t *out_share)
 {
+    CUresult status = CUDA_SUCCESS;
     pthread_mutex_lock(&quota.lock);
     struct holding *holding = *place_of(HANDLE, handle);
-    if (holding && holding->bytes && !holding->share)
-        holding->share =
-            ath_board_share(quota.server->board, quota.entry, holding->device, holding->bytes);
-    uint64_t share = holding ? holding->share : 0;
+    if (holding && holding->bytes && !holding->share && !share_out(holding))
+        status = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!status && holding && holding->share && hold_share(holding->share))
+        *out_share = holding->share;
     pthread_mutex_unlock(&quota.lock);
-    return share;
+    return status;
 }
 
-/* The driver may give the handle that the session has already. */
-static void mem_imported(CUmemGenericAllocationHandle handle, uint64_t share)
+static void mem_forgotten(uint64_t share)
 {
     pthread_mutex_lock(&quota.lock);
+    drop_share(share);
+    pthread_mutex_unlock(&quota.lock);
+}
+
+/* The driver may give the handle that the session has already. The caller has the lock. */
+static bool add_imported(CUmemGenericAllocationHandle handle, uint64_t share)
+{
     struct holding *holding = *place_of(HANDLE, handle);
     if (holding) {
         holding->references++;
-    } else if ((holding = calloc(1, sizeof *holding))) {
-        bool is_held = ath_board_share_hold(quota.server->board, quota.entry, share);
-        *holding = (struct holding){
-            .kind = HANDLE, .value = handle, .references = 1, .share = is_held ? share : 0
-        };
-        add(holding);
+        return true;
     }
+    holding = calloc(1, sizeof *holding);
+    if (!holding || !hold_share(share)) {
+        free(holding);
+        return false;
+    }
+    *holding = (struct holding){ .kind = HANDLE, .value = handle, .references = 1, .share = share };
+    add(holding);
+    return true;
+}
+
+static CUresult mem_imported(CUmemGenericAllocationHandle handle, uint64_t share)
+{
+    pthread_mutex_lock(&quota.lock);
+    bool is_added = add_imported(handle, share);
     pthread_mutex_unlock(&quota.lock);
+    if (is_added)
+        return CUDA_SUCCESS;
+    quota.driver.cuMemRelease(handle); /* its maker has forgotten it meanwhile */
+    return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static CUresult mem_map(CUdeviceptr address, size_t size, size_t offset,
@@ -628,42 +710,50 @@ static CUresult mipmap_destroy(CUmipmappedArray array)
 /* ---- graphs' own memory ---- */
 
 /* Whether so much more could be had; it is taken when a graph is launched. */
-static CUresult check_room(uint64_t bytes)
+static CUresult check_room(size_t device, uint64_t bytes)
 {
-    size_t device = device_here();
     struct holding *holding = take(device, bytes, NULL);
     give(holding);
-    quota.has_graph_memory = true;
+    if (device != SIZE_MAX)
+        atomic_fetch_or(&quota.graph_devices, UINT64_C(1) << device);
     return holding ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static CUresult graph_add_alloc(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
                                 size_t count, CUDA_MEM_ALLOC_NODE_PARAMS *params)
 {
-    CUresult status = check_room(params->bytesize);
+    CUresult status = check_room(device_of(&params->poolProps.location), params->bytesize);
     return status ? status
                   : quota.driver.cuGraphAddMemAllocNode(node, graph, dependencies, count, params);
 }
 
-static bool is_beyond(void)
+static bool has_graphs(size_t device)
 {
-    size_t device = device_here();
-    int64_t used = 0, limit = ATH_UNKNOWN;
-    if (device != SIZE_MAX)
-        ath_quota_of_device(quota.server, device, &used, &limit);
-    return (limit != ATH_UNKNOWN && used > limit) ||
-           (device != SIZE_MAX && ath_board_is_beyond(quota.entry, device));
+    return quota.graph_devices >> quota.devices[device] & 1;
 }
 
-/* What the driver keeps for graphs of this device is taken, whatever the limit: it is there. */
-static void count_graphs(void)
+/* A graph's allocations need not be on the current device. */
+static bool is_beyond(void)
 {
-    CUdevice device;
+    bool is_beyond = false;
+    for (size_t i = 0; i < quota.count && !is_beyond; i++) {
+        int64_t used, limit;
+        if (!has_graphs(i))
+            continue;
+        ath_quota_of_device(quota.server, quota.devices[i], &used, &limit);
+        is_beyond = (limit != ATH_UNKNOWN && used > limit) ||
+                    ath_board_is_beyond(quota.entry, quota.devices[i]);
+    }
+    return is_beyond;
+}
+
+/* What the driver keeps for graphs of a device is taken, whatever the limit: it is there. */
+static void count_graphs_of(size_t device)
+{
     uint64_t reserved = 0;
-    if (!quota.has_graph_memory || !quota.driver.cuDeviceGetGraphMemAttribute ||
-        quota.driver.cuCtxGetDevice(&device) || device < 0 || (size_t)device >= quota.count ||
-        quota.driver.cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT,
-                                                  &reserved))
+    if (!quota.driver.cuDeviceGetGraphMemAttribute ||
+        quota.driver.cuDeviceGetGraphMemAttribute(
+            (CUdevice)device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &reserved))
         return;
     pthread_mutex_lock(&quota.lock);
     int64_t more = (int64_t)reserved - quota.graph_bytes[device];
@@ -672,11 +762,18 @@ static void count_graphs(void)
     ath_board_give_memory(quota.entry, quota.devices[device], -more);
 }
 
+static void count_graphs(void)
+{
+    for (size_t i = 0; i < quota.count; i++)
+        if (has_graphs(i))
+            count_graphs_of(i);
+}
+
 /* What the launch takes for the graph's own allocations is known only after it; so the one that
  * goes beyond the limit is the last. */
 static CUresult graph_launch(CUgraphExec graph, CUstream stream)
 {
-    if (quota.has_graph_memory && is_beyond())
+    if (is_beyond())
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult status = quota.driver.cuGraphLaunch(graph, stream);
     count_graphs();
@@ -914,6 +1011,7 @@ void ath_quota_wrap(const struct ath_server *server, struct ath_board_entry *ent
                     struct ath_cuda_driver *driver)
 {
     static const struct ath_cuda_books books = { .exported = mem_exported,
+                                                 .forgotten = mem_forgotten,
                                                  .imported = mem_imported };
     quota.session = session;
     session->books = &books;

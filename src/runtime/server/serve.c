@@ -33,6 +33,7 @@
 #include "runtime/server/metrics.h"
 #include "runtime/server/peer.h"
 #include "runtime/server/place.h"
+#include "runtime/server/processes.h"
 #include "runtime/server/record.h"
 
 enum { HANDSHAKE_MS = 5000, IDLE_MS = 30000, ANSWER_MS = 10000, ACCEPTS_AT_ONCE = 64 };
@@ -42,6 +43,7 @@ enum { POLL_SIGNALS, POLL_ORDERS, POLL_TCP, POLL_UNIX, POLL_METRICS, POLL_COUNT 
 struct serve {
     struct ath_server server;
     struct ath_doors doors;
+    struct ath_processes processes;
     struct pollfd polls[POLL_COUNT]; /* fd -1 where there is none */
     char *socket_path;               /* to remove at the end; NULL */
     sigset_t old_signals;
@@ -186,15 +188,22 @@ static int listen_everywhere(struct serve *serve, const struct ath_runtime_optio
     return status;
 }
 
-/* What the sessions share with programs, and keep of what kernels print, are files to the kernel.
- */
-static void raise_file_size(void)
+/* The server and its sessions take what they may have. */
+static void raise_limit(unsigned int resource)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit))
+    if (getrlimit(resource, &limit))
         return;
     limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_FSIZE, &limit);
+    setrlimit(resource, &limit);
+}
+
+/* What the sessions share with programs, and keep of what kernels print, are files to the kernel;
+ * each piece of memory that is exported is a descriptor. */
+static void raise_limits(void)
+{
+    raise_limit(RLIMIT_FSIZE);
+    raise_limit(RLIMIT_NOFILE);
 }
 
 static int take_signals(struct serve *serve, struct ath_err *err)
@@ -251,15 +260,21 @@ static bool is_trusted(int fd, size_t which)
 }
 
 /* Who comes may have the key; who has said nothing for a while is less likely to. */
-static void make_room(struct ath_board *board, size_t which)
+static void make_room(struct ath_processes *processes, size_t which)
 {
-    struct ath_board_entry *oldest;
-    if (!ath_board_is_crowded(board, (int)which, &oldest) || !oldest || oldest->pid <= 0)
+    struct ath_process *oldest;
+    if (!ath_processes_are_crowded(processes, (int)which, &oldest) || !oldest)
         return;
     ath_record(ATH_RECORD_WARNING, "session-ended", "peer", oldest->peer, "reason",
                "others wait, and it has proven nothing", NULL);
     oldest->is_ending = true;
     kill(oldest->pid, SIGTERM);
+}
+
+static void forget(struct serve *serve, struct ath_process *process)
+{
+    ath_doors_remove(&serve->doors, ath_processes_place(&serve->processes, process));
+    ath_processes_remove(&serve->processes, process);
 }
 
 static void start_client(struct serve *serve, int fd, size_t which)
@@ -270,26 +285,25 @@ static void start_client(struct serve *serve, int fd, size_t which)
 
     ath_endpoint_of_socket(fd, true, peer);
     if (!trusts)
-        make_room(serve->server.board, which);
-    struct ath_board_entry *entry = ath_board_add(serve->server.board, peer, (int)which, trusts);
-    if (!entry) {
+        make_room(&serve->processes, which);
+    struct ath_process *process = ath_processes_add(&serve->processes, peer, (int)which, trusts);
+    if (!process) {
         ath_record(ATH_RECORD_WARNING, "session-refused", "peer", peer, "reason", "busy", NULL);
         if (which != POLL_METRICS)
             ath_peer_turn_away(fd);
         return;
     }
-    size_t place = (size_t)(entry - serve->server.board->entries);
+    size_t place = ath_processes_place(&serve->processes, process);
     if (which == POLL_TCP)
         ath_doors_add(&serve->doors, place);
     pid_t child = fork();
     if (!child)
-        run_client(serve, fd, which, entry, parent);
+        run_client(serve, fd, which, &serve->server.board->entries[place], parent);
     ath_doors_are_outside(&serve->doors);
-    entry->pid = child;
+    process->pid = child;
     if (child < 0) {
-        ath_doors_remove(&serve->doors, place);
         ath_record(ATH_RECORD_ERROR, "no-process", "peer", peer, "reason", strerror(errno), NULL);
-        atomic_store(&entry->id, 0);
+        forget(serve, process);
     }
 }
 
@@ -320,21 +334,16 @@ static const char *crash_of(int status)
     return WEXITSTATUS(status) ? "exit code" : NULL;
 }
 
-static void close_door(struct serve *serve, pid_t pid)
-{
-    for (size_t i = 0; i < ATH_BOARD_MAX; i++)
-        if (serve->server.board->entries[i].pid == pid)
-            ath_doors_remove(&serve->doors, i);
-}
-
-/* As process 1 of a container it gets orphans too, which are on no board. */
+/* As process 1 of a container it gets orphans too, which are no sessions. */
 static void reap(struct serve *serve)
 {
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-        close_door(serve, pid);
-        bool is_session = ath_board_remove(serve->server.board, pid);
-        const char *crash = is_session ? crash_of(status) : NULL;
+        struct ath_process *process = ath_processes_of_pid(&serve->processes, pid);
+        if (!process)
+            continue;
+        forget(serve, process);
+        const char *crash = crash_of(status);
         ath_auto_free char *number = ath_xasprintf("%d", (int)pid);
         if (crash)
             ath_record(ATH_RECORD_ERROR, "session-crashed", "pid", number, "reason", crash, NULL);
@@ -345,12 +354,12 @@ static void follow_orders(struct serve *serve)
 {
     uint64_t id;
     while (read(serve->polls[POLL_ORDERS].fd, &id, sizeof id) == sizeof id) {
-        struct ath_board_entry *entry = ath_board_find(serve->server.board, id);
-        if (!entry || entry->pid <= 0)
+        const struct ath_process *process = id ? ath_processes_find(&serve->processes, id) : NULL;
+        if (!process)
             continue;
-        ath_record(ATH_RECORD_INFO, "session-ended", "peer", entry->peer, "reason", "asked for",
+        ath_record(ATH_RECORD_INFO, "session-ended", "peer", process->peer, "reason", "asked for",
                    NULL);
-        kill(entry->pid, SIGTERM);
+        kill(process->pid, SIGTERM);
     }
 }
 
@@ -362,11 +371,11 @@ static void take_signal(struct serve *serve)
     reap(serve);
 }
 
-static void end_sessions(struct ath_board *board)
+static void end_sessions(const struct ath_processes *processes)
 {
     for (size_t i = 0; i < ATH_BOARD_MAX; i++)
-        if (atomic_load(&board->entries[i].id) && board->entries[i].pid > 0)
-            kill(board->entries[i].pid, SIGTERM);
+        if (processes->items[i].session)
+            kill(processes->items[i].pid, SIGTERM);
 }
 
 static void run(struct serve *serve)
@@ -382,7 +391,7 @@ static void run(struct serve *serve)
             if (serve->polls[i].revents)
                 accept_clients(serve, i);
     }
-    end_sessions(serve->server.board);
+    end_sessions(&serve->processes);
 }
 
 static void record_start(const struct ath_server *server)
@@ -405,10 +414,11 @@ int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
     __attribute__((cleanup(serve_free))) struct serve serve = { 0 };
     for (size_t i = 0; i < POLL_COUNT; i++)
         serve.polls[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
-    raise_file_size();
+    raise_limits();
     ath_doors_init(&serve.doors);
     int status = know_itself(options, &serve.server, err);
     serve.server.doors = &serve.doors;
+    serve.processes.board = serve.server.board;
     if (!status)
         status = take_signals(&serve, err);
     if (!status)
@@ -416,6 +426,7 @@ int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
     if (status)
         return status;
     setlocale(LC_MESSAGES, "C"); /* from here on it speaks to logs */
+    ath_record_count_in(&serve.server.board->missing_lines);
     record_start(&serve.server);
     for (size_t i = POLL_TCP; i <= POLL_UNIX; i++)
         if (serve.polls[i].fd >= 0)

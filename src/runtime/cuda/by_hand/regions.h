@@ -3,6 +3,7 @@
  * transport, managed by the driver, or mirrored. Any thread.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 struct ath_cuda_session;
@@ -12,6 +13,9 @@ struct ath_cuda_session;
  * here may be given to the driver as host memory that the client named.
  */
 void *ath_cuda_region_at(struct ath_cuda_session *session, uint64_t address, uint64_t bytes);
+
+/* Whether all these bytes of this process are such memory. */
+bool ath_cuda_region_holds(struct ath_cuda_session *session, uintptr_t here, uint64_t bytes);
 
 /*
  * Some of what the GPU changed in the client's mirrors since this was asked for last, as an answer

@@ -179,6 +179,124 @@ void ath_cuda_serve_cuMemcpyAtoHAsync_v2(struct ath_cuda_served *served)
             (struct ath_wire_bytes){ room, (size_t)bytes });
 }
 
+/* ---- rectangles ---- */
+
+/* What is copied of one side: host memory here, or a unified address that may become it. */
+struct side {
+    CUmemorytype type;
+    const void *host;
+    CUdeviceptr *unified;
+    size_t x, y, z;
+    size_t *pitch, *height; /* 0: as much as there is, which it becomes */
+    size_t width, rows, layers;
+};
+
+static bool add_steps(uint64_t *sum, uint64_t count, uint64_t step)
+{
+    uint64_t more;
+    return !__builtin_mul_overflow(count, step, &more) && !__builtin_add_overflow(*sum, more, sum);
+}
+
+/* From which byte on how many are reached; false where no number says it. */
+static bool reach_of(const struct side *side, uint64_t *out_begin, uint64_t *out_bytes)
+{
+    uint64_t slice;
+    *out_begin = side->x;
+    *out_bytes = side->width;
+    return !__builtin_mul_overflow(*side->pitch, *side->height, &slice) &&
+           add_steps(out_begin, side->y, *side->pitch) && add_steps(out_begin, side->z, slice) &&
+           add_steps(out_bytes, side->rows - 1, *side->pitch) &&
+           add_steps(out_bytes, side->layers - 1, slice);
+}
+
+static void check_side(struct ath_cuda_served *served, const struct side *side)
+{
+    uint64_t begin, bytes;
+    bool is_host = side->type == CU_MEMORYTYPE_HOST;
+    if ((!is_host && side->type != CU_MEMORYTYPE_UNIFIED) || !side->width || !side->rows ||
+        !side->layers)
+        return;
+    if (!*side->pitch)
+        *side->pitch = side->x + side->width;
+    if (!*side->height)
+        *side->height = side->y + side->rows;
+    bool is_right = reach_of(side, &begin, &bytes);
+    if (is_right && is_host) {
+        is_right = ath_cuda_region_holds(served->session, (uintptr_t)side->host + begin, bytes);
+    } else if (is_right) {
+        CUdeviceptr address = safe(served, *side->unified + begin, bytes);
+        *side->unified = address - begin;
+        is_right = address;
+    }
+    if (!is_right)
+        served->side.status = CUDA_ERROR_INVALID_VALUE;
+}
+
+static void check(struct ath_cuda_served *served, CUDA_MEMCPY3D_PEER *copy)
+{
+    const struct side source = { .type = copy->srcMemoryType,
+                                 .host = copy->srcHost,
+                                 .unified = &copy->srcDevice,
+                                 .x = copy->srcXInBytes,
+                                 .y = copy->srcY,
+                                 .z = copy->srcZ,
+                                 .pitch = &copy->srcPitch,
+                                 .height = &copy->srcHeight,
+                                 .width = copy->WidthInBytes,
+                                 .rows = copy->Height,
+                                 .layers = copy->Depth };
+    const struct side target = { .type = copy->dstMemoryType,
+                                 .host = copy->dstHost,
+                                 .unified = &copy->dstDevice,
+                                 .x = copy->dstXInBytes,
+                                 .y = copy->dstY,
+                                 .z = copy->dstZ,
+                                 .pitch = &copy->dstPitch,
+                                 .height = &copy->dstHeight,
+                                 .width = copy->WidthInBytes,
+                                 .rows = copy->Height,
+                                 .layers = copy->Depth };
+    check_side(served, &source);
+    check_side(served, &target);
+}
+
+void ath_cuda_check_memcpy2d(struct ath_cuda_served *served, CUDA_MEMCPY2D *copy)
+{
+    CUDA_MEMCPY3D_PEER box = { .srcXInBytes = copy->srcXInBytes,
+                               .srcY = copy->srcY,
+                               .srcMemoryType = copy->srcMemoryType,
+                               .srcHost = copy->srcHost,
+                               .srcDevice = copy->srcDevice,
+                               .srcPitch = copy->srcPitch,
+                               .dstXInBytes = copy->dstXInBytes,
+                               .dstY = copy->dstY,
+                               .dstMemoryType = copy->dstMemoryType,
+                               .dstHost = copy->dstHost,
+                               .dstDevice = copy->dstDevice,
+                               .dstPitch = copy->dstPitch,
+                               .WidthInBytes = copy->WidthInBytes,
+                               .Height = copy->Height,
+                               .Depth = 1 };
+    check(served, &box);
+    copy->srcDevice = box.srcDevice;
+    copy->srcPitch = box.srcPitch;
+    copy->dstDevice = box.dstDevice;
+    copy->dstPitch = box.dstPitch;
+}
+
+void ath_cuda_check_memcpy3d(struct ath_cuda_served *served, CUDA_MEMCPY3D *copy)
+{
+    CUDA_MEMCPY3D_PEER box;
+    memcpy(&box, copy, sizeof box); /* which has contexts in the place of reserved members */
+    check(served, &box);
+    memcpy(copy, &box, sizeof box);
+}
+
+void ath_cuda_check_memcpy3d_peer(struct ath_cuda_served *served, CUDA_MEMCPY3D_PEER *copy)
+{
+    check(served, copy);
+}
+
 /* ---- rectangles whose rows travel ---- */
 
 static bool is_gpu(CUmemorytype type)

@@ -13,11 +13,14 @@
 #include "proto/cuda-structs.h"
 #include "runtime/cuda/by_hand/served.h"
 #include "runtime/cuda/changed.h"
+#include "runtime/cuda/same.h"
+#include "runtime/transport/team.h"
 
 enum {
     BLOCK = 64,
     PULL_MAX = 16 * 1024 * 1024,
-    REGION_MAX_BITS = 46, /* of an address space of 47 */
+    WIDEST = 16 * 1024 * 1024, /* what is compared at once */
+    REGION_MAX_BITS = 46,      /* of an address space of 47 */
     /* Smaller managed memory may be a piece of what the driver keeps, with what that held before;
      * the client takes new memory for zeros. */
     RECYCLED_MAX = 2 * 1024 * 1024,
@@ -91,7 +94,7 @@ static void region_free(const struct ath_cuda_session *session, struct ath_cuda_
         munmap((void *)own.first, own.end - own.first);
     if (region->is_displaced)
         munmap(region->here - displacement(region), pages_bytes(region));
-    free(region->same);
+    ath_cuda_same_free(region->same, (size_t)region->bytes);
     free(region);
 }
 
@@ -113,6 +116,17 @@ void *ath_cuda_region_at(struct ath_cuda_session *session, uint64_t address, uin
     void *here = region ? region->here + (address - region->address) : NULL;
     pthread_mutex_unlock(&session->lock);
     return here;
+}
+
+bool ath_cuda_region_holds(struct ath_cuda_session *session, uintptr_t here, uint64_t bytes)
+{
+    pthread_mutex_lock(&session->lock);
+    const struct ath_cuda_region *region = session->regions;
+    while (region && (here < (uintptr_t)region->here || bytes > region->bytes ||
+                      here - (uintptr_t)region->here > region->bytes - bytes))
+        region = region->next;
+    pthread_mutex_unlock(&session->lock);
+    return region;
 }
 
 void ath_cuda_regions_free(struct ath_cuda_session *session)
@@ -153,7 +167,7 @@ static struct ath_cuda_region *make(uint64_t address, uint64_t bytes, bool is_mi
     region->address = address;
     region->here = (uint8_t *)(uintptr_t)address;
     region->bytes = bytes;
-    if (is_mirror && !(region->same = calloc(1, (size_t)bytes))) {
+    if (is_mirror && !(region->same = ath_cuda_same_make((size_t)bytes))) {
         free(region);
         return NULL;
     }
@@ -376,7 +390,9 @@ void ath_cuda_serve_cuMemFree_v2(struct ath_cuda_served *served)
         ath_cuda_wire_mem_free_v2_address(ath_cuda_wire_call_mem_free_v2(served->call)));
     struct ath_cuda_region *region = take_managed(served->session, address);
     served->status = served->driver->cuMemFree_v2(address);
-    if (region) /* what was not freed is a context's that a fault has ended */
+    if (region && served->status == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        add(served->session, region);
+    else if (region) /* what was not freed is a context's that a fault has ended */
         let_go(served->session, region);
 }
 
@@ -486,18 +502,32 @@ struct change {
     uint8_t *mask;        /* NULL: every byte is changed */
 };
 
-/* Passes over what is the same. Comparing is fastest with much at once. */
+static struct ath_team *helpers;
+
+static void make_helpers(void)
+{
+    helpers = ath_team_make_helpers();
+}
+
+/* Passes over what is the same: more and more at once as long as nothing differs, since what lies
+ * behind a difference is compared again. */
 static size_t pass_same(const struct ath_cuda_region *region, size_t at)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const uint8_t *now = region->here;
-    const size_t stride = 1 << 16, end = (size_t)region->bytes;
+    const size_t end = (size_t)region->bytes;
+    size_t most = ATH_TEAM_STRIDE;
+    pthread_once(&once, make_helpers);
     while (at < end) {
-        size_t part = end - at < stride ? end - at : stride;
-        if (at % stride == 0 && !memcmp(now + at, region->same + at, part)) {
-            at += part;
-            continue;
+        if (at % ATH_TEAM_STRIDE == 0) {
+            size_t part = end - at < most ? end - at : most;
+            size_t same = ath_team_compare(helpers, now + at, region->same + at, part);
+            most *= most < WIDEST ? 4 : 1;
+            at += same;
+            if (same == part)
+                continue;
         }
-        part = end - at < BLOCK ? end - at : BLOCK;
+        size_t part = end - at < BLOCK ? end - at : BLOCK;
         if (memcmp(now + at, region->same + at, part))
             break;
         at += part;

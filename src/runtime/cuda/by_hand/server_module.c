@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "proto/cuda-structs.h"
 #include "runtime/cuda/by_hand/regions.h"
 #include "runtime/cuda/by_hand/served.h"
@@ -112,28 +113,43 @@ enum { IMAGE_ALIGNMENT = 64 };
 /* Code that came in parts, or that the driver may read as long as the session lives. */
 struct ath_cuda_image {
     struct ath_cuda_image *next;
-    uint64_t id; /* 0: it has been loaded */
+    uint64_t id; /* 0: it is the driver's to read */
     size_t length, filled;
     uint8_t *bytes;
 };
+
+static void image_free(struct ath_cuda_image *image)
+{
+    if (image)
+        free(image->bytes);
+    free(image);
+}
 
 void ath_cuda_images_free(struct ath_cuda_session *session)
 {
     for (struct ath_cuda_image *image = session->images, *next; image; image = next) {
         next = image->next;
-        free(image->bytes);
-        free(image);
+        image_free(image);
     }
     session->images = NULL;
 }
 
-/* The caller has the lock. */
-static struct ath_cuda_image *image_of(struct ath_cuda_session *session, uint64_t id)
+/* Where it is in the list; at the list's end there is NULL. The caller has the lock. */
+static struct ath_cuda_image **image_of(struct ath_cuda_session *session, uint64_t id)
 {
-    struct ath_cuda_image *image = session->images;
-    while (image && (!id || image->id != id))
-        image = image->next;
-    return image;
+    struct ath_cuda_image **at = &session->images;
+    while (*at && (!id || (*at)->id != id))
+        at = &(*at)->next;
+    return at;
+}
+
+/* Bytes that have come, or will, and that nobody has loaded. The caller has the lock. */
+static uint64_t waiting_bytes(const struct ath_cuda_session *session)
+{
+    uint64_t bytes = 0;
+    for (const struct ath_cuda_image *image = session->images; image; image = image->next)
+        bytes += image->id ? image->length : 0;
+    return bytes;
 }
 
 static struct ath_cuda_image *add_image(struct ath_cuda_session *session, uint64_t id,
@@ -154,7 +170,7 @@ static struct ath_cuda_image *add_image(struct ath_cuda_session *session, uint64
 
 void ath_cuda_serve_athUploadImage(struct ath_cuda_served *served)
 {
-    const uint64_t most = UINT64_C(1) << 31;
+    const uint64_t most = UINT64_C(1) << 31, most_waiting = 2 * most;
     struct ath_cuda_session *session = served->session;
     struct ath_cuda_wire_upload_image call = ath_cuda_wire_call_upload_image(served->call);
     uint64_t id = ath_cuda_wire_upload_image_id(call);
@@ -162,9 +178,13 @@ void ath_cuda_serve_athUploadImage(struct ath_cuda_served *served)
     struct ath_wire_bytes data = ath_cuda_wire_upload_image_data(call);
     served->status = CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&session->lock);
-    struct ath_cuda_image *image = image_of(session, id);
-    if (!image && id && total && total <= most && !(image = add_image(session, id, total)))
-        served->status = CUDA_ERROR_OUT_OF_MEMORY;
+    struct ath_cuda_image *image = *image_of(session, id);
+    if (!image && id && total && total <= most) {
+        if (total <= most_waiting - waiting_bytes(session))
+            image = add_image(session, id, total);
+        if (!image)
+            served->status = CUDA_ERROR_OUT_OF_MEMORY;
+    }
     if (image && image->length == total &&
         image->filled == ath_cuda_wire_upload_image_offset(call) &&
         data.length <= image->length - image->filled) {
@@ -175,40 +195,75 @@ void ath_cuda_serve_athUploadImage(struct ath_cuda_served *served)
     pthread_mutex_unlock(&session->lock);
 }
 
-/* An image of a list, whole. It stays where it is until it is loaded; is_kept: as long as the
- * session. */
-static const void *take_image(struct ath_cuda_served *served, struct ath_cuda_wire_image from,
-                              bool is_kept)
+/* What the driver gets to load. */
+struct code {
+    const void *bytes;            /* NULL: refused */
+    struct ath_cuda_image *image; /* what this call alone needs; NULL */
+};
+
+static void code_free(struct code *code)
 {
+    image_free(code->image);
+}
+
+/* What came in parts, whole, out of the list; NULL. The caller has the lock. */
+static struct ath_cuda_image *take_uploaded(struct ath_cuda_session *session, uint64_t id)
+{
+    struct ath_cuda_image **at = image_of(session, id), *image = *at;
+    if (!image || image->filled != image->length)
+        return NULL;
+    *at = image->next;
+    image->id = 0;
+    return image;
+}
+
+/* One that stays as long as the session; NULL. */
+static const void *keep_image(struct ath_cuda_served *served, struct ath_cuda_wire_image from)
+{
+    struct ath_cuda_session *session = served->session;
     struct ath_wire_bytes data = ath_cuda_wire_image_data(from);
     uint64_t id = ath_cuda_wire_image_uploaded(from);
     struct ath_cuda_image *image = NULL;
-    pthread_mutex_lock(&served->session->lock);
-    if (id) {
-        image = image_of(served->session, id);
-        if (image && image->filled == image->length) {
-            image->id = 0;
-            data = (struct ath_wire_bytes){ image->bytes, image->length };
-        }
-    } else if (is_kept && data.length && (image = add_image(served->session, 0, data.length))) {
+    pthread_mutex_lock(&session->lock);
+    if (id && (image = take_uploaded(session, id))) {
+        image->next = session->images;
+        session->images = image;
+    } else if (!id && data.length && (image = add_image(session, 0, data.length))) {
         memcpy(image->bytes, data.data, data.length);
-        data.data = image->bytes;
     }
-    pthread_mutex_unlock(&served->session->lock);
-    return ((!id && !is_kept) || image) && is_whole(served, data) ? data.data : NULL;
+    pthread_mutex_unlock(&session->lock);
+    bool is_good =
+        image && is_whole(served, (struct ath_wire_bytes){ image->bytes, image->length });
+    return is_good ? image->bytes : NULL;
 }
 
-/*
- * What the driver gets to load: the image alone, or nvcc's wrapper of version 2 around it and what
- * was linked of it, as the program had it. The driver may read that one's parts late.
- */
-static const void *take_images(struct ath_cuda_served *served, struct ath_wire_list list)
+/* One that the driver has copied when it has loaded it. */
+static struct code take_image(struct ath_cuda_served *served, struct ath_cuda_wire_image from)
 {
-    struct ath_cuda_wire_image first = { ath_wire_list_struct(list, 0) };
-    const void *image = take_image(served, first, list.count > 1);
-    if (!image || list.count == 1)
-        return image;
+    struct ath_wire_bytes data = ath_cuda_wire_image_data(from);
+    uint64_t id = ath_cuda_wire_image_uploaded(from);
+    struct code code = { 0 };
+    if (id) {
+        pthread_mutex_lock(&served->session->lock);
+        code.image = take_uploaded(served->session, id);
+        pthread_mutex_unlock(&served->session->lock);
+        if (!code.image)
+            return code;
+        data = (struct ath_wire_bytes){ code.image->bytes, code.image->length };
+    }
+    code.bytes = is_whole(served, data) ? data.data : NULL;
+    return code;
+}
+
+/* nvcc's wrapper of version 2 around an image and what was linked of it, as the program had it. The
+ * driver may read its parts late. */
+static const void *wrap_images(struct ath_cuda_served *served, struct ath_wire_list list)
+{
     const void **pointers = NULL;
+    struct ath_cuda_wire_image first = { ath_wire_list_struct(list, 0) };
+    const void *image = keep_image(served, first);
+    if (!image)
+        return NULL;
     pthread_mutex_lock(&served->session->lock);
     struct ath_cuda_image *wrapper = add_image(
         served->session, 0, ATH_CUDA_WRAPPER_BYTES + (size_t)list.count * sizeof *pointers);
@@ -218,7 +273,7 @@ static const void *take_images(struct ath_cuda_served *served, struct ath_wire_l
     pointers = (const void **)(void *)(wrapper->bytes + ATH_CUDA_WRAPPER_BYTES);
     for (uint32_t i = 1; i < list.count; i++) {
         struct ath_cuda_wire_image one = { ath_wire_list_struct(list, i) };
-        pointers[i - 1] = take_image(served, one, true);
+        pointers[i - 1] = keep_image(served, one);
         if (!pointers[i - 1])
             return NULL;
     }
@@ -227,12 +282,14 @@ static const void *take_images(struct ath_cuda_served *served, struct ath_wire_l
     return wrapper->bytes;
 }
 
-static const void *images_of(struct ath_cuda_served *served, struct ath_wire_list list)
+static struct code code_of(struct ath_cuda_served *served, struct ath_wire_list list)
 {
-    const void *image = take_images(served, list);
-    if (!image && !served->status)
+    struct ath_cuda_wire_image first = { ath_wire_list_struct(list, 0) };
+    struct code code = list.count > 1 ? (struct code){ .bytes = wrap_images(served, list) }
+                                      : take_image(served, first);
+    if (!code.bytes && !served->status)
         served->status = CUDA_ERROR_INVALID_IMAGE;
-    return image;
+    return code;
 }
 
 void ath_cuda_serve_cuModuleLoadDataEx(struct ath_cuda_served *served)
@@ -243,12 +300,10 @@ void ath_cuda_serve_cuModuleLoadDataEx(struct ath_cuda_served *served)
     struct ath_wire_list asked = ath_cuda_wire_module_load_data_ex_options(call);
     struct options options;
     CUmodule module = NULL;
-    const void *image = NULL;
-    if (prepare(served, asked, &options))
-        image = images_of(served, ath_cuda_wire_module_load_data_ex_images(call));
-    if (!image)
+    ATH_AUTO(code) code = code_of(served, ath_cuda_wire_module_load_data_ex_images(call));
+    if (!code.bytes || !prepare(served, asked, &options))
         return;
-    served->status = served->driver->cuModuleLoadDataEx(&module, image, options.count,
+    served->status = served->driver->cuModuleLoadDataEx(&module, code.bytes, options.count,
                                                         options.options, options.values);
     struct ath_cuda_wire_module_load_data_ex_result_builder answer =
         ath_cuda_wire_answer_init_module_load_data_ex(served->answer);
@@ -279,12 +334,10 @@ void ath_cuda_serve_cuLibraryLoadData(struct ath_cuda_served *served)
             library_values[i] = NULL; /* a pointer of another process; the code goes with the call,
                                          so that the driver, which may load it late, must copy it */
     }
-    const void *code = NULL;
-    if (prepare(served, asked, &options))
-        code = images_of(served, ath_cuda_wire_library_load_data_images(call));
-    if (!code)
+    ATH_AUTO(code) code = code_of(served, ath_cuda_wire_library_load_data_images(call));
+    if (!code.bytes || !prepare(served, asked, &options))
         return;
-    served->status = served->driver->cuLibraryLoadData(&library, code, options.options,
+    served->status = served->driver->cuLibraryLoadData(&library, code.bytes, options.options,
                                                        options.values, options.count,
                                                        library_options, library_values, more.count);
     struct ath_cuda_wire_library_load_data_result_builder answer =

@@ -264,10 +264,27 @@ static void *take(struct ath_wire_bytes told, CUmemAllocationHandleType type, st
 
 #define SHAREABLE __attribute__((cleanup(shareable_end))) struct shareable shareable = { .fd = -1 }
 
-static uint64_t share_of(struct ath_cuda_served *served, CUmemGenericAllocationHandle handle)
+static void forget(const struct ath_cuda_session *session, uint64_t share)
+{
+    if (share)
+        session->books->forgotten(share);
+}
+
+/* Only a descriptor keeps the memory; of a fabric handle nothing is counted. */
+static CUresult tell_memory(struct ath_cuda_served *served, CUmemGenericAllocationHandle handle,
+                            struct shareable *made, CUmemAllocationHandleType type,
+                            struct ath_wire_bytes *out)
 {
     const struct ath_cuda_books *books = served->session->books;
-    return books ? books->exported(handle) : 0;
+    bool is_counted = books && type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    uint64_t share = 0;
+    CUresult status = is_counted ? books->exported(handle, &share) : CUDA_SUCCESS;
+    if (status)
+        return status;
+    status = tell(served, made, type, share, out);
+    if (status)
+        forget(served->session, share);
+    return status;
 }
 
 void ath_cuda_serve_cuMemExportToShareableHandle(struct ath_cuda_served *served)
@@ -288,7 +305,7 @@ void ath_cuda_serve_cuMemExportToShareableHandle(struct ath_cuda_served *served)
                    room, handle, type, ath_cuda_wire_mem_export_to_shareable_handle_flags(call))
              : CUDA_ERROR_INVALID_VALUE;
     if (!served->status)
-        served->status = tell(served, &shareable, type, share_of(served, handle), &token);
+        served->status = tell_memory(served, handle, &shareable, type, &token);
     if (!served->status)
         ath_cuda_wire_mem_export_to_shareable_handle_result_set_token(
             ath_cuda_wire_answer_init_mem_export_to_shareable_handle(served->answer), token);
@@ -333,7 +350,7 @@ void ath_cuda_serve_cuMemImportFromShareableHandle(struct ath_cuda_served *serve
     if (taken)
         served->status = served->driver->cuMemImportFromShareableHandle(&handle, taken, type);
     if (!served->status && share && served->session->books)
-        served->session->books->imported(handle, share);
+        served->status = served->session->books->imported(handle, share);
     if (!served->status)
         ath_cuda_wire_mem_import_from_shareable_handle_result_set_handle(
             ath_cuda_wire_answer_init_mem_import_from_shareable_handle(served->answer),
@@ -376,7 +393,9 @@ void ath_cuda_serve_athForgetShare(struct ath_cuda_served *served)
     if (found)
         *at = found->next;
     pthread_mutex_unlock(&shares->lock);
-    if (found)
-        close(found->fd);
+    if (!found)
+        return;
+    close(found->fd);
+    forget(served->session, found->token.share);
     free(found);
 }
