@@ -49,6 +49,10 @@ PINS = {"cuMemAllocHost_v2": "*memory", "cuMemHostAlloc": "*memory", "cuMemHostR
 FREES = {"cuMemFree_v2": "address", "cuMemFreeAsync": "address", "cuMemAddressFree": "address", "cuIpcCloseMemHandle": "address",
          "cuMemFreeHost": "(uintptr_t)memory", "cuMemHostUnregister": "(uintptr_t)memory"}
 
+# They wait for what was done before, and say what has failed.
+WAITS = {"cuCtxSynchronize", "cuCtxSynchronize_v2", "cuStreamSynchronize", "cuStreamQuery", "cuEventSynchronize", "cuEventQuery",
+         "cuMemcpyDtoH_v2"}
+
 # Structures that a kernel may be named in.
 NODES = {"CUDA_KERNEL_NODE_PARAMS_v1", "CUDA_KERNEL_NODE_PARAMS"}
 # And those that say on which device memory shall lie.
@@ -60,7 +64,7 @@ class Several:
         self.table = table
         self.methods = [method for method in table.functions if method.kind != "refused"]
         known = {method.c for method in self.methods}
-        for name in sorted((BY_HAND | IN_CONTEXT | set(ALLOCATES) | set(FREES) | set(PINS)) - known):
+        for name in sorted((BY_HAND | IN_CONTEXT | WAITS | set(ALLOCATES) | set(FREES) | set(PINS)) - known):
             raise Fault(f"cuda_several.py: there is no function '{name}' that is served")
 
     def header(self):
@@ -149,6 +153,8 @@ class Several:
         if method.c in FREES:
             return [f"    const struct ath_several_range range = ath_several_leave(server, {FREES[method.c]});", f"    outcome = {call};",
                     "    if (outcome)", "        ath_several_stay(&range);", "    return outcome;"]
+        if method.c in WAITS:
+            return [f"    return ath_several_waited(server, {call});"]
         if method.c in PINS:
             return [f"    outcome = {call};", "    if (!outcome)", f"        ath_several_keep_host(server, {PINS[method.c]}, bytes);",
                     "    return outcome;"]

@@ -64,6 +64,16 @@ unsigned int ath_several_of_address(CUdeviceptr address)
     return ath_several_find(address, &range) ? range.index : ath_several_here();
 }
 
+bool ath_several_has_others(const struct ath_several *than)
+{
+    bool is_any = false;
+    pthread_rwlock_rdlock(&lock);
+    for (size_t i = 0; i < ath_several_count(); i++)
+        is_any = is_any || (i != than->self.index && all[i].count);
+    pthread_rwlock_unlock(&lock);
+    return is_any;
+}
+
 static void add(struct ranges *ranges, const struct ath_several_range *range)
 {
     size_t at = place_of(ranges, range->address);

@@ -40,6 +40,9 @@ CUresult ath_several_took(const struct ath_several *to,
 /* Keeps a range whatever else is there. bytes 0: the server is asked how much it is. */
 void ath_several_keep(const struct ath_several *to, CUdeviceptr address, size_t bytes);
 
+/* Whether servers other than this one have given out any. */
+bool ath_several_has_others(const struct ath_several *than);
+
 /* Pinned memory of the program's. */
 void ath_several_keep_host(const struct ath_several *to, const void *memory, size_t bytes);
 

@@ -182,13 +182,22 @@ CUresult ath_cuda_by_hand_cuCtxGetCurrent(CUcontext *context)
     return CUDA_SUCCESS;
 }
 
+/* Its library knows whether there is such a context. */
+static CUresult look_up(CUcontext context)
+{
+    struct ath_several *to;
+    return ath_several_enter_in(context, &to);
+}
+
 CUresult ath_cuda_by_hand_cuCtxSetCurrent(CUcontext context)
 {
     CUresult status = is_ready();
     if (status || context == ath_cuda_current_context())
         return status;
-    if (ath_instance_of((uintptr_t)context) >= ath_several_count())
-        return CUDA_ERROR_INVALID_CONTEXT;
+    if (context)
+        status = look_up(context);
+    if (status)
+        return status;
     if (this_thread && this_thread->count)
         this_thread->count--;
     return context ? push(context) : CUDA_SUCCESS;
@@ -199,7 +208,8 @@ CUresult ath_cuda_by_hand_cuCtxPushCurrent_v2(CUcontext context)
     CUresult status = is_ready();
     if (status)
         return status;
-    return context ? push(context) : CUDA_ERROR_INVALID_CONTEXT;
+    status = context ? look_up(context) : CUDA_ERROR_INVALID_CONTEXT;
+    return status ? status : push(context);
 }
 
 CUresult ath_cuda_by_hand_cuCtxPushCurrent(CUcontext context)

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "proto/cuda-client.h"
+#include "runtime/cuda/box.h"
 #include "runtime/cuda/zeroed.h"
 #include "runtime/several/addresses.h"
 #include "runtime/several/gates.h"
@@ -279,10 +280,13 @@ static void end_copy(struct copy_job *job)
     pthread_mutex_unlock(&lock);
 }
 
-static void say_failed(CUresult status)
+/* Before the stream goes on. */
+static void fail(struct ath_several *near, CUresult status)
 {
+    ath_several_failed(near, status);
     if (getenv("AITHERION_CUDA_LOG"))
-        fprintf(stderr, "aitherion: a copy between two servers failed: error %d\n", (int)status);
+        fprintf(stderr, "aitherion: what a stream had of another server failed: error %d\n",
+                (int)status);
 }
 
 static void run_copy(struct ath_several_job *base)
@@ -296,7 +300,7 @@ static void run_copy(struct ath_several_job *base)
     if (!status)
         status = carry(&job->journey, reading, writing);
     if (status)
-        say_failed(status);
+        fail(job->near, status);
     if (reading)
         ath_several_return_stream(from->context, reading);
     if (writing)
@@ -428,54 +432,6 @@ static CUDA_MEMCPY3D_PEER row(CUmemorytype to, CUdeviceptr dst, CUmemorytype fro
                                  .Depth = 1 };
 }
 
-static CUDA_MEMCPY3D_PEER box_of_2d(const CUDA_MEMCPY2D *copy)
-{
-    return (CUDA_MEMCPY3D_PEER){ .srcXInBytes = copy->srcXInBytes,
-                                 .srcY = copy->srcY,
-                                 .srcMemoryType = copy->srcMemoryType,
-                                 .srcHost = copy->srcHost,
-                                 .srcDevice = copy->srcDevice,
-                                 .srcArray = copy->srcArray,
-                                 .srcPitch = copy->srcPitch,
-                                 .dstXInBytes = copy->dstXInBytes,
-                                 .dstY = copy->dstY,
-                                 .dstMemoryType = copy->dstMemoryType,
-                                 .dstHost = copy->dstHost,
-                                 .dstDevice = copy->dstDevice,
-                                 .dstArray = copy->dstArray,
-                                 .dstPitch = copy->dstPitch,
-                                 .WidthInBytes = copy->WidthInBytes,
-                                 .Height = copy->Height,
-                                 .Depth = 1 };
-}
-
-static CUDA_MEMCPY3D_PEER box_of_3d(const CUDA_MEMCPY3D *copy)
-{
-    return (CUDA_MEMCPY3D_PEER){ .srcXInBytes = copy->srcXInBytes,
-                                 .srcY = copy->srcY,
-                                 .srcZ = copy->srcZ,
-                                 .srcLOD = copy->srcLOD,
-                                 .srcMemoryType = copy->srcMemoryType,
-                                 .srcHost = copy->srcHost,
-                                 .srcDevice = copy->srcDevice,
-                                 .srcArray = copy->srcArray,
-                                 .srcPitch = copy->srcPitch,
-                                 .srcHeight = copy->srcHeight,
-                                 .dstXInBytes = copy->dstXInBytes,
-                                 .dstY = copy->dstY,
-                                 .dstZ = copy->dstZ,
-                                 .dstLOD = copy->dstLOD,
-                                 .dstMemoryType = copy->dstMemoryType,
-                                 .dstHost = copy->dstHost,
-                                 .dstDevice = copy->dstDevice,
-                                 .dstArray = copy->dstArray,
-                                 .dstPitch = copy->dstPitch,
-                                 .dstHeight = copy->dstHeight,
-                                 .WidthInBytes = copy->WidthInBytes,
-                                 .Height = copy->Height,
-                                 .Depth = copy->Depth };
-}
-
 /* NEAR is what one server does alone. stream NULL: a copy that has been made when it returns. */
 #define GO(BOX, STREAM, NEAR)                                                                      \
     do {                                                                                           \
@@ -485,8 +441,10 @@ static CUDA_MEMCPY3D_PEER box_of_3d(const CUDA_MEMCPY3D *copy)
         struct ath_several *to;                                                                    \
         bool is_far;                                                                               \
         CUresult status_ = enter_near(&journey_, stream_, &is_far, &to);                           \
-        if (status_ || !is_far)                                                                    \
+        if (status_ || (!is_far && stream_))                                                       \
             return status_ ? status_ : to->calls.NEAR;                                             \
+        if (!is_far)                                                                               \
+            return ath_several_waited(to, to->calls.NEAR);                                         \
         return stream_ ? carry_in(&journey_, to, *stream_) : carry_now(&journey_);                 \
     } while (0)
 
@@ -558,28 +516,29 @@ CUresult ath_cuda_do_cuMemcpyPeerAsync(CUdeviceptr dst_device, CUcontext dst_con
 
 CUresult ath_cuda_by_hand_cuMemcpy2D_v2(const CUDA_MEMCPY2D *copy)
 {
-    GO(copy ? box_of_2d(copy) : (CUDA_MEMCPY3D_PEER){ 0 }, NULL, cuMemcpy2D_v2(copy));
+    GO(copy ? ath_cuda_box_of_2d(copy) : (CUDA_MEMCPY3D_PEER){ 0 }, NULL, cuMemcpy2D_v2(copy));
 }
 
 CUresult ath_cuda_by_hand_cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *copy)
 {
-    GO(copy ? box_of_2d(copy) : (CUDA_MEMCPY3D_PEER){ 0 }, NULL, cuMemcpy2DUnaligned_v2(copy));
+    GO(copy ? ath_cuda_box_of_2d(copy) : (CUDA_MEMCPY3D_PEER){ 0 }, NULL,
+       cuMemcpy2DUnaligned_v2(copy));
 }
 
 CUresult ath_cuda_by_hand_cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream)
 {
-    GO(copy ? box_of_2d(copy) : (CUDA_MEMCPY3D_PEER){ 0 }, &stream,
+    GO(copy ? ath_cuda_box_of_2d(copy) : (CUDA_MEMCPY3D_PEER){ 0 }, &stream,
        cuMemcpy2DAsync_v2(copy, stream));
 }
 
 CUresult ath_cuda_by_hand_cuMemcpy3D_v2(const CUDA_MEMCPY3D *copy)
 {
-    GO(copy ? box_of_3d(copy) : (CUDA_MEMCPY3D_PEER){ 0 }, NULL, cuMemcpy3D_v2(copy));
+    GO(copy ? ath_cuda_box_of_3d(copy) : (CUDA_MEMCPY3D_PEER){ 0 }, NULL, cuMemcpy3D_v2(copy));
 }
 
 CUresult ath_cuda_by_hand_cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream)
 {
-    GO(copy ? box_of_3d(copy) : (CUDA_MEMCPY3D_PEER){ 0 }, &stream,
+    GO(copy ? ath_cuda_box_of_3d(copy) : (CUDA_MEMCPY3D_PEER){ 0 }, &stream,
        cuMemcpy3DAsync_v2(copy, stream));
 }
 
@@ -629,14 +588,18 @@ struct event_job {
     CUcontext context;
     CUstream stream; /* which waits for the event */
     struct ath_several_gate gate;
+    struct ath_several *near; /* whose stream waits for that */
 };
 
 static void run_event(struct ath_several_job *base)
 {
     struct event_job *job = (struct event_job *)base;
     struct ath_several *at;
-    if (!ath_several_enter_in(job->context, &at))
-        at->calls.cuStreamSynchronize(job->stream);
+    CUresult status = ath_several_enter_in(job->context, &at);
+    if (!status)
+        status = at->calls.cuStreamSynchronize(job->stream);
+    if (status)
+        fail(job->near, status);
     ath_several_open_gate(&job->gate);
     ath_several_return_stream(job->context, job->stream);
     ath_several_job_done(base);
@@ -684,6 +647,7 @@ static CUresult wait_far(struct ath_several *near, CUstream stream, CUevent even
         return status;
     }
     job->gate = gate;
+    job->near = near;
     ath_several_hand_over(&job->job);
     if (!ath_several_is_done_soon(&job->job))
         return ath_several_close_gate(near, stream, &gate);

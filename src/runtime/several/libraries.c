@@ -14,10 +14,12 @@
 #include "runtime/cuda/by_hand/standin.h"
 #include "runtime/cuda/bytes.h"
 #include "runtime/cuda/client.h"
+#include "runtime/several/objects.h"
 
 enum { OF_ALL = ATH_INSTANCE_MASK };
 
 struct kernel {
+    struct ath_several_object object;
     struct kernel *next; /* of its library */
     struct library *library;
     _Atomic(CUkernel) there[ATH_SERVERS_MAX];
@@ -25,6 +27,7 @@ struct kernel {
 };
 
 struct library {
+    struct ath_several_object object;
     pthread_mutex_t lock;
     const void *code;
     void *copy; /* owned; NULL where the program's own code stays */
@@ -43,6 +46,7 @@ static void library_free(struct library *library)
         return;
     for (struct kernel *one; (one = library->kernels);) {
         library->kernels = one->next;
+        ath_several_object_take(one, ATH_SEVERAL_KERNEL);
         free(one);
     }
     free(library->copy);
@@ -71,9 +75,35 @@ static uint64_t handle_of(const void *object)
 
 static void *object_of(uint64_t handle)
 {
-    return is_of_all(handle)
-               ? (void *)(uintptr_t)(handle & ~((uint64_t)OF_ALL << ATH_INSTANCE_SHIFT))
-               : NULL;
+    return (void *)(uintptr_t)(handle & ~((uint64_t)OF_ALL << ATH_INSTANCE_SHIFT));
+}
+
+/* CUDA_ERROR_INVALID_HANDLE of one that is gone; *out is NULL for what is a server's own. */
+static CUresult find(uint64_t handle, enum ath_several_kind kind, void **out)
+{
+    *out = NULL;
+    if (!is_of_all(handle))
+        return CUDA_SUCCESS;
+    if (!ath_several_object_is(object_of(handle), kind))
+        return CUDA_ERROR_INVALID_HANDLE;
+    *out = object_of(handle);
+    return CUDA_SUCCESS;
+}
+
+static CUresult find_library(CUlibrary library, struct library **out)
+{
+    void *found;
+    CUresult status = find((uintptr_t)library, ATH_SEVERAL_LIBRARY, &found);
+    *out = found;
+    return status;
+}
+
+static CUresult find_kernel(CUkernel kernel, struct kernel **out)
+{
+    void *found;
+    CUresult status = find((uintptr_t)kernel, ATH_SEVERAL_KERNEL, &found);
+    *out = found;
+    return status;
 }
 
 /* ---- what is kept ---- */
@@ -219,6 +249,7 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
     }
     if (status)
         return status;
+    ath_several_object_add(&made->object, ATH_SEVERAL_LIBRARY);
     *library = (CUlibrary)(uintptr_t)handle_of(made);
     made = NULL;
     return CUDA_SUCCESS;
@@ -244,8 +275,10 @@ CUresult ath_cuda_by_hand_cuLibraryLoadFromFile(CUlibrary *library, const char *
 CUresult ath_cuda_by_hand_cuLibraryUnload(CUlibrary library)
 {
     struct library *gone = object_of((uintptr_t)library);
-    CUresult status = gone ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-    for (unsigned int i = 0; gone && i < ath_several_count(); i++) {
+    CUresult status = CUDA_SUCCESS;
+    if (!is_of_all((uintptr_t)library) || !ath_several_object_take(gone, ATH_SEVERAL_LIBRARY))
+        return CUDA_ERROR_INVALID_HANDLE;
+    for (unsigned int i = 0; i < ath_several_count(); i++) {
         struct ath_several *to;
         CUlibrary there = gone->there[i];
         if (!there)
@@ -272,6 +305,7 @@ static CUresult kernel_of(struct library *library, const char *name, unsigned in
         found = found->next;
     if (!found && (found = calloc(1, sizeof *found + length))) {
         memcpy(found->name, name, length);
+        ath_several_object_add(&found->object, ATH_SEVERAL_KERNEL);
         found->library = library;
         found->next = library->kernels;
         library->kernels = found;
@@ -294,9 +328,11 @@ static CUresult enter_with(CUlibrary *library, struct ath_several **out)
 CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
     struct ath_several *to;
-    struct library *from = object_of((uintptr_t)library);
+    struct library *from = NULL;
     CUkernel there = NULL;
-    CUresult status = kernel ? enter_with(&library, &to) : CUDA_ERROR_INVALID_VALUE;
+    CUresult status = kernel ? find_library(library, &from) : CUDA_ERROR_INVALID_VALUE;
+    if (!status)
+        status = enter_with(&library, &to);
     if (!status)
         status = to->calls.cuLibraryGetKernel(&there, library, name);
     return status || !from ? status : kernel_of(from, name, to->self.index, there, kernel);
@@ -306,8 +342,10 @@ CUresult ath_cuda_do_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int k
                                                CUlibrary library)
 {
     struct ath_several *to;
-    struct library *from = object_of((uintptr_t)library);
-    CUresult status = enter_with(&library, &to);
+    struct library *from;
+    CUresult status = find_library(library, &from);
+    if (!status)
+        status = enter_with(&library, &to);
     if (!status)
         status = to->calls.cuLibraryEnumerateKernels(kernels, kernel_count, library);
     for (unsigned int i = 0; !status && from && i < kernel_count && kernels[i]; i++) {
@@ -321,10 +359,13 @@ CUresult ath_cuda_do_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int k
 
 CUresult ath_cuda_do_cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
 {
-    const struct kernel *known = object_of((uintptr_t)kernel);
+    struct kernel *known;
     struct ath_several *to;
+    CUresult status = find_kernel(kernel, &known);
+    if (status)
+        return status;
     if (!known) {
-        CUresult status = ath_several_enter(ath_several_of_handle((uintptr_t)kernel), &to);
+        status = ath_several_enter(ath_several_of_handle((uintptr_t)kernel), &to);
         return status ? status : to->calls.cuKernelGetLibrary(library, kernel);
     }
     if (!library)
@@ -337,20 +378,22 @@ CUresult ath_cuda_do_cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
 
 CUresult ath_several_library_there(struct ath_several *to, CUlibrary *library)
 {
-    struct library *known = object_of((uintptr_t)*library);
-    return known ? load_there(known, to, library) : CUDA_SUCCESS;
+    struct library *known;
+    CUresult status = find_library(*library, &known);
+    return known ? load_there(known, to, library) : status;
 }
 
 CUresult ath_several_kernel_there(struct ath_several *to, CUkernel *kernel)
 {
-    struct kernel *known = object_of((uintptr_t)*kernel);
+    struct kernel *known;
     CUlibrary library;
+    CUresult status = find_kernel(*kernel, &known);
     if (!known)
-        return CUDA_SUCCESS;
+        return status;
     *kernel = known->there[to->self.index];
     if (*kernel)
         return CUDA_SUCCESS;
-    CUresult status = load_there(known->library, to, &library);
+    status = load_there(known->library, to, &library);
     if (!status)
         status = to->calls.cuLibraryGetKernel(kernel, library, known->name);
     if (!status)

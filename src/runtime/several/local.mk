@@ -17,6 +17,7 @@ lib_aitherion_several_libcuda_so_1_SOURCES = \
 	src/runtime/cuda/by_hand/options.h \
 	src/runtime/cuda/by_hand/program_file.c \
 	src/runtime/cuda/by_hand/standin.c src/runtime/cuda/by_hand/standin.h \
+	src/runtime/cuda/box.h \
 	src/runtime/cuda/bytes.c src/runtime/cuda/bytes.h \
 	src/runtime/cuda/instance.h \
 	src/runtime/cuda/refuse.c \
@@ -31,6 +32,7 @@ lib_aitherion_several_libcuda_so_1_SOURCES = \
 	src/runtime/several/gates.c src/runtime/several/gates.h \
 	src/runtime/several/jobs.c src/runtime/several/jobs.h \
 	src/runtime/several/libraries.c src/runtime/several/libraries.h \
+	src/runtime/several/objects.c src/runtime/several/objects.h \
 	src/runtime/several/several.c src/runtime/several/several.h \
 	src/runtime/switches.c src/runtime/switches.h \
 	src/runtime/tables/tables.c src/runtime/tables/tables.h \
@@ -43,7 +45,7 @@ nodist_lib_aitherion_several_libcuda_so_1_SOURCES = $(PROTO_C) \
 	proto/cuda-methods.c proto/cuda-several.c proto/cuda-symbols.c
 lib_aitherion_several_libcuda_so_1_CFLAGS = $(COMPILE_SHARED)
 # Its threads, and the copies that it loaded, outlive dlclose().
-lib_aitherion_several_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete \
+lib_aitherion_several_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-soname,libcuda.so.1 \
 	-Wl,--version-script=proto/cuda-several.map
 lib_aitherion_several_libcuda_so_1_LDADD = $(NETTLE_LIBS) -lpthread
 lib_aitherion_several_libcuda_so_1_DEPENDENCIES = proto/cuda-several.map

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "runtime/client/open.h"
+#include "runtime/several/addresses.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -41,6 +42,32 @@ CUresult ath_several_refuse(const char *function, const char *reason)
     if (getenv("AITHERION_CUDA_LOG"))
         fprintf(stderr, "aitherion: %s is not supported: %s\n", function, reason);
     return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* ---- what work in streams came to ---- */
+
+void ath_several_failed(struct ath_several *at, CUresult status)
+{
+    int none = CUDA_SUCCESS;
+    atomic_compare_exchange_strong(&at->failure, &none, (int)status);
+}
+
+/* Said once, since it is so until the process ends. */
+static void say_fault(const struct ath_several *at)
+{
+    static atomic_bool is_said;
+    if (ath_several_has_others(at) && !atomic_exchange(&is_said, true))
+        fprintf(stderr,
+                "aitherion: a kernel at '%s' used an address that it does not reach; what another "
+                "server gave out is such a one, managed and pinned memory too\n",
+                at->self.server);
+}
+
+CUresult ath_several_waited(struct ath_several *at, CUresult status)
+{
+    if (status == CUDA_ERROR_ILLEGAL_ADDRESS)
+        say_fault(at);
+    return status ? status : (CUresult)atomic_exchange(&at->failure, CUDA_SUCCESS);
 }
 
 static atomic_bool is_exiting;

@@ -29,6 +29,7 @@ struct ath_several {
     struct ath_several_calls calls;
     struct ath_instance self;
     _Atomic(CUcontext) context; /* one of its contexts that is there; NULL: none is known */
+    atomic_int failure;         /* a CUresult: see ath_several_failed() */
 };
 
 extern struct ath_several ath_several_all[ATH_SERVERS_MAX];
@@ -64,6 +65,13 @@ unsigned int ath_several_of_address(CUdeviceptr address);
  * thread's, or one of the server's where the thread's is another server's.
  */
 CUresult ath_several_enter(unsigned int index, struct ath_several **out);
+
+/* What the switch could not do in the order of a stream of the server's: the next call that waits
+ * for its work says so. */
+void ath_several_failed(struct ath_several *at, CUresult status);
+
+/* What a call says that has waited for work of a server. */
+CUresult ath_several_waited(struct ath_several *at, CUresult status);
 
 /* Whether a server's library has found that it is lost: then it says so before it looks at what a
  * call is given. */
