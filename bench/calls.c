@@ -4,7 +4,14 @@
 #include "../tests/cuda_programs/gpu.h"
 #include "load.h"
 
-enum { BYTES = 4096, ISSUED = 2000, WAITED = 200, IN_GRAPH = 12 };
+enum {
+    BYTES = 4096,
+    MAPPED_BYTES = 64 << 20,
+    ISSUED = 2000,
+    WAITED = 200,
+    MAPPED_WAITED = 20,
+    IN_GRAPH = 12
+};
 
 static struct {
     CUfunction fill;
@@ -108,6 +115,16 @@ static const struct {
     { "copy and graph, waited", replay },
 };
 
+/* Host memory that kernels reach: over TCP the server looks in all of it for what they wrote. */
+static void measure_mapped(void)
+{
+    void *mapped;
+    ok(cuMemHostAlloc(&mapped, MAPPED_BYTES, CU_MEMHOSTALLOC_DEVICEMAP));
+    load_row(load_single_us(synchronize_context, load_times(MAPPED_WAITED)), "us",
+             "synchronize, 64 MiB mapped");
+    ok(cuMemFreeHost(mapped));
+}
+
 static void measure(void)
 {
     for (size_t i = 0; i < COUNT(issued); i++)
@@ -115,6 +132,7 @@ static void measure(void)
                  issued[i].name);
     for (size_t i = 0; i < COUNT(waited); i++)
         load_row(load_single_us(waited[i].call, load_times(WAITED)), "us", "%s", waited[i].name);
+    measure_mapped();
 }
 
 static void prepare(void)

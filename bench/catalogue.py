@@ -8,14 +8,18 @@ NATIVE, SHM, TCP = "native", "shm", "tcp"
 
 
 class Way:
-    """How a program reaches the GPU: `transport` None is natively; `round_trip_ms` is added; `disabled` is switched off."""
+    """How a program reaches the GPU: `transport` None is natively; `round_trip_ms` is added; `disabled` is switched off; its devices are
+    those of one server, or of two (`is_several`)."""
 
-    def __init__(self, name, transport=None, round_trip_ms=0, disabled=None):
-        self.name, self.transport, self.round_trip_ms, self.disabled = name, transport, round_trip_ms, disabled
+    def __init__(self, name, transport=None, round_trip_ms=0, disabled=None, is_several=False):
+        self.name, self.transport, self.round_trip_ms = name, transport, round_trip_ms
+        self.disabled, self.is_several = disabled, is_several
 
 
 WAYS = [Way(NATIVE), Way(SHM, SHM), Way(TCP, TCP)]
 # Half of it each way. Without the processor time that a real line's packets cost.
+# What the library that unites several servers' devices costs the program that uses the first one's.
+SEVERAL_WAYS = [way for one in WAYS[1:] for way in (one, Way(f"{one.name}, two servers", one.transport, is_several=True))]
 SLOW_WAYS = [Way(NATIVE), Way("tcp, 1 ms", TCP, 1), Way("tcp, 30 ms", TCP, 30)]
 
 
@@ -28,13 +32,14 @@ def lacks(modules):
 class Group:
     """Rows that one program measures; NAME.py in this folder, or a program of this folder's in the build.
 
-    `weight` is its part of the time budget, `once` that a process measures once (a new one for each round), `needs` modules of
-    Python's that the program imports, `arguments` what it is told on a way.
+    `weight` is its part of the time budget, `once` that a process measures once (a new one for each round), `apart` that the GPU has
+    no room for all ways at once (each way has all its rounds before the next one), `needs` modules of Python's that the program
+    imports, `arguments` what it is told on a way.
     """
 
-    def __init__(self, name, title, program, weight, ways=None, once=False, needs="", arguments=lambda way: []):
+    def __init__(self, name, title, program, weight, ways=None, once=False, apart=False, needs="", arguments=lambda way: []):
         self.name, self.title, self.program, self.weight = name, title, program, weight
-        self.ways, self.once, self.needs, self.arguments = ways or WAYS, once, needs, arguments
+        self.ways, self.once, self.apart, self.needs, self.arguments = ways or WAYS, once, apart, needs, arguments
 
     def command(self, build):
         if self.program.endswith(".py"):
@@ -46,27 +51,32 @@ class Group:
         return lacks(self.needs)
 
 
+# Those with a goal (goals.py) first: what is last may find no time left.
 GROUPS = [
     Group("issued", "PyTorch: single operations", "torch_issued.py", 3, needs="torch"),
     Group("models", "PyTorch: models", "torch_models.py", 12, needs="torch"),
     Group("compiled", "PyTorch: CUDA graphs", "torch_compiled.py", 7, needs="torch"),
     Group("calls", "Calls of the driver API", "calls", 2),
     Group("copies", "Copies by size", "copies", 10),
+    Group("slow", "On a slow line", "steps", 4, SLOW_WAYS),
+    Group("slow_models", "PyTorch on a slow line", "torch_models.py", 6, SLOW_WAYS, needs="torch"),
     Group("steps", "Loads in the shape of a framework's", "steps", 2),
     Group("start", "Until the first kernel has run", "start", 3, once=True),
-    Group("slow", "On a slow line", "steps", 4, SLOW_WAYS),
     Group("slow_start", "Until the first kernel has run, on a slow line", "start", 2, SLOW_WAYS, once=True),
-    Group("slow_models", "PyTorch on a slow line", "torch_models.py", 6, SLOW_WAYS, needs="torch"),
+    Group("served", "A launch in the server's code", "served", 1, WAYS[:1]),
     Group("streams", "The transports by themselves", "streams", 2, WAYS[1:], arguments=lambda way: [way.transport]),
-    Group("clients", "Many programs at once", "clients", 12),
+    Group("several", "Two servers for one program: calls", "calls", 2, SEVERAL_WAYS),
+    Group("several_copies", "Two servers for one program: copies", "copies", 4, SEVERAL_WAYS),
+    Group("clients", "Many programs at once", "clients", 10, apart=True),
 ]
+COUNTS = "counts"  # as a group's name: the calls of what follows
 
 # Work whose calls are counted: its name, as the program is told it, the program's group, which two counts of it are run (their
 # difference counts), what it needs.
 COUNTED = [
-    ("ResNet-50 training step", "models", (4, 12), "torch"),
-    ("ResNet-50 inference", "models", (4, 12), "torch"),
-    ("GPT-2 token", "models", (8, 24), "torch transformers"),
+    ("ResNet-50 training step", "models", (3, 7), "torch"),
+    ("ResNet-50 inference", "models", (3, 7), "torch"),
+    ("GPT-2 token", "models", (4, 12), "torch transformers"),
     ("training step of 328 calls", "steps", (4, 12), ""),
     ("token of 285 launches", "steps", (4, 12), ""),
 ]

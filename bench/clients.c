@@ -1,11 +1,13 @@
 /*
  * Programs at one server (or GPU) at once: 1, 2, 4 ... of them make calls for a while, each in a
- * process of its own; how many calls all of them get done, and the slowest one.
+ * process of its own; how many calls all of them get done, and the slowest one. As many as the
+ * device's memory has room for: it is asked.
  */
 #include "config.h"
 
 #include "load.h"
 
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -16,6 +18,8 @@ enum { CLIENTS_MAX = 64, LAUNCHES = 50 }; /* then one waits for them */
 
 /* In memory of all. */
 struct shared {
+    sem_t has_context, may_begin;         /* posted by each client; for each of them */
+    size_t available[CLIENTS_MAX], total; /* bytes of the device, as each client found them */
     pthread_barrier_t turn; /* of all clients and the parent, before and after each measurement */
     atomic_bool is_over;
     int active; /* so many of them take part */
@@ -23,7 +27,7 @@ struct shared {
 };
 
 static struct shared *shared;
-static int client_count;
+static int wanted_count, client_count;
 
 /* ---- a client ---- */
 
@@ -46,8 +50,11 @@ __attribute__((noreturn)) static void be_client(int number)
     ok(cuDevicePrimaryCtxRetain(&context, 0));
     ok(cuCtxSetCurrent(context));
     CUfunction fill = kernel("fill");
-    CUdeviceptr memory = allocate(4096);
-    for (pthread_barrier_wait(&shared->turn);; pthread_barrier_wait(&shared->turn)) {
+    CUdeviceptr memory = allocate(load_number("BENCH_CLIENT_BYTES", 4096));
+    ok(cuMemGetInfo_v2(&shared->available[number], &shared->total));
+    sem_post(&shared->has_context);
+    sem_wait(&shared->may_begin);
+    for (;; pthread_barrier_wait(&shared->turn)) {
         pthread_barrier_wait(&shared->turn);
         if (number < shared->active)
             shared->calls[number] = call_until_over(fill, memory);
@@ -79,6 +86,7 @@ static void measure_some(int count)
 
 static void measure(void)
 {
+    load_row(client_count, "programs", "programs that have room, of %d", wanted_count);
     for (int count = 1; count <= client_count; count *= 2)
         measure_some(count);
 }
@@ -90,28 +98,49 @@ static void lose_client(int signal_number)
     _exit(1);
 }
 
-static void begin_clients(void)
+static void add_clients(int count)
 {
-    pthread_barrierattr_t attributes;
-    pthread_barrierattr_init(&attributes);
-    pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_barrier_init(&shared->turn, &attributes, (unsigned int)client_count + 1);
-    signal(SIGCHLD, lose_client);
-    for (int i = 0; i < client_count; i++) {
+    for (int i = client_count; i < count; i++) {
         int child = fork();
         check(child >= 0);
         if (!child)
             be_client(i);
     }
-    pthread_barrier_wait(&shared->turn);
+    for (; client_count < count; client_count++)
+        sem_wait(&shared->has_context);
+}
+
+/* Twice as many take no more than what is taken now, once again. */
+static bool has_room_for_twice(void)
+{
+    size_t least = shared->total;
+    for (int i = 0; i < client_count; i++)
+        least = shared->available[i] < least ? shared->available[i] : least;
+    return least >= shared->total - least;
+}
+
+static void begin_clients(void)
+{
+    pthread_barrierattr_t attributes;
+    sem_init(&shared->has_context, 1, 0);
+    sem_init(&shared->may_begin, 1, 0);
+    signal(SIGCHLD, lose_client);
+    add_clients(1);
+    while (client_count < wanted_count && has_room_for_twice())
+        add_clients(2 * client_count < wanted_count ? 2 * client_count : wanted_count);
+    pthread_barrierattr_init(&attributes);
+    pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(&shared->turn, &attributes, (unsigned int)client_count + 1);
+    for (int i = 0; i < client_count; i++)
+        sem_post(&shared->may_begin);
 }
 
 int main(void)
 {
     size_t wanted = load_number("BENCH_CLIENTS", CLIENTS_MAX);
-    client_count = wanted < CLIENTS_MAX ? (int)wanted : CLIENTS_MAX;
+    wanted_count = wanted < CLIENTS_MAX ? (int)wanted : CLIENTS_MAX;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    check(shared != MAP_FAILED && client_count > 0);
+    check(shared != MAP_FAILED && wanted_count > 0);
     begin_clients();
     return load_serve(measure);
 }

@@ -8,11 +8,11 @@ import re
 
 import bed as beds
 import catalogue
-import measure
 
 LIMIT_S = 120
-LINE = re.compile(r"^aitherion\[\d+\]: +(\d+) calls +(\d+) answers +(\d+) bytes out +(\d+) in +([-\d.]+) ms +(\S+)$", re.M)
-NUMBERS = ["calls", "answers", "bytes_out", "bytes_in", "waited_ms"]
+PART = 0.3  # of the time budget, at most
+LINE = re.compile(r"^aitherion\[\d+\]: +(\d+) calls +(\d+) answers +(\d+) bytes out +(\d+) in +[-\d.]+ ms +(\S+)$", re.M)
+NUMBERS = ["calls", "answers", "bytes_out", "bytes_in"]
 
 
 def summed(output):
@@ -38,7 +38,7 @@ def run_work(place, group, work, count, limit_s):
 
 def count_work(place, group, work, counts, limit_s):
     """Of one step: [{"function", "calls", "answers", ...}], those that wait first."""
-    with concurrent.futures.ThreadPoolExecutor(len(counts)) as pool:  # what is counted is no time
+    with concurrent.futures.ThreadPoolExecutor(len(counts)) as pool:
         few, many = pool.map(lambda count: run_work(place, group, work, count, limit_s), counts)
     none = [0.0] * len(NUMBERS)
     rows = []
@@ -49,18 +49,24 @@ def count_work(place, group, work, counts, limit_s):
     return sorted(rows, key=lambda row: (row["function"] == "altogether", -row["answers"], -row["calls"]))
 
 
-def count_all(place, found, time_left_s):
-    """{work: rows}; what goes wrong is told."""
-    counted = {}
-    for work, group, counts, needs in catalogue.COUNTED:
+def count_all(place, budget_s):
+    """({work: rows}, what was left out, what failed); all of it at once, since what is counted is no time."""
+    counted, left_out, words = {}, [], []
+    place.server.check()
+
+    def count(work, group, counts, needs):
         reason = catalogue.lacks(needs)
-        if reason or time_left_s() < 2:
-            found.left_out.append(f"calls of the {work}: {reason or measure.LATE}")
-            continue
+        if reason:
+            left_out.append(f"calls of the {work}: {reason}")
+            return
         try:
-            counted[work] = count_work(place, group, work, counts, min(LIMIT_S, time_left_s()))
+            counted[work] = count_work(place, group, work, counts, min(LIMIT_S, PART * budget_s))
         except TimeoutError as error:
-            found.left_out.append(f"calls of the {work}: {error}")
+            left_out.append(f"calls of the {work}: {error}")
         except RuntimeError as error:
-            found.words.append(str(error))
-    return counted
+            words.append(str(error))
+
+    with concurrent.futures.ThreadPoolExecutor(len(catalogue.COUNTED)) as pool:
+        for future in [pool.submit(count, *one) for one in catalogue.COUNTED]:
+            future.result()
+    return {work: counted[work] for work, *_ in catalogue.COUNTED if work in counted}, left_out, words

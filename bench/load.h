@@ -4,7 +4,8 @@
  * lets them measure in turn. LD_LIBRARY_PATH chooses their libcuda.so.1. One thread.
  *
  * From the environment: BENCH_QUICK (any text) has them measure as little as shows that they can;
- * BENCH_LARGEST is the size in bytes of the largest copy, BENCH_CLIENTS the number of programs.
+ * BENCH_LARGEST is the size in bytes of the largest copy, BENCH_CLIENTS the number of programs,
+ * BENCH_CLIENT_BYTES what each of those takes.
  */
 #pragma once
 #include <stdbool.h>

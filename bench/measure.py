@@ -20,10 +20,11 @@ CLIENTS = {"large": 64, "small": 64, "quick": 4}
 
 
 class Place:
-    """A server, and the slow lines to it."""
+    """A server, the slow lines to it, and two servers for programs that have both."""
 
     def __init__(self, bed, size):
         self.bed, self.size, self.server, self.relays = bed, size, beds.Server(bed), {}
+        self.two_servers = bed.two_servers()
 
     def address(self, way):
         self.server.check()
@@ -46,12 +47,20 @@ class Place:
             changes.update(AITHERION_DISABLE=way.disabled)
         if not way.transport:
             return self.bed.environment(beds.NATIVE, **changes)
+        if way.is_several:
+            self.two_servers.check()
+            return self.bed.environment(way.transport, self.two_servers, **changes)
         return self.bed.environment(way.transport, self.server, AITHERION_SERVER=self.address(way), **changes)
 
     def stop(self):
         for relay, _ in self.relays.values():
             relay.communicate()
         self.server.stop()
+        self.two_servers.stop()
+
+    def sessions(self):
+        """The processes that serve programs."""
+        return self.server.sessions() + self.two_servers.sessions()
 
     def __enter__(self):
         return self
@@ -80,7 +89,7 @@ class Load:
             if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
                 if end == self.end_time:
                     return self.fail(LATE)
-                others = self.place.server.sessions() if self.way.transport else []
+                others = self.place.sessions() if self.way.transport else []
                 return self.fail(f"not done in {limit_s} s\n" + beds.where(beds.descendants(self.process.pid) + others))
             piece = os.read(self.process.stdout.fileno(), 65536)
             if not piece:
@@ -146,14 +155,14 @@ class Turns:
 
     def __init__(self, place, group, ways, end):
         self.place, self.group, self.ways, self.end = place, group, ways, end
-        self.words = []
+        self.words = []  # what went wrong: (a program's name, why)
         self.loads = [] if group.once else self.begin(ways)
 
     def begin(self, ways):
         """They prepare themselves at the same time."""
         loads = [Load(self.place, self.group, way, self.end) for way in ways]
         ready = [load for load in loads if load.is_ready()]
-        self.words += [load.word for load in loads if load.word]
+        self.words += [(load.name, load.word) for load in loads if load.word]
         return ready
 
     def one(self, way):
@@ -166,7 +175,7 @@ class Turns:
 
     def finish(self, load):
         if load.word:
-            self.words.append(load.word)
+            self.words.append((load.name, load.word))
         else:
             load.end()
 
@@ -175,7 +184,7 @@ class Turns:
         if self.group.once:
             return {way.name: self.one(way) for way in self.ways}
         rows = {load.way.name: load.measure() for load in self.loads if not load.word}
-        self.words += [load.word for load in self.loads if load.word]
+        self.words += [(load.name, load.word) for load in self.loads if load.word]
         self.loads = [load for load in self.loads if not load.word]
         return rows
 
@@ -185,6 +194,13 @@ class Turns:
 
 
 def measure_group(place, group, ways, rounds, found, share_s, end):
+    """All ways in turn, or one after another where they do not fit beside each other."""
+    parts = [[way] for way in ways] if group.apart else [ways]
+    for part in parts:
+        measure_ways(place, group, part, rounds, found, share_s / len(parts), end)
+
+
+def measure_ways(place, group, ways, rounds, found, share_s, end):
     """So many rounds of a group, or fewer where its part of the time is over; the first one of a process is for warming up."""
     begin = time.monotonic()
     turns = Turns(place, group, ways, min(end, begin + OVERDUE * share_s + LEAST_S))
@@ -200,11 +216,13 @@ def measure_group(place, group, ways, rounds, found, share_s, end):
         if now + (now - before) > begin + share_s and done:
             break
     turns.stop()
-    late = [word.splitlines()[0] for word in turns.words if LATE in word.splitlines()[0]]
-    found.words += [word for word in turns.words if word.splitlines()[0] not in late]
-    found.left_out += late
+    late = [name for name, word in turns.words if LATE in word.splitlines()[0]]
+    found.words += [word for name, word in turns.words if name not in late]
+    if late:
+        found.left_out.append(f"{', '.join(dict.fromkeys(late))}: {LATE}")
     if done < rounds:
-        found.left_out.append(f"{group.name}: {done} of {rounds} rounds")
+        which = f"{group.name} ({ways[0].name})" if group.apart else group.name
+        found.left_out.append(f"{which}: {done} of {rounds} rounds")
 
 
 def measure_all(place, groups, rounds, budget_s, find_ways, note):

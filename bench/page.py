@@ -67,14 +67,15 @@ def of_result(title, kind, result, names):
     """A chapter."""
     yield f"## {title}"
     yield of_machine(result)
-    yield f"{result['rounds']} rounds in turn. Medians (times native's, spread: half the distance of the quartiles); of speeds more is better."
+    if result["rows"]:
+        yield f"{result['rounds']} rounds in turn. Medians (times native's, spread: half the distance of the quartiles); of speeds more is better."
     lines = table.of_goals(result) if kind == "gpu" else []
     if len(lines) > 1:
         yield "### Goals\n\n" + table.markdown(lines, "---")
     for name in names:
         yield f"![{FIGURES[name]}]({NAME}-{kind}-{name}.svg)"
-    yield from of_groups(result)
     yield from of_counts(result)
+    yield from of_groups(result)
     yield of_left_out(result)
 
 

@@ -26,15 +26,21 @@ def spread(values):
     return f"{50 * (high - low) / middle:.0f} %" if middle else ""
 
 
+def compared_with(row, way):
+    """Native, or one server where a way is of two; None: nothing was measured that it could be compared with."""
+    other = NATIVE if goals.middle(row, NATIVE) else way.split(",")[0]
+    return other if other != way and goals.middle(row, other) else None
+
+
 def cell(row, way, with_spread=True):
-    """"12.3 (1.05x, 3 %)": median, times native's, spread."""
+    """"12.3 (1.05x, 3 %)": median, times native's (or one server's), spread."""
     values = row["values"].get(way)
     if not values:
         return "-"
     facts = [spread(values)] if with_spread else []
-    native = goals.middle(row, NATIVE)
-    if way != NATIVE and native:
-        facts.insert(0, times(statistics.median(values) / native))
+    other = compared_with(row, way)
+    if other:
+        facts.insert(0, times(statistics.median(values) / goals.middle(row, other)))
     words = ", ".join(filter(None, facts))
     return number(statistics.median(values)) + (f" ({words})" if words else "")
 
@@ -73,11 +79,11 @@ def of_counts(rows):
         return [name, *(number(value) for value in keys)]
 
     silent = [row for row in rows if is_silent(row)]
-    keys = ["calls", "answers", "bytes_out", "bytes_in", "waited_ms"]
+    keys = ["calls", "answers", "bytes_out", "bytes_in"]
     lines = [line(row["function"], (row[key] for key in keys)) for row in rows if not is_silent(row)]
     if silent:
         lines.insert(-1, line("those without a wait", (sum(row[key] for row in silent) for key in keys)))
-    return [["function", "calls", "that wait", "bytes sent", "bytes back", "ms waited"], *lines]
+    return [["function", "calls", "that wait", "bytes sent", "bytes back"], *lines]
 
 
 def silent_names(rows):

@@ -4,6 +4,7 @@ Needs Python's standard library alone. A build is a build folder, or what tests/
 aitherion-runtime and lib/aitherion/ in the same places.
 """
 import glob
+import json
 import os
 import re
 import secrets
@@ -36,6 +37,18 @@ def tail(path, size=OUTPUT_BYTES):
             return file.read().decode(errors="replace")
     except OSError:
         return ""
+
+
+def save(path, value):
+    """As JSON. For whoever looks meanwhile, or ends us, it is a whole file at any time."""
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1)
+    os.replace(path + ".new", path)
+
+
+def concerns(meaning, transport):
+    """Whether an optimisation is about a transport: what is about one alone says so in front, "tcp: ..."."""
+    return all(not meaning.startswith(other + ":") for other in TRANSPORTS if other != transport)
 
 
 def missing_libraries(program, env):
@@ -91,7 +104,7 @@ def end_group(process):
 
 
 def run(command, env, limit_s, folder, others=lambda: []):
-    """One process to its end. `others` gives the processes that are looked at too when it hangs."""
+    """One process to its end. `others` gives the processes that are looked at too when it hangs; None: it is not looked at."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, f"output-{secrets.token_hex(6)}")
     begin = time.monotonic()
@@ -106,7 +119,7 @@ def run(command, env, limit_s, folder, others=lambda: []):
             code = process.wait(limit_s)
         except subprocess.TimeoutExpired:
             code = None
-            stuck = where(descendants(process.pid) + others())
+            stuck = where(descendants(process.pid) + others()) if others else ""
         end_group(process)
     seconds = time.monotonic() - begin
     text = tail(path)
@@ -146,14 +159,22 @@ class Server:
             time.sleep(0.02)
         return f"the server did not start: {tail(told)}{tail(self.log, 2000)}"
 
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def died(self):
+        """A word about it, where it ended by itself; else None."""
+        if not self.process or self.process.poll() is None:
+            return None
+        return f"the server ended with code {self.process.returncode}: {tail(self.log, 1500)}"
+
     def check(self):
         """Starts it anew where it died; returns a word about that, or None."""
         with self.lock:
-            if self.process and self.process.poll() is None:
+            if self.is_running():
                 return None
-            word = None
-            if self.process:
-                word = f"the server ended with code {self.process.returncode}: {tail(self.log, 1500)}"
+            word = self.died()
+            if word:
                 self.deaths.append(word)
             problem = self.start()
             if problem:
@@ -168,13 +189,17 @@ class Server:
         """The processes of its clients."""
         return [pid for pid in descendants(self.process.pid) if pid != self.process.pid] if self.process else []
 
+    def logged(self):
+        """The end of its log."""
+        return tail(self.log, 1 << 20)
+
     def kill(self):
         """All of it, as a machine that goes down does."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def stop(self):
-        if self.process and self.process.poll() is None:
+        if self.is_running():
             self.process.terminate()
             try:
                 self.process.wait(10)
@@ -191,13 +216,46 @@ class Server:
         self.stop()
 
 
+class Servers:
+    """Some of them, for a program that has the devices of all in one list."""
+
+    def __init__(self, members):
+        self.members = members
+
+    @property
+    def deaths(self):
+        return [word for server in self.members for word in server.deaths]
+
+    def is_running(self):
+        return all(server.is_running() for server in self.members)
+
+    def died(self):
+        return "; ".join(filter(None, [server.died() for server in self.members])) or None
+
+    def check(self):
+        return "; ".join(filter(None, [server.check() for server in self.members])) or None
+
+    def place(self, transport):
+        return ",".join(server.place(transport) for server in self.members)
+
+    def sessions(self):
+        return [pid for server in self.members for pid in server.sessions()]
+
+    def logged(self):
+        return "".join(server.logged() for server in self.members)
+
+    def stop(self):
+        for server in self.members:
+            server.stop()
+
+
 # ---- environments ----
 
 class Bed:
-    """A build, a scratch folder, a key; environments for programs."""
+    """A build, a scratch folder, a key; environments for programs. `disabled`: what AITHERION_DISABLE says in those at a server."""
 
-    def __init__(self, build, scratch, is_sim=False):
-        self.build, self.scratch, self.is_sim = build, scratch, is_sim
+    def __init__(self, build, scratch, is_sim=False, disabled=None):
+        self.build, self.scratch, self.is_sim, self.disabled = build, scratch, is_sim, disabled
         self.libraries = os.path.join(build, "lib", "aitherion")
         self.key = os.path.join(scratch, "key")
         self.extra = os.path.join(scratch, "libraries")  # carried ones that this system lacks
@@ -232,6 +290,32 @@ class Bed:
         changes.setdefault("AITHERION_TEST_MODE", mode)
         if mode == NATIVE:
             return self.base_environment([os.path.join(self.libraries, "sim")] if self.is_sim else [], **changes)
+        folders = [os.path.join(self.libraries, "several"), self.libraries] if isinstance(server, Servers) else [self.libraries]
         changes = {"AITHERION_SERVER": server.place(mode), "AITHERION_KEY_FILE": self.key, "AITHERION_TRANSPORT": mode,
-                   "AITHERION_TEST_LIBRARIES": self.libraries, **changes}
-        return self.base_environment([self.libraries], **changes)
+                   "AITHERION_TEST_LIBRARIES": os.pathsep.join(folders),
+                   **({"AITHERION_DISABLE": self.disabled} if self.disabled else {}), **changes}
+        return self.base_environment(folders, **changes)
+
+    def gpus(self):
+        """Devices of this machine, from the driver's own files; the simulated driver is asked for two."""
+        if self.is_sim:
+            return 2
+        try:
+            return len(os.listdir("/proc/driver/nvidia/gpus"))
+        except OSError:
+            return 0
+
+    def two_servers(self):
+        """Not started yet; each serves one GPU: the first and the second, or twice the only one."""
+        chosen = [0, min(1, self.gpus() - 1)]
+        if self.is_sim:
+            variables = [{"AITHERION_SIM_FIRST": i, "AITHERION_SIM_DEVICES": 1} for i in chosen]
+        else:
+            variables = [{"CUDA_VISIBLE_DEVICES": i} for i in chosen]
+        return Servers([Server(self, name=f"server{i}", variables=variables[i]) for i in range(2)])
+
+    def switches(self):
+        """{name: what it does} of the optimisations, as the server's program tells them."""
+        command = [os.path.join(self.build, "aitherion-runtime"), "switches"]
+        text = subprocess.run(command, text=True, stdout=subprocess.PIPE, check=True, env=self.base_environment()).stdout
+        return dict(line.split(maxsplit=1) for line in text.splitlines() if line.strip())

@@ -13,10 +13,9 @@ import time
 
 import bed as beds
 import support
-from support import check, test
+from support import IS_SIM, check, test
 
 GONE = "CUDA_ERROR_DEVICE_UNAVAILABLE"
-IS_SIM = "AITHERION_SIM_DEVICES" in os.environ
 MIB, BIG = 1 << 20, (64 << 20 if IS_SIM else 4 << 30)
 PROMPT_S = 2.0
 
@@ -75,7 +74,7 @@ class Client:
 
 
 def bed():
-    return beds.Bed(os.environ["AITHERION_TEST_BUILD"], tempfile.mkdtemp(prefix="faults-"), IS_SIM)
+    return beds.Bed(os.environ["AITHERION_TEST_BUILD"], tempfile.mkdtemp(prefix="faults-"), IS_SIM, os.environ.get("AITHERION_DISABLE"))
 
 
 def health(where, server):

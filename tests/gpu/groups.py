@@ -1,5 +1,6 @@
 """Which tests there are: programs of the driver API, nvcc's programs, Python tests."""
 import ast
+import copy
 import os
 import re
 import shutil
@@ -10,12 +11,14 @@ import bed as beds
 
 PROGRAMS = os.path.join(beds.SOURCE, "tests", "cuda_programs")
 OWN_PROGRAMS = os.path.join(beds.HERE, "programs")
-DRIVER_PROGRAMS = ["callbacks", "contexts", "faults", "graphs", "memory", "modules", "pools", "sharing", "streams", "threads", "virtual"]
+DRIVER_PROGRAMS = ["callbacks", "coherence", "contexts", "faults", "graphs", "memory", "modules", "pools", "sharing", "streams", "threads", "virtual"]
+OF_TWO_SERVERS = "several"  # the program about devices of two
 # Run alone: they count memory, or take all of it, so that no other test gets a context.
 COUNTING = {"a destroyed context frees its memory", "what is allocated is counted", "allocations are counted",
             "more than there is is out of memory", "what nobody has any more is free again"}
 CRASHING = {"memory of the device is none of the host"}  # which end with SIGSEGV when all is well
 DRIVER_LIMIT_S, NVCC_LIMIT_S, BUILD_LIMIT_S = 30, 30, 300
+LONG = {"coherence": 90}  # programs of the driver API whose tests go on for a while
 # Programs that nvcc builds: name: (source, arguments). A library that is not there is a skip.
 NVCC_PROGRAMS = {
     "runtime_api": (os.path.join(PROGRAMS, "runtime_api.cu"), []),
@@ -40,19 +43,32 @@ NVCC_PROGRAMS = {
     "devices": (os.path.join(OWN_PROGRAMS, "devices.cu"), []),
     "hopper": (os.path.join(OWN_PROGRAMS, "hopper.cu"), []),
 }
-PYTHON_FILES = ["torch_training", "torch_use", "torch_more", "torch_processes", "frameworks", "libraries", "nvml", "faults"]
+PYTHON_FILES = ["torch_training", "torch_use", "torch_more", "torch_processes", "frameworks", "libraries", "nvml", "faults", "two_servers"]
 
 
 class Test:
-    """One test: `command` is a list, or a function of the bed that gives one or raises Skipped."""
+    """One test: `command` is a list, or a function of the bed that gives one or raises Skipped. `disabled` is what AITHERION_DISABLE
+    says at a server."""
 
-    def __init__(self, group, name, command, limit_s, alone=False, native=True, gpus=1, expected=0, env=None):
+    def __init__(self, group, name, command, limit_s, alone=False, native=True, gpus=1, servers=1, expected=0, env=None):
         self.group, self.name, self.command, self.limit_s, self.alone = group, name, command, limit_s, alone
         self.native, self.gpus, self.expected, self.env = native, gpus, expected, env or {}
+        self.servers, self.disabled = servers, None
+
+    def without(self, name):
+        """The same test, with optimisations switched off."""
+        other = copy.copy(self)
+        other.disabled = name
+        return other
+
+    @property
+    def title(self):
+        """The group's, in the table."""
+        return f"{self.group} without {self.disabled}" if self.disabled else self.group
 
     @property
     def full_name(self):
-        return f"{self.group}: {self.name}"
+        return f"{self.title}: {self.name}"
 
 
 class Skipped(Exception):
@@ -75,14 +91,16 @@ def missing(reason):
 
 def driver_tests(bed):
     env = bed.environment(beds.NATIVE)
-    for program in DRIVER_PROGRAMS:
+    for program in [*DRIVER_PROGRAMS, OF_TWO_SERVERS]:
+        servers = 2 if program == OF_TWO_SERVERS else 1
         path = os.path.join(bed.build, "tests", "cuda_programs", program)
         names = names_of(path, env) if os.access(path, os.X_OK) else []
         if not names:
-            yield Test(f"driver/{program}", "all", missing(f"'{path}' is not there, or finds no libcuda.so.1"), DRIVER_LIMIT_S)
+            yield Test(f"driver/{program}", "all", missing(f"'{path}' is not there, or finds no libcuda.so.1"), DRIVER_LIMIT_S,
+                       servers=servers)
         for name in names:
-            yield Test(f"driver/{program}", name, [path, name], DRIVER_LIMIT_S, alone=name in COUNTING,
-                       expected=-11 if name in CRASHING else 0)
+            yield Test(f"driver/{program}", name, [path, name], LONG.get(program, DRIVER_LIMIT_S), alone=name in COUNTING,
+                       native=servers == 1, servers=servers, expected=-11 if name in CRASHING else 0)
 
 
 # ---- programs of nvcc ----

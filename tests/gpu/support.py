@@ -1,9 +1,9 @@
 """What the Python tests of this folder share. Each test is a function with @test; FILE NAME runs one in this process.
 
-    @test(limit_s=90, alone=False, gpus=1, native=True)
+    @test(limit_s=90, alone=False, gpus=1, servers=1, native=True)
 
-limit_s is its time, alone that nothing runs beside it, gpus how many it needs, native that it also runs without aitherion and
-must then give the same: what same() prints is compared. The arguments are read from the source, so they are literals.
+limit_s is its time, alone that nothing runs beside it, gpus how many it needs, servers that it is about two of them (run's
+--two-servers), native that it also runs without aitherion and must then give the same: what same() prints is compared. The arguments are read from the source, so they are literals.
 """
 import faulthandler
 import hashlib
@@ -15,6 +15,7 @@ import sys
 import traceback
 
 SKIPPED = 77
+IS_SIM = "AITHERION_SIM_DEVICES" in os.environ
 MODE = os.environ.get("AITHERION_TEST_MODE", "native")
 _tests = {}
 
@@ -96,12 +97,12 @@ def check(condition, *words):
 
 def _check_library():
     """A test that had the GPU's own library in its process says nothing about ours."""
-    ours = os.environ.get("AITHERION_TEST_LIBRARIES")
+    ours = [os.path.realpath(path) for path in os.environ.get("AITHERION_TEST_LIBRARIES", "").split(os.pathsep) if path]
     if not ours:
         return
     with open("/proc/self/maps", encoding="ascii", errors="replace") as maps:
         found = set(re.findall(r"(/\S*/lib(?:cuda|nvidia-ml)\.so\S*)", maps.read()))
-    strangers = [path for path in found if os.path.dirname(os.path.realpath(path)) != os.path.realpath(ours)]
+    strangers = [path for path in found if os.path.dirname(os.path.realpath(path)) not in ours]
     check(not strangers, "another driver library is in use:", *strangers)
 
 

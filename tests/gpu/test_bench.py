@@ -14,6 +14,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 sys.path[:0] = [os.path.join(SOURCE, "tests", "tools"), os.path.join(SOURCE, "tests", "gpu")]
 sys.path.append(os.path.join(SOURCE, "bench"))
 
+import bed as beds  # noqa: E402
 import catalogue  # noqa: E402
 import goals  # noqa: E402
 import harness  # noqa: E402
@@ -61,6 +62,21 @@ class Command(unittest.TestCase):
                 self.assertGreaterEqual(whole["answers"], 1)
         self.assertEqual(found["machine"]["gpu"], "aitherion simulated GPU")
 
+    def test_as_many_programs_as_fit(self):
+        """On a device of 1 MiB, of which each takes so much."""
+        bed = beds.Bed(BUILD, tempfile.mkdtemp(dir=harness.scratch()), True)
+        for taken, wanted in [(4096, 4), (600 << 10, 1)]:
+            env = bed.environment(beds.NATIVE, AITHERION_SIM_MEMORY="1M", BENCH_CLIENT_BYTES=taken, BENCH_CLIENTS=4, BENCH_QUICK="yes")
+            said = subprocess.run([os.path.join(BUILD, "bench", "clients")], env=env, input="go\n", text=True, stdout=subprocess.PIPE,
+                                  timeout=60, check=True).stdout
+            self.assertIn(f'["programs that have room, of 4", {wanted}, "programs"]', said)
+            self.assertEqual("4 clients: calls of all" in said, wanted == 4)
+
+    def test_calls_are_counted_by_themselves(self):
+        result, found = bench("--sim", "counts")
+        self.assertEqual((result.returncode, found["rows"]), (0, []), result.stdout + result.stderr)
+        self.assertEqual(found["counts"]["token of 285 launches"][-1]["calls"], 286)
+
     def test_a_budget_is_kept_and_what_is_left_out_is_said(self):
         result, found = bench("--sim", "--rounds", "1000", "--budget", "4", "calls", "steps", "clients")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
@@ -94,7 +110,7 @@ class Command(unittest.TestCase):
     def test_a_program_that_hangs_takes_no_more_than_the_budget(self):
         result, found = self.made_up('test -n "$AITHERION_SERVER" && exec sleep 100', "--budget", "4")
         self.assertEqual((result.returncode, found["failed"], found["rows"]), (1, [], []))  # nothing was measured
-        self.assertIn("steps (tcp): no time left (--budget)", found["left_out"])
+        self.assertIn("steps (shm), steps (tcp), steps (native): no time left (--budget)", found["left_out"])
 
     def made_up(self, command, *arguments):
         """With a program for 'steps' that begins with a command, else measures 1."""
@@ -116,9 +132,9 @@ ROWS = [{"group": "calls", "name": "launch, issued", "unit": "us",
          "values": {"native": [1.0], "shm": [0.5], "tcp": [0.25]}}]
 RESULT = {"is_simulated": False, "is_quick": False, "rounds": 3, "machine": {"gpu": "a <GPU>"}, "rows": ROWS, "left_out": [], "failed": [],
           "counts": {"ResNet-50 training step": [
-              {"function": "cuCtxSynchronize", "calls": 6, "answers": 6, "bytes_out": 1, "bytes_in": 1, "waited_ms": 1},
-              {"function": "cuLaunchKernel", "calls": 1300, "answers": 0, "bytes_out": 9, "bytes_in": 0, "waited_ms": 0},
-              {"function": "altogether", "calls": 1306, "answers": 6, "bytes_out": 10, "bytes_in": 1, "waited_ms": 1}]}}
+              {"function": "cuCtxSynchronize", "calls": 6, "answers": 6, "bytes_out": 1, "bytes_in": 1},
+              {"function": "cuLaunchKernel", "calls": 1300, "answers": 0, "bytes_out": 9, "bytes_in": 0},
+              {"function": "altogether", "calls": 1306, "answers": 6, "bytes_out": 10, "bytes_in": 1}]}}
 
 
 class Results(unittest.TestCase):
@@ -127,6 +143,10 @@ class Results(unittest.TestCase):
     def test_medians_ratios_and_spread(self):
         self.assertEqual([table.cell(ROWS[0], way) for way in ["native", "shm", "tcp", "udp"]],
                          ["2.00 (25 %)", "0.900 (0.45x, 6 %)", "4.00 (2.00x, 0 %)", "-"])
+
+    def test_two_servers_are_compared_with_one(self):
+        row = {"group": "several", "name": "a", "unit": "us", "values": {"tcp": [2.0], "tcp, two servers": [3.0], "shm": [1.0]}}
+        self.assertEqual([table.cell(row, way) for way in row["values"]], ["2.00", "3.00 (1.50x)", "1.00"])
 
     def test_goals(self):
         judged = {(row["name"], way): is_met for _, row, way, _, is_met in goals.judged(RESULT)}
@@ -165,6 +185,11 @@ class Results(unittest.TestCase):
         for wanted in ["## On a GPU", "### Goals", "MISSED", "a <GPU>", "### Calls that travel", "| launch, issued | us | 0.900 | 2.00x |",
                        "| 1 GiB pinned to device | GB/s | 46.0 | 0.50x |"]:
             self.assertIn(wanted, text)
+
+    def test_a_page_of_counted_calls_alone(self):
+        text = page.make({"sim": {**RESULT, "is_simulated": True, "rows": []}})["performance.md"]
+        self.assertIn("### Calls that travel: ResNet-50 training step", text)
+        self.assertNotIn("rounds in turn", text)
 
     def test_results_that_were_measured_group_by_group(self):
         other = {**copy.deepcopy(RESULT), "machine": {"gpu": "another"}, "rows": copy.deepcopy(ROWS[1:2]), "left_out": ["calls"]}

@@ -6,9 +6,11 @@ import importlib.util
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 import types
 import unittest
 
@@ -58,6 +60,28 @@ class Command(unittest.TestCase):
         self.assertGreaterEqual(results["passed"], 12)
         self.assertRegex(result.stdout, r"driver/threads: \d+ tests +\| ok [\d.]+ +\| ok [\d.]+ +\| ok [\d.]+")
 
+    def test_optimisations_switched_off(self):
+        name = "driver/threads: threads work apart"
+        result, results = run("--sim", "--jobs", "2", "--disable", "batching,all", name)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        states = {row["test"]: [row[mode]["state"] for mode in ["native", "shm", "tcp"]] for row in results["tests"]}
+        self.assertEqual(states, {name.replace(":", " without batching:"): ["ok", "-", "ok"], name.replace(":", " without all:"): ["ok"] * 3})
+        self.assertEqual(results["passed"], 3)
+        listed, _ = run("--sim", "--list", "--disable", "each,all", name)
+        switches = beds.Bed(BUILD, tempfile.mkdtemp(dir=harness.scratch()), True).switches()
+        self.assertEqual(listed.stdout.splitlines(), [name.replace(":", f" without {one}:") for one in [*switches, "all"]])
+        result, _ = run("--sim", "--disable", "spining", name)
+        self.assertIn("no optimisation 'spining'", result.stderr)
+
+    def test_programs_of_two_servers_on_the_simulated_driver(self):
+        result, results = run("--sim", "--jobs", "2", "--two-servers", "driver/several: devices are one list",
+                              "two_servers: nvml_lists_the_gpus_of_both", "two_servers: smi_shows_its_table_of_both")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual((results["passed"] + results["skipped"], results["failed"]), (6, 0))
+        self.assertGreaterEqual(results["passed"], 4)
+        result, _ = run("--sim", "--list", "several")
+        self.assertNotIn("driver/several", result.stdout)
+
     def test_faults_on_the_simulated_driver(self):
         result, results = run("--sim", "--jobs", "2", "--modes", "tcp", "faults: a_server_killed_between_calls",
                               "faults: a_wrong_key_is_refused", "faults: a_program_run_by_aitherion_run")
@@ -65,7 +89,7 @@ class Command(unittest.TestCase):
         self.assertEqual((results["passed"], results["failed"]), (3, 0))
 
     def test_the_list_names_all_groups(self):
-        result, _ = run("--sim", "--list")
+        result, _ = run("--sim", "--list", "--two-servers")
         self.assertEqual(result.returncode, 0, result.stderr)
         names = result.stdout.splitlines()
         self.assertEqual(len(names), len(set(names)))
@@ -85,7 +109,8 @@ class Command(unittest.TestCase):
             pack = os.path.join(SOURCE, "tests", "gpu", "pack")
             subprocess.run([sys.executable, "-B", pack, "--build", BUILD, "--no-nvcc", packed], check=True, timeout=120,
                            stdout=subprocess.DEVNULL)
-            for command in [["tests/gpu/run", "--sim", "driver/modules: a module"], ["bench/run", "--sim", "--quick", "calls", "streams"]]:
+            for command in [["tests/gpu/run", "--sim", "driver/modules: a module"], ["bench/run", "--sim", "--quick", "calls", "streams"],
+                            ["tests/gpu/session", "--list"]]:
                 result = subprocess.run([os.path.join(packed, command[0]), *command[1:], "--out", folder], text=True, timeout=120,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
                 self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
@@ -100,7 +125,7 @@ class Judging(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         module = runner()
         options = types.SimpleNamespace(out=self.folder.name, modes=["shm", "tcp"], no_native=False, gpus=1, budget=100, jobs=1,
-                                        all_rows=True)
+                                        all_rows=True, two_servers=False)
         self.log = module.Log(self.folder.name)
         self.addCleanup(self.log.file.close)
         self.run_ = module.Run(options, beds.Bed(BUILD, tempfile.mkdtemp(dir=self.folder.name), True), self.log)
@@ -158,6 +183,31 @@ class Judging(unittest.TestCase):
         self.assertEqual(self.states(shell("second", "exit 0"))["tcp"], "ok")
         self.assertEqual(len(self.run_.server.deaths), 1)
         self.assertIn("the server ended with code -9", self.run_.notes[0])
+
+    def test_what_is_switched_off_is_so_on_both_sides(self):
+        steps = os.path.join(BUILD, "bench", "steps")
+        test = groups.Test("made up", "steps", ["env", "AITHERION_CUDA_LOG=summary", steps, "token of 285 launches", "4"], 20)
+        waiting = {}
+        with contextlib.redirect_stderr(io.StringIO()):
+            for off in [None, "rests,spinning"]:
+                outcome = self.run_.one(test.without(off), "tcp")
+                waiting[off] = int(re.search(r"(\d+) answers .* altogether", outcome.output).group(1))
+                self.assertEqual(outcome.state, "ok", outcome.output)
+        self.assertGreater(waiting["rests,spinning"], waiting[None])
+        opened = [line for line in self.run_.server.logged().splitlines() if "event=session-opened" in line]
+        self.assertEqual([line.endswith("disabled=rests,spinning") for line in opened], [False, True])
+
+    def test_native_runs_once_whatever_is_switched_off(self):
+        path = os.path.join(self.folder.name, "natives")
+        test = shell("counts", f'test -n "$AITHERION_SERVER" || echo "=" >> {path}; echo "= ${{AITHERION_DISABLE:-}}"')
+        for off in ["all", "spinning"]:
+            self.assertEqual(self.states(test.without(off)), {"native": "ok", "shm": "FAILED", "tcp": "FAILED"})  # prints another value
+        self.assertEqual(beds.tail(path), "=\n")
+
+    def test_what_the_end_of_the_time_cuts_off_is_no_failure(self):
+        self.run_.options.budget = time.monotonic() - self.run_.begin + 3
+        self.assertEqual(self.states(shell("long", "sleep 20")), {"native": "skip", "shm": "skip", "tcp": "skip"})
+        self.assertEqual(self.run_.results["made up: long"]["native"].word, "no time left (--budget)")
 
     def test_what_has_no_time_left(self):
         self.run_.options.budget = 0

@@ -351,7 +351,7 @@ def allocator_in_stream_order():
     allocate_with("backend:cudaMallocAsync")
 
 
-@test(limit_s=90)
+@test(limit_s=90, alone=True)  # calls that wait, one after another: beside others they take longer than that
 def allocator_with_expandable_segments():
     allocate_with("expandable_segments:True")
 

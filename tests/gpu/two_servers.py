@@ -1,94 +1,117 @@
-#!/usr/bin/env python3
-"""One PyTorch program with its GPUs at two servers: tests/gpu/two_servers.py [BUILD]
+"""Programs with their GPUs at two servers (tests/gpu/run --two-servers): both are in one list, also in NVML's."""
+import ctypes
 
-Each server serves one GPU: the first and the second, or twice the only one. The program's answers must be those of one GPU natively.
-Without PyTorch or a GPU it is a skip (77).
-"""
-import os
-import subprocess
-import sys
-import tempfile
+import nvml
+import support
+from support import check, digest, need, same, test
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import bed as beds  # noqa: E402
-
-PROGRAM = r"""
-import copy, faulthandler, sys
-faulthandler.dump_traceback_later(90, exit=True)
-import torch
-torch.manual_seed(7)
-first, last = torch.device("cuda:0"), torch.device("cuda", torch.cuda.device_count() - 1)
-
-a = torch.arange(1 << 20, dtype=torch.float32, device=first)
-print("= copied", ((a * 2).to(last) + 1).sum().item())
-
-net = torch.nn.Sequential(torch.nn.Conv2d(3, 16, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(16 * 30 * 30, 10))
-x = torch.randn(8, 3, 32, 32)
-for place in (first, last):
-    here = copy.deepcopy(net).to(place)
-    here(x.to(place)).sum().backward()
-    print("= gradients", here[0].weight.grad.double().sum().item())
-
-stream, event = torch.cuda.Stream(last), torch.cuda.Event()
-with torch.cuda.device(first):
-    for _ in range(50):
-        a.mul_(1.0001)
-    event.record()
-with torch.cuda.stream(stream):
-    stream.wait_event(event)
-    z = torch.ones(1000, device=last).sum()
-stream.synchronize()
-print("= waited", event.query(), z.item())
-
-host = torch.randn(1 << 22).pin_memory()
-there = [host.to(place, non_blocking=True) for place in (first, last)]
-for place in (first, last):
-    torch.cuda.synchronize(place)
-print("= pinned", all(torch.equal(one.cpu(), host) for one in there))
-print("devices", torch.cuda.device_count(), file=sys.stderr)
-"""
+GIB = 1 << 30
 
 
-def answers(env):
-    """The program's, and its whole output."""
-    result = subprocess.run([sys.executable, "-u", "-c", PROGRAM], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            timeout=150, check=False)
-    lines = [line for line in result.stdout.splitlines() if line.startswith("= ")]
-    return lines if not result.returncode else None, result.stdout + result.stderr
+@test(limit_s=150, servers=2)
+def pytorch_has_the_gpus_of_both():
+    torch = support.gpu_torch(True)
+    first, last = torch.device("cuda:0"), torch.device("cuda", torch.cuda.device_count() - 1)
+    check(support.MODE == "native" or last.index == 1, "devices:", torch.cuda.device_count())
+
+    a = torch.arange(1 << 20, dtype=torch.float32, device=first)
+    same("copied", ((a * 2).to(last) + 1).double().sum().item())
+
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 16, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(16 * 30 * 30, 10))
+    x = torch.randn(8, 3, 32, 32)
+    for place in (first, last):
+        net.to(place).zero_grad()
+        net(x.to(place)).sum().backward()
+        same("gradients", support.bits(net[0].weight.grad))
+
+    stream, event = torch.cuda.Stream(last), torch.cuda.Event()
+    with torch.cuda.device(first):
+        for _ in range(50):
+            a.mul_(1.0001)
+        event.record()
+    with torch.cuda.stream(stream):
+        stream.wait_event(event)
+        z = torch.ones(1000, device=last).sum()
+    stream.synchronize()
+    check(event.query() and z.item() == 1000, "the event was not waited for")
+
+    host = torch.randn(1 << 22).pin_memory()
+    there = [host.to(place, non_blocking=True) for place in (first, last)]
+    for place in (first, last):
+        torch.cuda.synchronize(place)
+    check(all(torch.equal(one.cpu(), host) for one in there), "what was copied is something else")
 
 
-def main():
-    build = beds.find_build(sys.argv[1] if len(sys.argv) > 1 else None)
-    if not build:
-        sys.exit("tests/gpu/two_servers.py: no aitherion-runtime: name the build folder")
-    bed = beds.Bed(build, tempfile.mkdtemp())
-    if subprocess.run([sys.executable, "-c", "import torch; assert torch.cuda.is_available()"], env=bed.base_environment(),
-                      stderr=subprocess.DEVNULL, check=False).returncode:
-        print("skipped: no PyTorch that sees a GPU\n0 passed, 0 failed, 1 skipped")
-        sys.exit(77)
-    wanted, said = answers(bed.base_environment(CUDA_VISIBLE_DEVICES="0"))
-    print("native:", wanted or said, flush=True)
-    count = int(subprocess.run([sys.executable, "-c", "import torch; print(torch.cuda.device_count())"], env=bed.base_environment(),
-                               text=True, stdout=subprocess.PIPE, check=True).stdout)
-    servers = [beds.Server(bed, name=f"server{i}", variables={"CUDA_VISIBLE_DEVICES": str(min(i, count - 1))}) for i in range(2)]
-    failed = 0 if wanted else 1
-    try:
-        for server in servers:
-            server.check()
-        for mode in beds.TRANSPORTS:
-            env = bed.environment(mode, servers[0], AITHERION_SERVER=",".join(server.place(mode) for server in servers))
-            env["LD_LIBRARY_PATH"] = os.path.join(bed.libraries, "several") + ":" + env["LD_LIBRARY_PATH"]
-            found, said = answers(env)
-            failed += found != wanted or "devices 2" not in said
-            print(f"{mode}: {'as native' if found == wanted else said}", flush=True)
-    finally:
-        for server in servers:
-            server.stop()
-    print(f"{1 + len(beds.TRANSPORTS) - failed} passed, {failed} failed, 0 skipped")
-    sys.exit(1 if failed else 0)
+@test(limit_s=90, servers=2)
+def cupy_has_the_gpus_of_both():
+    cupy = need("cupy")
+    values = []
+    for number in (0, cupy.cuda.runtime.getDeviceCount() - 1):
+        with cupy.cuda.Device(number):
+            x = cupy.arange(1 << 16, dtype=cupy.float64).reshape(256, 256)
+            values.append(cupy.asnumpy(x @ x.T))
+    same("products", digest(values[0]))
+    check((values[0] == values[1]).all(), "not the same at the second server")
+
+
+# ---- NVML ----
+
+class Memory(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
+
+
+def handles(library):
+    """Of all devices."""
+    count = ctypes.c_uint()
+    check(not library.nvmlInit_v2() and not library.nvmlDeviceGetCount_v2(ctypes.byref(count)), "NVML does not begin")
+    found = [ctypes.c_void_p() for _ in range(count.value)]
+    for i, handle in enumerate(found):
+        check(not library.nvmlDeviceGetHandleByIndex_v2(i, ctypes.byref(handle)), "no device", i)
+    return found
+
+
+def used_bytes(library, handle):
+    memory = Memory()
+    check(not library.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory)), "no memory told")
+    return memory.used
+
+
+@test(limit_s=60, servers=2, native=False)
+def nvml_lists_the_gpus_of_both():
+    library, index = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_uint()
+    found = handles(library)
+    check(len(found) == 2, "devices:", len(found))
+    for i, handle in enumerate(found):
+        name = ctypes.create_string_buffer(96)
+        check(not library.nvmlDeviceGetIndex(handle, ctypes.byref(index)) and index.value == i, "index", index.value, "of device", i)
+        check(not library.nvmlDeviceGetName(handle, name, len(name)) and name.value, "device", i, "has no name")
+    check(found[0].value != found[1].value, "one device has two places")
+
+
+@test(limit_s=60, servers=2, native=False, alone=True)
+def nvml_sees_what_a_program_takes_at_the_second():
+    if support.IS_SIM:
+        raise support.Skip("the simulated NVML does not see what programs take")
+    library, cuda = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.CDLL("libcuda.so.1")
+    second = handles(library)[1]
+    context, address = ctypes.c_void_p(), ctypes.c_uint64()
+    check(not cuda.cuInit(0) and not cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 1), "no context")
+    before = used_bytes(library, second)
+    check(not cuda.cuCtxSetCurrent(context) and not cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(GIB)), "no memory")
+    grown = used_bytes(library, second) - before
+    check(abs(grown - GIB) <= 64 << 20, "grown by", grown)
+
+
+@test(limit_s=60, servers=2, native=False)
+def smi_lists_the_gpus_of_both():
+    lines = nvml.smi("-L").strip().splitlines()
+    check([line[:6] for line in lines] == ["GPU 0:", "GPU 1:"], "lists:", lines)
+
+
+@test(limit_s=60, servers=2, native=False)
+def smi_shows_its_table_of_both():
+    check(nvml.smi().count("Default") == 2, "not two devices")
 
 
 if __name__ == "__main__":
-    main()
+    support.main()

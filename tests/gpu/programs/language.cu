@@ -321,7 +321,7 @@ static void what_is_said_after_a_fault()
     int count, active;
     unsigned flags, version;
     void *const *primaries, *const *checks;
-    CUcontext first, current, other = nullptr;
+    CUcontext first, current, again, other = nullptr;
     CUdeviceptr memory;
     ok(cudaGetDeviceCount(&count));
     ok(cudaFree(nullptr));
@@ -329,6 +329,7 @@ static void what_is_said_after_a_fault()
     auto set_current = driver(cuCtxSetCurrent);
     auto api_version = driver(cuCtxGetApiVersion);
     auto state = driver(cuDevicePrimaryCtxGetState);
+    auto retain = driver(cuDevicePrimaryCtxRetain);
     auto allocate = driver(cuMemAlloc);
     auto reset = driver(cuDevicePrimaryCtxReset);
     auto table = driver(cuGetExportTable);
@@ -355,6 +356,7 @@ static void what_is_said_after_a_fault()
         printf("= set the first %d\n", set_current(first));
         for (int i = 0; i < count; i++) {
             printf("= device %d: state %d, ", i, state(i, &flags, &active));
+            printf("retain %d, ", retain(&again, i));
             printf("primary %d, ", primary(&other, i));
             if (!other)
                 continue;
