@@ -9,6 +9,8 @@
 #     requests                           -->
 #                                        <-- answers, one each, in order
 #
+# Requests may follow the proof at once, before the welcome: a program's first one (openChannel) does, and takes no round trip.
+#
 # Both proofs are HMAC-SHA-256 with the shared key over: a label of the side ("aitherion client 1" or "aitherion server 1", with
 # its NUL byte), the frame of hello, the frame of challenge (each whole, with its length in front as 8 bytes, little-endian), and
 # for the server the client's proof. Nonces are fresh, so neither side's proof is worth anything again. Without a key on both
@@ -76,6 +78,7 @@ struct Challenge {
   nonce @2 :Data;
   wantsKey @3 :Bool;
   transports @4 :List(Transport);
+  session @5 :UInt64;              # its number, for connections that join it; 0: the server tells it in the welcome alone
 }
 
 enum Transport {
@@ -95,7 +98,7 @@ struct OpenChannel {
 }
 
 struct Join {
-  session @0 :UInt64;              # whose number the welcome told
+  session @0 :UInt64;              # whose number the challenge told
   number @1 :UInt32;               # of the connection, from 1 on
   mac @2 :Data;
 }
@@ -110,6 +113,7 @@ struct Channel {
   transport @0 :Transport;
   devices @1 :UInt32;              # that the program may use
   stripes @2 :UInt32;              # that have joined: all that were announced, or none will be used
+  driverVersion @3 :UInt32;        # what cuDriverGetVersion() says, 13000 for 13.0; 0: ask it
 }
 
 struct Proof {

@@ -688,7 +688,7 @@ interface Driver {
   eventRecord @107 (event :UInt64 $handle, stream :UInt64 $handle) -> ()
       $c("cuEventRecord") $class(async) $since(2000) $ptsz(7000);
   eventRecordWithFlags @108 (event :UInt64 $handle, stream :UInt64 $handle, flags :UInt32) -> ()
-      $c("cuEventRecordWithFlags") $class(async) $since(11010) $ptsz(11010);
+      $c("cuEventRecordWithFlags") $class(sync) $since(11010) $ptsz(11010);
   eventSynchronize @109 (event :UInt64 $handle) -> () $c("cuEventSynchronize") $class(sync) $blocks $since(2000);
   externalMemoryGetMappedBuffer @110 () -> ()
       $c("cuExternalMemoryGetMappedBuffer") $class(refused) $reason(.external) $since(10000);
@@ -1054,10 +1054,10 @@ interface Driver {
   memDiscardAndPrefetchBatchAsync @296 (addresses :List(UInt64) $deviceptr $count("count"), sizes :List(UInt64) $count("count"),
       locations :List(MemLocation) $count("locationCount"), locationIndexes :List(UInt64) $count("locationCount"), flags :UInt64,
       stream :UInt64 $handle) -> ()
-      $c("cuMemDiscardAndPrefetchBatchAsync") $class(async) $since(13000) $ptsz(13000);
+      $c("cuMemDiscardAndPrefetchBatchAsync") $class(sync) $since(13000) $ptsz(13000);
   memDiscardBatchAsync @297 (addresses :List(UInt64) $deviceptr $count("count"), sizes :List(UInt64) $count("count"), flags
       :UInt64, stream :UInt64 $handle) -> ()
-      $c("cuMemDiscardBatchAsync") $class(async) $since(13000) $ptsz(13000);
+      $c("cuMemDiscardBatchAsync") $class(sync) $since(13000) $ptsz(13000);
   memExportToShareableHandle @298 (handle :UInt64 $handle, type :UInt32, flags :UInt64) -> (token :Data)
       $c("cuMemExportToShareableHandle") $class(custom) $byHand(both) $since(10020);
   memFree @299 (address :UInt32 $deviceptr) -> () $c("cuMemFree") $class(sync) $since(2000);
@@ -1097,7 +1097,7 @@ interface Driver {
   memMap @321 (address :UInt64 $deviceptr, size :UInt64, offset :UInt64, handle :UInt64 $handle, flags :UInt64) -> ()
       $c("cuMemMap") $class(sync) $since(10020);
   memMapArrayAsync @322 (mapInfoList :List(ArrayMapInfo) $count("count"), stream :UInt64 $handle) -> ()
-      $c("cuMemMapArrayAsync") $class(async) $since(11010) $ptsz(11010);
+      $c("cuMemMapArrayAsync") $class(sync) $since(11010) $ptsz(11010);
   memPoolCreate @323 (properties :MemPoolProps) -> (pool :UInt64 $handle) $c("cuMemPoolCreate") $class(custom) $byHand(client) $since(11020);
   memPoolDestroy @324 (pool :UInt64 $handle) -> () $c("cuMemPoolDestroy") $class(custom) $byHand(client) $since(11020);
   memPoolExportPointer @325 (address :UInt64 $deviceptr) -> (share :Data $bytesOf("sizeof(CUmemPoolPtrExportData)"))
@@ -1121,14 +1121,14 @@ interface Driver {
       $c("cuMemPoolSetAttribute") $class(sync) $since(11020);
   memPoolTrimTo @333 (pool :UInt64 $handle, minBytesToKeep :UInt64) -> () $c("cuMemPoolTrimTo") $class(sync) $since(11020);
   memPrefetchAsync @334 (address :UInt64 $deviceptr, count :UInt64, dstDevice :Int32 $handle, stream :UInt64 $handle) -> ()
-      $c("cuMemPrefetchAsync") $class(async) $since(8000) $ptsz(8000);
+      $c("cuMemPrefetchAsync") $class(sync) $since(8000) $ptsz(8000);
   memPrefetchAsyncV2 @335 (address :UInt64 $deviceptr, count :UInt64, location :MemLocation, flags :UInt32, stream :UInt64
       $handle) -> ()
-      $c("cuMemPrefetchAsync_v2") $class(async) $since(12020) $ptsz(12020);
+      $c("cuMemPrefetchAsync_v2") $class(sync) $since(12020) $ptsz(12020);
   memPrefetchBatchAsync @336 (addresses :List(UInt64) $deviceptr $count("count"), sizes :List(UInt64) $count("count"), locations
       :List(MemLocation) $count("locationCount"), locationIndexes :List(UInt64) $count("locationCount"), flags :UInt64, stream
       :UInt64 $handle) -> ()
-      $c("cuMemPrefetchBatchAsync") $class(async) $since(13000) $ptsz(13000);
+      $c("cuMemPrefetchBatchAsync") $class(sync) $since(13000) $ptsz(13000);
   memRangeGetAttribute @337 (dataSize :UInt64, attribute :UInt32, address :UInt64 $deviceptr, count :UInt64) -> (data :Data
       $bytesOf("data_size"))
       $c("cuMemRangeGetAttribute") $class(sync) $since(8000);
@@ -1344,11 +1344,11 @@ interface Driver {
   streamAddCallback @451 (stream :UInt64 $handle, callback :UInt64, flags :UInt32) -> ()
       $c("cuStreamAddCallback") $class(custom) $byHand(both) $since(5000) $ptsz(7000);
   streamAttachMemAsync @452 (stream :UInt64 $handle, address :UInt64 $deviceptr, length :UInt64, flags :UInt32) -> ()
-      $c("cuStreamAttachMemAsync") $class(async) $since(6000) $ptsz(7000);
+      $c("cuStreamAttachMemAsync") $class(sync) $since(6000) $ptsz(7000);
   streamBatchMemOp @453 (stream :UInt64 $handle, params :List(StreamBatchMemOpParams) $count("count"), flags :UInt32) -> ()
-      $c("cuStreamBatchMemOp") $class(async) $since(8000) $ptsz(8000);
+      $c("cuStreamBatchMemOp") $class(sync) $since(8000) $ptsz(8000);
   streamBatchMemOpV2 @454 (stream :UInt64 $handle, params :List(StreamBatchMemOpParams) $count("count"), flags :UInt32) -> ()
-      $c("cuStreamBatchMemOp_v2") $class(async) $since(11070) $ptsz(11070);
+      $c("cuStreamBatchMemOp_v2") $class(sync) $since(11070) $ptsz(11070);
   streamBeginCapture @455 (stream :UInt64 $handle) -> ()
       $c("cuStreamBeginCapture") $class(custom) $byHand(client) $since(10000) $ptsz(10000);
   streamBeginCaptureToGraph @456 (stream :UInt64 $handle, graph :UInt64 $handle, dependencies :List(UInt64) $handle

@@ -114,7 +114,8 @@ class Methods:
         lines += [f"    ATH_CUDA_METHOD_COUNT = {len(self.table.methods)},", "};", "", "enum ath_cuda_class {"]
         lines += [f"    ATH_CUDA_{word.upper()}," for word in cuda_table.CLASSES]
         lines += ["};", "", "struct ath_cuda_method_facts {", "    const char *name; /* of the function */",
-                  "    enum ath_cuda_class class;", "    bool is_cached;", "    bool is_blocking;", "    bool forgets_all;",
+                  "    enum ath_cuda_class class;", "    bool is_cached;",
+                  "    bool is_of_device; /* cached, and the same in every context */", "    bool is_blocking;", "    bool forgets_all;",
                   "    const short *forgets; /* methods, up to -1; NULL: none */", "    const char *reason;   /* of a refused one */", "};",
                   "extern const struct ath_cuda_method_facts ath_cuda_methods[ATH_CUDA_METHOD_COUNT];", "",
                   "/* Every CUresult; one without a name ends it. */", "struct ath_cuda_error {", "    int value;",
@@ -130,6 +131,8 @@ class Methods:
             facts = [f'"{method.c}"', f".class = ATH_CUDA_{method.kind.upper()}"]
             if method.kind == "cached" or "isCached" in method.marks:
                 facts.append(".is_cached = true")
+                if method.c.startswith("cuDevice"):
+                    facts.append(".is_of_device = true")
             if "blocks" in method.marks:
                 facts.append(".is_blocking = true")
             if words == ["*"]:

@@ -189,8 +189,8 @@ class Writer:
 
     def shape(self, node):
         name = self.names.c(node)
-        rows = []
-        for field in node.fields:
+        rows, fixed = [], 0
+        for field in sorted(node.fields, key=lambda field: -1 if field.tag is None else field.tag):
             tag = -1 if field.tag is None else field.tag
             if field.group_id:
                 inner = f"&(const struct ath_wire_type){{ .kind = ATH_WIRE_GROUP, .shape = &{self.c(field.group_id)}_shape }}"
@@ -199,9 +199,10 @@ class Writer:
                 rows.append(f"    {{ .tag = {tag}, .index = {field.offset}, .type = {self.type_literal(field.type)} }},")
             elif field.type.kind not in ITEM_SIZES:
                 raise Fault(f"{node.display_name}.{field.name}: the type {field.type.kind} is not written")
+            fixed = len(rows) if field.tag is None else fixed
         if rows:
             self.source += [f"static const struct ath_wire_pointer {name}_pointers[] = {{", *rows, "};"]
-        pointers = f".pointers = {name}_pointers, .count = {len(rows)}, " if rows else ""
+        pointers = f".pointers = {name}_pointers, .count = {len(rows)}, .fixed = {fixed}, " if rows else ""
         self.source += [f"const struct ath_wire_shape {name}_shape = {{",
                         f"    .data_words = {node.data_words}, .pointer_count = {node.pointer_count}, "
                         f"{pointers}.tag_offset = {node.tag_offset * 2},", "};", ""]

@@ -24,6 +24,7 @@ PYTHON_TESTS = \
 	tests/layers.py \
 	tests/gpu/test_bench.py \
 	tests/gpu/test_run.py \
+	tests/gpu/test_session.py \
 	tests/golden/run.py \
 	tests/golden/renumber.py \
 	tests/golden/same_machine.py \

@@ -145,6 +145,22 @@ bool ath_starts_with(const char *text, const char *prefix)
     return !strncmp(text, prefix, strlen(prefix));
 }
 
+const char *ath_text_next_part(const char **rest, size_t *out_length)
+{
+    static const char blanks[] = " \t";
+    const char *part = *rest;
+    if (!part)
+        return NULL;
+    size_t length = strcspn(part, ",");
+    *rest = part[length] ? part + length + 1 : NULL;
+    for (; length && strchr(blanks, *part); length--)
+        part++;
+    while (length && strchr(blanks, part[length - 1]))
+        length--;
+    *out_length = length;
+    return part;
+}
+
 static size_t smallest(size_t a, size_t b, size_t c)
 {
     size_t least = a < b ? a : b;

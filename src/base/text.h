@@ -40,6 +40,13 @@ int ath_parse_double(const char *text, double *out);
 bool ath_starts_with(const char *text, const char *prefix);
 
 /*
+ * The next part of a list with commas, without the blanks around it; it may be empty. *rest, at
+ * first the list, goes behind it, and is NULL after the last. Returns where the part begins within
+ * the list, NULL when there is none.
+ */
+const char *ath_text_next_part(const char **rest, size_t *out_length);
+
+/*
  * The candidate nearest to word by edits (insert, delete, replace, swap neighbours), or NULL where
  * none is near enough to be what was meant. Candidates are count pointers to strings; NULL entries
  * are passed over.

@@ -24,8 +24,8 @@ int ath_probe_server(const struct ath_probe *probe, const char *server,
     if (!status && probe->key_path)
         status = ath_secret_load(probe->key_path, &secret, err);
     if (!status)
-        status = ath_session_open(&endpoint, secret.length ? &secret : NULL,
-                                  ATH_GPU_PURPOSE_CONTROL, PROBE_TIMEOUT_MS, &session, err);
+        status = ath_session_open(&endpoint, secret.length ? &secret : NULL, NULL, PROBE_TIMEOUT_MS,
+                                  &session, err);
     return status ? status : ath_session_health(&session, out ? out : &unwanted, err);
 }
 

@@ -134,7 +134,7 @@ static int take_id(struct ath_reach *reach, const char *text, bool needs_network
     }
     for (size_t i = 0; i < reach->count; i++)
         if (reach->items[i].id == id)
-            return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is there twice"), text);
+            return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("NUMA entry %d is named twice"), id);
     const struct ath_node_status *found = ath_node_statuses_find(&reach->statuses, id);
     if (found && is_running(found)) {
         ath_reach_node(found, needs_network, add(reach, id));
@@ -151,10 +151,13 @@ static int take_numa(struct ath_reach *reach, const struct ath_reach_options *op
         take_all(reach, options);
         return 0;
     }
-    ath_auto_free char *list = ath_xstrdup(options->numa);
+    const char *rest = options->numa, *part;
+    size_t length;
     int status = 0;
-    for (char *rest = list, *text; !status && (text = strsep(&rest, ","));)
+    while (!status && (part = ath_text_next_part(&rest, &length))) {
+        ath_auto_free char *text = ath_xasprintf("%.*s", (int)length, part);
         status = take_id(reach, text, options->needs_network, err);
+    }
     return status;
 }
 
@@ -284,8 +287,8 @@ int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_serv
     if (!status && *reach->key)
         status = ath_secret_load(reach->key, &secret, err);
     return status ? status
-                  : ath_session_open(&endpoint, secret.length ? &secret : NULL,
-                                     ATH_GPU_PURPOSE_CONTROL, TIMEOUT_MS, out, err);
+                  : ath_session_open(&endpoint, secret.length ? &secret : NULL, NULL, TIMEOUT_MS,
+                                     out, err);
 }
 
 /* ---- asking ---- */

@@ -27,9 +27,9 @@ const struct ath_switch_row ath_switches[ATH_SWITCHES + 1] = {
     [ATH_SWITCH_AHEAD] = { "ahead", "program",
                            N_("several parts of a large copy are under way at once") },
     [ATH_SWITCH_LENDING] = { "lending", "both", N_("large data is sent from where it lies") },
-    [ATH_SWITCH_HELPERS] = { "helpers", "program",
+    [ATH_SWITCH_HELPERS] = { "helpers", "both",
                              N_("several processors copy large data to and from the "
-                                "program's memory") },
+                                "program's memory, and compare it") },
     [ATH_SWITCH_SPINNING] = { "spinning", "both",
                               N_("who waits looks for a while before he sleeps") },
     [ATH_SWITCH_BATCHING] = { "batching", "program",
@@ -43,6 +43,7 @@ const struct ath_switch_row ath_switches[ATH_SWITCHES + 1] = {
     [ATH_SWITCH_RESTS] = { "rests", "program",
                            N_("a stream that a copy has waited for is not waited for "
                               "again") },
+    [ATH_SWITCH_SPARES] = { "spares", "program", N_("streams and events are made some at a time") },
     [ATH_SWITCH_GPU] = { "gpu", "program", N_("there is a GPU") },
     [ATH_SWITCHES] = { .name = NULL },
 };
@@ -86,10 +87,11 @@ static int refuse(const char *name, struct ath_err *err)
 int ath_switches_read(const char *names, uint32_t *out_off, struct ath_err *err)
 {
     uint32_t off = 0;
-    for (const char *at = names; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    size_t length;
+    for (const char *at; (at = ath_text_next_part(&names, &length));) {
         char name[NAME_MAX_BYTES];
         uint32_t one = 0;
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
         if (!find(name, &one))
             off |= one;
         else if (err)

@@ -23,6 +23,7 @@ enum ath_switch {
     ATH_SWITCH_CACHES,
     ATH_SWITCH_CAPTURES,
     ATH_SWITCH_RESTS,
+    ATH_SWITCH_SPARES,
     ATH_SWITCH_GPU, /* no optimisation, and not one of "all" */
     ATH_SWITCHES
 };

@@ -160,6 +160,19 @@ class Run(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stdout), (code, ""))
                 self.assertRegex(result.stderr, r"^aitherion: .*" + pattern)
 
+    def test_what_the_environment_says_wrong_is_said(self):
+        for words, code, pattern, changes in (
+                (["--server", SERVER], 2, "AITHERION_TRANSPORT is 'udp', but there are auto, shm and tcp", {"AITHERION_TRANSPORT": "udp"}),
+                (["--server", SERVER], 2, "AITHERION_DISABLE has 'cachs', which .*\n  hint: did you mean 'caches'",
+                 {"AITHERION_DISABLE": "stripes, cachs"}),
+                (["--server", SERVER], 2, "AITHERION_CONNECT_TIMEOUT is 'soon'", {"AITHERION_CONNECT_TIMEOUT": "soon"}),
+                (["--server", "/nonexistent/socket"], 125, "No such file or directory\n  hint: aitherion status\n",
+                 {"AITHERION_CONNECT_TIMEOUT": "0.1"})):
+            with self.subTest(pattern):
+                result = self.run_with(*words, "--key", self.key, "true", **{"AITHERION_DISABLE": None, **changes})
+                self.assertEqual((result.returncode, result.stdout), (code, ""))
+                self.assertRegex(result.stderr, r"^aitherion: .*" + pattern)
+
     def test_dry_run(self):
         result = self.run_with("--dry-run", "--server", SERVER, "--key", self.key, "echo", "it's so")
         self.assertEqual(result.returncode, 0, result.stderr)

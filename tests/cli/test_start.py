@@ -309,13 +309,13 @@ class Life(Base):
         result = run()
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertRegex(result.stderr, r"several runtimes run here: which one shall it be\?\n  hint: --numa 0, or another id .*; --numa all for")
-        for named in "0,1", "all", "1,0":
+        for named in "0,1", "all", "1, 0":
             result = run("--numa", named)
             self.assertEqual((result.returncode, result.stdout.count(": right\n")), (0, 1), result.stderr)
             said = re.findall(r": NUMA(\d) of |(GPU \d): aith", result.stderr)
-            order = ["1", "0"] if named == "1,0" else ["0", "1"]
+            order = ["1", "0"] if named == "1, 0" else ["0", "1"]
             self.assertEqual(["".join(one) for one in said], [order[0], "GPU 0", order[1], "GPU 1"])
-        for words, pattern in (["0,0"], "'0' is there twice"), (["0,7"], "no runtime of NUMA entry 7 runs here"):
+        for words, pattern in (["0,0"], "NUMA entry 0 is named twice"), (["0, 0"], "NUMA entry 0 is named twice"), (["0,7"], "no runtime of NUMA entry 7 runs here"):
             self.assertIn(pattern, run("--numa", *words).stderr)
         value = self.data("session", "list")
         self.assertEqual([(one["id"], one["error"], one["sessions"]) for one in value["runtimes"]], [(0, None, []), (1, None, [])])

@@ -274,6 +274,145 @@ static void goes_with_its_context(void)
     same(got, 1 + 0 + 1 + 2);
 }
 
+/* The same by the last release of a primary context, and what comes after it. */
+static void goes_with_the_last_release(void)
+{
+    unsigned int flags;
+    int is_active;
+    float *values = allocate_managed(MIB), *mapped, got;
+    ok(cuMemHostAlloc((void **)&mapped, MIB, CU_MEMHOSTALLOC_DEVICEMAP));
+    values[3] = mapped[3] = 1;
+    ok(cuCtxSynchronize());
+    for (is_active = 1; is_active;) {
+        ok(cuDevicePrimaryCtxRelease_v2(0));
+        ok(cuDevicePrimaryCtxGetState(0, &flags, &is_active));
+    }
+    ok(cuDevicePrimaryCtxRetain(&context, 0));
+    ok(cuCtxSetCurrent(context));
+    CUdeviceptr p = allocate(sizeof(float));
+    ok(cuMemsetD32_v2(p, 0x40a00000 /* 5 */, 1));
+    ok(cuCtxSynchronize());
+    ok(cuMemcpyDtoH_v2(&got, p, sizeof got));
+    same(got, 5);
+}
+
+/* The ends of large memory, which fill no page. */
+static void ends_written_meanwhile(float *values, CUdeviceptr as_seen, int n)
+{
+    for (int i = 0; i < n; i++)
+        values[i] = 0;
+    ok(cuCtxSynchronize());
+    for (int i = 0; i < 3; i++) {
+        int at = n - 1 - i;
+        values[at] = (float)(i + 1);
+        ok(launch_saxpy(1, 1, as_seen + (size_t)at * sizeof(float), sums, stream));
+    }
+    float got;
+    ok(cuStreamSynchronize(stream));
+    ok(cuMemcpyDtoH_v2(&got, sums, sizeof got));
+    same(got, 1 + 1 + 2 + 3);
+    ok(launch_fill(sums, 1, TIMES, NULL));
+    ok(cuCtxSynchronize());
+}
+
+static void ends_are_seen(void)
+{
+    enum { ODD = 25000 };
+    CUdeviceptr as_seen;
+    need_written_pages();
+    float *managed = allocate_managed(ODD * sizeof(float)), *mapped;
+    ends_written_meanwhile(managed, (CUdeviceptr)(uintptr_t)managed, ODD);
+    ok(cuMemHostAlloc((void **)&mapped, ODD * sizeof(float), CU_MEMHOSTALLOC_DEVICEMAP));
+    ok(cuMemHostGetDevicePointer_v2(&as_seen, mapped, 0));
+    ends_written_meanwhile(mapped, as_seen, ODD);
+}
+
+static void *make_fill_and_free(void *unused)
+{
+    (void)unused;
+    ok(cuCtxSetCurrent(context));
+    for (int i = 0; !both.is_over; i++) {
+        float *values = allocate_managed(2000 * sizeof(float));
+        memset(values, i, 2000 * sizeof(float));
+        ok(cuMemFree_v2((CUdeviceptr)(uintptr_t)values));
+    }
+    return NULL;
+}
+
+/* Managed memory that was written goes on one thread while another launches. */
+static void goes_while_others_launch(void)
+{
+    pthread_t other;
+    const int n = 500;
+    float *x = allocate_managed((size_t)n * sizeof(float));
+    float *y = allocate_managed((size_t)n * sizeof(float));
+    check(!pthread_create(&other, NULL, make_fill_and_free, NULL));
+    for (int round = 1; round <= 20 * ROUNDS; round++) {
+        for (int i = 0; i < n; i++) {
+            x[i] = (float)round;
+            y[i] = 1;
+        }
+        ok(launch_saxpy(n, 2, (CUdeviceptr)(uintptr_t)x, (CUdeviceptr)(uintptr_t)y, stream));
+        ok(cuStreamSynchronize(stream));
+        for (int i = 0; i < n; i++)
+            same(y[i], 1 + 2 * round);
+    }
+    both.is_over = true;
+    pthread_join(other, NULL);
+}
+
+/* ---- calls that wait without saying so ---- */
+
+static struct {
+    float *managed, *mapped;
+    float written;
+} tacit;
+
+static void write_both(void)
+{
+    tacit.written++;
+    ok(launch_fill((CUdeviceptr)(uintptr_t)tacit.managed, tacit.written, TIMES, NULL));
+    ok(launch_fill((CUdeviceptr)(uintptr_t)tacit.mapped, tacit.written, TIMES, NULL));
+}
+
+static void check_both(void)
+{
+    same(tacit.managed[TIMES - 1], tacit.written);
+    same(tacit.mapped[TIMES - 1], tacit.written);
+}
+
+static void seen_after_tacit_waits(void)
+{
+    enum { LONG = 9 * MIB };
+    CUdeviceptr p = allocate(LONG);
+    CUmodule module;
+    CUarray array;
+    CUDA_ARRAY_DESCRIPTOR shape = { .Width = 64, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1 };
+    char *image = read_kernels(), *source = calloc(1, LONG);
+    tacit.managed = allocate_managed(MIB);
+    ok(cuMemHostAlloc((void **)&tacit.mapped, MIB, CU_MEMHOSTALLOC_DEVICEMAP));
+    ok(cuModuleLoadData(&module, image));
+    ok(cuArrayCreate_v2(&array, &shape));
+    ok(cuCtxSynchronize());
+    for (size_t bytes = 4; bytes <= LONG; bytes = bytes == 4 ? MIB : bytes + 8 * MIB) {
+        write_both();
+        ok(cuMemcpyHtoD_v2(p, source, bytes));
+        check_both();
+    }
+    write_both();
+    ok(cuMemcpyHtoA_v2(array, 0, source, 4));
+    check_both();
+    write_both();
+    ok(cuMemFree_v2(p));
+    check_both();
+    write_both();
+    ok(cuModuleUnload(module));
+    check_both();
+    ok(cuArrayDestroy(array));
+    free(image);
+    free(source);
+}
+
 static const struct test tests[] = {
     { "much managed memory is written while the GPU works", managed_written_meanwhile, 0 },
     { "much mapped memory is written while the GPU works", mapped_written_meanwhile, 0 },
@@ -284,8 +423,14 @@ static const struct test tests[] = {
     { "a thread writes managed memory beside what the GPU writes", managed_between_each_other, 0 },
     { "a thread writes registered memory beside what the GPU writes", registered_between_each_other,
       0 },
+    { "what the GPU wrote is there after calls that wait without saying so", seen_after_tacit_waits,
+      0 },
     { "a context ends with memory of both sides in it", goes_with_its_context, 0 },
     { "managed memory comes and goes while a thread waits for its own", others_come_and_go, 0 },
+    { "the last release of a context ends memory of both sides in it", goes_with_the_last_release,
+      0 },
+    { "the ends of large memory are written while the GPU works", ends_are_seen, 0 },
+    { "managed memory that was written goes while others launch", goes_while_others_launch, 0 },
 };
 
 int main(int argc, char **argv)

@@ -34,6 +34,9 @@ static void no_context(void)
     gives(CUDA_ERROR_INVALID_CONTEXT, cuMemAlloc_v2(&p, 4));
     gives(CUDA_ERROR_INVALID_CONTEXT, cuStreamCreate(&stream, 0));
     gives(CUDA_ERROR_INVALID_CONTEXT, cuCtxSynchronize());
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuMemsetD8Async(16, 1, 4, NULL));
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuMemFreeAsync(16, CU_STREAM_PER_THREAD));
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuMemcpyHtoD_v2(16, &p, 0));
 }
 
 static void devices(void)
@@ -89,6 +92,19 @@ static void stack(void)
     ok(cuCtxDestroy_v2(made));
     ok(cuCtxGetCurrent(&current));
     check(current == context);
+}
+
+/* The one that was current stays so. */
+static void not_there(void)
+{
+    CUcontext current, popped, wrong = (CUcontext)(uintptr_t)0x1230;
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuCtxSetCurrent(wrong));
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuCtxPushCurrent_v2(wrong));
+    ok(cuCtxGetCurrent(&current));
+    check(current == context);
+    ok(cuCtxPopCurrent_v2(&popped));
+    check(popped == context);
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuCtxPopCurrent_v2(&popped));
 }
 
 static void primary(void)
@@ -208,6 +224,34 @@ static CUdeviceptr allocate_in(CUcontext of)
 {
     ok(cuCtxSetCurrent(of));
     return allocate(BYTES);
+}
+
+/* What the program writes while a context that failed is current is not lost to another's. */
+static void written_beside_a_fault(void)
+{
+    need_two();
+    CUdeviceptr values, sum = allocate_in(second);
+    float got;
+    ok(cuMemAllocManaged(&values, sizeof(float), CU_MEM_ATTACH_GLOBAL));
+    ok(cuMemsetD32_v2(sum, 0, 1));
+    ok(cuCtxSynchronize());
+    CUmodule module;
+    CUfunction saxpy;
+    char *text = read_kernels();
+    ok(cuModuleLoadData(&module, text));
+    ok(cuModuleGetFunction(&saxpy, module, "saxpy"));
+    free(text);
+    ok(cuCtxSetCurrent(context));
+    ok(launch_fill(64, 1, N, NULL));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+    *(float *)(uintptr_t)values = 7;
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+    ok(cuCtxSetCurrent(second));
+    int n = 1;
+    float factor = 1;
+    ok(launch(saxpy, 1, NULL, (void *[]){ &n, &factor, &values, &sum }));
+    ok(cuMemcpyDtoH_v2(&got, sum, sizeof got));
+    same(got, 7);
 }
 
 static void peer_copies(void)
@@ -410,11 +454,52 @@ static void forked_after(void)
     same(all_of(p, N), 8);
 }
 
+static bool is_over;
+
+static void *work(void *unused)
+{
+    (void)unused;
+    CUdeviceptr values;
+    ok(cuCtxSetCurrent(context));
+    ok(cuMemAllocManaged(&values, BYTES, CU_MEM_ATTACH_GLOBAL));
+    for (int i = 0; !__atomic_load_n(&is_over, __ATOMIC_RELAXED); i++) {
+        *(float *)(uintptr_t)values = (float)i;
+        ok(launch_saxpy(N, 1, values, values, CU_STREAM_PER_THREAD));
+        ok(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+    }
+    return NULL;
+}
+
+/* Libraries end what they have in the child too: it cannot, and does not wait for the parent's
+ * threads, which it does not have. */
+static void forked_from_threads(void)
+{
+    pthread_t threads[2];
+    for (size_t i = 0; i < COUNT(threads); i++)
+        check(!pthread_create(&threads[i], NULL, work, NULL));
+    fflush(stdout);
+    for (int i = 0; i < 40; i++) {
+        pid_t child = fork();
+        if (!child) {
+            alarm(30);
+            check(cuCtxDestroy_v2(context));
+            check(cuDevicePrimaryCtxReset_v2(0));
+            check(cuDevicePrimaryCtxRelease_v2(0));
+            _exit(0);
+        }
+        same(status_of(child), 0);
+    }
+    __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < COUNT(threads); i++)
+        pthread_join(threads[i], NULL);
+}
+
 static const struct test tests[] = {
     { "nothing goes before cuInit", uninitialized, NO_SETUP },
     { "nothing goes without a context", no_context, NO_SETUP },
     { "devices say what they are", devices, 0 },
     { "contexts are a stack", stack, 0 },
+    { "a context that is not there does not become current", not_there, ONLY_SIMULATED },
     { "the primary context is counted", primary, 0 },
     { "the primary context is reset", reset, 0 },
     { "a destroyed context frees its memory", destroyed, 0 },
@@ -427,6 +512,8 @@ static const struct test tests[] = {
     { "CUDA_VISIBLE_DEVICES chooses devices", chosen_devices, NO_SETUP },
     { "a program may fork before cuInit", forked_before, NO_SETUP },
     { "a child of one that uses a GPU gets an error", forked_after, 0 },
+    { "a child of working threads ends what it cannot use", forked_from_threads, 0 },
+    { "memory written beside a fault is not lost", written_beside_a_fault, ONLY_SIMULATED },
 };
 
 int main(int argc, char **argv)

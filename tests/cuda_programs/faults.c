@@ -69,27 +69,79 @@ static void some_still_answer(void)
     ok(cuCtxGetApiVersion(context, &version)); /* a runtime asks it before it resets a device */
 }
 
+/* "To continue using CUDA, the process must be terminated and relaunched." */
 static void other_context(void)
 {
     CUcontext second;
-    CUdeviceptr p;
     break_context(NULL);
-    ok(cuCtxCreate_v2(&second, 0, 0));
-    ok(cuMemAlloc_v2(&p, 4));
-    ok(cuMemsetD32_v2(p, 1, 1));
-    ok(cuCtxSynchronize());
-    ok(cuCtxDestroy_v2(second));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxCreate_v2(&second, 0, 0));
 }
 
+/* It ends the context, and there is no other to be had. */
 static void reset(void)
 {
+    unsigned int version;
     CUdeviceptr p;
+    CUcontext another, current;
     break_context(NULL);
     ok(cuDevicePrimaryCtxReset_v2(0));
-    ok(cuDevicePrimaryCtxRetain(&context, 0));
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetApiVersion(context, &version));
+    ok(cuCtxGetCurrent(&current));
+    check(current == context);
+    gives(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc_v2(&p, 4));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuDevicePrimaryCtxRetain(&another, 0));
+    gives(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc_v2(&p, 4));
+    ok(cuDevicePrimaryCtxReset_v2(0));
+}
+
+/* A runtime asks for the primary context in a way of its own, and is given the one that was. */
+static void reset_of_a_runtime(void)
+{
+    static const CUuuid interface = { { 0x6b, (char)0xd5, (char)0xfb, 0x6c, 0x5b, (char)0xf4,
+                                        (char)0xe7, 0x4a, (char)0x89, (char)0x87, (char)0xd9, 0x39,
+                                        0x12, (char)0xfd, (char)0x9d, (char)0xf9 } };
+    CUresult (*const *table)(CUcontext *, CUdevice);
+    CUcontext again = NULL;
+    CUdeviceptr p;
+    if (cuGetExportTable((const void **)&table, &interface))
+        skip("built without the tables of the CUDA runtime");
+    ok(table[2](&again, 0));
+    check(again == context);
+    break_context(NULL);
+    ok(cuDevicePrimaryCtxReset_v2(0));
+    again = NULL;
+    ok(table[2](&again, 0));
+    check(again == context);
+    ok(cuCtxSetCurrent(again));
+    gives(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc_v2(&p, 4));
+}
+
+/* What is given to a stream of it hears of the fault, whichever context is current. */
+static void known_elsewhere(void)
+{
+    CUcontext second;
+    CUstream stream;
+    ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    ok(cuCtxCreate_v2(&second, 0, 0));
     ok(cuCtxSetCurrent(context));
+    ok(launch_fault(stream));
+    ok(cuCtxSetCurrent(second));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuMemsetD8Async(a, 1, 4, stream));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+}
+
+/* A context that was there before is spared. */
+static void spared(void)
+{
+    CUcontext second;
+    CUdeviceptr p;
+    ok(cuCtxCreate_v2(&second, 0, 0));
     ok(cuMemAlloc_v2(&p, 4));
-    ok(cuMemsetD32_v2(p, 1, 1));
+    ok(cuCtxSetCurrent(context));
+    break_context(NULL);
+    ok(cuCtxSetCurrent(second));
+    ok(cuMemsetD32Async(p, 1, 1, NULL));
     ok(cuCtxSynchronize());
 }
 
@@ -196,8 +248,11 @@ static const struct test tests[] = {
     { "the fault is sticky", is_sticky, 0 },
     { "other streams find out", all_streams_know, 0 },
     { "what needs no GPU still answers", some_still_answer, 0 },
-    { "another context is spared", other_context, ONLY_SIMULATED },
-    { "a reset mends it", reset, ONLY_SIMULATED },
+    { "no other context is made after it", other_context, 0 },
+    { "its streams say so whatever context is current", known_elsewhere, 0 },
+    { "another context is spared", spared, ONLY_SIMULATED },
+    { "a reset does not mend it", reset, 0 },
+    { "a reset that a runtime makes does not mend it", reset_of_a_runtime, 0 },
     { "callbacks are told, and host functions left out", callbacks, 0 },
     { "copies out of bounds are refused", wrong_copies, 0 },
     { "launches out of bounds are refused", wrong_launches, 0 },

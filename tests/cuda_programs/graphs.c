@@ -527,6 +527,86 @@ static void pageable_copies(void)
     free(out);
 }
 
+/* A graph's copies are its own, whatever becomes of other graphs that had some. */
+static void pageable_graphs_in_turn(void)
+{
+    enum { ROUNDS = 6 };
+    static float in[ROUNDS][N];
+    CUgraphExec kept[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        begin();
+        ok(cuMemcpyHtoDAsync_v2(a, in[i], i % 2 ? BYTES / 2 : BYTES, stream));
+        CUgraph graph = end();
+        kept[i] = instantiate(graph);
+        ok(cuGraphDestroy(graph));
+        if (i % 3 == 1)
+            ok(cuGraphExecDestroy(kept[i]));
+        sleep_ms(5);
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        if (i % 3 == 1)
+            continue;
+        in[i][0] = (float)(i + 1);
+        run(kept[i]);
+        float first;
+        ok(cuMemcpyDtoH_v2(&first, a, sizeof first));
+        same(first, i + 1);
+        ok(cuGraphExecDestroy(kept[i]));
+    }
+}
+
+/* The same by nodes that the program adds. */
+static void pageable_nodes(void)
+{
+    static float in[N], out[N];
+    CUgraph graph;
+    CUgraphNode there, kernel_node, back;
+    float one = 1;
+    int n = N;
+    void *params[] = { &n, &one, &a, &b };
+    const CUDA_KERNEL_NODE_PARAMS saxpy = { .func = kernel("saxpy"),
+                                            .gridDimX = (N + 127) / 128,
+                                            .gridDimY = 1,
+                                            .gridDimZ = 1,
+                                            .blockDimX = 128,
+                                            .blockDimY = 1,
+                                            .blockDimZ = 1,
+                                            .kernelParams = params };
+    CUDA_MEMCPY3D copy = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = in,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = a,
+                           .WidthInBytes = BYTES,
+                           .Height = 1,
+                           .Depth = 1 };
+    ok(cuGraphCreate(&graph, 0));
+    ok(cuGraphAddMemcpyNode(&there, graph, NULL, 0, &copy, context));
+    ok(cuGraphAddKernelNode_v2(&kernel_node, graph, &there, 1, &saxpy));
+    copy = (CUDA_MEMCPY3D){ .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                            .srcDevice = b,
+                            .srcXInBytes = 4, /* all but the first */
+                            .dstMemoryType = CU_MEMORYTYPE_HOST,
+                            .dstHost = out,
+                            .dstXInBytes = 4,
+                            .WidthInBytes = BYTES - 4,
+                            .Height = 1,
+                            .Depth = 1 };
+    ok(cuGraphAddMemcpyNode(&back, graph, NULL, 0, &copy, context));
+    ok(cuGraphAddDependencies(graph, &kernel_node, &back, 1));
+    CUgraphExec exec = instantiate(graph);
+    ok(launch_fill(b, 1, N, stream));
+    for (int i = 1; i < 4; i++) {
+        for (int k = 0; k < N; k++)
+            in[k] = (float)i;
+        run(exec);
+        same(out[0], 0);
+        same(out[1], 1 + i * (i + 1) / 2);
+        same(out[N - 1], out[1]);
+    }
+    ok(cuGraphExecDestroy(exec));
+    ok(cuGraphDestroy(graph));
+}
+
 static void nothing(void *unused)
 {
     (void)unused;
@@ -772,6 +852,8 @@ static const struct test tests[] = {
     { "a cycle is refused", cycle, 0 },
     { "pinned memory is copied anew at each launch", pinned_copies, 0 },
     { "pageable memory is, too", pageable_copies, 0 },
+    { "and by nodes of the program's", pageable_nodes, 0 },
+    { "graphs with pageable memory come and go", pageable_graphs_in_turn, 0 },
     { "captures go on where a graph has host functions", after_host_nodes, 0 },
     { "the legacy stream breaks a capture", legacy_beside, 0 },
     { "a conditional node's graph runs if it shall", conditional, 0 },

@@ -4,6 +4,8 @@
 #include "gpu.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -173,6 +175,34 @@ static void more_than_there_is(void)
     gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoDAsync_v2(p, from, TOO_MUCH, stream));
     gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(p + THERE - 8, from, MINE));
     ok(cuMemcpyHtoD_v2(p + THERE - MINE, from, MINE));
+    ok(cuStreamSynchronize(stream));
+    ok(cuMemFree_v2(p));
+    check(!munmap(from, MINE));
+}
+
+/* The same of rows. */
+static void more_rows_than_there_are(void)
+{
+    enum { MINE = 256 * 1024, WIDTH = 4096, ROWS = 256, TOO_MANY = 2048 };
+    uint8_t *from = mmap(NULL, (size_t)WIDTH * TOO_MANY, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CUdeviceptr p = allocate((size_t)WIDTH * ROWS);
+    CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = from,
+                           .srcPitch = WIDTH,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = p,
+                           .dstPitch = WIDTH,
+                           .WidthInBytes = WIDTH - 1,
+                           .Height = TOO_MANY };
+    check(from != MAP_FAILED && !munmap(from + MINE, (size_t)WIDTH * TOO_MANY - MINE));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D_v2(&copy));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpy2DAsync_v2(&copy, stream));
+    copy.Height = MINE / WIDTH;
+    copy.dstY = ROWS - copy.Height;
+    ok(cuMemcpy2D_v2(&copy));
+    copy.dstY++;
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D_v2(&copy));
     ok(cuStreamSynchronize(stream));
     ok(cuMemFree_v2(p));
     check(!munmap(from, MINE));
@@ -545,6 +575,72 @@ static void registered(void)
     munmap(memory, bytes);
 }
 
+/* What the program does not have, all of it, and flags that there are not. */
+static void registered_wrongly(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *memory =
+        mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(memory != MAP_FAILED && !munmap(memory + page, page));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2(memory, 2 * page, 0));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2(memory + page, page, 0));
+    gives(CUDA_ERROR_INVALID_VALUE,
+          cuMemHostRegister_v2(memory, page, 0x100 | CU_MEMHOSTREGISTER_IOMEMORY));
+    ok(cuMemHostRegister_v2(memory, page, 0));
+    ok(cuMemHostUnregister(memory));
+    check(!munmap(memory, page));
+}
+
+/* Whichever of the two is the larger one. */
+static void registered_twice(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *memory =
+        mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(memory != MAP_FAILED);
+    ok(cuMemHostRegister_v2(memory + page, 2 * page, 0));
+    gives(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(memory, 4 * page, 0));
+    gives(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(memory, 2 * page, 0));
+    gives(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+          cuMemHostRegister_v2(memory + 2 * page, page, 0));
+    ok(cuMemHostRegister_v2(memory, page, 0));
+    ok(cuMemHostRegister_v2(memory + 3 * page, page, 0));
+    for (size_t at = 0; at < 4; at += at ? 2 : 1)
+        ok(cuMemHostUnregister(memory + at * page));
+    check(!munmap(memory, 4 * page));
+}
+
+/* A program that frees what is still registered goes on, whatever else is registered. */
+static void registered_and_unmapped(void)
+{
+    const size_t bytes = 1 << 20;
+    float *gone = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    float *left = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(gone != MAP_FAILED && left != MAP_FAILED);
+    ok(cuMemHostRegister_v2(gone, bytes, CU_MEMHOSTREGISTER_DEVICEMAP));
+    ok(cuMemHostRegister_v2(left, bytes, CU_MEMHOSTREGISTER_DEVICEMAP));
+    CUdeviceptr written = on_device(gone), p = on_device(left);
+    ok(launch_fill(written, 4, 10, stream));
+    ok(cuStreamSynchronize(stream));
+    same(gone[9], 4);
+    ok(launch_fill(written, 5, 10, stream));
+    for (int i = 0; i < 100 && *(volatile float *)&gone[9] != 5; i++)
+        sleep_ms(5); /* elsewhere it comes with a call that waits, which finds no memory */
+    check(!munmap(gone, bytes));
+    left[5] = 3;
+    ok(launch_saxpy(10, 2, p, a, stream));
+    ok(cuStreamSynchronize(stream));
+    float values[6];
+    ok(cuMemcpyDtoH_v2(values, a, sizeof values));
+    same(values[5], 7);
+    ok(launch_fill(p, 8, 5, stream));
+    ok(cuStreamSynchronize(stream));
+    same(left[4], 8);
+    ok(cuMemHostUnregister(gone));
+    ok(cuMemHostUnregister(left));
+    check(!munmap(left, bytes));
+}
+
 /* Where copies are on two hosts a kernel would wait for ever for what another process writes into a
  * file: that is refused. So is what has no file to be handed to the server. */
 static CUresult wanted_of_file(int fd)
@@ -676,6 +772,54 @@ static void managed_meanwhile(void)
     }
     ok(cuStreamSynchronize(stream));
     same(all_of(b, TIMES), 6);
+    ok(cuMemFree_v2(p));
+}
+
+/* Only what is written needs room. */
+static void managed_beyond_the_host(void)
+{
+    struct sysinfo host;
+    CUdeviceptr p;
+    FILE *file = fopen("/proc/sys/vm/overcommit_memory", "r");
+    int mode = file ? fgetc(file) : '0';
+    if (file)
+        fclose(file);
+    if (mode == '2')
+        skip("this system gives no more memory than it has");
+    check(!sysinfo(&host));
+    size_t bytes = (size_t)(host.totalram + host.totalswap) * host.mem_unit + (1 << 30);
+    ok(cuMemAllocManaged(&p, bytes, CU_MEM_ATTACH_GLOBAL));
+    *(float *)(uintptr_t)(p + bytes / 2) = 1;
+    ok(cuMemFree_v2(p));
+}
+
+static size_t address_space(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    check(file && fscanf(file, "%lu", &pages) == 1);
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* With room for it once, and not for what it is compared with as well. */
+static void managed_without_room(void)
+{
+    const size_t bytes = (size_t)256 << 20, before = address_space();
+    struct rlimit room, all;
+    CUdeviceptr p;
+    check(!getrlimit(RLIMIT_AS, &all));
+    room = all;
+    room.rlim_cur = before + bytes * 3 / 2;
+    check(!setrlimit(RLIMIT_AS, &room));
+    CUresult status = cuMemAllocManaged(&p, bytes, CU_MEM_ATTACH_GLOBAL);
+    check(!setrlimit(RLIMIT_AS, &all));
+    if (status != CUDA_ERROR_OUT_OF_MEMORY) {
+        ok(status);
+        ok(cuMemFree_v2(p));
+    }
+    check(address_space() < before + bytes / 2);
+    ok(cuMemAllocManaged(&p, bytes, CU_MEM_ATTACH_GLOBAL));
     ok(cuMemFree_v2(p));
 }
 
@@ -1087,6 +1231,7 @@ static const struct test tests[] = {
     { "threads copy much at once, in every way", crowded, 0 },
     { "pageable copies of any length", any_length, 0 },
     { "a copy of more than there is", more_than_there_is, 0 },
+    { "rows of more than the allocation are refused", more_rows_than_there_are, 0 },
     { "pinned memory's address is the GPU's too", pinned_for_device, 0 },
     { "cuMemcpy goes by the addresses", by_address, 0 },
     { "pageable memory is taken at the call", pageable_source, 0 },
@@ -1106,11 +1251,17 @@ static const struct test tests[] = {
     { "pinned memory has one address", one_address, 0 },
     { "pinned memory has flags", flags_of_pinned, 0 },
     { "registered memory is seen on both sides", registered, 0 },
+    { "what is not there is not registered", registered_wrongly, 0 },
+    { "memory is registered once", registered_twice, 0 },
+    { "registered memory may be unmapped", registered_and_unmapped, ONLY_SIMULATED },
     { "files are registered where the GPU can have them", registered_files, 0 },
     { "parts of a file are registered", parts_of_a_file, SHARED_PAGES },
     { "a file that is too short is not registered", file_too_short, SHARED_PAGES | ONLY_SIMULATED },
     { "managed memory is seen on both sides", managed, 0 },
     { "a little managed memory is written while the GPU works", managed_meanwhile, 0 },
+    { "managed memory may be more than the host's", managed_beyond_the_host, ONLY_SIMULATED },
+    { "managed memory that the program has no room for is freed", managed_without_room,
+      ONLY_SIMULATED },
     { "small pieces of managed memory live side by side", managed_pieces, 0 },
     { "rows go into managed memory", managed_rows, 0 },
     { "both sides write into one piece of memory", side_by_side, 0 },

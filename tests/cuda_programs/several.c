@@ -59,6 +59,37 @@ static void fill(int device, float value)
     ok(launch((CUfunction)(void *)kernel, N, streams[device], params));
 }
 
+/* On none of them, and by no thread. */
+static void unloaded(void)
+{
+    CUlibrary library;
+    CUkernel kernel, found;
+    int value;
+    char *image = read_kernels();
+    ok(cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
+    free(image);
+    ok(cuLibraryGetKernel(&kernel, library, "fill"));
+    for (int i = 0; i < DEVICES; i++) {
+        float number = 1;
+        int n = N;
+        void *params[] = { &memory[i], &number, &n };
+        use(i);
+        ok(launch((CUfunction)(void *)kernel, N, streams[i], params));
+        ok(cuStreamSynchronize(streams[i]));
+    }
+    gives(CUDA_ERROR_INVALID_HANDLE, cuLibraryGetKernel(&found, (CUlibrary)(void *)kernel, "fill"));
+    gives(CUDA_ERROR_INVALID_HANDLE, cuLibraryUnload((CUlibrary)(void *)kernel));
+    ok(cuLibraryUnload(library));
+    for (int i = 0; i < DEVICES; i++) {
+        use(i);
+        gives(CUDA_ERROR_INVALID_HANDLE, cuLibraryGetKernel(&found, library, "fill"));
+        gives(CUDA_ERROR_INVALID_HANDLE,
+              cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, i));
+        gives(CUDA_ERROR_INVALID_HANDLE, cuKernelGetLibrary(&library, kernel));
+        gives(CUDA_ERROR_INVALID_HANDLE, cuLibraryUnload(library));
+    }
+}
+
 static float value_on(int device)
 {
     use(device);
@@ -279,9 +310,63 @@ static void pinned(void)
     ok(cuMemFreeHost(host));
 }
 
+/* Much on one leaves room on the other: both are asked for the same addresses. */
+static void much_and_little(void)
+{
+    enum { MUCH = 64 * 1024 * 1024, PIECES = 20, PIECE = 1024 * 1024 };
+    void *pinned[DEVICES];
+    CUdeviceptr pieces[DEVICES][PIECES];
+    for (int i = 0; i < DEVICES; i++) {
+        use(i);
+        ok(cuMemHostAlloc(&pinned[i], i ? 4096 : MUCH, 0));
+        for (int j = 0; j < PIECES; j++)
+            ok(cuMemAllocManaged(&pieces[i][j], i ? 4096 : PIECE, CU_MEM_ATTACH_GLOBAL));
+    }
+    for (int i = 0; i < DEVICES; i++) {
+        use(i);
+        *(float *)(uintptr_t)pieces[i][PIECES - 1] = (float)(7 + i);
+        ok(cuMemcpyDtoD_v2(memory[i], pieces[i][PIECES - 1], sizeof(float)));
+        ok(cuMemcpyDtoH_v2(pinned[i], memory[i], sizeof(float)));
+        same(*(float *)pinned[i], 7 + i);
+        for (int j = 0; j < PIECES; j++)
+            ok(cuMemFree_v2(pieces[i][j]));
+        ok(cuMemFreeHost(pinned[i]));
+    }
+}
+
+/* It is a fault, and said why. */
+static void managed(void)
+{
+    CUdeviceptr of_other;
+    char said[512] = "";
+    FILE *file = tmpfile();
+    int standard_error = dup(STDERR_FILENO);
+    float value = 1;
+    int n = N;
+    check(file && standard_error >= 0);
+    use(1);
+    ok(cuMemAllocManaged(&of_other, BYTES, CU_MEM_ATTACH_GLOBAL));
+    use(0);
+    void *params[] = { &of_other, &value, &n };
+    ok(launch(kernel("fill"), N, streams[0], params));
+    check(dup2(fileno(file), STDERR_FILENO) >= 0);
+    CUresult first = cuStreamSynchronize(streams[0]), second = cuStreamSynchronize(streams[0]);
+    check(dup2(standard_error, STDERR_FILENO) >= 0);
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, first);
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, second);
+    rewind(file);
+    check(fgets(said, sizeof said, file) && strstr(said, "managed and pinned memory too"));
+    check(!fgets(said, sizeof said, file)); /* once */
+    fclose(file);
+    close(standard_error);
+    use(1);
+    ok(cuCtxSynchronize());
+}
+
 static const struct test tests[] = {
     { "devices are one list", devices, 0 },
     { "a library's kernel runs on both", kernels, 0 },
+    { "a library that is unloaded is gone", unloaded, ONLY_SIMULATED },
     { "what is of one is refused on the other", strangers, 0 },
     { "memory is copied from one to the other", copies, 0 },
     { "boxes are copied", boxes, 0 },
@@ -291,6 +376,8 @@ static const struct test tests[] = {
     { "addresses are of one alone", addresses, 0 },
     { "threads take and free memory of both", threads, 0 },
     { "pinned memory is copied to both", pinned, 0 },
+    { "a fault by the other's managed memory is explained", managed, 0 },
+    { "much on one leaves room on the other", much_and_little, 0 },
 };
 
 int main(int argc, char **argv)

@@ -206,10 +206,31 @@ static void wrong_handles(void)
     ok(cuEventCreate(&event, 0));
     ok(cuEventDestroy_v2(event));
     gives(CUDA_ERROR_INVALID_HANDLE, cuEventQuery(event));
+    CUstreamCaptureStatus capture;
+    ok(cuStreamIsCapturing(stream, &capture));
+    same(capture, CU_STREAM_CAPTURE_STATUS_NONE);
     ok(cuStreamDestroy_v2(stream));
+    gives(CUDA_ERROR_INVALID_HANDLE, cuStreamIsCapturing(stream, &capture));
+    gives(CUDA_ERROR_INVALID_HANDLE, cuStreamIsCapturing((CUstream)context, &capture));
+    gives(CUDA_ERROR_INVALID_HANDLE, cuStreamGetCaptureInfo(stream, &capture, NULL));
     gives(CUDA_ERROR_INVALID_HANDLE, cuStreamQuery(stream));
     gives(CUDA_ERROR_INVALID_HANDLE, cuStreamQuery((CUstream)context));
     gives(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy_v2(CU_STREAM_LEGACY));
+    gives(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy_v2(CU_STREAM_PER_THREAD));
+    ok(launch_fill(a, 1, N, CU_STREAM_PER_THREAD));
+    ok(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+}
+
+/* What is wrong is said by the call itself, not by one that waits later. */
+static void wrong_arguments(void)
+{
+    CUevent event;
+    ok(cuEventCreate(&event, 0));
+    gives(CUDA_ERROR_INVALID_VALUE, cuEventRecordWithFlags(event, stream, 5));
+    gives(CUDA_ERROR_INVALID_VALUE,
+          cuStreamAttachMemAsync(stream, a, 0, CU_MEM_ATTACH_SINGLE)); /* not managed */
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemPrefetchAsync(0, 4096, 0, stream));
+    ok(cuStreamSynchronize(stream));
 }
 
 /* Calls that need not wait for the GPU say at once that what they are given is gone. */
@@ -275,6 +296,33 @@ static void values_in_memory(void)
     ok(cuStreamSynchronize(stream));
     same(__atomic_load_n(flag + 1, __ATOMIC_ACQUIRE), 7);
     ok(cuMemFreeHost(flag));
+}
+
+/* The program itself lets a stream go on, by another one, after what was issued behind the value:
+ * copies of pinned memory do not wait, and take what it holds in their turn. */
+static void pinned_behind_a_value(void)
+{
+    CUdeviceptr flag = allocate(4);
+    float *to, *from;
+    ok(cuMemHostAlloc((void **)&to, N * sizeof(float), 0));
+    ok(cuMemHostAlloc((void **)&from, N * sizeof(float), 0));
+    ok(cuMemsetD32_v2(flag, 0, 1));
+    ok(launch_fill(a, 3, N, NULL));
+    ok(cuCtxSynchronize());
+    *from = 1;
+    ok(cuStreamWaitValue32_v2(stream, flag, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    ok(cuMemcpyDtoHAsync_v2(to, a, N * sizeof(float), stream));
+    ok(cuMemcpyHtoDAsync_v2(b, from, N * sizeof(float), stream));
+    gives(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
+    *from = 2;
+    ok(cuStreamWriteValue32_v2(other, flag, 1, 0));
+    ok(cuStreamSynchronize(stream));
+    same(*to, 3);
+    ok(cuMemcpyDtoH_v2(to, b, 4));
+    same(*to, 2);
+    ok(cuMemFreeHost(to));
+    ok(cuMemFreeHost(from));
+    ok(cuMemFree_v2(flag));
 }
 
 /* The program writes what a stream waits for, and only looks whether it is done. */
@@ -389,10 +437,12 @@ static const struct test tests[] = {
     { "ptsz and ptds mean the thread's default stream", own_streams_by_name, 0 },
     { "a destroyed stream does its work", destroyed_stream, 0 },
     { "a wrong handle is an error", wrong_handles, ONLY_SIMULATED },
+    { "a wrong argument is an error at once", wrong_arguments, 0 },
     { "what is gone is an error at once", gone, ONLY_SIMULATED },
     { "events are of their context", of_other_contexts, 0 },
     { "values in memory order a stream", values_in_memory, SHARED_PAGES },
     { "a stream goes on when the program looks at it", looked_at, 0 },
+    { "copies of pinned memory behind a value in memory do not wait", pinned_behind_a_value, 0 },
     { "a thread that waits holds up no other", value_of_device, 0 },
     { "says what a stream is like", facts, 0 },
     { "thousands of launches stay in order", many_launches, 0 },

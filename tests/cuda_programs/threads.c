@@ -203,6 +203,94 @@ static void short_lives(void)
         same(got[i], i);
 }
 
+/* ---- calls that wait for what another thread does next ---- */
+
+static CUstream held; /* until the flag is 1 */
+static CUdeviceptr flag;
+
+static void *raise_flag(void *unused)
+{
+    (void)unused;
+    sleep_ms(100);
+    ok(cuCtxSetCurrent(context));
+    ok(cuStreamWriteValue32(stream, flag, 1, 0));
+    ok(cuStreamSynchronize(stream));
+    return NULL;
+}
+
+/* Has the stream wait, with half of the memory to be freed behind that. The other thread's first
+ * call is the one that it waits for. Returns how much memory there was. */
+static size_t hold(pthread_t *out_other)
+{
+    size_t free_bytes, total;
+    CUdeviceptr half;
+    flag = allocate(sizeof(unsigned int));
+    ok(cuMemsetD32_v2(flag, 0, 1));
+    ok(cuStreamCreate(&held, CU_STREAM_DEFAULT));
+    ok(cuMemGetInfo_v2(&free_bytes, &total));
+    ok(cuMemAllocAsync(&half, free_bytes / 2, held));
+    ok(cuCtxSynchronize());
+    ok(cuStreamWaitValue32(held, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+    ok(cuMemFreeAsync(half, held));
+    check(!pthread_create(out_other, NULL, raise_flag, NULL));
+    return free_bytes;
+}
+
+static void go_on(pthread_t other)
+{
+    check(!pthread_join(other, NULL));
+    ok(cuStreamSynchronize(held));
+}
+
+static void frees_while_held(void)
+{
+    pthread_t other;
+    hold(&other);
+    ok(cuMemFree_v2(a));
+    go_on(other);
+}
+
+static void frees_managed_while_held(void)
+{
+    pthread_t other;
+    CUdeviceptr managed;
+    ok(cuMemAllocManaged(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
+    hold(&other);
+    ok(cuMemFree_v2(managed));
+    go_on(other);
+}
+
+static void unloads_while_held(void)
+{
+    pthread_t other;
+    CUmodule module;
+    char *image = read_kernels();
+    ok(cuModuleLoadData(&module, image));
+    free(image);
+    hold(&other);
+    ok(cuModuleUnload(module));
+    go_on(other);
+}
+
+static void copies_while_held(void)
+{
+    pthread_t other;
+    float values[N] = { 7 };
+    hold(&other);
+    ok(cuMemcpyHtoD_v2(a, values, sizeof values));
+    go_on(other);
+}
+
+static void allocates_while_held(void)
+{
+    pthread_t other;
+    CUdeviceptr most;
+    size_t free_bytes = hold(&other);
+    ok(cuMemAlloc_v2(&most, free_bytes - free_bytes / 8));
+    ok(cuMemFree_v2(most));
+    go_on(other);
+}
+
 static const struct test tests[] = {
     { "threads that take turns have one order", one_order, 0 },
     { "what threads hand on is in order", relayed, 0 },
@@ -210,6 +298,14 @@ static const struct test tests[] = {
     { "a thread that waits holds up no other", waiting_is_alone, 0 },
     { "each thread has its current context", own_current, 0 },
     { "work of a thread outlives it", short_lives, 0 },
+    /* a GPU's driver may itself have the two threads wait for each other */
+    { "what is freed waits for another thread's call", frees_while_held, ONLY_SIMULATED },
+    { "managed memory that is freed waits for another thread's call", frees_managed_while_held,
+      ONLY_SIMULATED },
+    { "a module that is unloaded waits for another thread's call", unloads_while_held,
+      ONLY_SIMULATED },
+    { "a copy waits for another thread's call", copies_while_held, ONLY_SIMULATED },
+    { "memory is there after another thread's call", allocates_while_held, ONLY_SIMULATED },
 };
 
 int main(int argc, char **argv)

@@ -2,7 +2,9 @@
  * A program of CUDA's driver API that does what its standard input says, one step a line, and says
  * after each what came of it: CUDA's name for the status, and what was asked for.
  *
- *     take KIND BYTES   memory: plain, pitch, managed, async, pool, create, array, mipmap, graph
+ *     take KIND BYTES   memory: plain, pitch, managed, async, pool, create, array, mipmap, graph;
+ *                       of the second device while the first is current: other (by its pool),
+ *                       far (by a graph)
  *     give              the last one that was taken, back
  *     threshold BYTES   that the device's pool may keep
  *     trim              it keeps nothing
@@ -11,6 +13,8 @@
  *     uncaptured        that graph is destroyed
  *     export            what opens the last one that was taken elsewhere, in hexadecimal
  *     import HANDLE     opens it; "unimport" lets go of it
+ *     park BYTES        exports memory as a descriptor, and releases it
+ *     regain COUNT      imports that so often, and keeps the last; "unpark" closes the descriptor
  *     memory            free and total bytes, by cuMemGetInfo() and cuDeviceTotalMem()
  *     devices           their names
  *     fill N            launches a kernel on N floats and reads them: "right" or "wrong"
@@ -22,6 +26,7 @@
  *                       ending each gives, then work
  *     wrong             sets memory that there is not, and what waiting for it gives
  *     repeat KIND       calls of a kind until one fails: "begins", then what it gave
+ *     cycle KIND COUNT  so many calls of such a kind, and what came of them
  *     wait KIND         a call that waits for a kernel that never ends: "waits", what it gave
  *     files COUNT       leaves it so many descriptors more, or 0: as many as it likes
  *     pinned            pinned memory made and given back, and what each gave
@@ -31,6 +36,9 @@
  *                       unloading a module did
  *     train LAUNCHES [mapped]   a step of a training: copies, launches, events, a result, one wait
  *     facts                     everything that a runtime asks of a device: "right" or "wrong"
+ *     begin             what each library does before anything else, once more
+ *     anew              streams and events of the context before and after it is reset
+ *     several COUNT     makes so many streams and events, which are all different, and uses some
  *
  * It does cuInit() first, and says what that gave.
  */
@@ -50,15 +58,16 @@
 
 enum { ROOM = 1 << 20, TAKEN_MAX = 65536 };
 
-enum kind { PLAIN, PITCH, MANAGED, ASYNC, POOL, CREATE, ARRAY, MIPMAP, GRAPH, KINDS };
-static const char *const kinds[] = { "plain",  "pitch", "managed", "async", "pool",
-                                     "create", "array", "mipmap",  "graph" };
+enum kind { PLAIN, PITCH, MANAGED, ASYNC, POOL, CREATE, ARRAY, MIPMAP, GRAPH, OTHER, FAR, KINDS };
+static const char *const kinds[] = { "plain", "pitch",  "managed", "async", "pool", "create",
+                                     "array", "mipmap", "graph",   "other", "far" };
 
 struct taken {
     enum kind kind;
     uint64_t value;
 };
 
+static CUcontext context;
 static CUmodule module;
 static struct {
     CUgraph whole;
@@ -84,11 +93,18 @@ static CUresult take_pool(CUdeviceptr *out, size_t bytes)
     return status ? status : cuMemAllocFromPoolAsync(out, bytes, pool, NULL);
 }
 
-static CUresult take_graph(CUdeviceptr *out, size_t bytes)
+static CUresult take_other(CUdeviceptr *out, size_t bytes)
+{
+    CUmemoryPool of_other;
+    CUresult status = cuDeviceGetDefaultMemPool(&of_other, 1);
+    return status ? status : cuMemAllocFromPoolAsync(out, bytes, of_other, NULL);
+}
+
+static CUresult take_graph(CUdeviceptr *out, size_t bytes, int device)
 {
     CUDA_MEM_ALLOC_NODE_PARAMS params = {
         .poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } },
+                       .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device } },
         .bytesize = bytes
     };
     CUgraphNode node;
@@ -103,14 +119,14 @@ static CUresult take_graph(CUdeviceptr *out, size_t bytes)
     return status;
 }
 
-static CUresult give_graph(CUdeviceptr address)
+static CUresult give_graph(CUdeviceptr address, int device)
 {
     CUresult status = cuMemFree_v2(address);
     if (!status)
         status = cuGraphExecDestroy(graph.ready);
     if (!status)
         status = cuGraphDestroy(graph.whole);
-    return status ? status : cuDeviceGraphMemTrim(0);
+    return status ? status : cuDeviceGraphMemTrim(device);
 }
 
 static CUresult take(enum kind kind, size_t bytes, uint64_t *out)
@@ -143,6 +159,9 @@ static CUresult take(enum kind kind, size_t bytes, uint64_t *out)
     case POOL:
         status = take_pool(&address, bytes);
         break;
+    case OTHER:
+        status = take_other(&address, bytes);
+        break;
     case CREATE:
         status = cuMemCreate(&handle, bytes, &prop, 0);
         break;
@@ -153,7 +172,8 @@ static CUresult take(enum kind kind, size_t bytes, uint64_t *out)
         status = cuMipmappedArrayCreate(&mipmap, &shape, 1);
         break;
     case GRAPH:
-        status = take_graph(&address, bytes);
+    case FAR:
+        status = take_graph(&address, bytes, kind == FAR);
         break;
     case KINDS:
         break;
@@ -167,13 +187,15 @@ static CUresult give(const struct taken *one)
     switch (one->kind) {
     case ASYNC:
     case POOL:
+    case OTHER:
         return cuMemFreeAsync(one->value, NULL);
     case CREATE:
         return cuMemRelease(one->value);
     case ARRAY:
         return cuArrayDestroy((CUarray)(uintptr_t)one->value);
     case GRAPH:
-        return give_graph(one->value);
+    case FAR:
+        return give_graph(one->value, one->kind == FAR);
     case MIPMAP:
         return cuMipmappedArrayDestroy((CUmipmappedArray)(uintptr_t)one->value);
     default:
@@ -279,6 +301,43 @@ static void step_export(const char *words)
     puts("");
 }
 
+static int parked = -1;
+
+static void step_park(const char *words)
+{
+    CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                 .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+    CUmemGenericAllocationHandle handle;
+    CUresult status = cuMemCreate(&handle, strtoull(words, NULL, 10), &prop, 0);
+    if (!status)
+        status = cuMemExportToShareableHandle(&parked, handle,
+                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    puts(name_of(status ? status : cuMemRelease(handle)));
+}
+
+static void step_regain(const char *words)
+{
+    CUmemGenericAllocationHandle handles[64];
+    int count = atoi(words), done = 0;
+    CUresult status = CUDA_ERROR_INVALID_VALUE;
+    while (done < count && done < 64 &&
+           !(status = cuMemImportFromShareableHandle(&handles[done], (void *)(intptr_t)parked,
+                                                     CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)))
+        done++;
+    for (int i = 0; i < done - 1 && !status; i++)
+        status = cuMemRelease(handles[i]);
+    if (!status)
+        taken[taken_count++] = (struct taken){ CREATE, handles[done - 1] };
+    puts(name_of(status));
+}
+
+static void step_unpark(const char *words)
+{
+    (void)words;
+    puts(name_of(close(parked) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS));
+}
+
 static CUdeviceptr imported;
 
 static void step_import(const char *words)
@@ -325,17 +384,20 @@ static void step_devices(const char *words)
 
 /* ---- work ---- */
 
+static size_t padding; /* bytes of blanks behind the code */
+
 static CUresult load(void)
 {
     char path[4096];
     const char *folder = getenv("srcdir");
-    char *text = module ? NULL : calloc(1, ROOM);
+    char *text = module ? NULL : calloc(1, ROOM + padding);
     if (!text)
         return module ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     snprintf(path, sizeof path, "%s/tests/cuda_programs/kernels.ptx", folder ? folder : ".");
     FILE *file = fopen(path, "r");
-    CUresult status = file && fread(text, 1, ROOM - 1, file) ? cuModuleLoadData(&module, text)
-                                                             : CUDA_ERROR_FILE_NOT_FOUND;
+    size_t length = file ? fread(text, 1, ROOM - 1, file) : 0;
+    memset(text + length, '\n', padding);
+    CUresult status = length ? cuModuleLoadData(&module, text) : CUDA_ERROR_FILE_NOT_FOUND;
     if (file)
         fclose(file);
     free(text);
@@ -497,6 +559,88 @@ static void step_facts(const char *words)
     printf("%s %s\n", name_of(status), known > 50 ? "right" : "wrong");
 }
 
+static void step_begin(const char *words)
+{
+    CUcontext had = NULL, same = NULL;
+    int version;
+    (void)words;
+    CUresult status = cuCtxGetCurrent(&had);
+    if (!status)
+        status = cuDriverGetVersion(&version);
+    if (!status)
+        status = cuInit(0);
+    if (!status)
+        status = cuDevicePrimaryCtxRetain(&same, 0);
+    puts(name_of(!status && same != had ? CUDA_ERROR_UNKNOWN : status));
+}
+
+/* Each is one of its own: an event is recorded behind a stream's work alone. */
+static CUresult use(CUstream stream, CUevent event)
+{
+    CUdeviceptr memory = 0;
+    CUresult status = cuMemAllocAsync(&memory, 4, stream);
+    if (!status)
+        status = cuMemsetD32Async(memory, 1, 1, stream);
+    if (!status)
+        status = cuEventRecord(event, stream);
+    if (!status)
+        status = cuEventSynchronize(event);
+    if (!status)
+        status = cuMemFreeAsync(memory, stream);
+    return status;
+}
+
+static void step_several(const char *words)
+{
+    enum { MOST = 100 };
+    CUstream streams[MOST];
+    CUevent events[MOST];
+    int count = atoi(words), made = 0;
+    CUresult status = CUDA_SUCCESS;
+    while (made < count && made < MOST && !status) {
+        status = cuStreamCreate(&streams[made], CU_STREAM_NON_BLOCKING);
+        if (!status)
+            status = cuEventCreate(&events[made], CU_EVENT_DISABLE_TIMING);
+        for (int i = 0; !status && i < made; i++)
+            if (streams[i] == streams[made] || events[i] == events[made])
+                status = CUDA_ERROR_UNKNOWN;
+        made += !status;
+    }
+    for (int i = 0; i < made; i++) {
+        if (!status && i % 32 == 0)
+            status = use(streams[i], events[i]);
+        if (!status)
+            status = cuEventDestroy_v2(events[i]);
+    }
+    puts(name_of(status));
+}
+
+/* What was made ahead for a context that is reset went with it. */
+static void step_anew(const char *words)
+{
+    enum { ROUNDS = 3, COUNT = 3 }; /* after three some are made ahead */
+    CUcontext own = NULL;
+    CUresult status = CUDA_SUCCESS;
+    (void)words;
+    for (int round = 0; round < ROUNDS && !status; round++) {
+        status = cuDevicePrimaryCtxReset_v2(0); /* it keeps its handle */
+        if (!status)
+            status = cuDevicePrimaryCtxRetain(&own, 0);
+        if (!status)
+            status = cuCtxSetCurrent(own);
+        for (int i = 0; i < COUNT && !status; i++) {
+            CUstream stream = NULL;
+            CUevent event = NULL;
+            status = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+            if (!status)
+                status = cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+            if (!status)
+                status = use(stream, event);
+        }
+    }
+    puts(name_of(status));
+}
+
 static CUresult block(void)
 {
     CUdeviceptr flag = 0;
@@ -523,7 +667,7 @@ static void step_block(const char *words)
 
 /* ---- calls of every kind ---- */
 
-enum { REPEATED_BYTES = 1 << 20 };
+enum { REPEATED_BYTES = 1 << 20, IMAGE_BYTES = 5 << 20 };
 
 static struct {
     CUstream stream;
@@ -707,6 +851,62 @@ static CUresult repeat_info(void)
     return cuMemGetInfo_v2(&left, &total);
 }
 
+/* An image that is more than goes with one call. */
+static CUresult repeat_image(void)
+{
+    CUmodule kept_module = module, other;
+    module = NULL;
+    padding = IMAGE_BYTES;
+    CUresult status = load();
+    padding = 0;
+    other = module;
+    module = kept_module;
+    return status ? status : cuModuleUnload(other);
+}
+
+static void *use_own_stream(void *result)
+{
+    CUresult status = cuCtxSetCurrent(context);
+    if (!status)
+        status = cuMemsetD8Async(tools.memory, 1, 64, CU_STREAM_PER_THREAD);
+    *(CUresult *)result = status ? status : cuStreamSynchronize(CU_STREAM_PER_THREAD);
+    return NULL;
+}
+
+static CUresult repeat_thread(void)
+{
+    pthread_t thread;
+    CUresult result = CUDA_ERROR_OPERATING_SYSTEM;
+    if (!pthread_create(&thread, NULL, use_own_stream, &result))
+        pthread_join(thread, NULL);
+    return result;
+}
+
+/* Copies of pageable memory both ways in a graph, which is used and ends. */
+static CUresult repeat_capture(void)
+{
+    static char back[REPEATED_BYTES];
+    CUgraph made = NULL;
+    CUgraphExec exec = NULL;
+    tools.pageable[0]++;
+    CUresult status = cuStreamBeginCapture_v2(tools.stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    if (!status)
+        status = cuMemcpyHtoDAsync_v2(tools.memory, tools.pageable, REPEATED_BYTES, tools.stream);
+    if (!status)
+        status = cuMemcpyDtoHAsync_v2(back, tools.memory, REPEATED_BYTES, tools.stream);
+    if (!status)
+        status = cuStreamEndCapture(tools.stream, &made);
+    if (!status)
+        status = cuGraphInstantiateWithFlags(&exec, made, 0);
+    if (!status)
+        status = settle(cuGraphLaunch(exec, tools.stream));
+    if (!status)
+        status = back[0] == tools.pageable[0] ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+    if (!status)
+        status = cuGraphExecDestroy(exec);
+    return status ? status : cuGraphDestroy(made);
+}
+
 static const struct {
     const char *name;
     CUresult (*once)(void);
@@ -731,14 +931,37 @@ static const struct {
     { "pinned", repeat_pinned },
     { "managed", repeat_managed },
     { "info", repeat_info },
+    { "image", repeat_image },
+    { "thread", repeat_thread },
+    { "capture", repeat_capture },
 };
+
+static size_t kind_of(const char *words)
+{
+    size_t which = 0;
+    while (which < sizeof repeated / sizeof *repeated &&
+           strncmp(repeated[which].name, words, strcspn(words, " \n")) != 0)
+        which++;
+    return which;
+}
+
+static void step_cycle(const char *words)
+{
+    size_t which = kind_of(words);
+    int times = atoi(words + strcspn(words, " "));
+    CUresult status =
+        which < sizeof repeated / sizeof *repeated ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!status && !tools.stream)
+        status = make_tools();
+    while (!status && times-- > 0)
+        status = repeated[which].once();
+    puts(name_of(status));
+}
 
 static void step_repeat(const char *words)
 {
-    size_t which = 0, count = sizeof repeated / sizeof *repeated;
+    size_t which = kind_of(words), count = sizeof repeated / sizeof *repeated;
     CUresult status = make_tools();
-    while (which < count && strncmp(repeated[which].name, words, strcspn(words, "\n")) != 0)
-        which++;
     if (status || which == count) {
         printf("%s\n", which == count ? "no such kind" : name_of(status));
         return;
@@ -847,8 +1070,6 @@ struct worker {
     int number;
     bool is_right;
 };
-
-static CUcontext context;
 
 static void *work(void *argument)
 {
@@ -1009,8 +1230,11 @@ static const struct {
     { "sync", step_sync },           { "export", step_export },
     { "import", step_import },       { "unimport", step_unimport },
     { "captured", step_captured },   { "uncaptured", step_uncaptured },
-    { "fetch", step_fetch },         { "train", step_train },
-    { "facts", step_facts },
+    { "park", step_park },           { "regain", step_regain },
+    { "unpark", step_unpark },       { "fetch", step_fetch },
+    { "train", step_train },         { "facts", step_facts },
+    { "begin", step_begin },         { "several", step_several },
+    { "anew", step_anew },           { "cycle", step_cycle },
 };
 
 static void run_step(char *line)

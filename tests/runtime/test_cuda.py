@@ -197,6 +197,45 @@ class Memory(Base):
                 self.assertEqual(one.do("give"), GOOD)
                 self.assertEqual(other.do("memory").split()[1], str(32 * MIB))
 
+    def test_what_an_exported_descriptor_keeps_counts(self):
+        for _, _, program in self.both("--vram-fraction", "0.5"):
+            self.assertEqual(program.do(f"park {20 * MIB}"), GOOD)
+            self.assertEqual(program.do("memory").split()[1], str(12 * MIB))
+            self.assertEqual(program.do(f"take create {14 * MIB}"), FULL)
+            self.assertEqual(program.do("regain 40"), GOOD)
+            self.assertEqual(program.do("unpark"), GOOD)
+            self.assertEqual(program.do(f"take create {14 * MIB}"), FULL)
+            self.assertEqual(program.do("memory").split()[1], str(12 * MIB))
+            self.assertEqual(program.do("give"), GOOD)
+            self.assertEqual(program.do(f"take create {32 * MIB}"), GOOD)
+
+    def test_a_descriptor_that_is_closed_keeps_nothing(self):
+        for _, _, program in self.both("--vram-fraction", "0.5"):
+            for _ in range(5):
+                self.assertEqual(program.do(f"park {20 * MIB}"), GOOD)
+                self.assertEqual(program.do("unpark"), GOOD)
+            self.assertEqual(program.do(f"take create {32 * MIB}"), GOOD)
+
+    def test_another_device_s_pool_counts_there(self):
+        for _, server, program in self.both("--vram-fraction", "0.5", devices="2"):
+            self.assertEqual(program.do(f"take other {34 * MIB}"), FULL)
+            self.assertRegex(server.log(), "event=share-reached .* device=1 ")
+            self.assertEqual(program.do(f"take other {20 * MIB}"), GOOD)
+            self.assertEqual(program.do(f"take plain {30 * MIB}"), GOOD)
+            used = [one["memory_used_bytes"] for one in json.loads(server.health("--json").stdout)["server"]["devices"]]
+            self.assertEqual(used, [30 * MIB, 20 * MIB])
+
+    def test_another_device_s_graph_counts_there(self):
+        for _, server, program in self.both("--vram-fraction", "0.5", devices="2"):
+            self.assertEqual(program.do(f"take plain {30 * MIB}"), GOOD)
+            self.assertEqual(program.do(f"take far {34 * MIB}"), FULL)
+            self.assertEqual(program.do(f"take far {20 * MIB}"), GOOD)
+            used = [one["memory_used_bytes"] for one in json.loads(server.health("--json").stdout)["server"]["devices"]]
+            self.assertEqual(used, [30 * MIB, 20 * MIB])
+            self.assertEqual(program.do(f"take other {14 * MIB}"), FULL)
+            self.assertEqual(program.do("give"), GOOD)
+            self.assertEqual(program.do(f"take other {30 * MIB}"), GOOD)
+
     def test_memory_of_a_captured_graph(self):
         for _, server, program in self.both("--vram-fraction", "0.5"):
             self.assertEqual(program.do(f"captured {34 * MIB}"), FULL)
@@ -365,6 +404,72 @@ class Strangers(Base):
         session = Session(server.connect(), purpose="cuda")
         session.ask({"openChannel": {"transport": "tcp", "program": "stranger"}}, "channel")
         return session
+
+    @staticmethod
+    def convert(kind, direction, data):
+        schema = os.path.join(cuda.build_folder(), "proto", "cuda-wire.capnp")
+        return subprocess.run(["capnp", "convert", "--quiet", "-I", os.path.join(runtime.SOURCE, "proto"), direction, schema, kind],
+                              input=data, stdout=subprocess.PIPE, check=True).stdout
+
+    def answers(self, session, calls, context=0):
+        """What all of them gave, one after another: `capnp` is slow to start."""
+        text = "\n".join(json.dumps({"context": str(context), "isAsked": True, **call}) for call in calls)
+        frames, given = self.convert("Call", "json:binary", text.encode()), b""
+        while frames:
+            length = 8 + 8 * struct.unpack_from("<I", frames, 4)[0]
+            session.connection.sendall(frames[:length])
+            frames = frames[length:]
+            given += runtime.read_frame(session.connection)
+        text, found = self.convert("Answer", "binary:json", given).decode(), []
+        while text.strip():
+            one, length = json.JSONDecoder().raw_decode(text.lstrip())
+            found.append(one)
+            text = text.lstrip()[length:]
+        return found
+
+    def test_the_server_s_memory_is_no_side_of_a_copy(self):
+        own, layers = 0x200000000000, {"depth": "1"}
+        with serve() as server, self.channel(server) as session:
+            made = self.answers(session, [{"init": {}}, {"devicePrimaryCtxRetain": {"device": 0}}, {"graphCreate": {}}])
+            context, graph = int(made[1]["devicePrimaryCtxRetain"]["context"]), made[2]["graphCreate"]["graph"]
+            made = self.answers(session, [{"memAllocV2": {"bytes": "65536"}},
+                                          {"memHostRegisterV2": {"memory": str(own), "bytes": "8192"}}], context)
+            self.assertEqual([one["status"] for one in made], [0, 0])
+            device = int(made[0]["memAllocV2"]["address"])
+            with open(f"/proc/{server.children()[0]}/maps", encoding="ascii") as maps:
+                theirs = next(int(line.split("-")[0], 16) for line in maps if line.endswith("[stack]\n"))
+
+            def side(kind, address, pitch=64, **more):
+                where = {"MemoryType": 1, "Host": str(address)} if kind == "host" else {"MemoryType": 4, "Device": str(address)}
+                return {**where, "Pitch": str(pitch), **{key: str(value) for key, value in more.items()}}
+
+            rows = [(0, side("unified", device + 4096)), (1, side("unified", theirs)), (1, side("host", 0, XInBytes=theirs))]
+            for kind in ("host", "unified"):
+                rows += [(0, side(kind, own)), (0, side(kind, own, 8128)), (0, side(kind, own, 0)),
+                         (1, side(kind, own, 8129)), (1, side(kind, own, XInBytes=(theirs - own) % (1 << 64))),
+                         (1, side(kind, own, Y=127)), (1, side(kind, own, 0, Y=127)), (1, side(kind, own, 1 << 63, Y=2))]
+            contexts = {"srcContext": str(context), "dstContext": str(context)}
+            methods = {"memcpy2DAsyncV2": {}, "memcpy2DV2": {}, "memcpy2DUnalignedV2": {}, "memcpy3DAsyncV2": layers,
+                       "memcpy3DV2": layers, "memcpy3DPeerAsync": {**layers, **contexts}, "memcpy3DPeer": {**layers, **contexts},
+                       "graphAddMemcpyNode": layers}
+            calls, wanted = [], []
+            for method, more in methods.items():
+                for status, one in rows:
+                    for sides in ((one, side("unified", device)), (side("unified", device), one)):
+                        copy = {name + key: value for name, end in zip(("src", "dst"), sides) for key, value in end.items()}
+                        call = {"copy": {**copy, "widthInBytes": "64", "height": "2", **more}}
+                        calls.append({method: {**call, "graph": graph, "context": str(context)} if "graph" in method else call})
+                        wanted.append(status)
+            given = [one["status"] for one in self.answers(session, calls, context)]
+            wrong = [(json.dumps(call), status) for call, status, want in zip(calls, given, wanted) if status != want]
+            self.assertEqual(wrong, [])
+            self.check_well(server)
+
+    def test_code_that_is_never_loaded_has_a_limit(self):
+        with serve() as server, self.channel(server) as session:
+            given = self.answers(session, [{"uploadImage": {"id": str(one), "offset": "0", "total": str(1 << 31), "data": [1]}}
+                                           for one in (1, 2, 3)])
+            self.assertEqual([one.get("status", 0) for one in given], [0, 0, 2])
 
     def test_garbage_ends_that_session_only(self):
         pick = random.Random(3)

@@ -43,6 +43,15 @@ def memory_of(pid):
         return 1024 * sum(int(line.split()[1]) for line in file if line.startswith("Anonymous:"))
 
 
+def resident(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return 1024 * sum(int(line.split()[1]) for line in file if line.startswith("Rss:"))
+
+
+def threads_of(pid):
+    return len(os.listdir(f"/proc/{pid}/task"))
+
+
 def is_in_memory(folder):
     return subprocess.run(["stat", "-f", "-c", "%T", folder], stdout=subprocess.PIPE, text=True, check=True).stdout.strip() == "tmpfs"
 
@@ -56,6 +65,30 @@ def run_steps(server, prefix=(), key=runtime.KEY, **variables):
     env = harness.environment(srcdir=runtime.SOURCE, **cuda.alone_variables(server, key), **variables)
     return subprocess.run([*prefix, os.path.join(cuda.build_folder(), "tests", "runtime", "cuda_steps")], input="fill 10\n",
                           text=True, capture_output=True, env=env, timeout=20, check=False)
+
+
+@unittest.skipIf(runtime.IS_SANITIZED, "a sanitizer keeps what was freed")
+class Leaks(Base):
+    """What a program is done with is gone on both sides, however long it runs."""
+
+    def cycle(self, kind, measure, most, times=40):
+        """What each side has more of after so many more of a kind."""
+        for transport, server, program in self.both():
+            self.assertEqual(program.do(f"cycle {kind} 10", 60), GOOD)
+            sides = {"session": server.children()[0], "program": program.process.pid}
+            before = {side: measure(pid) for side, pid in sides.items()}
+            self.assertEqual(program.do(f"cycle {kind} {times}", 60), GOOD)
+            for side, pid in sides.items():
+                self.assertLess(measure(pid) - before[side], most, f"{side}, {transport}")
+
+    def test_code_that_came_in_parts(self):
+        self.cycle("image", memory_of, 120 * MIB)  # an arena of malloc() keeps some for each thread
+
+    def test_default_streams_of_threads_that_ended(self):
+        self.cycle("thread", threads_of, 10)
+
+    def test_pageable_memory_of_graphs(self):
+        self.cycle("capture", resident, 20 * MIB)
 
 
 @needs_capnp

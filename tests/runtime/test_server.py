@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -362,6 +363,74 @@ class Ending(unittest.TestCase):
         self.assertEqual(runtime.run("health", "--server", address, "--no-auth").returncode, 0)
         process.terminate()
         self.assertEqual(process.wait(5), 0)
+
+    def test_a_log_that_nobody_reads_stops_nobody(self):
+        path = os.path.join(harness.scratch(), "full-log")
+        os.mkfifo(path)
+        log = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        with open(log, "r+b", buffering=0), Server("--sim", log_path=self.fill(path, log)) as server:
+            for _ in range(5):
+                self.break_off(server)
+            self.assertEqual(server.health().returncode, 0)
+            while log_bytes := self.read_now(log):
+                self.assertNotIn(b"event", log_bytes)
+            self.break_off(server)
+            self.assertEqual(server.stop(), 0)
+            lines = self.read_now(log).decode().splitlines()
+        self.assertEqual([re.search(r" event=(\S+)", line).group(1) for line in lines],
+                         ["lines-missing", "session-broken", "stopped"])
+        self.assertRegex(lines[0], " level=warning event=lines-missing count=8$")  # "started", "listening" twice
+
+    @staticmethod
+    def fill(path, log):
+        while True:
+            try:
+                os.write(log, b"." * 4096)
+            except BlockingIOError:
+                return path
+
+    @staticmethod
+    def read_now(log):
+        try:
+            return os.read(log, 65536)
+        except BlockingIOError:
+            return b""
+
+    @staticmethod
+    def break_off(server):
+        """A connection that is a line of the log."""
+        with server.connect() as connection:
+            connection.sendall(b"x")
+        while server.children():
+            time.sleep(0.01)
+
+    def test_no_session_has_another_process_ended(self):
+        """By what it writes to the memory that the server's processes share."""
+        with subprocess.Popen(["sleep", "60"]) as stranger, Server("--sim") as server:
+            self.addCleanup(stranger.kill)
+            with server.connect():
+                while not server.children():
+                    time.sleep(0.01)
+                child = server.children()[0]
+                with open(f"/proc/{child}/maps", encoding="ascii") as file:
+                    areas = [line.split("-")[0] for line in file if "rw-s" in line and "/dev/zero" in line]
+                self.assertEqual(len(areas), 1)
+                try:
+                    with open(f"/proc/{child}/mem", "r+b", buffering=0) as memory:
+                        memory.seek(int(areas[0], 16))
+                        memory.write(struct.pack("=i", stranger.pid) * 16384)
+                except PermissionError as error:
+                    stranger.kill()
+                    self.skipTest(f"writing to a process's memory: {error}")
+                server.stop()
+            self.assertIsNone(stranger.poll())
+            stranger.kill()
+
+    def test_it_takes_the_limits_that_it_may_have(self):
+        """Of files' sizes and of descriptors: each piece of memory that is exported is one."""
+        with Server("--sim", prefix=["prlimit", "--fsize=1000000:2000000", "--nofile=100:1000"]) as server:
+            self.assertEqual(resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE), (2000000, 2000000))
+            self.assertEqual(resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE), (1000, 1000))
 
     def test_its_sessions_die_with_it(self):
         with Server("--sim") as server:

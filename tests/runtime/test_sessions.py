@@ -13,6 +13,7 @@ import unittest
 import runtime
 from cuda import MIB, Program, wait_until
 from runtime import Server, harness
+from test_cuda import TRANSPORTS, place, serve
 
 GOOD = "CUDA_SUCCESS"
 FULL = "CUDA_ERROR_OUT_OF_MEMORY"
@@ -140,8 +141,10 @@ class Sessions(unittest.TestCase):
                     tell(maker, "release")
                     self.assertEqual(held(), [64 * MIB, 0, 0])
                     tell(maker, "release")
+                    self.assertEqual(held(), [64 * MIB, 0, 0])  # its descriptor has it
+                    tell(maker, "close")
+                    self.assertIsNotNone(wait_until(lambda: held()[0] == 0))
                     self.assertEqual(sorted(held()), [0, 0, 64 * MIB])
-                    self.assertEqual(held()[0], 0)
                     payer = first if held()[1] else second
                     tell(payer, "map")
                     tell(payer, "release")
@@ -152,6 +155,17 @@ class Sessions(unittest.TestCase):
                     self.assertEqual(held(), [0, 0])
                     value = json.loads(aitherion("session", "list", "--json", server=server).stdout)
                     self.assertEqual(value["runtimes"][0]["devices"][0]["memory_used_bytes"], 0)
+
+    @unittest.skipIf(runtime.IS_SANITIZED, "Python does not load libraries with sanitizers")
+    def test_a_program_that_unloads_the_library(self):
+        """Threads of it may be at work, and a thread of the program's that called it ends later."""
+        with serve() as server:
+            library = os.path.join(os.path.dirname(harness.binary()), "lib", "aitherion")
+            for where in (place(server, transport) for transport in TRANSPORTS):
+                environment = harness.environment(AITHERION_SERVER=where, AITHERION_KEY_FILE=runtime.key_file(), LD_LIBRARY_PATH=library)
+                result = subprocess.run([sys.executable, "-c", UNLOADER], env=environment, text=True, stdout=subprocess.PIPE,
+                                        timeout=60, check=False)
+                self.assertEqual((result.returncode, result.stdout), (0, "0 0 0 0\n"), where)
 
     def test_several_runtimes(self):
         """All are listed; what changes something wants to know which."""
@@ -180,7 +194,7 @@ class Sessions(unittest.TestCase):
 
 # A program that makes 64 MiB of memory and sends a descriptor of it, or gets one; then does as it is told, a word a line.
 PEER = """
-import ctypes, socket, sys
+import ctypes, os, socket, sys
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 cuda, size = ctypes.CDLL("libcuda.so.1"), 64 << 20
 context, handle, address, fd = c_void_p(), c_uint64(), c_uint64(), c_int(-1)
@@ -193,17 +207,40 @@ if sys.argv[1] == "make":
     socket.send_fds(socket.socket(fileno=int(sys.argv[2])), [b"x"], [fd.value])
 else:
     print(status or cuda.cuMemImportFromShareableHandle(byref(handle), c_void_p(int(sys.argv[2])), 1), flush=True)
+    os.close(int(sys.argv[2]))
 handles = [handle.value]
 for word in sys.stdin:
     if word == "again\\n":
         status = cuda.cuMemImportFromShareableHandle(byref(handle), c_void_p(fd.value), 1)
         handles.append(handle.value)
+    elif word == "close\\n":  # and the next call of such memory, which fails, tells the server
+        os.close(fd.value)
+        status = cuda.cuMemImportFromShareableHandle(byref(handle), c_void_p(fd.value), 1) - 1
     elif word == "map\\n":
         status = cuda.cuMemAddressReserve(byref(address), c_size_t(size), c_size_t(0), c_uint64(0), c_uint64(0))
         status = status or cuda.cuMemMap(address, c_size_t(size), c_size_t(0), handle, c_uint64(0))
     else:
         status = cuda.cuMemRelease(c_uint64(handles.pop()))
     print(status, flush=True)
+"""
+
+# A program that closes the library while one of its threads, which has called it, goes on; then opens it again.
+UNLOADER = """
+import _ctypes, ctypes, threading, time
+cuda, called, closed = ctypes.CDLL("libcuda.so.1"), threading.Event(), threading.Event()
+def call():
+    status.append(cuda.cuCtxGetCurrent(ctypes.byref(ctypes.c_void_p())))
+    called.set()
+    closed.wait()
+status = [cuda.cuInit(0)]
+thread = threading.Thread(target=call)
+thread.start()
+called.wait()
+status.append(_ctypes.dlclose(cuda._handle) or 0)
+time.sleep(0.2)
+closed.set()
+thread.join()
+print(*status, ctypes.CDLL("libcuda.so.1").cuInit(0))
 """
 
 # A program that counts its GPUs as NVML and CUDA have them, whose library it finds without a version.

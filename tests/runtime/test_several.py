@@ -45,6 +45,10 @@ assert cuda.cuCtxSetCurrent(contexts[0]) == 0
 more = [cuda.cuMemAlloc_v2(ctypes.byref(ctypes.c_uint64()), ctypes.c_size_t(4096)) for _ in range(4)]
 print(*more)
 print(cuda.cuMemcpyPeer(memory[0], contexts[0], memory[1], contexts[1], ctypes.c_size_t(4096)))
+stream = ctypes.c_void_p()
+assert cuda.cuStreamCreate(ctypes.byref(stream), 1) == 0
+print(cuda.cuMemcpyPeerAsync(memory[0], contexts[0], memory[1], contexts[1], ctypes.c_size_t(4096), stream),
+      cuda.cuStreamSynchronize(stream), cuda.cuStreamSynchronize(stream), cuda.cuCtxSynchronize())
 """
 UNAVAILABLE, NO_DEVICE, NOT_READY = "46", "100", "802"  # CUresult
 
@@ -94,6 +98,7 @@ class Several(unittest.TestCase):
         self.assertEqual(lines[1].split()[1], UNAVAILABLE)
         self.assertEqual(lines[2], "0 0 0 0")
         self.assertEqual(lines[3], UNAVAILABLE)
+        self.assertEqual(lines[4], f"0 {UNAVAILABLE} 0 0")
         self.assertEqual(program.returncode, 0)
 
     def test_not_there(self):

@@ -92,8 +92,48 @@ class Striped(Session):
             connection.close()
 
 
+class Early(Session):
+    """A session whose other connection joins before the proof is sent."""
+
+    def __init__(self, server):
+        self.server = server
+        super().__init__(server.connect(), purpose="cuda")
+
+    def receive(self, wanted):
+        frame = super().receive(wanted)
+        if wanted == "challenge":
+            self.challenge = frame
+            self.other = join(self.server, 1, int(decode(frame)["challenge"]["session"]), ticket_of(self))
+            time.sleep(0.2)
+        return frame
+
+    def __exit__(self, *_):
+        self.other.close()
+        super().__exit__()
+
+
 @needs_capnp
 class Joining(Base):
+    def test_a_connection_waits_for_the_proof(self):
+        with serve() as server, Early(server) as session:
+            announce(session, 1)
+            self.assertEqual(joined(session), 1)
+
+    def test_strangers_leave_nothing_with_a_session(self):
+        """Without a proof no connection is passed on: it ends with whoever was to prove."""
+        with serve() as server, contextlib.ExitStack() as stack:
+            with server.connect() as first:
+                first.sendall(encode({"hello": {"protocol": 1, "protocolMin": 1, "software": "test", "purpose": "cuda",
+                                                "nonce": [0] * 32, "hasKey": True}}))
+                number = int(decode(read_frame(first))["challenge"]["session"])
+                joins = [stack.enter_context(join(server, 1, number, bytes(32))) for _ in range(5)]
+                self.assertIsNotNone(wait_until(lambda: len(server.children()) == 1 + len(joins), PROMPT_S))
+                self.assertFalse(runtime.is_closed(joins[0], 0.3))
+                self.assertEqual(len(server.children()), 1 + len(joins))
+            for connection in joins:
+                self.assertTrue(runtime.is_closed(connection, PROMPT_S))
+            self.check_well(server)
+
     def test_large_frames_are_cut_into_equal_shares(self):
         with serve() as server, Striped(server) as session:
             self.assertEqual(joined(session), STRIPES)

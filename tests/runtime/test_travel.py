@@ -34,6 +34,11 @@ class Travel(unittest.TestCase):
                 self.assertEqual(found["cuLaunchKernel"][:2], (1, 0))
                 self.assertEqual(found["altogether"][0], sum(count for name, (count, *_) in found.items() if name != "altogether"))
 
+    def test_what_is_made_ahead_ends_with_its_context(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport), serve(memory="128M") as server, Program(place(server, transport)) as program:
+                self.assertEqual(program.do("anew", 60), GOOD)
+
     def test_large_copies_come_whole(self):
         for transport in TRANSPORTS:
             for size in [32767, 32768, 32769, 65537, 8 * MIB + 1, 40 * MIB + 5]:

@@ -66,6 +66,27 @@ static void *copy_often(void *argument)
     return NULL;
 }
 
+/* The first difference, wherever it lies, and however many there are behind it. */
+START_TEST(compares)
+{
+    enum { STRIDES = 40, TAIL = 100 };
+    const size_t bytes = (size_t)STRIDES * ATH_TEAM_STRIDE + TAIL;
+    struct ath_team *team = _i ? ath_team_make((size_t)_i) : NULL;
+    uint8_t *one = calloc(1, bytes), *other = calloc(1, bytes);
+    ck_assert_uint_eq(ath_team_compare(team, one, other, bytes), bytes);
+    ck_assert_uint_eq(ath_team_compare(team, one, other, 0), 0);
+    for (size_t stride = STRIDES + 1; stride-- > 0;) {
+        size_t begin = stride * ATH_TEAM_STRIDE;
+        other[stride == STRIDES ? bytes - 1 : begin + stride % ATH_TEAM_STRIDE] = 1;
+        ck_assert_uint_eq(ath_team_compare(team, one, other, bytes), begin);
+        ck_assert_uint_eq(ath_team_compare(team, one, other, begin), begin);
+    }
+    free(one);
+    free(other);
+    ath_team_free(team);
+}
+END_TEST
+
 START_TEST(copies_for_several_threads)
 {
     struct ath_team *team = ath_team_make(4);
@@ -242,6 +263,7 @@ static const struct {
     { "stripes", 1u << ATH_SWITCH_STRIPES, NULL },
     { "rests,,shared-memory,rests,", 1u << ATH_SWITCH_RESTS | 1u << ATH_SWITCH_SHARED_MEMORY,
       NULL },
+    { " rests ,\tcaches, ", 1u << ATH_SWITCH_RESTS | 1u << ATH_SWITCH_CACHES, NULL },
     { "strips", 0, "did you mean 'stripes'?" },
     { "caches,stageing", 1u << ATH_SWITCH_CACHES, "did you mean 'staging'?" },
     { "Stripes?%s", 0, "" },
@@ -273,6 +295,7 @@ int main(void)
     tcase_add_loop_test(cases, does_each_part_once, 1, ATH_TEAM_MAX + 1);
     tcase_add_test(cases, does_parts_without_a_thread_for_each);
     tcase_add_test(cases, copies_for_several_threads);
+    tcase_add_loop_test(cases, compares, 0, ATH_TEAM_MAX + 1);
     tcase_add_loop_test(cases, frames_come_whole, 1, PAIRS + 1);
     tcase_add_test(cases, frames_come_both_ways);
     tcase_add_loop_test(cases, a_wait_for_shares_ends, 0, 2);

@@ -133,6 +133,26 @@ static const struct {
     { "\xff", 0, 0xfffd },
 };
 
+START_TEST(takes_lists_apart)
+{
+    static const char *const lists[][2] = {
+        { "", "()" },           { "a", "(a)" },
+        { "a,b", "(a)(b)" },    { " a , b\t,c d ", "(a)(b)(c d)" },
+        { "a,", "(a)()" },      { ",a", "()(a)" },
+        { " , \t,", "()()()" },
+    };
+    size_t length;
+    for (size_t i = 0; i < ATH_COUNT(lists); i++) {
+        struct ath_text found = { 0 };
+        const char *rest = lists[i][0];
+        for (const char *part; (part = ath_text_next_part(&rest, &length));)
+            ath_text_add(&found, "(%.*s)", (int)length, part);
+        ath_auto_free char *text = ath_text_take(&found);
+        ck_assert_str_eq(text, lists[i][1]);
+    }
+}
+END_TEST
+
 START_TEST(decodes_utf8)
 {
     uint32_t point = 0;
@@ -207,6 +227,7 @@ int main(void)
     tcase_add_test(cases, reads_fractions);
     tcase_add_test(cases, builds_text);
     tcase_add_test(cases, adds_parts);
+    tcase_add_test(cases, takes_lists_apart);
     tcase_add_loop_test(cases, decodes_utf8, 0, (int)ATH_COUNT(characters));
     tcase_add_test(cases, sees_the_byte_order_mark);
     tcase_add_test(cases, guesses_what_was_meant);

@@ -174,12 +174,14 @@ static void say_server(const char *server, const struct ath_runtime_health *heal
 }
 
 /* What went wrong is mended on the command line here, not by a variable. */
-static int explain(int status, struct ath_err *err)
+static int explain(int status, const char *server, struct ath_err *err)
 {
     if (err->code == ATH_E_KEY_REFUSED)
         return ath_err_hint(err, status,
                             _("on the runtime's machine: aitherion key --export; here: aitherion "
                               "key --import, or aitherion run --key FILE"));
+    if (err->code == ATH_E_PEER_UNREACHABLE && ath_starts_with(server, "unix:"))
+        return ath_err_hint(err, status, "aitherion status");
     if (err->code == ATH_E_PEER_UNREACHABLE)
         return ath_err_hint(err, status,
                             _("is it the address that `aitherion status` shows on the runtime's "
@@ -193,11 +195,11 @@ static int check_server(const char *server, size_t *device_count, struct ath_err
     ATH_AUTO(ath_session) session = { .fd = -1 };
     ATH_AUTO(ath_runtime_health) health = { 0 };
 
-    int status = ath_client_open(server, ATH_GPU_PURPOSE_CONTROL, &session, err);
+    int status = ath_client_open(server, NULL, &session, err);
     if (!status)
         status = ath_session_health(&session, &health, err);
     if (status)
-        return explain(status, err);
+        return explain(status, server, err);
     say_server(server, &health, *device_count);
     *device_count += health.device_count;
     return 0;

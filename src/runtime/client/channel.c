@@ -37,14 +37,9 @@ static int choose_transport(const struct ath_session *session, enum ath_control_
     const char *told = ath_client_variable("AITHERION_TRANSPORT");
     char text[ATH_ENDPOINT_TEXT];
     bool is_unix = ath_starts_with(ath_endpoint_of_socket(session->fd, true, text), "unix:");
-    bool is_auto = !told || !strcmp(told, "auto");
+    bool is_shm = !told || !strcmp(told, "auto") ? is_unix : !strcmp(told, "shm");
 
-    *out = is_auto                ? is_unix ? ATH_CONTROL_TRANSPORT_SHM : ATH_CONTROL_TRANSPORT_TCP
-           : !strcmp(told, "shm") ? ATH_CONTROL_TRANSPORT_SHM
-                                  : ATH_CONTROL_TRANSPORT_TCP;
-    if (!is_auto && *out == ATH_CONTROL_TRANSPORT_TCP && strcmp(told, "tcp") != 0)
-        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                           _("AITHERION_TRANSPORT is '%s', but there are auto, shm and tcp"), told);
+    *out = is_shm ? ATH_CONTROL_TRANSPORT_SHM : ATH_CONTROL_TRANSPORT_TCP;
     if (*out == ATH_CONTROL_TRANSPORT_SHM && !is_unix)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE,
                            _("the transport 'shm' needs the server's unix socket, not '%s'"), text);
@@ -74,24 +69,32 @@ static void put_environment(struct ath_control_open_channel_builder to)
     }
 }
 
-static int ask_channel(struct ath_session *session, enum ath_control_transport transport,
-                       struct ath_control_channel *out, struct ath_err *err)
+/* What the program asks first; *context is the transport, which it chooses. */
+static int send_question(struct ath_session *session, void *context, struct ath_err *err)
 {
+    enum ath_control_transport *transport = context;
+    int status = choose_transport(session, transport, err);
+    if (status)
+        return status;
     struct ath_control_open_channel_builder question =
         ath_control_message_init_open_channel(ath_session_begin(session));
-    struct ath_control_message answer;
-
-    ath_control_open_channel_set_transport(question, transport);
+    ath_control_open_channel_set_transport(question, *transport);
     ath_control_open_channel_set_stripes(question, (uint32_t)session->stripes.count);
     ath_control_open_channel_set_program(question, program_invocation_short_name);
     put_environment(question);
-    session->timeout_ms = OPEN_TIMEOUT_MS;
-    int status = ath_session_send(session, err);
-    if (status)
-        return status;
+    status = ath_session_send(session, err);
     /* The answer says what came of it. */
-    (void)ath_stripes_join(&session->stripes, session->id, &session->ticket);
-    status = ath_session_await(session, ATH_CONTROL_MESSAGE_CHANNEL, &answer, err);
+    if (!status)
+        (void)ath_stripes_join(&session->stripes, session->id, &session->ticket);
+    return status;
+}
+
+static int await_channel(struct ath_session *session, enum ath_control_transport transport,
+                         struct ath_control_channel *out, struct ath_err *err)
+{
+    struct ath_control_message answer;
+    session->timeout_ms = OPEN_TIMEOUT_MS;
+    int status = ath_session_await(session, ATH_CONTROL_MESSAGE_CHANNEL, &answer, err);
     if (status)
         return status;
     *out = ath_control_message_channel(answer);
@@ -151,20 +154,21 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
 {
     ATH_AUTO(ath_session) session = { .fd = -1 };
     enum ath_control_transport transport = ATH_CONTROL_TRANSPORT_TCP;
+    const struct ath_session_first first = { send_question, &transport };
     struct ath_control_channel channel;
+    struct ath_cuda_link *link = NULL;
 
-    int status = ath_client_open(ath_instance_server(), ATH_GPU_PURPOSE_CUDA, &session, err);
+    int status = ath_client_open(ath_instance_server(), &first, &session, err);
     if (!status)
-        status = choose_transport(&session, &transport, err);
+        status = await_channel(&session, transport, &channel, err);
     if (!status)
-        status = ask_channel(&session, transport, &channel, err);
-    if (status)
+        status = make_link(&session, transport, &link, err);
+    if (!link)
         return status;
-    uint32_t devices = ath_control_channel_devices(channel);
-    status = make_link(&session, transport, out_link, err);
-    if (!status)
-        say_which(&session, transport, devices);
-    return status;
+    link->driver_version = (int)ath_control_channel_driver_version(channel);
+    *out_link = link;
+    say_which(&session, transport, ath_control_channel_devices(channel));
+    return 0;
 }
 
 static CUresult status_of(int status)

@@ -106,6 +106,16 @@ static int timeout_of(uint64_t *out_ms, struct ath_err *err)
     return 0;
 }
 
+/* Before a server is asked, so that it is said by whoever asks first. */
+static int check_transport(struct ath_err *err)
+{
+    const char *told = ath_client_variable("AITHERION_TRANSPORT");
+    if (!told || !strcmp(told, "auto") || !strcmp(told, "shm") || !strcmp(told, "tcp"))
+        return 0;
+    return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                       _("AITHERION_TRANSPORT is '%s', but there are auto, shm and tcp"), told);
+}
+
 /* ---- the key ---- */
 
 /* The user's own key's place, as `aitherion key` has it. */
@@ -154,14 +164,14 @@ static void pause_for(uint64_t ms)
 }
 
 static int try_often(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
-                     enum ath_gpu_purpose purpose, uint64_t timeout_ms, struct ath_session *out,
-                     struct ath_err *err)
+                     const struct ath_session_first *first, uint64_t timeout_ms,
+                     struct ath_session *out, struct ath_err *err)
 {
     uint64_t end_ms = ath_now_ms() + timeout_ms, pause_ms = PAUSE_FIRST_MS;
     for (;;) {
         uint64_t now = ath_now_ms(), left = end_ms > now ? end_ms - now : 1;
         int status =
-            ath_session_open(endpoint, secret, purpose,
+            ath_session_open(endpoint, secret, first,
                              (int)(left < TRY_TIMEOUT_MS ? left : TRY_TIMEOUT_MS), out, err);
         if (!status || !may_pass(status) || ath_now_ms() + pause_ms >= end_ms)
             return status;
@@ -180,8 +190,8 @@ static int explain(int status, const struct ath_endpoint *endpoint, struct ath_e
     return status;
 }
 
-int ath_client_open(const char *server, enum ath_gpu_purpose purpose, struct ath_session *out,
-                    struct ath_err *err)
+int ath_client_open(const char *server, const struct ath_session_first *first,
+                    struct ath_session *out, struct ath_err *err)
 {
     struct ath_endpoint endpoint;
     ATH_AUTO(ath_secret) secret = { 0 };
@@ -189,13 +199,14 @@ int ath_client_open(const char *server, enum ath_gpu_purpose purpose, struct ath
 
     int status = read_switches(err);
     if (!status)
+        status = check_transport(err);
+    if (!status)
         status = server ? ath_endpoint_parse(server, &endpoint, err) : find_server(&endpoint, err);
     if (!status)
         status = timeout_of(&timeout_ms, err);
     if (!status)
         status = find_key(&secret, err);
     if (!status)
-        status =
-            try_often(&endpoint, secret.length ? &secret : NULL, purpose, timeout_ms, out, err);
+        status = try_often(&endpoint, secret.length ? &secret : NULL, first, timeout_ms, out, err);
     return status ? explain(status, &endpoint, err) : 0;
 }

@@ -23,11 +23,11 @@ int ath_client_servers(struct ath_servers *out, struct ath_err *err);
 
 /*
  * Opens a session with a server (in the form of struct ath_servers; NULL: the one that
- * AITHERION_SERVER names), trying again while nobody answers there. Returns 0 or a negative errno
- * with err: as ath_client_servers() or ath_session_open().
+ * AITHERION_SERVER names; first: see ath_session_open()), trying again while nobody answers there.
+ * Returns 0 or a negative errno with err: as ath_client_servers() or ath_session_open().
  */
-int ath_client_open(const char *server, enum ath_gpu_purpose purpose, struct ath_session *out,
-                    struct ath_err *err);
+int ath_client_open(const char *server, const struct ath_session_first *first,
+                    struct ath_session *out, struct ath_err *err);
 
 /* Says what went wrong on standard error. */
 void ath_client_complain(const struct ath_err *err);

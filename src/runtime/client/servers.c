@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/i18n.h"
+#include "base/text.h"
 
 static int add(struct ath_servers *servers, const char *text, struct ath_err *err)
 {
@@ -28,10 +29,9 @@ static int add(struct ath_servers *servers, const char *text, struct ath_err *er
 int ath_servers_read(const char *list, struct ath_servers *out, struct ath_err *err)
 {
     struct ath_servers found = { 0 };
-    for (const char *at = list, *end; at; at = end ? end + 1 : NULL) {
+    size_t length;
+    for (const char *at; (at = ath_text_next_part(&list, &length));) {
         char text[ATH_ENDPOINT_TEXT];
-        end = strchr(at, ',');
-        size_t length = end ? (size_t)(end - at) : strlen(at);
         if (found.count == ATH_SERVERS_MAX)
             return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("more than %d servers"),
                                ATH_SERVERS_MAX);

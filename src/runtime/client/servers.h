@@ -1,7 +1,7 @@
 /*
  * One server or several, as AITHERION_SERVER and `aitherion run --server` have them: addresses with
- * commas between. Their GPUs are one list, in this order. A socket whose path has a comma cannot be
- * in a list.
+ * commas between, and blanks at will. Their GPUs are one list, in this order. A socket whose path
+ * has a comma cannot be in a list.
  */
 #pragma once
 #include <stddef.h>

@@ -154,6 +154,11 @@ static int read_challenge(struct handshake *handshake, struct ath_err *err)
         return ath_err_system(err, status, "%s", _("a message could not be kept"));
     handshake->transcript =
         (struct ath_transcript){ &handshake->hello, &handshake->challenge, NULL };
+    session->id = ath_control_challenge_session(challenge);
+    if (!session->id) /* it is needed to join */
+        ath_stripes_free(&session->stripes);
+    ath_ticket_make(handshake->secret ? handshake->secret : &(struct ath_secret){ 0 },
+                    &handshake->hello, &handshake->challenge, &session->ticket);
     return 0;
 }
 
@@ -185,29 +190,30 @@ static int read_welcome(struct handshake *handshake, struct ath_err *err)
         return ath_err_set(err, -EACCES, ATH_E_KEY_REFUSED,
                            _("the server cannot prove that it has the key"));
     handshake->session->id = ath_control_welcome_session(welcome);
-    ath_ticket_make(handshake->secret ? handshake->secret : &(struct ath_secret){ 0 },
-                    &handshake->hello, &handshake->challenge, &handshake->session->ticket);
     return 0;
 }
 
 static int shake_hands(struct ath_session *session, const struct ath_secret *secret,
-                       enum ath_gpu_purpose purpose, uint64_t deadline_ms, struct ath_err *err)
+                       const struct ath_session_first *first, uint64_t deadline_ms,
+                       struct ath_err *err)
 {
     __attribute__((cleanup(handshake_free))) struct handshake handshake = {
         .session = session, .secret = secret, .deadline_ms = deadline_ms
     };
-    int status = say_hello(&handshake, purpose, err);
+    int status = say_hello(&handshake, first ? ATH_GPU_PURPOSE_CUDA : ATH_GPU_PURPOSE_CONTROL, err);
+    if (!status && first)
+        ath_stripes_begin(session->fd, &session->stripes);
     if (!status)
         status = read_challenge(&handshake, err);
     if (!status)
         status = send_proof(&handshake, err);
-    if (!status && purpose == ATH_GPU_PURPOSE_CUDA)
-        ath_stripes_begin(session->fd, &session->stripes);
+    if (!status && first)
+        status = first->send(session, first->context, err);
     return status ? status : read_welcome(&handshake, err);
 }
 
 int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
-                     enum ath_gpu_purpose purpose, int timeout_ms, struct ath_session *out,
+                     const struct ath_session_first *first, int timeout_ms, struct ath_session *out,
                      struct ath_err *err)
 {
     uint64_t deadline_ms = ath_now_ms() + (uint64_t)timeout_ms;
@@ -218,7 +224,7 @@ int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secre
     int status = ath_endpoint_connect(endpoint, deadline_ms, &session.fd, err);
     if (status)
         return status;
-    status = shake_hands(&session, secret, purpose, deadline_ms, err);
+    status = shake_hands(&session, secret, first, deadline_ms, err);
     if (status)
         return status;
     *out = session;

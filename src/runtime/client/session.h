@@ -13,20 +13,32 @@ struct ath_session {
     int fd;
     uint64_t id; /* the server's number for it */
     int timeout_ms;
-    struct ath_stripes stripes;      /* of a program's: its other connections, not joined yet */
+    struct ath_stripes stripes;      /* of a program's: its other connections */
     struct ath_ticket ticket;        /* for these */
     struct ath_wire_builder builder; /* of the next question */
     struct ath_frame frame;          /* of the last answer */
 };
 
 /*
- * Opens a session. secret NULL: without a key, and only with a server that wants none; with one the
- * server must prove it too. Everything together takes at most timeout_ms, as does each later
- * question. Returns 0, or a negative errno with err: "peer-unreachable", "key-refused" (-EACCES),
- * "peer-protocol", "peer-failed".
+ * A program's first question, which goes behind the proof without waiting for the welcome, so that
+ * it costs no round trip: send() begins and sends it (ath_session_begin(), ath_session_send()), and
+ * the answer is waited for once the session is open. Whether the server has the key is not known by
+ * then. Returns 0 or a negative errno with err, and there is no session.
+ */
+struct ath_session_first {
+    int (*send)(struct ath_session *session, void *context, struct ath_err *err);
+    void *context;
+};
+
+/*
+ * Opens a session: a program's, with its first question, or (NULL) one that asks what proto/
+ * gpu-control.capnp has. secret NULL: without a key, and only with a server that wants none; with
+ * one the server must prove it too. Everything together takes at most timeout_ms, as does each
+ * later question. Returns 0, or a negative errno with err: "peer-unreachable", "key-refused"
+ * (-EACCES), "peer-protocol", "peer-failed".
  */
 int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
-                     enum ath_gpu_purpose purpose, int timeout_ms, struct ath_session *out,
+                     const struct ath_session_first *first, int timeout_ms, struct ath_session *out,
                      struct ath_err *err);
 void ath_session_free(struct ath_session *session);
 

@@ -1,7 +1,7 @@
 /*
  * More connections of a program's session, for shares of its large frames (proto/control.capnp,
- * Join). They are begun while the proofs travel and joined while the server has something else to
- * do, so that they cost no round trip; without them the session only has less speed.
+ * Join). They are begun behind the hello and join behind the proof, so that they cost no round
+ * trip; without them the session only has less speed.
  */
 #pragma once
 #include "runtime/transport/stream.h"

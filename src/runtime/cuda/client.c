@@ -27,12 +27,14 @@
 #include "runtime/cuda/handles.h"
 #include "runtime/cuda/instance.h"
 #include "runtime/cuda/kept.h"
+#include "runtime/cuda/spares.h"
 #include "runtime/cuda/summary.h"
 #include "runtime/switches.h"
 
 enum { MESSAGE_MAX = 64 * 1024 * 1024 + 65536 }; /* a chunk of a copy and what goes with it */
 
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t numbers_lock = PTHREAD_MUTEX_INITIALIZER; /* within order, if with it */
 static struct ath_cuda_link *link_now;                /* under order, as are the next two */
 static struct ath_cuda_link *volatile link_of_parent; /* in a child; kept, so that it is no leak */
 static uint64_t last_number;
@@ -47,7 +49,7 @@ enum {
 };
 static atomic_int link_state;
 static atomic_ullong forgotten;
-static atomic_uint next_thread;
+static atomic_uint number_count; /* of threads, at one time */
 static _Thread_local struct ath_cuda_thread *this_thread;
 static atomic_int fault; /* a CUresult: see is_sticky() */
 static _Atomic(CUcontext) faulty_context;
@@ -71,10 +73,12 @@ static const CUresult says[] = { [LINK_NONE] = CUDA_ERROR_NOT_INITIALIZED,
 static void before_fork(void)
 {
     pthread_mutex_lock(&order);
+    pthread_mutex_lock(&numbers_lock);
 }
 
 static void after_fork(void)
 {
+    pthread_mutex_unlock(&numbers_lock);
     pthread_mutex_unlock(&order);
 }
 
@@ -86,7 +90,7 @@ static void in_child(void)
     last_number = 0;
     link_state = link_state == LINK_GOOD || link_state == LINK_FORKED ? LINK_FORKED : LINK_NONE;
     ath_cuda_memo_forget();
-    pthread_mutex_unlock(&order);
+    after_fork();
 }
 
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
@@ -131,7 +135,7 @@ static void note_exit(void)
     exiting_thread = pthread_self();
     is_exiting = true;
     ath_cuda_memo_forget(); /* other threads' are refused from here on */
-    for (int i = 0; i < STEPS && next_thread > 1 && (!i || waiting); i++)
+    for (int i = 0; i < STEPS && number_count > 1 && (!i || waiting); i++)
         usleep(STEP_US);
 }
 
@@ -147,6 +151,14 @@ static bool is_shutting_down(void)
 static void watch_exit(void)
 {
     atexit(note_exit);
+}
+
+int ath_cuda_driver_version(void)
+{
+    pthread_mutex_lock(&order);
+    int version = link_now ? link_now->driver_version : 0;
+    pthread_mutex_unlock(&order);
+    return version;
 }
 
 bool ath_cuda_is_exiting(void)
@@ -206,6 +218,7 @@ void ath_cuda_disconnect(void)
     pthread_mutex_unlock(&order);
     ath_cuda_cache_clear();
     ath_cuda_kept_clear();
+    ath_cuda_spares_clear();
     ath_cuda_host_clear();
     ath_cuda_staging_clear();
     ath_cuda_shares_clear();
@@ -248,7 +261,9 @@ static CUresult state_of_link(enum ath_cuda_method method)
         return CUDA_SUCCESS;
     bool is_early =
         method == ATH_CUDA_METHOD_cuInit || method == ATH_CUDA_METHOD_cuDriverGetVersion;
-    return state == LINK_OPEN && is_early ? CUDA_SUCCESS : says[state];
+    if (state == LINK_OPEN && (is_early || (this_thread && this_thread->asks_early)))
+        return CUDA_SUCCESS;
+    return says[state];
 }
 
 static CUresult lose_link(void)
@@ -262,9 +277,41 @@ static CUresult lose_link(void)
 static pthread_key_t thread_key;
 static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
 
+/* The server has a stream for each number that CU_STREAM_PER_THREAD was used with, so that a thread
+ * takes the lowest that no other has. */
+static uint8_t *taken_numbers; /* number_count of them, under numbers_lock */
+
+static bool take_number(uint32_t *out)
+{
+    pthread_mutex_lock(&numbers_lock);
+    uint32_t count = number_count;
+    uint8_t *place = count ? memchr(taken_numbers, false, count) : NULL;
+    uint32_t number = place ? (uint32_t)(place - taken_numbers) : count;
+    uint8_t *grown = place ? taken_numbers : realloc(taken_numbers, (size_t)count + 1);
+    if (grown) {
+        taken_numbers = grown;
+        taken_numbers[number] = true;
+        number_count = number == count ? count + 1 : count;
+    }
+    pthread_mutex_unlock(&numbers_lock);
+    *out = number;
+    return grown;
+}
+
+/* One that ended amid a capture keeps its number: another would go on with the capture. */
+static void give_number(uint32_t number)
+{
+    if (ath_cuda_captures_of(number))
+        return;
+    pthread_mutex_lock(&numbers_lock);
+    taken_numbers[number] = false;
+    pthread_mutex_unlock(&numbers_lock);
+}
+
 static void thread_free(void *memory)
 {
     struct ath_cuda_thread *thread = memory;
+    give_number(thread->id);
     ath_wire_builder_free(&thread->builder);
     ath_frame_free(&thread->answer);
     free(thread->contexts);
@@ -283,12 +330,20 @@ struct ath_cuda_thread *ath_cuda_this_thread(void)
         return this_thread;
     pthread_once(&thread_once, make_key);
     struct ath_cuda_thread *thread = calloc(1, sizeof *thread);
-    if (!thread)
+    if (!thread || !take_number(&thread->id)) {
+        free(thread);
         return NULL;
-    thread->id = next_thread++;
+    }
     thread->builder.max_bytes = MESSAGE_MAX;
     pthread_setspecific(thread_key, thread);
     return this_thread = thread;
+}
+
+void ath_cuda_ask_early(bool yes)
+{
+    struct ath_cuda_thread *thread = ath_cuda_this_thread();
+    if (thread)
+        thread->asks_early = yes;
 }
 
 CUcontext ath_cuda_current_context(void)
@@ -297,7 +352,7 @@ CUcontext ath_cuda_current_context(void)
     return thread ? ath_cuda_thread_context(thread) : NULL;
 }
 
-/* ---- handles: the server's own numbers, so far from one server ---- */
+/* ---- handles: the server's numbers, with the server's own among several (instance.h) ---- */
 
 /* The context of a stream or an event. false: there is no such one. */
 static bool find_handle(struct ath_cuda_thread *thread, uint64_t handle, CUcontext *out_context)
@@ -336,25 +391,6 @@ static bool is_in_place(struct ath_cuda_exchange *exchange, CUcontext context)
     return !wanted || !context || wanted == context;
 }
 
-/* Of a call that has no answer; one that has is told by the server what is wrong. */
-static void check_handle(struct ath_cuda_exchange *exchange, enum ath_cuda_kind kind,
-                         uint64_t handle)
-{
-    enum ath_cuda_class class = ath_cuda_methods[exchange->method].class;
-    bool is_default = kind == ATH_CUDA_KIND_STREAM && handle <= (uintptr_t)CU_STREAM_PER_THREAD;
-    CUcontext context = is_default ? ath_cuda_current_context() : NULL;
-    if ((class != ATH_CUDA_ASYNC && class != ATH_CUDA_CUSTOM) || ath_cuda_is_lost())
-        return;
-    if (is_default && handle != (uintptr_t)CU_STREAM_PER_THREAD && ath_cuda_is_capturing())
-        exchange->is_told_on = true; /* it may break a capture, which ends before the next wait */
-    if (!handle && class == ATH_CUDA_CUSTOM) /* a launch's attribute without one */
-        return;
-    if ((!is_default && !find_handle(exchange->thread, handle, &context)) ||
-        !is_in_place(exchange, context))
-        exchange->side.status =
-            kind == ATH_CUDA_KIND_GRAPH_EXEC ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-}
-
 static bool ends_handle(enum ath_cuda_method method)
 {
     return method == ATH_CUDA_METHOD_cuStreamDestroy ||
@@ -362,6 +398,33 @@ static bool ends_handle(enum ath_cuda_method method)
            method == ATH_CUDA_METHOD_cuEventDestroy ||
            method == ATH_CUDA_METHOD_cuEventDestroy_v2 ||
            method == ATH_CUDA_METHOD_cuGraphExecDestroy;
+}
+
+/* Of a call that has no answer; one that has is told by the server what is wrong. */
+static void check_handle(struct ath_cuda_exchange *exchange, enum ath_cuda_kind kind,
+                         uint64_t handle)
+{
+    enum ath_cuda_class class = ath_cuda_methods[exchange->method].class;
+    bool is_default = kind == ATH_CUDA_KIND_STREAM && handle <= (uintptr_t)CU_STREAM_PER_THREAD;
+    CUcontext context = is_default ? ath_cuda_current_context() : NULL;
+    bool is_known = is_default ? context != NULL : find_handle(exchange->thread, handle, &context);
+    if (context)
+        exchange->place = context;
+    if (ath_cuda_is_lost())
+        return;
+    if (is_default && ends_handle(exchange->method)) /* the server has streams of its own for it */
+        exchange->side.status = CUDA_ERROR_INVALID_HANDLE;
+    if (class != ATH_CUDA_ASYNC && class != ATH_CUDA_CUSTOM)
+        return;
+    if (is_default && handle != (uintptr_t)CU_STREAM_PER_THREAD && ath_cuda_is_capturing())
+        exchange->is_told_on = true; /* it may break a capture, which ends before the next wait */
+    if (!handle && class == ATH_CUDA_CUSTOM) /* a launch's attribute without one */
+        return;
+    if (is_default && !is_known)
+        exchange->side.status = CUDA_ERROR_INVALID_CONTEXT;
+    else if (!is_known || !is_in_place(exchange, context))
+        exchange->side.status =
+            kind == ATH_CUDA_KIND_GRAPH_EXEC ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* What a call made. */
@@ -403,9 +466,6 @@ static void note_name(const struct ath_cuda_exchange *exchange, uint64_t handle)
         return;
     case ATH_CUDA_METHOD_cuModuleGetFunction:
     case ATH_CUDA_METHOD_cuModuleEnumerateFunctions:
-        ath_cuda_kernel_remove(handle);
-        ath_cuda_attributes_name(0, handle);
-        return;
     case ATH_CUDA_METHOD_cuKernelGetFunction:
         ath_cuda_kernel_remove(handle);
         ath_cuda_attributes_name(exchange->kernel, handle);
@@ -486,9 +546,7 @@ static uint64_t to_own(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint
 /* A device's facts are the same in every context, and asked for once. */
 static CUcontext context_for(enum ath_cuda_method method)
 {
-    bool is_of_device = ath_cuda_methods[method].is_cached &&
-                        !strncmp(ath_cuda_methods[method].name, "cuDevice", strlen("cuDevice"));
-    return is_of_device ? NULL : ath_cuda_current_context();
+    return ath_cuda_methods[method].is_of_device ? NULL : ath_cuda_current_context();
 }
 
 CUresult ath_cuda_may(enum ath_cuda_method method)
@@ -592,11 +650,16 @@ static bool is_sticky(CUresult status)
 }
 
 /* What a call without an answer says at once: such an error, since the server said it. */
-static CUresult known_fault(void)
+static CUresult known_fault(CUcontext context)
 {
-    return atomic_load(&fault) && faulty_context == ath_cuda_current_context()
-               ? (CUresult)atomic_load(&fault)
-               : CUDA_SUCCESS;
+    return atomic_load(&fault) && faulty_context == context ? (CUresult)atomic_load(&fault)
+                                                            : CUDA_SUCCESS;
+}
+
+/* The context whose work a call is. */
+static CUcontext place_of(const struct ath_cuda_exchange *exchange)
+{
+    return exchange->place ? exchange->place : ath_cuda_current_context();
 }
 
 static void note_fault(const struct ath_cuda_exchange *exchange, CUresult status)
@@ -604,7 +667,7 @@ static void note_fault(const struct ath_cuda_exchange *exchange, CUresult status
     if (status == CUDA_SUCCESS && ath_cuda_methods[exchange->method].forgets_all) {
         fault = CUDA_SUCCESS; /* a context may have ended */
     } else if (is_sticky(status)) {
-        faulty_context = ath_cuda_current_context();
+        faulty_context = place_of(exchange);
         fault = (int)status;
     }
 }
@@ -648,6 +711,7 @@ CUresult ath_cuda_ask_begin(struct ath_cuda_exchange *exchange)
 /* What the call has made stale. */
 static void forget(const struct ath_cuda_exchange *exchange)
 {
+    ath_cuda_spares_forget(exchange->method);
     if (ath_cuda_cache_forget(exchange->method))
         forgotten++;
 }
@@ -670,6 +734,33 @@ static CUresult ask(struct ath_cuda_exchange *exchange)
     return status ? without_server(exchange, status) : ath_cuda_ask_end(exchange);
 }
 
+/* Asks for some at once; the first is the program's own. */
+static CUresult ask_for_some(struct ath_cuda_exchange *exchange)
+{
+    struct ath_frame *answer = &exchange->thread->answer;
+    uint64_t numbers[ATH_CUDA_SPARES_MOST], age = ath_cuda_spares_age();
+    ATH_AUTO(ath_frame) message = { 0 };
+    size_t length, count, sent = 0;
+    int built;
+    const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &built);
+    if (!frame)
+        return built_status(built);
+    if (ath_cuda_spares_take(frame, length, answer, &count))
+        return take_answer(exchange);
+    if (count == 1 || ath_frame_copy(&message, frame, length))
+        return ask(exchange);
+    CUresult status = CUDA_SUCCESS;
+    while (sent < count && !(status = ath_cuda_ask_begin(exchange)))
+        numbers[sent++] = exchange->number;
+    while (sent) {
+        exchange->number = numbers[--sent];
+        status = ath_cuda_ask_end(exchange);
+        if (sent && !status)
+            ath_cuda_spares_keep(message.bytes, message.length, answer, age);
+    }
+    return status;
+}
+
 static void end_handle(uint64_t handle)
 {
     ath_cuda_handle_remove(handle);
@@ -682,6 +773,9 @@ CUresult ath_cuda_ask(struct ath_cuda_exchange *exchange)
     bool is_shared = false;
     if (is_exiting && !exchange->is_told_on && ends_something(exchange->method))
         return ath_cuda_post(exchange);
+    if (ath_cuda_spares_may(exchange->method) && !exchange->side.status &&
+        !known_fault(ath_cuda_current_context()) && !ath_is_off(ATH_SWITCH_SPARES))
+        return ask_for_some(exchange);
     bool is_ending =
         exchange->ending && ath_cuda_handle_find(exchange->ending, &context, &is_shared);
     if (is_ending)
@@ -722,8 +816,9 @@ CUresult ath_cuda_post(struct ath_cuda_exchange *exchange)
         return exchange->side.status;
     if (exchange->is_told_on || (is_launch(exchange->method) && launches_block()))
         return ath_cuda_ask(exchange);
-    if (known_fault())
-        return known_fault();
+    CUresult known = known_fault(place_of(exchange));
+    if (known)
+        return known;
     if (exchange->ending)
         end_handle(exchange->ending);
     CUresult status = hand_over(exchange, false, &number);
@@ -817,7 +912,7 @@ bool ath_cuda_stream_is_at_rest(CUstream stream)
                       rest.stream == stream && rest.context == ath_cuda_current_context() &&
                       rest.thread == thread->id;
     pthread_mutex_unlock(&order);
-    return is_at_rest && !known_fault();
+    return is_at_rest && !known_fault(ath_cuda_current_context());
 }
 
 uint64_t ath_cuda_forgotten(void)

@@ -82,6 +82,7 @@ struct ath_cuda_link_ops {
 
 struct ath_cuda_link {
     const struct ath_cuda_link_ops *ops;
+    int driver_version; /* as cuDriverGetVersion() says it; 0: not known. Set by the opener */
 
     /* The client's, set before the first call: told of answers to no call that bring changes of
      * memory, one after the other as they came, and may take the frame's bytes. Waits for nobody
@@ -100,6 +101,15 @@ void ath_cuda_set_opener(ath_cuda_opener opener);
 /* Opens the link if there is none yet. In a child of fork() whose parent had done cuInit():
  * CUDA_ERROR_NOT_INITIALIZED for ever, as with CUDA. */
 CUresult ath_cuda_connect(void);
+
+/* What the driver of the link says cuDriverGetVersion() is; 0: not known, or there is no link. */
+int ath_cuda_driver_version(void);
+
+/*
+ * From the one to the other what a thread asks is sent although cuInit() has not succeeded yet: it
+ * follows cuInit() itself on the wire, so that both take one round trip.
+ */
+void ath_cuda_ask_early(bool yes);
 
 /* cuInit() succeeded: every call may be made. */
 void ath_cuda_set_ready(void);
@@ -122,6 +132,7 @@ struct ath_cuda_thread {
     uint32_t id; /* of the client's threads, from 0 on */
     CUstreamCaptureMode mode;
     bool is_in_callback; /* a function of the program's runs: it may not call CUDA */
+    bool asks_early;     /* see ath_cuda_ask_early() */
     bool is_ours;        /* the program did not start it: it works on while the program exits */
     CUcontext *contexts; /* cuCtxPushCurrent()'s stack; the last is current */
     size_t context_count, context_capacity;
@@ -157,6 +168,7 @@ struct ath_cuda_exchange {
     uint64_t ending;                    /* what is in handles.h and the call destroys; 0 */
     uint64_t kernel;                    /* or the function that it is about, the program's; 0 */
     CUcontext event_context;            /* of the event that is recorded */
+    CUcontext place;                    /* of its stream or event; NULL: the current one */
     bool is_told_on;                    /* what it does, or why not, must be known at once */
     bool is_kept;                       /* side's memory outlives the call */
     uint64_t kept_for;

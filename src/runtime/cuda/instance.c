@@ -15,6 +15,11 @@ const char *ath_instance_server(void)
     return self.server;
 }
 
+unsigned int ath_instance_index(void)
+{
+    return self.index;
+}
+
 /* Texture and surface objects and conditional handles go to kernels among their parameters, which
  * nobody looks at: they stay the driver's, and belong to the context that is current. */
 static bool is_numbered(enum ath_cuda_kind kind, uint64_t handle)

@@ -31,6 +31,9 @@ __attribute__((visibility("default"))) void aitherion_instance(const struct ath_
 /* NULL: the program has one server, which AITHERION_SERVER names. */
 const char *ath_instance_server(void);
 
+/* From 0 on. */
+unsigned int ath_instance_index(void);
+
 /* A handle or a device as the program has it, and as the server has it. false: it is another
  * server's. */
 uint64_t ath_instance_to_own(enum ath_cuda_kind kind, uint64_t wire);

@@ -14,6 +14,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/cuda/by_hand/share.h \
 	src/runtime/cuda/bytes.c src/runtime/cuda/bytes.h \
 	src/runtime/cuda/captures.c src/runtime/cuda/captures.h \
+	src/runtime/cuda/same.c src/runtime/cuda/same.h \
 	src/runtime/cuda/server.c src/runtime/cuda/server.h \
 	src/runtime/cuda/side.c src/runtime/cuda/side.h
 CUDA_SERVER_PROTO_C = proto/cuda-methods.c proto/cuda-server.c proto/cuda-structs.c proto/cuda-wire.c
@@ -54,6 +55,7 @@ CUDA_CLIENT_SOURCES = \
 	src/runtime/cuda/by_hand/snapshot.h \
 	src/runtime/cuda/by_hand/standin.c src/runtime/cuda/by_hand/standin.h \
 	src/runtime/cuda/ahead.c src/runtime/cuda/ahead.h \
+	src/runtime/cuda/box.h \
 	src/runtime/cuda/cache.c src/runtime/cuda/cache.h \
 	src/runtime/cuda/changed.h \
 	src/runtime/cuda/client.c src/runtime/cuda/client.h \
@@ -65,6 +67,7 @@ CUDA_CLIENT_SOURCES = \
 	src/runtime/cuda/instance.c src/runtime/cuda/instance.h \
 	src/runtime/cuda/kept.c src/runtime/cuda/kept.h \
 	src/runtime/cuda/memo.c src/runtime/cuda/memo.h \
+	src/runtime/cuda/spares.c src/runtime/cuda/spares.h \
 	src/runtime/cuda/refuse.c \
 	src/runtime/cuda/summary.c src/runtime/cuda/summary.h \
 	src/runtime/cuda/symbols.c src/runtime/cuda/symbols.h \
@@ -85,6 +88,7 @@ lib_aitherion_libcuda_so_1_SOURCES = $(CUDA_CLIENT_SOURCES) \
 	src/runtime/cuda/by_hand/kernel_node.c src/runtime/cuda/by_hand/kernel_node.h \
 	src/runtime/cuda/bytes.c src/runtime/cuda/bytes.h \
 	src/runtime/cuda/captures.c src/runtime/cuda/captures.h \
+	src/runtime/cuda/same.c src/runtime/cuda/same.h \
 	src/runtime/cuda/side.c src/runtime/cuda/side.h \
 	src/runtime/switches.c src/runtime/switches.h \
 	src/runtime/transport/link.c src/runtime/transport/link.h \
@@ -106,7 +110,8 @@ nodist_lib_aitherion_libcuda_so_1_SOURCES = $(PROTO_C) \
 	proto/cuda-client.c proto/cuda-methods.c proto/cuda-structs.c proto/cuda-symbols.c proto/cuda-wire.c
 # -Bsymbolic: what one of its functions calls is its own, whatever the program calls so.
 COMPILE_SHARED = $(AM_CFLAGS) -fPIC -fvisibility=hidden
-LINK_SHARED = $(AM_LDFLAGS) -shared -Wl,-Bsymbolic -Wl,-z,now
+# They stay once they are loaded: threads of theirs run, and threads that end call them.
+LINK_SHARED = $(AM_LDFLAGS) -shared -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,nodelete
 lib_aitherion_libcuda_so_1_CFLAGS = $(COMPILE_SHARED)
 lib_aitherion_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/cuda.map
 lib_aitherion_libcuda_so_1_LDADD = $(NETTLE_LIBS) -lpthread

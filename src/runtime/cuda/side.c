@@ -65,6 +65,46 @@ void ath_cuda_copy_text(char *to, size_t size, const char *from)
     to[length] = '\0';
 }
 
+/* It does not say so, but programs see that it waits. */
+static bool waits_tacitly(enum ath_cuda_method method)
+{
+    switch (method) {
+    case ATH_CUDA_METHOD_cuArrayDestroy:
+    case ATH_CUDA_METHOD_cuLibraryUnload:
+    case ATH_CUDA_METHOD_cuMemcpyHtoAAsync_v2: /* one that is waited for */
+    case ATH_CUDA_METHOD_cuMemcpyHtoDAsync_v2:
+    case ATH_CUDA_METHOD_cuMemFree:
+    case ATH_CUDA_METHOD_cuMemFree_v2:
+    case ATH_CUDA_METHOD_cuMipmappedArrayDestroy:
+    case ATH_CUDA_METHOD_cuModuleUnload:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool ath_cuda_may_wait(enum ath_cuda_method method)
+{
+    switch (method) {
+    case ATH_CUDA_METHOD_cuArray3DCreate_v2:
+    case ATH_CUDA_METHOD_cuArrayCreate_v2:
+    case ATH_CUDA_METHOD_cuLibraryLoadData:
+    case ATH_CUDA_METHOD_cuMemAlloc:
+    case ATH_CUDA_METHOD_cuMemAlloc_v2:
+    case ATH_CUDA_METHOD_cuMemAllocManaged:
+    case ATH_CUDA_METHOD_cuMemAllocPitch:
+    case ATH_CUDA_METHOD_cuMemAllocPitch_v2:
+    case ATH_CUDA_METHOD_cuMemCreate:
+    case ATH_CUDA_METHOD_cuMipmappedArrayCreate:
+    case ATH_CUDA_METHOD_cuModuleLoadData:
+    case ATH_CUDA_METHOD_cuModuleLoadDataEx:
+    case ATH_CUDA_METHOD_cuModuleLoadFatBinary:
+        return true;
+    default:
+        return waits_tacitly(method);
+    }
+}
+
 bool ath_cuda_synchronizes(enum ath_cuda_method method)
 {
     switch (method) {
@@ -75,7 +115,7 @@ bool ath_cuda_synchronizes(enum ath_cuda_method method)
     case ATH_CUDA_METHOD_cuStreamQuery:
         return true;
     default:
-        return ath_cuda_methods[method].is_blocking ||
+        return ath_cuda_methods[method].is_blocking || waits_tacitly(method) ||
                !strncmp(ath_cuda_methods[method].name, "cuMemsetD", strlen("cuMemsetD"));
     }
 }

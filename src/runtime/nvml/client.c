@@ -391,8 +391,7 @@ static nvmlReturn_t open_session(size_t server)
     struct ath_err err;
     if (ath_now_ms() < link->retry_ms)
         return NVML_ERROR_GPU_IS_LOST;
-    int status =
-        ath_client_open(state.servers.items[server], ATH_GPU_PURPOSE_CONTROL, &link->session, &err);
+    int status = ath_client_open(state.servers.items[server], NULL, &link->session, &err);
     link->is_open = !status;
     link->retry_ms = status ? ath_now_ms() + RETRY_MS : 0;
     return report(status, &link->has_complained, &err);

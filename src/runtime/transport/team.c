@@ -7,6 +7,7 @@
 #include "runtime/transport/team.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,10 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/switches.h"
 #include "runtime/transport/look.h"
 #include "runtime/transport/stream.h"
 
-enum { LOOK_ROUNDS = 32, COPY_LEAST = 512 * 1024 /* less is not worth a thread */ };
+enum {
+    LOOK_ROUNDS = 32,
+    LEAST_BYTES = 512 * 1024, /* less is not worth a thread */
+    HELPERS = 4,
+    MANY_PROCESSORS = 4,
+};
 
 struct helper {
     struct ath_team *team;
@@ -142,6 +149,14 @@ struct ath_team *ath_team_make(size_t parts)
     return team;
 }
 
+struct ath_team *ath_team_make_helpers(void)
+{
+    cpu_set_t processors;
+    bool are_many = !sched_getaffinity(0, sizeof processors, &processors) &&
+                    CPU_COUNT(&processors) >= MANY_PROCESSORS;
+    return are_many && !ath_is_off(ATH_SWITCH_HELPERS) ? ath_team_make(HELPERS) : NULL;
+}
+
 void ath_team_free(struct ath_team *team)
 {
     if (!team)
@@ -175,7 +190,43 @@ static void copy_part(void *job, size_t part)
 
 void ath_team_copy(struct ath_team *team, void *to, const void *from, size_t bytes)
 {
-    size_t parts = team && bytes >= COPY_LEAST ? team->parts : 1;
+    size_t parts = team && bytes >= LEAST_BYTES ? team->parts : 1;
     struct copy copy = { to, from, bytes, bytes / parts + 1 };
     ath_team_do(team, parts, copy_part, &copy);
+}
+
+/* ---- comparing: whole strides, since memcmp() is fastest with much at once ---- */
+
+struct compare {
+    const uint8_t *one, *other;
+    size_t bytes, share;
+    atomic_size_t first; /* so far */
+};
+
+static void note_first(struct compare *compare, size_t at)
+{
+    size_t first = compare->first;
+    while (at < first && !atomic_compare_exchange_weak(&compare->first, &first, at))
+        ;
+}
+
+static void compare_part(void *job, size_t part)
+{
+    struct compare *compare = job;
+    size_t at = part * compare->share, left = at < compare->bytes ? compare->bytes - at : 0;
+    size_t end = at + (left < compare->share ? left : compare->share);
+    for (size_t length; at < end && at < compare->first; at += length) {
+        length = end - at < ATH_TEAM_STRIDE ? end - at : ATH_TEAM_STRIDE;
+        if (memcmp(compare->one + at, compare->other + at, length))
+            note_first(compare, at);
+    }
+}
+
+size_t ath_team_compare(struct ath_team *team, const void *one, const void *other, size_t bytes)
+{
+    size_t parts = team && bytes >= LEAST_BYTES ? team->parts : 1;
+    size_t strides = (bytes / parts + ATH_TEAM_STRIDE) / ATH_TEAM_STRIDE;
+    struct compare compare = { one, other, bytes, strides * ATH_TEAM_STRIDE, bytes };
+    ath_team_do(team, parts, compare_part, &compare);
+    return compare.first;
 }

@@ -17,6 +17,10 @@ struct ath_team;
 /* For jobs of so many parts (at most ATH_TEAM_MAX). NULL without memory. */
 struct ath_team *ath_team_make(size_t parts);
 
+/* Four that copy and compare, where there are processors enough and helpers are not switched off:
+ * else NULL. */
+struct ath_team *ath_team_make_helpers(void);
+
 /* Waits for its threads; nobody may be in another function. NULL is fine. */
 void ath_team_free(struct ath_team *team);
 
@@ -27,3 +31,8 @@ void ath_team_do(struct ath_team *team, size_t parts, void (*do_part)(void *job,
 
 /* As memcpy(), together where there is much. */
 void ath_team_copy(struct ath_team *team, void *to, const void *from, size_t bytes);
+
+/* Where two memories differ first: at that offset, which is a multiple of ATH_TEAM_STRIDE, begins a
+ * stride with a byte that differs. bytes: they are the same. Together where there is much. */
+enum { ATH_TEAM_STRIDE = 64 * 1024 };
+size_t ath_team_compare(struct ath_team *team, const void *one, const void *other, size_t bytes);

@@ -157,23 +157,42 @@ static bool check_pointer(struct check *check, const uint8_t *at, const struct a
 }
 
 /* Groups lie in the struct itself, and are only as deep as the schema. */
+static bool check_field(struct check *check, struct ath_wire_struct at,
+                        const struct ath_wire_pointer *field)
+{
+    if (field->type->kind == ATH_WIRE_GROUP)
+        return check_struct(check, at, field->type->shape);
+    return field->index >= at.pointer_count ||
+           check_pointer(check, at.pointers + (size_t)field->index * ATH_WIRE_WORD, field->type);
+}
+
+/* The union's member that is there, as far as it is a pointer or may hold some; NULL. The union of
+ * CUDA's calls has some four hundred, and is looked into twice a call. */
+static const struct ath_wire_pointer *member_of(struct ath_wire_struct at,
+                                                const struct ath_wire_shape *shape)
+{
+    size_t low = shape->fixed, high = shape->count;
+    if (low == high)
+        return NULL;
+    int tag = ath_wire_u16(at, shape->tag_offset, 0);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (shape->pointers[middle].tag < tag)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < shape->count && shape->pointers[low].tag == tag ? &shape->pointers[low] : NULL;
+}
+
 static bool check_struct(struct check *check, struct ath_wire_struct at,
                          const struct ath_wire_shape *shape)
 {
-    for (size_t i = 0; i < shape->count; i++) {
-        const struct ath_wire_pointer *field = &shape->pointers[i];
-        if (field->tag >= 0 && ath_wire_u16(at, shape->tag_offset, 0) != field->tag)
-            continue;
-        if (field->type->kind == ATH_WIRE_GROUP) {
-            if (!check_struct(check, at, field->type->shape))
-                return false;
-        } else if (field->index < at.pointer_count &&
-                   !check_pointer(check, at.pointers + (size_t)field->index * ATH_WIRE_WORD,
-                                  field->type)) {
+    for (size_t i = 0; i < shape->fixed; i++)
+        if (!check_field(check, at, &shape->pointers[i]))
             return false;
-        }
-    }
-    return true;
+    const struct ath_wire_pointer *member = member_of(at, shape);
+    return !member || check_field(check, at, member);
 }
 
 int ath_wire_open(const uint8_t *words, size_t length, const struct ath_wire_shape *shape,

@@ -67,9 +67,9 @@ struct ath_wire_pointer {
 
 struct ath_wire_shape {
     uint16_t data_words, pointer_count;
-    const struct ath_wire_pointer *pointers;
-    size_t count;
-    uint32_t tag_offset; /* of its unnamed union's tag */
+    const struct ath_wire_pointer *pointers; /* those without a tag first, then by rising tags */
+    size_t count, fixed;                     /* fixed: how many have no tag */
+    uint32_t tag_offset;                     /* of its unnamed union's tag */
 };
 
 /* ---- readers ---- */

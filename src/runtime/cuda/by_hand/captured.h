@@ -1,8 +1,9 @@
 /*
- * Captured copies of memory that the GPU cannot reach by itself: a graph takes and gives the
- * program's bytes anew at each launch. A function of the program's side moves them to or from
- * pinned memory, in the graph's order, and the GPU copies that. What it needs stays as long as the
- * process: graphs may be launched at any time.
+ * Copies in graphs, captured or added as nodes (client_rectangle.c), of memory that the GPU cannot
+ * reach by itself: a graph takes and gives the program's bytes anew at each launch. A function of
+ * the program's side moves them to or from pinned memory, in the graph's order, and the GPU copies
+ * that. What it needs stays as long as a graph has it, which may be launched at any time, and is
+ * then the next such copy's.
  */
 #pragma once
 #include <stddef.h>

@@ -9,18 +9,22 @@
 #include "proto/cuda-client.h"
 #include "runtime/cuda/by_hand/capture.h"
 #include "runtime/cuda/by_hand/captured.h"
+#include "runtime/cuda/by_hand/host.h"
 #include "runtime/cuda/by_hand/staging.h"
 #include "runtime/cuda/client.h"
 
+/* One copy of a graph: its pinned memory, and what moves bytes to or from it. */
 struct moved {
-    struct moved *next; /* of all, so that tools see that they are in use */
+    struct moved *next;
+    struct ath_cuda_host room;
     void *to;
     const void *from;
     size_t bytes;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct moved *all;
+static struct moved *in_graphs; /* so that tools see that they are in use */
+static struct moved *left;      /* their graphs are gone */
 
 static void move(void *memory)
 {
@@ -28,30 +32,116 @@ static void move(void *memory)
     memcpy(moved->to, moved->from, moved->bytes);
 }
 
-/* A node of the captured graph that does it. */
-static CUresult add_move(void *to, const void *from, size_t bytes, CUstream stream)
+/* The last graph that had it is gone. Its room is for the next copy: to free it may wait for the
+ * GPU, which neither this function nor a capture may do. */
+static void leave(void *memory)
 {
-    struct moved *made = malloc(sizeof *made);
-    if (!made)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct moved *moved = memory, **at = &in_graphs;
     pthread_mutex_lock(&lock);
-    *made = (struct moved){ all, to, from, bytes };
-    all = made;
+    while (*at != moved)
+        at = &(*at)->next;
+    *at = moved->next;
+    moved->next = left;
+    left = moved;
     pthread_mutex_unlock(&lock);
-    return ath_cuda_by_hand_cuLaunchHostFunc(stream, move, made);
 }
 
-/* Pinned memory; to get some does not break the capture, as it would if the program did it. */
-static CUresult make_room(size_t bytes, void **out)
+/* Whether the room is there still: it may have ended with its context. */
+static bool has_room(const struct moved *moved)
+{
+    struct ath_cuda_host now;
+    return ath_cuda_host_find((const void *)moved->room.address, &now) && now.id == moved->room.id;
+}
+
+/* In few sizes, up to a quarter more, so that many copies can use it in turn. */
+static size_t round_up(size_t bytes)
+{
+    const size_t least = 4096;
+    size_t step = least;
+    while (step < bytes / 8)
+        step *= 2;
+    return bytes > SIZE_MAX - step ? bytes : (bytes + step - 1) / step * step;
+}
+
+/* The least of those left with enough room, and not much too much; NULL. */
+static struct moved *take_left(size_t bytes)
+{
+    struct moved **best = NULL;
+    pthread_mutex_lock(&lock);
+    for (struct moved **at = &left; *at;) {
+        struct moved *one = *at;
+        if (!has_room(one)) {
+            *at = one->next;
+            free(one);
+            continue;
+        }
+        if (bytes <= one->room.bytes && one->room.bytes / 2 <= round_up(bytes) &&
+            (!best || one->room.bytes < (*best)->room.bytes))
+            best = at;
+        at = &one->next;
+    }
+    struct moved *found = best ? *best : NULL;
+    if (found)
+        *best = found->next;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static CUresult make(size_t bytes, struct moved **out)
+{
+    void *room = NULL;
+    struct moved *made = calloc(1, sizeof *made);
+    CUresult status =
+        made ? ath_cuda_by_hand_cuMemHostAlloc(&room, round_up(bytes), CU_MEMHOSTALLOC_PORTABLE)
+             : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!status && !ath_cuda_host_find(room, &made->room))
+        status = CUDA_ERROR_INVALID_CONTEXT; /* another thread has ended it */
+    if (status)
+        free(made);
+    else
+        *out = made;
+    return status;
+}
+
+/*
+ * The graph that the stream captures into has it until it ends, and so has what is made of that.
+ * A driver that knows no such objects (before CUDA 11.3) leaves it as long as the process.
+ */
+static void bind(struct moved *moved, CUstream stream)
+{
+    CUstreamCaptureStatus capture;
+    CUuserObject object;
+    uint64_t id;
+    CUgraph graph = NULL;
+    if (!ath_cuda_by_hand_cuStreamGetCaptureInfo_v2(stream, &capture, &id, &graph, NULL, NULL) &&
+        graph &&
+        !ath_cuda_by_hand_cuUserObjectCreate(&object, moved, leave, 1,
+                                             CU_USER_OBJECT_NO_DESTRUCTOR_SYNC))
+        ath_cuda_do_cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+}
+
+/* One with room for a copy of a stream's graph. To get it does not break the capture, as it would
+ * if the program did it. */
+static CUresult begin_move(size_t bytes, CUstream stream, struct moved **out)
 {
     struct ath_cuda_thread *thread = ath_cuda_this_thread();
     if (!thread)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUstreamCaptureMode mode = thread->mode;
     thread->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    CUresult status = ath_cuda_by_hand_cuMemHostAlloc(out, bytes, CU_MEMHOSTALLOC_PORTABLE);
+    struct moved *moved = take_left(bytes);
+    CUresult status = moved ? CUDA_SUCCESS : make(bytes, &moved);
     thread->mode = mode;
-    return status;
+    if (status)
+        return status;
+    moved->bytes = bytes;
+    pthread_mutex_lock(&lock);
+    moved->next = in_graphs;
+    in_graphs = moved;
+    pthread_mutex_unlock(&lock);
+    bind(moved, stream);
+    *out = moved;
+    return CUDA_SUCCESS;
 }
 
 bool ath_cuda_is_captured(CUstream stream, CUresult status)
@@ -64,18 +154,25 @@ bool ath_cuda_is_captured(CUstream stream, CUresult status)
 
 CUresult ath_cuda_captured_to(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
-    void *room = NULL;
-    CUresult status = make_room(bytes, &room);
-    if (!status)
-        status = add_move(room, from, bytes, stream);
-    return status ? status : ath_cuda_by_hand_cuMemcpyHtoDAsync_v2(to, room, bytes, stream);
+    struct moved *moved;
+    CUresult status = begin_move(bytes, stream, &moved);
+    if (status)
+        return status;
+    moved->from = from;
+    moved->to = (void *)moved->room.address;
+    status = ath_cuda_by_hand_cuLaunchHostFunc(stream, move, moved);
+    return status ? status : ath_cuda_by_hand_cuMemcpyHtoDAsync_v2(to, moved->to, bytes, stream);
 }
 
 CUresult ath_cuda_captured_from(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    void *room = NULL;
-    CUresult status = make_room(bytes, &room);
-    if (!status)
-        status = ath_cuda_by_hand_cuMemcpyDtoHAsync_v2(room, from, bytes, stream);
-    return status ? status : add_move(to, room, bytes, stream);
+    struct moved *moved;
+    CUresult status = begin_move(bytes, stream, &moved);
+    if (status)
+        return status;
+    moved->from = (const void *)moved->room.address;
+    moved->to = to;
+    status =
+        ath_cuda_by_hand_cuMemcpyDtoHAsync_v2((void *)moved->room.address, from, bytes, stream);
+    return status ? status : ath_cuda_by_hand_cuLaunchHostFunc(stream, move, moved);
 }

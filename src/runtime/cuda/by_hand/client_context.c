@@ -6,26 +6,52 @@
  */
 #include "config.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "proto/cuda-client.h"
+#include "runtime/cuda/ahead.h"
 #include "runtime/cuda/by_hand/capture.h"
 #include "runtime/cuda/by_hand/host.h"
 #include "runtime/cuda/by_hand/locals.h"
 #include "runtime/cuda/by_hand/snapshot.h"
 #include "runtime/cuda/client.h"
 #include "runtime/cuda/handles.h"
+#include "runtime/cuda/zeroed.h"
+
+/* What programs ask of their device next goes behind it: one round trip for both. */
+static CUresult initialize(unsigned int flags)
+{
+    struct ath_cuda_exchange exchange;
+    ATH_AUTO(ath_cuda_ahead) ahead = { 0 };
+    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuInit);
+    if (status)
+        return status;
+    ath_cuda_wire_init_set_flags(ath_cuda_wire_call_init_init(exchange.call), flags);
+    status = ath_cuda_ask_begin(&exchange);
+    if (status)
+        return ath_cuda_end(&exchange, status);
+    ath_cuda_ask_early(true);
+    ath_cuda_snapshot_begin(0, &ahead);
+    ath_cuda_ask_early(false);
+    status = ath_cuda_ask_end(&exchange);
+    ath_cuda_ahead_wait(&ahead);
+    if (status)
+        ath_cuda_snapshot_undo(0);
+    return ath_cuda_end(&exchange, status);
+}
 
 CUresult ath_cuda_by_hand_cuInit(unsigned int flags)
 {
+    if (!flags && !ath_cuda_may(ATH_CUDA_METHOD_cuCtxSynchronize)) /* each library says it again */
+        return CUDA_SUCCESS;
     CUresult status = ath_cuda_connect();
     if (!status)
-        status = ath_cuda_do_cuInit(flags);
-    if (!status) {
+        status = initialize(flags);
+    if (!status)
         ath_cuda_set_ready();
-        ath_cuda_snapshot(0);
-    }
     return status;
 }
 
@@ -36,7 +62,9 @@ CUresult ath_cuda_by_hand_cuDriverGetVersion(int *version)
     if (!version)
         return CUDA_ERROR_INVALID_VALUE;
     CUresult status = known ? CUDA_SUCCESS : ath_cuda_connect();
-    if (!status && !known) {
+    if (!status && !known)
+        known = ath_cuda_driver_version();
+    if (!status && !known) { /* the server did not say it by itself */
         int asked = 0;
         status = ath_cuda_do_cuDriverGetVersion(&asked);
         known = asked;
@@ -44,6 +72,84 @@ CUresult ath_cuda_by_hand_cuDriverGetVersion(int *version)
     if (!status)
         *version = known;
     return status;
+}
+
+/* ---- contexts that are known here ---- */
+
+enum { DEVICES_MAX = 256 };
+
+static _Atomic(CUcontext) primaries[DEVICES_MAX]; /* NULL: ended, or never retained */
+static atomic_int primary_end;                    /* one more than the last device that has one */
+static atomic_int retains[DEVICES_MAX];           /* that the program has not released */
+
+/* The device of a primary context. */
+static bool is_primary(CUcontext context, CUdevice *device)
+{
+    for (int i = 0; context && device && i < primary_end; i++) {
+        if (primaries[i] != context)
+            continue;
+        *device = i;
+        return true;
+    }
+    return false;
+}
+
+/* Those that are not primary: made here, or that the server knew when they became current. */
+static struct own {
+    struct own *next;
+    CUcontext context;
+} * own;
+static pthread_rwlock_t own_lock = PTHREAD_RWLOCK_INITIALIZER;
+
+/* The caller has the lock. */
+static struct own **place_of(CUcontext context)
+{
+    struct own **at = &own;
+    while (*at && (*at)->context != context)
+        at = &(*at)->next;
+    return at;
+}
+
+static bool is_own(CUcontext context)
+{
+    pthread_rwlock_rdlock(&own_lock);
+    bool is_there = *place_of(context);
+    pthread_rwlock_unlock(&own_lock);
+    return is_there;
+}
+
+/* Without memory for it the server is asked again. */
+static void add_own(CUcontext context)
+{
+    pthread_rwlock_wrlock(&own_lock);
+    struct own **at = place_of(context);
+    if (!*at && (*at = ath_cuda_zeroed(sizeof **at)))
+        (*at)->context = context;
+    pthread_rwlock_unlock(&own_lock);
+}
+
+static void end_own(CUcontext context)
+{
+    pthread_rwlock_wrlock(&own_lock);
+    struct own **at = place_of(context), *gone = *at;
+    if (gone)
+        *at = gone->next;
+    pthread_rwlock_unlock(&own_lock);
+    free(gone);
+}
+
+/* CUDA_ERROR_INVALID_CONTEXT where there is no such one. One that was destroyed becomes current,
+ * and the calls in it say so. */
+static CUresult look_up(CUcontext context)
+{
+    unsigned long long id;
+    CUdevice device;
+    if (is_primary(context, &device) || is_own(context))
+        return CUDA_SUCCESS;
+    CUresult status = ath_cuda_do_cuCtxGetId(context, &id);
+    if (!status)
+        add_own(context);
+    return status == CUDA_ERROR_INVALID_CONTEXT ? status : CUDA_SUCCESS;
 }
 
 /* ---- the current context ---- */
@@ -99,6 +205,10 @@ CUresult ath_cuda_by_hand_cuCtxSetCurrent(CUcontext context)
     CUresult status = is_ready();
     if (status)
         return status;
+    if (context)
+        status = look_up(context);
+    if (status)
+        return status;
     struct ath_cuda_thread *thread = ath_cuda_this_thread();
     if (thread->context_count)
         thread->context_count--;
@@ -110,7 +220,8 @@ CUresult ath_cuda_by_hand_cuCtxPushCurrent_v2(CUcontext context)
     CUresult status = is_ready();
     if (status)
         return status;
-    return context ? push(context) : CUDA_ERROR_INVALID_CONTEXT;
+    status = context ? look_up(context) : CUDA_ERROR_INVALID_CONTEXT;
+    return status ? status : push(context);
 }
 
 CUresult ath_cuda_by_hand_cuCtxPushCurrent(CUcontext context)
@@ -155,17 +266,24 @@ CUresult ath_cuda_by_hand_cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned i
 
 /* ---- contexts that are made here become current here ---- */
 
+static CUresult made(CUresult status, const CUcontext *context, unsigned int flags)
+{
+    if (take_flags(status, flags))
+        return status;
+    add_own(*context);
+    return push(*context);
+}
+
 CUresult ath_cuda_by_hand_cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *params,
                                          int param_count, unsigned int flags, CUdevice device)
 {
-    CUresult status = ath_cuda_do_cuCtxCreate_v3(context, params, param_count, flags, device);
-    return take_flags(status, flags) ? status : push(*context);
+    return made(ath_cuda_do_cuCtxCreate_v3(context, params, param_count, flags, device), context,
+                flags);
 }
 
 CUresult ath_cuda_by_hand_cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device)
 {
-    CUresult status = ath_cuda_do_cuCtxCreate_v2(context, flags, device);
-    return take_flags(status, flags) ? status : push(*context);
+    return made(ath_cuda_do_cuCtxCreate_v2(context, flags, device), context, flags);
 }
 
 /* What cuda.h of CUDA 13 calls cuCtxCreate(). A context for graphics on the GPU is not to be had.
@@ -189,6 +307,7 @@ CUresult ath_cuda_by_hand_cuCtxCreate(CUcontext *context, unsigned int flags, CU
 /* What the program has of one here ends with it. */
 static void end_context(CUcontext context)
 {
+    end_own(context);
     ath_cuda_locals_end(context);
     ath_cuda_handles_end(context);
     ath_cuda_captures_end_in(context);
@@ -198,9 +317,11 @@ static void end_context(CUcontext context)
  * and calls there fail. */
 CUresult ath_cuda_by_hand_cuCtxDestroy_v2(CUcontext context)
 {
-    if (context)
+    CUresult status = ath_cuda_may(ATH_CUDA_METHOD_cuCtxDestroy_v2);
+    if (!status && context)
         ath_cuda_host_end_in(context);
-    CUresult status = ath_cuda_do_cuCtxDestroy_v2(context);
+    if (!status)
+        status = ath_cuda_do_cuCtxDestroy_v2(context);
     if (!status && ath_cuda_current_context() == context)
         pop(NULL);
     if (!status)
@@ -215,17 +336,33 @@ CUresult ath_cuda_by_hand_cuCtxDestroy(CUcontext context)
 
 /* ---- primary contexts: what libraries keep with one ends with it ---- */
 
-enum { DEVICES_MAX = 256 };
-
-static _Atomic(CUcontext) primaries[DEVICES_MAX]; /* NULL: ended, or never retained */
-static atomic_int primary_end;                    /* one more than the last device that has one */
+/* What the program has already is the same once more, and is only counted: each library retains it.
+ */
+static CUresult retain_again(CUdevice device)
+{
+    struct ath_cuda_exchange exchange;
+    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuDevicePrimaryCtxRetain);
+    if (status)
+        return status;
+    ath_cuda_wire_device_primary_ctx_retain_set_device(
+        ath_cuda_wire_call_init_device_primary_ctx_retain(exchange.call),
+        (int32_t)ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_DEVICE, (uint64_t)device));
+    return ath_cuda_end(&exchange, ath_cuda_post(&exchange));
+}
 
 CUresult ath_cuda_by_hand_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
+    CUcontext had = device >= 0 && device < DEVICES_MAX ? primaries[device] : NULL;
+    if (context && had && !retain_again(device)) {
+        retains[device]++;
+        *context = had;
+        return CUDA_SUCCESS;
+    }
     CUresult status = ath_cuda_do_cuDevicePrimaryCtxRetain(context, device);
-    if (status || device < 0 || device >= DEVICES_MAX)
+    if (status || !context || device < 0 || device >= DEVICES_MAX)
         return status;
     primaries[device] = *context;
+    retains[device]++;
     for (int end = primary_end; end <= device;)
         if (atomic_compare_exchange_weak(&primary_end, &end, device + 1))
             break;
@@ -243,18 +380,6 @@ CUresult ath_cuda_by_hand_cuDevicePrimaryCtxGetState(CUdevice device, unsigned i
     *flags = 0;
     *active = primaries[device] != NULL;
     return CUDA_SUCCESS;
-}
-
-/* The device of a primary context. */
-static bool is_primary(CUcontext context, CUdevice *device)
-{
-    for (int i = 0; context && device && i < primary_end; i++) {
-        if (primaries[i] != context)
-            continue;
-        *device = i;
-        return true;
-    }
-    return false;
 }
 
 CUresult ath_cuda_by_hand_cuCtxGetDevice(CUdevice *device)
@@ -280,9 +405,11 @@ static void end_primary(CUdevice device)
 
 CUresult ath_cuda_by_hand_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-    if (device >= 0 && device < DEVICES_MAX && primaries[device])
+    CUresult status = ath_cuda_may(ATH_CUDA_METHOD_cuDevicePrimaryCtxReset_v2);
+    if (!status && device >= 0 && device < DEVICES_MAX && primaries[device])
         ath_cuda_host_end_in(primaries[device]);
-    CUresult status = ath_cuda_do_cuDevicePrimaryCtxReset_v2(device);
+    if (!status)
+        status = ath_cuda_do_cuDevicePrimaryCtxReset_v2(device);
     if (!status)
         end_primary(device);
     return status;
@@ -298,7 +425,13 @@ CUresult ath_cuda_by_hand_cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     unsigned int flags;
     int is_active = 1;
-    CUresult status = ath_cuda_do_cuDevicePrimaryCtxRelease_v2(device);
+    CUresult status = ath_cuda_may(ATH_CUDA_METHOD_cuDevicePrimaryCtxRelease_v2);
+    if (status)
+        return status;
+    bool is_counted = device >= 0 && device < DEVICES_MAX && retains[device] > 0;
+    if (is_counted && retains[device]-- == 1 && primaries[device] && !ath_cuda_is_exiting())
+        ath_cuda_host_end_in(primaries[device]);
+    status = ath_cuda_do_cuDevicePrimaryCtxRelease_v2(device);
     if (!status && !ath_cuda_is_exiting() &&
         !ath_cuda_do_cuDevicePrimaryCtxGetState(device, &flags, &is_active) && !is_active)
         end_primary(device);

@@ -26,6 +26,14 @@ static size_t chunk_of(size_t left)
     return left < CHUNK ? left : CHUNK;
 }
 
+/* Nothing at all is copied from and to anywhere, where a copy may be made. */
+static CUresult check(const void *host, size_t byte_count)
+{
+    if (!byte_count)
+        return ath_cuda_ready(ATH_CUDA_METHOD_cuMemcpyAsync);
+    return host ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 /* ---- memory that the server reaches itself ---- */
 
 CUresult ath_cuda_direct_to(CUdeviceptr dst_device, const void *src_host, size_t byte_count,
@@ -80,7 +88,7 @@ static struct ath_wire_bytes part_of(const void *source, size_t offset, size_t l
 static CUresult to_memory(CUdeviceptr dst_device, const void *src_host, size_t byte_count,
                           CUstream stream, bool is_asked)
 {
-    CUresult status = src_host || !byte_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    CUresult status = check(src_host, byte_count);
     if (!status && ath_cuda_staging_take(byte_count))
         return ath_cuda_staged_to(dst_device, src_host, byte_count, stream);
     for (size_t done = 0, part; !status && done < byte_count; done += part) {
@@ -108,7 +116,7 @@ static CUresult to_memory(CUdeviceptr dst_device, const void *src_host, size_t b
 static CUresult to_array(CUarray dst_array, size_t dst_offset, const void *src_host,
                          size_t byte_count, CUstream stream, bool is_asked)
 {
-    CUresult status = src_host || !byte_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    CUresult status = check(src_host, byte_count);
     for (size_t done = 0, part; !status && done < byte_count; done += part) {
         struct ath_cuda_exchange exchange;
         part = chunk_of(byte_count - done);
@@ -136,7 +144,7 @@ CUresult ath_cuda_by_hand_cuMemcpyHtoDAsync_v2(CUdeviceptr dst_device, const voi
         return ath_cuda_by_hand_cuMemcpyAsync(dst_device, (uintptr_t)src_host, byte_count, stream);
     if (ath_cuda_host_reaches(src_host, byte_count))
         return ath_cuda_direct_to(dst_device, src_host, byte_count, stream);
-    if (ath_cuda_is_too_much(dst_device, src_host, byte_count))
+    if (ath_cuda_is_too_much(dst_device, byte_count, src_host, byte_count))
         return CUDA_ERROR_INVALID_VALUE;
     return to_memory(dst_device, src_host, byte_count, stream, ath_cuda_is_capturing());
 }
@@ -154,11 +162,11 @@ CUresult ath_cuda_by_hand_cuMemcpyHtoD_v2(CUdeviceptr dst_device, const void *sr
         return ath_cuda_by_hand_cuMemcpy(dst_device, (uintptr_t)src_host, byte_count);
     if (ath_cuda_host_reaches(src_host, byte_count))
         return then_wait(ath_cuda_direct_to(dst_device, src_host, byte_count, NULL));
-    if (ath_cuda_is_too_much(dst_device, src_host, byte_count))
+    if (ath_cuda_is_too_much(dst_device, byte_count, src_host, byte_count))
         return CUDA_ERROR_INVALID_VALUE;
     bool is_asked = byte_count <= CHUNK || ath_cuda_is_capturing() || ath_is_off(ATH_SWITCH_AHEAD);
     CUresult status = to_memory(dst_device, src_host, byte_count, NULL, is_asked);
-    return !is_asked || ath_cuda_host_is_mirror(dst_device) ? then_wait(status) : status;
+    return is_asked ? status : then_wait(status);
 }
 
 CUresult ath_cuda_by_hand_cuMemcpyHtoAAsync_v2(CUarray dst_array, size_t dst_offset,
@@ -228,7 +236,7 @@ static CUresult from_memory(void *dst_host, CUdeviceptr src_device, size_t byte_
     enum { AHEAD = 3 };
     struct asked asked[AHEAD];
     size_t begun = 0, offset = 0, ahead = ath_is_off(ATH_SWITCH_AHEAD) ? 1 : AHEAD;
-    CUresult status = dst_host || !byte_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    CUresult status = check(dst_host, byte_count);
     if (!status && ath_cuda_staging_take(byte_count))
         return ath_cuda_staged_from(dst_host, src_device, byte_count, stream);
     for (size_t ended = 0; (!status && offset < byte_count) || ended < begun; ended++) {
@@ -263,7 +271,7 @@ CUresult ath_cuda_by_hand_cuMemcpyDtoHAsync_v2(void *dst_host, CUdeviceptr src_d
 CUresult ath_cuda_by_hand_cuMemcpyAtoHAsync_v2(void *dst_host, CUarray src_array, size_t src_offset,
                                                size_t byte_count, CUstream stream)
 {
-    CUresult status = dst_host || !byte_count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    CUresult status = check(dst_host, byte_count);
     for (size_t done = 0, part; !status && done < byte_count; done += part) {
         struct ath_cuda_exchange exchange;
         part = chunk_of(byte_count - done);

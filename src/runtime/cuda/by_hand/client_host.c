@@ -10,13 +10,17 @@
 
 #include "proto/cuda-client.h"
 #include "runtime/cuda/by_hand/host.h"
+#include "runtime/cuda/by_hand/sides.h"
 #include "runtime/cuda/client.h"
+#include "runtime/cuda/instance.h"
 
 /* Where memory is put that the server shall have at the same address: far from where Linux puts a
  * program's own things (PIE at 0x55.., libraries and stacks below 0x7fff..), also on ppc64le. */
 #define ZONE ((uintptr_t)0x400000000000)
 
-static _Atomic(uintptr_t) next_place = ZONE;
+#define ZONE_BYTES ((uintptr_t)1 << 40) /* each instance has one (runtime/cuda/instance.h) */
+
+static _Atomic(uintptr_t) places_taken; /* bytes from the zone's beginning */
 
 /* ---- pinned memory ---- */
 
@@ -25,7 +29,8 @@ static void *private_pages(size_t bytes)
 {
     void *memory = MAP_FAILED;
     for (int i = 0; i < 64 && memory == MAP_FAILED; i++) {
-        uintptr_t place = atomic_fetch_add(&next_place, bytes + ath_cuda_host_pages(1));
+        uintptr_t place = ZONE + ath_instance_index() * ZONE_BYTES +
+                          atomic_fetch_add(&places_taken, bytes + ath_cuda_host_pages(1));
         memory = mmap((void *)place, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     }
@@ -51,7 +56,7 @@ static CUresult ask_host_alloc(const struct ath_cuda_host *facts, CUdeviceptr *o
     return ath_cuda_end(&exchange, status);
 }
 
-static CUresult ready_with_context(enum ath_cuda_method method)
+CUresult ath_cuda_ready(enum ath_cuda_method method)
 {
     struct ath_cuda_exchange exchange;
     CUresult status = ath_cuda_begin(&exchange, method);
@@ -76,7 +81,7 @@ static CUresult alloc_shared(struct ath_cuda_host *facts)
 
 CUresult ath_cuda_host_alloc_shared(size_t bytes, void **out)
 {
-    CUresult status = ready_with_context(ATH_CUDA_METHOD_cuMemHostAlloc);
+    CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemHostAlloc);
     struct ath_cuda_host facts = { .kind = ATH_CUDA_HOST_ALLOCATED,
                                    .bytes = bytes,
                                    .flags = CU_MEMHOSTALLOC_PORTABLE,
@@ -94,7 +99,7 @@ CUresult ath_cuda_by_hand_cuMemHostAlloc(void **memory, size_t bytes, unsigned i
 {
     const unsigned int known =
         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
-    CUresult status = ready_with_context(ATH_CUDA_METHOD_cuMemHostAlloc);
+    CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemHostAlloc);
     if (status)
         return status;
     if (!memory || !bytes || flags & ~known)
@@ -226,7 +231,7 @@ static CUresult let_go(uintptr_t address, enum ath_cuda_host_kind kind)
 
 CUresult ath_cuda_by_hand_cuMemFreeHost(void *memory)
 {
-    CUresult status = ready_with_context(ATH_CUDA_METHOD_cuMemFreeHost);
+    CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemFreeHost);
     return status ? status : let_go((uintptr_t)memory, ATH_CUDA_HOST_ALLOCATED);
 }
 
@@ -250,15 +255,16 @@ CUresult ath_cuda_by_hand_cuMemHostRegister_v2(void *memory, size_t bytes, unsig
     const unsigned int known =
         CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
     struct ath_cuda_host facts;
-    CUresult status = ready_with_context(ATH_CUDA_METHOD_cuMemHostRegister_v2);
+    CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemHostRegister_v2);
     if (status)
         return status;
+    if (!memory || !bytes || flags & ~(known | CU_MEMHOSTREGISTER_IOMEMORY))
+        return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (!memory || !bytes || flags & ~known)
+    if (!ath_cuda_is_all_mapped(memory, bytes))
         return CUDA_ERROR_INVALID_VALUE;
-    if (ath_cuda_host_find(memory, &facts) ||
-        ath_cuda_host_find((const uint8_t *)memory + bytes - 1, &facts))
+    if (ath_cuda_host_has_of(memory, bytes))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     status = ath_cuda_host_add(&(struct ath_cuda_host){ .kind = ATH_CUDA_HOST_REGISTERED,
                                                         .address = (uintptr_t)memory,
@@ -281,7 +287,7 @@ CUresult ath_cuda_by_hand_cuMemHostRegister(void *memory, size_t bytes, unsigned
 
 CUresult ath_cuda_by_hand_cuMemHostUnregister(void *memory)
 {
-    CUresult status = ready_with_context(ATH_CUDA_METHOD_cuMemHostUnregister);
+    CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemHostUnregister);
     return status ? status : let_go((uintptr_t)memory, ATH_CUDA_HOST_REGISTERED);
 }
 
@@ -289,7 +295,7 @@ CUresult ath_cuda_by_hand_cuMemHostGetDevicePointer_v2(CUdeviceptr *address, voi
                                                        unsigned int flags)
 {
     struct ath_cuda_host facts;
-    CUresult status = ready_with_context(ATH_CUDA_METHOD_cuMemHostGetDevicePointer_v2);
+    CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemHostGetDevicePointer_v2);
     if (status)
         return status;
     if (!address || flags || !ath_cuda_host_find(memory, &facts) ||
@@ -304,7 +310,7 @@ CUresult ath_cuda_by_hand_cuMemHostGetDevicePointer_v2(CUdeviceptr *address, voi
 CUresult ath_cuda_by_hand_cuMemHostGetFlags(unsigned int *flags, void *memory)
 {
     struct ath_cuda_host facts;
-    CUresult status = ready_with_context(ATH_CUDA_METHOD_cuMemHostGetFlags);
+    CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemHostGetFlags);
     if (status)
         return status;
     if (!flags || !ath_cuda_host_find(memory, &facts) || facts.kind == ATH_CUDA_HOST_MANAGED)
@@ -455,35 +461,56 @@ static CUresult ask_free(CUdeviceptr address)
     return ath_cuda_end(&exchange, ath_cuda_ask(&exchange));
 }
 
-/* Where the program has something at the server's address already, the server tries others. */
+/* Where the program has something at the server's address already, the server tries others. What is
+ * refused is kept until one is right, with larger and larger pieces beside it: the next one lies
+ * behind them. */
+static CUresult managed_there(size_t bytes, unsigned int flags, CUdeviceptr *out)
+{
+    enum { TRIES = 64, PIECE_MAX = 64 * 1024 * 1024 };
+    CUdeviceptr refused[TRIES] = { 0 };
+    int count = 0;
+    CUresult status = CUDA_SUCCESS;
+    for (size_t piece = bytes; !status; piece *= 2) {
+        status = ask_managed(bytes, flags, out);
+        if (status || map_there(*out, bytes))
+            break;
+        refused[count++] = *out;
+        if (count < TRIES && piece < PIECE_MAX && !ask_managed(piece, flags, &refused[count]))
+            count++;
+        if (count == TRIES)
+            status = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    while (count)
+        ask_free(refused[--count]);
+    return status;
+}
+
 CUresult ath_cuda_by_hand_cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned int flags)
 {
-    enum { TRIES = 8 };
-    CUdeviceptr refused[TRIES], got = 0;
-    int count = 0;
-    CUresult status = ready_with_context(ATH_CUDA_METHOD_cuMemAllocManaged);
+    CUdeviceptr got = 0;
+    CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemAllocManaged);
     if (status)
         return status;
     if (!address || !bytes || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return CUDA_ERROR_INVALID_VALUE;
-    while (!(status = ask_managed(bytes, flags, &got)) && !map_there(got, bytes) && count < TRIES)
-        refused[count++] = got;
-    for (int i = 0; i < count; i++)
-        ask_free(refused[i]);
-    if (!status && count == TRIES)
-        status = CUDA_ERROR_OUT_OF_MEMORY;
-    if (!status)
-        status = ath_cuda_host_add(&(struct ath_cuda_host){ .kind = ATH_CUDA_HOST_MANAGED,
-                                                            .address = (uintptr_t)got,
-                                                            .bytes = bytes,
-                                                            .flags = flags,
-                                                            .is_mapped = true,
-                                                            .device = got,
-                                                            .context = ath_cuda_current_context() },
-                                   true);
-    if (!status)
-        *address = got;
-    return status;
+    status = managed_there(bytes, flags, &got);
+    if (status)
+        return status;
+    status = ath_cuda_host_add(&(struct ath_cuda_host){ .kind = ATH_CUDA_HOST_MANAGED,
+                                                        .address = (uintptr_t)got,
+                                                        .bytes = bytes,
+                                                        .flags = flags,
+                                                        .is_mapped = true,
+                                                        .device = got,
+                                                        .context = ath_cuda_current_context() },
+                               true);
+    if (status) {
+        unmap_there((uintptr_t)got, bytes);
+        ask_free(got);
+        return status;
+    }
+    *address = got;
+    return CUDA_SUCCESS;
 }
 
 bool ath_cuda_host_free_managed(CUdeviceptr address)
@@ -495,11 +522,19 @@ bool ath_cuda_host_free_managed(CUdeviceptr address)
     return true;
 }
 
+/* Amid a capture it stays (server_memory.c). */
 CUresult ath_cuda_by_hand_cuMemFree_v2(CUdeviceptr address)
 {
-    CUresult status = ask_free(address);
-    if (!status)
+    CUresult status = ath_cuda_may(ATH_CUDA_METHOD_cuMemFree_v2);
+    if (status)
+        return status;
+    bool is_managed =
+        ath_cuda_host_has_mirrors() && ath_cuda_host_set_aside((uintptr_t)address, true);
+    status = ask_free(address);
+    if (is_managed && !status)
         ath_cuda_host_free_managed(address);
+    if (is_managed && status == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        ath_cuda_host_set_aside((uintptr_t)address, false);
     return status;
 }
 
@@ -512,6 +547,7 @@ void ath_cuda_host_end_in(CUcontext context)
             end_of(facts.address);
             continue;
         }
+        ath_cuda_host_set_aside(facts.address, true);
         ask_free(facts.address);
         ath_cuda_host_free_managed(facts.address);
     }
@@ -578,13 +614,19 @@ CUresult ath_cuda_by_hand_cuLibraryGetManaged(CUdeviceptr *address, size_t *byte
 CUresult ath_cuda_by_hand_cuLibraryUnload(CUlibrary library)
 {
     struct ath_cuda_exchange exchange;
-    for (uintptr_t address; library && (address = ath_cuda_host_of_library(library));)
-        ath_cuda_host_free_managed(address);
-    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLibraryUnload);
+    CUresult status = ath_cuda_may(ATH_CUDA_METHOD_cuLibraryUnload);
+    if (status)
+        return status;
+    if (ath_cuda_host_has_mirrors())
+        ath_cuda_host_set_library_aside(library);
+    status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLibraryUnload);
     if (status)
         return status;
     ath_cuda_wire_library_unload_set_library(
         ath_cuda_wire_call_init_library_unload(exchange.call),
         ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_LIBRARY, (uintptr_t)library));
-    return ath_cuda_end(&exchange, ath_cuda_ask(&exchange));
+    status = ath_cuda_end(&exchange, ath_cuda_ask(&exchange));
+    for (uintptr_t address; library && (address = ath_cuda_host_of_library(library));)
+        ath_cuda_host_free_managed(address);
+    return status;
 }

@@ -16,6 +16,7 @@
 #include "runtime/cuda/bytes.h"
 #include "runtime/cuda/captures.h"
 #include "runtime/cuda/client.h"
+#include "runtime/cuda/handles.h"
 #include "runtime/cuda/zeroed.h"
 #include "runtime/switches.h"
 
@@ -43,6 +44,11 @@ static struct ath_cuda_captures captures = { .lock = PTHREAD_MUTEX_INITIALIZER }
 bool ath_cuda_is_capturing(void)
 {
     return captures.count;
+}
+
+bool ath_cuda_captures_of(uint32_t thread)
+{
+    return ath_cuda_captures_by(&captures, thread);
 }
 
 void ath_cuda_captures_end_with(CUstream stream)
@@ -102,11 +108,30 @@ CUresult ath_cuda_by_hand_cuStreamEndCapture(CUstream stream, CUgraph *graph)
     return status;
 }
 
+/* Libraries ask about one stream again and again. Of a lost server's none is known any more. */
+static bool is_stream(CUstream stream)
+{
+    static _Thread_local CUstream found;
+    static _Thread_local uint64_t found_at;
+    CUcontext context;
+    bool is_shared;
+    uint64_t now = ath_cuda_handles_age();
+    if ((uintptr_t)stream <= (uintptr_t)CU_STREAM_PER_THREAD || ath_cuda_is_lost())
+        return true;
+    if (stream == found && found_at == now)
+        return true;
+    if (!ath_cuda_handle_find((uintptr_t)stream, &context, &is_shared))
+        return false;
+    found = stream;
+    found_at = now;
+    return true;
+}
+
 /* CUDA_SUCCESS with *is_known where no answer of the server is needed. */
-static CUresult known(CUstreamCaptureStatus *status, bool *is_known)
+static CUresult known(CUstream stream, CUstreamCaptureStatus *status, bool *is_known)
 {
     CUresult ready = ath_cuda_may(ATH_CUDA_METHOD_cuStreamIsCapturing);
-    *is_known = ready || !(captures.count || ath_is_off(ATH_SWITCH_CAPTURES));
+    *is_known = ready || !(captures.count || ath_is_off(ATH_SWITCH_CAPTURES) || !is_stream(stream));
     if (ready || !status)
         return ready ? ready : CUDA_ERROR_INVALID_VALUE;
     if (*is_known)
@@ -117,7 +142,7 @@ static CUresult known(CUstreamCaptureStatus *status, bool *is_known)
 CUresult ath_cuda_by_hand_cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
     bool is_known;
-    CUresult result = known(status, &is_known);
+    CUresult result = known(stream, status, &is_known);
     return result || is_known ? result : ath_cuda_do_cuStreamIsCapturing(stream, status);
 }
 
@@ -125,7 +150,7 @@ CUresult ath_cuda_by_hand_cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptur
                                                  uint64_t *id)
 {
     bool is_known;
-    CUresult result = known(status, &is_known);
+    CUresult result = known(stream, status, &is_known);
     return result || is_known ? result : ath_cuda_do_cuStreamGetCaptureInfo(stream, status, id);
 }
 
@@ -135,7 +160,7 @@ CUresult ath_cuda_by_hand_cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCap
                                                     size_t *dependency_count)
 {
     bool is_known;
-    CUresult result = known(status, &is_known);
+    CUresult result = known(stream, status, &is_known);
     return result || is_known ? result
                               : ath_cuda_do_cuStreamGetCaptureInfo_v2(
                                     stream, status, id, graph, dependencies, dependency_count);
@@ -148,7 +173,7 @@ CUresult ath_cuda_by_hand_cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCap
                                                     size_t *dependency_count)
 {
     bool is_known;
-    CUresult result = known(status, &is_known);
+    CUresult result = known(stream, status, &is_known);
     return result || is_known
                ? result
                : ath_cuda_do_cuStreamGetCaptureInfo_v3(stream, status, id, graph, dependencies,

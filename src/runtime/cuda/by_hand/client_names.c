@@ -36,6 +36,12 @@ CUresult ath_cuda_by_hand_cuGetErrorString(CUresult error, const char **text)
 
 /* ---- addresses of functions ---- */
 
+static bool are_flags(uint64_t flags)
+{
+    return flags == CU_GET_PROC_ADDRESS_DEFAULT || flags == CU_GET_PROC_ADDRESS_LEGACY_STREAM ||
+           flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+}
+
 static const struct ath_cuda_symbol *look_up(const char *symbol, void **entry, int version,
                                              uint64_t flags,
                                              CUdriverProcAddressQueryResult *out_status)
@@ -54,7 +60,7 @@ CUresult ath_cuda_by_hand_cuGetProcAddress(const char *symbol, void **entry, int
                                            uint64_t flags)
 {
     CUdriverProcAddressQueryResult status;
-    if (!symbol || !entry)
+    if (!symbol || !entry || !are_flags(flags))
         return CUDA_ERROR_INVALID_VALUE;
     return look_up(symbol, entry, version, flags, &status) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
@@ -64,7 +70,7 @@ CUresult ath_cuda_by_hand_cuGetProcAddress_v2(const char *symbol, void **entry, 
                                               CUdriverProcAddressQueryResult *status)
 {
     CUdriverProcAddressQueryResult found;
-    if (!symbol || !entry)
+    if (!symbol || !entry || !are_flags(flags))
         return CUDA_ERROR_INVALID_VALUE;
     look_up(symbol, entry, version, flags, &found);
     if (status)

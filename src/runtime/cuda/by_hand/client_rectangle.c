@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-structs.h"
+#include "runtime/cuda/box.h"
 #include "runtime/cuda/by_hand/host.h"
 #include "runtime/cuda/by_hand/sides.h"
 #include "runtime/cuda/bytes.h"
@@ -19,39 +20,7 @@
 
 enum { CHUNK = 8 * 1024 * 1024, ROW_UNIT = 4096 };
 
-/* CUDA_MEMCPY3D has reserved members where CUDA_MEMCPY3D_PEER has contexts. */
-_Static_assert(sizeof(CUDA_MEMCPY3D) == sizeof(CUDA_MEMCPY3D_PEER), "the same but for contexts");
 typedef CUDA_MEMCPY3D_PEER cuboid;
-
-static cuboid of_3d(const CUDA_MEMCPY3D *copy)
-{
-    cuboid made;
-    memcpy(&made, copy, sizeof made);
-    made.srcContext = NULL;
-    made.dstContext = NULL;
-    return made;
-}
-
-static cuboid of_2d(const CUDA_MEMCPY2D *copy)
-{
-    return (cuboid){ .srcXInBytes = copy->srcXInBytes,
-                     .srcY = copy->srcY,
-                     .srcMemoryType = copy->srcMemoryType,
-                     .srcHost = copy->srcHost,
-                     .srcDevice = copy->srcDevice,
-                     .srcArray = copy->srcArray,
-                     .srcPitch = copy->srcPitch,
-                     .dstXInBytes = copy->dstXInBytes,
-                     .dstY = copy->dstY,
-                     .dstMemoryType = copy->dstMemoryType,
-                     .dstHost = copy->dstHost,
-                     .dstDevice = copy->dstDevice,
-                     .dstArray = copy->dstArray,
-                     .dstPitch = copy->dstPitch,
-                     .WidthInBytes = copy->WidthInBytes,
-                     .Height = copy->Height,
-                     .Depth = 1 };
-}
 
 static CUDA_MEMCPY3D to_3d(const cuboid *copy)
 {
@@ -141,6 +110,15 @@ static bool target_travels(const cuboid *copy)
         return false;
     struct rows rows = rows_of(copy, false);
     return !ath_cuda_host_reaches(rows.first, span_of(&rows, copy));
+}
+
+/* Of the program's memory, to memory of the GPU's that has less. */
+static bool is_too_much(const cuboid *copy)
+{
+    struct rows from = rows_of(copy, true), to = rows_of(copy, false);
+    CUdeviceptr target = copy->dstDevice + (uintptr_t)to.first;
+    return copy->dstMemoryType == CU_MEMORYTYPE_DEVICE &&
+           ath_cuda_is_too_much(target, span_of(&to, copy), from.first, span_of(&from, copy));
 }
 
 /* ---- what travels ---- */
@@ -282,7 +260,7 @@ static CUresult run(cuboid copy, CUstream stream, bool is_asked)
     if (!is_sane(&copy))
         return CUDA_ERROR_INVALID_VALUE;
     if (!bytes_of(&copy))
-        return CUDA_SUCCESS;
+        return ath_cuda_ready(ATH_CUDA_METHOD_athHostCopy);
     settle_source(&copy);
     settle_target(&copy);
     complete(&copy);
@@ -293,6 +271,8 @@ static CUresult run(cuboid copy, CUstream stream, bool is_asked)
     bool is_given = source_travels(&copy), is_taken = target_travels(&copy);
     if (is_given && is_taken)
         return copy_here(&copy, stream);
+    if (is_given && is_too_much(&copy))
+        return CUDA_ERROR_INVALID_VALUE;
     CUresult status = is_given || is_taken ? send_in_parts(copy, stream, is_asked)
                                            : leave_to_driver(&copy, stream, is_asked);
     return status || !is_asked || !is_in_mirror(&copy) ? status
@@ -301,7 +281,7 @@ static CUresult run(cuboid copy, CUstream stream, bool is_asked)
 
 CUresult ath_cuda_by_hand_cuMemcpy2D_v2(const CUDA_MEMCPY2D *copy)
 {
-    return copy ? run(of_2d(copy), NULL, true) : CUDA_ERROR_INVALID_VALUE;
+    return copy ? run(ath_cuda_box_of_2d(copy), NULL, true) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult ath_cuda_by_hand_cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *copy)
@@ -315,17 +295,17 @@ CUresult ath_cuda_by_hand_cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *copy)
 
 CUresult ath_cuda_by_hand_cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream)
 {
-    return copy ? run(of_2d(copy), stream, false) : CUDA_ERROR_INVALID_VALUE;
+    return copy ? run(ath_cuda_box_of_2d(copy), stream, false) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult ath_cuda_by_hand_cuMemcpy3D_v2(const CUDA_MEMCPY3D *copy)
 {
-    return copy ? run(of_3d(copy), NULL, true) : CUDA_ERROR_INVALID_VALUE;
+    return copy ? run(ath_cuda_box_of_3d(copy), NULL, true) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult ath_cuda_by_hand_cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream)
 {
-    return copy ? run(of_3d(copy), stream, false) : CUDA_ERROR_INVALID_VALUE;
+    return copy ? run(ath_cuda_box_of_3d(copy), stream, false) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult ath_cuda_by_hand_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy)
@@ -438,7 +418,8 @@ CUresult ath_cuda_by_hand_cuMemcpy3DBatchAsync_v2(size_t op_count, CUDA_MEMCPY3D
     return ath_cuda_by_hand_cuMemcpy3DBatchAsync(op_count, ops, NULL, flags, stream);
 }
 
-/* ---- nodes of graphs: host memory must be pinned, and the server gets to know it ---- */
+/* ---- nodes of graphs: the server gets to know pinned memory; of other a row goes as captured ----
+ */
 
 static CUresult map_sides(const CUDA_MEMCPY3D *copy)
 {
@@ -462,7 +443,7 @@ static CUresult prepare_node(const CUDA_MEMCPY3D *copy, CUDA_MEMCPY3D *out)
 {
     if (!copy)
         return CUDA_ERROR_INVALID_VALUE;
-    cuboid made = of_3d(copy);
+    cuboid made = ath_cuda_box_of_3d(copy);
     settle_source(&made);
     settle_target(&made);
     *out = to_3d(&made);
@@ -473,6 +454,60 @@ static CUresult prepare_node(const CUDA_MEMCPY3D *copy, CUDA_MEMCPY3D *out)
     return map_sides(out);
 }
 
+/* One row between the GPU and the program's memory. */
+static bool is_row(const CUDA_MEMCPY3D *copy)
+{
+    bool is_from = copy->srcMemoryType == CU_MEMORYTYPE_DEVICE;
+    bool is_to = copy->dstMemoryType == CU_MEMORYTYPE_DEVICE;
+    return is_from != is_to && copy->Height == 1 && copy->Depth == 1 &&
+           (is_from ? copy->dstMemoryType : copy->srcMemoryType) == CU_MEMORYTYPE_HOST;
+}
+
+static CUresult copy_row(const CUDA_MEMCPY3D *copy, CUstream stream)
+{
+    const cuboid box = ath_cuda_box_of_3d(copy);
+    struct rows from = rows_of(&box, true), to = rows_of(&box, false);
+    return copy->srcMemoryType == CU_MEMORYTYPE_HOST
+               ? ath_cuda_by_hand_cuMemcpyHtoDAsync_v2(box.dstDevice + (uintptr_t)to.first,
+                                                       from.first, box.WidthInBytes, stream)
+               : ath_cuda_by_hand_cuMemcpyDtoHAsync_v2(
+                     to.first, box.srcDevice + (uintptr_t)from.first, box.WidthInBytes, stream);
+}
+
+/* Into a graph, by a stream that captures: see captured.h. */
+static CUresult capture_row(CUgraph graph, const CUDA_MEMCPY3D *copy)
+{
+    CUstream stream;
+    CUresult status = ath_cuda_do_cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    if (status)
+        return status;
+    status = ath_cuda_by_hand_cuStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0,
+                                                          CU_STREAM_CAPTURE_MODE_RELAXED);
+    if (!status) {
+        status = copy_row(copy, stream);
+        CUresult ended = ath_cuda_by_hand_cuStreamEndCapture(stream, &graph);
+        status = status ? status : ended;
+    }
+    CUresult destroyed = ath_cuda_do_cuStreamDestroy_v2(stream);
+    return status ? status : destroyed;
+}
+
+/* What is done for the copy is one node to the program, whatever it makes depend on it. */
+static CUresult add_row(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                        size_t dependency_count, const CUDA_MEMCPY3D *copy)
+{
+    CUgraph row;
+    CUresult status = ath_cuda_do_cuGraphCreate(&row, 0);
+    if (status)
+        return status;
+    status = capture_row(row, copy);
+    if (!status)
+        status =
+            ath_cuda_do_cuGraphAddChildGraphNode(node, graph, dependencies, dependency_count, row);
+    CUresult destroyed = ath_cuda_do_cuGraphDestroy(row);
+    return status ? status : destroyed;
+}
+
 CUresult ath_cuda_by_hand_cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph,
                                                const CUgraphNode *dependencies,
                                                size_t dependency_count, const CUDA_MEMCPY3D *copy,
@@ -480,6 +515,8 @@ CUresult ath_cuda_by_hand_cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph,
 {
     CUDA_MEMCPY3D prepared;
     CUresult status = prepare_node(copy, &prepared);
+    if (status == CUDA_ERROR_NOT_SUPPORTED && node && is_row(&prepared))
+        return add_row(node, graph, dependencies, dependency_count, &prepared);
     return status ? status
                   : ath_cuda_do_cuGraphAddMemcpyNode(node, graph, dependencies, dependency_count,
                                                      &prepared, context);

@@ -67,16 +67,27 @@ static void ask_which(struct ath_cuda_ahead *ahead, int32_t device)
     }
 }
 
-void ath_cuda_snapshot(int device)
+static atomic_ullong taken[DEVICES_MAX]; /* one more than what ath_cuda_forgotten() was then */
+
+void ath_cuda_snapshot_begin(int device, struct ath_cuda_ahead *ahead)
 {
-    static atomic_ullong taken[DEVICES_MAX]; /* one more than what ath_cuda_forgotten() was then */
-    ATH_AUTO(ath_cuda_ahead) ahead = { 0 };
     uint64_t now = ath_cuda_forgotten() + 1;
     if (device < 0 || device >= DEVICES_MAX || taken[device] == now ||
         atomic_exchange(&taken[device], now) == now)
         return;
-    ask_which(&ahead, device);
-    ask_what_it_is(&ahead, device);
-    ask_attributes(&ahead, device);
+    ask_which(ahead, device);
+    ask_what_it_is(ahead, device);
+    ask_attributes(ahead, device);
+}
+
+void ath_cuda_snapshot_undo(int device)
+{
+    taken[device] = 0;
+}
+
+void ath_cuda_snapshot(int device)
+{
+    ATH_AUTO(ath_cuda_ahead) ahead = { 0 };
+    ath_cuda_snapshot_begin(device, &ahead);
     ath_cuda_ahead_wait(&ahead);
 }

@@ -55,21 +55,21 @@ bool ath_cuda_is_program_memory(CUdeviceptr address, size_t bytes)
 
 /* MS_ASYNC does nothing since Linux 2.6.19 but to say ENOMEM where a part is not mapped: msync(2).
  */
-static bool is_all_mapped(const void *address, size_t bytes)
+bool ath_cuda_is_all_mapped(const void *address, size_t bytes)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)address / page * page;
     return !msync((void *)begin, (uintptr_t)address - begin + bytes, MS_ASYNC) || errno != ENOMEM;
 }
 
-bool ath_cuda_is_too_much(CUdeviceptr to, const void *from, size_t bytes)
+bool ath_cuda_is_too_much(CUdeviceptr to, size_t to_bytes, const void *from, size_t from_bytes)
 {
     enum { LOOKED_AT = 64 * 1024 }; /* less is not worth a system call */
     CUdeviceptr base = 0;
     size_t size = 0;
-    if (bytes < LOOKED_AT || is_all_mapped(from, bytes) ||
+    if (from_bytes < LOOKED_AT || ath_cuda_is_all_mapped(from, from_bytes) ||
         ath_cuda_do_cuMemGetAddressRange_v2(&base, &size, to))
         return false;
-    return bytes > size - (to - base);
+    return to_bytes > size - (to - base);
 }
 
 /* ---- copies ---- */
@@ -105,7 +105,7 @@ CUresult ath_cuda_by_hand_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t
                                         CUstream stream)
 {
     if (!byte_count)
-        return CUDA_SUCCESS;
+        return ath_cuda_ready(ATH_CUDA_METHOD_cuMemcpyAsync);
     if (!dst || !src)
         return CUDA_ERROR_INVALID_VALUE;
     enum side to = side_of(dst, byte_count), from = side_of(src, byte_count);

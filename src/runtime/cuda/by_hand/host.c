@@ -19,8 +19,10 @@
 #include "runtime/cuda/by_hand/callback.h"
 #include "runtime/cuda/by_hand/capture.h"
 #include "runtime/cuda/by_hand/mapped_file.h"
+#include "runtime/cuda/by_hand/sides.h"
 #include "runtime/cuda/changed.h"
 #include "runtime/cuda/client.h"
+#include "runtime/cuda/same.h"
 #include "runtime/cuda/written.h"
 #include "runtime/cuda/zeroed.h"
 
@@ -35,6 +37,8 @@ struct entry {
     uint8_t *same;  /* how it was when both sides were the same; NULL: no mirror */
     bool is_pushed; /* since the last synchronization */
     bool is_unsure; /* all of it may differ, whatever the kernel says */
+    bool is_aside;  /* the server frees it: nothing is pushed */
+    bool is_gone;   /* the program unmapped what it registered: see find_gone() */
 
     /* Offsets of the whole pages that the kernel watches (written.h); none: the same. */
     size_t watched_first, watched_end;
@@ -46,7 +50,8 @@ static pthread_mutex_t mirror_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry *entries;
 static atomic_int entry_count, mirror_count;
 static uint64_t last_id;
-static atomic_bool has_displaced; /* a mirror that the GPU has at another address */
+static atomic_bool waits_for_memory; /* a stream may, from the first one that was told to */
+static atomic_bool has_displaced;    /* a mirror that the GPU has at another address */
 
 /* Where memory lies that the server does not know: nearly no parameter of a kernel is in between.
  */
@@ -94,6 +99,18 @@ bool ath_cuda_host_find(const void *address, struct ath_cuda_host *out)
     return entry;
 }
 
+bool ath_cuda_host_has_of(const void *address, size_t bytes)
+{
+    uintptr_t first = (uintptr_t)address;
+    pthread_mutex_lock(&lock);
+    const struct entry *entry = entries;
+    while (entry && (first >= entry->facts.address + entry->facts.bytes ||
+                     entry->facts.address >= first + bytes))
+        entry = entry->next;
+    pthread_mutex_unlock(&lock);
+    return entry;
+}
+
 static bool is_watched(const struct entry *entry)
 {
     return entry->watched_end > entry->watched_first;
@@ -121,7 +138,7 @@ CUresult ath_cuda_host_add(const struct ath_cuda_host *facts, bool is_mirrored)
     if (!entry)
         return CUDA_ERROR_OUT_OF_MEMORY;
     entry->facts = *facts;
-    if (is_mirrored && !(entry->same = ath_cuda_zeroed(facts->bytes)))
+    if (is_mirrored && !(entry->same = ath_cuda_same_make(facts->bytes)))
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (is_mirrored)
         watch(entry);
@@ -146,6 +163,31 @@ bool ath_cuda_host_of_context(CUcontext context, struct ath_cuda_host *out)
         *out = entry->facts;
     pthread_mutex_unlock(&lock);
     return entry;
+}
+
+bool ath_cuda_host_set_aside(uintptr_t address, bool is_aside)
+{
+    pthread_mutex_lock(&mirror_lock);
+    pthread_mutex_lock(&lock);
+    struct entry *entry = entry_of((const void *)address);
+    bool is_managed =
+        entry && entry->facts.address == address && entry->facts.kind == ATH_CUDA_HOST_MANAGED;
+    if (is_managed)
+        entry->is_aside = is_aside;
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mirror_lock);
+    return is_managed;
+}
+
+void ath_cuda_host_set_library_aside(CUlibrary library)
+{
+    pthread_mutex_lock(&mirror_lock);
+    pthread_mutex_lock(&lock);
+    for (struct entry *entry = entries; library && entry; entry = entry->next)
+        if (entry->facts.library == library)
+            entry->is_aside = true;
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&mirror_lock);
 }
 
 bool ath_cuda_host_has_mirrors(void)
@@ -176,6 +218,7 @@ struct walk {
     struct entry *entry;
     size_t at, end; /* of a stretch: what has not been compared yet */
     size_t taken;   /* up to here stretches were handed out */
+    bool is_quiet;  /* nothing is written in the watched pages */
     struct ath_written written;
 };
 
@@ -191,7 +234,7 @@ static size_t written_end(struct walk *walk)
 {
     struct entry *entry = walk->entry;
     uintptr_t first, end;
-    int status = ath_written_next(&walk->written, &first, &end);
+    int status = walk->is_quiet ? -ENODATA : ath_written_next(&walk->written, &first, &end);
     if (!status) {
         walk->at = first - entry->facts.address;
         return end - entry->facts.address;
@@ -257,6 +300,7 @@ struct run {
     struct run *next;
     uintptr_t address;
     size_t length;
+    uint8_t *same; /* of the entry: what it holds once the server has the bytes */
     uint8_t *mask; /* NULL: every byte is changed */
     uint8_t bytes[];
 };
@@ -283,13 +327,14 @@ static struct run *copy_run(struct entry *entry, size_t offset, size_t length)
         free(mask);
         return NULL;
     }
-    *run = (struct run){ .address = entry->facts.address + offset, .length = length, .mask = mask };
+    *run = (struct run){
+        .address = entry->facts.address + offset, .length = length, .same = same, .mask = mask
+    };
     memcpy(run->bytes, now, length);
     if (ath_changed_mask(run->bytes, same, length, mask) == length) {
         free(run->mask);
         run->mask = NULL;
     }
-    memcpy(same, run->bytes, length);
     return run;
 }
 
@@ -326,36 +371,48 @@ static CUresult push_some(struct walk *walk, bool is_asked)
     uint32_t count = 0;
     while (total < PUSH_MAX && next_run(walk, &offset, &length, PUSH_MAX - total)) {
         struct run *run = copy_run(walk->entry, offset, length);
-        if (!run)
+        if (!run) /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): as below */
             return CUDA_ERROR_OUT_OF_MEMORY;
         run->next = runs;
         runs = run;
         total += length + BLOCK;
         count++;
     }
+    CUresult status = count ? send_runs(runs, count, is_asked) : CUDA_SUCCESS;
+    for (const struct run *run = runs; run && !status; run = run->next)
+        memcpy(run->same, run->bytes, run->length);
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): runs_free() has them */
-    return count ? send_runs(runs, count, is_asked) : CUDA_SUCCESS;
+    return status;
 }
 
 /*
  * Natively a launch sees what the program wrote before it, also while the GPU is at work. To find
- * that costs nothing where the kernel watches and nobody waited for a page. Where it does not, what
- * is large is not compared again before the next synchronization: without concurrent access
- * (client_unified.c) a program must keep off managed memory until then.
+ * that costs little where the kernel watches and nobody waited for a page: the ends that fill no
+ * page. Where it does not, what is large is not compared again before the next synchronization:
+ * without concurrent access (client_unified.c) a program must keep off managed memory until then.
  */
-static bool is_left_alone(const struct entry *entry, uint64_t faults)
+static bool is_left_alone(const struct entry *entry)
 {
-    if (!entry->is_pushed)
-        return false;
-    return is_watched(entry)
-               ? entry->faults == faults
-               : entry->facts.kind == ATH_CUDA_HOST_MANAGED && entry->facts.bytes > ALWAYS_COMPARED;
+    return entry->is_pushed && !is_watched(entry) && entry->facts.kind == ATH_CUDA_HOST_MANAGED &&
+           entry->facts.bytes > ALWAYS_COMPARED;
 }
 
-static CUresult push_entry(struct entry *entry, bool is_asked)
+/* Natively what is registered stays pinned, also where the program unmaps it without taking the
+ * registration back. The caller has mirror_lock. */
+static void find_gone(void)
+{
+    for (struct entry *entry = entries; entry; entry = entry->next)
+        entry->is_gone =
+            entry->same && entry->facts.kind == ATH_CUDA_HOST_REGISTERED &&
+            !ath_cuda_is_all_mapped((const void *)entry->facts.address, entry->facts.bytes);
+}
+
+static CUresult push_entry(struct entry *entry, uint64_t faults, bool is_asked)
 {
     struct walk walk = walk_over(entry);
     CUresult status = CUDA_SUCCESS;
+    walk.is_quiet = entry->is_pushed && entry->faults == faults;
+    entry->faults = faults;
     while (!status && !is_over(&walk))
         status = push_some(&walk, is_asked);
     entry->is_pushed = !status;
@@ -370,13 +427,12 @@ CUresult ath_cuda_host_push_all(bool is_asked)
         return CUDA_SUCCESS;
     pthread_mutex_lock(&mirror_lock);
     uint64_t faults = 0; /* not asked for yet */
+    find_gone();
     for (struct entry *entry = entries; entry && !status; entry = entry->next) {
         if (!faults && is_watched(entry))
             faults = ath_written_faults();
-        if (!entry->same || is_left_alone(entry, faults))
-            continue;
-        entry->faults = faults;
-        status = push_entry(entry, is_asked);
+        if (entry->same && !entry->is_aside && !entry->is_gone && !is_left_alone(entry))
+            status = push_entry(entry, faults, is_asked);
     }
     pthread_mutex_unlock(&mirror_lock);
     return status;
@@ -405,6 +461,10 @@ static void find_touching(void)
 
 CUresult ath_cuda_host_push(enum ath_cuda_method method)
 {
+    if (method == ATH_CUDA_METHOD_cuStreamWaitValue32_v2 ||
+        method == ATH_CUDA_METHOD_cuStreamWaitValue64_v2 ||
+        method == ATH_CUDA_METHOD_cuStreamBatchMemOp_v2)
+        waits_for_memory = true;
     if (!mirror_count)
         return CUDA_SUCCESS;
     pthread_once(&touching_once, find_touching);
@@ -499,6 +559,8 @@ static CUresult take_part(struct ath_cuda_wire_memory_part part)
     if (!entry->same || data.length > entry->facts.bytes - offset ||
         (mask.length && mask.length < ath_changed_mask_bytes(data.length)))
         return CUDA_ERROR_DEVICE_UNAVAILABLE; /* no server of ours says so */
+    if (entry->is_gone)
+        return CUDA_SUCCESS;
     apply((uint8_t *)entry->facts.address + offset, entry->same + offset, data, mask);
     return CUDA_SUCCESS;
 }
@@ -526,7 +588,7 @@ static void take_early(void)
             at = &one->next;
             continue;
         }
-        if (entry->same && one->length <= entry->facts.bytes - offset)
+        if (entry->same && !entry->is_gone && one->length <= entry->facts.bytes - offset)
             apply((uint8_t *)entry->facts.address + offset, entry->same + offset,
                   (struct ath_wire_bytes){ one->bytes, one->length },
                   (struct ath_wire_bytes){ NULL, 0 });
@@ -540,9 +602,12 @@ static void take_early(void)
 static CUresult take_all(void)
 {
     CUresult status = CUDA_SUCCESS;
+    struct arrived *all = take_arrived();
+    if (all || early)
+        find_gone();
     if (early)
         take_early();
-    for (struct arrived *all = take_arrived(), *next; all; all = next) {
+    for (struct arrived *next; all; all = next) {
         next = all->next;
         if (!status)
             status = take_answer(&all->answer);
@@ -657,7 +722,7 @@ static void note_mapped(const struct ath_cuda_host *facts, uint8_t *same)
     pthread_mutex_unlock(&lock);
     pthread_mutex_unlock(&mirror_lock);
     if (!entry)
-        free(same);
+        ath_cuda_same_free(same, facts->bytes);
 }
 
 static CUresult map(struct ath_cuda_host *facts, bool is_mirror_enough)
@@ -667,12 +732,15 @@ static CUresult map(struct ath_cuda_host *facts, bool is_mirror_enough)
         status = CUDA_SUCCESS;
     if (status)
         return status;
-    ath_auto_free uint8_t *same = facts->shared ? NULL : ath_cuda_zeroed(facts->bytes);
+    uint8_t *same = facts->shared ? NULL : ath_cuda_same_make(facts->bytes);
     status = same || facts->shared ? tell_server_relaxed(facts, &facts->device)
                                    : CUDA_ERROR_OUT_OF_MEMORY;
-    if (!status)
-        note_mapped(facts, ath_steal(&same));
-    else if (facts->shared)
+    if (!status) {
+        note_mapped(facts, same);
+        return CUDA_SUCCESS;
+    }
+    ath_cuda_same_free(same, facts->bytes);
+    if (facts->shared)
         ath_cuda_link_unshare(facts->shared);
     return status;
 }
@@ -702,10 +770,15 @@ CUresult ath_cuda_host_map_for_kernels(const void *address)
     return map_if_not_yet(address, false);
 }
 
+bool ath_cuda_host_may_hold(void)
+{
+    return waits_for_memory || ath_cuda_callbacks_due();
+}
+
 /*
- * Pinned memory that is not shared is best copied when the call is made. But where a function of
- * the program may fill it before its turn comes, or a graph copies it again and again, the GPU must
- * copy it by itself: from its mirror. Where it has one already it may have written there, too.
+ * Pinned memory that is not shared is best copied when the call is made. But where the program may
+ * fill it before its turn comes, or a graph copies it again and again, the GPU must copy it by
+ * itself: from its mirror. Where it has one already it may have written there, too.
  */
 bool ath_cuda_host_reaches(const void *address, size_t bytes)
 {
@@ -715,7 +788,7 @@ bool ath_cuda_host_reaches(const void *address, size_t bytes)
         return false;
     if (found.is_mapped || found.shared || found.kind == ATH_CUDA_HOST_MANAGED)
         return found.is_mapped;
-    return (ath_cuda_callbacks_due() || ath_cuda_is_capturing()) && !ath_cuda_host_map(address);
+    return (ath_cuda_host_may_hold() || ath_cuda_is_capturing()) && !ath_cuda_host_map(address);
 }
 
 bool ath_cuda_host_is_mirror(CUdeviceptr address)
@@ -782,7 +855,7 @@ static struct entry *take(uintptr_t address, bool is_managed)
 static void entry_free(struct entry *entry)
 {
     if (entry)
-        free(entry->same);
+        ath_cuda_same_free(entry->same, entry->facts.bytes);
     free(entry);
 }
 

@@ -42,6 +42,9 @@ struct ath_cuda_host {
 /* The memory that an address lies in. false: none. */
 bool ath_cuda_host_find(const void *address, struct ath_cuda_host *out);
 
+/* Whether any of these bytes is in such memory. */
+bool ath_cuda_host_has_of(const void *address, size_t bytes);
+
 /* Takes facts over into the list; is_mirrored: the server has such memory, of the same bytes. */
 CUresult ath_cuda_host_add(const struct ath_cuda_host *facts, bool is_mirrored);
 
@@ -58,6 +61,13 @@ uintptr_t ath_cuda_host_of_library(CUlibrary library);
 /* A mirror that was made in a context, of no library. false: there is none (more). */
 bool ath_cuda_host_of_context(CUcontext context, struct ath_cuda_host *out);
 
+/* Managed memory, by its first byte, that is about to be freed: nothing of it is pushed any more,
+ * until it is told otherwise. false: it is none. */
+bool ath_cuda_host_set_aside(uintptr_t address, bool is_aside);
+
+/* The same for a library's managed variables. */
+void ath_cuda_host_set_library_aside(CUlibrary library);
+
 /* Bytes rounded up to whole pages. */
 size_t ath_cuda_host_pages(size_t bytes);
 
@@ -66,6 +76,10 @@ bool ath_cuda_host_has_mirrors(void);
 
 /* Whether the server can use all these bytes under their own address. */
 bool ath_cuda_host_reaches(const void *address, size_t bytes);
+
+/* Whether a stream may wait for what the program has yet to do: a function of its own that the
+ * driver calls, or a write to memory. */
+bool ath_cuda_host_may_hold(void);
 
 /* Whether the server has a mirror of what an address lies in: what a call wrote there is in the
  * program's only after a synchronization. */
@@ -104,7 +118,7 @@ CUresult ath_cuda_host_pull_all(void);
 /* Ends the mirrors that were made in a context, which is about to end. */
 void ath_cuda_host_end_in(CUcontext context);
 
-/* Frees managed memory by its address. false: it is none. */
+/* Forgets managed memory by its address; the server has freed it. false: it is none. */
 bool ath_cuda_host_free_managed(CUdeviceptr address);
 
 /* Forgets everything: the link is gone. */

@@ -10,7 +10,6 @@
 #include "runtime/cuda/by_hand/staging.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -25,8 +24,6 @@ enum {
     PARTS = 4,
     PART = 2 * 1024 * 1024, /* little enough to stay in the processor's cache meanwhile */
     LEAST = 512 * 1024,     /* less than this is not worth the waiting */
-    COPIERS = 4,
-    MANY_PROCESSORS = 4,
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -51,12 +48,12 @@ static size_t length_of(const struct flight *flight, size_t i)
     return i + 1 < flight->count ? PART : flight->bytes - i * PART;
 }
 
-/* A stream that waits for a function of the program's must not have the program wait here. */
+/* A stream that waits for the program must not have it wait here. */
 bool ath_cuda_staging_take(size_t bytes)
 {
     void *made = NULL;
     if (bytes < LEAST || is_refused || ath_is_off(ATH_SWITCH_STAGING) || ath_cuda_is_capturing() ||
-        ath_cuda_callbacks_due() || pthread_mutex_trylock(&lock))
+        ath_cuda_host_may_hold() || pthread_mutex_trylock(&lock))
         return false;
     if (!memory) {
         is_refused =
@@ -82,10 +79,7 @@ static struct ath_team *helpers;
 
 static void make_helpers(void)
 {
-    cpu_set_t processors;
-    if (!ath_is_off(ATH_SWITCH_HELPERS) && !sched_getaffinity(0, sizeof processors, &processors) &&
-        CPU_COUNT(&processors) >= MANY_PROCESSORS)
-        helpers = ath_team_make(COPIERS);
+    helpers = ath_team_make_helpers();
 }
 
 void ath_cuda_copy_widely(void *to, const void *from, size_t bytes)

@@ -1,0 +1,124 @@
+/* A list of the messages that were seen (programs have few), each with a stack of answers. */
+#include "config.h"
+
+#include "runtime/cuda/spares.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KINDS_MAX = 64, MOST = ATH_CUDA_SPARES_MOST };
+
+struct kind {
+    struct kind *next;
+    struct ath_frame message, spares[MOST];
+    size_t count, wanted;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct kind *kinds;
+static size_t kind_count;
+static uint64_t age;
+
+bool ath_cuda_spares_may(enum ath_cuda_method method)
+{
+    return method == ATH_CUDA_METHOD_cuEventCreate || method == ATH_CUDA_METHOD_cuStreamCreate ||
+           method == ATH_CUDA_METHOD_cuStreamCreateWithPriority;
+}
+
+static struct kind *kind_of(const uint8_t *message, size_t length)
+{
+    struct kind *kind = kinds;
+    while (kind &&
+           (kind->message.length != length || memcmp(kind->message.bytes, message, length) != 0))
+        kind = kind->next;
+    return kind;
+}
+
+static void kind_free(struct kind *kind)
+{
+    ath_frame_free(&kind->message);
+    while (kind->count)
+        ath_frame_free(&kind->spares[--kind->count]);
+    free(kind);
+}
+
+/* NULL without memory, or where there are too many. */
+static struct kind *make(const uint8_t *message, size_t length)
+{
+    struct kind *kind = kind_count < KINDS_MAX ? calloc(1, sizeof *kind) : NULL;
+    if (!kind)
+        return NULL;
+    if (ath_frame_copy(&kind->message, message, length)) {
+        free(kind);
+        return NULL;
+    }
+    kind->next = kinds;
+    kinds = kind;
+    kind_count++;
+    return kind;
+}
+
+bool ath_cuda_spares_take(const uint8_t *message, size_t length, struct ath_frame *answer,
+                          size_t *out_count)
+{
+    pthread_mutex_lock(&lock);
+    struct kind *kind = kind_of(message, length);
+    bool is_found = kind && kind->count;
+    if (is_found) {
+        ath_frame_free(answer);
+        *answer = kind->spares[--kind->count];
+    } else if (kind || (kind = make(message, length))) {
+        kind->wanted = !kind->wanted ? 1 : kind->wanted < MOST ? 2 * kind->wanted : MOST;
+    }
+    *out_count = kind ? kind->wanted : 1;
+    pthread_mutex_unlock(&lock);
+    return is_found;
+}
+
+void ath_cuda_spares_keep(const uint8_t *message, size_t length, struct ath_frame *answer,
+                          uint64_t asked_at)
+{
+    pthread_mutex_lock(&lock);
+    struct kind *kind = asked_at == age ? kind_of(message, length) : NULL;
+    if (kind && kind->count < MOST) {
+        kind->spares[kind->count++] = *answer;
+        *answer = (struct ath_frame){ 0 };
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t ath_cuda_spares_age(void)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t now = age;
+    pthread_mutex_unlock(&lock);
+    return now;
+}
+
+void ath_cuda_spares_clear(void)
+{
+    pthread_mutex_lock(&lock);
+    age++;
+    for (struct kind *next; kinds; kinds = next) {
+        next = kinds->next;
+        kind_free(kinds);
+    }
+    kind_count = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+void ath_cuda_spares_forget(enum ath_cuda_method method)
+{
+    switch (method) {
+    case ATH_CUDA_METHOD_cuCtxDestroy_v2:
+    case ATH_CUDA_METHOD_cuCtxDetach:
+    case ATH_CUDA_METHOD_cuDevicePrimaryCtxRelease_v2:
+    case ATH_CUDA_METHOD_cuDevicePrimaryCtxReset_v2:
+    case ATH_CUDA_METHOD_cuGreenCtxDestroy:
+        ath_cuda_spares_clear();
+        return;
+    default:
+        return;
+    }
+}
