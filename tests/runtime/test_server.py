@@ -401,6 +401,9 @@ class Ending(unittest.TestCase):
         """A connection that is a line of the log."""
         with server.connect() as connection:
             connection.sendall(b"x")
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(4096):  # its process is there, and ends
+                pass
         while server.children():
             time.sleep(0.01)
 
