@@ -137,10 +137,10 @@ static void write_body(const struct ath_server *server, struct ath_text *body)
 static bool read_request(int fd, uint64_t deadline_ms, char out[REQUEST_BYTES_MAX + 1])
 {
     size_t length = 0;
-    while (length < REQUEST_BYTES_MAX && ath_now_ms() < deadline_ms) {
+    for (uint64_t now_ms; length < REQUEST_BYTES_MAX && (now_ms = ath_now_ms()) < deadline_ms;) {
         struct pollfd one = { .fd = fd, .events = POLLIN };
         ssize_t got = 0;
-        if (poll(&one, 1, (int)(deadline_ms - ath_now_ms())) > 0)
+        if (poll(&one, 1, (int)(deadline_ms - now_ms)) > 0)
             got = recv(fd, out + length, REQUEST_BYTES_MAX - length, MSG_DONTWAIT);
         if (got <= 0)
             return false;

@@ -18,13 +18,18 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "runtime/cuda/by_hand/served.h"
 #include "runtime/transport/shm.h"
 
-enum { NAME = 5 /* hexadecimal digits, after a NUL byte */, PATIENCE_MS = 5000 };
+enum {
+    NAME = 5, /* hexadecimal digits, after a NUL byte */
+    PATIENCE_MS = 5000,
+    AGAIN_NS = 10 * 1000 * 1000,
+};
 
 struct token {
     uint64_t number;
@@ -94,6 +99,8 @@ static void *listen_on(void *argument)
             return NULL;
         if (fd >= 0)
             answer(shares, fd);
+        else /* no descriptor is free: who asks has to wait */
+            nanosleep(&(struct timespec){ .tv_nsec = AGAIN_NS }, NULL);
     }
 }
 
