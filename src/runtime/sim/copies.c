@@ -4,42 +4,69 @@
 
 #include "runtime/sim/sim.h"
 
-static CUDA_MEMCPY3D linear(size_t bytes)
+/* Where a copy comes from or goes to. */
+struct end {
+    CUmemorytype type;
+    void *host;
+    CUdeviceptr device;
+    CUarray array;
+    size_t x, y, z;       /* bytes, rows, layers */
+    size_t pitch, height; /* of memory; 0: as the box */
+};
+
+static struct end host(const void *p)
 {
-    return (CUDA_MEMCPY3D){ .WidthInBytes = bytes, .Height = 1, .Depth = 1 };
+    return (struct end){ .type = CU_MEMORYTYPE_HOST, .host = (void *)(uintptr_t)p };
 }
 
-static CUresult h_to_d(CUdeviceptr to, const void *from, size_t bytes, CUstream stream,
-                       enum sim_when when)
+static struct end device(CUdeviceptr p)
 {
-    CUDA_MEMCPY3D copy = linear(bytes);
-    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-    copy.srcHost = from;
-    copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.dstDevice = to;
+    return (struct end){ .type = CU_MEMORYTYPE_DEVICE, .device = p };
+}
+
+static struct end any(CUdeviceptr p)
+{
+    return (struct end){ .type = CU_MEMORYTYPE_UNIFIED, .device = p };
+}
+
+static struct end array(CUarray array, size_t offset)
+{
+    return (struct end){ .type = CU_MEMORYTYPE_ARRAY, .array = array, .x = offset };
+}
+
+static CUresult copy_box(struct end to, struct end from, size_t width, size_t height, size_t depth,
+                         CUstream stream, enum sim_when when)
+{
+    const CUDA_MEMCPY3D copy = {
+        .srcMemoryType = from.type,
+        .srcHost = from.host,
+        .srcDevice = from.device,
+        .srcArray = from.array,
+        .srcXInBytes = from.x,
+        .srcY = from.y,
+        .srcZ = from.z,
+        .srcPitch = from.pitch,
+        .srcHeight = from.height,
+        .dstMemoryType = to.type,
+        .dstHost = to.host,
+        .dstDevice = to.device,
+        .dstArray = to.array,
+        .dstXInBytes = to.x,
+        .dstY = to.y,
+        .dstZ = to.z,
+        .dstPitch = to.pitch,
+        .dstHeight = to.height,
+        .WidthInBytes = width,
+        .Height = height,
+        .Depth = depth,
+    };
     return sim_copy(&copy, stream, when);
 }
 
-static CUresult d_to_h(void *to, CUdeviceptr from, size_t bytes, CUstream stream,
-                       enum sim_when when)
+static CUresult copy(struct end to, struct end from, size_t bytes, CUstream stream,
+                     enum sim_when when)
 {
-    CUDA_MEMCPY3D copy = linear(bytes);
-    copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.srcDevice = from;
-    copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-    copy.dstHost = to;
-    return sim_copy(&copy, stream, when);
-}
-
-static CUresult d_to_d(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream,
-                       enum sim_when when)
-{
-    CUDA_MEMCPY3D copy = linear(bytes);
-    copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.srcDevice = from;
-    copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.dstDevice = to;
-    return sim_copy(&copy, stream, when);
+    return copy_box(to, from, bytes, 1, 1, stream, when);
 }
 
 static CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
@@ -59,85 +86,15 @@ static CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUc
     return sim_copy_peer(&copy, stream, SIM_NOW);
 }
 
-static CUresult any(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream,
-                    enum sim_when when)
-{
-    CUDA_MEMCPY3D copy = linear(bytes);
-    copy.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
-    copy.srcDevice = from;
-    copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-    copy.dstDevice = to;
-    return sim_copy(&copy, stream, when);
-}
-
-static CUresult h_to_a(CUarray to, size_t offset, const void *from, size_t bytes, CUstream stream,
-                       enum sim_when when)
-{
-    CUDA_MEMCPY3D copy = linear(bytes);
-    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-    copy.srcHost = from;
-    copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    copy.dstArray = to;
-    copy.dstXInBytes = offset;
-    return sim_copy(&copy, stream, when);
-}
-
-static CUresult a_to_h(void *to, CUarray from, size_t offset, size_t bytes, CUstream stream,
-                       enum sim_when when)
-{
-    CUDA_MEMCPY3D copy = linear(bytes);
-    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    copy.srcArray = from;
-    copy.srcXInBytes = offset;
-    copy.dstMemoryType = CU_MEMORYTYPE_HOST;
-    copy.dstHost = to;
-    return sim_copy(&copy, stream, when);
-}
-
-static CUresult d_to_a(CUarray to, size_t offset, CUdeviceptr from, size_t bytes, CUstream stream)
-{
-    CUDA_MEMCPY3D copy = linear(bytes);
-    copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.srcDevice = from;
-    copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    copy.dstArray = to;
-    copy.dstXInBytes = offset;
-    return sim_copy(&copy, stream, SIM_NOW);
-}
-
-static CUresult a_to_d(CUdeviceptr to, CUarray from, size_t offset, size_t bytes, CUstream stream)
-{
-    CUDA_MEMCPY3D copy = linear(bytes);
-    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    copy.srcArray = from;
-    copy.srcXInBytes = offset;
-    copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.dstDevice = to;
-    return sim_copy(&copy, stream, SIM_NOW);
-}
-
-static CUresult a_to_a(CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t bytes,
-                       CUstream stream)
-{
-    CUDA_MEMCPY3D copy = linear(bytes);
-    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    copy.srcArray = from;
-    copy.srcXInBytes = from_offset;
-    copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    copy.dstArray = to;
-    copy.dstXInBytes = to_offset;
-    return sim_copy(&copy, stream, SIM_NOW);
-}
-
-/* On the first that is refused, the ones before it are under way, as the interface has it. */
-/* Not in the legacy default stream (docs.nvidia.com/cuda/cuda-driver-api, "cuMemcpyBatchAsync"). */
+/* On the first that is refused, the ones before it are under way, as the interface has it. Not in
+ * the legacy default stream (docs.nvidia.com/cuda/cuda-driver-api, "cuMemcpyBatchAsync"). */
 static CUresult batch(const CUdeviceptr *to, const CUdeviceptr *from, const size_t *bytes,
                       size_t count, size_t *out_failed, CUstream stream)
 {
     if (!to || !from || !bytes || !count || !stream)
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
-        CUresult status = any(to[i], from[i], bytes[i], stream, SIM_LATER);
+        CUresult status = copy(any(to[i]), any(from[i]), bytes[i], stream, SIM_LATER);
         if (status && out_failed)
             *out_failed = i;
         if (status)
@@ -162,40 +119,29 @@ static bool is_operand(const CUmemcpy3DOperand *operand)
            operand->type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
 }
 
+static struct end end_of(const CUmemcpy3DOperand *operand, size_t unit)
+{
+    struct end end;
+    if (operand->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+        end = array(operand->op.array.array, operand->op.array.offset.x * unit);
+        end.y = operand->op.array.offset.y;
+        end.z = operand->op.array.offset.z;
+    } else {
+        end = any(operand->op.ptr.ptr);
+        end.pitch = operand->op.ptr.rowLength * unit;
+        end.height = operand->op.ptr.layerHeight;
+    }
+    return end;
+}
+
 static CUresult one_of_batch(const CUDA_MEMCPY3D_BATCH_OP *asked, CUstream stream)
 {
     const CUmemcpy3DOperand *from = &asked->src, *to = &asked->dst;
     if (!is_operand(from) || !is_operand(to))
         return CUDA_ERROR_INVALID_VALUE;
-    bool is_from_array = from->type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
-    bool is_to_array = to->type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
-    size_t unit = is_from_array ? element_of(from) : element_of(to);
-    CUDA_MEMCPY3D copy = { .WidthInBytes = asked->extent.width * unit,
-                           .Height = asked->extent.height,
-                           .Depth = asked->extent.depth };
-    copy.srcMemoryType = is_from_array ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_UNIFIED;
-    if (is_from_array) {
-        copy.srcArray = from->op.array.array;
-        copy.srcXInBytes = from->op.array.offset.x * unit;
-        copy.srcY = from->op.array.offset.y;
-        copy.srcZ = from->op.array.offset.z;
-    } else {
-        copy.srcDevice = from->op.ptr.ptr;
-        copy.srcPitch = from->op.ptr.rowLength * unit;
-        copy.srcHeight = from->op.ptr.layerHeight;
-    }
-    copy.dstMemoryType = is_to_array ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_UNIFIED;
-    if (is_to_array) {
-        copy.dstArray = to->op.array.array;
-        copy.dstXInBytes = to->op.array.offset.x * unit;
-        copy.dstY = to->op.array.offset.y;
-        copy.dstZ = to->op.array.offset.z;
-    } else {
-        copy.dstDevice = to->op.ptr.ptr;
-        copy.dstPitch = to->op.ptr.rowLength * unit;
-        copy.dstHeight = to->op.ptr.layerHeight;
-    }
-    return sim_copy(&copy, stream, SIM_LATER);
+    size_t unit = element_of(from->type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? from : to);
+    return copy_box(end_of(to, unit), end_of(from, unit), asked->extent.width * unit,
+                    asked->extent.height, asked->extent.depth, stream, SIM_LATER);
 }
 
 static CUresult batch_3d(size_t count, const CUDA_MEMCPY3D_BATCH_OP *list, size_t *failed,
@@ -230,28 +176,31 @@ static CUresult fill_bytes(CUdeviceptr to, size_t pitch, unsigned int value, uns
 
 #define H_TO_D (CUdeviceptr to, const void *from, size_t bytes)
 #define H_TO_D_ASYNC (CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
-ENTRY(cuMemcpyHtoD_v2, H_TO_D, h_to_d(to, from, bytes, NULL, SIM_NOW))
-ENTRY(cuMemcpyHtoD_v2_ptds, H_TO_D, h_to_d(to, from, bytes, OWN, SIM_NOW))
-ENTRY(cuMemcpyHtoDAsync_v2, H_TO_D_ASYNC, h_to_d(to, from, bytes, stream, SIM_LATER))
-ENTRY(cuMemcpyHtoDAsync_v2_ptsz, H_TO_D_ASYNC, h_to_d(to, from, bytes, sim_own(stream), SIM_LATER))
+ENTRY(cuMemcpyHtoD_v2, H_TO_D, copy(device(to), host(from), bytes, NULL, SIM_NOW))
+ENTRY(cuMemcpyHtoD_v2_ptds, H_TO_D, copy(device(to), host(from), bytes, OWN, SIM_NOW))
+ENTRY(cuMemcpyHtoDAsync_v2, H_TO_D_ASYNC, copy(device(to), host(from), bytes, stream, SIM_LATER))
+ENTRY(cuMemcpyHtoDAsync_v2_ptsz, H_TO_D_ASYNC,
+      copy(device(to), host(from), bytes, sim_own(stream), SIM_LATER))
 
 #define D_TO_H (void *to, CUdeviceptr from, size_t bytes)
 #define D_TO_H_ASYNC (void *to, CUdeviceptr from, size_t bytes, CUstream stream)
-ENTRY(cuMemcpyDtoH_v2, D_TO_H, d_to_h(to, from, bytes, NULL, SIM_NOW))
-ENTRY(cuMemcpyDtoH_v2_ptds, D_TO_H, d_to_h(to, from, bytes, OWN, SIM_NOW))
-ENTRY(cuMemcpyDtoHAsync_v2, D_TO_H_ASYNC, d_to_h(to, from, bytes, stream, SIM_LATER))
-ENTRY(cuMemcpyDtoHAsync_v2_ptsz, D_TO_H_ASYNC, d_to_h(to, from, bytes, sim_own(stream), SIM_LATER))
+ENTRY(cuMemcpyDtoH_v2, D_TO_H, copy(host(to), device(from), bytes, NULL, SIM_NOW))
+ENTRY(cuMemcpyDtoH_v2_ptds, D_TO_H, copy(host(to), device(from), bytes, OWN, SIM_NOW))
+ENTRY(cuMemcpyDtoHAsync_v2, D_TO_H_ASYNC, copy(host(to), device(from), bytes, stream, SIM_LATER))
+ENTRY(cuMemcpyDtoHAsync_v2_ptsz, D_TO_H_ASYNC,
+      copy(host(to), device(from), bytes, sim_own(stream), SIM_LATER))
 
 #define D_TO_D (CUdeviceptr to, CUdeviceptr from, size_t bytes)
 #define D_TO_D_ASYNC (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
-ENTRY(cuMemcpyDtoD_v2, D_TO_D, d_to_d(to, from, bytes, NULL, SIM_NOW))
-ENTRY(cuMemcpyDtoD_v2_ptds, D_TO_D, d_to_d(to, from, bytes, OWN, SIM_NOW))
-ENTRY(cuMemcpyDtoDAsync_v2, D_TO_D_ASYNC, d_to_d(to, from, bytes, stream, SIM_LATER))
-ENTRY(cuMemcpyDtoDAsync_v2_ptsz, D_TO_D_ASYNC, d_to_d(to, from, bytes, sim_own(stream), SIM_LATER))
-ENTRY(cuMemcpy, D_TO_D, any(to, from, bytes, NULL, SIM_NOW))
-ENTRY(cuMemcpy_ptds, D_TO_D, any(to, from, bytes, OWN, SIM_NOW))
-ENTRY(cuMemcpyAsync, D_TO_D_ASYNC, any(to, from, bytes, stream, SIM_LATER))
-ENTRY(cuMemcpyAsync_ptsz, D_TO_D_ASYNC, any(to, from, bytes, sim_own(stream), SIM_LATER))
+ENTRY(cuMemcpyDtoD_v2, D_TO_D, copy(device(to), device(from), bytes, NULL, SIM_NOW))
+ENTRY(cuMemcpyDtoD_v2_ptds, D_TO_D, copy(device(to), device(from), bytes, OWN, SIM_NOW))
+ENTRY(cuMemcpyDtoDAsync_v2, D_TO_D_ASYNC, copy(device(to), device(from), bytes, stream, SIM_LATER))
+ENTRY(cuMemcpyDtoDAsync_v2_ptsz, D_TO_D_ASYNC,
+      copy(device(to), device(from), bytes, sim_own(stream), SIM_LATER))
+ENTRY(cuMemcpy, D_TO_D, copy(any(to), any(from), bytes, NULL, SIM_NOW))
+ENTRY(cuMemcpy_ptds, D_TO_D, copy(any(to), any(from), bytes, OWN, SIM_NOW))
+ENTRY(cuMemcpyAsync, D_TO_D_ASYNC, copy(any(to), any(from), bytes, stream, SIM_LATER))
+ENTRY(cuMemcpyAsync_ptsz, D_TO_D_ASYNC, copy(any(to), any(from), bytes, sim_own(stream), SIM_LATER))
 
 #define PEER                                                                                       \
     (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes)
@@ -260,34 +209,39 @@ ENTRY(cuMemcpyAsync_ptsz, D_TO_D_ASYNC, any(to, from, bytes, sim_own(stream), SI
      __attribute__((unused)) CUcontext from_context, size_t bytes, CUstream stream)
 ENTRY(cuMemcpyPeer, PEER, peer(to, to_context, from, from_context, bytes, NULL))
 ENTRY(cuMemcpyPeer_ptds, PEER, peer(to, to_context, from, from_context, bytes, OWN))
-ENTRY(cuMemcpyPeerAsync, PEER_ASYNC, d_to_d(to, from, bytes, stream, SIM_LATER))
-ENTRY(cuMemcpyPeerAsync_ptsz, PEER_ASYNC, d_to_d(to, from, bytes, sim_own(stream), SIM_LATER))
+ENTRY(cuMemcpyPeerAsync, PEER_ASYNC, copy(device(to), device(from), bytes, stream, SIM_LATER))
+ENTRY(cuMemcpyPeerAsync_ptsz, PEER_ASYNC,
+      copy(device(to), device(from), bytes, sim_own(stream), SIM_LATER))
 
 #define H_TO_A (CUarray to, size_t offset, const void *from, size_t bytes)
 #define H_TO_A_ASYNC (CUarray to, size_t offset, const void *from, size_t bytes, CUstream stream)
-ENTRY(cuMemcpyHtoA_v2, H_TO_A, h_to_a(to, offset, from, bytes, NULL, SIM_NOW))
-ENTRY(cuMemcpyHtoA_v2_ptds, H_TO_A, h_to_a(to, offset, from, bytes, OWN, SIM_NOW))
-ENTRY(cuMemcpyHtoAAsync_v2, H_TO_A_ASYNC, h_to_a(to, offset, from, bytes, stream, SIM_LATER))
+ENTRY(cuMemcpyHtoA_v2, H_TO_A, copy(array(to, offset), host(from), bytes, NULL, SIM_NOW))
+ENTRY(cuMemcpyHtoA_v2_ptds, H_TO_A, copy(array(to, offset), host(from), bytes, OWN, SIM_NOW))
+ENTRY(cuMemcpyHtoAAsync_v2, H_TO_A_ASYNC,
+      copy(array(to, offset), host(from), bytes, stream, SIM_LATER))
 ENTRY(cuMemcpyHtoAAsync_v2_ptsz, H_TO_A_ASYNC,
-      h_to_a(to, offset, from, bytes, sim_own(stream), SIM_LATER))
+      copy(array(to, offset), host(from), bytes, sim_own(stream), SIM_LATER))
 
 #define A_TO_H (void *to, CUarray from, size_t offset, size_t bytes)
 #define A_TO_H_ASYNC (void *to, CUarray from, size_t offset, size_t bytes, CUstream stream)
-ENTRY(cuMemcpyAtoH_v2, A_TO_H, a_to_h(to, from, offset, bytes, NULL, SIM_NOW))
-ENTRY(cuMemcpyAtoH_v2_ptds, A_TO_H, a_to_h(to, from, offset, bytes, OWN, SIM_NOW))
-ENTRY(cuMemcpyAtoHAsync_v2, A_TO_H_ASYNC, a_to_h(to, from, offset, bytes, stream, SIM_LATER))
+ENTRY(cuMemcpyAtoH_v2, A_TO_H, copy(host(to), array(from, offset), bytes, NULL, SIM_NOW))
+ENTRY(cuMemcpyAtoH_v2_ptds, A_TO_H, copy(host(to), array(from, offset), bytes, OWN, SIM_NOW))
+ENTRY(cuMemcpyAtoHAsync_v2, A_TO_H_ASYNC,
+      copy(host(to), array(from, offset), bytes, stream, SIM_LATER))
 ENTRY(cuMemcpyAtoHAsync_v2_ptsz, A_TO_H_ASYNC,
-      a_to_h(to, from, offset, bytes, sim_own(stream), SIM_LATER))
+      copy(host(to), array(from, offset), bytes, sim_own(stream), SIM_LATER))
 
 #define D_TO_A (CUarray to, size_t offset, CUdeviceptr from, size_t bytes)
 #define A_TO_D (CUdeviceptr to, CUarray from, size_t offset, size_t bytes)
 #define A_TO_A (CUarray to, size_t to_offset, CUarray from, size_t from_offset, size_t bytes)
-ENTRY(cuMemcpyDtoA_v2, D_TO_A, d_to_a(to, offset, from, bytes, NULL))
-ENTRY(cuMemcpyDtoA_v2_ptds, D_TO_A, d_to_a(to, offset, from, bytes, OWN))
-ENTRY(cuMemcpyAtoD_v2, A_TO_D, a_to_d(to, from, offset, bytes, NULL))
-ENTRY(cuMemcpyAtoD_v2_ptds, A_TO_D, a_to_d(to, from, offset, bytes, OWN))
-ENTRY(cuMemcpyAtoA_v2, A_TO_A, a_to_a(to, to_offset, from, from_offset, bytes, NULL))
-ENTRY(cuMemcpyAtoA_v2_ptds, A_TO_A, a_to_a(to, to_offset, from, from_offset, bytes, OWN))
+ENTRY(cuMemcpyDtoA_v2, D_TO_A, copy(array(to, offset), device(from), bytes, NULL, SIM_NOW))
+ENTRY(cuMemcpyDtoA_v2_ptds, D_TO_A, copy(array(to, offset), device(from), bytes, OWN, SIM_NOW))
+ENTRY(cuMemcpyAtoD_v2, A_TO_D, copy(device(to), array(from, offset), bytes, NULL, SIM_NOW))
+ENTRY(cuMemcpyAtoD_v2_ptds, A_TO_D, copy(device(to), array(from, offset), bytes, OWN, SIM_NOW))
+ENTRY(cuMemcpyAtoA_v2, A_TO_A,
+      copy(array(to, to_offset), array(from, from_offset), bytes, NULL, SIM_NOW))
+ENTRY(cuMemcpyAtoA_v2_ptds, A_TO_A,
+      copy(array(to, to_offset), array(from, from_offset), bytes, OWN, SIM_NOW))
 
 #define IN_2D (const CUDA_MEMCPY2D *copy)
 #define IN_2D_ASYNC (const CUDA_MEMCPY2D *copy, CUstream stream)
