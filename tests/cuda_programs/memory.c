@@ -346,12 +346,17 @@ static void two_dimensions(void)
         from[i / WIDTH][i % WIDTH] = (float)i;
     ok(cuMemAllocPitch_v2(&p, &pitch, WIDTH * sizeof(float), HEIGHT, 4));
     check(pitch >= WIDTH * sizeof(float));
+    const uintptr_t stray = 0x7fff0000; /* what a kind of memory does not use is not looked at */
     CUDA_MEMCPY2D in = {
         .srcMemoryType = CU_MEMORYTYPE_HOST,
         .srcHost = from,
+        .srcDevice = stray,
+        .srcArray = (CUarray)stray,
         .srcPitch = sizeof from[0],
         .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+        .dstHost = (void *)stray,
         .dstDevice = p,
+        .dstArray = (CUarray)stray,
         .dstPitch = pitch,
         .WidthInBytes = sizeof from[0],
         .Height = HEIGHT,
@@ -359,10 +364,12 @@ static void two_dimensions(void)
     ok(cuMemcpy2D_v2(&in));
     CUDA_MEMCPY2D out = {
         .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+        .srcHost = (void *)stray,
         .srcDevice = p,
         .srcPitch = pitch,
         .dstMemoryType = CU_MEMORYTYPE_HOST,
         .dstHost = to,
+        .dstDevice = stray,
         .dstPitch = sizeof to[0],
         .WidthInBytes = sizeof to[0],
         .Height = HEIGHT,

@@ -33,7 +33,7 @@ static CUDA_MEMCPY3D to_3d(const cuboid *copy)
 
 /* ---- the program's side ---- */
 
-/* One side of a copy, if it is host memory. */
+/* One side of a copy; what is not host memory begins at 0. */
 struct rows {
     uint8_t *first;
     size_t pitch, slice;
@@ -50,11 +50,14 @@ static struct rows rows_of(const cuboid *copy, bool is_source)
     size_t height = is_source ? copy->srcHeight : copy->dstHeight;
     size_t x = is_source ? copy->srcXInBytes : copy->dstXInBytes;
     size_t y = is_source ? copy->srcY : copy->dstY, z = is_source ? copy->srcZ : copy->dstZ;
+    CUmemorytype type = is_source ? copy->srcMemoryType : copy->dstMemoryType;
     const void *host = is_source ? copy->srcHost : copy->dstHost;
     pitch = or_else(pitch, x + copy->WidthInBytes);
     height = or_else(height, y + copy->Height);
-    return (struct rows){ (uint8_t *)(uintptr_t)host + (z * height + y) * pitch + x, pitch,
-                          height * pitch };
+    uintptr_t first = (z * height + y) * pitch + x;
+    if (type == CU_MEMORYTYPE_HOST) /* else it may be anything */
+        first += (uintptr_t)host;
+    return (struct rows){ (uint8_t *)first, pitch, height * pitch };
 }
 
 static uint8_t *row(const struct rows *rows, size_t y, size_t z)
