@@ -427,6 +427,7 @@ class Strangers(Base):
             text = text.lstrip()[length:]
         return found
 
+    @pins_memory
     def test_the_server_s_memory_is_no_side_of_a_copy(self):
         own, layers = 0x200000000000, {"depth": "1"}
         with serve() as server, self.channel(server) as session:

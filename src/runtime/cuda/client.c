@@ -285,7 +285,7 @@ static bool take_number(uint32_t *out)
 {
     pthread_mutex_lock(&numbers_lock);
     uint32_t count = number_count;
-    uint8_t *place = count ? memchr(taken_numbers, false, count) : NULL;
+    uint8_t *place = count ? memchr(taken_numbers, 0, count) : NULL;
     uint32_t number = place ? (uint32_t)(place - taken_numbers) : count;
     uint8_t *grown = place ? taken_numbers : realloc(taken_numbers, (size_t)count + 1);
     if (grown) {

@@ -348,19 +348,22 @@ static bool is_captured(CUstream stream)
 
 static CUresult check_room(size_t device, uint64_t bytes);
 
+static bool has_pool(CUdevice device, CUmemoryPool pool)
+{
+    const struct ath_cuda_driver *driver = &quota.driver;
+    CUmemoryPool own = NULL, used = NULL;
+    return (driver->cuDeviceGetDefaultMemPool && !driver->cuDeviceGetDefaultMemPool(&own, device) &&
+            own == pool) ||
+           (driver->cuDeviceGetMemPool && !driver->cuDeviceGetMemPool(&used, device) &&
+            used == pool);
+}
+
 /* The device whose own a pool is, or that it uses by the program's wish. */
 static size_t device_of_pool(CUmemoryPool pool)
 {
-    CUresult (*const getters[])(CUmemoryPool *,
-                                CUdevice) = { quota.driver.cuDeviceGetDefaultMemPool,
-                                              quota.driver.cuDeviceGetMemPool };
-    for (size_t i = 0; i < quota.count * ATH_COUNT(getters); i++) {
-        CUmemoryPool own = NULL;
-        size_t device = i / ATH_COUNT(getters);
-        CUresult (*get)(CUmemoryPool *, CUdevice) = getters[i % ATH_COUNT(getters)];
-        if (get && !get(&own, (CUdevice)device) && own == pool)
+    for (size_t device = 0; device < quota.count; device++)
+        if (has_pool((CUdevice)device, pool))
             return quota.devices[device];
-    }
     return device_here();
 }
 

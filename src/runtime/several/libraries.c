@@ -333,8 +333,9 @@ CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library
     CUresult status = kernel ? find_library(library, &from) : CUDA_ERROR_INVALID_VALUE;
     if (!status)
         status = enter_with(&library, &to);
-    if (!status)
-        status = to->calls.cuLibraryGetKernel(&there, library, name);
+    if (status)
+        return status;
+    status = to->calls.cuLibraryGetKernel(&there, library, name);
     return status || !from ? status : kernel_of(from, name, to->self.index, there, kernel);
 }
 
@@ -346,8 +347,9 @@ CUresult ath_cuda_do_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int k
     CUresult status = find_library(library, &from);
     if (!status)
         status = enter_with(&library, &to);
-    if (!status)
-        status = to->calls.cuLibraryEnumerateKernels(kernels, kernel_count, library);
+    if (status)
+        return status;
+    status = to->calls.cuLibraryEnumerateKernels(kernels, kernel_count, library);
     for (unsigned int i = 0; !status && from && i < kernel_count && kernels[i]; i++) {
         const char *name = "";
         status = to->calls.cuKernelGetName(&name, kernels[i]);

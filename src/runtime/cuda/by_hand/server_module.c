@@ -285,8 +285,11 @@ static const void *wrap_images(struct ath_cuda_served *served, struct ath_wire_l
 static struct code code_of(struct ath_cuda_served *served, struct ath_wire_list list)
 {
     struct ath_cuda_wire_image first = { ath_wire_list_struct(list, 0) };
-    struct code code = list.count > 1 ? (struct code){ .bytes = wrap_images(served, list) }
-                                      : take_image(served, first);
+    struct code code = { 0 };
+    if (list.count > 1)
+        code.bytes = wrap_images(served, list);
+    else
+        code = take_image(served, first);
     if (!code.bytes && !served->status)
         served->status = CUDA_ERROR_INVALID_IMAGE;
     return code;
