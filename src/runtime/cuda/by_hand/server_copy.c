@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "proto/cuda-structs.h"
+#include "runtime/cuda/box.h"
 #include "runtime/cuda/by_hand/regions.h"
 #include "runtime/cuda/by_hand/served.h"
 
@@ -262,21 +263,7 @@ static void check(struct ath_cuda_served *served, CUDA_MEMCPY3D_PEER *copy)
 
 void ath_cuda_check_memcpy2d(struct ath_cuda_served *served, CUDA_MEMCPY2D *copy)
 {
-    CUDA_MEMCPY3D_PEER box = { .srcXInBytes = copy->srcXInBytes,
-                               .srcY = copy->srcY,
-                               .srcMemoryType = copy->srcMemoryType,
-                               .srcHost = copy->srcHost,
-                               .srcDevice = copy->srcDevice,
-                               .srcPitch = copy->srcPitch,
-                               .dstXInBytes = copy->dstXInBytes,
-                               .dstY = copy->dstY,
-                               .dstMemoryType = copy->dstMemoryType,
-                               .dstHost = copy->dstHost,
-                               .dstDevice = copy->dstDevice,
-                               .dstPitch = copy->dstPitch,
-                               .WidthInBytes = copy->WidthInBytes,
-                               .Height = copy->Height,
-                               .Depth = 1 };
+    CUDA_MEMCPY3D_PEER box = ath_cuda_box_of_2d(copy);
     check(served, &box);
     copy->srcDevice = box.srcDevice;
     copy->srcPitch = box.srcPitch;
@@ -286,8 +273,7 @@ void ath_cuda_check_memcpy2d(struct ath_cuda_served *served, CUDA_MEMCPY2D *copy
 
 void ath_cuda_check_memcpy3d(struct ath_cuda_served *served, CUDA_MEMCPY3D *copy)
 {
-    CUDA_MEMCPY3D_PEER box;
-    memcpy(&box, copy, sizeof box); /* which has contexts in the place of reserved members */
+    CUDA_MEMCPY3D_PEER box = ath_cuda_box_of_3d(copy);
     check(served, &box);
     memcpy(copy, &box, sizeof box);
 }
