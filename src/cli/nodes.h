@@ -108,8 +108,13 @@ enum ath_log_level ath_nodes_log_level(const struct ath_nodes *nodes);
 
 /* ---- sessions ---- */
 
+/* A start asks again and again, and is to be stopped between; who asks once has patience with a
+ * busy machine. */
+enum { ATH_PROBE_TRY_MS = 900, ATH_PROBE_ONCE_MS = 5000 };
+
 struct ath_probe {
     const char *key_path; /* NULL: none */
+    int timeout_ms;
 };
 
 /*

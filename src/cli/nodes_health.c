@@ -47,8 +47,10 @@ static void keep(const struct ath_runtime_health *health, struct ath_health_runt
 static void ask(struct looking *looking, char *server, struct ath_health_runtime *runtime,
                 struct ath_health_session *out)
 {
-    const struct ath_probe probe = { .key_path =
-                                         looking->nodes.has_key ? looking->nodes.key_path : NULL };
+    const struct ath_probe probe = {
+        .key_path = looking->nodes.has_key ? looking->nodes.key_path : NULL,
+        .timeout_ms = ATH_PROBE_ONCE_MS,
+    };
     ATH_AUTO(ath_runtime_health) health = { 0 };
 
     if (!server)
@@ -71,8 +73,9 @@ static void ask_runtime(struct looking *looking, struct ath_health_runtime *runt
     if (looking->out->key_status)
         return;
     ask(looking, may_open ? ath_xasprintf("unix:%s", socket) : NULL, runtime, &runtime->local);
-    ask(looking, runtime->wanted ? ath_nodes_server(runtime->wanted) : NULL, runtime,
-        &runtime->network);
+    if (runtime->local.answer != ATH_ANSWER_SILENT) /* whoever hangs does so everywhere */
+        ask(looking, runtime->wanted ? ath_nodes_server(runtime->wanted) : NULL, runtime,
+            &runtime->network);
 }
 
 /* ---- plans ---- */

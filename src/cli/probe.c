@@ -10,8 +10,6 @@
 #include "base/i18n.h"
 #include "cli/nodes.h"
 
-enum { PROBE_TIMEOUT_MS = 900 };
-
 int ath_probe_server(const struct ath_probe *probe, const char *server,
                      struct ath_runtime_health *out, struct ath_err *err)
 {
@@ -24,8 +22,8 @@ int ath_probe_server(const struct ath_probe *probe, const char *server,
     if (!status && probe->key_path)
         status = ath_secret_load(probe->key_path, &secret, err);
     if (!status)
-        status = ath_session_open(&endpoint, secret.length ? &secret : NULL, NULL, PROBE_TIMEOUT_MS,
-                                  &session, err);
+        status = ath_session_open(&endpoint, secret.length ? &secret : NULL, NULL,
+                                  probe->timeout_ms, &session, err);
     return status ? status : ath_session_health(&session, out ? out : &unwanted, err);
 }
 

@@ -23,6 +23,9 @@ enum {
     PAUSE_MEMORY_BYTES = 64 << 20,
     STOP_TIMEOUT_S = 10,
     HEALTH_RETRIES = 3,
+    /* The probe itself waits 5 s for an answer. On a busy machine Docker may need longer than that
+     * to begin it, which is no fault of the runtime. */
+    HEALTH_TIMEOUT_S = 20,
 };
 
 static const json_int_t second_ns = 1000000000;
@@ -211,8 +214,8 @@ static json_t *health_of(const struct ath_plan_node *node)
 
     json_array_insert_new(test, 0, json_string("CMD"));
     return json_pack("{s:o, s:I, s:I, s:I, s:i}", "Test", test, "Interval", 10 * second_ns,
-                     "Timeout", 5 * second_ns, "StartPeriod", 30 * second_ns, "Retries",
-                     HEALTH_RETRIES);
+                     "Timeout", HEALTH_TIMEOUT_S * second_ns, "StartPeriod", 30 * second_ns,
+                     "Retries", HEALTH_RETRIES);
 }
 
 static json_t *pause_body(const struct ath_plan_node *node, const char *image)

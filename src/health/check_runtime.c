@@ -202,9 +202,19 @@ bool ath_health_check_runtime_absent(struct ath_health *health)
     return is_any;
 }
 
-static bool has_failed(const struct ath_node_status *status)
+static bool answers(const struct ath_health_runtime *runtime)
 {
-    return status->state == ATH_NODE_RESTARTING || status->state == ATH_NODE_UNHEALTHY ||
+    return runtime->local.answer == ATH_ANSWER_FINE || runtime->network.answer == ATH_ANSWER_FINE;
+}
+
+/* Docker calls what answers again unhealthy until it has asked by itself, and on a busy machine
+ * longer: its own question has a limit, too. */
+static bool has_failed(const struct ath_health_runtime *runtime)
+{
+    const struct ath_node_status *status = runtime->status;
+
+    return status->state == ATH_NODE_RESTARTING ||
+           (status->state == ATH_NODE_UNHEALTHY && !answers(runtime)) ||
            (status->state == ATH_NODE_STOPPED && status->problem);
 }
 
@@ -234,7 +244,7 @@ bool ath_health_check_runtime_failed(struct ath_health *health)
     for (size_t i = 0; i < runtimes->count; i++)
         if (runtimes->items[i].status) {
             is_any = true;
-            if (has_failed(runtimes->items[i].status))
+            if (has_failed(&runtimes->items[i]))
                 say_failed(health, &runtimes->items[i]);
         }
     return is_any;
@@ -270,7 +280,7 @@ static void look_answer(struct ath_health *health, const struct ath_health_runti
     const struct ath_health_session *local = &runtime->local, *network = &runtime->network;
     ath_auto_free char *name = name_of(runtime);
 
-    if (runtime->status->state == ATH_NODE_LOST_NETWORK || has_failed(runtime->status))
+    if (runtime->status->state == ATH_NODE_LOST_NETWORK || has_failed(runtime))
         return; /* that is told already */
     if (network->answer == ATH_ANSWER_SILENT && local->answer == ATH_ANSWER_FINE) {
         ath_health_hint(ath_health_wrong(health, name,

@@ -634,6 +634,13 @@ static void crashes(void)
     the_runtime()->local.answer = the_runtime()->network.answer = ATH_ANSWER_SILENT;
 }
 
+static void hangs(void)
+{
+    the_status()->state = ATH_NODE_UNHEALTHY;
+    the_runtime()->local.answer = ATH_ANSWER_SILENT;
+    the_runtime()->network.answer = ATH_ANSWER_NOT_ASKED;
+}
+
 static void macvlan_lost(void)
 {
     the_status()->macvlans[0].is_there = 0;
@@ -785,6 +792,7 @@ static const struct {
     { "runtime-not-started", was_stopped, "runtime-not-started warning NUMA0\n" },
     { "runtime-failed", has_crashed, "runtime-failed fault NUMA0\n" },
     { "runtime-failed", crashes, "runtime-failed fault NUMA0\n" },
+    { "runtime-failed", hangs, "runtime-failed fault NUMA0\n" },
     { "network-lost", macvlan_lost, "network-lost fault NUMA0\n" },
     { "network-lost", pause_ended, "network-lost fault NUMA0\n" },
     { "runtime-silent", silent, "runtime-silent fault NUMA0\n" },
@@ -835,11 +843,17 @@ static void link_gone_with_runtime(void)
     drop_link("mv0");
 }
 
+/* Docker has not asked again yet. */
+static void answers_again(void)
+{
+    the_status()->state = ATH_NODE_UNHEALTHY;
+}
+
 /* Which stay fine. */
 START_TEST(test_fine_too)
 {
     static void (*const spoils[])(void) = { parent_without_address, address_on_the_bond,
-                                            link_gone_with_runtime };
+                                            link_gone_with_runtime, answers_again };
     for (size_t i = 0; i < ATH_COUNT(spoils); i++) {
         if (i) {
             teardown();

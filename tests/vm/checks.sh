@@ -44,14 +44,19 @@ silent() { # COMMAND...: succeeds, and has nothing to say
     local out
     out=$("$@") && is "$out" ""
 }
-await() { # COMMAND...: succeeds within ten seconds
-    local i
-    for ((i = 0; i < 100; i++)); do
+await() { # COMMAND...: succeeds within a minute; a guest without a processor of its own is slow
+    local end=$((SECONDS + 60))
+    while ((SECONDS < end)); do
         if "$@" >/dev/null 2>&1; then return 0; fi
         sleep 0.1
     done
     "$@"
 }
+# What is waited for.
+has_own_network() { [[ $(readlink "/proc/$1/ns/net") != "$(readlink /proc/self/ns/net)" ]]; } # PID
+listens() { [[ -n $(ss -Hltn "sport = :$1") ]]; } # PORT
+is_connected() { [[ -n $(ss -Htn state established "dport = :$1") ]]; } # PORT
+catches_int() { (($(awk '/^SigCgt/ { print "0x" $2 }' "/proc/$1/status") & 2)); } # PID
 
 # The machine: NUMA nodes 0 and $last_node (1, or 8 on ppc64le); eth0 and eth1 on the first, eth2 and eth3 on the last.
 # shellcheck disable=SC2034  # for the scripts

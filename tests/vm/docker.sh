@@ -22,7 +22,7 @@ run() { # NODE ARGUMENT...
 place_of() { awk '/^(Cpus|Mems)_allowed_list/ { print $2 }' "/proc/$(docker inspect "$1" | jq '.[0].State.Pid')/status" | xargs; }
 address_of() { docker inspect "$1" | jq -r '.[0].NetworkSettings.Networks.roce.IPAddress'; }
 
-check "a container" run "$last_node" -d --name server --network roce guest timeout 100 ibv_rc_pingpong -d rxe2 -g 0 -n 200
+check "a container" run "$last_node" -d --name server --network roce guest timeout 300 ibv_rc_pingpong -d rxe2 -g 0 -n 200
 check "on the last node" is "$(place_of server)" "$(cpus_of "$last_node") $last_node"
 check "seen by the Engine's API" is \
     "$(curl -s --unix-socket /run/docker.sock http://d/v1.41/containers/json | jq -r '.[0].Names[0]')" /server
@@ -32,7 +32,7 @@ ip addr add 10.50.0.1/24 dev mv0
 rxe_ready rxe0 rxe2
 check "its macvlan is reached from eth0" ping -c 1 -w 10 "$(address_of server)"
 check "RDMA between containers" run 0 --name client --network roce guest \
-    timeout 60 ibv_rc_pingpong -d rxe0 -g 0 -n 200 "$(address_of server)"
+    timeout 300 ibv_rc_pingpong -d rxe0 -g 0 -n 200 "$(address_of server)"
 grep usec/iter /tmp/check.out | sed 's/^/# /'
 docker rm -f server client >/dev/null
 check "nothing left" is "$(docker ps -aq)" ""

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# in_turn.sh SCRIPT...: in the guest, runs the scripts (of this folder) one after the other, each for ten minutes at
-# most and each on a network as it was after the boot. Around each one's output it prints "== SCRIPT" and
+# in_turn.sh SCRIPT...: in the guest, runs the scripts (of this folder) one after the other, each for 25 minutes at
+# most (against what hangs), and each on a network as it was after the boot. Around each one's output it prints "== SCRIPT" and
 # "-- SCRIPT: exit code N, S seconds", which ./check reads. A boot costs more than the scripts' separation.
 
 remove_links() {
@@ -26,7 +26,7 @@ end_docker() {
     docker ps -aq | xargs -r docker rm -f >/dev/null
     for daemon in dockerd containerd; do
         pkill -x "$daemon"
-        timeout 30 bash -c "while pidof $daemon >/dev/null; do sleep 0.1; done"
+        timeout 120 bash -c "while pidof $daemon >/dev/null; do sleep 0.1; done"
     done
     rm -rf /var/lib/docker /var/lib/containerd
 }
@@ -43,7 +43,7 @@ booted_with=$(lsmod | awk 'NR > 1 { print $1 }')
 for script; do
     echo "== $script"
     begin=$SECONDS
-    timeout -k 5 900 bash "/vm/$script"
+    timeout -k 5 1500 bash "/vm/$script"
     echo "-- $script: exit code $?, $((SECONDS - begin)) seconds"
     end_docker
     remove_links

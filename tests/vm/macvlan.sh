@@ -107,7 +107,7 @@ check "without it the host does not" not ping -c 1 -W 1 10.9.0.20
 
 # Into a container's namespace, which ends with its process.
 unshare -n sleep 1000 & holder=$!
-sleep 0.3
+await has_own_network $holder
 check "moved" env NETNS=/proc/$holder/ns/net "$tool" make mv0 eth0 bridge 10.9.0.20/24 1400
 check "its state: moved" is "$("$tool" state mv0)" moved
 check "address set again there" has "$(nsenter -t $holder -n ip -o addr show mv0)" "10.9.0.20/24"

@@ -5,7 +5,7 @@
 . /vm/checks.sh
 # shellcheck disable=SC2016,SC2317  # what is called through check
 
-roce() { timeout 60 "$AITHERION" roce "$@" -c d.yaml; }
+roce() { timeout 300 "$AITHERION" roce "$@" -c d.yaml; }
 list() { roce list --json >list.json; }
 changes() { # WANTED COMMAND...: the changes told, as "KEY OLD -> NEW"; empty: none
     local wanted=$1

@@ -140,7 +140,7 @@ stopped() { # SIGNAL
     exec 9> /run/aitherion/.network.lock
     flock 9
     env --default-signal "$AITHERION" roce macvlan mv1 --parent eth1 --address 10.9.3.1/24 -c d.yaml 9>&- > /dev/null 2>&1 &
-    sleep 0.5
+    await grep -q -- '-> FLOCK' /proc/locks
     kill "-$1" $!
     exec 9>&-
     wait $! || code=$?
@@ -162,8 +162,7 @@ check "two at once" at_once
 # In use by a container: not without being asked.
 unshare -n sleep 1000 &
 holder=$!
-await test -e /proc/$holder/ns/net
-sleep 0.3
+await has_own_network $holder
 ip -n aitherion-mv2 link set mv2 netns $holder
 check "in a container: its state" schema_state mv2 moved
 check "in a container: not deleted unasked" refused busy cli mv2 --delete

@@ -6,7 +6,7 @@
 . /vm/checks.sh
 
 steps=/host/tests/tools/engine_steps
-export DOCKER_HOST=unix:///run/docker.sock KEY=/tmp/key TIMEOUT_MS=60000
+export DOCKER_HOST=unix:///run/docker.sock KEY=/tmp/key TIMEOUT_MS=180000
 ip link set lo up
 ip link set eth0 up; ip addr add 10.9.0.10/24 dev eth0
 ip link set eth2 up

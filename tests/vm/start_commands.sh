@@ -23,8 +23,8 @@ roce:
 END
 links_ready eth0
 
-ath() { timeout 120 "$AITHERION" "$@" -c doc.yaml; }
-start() { ath start "$@" --json >start.json 2>start.err || { cat start.json start.err; return 1; }; }
+ath() { timeout 300 "$AITHERION" "$@" -c doc.yaml; }
+start() { ath start --timeout 180 "$@" --json >start.json 2>start.err || { cat start.json start.err; return 1; }; }
 outcomes() { jq -r '[.nodes[].outcome] | join(" ")' start.json; }
 status() { ath status --json >status.json; jq -r "[.nodes[] | $1] | join(\" \")" status.json; } # FILTER
 health() { # EXIT-CODE CODES: what is not fine, findings about the guest itself aside

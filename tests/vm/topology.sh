@@ -4,7 +4,7 @@
 # shellcheck source=tests/vm/checks.sh
 . /vm/checks.sh
 
-ath() { timeout 30 "$AITHERION" "$@"; }
+ath() { timeout 300 "$AITHERION" "$@"; }
 online=$(cat /sys/devices/system/node/online)
 cpus=$(compgen -G '/sys/devices/system/node/node0/cpu[0-9]*' | wc -l)
 

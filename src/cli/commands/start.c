@@ -226,7 +226,7 @@ static int need_image(struct work *work, struct ath_err *err)
 static int ask(void *context, const struct ath_plan_node *node, struct ath_err *err)
 {
     const struct work *work = context;
-    struct ath_probe probe = { .key_path = work->nodes.key_path };
+    struct ath_probe probe = { .key_path = work->nodes.key_path, .timeout_ms = ATH_PROBE_TRY_MS };
     int status = ath_probe_node(&probe, node, err);
     if (status && err->code == ATH_E_KEY_REFUSED) /* it read the key when it began */
         return ath_err_hint(err, status, "aitherion stop %d && aitherion start %d", node->id,
