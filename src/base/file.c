@@ -272,9 +272,10 @@ static int make_folders(const char *path, struct ath_err *err)
 static int open_lock(const char *lock_path)
 {
     int fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (fd < 0 && errno == EACCES)
+    int status = fd < 0 ? -errno : 0;
+    if (status == -EACCES)
         fd = open(lock_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    return fd < 0 ? -errno : fd;
+    return fd < 0 ? status : fd;
 }
 
 /* Tries until the time is over; says once that it waits. 0, or -EAGAIN or another negative errno.

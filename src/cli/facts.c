@@ -36,6 +36,7 @@ const struct ath_fact ath_environment[] = {
     { "COLUMNS", N_("the width to fit text into, where the terminal does not say") },
     { "PAGER", N_("shows text that is longer than the terminal (default: less -FRSX; \"cat\" or "
                   "empty: none)") },
-    { "LANG, LC_ALL, LC_MESSAGES", N_("the language of messages: English, or Chinese (zh_CN)") },
+    { "LANG, LC_ALL, LC_MESSAGES, LANGUAGE",
+      N_("the language of messages: English, or Chinese (zh_CN)") },
     { .name = NULL },
 };

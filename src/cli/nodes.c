@@ -73,6 +73,12 @@ static void find_key(struct ath_nodes *nodes)
         nodes->has_document ? nodes->document->key_file : DEFAULT_KEY, &nodes->has_key);
 }
 
+void ath_nodes_only_look(struct ath_nodes *nodes)
+{
+    free(nodes->run_folder);
+    nodes->run_folder = ath_engine_seen_folder();
+}
+
 bool ath_nodes_is_key_open(const struct ath_nodes *nodes)
 {
     struct stat file;

@@ -43,6 +43,9 @@ extern const char *const ath_nodes_engines[];
  */
 int ath_nodes_open(struct ath_cli *cli, bool is_needed, struct ath_nodes *out, struct ath_err *err);
 
+/* For a command that changes nothing: what runs is also what others than this user started. */
+void ath_nodes_only_look(struct ath_nodes *nodes);
+
 /* Whether others than its owner may read the key's file. */
 bool ath_nodes_is_key_open(const struct ath_nodes *nodes);
 

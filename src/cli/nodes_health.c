@@ -193,7 +193,7 @@ static void take_document(const struct ath_health_facts *facts, struct ath_nodes
     out->document = facts->document ? facts->document : &out->own_document;
     out->has_document = facts->document != NULL;
     out->machine = facts->machine;
-    out->run_folder = ath_engine_run_folder();
+    out->run_folder = ath_engine_seen_folder();
     out->key_path = ath_key_file_find(
         facts->document ? facts->document->key_file : "/etc/aitherion/key", &out->has_key);
 }

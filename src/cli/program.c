@@ -159,3 +159,30 @@ bool ath_program_doubt(const char *word, struct ath_err *out)
     }
     return false;
 }
+
+/* ---- what could not be run ---- */
+
+static bool is_file(const char *path)
+{
+    struct stat stat_of;
+    return !stat(path, &stat_of) && S_ISREG(stat_of.st_mode);
+}
+
+bool ath_program_refused(const char *word, int error, struct ath_err *out)
+{
+    ath_auto_free char *path = find(word);
+    bool is_path = strchr(word, '/') != NULL;
+    bool is_missing = error == ENOENT || error == ENOTDIR;
+
+    ath_err_system(out, -error, _("cannot run '%s'"), word);
+    if (is_missing && path)
+        ath_err_hint(out, -error,
+                     _("the file is there: what is missing is the interpreter or loader that it "
+                       "names"));
+    else if (is_file(word) && access(word, X_OK))
+        ath_err_hint(out, -error,
+                     _("it is not executable: name what runs it (python3 %s), or chmod +x"), word);
+    else if (is_missing && !is_path && is_file(word))
+        ath_err_hint(out, -error, _("for the one in this folder: ./%s"), word);
+    return !is_missing || path;
+}

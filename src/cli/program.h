@@ -14,3 +14,10 @@
  * such reason; false where there is none, or the file is no ELF file or cannot be read.
  */
 bool ath_program_doubt(const char *word, struct ath_err *out);
+
+/*
+ * Why execvp(3) could not run word, by the error number that it gave, with what mends it where
+ * that can be told. Fills *out and returns whether the program is there: it cannot be run then,
+ * else it is not found.
+ */
+bool ath_program_refused(const char *word, int error, struct ath_err *out);

@@ -17,7 +17,7 @@
 #include "runtime/wire/endpoint.h"
 #include "runtime/wire/secret.h"
 
-enum { TIMEOUT_MS = 3000 };
+enum { TIMEOUT_MS = 10 * 1000 }; /* longer than a server takes to end a session */
 
 void ath_reach_free(struct ath_reach *reach)
 {
@@ -102,6 +102,7 @@ static int take_status(const struct ath_node_status *status, bool needs_network,
 
 static int survey(struct ath_reach *reach, struct ath_err *err)
 {
+    ath_nodes_only_look(&reach->nodes);
     struct ath_engine_options options = ath_nodes_engine_options(&reach->nodes);
     ath_engines_open(ATH_ENGINE_AUTO, &options, &reach->engines);
     return ath_engines_survey(&reach->engines, &reach->statuses, err);
@@ -247,7 +248,9 @@ static int find_key(struct ath_reach *reach, const char *named, struct ath_err *
                                               : "";
     int status = *path ? ath_secret_load(path, &secret, err) : 0;
     if (status)
-        return ath_err_hint(err, status, _("name the key's file: --key FILE"));
+        return ath_err_hint(
+            err, status,
+            _("name the key's file: --key FILE, or take one in: aitherion key --import"));
     reach->key = *path ? absolute(path) : ath_xstrdup("");
     return 0;
 }

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/i18n.h"
 
-static char *own_path(void)
+char *ath_key_file_own(void)
 {
     const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 
@@ -49,7 +49,7 @@ static bool is_writable(const char *path)
 
 char *ath_key_file_find(const char *document_key_file, bool *out_is_there)
 {
-    ath_auto_free char *own = own_path();
+    ath_auto_free char *own = ath_key_file_own();
 
     *out_is_there = true;
     if (own && is_there(own))

@@ -19,6 +19,9 @@ enum { ATH_KEY_BYTES = 32, ATH_KEY_BYTES_MAX = 65536 };
  */
 char *ath_key_file_find(const char *document_key_file, bool *out_is_there);
 
+/* The user's own, there or not; NULL without a home. The caller frees it. */
+char *ath_key_file_own(void);
+
 /* Fills a new key with random bytes from the kernel. Returns 0 or a negative errno with err. */
 int ath_key_make(unsigned char out[ATH_KEY_BYTES], struct ath_err *err);
 

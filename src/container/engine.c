@@ -95,6 +95,15 @@ char *ath_engine_run_folder(void)
     return ath_xasprintf("/run/user/%d/aitherion", (int)geteuid());
 }
 
+char *ath_engine_seen_folder(void)
+{
+    ath_auto_free char *own = ath_engine_run_folder();
+    bool is_told = getenv("AITHERION_RUN_FOLDER") != NULL;
+    return is_told || !access(own, F_OK) || access(ATH_PLAN_RUN_FOLDER, F_OK)
+               ? ath_steal(&own)
+               : ath_xstrdup(ATH_PLAN_RUN_FOLDER);
+}
+
 static int open_one(const struct ath_engine_ops *ops, const struct ath_engine_options *options,
                     struct ath_engine **out, struct ath_err *err)
 {

@@ -37,6 +37,10 @@ struct ath_engine_options {
  * $XDG_RUNTIME_DIR/aitherion, else /run/user/UID/aitherion. The caller frees it. */
 char *ath_engine_run_folder(void);
 
+/* That folder for who only looks: the machine's own where this user has none. The caller frees it.
+ */
+char *ath_engine_seen_folder(void);
+
 /*
  * kind: the flag's, else the document's. ATH_ENGINE_AUTO takes Docker where it answers, else
  * processes. Returns 0, or a negative errno with err: why Docker cannot be used ("engine-..."). The

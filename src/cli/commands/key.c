@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -143,6 +144,18 @@ static int write_key(struct work *work, struct ath_err *err)
     return status;
 }
 
+/* Where the document's key is somebody else's, this user's own is the one to write. */
+static void choose_own(struct ath_nodes *nodes)
+{
+    ath_auto_free char *own = ath_key_file_own();
+
+    if (!own || !nodes->has_key || !access(nodes->key_path, W_OK) || !strcmp(nodes->key_path, own))
+        return;
+    free(nodes->key_path);
+    nodes->key_path = ath_steal(&own);
+    nodes->has_key = false;
+}
+
 static int make_new(struct work *work, struct ath_err *err)
 {
     int status = may_replace(work, err);
@@ -193,6 +206,8 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     int status = ath_nodes_open(cli, false, &work.nodes, err);
     if (status)
         return status;
+    if (options->is_new || options->is_import)
+        choose_own(&work.nodes);
     work.report = (struct ath_key_report){
         .action = options->is_new      ? ATH_KEY_NEW
                   : options->is_export ? ATH_KEY_EXPORT
@@ -246,7 +261,8 @@ const struct ath_command ath_command_key = {
         N_("Runtimes and the programs that use them prove to each other that they have the same "
            "key, which is the whole of a file: $XDG_CONFIG_HOME/aitherion/key where it exists, "
            "else key_file of the document. The first start makes one that only its owner may "
-           "read. The fingerprint is what `sha256sum FILE` says.\n\n"
+           "read; where the document's is another user's, --new and --import write into one's own. "
+           "The fingerprint is what `sha256sum FILE` says.\n\n"
            "Whoever has the key may use the GPUs: give it to the machines that shall, and to no "
            "others."),
     .options = option_table,

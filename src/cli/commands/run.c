@@ -176,6 +176,8 @@ static void say_server(const char *server, const struct ath_runtime_health *heal
 /* What went wrong is mended on the command line here, not by a variable. */
 static int explain(int status, const char *server, struct ath_err *err)
 {
+    if (status == -ENOKEY)
+        return status;
     if (err->code == ATH_E_KEY_REFUSED)
         return ath_err_hint(err, status,
                             _("on the runtime's machine: aitherion key --export; here: aitherion "
@@ -230,10 +232,9 @@ static int become(struct work *work, const struct ath_run_report *report)
 
     memcpy(words, report->words, report->word_count * sizeof *words);
     execvp(words[0], (char *const *)words);
-    int status = errno;
-    ath_err_system(&err, -status, _("cannot run '%s'"), words[0]);
+    bool is_there = ath_program_refused(words[0], errno, &err);
     ath_report_error(&err, &work->cli->faults, ath_cli_format(work->cli));
-    return status == ENOENT || status == ENOTDIR ? EXIT_NO_PROGRAM : EXIT_CANNOT_RUN;
+    return is_there ? EXIT_CANNOT_RUN : EXIT_NO_PROGRAM;
 }
 
 /* What is wrong before the program is there has an exit code of its own, but a wrong command line.

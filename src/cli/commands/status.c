@@ -45,6 +45,14 @@ static char *drift_of(struct work *work, const struct ath_node_status *status)
     return ath_nodes_drift(&work->nodes, status, &options);
 }
 
+/* Where the document that started it is still there and is not ours. */
+static const char *other_document(const struct work *work, const struct ath_node_status *status)
+{
+    ath_auto_free char *own = realpath(work->nodes.path, NULL);
+    ath_auto_free char *other = status->document ? realpath(status->document, NULL) : NULL;
+    return other && (!own || strcmp(own, other) != 0) ? status->document : NULL;
+}
+
 static struct ath_status_item *add(struct work *work, int id)
 {
     struct ath_status_item *item = ath_push(&work->report.items, &work->report.count, sizeof *item);
@@ -76,6 +84,7 @@ static void fill(struct work *work)
             continue;
         struct ath_status_item *item = add(work, status->id);
         item->status = status;
+        item->other = other_document(work, status);
         if (item->is_recorded)
             item->drift = drift_of(work, status);
     }
@@ -132,13 +141,14 @@ static bool is_any_running(const struct ath_node_statuses *statuses)
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     __attribute__((cleanup(work_free))) struct work work = { 0 };
-    ath_auto_free char *next = ath_cli_suggest(cli, "start");
+    ath_auto_free char *start = ath_cli_suggest(cli, "start");
     struct ath_err docker_err = { 0 }, unused;
 
     (void)data;
     int status = ath_nodes_open(cli, false, &work.nodes, err);
     if (status)
         return status;
+    ath_nodes_only_look(&work.nodes);
     /* Without the machine only the drift is not known. */
     if (work.nodes.has_document)
         ath_nodes_read_machine(&work.nodes, &unused);
@@ -156,7 +166,8 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         qsort(work.report.items, work.report.count, sizeof *work.report.items, by_id);
     ask_runtimes(&work);
     work.report.document = work.nodes.has_document ? work.nodes.path : NULL;
-    work.report.next = work.nodes.has_document && !is_any_running(&work.statuses) ? next : NULL;
+    work.report.start = start;
+    work.report.is_start_next = work.nodes.has_document && !is_any_running(&work.statuses);
     return ath_cli_show(cli, &ath_status_view, &work.report, ath_cli_format(cli), err);
 }
 

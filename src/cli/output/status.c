@@ -351,8 +351,20 @@ static void print_note(const struct ath_style *style, FILE *out, int id, const c
                     &(struct ath_paragraph){ .prefix = "  ", .text = text, .role = ATH_ROLE_DIM });
 }
 
+static void print_stranger(const struct ath_style *style, FILE *out,
+                           const struct ath_status_item *item)
+{
+    ath_auto_free char *text =
+        item->other ? ath_xasprintf(_("'%s' was started from another document, '%s'"),
+                                    item->status->name, item->other)
+                    : ath_xstrdup(_("the document has no such entry"));
+    ath_auto_free char *hint = item->other ? ath_xasprintf("aitherion status -c '%s'", item->other)
+                                           : ath_xasprintf("aitherion clean %d", item->id);
+    print_note(style, out, item->id, text, hint);
+}
+
 static void print_notes(const struct ath_style *style, FILE *out,
-                        const struct ath_status_item *item)
+                        const struct ath_status_item *item, const char *start)
 {
     const struct ath_node_status *status = item->status;
 
@@ -364,13 +376,18 @@ static void print_notes(const struct ath_style *style, FILE *out,
             style, out,
             &(struct ath_paragraph){ .prefix = "  ", .text = line, .role = ATH_ROLE_DIM });
     }
+    if (status && status->state > ATH_NODE_STOPPED && !status->problem && status->restarts > 0) {
+        ath_auto_free char *text = ath_xasprintf(
+            _("it ended by itself and was started again (%d so far); its log says why"),
+            status->restarts);
+        print_note(style, out, item->id, text, NULL);
+    }
     if (status && status->limits)
         print_note(style, out, item->id, status->limits, NULL);
     if (item->drift)
-        print_note(style, out, item->id, item->drift, "aitherion start");
-    ath_auto_free char *clean = ath_xasprintf("aitherion clean %d", item->id);
-    if (status && !item->is_recorded)
-        print_note(style, out, item->id, _("the document has no such entry"), clean);
+        print_note(style, out, item->id, item->drift, start);
+    if (status && (item->other || !item->is_recorded))
+        print_stranger(style, out, item);
 }
 
 static bool has_sessions(const struct ath_status_report *report)
@@ -398,7 +415,7 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
         for (size_t i = 0; i < report->count; i++)
             print_block(style, out, &rows[i]);
     for (size_t i = 0; i < report->count; i++) {
-        print_notes(style, out, &report->items[i]);
+        print_notes(style, out, &report->items[i], report->start);
         row_free(&rows[i]);
     }
     free(rows);
@@ -408,8 +425,8 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     }
     if (report->docker_err)
         print_note(style, out, ATH_UNKNOWN, report->docker_err->message, report->docker_err->hint);
-    if (report->next)
-        fprintf(out, "%s %s\n", _("Next:"), report->next);
+    if (report->is_start_next)
+        fprintf(out, "%s %s\n", _("Next:"), report->start);
 }
 
 const struct ath_view ath_status_view = { "aitherion.status/1", to_json, to_text, NULL, 0 };

@@ -14,6 +14,7 @@ struct ath_status_item {
     const struct ath_node_status *status; /* not owned; NULL: there is nothing of it */
     struct ath_texts gpus;                /* PCI addresses that the document gives it */
     char *drift;                          /* why it is not as the document has it; NULL */
+    const char *other; /* the document that it was started from, another one; not owned, or NULL */
     struct ath_session_group *service;    /* what it says of itself; not owned, NULL: not asked */
 };
 
@@ -24,7 +25,8 @@ struct ath_status_report {
     struct ath_session_group *services; /* of the running ones; not owned */
     size_t service_count;
     const struct ath_err *docker_err; /* why Docker could not be asked; NULL */
-    const char *next;                 /* a command, where nothing runs; NULL */
+    const char *start;                /* the command that starts what is not as it should be */
+    bool is_start_next;               /* nothing runs */
 };
 void ath_status_report_free(struct ath_status_report *report);
 

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/i18n.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "runtime/switches.h"
 
@@ -21,6 +22,7 @@ enum {
     TRY_TIMEOUT_MS = 5000, /* of one of the tries */
     PAUSE_FIRST_MS = 50,
     PAUSE_MAX_MS = 1000,
+    SILENCE_MS = 1000, /* then a person is told what is waited for */
     PATH_BYTES = 4096,
 };
 
@@ -167,14 +169,19 @@ static int try_often(const struct ath_endpoint *endpoint, const struct ath_secre
                      const struct ath_session_first *first, uint64_t timeout_ms,
                      struct ath_session *out, struct ath_err *err)
 {
-    uint64_t end_ms = ath_now_ms() + timeout_ms, pause_ms = PAUSE_FIRST_MS;
-    for (;;) {
+    uint64_t begin_ms = ath_now_ms(), end_ms = begin_ms + timeout_ms, pause_ms = PAUSE_FIRST_MS;
+    for (bool is_told = false;;) {
         uint64_t now = ath_now_ms(), left = end_ms > now ? end_ms - now : 1;
         int status =
             ath_session_open(endpoint, secret, first,
                              (int)(left < TRY_TIMEOUT_MS ? left : TRY_TIMEOUT_MS), out, err);
         if (!status || !may_pass(status) || ath_now_ms() + pause_ms >= end_ms)
             return status;
+        if (!is_told && ath_now_ms() - begin_ms >= SILENCE_MS) {
+            ath_log(ATH_LOG_NORMAL, _("%s; trying again for %g s (AITHERION_CONNECT_TIMEOUT)"),
+                    err->message, (double)timeout_ms / 1000);
+            is_told = true;
+        }
         pause_for(pause_ms);
         pause_ms = pause_ms < PAUSE_MAX_MS / 2 ? pause_ms * 2 : PAUSE_MAX_MS;
     }
@@ -183,11 +190,11 @@ static int try_often(const struct ath_endpoint *endpoint, const struct ath_secre
 static int explain(int status, const struct ath_endpoint *endpoint, struct ath_err *err)
 {
     char text[ATH_ENDPOINT_TEXT];
-    if (status == -EACCES) {
+    if (status == -EACCES || status == -ENOKEY)
         ath_err_wrap(err, status, _("no session with '%s'"), ath_endpoint_format(endpoint, text));
-        return ath_err_hint(err, status, "%s", _("name the server's key with AITHERION_KEY_FILE"));
-    }
-    return status;
+    return status == -EACCES
+               ? ath_err_hint(err, status, "%s", _("name the server's key with AITHERION_KEY_FILE"))
+               : status;
 }
 
 int ath_client_open(const char *server, const struct ath_session_first *first,

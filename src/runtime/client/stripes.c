@@ -13,7 +13,7 @@
 #include "proto/control.h"
 #include "runtime/switches.h"
 
-enum { STRIPES = 3 /* besides the first connection */, CONNECT_MS = 2000 };
+enum { STRIPES = 3 /* besides the first connection */, CONNECT_MS = 5000 };
 
 void ath_stripes_free(struct ath_stripes *stripes)
 {

@@ -13,7 +13,7 @@
 #include "runtime/nvml/server.h"
 #include "runtime/server/quota.h"
 
-enum { END_WAIT_MS = 2000 };
+enum { END_WAIT_MS = 8000 }; /* the driver takes seconds for a GPU full of memory */
 
 static void fail(struct ath_control_message_builder answer, enum ath_common_failure_code code,
                  const char *message)

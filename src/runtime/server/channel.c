@@ -28,7 +28,7 @@
 
 enum {
     LOOK_MS = 2000, /* how often a TCP peer is looked for */
-    JOIN_MS = 2000, /* for the connections that were announced; they come while the driver loads */
+    JOIN_MS = 5000, /* for the connections that were announced; they come while the driver loads */
 };
 
 /* What of the program's environment is the driver's business; nothing that names a file here. */
