@@ -153,6 +153,43 @@ static void reset(void)
     ok(cuMemFree_v2(p));
 }
 
+/* "Resetting the primary context does not release it" (cuda.h). */
+static void reset_counted(void)
+{
+    CUcontext again;
+    unsigned int flags;
+    int active;
+    CUdeviceptr values;
+    ok(cuDevicePrimaryCtxReset_v2(0));
+    ok(cuDevicePrimaryCtxRetain(&again, 0));
+    check(again == context);
+    ok(cuCtxSetCurrent(again));
+    ok(cuMemAllocManaged(&values, BYTES, CU_MEM_ATTACH_GLOBAL));
+    ok(cuDevicePrimaryCtxRelease_v2(0));
+    ok(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    same(active, 1);
+    ok(cuMemsetD32_v2(values, 5, N));
+    ok(cuCtxSynchronize());
+    same(*(int *)(uintptr_t)values, 5);
+}
+
+/* Who kept its handle may make it current, and hears of it from the calls in it. */
+static void reset_becomes_current(void)
+{
+    CUcontext current;
+    CUdeviceptr p;
+    ok(cuDevicePrimaryCtxReset_v2(0));
+    ok(cuCtxSetCurrent(NULL));
+    ok(cuCtxSetCurrent(context));
+    ok(cuCtxGetCurrent(&current));
+    check(current == context);
+    gives(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc_v2(&p, 4));
+    ok(cuCtxPushCurrent_v2(context));
+    ok(cuDevicePrimaryCtxRetain(&current, 0));
+    ok(cuMemAlloc_v2(&p, 4));
+    ok(cuMemFree_v2(p));
+}
+
 /* What a destroyed context had is free again. */
 static void destroyed(void)
 {
@@ -188,6 +225,34 @@ static void limits(void)
         ok(cuCtxGetLimit(&bytes, CU_LIMIT_CIG_ENABLED));
         same(bytes, 0);
     }
+}
+
+/* A context that another thread ends stays current here: what needs none works on. */
+static void *end_context(void *other)
+{
+    ok(cuCtxDestroy_v2(other));
+    return NULL;
+}
+
+static void destroyed_elsewhere(void)
+{
+    pthread_t thread;
+    CUcontext made, current;
+    CUdeviceptr p;
+    int value;
+    ok(cuCtxCreate_v2(&made, 0, 0));
+    check(!pthread_create(&thread, NULL, end_context, made));
+    pthread_join(thread, NULL);
+    ok(cuCtxGetCurrent(&current));
+    check(current == made);
+    ok(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));
+    gives(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc_v2(&p, 4));
+    ok(cuDevicePrimaryCtxRetain(&current, 0));
+    check(current == context);
+    ok(cuDevicePrimaryCtxRelease_v2(0));
+    ok(cuCtxSetCurrent(context));
+    ok(cuMemAlloc_v2(&p, 4));
+    ok(cuMemFree_v2(p));
 }
 
 /* Memory of one context is good in another of the same device. */
@@ -502,7 +567,10 @@ static const struct test tests[] = {
     { "a context that is not there does not become current", not_there, ONLY_SIMULATED },
     { "the primary context is counted", primary, 0 },
     { "the primary context is reset", reset, 0 },
+    { "a reset takes no use of the primary context back", reset_counted, 0 },
+    { "a primary context that was reset becomes current", reset_becomes_current, 0 },
     { "a destroyed context frees its memory", destroyed, 0 },
+    { "a context that another thread destroys is in nobody's way", destroyed_elsewhere, 0 },
     { "a context has limits", limits, 0 },
     { "contexts of a device share its memory", shared_memory, 0 },
     { "memory goes from device to device", peer_copies, 0 },

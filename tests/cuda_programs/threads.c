@@ -291,6 +291,59 @@ static void allocates_while_held(void)
     go_on(other);
 }
 
+static void allocates_from_the_pool_while_held(void)
+{
+    pthread_t other;
+    CUdeviceptr most;
+    size_t free_bytes = hold(&other);
+    ok(cuMemAllocAsync(&most, free_bytes - free_bytes / 8, stream));
+    ok(cuMemFreeAsync(most, stream));
+    go_on(other);
+}
+
+static void copies_a_rectangle_while_held(void)
+{
+    pthread_t other;
+    enum { ROWS = 4, ROW_BYTES = BYTES / ROWS };
+    void *values = allocate_pinned(BYTES);
+    CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = values,
+                           .srcPitch = ROW_BYTES,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = a,
+                           .dstPitch = ROW_BYTES,
+                           .WidthInBytes = ROW_BYTES,
+                           .Height = ROWS };
+    hold(&other);
+    ok(cuMemcpy2D_v2(&copy));
+    go_on(other);
+}
+
+static void copies_to_a_peer_while_held(void)
+{
+    pthread_t other;
+    hold(&other);
+    ok(cuMemcpyPeer(b, context, a, context, BYTES));
+    go_on(other);
+}
+
+/* Of a context of its own, whose stream it is that waits. */
+static void ends_a_context_while_held(void)
+{
+    pthread_t other;
+    CUcontext made;
+    CUstream waiting;
+    flag = allocate(sizeof(unsigned int));
+    ok(cuMemsetD32_v2(flag, 0, 1));
+    ok(cuCtxSynchronize());
+    ok(cuCtxCreate_v2(&made, 0, 0));
+    ok(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+    ok(cuStreamWaitValue32(waiting, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+    check(!pthread_create(&other, NULL, raise_flag, NULL));
+    ok(cuCtxDestroy_v2(made));
+    check(!pthread_join(other, NULL));
+}
+
 static const struct test tests[] = {
     { "threads that take turns have one order", one_order, 0 },
     { "what threads hand on is in order", relayed, 0 },
@@ -306,6 +359,14 @@ static const struct test tests[] = {
       ONLY_SIMULATED },
     { "a copy waits for another thread's call", copies_while_held, ONLY_SIMULATED },
     { "memory is there after another thread's call", allocates_while_held, ONLY_SIMULATED },
+    { "memory of a pool is there after another thread's call", allocates_from_the_pool_while_held,
+      ONLY_SIMULATED },
+    { "a rectangle waits for another thread's call", copies_a_rectangle_while_held,
+      ONLY_SIMULATED },
+    { "a copy to a peer waits for another thread's call", copies_to_a_peer_while_held,
+      ONLY_SIMULATED },
+    { "a context that ends waits for another thread's call", ends_a_context_while_held,
+      ONLY_SIMULATED },
 };
 
 int main(int argc, char **argv)

@@ -17,6 +17,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/i18n.h"
+#include "base/log.h"
 #include "runtime/cuda/by_hand/attribute.h"
 #include "runtime/cuda/by_hand/capture.h"
 #include "runtime/cuda/by_hand/host.h"
@@ -266,9 +268,13 @@ static CUresult state_of_link(enum ath_cuda_method method)
     return says[state];
 }
 
+/* Programs say CUDA's error only, "busy or unavailable", which sounds as if the GPU were at fault.
+ */
 static CUresult lose_link(void)
 {
-    link_state = LINK_LOST;
+    if (atomic_exchange(&link_state, LINK_LOST) != LINK_LOST && !is_exiting)
+        ath_log(ATH_LOG_NORMAL, _("the server is gone or has ended this session: what the program "
+                                  "had on its GPUs is lost, and its CUDA calls fail from here on"));
     return CUDA_ERROR_DEVICE_UNAVAILABLE;
 }
 
@@ -412,8 +418,11 @@ static void check_handle(struct ath_cuda_exchange *exchange, enum ath_cuda_kind 
         exchange->place = context;
     if (ath_cuda_is_lost())
         return;
-    if (is_default && ends_handle(exchange->method)) /* the server has streams of its own for it */
-        exchange->side.status = CUDA_ERROR_INVALID_HANDLE;
+    /* The server has streams of its own for a default one, and what ended with its context may have
+     * left its number to another, which the program has not got yet (spares.h). */
+    if (ends_handle(exchange->method) && (is_default || !is_known))
+        exchange->side.status =
+            kind == ATH_CUDA_KIND_GRAPH_EXEC ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
     if (class != ATH_CUDA_ASYNC && class != ATH_CUDA_CUSTOM)
         return;
     if (is_default && handle != (uintptr_t)CU_STREAM_PER_THREAD && ath_cuda_is_capturing())
@@ -745,7 +754,7 @@ static CUresult ask_for_some(struct ath_cuda_exchange *exchange)
     const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &built);
     if (!frame)
         return built_status(built);
-    if (ath_cuda_spares_take(frame, length, answer, &count))
+    if (ath_cuda_spares_take(frame, length, ath_cuda_current_context(), answer, &count))
         return take_answer(exchange);
     if (count == 1 || ath_frame_copy(&message, frame, length))
         return ask(exchange);

@@ -25,6 +25,11 @@ struct ath_cuda_thread_stream {
     CUstream stream;
 };
 
+struct ath_cuda_ended {
+    struct ath_cuda_ended *next;
+    CUcontext context;
+};
+
 void ath_cuda_driver_load(void *library, struct ath_cuda_driver *out)
 {
     void **functions = (void **)out; /* nothing but pointers, in the order of the names */
@@ -50,6 +55,11 @@ void ath_cuda_session_free(struct ath_cuda_session *session)
         free(one);
     }
     session->streams = NULL;
+    for (struct ath_cuda_ended *one = session->ended, *next; one; one = next) {
+        next = one->next;
+        free(one);
+    }
+    session->ended = NULL;
     ath_cuda_captures_end(&session->captures, NULL);
     ath_cuda_shares_end(session);
     ath_cuda_regions_free(session);
@@ -147,12 +157,51 @@ static uint64_t to_wire(struct ath_cuda_side *side, enum ath_cuda_kind kind, uin
 
 /* ---- the state of a thread ---- */
 
+/*
+ * Contexts that cuCtxDestroy() has ended. A thread of the client's may have one current still, and
+ * its calls say so (CUDA_ERROR_CONTEXT_IS_DESTROYED, cuda.h); the driver is not given its handle,
+ * since what it does with that is undefined (github.com/openucx/ucx/pull/10852). A primary context
+ * keeps its handle. The caller has the lock.
+ */
+static struct ath_cuda_ended **ended_at(struct ath_cuda_session *session, CUcontext context)
+{
+    struct ath_cuda_ended **at = &session->ended;
+    while (*at && (*at)->context != context)
+        at = &(*at)->next;
+    return at;
+}
+
+static bool has_ended(struct ath_cuda_session *session, CUcontext context)
+{
+    pthread_mutex_lock(&session->lock);
+    bool has = *ended_at(session, context);
+    pthread_mutex_unlock(&session->lock);
+    return has;
+}
+
+/* Its handle may be another one's later. */
+static void note_ended(struct ath_cuda_session *session, CUcontext context, bool is_ended)
+{
+    pthread_mutex_lock(&session->lock);
+    struct ath_cuda_ended **at = ended_at(session, context), *one = *at;
+    if (one && !is_ended) {
+        *at = one->next;
+        free(one);
+    } else if (!one && is_ended && (one = malloc(sizeof *one))) {
+        *one = (struct ath_cuda_ended){ .next = session->ended, .context = context };
+        session->ended = one;
+    }
+    pthread_mutex_unlock(&session->lock);
+}
+
 /* Without cuInit() there is no context to take up, and none is wanted. */
 static CUresult take_up(struct ath_cuda_served *served, CUcontext context)
 {
     if (!context && !served->worker->context)
         return CUDA_SUCCESS;
-    CUresult status = served->driver->cuCtxSetCurrent(context);
+    CUresult status = context && has_ended(served->session, context)
+                          ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+                          : served->driver->cuCtxSetCurrent(context);
     served->worker->context = status ? NULL : context;
     if (status) /* many calls need none: those that do are told what is wrong with it */
         served->driver->cuCtxSetCurrent(NULL);
@@ -225,6 +274,12 @@ static bool has_streams(struct ath_cuda_session *session)
     return has;
 }
 
+static CUcontext destroyed(const struct ath_cuda_served *served)
+{
+    return (CUcontext)(uintptr_t)ath_cuda_wire_ctx_destroy_v2_context(
+        ath_cuda_wire_call_ctx_destroy_v2(served->call));
+}
+
 /* A reset device takes the captures of all contexts off the list: nobody resets one amid captures
  * that are to go on. */
 static void after_end(struct ath_cuda_served *served, int method)
@@ -235,8 +290,7 @@ static void after_end(struct ath_cuda_served *served, int method)
         return;
     switch (method) {
     case ATH_CUDA_METHOD_cuCtxDestroy_v2:
-        context = (CUcontext)(uintptr_t)ath_cuda_wire_ctx_destroy_v2_context(
-            ath_cuda_wire_call_ctx_destroy_v2(served->call));
+        context = destroyed(served);
         drop_streams(served->session, context, 0);
         ath_cuda_captures_end(&served->session->captures, context);
         break;
@@ -263,8 +317,12 @@ static void after_contexts(struct ath_cuda_served *served, int method)
 {
     bool is_made =
         method == ATH_CUDA_METHOD_cuCtxCreate_v2 || method == ATH_CUDA_METHOD_cuCtxCreate_v3;
-    if (is_made && !served->status && served->driver->cuCtxPopCurrent_v2)
-        served->driver->cuCtxPopCurrent_v2(&(CUcontext){ NULL });
+    CUcontext made;
+    if (is_made && !served->status && served->driver->cuCtxPopCurrent_v2 &&
+        !served->driver->cuCtxPopCurrent_v2(&made))
+        note_ended(served->session, made, false);
+    if (method == ATH_CUDA_METHOD_cuCtxDestroy_v2 && !served->status)
+        note_ended(served->session, destroyed(served), true);
     if (!ath_cuda_methods[method].forgets_all)
         return;
     served->session->epoch++;

@@ -88,20 +88,33 @@ bool ath_cuda_may_wait(enum ath_cuda_method method)
     switch (method) {
     case ATH_CUDA_METHOD_cuArray3DCreate_v2:
     case ATH_CUDA_METHOD_cuArrayCreate_v2:
+    case ATH_CUDA_METHOD_cuCtxDestroy_v2:
+    case ATH_CUDA_METHOD_cuCtxDetach:
+    case ATH_CUDA_METHOD_cuDevicePrimaryCtxRelease_v2:
+    case ATH_CUDA_METHOD_cuDevicePrimaryCtxReset_v2:
+    case ATH_CUDA_METHOD_cuGreenCtxDestroy:
+    case ATH_CUDA_METHOD_cuIpcCloseMemHandle:
     case ATH_CUDA_METHOD_cuLibraryLoadData:
     case ATH_CUDA_METHOD_cuMemAlloc:
     case ATH_CUDA_METHOD_cuMemAlloc_v2:
+    case ATH_CUDA_METHOD_cuMemAllocAsync:
+    case ATH_CUDA_METHOD_cuMemAllocFromPoolAsync:
     case ATH_CUDA_METHOD_cuMemAllocManaged:
     case ATH_CUDA_METHOD_cuMemAllocPitch:
     case ATH_CUDA_METHOD_cuMemAllocPitch_v2:
     case ATH_CUDA_METHOD_cuMemCreate:
+    case ATH_CUDA_METHOD_cuMemPoolDestroy:
+    case ATH_CUDA_METHOD_cuMemPoolTrimTo:
+    case ATH_CUDA_METHOD_cuMemRelease:
+    case ATH_CUDA_METHOD_cuMemUnmap:
     case ATH_CUDA_METHOD_cuMipmappedArrayCreate:
     case ATH_CUDA_METHOD_cuModuleLoadData:
     case ATH_CUDA_METHOD_cuModuleLoadDataEx:
     case ATH_CUDA_METHOD_cuModuleLoadFatBinary:
         return true;
     default:
-        return waits_tacitly(method);
+        return waits_tacitly(method) ||
+               !strncmp(ath_cuda_methods[method].name, "cuMemcpy", strlen("cuMemcpy"));
     }
 }
 

@@ -45,7 +45,7 @@ void ath_cuda_side_free(struct ath_cuda_side *side);
 void ath_cuda_blocks_free(void *blocks);
 
 /* Whether a call of a method may wait until the GPU has done what was asked of it before: to free
- * memory that this may use, to have more of it, or to take a copy's data. */
+ * memory that this may use, to have more of it, to copy, or to end a context. */
 bool ath_cuda_may_wait(enum ath_cuda_method method);
 
 /* Whether what the GPU changed in host memory until then is there when a call of a method has

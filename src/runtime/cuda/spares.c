@@ -11,6 +11,7 @@ enum { KINDS_MAX = 64, MOST = ATH_CUDA_SPARES_MOST };
 
 struct kind {
     struct kind *next;
+    CUcontext context;
     struct ath_frame message, spares[MOST];
     size_t count, wanted;
 };
@@ -44,7 +45,7 @@ static void kind_free(struct kind *kind)
 }
 
 /* NULL without memory, or where there are too many. */
-static struct kind *make(const uint8_t *message, size_t length)
+static struct kind *make(const uint8_t *message, size_t length, CUcontext context)
 {
     struct kind *kind = kind_count < KINDS_MAX ? calloc(1, sizeof *kind) : NULL;
     if (!kind)
@@ -53,14 +54,15 @@ static struct kind *make(const uint8_t *message, size_t length)
         free(kind);
         return NULL;
     }
+    kind->context = context;
     kind->next = kinds;
     kinds = kind;
     kind_count++;
     return kind;
 }
 
-bool ath_cuda_spares_take(const uint8_t *message, size_t length, struct ath_frame *answer,
-                          size_t *out_count)
+bool ath_cuda_spares_take(const uint8_t *message, size_t length, CUcontext context,
+                          struct ath_frame *answer, size_t *out_count)
 {
     pthread_mutex_lock(&lock);
     struct kind *kind = kind_of(message, length);
@@ -68,7 +70,7 @@ bool ath_cuda_spares_take(const uint8_t *message, size_t length, struct ath_fram
     if (is_found) {
         ath_frame_free(answer);
         *answer = kind->spares[--kind->count];
-    } else if (kind || (kind = make(message, length))) {
+    } else if (kind || (kind = make(message, length, context))) {
         kind->wanted = !kind->wanted ? 1 : kind->wanted < MOST ? 2 * kind->wanted : MOST;
     }
     *out_count = kind ? kind->wanted : 1;
@@ -96,25 +98,39 @@ uint64_t ath_cuda_spares_age(void)
     return now;
 }
 
-void ath_cuda_spares_clear(void)
+/* Those of a context; NULL: all. What is asked for now is not kept when it comes. */
+static void end(CUcontext context)
 {
     pthread_mutex_lock(&lock);
     age++;
-    for (struct kind *next; kinds; kinds = next) {
-        next = kinds->next;
-        kind_free(kinds);
+    for (struct kind **at = &kinds, *kind; (kind = *at);) {
+        if (context && kind->context != context) {
+            at = &kind->next;
+            continue;
+        }
+        *at = kind->next;
+        kind_free(kind);
+        kind_count--;
     }
-    kind_count = 0;
     pthread_mutex_unlock(&lock);
+}
+
+void ath_cuda_spares_end(CUcontext context)
+{
+    if (context)
+        end(context);
+}
+
+void ath_cuda_spares_clear(void)
+{
+    end(NULL);
 }
 
 void ath_cuda_spares_forget(enum ath_cuda_method method)
 {
     switch (method) {
-    case ATH_CUDA_METHOD_cuCtxDestroy_v2:
     case ATH_CUDA_METHOD_cuCtxDetach:
-    case ATH_CUDA_METHOD_cuDevicePrimaryCtxRelease_v2:
-    case ATH_CUDA_METHOD_cuDevicePrimaryCtxReset_v2:
+    case ATH_CUDA_METHOD_cuDevicePrimaryCtxReset_v2: /* its green contexts end as well */
     case ATH_CUDA_METHOD_cuGreenCtxDestroy:
         ath_cuda_spares_clear();
         return;

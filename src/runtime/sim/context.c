@@ -258,6 +258,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice number)
     return status;
 }
 
+/* "Resetting the primary context does not release it" (cuda.h, cuDevicePrimaryCtxReset()). */
 static CUresult end_primary(CUdevice number, bool is_reset)
 {
     struct sim_device *device;
@@ -266,9 +267,10 @@ static CUresult end_primary(CUdevice number, bool is_reset)
     CUresult status = sim_enter_device(number, &device);
     if (!status && !is_reset && !device->primary_refs)
         status = CUDA_ERROR_INVALID_CONTEXT;
-    if (!status && device->primary_refs)
-        device->primary_refs = is_reset ? 0 : device->primary_refs - 1;
-    if (!status && device->primary && device->primary->is_alive && !device->primary_refs)
+    if (!status && !is_reset)
+        device->primary_refs--;
+    if (!status && device->primary && device->primary->is_alive &&
+        (is_reset || !device->primary_refs))
         context = device->primary;
     sim_unlock();
     if (!context)
@@ -345,6 +347,14 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags)
 
 /* ---- the thread's stack ---- */
 
+/* What may become current. Of what cuCtxDestroy() ended nobody may: a GPU's driver looks into what
+ * is gone. */
+static struct sim_context *find(CUcontext handle)
+{
+    struct sim_context *context = sim_object_find(SIM_CONTEXT, handle);
+    return context && (context->is_alive || context->is_primary) ? context : NULL;
+}
+
 CUresult cuCtxPushCurrent_v2(CUcontext handle)
 {
     SIM_LOCKED;
@@ -352,7 +362,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext handle)
     CUresult status = sim_enter_driver();
     if (status)
         return status;
-    struct sim_context *context = sim_object_find(SIM_CONTEXT, handle);
+    struct sim_context *context = find(handle);
     if (!context || thread->depth == (int)SIM_COUNT(thread->stack))
         return CUDA_ERROR_INVALID_CONTEXT;
     thread->stack[thread->depth++] = context;
@@ -381,7 +391,7 @@ CUresult cuCtxSetCurrent(CUcontext handle)
     CUresult status = sim_enter_driver();
     if (status)
         return status;
-    struct sim_context *context = handle ? sim_object_find(SIM_CONTEXT, handle) : NULL;
+    struct sim_context *context = handle ? find(handle) : NULL;
     if (handle && !context)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (thread->depth)
@@ -456,8 +466,10 @@ CUresult cuCtxSetFlags(unsigned int flags)
 CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 {
     SIM_LOCKED;
-    struct sim_context *context;
+    struct sim_context *context = NULL;
     CUresult status = sim_enter_context(handle, &context);
+    if (status == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+        return CUDA_ERROR_INVALID_CONTEXT; /* a GPU's driver may as well crash: nobody may ask */
     if (status)
         return status;
     if (!id)

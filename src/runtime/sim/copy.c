@@ -3,11 +3,12 @@
  *
  * Every copy is the one of cuMemcpy3D. As with CUDA, memory that the driver does not know is
  * refused at the call (CUDA_ERROR_INVALID_VALUE); what went away before its turn came is the
- * context's fault. A pageable source is taken at the call, a pageable target is written when the
- * call returns.
+ * context's fault. A pageable source is taken at the call (facts.h), a pageable target is written
+ * when the call returns.
  */
 #include "config.h"
 
+#include "runtime/sim/facts.h"
 #include "runtime/sim/sim.h"
 
 #include <stdlib.h>
@@ -238,7 +239,7 @@ CUresult sim_copy(const CUDA_MEMCPY3D *asked, CUstream handle, enum sim_when whe
         return sim_submit(stream, work, NULL);
     if (when == SIM_NOW && !is_on_device)
         return submit_and_wait(stream, work);
-    if (is_pageable(&copy->from))
+    if (is_pageable(&copy->from) && !sim_facts_copies_late())
         status = stage(copy);
     if (status) {
         sim_work_drop(work);

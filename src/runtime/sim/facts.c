@@ -33,6 +33,11 @@ bool sim_facts_ignores_unknown(void)
     return !strcmp(setting("AITHERION_SIM_UNKNOWN", ""), "ignore");
 }
 
+bool sim_facts_copies_late(void)
+{
+    return !strcmp(setting("AITHERION_SIM_COPIES", ""), "late");
+}
+
 size_t sim_facts_memory_bytes(void)
 {
     static const char units[] = "KMGT";

@@ -2,6 +2,8 @@
  * What the simulated devices are like, for both libraries that show them: libcuda.so.1 and
  * libnvidia-ml.so.1.
  *
+ *     AITHERION_SIM_COPIES   late: one of pageable memory reads it when its turn comes, as on GPUs
+ *                            that walk the host's page tables (a POWER9's behind NVLink)
  *     AITHERION_SIM_DEVICES  how many, 1 to 8 (1)
  *     AITHERION_SIM_FIRST    which of a row of such devices the first of them is, 0 to 200 (0): two
  *                            servers' are told from each other by UUID and address
@@ -29,6 +31,7 @@ extern const char sim_device_name[];
 
 int sim_facts_count(void); /* 0: AITHERION_SIM_DEVICES is no such number */
 bool sim_facts_ignores_unknown(void);
+bool sim_facts_copies_late(void);
 size_t sim_facts_memory_bytes(void); /* 0: AITHERION_SIM_MEMORY is no size */
 /*
  * Which of them CUDA_VISIBLE_DEVICES leaves to a program of CUDA, in its order, up to what is none;

@@ -25,6 +25,26 @@ __global__ void tell_processor(unsigned *of_block)
 
 /* ---- a part of the GPU ---- */
 
+/* Calls that wait and calls that do not, in turn: at a server they may be of several threads, and
+ * "a green context can be current to only one thread at a time" (cuda.h). */
+static void work_in(CUcontext context, CUstream stream, unsigned *memory)
+{
+    enum { TURNS = 50, WORDS = 4096 };
+    CUstream more[3];
+    CUdevice device;
+    cu_ok(driver(cuCtxSetCurrent)(context));
+    for (unsigned i = 0; i < TURNS; i++) {
+        cu_ok(driver(cuMemsetD32Async)((CUdeviceptr)memory, i, WORDS, stream));
+        cu_ok(i % 2 ? driver(cuStreamSynchronize)(stream) : driver(cuCtxGetDevice)(&device));
+    }
+    for (CUstream &one : more)
+        cu_ok(driver(cuStreamCreate)(&one, CU_STREAM_NON_BLOCKING));
+    for (CUstream one : more)
+        cu_ok(driver(cuStreamDestroy)(one));
+    cu_ok(driver(cuStreamSynchronize)(stream));
+    cu_ok(driver(cuCtxSetCurrent)(nullptr));
+}
+
 static void green_contexts()
 {
     needs_a_gpu();
@@ -58,8 +78,9 @@ static void green_contexts()
     CUgreenCtx of_stream;
     cu_ok(driver(cuStreamGetGreenCtx)(stream, &of_stream));
     check(of_stream == green);
-    cu_ok(driver(cuCtxSetCurrent)(context));
-    cu_ok(driver(cuStreamSynchronize)(stream));
+    work_in(context, stream, of_block);
+    std::thread(work_in, context, stream, of_block).join();
+    work_in(context, stream, of_block);
     cu_ok(driver(cuCtxSetCurrent)(before));
     cu_ok(driver(cuStreamDestroy)(stream));
     cu_ok(driver(cuGreenCtxDestroy)(green));

@@ -19,6 +19,7 @@
 #include "runtime/cuda/by_hand/snapshot.h"
 #include "runtime/cuda/client.h"
 #include "runtime/cuda/handles.h"
+#include "runtime/cuda/spares.h"
 #include "runtime/cuda/zeroed.h"
 
 /* What programs ask of their device next goes behind it: one round trip for both. */
@@ -79,14 +80,14 @@ CUresult ath_cuda_by_hand_cuDriverGetVersion(int *version)
 enum { DEVICES_MAX = 256 };
 
 static _Atomic(CUcontext) primaries[DEVICES_MAX]; /* NULL: ended, or never retained */
+static _Atomic(CUcontext) handles[DEVICES_MAX];   /* theirs, which stay when they end */
 static atomic_int primary_end;                    /* one more than the last device that has one */
 static atomic_int retains[DEVICES_MAX];           /* that the program has not released */
 
-/* The device of a primary context. */
-static bool is_primary(CUcontext context, CUdevice *device)
+static bool find_device(_Atomic(CUcontext) *contexts, CUcontext context, CUdevice *device)
 {
     for (int i = 0; context && device && i < primary_end; i++) {
-        if (primaries[i] != context)
+        if (contexts[i] != context)
             continue;
         *device = i;
         return true;
@@ -94,7 +95,14 @@ static bool is_primary(CUcontext context, CUdevice *device)
     return false;
 }
 
-/* Those that are not primary: made here, or that the server knew when they became current. */
+/* The device of a primary context. */
+static bool is_primary(CUcontext context, CUdevice *device)
+{
+    return find_device(primaries, context, device);
+}
+
+/* Those that are not primary: made here, or that the server knew when they became current. One that
+ * ends stays: another thread may have it. */
 static struct own {
     struct own *next;
     CUcontext context;
@@ -128,25 +136,16 @@ static void add_own(CUcontext context)
     pthread_rwlock_unlock(&own_lock);
 }
 
-static void end_own(CUcontext context)
-{
-    pthread_rwlock_wrlock(&own_lock);
-    struct own **at = place_of(context), *gone = *at;
-    if (gone)
-        *at = gone->next;
-    pthread_rwlock_unlock(&own_lock);
-    free(gone);
-}
-
-/* CUDA_ERROR_INVALID_CONTEXT where there is no such one. One that was destroyed becomes current,
- * and the calls in it say so. */
+/* CUDA_ERROR_INVALID_CONTEXT where there is no such one. One that ended becomes current, and the
+ * calls in it say so: the server is not asked, since what a driver does with it is undefined. Of
+ * others it knows whether they have a version (UCX and CUDA's runtime ask so, too). */
 static CUresult look_up(CUcontext context)
 {
-    unsigned long long id;
+    unsigned int version;
     CUdevice device;
-    if (is_primary(context, &device) || is_own(context))
+    if (find_device(handles, context, &device) || is_own(context))
         return CUDA_SUCCESS;
-    CUresult status = ath_cuda_do_cuCtxGetId(context, &id);
+    CUresult status = ath_cuda_do_cuCtxGetApiVersion(context, &version);
     if (!status)
         add_own(context);
     return status == CUDA_ERROR_INVALID_CONTEXT ? status : CUDA_SUCCESS;
@@ -307,7 +306,7 @@ CUresult ath_cuda_by_hand_cuCtxCreate(CUcontext *context, unsigned int flags, CU
 /* What the program has of one here ends with it. */
 static void end_context(CUcontext context)
 {
-    end_own(context);
+    ath_cuda_spares_end(context);
     ath_cuda_locals_end(context);
     ath_cuda_handles_end(context);
     ath_cuda_captures_end_in(context);
@@ -361,6 +360,7 @@ CUresult ath_cuda_by_hand_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice 
     CUresult status = ath_cuda_do_cuDevicePrimaryCtxRetain(context, device);
     if (status || !context || device < 0 || device >= DEVICES_MAX)
         return status;
+    handles[device] = *context;
     primaries[device] = *context;
     retains[device]++;
     for (int end = primary_end; end <= device;)

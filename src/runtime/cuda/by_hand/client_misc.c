@@ -131,7 +131,9 @@ static bool is_stream(CUstream stream)
 static CUresult known(CUstream stream, CUstreamCaptureStatus *status, bool *is_known)
 {
     CUresult ready = ath_cuda_may(ATH_CUDA_METHOD_cuStreamIsCapturing);
-    *is_known = ready || !(captures.count || ath_is_off(ATH_SWITCH_CAPTURES) || !is_stream(stream));
+    *is_known = ready || !(captures.count || ath_is_off(ATH_SWITCH_CAPTURES));
+    if (!ready && !is_stream(stream))
+        ready = CUDA_ERROR_INVALID_HANDLE;
     if (ready || !status)
         return ready ? ready : CUDA_ERROR_INVALID_VALUE;
     if (*is_known)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/cuda/cuda_api.h"
+
 struct ath_cuda_session;
 
 /*
@@ -16,6 +18,9 @@ void *ath_cuda_region_at(struct ath_cuda_session *session, uint64_t address, uin
 
 /* Whether all these bytes of this process are such memory. */
 bool ath_cuda_region_holds(struct ath_cuda_session *session, uintptr_t here, uint64_t bytes);
+
+/* Whether the GPU has such memory at all these addresses, which may be others than both of it. */
+bool ath_cuda_region_is_gpus(struct ath_cuda_session *session, CUdeviceptr address, uint64_t bytes);
 
 /*
  * Some of what the GPU changed in the client's mirrors since this was asked for last, as an answer

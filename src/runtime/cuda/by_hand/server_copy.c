@@ -1,6 +1,8 @@
 /* The server's side of copies that have the program's memory on a side. */
 #include "config.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "proto/cuda-structs.h"
@@ -33,11 +35,77 @@ static void wait_for(struct ath_cuda_served *served, CUstream stream)
         served->status = served->driver->cuStreamSynchronize(stream);
 }
 
+/*
+ * A driver that brings pageable memory to the GPU by memory of its own has done so when it returns.
+ * Where the GPU walks the host's page tables it need not, and reads when the copy's turn comes
+ * ("might be synchronous with respect to host": docs.nvidia.com/cuda/cuda-driver-api, "API
+ * synchronization behavior"). The devices of a host are alike in that.
+ */
+static bool reads_late(const struct ath_cuda_driver *driver)
+{
+    enum { UNKNOWN, NO, YES };
+    static atomic_int known; /* a process has one driver */
+    int value = 0;
+    if (known == UNKNOWN) {
+        if (driver->cuDeviceGetAttribute)
+            driver->cuDeviceGetAttribute(
+                &value, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, 0);
+        known = value ? YES : NO;
+    }
+    return known == YES;
+}
+
 /* The copies that are done when they return are those of the default stream with an answer. */
 static void wait_if_asked(struct ath_cuda_served *served, CUstream stream)
 {
     if (!stream && ath_cuda_wire_call_is_asked(served->call) && served->driver->cuStreamSynchronize)
         wait_for(served, stream);
+}
+
+/* What a copy takes from this call's memory, until its turn has passed. */
+struct kept {
+    size_t length;
+    uint8_t bytes[];
+};
+
+static atomic_size_t kept_bytes;
+
+static void kept_free(void *memory)
+{
+    struct kept *kept = memory;
+    kept_bytes -= kept->length;
+    free(kept);
+}
+
+/* What a driver may read after its call, which copy_is_asked() follows: the data themselves where
+ * it does not. NULL with the status. */
+static const void *keep(struct ath_cuda_served *served, struct ath_wire_bytes data,
+                        struct kept **out)
+{
+    if (!reads_late(served->driver))
+        return data.data;
+    struct kept *kept = malloc(sizeof *kept + data.length);
+    if (!kept) {
+        served->status = CUDA_ERROR_OUT_OF_MEMORY;
+        return NULL;
+    }
+    kept->length = data.length;
+    memcpy(kept->bytes, data.data, data.length);
+    kept_bytes += data.length;
+    *out = kept;
+    return kept->bytes;
+}
+
+/* The driver has been called. Where much is kept already, or is for nothing, it goes now. */
+static void copy_is_asked(struct ath_cuda_served *served, struct kept *kept, CUstream stream)
+{
+    enum { MOST = 64 * 1024 * 1024 };
+    if (!kept || (!served->status && kept_bytes <= MOST && served->driver->cuLaunchHostFunc &&
+                  !served->driver->cuLaunchHostFunc(stream, kept_free, kept)))
+        return;
+    if (!served->status && served->driver->cuStreamSynchronize)
+        wait_for(served, stream);
+    kept_free(kept);
 }
 
 /* The client's host memory in this process; NULL, with the status, where it is none. */
@@ -49,7 +117,6 @@ static void *reached(struct ath_cuda_served *served, uint64_t host, uint64_t byt
     return here;
 }
 
-/* The message's memory is not pinned, so the driver has taken the data when it returns. */
 void ath_cuda_serve_cuMemcpyHtoDAsync_v2(struct ath_cuda_served *served)
 {
     NEEDS(served, cuMemcpyHtoDAsync_v2)
@@ -69,9 +136,13 @@ void ath_cuda_serve_cuMemcpyHtoDAsync_v2(struct ath_cuda_served *served)
                 served->driver->cuMemcpyHtoDAsync_v2(target, here, (size_t)bytes, stream);
         return;
     }
-    if (!ath_cuda_refused(served) && !is_capturing(served, stream))
-        served->status =
-            served->driver->cuMemcpyHtoDAsync_v2(target, source.data, source.length, stream);
+    struct kept *kept = NULL;
+    const void *from = ath_cuda_refused(served) || is_capturing(served, stream)
+                           ? NULL
+                           : keep(served, source, &kept);
+    if (from)
+        served->status = served->driver->cuMemcpyHtoDAsync_v2(target, from, source.length, stream);
+    copy_is_asked(served, kept, stream);
     wait_if_asked(served, stream);
 }
 
@@ -85,10 +156,15 @@ void ath_cuda_serve_cuMemcpyHtoAAsync_v2(struct ath_cuda_served *served)
     CUstream stream =
         ath_cuda_stream_of(&served->side, ath_cuda_wire_memcpy_hto_a_async_v2_stream(call));
     struct ath_wire_bytes source = ath_cuda_wire_memcpy_hto_a_async_v2_source(call);
-    if (!ath_cuda_refused(served) && !is_capturing(served, stream))
+    struct kept *kept = NULL;
+    const void *from = ath_cuda_refused(served) || is_capturing(served, stream)
+                           ? NULL
+                           : keep(served, source, &kept);
+    if (from)
         served->status = served->driver->cuMemcpyHtoAAsync_v2(
-            target, ath_cuda_wire_memcpy_hto_a_async_v2_dst_offset(call), source.data,
-            source.length, stream);
+            target, ath_cuda_wire_memcpy_hto_a_async_v2_dst_offset(call), from, source.length,
+            stream);
+    copy_is_asked(served, kept, stream);
     wait_if_asked(served, stream);
 }
 
@@ -130,6 +206,8 @@ static CUdeviceptr safe(struct ath_cuda_served *served, CUdeviceptr address, uin
     const void *here = ath_cuda_region_at(served->session, address, bytes);
     if (here)
         return (uintptr_t)here;
+    if (ath_cuda_region_is_gpus(served->session, address, bytes))
+        return address;
     if (served->driver->cuPointerGetAttribute &&
         !served->driver->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) &&
         type != CU_MEMORYTYPE_HOST)
@@ -299,7 +377,8 @@ static bool measure(const CUDA_MEMCPY3D_PEER *copy, uint64_t *out)
 
 /* The side of host memory becomes this call's, its rows one after another. */
 static bool take_rows(struct ath_cuda_served *served, CUDA_MEMCPY3D_PEER *copy,
-                      struct ath_wire_bytes source, uint64_t bytes, void **out_room)
+                      struct ath_wire_bytes source, uint64_t bytes, void **out_room,
+                      struct kept **out_kept)
 {
     bool is_given = copy->srcMemoryType == CU_MEMORYTYPE_HOST && !copy->srcHost;
     bool is_taken = copy->dstMemoryType == CU_MEMORYTYPE_HOST && !copy->dstHost;
@@ -308,11 +387,11 @@ static bool take_rows(struct ath_cuda_served *served, CUDA_MEMCPY3D_PEER *copy,
     if (!is_right)
         return false;
     if (is_given) {
-        copy->srcHost = source.data;
+        copy->srcHost = keep(served, source, out_kept);
         copy->srcXInBytes = copy->srcY = copy->srcZ = copy->srcLOD = 0;
         copy->srcPitch = copy->WidthInBytes;
         copy->srcHeight = copy->Height;
-        return true;
+        return copy->srcHost;
     }
     copy->dstHost = *out_room = ath_cuda_room(&served->side, bytes, 1);
     copy->dstXInBytes = copy->dstY = copy->dstZ = copy->dstLOD = 0;
@@ -341,15 +420,18 @@ void ath_cuda_serve_athHostCopy(struct ath_cuda_served *served)
     CUDA_MEMCPY3D_PEER copy;
     uint64_t bytes;
     void *room = NULL;
+    struct kept *kept = NULL;
     ath_cuda_get_memcpy3d_peer(&served->side, &copy, ath_cuda_wire_host_copy_copy(call));
     if (ath_cuda_refused(served) || is_capturing(served, stream))
         return;
     if (!measure(&copy, &bytes) ||
-        !take_rows(served, &copy, ath_cuda_wire_host_copy_source(call), bytes, &room)) {
-        served->status = CUDA_ERROR_INVALID_VALUE;
+        !take_rows(served, &copy, ath_cuda_wire_host_copy_source(call), bytes, &room, &kept)) {
+        if (!served->status)
+            served->status = CUDA_ERROR_INVALID_VALUE;
         return;
     }
     served->status = copy_rows(served->driver, &copy, stream);
+    copy_is_asked(served, kept, stream);
     if (room || ath_cuda_wire_call_is_asked(served->call))
         wait_for(served, stream);
     if (!served->status && room)

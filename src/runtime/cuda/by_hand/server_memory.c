@@ -29,9 +29,10 @@ enum {
 struct ath_cuda_region {
     struct ath_cuda_region *next;
     uint64_t address, bytes;
-    uint8_t *same;     /* how a mirror was when both sides were the same; NULL: no mirror */
-    CUlibrary library; /* whose managed variables it holds; NULL: none */
-    uint8_t *here;     /* the same memory in this process: at address, but for displaced mirrors */
+    uint8_t *same;      /* how a mirror was when both sides were the same; NULL: no mirror */
+    CUlibrary library;  /* whose managed variables it holds; NULL: none */
+    uint8_t *here;      /* the same memory in this process: at address, but for displaced mirrors */
+    CUdeviceptr device; /* where the GPU has it; 0: not registered with the driver */
     bool is_displaced;
     bool has_pages;     /* mapped here for it, and for others that begin or end in one of them */
     bool is_registered; /* with the driver */
@@ -98,13 +99,17 @@ static void region_free(const struct ath_cuda_session *session, struct ath_cuda_
     free(region);
 }
 
+static bool is_within(uint64_t address, uint64_t bytes, uint64_t first, uint64_t length)
+{
+    return address >= first && bytes <= length && address - first <= length - bytes;
+}
+
 /* The region that holds all these bytes. The caller has the lock. */
 static struct ath_cuda_region *region_of(struct ath_cuda_session *session, uint64_t address,
                                          uint64_t bytes)
 {
     struct ath_cuda_region *region = session->regions;
-    while (region && (address < region->address || address - region->address > region->bytes ||
-                      bytes > region->bytes - (address - region->address)))
+    while (region && !is_within(address, bytes, region->address, region->bytes))
         region = region->next;
     return region;
 }
@@ -122,8 +127,17 @@ bool ath_cuda_region_holds(struct ath_cuda_session *session, uintptr_t here, uin
 {
     pthread_mutex_lock(&session->lock);
     const struct ath_cuda_region *region = session->regions;
-    while (region && (here < (uintptr_t)region->here || bytes > region->bytes ||
-                      here - (uintptr_t)region->here > region->bytes - bytes))
+    while (region && !is_within(here, bytes, (uintptr_t)region->here, region->bytes))
+        region = region->next;
+    pthread_mutex_unlock(&session->lock);
+    return region;
+}
+
+bool ath_cuda_region_is_gpus(struct ath_cuda_session *session, CUdeviceptr address, uint64_t bytes)
+{
+    pthread_mutex_lock(&session->lock);
+    const struct ath_cuda_region *region = session->regions;
+    while (region && (!region->device || !is_within(address, bytes, region->device, region->bytes)))
         region = region->next;
     pthread_mutex_unlock(&session->lock);
     return region;
@@ -176,8 +190,7 @@ static struct ath_cuda_region *make(uint64_t address, uint64_t bytes, bool is_mi
 
 /* ---- pinned ---- */
 
-static CUresult register_with_driver(struct ath_cuda_served *served, struct ath_cuda_region *region,
-                                     CUdeviceptr *out_device)
+static CUresult register_with_driver(struct ath_cuda_served *served, struct ath_cuda_region *region)
 {
     void *memory = region->here;
     CUresult status = served->driver->cuMemHostRegister_v2(
@@ -185,7 +198,7 @@ static CUresult register_with_driver(struct ath_cuda_served *served, struct ath_
     if (status)
         return status;
     region->is_registered = true;
-    return served->driver->cuMemHostGetDevicePointer_v2(out_device, memory, 0);
+    return served->driver->cuMemHostGetDevicePointer_v2(&region->device, memory, 0);
 }
 
 static void let_go(struct ath_cuda_session *session, struct ath_cuda_region *region)
@@ -218,13 +231,12 @@ void ath_cuda_serve_cuMemHostAlloc(struct ath_cuda_served *served)
         return;
     }
     struct ath_cuda_region *region = make((uintptr_t)memory, bytes, false);
-    CUdeviceptr device = 0;
-    served->status =
-        region ? register_with_driver(served, region, &device) : CUDA_ERROR_OUT_OF_MEMORY;
+    served->status = region ? register_with_driver(served, region) : CUDA_ERROR_OUT_OF_MEMORY;
     if (served->status) {
         undo(served, region);
         return;
     }
+    CUdeviceptr device = region->device;
     add(served->session, region);
     ath_cuda_wire_mem_host_alloc_result_set_address(
         ath_cuda_wire_answer_init_mem_host_alloc(served->answer),
@@ -295,7 +307,6 @@ void ath_cuda_serve_cuMemHostRegister_v2(struct ath_cuda_served *served)
     }
     uint64_t shared = ath_cuda_wire_mem_host_register_v2_shared(call);
     struct ath_cuda_region *region = make(address, bytes, !shared);
-    CUdeviceptr device = 0;
     served->status = CUDA_ERROR_OUT_OF_MEMORY;
     if (region && shared) {
         served->status = find_pages(served->session, shared, region);
@@ -305,11 +316,12 @@ void ath_cuda_serve_cuMemHostRegister_v2(struct ath_cuda_served *served)
         pthread_mutex_unlock(&served->session->lock);
     }
     if (!served->status)
-        served->status = register_with_driver(served, region, &device);
+        served->status = register_with_driver(served, region);
     if (served->status) {
         undo(served, region);
         return;
     }
+    CUdeviceptr device = region->device;
     add(served->session, region);
     ath_cuda_wire_mem_host_register_v2_result_set_address(
         ath_cuda_wire_answer_init_mem_host_register_v2(served->answer),
