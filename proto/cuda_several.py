@@ -30,20 +30,21 @@ BY_HAND = set("""
 # They run in the current context whatever stream they name: another's is an error.
 IN_CONTEXT = {"cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel", "cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync"}
 
-# What gives out memory: where it is, how much, and how a place is given back that another server has as well ("": it is kept).
+# What gives out memory: where it is, how much, how a place is given back that another server has as well ("": it is kept), and how
+# what lies behind that place is taken meanwhile.
 ALLOCATES = {
-    "cuMemAlloc_v2": ("*address", "bytes", "cuMemFree_v2(%s)"),
-    "cuMemAllocPitch_v2": ("*address", "*pitch * height", "cuMemFree_v2(%s)"),
-    "cuMemAllocManaged": ("*address", "bytes", "cuMemFree_v2(%s)"),
-    "cuMemAllocAsync": ("*address", "bytes", "cuMemFreeAsync(%s, stream)"),
-    "cuMemAllocFromPoolAsync": ("*address", "bytes", "cuMemFreeAsync(%s, stream)"),
-    "cuMemAddressReserve": ("*address", "size", "cuMemAddressFree(%s, size)"),
-    "cuIpcOpenMemHandle": ("*address", "0", ""),
-    "cuIpcOpenMemHandle_v2": ("*address", "0", ""),
-    "cuMemPoolImportPointer": ("*address", "0", ""),
-    "cuModuleGetGlobal_v2": ("address ? *address : 0", "bytes ? *bytes : 0", ""),
-    "cuLibraryGetGlobal": ("address ? *address : 0", "bytes ? *bytes : 0", ""),
-    "cuLibraryGetManaged": ("address ? *address : 0", "bytes ? *bytes : 0", ""),
+    "cuMemAlloc_v2": ("*address", "bytes", "cuMemFree_v2(%s)", "cuMemAlloc_v2(%s)"),
+    "cuMemAllocPitch_v2": ("*address", "*pitch * height", "cuMemFree_v2(%s)", "cuMemAlloc_v2(%s)"),
+    "cuMemAllocManaged": ("*address", "bytes", "cuMemFree_v2(%s)", "cuMemAllocManaged(%s, flags)"),
+    "cuMemAllocAsync": ("*address", "bytes", "cuMemFreeAsync(%s, stream)", "cuMemAllocAsync(%s, stream)"),
+    "cuMemAllocFromPoolAsync": ("*address", "bytes", "cuMemFreeAsync(%s, stream)", "cuMemAllocFromPoolAsync(%s, pool, stream)"),
+    "cuMemAddressReserve": ("*address", "size", "cuMemAddressFree(%s, size)", ""),
+    "cuIpcOpenMemHandle": ("*address", "0", "", ""),
+    "cuIpcOpenMemHandle_v2": ("*address", "0", "", ""),
+    "cuMemPoolImportPointer": ("*address", "0", "", ""),
+    "cuModuleGetGlobal_v2": ("address ? *address : 0", "bytes ? *bytes : 0", "", ""),
+    "cuLibraryGetGlobal": ("address ? *address : 0", "bytes ? *bytes : 0", "", ""),
+    "cuLibraryGetManaged": ("address ? *address : 0", "bytes ? *bytes : 0", "", ""),
 }
 PINS = {"cuMemAllocHost_v2": "*memory", "cuMemHostAlloc": "*memory", "cuMemHostRegister": "memory", "cuMemHostRegister_v2": "memory"}
 FREES = {"cuMemFree_v2": "address", "cuMemFreeAsync": "address", "cuMemAddressFree": "address", "cuIpcCloseMemHandle": "address",
@@ -160,10 +161,14 @@ class Several:
                     "    return outcome;"]
         if method.c not in ALLOCATES:
             return [f"    return {call};"]
-        where, bytes_, give_back = ALLOCATES[method.c]
+        where, bytes_, give_back, more = ALLOCATES[method.c]
         if not give_back:
             return [f"    outcome = {call};", "    if (!outcome)", f"        ath_several_keep(server, {where}, {bytes_});", "    return outcome;"]
-        return ["    struct ath_several_rejected rejected = { 0 };", "    do",
-                f"        outcome = {call};", f"    while (!outcome && ath_several_is_taken(server, {where}, {bytes_}, &rejected));",
-                "    for (size_t i = 0; i < rejected.count; i++)", f"        server->calls.{give_back % 'rejected.addresses[i]'};",
-                f"    return outcome ? outcome : ath_several_took(server, &rejected);"]
+        lines = ["    struct ath_several_rejected rejected = { 0 };", f"    outcome = {call};",
+                 f"    while (!outcome && ath_several_is_taken(server, {where}, {bytes_}, &rejected)) {{"]
+        if more:
+            lines += ["        CUdeviceptr behind;", f"        if (!server->calls.{more % '&behind, rejected.behind'})",
+                      "            rejected.addresses[rejected.count++] = behind;"]
+        return lines + [f"        outcome = {call};", "    }", "    for (size_t i = 0; i < rejected.count; i++)",
+                        f"        server->calls.{give_back % 'rejected.addresses[i]'};",
+                        "    return outcome ? outcome : ath_several_took(server, &rejected);"]

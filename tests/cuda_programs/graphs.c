@@ -607,6 +607,123 @@ static void pageable_nodes(void)
     ok(cuGraphDestroy(graph));
 }
 
+enum { ROWS = 3, WIDTH = 5, PITCH = 8, CELLS = ROWS * PITCH };
+
+/* Between rows of PITCH in the program's memory and rows of WIDTH in the GPU's. */
+static CUDA_MEMCPY3D rows_to(CUdeviceptr to, const float *from)
+{
+    return (CUDA_MEMCPY3D){ .srcMemoryType = CU_MEMORYTYPE_HOST,
+                            .srcHost = from,
+                            .srcXInBytes = sizeof(float),
+                            .srcPitch = PITCH * sizeof(float),
+                            .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                            .dstDevice = to,
+                            .dstPitch = WIDTH * sizeof(float),
+                            .WidthInBytes = WIDTH * sizeof(float),
+                            .Height = ROWS,
+                            .Depth = 1 };
+}
+
+static CUDA_MEMCPY3D rows_from(float *to, CUdeviceptr from)
+{
+    return (CUDA_MEMCPY3D){ .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                            .srcDevice = from,
+                            .srcPitch = WIDTH * sizeof(float),
+                            .dstMemoryType = CU_MEMORYTYPE_HOST,
+                            .dstHost = to,
+                            .dstY = 1,
+                            .dstPitch = PITCH * sizeof(float),
+                            .WidthInBytes = WIDTH * sizeof(float),
+                            .Height = ROWS - 1,
+                            .Depth = 1 };
+}
+
+static CUDA_MEMCPY3D here(float *to, const float *from)
+{
+    return (CUDA_MEMCPY3D){ .srcMemoryType = CU_MEMORYTYPE_HOST,
+                            .srcHost = from,
+                            .srcPitch = PITCH * sizeof(float),
+                            .dstMemoryType = CU_MEMORYTYPE_HOST,
+                            .dstHost = to,
+                            .dstPitch = PITCH * sizeof(float),
+                            .WidthInBytes = 2 * sizeof(float),
+                            .Height = ROWS,
+                            .Depth = 1 };
+}
+
+/* Each launch moves rows from in[0] by the GPU to out, and from in[0] to in[1]. */
+static void moves_rows(CUgraph graph, float in[2][CELLS], float out[CELLS])
+{
+    CUgraphExec exec = instantiate(graph);
+    for (int i = 1; i < 3; i++) {
+        for (int k = 0; k < CELLS; k++)
+            in[0][k] = (float)(100 * i + k);
+        run(exec);
+        same(out[0], 0);
+        same(out[PITCH], 100 * i + 1);
+        same(out[2 * PITCH + WIDTH - 1], 100 * i + PITCH + WIDTH);
+        same(out[2 * PITCH + WIDTH], 0);
+        same(in[1][PITCH + 1], 100 * i + PITCH + 1);
+        same(in[1][PITCH + 2], 0);
+    }
+    ok(cuGraphExecDestroy(exec));
+    ok(cuGraphDestroy(graph));
+}
+
+static void pageable_rows(void)
+{
+    static float in[2][CELLS], out[CELLS];
+    const CUDA_MEMCPY3D copies[] = { rows_to(a, in[0]), rows_from(out, a), here(in[1], in[0]) };
+    begin();
+    CUresult status = cuMemcpy3DAsync_v2(&copies[0], stream);
+    if (status == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        skip("such memory can't be captured");
+    ok(status);
+    ok(cuMemcpy3DAsync_v2(&copies[1], stream));
+    ok(cuMemcpy3DAsync_v2(&copies[2], stream));
+    moves_rows(end(), in, out);
+}
+
+static void pageable_rows_by_nodes(void)
+{
+    static float in[2][CELLS], out[CELLS];
+    const CUDA_MEMCPY3D copies[] = { rows_to(a, in[0]), rows_from(out, a), here(in[1], in[0]) };
+    CUgraph graph;
+    CUgraphNode node = NULL;
+    ok(cuGraphCreate(&graph, 0));
+    for (size_t i = 0; i < COUNT(copies); i++)
+        ok(cuGraphAddMemcpyNode(&node, graph, &node, i > 0, &copies[i], context));
+    moves_rows(graph, in, out);
+}
+
+/* Also between two places of the program's, and to and from an array. */
+static void pageable_rest(void)
+{
+    static float in[N], out[N], copied[N];
+    const CUDA_ARRAY_DESCRIPTOR shape = { N, 0, CU_AD_FORMAT_FLOAT, 1 };
+    CUarray array;
+    ok(cuArrayCreate_v2(&array, &shape));
+    begin();
+    CUresult status = cuMemcpyHtoAAsync_v2(array, 0, in, BYTES, stream);
+    if (status == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        skip("such memory can't be captured");
+    ok(status);
+    ok(cuMemcpyAtoHAsync_v2(out, array, sizeof(float), BYTES - sizeof(float), stream));
+    ok(cuMemcpyAsync((uintptr_t)copied, (uintptr_t)out, BYTES, stream));
+    CUgraph graph = end();
+    CUgraphExec exec = instantiate(graph);
+    for (int i = 1; i < 3; i++) {
+        in[1] = (float)i;
+        in[N - 1] = (float)(2 * i);
+        run(exec);
+        same(copied[0], i);
+        same(copied[N - 2], 2 * i);
+    }
+    ok(cuGraphExecDestroy(exec));
+    ok(cuGraphDestroy(graph));
+    ok(cuArrayDestroy(array));
+}
+
 static void nothing(void *unused)
 {
     (void)unused;
@@ -853,6 +970,9 @@ static const struct test tests[] = {
     { "pinned memory is copied anew at each launch", pinned_copies, 0 },
     { "pageable memory is, too", pageable_copies, 0 },
     { "and by nodes of the program's", pageable_nodes, 0 },
+    { "rows of pageable memory are, too", pageable_rows, 0 },
+    { "and those by nodes of the program's", pageable_rows_by_nodes, 0 },
+    { "what goes past the GPU or into an array is, too", pageable_rest, 0 },
     { "graphs with pageable memory come and go", pageable_graphs_in_turn, 0 },
     { "captures go on where a graph has host functions", after_host_nodes, 0 },
     { "the legacy stream breaks a capture", legacy_beside, 0 },

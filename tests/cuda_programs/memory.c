@@ -582,6 +582,74 @@ static void registered(void)
     munmap(memory, bytes);
 }
 
+/* What begins as registered memory and goes on behind it: a driver may refuse that. */
+static void more_than_registered(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const int n = (int)(page / sizeof(float));
+    float got = 0, *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(memory != MAP_FAILED);
+    ok(cuMemHostRegister_v2(memory, page, CU_MEMHOSTREGISTER_DEVICEMAP));
+    CUdeviceptr p = on_device(memory), copy = allocate(2 * page);
+    const CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+                                 .srcHost = memory,
+                                 .srcPitch = page,
+                                 .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                 .dstDevice = copy,
+                                 .dstPitch = page,
+                                 .WidthInBytes = page,
+                                 .Height = 2 };
+    for (int i = 1; i < 3; i++) {
+        ok(launch_fill(p, (float)i, n, NULL));
+        CUresult status = i == 1 ? cuMemcpyHtoD_v2(copy, memory, 2 * page) : cuMemcpy2D_v2(&rows);
+        if (status == CUDA_ERROR_INVALID_VALUE)
+            continue;
+        ok(status);
+        ok(cuMemcpyDtoH_v2(&got, copy, sizeof got));
+        same(got, i);
+    }
+    ok(cuCtxSynchronize());
+    ok(cuMemHostUnregister(memory));
+    munmap(memory, 2 * page);
+}
+
+/* Where the GPU's process has something at the program's address, which it is given to find. */
+static void registered_elsewhere(void)
+{
+    const size_t bytes = 2 << 20;
+    float values[2] = { 0 };
+    CUdeviceptr taken;
+    ok(cuMemAddressReserve(&taken, bytes, 0, 0, 0));
+    void *wanted = (void *)(uintptr_t)taken;
+    float *memory = mmap(wanted, bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory == MAP_FAILED) /* the process is the program's own */
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(memory != MAP_FAILED);
+    ok(cuMemHostRegister_v2(memory, bytes, CU_MEMHOSTREGISTER_DEVICEMAP));
+    CUdeviceptr p = on_device(memory);
+    memory[0] = 3;
+    ok(cuMemcpyAsync(a, p, sizeof(float), stream));
+    ok(cuMemcpyAsync(p + sizeof(float), a, sizeof(float), stream));
+    const CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                 .srcDevice = p,
+                                 .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                 .dstDevice = p,
+                                 .dstXInBytes = 2 * sizeof(float),
+                                 .WidthInBytes = 2 * sizeof(float),
+                                 .Height = 1 };
+    ok(cuMemcpy2DAsync_v2(&copy, stream));
+    ok(cuMemcpyAsync((uintptr_t)values, p + 2 * sizeof(float), sizeof values, stream));
+    ok(cuStreamSynchronize(stream));
+    same(memory[1], 3);
+    same(memory[2], 3);
+    same(values[1], 3);
+    ok(cuMemHostUnregister(memory));
+    munmap(memory, bytes);
+    ok(cuMemAddressFree(taken, bytes));
+}
+
 /* What the program does not have, all of it, and flags that there are not. */
 static void registered_wrongly(void)
 {
@@ -977,13 +1045,21 @@ static void host_step(unsigned int kind, unsigned int at, unsigned int n, float 
         mix.memory[kind][at + i] = mix.wanted[kind][at + i] = value + (float)(i % 5);
 }
 
+/* What the program may name as its own. */
+static CUmemorytype any_type(unsigned int kind)
+{
+    return kind > 1 && any(2) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
+}
+
 static void copy_rows(unsigned int to, unsigned int from)
 {
     const unsigned int width = 1 + any(8), height = 1 + any(12);
-    const CUDA_MEMCPY2D copy = { .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+    const CUDA_MEMCPY2D copy = { .srcMemoryType = any_type(from),
+                                 .srcHost = mix.memory[from],
                                  .srcDevice = cell(from, 0),
                                  .srcPitch = 16 * sizeof(float),
-                                 .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+                                 .dstMemoryType = any_type(to),
+                                 .dstHost = mix.memory[to],
                                  .dstDevice = cell(to, 0),
                                  .dstPitch = 24 * sizeof(float),
                                  .WidthInBytes = width * sizeof(float),
@@ -1265,6 +1341,8 @@ static const struct test tests[] = {
     { "pinned memory has one address", one_address, 0 },
     { "pinned memory has flags", flags_of_pinned, 0 },
     { "registered memory is seen on both sides", registered, 0 },
+    { "a copy of more than is registered takes what the GPU wrote", more_than_registered, 0 },
+    { "registered memory may have another address there", registered_elsewhere, 0 },
     { "what is not there is not registered", registered_wrongly, 0 },
     { "memory is registered once", registered_twice, 0 },
     { "registered memory may be unmapped", registered_and_unmapped, ONLY_SIMULATED },

@@ -263,6 +263,28 @@ static void addresses(void)
         ok(cuMemFree_v2(all[i]));
 }
 
+/* Both are asked for the same places: what is large on one is no obstacle to what is small on the
+ * other. */
+static void large_and_small(void)
+{
+    enum { LARGE = 256 * 1024, SMALL = 512, PIECES = 20 };
+    CUdeviceptr large, small[PIECES];
+    use(0);
+    ok(cuMemAlloc_v2(&large, LARGE));
+    use(1);
+    for (int i = 0; i < PIECES; i++) {
+        if (i % 2)
+            ok(cuMemAllocAsync(&small[i], SMALL, streams[1]));
+        else
+            ok(cuMemAlloc_v2(&small[i], SMALL));
+        check(small[i] + SMALL <= large || large + LARGE <= small[i]);
+    }
+    for (int i = 0; i < PIECES; i++)
+        ok(cuMemFree_v2(small[i]));
+    use(0);
+    ok(cuMemFree_v2(large));
+}
+
 /* Addresses come again while others are given out. */
 static void *churn(void *own)
 {
@@ -374,6 +396,7 @@ static const struct test tests[] = {
     { "a stream waits for the other's event", events, 0 },
     { "what crosses is not captured", captured, 0 },
     { "addresses are of one alone", addresses, 0 },
+    { "a large piece leaves room for small ones", large_and_small, 0 },
     { "threads take and free memory of both", threads, 0 },
     { "pinned memory is copied to both", pinned, 0 },
     { "a fault by the other's managed memory is explained", managed, 0 },

@@ -3,7 +3,9 @@
  * ends are. What is given stays the caller's. Any thread.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "runtime/cuda/cuda_api.h"
@@ -38,4 +40,63 @@ static inline CUDA_MEMCPY3D_PEER ath_cuda_box_of_3d(const CUDA_MEMCPY3D *copy)
     made.srcContext = NULL;
     made.dstContext = NULL;
     return made;
+}
+
+/* Of so many bytes; its sides are the caller's to fill in. */
+static inline CUDA_MEMCPY3D_PEER ath_cuda_box_of_row(size_t bytes)
+{
+    return (CUDA_MEMCPY3D_PEER){ .WidthInBytes = bytes, .Height = 1, .Depth = 1 };
+}
+
+/* One side of a copy; what is not host memory begins at 0. */
+struct ath_cuda_rows {
+    uint8_t *first;
+    size_t pitch, slice; /* bytes from a row to the next, and from a plane to the next */
+};
+
+/* Pitches and heights that are left out mean as much as there is. */
+static inline struct ath_cuda_rows ath_cuda_box_rows(const CUDA_MEMCPY3D_PEER *copy, bool is_source)
+{
+    size_t pitch = is_source ? copy->srcPitch : copy->dstPitch;
+    size_t height = is_source ? copy->srcHeight : copy->dstHeight;
+    size_t x = is_source ? copy->srcXInBytes : copy->dstXInBytes;
+    size_t y = is_source ? copy->srcY : copy->dstY, z = is_source ? copy->srcZ : copy->dstZ;
+    CUmemorytype type = is_source ? copy->srcMemoryType : copy->dstMemoryType;
+    const void *host = is_source ? copy->srcHost : copy->dstHost;
+    pitch = pitch ? pitch : x + copy->WidthInBytes;
+    height = height ? height : y + copy->Height;
+    uintptr_t first = (z * height + y) * pitch + x;
+    if (type == CU_MEMORYTYPE_HOST) /* else it may be anything */
+        first += (uintptr_t)host;
+    return (struct ath_cuda_rows){ (uint8_t *)first, pitch, height * pitch };
+}
+
+/* Between two places of host memory. */
+static inline void ath_cuda_box_move(const CUDA_MEMCPY3D_PEER *copy)
+{
+    const struct ath_cuda_rows from = ath_cuda_box_rows(copy, true);
+    const struct ath_cuda_rows to = ath_cuda_box_rows(copy, false);
+    for (size_t z = 0; z < copy->Depth; z++)
+        for (size_t y = 0; y < copy->Height; y++)
+            memmove(to.first + z * to.slice + y * to.pitch,
+                    from.first + z * from.slice + y * from.pitch, copy->WidthInBytes);
+}
+
+/* The side becomes host memory with nothing between its rows. */
+static inline void ath_cuda_box_pack_source(CUDA_MEMCPY3D_PEER *copy, const void *host)
+{
+    copy->srcMemoryType = CU_MEMORYTYPE_HOST;
+    copy->srcHost = host;
+    copy->srcXInBytes = copy->srcY = copy->srcZ = copy->srcLOD = 0;
+    copy->srcPitch = copy->WidthInBytes;
+    copy->srcHeight = copy->Height;
+}
+
+static inline void ath_cuda_box_pack_target(CUDA_MEMCPY3D_PEER *copy, void *host)
+{
+    copy->dstMemoryType = CU_MEMORYTYPE_HOST;
+    copy->dstHost = host;
+    copy->dstXInBytes = copy->dstY = copy->dstZ = copy->dstLOD = 0;
+    copy->dstPitch = copy->WidthInBytes;
+    copy->dstHeight = copy->Height;
 }

@@ -128,14 +128,17 @@ bool ath_several_is_taken(const struct ath_several *to, CUdeviceptr address, siz
     if (!is_taken)
         add(&all[range.index], &range);
     pthread_rwlock_unlock(&lock);
-    if (is_taken)
-        rejected->addresses[rejected->count++] = address;
-    return is_taken && rejected->count < ATH_SEVERAL_REJECTED_MAX;
+    if (!is_taken)
+        return false;
+    rejected->addresses[rejected->count++] = address;
+    rejected->behind = 2 * (rejected->behind ? rejected->behind : bytes);
+    rejected->is_hopeless = rejected->count >= ATH_SEVERAL_REJECTED_MAX;
+    return !rejected->is_hopeless;
 }
 
 CUresult ath_several_took(const struct ath_several *to, const struct ath_several_rejected *rejected)
 {
-    if (rejected->count < ATH_SEVERAL_REJECTED_MAX)
+    if (!rejected->is_hopeless)
         return CUDA_SUCCESS;
     if (getenv("AITHERION_CUDA_LOG"))
         fprintf(stderr,

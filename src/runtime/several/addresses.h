@@ -8,10 +8,13 @@
 
 enum { ATH_SEVERAL_REJECTED_MAX = 64 };
 
-/* Addresses that another server has as well: held until one is found that is free. */
+/* Addresses that another server has as well, and what is behind them: held until one is found that
+ * is free. */
 struct ath_several_rejected {
     size_t count;
-    CUdeviceptr addresses[ATH_SEVERAL_REJECTED_MAX];
+    CUdeviceptr addresses[ATH_SEVERAL_REJECTED_MAX + 2];
+    size_t behind; /* bytes to take there before the next try: twice as many each time */
+    bool is_hopeless;
 };
 
 struct ath_several_range {

@@ -89,18 +89,18 @@ static CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUc
 /* On the first that is refused, the ones before it are under way, as the interface has it. Not in
  * the legacy default stream (docs.nvidia.com/cuda/cuda-driver-api, "cuMemcpyBatchAsync"). */
 static CUresult batch(const CUdeviceptr *to, const CUdeviceptr *from, const size_t *bytes,
-                      size_t count, size_t *out_failed, CUstream stream)
+                      size_t count, size_t *failed, CUstream stream)
 {
+    CUresult status = CUDA_SUCCESS;
+    size_t at = SIZE_MAX; /* none in particular */
     if (!to || !from || !bytes || !count || !stream)
-        return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < count; i++) {
-        CUresult status = copy(any(to[i]), any(from[i]), bytes[i], stream, SIM_LATER);
-        if (status && out_failed)
-            *out_failed = i;
-        if (status)
-            return status;
-    }
-    return CUDA_SUCCESS;
+        status = CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; !status && i < count; i++)
+        if ((status = copy(any(to[i]), any(from[i]), bytes[i], stream, SIM_LATER)))
+            at = i;
+    if (status && failed)
+        *failed = at;
+    return status;
 }
 
 /* Bytes of what an operand counts: elements of an array, else bytes. */

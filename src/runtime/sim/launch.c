@@ -48,9 +48,10 @@ static CUresult get_attribute(int *value, CUfunction_attribute attribute,
         *value = settings->carveout;
         return CUDA_SUCCESS;
     default:
+        if ((unsigned int)attribute >= CU_FUNC_ATTRIBUTE_MAX)
+            return CUDA_ERROR_INVALID_VALUE;
         *value = 0;
-        return (unsigned int)attribute < CU_FUNC_ATTRIBUTE_MAX ? CUDA_SUCCESS
-                                                               : CUDA_ERROR_INVALID_VALUE;
+        return CUDA_SUCCESS;
     }
 }
 

@@ -6,12 +6,13 @@
  * then the next such copy's.
  */
 #pragma once
-#include <stddef.h>
+#include <stdbool.h>
 
 #include "runtime/cuda/cuda_api.h"
 
-/* Whether a copy failed because its stream captures. */
-bool ath_cuda_is_captured(CUstream stream, CUresult status);
+/* Whether a stream captures. */
+bool ath_cuda_captures(CUstream stream);
 
-CUresult ath_cuda_captured_to(CUdeviceptr to, const void *from, size_t bytes, CUstream stream);
-CUresult ath_cuda_captured_from(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
+/* Between the GPU's memory and such, which is the source or the target, or between two places of
+ * host memory, which the program's function copies alone. */
+CUresult ath_cuda_captured_box(const CUDA_MEMCPY3D_PEER *copy, CUstream stream);

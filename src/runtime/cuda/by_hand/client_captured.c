@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "proto/cuda-client.h"
+#include "runtime/cuda/box.h"
 #include "runtime/cuda/by_hand/capture.h"
 #include "runtime/cuda/by_hand/captured.h"
 #include "runtime/cuda/by_hand/host.h"
@@ -16,10 +17,8 @@
 /* One copy of a graph: its pinned memory, and what moves bytes to or from it. */
 struct moved {
     struct moved *next;
-    struct ath_cuda_host room;
-    void *to;
-    const void *from;
-    size_t bytes;
+    struct ath_cuda_host room; /* of no bytes where all is the program's memory */
+    CUDA_MEMCPY3D_PEER rows;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -29,7 +28,7 @@ static struct moved *left;      /* their graphs are gone */
 static void move(void *memory)
 {
     const struct moved *moved = memory;
-    memcpy(moved->to, moved->from, moved->bytes);
+    ath_cuda_box_move(&moved->rows);
 }
 
 /* The last graph that had it is gone. Its room is for the next copy: to free it may wait for the
@@ -87,15 +86,22 @@ static struct moved *take_left(size_t bytes)
     return found;
 }
 
-static CUresult make(size_t bytes, struct moved **out)
+static CUresult make_room(size_t bytes, struct ath_cuda_host *out)
 {
     void *room = NULL;
-    struct moved *made = calloc(1, sizeof *made);
     CUresult status =
-        made ? ath_cuda_by_hand_cuMemHostAlloc(&room, round_up(bytes), CU_MEMHOSTALLOC_PORTABLE)
-             : CUDA_ERROR_OUT_OF_MEMORY;
-    if (!status && !ath_cuda_host_find(room, &made->room))
+        ath_cuda_by_hand_cuMemHostAlloc(&room, round_up(bytes), CU_MEMHOSTALLOC_PORTABLE);
+    if (!status && !ath_cuda_host_find(room, out))
         status = CUDA_ERROR_INVALID_CONTEXT; /* another thread has ended it */
+    return status;
+}
+
+static CUresult make(size_t bytes, struct moved **out)
+{
+    struct moved *made = calloc(1, sizeof *made);
+    CUresult status = made ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!status && bytes)
+        status = make_room(bytes, &made->room);
     if (status)
         free(made);
     else
@@ -120,8 +126,8 @@ static void bind(struct moved *moved, CUstream stream)
         ath_cuda_do_cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
 }
 
-/* One with room for a copy of a stream's graph. To get it does not break the capture, as it would
- * if the program did it. */
+/* One with room for a copy of a stream's graph; 0: it needs none. To get it does not break the
+ * capture, as it would if the program did it. */
 static CUresult begin_move(size_t bytes, CUstream stream, struct moved **out)
 {
     struct ath_cuda_thread *thread = ath_cuda_this_thread();
@@ -129,12 +135,11 @@ static CUresult begin_move(size_t bytes, CUstream stream, struct moved **out)
         return CUDA_ERROR_OUT_OF_MEMORY;
     CUstreamCaptureMode mode = thread->mode;
     thread->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    struct moved *moved = take_left(bytes);
+    struct moved *moved = bytes ? take_left(bytes) : NULL;
     CUresult status = moved ? CUDA_SUCCESS : make(bytes, &moved);
     thread->mode = mode;
     if (status)
         return status;
-    moved->bytes = bytes;
     pthread_mutex_lock(&lock);
     moved->next = in_graphs;
     in_graphs = moved;
@@ -144,35 +149,50 @@ static CUresult begin_move(size_t bytes, CUstream stream, struct moved **out)
     return CUDA_SUCCESS;
 }
 
-bool ath_cuda_is_captured(CUstream stream, CUresult status)
+bool ath_cuda_captures(CUstream stream)
 {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    return status == CUDA_ERROR_NOT_SUPPORTED && ath_cuda_is_capturing() &&
-           !ath_cuda_do_cuStreamIsCapturing(stream, &capture) &&
+    return ath_cuda_is_capturing() && !ath_cuda_do_cuStreamIsCapturing(stream, &capture) &&
            capture == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-CUresult ath_cuda_captured_to(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+/* A row goes as one: its pitch would have a limit. */
+static CUresult copy_there(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
 {
-    struct moved *moved;
-    CUresult status = begin_move(bytes, stream, &moved);
-    if (status)
-        return status;
-    moved->from = from;
-    moved->to = (void *)moved->room.address;
-    status = ath_cuda_by_hand_cuLaunchHostFunc(stream, move, moved);
-    return status ? status : ath_cuda_by_hand_cuMemcpyHtoDAsync_v2(to, moved->to, bytes, stream);
+    const struct ath_cuda_rows from = ath_cuda_box_rows(copy, true);
+    const struct ath_cuda_rows to = ath_cuda_box_rows(copy, false);
+    bool is_row = copy->Height == 1 && copy->Depth == 1;
+    if (is_row && copy->dstMemoryType == CU_MEMORYTYPE_DEVICE)
+        return ath_cuda_by_hand_cuMemcpyHtoDAsync_v2(copy->dstDevice + (uintptr_t)to.first,
+                                                     from.first, copy->WidthInBytes, stream);
+    if (is_row && copy->srcMemoryType == CU_MEMORYTYPE_DEVICE)
+        return ath_cuda_by_hand_cuMemcpyDtoHAsync_v2(
+            to.first, copy->srcDevice + (uintptr_t)from.first, copy->WidthInBytes, stream);
+    return ath_cuda_by_hand_cuMemcpy3DPeerAsync(copy, stream);
 }
 
-CUresult ath_cuda_captured_from(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+CUresult ath_cuda_captured_box(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
 {
     struct moved *moved;
+    CUDA_MEMCPY3D_PEER there = *copy;
+    bool is_given = copy->srcMemoryType == CU_MEMORYTYPE_HOST;
+    bool is_here = is_given && copy->dstMemoryType == CU_MEMORYTYPE_HOST;
+    size_t bytes = is_here ? 0 : copy->WidthInBytes * copy->Height * copy->Depth;
     CUresult status = begin_move(bytes, stream, &moved);
     if (status)
         return status;
-    moved->from = (const void *)moved->room.address;
-    moved->to = to;
-    status =
-        ath_cuda_by_hand_cuMemcpyDtoHAsync_v2((void *)moved->room.address, from, bytes, stream);
+    moved->rows = *copy;
+    if (is_here)
+        return ath_cuda_by_hand_cuLaunchHostFunc(stream, move, moved);
+    void *room = (void *)moved->room.address;
+    if (is_given) {
+        ath_cuda_box_pack_target(&moved->rows, room);
+        ath_cuda_box_pack_source(&there, room);
+        status = ath_cuda_by_hand_cuLaunchHostFunc(stream, move, moved);
+        return status ? status : copy_there(&there, stream);
+    }
+    ath_cuda_box_pack_source(&moved->rows, room);
+    ath_cuda_box_pack_target(&there, room);
+    status = copy_there(&there, stream);
     return status ? status : ath_cuda_by_hand_cuLaunchHostFunc(stream, move, moved);
 }

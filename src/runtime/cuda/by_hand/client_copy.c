@@ -11,6 +11,7 @@
 #include "config.h"
 
 #include "proto/cuda-client.h"
+#include "runtime/cuda/box.h"
 #include "runtime/cuda/by_hand/capture.h"
 #include "runtime/cuda/by_hand/captured.h"
 #include "runtime/cuda/by_hand/host.h"
@@ -32,6 +33,12 @@ static CUresult check(const void *host, size_t byte_count)
     if (!byte_count)
         return ath_cuda_ready(ATH_CUDA_METHOD_cuMemcpyAsync);
     return host ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Whether a copy failed because its stream captures. */
+static bool is_captured(CUstream stream, CUresult status)
+{
+    return status == CUDA_ERROR_NOT_SUPPORTED && ath_cuda_captures(stream);
 }
 
 /* ---- memory that the server reaches itself ---- */
@@ -89,6 +96,8 @@ static CUresult to_memory(CUdeviceptr dst_device, const void *src_host, size_t b
                           CUstream stream, bool is_asked)
 {
     CUresult status = check(src_host, byte_count);
+    if (!status)
+        status = ath_cuda_host_bring(src_host, byte_count, stream);
     if (!status && ath_cuda_staging_take(byte_count))
         return ath_cuda_staged_to(dst_device, src_host, byte_count, stream);
     for (size_t done = 0, part; !status && done < byte_count; done += part) {
@@ -108,9 +117,14 @@ static CUresult to_memory(CUdeviceptr dst_device, const void *src_host, size_t b
         status =
             ath_cuda_end(&exchange, is_asked ? ath_cuda_ask(&exchange) : ath_cuda_post(&exchange));
     }
-    if (ath_cuda_is_captured(stream, status))
-        return ath_cuda_captured_to(dst_device, src_host, byte_count, stream);
-    return status;
+    if (!is_captured(stream, status))
+        return status;
+    CUDA_MEMCPY3D_PEER row = ath_cuda_box_of_row(byte_count);
+    row.srcMemoryType = CU_MEMORYTYPE_HOST;
+    row.srcHost = src_host;
+    row.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    row.dstDevice = dst_device;
+    return ath_cuda_captured_box(&row, stream);
 }
 
 static CUresult to_array(CUarray dst_array, size_t dst_offset, const void *src_host,
@@ -134,7 +148,15 @@ static CUresult to_array(CUarray dst_array, size_t dst_offset, const void *src_h
         status =
             ath_cuda_end(&exchange, is_asked ? ath_cuda_ask(&exchange) : ath_cuda_post(&exchange));
     }
-    return status;
+    if (!is_captured(stream, status))
+        return status;
+    CUDA_MEMCPY3D_PEER row = ath_cuda_box_of_row(byte_count);
+    row.srcMemoryType = CU_MEMORYTYPE_HOST;
+    row.srcHost = src_host;
+    row.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    row.dstArray = dst_array;
+    row.dstXInBytes = dst_offset;
+    return ath_cuda_captured_box(&row, stream);
 }
 
 CUresult ath_cuda_by_hand_cuMemcpyHtoDAsync_v2(CUdeviceptr dst_device, const void *src_host,
@@ -253,9 +275,14 @@ static CUresult from_memory(void *dst_host, CUdeviceptr src_device, size_t byte_
             status = status ? status : taken;
         }
     }
-    if (ath_cuda_is_captured(stream, status))
-        return ath_cuda_captured_from(dst_host, src_device, byte_count, stream);
-    return status;
+    if (!is_captured(stream, status))
+        return status;
+    CUDA_MEMCPY3D_PEER row = ath_cuda_box_of_row(byte_count);
+    row.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+    row.srcDevice = src_device;
+    row.dstMemoryType = CU_MEMORYTYPE_HOST;
+    row.dstHost = dst_host;
+    return ath_cuda_captured_box(&row, stream);
 }
 
 CUresult ath_cuda_by_hand_cuMemcpyDtoHAsync_v2(void *dst_host, CUdeviceptr src_device,
@@ -293,7 +320,15 @@ CUresult ath_cuda_by_hand_cuMemcpyAtoHAsync_v2(void *dst_host, CUarray src_array
                               ath_cuda_wire_answer_memcpy_ato_h_async_v2(exchange.answer)));
         status = ath_cuda_end(&exchange, status);
     }
-    return status;
+    if (!is_captured(stream, status))
+        return status;
+    CUDA_MEMCPY3D_PEER row = ath_cuda_box_of_row(byte_count);
+    row.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    row.srcArray = src_array;
+    row.srcXInBytes = src_offset;
+    row.dstMemoryType = CU_MEMORYTYPE_HOST;
+    row.dstHost = dst_host;
+    return ath_cuda_captured_box(&row, stream);
 }
 
 CUresult ath_cuda_by_hand_cuMemcpyDtoH_v2(void *dst_host, CUdeviceptr src_device, size_t byte_count)

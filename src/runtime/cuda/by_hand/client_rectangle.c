@@ -12,6 +12,7 @@
 #include "proto/cuda-client.h"
 #include "proto/cuda-structs.h"
 #include "runtime/cuda/box.h"
+#include "runtime/cuda/by_hand/captured.h"
 #include "runtime/cuda/by_hand/host.h"
 #include "runtime/cuda/by_hand/sides.h"
 #include "runtime/cuda/bytes.h"
@@ -33,39 +34,12 @@ static CUDA_MEMCPY3D to_3d(const cuboid *copy)
 
 /* ---- the program's side ---- */
 
-/* One side of a copy; what is not host memory begins at 0. */
-struct rows {
-    uint8_t *first;
-    size_t pitch, slice;
-};
-
 static size_t or_else(size_t value, size_t other)
 {
     return value ? value : other;
 }
 
-static struct rows rows_of(const cuboid *copy, bool is_source)
-{
-    size_t pitch = is_source ? copy->srcPitch : copy->dstPitch;
-    size_t height = is_source ? copy->srcHeight : copy->dstHeight;
-    size_t x = is_source ? copy->srcXInBytes : copy->dstXInBytes;
-    size_t y = is_source ? copy->srcY : copy->dstY, z = is_source ? copy->srcZ : copy->dstZ;
-    CUmemorytype type = is_source ? copy->srcMemoryType : copy->dstMemoryType;
-    const void *host = is_source ? copy->srcHost : copy->dstHost;
-    pitch = or_else(pitch, x + copy->WidthInBytes);
-    height = or_else(height, y + copy->Height);
-    uintptr_t first = (z * height + y) * pitch + x;
-    if (type == CU_MEMORYTYPE_HOST) /* else it may be anything */
-        first += (uintptr_t)host;
-    return (struct rows){ (uint8_t *)first, pitch, height * pitch };
-}
-
-static uint8_t *row(const struct rows *rows, size_t y, size_t z)
-{
-    return rows->first + z * rows->slice + y * rows->pitch;
-}
-
-static size_t span_of(const struct rows *rows, const cuboid *copy)
+static size_t span_of(const struct ath_cuda_rows *rows, const cuboid *copy)
 {
     return (copy->Depth - 1) * rows->slice + (copy->Height - 1) * rows->pitch + copy->WidthInBytes;
 }
@@ -103,7 +77,7 @@ static bool source_travels(const cuboid *copy)
 {
     if (copy->srcMemoryType != CU_MEMORYTYPE_HOST)
         return false;
-    struct rows rows = rows_of(copy, true);
+    struct ath_cuda_rows rows = ath_cuda_box_rows(copy, true);
     return !ath_cuda_host_reaches(rows.first, span_of(&rows, copy));
 }
 
@@ -111,53 +85,56 @@ static bool target_travels(const cuboid *copy)
 {
     if (copy->dstMemoryType != CU_MEMORYTYPE_HOST)
         return false;
-    struct rows rows = rows_of(copy, false);
+    struct ath_cuda_rows rows = ath_cuda_box_rows(copy, false);
     return !ath_cuda_host_reaches(rows.first, span_of(&rows, copy));
 }
 
 /* Of the program's memory, to memory of the GPU's that has less. */
 static bool is_too_much(const cuboid *copy)
 {
-    struct rows from = rows_of(copy, true), to = rows_of(copy, false);
+    struct ath_cuda_rows from = ath_cuda_box_rows(copy, true);
+    struct ath_cuda_rows to = ath_cuda_box_rows(copy, false);
     CUdeviceptr target = copy->dstDevice + (uintptr_t)to.first;
     return copy->dstMemoryType == CU_MEMORYTYPE_DEVICE &&
            ath_cuda_is_too_much(target, span_of(&to, copy), from.first, span_of(&from, copy));
+}
+
+static CUresult bring(const cuboid *copy, CUstream stream)
+{
+    struct ath_cuda_rows from = ath_cuda_box_rows(copy, true);
+    return ath_cuda_host_bring(from.first, span_of(&from, copy), stream);
 }
 
 /* ---- what travels ---- */
 
 static CUresult gather(const cuboid *copy, uint8_t **out)
 {
-    struct rows rows = rows_of(copy, true);
-    uint8_t *at = *out = ath_cuda_zeroed(bytes_of(copy));
-    if (!at)
+    cuboid packed = *copy;
+    *out = ath_cuda_zeroed(bytes_of(copy));
+    if (!*out)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    for (size_t z = 0; z < copy->Depth; z++)
-        for (size_t y = 0; y < copy->Height; y++, at += copy->WidthInBytes)
-            memcpy(at, row(&rows, y, z), copy->WidthInBytes);
+    ath_cuda_box_pack_target(&packed, *out);
+    ath_cuda_box_move(&packed);
     return CUDA_SUCCESS;
 }
 
 static CUresult scatter(const cuboid *copy, struct ath_wire_bytes data)
 {
-    struct rows rows = rows_of(copy, false);
-    const uint8_t *at = data.data;
+    cuboid packed = *copy;
     if (data.length != bytes_of(copy))
         return CUDA_ERROR_DEVICE_UNAVAILABLE;
-    for (size_t z = 0; z < copy->Depth; z++)
-        for (size_t y = 0; y < copy->Height; y++, at += copy->WidthInBytes)
-            memcpy(row(&rows, y, z), at, copy->WidthInBytes);
+    ath_cuda_box_pack_source(&packed, data.data);
+    ath_cuda_box_move(&packed);
     return CUDA_SUCCESS;
 }
 
 /* Both ends are the program's. */
 static CUresult copy_here(const cuboid *copy, CUstream stream)
 {
-    ath_auto_free uint8_t *bytes = NULL;
     CUresult status = ath_cuda_do_cuStreamSynchronize(stream);
     if (!status)
-        status = gather(copy, &bytes);
-    return status ? status : scatter(copy, (struct ath_wire_bytes){ bytes, bytes_of(copy) });
+        ath_cuda_box_move(copy);
+    return status;
 }
 
 /* is_asked: it is done when it returns, or fails now. A target that travels is waited for anyway.
@@ -272,12 +249,16 @@ static CUresult run(cuboid copy, CUstream stream, bool is_asked)
     if (copy.dstMemoryType != CU_MEMORYTYPE_HOST)
         copy.dstHost = NULL;
     bool is_given = source_travels(&copy), is_taken = target_travels(&copy);
-    if (is_given && is_taken)
+    if ((is_given || is_taken) && ath_cuda_captures(stream))
+        return ath_cuda_captured_box(&copy, stream);
+    if ((is_given || is_taken) && copy.srcMemoryType == copy.dstMemoryType)
         return copy_here(&copy, stream);
     if (is_given && is_too_much(&copy))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult status = is_given || is_taken ? send_in_parts(copy, stream, is_asked)
-                                           : leave_to_driver(&copy, stream, is_asked);
+    CUresult status = is_given ? bring(&copy, stream) : CUDA_SUCCESS;
+    if (!status)
+        status = is_given || is_taken ? send_in_parts(copy, stream, is_asked)
+                                      : leave_to_driver(&copy, stream, is_asked);
     return status || !is_asked || !is_in_mirror(&copy) ? status
                                                        : ath_cuda_do_cuStreamSynchronize(stream);
 }
@@ -421,7 +402,7 @@ CUresult ath_cuda_by_hand_cuMemcpy3DBatchAsync_v2(size_t op_count, CUDA_MEMCPY3D
     return ath_cuda_by_hand_cuMemcpy3DBatchAsync(op_count, ops, NULL, flags, stream);
 }
 
-/* ---- nodes of graphs: the server gets to know pinned memory; of other a row goes as captured ----
+/* ---- nodes of graphs: the server gets to know pinned memory; other memory goes as captured ----
  */
 
 static CUresult map_sides(const CUDA_MEMCPY3D *copy)
@@ -457,28 +438,8 @@ static CUresult prepare_node(const CUDA_MEMCPY3D *copy, CUDA_MEMCPY3D *out)
     return map_sides(out);
 }
 
-/* One row between the GPU and the program's memory. */
-static bool is_row(const CUDA_MEMCPY3D *copy)
-{
-    bool is_from = copy->srcMemoryType == CU_MEMORYTYPE_DEVICE;
-    bool is_to = copy->dstMemoryType == CU_MEMORYTYPE_DEVICE;
-    return is_from != is_to && copy->Height == 1 && copy->Depth == 1 &&
-           (is_from ? copy->dstMemoryType : copy->srcMemoryType) == CU_MEMORYTYPE_HOST;
-}
-
-static CUresult copy_row(const CUDA_MEMCPY3D *copy, CUstream stream)
-{
-    const cuboid box = ath_cuda_box_of_3d(copy);
-    struct rows from = rows_of(&box, true), to = rows_of(&box, false);
-    return copy->srcMemoryType == CU_MEMORYTYPE_HOST
-               ? ath_cuda_by_hand_cuMemcpyHtoDAsync_v2(box.dstDevice + (uintptr_t)to.first,
-                                                       from.first, box.WidthInBytes, stream)
-               : ath_cuda_by_hand_cuMemcpyDtoHAsync_v2(
-                     to.first, box.srcDevice + (uintptr_t)from.first, box.WidthInBytes, stream);
-}
-
 /* Into a graph, by a stream that captures: see captured.h. */
-static CUresult capture_row(CUgraph graph, const CUDA_MEMCPY3D *copy)
+static CUresult capture(CUgraph graph, const CUDA_MEMCPY3D *copy)
 {
     CUstream stream;
     CUresult status = ath_cuda_do_cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
@@ -487,7 +448,7 @@ static CUresult capture_row(CUgraph graph, const CUDA_MEMCPY3D *copy)
     status = ath_cuda_by_hand_cuStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0,
                                                           CU_STREAM_CAPTURE_MODE_RELAXED);
     if (!status) {
-        status = copy_row(copy, stream);
+        status = ath_cuda_by_hand_cuMemcpy3DAsync_v2(copy, stream);
         CUresult ended = ath_cuda_by_hand_cuStreamEndCapture(stream, &graph);
         status = status ? status : ended;
     }
@@ -496,18 +457,18 @@ static CUresult capture_row(CUgraph graph, const CUDA_MEMCPY3D *copy)
 }
 
 /* What is done for the copy is one node to the program, whatever it makes depend on it. */
-static CUresult add_row(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
-                        size_t dependency_count, const CUDA_MEMCPY3D *copy)
+static CUresult add_captured(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                             size_t dependency_count, const CUDA_MEMCPY3D *copy)
 {
-    CUgraph row;
-    CUresult status = ath_cuda_do_cuGraphCreate(&row, 0);
+    CUgraph captured;
+    CUresult status = ath_cuda_do_cuGraphCreate(&captured, 0);
     if (status)
         return status;
-    status = capture_row(row, copy);
+    status = capture(captured, copy);
     if (!status)
-        status =
-            ath_cuda_do_cuGraphAddChildGraphNode(node, graph, dependencies, dependency_count, row);
-    CUresult destroyed = ath_cuda_do_cuGraphDestroy(row);
+        status = ath_cuda_do_cuGraphAddChildGraphNode(node, graph, dependencies, dependency_count,
+                                                      captured);
+    CUresult destroyed = ath_cuda_do_cuGraphDestroy(captured);
     return status ? status : destroyed;
 }
 
@@ -518,8 +479,8 @@ CUresult ath_cuda_by_hand_cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph,
 {
     CUDA_MEMCPY3D prepared;
     CUresult status = prepare_node(copy, &prepared);
-    if (status == CUDA_ERROR_NOT_SUPPORTED && node && is_row(&prepared))
-        return add_row(node, graph, dependencies, dependency_count, &prepared);
+    if (status == CUDA_ERROR_NOT_SUPPORTED && node)
+        return add_captured(node, graph, dependencies, dependency_count, &prepared);
     return status ? status
                   : ath_cuda_do_cuGraphAddMemcpyNode(node, graph, dependencies, dependency_count,
                                                      &prepared, context);

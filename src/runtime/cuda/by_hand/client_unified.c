@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "proto/cuda-client.h"
+#include "runtime/cuda/box.h"
+#include "runtime/cuda/by_hand/captured.h"
 #include "runtime/cuda/by_hand/host.h"
 #include "runtime/cuda/by_hand/share.h"
 #include "runtime/cuda/by_hand/sides.h"
@@ -92,9 +94,21 @@ static CUresult copy_there(CUdeviceptr dst, CUdeviceptr src, size_t byte_count, 
     return ath_cuda_end(&exchange, ath_cuda_post(&exchange));
 }
 
+/* Into a graph, as each of its launches does it. */
+static CUresult capture_here(CUdeviceptr dst, CUdeviceptr src, size_t byte_count, CUstream stream)
+{
+    CUDA_MEMCPY3D_PEER row = ath_cuda_box_of_row(byte_count);
+    row.srcMemoryType = row.dstMemoryType = CU_MEMORYTYPE_HOST;
+    row.srcHost = (const void *)(uintptr_t)src;
+    row.dstHost = (void *)(uintptr_t)dst;
+    return ath_cuda_captured_box(&row, stream);
+}
+
 /* Between two places of the program's, in the stream's order: what is before is waited for. */
 static CUresult copy_here(CUdeviceptr dst, CUdeviceptr src, size_t byte_count, CUstream stream)
 {
+    if (ath_cuda_captures(stream))
+        return capture_here(dst, src, byte_count, stream);
     CUresult status = ath_cuda_do_cuStreamSynchronize(stream);
     if (!status)
         memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, byte_count);
