@@ -219,6 +219,16 @@ static int open_log(const char *folder)
     return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
 }
 
+/* Who is killed writes no last line of his own. In the form of the runtime's (server/record.h). */
+static void log_end(const char *folder, const struct ath_process_state *state, int wait_ms)
+{
+    ath_auto_close int log = open_log(folder);
+    ath_auto_free char *now = ath_time_text((int64_t)time(NULL));
+    if (log >= 0)
+        dprintf(log, "time=%s level=error event=ended exit_code=%d restart_in_ms=%d\n", now,
+                state->exit_code, wait_ms);
+}
+
 static void copy_end(int from, off_t size, int to)
 {
     char bytes[65536];
@@ -366,6 +376,7 @@ static void keep_running(struct supervisor *supervisor)
             break;
         if (ath_now_ms() - begin > GOOD_RUN_MS)
             wait_ms = BACKOFF_FIRST_MS;
+        log_end(supervisor->job->folder, state, wait_ms);
         state->is_waiting = true;
         save(supervisor);
         wait_before_next(supervisor, wait_ms);

@@ -15,7 +15,7 @@ struct ath_status_item {
     struct ath_texts gpus;                /* PCI addresses that the document gives it */
     char *drift;                          /* why it is not as the document has it; NULL */
     const char *other; /* the document that it was started from, another one; not owned, or NULL */
-    struct ath_session_group *service;    /* what it says of itself; not owned, NULL: not asked */
+    struct ath_session_group *service; /* what it says of itself; not owned, NULL: not asked */
 };
 
 struct ath_status_report {

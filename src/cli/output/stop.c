@@ -124,7 +124,7 @@ static void print_step(const struct ath_style *style, FILE *out, const struct at
         print_line(style, out, ATH_ROLE_PLAIN, ath_xasprintf("  %s", step->text));
         return;
     }
-    print_line(style, out, ATH_ROLE_BAD, ath_xasprintf("  %s: %s", step->text, step->err.message));
+    print_line(style, out, ATH_ROLE_BAD, ath_xasprintf("  %s", step->err.message));
     print_hint(style, out, step->err.hint);
 }
 

@@ -179,6 +179,7 @@ static CUresult status_of(int status)
     case -EREMOTEIO:
         return CUDA_ERROR_NO_DEVICE;
     case -EACCES:
+    case -ENOKEY:
         return CUDA_ERROR_NOT_PERMITTED;
     case -ENOMEM:
         return CUDA_ERROR_OUT_OF_MEMORY;

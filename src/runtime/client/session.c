@@ -49,8 +49,16 @@ static int report_refusal(struct ath_control_refusal refusal, struct ath_err *er
         return ath_err_set(err, -EACCES, ATH_E_KEY_REFUSED,
                            _("the server wants a key, and there is none to prove"));
     case ATH_CONTROL_REASON_KEY_NOT_WANTED:
-        return ath_err_set(err, -EACCES, ATH_E_KEY_REFUSED,
-                           _("the server has no key, so it cannot prove to be the right one"));
+        ath_err_set(err, -ENOKEY, ATH_E_KEY_REFUSED,
+                    _("the server has no key, so it cannot prove to be the right one"));
+        return ath_err_hint(err, -ENOKEY,
+                            _("start it with a key, or trust whoever answers there: an empty "
+                              "AITHERION_KEY_FILE= means none"));
+    case ATH_CONTROL_REASON_PROTOCOL:
+        ath_err_set(err, -ENOTSUP, ATH_E_UNSUPPORTED, _("the server refused: %s"),
+                    harmless(ath_control_refusal_message(refusal), text));
+        return ath_err_hint(err, -ENOTSUP,
+                            _("have the same version of aitherion on both machines"));
     case ATH_CONTROL_REASON_NOT_SERVED:
         return ath_err_set(err, -ENOTSUP, ATH_E_UNSUPPORTED, _("the server refused: %s"),
                            harmless(ath_control_refusal_message(refusal), text));

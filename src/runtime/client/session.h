@@ -35,7 +35,7 @@ struct ath_session_first {
  * gpu-control.capnp has. secret NULL: without a key, and only with a server that wants none; with
  * one the server must prove it too. Everything together takes at most timeout_ms, as does each
  * later question. Returns 0, or a negative errno with err: "peer-unreachable", "key-refused"
- * (-EACCES), "peer-protocol", "peer-failed".
+ * (-EACCES; -ENOKEY: the server has none), "peer-protocol", "peer-failed".
  */
 int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
                      const struct ath_session_first *first, int timeout_ms, struct ath_session *out,
