@@ -27,7 +27,8 @@ enum {
     RECEIVES_MIN = 64,
     REAP_MAX = 32,
     MIN_RNR_TIMER = 12, /* 0.64 ms */
-    ACK_TIMEOUT = 14,   /* 67 ms */
+    ACK_TIMEOUT = 17,   /* 0.54 s: a busy machine is late, and soft-RoCE answers what is sent again
+                           with an error */
     RETRIES = 7,        /* the most; for "receiver not ready" it means for ever */
     HOP_LIMIT = 64,
     READ_DEPTH_MAX = 16,
