@@ -2,7 +2,7 @@
 """How fast `discover` is: live against `lstopo --of xml`, and on a made-up root of 1,024 nodes and 4,096 PCI functions.
 
 Goals (issue 2): live within twice lstopo's time and peak memory; the made-up root under 1 s. Figures are medians; they are
-printed, and only a figure far beyond its goal (three times) makes the exit code 1, since machines differ.
+printed, and only a figure far beyond its goal (ten times) makes the exit code 1, since machines differ.
     discover.py [--runs N] [--json]
 """
 import argparse
@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
 
 import harness  # noqa: E402
 
-FAR_BEYOND = 3
+FAR_BEYOND = 10
 NODES, FUNCTIONS = 1024, 4096
 
 

@@ -76,9 +76,9 @@ tests_unit_test_elf_SOURCES = tests/unit/test_elf.c tests/unit/made_elf.h
 tests_unit_test_ld_cache_SOURCES = tests/unit/test_ld_cache.c tests/unit/made_cache.h
 
 # Links and namespaces of a test's own.
-tests_unit_test_link_SOURCES = tests/unit/test_link.c tests/unit/sandbox.h
+tests_unit_test_link_SOURCES = tests/unit/test_link.c tests/unit/patience.h tests/unit/sandbox.h
 tests_unit_test_netlink_SOURCES = tests/unit/test_netlink.c tests/unit/sandbox.h
-tests_unit_test_netns_SOURCES = tests/unit/test_netns.c tests/unit/sandbox.h
+tests_unit_test_netns_SOURCES = tests/unit/test_netns.c tests/unit/patience.h tests/unit/sandbox.h
 
 # Libraries that look like NVIDIA's NVML, of a new and of an old driver.
 FAKE_NVML = tests/unit/fake_nvml.so tests/unit/fake_nvml_old.so
@@ -88,7 +88,7 @@ tests/unit/fake_nvml.so tests/unit/fake_nvml_old.so: tests/unit/fake_nvml.c src/
 	$(FAKE_NVML_FLAGS) $(if $(findstring _old,$@),-DOLD_DRIVER) $(LDFLAGS) -o $@ $(srcdir)/tests/unit/fake_nvml.c
 check_DATA = $(FAKE_NVML)
 CLEANFILES += $(FAKE_NVML)
-EXTRA_DIST += tests/unit/fake_nvml.c tests/unit/tree.h
+EXTRA_DIST += tests/unit/fake_nvml.c tests/unit/patience.h tests/unit/tree.h
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)

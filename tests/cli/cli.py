@@ -48,7 +48,7 @@ def options_of(row):
     return row["options"] + (table()["machine_options"] if row["reads_machine"] else []) + table()["global_options"]
 
 
-def run_on_terminal(*args, env=None, size=(24, 80), timeout_s=20):
+def run_on_terminal(*args, env=None, size=(24, 80)):
     """(exit code, what a terminal of that size was sent)."""
     leader, follower = pty.openpty()
     import fcntl
@@ -59,7 +59,7 @@ def run_on_terminal(*args, env=None, size=(24, 80), timeout_s=20):
                                env=env or harness.environment(TERM="xterm-256color"), start_new_session=True,
                                cwd=harness.scratch())
     os.close(follower)
-    output, end = b"", time.monotonic() + timeout_s
+    output, end = b"", time.monotonic() + harness.PATIENCE_S
     while time.monotonic() < end:
         if select.select([leader], [], [], 0.05)[0]:
             try:
@@ -74,7 +74,7 @@ def run_on_terminal(*args, env=None, size=(24, 80), timeout_s=20):
     os.close(leader)
     if process.poll() is None:
         try:
-            process.wait(2)
+            process.wait(harness.PATIENCE_S)
         except subprocess.TimeoutExpired:
             process.kill()
     return process.wait(), output.decode("utf-8", "replace").replace("\r\n", "\n")

@@ -70,9 +70,11 @@ def set_command(binary, path, value):
     return [binary, "configure", "--set", f"{KEY}={value}", "-c", path]
 
 
-def kill_after(command, seconds):
-    """Starts command, kills it; its error output where it ended by itself with one."""
+def kill_after(command, seconds, is_at_work=lambda: True):
+    """Starts command, kills it so long after it was seen at work; its error output where it ended by itself with one."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    while process.poll() is None and not is_at_work():
+        time.sleep(0.001)
     time.sleep(seconds)
     process.send_signal(signal.SIGKILL)
     error = process.communicate()[1].decode(errors="replace")
@@ -92,18 +94,15 @@ def kill_loop(loop, folder):
     write_document(path, 1)
     start_s = time_of([loop, path, KEY, "1", "1"])
     save_s = max(time_of([loop, path, KEY, "2", "21"]) - start_s, 0.001) / 20
-    kills, moved = KILLS - COMMAND_KILLS, 0
+    kills = KILLS - COMMAND_KILLS
     for _ in range(kills):
         before = read_value(path)
-        kill_after(loop_command(loop, path, before + 1), random.uniform(0, start_s + 4 * save_s))
+        kill_after(loop_command(loop, path, before + 1), random.uniform(0, 4 * save_s), lambda: read_value(path) > before)
         after = read_value(path)
-        if after < before:
-            raise Failure(f"a save went back from {before} to {after}")
-        moved += after != before
-    if not kills // 20 < moved:
-        raise Failure(f"only {moved} of {kills} kills came after a save; the test hits nothing")
+        if after <= before:
+            raise Failure(f"after {before} it says {after}")
     next_save(loop, path, folder)
-    return f"{kills} kills, {moved} of them after a save"
+    return f"{kills} kills"
 
 
 def next_save(loop, path, folder):

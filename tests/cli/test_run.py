@@ -154,11 +154,32 @@ class Run(unittest.TestCase):
                 (["true"], 125, "no runtime runs here\n  hint: aitherion start, or --server HOST:PORT"),
                 (["--server", SERVER, "--key", "/nonexistent/key", "true"], 125, "'/nonexistent/key'"),
                 (["--server", SERVER, "--transport", "udp", "true"], 2, "'udp'"),
-                (["--server", SERVER, "/nonexistent/program"], 127, "cannot run '/nonexistent/program': No such file")):
+                (["--server", SERVER, "/nonexistent/program"], 127, "cannot run '/nonexistent/program': No such file.*\n$")):
             with self.subTest(words):
                 result = self.run_with(*words)
                 self.assertEqual((result.returncode, result.stdout), (code, ""))
                 self.assertRegex(result.stderr, r"^aitherion: .*" + pattern)
+
+    def test_a_program_that_cannot_be_run(self):
+        def file(name, text, mode):
+            path = os.path.join(self.folder, name)
+            with open(path, "w", encoding="ascii") as out:
+                out.write(text)
+            os.chmod(path, mode)
+            return path
+
+        file("ath-train.py", "", 0o644)
+        file("ath-program", "#!/bin/sh\n", 0o755)
+        for word, code, pattern in (
+                ("ath-train.py", 127, r"name what runs it \(python3 ath-train.py\), or chmod \+x"),
+                (os.path.join(self.folder, "ath-train.py"), 126, r"Permission denied\n  hint: .*name what runs it \(python3 "),
+                ("ath-program", 127, r"for the one in this folder: ./ath-program\n"),
+                (file("ath-lost", "#!/nonexistent/interpreter\n", 0o755), 126, "the interpreter or loader that it names"),
+                (self.folder, 126, r"Permission denied\n$")):
+            with self.subTest(word):
+                result = harness.run("run", "--server", SERVER, word, env=self.environment(), cwd=self.folder)
+                self.assertEqual((result.returncode, result.stdout), (code, ""))
+                self.assertRegex(result.stderr, f"^aitherion: cannot run '{word}': .*\n?.*{pattern}")
 
     def test_what_the_environment_says_wrong_is_said(self):
         for words, code, pattern, changes in (
@@ -172,6 +193,13 @@ class Run(unittest.TestCase):
                 result = self.run_with(*words, "--key", self.key, "true", **{"AITHERION_DISABLE": None, **changes})
                 self.assertEqual((result.returncode, result.stdout), (code, ""))
                 self.assertRegex(result.stderr, r"^aitherion: .*" + pattern)
+
+    def test_who_waits_is_told(self):
+        environment = self.environment(AITHERION_DISABLE=None, AITHERION_CONNECT_TIMEOUT="3600")
+        with subprocess.Popen([harness.binary(), "run", "--server", "/nonexistent/socket", "--key", self.key, "true"],
+                              env=environment, stderr=subprocess.PIPE, text=True) as process:
+            self.assertRegex(process.stderr.readline(), "^aitherion: .*: No such file or directory; trying again for 3600 s ")
+            process.kill()
 
     def test_dry_run(self):
         result = self.run_with("--dry-run", "--server", SERVER, "--key", self.key, "echo", "it's so")

@@ -231,6 +231,17 @@ class Key(Base):
         result = harness.run(command=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness.binary(), "key",
                                       "-c", self.document, "--json"], env=self.environment())
         self.assertEqual((result.returncode, json.loads(result.stderr)["code"]), (1, "no-access"))
+        # One of this user's own goes beside it.
+        home = os.path.join(self.folder, "home")
+        os.mkdir(home)
+        os.chown(home, 65534, 65534)
+        env = {**self.environment(), "HOME": home}
+        env.pop("XDG_CONFIG_HOME", None)
+        result = harness.run(command=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness.binary(), "key",
+                                      "-c", self.document, "--import", "--json"], env=env, input="YSBrZXk=\n")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(os.path.join(home, ".config", "aitherion", "key"), "rb") as file:
+            self.assertEqual(file.read(), b"a key")
 
 
 @unittest.skipUnless(harness.copies_alone(), nodes.NO_BINDING)
@@ -476,6 +487,9 @@ class Life(Base):
         self.assertEqual([node["error"]["code"] for node in refused], ["foreign"] * 2)
         self.assertEqual(refused[1]["error"]["hint"],
                          f"aitherion clean -c '{self.document}'; or take it over: aitherion start 1 --yes")
+        for text, is_said in (self.ok("status").stdout, False), (self.ok("status", document=other).stdout, True):
+            self.assertEqual(f"'aitherion-numa0' was started from another document, '{self.document}'\n"
+                             f"  hint: aitherion status -c '{self.document}'\n" in text, is_said, text)
         text = self.ok("clean", "--yes", document=other).stdout
         self.assertIn(f"NUMA0 stays: 'aitherion-numa0' was started from another document, '{self.document}'", text)
         left = self.data("clean", "--yes", document=other)["left"]
@@ -495,8 +509,9 @@ class Life(Base):
             fcntl.flock(file, fcntl.LOCK_EX)
             process = subprocess.Popen([harness.binary(), "stop", "-c", self.document], env=self.environment(),
                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            time.sleep(2)
-        self.assertEqual(process.communicate(timeout=30)[1].splitlines()[0].split(": ", 1)[-1],
+            said = process.stderr.readline()
+        process.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(said.strip().split(": ", 1)[-1],
                          f"waiting for another aitherion that is changing what runs in '{self.run_folder}'")
 
     def test_a_run_folder_of_another_user(self):
@@ -531,9 +546,15 @@ class Life(Base):
         self.assertEqual(self.health(), {"runtime-unrecorded": "warning"})
         self.assertEqual({node["id"]: node["is_recorded"] for node in self.data("status")["nodes"]}, {0: True, 1: False})
 
-    def test_health_of_a_crash(self):
+    def test_a_crash(self):
         self.start("0")
+        note = "it ended by itself and was started again (1 so far)"
+        self.assertNotIn(note, self.ok("status").stdout)
+        os.kill(self.data("status", "0")["nodes"][0]["process"]["pid"], signal.SIGKILL)
+        self.assertTrue(harness.wait_until(lambda: self.data("status", "0")["nodes"][0]["process"]["restarts"] == 1))
+        self.assertTrue(harness.wait_until(lambda: note in self.ok("status").stdout))
         self.ok("stop")
+        self.assertNotIn(note, self.ok("status").stdout)
         self.assertEqual(self.health(), {"runtime-not-started": "warning"})
 
     def test_an_empty_key(self):
@@ -560,6 +581,28 @@ class Life(Base):
         value = self.start("--no-wait")
         self.assertEqual([(node["outcome"], node["is_healthy"]) for node in value["nodes"]], [("started", False)] * 2)
         self.assertEqual(self.outcomes(), ["same", "same"])  # waits for them
+
+    @unittest.skipIf(os.geteuid() != 0 or not shutil.which("unshare"), "needs root and unshare")
+    def test_somebody_without_rights_uses_the_machines(self):
+        self.start("0")
+        os.chmod(self.folder, 0o755)
+        key = os.path.join(self.folder, "users")
+        shutil.copy(self.key, key)
+        os.chown(key, 65534, 65534)
+        script = ('mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir /run/aitherion && '
+                  'mount --bind "$FOLDER" /run/aitherion || exit 77; exec "$@"')
+        env = self.environment(FOLDER=self.run_folder, AITHERION_RUN_FOLDER=None, XDG_RUNTIME_DIR=None, AITHERION_DISABLE=None)
+        command = ["unshare", "--mount", "sh", "-c", script, "sh", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                   harness.binary()]
+        seen = harness.run(command=[*command, "status", "-c", self.document], env=env)
+        if seen.returncode == 77:
+            self.skipTest(f"no mounts here: {seen.stderr.strip()}")
+        self.assertRegex(seen.stdout, "(?m)^NUMA0 +running ", seen.stderr)
+        run = harness.run(command=[*command, "run", "--key", key, "true"], env=env)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        stopped = harness.run(command=[*command, "stop", "0", "-c", self.document], env=env)
+        self.assertIn("there is nothing to stop", stopped.stdout + stopped.stderr)
+        self.assertEqual(self.states()[0], "running")
 
     @unittest.skipIf(os.geteuid() != 0, "only root can become somebody else")
     def test_somebody_without_rights(self):

@@ -21,7 +21,7 @@ SEGMENT = "--segment-size=100000"  # in words: one for each message
 
 def convert(forms, type_, data, *options):
     command = ["capnp", "convert", "-I", os.path.join(SOURCE, "proto"), *options, forms, SCHEMA, type_]
-    return subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True, timeout=300).stdout
+    return subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True, timeout=5 * harness.PATIENCE_S).stdout
 
 
 @unittest.skipUnless(os.access(PROGRAM, os.X_OK), "tests/cuda/loopback is not built: make check")
@@ -29,7 +29,7 @@ class Loopback(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.files = [os.path.join(harness.scratch(), name) for name in ("calls", "answers")]
-        cls.ran = subprocess.run([PROGRAM, *cls.files], stdout=subprocess.PIPE, text=True, timeout=300)
+        cls.ran = subprocess.run([PROGRAM, *cls.files], stdout=subprocess.PIPE, text=True, timeout=5 * harness.PATIENCE_S)
 
     def test_arguments_and_results_arrive(self):
         self.assertEqual(self.ran.returncode, 0, self.ran.stdout)

@@ -75,7 +75,10 @@ void *allocate_pinned(size_t bytes);
 float all_of(CUdeviceptr p, int n);
 
 void sleep_ms(int ms);
-/* Waits, at most ten seconds, until *flag is the value; whether it became it. */
+double now_ms(void);
+/* How long something may take that comes at once or never: AITHERION_PATIENCE, or 60. */
+unsigned int patience_s(void);
+/* Waits as long until *flag is the value; whether it became it. */
 bool becomes(const int *flag, int value);
 
 /* ---- a gate in a stream: one at a time, since a driver may call host functions one by one ---- */

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
 import harness  # noqa: E402
 
 NAMES = ["callbacks", "coherence", "contexts", "faults", "graphs", "memory", "modules", "pools", "sharing", "streams", "threads", "virtual"]
-LIMIT_S = 600  # of a program; each of its tests has a limit of its own
+LIMIT_S = 10 * harness.PATIENCE_S  # of a program; each of its tests has a limit of its own
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
 
 

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { N = 1 << 18, LIMIT_S = 60 };
+enum { N = 1 << 18 };
 static const CUmemAllocationHandleType FD = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
 static size_t piece; /* bytes: the granularity */
@@ -53,7 +53,7 @@ static pid_t start_other(void (*part)(int way), int *out)
     check(other >= 0);
     if (!other) {
         close(ends[0]);
-        alarm(LIMIT_S);
+        alarm(patience_s());
         begin();
         part(ends[1]);
         exit(0);

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -25,8 +26,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import harness  # noqa: E402
 
 VARIABLE = "AITHERION_TEST_ENGINE"
-START_TIMEOUT_S = 60
-STOP_TIMEOUT_S = 30
 BUSYBOX = "/bin/busybox"
 _shared = None
 
@@ -88,7 +87,7 @@ class Engine:
     def answers(self):
         import socket
         with socket.socket(socket.AF_UNIX) as one:
-            one.settimeout(5)
+            one.settimeout(harness.PATIENCE_S)
             try:
                 one.connect(self.socket)
                 one.sendall(b"GET /_ping HTTP/1.1\r\nHost: d\r\nConnection: close\r\n\r\n")
@@ -104,15 +103,23 @@ class Engine:
             self.process = subprocess.Popen(
                 [*(["unshare", "--net"] if self.isolated else []), "dockerd", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--bridge=none",
                  "--host=" + self.host, f"--data-root={self.folder}/data", f"--exec-root={self.folder}/exec",
-                 f"--pidfile={self.pid_file}", "--shutdown-timeout=5"],
+                 f"--pidfile={self.pid_file}", "--shutdown-timeout=5", "--debug"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 env={"PATH": os.environ["PATH"], "HOME": self.folder})
-        end = time.monotonic() + START_TIMEOUT_S
+        end = time.monotonic() + harness.PATIENCE_S
         while wait and not self.answers():
             if self.process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError("dockerd does not start: " + self.last_words())
             time.sleep(0.1)
         return self
+
+    def was_asked(self, pattern, since=0):
+        """Waits until it has been asked what a pattern finds ("POST /v1.41/images/load"), behind a place in its log."""
+        def found():
+            with open(self.log, "rb") as file:
+                file.seek(since)
+                return re.search(rf"Calling {pattern}", file.read().decode(errors="replace"))
+        return harness.wait_until(found)
 
     def last_words(self):
         with open(self.log, encoding="utf-8", errors="replace") as file:
@@ -130,9 +137,7 @@ class Engine:
         os.kill(pids[0], signal.SIGKILL)
         if self.process:
             self.process.wait()
-        end = time.monotonic() + 10
-        while any(os.path.exists(f"/proc/{pid}") for pid in pids) and time.monotonic() < end:
-            time.sleep(0.02)
+        harness.wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids))
         os.remove(containerd)
 
     def stop(self):
@@ -142,7 +147,7 @@ class Engine:
             os.kill(self.pid, signal.SIGTERM)
         except (OSError, ValueError):
             pass
-        end = time.monotonic() + STOP_TIMEOUT_S
+        end = time.monotonic() + harness.PATIENCE_S
         while _processes_of(self.folder) and time.monotonic() < end:
             if self.process:
                 self.process.poll()
@@ -237,10 +242,10 @@ def begin(host, *words, env=None, **options):
                             env=harness.environment(DOCKER_HOST=host, **(env or {})), **options)
 
 
-def finish(process, timeout_s=60):
+def finish(process):
     """(exit code, [what each line of its output says])."""
     try:
-        output, errors = process.communicate(timeout=timeout_s)
+        output, errors = process.communicate(timeout=2 * harness.PATIENCE_S)  # beyond its own
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
@@ -250,8 +255,8 @@ def finish(process, timeout_s=60):
     return process.returncode, [json.loads(line) for line in output.splitlines()]
 
 
-def steps(host, *words, env=None, timeout_s=60, **options):
-    return finish(begin(host, *words, env=env, **options), timeout_s)
+def steps(host, *words, env=None, **options):
+    return finish(begin(host, *words, env=env, **options))
 
 
 def main():

@@ -6,6 +6,8 @@ import ssl
 import tempfile
 import threading
 
+import harness
+
 CRLF = b"\r\n"
 
 
@@ -54,6 +56,10 @@ class Fake:
         self.listener.close()
         if self.folder:
             shutil.rmtree(self.folder)
+
+    def wait_for_requests(self, path, count=1):
+        """Waits until something has been asked so often."""
+        harness.wait_until(lambda: sum(path in request[1] for request in self.requests) >= count)
 
     def _listen(self):
         while True:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The Docker Engine client against daemons that are old, slow, broken or no daemons at all; all of them made up."""
+import contextlib
 import json
 import os
 import resource
@@ -33,7 +34,7 @@ def says(data, after=None):
 
 def hang(connection):
     """Stays silent until the other side goes."""
-    connection.settimeout(30)
+    connection.settimeout(3 * harness.PATIENCE_S)
     connection.recv(1)
 
 
@@ -255,10 +256,10 @@ class TooMuch(FaultCase):
 
 
 class TooSlow(FaultCase):
+    ENDLESS = {"TIMEOUT_MS": str(10000 * harness.PATIENCE_S)}
+
     def test_never(self):
-        begin = time.monotonic()
         failure = self.expect("engine-timeout", "within 0.5 s$", says(b"", hang), env={"TIMEOUT_MS": "500"})
-        self.assertLess(time.monotonic() - begin, 3)
         self.assertIn("journalctl", failure["hint"])
         self.expect("engine-timeout", "within 0.3 s$", says(CHUNKED + chunk(b"{"), hang), env={"TIMEOUT_MS": "300"})
 
@@ -272,30 +273,30 @@ class TooSlow(FaultCase):
 
     def test_a_signal_ends_the_waiting(self):
         with Fake(says(b"", hang)) as daemon:
-            process = engine.begin(daemon.host, "ask", "GET", "/x", "object")
-            time.sleep(0.4)
-            begin = time.monotonic()
+            process = engine.begin(daemon.host, "ask", "GET", "/x", "object", env=self.ENDLESS)
+            daemon.wait_for_requests("/x")
             process.send_signal(signal.SIGINT)
-            status, lines = engine.finish(process, 10)
-        self.assertLess(time.monotonic() - begin, 1)
+            status, lines = engine.finish(process)
         self.assertEqual((status, lines[-1]["error"], lines[-1]["message"]), (1, "interrupted", "cannot ask: interrupted"))
 
     def test_other_signals_do_not(self):
-        with Fake(lambda connection, *_: (time.sleep(1), connection.sendall(answer(200, b"{}")))) as daemon:
-            process = engine.begin(daemon.host, "ask", "GET", "/x", "object")
-            time.sleep(0.2)
+        enough = threading.Event()
+        with Fake(lambda connection, *_: (enough.wait(), connection.sendall(answer(200, b"{}")))) as daemon:
+            process = engine.begin(daemon.host, "ask", "GET", "/x", "object", env=self.ENDLESS)
+            daemon.wait_for_requests("/x")
             for _ in range(20):
                 process.send_signal(signal.SIGWINCH)
                 process.send_signal(signal.SIGCONT)
                 time.sleep(0.02)
-            self.assertEqual(engine.finish(process, 10), (0, [{}]))
+            enough.set()
+            self.assertEqual(engine.finish(process), (0, [{}]))
 
     def test_a_batch_is_stopped_as_a_whole(self):
         with Fake(says(b"", hang)) as daemon:
             process = engine.begin(daemon.host, "parallel", "5", "{}")
-            time.sleep(0.5)
+            daemon.wait_for_requests("/containers/create", 5)
             process.send_signal(signal.SIGINT)
-            status, lines = engine.finish(process, 10)
+            status, lines = engine.finish(process)
         self.assertEqual(status, 1)
         self.assertEqual([line["error"] for line in lines], ["interrupted"] * 6)  # each of five, and the batch
 
@@ -357,14 +358,16 @@ class Requests(FaultCase):
         self.assertEqual(self.ask(says(answer(200, b"{}")), env=env), {})
 
     def test_many_at_once(self):
-        """Forty answers that each take half a second come in about that time."""
+        """None of forty is answered before the last one is asked."""
+        all_are_asked = threading.Barrier(40, timeout=harness.PATIENCE_S)
+
         def slow(connection, *_):
-            time.sleep(0.5)
-            connection.sendall(answer(500, b'{"message": "enough"}'))
+            with contextlib.suppress(threading.BrokenBarrierError):
+                all_are_asked.wait()
+                connection.sendall(answer(500, b'{"message": "enough"}'))
         with Fake(slow) as daemon:
-            begin = time.monotonic()
             status, lines = engine.steps(daemon.host, "parallel", "40", "{}")
-        self.assertLess(time.monotonic() - begin, 3)
+        self.assertFalse(all_are_asked.broken)
         self.assertEqual((status, len(lines)), (0, 40))
 
 
@@ -414,20 +417,17 @@ class Places(FaultCase):
 
     def test_waiting_for_a_daemon_that_comes(self):
         path = os.path.join(harness.scratch(), "later.sock")
-        process = engine.begin("unix://" + path, "ping", env={"WAIT_MS": "10000"})
+        process = engine.begin("unix://" + path, "ping", env={"WAIT_MS": str(1000 * harness.PATIENCE_S)})
         time.sleep(0.7)
         with Fake(says(b""), path=path):
-            self.assertEqual(engine.finish(process, 20)[0], 0)
+            self.assertEqual(engine.finish(process)[0], 0)
         begin = time.monotonic()
         self.expect_ping("engine-unreachable", "nobody", "unix:///nonexistent/sock", env={"WAIT_MS": "700"})
         self.assertGreater(time.monotonic() - begin, 0.6)
-        self.assertLess(time.monotonic() - begin, 5)
 
     def test_waiting_ends_at_once_for_another_fault(self):
         with Fake(says(b""), ping=answer(200, b"OK", api="1.20")) as daemon:
-            begin = time.monotonic()
-            self.expect_ping("engine-version", "1.20", daemon.host, env={"WAIT_MS": "20000"})
-            self.assertLess(time.monotonic() - begin, 5)
+            self.expect_ping("engine-version", "1.20", daemon.host, env={"WAIT_MS": str(10000 * harness.PATIENCE_S)})
 
     def test_without_libcurl(self):
         """Said with its package, where the library cannot be loaded."""
@@ -535,7 +535,7 @@ class Leaks(FaultCase):
                     time.sleep(0.05)
             watcher = threading.Thread(target=watch)
             watcher.start()
-            status, lines = engine.finish(process, 60)
+            status, lines = engine.finish(process)
             watcher.join()
         self.assertEqual((status, len(lines)), (0, 200))
         self.assertLess(max(counts), 16, counts)

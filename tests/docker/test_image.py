@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -278,18 +277,19 @@ class Faults(ImageCase):
 
     def test_stopped_by_a_signal(self):
         """A daemon that takes no more: SIGINT ends the build, at once and with its own word."""
-        reached = threading.Event()
+        reached, over = threading.Event(), threading.Event()
+        self.addCleanup(over.set)
 
         def load(connection):
             reached.set()
-            time.sleep(30)
+            over.wait()
         with self.pretend(load, reads_body=False) as daemon:
             process = subprocess.Popen([harness.binary(), "image", "build", "--json"], stdin=subprocess.DEVNULL,
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                        env=harness.environment(DOCKER_HOST=daemon.host))
-            self.assertTrue(reached.wait(30))
+            self.assertTrue(reached.wait(harness.PATIENCE_S))
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=10)
+            _, errors = process.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(json.loads(errors)["code"], "interrupted")
         self.assertEqual(process.returncode, 1)
 

@@ -233,7 +233,7 @@ class Crashes(NodesCase):
     def test_a_killed_runtime_comes_back(self):
         seen = self.started()[0]
         os.kill(seen["pid"], signal.SIGKILL)
-        now = nodes.wait_until(lambda: (one := self.nodes.survey()[0])["state"] == "running" and
+        now = harness.wait_until(lambda: (one := self.nodes.survey()[0])["state"] == "running" and
                                one["pid"] != seen["pid"] and one)
         self.assertTrue(now)
         self.assertEqual((now["restarts"], now["container"]), (1, seen["container"]))

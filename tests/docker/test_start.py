@@ -204,7 +204,7 @@ class Life(StartCase):
                 began = time.monotonic()
                 children = [subprocess.Popen(["sh", "-c", line], env=self.environment(), stdout=subprocess.DEVNULL)
                             for line in commands]
-                self.assertEqual([child.wait(60) for child in children], [0] * len(commands))
+                self.assertEqual([child.wait(harness.PATIENCE_S) for child in children], [0] * len(commands))
                 times.append(time.monotonic() - began)
         print(f"two entries: aitherion {min(ours):.3f} s, docker run {min(by_hand):.3f} s, the best of {len(ours)}")
         self.assertLessEqual(min(ours), 1.5 * min(by_hand))
@@ -248,7 +248,7 @@ class Failures(StartCase):
 
     def test_a_port_that_is_taken(self):
         with nodes.listener(self.ports[0]):
-            value = self.data("start", "--timeout", "20", code=1)
+            value = self.data("start", "--timeout", str(harness.PATIENCE_S), code=1)
         self.assertEqual([node["outcome"] for node in value["nodes"]], ["failed", "started"])
         self.assertIn(str(self.ports[0]), json.dumps(value["nodes"][0]))
 

@@ -29,7 +29,7 @@ RUN = os.path.join(SOURCE, "bench", "run")
 def bench(*arguments, command=RUN):
     """The command's result, and bench.json or None."""
     with tempfile.TemporaryDirectory() as folder:
-        result = subprocess.run([sys.executable, "-B", command, "--build", BUILD, "--out", folder, *arguments], text=True, timeout=300,
+        result = subprocess.run([sys.executable, "-B", command, "--build", BUILD, "--out", folder, *arguments], text=True, timeout=10 * harness.PATIENCE_S,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
         path = os.path.join(folder, "bench.json")
         found = None
@@ -68,7 +68,7 @@ class Command(unittest.TestCase):
         for taken, wanted in [(4096, 4), (600 << 10, 1)]:
             env = bed.environment(beds.NATIVE, AITHERION_SIM_MEMORY="1M", BENCH_CLIENT_BYTES=taken, BENCH_CLIENTS=4, BENCH_QUICK="yes")
             said = subprocess.run([os.path.join(BUILD, "bench", "clients")], env=env, input="go\n", text=True, stdout=subprocess.PIPE,
-                                  timeout=60, check=True).stdout
+                                  timeout=harness.PATIENCE_S, check=True).stdout
             self.assertIn(f'["programs that have room, of 4", {wanted}, "programs"]', said)
             self.assertEqual("4 clients: calls of all" in said, wanted == 4)
 
@@ -78,9 +78,12 @@ class Command(unittest.TestCase):
         self.assertEqual(found["counts"]["token of 285 launches"][-1]["calls"], 286)
 
     def test_a_budget_is_kept_and_what_is_left_out_is_said(self):
-        result, found = bench("--sim", "--rounds", "1000", "--budget", "4", "calls", "steps", "clients")
+        for budget in ("4", "100"):  # on a slow machine the first is not enough for one round
+            result, found = bench("--sim", "--rounds", "100000", "--budget", budget, "calls", "steps", "clients")
+            if not result.returncode:
+                break
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertTrue(any(re.match(r"\w+: \d+ of 1000 rounds", word) for word in found["left_out"]), found["left_out"])
+        self.assertTrue(any(re.match(r"\w+: \d+ of 100000 rounds", word) for word in found["left_out"]), found["left_out"])
 
     def test_each_optimisation_switched_off(self):
         result, found = bench("--sim", "--quick", "--switches", "spinning,batching,all", "calls")
@@ -108,7 +111,7 @@ class Command(unittest.TestCase):
         self.assertEqual(found["rows"], [{"group": "steps", "name": "a", "unit": "us", "values": {"native": [1]}}])
 
     def test_a_program_that_hangs_takes_no_more_than_the_budget(self):
-        result, found = self.made_up('test -n "$AITHERION_SERVER" && exec sleep 100', "--budget", "4")
+        result, found = self.made_up('test -n "$AITHERION_SERVER" && exec sleep 1000', "--budget", "4")
         self.assertEqual((result.returncode, found["failed"], found["rows"]), (1, [], []))  # nothing was measured
         self.assertIn("steps (shm), steps (tcp), steps (native): no time left (--budget)", found["left_out"])
 

@@ -37,7 +37,7 @@ def runner():
 def run(*arguments):
     """The command: its result, and results.json or None."""
     with tempfile.TemporaryDirectory() as folder:
-        result = subprocess.run([sys.executable, "-B", RUN, "--build", BUILD, "--out", folder, *arguments], text=True, timeout=300,
+        result = subprocess.run([sys.executable, "-B", RUN, "--build", BUILD, "--out", folder, *arguments], text=True, timeout=10 * harness.PATIENCE_S,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
         path = os.path.join(folder, "results.json")
         results = None
@@ -47,7 +47,7 @@ def run(*arguments):
         return result, results
 
 
-def shell(name, text, limit_s=20, **facts):
+def shell(name, text, limit_s=harness.PATIENCE_S, **facts):
     return groups.Test("made up", name, ["sh", "-c", text], limit_s, **facts)
 
 
@@ -107,11 +107,11 @@ class Command(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             packed = os.path.join(folder, "packed")
             pack = os.path.join(SOURCE, "tests", "gpu", "pack")
-            subprocess.run([sys.executable, "-B", pack, "--build", BUILD, "--no-nvcc", packed], check=True, timeout=120,
+            subprocess.run([sys.executable, "-B", pack, "--build", BUILD, "--no-nvcc", packed], check=True, timeout=10 * harness.PATIENCE_S,
                            stdout=subprocess.DEVNULL)
             for command in [["tests/gpu/run", "--sim", "driver/modules: a module"], ["bench/run", "--sim", "--quick", "calls", "streams"],
                             ["tests/gpu/session", "--list"]]:
-                result = subprocess.run([os.path.join(packed, command[0]), *command[1:], "--out", folder], text=True, timeout=120,
+                result = subprocess.run([os.path.join(packed, command[0]), *command[1:], "--out", folder], text=True, timeout=10 * harness.PATIENCE_S,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
                 self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
@@ -165,10 +165,10 @@ class Judging(unittest.TestCase):
         self.assertRegex(beds.tail(self.log.path), r"again, code 1: calls that failed\naitherion: errors to say\n")
 
     def test_what_hangs(self):
-        test = shell("hangs", 'test -z "$AITHERION_SERVER" || sleep 50', 2)
+        test = shell("hangs", 'test -z "$AITHERION_SERVER" || sleep 1000', 4)
         self.assertEqual(self.states(test), {"native": "ok", "shm": "FAILED", "tcp": "FAILED"})
         text = beds.tail(self.log.path)
-        self.assertIn("not done within 2 s", text)
+        self.assertIn("not done within 4 s", text)
         self.assertRegex(text, r"thread \d+ sleep \|")
 
     def test_what_is_skipped_says_why(self):
@@ -186,7 +186,7 @@ class Judging(unittest.TestCase):
 
     def test_what_is_switched_off_is_so_on_both_sides(self):
         steps = os.path.join(BUILD, "bench", "steps")
-        test = groups.Test("made up", "steps", ["env", "AITHERION_CUDA_LOG=summary", steps, "token of 285 launches", "4"], 20)
+        test = groups.Test("made up", "steps", ["env", "AITHERION_CUDA_LOG=summary", steps, "token of 285 launches", "4"], harness.PATIENCE_S)
         waiting = {}
         with contextlib.redirect_stderr(io.StringIO()):
             for off in [None, "rests,spinning"]:
@@ -206,7 +206,7 @@ class Judging(unittest.TestCase):
 
     def test_what_the_end_of_the_time_cuts_off_is_no_failure(self):
         self.run_.options.budget = time.monotonic() - self.run_.begin + 3
-        self.assertEqual(self.states(shell("long", "sleep 20")), {"native": "skip", "shm": "skip", "tcp": "skip"})
+        self.assertEqual(self.states(shell("long", "sleep 1000")), {"native": "skip", "shm": "skip", "tcp": "skip"})
         self.assertEqual(self.run_.results["made up: long"]["native"].word, "no time left (--budget)")
 
     def test_what_has_no_time_left(self):

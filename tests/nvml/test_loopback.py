@@ -25,7 +25,7 @@ class Loopback(unittest.TestCase):
         return runtime.Server("--sim", env=harness.environment(AITHERION_SIM_FOLDER=sim_folder(FAKE), AITHERION_SIM_DEVICES="2", **changes))
 
     def check(self, *servers):
-        ran = subprocess.run([PROGRAM], env=client_environment(*servers), stdout=subprocess.PIPE, text=True, timeout=60)
+        ran = subprocess.run([PROGRAM], env=client_environment(*servers), stdout=subprocess.PIPE, text=True, timeout=harness.PATIENCE_S)
         self.assertEqual(ran.returncode, 0, ran.stdout)
         functions, checks = re.search(r"(\d+) functions, (\d+) checks, 0 failures", ran.stdout).groups()
         self.assertGreater(int(functions), 220)

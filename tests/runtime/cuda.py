@@ -2,7 +2,6 @@
 import os
 import select
 import subprocess
-import time
 
 import runtime
 from runtime import harness
@@ -27,7 +26,7 @@ class Program:
 
     def __init__(self, place, key=runtime.KEY, prefix=(), words=(), env=None, wait=True, alone=False):
         keys = ["--key", runtime.key_file(key)] if key is not None else []
-        variables = dict(srcdir=runtime.SOURCE, AITHERION_CONNECT_TIMEOUT="10", AITHERION_SIM_DEVICES=None)
+        variables = dict(srcdir=runtime.SOURCE, AITHERION_CONNECT_TIMEOUT=str(harness.PATIENCE_S), AITHERION_SIM_DEVICES=None)
         if key is None:
             variables["AITHERION_KEY_FILE"] = ""
         command = [harness.binary(), "run", "--server", place, *keys, *words, "--"]
@@ -39,11 +38,11 @@ class Program:
             [*prefix, *command, os.path.join(build_folder(), "tests", "runtime", "cuda_steps")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
             env=harness.environment(**variables), cwd=harness.scratch())
-        self.first = self.read(30) if wait else None
+        self.first = self.read() if wait else None
 
-    def read(self, timeout_s=10):
+    def read(self):
         """The next line; TimeoutError where none comes."""
-        if not select.select([self.process.stdout], [], [], timeout_s)[0]:
+        if not select.select([self.process.stdout], [], [], harness.PATIENCE_S)[0]:
             raise TimeoutError("the program says nothing")
         return self.process.stdout.readline().strip()
 
@@ -51,14 +50,14 @@ class Program:
         self.process.stdin.write(step + "\n")
         self.process.stdin.flush()
 
-    def do(self, step, timeout_s=10):
+    def do(self, step):
         self.say(step)
-        return self.read(timeout_s)
+        return self.read()
 
     def end(self):
         """What it wrote to standard error, after its end."""
         self.process.stdin.close()
-        self.process.wait(20)
+        self.process.wait(harness.PATIENCE_S)
         with self.process.stderr, self.process.stdout:
             return self.process.stderr.read()
 
@@ -79,13 +78,3 @@ class Program:
                     file.close()
                 except BrokenPipeError:
                     pass
-
-
-def wait_until(condition, timeout_s=5):
-    """How long it took until a condition held; None where it did not."""
-    begin = time.monotonic()
-    while time.monotonic() - begin < timeout_s:
-        if condition():
-            return time.monotonic() - begin
-        time.sleep(0.01)
-    return None

@@ -447,6 +447,57 @@ static void step_fill(const char *words)
     printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
 }
 
+/* A piece of pageable memory, in one row or in two. */
+static CUresult copy_piece(CUdeviceptr to, const void *from, size_t bytes, bool is_rectangle,
+                           CUstream stream)
+{
+    const CUDA_MEMCPY2D rows = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+                                 .srcHost = from,
+                                 .srcPitch = bytes / 2,
+                                 .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                 .dstDevice = to,
+                                 .dstPitch = bytes / 2,
+                                 .WidthInBytes = bytes / 2,
+                                 .Height = 2 };
+    return is_rectangle ? cuMemcpy2DAsync_v2(&rows, stream)
+                        : cuMemcpyHtoDAsync_v2(to, from, bytes, stream);
+}
+
+/* Copies of pageable memory behind what is to come; the memory is used again at once. */
+static void step_behind(const char *words)
+{
+    enum { PIECES = 16, BYTES = 8192 };
+    static unsigned char piece[BYTES], got[PIECES][BYTES];
+    CUdeviceptr p = 0, gate = 0;
+    CUstream stream = NULL, other = NULL;
+    bool is_right = true;
+    (void)words;
+    CUresult status = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    if (!status)
+        status = cuStreamCreate(&other, CU_STREAM_NON_BLOCKING);
+    if (!status)
+        status = cuMemAlloc_v2(&p, sizeof got);
+    if (!status)
+        status = cuMemAlloc_v2(&gate, sizeof(int));
+    if (!status)
+        status = cuMemsetD32_v2(gate, 0, 1);
+    if (!status)
+        status = cuStreamWaitValue32_v2(stream, gate, 1, CU_STREAM_WAIT_VALUE_EQ);
+    for (size_t i = 0; i < PIECES && !status; i++) {
+        memset(piece, (int)i + 1, sizeof piece);
+        status = copy_piece(p + i * BYTES, piece, sizeof piece, i % 2, stream);
+    }
+    if (!status)
+        status = cuStreamWriteValue32_v2(other, gate, 1, 0);
+    if (!status)
+        status = cuStreamSynchronize(stream);
+    if (!status)
+        status = cuMemcpyDtoH_v2(got, p, sizeof got);
+    for (size_t i = 0; i < sizeof got; i++)
+        is_right = is_right && got[i / BYTES][i % BYTES] == i / BYTES + 1;
+    printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
+}
+
 /* A pattern goes to the GPU, and comes back so many times; each copy is waited for. */
 static CUresult fetch(int times, size_t bytes, bool *is_right)
 {
@@ -639,6 +690,51 @@ static void step_anew(const char *words)
         }
     }
     puts(name_of(status));
+}
+
+/* A library's: it takes the primary context for each piece of work, and makes streams for it. */
+static CUresult work_by_itself(void)
+{
+    enum { COUNT = 4 }; /* the last of them is made ahead */
+    CUstream streams[COUNT] = { NULL };
+    CUcontext other = NULL;
+    CUresult status = cuDevicePrimaryCtxRetain(&other, 0);
+    for (int i = 0; i < COUNT && !status; i++)
+        status = cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING);
+    for (int i = 0; i < COUNT && !status; i++)
+        status = cuStreamDestroy_v2(streams[i]);
+    return status ? status : cuDevicePrimaryCtxRelease_v2(0);
+}
+
+/* pieces N: of work by itself; right where all went well */
+static void step_pieces(const char *words)
+{
+    long count = strtol(words, NULL, 10);
+    CUresult status = CUDA_SUCCESS;
+    while (count-- > 0 && !status)
+        status = work_by_itself();
+    printf("%s %s\n", name_of(status), status ? "wrong" : "right");
+}
+
+/* What a library has left of a context that another has reset, which it ends later on. */
+static void step_stale(const char *words)
+{
+    CUstreamCaptureStatus capture;
+    CUstream stream = NULL;
+    CUevent event = NULL;
+    CUcontext own = NULL;
+    (void)words;
+    CUresult status = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    if (!status)
+        status = cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    if (!status)
+        status = cuDevicePrimaryCtxReset_v2(0);
+    if (!status)
+        status = cuDevicePrimaryCtxRetain(&own, 0);
+    bool is_right = cuStreamIsCapturing(stream, &capture) == CUDA_ERROR_INVALID_HANDLE &&
+                    cuStreamDestroy_v2(stream) == CUDA_ERROR_INVALID_HANDLE &&
+                    cuEventDestroy_v2(event) == CUDA_ERROR_INVALID_HANDLE;
+    printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
 }
 
 static CUresult block(void)
@@ -973,10 +1069,11 @@ static void step_repeat(const char *words)
     puts(name_of(status));
 }
 
-static void sleep_long(void *unused)
+static void sleep_for_ever(void *unused)
 {
     (void)unused;
-    sleep(60);
+    for (;;)
+        pause();
 }
 
 /* Behind a kernel that never ends. */
@@ -1007,7 +1104,7 @@ static void step_wait(const char *words)
     if (!status)
         status = cuMemsetD32_v2(tools.memory, 0, 2);
     if (!status)
-        status = is_running_host ? cuLaunchHostFunc(tools.stream, sleep_long, NULL)
+        status = is_running_host ? cuLaunchHostFunc(tools.stream, sleep_for_ever, NULL)
                                  : launch("await_value", 1, tools.stream,
                                           (void *[]){ &tools.memory, &value, &answer });
     if (!status)
@@ -1235,6 +1332,8 @@ static const struct {
     { "train", step_train },         { "facts", step_facts },
     { "begin", step_begin },         { "several", step_several },
     { "anew", step_anew },           { "cycle", step_cycle },
+    { "pieces", step_pieces },       { "behind", step_behind },
+    { "stale", step_stale },
 };
 
 static void run_step(char *line)

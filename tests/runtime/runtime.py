@@ -47,6 +47,11 @@ def key_file(content=KEY):
     return path
 
 
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
 class Server:
     """A server that listens on a free port of the loopback, and on a unix socket; `log` after its end. `prefix` are the words
     in front of its command line, `log_path` is where its log goes instead."""
@@ -63,7 +68,7 @@ class Server:
                                             env=env or harness.environment(), stdin=subprocess.DEVNULL)
         self.listening = self.process.stdout.readline().strip()
         if not self.listening.startswith("listening on "):
-            self.process.wait(10)
+            self.process.wait(harness.PATIENCE_S)
             raise AssertionError(f"the server does not listen: {self.listening!r} {self.log()}")
         self.process.stdout.readline()  # the socket's line
         self.address = self.listening[len("listening on "):]
@@ -73,30 +78,27 @@ class Server:
         with open(self.log_path, encoding="utf-8") as file:
             return file.read()
 
-    def wait_for_log(self, word, timeout_s=10):
-        end = time.monotonic() + timeout_s
-        while time.monotonic() < end:
-            if word in self.log():
-                return True
-            time.sleep(0.02)
-        return False
+    def wait_for_log(self, word):
+        return harness.wait_until(lambda: word in self.log())
 
     def health(self, *arguments):
-        return run("health", "--server", self.address, *self.authentication, *arguments)
+        return run("health", "--server", self.address, *self.authentication, "--timeout", str(harness.PATIENCE_S), *arguments)
+
+    def is_well(self):
+        """Says so itself: at once, or on a busy machine as soon as it has seen that others are gone."""
+        return harness.wait_until(lambda: self.health().returncode == 0)
 
     def connect(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=harness.PATIENCE_S)
 
     def children(self):
         """The process ids of its sessions."""
-        path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
-        with open(path, encoding="ascii") as file:
-            return [int(word) for word in file.read().split()]
+        return children_of(self.process.pid)
 
     def stop(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(20)
+        status = self.process.wait(harness.PATIENCE_S)
         self.process.stdout.close()
         return status
 
@@ -185,9 +187,19 @@ class Session:
         self.connection.close()
 
 
-def is_closed(connection, timeout_s):
-    """Whether the other side closes a connection in time, whatever it sends before."""
-    end = time.monotonic() + timeout_s
+def quick_session(connection):
+    """Shakes hands without a key, by messages that are always the same: nothing is run for any of it."""
+    connection.sendall(encode({"hello": {"protocol": 1, "protocolMin": 1, "software": "test", "purpose": "control",
+                                         "nonce": [7] * 32, "hasKey": False}}))
+    read_frame(connection)
+    connection.sendall(encode({"proof": {"mac": []}}))
+    read_frame(connection)
+    return connection
+
+
+def is_closed(connection, patience_s=harness.PATIENCE_S):
+    """Whether the other side closes a connection, whatever it sends before."""
+    end = time.monotonic() + patience_s
     while time.monotonic() < end:
         if select.select([connection], [], [], max(end - time.monotonic(), 0))[0]:
             try:

@@ -47,7 +47,7 @@ class Forbidden(unittest.TestCase):
     def run_program(self, name, where):
         env = programs.environment(programs.library_folder("aitherion"), AITHERION_SERVER=where, AITHERION_KEY_FILE=runtime.key_file())
         result = subprocess.run([os.path.join(programs.build_folder(), "tests", "cuda_programs", name)], env=env, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=forbid, timeout=300, check=False)
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=forbid, timeout=5 * harness.PATIENCE_S, check=False)
         counts = programs.COUNTS.match(result.stdout.splitlines()[-1])
         self.assertTrue(counts and result.returncode == 0 and counts.group(2) == "0", result.stdout)
         return result.stdout

@@ -14,7 +14,7 @@ import unittest
 
 import cuda
 import runtime
-from cuda import MIB, Program, wait_until
+from cuda import MIB, Program
 from runtime import Server, Session, harness
 
 GOOD = "CUDA_SUCCESS"
@@ -25,9 +25,9 @@ needs_capnp = unittest.skipUnless(runtime.HAS_CAPNP, "no capnp (package capnprot
 pins_memory = unittest.skipUnless(runtime.HAS_OWN_ADDRESSES, "ThreadSanitizer forbids the addresses of pinned memory")
 
 
-def serve(*arguments, memory="64M", devices="1", **options):
-    return Server("--sim", *arguments,
-                  env=harness.environment(AITHERION_SIM_MEMORY=memory, AITHERION_SIM_DEVICES=devices), **options)
+def serve(*arguments, memory="64M", devices="1", copies="", **options):
+    env = harness.environment(AITHERION_SIM_MEMORY=memory, AITHERION_SIM_DEVICES=devices, AITHERION_SIM_COPIES=copies)
+    return Server("--sim", *arguments, env=env, **options)
 
 
 def place(server, transport):
@@ -36,12 +36,11 @@ def place(server, transport):
 
 class Base(unittest.TestCase):
     def check_well(self, server):
-        result = server.health()
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertTrue(server.is_well())
 
-    def check_alone(self, server, timeout_s=1):
-        """All sessions are gone, in time."""
-        self.assertIsNotNone(wait_until(lambda: not server.children(), timeout_s), "a session is still there")
+    def check_alone(self, server):
+        """All sessions are gone, or soon are."""
+        self.assertTrue(harness.wait_until(lambda: not server.children()), "a session is still there")
 
     def both(self, *arguments, **options):
         """A server and a program for each transport."""
@@ -64,17 +63,21 @@ class Working(Base):
     @pins_memory
     def test_more_than_a_ring_holds(self):
         for _, _, program in self.both(memory="256M"):
-            self.assertEqual(program.do("fill 10000000", 30), f"{GOOD} right")
+            self.assertEqual(program.do("fill 10000000"), f"{GOOD} right")
+
+    def test_what_the_driver_reads_late_is_still_there(self):
+        for _, _, program in self.both(copies="late"):
+            self.assertEqual(program.do("behind"), f"{GOOD} right")
 
     def test_many_threads(self):
         for _, _, program in self.both():
-            self.assertEqual(program.do("threads 32", 30), "right")
+            self.assertEqual(program.do("threads 32"), "right")
 
     def test_a_thread_that_waits_holds_up_nobody(self):
         for _, server, program in self.both():
             self.assertEqual(program.do("exit 7"), "waits")  # a thread of it waits for the GPU for ever, another goes on
-            self.assertEqual(program.read(5), f"CUDA_ERROR_DEINITIALIZED {GOOD} {GOOD}")
-            self.assertEqual(program.process.wait(5), 7)
+            self.assertEqual(program.read(), f"CUDA_ERROR_DEINITIALIZED {GOOD} {GOOD}")
+            self.assertEqual(program.process.wait(harness.PATIENCE_S), 7)
             self.check_alone(server)
 
     def test_the_transport_is_said(self):
@@ -109,16 +112,16 @@ class Working(Base):
         with serve(memory="1G") as server:
             programs = [Program(place(server, TRANSPORTS[i % 2]), wait=False) for i in range(64)]
             try:
-                self.assertEqual({program.read(60) for program in programs}, {GOOD})
+                self.assertEqual({program.read() for program in programs}, {GOOD})
                 for program in programs:
                     program.say("fill 10000")
-                self.assertEqual({program.read(60) for program in programs}, {f"{GOOD} right"})
+                self.assertEqual({program.read() for program in programs}, {f"{GOOD} right"})
                 self.assertEqual(json.loads(server.health("--json").stdout)["server"]["sessions"], 64)
             finally:
                 for program in programs:
                     program.kill()
                     program.__exit__()
-            self.check_alone(server, 5)
+            self.check_alone(server)
             self.check_well(server)
 
 
@@ -262,9 +265,8 @@ class Memory(Base):
                     self.assertEqual(other.do(f"take plain {20 * MIB}"), FULL)
                     self.assertEqual(other.do("memory").split()[1], str(12 * MIB))
                     one.kill()
-                    took = wait_until(lambda: other.do(f"take plain {20 * MIB}") == GOOD)
-                    self.assertIsNotNone(took)
-                    self.assertLess(took, 1, "a killed program's memory is free within a second")
+                    self.assertTrue(harness.wait_until(lambda: other.do(f"take plain {20 * MIB}") == GOOD),
+                                    "a killed program's memory is not free")
 
     def test_health_and_control_show_it(self):
         with serve("--vram-fraction", "0.5") as server, Program(server.socket) as program:
@@ -309,10 +311,10 @@ class Ends(Base):
             self.assertEqual(program.do("keep"), GOOD)
             for session in server.children():
                 os.kill(session, signal.SIGKILL)
-            time.sleep(0.2)
-            self.assertEqual(program.do("fill 1000", 3).split()[0], GONE)
-            self.assertEqual(program.do("end", 3), "0 0 0 0 0 0 0 0 0 46 46 active")
-            self.assertEqual(program.end(), "")
+            self.check_alone(server)
+            self.assertEqual(program.do("fill 1000").split()[0], GONE)
+            self.assertEqual(program.do("end"), "0 0 0 0 0 0 0 0 0 46 46 active")
+            self.assertRegex(program.end(), r"^aitherion: the server is gone or has ended this session: .*\n$")
 
     def test_a_failure_that_nobody_waited_for_is_in_the_log(self):
         for _, server, program in self.both():
@@ -327,12 +329,12 @@ class Ends(Base):
             with Session(server.connect()) as session:
                 sessions = session.ask({"getSessions": None}, "sessions")["sessions"]
                 session.ask({"endSession": next(one["id"] for one in sessions if one["purpose"] == "cuda")}, "done")
-            self.assertEqual(program.do("fill 1000", 3).split()[0], GONE)
+            self.assertEqual(program.do("fill 1000").split()[0], GONE)
 
     def test_the_server_ends(self):
         for _, server, program in self.both():
             self.assertEqual(server.stop(), 0)
-            self.assertEqual(program.do("fill 1000", 3).split()[0], GONE)
+            self.assertEqual(program.do("fill 1000").split()[0], GONE)
 
 
 class Opening(Base):
@@ -344,11 +346,9 @@ class Opening(Base):
             self.assertRegex(program.end(), rf"^aitherion: {pattern}\n$")
 
     def test_nobody_listens(self):
-        begin = time.monotonic()
         self.complaint("CUDA_ERROR_SYSTEM_NOT_READY", "cannot connect to '127.0.0.1:1': Connection refused")
         self.complaint("CUDA_ERROR_SYSTEM_NOT_READY", "cannot connect to '/nonexistent/socket': No such file or directory",
                        server="/nonexistent/socket")
-        self.assertLess(time.monotonic() - begin, 5)
 
     def test_a_wrong_key(self):
         with serve() as server:
@@ -361,7 +361,7 @@ class Opening(Base):
             self.assertEqual(server.log().count("event=session-refused"), 2)
             self.assertEqual(server.log().count("event=session-opened"), 0)
         with serve(key=None) as server:
-            self.complaint("CUDA_ERROR_NOT_PERMITTED", rf"no session with .*: the server has no key, .*{hint}",
+            self.complaint("CUDA_ERROR_NOT_PERMITTED", r"no session with .*: the server has no key, .* \(.*AITHERION_KEY_FILE= means none\)",
                            server=server.address)
 
     def test_a_transport_that_cannot_be(self):
@@ -481,7 +481,7 @@ class Strangers(Base):
                 with self.channel(server) as session:
                     session.connection.sendall(data)
                     session.connection.shutdown(socket.SHUT_WR)
-                    self.assertTrue(runtime.is_closed(session.connection, 3), data[:16])
+                    self.assertTrue(runtime.is_closed(session.connection), data[:16])
             self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
             self.check_well(server)
             self.assertNotIn("crashed", server.log())
@@ -490,7 +490,7 @@ class Strangers(Base):
         with serve() as server:
             with self.channel(server) as session:
                 session.connection.sendall(struct.pack("<II", 0, (80 << 20) // 8 + 1))
-                self.assertTrue(runtime.is_closed(session.connection, 3))
+                self.assertTrue(runtime.is_closed(session.connection))
             self.assertTrue(server.wait_for_log('during=calls reason="a call too large"'))
             with self.channel(server) as session:
                 session.connection.sendall(struct.pack("<II", 0, 100) + b"\0" * 50)
@@ -514,7 +514,7 @@ class Strangers(Base):
                             session.connection.sendall(changed)
                         except (BrokenPipeError, ConnectionResetError):
                             break
-            self.check_alone(server, 5)
+            self.check_alone(server)
             self.check_well(server)
 
     @staticmethod
@@ -528,7 +528,7 @@ class Strangers(Base):
                              {"openChannel": {"transport": "shm"}}):  # by TCP
                 with Session(server.connect(), purpose="cuda") as session:
                     session.connection.sendall(runtime.encode(question))
-                    self.assertTrue(runtime.is_closed(session.connection, 3), question)
+                    self.assertTrue(runtime.is_closed(session.connection), question)
             self.check_well(server)
 
 

@@ -21,15 +21,13 @@ import unittest
 
 import cuda
 import runtime
-from cuda import MIB, Program, wait_until
+from cuda import MIB, Program
 from runtime import Server, Session, harness
 from test_cuda import FULL, GONE, GOOD, TRANSPORTS, Base, needs_capnp, place, serve
 
 CALLS = ("launch sync alloc pool virtual up down up-pinned down-pinned set event query await host graph module stream pinned managed "
          "info").split()
 WAITS = "stream event context copy pinned host graph function".split()
-PROMPT_S = 3  # on a machine that does other things beside; without those it is a tenth of a second
-DEAD_S = 14   # until a host that is gone is noticed: 10 s, and what a busy machine takes
 
 
 def quiet_close(program):
@@ -64,7 +62,7 @@ def run_steps(server, prefix=(), key=runtime.KEY, **variables):
     """The program to its end, after some work, by its environment alone."""
     env = harness.environment(srcdir=runtime.SOURCE, **cuda.alone_variables(server, key), **variables)
     return subprocess.run([*prefix, os.path.join(cuda.build_folder(), "tests", "runtime", "cuda_steps")], input="fill 10\n",
-                          text=True, capture_output=True, env=env, timeout=20, check=False)
+                          text=True, capture_output=True, env=env, timeout=harness.PATIENCE_S, check=False)
 
 
 @unittest.skipIf(runtime.IS_SANITIZED, "a sanitizer keeps what was freed")
@@ -74,10 +72,10 @@ class Leaks(Base):
     def cycle(self, kind, measure, most, times=40):
         """What each side has more of after so many more of a kind."""
         for transport, server, program in self.both():
-            self.assertEqual(program.do(f"cycle {kind} 10", 60), GOOD)
+            self.assertEqual(program.do(f"cycle {kind} 10"), GOOD)
             sides = {"session": server.children()[0], "program": program.process.pid}
             before = {side: measure(pid) for side, pid in sides.items()}
-            self.assertEqual(program.do(f"cycle {kind} {times}", 60), GOOD)
+            self.assertEqual(program.do(f"cycle {kind} {times}"), GOOD)
             for side, pid in sides.items():
                 self.assertLess(measure(pid) - before[side], most, f"{side}, {transport}")
 
@@ -106,7 +104,7 @@ class Files(Base):
         page = os.sysconf("SC_PAGESIZE")
         with serve() as server, contextlib.ExitStack() as stack:
             self.connection, self.number = stack.enter_context(socket.socket(socket.AF_UNIX)), 0
-            self.connection.settimeout(10)
+            self.connection.settimeout(harness.PATIENCE_S)
             self.connection.connect(server.socket)
             Session(self.connection, purpose="cuda").ask({"openChannel": {"transport": "shm", "program": "files"}}, "channel")
             for fd in socket.recv_fds(self.connection, 1, 1)[1]:
@@ -138,12 +136,10 @@ class Files(Base):
 
 class Killed(Base):
     def check_lost(self, program, name):
-        """Every later call says so, promptly, and the program ends by itself."""
+        """Every later call says so, and the program ends by itself."""
         for step in ("memory", "fill 10", "take plain 100", "take async 100", "launch 1", "pinned"):
-            begin = time.monotonic()
-            self.assertEqual(program.do(step, PROMPT_S).split()[0], GONE, (name, step))
-            self.assertLess(time.monotonic() - begin, PROMPT_S, (name, step))
-        self.assertEqual(program.end(), "", name)
+            self.assertEqual(program.do(step).split()[0], GONE, (name, step))
+        self.assertRegex(program.end(), r"^aitherion: the server is gone or has ended this session: .*\n$", name)
         self.assertEqual(program.process.returncode, 0, name)
 
     def kill_in_the_middle(self, steps, kill):
@@ -152,15 +148,13 @@ class Killed(Base):
             with serve(memory="1G") as server, contextlib.ExitStack() as stack:
                 programs = [stack.enter_context(Program(place(server, transport), wait=False)) for _ in steps]
                 for program, step in zip(programs, steps):
-                    self.assertEqual(program.read(30), GOOD)
-                    self.assertIn(program.do(step, 30), ("begins", "waits"), step)
+                    self.assertEqual(program.read(), GOOD)
+                    self.assertIn(program.do(step), ("begins", "waits"), step)
                 time.sleep(0.2)
                 kill(server)
-                begin = time.monotonic()
                 for program, step in zip(programs, steps):
                     with self.subTest(f"{transport} {step}"):
-                        self.assertEqual(program.read(PROMPT_S), GONE)
-                self.assertLess(time.monotonic() - begin, PROMPT_S)
+                        self.assertEqual(program.read(), GONE)
                 for program, step in zip(programs, steps):
                     with self.subTest(f"{transport} after {step}"):
                         self.check_lost(program, step)
@@ -183,7 +177,7 @@ class Killed(Base):
     def test_between_two_calls(self):
         for _, server, program in self.both():
             self.kill_sessions(server)
-            self.assertIsNotNone(wait_until(lambda: not server.children()))
+            self.assertTrue(harness.wait_until(lambda: not server.children()))
             self.check_lost(program, "idle")
             self.assertIn("event=session-crashed", server.log())
 
@@ -205,16 +199,15 @@ class Killed(Base):
                 self.assertEqual(program.do("repeat up-pinned"), "begins")
                 free = int(other.do("memory").split()[1])
                 quiet_close(program)
-                took = wait_until(lambda: int(other.do("memory").split()[1]) >= free + 28 * MIB)
-                self.assertIsNotNone(took, "its memory is not free")
-                self.assertLess(took, 1)
-                self.assertEqual(len(server.children()), 1)
+                self.assertTrue(harness.wait_until(lambda: int(other.do("memory").split()[1]) >= free + 28 * MIB),
+                                "its memory is not free")
+                self.assertTrue(harness.wait_until(lambda: len(server.children()) == 1))
                 self.assertEqual(other.do("fill 1000"), f"{GOOD} right")
 
 
 class Stopped(Base):
-    def test_for_20_seconds(self):
-        """A session's process, and another program; then they go on, and nobody else has noticed."""
+    def test_for_longer_than_a_host_may_be_silent(self):
+        """Which is ten seconds. A session's process, and another program; then they go on, and nobody else has noticed."""
         with serve(memory="256M") as server, contextlib.ExitStack() as stack:
             stopped = {}
             for transport in TRANSPORTS:
@@ -228,14 +221,14 @@ class Stopped(Base):
             for program, session in stopped.items():
                 os.kill(session, signal.SIGSTOP)
                 program.say("fill 300000")
-            end = time.monotonic() + 20
+            end = time.monotonic() + 13
             while time.monotonic() < end:
                 for other in others:
                     self.assertEqual(other.do("fill 1000"), f"{GOOD} right")
                 self.assertEqual(select.select([program.process.stdout for program in stopped], [], [], 0.5)[0], [])
             for program, session in stopped.items():
                 os.kill(session, signal.SIGCONT)
-                self.assertEqual(program.read(10), f"{GOOD} right")
+                self.assertEqual(program.read(), f"{GOOD} right")
                 self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
             sleeper.process.send_signal(signal.SIGCONT)
             self.assertFalse(select.select([sleeper.process.stdout], [], [], 0.5)[0], "its calls fail after a rest")
@@ -263,14 +256,12 @@ class CutOff(Base):
             self.assertEqual(waiting.do("wait stream"), "waits")
             self.assertEqual(idle.do(f"take plain {MIB}"), GOOD)
             subprocess.run([*inside, "ip", "link", "set", "lo", "down"], check=True)
-            begin = time.monotonic()
-            self.assertEqual(waiting.read(DEAD_S), GONE)
-            self.assertIsNotNone(wait_until(lambda: not server.children(), DEAD_S - (time.monotonic() - begin)),
-                                 "sessions of a host that is gone are still there")
+            self.assertEqual(waiting.read(), GONE)
+            self.assertTrue(harness.wait_until(lambda: not server.children()), "sessions of a host that is gone are still there")
             self.assertEqual(len(re.findall(r"event=session-broken .*reason=\"(?:its host does not answer|it went away|"
                                             r"Connection timed out)", server.log())), 2, server.log())
-            self.assertEqual(idle.do("fill 10", PROMPT_S).split()[0], GONE)
-            self.assertEqual(idle.do("memory", PROMPT_S).split()[0], GONE)
+            self.assertEqual(idle.do("fill 10").split()[0], GONE)
+            self.assertEqual(idle.do("memory").split()[0], GONE)
 
     @needs_capnp
     def test_a_program_that_reads_no_answers(self):
@@ -288,7 +279,7 @@ class CutOff(Base):
                 self.assertIsNone(self.send_for_ever(session.connection, question))
                 self.assertLess(memory_of(pid), 64 * MIB)
                 self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
-            self.assertIsNotNone(wait_until(lambda: len(server.children()) == 1, PROMPT_S))
+            self.assertTrue(harness.wait_until(lambda: len(server.children()) == 1))
 
     @staticmethod
     def send_for_ever(connection, question):
@@ -315,8 +306,8 @@ class Crowds(Base):
                         connection.sendall(struct.pack("<II", 0, 1 + i % 500) + b"\xa5" * (i % 64))
                 if i % 100 == 99:
                     self.assertEqual(runtime.run("health", "--socket", server.socket, *server.authentication).returncode, 0)
-            self.check_alone(server, 20)
-            self.assertIsNotNone(wait_until(lambda: files_of(server.process.pid) <= before[0]), "files stay open")
+            self.check_alone(server)
+            self.assertTrue(harness.wait_until(lambda: files_of(server.process.pid) <= before[0]), "files stay open")
             if not runtime.IS_SANITIZED:  # which keeps what was freed
                 self.assertLess(memory_of(server.process.pid), before[1] + MIB)
             with Program(server.address) as program:
@@ -325,11 +316,11 @@ class Crowds(Base):
     def test_64_programs_that_work(self):
         with serve(memory="2G") as server, contextlib.ExitStack() as stack:
             programs = [stack.enter_context(Program(place(server, TRANSPORTS[i % 2]), wait=False)) for i in range(64)]
-            self.assertEqual({program.read(60) for program in programs}, {GOOD})
+            self.assertEqual({program.read() for program in programs}, {GOOD})
             for step, wanted in (("threads 2", "right"), ("fill 200000", f"{GOOD} right"), (f"take plain {8 * MIB}", GOOD)):
                 for program in programs:
                     program.say(step)
-                self.assertEqual({program.read(60) for program in programs}, {wanted}, step)
+                self.assertEqual({program.read() for program in programs}, {wanted}, step)
             told = json.loads(server.health("--json").stdout)["server"]
             self.assertEqual((told["sessions"], told["devices"][0]["sessions"]), (64, 64))
             self.assertGreaterEqual(told["devices"][0]["memory_used_bytes"], 64 * 8 * MIB)
@@ -337,9 +328,9 @@ class Crowds(Base):
                 program.say("repeat sync")
                 program.process.kill()
             for program in programs[1::2]:
-                self.assertEqual(program.do("fill 1000", 30), f"{GOOD} right")
+                self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
                 self.assertEqual(program.end(), "")
-            self.check_alone(server, 5)
+            self.check_alone(server)
             self.check_well(server)
             self.assertNotIn("crashed", server.log())
 
@@ -347,10 +338,13 @@ class Crowds(Base):
     def test_as_many_sessions_as_there_may_be(self):
         """512; the next one is told so, and who asks by the socket as well; with the first that ends there is room again."""
         with Server("--sim", key=None) as server, contextlib.ExitStack() as stack:
-            def begin(number):
-                connection = stack.enter_context(contextlib.closing(server.connect()))
-                return Session(connection, key=None, nonce=bytes(32)) if number % 64 == 0 else self.quick(connection)
-            sessions = [begin(i) for i in range(512)]
+            sessions, asked = [], time.monotonic()
+            for _ in range(512):
+                sessions.append(runtime.quick_session(stack.enter_context(contextlib.closing(server.connect()))))
+                if time.monotonic() - asked > 5:  # who is silent for half a minute is let go
+                    asked = time.monotonic()
+                    for session in sessions:
+                        session.sendall(runtime.encode({"getDevices": None}))
             self.assertEqual(len(server.children()), 512)
             with self.assertRaisesRegex(runtime.Refused, "busy"):
                 Session(stack.enter_context(contextlib.closing(server.connect())), key=None)
@@ -361,20 +355,9 @@ class Crowds(Base):
                 self.assertRegex(program.end(), "^aitherion: the server refused: too many sessions\n$")
             with Program(server.address, key=None, wait=False, alone=True) as program:  # tries again until there is room
                 time.sleep(0.3)
-                sessions[7].close() if isinstance(sessions[7], socket.socket) else sessions[7].connection.close()
-                self.assertEqual(program.read(10), GOOD)
+                sessions[7].close()
+                self.assertEqual(program.read(), GOOD)
                 self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
-
-    @staticmethod
-    def quick(connection):
-        """A handshake without a key, whose messages are always the same."""
-        hello = {"hello": {"protocol": 1, "protocolMin": 1, "software": "test", "purpose": "control", "nonce": [7] * 32,
-                           "hasKey": False}}
-        connection.sendall(runtime.encode(hello))
-        runtime.read_frame(connection)
-        connection.sendall(runtime.encode({"proof": {"mac": []}}))
-        runtime.read_frame(connection)
-        return connection
 
     def test_a_server_that_comes_again_and_again(self):
         """Programs that try while it is away find it; those that have lost it stay so."""
@@ -385,11 +368,11 @@ class Crowds(Base):
                 programs = [stack.enter_context(Program(address, wait=False, alone=i % 2)) for i in range(6)]
                 time.sleep(0.4)
                 with serve(listen=address) as server:
-                    self.assertEqual({program.read(10) for program in programs}, {GOOD})
+                    self.assertEqual({program.read() for program in programs}, {GOOD})
                     self.assertEqual({program.do("fill 1000") for program in programs}, {f"{GOOD} right"})
                     server.process.kill()
                     server.process.wait()
-                self.assertEqual({program.do("fill 1000", PROMPT_S).split()[0] for program in programs}, {GONE})
+                self.assertEqual({program.do("fill 1000").split()[0] for program in programs}, {GONE})
 
 
 class Without(Base):
@@ -421,12 +404,12 @@ class Without(Base):
                 if transport == "shm":  # over TCP one descriptor is enough
                     self.assertIn("CUDA_ERROR_SYSTEM_NOT_READY", told)
                 self.assertLessEqual(told, {GOOD, "CUDA_ERROR_SYSTEM_NOT_READY", 127}, transport)
-            self.check_alone(server, PROMPT_S)
+            self.check_alone(server)
             self.check_well(server)
 
     def test_descriptors_on_the_server_s_side(self):
         with serve() as server:
-            limit = files_of(server.process.pid)
+            limit, begin = files_of(server.process.pid), time.monotonic()
             for more in range(6):
                 resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (limit + more, 1024))
                 for transport in TRANSPORTS:
@@ -440,7 +423,7 @@ class Without(Base):
                             self.assertIn(program.first, ("CUDA_ERROR_SYSTEM_NOT_READY", "CUDA_ERROR_NO_DEVICE"))
                             self.assertRegex(program.end(), "^aitherion: .+\n$")
             self.assertIn("event=cannot-accept", server.log())
-            self.assertLess(server.log().count("event=cannot-accept"), 200)
+            self.assertLess(server.log().count("event=cannot-accept") / (time.monotonic() - begin), 100, "it does not rest")
             resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (1024, 1024))
             self.check_well(server)
             with Program(server.socket) as program:
@@ -458,7 +441,7 @@ class Without(Base):
                 self.assertEqual(program.do("pinned"), f"{GOOD} {GOOD}")
                 self.assertEqual(program.do(f"take managed {MIB}"), GOOD)
                 self.assertEqual(program.do("repeat info"), "begins")  # until more is recorded than a file may hold
-                self.assertIsNotNone(wait_until(lambda: os.path.getsize(calls) == 512))
+                self.assertTrue(harness.wait_until(lambda: os.path.getsize(calls) == 512))
                 self.assertFalse(select.select([program.process.stdout], [], [], 0.3)[0])
                 self.assertNotIn("crashed", server.log())
         hard = ["sh", "-c", 'ulimit -f 1 && exec "$@"', "sh"]
@@ -542,13 +525,20 @@ class Nonsense(Base):
                         self.assertIn(first, ("CUDA_ERROR_SYSTEM_NOT_READY", "CUDA_ERROR_NO_DEVICE", "CUDA_ERROR_NOT_PERMITTED"))
                         self.assertRegex(result.stderr, "^aitherion: .+\n$")
 
+    def test_a_server_of_another_version(self):
+        refusal = runtime.encode({"refusal": {"reason": "protocol", "message": "this server speaks protocol 2"}})
+        with self.liar("hello", refusal) as address:
+            result = harness.run("run", "--server", address, "echo", "ran",
+                                 env=harness.environment(AITHERION_KEY_FILE="", AITHERION_CONNECT_TIMEOUT="3600"))
+        self.assertEqual((result.returncode, result.stdout), (125, ""))
+        self.assertEqual(result.stderr, "aitherion: the server refused: this server speaks protocol 2\n"
+                                        "  hint: have the same version of aitherion on both machines\n")
+
     def test_silence_has_an_end(self):
         """Until the session is there; after that a program waits as long as its GPU works."""
         with self.liar("hello", b"", lingers=True) as address:
-            begin = time.monotonic()
             with Program(address, key=None, env={"AITHERION_CONNECT_TIMEOUT": "1"}, alone=True) as program:
                 self.assertEqual(program.first, "CUDA_ERROR_SYSTEM_NOT_READY")
-            self.assertLess(time.monotonic() - begin, 1 + PROMPT_S)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import time
 import unittest
 
 import runtime
-from cuda import MIB, Program, wait_until
+from cuda import MIB, Program
 from runtime import Server, harness
 from test_cuda import TRANSPORTS, place, serve
 
@@ -49,7 +49,7 @@ class Sessions(unittest.TestCase):
                 self.assertEqual(device["memory_limit_bytes"] * 2, device["memory_total_bytes"])
                 self.assertEqual(group["sessions"][0]["devices"],
                                  [{"device": 0, "memory_used_bytes": 64 * MIB, "memory_limit_bytes": None}])
-            self.assertIsNotNone(wait_until(lambda: not sessions(server)))
+            self.assertTrue(harness.wait_until(lambda: not sessions(server)))
 
     def test_one_is_ended(self):
         with Server("--sim") as server, Program(server.socket) as program, Program(server.address) as other:
@@ -143,14 +143,14 @@ class Sessions(unittest.TestCase):
                     tell(maker, "release")
                     self.assertEqual(held(), [64 * MIB, 0, 0])  # its descriptor has it
                     tell(maker, "close")
-                    self.assertIsNotNone(wait_until(lambda: held()[0] == 0))
+                    self.assertTrue(harness.wait_until(lambda: held()[0] == 0))
                     self.assertEqual(sorted(held()), [0, 0, 64 * MIB])
                     payer = first if held()[1] else second
                     tell(payer, "map")
                     tell(payer, "release")
                     self.assertEqual(sorted(held()), [0, 0, 64 * MIB])
                     payer.kill()
-                    self.assertIsNotNone(wait_until(lambda: held() == [0, 64 * MIB]))
+                    self.assertTrue(harness.wait_until(lambda: held() == [0, 64 * MIB]))
                     tell(second if payer is first else first, "release")
                     self.assertEqual(held(), [0, 0])
                     value = json.loads(aitherion("session", "list", "--json", server=server).stdout)
@@ -164,7 +164,7 @@ class Sessions(unittest.TestCase):
             for where in (place(server, transport) for transport in TRANSPORTS):
                 environment = harness.environment(AITHERION_SERVER=where, AITHERION_KEY_FILE=runtime.key_file(), LD_LIBRARY_PATH=library)
                 result = subprocess.run([sys.executable, "-c", UNLOADER], env=environment, text=True, stdout=subprocess.PIPE,
-                                        timeout=60, check=False)
+                                        timeout=harness.PATIENCE_S, check=False)
                 self.assertEqual((result.returncode, result.stdout), (0, "0 0 0 0\n"), where)
 
     def test_several_runtimes(self):
@@ -184,12 +184,12 @@ class Sessions(unittest.TestCase):
 
     def test_runtimes_that_do_not_answer_are_waited_for_together(self):
         with Server("--sim") as server, contextlib.ExitStack() as stack:
-            silent = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(4)]
+            silent = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(15)]
             names = ",".join([f"127.0.0.1:{one.getsockname()[1]}" for one in silent] + [server.address])
             begun = time.monotonic()
             value, _ = harness.check_json(aitherion("session", "list", "--json", "--server", names, "--key", runtime.key_file()).stdout)
-            self.assertLess(time.monotonic() - begun, 6)  # one has 3 seconds
-        self.assertEqual([group["error"] and group["error"]["code"] for group in value["runtimes"]], ["peer-failed"] * 4 + [None])
+            self.assertLess(time.monotonic() - begun, 3 * len(silent))  # one has 3 seconds
+        self.assertEqual([group["error"] and group["error"]["code"] for group in value["runtimes"]], ["peer-failed"] * len(silent) + [None])
 
 
 # A program that makes 64 MiB of memory and sends a descriptor of it, or gets one; then does as it is told, a word a line.
@@ -271,6 +271,13 @@ class BeforeTheProgram(unittest.TestCase):
             self.assertEqual(self.run_at(place, "ran").stdout, "ran\n")
         self.refused(125, rf"^aitherion: cannot connect to '{re.escape(place)}': Connection refused\n  hint: .*aitherion status", place)
         self.assertEqual(self.run_at(place, "ran", AITHERION_DISABLE="1").stdout, "ran\n")
+
+    def test_a_runtime_without_a_key(self):
+        with Server("--sim", key=None) as server:
+            self.refused(124, "the server has no key, .*\n  hint: .* an empty AITHERION_KEY_FILE= means none\n$", server.address)
+            result = harness.run("run", "--server", server.address, "echo", "ran",
+                                 env=harness.environment(AITHERION_KEY_FILE=""))
+            self.assertEqual((result.returncode, result.stdout), (0, "ran\n"), result.stderr)
 
     def test_an_error_as_data(self):
         result = self.run_at("127.0.0.1:1", "--json", "ran")

@@ -64,7 +64,7 @@ def environment(*servers, **changes):
 
 def run(code, env):
     return subprocess.run([sys.executable, "-c", code], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=60, check=False)
+                          timeout=harness.PATIENCE_S, check=False)
 
 
 @unittest.skipIf(runtime.IS_SANITIZED, "Python does not load libraries with sanitizers; test_remote.py has two servers, too")
@@ -93,7 +93,7 @@ class Several(unittest.TestCase):
                 self.assertEqual(program.stdout.readline(), "ready\n")
                 for session in b.children():
                     os.kill(session, signal.SIGKILL)
-                lines = program.communicate("go\n", timeout=60)[0].splitlines()
+                lines = program.communicate("go\n", timeout=harness.PATIENCE_S)[0].splitlines()
         self.assertEqual(lines[0], "0 0")
         self.assertEqual(lines[1].split()[1], UNAVAILABLE)
         self.assertEqual(lines[2], "0 0 0 0")

@@ -16,13 +16,11 @@ import unittest
 
 import cuda
 import runtime
-from cuda import MIB, Program, wait_until
+from cuda import MIB, Program
 from runtime import Session, decode, encode, harness, read_frame
 from test_cuda import GONE, GOOD, Base, needs_capnp, serve
 
 STRIPES = 3     # what a program opens besides its first connection
-PROMPT_S = 3
-LOOK_S = 6      # the server looks after connections that nobody reads every two seconds
 LARGE = MIB     # from so many bytes on a frame is cut
 
 
@@ -127,11 +125,11 @@ class Joining(Base):
                                                 "nonce": [0] * 32, "hasKey": True}}))
                 number = int(decode(read_frame(first))["challenge"]["session"])
                 joins = [stack.enter_context(join(server, 1, number, bytes(32))) for _ in range(5)]
-                self.assertIsNotNone(wait_until(lambda: len(server.children()) == 1 + len(joins), PROMPT_S))
+                self.assertTrue(harness.wait_until(lambda: len(server.children()) == 1 + len(joins)))
                 self.assertFalse(runtime.is_closed(joins[0], 0.3))
                 self.assertEqual(len(server.children()), 1 + len(joins))
             for connection in joins:
-                self.assertTrue(runtime.is_closed(connection, PROMPT_S))
+                self.assertTrue(runtime.is_closed(connection))
             self.check_well(server)
 
     def test_large_frames_are_cut_into_equal_shares(self):
@@ -148,19 +146,17 @@ class Joining(Base):
             channel = session.ask({"openChannel": {"transport": "tcp", "program": "single"}}, "channel")
             self.assertEqual(channel["stripes"], 0)
             with join(server, 1, session.id, ticket_of(session)) as late:
-                self.assertTrue(runtime.is_closed(late, PROMPT_S))
+                self.assertTrue(runtime.is_closed(late))
             session.connection.sendall(call(1, {"driverGetVersion": None}))
             self.assertEqual(number_of(read_frame(session.connection)), 1)
 
     def check_refused(self, server, session, joins):
         """With these, a session that announced one connection has none, and works."""
-        begin = time.monotonic()
         announce(session, 1)
         connections = [make() for make in joins]
         self.assertEqual(joined(session), 0)
-        self.assertLess(time.monotonic() - begin, PROMPT_S)
         for connection in connections:
-            self.assertTrue(runtime.is_closed(connection, PROMPT_S))
+            self.assertTrue(runtime.is_closed(connection))
             connection.close()
         session.connection.sendall(call(1, {"driverGetVersion": None}))
         self.assertEqual(number_of(read_frame(session.connection)), 1)
@@ -197,10 +193,9 @@ class Joining(Base):
         with serve() as server:
             for number in (0, 1, 999999, 2**64 - 1):
                 with join(server, 1, number, bytes(32)) as connection:
-                    self.assertTrue(runtime.is_closed(connection, PROMPT_S))
+                    self.assertTrue(runtime.is_closed(connection))
             with Session(server.connect()) as session, join(server, 1, session.id, ticket_of(session)) as connection:
                 self.assertEqual(session.ask({"getHealth": None}, "health")["protocol"], 1)  # a control session takes none
-                connection.settimeout(0.2)
             self.check_well(server)
 
     def test_a_crowd_at_one_session(self):
@@ -211,7 +206,7 @@ class Joining(Base):
             with Program(server.address) as program:
                 self.assertEqual(program.do(f"fetch 1 {5 * MIB}"), f"{GOOD} right")
             self.assertEqual(session.ask({"openChannel": {"transport": "tcp", "program": "x"}}, "channel")["stripes"], 0)
-            self.assertIsNotNone(wait_until(lambda: len(server.children()) == 1, 10))
+            self.assertTrue(harness.wait_until(lambda: len(server.children()) == 1))
 
     def test_nonsense_in_a_share_ends_that_session_alone(self):
         with serve() as server, Program(server.address) as program:
@@ -221,7 +216,7 @@ class Joining(Base):
                     words = LARGE // 8 + seed
                     noise = random.Random(seed).randbytes(8 * words)
                     session.send(struct.pack("<II", 0, words) + noise)
-                    self.assertTrue(runtime.is_closed(session.connection, PROMPT_S), seed)
+                    self.assertTrue(runtime.is_closed(session.connection), seed)
             self.assertEqual(program.do(f"fetch 1 {9 * MIB}"), f"{GOOD} right")
             self.assertNotIn("session-crashed", server.log())
 
@@ -231,7 +226,7 @@ class Joining(Base):
                 with Striped(server) as session:
                     self.assertEqual(joined(session), STRIPES)
                     session.others[number].close()
-                    self.assertTrue(runtime.is_closed(session.connection, LOOK_S), number)
+                    self.assertTrue(runtime.is_closed(session.connection), number)
             self.check_alone(server)
             self.assertEqual(server.log().count("event=session-broken"), STRIPES)
 
@@ -307,9 +302,9 @@ class Lines(Base):
             with self.subTest(index), self.running() as (server, line, program):
                 self.assertEqual(len(line.pairs), 1 + STRIPES)
                 line.cut(index)
-                self.assertEqual(program.read(PROMPT_S), f"{GONE} wrong")
-                self.assertEqual(program.do("fill 10", PROMPT_S).split()[0], GONE)
-                self.check_alone(server, PROMPT_S)
+                self.assertEqual(program.read(), f"{GONE} wrong")
+                self.assertEqual(program.do("fill 10").split()[0], GONE)
+                self.check_alone(server)
 
     def test_each_of_them_is_late(self):
         for index in range(1 + STRIPES):
@@ -319,7 +314,7 @@ class Lines(Base):
                     time.sleep(0.3)
                     line.held.discard(index)
                     time.sleep(0.05)
-                self.assertEqual(program.read(30), f"{GOOD} right")
+                self.assertEqual(program.read(), f"{GOOD} right")
                 self.assertNotIn("session-broken", server.log())
 
     def test_a_program_that_is_killed_in_a_copy(self):
@@ -328,7 +323,7 @@ class Lines(Base):
             time.sleep(0.2)
             program.kill()
             line.held.clear()
-            self.check_alone(server, PROMPT_S)
+            self.check_alone(server)
 
     def test_a_server_that_is_killed_in_a_copy(self):
         with self.running() as (server, line, program):
@@ -337,18 +332,18 @@ class Lines(Base):
             for session in server.children():
                 os.kill(session, 9)
             line.held.clear()
-            self.assertEqual(program.read(PROMPT_S), f"{GONE} wrong")
+            self.assertEqual(program.read(), f"{GONE} wrong")
 
     def test_a_line_that_lets_one_connection_through(self):
         with self.running(f"fetch 3 {20 * MIB}", refuses=True) as (server, line, program):
-            self.assertEqual(program.read(30), f"{GOOD} right")
+            self.assertEqual(program.read(), f"{GOOD} right")
             self.assertEqual(len(line.pairs), 1)
             self.assertIn("event=connections-missing", server.log())
 
     def test_they_are_switched_off(self):
         with serve(memory="256M") as server, Line(server) as line, \
                 Program(line.address, alone=True, env={"AITHERION_DISABLE": "stripes"}) as program:
-            self.assertEqual(program.do(f"fetch 3 {20 * MIB}", 30), f"{GOOD} right")
+            self.assertEqual(program.do(f"fetch 3 {20 * MIB}"), f"{GOOD} right")
             self.assertEqual(len(line.pairs), 1)
 
     def test_threads_that_copy_at_once(self):
@@ -358,8 +353,8 @@ class Lines(Base):
             for program in programs:
                 program.say(f"fetch 10 {20 * MIB + 3}")
             for program in programs:
-                self.assertEqual(program.read(60), f"{GOOD} right")
-                self.assertEqual(program.do("threads 4", 30), "right")
+                self.assertEqual(program.read(), f"{GOOD} right")
+                self.assertEqual(program.do("threads 4"), "right")
             self.assertEqual(server.log().count(f" connections={1 + STRIPES} "), 4)
 
 

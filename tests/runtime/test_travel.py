@@ -15,7 +15,7 @@ class Travel(unittest.TestCase):
         """{function: (calls, answers, bytes out, bytes in)} of a program that does these steps well."""
         with serve(memory="128M") as server, Program(place(server, transport), env={"AITHERION_CUDA_LOG": "summary"}) as program:
             for step in steps:
-                self.assertEqual(program.do(step, 60), f"{GOOD} right")
+                self.assertEqual(program.do(step), f"{GOOD} right")
             lines = [LINE.match(line) for line in program.end().splitlines()]
         self.assertTrue(lines and all(lines))
         return {line.group(5): tuple(map(int, line.groups()[:4])) for line in lines}
@@ -37,7 +37,20 @@ class Travel(unittest.TestCase):
     def test_what_is_made_ahead_ends_with_its_context(self):
         for transport in TRANSPORTS:
             with self.subTest(transport), serve(memory="128M") as server, Program(place(server, transport)) as program:
-                self.assertEqual(program.do("anew", 60), GOOD)
+                self.assertEqual(program.do("anew"), GOOD)
+
+    def test_what_is_made_ahead_stays_while_its_context_does(self):
+        rounds, streams, ahead = 20, 4, 15
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                found = self.counts(transport, f"pieces {rounds}")
+                self.assertLessEqual(found["cuStreamCreate"][0], rounds * streams + ahead)
+
+    def test_what_ended_with_its_context_is_nobody_elses(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                found = self.counts(transport, "stale")
+                self.assertFalse({"cuStreamIsCapturing", "cuStreamDestroy_v2", "cuEventDestroy_v2"} & set(found))
 
     def test_large_copies_come_whole(self):
         for transport in TRANSPORTS:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -20,9 +21,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import jsonschema  # noqa: E402
 import mkroot  # noqa: E402
 
-TIMEOUT_S = 60
+# A test waits so long for what comes at once or never. It is against what hangs and measures no speed, so it is generous: a test
+# that passes never waits it out, and a slow machine may have more of it (./check).
+PATIENCE_S = int(os.environ.get("AITHERION_PATIENCE", "60"))
 # Kept from the caller's environment: what the tools themselves need.
-KEPT = re.compile(r"^(PATH|LD_LIBRARY_PATH|ASAN_OPTIONS|UBSAN_OPTIONS|LSAN_OPTIONS|TSAN_OPTIONS|TMPDIR|PYTHON.*)$")
+KEPT = re.compile(r"^(PATH|LD_LIBRARY_PATH|ASAN_OPTIONS|UBSAN_OPTIONS|LSAN_OPTIONS|TSAN_OPTIONS|TMPDIR|AITHERION_PATIENCE|PYTHON.*)$")
 _scratch = None
 # A shell's background job begins with these ignored, and so would all that is tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -93,7 +96,7 @@ def run(*args, env=None, **options):
         options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
-    options.setdefault("timeout", TIMEOUT_S)
+    options.setdefault("timeout", PATIENCE_S)
     options.setdefault("cwd", scratch())
     command = options.pop("command", None) or [binary(), *args]
     return subprocess.run(command, env=env or environment(), text=True, encoding="utf-8", errors="surrogateescape",
@@ -106,6 +109,23 @@ def crashed(result):
         return f"ended by signal (exit code {result.returncode})"
     word = re.search(r"(AddressSanitizer|LeakSanitizer|runtime error:).*", result.stderr or "")
     return word.group(0) if word else None
+
+
+def wait_until(claim, patience_s=PATIENCE_S):
+    """The first value of claim() that is true, or the last one, after so long."""
+    end = time.monotonic() + patience_s
+    while not (value := claim()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return value
+
+
+def wait_for_handler(process, number):
+    """Waits until a program takes a signal for more than its end."""
+    def catches():
+        with open(f"/proc/{process.pid}/status", encoding="ascii", errors="replace") as file:
+            caught = re.search(r"(?m)^SigCgt:\s+(\w+)$", file.read())
+        return caught and int(caught[1], 16) >> (number - 1) & 1
+    return wait_until(catches)
 
 
 def schemas():

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import harness
 
@@ -75,14 +74,6 @@ def is_alive(pid):
         return False
 
 
-def wait_until(claim, timeout_s=15):
-    """The first value of claim() that is true; the last one after so long."""
-    end = time.monotonic() + timeout_s
-    while not (value := claim()) and time.monotonic() < end:
-        time.sleep(0.05)
-    return value
-
-
 def stopped(pid):
     """Waits until a process has stopped itself (SIGSTOP); False where it ended instead."""
     def is_so():
@@ -91,7 +82,7 @@ def stopped(pid):
                 return file.read().rpartition(")")[2].split()[0] in "TZX"
         except OSError:
             return True
-    wait_until(is_so, 30)
+    harness.wait_until(is_so)
     return is_alive(pid)
 
 
@@ -113,17 +104,17 @@ class Nodes:
         with open(self.key, "w", encoding="ascii") as file:
             file.write("a key for tests, of no other use\n")
         self.environment = {"AITHERION_RUN_FOLDER": self.run_folder, "KEY": self.key, "RUNTIME": runtime(),
-                            "TIMEOUT_MS": "30000", **environment}
+                            "TIMEOUT_MS": str(1000 * harness.PATIENCE_S), **environment}
 
     def begin(self, *words, env=None, **options):
         return subprocess.Popen([tool("engine_steps"), self.engine, *words], stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 env=harness.environment(**{**self.environment, **(env or {})}), **options)
 
-    def finish(self, process, timeout_s=90):
+    def finish(self, process):
         """(exit code, [what each line says])."""
         try:
-            output, errors = process.communicate(timeout=timeout_s)
+            output, errors = process.communicate(timeout=3 * harness.PATIENCE_S)  # beyond its own
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

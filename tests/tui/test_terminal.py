@@ -14,7 +14,6 @@ import unittest
 import tui
 import harness
 
-PATIENCE_S = 15
 
 
 class Terminal:
@@ -38,7 +37,7 @@ class Terminal:
         os.setsid()
         fcntl.ioctl(self.follower, termios.TIOCSCTTY, 0)
 
-    def read(self, until=None, patience_s=PATIENCE_S):
+    def read(self, until=None, patience_s=harness.PATIENCE_S):
         """All output until a text came (or until nothing comes for a moment)."""
         end = time.monotonic() + patience_s
         while time.monotonic() < end:
@@ -55,7 +54,7 @@ class Terminal:
 
     def wait(self):
         """(exit code, standard error); what comes meanwhile is read, so that nobody blocks."""
-        end = time.monotonic() + PATIENCE_S
+        end = time.monotonic() + harness.PATIENCE_S
         while self.process.poll() is None and time.monotonic() < end:
             self.read(until=b"\0never", patience_s=0.1)
         self.read()
@@ -143,7 +142,7 @@ class Restored(unittest.TestCase):
     def test_the_terminal_goes_away(self):
         terminal = self.start()
         terminal.close()
-        self.assertEqual(terminal.process.wait(PATIENCE_S), 1)
+        self.assertEqual(terminal.process.wait(harness.PATIENCE_S), 1)
         terminal.process.stderr.close()
 
     def test_stop_and_go_on(self):
@@ -174,7 +173,7 @@ class Restored(unittest.TestCase):
         turn(b"q", b"ready> ")
         os.write(leader, b"exit\r")
         terminal.read()
-        shell.wait(PATIENCE_S)
+        shell.wait(harness.PATIENCE_S)
 
 
 class NoTerminal(unittest.TestCase):

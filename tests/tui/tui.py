@@ -1,15 +1,18 @@
 """What the tests of the menus share: the menus in a tmux window of a given size, keys typed, screens read.
 
-tmux is a real terminal emulator, so a screen is what a person would see. Times are waited for by looking, never by
-sleeping a fixed while: a screen counts once it has stayed the same for a moment.
+tmux is a real terminal emulator, so a screen is what a person would see. It is never waited for by the clock: a screen counts
+once nobody is at work on it, neither the menus nor tmux, no key is unread, and it has stayed the same for a moment.
 """
 import atexit
+import fcntl
 import os
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -20,8 +23,7 @@ import cli  # noqa: E402,F401
 import harness  # noqa: E402
 
 STILL_S = 0.06
-ANSWER_S = 1.5  # a key that changes nothing is waited for as long
-PATIENCE_S = 20
+PAUSE_S = 0.02
 DOCUMENT = os.path.join(harness.SOURCE, "etc", "ac922_topology.yaml")
 _socket = f"aitherion-test-{os.getpid()}"
 
@@ -37,6 +39,25 @@ def _tmux(*args, check=True):
 
 def needs_tmux(test):
     return unittest.skipUnless(shutil.which("tmux"), "no tmux (package tmux)")(test)
+
+
+def _tree(pid):
+    """A process and all below it; what has ended meanwhile is not there."""
+    found = [pid]
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+    return found + [one for child in children for one in _tree(child)]
+
+
+def _runs(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] in "RD"
+    except OSError:
+        return False
 
 
 class Menus:
@@ -68,6 +89,8 @@ class Menus:
         line = f"cd {shlex.quote(self.folder)}; env -i {given} {program}; echo exit code $?; exec sleep 1000"
         _tmux("new-session", "-d", "-s", self.name, "-x", str(size[0]), "-y", str(size[1]), line)
         _tmux("set-option", "-t", self.name, "window-size", "manual", check=False)
+        server, shell, self.terminal = _tmux("display-message", "-p", "-t", self.name, "#{pid} #{pane_pid} #{pane_tty}").split()
+        self.server, self.shell = int(server), int(shell)
         self.wait()
 
     def text(self):
@@ -83,29 +106,35 @@ class Menus:
         return _tmux("capture-pane", "-p", "-e", "-t", self.name, ";",
                      "display-message", "-p", "-t", self.name, "#{cursor_x} #{cursor_y} #{cursor_flag}")
 
-    def wait(self, text=None, before=None, wanted=None):
-        """The screen once it is still, holds text and is as wanted(screen) wants it. before: a state that is to change
-        first, within a while."""
-        begin, last, since = time.monotonic(), None, 0
-        while time.monotonic() - begin < PATIENCE_S:
-            now, time_now = self._state(), time.monotonic()
-            if now != last:
+    def _is_at_work(self):
+        """Whether a key is unread, or the menus, what they have begun, or tmux would go on if the machine let them."""
+        terminal = os.open(self.terminal, os.O_RDONLY | os.O_NOCTTY)
+        try:
+            unread = struct.unpack("i", fcntl.ioctl(terminal, termios.FIONREAD, b"\0" * 4))[0]
+        finally:
+            os.close(terminal)
+        return bool(unread) or any(_runs(pid) for pid in [self.server, *_tree(self.shell)])
+
+    def wait(self, text=None, wanted=None):
+        """The screen once it is still, holds text and is as wanted(screen) wants it."""
+        end, last, since = time.monotonic() + harness.PATIENCE_S, None, 0
+        while time.monotonic() < end:
+            is_at_work, now, time_now = self._is_at_work(), self._state(), time.monotonic()
+            if is_at_work or now != last:
                 last, since = now, time_now
-            is_new = before is None or now != before or time_now - begin > ANSWER_S
-            if is_new and time_now - since > STILL_S and len(now.split()) > 3:
+            if time_now - since > STILL_S and len(now.split()) > 3:
                 screen = self.screen()
                 if (text is None or text in screen) and (wanted is None or wanted(screen)):
                     return screen
-            time.sleep(0.02)
+            time.sleep(PAUSE_S)
         raise AssertionError(f"'{text}' did not come:\n{self.screen()}")
 
     def keys(self, *keys):
         """Types tmux's names of keys ("Enter", "C-u", "1"), or a text with "=" before it; the still screen."""
         screen = self.screen() if not keys else None
         for key in keys:
-            before = self._state()
             _tmux("send-keys", "-t", self.name, *(["-l", "--", key[1:]] if key.startswith("=") else [key]))
-            screen = self.wait(before=before)
+            screen = self.wait()
         return screen
 
     def resize(self, columns, rows, wanted=None):

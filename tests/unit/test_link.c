@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "patience.h"
 #include "roce/netns.h"
 #include "roce/rdma_netlink.h"
 #include "sandbox.h"
@@ -123,7 +124,8 @@ START_TEST(knows_when_addresses_are_settled)
     sandbox_ok(ath_link_add_address(netlink, "a0", &wanted, &err), &err);
     read_link("a0", &link);
     ck_assert(!ath_link_is_settled(&link));
-    for (int tries = 0; tries < 100 && !ath_link_is_settled(&link); tries++) {
+    for (int waited_ms = 0; waited_ms < PATIENCE_MS && !ath_link_is_settled(&link);
+         waited_ms += 100) {
         usleep(100000);
         read_link("a0", &link);
     }

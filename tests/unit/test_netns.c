@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "patience.h"
 #include "roce/netstate.h"
 #include "sandbox.h"
 #include "tree.h"
@@ -97,7 +98,7 @@ START_TEST(is_seen_by_other_mount_namespaces)
     if (child == 0) {
         if (unshare(CLONE_NEWNS) || write(go[1], "u", 1) != 1)
             _exit(2);
-        for (int tries = 0; tries < 100 && !ath_netns_exists(NAME); tries++)
+        for (int waited_ms = 0; waited_ms < PATIENCE_MS && !ath_netns_exists(NAME); waited_ms += 20)
             usleep(20000);
         _exit(ath_netns_exists(NAME) ? 0 : 1);
     }

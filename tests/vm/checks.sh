@@ -57,6 +57,7 @@ has_own_network() { [[ $(readlink "/proc/$1/ns/net") != "$(readlink /proc/self/n
 listens() { [[ -n $(ss -Hltn "sport = :$1") ]]; } # PORT
 is_connected() { [[ -n $(ss -Htn state established "dport = :$1") ]]; } # PORT
 catches_int() { (($(awk '/^SigCgt/ { print "0x" $2 }' "/proc/$1/status") & 2)); } # PID
+has_open() { readlink "/proc/$1/fd/"* | grep -qxF "$2"; } # PID FILE
 
 # The machine: NUMA nodes 0 and $last_node (1, or 8 on ppc64le); eth0 and eth1 on the first, eth2 and eth3 on the last.
 # shellcheck disable=SC2034  # for the scripts

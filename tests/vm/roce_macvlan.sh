@@ -140,7 +140,7 @@ stopped() { # SIGNAL
     exec 9> /run/aitherion/.network.lock
     flock 9
     env --default-signal "$AITHERION" roce macvlan mv1 --parent eth1 --address 10.9.3.1/24 -c d.yaml 9>&- > /dev/null 2>&1 &
-    await grep -q -- '-> FLOCK' /proc/locks
+    await has_open $! /run/aitherion/.network.lock
     kill "-$1" $!
     exec 9>&-
     wait $! || code=$?

@@ -74,6 +74,9 @@ serve() { # ARGUMENT...
     server=$!
     await listens "${port:-18516}"
 }
+shows() { # NUMBER of tests
+    [[ $(jq -s length /tmp/server.json) == "$1" ]]
+}
 end_server() { # SIGNAL: its exit code
     kill -"$1" $server
     wait $server
@@ -85,9 +88,9 @@ for way in "rxe2 rxe0" "rxe0 rxe2"; do
         ath --device "$from" --peer localhost --op $op --duration 0.5 --json >/tmp/client.json 2>/tmp/client.err
         check "$op from $from to a server on $to" right $op /tmp/client.json
     done
+    check "the server shows each test" await shows 3
     check "the server goes at SIGINT, exit code 0" end_server INT
     jq -s '.[-1]' /tmp/server.json >/tmp/last.json
-    check "the server shows each test" test "$(jq -s length /tmp/server.json)" = 3
     check "both sides show the same figures" test "$(jq -c '[.bandwidth, .latency, .plan]' /tmp/last.json)" = \
         "$(jq -c '[.bandwidth, .latency, .plan]' /tmp/client.json)"
     check "each side shows its own direction" test "$(field .direction /tmp/last.json) $(field .direction /tmp/client.json)" = \
