@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "proto/cuda-client.h"
 #include "runtime/cuda/by_hand/callback.h"
 #include "runtime/cuda/by_hand/capture.h"
 #include "runtime/cuda/by_hand/mapped_file.h"
@@ -99,16 +100,28 @@ bool ath_cuda_host_find(const void *address, struct ath_cuda_host *out)
     return entry;
 }
 
-bool ath_cuda_host_has_of(const void *address, size_t bytes)
+static bool has_of(uintptr_t first, size_t bytes, bool is_mirror)
 {
-    uintptr_t first = (uintptr_t)address;
     pthread_mutex_lock(&lock);
     const struct entry *entry = entries;
-    while (entry && (first >= entry->facts.address + entry->facts.bytes ||
-                     entry->facts.address >= first + bytes))
+    while (entry &&
+           ((is_mirror && !entry->same) || first >= entry->facts.address + entry->facts.bytes ||
+            entry->facts.address >= first + bytes))
         entry = entry->next;
     pthread_mutex_unlock(&lock);
     return entry;
+}
+
+bool ath_cuda_host_has_of(const void *address, size_t bytes)
+{
+    return has_of((uintptr_t)address, bytes, false);
+}
+
+CUresult ath_cuda_host_bring(const void *address, size_t bytes, CUstream stream)
+{
+    bool is_there =
+        mirror_count && !ath_cuda_is_capturing() && has_of((uintptr_t)address, bytes, true);
+    return is_there ? ath_cuda_do_cuStreamSynchronize(stream) : CUDA_SUCCESS;
 }
 
 static bool is_watched(const struct entry *entry)

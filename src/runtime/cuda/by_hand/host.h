@@ -45,6 +45,10 @@ bool ath_cuda_host_find(const void *address, struct ath_cuda_host *out);
 /* Whether any of these bytes is in such memory. */
 bool ath_cuda_host_has_of(const void *address, size_t bytes);
 
+/* Before the program's own bytes are taken for a copy in a stream: where some of them are a
+ * mirror's, what the GPU wrote there is waited for. */
+CUresult ath_cuda_host_bring(const void *address, size_t bytes, CUstream stream);
+
 /* Takes facts over into the list; is_mirrored: the server has such memory, of the same bytes. */
 CUresult ath_cuda_host_add(const struct ath_cuda_host *facts, bool is_mirrored);
 
