@@ -11,7 +11,6 @@ import signal
 import stat
 import subprocess
 import tempfile
-import time
 import unittest
 
 import cli

@@ -29,8 +29,8 @@ RUN = os.path.join(SOURCE, "bench", "run")
 def bench(*arguments, command=RUN):
     """The command's result, and bench.json or None."""
     with tempfile.TemporaryDirectory() as folder:
-        result = subprocess.run([sys.executable, "-B", command, "--build", BUILD, "--out", folder, *arguments], text=True, timeout=10 * harness.PATIENCE_S,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
+        result = subprocess.run([sys.executable, "-B", command, "--build", BUILD, "--out", folder, *arguments], text=True,
+                                timeout=10 * harness.PATIENCE_S, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
         path = os.path.join(folder, "bench.json")
         found = None
         if os.path.exists(path):

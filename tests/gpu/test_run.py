@@ -37,8 +37,8 @@ def runner():
 def run(*arguments):
     """The command: its result, and results.json or None."""
     with tempfile.TemporaryDirectory() as folder:
-        result = subprocess.run([sys.executable, "-B", RUN, "--build", BUILD, "--out", folder, *arguments], text=True, timeout=10 * harness.PATIENCE_S,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
+        result = subprocess.run([sys.executable, "-B", RUN, "--build", BUILD, "--out", folder, *arguments], text=True,
+                                timeout=10 * harness.PATIENCE_S, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
         path = os.path.join(folder, "results.json")
         results = None
         if os.path.exists(path):
@@ -111,8 +111,8 @@ class Command(unittest.TestCase):
                            stdout=subprocess.DEVNULL)
             for command in [["tests/gpu/run", "--sim", "driver/modules: a module"], ["bench/run", "--sim", "--quick", "calls", "streams"],
                             ["tests/gpu/session", "--list"]]:
-                result = subprocess.run([os.path.join(packed, command[0]), *command[1:], "--out", folder], text=True, timeout=10 * harness.PATIENCE_S,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
+                result = subprocess.run([os.path.join(packed, command[0]), *command[1:], "--out", folder], text=True,
+                                        timeout=10 * harness.PATIENCE_S, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=harness.environment())
                 self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
 
