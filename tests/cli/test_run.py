@@ -27,7 +27,7 @@ class Run(unittest.TestCase):
         """Without a GPU no server is asked before the program is run."""
         changes.setdefault("LD_LIBRARY_PATH", None)
         changes.setdefault("AITHERION_DISABLE", "1")
-        return harness.environment(AITHERION_RUN_FOLDER=os.path.join(self.folder, "run"), **changes)
+        return harness.environment(AITHERION_RUN_FOLDER=os.path.join(self.folder, "run"), AITHERION_PATIENCE=None, **changes)
 
     def run_with(self, *words, **changes):
         result = harness.run("run", *words, env=self.environment(**changes))
