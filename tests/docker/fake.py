@@ -47,12 +47,16 @@ class Fake:
             self.listener.bind(self.path)
             self.listener.listen(64)
             self.host = "unix://" + self.path
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.listening = threading.Thread(target=self._listen, daemon=True)
+        self.listening.start()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        # Whoever is about to accept() by this descriptor would do so on the next that gets its number.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listening.join()
         self.listener.close()
         if self.folder:
             shutil.rmtree(self.folder)
