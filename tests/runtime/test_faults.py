@@ -497,11 +497,13 @@ class Nonsense(Base):
                     threading.Thread(target=serve_one, args=(listening.accept()[0],), daemon=True).start()
 
         with socket.create_server(("127.0.0.1", 0)) as listening:
-            threading.Thread(target=accept, args=(listening,), daemon=True).start()
+            accepting = threading.Thread(target=accept, args=(listening,), daemon=True)
+            accepting.start()
             try:
                 yield "127.0.0.1:%d" % listening.getsockname()[1]
             finally:
                 listening.shutdown(socket.SHUT_RDWR)
+                accepting.join()  # before its descriptor's number is another's
 
     def pieces(self):
         pick = random.Random(5)

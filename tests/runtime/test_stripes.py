@@ -239,7 +239,8 @@ class Line:
         self.pairs, self.held = [], set()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.threads = [threading.Thread(target=self.accept, daemon=True)]
+        self.threads[0].start()
 
     def accept(self):
         while True:
@@ -254,7 +255,8 @@ class Line:
             pair[1].settimeout(None)
             self.pairs.append(pair)
             for way in (pair, pair[::-1]):
-                threading.Thread(target=self.pass_on, args=(len(self.pairs) - 1, *way), daemon=True).start()
+                self.threads.append(threading.Thread(target=self.pass_on, args=(len(self.pairs) - 1, *way), daemon=True))
+                self.threads[-1].start()
 
     def pass_on(self, index, source, target):
         with contextlib.suppress(OSError):
@@ -275,9 +277,15 @@ class Line:
         return self
 
     def __exit__(self, *_):
+        # No descriptor is closed, and its number another's, while a thread is about to use it.
         self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+        self.threads[0].join()
         self.held.clear()
+        for index in range(len(self.pairs)):
+            self.cut(index)
+        for thread in self.threads:
+            thread.join()
+        self.listener.close()
         for pair in self.pairs:
             for end in pair:
                 end.close()
