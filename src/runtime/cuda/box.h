@@ -42,10 +42,23 @@ static inline CUDA_MEMCPY3D_PEER ath_cuda_box_of_3d(const CUDA_MEMCPY3D *copy)
     return made;
 }
 
-/* Of so many bytes; its sides are the caller's to fill in. */
-static inline CUDA_MEMCPY3D_PEER ath_cuda_box_of_row(size_t bytes)
+/* One row of so many bytes from or to host memory; the other side is the caller's to fill in. */
+static inline CUDA_MEMCPY3D_PEER ath_cuda_box_from_host(const void *host, size_t bytes)
 {
-    return (CUDA_MEMCPY3D_PEER){ .WidthInBytes = bytes, .Height = 1, .Depth = 1 };
+    return (CUDA_MEMCPY3D_PEER){ .srcMemoryType = CU_MEMORYTYPE_HOST,
+                                 .srcHost = host,
+                                 .WidthInBytes = bytes,
+                                 .Height = 1,
+                                 .Depth = 1 };
+}
+
+static inline CUDA_MEMCPY3D_PEER ath_cuda_box_to_host(void *host, size_t bytes)
+{
+    return (CUDA_MEMCPY3D_PEER){ .dstMemoryType = CU_MEMORYTYPE_HOST,
+                                 .dstHost = host,
+                                 .WidthInBytes = bytes,
+                                 .Height = 1,
+                                 .Depth = 1 };
 }
 
 /* One side of a copy; what is not host memory begins at 0. */

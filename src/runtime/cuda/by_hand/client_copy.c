@@ -119,9 +119,7 @@ static CUresult to_memory(CUdeviceptr dst_device, const void *src_host, size_t b
     }
     if (!is_captured(stream, status))
         return status;
-    CUDA_MEMCPY3D_PEER row = ath_cuda_box_of_row(byte_count);
-    row.srcMemoryType = CU_MEMORYTYPE_HOST;
-    row.srcHost = src_host;
+    CUDA_MEMCPY3D_PEER row = ath_cuda_box_from_host(src_host, byte_count);
     row.dstMemoryType = CU_MEMORYTYPE_DEVICE;
     row.dstDevice = dst_device;
     return ath_cuda_captured_box(&row, stream);
@@ -150,9 +148,7 @@ static CUresult to_array(CUarray dst_array, size_t dst_offset, const void *src_h
     }
     if (!is_captured(stream, status))
         return status;
-    CUDA_MEMCPY3D_PEER row = ath_cuda_box_of_row(byte_count);
-    row.srcMemoryType = CU_MEMORYTYPE_HOST;
-    row.srcHost = src_host;
+    CUDA_MEMCPY3D_PEER row = ath_cuda_box_from_host(src_host, byte_count);
     row.dstMemoryType = CU_MEMORYTYPE_ARRAY;
     row.dstArray = dst_array;
     row.dstXInBytes = dst_offset;
@@ -277,11 +273,9 @@ static CUresult from_memory(void *dst_host, CUdeviceptr src_device, size_t byte_
     }
     if (!is_captured(stream, status))
         return status;
-    CUDA_MEMCPY3D_PEER row = ath_cuda_box_of_row(byte_count);
+    CUDA_MEMCPY3D_PEER row = ath_cuda_box_to_host(dst_host, byte_count);
     row.srcMemoryType = CU_MEMORYTYPE_DEVICE;
     row.srcDevice = src_device;
-    row.dstMemoryType = CU_MEMORYTYPE_HOST;
-    row.dstHost = dst_host;
     return ath_cuda_captured_box(&row, stream);
 }
 
@@ -322,12 +316,10 @@ CUresult ath_cuda_by_hand_cuMemcpyAtoHAsync_v2(void *dst_host, CUarray src_array
     }
     if (!is_captured(stream, status))
         return status;
-    CUDA_MEMCPY3D_PEER row = ath_cuda_box_of_row(byte_count);
+    CUDA_MEMCPY3D_PEER row = ath_cuda_box_to_host(dst_host, byte_count);
     row.srcMemoryType = CU_MEMORYTYPE_ARRAY;
     row.srcArray = src_array;
     row.srcXInBytes = src_offset;
-    row.dstMemoryType = CU_MEMORYTYPE_HOST;
-    row.dstHost = dst_host;
     return ath_cuda_captured_box(&row, stream);
 }
 

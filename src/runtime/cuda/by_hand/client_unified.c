@@ -97,9 +97,8 @@ static CUresult copy_there(CUdeviceptr dst, CUdeviceptr src, size_t byte_count, 
 /* Into a graph, as each of its launches does it. */
 static CUresult capture_here(CUdeviceptr dst, CUdeviceptr src, size_t byte_count, CUstream stream)
 {
-    CUDA_MEMCPY3D_PEER row = ath_cuda_box_of_row(byte_count);
-    row.srcMemoryType = row.dstMemoryType = CU_MEMORYTYPE_HOST;
-    row.srcHost = (const void *)(uintptr_t)src;
+    CUDA_MEMCPY3D_PEER row = ath_cuda_box_from_host((const void *)(uintptr_t)src, byte_count);
+    row.dstMemoryType = CU_MEMORYTYPE_HOST;
     row.dstHost = (void *)(uintptr_t)dst;
     return ath_cuda_captured_box(&row, stream);
 }
