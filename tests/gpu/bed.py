@@ -19,6 +19,7 @@ SOURCE = os.path.dirname(os.path.dirname(HERE))
 NATIVE, TRANSPORTS = "native", ["shm", "tcp"]
 START_S = 90  # of a server: cuInit() of eight GPUs takes its time
 OUTPUT_BYTES = 64 << 10  # kept of one process
+VISIBLE = "CUDA_VISIBLE_DEVICES"  # the caller's choice: of native programs and of servers, whose clients count what is left from 0
 
 
 def find_build(told):
@@ -146,7 +147,7 @@ class Server:
         command = [os.path.join(self.bed.build, "aitherion-runtime"), "serve", "--listen", "127.0.0.1:0", "--socket", self.socket,
                    "--key", self.bed.key, *(["--sim"] if self.bed.is_sim else []), *self.options]
         with open(told, "wb") as out, open(self.log, "ab") as log:
-            self.process = subprocess.Popen(command, env=self.bed.base_environment(**self.variables), cwd=self.folder, stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen(command, env=self.bed.base_environment(**{**self.bed.chosen, **self.variables}), cwd=self.folder, stdin=subprocess.DEVNULL,
                                             stdout=out, stderr=log, start_new_session=True)
         end = time.monotonic() + START_S
         while time.monotonic() < end:
@@ -258,6 +259,7 @@ class Bed:
         self.build, self.scratch, self.is_sim, self.disabled = build, scratch, is_sim, disabled
         self.libraries = os.path.join(build, "lib", "aitherion")
         self.key = os.path.join(scratch, "key")
+        self.chosen = {VISIBLE: os.environ[VISIBLE]} if VISIBLE in os.environ else {}
         self.extra = os.path.join(scratch, "libraries")  # carried ones that this system lacks
         os.makedirs(self.extra, exist_ok=True)
         with open(os.open(self.key, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
@@ -273,8 +275,8 @@ class Bed:
                 os.symlink(os.path.join(carried, name), os.path.join(self.extra, name))
 
     def base_environment(self, libraries=(), **changes):
-        """The caller's, without what is aitherion's; `libraries` go before the system's."""
-        env = {name: value for name, value in os.environ.items() if not name.startswith("AITHERION_")}
+        """The caller's, without what is aitherion's and the choice of GPUs; `libraries` go before the system's."""
+        env = {name: value for name, value in os.environ.items() if not name.startswith("AITHERION_") and name != VISIBLE}
         others = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)  # of a test that starts servers itself: ours among them
         path = [*libraries, self.extra, *(word for word in others if word and not word.startswith(self.libraries))]
         env.update(LD_LIBRARY_PATH=os.pathsep.join(path), srcdir=SOURCE, PYTHONDONTWRITEBYTECODE="1",
@@ -289,7 +291,7 @@ class Bed:
         """Of a program that runs natively, or at a server by one of the transports."""
         changes.setdefault("AITHERION_TEST_MODE", mode)
         if mode == NATIVE:
-            return self.base_environment([os.path.join(self.libraries, "sim")] if self.is_sim else [], **changes)
+            return self.base_environment([os.path.join(self.libraries, "sim")] if self.is_sim else [], **{**self.chosen, **changes})
         folders = [os.path.join(self.libraries, "several"), self.libraries] if isinstance(server, Servers) else [self.libraries]
         changes = {"AITHERION_SERVER": server.place(mode), "AITHERION_KEY_FILE": self.key, "AITHERION_TRANSPORT": mode,
                    "AITHERION_TEST_LIBRARIES": os.pathsep.join(folders),
@@ -297,9 +299,11 @@ class Bed:
         return self.base_environment(folders, **changes)
 
     def gpus(self):
-        """Devices of this machine, from the driver's own files; the simulated driver is asked for two."""
+        """Devices that may be used: the caller's choice, else those of the driver's own files; the simulated driver is asked for two."""
         if self.is_sim:
             return 2
+        if self.chosen:
+            return len(self.chosen[VISIBLE].split(","))
         try:
             return len(os.listdir("/proc/driver/nvidia/gpus"))
         except OSError:
@@ -311,7 +315,8 @@ class Bed:
         if self.is_sim:
             variables = [{"AITHERION_SIM_FIRST": i, "AITHERION_SIM_DEVICES": 1} for i in chosen]
         else:
-            variables = [{"CUDA_VISIBLE_DEVICES": i} for i in chosen]
+            names = self.chosen[VISIBLE].split(",") if self.chosen else range(self.gpus())
+            variables = [{VISIBLE: names[i]} for i in chosen]
         return Servers([Server(self, name=f"server{i}", variables=variables[i]) for i in range(2)])
 
     def switches(self):
