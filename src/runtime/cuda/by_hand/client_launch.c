@@ -157,21 +157,45 @@ static uint64_t shape_of(const CUlaunchConfig *config, CUfunction function)
     return may_not_fit ? shape | 1 : 0;
 }
 
-/* Shapes that have fitted; of two in one place the later. */
-static _Atomic uint64_t *place_of(uint64_t shape)
+/*
+ * Shapes that have fitted, without a lock: what is not found is only asked again. A network has
+ * some hundreds; a place for one each would have two of them forget each other at every launch.
+ */
+enum { FITTED_ROWS = 512, FITTED_IN_A_ROW = 16 };
+static _Atomic uint64_t fitted[FITTED_ROWS][FITTED_IN_A_ROW];
+
+static _Atomic uint64_t *fitted_row(uint64_t shape)
 {
-    enum { PLACES = 4096 };
-    static _Atomic uint64_t fitted[PLACES];
-    return &fitted[(shape >> 32) % PLACES];
+    return fitted[(shape >> 32) % FITTED_ROWS];
+}
+
+static bool has_fitted(uint64_t shape)
+{
+    const _Atomic uint64_t *row = fitted_row(shape);
+    for (size_t i = 0; i < FITTED_IN_A_ROW; i++)
+        if (atomic_load_explicit(&row[i], memory_order_relaxed) == shape)
+            return true;
+    return false;
+}
+
+static void note_fitted(uint64_t shape)
+{
+    _Atomic uint64_t *row = fitted_row(shape);
+    size_t i = 0;
+    while (i < FITTED_IN_A_ROW && atomic_load_explicit(&row[i], memory_order_relaxed))
+        i++;
+    if (i == FITTED_IN_A_ROW) /* full: any may go */
+        i = (shape >> 1) % FITTED_IN_A_ROW;
+    atomic_store_explicit(&row[i], shape, memory_order_relaxed);
 }
 
 static CUresult post_or_ask(struct ath_cuda_exchange *exchange, uint64_t shape)
 {
-    if (!shape || atomic_load_explicit(place_of(shape), memory_order_relaxed) == shape)
+    if (!shape || has_fitted(shape))
         return ath_cuda_post(exchange);
     CUresult status = ath_cuda_ask(exchange);
     if (!status)
-        atomic_store_explicit(place_of(shape), shape, memory_order_relaxed);
+        note_fitted(shape);
     return status;
 }
 
