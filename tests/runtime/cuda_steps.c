@@ -38,6 +38,8 @@
  *     facts                     everything that a runtime asks of a device: "right" or "wrong"
  *     begin             what each library does before anything else, once more
  *     anew              streams and events of the context before and after it is reset
+ *     shapes SHAPES TIMES       cooperative launches, the same again: "right" or "wrong"
+ *     kernel NAME SHARED        all there is to ask of a kernel: "right" or "wrong"
  *     several COUNT     makes so many streams and events, which are all different, and uses some
  *
  * It does cuInit() first, and says what that gave.
@@ -402,6 +404,78 @@ static CUresult load(void)
         fclose(file);
     free(text);
     return status;
+}
+
+/* Cooperative launches of so many shapes, each several times: "right" where all are done. */
+static void step_shapes(const char *words) /* SHAPES TIMES */
+{
+    char *rest;
+    unsigned int shapes = (unsigned int)strtoul(words, &rest, 10);
+    unsigned int times = (unsigned int)strtoul(rest, NULL, 10);
+    CUlaunchAttribute together = { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1 };
+    CUdeviceptr p = 0;
+    CUfunction function;
+    float value = 3, got = 0;
+    int n = 1;
+    CUresult status = load();
+    if (!status)
+        status = cuModuleGetFunction(&function, module, "fill");
+    if (!status)
+        status = cuMemAlloc_v2(&p, sizeof value);
+    for (unsigned int i = 0; i < shapes * times && !status; i++) {
+        CUlaunchConfig config = { .gridDimX = 1 + i % shapes / 1024,
+                                  .gridDimY = 1,
+                                  .gridDimZ = 1,
+                                  .blockDimX = 1 + i % shapes % 1024,
+                                  .blockDimY = 1,
+                                  .blockDimZ = 1,
+                                  .attrs = &together,
+                                  .numAttrs = 1 };
+        status = cuLaunchKernelEx(&config, function, (void *[]){ &p, &value, &n }, NULL);
+    }
+    if (!status)
+        status = cuMemcpyDtoH_v2(&got, p, sizeof got);
+    if (!status)
+        status = cuMemFree_v2(p);
+    printf("%s %s\n", name_of(status), got == value ? "right" : "wrong");
+}
+
+static CUlibrary library;
+
+static CUresult load_library(void)
+{
+    char path[4096];
+    const char *folder = getenv("srcdir");
+    snprintf(path, sizeof path, "%s/tests/cuda_programs/kernels.ptx", folder ? folder : ".");
+    return library ? CUDA_SUCCESS
+                   : cuLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0);
+}
+
+/* All that a runtime asks of a kernel before it launches it, with another limit of its shared
+ * memory: "right" where its function says the same. */
+static void step_kernel(const char *words) /* NAME SHARED */
+{
+    const CUfunction_attribute limit = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    char name[64] = "";
+    int shared = 0, known = 0, asked[CU_FUNC_ATTRIBUTE_MAX] = { 0 }, same = 0;
+    CUkernel kernel;
+    CUfunction function = NULL;
+    (void)sscanf(words, "%63s %d", name, &shared);
+    CUresult status = load_library();
+    if (!status)
+        status = cuLibraryGetKernel(&kernel, library, name);
+    if (!status)
+        status = cuKernelSetAttribute(limit, shared, kernel, 0);
+    for (int i = 0; i < CU_FUNC_ATTRIBUTE_MAX && !status; i++)
+        known += !cuKernelGetAttribute(&asked[i], (CUfunction_attribute)i, kernel, 0);
+    if (!status)
+        status = cuKernelGetFunction(&function, kernel);
+    for (int i = 0; i < CU_FUNC_ATTRIBUTE_MAX && !status; i++) {
+        int value;
+        same += !cuFuncGetAttribute(&value, (CUfunction_attribute)i, function) && value == asked[i];
+    }
+    printf("%s %s\n", name_of(status),
+           known > 8 && same == known && asked[limit] == shared ? "right" : "wrong");
 }
 
 static CUresult launch(const char *name, int n, CUstream stream, void **params)
@@ -1333,7 +1407,8 @@ static const struct {
     { "begin", step_begin },         { "several", step_several },
     { "anew", step_anew },           { "cycle", step_cycle },
     { "pieces", step_pieces },       { "behind", step_behind },
-    { "stale", step_stale },
+    { "stale", step_stale },         { "shapes", step_shapes },
+    { "kernel", step_kernel },
 };
 
 static void run_step(char *line)

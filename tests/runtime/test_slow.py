@@ -91,6 +91,21 @@ class Slow(unittest.TestCase):
             self.assertLess(self.round_trips(program, "begin", below=0.5), 0.5)
 
     @by_the_clock
+    def test_all_of_a_kernel_is_asked_at_once(self):
+        # the kernel, its limit, its attributes with the function, and each of the function's 16 attributes
+        most = 1 + 1 + 1 + 16 + 0.9
+        with Program(self.relay.address, alone=True) as program:
+            self.assertEqual(program.do("kernel fill 1024"), f"{GOOD} right")
+            found = []
+            for kernel in ["saxpy", "vector_add", "matmul", "gather", "say"]:
+                begin = time.monotonic()
+                self.assertEqual(program.do(f"kernel {kernel} 4096"), f"{GOOD} right")
+                found.append((time.monotonic() - begin) / self.round_trip_s)
+                if found[-1] < most:
+                    break
+            self.assertLess(min(found), most)
+
+    @by_the_clock
     def test_streams_and_events_are_made_some_at_a_time(self):
         with Program(self.relay.address, alone=True) as program:
             self.assertEqual(program.do("several 1"), GOOD)

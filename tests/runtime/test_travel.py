@@ -34,6 +34,20 @@ class Travel(unittest.TestCase):
                 self.assertEqual(found["cuLaunchKernel"][:2], (1, 0))
                 self.assertEqual(found["altogether"][0], sum(count for name, (count, *_) in found.items() if name != "altogether"))
 
+    def test_a_launch_that_must_fit_is_asked_about_once(self):
+        shapes, times = 1500, 3
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                found = self.counts(transport, f"shapes {shapes} {times}")
+                self.assertEqual(found["cuLaunchKernelEx"][:2], (shapes * times, shapes))
+
+    def test_a_kernel_is_asked_about_once_for_each_setting(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                once = self.counts(transport, "kernel fill 4096")["cuKernelGetAttribute"]
+                again = self.counts(transport, "kernel fill 4096", "kernel fill 4096", "kernel fill 8192", "kernel fill 4096")
+                self.assertEqual(again["cuKernelGetAttribute"][:2], (2 * once[0], 2 * once[1]))
+
     def test_what_is_made_ahead_ends_with_its_context(self):
         for transport in TRANSPORTS:
             with self.subTest(transport), serve(memory="128M") as server, Program(place(server, transport)) as program:

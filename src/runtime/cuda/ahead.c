@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "runtime/cuda/by_hand/attribute.h"
 #include "runtime/cuda/cache.h"
 
 enum { FIRST = 256 };
@@ -12,8 +13,13 @@ enum { FIRST = 256 };
 struct ath_cuda_asked {
     struct ath_cuda_exchange exchange;
     struct ath_frame message;
-    uint64_t age;
+    uint64_t age, state; /* of the cache, and of the kernel that it is about */
 };
+
+static uint64_t state_of(const struct ath_cuda_exchange *exchange)
+{
+    return exchange->kernel ? ath_cuda_attributes_state(exchange->kernel) : 0;
+}
 
 /* Room for one more. */
 static struct ath_cuda_asked *next_asked(struct ath_cuda_ahead *ahead)
@@ -34,10 +40,13 @@ void ath_cuda_ahead_ask(struct ath_cuda_ahead *ahead, struct ath_cuda_exchange *
     size_t length;
     int built;
     struct ath_cuda_asked *asked = next_asked(ahead);
+    uint64_t state = state_of(exchange);
+    ath_cuda_wire_call_set_number(exchange->call,
+                                  state); /* as ath_cuda_ask_cached() looks for it */
     const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &built);
     if (!asked || !frame)
         return;
-    *asked = (struct ath_cuda_asked){ .age = ath_cuda_cache_age() };
+    *asked = (struct ath_cuda_asked){ .age = ath_cuda_cache_age(), .state = state };
     if (ath_frame_copy(&asked->message, frame, length))
         return;
     if (ath_cuda_ask_begin(exchange)) {
@@ -54,7 +63,8 @@ void ath_cuda_ahead_wait(struct ath_cuda_ahead *ahead)
         struct ath_cuda_asked *asked = &ahead->asked[i];
         struct ath_cuda_exchange *exchange = &asked->exchange;
         CUresult status = ath_cuda_ask_end(exchange);
-        if (!status || status == CUDA_ERROR_INVALID_VALUE) /* nor is there any later */
+        bool is_answer = !status || status == CUDA_ERROR_INVALID_VALUE; /* nor is there any later */
+        if (is_answer && asked->state == state_of(exchange))
             ath_cuda_cache_add(exchange->method, asked->message.bytes, asked->message.length,
                                &exchange->thread->answer, asked->age);
     }

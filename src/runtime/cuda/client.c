@@ -22,6 +22,7 @@
 #include "runtime/cuda/by_hand/attribute.h"
 #include "runtime/cuda/by_hand/capture.h"
 #include "runtime/cuda/by_hand/host.h"
+#include "runtime/cuda/by_hand/kernel_facts.h"
 #include "runtime/cuda/by_hand/share.h"
 #include "runtime/cuda/by_hand/staging.h"
 #include "runtime/cuda/by_hand/standin.h"
@@ -852,7 +853,10 @@ CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange)
     struct ath_frame asked = { 0 };
     uint64_t age = ath_cuda_cache_age();
     bool is_copied = !ath_frame_copy(&asked, frame, length);
-    CUresult status = ath_cuda_ask(exchange);
+    bool is_of_many = exchange->method == ATH_CUDA_METHOD_cuKernelGetAttribute && is_copied &&
+                      !exchange->side.status && !ath_is_off(ATH_SWITCH_CACHES);
+    CUresult status =
+        is_of_many ? ath_cuda_ask_kernel_facts(exchange, &asked) : ath_cuda_ask(exchange);
     bool is_same_state = !exchange->kernel || state == ath_cuda_attributes_state(exchange->kernel);
     if (status == CUDA_SUCCESS && is_copied && is_same_state)
         ath_cuda_cache_add(exchange->method, asked.bytes, asked.length, &exchange->thread->answer,

@@ -33,6 +33,7 @@ CUDA_CLIENT_SOURCES = \
 	src/runtime/cuda/by_hand/client_context.c \
 	src/runtime/cuda/by_hand/client_copy.c \
 	src/runtime/cuda/by_hand/client_host.c \
+	src/runtime/cuda/by_hand/client_kernel_facts.c \
 	src/runtime/cuda/by_hand/client_launch.c \
 	src/runtime/cuda/by_hand/client_linker.c \
 	src/runtime/cuda/by_hand/client_misc.c \
@@ -45,6 +46,7 @@ CUDA_CLIENT_SOURCES = \
 	src/runtime/cuda/by_hand/client_tables.c \
 	src/runtime/cuda/by_hand/client_unified.c \
 	src/runtime/cuda/by_hand/host.c src/runtime/cuda/by_hand/host.h \
+	src/runtime/cuda/by_hand/kernel_facts.h \
 	src/runtime/cuda/by_hand/layout.c src/runtime/cuda/by_hand/layout.h \
 	src/runtime/cuda/by_hand/locals.h \
 	src/runtime/cuda/by_hand/mapped_file.c src/runtime/cuda/by_hand/mapped_file.h \
