@@ -548,14 +548,31 @@ static void one_address(void)
     ok(cuMemFreeHost(pinned));
 }
 
+/* All pinned memory is mapped where one address is for both sides, and managed memory counts as
+ * that. */
 static void flags_of_pinned(void)
 {
+    static char registered_bytes[8192];
     unsigned int flags;
     void *pinned;
+    CUdeviceptr managed;
     ok(cuMemHostAlloc(&pinned, 100, CU_MEMHOSTALLOC_PORTABLE));
-    ok(cuMemHostGetFlags(&flags, pinned));
-    check(flags & CU_MEMHOSTALLOC_PORTABLE);
+    ok(cuMemHostGetFlags(&flags, (char *)pinned + 50));
+    same(flags, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     ok(cuMemFreeHost(pinned));
+    ok(cuMemAllocHost_v2(&pinned, 100));
+    ok(cuMemHostGetFlags(&flags, pinned));
+    same(flags, CU_MEMHOSTALLOC_DEVICEMAP);
+    ok(cuMemFreeHost(pinned));
+    ok(cuMemHostRegister_v2(registered_bytes, sizeof registered_bytes, 0));
+    ok(cuMemHostGetFlags(&flags, registered_bytes + 50));
+    same(flags, CU_MEMHOSTREGISTER_DEVICEMAP);
+    ok(cuMemHostUnregister(registered_bytes));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemHostGetFlags(&flags, registered_bytes));
+    ok(cuMemAllocManaged(&managed, 100, CU_MEM_ATTACH_GLOBAL));
+    ok(cuMemHostGetFlags(&flags, (void *)(uintptr_t)managed)); // NOLINT(performance-no-int-to-ptr)
+    same(flags, CU_MEMHOSTALLOC_DEVICEMAP);
+    ok(cuMemFree_v2(managed));
     gives(CUDA_ERROR_INVALID_VALUE, cuMemHostAlloc(&pinned, 100, 0x1000));
 }
 

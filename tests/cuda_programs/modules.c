@@ -430,10 +430,11 @@ static void proc_addresses(void)
     ok(query("cuNothing", 13000, 0, &function, &status));
     same(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     check(function == NULL);
-    gives(CUDA_ERROR_INVALID_VALUE,
-          query("cuMemAlloc", 13000,
-                CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM | CU_GET_PROC_ADDRESS_LEGACY_STREAM,
-                &function, &status));
+    check(
+        found("cuStreamSynchronize", 13000,
+              CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM | CU_GET_PROC_ADDRESS_LEGACY_STREAM) ==
+        found("cuStreamSynchronize", 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM));
+    gives(CUDA_ERROR_INVALID_VALUE, query("cuMemAlloc", 13000, 4, &function, &status));
     ok(query("cuLibraryLoadData", 11000, 0, &function, &status));
     same(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
     check(function == NULL);

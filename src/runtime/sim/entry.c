@@ -47,10 +47,12 @@ static CUdriverProcAddressQueryResult find(const char *name, void **out, int ver
     return status;
 }
 
+/* Of both streams the thread's holds (driver 580, asked). */
 static bool are_flags(uint64_t flags)
 {
-    return flags == CU_GET_PROC_ADDRESS_DEFAULT || flags == CU_GET_PROC_ADDRESS_LEGACY_STREAM ||
-           flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    const uint64_t known =
+        CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    return !(flags & ~known);
 }
 
 /* Since CUDA 12 a name that is not found is no error. */

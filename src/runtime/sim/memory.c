@@ -644,10 +644,11 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *memory)
     CUresult status = sim_enter(&context);
     if (status)
         return status;
-    const struct sim_range *range = host_range_at(memory);
-    if (!flags || !range || range->memory != SIM_HOST_MEMORY)
+    const struct sim_range *range = sim_range_at((uint64_t)(uintptr_t)memory);
+    bool is_managed = range && range->memory == SIM_MANAGED_MEMORY;
+    if (!flags || !(is_managed || host_range_at(memory)))
         return CUDA_ERROR_INVALID_VALUE;
-    *flags = range->flags | CU_MEMHOSTALLOC_DEVICEMAP;
+    *flags = CU_MEMHOSTALLOC_DEVICEMAP | (is_managed ? 0 : range->flags);
     return CUDA_SUCCESS;
 }
 

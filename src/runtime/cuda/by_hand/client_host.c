@@ -313,9 +313,11 @@ CUresult ath_cuda_by_hand_cuMemHostGetFlags(unsigned int *flags, void *memory)
     CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemHostGetFlags);
     if (status)
         return status;
-    if (!flags || !ath_cuda_host_find(memory, &facts) || facts.kind == ATH_CUDA_HOST_MANAGED)
+    if (!flags || !ath_cuda_host_find(memory, &facts))
         return CUDA_ERROR_INVALID_VALUE;
-    *flags = facts.flags;
+    /* All of it is mapped where one address is for both sides, whatever was asked for; managed
+     * memory is nothing else (driver 580, asked). */
+    *flags = CU_MEMHOSTALLOC_DEVICEMAP | (facts.kind == ATH_CUDA_HOST_MANAGED ? 0 : facts.flags);
     return CUDA_SUCCESS;
 }
 

@@ -36,10 +36,12 @@ CUresult ath_cuda_by_hand_cuGetErrorString(CUresult error, const char **text)
 
 /* ---- addresses of functions ---- */
 
+/* Of both streams the thread's holds (driver 580, asked). */
 static bool are_flags(uint64_t flags)
 {
-    return flags == CU_GET_PROC_ADDRESS_DEFAULT || flags == CU_GET_PROC_ADDRESS_LEGACY_STREAM ||
-           flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    const uint64_t known =
+        CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+    return !(flags & ~known);
 }
 
 static const struct ath_cuda_symbol *look_up(const char *symbol, void **entry, int version,
