@@ -200,6 +200,20 @@ class Memory(Base):
                 self.assertEqual(one.do("give"), GOOD)
                 self.assertEqual(other.do("memory").split()[1], str(32 * MIB))
 
+    def test_what_another_process_has_open_counts_after_its_maker(self):
+        for transport in TRANSPORTS:
+            with serve("--vram-fraction", "0.5") as server, Program(place(server, transport)) as other:
+                with Program(place(server, transport)) as one:
+                    self.assertEqual(one.do(f"take plain {20 * MIB}"), GOOD)
+                    status, handle = one.do("export").split()
+                    self.assertEqual(status, GOOD)
+                    self.assertEqual(other.do(f"import {handle}"), GOOD)
+                self.assertTrue(harness.wait_until(lambda: len(server.children()) == 1))
+                self.assertEqual(other.do("memory").split()[1], str(12 * MIB))
+                self.assertEqual(other.do(f"take plain {13 * MIB}"), FULL)
+                self.assertEqual(other.do("unimport"), GOOD)
+                self.assertEqual(other.do("memory").split()[1], str(32 * MIB))
+
     def test_what_an_exported_descriptor_keeps_counts(self):
         for _, _, program in self.both("--vram-fraction", "0.5"):
             self.assertEqual(program.do(f"park {20 * MIB}"), GOOD)

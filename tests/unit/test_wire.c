@@ -799,6 +799,9 @@ START_TEST(shared_memory_counts_once)
     ck_assert(ath_board_take_memory(board, maker, DEVICE, SHARED, -1));
     uint64_t share = ath_board_share(board, maker, DEVICE, SHARED);
     ck_assert(share && ath_board_share_hold(board, maker, share)); /* it does */
+    ck_assert_uint_eq(ath_board_share_named(board, 77), 0);
+    ath_board_share_name(board, share, 77);
+    ck_assert_uint_eq(ath_board_share_named(board, 77), share);
     ck_assert(ath_board_share_hold(board, one, share) && ath_board_share_hold(board, other, share));
     atomic_store(&other->limit_bytes[DEVICE], SHARED - 1);
     ck_assert_int_eq(held(maker), SHARED);
@@ -814,6 +817,7 @@ START_TEST(shared_memory_counts_once)
     ath_board_share_drop(board, maker, share);
     ck_assert_int_eq(ath_board_memory(board, DEVICE, NULL), 0);
     ck_assert(!ath_board_share_hold(board, one, share)); /* of nobody: its place is free */
+    ck_assert_uint_eq(ath_board_share_named(board, 77), 0);
     ck_assert_uint_ne(ath_board_share(board, maker, DEVICE, 1), share);
     munmap(board, sizeof *board);
 }

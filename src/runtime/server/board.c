@@ -223,6 +223,26 @@ uint64_t ath_board_share(struct ath_board *board, struct ath_board_entry *entry,
     return id;
 }
 
+void ath_board_share_name(struct ath_board *board, uint64_t id, uint64_t name)
+{
+    lock_memory(board);
+    struct ath_board_share *share = find_share(board, id);
+    if (share)
+        share->name = name;
+    pthread_mutex_unlock(&board->memory_lock);
+}
+
+uint64_t ath_board_share_named(struct ath_board *board, uint64_t name)
+{
+    uint64_t id = 0;
+    lock_memory(board);
+    for (size_t i = 0; !id && i < ATH_BOARD_SHARES; i++)
+        if (board->shares[i].name == name)
+            id = board->shares[i].id;
+    pthread_mutex_unlock(&board->memory_lock);
+    return id;
+}
+
 bool ath_board_share_hold(struct ath_board *board, struct ath_board_entry *entry, uint64_t id)
 {
     lock_memory(board);

@@ -42,7 +42,8 @@ struct ath_board_entry {
 
 /* Memory that a session has handed to others: it is counted once, to one of those who hold it. */
 struct ath_board_share {
-    uint64_t id; /* 0: the place is free; else its place + 1 in the low 16 bits */
+    uint64_t id;   /* 0: the place is free; else its place + 1 in the low 16 bits */
+    uint64_t name; /* by which others find it; 0: by its id alone */
     size_t device;
     int64_t bytes;
     size_t payer;                         /* the entry that it is counted to, one of: */
@@ -91,6 +92,9 @@ void ath_board_give_memory(struct ath_board_entry *entry, size_t device, int64_t
  */
 uint64_t ath_board_share(struct ath_board *board, struct ath_board_entry *entry, size_t device,
                          int64_t bytes);
+/* name: not 0. The share of a name is 0 where there is none; of several, any. */
+void ath_board_share_name(struct ath_board *board, uint64_t share, uint64_t name);
+uint64_t ath_board_share_named(struct ath_board *board, uint64_t name);
 /* False where there is no such share, or none any more. */
 bool ath_board_share_hold(struct ath_board *board, struct ath_board_entry *entry, uint64_t share);
 void ath_board_share_drop(struct ath_board *board, struct ath_board_entry *entry, uint64_t share);

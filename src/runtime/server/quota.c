@@ -22,7 +22,7 @@
 
 enum { BUCKETS = 4096 };
 
-enum kind { ADDRESS, HANDLE, ARRAY, MIPMAP, MAPPED, SHARED };
+enum kind { ADDRESS, HANDLE, ARRAY, MIPMAP, MAPPED, SHARED, OPENED };
 
 struct holding {
     struct holding *next;
@@ -222,7 +222,7 @@ static void drop_share(uint64_t share)
     free(shared);
 }
 
-/* The caller has the lock where it is a handle, which may have a share. */
+/* The caller has the lock where it may have a share: where it is a handle or an address. */
 static void give(struct holding *holding)
 {
     if (!holding)
@@ -264,19 +264,19 @@ static struct holding *withdraw(enum kind kind, uint64_t value)
 
 static CUresult conclude(struct holding *holding, CUresult status)
 {
-    if (!status) {
+    pthread_mutex_lock(&quota.lock);
+    if (!status)
         give(holding);
-    } else if (holding) {
-        pthread_mutex_lock(&quota.lock);
+    else if (holding)
         add(holding);
-        pthread_mutex_unlock(&quota.lock);
-    }
+    pthread_mutex_unlock(&quota.lock);
     return status;
 }
 
-/* All that a context had. */
+/* All that a context had. What is given may take its share out of any list. */
 static void drop_context(CUcontext context)
 {
+    struct holding *dropped = NULL, *next;
     pthread_mutex_lock(&quota.lock);
     for (size_t i = 0; context && i < BUCKETS; i++) {
         for (struct holding **at = &quota.buckets[i]; *at;) {
@@ -286,8 +286,13 @@ static void drop_context(CUcontext context)
                 continue;
             }
             *at = holding->next;
-            give(holding);
+            holding->next = dropped;
+            dropped = holding;
         }
+    }
+    for (; dropped; dropped = next) {
+        next = dropped->next;
+        give(dropped);
     }
     pthread_mutex_unlock(&quota.lock);
 }
@@ -488,6 +493,94 @@ static CUresult mem_free_async(CUdeviceptr address, CUstream stream)
 {
     struct holding *holding = withdraw(ADDRESS, address);
     return conclude(holding, quota.driver.cuMemFreeAsync(address, stream));
+}
+
+/* ---- memory that other processes open: it is there until the last has let go of it, though its
+ * maker has ended (driver 580 on an H200, asked) ---- */
+
+static uint64_t name_of(const CUipcMemHandle *handle)
+{
+    uint64_t name = 1;
+    for (size_t i = 0; i < sizeof handle->reserved; i++)
+        name = (name ^ (unsigned char)handle->reserved[i]) * UINT64_C(0x100000001b3);
+    return name | 1;
+}
+
+/* The allocation that an address is in; its handle is that of all of it. */
+static CUdeviceptr base_of(CUdeviceptr address)
+{
+    CUdeviceptr base;
+    size_t bytes;
+    return quota.driver.cuMemGetAddressRange_v2 &&
+                   !quota.driver.cuMemGetAddressRange_v2(&base, &bytes, address)
+               ? base
+               : address;
+}
+
+static CUresult ipc_get(CUipcMemHandle *handle, CUdeviceptr address)
+{
+    CUresult status = quota.driver.cuIpcGetMemHandle(handle, address);
+    if (status)
+        return status;
+    CUdeviceptr base = base_of(address);
+    pthread_mutex_lock(&quota.lock);
+    struct holding *holding = *place_of(ADDRESS, base);
+    if (holding && holding->bytes && !holding->share && !share_out(holding))
+        status = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!status && holding && holding->share)
+        ath_board_share_name(quota.server->board, holding->share, name_of(handle));
+    pthread_mutex_unlock(&quota.lock);
+    return status;
+}
+
+/* Opened again it has the same address. The caller has the lock. */
+static bool add_opened(CUdeviceptr address, uint64_t share)
+{
+    struct holding *holding = *place_of(OPENED, address);
+    if (holding) {
+        holding->references++;
+        return true;
+    }
+    holding = calloc(1, sizeof *holding);
+    if (!holding || !hold_share(share)) {
+        free(holding);
+        return false;
+    }
+    *holding = (struct holding){
+        .kind = OPENED, .value = address, .context = context_here(), .references = 1, .share = share
+    };
+    add(holding);
+    return true;
+}
+
+static CUresult ipc_open(CUdeviceptr *address, CUipcMemHandle handle, unsigned int flags)
+{
+    CUresult status = quota.driver.cuIpcOpenMemHandle_v2(address, handle, flags);
+    if (status)
+        return status;
+    uint64_t share = ath_board_share_named(quota.server->board, name_of(&handle));
+    pthread_mutex_lock(&quota.lock);
+    bool is_counted = !share || add_opened(*address, share);
+    pthread_mutex_unlock(&quota.lock);
+    if (is_counted)
+        return CUDA_SUCCESS;
+    quota.driver.cuIpcCloseMemHandle(*address); /* its maker has given it back meanwhile */
+    return CUDA_ERROR_INVALID_HANDLE;
+}
+
+static CUresult ipc_close(CUdeviceptr address)
+{
+    CUresult status = quota.driver.cuIpcCloseMemHandle(address);
+    if (status)
+        return status;
+    pthread_mutex_lock(&quota.lock);
+    struct holding **at = place_of(OPENED, address), *holding = *at;
+    if (holding && !--holding->references) {
+        *at = holding->next;
+        give(holding);
+    }
+    pthread_mutex_unlock(&quota.lock);
+    return status;
 }
 
 /* ---- virtual memory: it is there as long as anybody has a handle or a mapping of it ---- */
@@ -980,6 +1073,12 @@ static void wrap_all(struct ath_cuda_driver *driver)
     WRAP(cuCtxSynchronize, context_synchronize);
     WRAP(cuMemFree_v2, mem_free);
     WRAP(cuMemFreeAsync, mem_free_async);
+    WRAP(cuIpcGetMemHandle, ipc_get);
+    if (driver->cuIpcOpenMemHandle_v2) {
+        WRAP(cuIpcOpenMemHandle, ipc_open);
+        WRAP(cuIpcOpenMemHandle_v2, ipc_open);
+    }
+    WRAP(cuIpcCloseMemHandle, ipc_close);
     WRAP(cuMemCreate, mem_create);
     WRAP(cuMemRelease, mem_release);
     WRAP(cuMemRetainAllocationHandle, mem_retain);

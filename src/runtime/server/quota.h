@@ -5,9 +5,9 @@
  * stands on the board, and what would go beyond the share is CUDA_ERROR_OUT_OF_MEMORY. What the
  * driver needs for itself (contexts, code with its variables, the heap of kernels) does not count.
  * Pools count with what they keep (pools.h), and graphs' own memory as the driver reserves it, when
- * they are launched. Memory that several sessions have by a file descriptor counts once: to its
- * maker, then to one who holds it. By a fabric handle it may come from anywhere, and counts to its
- * maker alone.
+ * they are launched. Memory that several sessions have by a file descriptor or an IPC handle counts
+ * once: to its maker, then to one who holds it. By a fabric handle it may come from anywhere, and
+ * counts to its maker alone.
  */
 #pragma once
 #include <stdint.h>
