@@ -6,6 +6,8 @@ bench_clients_SOURCES = bench/clients.c $(BENCH_LOAD) $(DRIVER_API_TEST_SOURCES)
 bench_clients_LDADD = $(DRIVER_API_TEST_LDADD)
 bench_copies_SOURCES = bench/copies.c $(BENCH_LOAD) $(DRIVER_API_TEST_SOURCES)
 bench_copies_LDADD = $(DRIVER_API_TEST_LDADD)
+bench_relay_SOURCES = bench/relay.c
+bench_relay_LDADD = libaitherion.a -lpthread
 bench_served_SOURCES = bench/served.c $(BENCH_LOAD) $(DRIVER_API_TEST_SOURCES)
 bench_served_LDADD = libaitherion.a $(DRIVER_API_TEST_LDADD) $(NETTLE_LIBS) -ldl
 bench_start_SOURCES = bench/start.c $(BENCH_LOAD) $(DRIVER_API_TEST_SOURCES)
@@ -14,7 +16,7 @@ bench_steps_SOURCES = bench/steps.c $(BENCH_LOAD) $(DRIVER_API_TEST_SOURCES)
 bench_steps_LDADD = $(DRIVER_API_TEST_LDADD)
 bench_streams_SOURCES = bench/streams.c $(BENCH_LOAD)
 bench_streams_LDADD = libaitherion.a -lpthread
-check_PROGRAMS += bench/calls bench/clients bench/copies bench/served bench/start bench/steps bench/streams
+check_PROGRAMS += bench/calls bench/clients bench/copies bench/relay bench/served bench/start bench/steps bench/streams
 EXTRA_DIST += bench/catalogue.py bench/counts.py bench/discover.py bench/goals.py bench/load.py bench/machine.py bench/measure.py \
 	bench/page.py bench/plot.py bench/relay.py bench/run bench/switches.py bench/table.py bench/torch_compiled.py bench/torch_issued.py \
 	bench/torch_models.py

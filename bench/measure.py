@@ -6,11 +6,11 @@ import json
 import os
 import select
 import subprocess
-import sys
 import time
 
 import bed as beds
 import catalogue
+import relay
 
 PREPARE_S, ROUND_S, LEAST_S = 150, 90, 3
 OVERDUE = 3  # times its part of the time a group may take at most, so that those behind it have theirs
@@ -31,10 +31,8 @@ class Place:
         if not way.round_trip_ms:
             return self.server.place(way.transport)
         if way.round_trip_ms not in self.relays:
-            command = [sys.executable, "-B", os.path.join(catalogue.HERE, "relay.py"), "--delay-ms", str(way.round_trip_ms / 2)]
-            relay = subprocess.Popen([*command, self.server.address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            self.relays[way.round_trip_ms] = relay, relay.stdout.readline().split()[-1]
-        return self.relays[way.round_trip_ms][1]
+            self.relays[way.round_trip_ms] = relay.Relay(self.bed.build, self.server.address, way.round_trip_ms / 2000)
+        return self.relays[way.round_trip_ms].address
 
     def environment(self, way, **changes):
         scratch = self.bed.scratch
@@ -53,8 +51,8 @@ class Place:
         return self.bed.environment(way.transport, self.server, AITHERION_SERVER=self.address(way), **changes)
 
     def stop(self):
-        for relay, _ in self.relays.values():
-            relay.communicate()
+        for line in self.relays.values():
+            line.close()
         self.server.stop()
         self.two_servers.stop()
 

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """bench/run on the simulated driver: that it runs through and has its numbers, not how fast anything is; and what is made of them."""
+import concurrent.futures
+import contextlib
 import copy
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree
 
@@ -20,6 +24,7 @@ import goals  # noqa: E402
 import harness  # noqa: E402
 import page  # noqa: E402
 import plot  # noqa: E402
+import relay  # noqa: E402
 import table  # noqa: E402
 
 BUILD = os.path.dirname(harness.binary())
@@ -125,6 +130,82 @@ class Command(unittest.TestCase):
             with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o755), "w", encoding="ascii") as file:
                 file.write(f'#!/bin/sh\n{command}\necho ready\nread line\necho \'["a", 1, "us"]\'\necho done\nread line\n')
             return bench("--sim", "--quick", *arguments, "--build", folder, "steps")
+
+
+@unittest.skipUnless(harness.copies_alone(), "the line is no program of this machine's")
+class SlowLine(unittest.TestCase):
+    DELAY_S = 0.05
+
+    def connected(self, host="127.0.0.1", **options):
+        """The two ends of a connection over a line."""
+        listener = self.entered(socket.create_server((host, 0), **options))
+        address = f"[{host}]" if ":" in host else host
+        self.line = self.entered(relay.Relay(BUILD, f"{address}:{listener.getsockname()[1]}", self.DELAY_S))
+        self.begin = time.monotonic()
+        name, port = self.line.address.rsplit(":", 1)
+        client = self.entered(socket.create_connection((name, int(port)), harness.PATIENCE_S))
+        listener.settimeout(harness.PATIENCE_S)
+        server = self.entered(listener.accept()[0])
+        server.settimeout(harness.PATIENCE_S)
+        return client, server
+
+    def entered(self, context):
+        self.addCleanup(context.__exit__, None, None, None)
+        return context.__enter__()
+
+    def passed(self):
+        """How often the delay has passed since the client began to connect."""
+        return (time.monotonic() - self.begin) / self.DELAY_S
+
+    def test_it_takes_no_less_than_the_delay(self):
+        client, server = self.connected()
+        self.assertGreaterEqual(self.passed(), 1)
+        client.sendall(b"question")
+        self.assertEqual(server.recv(8, socket.MSG_WAITALL), b"question")
+        self.assertGreaterEqual(self.passed(), 3)  # a handshake takes two
+        for _ in range(20):
+            before = self.passed()
+            server.sendall(b"answer")
+            self.assertEqual(client.recv(6, socket.MSG_WAITALL), b"answer")
+            self.assertGreaterEqual(self.passed(), before + 1)
+
+    def test_both_ways_at_once_are_whole_and_in_order(self):
+        ends = self.connected()
+        sent = [os.urandom(10 << 20) for _ in ends]
+
+        def send(end, data):
+            for size in [*range(1, 2000, 7), len(data)]:  # small ones, then the rest
+                end.sendall(data[:size])
+                data = data[size:]
+            end.shutdown(socket.SHUT_WR)
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            sending = [pool.submit(send, *pair) for pair in zip(ends, sent)]
+            received = list(pool.map(lambda end: end.makefile("rb").read(), ends))
+        self.assertTrue(received == sent[::-1])
+        self.assertEqual([one.result() for one in sending], [None, None])
+
+    def test_one_way_goes_on_after_the_end_of_the_other(self):
+        client, server = self.connected()
+        client.shutdown(socket.SHUT_WR)
+        self.assertEqual(server.recv(1), b"")
+        server.sendall(b"answer")
+        self.assertEqual(client.recv(6, socket.MSG_WAITALL), b"answer")
+        server.close()
+        self.assertEqual(client.recv(1), b"")
+
+    @unittest.skipUnless(os.path.exists("/proc/net/if_inet6"), "no IPv6 here")
+    def test_a_server_on_ipv6(self):
+        client, server = self.connected("::1", family=socket.AF_INET6)
+        client.sendall(b"question")
+        self.assertEqual(server.recv(8, socket.MSG_WAITALL), b"question")
+
+    def test_it_ends_with_its_input(self):
+        client, _ = self.connected()
+        self.line.close()
+        self.assertEqual(self.line.process.returncode, 0)
+        with contextlib.suppress(ConnectionResetError):
+            self.assertEqual(client.recv(1), b"")
 
 
 ROWS = [{"group": "calls", "name": "launch, issued", "unit": "us",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CUDA programs at a server behind a slow line (bench/relay.py): how many round trips things take, by the clock."""
+"""CUDA programs at a server behind a slow line (bench/relay.c): how many round trips things take, by the clock."""
 import contextlib
 import math
 import os
@@ -8,7 +8,7 @@ import time
 import unittest
 
 import runtime
-from cuda import Program
+from cuda import Program, build_folder
 from runtime import harness
 from test_cuda import GOOD, serve
 
@@ -39,7 +39,7 @@ class Slow(unittest.TestCase):
 
     def open(self, delay_s):
         self.round_trip_s = 2 * delay_s
-        self.relay = self.entered(Relay(self.server.address, delay_s))
+        self.relay = self.entered(Relay(build_folder(), self.server.address, delay_s))
 
     def entered(self, context):
         self.addCleanup(context.__exit__, None, None, None)
