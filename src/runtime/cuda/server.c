@@ -25,8 +25,8 @@ struct ath_cuda_thread_stream {
     CUstream stream;
 };
 
-struct ath_cuda_ended {
-    struct ath_cuda_ended *next;
+struct ath_cuda_noted {
+    struct ath_cuda_noted *next;
     CUcontext context;
 };
 
@@ -48,6 +48,15 @@ void ath_cuda_session_init(struct ath_cuda_session *session, const struct ath_cu
     };
 }
 
+static void free_noted(struct ath_cuda_noted **list)
+{
+    for (struct ath_cuda_noted *one = *list, *next; one; one = next) {
+        next = one->next;
+        free(one);
+    }
+    *list = NULL;
+}
+
 void ath_cuda_session_free(struct ath_cuda_session *session)
 {
     for (struct ath_cuda_thread_stream *one = session->streams, *next; one; one = next) {
@@ -55,11 +64,8 @@ void ath_cuda_session_free(struct ath_cuda_session *session)
         free(one);
     }
     session->streams = NULL;
-    for (struct ath_cuda_ended *one = session->ended, *next; one; one = next) {
-        next = one->next;
-        free(one);
-    }
-    session->ended = NULL;
+    free_noted(&session->ended);
+    free_noted(&session->green);
     ath_cuda_captures_end(&session->captures, NULL);
     ath_cuda_shares_end(session);
     ath_cuda_regions_free(session);
@@ -157,41 +163,63 @@ static uint64_t to_wire(struct ath_cuda_side *side, enum ath_cuda_kind kind, uin
 
 /* ---- the state of a thread ---- */
 
-/*
- * Contexts that cuCtxDestroy() has ended. A thread of the client's may have one current still, and
- * its calls say so (CUDA_ERROR_CONTEXT_IS_DESTROYED, cuda.h); the driver is not given its handle,
- * since what it does with that is undefined (github.com/openucx/ucx/pull/10852). A primary context
- * keeps its handle. The caller has the lock.
- */
-static struct ath_cuda_ended **ended_at(struct ath_cuda_session *session, CUcontext context)
+/* Contexts of a kind. The caller has the lock. */
+static struct ath_cuda_noted **noted_at(struct ath_cuda_noted **list, CUcontext context)
 {
-    struct ath_cuda_ended **at = &session->ended;
-    while (*at && (*at)->context != context)
-        at = &(*at)->next;
-    return at;
+    while (*list && (*list)->context != context)
+        list = &(*list)->next;
+    return list;
 }
 
-static bool has_ended(struct ath_cuda_session *session, CUcontext context)
+static bool is_noted(struct ath_cuda_session *session, struct ath_cuda_noted **list,
+                     CUcontext context)
 {
     pthread_mutex_lock(&session->lock);
-    bool has = *ended_at(session, context);
+    bool is = *noted_at(list, context);
     pthread_mutex_unlock(&session->lock);
-    return has;
+    return is;
 }
 
 /* Its handle may be another one's later. */
-static void note_ended(struct ath_cuda_session *session, CUcontext context, bool is_ended)
+static void note(struct ath_cuda_session *session, struct ath_cuda_noted **list, CUcontext context,
+                 bool is)
 {
     pthread_mutex_lock(&session->lock);
-    struct ath_cuda_ended **at = ended_at(session, context), *one = *at;
-    if (one && !is_ended) {
+    struct ath_cuda_noted **at = noted_at(list, context), *one = *at;
+    if (one && !is) {
         *at = one->next;
         free(one);
-    } else if (!one && is_ended && (one = malloc(sizeof *one))) {
-        *one = (struct ath_cuda_ended){ .next = session->ended, .context = context };
-        session->ended = one;
+    } else if (!one && is && (one = malloc(sizeof *one))) {
+        *one = (struct ath_cuda_noted){ .next = *list, .context = context };
+        *list = one;
     }
     pthread_mutex_unlock(&session->lock);
+}
+
+/*
+ * Of contexts that cuCtxDestroy() has ended: a thread of the client's may have one current still,
+ * and its calls say so (CUDA_ERROR_CONTEXT_IS_DESTROYED, cuda.h); the driver is not given its
+ * handle, since what it does with that is undefined (github.com/openucx/ucx/pull/10852). A primary
+ * context keeps its handle.
+ */
+static bool has_ended(struct ath_cuda_session *session, CUcontext context)
+{
+    return is_noted(session, &session->ended, context);
+}
+
+/*
+ * "A green context can be current to only one thread at a time" (cuda.h); a driver that has two
+ * ends with a segmentation fault (580, H200). The next call of the client's thread may be served by
+ * another thread than this one, so none keeps such a context.
+ */
+static void let_go_of_green(struct ath_cuda_worker *worker)
+{
+    struct ath_cuda_session *session = worker->session;
+    if (!session->has_green || !worker->context ||
+        !is_noted(session, &session->green, worker->context))
+        return;
+    session->driver->cuCtxSetCurrent(NULL);
+    worker->context = NULL;
 }
 
 /* Without cuInit() there is no context to take up, and none is wanted. */
@@ -311,6 +339,18 @@ static void after_end(struct ath_cuda_served *served, int method)
     }
 }
 
+/* One that is destroyed stays noted: at worst another of its handle is taken up more often. */
+static void note_green(struct ath_cuda_served *served)
+{
+    uint64_t green = ath_cuda_wire_ctx_from_green_ctx_green_context(
+        ath_cuda_wire_call_ctx_from_green_ctx(served->call));
+    CUcontext context;
+    if (served->driver->cuCtxFromGreenCtx(&context, (CUgreenCtx)(uintptr_t)green))
+        return;
+    note(served->session, &served->session->green, context, true);
+    served->session->has_green = true;
+}
+
 /* What a call did to contexts: a new one is current in this thread alone, which is not wanted; one
  * that went away may have been current anywhere. */
 static void after_contexts(struct ath_cuda_served *served, int method)
@@ -320,9 +360,11 @@ static void after_contexts(struct ath_cuda_served *served, int method)
     CUcontext made;
     if (is_made && !served->status && served->driver->cuCtxPopCurrent_v2 &&
         !served->driver->cuCtxPopCurrent_v2(&made))
-        note_ended(served->session, made, false);
+        note(served->session, &served->session->ended, made, false);
     if (method == ATH_CUDA_METHOD_cuCtxDestroy_v2 && !served->status)
-        note_ended(served->session, destroyed(served), true);
+        note(served->session, &served->session->ended, destroyed(served), true);
+    if (method == ATH_CUDA_METHOD_cuCtxFromGreenCtx && !served->status)
+        note_green(served);
     if (!ath_cuda_methods[method].forgets_all)
         return;
     served->session->epoch++;
@@ -450,6 +492,7 @@ int ath_cuda_serve(struct ath_cuda_worker *worker, const uint8_t *message, size_
             served.status = served.context_status;
         after_contexts(&served, method);
         after_capture(&served, method);
+        let_go_of_green(worker);
     }
     ath_cuda_side_free(&served.side);
     bool is_asked = ath_cuda_wire_call_is_asked(served.call);

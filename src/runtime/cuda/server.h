@@ -19,7 +19,7 @@ void ath_cuda_driver_load(void *library, struct ath_cuda_driver *out);
 
 struct ath_cuda_served;
 struct ath_cuda_thread_stream;
-struct ath_cuda_ended;
+struct ath_cuda_noted;
 struct ath_cuda_region;
 struct ath_cuda_image;
 struct ath_cuda_callbacks;
@@ -49,7 +49,8 @@ struct ath_cuda_session {
     const struct ath_cuda_books *books;     /* NULL: nobody counts */
     pthread_mutex_t lock;                   /* of what follows */
     struct ath_cuda_thread_stream *streams; /* the clients' threads' default streams */
-    struct ath_cuda_ended *ended;           /* contexts */
+    struct ath_cuda_noted *ended, *green;   /* contexts */
+    atomic_bool has_green;
     CUresult deferred; /* the first failure of a call without an answer, until it is told */
     _Atomic(const char *) failed;    /* the function of the first such call of all; NULL: none */
     CUresult failed_status;          /* what it said */
