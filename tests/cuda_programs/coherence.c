@@ -413,6 +413,29 @@ static void seen_after_tacit_waits(void)
     free(source);
 }
 
+/* A stream that rests is waited for until another one's kernel has written. */
+static void seen_by_a_loop_that_waits(void)
+{
+    struct gate gate = GATE;
+    CUstream other;
+    volatile float *word;
+    float got;
+    ok(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    ok(cuMemHostAlloc((void **)&word, sizeof *word, CU_MEMHOSTALLOC_DEVICEMAP));
+    *word = 0;
+    close_gate(&gate, other);
+    ok(launch_fill((CUdeviceptr)(uintptr_t)word, 5, 1, other));
+    ok(cuMemcpyDtoHAsync_v2(&got, ones, sizeof got, stream));
+    ok(cuStreamSynchronize(stream));
+    same(*word, 0);
+    open_gate(&gate);
+    while (*word != 5)
+        ok(cuStreamSynchronize(stream));
+    ok(cuStreamSynchronize(other));
+    ok(cuStreamDestroy_v2(other));
+    ok(cuMemFreeHost((void *)(uintptr_t)word)); // NOLINT(performance-no-int-to-ptr)
+}
+
 static const struct test tests[] = {
     { "much managed memory is written while the GPU works", managed_written_meanwhile, 0 },
     { "much mapped memory is written while the GPU works", mapped_written_meanwhile, 0 },
@@ -425,6 +448,7 @@ static const struct test tests[] = {
       0 },
     { "what the GPU wrote is there after calls that wait without saying so", seen_after_tacit_waits,
       0 },
+    { "a loop that waits sees what another stream writes", seen_by_a_loop_that_waits, 0 },
     { "a context ends with memory of both sides in it", goes_with_its_context, 0 },
     { "managed memory comes and goes while a thread waits for its own", others_come_and_go, 0 },
     { "the last release of a context ends memory of both sides in it", goes_with_the_last_release,

@@ -918,12 +918,14 @@ void ath_cuda_stream_rests(const struct ath_cuda_exchange *exchange, CUstream st
 bool ath_cuda_stream_is_at_rest(CUstream stream)
 {
     const struct ath_cuda_thread *thread = ath_cuda_this_thread();
-    if (!thread || ath_cuda_host_has_mirrors() || ath_is_off(ATH_SWITCH_RESTS))
+    if (!thread || ath_is_off(ATH_SWITCH_RESTS))
         return false;
     pthread_mutex_lock(&order);
     bool is_at_rest = link_state == LINK_GOOD && rest.number && rest.number == last_number &&
                       rest.stream == stream && rest.context == ath_cuda_current_context() &&
                       rest.thread == thread->id;
+    if (is_at_rest && ath_cuda_host_has_mirrors())
+        rest.number = 0; /* once: a loop may wait for what another stream writes in a mirror */
     pthread_mutex_unlock(&order);
     return is_at_rest && !known_fault(ath_cuda_current_context());
 }
