@@ -688,7 +688,7 @@ interface Driver {
   eventRecord @107 (event :UInt64 $handle, stream :UInt64 $handle) -> ()
       $c("cuEventRecord") $class(async) $since(2000) $ptsz(7000);
   eventRecordWithFlags @108 (event :UInt64 $handle, stream :UInt64 $handle, flags :UInt32) -> ()
-      $c("cuEventRecordWithFlags") $class(sync) $since(11010) $ptsz(11010);
+      $c("cuEventRecordWithFlags") $class(custom) $byHand(client) $since(11010) $ptsz(11010);
   eventSynchronize @109 (event :UInt64 $handle) -> () $c("cuEventSynchronize") $class(sync) $blocks $since(2000);
   externalMemoryGetMappedBuffer @110 () -> ()
       $c("cuExternalMemoryGetMappedBuffer") $class(refused) $reason(.external) $since(10000);

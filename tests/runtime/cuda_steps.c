@@ -40,6 +40,7 @@
  *     anew              streams and events of the context before and after it is reset
  *     shapes SHAPES TIMES       cooperative launches, the same again: "right" or "wrong"
  *     kernel NAME SHARED        all there is to ask of a kernel: "right" or "wrong"
+ *     record TIMES      an event by cuEventRecordWithFlags(): "right" where wrong flags are refused
  *     several COUNT     makes so many streams and events, which are all different, and uses some
  *
  * It does cuInit() first, and says what that gave.
@@ -664,6 +665,19 @@ static void step_train(const char *words) /* LAUNCHES [mapped] */
     if (!status && !training.stream)
         status = begin_training();
     puts(name_of(status ? status : train(atoi(words), strstr(words, "mapped"))));
+}
+
+/* As a runtime's cudaEventRecordWithFlags() does. */
+static void step_record(const char *words) /* TIMES */
+{
+    CUevent event;
+    CUresult status = cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    for (int i = atoi(words); i > 0 && !status; i--)
+        status = cuEventRecordWithFlags(event, NULL, CU_EVENT_RECORD_DEFAULT);
+    if (!status)
+        status = cuEventSynchronize(event);
+    CUresult wrong = cuEventRecordWithFlags(event, NULL, 5);
+    printf("%s %s\n", name_of(status), wrong == CUDA_ERROR_INVALID_VALUE ? "right" : "wrong");
 }
 
 /* What a runtime asks of a device when it starts. */
@@ -1408,7 +1422,7 @@ static const struct {
     { "anew", step_anew },           { "cycle", step_cycle },
     { "pieces", step_pieces },       { "behind", step_behind },
     { "stale", step_stale },         { "shapes", step_shapes },
-    { "kernel", step_kernel },
+    { "kernel", step_kernel },       { "record", step_record },
 };
 
 static void run_step(char *line)

@@ -58,6 +58,13 @@ class Travel(unittest.TestCase):
                 again = self.counts(transport, "kernel fill 4096", "kernel fill 4096", "kernel fill 8192", "kernel fill 4096")
                 self.assertEqual(again["cuKernelGetAttribute"][:2], (2 * once[0], 2 * once[1]))
 
+    def test_nobody_waits_for_the_record_of_an_event(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                found = self.counts(transport, "record 100")
+                self.assertEqual(found["cuEventRecord"][:2], (100, 0))
+                self.assertEqual(found["cuEventRecordWithFlags"][:2], (1, 1))
+
     def test_what_is_made_ahead_ends_with_its_context(self):
         for transport in TRANSPORTS:
             with self.subTest(transport), serve(memory="128M") as server, Program(place(server, transport)) as program:

@@ -37,6 +37,16 @@ CUresult ath_cuda_by_hand_cuStreamSynchronize(CUstream stream)
     return ath_cuda_end(&exchange, status);
 }
 
+/* ---- events ---- */
+
+/* Without flags, as runtimes call it, it is cuEventRecord(), for which nobody waits; what is wrong
+ * with others is said at once. */
+CUresult ath_cuda_by_hand_cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int flags)
+{
+    return flags ? ath_cuda_do_cuEventRecordWithFlags(event, stream, flags)
+                 : ath_cuda_do_cuEventRecord(event, stream);
+}
+
 /* ---- capture ---- */
 
 static struct ath_cuda_captures captures = { .lock = PTHREAD_MUTEX_INITIALIZER };
