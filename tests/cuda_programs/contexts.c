@@ -559,6 +559,72 @@ static void forked_from_threads(void)
         pthread_join(threads[i], NULL);
 }
 
+/* Calls that wait and calls that do not, in turn: at a server they may be of several threads. */
+static void work_in_green(CUcontext green_one, CUstream stream, CUdeviceptr memory)
+{
+    enum { TURNS = 50, WORDS = 1024 };
+    CUstream more;
+    CUdevice device;
+    int got;
+    ok(cuCtxSetCurrent(green_one));
+    for (unsigned int i = 0; i < TURNS; i++) {
+        ok(cuMemsetD32Async(memory, i, WORDS, stream));
+        ok(i % 2 ? cuStreamSynchronize(stream) : cuCtxGetDevice(&device));
+    }
+    ok(cuStreamCreate(&more, CU_STREAM_NON_BLOCKING));
+    ok(cuStreamDestroy_v2(more));
+    ok(cuMemcpyDtoHAsync_v2(&got, memory, sizeof got, stream));
+    ok(cuStreamSynchronize(stream));
+    same(got, TURNS - 1);
+    ok(cuCtxSetCurrent(NULL));
+}
+
+static struct {
+    CUcontext context;
+    CUstream stream;
+    CUdeviceptr memory;
+} part;
+
+static void *work_elsewhere(void *unused)
+{
+    work_in_green(part.context, part.stream, part.memory);
+    return unused;
+}
+
+/* Some of the processors, used by one thread after another. */
+static void green(void)
+{
+    CUdevResource whole, some, rest;
+    CUdevResourceDesc described;
+    CUgreenCtx green, of_stream;
+    CUcontext before;
+    pthread_t thread;
+    unsigned int groups = 1;
+    CUresult status = cuDeviceGetDevResource(0, &whole, CU_DEV_RESOURCE_TYPE_SM);
+    if (status == CUDA_ERROR_NOT_SUPPORTED || status == CUDA_ERROR_INVALID_RESOURCE_TYPE)
+        skip("this GPU has no parts");
+    ok(status);
+    ok(cuCtxGetCurrent(&before));
+    ok(cuDevSmResourceSplitByCount(&some, &groups, &whole, &rest, 0, 8));
+    check(groups == 1 && some.sm.smCount >= 8);
+    same(some.sm.smCount + rest.sm.smCount, whole.sm.smCount);
+    ok(cuDevResourceGenerateDesc(&described, &some, 1));
+    ok(cuGreenCtxCreate(&green, described, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    ok(cuCtxFromGreenCtx(&part.context, green));
+    ok(cuGreenCtxStreamCreate(&part.stream, green, CU_STREAM_NON_BLOCKING, 0));
+    ok(cuStreamGetGreenCtx(part.stream, &of_stream));
+    check(of_stream == green);
+    part.memory = allocate(4096);
+    work_in_green(part.context, part.stream, part.memory);
+    check(!pthread_create(&thread, NULL, work_elsewhere, NULL));
+    check(!pthread_join(thread, NULL));
+    work_in_green(part.context, part.stream, part.memory);
+    ok(cuCtxSetCurrent(before));
+    ok(cuStreamDestroy_v2(part.stream));
+    ok(cuGreenCtxDestroy(green));
+    ok(cuMemFree_v2(part.memory));
+}
+
 static const struct test tests[] = {
     { "nothing goes before cuInit", uninitialized, NO_SETUP },
     { "nothing goes without a context", no_context, NO_SETUP },
@@ -573,6 +639,7 @@ static const struct test tests[] = {
     { "a context that another thread destroys is in nobody's way", destroyed_elsewhere, 0 },
     { "a context has limits", limits, 0 },
     { "contexts of a device share its memory", shared_memory, 0 },
+    { "a part of a GPU is used by one thread after another", green, 0 },
     { "memory goes from device to device", peer_copies, 0 },
     { "a device reaches another's memory", peer_access, 0 },
     { "events order streams of two devices", streams_of_two, 0 },

@@ -94,8 +94,15 @@ void sim_context_end_locals(struct sim_context *context)
     }
 }
 
-/* All that is of it; the context itself stays, for whoever still has its handle. */
-static void end(struct sim_context *context)
+CUresult sim_context_make(int device, struct sim_context **out)
+{
+    struct sim_context *context = new_context();
+    CUresult status = context ? start(context, device, 0) : CUDA_ERROR_OUT_OF_MEMORY;
+    *out = context;
+    return status;
+}
+
+void sim_context_end(struct sim_context *context)
 {
     struct sim_object *object;
     sim_context_drain(context);
@@ -226,7 +233,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle)
     sim_lock();
     CUresult status = sim_enter_driver();
     context = status ? NULL : sim_object_find(SIM_CONTEXT, handle);
-    if (!status && (!context || context->is_primary))
+    if (!status && (!context || context->is_primary || context->processors))
         status = CUDA_ERROR_INVALID_CONTEXT;
     else if (!status && !context->is_alive)
         status = CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -239,7 +246,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle)
     if (thread->depth && thread->stack[thread->depth - 1] == context)
         thread->depth--;
     if (context->is_alive)
-        end(context);
+        sim_context_end(context);
     return CUDA_SUCCESS;
 }
 
@@ -278,7 +285,7 @@ static CUresult end_primary(CUdevice number, bool is_reset)
     sim_context_end_locals(context);
     SIM_LOCKED;
     if (context->is_alive)
-        end(context);
+        sim_context_end(context);
     return CUDA_SUCCESS;
 }
 
@@ -365,6 +372,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext handle)
     struct sim_context *context = find(handle);
     if (!context || thread->depth == (int)SIM_COUNT(thread->stack))
         return CUDA_ERROR_INVALID_CONTEXT;
+    sim_green_moves(sim_current(), context, thread->id);
     thread->stack[thread->depth++] = context;
     return CUDA_SUCCESS;
 }
@@ -379,6 +387,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext *out)
     if (!thread->depth)
         return CUDA_ERROR_INVALID_CONTEXT;
     struct sim_context *context = thread->stack[--thread->depth];
+    sim_green_moves(context, sim_current(), thread->id);
     if (out)
         *out = (CUcontext)context;
     return CUDA_SUCCESS;
@@ -394,10 +403,12 @@ CUresult cuCtxSetCurrent(CUcontext handle)
     struct sim_context *context = handle ? find(handle) : NULL;
     if (handle && !context)
         return CUDA_ERROR_INVALID_CONTEXT;
+    struct sim_context *before = sim_current();
     if (thread->depth)
         thread->depth--;
     if (context)
         thread->stack[thread->depth++] = context;
+    sim_green_moves(before, sim_current(), thread->id);
     return CUDA_SUCCESS;
 }
 

@@ -18,6 +18,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	src/runtime/sim/event.c \
 	src/runtime/sim/facts.c src/runtime/sim/facts.h \
 	src/runtime/sim/graph.c \
+	src/runtime/sim/green.c \
 	src/runtime/sim/image.c \
 	src/runtime/sim/ipc.c \
 	src/runtime/sim/launch.c \

@@ -1,8 +1,8 @@
 /*
  * What is not simulated: CUDA_ERROR_NOT_SUPPORTED, whatever the arguments are.
  *
- * These are graphics and texture objects, external memory and semaphores, green contexts,
- * multicast, linking by the driver, core dumps, logs and checkpoints, and what addressed memory
+ * These are graphics and texture objects, external memory and semaphores, multicast,
+ * linking by the driver, core dumps, logs and checkpoints, and what addressed memory
  * with 32 bits until CUDA 3.1. The types of the arguments don't matter to a function that looks at
  * none, so cuda_functions.h is not included.
  */
@@ -37,16 +37,11 @@ REFUSE(cuCoredumpSetAttribute)
 REFUSE(cuCoredumpSetAttributeGlobal)
 REFUSE(cuCtxAttach)
 REFUSE(cuCtxDetach)
-REFUSE(cuCtxFromGreenCtx)
-REFUSE(cuCtxGetDevResource)
 REFUSE(cuCtxGetExecAffinity)
 REFUSE(cuCtxRecordEvent)
 REFUSE(cuCtxWaitEvent)
 REFUSE(cuDestroyExternalMemory)
 REFUSE(cuDestroyExternalSemaphore)
-REFUSE(cuDevResourceGenerateDesc)
-REFUSE(cuDevSmResourceSplitByCount)
-REFUSE(cuDeviceGetDevResource)
 REFUSE(cuDeviceGetHostAtomicCapabilities)
 REFUSE(cuDeviceGetLuid)
 REFUSE(cuDeviceGetNvSciSyncAttributes)
@@ -89,12 +84,8 @@ REFUSE(cuGraphicsSubResourceGetMappedArray)
 REFUSE(cuGraphicsUnmapResources)
 REFUSE(cuGraphicsUnmapResources_ptsz)
 REFUSE(cuGraphicsUnregisterResource)
-REFUSE(cuGreenCtxCreate)
-REFUSE(cuGreenCtxDestroy)
-REFUSE(cuGreenCtxGetDevResource)
 REFUSE(cuGreenCtxGetId)
 REFUSE(cuGreenCtxRecordEvent)
-REFUSE(cuGreenCtxStreamCreate)
 REFUSE(cuGreenCtxWaitEvent)
 REFUSE(cuImportExternalMemory)
 REFUSE(cuImportExternalSemaphore)
@@ -177,7 +168,6 @@ REFUSE(cuParamSetv)
 REFUSE(cuProfilerInitialize)
 REFUSE(cuSignalExternalSemaphoresAsync)
 REFUSE(cuSignalExternalSemaphoresAsync_ptsz)
-REFUSE(cuStreamGetGreenCtx)
 REFUSE(cuSurfObjectCreate)
 REFUSE(cuSurfObjectDestroy)
 REFUSE(cuSurfObjectGetResourceDesc)

@@ -109,6 +109,8 @@ struct sim_context {
     CUfunc_cache cache;
     unsigned int peers; /* bit of each device that it may reach */
     struct sim_local *locals;
+    unsigned int processors; /* of a green context; 0: it is none */
+    uint64_t holder;         /* the thread that a green context is current to; 0: none */
 };
 
 /* A thread's own; made when first asked for, gone with the thread. */
@@ -138,6 +140,12 @@ CUresult sim_enter(struct sim_context **out);
 CUresult sim_enter_context(CUcontext handle, struct sim_context **out);
 struct sim_context *sim_current(void); /* or NULL */
 CUresult sim_primary_retain(int device, struct sim_context **out);
+/* Another one, which is current nowhere. */
+CUresult sim_context_make(int device, struct sim_context **out);
+/* All that is of it; the context itself stays, for whoever still has its handle. */
+void sim_context_end(struct sim_context *context);
+/* What is current to a thread is another context now, or none. */
+void sim_green_moves(struct sim_context *before, struct sim_context *now, uint64_t thread);
 void sim_context_end_locals(struct sim_context *context);
 /* A kernel of its has faulted; what it did before stays its fault. */
 void sim_context_fail(struct sim_context *context, CUresult fault);
