@@ -212,6 +212,32 @@ static bool hold_share(uint64_t share)
     return true;
 }
 
+/* What another session made: the driver may give the value that this one has already. */
+static bool add_shared(enum kind kind, uint64_t value, CUcontext context, uint64_t share)
+{
+    struct holding *holding = *place_of(kind, value);
+    if (holding) {
+        holding->references++;
+        return true;
+    }
+    holding = calloc(1, sizeof *holding);
+    if (!holding || !hold_share(share)) {
+        free(holding);
+        return false;
+    }
+    *holding = (struct holding){
+        .kind = kind, .value = value, .context = context, .references = 1, .share = share
+    };
+    add(holding);
+    return true;
+}
+
+/* For others to have: false where it cannot be counted as that. NULL counts nowhere. */
+static bool may_share(struct holding *holding)
+{
+    return !holding || !holding->bytes || holding->share || share_out(holding);
+}
+
 static void drop_share(uint64_t share)
 {
     struct holding **at = place_of(SHARED, share), *shared = *at;
@@ -525,32 +551,11 @@ static CUresult ipc_get(CUipcMemHandle *handle, CUdeviceptr address)
     CUdeviceptr base = base_of(address);
     pthread_mutex_lock(&quota.lock);
     struct holding *holding = *place_of(ADDRESS, base);
-    if (holding && holding->bytes && !holding->share && !share_out(holding))
-        status = CUDA_ERROR_OUT_OF_MEMORY;
-    if (!status && holding && holding->share)
+    bool is_counted = may_share(holding);
+    if (is_counted && holding && holding->share)
         ath_board_share_name(quota.server->board, holding->share, name_of(handle));
     pthread_mutex_unlock(&quota.lock);
-    return status;
-}
-
-/* Opened again it has the same address. The caller has the lock. */
-static bool add_opened(CUdeviceptr address, uint64_t share)
-{
-    struct holding *holding = *place_of(OPENED, address);
-    if (holding) {
-        holding->references++;
-        return true;
-    }
-    holding = calloc(1, sizeof *holding);
-    if (!holding || !hold_share(share)) {
-        free(holding);
-        return false;
-    }
-    *holding = (struct holding){
-        .kind = OPENED, .value = address, .context = context_here(), .references = 1, .share = share
-    };
-    add(holding);
-    return true;
+    return is_counted ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static CUresult ipc_open(CUdeviceptr *address, CUipcMemHandle handle, unsigned int flags)
@@ -559,8 +564,9 @@ static CUresult ipc_open(CUdeviceptr *address, CUipcMemHandle handle, unsigned i
     if (status)
         return status;
     uint64_t share = ath_board_share_named(quota.server->board, name_of(&handle));
+    CUcontext context = context_here();
     pthread_mutex_lock(&quota.lock);
-    bool is_counted = !share || add_opened(*address, share);
+    bool is_counted = !share || add_shared(OPENED, *address, context, share);
     pthread_mutex_unlock(&quota.lock);
     if (is_counted)
         return CUDA_SUCCESS;
@@ -580,7 +586,7 @@ static CUresult ipc_close(CUdeviceptr address)
         give(holding);
     }
     pthread_mutex_unlock(&quota.lock);
-    return status;
+    return CUDA_SUCCESS;
 }
 
 /* ---- virtual memory: it is there as long as anybody has a handle or a mapping of it ---- */
@@ -634,15 +640,13 @@ static CUresult mem_retain(CUmemGenericAllocationHandle *handle, void *address)
 /* The others of the server may have it from now on, and the descriptor keeps it. */
 static CUresult mem_exported(CUmemGenericAllocationHandle handle, uint64_t *out_share)
 {
-    CUresult status = CUDA_SUCCESS;
     pthread_mutex_lock(&quota.lock);
     struct holding *holding = *place_of(HANDLE, handle);
-    if (holding && holding->bytes && !holding->share && !share_out(holding))
-        status = CUDA_ERROR_OUT_OF_MEMORY;
-    if (!status && holding && holding->share && hold_share(holding->share))
+    bool is_counted = may_share(holding);
+    if (is_counted && holding && holding->share && hold_share(holding->share))
         *out_share = holding->share;
     pthread_mutex_unlock(&quota.lock);
-    return status;
+    return is_counted ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static void mem_forgotten(uint64_t share)
@@ -652,28 +656,10 @@ static void mem_forgotten(uint64_t share)
     pthread_mutex_unlock(&quota.lock);
 }
 
-/* The driver may give the handle that the session has already. The caller has the lock. */
-static bool add_imported(CUmemGenericAllocationHandle handle, uint64_t share)
-{
-    struct holding *holding = *place_of(HANDLE, handle);
-    if (holding) {
-        holding->references++;
-        return true;
-    }
-    holding = calloc(1, sizeof *holding);
-    if (!holding || !hold_share(share)) {
-        free(holding);
-        return false;
-    }
-    *holding = (struct holding){ .kind = HANDLE, .value = handle, .references = 1, .share = share };
-    add(holding);
-    return true;
-}
-
 static CUresult mem_imported(CUmemGenericAllocationHandle handle, uint64_t share)
 {
     pthread_mutex_lock(&quota.lock);
-    bool is_added = add_imported(handle, share);
+    bool is_added = add_shared(HANDLE, handle, NULL, share);
     pthread_mutex_unlock(&quota.lock);
     if (is_added)
         return CUDA_SUCCESS;
