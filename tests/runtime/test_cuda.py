@@ -328,7 +328,7 @@ class Ends(Base):
             self.check_alone(server)
             self.assertEqual(program.do("fill 1000").split()[0], GONE)
             self.assertEqual(program.do("end"), "0 0 0 0 0 0 0 0 0 46 46 active")
-            self.assertRegex(program.end(), r"^aitherion: the server is gone or has ended this session: .*\n$")
+            self.assertRegex(program.end(), r"^aitherion: the server '[^']+' is gone or has ended this session: .*\n$")
 
     def test_a_failure_that_nobody_waited_for_is_in_the_log(self):
         for _, server, program in self.both():

@@ -139,7 +139,7 @@ class Killed(Base):
         """Every later call says so, and the program ends by itself."""
         for step in ("memory", "fill 10", "take plain 100", "take async 100", "launch 1", "pinned"):
             self.assertEqual(program.do(step).split()[0], GONE, (name, step))
-        self.assertRegex(program.end(), r"^aitherion: the server is gone or has ended this session: .*\n$", name)
+        self.assertRegex(program.end(), r"^aitherion: the server '[^']+' is gone or has ended this session: .*\n$", name)
         self.assertEqual(program.process.returncode, 0, name)
 
     def kill_in_the_middle(self, steps, kill):

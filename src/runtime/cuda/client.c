@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/log.h"
+#include "runtime/client/open.h"
 #include "runtime/cuda/by_hand/attribute.h"
 #include "runtime/cuda/by_hand/capture.h"
 #include "runtime/cuda/by_hand/host.h"
@@ -273,9 +274,14 @@ static CUresult state_of_link(enum ath_cuda_method method)
  */
 static CUresult lose_link(void)
 {
+    const char *server = ath_instance_server();
+    if (!server)
+        server = ath_client_variable("AITHERION_SERVER");
     if (atomic_exchange(&link_state, LINK_LOST) != LINK_LOST && !is_exiting)
-        ath_log(ATH_LOG_NORMAL, _("the server is gone or has ended this session: what the program "
-                                  "had on its GPUs is lost, and its CUDA calls fail from here on"));
+        ath_log(ATH_LOG_NORMAL,
+                _("the server '%s' is gone or has ended this session: what the program had on its "
+                  "GPUs is lost, and its CUDA calls fail from here on"),
+                server ? server : "?");
     return CUDA_ERROR_DEVICE_UNAVAILABLE;
 }
 
