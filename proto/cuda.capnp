@@ -565,7 +565,7 @@ interface Driver {
   ctxEnablePeerAccess @31 (peerContext :UInt64 $handle, flags :UInt32) -> ()
       $c("cuCtxEnablePeerAccess") $class(sync) $since(4000);
   ctxFromGreenCtx @32 (greenContext :UInt64 $handle) -> (context :UInt64 $handle)
-      $c("cuCtxFromGreenCtx") $class(sync) $since(12040);
+      $c("cuCtxFromGreenCtx") $class(custom) $byHand(server) $since(12040);
   ctxGetApiVersion @33 (context :UInt64 $handle) -> (version :UInt32) $c("cuCtxGetApiVersion") $class(cached) $since(3020);
   ctxGetCacheConfig @34 () -> (config :UInt32) $c("cuCtxGetCacheConfig") $class(sync) $since(3020);
   ctxGetCurrent @35 () -> () $c("cuCtxGetCurrent") $class(local) $since(4000);
@@ -933,7 +933,7 @@ interface Driver {
   graphicsUnmapResources @225 () -> () $c("cuGraphicsUnmapResources") $class(refused) $reason(.graphics) $since(3000) $ptsz(7000);
   graphicsUnregisterResource @226 () -> () $c("cuGraphicsUnregisterResource") $class(refused) $reason(.graphics) $since(3000);
   greenCtxCreate @227 (descriptor :UInt64 $handle, device :Int32 $handle, flags :UInt32) -> (context :UInt64 $handle)
-      $c("cuGreenCtxCreate") $class(sync) $since(12040);
+      $c("cuGreenCtxCreate") $class(custom) $byHand(client) $since(12040);
   greenCtxDestroy @228 (context :UInt64 $handle) -> () $c("cuGreenCtxDestroy") $class(sync) $forgets("*") $since(12040);
   greenCtxGetDevResource @229 (context :UInt64 $handle, type :UInt32) -> (resource :Data $bytesOf("sizeof(CUdevResource)"))
       $c("cuGreenCtxGetDevResource") $class(sync) $since(12040);
@@ -959,7 +959,7 @@ interface Driver {
   ipcOpenMemHandleV2 @242 (handle :Data $bytesOf("sizeof(CUipcMemHandle)"), flags :UInt32) -> (address :UInt64 $deviceptr)
       $c("cuIpcOpenMemHandle_v2") $class(sync) $since(11000);
   kernelGetAttribute @243 (attribute :UInt32, kernel :UInt64 $handle, device :Int32 $handle) -> (value :Int32)
-      $c("cuKernelGetAttribute") $class(cached) $since(12000);
+      $c("cuKernelGetAttribute") $class(custom) $byHand(client) $isCached $since(12000);
   kernelGetFunction @244 (kernel :UInt64 $handle) -> (function :UInt64 $handle)
       $c("cuKernelGetFunction") $class(cached) $since(12000);
   kernelGetLibrary @245 (kernel :UInt64 $handle) -> (library :UInt64 $handle)

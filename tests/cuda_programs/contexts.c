@@ -559,6 +559,29 @@ static void forked_from_threads(void)
         pthread_join(threads[i], NULL);
 }
 
+/* Calls of one thread that a server may serve beside each other: parts of a large copy, and what is
+ * asked while a function of the program's is due. */
+static void ask_ahead_in_green(CUstream stream)
+{
+    const size_t large = (size_t)32 << 20;
+    struct gate gate = GATE;
+    CUdeviceptr memory = allocate(large);
+    CUstream more;
+    unsigned char *bytes = malloc(large);
+    check(bytes != NULL);
+    ok(cuMemsetD8Async(memory, 7, large, stream));
+    ok(cuStreamSynchronize(stream));
+    ok(cuMemcpyDtoH_v2(bytes, memory, large));
+    same(bytes[large - 1], 7);
+    close_gate(&gate, stream);
+    ok(cuStreamCreate(&more, CU_STREAM_NON_BLOCKING));
+    open_gate(&gate);
+    ok(cuStreamSynchronize(stream));
+    ok(cuStreamDestroy_v2(more));
+    ok(cuMemFree_v2(memory));
+    free(bytes);
+}
+
 /* Calls that wait and calls that do not, in turn: at a server they may be of several threads. */
 static void work_in_green(CUcontext green_one, CUstream stream, CUdeviceptr memory)
 {
@@ -576,6 +599,7 @@ static void work_in_green(CUcontext green_one, CUstream stream, CUdeviceptr memo
     ok(cuMemcpyDtoHAsync_v2(&got, memory, sizeof got, stream));
     ok(cuStreamSynchronize(stream));
     same(got, TURNS - 1);
+    ask_ahead_in_green(stream);
     ok(cuCtxSetCurrent(NULL));
 }
 
@@ -597,7 +621,7 @@ static void green(void)
     CUdevResource whole, some, rest;
     CUdevResourceDesc described;
     CUgreenCtx green, of_stream;
-    CUcontext before;
+    CUcontext before, of_green;
     pthread_t thread;
     unsigned int groups = 1;
     CUresult status = cuDeviceGetDevResource(0, &whole, CU_DEV_RESOURCE_TYPE_SM);
@@ -610,8 +634,10 @@ static void green(void)
     same(some.sm.smCount + rest.sm.smCount, whole.sm.smCount);
     ok(cuDevResourceGenerateDesc(&described, &some, 1));
     ok(cuGreenCtxCreate(&green, described, 0, CU_GREEN_CTX_DEFAULT_STREAM));
-    ok(cuCtxFromGreenCtx(&part.context, green));
     ok(cuGreenCtxStreamCreate(&part.stream, green, CU_STREAM_NON_BLOCKING, 0));
+    ok(cuStreamGetCtx(part.stream, &part.context)); /* "is equivalent" to (cuda.h): */
+    ok(cuCtxFromGreenCtx(&of_green, green));
+    check(of_green == part.context);
     ok(cuStreamGetGreenCtx(part.stream, &of_stream));
     check(of_stream == green);
     part.memory = allocate(4096);

@@ -1332,6 +1332,27 @@ static void mipmapped(void)
     ok(cuMipmappedArrayDestroy(whole));
 }
 
+/* What the program writes behind a wait counts, though nothing had to be waited for any more. */
+static void written_at_rest(void)
+{
+    enum { MANY = 1 << 18 };
+    CUdeviceptr managed, sum = allocate(sizeof(float));
+    float got;
+    ok(cuMemAllocManaged(&managed, MANY * sizeof(float), CU_MEM_ATTACH_GLOBAL));
+    ok(launch_fill(sum, 0, 1, stream));
+    ok(cuCtxSynchronize());
+    for (int turn = 1; turn <= 5; turn++) {
+        for (int i = 0; i < MANY; i++)
+            ((volatile float *)(uintptr_t)managed)[i] = (float)turn;
+        ok(launch_saxpy(1, 1, managed, sum, stream));
+        ok(cuMemcpyDtoHAsync_v2(&got, sum, sizeof got, stream));
+        ok(cuStreamSynchronize(stream));
+        same(got, turn * (turn + 1) / 2);
+    }
+    ok(cuMemFree_v2(managed));
+    ok(cuMemFree_v2(sum));
+}
+
 static const struct test tests[] = {
     { "12 MiB go there and back", there_and_back, 0 },
     { "large copies keep their place among other work", large_in_order, 0 },
@@ -1379,6 +1400,7 @@ static const struct test tests[] = {
     { "managed memory can be copied", managed_copies, 0 },
     { "nested pointers work", nested, 0 },
     { "a kernel sees what the host writes while it runs", polled, SHARED_PAGES | SAME_PLACES },
+    { "managed memory is written after a stream that rests", written_at_rest, 0 },
     { "pageable bytes are taken while the stream is held", taken_behind_a_kernel,
       SHARED_PAGES | SAME_PLACES },
     { "pointers say what they are", attributes, 0 },

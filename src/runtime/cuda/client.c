@@ -859,12 +859,13 @@ CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange)
     struct ath_frame asked = { 0 };
     uint64_t age = ath_cuda_cache_age();
     bool is_copied = !ath_frame_copy(&asked, frame, length);
-    bool is_of_many = exchange->method == ATH_CUDA_METHOD_cuKernelGetAttribute && is_copied &&
-                      !exchange->side.status && !ath_is_off(ATH_SWITCH_CACHES);
+    bool is_of_many = exchange->thread->asks_facts && is_copied && !exchange->side.status &&
+                      !ath_is_off(ATH_SWITCH_CACHES);
     CUresult status =
         is_of_many ? ath_cuda_ask_kernel_facts(exchange, &asked) : ath_cuda_ask(exchange);
     bool is_same_state = !exchange->kernel || state == ath_cuda_attributes_state(exchange->kernel);
-    if (status == CUDA_SUCCESS && is_copied && is_same_state)
+    bool is_answer = !status || (is_of_many && status == CUDA_ERROR_INVALID_VALUE);
+    if (is_answer && is_copied && is_same_state)
         ath_cuda_cache_add(exchange->method, asked.bytes, asked.length, &exchange->thread->answer,
                            age);
     ath_frame_free(&asked);

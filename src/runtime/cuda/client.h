@@ -133,6 +133,7 @@ struct ath_cuda_thread {
     CUstreamCaptureMode mode;
     bool is_in_callback; /* a function of the program's runs: it may not call CUDA */
     bool asks_early;     /* see ath_cuda_ask_early() */
+    bool asks_facts;     /* all of a kernel with the first (by_hand/kernel_facts.h) */
     bool is_ours;        /* the program did not start it: it works on while the program exits */
     CUcontext *contexts; /* cuCtxPushCurrent()'s stack; the last is current */
     size_t context_count, context_capacity;

@@ -28,6 +28,7 @@ struct ath_cuda_thread_stream {
 struct ath_cuda_noted {
     struct ath_cuda_noted *next;
     CUcontext context;
+    pthread_mutex_t held; /* of a green one, by the worker that it is current to */
 };
 
 void ath_cuda_driver_load(void *library, struct ath_cuda_driver *out)
@@ -190,7 +191,9 @@ static void note(struct ath_cuda_session *session, struct ath_cuda_noted **list,
         *at = one->next;
         free(one);
     } else if (!one && is && (one = malloc(sizeof *one))) {
-        *one = (struct ath_cuda_noted){ .next = *list, .context = context };
+        *one = (struct ath_cuda_noted){ .next = *list,
+                                        .context = context,
+                                        .held = PTHREAD_MUTEX_INITIALIZER };
         *list = one;
     }
     pthread_mutex_unlock(&session->lock);
@@ -209,17 +212,36 @@ static bool has_ended(struct ath_cuda_session *session, CUcontext context)
 
 /*
  * "A green context can be current to only one thread at a time" (cuda.h); a driver that has two
- * ends with a segmentation fault (580, H200). The next call of the client's thread may be served by
- * another thread than this one, so none keeps such a context.
+ * ends with a segmentation fault (580, H200). Calls of one thread of the client's may be served by
+ * several, one after the other or, where it asks ahead, beside each other: each call holds such a
+ * context from its begin to its end.
  */
+static struct ath_cuda_noted *green_of(struct ath_cuda_session *session, CUcontext context)
+{
+    if (!session->has_green || !context)
+        return NULL;
+    pthread_mutex_lock(&session->lock);
+    struct ath_cuda_noted *green = *noted_at(&session->green, context);
+    pthread_mutex_unlock(&session->lock);
+    return green;
+}
+
 static void let_go_of_green(struct ath_cuda_worker *worker)
 {
-    struct ath_cuda_session *session = worker->session;
-    if (!session->has_green || !worker->context ||
-        !is_noted(session, &session->green, worker->context))
+    if (!worker->green)
         return;
-    session->driver->cuCtxSetCurrent(NULL);
+    worker->session->driver->cuCtxSetCurrent(NULL);
+    pthread_mutex_unlock(&worker->green->held);
+    worker->green = NULL;
     worker->context = NULL;
+}
+
+/* One that is destroyed stays noted: at worst another of its handle is taken up more often. */
+CUresult ath_cuda_note_green(struct ath_cuda_session *session, CUcontext context)
+{
+    note(session, &session->green, context, true);
+    session->has_green = true;
+    return is_noted(session, &session->green, context) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /* Without cuInit() there is no context to take up, and none is wanted. */
@@ -227,6 +249,9 @@ static CUresult take_up(struct ath_cuda_served *served, CUcontext context)
 {
     if (!context && !served->worker->context)
         return CUDA_SUCCESS;
+    served->worker->green = green_of(served->session, context);
+    if (served->worker->green)
+        pthread_mutex_lock(&served->worker->green->held);
     CUresult status = context && has_ended(served->session, context)
                           ? CUDA_ERROR_CONTEXT_IS_DESTROYED
                           : served->driver->cuCtxSetCurrent(context);
@@ -339,18 +364,6 @@ static void after_end(struct ath_cuda_served *served, int method)
     }
 }
 
-/* One that is destroyed stays noted: at worst another of its handle is taken up more often. */
-static void note_green(struct ath_cuda_served *served)
-{
-    uint64_t green = ath_cuda_wire_ctx_from_green_ctx_green_context(
-        ath_cuda_wire_call_ctx_from_green_ctx(served->call));
-    CUcontext context;
-    if (served->driver->cuCtxFromGreenCtx(&context, (CUgreenCtx)(uintptr_t)green))
-        return;
-    note(served->session, &served->session->green, context, true);
-    served->session->has_green = true;
-}
-
 /* What a call did to contexts: a new one is current in this thread alone, which is not wanted; one
  * that went away may have been current anywhere. */
 static void after_contexts(struct ath_cuda_served *served, int method)
@@ -363,8 +376,6 @@ static void after_contexts(struct ath_cuda_served *served, int method)
         note(served->session, &served->session->ended, made, false);
     if (method == ATH_CUDA_METHOD_cuCtxDestroy_v2 && !served->status)
         note(served->session, &served->session->ended, destroyed(served), true);
-    if (method == ATH_CUDA_METHOD_cuCtxFromGreenCtx && !served->status)
-        note_green(served);
     if (!ath_cuda_methods[method].forgets_all)
         return;
     served->session->epoch++;

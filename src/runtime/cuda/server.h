@@ -50,7 +50,7 @@ struct ath_cuda_session {
     pthread_mutex_t lock;                   /* of what follows */
     struct ath_cuda_thread_stream *streams; /* the clients' threads' default streams */
     struct ath_cuda_noted *ended, *green;   /* contexts */
-    atomic_bool has_green;
+    atomic_bool has_green;                  /* then there are some of them */
     CUresult deferred; /* the first failure of a call without an answer, until it is told */
     _Atomic(const char *) failed;    /* the function of the first such call of all; NULL: none */
     CUresult failed_status;          /* what it said */
@@ -72,6 +72,9 @@ void ath_cuda_check_memcpy2d(struct ath_cuda_served *served, CUDA_MEMCPY2D *copy
 void ath_cuda_check_memcpy3d(struct ath_cuda_served *served, CUDA_MEMCPY3D *copy);
 void ath_cuda_check_memcpy3d_peer(struct ath_cuda_served *served, CUDA_MEMCPY3D_PEER *copy);
 
+/* A context is a green one: while it is current to a worker it is to no other. */
+CUresult ath_cuda_note_green(struct ath_cuda_session *session, CUcontext context);
+
 void ath_cuda_session_init(struct ath_cuda_session *session, const struct ath_cuda_driver *driver);
 
 /* Frees what the session holds beside the driver's things, which end with the process. */
@@ -79,7 +82,8 @@ void ath_cuda_session_free(struct ath_cuda_session *session);
 
 struct ath_cuda_worker {
     struct ath_cuda_session *session;
-    CUcontext context; /* current in this thread of the driver */
+    CUcontext context;            /* current in this thread of the driver */
+    struct ath_cuda_noted *green; /* that is this one, and is held; NULL: it is none */
     CUstreamCaptureMode mode;
     uint64_t epoch; /* of the session, when the context was taken up */
     bool may_lend;  /* answers may end in what is lent (ath_wire_lend()): in room */

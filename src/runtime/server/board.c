@@ -236,7 +236,7 @@ uint64_t ath_board_share_named(struct ath_board *board, uint64_t name)
 {
     uint64_t id = 0;
     lock_memory(board);
-    for (size_t i = 0; !id && i < ATH_BOARD_SHARES; i++)
+    for (size_t i = 0; name && !id && i < ATH_BOARD_SHARES; i++)
         if (board->shares[i].name == name)
             id = board->shares[i].id;
     pthread_mutex_unlock(&board->memory_lock);

@@ -92,7 +92,7 @@ void ath_board_give_memory(struct ath_board_entry *entry, size_t device, int64_t
  */
 uint64_t ath_board_share(struct ath_board *board, struct ath_board_entry *entry, size_t device,
                          int64_t bytes);
-/* name: not 0. The share of a name is 0 where there is none; of several, any. */
+/* name 0: it has none any more. The share of a name is 0 where there is none; of several, any. */
 void ath_board_share_name(struct ath_board *board, uint64_t share, uint64_t name);
 uint64_t ath_board_share_named(struct ath_board *board, uint64_t name);
 /* False where there is no such share, or none any more. */

@@ -248,13 +248,23 @@ static void drop_share(uint64_t share)
     free(shared);
 }
 
+/* The caller has the lock. Nobody may open what its maker gives back (cuIpcOpenMemHandle()). */
+static void give_share(struct holding *holding)
+{
+    if (holding->kind == ADDRESS)
+        ath_board_share_name(quota.server->board, holding->share, 0);
+    drop_share(holding->share);
+    holding->share = 0;
+    holding->bytes = 0;
+}
+
 /* The caller has the lock where it may have a share: where it is a handle or an address. */
 static void give(struct holding *holding)
 {
     if (!holding)
         return;
     if (holding->share)
-        drop_share(holding->share);
+        give_share(holding);
     else if (holding->bytes)
         ath_board_give_memory(quota.entry, holding->device, holding->bytes);
     if (holding->pool)
@@ -290,12 +300,16 @@ static struct holding *withdraw(enum kind kind, uint64_t value)
 
 static CUresult conclude(struct holding *holding, CUresult status)
 {
+    if (!holding)
+        return status;
     pthread_mutex_lock(&quota.lock);
-    if (!status)
-        give(holding);
-    else if (holding)
+    if (status)
         add(holding);
+    else if (holding->share)
+        give_share(holding);
     pthread_mutex_unlock(&quota.lock);
+    if (!status)
+        give(holding); /* without the lock: its pool may be waiting for a stream */
     return status;
 }
 
@@ -560,33 +574,44 @@ static CUresult ipc_get(CUipcMemHandle *handle, CUdeviceptr address)
 
 static CUresult ipc_open(CUdeviceptr *address, CUipcMemHandle handle, unsigned int flags)
 {
-    CUresult status = quota.driver.cuIpcOpenMemHandle_v2(address, handle, flags);
-    if (status)
-        return status;
     uint64_t share = ath_board_share_named(quota.server->board, name_of(&handle));
+    pthread_mutex_lock(&quota.lock);
+    bool is_held = share && hold_share(share); /* until it is open, though its maker ends */
+    pthread_mutex_unlock(&quota.lock);
+    CUresult status = quota.driver.cuIpcOpenMemHandle_v2(address, handle, flags);
     CUcontext context = context_here();
     pthread_mutex_lock(&quota.lock);
-    bool is_counted = !share || add_shared(OPENED, *address, context, share);
+    bool is_counted = status || !is_held || add_shared(OPENED, *address, context, share);
+    if (is_held)
+        drop_share(share);
     pthread_mutex_unlock(&quota.lock);
     if (is_counted)
-        return CUDA_SUCCESS;
-    quota.driver.cuIpcCloseMemHandle(*address); /* its maker has given it back meanwhile */
-    return CUDA_ERROR_INVALID_HANDLE;
+        return status;
+    quota.driver.cuIpcCloseMemHandle(*address);
+    return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static CUresult ipc_close(CUdeviceptr address)
 {
-    CUresult status = quota.driver.cuIpcCloseMemHandle(address);
-    if (status)
-        return status;
     pthread_mutex_lock(&quota.lock);
-    struct holding **at = place_of(OPENED, address), *holding = *at;
-    if (holding && !--holding->references) {
-        *at = holding->next;
-        give(holding);
-    }
+    struct holding **at = place_of(OPENED, address), *closed = *at;
+    if (closed && --closed->references)
+        closed = NULL; /* it is open still */
+    else if (closed)
+        *at = closed->next;
     pthread_mutex_unlock(&quota.lock);
-    return CUDA_SUCCESS;
+    CUresult status = quota.driver.cuIpcCloseMemHandle(address);
+    if (!status)
+        return conclude(closed, status);
+    pthread_mutex_lock(&quota.lock);
+    if (closed)
+        add(closed);
+    else
+        closed = *place_of(OPENED, address);
+    if (closed)
+        closed->references++;
+    pthread_mutex_unlock(&quota.lock);
+    return status;
 }
 
 /* ---- virtual memory: it is there as long as anybody has a handle or a mapping of it ---- */

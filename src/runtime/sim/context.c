@@ -203,6 +203,7 @@ static CUresult create(CUcontext *out, unsigned int flags, CUdevice number)
     status = start(context, number, flags);
     if (status)
         return status;
+    sim_green_moves(sim_current(), context, thread->id);
     thread->stack[thread->depth++] = context;
     *out = (CUcontext)context;
     return CUDA_SUCCESS;
@@ -243,8 +244,10 @@ CUresult cuCtxDestroy_v2(CUcontext handle)
     sim_context_end_locals(context);
     SIM_LOCKED;
     struct sim_thread *thread = sim_thread();
-    if (thread->depth && thread->stack[thread->depth - 1] == context)
+    if (thread->depth && thread->stack[thread->depth - 1] == context) {
         thread->depth--;
+        sim_green_moves(context, sim_current(), thread->id);
+    }
     if (context->is_alive)
         sim_context_end(context);
     return CUDA_SUCCESS;

@@ -106,6 +106,7 @@ static void end_thread(void *memory)
         if (stream)
             sim_stream_end(stream);
     }
+    sim_green_ends(thread->id);
     free(thread);
 }
 

@@ -146,6 +146,7 @@ CUresult sim_context_make(int device, struct sim_context **out);
 void sim_context_end(struct sim_context *context);
 /* What is current to a thread is another context now, or none. */
 void sim_green_moves(struct sim_context *before, struct sim_context *now, uint64_t thread);
+void sim_green_ends(uint64_t thread); /* a thread has ended; the caller has the lock */
 void sim_context_end_locals(struct sim_context *context);
 /* A kernel of its has faulted; what it did before stays its fault. */
 void sim_context_fail(struct sim_context *context, CUresult fault);

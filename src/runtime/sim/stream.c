@@ -252,12 +252,20 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext *out)
     return CUDA_SUCCESS;
 }
 
+/* Of a green context's stream the primary context, and the green one (cuda.h). */
 CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *out, CUgreenCtx *out_green)
 {
     CUresult status = cuStreamGetCtx(handle, out);
-    if (!status && out_green)
-        *out_green = NULL;
-    return status;
+    if (status)
+        return status;
+    SIM_LOCKED;
+    const struct sim_context *context = (struct sim_context *)*out;
+    bool is_green = context->processors;
+    if (out_green)
+        *out_green = is_green ? (CUgreenCtx)context : NULL;
+    if (is_green)
+        *out = (CUcontext)sim_device(context->device)->primary;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetDevice(CUstream handle, CUdevice *device)

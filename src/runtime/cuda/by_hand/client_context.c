@@ -442,3 +442,15 @@ CUresult ath_cuda_by_hand_cuDevicePrimaryCtxRelease(CUdevice device)
 {
     return ath_cuda_by_hand_cuDevicePrimaryCtxRelease_v2(device);
 }
+
+/* ---- green contexts ---- */
+
+/* The server learns which context it is before anything is done in it, however the program gets at
+ * that (cuCtxFromGreenCtx(), cuStreamGetCtx()). */
+CUresult ath_cuda_by_hand_cuGreenCtxCreate(CUgreenCtx *context, CUdevResourceDesc descriptor,
+                                           CUdevice device, unsigned int flags)
+{
+    CUcontext known;
+    CUresult status = ath_cuda_do_cuGreenCtxCreate(context, descriptor, device, flags);
+    return status ? status : ath_cuda_do_cuCtxFromGreenCtx(&known, *context);
+}

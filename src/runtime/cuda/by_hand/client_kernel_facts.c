@@ -7,6 +7,7 @@
 #include "runtime/cuda/by_hand/kernel_facts.h"
 
 #include "base/cleanup.h"
+#include "proto/cuda-client.h"
 #include "runtime/cuda/ahead.h"
 
 static void ask_attribute(struct ath_cuda_ahead *ahead,
@@ -27,19 +28,6 @@ static void ask_attribute(struct ath_cuda_ahead *ahead,
     ath_cuda_ahead_ask(ahead, &exchange);
 }
 
-static void ask_function(struct ath_cuda_ahead *ahead,
-                         struct ath_cuda_wire_kernel_get_attribute about, uint64_t kernel)
-{
-    struct ath_cuda_exchange exchange;
-    if (ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuKernelGetFunction))
-        return;
-    ath_cuda_wire_kernel_get_function_set_kernel(
-        ath_cuda_wire_call_init_kernel_get_function(exchange.call),
-        ath_cuda_wire_kernel_get_attribute_kernel(about));
-    exchange.kernel = kernel;
-    ath_cuda_ahead_ask(ahead, &exchange);
-}
-
 CUresult ath_cuda_ask_kernel_facts(struct ath_cuda_exchange *exchange,
                                    const struct ath_frame *message)
 {
@@ -55,7 +43,18 @@ CUresult ath_cuda_ask_kernel_facts(struct ath_cuda_exchange *exchange,
     for (uint32_t i = 0; i < CU_FUNC_ATTRIBUTE_MAX; i++)
         if (i != ath_cuda_wire_kernel_get_attribute_attribute(about))
             ask_attribute(&ahead, about, exchange->kernel, i);
-    ask_function(&ahead, about, exchange->kernel);
     ath_cuda_ahead_wait(&ahead); /* first: the thread keeps one answer, that of its last wait */
     return ath_cuda_ask_end(exchange);
+}
+
+CUresult ath_cuda_by_hand_cuKernelGetAttribute(int *value, CUfunction_attribute attribute,
+                                               CUkernel kernel, CUdevice device)
+{
+    struct ath_cuda_thread *thread = ath_cuda_this_thread();
+    if (thread)
+        thread->asks_facts = true;
+    CUresult status = ath_cuda_do_cuKernelGetAttribute(value, attribute, kernel, device);
+    if (thread)
+        thread->asks_facts = false;
+    return status;
 }

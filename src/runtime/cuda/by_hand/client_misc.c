@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "proto/cuda-client.h"
 #include "runtime/cuda/by_hand/capture.h"
+#include "runtime/cuda/by_hand/host.h"
 #include "runtime/cuda/bytes.h"
 #include "runtime/cuda/captures.h"
 #include "runtime/cuda/client.h"
@@ -26,8 +27,12 @@ CUresult ath_cuda_by_hand_cuStreamSynchronize(CUstream stream)
 {
     struct ath_cuda_exchange exchange;
     CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuStreamSynchronize);
-    if (status || ath_cuda_stream_is_at_rest(stream))
-        return status ? status : ath_cuda_end(&exchange, CUDA_SUCCESS);
+    if (status)
+        return status;
+    if (ath_cuda_stream_is_at_rest(stream)) {
+        status = ath_cuda_end(&exchange, CUDA_SUCCESS);
+        return status ? status : ath_cuda_host_pull(ATH_CUDA_METHOD_cuStreamSynchronize);
+    }
     ath_cuda_wire_stream_synchronize_set_stream(
         ath_cuda_wire_call_init_stream_synchronize(exchange.call),
         ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_STREAM, (uintptr_t)stream));

@@ -6,7 +6,7 @@
 #include "runtime/cuda/client.h"
 #include "runtime/wire/frame.h"
 
-/* Asks for an attribute, as ath_cuda_ask() does, and for all else behind it: one round trip for all
- * of a kernel, whose other answers go to the cache. message is the exchange's own. */
+/* Asks for an attribute, as ath_cuda_ask() does, and for all others behind it: one round trip for
+ * all of a kernel, whose other answers go to the cache. message is the exchange's own. */
 CUresult ath_cuda_ask_kernel_facts(struct ath_cuda_exchange *exchange,
                                    const struct ath_frame *message);

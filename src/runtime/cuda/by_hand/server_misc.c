@@ -174,3 +174,23 @@ void ath_cuda_serve_cuGraphDebugDotPrint(struct ath_cuda_served *served)
             ath_cuda_wire_answer_init_graph_debug_dot_print(served->answer),
             (struct ath_wire_bytes){ (const uint8_t *)text, (size_t)length });
 }
+
+/* ---- green contexts ---- */
+
+void ath_cuda_serve_cuCtxFromGreenCtx(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuCtxFromGreenCtx)
+    uint64_t green = ath_cuda_to_own(&served->side, ATH_CUDA_KIND_GREEN_CTX,
+                                     ath_cuda_wire_ctx_from_green_ctx_green_context(
+                                         ath_cuda_wire_call_ctx_from_green_ctx(served->call)));
+    CUcontext context;
+    if (ath_cuda_refused(served))
+        return;
+    served->status = served->driver->cuCtxFromGreenCtx(&context, (CUgreenCtx)(uintptr_t)green);
+    if (!served->status)
+        served->status = ath_cuda_note_green(served->session, context);
+    if (!served->status)
+        ath_cuda_wire_ctx_from_green_ctx_result_set_context(
+            ath_cuda_wire_answer_init_ctx_from_green_ctx(served->answer),
+            ath_cuda_to_wire(&served->side, ATH_CUDA_KIND_CONTEXT, (uintptr_t)context));
+}
