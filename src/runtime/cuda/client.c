@@ -135,11 +135,11 @@ static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
  * call come into one, unless they stay too long. */
 static void note_exit(void)
 {
-    enum { STEP_US = 1000, STEPS = 20 };
+    enum { STEP_US = 1000, LEAST = 10, MOST = 250 };
     exiting_thread = pthread_self();
     is_exiting = true;
     ath_cuda_memo_forget(); /* other threads' are refused from here on */
-    for (int i = 0; i < STEPS && number_count > 1 && (!i || waiting); i++)
+    for (int i = 0; i < MOST && number_count > 1 && (i < LEAST || waiting); i++)
         usleep(STEP_US);
 }
 
