@@ -578,7 +578,8 @@ interface Driver {
       $c("cuCtxGetExecAffinity") $class(sync) $since(11040);
   ctxGetFlags @40 () -> (flags :UInt32) $c("cuCtxGetFlags") $class(sync) $since(7000);
   ctxGetId @41 (context :UInt64 $handle) -> (id :UInt64) $c("cuCtxGetId") $class(cached) $since(12000);
-  ctxGetLimit @42 (limit :UInt32) -> (value :UInt64) $c("cuCtxGetLimit") $class(sync) $since(3010);
+  ctxGetLimit @42 (limit :UInt32) -> (value :UInt64) $c("cuCtxGetLimit") $class(custom) $byHand(client) $isCached
+      $since(3010);
   ctxGetSharedMemConfig @43 () -> (config :UInt32) $c("cuCtxGetSharedMemConfig") $class(sync) $since(4020);
   ctxGetStreamPriorityRange @44 () -> (leastPriority :Int32 $nullable, greatestPriority :Int32 $nullable)
       $c("cuCtxGetStreamPriorityRange") $class(cached) $since(5050);
@@ -961,7 +962,7 @@ interface Driver {
   kernelGetAttribute @243 (attribute :UInt32, kernel :UInt64 $handle, device :Int32 $handle) -> (value :Int32)
       $c("cuKernelGetAttribute") $class(custom) $byHand(client) $isCached $since(12000);
   kernelGetFunction @244 (kernel :UInt64 $handle) -> (function :UInt64 $handle)
-      $c("cuKernelGetFunction") $class(cached) $since(12000);
+      $c("cuKernelGetFunction") $class(custom) $byHand(client) $isCached $since(12000);
   kernelGetLibrary @245 (kernel :UInt64 $handle) -> (library :UInt64 $handle)
       $c("cuKernelGetLibrary") $class(cached) $since(12050);
   kernelGetName @246 (function :UInt64 $handle) -> (name :Text $kept("")) $c("cuKernelGetName") $class(cached) $since(12030);

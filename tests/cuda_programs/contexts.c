@@ -27,10 +27,15 @@ static void no_context(void)
 {
     CUcontext current = (CUcontext)&current;
     CUdeviceptr p;
+    CUdevice device;
     CUstream stream;
+    size_t bytes;
+    gives(CUDA_ERROR_NOT_INITIALIZED, cuCtxGetDevice(&device));
     ok(cuInit(0));
     ok(cuCtxGetCurrent(&current));
     check(current == NULL);
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetDevice(&device));
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetLimit(&bytes, CU_LIMIT_SHMEM_SIZE));
     gives(CUDA_ERROR_INVALID_CONTEXT, cuMemAlloc_v2(&p, 4));
     gives(CUDA_ERROR_INVALID_CONTEXT, cuStreamCreate(&stream, 0));
     gives(CUDA_ERROR_INVALID_CONTEXT, cuCtxSynchronize());
@@ -219,11 +224,16 @@ static void limits(void)
     ok(cuCtxGetLimit(&bytes, CU_LIMIT_STACK_SIZE));
     check(bytes > 0);
     gives(CUDA_ERROR_INVALID_VALUE, cuCtxGetLimit(&bytes, (CUlimit)77));
+    gives(CUDA_ERROR_INVALID_VALUE, cuCtxGetLimit(NULL, CU_LIMIT_STACK_SIZE));
+    gives(CUDA_ERROR_INVALID_VALUE, cuCtxGetLimit(NULL, CU_LIMIT_SHMEM_SIZE));
     int version;
     ok(cuDriverGetVersion(&version));
     if (version >= 13000) { /* cuBLAS asks for it, and does nothing right without an answer */
-        ok(cuCtxGetLimit(&bytes, CU_LIMIT_CIG_ENABLED));
-        same(bytes, 0);
+        for (int i = 0; i < 2; i++) {
+            bytes = 1;
+            ok(cuCtxGetLimit(&bytes, CU_LIMIT_CIG_ENABLED));
+            same(bytes, 0);
+        }
     }
 }
 

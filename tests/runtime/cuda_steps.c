@@ -701,6 +701,7 @@ static void step_facts(const char *words)
 static void step_begin(const char *words)
 {
     CUcontext had = NULL, same = NULL;
+    size_t is_of_graphics = 1;
     int version;
     (void)words;
     CUresult status = cuCtxGetCurrent(&had);
@@ -710,7 +711,9 @@ static void step_begin(const char *words)
         status = cuInit(0);
     if (!status)
         status = cuDevicePrimaryCtxRetain(&same, 0);
-    puts(name_of(!status && same != had ? CUDA_ERROR_UNKNOWN : status));
+    if (!status)
+        status = cuCtxGetLimit(&is_of_graphics, CU_LIMIT_CIG_ENABLED);
+    puts(name_of(!status && (same != had || is_of_graphics) ? CUDA_ERROR_UNKNOWN : status));
 }
 
 /* Each is one of its own: an event is recorded behind a stream's work alone. */

@@ -57,6 +57,12 @@ class Travel(unittest.TestCase):
                 once = self.counts(transport, "kernel fill 4096")["cuKernelGetAttribute"]
                 again = self.counts(transport, "kernel fill 4096", "kernel fill 4096", "kernel fill 8192", "kernel fill 4096")
                 self.assertEqual(again["cuKernelGetAttribute"][:2], (2 * once[0], 2 * once[1]))
+                self.assertEqual(again["cuKernelGetFunction"][0], 1)
+
+    def test_what_each_library_asks_first_is_asked_once(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                self.assertEqual(self.counts(transport, "begin", "begin", "begin")["cuCtxGetLimit"][:2], (1, 1))
 
     def test_nobody_waits_for_the_record_of_an_event(self):
         for transport in TRANSPORTS:

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#include "runtime/cuda/by_hand/attribute.h"
 #include "runtime/cuda/cache.h"
 
 enum { FIRST = 256 };
@@ -13,13 +12,8 @@ enum { FIRST = 256 };
 struct ath_cuda_asked {
     struct ath_cuda_exchange exchange;
     struct ath_frame message;
-    uint64_t age, state; /* of the cache, and of the kernel that it is about */
+    uint64_t age, settings; /* of the cache, and of the kernel that it is about */
 };
-
-static uint64_t state_of(const struct ath_cuda_exchange *exchange)
-{
-    return exchange->kernel ? ath_cuda_attributes_state(exchange->kernel) : 0;
-}
 
 /* Room for one more. */
 static struct ath_cuda_asked *next_asked(struct ath_cuda_ahead *ahead)
@@ -37,16 +31,21 @@ static struct ath_cuda_asked *next_asked(struct ath_cuda_ahead *ahead)
 
 void ath_cuda_ahead_ask(struct ath_cuda_ahead *ahead, struct ath_cuda_exchange *exchange)
 {
+    ath_cuda_ahead_ask_behind(ahead, exchange, ath_cuda_settings_of(exchange));
+}
+
+void ath_cuda_ahead_ask_behind(struct ath_cuda_ahead *ahead, struct ath_cuda_exchange *exchange,
+                               uint64_t settings)
+{
     size_t length;
     int built;
     struct ath_cuda_asked *asked = next_asked(ahead);
-    uint64_t state = state_of(exchange);
     ath_cuda_wire_call_set_number(exchange->call,
-                                  state); /* as ath_cuda_ask_cached() looks for it */
+                                  settings); /* as ath_cuda_ask_cached() looks for it */
     const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &built);
-    if (!asked || !frame)
+    if (!asked || !frame || ath_cuda_cache_find(frame, length, &exchange->thread->answer))
         return;
-    *asked = (struct ath_cuda_asked){ .age = ath_cuda_cache_age(), .state = state };
+    *asked = (struct ath_cuda_asked){ .age = ath_cuda_cache_age(), .settings = settings };
     if (ath_frame_copy(&asked->message, frame, length))
         return;
     if (ath_cuda_ask_begin(exchange)) {
@@ -64,7 +63,7 @@ void ath_cuda_ahead_wait(struct ath_cuda_ahead *ahead)
         struct ath_cuda_exchange *exchange = &asked->exchange;
         CUresult status = ath_cuda_ask_end(exchange);
         bool is_answer = !status || status == CUDA_ERROR_INVALID_VALUE; /* nor is there any later */
-        if (is_answer && asked->state == state_of(exchange))
+        if (is_answer && asked->settings == ath_cuda_settings_of(exchange))
             ath_cuda_cache_add(exchange->method, asked->message.bytes, asked->message.length,
                                &exchange->thread->answer, asked->age);
     }

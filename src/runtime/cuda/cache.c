@@ -110,13 +110,17 @@ uint64_t ath_cuda_cache_age(void)
     return now;
 }
 
-/* Whether a kernel's attributes may be others now, or the kernel another. */
-static bool forgets_attributes(const struct ath_cuda_method_facts *facts)
+static bool forgets(const struct ath_cuda_method_facts *facts, enum ath_cuda_method method)
 {
-    bool is_named = false;
-    for (const short *stale = facts->forgets; stale && *stale >= 0; stale++)
-        is_named = is_named || *stale == ATH_CUDA_METHOD_cuFuncGetAttribute;
-    return facts->forgets_all || is_named;
+    const short *stale = facts->forgets;
+    while (stale && *stale >= 0 && *stale != (short)method)
+        stale++;
+    return facts->forgets_all || (stale && *stale >= 0);
+}
+
+bool ath_cuda_cache_has_of_settings(enum ath_cuda_method method)
+{
+    return forgets(&ath_cuda_methods[ATH_CUDA_METHOD_cuFuncSetCacheConfig], method);
 }
 
 bool ath_cuda_cache_forget(enum ath_cuda_method method)
@@ -132,7 +136,8 @@ bool ath_cuda_cache_forget(enum ath_cuda_method method)
         drop(*stale);
     pthread_rwlock_unlock(&lock);
     ath_cuda_memo_forget();
-    if (forgets_attributes(facts))
+    if (forgets(facts,
+                ATH_CUDA_METHOD_cuFuncGetAttribute)) /* they may be others, of another kernel */
         ath_cuda_attributes_forget(facts->forgets_all);
     return facts->forgets_all;
 }

@@ -844,13 +844,20 @@ CUresult ath_cuda_post(struct ath_cuda_exchange *exchange)
     return CUDA_SUCCESS;
 }
 
+uint64_t ath_cuda_settings_of(const struct ath_cuda_exchange *exchange)
+{
+    return exchange->kernel && ath_cuda_cache_has_of_settings(exchange->method)
+               ? ath_cuda_attributes_state(exchange->kernel)
+               : 0;
+}
+
 CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange)
 {
     size_t length;
     int built;
-    uint64_t state = exchange->kernel ? ath_cuda_attributes_state(exchange->kernel) : 0;
-    ath_cuda_wire_call_set_number(exchange->call, state); /* until it is sent; it is part of what is
-                                                           * looked for */
+    uint64_t settings = ath_cuda_settings_of(exchange);
+    ath_cuda_wire_call_set_number(exchange->call, settings); /* until it is sent; it is part of what
+                                                              * is looked for */
     const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &built);
     if (!frame)
         return built_status(built);
@@ -863,9 +870,9 @@ CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange)
                       !ath_is_off(ATH_SWITCH_CACHES);
     CUresult status =
         is_of_many ? ath_cuda_ask_kernel_facts(exchange, &asked) : ath_cuda_ask(exchange);
-    bool is_same_state = !exchange->kernel || state == ath_cuda_attributes_state(exchange->kernel);
-    bool is_answer = !status || (is_of_many && status == CUDA_ERROR_INVALID_VALUE);
-    if (is_answer && is_copied && is_same_state)
+    bool is_answer = !status || (exchange->method == ATH_CUDA_METHOD_cuKernelGetAttribute &&
+                                 status == CUDA_ERROR_INVALID_VALUE); /* there is no such one */
+    if (is_answer && is_copied && settings == ath_cuda_settings_of(exchange))
         ath_cuda_cache_add(exchange->method, asked.bytes, asked.length, &exchange->thread->answer,
                            age);
     ath_frame_free(&asked);

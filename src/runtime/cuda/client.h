@@ -200,6 +200,10 @@ CUresult ath_cuda_ask_end(struct ath_cuda_exchange *exchange);
 /* The same, but what was answered with success to the same call before is answered again. */
 CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange);
 
+/* What is set of the kernel that a call is about (by_hand/attribute.h), where the answer hangs on
+ * it; else 0. */
+uint64_t ath_cuda_settings_of(const struct ath_cuda_exchange *exchange);
+
 /*
  * A call that succeeded has waited until a stream had nothing left to do. As long as no other call
  * is sent, waiting for it once more needs no server: programs wait after copies that have waited.

@@ -163,6 +163,32 @@ static void found_in_many_ways()
     cudaGetLastError();
 }
 
+static __global__ void deep(int *values, int n)
+{
+    int own[4000];
+    for (int i = 0; i < 4000; i++)
+        own[i] = values[i % 32] + i;
+    for (int i = 0; i < n; i++)
+        own[i * 7919 % 4000] += own[i * 31 % 4000];
+    values[threadIdx.x] = own[n % 4000];
+}
+
+/* The driver raises the limit by itself: whoever remembered it would say what was. */
+static void the_stack_grows_with_a_kernel()
+{
+    needs_a_gpu();
+    int *values;
+    size_t before, after;
+    ok(cudaMalloc(&values, 32 * sizeof *values));
+    ok(cudaMemset(values, 0, 32 * sizeof *values));
+    ok(cudaDeviceGetLimit(&before, cudaLimitStackSize));
+    deep<<<1, 32>>>(values, 100);
+    ok(cudaDeviceSynchronize());
+    ok(cudaDeviceGetLimit(&after, cudaLimitStackSize));
+    printf("= stack %zu, then %zu\n", before, after);
+    check(after >= 16000 && before < after);
+}
+
 static void functions_by_their_names()
 {
     needs_a_gpu();
@@ -325,6 +351,7 @@ static const test tests[] = {
     { "two contexts", two_contexts },
     { "a device is found in many ways", found_in_many_ways },
     { "functions by their names", functions_by_their_names },
+    { "the stack grows with a kernel", the_stack_grows_with_a_kernel },
     { "facts of streams", facts_of_streams },
     { "errors are the same", errors_are_the_same },
     { "chains of host functions", chains_of_host_functions },

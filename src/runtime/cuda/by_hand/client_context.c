@@ -382,17 +382,48 @@ CUresult ath_cuda_by_hand_cuDevicePrimaryCtxGetState(CUdevice device, unsigned i
     return CUDA_SUCCESS;
 }
 
+/* Without a context there is no device, and nothing to ask (PyTorch does so until it needs one). */
+static bool is_without(CUcontext context, const CUdevice *device)
+{
+    return !context && device && !ath_cuda_may(ATH_CUDA_METHOD_cuCtxGetDevice);
+}
+
 CUresult ath_cuda_by_hand_cuCtxGetDevice(CUdevice *device)
 {
-    return is_primary(ath_cuda_current_context(), device) ? CUDA_SUCCESS
-                                                          : ath_cuda_do_cuCtxGetDevice(device);
+    CUcontext context = ath_cuda_current_context();
+    if (is_without(context, device))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return is_primary(context, device) ? CUDA_SUCCESS : ath_cuda_do_cuCtxGetDevice(device);
 }
 
 CUresult ath_cuda_by_hand_cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
 {
-    return is_primary(context ? context : ath_cuda_current_context(), device)
-               ? CUDA_SUCCESS
-               : ath_cuda_do_cuCtxGetDevice_v2(device, context);
+    CUcontext of = context ? context : ath_cuda_current_context();
+    if (is_without(of, device))
+        return CUDA_ERROR_INVALID_CONTEXT;
+    return is_primary(of, device) ? CUDA_SUCCESS : ath_cuda_do_cuCtxGetDevice_v2(device, context);
+}
+
+/* The limits from here on are fixed with the context (driver 580 refuses to set them). Of those
+ * before, a program may change each, and the driver itself the stack's: a launch that needed more
+ * made 32000 of 1024. cuBLAS asks before each product whether the context is one of graphics. */
+CUresult ath_cuda_by_hand_cuCtxGetLimit(size_t *value, CUlimit limit)
+{
+    struct ath_cuda_exchange exchange;
+    if (limit >= CU_LIMIT_SHMEM_SIZE)
+        return ath_cuda_do_cuCtxGetLimit(value, limit);
+    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuCtxGetLimit);
+    if (status)
+        return status;
+    if (!value)
+        return ath_cuda_end(&exchange, CUDA_ERROR_INVALID_VALUE);
+    ath_cuda_wire_ctx_get_limit_set_limit(ath_cuda_wire_call_init_ctx_get_limit(exchange.call),
+                                          (uint32_t)limit);
+    status = ath_cuda_ask(&exchange);
+    if (!status)
+        *value = ath_cuda_wire_ctx_get_limit_result_value(
+            ath_cuda_wire_answer_ctx_get_limit(exchange.answer));
+    return ath_cuda_end(&exchange, status);
 }
 
 static void end_primary(CUdevice device)

@@ -1,12 +1,19 @@
 /*
- * What a CUDA runtime asks of a kernel, one by one: all its attributes, and its function. One
- * thread for each exchange.
+ * All attributes of a kernel, asked behind the first question about it: CUDA's runtime and cuDNN
+ * ask for each of them by itself, before a launch and after each setting. One thread for each
+ * exchange.
  */
 #pragma once
+#include "runtime/cuda/ahead.h"
 #include "runtime/cuda/client.h"
 #include "runtime/wire/frame.h"
 
-/* Asks for an attribute, as ath_cuda_ask() does, and for all others behind it: one round trip for
- * all of a kernel, whose other answers go to the cache. message is the exchange's own. */
+/* Asks cuKernelGetAttribute() or cuKernelGetFunction(), as ath_cuda_ask() does, and for all (other)
+ * attributes behind it: one round trip for all of a kernel, whose other answers go to the cache.
+ * message is the exchange's own. */
 CUresult ath_cuda_ask_kernel_facts(struct ath_cuda_exchange *exchange,
                                    const struct ath_frame *message);
+
+/* Asks for all attributes behind a setting that was sent; settings as in ahead.h. */
+void ath_cuda_ask_kernel_facts_behind(struct ath_cuda_ahead *ahead, CUkernel kernel,
+                                      CUdevice device, uint64_t settings);

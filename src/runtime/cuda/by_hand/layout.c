@@ -140,6 +140,12 @@ static CUresult ask(const void *function, struct ath_cuda_layout **out)
     return ath_cuda_end(&exchange, status);
 }
 
+bool ath_cuda_layout_is_known(const void *function)
+{
+    ath_auto_free struct ath_cuda_layout *known = find(function);
+    return known;
+}
+
 CUresult ath_cuda_layout_of(const void *function, struct ath_cuda_layout **out_layout)
 {
     uint64_t asked_at = ath_cuda_forgotten();

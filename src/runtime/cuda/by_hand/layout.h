@@ -1,6 +1,7 @@
 /* Where a kernel's parameters lie, as the server says: with the kernel's handle, or asked once for
  * each kernel. Any thread. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "proto/cuda-wire.h"
@@ -17,6 +18,9 @@ struct ath_cuda_layout {
 
 /* function is a CUfunction or a CUkernel. The caller frees *out_layout. */
 CUresult ath_cuda_layout_of(const void *function, struct ath_cuda_layout **out_layout);
+
+/* Whether it was said already: then the kernel is loaded. */
+bool ath_cuda_layout_is_known(const void *function);
 
 /* What came with a handle. */
 void ath_cuda_layout_learn(const void *function, struct ath_cuda_wire_layout from);
