@@ -31,11 +31,11 @@ static void work_in(CUcontext context, CUstream stream, unsigned *memory)
 {
     enum { TURNS = 50, WORDS = 4096 };
     CUstream more[3];
-    CUdevice device;
+    unsigned flags; /* cuCtxGetDevice() is another function by this name since CUDA 13 */
     cu_ok(driver(cuCtxSetCurrent)(context));
     for (unsigned i = 0; i < TURNS; i++) {
         cu_ok(driver(cuMemsetD32Async)((CUdeviceptr)memory, i, WORDS, stream));
-        cu_ok(i % 2 ? driver(cuStreamSynchronize)(stream) : driver(cuCtxGetDevice)(&device));
+        cu_ok(i % 2 ? driver(cuStreamSynchronize)(stream) : driver(cuCtxGetFlags)(&flags));
     }
     for (CUstream &one : more)
         cu_ok(driver(cuStreamCreate)(&one, CU_STREAM_NON_BLOCKING));
