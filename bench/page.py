@@ -130,13 +130,14 @@ def compact(results):
 
 
 def joined(one, other):
-    """Two results of a kind, which were measured group by group; what both have is the other's."""
+    """Two results of a kind, which were measured group by group; what both have is the other's, with what it left out of that."""
     groups = {row["group"] for row in other["rows"]}
+    left_out = [line for line in one["left_out"] if re.split("[ :]", line)[0] not in groups]
     facts = {name: "; ".join(dict.fromkeys(str(part["machine"][name]) for part in (one, other) if name in part["machine"]))
              for name in {**one["machine"], **other["machine"]}}
     return {**one, "machine": facts, "rounds": min(one["rounds"], other["rounds"]),
             "rows": [row for row in one["rows"] if row["group"] not in groups] + other["rows"],
-            "left_out": one["left_out"] + other["left_out"], "failed": one["failed"] + other["failed"],
+            "left_out": left_out + other["left_out"], "failed": one["failed"] + other["failed"],
             "counts": {**one.get("counts", {}), **other.get("counts", {})}}
 
 

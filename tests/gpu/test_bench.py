@@ -276,10 +276,11 @@ class Results(unittest.TestCase):
         self.assertNotIn("rounds in turn", text)
 
     def test_results_that_were_measured_group_by_group(self):
-        other = {**copy.deepcopy(RESULT), "machine": {"gpu": "another"}, "rows": copy.deepcopy(ROWS[1:2]), "left_out": ["calls"]}
-        whole = page.joined(RESULT, other)
+        other = {**copy.deepcopy(RESULT), "machine": {"gpu": "another"}, "rows": copy.deepcopy(ROWS[1:2]), "left_out": ["copies: 4 of 5 rounds"]}
+        left_out = ["calls: 1 of 5 rounds", "copies (tcp): no time left", "copies: 0 of 5 rounds"]
+        whole = page.joined({**RESULT, "left_out": left_out}, other)
         self.assertEqual([row["name"] for row in whole["rows"]], ["launch, issued", "1 GiB pinned to device"])
-        self.assertEqual((whole["machine"], whole["left_out"]), ({"gpu": "a <GPU>; another"}, ["calls"]))
+        self.assertEqual((whole["machine"], whole["left_out"]), ({"gpu": "a <GPU>; another"}, [left_out[0], "copies: 4 of 5 rounds"]))
 
     def test_the_page_is_that_of_its_numbers(self):
         for path, text in page.files_of(page.known()).items():
