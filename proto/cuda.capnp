@@ -593,7 +593,7 @@ interface Driver {
   ctxSetCurrent @52 () -> () $c("cuCtxSetCurrent") $class(local) $since(4000);
   ctxSetFlags @53 (flags :UInt32) -> ()
       $c("cuCtxSetFlags") $class(custom) $byHand(client) $forgets("devicePrimaryCtxGetState") $since(12010);
-  ctxSetLimit @54 (limit :UInt32, value :UInt64) -> () $c("cuCtxSetLimit") $class(sync) $since(3010);
+  ctxSetLimit @54 (limit :UInt32, value :UInt64) -> () $c("cuCtxSetLimit") $class(sync) $forgets("ctxGetLimit") $since(3010);
   ctxSetSharedMemConfig @55 (config :UInt32) -> ()
       $c("cuCtxSetSharedMemConfig") $class(sync) $forgets(.functionFacts) $since(4020);
   ctxSynchronize @56 () -> () $c("cuCtxSynchronize") $class(sync) $blocks $since(2000);

@@ -92,8 +92,8 @@ class Slow(unittest.TestCase):
 
     @by_the_clock
     def test_all_of_a_kernel_is_asked_at_once(self):
-        # the kernel, its limit with its attributes, its function, and each of the function's 16 attributes
-        most = 1 + 1 + 1 + 16 + 0.9
+        # the kernel, its limit, its attributes, its function, and each of the function's 16 attributes
+        most = 1 + 1 + 1 + 1 + 16 + 0.9
         with Program(self.relay.address, alone=True) as program:
             self.assertEqual(program.do("kernel fill 1024"), f"{GOOD} right")
             found = []

@@ -31,15 +31,10 @@ static struct ath_cuda_asked *next_asked(struct ath_cuda_ahead *ahead)
 
 void ath_cuda_ahead_ask(struct ath_cuda_ahead *ahead, struct ath_cuda_exchange *exchange)
 {
-    ath_cuda_ahead_ask_behind(ahead, exchange, ath_cuda_settings_of(exchange));
-}
-
-void ath_cuda_ahead_ask_behind(struct ath_cuda_ahead *ahead, struct ath_cuda_exchange *exchange,
-                               uint64_t settings)
-{
     size_t length;
     int built;
     struct ath_cuda_asked *asked = next_asked(ahead);
+    uint64_t settings = ath_cuda_settings_of(exchange);
     ath_cuda_wire_call_set_number(exchange->call,
                                   settings); /* as ath_cuda_ask_cached() looks for it */
     const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &built);

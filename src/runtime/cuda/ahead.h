@@ -26,11 +26,6 @@ struct ath_cuda_ahead {
 /* Ends the exchange. What the cache has is not asked again. */
 void ath_cuda_ahead_ask(struct ath_cuda_ahead *ahead, struct ath_cuda_exchange *exchange);
 
-/* The same behind a call that sets something of the kernel: settings is what
- * ath_cuda_settings_of() says once that is done. The answer is kept if that is so at the wait. */
-void ath_cuda_ahead_ask_behind(struct ath_cuda_ahead *ahead, struct ath_cuda_exchange *exchange,
-                               uint64_t settings);
-
 /* Waits for all answers. What was asked must be waited for. */
 void ath_cuda_ahead_wait(struct ath_cuda_ahead *ahead);
 void ath_cuda_ahead_free(struct ath_cuda_ahead *ahead);

@@ -10,15 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/cuda/cuda_api.h"
-
 /* Equal for a kernel (or function) as long as nothing that could change it is set, and again when
  * the same is set again. */
 uint64_t ath_cuda_attributes_state(uint64_t kernel);
-
-/* The same when a value is set by cuKernelSetAttribute(); 0: nobody knows. */
-uint64_t ath_cuda_attributes_state_with(CUkernel kernel, CUdevice device,
-                                        CUfunction_attribute attribute, int value);
 
 /* cuKernelGetFunction() gave it: a kernel by another name. kernel 0: cuModuleGetFunction() did, of
  * a module that was loaded as one: it is no kernel's. */

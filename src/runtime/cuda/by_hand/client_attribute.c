@@ -10,9 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "proto/cuda-client.h"
-#include "runtime/cuda/by_hand/kernel_facts.h"
 #include "runtime/cuda/client.h"
 #include "runtime/switches.h"
 
@@ -157,29 +155,6 @@ uint64_t ath_cuda_attributes_state(uint64_t kernel)
     return state;
 }
 
-/* Whether what was set in another scope is set no more. */
-static bool turns(const struct thing *thing, const struct subject *subject)
-{
-    return thing->scope != subject->scope && thing->settings;
-}
-
-uint64_t ath_cuda_attributes_state_with(CUkernel kernel, CUdevice device,
-                                        CUfunction_attribute attribute, int value)
-{
-    struct setting made = { .subject = { OF_DEVICE, (uint64_t)device, attribute }, .value = value };
-    uint64_t state = 0;
-    pthread_mutex_lock(&lock);
-    const struct thing *thing = thing_of((uintptr_t)kernel);
-    if (thing) {
-        bool is_turn = turns(thing, &made.subject);
-        state = mixed(mixed(true, age), thing->turns + is_turn) + number_of(&made);
-        for (const struct setting *at = thing->settings; at && !is_turn; at = at->next)
-            state += at->is_set && !is_about(&at->subject, &made.subject) ? number_of(at) : 0;
-    }
-    pthread_mutex_unlock(&lock);
-    return state;
-}
-
 void ath_cuda_attributes_name(uint64_t kernel, uint64_t function)
 {
     pthread_mutex_lock(&lock);
@@ -230,11 +205,11 @@ static enum known look_up(uint64_t kernel, const struct subject *subject, int va
 /* What was set before of the same is set no more; of another scope, whatever was. */
 static void unset(struct thing *thing, const struct subject *subject)
 {
-    bool is_turn = turns(thing, subject);
-    thing->turns += is_turn;
+    bool turns = thing->scope != subject->scope && thing->settings;
+    thing->turns += turns;
     thing->scope = subject->scope;
     for (struct setting *at = thing->settings; at; at = at->next)
-        if (is_turn || is_about(&at->subject, subject))
+        if (turns || is_about(&at->subject, subject))
             at->is_set = false;
 }
 
@@ -309,26 +284,6 @@ CUresult ath_cuda_by_hand_cuFuncSetAttribute(CUfunction function, CUfunction_att
     return send(&exchange, &subject, value, known);
 }
 
-/* With the attributes as they are then, which a runtime asks for next. */
-static CUresult send_and_ask(struct ath_cuda_exchange *exchange, const struct subject *subject,
-                             int value)
-{
-    ATH_AUTO(ath_cuda_ahead) ahead = { 0 };
-    CUkernel kernel = (CUkernel)(uintptr_t)exchange->kernel;
-    CUdevice device = (CUdevice)subject->of;
-    uint64_t settings = ath_cuda_attributes_state_with(kernel, device, subject->attribute, value);
-    CUresult status = ath_cuda_ask_begin(exchange);
-    if (status)
-        return ath_cuda_end(exchange, status);
-    if (settings)
-        ath_cuda_ask_kernel_facts_behind(&ahead, kernel, device, settings);
-    status = ath_cuda_ask_end(exchange);
-    if (!status)
-        note(exchange->kernel, subject, value);
-    ath_cuda_ahead_wait(&ahead); /* keeps what hangs on the setting, which is noted now */
-    return ath_cuda_end(exchange, status);
-}
-
 CUresult ath_cuda_by_hand_cuKernelSetAttribute(CUfunction_attribute attribute, int value,
                                                CUkernel kernel, CUdevice device)
 {
@@ -346,7 +301,5 @@ CUresult ath_cuda_by_hand_cuKernelSetAttribute(CUfunction_attribute attribute, i
         call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_KERNEL, (uintptr_t)kernel));
     ath_cuda_wire_kernel_set_attribute_set_device(
         call, (int32_t)ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_DEVICE, (uint64_t)device));
-    return known == UNKNOWN && !ath_is_off(ATH_SWITCH_CACHES)
-               ? send_and_ask(&exchange, &subject, value)
-               : send(&exchange, &subject, value, known);
+    return send(&exchange, &subject, value, known);
 }

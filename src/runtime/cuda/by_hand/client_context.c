@@ -404,9 +404,9 @@ CUresult ath_cuda_by_hand_cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
     return is_primary(of, device) ? CUDA_SUCCESS : ath_cuda_do_cuCtxGetDevice_v2(device, context);
 }
 
-/* The limits from here on are fixed with the context (driver 580 refuses to set them). Of those
- * before, a program may change each, and the driver itself the stack's: a launch that needed more
- * made 32000 of 1024. cuBLAS asks before each product whether the context is one of graphics. */
+/* The limits from here on only a program can change, if at all (driver 580 refuses). Of those
+ * before the driver itself changes the stack's: a launch that needed more made 32000 of 1024.
+ * cuBLAS asks before each product whether the context is one of graphics. */
 CUresult ath_cuda_by_hand_cuCtxGetLimit(size_t *value, CUlimit limit)
 {
     struct ath_cuda_exchange exchange;

@@ -8,12 +8,11 @@
 
 #include "base/cleanup.h"
 #include "proto/cuda-client.h"
-#include "runtime/cuda/by_hand/attribute.h"
+#include "runtime/cuda/ahead.h"
 #include "runtime/cuda/by_hand/layout.h"
 
-/* The program's handles; settings as in ahead.h. */
 static void ask_attribute(struct ath_cuda_ahead *ahead, CUkernel kernel, CUdevice device,
-                          uint32_t attribute, uint64_t settings)
+                          uint32_t attribute)
 {
     struct ath_cuda_exchange exchange;
     if (ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuKernelGetAttribute))
@@ -25,22 +24,7 @@ static void ask_attribute(struct ath_cuda_ahead *ahead, CUkernel kernel, CUdevic
         call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_KERNEL, (uintptr_t)kernel));
     ath_cuda_wire_kernel_get_attribute_set_device(
         call, (int32_t)ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_DEVICE, (uint64_t)device));
-    ath_cuda_ahead_ask_behind(ahead, &exchange, settings);
-}
-
-/* All but one; CU_FUNC_ATTRIBUTE_MAX: all. */
-static void ask_attributes(struct ath_cuda_ahead *ahead, CUkernel kernel, CUdevice device,
-                           uint32_t but, uint64_t settings)
-{
-    for (uint32_t i = 0; i < CU_FUNC_ATTRIBUTE_MAX; i++)
-        if (i != but)
-            ask_attribute(ahead, kernel, device, i, settings);
-}
-
-void ath_cuda_ask_kernel_facts_behind(struct ath_cuda_ahead *ahead, CUkernel kernel,
-                                      CUdevice device, uint64_t settings)
-{
-    ask_attributes(ahead, kernel, device, CU_FUNC_ATTRIBUTE_MAX, settings);
+    ath_cuda_ahead_ask(ahead, &exchange);
 }
 
 /* The attribute that is asked for itself, and the device. */
@@ -48,8 +32,8 @@ static bool read_attribute(struct ath_cuda_exchange *exchange, const struct ath_
                            CUdevice *device, uint32_t *attribute)
 {
     struct ath_cuda_wire_call call;
-    if (ath_cuda_wire_call_open(ath_frame_message(message), ath_frame_message_length(message),
-                                &call))
+    if (!exchange->kernel || ath_cuda_wire_call_open(ath_frame_message(message),
+                                                     ath_frame_message_length(message), &call))
         return false;
     struct ath_cuda_wire_kernel_get_attribute about = ath_cuda_wire_call_kernel_get_attribute(call);
     *attribute = ath_cuda_wire_kernel_get_attribute_attribute(about);
@@ -76,10 +60,12 @@ CUresult ath_cuda_ask_kernel_facts(struct ath_cuda_exchange *exchange,
     CUresult status = ath_cuda_ask_begin(exchange);
     if (status)
         return status;
-    if (exchange->method == ATH_CUDA_METHOD_cuKernelGetAttribute
-            ? read_attribute(exchange, message, &device, &own)
-            : may_ask_behind_function(kernel, &device))
-        ask_attributes(&ahead, kernel, device, own, ath_cuda_attributes_state(exchange->kernel));
+    bool is_known = exchange->method == ATH_CUDA_METHOD_cuKernelGetAttribute
+                        ? read_attribute(exchange, message, &device, &own)
+                        : may_ask_behind_function(kernel, &device);
+    for (uint32_t i = 0; is_known && i < CU_FUNC_ATTRIBUTE_MAX; i++)
+        if (i != own)
+            ask_attribute(&ahead, kernel, device, i);
     ath_cuda_ahead_wait(&ahead); /* first: the thread keeps one answer, that of its last wait */
     return ath_cuda_ask_end(exchange);
 }

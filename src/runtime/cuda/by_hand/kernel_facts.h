@@ -4,7 +4,6 @@
  * exchange.
  */
 #pragma once
-#include "runtime/cuda/ahead.h"
 #include "runtime/cuda/client.h"
 #include "runtime/wire/frame.h"
 
@@ -13,7 +12,3 @@
  * message is the exchange's own. */
 CUresult ath_cuda_ask_kernel_facts(struct ath_cuda_exchange *exchange,
                                    const struct ath_frame *message);
-
-/* Asks for all attributes behind a setting that was sent; settings as in ahead.h. */
-void ath_cuda_ask_kernel_facts_behind(struct ath_cuda_ahead *ahead, CUkernel kernel,
-                                      CUdevice device, uint64_t settings);
