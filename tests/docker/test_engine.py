@@ -26,6 +26,14 @@ def setUpModule():
         raise AssertionError(lines)
 
 
+def ended(process, limit_s):
+    try:
+        process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
 def body(command, **more):
     return json.dumps({"Image": IMAGE, "Cmd": ["/bin/sh", "-c", command], "Labels": {LABEL: "1"},
                        "NetworkDisabled": True, **more})
@@ -154,8 +162,9 @@ class Containers(EngineCase):
     def test_wait_for_the_next_end(self):
         self.ok("create", "ends", body("exit 7"))
         process = engine.begin(self.daemon.host, "wait", "ends", "next-exit")
-        # Nothing tells when the daemon has begun to wait: the container ends until the wait does.
-        harness.wait_until(lambda: self.ok("start", "ends") and process.poll() is not None)
+        # Nothing tells when the daemon has begun to wait: the container ends until the wait does. Not again at once: a start
+        # makes 0 of the exit code, which the daemon may not have read yet.
+        harness.wait_until(lambda: self.ok("start", "ends") and self.ok("wait", "ends", "not-running") and ended(process, 1))
         self.assertEqual(engine.finish(process), (0, [{"exit_code": 7}]))
         self.failure("engine-timeout", "wait", "ends", "next-exit", env={"TIMEOUT_MS": "300"})
 

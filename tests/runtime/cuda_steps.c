@@ -557,6 +557,8 @@ static void step_behind(const char *words)
     if (!status)
         status = cuMemsetD32_v2(gate, 0, 1);
     if (!status)
+        status = cuStreamSynchronize(NULL); /* which the other two do not wait for */
+    if (!status)
         status = cuStreamWaitValue32_v2(stream, gate, 1, CU_STREAM_WAIT_VALUE_EQ);
     for (size_t i = 0; i < PIECES && !status; i++) {
         memset(piece, (int)i + 1, sizeof piece);
