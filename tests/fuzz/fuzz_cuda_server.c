@@ -15,7 +15,7 @@
 
 #include "tests/fuzz/driver.h"
 
-enum { ANSWER_MAX = 80 << 20 };
+enum { ANSWER_MAX = 80 << 20, MANAGED_MAX = 1 << 20, PAGE = 4096 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int __lsan_is_turned_off(void);
@@ -39,6 +39,37 @@ static void insist(bool is_true, const char *promise)
         fprintf(stderr, "broken promise: %s\n", promise);
         abort();
     }
+}
+
+/* The server reads and writes managed memory itself, so it is there: one at a time. */
+static uint8_t *managed;
+
+static CUresult give_managed(CUdeviceptr *address, size_t bytes, unsigned int flags)
+{
+    (void)flags;
+    if (driver_status || managed || bytes > MANAGED_MAX)
+        return driver_status ? driver_status : CUDA_ERROR_OUT_OF_MEMORY;
+    managed = aligned_alloc(PAGE, bytes);
+    *address = (uintptr_t)managed;
+    return managed ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult give_variable(CUdeviceptr *address, size_t *bytes, CUlibrary library,
+                              const char *name)
+{
+    (void)library;
+    (void)name;
+    *bytes = PAGE;
+    return give_managed(address, PAGE, 0);
+}
+
+static CUresult take_managed(CUdeviceptr address)
+{
+    if (!driver_status && address == (uintptr_t)managed) {
+        free(managed);
+        managed = NULL;
+    }
+    return driver_status;
 }
 
 /* The server would wait for a client's callback, which does not come here. */
@@ -72,6 +103,7 @@ static void serve(struct ath_cuda_worker *worker, struct ath_wire_builder *build
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ath_cuda_session session;
+    struct ath_cuda_driver driver = driver_of_nothing;
     ATH_AUTO(ath_wire_builder) builder = { .max_bytes = ANSWER_MAX };
 
     if (!size)
@@ -79,7 +111,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     driver_status = data[0] & 1 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     data++;
     size--;
-    ath_cuda_session_init(&session, &driver_of_nothing);
+    driver.cuMemAllocManaged = give_managed;
+    driver.cuLibraryGetManaged = give_variable;
+    driver.cuMemFree_v2 = take_managed;
+    ath_cuda_session_init(&session, &driver);
     struct ath_cuda_worker worker = { .session = &session };
     while (size >= 2) {
         size_t length = ((size_t)data[0] | (size_t)data[1] << 8) * ATH_WIRE_WORD;
@@ -92,5 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size -= length;
     }
     ath_cuda_session_free(&session);
+    free(managed);
+    managed = NULL;
     return 0;
 }
