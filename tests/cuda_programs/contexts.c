@@ -681,7 +681,7 @@ static const struct test tests[] = {
     { "events order streams of two devices", streams_of_two, 0 },
     { "a kernel is launched on several devices at once", cooperative, 0 },
     { "CUDA_VISIBLE_DEVICES chooses devices", chosen_devices, NO_SETUP },
-    { "a program may fork before cuInit", forked_before, NO_SETUP },
+    { "a program may fork before cuInit", forked_before, NO_SETUP | FORKS },
     { "a child of one that uses a GPU gets an error", forked_after, 0 },
     { "a child of working threads ends what it cannot use", forked_from_threads, 0 },
     { "memory written beside a fault is not lost", written_beside_a_fault, ONLY_SIMULATED },

@@ -112,6 +112,7 @@ struct test {
         NO_SETUP = 4,
         SHARED_PAGES = 8, /* the GPU and the program look at the same memory at the same time */
         SAME_PLACES = 16, /* much memory of the program's is at the same address in the server */
+        FORKS = 32,       /* and the child allocates */
     } flags;
 };
 
