@@ -1,4 +1,4 @@
-"""What is measured: groups of rows, each of one program here, and the ways on which a program reaches its GPU."""
+"""The measurements: groups of rows, each of one program here, and the ways by which a program reaches its GPU."""
 import importlib.util
 import os
 import sys
@@ -18,13 +18,13 @@ class Way:
 
 WAYS = [Way(NATIVE), Way(SHM, SHM), Way(TCP, TCP)]
 # Half of it each way. Without the processor time that a real line's packets cost.
-# What the library that unites several servers' devices costs the program that uses the first one's.
+# The cost of the library for several servers, for a program that uses the first server's devices.
 SEVERAL_WAYS = [way for one in WAYS[1:] for way in (one, Way(f"{one.name}, two servers", one.transport, is_several=True))]
 SLOW_WAYS = [Way(NATIVE), Way("tcp, 1 ms", TCP, 1), Way("tcp, 30 ms", TCP, 30)]
 
 
 def lacks(modules):
-    """Which of Python's modules ("torch transformers") is not there: a reason, or None."""
+    """The reason if one of Python's modules ("torch transformers") is missing, or None."""
     missing = [name for name in modules.split() if importlib.util.find_spec(name) is None]
     return f"no {missing[0]} for this Python" if missing else None
 
@@ -34,7 +34,7 @@ class Group:
 
     `weight` is its part of the time budget, `once` that a process measures once (a new one for each round), `apart` that the GPU has
     no room for all ways at once (each way has all its rounds before the next one), `needs` modules of Python's that the program
-    imports, `arguments` what it is told on a way.
+    imports, `arguments` its arguments on a way.
     """
 
     def __init__(self, name, title, program, weight, ways=None, once=False, apart=False, needs="", arguments=lambda way: []):
@@ -51,17 +51,20 @@ class Group:
         return lacks(self.needs)
 
 
-# Those with a goal (goals.py) first: what is last may find no time left.
+# Groups with a goal (goals.py) come first: for the last ones there may be no time.
 GROUPS = [
     Group("issued", "PyTorch: single operations", "torch_issued.py", 3, needs="torch"),
     Group("models", "PyTorch: models", "torch_models.py", 12, needs="torch"),
     Group("compiled", "PyTorch: CUDA graphs", "torch_compiled.py", 7, needs="torch"),
-    Group("calls", "Calls of the driver API", "calls", 2),
+    Group("loops", "PyTorch: many small calls", "torch_loops.py", 6, needs="torch"),
+    Group("jax", "JAX", "jax_steps.py", 2, needs="jax"),
+    Group("calls", "Calls of the driver API", "calls", 4),
+    Group("threads", "Copies of eight threads", "threads", 2),
     Group("copies", "Copies by size", "copies", 10),
     Group("slow", "On a slow line", "steps", 4, SLOW_WAYS),
     Group("slow_models", "PyTorch on a slow line", "torch_models.py", 6, SLOW_WAYS, needs="torch"),
-    Group("steps", "Loads in the shape of a framework's", "steps", 2),
     Group("start", "Until the first kernel has run", "start", 3, once=True),
+    Group("steps", "Loads in the shape of a framework's", "steps", 2),
     Group("slow_start", "Until the first kernel has run, on a slow line", "start", 2, SLOW_WAYS, once=True),
     Group("served", "A launch in the server's code", "served", 1, WAYS[:1]),
     Group("streams", "The transports by themselves", "streams", 2, WAYS[1:], arguments=lambda way: [way.transport]),
@@ -71,7 +74,7 @@ GROUPS = [
 ]
 COUNTS = "counts"  # as a group's name: the calls of what follows
 
-# Work whose calls are counted: its name, as the program is told it, the program's group, which two counts of it are run (their
+# Work whose calls are counted: its name in the program's arguments, the program's group, which two counts of it are run (their
 # difference counts), what it needs.
 COUNTED = [
     ("ResNet-50 training step", "models", (3, 7), "torch"),
@@ -81,12 +84,12 @@ COUNTED = [
     ("token of 285 launches", "steps", (4, 12), ""),
 ]
 
-# What is measured once more with each optimisation switched off.
+# Groups that are also measured with each optimisation switched off.
 SWITCHED = ["calls", "steps", "copies"]
 
 
 def programs():
-    """Those of the build, once each; one is the slow line."""
+    """The programs of the build, once each; one of them is the slow line."""
     return sorted({"bench/relay", *(f"bench/{group.program}" for group in GROUPS if not group.program.endswith(".py"))})
 
 

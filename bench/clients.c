@@ -16,13 +16,13 @@
 
 enum { CLIENTS_MAX = 64, LAUNCHES = 50 }; /* then one waits for them */
 
-/* In memory of all. */
+/* In memory that all processes share. */
 struct shared {
-    sem_t has_context, may_begin;         /* posted by each client; for each of them */
-    size_t available[CLIENTS_MAX], total; /* bytes of the device, as each client found them */
+    sem_t has_context, may_begin;         /* posted by each client; posted for each client */
+    size_t available[CLIENTS_MAX], total; /* bytes of the device, as each client saw them */
     pthread_barrier_t turn; /* of all clients and the parent, before and after each measurement */
     atomic_bool is_over;
-    int active; /* so many of them take part */
+    int active; /* number of clients that take part */
     double calls[CLIENTS_MAX];
 };
 
@@ -61,7 +61,7 @@ __attribute__((noreturn)) static void be_client(int number)
     }
 }
 
-/* ---- all of them ---- */
+/* ---- all clients ---- */
 
 static void measure_some(int count)
 {
@@ -91,7 +91,7 @@ static void measure(void)
         measure_some(count);
 }
 
-/* One that ended would be waited for. */
+/* The others would wait forever for a client that has ended. */
 static void lose_client(int signal_number)
 {
     (void)signal_number;
@@ -110,7 +110,7 @@ static void add_clients(int count)
         sem_wait(&shared->has_context);
 }
 
-/* Twice as many take no more than what is taken now, once again. */
+/* Twice as many clients need as much memory again as is taken now. */
 static bool has_room_for_twice(void)
 {
     size_t least = shared->total;

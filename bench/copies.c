@@ -1,4 +1,4 @@
-/* How fast copies of many sizes go: pinned and pageable memory, to the device and from it. */
+/* The speed of copies of many sizes, with pinned and pageable memory, to the device and from it. */
 #include "config.h"
 
 #include "../tests/cuda_programs/gpu.h"
@@ -14,7 +14,7 @@ static const struct size {
     { "16 MiB", 16 * MIB }, { "256 MiB", 256 * MIB }, { "1 GiB", GIB },
 };
 
-/* So many bytes are copied of each size, but at least, and at most, so many times. */
+/* Each size is copied often enough for this many bytes, within these limits. */
 enum { AT_LEAST = 3, AT_MOST = 200 };
 #define TOGETHER ((size_t)256 * MIB)
 
@@ -79,6 +79,6 @@ int main(void)
     on.host[1] = malloc(largest());
     check(on.host[1]);
     for (size_t i = 0; i < COUNT(on.host); i++)
-        memset(on.host[i], 1, largest()); /* there are no pages before */
+        memset(on.host[i], 1, largest()); /* makes the pages exist */
     return load_serve(measure);
 }

@@ -25,7 +25,7 @@ def summed(output):
 
 
 def run_work(place, group, work, count, limit_s):
-    way = catalogue.Way(catalogue.TCP, catalogue.TCP)  # which has what shared memory does without calls, too
+    way = catalogue.Way(catalogue.TCP, catalogue.TCP)  # TCP also counts the calls that shared memory saves
     env = place.environment(way, AITHERION_CUDA_LOG="summary")
     command = [*catalogue.named(group).command(place.bed.build), work, str(count)]
     outcome = beds.run(command, env, limit_s, os.path.join(place.bed.scratch, "counts"))
@@ -37,7 +37,7 @@ def run_work(place, group, work, count, limit_s):
 
 
 def count_work(place, group, work, counts, limit_s):
-    """Of one step: [{"function", "calls", "answers", ...}], those that wait first."""
+    """The calls of one step: [{"function", "calls", "answers", ...}], calls that wait first."""
     with concurrent.futures.ThreadPoolExecutor(len(counts)) as pool:
         few, many = pool.map(lambda count: run_work(place, group, work, count, limit_s), counts)
     none = [0.0] * len(NUMBERS)

@@ -32,12 +32,21 @@ def at_least(least, unit):
     return Limit(f"at least {least} {unit}", lambda value, native: value >= least)
 
 
+def more_than_native(most_us):
+    return Limit(f"native and at most {most_us} us", lambda value, native: value <= native + most_us)
+
+
 def line_and_native(round_trip_ms):
     return Limit(f"at most 1.1 x ({round_trip_ms} ms + native)", lambda value, native: value <= 1.1 * (round_trip_ms + native))
 
 
 def both(limit):
     return {SHM: limit, TCP: limit}
+
+
+def each(make, shm, tcp, *arguments):
+    """The same kind of limit with two numbers."""
+    return {SHM: make(shm, *arguments), TCP: make(tcp, *arguments)}
 
 
 SLOW = {"tcp, 1 ms": line_and_native(1), "tcp, 30 ms": line_and_native(30)}
@@ -60,10 +69,27 @@ GOALS = [
     Goal("models", "GPT-2 generates 64 tokens", both(times_native(1.10)), "fails"),
     Goal("compiled", "torch.compile with CUDA graphs", both(times_native(1.05)), "0.14 ms"),
     Goal("calls", "launch, issued", both(at_most(1, "us"))),
+    Goal("calls", "launch to eight streams, issued", both(times_native(1))),
+    Goal("calls", "memory taken and freed in a stream, issued", each(at_most, 2, 3, "us")),
+    Goal("calls", "stream made and ended, issued", both(at_most(5, "us"))),
+    Goal("calls", "launch, waited", each(times_native, 1.3, 2.5)),
+    Goal("calls", "event recorded, waited", each(more_than_native, 4, 12)),
+    Goal("calls", "host function, waited", each(more_than_native, 4, 12)),
+    Goal("calls", "4 bytes from device to pinned, waited", each(times_native, 1.5, 3)),
+    Goal("calls", "64 MiB managed, by turns", each(times_native, 2, 3)),
+    Goal("threads", "eight threads, 256 KiB pinned to device", {SHM: of_native(90), TCP: at_least(8, "GB/s")}),
+    Goal("threads", "eight threads, 256 KiB pinned from device", {SHM: of_native(90), TCP: at_least(8, "GB/s")}),
+    Goal("loops", "Adam over 300 tensors, foreach", each(times_native, 1.05, 1.1)),
+    Goal("loops", "Adam over 300 tensors, one by one", each(times_native, 1.05, 1.1)),
+    Goal("loops", "LSTM cell, 64 steps, training", each(times_native, 1, 1.1)),
+    Goal("loops", "192 pinned blocks to the device and back", each(times_native, 1, 1.3)),
+    Goal("loops", "torch.compile with item()", each(times_native, 1, 1.2)),
+    Goal("jax", "JAX training step", each(times_native, 1.05, 1.1)),
+    Goal("start", "from cuInit to the end of the first kernel", each(times_native, 1.05, 1.1)),
     Goal("slow", "training step of 328 calls", SLOW),
     Goal("slow_models", "ResNet-50 training step, batch 64", SLOW),
 ]
-# Of work whose calls are counted: so many that wait, a step.
+# For work whose calls are counted: the number of calls that wait, in a step.
 COUNTED = [("ResNet-50 training step", 4)]
 
 

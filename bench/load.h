@@ -1,9 +1,10 @@
 /*
- * What the measuring programs of this folder share: they say "ready", measure once for each line on
- * standard input, print rows, and say "done". bench/run starts them, natively and at servers, and
- * lets them measure in turn. LD_LIBRARY_PATH chooses their libcuda.so.1. One thread.
+ * Shared by the measuring programs of this folder. A program prints "ready", measures once for each
+ * line on standard input, prints rows, and prints "done". bench/run starts the programs, natively
+ * and at servers, and lets them measure in turn. LD_LIBRARY_PATH chooses their libcuda.so.1. One
+ * thread.
  *
- * From the environment: BENCH_QUICK (any text) has them measure as little as shows that they can;
+ * From the environment: BENCH_QUICK (any text) measures only enough to show that it works;
  * BENCH_LARGEST is the size in bytes of the largest copy, BENCH_CLIENTS the number of programs,
  * BENCH_CLIENT_BYTES what each of those takes.
  */
@@ -13,9 +14,9 @@
 
 double load_now_s(void);
 bool load_is_quick(void);
-/* So many times, or few where it is quick. */
+/* The given number of times; a small number with BENCH_QUICK. */
 int load_times(int times);
-/* A number of the environment; otherwise where it is not there. */
+/* A number of the environment, or `otherwise` if the variable is not set. */
 size_t load_number(const char *name, size_t otherwise);
 
 /* Microseconds of one of so many calls, one behind the other; settle() is called before and after
@@ -25,9 +26,9 @@ double load_issue_us(void (*call)(void), void (*settle)(void), int times);
 enum { LOAD_TIMES_MAX = 1000 };
 double load_single_us(void (*call)(void), int times);
 
-/* One result; the name is formatted. */
+/* Prints one result; the name is formatted. */
 __attribute__((format(printf, 3, 4))) void load_row(double value, const char *unit,
                                                     const char *format, ...);
 
-/* Until standard input ends. Returns the exit code. */
+/* Measures until standard input ends. Returns the exit code. */
 int load_serve(void (*measure)(void));

@@ -1,4 +1,4 @@
-"""What the measuring programs in Python share: they say "ready", measure once for each line on standard input, print rows, say "done".
+"""Shared by the measuring programs in Python: they print "ready", measure once for each line on standard input, print rows and "done".
 
 Each is a generator: what stands before its first yield prepares, and each step measures. bench/run starts them (load.h: those in C).
 """
@@ -6,8 +6,6 @@ import json
 import os
 import statistics
 import time
-
-import torch
 
 IS_QUICK = "BENCH_QUICK" in os.environ
 
@@ -22,6 +20,8 @@ def times(count):
 
 
 def synchronized(function):
+    import torch  # here, since not all programs have it
+
     def call():
         function()
         torch.cuda.synchronize()
@@ -39,7 +39,8 @@ def single(function, count):
 
 
 def issue(function, count):
-    """Seconds of one call, of so many that nobody waits for."""
+    """Seconds of one call, from many calls without an answer."""
+    import torch
     count = times(count)
     torch.cuda.synchronize()
     begin = time.perf_counter()

@@ -1,4 +1,4 @@
-# What bench/run starts: a program is a line in bench/catalogue.py, too.
+# The programs that bench/run starts. Each also has a line in bench/catalogue.py.
 BENCH_LOAD = bench/load.c bench/load.h
 bench_calls_SOURCES = bench/calls.c $(BENCH_LOAD) $(DRIVER_API_TEST_SOURCES)
 bench_calls_LDADD = $(DRIVER_API_TEST_LDADD)
@@ -16,7 +16,9 @@ bench_steps_SOURCES = bench/steps.c $(BENCH_LOAD) $(DRIVER_API_TEST_SOURCES)
 bench_steps_LDADD = $(DRIVER_API_TEST_LDADD)
 bench_streams_SOURCES = bench/streams.c $(BENCH_LOAD)
 bench_streams_LDADD = libaitherion.a -lpthread
-check_PROGRAMS += bench/calls bench/clients bench/copies bench/relay bench/served bench/start bench/steps bench/streams
-EXTRA_DIST += bench/catalogue.py bench/counts.py bench/discover.py bench/goals.py bench/load.py bench/machine.py bench/measure.py \
+bench_threads_SOURCES = bench/threads.c $(BENCH_LOAD) $(DRIVER_API_TEST_SOURCES)
+bench_threads_LDADD = $(DRIVER_API_TEST_LDADD)
+check_PROGRAMS += bench/calls bench/clients bench/copies bench/relay bench/served bench/start bench/steps bench/streams bench/threads
+EXTRA_DIST += bench/catalogue.py bench/counts.py bench/discover.py bench/goals.py bench/jax_steps.py bench/load.py bench/machine.py bench/measure.py \
 	bench/page.py bench/plot.py bench/relay.py bench/run bench/switches.py bench/table.py bench/torch_compiled.py bench/torch_issued.py \
-	bench/torch_models.py
+	bench/torch_loops.py bench/torch_models.py

@@ -1,4 +1,4 @@
-"""What the numbers were measured on: the head of a result."""
+"""The machine on which the numbers were measured: the head of a result."""
 import datetime
 import importlib.metadata
 import json
@@ -64,7 +64,7 @@ def commit_of_tree():
 
 
 def facts(bed):
-    """Of this machine and of what runs on it; what is not known is left out."""
+    """Facts about this machine and its software; unknown ones are left out."""
     commit = beds.tail(os.path.join(beds.SOURCE, COMMIT)).strip() or commit_of_tree()
     found = {
         "when": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),

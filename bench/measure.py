@@ -224,7 +224,7 @@ def measure_ways(place, group, ways, rounds, found, share_s, end):
 
 
 def measure_all(place, groups, rounds, budget_s, find_ways, note):
-    """All groups; `find_ways` gives a group's, `note` is told after each."""
+    """All groups; `find_ways` gives a group's, `note` is called after each."""
     found, begin = Found(), time.monotonic()
     end = begin + budget_s
     for i, group in enumerate(groups):

@@ -63,12 +63,12 @@ class Figure:
 
 
 def log_scale(low, high, start, end):
-    """Where a value lies between two places."""
+    """The position of a value between two points."""
     return lambda value: start + (end - start) * (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
 
 
 def powers(low, high, base):
-    """Of the base, from the last one below low to the first one above high."""
+    """Powers of the base, from the last one below low to the first one above high."""
     first, last = math.floor(math.log(low, base) + 1e-9), math.ceil(math.log(high, base) - 1e-9)
     return [base ** i for i in range(first, max(last, first + 1) + 1)]
 

@@ -1,5 +1,5 @@
 /*
- * A slow line in front of a server: what arrives is passed on a fixed time later, each way,
+ * A slow line in front of a server: bytes that arrive are passed on a fixed time later, each way,
  * whatever its amount. relay --delay-us N HOST:PORT says "listening on HOST:PORT" and stays until
  * its standard input ends.
  *
@@ -25,12 +25,12 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "runtime/wire/endpoint.h"
+#include "remote/wire/endpoint.h"
 
 enum {
     READ_BYTES = 64 << 10,
-    BACKLOG_BYTES = 256 << 20, /* on their way at once; 1 GB/s and 100 ms have fewer */
-    EARLY_NS = 30000, /* so much earlier than is due a sleeper means to wake, to begin with */
+    BACKLOG_BYTES = 256 << 20, /* in flight at the same time; 1 GB/s and 100 ms need fewer */
+    EARLY_NS = 30000,          /* how long before the due time a sleeper wakes, at first */
     EARLY_MOST_NS = 200000,
     CONNECT_MS = 60000,
 };
@@ -50,11 +50,11 @@ struct client {
 /* One direction of a connection. */
 struct way {
     int source, target;
-    uint64_t earliest_ns; /* no piece sets out before */
+    uint64_t earliest_ns; /* no piece leaves earlier */
     pthread_mutex_t lock;
     pthread_cond_t change;
-    struct piece *first, **end; /* on their way; under the lock */
-    size_t bytes;               /* of those, and of the one that is being written */
+    struct piece *first, **end; /* in flight; guarded by the lock */
+    size_t bytes;               /* of these, and of the piece that is being written */
 };
 
 static struct ath_endpoint server;
@@ -68,8 +68,8 @@ static void need(int status, const char *what)
     _exit(1);
 }
 
-/* How late a sleeper wakes differs between machines (5 us, or 100 in a virtual one): it means to
- * wake earlier by what it has seen, and spins for the rest. */
+/* Sleepers wake late, by an amount that depends on the machine (5 us, or 100 us in a virtual one).
+ * So this one plans to wake earlier by the delay that it has seen, and spins for the rest. */
 static void sleep_until(uint64_t due_ns)
 {
     static _Thread_local uint64_t early_ns = EARLY_NS;
@@ -129,8 +129,8 @@ static void give_room(struct way *way, size_t bytes)
     pthread_mutex_unlock(&way->lock);
 }
 
-/* When the last of what was read came here: the kernel has looked at its clock, and how long the
- * reader then took to wake is no part of the line. */
+/* The time at which the last byte arrived, by the kernel's timestamp: the time that the reader took
+ * to wake is no part of the line. */
 static uint64_t arrival_ns(struct msghdr *message)
 {
     uint64_t now = ath_now_ns();
@@ -146,7 +146,7 @@ static uint64_t arrival_ns(struct msghdr *message)
     return now - ((uint64_t)age < delay_ns ? (uint64_t)age : delay_ns);
 }
 
-/* The next piece, with the time at which it is due; who is gone says no more. */
+/* The next piece with its due time. A source that is gone sends the end. */
 static struct piece *receive(const struct way *way)
 {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct timespec))] = { 0 };
@@ -180,7 +180,8 @@ static void *read_way(void *argument)
     return NULL;
 }
 
-/* To a target that is gone, too, so that the source need not wait: the other way ends by itself. */
+/* A target that is gone is no reason to stop, so that the source need not wait: the other way ends
+ * by itself. */
 static void send_all(int target, const uint8_t *bytes, size_t length)
 {
     while (length) {
@@ -241,7 +242,7 @@ static void tune(int fd)
     setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &(int){ 1 }, sizeof(int));
 }
 
-/* The server has them in the order in which their clients came. */
+/* Connects to the server in the order in which the clients came. */
 static int connect_in_turn(uint64_t number, int *out_fd)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -258,7 +259,7 @@ static int connect_in_turn(uint64_t number, int *out_fd)
     return status;
 }
 
-/* The client's handshake is over at once, here; over the line it would be two ways later. */
+/* The client's TCP handshake is done here at once; over the line it would take both ways. */
 static void *serve(void *argument)
 {
     struct client client = *(struct client *)argument;
@@ -308,7 +309,7 @@ int main(int argc, char **argv)
         ath_parse_int(argv[2], 0, INT_MAX, &delay_us) || ath_endpoint_parse(argv[3], &server, &err))
         return fprintf(stderr, "usage: relay --delay-us N HOST:PORT\n"), 2;
     delay_ns = (uint64_t)delay_us * 1000;
-    prctl(PR_SET_TIMERSLACK, 1UL); /* the other threads', too */
+    prctl(PR_SET_TIMERSLACK, 1UL); /* also for the other threads */
     mallopt(M_TRIM_THRESHOLD, BACKLOG_BYTES);
     if (ath_endpoint_listen(&any, 0, &listener, &err))
         return fprintf(stderr, "relay: %s\n", err.message), 1;

@@ -1,7 +1,8 @@
 /*
- * What a launch costs a server beside the driver's own time: its code serves one message again and
- * again in the process that has the GPU, without a transport. What a server's launches take beyond
- * that (steps.c) is the transport's, or comes of the threads that look for work beside them.
+ * The time of a launch in a server beyond the driver's own time: the server's code serves one
+ * message again and again in the process that has the GPU, without a transport. Any further time of
+ * a server's launches (steps.c) comes from the transport or from threads that poll at the same
+ * time.
  */
 #include "config.h"
 
@@ -12,9 +13,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "runtime/cuda/server.h"
-#include "runtime/transport/look.h"
-#include "runtime/wire/frame.h"
+#include "cuda/server/server.h"
+#include "remote/transport/poll_briefly.h"
+#include "remote/wire/frame.h"
 
 enum { LAUNCHES = 285, TIMES = 40, LOOKERS = 3, N = 256, MESSAGE_MAX = 4096 };
 
@@ -51,16 +52,16 @@ static void serve_launches(void)
     ok(cuStreamSynchronize(on.stream));
 }
 
-/* Threads that look, as those of a client and of a server do while there is work. */
+/* Threads that poll, as a client's and a server's do while there is work. */
 static atomic_bool is_over;
 
 static void *look(void *unused)
 {
     enum { ROUNDS = 32 };
     static const _Atomic uint32_t patience_us = 1000000;
-    struct ath_look look = { 0 };
+    struct ath_brief_poll poll_state = { 0 };
     while (!is_over)
-        ath_look_again(&look, ROUNDS, &patience_us);
+        ath_brief_poll_again(&poll_state, ROUNDS, &patience_us);
     return unused;
 }
 

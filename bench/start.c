@@ -1,5 +1,5 @@
 /*
- * What a program waits for before its first kernel has run. A process starts once, so this one
+ * The time until a program's first kernel has run. A process starts once, so this one
  * measures once: bench/run starts a new one for each round.
  */
 #include "config.h"
@@ -9,7 +9,7 @@
 
 static double since;
 
-/* Milliseconds since the last one. */
+/* Milliseconds since the last call. */
 static double lap_ms(void)
 {
     double before = since;

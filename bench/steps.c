@@ -1,7 +1,7 @@
 /*
  * Loads that have the shape of a framework's: a training step of 328 calls of the driver's, a
  * generated token of 285 launches (counted of PyTorch: ResNet-50, GPT-2). Each ends with the one
- * value that the program wants to see, so that a step cannot do with less than one round trip.
+ *value that the program wants to see, so that a step needs at least one round trip.
  *
  *     steps WORK COUNT   does one of them so often, and ends (AITHERION_CUDA_LOG=summary counts)
  */
@@ -32,7 +32,7 @@ static void read_result(void)
     ok(cuStreamSynchronize(on.compute));
 }
 
-/* The input comes on a stream of its own, and the kernels wait for it. */
+/* The input is copied on a stream of its own, and the kernels wait for it. */
 static void train(void)
 {
     for (int i = 0; i < BATCHES; i++)

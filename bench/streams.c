@@ -16,11 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "runtime/transport/shm.h"
-#include "runtime/transport/stream.h"
+#include "remote/transport/shm.h"
+#include "remote/transport/stream.h"
 
 enum {
-    SMALL = 64, /* bytes: of a launch without parameters */
+    SMALL = 64, /* bytes of a launch without parameters */
     GATHERED =
         4096, /* bytes: what is small is written so where a write costs a call of the kernel's */
     PIECE = 1 << 20,
@@ -29,7 +29,7 @@ enum {
     PIECES = 256,
 };
 
-/* What the writer says first: so many times so many bytes come; then the reader answers. */
+/* The writer's announcement: this many messages of this many bytes; the reader then answers. */
 struct order {
     uint64_t times, bytes;
 };
@@ -74,7 +74,7 @@ __attribute__((noreturn)) static void be_reader(void)
 
 /* ---- the writer ---- */
 
-/* An order is written at once with what follows of it. */
+/* Writes an order together with the first of its bytes. */
 static void send_order(uint64_t times, uint64_t bytes)
 {
     order = (struct order){ times, bytes };
@@ -113,7 +113,7 @@ static void measure(void)
 
 /* ---- both ---- */
 
-/* The reader goes on in a process of its own. */
+/* The reader runs in a process of its own. */
 static void begin_shm(void)
 {
     int ends[2], memory = -1;

@@ -1,4 +1,4 @@
-"""What each optimisation brings: some groups with all of them, and with each one switched off in turn (AITHERION_DISABLE)."""
+"""The gain of each optimisation: some groups with all optimisations, and with each one switched off in turn (AITHERION_DISABLE)."""
 import sys
 
 import bed as beds
@@ -9,7 +9,7 @@ ALL = "all"
 
 
 def chosen(options, names):
-    """Those asked for; with `all`, every one at once."""
+    """The optimisations asked for; with `all`, every one at once."""
     wanted = options.switches.split(",") if options.switches else [*names, ALL]
     strange = [name for name in wanted if name not in names and name != ALL]
     if strange:

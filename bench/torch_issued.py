@@ -1,4 +1,4 @@
-"""Single operations of PyTorch: what the host spends on those that nobody waits for, and on those that wait."""
+"""Single operations of PyTorch: the host's time for operations without a wait, and for operations that wait."""
 import torch
 
 import load

@@ -1,5 +1,5 @@
-# Shipped profiles: etc/NAME_topology.yaml is what `aitherion init --profile NAME` writes.
-PROFILES = etc/ac922_topology.yaml
+# Shipped profiles: `aitherion init --profile NAME` writes etc/NAME_topology.yaml.
+PROFILES = etc/ac922_topology.yaml etc/ac922-6gpu_topology.yaml etc/dgx2_topology.yaml etc/minsky_topology.yaml
 SHARE_FILES += $(PROFILES:etc/%=share/aitherion/profiles/%)
 EXTRA_DIST += $(PROFILES)
 

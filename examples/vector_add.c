@@ -1,15 +1,17 @@
 /*
- * Adds two vectors on a GPU, with CUDA's driver API alone: a first program for `aitherion run`.
+ * Adds two vectors on a GPU, with CUDA's driver API only: a first program for `aitherion run`.
  *
- *     cc vector_add.c -o vector_add -lcuda            where NVIDIA's driver or toolkit is; or
+ *     cc vector_add.c -o vector_add -lcuda            with NVIDIA's driver or toolkit installed; or
  *     cc vector_add.c -o vector_add .../lib/aitherion/libcuda.so.1
+ *     (in the Debian package: /usr/lib/x86_64-linux-gnu/aitherion/libcuda.so.1)
  *
  *     aitherion run --server HOST:PORT -- ./vector_add
  *
- * It is an ordinary CUDA program and knows nothing of aitherion: without `aitherion run` it takes
- * the GPU of the machine that it runs on. What it needs of <cuda.h> is declared here, since that
- * header comes with the CUDA toolkit only (the names and numbers are those of the CUDA Driver API
- * manual, docs.nvidia.com/cuda/cuda-driver-api). The exit code is 0 where the sum is right.
+ * It is an ordinary CUDA program and knows nothing about aitherion: without `aitherion run` it uses
+ * the GPU of the machine that it runs on. The parts of <cuda.h> that it needs are declared here,
+ * because that header comes with the CUDA toolkit only (names and numbers are those of the CUDA
+ * Driver API manual, docs.nvidia.com/cuda/cuda-driver-api). The exit code is 0 if the sums are
+ * right.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -43,7 +45,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
                         void **arguments, void **more);
 
 /*
- * What `nvcc -ptx` makes of
+ * The output of `nvcc -ptx` for
  *
  *     extern "C" __global__ void vector_add(const float *a, const float *b, float *c, int n)
  *     {
@@ -93,7 +95,7 @@ enum { COUNT = 1 << 20, BYTES = COUNT * sizeof(float), THREADS = 256 };
 
 static float a[COUNT], b[COUNT], sum[COUNT];
 
-/* Ends the program with the driver's word for what went wrong. */
+/* Prints the driver's name of the error and ends the program. */
 static void check(CUresult result, const char *call)
 {
     const char *word = NULL;
@@ -145,7 +147,7 @@ static void add_on_gpu(void)
         CHECK(cuMemFree_v2(on_gpu[i]));
 }
 
-/* All of these numbers are whole and small enough for a float to hold them exactly. */
+/* All of these numbers are integers that a float holds exactly. */
 static int count_wrong(void)
 {
     int wrong = 0;

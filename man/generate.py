@@ -3,8 +3,8 @@
 
     generate.py FACTS.json VERSION DATE PAGE TEMPLATE > PAGE
 
-PAGE is the file to make, as aitherion-discover.1. A place in a template is @WORD@; a word that is a whole
-line may become several lines.
+PAGE is the name of the page, such as aitherion-discover.1. @WORD@ in a template is replaced by text of the command table; a @WORD@
+alone on a line may become several lines.
 """
 import json
 import re
@@ -17,7 +17,7 @@ def escape(text):
 
 
 def prose(text):
-    """Paragraphs; lines that begin with two blanks are shown as they are; `words` in bold."""
+    """Formats paragraphs: lines that begin with two blanks are kept as they are, `words` become bold."""
     out = []
     for paragraph in text.split("\n\n"):
         body = "\n".join("\\&" + line if line.startswith("  ") else line for line in escape(paragraph).split("\n"))
@@ -75,12 +75,12 @@ def key_rows(keys):
 
 
 def page_of(command):
-    """The page's name: aitherion-roce-test."""
+    """Returns the page's name: aitherion-roce-test."""
     return "-".join(["aitherion"] + command["path"].split())
 
 
 def find(command, name):
-    """The command whose page has this name, at or below one, or None."""
+    """Returns the command whose page has this name, at or below `command`, or None."""
     if page_of(command) == name:
         return command
     return next(filter(None, (find(child, name) for child in command["commands"])), None)

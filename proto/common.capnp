@@ -1,5 +1,5 @@
 @0xfacf9b9513dc3463;
-# What the other schemas share.
+# Types that the other schemas share.
 #
 # A message is one Cap'n Proto struct in one segment, in the standard framing (a word that says "one segment, so many words",
 # then the words): a recorded stream is read by `capnp decode FILE.capnp Message`. A reader refuses several segments, far
@@ -7,7 +7,7 @@
 # pointing at the same words again.
 
 annotation prefix @0xd3cc615668af0a49 (file) :Text;
-# What the C names of a file begin with behind "ath_"; its own name where it says nothing.
+# The prefix of a file's C names, behind "ath_". Without this annotation the prefix is the file's name.
 
 struct Version {
   major @0 :UInt16;

@@ -16,7 +16,7 @@
 # for the server the client's proof. Nonces are fresh, so neither side's proof is worth anything again. Without a key on both
 # sides proofs are empty. Instead of its next message the server may send a refusal, and the session is over.
 #
-# A program's session may have more connections, which carry shares of its large frames (src/runtime/transport/tcp.c). On each
+# A program's session may have more connections, which carry shares of its large frames (src/remote/transport/tcp.c). On each
 # of those the client says one thing, a join, and nothing is answered there: the answer to openChannel says whether all came.
 # A join's proof is HMAC-SHA-256 of the connection's number (4 bytes, little-endian) with the session's ticket as the key, which
 # never travels: HMAC-SHA-256 with the shared key (of no bytes where there is none) over "aitherion ticket 1" with its NUL byte
@@ -26,7 +26,7 @@ using Gpu = import "gpu-control.capnp";
 using Nvml = import "nvml-wire.capnp";
 $Common.prefix("control");
 
-const protocolVersion :UInt32 = 1;   # of these messages; a new field needs no new version, another meaning does
+const protocolVersion :UInt32 = 2;   # of these messages; a new field needs no new version, another meaning does
 const nonceBytes :UInt32 = 32;
 const proofBytes :UInt32 = 32;
 const helloFrameBytes :UInt32 = 4096;    # the most that a frame has before the peer is proven
@@ -59,6 +59,8 @@ struct Message {
     nvmlAnswers @19 :Nvml.Answers;
 
     join @20 :Join;                      # in place of a hello
+
+    limitServer @21 :Float64;            # the part of each GPU's memory for all sessions together; only for the server's own user
   }
 }
 
@@ -92,7 +94,7 @@ struct OpenChannel {
   # How the calls of a program (its session's purpose says which) are to travel from here on. After the answer the connection
   # carries frames of those, or with shm the descriptors of shared memory.
   transport @0 :Transport;
-  environment @1 :List(Variable);  # of the program, as far as the driver looks at it
+  environment @1 :List(Variable);  # of the program; only the variables that the driver reads
   program @2 :Text;                # its name, for people
   stripes @3 :UInt32;              # connections that are about to join, besides this one; of tcp alone
 }
@@ -109,11 +111,12 @@ struct Variable {
 }
 
 struct Channel {
-  # What comes with it: of shm one byte behind the frame, with the descriptor of the rings (src/runtime/transport/ring.h).
+  # With shm, one byte comes behind the frame, with the descriptor of the rings (src/remote/transport/ring.h).
   transport @0 :Transport;
   devices @1 :UInt32;              # that the program may use
   stripes @2 :UInt32;              # that have joined: all that were announced, or none will be used
   driverVersion @3 :UInt32;        # what cuDriverGetVersion() says, 13000 for 13.0; 0: ask it
+  isSimulated @4 :Bool;            # the devices have no kernels except those of the simulator
 }
 
 struct Proof {
@@ -132,7 +135,7 @@ struct Refusal {
 
 enum Reason {
   unknown @0;
-  badMessage @1;                   # not what belongs here
+  badMessage @1;                   # the message is not valid here
   protocol @2;                     # no version that both speak
   keyWanted @3;                    # the server wants a key and the client has none
   keyNotWanted @4;                 # the server has no key to prove
@@ -148,7 +151,7 @@ struct Health {
   node @3 :Text;                   # the NUMA entry it serves, as `start` named it; empty by hand
   hostname @4 :Text;
   bootId @5 :Text;                 # with the network namespace: whether two sides are really on one host
-  netNamespace @6 :UInt64;         # inode of /proc/self/ns/net; 0 where unknown
+  netNamespace @6 :UInt64;         # inode of /proc/self/ns/net; 0: unknown
   isSimulated @7 :Bool;
   wantsKey @8 :Bool;
   devices @9 :List(Gpu.Device);

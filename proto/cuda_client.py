@@ -6,12 +6,12 @@
 """
 import re
 
-from cuda_structs import bits_of, from_wire, has_lists, item_of, to_wire
-from cuda_table import NUMBER_HANDLES, in_c
+from cuda_structs import bits_of, from_wire, has_lists, item_of, kind_name, to_wire
+from cuda_table import NUMBER_HANDLES, TRACKED, Group, in_c
 from generate import snake
 
 SENDERS = {"async": "ath_cuda_post", "sync": "ath_cuda_ask", "cached": "ath_cuda_ask_cached", "custom": "ath_cuda_ask"}
-MEMO_GIVEN, MEMO_TAKEN = 4, 2  # as in runtime/cuda/memo.h
+MEMO_GIVEN, MEMO_TAKEN = 4, 2  # as in cuda/client/thread_cache.h
 NOTE = "/* Written by proto/cuda_generate.py from cuda.capnp; a change there is a change here. */"
 
 
@@ -36,10 +36,12 @@ class Client:
         self.table = table
 
     def header(self):
-        lines = [NOTE, "#pragma once", '#include "proto/cuda-methods.h"', '#include "runtime/cuda/cuda_api.h"', ""]
+        lines = [NOTE, "#pragma once", '#include "proto/cuda-methods.h"', '#include "cuda/api/cuda_api.h"', ""]
         for method in self.table.methods:
             if method.parameters is not None:
                 lines.append(signature(method.function, f"ath_cuda_do_{method.c}") + ";")
+        lines += ["", "/* ath_cuda_check_handle() for the streams, events and executable graphs of a structure. */", "struct ath_cuda_exchange;"]
+        lines += [f"{self.checker(struct)};" for struct in self.table.structs.values() if self.is_checked(struct)]
         lines += ["", "/* Written by hand. */"]
         for method in self.table.functions:
             if method.client_by_hand:
@@ -48,12 +50,80 @@ class Client:
 
     def source(self):
         lines = [NOTE, '#include "config.h"', "", '#include "proto/cuda-client.h"', "", '#include "proto/cuda-structs.h"',
-                 '#include "proto/cuda-wire.h"', '#include "runtime/cuda/by_hand/host.h"', '#include "runtime/cuda/bytes.h"',
-                 '#include "runtime/cuda/client.h"', '#include "runtime/cuda/memo.h"', ""]
+                 '#include "proto/cuda-wire.h"', '#include "cuda/client/mirror.h"', '#include "cuda/common/bytes.h"',
+                 '#include "cuda/client/client.h"', '#include "cuda/client/thread_cache.h"', ""]
+        for struct in self.table.structs.values():
+            if self.is_checked(struct):
+                lines += [self.checker(struct), "{", *self.check_members(struct.members, "from->"), "}", ""]
         for method in self.table.methods:
             if method.parameters is not None:
                 lines += self.function(method)
         return "\n".join(lines)
+
+    # ---- handles that the client knows ----
+
+    def is_checked(self, struct):
+        return struct.c is not None and bool(self.check_members(struct.members, "from->"))
+
+    def checker(self, struct):
+        return f"void ath_cuda_check_{struct.snake}(struct ath_cuda_exchange *exchange, const {struct.c} *from)"
+
+    def check_members(self, members, c):
+        lines = []
+        for member in members:
+            if not isinstance(member, Group):
+                lines += self.check_value(member, f"{c}{member.c}", f"{c}{member.marks.get('count')}", "exchange")
+                continue
+            into = c if member.c == "" else f"{c}{member.c}."
+            if not member.is_union:
+                lines += self.check_members(member.members, into)
+                continue
+            for one in member.members[:-1]:
+                inner = self.check_members([one], into)
+                if inner:
+                    wanted = " || ".join(f"{c}{member.marks['by']} == {value}" for value in one.marks["when"].split())
+                    lines += [f"    if ({wanted}) {{", *("    " + line for line in inner), "    }"]
+        return lines
+
+    def check_value(self, field, value, count, exchange):
+        """Lines that check what one field names; none if the client knows nothing in it."""
+        if field.ctype is None:
+            return []
+        inner = self.table.structs[field.item.type_id] if field.item.kind == "struct" else None
+        if inner and self.is_checked(inner):
+            call = f"ath_cuda_check_{inner.snake}({exchange}, &{value}{'[i]' if field.type.kind == 'list' else ''});"
+        elif field.ctype.name in TRACKED and "handle" in field.marks:
+            call = f"ath_cuda_check_handle({exchange}, {kind_name(field.ctype.name)}, (uintptr_t){value}{'[i]' if field.type.kind == 'list' else ''});"
+        else:
+            return []
+        if field.type.kind == "list":
+            return [f"    for (size_t i = 0; {value} && i < {count}; i++)", f"        {call}"]
+        return [f"    {call}"]
+
+    def check_handles(self, method):
+        """Lines that check a call's handles before they are converted."""
+        lines = []
+        for field in method.given:
+            if "wants" in field.marks:
+                continue
+            if field.ctype.name in ("CUfunction", "CUkernel") and "handle" in field.marks and field.type.kind != "list":
+                lines.append(f"    exchange.kernel = (uintptr_t){field.c};")
+            is_pointer = field.item.kind == "struct" and field.type.kind != "list" and field.ctype.stars
+            value, count = f"(*{field.c})" if is_pointer else field.c, f"(size_t)({in_c(method, field.marks.get('count', '0'))})"
+            checked = self.check_value(field, value, count, "&exchange")
+            checked = [line.replace(f"&(*{field.c})", field.c) for line in checked]
+            if checked and "nullable" in field.marks and field.type.kind != "list":
+                checked = [f"    if ({field.c})", *("    " + line for line in checked)]
+            lines += checked
+        return lines
+
+    def is_noted(self, method, field):
+        """Whether the client remembers a handle that comes back."""
+        names = ("CUkernel", "CUfunction", "CUmodule", *(TRACKED if "makes" in method.does else ()))
+        return "handle" in field.marks and field.ctype.name in names
+
+    def note(self, field, value):
+        return f"ath_cuda_note_result(&exchange, {kind_name(field.ctype.name)}, (uintptr_t){value});"
 
     # ---- one function ----
 
@@ -69,7 +139,7 @@ class Client:
                   "    if (outcome)", "        return outcome;"]
         if uses_side:
             lines.append("    struct ath_cuda_side *side = &exchange.side;")
-        lines += self.checks(method) + self.rooms(method)
+        lines += self.checks(method) + self.rooms(method) + self.check_handles(method)
         wire = f"ath_cuda_wire_{method.snake}"
         if method.given:
             lines.append(f"    struct {wire}_builder call = ath_cuda_wire_call_init_{method.snake}(exchange.call);")
@@ -78,6 +148,8 @@ class Client:
         else:
             lines.append(f"    ath_cuda_wire_call_set_{method.snake}(exchange.call);")
         sender = "ath_cuda_ask_cached" if "isCached" in method.marks else SENDERS[method.kind]
+        if "askedIf" in method.marks:
+            lines += [f"    if ({in_c(method, method.marks['askedIf'])})", "        exchange.is_told_on = true;"]
         lines.append(f"    outcome = {sender}(&exchange);")
         if has_results:
             lines.append("    if (exchange.is_answered) {" if "evenFailed" in method.marks else "    if (outcome == CUDA_SUCCESS) {")
@@ -87,13 +159,12 @@ class Client:
             lines += self.kept(memo) + ["    }"]
         return lines + ["    return ath_cuda_end(&exchange, outcome);", "}", ""]
 
-    # ---- answers that are asked for very often ----
+    # ---- answers that programs ask for very often ----
 
     def memo(self, method):
-        """The numbers that such an answer hangs on, and those that it is: ([C], [Field]); None where there is more to it."""
-        is_cached = method.kind == "cached" or "isCached" in method.marks
+        """The numbers that determine such an answer and the numbers in it, ([C], [Field]); None if it has other things."""
         fields = method.given + method.results
-        if not is_cached or len(method.given) > MEMO_GIVEN or not 0 < len(method.results) <= MEMO_TAKEN:
+        if not method.is_cached or len(method.given) > MEMO_GIVEN or not 0 < len(method.results) <= MEMO_TAKEN:
             return None
         if any(field.type.kind in ("list", "text", "data", "struct") or field.marks.keys() & {"nullable", "wants"} for field in fields):
             return None
@@ -103,28 +174,28 @@ class Client:
         if not memo:
             return []
         given, results = memo
-        lines = [f"    struct ath_cuda_memo memo = {{ .method = ATH_CUDA_METHOD_{method.c}, .given = {{ {', '.join(given)} }} }};".replace("{  }", "{ 0 }"),
-                 f"    if ({' && '.join([*(one.c for one in results), 'ath_cuda_memo_find(&memo)'])}) {{"]
+        lines = [f"    struct ath_cuda_thread_answer memo = {{ .method = ATH_CUDA_METHOD_{method.c}, .given = {{ {', '.join(given)} }} }};".replace("{  }", "{ 0 }"),
+                 f"    if ({' && '.join([*(one.c for one in results), 'ath_cuda_thread_cache_find(&memo)'])}) {{"]
         lines += [f"        *{one.c} = ({one.ctype.name}){'(uintptr_t)' if is_pointer(one) else ''}memo.taken[{i}];" for i, one in enumerate(results)]
         return lines + ["        return CUDA_SUCCESS;", "    }"]
 
     def kept(self, memo):
         if not memo:
             return []
-        return [f"        memo.taken[{i}] = {number_of(one, '*' + one.c)};" for i, one in enumerate(memo[1])] + ["        ath_cuda_memo_keep(&memo);"]
+        return [f"        memo.taken[{i}] = {number_of(one, '*' + one.c)};" for i, one in enumerate(memo[1])] + ["        ath_cuda_thread_cache_add(&memo);"]
 
     def mapped(self, method):
-        """Pinned memory's address is one of the GPU's too, so the server must know that memory where the GPU reads or writes it."""
-        addresses = [field.c for field in method.given if "deviceptr" in field.marks and field.ctype.name == "CUdeviceptr" and not field.ctype.stars]
-        if not addresses or not method.c.startswith(("cuMemset", "cuMemcpyDtoD", "cuMemcpyPeer")):
+        """Lines for a method that maps: an address of pinned memory is the GPU's, too, so the server must know the memory first."""
+        if "maps" not in method.does:
             return []
+        addresses = self.table.addresses(method)
         lines = [f"    CUresult outcome = ath_cuda_host_map((const void *)(uintptr_t){addresses[0]});"]
         for address in addresses[1:]:
             lines += ["    if (!outcome)", f"        outcome = ath_cuda_host_map((const void *)(uintptr_t){address});"]
         return lines + ["    if (outcome)", "        return outcome;"]
 
     def checks(self, method):
-        """Pointers that must be there, and lengths that are none."""
+        """Lines that refuse null pointers and lengths that are none."""
         wrong = []
         for parameter in method.parameters:
             wanted = {field.marks["wants"] for field in method.given if "wants" in field.marks}
@@ -145,11 +216,11 @@ class Client:
         return [f"    if ({' || '.join(wrong)})", "        return ath_cuda_end(&exchange, CUDA_ERROR_INVALID_VALUE);"]
 
     def is_fixed(self, field):
-        """Whether how many bytes it has is said by an expression, not by a parameter."""
+        """Whether an expression, not a parameter, gives the number of bytes."""
         return "bytesOf" in field.marks and not re.fullmatch(r"\w+", field.marks["bytesOf"])
 
     def rooms(self, method):
-        """How much may come back, worked out before anything is changed."""
+        """Lines that compute the room for results before anything is changed."""
         lines = []
         for field in method.results:
             if "bytesOf" in field.marks:
@@ -216,15 +287,18 @@ class Client:
             return self.take_struct(method, field, read)
         else:
             lines = [f"    *{value} = {from_wire(field, read)};"]
+            if self.is_noted(method, field):
+                lines.append("    " + self.note(field, f"*{value}"))
         if "nullable" in field.marks or field.name in wanted:
-            return [f"    if ({value})", "    " + lines[0]]
+            return [f"    if ({value}) {{", *("    " + line for line in lines), "    }"] if len(lines) > 1 else \
+                [f"    if ({value})", "    " + lines[0]]
         return lines
 
     def take_struct(self, method, field, read):
         struct = self.table.structs[field.type.type_id]
         lists = has_lists(struct)
         if not any(one.c == field.c for one in method.given):  # it only comes back
-            kept = [f"    ath_cuda_keep(&exchange, (uintptr_t){in_c(method, field.marks['kept'])});"] if lists else []
+            kept = [f"    ath_cuda_keep_results(&exchange, (uintptr_t){in_c(method, field.marks['kept'])});"] if lists else []
             return kept + [f"    ath_cuda_get_{struct.snake}(side, {field.c}, {read});"]
         lines = [f"    {struct.c} taken;", f"    ath_cuda_get_{struct.snake}(side, &taken, {read});"]
         for member in lists:  # they stay the program's own
@@ -236,26 +310,29 @@ class Client:
         name = f"{field.snake}_list"
         lines = [f"    struct ath_wire_list {name} = {read};"]
         if "kept" in field.marks:
-            lines += [f"    if ({field.c}) {{", f"        ath_cuda_keep(&exchange, (uintptr_t){in_c(method, field.marks['kept'])});",
+            lines += [f"    if ({field.c}) {{", f"        ath_cuda_keep_results(&exchange, (uintptr_t){in_c(method, field.marks['kept'])});",
                       f"        {field.ctype.name} *items = ath_cuda_room(&exchange.side, {name}.count, sizeof *items);",
-                      f"        for (uint32_t i = 0; items && i < {name}.count; i++)", self.take_item(field, name, "items[i]", 12),
+                      f"        for (uint32_t i = 0; items && i < {name}.count; i++)", *self.take_item(method, field, name, "items[i]", 8),
                       f"        *{field.c} = items;", "    }"]
             return lines
         return lines + [f"    for (uint32_t i = 0; i < {field.snake}_room && i < {name}.count; i++)",
-                        self.take_item(field, name, f"{field.c}[i]", 8)]
+                        *self.take_item(method, field, name, f"{field.c}[i]", 4)]
 
-    def take_item(self, field, name, place, indent):
+    def take_item(self, method, field, name, place, indent):
+        """The body of a loop over the items of a list."""
+        start = " " * indent
         if field.item.kind == "struct":
             inner = self.table.structs[field.item.type_id].snake
-            return f"{' ' * indent}ath_cuda_get_{inner}(side, &{place}, (struct ath_cuda_wire_{inner}){{ ath_wire_list_struct({name}, i) }});"
-        return f"{' ' * indent}{place} = {from_wire(field, item_of(field, name))};"
+            return [f"{start}    ath_cuda_get_{inner}(side, &{place}, (struct ath_cuda_wire_{inner}){{ ath_wire_list_struct({name}, i) }});"]
+        taken = f"{start}    {place} = {from_wire(field, item_of(field, name))};"
+        return [f"{start}{{", taken, f"{start}    {self.note(field, place)}", f"{start}}}"] if self.is_noted(method, field) else [taken]
 
     # ---- what is exported ----
 
     def symbols(self):
-        lines = [NOTE, '#include "config.h"', "", '#include "runtime/cuda/symbols.h"', "",
+        lines = [NOTE, '#include "config.h"', "", '#include "cuda/api/symbols.h"', "",
                  "#ifndef ATH_CUDA_SYMBOLS_ONLY /* the simulated driver has functions of its own */",
-                 '#include "proto/cuda-client.h"', '#include "runtime/cuda/client.h"', "",
+                 '#include "proto/cuda-client.h"', '#include "cuda/client/client.h"', "",
                  "#pragma GCC visibility push(default)", ""]
         for method in self.table.functions:
             lines += self.exported(method)
@@ -303,7 +380,7 @@ class Client:
         return lines + [f"    return {method.c}({arguments(function)});", "}", ""]
 
     def variant_in_struct(self, method, function, one, lines):
-        """The stream lies in a structure: a changed copy is used, and what comes back in it is taken over."""
+        """The variant of a function whose stream lies in a structure: passes a changed copy, and copies the results back."""
         streams = [member.name for member in self.table.header.structs[one.type.name] if member.type.name == "CUstream"]
         if not streams:
             return lines + [f"    return {method.c}({arguments(function)});", "}", ""]

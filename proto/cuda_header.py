@@ -1,4 +1,4 @@
-"""Reads our own header of CUDA's driver interface (src/runtime/cuda/cuda_*.h): enumerations, structures, prototypes.
+"""Reads our own header of CUDA's driver interface (src/cuda/api/cuda_*.h): enumerations, structures, prototypes.
 
 It takes C as those three files write it, no more: typedefs of enum, struct, union and function pointers, unnamed members,
 one declarator each, prototypes that give CUresult.
@@ -10,7 +10,7 @@ import re
 from request import Fault
 
 FILES = ("cuda_enums.h", "cuda_types.h", "cuda_functions.h")
-# Types of one word that are no typedef of the header; the rest of several words is put together by type().
+# Types of one word that are no typedef of the header; type() puts together types of several words.
 WORDS = {"void", "char", "short", "int", "long", "unsigned", "float", "double", "const", "size_t", "uint32_t", "uint64_t"}
 
 
@@ -169,7 +169,7 @@ class Header:
         self._take(";")
         self.functions[name] = Function(name, parameters)
 
-    # ---- what generators ask ----
+    # ---- questions of the generators ----
 
     def is_handle(self, name):
         return name in self.aliases and self.aliases[name].name.startswith("struct ")

@@ -10,7 +10,8 @@ from cuda_client import NOTE
 from cuda_structs import bits_of, from_wire, item_of, to_wire
 from cuda_table import in_c
 
-RECTANGLES = ("memcpy2d", "memcpy3d", "memcpy3d_peer")  # whose host memory is more than its first byte
+# Facts for which the server looks at what a call's first parameter names.
+ABOUT_SUBJECT = {"beginsCapture", "endsCapture", "endsContext", "resetsDevice", "releasesDevice", "retainsDevice"}
 
 
 class Server:
@@ -19,7 +20,7 @@ class Server:
 
     def header(self):
         lines = [NOTE, "#pragma once", '#include "proto/cuda-methods.h"', '#include "proto/cuda-wire.h"',
-                 '#include "runtime/cuda/cuda_api.h"', "", "struct ath_cuda_served;", "", "struct ath_cuda_driver {"]
+                 '#include "cuda/api/cuda_api.h"', "", "struct ath_cuda_served;", "", "struct ath_cuda_driver {"]
         for name, function in self.table.header.functions.items():
             types = ", ".join(one.type.c() for one in function.parameters) or "void"
             lines.append(f"    CUresult (*{name})({types});")
@@ -28,17 +29,21 @@ class Server:
                   "struct ath_cuda_dispatch {", "    void (*serve)(struct ath_cuda_served *served); /* NULL: not from the wire */",
                   "    size_t needs; /* where the pointer that must be there lies in struct ath_cuda_driver */", "};",
                   "#define ATH_CUDA_NEEDS_NOTHING ((size_t)-1) /* who is written by hand looks for himself */",
-                  "extern const struct ath_cuda_dispatch ath_cuda_dispatch[];", "", "/* Written by hand. */"]
+                  "extern const struct ath_cuda_dispatch ath_cuda_dispatch[];", "",
+                  "/* The object that the first parameter of a call names, for methods that capture or end a capture, an object or a device's",
+                  " * contexts; 0 for others. */",
+                  "uint64_t ath_cuda_subject(struct ath_cuda_wire_call call, enum ath_cuda_method method);", "", "/* Written by hand. */"]
         lines += [f"void ath_cuda_serve_{method.c}(struct ath_cuda_served *served);" for method in self.table.methods
                   if method.server_by_hand]
         return "\n".join(lines) + "\n"
 
     def source(self):
         lines = [NOTE, '#include "config.h"', "", '#include "proto/cuda-server.h"', "", '#include "proto/cuda-structs.h"',
-                 '#include "runtime/cuda/bytes.h"', '#include "runtime/cuda/server.h"', ""]
+                 '#include "cuda/common/bytes.h"', '#include "cuda/server/server.h"', ""]
         for method in self.table.methods:
             if method.travels and not method.server_by_hand:
                 lines += self.function(method)
+        lines += self.subjects()
         lines.append("const struct ath_cuda_dispatch ath_cuda_dispatch[] = {")
         for method in self.table.methods:
             if method.travels:
@@ -48,6 +53,14 @@ class Server:
         lines += [f"    [ATH_CUDA_METHOD_COUNT] = {{ 0 }},", "};", "", "const char *const ath_cuda_driver_names[] = {"]
         lines += [f'    "{name}",' for name in self.table.header.functions]
         return "\n".join(lines + ["};", ""])
+
+    def subjects(self):
+        lines = ["uint64_t ath_cuda_subject(struct ath_cuda_wire_call call, enum ath_cuda_method method)", "{", "    switch (method) {"]
+        for method in self.table.methods:
+            if method.travels and (ABOUT_SUBJECT & set(method.does) or method.ends_subject):
+                wire = f"ath_cuda_wire_{method.snake}_{method.given[0].snake}(ath_cuda_wire_call_{method.snake}(call))"
+                lines += [f"    case ATH_CUDA_METHOD_{method.c}:", f"        return (uint64_t){wire};"]
+        return lines + ["    default:", "        return 0;", "    }", "}", ""]
 
     # ---- one function ----
 
@@ -81,7 +94,7 @@ class Server:
         return lines + ["}", ""]
 
     def declare(self, method, parameter, wire):
-        """What a parameter of C is made of, but for the room that results need."""
+        """Lines that declare a parameter of C and fill it from the call, except the room for results."""
         field, ctype, name = parameter.given, parameter.ctype, parameter.name
         if not field:
             return self.declare_result(parameter)
@@ -95,7 +108,7 @@ class Server:
         if field.type.kind == "struct":
             inner = self.table.structs[field.type.type_id].snake
             lines = [f"    {ctype.name} {name}_value;", f"    ath_cuda_get_{inner}(side, &{name}_value, {read});"]
-            if inner in RECTANGLES:
+            if any("hostptr" in member.marks for member in self.table.structs[field.type.type_id].members):
                 lines.append(f"    ath_cuda_check_{inner}(served, &{name}_value);")
             if not ctype.stars:
                 return [lines[0].replace("_value", ""), lines[1].replace("_value", "")]
@@ -155,7 +168,7 @@ class Server:
             length, there = (f"{field.snake}_list.count", f"{field.snake}_list.items") if field.type.kind == "list" else \
                 (f"{field.snake}_bytes.length", f"{field.snake}_bytes.data")
             guard = f"{there} && " if "nullable" in field.marks else ""
-            known = f"!({in_c(method, mark)}) || " if "ath_cuda_bytes_of" in mark else ""  # a size that we do not know
+            known = f"!({in_c(method, mark)}) || " if "ath_cuda_bytes_of" in mark else ""  # the size of an unknown attribute
             lines += [f"    if ({known}{guard}{length} != (uint64_t)({in_c(method, mark)}))",
                       "        side->status = CUDA_ERROR_INVALID_VALUE;"]
         return lines
@@ -174,7 +187,7 @@ class Server:
         else:
             return []
         lines = [f"    uint64_t {field.snake}_room = (uint64_t)({count});"]
-        if "ath_cuda_bytes_of" in count:  # what we do not know the size of the driver may know, and write
+        if "ath_cuda_bytes_of" in count:  # the driver may know an attribute whose size we do not know, and write it
             lines += [f"    if (!{field.snake}_room)", "        side->status = CUDA_ERROR_INVALID_VALUE;"]
         made = f"ath_cuda_room(side, {field.snake}_room, {size})"
         for wants in method.given:

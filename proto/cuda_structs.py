@@ -16,7 +16,7 @@ def kind_name(ctype_name):
 
 
 def to_wire(field, value, side="side"):
-    """What travels for a value of C's: a number itself, a handle's or an address's translation."""
+    """The expression that travels for a value of C's: the number itself, or the translation of a handle or an address."""
     name = field.ctype.name
     if "hostptr" in field.marks:
         return f"ath_cuda_to_wire({side}, ATH_CUDA_KIND_HOST, (uintptr_t){value})"
@@ -33,7 +33,7 @@ def to_wire(field, value, side="side"):
 
 
 def from_wire(field, value, side="side"):
-    """And what is C's for what travelled."""
+    """The expression of C's value for a value that travelled."""
     name = field.ctype.name
     if "hostptr" in field.marks:
         return f"({'const ' if field.ctype.is_const else ''}void *)(uintptr_t)ath_cuda_to_own({side}, ATH_CUDA_KIND_HOST, {value})"
@@ -60,7 +60,7 @@ class Structs:
 
     def files(self):
         note = "/* Written by proto/cuda_generate.py from cuda.capnp; a change there is a change here. */"
-        header = [note, "#pragma once", '#include "proto/cuda-wire.h"', '#include "runtime/cuda/side.h"', ""]
+        header = [note, "#pragma once", '#include "proto/cuda-wire.h"', '#include "cuda/common/call_side.h"', ""]
         source = [note, '#include "config.h"', "", '#include "proto/cuda-structs.h"', ""]
         for struct in self.table.structs.values():
             if struct.c is not None:
@@ -121,7 +121,15 @@ class Structs:
         if "deviceIf" in field.marks:
             there = f"ath_cuda_to_wire(side, ATH_CUDA_KIND_DEVICE, (uint64_t){value})"
             return [f"    {wire}_set_{name}({to}, {self.is_device(field, c)} ? (int32_t){there} : {value});"]
-        return [f"    {wire}_set_{name}({to}, {to_wire(field, value)});"]
+        return [f"    {wire}_set_{name}({to}, {self.if_used(field, to_wire(field, value), c)});"]
+
+    def if_used(self, field, there, c):
+        """A member that the C function does not read may be anything, so 0 travels in its place."""
+        if "onlyBack" in field.marks:
+            return f"side->is_server ? {there} : 0"
+        if "usedIf" in field.marks:
+            return f"{c.split('->')[0]}->{field.marks['usedIf']} ? {there} : 0"
+        return there
 
     def is_device(self, field, c):
         member, wanted = field.marks["deviceIf"].split()

@@ -1,7 +1,7 @@
-"""The table of CUDA's driver functions: what proto/cuda.capnp says, put together with the C of src/runtime/cuda/cuda_*.h.
+"""The table of CUDA's driver functions: proto/cuda.capnp joined with the C of src/cuda/api/cuda_*.h.
 
-Table(request, header, symbols) reads and checks; it raises request.Fault with the method's name for whatever does not fit. What
-it gives: methods and structs, each field with its C counterpart, for the writers in cuda_generate.py and its neighbours.
+Table(request, header, symbols, texts of errors) reads and checks, and raises request.Fault with the method's name for anything that does not fit.
+It has the methods and structs, each field with its C counterpart, for the writers in cuda_generate.py and its neighbors.
 """
 import dataclasses
 import re
@@ -20,11 +20,15 @@ NUMBERS = {"int": "int32", "unsigned int": "uint32", "size_t": "uint64", "unsign
 NUMBER_HANDLES = {"CUdevice": "int32", "CUtexObject": "uint64", "CUsurfObject": "uint64", "CUmemGenericAllocationHandle": "uint64",
                   "CUgraphConditionalHandle": "uint64"}
 ADDRESSES = {"CUdeviceptr": "uint64", "CUdeviceptr_v1": "uint32"}
-SILENT = ("reserved", "pad", "_internal", "_oversize")  # members that nothing is ever put in
+# Handles of which the client knows each one (src/cuda/client/handles.h).
+TRACKED = ("CUstream", "CUevent", "CUgraphExec")
+# Handles of memory.
+MEMORY = ("CUarray", "CUmipmappedArray", "CUmemGenericAllocationHandle")
+SILENT = ("reserved", "pad", "_internal", "_oversize")  # members that are always zero
 
 
 def letters(name):
-    """What two names of a thing have in common: srcXInBytes, src_x_in_bytes."""
+    """A name without what C and the schema write differently: srcXInBytes, src_x_in_bytes."""
     return name.replace("_", "").lower()
 
 
@@ -36,7 +40,7 @@ def in_c(method, expression):
 
 @dataclasses.dataclass
 class Field:
-    """A parameter, a result, or a member of a structure that is no group."""
+    """A parameter, a result, or a member of a structure other than a group."""
     name: str          # in the schema
     ordinal: int
     type: object       # request.Type
@@ -61,7 +65,7 @@ class Group:
     marks: dict
     members: list      # [Field or Group]
     is_union: bool
-    c: str = None      # the member, "" where it has no name
+    c: str = None      # the member, "" if it has no name
     tag: int = None
 
     @property
@@ -80,7 +84,7 @@ class Struct:
 
 @dataclasses.dataclass
 class Parameter:
-    """What a parameter of the C function is to the wire: one of these or two of them."""
+    """How a parameter of the C function travels: in one of these ways or in two."""
     name: str
     ctype: cuda_header.Type
     given: Field = None   # goes
@@ -97,9 +101,10 @@ class Method:
     by_hand: str              # one of SIDES, or None
     since: int
     marks: dict
+    does: tuple               # what $does states, without 'plain'
     given: list               # [Field]
     results: list
-    parameters: list = None   # [Parameter] in C's order; None where hands write both sides
+    parameters: list = None   # [Parameter] in C's order; None if both sides are written by hand
     function: object = None   # cuda_header.Function
     variants: list = dataclasses.field(default_factory=list)  # [("ptsz", since)]
 
@@ -110,6 +115,23 @@ class Method:
     @property
     def travels(self):
         return self.kind not in ("local", "refused")
+
+    @property
+    def is_cached(self):
+        return self.kind == "cached" or "isCached" in self.marks
+
+    @property
+    def subject(self):
+        """The type in C of what the first parameter names; None if it is no handle."""
+        if not self.given or "handle" not in self.given[0].marks or not self.function:
+            return None
+        named = [one.type.name for one in self.function.parameters if letters(one.name) == letters(self.given[0].name)]
+        return named[0] if named else None
+
+    @property
+    def ends_subject(self):
+        """Whether the method ends the object that its only parameter names, or one reference to the object."""
+        return "ends" in self.does and len(self.given) == 1 and self.subject not in (None, "CUdevice")
 
     @property
     def client_by_hand(self):
@@ -125,11 +147,12 @@ class Method:
 
 
 class Table:
-    def __init__(self, asked, header, symbols):
-        self.asked, self.header = asked, header
+    def __init__(self, asked, header, symbols, texts=None):
+        self.asked, self.header, self.texts = asked, header, texts
         self.marks = {node.id: node.short_name for node in asked.nodes.values() if node.kind == "annotation"}
         self.file = asked.nodes[asked.files[0].id]
         self.consts = {node.short_name: node.value.value for node in asked.nodes.values() if node.kind == "const"}
+        self.facts = next(node.enumerants for node in asked.nodes.values() if node.kind == "enum" and node.short_name == "Fact")
         self.structs = {}
         for node in asked.nodes.values():
             if node.kind == "struct" and node.scope_id == self.file.id:
@@ -138,7 +161,6 @@ class Table:
         for node in asked.nodes.values():
             if node.kind == "interface":
                 self.methods += [self._method(method) for method in node.methods]
-        self._cached = {method.name for method in self.methods if method.kind == "cached" or "isCached" in method.marks}
         for method in self.methods:
             self._check_forgets(method)
         self._check_symbols(symbols)
@@ -214,7 +236,7 @@ class Table:
 
     def _check_union(self, group, where, c_members):
         if not self._find(c_members, group.marks.get("by") or "?"):
-            raise Fault(f"{where}: which member is there must be said: $by")
+            raise Fault(f"{where}: $by must name the member that selects")
         if group.members[-1].name != "otherwise":
             raise Fault(f"{where}: a union ends with 'otherwise', for values of a later CUDA")
         for member in group.members[:-1]:
@@ -249,7 +271,7 @@ class Table:
         return ("uint32" if name in self.header.enums else "struct" if name in self.header.structs else None), None
 
     def _check_type(self, field, where):
-        """Whether a field can hold what C has there."""
+        """Refuses a field that cannot hold what C has in its place."""
         kind, mark = self.wire_kind(field.ctype.name)
         if field.ctype.stars and "deviceptr" in field.marks and field.ctype.name not in ADDRESSES:
             kind, mark = "uint64", "deviceptr"  # a pointer that leads to the GPU's memory
@@ -280,7 +302,7 @@ class Table:
         if "c" not in marks or "class" not in marks or "since" not in marks:
             raise Fault(f"{method.name}: $c, $class and $since must be there")
         made = Method(method.name, method.ordinal, marks["c"], CLASSES[marks["class"]],
-                      SIDES[marks["byHand"]] if "byHand" in marks else None, marks["since"], marks,
+                      SIDES[marks["byHand"]] if "byHand" in marks else None, marks["since"], marks, self._does(method.name, marks),
                       self._fields(method.parameters_id), self._fields(method.results_id))
         made.function = self.header.functions.get(made.c)
         if made.is_internal:
@@ -292,24 +314,85 @@ class Table:
         self._check_class(made)
         if made.travels and made.by_hand != "both":
             made.parameters = self._parameters(made)
+        self._check_does(made)
         return made
 
     def _check_class(self, method):
         if method.kind == "async" and method.results:
             raise Fault(f"{method.name}: an async method has no results, and this has '{method.results[0].name}'")
         if method.kind in ("local", "refused") and (method.given or method.results):
-            raise Fault(f"{method.name}: nothing of a {method.kind} method travels")
-        if (method.kind == "custom") != (method.by_hand is not None):
-            raise Fault(f"{method.name}: $byHand belongs to a custom method, and to each")
+            raise Fault(f"{method.name}: a {method.kind} method has no parameters and no results: it does not travel")
+        may_be_by_hand = method.kind == "custom" or (method.kind in ("sync", "async") and method.by_hand == "client")
+        if (method.by_hand and not may_be_by_hand) or (method.kind == "custom" and not method.by_hand):
+            raise Fault(f"{method.name}: $byHand belongs to a custom method, and to each; $byHand(client) may belong to one that is sent")
         if (method.kind == "refused") != bool(method.marks.get("reason")):
             raise Fault(f"{method.name}: a refused method has a reason, and no other has one")
+        if "askedIf" in method.marks and method.kind != "async":
+            raise Fault(f"{method.name}: $askedIf belongs to an async method: each other waits for its answer")
         if "onStream" in method.marks and ("ptds" not in method.marks or method.marks["onStream"] not in self.header.functions):
             raise Fault(f"{method.name}: $onStream names the function that NAME_ptds is")
 
+    # ---- what a method does ----
+
+    def _does(self, name, marks):
+        """The facts that $does states. A method about which nothing is stated is refused: silence would mean that it does nothing."""
+        if CLASSES[marks["class"]] == "refused":
+            if "does" in marks:
+                raise Fault(f"{name}: a refused method does nothing; leave $does out")
+            return ()
+        if not marks.get("does"):
+            raise Fault(f"{name}: nothing is stated about what it does; add $does([...]) with the facts that hold for {marks['c']}() "
+                        "(enum Fact in cuda.capnp), or $does([plain])")
+        facts = [self.facts[number] for number in marks["does"]]
+        if len(set(facts)) < len(facts) or ("plain" in facts and len(facts) > 1):
+            raise Fault(f"{name}: $does states a fact twice, or 'plain' beside another fact")
+        return tuple(fact for fact in facts if fact != "plain")
+
+    def _check_does(self, method):
+        """Refuses facts that contradict the parameters: results must be stated, and a fact needs the parameters that it is about."""
+        where, does = f"{method.name}: {method.c}()", set(method.does)
+        for field in method.results:
+            if field.marks.keys() & {"handle", "deviceptr"} and not does & {"makes", "gets"}:
+                raise Fault(f"{where} returns '{field.name}'; add 'makes' to $does if it makes what it returns, 'gets' if that existed before")
+        made = [field.name for field in method.results if "makes" in does and self._is_memory(method, field)]
+        if made and not does & {"takes", "uncounted"}:
+            raise Fault(f"{where} makes '{made[0]}', which is memory or an address; add 'takes' to $does if that is GPU memory, and write "
+                        f"ath_quota_{method.c}() in src/runtime/quota, or add 'uncounted' if it takes none of a GPU's share")
+        if "maps" in does and not self.addresses(method):
+            raise Fault(f"{where} has no address that could be pinned memory's, so $does must not state 'maps'")
+        for fact, subject in (("beginsCapture", "CUstream"), ("endsCapture", "CUstream"), ("endsContext", "CUcontext"),
+                              ("resetsDevice", "CUdevice"), ("releasesDevice", "CUdevice"), ("retainsDevice", "CUdevice")):
+            if fact in does and method.subject != subject:
+                raise Fault(f"{where} states '{fact}', so its first parameter must be a {subject}")
+        if "barred" in does and not does & {"takes", "gives", "counts"}:
+            raise Fault(f"{where} states 'barred', which is about 'takes', 'gives' and 'counts', and states none of them")
+        for fact in ("anyContext", "ofSettings", "ofStream", "invalidIsAnswer"):
+            if fact in does and not method.is_cached:
+                raise Fault(f"{where} states '{fact}', which is about cached answers, and is not cached")
+        for word, fact in (("placed", "makes or gets"), ("unplaced", "ends")):
+            if word in method.marks and not does & set(fact.split(" or ")):
+                raise Fault(f"{where} has ${word}, so $does must state {fact}")
+
+    def _is_memory(self, method, field):
+        """Whether a result is an address or a handle of memory."""
+        in_c = [one.type.name for one in method.function.parameters if letters(one.name) == letters(field.name)] if method.function else []
+        return "deviceptr" in field.marks or bool(set(in_c) & set(MEMORY))
+
+    def addresses(self, method):
+        """The parameters that are addresses of the GPU's memory, by their names in C."""
+        return [field.c for field in method.given if "deviceptr" in field.marks and field.ctype
+                and field.ctype.name == "CUdeviceptr" and not field.ctype.stars]
+
+    def forgets(self, method):
+        """The cached methods whose answers are stale after a method; "*" for all."""
+        words = (method.marks.get("forgets") or "").split()
+        return words if words == ["*"] else [one for word in words for one in self.methods if word == one.name or word in one.does]
+
     def _check_forgets(self, method):
-        for name in (method.marks.get("forgets") or "").split():
-            if name != "*" and name not in self._cached:
-                raise Fault(f"{method.name}: $forgets names '{name}', which is no cached method")
+        for word in (method.marks.get("forgets") or "").split():
+            named = [one for one in self.methods if word == one.name or word in one.does]
+            if word != "*" and (not named or not all(one.is_cached for one in named)):
+                raise Fault(f"{method.name}: $forgets names '{word}', which is no cached method and no fact about cached methods")
 
     def _check_symbols(self, symbols):
         made = {}
@@ -367,7 +450,7 @@ class Table:
                     raise Fault(f"{method.name}.{field.name}: the list '{lists[0].name}' in it must stay somewhere, $kept")
 
     def _lengths(self, method, parameters):
-        """Parameters that only say how long something is; none may be left over."""
+        """Finds the parameters that are only lengths, and refuses parameters that are left over."""
         by_name = {parameter.name: parameter for parameter in parameters}
         by_name.update({letters(parameter.name): parameter for parameter in parameters})
         for field in method.given:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the C of Cap'n Proto schemas: readers and builders on src/runtime/wire/message.h.
+"""Writes the C of Cap'n Proto schemas: readers and builders on src/remote/wire/message.h.
 
     capnp compile -o- A.capnp B.capnp | generate.py FOLDER     writes FOLDER/A.h, FOLDER/A.c, FOLDER/B.h, ...
 
@@ -135,7 +135,7 @@ class Writer:
             self.accessors(node)
         stem = self.names.stem(self.file)
         note = f"/* Written by proto/generate.py from {stem}.capnp; a change there is a change here. */"
-        includes = ['#include "runtime/wire/builder.h"']
+        includes = ['#include "remote/wire/builder.h"']
         includes += [f'#include "proto/{self.names.stem(node)}.h"' for node in self.imports]
         header = [note, "#pragma once", *includes, "", *self.header]
         source = [note, '#include "config.h"', "", f'#include "proto/{stem}.h"', "", *self.source]

@@ -1,11 +1,11 @@
 @0xf2fcc5c637000d5a;
-# What `status` and `health` ask of a server, and what they may tell it: devices and sessions, their memory and its limit.
+# Questions and orders of `status` and `health` to a server: devices and sessions, their memory and its limit.
 using Common = import "common.capnp";
 $Common.prefix("gpu");
 
 struct Device {
   pci @0 :Text;                    # "0004:04:00.0"; empty for a simulated one
-  uuid @1 :Text;                   # "GPU-..."; empty where unknown
+  uuid @1 :Text;                   # "GPU-..."; empty: unknown
   name @2 :Text;
   isSimulated @3 :Bool;
   memoryTotalBytes @4 :Int64 = -1; # -1: unknown, here and below
@@ -21,7 +21,7 @@ struct DeviceList {
 struct Session {
   id @0 :UInt64;                   # of this server, never used twice
   purpose @1 :Purpose;
-  peer @2 :Text;                   # "10.0.0.7:41234", "unix:1234" with the process id
+  peer @2 :Text;                   # "10.0.0.7:41234", "unix:1234:1000" with the ids of process and user
   ageMs @3 :UInt64;
   devices @4 :List(DeviceUse);     # what it holds; empty for a control session
   program @5 :Text;                # as it calls itself, for people; empty for a control session

@@ -1,8 +1,8 @@
 @0xc7f0a3d85e19b264;
 # NVIDIA's management library: one method for each function of libnvidia-ml.so.1, and how it travels. proto/nvml_generate.py makes of it
-# and of the prototypes in src/runtime/nvml/nvml_functions.h the client's functions, the server's, and docs/nvml.md. What travels is in
-# nvml-wire.capnp: NVML's calls are all of one kind, so that the parameters' forms come from C's types, and only what those do not say
-# stands here. An ordinal is the function's number on the wire.
+# and of the prototypes in src/nvml/api/nvml_functions.h the client's functions, the server's, and docs/nvml.md. The messages are
+# in nvml-wire.capnp. NVML's calls are all of one kind, so the parameters' forms come from C's types, and only facts that the types do not
+# give stand here. An ordinal is the function's number on the wire.
 
 annotation c @0xd1e4b7720a5c9f01 (method) :Text;        # the function's name
 annotation class @0xd1e4b7720a5c9f02 (method) :Class;
@@ -11,7 +11,7 @@ enum Class {
   live @1;       # sent each time
   local @2;      # answered by hand on the client, nothing is sent
   refused @3;    # NVML_ERROR_NOT_SUPPORTED, with a reason for people
-  forbidden @4;  # NVML_ERROR_NO_PERMISSION, likewise
+  forbidden @4;  # NVML_ERROR_NO_PERMISSION, with a reason for people
 }
 annotation byHand @0xd1e4b7720a5c9f03 (method) :Side;   # the side of a travelling method that is written by hand
 enum Side {
@@ -28,7 +28,7 @@ annotation room @0xd1e4b7720a5c9f09 (method) :Text;     # "version=64": the room
 annotation holds @0xd1e4b7720a5c9f0a (method) :Text;    # "info.device": handles within a structure that comes back
 annotation frees @0xd1e4b7720a5c9f0b (method) :Void;    # its handle is worth nothing afterwards
 
-# Which of several servers it asks; without these the server of its first handle, else the first one.
+# The server that the function asks if there are several. Without this annotation: the server of its first handle, else the first server.
 annotation several @0xd1e4b7720a5c9f0c (method) :Several;
 enum Several {
   count @0;      # all: how many devices they have

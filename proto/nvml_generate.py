@@ -3,9 +3,9 @@
 
     capnp compile -o- nvml.capnp | nvml_generate.py HEADERS SYMBOLS FOLDER
 
-HEADERS is src/runtime/nvml, SYMBOLS is nvml-symbols.txt. In FOLDER:
+HEADERS is src/nvml/api, SYMBOLS is nvml-symbols.txt. In FOLDER:
 
-    nvml-functions.h, .c    the functions' numbers and facts, with the form of each parameter (src/runtime/nvml/table.h)
+    nvml-functions.h, .c    the functions' numbers and facts, with the form of each parameter (src/nvml/api/table.h)
     nvml-client.h, .c       what libnvidia-ml.so.1 exports; what is written by hand is declared in the header
     nvml-server.h, .c       for each function one that calls the real one with a list of arguments
     nvml-absent.c           each as one that says NVML_ERROR_NOT_SUPPORTED, for the simulated library
@@ -202,7 +202,7 @@ class Writer:
         self.table = table
 
     def functions_header(self):
-        lines = [NOTE, "#pragma once", '#include "runtime/nvml/table.h"', "", "/* What a handle stands for. */", "enum ath_nvml_handle {",
+        lines = [NOTE, "#pragma once", '#include "nvml/api/table.h"', "", "/* The kinds of handles. */", "enum ath_nvml_handle {",
                  "    ATH_NVML_HANDLE_NONE,", *(f"    {handle_kind(name)}," for name in self.table.handles()), "};", "",
                  "enum ath_nvml_function {"]
         lines += [f"    ATH_NVML_{function.name} = {function.number}," for function in self.table.functions]
@@ -212,7 +212,7 @@ class Writer:
 
     def functions_source(self):
         lines = [NOTE, '#include "config.h"', "", '#include "proto/nvml-functions.h"', "", "#include <stddef.h>", "",
-                 '#include "runtime/nvml/nvml_functions.h"', ""]
+                 '#include "nvml/api/nvml_functions.h"', ""]
         for function in self.table.functions:
             if function.travels and function.parameters:
                 lines += [f"static const struct ath_nvml_parameter of_{function.name}[] = {{",
@@ -247,7 +247,7 @@ class Writer:
     # ---- the client ----
 
     def client_header(self):
-        lines = [NOTE, "#pragma once", '#include "runtime/nvml/nvml_functions.h"', "", "/* Written by hand. */"]
+        lines = [NOTE, "#pragma once", '#include "nvml/api/nvml_functions.h"', "", "/* Written by hand. */"]
         lines += [function.signature(f"ath_nvml_by_hand_{function.name}") + ";" for function in self.table.functions
                   if self.is_by_hand(function)]
         return "\n".join(lines)
@@ -256,7 +256,7 @@ class Writer:
         return function.by_hand == "client" or function.kind == "local" and function.parameters is not None
 
     def client_source(self):
-        lines = [NOTE, '#include "config.h"', "", '#include "proto/nvml-client.h"', "", '#include "runtime/nvml/client.h"', "",
+        lines = [NOTE, '#include "config.h"', "", '#include "proto/nvml-client.h"', "", '#include "nvml/client/client.h"', "",
                  "#pragma GCC visibility push(default)", ""]
         for function in self.table.functions:
             lines += self.exported(function)
@@ -291,7 +291,7 @@ class Writer:
     # ---- the server ----
 
     def server_header(self):
-        lines = [NOTE, "#pragma once", '#include "proto/nvml-functions.h"', '#include "runtime/nvml/nvml_functions.h"', "",
+        lines = [NOTE, "#pragma once", '#include "proto/nvml-functions.h"', '#include "nvml/api/nvml_functions.h"', "",
                  "struct ath_nvml_server;", "", "/* Calls the library's function; NULL for what does not travel. */",
                  "typedef nvmlReturn_t (*ath_nvml_caller)(void (*function)(void), const union ath_nvml_argument *arguments);",
                  "extern const ath_nvml_caller ath_nvml_callers[ATH_NVML_FUNCTION_COUNT];", "",
@@ -324,7 +324,7 @@ class Writer:
         return "\n".join(lines + ["};"])
 
     def shape(self, one):
-        """What the calling convention sees of a parameter."""
+        """The C type of a parameter as the calling convention sees it."""
         if one.type.stars or one.handle:
             return "void *"
         name = one.type.name
@@ -337,7 +337,7 @@ class Writer:
 
     def absent_source(self):
         """Weak ones, which give way to what the simulator has."""
-        lines = [NOTE, '#include "config.h"', "", '#include "runtime/nvml/nvml_types.h"', ""]
+        lines = [NOTE, '#include "config.h"', "", '#include "nvml/api/nvml_types.h"', ""]
         for function in self.table.functions:
             if function.kind == "local" and function.parameters is None:
                 continue  # of another form
@@ -359,17 +359,17 @@ class Page:
     def text(self):
         count = {kind: sum(function.kind == kind for function in self.table.functions) for kind, _ in self.ROWS}
         works = count["live"] + count["static"] + count["local"]
-        lines = ["# What of NVML works remotely", "", "Written by `proto/nvml_generate.py` from `proto/nvml.capnp`; a change there is a "
+        lines = ["# Functions of NVML that work remotely", "", "Written by `proto/nvml_generate.py` from `proto/nvml.capnp`; a change there is a "
                  "change here.", "",
                  f"All {len(self.table.functions)} functions that libnvidia-ml.so.1 of NVIDIA's driver 580.159 exports are there: {works} "
                  f"work, {count['refused']} are refused, and", f"{count['forbidden']} that would change the GPU for everybody are forbidden. "
                  "One that the server's driver does not have answers NVML_ERROR_FUNCTION_NOT_FOUND.", "",
                  "| how | functions | |", "| --- | ---: | --- |"]
         lines += [f"| {kind} | {count[kind]} | {words} |" for kind, words in self.ROWS]
-        lines += ["", "Memory is that which the server shares out, not the whole GPU's. `AITHERION_CUDA_LOG=1` says on standard error what was",
-                  "refused, once for each function.", "",
+        lines += ["", "NVML reports the memory that the server shares out, not the whole GPU's memory. With `AITHERION_CUDA_LOG=1` each refused",
+                  "function is named once on standard error.", "",
                   "The devices of several servers (`AITHERION_SERVER=a:50051,b:50051`) are one list, in this order, whatever",
-                  "CUDA_VISIBLE_DEVICES says. A function asks the server of its device, and one without a device the first server, but for these:", "",
+                  "CUDA_VISIBLE_DEVICES says. A function asks the server of its device, and a function without a device asks the first server, except:", "",
                   "| with several servers | |", "| --- | --- |", *self.several()]
         for kind in ("refused", "forbidden"):
             lines += ["", f"## {capital(kind)}", "", *self.reasons(kind)]

@@ -1,4 +1,4 @@
-"""What the Cap'n Proto compiler says of schemas (a CodeGeneratorRequest, schema.capnp), as plain Python objects.
+"""The Cap'n Proto compiler's description of schemas (a CodeGeneratorRequest, schema.capnp), as plain Python objects.
 
 The message is read here, since `capnp convert binary:json` cannot show the AnyPointer fields that it holds. Encoding:
 capnproto.org/encoding.html; where each field of schema.capnp lies: `capnp compile -ocapnp schema.capnp`.
@@ -66,6 +66,14 @@ class Message:
         data, pointers = tag >> 32 & 0xFFFF, tag >> 48
         return [Struct(self, segment, at + 1 + i * (data + pointers), data, pointers) for i in range(tag >> 2 & 0x3FFFFFFF)]
 
+    def enums_at(self, segment, index):
+        """The numbers of a list of enumerants, or None for a list of anything that is not 16 bits wide."""
+        if not self.word(segment, index):
+            return []
+        segment, at, pointer = self.follow(segment, index)
+        is_short = pointer >> 32 & 7 == 3
+        return list(struct.unpack_from(f"<{pointer >> 35}H", self.segments[segment], 8 * at)) if is_short else None
+
     def bytes_at(self, segment, index):
         if not self.word(segment, index):
             return b""
@@ -87,7 +95,7 @@ class Struct:
     pointer_count: int
 
     def number(self, form, offset):
-        """A number at an offset in bytes; 0 where the struct ends before."""
+        """A number at an offset in bytes; 0 if the struct ends before."""
         if offset + struct.calcsize(form) > 8 * self.data_words:
             return 0
         return struct.unpack_from("<" + form, self.message.segments[self.segment], 8 * self.at + offset)[0]
@@ -107,6 +115,9 @@ class Struct:
     def data(self, index):
         return self._pointer(index, self.message.bytes_at, b"")
 
+    def enums(self, index):
+        return self._pointer(index, self.message.enums_at, [])
+
     def text(self, index):
         return self.data(index)[:-1].decode("utf-8")
 
@@ -123,7 +134,7 @@ class Type:
 @dataclasses.dataclass
 class Value:
     kind: str
-    value: object  # None for what is neither a number, a bool, a text nor bytes
+    value: object  # a number, a bool, a text, bytes or [number] for a list of enumerants; None for anything else
     is_null: bool  # a list or struct that is not there
 
 
@@ -208,6 +219,8 @@ def _value(at):
         value = at.text(0)
     elif kind == "data":
         value = at.data(0)
+    elif kind == "list":
+        value = at.enums(0)
     word = at.at + at.data_words
     return Value(kind, value, not at.pointer_count or not at.message.word(at.segment, word))
 

@@ -21,8 +21,11 @@ $(TOPOLOGY_STAMPS): tests/captures/%.stamp: tests/data/topologies/%.xml
 PYTHON_TESTS = \
 	tests/cli/save_crash.py \
 	tests/tools/test_tools.py \
+	tests/tools/test_mutate.py \
 	tests/layers.py \
+	tests/words.py \
 	tests/gpu/test_bench.py \
+	tests/gpu/test_differential.py \
 	tests/gpu/test_run.py \
 	tests/gpu/test_session.py \
 	tests/golden/run.py \
@@ -32,7 +35,9 @@ PYTHON_TESTS = \
 	tests/cli/test_completion.py \
 	tests/cli/test_configure_flags.py \
 	tests/cli/test_document.py \
+	tests/cli/test_machine_states.py \
 	tests/cli/test_macvlan.py \
+	tests/cli/test_ending.py \
 	tests/cli/test_environment.py \
 	tests/cli/test_health.py \
 	tests/cli/test_help.py \
@@ -53,6 +58,7 @@ PYTHON_TESTS = \
 	tests/docker/test_faults.py \
 	tests/docker/test_image.py \
 	tests/docker/test_nodes.py \
+	tests/docker/test_podman.py \
 	tests/docker/test_start.py \
 	tests/nvml/test_generator.py \
 	tests/nvml/test_layout.py \
@@ -60,6 +66,7 @@ PYTHON_TESTS = \
 	tests/nvml/test_nvml.py \
 	tests/runtime/test_codec.py \
 	tests/runtime/test_coherence.py \
+	tests/runtime/test_crowds.py \
 	tests/runtime/test_cuda.py \
 	tests/runtime/test_faults.py \
 	tests/runtime/test_recording.py \
@@ -69,7 +76,10 @@ PYTHON_TESTS = \
 	tests/runtime/test_several.py \
 	tests/runtime/test_slow.py \
 	tests/runtime/test_stripes.py \
+	tests/runtime/test_sets.py \
+	tests/runtime/test_switches.py \
 	tests/runtime/test_travel.py \
+	tests/runtime/test_wrong.py \
 	tests/sim/test_nvcc.py \
 	tests/sim/test_programs.py \
 	tests/tui/test_menus.py \
@@ -94,7 +104,7 @@ aitherion-emulated tests/tools/edit_loop-emulated: Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && \
 	printf '#!/bin/sh\nexec %s "%s" "$$@"\n' "$(EXE_WRAPPER)" "$(abs_builddir)/$(@:-emulated=)$(EXEEXT)" > $@ && chmod +x $@
 
-TEST_HELPERS = tests/nvml/pynvml_manner.py tests/nvml/serving.py tests/runtime/fake_cuda.c tests/runtime/runtime.py tests/docker/engine.py tests/docker/fake.py tests/tui/tui.py tests/cli/cli.py tests/cli/save_crash.py \
+TEST_HELPERS = tests/mutate tests/nvml/pynvml_manner.py tests/nvml/serving.py tests/runtime/covering.py tests/runtime/fake_cuda.c tests/runtime/remote.py tests/runtime/runtime.py tests/docker/engine.py tests/docker/fake.py tests/tui/tui.py tests/cli/cli.py tests/cli/save_crash.py \
 	tests/tools/harness.py tests/tools/nodes.py tests/tools/jsonschema.py tests/tools/miniyaml.py tests/tools/mkroot.py tests/tools/root_from_folder.py
 EXTRA_DIST += $(PYTHON_TESTS) $(TEST_HELPERS) tests/data tests/golden tests/gpu tests/tui/screens docker docs packaging \
 	quickstart .clang-format .clang-tidy .ci/run

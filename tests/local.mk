@@ -7,6 +7,9 @@ AM_CFLAGS += $(CHECK_CFLAGS)
 TESTS =
 if HAVE_CHECK
 UNIT_TESTS = \
+	tests/unit/test_answer_cache \
+	tests/unit/test_byte_mask \
+	tests/unit/test_call_threads \
 	tests/unit/test_card \
 	tests/unit/test_check \
 	tests/unit/test_closure \
@@ -18,6 +21,8 @@ UNIT_TESTS = \
 	tests/unit/test_document \
 	tests/unit/test_edit \
 	tests/unit/test_elf \
+	tests/unit/test_err \
+	tests/unit/test_fields \
 	tests/unit/test_file \
 	tests/unit/test_gid \
 	tests/unit/test_gpu \
@@ -30,18 +35,23 @@ UNIT_TESTS = \
 	tests/unit/test_link_gid \
 	tests/unit/test_machine \
 	tests/unit/test_macvlan \
+	tests/unit/test_macvlan_apply \
+	tests/unit/test_map \
 	tests/unit/test_netlink \
 	tests/unit/test_netns \
 	tests/unit/test_nic \
 	tests/unit/test_node \
 	tests/unit/test_nvml \
+	tests/unit/test_object_table \
 	tests/unit/test_output \
 	tests/unit/test_pair \
+	tests/unit/test_parameter_layout \
 	tests/unit/test_pci \
 	tests/unit/test_perf \
 	tests/unit/test_plan \
 	tests/unit/test_process_facts \
 	tests/unit/test_propose \
+	tests/unit/test_ring \
 	tests/unit/test_roce_edit \
 	tests/unit/test_root \
 	tests/unit/test_save \
@@ -53,7 +63,7 @@ UNIT_TESTS = \
 	tests/unit/test_wire
 if RUNTIME_TABLES
 UNIT_TESTS += tests/unit/test_tables
-tests_unit_test_tables_SOURCES = tests/unit/test_tables.c src/runtime/tables/tables.c src/runtime/tables/tables.h
+tests_unit_test_tables_SOURCES = tests/unit/test_tables.c src/cuda/api/export_tables.c src/cuda/api/export_tables.h
 endif
 tests_unit_test_output_SOURCES = tests/unit/test_output.c tests/unit/made_machines.c tests/unit/made_machines.h
 
@@ -75,8 +85,22 @@ tests_unit_test_closure_SOURCES = tests/unit/test_closure.c tests/unit/made_cach
 tests_unit_test_elf_SOURCES = tests/unit/test_elf.c tests/unit/made_elf.h
 tests_unit_test_ld_cache_SOURCES = tests/unit/test_ld_cache.c tests/unit/made_cache.h
 
+# Files of the client, with a client made up around them.
+tests_unit_test_answer_cache_SOURCES = tests/unit/test_answer_cache.c src/cuda/client/answer_cache.c
+tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c
+$(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_parameter_layout_OBJECTS): | \
+	proto/generated.stamp proto/cuda-generated.stamp
+
+# The unit tests alone, without the programs and libraries that other tests need.
+unit-tests: $(UNIT_TESTS)
+
+# Writes docs/schema after a change of an output's table of fields.
+update-schemas: tests/unit/test_fields
+	AITHERION_UPDATE=1 srcdir=$(srcdir) tests/unit/test_fields
+
 # Links and namespaces of a test's own.
 tests_unit_test_link_SOURCES = tests/unit/test_link.c tests/unit/patience.h tests/unit/sandbox.h
+tests_unit_test_macvlan_apply_SOURCES = tests/unit/test_macvlan_apply.c tests/unit/sandbox.h
 tests_unit_test_netlink_SOURCES = tests/unit/test_netlink.c tests/unit/sandbox.h
 tests_unit_test_netns_SOURCES = tests/unit/test_netns.c tests/unit/patience.h tests/unit/sandbox.h
 
@@ -87,22 +111,24 @@ tests/unit/fake_nvml.so tests/unit/fake_nvml_old.so: tests/unit/fake_nvml.c src/
 	$(AM_V_GEN)$(MKDIR_P) tests/unit && $(CC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) \
 	$(FAKE_NVML_FLAGS) $(if $(findstring _old,$@),-DOLD_DRIVER) $(LDFLAGS) -o $@ $(srcdir)/tests/unit/fake_nvml.c
 check_DATA = $(FAKE_NVML)
+EXTRA_tests_unit_test_nvml_DEPENDENCIES = $(FAKE_NVML)
+EXTRA_tests_unit_test_wire_DEPENDENCIES = lib/aitherion/sim/libnvidia-ml.so.1
 CLEANFILES += $(FAKE_NVML)
-EXTRA_DIST += tests/unit/fake_nvml.c tests/unit/patience.h tests/unit/tree.h
+EXTRA_DIST += tests/unit/fake_nvml.c tests/unit/patience.h tests/unit/tree.h tests/unit/unit.h
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
 
-# What tests/cli/save_crash.py kills in the midst of saving.
+# tests/cli/save_crash.py kills this program while it saves.
 check_PROGRAMS += tests/tools/edit_loop
-# What tests/cli/test_plan.py drives.
+# tests/cli/test_plan.py drives this program.
 check_PROGRAMS += tests/tools/plan_show
-# What tests/docker drives.
+# tests/docker drives this program.
 check_PROGRAMS += tests/tools/docker_steps
-# What tests/docker and tests/vm start and stop nodes with.
+# tests/docker and tests/vm start and stop nodes with this program.
 check_PROGRAMS += tests/tools/engine_steps
-# What tests/vm/macvlan.sh drives.
+# tests/vm/macvlan.sh drives this program.
 check_PROGRAMS += tests/tools/macvlan_steps
 EXTRA_DIST += tests/vm tests/cross
 
@@ -123,5 +149,6 @@ include tests/wire/local.mk
 include tests/cuda/local.mk
 include tests/nvml/local.mk
 include tests/cuda_programs/local.mk
+include tests/gpu/differential/local.mk
 include tests/runtime/local.mk
 include tests/captures.mk

@@ -1,4 +1,4 @@
-/* Memory that is there or ends the program; growing arrays. */
+/* Allocation that never returns NULL, and growing arrays. */
 #include "config.h"
 
 #include "base/alloc.h"

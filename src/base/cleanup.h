@@ -1,4 +1,4 @@
-/* Owned locals that release themselves, and moving ownership out of them. */
+/* Owned locals that release themselves, and macros that move ownership out of them. */
 #pragma once
 #include <dirent.h>
 #include <stdio.h>
@@ -34,13 +34,14 @@ static inline void ath_closedir_p(DIR **dir)
 #define ath_auto_closedir __attribute__((cleanup(ath_closedir_p)))
 
 /*
- * ATH_AUTO(ath_machine) machine = { 0 }; calls ath_machine_free(&machine) when it leaves scope.
- * Our _free functions take the address of a struct, release what it holds, and accept NULL, all
- * zero and half-built objects.
+ * ATH_AUTO(ath_machine) machine = { 0 }; calls ath_machine_free(&machine) when it leaves scope. Our
+ * _free functions take the address of a struct and release its contents. They accept NULL, a zeroed
+ * struct and a half-built one.
  */
 #define ATH_AUTO(noun) __attribute__((cleanup(noun##_free))) struct noun
 
-/* Takes the descriptor out of an owned one: *out_fd = ath_steal_fd(&fd); */
+/* Returns the descriptor of an owned local and sets the local to -1: *out_fd = ath_steal_fd(&fd);
+ * */
 static inline int ath_steal_fd(int *fd)
 {
     int stolen = *fd;
@@ -48,7 +49,7 @@ static inline int ath_steal_fd(int *fd)
     return stolen;
 }
 
-/* Takes the value out of an owned pointer: return ath_steal(&text); */
+/* Returns the value of an owned pointer and sets the pointer to NULL: return ath_steal(&text); */
 #define ath_steal(pointer)                                                                         \
     ({                                                                                             \
         __typeof__(*(pointer)) ath_stolen_ = *(pointer);                                           \

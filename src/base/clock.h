@@ -1,10 +1,10 @@
-/* Time that only goes forward, for measuring and for waiting. */
+/* Time that only goes forward, for measuring and waiting. */
 #pragma once
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds since some moment in the past (CLOCK_MONOTONIC: a few dozen ns a call, no kernel
- * entry). */
+/* Nanoseconds since an unspecified moment in the past. CLOCK_MONOTONIC costs a few dozen ns a call
+ * and does not enter the kernel. */
 static inline uint64_t ath_now_ns(void)
 {
     struct timespec now;

@@ -23,6 +23,9 @@ static const struct {
 
 int ath_err_set(struct ath_err *err, int status, enum ath_error code, const char *format, ...)
 {
+    if (!err)
+        return status;
+
     va_list args;
     va_start(args, format);
     err->code = code;
@@ -62,7 +65,7 @@ static enum ath_error code_of(int status)
 
 int ath_err_system(struct ath_err *err, int status, const char *format, ...)
 {
-    char text[512];
+    char text[sizeof err->message];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -72,6 +75,9 @@ int ath_err_system(struct ath_err *err, int status, const char *format, ...)
 
 int ath_err_hint(struct ath_err *err, int status, const char *format, ...)
 {
+    if (!err)
+        return status;
+
     va_list args;
     va_start(args, format);
     vsnprintf(err->hint, sizeof err->hint, format, args);
@@ -82,6 +88,9 @@ int ath_err_hint(struct ath_err *err, int status, const char *format, ...)
 int ath_err_wrap(struct ath_err *err, int status, const char *format, ...)
 {
     char context[sizeof err->message];
+    if (!err)
+        return status;
+
     va_list args;
     va_start(args, format);
     vsnprintf(context, sizeof context, format, args);
@@ -92,6 +101,25 @@ int ath_err_wrap(struct ath_err *err, int status, const char *format, ...)
     memcpy(err->message, whole, length);
     err->message[length] = '\0';
     return status;
+}
+
+int ath_err_append(struct ath_err *err, int status, const char *format, ...)
+{
+    if (!err)
+        return status;
+
+    size_t length = strlen(err->message);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->message + length, sizeof err->message - length, format, args);
+    va_end(args);
+    return status;
+}
+
+void ath_err_copy(struct ath_err *err, const struct ath_err *other)
+{
+    if (err)
+        *err = *other;
 }
 
 const char *ath_error_word(enum ath_error code)

@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "base/text.h"
 
-/* What mends a refusal; err is filled. Returns status. */
+/* Adds the hint that fits status to a filled err. Returns status. */
 static int hint_refused(int status, struct ath_err *err)
 {
     if (status == -EACCES || status == -EPERM)
@@ -31,26 +31,29 @@ static int hint_refused(int status, struct ath_err *err)
         return ath_err_hint(err, status,
                             _("the file system is mounted read-only: choose another place, or "
                               "mount -o remount,rw it"));
+    if (status == -EISDIR)
+        return ath_err_hint(err, status, "%s", _("name a file in this folder"));
     return status;
 }
 
-/* A regular file, or standard input ("-"): a FIFO or device by another name could hang us. */
+/* Opens a regular file, or standard input for "-". Other file types are refused: opening a FIFO or
+ * a device could hang us. */
 static int open_to_read(const char *path, struct ath_err *err)
 {
     struct stat status;
 
     if (!strcmp(path, "-"))
         return dup(STDIN_FILENO);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ath_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &status))
         return hint_refused(ath_err_system(err, -errno, _("cannot read '%s'"), path), err);
     if (S_ISREG(status.st_mode))
-        return fd;
-    close(fd);
-    return ath_err_set(err, -EINVAL, ATH_E_IO,
-                       S_ISDIR(status.st_mode) ? _("cannot read '%s': it is a folder")
-                                               : _("cannot read '%s': it is not a regular file"),
-                       path);
+        return ath_steal_fd(&fd);
+    if (!S_ISDIR(status.st_mode))
+        return ath_err_set(err, -EINVAL, ATH_E_IO, _("cannot read '%s': it is not a regular file"),
+                           path);
+    ath_err_set(err, -EISDIR, ATH_E_IO, _("cannot read '%s': it is a folder"), path);
+    return hint_refused(-EISDIR, err);
 }
 
 int ath_file_read(const char *path, size_t max_bytes, char **out, size_t *out_length,
@@ -79,7 +82,7 @@ int ath_file_read(const char *path, size_t max_bytes, char **out, size_t *out_le
     return 0;
 }
 
-/* "FOLDER/.NAMEsuffix" for path; the caller frees it. */
+/* Returns "FOLDER/.NAMEsuffix" for path; the caller frees it. */
 static char *sibling(const char *path, const char *suffix)
 {
     ath_auto_free char *copy = ath_xstrdup(path);
@@ -102,14 +105,14 @@ int ath_file_write_all(int fd, const char *data, size_t length)
     return 0;
 }
 
-/* A plain user may not be able to keep the owner, nor anybody in a container whose user ids are
- * mapped, nor on a file system without owners. */
+/* True for an errno that chown() or chmod() gives to users who may not keep the owner: plain users,
+ * root in a container whose user ids are mapped, and file systems without owners. */
 static bool is_refusal(int status)
 {
     return status == EPERM || status == EINVAL || status == ENOTSUP || status == ENOSYS;
 }
 
-/* Gives the new file the owner and the mode of the old one, as far as that can be. */
+/* Gives the new file the owner and the mode of the old one, if the system allows it. */
 static int keep_attributes(int fd, const char *path)
 {
     struct stat old, new;
@@ -133,12 +136,12 @@ static int open_folder_of(const char *path)
     return fd < 0 ? -errno : fd;
 }
 
-/* What is saved, asked for piece by piece. */
+/* The bytes to save, fetched piece by piece. */
 struct source {
     ath_file_next *next;
     void *context;
-    struct ath_err *err; /* of next */
-    bool has_failed;     /* next has, and err says why */
+    struct ath_err *err; /* the error argument of next */
+    bool has_failed;     /* next has failed and filled err */
 };
 
 static int write_source(int fd, struct source *source)
@@ -157,7 +160,7 @@ static int write_source(int fd, struct source *source)
 
 static int write_new(const char *new_path, const char *path, struct source *source)
 {
-    unlink(new_path); /* left by a crash, maybe somebody else's */
+    unlink(new_path); /* left by a crash, perhaps another user's */
     ath_auto_close int fd =
         open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
@@ -170,14 +173,15 @@ static int write_new(const char *new_path, const char *path, struct source *sour
     return status;
 }
 
-/* A device or a pipe (/dev/stdout) cannot be replaced; it is written to. */
+/* Writes to a device or a pipe (/dev/stdout), which cannot be replaced by rename(). */
 static int write_special(const char *path, struct source *source)
 {
     ath_auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
     return fd < 0 ? -errno : write_source(fd, source);
 }
 
-/* The folder is opened before anything changes, so that what is renamed can also be synced. */
+/* Saves source under a temporary name and renames it to target. The folder is opened before
+ * anything changes, so that the rename can be synced afterwards. */
 static int replace(const char *target, struct source *source)
 {
     ath_auto_free char *new_path = sibling(target, ".new");
@@ -191,14 +195,14 @@ static int replace(const char *target, struct source *source)
         unlink(new_path);
         return status;
     }
-    if (fsync(folder) && errno != EINVAL) /* EINVAL: a file system that cannot sync folders */
+    if (fsync(folder) && errno != EINVAL) /* EINVAL: the file system cannot sync folders */
         ath_log(ATH_LOG_NORMAL, _("'%s' is saved, but its folder cannot be synced: %s"), target,
                 strerror(errno));
     return 0;
 }
 
-/* The file that a path names in the end, which need not be there yet: a link that leads nowhere
- * names the file that it would lead to. The caller frees it. */
+/* Follows links and returns the path of the file itself, which may not exist yet: a dangling link
+ * names the file that it leads to. The caller frees the path. */
 static char *final_path(const char *path)
 {
     char *resolved = realpath(path, NULL);
@@ -227,6 +231,10 @@ int ath_file_save_stream(const char *path, ath_file_next *next, void *context, s
         ath_err_hint(err, status,
                      _("a file that is mounted by itself, as with docker run -v, cannot be "
                        "replaced: mount its folder"));
+    if (status == -ENOENT) {
+        ath_auto_free char *folder = ath_xstrdup(target);
+        ath_err_hint(err, status, "mkdir -p '%s'", dirname(folder));
+    }
     return status;
 }
 
@@ -268,7 +276,8 @@ static int make_folders(const char *path, struct ath_err *err)
     return 0;
 }
 
-/* flock() needs no right to write, so that of two users who may change a document either can. */
+/* Opens the lock file. flock() needs no right to write, so any of several users who may change a
+ * document can take the lock of another user's lock file. */
 static int open_lock(const char *lock_path)
 {
     int fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -278,8 +287,8 @@ static int open_lock(const char *lock_path)
     return fd < 0 ? status : fd;
 }
 
-/* Tries until the time is over; says once that it waits. 0, or -EAGAIN or another negative errno.
- */
+/* Tries to take the lock until timeout_ms is over, and reports once that it waits. Returns 0,
+ * -EAGAIN on timeout, or another negative errno. */
 static int wait_for_lock(int fd, const char *path, int timeout_ms)
 {
     enum { STEP_MS = 20, PATIENCE_MS = 1000 };
@@ -316,11 +325,21 @@ int ath_file_lock(const char *path, int timeout_ms, int *out_fd, struct ath_err 
                     _("cannot change '%s': another aitherion is changing it"), path);
         return ath_err_hint(
             err, status,
-            _("close the other menu or wait for it, then try again (fuser '%s' names it)"),
+            _("close the other menu or wait for it, then try again; fuser '%s' shows its process"),
             lock_path);
     }
     if (status)
         return ath_err_system(err, status, _("cannot lock '%s'"), path);
     *out_fd = ath_steal_fd(&fd);
     return 0;
+}
+
+char *ath_file_copy_name(const char *path)
+{
+    char *name = ath_xasprintf("%s.bak", path);
+    for (int i = 1; !access(name, F_OK); i++) {
+        free(name);
+        name = ath_xasprintf("%s.bak.%d", path, i);
+    }
+    return name;
 }

@@ -1,5 +1,5 @@
-/* Messages through gettext: _() translates here and now, N_() marks a table's text for whoever
- * prints it. */
+/* Messages through gettext: _() translates here and now; N_() marks a table's text, which is
+ * translated where it is printed. */
 #pragma once
 #include <libintl.h>
 

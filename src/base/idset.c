@@ -1,4 +1,4 @@
-/* Sets of CPU and node ids as sorted ranges. */
+/* Sets of CPU and NUMA node ids as sorted ranges. */
 #include "config.h"
 
 #include "base/idset.h"
@@ -20,7 +20,7 @@ void ath_idset_free(struct ath_idset *set)
     *set = (struct ath_idset){ 0 };
 }
 
-/* The first range that ends at or after id - 1, that is, could touch id. */
+/* Returns the index of the first range that ends at or after id - 1, that is, could touch id. */
 static size_t find_touching(const struct ath_idset *set, int id)
 {
     size_t low = 0, high = set->range_count;
@@ -58,7 +58,7 @@ void ath_idset_add(struct ath_idset *set, int first, int last)
     set->range_count -= end - start - 1;
 }
 
-/* Reads a decimal id and moves *text behind it; -1 where there is none or it is too large. */
+/* Reads a decimal id and moves *text past it. Returns -1 if there is no id or it is too large. */
 static int read_id(const char **text)
 {
     if (**text < '0' || **text > '9')
@@ -72,7 +72,7 @@ static int read_id(const char **text)
     return (int)value;
 }
 
-/* Twice what CONFIG_NR_CPUS=8192 can give at worst; more is hostile, and slow to sort in. */
+/* Twice the worst case of CONFIG_NR_CPUS=8192. A longer list is hostile, and slow to sort in. */
 enum { RANGES_MAX = 8192 };
 
 int ath_idset_parse_list(const char *text, struct ath_idset *out)
@@ -101,7 +101,7 @@ int ath_idset_parse_list(const char *text, struct ath_idset *out)
     return 0;
 }
 
-/* Adds the bits of one 32-bit word whose lowest bit is id `base`. */
+/* Adds the bits of a 32-bit word whose lowest bit is id `base`. */
 static void add_word(struct ath_idset *set, uint32_t word, int base)
 {
     for (int bit = 0; bit < 32; bit++) {

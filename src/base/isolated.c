@@ -1,10 +1,10 @@
 /*
  * A child process for calls that cannot be trusted to return.
  *
- * The function's answer comes through a pipe and not as the exit status, which nobody gets where
- * SIGCHLD is ignored (a process inherits that, and waitpid() fails with ECHILD then). Only the
- * child writes to the pipe, so a child that dies without an answer closes it, and poll() sees that
- * too. A child that hangs inside a driver may not even die by SIGKILL: it is left to init then.
+ * The function's answer comes through a pipe. The exit status would be lost if SIGCHLD is ignored:
+ * a process inherits that setting, and waitpid() then fails with ECHILD. Only the child holds the
+ * pipe's write end, so a child that dies without an answer closes it, and poll() reports that too.
+ * SIGKILL may not end a child that hangs inside a driver; such a child is left to init.
  */
 #include "config.h"
 
@@ -31,7 +31,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* True when there is an answer, or the other end was closed, within timeout_ms. */
+/* Returns true if an answer arrives or the other end closes within timeout_ms. */
 static bool wait_for_answer(int fd, int timeout_ms)
 {
     int64_t end = now_ms() + timeout_ms;
@@ -47,7 +47,7 @@ static bool wait_for_answer(int fd, int timeout_ms)
     return false;
 }
 
-/* Takes the child away, if it goes at all within a second: leaving a driver may hang, too. */
+/* Collects the child, but waits no longer than a second: leaving a driver may hang too. */
 static void reap(pid_t child)
 {
     enum { FIRST_NS = 100000, LONGEST_NS = 20000000, TRIES = 60 };
@@ -59,7 +59,8 @@ static void reap(pid_t child)
     }
 }
 
-/* Signals as a fresh program has them, so that a fatal one is fatal, and no output. */
+/* Resets the signals to those of a fresh program, so that a fatal one is fatal, and discards
+ * output. */
 static void reset_child(void)
 {
     static const int fatal[] = { SIGALRM, SIGXCPU, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
@@ -87,7 +88,7 @@ static _Noreturn void be_child(int (*function)(void *), void *argument, void (*c
     _exit(write(pipe, &answer, 1) == 1 ? 0 : 1);
 }
 
-/* The child's answer, or -EFAULT where it died without one. */
+/* Returns the child's answer, or -EFAULT if it died without one. */
 static int read_answer(int fd)
 {
     uint8_t answer;

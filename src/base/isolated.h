@@ -1,14 +1,15 @@
-/* Calling into code that may hang or crash (a vendor's library on a broken driver) without doing
- * the same. */
+/* Calls code that may hang or crash (a vendor's library on a broken driver) in a child process. */
 #pragma once
 
 /*
- * Runs function(argument) in a child process and waits for its end, at most timeout_ms. What it
- * prints is lost; what it leaves behind must lie in memory that is shared (mmap with MAP_SHARED).
+ * Runs function(argument) in a child process and waits for its end, at most timeout_ms. The child's
+ * output is discarded. Results other than the return value must go to shared memory (mmap with
+ * MAP_SHARED).
  *
- * confine  called first in the child, to set limits; NULL for none
- * Returns what the function returned (0 to 255), or -ETIMEDOUT (the child is killed), -EFAULT (it
- * crashed or broke a limit), or another negative errno. For programs of one thread.
+ * confine  called first in the child, to set limits; may be NULL
+ * Returns the function's return value (0 to 255), -ETIMEDOUT (the child was killed), -EFAULT (the
+ * child crashed or broke a limit), or another negative errno. Only for programs with one thread: it
+ * forks without exec.
  */
 int ath_run_isolated(int (*function)(void *), void *argument, void (*confine)(void),
                      int timeout_ms);

@@ -1,4 +1,4 @@
-/* Loading a library's functions by name. */
+/* Loads a library's functions by name. */
 #include "config.h"
 
 #include "base/late.h"

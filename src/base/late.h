@@ -8,7 +8,7 @@
  *     static const char *const expat_names[] = { EXPAT_FUNCTIONS(ATH_LATE_NAME) NULL };
  *
  * and calls expat->XML_Parse(...), typed by the library's own header. Libraries stay loaded until
- * the end.
+ * the process ends.
  */
 #pragma once
 #include <stdint.h>
@@ -19,12 +19,12 @@
 #define ATH_LATE_NAME(function) #function,
 
 /*
- * Says in the program's own file that it loads a library late, for whoever packs it (UAPI group,
- * "ELF Dlopen Metadata": a note of the owner "FDO"; container/elf.h reads it). At file level,
- * beside what loads the library.
+ * Records in the ELF file that the program loads a library late, for tools that pack the program
+ * (UAPI group, "ELF Dlopen Metadata": a note of the owner "FDO"; container/linker/elf.h reads it).
+ * Used at file level, beside the code that loads the library.
  *
- * id        names the note among those of this file
- * priority  "required", or "suggested" for what the program does without
+ * id        C name of the note, unique in its file
+ * priority  "required", or "suggested" if the program also works without the library
  */
 #define ATH_LATE_NOTE(id, soname, priority)                                                        \
     static const struct {                                                                          \
@@ -34,7 +34,7 @@
     } id __attribute__((used, section(".note.dlopen"), aligned(4)))                                \
     ATH_LATE_BARE = { 4, sizeof ATH_LATE_TEXT(soname, priority), 0x407c0c0a, "FDO",                \
                       ATH_LATE_TEXT(soname, priority) }
-/* A sanitizer would put a gap behind each, and readers find no second one. */
+/* AddressSanitizer would put a gap after each note, and readers would not find the next one. */
 #ifdef __clang__
 #define ATH_LATE_BARE __attribute__((no_sanitize("address")))
 #else
@@ -44,10 +44,12 @@
     "[{\"soname\":[\"" soname "\"],\"priority\":\"" priority "\"}]"
 
 /*
+ * Loads a library and looks up its functions.
+ *
  * soname    "libexpat.so.1"
- * package   Debian's name of the package that has it, for the hint
+ * package   Debian's name of the library's package, for the hint
  * names     the functions, ended by NULL
- * out       array of as many function pointers, filled in the order of names
+ * out       array of function pointers, filled in the order of names
  * Returns 0, or -ENOENT "library-missing" with err (library or function missing).
  */
 int ath_late_load(const char *soname, const char *package, const char *const *names, void *out,

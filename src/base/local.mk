@@ -7,11 +7,14 @@ libaitherion_a_SOURCES += \
 	src/base/i18n.h \
 	src/base/idset.c src/base/idset.h \
 	src/base/isolated.c src/base/isolated.h \
+	src/base/clean.c src/base/clean.h \
 	src/base/late.c src/base/late.h \
 	src/base/log.c src/base/log.h \
+	src/base/map.h \
 	src/base/paths.c src/base/paths.h \
 	src/base/pci.c src/base/pci.h \
 	src/base/pci_names.c src/base/pci_names.h \
+	src/base/pci_virtual.c src/base/pci_virtual.h \
 	src/base/pcidev.c src/base/pcidev.h \
 	src/base/root.c src/base/root.h \
 	src/base/text.c src/base/text.h \

@@ -1,10 +1,14 @@
-/* The -v/-q log. */
+/* Progress messages, at the level that -v and -q set. */
 #include "config.h"
 
 #include "base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clean.h"
+#include "base/cleanup.h"
 
 static enum ath_log_level current_level = ATH_LOG_NORMAL;
 
@@ -17,10 +21,13 @@ void ath_log(enum ath_log_level level, const char *format, ...)
 {
     if (level > current_level)
         return;
+    ath_auto_free char *text = NULL;
     va_list args;
     va_start(args, format);
-    fputs("aitherion: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    int length = vasprintf(&text, format, args);
     va_end(args);
+    if (length < 0)
+        abort();
+    ath_auto_free char *clean = ath_clean(text, ath_locale_is_utf8());
+    fprintf(stderr, "aitherion: %s\n", clean);
 }

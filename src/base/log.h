@@ -1,6 +1,6 @@
 /*
- * What a person may want to follow while a command works; results and errors do not come this way.
- * Lines go to standard error. The level is the process's only mutable setting.
+ * Progress messages for the user, on standard error. Results and errors are printed elsewhere. The
+ * level is the only mutable global of the command line tool; it is set once at the start.
  */
 #pragma once
 
@@ -8,6 +8,6 @@ enum ath_log_level { ATH_LOG_QUIET, ATH_LOG_NORMAL, ATH_LOG_VERBOSE, ATH_LOG_DEB
 
 void ath_log_set_level(enum ath_log_level level);
 
-/* Prints "aitherion: MESSAGE" where the level asked for with -q/-v reaches `level`. */
+/* Prints "aitherion: MESSAGE" if the level set by -q or -v is at least `level`. */
 void ath_log(enum ath_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -1,4 +1,4 @@
-/* Finding our data folder and programs from the place of the binary. */
+/* Finds our data folder and programs relative to the running binary. */
 #include "config.h"
 
 #include "base/paths.h"
@@ -19,7 +19,7 @@ static char *if_exists(char *path)
     return NULL;
 }
 
-/* The folder of the running binary; NULL where the kernel does not say. The caller frees it. */
+/* Returns the folder of the running binary; NULL if /proc is not readable. The caller frees it. */
 static char *own_folder(void)
 {
     char binary[PATH_MAX];

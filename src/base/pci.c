@@ -1,10 +1,10 @@
 /*
  * PCI addresses and distances.
  *
- * A PCIe switch is an upstream port with downstream ports below it, so two functions behind one
- * switch share a chain that ends in the upstream port, and each has one more bridge of its own (PCI
- * Express Base Specification, 1.3.3). nvidia-smi calls that PIX ("at most a single PCIe bridge"),
- * more bridges PXB.
+ * A PCIe switch is an upstream port with downstream ports below it. Two functions behind one switch
+ * therefore share a chain that ends in the upstream port, and each has one more bridge of its own
+ * (PCI Express Base Specification, 1.3.3). nvidia-smi calls that PIX ("at most a single PCIe
+ * bridge"), and more bridges PXB.
  */
 #include "config.h"
 
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads 1 to max_digits hexadecimal digits followed by `after`; NULL where the text is not like
- * that. */
+/* Reads 1 to max_digits hexadecimal digits followed by `after` and returns the text behind them, or
+ * NULL if text has another form or the value exceeds max. */
 static const char *read_field(const char *text, int max_digits, char after, uint32_t max,
                               uint32_t *out)
 {
@@ -105,7 +105,7 @@ const char *ath_pci_class_word(enum ath_pci_class class)
     return words[class];
 }
 
-/* How many parts of a path are left from text on. */
+/* Counts the parts of a path from text on. */
 static int parts_left(const char *text)
 {
     int parts = *text != '\0';

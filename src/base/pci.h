@@ -1,9 +1,9 @@
-/* PCI addresses, as keys, and what the numbers of a PCI function mean. */
+/* PCI addresses as keys, vendor ids, and the distance between two functions. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Domain, bus, device, function: 0004:04:00.0. Domains may exceed 16 bits (NVMe behind Intel VMD:
+/* Domain, bus, device, function: 0004:04:00.0. A domain may exceed 16 bits (NVMe behind Intel VMD:
  * 10000:). */
 struct ath_pci {
     uint32_t domain;
@@ -12,7 +12,7 @@ struct ath_pci {
 
 enum { ATH_PCI_TEXT = 24 }; /* room for any address as text, NUL included */
 
-/* Vendor ids (https://pci-ids.ucw.cz) that rules hang on. */
+/* Vendor ids (https://pci-ids.ucw.cz) that our code compares with. */
 enum {
     ATH_VENDOR_AMD = 0x1002,
     ATH_VENDOR_AMD_CPU = 0x1022,
@@ -30,21 +30,22 @@ int ath_pci_parse(const char *text, struct ath_pci *out);
 /* Writes the kernel's form into out and returns out. */
 const char *ath_pci_format(const struct ath_pci *address, char out[ATH_PCI_TEXT]);
 
-/* Order by domain, bus, device, function: <0, 0, >0. */
+/* Compares by domain, bus, device, function: <0, 0, >0. */
 int ath_pci_compare(const struct ath_pci *a, const struct ath_pci *b);
 bool ath_pci_equals(const struct ath_pci *a, const struct ath_pci *b);
 
-/* True for functions of one device in one slot: same domain, bus and device. */
+/* True for functions of the same device: equal domain, bus and device. */
 bool ath_pci_same_slot(const struct ath_pci *a, const struct ath_pci *b);
 
 /*
- * The last PCI address in a sysfs path, the function that a class device belongs to:
- * ../../devices/pci0003:00/0003:00:00.0/0003:01:00.0/net/enP3p1s0f0. False where there is none.
+ * Finds the last PCI address in a sysfs path, which is the function that a class device belongs to:
+ * ../../devices/pci0003:00/0003:00:00.0/0003:01:00.0/net/enP3p1s0f0. Returns false if the path has
+ * no PCI address.
  */
 bool ath_pci_of_path(const char *path, struct ath_pci *out);
 
 /*
- * How far two functions are apart, in the words of `nvidia-smi topo -m`:
+ * The distance between two functions, in the words of `nvidia-smi topo -m`:
  * SAME   one function
  * PIX    at most one PCIe switch between them
  * PXB    several switches, but not the host bridge
@@ -60,19 +61,21 @@ enum ath_pci_class {
     ATH_PCI_PHB,
     ATH_PCI_NODE,
     ATH_PCI_SYS,
+    ATH_PCI_CLASS_COUNT
 };
 
 /* "PIX", ...; "?" for unknown, "X" for the same function. */
 const char *ath_pci_class_word(enum ath_pci_class class);
 
 /*
- * The class from the two functions' places in the PCI tree and their NUMA nodes.
+ * Returns the class between two functions, from their positions in the PCI tree and their NUMA
+ * nodes.
  *
  * A place is the chain of bridges above a function, root first, joined by slashes, without the
- * function itself: "pci0004:00/0004:00:00.0/0004:01:00.0/0004:02:0a.0"; NULL where it is not known.
- * Switches stand in it as sysfs has them, with their upstream and their downstream port. A node is
- * the kernel's id, or -1. Different nodes give SYS whatever the places say; one node without places
- * gives UNKNOWN, not a guess.
+ * function itself: "pci0004:00/0004:00:00.0/0004:01:00.0/0004:02:0a.0". It may be NULL (unknown). A
+ * switch appears in it as in sysfs, with its upstream and its downstream port. A node is the
+ * kernel's id, or -1. Different nodes give SYS regardless of the places. Equal nodes without places
+ * give UNKNOWN, not a guess.
  */
 enum ath_pci_class ath_pci_class_between(const char *place_a, int node_a, const char *place_b,
                                          int node_b);

@@ -1,9 +1,11 @@
 /*
  * Device names by PCI ids.
  *
- * From pci.ids (https://pci-ids.ucw.cz, 2023.04.11 as Debian 12 has it), with the brackets' text
- * where there is one; Hopper's and Ada's later ids from NVIDIA's gpu-admin-tools (devid_names.py),
- * MI300's and K100's from later pci.ids.
+ * The names are those of pci.ids (https://pci-ids.ucw.cz, 2023.04.11 as in Debian 12), with the
+ * text in brackets if there is one. Later ids of Hopper and Ada come from NVIDIA's gpu-admin-tools
+ * (devid_names.py), those of Blackwell, MI300, MI350 and K100 from later versions of pci.ids
+ * (https://github.com/pciutils/pciids), Gaudi 3's from Supermicro's manual of the SYS-822GA-NGR3
+ * ("PCIe Interface"), Slingshot's from RCCL's topologies (vendor 17db, device 0501, "cxi0").
  */
 #include "config.h"
 
@@ -28,6 +30,12 @@ static const struct {
     { 0x1002, 0x74a1, "Instinct MI300X" },
     { 0x1002, 0x74a2, "Instinct MI308X" },
     { 0x1002, 0x74a5, "Instinct MI325X" },
+    { 0x1002, 0x74a9, "Instinct MI300X HF" },
+    { 0x1002, 0x74b5, "Instinct MI300X VF" },
+    { 0x1002, 0x74b9, "Instinct MI325X VF" },
+    { 0x1002, 0x74bd, "Instinct MI300X HF" },
+    { 0x1002, 0x75a0, "Instinct MI350X" },
+    { 0x1002, 0x75a3, "Instinct MI355X" },
     { 0x1077, 0x1644, "FastLinQ QL45000 100GbE" },
     { 0x1077, 0x1656, "FastLinQ QL45000 25GbE" },
     { 0x1077, 0x8070, "FastLinQ QL41000" },
@@ -74,6 +82,16 @@ static const struct {
     { 0x10de, 0x26b9, "L40S" },
     { 0x10de, 0x26ba, "L20" },
     { 0x10de, 0x27b8, "L4" },
+    { 0x10de, 0x2901, "B200" },
+    { 0x10de, 0x2909, "HGX B200 168GB" },
+    { 0x10de, 0x2920, "B100" },
+    { 0x10de, 0x2941, "GB200" },
+    { 0x10de, 0x29bc, "B100" },
+    { 0x10de, 0x2bb5, "RTX PRO 6000 Blackwell Server Edition" },
+    { 0x10de, 0x2e12, "GB10" },
+    { 0x10de, 0x3182, "B300 SXM6" },
+    { 0x10de, 0x31c2, "GB300" },
+    { 0x10de, 0x31c3, "GB300" },
     { 0x1425, 0x5001, "Chelsio T520-CR" },
     { 0x1425, 0x500d, "Chelsio T580-CR" },
     { 0x14e4, 0x1657, "BCM5719" },
@@ -106,6 +124,7 @@ static const struct {
     { 0x15b3, 0xa2d2, "BlueField (ConnectX-5)" },
     { 0x15b3, 0xa2d6, "BlueField-2 (ConnectX-6 Dx)" },
     { 0x15b3, 0xa2dc, "BlueField-3 (ConnectX-7)" },
+    { 0x17db, 0x0501, "Slingshot 200Gb" },
     { 0x1924, 0x0b03, "XtremeScale SFC9250" },
     { 0x19e5, 0x0200, "Hi1822 100GE" },
     { 0x19e5, 0xa222, "HNS RDMA 25GE" },
@@ -120,6 +139,7 @@ static const struct {
     { 0x1d94, 0x6210, "K100 AI" },
     { 0x1da3, 0x1000, "Gaudi" },
     { 0x1da3, 0x1020, "Gaudi2" },
+    { 0x1da3, 0x1060, "Gaudi 3" },
     { 0x8086, 0x0bd5, "Data Center GPU Max 1550" },
     { 0x8086, 0x0bda, "Data Center GPU Max 1100" },
     { 0x8086, 0x10fb, "82599ES" },

@@ -25,7 +25,7 @@ static int compare_addresses(const void *a, const void *b)
     return ath_pci_compare(&x->address, &y->address);
 }
 
-/* A name counts only in the kernel's own spelling, so that an address has one folder. */
+/* Accepts only the kernel's own spelling, so that an address has exactly one folder. */
 static bool parse_name(const char *name, struct ath_pci *out)
 {
     char text[ATH_PCI_TEXT];
@@ -87,7 +87,7 @@ char *ath_pcidev_driver(const struct ath_root *root, const struct ath_pci *addre
     return slash && slash[1] ? ath_xstrdup(slash + 1) : NULL;
 }
 
-/* "pci0004:00": a root complex. Some machines have platform folders above it. */
+/* Finds the root complex ("pci0004:00") in path. Some machines have platform folders above it. */
 static const char *find_root_complex(const char *path)
 {
     for (const char *part = path; part; part = strchr(part, '/')) {

@@ -1,4 +1,4 @@
-/* Reading facts from a live or captured file system. */
+/* Reads facts from a live or captured file system. */
 #include "config.h"
 
 #include "base/root.h"
@@ -20,13 +20,21 @@
 #include "base/text.h"
 
 enum { FILE_MAX_BYTES = 1 << 20, PATH_MAX_BYTES = 4096 };
-enum { LINKS_MAX = 40 }; /* as the kernel has it: path_resolution(7) */
+enum { LINKS_MAX = 40 }; /* the kernel's limit: path_resolution(7) */
+
+static int refuse_to_open(const char *path, int status, struct ath_err *err)
+{
+    ath_err_system(err, status, _("cannot read the root '%s'"), path);
+    return status == -EACCES
+               ? ath_err_hint(err, status, _("run the same command as root, with sudo in front"))
+               : status;
+}
 
 int ath_root_open(const char *path, struct ath_root *out, struct ath_err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return ath_err_system(err, -errno, _("cannot read the root '%s'"), path);
+        return refuse_to_open(path, -errno, err);
     *out = (struct ath_root){ .fd = fd, .is_live = !strcmp(path, "/"), .path = ath_xstrdup(path) };
     return 0;
 }
@@ -40,7 +48,7 @@ void ath_root_free(struct ath_root *root)
     *root = (struct ath_root){ .fd = -1 };
 }
 
-/* EAGAIN: something was renamed or mounted while ".." was followed. */
+/* Opens a path with openat2(). EAGAIN: something was renamed or mounted while ".." was followed. */
 static int open_scoped(const struct ath_root *root, const char *path, int flags)
 {
     struct open_how how = { .flags = (unsigned int)flags, .resolve = RESOLVE_IN_ROOT };
@@ -54,7 +62,7 @@ static int open_scoped(const struct ath_root *root, const char *path, int flags)
     return (int)fd;
 }
 
-/* The target of a link; false where there is none. */
+/* Reads the target of a link; returns false if path is not a link. */
 static bool read_link(const struct ath_root *root, const char *path, char target[PATH_MAX_BYTES])
 {
     ssize_t length = readlinkat(root->fd, path, target, PATH_MAX_BYTES - 1);
@@ -77,8 +85,9 @@ static int need_folder(const struct ath_root *root, const char *path)
 }
 
 /*
- * The same without openat2(): `gone` never holds a link, so it cannot lead outside, and `ahead` is
- * still to go. Nobody moves a capture meanwhile, which openat2() would notice and this does not.
+ * Does the same without openat2(). `gone` is the part walked so far; it never holds a link, so it
+ * cannot lead outside. `ahead` is the part still to walk. Unlike openat2(), this does not notice
+ * folders that are moved during the walk; captures do not change.
  */
 static int open_step_by_step(const struct ath_root *root, const char *path, int flags)
 {
@@ -110,11 +119,12 @@ static int open_step_by_step(const struct ath_root *root, const char *path, int 
     return openat(root->fd, gone, flags | O_NOFOLLOW);
 }
 
-/* Old seccomp filters of container engines answer EPERM for a call that they do not know. */
+/* Opens a path without leaving the root. EPERM counts as ENOSYS: old seccomp filters of container
+ * engines answer it for calls that they do not know. */
 static int open_inside(const struct ath_root *root, const char *path, int flags)
 {
     flags |= O_CLOEXEC;
-    if (!(flags & O_PATH)) /* which openat2() refuses together with these */
+    if (!(flags & O_PATH)) /* openat2() refuses these together with O_PATH */
         flags |= O_NONBLOCK | O_NOCTTY;
     if (root->is_live)
         return openat(root->fd, path, flags);
@@ -133,7 +143,7 @@ int ath_root_open_file(const struct ath_root *root, const char *path)
     return S_ISREG(status.st_mode) ? ath_steal_fd(&fd) : -EINVAL;
 }
 
-/* Reads until the end or FILE_MAX_BYTES; NULL with errno set on failure. */
+/* Reads until the end or FILE_MAX_BYTES; returns NULL with errno set on failure. */
 static char *read_all(const struct ath_root *root, const char *path, size_t *out_length)
 {
     ath_auto_close int fd = ath_root_open_file(root, path);

@@ -25,7 +25,8 @@ void ath_text_free(struct ath_text *text)
     *text = (struct ath_text){ 0 };
 }
 
-/* Room for more bytes and the closing NUL; doubles, so that many small additions stay cheap. */
+/* Makes room for `more` bytes and the closing NUL. Doubles the capacity, so that many small
+ * additions stay cheap. */
 static void reserve(struct ath_text *text, size_t more)
 {
     size_t needed = text->length + more + 1;
@@ -193,20 +194,28 @@ static size_t edit_distance(const char *a, const char *b)
     return current[columns - 1];
 }
 
+/* The first letter is seldom mistyped: a short word with another one is another word ("top", not
+ * "stop"), unless its first two letters are swapped. */
+static bool is_other_word(const char *word, size_t length, const char *candidate)
+{
+    bool is_swapped = length > 1 && word[0] == candidate[1] && word[1] == candidate[0];
+    return length <= 4 && word[0] != candidate[0] && !is_swapped;
+}
+
 const char *ath_text_nearest(const char *word, const char *const *candidates, size_t count)
 {
     size_t length = strlen(word),
-           best_distance = length / 3 + 2; /* a third of the letters may be wrong */
+           best_distance = (length < 3 ? 1 : length / 3) + 1; /* a third of the letters wrong */
     const char *best = NULL;
 
     if (length > 64)
         return NULL;
     for (size_t i = 0; i < count; i++) {
-        if (!candidates[i])
+        if (!candidates[i] || is_other_word(word, length, candidates[i]))
             continue;
         size_t distance = edit_distance(word, candidates[i]);
         if (length > 2 && ath_starts_with(candidates[i], word))
-            distance = 1; /* cut off in the middle */
+            distance = 1; /* word is the beginning of the candidate */
         if (distance < best_distance && distance < length) {
             best_distance = distance;
             best = candidates[i];
@@ -220,7 +229,8 @@ bool ath_utf8_is_inside(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* How many bytes a character has, by its first; 0 for a byte that begins none. */
+/* Returns how many bytes a character has, from its first byte; 0 for a byte that cannot begin one.
+ * */
 static size_t utf8_length(unsigned char first)
 {
     return first < 0x80   ? 1
@@ -272,7 +282,8 @@ size_t ath_text_width(const char *text)
     return width < 0 ? length : (size_t)width;
 }
 
-/* One character: how many bytes and columns it takes. Bytes that are no text count as one each. */
+/* Measures one character: returns its bytes, sets its columns and its wide form. A byte that is not
+ * valid text counts as one character of one column. */
 static size_t measure(const char *text, size_t *out_columns, wchar_t *out_wide)
 {
     mbstate_t state = { 0 };
@@ -302,7 +313,7 @@ size_t ath_text_fit(const char *text, size_t columns)
         size_t width;
         wchar_t wide;
         size_t length = measure(text + at, &width, &wide);
-        /* Lists of ids ("0,2,4") hold no blanks, and may be longer than any line. */
+        /* Lists of ids ("0,2,4") have no blanks and may be longer than any line. */
         bool is_break = text[at] == ' ' || (at && text[at - 1] == ',') ||
                         ((width == 2 || wide_before) && may_begin_line(wide));
         if (at && is_break)
@@ -312,6 +323,20 @@ size_t ath_text_fit(const char *text, size_t columns)
         used += width;
         at += length;
         wide_before = width == 2;
+    }
+    return at;
+}
+
+size_t ath_text_cut(const char *text, size_t columns)
+{
+    size_t at = 0, width;
+    wchar_t wide;
+
+    for (size_t used = 0, length; text[at]; at += length) {
+        length = measure(text + at, &width, &wide);
+        used += width;
+        if (used > columns)
+            break;
     }
     return at;
 }

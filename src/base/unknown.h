@@ -1,4 +1,4 @@
-/* What stands for a number that is not known; an unknown text is NULL. */
+/* The value of a number that is not known. An unknown text is NULL. */
 #pragma once
 
 enum { ATH_UNKNOWN = -1 };

@@ -1,5 +1,7 @@
-/* What all commands do alike: choosing the format, reading the machine, finding the document,
- * showing results. */
+/*
+ * The shared work of all commands: choose the format, read the machine, find the document, show
+ * results.
+ */
 #include "config.h"
 
 #include "cli/cli.h"
@@ -50,11 +52,13 @@ char *ath_cli_suggest(const struct ath_cli *cli, const char *words)
     return ath_suggest_command(&cli->globals, command);
 }
 
-/* Captures that come with aitherion, below share/: folders for --root, files for --topology. */
+/*
+ * Captures that are shipped with aitherion, below share/: folders for --root, files for --topology.
+ */
 #define CAPTURES "aitherion/captures"
 
-/* A shipped capture's path where name is a plain word and no such file exists here; else a copy of
- * name. */
+/* Returns the path of a shipped capture if name is a plain word and no such file exists here; else
+ * a copy of name. The caller frees it. */
 static char *find_capture(const char *name, const char *suffix)
 {
     if (*name && !strchr(name, '/') && access(name, F_OK)) {
@@ -66,8 +70,8 @@ static char *find_capture(const char *name, const char *suffix)
     return ath_xstrdup(name);
 }
 
-/* "ac922-4gpu, ac922-6gpu": the shipped names that end in suffix ("" for folders, which have no
- * dot). */
+/* Lists the shipped captures whose names end in suffix: "ac922-4gpu, ac922-6gpu". Folders have no
+ * dot in their names, so their suffix is "". The caller frees it. */
 static char *capture_names(const char *suffix)
 {
     ath_auto_free char *path = ath_path_share(CAPTURES);
@@ -85,7 +89,7 @@ static char *capture_names(const char *suffix)
     return ath_text_take(&names);
 }
 
-/* What may have been meant by a root or topology that is not there. */
+/* Adds a hint for a --root or --topology that does not exist. */
 static int hint_capture(const struct ath_globals *globals, int status, struct ath_err *err)
 {
     const char *name = globals->root ? globals->root : globals->topology;
@@ -94,23 +98,52 @@ static int hint_capture(const struct ath_globals *globals, int status, struct at
 
     if (strcmp(other, name))
         return ath_err_hint(err, status, globals->root ? "--topology %s" : "--root %s", name);
+    if (globals->root && status == -ENOTDIR)
+        return ath_err_hint(err, status, _("it is a file: --topology %s"), name);
     if (globals->root && strstr(name, ".tar"))
-        return ath_err_hint(err, status, _("unpack it, and give the folder: tar -xf %s"), name);
-    return ath_err_hint(err, status, _("shipped captures: %s"), names);
+        return ath_err_hint(err, status, _("unpack it and give the folder: tar -xf %s"), name);
+    return *names ? ath_err_hint(err, status, _("shipped captures: %s"), names)
+                  : ath_err_hint(err, status,
+                                 globals->root ? _("give a folder with the captured files, such as "
+                                                   "sys and proc")
+                                               : _("give a file that lstopo or NCCL wrote"));
 }
 
-int ath_cli_machine(const struct ath_cli *cli, struct ath_machine *out, struct ath_err *err)
+static int read_machine(const struct ath_cli *cli, bool without_nvml, struct ath_machine *out,
+                        struct ath_err *err)
 {
     const struct ath_globals *globals = &cli->globals;
     ath_auto_free char *root = globals->root ? find_capture(globals->root, "") : NULL;
     ath_auto_free char *topology =
         globals->topology ? find_capture(globals->topology, ".xml") : NULL;
-    const struct ath_machine_source source = { .root = root, .topology = topology };
+    const struct ath_machine_source source = { .root = root,
+                                               .topology = topology,
+                                               .without_nvml = without_nvml };
     int status = ath_machine_discover(&source, out, err);
 
-    if (status && err->code == ATH_E_NOT_FOUND && (root || topology))
+    if (status && err && err->code == ATH_E_NOT_FOUND && (root || topology))
         return hint_capture(globals, status, err);
+    if (status && err && err->code == ATH_E_TOPOLOGY_INVALID && !*err->hint)
+        return ath_err_hint(err, status,
+                            _("give an XML file of lstopo (lstopo machine.xml) or of NCCL "
+                              "(NCCL_TOPO_DUMP_FILE=machine.xml)"));
     return status;
+}
+
+int ath_cli_machine(const struct ath_cli *cli, struct ath_machine *out, struct ath_err *err)
+{
+    return read_machine(cli, false, out, err);
+}
+
+int ath_cli_machine_without_nvml(const struct ath_cli *cli, struct ath_machine *out,
+                                 struct ath_err *err)
+{
+    return read_machine(cli, true, out, err);
+}
+
+bool ath_cli_can_ask(const struct ath_cli *cli)
+{
+    return !cli->globals.is_no_input && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
 bool ath_cli_confirm(const struct ath_cli *cli, const char *question)
@@ -120,7 +153,7 @@ bool ath_cli_confirm(const struct ath_cli *cli, const char *question)
 
     if (cli->globals.is_yes)
         return true;
-    if (cli->globals.is_no_input || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+    if (!ath_cli_can_ask(cli))
         return false;
     /* TRANSLATORS: y and yes are understood in every language */
     fprintf(stderr, _("%s [y/N] "), question);
@@ -152,11 +185,26 @@ char *ath_cli_document_path(const struct ath_cli *cli)
 
     if (cli->globals.config)
         return ath_xstrdup(cli->globals.config);
-    if (base && base[0] == '/') /* the XDG specification: a relative one is to be ignored */
+    if (base && base[0] == '/') /* the XDG specification says to ignore relative paths */
         own = ath_xasprintf("%s/aitherion/topology.yaml", base);
     else if (home && home[0] == '/')
         own = ath_xasprintf("%s/.config/aitherion/topology.yaml", home);
     if (own && !access(own, F_OK))
         return ath_steal(&own);
     return ath_xstrdup(ATH_CLI_SYSTEM_DOCUMENT);
+}
+
+int ath_cli_may_write_document(const struct ath_cli *cli, struct ath_err *err)
+{
+    const struct ath_globals *globals = &cli->globals;
+    bool is_other = globals->root || globals->topology;
+
+    if (!is_other || globals->config || globals->is_dry_run)
+        return 0;
+    ath_auto_free char *path = ath_cli_document_path(cli);
+    ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                _("'--%s' reads another machine; its devices do not belong in this machine's "
+                  "document '%s'"),
+                globals->root ? "root" : "topology", path);
+    return ath_err_hint(err, -EINVAL, _("name a document for that machine with -c FILE"));
 }

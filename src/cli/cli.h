@@ -1,4 +1,5 @@
-/* What a command gets to work with: the global options, its arguments, and where to show things. */
+/* The context of a command's run(): the global options, its arguments, and helpers to read
+ * the machine, find the document and show results. Only the main thread calls these functions. */
 #pragma once
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,12 +11,12 @@
 #include "config/faults.h"
 #include "numa/discover.h"
 
-/* The document of the whole machine. */
+/* The document of the whole machine, used unless the user has one. */
 #define ATH_CLI_SYSTEM_DOCUMENT "/etc/aitherion/topology.yaml"
 
 enum ath_color { ATH_COLOR_AUTO, ATH_COLOR_ALWAYS, ATH_COLOR_NEVER };
 
-/* Targets of the global options; texts belong to argv. */
+/* Values of the global options. Texts belong to argv. */
 struct ath_globals {
     const char *config;
     bool is_json, is_yaml;
@@ -32,48 +33,65 @@ enum ath_exit { ATH_EXIT_DONE, ATH_EXIT_FAILED, ATH_EXIT_USAGE, ATH_EXIT_FAULTS,
 struct ath_cli {
     const struct ath_command *command;
     struct ath_globals globals;
-    const char *const *arguments; /* the positional ones; belong to argv */
+    const char *const *arguments; /* positional arguments; belong to argv */
     size_t argument_count;
-    struct ath_style style; /* of standard output */
-    struct ath_faults
-        faults; /* filled by a command whose document has faults; printed with its error */
+    struct ath_style style;   /* of standard output */
+    struct ath_faults faults; /* a command fills this in if its document has faults; main() prints
+                                 them with the error */
 };
 
-/* The format that --json and --yaml ask for. */
+/* Returns the format that --json or --yaml asks for, else text. */
 enum ath_format ath_cli_format(const struct ath_cli *cli);
 
-/* Shows a command's result on standard output, through a pager where it is long on a terminal. */
+/* Prints a command's result on standard output. Long text on a terminal goes through a pager.
+ * Returns 0 or a negative errno with err. */
 int ath_cli_show(const struct ath_cli *cli, const struct ath_view *view, const void *data,
                  enum ath_format format, struct ath_err *err);
 
-/* The same for what a command has done, in the format of --json and --yaml: with -q that is no text
- * at all. */
+/* The same for a command that changed something, in the format of --json or --yaml. With -q text
+ * output is left out, except in a dry run. */
 int ath_cli_show_done(const struct ath_cli *cli, const struct ath_view *view, const void *data,
                       struct ath_err *err);
 
-/* Reads the machine that --root or --topology names, else the live one; names of shipped captures
- * are found too. */
+/*
+ * Reads the machine that --root or --topology names, else the live one. Both options also take the
+ * name of a shipped capture. The caller releases *out with ath_machine_free(). Returns 0 or a
+ * negative errno with err.
+ */
 int ath_cli_machine(const struct ath_cli *cli, struct ath_machine *out, struct ath_err *err);
 
+/* The same without the facts that only NVML has, for which a live machine may need seconds. */
+int ath_cli_machine_without_nvml(const struct ath_cli *cli, struct ath_machine *out,
+                                 struct ath_err *err);
+
 /*
- * Opens what the machine is read from: the folder that --root names, else "/"; release it with
- * ath_root_free(). With --topology there is none: *out is closed (fd -1). Returns 0 or a negative
- * errno with err.
+ * Opens the folder that the machine is read from: --root, else "/". With --topology there is no
+ * such folder, and *out stays closed (fd -1). The caller releases *out with ath_root_free().
+ * Returns 0 or a negative errno with err.
  */
 int ath_cli_root(const struct ath_cli *cli, struct ath_root *out, struct ath_err *err);
 
-/* "aitherion configure --show" for the words "configure --show", with the -c, --root and --topology
- * that were given (suggest.h). The caller frees it. */
+/* Turns "configure --show" into "aitherion configure --show", with the -c, --root and --topology of
+ * this run (see suggest.h). The caller frees it. */
 char *ath_cli_suggest(const struct ath_cli *cli, const char *words);
 
 /*
- * Asks a question that takes yes or no. True for --yes, and where the person answers yes; false
- * where nobody can be asked (no terminal, --no-input) or the answer is no.
+ * ath_cli_can_ask() returns whether the user can be asked: there is a terminal, and --no-input is
+ * not given. ath_cli_confirm() asks a yes-or-no question. It returns true with --yes, or if the
+ * user answers yes; false if the user answers no or cannot be asked (no terminal, --no-input).
  */
+bool ath_cli_can_ask(const struct ath_cli *cli);
 bool ath_cli_confirm(const struct ath_cli *cli, const char *question);
 
 /*
- * The document's path: -c, else $XDG_CONFIG_HOME/aitherion/topology.yaml where it exists, else
+ * Returns the document's path: -c, else $XDG_CONFIG_HOME/aitherion/topology.yaml if it exists, else
  * /etc/aitherion/topology.yaml. The caller frees it.
  */
 char *ath_cli_document_path(const struct ath_cli *cli);
+
+/*
+ * Says whether a command may write the document. --root and --topology read another machine; its
+ * devices do not belong in this machine's document, so these options need -c. A dry run may do
+ * everything. Returns 0, or -EINVAL with err.
+ */
+int ath_cli_may_write_document(const struct ath_cli *cli, struct ath_err *err);

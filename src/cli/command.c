@@ -1,4 +1,4 @@
-/* Looking things up in the command table. */
+/* Searching the command table. */
 #include "config.h"
 
 #include "cli/command.h"
@@ -29,7 +29,7 @@ const struct ath_command *ath_command_child(const struct ath_command *parent, co
     for (const struct ath_command *const *child = parent->children; child && *child; child++)
         if (!strcmp((*child)->name, name))
             return *child;
-    return NULL;
+    return parent->hidden && !strcmp(parent->hidden->name, name) ? parent->hidden : NULL;
 }
 
 static void walk(const struct ath_command *command, const char *path, ath_visit_command *visit,
@@ -84,8 +84,8 @@ const char *ath_command_group_title(enum ath_command_group group)
 {
     static const char *const titles[ATH_GROUP_COUNT] = {
         [ATH_GROUP_MACHINE] = N_("The machine"),
-        [ATH_GROUP_DOCUMENT] = N_("What it shall serve"),
-        [ATH_GROUP_RUNTIME] = N_("Its runtimes"),
+        [ATH_GROUP_DOCUMENT] = N_("The topology document"),
+        [ATH_GROUP_RUNTIME] = N_("The runtimes"),
         [ATH_GROUP_HELP] = N_("Help"),
     };
     return titles[group];
@@ -102,13 +102,17 @@ bool ath_option_takes_value(const struct ath_option *option)
     return option->type != ATH_OPTION_FLAG && option->type != ATH_OPTION_COUNT;
 }
 
+char *ath_command_choices(const char *const *choices)
+{
+    struct ath_text text = { 0 };
+
+    for (; *choices; choices++)
+        ath_text_add_part(&text, "|", "%s", *choices);
+    return ath_text_take(&text);
+}
+
 char *ath_option_value_name(const struct ath_option *option)
 {
-    if (option->type != ATH_OPTION_CHOICE)
-        return ath_xstrdup(option->metavar);
-
-    struct ath_text text = { 0 };
-    for (const char *const *choice = option->choices; *choice; choice++)
-        ath_text_add(&text, "%s%s", choice == option->choices ? "" : "|", *choice);
-    return ath_text_take(&text);
+    return option->type == ATH_OPTION_CHOICE ? ath_command_choices(option->choices)
+                                             : ath_xstrdup(option->metavar);
 }

@@ -2,8 +2,8 @@
 #pragma once
 #include <stdio.h>
 
-extern const char *const ath_shell_names[4]; /* "bash", "zsh", "fish", ended by NULL */
+extern const char *const ath_shell_names[4]; /* "bash", "zsh", "fish", terminated by NULL */
 
-/* Prints the script for a shell of ath_shells. Names and values need no running aitherion at the
- * time of the Tab. */
+/* Prints the script for one of ath_shell_names. The script contains all names and values, so
+ * completing does not run aitherion. */
 void ath_completion_print(FILE *out, const char *shell);

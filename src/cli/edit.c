@@ -1,4 +1,4 @@
-/* The way of a change, from the file and back. */
+/* A change of the document, from the file and back. */
 #include "config.h"
 
 #include "cli/edit.h"
@@ -38,15 +38,14 @@ void ath_cli_edit_key(struct ath_change_report *report, const char *format, ...)
     change->key = ath_steal(&key);
 }
 
-/* NULL also where the entry itself is not there. */
+/* Returns NULL also if the entry itself is missing. */
 static char *value_of(const struct ath_document *document, const char *key)
 {
-    struct ath_err unused;
     char *value = NULL;
-    return ath_document_get(document, key, &value, &unused) ? NULL : value;
+    return ath_document_get(document, key, &value, NULL) ? NULL : value;
 }
 
-/* Fills in the values, and keeps the keys whose values differ. */
+/* Fills in the values, and drops the keys whose values are the same. */
 static void look_up(const struct ath_document *before, const struct ath_document *after,
                     struct ath_change_report *report)
 {
@@ -79,7 +78,9 @@ int ath_cli_edit(struct ath_cli *cli, const char *path, const struct ath_machine
 
     report->file = path;
     report->is_dry_run = cli->globals.is_dry_run;
-    int status = report->is_dry_run
+    int status = ath_cli_may_write_document(cli, err);
+    if (!status)
+        status = report->is_dry_run
                      ? ath_document_load(path, &document, &cli->faults, err)
                      : ath_document_open(path, LOCK_TIMEOUT_MS, &document, &cli->faults, err);
     if (!status)

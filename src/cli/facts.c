@@ -7,35 +7,37 @@
 
 const struct ath_fact ath_exit_codes[] = {
     { "0", N_("done") },
-    { "1", N_("failed; the error says what, why and what mends it") },
-    { "2", N_("the command line is wrong; nothing was done") },
+    { "1", N_("failed; the error says what happened, why, and what to do") },
+    { "2", N_("wrong command line; nothing was done") },
     { "3", N_("a check found faults") },
-    { "4", N_("a check could not tell") },
+    { "4", N_("a check could not find out") },
     { .name = NULL },
 };
 
 const struct ath_fact ath_environment[] = {
-    { "XDG_CONFIG_HOME", N_("where a person's own document is looked for (default: ~/.config)") },
-    { "DOCKER_HOST", N_("where Docker listens; goes before engine.docker_host of the document. "
-                        "DOCKER_TLS_VERIFY and DOCKER_CERT_PATH as Docker's own client has them") },
-    { "AITHERION_RUN_FOLDER", N_("where sockets, state and logs of runtimes lie (default: "
-                                 "/run/aitherion, without root $XDG_RUNTIME_DIR/aitherion)") },
+    { "XDG_CONFIG_HOME", N_("folder of the user's settings; the user's own document is "
+                            "aitherion/topology.yaml in it (default: ~/.config)") },
+    { "DOCKER_HOST", N_("address of Docker; overrides engine.docker_host of the document. "
+                        "DOCKER_TLS_VERIFY and DOCKER_CERT_PATH work as in Docker's own client") },
+    { "AITHERION_RUN_FOLDER", N_("folder for sockets, state and logs of runtimes (default: "
+                                 "/run/aitherion; for users other than root "
+                                 "$XDG_RUNTIME_DIR/aitherion, or /tmp/aitherion-UID without it)") },
     { "AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT",
-      N_("what `aitherion run` tells its program: HOST:PORT or unix:PATH of the runtime (several "
-         "with commas between), the shared key's file (empty: none), and auto, shm or tcp; set by "
-         "hand they do for a program what it does") },
+      N_("set by `aitherion run` for its program: the runtime as HOST:PORT or unix:PATH (several "
+         "separated by commas), the file of the shared key (empty: none), and auto, shm or tcp. A "
+         "program with these variables set by hand works the same way") },
     { "AITHERION_CONNECT_TIMEOUT",
-      N_("seconds for which a program tries to reach its runtime (default: 10)") },
-    { "AITHERION_LOG", N_("\"info\": a program says on standard error which runtime, transport and "
-                          "session it got") },
+      N_("seconds that a program tries to reach its runtime (default: 10)") },
+    { "AITHERION_LOG", N_("\"info\": the program prints the runtime, transport and session that "
+                          "it uses on standard error") },
     { "AITHERION_DISABLE",
-      N_("1: for programs with aitherion's libraries there is no GPU; or names of what is "
-         "switched off in them, as `man aitherion-run` has them") },
-    { "NO_COLOR", N_("set and not empty: no colour unless --color=always") },
+      N_("1: programs with aitherion's libraries see no GPU. Or a list of optimisations to switch "
+         "off, see `man aitherion-run`") },
+    { "NO_COLOR", N_("if not empty: no colour unless --color=always") },
     { "TERM", N_("\"dumb\": no colour, no pager") },
-    { "COLUMNS", N_("the width to fit text into, where the terminal does not say") },
-    { "PAGER", N_("shows text that is longer than the terminal (default: less -FRSX; \"cat\" or "
-                  "empty: none)") },
+    { "COLUMNS", N_("width of the output if the terminal does not report one") },
+    { "PAGER", N_("program that shows text longer than the terminal (default: less -FRSX; \"cat\" "
+                  "or empty: none)") },
     { "LANG, LC_ALL, LC_MESSAGES, LANGUAGE",
       N_("the language of messages: English, or Chinese (zh_CN)") },
     { .name = NULL },

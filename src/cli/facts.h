@@ -1,4 +1,5 @@
-/* What help, man pages and `help --json` say beside the commands: exit codes and environment. */
+/* Facts that help, man pages and `help --json` list besides the commands: exit codes and
+ * environment variables. */
 #pragma once
 #include <stddef.h>
 
@@ -7,5 +8,5 @@ struct ath_fact {
     const char *meaning; /* marked with N_(), not translated */
 };
 
-extern const struct ath_fact ath_exit_codes[];  /* ended by a NULL name */
-extern const struct ath_fact ath_environment[]; /* the same */
+extern const struct ath_fact ath_exit_codes[];  /* terminated by a NULL name */
+extern const struct ath_fact ath_environment[]; /* terminated by a NULL name */

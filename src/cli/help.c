@@ -14,8 +14,8 @@
 
 enum { INDENT = 2, TERM_COLUMNS_MAX = 28 };
 
-/* "  term   meaning, wrapped"; the meaning starts at column `meaning_column`, on a line of its own
- * if need be. */
+/* Prints "  term   meaning", wrapped. The meaning starts at meaning_column, on a line of its own if
+ * the term is too long. */
 static void print_row(FILE *out, const char *term, const char *meaning, int meaning_column,
                       int width)
 {
@@ -118,7 +118,8 @@ static void print_title(FILE *out, const struct ath_command *command, int width)
     print_usage(out, command);
 }
 
-/* Below a single command the shared options are only named, so that its own stand out. */
+/* Below a single command the shared options are only named, so that the command's own options stand
+ * out. */
 static void print_shared_option_names(FILE *out, int width)
 {
     ATH_AUTO(ath_text) names = { 0 };
@@ -130,7 +131,7 @@ static void print_shared_option_names(FILE *out, int width)
     ath_wrap(out, names.data, INDENT, INDENT, width);
 }
 
-/* "aitherion-roce-test"; the caller frees it. */
+/* Returns "aitherion-roce-test". The caller frees it. */
 static char *page_name(const struct ath_command *command)
 {
     ath_auto_free char *path = ath_command_path(command);
@@ -155,7 +156,7 @@ void ath_help_print(FILE *out, const struct ath_command *command, int width)
     print_arguments(out, command->arguments, width);
     print_options(out, _("Options"), command->options, width);
     if (command->reads_machine)
-        print_options(out, _("Reading another machine than this one"), ath_machine_options, width);
+        print_options(out, _("Reading another machine"), ath_machine_options, width);
     if (is_root)
         print_options(out, _("Options of every command"), ath_global_options, width);
     else

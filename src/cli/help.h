@@ -4,9 +4,11 @@
 
 #include "cli/command.h"
 
-/* The help of a command as `aitherion COMMAND --help` shows it, fitted to width columns,
- * translated. */
+/* Prints the help of a command as `aitherion COMMAND --help` shows it, translated and wrapped to
+ * width columns. */
 void ath_help_print(FILE *out, const struct ath_command *command, int width);
 
-/* What bare `aitherion` shows: the commands of a command, and where to read on. */
+/*
+ * Prints what `aitherion` shows without arguments: the command's children, and where to read more.
+ */
 void ath_help_print_short(FILE *out, const struct ath_command *command, int width);

@@ -1,12 +1,10 @@
-/* The command table as data: what the man pages are made from, and what programs may ask for. */
+/* The command table as JSON, for the man pages and for other programs. */
 #pragma once
-#include <jansson.h>
-
-#include "cli/command.h"
+#include "cli/output/fields.h"
 
 /*
- * aitherion.help/1 (without its "schema"): the command with its children, arguments, options and
- * examples; for the root also the shared options, exit codes, error codes, environment and the
- * document's keys. The caller owns it.
+ * The members of schema aitherion.help/1, of a struct ath_command: the command with its children,
+ * arguments, options and examples. The root command also has the shared options, exit codes, error
+ * codes, environment variables and the document's keys.
  */
-json_t *ath_help_to_json(const struct ath_command *command);
+extern const struct ath_field ath_help_fields[];

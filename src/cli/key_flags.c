@@ -1,4 +1,4 @@
-/* From options to changes of the document, and making them. */
+/* Turning options into changes of the document, and making the changes. */
 #include "config.h"
 
 #include "cli/key_flags.h"
@@ -56,15 +56,13 @@ static int look_up_before(const struct ath_document *document, struct ath_change
     return status;
 }
 
-/* As the document says it now. An entry that was renamed is not found by its old name: what was
- * asked for, then. */
+/* Records the values that the document has now. An entry that was renamed cannot be found by its
+ * old name; then the requested value is recorded. */
 static void look_up_after(const struct ath_document *document, struct ath_change_report *report)
 {
-    struct ath_err unused;
-
     for (size_t i = 0; i < report->change_count; i++) {
         struct ath_applied_change *change = &report->changes[i];
-        if (ath_document_get(document, change->key, &change->after, &unused))
+        if (ath_document_get(document, change->key, &change->after, NULL))
             change->after = ath_xstrdup(change->value);
     }
 }

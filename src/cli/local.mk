@@ -2,11 +2,13 @@ aitherion_SOURCES = src/cli/main.c
 aitherion_LDADD = $(LIBAITHERION)
 
 libaitherion_a_SOURCES += \
+	src/cli/candidates.c src/cli/candidates.h \
 	src/cli/cli.c src/cli/cli.h \
 	src/cli/command.c src/cli/command.h \
 	src/cli/commands.c \
 	src/cli/commands/commands.h \
 	src/cli/commands/clean.c \
+	src/cli/commands/complete.c \
 	src/cli/commands/completion.c \
 	src/cli/commands/configure.c \
 	src/cli/commands/discover.c \
@@ -19,12 +21,18 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/image_remove.c \
 	src/cli/commands/init.c \
 	src/cli/commands/key.c \
+	src/cli/commands/logs.c \
 	src/cli/commands/menu.c \
+	src/cli/commands/restart.c \
 	src/cli/commands/roce.c \
 	src/cli/commands/roce_add.c \
 	src/cli/commands/roce_bind.c \
 	src/cli/commands/roce_list.c \
-	src/cli/commands/roce_macvlan.c \
+	src/cli/commands/roce_macvlan.c src/cli/commands/roce_macvlan_work.h \
+	src/cli/commands/roce_macvlan_document.c \
+	src/cli/commands/roce_macvlan_kernel.c \
+	src/cli/commands/roce_macvlan_parents.c \
+	src/cli/commands/roce_macvlan_result.c \
 	src/cli/commands/roce_notes.c src/cli/commands/roce_notes.h \
 	src/cli/commands/roce_remove.c \
 	src/cli/commands/roce_test.c \
@@ -34,35 +42,38 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/session_id.c src/cli/commands/session_id.h \
 	src/cli/commands/session_limit.c \
 	src/cli/commands/session_list.c \
-	src/cli/commands/start.c \
+	src/cli/commands/start.c src/cli/commands/start.h \
 	src/cli/commands/status.c \
 	src/cli/commands/stop.c \
 	src/cli/commands/version.c \
 	src/cli/completion.c src/cli/completion.h \
 	src/cli/edit.c src/cli/edit.h \
+	src/cli/ending.c src/cli/ending.h \
 	src/cli/facts.c src/cli/facts.h \
 	src/cli/help.c src/cli/help.h \
 	src/cli/help_json.c src/cli/help_json.h \
 	src/cli/output/bar.c src/cli/output/bar.h \
 	src/cli/key_flags.c src/cli/key_flags.h \
 	src/cli/output/change.c src/cli/output/change.h \
-	src/cli/output/clean.c src/cli/output/clean.h \
-	src/cli/output/distances.c src/cli/output/distances.h \
+	src/cli/output/machine/distances.c src/cli/output/machine/distances.h \
+	src/cli/output/fields.c src/cli/output/fields.h \
 	src/cli/output/document.c src/cli/output/document.h \
+	src/cli/output/ending.c src/cli/output/ending.h \
 	src/cli/output/health.c src/cli/output/health.h \
 	src/cli/output/health_nodes.c src/cli/output/health_nodes.h \
 	src/cli/output/image.c src/cli/output/image.h \
+	src/cli/output/logs.c src/cli/output/logs.h \
 	src/cli/output/init.c src/cli/output/init.h \
 	src/cli/output/json.c src/cli/output/json.h \
 	src/cli/output/json_yaml.c src/cli/output/json_yaml.h \
 	src/cli/output/key.c src/cli/output/key.h \
-	src/cli/output/machine.c src/cli/output/machine.h \
-	src/cli/output/machine_dot.c \
-	src/cli/output/machine_json.c \
-	src/cli/output/machine_matrix.c \
-	src/cli/output/machine_svg.c \
-	src/cli/output/machine_text.c \
-	src/cli/output/outline.c src/cli/output/outline.h \
+	src/cli/output/machine/machine.c src/cli/output/machine/machine.h \
+	src/cli/output/machine/dot.c \
+	src/cli/output/machine/json.c \
+	src/cli/output/machine/matrix.c \
+	src/cli/output/machine/svg.c \
+	src/cli/output/machine/text.c \
+	src/cli/output/machine/outline.c src/cli/output/machine/outline.h \
 	src/cli/output/output.c src/cli/output/output.h \
 	src/cli/output/roce_list.c src/cli/output/roce_list.h \
 	src/cli/output/roce_list_text.c \
@@ -75,13 +86,14 @@ libaitherion_a_SOURCES += \
 	src/cli/output/status.c src/cli/output/status.h \
 	src/cli/output/stop.c \
 	src/cli/output/style.c src/cli/output/style.h \
-	src/cli/output/svg.c src/cli/output/svg.h \
-	src/cli/output/svg_distances.c src/cli/output/svg_distances.h \
-	src/cli/output/svg_layout.c src/cli/output/svg_layout.h \
-	src/cli/output/svg_legend.c src/cli/output/svg_legend.h \
-	src/cli/output/svg_links.c src/cli/output/svg_links.h \
-	src/cli/output/svg_scene.c src/cli/output/svg_scene.h \
-	src/cli/output/text_devices.c src/cli/output/text_devices.h \
+	src/cli/output/table.c src/cli/output/table.h \
+	src/cli/output/machine/svg_writer.c src/cli/output/machine/svg_writer.h \
+	src/cli/output/machine/svg_distances.c src/cli/output/machine/svg_distances.h \
+	src/cli/output/machine/svg_layout.c src/cli/output/machine/svg_layout.h \
+	src/cli/output/machine/svg_legend.c src/cli/output/machine/svg_legend.h \
+	src/cli/output/machine/svg_links.c src/cli/output/machine/svg_links.h \
+	src/cli/output/machine/svg_scene.c src/cli/output/machine/svg_scene.h \
+	src/cli/output/machine/text_devices.c src/cli/output/machine/text_devices.h \
 	src/cli/output/words.c src/cli/output/words.h \
 	src/cli/nodes.c src/cli/nodes.h \
 	src/cli/nodes_health.c \
@@ -89,20 +101,28 @@ libaitherion_a_SOURCES += \
 	src/cli/probe.c \
 	src/cli/program.c src/cli/program.h \
 	src/cli/reach.c src/cli/reach.h \
+	src/cli/repeat.c src/cli/repeat.h \
+	src/cli/share.c src/cli/share.h \
 	src/cli/report.c src/cli/report.h \
 	src/cli/suggest.c src/cli/suggest.h \
 	src/cli/terminal.c src/cli/terminal.h \
+	src/cli/tui/columns.c src/cli/tui/columns.h \
 	src/cli/tui/curses.c src/cli/tui/curses.h \
 	src/cli/tui/cursor.c src/cli/tui/cursor.h \
 	src/cli/tui/dialog.c src/cli/tui/dialog.h \
 	src/cli/tui/field.c src/cli/tui/field.h \
 	src/cli/tui/keys.c src/cli/tui/keys.h \
+	src/cli/tui/lines.c src/cli/tui/lines.h \
 	src/cli/tui/menu.c src/cli/tui/menu.h \
 	src/cli/tui/page.c src/cli/tui/page.h \
+	src/cli/tui/pane.c src/cli/tui/pane.h \
+	src/cli/tui/screen_faults.c \
 	src/cli/tui/screen_numa.c \
 	src/cli/tui/screen_roce.c \
+	src/cli/tui/screen_commands.c \
 	src/cli/tui/screen_status.c \
 	src/cli/tui/screens.c src/cli/tui/screens.h \
+	src/cli/tui/search.c src/cli/tui/search.h \
 	src/cli/tui/store.c src/cli/tui/store.h \
 	src/cli/tui/terminal.c src/cli/tui/terminal.h \
 	src/cli/tui/tui.c src/cli/tui/tui.h \

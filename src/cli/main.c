@@ -1,4 +1,4 @@
-/* aitherion's start: language, arguments, the command, its error. */
+/* The start of aitherion: language, arguments, the command, its error. */
 #include "config.h"
 
 #include <errno.h>
@@ -14,26 +14,28 @@
 #include "cli/commands/commands.h"
 #include "cli/parse.h"
 #include "cli/report.h"
-#include "cli/suggest.h"
 #include "cli/terminal.h"
 
 static void set_language(void)
 {
     setlocale(LC_ALL, "");
-    setlocale(LC_NUMERIC, "C"); /* numbers in documents and outputs have a point everywhere */
+    setlocale(LC_NUMERIC, "C"); /* numbers in documents and outputs always have a decimal point */
     ath_auto_free char *folder = ath_path_share("locale");
     if (folder)
         bindtextdomain(PACKAGE, folder);
     textdomain(PACKAGE);
 }
 
-static struct ath_style style_for(int color)
+static struct ath_style style_for(const struct ath_globals *globals)
 {
+    int color = globals->color;
+
     return (struct ath_style){
         .is_color =
             color == ATH_COLOR_ALWAYS || (color == ATH_COLOR_AUTO && ath_terminal_has_color()),
         .is_utf8 = ath_terminal_is_utf8(),
         .columns = ath_terminal_columns(),
+        .globals = globals,
     };
 }
 
@@ -44,8 +46,8 @@ static void set_verbosity(const struct ath_globals *globals)
     ath_log_set_level(globals->is_quiet ? ATH_LOG_QUIET : levels[index]);
 }
 
-/* What to run for a command line: --help and --version anywhere, and the bare command, are commands
- * too. */
+/* Returns the command to run. --help and --version run the commands of these names, and so does a
+ * command that only has children. */
 static const struct ath_command *command_to_run(const struct ath_command_line *line)
 {
     if (line->globals.wants_version)
@@ -62,15 +64,9 @@ static int run(const struct ath_command_line *line, struct ath_cli *cli, struct 
     cli->command = line->command;
     cli->arguments = line->arguments;
     cli->argument_count = line->argument_count;
-    cli->style = style_for(cli->globals.color);
+    cli->style = style_for(&cli->globals);
     set_verbosity(&cli->globals);
     return command->run(cli, line->options, err);
-}
-
-static void complete_hint(const struct ath_cli *cli, struct ath_err *err)
-{
-    ath_auto_free char *hint = ath_suggest_complete(&cli->globals, err->hint);
-    ath_err_hint(err, 0, "%s", hint);
 }
 
 int main(int argc, char *argv[])
@@ -85,8 +81,7 @@ int main(int argc, char *argv[])
     if (!status)
         status = run(&line, &cli, &err);
     if (status < 0) {
-        complete_hint(&cli, &err);
-        ath_report_error(&err, &cli.faults, ath_cli_format(&cli));
+        ath_report_error(&cli, &err);
         status = err.code == ATH_E_USAGE ? ATH_EXIT_USAGE : ATH_EXIT_FAILED;
     }
     ath_faults_free(&cli.faults);

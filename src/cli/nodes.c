@@ -1,4 +1,4 @@
-/* Reading what commands about runtimes need, and planning. */
+/* Reading the document, key and machine for commands about runtimes; engines; plans. */
 #include "config.h"
 
 #include "cli/nodes.h"
@@ -14,19 +14,19 @@
 #include "base/i18n.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/share.h"
 #include "cli/watch.h"
 #include "config/entry.h"
 #include "config/key_file.h"
-#include "container/docker_body.h"
-#include "container/docker_host.h"
-
-#define DEFAULT_KEY "/etc/aitherion/key"
+#include "container/docker/body.h"
+#include "container/docker/host.h"
 
 const struct ath_argument ath_nodes_arguments[] = {
     { .name = "N",
-      .help = N_("entries of the document, by their id: the 1 of NUMA1 (default: all)"),
+      .help = N_("ids of the document's entries: 1 for NUMA1 (default: all)"),
       .is_optional = true,
-      .is_repeated = true },
+      .is_repeated = true,
+      .completion = ATH_COMPLETE_ENTRY },
     { .name = NULL },
 };
 
@@ -51,15 +51,16 @@ static int read_ids(const struct ath_cli *cli, struct ath_nodes *out, struct ath
     for (size_t i = 0; i < cli->argument_count; i++) {
         int id = ath_entry_id(cli->arguments[i]);
         if (id == ATH_UNSET) {
-            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no entry's id"), cli->arguments[i]);
-            return ath_err_hint(err, -EINVAL, _("a number, the 1 of NUMA1"));
+            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not the id of a NUMA entry"),
+                        cli->arguments[i]);
+            return ath_err_hint(err, -EINVAL, _("give a number: 1 for NUMA1"));
         }
         *(int *)ath_push(&out->ids, &out->id_count, sizeof *out->ids) = id;
     }
     return 0;
 }
 
-/* A relative path would mean nothing in a container's label. */
+/* A relative path would have no meaning in a container's label. */
 static char *absolute(const char *path)
 {
     ath_auto_free char *folder = *path == '/' ? NULL : getcwd(NULL, 0);
@@ -70,13 +71,13 @@ static char *absolute(const char *path)
 static void find_key(struct ath_nodes *nodes)
 {
     nodes->key_path = ath_key_file_find(
-        nodes->has_document ? nodes->document->key_file : DEFAULT_KEY, &nodes->has_key);
+        nodes->has_document ? nodes->document->key_file : ATH_NODES_KEY, &nodes->has_key);
 }
 
 void ath_nodes_only_look(struct ath_nodes *nodes)
 {
     free(nodes->run_folder);
-    nodes->run_folder = ath_engine_seen_folder();
+    nodes->run_folder = ath_engine_seen_folder(true);
 }
 
 bool ath_nodes_is_key_open(const struct ath_nodes *nodes)
@@ -98,7 +99,7 @@ int ath_nodes_open(struct ath_cli *cli, bool is_needed, struct ath_nodes *out, s
     out->document = &out->own_document;
     status = ath_document_load(out->path, &out->own_document, &cli->faults, err);
     out->has_document = !status;
-    /* One that was asked for by name must be there. */
+    /* a document that -c names must exist */
     if (status && (is_needed || cli->globals.config || err->code != ATH_E_DOCUMENT_MISSING))
         return status;
     find_key(out);
@@ -135,15 +136,16 @@ struct ath_engine_options ath_nodes_engine_options(const struct ath_nodes *nodes
                                         .is_stopped = ath_stop_is_wanted };
 }
 
-/* A machine without Docker: nobody asked for one, and there is not even a socket. */
+/*
+ * Returns whether this machine has no Docker: no setting names one, and its socket does not exist.
+ */
 static bool is_docker_absent(const struct ath_nodes *nodes, const struct ath_err *docker_err)
 {
     ATH_AUTO(ath_docker_host) host = { 0 };
     const char *asked = getenv("DOCKER_HOST");
-    struct ath_err unused;
 
     return docker_err->code == ATH_E_ENGINE_UNREACHABLE && !(asked && *asked) &&
-           !ath_docker_host_find(NULL, nodes->document->engine.docker_host, &host, &unused) &&
+           !ath_docker_host_find(NULL, nodes->document->engine.docker_host, &host, NULL) &&
            host.socket && access(host.socket, F_OK) && errno == ENOENT;
 }
 
@@ -164,7 +166,7 @@ int ath_nodes_open_engine(const struct ath_nodes *nodes, enum ath_engine_kind ki
     if (!ath_engine_open(ATH_ENGINE_DOCKER, &options, out, err))
         return 0;
     if (!is_docker_absent(nodes, err))
-        ath_log(ath_nodes_log_level(nodes), _("taking processes, since Docker cannot be used: %s"),
+        ath_log(ath_nodes_log_level(nodes), _("running processes, since Docker cannot be used: %s"),
                 err->message);
     return ath_engine_open(ATH_ENGINE_PROCESS, &options, out, err);
 }
@@ -172,10 +174,10 @@ int ath_nodes_open_engine(const struct ath_nodes *nodes, enum ath_engine_kind ki
 int ath_nodes_check_docker(const struct ath_nodes *nodes, const struct ath_engines *engines,
                            struct ath_err *err)
 {
-    if (!engines->docker_status || (nodes->document->engine.kind == ATH_ENGINE_AUTO &&
+    if (!engines->docker_status || (nodes->document->engine.kind != ATH_ENGINE_DOCKER &&
                                     is_docker_absent(nodes, &engines->docker_err)))
         return 0;
-    *err = engines->docker_err;
+    ath_err_copy(err, &engines->docker_err);
     return engines->docker_status;
 }
 
@@ -185,18 +187,55 @@ int ath_nodes_check_docker_left(const struct ath_nodes *nodes, const struct ath_
     int status = ath_nodes_check_docker(nodes, engines, err);
 
     if (!status || err->code != ATH_E_ENGINE_DENIED ||
-        nodes->document->engine.kind != ATH_ENGINE_AUTO)
+        nodes->document->engine.kind == ATH_ENGINE_DOCKER)
         return status;
-    ath_log(ath_nodes_log_level(nodes), _("what others run in Docker stays: %s"), err->message);
+    ath_log(ath_nodes_log_level(nodes), _("runtimes that other users run in Docker stay: %s"),
+            err->message);
+    return 0;
+}
+
+/* ---- what runs ---- */
+
+int ath_nodes_check_ids(const struct ath_nodes *nodes, const struct ath_node_statuses *statuses,
+                        struct ath_err *err)
+{
+    for (size_t i = 0; i < nodes->id_count; i++) {
+        int id = nodes->ids[i];
+        if (!ath_document_numa(nodes->document, id) && !ath_node_statuses_find(statuses, id)) {
+            ath_err_set(err, -ENOENT, ATH_E_KEY_UNKNOWN,
+                        _("nothing runs as NUMA%d, and the document has no such entry"), id);
+            return ath_err_hint(err, -ENOENT, "aitherion status");
+        }
+    }
+    return 0;
+}
+
+int ath_nodes_check_owner(const struct ath_nodes *nodes, struct ath_err *err)
+{
+    ATH_AUTO(ath_node_statuses) statuses = { 0 };
+    ath_auto_engine struct ath_engine *engine = NULL;
+    ath_auto_free char *folder = ath_engine_seen_folder(false);
+    struct ath_engine_options options = ath_nodes_engine_options(nodes);
+
+    options.run_folder = folder;
+    if (!strcmp(folder, nodes->run_folder) ||
+        ath_engine_open(ATH_ENGINE_PROCESS, &options, &engine, NULL) ||
+        ath_engine_survey(engine, &statuses, NULL))
+        return 0; /* `status` shows no more than that either */
+    for (size_t i = 0; i < statuses.count; i++)
+        if (statuses.items[i].state > ATH_NODE_STOPPED &&
+            ath_engine_wants(nodes->ids, nodes->id_count, statuses.items[i].id))
+            return ath_node_not_yours(statuses.items[i].name, err);
     return 0;
 }
 
 /* ---- plans ---- */
 
 /*
- * Whom the container's process must be to read the key: its owner, or who will make it. Root
- * without capabilities cannot read other people's files. NULL: root. With a rootless Docker the
- * container's root is that owner.
+ * Returns "UID:GID" that the container's process must have to read the key: its owner's, or this
+ * user's if the key is yet to be made. Root without capabilities cannot read other users' files.
+ * Returns NULL for root. In a rootless Docker the container's root is that owner. The caller frees
+ * it.
  */
 static char *user_of(const struct ath_nodes *nodes, const struct ath_plan_options *options)
 {
@@ -213,6 +252,15 @@ static char *user_of(const struct ath_nodes *nodes, const struct ath_plan_option
     return user ? ath_xasprintf("%u:%u", user, group) : NULL;
 }
 
+/* Returns the key that a process of the run folder was started with, if nothing has changed: in the
+ * folder of another user not this user's own copy. */
+static const char *key_of_folder(const struct ath_nodes *nodes)
+{
+    struct stat folder;
+    bool is_of_other = !stat(nodes->run_folder, &folder) && folder.st_uid != geteuid();
+    return is_of_other && nodes->has_document ? nodes->document->key_file : nodes->key_path;
+}
+
 struct ath_plan_options ath_nodes_plan_options(const struct ath_nodes *nodes,
                                                const struct ath_engine *engine, bool is_process,
                                                char **user)
@@ -225,6 +273,8 @@ struct ath_plan_options ath_nodes_plan_options(const struct ath_nodes *nodes,
         .key_path = nodes->key_path,
         .run_folder = engine ? ath_engine_folder(engine) : nodes->run_folder,
     };
+    if (options.is_process)
+        options.key_path = key_of_folder(nodes);
     *user = user_of(nodes, &options);
     options.user = *user;
     return options;
@@ -245,18 +295,20 @@ bool ath_nodes_wait(const struct ath_plan *plan)
     return false;
 }
 
-/* The drift from the plan of one node with other options. False where no such plan can be made. */
+/* Finds the drift from the plan of one node. Returns false if no such plan can be made. */
 static bool drift_from(struct ath_nodes *nodes, const struct ath_node_status *status,
-                       const struct ath_plan_options *options, char **out)
+                       const struct ath_runtime_health *health,
+                       const struct ath_plan_options *options, struct ath_nodes_drift *out)
 {
     ATH_AUTO(ath_plan) plan = { 0 };
     ATH_AUTO(ath_faults) unused_faults = { 0 };
-    struct ath_err unused;
 
     if (ath_plan_make(nodes->document, nodes->machine, &nodes->facts, options, &plan,
-                      &unused_faults, &unused))
+                      &unused_faults, NULL))
         return false;
-    *out = ath_node_drift(status, &plan, &plan.nodes[0]);
+    out->text = ath_node_drift(status, &plan, &plan.nodes[0], &out->needs_restart);
+    if (!out->text && health && !ath_share_is(health, plan.nodes[0].vram_fraction))
+        out->text = ath_xstrdup(_("its share of GPU memory has changed since it was started"));
     return true;
 }
 
@@ -264,33 +316,41 @@ bool ath_nodes_is_as(struct ath_nodes *nodes, const struct ath_node_status *stat
                      const struct ath_plan_options *options)
 {
     struct ath_plan_options one = *options;
-    ath_auto_free char *drift = NULL;
+    struct ath_nodes_drift drift = { 0 };
 
     one.ids = &status->id;
     one.id_count = 1;
-    return drift_from(nodes, status, &one, &drift) && !drift;
+    bool is_known = drift_from(nodes, status, NULL, &one, &drift);
+    bool is_as = is_known && !(drift.text && drift.needs_restart);
+    free(drift.text);
+    return is_as;
 }
 
-char *ath_nodes_drift(struct ath_nodes *nodes, const struct ath_node_status *status,
-                      const struct ath_plan_options *options)
+struct ath_nodes_drift ath_nodes_drift(struct ath_nodes *nodes,
+                                       const struct ath_node_status *status,
+                                       const struct ath_runtime_health *health,
+                                       const struct ath_plan_options *options)
 {
-    ath_auto_free char *first = NULL;
+    struct ath_nodes_drift first = { 0 };
 
-    for (int variant = 0; variant < 4; variant++) {
+    for (int variant = 0; variant < 2; variant++) {
         struct ath_plan_options other = *options;
-        char *drift = NULL;
+        struct ath_nodes_drift drift = { 0 };
         other.ids = &status->id;
         other.id_count = 1;
-        other.is_sim ^= variant & 1;
-        other.engine.is_limited ^= (variant & 2) != 0;
-        if (!drift_from(nodes, status, &other, &drift) || !drift)
-            return NULL;
+        other.is_sim |= status->has_sim_flag;
+        other.engine.is_limited ^= variant;
+        bool is_known = drift_from(nodes, status, health, &other, &drift);
+        if (!is_known || !drift.text || !drift.needs_restart) {
+            free(first.text);
+            return drift;
+        }
         if (variant)
-            free(drift);
+            free(drift.text);
         else
             first = drift;
     }
-    return ath_steal(&first);
+    return first;
 }
 
 static char *server_text(const char *address, int port)

@@ -1,4 +1,4 @@
-/* What health looks at of the runtimes, with sessions opened to them. */
+/* Collecting the facts about runtimes for health, with sessions opened to them. */
 #include "config.h"
 
 #include <errno.h>
@@ -33,6 +33,7 @@ static void keep(const struct ath_runtime_health *health, struct ath_health_runt
     out->device_count = health->device_count;
     out->is_simulated = health->is_simulated;
     out->sessions = health->sessions;
+    out->vram_fraction = health->vram_fraction;
     for (size_t i = 0; i < health->problem_count && !out->local.server; i++) {
         const struct ath_runtime_problem *problem = &health->problems[i];
         struct ath_health_problem *kept =
@@ -43,7 +44,7 @@ static void keep(const struct ath_runtime_health *health, struct ath_health_runt
     }
 }
 
-/* server is taken over; NULL: it is not reached that way. */
+/* Asks one server and takes ownership of its text. server NULL: it cannot be reached this way. */
 static void ask(struct looking *looking, char *server, struct ath_health_runtime *runtime,
                 struct ath_health_session *out)
 {
@@ -64,7 +65,7 @@ static void ask(struct looking *looking, char *server, struct ath_health_runtime
                                                        : ATH_ANSWER_SILENT;
 }
 
-/* A socket that this user may not open says nothing. */
+/* A socket that this user may not open proves nothing, so it is not asked. */
 static void ask_runtime(struct looking *looking, struct ath_health_runtime *runtime)
 {
     const char *socket = runtime->status->socket;
@@ -73,15 +74,16 @@ static void ask_runtime(struct looking *looking, struct ath_health_runtime *runt
     if (looking->out->key_status)
         return;
     ask(looking, may_open ? ath_xasprintf("unix:%s", socket) : NULL, runtime, &runtime->local);
-    if (runtime->local.answer != ATH_ANSWER_SILENT) /* whoever hangs does so everywhere */
+    if (runtime->local.answer !=
+        ATH_ANSWER_SILENT) /* a runtime that hangs on its socket hangs on the network too */
         ask(looking, runtime->wanted ? ath_nodes_server(runtime->wanted) : NULL, runtime,
             &runtime->network);
 }
 
 /* ---- plans ---- */
 
-/* The node's plan for the engine that it runs in. Those of another engine differ in more than what
- * is of interest here. */
+/* Returns the node's plan for the engine that it runs in, or NULL. Plans for another engine differ
+ * in ways that do not matter here. */
 static const struct ath_plan_node *planned(const struct ath_plan *plan, int id)
 {
     for (size_t i = 0; i < plan->node_count; i++)
@@ -93,15 +95,14 @@ static const struct ath_plan_node *planned(const struct ath_plan *plan, int id)
 static void make_plan(struct looking *looking, const struct ath_engine *engine)
 {
     ath_auto_free char *user = NULL;
-    struct ath_err unused;
     struct ath_plan_options options = ath_nodes_plan_options(&looking->nodes, engine, false, &user);
 
     ath_plan_make(looking->nodes.document, looking->nodes.machine, &looking->nodes.facts, &options,
-                  &looking->out->plan, &looking->out->plan_faults, &unused);
+                  &looking->out->plan, &looking->out->plan_faults, NULL);
     looking->out->has_planned = true;
 }
 
-/* The engine that runs most; else the one that a start would take. */
+/* Returns the engine of a running node, else the engine that a start would use. */
 static struct ath_engine *main_engine(const struct looking *looking)
 {
     const struct ath_node_statuses *statuses = &looking->out->statuses;
@@ -166,12 +167,15 @@ static void look_runtime(struct looking *looking, struct ath_health_runtime *run
 
     if (!engine || status->state <= ATH_NODE_STOPPED)
         return;
-    if (runtime->is_recorded) {
-        struct ath_plan_options options =
-            ath_nodes_plan_options(&looking->nodes, engine, false, &user);
-        runtime->drift = ath_nodes_drift(&looking->nodes, status, &options);
-    }
     ask_runtime(looking, runtime);
+    if (!runtime->is_recorded)
+        return;
+    const struct ath_runtime_health health = { .vram_fraction = runtime->vram_fraction };
+    struct ath_plan_options options = ath_nodes_plan_options(&looking->nodes, engine, false, &user);
+    struct ath_nodes_drift drift =
+        ath_nodes_drift(&looking->nodes, status, runtime->has_told ? &health : NULL, &options);
+    runtime->drift = drift.text;
+    runtime->needs_restart = drift.needs_restart;
 }
 
 static void look_runtimes(struct looking *looking)
@@ -193,9 +197,9 @@ static void take_document(const struct ath_health_facts *facts, struct ath_nodes
     out->document = facts->document ? facts->document : &out->own_document;
     out->has_document = facts->document != NULL;
     out->machine = facts->machine;
-    out->run_folder = ath_engine_seen_folder();
-    out->key_path = ath_key_file_find(
-        facts->document ? facts->document->key_file : "/etc/aitherion/key", &out->has_key);
+    out->run_folder = ath_engine_seen_folder(true);
+    out->key_path = ath_key_file_find(facts->document ? facts->document->key_file : ATH_NODES_KEY,
+                                      &out->has_key);
 }
 
 void ath_nodes_look(const struct ath_cli *cli, const struct ath_health_facts *facts,
@@ -209,7 +213,7 @@ void ath_nodes_look(const struct ath_cli *cli, const struct ath_health_facts *fa
         return;
     take_document(facts, &looking.nodes);
     ath_plan_facts_read(&root, facts->machine, &looking.nodes.facts);
-    if (!facts->is_live) { /* nothing runs in a captured folder, but what would is known */
+    if (!facts->is_live) { /* nothing runs on a captured machine, but the plan can be made */
         if (looking.nodes.has_document)
             make_plan(&looking, NULL);
         return;

@@ -1,9 +1,9 @@
 /*
  * One parser for all commands, driven by the table.
  *
- * Since flags may stand before their command, whether a flag takes a value must not depend on the
- * command: a flag of one name has the same type everywhere (a test keeps it so), and the first pass
- * asks the whole tree.
+ * Flags may stand before their command, so whether a flag takes a value must not depend on the
+ * command: a flag of one name takes a value everywhere or nowhere (tests/cli/test_help.py checks
+ * it), and the first pass searches the whole tree for it.
  */
 #include "config.h"
 
@@ -18,12 +18,12 @@
 #include "base/i18n.h"
 #include "base/text.h"
 
-/* One argument of argv that begins with a dash, taken apart. */
+/* An argument that begins with a dash, split into its parts. */
 struct flag {
-    const char *name;   /* behind the dashes; length bytes of it */
+    const char *name;   /* after the dashes; name_length bytes of it */
     size_t name_length; /* 1 for a letter */
     bool is_letter;
-    const char *value; /* attached: --name=value, -nvalue; NULL where none is */
+    const char *value; /* attached value: --name=value, -nvalue; NULL if there is none */
 };
 
 static bool is_flag(const char *argument)
@@ -56,7 +56,7 @@ static const struct ath_option *find_for(const struct ath_command *command, cons
     return option;
 }
 
-/* The command that has an option of that name as its own, or NULL. */
+/* Returns the command that has an option of this name in its own table, or NULL. */
 static const struct ath_command *find_owner(const struct ath_command *command,
                                             const struct flag *flag)
 {
@@ -67,7 +67,7 @@ static const struct ath_command *find_owner(const struct ath_command *command,
     return owner;
 }
 
-/* An option of that name of any command. */
+/* Returns an option of this name of any command, or NULL. */
 static const struct ath_option *find_anywhere(const struct flag *flag)
 {
     const struct ath_command *owner = find_owner(&ath_command_root, flag);
@@ -90,17 +90,21 @@ static struct flag flag_of(const char *argument)
     return flag;
 }
 
-/* The value of an option: attached, or the next argument. NULL where it takes none or none is left.
- */
+/* Returns the value of an option: attached to it, the next argument, or its fallback. Returns NULL
+ * if it takes none or none is left. */
 static const char *value_of(const struct ath_option *option, const struct flag *flag,
                             char *const argv[], int *index)
 {
     if (!ath_option_takes_value(option))
         return NULL;
-    return flag->value ? flag->value : argv[*index + 1] ? argv[++*index] : NULL;
+    const char *next = argv[*index + 1];
+    if (flag->value || (option->fallback && (!next || is_flag(next))))
+        return flag->value ? flag->value : option->fallback;
+    return next ? argv[++*index] : NULL;
 }
 
-/* Fills out->command and out->arguments; flags are only stepped over. Returns where flags end. */
+/* Fills out->command and out->arguments, and skips flags with their values. Returns the index at
+ * which flags end. */
 static int sort_words(int argc, char *const argv[], struct ath_command_line *out)
 {
     bool only_words = false;
@@ -150,12 +154,12 @@ static int set_choice(const struct ath_option *option, int *target, const char *
 
     ath_auto_free char *choices = ath_option_value_name(option);
     const char *nearest = ath_text_nearest(value, option->choices, count);
-    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no value of '--%s': %s"), value, option->name,
-                choices);
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a value for '--%s': %s"), value,
+                option->name, choices);
     return nearest ? ath_err_hint(err, -EINVAL, _("did you mean '%s'?"), nearest) : -EINVAL;
 }
 
-/* Writes a value (NULL for a flag) where the option points. */
+/* Stores a value (NULL for a flag) at the option's offset. */
 static int apply(const struct ath_option *option, void *targets, const char *value,
                  struct ath_err *err)
 {
@@ -196,7 +200,7 @@ static const char *nearest_option(const struct ath_command *command, const char 
     return ath_text_nearest(name, names, count);
 }
 
-/* "aitherion roce test --help", or "aitherion --help" for the root. */
+/* Hints at "aitherion roce test --help", or "aitherion --help" for the root. */
 static int hint_help(const struct ath_command *command, struct ath_err *err)
 {
     ath_auto_free char *path = ath_command_path(command);
@@ -216,7 +220,7 @@ static int refuse_flag(const struct ath_command *command, const struct flag *fla
     if (command == &ath_command_root && !owner)
         ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown option '%s'"), name);
     else if (find_anywhere(flag))
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' does not take the option '%s'"), path, name);
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' does not have the option '%s'"), path, name);
     else
         ath_err_set(err, -EINVAL, ATH_E_USAGE, _("unknown option '%s' for '%s'"), name, path);
     if (owner)
@@ -225,7 +229,7 @@ static int refuse_flag(const struct ath_command *command, const struct flag *fla
                    : hint_help(command, err);
 }
 
-/* Is the option one of those that point into struct ath_globals? */
+/* Returns whether the option's offset points into struct ath_globals. */
 static bool is_global(const struct ath_command *command, const struct ath_option *option)
 {
     const struct ath_option *own = command->options;
@@ -235,7 +239,7 @@ static bool is_global(const struct ath_command *command, const struct ath_option
     return true;
 }
 
-/* Applies one flag, or the first of several letters; flag->value is NULL afterwards unless letters
+/* Applies one flag, or the first of several letters. Afterwards flag->value is NULL unless letters
  * are left. */
 static int apply_flag(struct flag *flag, char *const argv[], int *index,
                       struct ath_command_line *out, struct ath_err *err)
@@ -251,8 +255,9 @@ static int apply_flag(struct flag *flag, char *const argv[], int *index,
                     option->name, wanted);
         return hint_help(out->command, err);
     }
-    if (value && !*value &&
-        option->completion != ATH_COMPLETE_NOTHING) /* a file or folder without a name */
+    bool is_path =
+        option->completion == ATH_COMPLETE_FILE || option->completion == ATH_COMPLETE_FOLDER;
+    if (value && !*value && is_path)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("the value of '--%s' is empty"),
                            option->name);
     if (!ath_option_takes_value(option) && flag->value && !flag->is_letter)
@@ -268,16 +273,16 @@ static int apply_flags(int end, char *const argv[], struct ath_command_line *out
                        struct ath_err *err)
 {
     int first_status = 0;
-    struct ath_err unused;
 
     for (int i = 1; i < end; i++) {
         if (!is_flag(argv[i]))
             continue;
         struct flag flag = flag_of(argv[i]);
         for (;;) {
-            int status = apply_flag(&flag, argv, &i, out, first_status ? &unused : err);
+            int status = apply_flag(&flag, argv, &i, out, first_status ? NULL : err);
             if (status && !first_status)
-                first_status = status; /* go on: --json may come later and shapes the error */
+                first_status =
+                    status; /* continue: a later --json decides how the error is printed */
             if (status || !flag.is_letter || !flag.value)
                 break;
             flag = (struct flag){ flag.value, 1, true, flag.value[1] ? flag.value + 1 : NULL };
@@ -317,7 +322,7 @@ static const char *nearest_choice(const struct ath_argument *argument, const cha
     return ath_text_nearest(word, argument->choices, count);
 }
 
-/* The positional arguments against the command's table of them. */
+/* Checks the positional arguments against the command's table. */
 static int check_arguments(const struct ath_command_line *line, struct ath_err *err)
 {
     const struct ath_argument *argument = line->command->arguments;
@@ -331,8 +336,9 @@ static int check_arguments(const struct ath_command_line *line, struct ath_err *
         }
         if (!is_choice(argument, line->arguments[i])) {
             const char *nearest = nearest_choice(argument, line->arguments[i]);
-            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no %s for '%s'"), line->arguments[i],
-                        argument->name, path);
+            ath_auto_free char *choices = ath_command_choices(argument->choices);
+            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a %s for '%s': %s"),
+                        line->arguments[i], argument->name, path, choices);
             return nearest ? ath_err_hint(err, -EINVAL, _("did you mean '%s'?"), nearest)
                            : hint_help(line->command, err);
         }
@@ -345,6 +351,12 @@ static int check_arguments(const struct ath_command_line *line, struct ath_err *
         return hint_help(line->command, err);
     }
     return 0;
+}
+
+static int refuse_both(const char *message, struct ath_err *err)
+{
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s", message);
+    return ath_err_hint(err, -EINVAL, "%s", _("leave one of them out"));
 }
 
 int ath_command_line_parse(int argc, char *const argv[], struct ath_command_line *out,
@@ -360,11 +372,9 @@ int ath_command_line_parse(int argc, char *const argv[], struct ath_command_line
     if (status || out->globals.wants_help || out->globals.wants_version || out->command->children)
         return status;
     if (out->globals.is_json && out->globals.is_yaml)
-        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                           _("'--json' and '--yaml' exclude each other"));
+        return refuse_both(_("'--json' and '--yaml' exclude each other"), err);
     if (out->globals.root && out->globals.topology)
-        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                           _("'--root' and '--topology' exclude each other"));
+        return refuse_both(_("'--root' and '--topology' exclude each other"), err);
     return check_arguments(out, err);
 }
 

@@ -1,4 +1,4 @@
-/* A real session with a runtime, as the proof that it answers. */
+/* Opening a session with a runtime to see whether it answers. */
 #include "config.h"
 
 #include <errno.h>
@@ -27,8 +27,8 @@ int ath_probe_server(const struct ath_probe *probe, const char *server,
     return status ? status : ath_session_health(&session, out ? out : &unwanted, err);
 }
 
-/* -EAGAIN for what may answer later. Docker's proxy takes a connection before the container
- * listens, and then hangs up: that is not the end either. */
+/* Returns -EAGAIN if the runtime may answer later. Docker's proxy accepts connections before the
+ * container listens and then closes them, so a closed connection is not final either. */
 static int probe(const struct ath_probe *context, const char *server, struct ath_err *err)
 {
     int status = ath_probe_server(context, server, NULL, err);
@@ -37,7 +37,7 @@ static int probe(const struct ath_probe *context, const char *server, struct ath
     return status && !is_final ? -EAGAIN : status;
 }
 
-/* The socket is there as soon as the runtime is, whatever network it has; only whoever may open it
+/* The socket exists as soon as the runtime does, whatever its network. Only users who may open it
  * can ask there. */
 int ath_probe_node(void *context, const struct ath_plan_node *node, struct ath_err *err)
 {
@@ -46,8 +46,10 @@ int ath_probe_node(void *context, const struct ath_plan_node *node, struct ath_e
 
     if (!access(node->socket, W_OK) || !network)
         return probe(context, local, err);
-    /* It runs on this machine, and has not come so far: whoever answers at its port is another. */
+    /* The folder exists on this machine but the socket does not: the runtime is not that far yet,
+     * and the port belongs to another program. */
     if (errno == ENOENT && !access(node->folder, F_OK))
-        return ath_err_set(err, -EAGAIN, ATH_E_NOT_FOUND, _("there is no '%s' yet"), node->socket);
+        return ath_err_set(err, -EAGAIN, ATH_E_NOT_FOUND, _("the socket '%s' does not exist yet"),
+                           node->socket);
     return probe(context, network, err);
 }

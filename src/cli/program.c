@@ -1,4 +1,4 @@
-/* What the program's file says about how its libraries are found. */
+/* Reading from a program's file how its libraries are found. */
 #include "config.h"
 
 #include "cli/program.h"
@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
-#include "container/elf.h"
+#include "container/linker/elf.h"
 
 #define CUDA "libcuda.so.1"
 #define ORIGIN "$ORIGIN"
@@ -28,7 +28,7 @@ struct program {
     int fd;
     struct stat stat;
     unsigned char ident[EI_NIDENT];
-    struct ath_elf elf; /* where it is one of 64 bits */
+    struct ath_elf elf; /* only for 64-bit files */
 };
 
 static void program_free(struct program *program)
@@ -39,7 +39,7 @@ static void program_free(struct program *program)
         close(program->fd);
 }
 
-/* ---- finding it ---- */
+/* ---- finding the file ---- */
 
 static bool is_program(const char *path)
 {
@@ -47,7 +47,7 @@ static bool is_program(const char *path)
     return !access(path, X_OK) && !stat(path, &stat_of) && S_ISREG(stat_of.st_mode);
 }
 
-/* The caller frees it; NULL where there is none. */
+/* Returns the path of the program, or NULL. The caller frees it. */
 static char *find(const char *word)
 {
     const char *folders = getenv("PATH");
@@ -65,7 +65,6 @@ static char *find(const char *word)
 
 static bool open_program(const char *word, struct program *out)
 {
-    struct ath_err unused;
     out->word = word;
     out->path = find(word);
     out->fd = out->path ? open(out->path, O_RDONLY | O_CLOEXEC) : -1;
@@ -73,10 +72,10 @@ static bool open_program(const char *word, struct program *out)
         pread(out->fd, out->ident, sizeof out->ident, 0) != (ssize_t)sizeof out->ident ||
         memcmp(out->ident, ELFMAG, SELFMAG) != 0)
         return false;
-    return out->ident[EI_CLASS] == ELFCLASS32 || !ath_elf_read(out->fd, word, &out->elf, &unused);
+    return out->ident[EI_CLASS] == ELFCLASS32 || !ath_elf_read(out->fd, word, &out->elf, NULL);
 }
 
-/* ---- what may be about it ---- */
+/* ---- reasons for doubt ---- */
 
 static bool is_of_32_bits(const struct program *program)
 {
@@ -88,8 +87,8 @@ static bool is_static(const struct program *program)
     return !program->elf.loader && !program->elf.needed.count;
 }
 
-/* The kernel then tells the loader to believe no variable (AT_SECURE). Who has the rights already
- * does not get others by it. */
+/* The kernel then tells the loader to ignore environment variables (AT_SECURE). A user who has the
+ * privileges already gains none. */
 static bool gets_other_rights(const struct program *program)
 {
     const struct stat *stat_of = &program->stat;
@@ -99,7 +98,7 @@ static bool gets_other_rights(const struct program *program)
            (geteuid() && fgetxattr(program->fd, "security.capability", NULL, 0) > 0);
 }
 
-/* A folder of an RPATH that has a CUDA library; NULL. The caller frees it. */
+/* Returns a folder of the program's RPATH that has a CUDA library, or NULL. The caller frees it. */
 static char *own_cuda(const struct program *program)
 {
     ath_auto_free char *real = realpath(program->path, NULL);
@@ -119,7 +118,7 @@ static char *own_cuda(const struct program *program)
     return NULL;
 }
 
-/* An RPATH comes before LD_LIBRARY_PATH; the newer RUNPATH behind it. */
+/* An RPATH is searched before LD_LIBRARY_PATH; the newer RUNPATH after it (ld.so(8)). */
 static bool has_own_cuda(const struct program *program)
 {
     ath_auto_free char *folder = own_cuda(program);
@@ -131,17 +130,18 @@ static const struct {
     const char *message, *hint;
 } doubts[] = {
     { is_of_32_bits,
-      N_("'%s' is a program of 32 bits, which CUDA has no library for, nor has aitherion"),
-      N_("run its build for 64 bits") },
+      N_("'%s' is a 32-bit program; neither CUDA nor aitherion has a library for it"),
+      N_("run its 64-bit build") },
     { is_static,
       N_("'%s' is linked statically: it loads no CUDA library, so it cannot use these GPUs itself"),
       N_("link it dynamically; a static CUDA runtime (nvcc's default) is fine") },
     { gets_other_rights,
-      N_("'%s' gets other rights as it starts (setuid, setgid or capabilities), and forgets the "
-         "libraries that it was told"),
-      N_("run aitherion with those rights: sudo aitherion run -- PROGRAM") },
+      N_("'%s' gains privileges when it starts (setuid, setgid or capabilities), so the loader "
+         "ignores LD_LIBRARY_PATH"),
+      N_("run aitherion with these privileges: sudo aitherion run -- PROGRAM") },
     { has_own_cuda,
-      N_("'%s' names a folder with a libcuda.so.1 of its own (RPATH), which comes before ours"),
+      N_("'%s' names a folder with its own libcuda.so.1 (RPATH), which is found before "
+         "aitherion's"),
       N_("patchelf --remove-rpath PROGRAM, or link it with -Wl,--enable-new-dtags") },
 };
 
@@ -160,7 +160,7 @@ bool ath_program_doubt(const char *word, struct ath_err *out)
     return false;
 }
 
-/* ---- what could not be run ---- */
+/* ---- why it could not be run ---- */
 
 static bool is_file(const char *path)
 {
@@ -177,12 +177,13 @@ bool ath_program_refused(const char *word, int error, struct ath_err *out)
     ath_err_system(out, -error, _("cannot run '%s'"), word);
     if (is_missing && path)
         ath_err_hint(out, -error,
-                     _("the file is there: what is missing is the interpreter or loader that it "
-                       "names"));
+                     _("the file exists, but the interpreter or loader that it names does not"));
     else if (is_file(word) && access(word, X_OK))
         ath_err_hint(out, -error,
-                     _("it is not executable: name what runs it (python3 %s), or chmod +x"), word);
+                     _("it is not executable: put its interpreter in front (python3 %s), or use "
+                       "chmod +x"),
+                     word);
     else if (is_missing && !is_path && is_file(word))
-        ath_err_hint(out, -error, _("for the one in this folder: ./%s"), word);
+        ath_err_hint(out, -error, _("to run the file in this folder: ./%s"), word);
     return !is_missing || path;
 }

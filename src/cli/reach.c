@@ -1,4 +1,4 @@
-/* Finding runtimes to speak with. */
+/* Finding the runtimes to talk to. */
 #include "config.h"
 
 #include "cli/reach.h"
@@ -13,11 +13,12 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
-#include "runtime/client/open.h"
-#include "runtime/wire/endpoint.h"
-#include "runtime/wire/secret.h"
+#include "container/docker/run_line.h"
+#include "remote/session/open.h"
+#include "remote/wire/endpoint.h"
+#include "remote/wire/secret.h"
 
-enum { TIMEOUT_MS = 10 * 1000 }; /* longer than a server takes to end a session */
+enum { TIMEOUT_MS = 10 * 1000 }; /* longer than a server needs to end a session */
 
 void ath_reach_free(struct ath_reach *reach)
 {
@@ -40,28 +41,28 @@ static struct ath_reach_server *add(struct ath_reach *reach, int id)
     return server;
 }
 
-/* ---- by their addresses ---- */
+/* ---- named by address ---- */
 
 static int take_servers(struct ath_reach *reach, const char *list, struct ath_err *err)
 {
     struct ath_servers servers;
     int status = ath_servers_read(list, &servers, err);
     if (status)
-        return ath_err_wrap(err, status, _("no server"));
+        return ath_err_wrap(err, status, _("invalid server"));
     for (size_t i = 0; i < servers.count; i++)
         add(reach, ATH_UNSET)->server = ath_xstrdup(servers.items[i]);
     return 0;
 }
 
-/* ---- of this machine's nodes ---- */
+/* ---- on this machine ---- */
 
 static bool is_running(const struct ath_node_status *status)
 {
     return status->state > ATH_NODE_STOPPED;
 }
 
-/* "0.0.0.0:50051" is reached at the loopback; NULL where no TCP port is known. The caller frees
- * it. */
+/* Returns the TCP address of a runtime; "0.0.0.0:50051" is reached at the loopback address. Returns
+ * NULL if no TCP port is known. The caller frees it. */
 static char *network_server(const struct ath_node_status *status)
 {
     const struct ath_texts *lists[] = { &status->ports, &status->listening };
@@ -81,7 +82,7 @@ static char *network_server(const struct ath_node_status *status)
     return NULL;
 }
 
-/* By its socket where this user may open it: that is the faster way. */
+/* Takes the socket if this user may open it, since it is faster. */
 static int take_status(const struct ath_node_status *status, bool needs_network,
                        struct ath_reach_server *out, struct ath_err *err)
 {
@@ -97,7 +98,7 @@ static int take_status(const struct ath_node_status *status, bool needs_network,
     }
     ath_err_set(err, -EACCES, ATH_E_NO_ACCESS,
                 _("the runtime of NUMA entry %d cannot be reached from here"), status->id);
-    return ath_err_hint(err, -EACCES, "aitherion health %d", status->id);
+    return ath_err_hint(err, -EACCES, "aitherion health");
 }
 
 static int survey(struct ath_reach *reach, struct ath_err *err)
@@ -130,8 +131,8 @@ static int take_id(struct ath_reach *reach, const char *text, bool needs_network
 {
     int id;
     if (ath_parse_int(text, 0, ATH_ID_MAX, &id)) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no entry's id"), text);
-        return ath_err_hint(err, -EINVAL, _("a number, the 1 of NUMA1; several as 0,1; or all"));
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not the id of a NUMA entry"), text);
+        return ath_err_hint(err, -EINVAL, _("give a number (1 for NUMA1), several as 0,1, or all"));
     }
     for (size_t i = 0; i < reach->count; i++)
         if (reach->items[i].id == id)
@@ -142,7 +143,9 @@ static int take_id(struct ath_reach *reach, const char *text, bool needs_network
         return 0;
     }
     ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, _("no runtime of NUMA entry %d runs here"), id);
-    return ath_err_hint(err, -ENOENT, "aitherion start %d", id);
+    return ath_document_numa(reach->nodes.document, id)
+               ? ath_err_hint(err, -ENOENT, "aitherion start %d", id)
+               : ath_err_hint(err, -ENOENT, "aitherion status");
 }
 
 static int take_numa(struct ath_reach *reach, const struct ath_reach_options *options,
@@ -167,8 +170,8 @@ static int take_numa(struct ath_reach *reach, const struct ath_reach_options *op
 static int report_none(struct ath_err *err)
 {
     ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, _("no runtime runs here"));
-    return ath_err_hint(err, -ENOENT,
-                        _("aitherion start, or --server HOST:PORT for one on another machine"));
+    return ath_err_hint(
+        err, -ENOENT, _("aitherion start, or --server HOST:PORT for a runtime on another machine"));
 }
 
 static int report_several(const struct ath_reach *reach, enum ath_reach_wanted wanted,
@@ -176,15 +179,15 @@ static int report_several(const struct ath_reach *reach, enum ath_reach_wanted w
 {
     const struct ath_reach_server *first = &reach->items[0];
     ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s",
-                is_named ? _("several runtimes are named: which one shall it be?")
-                         : _("several runtimes run here: which one shall it be?"));
+                is_named ? _("several runtimes are named; choose one")
+                         : _("several runtimes run here; choose one"));
     if (first->id == ATH_UNSET)
         return ath_err_hint(err, -EINVAL, "--server %s", first->server);
     return ath_err_hint(err, -EINVAL,
                         wanted == ATH_REACH_LIST
-                            ? _("--numa %d, or another id of `aitherion status`; --numa all for "
-                                "the GPUs of all in one list")
-                            : _("--numa %d, or another id of `aitherion status`"),
+                            ? _("--numa %d, or another id that `aitherion status` shows; --numa "
+                                "all for the GPUs of all runtimes in one list")
+                            : _("--numa %d, or another id that `aitherion status` shows"),
                         first->id);
 }
 
@@ -200,7 +203,7 @@ static int check(const struct ath_reach *reach, enum ath_reach_wanted wanted, bo
     for (size_t i = 0; i < reach->count; i++) {
         if (reach->items[i].server)
             continue;
-        *err = reach->items[i].err;
+        ath_err_copy(err, &reach->items[i].err);
         return -EACCES;
     }
     return 0;
@@ -230,14 +233,25 @@ static int find_servers(struct ath_reach *reach, const struct ath_reach_options 
 
 /* ---- the key ---- */
 
-/* Another folder may be current by the time a program reads it. */
+/* The program may read it from another current folder. */
 static char *absolute(const char *path)
 {
     ath_auto_free char *real = realpath(path, NULL);
     return ath_xstrdup(real ? real : path);
 }
 
-/* One that is named must be good; else the one that there is, and a server without any. */
+/* An ordinary user whose machine has a key that only root may read needs a copy. */
+static int explain_key(bool is_default, int status, struct ath_err *err)
+{
+    if (is_default && (status == -EACCES || status == -EPERM))
+        return ath_err_hint(err, status, "sudo aitherion key --export | aitherion key --import");
+    return ath_err_hint(
+        err, status,
+        _("name the key file with --key FILE, or import a key: aitherion key --import"));
+}
+
+/* A named key must be valid. Without one, the default key is used, and servers without a key if
+ * there is none. */
 static int find_key(struct ath_reach *reach, const char *named, struct ath_err *err)
 {
     ATH_AUTO(ath_secret) secret = { 0 };
@@ -248,16 +262,14 @@ static int find_key(struct ath_reach *reach, const char *named, struct ath_err *
                                               : "";
     int status = *path ? ath_secret_load(path, &secret, err) : 0;
     if (status)
-        return ath_err_hint(
-            err, status,
-            _("name the key's file: --key FILE, or take one in: aitherion key --import"));
+        return explain_key(path == reach->nodes.key_path, status, err);
     reach->key = *path ? absolute(path) : ath_xstrdup("");
     return 0;
 }
 
 /* ---- all ---- */
 
-/* The ids of other commands about nodes are here words of the command's own. */
+/* In other commands about nodes the arguments are ids; here they belong to the command itself. */
 static int open_nodes(struct ath_cli *cli, struct ath_nodes *out, struct ath_err *err)
 {
     struct ath_cli without_words = *cli;
@@ -277,21 +289,70 @@ int ath_reach_open(struct ath_cli *cli, const struct ath_reach_options *options,
     return status ? status : find_key(out, options->key, err);
 }
 
+int ath_reach_explain(const struct ath_reach_server *server, int status, struct ath_err *err)
+{
+    if (status == -ENOKEY)
+        return status;
+    if (err->code == ATH_E_KEY_REFUSED && server->id != ATH_UNSET)
+        return ath_err_hint(
+            err, status,
+            _("if the key was replaced: aitherion stop %d && aitherion start %d, or "
+              "--key FILE with the key from before"),
+            server->id, server->id);
+    if (err->code == ATH_E_KEY_REFUSED)
+        return ath_err_hint(err, status,
+                            _("on the runtime's machine: aitherion key --export; here: aitherion "
+                              "key --import, or --key FILE"));
+    if (err->code == ATH_E_PEER_UNREACHABLE && ath_starts_with(server->server, "unix:"))
+        return ath_err_hint(err, status, "aitherion status");
+    if (err->code == ATH_E_PEER_UNREACHABLE)
+        return ath_err_hint(err, status,
+                            _("check that this is the address that `aitherion status` shows on "
+                              "the runtime's machine, and that no firewall blocks it"));
+    if (!*err->hint && (err->code == ATH_E_PEER_FAILED || err->code == ATH_E_PEER_PROTOCOL))
+        return ath_err_hint(err, status,
+                            _("check that this is the address that `aitherion status` shows on "
+                              "the runtime's machine; another program may listen there"));
+    return status;
+}
+
 int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_server *server,
                       struct ath_session *out, struct ath_err *err)
 {
     ATH_AUTO(ath_secret) secret = { 0 };
     struct ath_endpoint endpoint;
     if (!server->server) {
-        *err = server->err;
+        ath_err_copy(err, &server->err);
         return -EACCES;
     }
     int status = ath_endpoint_parse(server->server, &endpoint, err);
     if (!status && *reach->key)
         status = ath_secret_load(reach->key, &secret, err);
-    return status ? status
-                  : ath_session_open(&endpoint, secret.length ? &secret : NULL, NULL, TIMEOUT_MS,
-                                     out, err);
+    if (status)
+        return status;
+    status =
+        ath_session_open(&endpoint, secret.length ? &secret : NULL, NULL, TIMEOUT_MS, out, err);
+    if (status && err->code != ATH_E_PEER_UNREACHABLE) /* which names the address already */
+        ath_err_wrap(err, status, _("no session with '%s'"), server->server);
+    return status ? ath_reach_explain(server, status, err) : 0;
+}
+
+char *ath_reach_suggest(const struct ath_reach_options *options, const char *command)
+{
+    const struct {
+        const char *name, *value;
+    } given[] = { { "server", options->server },
+                  { "numa", options->numa },
+                  { "key", options->key } };
+    struct ath_text text = { 0 };
+
+    ath_text_add(&text, "%s", command);
+    for (size_t i = 0; i < ATH_COUNT(given); i++)
+        if (given[i].value) {
+            ath_text_add(&text, " --%s ", given[i].name);
+            ath_shell_quote(&text, given[i].value);
+        }
+    return ath_text_take(&text);
 }
 
 /* ---- asking ---- */

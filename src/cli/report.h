@@ -1,12 +1,11 @@
-/* How errors and warnings reach a person or a program. */
+/* How errors reach a user or a program. */
 #pragma once
-#include "base/err.h"
-#include "cli/output/output.h"
-#include "config/faults.h"
+#include "cli/cli.h"
+
+extern const struct ath_view ath_report_view; /* aitherion.error/1 */
 
 /*
- * Prints an error on standard error: as text ("aitherion: MESSAGE", below it the faults and the
- * hint), or as the object aitherion.error/1 in JSON or YAML.
+ * Prints an error on standard error: as text ("aitherion: MESSAGE", then the faults and the hint),
+ * or as an object of schema aitherion.error/1 in JSON or YAML.
  */
-void ath_report_error(const struct ath_err *err, const struct ath_faults *faults,
-                      enum ath_format format);
+void ath_report_error(const struct ath_cli *cli, const struct ath_err *err);

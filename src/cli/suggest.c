@@ -1,4 +1,4 @@
-/* Finding commands in sentences, and giving them the options of this run. */
+/* Finding commands in sentences, and adding the options of this run. */
 #include "config.h"
 
 #include "cli/suggest.h"
@@ -9,31 +9,24 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
-#include "container/run_line.h"
+#include "container/docker/run_line.h"
 
 #define OWN "aitherion "
 
-/* The command that words begin with; NULL where they begin with none. */
+/* Returns the command that words begin with, or NULL. After its last word any punctuation may
+ * follow, in Chinese too. */
 static const struct ath_command *command_of(const char *words)
 {
     const struct ath_command *command = &ath_command_root;
-    ath_auto_free char *copy = ath_xstrdup(words);
-    char *rest = copy;
 
     while (command && command->children) {
-        char *word = rest ? strsep(&rest, " ,;)\n") : NULL;
-        command = word ? ath_command_child(command, word) : NULL;
+        size_t length = strspn(words, "abcdefghijklmnopqrstuvwxyz-");
+        ath_auto_free char *word = ath_xasprintf("%.*s", (int)length, words);
+        command = ath_command_child(command, word);
+        words += length;
+        words += strspn(words, " \n");
     }
     return command;
-}
-
-static bool reads_document(const struct ath_command *command)
-{
-    static const char *const others[] = { "completion", "discover", "help", "version" };
-    for (size_t i = 0; i < ATH_COUNT(others); i++)
-        if (!strcmp(command->name, others[i]))
-            return false;
-    return true;
 }
 
 static void add_option(struct ath_text *out, const char *words, const char *option,
@@ -46,22 +39,35 @@ static void add_option(struct ath_text *out, const char *words, const char *opti
     ath_shell_quote(out, value);
 }
 
-/* words: of the command, with all that it says. */
+/* Devices of another machine do not belong in this machine's document: the user names one for them.
+ */
+static bool needs_own_document(const struct ath_command *command, const struct ath_globals *globals,
+                               const char *words)
+{
+    return command->writes_document && !strstr(words, "--show") &&
+           (globals->root || globals->topology);
+}
+
+/* words: the command and all its arguments. */
 static void add_options(struct ath_text *out, const struct ath_globals *globals, const char *words)
 {
     const struct ath_command *command = command_of(words);
 
     if (!command || strstr(words, "--help"))
         return;
-    if (reads_document(command))
-        add_option(out, words, "-c", globals->config);
+    const char *document = globals->config                               ? globals->config
+                           : needs_own_document(command, globals, words) ? "FILE"
+                                                                         : NULL;
+    if (!command->ignores_document)
+        add_option(out, words, "-c", document);
     if (!command->reads_machine)
         return;
     add_option(out, words, "--root", globals->root);
     add_option(out, words, "--topology", globals->topology);
 }
 
-/* Not in quotes, and not what another host is to run: "ssh HOST aitherion ...". */
+/* Returns false for a command in quotes and for one that another host runs: "ssh HOST aitherion
+ * ...". */
 static bool is_for_here(const char *text, const char *at)
 {
     static const char host[] = "HOST ";

@@ -1,16 +1,15 @@
-/* Commands of ours that are named to people: they shall work on the document and the machine that
- * this run was given. */
+/* Suggested commands must work on the document and the machine of this run, so they get its
+ * options. */
 #pragma once
 #include "cli/cli.h"
 
 /*
- * Text with the -c, --root and --topology of this run behind each "aitherion" that a command
- * follows ("aitherion -c FILE configure 0 --data-iface IF"), where the command takes them and does
- * not say them. What stands in quotes is about the command, and left alone, as is what another host
- * is to run. The caller frees it; NULL stays NULL.
+ * Adds the -c, --root and --topology of this run after each "aitherion COMMAND" in a text
+ * ("aitherion -c FILE configure 0 --data-iface IF"), if the command takes the option and does not
+ * have it yet. Commands in quotes and commands for another host stay as they are. The caller frees
+ * the result; NULL stays NULL.
  */
 char *ath_suggest_complete(const struct ath_globals *globals, const char *text);
 
-/* The same for one whole command ("aitherion configure --show"), and with the options at its end.
- */
+/* The same for one whole command ("aitherion configure --show"), with the options at its end. */
 char *ath_suggest_command(const struct ath_globals *globals, const char *command);

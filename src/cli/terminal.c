@@ -1,10 +1,9 @@
-/* Terminal facts and the pager. */
+/* Facts about the terminal, and the pager. */
 #include "config.h"
 
 #include "cli/terminal.h"
 
 #include <errno.h>
-#include <langinfo.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,25 +11,26 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clean.h"
 #include "base/i18n.h"
 #include "base/text.h"
 
 bool ath_terminal_is_utf8(void)
 {
-    return !strcmp(nl_langinfo(CODESET), "UTF-8");
+    return ath_locale_is_utf8();
 }
 
-static struct winsize terminal_size(void)
+static struct winsize terminal_size(int fd)
 {
     struct winsize size = { 0 };
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+    if (ioctl(fd, TIOCGWINSZ, &size))
         size = (struct winsize){ 0 };
     return size;
 }
 
-int ath_terminal_columns(void)
+static int columns_of(int fd)
 {
-    struct winsize size = terminal_size();
+    struct winsize size = terminal_size(fd);
     const char *text = getenv("COLUMNS");
     int columns = 0;
 
@@ -41,9 +41,19 @@ int ath_terminal_columns(void)
     return columns;
 }
 
+int ath_terminal_columns(void)
+{
+    return columns_of(STDOUT_FILENO);
+}
+
+int ath_terminal_error_columns(void)
+{
+    return columns_of(STDERR_FILENO);
+}
+
 int ath_terminal_rows(void)
 {
-    return terminal_size().ws_row;
+    return terminal_size(STDOUT_FILENO).ws_row;
 }
 
 int ath_terminal_prose_columns(void)
@@ -73,14 +83,14 @@ bool ath_terminal_has_color(void)
 
 static bool fits_on_screen(const char *text, size_t length)
 {
-    struct winsize size = terminal_size();
-    size_t lines = 1; /* the prompt that comes back */
+    struct winsize size = terminal_size(STDOUT_FILENO);
+    size_t lines = 1; /* one more for the shell's prompt */
     for (size_t i = 0; i < length; i++)
         lines += text[i] == '\n';
     return !size.ws_row || lines <= size.ws_row;
 }
 
-/* The pager's command, or NULL for none. */
+/* Returns the pager's command, or NULL for none. */
 static const char *pager(void)
 {
     const char *command = getenv("PAGER");
@@ -91,12 +101,13 @@ static const char *pager(void)
     return *command && strcmp(command, "cat") ? command : NULL;
 }
 
-/* True where the pager showed the text. */
+/* Returns true if the pager showed the text. */
 static bool show_in_pager(const char *command, const char *text, size_t length)
 {
     fflush(stdout);
-    setenv("LESS", "FRSX",
-           0); /* quit if it fits, keep colours and long lines, leave the text there */
+    setenv(
+        "LESS", "FRSX",
+        0); /* quit if the text fits, keep colours and long lines, leave the text on the screen */
     FILE *pipe = popen(command, "w");
     if (!pipe)
         return false;
@@ -105,7 +116,7 @@ static bool show_in_pager(const char *command, const char *text, size_t length)
     fwrite(text, 1, length, pipe);
     int status = pclose(pipe);
     sigaction(SIGPIPE, &old, NULL);
-    return status != 127 << 8; /* the shell's word for "no such command" */
+    return status != 127 << 8; /* exit status 127 of a shell: no such command */
 }
 
 int ath_terminal_print(const char *text, size_t length, struct ath_err *err)

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/terminal.h"
-
 static volatile sig_atomic_t stop_signal;
 
 static void note_signal(int number)
@@ -23,7 +21,7 @@ bool ath_stop_is_wanted(void *context)
     return stop_signal != 0;
 }
 
-/* Without SA_RESTART, so that waiting ends at once. */
+/* Without SA_RESTART, so that blocking system calls end. */
 void ath_stop_catch(void)
 {
     static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
@@ -40,6 +38,5 @@ struct ath_bar ath_cli_bar(const struct ath_cli *cli)
     return (struct ath_bar){
         .is_silent = cli->globals.is_quiet || ath_cli_format(cli) != ATH_FORMAT_TEXT,
         .is_terminal = isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb"),
-        .columns = ath_terminal_columns(),
     };
 }

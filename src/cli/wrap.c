@@ -9,12 +9,13 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* One line of the text, broken into as many as it needs; the first one begins at column. */
+/* Prints one line of the text, broken into as many lines as it needs. The first one begins at
+ * column. */
 static void print_line(FILE *out, const char *line, int column, int indent, int width)
 {
     for (const char *rest = line; *rest;) {
         size_t length = ath_text_fit(rest, (size_t)(width > column ? width - column : 1));
-        size_t shown = length; /* a line may be broken behind a blank, too: before Chinese */
+        size_t shown = length; /* a line may also be broken after a blank: before Chinese */
         while (shown && rest[shown - 1] == ' ')
             shown--;
         fprintf(out, "%.*s", (int)shown, rest);

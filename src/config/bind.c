@@ -1,4 +1,5 @@
-/* Filling structs by the table, with a fault for all that does not fit it. */
+/* Fills the structs of a document by the schema table, and adds a fault for every value that does
+ * not fit it. */
 #include "config.h"
 
 #include "config/bind.h"
@@ -11,7 +12,7 @@
 #include "base/i18n.h"
 #include "config/rules.h"
 
-/* What a value is, for "not a list". */
+/* The kind of a value, as a message names it in "must be a list, not ...". */
 static const char *kind_of(const struct ath_yaml *yaml)
 {
     if (yaml->kind == ATH_YAML_LIST)
@@ -30,7 +31,7 @@ static const char *kind_of(const struct ath_yaml *yaml)
     }
 }
 
-/* subject  what the value is of: "'numa.0.memory_percent'" */
+/* subject  the owner of the value: "'numa.0.memory_percent'" */
 static void report_value(struct ath_faults *faults, enum ath_fault_code code, const char *subject,
                          const char *allowed, const struct ath_yaml *yaml)
 {
@@ -45,7 +46,7 @@ static void report_value(struct ath_faults *faults, enum ath_fault_code code, co
                        yaml->text);
 }
 
-/* The type that YAML gives a scalar counts: "8" in quotes is a text, 8 is none. */
+/* YAML's type of a scalar counts: "8" in quotes is a text, 8 without quotes is a number. */
 static enum ath_fault_code check_scalar(const struct ath_schema *schema,
                                         const struct ath_yaml *yaml)
 {
@@ -56,7 +57,7 @@ static enum ath_fault_code check_scalar(const struct ath_schema *schema,
     return ath_schema_check(schema, yaml->text);
 }
 
-/* One value: a scalar, or an entry of a list. */
+/* Binds one value: a scalar, or an entry of a list. */
 static void bind_scalar(const struct ath_schema *schema, const struct ath_yaml *yaml,
                         const char *subject, void *base, struct ath_faults *faults)
 {
@@ -83,7 +84,8 @@ static void bind_entries(const struct ath_schema *schema, const struct ath_yaml 
 static void bind_mapping(const struct ath_schema *schema, const struct ath_yaml *yaml,
                          const char *path, void *base, struct ath_faults *faults);
 
-/* "numa.0": by the item's own name where it has one. */
+/* Returns the path of an item, "numa.0": with the item's own name if it has one. The caller frees
+ * it. */
 static char *item_path(const struct ath_schema *schema, const struct ath_yaml *yaml,
                        const char *path)
 {
@@ -173,7 +175,7 @@ static void bind_mapping(const struct ath_schema *schema, const struct ath_yaml 
         bind_key(key, yaml, path, base, faults);
 }
 
-/* Without memory_nodes a runtime uses its own node's memory. */
+/* A runtime without memory_nodes uses the memory of its own node. */
 static void complete(struct ath_document *document)
 {
     for (size_t i = 0; i < document->numa.count; i++) {

@@ -1,4 +1,4 @@
-/* Loading, keeping and saving a document. */
+/* Loads, keeps and saves a document. */
 #include "config.h"
 
 #include "config/document.h"
@@ -31,30 +31,43 @@ void ath_document_free(struct ath_document *document)
     *document = (struct ath_document){ 0 };
 }
 
-static int report_faults(const char *file, const struct ath_faults *faults, struct ath_err *err)
+/* is_yaml: see report_faults(). */
+static const char *mend_of(const struct ath_faults *faults, bool is_yaml)
+{
+    if (faults->count == 1 && faults->items[0].code == ath_fault_word(ATH_FAULT_EMPTY))
+        return "aitherion init --force";
+    return is_yaml ? _("aitherion configure --set KEY=VALUE repairs a value; keys and values: "
+                       "man aitherion-topology.yaml")
+                   : "man aitherion-topology.yaml";
+}
+
+/* is_yaml: the file is YAML with faulty values, which can be changed by key. */
+static int report_faults(const char *file, const struct ath_faults *faults, bool is_yaml,
+                         struct ath_err *err)
 {
     size_t count = faults->count + faults->left_out;
     ath_err_set(err, -EINVAL, ATH_E_DOCUMENT_INVALID,
                 ngettext("the topology document '%s' has %zu fault",
                          "the topology document '%s' has %zu faults", count),
                 file, count);
-    return ath_err_hint(err, -EINVAL, "man aitherion-topology.yaml");
+    return ath_err_hint(err, -EINVAL, "%s", mend_of(faults, is_yaml));
 }
 
-int ath_document_parse(const char *text, size_t length, const char *file, struct ath_document *out,
-                       struct ath_faults *faults, struct ath_err *err)
+static int parse(const char *text, size_t length, const char *file, bool is_bound,
+                 struct ath_document *out, struct ath_faults *faults, struct ath_err *err)
 {
-    ATH_AUTO(ath_document) document = { 0 };
+    ATH_AUTO(ath_document) document = { .has_faults = !is_bound };
     ATH_AUTO(ath_faults) found = { 0 };
 
-    if (ath_yaml_parse(text, length, &document.tree, &found))
+    bool is_yaml = ath_yaml_parse(text, length, &document.tree, &found);
+    if (is_yaml && is_bound)
         ath_bind(&document, &found);
     if (found.count) {
         ath_faults_place(&found, file, text, length);
         ath_faults_free(faults);
         *faults = found;
         found = (struct ath_faults){ 0 };
-        return report_faults(file, faults, err);
+        return report_faults(file, faults, is_yaml, err);
     }
     struct ath_text copy = { 0 };
     ath_text_add_bytes(&copy, text, length);
@@ -65,15 +78,21 @@ int ath_document_parse(const char *text, size_t length, const char *file, struct
     return 0;
 }
 
+int ath_document_parse(const char *text, size_t length, const char *file, struct ath_document *out,
+                       struct ath_faults *faults, struct ath_err *err)
+{
+    return parse(text, length, file, true, out, faults, err);
+}
+
 static int report_missing(const char *path, struct ath_err *err)
 {
     ath_err_set(err, -ENOENT, ATH_E_DOCUMENT_MISSING, _("there is no topology document '%s' yet"),
                 path);
-    return ath_err_hint(err, -ENOENT, "aitherion init -c %s", path);
+    return ath_err_hint(err, -ENOENT, "aitherion init");
 }
 
-int ath_document_load(const char *path, struct ath_document *out, struct ath_faults *faults,
-                      struct ath_err *err)
+static int load(const char *path, bool is_bound, struct ath_document *out,
+                struct ath_faults *faults, struct ath_err *err)
 {
     ath_auto_free char *text = NULL;
     size_t length;
@@ -83,7 +102,7 @@ int ath_document_load(const char *path, struct ath_document *out, struct ath_fau
         return report_missing(path, err);
     if (status)
         return status;
-    status = ath_document_parse(text, length, path, out, faults, err);
+    status = parse(text, length, path, is_bound, out, faults, err);
     if (status)
         return status;
     out->path = ath_xstrdup(path);
@@ -92,16 +111,28 @@ int ath_document_load(const char *path, struct ath_document *out, struct ath_fau
     return 0;
 }
 
-int ath_document_open(const char *path, int timeout_ms, struct ath_document *out,
-                      struct ath_faults *faults, struct ath_err *err)
+int ath_document_load(const char *path, struct ath_document *out, struct ath_faults *faults,
+                      struct ath_err *err)
+{
+    return load(path, true, out, faults, err);
+}
+
+int ath_document_load_faulty(const char *path, struct ath_document *out, struct ath_faults *faults,
+                             struct ath_err *err)
+{
+    return load(path, false, out, faults, err);
+}
+
+static int open_document(const char *path, int timeout_ms, bool is_bound, struct ath_document *out,
+                         struct ath_faults *faults, struct ath_err *err)
 {
     if (access(path, F_OK) && (errno == ENOENT || errno == ENOTDIR))
-        return report_missing(path, err); /* taking a lock would make its folder */
+        return report_missing(path, err); /* taking a lock would create its folder */
     int fd;
     int status = ath_file_lock(path, timeout_ms, &fd, err);
     if (status)
         return status;
-    status = ath_document_load(path, out, faults, err);
+    status = load(path, is_bound, out, faults, err);
     if (status) {
         close(fd);
         return status;
@@ -111,13 +142,25 @@ int ath_document_open(const char *path, int timeout_ms, struct ath_document *out
     return 0;
 }
 
+int ath_document_open(const char *path, int timeout_ms, struct ath_document *out,
+                      struct ath_faults *faults, struct ath_err *err)
+{
+    return open_document(path, timeout_ms, true, out, faults, err);
+}
+
+int ath_document_open_faulty(const char *path, int timeout_ms, struct ath_document *out,
+                             struct ath_faults *faults, struct ath_err *err)
+{
+    return open_document(path, timeout_ms, false, out, faults, err);
+}
+
 bool ath_document_is_changed(const struct ath_document *document)
 {
     return !document->saved || document->length != document->saved_length ||
            memcmp(document->text, document->saved, document->length) != 0;
 }
 
-/* That nobody wrote the file since it was read: neither an editor nor another aitherion. */
+/* Returns 0 if no editor and no other aitherion wrote the file since it was read, else an error. */
 static int check_unchanged(const struct ath_document *document, struct ath_err *err)
 {
     ath_auto_free char *now = NULL;
@@ -125,16 +168,16 @@ static int check_unchanged(const struct ath_document *document, struct ath_err *
     int status = ath_file_read(document->path, ATH_YAML_BYTES_MAX, &now, &length, err);
 
     if (status == -ENOENT)
-        return 0; /* nothing of anybody's to lose */
+        return 0; /* there is no file whose contents could be lost */
     if (status && status != -EFBIG)
         return status;
     if (!status && document->saved && length == document->saved_length &&
         !memcmp(now, document->saved, length))
         return 0;
     ath_err_set(err, -ESTALE, ATH_E_DOCUMENT_CHANGED,
-                _("cannot save '%s': somebody else has changed it since it was read"),
+                _("cannot save '%s': another program has changed it since it was read"),
                 document->path);
-    return ath_err_hint(err, -ESTALE, _("open it anew and make the change again"));
+    return ath_err_hint(err, -ESTALE, _("open it again and repeat the change"));
 }
 
 static int save_locked(struct ath_document *document, struct ath_err *err)
@@ -170,8 +213,8 @@ int ath_document_create(const char *path, const char *text, bool is_forced, stru
     if (status)
         return status;
     if (!is_forced && !access(path, F_OK)) {
-        ath_err_set(err, -EEXIST, ATH_E_EXISTS, _("cannot write '%s': it is there already"), path);
-        return ath_err_hint(err, -EEXIST, "aitherion init --force -c %s", path);
+        ath_err_set(err, -EEXIST, ATH_E_EXISTS, _("cannot write '%s': it exists already"), path);
+        return ath_err_hint(err, -EEXIST, "aitherion init --force");
     }
     return ath_file_save(path, text, strlen(text), err);
 }

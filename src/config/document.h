@@ -1,9 +1,9 @@
 /*
- * The topology document: what a person wants of each NUMA node, in one YAML file.
+ * The topology document: the user's settings for each NUMA node, in one YAML file.
  *
  * A document keeps the text of its file, so that edit.h can change a value and leave every other
- * byte alone. The plain structs below are filled from it by the table in schema.c. A document is
- * used by one thread; zeroed is empty; release it with ath_document_free().
+ * byte as it is. The plain structs below are filled from it by the table in schema.c. A document
+ * belongs to one thread. A zeroed document is empty; ath_document_free() releases it.
  */
 #pragma once
 #include <stdbool.h>
@@ -18,12 +18,12 @@
 
 #define ATH_DOCUMENT_SCHEMA "aitherion.topology/1"
 
-/* In the order of their words in schema.c. */
+/* In the order of the words in schema.c. */
 enum ath_engine_kind { ATH_ENGINE_AUTO, ATH_ENGINE_DOCKER, ATH_ENGINE_PROCESS };
 enum ath_engine_network { ATH_NETWORK_AUTO, ATH_NETWORK_BRIDGE, ATH_NETWORK_HOST };
 
 struct ath_document_node {
-    char *name, *profile; /* NULL where not given */
+    char *name, *profile; /* NULL if not given */
 };
 
 struct ath_document_engine {
@@ -32,28 +32,30 @@ struct ath_document_engine {
     bool is_sim;
 };
 
-/* Every item begins with its place in the file's tree, NULL for one that no file holds yet. */
+/* The first member of every item: its place in the file's tree, NULL if no file holds the item
+ * yet. */
 struct ath_document_item {
     const struct ath_yaml *source;
 };
 
 struct ath_document_numa {
     struct ath_document_item item;
-    int id;                           /* what people call NUMA0; a key, in no order */
-    int node;                         /* the kernel's */
+    int id;                           /* the number in NUMA0; a key, in no order */
+    int node;                         /* the kernel's NUMA node */
     struct ath_idset memory_nodes;    /* never empty */
-    double memory_percent;            /* of the CPU node's memory */
-    double vram_fraction;             /* of each GPU's memory */
-    char *control_iface, *data_iface; /* NULL where not given */
+    double memory_percent;            /* percent of the CPU node's memory */
+    double vram_fraction;             /* fraction of each GPU's memory, 0..1 */
+    char *control_iface, *data_iface; /* NULL if not given */
     struct ath_texts gpus;            /* PCI addresses as the kernel writes them */
     struct ath_texts rdma_devices;
     int control_port, data_port;
+    int metrics_port; /* ATH_UNSET: no metrics */
 };
 
 struct ath_document_card {
     struct ath_document_item item;
     char *pci;
-    char *description;     /* NULL where not given */
+    char *description;     /* NULL if not given */
     struct ath_idset numa; /* ids of entries, not of the kernel's nodes */
 };
 
@@ -62,10 +64,10 @@ struct ath_document_macvlan {
     char *name, *parent;
     int mode;           /* enum ath_macvlan_mode */
     int numa;           /* id of an entry, or ATH_UNSET */
-    char *address;      /* "192.168.100.10/24"; NULL where not given */
-    int mtu;            /* ATH_UNSET: the parent's */
-    bool has_host_link; /* a link on the host, by which the host reaches it */
-    char *host_address; /* of that link; NULL where not given */
+    char *address;      /* "192.168.100.10/24"; NULL if not given */
+    int mtu;            /* bytes; ATH_UNSET: the parent's */
+    bool has_host_link; /* the host gets a link by which it reaches the macvlan */
+    char *host_address; /* of that link; NULL if not given */
 };
 
 /* The lists have the layout of struct ath_items. */
@@ -81,7 +83,7 @@ struct ath_document_roce {
 };
 
 struct ath_document {
-    int schema; /* always 0: there is one version */
+    int schema; /* always 0, the only version */
     struct ath_document_node node;
     struct ath_document_engine engine;
     char *key_file;
@@ -92,52 +94,64 @@ struct ath_document {
     struct ath_document_roce roce;
 
     char *path; /* NULL for a text without a file */
-    char *text; /* the file as it is to be */
+    char *text; /* contents of the file with our changes */
     size_t length;
     struct ath_yaml tree; /* of text */
-    char *saved;          /* the file as it was read or last saved */
+    char *saved;          /* contents of the file when it was read or last saved */
     size_t saved_length;
     bool is_locked;
     int lock_fd;
+    bool has_faults; /* only text and tree are filled, see ath_document_open_faulty() */
 };
 
 /*
  * Reads a document. Returns 0, or a negative errno with err: "document-missing", "document-invalid"
- * (then *faults holds every fault, placed), or why the file cannot be read. *out is filled only on
- * success.
+ * (then *faults holds every fault with its place), or the reason why the file cannot be read. *out
+ * is filled only on success; the caller releases it with ath_document_free().
  */
 int ath_document_load(const char *path, struct ath_document *out, struct ath_faults *faults,
                       struct ath_err *err);
 
-/* The same for a text; file is the name that faults bear. The document gets no path. */
+/* The same for a text. file is the name that faults show. The document gets no path. */
 int ath_document_parse(const char *text, size_t length, const char *file, struct ath_document *out,
                        struct ath_faults *faults, struct ath_err *err);
 
 /*
- * Takes the write lock (waiting up to timeout_ms for another writer) and then reads, so that what
- * is changed is what is saved; ath_document_free() gives the lock back. Errors as above, and
- * "locked".
+ * Takes the write lock (waiting up to timeout_ms for another writer), then reads the document, so
+ * that no other writer's change is lost. ath_document_free() releases the lock. Errors as above,
+ * and "locked".
  */
 int ath_document_open(const char *path, int timeout_ms, struct ath_document *out,
                       struct ath_faults *faults, struct ath_err *err);
 
+/*
+ * The same for a document whose values may be faulty, to repair these with ath_document_set_all().
+ * Such a document has text and tree, and no field is filled. The _load_ form takes no lock.
+ */
+int ath_document_open_faulty(const char *path, int timeout_ms, struct ath_document *out,
+                             struct ath_faults *faults, struct ath_err *err);
+int ath_document_load_faulty(const char *path, struct ath_document *out, struct ath_faults *faults,
+                             struct ath_err *err);
+
 void ath_document_free(struct ath_document *document);
 
-/* True where the text differs from the file as it was read. */
+/* True if the text differs from the file as it was read. */
 bool ath_document_is_changed(const struct ath_document *document);
 
 /*
- * Writes the text over the file, whole or not at all (base/file.h), under the lock: the one held
- * since ath_document_open(), else one taken for the moment. Refused with "document-changed" where
- * the file is no longer as it was read. Nothing is written where nothing has changed.
+ * Writes the text over the file, whole or not at all (base/file.h). Uses the lock that
+ * ath_document_open() took, or takes one for this call. Writes nothing if nothing has changed.
+ * Returns 0, or a negative errno with err: "document-changed" if another program changed the file
+ * since it was read.
  */
 int ath_document_save(struct ath_document *document, struct ath_err *err);
 
-/* Writes text as a new document under the lock; "exists" where one is there, unless is_forced. */
+/* Writes text as a new document, under the lock. Returns 0, or a negative errno with err: "exists"
+ * if there is a file and is_forced is false. */
 int ath_document_create(const char *path, const char *text, bool is_forced, struct ath_err *err);
 
-/* The entry with an id, the card with a PCI address (in any spelling), the macvlan of a name; NULL
- * where there is none. */
+/* Return the entry with an id, the card with a PCI address (in any spelling), the macvlan with a
+ * name; NULL if the document has none. Pointers belong to the document. */
 struct ath_document_numa *ath_document_numa(const struct ath_document *document, int id);
 struct ath_document_card *ath_document_card(const struct ath_document *document, const char *pci);
 struct ath_document_macvlan *ath_document_macvlan(const struct ath_document *document,

@@ -1,4 +1,4 @@
-/* Splices into YAML text, each proved by reading the result. */
+/* Splices into YAML text. Each is verified by reading the result. */
 #include "config.h"
 
 #include "config/draft.h"
@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 
-/* Bytes begin..end of the old text give way to insert. */
+/* Replaces bytes begin..end of the old text by insert. */
 struct splice {
     size_t begin, end;
     const char *insert;
@@ -19,12 +19,12 @@ struct splice {
 
 enum change { CHANGE_VALUE, CHANGE_ADD, CHANGE_DROP };
 
-/* What the new tree must be: the old one but for one node. */
+/* The expected new tree: the old one with one node changed. */
 struct intent {
     const struct ath_yaml *at;
     enum change change;
     const struct ath_yaml *wanted; /* the new value, or the new child */
-    size_t index;                  /* of the child that goes */
+    size_t index;                  /* index of the child to drop */
 };
 
 void ath_draft_free(struct ath_draft *draft)
@@ -54,15 +54,14 @@ static int refuse(const struct ath_draft *draft, const struct ath_yaml *node, co
     for (size_t i = 0; i < node->begin && i < draft->length; i++)
         line += draft->text[i] == '\n';
     ath_err_set(err, -ENOTSUP, ATH_E_DOCUMENT_UNEDITABLE,
-                _("cannot change '%s' by key: what stands in line %zu %s"), draft->file, line,
-                reason);
+                _("cannot change '%s' by key: the text in line %zu %s"), draft->file, line, reason);
     return ath_err_hint(err, -ENOTSUP, "${EDITOR:-vi} +%zu %s", line, draft->file);
 }
 
 static bool is_as_meant(const struct ath_yaml *before, const struct ath_yaml *after,
                         const struct intent *intent);
 
-/* The children of both, passing over one of `before` (skip), in order. */
+/* Compares the children of both in order, leaving out one child of `before` (skip). */
 static bool same_children(const struct ath_yaml *before, const struct ath_yaml *after, size_t skip,
                           const struct intent *intent)
 {
@@ -97,7 +96,7 @@ static bool is_as_meant(const struct ath_yaml *before, const struct ath_yaml *af
     return after->child_count == count - 1 && same_children(before, after, intent->index, intent);
 }
 
-/* splices  by place, from the first on, not overlapping */
+/* splices  sorted by place, not overlapping */
 static char *spliced(const struct ath_draft *draft, const struct splice *splices, size_t count,
                      size_t *out_length)
 {
@@ -124,21 +123,22 @@ static int apply(struct ath_draft *draft, const struct splice *splices, size_t c
     if (!ath_yaml_parse(next.text, next.length, &next.tree, &faults) || faults.count ||
         !is_as_meant(&draft->tree, &next.tree, intent)) {
         ath_draft_free(&next);
-        return refuse(draft, intent->at, _("has a form that cannot be changed without harm"), err);
+        return refuse(draft, intent->at, _("cannot be changed safely in this form"), err);
     }
     ath_draft_free(draft);
     *draft = next;
     return 0;
 }
 
-/* Reads value in a wrapping of its own ("{ key: value }", "[value]"); its node is child 0. */
+/* Reads value inside brackets of our own ("{ key: value }", "[value]"); its node is child 0.
+ * Returns the text; the caller frees it. */
 static char *read_wanted(const char *key, const char *value, struct ath_yaml *out)
 {
     ATH_AUTO(ath_faults) faults = { 0 };
     char *text = key ? ath_xasprintf("{%s: %s}", key, value) : ath_xasprintf("[%s]", value);
 
     if (!ath_yaml_parse(text, strlen(text), out, &faults) || out->child_count != 1)
-        abort(); /* ours is not YAML */
+        abort(); /* a bug: the caller checked that value is YAML */
     return text;
 }
 
@@ -147,7 +147,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* The start of the line that holds a byte; a byte order mark is no part of the first. */
+/* Returns the start of the line that holds a byte. A byte order mark does not belong to the first
+ * line. */
 static size_t line_start(const struct ath_draft *draft, size_t at)
 {
     while (at && draft->text[at - 1] != '\n' && draft->text[at - 1] != '\r')
@@ -172,7 +173,7 @@ static size_t next_line(const struct ath_draft *draft, size_t at)
     return at;
 }
 
-/* How the file ends its lines. */
+/* Returns the line ending of the file. */
 static const char *line_break(const struct ath_draft *draft)
 {
     size_t end = line_end(draft, 0);
@@ -201,14 +202,14 @@ int ath_draft_replace(struct ath_draft *draft, const struct ath_yaml *node, cons
     return apply(draft, &splice, 1, &intent, err);
 }
 
-/* "  - " before a key becomes as many blanks. */
+/* Repeats the indentation of a key's line; a "  - " before the key becomes blanks. */
 static void add_indent(struct ath_text *out, const struct ath_draft *draft, size_t at)
 {
     for (size_t i = line_start(draft, at); i < at; i++)
         ath_text_add(out, " ");
 }
 
-/* The text of a child of what read_wanted() read: "key: value", or the value alone. */
+/* Adds the text of a child of the tree from read_wanted(): "key: value", or the value alone. */
 static void add_wanted(struct ath_text *out, const char *source, const struct ath_yaml *child)
 {
     if (child->key)
@@ -216,7 +217,7 @@ static void add_wanted(struct ath_text *out, const char *source, const struct at
     ath_text_add_bytes(out, source + child->begin, child->end - child->begin);
 }
 
-/* A new entry of a list whose entries are mappings over several lines looks like them. */
+/* Adds an entry to a list of mappings over several lines, in the style of the list's entries. */
 static void add_block_entry(struct ath_text *out, const struct ath_draft *draft,
                             const struct ath_yaml *list, const char *source,
                             const struct ath_yaml *entry)
@@ -239,7 +240,7 @@ static void add_block_entry(struct ath_text *out, const struct ath_draft *draft,
     }
 }
 
-/* Entries of such lists are long, and want lines of their own. */
+/* True for lists of mappings: their entries are long and get lines of their own. */
 static bool has_mappings(const struct ath_yaml *node)
 {
     for (size_t i = 0; i < node->child_count; i++)
@@ -254,7 +255,7 @@ static void add_line(struct ath_text *out, const struct ath_draft *draft, size_t
     ath_text_add(out, "%s%*s", line_break(draft), (int)column, "");
 }
 
-/* A mapping's keys, or a list's entries, each on a line from a column on. */
+/* Adds a mapping's keys or a list's entries, each on a line, beginning at a column. */
 static void add_lines(struct ath_text *out, const struct ath_draft *draft, const char *source,
                       const struct ath_yaml *node, size_t column)
 {
@@ -277,7 +278,8 @@ static void add_lines(struct ath_text *out, const struct ath_draft *draft, const
     }
 }
 
-/* In front of the end of the line in which the holder's last child ends. */
+/* Returns the offset at the end of the line in which the holder's last child ends; additions go
+ * there. */
 static size_t block_addition(const struct ath_draft *draft, const struct ath_yaml *holder,
                              const char *source, const struct ath_yaml *child, struct ath_text *out)
 {
@@ -311,7 +313,7 @@ static size_t flow_addition(const struct ath_draft *draft, const struct ath_yaml
                : holder->begin + 1;
 }
 
-/* A key without a value ("engine:") gets a mapping or a list of one. */
+/* Gives a key without a value ("engine:") a mapping or a list of one entry. */
 static int fill_empty(struct ath_draft *draft, const struct ath_yaml *holder, const char *key,
                       const char *value, struct ath_err *err)
 {
@@ -320,7 +322,7 @@ static int fill_empty(struct ath_draft *draft, const struct ath_yaml *holder, co
     return ath_draft_replace(draft, holder, whole, err);
 }
 
-/* Nothing but blanks, and a comment behind them. */
+/* True if only blanks and a comment follow on the line. */
 static bool is_line_over(const struct ath_draft *draft, size_t at)
 {
     while (is_blank(draft->text[at]))
@@ -328,7 +330,7 @@ static bool is_line_over(const struct ath_draft *draft, size_t at)
     return at >= line_end(draft, at) || draft->text[at] == '#';
 }
 
-/* "macvlans: []" on a line of its own. */
+/* True for a list like "macvlans: []" on a line of its own. */
 static bool is_empty_line(const struct ath_draft *draft, const struct ath_yaml *list)
 {
     if (list->kind != ATH_YAML_LIST || list->child_count || !list->key)
@@ -338,7 +340,7 @@ static bool is_empty_line(const struct ath_draft *draft, const struct ath_yaml *
            list->end == list->begin + 2 && is_line_over(draft, list->end);
 }
 
-/* The first entry of a list that was "[]" gets lines of its own below the key. */
+/* Replaces "[]" by lines below the key, with the first entry. */
 static int open_list(struct ath_draft *draft, const struct ath_yaml *list, const char *source,
                      const struct ath_yaml *wanted, struct ath_err *err)
 {
@@ -376,7 +378,8 @@ int ath_draft_add(struct ath_draft *draft, const struct ath_yaml *holder, const 
     return apply(draft, &splice, 1, &intent, err);
 }
 
-/* The dash of a block list's entry: the first that begins a line at the list's column. */
+/* Returns the dash of a block list's entry: the first dash that begins a line at the list's
+ * column. */
 static size_t dash_of(const struct ath_draft *draft, const struct ath_yaml *list, size_t index)
 {
     size_t column = list->begin - line_start(draft, list->begin);
@@ -389,7 +392,7 @@ static size_t dash_of(const struct ath_draft *draft, const struct ath_yaml *list
     return at + column;
 }
 
-/* The lines of an entry. */
+/* Drops the lines of an entry. */
 static struct splice drop_lines(const struct ath_draft *draft, const struct ath_yaml *list,
                                 size_t index)
 {
@@ -398,7 +401,7 @@ static struct splice drop_lines(const struct ath_draft *draft, const struct ath_
                             "" };
 }
 
-/* An entry of a list or a mapping in brackets, with one comma; comments stay. */
+/* Drops an entry of a list or a mapping in brackets, with one comma; comments stay. */
 static struct splice drop_flow(const struct ath_draft *draft, const struct ath_yaml *list,
                                size_t index)
 {
@@ -418,7 +421,8 @@ static struct splice drop_flow(const struct ath_draft *draft, const struct ath_y
     return (struct splice){ is_after_comma ? before - 1 : begin, end, "" };
 }
 
-/* Lines can go where the entries stand below their key, each from the start of its own line. */
+/* True if the entries stand below their key, each at the start of its own line, so that lines can
+ * be dropped. */
 static bool is_plain_block(const struct ath_draft *draft, const struct ath_yaml *list)
 {
     size_t start = line_start(draft, list->begin);
@@ -426,7 +430,7 @@ static bool is_plain_block(const struct ath_draft *draft, const struct ath_yaml 
            start + strspn(draft->text + start, " ") == list->begin;
 }
 
-/* The last entry of a block list goes: "key: []" says that none is left. */
+/* Drops the last entry of a block list: "key: []" remains. */
 static int drop_only_entry(struct ath_draft *draft, const struct ath_yaml *list,
                            const struct intent *intent, struct ath_err *err)
 {
@@ -443,7 +447,7 @@ int ath_draft_drop(struct ath_draft *draft, const struct ath_yaml *list, size_t 
     if (list->has_anchor || list->children[index].has_anchor)
         return refuse(draft, list, _("has an anchor"), err);
     if (list->style != ATH_YAML_FLOW && !is_plain_block(draft, list))
-        return refuse(draft, list, _("has a form that cannot be changed without harm"), err);
+        return refuse(draft, list, _("cannot be changed safely in this form"), err);
     if (list->style != ATH_YAML_FLOW && list->child_count == 1)
         return drop_only_entry(draft, list, &intent, err);
 
@@ -452,7 +456,7 @@ int ath_draft_drop(struct ath_draft *draft, const struct ath_yaml *list, size_t 
     return apply(draft, &splice, 1, &intent, err);
 }
 
-/* The mapping that a value stands in, and which of its keys it has. */
+/* Returns the mapping that holds a value, and the index of its key. */
 static const struct ath_yaml *holder_of(const struct ath_yaml *tree, const struct ath_yaml *node,
                                         size_t *out_index)
 {

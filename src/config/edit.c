@@ -1,4 +1,4 @@
-/* Changes by key: find the place, check the value, write it in the style of what was there. */
+/* Changes by key: finds the place, checks the value and writes it in the style of the old one. */
 #include "config.h"
 
 #include "config/edit.h"
@@ -28,7 +28,7 @@ static int report_value(const struct ath_schema *schema, const struct ath_change
     return ath_err_hint(err, -EINVAL, "man aitherion-topology.yaml");
 }
 
-/* True where an optional key's value is to be taken away. */
+/* True if value removes an optional key. */
 static bool is_clearing(const struct ath_schema *schema, const char *value)
 {
     if (schema->is_required || schema->kind >= ATH_VALUE_IDS)
@@ -49,7 +49,7 @@ static char *trimmed(const char *text, size_t length)
                      : ath_xasprintf("%.*s", (int)length, text);
 }
 
-/* "[a, b]", "a,b" or "" into checked entries; false where one is none. */
+/* Splits "[a, b]", "a,b" or "" into checked entries; returns false if an entry does not fit. */
 static bool split_list(const struct ath_schema *schema, const char *value, struct ath_texts *out)
 {
     ath_auto_free char *whole = trimmed(value, strlen(value));
@@ -75,7 +75,8 @@ static bool split_list(const struct ath_schema *schema, const char *value, struc
     return true;
 }
 
-/* The value as it goes into the file; NULL where it does not fit the key. style: of a text. */
+/* Returns the value as it is written into the file, or NULL if it does not fit the key; the caller
+ * frees it. style: that of a text. */
 static char *rendered(const struct ath_schema *schema, const char *value, enum ath_yaml_style style)
 {
     ATH_AUTO(ath_texts) entries = { 0 };
@@ -95,7 +96,7 @@ static char *rendered(const struct ath_schema *schema, const char *value, enum a
     return ath_text_take(&out);
 }
 
-/* Adds the keys that lead to the value, where they are not there either. */
+/* Adds the value, and the keys on the way to it that are missing. */
 static int add_missing(struct ath_draft *draft, const struct ath_key *key, const char *value,
                        struct ath_err *err)
 {
@@ -134,12 +135,11 @@ static bool is_there(const struct ath_schema *schema, const struct ath_yaml *lis
     return false;
 }
 
-/* Finds a list again after a splice has made the tree anew. */
+/* Finds a list again after a splice has rebuilt the tree. */
 static const struct ath_yaml *list_again(const struct ath_draft *draft, const char *path)
 {
     struct ath_key key;
-    struct ath_err unused;
-    return ath_key_find(&draft->tree, NULL, path, &key, &unused) ? NULL : key.value;
+    return ath_key_find(&draft->tree, NULL, path, &key, NULL) ? NULL : key.value;
 }
 
 static int drop_unwanted(struct ath_draft *draft, const struct ath_schema *schema, const char *path,
@@ -156,13 +156,13 @@ static int drop_unwanted(struct ath_draft *draft, const struct ath_schema *schem
     return 0;
 }
 
-/* A list with comments or lines of its own is changed entry by entry, so that those stay. */
+/* Changes a list with comments or lines of its own entry by entry, so that these stay. */
 static int set_entries(struct ath_draft *draft, const struct ath_schema *schema, const char *path,
                        const struct ath_texts *wanted, struct ath_err *err)
 {
     int status = 0;
 
-    /* First those that come, so that the list is never empty in between and keeps its style. */
+    /* New entries first: the list is never empty in between and keeps its style. */
     for (size_t i = 0; !status && i < wanted->count; i++) {
         const struct ath_yaml *list = list_again(draft, path);
         ATH_AUTO(ath_text) entry = { 0 };
@@ -173,8 +173,8 @@ static int set_entries(struct ath_draft *draft, const struct ath_schema *schema,
     return status ? status : drop_unwanted(draft, schema, path, wanted, err);
 }
 
-/* The order of a list of texts means something; comments cannot be moved along with their entries.
- */
+/* Refuses a new order of a list of texts, whose order has a meaning: comments cannot be moved along
+ * with their entries. */
 static int check_order(const struct ath_draft *draft, const struct ath_schema *schema,
                        const struct ath_change *change, const struct ath_texts *wanted,
                        struct ath_err *err)
@@ -185,10 +185,10 @@ static int check_order(const struct ath_draft *draft, const struct ath_schema *s
         return 0;
     for (size_t i = 0; i < wanted->count && i < list->child_count; i++)
         if (!is_same_entry(schema, list->children[i].text, wanted->items[i])) {
-            ath_err_set(err, -ENOTSUP, ATH_E_DOCUMENT_UNEDITABLE,
-                        _("cannot change the order of '%s' by key: its entries have lines of "
-                          "their own"),
-                        change->key);
+            ath_err_set(
+                err, -ENOTSUP, ATH_E_DOCUMENT_UNEDITABLE,
+                _("cannot change the order of '%s' by key: its entries stand on separate lines"),
+                change->key);
             return ath_err_hint(err, -ENOTSUP, "${EDITOR:-vi} %s", draft->file);
         }
     return 0;
@@ -226,7 +226,7 @@ static int set_one(struct ath_draft *draft, const struct ath_change *change, str
     return ath_draft_replace(draft, key.value, value, err);
 }
 
-/* Makes the draft the document, where it has no fault; what: for the message. */
+/* Makes the draft the document if it has no fault. what: the beginning of the message. */
 static int commit(struct ath_document *document, const struct ath_draft *draft, const char *what,
                   struct ath_err *err)
 {
@@ -249,7 +249,7 @@ static int commit(struct ath_document *document, const struct ath_draft *draft, 
     document->is_locked = old.is_locked;
     document->lock_fd = old.lock_fd;
     old.is_locked = false;
-    next = old; /* freed on the way out */
+    next = old; /* the cleanup of next frees it */
     return 0;
 }
 
@@ -276,7 +276,8 @@ int ath_document_set(struct ath_document *document, const char *key, const char 
     return ath_document_set_all(document, &(struct ath_change){ key, value }, 1, err);
 }
 
-/* "{ pci: "0003:01:00.0", numa: [0, 1] }"; NULL with err where a field does not fit. */
+/* Returns "{ pci: "0003:01:00.0", numa: [0, 1] }", or NULL with err if a field does not fit. The
+ * caller frees it. */
 static char *render_item(const struct ath_schema *items, const struct ath_change *fields,
                          size_t count, struct ath_err *err)
 {
@@ -305,7 +306,7 @@ static char *render_item(const struct ath_schema *items, const struct ath_change
 
 static int report_no_list(const char *key, struct ath_err *err)
 {
-    return ath_err_set(err, -ENOENT, ATH_E_KEY_UNKNOWN, _("'%s' is no list of entries"), key);
+    return ath_err_set(err, -ENOENT, ATH_E_KEY_UNKNOWN, _("'%s' is not a list of entries"), key);
 }
 
 int ath_document_append(struct ath_document *document, const char *list,
@@ -347,17 +348,31 @@ int ath_document_remove(struct ath_document *document, const char *key, struct a
     return status ? status : commit(document, &draft, what, err);
 }
 
+/* Returns a value as it stands in the file; NULL if it does not. The caller frees it. */
+static char *written(const struct ath_document *document, const struct ath_yaml *value)
+{
+    if (!value || value->kind == ATH_YAML_SCALAR)
+        return ath_xstrdup(value ? value->text : NULL);
+    return ath_xasprintf("%.*s", (int)(ath_yaml_content_end(value, document->text) - value->begin),
+                         document->text + value->begin);
+}
+
 int ath_document_get(const struct ath_document *document, const char *key, char **out,
                      struct ath_err *err)
 {
     ATH_AUTO(ath_texts) texts = { 0 };
     struct ath_key place;
-    int status = ath_key_find(&document->tree, (void *)document, key, &place, err);
+    void *base = document->has_faults ? NULL : (void *)document;
+    int status = ath_key_find(&document->tree, base, key, &place, err);
 
     if (status)
         return status;
     if (place.schema->kind >= ATH_VALUE_MAPPING)
         return ath_err_set(err, -ENOENT, ATH_E_KEY_UNKNOWN, _("'%s' holds keys, not a value"), key);
+    if (document->has_faults) {
+        *out = written(document, place.value);
+        return 0;
+    }
     ath_schema_texts(place.schema, place.base, &texts);
     if (ath_value_is_list(place.schema->kind)) {
         struct ath_text list = { 0 };

@@ -13,7 +13,7 @@
 #include "base/i18n.h"
 #include "base/text.h"
 
-/* What may stand before the id, in any case; the longest first. */
+/* Prefixes that may stand before the id, in any case; the longest first. */
 static const char *const prefixes[] = { "aitherion-numa", "numa", "" };
 
 int ath_entry_id(const char *name)
@@ -59,7 +59,7 @@ static int add_entry(const struct ath_document *document, const char *name, stru
     return entry ? 0 : -ENOENT;
 }
 
-/* "0-1": as we print them ourselves. */
+/* Adds a range "0-1", the form in which we print ids ourselves. */
 static int add_range(const struct ath_document *document, const struct ath_idset *range,
                      struct ath_idset *ids, struct ath_err *err)
 {

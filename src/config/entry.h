@@ -1,21 +1,22 @@
-/* NUMA entries of a document by the names that people use for them: 0, NUMA0, aitherion-numa0. */
+/* NUMA entries of a document by their names on the command line: 0, NUMA0, aitherion-numa0. */
 #pragma once
 #include "config/document.h"
 
-/* The id that a word means, whether there is such an entry or not; ATH_UNSET where it is none. */
+/* Returns the id in a name, even if no entry has it; ATH_UNSET if name is not such a name. */
 int ath_entry_id(const char *name);
 
-/* The entry that a word names: its id, NUMA and its id, or what its container is called. NULL with
- * err, which says which there are: "key-unknown". */
+/* Returns the entry of a name: its id, NUMA and its id, or the name of its container. Returns NULL
+ * with err "key-unknown", which lists the entries, if there is none. */
 const struct ath_document_numa *ath_entry_find(const struct ath_document *document,
                                                const char *name, struct ath_err *err);
 
 /*
- * The ids of several: "0,1", "[0, 1]", "0-1", "NUMA0 NUMA1"; none for "" and "[]". Returns 0 with
- * *out (overwritten, the caller frees it), or a negative errno with err: "key-unknown".
+ * Reads ids of several entries: "0,1", "[0, 1]", "0-1", "NUMA0 NUMA1"; "" and "[]" for none.
+ * Returns 0 with *out (overwritten, the caller frees it), or a negative errno with err:
+ * "key-unknown".
  */
 int ath_entries_parse(const struct ath_document *document, const char *text, struct ath_idset *out,
                       struct ath_err *err);
 
-/* "NUMA0, NUMA1", "" for none. The caller frees it. */
+/* Returns "NUMA0, NUMA1", or "" for no ids. The caller frees it. */
 char *ath_entries_text(const struct ath_idset *ids);

@@ -1,4 +1,4 @@
-/* Collecting, placing and naming faults. */
+/* Collects, places and names faults. */
 #include "config.h"
 
 #include "config/faults.h"
@@ -44,7 +44,7 @@ void ath_faults_free(struct ath_faults *faults)
     *faults = (struct ath_faults){ 0 };
 }
 
-/* A value may be as long as the file; nobody wants to read it all. */
+/* Shortens a message: a value in it may be as long as the file. */
 static void shorten(char *message)
 {
     enum { BYTES_MAX = 400 };
@@ -77,7 +77,7 @@ void ath_faults_add(struct ath_faults *faults, enum ath_fault_code code, size_t 
         (struct ath_fault){ .code = ath_fault_word(code), .offset = offset, .message = message };
 }
 
-/* By place; what stands at one place keeps the order of its discovery. */
+/* Orders by place; faults at one place keep the order of their discovery. */
 static int compare(const void *a, const void *b)
 {
     const struct ath_fault *left = a, *right = b;
@@ -86,7 +86,7 @@ static int compare(const void *a, const void *b)
     return left->line - right->line;
 }
 
-/* Lines end as editors see them: LF, CR LF, or CR alone. */
+/* Moves on by one byte. Lines end as editors see them: LF, CR LF, or CR alone. */
 static void step(const char *text, size_t length, size_t at, int *line, int *column)
 {
     char c = text[at];
@@ -108,7 +108,7 @@ void ath_faults_place(struct ath_faults *faults, const char *file, const char *t
         qsort(faults->items, faults->count, sizeof *faults->items, compare);
 
     int line = 1, column = 1;
-    size_t at = ath_utf8_mark(text, length); /* takes no column */
+    size_t at = ath_utf8_mark(text, length); /* the mark takes no column */
     for (size_t i = 0; i < faults->count; i++) {
         struct ath_fault *fault = &faults->items[i];
         for (; at < fault->offset && at < length; at++)

@@ -1,7 +1,7 @@
 /*
  * The forms of texts.
  *
- * Interface names: what dev_valid_name() in the kernel's net/core/dev.c lets pass (at most 15
+ * Interface names: those that dev_valid_name() in the kernel's net/core/dev.c accepts (at most 15
  * bytes, not "." or "..", no slash, colon or blank). RDMA devices: at most 63 bytes
  * (IB_DEVICE_NAME_MAX).
  */
@@ -17,7 +17,8 @@
 #include "base/pci.h"
 #include "base/text.h"
 
-/* One line: control characters have no place in a value that is shown on terminals. */
+/* True for a single line. A value is shown on terminals, so it must not contain control
+ * characters. */
 static bool is_line(const char *text)
 {
     for (const char *c = text; *c; c++)
@@ -62,7 +63,8 @@ static bool is_pci(const char *text)
     return !ath_pci_parse(text, &unused);
 }
 
-/* An interface's own address: with its prefix, neither none (0.0.0.0) nor the whole Internet's. */
+/* True for an interface's own address with its prefix. 0.0.0.0 and the prefix length 0 are
+ * refused. */
 static bool is_address(const char *text)
 {
     char host[INET6_ADDRSTRLEN];
@@ -99,7 +101,8 @@ static bool is_docker_host(const char *text)
     return false;
 }
 
-/* Docker's own grammar of references, as far as its letters go (distribution/reference). */
+/* Follows Docker's grammar of references (distribution/reference), but checks the characters
+ * only. */
 static bool is_image(const char *text)
 {
     return *text && strlen(text) <= 1024 && is_of(text, "._-/:@") && *text != '-';
@@ -125,9 +128,9 @@ static const struct {
     [ATH_FORM_FILE] = { is_file, N_("the path of a file that begins with '/'"),
                         N_("a list of paths that begin with '/'") },
     [ATH_FORM_DOCKER_HOST] = { is_docker_host,
-                               N_("where Docker listens: unix:///PATH, tcp://HOST:PORT, "
-                                  "http://HOST or https://HOST"),
-                               N_("a list of places where Docker listens") },
+                               N_("Docker's address: unix:///PATH, tcp://HOST:PORT, http://HOST or "
+                                  "https://HOST"),
+                               N_("a list of Docker's addresses") },
     [ATH_FORM_IMAGE] = { is_image, N_("the name of an image such as aitherion-runtime:latest"),
                          N_("a list of images") },
 };

@@ -1,4 +1,4 @@
-/* Following the path of a key through table, tree and structs at once. */
+/* Follows the path of a key through table, tree and structs at once. */
 #include "config.h"
 
 #include "config/key.h"
@@ -13,13 +13,13 @@
 #include "base/pci.h"
 
 struct walk {
-    const char *path; /* whole */
-    const char *rest; /* not followed yet */
+    const char *path; /* the whole path */
+    const char *rest; /* the part that is still to follow */
     struct ath_key key;
     struct ath_err *err;
 };
 
-/* nearest  what the next part may have been meant to be; NULL where nothing is near */
+/* nearest  the key that the user may have meant instead of the next part; NULL if none is near */
 static int report_unknown(struct walk *walk, const char *nearest)
 {
     int done = (int)(walk->rest - walk->path);
@@ -33,7 +33,7 @@ static int report_unknown(struct walk *walk, const char *nearest)
     return ath_err_hint(walk->err, -ENOENT, "aitherion configure --show");
 }
 
-/* Takes length bytes and the dot behind them off the rest. */
+/* Takes length bytes and the dot after them off the rest. */
 static void advance(struct walk *walk, size_t length)
 {
     walk->rest += length;
@@ -49,7 +49,7 @@ static int enter_key(struct walk *walk)
     if (!key)
         return report_unknown(walk, ath_schema_nearest(parent, name));
 
-    /* A mapping that is there but empty ("engine:") holds nothing; it counts as its own holder. */
+    /* A mapping without a value ("engine:") holds no keys; it counts as its own holder. */
     if (at->base && parent->kind == ATH_VALUE_MAPPING && parent != ath_schema_root())
         at->base = ath_schema_field(parent, at->base);
     if (at->value) {
@@ -64,7 +64,7 @@ static int enter_key(struct walk *walk)
     return 0;
 }
 
-/* Bytes of the rest that name an item; 0 where they do not. */
+/* Returns the bytes of the rest that name an item; 0 if they do not. */
 static size_t match_item(const struct ath_schema *name_schema, const char *name, const char *rest)
 {
     size_t length = strlen(name);
@@ -113,7 +113,7 @@ static int enter_item(struct walk *walk)
     for (size_t i = 0; list && i < list->child_count; i++) {
         const char *name = item_name(&list->children[i], items->name_key);
         size_t length = name ? match_item(name_schema, name, walk->rest) : 0;
-        if (length > best) { /* the longest: "a" and "a.mtu" are both good names of links */
+        if (length > best) { /* the longest match: links may be named "a" and "a.mtu" */
             best = length;
             at->item = i;
         }
@@ -154,4 +154,41 @@ int ath_key_find(const struct ath_yaml *tree, void *base, const char *path, stru
     if (!status)
         *out = walk.key;
     return status;
+}
+
+/* ---- back from a place to its path ---- */
+
+/* Returns the child that holds a byte, or NULL. */
+static const struct ath_yaml *child_at(const struct ath_yaml *parent, size_t offset)
+{
+    for (size_t i = 0; i < parent->child_count; i++) {
+        const struct ath_yaml *child = &parent->children[i];
+        if (offset == child->begin || (offset > child->begin && offset < child->end))
+            return child;
+    }
+    return NULL;
+}
+
+char *ath_key_at(const struct ath_yaml *tree, size_t offset)
+{
+    const struct ath_schema *schema = ath_schema_root();
+    const struct ath_yaml *at = tree;
+    struct ath_text path = { 0 };
+
+    while (schema && at && schema->kind >= ATH_VALUE_MAPPING) {
+        const char *name = NULL;
+        at = child_at(at, offset);
+        if (at && at->key) {
+            name = at->key;
+            schema = ath_schema_find(schema, name);
+        } else if (at) {
+            name = item_name(at, schema->name_key);
+        }
+        at = name ? at : NULL;
+        ath_text_add_part(&path, ".", "%s", name ? name : "");
+    }
+    if (schema && at)
+        return ath_text_take(&path);
+    ath_text_free(&path);
+    return NULL;
 }

@@ -1,4 +1,4 @@
-/* Finding the key's file, and writing it so that nobody else ever reads it. */
+/* Finds the key's file, and writes it so that no other user can ever read it. */
 #include "config.h"
 
 #include "config/key_file.h"
@@ -21,20 +21,19 @@ char *ath_key_file_own(void)
 {
     const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 
-    if (base && *base == '/') /* the XDG specification: a relative one is to be ignored */
+    if (base && *base == '/') /* the XDG specification says to ignore a relative path */
         return ath_xasprintf("%s/aitherion/key", base);
     return home && *home == '/' ? ath_xasprintf("%s/.config/aitherion/key", home) : NULL;
 }
 
-/* One in a folder that may not be looked into counts as there: saying why it cannot be read helps
- * more than making another. */
+/* True if the file exists. A file in a folder that cannot be searched counts as existing: an error
+ * about reading it helps the user more than a second key. */
 static bool is_there(const char *path)
 {
     return !access(path, F_OK) || errno == EACCES;
 }
 
-/* Whether a file can be made there, as far as its nearest folder that exists tells. */
-static bool is_writable(const char *path)
+bool ath_key_file_is_writable(const char *path)
 {
     ath_auto_free char *copy = ath_xstrdup(path);
 
@@ -55,7 +54,7 @@ char *ath_key_file_find(const char *document_key_file, bool *out_is_there)
     if (own && is_there(own))
         return ath_steal(&own);
     *out_is_there = is_there(document_key_file);
-    if (*out_is_there || !own || is_writable(document_key_file))
+    if (*out_is_there || !own || ath_key_file_is_writable(document_key_file))
         return ath_xstrdup(document_key_file);
     return ath_steal(&own);
 }
@@ -65,7 +64,7 @@ int ath_key_make(unsigned char out[ATH_KEY_BYTES], struct ath_err *err)
     for (size_t done = 0; done < ATH_KEY_BYTES;) {
         ssize_t got = getrandom(out + done, ATH_KEY_BYTES - done, 0);
         if (got < 0 && errno != EINTR)
-            return ath_err_system(err, -errno, "%s", _("the kernel gives no random bytes"));
+            return ath_err_system(err, -errno, "%s", _("cannot get random bytes from the kernel"));
         done += got > 0 ? (size_t)got : 0;
     }
     return 0;
@@ -84,7 +83,7 @@ static int make_folders(const char *path, struct ath_err *err)
     return 0;
 }
 
-/* mkstemp() makes it with mode 0600. */
+/* Writes the key into a temporary file beside its place. mkstemp() makes it with mode 0600. */
 static int write_beside(char *temporary, const void *key, size_t length)
 {
     ath_auto_close int fd = mkstemp(temporary);
@@ -98,7 +97,8 @@ static int write_beside(char *temporary, const void *key, size_t length)
     return status;
 }
 
-/* link() refuses where a file is there, so that of two first starts one makes the key. */
+/* link() fails if the file exists, so that only one of two simultaneous first starts makes the
+ * key. */
 static int put_in_place(const char *temporary, const char *path, bool may_replace)
 {
     int status = (may_replace ? rename(temporary, path) : link(temporary, path)) ? -errno : 0;
@@ -107,11 +107,23 @@ static int put_in_place(const char *temporary, const char *path, bool may_replac
     return status;
 }
 
+int ath_key_file_keep(const char *path, char **out_copy, struct ath_err *err)
+{
+    ath_auto_free char *resolved = realpath(path, NULL);
+    ath_auto_free char *copy = ath_file_copy_name(resolved ? resolved : path);
+
+    if (link(resolved ? resolved : path, copy))
+        return ath_err_system(err, -errno, _("cannot keep a copy of the key as '%s'"), copy);
+    chmod(copy, 0600); /* the key may have been open to others */
+    *out_copy = ath_steal(&copy);
+    return 0;
+}
+
 int ath_key_file_write(const char *path, const void *key, size_t length, bool may_replace,
                        struct ath_err *err)
 {
     ath_auto_free char *resolved = may_replace ? realpath(path, NULL) : NULL;
-    const char *target = resolved ? resolved : path; /* a link stays one */
+    const char *target = resolved ? resolved : path; /* follows a link, which stays */
     ath_auto_free char *temporary = ath_xasprintf("%s.XXXXXX", target);
 
     int status = make_folders(target, err);
@@ -121,6 +133,6 @@ int ath_key_file_write(const char *path, const void *key, size_t length, bool ma
     if (!status)
         status = put_in_place(temporary, target, may_replace);
     if (status == -EEXIST)
-        return ath_err_set(err, status, ATH_E_EXISTS, _("there is a key in '%s' already"), path);
+        return ath_err_set(err, status, ATH_E_EXISTS, _("there is already a key in '%s'"), path);
     return status ? ath_err_system(err, status, _("cannot write the key '%s'"), path) : 0;
 }

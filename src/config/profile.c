@@ -1,4 +1,4 @@
-/* Profiles are files in a folder. */
+/* Reads profiles, which are files in a folder. */
 #include "config.h"
 
 #include "config/profile.h"

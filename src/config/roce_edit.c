@@ -1,4 +1,4 @@
-/* Cards and devices by name, and the changes about them. */
+/* Finds cards and devices by name, and changes their entries in a document. */
 #include "config.h"
 
 #include "config/roce_edit.h"
@@ -28,7 +28,7 @@ static bool is_called(const char *name, const char *wanted)
     return name && !strcmp(name, wanted);
 }
 
-/* "mlx5_0:1", as `roce list` and `roce test` call a port. */
+/* True if name is the port's name in `roce list` and `roce test`: "mlx5_0:1". */
 static bool is_port(const struct ath_nic *nic, const char *name)
 {
     ath_auto_free char *port =
@@ -36,8 +36,8 @@ static bool is_port(const struct ath_nic *nic, const char *name)
     return is_called(port, name);
 }
 
-/* The port of a PCI function, an RDMA device or a network device; of a function with two ports the
- * one with RDMA. */
+/* Returns the port of a PCI function, an RDMA device or a network device. A function with two ports
+ * gives the one with RDMA. */
 static const struct ath_nic *find_port(const struct ath_machine *machine, const char *name)
 {
     const struct ath_nic *found = NULL;
@@ -55,8 +55,8 @@ static const struct ath_nic *find_port(const struct ath_machine *machine, const 
     return found;
 }
 
-/* What somebody may have meant: cards, RDMA devices and links, as far as the caller wants them. The
- * names belong to the machine. */
+/* Returns the name nearest to a mistyped one, among cards, RDMA devices and links as the caller
+ * wants. The result belongs to the machine. */
 static const char *nearest(const struct ath_machine *machine, const char *name, bool wants_cards)
 {
     ath_auto_free const char **names = NULL;
@@ -75,7 +75,7 @@ static const char *nearest(const struct ath_machine *machine, const char *name, 
     return ath_text_nearest(name, names, count);
 }
 
-/* message: what there is not, translated */
+/* message: "this machine has no ...", translated */
 static int report_not_found(const struct ath_machine *machine, const char *message,
                             const char *name, bool wants_cards, struct ath_err *err)
 {
@@ -100,10 +100,10 @@ static bool has_other_device(const struct ath_machine *machine, const char *name
 static int report_no_card(const char *device, struct ath_err *err)
 {
     ath_err_set(err, -EOPNOTSUPP, ATH_E_UNSUPPORTED,
-                _("'%s' is on no card of its own (a virtual function, a subfunction, or a link "
-                  "without hardware)"),
+                _("'%s' does not belong to a card (it is a virtual function, a subfunction or a "
+                  "virtual link)"),
                 device);
-    return ath_err_hint(err, -EOPNOTSUPP, _("a container can have it: aitherion roce bind %s 0"),
+    return ath_err_hint(err, -EOPNOTSUPP, _("a container can use it: aitherion roce bind %s 0"),
                         device);
 }
 
@@ -112,7 +112,7 @@ static int report_no_rdma(const struct ath_nic *nic, const char *name, struct at
     ath_err_set(err, -ENODEV, ATH_E_NO_RDMA, _("'%s'%s%s%s has no RDMA device"), name,
                 nic->model ? " (" : "", nic->model ? nic->model : "", nic->model ? ")" : "");
     return ath_err_hint(err, -ENODEV,
-                        _("see which cards have one: aitherion roce list; or load its driver "
+                        _("aitherion roce list shows which cards have one; or load its driver "
                           "(Mellanox: modprobe mlx5_ib)"));
 }
 
@@ -185,7 +185,7 @@ struct ath_document_card *ath_roce_card_in(const struct ath_document *document,
     return found;
 }
 
-/* The model as the document may say it; NULL where it is not known. */
+/* Returns the card's model if it is a valid text for the document, else NULL. */
 static const char *model_of(const struct ath_machine *machine, const char *card)
 {
     for (size_t i = 0; machine && i < machine->nic_count; i++) {
@@ -290,7 +290,7 @@ bool ath_roce_is_bound(const struct ath_document_numa *entry, const char *device
     return false;
 }
 
-/* A value's names are parted by commas. */
+/* Adds a device to a value, whose names are separated by commas. */
 static int add_device(struct ath_text *value, const char *device, struct ath_err *err)
 {
     if (strpbrk(device, ",[]\"'"))
@@ -328,7 +328,7 @@ int ath_roce_bind(struct ath_document *document, int id, const char *device, boo
     return value ? ath_document_set(document, key, value, err) : -EOPNOTSUPP;
 }
 
-/* How far a port is from a node: less is nearer; INT_MAX where it is not known. */
+/* Returns the distance of a port from a node: less is nearer; INT_MAX if it is not known. */
 static int distance_to(const struct ath_machine *machine, const struct ath_nic *nic, int node)
 {
     if (nic->numa_node == ATH_UNKNOWN)

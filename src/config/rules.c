@@ -1,4 +1,4 @@
-/* Rules between values: once, and known. */
+/* Rules between values: unique values, and ids that exist. */
 #include "config.h"
 
 #include "config/rules.h"
@@ -11,11 +11,11 @@
 #include "base/i18n.h"
 #include "base/pci.h"
 
-/* A value that may be there once, and where it stands. */
+/* A value that may occur only once, and its place. */
 struct claim {
     char *value;
     size_t offset;
-    char *key; /* where it stands, or NULL */
+    char *key; /* path of its key, or NULL */
 };
 
 struct claims {
@@ -34,8 +34,8 @@ static void claims_free(struct claims *claims)
 
 #define AUTO_CLAIMS __attribute__((cleanup(claims_free))) struct claims
 
-/* Notes the scalar; one that is not there or of another kind was reported before. key: its path,
- * for messages, which is taken over; or NULL. */
+/* Notes the scalar. A missing scalar or one of another kind was reported before. key: its path for
+ * messages, or NULL; the list takes ownership. */
 static void claim(struct claims *claims, const struct ath_schema *schema,
                   const struct ath_yaml *yaml, char *key)
 {
@@ -59,7 +59,8 @@ static int compare(const void *a, const void *b)
     return order ? order : (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-/* format  a message with a %s for the value, and maybe two for the keys that have it */
+/* Reports values that occur twice. format: a message with a %s for the value, and perhaps two for
+ * the keys that have it. */
 static void report_doubles(struct claims *claims, enum ath_fault_code code, const char *format,
                            struct ath_faults *faults)
 {
@@ -80,13 +81,13 @@ void ath_rules_entries_once(const struct ath_schema *schema, const struct ath_ya
     report_doubles(&claims, ATH_FAULT_TWICE, _("'%s' is in this list twice"), faults);
 }
 
-/* The value of a key in the mapping that an item was read from. */
+/* Returns the value of a key in the mapping that an item was read from. */
 static const struct ath_yaml *value_of(const struct ath_document_item *item, const char *key)
 {
     return ath_yaml_get(item->source, key);
 }
 
-/* A list of items, in which key may have each value once. */
+/* Checks that key has each value once in a list of items. */
 static void check_names(const struct ath_schema *items, const void *base, const char *format,
                         struct ath_faults *faults)
 {
@@ -98,11 +99,12 @@ static void check_names(const struct ath_schema *items, const void *base, const 
     report_doubles(&claims, ATH_FAULT_TWICE, format, faults);
 }
 
-/* Both ports of all entries share one space: with host networking they are the host's. */
+/* Checks that ports are unique. The ports of all entries share one space: with host networking
+ * they are ports of the host. */
 static void check_ports(const struct ath_schema *numa, const struct ath_document *document,
                         struct ath_faults *faults)
 {
-    static const char *const keys[] = { "control_port", "data_port" };
+    static const char *const keys[] = { "control_port", "data_port", "metrics_port" };
     AUTO_CLAIMS claims = { 0 };
 
     for (size_t i = 0; i < document->numa.count; i++)
@@ -110,7 +112,8 @@ static void check_ports(const struct ath_schema *numa, const struct ath_document
             claim(&claims, ath_schema_find(numa, keys[k]),
                   value_of(&document->numa.items[i].item, keys[k]),
                   ath_xasprintf("numa.%d.%s", document->numa.items[i].id, keys[k]));
-    report_doubles(&claims, ATH_FAULT_PORT_TWICE, _("two want the port %s: '%s' and '%s'"), faults);
+    report_doubles(&claims, ATH_FAULT_PORT_TWICE, _("two services want the port %s: '%s' and '%s'"),
+                   faults);
 }
 
 static void check_id(const struct ath_idset *ids, const struct ath_yaml *yaml, const char *list,
@@ -120,11 +123,12 @@ static void check_id(const struct ath_idset *ids, const struct ath_yaml *yaml, c
     if (yaml && yaml->kind == ATH_YAML_SCALAR && !ath_parse_int(yaml->text, 0, ATH_ID_MAX, &id) &&
         !ath_idset_has(ids, id))
         ath_faults_add(faults, ATH_FAULT_ID_UNKNOWN, yaml->begin,
-                       _("'%s.%s' names the id %d, which no entry of 'numa' has"), list,
+                       _("'%s.%s' names the id %d, but no entry of 'numa' has it"), list,
                        name ? name : "?", id);
 }
 
-/* False where an id could not be read: a fault of its own, and not that of those who name it. */
+/* False if an id could not be read. That is a fault of its own, and references to it are then not
+ * faults. */
 static bool has_all_ids(const struct ath_document *document)
 {
     const struct ath_yaml *list = ath_yaml_get(&document->tree, "numa");
@@ -153,7 +157,7 @@ static void check_ids(const struct ath_document *document, struct ath_faults *fa
                  document->roce.macvlans.items[i].name, faults);
 }
 
-/* A link cannot stand on itself. */
+/* Refuses a macvlan that is its own parent. */
 static void check_parents(const struct ath_document *document, struct ath_faults *faults)
 {
     for (size_t i = 0; i < document->roce.macvlans.count; i++) {
@@ -172,8 +176,8 @@ void ath_rules_check(const struct ath_document *document, struct ath_faults *fau
 
     check_names(numa, document, _("another entry above has the id %s"), faults);
     check_ports(numa, document, faults);
-    check_names(ath_schema_find(roce, "cards"), &document->roce, _("the card '%s' is here already"),
-                faults);
+    check_names(ath_schema_find(roce, "cards"), &document->roce,
+                _("the card '%s' is listed above already"), faults);
     check_names(ath_schema_find(roce, "macvlans"), &document->roce,
                 _("another macvlan above has the name '%s'"), faults);
     check_ids(document, faults);

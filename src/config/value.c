@@ -1,5 +1,4 @@
-/* What each kind of value can do: say what it may be, be checked, stored, shown, written, cleared.
- */
+/* The operations of each kind of value: describe, check, store, show, write, clear. */
 #include "config.h"
 
 #include <limits.h>
@@ -56,6 +55,14 @@ void ath_texts_free(struct ath_texts *texts)
         free(texts->items[i]);
     free(texts->items);
     *texts = (struct ath_texts){ 0 };
+}
+
+char *ath_texts_join(const struct ath_texts *texts)
+{
+    struct ath_text text = { 0 };
+    for (size_t i = 0; i < texts->count; i++)
+        ath_text_add_part(&text, ", ", "%s", texts->items[i]);
+    return ath_text_take(&text);
 }
 
 char *ath_number_text(double number)
@@ -128,7 +135,8 @@ char *ath_schema_allowed(const struct ath_schema *schema)
     return ath_schema_allowed_entry(schema);
 }
 
-/* Whole numbers as YAML 1.1 and 1.2 read them alike: a leading zero is octal to the older one. */
+/* Accepts whole numbers that YAML 1.1 and 1.2 read alike: a leading zero means octal in YAML
+ * 1.1. */
 static enum ath_fault_code check_integer(const struct ath_schema *schema, const char *text)
 {
     const char *digits = text + (*text == '-');
@@ -141,7 +149,7 @@ static enum ath_fault_code check_integer(const struct ath_schema *schema, const 
     return ATH_FAULT_NONE;
 }
 
-/* ".8" is a number of YAML too. */
+/* YAML takes ".8" as a number too. */
 static int parse_number(const char *text, double *out)
 {
     ath_auto_free char *whole = ath_xasprintf("%s%s", *text == '.' ? "0" : "", text);
@@ -192,7 +200,7 @@ enum ath_fault_code ath_schema_check(const struct ath_schema *schema, const char
     }
 }
 
-/* One spelling of each PCI address, so that comparing texts compares addresses. */
+/* Returns the one spelling of a PCI address, so that comparing texts compares addresses. */
 static char *canonical(const struct ath_schema *schema, const char *text)
 {
     struct ath_pci pci;
@@ -283,7 +291,7 @@ void ath_schema_texts(const struct ath_schema *schema, const void *base, struct 
     }
 }
 
-/* PCI addresses are quoted: 04:05:06 would be a number of base 60 to YAML 1.1. */
+/* PCI addresses are quoted, because YAML 1.1 takes 04:05:06 as a number of base 60. */
 void ath_schema_write_entry(const struct ath_schema *schema, const char *value,
                             enum ath_yaml_style style, struct ath_text *out)
 {
@@ -313,7 +321,7 @@ bool ath_schema_is_unset(const struct ath_schema *schema, const void *base)
            (schema->kind == ATH_VALUE_INTEGER && *(const int *)field == ATH_UNSET);
 }
 
-/* The two members that every list of items has, whatever it is a list of. */
+/* The two members that every list of items begins with. */
 static void **items_of(const struct ath_schema *schema, const void *base)
 {
     return ath_schema_field(schema, base);

@@ -1,4 +1,4 @@
-/* Writing a document by walking the table; keys without a value stand there as comments, once. */
+/* Writes a document by walking the table. A key without a value appears once, as a comment. */
 #include "config.h"
 
 #include "config/write.h"
@@ -15,7 +15,7 @@ struct writer {
     size_t line_begin;
 };
 
-/* Ends a line; help goes behind it, in a column of its own where there is room. */
+/* Ends a line with help, which gets a column of its own if there is room. */
 static void end_line(struct writer *writer, const char *help)
 {
     size_t width = writer->text.length - writer->line_begin;
@@ -67,7 +67,7 @@ static void write_key(struct writer *writer, const struct ath_schema *key, const
     }
 }
 
-/* The first key of an entry is one that is always set: the one that names it. */
+/* The first key of an entry must always be set; it is the key that names the entry. */
 static void write_keys(struct writer *writer, const struct ath_schema *mapping, const void *base,
                        int indent, bool has_help, bool is_entry)
 {

@@ -1,4 +1,4 @@
-/* Walking and comparing trees, what plain text means, and writing scalars. */
+/* Walks and compares trees, tells the type of plain text, and writes scalars. */
 #include "config.h"
 
 #include "config/yaml.h"
@@ -32,8 +32,8 @@ const struct ath_yaml *ath_yaml_get(const struct ath_yaml *yaml, const char *key
     return NULL;
 }
 
-/* A number of YAML 1.2's core schema: [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?, 0o7,
- * 0xf, .inf, .nan. */
+/* True for a number of YAML 1.2's core schema: [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?,
+ * 0o7, 0xf, .inf, .nan. */
 static bool is_number(const char *text)
 {
     const char *unsigned_text = text + (*text == '-' || *text == '+');
@@ -114,11 +114,12 @@ size_t ath_yaml_content_end(const struct ath_yaml *yaml, const char *text)
         return ath_yaml_content_end(&yaml->children[yaml->child_count - 1], text);
     while (yaml->style == ATH_YAML_LITERAL && end > yaml->begin &&
            (text[end - 1] == '\n' || text[end - 1] == '\r'))
-        end--; /* the mark behind a block scalar stands in a later line */
+        end--; /* the end mark of a block scalar is in a later line */
     return end;
 }
 
-/* Dates, octals and the like begin like numbers, but hold no slash as addresses and paths do. */
+/* Dates, octals and similar values begin like numbers. Unlike addresses and paths, they hold no
+ * slash. */
 static bool begins_plain(const char *text)
 {
     return !strchr("0123456789.", *text) ? !strchr(" +-()", *text) : strchr(text, '/') != NULL;
@@ -156,7 +157,8 @@ static void write_single(struct ath_text *out, const char *text)
     ath_text_add(out, "'");
 }
 
-/* Characters beyond ASCII that a reader would refuse, drop or take for the end of a line. */
+/* True for characters beyond ASCII that a reader would refuse, drop or take as the end of a
+ * line. */
 static bool needs_escape(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
@@ -170,7 +172,8 @@ static void write_double(struct ath_text *out, const char *text)
     ath_text_add(out, "\"");
     while (left) {
         uint32_t c;
-        size_t length = ath_utf8_decode(text, left, &c); /* no UTF-8 cannot be said at all */
+        size_t length =
+            ath_utf8_decode(text, left, &c); /* YAML cannot express text that is not UTF-8 */
         if (c == '"' || c == '\\')
             ath_text_add(out, "\\%c", (char)c);
         else if (!length || needs_escape(c))

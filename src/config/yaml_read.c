@@ -1,9 +1,9 @@
 /*
- * The tree of a YAML file, made from libyaml's events.
+ * Builds the tree of a YAML file from libyaml's events.
  *
- * libyaml's marks count characters, not bytes (SKIP in its scanner.c), and a byte order mark not at
- * all, so they are turned into bytes on the way. Depth, entries and bytes are limited because a
- * hostile file must cost neither the stack nor minutes.
+ * libyaml's marks count characters, not bytes (SKIP in its scanner.c), and leave a byte order mark
+ * out, so they are converted to bytes. Depth, entries and bytes are limited: a hostile file must
+ * not exhaust the stack or take minutes.
  */
 #include "config.h"
 
@@ -45,7 +45,7 @@ static bool is_utf8(struct reader *reader)
     return true;
 }
 
-/* The byte of a mark. Marks come nearly in order, so a walk from the last one is short. */
+/* Returns the byte of a mark. Marks come nearly in order, so a walk from the last one is short. */
 static size_t byte_of(struct reader *reader, const yaml_mark_t *mark)
 {
     while (reader->index < mark->index && reader->offset < reader->length) {
@@ -70,7 +70,8 @@ static bool is_blank_from(const struct reader *reader, size_t at)
     return at == reader->length;
 }
 
-/* What never ends (a quote, a bracket) is at fault where it begins, not at the end of the file. */
+/* Reports a syntax error. A quote or bracket that is never closed is reported at its beginning, not
+ * at the end of the file. */
 static bool report_syntax(struct reader *reader)
 {
     const yaml_parser_t *parser = &reader->parser;
@@ -78,7 +79,10 @@ static bool report_syntax(struct reader *reader)
     size_t end = byte_of(reader, &parser->problem_mark);
     bool is_at_end = is_blank_from(reader, end);
 
-    if (parser->error == YAML_READER_ERROR)
+    if (end < reader->length && reader->text[end] == '\t')
+        ath_faults_add(reader->faults, ATH_FAULT_SYNTAX, end,
+                       _("not YAML: a tab cannot indent, use blanks"));
+    else if (parser->error == YAML_READER_ERROR)
         ath_faults_add(reader->faults, ATH_FAULT_SYNTAX,
                        parser->problem_offset + ath_utf8_mark(reader->text, reader->length),
                        _("not YAML: %s"), problem);
@@ -109,14 +113,14 @@ static bool report_too_large(struct reader *reader, size_t offset, const char *m
 
 static bool read_value(struct reader *reader, const yaml_event_t *event, struct ath_yaml *out);
 
-/* Room for one more child, read from event. */
+/* Makes room for a child and reads it from event. */
 static bool read_child(struct reader *reader, const yaml_event_t *event, struct ath_yaml *parent,
                        struct ath_yaml *child)
 {
     bool is_read = false;
     if (parent->child_count >= ATH_YAML_CHILDREN_MAX)
         report_too_large(reader, byte_of(reader, &event->start_mark),
-                         _("too many entries (4096 are the most)"));
+                         _("too many entries (at most 4096 are allowed)"));
     else
         is_read = read_value(reader, event, child);
     if (!is_read) {
@@ -144,14 +148,14 @@ static bool read_list(struct reader *reader, struct ath_yaml *out)
     }
 }
 
-/* Takes the text of a key that has been read as a value, and what is wrong with it. */
+/* Takes the text of a key that was read as a value, and reports its faults. */
 static void take_key(struct reader *reader, struct ath_yaml *key, struct ath_yaml *child)
 {
     child->key_begin = key->begin;
     child->key_end = key->end;
     if (key->kind == ATH_YAML_SCALAR && !strcmp(key->text, "<<"))
         ath_faults_add(reader->faults, ATH_FAULT_ALIAS, key->begin,
-                       _("merge keys are not read here; write the keys out"));
+                       _("merge keys are not supported; write the keys out"));
     else if (key->kind == ATH_YAML_SCALAR)
         child->key = ath_steal(&key->text);
     else if (key->kind != ATH_YAML_BROKEN)
@@ -179,7 +183,7 @@ static void report_double_keys(struct reader *reader, const struct ath_yaml *map
     for (size_t i = 1; i < count; i++)
         if (sorted[i]->key && sorted[i - 1]->key && !strcmp(sorted[i]->key, sorted[i - 1]->key))
             ath_faults_add(reader->faults, ATH_FAULT_KEY_TWICE, sorted[i]->key_begin,
-                           _("the key '%s' is here twice"), sorted[i]->key);
+                           _("the mapping has the key '%s' twice"), sorted[i]->key);
 }
 
 static bool read_pair(struct reader *reader, const yaml_event_t *key_event, struct ath_yaml *out)
@@ -234,7 +238,7 @@ static bool read_scalar(struct reader *reader, const yaml_event_t *event, struct
     out->text = ath_xstrdup(text);
     if (strlen(text) != event->data.scalar.length) {
         ath_faults_add(reader->faults, ATH_FAULT_FORMAT, out->begin,
-                       _("a NUL character is part of this text"));
+                       _("this text contains a NUL character"));
         out->kind = ATH_YAML_BROKEN;
     }
     return true;
@@ -245,7 +249,7 @@ static bool read_alias(struct reader *reader, const yaml_event_t *event, struct 
     out->kind = ATH_YAML_BROKEN;
     out->end = byte_of(reader, &event->end_mark);
     ath_faults_add(reader->faults, ATH_FAULT_ALIAS, out->begin,
-                   _("aliases are not read here; write the value of '*%s' out"),
+                   _("aliases are not supported; write the value of '*%s' out"),
                    (const char *)event->data.alias.anchor);
     return true;
 }
@@ -257,7 +261,8 @@ static bool read_collection(struct reader *reader, const yaml_event_t *event, st
                            : event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
 
     if (reader->depth >= ATH_YAML_DEPTH_MAX)
-        return report_too_large(reader, out->begin, _("nested too deep (32 levels are the most)"));
+        return report_too_large(reader, out->begin,
+                                _("nested too deeply (at most 32 levels are allowed)"));
     out->kind = is_list ? ATH_YAML_LIST : ATH_YAML_MAPPING;
     out->style = is_flow ? ATH_YAML_FLOW : ATH_YAML_BLOCK;
     reader->depth++;
@@ -266,7 +271,8 @@ static bool read_collection(struct reader *reader, const yaml_event_t *event, st
     return is_read;
 }
 
-/* The three starting events keep anchor and tag in different members of one union. */
+/* Returns anchor and tag, which the three starting events keep in different members of one
+ * union. */
 static void anchor_and_tag(const yaml_event_t *event, const yaml_char_t **anchor,
                            const yaml_char_t **tag)
 {
@@ -288,7 +294,8 @@ static void anchor_and_tag(const yaml_event_t *event, const yaml_char_t **anchor
     }
 }
 
-/* Fills what event begins; true once the whole value is read. *out may hold its key already. */
+/* Reads the value that begins with event; returns true when it is complete. *out may hold its key
+ * already. */
 static bool read_value(struct reader *reader, const yaml_event_t *event, struct ath_yaml *out)
 {
     const yaml_char_t *anchor, *tag;
@@ -303,13 +310,13 @@ static bool read_value(struct reader *reader, const yaml_event_t *event, struct 
                                                       : read_collection(reader, event, out);
     if (is_read && tag) {
         ath_faults_add(reader->faults, ATH_FAULT_TAG, out->begin,
-                       _("the tag '%s' is not read here; leave it out"), (const char *)tag);
+                       _("the tag '%s' is not supported; leave it out"), (const char *)tag);
         out->kind = ATH_YAML_BROKEN;
     }
     return is_read;
 }
 
-/* A comment or a lone '---' is no document either. */
+/* Reports a file without a document. A comment or a lone '---' is not a document either. */
 static bool report_empty(struct reader *reader)
 {
     ath_faults_add(reader->faults, ATH_FAULT_EMPTY, 0, _("the file holds no document"));
@@ -356,7 +363,7 @@ bool ath_yaml_parse(const char *text, size_t length, struct ath_yaml *out,
     if (!length)
         return report_empty(&reader);
     if (!yaml_parser_initialize(&reader.parser))
-        abort(); /* out of memory */
+        abort(); /* only if memory ran out */
     reader.offset = mark;
     yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text + mark, length - mark);

@@ -1,15 +1,15 @@
-/* What the checks use, and the checks themselves, in one list for the table. Private to health. */
+/* Helpers for the checks, and the check functions in one list for the table. Private to health. */
 #pragma once
 #include "health/health.h"
 #include "roce/macvlan.h"
 
-/* Adds a finding of the running check: what is wrong (the row's severity), and why. object may be
- * NULL. The texts are translated already. Returns it for ath_health_hint(). */
+/* Adds a finding with the severity of the running check's row: object, which may be NULL, and what
+ * is wrong with it. The texts are already translated. Returns the finding for ath_health_hint(). */
 struct ath_health_finding *ath_health_wrong(struct ath_health *health, const char *object,
                                             const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for what could not be told, and for what is worth a warning only. */
+/* The same with the status "unknown" (a check could not look), and with the status "warning". */
 struct ath_health_finding *ath_health_unsure(struct ath_health *health, const char *object,
                                              const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -17,42 +17,44 @@ struct ath_health_finding *ath_health_warn(struct ath_health *health, const char
                                            const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The mend. */
+/* Sets the hint: the command that fixes the finding. */
 void ath_health_hint(struct ath_health_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A link that the document names, and what for. */
+/* A link that the document names, and its purpose. */
 enum ath_health_use { ATH_USE_CONTROL, ATH_USE_DATA, ATH_USE_PARENT, ATH_USE_COUNT };
 
 struct ath_health_named_link {
     enum ath_health_use use;
     const char *name;
-    const struct ath_document_numa *entry;      /* of control and data; else NULL */
+    const struct ath_document_numa *entry;      /* of control and data interfaces; else NULL */
     const struct ath_document_macvlan *macvlan; /* of a parent; else NULL */
     struct ath_health_link link;
 };
 
-/* Looks at one of them. False where it could not be looked at, which another check tells. */
+/* Looks at one link. Returns false if it could not look; another check reports the reason. */
 typedef bool ath_health_look_link(struct ath_health *health,
                                   const struct ath_health_named_link *named);
 
-/* Looks at all of them, or at those of one use (ATH_USE_COUNT: all). True where there are some, and
+/* Looks at all links of one use (ATH_USE_COUNT: of every use). Returns true if there are any and
  * all of them could be looked at. */
 bool ath_health_each_link(struct ath_health *health, enum ath_health_use use,
                           ath_health_look_link *look);
 
-/* "the data interface of NUMA0", "the parent of macvlan 'macvlan0'"; the caller frees it. */
+/* Returns "the data interface of NUMA0", "the parent of macvlan 'macvlan0'"; the caller frees
+ * it. */
 char *ath_health_use_text(const struct ath_health_named_link *named);
 
-/* True where an entry of the document is given the RDMA device. */
+/* True if the document gives the RDMA device to an entry. */
 bool ath_health_is_bound(const struct ath_health_facts *facts, const char *device);
 
-/* One function a check, as in the table. */
+/* One function for each check, as in the table. */
 #define ATH_HEALTH_FUNCTIONS(F)                                                                    \
     F(document)                                                                                    \
     F(document_faults)                                                                             \
     F(from_fault)                                                                                  \
     F(from_warning)                                                                                \
+    F(gpu_usable)                                                                                  \
     F(gpu_memory)                                                                                  \
     F(node_offline)                                                                                \
     F(interface_missing)                                                                           \

@@ -1,4 +1,4 @@
-/* The document by itself, and beside the machine as config/check.c sees it. */
+/* Checks of the document: on its own, and against the machine by config/check.c. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ bool ath_health_check_document(struct ath_health *health)
     return true;
 }
 
-/* "topology.yaml:12:3"; the caller frees it. */
+/* Returns the place of a fault, "topology.yaml:12:3"; the caller frees it. */
 static char *place_of(const struct ath_fault *fault)
 {
     return ath_xasprintf("%s:%d:%d", fault->file, fault->line, fault->column);
@@ -44,13 +44,13 @@ bool ath_health_check_document_faults(struct ath_health *health)
         const struct ath_fault *fault = &faults->items[i];
         ath_auto_free char *place = place_of(fault);
         ath_health_hint(ath_health_wrong(health, place, "%s", fault->message),
-                        _("mend it at %s; all keys: man aitherion-topology.yaml"), place);
+                        _("fix it at %s; all keys: man aitherion-topology.yaml"), place);
     }
     return faults || health->facts->document;
 }
 
-/* Whether there is anything to look at, and whether the machine's source tells of such things:
- * config/check.c calls nothing missing that it cannot know. */
+/* True if the document has entries of a kind. The next functions tell whether the machine's source
+ * lists such things: config/check.c reports nothing as missing that the source cannot know. */
 static bool has_entries(const struct ath_document *document)
 {
     return document->numa.count > 0;
@@ -89,12 +89,13 @@ static bool knows_cards(const struct ath_machine *machine)
     return machine->source == ATH_SOURCE_LIVE || machine->nic_count;
 }
 
-/* What mends each, with the entry's id in it; the check's code is the fault's. */
+/* For each check the hint of its fault, with the entry's id in it. The check's code is the
+ * fault's. */
 static const struct fault_row {
     enum ath_fault_code fault;
     bool (*has)(const struct ath_document *document);
     bool (*knows)(const struct ath_machine *machine);
-    bool is_detail; /* where it cannot be known, another check says so */
+    bool is_detail; /* if the source cannot know it, another check says so */
     const char *hint;
 } rows[] = {
     { ATH_FAULT_NODE_MISSING, has_entries, knows_nodes, false,
@@ -102,10 +103,18 @@ static const struct fault_row {
          "memory_nodes=NODES") },
     { ATH_FAULT_NODE_KIND, has_entries, knows_nodes, false,
       N_("aitherion discover shows the nodes with CPUs; aitherion configure %s --set node=NODE") },
+    { ATH_FAULT_NODE_CPUS, has_entries, knows_nodes, false,
+      N_("chcpu --enable CPUS, or on POWER: ppc64_cpu --cores-on=all; or another node: aitherion "
+         "configure %s --set node=NODE") },
+    { ATH_FAULT_NO_MEMORY, has_entries, knows_nodes, false,
+      N_("aitherion discover shows the nodes with memory; aitherion configure %s --set "
+         "memory_nodes=NODES") },
     { ATH_FAULT_LINK_LOOPBACK, has_entries, knows_nodes, false,
       N_("aitherion configure %s --data-iface IF") },
     { ATH_FAULT_GPU_MISSING, has_gpus, knows_gpus, false,
       N_("lspci -nn shows whether the card is seen; aitherion configure %s --gpus GPUS") },
+    { ATH_FAULT_GPU_VENDOR, has_gpus, knows_gpus, true,
+      N_("aitherion discover shows the GPUs; aitherion configure %s --gpus GPUS") },
     { ATH_FAULT_GPU_NODE, has_gpus, knows_gpus, true,
       N_("aitherion discover shows whose GPU it is; aitherion configure %s --gpus GPUS") },
     { ATH_FAULT_GPU_MEMORY, has_gpus, knows_gpus, true,
@@ -130,7 +139,7 @@ static const struct fault_row *row_of(const char *code)
     return NULL;
 }
 
-/* The id of the entry that a fault lies in; the caller frees it. */
+/* Returns the id of the entry in which a fault lies; the caller frees it. */
 static char *entry_at(const struct ath_document *document, size_t offset)
 {
     for (size_t i = 0; i < document->numa.count; i++) {

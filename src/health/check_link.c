@@ -1,4 +1,4 @@
-/* The links that the document names: control and data interfaces, parents of macvlans. */
+/* Checks of the links that the document names: control and data interfaces, parents of macvlans. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 struct walk {
     struct ath_health *health;
-    enum ath_health_use use; /* ATH_USE_COUNT: all */
+    enum ath_health_use use; /* ATH_USE_COUNT: every use */
     ath_health_look_link *look;
     bool is_any, is_all;
 };
@@ -23,7 +23,7 @@ static void look_at(struct walk *walk, struct ath_health_named_link named)
 
     if (!named.name || (walk->use != ATH_USE_COUNT && walk->use != named.use))
         return;
-    /* An interface may be a macvlan of the document: the checks of macvlans tell about it. */
+    /* An interface may be a macvlan of the document; the checks of macvlans report on it. */
     if (named.entry && ath_document_macvlan(facts->document, named.name))
         return;
     ath_health_link(facts, named.name, &named.link);
@@ -64,7 +64,7 @@ char *ath_health_use_text(const struct ath_health_named_link *named)
     }
 }
 
-/* ---- there ---- */
+/* ---- links that are missing ---- */
 
 static void hint_other(struct ath_health_finding *finding,
                        const struct ath_health_named_link *named)
@@ -87,7 +87,7 @@ static bool look_missing(struct ath_health *health, const struct ath_health_name
     return named->link.presence != ATH_PRESENCE_UNKNOWN;
 }
 
-/* Only tells whether there are any. */
+/* Finds out only whether the document names any links. */
 static bool look_nowhere(struct ath_health *health, const struct ath_health_named_link *named)
 {
     (void)health;
@@ -107,7 +107,7 @@ bool ath_health_check_interface_missing(struct ath_health *health)
     return is_any;
 }
 
-/* ---- up ---- */
+/* ---- links that are down ---- */
 
 static bool look_down(struct ath_health *health, const struct ath_health_named_link *named)
 {
@@ -138,9 +138,9 @@ bool ath_health_check_interface_down(struct ath_health *health)
     return ath_health_each_link(health, ATH_USE_COUNT, look_down);
 }
 
-/* ---- addresses ---- */
+/* ---- links without addresses ---- */
 
-/* The data go over the macvlan's own address then. */
+/* True if the document has a macvlan on the link: the data then use the macvlan's address. */
 static bool has_macvlan_on(const struct ath_document *document,
                            const struct ath_document_numa *entry, const char *link)
 {
@@ -171,8 +171,8 @@ static bool look_address(struct ath_health *health, const struct ath_health_name
     if (named->link.address == ATH_PRESENCE_MISSING)
         ath_health_hint(ath_health_wrong(health, named->name, _("link '%s', %s, has no address"),
                                          named->name, use),
-                        _("ip address add ADDRESS/PREFIX dev %s, and for good in the system's "
-                          "network settings"),
+                        _("ip address add ADDRESS/PREFIX dev %s; the system's network settings "
+                          "make it permanent"),
                         named->name);
     else
         ath_health_unsure(health, named->name,
@@ -202,7 +202,7 @@ static bool look_duplicate(struct ath_health *health, const struct ath_health_na
         ath_health_hint(ath_health_wrong(health, named->name,
                                          _("another host has the address '%s' of link '%s', %s"),
                                          address, named->name, use),
-                        _("ip address del %s dev %s, and give it one of its own"), address,
+                        _("ip address del %s dev %s, and give the link another address"), address,
                         named->name);
     }
     return link;
@@ -213,9 +213,10 @@ bool ath_health_check_address_duplicate(struct ath_health *health)
     return health->facts->has_net && ath_health_each_link(health, ATH_USE_COUNT, look_duplicate);
 }
 
-/* ---- parents ---- */
+/* ---- parents of macvlans ---- */
 
-/* The machine's own warning knows the card and its port. */
+/* Returns the command of the machine's own warning, which knows the card and its port; NULL if
+ * there is no such warning. */
 static const char *mlxconfig_of(const struct ath_machine *machine, const char *link)
 {
     for (size_t i = 0; i < machine->warning_count; i++) {
@@ -256,9 +257,10 @@ static bool look_mtu(struct ath_health *health, const struct ath_health_named_li
 
     if (mtu > 0 && named->macvlan->mtu > mtu)
         ath_health_hint(
-            ath_health_wrong(health, named->name,
-                             _("macvlan '%s' wants the MTU %d, and its parent '%s' has %d"),
-                             named->macvlan->name, named->macvlan->mtu, named->name, mtu),
+            ath_health_wrong(
+                health, named->name,
+                _("macvlan '%s' has the MTU %d in the document, but its parent '%s' has only %d"),
+                named->macvlan->name, named->macvlan->mtu, named->name, mtu),
             "ip link set %s mtu %d", named->name, named->macvlan->mtu);
     return mtu > 0;
 }

@@ -1,4 +1,4 @@
-/* The machine: what its model warns of, and memory that the document counts on. */
+/* Checks of the machine: the warnings of its model, and memory that the document relies on. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -7,7 +7,9 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "config/check.h"
 #include "health/check.h"
+#include "numa/usable.h"
 #include "numa/warning.h"
 
 static bool is_parent(const struct ath_document *document, const char *link)
@@ -18,7 +20,7 @@ static bool is_parent(const struct ath_document *document, const char *link)
     return false;
 }
 
-/* A check of the document says the same as a fault, with whom it hits. */
+/* True if a check of the document reports the same as a fault, with the entries that it affects. */
 static bool is_told_by_another(const struct ath_health *health, const struct ath_warning *warning)
 {
     const char *code = warning->code, *object = warning->object;
@@ -36,6 +38,14 @@ static bool has_gpus(const struct ath_machine *machine)
     return machine->gpu_count > 0;
 }
 
+static bool knows_links(const struct ath_machine *machine)
+{
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        if (machine->gpus[i].has_nvlinks)
+            return true;
+    return false;
+}
+
 static bool has_nics(const struct ath_machine *machine)
 {
     return machine->nic_count > 0;
@@ -46,7 +56,15 @@ static bool is_live(const struct ath_machine *machine)
     return machine->source == ATH_SOURCE_LIVE;
 }
 
-/* NVML is asked on the live machine alone. */
+static bool knows_drivers(const struct ath_machine *machine)
+{
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        if (machine->gpus[i].knows_driver)
+            return true;
+    return false;
+}
+
+/* NVML is asked only on the live machine. */
 static bool asks_nvml(const struct ath_machine *machine)
 {
     for (size_t i = 0; is_live(machine) && i < machine->gpu_count; i++)
@@ -55,16 +73,27 @@ static bool asks_nvml(const struct ath_machine *machine)
     return false;
 }
 
-/* Where no warning means that all is well; elsewhere nobody looked. Those not here: always. */
+/* Conditions under which no warning means that all is well; if one does not hold, nothing was
+ * looked at. Kinds that are not listed are always looked at. */
 static const struct {
     enum ath_warning_kind kind;
     bool (*is_looked_at)(const struct ath_machine *machine);
 } conditions[] = {
-    { ATH_W_GPU_NODE_UNKNOWN, has_gpus },   { ATH_W_MEMORY_NODE_MISSING, has_gpus },
-    { ATH_W_GPU_MEMORY_OFFLINE, has_gpus }, { ATH_W_NVML_MISSING, asks_nvml },
-    { ATH_W_NVML_FAILED, asks_nvml },       { ATH_W_CPUSET_LIMITED, is_live },
-    { ATH_W_SAME_SUBNET, has_nics },        { ATH_W_INFINIBAND_MODE, has_nics },
-    { ATH_W_NO_USABLE_GID, has_nics },      { ATH_W_NO_SYSFS, is_live },
+    { ATH_W_GPU_DRIVER, knows_drivers },
+    { ATH_W_GPU_LOST, knows_drivers },
+    { ATH_W_GPU_MEMORY_UNKNOWN, has_gpus },
+    { ATH_W_MEMORY_OWNER_UNKNOWN, ath_machine_has_gpu_nodes },
+    { ATH_W_GPU_NODE_UNKNOWN, has_gpus },
+    { ATH_W_MEMORY_NODE_MISSING, has_gpus },
+    { ATH_W_GPU_MEMORY_OFFLINE, has_gpus },
+    { ATH_W_NVML_MISSING, asks_nvml },
+    { ATH_W_NVML_FAILED, asks_nvml },
+    { ATH_W_GPU_LINKS_LOST, knows_links },
+    { ATH_W_CPUSET_LIMITED, is_live },
+    { ATH_W_SAME_SUBNET, has_nics },
+    { ATH_W_INFINIBAND_MODE, has_nics },
+    { ATH_W_NO_USABLE_GID, has_nics },
+    { ATH_W_NO_SYSFS, is_live },
 };
 
 static bool is_looked_at(const char *code, const struct ath_machine *machine)
@@ -75,6 +104,12 @@ static bool is_looked_at(const char *code, const struct ath_machine *machine)
     return true;
 }
 
+static void add_hint(struct ath_health_finding *finding, const struct ath_warning *warning)
+{
+    if (warning->hint)
+        ath_health_hint(finding, "%s", warning->hint);
+}
+
 bool ath_health_check_from_warning(struct ath_health *health)
 {
     const struct ath_machine *machine = health->facts->machine;
@@ -83,15 +118,64 @@ bool ath_health_check_from_warning(struct ath_health *health)
         const struct ath_warning *warning = &machine->warnings[i];
         if (strcmp(warning->code, health->check->code) != 0 || is_told_by_another(health, warning))
             continue;
-        struct ath_health_finding *finding =
-            ath_health_wrong(health, warning->object, "%s", warning->message);
-        if (warning->hint)
-            ath_health_hint(finding, "%s", warning->hint);
+        add_hint(ath_health_wrong(health, warning->object, "%s", warning->message), warning);
     }
     return is_looked_at(health->check->code, machine);
 }
 
-/* The driver tells the state in /proc; a file about a machine does not. */
+/* Returns the machine's GPU with this address, or NULL. */
+static const struct ath_gpu *gpu_at(const struct ath_machine *machine, const char *address)
+{
+    struct ath_pci pci;
+    return address && !ath_pci_parse(address, &pci) ? ath_machine_gpu(machine, &pci) : NULL;
+}
+
+/* True if an entry of the document serves the GPU. */
+static bool is_served(const struct ath_document *document, const struct ath_gpu *gpu)
+{
+    for (size_t i = 0; i < document->numa.count; i++)
+        for (size_t g = 0; g < document->numa.items[i].gpus.count; g++) {
+            struct ath_pci pci;
+            if (!ath_pci_parse(document->numa.items[i].gpus.items[g], &pci) &&
+                ath_pci_equals(&pci, &gpu->pci))
+                return true;
+        }
+    return false;
+}
+
+static bool has_fault(const struct ath_health *health, const char *code)
+{
+    ATH_AUTO(ath_faults) faults = { 0 };
+
+    ath_document_check(health->facts->document, health->facts->machine, &faults);
+    for (size_t i = 0; i < faults.count; i++)
+        if (!strcmp(faults.items[i].code, code))
+            return true;
+    return false;
+}
+
+/* Reports GPUs that CUDA cannot use. A GPU that the document leaves out may be in use by others, a
+ * virtual machine for example. If the document has no fault, the doubt is a warning. */
+bool ath_health_check_gpu_usable(struct ath_health *health)
+{
+    const struct ath_machine *machine = health->facts->machine;
+    const struct ath_document *document = health->facts->document;
+    const char *code = health->check->code;
+
+    for (size_t i = 0; i < machine->warning_count; i++) {
+        const struct ath_warning *warning = &machine->warnings[i];
+        const struct ath_gpu *gpu = gpu_at(machine, warning->object);
+        if (strcmp(warning->code, code) != 0 || (document && gpu && !is_served(document, gpu)))
+            continue;
+        bool is_doubt = document && gpu && !has_fault(health, code);
+        add_hint(is_doubt ? ath_health_warn(health, warning->object, "%s", warning->message)
+                          : ath_health_wrong(health, warning->object, "%s", warning->message),
+                 warning);
+    }
+    return is_looked_at(code, machine);
+}
+
+/* Only '/proc' tells the state; a topology file does not. */
 bool ath_health_check_gpu_memory(struct ath_health *health)
 {
     const struct ath_machine *machine = health->facts->machine;
@@ -108,7 +192,8 @@ bool ath_health_check_gpu_memory(struct ath_health *health)
     return ath_health_check_from_warning(health);
 }
 
-/* Of a GPU's own memory the check "gpu-memory-offline" tells, and how to bring it back. */
+/* True for a GPU's own memory, on which the check "gpu-memory-offline" reports with a better
+ * hint. */
 static bool is_gpu_memory(const struct ath_machine *machine, int node)
 {
     for (size_t i = 0; i < machine->gpu_count; i++)
@@ -123,7 +208,7 @@ static void look_at_node(struct ath_health *health, const struct ath_document_nu
     ath_auto_free char *object = ath_xasprintf("node %d", id);
 
     if (!node || node->is_online || is_gpu_memory(health->facts->machine, id))
-        return; /* one that is missing is told by another check */
+        return; /* another check reports a missing node */
     struct ath_health_finding *finding =
         id == entry->node
             ? ath_health_wrong(health, object, _("NUMA node %d, on which NUMA%d runs, is offline"),

@@ -1,8 +1,10 @@
 /*
- * Macvlans: what the document records, what the kernel has, and what is there that nobody recorded.
+ * Checks of macvlans: those in the document, those in the kernel, and those that no document
+ * records.
  *
- * Whether a link is as the document wants it is not judged here: the plan that `roce macvlan` would
- * carry out says it (roce/macvlan.h), and no steps mean that all is well.
+ * These checks do not judge themselves whether a link is as the document wants it. The plan that
+ * `roce macvlan` would carry out tells (roce/macvlan.h): a plan without steps means that all is
+ * well.
  */
 #include "config.h"
 
@@ -16,10 +18,11 @@
 #include "base/text.h"
 #include "health/check.h"
 
-/* False where it could not be looked at, which another check tells. */
+/* Looks at one macvlan. Returns false if it could not look; another check reports the reason. */
 typedef bool look_function(struct ath_health *health, const struct ath_document_macvlan *macvlan);
 
-/* False without macvlans, without a look at the kernel's links, and where one was not looked at. */
+/* Looks at every macvlan of the document. Returns false if there are none, if the kernel's links
+ * could not be read, or if one macvlan could not be looked at. */
 static bool each_macvlan(struct ath_health *health, look_function *look)
 {
     const struct ath_health_facts *facts = health->facts;
@@ -44,7 +47,7 @@ static void hint_make(struct ath_health_finding *finding,
     ath_health_hint(finding, "aitherion roce macvlan %s", macvlan->name);
 }
 
-/* What seems to be nowhere may be in a container. */
+/* True if the macvlan was not found but may be in a container whose namespace we may not enter. */
 static bool may_be_hidden(struct ath_health *health, const struct ath_document_macvlan *macvlan)
 {
     if (health->facts->sees_all_namespaces)
@@ -61,10 +64,11 @@ static bool may_be_hidden(struct ath_health *health, const struct ath_document_m
 static bool look_recorded(struct ath_health *health, const struct ath_document_macvlan *macvlan)
 {
     if (state_of(health, macvlan) == ATH_MACVLAN_RECORDED && !may_be_hidden(health, macvlan))
-        hint_make(ath_health_wrong(health, macvlan->name,
-                                   _("macvlan '%s' is recorded in the document, and not made"),
-                                   macvlan->name),
-                  macvlan);
+        hint_make(
+            ath_health_wrong(health, macvlan->name,
+                             _("macvlan '%s' is recorded in the document, but does not exist"),
+                             macvlan->name),
+            macvlan);
     return true;
 }
 
@@ -74,7 +78,7 @@ bool ath_health_check_macvlan_recorded(struct ath_health *health)
 
     if (facts->document && facts->document->roce.macvlans.count && !facts->has_net) {
         struct ath_health_finding *finding = ath_health_unsure(
-            health, NULL, _("could not tell what the kernel has of the document's macvlans: %s"),
+            health, NULL, _("could not tell which of the document's macvlans exist: %s"),
             facts->net_err.message);
         if (*facts->net_err.hint)
             ath_health_hint(finding, "%s", facts->net_err.hint);
@@ -83,8 +87,8 @@ bool ath_health_check_macvlan_recorded(struct ath_health *health)
     return each_macvlan(health, look_recorded);
 }
 
-/* The macvlan of a runtime goes with its network, and start brings it back: what is to be said of
- * that, the checks of runtimes say. */
+/* True for the macvlan of a runtime. It ends with the container's network, and start makes it
+ * again; the checks of runtimes report on it. */
 static bool has_runtime(const struct ath_health *health, const struct ath_document_macvlan *macvlan)
 {
     const struct ath_health_runtimes *runtimes = &health->facts->runtimes;
@@ -101,8 +105,8 @@ static bool look_gone(struct ath_health *health, const struct ath_document_macvl
         return true;
     if (state_of(health, macvlan) == ATH_MACVLAN_GONE && !may_be_hidden(health, macvlan))
         hint_make(ath_health_wrong(health, macvlan->name,
-                                   _("macvlan '%s' is gone: its network namespace is there, and "
-                                     "the link ended with its parent or with a container"),
+                                   _("macvlan '%s' is gone: its network namespace exists, but the "
+                                     "link ended with its parent or with a container"),
                                    macvlan->name),
                   macvlan);
     return true;
@@ -124,11 +128,10 @@ static int plan(const struct ath_health *health, const struct ath_document_macvl
 static bool is_unfit(const char *text)
 {
     struct ath_address address;
-    struct ath_err unused;
-    return text && !ath_address_parse(text, &address, &unused) && ath_address_unfit(&address);
+    return text && !ath_address_parse(text, &address, NULL) && ath_address_unfit(&address);
 }
 
-/* The checks of parents and of addresses have their own words for these. */
+/* True for errors that the checks of parents and of addresses report. */
 static bool has_own_check(const struct ath_health *health,
                           const struct ath_document_macvlan *macvlan)
 {
@@ -149,11 +152,9 @@ static bool look_impossible(struct ath_health *health, const struct ath_document
         return false;
     if (!plan(health, macvlan, &steps, &err))
         return true;
-    struct ath_health_finding *finding =
-        ath_health_wrong(health, macvlan->name,
-                         _("macvlan '%s' cannot be as the document has it: "
-                           "%s"),
-                         macvlan->name, err.message);
+    struct ath_health_finding *finding = ath_health_wrong(
+        health, macvlan->name, _("macvlan '%s' cannot be made as the document describes it: %s"),
+        macvlan->name, err.message);
     if (*err.hint)
         ath_health_hint(finding, "%s", err.hint);
     else
@@ -166,25 +167,24 @@ bool ath_health_check_macvlan_impossible(struct ath_health *health)
     return each_macvlan(health, look_impossible);
 }
 
-/* What would be done to one that is there. */
+/* Reports the steps that would change an existing macvlan. */
 static bool look_drift(struct ath_health *health, const struct ath_document_macvlan *macvlan)
 {
     ATH_AUTO(ath_macvlan_plan) steps = { 0 };
     ATH_AUTO(ath_text) text = { 0 };
     enum ath_macvlan_state state = state_of(health, macvlan);
-    struct ath_err unused;
 
     if ((state != ATH_MACVLAN_MADE && state != ATH_MACVLAN_MOVED) ||
-        plan(health, macvlan, &steps, &unused))
+        plan(health, macvlan, &steps, NULL))
         return false;
     for (size_t i = 0; i < steps.count; i++)
         ath_text_add_part(&text, "; ", "%s", steps.steps[i].text);
     if (steps.count)
-        hint_make(ath_health_wrong(health, macvlan->name,
-                                   _("macvlan '%s' is not as the document wants it; to be done: "
-                                     "%s"),
-                                   macvlan->name, text.data),
-                  macvlan);
+        hint_make(
+            ath_health_wrong(health, macvlan->name,
+                             _("macvlan '%s' is not as the document describes it; needed: %s"),
+                             macvlan->name, text.data),
+            macvlan);
     return true;
 }
 
@@ -193,7 +193,7 @@ bool ath_health_check_macvlan_drift(struct ath_health *health)
     return each_macvlan(health, look_drift);
 }
 
-/* ---- what nobody recorded ---- */
+/* ---- macvlans that no document records ---- */
 
 bool ath_health_check_macvlan_unrecorded(struct ath_health *health)
 {
@@ -202,15 +202,14 @@ bool ath_health_check_macvlan_unrecorded(struct ath_health *health)
     size_t count;
 
     if (!facts->has_net || !facts->document)
-        return false; /* one that is not there or has faults may have recorded them */
+        return false; /* a document that is missing or has faults may record them */
     ath_macvlan_names(&facts->net, &names, &count);
     for (size_t i = 0; i < count; i++)
         if (!ath_document_macvlan(facts->document, names[i]))
             ath_health_hint(
                 ath_health_wrong(health, names[i],
-                                 _("aitherion made macvlan '%s', and this document does "
-                                   "not know it: delete it, unless another document "
-                                   "wants it"),
+                                 _("aitherion made macvlan '%s', but this document does not have "
+                                   "it: delete it, unless it belongs to another document"),
                                  names[i]),
                 "aitherion roce macvlan %s --delete", names[i]);
     ath_names_free(names, count);

@@ -1,7 +1,7 @@
 /*
- * RDMA: the devices that the document gives to containers, and what stands in their way.
+ * Checks of RDMA: the devices that the document gives to containers, and the limits of the machine.
  *
- * Netns mode: rdma-system(8). Zero GIDs are what "Failed to modify QP to RTR" mostly comes from
+ * Netns mode: rdma-system(8). Zero GIDs are the usual cause of "Failed to modify QP to RTR"
  * (NVIDIA/nccl#551, linux-rdma/perftest#306).
  */
 #include "config.h"
@@ -15,16 +15,16 @@
 #include "base/i18n.h"
 #include "health/check.h"
 
-/* One device of one entry. */
+/* A device of an entry. */
 struct bound {
     const struct ath_document_numa *entry;
     const char *device;
 };
 
-/* False where it could not be looked at, which another check tells. */
+/* Looks at one device. Returns false if it could not look; another check reports the reason. */
 typedef bool look_function(struct ath_health *health, const struct bound *bound);
 
-/* True where there are some, and all of them could be looked at. */
+/* Looks at all devices. Returns true if there are any and all of them could be looked at. */
 static bool each_bound(struct ath_health *health, look_function *look)
 {
     const struct ath_document *document = health->facts->document;
@@ -58,7 +58,7 @@ bool ath_health_is_bound(const struct ath_health_facts *facts, const char *devic
     return false;
 }
 
-/* The next port of a device behind `after` (NULL to begin with). */
+/* Returns the next port of a device after `after` (NULL: the first), or NULL. */
 static const struct ath_health_port *next_port(const struct ath_health_facts *facts,
                                                const char *device,
                                                const struct ath_health_port *after)
@@ -71,7 +71,7 @@ static const struct ath_health_port *next_port(const struct ath_health_facts *fa
     return NULL;
 }
 
-/* ---- there ---- */
+/* ---- devices that are missing ---- */
 
 static bool look_missing(struct ath_health *health, const struct bound *bound)
 {
@@ -80,7 +80,7 @@ static bool look_missing(struct ath_health *health, const struct bound *bound)
             ath_health_wrong(health, bound->device,
                              _("there is no RDMA device '%s', which is given to NUMA%d"),
                              bound->device, bound->entry->id),
-            _("aitherion roce list shows those there are; load the driver (modprobe mlx5_ib), or: "
+            _("aitherion roce list shows the devices; load the driver (modprobe mlx5_ib), or: "
               "aitherion roce bind %s %d --unbind"),
             bound->device, bound->entry->id);
     return true;
@@ -100,9 +100,9 @@ bool ath_health_check_rdma_missing(struct ath_health *health)
     return is_any;
 }
 
-/* ---- active ---- */
+/* ---- ports that are not active ---- */
 
-/* The best of the device's ports: one that works is enough. */
+/* Returns the best of the device's ports: one port that works is enough. */
 static const struct ath_health_port *best_port(const struct ath_health_facts *facts,
                                                const char *device)
 {
@@ -135,6 +135,8 @@ static bool look_down(struct ath_health *health, const struct bound *bound)
     if (port->link_layer == ATH_LAYER_INFINIBAND)
         ath_health_hint(finding, _("look at its cable and the subnet manager: ibstat %s"),
                         bound->device);
+    else if (port->lack == ATH_LACK_INACTIVE)
+        ath_health_hint(finding, "rdma link show %s", bound->device);
     else if (port->netdev)
         ath_health_hint(finding, _("ip link set %s up, and look at its cable: ethtool %s"),
                         port->netdev, port->netdev);
@@ -156,28 +158,31 @@ static bool look_gid(struct ath_health *health, const struct bound *bound)
         return false;
     if (port->has_gid)
         return true;
-    if (!port->has_gids) {
-        ath_health_unsure(health, bound->device,
-                          _("could not tell which GID of RDMA device '%s' is to be used: its GIDs "
-                            "cannot be read"),
-                          bound->device);
+    if (port->lack == ATH_LACK_UNKNOWN) {
+        ath_health_unsure(
+            health, bound->device,
+            _("could not tell which GID of RDMA device '%s' can be used: its GIDs cannot be read"),
+            bound->device);
         return true;
     }
     struct ath_health_finding *finding = ath_health_wrong(
         health, bound->device,
-        _("RDMA device '%s', given to NUMA%d, has no GID that can be used; connections would fail "
+        _("RDMA device '%s', given to NUMA%d, has no GID to use: %s; connections would fail "
           "(\"Failed to modify QP to RTR\")"),
-        bound->device, bound->entry->id);
+        bound->device, bound->entry->id, ath_lack_text(port->lack));
     if (port->link_layer == ATH_LAYER_INFINIBAND)
         ath_health_hint(finding, _("look at the subnet manager: ibstat %s"), bound->device);
+    else if (port->netdev && port->lack == ATH_LACK_LINK_DOWN)
+        ath_health_hint(finding, "ip link set %s up", port->netdev);
     else if (port->netdev)
         ath_health_hint(finding,
                         _("give its link an address: ip address add ADDRESS/PREFIX dev "
                           "%s"),
                         port->netdev);
     else
-        ath_health_hint(finding, _("its link is in another network namespace: bring it back, or "
-                                   "look there"));
+        ath_health_hint(
+            finding,
+            _("its link is in another network namespace: move it back, or check it there"));
     return true;
 }
 
@@ -186,7 +191,7 @@ bool ath_health_check_rdma_gid(struct ath_health *health)
     return each_bound(health, look_gid);
 }
 
-/* ---- ready ---- */
+/* ---- ports that are not ready ---- */
 
 static bool look_ready(struct ath_health *health, const struct bound *bound)
 {
@@ -198,14 +203,14 @@ static bool look_ready(struct ath_health *health, const struct bound *bound)
     if (link && port->state == ATH_RDMA_PORT_ACTIVE && !ath_link_is_settled(link))
         ath_health_hint(
             ath_health_wrong(health, bound->device,
-                             _("RDMA device '%s' says that it is active, but duplicate address "
+                             _("RDMA device '%s' reports that it is active, but duplicate address "
                                "detection still runs on '%s': its GIDs do not work yet"),
                              bound->device, link->name),
-            _("wait two seconds, and look again"));
+            _("wait two seconds and check again"));
     return link && port->state == ATH_RDMA_PORT_ACTIVE;
 }
 
-/* A state of a second or two, which means nothing in a capture. */
+/* The state lasts a second or two, so a capture cannot tell it. */
 bool ath_health_check_rdma_ready(struct ath_health *health)
 {
     return health->facts->has_net && each_bound(health, look_ready);
@@ -233,15 +238,16 @@ bool ath_health_check_rdma_netns(struct ath_health *health)
                                              "capture does not hold it"));
         return true;
     }
-    ath_health_hint(has_bound(health->facts->document)
-                        ? ath_health_wrong(health, NULL,
-                                           _("RDMA devices are in exclusive mode: each is seen in "
-                                             "one network namespace only, so containers with a "
-                                             "namespace of their own do not get theirs"))
-                        : ath_health_warn(health, NULL,
-                                          _("RDMA devices are in exclusive mode: containers with a "
-                                            "network namespace of their own could not use them")),
-                    "%s", mend);
+    ath_health_hint(
+        has_bound(health->facts->document)
+            ? ath_health_wrong(
+                  health, NULL,
+                  _("RDMA devices are in exclusive mode: each is visible in one network namespace "
+                    "only, so containers with their own namespace do not get their devices"))
+            : ath_health_warn(health, NULL,
+                              _("RDMA devices are in exclusive mode: containers with their own "
+                                "network namespace could not use them")),
+        "%s", mend);
     return true;
 }
 
@@ -253,12 +259,13 @@ bool ath_health_check_memlock(struct ath_health *health)
         return false;
     if (facts->memlock_bytes != INT64_MAX)
         ath_health_hint(
-            ath_health_wrong(health, NULL,
-                             _("at most %" PRId64 " KiB may be locked in memory by this user's "
-                               "processes; RDMA locks all that it moves (\"Cannot allocate "
-                               "memory\")"),
-                             facts->memlock_bytes / 1024),
+            ath_health_wrong(
+                health, NULL,
+                _("at most %" PRId64 " KiB may be locked in memory by this user's "
+                  "processes; RDMA locks all memory that it transfers (\"Cannot allocate "
+                  "memory\")"),
+                facts->memlock_bytes / 1024),
             _("echo '* - memlock unlimited' > /etc/security/limits.d/memlock.conf, and log in "
-              "anew; in a container: --ulimit memlock=-1"));
+              "again; in a container: --ulimit memlock=-1"));
     return true;
 }

@@ -1,9 +1,10 @@
 /*
- * Runtimes: the engine, the image and the key that they need, how each of them runs, what it may
- * use, and what it says of itself.
+ * Checks of runtimes: the engine, the image and the key that they need, how each of them runs, what
+ * it may use, and the problems that it reports.
  *
- * CUDA fails to start in a process whose cpuset.mems lacks the NUMA nodes that its GPUs' memory is
- * (IBM/powerai#125); a container made before these were online lacks them until it is made anew.
+ * CUDA fails to start in a process whose cpuset.mems lacks the NUMA nodes of its GPUs' memory
+ * (IBM/powerai#125). A container made before these nodes were online lacks them until it is made
+ * again.
  */
 #include "config.h"
 
@@ -24,7 +25,7 @@ static bool is_running(const struct ath_health_runtime *runtime)
     return runtime->status && runtime->status->state > ATH_NODE_STOPPED;
 }
 
-/* True where at least one runs, whether something was found or not. */
+/* Looks at every running runtime. Returns true if there is at least one. */
 static bool each_running(struct ath_health *health, look_function *look)
 {
     const struct ath_health_runtimes *runtimes = &health->facts->runtimes;
@@ -43,9 +44,23 @@ static char *name_of(const struct ath_health_runtime *runtime)
     return ath_xasprintf("NUMA%d", runtime->id);
 }
 
+/* Gives a command (start, restart, clean) that restarts or ends the runtime, with its cost. */
+static void hint_command(struct ath_health_finding *finding, const char *command,
+                         const struct ath_health_runtime *runtime)
+{
+    if (is_running(runtime) && runtime->sessions)
+        ath_health_hint(finding,
+                        ngettext("aitherion %s %d (asks before it ends %d running program)",
+                                 "aitherion %s %d (asks before it ends %d running programs)",
+                                 runtime->sessions),
+                        command, runtime->id, (int)runtime->sessions);
+    else
+        ath_health_hint(finding, "aitherion %s %d", command, runtime->id);
+}
+
 static void hint_start(struct ath_health_finding *finding, const struct ath_health_runtime *runtime)
 {
-    ath_health_hint(finding, "aitherion start %d", runtime->id);
+    hint_command(finding, "start", runtime);
 }
 
 static void hint_err(struct ath_health_finding *finding, const struct ath_err *err)
@@ -54,7 +69,7 @@ static void hint_err(struct ath_health_finding *finding, const struct ath_err *e
         ath_health_hint(finding, "%s", err->hint);
 }
 
-/* ---- what a start would find ---- */
+/* ---- faults that a start would meet ---- */
 
 static const struct {
     enum ath_fault_code fault;
@@ -62,7 +77,9 @@ static const struct {
 } plan_mends[] = {
     { ATH_FAULT_DEVICE_MISSING,
       N_("the drivers make them: nvidia-modprobe -u -c 0 for GPUs, modprobe ib_uverbs for RDMA") },
-    { ATH_FAULT_MEMORY_SMALL, N_("aitherion configure ID --memory-percent P") },
+    { ATH_FAULT_MEMORY_SMALL,
+      N_("reserve fewer huge pages (/sys/devices/system/node/node*/hugepages), or: aitherion "
+         "configure ID --memory-percent P") },
     { ATH_FAULT_BRIDGE_MISSING, N_("aitherion configure --set engine.network=host") },
 };
 
@@ -74,7 +91,7 @@ static const char *plan_mend(const char *code)
     return NULL;
 }
 
-/* What the plan refuses beside what config/check.c finds. */
+/* Reports faults that only the plan finds, not config/check.c. */
 bool ath_health_check_from_plan(struct ath_health *health)
 {
     const struct ath_health_runtimes *runtimes = &health->facts->runtimes;
@@ -96,8 +113,10 @@ static void add_warning(struct ath_health *health, const struct ath_plan_node *n
                         const struct ath_plan_warning *warning)
 {
     ath_auto_free char *name = ath_xasprintf("NUMA%d", node->id);
-    struct ath_health_finding *finding = ath_health_wrong(
-        health, warning->object ? warning->object : name, "%s: %s", name, warning->message);
+    bool is_named = ath_starts_with(warning->message, name);
+    struct ath_health_finding *finding =
+        ath_health_wrong(health, warning->object ? warning->object : name, "%s%s%s",
+                         is_named ? "" : name, is_named ? "" : ": ", warning->message);
     if (warning->hint)
         ath_health_hint(finding, "%s", warning->hint);
     else
@@ -117,10 +136,10 @@ bool ath_health_check_from_plan_warning(struct ath_health *health)
     return plan->node_count > 0;
 }
 
-/* ---- what they stand on ---- */
+/* ---- engine, key and image ---- */
 
-/* A Docker that may not be asked leaves unknown what runs in it; one that the document wants and
- * nobody answers at is a fault. */
+/* If this user may not ask Docker, its containers are unknown. If the document wants Docker and
+ * nothing answers, that is a fault. */
 bool ath_health_check_engine(struct ath_health *health)
 {
     const struct ath_health_runtimes *runtimes = &health->facts->runtimes;
@@ -146,7 +165,7 @@ bool ath_health_check_key(struct ath_health *health)
     const struct ath_health_runtimes *runtimes = &health->facts->runtimes;
 
     if (!runtimes->is_known || !runtimes->has_key)
-        return false; /* the first start makes it */
+        return false; /* the first start makes the key */
     if (runtimes->key_status)
         hint_err(ath_health_unsure(health, NULL, _("could not ask the runtimes: %s"),
                                    runtimes->key_err.message),
@@ -161,11 +180,11 @@ bool ath_health_check_key_open(struct ath_health *health)
     if (!runtimes->is_known || !runtimes->has_key)
         return false;
     if (runtimes->open_key)
-        ath_health_hint(ath_health_wrong(health, NULL,
-                                         _("others may read the shared key '%s', and so use the "
-                                           "GPUs"),
-                                         runtimes->open_key),
-                        "chmod 600 %s", runtimes->open_key);
+        ath_health_hint(
+            ath_health_wrong(health, NULL,
+                             _("other users can read the shared key '%s', and so use the GPUs"),
+                             runtimes->open_key),
+            "chmod 600 %s", runtimes->open_key);
     return true;
 }
 
@@ -181,7 +200,7 @@ bool ath_health_check_image(struct ath_health *health)
     return true;
 }
 
-/* ---- how they run ---- */
+/* ---- how runtimes run ---- */
 
 bool ath_health_check_runtime_absent(struct ath_health *health)
 {
@@ -195,7 +214,7 @@ bool ath_health_check_runtime_absent(struct ath_health *health)
             continue;
         is_any = true;
         if (is_running(runtime) || (runtime->status && runtime->status->problem))
-            continue; /* one that failed is told by another check */
+            continue; /* another check reports a runtime that failed */
         hint_start(ath_health_wrong(health, name, _("the runtime of %s is not started"), name),
                    runtime);
     }
@@ -207,8 +226,8 @@ static bool answers(const struct ath_health_runtime *runtime)
     return runtime->local.answer == ATH_ANSWER_FINE || runtime->network.answer == ATH_ANSWER_FINE;
 }
 
-/* Docker calls what answers again unhealthy until it has asked by itself, and on a busy machine
- * longer: its own question has a limit, too. */
+/* True if the runtime has failed. After it answers again, Docker calls it unhealthy until Docker's
+ * own next check, which takes longer on a busy machine. */
 static bool has_failed(const struct ath_health_runtime *runtime)
 {
     const struct ath_node_status *status = runtime->status;
@@ -227,7 +246,7 @@ static void say_failed(struct ath_health *health, const struct ath_health_runtim
     ath_text_add(&text, "%s",
                  status->problem ? status->problem : _(ath_node_state_meaning(status->state)));
     if (status->log.count)
-        ath_text_add(&text, _("; its last word: %s"), ath_node_last_words(&status->log));
+        ath_text_add(&text, _("; its last message: %s"), ath_node_last_words(&status->log));
     struct ath_health_finding *finding =
         ath_health_wrong(health, name, _("the runtime of %s: %s"), name, text.data);
     if (status->hint)
@@ -273,7 +292,7 @@ bool ath_health_check_network_lost(struct ath_health *health)
     return each_running(health, look_network);
 }
 
-/* ---- what sessions say ---- */
+/* ---- results of sessions ---- */
 
 static void look_answer(struct ath_health *health, const struct ath_health_runtime *runtime)
 {
@@ -281,22 +300,23 @@ static void look_answer(struct ath_health *health, const struct ath_health_runti
     ath_auto_free char *name = name_of(runtime);
 
     if (runtime->status->state == ATH_NODE_LOST_NETWORK || has_failed(runtime))
-        return; /* that is told already */
+        return; /* reported already */
     if (network->answer == ATH_ANSWER_SILENT && local->answer == ATH_ANSWER_FINE) {
         ath_health_hint(ath_health_wrong(health, name,
                                          _("the runtime of %s answers on its socket, but not at "
                                            "%s: %s"),
                                          name, network->server, network->err.message),
-                        _("look who listens there (ss -ltnp), and whether a firewall is between"));
+                        _("check which program listens there (ss -ltnp), and whether a firewall is "
+                          "in between"));
         return;
     }
     const struct ath_health_session *silent = network->answer == ATH_ANSWER_SILENT ? network
                                               : local->answer == ATH_ANSWER_SILENT ? local
                                                                                    : NULL;
     if (silent)
-        ath_health_hint(ath_health_wrong(health, name, _("the runtime of %s does not answer: %s"),
-                                         name, silent->err.message),
-                        "aitherion stop %d && aitherion start %d", runtime->id, runtime->id);
+        hint_command(ath_health_wrong(health, name, _("the runtime of %s does not answer: %s"),
+                                      name, silent->err.message),
+                     "restart", runtime);
 }
 
 static bool could_ask(const struct ath_health *health)
@@ -319,11 +339,11 @@ static void look_key(struct ath_health *health, const struct ath_health_runtime 
     ath_auto_free char *name = name_of(runtime);
 
     if (refused)
-        ath_health_hint(ath_health_wrong(health, name,
-                                         _("the runtime of %s has another key than this machine "
-                                           "has now: %s"),
-                                         name, refused->err.message),
-                        "aitherion stop %d && aitherion start %d", runtime->id, runtime->id);
+        hint_command(ath_health_wrong(
+                         health, name,
+                         _("the runtime of %s has a different key than this machine has now: %s"),
+                         name, refused->err.message),
+                     "restart", runtime);
 }
 
 bool ath_health_check_key_refused(struct ath_health *health)
@@ -331,12 +351,12 @@ bool ath_health_check_key_refused(struct ath_health *health)
     return could_ask(health) && each_running(health, look_key);
 }
 
-/* By the runtime's own words (runtime/server); with the entry's id in it. */
+/* Hints for the problems that a runtime reports (src/runtime), with the entry's id. */
 static const struct {
     const char *code, *hint;
 } problem_mends[] = {
-    { "no-devices", N_("nvidia-smi says whether the driver works; without a GPU: aitherion start "
-                       "%d --sim") },
+    { "no-devices",
+      N_("nvidia-smi shows whether the driver works; without a GPU: aitherion start %d --sim") },
     { "gpu-missing", N_("nvidia-smi -L shows the GPUs that the driver has; aitherion configure %d "
                         "--gpus GPUS") },
 };
@@ -358,9 +378,9 @@ static void look_problems(struct ath_health *health, const struct ath_health_run
         const char *object = problem->object ? problem->object : problem->code;
         struct ath_health_finding *finding =
             problem->is_fault
-                ? ath_health_wrong(health, name, _("the runtime of %s says of '%s': %s"), name,
+                ? ath_health_wrong(health, name, _("the runtime of %s reports on '%s': %s"), name,
                                    object, problem->message)
-                : ath_health_warn(health, name, _("the runtime of %s says of '%s': %s"), name,
+                : ath_health_warn(health, name, _("the runtime of %s reports on '%s': %s"), name,
                                   object, problem->message);
         const char *mend = problem_mend(problem->code);
         if (mend)
@@ -386,10 +406,10 @@ bool ath_health_check_runtime_problem(struct ath_health *health)
     return has_asked && each_running(health, look_nothing);
 }
 
-/* ---- what they may use ---- */
+/* ---- what runtimes may use ---- */
 
-/* What is in the wanted set and not in the list that the kernel tells; "" for none. NULL where it
- * is not known. */
+/* Returns the ids of the wanted set that are missing from the kernel's list; "" for none. Returns
+ * NULL if the list is not known. The caller frees it. */
 static char *lacking(const struct ath_idset *wanted, const char *list)
 {
     ATH_AUTO(ath_idset) present = { 0 };
@@ -413,13 +433,12 @@ static void look_mems(struct ath_health *health, const struct ath_health_runtime
     struct ath_health_finding *finding = ath_health_wrong(
         health, name,
         _("the runtime of %s may not use the memory of NUMA nodes %s (its cpuset.mems is %s): CUDA "
-          "will not start where that is a GPU's memory"),
+          "will not start if that is the memory of a GPU"),
         name, missing, runtime->status->memory_nodes);
     if (runtime->status->limits)
         ath_health_hint(finding, "%s", runtime->status->limits);
     else
-        ath_health_hint(finding, "aitherion stop %d && aitherion start %d", runtime->id,
-                        runtime->id);
+        hint_command(finding, "restart", runtime);
 }
 
 bool ath_health_check_runtime_mems(struct ath_health *health)
@@ -434,14 +453,13 @@ static void look_cpus(struct ath_health *health, const struct ath_health_runtime
 
     if (!wanted || !*wanted || !runtime->status->cpus || !strcmp(wanted, runtime->status->cpus))
         return;
-    struct ath_health_finding *finding =
-        ath_health_wrong(health, name, _("the runtime of %s may use CPUs %s, and should use %s"),
-                         name, runtime->status->cpus, wanted);
+    struct ath_health_finding *finding = ath_health_wrong(
+        health, name, _("the runtime of %s may use the CPUs %s, but should use %s"), name,
+        runtime->status->cpus, wanted);
     if (runtime->status->limits)
         ath_health_hint(finding, "%s", runtime->status->limits);
     else
-        ath_health_hint(finding, "aitherion stop %d && aitherion start %d", runtime->id,
-                        runtime->id);
+        hint_command(finding, "restart", runtime);
 }
 
 bool ath_health_check_runtime_cpus(struct ath_health *health)
@@ -457,11 +475,12 @@ static void look_memlock(struct ath_health *health, const struct ath_health_runt
     if (!runtime->wanted || !runtime->wanted->has_memlock || bytes == ATH_UNKNOWN ||
         bytes == INT64_MAX)
         return;
-    ath_health_hint(ath_health_wrong(health, name,
-                                     _("the runtime of %s may lock %lld KiB of memory only: RDMA "
-                                       "and GPUs need more"),
-                                     name, (long long)(bytes / 1024)),
-                    _("let Docker raise limits: LimitMEMLOCK=infinity in its systemd unit"));
+    ath_health_hint(
+        ath_health_wrong(
+            health, name,
+            _("the runtime of %s may lock only %lld KiB of memory: RDMA and GPUs need more"), name,
+            (long long)(bytes / 1024)),
+        _("allow Docker to raise limits: LimitMEMLOCK=infinity in its systemd unit"));
 }
 
 bool ath_health_check_runtime_memlock(struct ath_health *health)
@@ -475,9 +494,15 @@ static void look_drift(struct ath_health *health, const struct ath_health_runtim
 {
     ath_auto_free char *name = name_of(runtime);
 
-    if (runtime->drift)
-        hint_start(ath_health_wrong(health, name, _("the runtime of %s: %s"), name, runtime->drift),
-                   runtime);
+    if (!runtime->drift)
+        return;
+    struct ath_health_finding *finding =
+        ath_health_wrong(health, name, _("the runtime of %s: %s"), name, runtime->drift);
+    if (runtime->needs_restart)
+        hint_start(finding, runtime);
+    else
+        ath_health_hint(finding, _("aitherion start %d (changes it without a restart)"),
+                        runtime->id);
 }
 
 bool ath_health_check_runtime_drift(struct ath_health *health)
@@ -495,11 +520,11 @@ bool ath_health_check_runtime_unrecorded(struct ath_health *health)
         const struct ath_health_runtime *runtime = &runtimes->items[i];
         ath_auto_free char *name = name_of(runtime);
         if (runtime->status && !runtime->is_recorded)
-            ath_health_hint(ath_health_wrong(health, name,
-                                             _("there is a runtime of %s, and the document has no "
-                                               "such entry"),
-                                             name),
-                            "aitherion clean %d", runtime->id);
+            hint_command(
+                ath_health_wrong(health, name,
+                                 _("there is a runtime of %s, but the document has no such entry"),
+                                 name),
+                "clean", runtime);
     }
     return runtimes->count > 0;
 }

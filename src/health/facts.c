@@ -1,8 +1,8 @@
 /*
- * Reading what health looks at.
+ * Reads the facts that health checks.
  *
- * Locked memory: ib_umem_get() (drivers/infiniband/core/umem.c) does not count what a process with
- * CAP_IPC_LOCK pins, so that for root there is no limit.
+ * Locked memory: ib_umem_get() (drivers/infiniband/core/umem.c) does not count memory that a
+ * process with CAP_IPC_LOCK pins, so root has no limit.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 #include "roce/gid.h"
 #include "roce/macvlan.h"
 
-enum { CAP_IPC_LOCK = 14, CAP_SYS_PTRACE = 19, CAP_SYS_ADMIN = 21 }; /* linux/capability.h */
+enum { CAP_IPC_LOCK = 14, CAP_SYS_PTRACE = 19, CAP_SYS_ADMIN = 21 }; /* from linux/capability.h */
 
 void ath_health_facts_free(struct ath_health_facts *facts)
 {
@@ -42,7 +42,7 @@ void ath_health_facts_free(struct ath_health_facts *facts)
 
 /* ---- rights and limits ---- */
 
-/* The process's effective capabilities, a bit each; 0 where they cannot be read. */
+/* Returns the process's effective capabilities, one bit each; 0 if they cannot be read. */
 static uint64_t capabilities(const struct ath_root *root)
 {
     static const char key[] = "CapEff:";
@@ -74,7 +74,7 @@ static enum ath_link_state read_state(const struct ath_root *root, const char *n
     ath_auto_free char *text = ath_root_read(root, "sys/class/net/%s/operstate", name);
     if (!text)
         return ATH_LINK_UNKNOWN;
-    if (strcmp(text, "unknown") != 0) /* of a driver that does not say: lo, soft links */
+    if (strcmp(text, "unknown") != 0) /* of a driver that reports no state: lo, virtual links */
         return !strcmp(text, "up") ? ATH_LINK_UP : ATH_LINK_DOWN;
     return is_up ? ATH_LINK_UNKNOWN : ATH_LINK_DOWN;
 }
@@ -138,25 +138,29 @@ static struct ath_health_port *add_port(struct ath_health_facts *facts, const ch
     return port;
 }
 
-static void take_best(struct ath_health_port *port, const struct ath_gid *gid)
+static void fill_from_nic(const struct ath_nic *nic, struct ath_health_port *port)
 {
+    const struct ath_gid *gid = ath_nic_gid(nic);
+
+    port->link_layer = nic->link_layer;
+    port->netdev = ath_xstrdup(nic->netdev);
+    port->lack = ath_nic_lack(nic);
     port->has_gid = gid;
     if (gid)
         port->gid = *gid;
 }
 
-static void fill_from_nic(const struct ath_nic *nic, struct ath_health_port *port)
+/* The two states name the same: a port is active if and only if its link is up. */
+static enum ath_rdma_port_state state_of_link(enum ath_link_state link)
 {
-    port->link_layer = nic->link_layer;
-    port->netdev = ath_xstrdup(nic->netdev);
-    port->has_gids = nic->has_roce || nic->gid_count;
-    for (size_t i = 0; i < nic->gid_count; i++)
-        if (nic->gids[i].index == nic->best_gid_index)
-            take_best(port, &nic->gids[i]);
+    static const enum ath_rdma_port_state states[] = { [ATH_LINK_UNKNOWN] = ATH_RDMA_PORT_UNKNOWN,
+                                                       [ATH_LINK_DOWN] = ATH_RDMA_PORT_DOWN,
+                                                       [ATH_LINK_UP] = ATH_RDMA_PORT_ACTIVE };
+    return states[link];
 }
 
-/* A port that is none of a card's: soft RoCE, which names its link itself, or a virtual function.
- */
+/* Fills a port that belongs to no card: soft RoCE, which names its link itself, or a virtual
+ * function. */
 static void fill_from_root(const struct ath_root *root, const char *netdev,
                            struct ath_health_port *port)
 {
@@ -164,24 +168,30 @@ static void fill_from_root(const struct ath_root *root, const char *netdev,
                                               port->device, port->port);
     ath_auto_free char *parent =
         ath_root_read(root, "sys/class/infiniband/%s/parent", port->device);
-    ath_auto_free struct ath_gid *gids = NULL;
-    size_t count;
-
-    if (layer)
-        port->link_layer = !strcmp(layer, "InfiniBand") ? ATH_LAYER_INFINIBAND : ATH_LAYER_ETHERNET;
     const char *name = parent && *parent ? parent : netdev;
-    port->netdev = *name ? ath_xstrdup(name) : NULL;
-    port->has_gids = ath_gids_read(root, port->device, port->port, port->link_layer, &gids, &count);
-    take_best(port, ath_gid_best(root, gids, count, port->link_layer, port->netdev));
+    struct ath_nic nic;
+
+    ath_nic_init(&nic);
+    if (layer)
+        nic.link_layer = !strcmp(layer, "InfiniBand") ? ATH_LAYER_INFINIBAND : ATH_LAYER_ETHERNET;
+    nic.netdev = *name ? ath_xstrdup(name) : NULL;
+    nic.rdma_device = ath_xstrdup(port->device);
+    if (port->state == ATH_RDMA_PORT_DOWN)
+        nic.rdma_state = ATH_LINK_DOWN;
+    bool has_table =
+        ath_gids_read(root, port->device, port->port, nic.link_layer, &nic.gids, &nic.gid_count);
+    nic.has_roce = has_table && nic.link_layer == ATH_LAYER_ETHERNET;
+    ath_nic_take_gid(&nic, ath_gid_best(root, nic.gids, nic.gid_count, nic.link_layer, nic.netdev));
+    fill_from_nic(&nic, port);
+    ath_nic_free(&nic);
 }
 
 static void read_ports(const struct ath_root *root, struct ath_health_facts *facts)
 {
     ATH_AUTO(ath_nldevs) devices = { 0 };
-    struct ath_err unused;
 
     facts->has_ports =
-        !ath_nldevs_read(root, &devices, &unused) && ath_machine_knows_rdma(facts->machine);
+        !ath_nldevs_read(root, &devices, NULL) && ath_machine_knows_rdma(facts->machine);
     for (size_t i = 0; i < devices.count; i++)
         for (size_t j = 0; j < devices.items[i].port_count; j++) {
             const struct ath_nldev *device = &devices.items[i];
@@ -196,18 +206,20 @@ static void read_ports(const struct ath_root *root, struct ath_health_facts *fac
         }
 }
 
-/* An XML file names RDMA devices at most. */
+/* Takes the ports of the machine's model: an XML file has no other data about RDMA devices. */
 static void take_ports(const struct ath_machine *machine, struct ath_health_facts *facts)
 {
     for (size_t i = 0; i < machine->nic_count; i++)
         if (machine->nics[i].rdma_device) {
+            const struct ath_nic *nic = &machine->nics[i];
+            struct ath_health_port *port = add_port(facts, nic->rdma_device, nic->port);
+            port->state = state_of_link(nic->link);
+            fill_from_nic(nic, port);
             facts->has_ports = true;
-            fill_from_nic(&machine->nics[i],
-                          add_port(facts, machine->nics[i].rdma_device, machine->nics[i].port));
         }
 }
 
-/* ---- all ---- */
+/* ---- all facts ---- */
 
 void ath_health_facts_read(const struct ath_root *root, const struct ath_machine *machine,
                            struct ath_health_facts *out)
@@ -251,8 +263,8 @@ static bool has_own_address(const struct ath_link *link)
     return false;
 }
 
-/* From subnets that are routed to it and addresses that became GIDs; a link without either may
- * still have one (IPv6, a host route). */
+/* Finds an address in a capture: from subnets that are routed to the link, and from addresses that
+ * became GIDs. A link without either may still have an address (IPv6, a host route). */
 static enum ath_health_presence captured_address(const struct ath_nic *nic)
 {
     if (!nic)
@@ -278,7 +290,7 @@ static enum ath_health_presence address_of(const struct ath_health_facts *facts,
                                                                   : ATH_PRESENCE_MISSING;
 }
 
-/* Without the kernel's list: the machine model, which may know no links at all. */
+/* Finds a link without the kernel's list, in the machine model, which may know no links at all. */
 static enum ath_health_presence presence_in_model(const struct ath_machine *machine,
                                                   const char *name)
 {

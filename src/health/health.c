@@ -1,4 +1,4 @@
-/* Running the checks, and the order of what they found. */
+/* Runs the checks and orders their findings. */
 #include "config.h"
 
 #include "health/health.h"
@@ -74,7 +74,7 @@ void ath_health_hint(struct ath_health_finding *finding, const char *format, ...
     va_end(args);
 }
 
-/* By status, then as they came, which is the table's order. */
+/* Orders by status; findings of equal status keep the order of the table. */
 static void sort(struct ath_health_report *report)
 {
     struct ath_health_finding *sorted = ath_xalloc(report->count * sizeof *sorted);

@@ -1,4 +1,4 @@
-/* Releasing what was found of the runtimes. */
+/* Releases the facts about runtimes. */
 #include "config.h"
 
 #include "health/runtimes.h"

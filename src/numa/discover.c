@@ -1,8 +1,8 @@
 /*
  * Reading a machine from its file systems or from an XML file.
  *
- * The live machine is the root "/"; a captured root is read by the same code. Only what has no file
- * (uname, NVML, this process's own cpuset) is asked of a live machine alone.
+ * The live machine is the root "/"; the same code reads a captured root. Only facts that no file
+ * has (uname, NVML) are read on a live machine alone.
  */
 #include "config.h"
 
@@ -25,11 +25,12 @@
 #include "numa/topology_xml.h"
 #include "numa/warning.h"
 
-/* The driver initialises each GPU first where nvidia-persistenced does not run: seconds each. */
+/* Without nvidia-persistenced, the driver first initialises each GPU, which takes seconds per
+ * GPU. */
 enum { NVML_TIMEOUT_MS = 60000 };
 
-/* The only subfolder that has sys/, as unpacked tarballs do; NULL where there is none or several.
- * The caller frees it. */
+/* Returns the only subfolder with sys/, as in an unpacked tarball, or NULL if there is none or
+ * several. The caller frees the name. */
 static char *find_nested_root(const struct ath_root *root)
 {
     char **names;
@@ -39,7 +40,8 @@ static char *find_nested_root(const struct ath_root *root)
 
     ath_root_list(root, ".", &names, &count);
     for (size_t i = 0; i < count; i++) {
-        if (!ath_root_exists(root, "%s/sys", names[i]))
+        bool is_half = !strcmp(names[i], "proc"); /* of a root without 'sys': it has proc/sys */
+        if (is_half || !ath_root_exists(root, "%s/sys", names[i]))
             continue;
         is_only = !found;
         if (!found)
@@ -61,18 +63,15 @@ static int check_root(const struct ath_root *root, struct ath_err *err)
     size_t length = strlen(root->path);
     bool has_slash = length && root->path[length - 1] == '/';
     ath_err_set(err, -ENOENT, ATH_E_ROOT_INVALID,
-                _("'%s' is no captured root: it has no folder "
-                  "'sys'"),
-                root->path);
+                _("'%s' is not a captured root: it has no folder 'sys'"), root->path);
     if (nested)
         return ath_err_hint(err, -ENOENT, "--root %s%s%s", root->path, has_slash ? "" : "/",
                             nested);
     return ath_err_hint(err, -ENOENT,
-                        _("give the folder that holds the captured 'sys' and "
-                          "'proc'"));
+                        _("give the folder that contains the captured 'sys' and 'proc'"));
 }
 
-/* A machine is worth showing without its network cards. */
+/* A failure is only a warning: the machine is useful without its network cards. */
 static void read_nics(const struct ath_root *root, struct ath_machine *machine)
 {
     struct ath_err err = { 0 };
@@ -88,7 +87,8 @@ static void read_nics(const struct ath_root *root, struct ath_machine *machine)
     }
 }
 
-static int read_root(const char *path, struct ath_machine *machine, struct ath_err *err)
+static int read_root(const char *path, bool without_nvml, struct ath_machine *machine,
+                     struct ath_err *err)
 {
     ATH_AUTO(ath_root) root = { .fd = -1 };
     int status = ath_root_open(path, &root, err);
@@ -100,6 +100,10 @@ static int read_root(const char *path, struct ath_machine *machine, struct ath_e
     machine->source = root.is_live ? ATH_SOURCE_LIVE : ATH_SOURCE_ROOT;
     ath_log(ATH_LOG_VERBOSE, _("reading the machine from '%s'"), path);
     ath_host_read(&root, machine);
+    if (!ath_root_exists(&root, "proc/."))
+        ath_warning_add(machine, ATH_W_INCOMPLETE, path,
+                        _("'proc', with the kernel, the model, and the NUMA nodes of GPU memory"),
+                        NULL);
     status = ath_nodes_read(&root, machine, err);
     if (status)
         return status;
@@ -107,10 +111,9 @@ static int read_root(const char *path, struct ath_machine *machine, struct ath_e
             machine->node_count);
     ath_gpus_read(&root, machine);
     read_nics(&root, machine);
-    if (root.is_live) {
-        ath_nodes_check_allowed(&root, machine);
+    ath_nodes_check_allowed(&root, machine);
+    if (root.is_live && !without_nvml)
         ath_nvml_read(machine, NVML_TIMEOUT_MS);
-    }
     return 0;
 }
 
@@ -129,7 +132,8 @@ int ath_machine_discover(const struct ath_machine_source *source, struct ath_mac
 {
     ATH_AUTO(ath_machine) machine = { 0 };
     int status = source->topology ? read_topology(source->topology, &machine, err)
-                                  : read_root(source->root ? source->root : "/", &machine, err);
+                                  : read_root(source->root ? source->root : "/",
+                                              source->without_nvml, &machine, err);
     if (status)
         return status;
     ath_machine_finish(&machine);

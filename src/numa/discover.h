@@ -1,19 +1,19 @@
-/* Reading a machine, live or from a capture. */
+/* Reads a machine: live, from a captured root, or from a topology file. */
 #pragma once
 #include "base/err.h"
 #include "numa/machine.h"
 
-/* Where to read from; both NULL: this machine, now. */
+/* The source. If both are NULL, the live machine is read. */
 struct ath_machine_source {
-    const char *root;     /* a folder that holds a captured sys/ and proc/ */
-    const char *topology; /* an hwloc 2 XML or an NCCL topology XML file */
+    const char *root;     /* a folder with a captured sys/ and proc/ */
+    const char *topology; /* a topology XML file of hwloc or NCCL */
+    bool without_nvml;    /* leaves out what only NVML knows: NVML may take seconds for each GPU */
 };
 
 /*
- * Reads a machine. Returns 0 with *out filled and finished (release with ath_machine_free()), or a
- * negative errno with err: a root without sys/, an XML that cannot be read, a system in which not
- * one NUMA node can be seen. What is merely missing or unreadable becomes an unknown value or a
- * warning.
+ * Reads and finishes a machine. Missing or unreadable facts become unknown values or warnings.
+ * Returns 0 with *out, which the caller frees with ath_machine_free(), or a negative errno with
+ * err: a root without sys/, an XML file that cannot be read, a system without a visible NUMA node.
  */
 int ath_machine_discover(const struct ath_machine_source *source, struct ath_machine *out,
                          struct ath_err *err);

@@ -1,15 +1,17 @@
 /*
  * GPUs from sysfs and /proc/driver/nvidia.
  *
- * What counts is a table of vendor and PCI class (0300 VGA, 0302 3D, 0380 display, 1200 processing
- * accelerator), so that a server's ASPEED or Matrox display does not. A GPU whose memory is a NUMA
- * node (AC922, Grace Hopper) says so in /proc/driver/nvidia/gpus/ADDRESS/numa_status ("Node: 255",
- * "Status: online", "Size: 3f0000000"); no fixed rule ties nodes to GPUs.
+ * A table of vendors and PCI classes (0300 VGA, 0302 3D, 0380 display, 1200 processing accelerator)
+ * decides which functions count, so that a server's ASPEED or Matrox display does not. If the
+ * memory of a GPU is a NUMA node (AC922, Grace Hopper),
+ * /proc/driver/nvidia/gpus/ADDRESS/numa_status names the node ("Node: 255", "Status: online",
+ * "Size: 3f0000000"). No fixed rule ties nodes to GPUs.
  */
 #include "config.h"
 
 #include "numa/gpu.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +30,8 @@
 
 enum { CLASS_VGA = 0x0300, CLASS_3D = 0x0302, CLASS_DISPLAY = 0x0380, CLASS_ACCELERATOR = 0x1200 };
 
-/* Intel's GPUs are all displays (Flex and Max 0380); its class 1200 is NPUs of processors and
- * FPGAs. */
+/* All of Intel's GPUs are displays (Flex and Max 0380). Intel's class 1200 covers NPUs of
+ * processors and FPGAs. */
 static const struct {
     int vendor_id;
     int classes[4];
@@ -53,9 +55,10 @@ static bool is_listed(int vendor_id, int class)
 }
 
 /*
- * Intel's graphics in a processor are device 2 of the root bus (i915 looks for them there; a GPU
- * that was passed to a virtual machine may be on the root bus, too). AMD's share their slot with
- * functions of the processor (security processor, USB), whose vendor is the CPU's.
+ * True for graphics inside a processor. Intel's are device 2 of the root bus (i915 expects them
+ * there). Other devices of that bus may be GPUs that were passed to a virtual machine. AMD's share
+ * their slot with functions of the processor (security processor, USB), which have the vendor id of
+ * AMD's CPUs.
  */
 static bool is_in_processor(int vendor_id, int class, const struct ath_pci *pci,
                             bool (*has_beside)(const void *context, int vendor_id),
@@ -67,12 +70,35 @@ static bool is_in_processor(int vendor_id, int class, const struct ath_pci *pci,
            has_beside(context, ATH_VENDOR_AMD_CPU);
 }
 
-bool ath_gpu_is_one(int vendor_id, int class, const struct ath_pci *pci,
+/*
+ * True for a display that cannot compute: servers have one for their console (Rage XL, Radeon 7000,
+ * ES1000). AMD's drivers for computing begin with the R600. The ids of older chips are apart from
+ * the newer ones (pci.ids).
+ */
+static bool is_display_only(int vendor_id, int device_id)
+{
+    static const struct {
+        int vendor_id, first, last;
+    } displays[] = {
+        { ATH_VENDOR_AMD, 0x3150, 0x5fff }, /* Rage, R100 to R400; ES1000 is 515e */
+        { ATH_VENDOR_AMD, 0x7100, 0x72ff }, /* R500 */
+        { ATH_VENDOR_AMD, 0x7834, 0x796e }, /* in chipsets: RS350 to RS740 */
+        { ATH_VENDOR_AMD, 0x9610, 0x9616 }, /* RS780 */
+        { ATH_VENDOR_AMD, 0x9710, 0x9715 }, /* RS880 */
+    };
+    for (size_t i = 0; i < ATH_COUNT(displays); i++)
+        if (displays[i].vendor_id == vendor_id && displays[i].first <= device_id &&
+            device_id <= displays[i].last)
+            return true;
+    return false;
+}
+
+bool ath_gpu_is_one(int vendor_id, int device_id, int class, const struct ath_pci *pci,
                     bool (*has_beside)(const void *context, int vendor_id), const void *context)
 {
     if (vendor_id == ATH_UNKNOWN)
         return class == CLASS_3D;
-    return is_listed(vendor_id, class) &&
+    return is_listed(vendor_id, class) && !is_display_only(vendor_id, device_id) &&
            !is_in_processor(vendor_id, class, pci, has_beside, context);
 }
 
@@ -102,11 +128,13 @@ static bool is_accelerator(const struct ath_root *root, const struct ath_pcidev 
     if (device->class < 0 || !may_be)
         return false;
     int vendor_id = ath_pcidev_number(root, &device->address, "vendor");
-    return ath_gpu_is_one(vendor_id, device->class, &device->address, has_beside, &slot) &&
+    int device_id = ath_pcidev_number(root, &device->address, "device");
+    return ath_gpu_is_one(vendor_id, device_id, device->class, &device->address, has_beside,
+                          &slot) &&
            !ath_pcidev_is_virtual(root, &device->address, &parent);
 }
 
-/* "8.0 GT/s PCIe", "8 GT/s" on older kernels, "Unknown" where the link is not up. */
+/* The text is "8.0 GT/s PCIe", on older kernels "8 GT/s", or "Unknown" while the link is down. */
 int ath_pcie_generation(const char *speed)
 {
     static const double gigatransfers[] = { 2.5, 5, 8, 16, 32, 64 };
@@ -123,7 +151,7 @@ int ath_pcie_generation(const char *speed)
 
 static void read_link(const struct ath_root *root, struct ath_gpu *gpu)
 {
-    enum { WIDTH_MAX = 32 }; /* 63 and 255 stand for "cannot tell" */
+    enum { WIDTH_MAX = 32 }; /* the kernel writes 63 or 255 for an unknown width */
     ath_auto_free char *speed = ath_pcidev_text(root, &gpu->pci, "current_link_speed");
     int width = ath_pcidev_number(root, &gpu->pci, "current_link_width");
 
@@ -145,20 +173,23 @@ static void read_numa_status(const struct ath_root *root, struct ath_machine *ma
     ath_auto_free char *path = nvidia_path(gpu, "numa_status");
     ath_auto_free char *text =
         ath_read_or_warn(root, machine, path, _("which NUMA node is this GPU's memory"));
+    int error = text ? 0 : errno;
     ath_auto_free char *node = text ? ath_line_value(text, "Node") : NULL;
     ath_auto_free char *status = text ? ath_line_value(text, "Status") : NULL;
     ath_auto_free char *size = text ? ath_line_value(text, "Size") : NULL;
     uint64_t bytes;
 
+    /* The driver answers EIO, or question marks, for a GPU that has fallen off the bus. */
+    gpu->is_lost = error == EIO || (node && strchr(node, '?')) || (status && strchr(status, '?'));
     if (!node || ath_parse_int(node, 0, ATH_ID_MAX, &gpu->memory_node))
-        return; /* -1: its memory is no NUMA node */
+        return; /* -1: the memory is not a NUMA node */
     if (status)
         gpu->memory_state = strcmp(status, "online") ? ATH_MEMORY_OFFLINE : ATH_MEMORY_ONLINE;
     if (size && !ath_parse_u64(size, 16, &bytes) && bytes > 0 && bytes <= INT64_MAX)
         gpu->memory_total_bytes = (int64_t)bytes;
 }
 
-/* The driver writes question marks until it has spoken with the GPU. */
+/* The driver writes question marks until it has initialised the GPU. */
 static char *known_value(const char *text, const char *key)
 {
     ath_auto_free char *value = ath_line_value(text, key);
@@ -176,8 +207,8 @@ static void read_information(const struct ath_root *root, struct ath_gpu *gpu)
     gpu->uuid = known_value(text, "GPU UUID");
 }
 
-/* The first word of "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat..." that is
- * digits and points. */
+/* Returns the first word of digits and dots in "NVRM version: NVIDIA UNIX x86_64 Kernel Module
+ * 535.104.05 Sat...". */
 static char *version_in(const char *text)
 {
     for (const char *word = text; *word; word += strspn(word, " \t")) {
@@ -193,17 +224,26 @@ static char *version_in(const char *text)
 
 static char *read_driver_version(const struct ath_root *root, const struct ath_gpu *gpu)
 {
-    if (gpu->vendor_id == ATH_VENDOR_NVIDIA) {
+    bool is_other = gpu->driver && strcmp(gpu->driver, "nvidia") != 0;
+    if (gpu->vendor_id == ATH_VENDOR_NVIDIA && !is_other) {
         ath_auto_free char *text = ath_root_read(root, NVIDIA "/version");
         char *version = text ? version_in(text) : NULL;
         if (version)
             return version;
     }
-    ath_auto_free char *driver = ath_pcidev_driver(root, &gpu->pci);
-    return driver ? ath_root_read(root, "sys/module/%s/version", driver) : NULL;
+    return gpu->driver ? ath_root_read(root, "sys/module/%s/version", gpu->driver) : NULL;
 }
 
-/* amdgpu tells the size of its memory. */
+/* Reads which driver runs the GPU. A capture may have neither links to drivers nor their folder;
+ * then a GPU without a link says nothing. */
+static void read_driver(const struct ath_root *root, struct ath_gpu *gpu, bool is_nvidia)
+{
+    gpu->driver = is_nvidia ? ath_xstrdup("nvidia") : ath_pcidev_driver(root, &gpu->pci);
+    gpu->knows_driver = gpu->driver || ath_root_exists(root, "sys/bus/pci/drivers");
+    gpu->driver_version = read_driver_version(root, gpu);
+}
+
+/* amdgpu shows the size of its memory in sysfs. */
 static void read_amd_memory(const struct ath_root *root, struct ath_gpu *gpu)
 {
     char address[ATH_PCI_TEXT];
@@ -214,6 +254,21 @@ static void read_amd_memory(const struct ath_root *root, struct ath_gpu *gpu)
         gpu->memory_total_bytes = bytes;
 }
 
+/* An Instinct MI300 can be split (Documentation/gpu/amdgpu, "current_compute_partition"): SPX is
+ * whole. In mode CPX the number depends on the chip. */
+static void read_partitions(const struct ath_root *root, struct ath_gpu *gpu)
+{
+    static const struct {
+        const char *mode;
+        int count;
+    } modes[] = { { "SPX", 1 }, { "DPX", 2 }, { "TPX", 3 }, { "QPX", 4 } };
+
+    gpu->partition_mode = ath_pcidev_text(root, &gpu->pci, "current_compute_partition");
+    for (size_t i = 0; gpu->partition_mode && i < ATH_COUNT(modes); i++)
+        if (!strcmp(gpu->partition_mode, modes[i].mode))
+            gpu->partitions = modes[i].count;
+}
+
 static void read_gpu(const struct ath_root *root, struct ath_machine *machine,
                      const struct ath_pci *pci, bool is_nvidia)
 {
@@ -221,7 +276,7 @@ static void read_gpu(const struct ath_root *root, struct ath_machine *machine,
 
     gpu->vendor_id = ath_pcidev_number(root, pci, "vendor");
     if (is_nvidia && gpu->vendor_id == ATH_UNKNOWN)
-        gpu->vendor_id = ATH_VENDOR_NVIDIA; /* its driver runs nobody else's */
+        gpu->vendor_id = ATH_VENDOR_NVIDIA; /* NVIDIA's driver runs only NVIDIA's GPUs */
     gpu->device_id = ath_pcidev_number(root, pci, "device");
     gpu->place = ath_pcidev_place(root, pci);
     read_link(root, gpu);
@@ -229,11 +284,13 @@ static void read_gpu(const struct ath_root *root, struct ath_machine *machine,
         read_numa_status(root, machine, gpu);
         read_information(root, gpu);
     }
-    if (gpu->vendor_id == ATH_VENDOR_AMD)
+    if (gpu->vendor_id == ATH_VENDOR_AMD) {
         read_amd_memory(root, gpu);
+        read_partitions(root, gpu);
+    }
     if (!gpu->model)
         gpu->model = ath_xstrdup(ath_pci_name(gpu->vendor_id, gpu->device_id));
-    gpu->driver_version = read_driver_version(root, gpu);
+    read_driver(root, gpu, is_nvidia);
     int said = ath_pcidev_number(root, pci, "numa_node");
     gpu->numa_node = ath_near_node(root, machine, pci, said, gpu->place, gpu->memory_node);
 }
@@ -244,7 +301,8 @@ static int compare_devices(const void *a, const void *b)
     return ath_pci_compare(&x->address, &y->address);
 }
 
-/* The functions that NVIDIA's driver runs, whatever their class; the caller frees the list. */
+/* Returns the functions that NVIDIA's driver runs, whatever their class. The caller frees the
+ * list. */
 static struct ath_pcidev *list_nvidia(const struct ath_root *root, size_t *out_count)
 {
     char **names;
@@ -270,6 +328,7 @@ void ath_gpus_read(const struct ath_root *root, struct ath_machine *machine)
     ath_auto_free struct ath_pcidev *nvidia = list_nvidia(root, &nvidia_count);
     ath_auto_free struct ath_pcidev *devices;
     ath_pcidev_list(root, &devices, &count);
+    machine->lacks_pci = !root->is_live && !count;
 
     for (size_t i = 0; i < nvidia_count; i++)
         if (!i || !ath_pci_equals(&nvidia[i].address, &nvidia[i - 1].address))

@@ -1,20 +1,22 @@
-/* GPUs and other accelerators, as sysfs and /proc/driver/nvidia show them. */
+/* GPUs and other accelerators, from sysfs and /proc/driver/nvidia. */
 #pragma once
 #include "base/root.h"
 #include "numa/machine.h"
 
-/* Adds the machine's GPUs, and sorts it; its nodes must be read already. NVLinks stay unknown. */
+/* Adds the machine's GPUs, and sorts the machine. Its nodes must be read before. NVLinks stay
+ * unknown. */
 void ath_gpus_read(const struct ath_root *root, struct ath_machine *machine);
 
-/* PCIe generation of a link speed as sysfs writes it ("8.0 GT/s PCIe": 3), or ATH_UNKNOWN. */
+/* Returns the PCIe generation for a link speed from sysfs ("8.0 GT/s PCIe": 3), or ATH_UNKNOWN. */
 int ath_pcie_generation(const char *speed);
 
 /*
- * Whether a PCI function is a GPU or another accelerator, and no graphics inside of a processor.
+ * True if a PCI function is a GPU or another accelerator, except graphics inside a processor
+ * and displays that cannot compute.
  *
- * vendor_id   ATH_UNKNOWN where it cannot be read
+ * vendor_id   ATH_UNKNOWN if it cannot be read, as device_id
  * class       base class and sub-class: 0x0302
- * has_beside  whether the same slot has a function of this vendor; only asked where it matters
+ * has_beside  returns true if the same slot has a function of this vendor; called only if needed
  */
-bool ath_gpu_is_one(int vendor_id, int class, const struct ath_pci *pci,
+bool ath_gpu_is_one(int vendor_id, int device_id, int class, const struct ath_pci *pci,
                     bool (*has_beside)(const void *context, int vendor_id), const void *context);

@@ -1,10 +1,10 @@
 /*
- * Host facts.
+ * The machine's identity.
  *
- * A live machine is asked by uname(2). In a capture the same words stand in proc/sys/kernel, and in
- * one made by hwloc-gather-topology in proc/hwloc-nofile-info ("HostName: ..."). A PowerNV machine
- * tells its model in the device tree and in /proc/cpuinfo ("machine : PowerNV 8335-GTW"), others
- * through DMI.
+ * A live machine is queried with uname(2). A capture has the same texts in proc/sys/kernel, or, if
+ * hwloc-gather-topology made it, in proc/hwloc-nofile-info ("HostName: ..."). A PowerNV machine has
+ * its model in the device tree and in /proc/cpuinfo ("machine : PowerNV 8335-GTW"), other machines
+ * in DMI.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@
 #include "numa/profile.h"
 #include "numa/read.h"
 
-/* Takes over text, but for an empty one; the old text stays where text is NULL. */
+/* Takes ownership of text. Sets *target if it is NULL and text is not empty. */
 static void set_missing(char **target, char *text)
 {
     if (!*target && text && *text)
@@ -40,7 +40,7 @@ static void read_live(struct ath_machine *machine)
     set_missing(&machine->arch, ath_xstrdup(name.machine));
 }
 
-/* "Linux version 4.14.0-49.el7a.ppc64le (builder@...) ..." */
+/* The text is "Linux version 4.14.0-49.el7a.ppc64le (builder@...) ...". */
 static char *kernel_of_version(const struct ath_root *root)
 {
     ath_auto_free char *text = ath_root_read(root, "proc/version");
@@ -67,7 +67,7 @@ static void read_captured(const struct ath_root *root, struct ath_machine *machi
     set_missing(&machine->kernel, kernel_of_version(root));
 }
 
-/* What board makers leave in DMI where nobody filled it in. */
+/* True for the texts that board makers leave in unfilled DMI fields. */
 static bool is_placeholder(const char *text)
 {
     static const char *const placeholders[] = {
@@ -92,7 +92,7 @@ static char *model_of_dmi(const struct ath_root *root)
     return ath_xasprintf("%s %s", vendor, product);
 }
 
-/* Only POWER's cpuinfo names the machine; `model` elsewhere is a CPU's number. */
+/* Only POWER's cpuinfo names the machine; on other processors, `model` is the CPU's number. */
 static char *model_of_cpuinfo(const struct ath_root *root)
 {
     ath_auto_free char *text = ath_root_read(root, "proc/cpuinfo");
@@ -110,7 +110,7 @@ void ath_host_read(const struct ath_root *root, struct ath_machine *machine)
 
     set_missing(&machine->model, ath_root_read(root, "proc/device-tree/model"));
     set_missing(&machine->model, model_of_dmi(root));
-    if (!machine->model) /* a file of a megabyte on a large machine */
+    if (!machine->model) /* last, because it takes a megabyte on a large machine */
         machine->model = model_of_cpuinfo(root);
     ath_auto_free char *compatible = ath_root_read(root, "proc/device-tree/compatible");
     machine->profile = ath_profile_of(machine->model, compatible);

@@ -1,9 +1,9 @@
 /*
- * Giving XML to libhwloc so that it cannot harm us.
+ * Importing XML with libhwloc, safely.
  *
- * hwloc trusts its input: 2.9 has asserts in its XML import and lets set sizes follow numbers in
- * the file. So the import is tried in a child with limits first, and only a text that passed there
- * is imported here; the library does the same again, since nothing but the text decides.
+ * hwloc trusts its input: 2.9 has asserts in its XML import, and sizes sets by numbers in the file.
+ * So a child process with limits tries the import first. Only a text that passed there is imported
+ * here, where the library does the same again, because the result depends on the text alone.
  */
 #include "config.h"
 
@@ -17,12 +17,11 @@
 #include "base/i18n.h"
 #include "base/isolated.h"
 
-/* A real machine of 4096 PCI functions takes well under a second and 100 MiB. */
+/* A real machine with 4096 PCI functions takes less than a second and 100 MiB. */
 enum { TRIAL_SECONDS = 10 };
 static const rlim_t trial_bytes = (rlim_t)4 << 30;
 
-/* AddressSanitizer reserves terabytes of addresses, so that a limit on them would end it at once.
- */
+/* AddressSanitizer reserves terabytes of address space, so a limit would end the child at once. */
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_ADDRESS_LIMIT 0
 #elif defined(__has_feature)
@@ -42,7 +41,8 @@ int ath_hwloc_open(struct ath_hwloc *out, struct ath_err *err)
     return ath_late_load("libhwloc.so.15", "libhwloc15", names, out, err);
 }
 
-/* CPUs and nodes that this process may not use belong to the other machine all the same. */
+/* INCLUDE_DISALLOWED keeps CPUs and nodes that this process may not use: they belong to the
+ * machine that the file describes. */
 static int load(const struct ath_hwloc *hwloc, const struct ath_text *xml, hwloc_topology_t *out)
 {
     hwloc_topology_t topology;
@@ -61,10 +61,10 @@ static int load(const struct ath_hwloc *hwloc, const struct ath_text *xml, hwloc
 }
 
 /*
- * load() with an environment of its own: a user's HWLOC_COMPONENTS, HWLOC_XMLFILE or
- * HWLOC_THISSYSTEM must not change what a file says. Plugins are left out (the built-in XML parser
- * reads what our pass wrote; OpenCL and GL ones would look for devices of this machine), and the
- * library keeps its complaints for itself.
+ * Runs load() with its own environment, because a user's HWLOC_COMPONENTS, HWLOC_XMLFILE or
+ * HWLOC_THISSYSTEM must not change the result. Plugins are left out: the built-in XML parser reads
+ * the text that our pass wrote, and the OpenCL and GL plugins would look for devices of this
+ * machine. The library prints no error messages.
  */
 static int load_undisturbed(const struct ath_hwloc *hwloc, const struct ath_text *xml,
                             hwloc_topology_t *out)
@@ -80,7 +80,7 @@ static int load_undisturbed(const struct ath_hwloc *hwloc, const struct ath_text
     return status;
 }
 
-/* Where a limit in force is lower already, setting it fails, and that one stays. */
+/* If a lower limit is already in force, setting this one fails, and the lower limit stays. */
 static void confine_trial(void)
 {
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
@@ -94,7 +94,7 @@ struct trial {
     const struct ath_text *xml;
 };
 
-/* Runs in the child; 0 where hwloc takes the text. */
+/* Runs in the child. Returns 0 if hwloc accepts the text. */
 static int run_trial(void *argument)
 {
     const struct trial *trial = argument;

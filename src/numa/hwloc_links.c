@@ -1,10 +1,10 @@
 /*
  * NVLinks from hwloc's matrix of bandwidths.
  *
- * Its rows and columns are GPUs (the NVML or RSMI device, below the PCI function), NVSwitches (a
- * PCI function) and, on POWER, the Package that a GPU's links lead to; a value is the bandwidth of
- * all links between two of them in MB/s in one direction (hwloc, topology-nvml.c), the diagonal is
- * a huge number without meaning.
+ * Rows and columns are GPUs (the NVML or RSMI device, below the PCI function), NVSwitches (a PCI
+ * function) and, on POWER, the Package that a GPU's links lead to. A value is the bandwidth of all
+ * links between two of them, in MB/s in one direction (hwloc, topology-nvml.c). Values on the
+ * diagonal are huge and have no meaning.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ static bool is_link_matrix(struct ath_hwloc_walk *walk, struct hwloc_distances_s
     return false;
 }
 
-/* The PCI function that an object is or belongs to; NULL for a Package. */
+/* Returns the PCI function that an object is or belongs to; NULL for a Package. */
 static hwloc_obj_t function_of(hwloc_obj_t object)
 {
     while (object && object->type == HWLOC_OBJ_OS_DEVICE)
@@ -44,7 +44,7 @@ static struct ath_gpu *gpu_of(struct ath_machine *machine, hwloc_obj_t object)
     return ath_machine_find_gpu(machine, &pci);
 }
 
-/* What an object at the other end is; the CPU's end has no PCI function here. */
+/* Describes the object at the other end of a link. The CPU's end has no PCI function in hwloc. */
 static struct ath_nvlink describe_peer(struct ath_machine *machine, hwloc_obj_t object)
 {
     struct ath_nvlink link = { .kind = ATH_PEER_CPU, .count = ATH_UNKNOWN };
@@ -56,6 +56,25 @@ static struct ath_nvlink describe_peer(struct ath_machine *machine, hwloc_obj_t 
         link.peer = ath_hwloc_pci(function);
     }
     return link;
+}
+
+static bool is_same_peer(const struct ath_nvlink *a, const struct ath_nvlink *b)
+{
+    return a->kind == b->kind && a->has_peer == b->has_peer &&
+           (!a->has_peer || ath_pci_equals(&a->peer, &b->peer));
+}
+
+/* Adds a link. A GPU that is split into partitions has a row for each (MI300A in mode CPX: 6), but
+ * all of them use the same links: the fastest counts. */
+static void add_link(struct ath_gpu *gpu, const struct ath_nvlink *link)
+{
+    for (size_t i = 0; i < gpu->nvlink_count; i++)
+        if (is_same_peer(&gpu->nvlinks[i], link)) {
+            if (link->speed_mbps > gpu->nvlinks[i].speed_mbps)
+                gpu->nvlinks[i].speed_mbps = link->speed_mbps;
+            return;
+        }
+    *(struct ath_nvlink *)ath_push(&gpu->nvlinks, &gpu->nvlink_count, sizeof *link) = *link;
 }
 
 static void add_links(struct ath_machine *machine, const struct hwloc_distances_s *matrix,
@@ -70,9 +89,11 @@ static void add_links(struct ath_machine *machine, const struct hwloc_distances_
         hwloc_uint64_t mb_per_s = matrix->values[row * matrix->nbobjs + i];
         if (i == row || !mb_per_s || mb_per_s > INT32_MAX || !matrix->objs[i])
             continue;
-        struct ath_nvlink *link = ath_push(&gpu->nvlinks, &gpu->nvlink_count, sizeof *link);
-        *link = describe_peer(machine, matrix->objs[i]);
-        link->speed_mbps = (int64_t)mb_per_s * 8;
+        if (gpu_of(machine, matrix->objs[i]) == gpu)
+            continue; /* another partition of the GPU */
+        struct ath_nvlink link = describe_peer(machine, matrix->objs[i]);
+        link.speed_mbps = (int64_t)mb_per_s * 8;
+        add_link(gpu, &link);
     }
 }
 

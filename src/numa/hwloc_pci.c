@@ -1,10 +1,10 @@
 /*
- * GPUs, network ports and the links between GPUs, from an hwloc topology.
+ * GPUs and network ports, from an hwloc topology.
  *
- * hwloc hangs PCI functions, below their bridges, at the object whose CPUs they are near to; what
- * drivers made of a function hangs below it (OSDev: eth0, mlx5_0, nvml0, with infos). The names of
- * infos are those of hwloc 2's plugins (doc/hwloc.doxy, "Object attributes"). PCIe generation and
- * width cannot be told from the one bandwidth that is there.
+ * hwloc puts PCI functions, below their bridges, at the object whose CPUs are near. Below a
+ * function are the devices that its driver made (OSDev: eth0, mlx5_0, nvml0, with infos). The names
+ * of infos are those of hwloc 2's plugins (doc/hwloc.doxy, "Object attributes"). hwloc has only the
+ * speed of a PCIe link, which does not determine its generation and width.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@
 #include "numa/gpu.h"
 #include "numa/hwloc_walk.h"
 
-enum { CHAIN_MAX = 256, PORTS_MAX = 16 };
+enum { CHAIN_MAX = 256, PORTS_MAX = 16, LINK_GB_MAX = 10000 };
 
 struct ath_pci ath_hwloc_pci(const struct hwloc_obj *object)
 {
@@ -35,7 +35,7 @@ static bool is_host_bridge(hwloc_obj_t object)
     return object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST;
 }
 
-/* One part of a place, as sysfs names it: "pci0004:00" for the host bridge, a port's address. */
+/* Adds one part of a place as in sysfs: "pci0004:00" for the host bridge, else a port's address. */
 static void add_bridge(struct ath_text *place, hwloc_obj_t bridge)
 {
     char text[ATH_PCI_TEXT];
@@ -48,7 +48,8 @@ static void add_bridge(struct ath_text *place, hwloc_obj_t bridge)
         ath_text_add(place, "/%s", ath_pci_format(&pci, text));
 }
 
-/* The chain above a function; NULL where the file has no bridges up to the host's. */
+/* Returns the chain of bridges above a function, or NULL if the file does not have it up to the
+ * host bridge. The caller frees the text. */
 static char *place_of(hwloc_obj_t function)
 {
     hwloc_obj_t chain[CHAIN_MAX];
@@ -92,13 +93,13 @@ int ath_hwloc_near_node(const struct ath_hwloc_walk *walk, hwloc_obj_t object)
     return node;
 }
 
-/* 0000 is what hwloc writes for a function whose ids it could not read. */
+/* hwloc writes 0000 for a function whose ids it could not read. */
 static int id_of(unsigned short id)
 {
     return id ? id : ATH_UNKNOWN;
 }
 
-/* The next OSDev of a function after `last` (NULL to begin). */
+/* Returns the next OSDev of a function after `last` (NULL for the first), or NULL. */
 static hwloc_obj_t next_device(hwloc_obj_t function, hwloc_obj_t last)
 {
     hwloc_obj_t next = last ? last->next_sibling : function->io_first_child;
@@ -108,7 +109,7 @@ static hwloc_obj_t next_device(hwloc_obj_t function, hwloc_obj_t last)
     return next;
 }
 
-/* The first of some infos at a function's devices. */
+/* Returns the first of several infos that a device of the function has, or NULL. */
 static const char *device_info(hwloc_obj_t function, const char *const *names)
 {
     for (; *names; names++)
@@ -120,7 +121,7 @@ static const char *device_info(hwloc_obj_t function, const char *const *names)
     return NULL;
 }
 
-/* "16671616", or "16671616KiB" as hwloc 3 writes. */
+/* Returns the bytes of "16671616" (KiB), which hwloc 3 writes as "16671616KiB", or ATH_UNKNOWN. */
 static int64_t bytes_of(const char *text)
 {
     uint64_t value;
@@ -157,8 +158,8 @@ static bool owns_node(const struct ath_machine *machine, hwloc_obj_t function)
     return false;
 }
 
-/* True where a GPU library found the function, a NUMA node is its memory, or ids and class say so.
- */
+/* True if a GPU library found the function, if a NUMA node is its memory, or if its ids and class
+ * are those of a GPU. */
 static bool is_gpu(const struct ath_machine *machine, hwloc_obj_t function)
 {
     static const char *const backends[] = { "CUDA", "NVML", "RSMI" };
@@ -173,16 +174,29 @@ static bool is_gpu(const struct ath_machine *machine, hwloc_obj_t function)
                 return true;
     }
     struct ath_pci address = ath_hwloc_pci(function);
-    return ath_gpu_is_one(id_of(pci->vendor_id), pci->class_id, &address, has_beside, function);
+    return ath_gpu_is_one(id_of(pci->vendor_id), id_of(pci->device_id), pci->class_id, &address,
+                          has_beside, function);
 }
 
-/* Our own name for its ids, else what hwloc found in pci.ids. */
+/* Returns our name for the function's ids, else the name that hwloc found in pci.ids, or NULL. */
 static const char *name_of(hwloc_obj_t function)
 {
     const struct hwloc_pcidev_attr_s *pci = &function->attr->pcidev;
     const char *name = ath_pci_name(pci->vendor_id, pci->device_id);
 
     return name ? name : ath_hwloc_info(function, "PCIDevice");
+}
+
+/* ROCm's library has a device for each partition of a GPU (MI300 in mode CPX). */
+static int partitions_of(hwloc_obj_t function)
+{
+    int count = 0;
+
+    for (hwloc_obj_t device = NULL; (device = next_device(function, device));) {
+        const char *backend = ath_hwloc_info(device, "Backend");
+        count += backend && !strcmp(backend, "RSMI");
+    }
+    return count ? count : ATH_UNKNOWN;
 }
 
 static void add_gpu(struct ath_hwloc_walk *walk, hwloc_obj_t function)
@@ -202,11 +216,14 @@ static void add_gpu(struct ath_hwloc_walk *walk, hwloc_obj_t function)
     gpu->model = ath_xstrdup(name ? name : name_of(function));
     gpu->uuid = ath_xstrdup(device_info(function, uuid));
     gpu->memory_total_bytes = size ? bytes_of(size) : ATH_UNKNOWN;
+    gpu->partitions = partitions_of(function);
+    if (attr->linkspeed > 0 && attr->linkspeed < LINK_GB_MAX) /* GB/s */
+        gpu->pcie_mbps = (int64_t)((double)attr->linkspeed * 8000 + 0.5);
     gpu->place = place_of(function);
     gpu->numa_node = ath_hwloc_near_node(walk, function);
 }
 
-/* The next netdev or RDMA device of a function after `last`. */
+/* Returns the next netdev or RDMA device of a function after `last`, or NULL. */
 static hwloc_obj_t next_of_type(hwloc_obj_t function, hwloc_obj_osdev_type_t type, hwloc_obj_t last)
 {
     hwloc_obj_t next = last;
@@ -226,7 +243,8 @@ static int count_of_type(hwloc_obj_t function, hwloc_obj_osdev_type_t type)
     return count;
 }
 
-/* An info of an RDMA device's port: port_info(mlx5_0, 1, "State") is its "Port1State". */
+/* Returns an info of an RDMA device's port, or NULL: port_info(mlx5_0, 1, "State") is
+ * "Port1State". */
 static const char *port_info(hwloc_obj_t rdma, int port, const char *what)
 {
     char name[32];
@@ -244,7 +262,8 @@ static int port_count(hwloc_obj_t rdma)
     return count;
 }
 
-/* The link that goes with a port: the one that says so, or the only one of the only port. */
+/* Returns the link of a port: the link that names the port, or the only link of the only port; or
+ * NULL. */
 static hwloc_obj_t netdev_of_port(hwloc_obj_t function, hwloc_obj_t rdma, int port)
 {
     hwloc_obj_t netdev = NULL;
@@ -261,7 +280,7 @@ static hwloc_obj_t netdev_of_port(hwloc_obj_t function, hwloc_obj_t rdma, int po
     return next_of_type(function, HWLOC_OBJ_OSDEV_NETWORK, NULL);
 }
 
-/* 20 bytes is an address of IP over InfiniBand, 6 one of Ethernet (linux/if_infiniband.h,
+/* An address of IP over InfiniBand has 20 bytes, one of Ethernet has 6 (linux/if_infiniband.h,
  * linux/if_ether.h). */
 static enum ath_link_layer layer_of_address(const char *address)
 {
@@ -272,7 +291,7 @@ static enum ath_link_layer layer_of_address(const char *address)
     return length == 6 * 3 - 1 ? ATH_LAYER_ETHERNET : ATH_LAYER_UNKNOWN;
 }
 
-/* "fe80:0000:0000:0000:248a:0703:001e:39fe"; false for other text and for an unused slot. */
+/* True for a text like "fe80:0000:0000:0000:248a:0703:001e:39fe"; false for an unused slot. */
 static bool is_gid(const char *text)
 {
     return strlen(text) == sizeof((struct ath_gid *)0)->address - 1 &&
@@ -280,8 +299,8 @@ static bool is_gid(const char *text)
 }
 
 /*
- * The GIDs of an InfiniBand port; there all are of one type. What type a GID of an Ethernet port
- * has hwloc does not write, so those are left out rather than called something.
+ * Adds the GIDs of an InfiniBand port, which all have the same type. hwloc does not write the type
+ * of an Ethernet port's GIDs, so those are left out.
  */
 static void add_gids(struct ath_nic *nic, hwloc_obj_t rdma)
 {
@@ -298,7 +317,7 @@ static void add_gids(struct ath_nic *nic, hwloc_obj_t rdma)
         *gid = (struct ath_gid){ .index = index, .type = ATH_GID_IB, .is_usable = true };
         memcpy(gid->address, value, sizeof gid->address);
         if (nic->best_gid_index < 0 || index < nic->best_gid_index)
-            nic->best_gid_index = index;
+            ath_nic_take_gid(nic, gid);
     }
 }
 
@@ -311,8 +330,8 @@ static void describe_netdev(struct ath_nic *nic, hwloc_obj_t netdev)
     nic->link_layer = layer_of_address(address);
 }
 
-/* States are the numbers of sysfs, 4 is ACTIVE (enum ib_port_state); a LID of its own has only a
- * port of an InfiniBand fabric. */
+/* States are the numbers of sysfs, 4 is ACTIVE (enum ib_port_state). Only a port of an InfiniBand
+ * fabric has a LID. */
 static void describe_port(struct ath_nic *nic, hwloc_obj_t rdma, int port)
 {
     const char *state = port_info(rdma, port, "State"), *lid = port_info(rdma, port, "LID");
@@ -321,14 +340,14 @@ static void describe_port(struct ath_nic *nic, hwloc_obj_t rdma, int port)
     nic->rdma_device = ath_xstrdup(rdma->name);
     nic->port = port;
     if (state)
-        nic->link = *state == '4' ? ATH_LINK_UP : ATH_LINK_DOWN;
+        nic->link = nic->rdma_state = *state == '4' ? ATH_LINK_UP : ATH_LINK_DOWN;
     if (lid && !ath_parse_u64(lid, 0, &number) && number)
         nic->link_layer = ATH_LAYER_INFINIBAND;
     if (nic->link_layer == ATH_LAYER_INFINIBAND)
         add_gids(nic, rdma);
 }
 
-/* "248a:0703:001e:39fe"; 0 where it is not known. */
+/* Returns the GUID of "248a:0703:001e:39fe", or 0 if it is unknown. */
 static uint64_t card_guid(hwloc_obj_t rdma)
 {
     const char *text = rdma ? ath_hwloc_info(rdma, "SysImageGUID") : NULL;
@@ -344,7 +363,7 @@ static uint64_t card_guid(hwloc_obj_t rdma)
     return guid;
 }
 
-/* One port of a function; each of netdev and rdma may be NULL. */
+/* Adds one port of a function; netdev and rdma may be NULL. */
 static void add_port(struct ath_hwloc_walk *walk, hwloc_obj_t function, hwloc_obj_t netdev,
                      hwloc_obj_t rdma, int port)
 {
@@ -364,7 +383,8 @@ static void add_port(struct ath_hwloc_walk *walk, hwloc_obj_t function, hwloc_ob
         describe_port(nic, rdma, port);
 }
 
-/* The ports of RDMA devices, each with its link; then links without; else the bare function. */
+/* Adds the ports of RDMA devices with their links, then the remaining links, or else the bare
+ * function. */
 static void add_ports(struct ath_hwloc_walk *walk, hwloc_obj_t function)
 {
     hwloc_obj_t taken[PORTS_MAX], rdma = NULL, netdev = NULL;
@@ -388,7 +408,7 @@ static void add_ports(struct ath_hwloc_walk *walk, hwloc_obj_t function)
         add_port(walk, function, NULL, NULL, 0);
 }
 
-/* Class 02 is a network controller; an RDMA card may also be of class 0c06. */
+/* Class 02 is a network controller. An RDMA card may also have class 0c06. */
 static bool is_network(hwloc_obj_t function)
 {
     return function->attr->pcidev.class_id >> 8 == 0x02 ||
@@ -408,4 +428,6 @@ void ath_hwloc_walk_pci(struct ath_hwloc_walk *walk)
         else if (is_network(function))
             add_ports(walk, function);
     }
+    walk->machine->lacks_pci =
+        !walk->hwloc->hwloc_get_obj_by_depth(walk->topology, HWLOC_TYPE_DEPTH_PCI_DEVICE, 0);
 }

@@ -1,10 +1,10 @@
 /*
  * The machine and its NUMA nodes, from an hwloc topology.
  *
- * hwloc gives every node the CPUs near it, a node of plain memory (CXL, MCDRAM, a GPU's) those of
- * the node whose neighbour it is. The kernel counts a CPU to one node only, and numbers the nodes
- * of CPUs before those of memory (acpi_numa_init(), drivers/acpi/numa/srat.c), so of nodes with the
- * same CPUs the lowest has them.
+ * hwloc gives every node the CPUs near it. A node that is only memory (CXL, MCDRAM, a GPU's) gets
+ * the CPUs of its neighbour. The kernel assigns each CPU to one node, and numbers nodes with CPUs
+ * before those that are only memory (acpi_numa_init(), drivers/acpi/numa/srat.c). So of several
+ * nodes with the same CPUs, the lowest one has them.
  */
 #include "config.h"
 
@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "numa/profile.h"
+#include "numa/warning.h"
 
 const char *ath_hwloc_info(hwloc_obj_t object, const char *name)
 {
@@ -27,7 +28,7 @@ const char *ath_hwloc_info(hwloc_obj_t object, const char *name)
     return NULL;
 }
 
-/* Of several infos the first that is there; the caller frees the copy. */
+/* Returns a copy of the first of several infos that exists, or NULL. The caller frees the copy. */
 static char *copy_info(hwloc_obj_t object, const char *const *names)
 {
     for (; *names; names++) {
@@ -38,8 +39,8 @@ static char *copy_info(hwloc_obj_t object, const char *const *names)
     return NULL;
 }
 
-/* /proc/cpuinfo has "PowerNV 8335-GTB" where the device tree, which we read live, has "8335-GTB".
- */
+/* hwloc takes "PowerNV 8335-GTB" from /proc/cpuinfo. On a live machine we read "8335-GTB" from the
+ * device tree, so the prefix is removed. */
 static char *model_of(hwloc_obj_t root)
 {
     const char *platform = ath_hwloc_info(root, "PlatformModel");
@@ -69,7 +70,7 @@ static void read_identity(hwloc_obj_t root, struct ath_machine *machine)
     machine->hostname = copy_info(root, host);
 }
 
-/* Ranges of a bitmap; the endless tail of an "all from here on" set is left out. */
+/* Copies the ranges of a bitmap. An infinite last range is left out. */
 static void copy_set(const struct ath_hwloc *hwloc, hwloc_const_bitmap_t set, struct ath_idset *out)
 {
     if (!set)
@@ -83,7 +84,7 @@ static void copy_set(const struct ath_hwloc *hwloc, hwloc_const_bitmap_t set, st
     }
 }
 
-/* Sizes other than the smallest, which is the base page. */
+/* Copies all page sizes except the smallest, which is the base page. */
 static void copy_hugepages(const struct hwloc_numanode_attr_s *attr, struct ath_numa_node *node)
 {
     hwloc_uint64_t base = UINT64_MAX;
@@ -103,6 +104,21 @@ static void copy_hugepages(const struct hwloc_numanode_attr_s *attr, struct ath_
     }
 }
 
+void ath_hwloc_check_complete(const struct ath_hwloc *hwloc, hwloc_topology_t topology,
+                              const char *name, struct ath_machine *machine)
+{
+    hwloc_obj_t root = hwloc->hwloc_get_obj_by_depth(topology, 0, 0);
+    ATH_AUTO(ath_idset) complete = { 0 }, allowed = { 0 }, lacking = { 0 };
+
+    copy_set(hwloc, root->complete_cpuset, &complete);
+    copy_set(hwloc, hwloc->hwloc_topology_get_allowed_cpuset(topology), &allowed);
+    ath_idset_subtract(&complete, &allowed, &lacking);
+    if (!lacking.range_count)
+        return;
+    ath_auto_free char *ids = ath_idset_format(&lacking);
+    ath_warning_add(machine, ATH_W_CPUS_LEFT_OUT, name, ids, NULL);
+}
+
 static void add_node(struct ath_hwloc_walk *walk, hwloc_obj_t object)
 {
     const struct hwloc_numanode_attr_s *attr = &object->attr->numanode;
@@ -114,7 +130,9 @@ static void add_node(struct ath_hwloc_walk *walk, hwloc_obj_t object)
         node->memory_total_bytes = (int64_t)attr->local_memory;
     copy_set(walk->hwloc, object->cpuset, &node->cpus);
     copy_hugepages(attr, node);
-    /* hwloc's linux backend says so where HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES kept the node. */
+    if (object->subtype && strcmp(object->subtype, "DRAM") != 0)
+        node->memory_kind = ath_xstrdup(object->subtype); /* guessed by hwloc, or from DAX */
+    /* hwloc's linux backend sets this if HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES kept the node. */
     if (object->subtype && !strcmp(object->subtype, "GPUMemory"))
         node->has_gpu = gpu && !ath_pci_parse(gpu, &node->gpu);
 }
@@ -124,12 +142,13 @@ static bool is_subset(const struct ath_idset *small, const struct ath_idset *lar
     ATH_AUTO(ath_idset) both = { 0 };
 
     if (!ath_idset_has(large, ath_idset_next(small, -1)))
-        return false; /* settles nearly all pairs */
+        return false; /* a quick check that decides nearly all pairs */
     ath_idset_intersect(small, large, &both);
     return ath_idset_equals(&both, small);
 }
 
-/* True where another node has these CPUs, as its only ones or as the lower of two. */
+/* True if another node owns these CPUs: they are a subset of this node's CPUs, or that node has a
+ * lower id and the same CPUs. */
 static bool borrows_cpus(const struct ath_machine *machine, const struct ath_numa_node *node)
 {
     for (size_t i = 0; i < machine->node_count; i++) {
@@ -207,7 +226,7 @@ static void copy_distances(struct ath_machine *machine, const struct hwloc_dista
     }
 }
 
-/* The first matrix counts: hwloc writes the firmware's before what a user may have added. */
+/* Only the first matrix counts: hwloc writes the firmware's matrix before any that a user added. */
 static void read_distances(struct ath_hwloc_walk *walk)
 {
     unsigned int count;
@@ -224,9 +243,9 @@ static void read_distances(struct ath_hwloc_walk *walk)
 }
 
 /*
- * Which GPUs' memory the nodes are, as /proc/driver/nvidia told when the file was written. A file
- * without I/O objects tells of those GPUs all the same: by address, and by the CPUs that their
- * memory hangs at.
+ * Ties nodes to the GPUs whose memory they are, as /proc/driver/nvidia reported when the file was
+ * written. Even a file without I/O objects describes those GPUs: by their address, and by the CPUs
+ * near their memory.
  */
 static void tie_memory(struct ath_hwloc_walk *walk)
 {
@@ -244,8 +263,11 @@ static void tie_memory(struct ath_hwloc_walk *walk)
             gpu = ath_machine_add_gpu(walk->machine, &node->gpu);
             gpu->numa_node = ath_hwloc_near_node(walk, object->parent);
         }
+        if (gpu->vendor_id == ATH_UNKNOWN)
+            gpu->vendor_id =
+                ATH_VENDOR_NVIDIA; /* hwloc marks such nodes for NVIDIA's driver only */
         gpu->memory_node = node->id;
-        gpu->memory_state = ATH_MEMORY_ONLINE;
+        gpu->memory_state = node->memory_total_bytes ? ATH_MEMORY_ONLINE : ATH_MEMORY_OFFLINE;
         if (gpu->memory_total_bytes < 0)
             gpu->memory_total_bytes = node->memory_total_bytes;
     }

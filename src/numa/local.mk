@@ -17,6 +17,7 @@ libaitherion_a_SOURCES += \
 	src/numa/profile.c src/numa/profile.h \
 	src/numa/read.c src/numa/read.h \
 	src/numa/topology_xml.c src/numa/topology_xml.h \
+	src/numa/usable.c src/numa/usable.h \
 	src/numa/warning.c src/numa/warning.h \
 	src/numa/xml_nics.c src/numa/xml_nics.h \
 	src/numa/xml_reader.h

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "numa/pair.h"
 #include "numa/profile.h"
 #include "numa/warning.h"
@@ -18,6 +19,7 @@ static void free_node(struct ath_numa_node *node)
     ath_idset_free(&node->cpus_online);
     free(node->hugepages);
     free(node->distances);
+    free(node->memory_kind);
 }
 
 static void free_gpu(struct ath_gpu *gpu)
@@ -26,6 +28,8 @@ static void free_gpu(struct ath_gpu *gpu)
     free(gpu->model);
     free(gpu->uuid);
     free(gpu->driver_version);
+    free(gpu->driver);
+    free(gpu->partition_mode);
     free(gpu->nvlinks);
 }
 
@@ -80,8 +84,10 @@ struct ath_gpu *ath_machine_add_gpu(struct ath_machine *machine, const struct at
         .numa_node = ATH_UNKNOWN,
         .memory_node = ATH_UNKNOWN,
         .memory_total_bytes = ATH_UNKNOWN,
+        .partitions = ATH_UNKNOWN,
         .pcie_gen = ATH_UNKNOWN,
         .pcie_width = ATH_UNKNOWN,
+        .pcie_mbps = ATH_UNKNOWN,
     };
     return gpu;
 }
@@ -185,7 +191,7 @@ int ath_machine_distance(const struct ath_machine *machine, int from, int to)
     return found ? found->value : ATH_UNKNOWN;
 }
 
-/* What the kernel lists is in order already, a million distances among it. */
+/* Skips sorting if the array is sorted already: the kernel lists a million distances in order. */
 static void sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
 {
     const char *item = items;
@@ -206,7 +212,7 @@ void ath_machine_sort(struct ath_machine *machine)
              sizeof *machine->nodes[i].distances, compare_distances);
 }
 
-static void drop_double_nodes(struct ath_machine *machine)
+static void drop_duplicate_nodes(struct ath_machine *machine)
 {
     size_t kept = 0;
 
@@ -223,7 +229,7 @@ static void drop_double_nodes(struct ath_machine *machine)
     machine->node_count = kept;
 }
 
-static void drop_double_gpus(struct ath_machine *machine)
+static void drop_duplicate_gpus(struct ath_machine *machine)
 {
     size_t kept = 0;
 
@@ -241,8 +247,44 @@ static void drop_double_gpus(struct ath_machine *machine)
     machine->gpu_count = kept;
 }
 
-/* Two entries of one function are two ports, unless they have all names in common. */
-static void drop_double_nics(struct ath_machine *machine)
+static bool is_same_name(const char *a, const char *b)
+{
+    return a && b && !strcmp(a, b);
+}
+
+/* True if a port without a PCI address has the name of another one. NCCL lists a socket's link once
+ * for every NUMA node. A machine has only one link of a name. */
+static bool is_named_before(const struct ath_machine *machine, size_t index)
+{
+    const struct ath_nic *nic = &machine->nics[index];
+
+    for (size_t i = 0; !nic->has_pci && i < index; i++) {
+        const struct ath_nic *other = &machine->nics[i];
+        if (is_same_name(nic->netdev, other->netdev) ||
+            (is_same_name(nic->rdma_device, other->rdma_device) && nic->port == other->port))
+            return true;
+    }
+    return false;
+}
+
+/* Drops ports that are listed again. Ports without a PCI address are last (ath_nic_compare()). */
+static void drop_repeated_nics(struct ath_machine *machine)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < machine->nic_count; i++) {
+        struct ath_nic nic = machine->nics[i];
+        machine->nics[kept] = nic;
+        if (is_named_before(machine, kept))
+            ath_nic_free(&machine->nics[kept]);
+        else
+            kept++;
+    }
+    machine->nic_count = kept;
+}
+
+/* Two entries of one function are two ports, unless all their names are equal. */
+static void drop_duplicate_nics(struct ath_machine *machine)
 {
     size_t kept = 0;
 
@@ -260,12 +302,13 @@ static void drop_double_nics(struct ath_machine *machine)
     machine->nic_count = kept;
 }
 
-/* Says what a node is, and ties it to the GPU whose memory it is. */
+/* Sets the kind of each node, and ties nodes to the GPUs whose memory they are. */
 static void set_kinds(struct ath_machine *machine)
 {
     for (size_t i = 0; i < machine->node_count; i++) {
         struct ath_numa_node *node = &machine->nodes[i];
-        /* A file of NCCL's has only nodes of CPUs, tells no memory, and not always which CPUs. */
+        /* An NCCL file contains only nodes with CPUs. It has no memory sizes, and does not always
+         * list the CPUs. */
         bool has_cpus = node->cpus.range_count ||
                         (machine->source == ATH_SOURCE_XML && node->memory_total_bytes < 0);
         node->kind = has_cpus ? ATH_NODE_CPU : ATH_NODE_MEMORY;
@@ -274,7 +317,7 @@ static void set_kinds(struct ath_machine *machine)
         struct ath_gpu *gpu = &machine->gpus[i];
         struct ath_numa_node *node = ath_machine_node(machine, gpu->memory_node);
         if (!node || node->kind != ATH_NODE_MEMORY)
-            continue; /* no such node, or another GPU has it */
+            continue; /* no such node, or another GPU's memory */
         node->kind = ATH_NODE_GPU;
         node->has_gpu = true;
         node->gpu = gpu->pci;
@@ -283,7 +326,7 @@ static void set_kinds(struct ath_machine *machine)
     }
 }
 
-/* With one node that has CPUs, everything is at it. */
+/* If only one node has CPUs, all devices belong to it. */
 static void place_on_only_node(struct ath_machine *machine)
 {
     int node = ATH_UNKNOWN;
@@ -303,18 +346,69 @@ static void place_on_only_node(struct ath_machine *machine)
             machine->nics[i].numa_node = node;
 }
 
+/* Firmware and drivers fill up names with blanks. A name of blanks alone is unknown. */
+static void trim(char **name)
+{
+    size_t length = *name ? strlen(*name) : 0;
+
+    while (length && strchr(" \t", (*name)[length - 1]))
+        (*name)[--length] = '\0';
+    if (length)
+        return;
+    free(*name);
+    *name = NULL;
+}
+
+/* A driver that cannot read a UUID gives zeros: "0000000000000000". */
+static void drop_zero_uuid(struct ath_gpu *gpu)
+{
+    const char *digits = gpu->uuid ? gpu->uuid : "?";
+
+    digits += ath_starts_with(digits, "GPU-") ? strlen("GPU-") : 0;
+    if (digits[strspn(digits, "0-")])
+        return;
+    free(gpu->uuid);
+    gpu->uuid = NULL;
+}
+
+/* The speed of a lane is 2.5 and 5 GT/s with 8b/10b, then 8, 16, 32 GT/s with 128b/130b and 64 GT/s
+ * with 242 of 256 bytes (PCI Express, 4.2). */
+static void set_pcie_speed(struct ath_gpu *gpu)
+{
+    static const int lane_mbps[] = { 2000, 4000, 7877, 15754, 31508, 60500 };
+
+    if (gpu->pcie_mbps == ATH_UNKNOWN && gpu->pcie_width > 0 && gpu->pcie_gen > 0 &&
+        gpu->pcie_gen <= (int)ATH_COUNT(lane_mbps))
+        gpu->pcie_mbps = (int64_t)lane_mbps[gpu->pcie_gen - 1] * gpu->pcie_width;
+}
+
+static void tidy(struct ath_machine *machine)
+{
+    trim(&machine->model);
+    trim(&machine->hostname);
+    for (size_t i = 0; i < machine->gpu_count; i++) {
+        trim(&machine->gpus[i].model);
+        drop_zero_uuid(&machine->gpus[i]);
+        set_pcie_speed(&machine->gpus[i]);
+    }
+    for (size_t i = 0; i < machine->nic_count; i++)
+        trim(&machine->nics[i].model);
+}
+
 void ath_machine_finish(struct ath_machine *machine)
 {
+    tidy(machine);
     ath_machine_sort(machine);
-    drop_double_nodes(machine);
-    drop_double_gpus(machine);
-    drop_double_nics(machine);
+    drop_duplicate_nodes(machine);
+    drop_duplicate_gpus(machine);
+    drop_duplicate_nics(machine);
+    drop_repeated_nics(machine);
     set_kinds(machine);
     place_on_only_node(machine);
     ath_pairs_rank(machine);
-    ath_warnings_check(machine);
     if (!machine->profile)
         machine->profile = ath_profile_of(machine->model, NULL);
+    ath_warnings_check(machine);
 }
 
 const char *ath_node_kind_word(enum ath_node_kind kind)

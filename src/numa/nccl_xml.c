@@ -1,11 +1,12 @@
 /*
  * Reading the topology files of NCCL (version 1) and RCCL (version 2, with `xgmi` for `nvlink`).
  *
- * The format is what NCCL's src/graph/xml.cc writes and topo.cc reads: system > cpu (a NUMA node) >
- * pci, nested > gpu > nvlink, nic > net. NCCL leaves root ports out, and of a switch it writes the
- * upstream port only, so one `pci` with others inside is a whole switch; what hangs directly below
- * a `cpu` counts as one host bridge apart, which NCCL calls PHB too. A numaid of -1 (or none) is a
- * kernel that does not know. Memory, distances and the speed of NVLinks are not in the file.
+ * The format is defined by NCCL's src/graph/xml.cc (writer) and topo.cc (reader): system > cpu (a
+ * NUMA node) > pci, nested > gpu > nvlink, nic > net. NCCL leaves root ports out, and writes only
+ * the upstream port of a switch, so a `pci` with others inside is a whole switch. Functions
+ * directly below a `cpu` count as below different host bridges, which NCCL calls PHB, too. A numaid
+ * of -1 (or none) means that the kernel does not know the node. Memory, distances and the speed of
+ * NVLinks are not in the file.
  */
 #include "config.h"
 
@@ -24,30 +25,31 @@
 #include "numa/warning.h"
 #include "numa/xml_nics.h"
 
-/* Room for a mask of more CPUs than any kernel takes (NR_CPUS is at most 8192 as of Linux 6.10). */
+/* Enough for a mask of more CPUs than any kernel supports (NR_CPUS is at most 8192 as of Linux
+ * 6.10). */
 enum { MASK_BYTES_MAX = 1 << 14 };
 
 enum kind { OUTSIDE, UNKNOWN, SYSTEM, CPU, PCI, GPU, LINK, C2C, NIC, NET };
 
-/* An element that is open. */
+/* An open element. */
 struct frame {
     enum kind kind;
-    char *place;        /* CPU and PCI: of the functions below it */
-    int children;       /* PCI: so far */
-    struct ath_pci pci; /* PCI: from here on */
+    char *place;        /* CPU and PCI: the place of the functions below */
+    int children;       /* PCI: number of children so far */
+    struct ath_pci pci; /* PCI only, as all fields below */
     char *own_place;
-    char class[8]; /* hexadecimal, as many digits as there are: "030200", "02" */
+    char class[8]; /* hexadecimal, with the digits of the file: "030200", "02" */
     int vendor_id, device_id, pcie_gen, pcie_width;
-    bool is_gpu, is_nic; /* said so by a child */
-    size_t gpu;          /* its index, where is_gpu */
+    bool is_gpu, is_nic; /* a child element says so */
+    size_t gpu;          /* index of the GPU, if is_gpu */
 };
 
 struct nccl {
     struct ath_machine *machine;
     struct ath_xml_guids guids;
-    struct frame frames[ATH_XML_DEPTH_MAX + 1]; /* the first one stays OUTSIDE */
+    struct frame frames[ATH_XML_DEPTH_MAX + 1]; /* the first frame stays OUTSIDE */
     size_t depth;
-    int node, cpus; /* of the open `cpu`; how many there were */
+    int node, cpus; /* node of the open `cpu`; number of `cpu` elements so far */
     uint64_t host;
     struct ath_idset homeless; /* CPUs of `cpu` elements without a node */
 };
@@ -77,7 +79,7 @@ static void close_nccl(void *state)
     free(nccl);
 }
 
-/* The element around the one that is being opened. */
+/* Returns the parent of the element that is being opened. */
 static struct frame *parent(struct nccl *nccl)
 {
     return &nccl->frames[nccl->depth - 1];
@@ -104,7 +106,8 @@ static struct ath_numa_node *node_of(struct ath_machine *machine, int id)
     return node;
 }
 
-/* Adds the CPUs of an `affinity` mask; affinity_offset is the first bit's CPU (NCCL since 2.28). */
+/* Adds the CPUs of an `affinity` mask. affinity_offset is the CPU of the mask's first bit (NCCL
+ * since 2.28). */
 static void add_cpus(struct ath_xml *xml, const char **attributes, struct ath_idset *out)
 {
     ATH_AUTO(ath_idset) mask = { 0 };
@@ -121,8 +124,8 @@ static void add_cpus(struct ath_xml *xml, const char **attributes, struct ath_id
         ath_idset_add(out, mask.ranges[i].first + offset, mask.ranges[i].last + offset);
 }
 
-/* NCCL's word for the architecture, as the kernel says it; it only ever ran on little-endian POWER.
- */
+/* Returns the kernel's name for an architecture name of NCCL. NCCL ran only on little-endian
+ * POWER. */
 static const char *arch_of(const char *word)
 {
     static const char *const words[][2] = { { "arm64", "aarch64" }, { "ppc64", "ppc64le" } };
@@ -133,8 +136,8 @@ static const char *arch_of(const char *word)
     return word;
 }
 
-/* The hosts of one NVLink domain may stand in one file, told apart by host_hash (NCCL since 2.23).
- */
+/* One file may describe all hosts of an NVLink domain, told apart by host_hash (NCCL since
+ * 2.23). */
 static void check_host(struct nccl *nccl, struct ath_xml *xml, const char **attributes)
 {
     const char *text = ath_xml_get(attributes, "host_hash");
@@ -173,7 +176,7 @@ static void start_cpu(struct nccl *nccl, struct frame *frame, struct ath_xml *xm
              nccl->node < 0 ? &nccl->homeless : &node_of(machine, nccl->node)->cpus);
 }
 
-/* Gives the function its place below a node or a switch; a switch has a port for each. */
+/* Sets the function's place below a node or a switch. A switch has one port for each function. */
 static void place_function(struct frame *frame, struct frame *above)
 {
     char text[ATH_PCI_TEXT];
@@ -204,7 +207,7 @@ static void start_pci(struct nccl *nccl, struct frame *frame, struct ath_xml *xm
     frame->device_id = (int)ath_xml_get_number(attributes, "device", 0xffff, ATH_UNKNOWN);
     frame->pcie_gen = speed ? ath_pcie_generation(speed) : ATH_UNKNOWN;
     frame->pcie_width = (int)ath_xml_get_number(attributes, "link_width", 64, ATH_UNKNOWN);
-    if (frame->pcie_width == 0) /* NCCL's way to say that sysfs had none */
+    if (frame->pcie_width == 0) /* NCCL writes 0 if sysfs has no width */
         frame->pcie_width = ATH_UNKNOWN;
     place_function(frame, parent(nccl));
 }
@@ -224,8 +227,8 @@ static void add_gpu(struct nccl *nccl, struct frame *frame)
     frame->gpu = nccl->machine->gpu_count - 1;
 }
 
-/* `gpu` is written after NVML was asked, so its links are known. There is one for each rank or
- * share (MLOPart) of a GPU, each with all the links; the first one counts. */
+/* NCCL writes `gpu` after it has queried NVML, so the links are known. A GPU has one `gpu` for
+ * each rank or share (MLOPart), each with all the links; the first one counts. */
 static void start_gpu(struct nccl *nccl, struct frame *frame, struct ath_xml *xml,
                       const char **attributes)
 {
@@ -246,8 +249,8 @@ static struct ath_nvlink *add_link(struct nccl *nccl, enum ath_peer_kind kind)
     return link;
 }
 
-/* By the other end's PCI class (topo.cc, kvDictPciClass). In a virtual machine the end of a link to
- * an NVSwitch is not to be seen, and NCCL writes a switch without an address. */
+/* Derives the kind of the peer from its PCI class (topo.cc, kvDictPciClass). In a virtual machine
+ * the NVSwitch at the other end is not visible, and NCCL writes a switch without an address. */
 static enum ath_peer_kind peer_kind_of(const char *class)
 {
     static const struct {
@@ -275,8 +278,8 @@ static void start_link(struct nccl *nccl, struct frame *frame, struct ath_xml *x
     link->count = (int)ath_xml_get_number(attributes, "count", UINT16_MAX, ATH_UNKNOWN);
 }
 
-/* NVLink-C2C to the own CPU (Grace); bw is of one link, in MB/s (NVML_FI_DEV_C2C_LINK_GET_MAX_BW).
- */
+/* NVLink-C2C to the GPU's own CPU (Grace). bw is the bandwidth of one link in MB/s
+ * (NVML_FI_DEV_C2C_LINK_GET_MAX_BW). */
 static void start_c2c(struct nccl *nccl, struct frame *frame, struct ath_xml *xml,
                       const char **attributes)
 {
@@ -291,8 +294,8 @@ static void start_c2c(struct nccl *nccl, struct frame *frame, struct ath_xml *xm
         link->speed_mbps = bandwidth * 8 * link->count;
 }
 
-/* A port below the function `above`. A `nic` right in a `cpu` is no PCI device, and NCCL puts it in
- * the first `cpu` wherever it is. */
+/* Adds a port below the function `above`. A `nic` directly in a `cpu` is not a PCI device, and
+ * NCCL always puts it in the first `cpu`, so its node is unknown. */
 static struct ath_nic *add_nic(struct nccl *nccl, struct frame *above, uint64_t guid)
 {
     struct ath_nic *nic = ath_xml_add_nic(nccl->machine, &nccl->guids, guid);
@@ -310,12 +313,13 @@ static struct ath_nic *add_nic(struct nccl *nccl, struct frame *above, uint64_t 
     return nic;
 }
 
-/* Mb/s. The plugin of Slingshot cards writes 200000000 for 200 Gb/s, so 10 Tb/s is the end. */
+/* In Mb/s. The plugin for Slingshot cards writes 200000000 for 200 Gb/s, so values above 10 Tb/s
+ * are ignored. */
 enum { SPEED_MAX_MBPS = 10000000 };
 
 /*
- * A port. NCCL's own InfiniBand transport counts ports from 1, its socket transport says 0 and
- * gives the link's name. "mlx5_0+mlx5_1" is a pair that NCCL fused, not a port of its own.
+ * Adds a port. NCCL's InfiniBand transport counts ports from 1. Its socket transport writes port 0
+ * and the link's name. "mlx5_0+mlx5_1" is a pair that NCCL fused, not a separate port.
  */
 static void start_net(struct nccl *nccl, struct frame *frame, struct ath_xml *xml,
                       const char **attributes)
@@ -339,7 +343,8 @@ static void start_net(struct nccl *nccl, struct frame *frame, struct ath_xml *xm
     nic->speed_mbps = speed > 0 ? speed : ATH_UNKNOWN;
 }
 
-/* A function that no child told about is what its class says; NCCL writes no other devices. */
+/* The class decides for a function without a child that names its kind. NCCL writes no other
+ * devices. */
 static void end_pci(struct nccl *nccl, struct frame *frame)
 {
     if (frame->is_gpu || frame->is_nic)
@@ -374,7 +379,7 @@ static void on_start(void *state, struct ath_xml *xml, const char *name, const c
     unsigned int above = 1U << nccl->frames[nccl->depth].kind;
     struct frame *frame = &nccl->frames[++nccl->depth];
 
-    frame->kind = UNKNOWN; /* what we do not know is passed over, with all that is in it */
+    frame->kind = UNKNOWN; /* unknown elements are skipped, with everything inside */
     for (size_t i = 0; i < ATH_COUNT(elements); i++)
         if ((elements[i].parents & above) && !strcmp(elements[i].name, name)) {
             frame->kind = elements[i].kind;
@@ -397,6 +402,15 @@ static void on_end(void *state, const char *name)
     nccl->depth--;
 }
 
+/* True if the file does not say which CPUs a node has. */
+static bool lacks_cpus(const struct ath_machine *machine)
+{
+    for (size_t i = 0; i < machine->node_count; i++)
+        if (!machine->nodes[i].cpus.range_count)
+            return true;
+    return false;
+}
+
 static int finish(void *state, const char *name, struct ath_err *err)
 {
     struct nccl *nccl = state;
@@ -404,14 +418,17 @@ static int finish(void *state, const char *name, struct ath_err *err)
 
     if (!nccl->cpus)
         return ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID,
-                           _("'%s' names not one NUMA node (no element 'cpu')"), name);
+                           _("'%s' has no NUMA node (no element 'cpu')"), name);
     if (!machine->node_count) {
         node_of(machine, 0)->cpus = nccl->homeless;
         nccl->homeless = (struct ath_idset){ 0 };
         ath_warning_add_whole(machine, ATH_W_NO_NUMA_KERNEL, name);
     }
     ath_warning_add(machine, ATH_W_INCOMPLETE, name,
-                    _("memory, distances between NUMA nodes, speed of NVLinks"), NULL);
+                    lacks_cpus(machine)
+                        ? _("CPUs, memory, distances between NUMA nodes, speed of NVLinks")
+                        : _("memory, distances between NUMA nodes, speed of NVLinks"),
+                    NULL);
     ath_xml_nics_name_cards(machine, &nccl->guids);
     return 0;
 }

@@ -1,8 +1,8 @@
 /*
  * The NUMA node of a PCI function.
  *
- * numa_node is -1 where the firmware says nothing, and missing in some captures; local_cpus is
- * there on every kernel (drivers/pci/pci-sysfs.c) and holds all CPUs where the node is not known.
+ * numa_node is -1 if the firmware does not say, and missing in some captures. local_cpus exists on
+ * every kernel (drivers/pci/pci-sysfs.c), and lists all CPUs if the node is unknown.
  */
 #include "config.h"
 
@@ -21,7 +21,7 @@ static bool has_all(const struct ath_idset *all, const struct ath_idset *some)
     return !lacking.range_count;
 }
 
-/* The one node that has all these CPUs. */
+/* Returns the only node that has all these CPUs, or ATH_UNKNOWN. */
 static int node_of_cpus(const struct ath_machine *machine, const struct ath_idset *cpus)
 {
     int node = ATH_UNKNOWN, first = ath_idset_next(cpus, -1);
@@ -49,7 +49,7 @@ static int node_of_local_cpus(const struct ath_root *root, const struct ath_mach
     return node_of_cpus(machine, &cpus);
 }
 
-/* The nearest bridge above that knows its node. */
+/* Returns the node of the nearest bridge above whose node is known, or ATH_UNKNOWN. */
 static int node_of_bridges(const struct ath_root *root, const struct ath_machine *machine,
                            const char *place)
 {

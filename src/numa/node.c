@@ -1,7 +1,7 @@
 /*
  * NUMA nodes from sys/devices/system/node (Documentation/ABI/stable/sysfs-devices-node).
  *
- * Only online nodes have a folder; `possible` says nothing about what exists (0-255 on AC922). A
+ * Only online nodes have a folder. `possible` does not say which nodes exist (0-255 on AC922). A
  * node's `distance` has one number for each online node, in the order of their ids
  * (drivers/base/node.c, node_read_distance).
  */
@@ -25,11 +25,12 @@
 
 #define NODES "sys/devices/system/node"
 #define CPUS "sys/devices/system/cpu"
+#define DAX "sys/bus/dax/devices"
 
 /* CONFIG_NODES_SHIFT is at most 10; a distance is one byte of the ACPI SLIT. */
 enum { NODES_MAX = 1024, DISTANCE_MAX = 255, CPUS_MAX = 1 << 20 };
 
-/* "3952 kB" in bytes, or ATH_UNKNOWN. */
+/* Returns the bytes of "3952 kB", or ATH_UNKNOWN. */
 static int64_t parse_kibibytes(const char *text)
 {
     uint64_t value;
@@ -39,7 +40,7 @@ static int64_t parse_kibibytes(const char *text)
     return (int64_t)value * 1024;
 }
 
-/* The length of "Node 8 ", which begins each line of a node's own meminfo. */
+/* Returns the length of "Node 8 ", which begins each line of a node's meminfo. */
 static size_t prefix_length(const char *meminfo)
 {
     if (!ath_starts_with(meminfo, "Node "))
@@ -63,7 +64,7 @@ static void fill_memory(struct ath_numa_node *node, const char *meminfo)
     node->memory_free_bytes = memory_value(meminfo, prefix, "MemFree");
 }
 
-/* A folder like hugepages-2048kB below `path`. */
+/* Reads a folder like hugepages-2048kB below `path`. */
 static void read_hugepage_size(const struct ath_root *root, const char *path, const char *name,
                                struct ath_numa_node *node)
 {
@@ -87,13 +88,14 @@ static void read_hugepages(const struct ath_root *root, const char *path,
     char **names;
     size_t count;
 
-    ath_root_list(root, path, &names, &count); /* by size, since names sort as numbers do */
+    ath_root_list(root, path, &names,
+                  &count); /* sorted by size, because numbers in names sort as numbers */
     for (size_t i = 0; i < count; i++)
         read_hugepage_size(root, path, names[i], node);
     ath_names_free(names, count);
 }
 
-/* A set of ids in the list form; false where the file is missing or garbled. */
+/* Reads a set of ids in list form. Returns false if the file is missing or invalid. */
 static bool read_list(const struct ath_root *root, struct ath_machine *machine, const char *path,
                       const char *lost, struct ath_idset *out)
 {
@@ -106,18 +108,36 @@ static bool read_list(const struct ath_root *root, struct ath_machine *machine, 
     return false;
 }
 
+/* Adds the CPUs of the links cpuN in a node's folder. Newer kernels leave offline CPUs out of
+ * cpulist (node_read_cpumap() in drivers/base/node.c), but keep their links. */
+static void add_linked_cpus(const struct ath_root *root, struct ath_numa_node *node)
+{
+    ath_auto_free char *path = ath_xasprintf(NODES "/node%d", node->id);
+    char **names;
+    size_t count;
+    int cpu;
+
+    ath_root_list(root, path, &names, &count);
+    for (size_t i = 0; i < count; i++)
+        if (ath_starts_with(names[i], "cpu") &&
+            !ath_parse_int(names[i] + strlen("cpu"), 0, ATH_ID_MAX, &cpu))
+            ath_idset_add(&node->cpus, cpu, cpu);
+    ath_names_free(names, count);
+}
+
 static void read_cpus(const struct ath_root *root, struct ath_machine *machine,
                       struct ath_numa_node *node, const struct ath_idset *online)
 {
     ath_auto_free char *list = ath_xasprintf(NODES "/node%d/cpulist", node->id);
     ath_auto_free char *lost = ath_xasprintf(_("the CPUs of node %d"), node->id);
 
-    if (!read_list(root, machine, list, lost, &node->cpus)) { /* kernels before 2.6.29 */
+    if (!read_list(root, machine, list, lost, &node->cpus)) { /* needed for kernels before 2.6.29 */
         ath_auto_free char *mask = ath_root_read(root, NODES "/node%d/cpumap", node->id);
         if (mask)
             ath_idset_parse_mask(mask, &node->cpus);
     }
     if (online) {
+        add_linked_cpus(root, node);
         ath_idset_intersect(&node->cpus, online, &node->cpus_online);
         node->has_cpus_online = true;
     }
@@ -136,7 +156,7 @@ static void read_memory(const struct ath_root *root, struct ath_machine *machine
     read_hugepages(root, pages, node);
 }
 
-/* Reads the numbers of a `distance` file; returns how many there are, or -1 for garbage. */
+/* Reads the numbers of a `distance` file. Returns how many there are, or -1 if one is invalid. */
 static int parse_distances(char *text, const struct ath_idset *online, struct ath_numa_node *node)
 {
     char *rest = text;
@@ -183,7 +203,40 @@ static void read_distances(const struct ath_root *root, struct ath_machine *mach
     ath_warning_add(machine, ATH_W_DISTANCE_UNKNOWN, object, got, wanted, NULL);
 }
 
-/* The ids of the nodeN folders. */
+/* Tells the kind of memory that a DAX device gave to a node, from the device's place: below CXL's
+ * root device, a bus of NVDIMMs, or memory that the firmware keeps for a purpose (HBM). */
+static const char *kind_of_dax(const char *path)
+{
+    static const struct {
+        const char *mark, *kind;
+    } kinds[] = {
+        { "/ACPI0017", "CXL" }, { "/dax_region", "CXL" }, { "/ndbus", "NVM" }, { "/hmem", "SPM" }
+    };
+
+    for (size_t i = 0; i < ATH_COUNT(kinds); i++)
+        if (strstr(path, kinds[i].mark))
+            return kinds[i].kind;
+    return NULL;
+}
+
+static void read_memory_kinds(const struct ath_root *root, struct ath_machine *machine)
+{
+    char **names;
+    size_t count;
+
+    ath_root_list(root, DAX, &names, &count);
+    for (size_t i = 0; i < count; i++) {
+        ath_auto_free char *path = ath_root_link(root, DAX "/%s", names[i]);
+        int64_t id = ath_root_read_number(root, ATH_UNKNOWN, DAX "/%s/target_node", names[i]);
+        struct ath_numa_node *node =
+            path && id >= 0 && id <= ATH_ID_MAX ? ath_machine_find_node(machine, (int)id) : NULL;
+        if (node && !node->cpus.range_count && !node->memory_kind)
+            node->memory_kind = ath_xstrdup(kind_of_dax(path));
+    }
+    ath_names_free(names, count);
+}
+
+/* Lists the ids of the nodeN folders. Returns 0 or a negative errno. */
 static int list_folders(const struct ath_root *root, struct ath_idset *out)
 {
     char **names;
@@ -199,7 +252,8 @@ static int list_folders(const struct ath_root *root, struct ath_idset *out)
     return status;
 }
 
-/* The ids in `online`; the folders' where the file is missing or cannot be true. */
+/* Reads the ids in `online`, or uses the ids of the folders if the file is missing or
+ * implausible. */
 static void read_online(const struct ath_root *root, struct ath_machine *machine,
                         const struct ath_idset *folders, struct ath_idset *out)
 {
@@ -231,22 +285,48 @@ static void read_node(const struct ath_root *root, struct ath_machine *machine, 
     read_distances(root, machine, node, online);
 }
 
+/* Reads which CPUs are online, from each CPU's own file if there is no list (kernels
+ * before 2.6.28). A CPU that cannot be switched off has no such file. Returns false if that is not
+ * known. */
+static bool read_cpus_online(const struct ath_root *root, struct ath_machine *machine,
+                             struct ath_idset *out)
+{
+    char **names;
+    size_t count;
+    int cpu;
+
+    if (read_list(root, machine, CPUS "/online", _("which CPUs are online"), out))
+        return true;
+    if (ath_root_exists(root, CPUS "/online"))
+        return false;
+    ath_root_list(root, CPUS, &names, &count);
+    for (size_t i = 0; i < count; i++)
+        if (ath_starts_with(names[i], "cpu") &&
+            !ath_parse_int(names[i] + strlen("cpu"), 0, CPUS_MAX - 1, &cpu) &&
+            ath_root_read_number(root, 1, CPUS "/%s/online", names[i]))
+            ath_idset_add(out, cpu, cpu);
+    ath_names_free(names, count);
+    return out->range_count;
+}
+
 static void read_nodes(const struct ath_root *root, struct ath_machine *machine,
                        const struct ath_idset *folders)
 {
     ATH_AUTO(ath_idset) online = { 0 }, cpus_online = { 0 }, all = { 0 };
 
     read_online(root, machine, folders, &online);
-    bool has_cpus_online =
-        read_list(root, machine, CPUS "/online", _("which CPUs are online"), &cpus_online);
+    bool has_cpus_online = read_cpus_online(root, machine, &cpus_online);
+    ath_auto_free char *smt = ath_root_read(root, CPUS "/smt/control");
+    machine->is_smt_off = smt && (!strcmp(smt, "off") || !strcmp(smt, "forceoff"));
     ath_idset_copy(folders, &all);
     for (size_t i = 0; i < online.range_count; i++)
         ath_idset_add(&all, online.ranges[i].first, online.ranges[i].last);
     for (int id = -1; (id = ath_idset_next(&all, id)) >= 0;)
         read_node(root, machine, id, folders, &online, has_cpus_online ? &cpus_online : NULL);
+    read_memory_kinds(root, machine);
 }
 
-/* One node 0, as the memory management of such a kernel has it. */
+/* Adds node 0, the only node of a kernel without NUMA. */
 static struct ath_numa_node *add_only_node(const struct ath_root *root, struct ath_machine *machine)
 {
     struct ath_numa_node *node = ath_machine_add_node(machine, 0);
@@ -260,7 +340,7 @@ static struct ath_numa_node *add_only_node(const struct ath_root *root, struct a
     return node;
 }
 
-/* A kernel without NUMA (CONFIG_NUMA unset): CPUs, but no node folder. */
+/* Reads a machine whose kernel has no NUMA (CONFIG_NUMA unset): CPUs, but no node folder. */
 static void read_without_numa(const struct ath_root *root, struct ath_machine *machine)
 {
     struct ath_numa_node *node = add_only_node(root, machine);
@@ -278,7 +358,7 @@ static void read_without_numa(const struct ath_root *root, struct ath_machine *m
     ath_warning_add_whole(machine, ATH_W_NO_NUMA_KERNEL, machine->hostname);
 }
 
-/* The CPUs that the scheduler lets this process have. */
+/* Reads the CPUs that the scheduler allows for this process. */
 static void read_affinity(struct ath_idset *out)
 {
     ath_auto_free cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
@@ -293,7 +373,7 @@ static void read_affinity(struct ath_idset *out)
                 ath_idset_add(out, cpu, cpu);
 }
 
-/* A live machine without /sys, as in a bare chroot: system calls still tell CPUs and memory. */
+/* Reads a live machine without /sys, as in a bare chroot, with system calls. */
 static void read_without_sysfs(const struct ath_root *root, struct ath_machine *machine)
 {
     struct ath_numa_node *node = add_only_node(root, machine);
@@ -319,18 +399,40 @@ int ath_nodes_read(const struct ath_root *root, struct ath_machine *machine, str
     else if (status == -EACCES || status == -EPERM)
         return ath_err_system(err, status, _("cannot read the NUMA nodes in '%s'"), root->path);
     else {
-        ath_err_set(err, -ENODATA, ATH_E_NO_NUMA, _("cannot see a NUMA node in '%s'"), root->path);
-        return ath_err_hint(err, -ENODATA, _("ls '%s/%s' must show node0 or the like"),
+        ath_err_set(err, -ENODATA, ATH_E_NO_NUMA, _("no NUMA node is visible in '%s'"), root->path);
+        return ath_err_hint(err, -ENODATA, _("ls '%s/%s' must list a node such as node0"),
                             root->is_live ? "" : root->path, NODES);
     }
     return 0;
 }
 
-/* Warns where ids that exist are not in the list behind `key` of proc/self/status. */
-static void check_allowed(struct ath_machine *machine, const char *status, const char *key,
+/* Files with the CPUs and memory nodes of a cpuset, as
+ * hwloc-gather-topology captures it (cgroup v2, cgroup v1, the older file system). */
+static const char *const cpuset_files[][2] = {
+    { "sys/fs/cgroup%s/cpuset.cpus.effective", "sys/fs/cgroup%s/cpuset.mems.effective" },
+    { "sys/fs/cgroup/cpuset%s/cpuset.cpus", "sys/fs/cgroup/cpuset%s/cpuset.mems" },
+    { "dev/cpuset%s/cpus", "dev/cpuset%s/mems" },
+};
+
+/* Returns the list of CPUs (which: 0) or memory nodes (1) of the cpuset of the process that took a
+ * capture, or NULL. The caller frees it. */
+static char *read_cpuset(const struct ath_root *root, int which)
+{
+    ath_auto_free char *cpuset = ath_root_read(root, "proc/self/cpuset");
+    char *list = NULL;
+
+    for (size_t i = 0; cpuset && *cpuset == '/' && !list && i < ATH_COUNT(cpuset_files); i++) {
+        const char *place = strstr(cpuset_files[i][which], "%s");
+        list = ath_root_read(root, "%.*s%s%s", (int)(place - cpuset_files[i][which]),
+                             cpuset_files[i][which], strcmp(cpuset, "/") ? cpuset : "", place + 2);
+    }
+    return list;
+}
+
+/* Warns about existing ids that are missing in the list of allowed ones. */
+static void check_allowed(struct ath_machine *machine, const char *list,
                           const struct ath_idset *existing, const char *object)
 {
-    ath_auto_free char *list = ath_line_value(status, key);
     ATH_AUTO(ath_idset) allowed = { 0 }, lacking = { 0 };
 
     if (!list || ath_idset_parse_list(list, &allowed))
@@ -339,16 +441,21 @@ static void check_allowed(struct ath_machine *machine, const char *status, const
     if (!lacking.range_count)
         return;
     ath_auto_free char *ids = ath_idset_format(&lacking);
-    ath_warning_add(machine, ATH_W_CPUSET_LIMITED, object, ids, NULL);
+    ath_warning_add(machine, ATH_W_CPUSET_LIMITED, object, ids,
+                    machine->source == ATH_SOURCE_LIVE ? _("this process")
+                                                       : _("the process that took the capture"),
+                    NULL);
 }
 
 void ath_nodes_check_allowed(const struct ath_root *root, struct ath_machine *machine)
 {
     ath_auto_free char *status = ath_root_read(root, "proc/self/status");
+    ath_auto_free char *cpu_list =
+        status ? ath_line_value(status, "Cpus_allowed_list") : read_cpuset(root, 0);
+    ath_auto_free char *memory_list =
+        status ? ath_line_value(status, "Mems_allowed_list") : read_cpuset(root, 1);
     ATH_AUTO(ath_idset) cpus = { 0 }, memory = { 0 };
 
-    if (!status)
-        return;
     for (size_t i = 0; i < machine->node_count; i++) {
         const struct ath_numa_node *node = &machine->nodes[i];
         for (size_t j = 0; j < node->cpus_online.range_count; j++)
@@ -357,6 +464,6 @@ void ath_nodes_check_allowed(const struct ath_root *root, struct ath_machine *ma
         if (node->is_online && node->memory_total_bytes > 0)
             ath_idset_add(&memory, node->id, node->id);
     }
-    check_allowed(machine, status, "Cpus_allowed_list", &cpus, "CPUs");
-    check_allowed(machine, status, "Mems_allowed_list", &memory, "NUMA nodes");
+    check_allowed(machine, cpu_list, &cpus, "CPUs");
+    check_allowed(machine, memory_list, &memory, "NUMA nodes");
 }

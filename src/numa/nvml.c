@@ -1,10 +1,10 @@
 /*
- * GPUs by NVML.
+ * GPU facts from NVML.
  *
- * The library is loaded and asked in a child process, since a broken driver may hang or crash it;
- * the child leaves its answers in shared memory. An NVLink leads to a GPU, to the NPU of a POWER9
- * (AC922: PCI function 1014:04ea) or to an NVSwitch; through switches a GPU reaches every GPU that
- * the driver calls an NVLink peer, with all its links.
+ * A child process loads and calls the library, because a broken driver may hang or crash. The child
+ * writes its answers to shared memory. An NVLink leads to a GPU, to the NPU of a POWER9 (AC922: PCI
+ * function 1014:04ea) or to an NVSwitch. Through switches, a GPU reaches every GPU that the driver
+ * calls an NVLink peer, with all its links.
  */
 #include "config.h"
 
@@ -25,12 +25,12 @@
 #include "numa/warning.h"
 
 enum {
-    LINKS_MAX = 36, /* of one GPU; Blackwell has 18 */
+    LINKS_MAX = 36, /* links of one GPU; Blackwell has 18 */
     TEXT_BYTES = 96,
-    ID_IBM_NPU = 0x04ea1014, /* device id above, vendor id below */
+    ID_IBM_NPU = 0x04ea1014, /* device id in the upper half, vendor id in the lower half */
 };
 
-/* What the child found out about one GPU. */
+/* The child's answer about one GPU. */
 struct answer {
     bool is_known;
     char error[TEXT_BYTES];
@@ -41,9 +41,9 @@ struct answer {
     size_t nvlink_count;
 };
 
-/* All of it; answers and links lie in the same shared memory, max_links links for each GPU. */
+/* All answers. Answers and links lie in the same shared memory, max_links links for each GPU. */
 struct answers {
-    char error[512]; /* why there are none */
+    char error[512]; /* why there are no answers */
     const struct ath_machine *machine;
     size_t max_links;
     struct answer *gpus;
@@ -55,7 +55,7 @@ static void copy_text(char *target, size_t size, const char *text)
     snprintf(target, size, "%s", text ? text : "?");
 }
 
-/* A text function's answer; nothing where there is none. */
+/* Stores the answer of a text function, or "" on failure. */
 static void ask_text(int (*function)(nvml_device, char *, unsigned int), nvml_device device,
                      char target[TEXT_BYTES])
 {
@@ -91,7 +91,8 @@ static void ask_facts(const struct nvml *nvml, nvml_device device, struct answer
     answer->pcie_width = ask_number(nvml->nvmlDeviceGetCurrPcieLinkWidth, device);
 }
 
-/* Megabytes a second that a field tells, as megabits, or ATH_UNKNOWN. */
+/* Returns a field that counts megabytes per second, converted to megabits per second, or
+ * ATH_UNKNOWN. */
 static int64_t ask_speed(const struct nvml *nvml, nvml_device device, unsigned int field,
                          unsigned int scope)
 {
@@ -107,7 +108,8 @@ static int64_t ask_speed(const struct nvml *nvml, nvml_device device, unsigned i
     return megabytes > 0 && megabytes < 100000000 ? (int64_t)megabytes * 8 : ATH_UNKNOWN;
 }
 
-/* Newer drivers tell a link's speed by itself, older ones by a field of its own or for all. */
+/* Returns the speed of a link in Mb/s, or ATH_UNKNOWN. Newer drivers have one field for all links;
+ * older ones have a field for each link, or one common speed. */
 static int64_t ask_link_speed(const struct nvml *nvml, nvml_device device, unsigned int link)
 {
     if (!nvml->nvmlDeviceGetFieldValues)
@@ -120,8 +122,8 @@ static int64_t ask_link_speed(const struct nvml *nvml, nvml_device device, unsig
     return speed != ATH_UNKNOWN ? speed : ask_speed(nvml, device, NVML_FIELD_SPEED_COMMON, 0);
 }
 
-/* What is at the other end: by its type where the driver tells it (since 470), else by what it is.
- * False where neither tells. */
+/* Finds what is at the other end of a link: by its type if the driver reports it (since 470), else
+ * by its PCI ids. Returns false if neither is known. */
 static bool ask_peer(const struct nvml *nvml, const struct ath_machine *machine, nvml_device device,
                      unsigned int number, struct ath_nvlink *out)
 {
@@ -149,8 +151,9 @@ static bool ask_peer(const struct nvml *nvml, const struct ath_machine *machine,
     return true;
 }
 
-/* Links to one CPU or one GPU count together, and those to switches, which a GPU sees as one
- * fabric. A POWER9's links end in functions of its one NPU, which has a PCI domain to itself. */
+/* True if two links count as one entry. Links to the same CPU or the same GPU do, and so do all
+ * links to switches, which a GPU sees as one fabric. The links of a POWER9 end in functions of its
+ * single NPU, which has its own PCI domain. */
 static bool is_same_peer(const struct ath_nvlink *a, const struct ath_nvlink *b)
 {
     if (a->kind != b->kind || a->has_peer != b->has_peer)
@@ -183,7 +186,7 @@ static void ask_links(const struct nvml *nvml, const struct ath_machine *machine
         struct ath_nvlink link = { .count = 1 };
         unsigned int state = 0;
         int status = nvml->nvmlDeviceGetNvLinkState(device, number, &state);
-        if (number == 0) /* these two answers mean that there is no such link */
+        if (number == 0) /* both errors mean that the GPU has no such link */
             answer->has_nvlinks = status == NVML_SUCCESS || status == NVML_NOT_SUPPORTED ||
                                   status == NVML_INVALID_ARGUMENT;
         if (status != NVML_SUCCESS || state != NVML_ENABLED ||
@@ -194,7 +197,8 @@ static void ask_links(const struct nvml *nvml, const struct ath_machine *machine
     }
 }
 
-/* Adds the GPUs that a GPU reaches through switches, each with all links to the switches. */
+/* Adds the GPUs that a GPU reaches through switches. Each entry has the count and speed of all
+ * links to the switches. */
 static void pass_switches(const struct nvml *nvml, const struct ath_machine *machine,
                           const nvml_device *devices, size_t index, struct answer *answer,
                           struct ath_nvlink *links)
@@ -219,7 +223,7 @@ static void pass_switches(const struct nvml *nvml, const struct ath_machine *mac
     }
 }
 
-/* NVML's name for a GPU is "00000004:04:00.0". */
+/* NVML names a GPU "00000004:04:00.0". */
 static nvml_device open_device(const struct nvml *nvml, const struct ath_pci *pci,
                                struct answer *answer)
 {
@@ -253,7 +257,7 @@ static void ask_gpus(const struct nvml *nvml, struct answers *answers)
             ask_links(nvml, machine, devices[i], answer, links);
             pass_switches(nvml, machine, devices, i, answer, links);
         }
-        answer->is_known = true; /* all of it, should the next one crash */
+        answer->is_known = true; /* set last, in case a later GPU crashes the child */
     }
 }
 

@@ -1,8 +1,9 @@
 /*
- * The part of NVML's binary interface that we use.
+ * The part of NVML's binary interface that aitherion uses.
  *
- * It is stable, but its header is not on every build machine, so these prototypes are ours, after
- * the NVML API Reference Guide (docs.nvidia.com/deploy/nvml-api). Private to numa.
+ * The interface is stable, but not every build machine has its header. So the prototypes are our
+ * own, written after the NVML API Reference Guide (docs.nvidia.com/deploy/nvml-api). Private to
+ * numa.
  */
 #pragma once
 
@@ -16,7 +17,7 @@ enum {
     NVML_REMOTE_SWITCH = 2,
     NVML_P2P_NVLINK = 2,            /* NVML_P2P_CAPS_INDEX_NVLINK */
     NVML_FIELD_SPEED_L0 = 84,       /* NVML_FI_DEV_NVLINK_SPEED_MBPS_L0 to _L5, megabytes/s */
-    NVML_FIELD_SPEED_COMMON = 90,   /* ..._COMMON: of every active link */
+    NVML_FIELD_SPEED_COMMON = 90,   /* ..._COMMON: the speed of every active link */
     NVML_FIELD_SPEED_L6 = 132,      /* ..._L6 to _L11 */
     NVML_FIELD_SPEED_OF_LINK = 164, /* NVML_FI_DEV_NVLINK_GET_SPEED, the link in scope_id */
 };
@@ -47,7 +48,7 @@ struct nvml_field {
     } value;
 };
 
-/* The functions; all return 0 or an NVML error but nvmlErrorString. */
+/* The functions. All return 0 or an NVML error, except nvmlErrorString. */
 struct nvml {
     int (*nvmlInit_v2)(void);
     int (*nvmlShutdown)(void);
@@ -67,9 +68,8 @@ struct nvml {
 };
 
 /*
- * Loads the library, which stays loaded until the end. Returns NULL, or why it is of no use. Of the
- * functions only the first four are sure to be there then; the others are NULL where the driver
- * lacks them.
+ * Loads the library, which stays loaded. Returns NULL, or the reason why the library is unusable.
+ * On success the first four functions exist; the others are NULL if the driver lacks them.
  */
 const char *nvml_load(struct nvml *nvml);
 

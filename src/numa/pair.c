@@ -1,10 +1,10 @@
 /*
- * Ranking ports by nearness to a GPU.
+ * Ranking ports by their distance to a GPU.
  *
- * NUMA node first: on AC922 GPUs and the shared ConnectX-5 are below different host bridges, so
- * that NODE is as near as it gets (`nvidia-smi topo -m` there). A shared switch or host bridge says
- * as much as a shared node where a capture does not tell nodes. Among other nodes the firmware's
- * distance decides.
+ * The NUMA node comes first: on AC922, GPUs and the shared ConnectX-5 are below different host
+ * bridges, so that NODE is the nearest class (`nvidia-smi topo -m` there). If a capture has no
+ * nodes, a shared switch or host bridge says as much as a shared node. Among other nodes, the
+ * firmware's distance decides.
  */
 #include "config.h"
 
@@ -16,32 +16,48 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 
+/* Functions of one slot share the card's link, whatever the source says about bridges: a file of
+ * NCCL leaves out root ports. */
+static enum ath_pci_class class_between(const struct ath_pci *pci_a, const char *place_a,
+                                        int node_a, const struct ath_pci *pci_b,
+                                        const char *place_b, int node_b)
+{
+    if (pci_a && pci_b && ath_pci_same_slot(pci_a, pci_b))
+        return ATH_PCI_PIX;
+    return ath_pci_class_between(place_a, node_a, place_b, node_b);
+}
+
+static const struct ath_pci *pci_of(const struct ath_nic *nic)
+{
+    return nic->has_pci ? &nic->pci : NULL;
+}
+
 enum ath_pci_class ath_class_of_nics(const struct ath_nic *a, const struct ath_nic *b)
 {
     if (a == b)
         return ATH_PCI_SAME;
-    if (a->has_pci && b->has_pci && ath_pci_equals(&a->pci, &b->pci))
-        return ATH_PCI_PIX; /* two ports of one function */
-    return ath_pci_class_between(a->place, a->numa_node, b->place, b->numa_node);
+    return class_between(pci_of(a), a->place, a->numa_node, pci_of(b), b->place, b->numa_node);
 }
 
 enum ath_pci_class ath_class_of_gpus(const struct ath_gpu *a, const struct ath_gpu *b)
 {
     if (ath_pci_equals(&a->pci, &b->pci))
         return ATH_PCI_SAME;
-    return ath_pci_class_between(a->place, a->numa_node, b->place, b->numa_node);
+    return class_between(&a->pci, a->place, a->numa_node, &b->pci, b->place, b->numa_node);
 }
 
 enum ath_pci_class ath_class_of_pair(const struct ath_gpu *gpu, const struct ath_nic *nic)
 {
-    return ath_pci_class_between(gpu->place, gpu->numa_node, nic->place, nic->numa_node);
+    return class_between(&gpu->pci, gpu->place, gpu->numa_node, pci_of(nic), nic->place,
+                         nic->numa_node);
 }
 
-/* Room for one GPU's ranking, used again for the next: thousands by thousands must stay quick. */
+/* Buffers for the ranking of one GPU. They are reused for the next GPU, so that thousands of GPUs
+ * and ports stay fast. */
 struct ranking {
-    size_t *nodes;   /* by port: index of its node, or node_count */
-    int *distances;  /* by node index: from the GPU's node */
-    uint64_t *order; /* by rank: nearness, unfitness, slowness, port; the first counts most */
+    size_t *nodes;   /* for each port: index of its node, or node_count */
+    int *distances;  /* for each node index: distance from the GPU's node */
+    uint64_t *order; /* sort keys: nearness, unfitness, slowness, port; the first counts most */
 };
 
 static void ranking_free(struct ranking *ranking)
@@ -65,7 +81,7 @@ static struct ranking ranking_of(const struct ath_machine *machine)
     return ranking;
 }
 
-/* The last entry stays unknown: it is for ports whose node is. */
+/* The last entry stays unknown: it belongs to ports whose node is unknown. */
 static void fill_distances(const struct ath_machine *machine, int from, struct ranking *ranking)
 {
     const struct ath_numa_node *node = ath_machine_node(machine, from);
@@ -85,7 +101,7 @@ static bool is_same_node(const struct ath_gpu *gpu, const struct ath_nic *nic)
     return gpu->numa_node != ATH_UNKNOWN && gpu->numa_node == nic->numa_node;
 }
 
-/* Lower is nearer: a class's number, then one node, then a distance, then unknown. */
+/* Lower is nearer: the number of the class, then the same node, then a distance, then unknown. */
 static unsigned int nearness_of(const struct ath_gpu *gpu, const struct ath_nic *nic, int distance)
 {
     enum { SAME_NODE = 100, OTHER_NODE = 1000, OTHER_FAR = 9999, UNKNOWN = 10000 };
@@ -98,7 +114,7 @@ static unsigned int nearness_of(const struct ath_gpu *gpu, const struct ath_nic 
     return is_same_node(gpu, nic) ? SAME_NODE : UNKNOWN;
 }
 
-/* RDMA that can be used, then a link that is up, then what may be, then what is down. */
+/* Lower is better: usable RDMA, then a link that is up, then an unknown state, then down. */
 static unsigned int unfitness_of(const struct ath_nic *nic)
 {
     if (nic->link == ATH_LINK_UP)
@@ -106,7 +122,7 @@ static unsigned int unfitness_of(const struct ath_nic *nic)
     return nic->link == ATH_LINK_UNKNOWN ? 2 : 3;
 }
 
-/* The faster of two equally good ports comes first; in steps of 100 Mb/s, to fit 16 bits. */
+/* Lower is faster. In steps of 100 Mb/s, to fit into 16 bits. */
 static unsigned int slowness_of(const struct ath_nic *nic)
 {
     int64_t steps = nic->speed_mbps == ATH_UNKNOWN ? 0 : nic->speed_mbps / 100;
@@ -175,14 +191,14 @@ const char *ath_pair_reason(const struct ath_pair *pair)
 {
     static const char *const reasons[] = {
         [ATH_PCI_UNKNOWN] = N_("not known: the NUMA node or the place in the PCI tree is missing"),
-        [ATH_PCI_SAME] = N_("one and the same PCI function"),
+        [ATH_PCI_SAME] = N_("the same PCI function"),
         [ATH_PCI_PIX] = N_("behind the same PCIe switch"),
         [ATH_PCI_PXB] = N_("below the same PCIe host bridge, through several switches"),
         [ATH_PCI_PHB] = N_("through the same PCIe host bridge"),
         [ATH_PCI_NODE] = N_("same NUMA node, through two PCIe host bridges"),
-        [ATH_PCI_SYS] = N_("on another NUMA node, across the link between the processors"),
+        [ATH_PCI_SYS] = N_("on another NUMA node"),
     };
     if (pair->class == ATH_PCI_UNKNOWN && pair->is_same_node)
-        return _("same NUMA node; the way through PCIe is not known");
+        return _("same NUMA node; the PCIe path is not known");
     return _(reasons[pair->class]);
 }

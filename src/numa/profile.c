@@ -2,8 +2,8 @@
  * The profile table.
  *
  * IBM's AC922 is the 8335-GTC, -GTG and -GTH (air cooled), -GTW and -GTX (water cooled), IBM
- * Redbooks REDP-5472 and REDP-5494; its firmware calls the board Witherspoon (skiboot,
- * platforms/astbmc/witherspoon.c: "ibm,witherspoon"). A model is "8335-GTW" in the device tree.
+ * Redbooks REDP-5472 and REDP-5494. Its firmware calls the board Witherspoon (skiboot,
+ * platforms/astbmc/witherspoon.c: "ibm,witherspoon"). The model in the device tree is "8335-GTW".
  */
 #include "config.h"
 
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/unknown.h"
 
 static const struct {
     const char *mark, *profile;
@@ -29,4 +30,23 @@ const char *ath_profile_of(const char *model, const char *compatible)
             (compatible && strcasestr(compatible, marks[i].mark)))
             return marks[i].profile;
     return "generic";
+}
+
+/* The memory of a V100 is a NUMA node if NVLink connects the GPU to a POWER9 processor. Ids:
+ * pci.ids, Tesla V100 SXM2 16GB and 32GB. */
+static const struct {
+    const char *profile;
+    int device_ids[3];
+} gpus_with_nodes[] = {
+    { "ac922", { 0x1db1, 0x1db5, 0x1df5 } },
+};
+
+bool ath_profile_has_gpu_node(const char *profile, int device_id)
+{
+    for (size_t i = 0; profile && i < ATH_COUNT(gpus_with_nodes); i++)
+        for (size_t j = 0; j < ATH_COUNT(gpus_with_nodes[i].device_ids); j++)
+            if (!strcmp(gpus_with_nodes[i].profile, profile) &&
+                (device_id == ATH_UNKNOWN || gpus_with_nodes[i].device_ids[j] == device_id))
+                return true;
+    return false;
 }

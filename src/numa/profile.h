@@ -1,8 +1,15 @@
-/* Machines that we know by name. */
+/* Machine models with a profile. */
 #pragma once
+#include <stdbool.h>
 
 /*
- * The profile's name ("ac922") that a machine's model or the device tree's `compatible` points to,
- * else "generic". Either may be NULL. Static text.
+ * Returns the name of the profile ("ac922") for a machine's model or for the device tree's
+ * `compatible`, or "generic". Both arguments may be NULL. The text is static.
  */
 const char *ath_profile_of(const char *model, const char *compatible);
+
+/*
+ * True if the memory of a profile's GPUs is a NUMA node for each GPU. device_id is the PCI id of
+ * one of NVIDIA's GPUs: false for cards that such a machine may have as well. ATH_UNKNOWN: any GPU.
+ */
+bool ath_profile_has_gpu_node(const char *profile, int device_id);

@@ -1,4 +1,4 @@
-/* Files, lines and what to say where they are refused. */
+/* Reading files and their lines. */
 #include "config.h"
 
 #include "numa/read.h"

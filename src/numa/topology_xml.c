@@ -1,9 +1,9 @@
 /*
  * The pass over a topology XML with expat, and the choice of its reader.
  *
- * Such a file may come with a bug report from a stranger, so everything here is bounded. Entities
- * are the usual trap of XML (a few lines grow to gigabytes, "billion laughs"; or name a file of
- * ours): neither hwloc nor NCCL writes any, so a document that declares one is refused.
+ * A file may come with a bug report from an unknown user, so everything here is bounded. Entities
+ * are the usual attack with XML: a few lines expand to gigabytes ("billion laughs"), or name one of
+ * our files. Neither hwloc nor NCCL writes entities, so a document that declares one is refused.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 #include "numa/nccl_xml.h"
 #include "numa/xml_reader.h"
 
-/* More than one machine can have; every GPU is paired with every port later. */
+/* More than one machine can have. Every GPU is paired with every port later. */
 enum { GPUS_MAX = 1024, NICS_MAX = 4096 };
 
 #define EXPAT_FUNCTIONS(F)                                                                         \
@@ -50,24 +50,24 @@ struct expat {
 static const char *const expat_names[] = { EXPAT_FUNCTIONS(ATH_LATE_NAME) NULL };
 
 struct ath_xml {
-    const char *name; /* of the file */
+    const char *name; /* name of the file */
     const struct expat *expat;
     XML_Parser parser;
-    const struct ath_xml_reader *reader; /* NULL before the root element */
+    const struct ath_xml_reader *reader; /* NULL until the root element */
     void *state;
     struct ath_machine *machine;
     int depth;
-    int status; /* of the first fault */
+    int status; /* status of the first fault */
     struct ath_err *err;
 };
 
 static const struct ath_xml_reader *const readers[] = { &ath_hwloc_xml_reader,
                                                         &ath_nccl_xml_reader };
 
-/* Documents that people take for a topology, and where to get one. */
+/* Documents that users mistake for a topology, and the command that writes one. */
 static const struct {
     const char *root, *message, *hint;
-} strangers[] = {
+} other_documents[] = {
     { "graphs", N_("this is NCCL's graph of channels (NCCL_GRAPH_DUMP_FILE), not its topology"),
       "NCCL_TOPO_DUMP_FILE=topology.xml COMMAND" },
     { "nvidia_smi_log", N_("this is the output of 'nvidia-smi -q -x', not a topology"),
@@ -112,18 +112,21 @@ void ath_xml_fault(struct ath_xml *xml, const char *format, ...)
 
 void ath_xml_hint(struct ath_xml *xml, const char *format, ...)
 {
+    if (!xml->err)
+        return;
+
     va_list args;
     va_start(args, format);
     vsnprintf(xml->err->hint, sizeof xml->err->hint, format, args);
     va_end(args);
 }
 
-static void refuse_stranger(struct ath_xml *xml, const char *root)
+static void refuse_document(struct ath_xml *xml, const char *root)
 {
-    for (size_t i = 0; i < ATH_COUNT(strangers); i++)
-        if (!strcmp(root, strangers[i].root)) {
-            ath_xml_fault(xml, "%s", _(strangers[i].message));
-            ath_xml_hint(xml, "%s", strangers[i].hint);
+    for (size_t i = 0; i < ATH_COUNT(other_documents); i++)
+        if (!strcmp(root, other_documents[i].root)) {
+            ath_xml_fault(xml, "%s", _(other_documents[i].message));
+            ath_xml_hint(xml, "%s", other_documents[i].hint);
             return;
         }
     ath_xml_fault(xml,
@@ -140,7 +143,7 @@ static void choose_reader(struct ath_xml *xml, const char *root)
             xml->state = xml->reader->open(xml->machine);
             return;
         }
-    refuse_stranger(xml, root);
+    refuse_document(xml, root);
 }
 
 static void XMLCALL on_start(void *data, const char *element, const char **attributes)
@@ -151,7 +154,7 @@ static void XMLCALL on_start(void *data, const char *element, const char **attri
         ath_xml_fault(xml, _("elements are nested deeper than %d"), ATH_XML_DEPTH_MAX);
     if (!xml->status && !xml->reader)
         choose_reader(xml, element);
-    if (!xml->status) /* expat may still call after it was told to stop */
+    if (!xml->status) /* expat may still call this after XML_StopParser() */
         xml->reader->start(xml->state, xml, element, attributes);
 }
 
@@ -179,10 +182,11 @@ static void XMLCALL on_entity(void *data, const char *name, int is_parameter, co
 {
     (void)is_parameter, (void)value, (void)length;
     (void)base, (void)system, (void)public, (void)notation;
-    ath_xml_fault(data, _("the document declares an entity, '%.64s': no topology has any"), name);
+    ath_xml_fault(data, _("the document declares an entity, '%.64s', which no topology file needs"),
+                  name);
 }
 
-/* Puts expat's own complaint into words. */
+/* Reports expat's error. */
 static void fault_of_expat(struct ath_xml *xml)
 {
     enum XML_Error code = xml->expat->XML_GetErrorCode(xml->parser);
@@ -211,7 +215,7 @@ static int pass(struct ath_xml *xml, const char *data, size_t length)
     return xml->status;
 }
 
-/* Hostile numbers of things would cost minutes later, where every GPU meets every port. */
+/* A hostile file could cost minutes later, when every GPU is paired with every port. */
 static int check_counts(const char *name, const struct ath_machine *machine, struct ath_err *err)
 {
     if (machine->gpu_count <= GPUS_MAX && machine->nic_count <= NICS_MAX)

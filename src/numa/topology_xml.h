@@ -1,6 +1,6 @@
 /*
- * A machine from a topology XML file: hwloc's (`lstopo FILE.xml`; format 2, and 1 as far as hwloc
- * takes it) or NCCL's and RCCL's (NCCL_TOPO_DUMP_FILE). The root element tells which.
+ * Reads a machine from a topology XML file of hwloc (`lstopo FILE.xml`, formats 1 to 3) or of NCCL
+ * and RCCL (NCCL_TOPO_DUMP_FILE). The root element decides.
  */
 #pragma once
 #include <stddef.h>
@@ -11,15 +11,15 @@
 enum { ATH_TOPOLOGY_BYTES_MAX = 64 << 20 };
 
 /*
- * Reads the file into *out, which must be all zero; ath_machine_finish() is left to the caller.
- * Returns 0, or a negative errno with err (not readable; topology-invalid with file, line and
- * column; library-missing), *out untouched then.
+ * Reads the file into *out. The caller calls ath_machine_finish() afterwards. Returns 0, or a
+ * negative errno with err and *out unchanged (not readable; "topology-invalid" with file, line and
+ * column; "library-missing").
  *
- * For hwloc's kind the process forks once and has the library's environment variables (HWLOC_...)
- * set aside for a moment: not for a program with several threads.
+ * For a file of hwloc, the process forks once and replaces the library's environment variables
+ * (HWLOC_...) for a moment: not for a program with several threads.
  */
 int ath_topology_read(const char *path, struct ath_machine *out, struct ath_err *err);
 
-/* The same from memory; name stands in messages where the path would. */
+/* Like ath_topology_read(), but from memory. name replaces the path in messages. */
 int ath_topology_parse(const char *name, const char *data, size_t length, struct ath_machine *out,
                        struct ath_err *err);

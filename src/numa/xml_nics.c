@@ -1,11 +1,11 @@
 /*
  * Virtual functions and cards, from PCI ids and GUIDs.
  *
- * A topology XML has no `physfn` link as sysfs has, so a virtual function is known by its PCI id
- * (those that the Linux drivers mlx4, mlx5, igbvf, ixgbevf, iavf, bnxt, bnx2x, enic, cxgb4vf, qede,
- * sfc and hinic call VF; also in pci.ids), next to a physical function of the same maker on the
- * same bus: SR-IOV puts the first ones there (PCI Express, 9.2.1.2). Without such a neighbour it is
- * a card of its own: that is how a virtual machine sees the function that it was given.
+ * A topology XML has no `physfn` link as sysfs has. So a function counts as virtual if it has the
+ * PCI id of one (base/pci_virtual.h), and if a physical function of the same vendor is on the same
+ * bus, where SR-IOV puts the first virtual functions (PCI Express,
+ * 9.2.1.2). Without such a neighbour it counts as a card: this is how a virtual machine sees its
+ * function.
  */
 #include "config.h"
 
@@ -16,34 +16,9 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/pci_virtual.h"
 
-enum { FUNCTIONS_MAX = 1 << 14 }; /* 64 physical functions with 256 virtual ones each */
-
-static const struct {
-    int vendor;
-    int first, last; /* device ids */
-} virtual_ids[] = {
-    { 0x1077, 0x1664, 0x1664 }, { 0x1077, 0x8090, 0x8090 }, { 0x1077, 0x8430, 0x8430 },
-    { 0x1077, 0x8440, 0x8440 }, { 0x1137, 0x0071, 0x0071 }, { 0x1137, 0x00cf, 0x00cf },
-    { 0x1137, 0x02b7, 0x02b7 }, { 0x1425, 0x4800, 0x48ff }, { 0x1425, 0x5800, 0x58ff },
-    { 0x1425, 0x6800, 0x68ff }, { 0x14e4, 0x1606, 0x1609 }, { 0x14e4, 0x163f, 0x163f },
-    { 0x14e4, 0x166f, 0x166f }, { 0x14e4, 0x16a9, 0x16a9 }, { 0x14e4, 0x16ad, 0x16ad },
-    { 0x14e4, 0x16af, 0x16af }, { 0x14e4, 0x16bd, 0x16bd }, { 0x14e4, 0x16c1, 0x16c5 },
-    { 0x14e4, 0x16cb, 0x16cb }, { 0x14e4, 0x16d3, 0x16d3 }, { 0x14e4, 0x16dc, 0x16dc },
-    { 0x14e4, 0x16e1, 0x16e1 }, { 0x14e4, 0x16e5, 0x16e6 }, { 0x14e4, 0x1806, 0x1809 },
-    { 0x14e4, 0x1819, 0x1819 }, { 0x14e4, 0xd800, 0xd800 }, { 0x15b3, 0x1002, 0x1002 },
-    { 0x15b3, 0x1004, 0x1004 }, { 0x15b3, 0x1012, 0x1012 }, { 0x15b3, 0x1014, 0x1014 },
-    { 0x15b3, 0x1016, 0x1016 }, { 0x15b3, 0x1018, 0x1018 }, { 0x15b3, 0x101a, 0x101a },
-    { 0x15b3, 0x101c, 0x101c }, { 0x15b3, 0x101e, 0x101e }, { 0x15b3, 0xa2d3, 0xa2d3 },
-    { 0x1924, 0x1803, 0x1803 }, { 0x1924, 0x1813, 0x1813 }, { 0x1924, 0x1903, 0x1903 },
-    { 0x1924, 0x1923, 0x1923 }, { 0x1924, 0x1a03, 0x1a03 }, { 0x1924, 0x1b03, 0x1b03 },
-    { 0x19e5, 0x375e, 0x375e }, { 0x19e5, 0x379e, 0x379e }, { 0x19e5, 0xa22e, 0xa22f },
-    { 0x8086, 0x10ca, 0x10ca }, { 0x8086, 0x10ed, 0x10ed }, { 0x8086, 0x1515, 0x1515 },
-    { 0x8086, 0x1520, 0x1520 }, { 0x8086, 0x152d, 0x1530 }, { 0x8086, 0x154c, 0x154c },
-    { 0x8086, 0x1564, 0x1565 }, { 0x8086, 0x1571, 0x1571 }, { 0x8086, 0x15a5, 0x15a5 },
-    { 0x8086, 0x15a8, 0x15a9 }, { 0x8086, 0x15b4, 0x15b4 }, { 0x8086, 0x15c5, 0x15c5 },
-    { 0x8086, 0x1889, 0x1889 }, { 0x8086, 0x37cd, 0x37cd },
-};
+enum { FUNCTIONS_MAX = 1 << 14 }; /* 64 physical functions with 256 virtual functions each */
 
 void ath_xml_guids_free(struct ath_xml_guids *guids)
 {
@@ -60,33 +35,24 @@ struct ath_nic *ath_xml_add_nic(struct ath_machine *machine, struct ath_xml_guid
     return ath_machine_add_nic(machine);
 }
 
-static bool is_virtual_id(int vendor, int device)
-{
-    for (size_t i = 0; i < ATH_COUNT(virtual_ids); i++)
-        if (virtual_ids[i].vendor == vendor && virtual_ids[i].first <= device &&
-            device <= virtual_ids[i].last)
-            return true;
-    return false;
-}
-
 static bool is_same_text(const char *a, const char *b)
 {
     return a == b || (a && b && !strcmp(a, b));
 }
 
 /*
- * True where `physical` may be the function that `nic` is a virtual one of. The maker is taken from
- * the physical one, so that a wrong vendor id (there is a capture with one) does not make a card.
+ * True if `physical` may be the physical function of `nic`. The vendor is taken from the physical
+ * function, so that a wrong vendor id (one capture has one) does not make a card.
  */
 static bool may_belong_to(const struct ath_nic *nic, const struct ath_nic *physical)
 {
     return nic->has_pci && physical->has_pci && nic->pci.domain == physical->pci.domain &&
            nic->pci.bus == physical->pci.bus && is_same_text(nic->place, physical->place) &&
-           is_virtual_id(physical->vendor_id, nic->device_id) &&
-           !is_virtual_id(physical->vendor_id, physical->device_id);
+           ath_pci_is_virtual_id(physical->vendor_id, nic->device_id) &&
+           !ath_pci_is_virtual_id(physical->vendor_id, physical->device_id);
 }
 
-/* Counts one virtual function; false where there is no physical one. */
+/* Counts one virtual function at its physical function. Returns false if there is none. */
 static bool count_at_physical(struct ath_machine *machine, const struct ath_nic *nic)
 {
     const struct ath_nic *first = NULL;
@@ -107,7 +73,7 @@ static bool count_at_physical(struct ath_machine *machine, const struct ath_nic 
     return first != NULL;
 }
 
-/* Takes the marked ports out. */
+/* Removes the marked ports. */
 static void drop(struct ath_machine *machine, struct ath_xml_guids *guids, const bool *marked)
 {
     size_t kept = 0;
@@ -127,7 +93,7 @@ static void drop(struct ath_machine *machine, struct ath_xml_guids *guids, const
 void ath_xml_nics_fold(struct ath_machine *machine, struct ath_xml_guids *guids)
 {
     if (machine->nic_count > FUNCTIONS_MAX)
-        return; /* ath_topology_parse() refuses it; here it would only take long */
+        return; /* ath_topology_parse() refuses it later; here it would only take long */
 
     ath_auto_free bool *marked = ath_xalloc(machine->nic_count * sizeof *marked);
 
@@ -138,9 +104,9 @@ void ath_xml_nics_fold(struct ath_machine *machine, struct ath_xml_guids *guids)
     drop(machine, guids, marked);
 }
 
-/* Sorted by GUID or by slot, the ports of one card are neighbours. */
+/* After sorting by GUID or by slot, the ports of one card follow each other. */
 struct port {
-    size_t nic, card; /* indexes; card: of the port that speaks for the card */
+    size_t nic, card; /* indexes; card: the port that represents the card */
     uint64_t guid;
     struct ath_pci pci;
 };
@@ -157,8 +123,9 @@ static int compare_places(const void *a, const void *b)
 }
 
 /*
- * One card is all functions of a slot, and all that share a system image GUID: a ConnectX-5 of an
- * AC922 shows as two functions in each of two PCI domains, one per socket.
+ * All functions of a slot are one card, and so are all functions that share a system image GUID: a
+ * ConnectX-5 of an AC922 appears as two functions in each of two PCI domains, one domain per
+ * socket.
  */
 void ath_xml_nics_name_cards(struct ath_machine *machine, const struct ath_xml_guids *guids)
 {
@@ -169,7 +136,7 @@ void ath_xml_nics_name_cards(struct ath_machine *machine, const struct ath_xml_g
         if (machine->nics[i].has_pci)
             ports[count++] =
                 (struct port){ .guid = guids->items[i], .nic = i, .pci = machine->nics[i].pci };
-    /* Functions of a slot without a GUID take that of their neighbours. */
+    /* Functions without a GUID get that of another function in the same slot. */
     qsort(ports, count, sizeof *ports, compare_places);
     for (size_t first = 0, i = 1; i <= count; i++) {
         if (i < count && ath_pci_same_slot(&ports[first].pci, &ports[i].pci))

@@ -1,6 +1,6 @@
 /*
- * What a topology XML does not say outright about network cards: which of its PCI functions are
- * virtual, and which belong to one card.
+ * Derives what a topology XML does not state about network cards: which PCI functions are virtual,
+ * and which belong to one card.
  */
 #pragma once
 #include <stddef.h>
@@ -8,8 +8,8 @@
 
 #include "numa/machine.h"
 
-/* The GUID of the system image (the card) for each of machine->nics, in step with them; 0 unknown.
- */
+/* The GUID of the system image (the card) for each of machine->nics, by the same index; 0 if
+ * unknown. */
 struct ath_xml_guids {
     uint64_t *items;
     size_t count;
@@ -17,16 +17,17 @@ struct ath_xml_guids {
 
 void ath_xml_guids_free(struct ath_xml_guids *guids);
 
-/* ath_machine_add_nic() that keeps *guids in step. */
+/* Like ath_machine_add_nic(), and also adds the GUID to *guids. */
 struct ath_nic *ath_xml_add_nic(struct ath_machine *machine, struct ath_xml_guids *guids,
                                 uint64_t guid);
 
 /*
- * Takes the virtual functions out of machine->nics and counts them at their physical function
- * (`vfs` of the rest is 0; unknown where one bus has several physical functions, since the XML does
- * not tell whose they are). For files that name all PCI functions of the machine.
+ * Removes the virtual functions from machine->nics, and counts them at their physical function.
+ * `vfs` is 0 for the other functions, and unknown if one bus has several physical functions,
+ * because the XML does not say which one is the owner. Only for files that list all PCI functions
+ * of the machine.
  */
 void ath_xml_nics_fold(struct ath_machine *machine, struct ath_xml_guids *guids);
 
-/* Names each port's card. */
+/* Sets the card of each port. */
 void ath_xml_nics_name_cards(struct ath_machine *machine, const struct ath_xml_guids *guids);

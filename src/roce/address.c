@@ -1,4 +1,4 @@
-/* Addresses as people and the kernel write them. */
+/* Parsing, formatting and comparing addresses. */
 #include "config.h"
 
 #include "roce/address.h"
@@ -27,8 +27,8 @@ int ath_address_parse(const char *text, struct ath_address *out, struct ath_err 
         memcpy(host, text, (size_t)(slash - text));
     if (!slash || inet_pton(address.family, host, address.bytes) != 1 ||
         ath_parse_int(slash + 1, 1, max, &address.prefix)) {
-        ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID, _("'%s' is not an address with its prefix"),
-                    text);
+        ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
+                    _("'%s' is not an address with a prefix length"), text);
         return ath_err_hint(err, -EINVAL, _("write it like 192.168.100.10/24 or fd00::10/64"));
     }
     *out = address;
@@ -56,7 +56,7 @@ bool ath_address_is_within(const struct ath_address *address, const struct ath_a
     return !rest || !((address->bytes[whole] ^ network->bytes[whole]) >> (8 - rest));
 }
 
-/* Whether all bits behind the prefix are `bit`. */
+/* True if all host bits, those after the prefix, are `bit`. */
 static bool is_rest(const struct ath_address *address, uint8_t bit)
 {
     for (int i = address->prefix; i < 8 * ath_address_size(address); i++)
@@ -100,7 +100,7 @@ const char *ath_address_unfit(const struct ath_address *address)
     bool is_v6 = address->family == AF_INET6;
     const char *why = is_v6 ? unfit_v6(address) : unfit_v4(address);
 
-    /* Links between two need neither (RFC 3021, RFC 6164). */
+    /* Point-to-point networks have no network and broadcast address (RFC 3021, RFC 6164). */
     if (why || address->prefix >= 8 * ath_address_size(address) - 1)
         return why;
     if (is_rest(address, 0))

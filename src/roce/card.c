@@ -1,12 +1,13 @@
 /*
- * Grouping functions into cards.
+ * Grouping PCI functions into cards.
  *
- * Functions of one slot are one card. A card may have several slots: on AC922 PHB3 of both POWER9
- * chips reaches the one ConnectX-5 (skiboot, platforms/astbmc/witherspoon.c), so that it shows up
- * as 0003:01:00.0/1 and 0033:01:00.0/1. Its functions share the RDMA devices' sys_image_guid; where
- * no RDMA driver is loaded, the serial number in their vital product data (PCI Local Bus
- * Specification 3.0, appendix I). Those are read only where two slots hold the same device: a read
- * goes through the card's firmware, which takes its time, and needs root.
+ * All functions of one slot are one card. A card may also have several slots: on AC922, PHB3 of
+ * both POWER9 chips reaches the same ConnectX-5 (skiboot, platforms/astbmc/witherspoon.c), which
+ * appears as 0003:01:00.0/1 and 0033:01:00.0/1. Slots of one card share the sys_image_guid of their
+ * RDMA devices. If no RDMA driver is loaded, they share the serial number in their vital product
+ * data (PCI Local Bus Specification 3.0, appendix I). Serial numbers are read only if two slots
+ * hold the same device, because a read goes through the card's firmware, takes long, and needs
+ * root.
  */
 #include "config.h"
 
@@ -19,16 +20,18 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 
-/* Tags: a large resource has bit 7 set and a length of two bytes, a small one of three bits. */
+/* A large resource tag has bit 7 set and a length of two bytes. A small one has a length of three
+ * bits. */
 enum { TAG_LARGE = 0x80, TAG_END = 0x0f, TAG_READ_ONLY = 0x10 };
 
 struct slot {
-    size_t first, count; /* its ports */
+    size_t first, count; /* the slot's ports, as a range in the sorted list */
     const struct ath_nic *nic;
-    char *key; /* what all slots of the card have in common; NULL where nothing is known */
+    char *key; /* the same text for all slots of a card; NULL if nothing is known */
 };
 
-/* The fields of the read-only resource: two letters, one byte of length, the value. */
+/* Each field of the read-only resource is a keyword of two letters, one byte of length, and the
+ * value. */
 static char *find_serial(const uint8_t *data, size_t length)
 {
     for (size_t at = 0; at + 3 <= length;) {
@@ -78,7 +81,7 @@ static char *read_serial(const struct ath_root *root, const struct ath_nic *nic)
                   : NULL;
 }
 
-/* The slots that the sorted ports are in; the caller frees the array and its keys. */
+/* Returns the slots of the sorted ports. The caller frees the array and each key. */
 static struct slot *find_slots(const struct ath_ports *ports, size_t *out_count)
 {
     struct slot *slots = NULL;
@@ -115,7 +118,7 @@ static bool is_same_device(const struct slot *a, const struct slot *b)
            a->nic->device_id == b->nic->device_id;
 }
 
-/* Reads the serial numbers of slots without a GUID that have a twin. */
+/* Reads the serial numbers of slots that have no GUID, if another slot holds the same device. */
 static void read_serials(const struct ath_root *root, struct slot **slots, size_t count)
 {
     qsort(slots, count, sizeof *slots, compare_devices);
@@ -134,7 +137,7 @@ static int compare_keys(const void *a, const void *b)
     return order ? order : ath_pci_compare(&x->nic->pci, &y->nic->pci);
 }
 
-/* Slots with one key follow each other, the lowest address first; it names the card. */
+/* Slots with the same key follow each other. The lowest PCI address names the card. */
 static void name_cards(struct slot *const *slots, size_t count, struct ath_ports *ports)
 {
     const struct slot *card = NULL;

@@ -1,11 +1,12 @@
 /*
- * Functions, and folding those that are parts of another.
+ * Folding virtual functions and subfunctions into their physical function.
  *
  * Virtual functions (SR-IOV) and mlx5 subfunctions are counted at their physical function, as long
- * as that one is at least as usable here. In a container sysfs shows the host's PCI functions, but
- * only the links of its own network namespace, while RDMA devices are those of all namespaces
- * unless `rdma system set netns exclusive` was said: there the virtual function whose link it was
- * given is the port, and its physical function a card without a link.
+ * as the physical function is at least as usable here. In a container, sysfs shows the host's PCI
+ * functions but only the links of the container's own network namespace. RDMA devices of all
+ * namespaces are shown unless `rdma system set netns exclusive` is in force. So in a container that
+ * was given the link of a virtual function, the virtual function is the port, and its physical
+ * function is a card without a link.
  */
 #include "config.h"
 
@@ -15,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/pci_virtual.h"
 #include "base/pcidev.h"
 
 enum { CLASS_NETWORK = 0x02, PRESENT_RDMA = 1, PRESENT_LINK = 2 };
@@ -36,18 +38,28 @@ static void add(struct ath_functions *functions, const struct ath_pci *pci, int 
     };
 }
 
+/* A capture may lack the `physfn` links of sysfs. */
+static void read_ids(const struct ath_root *root, struct ath_functions *functions)
+{
+    for (size_t i = 0; !root->is_live && i < functions->count; i++) {
+        struct ath_function *function = &functions->items[i];
+        function->vendor_id = ath_pcidev_number(root, &function->pci, "vendor");
+        function->device_id = ath_pcidev_number(root, &function->pci, "device");
+    }
+}
+
 static void add_pci(const struct ath_root *root, struct ath_functions *out)
 {
     ath_auto_free struct ath_pcidev *devices;
     size_t count;
 
-    ath_pcidev_list(root, &devices, &count); /* a machine may have no PCI at all */
+    ath_pcidev_list(root, &devices, &count); /* fails on a machine without PCI, which is fine */
     for (size_t i = 0; i < count; i++)
         if (devices[i].class >= 0 && devices[i].class >> 8 == CLASS_NETWORK)
             add(out, &devices[i].address, ATH_UNKNOWN, devices[i].class, 0);
 }
 
-/* Sorts, and makes one entry of those about one function. */
+/* Sorts the entries, and merges entries of the same function. */
 static void merge(struct ath_functions *functions)
 {
     size_t kept = 0;
@@ -67,16 +79,48 @@ static void merge(struct ath_functions *functions)
     functions->count = kept;
 }
 
-/* The function that another one is a part of, or NULL. */
-static struct ath_function *find_owner(const struct ath_root *root,
-                                       const struct ath_functions *functions,
+/* True if `owner` may be the physical function of a virtual one, by their ids: SR-IOV puts the
+ * first virtual functions on the bus of the physical one (PCI Express, 9.2.1.2). */
+static bool may_own(const struct ath_function *owner, const struct ath_function *function)
+{
+    return owner->subfunction == ATH_UNKNOWN && owner->pci.domain == function->pci.domain &&
+           owner->pci.bus == function->pci.bus && owner->vendor_id == function->vendor_id &&
+           !ath_pci_is_virtual_id(owner->vendor_id, owner->device_id);
+}
+
+/* Finds the owner of a function with the ids of a virtual one. If there may be several, the first
+ * one stands for all, and their numbers are unknown. */
+static struct ath_function *find_owner_by_ids(struct ath_functions *functions,
+                                              const struct ath_function *function)
+{
+    struct ath_function *first = NULL;
+
+    if (!ath_pci_is_virtual_id(function->vendor_id, function->device_id))
+        return NULL;
+    for (size_t i = 0; i < functions->count; i++) {
+        struct ath_function *owner = &functions->items[i];
+        if (!may_own(owner, function))
+            continue;
+        if (first)
+            first->vfs = owner->vfs = ATH_UNKNOWN;
+        first = first ? first : owner;
+    }
+    return first;
+}
+
+/* Returns the physical function of a virtual function or subfunction, or NULL. */
+static struct ath_function *find_owner(const struct ath_root *root, struct ath_functions *functions,
                                        struct ath_function *function)
 {
     struct ath_pci parent = function->pci;
 
     function->is_owned = function->subfunction != ATH_UNKNOWN ||
                          ath_pcidev_is_virtual(root, &function->pci, &parent);
-    return function->is_owned ? ath_functions_find(functions, &parent, ATH_UNKNOWN) : NULL;
+    if (function->is_owned)
+        return ath_functions_find(functions, &parent, ATH_UNKNOWN);
+    struct ath_function *owner = root->is_live ? NULL : find_owner_by_ids(functions, function);
+    function->is_owned = owner;
+    return owner;
 }
 
 void ath_functions_read(const struct ath_root *root, const struct ath_ports *ports,
@@ -92,13 +136,14 @@ void ath_functions_read(const struct ath_root *root, const struct ath_ports *por
             add(out, &devices->items[i].pci, devices->items[i].subfunction, ATH_UNKNOWN,
                 PRESENT_RDMA);
     merge(out);
+    read_ids(root, out);
 
     for (size_t i = 0; i < out->count; i++) {
         struct ath_function *function = &out->items[i];
         struct ath_function *owner = find_owner(root, out, function);
         int presence = owner ? owner->presence : 0;
         function->is_folded = function->is_owned && presence >= function->presence;
-        if (owner && function->subfunction == ATH_UNKNOWN)
+        if (owner && function->subfunction == ATH_UNKNOWN && owner->vfs != ATH_UNKNOWN)
             owner->vfs++;
     }
 }

@@ -1,6 +1,6 @@
 /*
- * The functions that network links and RDMA devices belong to, and which of them stand for
- * themselves. Private to roce.
+ * The PCI functions and subfunctions of network cards, and which of them are folded into their
+ * physical function. Private to roce.
  */
 #pragma once
 #include <stdbool.h>
@@ -13,12 +13,14 @@
 
 struct ath_function {
     struct ath_pci pci;
-    int subfunction; /* mlx5_core.sf.N of that PCI function; ATH_UNKNOWN for the function itself */
-    int class;       /* 0x0200...; ATH_UNKNOWN for what is no network controller by its class */
-    int presence;    /* what of it can be used here: 2 a link, 1 an RDMA device alone, 0 nothing */
-    bool is_owned;   /* a virtual function or subfunction whose physical function is there, too */
-    bool is_folded;  /* ... and which counts as part of that one */
-    int vfs;         /* virtual functions that name it as their physical one */
+    int subfunction; /* N of mlx5_core.sf.N below the PCI function; ATH_UNKNOWN for the function
+                        itself */
+    int vendor_id, device_id; /* known in a capture only, where they may have to name the owner */
+    int class;                /* PCI class, 0x02xx; ATH_UNKNOWN for any other class */
+    int presence;             /* what is usable here: 2 a link, 1 only an RDMA device, 0 nothing */
+    bool is_owned;            /* a virtual function or a subfunction */
+    bool is_folded;           /* counts as a part of its physical function */
+    int vfs; /* number of virtual functions of this function; ATH_UNKNOWN if unsure */
 };
 
 struct ath_functions {
@@ -26,15 +28,16 @@ struct ath_functions {
     size_t count;
 };
 
-/* Collects the PCI bus's network functions, and those of the ports (links) and devices given. */
+/* Collects the network functions of the PCI bus, of the ports (links) and of the RDMA devices. The
+ * caller frees *out with ath_functions_free(). */
 void ath_functions_read(const struct ath_root *root, const struct ath_ports *ports,
                         const struct ath_rdma_devices *devices, struct ath_functions *out);
 void ath_functions_free(struct ath_functions *functions);
 
-/* NULL where there is none. */
+/* Returns NULL if there is no such function. */
 struct ath_function *ath_functions_find(const struct ath_functions *functions,
                                         const struct ath_pci *pci, int subfunction);
 
-/* Whether what belongs to this function is left out; false for what has no PCI function. */
+/* True if links and RDMA devices of this function are left out. False if has_pci is false. */
 bool ath_functions_folds(const struct ath_functions *functions, bool has_pci,
                          const struct ath_pci *pci, int subfunction);

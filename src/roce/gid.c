@@ -1,10 +1,10 @@
 /*
- * GIDs of an RDMA port, from sysfs.
+ * Reading the GIDs of an RDMA port from sysfs.
  *
- * An unused slot exists as a file but reading its type fails with EINVAL
+ * An unused slot has a file, but reading its type fails with EINVAL
  * (drivers/infiniband/core/sysfs.c), so a failed read skips the slot. In a network namespace the
- * used slots may start anywhere. The type of an InfiniBand GID reads "IB/RoCE v1"
- * (drivers/infiniband/core/cache.c, gid_type_str), so the link layer has the last word.
+ * used slots may start at any index. The type of an InfiniBand GID also reads "IB/RoCE v1"
+ * (drivers/infiniband/core/cache.c, gid_type_str), so the port's link layer decides.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ static bool parse_type(const char *text, enum ath_link_layer layer, enum ath_gid
     return false;
 }
 
-/* Eight groups of four digits, as the kernel prints it. */
+/* The kernel prints a GID as eight groups of four digits. */
 static bool is_address(const char *text)
 {
     return strlen(text) == 39 && strspn(text, "0123456789abcdefABCDEF:") == 39;
@@ -49,7 +49,7 @@ static bool is_zero(const char *address)
     return !address[strspn(address, "0:")] || !strcmp(address, IPV4_MAPPED "0000:0000");
 }
 
-/* False for a slot that is empty, or filled with what we do not know. */
+/* Returns false if the slot is empty, or if its type or address is unknown. */
 static bool read_slot(const struct ath_root *root, const char *port, const char *index,
                       enum ath_link_layer layer, struct ath_gid *out)
 {
@@ -100,7 +100,7 @@ static bool is_link_local(const struct ath_gid *gid)
     return ath_starts_with(gid->address, "fe80:");
 }
 
-/* Higher is better; 0 for a GID that is not this link's. */
+/* A higher rank is better. 0 means that the GID does not belong to this link. */
 static int rank(const struct ath_gid *gid, enum ath_link_relation relation)
 {
     if (relation == ATH_LINK_STRANGER)
@@ -113,7 +113,7 @@ const struct ath_gid *ath_gid_best(const struct ath_root *root, const struct ath
                                    size_t count, enum ath_link_layer layer, const char *netdev)
 {
     const struct ath_gid *best = NULL;
-    const char *last = ""; /* GIDs of one link mostly follow each other */
+    const char *last = ""; /* most GIDs of one link follow each other */
     enum ath_link_relation relation = ATH_LINK_STRANGER;
     int best_rank = 0;
 

@@ -1,13 +1,14 @@
 /*
- * Links above links, from sysfs.
+ * Stacked network links, from sysfs.
  *
- * A part of a bond, bridge or team has a link `master`; what stands on another link has links
+ * A link in a bond, bridge or team has a symbolic link `master`. A stacked link has symbolic links
  * lower_NAME (Documentation/ABI/testing/sysfs-class-net). DEVTYPE in uevent tells VLANs from
- * macvlans; captures without it may have proc/net/vlan/config ("eth0.5 | 5 | eth0"). Not every
- * master has its parts' addresses: a VRF leaves them where they are (it alone sets IFF_NOARP,
- * drivers/net/vrf.c), and Open vSwitch has them on links beside (DEVTYPE openvswitch).
+ * macvlans; captures without uevent may have proc/net/vlan/config ("eth0.5 | 5 | eth0"). Two kinds
+ * of master do not hold the addresses of their parts: a VRF leaves the addresses on the parts (only
+ * a VRF sets IFF_NOARP, drivers/net/vrf.c), and Open vSwitch has them on separate links (DEVTYPE
+ * openvswitch).
  *
- * Subfunctions lie below mlx5_core.sf.N; representors say pf0vf3 or the like in phys_port_name
+ * Subfunctions lie below mlx5_core.sf.N. Representors have a phys_port_name like pf0vf3
  * (Documentation/networking/devlink/devlink-port.rst).
  */
 #include "config.h"
@@ -39,7 +40,8 @@ int ath_subfunction_of_path(const char *path)
     return ath_parse_int(digits, 0, INT_MAX, &number) ? ATH_UNKNOWN : number;
 }
 
-/* Passes over "pf0", "c1"...: letters and a number; NULL where the text does not begin so. */
+/* Returns the text after a prefix like "pf0" or "c1" (letters and a number), or NULL if the text
+ * does not begin with that prefix. */
 static const char *pass(const char *text, const char *letters)
 {
     if (!ath_starts_with(text, letters))
@@ -54,7 +56,7 @@ bool ath_port_name_is_uplink(const char *name)
     return rest && !*rest;
 }
 
-/* pf0vf3, c1pf0sf88, pf0hpf. */
+/* Examples: pf0vf3, c1pf0sf88, pf0hpf. */
 bool ath_port_name_is_representor(const char *name)
 {
     const char *controller = name ? pass(name, "c") : NULL;
@@ -69,8 +71,8 @@ bool ath_link_is_representor(const struct ath_root *root, const char *link)
     return ath_port_name_is_representor(name);
 }
 
-/* "bond", "bridge", "vlan", "macvlan"...; NULL for plain links, and where a capture has no uevent.
- * The caller frees it. */
+/* Returns "bond", "bridge", "vlan", "macvlan"..., or NULL for a plain link or a capture without
+ * uevent. The caller frees the text. */
 static char *read_kind(const struct ath_root *root, const char *link)
 {
     ath_auto_free char *text = ath_root_read(root, "sys/class/net/%s/uevent", link);
@@ -90,7 +92,7 @@ static bool has_addresses(const struct ath_root *root, const char *master)
     return !(flags & FLAG_NOARP) && (!kind || strcmp(kind, "openvswitch") != 0);
 }
 
-/* The bond, bridge or team right above, or NULL; the caller frees it. */
+/* Returns the bond, bridge or team directly above, or NULL. The caller frees the name. */
 static char *read_master(const struct ath_root *root, const char *link)
 {
     ath_auto_free char *target = ath_root_link(root, "sys/class/net/%s/master", link);
@@ -119,7 +121,7 @@ char *ath_link_master(const struct ath_root *root, const char *link)
     return master;
 }
 
-/* The third column of the VLAN's line; the caller frees it. */
+/* Returns the third column of the VLAN's line. The caller frees the text. */
 static char *parent_in_config(const struct ath_root *root, const char *vlan)
 {
     ath_auto_free char *text = ath_root_read(root, "proc/net/vlan/config");
@@ -150,7 +152,7 @@ static char *parent_in_folder(const struct ath_root *root, const char *vlan)
     return parent;
 }
 
-/* The link that a VLAN stands on; NULL for any other link. The caller frees it. */
+/* Returns the parent of a VLAN, or NULL for any other link. The caller frees the name. */
 static char *vlan_parent(const struct ath_root *root, const char *link)
 {
     ath_auto_free char *kind = read_kind(root, link);
@@ -161,7 +163,7 @@ static char *vlan_parent(const struct ath_root *root, const char *link)
     return parent ? parent : parent_in_config(root, link);
 }
 
-/* True for the link itself and for every bond, bridge and team above it. */
+/* True if `upper` is the link itself, or a bond, bridge or team above. */
 static bool is_above(const struct ath_root *root, const char *upper, const char *link)
 {
     ath_auto_free char *at = ath_xstrdup(link);

@@ -1,6 +1,7 @@
 /*
- * Why a port has no GID to use. RoCE GIDs are made of the link's addresses (IPv4-mapped, or IPv6 as
- * they are); a link that is up has a link-local one by itself, unless that is turned off.
+ * Why a port has no usable GID. RoCE GIDs are made of the link's addresses (IPv4-mapped, or IPv6
+ * unchanged). A link that is up also has a link-local address, unless IPv6 or its address
+ * generation is turned off.
  */
 #include "config.h"
 
@@ -16,35 +17,28 @@ static const struct {
     const char *word, *text;
 } lacks[ATH_LACK_COUNT] = {
     [ATH_LACK_UNKNOWN] = { "not-known", N_("its GIDs are not known") },
-    [ATH_LACK_INACTIVE] = { "inactive",
-                            N_("the port is not active: no cable, or no subnet manager") },
+    [ATH_LACK_NO_SUBNET] = { "inactive",
+                             N_("the port is not active: no cable, or no subnet manager") },
+    [ATH_LACK_INACTIVE] = { "rdma-inactive", N_("the RDMA port is not active") },
     [ATH_LACK_LINK_DOWN] = { "link-down", N_("its link is down") },
     [ATH_LACK_LINK_AWAY] = { "link-away", N_("its link is in another network namespace") },
     [ATH_LACK_ADDRESS] = { "no-address", N_("its link has no address") },
-    [ATH_LACK_ROUTABLE] = { "link-local", N_("link-local: good within its own network alone") },
+    [ATH_LACK_ROUTABLE] = { "link-local", N_("link-local: works only within its own network") },
 };
-
-static const struct ath_gid *best_of(const struct ath_nic *nic)
-{
-    for (size_t i = 0; i < nic->gid_count; i++)
-        if (nic->gids[i].index == nic->best_gid_index)
-            return &nic->gids[i];
-    return NULL;
-}
 
 enum ath_lack ath_nic_lack(const struct ath_nic *nic)
 {
-    const struct ath_gid *best = best_of(nic);
+    const struct ath_gid *best = ath_nic_gid(nic);
     bool is_infiniband = nic->link_layer == ATH_LAYER_INFINIBAND;
 
-    if (is_infiniband && nic->link == ATH_LINK_DOWN)
-        return ATH_LACK_INACTIVE;
+    if (nic->link == ATH_LINK_DOWN && !is_infiniband)
+        return ATH_LACK_LINK_DOWN;
+    if (nic->link == ATH_LINK_DOWN || nic->rdma_state == ATH_LINK_DOWN)
+        return is_infiniband ? ATH_LACK_NO_SUBNET : ATH_LACK_INACTIVE;
     if (is_infiniband)
         return best ? ATH_LACK_NOTHING : ATH_LACK_UNKNOWN;
     if (!nic->has_roce && !nic->gid_count)
         return ATH_LACK_UNKNOWN;
-    if (nic->link == ATH_LINK_DOWN)
-        return ATH_LACK_LINK_DOWN;
     if (best)
         return ath_starts_with(best->address, "fe80:") ? ATH_LACK_ROUTABLE : ATH_LACK_NOTHING;
     return nic->netdev ? ATH_LACK_ADDRESS : ATH_LACK_LINK_AWAY;
@@ -64,8 +58,12 @@ char *ath_lack_mend(enum ath_lack lack, const struct ath_nic *nic)
 {
     const char *link = nic->master ? nic->master : nic->netdev;
 
+    if (lack == ATH_LACK_NO_SUBNET)
+        return ath_xasprintf("ibstat %s", nic->rdma_device);
+    if (lack == ATH_LACK_INACTIVE)
+        return ath_xasprintf("rdma link show %s", nic->rdma_device);
     if (link && lack == ATH_LACK_LINK_DOWN)
-        return ath_xasprintf("ip link set %s up", link);
+        return ath_xasprintf(_("ip link set %s up, and look at its cable: ethtool %s"), link, link);
     if (link && (lack == ATH_LACK_ADDRESS || lack == ATH_LACK_ROUTABLE))
         return ath_xasprintf("ip address add ADDRESS/PREFIX dev %s", link);
     return NULL;

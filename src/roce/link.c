@@ -21,10 +21,10 @@
 #include "roce/netlink.h"
 
 enum {
-    PARENT_DEV_NAME = 56,     /* IFLA_PARENT_DEV_NAME, since Linux 5.14; headers may be older */
-    OPERSTATE_UP = 6,         /* IF_OPER_UP of linux/if.h, which does not go with net/if.h */
-    FLAG_LOWER_UP = 0x10000,  /* IFF_LOWER_UP, likewise */
-    ADDRESS_FLAGS = IFA_FLAGS /* the last attribute of addresses that we look at */
+    PARENT_DEV_NAME = 56, /* IFLA_PARENT_DEV_NAME, since Linux 5.14; older headers lack the name */
+    OPERSTATE_UP = 6,     /* IF_OPER_UP of linux/if.h, which conflicts with net/if.h */
+    FLAG_LOWER_UP = 0x10000,  /* IFF_LOWER_UP of linux/if.h */
+    ADDRESS_FLAGS = IFA_FLAGS /* the last address attribute that is read */
 };
 
 static const struct {
@@ -171,7 +171,7 @@ static enum ath_link_state read_state(unsigned flags, const struct nlattr *opers
     uint8_t state = ath_attribute_u8(operstate, 0);
     if (state)
         return state == OPERSTATE_UP ? ATH_LINK_UP : ATH_LINK_DOWN;
-    /* Unknown to the driver (lo): carrier, as far as it goes. */
+    /* The driver does not report a state (lo): the carrier decides. */
     return flags & IFF_UP && flags & FLAG_LOWER_UP ? ATH_LINK_UP : ATH_LINK_DOWN;
 }
 
@@ -217,7 +217,7 @@ static void read_link(const struct nlmsghdr *message, struct ath_link *link)
     read_info(table[IFLA_LINKINFO], link);
 }
 
-/* False for a family that we do not know, or bytes of the wrong number. */
+/* Returns false if the family is unknown, or the length does not fit the family. */
 static bool read_bytes(int family, const struct nlattr *attribute, struct ath_address *out)
 {
     size_t length = ath_attribute_length(attribute);
@@ -244,7 +244,8 @@ static void read_address(const struct nlmsghdr *message, struct ath_links *links
     struct ath_link *link = writable(links, (int)header->ifa_index);
     ath_attributes(message, sizeof *header, ADDRESS_FLAGS, table);
 
-    /* IFA_ADDRESS is the peer's on a point-to-point link, IFA_LOCAL always ours. */
+    /* On a point-to-point link, IFA_ADDRESS is the peer's address. IFA_LOCAL is always the link's
+     * own. */
     const struct nlattr *own = table[IFA_LOCAL] ? table[IFA_LOCAL] : table[IFA_ADDRESS];
     if (!link || !read_bytes(header->ifa_family, own, &address))
         return;
@@ -257,7 +258,7 @@ static void read_address(const struct nlmsghdr *message, struct ath_links *links
         address;
 }
 
-/* Only what somebody set: the kernel's own routes come and go with the addresses. */
+/* Routes of the kernel are skipped: they come and go with the addresses. */
 static void read_route(const struct nlmsghdr *message, struct ath_links *links)
 {
     const struct nlattr *table[RTA_TABLE + 1];

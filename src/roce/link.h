@@ -1,12 +1,14 @@
 /*
- * Network links of one network namespace: reading them, and changing ours (rtnetlink).
+ * Network links of one network namespace: reading them, and changing those of aitherion
+ * (rtnetlink).
  *
- * What aitherion makes bears the alias "aitherion:NAME" (ifalias): the kernel keeps it with the
- * link through renaming and moves between namespaces, `ip link` shows it, it needs no file of ours
- * that could be lost or outlive a reboot, and whoever reads it knows whose link it is.
+ * A link that aitherion makes has the alias "aitherion:NAME" (ifalias). The kernel keeps the alias
+ * through renames and moves between namespaces, and `ip link` shows it, so every user sees whose
+ * link it is. No file is needed that could be lost or outlive a reboot.
  *
- * Functions take an open netlink socket (netlink.h), whose namespace is the one they work in.
- * Private to roce, but for what is read.
+ * Functions take an open netlink socket (netlink.h) and work in the namespace of that socket. A
+ * socket is used by one thread at a time. Only the reading functions are for callers outside of
+ * roce.
  */
 #pragma once
 #include <stdbool.h>
@@ -20,16 +22,17 @@ struct ath_netlink;
 
 #define ATH_LINK_ALIAS_PREFIX "aitherion:"
 
-enum { ATH_LINK_NAME_SIZE = 16 }; /* IFNAMSIZ, its NUL included */
+enum { ATH_LINK_NAME_SIZE = 16 }; /* IFNAMSIZ, which counts the NUL */
 
-/* What ath_link.type says of a link: ARPHRD_ETHER, ARPHRD_INFINIBAND, ARPHRD_LOOPBACK. */
+/* Values of ath_link.type: ARPHRD_ETHER, ARPHRD_INFINIBAND, ARPHRD_LOOPBACK. */
 enum { ATH_LINK_ETHERNET = 1, ATH_LINK_INFINIBAND = 32, ATH_LINK_LOOPBACK = 772 };
 
 enum ath_macvlan_mode {
     ATH_MACVLAN_BRIDGE,
     ATH_MACVLAN_PRIVATE,
     ATH_MACVLAN_VEPA,
-    ATH_MACVLAN_PASSTHRU
+    ATH_MACVLAN_PASSTHRU,
+    ATH_MACVLAN_MODE_COUNT
 };
 
 struct ath_link {
@@ -37,19 +40,20 @@ struct ath_link {
     char name[ATH_LINK_NAME_SIZE];
     int type;         /* ATH_LINK_ETHERNET... */
     char *kind;       /* "macvlan", "veth", "bridge"; NULL for hardware and lo */
-    int parent_index; /* of the link below it (a veth's other end); ATH_UNKNOWN */
-    int parent_netns; /* the id of the namespace that parent_index is of; ATH_UNKNOWN: this one */
-    int master_index; /* of the bridge or bond that it is part of; ATH_UNKNOWN */
-    bool is_up;       /* as somebody set it */
-    enum ath_link_state state; /* as it is */
+    int parent_index; /* of the link below, or of a veth's other end; ATH_UNKNOWN */
+    int parent_netns; /* id of the namespace that parent_index belongs to; ATH_UNKNOWN: this one */
+    int master_index; /* of the bridge or bond that contains the link; ATH_UNKNOWN */
+    bool is_up;       /* the administrative state (IFF_UP) */
+    enum ath_link_state state; /* the operational state */
     int mtu;
     char mac[64];     /* "02:00:00:00:00:01"; "" unknown */
-    char *alias;      /* NULL without */
-    char *device;     /* of the hardware, on its bus: "0003:01:00.0"; NULL */
+    char *alias;      /* NULL if there is none */
+    char *device;     /* bus address of the hardware: "0003:01:00.0"; NULL */
     int macvlan_mode; /* enum ath_macvlan_mode, or ATH_UNKNOWN */
     struct ath_address *addresses;
     size_t address_count;
-    struct ath_address *routes; /* somebody's own routes straight to it, host routes among them */
+    struct ath_address
+        *routes; /* routes of the main table without a gateway, except the kernel's */
     size_t route_count;
 };
 
@@ -62,65 +66,68 @@ void ath_link_free(struct ath_link *link);
 void ath_links_free(struct ath_links *links);
 void ath_link_copy(const struct ath_link *link, struct ath_link *out);
 
-/* All links with addresses and routes, by index. Returns 0, or a negative errno with err. */
+/* Reads all links with their addresses and routes, by index. The caller frees *out with
+ * ath_links_free(). Returns 0, or a negative errno with err. */
 int ath_links_read(struct ath_netlink *netlink, struct ath_links *out, struct ath_err *err);
 
-/* NULL where there is none. */
+/* Return NULL if there is no such link. */
 const struct ath_link *ath_links_find(const struct ath_links *links, const char *name);
 const struct ath_link *ath_links_by_index(const struct ath_links *links, int index);
 
 bool ath_link_is_macvlan(const struct ath_link *link);
 bool ath_link_has_alias(const struct ath_link *link, const char *alias);
 
-/* A link that we made: a macvlan with our alias. */
+/* True for a macvlan whose alias begins with "aitherion:". */
 bool ath_link_is_ours(const struct ath_link *link);
 
-/* The link's address of the same host, or NULL. */
+/* Returns the link's address with the same host address, or NULL. */
 const struct ath_address *ath_link_address(const struct ath_link *link,
                                            const struct ath_address *address);
 
-/* False while duplicate address detection still runs for one of its addresses: the GIDs made of
- * them do not work before. */
+/* False while duplicate address detection runs for an address of the link. A GID made of that
+ * address does not work before it ends. */
 bool ath_link_is_settled(const struct ath_link *link);
 
-/* What the kernel takes as the name of a link (dev_valid_name in net/core/dev.c). */
+/* True if the kernel accepts the name for a link (dev_valid_name in net/core/dev.c). */
 bool ath_link_name_is_valid(const char *name);
 
-/* "bridge", "private", "vepa", "passthru"; "?" for others. */
+/* Returns "bridge", "private", "vepa", "passthru", or "?" for any other number. */
 const char *ath_macvlan_mode_word(int mode);
 
-/* One link alone. Returns 0, or a negative errno with err: "not-found". */
+/* Reads one link; the caller frees *out with ath_link_free(). Returns 0, or a negative errno with
+ * err: "not-found". */
 int ath_link_read(struct ath_netlink *netlink, const char *name, struct ath_link *out,
                   struct ath_err *err);
 
 struct ath_macvlan_new {
     const char *name;
     const char *parent_name; /* for messages */
-    int parent_index;        /* in the socket's namespace */
+    int parent_index;        /* in the namespace of the socket */
     enum ath_macvlan_mode mode;
     int mtu;         /* ATH_UNKNOWN: the parent's */
-    const char *mac; /* NULL: the kernel picks one */
-    int netns;       /* an open namespace that it is made in at once; -1: the socket's */
+    const char *mac; /* NULL: the kernel chooses one */
+    int netns;       /* an open namespace in which the link is created; -1: that of the socket */
 };
 
-/* The changes. All return 0, or a negative errno with err, the kernel's own words included. */
+/* The changes. All return 0, or a negative errno with err, which includes the kernel's own
+ * words. */
 int ath_link_create_macvlan(struct ath_netlink *netlink, const struct ath_macvlan_new *what,
                             struct ath_err *err);
 int ath_link_delete(struct ath_netlink *netlink, const char *name, struct ath_err *err);
 int ath_link_set_up(struct ath_netlink *netlink, const char *name, bool is_up, struct ath_err *err);
 int ath_link_set_mtu(struct ath_netlink *netlink, const char *name, int mtu, struct ath_err *err);
 
-/* The kernel takes no alias while it makes a link (rtnl_create_link): it is set afterwards. ""
- * takes it away. */
+/* Sets the alias; "" removes it. The kernel accepts no alias while it creates a link
+ * (rtnl_create_link), so the alias is set in a second request. */
 int ath_link_set_alias(struct ath_netlink *netlink, const char *name, const char *alias,
                        struct ath_err *err);
 
-/* Between bridge, private and vepa; from and to passthru the kernel refuses
- * (macvlan_changelink_sanity). */
+/* Changes the mode between bridge, private and vepa. The kernel refuses any change from or to
+ * passthru (macvlan_changelink_sanity). */
 int ath_link_set_macvlan_mode(struct ath_netlink *netlink, const char *name,
                               enum ath_macvlan_mode mode, struct ath_err *err);
 
-/* Into an open namespace; the link loses its addresses and routes and is down there. */
+/* Moves the link to an open namespace. There the link is down, and has no addresses and routes. */
 int ath_link_move(struct ath_netlink *netlink, const char *name, int netns, struct ath_err *err);
 
 int ath_link_add_address(struct ath_netlink *netlink, const char *name,
@@ -128,7 +135,7 @@ int ath_link_add_address(struct ath_netlink *netlink, const char *name,
 int ath_link_remove_address(struct ath_netlink *netlink, const char *name,
                             const struct ath_address *address, struct ath_err *err);
 
-/* A route in the main table straight out of the link, without a gateway. */
+/* Adds or removes a route without a gateway in the main table. */
 int ath_link_add_route(struct ath_netlink *netlink, const char *name,
                        const struct ath_address *destination, struct ath_err *err);
 int ath_link_remove_route(struct ath_netlink *netlink, const char *name,

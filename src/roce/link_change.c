@@ -1,4 +1,4 @@
-/* Making, changing and deleting links, addresses and routes (rtnetlink(7), ip-link(8)). */
+/* Creating, changing and deleting links, addresses and routes (rtnetlink(7), ip-link(8)). */
 #include "config.h"
 
 #include <arpa/inet.h>
@@ -23,8 +23,8 @@ static void begin_link(struct ath_message *message, struct ath_netlink *netlink,
     ath_message_begin(message, netlink, type, flags, &header, sizeof header);
 }
 
-/* The kernel takes an index, people give names: a small question of its own, so that the change
- * can only hit the link that bore the name then. */
+/* Returns the index of a link. Each change looks the index up first, so it reaches only the link
+ * that has the name at that moment. (The kernel takes an index, users give names.) */
 static int find_index(struct ath_netlink *netlink, const char *name, int *out, struct ath_err *err)
 {
     struct ath_message message;
@@ -43,7 +43,7 @@ static int find_index(struct ath_netlink *netlink, const char *name, int *out, s
     return ath_err_set(err, -ENODEV, ATH_E_NOT_FOUND, _("there is no network link '%s'"), name);
 }
 
-/* A change of an existing link, ready for its attributes. */
+/* Begins a request that changes an existing link; the caller adds attributes. */
 static int begin_change(struct ath_message *message, struct ath_netlink *netlink, int type,
                         const char *name, struct ath_err *err)
 {
@@ -88,7 +88,7 @@ int ath_link_create_macvlan(struct ath_netlink *netlink, const struct ath_macvla
 
     int status = ath_netlink_talk(&message, NULL, err, _("cannot create macvlan '%s' on '%s'"),
                                   what->name, what->parent_name);
-    if (status == -EOPNOTSUPP) /* no such kind of link, and no module of it */
+    if (status == -EOPNOTSUPP) /* the kernel has no macvlan driver, not even as a module */
         return ath_err_hint(err, status, "modprobe macvlan");
     return status;
 }
@@ -132,7 +132,7 @@ int ath_link_set_alias(struct ath_netlink *netlink, const char *name, const char
     int status = begin_change(&message, netlink, RTM_NEWLINK, name, err);
     if (status)
         return status;
-    /* Without its NUL, which the kernel would count as a letter (dev_set_alias). */
+    /* Without the NUL: the kernel would count it as a character (dev_set_alias). */
     ath_message_put(&message, IFLA_IFALIAS, alias, strlen(alias));
     return ath_netlink_talk(&message, NULL, err, _("cannot give link '%s' the alias '%s'"), name,
                             alias);

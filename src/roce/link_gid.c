@@ -15,7 +15,7 @@
 
 enum { GID_TEXT = 40 };
 
-/* As the kernel prints it; IPv4 is mapped (::ffff:a.b.c.d). */
+/* Formats a GID as the kernel prints it; IPv4 is mapped (::ffff:a.b.c.d). */
 static void format_gid(const struct ath_address *address, char out[GID_TEXT])
 {
     uint8_t bytes[16] = { [10] = 0xff, [11] = 0xff };
@@ -27,7 +27,7 @@ static void format_gid(const struct ath_address *address, char out[GID_TEXT])
         snprintf(out + 5 * i, 6, "%02x%02x%s", bytes[2 * i], bytes[2 * i + 1], i < 7 ? ":" : "");
 }
 
-/* Higher is better; 0 for a GID that is not the one. */
+/* A higher rank is better. 0 means that the GID does not match. */
 static int rank(const struct ath_gid *gid, const char *link, const char *wanted)
 {
     if (strcmp(gid->netdev, link) || (wanted && strcmp(gid->address, wanted)))
@@ -59,12 +59,11 @@ enum ath_link_gid_state ath_link_gid_find(const struct ath_root *root, const cha
     ATH_AUTO(ath_nldevs) devices = { 0 };
     enum ath_link_gid_state state = ATH_LINK_GID_NO_DEVICE;
     char wanted[GID_TEXT];
-    struct ath_err unused;
     struct ath_gid gid;
 
     if (address)
         format_gid(address, wanted);
-    ath_nldevs_read(root, &devices, &unused);
+    ath_nldevs_read(root, &devices, NULL);
     for (size_t i = 0; i < devices.count; i++)
         for (size_t j = 0; j < devices.items[i].port_count; j++) {
             const struct ath_nldev_port *port = &devices.items[i].ports[j];

@@ -1,15 +1,17 @@
 /*
  * Plans of macvlan links, their names and states.
  *
- * The order of steps matters in three places: a link is labelled before it leaves its own
- * namespace, an old address goes before the new one comes (the kernel takes the others of a subnet
- * away with its first), and routes come last, since they need the link up.
+ * The order of steps matters in three places. A link is labelled before it leaves its own
+ * namespace. An old address is removed before the new one is added, because the kernel removes the
+ * other addresses of a subnet together with the first one. Routes are added last, because they need
+ * the link up.
  */
 #include "config.h"
 
 #include "roce/macvlan.h"
 
 #include <errno.h>
+#include <linux/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,19 +27,19 @@
 #define COMPANION_SUFFIX "-host"
 #define COMPANION_ALIAS_SUFFIX ":host"
 
-/* What a link is to be; one for the macvlan, one for its companion. */
+/* The wanted state of one link: the macvlan or its companion. */
 struct wish {
     const char *name, *alias;
-    bool stays;              /* where it is now is right, its own namespace else */
-    const char *target_path; /* without stays: where it is to be; NULL is the host's */
+    bool stays;              /* an existing link stays in its namespace, a new one in its own */
+    const char *target_path; /* if not stays: the wanted namespace; NULL is the host */
     enum ath_macvlan_mode mode;
-    const struct ath_address *address; /* NULL: none is asked for */
-    const struct ath_address *route;   /* NULL: none */
+    const struct ath_address *address; /* NULL: no address is wanted */
+    const struct ath_address *route;   /* NULL: no route is wanted */
 };
 
 struct builder {
     const struct ath_macvlan_request *request;
-    const char *own_path; /* of the macvlan's own namespace */
+    const char *own_path; /* path of the macvlan's own namespace */
     struct ath_macvlan_plan *plan;
 };
 
@@ -55,7 +57,7 @@ char *ath_macvlan_companion_name(const char *name)
 {
     if (strlen(name) + strlen(COMPANION_SUFFIX) < ATH_LINK_NAME_SIZE)
         return ath_xasprintf("%s" COMPANION_SUFFIX, name);
-    /* FNV-1a, so that long names that begin alike stay apart. */
+    /* The hash (FNV-1a) keeps long names with the same beginning apart. */
     uint32_t hash = 2166136261u;
     for (const char *at = name; *at; at++)
         hash = (hash ^ (unsigned char)*at) * 16777619u;
@@ -89,7 +91,7 @@ void ath_macvlan_plan_free(struct ath_macvlan_plan *plan)
     *plan = (struct ath_macvlan_plan){ 0 };
 }
 
-/* The macvlan's own namespace; NULL where there is none, or one of somebody else's. */
+/* Returns the macvlan's own namespace, or NULL if there is none or if aitherion did not make it. */
 static const struct ath_netstate_place *own_place(const struct ath_netstate *present,
                                                   const char *name)
 {
@@ -115,17 +117,22 @@ struct ath_macvlan_found ath_macvlan_find(const struct ath_netstate *present, co
     return (struct ath_macvlan_found){ 0 };
 }
 
-/* "on the host", "in namespace 'aitherion-macvlan0'"; the caller frees it. */
+/* Returns the name of a named namespace, or the path of any other. */
+static const char *short_name(const char *path)
+{
+    bool is_named = ath_starts_with(path, ATH_NETNS_FOLDER "/");
+    return is_named ? path + strlen(ATH_NETNS_FOLDER "/") : path;
+}
+
+/* Returns "on the host" or "in namespace 'aitherion-macvlan0'". The caller frees the text. */
 static char *where(const char *path)
 {
     if (!path)
         return ath_xstrdup(_("on the host"));
-    bool is_named = ath_starts_with(path, ATH_NETNS_FOLDER "/");
-    return ath_xasprintf(_("in namespace '%s'"),
-                         is_named ? path + strlen(ATH_NETNS_FOLDER "/") : path);
+    return ath_xasprintf(_("in namespace '%s'"), short_name(path));
 }
 
-/* A step about a link at a place; its text follows by say(). */
+/* Adds a step about a link in a namespace. The caller sets the text with say(). */
 static struct ath_macvlan_step *add(struct ath_macvlan_plan *plan, enum ath_macvlan_action action,
                                     const char *link, const char *place)
 {
@@ -136,7 +143,7 @@ static struct ath_macvlan_step *add(struct ath_macvlan_plan *plan, enum ath_macv
     return step;
 }
 
-/* The text: what, and where. */
+/* Sets the step's text: the action, then the place. */
 __attribute__((format(printf, 2, 3))) static void say(struct ath_macvlan_step *step,
                                                       const char *format, ...)
 {
@@ -175,11 +182,18 @@ static void add_alias(struct builder *builder, const struct wish *wish, const ch
     say(step, _("label link '%s' as '%s'"), wish->name, wish->alias);
 }
 
-static void add_delete(struct ath_macvlan_plan *plan, const struct ath_link *link,
-                       const char *place)
+static void add_delete(struct ath_macvlan_plan *plan, const struct ath_netstate *present,
+                       const struct ath_macvlan_found *found)
 {
-    struct ath_macvlan_step *step = add(plan, ATH_STEP_DELETE, link->name, place);
+    const struct ath_link *link = found->link;
+    const struct ath_link *parent =
+        ath_links_by_index(&present->places[0].links, link->parent_index);
+    struct ath_macvlan_step *step = add(plan, ATH_STEP_DELETE, link->name, found->place->path);
     ath_link_copy(link, &step->old);
+    if (parent)
+        strcpy(step->parent, parent->name);
+    else /* a link without a known name, as `ip link` shows it */
+        snprintf(step->parent, sizeof step->parent, "if%d", link->parent_index);
     say(step, _("delete link '%s'"), link->name);
 }
 
@@ -205,9 +219,9 @@ static void add_move(struct ath_macvlan_plan *plan, const char *link, const char
 {
     struct ath_macvlan_step *step = add(plan, ATH_STEP_MOVE, link, place);
     step->target = ath_xstrdup(target);
-    ath_auto_free char *destination = where(target);
-    /* TRANSLATORS: %s is "on the host" or "in namespace 'x'" */
-    step->text = ath_xasprintf(_("move link '%s', to be %s"), link, destination);
+    step->text =
+        target ? ath_xasprintf(_("move link '%s' to namespace '%s'"), link, short_name(target))
+               : ath_xasprintf(_("move link '%s' to the host"), link);
 }
 
 static void add_address_step(struct ath_macvlan_plan *plan, enum ath_macvlan_action action,
@@ -261,13 +275,13 @@ static void add_routes(struct builder *builder, const struct wish *wish, const c
         add_address_step(builder->plan, ATH_STEP_ADD_ROUTE, wish->name, place, wish->route);
 }
 
-/* The kernel changes neither a macvlan's parent nor to and from passthru. */
-static bool must_be_made_anew(const struct builder *builder, const struct wish *wish,
+/* The kernel can change neither a macvlan's parent nor its mode from or to passthru. */
+static bool must_be_recreated(const struct builder *builder, const struct wish *wish,
                               const struct ath_macvlan_found *found)
 {
-    bool was_alone = found->link->macvlan_mode == ATH_MACVLAN_PASSTHRU;
+    bool was_passthru = found->link->macvlan_mode == ATH_MACVLAN_PASSTHRU;
     return !ath_macvlan_is_child(found->place, found->link, builder->request->parent) ||
-           was_alone != (wish->mode == ATH_MACVLAN_PASSTHRU);
+           was_passthru != (wish->mode == ATH_MACVLAN_PASSTHRU);
 }
 
 static bool is_same_path(const char *a, const char *b)
@@ -275,7 +289,7 @@ static bool is_same_path(const char *a, const char *b)
     return a == b || (a && b && !strcmp(a, b));
 }
 
-/* Where the link is to be in the end. */
+/* Returns the path of the namespace that the plan leaves the link in; NULL is the host. */
 static const char *target_of(const struct builder *builder, const struct wish *wish,
                              const struct ath_macvlan_found *found)
 {
@@ -292,8 +306,8 @@ static void plan_link(struct builder *builder, const struct wish *wish)
     const struct ath_link *link = found.link;
     const char *target = target_of(builder, wish, &found);
 
-    if (link && must_be_made_anew(builder, wish, &found)) {
-        add_delete(builder->plan, link, found.place->path);
+    if (link && must_be_recreated(builder, wish, &found)) {
+        add_delete(builder->plan, builder->request->present, &found);
         link = NULL;
     }
     const char *place = link ? found.place->path : builder->own_path;
@@ -306,7 +320,7 @@ static void plan_link(struct builder *builder, const struct wish *wish)
     if (!is_same_path(place, target)) {
         add_move(builder->plan, wish->name, place, target);
         place = target;
-        link = NULL; /* bare again: no addresses, down */
+        link = NULL; /* a moved link is down and has no addresses */
     }
     add_addresses(builder, wish, place, link);
     if (!link || !link->is_up)
@@ -314,26 +328,45 @@ static void plan_link(struct builder *builder, const struct wish *wish)
     add_routes(builder, wish, place, link);
 }
 
-static void add_netns(struct ath_macvlan_plan *plan, enum ath_macvlan_action action,
-                      const char *name)
+static struct ath_macvlan_step *add_netns(struct ath_macvlan_plan *plan,
+                                          enum ath_macvlan_action action, const char *name)
 {
     struct ath_macvlan_step *step = add(plan, action, "", NULL);
     step->netns = ath_xstrdup(name);
     step->text = ath_xasprintf(action == ATH_STEP_MAKE_NETNS ? _("make network namespace '%s'")
                                                              : _("delete network namespace '%s'"),
                                name);
+    return step;
 }
 
-/* A link is always born in its own namespace; one that is settled elsewhere needs none. */
+/* True if the plan creates the link, which always happens in its own namespace, or leaves it
+ * there. */
 static bool needs_netns(const struct builder *builder, const struct wish *wish)
 {
     struct ath_macvlan_found found = ath_macvlan_find(
         builder->request->present, builder->request->wanted->name, wish->name, wish->alias);
-    return !found.link || must_be_made_anew(builder, wish, &found) ||
+    return !found.link || must_be_recreated(builder, wish, &found) ||
            is_same_path(target_of(builder, wish, &found), builder->own_path);
 }
 
-/* The namespace with its lo up, without which a link's own address does not answer in it. */
+/* Notes the document beside the label of lo. The kernel refuses an alias of IFALIASZ bytes
+ * (dev_set_alias() in net/core/dev.c); so long a path is not noted. lo: as it is; NULL: new. */
+static void add_note(struct builder *builder, const char *netns, const struct ath_link *lo)
+{
+    const char *document = builder->request->wanted->document;
+    ath_auto_free char *label = ath_netns_label(netns);
+    ath_auto_free char *note = ath_xasprintf("%s %s", label, document ? document : "");
+
+    if (!document || strlen(note) >= IFALIASZ || (lo && ath_link_has_alias(lo, note)))
+        return;
+    struct ath_macvlan_step *step = add(builder->plan, ATH_STEP_ALIAS, "lo", builder->own_path);
+    step->alias = ath_xstrdup(note);
+    step->old_alias = ath_xstrdup(lo && lo->alias ? lo->alias : label);
+    say(step, _("note the macvlan's document '%s'"), document);
+}
+
+/* Plans the namespace and brings its lo up. While lo is down, a link's own address does not answer
+ * within the namespace. */
 static void plan_netns(struct builder *builder, const char *name, const struct wish *wishes,
                        size_t count)
 {
@@ -349,6 +382,7 @@ static void plan_netns(struct builder *builder, const char *name, const struct w
         add_netns(builder->plan, ATH_STEP_MAKE_NETNS, name);
     if (!lo || !lo->is_up)
         add_up(builder->plan, "lo", builder->own_path);
+    add_note(builder, name, lo);
 }
 
 static void plan_companion_away(struct builder *builder, const struct wish *wish)
@@ -356,10 +390,10 @@ static void plan_companion_away(struct builder *builder, const struct wish *wish
     struct ath_macvlan_found found = ath_macvlan_find(
         builder->request->present, builder->request->wanted->name, wish->name, wish->alias);
     if (found.link)
-        add_delete(builder->plan, found.link, found.place->path);
+        add_delete(builder->plan, builder->request->present, &found);
 }
 
-/* The link's address as a route: the host alone. */
+/* Returns the route to the link's address alone (/32 or /128). */
 static struct ath_address host_route(const struct ath_address *address)
 {
     struct ath_address route = *address;
@@ -393,7 +427,7 @@ static void plan_all(const struct ath_macvlan_request *request, const char *targ
     size_t count = wanted->wants_companion ? 2 : 1;
 
     plan_netns(&builder, netns, wishes, count);
-    if (count == 1) /* first: the link may have to be alone on its parent */
+    if (count == 1) /* first, because passthru mode allows no other macvlan on the parent */
         plan_companion_away(&builder, &wishes[1]);
     for (size_t i = 0; i < count; i++)
         plan_link(&builder, &wishes[i]);
@@ -408,15 +442,16 @@ int ath_macvlan_plan(const struct ath_macvlan_wanted *wanted, const struct ath_n
     if (status)
         return status;
     if (wanted->netns_path && !(target = ath_netstate_at(present, wanted->netns_path)))
-        return ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND,
-                           _("there is no network namespace '%s', or it may not be entered"),
-                           wanted->netns_path);
+        return ath_err_set(
+            err, -ENOENT, ATH_E_NOT_FOUND,
+            _("the network namespace '%s' does not exist, or this user may not enter it"),
+            wanted->netns_path);
     *out = (struct ath_macvlan_plan){ 0 };
     plan_all(&request, target ? target->path : NULL, out);
     return 0;
 }
 
-/* What the kernel puts into every new namespace (net.core.fb_tunnels_only_for_init_net). */
+/* Links that the kernel adds to every new namespace (net.core.fb_tunnels_only_for_init_net). */
 static bool is_of_the_kernel(const struct ath_link *link)
 {
     static const char *const names[] = { "lo",      "tunl0", "gre0",    "gretap0", "erspan0",
@@ -438,8 +473,8 @@ static int check_namespace(const struct ath_netstate_place *own, const struct at
                     _("the network namespace '%s' holds the link '%s', which aitherion did not "
                       "make"),
                     own->name, link->name);
-        return ath_err_hint(err, -EBUSY, _("move it out: ip -n %s link set %s netns 1"), own->name,
-                            link->name);
+        return ath_err_hint(err, -EBUSY, _("move the link out: ip -n %s link set %s netns 1"),
+                            own->name, link->name);
     }
     return 0;
 }
@@ -474,9 +509,10 @@ int ath_macvlan_plan_delete(const char *name, const struct ath_netstate *present
     *out = (struct ath_macvlan_plan){ 0 };
     for (size_t i = 0; i < ATH_COUNT(found); i++)
         if (found[i].link)
-            add_delete(out, found[i].link, found[i].place->path);
+            add_delete(out, present, &found[i]);
     if (own)
-        add_netns(out, ATH_STEP_DELETE_NETNS, netns);
+        add_netns(out, ATH_STEP_DELETE_NETNS, netns)->old_alias =
+            ath_xstrdup(ath_links_find(&own->links, "lo")->alias);
     return 0;
 }
 
@@ -498,7 +534,14 @@ enum ath_macvlan_state ath_macvlan_state(const char *name, const struct ath_nets
     return is_away ? ATH_MACVLAN_MOVED : ATH_MACVLAN_MADE;
 }
 
-/* Takes over name; each is kept once. */
+const char *ath_macvlan_document(const char *name, const struct ath_netstate *present)
+{
+    const struct ath_netstate_place *own = own_place(present, name);
+    const char *blank = own ? strchr(ath_links_find(&own->links, "lo")->alias, ' ') : NULL;
+    return blank ? blank + 1 : NULL;
+}
+
+/* Takes ownership of name, and drops duplicates. */
 static void add_name(char ***names, size_t *count, char *name)
 {
     for (size_t i = 0; i < *count; i++)
@@ -526,7 +569,7 @@ void ath_macvlan_names(const struct ath_netstate *present, char ***out, size_t *
         for (size_t j = 0; j < place->links.count; j++) {
             if (!ath_link_is_ours(&place->links.items[j]))
                 continue;
-            /* A companion's name ends where ":host" begins. */
+            /* In a companion's alias, the macvlan's name ends at ":host". */
             const char *alias = place->links.items[j].alias + strlen(ATH_LINK_ALIAS_PREFIX);
             add_name(&names, &count, strndup(alias, strcspn(alias, ":")));
         }

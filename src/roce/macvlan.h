@@ -1,14 +1,16 @@
 /*
- * Macvlan links: from what is wanted and what the kernel has to the steps that lead there.
+ * Macvlan links: plans the steps from the kernel's present state to the wanted state, and runs
+ * them.
  *
- * A link NAME is made in a namespace of its own, aitherion-NAME, and labelled there (alias
- * "aitherion:NAME") before it goes anywhere else: whoever is killed at any moment leaves only what
- * the next run finds and finishes. That namespace is known as ours by the alias of its lo, which it
- * has before its name (netns.h). A parent cannot talk to its own macvlan children (the kernel
- * sends their packets out of the port); a companion on the host, NAME-host with the alias
- * "aitherion:NAME:host", is a sibling that can, with a route to the link's address.
+ * A link NAME is created in its own namespace, aitherion-NAME, and labelled there (alias
+ * "aitherion:NAME") before it moves anywhere else. So if aitherion is killed at any moment, the
+ * next run finds the leftovers and finishes the work. The namespace is known as ours by the alias
+ * of its lo, which is set before the namespace gets its name (netns.h). A parent cannot talk to its
+ * own macvlan children, because the kernel sends their packets out of the port. A companion, the
+ * macvlan NAME-host on the host with the alias "aitherion:NAME:host", is a sibling that can talk to
+ * them, and has a route to the link's address.
  *
- * Plans are plain data and need no rights; ath_macvlan_apply() does.
+ * Plans are plain data and need no rights. ath_macvlan_apply() needs root.
  */
 #pragma once
 #include <stdbool.h>
@@ -21,24 +23,27 @@
 struct ath_macvlan_wanted {
     const char *name, *parent;
     enum ath_macvlan_mode mode;
-    const char *address;    /* "192.168.100.10/24"; NULL: none is set, those there are left alone */
+    const char *address;    /* "192.168.100.10/24"; NULL: existing addresses are kept */
     int mtu;                /* ATH_UNKNOWN: the parent's */
-    const char *netns_path; /* where it is to be ("/proc/PID/ns/net"); NULL: where it is, else its
-                               own namespace */
-    bool wants_companion; /* mode bridge only; needs companion_address for IPv6, and where the host
+    const char *netns_path; /* namespace to move the link to ("/proc/PID/ns/net"); NULL: the link
+                               stays where it is, a new one in its own namespace */
+    bool wants_companion; /* only in mode bridge; needs companion_address for IPv6, and if the host
                              has no address in the network of `address` */
-    const char *companion_address; /* its own; NULL: it speaks with the host's other addresses */
+    const char *companion_address; /* the companion's own address; NULL: the companion uses the
+                                      host's other addresses */
+    const char *document; /* absolute path of the document that wants the link; noted in the link's
+                             own namespace. NULL: an existing note stays */
 };
 
 enum ath_macvlan_action {
     ATH_STEP_MAKE_NETNS,
     ATH_STEP_DELETE_NETNS,
-    ATH_STEP_CREATE, /* in place, on the host's parent */
+    ATH_STEP_CREATE, /* in namespace `place`, on the host's link `parent` */
     ATH_STEP_DELETE,
     ATH_STEP_ALIAS,
     ATH_STEP_MODE,
     ATH_STEP_MTU,
-    ATH_STEP_MOVE, /* from place to target */
+    ATH_STEP_MOVE, /* from namespace `place` to `target` */
     ATH_STEP_ADD_ADDRESS,
     ATH_STEP_REMOVE_ADDRESS,
     ATH_STEP_ADD_ROUTE,
@@ -48,70 +53,80 @@ enum ath_macvlan_action {
 
 struct ath_macvlan_step {
     enum ath_macvlan_action action;
-    char *text;  /* for people: "create macvlan 'macvlan0' (bridge) on 'eth0' in namespace '...'" */
-    char *netns; /* the name, of steps about namespaces */
-    char *place, *target;          /* paths of namespaces; NULL is the host's */
-    char link[ATH_LINK_NAME_SIZE]; /* whom it is about */
-    char parent[ATH_LINK_NAME_SIZE];
+    char *text;  /* translated: "create macvlan 'mv0' on 'eth0', mode bridge, MTU 1500, in namespace
+                    '...'" */
+    char *netns; /* name of the namespace, for MAKE_NETNS and DELETE_NETNS */
+    char *place, *target;            /* paths of namespaces; NULL is the host */
+    char link[ATH_LINK_NAME_SIZE];   /* the link that the step changes */
+    char parent[ATH_LINK_NAME_SIZE]; /* CREATE and DELETE: the link's parent on the host */
     char *alias, *old_alias;
     int mode, old_mode, mtu, old_mtu;
-    struct ath_address address; /* of the link, or destination of the route */
-    struct ath_link old;        /* of DELETE: how to make it again; name "" else */
+    struct ath_address address; /* address of the link, or destination of the route */
+    struct ath_link old; /* DELETE only: what undoing must restore; otherwise the name is "" */
 };
 
 struct ath_macvlan_plan {
     struct ath_macvlan_step *steps;
-    size_t count; /* 0: all is as wanted */
+    size_t count; /* 0: the present state is the wanted one */
 };
 
 void ath_macvlan_plan_free(struct ath_macvlan_plan *plan);
 
 /*
- * What is to be done. Refused, with err, where the name is no name for a link ("value-invalid"), is
- * taken ("exists") by a link that is not ours ("foreign"), the parent is not there ("not-found"),
- * is no Ethernet link ("link-not-ethernet"), or cannot have it ("parent-unsuitable"), the MTU is
- * above the parent's or the address none that a link can have ("value-invalid"), or the address is
- * used by another link of the host or of ours ("address-in-use"). Returns 0 or a negative errno.
+ * Plans the steps that make the wanted macvlan. The caller frees *out with
+ * ath_macvlan_plan_free(). Returns 0, or a negative errno with err:
+ *
+ * - "value-invalid": the name, MTU or address is invalid, or the MTU is above the parent's
+ * - "foreign": a link or namespace that aitherion did not make has the name
+ * - "not-found": the parent or the wanted namespace does not exist
+ * - "link-not-ethernet": the parent is not an Ethernet link
+ * - "parent-unsuitable": the parent cannot have this macvlan
+ * - "address-in-use": a link of the host or of aitherion has the address
  */
 int ath_macvlan_plan(const struct ath_macvlan_wanted *wanted, const struct ath_netstate *present,
                      struct ath_macvlan_plan *out, struct ath_err *err);
 
-/* The mend for a parent in InfiniBand mode, as err's hint; device: its PCI address, or NULL.
- * Returns status. */
+/* Sets the hint for a parent in InfiniBand mode: the mlxconfig command. device is the parent's PCI
+ * address, or NULL. Returns status. */
 int ath_macvlan_hint_layer(const char *device, int status, struct ath_err *err);
 
-/* Removes the link wherever it is, its companion and its namespace; nothing to do where there is
- * none. A link of that name without our alias is refused with "foreign", likewise a namespace that
- * holds somebody else's links. */
+/* Plans the removal of the link, in whatever namespace, of its companion and of its namespace. The
+ * plan is empty if none of them exists. Returns -EPERM "foreign" if the link of that name lacks
+ * our alias, and -EBUSY "foreign" if the namespace holds a link that aitherion did not make. */
 int ath_macvlan_plan_delete(const char *name, const struct ath_netstate *present,
                             struct ath_macvlan_plan *out, struct ath_err *err);
 
 enum ath_macvlan_state {
-    ATH_MACVLAN_RECORDED, /* the kernel has nothing of it */
-    ATH_MACVLAN_MADE,     /* in its own namespace */
-    ATH_MACVLAN_MOVED,    /* in somebody else's, a container's */
-    ATH_MACVLAN_GONE,     /* its namespace is there, the link is not: it ended with the parent or
-                             with a container */
+    ATH_MACVLAN_RECORDED, /* neither the link nor its namespace exists */
+    ATH_MACVLAN_MADE,     /* in its own namespace, or on the host */
+    ATH_MACVLAN_MOVED,    /* in another namespace, for example a container's */
+    ATH_MACVLAN_GONE, /* its namespace exists, but not the link: it ended with its parent or with a
+                         container */
 };
 
-/* "recorded", "made", "moved", "gone". */
+/* Returns "recorded", "made", "moved" or "gone". */
 const char *ath_macvlan_state_word(enum ath_macvlan_state state);
 
-/* out_place and out_link (either may be NULL) say where it is; NULL for recorded and gone. They
- * belong to present. */
+/* Returns the state of macvlan NAME. *out_place and *out_link (either pointer may be NULL) are set
+ * to the link's namespace and the link, which belong to `present`, or to NULL if the link does not
+ * exist. */
 enum ath_macvlan_state ath_macvlan_state(const char *name, const struct ath_netstate *present,
                                          const struct ath_netstate_place **out_place,
                                          const struct ath_link **out_link);
 
-/* The NAMEs of all macvlans of aitherion that the kernel has something of, sorted, without
- * companions; release them with ath_names_free() of base/root.h. */
+/* Returns the path of the document for which macvlan NAME was made, or NULL if it is not noted. The
+ * path belongs to `present`. */
+const char *ath_macvlan_document(const char *name, const struct ath_netstate *present);
+
+/* Lists the names of all macvlans of aitherion that have a link or a namespace, sorted, without
+ * companions. The caller frees them with ath_names_free() of base/root.h. */
 void ath_macvlan_names(const struct ath_netstate *present, char ***out, size_t *out_count);
 
-/* "NAME-host", shortened with a number made of NAME where that is too long for a link; the caller
- * frees it. */
+/* Returns "NAME-host". If that is too long for a link, NAME is cut and a hash of NAME is appended.
+ * The caller frees the name. */
 char *ath_macvlan_companion_name(const char *name);
 
-/* How steps are done and undone; tests put faults in between. */
+/* How steps are run and undone. Tests replace the functions to inject faults. */
 struct ath_macvlan_ops {
     int (*run)(void *context, const struct ath_macvlan_step *step, struct ath_err *err);
     int (*undo)(void *context, const struct ath_macvlan_step *step, struct ath_err *err);
@@ -120,26 +135,27 @@ struct ath_macvlan_ops {
 extern const struct ath_macvlan_ops ath_macvlan_live;
 
 /*
- * Runs the steps. Where one fails, those done are undone in reverse; err is then the step's error,
- * with that of the undoing where it failed too. Returns 0 or a negative errno.
+ * Runs the steps. If one fails, the earlier ones are undone in reverse order. err is then the
+ * failed step's error; if undoing failed as well, that error is appended. Returns 0 or a negative
+ * errno.
  */
 int ath_macvlan_apply(const struct ath_macvlan_plan *plan, const struct ath_macvlan_ops *ops,
                       struct ath_err *err);
 
 /*
- * Reads (in a dry run as ath_netstate_look() does), plans, applies (not in a dry run) and verifies,
- * under a lock of the whole machine
- * (/run/aitherion/.network.lock), so that two commands do not mix their steps. *out is what was, or
- * would be, done; the caller frees it. Returns 0 or a negative errno with err.
+ * Read the present state, plan, apply and verify, under a lock of the whole machine
+ * (/run/aitherion/.network.lock), so that two commands do not mix their steps. A dry run only
+ * reads, as ath_netstate_look() does, and plans; it takes no lock. *out is the plan that was run,
+ * or that would be run. The caller frees *out. Return 0 or a negative errno with err.
  */
 int ath_macvlan_make(const struct ath_macvlan_wanted *wanted, bool is_dry_run,
                      struct ath_macvlan_plan *out, struct ath_err *err);
 int ath_macvlan_remove(const char *name, bool is_dry_run, struct ath_macvlan_plan *out,
                        struct ath_err *err);
 
-/* Undoes all that was done, last first, under the same lock; for whoever cannot keep what was made.
- * Returns 0 or a negative errno with err, the first of those that came up. */
+/* Undoes all steps of a plan that ran, the last one first, under the same lock. Returns 0, or a
+ * negative errno with err, both of the first step that could not be undone. */
 int ath_macvlan_take_back(const struct ath_macvlan_plan *plan, struct ath_err *err);
 
-/* The alias by which a link is known as ours: "aitherion:NAME". The caller frees it. */
+/* Returns the alias that marks a link as ours: "aitherion:NAME". The caller frees the text. */
 char *ath_macvlan_alias(const char *name);

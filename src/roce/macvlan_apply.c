@@ -1,8 +1,8 @@
 /*
- * Doing a plan's steps, and undoing them.
+ * Running a plan's steps, and undoing them.
  *
- * A step finds its link by name at its place each time anew: indexes change when a link moves
- * (dev_change_net_namespace gives a new one where the old is taken).
+ * Each step looks its link up by name in its namespace, because the index may change when a link
+ * moves (dev_change_net_namespace assigns a new index if the old one is taken).
  */
 #include "config.h"
 
@@ -19,11 +19,11 @@
 #include "roce/netlink.h"
 #include "roce/netns.h"
 
-/* The lock file beside it is what counts: /run/aitherion/.network.lock. */
+/* Only the lock file counts: /run/aitherion/.network.lock. */
 #define LOCK_PATH "/run/aitherion/network"
 enum { LOCK_TIMEOUT_MS = 10000 };
 
-/* Makes a link in the namespace at place, on a parent of the host's. */
+/* Creates a link in the namespace at place. The parent is a link of the host. */
 static int create(const struct ath_macvlan_new *what, const char *place, struct ath_err *err)
 {
     ath_auto_netlink struct ath_netlink *host = NULL;
@@ -53,7 +53,7 @@ static int run_create(const struct ath_macvlan_step *step, struct ath_err *err)
     return create(&what, step->place, err);
 }
 
-/* The addresses and routes that somebody had set; those of the kernel come by themselves. */
+/* Restores addresses and routes, except those that the kernel adds by itself. */
 static int restore_addresses(struct ath_netlink *netlink, const struct ath_link *old,
                              struct ath_err *err)
 {
@@ -68,13 +68,13 @@ static int restore_addresses(struct ath_netlink *netlink, const struct ath_link 
     return status;
 }
 
-/* A deleted link made again as it was, its hardware address included. */
+/* Creates a deleted link again, with the same hardware address. */
 static int restore(const struct ath_macvlan_step *step, struct ath_err *err)
 {
     const struct ath_link *old = &step->old;
     ath_auto_netlink struct ath_netlink *netlink = NULL;
     const struct ath_macvlan_new what = { .name = old->name,
-                                          .parent_name = "?",
+                                          .parent_name = step->parent,
                                           .parent_index = old->parent_index,
                                           .mode = (enum ath_macvlan_mode)old->macvlan_mode,
                                           .mtu = old->mtu,
@@ -94,7 +94,7 @@ static int move(struct ath_netlink *netlink, const char *link, const char *targe
     return netns < 0 ? netns : ath_link_move(netlink, link, netns, err);
 }
 
-/* The steps that change a link where it is. */
+/* Runs a step that changes an existing link. */
 static int change(struct ath_netlink *netlink, const struct ath_macvlan_step *step,
                   struct ath_err *err)
 {
@@ -123,7 +123,7 @@ static int change(struct ath_netlink *netlink, const struct ath_macvlan_step *st
     }
 }
 
-/* The reverse of the steps above, those that are undone at the link itself. */
+/* Undoes a step, except DELETE and those about namespaces. */
 static int change_back(struct ath_netlink *netlink, const struct ath_macvlan_step *step,
                        struct ath_err *err)
 {
@@ -152,14 +152,16 @@ static int change_back(struct ath_netlink *netlink, const struct ath_macvlan_ste
     }
 }
 
-/* With lo up, as every namespace of ours has it. */
-static int restore_netns(const char *name, struct ath_err *err)
+/* Makes the namespace again, with lo up and its note as plan_netns() does. */
+static int restore_netns(const struct ath_macvlan_step *step, struct ath_err *err)
 {
-    ath_auto_free char *path = ath_netns_path(name);
+    ath_auto_free char *path = ath_netns_path(step->netns);
     ath_auto_netlink struct ath_netlink *netlink = NULL;
-    int status = ath_netns_create(name, err);
+    int status = ath_netns_create(step->netns, err);
     if (!status)
         status = ath_netns_netlink(path, NETLINK_ROUTE, &netlink, err);
+    if (!status && step->old_alias)
+        status = ath_link_set_alias(netlink, "lo", step->old_alias, err);
     return status ? status : ath_link_set_up(netlink, "lo", true, err);
 }
 
@@ -184,7 +186,7 @@ static int undo_live(void *context, const struct ath_macvlan_step *step, struct 
     if (step->action == ATH_STEP_MAKE_NETNS)
         return ath_netns_delete(step->netns, err);
     if (step->action == ATH_STEP_DELETE_NETNS)
-        return restore_netns(step->netns, err);
+        return restore_netns(step, err);
     if (step->action == ATH_STEP_DELETE)
         return restore(step, err);
     const char *place = step->action == ATH_STEP_MOVE ? step->target : step->place;
@@ -194,8 +196,8 @@ static int undo_live(void *context, const struct ath_macvlan_step *step, struct 
 
 const struct ath_macvlan_ops ath_macvlan_live = { .run = run_live, .undo = undo_live };
 
-/* Undoes the first `count` steps, last first, all of them whatever fails; *out is the first error.
- */
+/* Undoes the first `count` steps, the last one first, and goes on after a failure. Returns 0, or
+ * the status of the first failure, whose error goes to *out. */
 static int undo_all(const struct ath_macvlan_plan *plan, size_t count,
                     const struct ath_macvlan_ops *ops, struct ath_err *out)
 {
@@ -219,11 +221,8 @@ int ath_macvlan_apply(const struct ath_macvlan_plan *plan, const struct ath_macv
         if (!status)
             continue;
         struct ath_err undo;
-        if (undo_all(plan, i, ops, &undo)) {
-            size_t length = strlen(err->message);
-            snprintf(err->message + length, sizeof err->message - length,
-                     _("; and what was done before could not be undone: %s"), undo.message);
-        }
+        if (undo_all(plan, i, ops, &undo))
+            ath_err_append(err, status, _("; undoing the earlier steps failed: %s"), undo.message);
         return status;
     }
     return 0;
@@ -236,7 +235,7 @@ int ath_macvlan_take_back(const struct ath_macvlan_plan *plan, struct ath_err *e
     return status ? status : undo_all(plan, plan->count, &ath_macvlan_live, err);
 }
 
-/* Who only wants to know does without what may not be looked into, but for the macvlan's own. */
+/* For a dry run: skips namespaces that the user may not enter, except the macvlan's own. */
 static int look(const char *name, struct ath_netstate *out, struct ath_err *err)
 {
     ath_auto_free char *netns = ath_netns_name_of(name);
@@ -248,7 +247,7 @@ static int look(const char *name, struct ath_netstate *out, struct ath_err *err)
     return ath_netstate_read(out, err);
 }
 
-/* The plan that leads from the kernel's present state to the wanted one (NULL: to none). */
+/* Plans from the kernel's present state to the wanted one; wanted NULL plans the removal. */
 static int plan_now(const char *name, const struct ath_macvlan_wanted *wanted, bool is_dry_run,
                     struct ath_macvlan_plan *out, struct ath_err *err)
 {
@@ -260,15 +259,17 @@ static int plan_now(const char *name, const struct ath_macvlan_wanted *wanted, b
                   : ath_macvlan_plan_delete(name, &present, out, err);
 }
 
-/* Whoever else changes links at the same time (a network manager) is found here. */
+/* Plans again. A remaining step means that another program, such as a network manager, changes the
+ * link at the same time. */
 static int verify(const char *name, const struct ath_macvlan_wanted *wanted, struct ath_err *err)
 {
     ATH_AUTO(ath_macvlan_plan) rest = { 0 };
     int status = plan_now(name, wanted, false, &rest, err);
     if (!status && rest.count)
-        return ath_err_set(err, -EBUSY, ATH_E_BUSY,
-                           _("something else changes '%s' at the same time: again to do: %s"), name,
-                           rest.steps[0].text);
+        return ath_err_set(
+            err, -EBUSY, ATH_E_BUSY,
+            _("another program changes '%s' at the same time; this step is needed again: %s"), name,
+            rest.steps[0].text);
     return status;
 }
 

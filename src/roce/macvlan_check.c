@@ -1,10 +1,10 @@
 /*
- * What keeps a macvlan from being made, found before anything is touched.
+ * Checks before anything is changed: everything that keeps a macvlan from being created.
  *
- * The kernel refuses some of this itself, most of it without a word (macvlan_common_newlink in
- * drivers/net/macvlan.c): a parent that is no Ethernet link or part of a bridge, a second child
- * beside one in passthru mode, an MTU above the parent's. A macvlan on a macvlan it makes on the
- * lower one's parent, silently.
+ * The kernel refuses some of this itself, mostly without a message (macvlan_common_newlink in
+ * drivers/net/macvlan.c): a parent that is not an Ethernet link or that is part of a bridge, a
+ * second child beside one in passthru mode, an MTU above the parent's. A macvlan on a macvlan is
+ * created silently on the lower one's parent.
  */
 #include "config.h"
 
@@ -32,7 +32,8 @@ void ath_macvlan_request_free(struct ath_macvlan_request *request)
 
 int ath_macvlan_hint_layer(const char *device, int status, struct ath_err *err)
 {
-    /* Each function of a card has one port; LINK_TYPE_P1 is that of function 0. 2 is Ethernet. */
+    /* Each function of a card has one port. Function 0 has LINK_TYPE_P1, function 1 LINK_TYPE_P2.
+     * The value 2 means Ethernet. */
     struct ath_pci pci;
     bool has_pci = device && ath_pci_of_path(device, &pci);
     return ath_err_hint(err, status, "mlxconfig -d %s set LINK_TYPE_P%d=2",
@@ -43,7 +44,7 @@ static int refuse_layer(const struct ath_link *parent, struct ath_err *err)
 {
     if (parent->type != ATH_LINK_INFINIBAND) {
         ath_err_set(err, -EINVAL, ATH_E_LINK_NOT_ETHERNET,
-                    _("cannot create a macvlan on '%s': it is no Ethernet link"), parent->name);
+                    _("cannot create a macvlan on '%s': it is not an Ethernet link"), parent->name);
         return ath_err_hint(err, -EINVAL, "aitherion roce list");
     }
     ath_err_set(err, -EINVAL, ATH_E_LINK_NOT_ETHERNET,
@@ -56,9 +57,7 @@ static int refuse_parent(const struct ath_link *parent, int status, struct ath_e
 {
     ath_err_set(err, status, ATH_E_PARENT_UNSUITABLE, _("cannot create a macvlan on '%s': "),
                 parent->name);
-    size_t length = strlen(err->message);
-    snprintf(err->message + length, sizeof err->message - length, why, object);
-    return status;
+    return ath_err_append(err, status, why, object);
 }
 
 bool ath_macvlan_is_child(const struct ath_netstate_place *place, const struct ath_link *link,
@@ -76,7 +75,7 @@ static bool is_of(const struct ath_link *link, const char *name)
     return ath_link_has_alias(link, alias) || ath_link_has_alias(link, companion);
 }
 
-/* A child in passthru mode has the parent for itself. */
+/* Passthru mode allows no other macvlan on the parent. */
 static int check_siblings(const struct ath_macvlan_request *request, struct ath_err *err)
 {
     const struct ath_macvlan_wanted *wanted = request->wanted;
@@ -90,13 +89,14 @@ static int check_siblings(const struct ath_macvlan_request *request, struct ath_
                 !ath_macvlan_is_child(place, link, request->parent))
                 continue;
             if (link->macvlan_mode == ATH_MACVLAN_PASSTHRU)
-                return refuse_parent(request->parent, -EBUSY, err,
-                                     _("its macvlan '%s' is in passthru mode and has it alone"),
-                                     link->name);
+                return refuse_parent(
+                    request->parent, -EBUSY, err,
+                    _("its macvlan '%s' is in passthru mode, which allows no other macvlan"),
+                    link->name);
             if (wanted->mode == ATH_MACVLAN_PASSTHRU)
                 return refuse_parent(
                     request->parent, -EBUSY, err,
-                    _("passthru mode needs it alone, and it carries the macvlan '%s'"), link->name);
+                    _("passthru mode allows no other macvlan, and the link has '%s'"), link->name);
         }
     }
     return 0;
@@ -111,12 +111,12 @@ static int check_parent(const struct ath_macvlan_request *request, struct ath_er
     if (ath_link_is_macvlan(parent)) {
         const struct ath_link *lower = ath_links_by_index(host, parent->parent_index);
         refuse_parent(parent, -EINVAL, err, _("it is a macvlan itself%s"), "");
-        return lower ? ath_err_hint(err, -EINVAL, _("take its parent '%s'"), lower->name) : -EINVAL;
+        return lower ? ath_err_hint(err, -EINVAL, _("use its parent '%s'"), lower->name) : -EINVAL;
     }
     const struct ath_link *master = ath_links_by_index(host, parent->master_index);
     if (master) {
         refuse_parent(parent, -EBUSY, err, _("it is part of '%s'"), master->name);
-        return ath_err_hint(err, -EBUSY, _("take '%s' as the parent"), master->name);
+        return ath_err_hint(err, -EBUSY, _("use '%s' as the parent"), master->name);
     }
     return check_siblings(request, err);
 }
@@ -128,10 +128,10 @@ static int check_mtu(const struct ath_macvlan_request *request, struct ath_err *
         return 0;
     if (mtu < MTU_MIN)
         return ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
-                           _("the MTU '%d' is below the least, %d"), mtu, MTU_MIN);
+                           _("the MTU '%d' is below the minimum, %d"), mtu, MTU_MIN);
     ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
-                _("the MTU '%d' is above that of the parent '%s', %d"), mtu, request->parent->name,
-                max);
+                _("the MTU '%d' is above the MTU of the parent '%s', %d"), mtu,
+                request->parent->name, max);
     return ath_err_hint(err, -EINVAL, "ip link set %s mtu %d", request->parent->name, mtu);
 }
 
@@ -149,7 +149,8 @@ static int check_fit(const struct ath_address *address, const char *text, struct
                        _("no link can have the address '%s': %s"), text, why);
 }
 
-/* On the host, in our namespaces, and on links of ours elsewhere; the macvlan itself aside. */
+/* Looks for the address on the host, in namespaces of aitherion, and on links of aitherion in
+ * other namespaces, except on the macvlan itself. */
 static int check_address(const struct ath_macvlan_request *request,
                          const struct ath_address *address, struct ath_err *err)
 {
@@ -200,7 +201,8 @@ static int check_addresses(struct ath_macvlan_request *request, struct ath_err *
     return status;
 }
 
-/* The link answers the host only where it has a route to it: its own subnet. */
+/* True if the host has an address in the macvlan's own subnet. Without one, the macvlan has no
+ * route back to the host. */
 static bool host_is_within(const struct ath_macvlan_request *request,
                            const struct ath_address *network)
 {
@@ -219,13 +221,13 @@ static int check_companion(const struct ath_macvlan_request *request, struct ath
         return 0;
     if (wanted->mode != ATH_MACVLAN_BRIDGE)
         return ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
-                           _("a companion on the host reaches '%s' in mode bridge only, not %s"),
+                           _("the companion of '%s' works only in mode bridge, not in mode %s"),
                            wanted->name, ath_macvlan_mode_word((int)wanted->mode));
     if (!request->has_address)
         return ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
-                           _("a companion on the host is of use only where '%s' has an address"),
+                           _("'%s' needs an address to have a companion on the host"),
                            wanted->name);
-    /* IPv6 answers neighbours for the receiving link's own addresses only. */
+    /* A link answers IPv6 neighbour requests only for its own addresses. */
     if (strchr(wanted->address, ':') && !request->has_companion_address)
         return ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
                            _("for IPv6 the companion of '%s' needs an address of its own"),
@@ -242,12 +244,12 @@ static int refuse_taken(const struct ath_netstate_place *place, const char *name
                         struct ath_err *err)
 {
     ath_err_set(err, -EEXIST, ATH_E_FOREIGN,
-                _("there is a link '%s' already (%s) that aitherion did not make"), name,
+                _("the link '%s' exists already (%s), and aitherion did not make it"), name,
                 label(place));
     return ath_err_hint(err, -EEXIST, _("choose another name"));
 }
 
-/* One of that name that somebody else made would be deleted with the macvlan. */
+/* A foreign namespace of this name would be deleted together with the macvlan. */
 static int check_namespace(const struct ath_macvlan_request *request, struct ath_err *err)
 {
     ath_auto_free char *netns = ath_netns_name_of(request->wanted->name);
@@ -255,11 +257,13 @@ static int check_namespace(const struct ath_macvlan_request *request, struct ath
     if (!own || ath_netstate_is_ours(own))
         return 0;
     ath_err_set(err, -EEXIST, ATH_E_FOREIGN,
-                _("there is a network namespace '%s' already that aitherion did not make"), netns);
+                _("the network namespace '%s' exists already, and aitherion did not make it"),
+                netns);
     return ath_err_hint(err, -EEXIST, _("choose another name"));
 }
 
-/* Free where it is to be: on the host (GIDs name links, not namespaces), and in its namespaces. */
+/* The name must be free on the host (GIDs name links, not namespaces), in the macvlan's own
+ * namespace and in the wanted namespace. */
 static int check_name(const struct ath_macvlan_request *request, const char *name,
                       const char *alias, struct ath_err *err)
 {
@@ -294,9 +298,9 @@ static int check_all(struct ath_macvlan_request *request, struct ath_err *err)
 {
     const char *name = request->wanted->name, *parent = request->wanted->parent;
     if (!ath_link_name_is_valid(name)) {
-        ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID, _("'%s' is no name for a network link"),
-                    name);
-        return ath_err_hint(err, -EINVAL, _("1 to 15 letters, without blanks, '/' and ':'"));
+        ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
+                    _("'%s' is not a valid name for a network link"), name);
+        return ath_err_hint(err, -EINVAL, _("use 1 to 15 characters, without spaces, '/' and ':'"));
     }
     request->parent = ath_links_find(&request->present->places[0].links, parent);
     if (!request->parent) {

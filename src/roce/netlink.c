@@ -1,9 +1,10 @@
 /*
  * Netlink sockets and messages (Documentation/userspace-api/netlink/intro.rst).
  *
- * Every request asks for an acknowledgement, so that the exchange has one end: NLMSG_ERROR with 0
- * or a negative errno, or NLMSG_DONE after a list. With NETLINK_EXT_ACK the kernel adds its reason
- * in words (NLMSGERR_ATTR_MSG), behind the request's copy, which NETLINK_CAP_ACK leaves away.
+ * Every request asks for an acknowledgement, so that each exchange has exactly one end: NLMSG_ERROR
+ * with 0 or a negative errno, or NLMSG_DONE after a list. With NETLINK_EXT_ACK the kernel adds its
+ * reason in words (NLMSGERR_ATTR_MSG) behind the copy of the request, which NETLINK_CAP_ACK leaves
+ * out.
  */
 #include "config.h"
 
@@ -39,7 +40,7 @@ struct mnl {
 };
 static const char *const mnl_names[] = { MNL_FUNCTIONS(ATH_LATE_NAME) NULL };
 
-/* The kernel makes its lists in pieces of at most 32 KiB (net/netlink/af_netlink.c). */
+/* The kernel sends lists in pieces of at most 32 KiB (net/netlink/af_netlink.c). */
 enum { RECEIVE_SIZE = 64 * 1024, LIST_TRIES = 10 };
 
 struct ath_netlink {
@@ -59,7 +60,7 @@ int ath_netlink_open(int bus, struct ath_netlink **out, struct ath_err *err)
     netlink->socket = netlink->mnl.mnl_socket_open2(bus, SOCK_CLOEXEC);
     if (!netlink->socket || netlink->mnl.mnl_socket_bind(netlink->socket, 0, MNL_SOCKET_AUTOPID))
         return ath_err_system(err, -errno, _("cannot open a netlink socket"));
-    /* Without these (before Linux 4.12) errors come without words, but come. */
+    /* Before Linux 4.12 these options fail, and errors come without the kernel's words. */
     netlink->mnl.mnl_socket_setsockopt(netlink->socket, NETLINK_EXT_ACK, &(int){ 1 }, sizeof(int));
     netlink->mnl.mnl_socket_setsockopt(netlink->socket, NETLINK_CAP_ACK, &(int){ 1 }, sizeof(int));
     netlink->sequence = (uint32_t)time(NULL);
@@ -84,10 +85,10 @@ void ath_message_begin(struct ath_message *message, struct ath_netlink *netlink,
 {
     message->netlink = netlink;
     message->is_too_long = false;
-    memset(message->bytes, 0, sizeof message->bytes); /* what pads attributes, too */
+    memset(message->bytes, 0, sizeof message->bytes); /* also zeroes the padding of attributes */
     struct nlmsghdr *head = netlink->mnl.mnl_nlmsg_put_header(message->bytes);
     head->nlmsg_type = (uint16_t)type;
-    /* A list ends in NLMSG_DONE; an acknowledgement would be a second end. */
+    /* A list ends with NLMSG_DONE; an acknowledgement would be a second end. */
     bool is_list = (flags & NLM_F_DUMP) == NLM_F_DUMP;
     head->nlmsg_flags = (uint16_t)(flags | NLM_F_REQUEST | (is_list ? 0 : NLM_F_ACK));
     if (size)
@@ -135,7 +136,7 @@ void ath_replies_free(struct ath_replies *replies)
     *replies = (struct ath_replies){ 0 };
 }
 
-/* Attributes and messages begin at multiples of four. */
+/* Attributes and messages begin at multiples of four bytes. */
 static size_t aligned(size_t length)
 {
     return (length + NLMSG_ALIGNTO - 1) & ~(size_t)(NLMSG_ALIGNTO - 1);
@@ -201,7 +202,8 @@ char *ath_attribute_text(const struct nlattr *attribute)
                      : NULL;
 }
 
-/* The kernel's words, attributes after `before` bytes of an error's own. */
+/* Reads the kernel's words from the attributes that follow `before` bytes of the error's own
+ * data. */
 static void read_words(struct ath_exchange *exchange, const struct nlmsghdr *header, size_t before)
 {
     const struct nlattr *table[NLMSGERR_ATTR_MSG + 1];
@@ -229,7 +231,7 @@ static void end_by_error(struct ath_exchange *exchange, const struct nlmsghdr *h
     read_words(exchange, header, before);
 }
 
-/* A list may fail half way; older kernels say nothing here but that it ends. */
+/* A list may fail halfway. Older kernels send no status with NLMSG_DONE. */
 static void end_by_done(struct ath_exchange *exchange, const struct nlmsghdr *header)
 {
     int status = 0;
@@ -274,7 +276,8 @@ void ath_netlink_digest(struct ath_exchange *exchange, const void *bytes, size_t
     }
 }
 
-/* One request and its answers; 0 where the verdict came, whatever it says. */
+/* Sends one request and reads its answers. Returns 0 if the acknowledgement arrived, whatever its
+ * status. */
 static int exchange_once(struct ath_message *message, struct ath_exchange *exchange)
 {
     struct ath_netlink *netlink = message->netlink;
@@ -298,9 +301,8 @@ static int exchange_once(struct ath_message *message, struct ath_exchange *excha
 static int fail(int status, const char *what, const char *text, struct ath_err *err)
 {
     ath_err_system(err, status, "%s", what);
-    size_t length = strlen(err->message);
     if (*text)
-        snprintf(err->message + length, sizeof err->message - length, _(" (kernel: %s)"), text);
+        ath_err_append(err, status, _(" (kernel: %s)"), text);
     if (status == -EPERM || status == -EACCES)
         return ath_err_hint(err, status, _("run the same command as root, with sudo in front"));
     return status;

@@ -1,9 +1,9 @@
 /*
- * Talking to the kernel over netlink (libmnl, loaded late): one request, its answers, its verdict.
+ * Requests to the kernel over netlink (libmnl, loaded when the first socket is opened).
  *
- * A socket belongs to the network namespace that its thread was in when it was opened, and stays
- * there: see netns.h for opening one elsewhere. A socket is used by one thread at a time. Private
- * to roce.
+ * A socket belongs to the network namespace that its thread was in when the socket was opened, and
+ * stays there. netns.h opens one in another namespace. A socket is used by one thread at a time.
+ * Private to roce.
  */
 #pragma once
 #include <linux/netlink.h>
@@ -15,8 +15,9 @@
 
 struct ath_netlink;
 
-/* bus is NETLINK_ROUTE or NETLINK_RDMA. Returns 0, or a negative errno with err; -EPROTONOSUPPORT
- * where the kernel lacks the bus. *out is released with ath_netlink_close(). */
+/* Opens a socket on a bus, NETLINK_ROUTE or NETLINK_RDMA. The caller closes *out with
+ * ath_netlink_close(). Returns 0, or a negative errno with err: -EPROTONOSUPPORT if the kernel
+ * lacks the bus. */
 int ath_netlink_open(int bus, struct ath_netlink **out, struct ath_err *err);
 void ath_netlink_close(struct ath_netlink *netlink); /* takes NULL */
 
@@ -26,7 +27,7 @@ static inline void ath_netlink_close_p(struct ath_netlink *const *netlink)
 }
 #define ath_auto_netlink __attribute__((cleanup(ath_netlink_close_p)))
 
-/* A request while it is put together. What does not fit makes ath_netlink_talk() fail. */
+/* A request while it is built. If it grows too long, ath_netlink_talk() fails with -EMSGSIZE. */
 struct ath_message {
     struct ath_netlink *netlink;
     bool is_too_long;
@@ -34,8 +35,9 @@ struct ath_message {
 };
 
 /*
- * flags beside NLM_F_REQUEST and NLM_F_ACK, which it sets itself; NLM_F_DUMP asks for a list.
- * header is the family's own (struct ifinfomsg...), copied; NULL with size 0 for none.
+ * Begins a request. flags are added to NLM_F_REQUEST and NLM_F_ACK; NLM_F_DUMP asks for a list.
+ * header is the family's own header (struct ifinfomsg...), which is copied; NULL with size 0 for
+ * none.
  */
 void ath_message_begin(struct ath_message *message, struct ath_netlink *netlink, int type,
                        int flags, const void *header, size_t size);
@@ -45,7 +47,7 @@ void ath_message_put_text(struct ath_message *message, int attribute, const char
 struct nlattr *ath_message_nest(struct ath_message *message, int attribute);
 void ath_message_nest_end(struct ath_message *message, struct nlattr *nest);
 
-/* Answers, each a copy of a whole netlink message. */
+/* Answers; each item is an owned copy of a whole netlink message. */
 struct ath_replies {
     struct nlmsghdr **items;
     size_t count;
@@ -53,28 +55,29 @@ struct ath_replies {
 void ath_replies_free(struct ath_replies *replies);
 
 /*
- * Sends the request and waits for the kernel's verdict. A list that changed while it was read
- * (NLM_F_DUMP_INTR) is asked for again. what: what is being done ("cannot delete link 'x'"), the
- * first half of the error's message; the kernel's own words (extended ack) end it. out takes the
- * answers; NULL where none are expected. Returns 0, or a negative errno with err.
+ * Sends the request and waits for the kernel's acknowledgement. A list that changed while it was
+ * read (NLM_F_DUMP_INTR) is requested again. `what` says what the request does ("cannot delete link
+ * 'x'") and begins the error message; the kernel's own words (extended ack) end it. *out takes the
+ * answers; NULL drops them. Returns 0, or a negative errno with err.
  */
 int ath_netlink_talk(struct ath_message *message, struct ath_replies *out, struct ath_err *err,
                      const char *what, ...) __attribute__((format(printf, 4, 5)));
 
-/* The family's own header behind a message's (struct ifinfomsg...), which must be known to be
- * there. */
+/* Returns the family's own header (struct ifinfomsg...) behind the netlink header. The caller must
+ * have checked the message's length. */
 static inline const void *ath_message_payload(const struct nlmsghdr *header)
 {
     return (const char *)header + NLMSG_HDRLEN;
 }
 
-/* Sorts attributes by type into table[0..max]; a type that is not there (or above max) is NULL. */
+/* Sorts attributes by type into table[0..max]. Missing types are NULL; types above max are
+ * skipped. */
 void ath_attributes(const struct nlmsghdr *header, size_t family_size, int max,
                     const struct nlattr **table);
 void ath_attributes_nested(const struct nlattr *nest, int max, const struct nlattr **table);
 
-/* What an attribute holds: `missing` where there is none, or one too short; texts are NULL then,
- * and the caller frees them. */
+/* Return the value of an attribute. Numbers: `missing` if the attribute is NULL or too short.
+ * Text: a copy that the caller frees, or NULL. */
 uint32_t ath_attribute_u32(const struct nlattr *attribute, uint32_t missing);
 uint8_t ath_attribute_u8(const struct nlattr *attribute, uint8_t missing);
 char *ath_attribute_text(const struct nlattr *attribute);
@@ -82,15 +85,15 @@ const void *ath_attribute_data(const struct nlattr *attribute);
 size_t ath_attribute_length(const struct nlattr *attribute);
 
 /*
- * Where the reading of answers stands; for ath_netlink_talk() and its tests.
+ * The state of reading answers, for ath_netlink_talk() and its tests.
  *
- * ath_netlink_digest() takes what one receive gave. Messages of another request (sequence) or
- * socket (port) are passed over. Afterwards is_done says whether the verdict is there: status and
+ * ath_netlink_digest() takes the bytes of one receive. Messages of another request (sequence) or
+ * socket (port) are skipped. is_done says that the acknowledgement has arrived, with its status and
  * the kernel's words.
  */
 struct ath_exchange {
     uint32_t sequence, port;
-    struct ath_replies *replies; /* NULL: answers are dropped */
+    struct ath_replies *replies; /* NULL: drop the answers */
     bool is_done, is_interrupted;
     int status;
     char text[256];

@@ -93,13 +93,14 @@ static void *work_inside(void *data)
     return NULL;
 }
 
-/* netns -1: a thread that stays where the caller is, to leave by itself. */
+/* Runs the work on a new thread. With netns -1 the thread stays in the caller's namespace, and may
+ * leave by itself. */
 static int run_in_thread(struct work *work)
 {
     pthread_t thread;
     sigset_t all, before;
     sigfillset(&all);
-    /* Signals stay with the threads that wait for them. */
+    /* The new thread blocks all signals, so that they reach the threads that wait for them. */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int status = -pthread_create(&thread, NULL, work_inside, work);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -117,9 +118,9 @@ int ath_netns_run(int netns, int (*function)(void *argument, struct ath_err *err
 }
 
 /*
- * The folder, shared with other mount namespaces: without that, a container started now would keep
- * a copy of the mount, and the namespace could never be deleted. A folder that is no mount yet is
- * bound to itself first.
+ * Makes the folder a mount that is shared with other mount namespaces. Without that, a container
+ * that starts now would keep a copy of the mount, and the namespace could never be deleted. A
+ * folder that is not a mount yet is first bound to itself.
  */
 static int make_folder(struct ath_err *err)
 {
@@ -142,10 +143,10 @@ static int label_lo(const char *label, struct ath_err *err)
 }
 
 struct making {
-    const char *path, *label; /* label: NULL for none */
+    const char *path, *label; /* label NULL: none */
 };
 
-/* Labelled before it has a name: whoever is killed in between leaves nothing. */
+/* The label is set before the name: if aitherion is killed in between, the namespace vanishes. */
 static int leave_and_bind(void *argument, struct ath_err *err)
 {
     const struct making *making = argument;
@@ -165,11 +166,11 @@ int ath_netns_create(const char *name, struct ath_err *err)
     ath_auto_free char *path = ath_netns_path(name);
     if (is_namespace(path))
         return ath_err_set(err, -EEXIST, ATH_E_EXISTS,
-                           _("there is a network namespace '%s' already"), name);
+                           _("the network namespace '%s' exists already"), name);
     int status = make_folder(err);
     if (status)
         return status;
-    /* A plain file is what somebody left who was killed before the bind: it serves as well. */
+    /* An existing plain file was left by a process that was killed before the bind; it is used. */
     ath_auto_close int file = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0);
     if (file < 0)
         return fail(-errno, err, _("cannot make the file '%s'"), path);
@@ -189,7 +190,7 @@ int ath_netns_delete(const char *name, struct ath_err *err)
     if (!ath_starts_with(name, ATH_NETNS_PREFIX))
         return ath_err_set(err, -EPERM, ATH_E_FOREIGN,
                            _("the network namespace '%s' was not made by aitherion"), name);
-    /* As long as something is bound over the file it cannot be unlinked. */
+    /* The file cannot be unlinked while a namespace is bound over it. */
     if (umount2(path, MNT_DETACH) && errno != EINVAL)
         return fail(-errno, err, _("cannot delete the network namespace '%s'"), name);
     if (unlink(path))
@@ -259,7 +260,8 @@ static bool has_inode(const struct ath_netnses *list, uint64_t inode)
     return false;
 }
 
-/* Takes over path; nothing is added that is no namespace, or is in the list already. */
+/* Takes ownership of path. Adds nothing if the path is not a namespace or the namespace is in the
+ * list already. */
 static void add(struct ath_netnses *list, const char *name, char *path)
 {
     ath_auto_free char *owned = path;
@@ -298,11 +300,10 @@ static void add_of_processes(struct ath_netnses *list, const struct ath_root *ro
 void ath_netnses_read(struct ath_netnses *out)
 {
     ATH_AUTO(ath_root) root = { .fd = -1 };
-    struct ath_err unused;
 
     *out = (struct ath_netnses){ 0 };
     add(out, NULL, NULL);
-    if (ath_root_open("/", &root, &unused))
+    if (ath_root_open("/", &root, NULL))
         return;
     add_named(out, &root);
     add_of_processes(out, &root);

@@ -42,7 +42,8 @@ bool ath_netstate_is_ours(const struct ath_netstate_place *place)
 {
     ath_auto_free char *label = place->name ? ath_netns_label(place->name) : NULL;
     const struct ath_link *lo = label ? ath_links_find(&place->links, "lo") : NULL;
-    return lo && ath_link_has_alias(lo, label);
+    const char *alias = lo && lo->alias && ath_starts_with(lo->alias, label) ? lo->alias : NULL;
+    return alias && strchr(" ", alias[strlen(label)]); /* the end counts as well */
 }
 
 const struct ath_netstate_place *ath_netstate_named(const struct ath_netstate *state,
@@ -66,8 +67,9 @@ const struct ath_netstate_place *ath_netstate_at(const struct ath_netstate *stat
     return NULL;
 }
 
-/* The id that our own namespace has in the one of the socket (RTM_GETNSID); negative where it has
- * none: then no link there stands on one of ours. Returns 0, or a negative errno with err. */
+/* Reads the id of the caller's namespace within the socket's namespace (RTM_GETNSID). A negative
+ * id means that there is none, so no link there has its parent in the caller's namespace. Returns
+ * 0, or a negative errno with err. */
 static int read_host_id(struct ath_netlink *netlink, int *out, struct ath_err *err)
 {
     const struct rtgenmsg header = { .rtgen_family = AF_UNSPEC };
@@ -81,7 +83,7 @@ static int read_host_id(struct ath_netlink *netlink, int *out, struct ath_err *e
     ath_message_begin(&message, netlink, RTM_GETNSID, 0, &header, sizeof header);
     ath_message_put_u32(&message, NETNSA_FD, (uint32_t)own);
     int status = ath_netlink_talk(&message, &replies, err, "%s",
-                                  _("cannot tell which links of a namespace stand on ours"));
+                                  _("cannot read the id of this network namespace"));
     if (status || !replies.count)
         return status ? status : -ENOENT;
     ath_attributes(replies.items[0], sizeof header, NETNSA_MAX, table);
@@ -90,10 +92,10 @@ static int read_host_id(struct ath_netlink *netlink, int *out, struct ath_err *e
 }
 
 /*
- * A macvlan that bears our label but stands on a link of another namespace is that of an aitherion
- * there (a nested container, a test beside this one), and none of our business.
+ * Drops macvlans that have our label but a parent in a third namespace. They belong to an aitherion
+ * there: a nested container, or a test that runs beside this one.
  */
-static void drop_strangers(struct ath_links *links, int host_id)
+static void drop_foreign(struct ath_links *links, int host_id)
 {
     size_t kept = 0;
 
@@ -110,15 +112,14 @@ static void drop_strangers(struct ath_links *links, int host_id)
 static int read_links(const char *path, struct ath_links *out, struct ath_err *err)
 {
     ath_auto_netlink struct ath_netlink *netlink = NULL;
-    struct ath_err unused;
     int host_id;
 
     int status = ath_netns_netlink(path, NETLINK_ROUTE, &netlink, err);
     if (!status)
         status = ath_links_read(netlink, out, err);
-    /* After the links: reading them is what gives our namespace its id there. */
-    if (!status && path && !read_host_id(netlink, &host_id, &unused))
-        drop_strangers(out, host_id);
+    /* After the links, because reading them gives the caller's namespace its id there. */
+    if (!status && path && !read_host_id(netlink, &host_id, NULL))
+        drop_foreign(out, host_id);
     return status;
 }
 
@@ -135,7 +136,7 @@ static int add_place(struct ath_netstate *state, const struct ath_netns *netns, 
     bool is_own = netns->name && ath_starts_with(netns->name, ATH_NETNS_PREFIX);
     int status = read_links(netns->path, &links, err);
     if (status == -ENOENT)
-        return 0; /* gone since it was listed */
+        return 0; /* the namespace ended after it was listed */
     if (status && is_own && !is_strict)
         note_unseen(state, netns->name);
     if (status)

@@ -1,7 +1,7 @@
 /*
- * Network cards: the ports of links, of RDMA devices and of bare PCI functions, put together.
+ * Network cards: merges the ports of links, of RDMA devices and of bare PCI functions.
  *
- * Class 02xx is a network controller, 0207 one that came up in InfiniBand mode (PCI Code and ID
+ * PCI class 02xx is a network controller, 0207 a controller in InfiniBand mode (PCI Code and ID
  * Assignment Specification, 1.3).
  */
 #include "config.h"
@@ -106,7 +106,7 @@ static bool has_name(const struct ath_ports *ports, const char *name)
     return false;
 }
 
-/* The names in a folder of sys/class that no port has. */
+/* Adds the names in a folder of sys/class that belong to no port. */
 static void add_others(const struct ath_root *root, const char *folder,
                        const struct ath_ports *ports, char ***out, size_t *out_count)
 {
@@ -120,12 +120,26 @@ static void add_others(const struct ath_root *root, const char *folder,
     ath_names_free(names, count);
 }
 
+void ath_nic_take_gid(struct ath_nic *nic, const struct ath_gid *best)
+{
+    if (best && nic->link != ATH_LINK_DOWN && nic->rdma_state != ATH_LINK_DOWN)
+        nic->best_gid_index = best->index;
+}
+
+const struct ath_gid *ath_nic_gid(const struct ath_nic *nic)
+{
+    for (size_t i = 0; nic->best_gid_index != ATH_UNKNOWN && i < nic->gid_count; i++)
+        if (nic->gids[i].index == nic->best_gid_index)
+            return &nic->gids[i];
+    return NULL;
+}
+
 bool ath_nic_lacks_gid(const struct ath_nic *nic)
 {
     return nic->has_roce && nic->best_gid_index == ATH_UNKNOWN;
 }
 
-/* A port for every network function that neither a link nor an RDMA device has. */
+/* Adds a port for every network function that has neither a link nor an RDMA device. */
 static void add_bare_functions(const struct ath_functions *functions, struct ath_ports *ports)
 {
     size_t sorted = ports->count;
@@ -145,7 +159,7 @@ static void add_bare_functions(const struct ath_functions *functions, struct ath
     }
 }
 
-/* Takes out the links of folded functions, and marks their RDMA devices. */
+/* Removes the links of folded functions, and marks the RDMA devices of folded functions. */
 static void fold(const struct ath_functions *functions, struct ath_ports *ports,
                  struct ath_rdma_devices *devices)
 {
@@ -167,7 +181,6 @@ static void fold(const struct ath_functions *functions, struct ath_ports *ports,
     *ports = kept;
 }
 
-/* What the PCI function tells about its port. */
 static void fill_from_pci(const struct ath_root *root, const struct ath_functions *functions,
                           struct ath_nic *nic)
 {
@@ -193,8 +206,7 @@ static void fill_port(const struct ath_root *root, const struct ath_functions *f
         fill_from_pci(root, functions, nic);
     const struct ath_gid *best =
         ath_gid_best(root, nic->gids, nic->gid_count, nic->link_layer, nic->netdev);
-    if (best)
-        nic->best_gid_index = best->index;
+    ath_nic_take_gid(nic, best);
 }
 
 static void log_ports(const struct ath_ports *ports, const struct ath_functions *functions,

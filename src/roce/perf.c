@@ -1,4 +1,5 @@
-/* The sides of a test: finding each other's queue pair, and what comes out of it. */
+/* The two sides of a test: exchanging the endpoints of their queue pairs, and collecting the
+ * result. */
 #include "config.h"
 
 #include "roce/perf.h"
@@ -52,7 +53,7 @@ static bool is_same_host(const struct ath_perf_host *a, const struct ath_perf_ho
     return *a->boot_id && !strcmp(a->boot_id, b->boot_id) && a->netns == b->netns;
 }
 
-/* A port that was brought up a moment ago gets some seconds. */
+/* Waits some seconds for a port that was brought up a moment ago. */
 static int wait_ready(const struct side *side, struct ath_err *err)
 {
     uint64_t end = ath_now_ms() + ATH_PERF_READY_MS;
@@ -80,7 +81,7 @@ static int open_queue(struct side *side, struct ath_err *err)
                                 side->plan.depth, &side->qp, err);
 }
 
-/* Fills `ours`, with the GID that suits where the other side is. */
+/* Fills `ours`. The GID depends on whether the other side is on the same host. */
 static int describe(struct side *side, const struct ath_perf_host *other, struct ath_err *err)
 {
     struct ath_perf_endpoint *ours = &side->ours;
@@ -152,7 +153,7 @@ static int say_endpoint(const struct side *side, struct ath_err *err)
                         &(union ath_perf_body){ .endpoint = side->ours }, err);
 }
 
-/* The end of a side's work on its queue pair before data can flow. */
+/* Connects the queue pair, and prepares the memory and receives for the first message. */
 static int connect_queue(struct side *side, bool is_client, struct ath_err *err)
 {
     const struct ath_perf_run run = run_of(side);
@@ -208,17 +209,16 @@ static int be_server(struct side *side, struct ath_perf_figures *out, struct ath
     return status ? status : ath_perf_answer(&run, out, err);
 }
 
-/* The other side is told why, unless it knows or is not there. */
+/* Tells the other side why this side stops, unless the other side failed first or is gone. */
 static void say_failure(const struct side *side, const struct ath_err *err)
 {
     union ath_perf_body body = { 0 };
-    struct ath_err unused;
 
     if (err->code == ATH_E_PEER_FAILED || err->code == ATH_E_PEER_UNREACHABLE)
         return;
-    size_t length = strnlen(err->message, sizeof body.failure.text - 1); /* it may be cut off */
+    size_t length = strnlen(err->message, sizeof body.failure.text - 1); /* a longer text is cut */
     memcpy(body.failure.text, err->message, length);
-    ath_perf_say(side->channel, ATH_PERF_FAILURE, &body, &unused);
+    ath_perf_say(side->channel, ATH_PERF_FAILURE, &body, NULL);
 }
 
 static void to_end(const struct ath_perf_endpoint *endpoint, const char *host,
@@ -304,7 +304,7 @@ int ath_perf_test_server(const struct ath_root *root, const struct ath_perf_loca
     return finish(&side, status, &figures, out, err);
 }
 
-/* The other port of a pair, in a thread of its own. */
+/* The server of a pair of ports, on its own thread. */
 struct companion {
     const struct ath_root *root;
     const struct ath_perf_local *local;
@@ -321,11 +321,12 @@ static void *accompany(void *argument)
     companion->status =
         ath_perf_test_server(companion->root, companion->local, companion->channel,
                              &companion->watch, &companion->result, &companion->err);
-    ath_perf_channel_free(companion->channel); /* a client that still waits hears of the end */
+    ath_perf_channel_free(companion->channel); /* wakes a client that still waits */
     return NULL;
 }
 
-/* Of two errors, the one that says why: what a side reports of the other is only an echo. */
+/* True if the error only reports that the other side failed. The other side's own error then says
+ * why. */
 static bool is_echo(const struct ath_err *err)
 {
     return err->code == ATH_E_PEER_FAILED || err->code == ATH_E_PEER_UNREACHABLE;
@@ -340,7 +341,7 @@ int ath_perf_test_pair(const struct ath_root *root, const struct ath_perf_plan *
     struct companion companion = { .root = root, .local = other, .watch = { .stop = watch->stop } };
     pthread_t thread;
 
-    if (!ath_verbs_load(err)) /* before there are two threads */
+    if (!ath_verbs_load(err)) /* ath_verbs_load() is not thread-safe on its first call */
         return -ENOENT;
     int status = ath_perf_pair(&watch->stop, channels, err);
     if (status)
@@ -357,7 +358,7 @@ int ath_perf_test_pair(const struct ath_root *root, const struct ath_perf_plan *
     else
         pthread_join(thread, NULL);
     if (companion.status && (!status || (is_echo(err) && !is_echo(&companion.err)))) {
-        *err = companion.err;
+        ath_err_copy(err, &companion.err);
         return companion.status;
     }
     return status;
@@ -381,6 +382,6 @@ int ath_perf_describe(const struct ath_root *root, const struct ath_perf_local *
     snprintf(endpoint.netdev, sizeof endpoint.netdev, "%s",
              ours->port->netdev ? ours->port->netdev : gid.netdev);
     to_end(&endpoint, "", out);
-    out->lid = out->mtu_bytes = ATH_UNKNOWN; /* only an open device tells */
+    out->lid = out->mtu_bytes = ATH_UNKNOWN; /* known only after the device is opened */
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Frames over sockets, with an end to every wait. */
+/* Sending and receiving frames over sockets; every wait is limited. */
 #include "config.h"
 
 #include "roce/perf_channel.h"
@@ -19,7 +19,6 @@
 
 enum { SLICE_MS = 100, CONNECT_TIMEOUT_MS = 5000, SAY_TIMEOUT_MS = 5000, FOREVER_MS = -1 };
 
-/* A descriptor taken out of its owner. */
 static int give_away(int *fd)
 {
     int given = *fd;
@@ -64,7 +63,7 @@ static int wait_for(int fd, short events, int timeout_ms, const struct ath_perf_
     }
 }
 
-/* Without the "::ffff:" that IPv4 has on a socket for both. */
+/* Writes the numeric address, without the "::ffff:" that IPv4 has on a dual-stack socket. */
 static void name_address(const struct sockaddr *address, socklen_t length,
                          char out[ATH_PERF_ADDRESS_TEXT])
 {
@@ -82,7 +81,7 @@ static void send_at_once(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* All addresses of host; the caller frees *out with freeaddrinfo(). */
+/* Resolves host to all its addresses. The caller frees *out with freeaddrinfo(). */
 static int look_up(const char *host, int port, int flags, struct addrinfo **out,
                    struct ath_err *err)
 {
@@ -92,12 +91,12 @@ static int look_up(const char *host, int port, int flags, struct addrinfo **out,
     snprintf(service, sizeof service, "%d", port);
     int fault = getaddrinfo(host, service, &wish, out);
     return fault ? ath_err_set(err, -EHOSTUNREACH, ATH_E_PEER_UNREACHABLE,
-                               _("the host '%s' cannot be found: %s"), host ? host : "*",
+                               _("cannot find the host '%s': %s"), host ? host : "*",
                                gai_strerror(fault))
                  : 0;
 }
 
-/* Returns 0 with a connected *out_fd, or a negative errno; err is filled where it is -EINTR. */
+/* Returns 0 with a connected *out_fd, or a negative errno. err is filled only for -EINTR. */
 static int connect_to(const struct addrinfo *address, const struct ath_perf_stop *stop, int *out_fd,
                       struct ath_err *err)
 {
@@ -160,7 +159,7 @@ static int listen_on(const struct addrinfo *address, int *out_fd)
     if (fd < 0)
         return -errno;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (address->ai_family == AF_INET6) /* IPv4 comes in there too */
+    if (address->ai_family == AF_INET6) /* accept IPv4 on the same socket */
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (bind(fd, address->ai_addr, address->ai_addrlen) || listen(fd, 8))
         return -errno;
@@ -168,7 +167,7 @@ static int listen_on(const struct addrinfo *address, int *out_fd)
     return 0;
 }
 
-/* On the first address of a family that can be listened on; -EADDRNOTAVAIL where there is none. */
+/* Listens on the first usable address of a family. Returns -EADDRNOTAVAIL if there is none. */
 static int listen_family(const struct addrinfo *list, int family, int *out_fd)
 {
     int status = -EADDRNOTAVAIL;
@@ -191,7 +190,7 @@ int ath_perf_listen(const char *address, int port, int *out_fd, struct ath_err *
     if (!status)
         return 0;
     ath_err_system(err, status, _("cannot listen on port %d"), port);
-    return ath_err_hint(err, status, _("take another with --port, on both sides"));
+    return ath_err_hint(err, status, _("choose another port with --port, on both sides"));
 }
 
 int ath_perf_accept(int listen_fd, const struct ath_perf_stop *stop, struct ath_perf_channel *out,
@@ -213,7 +212,7 @@ int ath_perf_accept(int listen_fd, const struct ath_perf_stop *stop, struct ath_
             return 0;
         }
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-            return ath_err_system(err, -errno, _("cannot take a connection"));
+            return ath_err_system(err, -errno, _("cannot accept a connection"));
     }
 }
 
@@ -249,12 +248,12 @@ int ath_perf_say(const struct ath_perf_channel *channel, enum ath_perf_message t
             return lost(err, -errno, strerror(errno));
         int status = wait_for(channel->fd, POLLOUT, SAY_TIMEOUT_MS, &channel->stop, err);
         if (status)
-            return status == -ETIMEDOUT ? lost(err, status, _("it takes nothing")) : status;
+            return status == -ETIMEDOUT ? lost(err, status, _("it does not read")) : status;
     }
     return 0;
 }
 
-/* All of length bytes. */
+/* Receives exactly length bytes. */
 static int take(const struct ath_perf_channel *channel, uint8_t *out, size_t length,
                 uint64_t end_ms, struct ath_err *err)
 {
@@ -263,7 +262,7 @@ static int take(const struct ath_perf_channel *channel, uint8_t *out, size_t len
         int status = wait_for(channel->fd, POLLIN, end_ms > now ? (int)(end_ms - now) : 0,
                               &channel->stop, err);
         if (status)
-            return status == -ETIMEDOUT ? lost(err, status, _("it says nothing")) : status;
+            return status == -ETIMEDOUT ? lost(err, status, _("it sends nothing")) : status;
         ssize_t got = recv(channel->fd, out + done, length - done, 0);
         if (got > 0)
             done += (size_t)got;
@@ -297,8 +296,8 @@ int ath_perf_hear(const struct ath_perf_channel *channel, enum ath_perf_message 
                            body.failure.text);
     if (header.type != type)
         return ath_err_set(err, -EPROTO, ATH_E_PEER_PROTOCOL,
-                           _("the other side sent message %d where %d was due"), (int)header.type,
-                           (int)type);
+                           _("the other side sent message %d instead of message %d"),
+                           (int)header.type, (int)type);
     if (out)
         *out = body;
     return 0;

@@ -1,5 +1,5 @@
-/* The messages of an RDMA test: one table of fields a message, from which both directions are made.
- */
+/* The messages of an RDMA test. One table of fields for each message drives both encoding and
+ * decoding. */
 #include "config.h"
 
 #include "roce/perf_exchange.h"
@@ -98,7 +98,7 @@ static size_t length_of(enum ath_perf_message type)
     return length;
 }
 
-/* Highest byte first, whatever the machine has. */
+/* Copies a number between the machine's byte order and network byte order. */
 static void put_number(const void *value, size_t width, uint8_t *out)
 {
     for (size_t i = 0; i < width; i++)
@@ -114,18 +114,18 @@ static void put_field(const struct field *field, const void *body, uint8_t *out)
     else if (field->kind == BYTES)
         memcpy(out, value, field->width);
     else {
-        memset(out, 0, field->width); /* nothing of what lies behind a text's end leaves */
+        memset(out, 0, field->width); /* sends no bytes after the text's end */
         memcpy(out, value, strnlen(value, field->width - 1));
     }
 }
 
-/* False for a text without an end. */
+/* Returns false for a text without a NUL. */
 static bool get_field(const struct field *field, const uint8_t *in, void *body)
 {
     char *value = (char *)body + field->offset;
 
     if (field->kind == NUMBER)
-        put_number(in, field->width, (uint8_t *)value); /* its own inverse */
+        put_number(in, field->width, (uint8_t *)value); /* converts in both directions */
     else
         memcpy(value, in, field->width);
     return field->kind != TEXT || memchr(value, '\0', field->width);
@@ -160,8 +160,8 @@ int ath_perf_decode_header(const uint8_t bytes[ATH_PERF_HEADER], struct ath_perf
     put_number(bytes + 8, sizeof length, (uint8_t *)&length);
     if (memcmp(bytes, magic, sizeof magic)) {
         ath_err_set(err, -EPROTO, ATH_E_PEER_PROTOCOL,
-                    _("what answers there is no `aitherion roce test`"));
-        return ath_err_hint(err, -EPROTO, _("on the other side: aitherion roce test --server"));
+                    _("the other side is not `aitherion roce test`"));
+        return ath_err_hint(err, -EPROTO, _("run on the other side: aitherion roce test --server"));
     }
     if (version != ATH_PERF_VERSION) {
         ath_err_set(err, -EPROTO, ATH_E_PEER_PROTOCOL,
@@ -172,8 +172,8 @@ int ath_perf_decode_header(const uint8_t bytes[ATH_PERF_HEADER], struct ath_perf
     if (type < ATH_PERF_HELLO || type >= ATH_PERF_MESSAGE_END ||
         length != length_of((enum ath_perf_message)type))
         return ath_err_set(err, -EPROTO, ATH_E_PEER_PROTOCOL,
-                           _("the other side sent a message that there is not: type %d, %u bytes"),
-                           type, length);
+                           _("the other side sent an unknown message: type %d, %u bytes"), type,
+                           length);
     *out = (struct ath_perf_header){ .type = (enum ath_perf_message)type, .length = length };
     return 0;
 }
@@ -193,7 +193,7 @@ int ath_perf_decode_body(const struct ath_perf_header *header, const uint8_t *by
         is_right = messages[header->type].is_right(&body);
     if (!is_right)
         return ath_err_set(err, -EPROTO, ATH_E_PEER_PROTOCOL,
-                           _("the other side sent a message of type %d with values that cannot be"),
+                           _("the other side sent a message of type %d with invalid values"),
                            (int)header->type);
     *out = body;
     return 0;

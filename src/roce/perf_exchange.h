@@ -1,10 +1,11 @@
 /*
- * What the two sides of an RDMA test say to each other over TCP, as bytes.
+ * The control messages of an RDMA test, as bytes.
  *
  * A frame is a header of 12 bytes (magic "ATRT", version, type, length of the body, all in network
- * byte order) and a body whose length belongs to its type: anything else is refused before it is
- * read. The header keeps its form in all versions, so that sides of different versions can say so.
- * Everything that arrives is checked here; texts end and numbers are in range afterwards.
+ * byte order) and a body. Each type has a fixed body length; a frame with another length is refused
+ * before its body is read. The header has the same form in all versions, so that sides of different
+ * versions can report the mismatch. Everything received is checked here: afterwards texts are
+ * terminated, and numbers are in range.
  */
 #pragma once
 #include <stddef.h>
@@ -15,16 +16,16 @@
 enum { ATH_PERF_VERSION = 1, ATH_PERF_HEADER = 12, ATH_PERF_FRAME_MAX = 1024 };
 
 enum ath_perf_message {
-    ATH_PERF_HELLO = 1, /* struct ath_perf_hello: the client's wish */
+    ATH_PERF_HELLO = 1, /* struct ath_perf_hello: the client's plan */
     ATH_PERF_ENDPOINT, /* struct ath_perf_endpoint: a side's queue pair; the server's comes first */
-    ATH_PERF_READY,    /* no body: my side of this step is done */
-    ATH_PERF_CHECK,    /* no body: the message to look at was sent */
-    ATH_PERF_FIGURES,  /* struct ath_perf_figures: what the client measured; ends the test */
+    ATH_PERF_READY,    /* no body: the sender has finished this step */
+    ATH_PERF_CHECK,    /* no body: the message to compare was sent */
+    ATH_PERF_FIGURES,  /* struct ath_perf_figures: the client's measurements; ends the test */
     ATH_PERF_FAILURE,  /* struct ath_perf_failure, at any time; ends the test */
     ATH_PERF_MESSAGE_END,
 };
 
-/* Where a side runs: two with the same value share a host and its network namespace. */
+/* Identifies where a side runs. Equal values mean the same host and network namespace. */
 struct ath_perf_host {
     char boot_id[40];
     uint64_t netns; /* inode of /proc/self/ns/net */
@@ -39,19 +40,19 @@ struct ath_perf_hello {
 
 struct ath_perf_endpoint {
     uint8_t link_layer; /* enum ath_link_layer */
-    uint8_t mtu;        /* enum ibv_mtu: 1 for 256 bytes to 5 for 4096 */
-    uint8_t read_depth; /* reads of the other side that it can answer together */
+    uint8_t mtu;        /* enum ibv_mtu: 1 (256 bytes) to 5 (4096 bytes) */
+    uint8_t read_depth; /* RDMA reads that this side can answer at the same time */
     uint8_t port;
     uint16_t lid;
-    int32_t gid_index; /* -1 where none is used; for display only, like the texts */
+    int32_t gid_index; /* -1 if none is used; for display only, like the texts */
     uint32_t qp_number, psn, rkey;
-    uint64_t address, area_bytes; /* where the other side writes to or reads from */
+    uint64_t address, area_bytes; /* the memory that the other side writes to or reads from */
     uint8_t gid[16];
     char device[64], netdev[16];
     struct ath_perf_host host;
 };
 
-/* Times in nanoseconds; all zero for what was not measured. */
+/* Values of a measurement that was not run are zero. */
 struct ath_perf_figures {
     uint64_t messages, elapsed_ns;
     uint64_t samples, min_ns, p50_ns, p99_ns, max_ns, mean_ns, deviation_ns;
@@ -73,15 +74,16 @@ struct ath_perf_header {
     size_t length; /* of the body, at most ATH_PERF_FRAME_MAX - ATH_PERF_HEADER */
 };
 
-/* Writes a whole frame and returns its length; body may be NULL for types without one. */
+/* Writes a whole frame, and returns its length. body may be NULL for types without one. */
 size_t ath_perf_encode(enum ath_perf_message type, const union ath_perf_body *body,
                        uint8_t out[ATH_PERF_FRAME_MAX]);
 
-/* Returns 0, or -EPROTO "peer-protocol" with err: not ours, another version, or a wrong length. */
+/* Returns 0, or -EPROTO "peer-protocol" with err: wrong magic, another version, an unknown type or
+ * a wrong length. */
 int ath_perf_decode_header(const uint8_t bytes[ATH_PERF_HEADER], struct ath_perf_header *out,
                            struct ath_err *err);
 
-/* header as decoded above, bytes of header->length. Returns 0, or -EPROTO as above with *out
- * untouched. */
+/* Decodes a body of header->length bytes; header comes from ath_perf_decode_header(). Returns 0,
+ * or -EPROTO "peer-protocol" with err and *out unchanged. */
 int ath_perf_decode_body(const struct ath_perf_header *header, const uint8_t *bytes,
                          union ath_perf_body *out, struct ath_err *err);

@@ -32,7 +32,7 @@ static int check_range(const char *name, uint64_t value, uint64_t min, uint64_t 
     if (value >= min && value <= max)
         return 0;
     return ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
-                       _("the %s %llu is out of range: %llu to %llu are possible"), _(name),
+                       _("the %s %llu is out of range: use %llu to %llu"), _(name),
                        (unsigned long long)value, (unsigned long long)min, (unsigned long long)max);
 }
 

@@ -1,5 +1,5 @@
-/* What an RDMA test shall do: operation, sizes, how long. Both sides check it, for it also comes
- * from strangers. */
+/* The plan of an RDMA test: operation, sizes, duration. Both sides check it, because a server
+ * receives it from an untrusted client. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ enum {
     ATH_PERF_DEPTH_MAX = 8192,
     ATH_PERF_DURATION_MIN_MS = 100,
     ATH_PERF_DURATION_MAX_MS = 24 * 3600 * 1000,
-    /* What perftest takes where it is not told, so that the figures compare. */
+    /* The defaults of perftest, so that the figures compare. */
     ATH_PERF_BANDWIDTH_SIZE = 65536,
     ATH_PERF_LATENCY_SIZE = 2,
     ATH_PERF_DEPTH = 128,
@@ -24,30 +24,30 @@ struct ath_perf_plan {
     enum ath_perf_op op;
     bool has_bandwidth, has_latency; /* at least one */
     uint64_t bandwidth_size_bytes, latency_size_bytes;
-    uint32_t duration_ms; /* of each of the two, warm-up aside */
-    uint32_t depth;       /* messages that are under way together, for bandwidth */
+    uint32_t duration_ms; /* of each measurement, without its warm-up */
+    uint32_t depth;       /* messages in flight during the bandwidth measurement */
 };
 
-/* Both measurements with the defaults above. */
+/* Sets both measurements with the defaults above. */
 void ath_perf_plan_init(struct ath_perf_plan *plan);
 
 /* Returns 0, or -EINVAL "value-invalid" with err naming the first value out of range. */
 int ath_perf_plan_check(const struct ath_perf_plan *plan, struct ath_err *err);
 
 /*
- * How many messages share one completion: a quarter of depth, but never more than 2 MiB together,
- * so that slow links complete something now and then. Messages are posted in such groups.
+ * Returns how many messages share one completion: a quarter of depth, but at most 2 MiB of data, so
+ * that a slow link still completes often. Messages are posted in such groups.
  */
 uint32_t ath_perf_plan_group(const struct ath_perf_plan *plan);
 
-/* The larger of the sizes that are measured. */
+/* Returns the larger one of the measured sizes, in bytes. */
 uint64_t ath_perf_plan_size(const struct ath_perf_plan *plan);
 
 /*
- * Reads "65536", "64K", "64KiB", "1M", "1G" (powers of 1024; letters of either case). Returns 0, or
- * -EINVAL / -ERANGE with *out untouched.
+ * Parses "65536", "64K", "64KiB", "1M", "1G" (powers of 1024; upper or lower case). Returns 0, or
+ * -EINVAL or -ERANGE with *out_bytes unchanged.
  */
 int ath_perf_parse_size(const char *text, uint64_t *out_bytes);
 
-/* "write", "read", "send". */
+/* Returns "write", "read" or "send". */
 const char *ath_perf_op_word(enum ath_perf_op op);

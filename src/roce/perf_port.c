@@ -1,7 +1,7 @@
 /*
- * Ports below sys/class/infiniband; a link's IPv6 addresses in proc/net/if_inet6, whose fifth
- * column are the flags (net/ipv6/addrconf.c, if6_seq_show): IFA_F_TENTATIVE 0x40, IFA_F_DADFAILED
- * 0x08 of linux/if_addr.h.
+ * Ports from sys/class/infiniband, and a link's IPv6 addresses from proc/net/if_inet6. The fifth
+ * column there has the flags (net/ipv6/addrconf.c, if6_seq_show): IFA_F_TENTATIVE 0x40,
+ * IFA_F_DADFAILED 0x08 of linux/if_addr.h.
  */
 #include "config.h"
 
@@ -43,7 +43,8 @@ static enum ath_link_layer layer_of(const struct ath_root *root, const char *dev
     return text && !strcmp(text, "InfiniBand") ? ATH_LAYER_INFINIBAND : ATH_LAYER_UNKNOWN;
 }
 
-/* A soft device names its link itself; a card's port is tied to its link among the cards. */
+/* A soft device names its link in `parent`. The link of a hardware port comes from the list of
+ * cards. */
 static char *netdev_of(const struct ath_root *root, const struct ath_nic *nics, size_t nic_count,
                        const char *device, int port)
 {
@@ -103,11 +104,11 @@ int ath_perf_ports_read(const struct ath_root *root, struct ath_perf_port **out,
         return 0;
     ath_err_set(err, -ENODEV, ATH_E_NO_RDMA, _("there is no RDMA device on this machine"));
     return ath_err_hint(err, -ENODEV,
-                        _("load the card's driver (modprobe mlx5_ib), or make a soft one: rdma "
-                          "link add rxe0 type rxe netdev IFACE"));
+                        _("load the card's driver (modprobe mlx5_ib), or make a soft-RoCE device: "
+                          "rdma link add rxe0 type rxe netdev IFACE"));
 }
 
-/* "DEVICE", "DEVICE:PORT" or a link's name. */
+/* True if name is "DEVICE", "DEVICE:PORT" or the port's link. */
 static bool is_named(const struct ath_perf_port *port, const char *name)
 {
     size_t length = strlen(port->device);
@@ -134,7 +135,7 @@ static const struct ath_perf_port *find_named(const struct ath_perf_port *ports,
         if (!i || strcmp(ports[i].device, ports[i - 1].device))
             ath_text_add(&list, "%s%s", i ? ", " : "", ports[i].device);
     ath_err_set(err, -ENODEV, ATH_E_NOT_FOUND, _("there is no RDMA device '%s'"), name);
-    ath_err_hint(err, -ENODEV, _("there are: %s"), list.data ? list.data : "");
+    ath_err_hint(err, -ENODEV, _("RDMA devices: %s"), list.data ? list.data : "");
     return NULL;
 }
 
@@ -166,8 +167,8 @@ const struct ath_perf_port *ath_perf_port_choose(const struct ath_perf_port *por
     if (port)
         return port;
     if (other) {
-        ath_err_set(err, -ENODEV, ATH_E_NO_RDMA,
-                    _("there is no second active RDMA port beside '%s'"), other->device);
+        ath_err_set(err, -ENODEV, ATH_E_NO_RDMA, _("there is no active RDMA port besides '%s'"),
+                    other->device);
         ath_err_hint(err, -ENODEV,
                      _("test against another host (--server there, --peer HOST here), or name a "
                        "port with --peer-device"));
@@ -179,8 +180,8 @@ const struct ath_perf_port *ath_perf_port_choose(const struct ath_perf_port *por
     return NULL;
 }
 
-/* The flags in one line of if_inet6, where it is about netdev: address, link's number, prefix
- * length, scope, flags (hexadecimal without 0x), link's name. */
+/* Returns the flags in one line of if_inet6, or 0 if the line is about another link. The columns
+ * are: address, link number, prefix length, scope, flags (hexadecimal without 0x), link name. */
 static unsigned line_flags(char *line, const char *netdev)
 {
     enum { FLAGS = 4, NAME = 5, COLUMNS = 6 };
@@ -195,7 +196,7 @@ static unsigned line_flags(char *line, const char *netdev)
     return is_right ? (unsigned)flags : 0;
 }
 
-/* The flags of the link's tentative addresses, or'ed together. */
+/* Returns the flags of all tentative addresses of the link, or'ed together. */
 static unsigned tentative_flags(const struct ath_root *root, const char *netdev)
 {
     ath_auto_free char *text = ath_root_read(root, "proc/net/if_inet6");
@@ -214,11 +215,12 @@ static int not_active(const struct ath_perf_port *port, struct ath_err *err)
     ath_err_set(err, -EAGAIN, ATH_E_RDMA_NOT_READY, _("port %d of '%s' is not active"), port->port,
                 port->device);
     if (port->netdev)
-        return ath_err_hint(err, -EAGAIN,
-                            _("ip link set %s up; then look at the cable and the other end's port"),
-                            port->netdev);
+        return ath_err_hint(
+            err, -EAGAIN,
+            _("ip link set %s up; then check the cable and the port at its other end"),
+            port->netdev);
     return ath_err_hint(err, -EAGAIN,
-                        _("look at the cable, the other end's port and the subnet manager"));
+                        _("check the cable, the port at its other end and the subnet manager"));
 }
 
 int ath_perf_port_ready(const struct ath_root *root, const struct ath_perf_port *port,
@@ -231,10 +233,9 @@ int ath_perf_port_ready(const struct ath_root *root, const struct ath_perf_port 
         return 0;
     ath_err_set(err, -EAGAIN, ATH_E_RDMA_NOT_READY,
                 flags & IFA_F_DADFAILED
-                    ? _("an IPv6 address of '%s' is in use by another host, so RDMA over it cannot "
-                        "connect")
-                    : _("the IPv6 addresses of '%s' are still being checked for duplicates, and "
-                        "RDMA over it cannot connect before"),
+                    ? _("another host has an IPv6 address of '%s', so RDMA cannot connect")
+                    : _("duplicate address detection still runs on '%s', and RDMA cannot connect "
+                        "before it ends"),
                 port->netdev);
     return ath_err_hint(err, -EAGAIN, "ip -6 address show dev %s", port->netdev);
 }
@@ -262,7 +263,7 @@ static const struct ath_gid *find_index(const struct ath_gid *gids, size_t count
     return NULL;
 }
 
-/* Of whatever link: in a network namespace only the GIDs of links there are usable. */
+/* Accepts the GID of any link: in a network namespace, only GIDs of links there are usable. */
 static const struct ath_gid *find_any(const struct ath_root *root, const struct ath_gid *gids,
                                       size_t count, enum ath_link_layer layer)
 {
@@ -290,17 +291,17 @@ static int no_gid(const struct ath_perf_port *port, int index, const struct ath_
 
     list_indexes(gids, count, &usable);
     if (index == ATH_UNKNOWN)
-        ath_err_set(err, -EADDRNOTAVAIL, ATH_E_GID_UNUSABLE,
-                    _("port %d of '%s' has no GID that can be used"), port->port, port->device);
+        ath_err_set(err, -EADDRNOTAVAIL, ATH_E_GID_UNUSABLE, _("port %d of '%s' has no usable GID"),
+                    port->port, port->device);
     else
         ath_err_set(err, -EADDRNOTAVAIL, ATH_E_GID_UNUSABLE,
                     _("port %d of '%s' has no usable GID with index %d"), port->port, port->device,
                     index);
     if (usable.length)
-        return ath_err_hint(err, -EADDRNOTAVAIL, _("usable ones: %s"), usable.data);
+        return ath_err_hint(err, -EADDRNOTAVAIL, _("usable indexes: %s"), usable.data);
     return ath_err_hint(err, -EADDRNOTAVAIL,
-                        _("GIDs come from addresses: give one to the link, ip address add A/P dev "
-                          "%s"),
+                        _("GIDs are made of the link's addresses; add one: ip address add "
+                          "ADDRESS/PREFIX dev %s"),
                         port->netdev ? port->netdev : "IFACE");
 }
 

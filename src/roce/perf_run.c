@@ -1,9 +1,9 @@
 /*
  * The three steps of a test.
  *
- * Ping-pong by write: each side watches the last byte of the message in its own memory, which a
- * device writes last on a reliable connection (all that perftest's ib_write_lat relies on, too).
- * The byte counts from 1 to MARK_MAX and around; MARK_STOP ends it.
+ * Ping-pong by write: each side polls the last byte of the message in its own memory. On a reliable
+ * connection, the device writes this byte last (perftest's ib_write_lat relies on it, too). The
+ * byte counts from 1 to MARK_MAX and starts again; MARK_STOP ends the ping-pong.
  */
 #include "config.h"
 
@@ -24,16 +24,16 @@ enum {
     MARK_MAX = 100,
     MARK_STOP = 0xff,
     STEP_TIMEOUT_MS = 30000,
-    STALL_MS = 10000, /* shorter: who waits for a completion knows more to say than who hears
-                         nothing */
+    STALL_MS = 10000, /* shorter than STEP_TIMEOUT_MS: the side that waits for a completion has the
+                         better error message */
     SPINS_PER_CLOCK = 1024,
     LOOK_MS = 50,
     PROGRESS_MS = 100,
     WARM_UP_MAX_MS = 500,
-    SLOWEST_BYTES_PER_MS = 1000, /* emulated devices move 10 MB/s; a tenth of it is a standstill */
+    SLOWEST_BYTES_PER_MS = 1000, /* emulated devices move 10 MB/s; a tenth of that is stalled */
 };
 
-/* Waiting by spinning, with an end. */
+/* The limit of a busy wait. */
 struct patience {
     uint64_t deadline_ms, looked_ms;
     unsigned spins;
@@ -46,15 +46,16 @@ static struct patience be_patient(uint64_t bytes)
                               .looked_ms = now };
 }
 
-/* What is said out of turn is a failure, or the other side's end. */
+/* Reads a message that arrived out of turn: a failure, or the end of the connection. */
 static int hear_failure(const struct ath_perf_run *run, struct ath_err *err)
 {
     int status = ath_perf_hear(run->channel, ATH_PERF_FAILURE, STEP_TIMEOUT_MS, NULL, err);
     return status ? status : -EPROTO;
 }
 
-/* To be called for each idle turn; cheap but for one in SPINS_PER_CLOCK. may_speak: whether the
- * other side may say something now. */
+/* Called for each idle turn of a busy wait; only one call in SPINS_PER_CLOCK is expensive.
+ * may_speak: a message from the other side is allowed now. Returns 0, or a negative errno with
+ * err. */
 static int wait_on(const struct ath_perf_run *run, struct patience *patience, bool may_speak,
                    struct ath_err *err)
 {
@@ -71,10 +72,10 @@ static int wait_on(const struct ath_perf_run *run, struct patience *patience, bo
         return hear_failure(run, err);
     if (now < patience->deadline_ms)
         return 0;
-    return ath_qp_blame(run->qp, -ETIMEDOUT, _("nothing is completed any more"), err);
+    return ath_qp_blame(run->qp, -ETIMEDOUT, _("no operation completes any more"), err);
 }
 
-/* Reaps until `counter` of the queue pair has reached `target`. */
+/* Takes completions until `counter`, a field of the queue pair, has reached `target`. */
 static int reap_until(const struct ath_perf_run *run, const uint64_t *counter, uint64_t target,
                       struct ath_err *err)
 {
@@ -91,7 +92,8 @@ static int reap_until(const struct ath_perf_run *run, const uint64_t *counter, u
 
 /* ---- the check ---- */
 
-/* A stream of bytes that says where it is (xorshift64, Marsaglia 2003). */
+/* The test pattern: pseudo-random bytes, which reveal misplaced data (xorshift64, Marsaglia
+ * 2003). */
 static uint8_t next_byte(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -163,7 +165,7 @@ static int check_as_client(const struct ath_perf_run *run, struct ath_err *err)
                   : ath_perf_hear(run->channel, ATH_PERF_READY, STEP_TIMEOUT_MS, NULL, err);
 }
 
-/* Answers only once all of the client's next step may begin. */
+/* Sends READY only after this side is prepared for the client's next step. */
 static int check_as_server(const struct ath_perf_run *run, struct ath_err *err)
 {
     int timeout_ms = STEP_TIMEOUT_MS + (int)(run->qp->size_bytes / SLOWEST_BYTES_PER_MS);
@@ -205,8 +207,8 @@ static volatile uint8_t *mark_in(uint8_t *area, const struct ath_perf_plan *plan
     return &area[plan->latency_size_bytes - 1];
 }
 
-/* One message with a mark to the other side. Completions are taken along the way, and waited for
- * only where the queue fills up. */
+/* Sends one message with a mark. Completions are taken on the way; the function waits for them
+ * only if the queue is full. */
 static int send_mark(const struct ath_perf_run *run, uint8_t mark, struct ath_err *err)
 {
     struct ath_qp *qp = run->qp;
@@ -218,7 +220,7 @@ static int send_mark(const struct ath_perf_run *run, uint8_t mark, struct ath_er
     return status;
 }
 
-/* Waits for the other side's next message, and returns its mark, or a negative errno. */
+/* Waits for the other side's next message. Returns its mark, or a negative errno with err. */
 static int wait_mark(const struct ath_perf_run *run, uint8_t last, struct ath_err *err)
 {
     struct ath_qp *qp = run->qp;
@@ -250,7 +252,7 @@ static int ping(const struct ath_perf_run *run, uint8_t mark, uint8_t last, stru
     if (got < 0 || got == mark)
         return got < 0 ? got : 0;
     return ath_err_set(err, -EPROTO, ATH_E_RDMA_FAILED,
-                       _("a message of '%s' came back wrong: %d instead of %d"),
+                       _("'%s' received a wrong answer: mark %d instead of %d"),
                        run->qp->where->device, got, mark);
 }
 
@@ -271,7 +273,8 @@ static void take_latency(const struct ath_perf_stats *stats, struct ath_perf_fig
     out->deviation_ns = (uint64_t)(ath_perf_stats_deviation(stats) + 0.5);
 }
 
-/* A write or send is half of what a ping and its pong take; a read is there and back already. */
+/* The latency of a write or send is half of the round trip. A read is a whole round trip by
+ * itself. */
 static int latency_as_client(const struct ath_perf_run *run, struct ath_perf_figures *out,
                              struct ath_err *err)
 {
@@ -323,7 +326,7 @@ static int latency_as_server(const struct ath_perf_run *run, struct ath_err *err
 
 /* ---- bandwidth ---- */
 
-/* Fills the queue with whole groups, of which the last message is signalled. */
+/* Fills the queue with whole groups. Only the last message of a group is signalled. */
 static int post_groups(const struct ath_perf_run *run, uint32_t group, struct ath_err *err)
 {
     struct ath_qp *qp = run->qp;
@@ -338,7 +341,7 @@ static int post_groups(const struct ath_perf_run *run, uint32_t group, struct at
     return 0;
 }
 
-/* Posts and waits until one more group has completed. */
+/* Posts groups, and waits until one more has completed. */
 static int turn(const struct ath_perf_run *run, uint32_t group, struct ath_err *err)
 {
     int status = post_groups(run, group, err);
@@ -346,9 +349,9 @@ static int turn(const struct ath_perf_run *run, uint32_t group, struct ath_err *
 }
 
 /*
- * The clock runs from a completion to a completion, so that nothing but whole groups are counted.
- * What is still under way then is left: this is the last step, and a deep queue of large messages
- * would take long.
+ * The clock starts and stops at a completion, so that only whole groups count. Messages still in
+ * flight at the end are abandoned: this is the last step, and a deep queue of large messages would
+ * take long to drain.
  */
 static int bandwidth_as_client(const struct ath_perf_run *run, struct ath_perf_figures *out,
                                struct ath_err *err)
@@ -378,7 +381,7 @@ static int bandwidth_as_client(const struct ath_perf_run *run, struct ath_perf_f
     return status;
 }
 
-/* Gives receives back as they are used, until the client says that it is done. */
+/* Posts used receives again, until the client says that the measurement has ended. */
 static int bandwidth_as_server(const struct ath_perf_run *run, struct ath_err *err)
 {
     uint64_t bytes = run->plan->bandwidth_size_bytes * run->plan->depth;
@@ -386,7 +389,7 @@ static int bandwidth_as_server(const struct ath_perf_run *run, struct ath_err *e
 
     if (run->plan->op != ATH_PERF_SEND)
         return 0;
-    int begun = return_receives(run, err); /* of what came in while the last step ended */
+    int begun = return_receives(run, err); /* receives that were used while the last step ended */
     if (begun)
         return begun;
     for (unsigned turns = 1; turns % SPINS_PER_CLOCK || !ath_perf_has_news(run->channel); turns++) {
@@ -425,7 +428,7 @@ int ath_perf_measure(const struct ath_perf_run *run, struct ath_perf_figures *ou
     return status;
 }
 
-/* How long the client may measure before it has to say something, at most. */
+/* Returns how long the client may measure, at most, before it must send a message. */
 static int figures_timeout_ms(const struct ath_perf_plan *plan)
 {
     uint64_t most = 2 * (uint64_t)plan->duration_ms + UINT64_C(4) * STEP_TIMEOUT_MS +

@@ -1,9 +1,8 @@
 /*
- * What is done over a connected queue pair: checking that data arrives, latency, bandwidth. Private
- * to roce.
+ * The steps of a test over a connected queue pair: data check, latency, bandwidth. Private to roce.
  *
- * The client acts, the server answers; both know the order (check, latency, bandwidth, figures)
- * from the plan. Data goes from client to server, for "read" the other way.
+ * The client acts, the server answers. Both derive the order (check, latency, bandwidth, figures)
+ * from the plan. Data goes from client to server; for "read" it goes from server to client.
  */
 #pragma once
 #include "base/err.h"
@@ -16,15 +15,16 @@
 struct ath_perf_run {
     const struct ath_perf_plan *plan;
     const struct ath_perf_channel *channel;
-    const struct ath_perf_watch *watch; /* its progress is told where not NULL */
+    const struct ath_perf_watch *watch; /* watch->progress may be NULL */
     struct ath_qp *qp;
 };
 
-/* To be called before the other side is told that this one is ready. Returns 0 or a negative errno.
- */
+/* Prepares the data and the receives. Must be called before the other side learns that this side
+ * is ready. Returns 0, or a negative errno with err. */
 int ath_perf_prepare(const struct ath_perf_run *run, bool is_client, struct ath_err *err);
 
-/* All of it; what was measured goes to *out. Return 0 or a negative errno with err. */
+/* Run all steps as the client (measure) or the server (answer). *out takes the client's
+ * measurements. Return 0 or a negative errno with err. */
 int ath_perf_measure(const struct ath_perf_run *run, struct ath_perf_figures *out,
                      struct ath_err *err);
 int ath_perf_answer(const struct ath_perf_run *run, struct ath_perf_figures *out,

@@ -16,7 +16,7 @@ static size_t bucket_of(uint64_t value)
     return ((size_t)(shift + 1) << ATH_PERF_SUB_BITS) + (size_t)(value >> shift) - SUB_COUNT;
 }
 
-/* The middle of a bucket. */
+/* Returns the middle of a bucket. */
 static uint64_t value_of(size_t bucket)
 {
     if (bucket < SUB_COUNT)

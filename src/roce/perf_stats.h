@@ -1,9 +1,9 @@
 /*
- * Statistics of many short times, in little memory.
+ * Statistics of many short durations, in a fixed amount of memory.
  *
- * Counts fall into buckets that are at most 1/256 of their value wide (exact below 256), so a
- * percentile is off by at most 0.4 percent whatever the range; minimum, maximum, mean and deviation
- * are exact. One thread at a time.
+ * Values are counted in buckets whose width is at most 1/256 of the value (exact below 256 ns), so
+ * a percentile is off by at most 0.4 percent. Minimum, maximum, mean and deviation are exact. One
+ * thread at a time.
  */
 #pragma once
 #include <stdint.h>
@@ -19,14 +19,14 @@ struct ath_perf_stats {
     uint64_t buckets[ATH_PERF_BUCKETS];
 };
 
-/* All zero is empty. */
+/* Adds a value. A struct of zeroes is empty. */
 void ath_perf_stats_add(struct ath_perf_stats *stats, uint64_t value_ns);
 
 /*
- * The smallest value that at least `percent` (0 to 100) of all values do not exceed, within the
- * width of its bucket; 0 for no values.
+ * Returns the smallest value that at least `percent` (0 to 100) of all values do not exceed, within
+ * the width of its bucket, or 0 if there are no values.
  */
 uint64_t ath_perf_stats_percentile(const struct ath_perf_stats *stats, double percent);
 
-/* Of the population; 0 for fewer than two values. */
+/* Returns the standard deviation of the population, or 0 for fewer than two values. */
 double ath_perf_stats_deviation(const struct ath_perf_stats *stats);

@@ -1,4 +1,4 @@
-/* The list of ports that are being read. */
+/* The growing list of ports. */
 #include "config.h"
 
 #include "roce/port.h"

@@ -1,5 +1,5 @@
-/* Ports while they are being read: a nic, and what ties the parts of it together. Private to roce.
- */
+/* A port while it is being read: the nic, and the keys that tie its parts together. Private to
+ * roce. */
 #pragma once
 #include <stddef.h>
 
@@ -7,10 +7,11 @@
 
 struct ath_port {
     struct ath_nic nic;
-    int subfunction;      /* mlx5_core.sf.N of the PCI function, or ATH_UNKNOWN */
-    int dev_port;         /* of the function, from 0, as the netdev says; ATH_UNKNOWN */
-    bool is_uplink;       /* the card's own port on its switch: phys_port_name says "p0" */
-    char *sys_image_guid; /* of the RDMA device: one for all functions of a card; or NULL */
+    int subfunction; /* N of mlx5_core.sf.N below the PCI function, or ATH_UNKNOWN */
+    int dev_port; /* port number within the function, from 0, from the link's dev_port; ATH_UNKNOWN
+                   */
+    bool is_uplink;       /* the card's own port on its switch: phys_port_name is "p0" */
+    char *sys_image_guid; /* of the RDMA device, the same for all functions of a card; or NULL */
 };
 
 struct ath_ports {
@@ -21,9 +22,9 @@ struct ath_ports {
 struct ath_port *ath_ports_add(struct ath_ports *ports);
 void ath_ports_free(struct ath_ports *ports);
 
-/* Sorts by PCI address (ports without one last), then port number, then name. */
+/* Sorts as ath_nic_compare() says. */
 void ath_ports_sort(struct ath_ports *ports);
 
-/* The first port of a PCI function among the first `count` ports, which are sorted, or count; the
- * function's others follow it. */
+/* Returns the index of the first port of a PCI function among the first `count` ports, which must
+ * be sorted, or count if there is none. The function's other ports follow. */
 size_t ath_ports_find(const struct ath_ports *ports, size_t count, const struct ath_pci *pci);

@@ -1,10 +1,10 @@
 /*
- * Queue pairs by libibverbs.
+ * Queue pairs over libibverbs.
  *
- * States and their attributes after the InfiniBand Architecture, volume 1, section 10.3.1 and
- * ibv_modify_qp(3). For RoCE the kernel resolves the other side's address when the pair becomes
- * ready to receive (ib_core, ib_resolve_eth_dmac), so routing, duplicate address detection and a
- * wrong GID all show as a failure of that step.
+ * States and their attributes follow the InfiniBand Architecture, volume 1, section 10.3.1 and
+ * ibv_modify_qp(3). For RoCE, the kernel resolves the other side's address when the pair becomes
+ * ready to receive (ib_core, ib_resolve_eth_dmac). So a missing route, an unfinished duplicate
+ * address detection and a wrong GID all appear as a failure of that step.
  */
 #include "config.h"
 
@@ -23,19 +23,21 @@
 #include "base/i18n.h"
 
 enum {
-    INLINE_WISH = 220, /* as perftest's latency tests */
+    INLINE_WISH = 220, /* the value of perftest's latency tests */
     RECEIVES_MIN = 64,
     REAP_MAX = 32,
     MIN_RNR_TIMER = 12, /* 0.64 ms */
-    ACK_TIMEOUT = 17,   /* 0.54 s: a busy machine is late, and soft-RoCE answers what is sent again
-                           with an error */
-    RETRIES = 7,        /* the most; for "receiver not ready" it means for ever */
+    ACK_TIMEOUT = 17,   /* 0.54 s: a busy machine answers late, and soft-RoCE answers a repeated
+                           packet with an error */
+    RETRIES = 7,        /* the maximum; for "receiver not ready" it means without limit */
     HOP_LIMIT = 64,
     READ_DEPTH_MAX = 16,
 };
-#define RECEIVE_ID UINT64_MAX /* wr_id of receives; that of sends is what they cover */
+#define RECEIVE_ID                                                                                 \
+    UINT64_MAX /* wr_id of receives; the wr_id of a send is the number of messages that its        \
+                  completion covers */
 
-/* Registering memory and queues fails with ENOMEM where RLIMIT_MEMLOCK is too low. */
+/* Registering memory and creating queues fail with ENOMEM if RLIMIT_MEMLOCK is too low. */
 static int failed(struct ath_err *err, int code, const char *what, const char *device)
 {
     struct rlimit limit;
@@ -44,11 +46,10 @@ static int failed(struct ath_err *err, int code, const char *what, const char *d
     if (code != ENOMEM || getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
         return ath_err_system(err, status, what, device);
     ath_err_set(err, status, ATH_E_MEMLOCK, what, device);
-    size_t length = strlen(err->message);
-    snprintf(err->message + length, sizeof err->message - length, ": %s", strerror(ENOMEM));
+    ath_err_append(err, status, ": %s", strerror(ENOMEM));
     return ath_err_hint(err, status,
-                        _("only %llu KiB may be locked in memory: ulimit -l unlimited; in a "
-                          "container: --ulimit memlock=-1"),
+                        _("only %llu KiB may be locked in memory; raise the limit: ulimit -l "
+                          "unlimited, in a container --ulimit memlock=-1"),
                         (unsigned long long)limit.rlim_cur / 1024);
 }
 
@@ -95,7 +96,7 @@ static int check_limits(struct ath_qp *qp, struct ath_err *err)
 
     if (qp->depth > most || qp->depth + RECEIVES_MIN > cq) {
         ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
-                    _("'%s' takes no more than %u messages at a time"), qp->where->device, most);
+                    _("'%s' allows at most %u messages in flight"), qp->where->device, most);
         return ath_err_hint(err, -EINVAL, "--depth %u", most < cq / 4 ? most : cq / 4);
     }
     qp->receive_depth = 2 * qp->depth > RECEIVES_MIN ? 2 * qp->depth : RECEIVES_MIN;
@@ -132,7 +133,7 @@ static int make_queues(struct ath_qp *qp, struct ath_err *err)
     if (!qp->cq)
         return failed(err, errno, _("cannot make a completion queue on '%s'"), qp->where->device);
     qp->qp = create(qp, INLINE_WISH);
-    if (!qp->qp) /* not every device sends inline */
+    if (!qp->qp) /* not every device supports inline data */
         qp->qp = create(qp, 0);
     return qp->qp ? 0
                   : failed(err, errno, _("cannot make a queue pair on '%s'"), qp->where->device);
@@ -166,7 +167,7 @@ int ath_qp_open(const struct ath_perf_port *where, uint64_t size, uint32_t depth
         return status;
     int fault = out->verbs->ibv_query_device(out->context, &out->limits);
     if (fault)
-        return ath_err_system(err, -fault, _("cannot ask '%s' for its limits"), where->device);
+        return ath_err_system(err, -fault, _("cannot query the limits of '%s'"), where->device);
     status = check_limits(out, err);
     if (status)
         return status;
@@ -249,19 +250,19 @@ int ath_qp_blame(const struct ath_qp *qp, int status, const char *sign, struct a
                 gid_text(theirs->gid, other), sign);
     if (is_v4 != is_ipv4(theirs->gid))
         return ath_err_hint(err, status,
-                            _("one GID is IPv4 and the other IPv6: choose two of one kind, --gid "
+                            _("one GID is IPv4, the other IPv6: choose the same kind with --gid "
                               "INDEX on both sides"));
     if (is_same_host(ours, theirs) && is_v4)
         return ath_err_hint(err, status,
-                            _("between two ports of one host IPv4 GIDs need policy routing; leave "
-                              "--gid out, then link-local GIDs are used"));
+                            _("IPv4 GIDs of two ports of one host need policy routing; without "
+                              "--gid, link-local GIDs are used"));
     if (!*ours->netdev)
         return ath_err_hint(err, status,
                             _("no route leads from one GID's address to the other's, or a firewall "
                               "drops UDP port 4791"));
     return ath_err_hint(err, status,
-                        _("see that ping -I %s %s works, that no firewall drops UDP port 4791, and "
-                          "that the path takes the ports' MTU"),
+                        _("check that ping -I %s %s works, that no firewall drops UDP port 4791, "
+                          "and that the path allows the ports' MTU"),
                         ours->netdev, other);
 }
 
@@ -270,10 +271,11 @@ static int check_ends(const struct ath_qp *qp, struct ath_err *err)
     const struct ath_perf_endpoint *ours = &qp->ours, *theirs = &qp->theirs;
 
     if (ours->link_layer != theirs->link_layer) {
-        ath_err_set(err, -EINVAL, ATH_E_RDMA_UNREACHABLE,
-                    _("'%s' and '%s' are not of one kind: one is Ethernet, the other InfiniBand"),
-                    ours->device, theirs->device);
-        return ath_err_hint(err, -EINVAL, _("choose others with --device"));
+        ath_err_set(
+            err, -EINVAL, ATH_E_RDMA_UNREACHABLE,
+            _("'%s' and '%s' differ in their link layer: one is Ethernet, the other InfiniBand"),
+            ours->device, theirs->device);
+        return ath_err_hint(err, -EINVAL, _("choose other devices with --device"));
     }
     if (theirs->area_bytes < qp->size_bytes)
         return ath_err_set(err, -EPROTO, ATH_E_PEER_PROTOCOL,
@@ -367,7 +369,7 @@ int ath_qp_post(struct ath_qp *qp, enum ath_perf_op op, uint64_t size, uint32_t 
     struct ibv_send_wr *bad;
     int fault = ibv_post_send(qp->qp, &wish, &bad);
     if (fault)
-        return failed(err, fault, _("'%s' took no more work"), qp->where->device);
+        return failed(err, fault, _("cannot post a message on '%s'"), qp->where->device);
     qp->posted++;
     return 0;
 }
@@ -382,7 +384,7 @@ int ath_qp_post_receives(struct ath_qp *qp, uint32_t count, struct ath_err *err)
     for (uint32_t i = 0; i < count; i++) {
         int fault = ibv_post_recv(qp->qp, &wish, &bad);
         if (fault)
-            return failed(err, fault, _("'%s' took no more receives"), qp->where->device);
+            return failed(err, fault, _("cannot post a receive on '%s'"), qp->where->device);
     }
     return 0;
 }
@@ -390,7 +392,7 @@ int ath_qp_post_receives(struct ath_qp *qp, uint32_t count, struct ath_err *err)
 static int broken(const struct ath_qp *qp, const struct ibv_wc *completion, struct ath_err *err)
 {
     if (completion->status == IBV_WC_RETRY_EXC_ERR)
-        return ath_qp_blame(qp, -EIO, _("its packets get no answer, all retries failed"), err);
+        return ath_qp_blame(qp, -EIO, _("its packets get no answer, and all retries failed"), err);
     return ath_err_set(err, -EIO, ATH_E_RDMA_FAILED, _("an operation of '%s' failed: %s"),
                        qp->where->device, qp->verbs->ibv_wc_status_str(completion->status));
 }
@@ -401,8 +403,8 @@ int ath_qp_reap(struct ath_qp *qp, struct ath_err *err)
     int count = ibv_poll_cq(qp->cq, REAP_MAX, completions);
 
     if (count < 0)
-        return ath_err_set(err, -EIO, ATH_E_RDMA_FAILED, _("'%s' does not tell what has completed"),
-                           qp->where->device);
+        return ath_err_set(err, -EIO, ATH_E_RDMA_FAILED,
+                           _("cannot poll the completion queue of '%s'"), qp->where->device);
     for (int i = 0; i < count; i++) {
         if (completions[i].status != IBV_WC_SUCCESS)
             return broken(qp, &completions[i], err);

@@ -1,10 +1,11 @@
 /*
  * RDMA devices from sys/class/infiniband (Documentation/ABI/stable/sysfs-class-infiniband).
  *
- * Which netdev a port belongs to: the one its GIDs name, else the one of the same PCI function with
- * the same port number (dev_port counts from 0, RDMA ports from 1), else the function's only one. A
- * soft-RoCE device (rxe) has no hardware but names its link in `parent`. With RoCE LAG one device
- * of the first function (mlx5_bond_0) serves both links of the bond; it is tied to that function's.
+ * The link of a port is found in this order: the link that the port's GIDs name; the link of the
+ * same PCI function with the same port number (dev_port counts from 0, RDMA ports from 1); the
+ * function's only link. A soft-RoCE device (rxe) has no hardware but names its link in `parent`.
+ * With RoCE LAG, one device of the first function (mlx5_bond_0) serves both links of the bond; this
+ * device is tied to the first function's link.
  */
 #include "config.h"
 
@@ -29,11 +30,11 @@ enum { STATE_ACTIVE = 4 }; /* IB_PORT_ACTIVE: "4: ACTIVE" */
 struct reading {
     const struct ath_root *root;
     const struct ath_rdma_device *device;
-    char *parent;         /* soft RoCE: its link */
-    char *sys_image_guid; /* NULL where it is unknown or zero */
+    char *parent;         /* soft RoCE only: the device's link */
+    char *sys_image_guid; /* NULL if unknown or zero */
     bool may_be_roce;     /* neither iWARP nor usNIC */
     int port_count;
-    struct ath_port **links; /* of its function */
+    struct ath_port **links; /* links of the device's function */
     size_t link_count;
 };
 
@@ -50,8 +51,9 @@ static char *read_guid(const struct ath_root *root, const char *name)
     return guid && guid[strspn(guid, "0:")] ? ath_steal(&guid) : NULL;
 }
 
-/* "1: CA" is what speaks InfiniBand or RoCE; "4: RNIC" is iWARP, "6: usNIC UDP" Cisco's usNIC
- * (node_type_show(), drivers/infiniband/core/sysfs.c). All of them may call their link Ethernet. */
+/* Devices with node type "1: CA" speak InfiniBand or RoCE. "4: RNIC" is iWARP, "6: usNIC UDP" is
+ * Cisco's usNIC (node_type_show(), drivers/infiniband/core/sysfs.c). All of them may call their
+ * link layer Ethernet. */
 static bool may_be_roce(const struct ath_root *root, const char *name)
 {
     ath_auto_free char *type = ath_root_read(root, "sys/class/infiniband/%s/node_type", name);
@@ -112,7 +114,7 @@ static char *read_attribute(const struct reading *reading, int port, const char 
                          reading->device->name, port, attribute);
 }
 
-/* "100 Gb/sec (4X EDR)", "2.5 Gb/sec (1X SDR)". */
+/* The text is "100 Gb/sec (4X EDR)" or "2.5 Gb/sec (1X SDR)". */
 static int64_t read_rate(const struct reading *reading, int port)
 {
     ath_auto_free char *text = read_attribute(reading, port, "rate");
@@ -151,7 +153,8 @@ static bool is_free(const struct ath_port *port)
     return port->nic.netdev && !port->nic.rdma_device;
 }
 
-/* The links of the device's function among the first `sorted` ports. Adding a port moves them. */
+/* Finds the links of the device's function among the first `sorted` ports. Must run again after a
+ * port was added, which moves the array. */
 static void find_links(struct reading *reading, struct ath_ports *ports, size_t sorted)
 {
     const struct ath_rdma_device *device = reading->device;
@@ -168,7 +171,6 @@ static void find_links(struct reading *reading, struct ath_ports *ports, size_t 
     }
 }
 
-/* The link that the port's GIDs are on. */
 static struct ath_port *find_by_gids(const struct reading *reading, const struct ath_gid *gids,
                                      size_t gid_count)
 {
@@ -203,10 +205,10 @@ static struct ath_port *find_by_name(struct ath_ports *ports, size_t sorted, con
 }
 
 /*
- * True for a port that stands on the card's switch for a function of somebody else: in switchdev
- * mode the RDMA device of an mlx5 function has its own port first and one for each representor
- * behind it (drivers/infiniband/hw/mlx5/ib_rep.c). Real further ports have links of their own, or
- * belong to a function whose link is not the uplink of such a switch.
+ * True for the port of a representor. In switchdev mode, the RDMA device of an mlx5 function has
+ * its own port first, and then one port for each representor (drivers/infiniband/hw/mlx5/ib_rep.c).
+ * Any other further port has a link of its own, or belongs to a function whose link is not an
+ * uplink.
  */
 static bool is_representor(const struct reading *reading, int number, enum ath_link_layer layer,
                            const struct ath_gid *gids, size_t gid_count)
@@ -222,8 +224,9 @@ static bool is_representor(const struct reading *reading, int number, enum ath_l
     return false;
 }
 
-/* The port as RDMA sees it. An InfiniBand port is up when RDMA may use it, whatever IP over
- * InfiniBand does on it; a rate counts only then, a port that is down tells a fancy one. */
+/* Fills in the RDMA view of a port. An InfiniBand port is up if RDMA may use it, whatever the
+ * state of IP over InfiniBand. The rate counts only while the port is up; a port that is down
+ * reports an arbitrary rate. */
 static void fill_port(const struct reading *reading, int number, struct ath_port *port)
 {
     struct ath_nic *nic = &port->nic;
@@ -231,6 +234,7 @@ static void fill_port(const struct reading *reading, int number, struct ath_port
 
     nic->rdma_device = ath_xstrdup(reading->device->name);
     nic->port = number;
+    nic->rdma_state = state;
     if (state != ATH_LINK_UNKNOWN &&
         (nic->link == ATH_LINK_UNKNOWN || nic->link_layer == ATH_LAYER_INFINIBAND))
         nic->link = state;
@@ -265,8 +269,9 @@ static void read_port(struct reading *reading, int number, size_t sorted, struct
     if (!port && !reading->parent)
         port = find_by_number(reading, number);
     if (!port && (!device->has_pci || is_representor(reading, number, layer, gids, gid_count))) {
-        ath_log(ATH_LOG_DEBUG, _("sys/class/infiniband/%s/ports/%d: no port of a network card"),
-                device->name, number);
+        ath_log(ATH_LOG_DEBUG,
+                _("sys/class/infiniband/%s/ports/%d is not a port of a network card"), device->name,
+                number);
         return;
     }
     if (!port)

@@ -1,4 +1,4 @@
-/* RDMA devices and which network link each of their ports belongs to. Private to roce. */
+/* RDMA devices, and the network link of each of their ports. Private to roce. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,8 +10,8 @@ struct ath_rdma_device {
     char *name;
     bool has_pci;
     struct ath_pci pci;
-    int subfunction; /* mlx5_core.sf.N of that PCI function, or ATH_UNKNOWN */
-    bool is_folded;  /* not to be read: its function is part of another */
+    int subfunction; /* N of mlx5_core.sf.N below the PCI function, or ATH_UNKNOWN */
+    bool is_folded;  /* skipped by ath_rdma_read(): the function is folded into another */
 };
 
 struct ath_rdma_devices {
@@ -19,12 +19,12 @@ struct ath_rdma_devices {
     size_t count;
 };
 
-/* Finds the devices, and where they belong, without their ports. Returns 0 (also without such
+/* Finds the devices and their PCI functions, without their ports. Returns 0 (also if there are no
  * devices), or a negative errno. */
 int ath_rdma_list(const struct ath_root *root, struct ath_rdma_devices *out);
 void ath_rdma_devices_free(struct ath_rdma_devices *devices);
 
-/* Ties every port of every device to its link, and adds a port for those that have none. ports must
- * be sorted and are unsorted afterwards. */
+/* Ties every RDMA port to its link, and adds a port if no link matches. The ports must be sorted,
+ * and are unsorted afterwards. */
 void ath_rdma_read(const struct ath_root *root, const struct ath_rdma_devices *devices,
                    struct ath_ports *ports);

@@ -1,6 +1,6 @@
 /*
- * RDMA devices by netlink (drivers/infiniband/core/nldev.c; rdma-dev(8), rdma-link(8),
- * rdma-system(8)). Reading takes no rights. The module ib_core brings the bus.
+ * RDMA devices over netlink (drivers/infiniband/core/nldev.c; rdma-dev(8), rdma-link(8),
+ * rdma-system(8)). Reading needs no rights. The module ib_core provides the bus.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@
 #include "roce/netns.h"
 
 enum {
-    PORT_ACTIVE = 4, /* IB_PORT_ACTIVE; 0 is "no change", 1 to 3 and 5 are not usable */
+    PORT_ACTIVE = 4, /* IB_PORT_ACTIVE; 0 is "no change", and 1 to 3 and 5 are not usable */
     ATTRIBUTE_MAX = RDMA_NLDEV_SYS_ATTR_NETNS_MODE,
     WAIT_STEP_MS = 100,
 };
@@ -51,11 +51,10 @@ static int mode_by_netlink(enum ath_rdma_netns_mode *out)
 {
     ath_auto_netlink struct ath_netlink *netlink = NULL;
     ATH_AUTO(ath_replies) replies = { 0 };
-    struct ath_err unused;
     const struct nlattr *table[ATTRIBUTE_MAX + 1];
-    int status = ath_netlink_open(NETLINK_RDMA, &netlink, &unused);
+    int status = ath_netlink_open(NETLINK_RDMA, &netlink, NULL);
     if (!status)
-        status = ask(netlink, RDMA_NLDEV_CMD_SYS_GET, 0, -1, &replies, &unused);
+        status = ask(netlink, RDMA_NLDEV_CMD_SYS_GET, 0, -1, &replies, NULL);
     if (status)
         return status;
     if (!replies.count)
@@ -147,13 +146,13 @@ static int by_netlink(struct ath_nldevs *devices, struct ath_err *err)
     return status;
 }
 
-/* The 4 of "4: ACTIVE"; ATH_UNKNOWN of NULL. */
+/* Returns 4 for "4: ACTIVE", and ATH_UNKNOWN for NULL. */
 static int leading_number(const char *text)
 {
     return text ? (int)strtol(text, NULL, 10) : ATH_UNKNOWN;
 }
 
-/* The first slot of the GID table names the link of the port itself. */
+/* The first slot of the GID table names the port's own link. */
 static void read_port_below(const struct ath_root *root, const char *device, const char *number,
                             struct ath_nldev_port *port)
 {
@@ -297,7 +296,7 @@ static int look_at_link(const struct waiting *waiting, enum ath_rdma_readiness *
     return status;
 }
 
-/* Looks again and again; a thing that is not there at all is not waited for. */
+/* Polls until the object is ready. An object that does not exist is not waited for. */
 static int wait_for(const struct waiting *waiting,
                     int (*look)(const struct waiting *, enum ath_rdma_readiness *,
                                 struct ath_err *),

@@ -1,6 +1,6 @@
 /*
- * RDMA devices and ports as the kernel tells them over netlink (RDMA_NL_NLDEV), sysfs where it
- * does not, and whether a port can be used already.
+ * RDMA devices and ports over netlink (RDMA_NL_NLDEV) or from sysfs, and waiting until a port is
+ * usable.
  */
 #pragma once
 #include <stdbool.h>
@@ -12,22 +12,22 @@
 #include "roce/nic.h"
 
 /*
- * shared:    every device is seen in every network namespace; what a process there may use is
- *            decided by its GIDs, whose links must be in its namespace. Containers with macvlans
- *            work.
- * exclusive: a device is in one namespace only, and containers cannot share it. Changing the mode
- *            needs that there is no other namespace (EBUSY).
+ * shared:    every network namespace sees every device. The GIDs decide what a process may use:
+ *            the link of a GID must be in its namespace. Containers with macvlans work.
+ * exclusive: a device is in one namespace only, and containers cannot share it.
+ * The mode can change only while there is no other namespace (EBUSY otherwise).
  */
 enum ath_rdma_netns_mode {
     ATH_RDMA_NETNS_UNKNOWN,
     ATH_RDMA_NETNS_SHARED,
-    ATH_RDMA_NETNS_EXCLUSIVE
+    ATH_RDMA_NETNS_EXCLUSIVE,
+    ATH_RDMA_NETNS_MODE_COUNT
 };
 
-/* "shared", "exclusive"; NULL for unknown. */
+/* Returns "shared" or "exclusive"; NULL for unknown. */
 const char *ath_rdma_netns_mode_word(enum ath_rdma_netns_mode mode);
 
-/* By netlink, else from the parameter of ib_core below root. */
+/* Reads the mode over netlink, or else from the parameter of ib_core below root. */
 enum ath_rdma_netns_mode ath_rdma_netns_mode_read(const struct ath_root *root);
 
 enum ath_rdma_port_state { ATH_RDMA_PORT_UNKNOWN, ATH_RDMA_PORT_DOWN, ATH_RDMA_PORT_ACTIVE };
@@ -35,12 +35,12 @@ enum ath_rdma_port_state { ATH_RDMA_PORT_UNKNOWN, ATH_RDMA_PORT_DOWN, ATH_RDMA_P
 struct ath_nldev_port {
     int number; /* from 1 */
     enum ath_rdma_port_state state;
-    int netdev_index;                /* in the reader's namespace; ATH_UNKNOWN */
-    char netdev[ATH_LINK_NAME_SIZE]; /* "" without, or where it is in another namespace */
+    int netdev_index;                /* in the caller's namespace; ATH_UNKNOWN */
+    char netdev[ATH_LINK_NAME_SIZE]; /* "" if there is none, or if it is in another namespace */
 };
 
 struct ath_nldev {
-    int index; /* the kernel's; ATH_UNKNOWN from sysfs */
+    int index; /* the kernel's index; ATH_UNKNOWN from sysfs */
     char name[64];
     struct ath_nldev_port *ports;
     size_t port_count;
@@ -53,44 +53,46 @@ struct ath_nldevs {
 
 void ath_nldevs_free(struct ath_nldevs *devices);
 
-/* All devices that are seen in the caller's namespace, by name; none is no error. A captured root
- * is read from its sysfs, so is the live one where netlink does not answer. Returns 0 or a negative
- * errno with err. */
+/* Reads all devices that the caller's namespace sees, by name; none is not an error. A captured
+ * root is read from its sysfs; so is the live one if netlink does not answer. The caller frees
+ * *out. Returns 0 or a negative errno with err. */
 int ath_nldevs_read(const struct ath_root *root, struct ath_nldevs *out, struct ath_err *err);
 
 const struct ath_nldev_port *ath_nldevs_port(const struct ath_nldevs *devices, const char *name,
                                              int port);
 
 /*
- * Whether connections can be made over a port. It says ACTIVE, and shows its GIDs, one or two
- * seconds before they work: until duplicate address detection has ended for the IPv6 addresses of
- * its link (before, "Failed to modify QP to RTR").
+ * Says whether connections can be made over a port. A port reports ACTIVE and shows its GIDs one or
+ * two seconds before they work. They work when duplicate address detection has ended for the IPv6
+ * addresses of its link (until then: "Failed to modify QP to RTR").
  */
 enum ath_rdma_readiness {
     ATH_RDMA_READY,
     ATH_RDMA_NOT_THERE, /* no such device or port */
     ATH_RDMA_NOT_ACTIVE,
-    ATH_RDMA_NO_LINK,   /* its link is not in this namespace */
-    ATH_RDMA_LINK_DOWN, /* its link is down */
-    ATH_RDMA_TENTATIVE, /* duplicate address detection runs */
+    ATH_RDMA_NO_LINK,   /* the port's link is not in this namespace */
+    ATH_RDMA_LINK_DOWN, /* the port's link is down */
+    ATH_RDMA_TENTATIVE, /* duplicate address detection still runs */
+    ATH_RDMA_READINESS_COUNT
 };
 
-/* "ready", "not-active", ...: the stable word. */
+/* Returns the stable word: "ready", "not-active", ... */
 const char *ath_rdma_readiness_word(enum ath_rdma_readiness readiness);
 
-/* For people: "duplicate address detection is still running", translated. */
+/* Returns a translated text: "duplicate address detection is still running". */
 const char *ath_rdma_readiness_text(enum ath_rdma_readiness readiness);
 
-/* From what was read; either may be NULL where it is not there. For an InfiniBand port pass
- * is_ethernet false: it needs no link. */
+/* Decides from data that was read before; port and link may be NULL if they do not exist. Pass
+ * is_ethernet false for an InfiniBand port, which needs no link. */
 enum ath_rdma_readiness ath_rdma_readiness_of(const struct ath_nldev_port *port,
                                               const struct ath_link *link, bool is_ethernet);
 
 /*
- * Waits until the port can be used, at most timeout_ms. Returns 0, or a negative errno with err:
- * -ETIMEDOUT "rdma-not-ready" says what is still missing.
+ * Waits until the port is usable, at most timeout_ms. Returns 0, or a negative errno with err:
+ * -ETIMEDOUT "rdma-not-ready" names what is missing. Does not wait for a port that does not exist.
  */
 int ath_rdma_wait(const char *device, int port, int timeout_ms, struct ath_err *err);
 
-/* The same for a link in the namespace at path (NULL: the caller's): up, its addresses settled. */
+/* Waits in the same way for a link in the namespace at path (NULL: the caller's) to be up with its
+ * addresses settled. */
 int ath_link_wait(const char *netns_path, const char *name, int timeout_ms, struct ath_err *err);

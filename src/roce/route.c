@@ -1,9 +1,9 @@
 /*
  * Connected IPv4 subnets from proc/net/route.
  *
- * A line is: link, destination, gateway, flags, references, uses, metric, mask...; addresses are
- * hexadecimal words of the machine's own byte order (net/ipv4/fib_trie.c, fib_route_seq_show). A
- * route is connected when it has no gateway.
+ * A line is: link, destination, gateway, flags, references, uses, metric, mask... Addresses are
+ * hexadecimal words in the machine's own byte order (net/ipv4/fib_trie.c, fib_route_seq_show). A
+ * route without a gateway is a connected route.
  */
 #include "config.h"
 
@@ -25,7 +25,7 @@ struct route {
     int prefix;
 };
 
-/* Splits a line at blanks; returns how many fields there are, at most max. */
+/* Splits a line at spaces and tabs. Returns the number of fields, at most max. */
 static size_t split(char *line, char **fields, size_t max)
 {
     size_t count = 0;
@@ -36,7 +36,7 @@ static size_t split(char *line, char **fields, size_t max)
     return count;
 }
 
-/* False for anything but a subnet that is straight behind a link. */
+/* Returns false unless the line is a route to a connected subnet. */
 static bool parse_route(char *line, struct route *out)
 {
     enum { LINK, DESTINATION, GATEWAY, FLAGS, MASK = 7, FIELDS };
@@ -57,7 +57,7 @@ static bool parse_route(char *line, struct route *out)
     return true;
 }
 
-/* A bond's or bridge's subnets are its parts', too. */
+/* The subnets of a bond or bridge count for each of its parts. */
 static bool is_behind(const struct ath_nic *nic, const char *link)
 {
     return (nic->netdev && !strcmp(nic->netdev, link)) ||
@@ -71,7 +71,7 @@ static void add_subnet(struct ath_nic *nic, const struct route *route)
     char *text = ath_xasprintf("%s/%d", address, route->prefix);
 
     for (size_t i = 0; i < nic->subnet_count; i++)
-        if (!strcmp(nic->subnets[i], text)) { /* the same with another metric */
+        if (!strcmp(nic->subnets[i], text)) { /* the same route with another metric */
             free(text);
             return;
         }
@@ -80,7 +80,7 @@ static void add_subnet(struct ath_nic *nic, const struct route *route)
 
 void ath_subnets_read(const struct ath_root *root, struct ath_ports *ports)
 {
-    /* proc/net leads to self/net; a capture's self may lead nowhere. */
+    /* proc/net is a symbolic link to self/net; in a capture, self may point nowhere. */
     ath_auto_free char *text = ath_root_read(root, "proc/net/route");
     if (!text)
         text = ath_root_read(root, "proc/self/net/route");

@@ -29,7 +29,8 @@ static struct ibv_device *find(const struct ath_verbs *verbs, struct ibv_device 
     return NULL;
 }
 
-/* The kernel has it, the library does not show it: no provider or no uverbs. */
+/* The kernel has the device, but the library does not list it: the provider or uverbs is
+ * missing. */
 static int not_shown(const char *name, struct ath_err *err)
 {
     ath_err_set(err, -ENODEV, ATH_E_NOT_FOUND,
@@ -67,10 +68,10 @@ int ath_verbs_query_port(const struct ath_verbs *verbs, struct ibv_context *cont
                          struct ibv_port_attr *out, struct ath_err *err)
 {
     struct ibv_port_attr attributes = { 0 };
-    /* The exported function fills the older, shorter form, which is how the struct begins. */
+    /* The exported function fills an older, shorter struct, which is the beginning of this one. */
     int fault = (verbs->ibv_query_port)(context, (uint8_t)port, (void *)&attributes);
     if (fault)
-        return ath_err_system(err, -fault, _("cannot ask for port %d of '%s'"), port,
+        return ath_err_system(err, -fault, _("cannot query port %d of '%s'"), port,
                               verbs->ibv_get_device_name(context->device));
     *out = attributes;
     return 0;

@@ -1,10 +1,10 @@
 /*
- * libibverbs, loaded when it is needed, and a device opened with it. Private to roce.
+ * libibverbs, loaded on first use, and opening a device. Private to roce.
  *
  * The data path (ibv_post_send, ibv_post_recv, ibv_poll_cq) is inline in the library's header and
- * calls the device's own functions through its context, so only the rest is in the table. Some
- * names are macros around inline functions that would have to be linked; those are called in
- * parentheses, (verbs->ibv_query_port)(...), which the macros leave alone.
+ * calls the device's functions through its context, so only the other functions are in the table.
+ * Some names are macros around inline functions that would have to be linked. Such functions are
+ * called in parentheses, (verbs->ibv_query_port)(...), which bypasses the macros.
  */
 #pragma once
 #include <infiniband/verbs.h>
@@ -35,16 +35,17 @@ struct ath_verbs {
     ATH_VERBS_FUNCTIONS(ATH_LATE_MEMBER)
 };
 
-/* The library, loaded on the first call (of the main thread); NULL with err "library-missing". */
+/* Returns the library, which the first call loads; that call is not thread-safe. Returns NULL with
+ * err "library-missing" on failure. */
 const struct ath_verbs *ath_verbs_load(struct ath_err *err);
 
 /*
- * Opens a device by its name. The caller closes *out with ibv_close_device. Returns 0, or a
- * negative errno with err: "not-found", "no-access".
+ * Opens a device by name. The caller closes *out with ibv_close_device. Returns 0, or a negative
+ * errno with err: "not-found", "no-access".
  */
 int ath_verbs_open(const struct ath_verbs *verbs, const char *name, struct ibv_context **out,
                    struct ath_err *err);
 
-/* Returns 0, or a negative errno with err. */
+/* Reads the attributes of a port. Returns 0, or a negative errno with err. */
 int ath_verbs_query_port(const struct ath_verbs *verbs, struct ibv_context *context, int port,
                          struct ibv_port_attr *out, struct ath_err *err);

@@ -1,48 +1,38 @@
-# GPU remoting. It stands on base alone: aitherion-runtime links libc and libnettle, nothing else.
+# The program aitherion-runtime. It links libc and libnettle, nothing else.
 libaitherion_a_SOURCES += \
-	src/runtime/client/health.c src/runtime/client/health.h \
-	src/runtime/client/open.c src/runtime/client/open.h \
-	src/runtime/client/servers.c src/runtime/client/servers.h \
-	src/runtime/client/session.c src/runtime/client/session.h \
-	src/runtime/client/sessions.c src/runtime/client/sessions.h \
-	src/runtime/client/stripes.c src/runtime/client/stripes.h \
-	src/runtime/server/answer.c src/runtime/server/answer.h \
-	src/runtime/server/board.c src/runtime/server/board.h \
-	src/runtime/server/calls.c src/runtime/server/calls.h \
-	src/runtime/server/channel.c src/runtime/server/channel.h \
-	src/runtime/server/devices.c src/runtime/server/devices.h \
-	src/runtime/server/doors.c src/runtime/server/doors.h \
-	src/runtime/server/driver.c src/runtime/server/driver.h \
-	src/runtime/server/metrics.c src/runtime/server/metrics.h \
-	src/runtime/server/peer.c src/runtime/server/peer.h \
-	src/runtime/server/pools.c src/runtime/server/pools.h \
-	src/runtime/server/printed.c src/runtime/server/printed.h \
-	src/runtime/server/processes.c src/runtime/server/processes.h \
-	src/runtime/server/quota.c src/runtime/server/quota.h \
-	src/runtime/server/record.c src/runtime/server/record.h \
-	src/runtime/server/server.h \
-	src/runtime/server/visible.c src/runtime/server/visible.h \
-	src/runtime/switches.c src/runtime/switches.h \
-	src/runtime/transport/ring.c src/runtime/transport/ring.h \
-	src/runtime/transport/look.h \
-	src/runtime/transport/shm.c src/runtime/transport/shm.h \
-	src/runtime/transport/size_limit.c src/runtime/transport/size_limit.h \
-	src/runtime/transport/stream.c src/runtime/transport/stream.h \
-	src/runtime/transport/tcp.c \
-	src/runtime/transport/team.c src/runtime/transport/team.h \
-	src/runtime/wire/builder.c src/runtime/wire/builder.h \
-	src/runtime/wire/endpoint.c src/runtime/wire/endpoint.h \
-	src/runtime/wire/frame.c src/runtime/wire/frame.h \
-	src/runtime/wire/message.c src/runtime/wire/message.h \
-	src/runtime/wire/secret.c src/runtime/wire/secret.h
+	src/runtime/control_answer.c src/runtime/control_answer.h \
+	src/runtime/devices.c src/runtime/devices.h \
+	src/runtime/driver_library.c src/runtime/driver_library.h \
+	src/runtime/event_log.c src/runtime/event_log.h \
+	src/runtime/fd_passing.c src/runtime/fd_passing.h \
+	src/runtime/metrics.c src/runtime/metrics.h \
+	src/runtime/process_table.c src/runtime/process_table.h \
+	src/runtime/program_session.c src/runtime/program_session.h \
+	src/runtime/quota/allocations.c \
+	src/runtime/quota/arrays.c \
+	src/runtime/quota/contexts.c \
+	src/runtime/quota/graphs.c src/runtime/quota/graphs.h \
+	src/runtime/quota/info.c \
+	src/runtime/quota/ledger.c src/runtime/quota/ledger.h \
+	src/runtime/quota/pool_usage.c src/runtime/quota/pool_usage.h \
+	src/runtime/quota/pools.c \
+	src/runtime/quota/quota.c src/runtime/quota/quota.h \
+	src/runtime/quota/room.c src/runtime/quota/room.h \
+	src/runtime/quota/session_quota.c src/runtime/quota/session_quota.h \
+	src/runtime/quota/shared.c \
+	src/runtime/quota/virtual.c \
+	src/runtime/quota/wrappers.h \
+	src/runtime/server.h \
+	src/runtime/session.c src/runtime/session.h \
+	src/runtime/session_board.c src/runtime/session_board.h
 
 bin_PROGRAMS += aitherion-runtime
 aitherion_runtime_SOURCES = \
-	src/runtime/server/health.c src/runtime/server/health.h \
-	src/runtime/server/health_json.c \
-	src/runtime/server/main.c \
-	src/runtime/server/options.c src/runtime/server/options.h \
-	src/runtime/server/pause.c src/runtime/server/pause.h \
-	src/runtime/server/place.c src/runtime/server/place.h \
-	src/runtime/server/serve.c src/runtime/server/serve.h
+	src/runtime/health.c src/runtime/health.h \
+	src/runtime/health_json.c \
+	src/runtime/listen_address.c src/runtime/listen_address.h \
+	src/runtime/main.c \
+	src/runtime/options.c src/runtime/options.h \
+	src/runtime/pause.c src/runtime/pause.h \
+	src/runtime/serve.c src/runtime/serve.h
 aitherion_runtime_LDADD = libaitherion.a $(NETTLE_LIBS) -ldl

@@ -1,4 +1,4 @@
-"""What the command line tests share beyond tests/tools/harness.py: the command table, a terminal, a Chinese locale."""
+"""Helpers of the command line tests beyond tests/tools/harness.py: the command table, a terminal, a Chinese locale."""
 import functools
 import json
 import os
@@ -18,12 +18,12 @@ IS_SANITIZED = os.environ.get("AITHERION_SANITIZED") == "1"
 
 @functools.lru_cache(maxsize=None)
 def table():
-    """The command table, as `aitherion help --json` prints it."""
+    """Returns the command table as `aitherion help --json` prints it."""
     return json.loads(harness.run("help", "--json").stdout)
 
 
 def commands():
-    """[(words, row)] of all commands that run: (["discover"], ...), (["numa", "discover"], ...)."""
+    """Returns [(words, row)] of all commands that run: (["discover"], ...), (["numa", "discover"], ...)."""
     found, open_ones = [], [([], table()["command"])]
     while open_ones:
         words, row = open_ones.pop(0)
@@ -34,7 +34,7 @@ def commands():
 
 
 def places():
-    """The rows of all commands, those that only hold others too, each once."""
+    """Returns the rows of all commands once each, parent commands included."""
     found, open_ones = {}, list(table()["command"]["commands"])
     while open_ones:
         row = open_ones.pop(0)
@@ -44,12 +44,12 @@ def places():
 
 
 def options_of(row):
-    """All options that a command takes: its own, those of reading ones, the global ones."""
+    """Returns all options that a command takes: its own, the machine options and the global options."""
     return row["options"] + (table()["machine_options"] if row["reads_machine"] else []) + table()["global_options"]
 
 
-def run_on_terminal(*args, env=None, size=(24, 80)):
-    """(exit code, what a terminal of that size was sent)."""
+def run_on_terminal(*args, env=None, size=(24, 80), answer=None):
+    """Runs aitherion on a terminal of this size, and types the answer. Returns (exit code, output)."""
     leader, follower = pty.openpty()
     import fcntl
     import struct
@@ -59,6 +59,8 @@ def run_on_terminal(*args, env=None, size=(24, 80)):
                                env=env or harness.environment(TERM="xterm-256color"), start_new_session=True,
                                cwd=harness.scratch())
     os.close(follower)
+    if answer:
+        os.write(leader, answer.encode())
     output, end = b"", time.monotonic() + harness.PATIENCE_S
     while time.monotonic() < end:
         if select.select([leader], [], [], 0.05)[0]:
@@ -82,7 +84,7 @@ def run_on_terminal(*args, env=None, size=(24, 80)):
 
 @functools.lru_cache(maxsize=None)
 def chinese_environment():
-    """Environment changes for zh_CN.UTF-8, made into a private folder; or (None, why not)."""
+    """Makes the locale zh_CN.UTF-8 in a private folder. Returns (environment changes, None), or (None, why not)."""
     if not shutil.which("localedef"):
         return None, "no localedef (package libc-bin)"
     folder = os.path.join(harness.scratch(), "locales")

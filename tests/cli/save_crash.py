@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A save that is killed or runs out of disk leaves the old document or the new one, whole.
+"""A save that is killed or runs out of disk space leaves the complete old document or the complete new one.
 
-    save_crash.py [aitherion] [edit_loop]     (else AITHERION, and tests/tools/edit_loop beside it)
+    save_crash.py [aitherion] [edit_loop]     (default: AITHERION, and tests/tools/edit_loop beside it)
 
-1,000 saves are killed with SIGKILL at random moments: most by edit_loop, which does nothing but save, some by
-`aitherion configure --set`. On a full disk (a small tmpfs, which needs the right to mount) the old file stays.
+1,000 saves are killed with SIGKILL at random moments: most of edit_loop, which saves in a loop, some of `aitherion configure
+--set`. On a full disk (a small tmpfs; mounting it needs the right to mount) the old file stays.
 """
 import os
 import random
@@ -21,7 +21,7 @@ COMMAND_KILLS = KILLS // 10
 SEED = int(os.environ.get("SAVE_CRASH_SEED", "922"))
 KEY = "numa.0.node"
 NEVER = 1 << 24
-# Larger than a pipe or a page, so that a write can be cut in two.
+# Larger than a pipe or a page, so that a write can be interrupted in the middle.
 COMMENTS = "".join(f"# line {number} of a long comment that every save has to carry along\n" for number in range(800))
 DOCUMENT = f"""schema: aitherion.topology/1
 numa:
@@ -35,11 +35,11 @@ VALUE = re.compile(r"^    node: (\d+)   # changes$", re.MULTILINE)
 
 
 class Failure(Exception):
-    """What was found broken."""
+    """A save left a broken document."""
 
 
 def arguments():
-    """(aitherion or None, edit_loop or None)."""
+    """Returns (aitherion or None, edit_loop or None)."""
     binary = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("AITHERION", "./aitherion")
     suffix = "-emulated" if binary.endswith("-emulated") else ""  # in a cross build
     beside = os.path.join(os.path.dirname(os.path.abspath(binary)), "tests", "tools", "edit_loop" + suffix)
@@ -48,12 +48,12 @@ def arguments():
 
 
 def read_value(path):
-    """The number in the document; Failure where the file is not whole."""
+    """Returns the number in the document. Raises Failure if the file is not complete."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     match = VALUE.search(text)
     if not match or text != DOCUMENT % int(match[1]):
-        raise Failure(f"the document is not whole any more: {len(text)} bytes, {text[:200]!r}")
+        raise Failure(f"the document is not complete any more: {len(text)} bytes, {text[:200]!r}")
     return int(match[1])
 
 
@@ -71,7 +71,7 @@ def set_command(binary, path, value):
 
 
 def kill_after(command, seconds, is_at_work=lambda: True):
-    """Starts command, kills it so long after it was seen at work; its error output where it ended by itself with one."""
+    """Starts command and kills it `seconds` after is_at_work(). Raises Failure if it ended by itself with an error."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     while process.poll() is None and not is_at_work():
         time.sleep(0.001)
@@ -89,7 +89,7 @@ def time_of(command):
 
 
 def kill_loop(loop, folder):
-    """Kills that hit a program in the midst of saving; each goes on from where the last one stopped."""
+    """Kills edit_loop while it saves. Each run continues from the number at which the last one stopped."""
     path = os.path.join(folder, "topology.yaml")
     write_document(path, 1)
     start_s = time_of([loop, path, KEY, "1", "1"])
@@ -100,13 +100,13 @@ def kill_loop(loop, folder):
         kill_after(loop_command(loop, path, before + 1), random.uniform(0, 4 * save_s), lambda: read_value(path) > before)
         after = read_value(path)
         if after <= before:
-            raise Failure(f"after {before} it says {after}")
+            raise Failure(f"the number is {after} after {before}")
     next_save(loop, path, folder)
     return f"{kills} kills"
 
 
 def next_save(loop, path, folder):
-    """After all the kills a save works, and nothing but its own two files lies beside the document."""
+    """After all the kills a save works, and only the document and its lock file are in the folder."""
     subprocess.run([loop, path, KEY, "77", "77"], check=True)
     if read_value(path) != 77:
         raise Failure("the save after the kills did not work")
@@ -116,7 +116,7 @@ def next_save(loop, path, folder):
 
 
 def kill_command(binary, folder):
-    """The same to the command that people use: the old value or the new one."""
+    """Kills `aitherion configure --set`. The document has the old or the new value."""
     path = os.path.join(folder, "topology.yaml")
     write_document(path, 1)
     whole_s = time_of(set_command(binary, path, 2))
@@ -132,11 +132,11 @@ def kill_command(binary, folder):
 
 
 class Skip(Exception):
-    """Why something could not be tried."""
+    """The reason why a case could not run."""
 
 
 def full_disk(loop, folder):
-    """On a disk with room for the old file alone the save says so, and the old file stays."""
+    """On a disk with room for only the old file, saving fails with an error and the old file stays."""
     disk = os.path.join(folder, "disk")
     os.mkdir(disk)
     room = len(DOCUMENT) * 3 // 2
@@ -161,7 +161,7 @@ def full_disk(loop, folder):
 
 def main():
     binary, loop = arguments()
-    cases = [("kills in the midst of saving", kill_loop, loop),
+    cases = [("kills while saving", kill_loop, loop),
              ("kills of 'aitherion configure --set'", kill_command, binary),
              ("a full disk", full_disk, loop)]
     counts = {"passed": 0, "failed": 0, "skipped": 0}

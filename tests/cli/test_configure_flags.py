@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`configure N --memory-percent ...`: strict where --set is lenient."""
+"""`configure N --memory-percent ...` is strict, --set is lenient."""
 import json
 import os
 import shlex
@@ -10,7 +10,7 @@ import cli  # noqa: F401 - finds harness
 import harness
 
 ROOT = ("--root", "ac922-4gpu")
-# What is given, and what the document says then.
+# Flag, value, and the key and value in the document afterwards.
 FLAGS = [
     ("--memory-percent", "70.5", "numa.0.memory_percent", 70.5),
     ("--vram-fraction", "0.5", "numa.0.vram_fraction", 0.5),
@@ -20,12 +20,13 @@ FLAGS = [
     ("--rdma-devices", "mlx5_1,mlx5_0", "numa.0.rdma_devices", ["mlx5_1", "mlx5_0"]),
     ("--control-port", "6000", "numa.0.control_port", 6000),
     ("--data-port", "6001", "numa.0.data_port", 6001),
+    ("--metrics-port", "6002", "numa.0.metrics_port", 6002),
 ]
-# Arguments, the code word of the fault, what its text and its hint name.
+# Arguments, the code word of the fault, and texts in its message and its hint.
 MISFITS = [
     (("--data-iface", "enP3p1s0f9"), "interface-missing", "enP3p1s0f9", "did you mean 'enP3p1s0f0'?"),
-    (("--control-iface", "wlan0"), "interface-missing", "wlan0", "there are enP3p1s0f0, enP3p1s0f1"),
-    (("--data-iface", "lo"), "interface-loopback", "'lo' is the loopback", "there are enP"),
+    (("--control-iface", "wlan0"), "interface-missing", "wlan0", "this machine has enP3p1s0f0, enP3p1s0f1"),
+    (("--data-iface", "lo"), "interface-loopback", "'lo' is the loopback", "this machine has enP"),
     (("--gpus", "0035:03:00.0"), "gpu-other-node", "belongs to NUMA node 8", "has the GPUs 0004:04:00.0, 0004:05:00.0"),
     (("--gpus", "0035:09:00.0"), "gpu-missing", "0035:09:00.0", "has the GPUs 0004:04:00.0, 0004:05:00.0"),
     (("--rdma-devices", "mlx5_9"), "rdma-device-missing", "mlx5_9", "did you mean 'mlx5_0'?"),
@@ -50,7 +51,7 @@ class Case(unittest.TestCase):
             return file.read()
 
     def refused(self, *args, code=1):
-        """The error as data; nothing was written."""
+        """Returns the error as data, and checks that nothing was written."""
         result = self.configure("configure", *args, "--json", code=code)
         value, faults = harness.check_json(result.stderr)
         self.assertEqual(faults, [])
@@ -65,7 +66,7 @@ class Flags(Case):
             changes = json.loads(result.stdout)["changes"]
             self.assertEqual([(change["key"], change["new"]) for change in changes], [(key, said)], flag)
 
-    def test_every_option_that_takes_a_text_is_one_of_them(self):
+    def test_every_text_option_is_covered(self):
         row = next(row for words, row in cli.commands() if words == ["configure"])
         texts = {"--" + option["name"] for option in row["options"] if option.get("value") and not option["is_repeated"]}
         self.assertEqual(texts, {flag for flag, *_ in FLAGS})
@@ -83,7 +84,7 @@ class Flags(Case):
         result = self.configure("configure", "0", *words, "--set", "memory_nodes=0,254,255", *ROOT, "--json")
         report = json.loads(result.stdout)
         self.assertTrue(report["is_saved"])
-        self.assertEqual(len(report["changes"]), len(FLAGS))  # memory_nodes says so already
+        self.assertEqual(len(report["changes"]), len(FLAGS))  # memory_nodes has this value already
         again = json.loads(self.configure("configure", "0", *words, *ROOT, "--json").stdout)
         self.assertEqual((again["is_saved"], again["changes"]), (False, []))
         one = json.loads(self.configure("configure", "0", *words, "--memory-percent", "71", *ROOT, "--json").stdout)
@@ -94,10 +95,17 @@ class Flags(Case):
         self.assertEqual(self.text(), self.original.replace("memory_percent: 80", "memory_percent: 70", 1))
         self.assertNotEqual(self.text(), self.original)
 
-    def test_an_optional_key_goes_by_null(self):
+    def test_null_removes_an_optional_key(self):
         self.configure("configure", "0", "--control-iface", "null", *ROOT)
         shown = json.loads(self.configure("configure", "--show", "--json", *ROOT).stdout)
         self.assertIsNone(shown["document"]["numa"][0]["control_iface"])
+
+    def test_says_which_keys_have_no_effect_yet(self):
+        for words, noted in ((["--data-iface", "enP3p1s0f1"], ["numa.0.data_iface"]), (["--control-port", "6000"], []),
+                             (["--set", "data_port=6001", "--set", "memory_percent=50"], ["numa.0.data_port"]),
+                             (["--data-port", "6001"], [])):  # it is so already
+            value = json.loads(self.configure("configure", "0", *words, "--json", *ROOT).stdout)
+            self.assertEqual([note["object"] for note in value["notes"] if note["code"] == "no-effect"], noted, words)
 
     def test_dry_run_writes_nothing(self):
         result = self.configure("configure", "0", "--memory-percent", "70", "--dry-run", *ROOT)
@@ -110,7 +118,7 @@ class Flags(Case):
 
 
 class Refused(Case):
-    def test_what_does_not_fit_the_machine(self):
+    def test_values_that_do_not_fit_the_machine(self):
         for args, code, text, hint in MISFITS:
             with self.subTest(args):
                 error = self.refused("0", *args, *ROOT)
@@ -128,15 +136,15 @@ class Refused(Case):
         self.assertIn("--set memory_nodes=8,252,253", error["hint"])
         self.configure("configure", "1", "--gpus", "0035:03:00.0,0035:04:00.0", "--set", "memory_nodes=8,252,253", *ROOT)
 
-    def test_nothing_at_all_is_not_none(self):
+    def test_an_empty_value_is_refused(self):
         for flag, value in ("--gpus", ""), ("--gpus", " "), ("--rdma-devices", ""):
             error = self.refused("0", flag, value, *ROOT)
             self.assertEqual(error["code"], "value-invalid")
             self.configure(*shlex.split(error["hint"].split("aitherion ")[1]), *ROOT, "--dry-run")
 
-    def test_the_hint_takes_it_anyway(self):
+    def test_the_command_in_the_hint_works(self):
         for args, *_ in MISFITS:
-            words = self.refused("0", *args, *ROOT)["hint"].split("take it anyway: aitherion ")[1].rstrip(")").split()
+            words = self.refused("0", *args, *ROOT)["hint"].split("set it anyway: aitherion ")[1].rstrip(")").split()
             result = self.configure(*words, *ROOT, "--dry-run")
             self.assertIn("warning:", result.stdout)
 
@@ -144,7 +152,7 @@ class Refused(Case):
         result = self.configure("configure", "0", "--memory-percent", "70", "--set", "data_iface=eth9", *ROOT)
         self.assertIn("warning:", result.stdout)
         self.original = self.text()
-        # A fault that is there already is none of the flag's, its own value aside.
+        # A fault that was there before does not stop a flag, unless the flag sets the faulty value.
         self.configure("configure", "0", "--data-iface", "eth9", "--memory-percent", "60", *ROOT)
         self.original = self.text()
         self.refused("1", "--data-iface", "eth9", *ROOT)
@@ -159,7 +167,7 @@ class Refused(Case):
         error = self.refused("0", "--control-port", "50052", *ROOT)
         self.assertIn("50052", error["message"])
 
-    def test_an_entry_that_is_not_there(self):
+    def test_missing_entry(self):
         error = self.refused("7", "--memory-percent", "70", *ROOT)
         self.assertEqual(error["code"], "key-unknown")
         self.assertIn("NUMA entry 7", error["message"])
@@ -171,13 +179,13 @@ class Refused(Case):
         self.assertIn("twice", self.refused("0", "--memory-percent", "7", "--set", "memory_percent=8", *ROOT,
                                             code=2)["message"])
 
-    def test_a_machine_that_was_named_must_be_read(self):
+    def test_a_named_machine_must_be_readable(self):
         self.assertEqual(self.refused("0", "--memory-percent", "70", "--root", "nosuch")["code"], "not-found")
 
-    def test_one_gpu_for_two_is_a_warning(self):
+    def test_a_shared_gpu_is_a_warning(self):
         self.configure("configure", "0", "--set", "gpus=[0035:03:00.0]", *ROOT)
         shown = self.configure("configure", "--show", *ROOT)
-        self.assertIn("NUMA entry 0 serves the GPU 0035:03:00.0 too", shown.stdout)
+        self.assertIn("NUMA entry 0 shares the GPU 0035:03:00.0 with others", shown.stdout)
 
     def test_an_infiniband_port_may_carry_connections(self):
         root = ("--root", harness.capture("ac922-4gpu-infiniband"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""init and configure as a person meets them: what is written, refused, kept, suggested."""
+"""init and configure as a user sees them: what is written, refused, kept, suggested."""
 import json
 import os
 import shlex
@@ -29,13 +29,40 @@ class Case(unittest.TestCase):
             return file.read()
 
 
+class Repair(Case):
+    def test_faulty_values(self):
+        """--set repairs a document whose faults are in the values that it names."""
+        self.make()
+        good = self.text().replace("memory_percent: 80.0", "memory_percent: 80")
+        bad = good.replace("memory_percent: 80", "memory_percent: 800")
+        self.assertEqual(bad.count("memory_percent: 800"), 2)
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(bad)
+        self.assertIn("configure --set KEY=VALUE repairs a value", self.run_on("configure", "--show", code=1).stderr)
+        both = ["--set", "numa.0.memory_percent=80", "--set", "numa.1.memory_percent=80"]
+        refused = self.run_on("configure", *both[:2], code=1)
+        self.assertIn("cannot set 'numa.0.memory_percent' to '80': 'numa.1.memory_percent' must be", refused.stderr)
+        self.assertIn("numa.0.memory_percent: 800 -> 80\n", self.run_on("configure", *both, "--dry-run").stdout)
+        self.assertEqual(self.text(), bad)
+        self.run_on("configure", *both)
+        self.assertEqual(self.text(), good)
+
+    def test_what_no_key_leads_to(self):
+        self.make()
+        for text in self.text().replace("vram_fraction", "vram_fractions", 1), "a: [":
+            with open(self.path, "w", encoding="utf-8") as file:
+                file.write(text)
+            self.run_on("configure", "--set", "numa.0.memory_percent=70", code=1)
+            self.assertEqual(self.text(), text)
+
+
 class Init(Case):
-    def test_what_it_suggests_next_works(self):
+    def test_the_suggested_next_command_works(self):
         result = self.run_on("init", "--root", "ac922-4gpu")
         words = result.stdout.rsplit("Next: aitherion ", 1)[1].split()
         self.assertEqual(harness.run(*words).returncode, 0)
 
-    def test_a_document_that_is_there_stays(self):
+    def test_an_existing_document_stays(self):
         self.make()
         before = self.text()
         result = self.run_on("init", code=1)
@@ -52,7 +79,7 @@ class Init(Case):
         self.assertIn("0004:04:00.0", self.text("topology.yaml.bak.1"))
         self.assertFalse(os.path.exists(self.path + ".bak.2"), "the same text was kept twice")
 
-    def test_a_folder_that_is_made_is_named(self):
+    def test_a_new_folder_is_named(self):
         path = os.path.join(self.folder.name, "new", "below", "topology.yaml")
         made = os.path.join(self.folder.name, "new")
         value = json.loads(self.run_on("init", "--root", "ac922-4gpu", "--json", "--dry-run", path=path).stdout)
@@ -61,8 +88,8 @@ class Init(Case):
         os.remove(path)
         self.assertNotIn("folder", self.run_on("init", "--root", "ac922-4gpu", path=path).stdout)
 
-    @unittest.skipIf(os.geteuid(), "only root can mount, and be somebody else")
-    def test_what_mends_a_refusal(self):
+    @unittest.skipIf(os.geteuid(), "only root can mount and change to another user")
+    def test_hints_after_a_refusal(self):
         command = ["unshare", "-m", "sh", "-ec",
                    f'mount -t tmpfs tmpfs "{self.folder.name}"; cp "$1" "{self.path}"; shift; '
                    f'mount -o remount,ro "{self.folder.name}"; exec "$@"', "sh"]
@@ -81,20 +108,20 @@ class Init(Case):
         try:
             result = harness.run(command=["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all", *change])
         except PermissionError as reason:
-            self.skipTest(f"others cannot run what is built here: {reason}")
+            self.skipTest(f"other users cannot run this build: {reason}")
         if "setpriv:" in result.stderr:
-            self.skipTest(f"others cannot run what is built here: {result.stderr.strip()}")
+            self.skipTest(f"other users cannot run this build: {result.stderr.strip()}")
         self.assertIn("Permission denied\n  hint: run the same command as root", result.stderr)
         result = harness.run(command=["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all", harness.binary(), "init",
                                       "--root", "ac922-4gpu", "-c", os.path.join(self.folder.name, "first.yaml")])
-        self.assertIn("Permission denied\n  hint: sudo aitherion ", result.stderr)  # there is no lock yet
+        self.assertIn("Permission denied\n  hint: sudo aitherion ", result.stderr)  # no lock file exists yet
 
-    def test_a_folder_is_no_document(self):
+    def test_a_folder_is_not_a_document(self):
         result = self.run_on("init", path=self.folder.name, code=1)
         self.assertIn("folder", result.stderr)
         self.assertEqual(os.listdir(self.folder.name), [])
 
-    def test_a_link_that_leads_nowhere_yet_is_followed(self):
+    def test_a_dangling_link_is_followed(self):
         target = os.path.join(self.folder.name, "real.yaml")
         os.symlink("real.yaml", self.path)
         self.make()
@@ -105,11 +132,24 @@ class Init(Case):
         result = self.run_on("init", "--profile", "ac922", "--root", "ac922-6gpu", code=2)
         self.assertIn("--root", result.stderr)
 
+    def test_each_profile_fits_its_machine(self):
+        profiles = {"ac922": ("--root", "ac922-4gpu"), "ac922-6gpu": ("--root", "ac922-6gpu"), "dgx2": ("--topology", "dgx2-16gpu"),
+                    "minsky": ("--topology", "power8-minsky-4gpu-nvlink")}
+        row = next(row for row in cli.places() if row["path"] == "init")
+        options = {option["name"]: option for option in row["options"]}
+        self.assertEqual({*profiles, "auto"}, set(options["profile"]["suggestions"]))
+        for profile, machine in profiles.items():
+            with self.subTest(profile):
+                self.run_on("init", "--force", "--profile", profile)
+                shown = json.loads(self.run_on("configure", "--show", "--json", *machine).stdout)
+                self.assertEqual([fault for fault in shown["warnings"] if fault["code"] != "memory-owner-unknown"], [])
+                self.assertTrue(all(entry["gpus"] for entry in shown["document"]["numa"]))
+
     def test_json_holds_the_document(self):
         result = self.run_on("init", "--root", "ac922-4gpu", "--json")
         self.assertEqual(json.loads(result.stdout)["text"], self.text())
 
-    def test_quiet_says_nothing(self):
+    def test_quiet_prints_nothing(self):
         result = self.run_on("-q", "init", "--profile", "ac922")
         self.assertEqual(result.stdout + result.stderr, "")
 
@@ -131,7 +171,7 @@ class Configure(Case):
         self.assertIn("NUMA entry 1", shown)
         self.assertNotIn("NUMA entry 0", shown)
 
-    def test_an_entry_that_is_not_there(self):
+    def test_missing_entry(self):
         self.assertIn("no NUMA entry 7", self.run_on("configure", "7", "--show", code=1).stderr)
 
     def test_only_new_misfits_are_listed(self):
@@ -150,7 +190,7 @@ class Configure(Case):
         self.assertIn("'node.name'", result.stderr)
         self.assertEqual(self.text(), before)
 
-    def test_nothing_is_done_by_halves(self):
+    def test_changes_are_all_or_nothing(self):
         before = self.text()
         self.run_on("configure", "--set", "node.name=other", "--set", "numa.0.memory_percent=101", code=1)
         self.assertEqual(self.text(), before)
@@ -161,8 +201,8 @@ class Configure(Case):
         self.assertIn("ac922-01 -> other", result.stdout)
         self.assertEqual(self.text(), before)
 
-    def test_hints_name_the_machine_that_was_given(self):
-        """As a shell takes it; commands that read no machine, quoted ones and --help do without."""
+    def test_hints_name_the_given_machine(self):
+        """Splits a command as a shell does. Commands that read no machine, commands in quotes and --help get no options."""
         folder = os.path.join(self.folder.name, "a machine")
         os.symlink(harness.capture("ac922-4gpu"), folder)
         result = self.run_on("configure", "7", "--show", "--root", folder, code=1)
@@ -176,9 +216,34 @@ class Configure(Case):
         result = harness.run("roce", "lst", "-c", self.path)
         self.assertIn("'aitherion roce list'", result.stderr)
 
-    def test_hints_name_the_document_that_was_given(self):
+    def test_hints_name_the_given_document(self):
         result = self.run_on("configure", "--set", "numa.0.memry=5", code=1)
         self.assertIn(f"aitherion -c {self.path} ", result.stderr)
+
+
+class AnotherMachine(Case):
+    """Without -c the document is this machine's. The devices of a machine that --root or --topology names stay out of it."""
+
+    def test_this_machines_document_stays(self):
+        own = os.path.join(self.folder.name, "aitherion", "topology.yaml")
+        self.run_on("init", "--root", "ac922-4gpu", path=own)
+        with open(own, encoding="utf-8") as file:
+            before = file.read()
+        environment = harness.environment(XDG_CONFIG_HOME=self.folder.name)
+        xml = os.path.join(harness.DATA, "topologies", "dgx2-16gpu.hwloc2.xml")
+        for words in (["init", "--force"], ["roce", "add", "mlx5_1"], ["roce", "bind", "mlx5_0", "0"],
+                      ["roce", "remove", "mlx5_0"], ["roce", "macvlan", "mv7", "--parent", "enP5p1s0f0"],
+                      ["configure", "0", "--memory-percent", "60"], ["configure", "--set", "numa.0.data_port=6000"]):
+            for machine in (["--root", "ac922-4gpu"], ["--topology", xml])[:1 if words[0] == "roce" else 2]:
+                result = harness.run(*words, *machine, env=environment)
+                self.assertEqual((result.returncode, result.stdout), (2, ""), (words, machine, result.stderr))
+                self.assertRegex(result.stderr, f"^aitherion: '{machine[0]}' reads another machine; .* document '{own}'\n"
+                                                r"  hint: name a document for that machine with -c FILE\n$")
+        with open(own, encoding="utf-8") as file:
+            self.assertEqual(file.read(), before)
+        self.assertFalse(os.path.exists(own + ".bak"))
+        result = harness.run("configure", "0", "--memory-percent", "60", "--root", "ac922-4gpu", "--dry-run", env=environment)
+        self.assertEqual(result.returncode, 0, result.stderr)
 
 
 class Discover(Case):
@@ -188,16 +253,16 @@ class Discover(Case):
         self.assertEqual(result.returncode, 0, result.stderr)
         return self.text(args[-1])
 
-    def test_the_name_of_the_file_tells_the_format(self):
+    def test_the_file_name_chooses_the_format(self):
         self.assertTrue(self.formats("a.json").startswith("{"))
         self.assertTrue(self.formats("a.yml").startswith("schema: "))
         self.assertIn("<svg", self.formats("a.svg"))
 
-    def test_what_is_said_goes_before_the_name(self):
+    def test_the_option_overrides_the_file_name(self):
         self.assertTrue(self.formats("--yaml", "b.json").startswith("schema: "))
         self.assertTrue(self.formats("--format", "json", "b.yaml").startswith("{"))
 
-    def test_pictures_of_other_kinds_are_refused(self):
+    def test_other_picture_formats_are_refused(self):
         path = os.path.join(self.folder.name, "a.png")
         result = harness.run("discover", "-o", path)
         self.assertEqual(result.returncode, 2)
@@ -215,7 +280,7 @@ class Discover(Case):
         self.assertIn("--root ac922-4gpu", harness.run("discover", "--topology", "ac922-4gpu").stderr)
         self.assertIn("dgx2-16gpu", harness.run("discover", "--topology", "dgx").stderr)
 
-    def test_what_completion_offers_is_shipped(self):
+    def test_completion_offers_shipped_captures(self):
         for option in cli.table()["machine_options"]:
             for name in option["suggestions"]:
                 result = harness.run("discover", "--" + option["name"], name)

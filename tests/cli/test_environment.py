@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Poor surroundings: an ordinary user, a read-only /etc, no /sys, no /proc, no home. Useful output or a clear word."""
+"""Poor environments: an ordinary user, a read-only /etc, no /sys, no /proc, no home. aitherion gives useful output or a
+clear error.
+"""
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 import cli
@@ -17,7 +20,7 @@ def needs_root(test):
 
 
 def unshare(*command):
-    """A command line that runs another in mount namespace of its own, or None where that is not allowed."""
+    """Returns a command line that runs another one in a mount namespace of its own, or None if that is not allowed."""
     prefix = ["unshare", "--mount"]
     if not shutil.which("unshare") or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:
         return None
@@ -25,7 +28,7 @@ def unshare(*command):
 
 
 def needs_copy(test):
-    return unittest.skipUnless(harness.copies_alone(), "the binary runs through an emulator, which is not where it is copied")(test)
+    return unittest.skipUnless(harness.copies_alone(), "the binary runs through an emulator, which does not exist in the folder")(test)
 
 
 class Live(unittest.TestCase):
@@ -38,10 +41,10 @@ class Live(unittest.TestCase):
         self.assertEqual(value["machine"]["hostname"], os.uname().nodename)
         self.assertGreaterEqual(len(value["numa_nodes"]), 1)
 
-    def test_cpus_are_those_of_the_kernel(self):
+    def test_cpus_match_the_kernel(self):
         folder = "/sys/devices/system/node"
         if not os.path.isdir(folder):
-            self.skipTest("this kernel tells no NUMA nodes")
+            self.skipTest("this kernel reports no NUMA nodes")
         value = harness.check_json(harness.run("discover", "--json").stdout)[0]
         for node in value["numa_nodes"]:
             with open(f"{folder}/node{node['id']}/cpulist", encoding="ascii") as file:
@@ -54,19 +57,23 @@ class Live(unittest.TestCase):
         self.assertEqual(os.listdir(folder), [])
 
 
+@needs_root
+@needs_copy
 class OrdinaryUser(unittest.TestCase):
-    @needs_root
-    @needs_copy
-    def test_discover(self):
+    def setUp(self):
         if not shutil.which("setpriv"):
             self.skipTest("no setpriv (package util-linux)")
         folder = os.path.join(harness.scratch(), "as-nobody")
         build = os.path.dirname(harness.binary())
-        os.makedirs(folder)
-        shutil.copy(harness.binary(), folder)
-        shutil.copytree(os.path.join(build, "share"), os.path.join(folder, "share"), symlinks=True)
+        if not os.path.isdir(folder):
+            os.makedirs(folder)
+            shutil.copy(harness.binary(), folder)
+            shutil.copytree(os.path.join(build, "share"), os.path.join(folder, "share"), symlinks=True)
         os.chmod(harness.scratch(), 0o755)
-        prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", os.path.join(folder, "aitherion")]
+        self.prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", os.path.join(folder, "aitherion")]
+
+    def test_discover(self):
+        prefix = self.prefix
         result = harness.run(command=[*prefix, "discover", "--json"], cwd="/")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(harness.check_json(result.stdout)[1], [])
@@ -76,12 +83,25 @@ class OrdinaryUser(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("/etc/aitherion", result.stderr)
 
+    def hint(self, *words, **changes):
+        result = harness.run(command=[*self.prefix, "--json", *words], cwd="/", env=harness.environment(**changes))
+        self.assertEqual(result.returncode, 1, result.stderr)
+        error, faults = harness.check_json(result.stderr)
+        self.assertEqual((error["code"], faults), ("no-access", []))
+        return error["hint"]
+
+    def test_folders_of_another_user(self):
+        """After `su USER` the environment may still name folders of the first user."""
+        folder = tempfile.mkdtemp(dir=harness.scratch())  # with mode 0700
+        self.assertEqual(self.hint("discover", "--root", folder), "run the same command as root, with sudo in front")
+        self.assertIn("unset XDG_RUNTIME_DIR", self.hint("session", "list", AITHERION_RUN_FOLDER=os.path.join(folder, "run")))
+
 
 class ReadOnlyEtc(unittest.TestCase):
     @needs_root
-    def test_discover_works_and_init_says_why_not(self):
+    def test_discover_works_and_init_explains_its_error(self):
         inside = ('mount --bind /etc /etc && mount -o remount,ro,bind /etc || exit 99; '
-                  '"$0" discover --root "$1" >/dev/null || exit 98; exec "$0" init --root "$1"')
+                  '"$0" discover --root "$1" >/dev/null || exit 98; exec "$0" init --root "$1" -c /etc/aitherion/topology.yaml')
         command = unshare("sh", "-c", inside, harness.binary(), harness.capture("ac922-4gpu"))
         if not command:
             self.skipTest("no mount namespaces here")
@@ -95,7 +115,7 @@ class ReadOnlyEtc(unittest.TestCase):
 
 @needs_copy
 class Chroot(unittest.TestCase):
-    """A folder with the binary and its libraries and nothing else."""
+    """A folder with only the binary and its libraries."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Help, man pages and the README, all against the command table."""
+"""Help, man pages and the README, checked against the command table."""
 import os
 import re
 import unittest
@@ -13,7 +13,7 @@ def man_page(name):
 
 
 def plain(text):
-    """Roff without its escapes, in one line."""
+    """Removes roff's escapes and line breaks."""
     text = re.sub(r"\\f[BIRP]", "", text).replace("\\-", "-").replace("\\e", "\\").replace("\\&", "")
     return re.sub(r"\s+", " ", text)
 
@@ -55,7 +55,7 @@ class Help(unittest.TestCase):
             self.assertEqual(faults, [])
             self.assertEqual(value["command"]["name"], words[-1] if words else "aitherion")
 
-    def test_every_row_says_something(self):
+    def test_every_row_has_texts(self):
         for words, row in cli.commands():
             self.assertTrue(row["summary"], words)
             self.assertFalse(row["summary"].endswith("."), words)
@@ -63,16 +63,16 @@ class Help(unittest.TestCase):
                 self.assertTrue(option["help"], option["name"])
                 self.assertFalse(option["help"].endswith("."), option["name"])
 
-    def test_an_option_is_of_one_kind_everywhere(self):
+    def test_an_option_takes_a_value_everywhere_or_nowhere(self):
         kinds = {}
         for _, row in cli.commands():
             for option in cli.options_of(row):
                 kind = (option.get("value") is not None or option["choices"] is not None)
-                if (row["path"], option["name"]) != ("roce test", "server"):  # a flag; what stands behind the command decides
+                if (row["path"], option["name"]) != ("roce test", "server"):  # the one exception, a flag: its command stands before it
                     self.assertEqual(kinds.setdefault(option["name"], kind), kind, option["name"])
 
-    def test_examples_are_right_command_lines(self):
-        # Run with --help, so that only the words are looked at and nothing is done.
+    def test_examples_are_valid_command_lines(self):
+        # Runs with --help, so that only the words are checked and nothing is done.
         for _, row in cli.commands() + [([], cli.table()["command"])]:
             for example in row["examples"]:
                 words = re.sub(r"^source <\((.*)\)$|\|.*$", r"\1", example["command"]).split()
@@ -85,7 +85,7 @@ class ManPages(unittest.TestCase):
         with open(man_page(name), encoding="utf-8") as file:
             return plain(file.read())
 
-    def test_each_command_has_one_with_all_its_options(self):
+    def test_each_command_has_a_page_with_all_its_options(self):
         for row in cli.places():
             text = self.read(f"aitherion-{row['path'].replace(' ', '-')}.1")
             self.assertIn(row["summary"], text.replace("`", ""), row["path"]) if "`" not in row["summary"] else None
@@ -113,7 +113,7 @@ class ManPages(unittest.TestCase):
         for key in cli.table()["document_keys"]:
             self.assertIn(key["path"], text)
 
-    def test_no_place_of_a_template_is_left(self):
+    def test_templates_are_filled_completely(self):
         folder = os.path.dirname(man_page("x"))
         pages = [name for name in os.listdir(folder) if re.search(r"\.[15]$", name)]
         self.assertGreater(len(pages), 5)
@@ -122,7 +122,7 @@ class ManPages(unittest.TestCase):
 
 
 class Readme(unittest.TestCase):
-    def test_command_lines_in_it_are_right(self):
+    def test_its_command_lines_are_valid(self):
         with open(os.path.join(harness.SOURCE, "README.md"), encoding="utf-8") as file:
             lines = [line.strip() for line in file if re.match(r" {4}aitherion ", line)]
         self.assertGreater(len(lines), 3)
@@ -130,7 +130,7 @@ class Readme(unittest.TestCase):
             words = re.split(r" {2,}", line)[0].split()
             self.assertEqual(harness.run("--help", *words[1:]).returncode, 0, line)
 
-    def test_shipped_captures_named_in_texts_are_there(self):
+    def test_captures_named_in_texts_are_shipped(self):
         for name in ("ac922-4gpu", "ac922-6gpu"):
             result = harness.run("discover", "--root", name)
             self.assertEqual((result.returncode, result.stderr), (0, ""), name)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Captures that are broken or meant to hurt: a clear error or useful output, quickly, and never a crash."""
+"""Broken and malicious captures: a clear error or useful output, quickly, and never a crash."""
 import contextlib
 import os
 import re
@@ -86,7 +86,7 @@ class Xml(Case):
 
 
 class Root(Case):
-    """One capture is expanded once; each test changes some of its files and puts them back."""
+    """Expands one capture; each test changes some of its files and restores them."""
 
     BASE = "ac922-4gpu"
 
@@ -101,7 +101,7 @@ class Root(Case):
 
     @contextlib.contextmanager
     def changed(self, paths, make):
-        """The root with what make(path) puts in the place of each path, a file or a folder."""
+        """Changes the root: at each path a file or folder made by make(path)."""
         kept = []
         for number, path in enumerate(paths):
             whole, aside = os.path.join(self.folder, path), os.path.join(harness.scratch(), f"aside-{number}")
@@ -168,7 +168,7 @@ class Root(Case):
         with self.changed(names, lambda path: os.symlink(secret, path)) as root:
             self.assertNotIn("do-not-tell-this", self.discover("--root", root, "--json").stdout)
 
-    def test_names_cannot_paint(self):
+    def test_names_cannot_send_escape_sequences(self):
         root = os.path.join(harness.scratch(), "evil")
         mkroot.expand(os.path.join(harness.DATA, "laptop.root"), root)
         evil = "\x1b]0;pwned\x07<script>&\"'\\"

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""`aitherion image build` without Docker: what is in the archive, against ldd and tarfile; what cannot be packed."""
+"""`aitherion image build` without Docker: the archive's contents, compared with ldd and tarfile; programs that cannot be
+packed.
+"""
 import functools
 import hashlib
 import io
@@ -15,8 +17,7 @@ import cli
 import harness
 
 NOWHERE = "unix:///nonexistent/docker.sock"
-ONLY_HERE = unittest.skipUnless(harness.copies_alone(), "what is built runs by an emulator, beside libraries of its own, "
-                                "and ldd knows nothing of it")
+ONLY_HERE = unittest.skipUnless(harness.copies_alone(), "the build runs in an emulator with libraries of its own, which ldd does not know")
 
 
 def runtime():
@@ -40,7 +41,7 @@ def place(name):
 
 
 def ldd(program):
-    """{name: path} of the libraries and the loader (by its path) that ldd says; None where it is static."""
+    """Returns {name: path} of the libraries and the loader (by its path) that ldd lists; None for a static program."""
     said = subprocess.run(["ldd", program], env=harness.environment(), stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, check=False)
     if said.returncode:
@@ -68,14 +69,14 @@ def compile_c(output, text, *arguments):
 
 
 def run_in(folder, *command):
-    """Runs a program in a root of its own: (exit code, what it said)."""
+    """Runs a program in a root of its own. Returns (exit code, output)."""
     said = subprocess.run(command, env={}, cwd=folder, preexec_fn=lambda: os.chroot(folder), stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     return said.returncode, said.stdout
 
 
 class Archive:
-    """An archive, taken apart."""
+    """A parsed archive."""
 
     def __init__(self, *words):
         self.path = place("archive.tar")
@@ -93,7 +94,7 @@ class Archive:
         self.layer = tarfile.open(fileobj=io.BytesIO(self.layer_bytes))
 
     def real(self, path):
-        """The name in the layer that a path leads to, through the links of a merged /usr."""
+        """Returns the name in the layer that a path leads to, through the links of a merged /usr."""
         first, _, rest = path.lstrip("/").partition("/")
         member = self.layer.getmember(first)
         return f"{member.linkname}/{rest}" if member.issym() else f"{first}/{rest}"
@@ -117,7 +118,7 @@ class Form(unittest.TestCase):
         unnamed = json.dumps(archive.configuration, separators=(",", ":"), sort_keys=True)
         self.assertEqual(archive.report["build_id"], hashlib.sha256(unnamed.encode()).hexdigest())
 
-    def test_nothing_of_whoever_packs_it(self):
+    def test_the_packing_user_leaves_no_trace(self):
         archive = Archive()
         for tar in archive.outer, archive.layer:
             for member in tar.getmembers():
@@ -157,13 +158,13 @@ class Form(unittest.TestCase):
             self.assertIn(text, archive.layer.extractfile(name).read())
         names = list(members)
         self.assertEqual(len(names), len(archive.layer.getmembers()), "something is there twice")
-        for name in names:  # what a file lies in comes before it, and none behind a link
+        for name in names:  # folders come before the files in them, and no file is stored behind a link
             parent = os.path.dirname(name)
             self.assertTrue(not parent or (members[parent].isdir() and names.index(parent) < names.index(name)), name)
 
 
 class Libraries(unittest.TestCase):
-    """What is packed is what the dynamic linker would load, as ldd tells (which runs it)."""
+    """The image holds the libraries that the dynamic linker would load, as ldd (which runs it) lists them."""
 
     def compare(self, program):
         wanted = ldd(program)
@@ -179,7 +180,7 @@ class Libraries(unittest.TestCase):
             with open(path, "rb") as source:
                 self.assertEqual(archive.layer.extractfile(archive.real(file["path"])).read(), source.read())
             if name.startswith("/"):
-                self.assertEqual(archive.real(name), file["path"].lstrip("/"), "the loader is not where it is looked for")
+                self.assertEqual(archive.real(name), file["path"].lstrip("/"), "the loader is not where the program looks for it")
         folders = {os.path.dirname(file["path"]) for name, file in packed.items() if name not in map(os.path.basename, [
             name for name in wanted if name.startswith("/")])}
         self.assertEqual(len(folders), 1, folders)
@@ -194,14 +195,14 @@ class Libraries(unittest.TestCase):
         self.assertEqual((files[0]["path"], files[0]["needed_by"]), ("/usr/bin/aitherion-runtime", None))
         self.assertEqual(archive.configuration["config"]["Entrypoint"], ["/usr/bin/aitherion-runtime"])
 
-    def test_what_it_loads_late(self):
-        """Its own notes say so: jansson for `health --json`, and the GPU's driver, which is never packed."""
+    def test_libraries_loaded_late(self):
+        """The runtime's notes name jansson for `health --json`, and the GPU's driver, which is never packed."""
         report = Archive().report
         self.assertIn("libjansson.so.4", [os.path.basename(file["path"]) for file in report["files"]])
         self.assertIn("libcuda.so.1", report["from_host"])
 
     def test_other_programs(self):
-        """Those of this machine that there are; each needs other libraries."""
+        """Programs of this machine, if they exist; each needs other libraries."""
         programs = [path for path in map(shutil.which, ("bash", "tar", "curl", "gcc", "tmux", "git", "dockerd", "busybox"))
                     if path]
         self.assertGreater(len(programs), 2)
@@ -217,7 +218,7 @@ class Libraries(unittest.TestCase):
 
     @ONLY_HERE
     def test_it_runs_alone(self):
-        """In a folder that has nothing else."""
+        """Runs it in a folder that contains only the image."""
         if os.geteuid():
             self.skipTest("only root can run a program in a root of its own")
         if os.environ.get("AITHERION_SANITIZED") == "1":
@@ -230,7 +231,7 @@ class Libraries(unittest.TestCase):
                          (0, f"aitherion-runtime {archive.report['version']}\n"))
 
     def test_libraries_of_its_own_folder(self):
-        """By $ORIGIN; packed into the one folder that the linker knows without it, and found there."""
+        """Libraries found by $ORIGIN are packed into the folder that the linker searches without it, and found there."""
         home = place("own")
         program, library = os.path.join(home, "bin", "program"), os.path.join(home, "lib", "libown.so.1")
         compile_c(library, "int own(void) { return 7; }", "-shared", "-fPIC", "-Wl,-soname,libown.so.1")
@@ -258,8 +259,8 @@ class Libraries(unittest.TestCase):
         self.assertEqual(report["from_host"], ["libcuda.so.1"])
         self.assertNotIn("libcuda.so.1", [os.path.basename(file["path"]) for file in report["files"]])
 
-    def test_nothing_of_the_callers_library_path(self):
-        """What is packed does not depend on who packs it."""
+    def test_the_callers_library_path_is_ignored(self):
+        """The contents do not depend on the user's environment."""
         library = os.path.join(place("path"), "libgcc_s.so.1")
         compile_c(library, "int x;", "-shared", "-fPIC", "-Wl,-soname,libgcc_s.so.1")
         result = harness.run("image", "build", "--json", "--dry-run", "-o", "x", env=harness.environment(
@@ -267,7 +268,7 @@ class Libraries(unittest.TestCase):
         self.assertEqual(json.loads(result.stdout)["id"], Archive().report["id"])
 
     def test_another_root(self):
-        """For another architecture, or another system: libraries come from --sysroot, the program from where it is."""
+        """For another architecture or another system: libraries come from --sysroot, the program from its own path."""
         root = place("sysroot")
         shutil.rmtree(root, ignore_errors=True)
         Archive().layer.extractall(root)
@@ -279,7 +280,7 @@ class Libraries(unittest.TestCase):
 
 
 class Foreign(unittest.TestCase):
-    """An image for POWER made here, as a cross compiler's programs and libraries allow."""
+    """An image for POWER made on this machine, from a cross compiler's programs and libraries."""
 
     def test_it_runs_emulated(self):
         gcc, sysroot = shutil.which("powerpc64le-linux-gnu-gcc"), "/usr/powerpc64le-linux-gnu"
@@ -294,7 +295,7 @@ class Foreign(unittest.TestCase):
         self.assertEqual(archive.configuration["architecture"], "ppc64le")
         self.assertIn("libm.so.6", [os.path.basename(file["path"]) for file in archive.report["files"]])
         if not emulator or os.geteuid():
-            self.skipTest("packed; not run: needs root and qemu-ppc64le-static (package qemu-user-static)")
+            self.skipTest("packed, but not run: needs root and qemu-ppc64le-static (package qemu-user-static)")
         folder = place("foreign-root")
         archive.layer.extractall(folder)
         shutil.copy(emulator, os.path.join(folder, "emulator"))
@@ -308,7 +309,7 @@ class Refusals(unittest.TestCase):
         return place(name)
 
     @ONLY_HERE
-    def test_what_is_no_program(self):
+    def test_files_that_are_not_programs(self):
         with open(harness.binary(), "rb") as file:
             whole = file.read()
         library = next(path for name, path in ldd(harness.binary()).items() if name.startswith("libyaml"))
@@ -324,7 +325,7 @@ class Refusals(unittest.TestCase):
             self.assertIn(path, error["message"])
 
     def test_a_name_with_capitals(self):
-        """Docker refuses them in the repository, and only there."""
+        """Docker refuses capitals in the repository, but not in the host or the tag."""
         runtime()
         for name in ("UPPER", "some/Where:1", "my.host/A:b"):
             result = run("--tag", name, "-o", place("x.tar"), "--json")
@@ -334,7 +335,7 @@ class Refusals(unittest.TestCase):
         for name in ("lower:LATEST", "my.Host:5000/a:B"):
             self.assertEqual(run("--tag", name, "-o", place("y.tar"), "--json", "--dry-run").returncode, 0, name)
 
-    def test_another_program_is_packed_with_a_word(self):
+    def test_packing_another_program_warns(self):
         runtime()
         said = "does not look like aitherion-runtime"
         self.assertIn(said, run("--runtime", "/bin/ls", "-o", place("y.tar")).stderr)
@@ -399,7 +400,7 @@ class Places(unittest.TestCase):
         self.assertEqual(failure("-o", "/dev/full")["code"], "no-space")
         self.assertEqual(failure("-o", place("none/x.tar"))["code"], "not-found")
 
-    def test_an_old_archive_stays_whole_where_a_new_one_cannot_be_made(self):
+    def test_a_failed_write_keeps_the_old_archive(self):
         if not shutil.which("prlimit"):
             self.skipTest("no prlimit (package util-linux)")
         path = place("kept.tar")

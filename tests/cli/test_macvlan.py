@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`roce macvlan`: the document's part, what is refused, and what a kernel without macvlan leaves behind (nothing).
+"""`roce macvlan`: changes of the document, refusals, and a kernel without macvlan (nothing is left behind).
 
-What needs a kernel that has macvlan is in tests/vm/roce_macvlan.sh.
+tests/vm/roce_macvlan.sh has the tests that need a kernel with macvlan.
 """
 import json
 import os
@@ -14,7 +14,7 @@ import harness
 
 ROOT = ("--root", "ac922-4gpu")
 NEW = ("--parent", "enP3p1s0f0", "--address", "192.168.100.10/24", "--numa", "0", "--mtu", "9000")
-# Arguments and code word, exit code 1.
+# Arguments and code word; the exit code is 1.
 REFUSED = [
     (("mv1", "--parent", "enP3p1s0f9"), "not-found", "did you mean 'enP3p1s0f"),
     (("mv1", "--parent", "enP3p1s0f0", "--mtu", "9001"), "value-invalid", None),
@@ -39,8 +39,8 @@ REFUSED = [
     (("mv1", "--parent", "mv1"), "value-invalid", None),
     (("mv1", "--parent", "enP3p1s0f0", "--host-link"), "value-invalid", None),
     (("mv0", "--mode", "vepa", "--host-link"), "value-invalid", None),
-    (("a/b", "--parent", "enP3p1s0f0"), "value-invalid", "1 to 15 letters"),
-    (("sixteen-letters-", "--parent", "enP3p1s0f0"), "value-invalid", "1 to 15 letters"),
+    (("a/b", "--parent", "enP3p1s0f0"), "value-invalid", "1 to 15 characters"),
+    (("sixteen-letters-", "--parent", "enP3p1s0f0"), "value-invalid", "1 to 15 characters"),
 ]
 USAGE = [
     ("mv1",),
@@ -135,7 +135,7 @@ class Document(Case):
         self.data("mv0", "--delete", *ROOT)
         self.assertEqual(self.text(), original)
 
-    def test_deleting_what_is_not_there_names_it(self):
+    def test_deleting_a_missing_macvlan_names_it(self):
         self.data("mv0", *NEW, *ROOT)
         value = self.data("mv9", "--delete", *ROOT)
         self.assertEqual([(note["code"], note["object"]) for note in value["notes"]], [("not-there", "mv9")])
@@ -149,16 +149,16 @@ class Document(Case):
         self.assertNotIn("enP3.100", self.text())
 
     def test_says_that_a_capture_has_no_kernel(self):
-        self.assertIn("only the document", self.macvlan("mv0", *NEW, *ROOT).stdout)
+        self.assertIn("the kernel was not touched (captured machine)", self.macvlan("mv0", *NEW, *ROOT).stdout)
 
-    def test_one_wrong_entry_does_not_keep_another_from_being_made(self):
+    def test_a_faulty_entry_does_not_block_others(self):
         self.macvlan("mv0", *NEW, *ROOT)
         harness.run("configure", "--set", "roce.macvlans.mv0.parent=eth9", *ROOT, "-c", self.path)
         self.macvlan("mv1", "--parent", "enP3p1s0f0", *ROOT)
 
 
 class Refused(Case):
-    def test_each_with_its_code_and_mend(self):
+    def test_each_with_its_code_and_hint(self):
         self.macvlan("mv0", *NEW, *ROOT)
         for args, code, hint in REFUSED:
             with self.subTest(args):
@@ -173,7 +173,7 @@ class Refused(Case):
             with self.subTest(args):
                 self.assertEqual(self.refused(*args, *ROOT, code=2)["code"], "usage")
 
-    def test_the_parents_are_named(self):
+    def test_errors_list_possible_parents(self):
         self.assertIn("enP3p1s0f0, enP3p1s0f1", self.refused("mv1", *ROOT, code=2)["hint"])
 
     def test_an_infiniband_port(self):
@@ -196,17 +196,17 @@ class Refused(Case):
         self.assertIn("name: mv0", self.text())
 
 
-# A network, mounts and /run of its own, with the two ends of a veth pair as Ethernet links.
+# Runs in its own network, mounts and /run, with the two ends of a veth pair as Ethernet links.
 INSIDE = ["unshare", "-mn", "sh", "-ec",
           'mount -t tmpfs tmpfs /run; ip link set lo up; ip link add veth0 type veth peer name veth1; '
           'ip link set veth0 up; ip link set veth1 up; ip addr add 10.7.0.1/24 dev veth0; exec "$@"', "sh"]
-# The same, and shows what is left in the end.
+# The same, and prints what is left at the end.
 INSIDE_THEN = INSIDE[:4] + [INSIDE[4].replace(
     'exec "$@"', 'code=0; "$@" || code=$?; echo left:; ip -o link; ls -A /run/netns; exit $code'), "sh"]
 
 
 def kernel_has_macvlan():
-    """Asked in a network of its own, whose links end with it."""
+    """Runs in its own network, whose links disappear at the end."""
     made = subprocess.run([*INSIDE, "ip", "link", "add", "link", "veth0", "name", "mv9", "type", "macvlan"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     return made.returncode == 0
@@ -216,7 +216,7 @@ def cannot_unshare():
     if os.geteuid():
         return "only root can make network namespaces"
     tried = subprocess.run([*INSIDE, "true"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-    return f"no network namespaces here: {tried.stderr.strip()}" if tried.returncode else None
+    return f"network namespaces are not allowed: {tried.stderr.strip()}" if tried.returncode else None
 
 
 CANNOT = cannot_unshare()
@@ -225,17 +225,17 @@ HAS_MACVLAN = not CANNOT and kernel_has_macvlan()
 
 @unittest.skipIf(CANNOT, CANNOT)
 class Kernel(Case):
-    def test_what_would_be_done(self):
+    def test_dry_run_shows_the_plan(self):
         before = self.text()
         value = self.data("mv0", "--parent", "veth0", "--address", "10.7.1.1/24", "--dry-run", command=INSIDE)
         self.assertEqual(value["scope"], "document-and-kernel")
         self.assertEqual([step["action"] for step in value["steps"]],
-                         ["make-namespace", "bring-up", "create", "label", "add-address", "bring-up"])
+                         ["make-namespace", "bring-up", "label", "create", "label", "add-address", "bring-up"])
         self.assertEqual({step["namespace"] for step in value["steps"]} - {"aitherion-mv0"}, set())
         self.assertEqual(value["macvlan"]["state"], "recorded")
         self.assertEqual(self.text(), before)
         text = self.macvlan("mv0", "--parent", "veth0", "--dry-run", command=INSIDE).stdout
-        self.assertIn("would be done:\n", text)
+        self.assertIn("would do:\n", text)
 
     def test_record(self):
         value = self.data("mv0", "--parent", "veth0", "--record", command=INSIDE)
@@ -254,7 +254,7 @@ class Kernel(Case):
         self.assertIn("veth1, veth0", self.refused("mv0", code=2, command=INSIDE)["hint"])
         self.assertIn("did you mean 'veth0'", self.refused("mv0", "--parent", "veht0", command=INSIDE)["hint"])
 
-    def test_a_signal_waits_until_document_and_kernel_say_the_same(self):
+    def test_a_signal_waits_until_document_and_kernel_agree(self):
         done = subprocess.run([*INSIDE, "sh", "-euc", f"""
             mkdir /run/aitherion
             exec 9> /run/aitherion/.network.lock
@@ -277,7 +277,7 @@ class Kernel(Case):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stdout, ("yes yes\n" if HAS_MACVLAN else "no no\n") * 2)
 
-    def test_a_namespace_of_somebody_else_that_is_called_as_ours(self):
+    def test_a_foreign_namespace_with_our_name(self):
         foreign = 'ip netns add aitherion-mv0; code=0; "$@" || code=$?; ip netns exec aitherion-mv0 true; exit $code'
         command = [*INSIDE[:4], INSIDE[4].replace('exec "$@"', foreign), "sh"]
         value = self.data("mv0", "--delete", command=command)
@@ -291,14 +291,14 @@ class Kernel(Case):
         self.assertEqual(self.refused("veth1", "--parent", "veth0", command=INSIDE)["code"], "foreign")
         self.assertEqual(self.refused("veth1", "--delete", command=INSIDE)["code"], "foreign")
 
-    def test_deleting_what_is_nowhere(self):
+    def test_deleting_an_unknown_name(self):
         for path in self.path, self.path + ".not-there":
             self.path = path
             value = self.data("mv0", "--delete", command=INSIDE)
             self.assertEqual((value["steps"], value["changes"], value["is_saved"]), ([], [], False))
             self.assertEqual((value["macvlan"], [note["code"] for note in value["notes"]]), (None, ["not-there"]))
 
-    @unittest.skipUnless(harness.copies_alone(), "others cannot read the script that gives the binary to an emulator")
+    @unittest.skipUnless(harness.copies_alone(), "other users cannot read the script that runs the binary in an emulator")
     def test_not_root_beside_the_namespaces_of_root(self):
         os.chmod(self.folder.name, 0o755)
         os.chmod(harness.scratch(), 0o755)
@@ -317,9 +317,9 @@ class Kernel(Case):
             self.assertIn("could not tell whether macvlan 'mv9' is there: only root may look", found.stdout)
             self.assertNotIn("cannot open the network namespace", found.stdout)
         except PermissionError as reason:
-            self.skipTest(f"others cannot run what is built here: {reason}")
+            self.skipTest(f"other users cannot run this build: {reason}")
 
-    @unittest.skipUnless(harness.copies_alone(), "others cannot read the script that gives the binary to an emulator")
+    @unittest.skipUnless(harness.copies_alone(), "other users cannot read the script that runs the binary in an emulator")
     def test_not_root(self):
         command = INSIDE + ["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all"]
         os.chmod(self.folder.name, 0o755)
@@ -327,7 +327,7 @@ class Kernel(Case):
         try:
             error = self.refused("mv0", "--parent", "veth0", command=command)
         except PermissionError as reason:
-            self.skipTest(f"others cannot run what is built here: {reason}")
+            self.skipTest(f"other users cannot run this build: {reason}")
         self.assertEqual(error["code"], "not-permitted")
         self.assertIn("sudo", error["hint"])
         self.assertIn("--record", error["hint"])
@@ -338,7 +338,7 @@ class Kernel(Case):
         done = subprocess.run([*INSIDE, "sh", "-eux", "-c", f"""
             macvlan() {{ {harness.binary()} roce macvlan "$@" -c {self.path}; }}
             fails() {{ if "$@"; then exit 1; fi; }} # what stands behind ! is no failure to -e
-            # Whether a link has a carrier is told up to a second later.
+            # Whether a link has a carrier is reported up to a second later.
             world() {{ ip -o link | sed 's/<.*> //; s/ state [A-Z]*//'; ip -4 -o addr; ip route; ip netns list; }}
             world > /run/before
             macvlan mv0 --parent veth0 --address 10.7.1.1/24 --json > /run/made
@@ -380,9 +380,9 @@ class Kernel(Case):
         self.assertEqual(self.text(), original)
 
     @unittest.skipUnless(HAS_MACVLAN, "this kernel has no macvlan")
-    @unittest.skipUnless(harness.copies_alone(), "qemu's user emulation knows no RTM_GETNSID, which tells whose link it is")
-    def test_another_host_beside_this_one(self):
-        """Each network namespace is a host of its own: the same name there is somebody else's link."""
+    @unittest.skipUnless(harness.copies_alone(), "qemu's user emulation does not know RTM_GETNSID, which tells the namespace of a link")
+    def test_another_network_namespace_is_another_host(self):
+        """Each network namespace is a host of its own: a link of the same name in another one is foreign."""
         done = subprocess.run([*INSIDE, "sh", "-eux", "-c", f"""
             macvlan() {{ {harness.binary()} roce macvlan "$@"; }}
             macvlan mv0 --parent veth0 --address 10.7.0.9/24 --host-link -c {self.path}
@@ -402,7 +402,7 @@ class Kernel(Case):
 
     def test_a_kernel_without_macvlan_is_left_as_it_was(self):
         if HAS_MACVLAN:
-            self.skipTest("this kernel has macvlan; tests/vm/macvlan.sh takes it away from the virtual machine's")
+            self.skipTest("this kernel has macvlan; tests/vm/macvlan.sh removes it from the virtual machine's kernel")
         before = self.text()
         result = self.macvlan("mv0", "--parent", "veth0", "--address", "10.7.1.1/24", code=1, command=INSIDE_THEN)
         self.assertIn("aitherion: cannot create macvlan 'mv0'", result.stderr)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How output looks where it goes: colour, ASCII, Chinese, pager, full disks; and what --version loads."""
+"""Output on its way out: colour, ASCII, Chinese, pager, full disks; and the libraries that --version loads."""
 import os
 import re
 import subprocess
@@ -92,7 +92,7 @@ class Text(unittest.TestCase):
 
 
 def miniyaml_free(text):
-    """JSON output without the sentences meant for people."""
+    """Returns JSON output without the sentences for people."""
     value, faults = harness.check_json(text)
     if faults:
         raise AssertionError(faults)
@@ -109,14 +109,14 @@ class Data(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (0, ""), name)
             self.assertEqual(harness.check_json(result.stdout)[1], [], name)
 
-    def test_yaml_says_the_same(self):
+    def test_yaml_equals_json(self):
         for name in harness.capture_names():
             value = harness.check_json(harness.run("discover", *source_of(name), "--json").stdout)[0]
             text = harness.run("discover", *source_of(name), "--yaml").stdout
             self.assertEqual(miniyaml.load(text), value, name)
 
     def test_every_json_output_has_a_schema(self):
-        files = {"aitherion.topology/1", "aitherion.process-state/1"}  # ours to read again, no outputs
+        files = {"aitherion.topology/1", "aitherion.process-state/1"}  # read by aitherion itself, not output
         words = set()
         for folder, _, names in os.walk(os.path.join(harness.SOURCE, "src")):
             for name in names:
@@ -163,7 +163,7 @@ class Failing(unittest.TestCase):
                                       *source_of("ac922-4gpu"), "--json"])
         self.assertEqual(result.stderr, "")
 
-    def test_written_file_in_no_folder(self):
+    def test_file_in_a_missing_folder(self):
         result = harness.run("discover", *source_of("laptop"), "-o", "/nonexistent/x.svg")
         self.assertEqual(result.returncode, 1)
         self.assertIn("/nonexistent/x.svg", result.stderr)
@@ -179,17 +179,17 @@ class Pager(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertIn("PAGED:", text)
 
-    def test_not_short_text(self):
+    def test_short_text_needs_no_pager(self):
         self.assertNotIn("PAGED:", self.run_with("sed s/^/PAGED:/", "version")[1])
 
-    def test_a_missing_one(self):
+    def test_a_missing_pager(self):
         code, text = self.run_with("no-such-pager-anywhere", "discover", *source_of("ac922-4gpu"))
         self.assertEqual(code, 0)
         self.assertIn("mlx5_0", text)
 
 
 class Loading(unittest.TestCase):
-    def test_version_loads_nothing_that_only_some_commands_need(self):
+    def test_version_loads_no_optional_library(self):
         for args in (["--version"], ["--help"], ["completion", "bash"]):
             env = harness.environment(LD_DEBUG="libs")
             result = subprocess.run([harness.binary(), *args], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Plans of runtimes: what is shown, and that Docker's own client makes the very same requests of our `docker run` lines.
+"""Plans of runtimes: what is shown, and that Docker's own client makes the same requests from our `docker run` lines.
 
-    test_plan.py [--update]    --update writes what came out into tests/golden/plans: read the diff
+    test_plan.py [--update]
+
+--update writes the results into tests/golden/plans: read the diff
 """
 import http.server
 import json
@@ -19,7 +21,7 @@ import cli  # noqa: F401 - finds harness
 import harness
 
 GOLDEN = os.path.join(harness.SOURCE, "tests", "golden", "plans")
-# The shipped document has macvlans; this one is the other way, and of GPUs that share a node.
+# The shipped document has macvlans; this one has a bridge, and GPUs that share a node.
 BRIDGED = """\
 schema: aitherion.topology/1
 engine: { network: bridge, image: "example/runtime:1" }
@@ -74,7 +76,7 @@ class Case(unittest.TestCase):
         self.assertTrue(os.access(plan_show(), os.X_OK), "make check builds tests/tools/plan_show")
 
     def show(self, capture, document, words, form, code=0):
-        """Runs where the document lies, so that its name is short and the same everywhere."""
+        """Runs in the document's folder, so that the document's name is short and the same everywhere."""
         with tempfile.TemporaryDirectory(dir=harness.scratch()) as folder:
             path = os.path.join(folder, "topology.yaml")
             if document == SHIPPED:
@@ -130,7 +132,7 @@ class Json(Case):
         self.assertEqual(roles, ["pause", "runtime"])
 
     def test_of_machines_from_xml(self):
-        """No root to look at: nothing is known of devices, and nothing is said to be missing."""
+        """Without a root nothing is known about devices, and none is reported as missing."""
         xml = harness.capture("azure-ndv5-8gpu-8nic.nccl.xml")
         with tempfile.TemporaryDirectory(dir=harness.scratch()) as folder:
             path = os.path.join(folder, "topology.yaml")
@@ -142,8 +144,31 @@ class Json(Case):
         self.assertNotIn("gpu-driver-missing", [warning["code"] for node in plan["nodes"] for warning in node["warnings"]])
 
 
+class Refused(unittest.TestCase):
+    def hint(self, *changes):
+        with open(os.path.join(harness.SOURCE, SHIPPED), encoding="utf-8") as file:
+            text = file.read()
+        for before, after in changes:
+            text = text.replace(before, after, 1)
+        path = os.path.join(harness.scratch(), "refused.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        result = harness.run("start", "--dry-run", "--json", "--root", "ac922-4gpu", "-c", path)
+        error = json.loads(result.stderr)
+        self.assertEqual((result.returncode, error["code"]), (1, "document-invalid"), error)
+        return error["hint"]
+
+    def test_the_entries_that_fit_are_named(self):
+        """One GPU that is gone must not keep the user from the other entries."""
+        dead, other = ("0004:05:00.0", "0004:07:00.0"), ("0035:04:00.0", "0035:07:00.0")
+        self.assertRegex(self.hint(dead), r"the entries that fit: aitherion .*start 1$")
+        self.assertRegex(self.hint(other), r"the entries that fit: aitherion .*start 0$")
+        self.assertNotIn("start", self.hint(dead, other))
+        self.assertNotIn("start", self.hint(dead, ("parent: enP51p1s0f0", "parent: eth9")), "a macvlan of NUMA1 does not fit either")
+
+
 class FakeDocker(socketserver.ThreadingUnixStreamServer):
-    """Answers as an Engine with API 1.41 and keeps the bodies of containers/create."""
+    """Answers like an Engine with API 1.41 and keeps the bodies of containers/create."""
     daemon_threads = True
 
     def __init__(self, path):
@@ -151,7 +176,7 @@ class FakeDocker(socketserver.ThreadingUnixStreamServer):
         super().__init__(path, FakeHandler)
 
     def handle_error(self, request, client_address):
-        """A client that has what it wants hangs up; whatever else is wrong, it says so itself."""
+        """A client that has its answer closes the connection; it reports other errors itself."""
 
 
 class FakeHandler(http.server.BaseHTTPRequestHandler):
@@ -193,7 +218,7 @@ class FakeHandler(http.server.BaseHTTPRequestHandler):
 
 
 def docker_client():
-    """(path, None), or (None, why not)."""
+    """Returns (path, None), or (None, why not)."""
     path = shutil.which("docker")
     if not path:
         return None, "no docker client (package docker.io)"
@@ -201,20 +226,20 @@ def docker_client():
     return (path, None) if version.startswith("Docker version") else (None, f"'{path}' is not Docker's client")
 
 
-# What the client adds by itself.
+# Parts that the client adds by itself.
 CLIENTS_OWN = {"AttachStdin", "AttachStdout", "AttachStderr", "NetworkingConfig", "HostConfig.MemorySwappiness",
                "HostConfig.LogConfig", "HostConfig.ConsoleSize"}
 
 
 def settled(body):
-    """The client shuffles variables, and gives capabilities their full names."""
+    """Sorts variables, and restores the short names of capabilities, which the client writes in full."""
     body["Env"] = sorted(body.get("Env") or [])
     body["HostConfig"]["CapAdd"] = [name.removeprefix("CAP_") for name in body["HostConfig"].get("CapAdd") or []]
     return body
 
 
 def differences(ours, theirs, path=""):
-    """Where the client's body says something else than ours, empty values of its own aside."""
+    """Lists differences between the client's body and ours, except empty values that only the client has."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in sorted(ours.keys() | theirs.keys()):
             where = f"{path}.{key}" if path else key
@@ -234,7 +259,7 @@ def differences(ours, theirs, path=""):
 
 class RunLines(Case):
     def run_lines(self, plan):
-        """The bodies that Docker's client makes of the plan's docker lines, by the containers' names."""
+        """Returns the bodies that Docker's client makes from the plan's docker lines, by container name."""
         client, why_not = docker_client()
         if not client:
             self.skipTest(why_not)
@@ -259,7 +284,7 @@ class RunLines(Case):
         for request in requests:
             body, theirs = request["body"], made[request["path"].split("=")[1]]
             if body["Healthcheck"]["Test"] != ["NONE"]:
-                body["Healthcheck"].pop("Test")  # the client has it only for a shell
+                body["Healthcheck"].pop("Test")  # only the client sets it, for a shell
             self.assertEqual(list(differences(settled(body), settled(theirs))), [])
 
     def test_the_client_makes_the_same_requests(self):
@@ -272,27 +297,29 @@ class RunLines(Case):
         self.assertEqual(list(differences({"a": [1]}, {"a": [2], "b": 0})), ["a[0]: 1 is 2 for the client"])
         self.assertEqual(len(list(differences({"a": 1}, {"b": 1}))), 2)
 
-    def test_as_the_seed_had_it_but_accepted(self):
-        """The pause container publishes, the runtime joins it and publishes nothing; no folder of devices."""
+    def test_the_pause_container_publishes_the_ports(self):
+        """The pause container publishes ports, the runtime joins its network and publishes none; no folder of devices is
+        bound.
+        """
         lines = [line for line in self.plan("macvlan")["nodes"][0]["commands"] if line.startswith("docker")]
         self.assertIn("-p 10.0.0.11:50051:50051/tcp", lines[0])
         self.assertIn("--network container:aitherion-numa0-net", lines[1])
         self.assertNotRegex(lines[1], r"\s-p\s")
         self.assertNotIn("/dev:/dev", "".join(lines))
 
-    def test_what_is_bound_is_made_before(self):
+    def test_bound_folders_are_made_first(self):
         node = self.plan("macvlan")["nodes"][0]
         self.assertEqual(node["commands"][:2], ['mkdir -p /run/aitherion/numa0 "$(dirname /etc/aitherion/key)"',
                                                 "[ -s /etc/aitherion/key ] || (umask 077 && head -c 32 /dev/urandom >/etc/aitherion/key)"])
 
-    def test_a_shell_takes_them(self):
+    def test_a_shell_parses_them(self):
         for name in CASES:
             for node in self.plan(name)["nodes"]:
                 for line in node["commands"]:
                     self.assertEqual(harness.run(command=["sh", "-n", "-c", line]).returncode, 0, line)
 
-    def test_ip_takes_the_lines_for_macvlans(self):
-        """Its parser at least: the link does not exist here, which is another word than a wrong option's."""
+    def test_ip_parses_the_macvlan_lines(self):
+        """Runs at least ip's parser: the link does not exist here, which gives another error than a wrong option."""
         if not shutil.which("ip"):
             self.skipTest("no ip (package iproute2)")
         lines = [line for line in self.plan("process-macvlan")["nodes"][0]["commands"] if line.startswith("ip link add")]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nodes without Docker: a supervisor each, bound, restarted, found again, killed in every way, and gone at the end."""
+"""Nodes without Docker: supervisors that bind and restart them, are found again, are killed in every way, and end."""
 import glob
 import json
 import os
@@ -23,7 +23,9 @@ RUNNING = {0: "running", 1: "running"}
 
 
 def cgroups(run_folder):
-    """The control groups of a run folder: their names end in a number made of its path (src/container/engine_process.c)."""
+    """Returns the control groups of a run folder: their names end in a number made from its path
+    (src/container/engine/process_engine.c).
+    """
     number = 5381
     for byte in run_folder.encode():
         number = (number * 33 & 0xffffffff) ^ byte
@@ -32,7 +34,7 @@ def cgroups(run_folder):
 
 class ProcessCase(unittest.TestCase):
     def setUp(self):
-        # The path of a socket has 107 characters at most.
+        # The path of a socket has at most 107 characters.
         self.folder = tempfile.mkdtemp(prefix="ath-", dir="/tmp")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.nodes = nodes.Nodes("process", self.folder)
@@ -40,7 +42,7 @@ class ProcessCase(unittest.TestCase):
         self.addCleanup(self.nodes.steps, "clean")
 
     def script(self, text):
-        """A program instead of the runtime."""
+        """Returns a program that is used instead of the runtime."""
         path = os.path.join(self.folder, "program")
         with open(path, "w", encoding="ascii") as file:
             file.write("#!/bin/sh\n" + text + "\n")
@@ -99,18 +101,18 @@ class Life(ProcessCase):
         with open(f"/proc/{seen['pid']}/status", encoding="ascii") as file:
             status = dict(line.split(":\t", 1) for line in file if ":\t" in line)
         self.assertEqual(status["NoNewPrivs"].strip(), "1")
-        # IPC_LOCK and NET_BIND_SERVICE at most.
+        # at most IPC_LOCK and NET_BIND_SERVICE
         self.assertEqual(int(status["CapEff"], 16) & ~(1 << 14 | 1 << 10), 0)
 
     def test_another_plan_restarts_that_node_only(self):
         seen = self.started()
-        nodes.write_document(self.nodes.document, fractions=(0.5, 0.7))
+        nodes.change_document(self.nodes.document, 1)
         _, drift = self.nodes.steps("drift", self.nodes.document)
         self.assertIsNone(drift[0]["drift"])
-        self.assertIn("other settings", drift[1]["drift"])
+        self.assertIn("have changed", drift[1]["drift"])
         results = self.nodes.start()
         self.assertEqual((results[0]["outcome"], results[1]["outcome"]), ("same", "restarted"))
-        self.assertIn("other settings", results[1]["reason"])
+        self.assertIn("have changed", results[1]["reason"])
         now = self.nodes.survey()
         self.assertEqual(now[0]["pid"], seen[0]["pid"])
         self.assertNotEqual(now[1]["pid"], seen[1]["pid"])
@@ -125,7 +127,7 @@ class Life(ProcessCase):
         self.assertEqual(self.nodes.states(), {0: "running"})
         self.assertFalse(os.path.exists(os.path.join(self.nodes.run_folder, "numa1")))
 
-    def test_what_is_not_ours_stays(self):
+    def test_foreign_objects_stay(self):
         self.started()
         foreign = os.path.join(self.nodes.run_folder, "numa1", "mine.txt")
         with open(foreign, "w", encoding="ascii"):
@@ -199,7 +201,7 @@ class Crashes(ProcessCase):
         self.assertEqual(self.nodes.outcomes(), {0: "started", 1: "same"})
         self.assertEqual(self.nodes.states(), RUNNING)
 
-    def test_one_that_ends_again_and_again(self):
+    def test_a_runtime_that_ends_repeatedly(self):
         self.script(f"[ -e {self.folder}/bad ] && echo 'aitherion-runtime: broken' >&2 && exit 9\n"
                     f"exec {nodes.runtime()} \"$@\"")
         seen = self.started()[0]
@@ -228,7 +230,7 @@ class Crashes(ProcessCase):
             state = self.state_of(0)
             state["supervisor"].update(pid=other.pid, session=other.pid)
             state["runtime"]["pid"] = other.pid
-            # Even with the right moment of its start it is no supervisor by its name.
+            # Even with the right start time it is no supervisor, because its name differs.
             for ticks in (state["supervisor"]["start_ticks"], self.ticks_of(other.pid)):
                 state["supervisor"]["start_ticks"] = ticks
                 with open(self.state_path(0), "w", encoding="utf-8") as file:
@@ -241,7 +243,7 @@ class Crashes(ProcessCase):
 
 
 class Trust(ProcessCase):
-    """What a container, or another user, can write is not believed."""
+    """Files that a container or another user can write are not trusted."""
 
     def setUp(self):
         super().setUp()
@@ -252,7 +254,7 @@ class Trust(ProcessCase):
         os.mkdir(self.empty)
 
     def forged(self):
-        """A state that names the victim as supervisor, and a folder of somebody's as control group."""
+        """Returns a state that names the victim as supervisor, and a foreign folder as control group."""
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot_id = file.read().strip()
         return {"schema": "aitherion.process-state/1", "id": 0, "name": "sleep", "boot_id": boot_id,
@@ -271,19 +273,19 @@ class Trust(ProcessCase):
         self.assertIsNone(self.victim.poll())
         self.assertTrue(os.path.isdir(self.empty))
 
-    def test_of_the_folder_that_a_container_gets_nothing(self):
+    def test_nothing_in_the_containers_folder_is_trusted(self):
         self.write(os.path.join(self.nodes.run_folder, "numa0", "state.json"))
         self.assertEqual(self.nodes.survey(), {})
         self.nodes.steps("stop", "0")
         self.assert_unharmed()
-        # What an earlier aitherion wrote there goes all the same.
+        # Files that an earlier aitherion wrote there are removed all the same.
         self.nodes.clean()
         self.assert_unharmed()
         self.assert_nothing_left()
 
-    def test_of_what_another_user_wrote_nothing(self):
+    def test_nothing_written_by_another_user_is_trusted(self):
         if os.geteuid() != 0:
-            self.skipTest("only root can write a file of another user's")
+            self.skipTest("only root can write a file of another user")
         self.write(self.state_path(0), owner=65534)
         self.assertEqual(self.nodes.survey(), {})
         self.nodes.steps("stop", "0")
@@ -299,7 +301,7 @@ class Trust(ProcessCase):
 
     def test_a_run_folder_of_another_user(self):
         if os.geteuid() != 0:
-            self.skipTest("only root can give a folder away")
+            self.skipTest("only root can change the owner of a folder")
         os.mkdir(self.nodes.run_folder)
         os.chown(self.nodes.run_folder, 65534, 65534)
         for words in (("survey",), ("stop",), ("clean",), ("start", self.nodes.document)):
@@ -330,7 +332,7 @@ class Trust(ProcessCase):
 
 
 class Killed(ProcessCase):
-    """aitherion killed by SIGKILL as a node comes to a step; then start, or clean."""
+    """aitherion is killed by SIGKILL at each step of a node; then it starts again or cleans."""
 
     def test_then_start(self):
         for step in STEPS:
@@ -365,7 +367,7 @@ class Killed(ProcessCase):
         process = self.nodes.begin("start", self.nodes.document, env={"PAUSE_AT": "wait"})
         self.assertTrue(nodes.stopped(process.pid))
         process.send_signal(signal.SIGINT)
-        # The second node stops it as well.
+        # Also with the second node.
         while process.poll() is None:
             process.send_signal(signal.SIGCONT)
             time.sleep(0.05)
@@ -390,14 +392,14 @@ class Failures(ProcessCase):
             self.assertEqual(results[1]["outcome"], others)
         return results[node]
 
-    def test_a_port_that_is_taken(self):
+    def test_a_taken_port(self):
         with nodes.listener(self.ports[0]):
             failed = self.failed("port-in-use", others="started")
         self.assertIn(f"port {self.ports[0]} of 'aitherion-numa0' is taken by ", failed["message"])
         self.assertIn(f"(process {os.getpid()})", failed["message"])
         self.assertEqual(self.nodes.states(), {1: "running"})
 
-    def test_a_program_that_is_missing(self):
+    def test_a_missing_program(self):
         self.nodes.environment["RUNTIME"] = "/no/such/program"
         self.assertIn("/no/such/program", self.failed("not-found")["message"])
         self.assertEqual(self.nodes.survey(), {})
@@ -409,20 +411,36 @@ class Failures(ProcessCase):
         self.assertIn("cannot run ", self.failed("not-found")["message"])
         self.assertEqual(self.nodes.survey(), {})
 
-    def test_one_that_ends_at_once(self):
+    def test_a_runtime_that_ends_at_once(self):
         self.script("echo 'aitherion-runtime: no luck' >&2; echo '  a hint' >&2; exit 7")
         failed = self.failed("start-failed")
         self.assertEqual(failed["message"], "'aitherion-numa0' ended with exit code 7: no luck")
         self.assertIn("  a hint", failed["log"])
         self.assertEqual(self.nodes.survey(), {})
 
-    def test_one_that_never_answers(self):
+    def test_a_runtime_that_never_answers(self):
         self.nodes.environment["TIMEOUT_MS"] = "1000"
         self.script("echo waits; exec sleep 1000")
         failed = self.failed("start-timeout")
         self.assertIn("does not answer after 1 s", failed["message"])
         self.assertEqual(failed["log"], ["waits"])
         self.assertEqual(self.nodes.survey(), {})
+
+    def test_how_a_stopped_one_ended(self):
+        self.started()
+        self.nodes.steps("stop", "0")
+        state = self.state_of(0)
+        for code, problem in (0, None), (128 + signal.SIGTERM, None), (128 + signal.SIGKILL, "exit code 137"), (1, "exit code 1"):
+            with self.subTest(code=code):
+                state["exit_code"] = code
+                with open(self.state_path(0), "w", encoding="utf-8") as file:
+                    json.dump(state, file)
+                found = self.nodes.survey()[0]
+                self.assertEqual(found["state"], "stopped")
+                if problem:
+                    self.assertIn(problem, found["problem"])
+                else:
+                    self.assertIsNone(found["problem"])
 
     def test_a_full_disk(self):
         if os.geteuid() != 0:
@@ -444,13 +462,13 @@ class Failures(ProcessCase):
             subprocess.run(["umount", "-l", self.nodes.run_folder], check=True)
             os.rmdir(self.nodes.run_folder)
 
-    def test_somebody_without_rights(self):
+    def test_a_user_without_rights(self):
         if os.geteuid() != 0:
-            self.skipTest("only root can become somebody else")
+            self.skipTest("only root can change to another user")
         nobody = {"user": 65534, "group": 65534, "extra_groups": []}
         if subprocess.run([nodes.tool("engine_steps"), "process", "survey"], check=False, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, env=harness.environment(), cwd="/", **nobody).returncode:
-            self.skipTest("the build is in a folder that others may not read")
+            self.skipTest("the build is in a folder that other users cannot read")
         os.chmod(self.folder, stat.S_IRWXU | stat.S_IRWXG | stat.S_IRWXO)
         try:
             _, lines = self.nodes.steps("start", self.nodes.document, **nobody)

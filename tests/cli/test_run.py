@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""
-aitherion run: what the program gets, what is said where it cannot be run. What it asks of a server first:
-tests/runtime/test_sessions.py; programs with a GPU: test_cuda.py there.
+"""aitherion run: the program's environment, and errors for programs that cannot be run.
+
+tests/runtime/test_sessions.py tests what it asks a server first, test_cuda.py there programs with a GPU.
 """
 import os
 import shutil
@@ -24,7 +24,7 @@ class Run(unittest.TestCase):
             file.write(b"a key")
 
     def environment(self, **changes):
-        """Without a GPU no server is asked before the program is run."""
+        """Without a GPU, no server is asked before the program is run."""
         changes.setdefault("LD_LIBRARY_PATH", None)
         changes.setdefault("AITHERION_DISABLE", "1")
         return harness.environment(AITHERION_RUN_FOLDER=os.path.join(self.folder, "run"), AITHERION_PATIENCE=None, **changes)
@@ -35,7 +35,7 @@ class Run(unittest.TestCase):
         return result
 
     def variables(self, *words, **changes):
-        """What of ours a program finds in its environment."""
+        """Returns aitherion's variables in the environment of a program."""
         result = self.run_with(*words, "env", **changes)
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
@@ -58,7 +58,9 @@ class Run(unittest.TestCase):
         self.assertEqual(self.variables("-v", "--server", SERVER, AITHERION_LOG="debug")["AITHERION_LOG"], "debug")
 
     def test_several_servers(self):
-        """Theirs is a libcuda.so.1 of its own, in front of that of one server, which libnvidia-ml.so.1 lies beside."""
+        """Several servers have a libcuda.so.1 of their own, before the one for one server, which lies beside
+        libnvidia-ml.so.1.
+        """
         libraries = os.path.realpath(os.path.join(os.path.dirname(harness.binary()), "lib", "aitherion"))
         many = ",".join(f"h:{i + 1}" for i in range(16))
         for words, servers in ((["--server", f"{SERVER},/run/a/socket"], f"{SERVER},unix:/run/a/socket"),
@@ -75,7 +77,7 @@ class Run(unittest.TestCase):
         self.assertIn("AITHERION_DISABLE has 'spining'", result.stderr)
         self.assertIn("did you mean 'spinning'?", result.stderr)
 
-    def test_flags_behind_the_program_are_its_own(self):
+    def test_flags_after_the_program_are_its_own(self):
         for words in (["printf", "%s,", "--json", "-h", "--server", "x", "--"], ["--", "printf", "%s,", "--json", "-h", "--server", "x", "--"]):
             result = self.run_with("--server", SERVER, *words)
             self.assertEqual((result.returncode, result.stdout), (0, "--json,-h,--server,x,--,"), result.stderr)
@@ -90,15 +92,15 @@ class Run(unittest.TestCase):
         self.assertEqual(code(), 2)
         self.assertEqual(code("--key", "/nonexistent/key", "true"), 125)
         killed = harness.run("run", "--server", SERVER, "sh", "-c", "kill -TERM $$", env=self.environment())
-        self.assertEqual(killed.returncode, -15)  # nothing of us stands between
+        self.assertEqual(killed.returncode, -15)  # no aitherion process stands between
 
     def compiled(self, name, *flags):
-        """A program that ends with 0."""
+        """Compiles a program that exits with 0."""
         path = os.path.join(self.folder, name)
         made = subprocess.run([*os.environ.get("CC", "cc").split(), "-x", "c", "-", "-o", path, *flags], text=True, check=False,
                               input="int main(void) { return 0; }", stderr=subprocess.PIPE)
         if made.returncode:
-            self.skipTest(f"the compiler makes no program with {flags}")
+            self.skipTest(f"the compiler cannot make a program with {flags}")
         return path
 
     def test_a_program_that_would_not_find_our_libraries(self):
@@ -117,37 +119,37 @@ class Run(unittest.TestCase):
                                  (["-Wl,--disable-new-dtags", f"-Wl,-rpath,/nonexistent:{self.folder}"], True),
                                  (["-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN/none"], False),
                                  (["-Wl,--enable-new-dtags", "-Wl,-rpath,$ORIGIN"], False)):
-            self.assertEqual("libcuda.so.1 of its own (RPATH)" in warning(self.compiled("rpath", *flags)), is_warned, flags)
+            self.assertEqual("its own libcuda.so.1 (RPATH)" in warning(self.compiled("rpath", *flags)), is_warned, flags)
         other = self.compiled("other")
         os.chmod(other, stat.S_ISUID | 0o755)
-        self.assertEqual(warning(other), "")  # it has these rights already
+        self.assertEqual(warning(other), "")  # this user has these rights already
         if os.geteuid():
             self.skipTest("only root can make a program of another user")
         os.chown(other, 65534, 65534)
         os.chmod(other, stat.S_ISUID | 0o755)
-        self.assertIn("gets other rights as it starts", warning(other))
+        self.assertIn("gains privileges when it starts", warning(other))
 
-    def test_a_program_of_32_bits(self):
+    def test_a_32_bit_program(self):
         header = b"\x7fELF\x01\x01\x01".ljust(52, b"\0")
         path = os.path.join(self.folder, "small")
         with open(path, "wb") as file:
             file.write(header)
         os.chmod(path, 0o755)
         result = self.run_with("--server", SERVER, path)
-        self.assertIn(result.returncode, (126, 127))  # as the kernel takes such a header
-        self.assertIn("is a program of 32 bits", result.stderr)
+        self.assertIn(result.returncode, (126, 127))  # enough of a header for the kernel
+        self.assertIn("is a 32-bit program", result.stderr)
 
-    def test_what_is_wrong_is_said(self):
+    def test_errors(self):
         for words, code, pattern in (
                 (["--server", "nowhere", "true"], 2, "'nowhere' is no address with a port\n  hint: write 127"),
                 (["--server", SERVER, "--numa", "0", "true"], 2, "'--server' and '--numa' exclude each other"),
-                (["--numa", "x", "true"], 2, "'x' is no entry's id"),
-                (["--numa", "3", "true"], 125, "no runtime of NUMA entry 3 runs here\n  hint: aitherion start 3"),
+                (["--numa", "x", "true"], 2, "'x' is not the id of a NUMA entry"),
+                (["--numa", "3", "true"], 125, "no runtime of NUMA entry 3 runs here\n  hint: aitherion status\n"),
                 (["--numa", "3,4", "true"], 125, "no runtime of NUMA entry 3 runs here\n"),
                 (["--numa", "1,", "true"], 125, "no runtime of NUMA entry 1 runs here\n"),
                 (["--numa", "all", "true"], 125, "no runtime runs here\n"),
-                (["--server", f"{SERVER},{SERVER}", "true"], 2, f"no server: '{SERVER}' is there twice\n"),
-                (["--server", "/run/a,unix:/run/a", "true"], 2, "'unix:/run/a' is there twice\n"),
+                (["--server", f"{SERVER},{SERVER}", "true"], 2, f"invalid server: '{SERVER}' is named twice\n"),
+                (["--server", "/run/a,unix:/run/a", "true"], 2, "'unix:/run/a' is named twice\n"),
                 (["--server", f"{SERVER},", "true"], 2, "'' is no address with a port\n"),
                 (["--server", ",".join(f"h:{i + 1}" for i in range(17)), "true"], 2, "more than 16 servers\n"),
                 (["--server", f"/run/a,{SERVER}", "--transport", "shm", "true"], 2, f"'shm' needs the runtime's socket, not '{SERVER}'\n"),
@@ -171,9 +173,9 @@ class Run(unittest.TestCase):
         file("ath-train.py", "", 0o644)
         file("ath-program", "#!/bin/sh\n", 0o755)
         for word, code, pattern in (
-                ("ath-train.py", 127, r"name what runs it \(python3 ath-train.py\), or chmod \+x"),
-                (os.path.join(self.folder, "ath-train.py"), 126, r"Permission denied\n  hint: .*name what runs it \(python3 "),
-                ("ath-program", 127, r"for the one in this folder: ./ath-program\n"),
+                ("ath-train.py", 127, r"put its interpreter in front \(python3 ath-train.py\), or use chmod \+x"),
+                (os.path.join(self.folder, "ath-train.py"), 126, r"Permission denied\n  hint: .*put its interpreter in front \(python3 "),
+                ("ath-program", 127, r"to run the file in this folder: ./ath-program\n"),
                 (file("ath-lost", "#!/nonexistent/interpreter\n", 0o755), 126, "the interpreter or loader that it names"),
                 (self.folder, 126, r"Permission denied\n$")):
             with self.subTest(word):
@@ -181,9 +183,9 @@ class Run(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stdout), (code, ""))
                 self.assertRegex(result.stderr, f"^aitherion: cannot run '{word}': .*\n?.*{pattern}")
 
-    def test_what_the_environment_says_wrong_is_said(self):
+    def test_wrong_environment_variables(self):
         for words, code, pattern, changes in (
-                (["--server", SERVER], 2, "AITHERION_TRANSPORT is 'udp', but there are auto, shm and tcp", {"AITHERION_TRANSPORT": "udp"}),
+                (["--server", SERVER], 2, "AITHERION_TRANSPORT is 'udp'; it can be auto, shm or tcp", {"AITHERION_TRANSPORT": "udp"}),
                 (["--server", SERVER], 2, "AITHERION_DISABLE has 'cachs', which .*\n  hint: did you mean 'caches'",
                  {"AITHERION_DISABLE": "stripes, cachs"}),
                 (["--server", SERVER], 2, "AITHERION_CONNECT_TIMEOUT is 'soon'", {"AITHERION_CONNECT_TIMEOUT": "soon"}),
@@ -194,7 +196,7 @@ class Run(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stdout), (code, ""))
                 self.assertRegex(result.stderr, r"^aitherion: .*" + pattern)
 
-    def test_who_waits_is_told(self):
+    def test_a_long_wait_is_reported(self):
         environment = self.environment(AITHERION_DISABLE=None, AITHERION_CONNECT_TIMEOUT="3600")
         with subprocess.Popen([harness.binary(), "run", "--server", "/nonexistent/socket", "--key", self.key, "true"],
                               env=environment, stderr=subprocess.PIPE, text=True) as process:
@@ -207,6 +209,10 @@ class Run(unittest.TestCase):
         self.assertRegex(result.stdout, rf"^env LD_LIBRARY_PATH=\S+ AITHERION_SERVER={SERVER} AITHERION_KEY_FILE=\S+ "
                                         r"echo 'it'\\''s so'\n$")
         self.assertEqual(harness.run(command=["sh", "-c", result.stdout]).stdout, "it's so\n")
+        words = ["", "a b", "$HOME", "*", "-n", "a\\b", '"', "plain"]
+        printed = self.run_with("--dry-run", "--server", SERVER, "printf", "<%s>", *words).stdout
+        self.assertEqual(harness.run(command=["sh", "-c", printed]).stdout, "".join(f"<{word}>" for word in words))
+        self.assertTrue(printed.endswith(" plain\n"), printed)
         value, faults = harness.check_json(self.run_with("--dry-run", "--json", "--server", SERVER, "--key", self.key, "x").stdout)
         self.assertEqual((faults, value["command"], value["environment"]["AITHERION_SERVER"]), ([], ["x"], SERVER))
 

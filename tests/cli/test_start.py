@@ -12,12 +12,14 @@ import stat
 import subprocess
 import tempfile
 import unittest
+import urllib.request
 
 import cli
 import harness
 import nodes
 
 SHIPPED = os.path.join(harness.SOURCE, "etc", "ac922_topology.yaml")
+SOME_KEY = base64.b64encode(b"sixteen bytes ok").decode()
 UNIT = os.path.join("packaging", "systemd", "aitherion.service")
 
 
@@ -25,7 +27,7 @@ class Base(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        # The path of a socket has 107 characters at most.
+        # The path of a socket has at most 107 characters.
         self.folder = tempfile.mkdtemp(prefix="ath-", dir="/tmp")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.document = os.path.join(self.folder, "topology.yaml")
@@ -36,7 +38,7 @@ class Base(unittest.TestCase):
         return harness.environment(**{"AITHERION_RUN_FOLDER": self.run_folder, **changes})
 
     def write_document(self):
-        """For this machine, with a key of its own, and no Docker whatever the machine has."""
+        """Makes a document for this machine, with a key of its own, and without Docker."""
         ports = nodes.write_document(self.document)
         with open(self.document, encoding="utf-8") as file:
             text = file.read().replace("engine: {", f'engine: {{ docker_host: "unix://{self.folder}/no-docker.sock",')
@@ -55,7 +57,7 @@ class Base(unittest.TestCase):
         return result
 
     def data(self, command, *args, code=0, **options):
-        """What it prints with --json, checked against its schema."""
+        """Returns the output with --json, checked against its schema."""
         result = self.run_on(command, *args, "--json", **options)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         value, faults = harness.check_json(result.stdout)
@@ -119,7 +121,7 @@ class Plans(Base):
         self.write_document()
         result = self.ok("start", "--dry-run", "--engine", "docker")
         self.assertIn("docker run", result.stdout)
-        self.assertIn("nobody answers", result.stderr)
+        self.assertIn("no answer at", result.stderr)
 
 
 class Refusals(Base):
@@ -129,7 +131,7 @@ class Refusals(Base):
         self.assertEqual(error["code"], "document-invalid")
         self.assertTrue(all(fault["file"] == self.document and fault["line"] > 0 for fault in error["faults"]))
 
-    def test_another_entrys_faults_are_no_reason(self):
+    def test_faults_of_other_entries_do_not_matter(self):
         self.write_document()
         with open(self.document, encoding="utf-8") as file:
             text = file.read()
@@ -152,7 +154,7 @@ class Refusals(Base):
         for command in ("start", "stop", "status", "clean", "key"):
             self.assertEqual(self.error(command)["code"], "document-missing")
 
-    def test_docker_that_was_asked_for(self):
+    def test_docker_on_request(self):
         self.write_document()
         error = self.error("start", "--engine", "docker")
         self.assertEqual(error["code"], "engine-unreachable")
@@ -183,18 +185,38 @@ class Key(Base):
         self.assertEqual((shown["sha256"], shown["mode"], shown["key_base64"]), (made["sha256"], "0600", None))
         self.assertNotIn(base64.b64encode(content).decode(), self.ok("key").stdout)
 
-    def test_another_only_when_asked(self):
+    def test_a_key_is_replaced_only_on_request(self):
         self.ok("key", "--new")
         before = self.content()
         self.assertEqual(self.error("key", "--new")["code"], "exists")
-        self.ok("key", "--new", "--yes", "--dry-run")
+        self.assertEqual(self.error("key", "--new", "--dry-run")["code"], "exists")  # as it would be without --dry-run
+        self.assertEqual(self.error("key", "--import", "--dry-run", input=SOME_KEY + "\n")["code"], "exists")
+        self.assertIn("would replace the shared key", self.ok("key", "--new", "--yes", "--dry-run").stdout)
         self.assertEqual(self.content(), before)
-        self.ok("key", "--new", "--yes")
-        self.assertNotEqual(self.content(), before)
         self.assertEqual(sorted(os.listdir(self.folder)), ["key", "topology.yaml"])
 
+    def test_a_replaced_key_is_kept(self):
+        self.assertIsNone(self.data("key", "--new")["copy"])
+        before = self.content()
+        os.chmod(self.key, 0o644)
+        copy = self.data("key", "--new", "--yes")["copy"]
+        self.assertEqual((copy, self.content(copy), stat.S_IMODE(os.stat(copy).st_mode)), (self.key + ".bak", before, 0o600))
+        now = self.content()
+        self.assertNotEqual(now, before)
+        self.assertIn(self.key + ".bak.1", self.ok("key", "--import", "--yes", input=SOME_KEY + "\n").stdout)
+        self.assertEqual((self.content(copy), self.content(copy + ".1"), self.content()), (before, now, b"sixteen bytes ok"))
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can change to another user")
+    def test_a_dry_run_refuses_what_cannot_be_written(self):
+        env = self.environment(HOME=None, XDG_CONFIG_HOME=None)
+        os.chmod(self.folder, 0o755)
+        for words in ["--dry-run"], []:
+            result = harness.run(command=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness.binary(), "key", "--new",
+                                          "-c", self.document, *words, "--json"], env=env)
+            self.assertEqual((result.returncode, json.loads(result.stderr or "{}").get("code")), (1, "no-access"), result)
+
     def test_to_another_machine(self):
-        for content in (b"\0", b"any bytes\n\xff", os.urandom(32), os.urandom(5000)):
+        for content in (b"\0" * 16, b"any bytes, just 16\n\xff", os.urandom(32), os.urandom(5000)):
             with open(self.key, "wb") as file:
                 file.write(content)
             line = self.ok("key", "--export").stdout
@@ -202,14 +224,25 @@ class Key(Base):
             os.remove(self.key)
             self.ok("key", "--import", input=line)
             self.assertEqual(self.content(), content)
-            self.ok("key", "--import", input=line)  # the same again is no question
+            self.ok("key", "--import", input=line)  # the same key again needs no question
 
-    def test_what_is_no_key(self):
-        for line in ("", "\n", "not base64!\n", "QQ\n", "QQ==QQ==\n"):
+    def test_an_export_to_a_file(self):
+        self.ok("key", "--new")
+        path = os.path.join(self.folder, "exported")
+        self.assertIn(f"would write the shared key to '{path}'", self.ok("key", "--export", "-o", path, "--dry-run").stdout)
+        self.assertFalse(os.path.exists(path))
+        value = self.data("key", "--export", "-o", path)
+        self.assertEqual((value["output"], value["key_base64"], stat.S_IMODE(os.stat(path).st_mode)), (path, None, 0o600))
+        self.assertEqual(self.content(path).decode(), self.ok("key", "--export").stdout)
+        self.assertEqual(self.error("key", "--export", "-o", path)["message"], f"cannot write '{path}': it exists already")
+        self.assertEqual(harness.run("key", "-o", path, env=self.environment()).returncode, 2)
+
+    def test_invalid_keys(self):
+        for line in ("", "\n", "not base64!\n", "QQ\n", "QQ==QQ==\n", base64.b64encode(b"fifteen bytes..").decode() + "\n"):
             self.assertEqual(self.error("key", "--import", input=line)["code"], "key-file-invalid")
         self.assertFalse(os.path.exists(self.key))
 
-    def test_a_persons_own_goes_first(self):
+    def test_the_users_own_key_comes_first(self):
         own = os.path.join(self.folder, "config", "aitherion", "key")
         os.makedirs(os.path.dirname(own))
         self.ok("key", "--new")
@@ -218,69 +251,100 @@ class Key(Base):
         self.assertEqual(self.data("key", env=env)["file"], own)
         self.assertEqual(self.data("key")["file"], self.key)
 
-    def test_one_that_others_may_read(self):
+    def test_a_key_that_other_users_may_read(self):
         self.ok("key", "--new")
         os.chmod(self.key, 0o644)
         self.assertIn("chmod 600", self.ok("key").stdout)
 
-    @unittest.skipIf(os.geteuid() != 0, "only root can become somebody else")
-    def test_one_that_may_not_be_read(self):
+    @unittest.skipIf(os.geteuid() != 0, "only root can change to another user")
+    def test_an_unreadable_key(self):
         self.ok("key", "--new")
         os.chmod(self.folder, 0o755)
         result = harness.run(command=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness.binary(), "key",
                                       "-c", self.document, "--json"], env=self.environment())
         self.assertEqual((result.returncode, json.loads(result.stderr)["code"]), (1, "no-access"))
-        # One of this user's own goes beside it.
+        # a key of this user is written beside it
         home = os.path.join(self.folder, "home")
         os.mkdir(home)
         os.chown(home, 65534, 65534)
         env = {**self.environment(), "HOME": home}
         env.pop("XDG_CONFIG_HOME", None)
         result = harness.run(command=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness.binary(), "key",
-                                      "-c", self.document, "--import", "--json"], env=env, input="YSBrZXk=\n")
+                                      "-c", self.document, "--import", "--json"], env=env, input=SOME_KEY + "\n")
         self.assertEqual(result.returncode, 0, result.stderr)
         with open(os.path.join(home, ".config", "aitherion", "key"), "rb") as file:
-            self.assertEqual(file.read(), b"a key")
+            self.assertEqual(file.read(), b"sixteen bytes ok")
 
 
 @unittest.skipUnless(harness.copies_alone(), nodes.NO_BINDING)
 class Macvlans(Base):
-    """In a network of its own, where a pair of links stands for a network card."""
+    """Runs in its own network, where a pair of links stands for a network card."""
 
-    SCRIPT = """
+    NETWORK = """
         mount --make-rprivate / && mount -t sysfs sysfs /sys && mount -t tmpfs tmpfs /run/netns &&
         ip link set lo up && ip link add p0 type veth peer name p1 && ip link set p0 up && ip link set p1 up &&
         ip link add p2 link p0 type macvlan || exit 77
         ip link delete p2
+    """
+    ONE_ENTRY = """
         started=$("$AITHERION" start --engine process --no-wait -c "$DOCUMENT")
         "$AITHERION" clean 1 --yes -c "$DOCUMENT" >/dev/null; echo "left: $(ip netns list | xargs)"
-        "$AITHERION" status -c "$DOCUMENT" | grep -o "^NUMA[0-9]  [a-z ]*" | tr -s " "
+        COLUMNS=200 "$AITHERION" status -c "$DOCUMENT" | grep -o "^NUMA[0-9]  [a-z ]*" | tr -s " "
         "$AITHERION" clean --yes -c "$DOCUMENT" >/dev/null; echo "left: $(ip netns list | xargs)"
         echo "$started"
     """
 
-    def test_of_one_entry_go_with_it(self):
+    TWO_DOCUMENTS = """
+        "$AITHERION" roce macvlan mv0 --parent p0 --address 10.9.1.10/24 -c "$DOCUMENT" >/dev/null
+        "$AITHERION" clean --yes --json -c "$OTHER"; echo "left: $(ip netns list | xargs)" >&2
+        cp "$DOCUMENT" "$DOCUMENT.away"; rm "$DOCUMENT"
+        "$AITHERION" clean --dry-run --yes -c "$OTHER" >&2
+        mv "$DOCUMENT.away" "$DOCUMENT"
+        "$AITHERION" roce macvlan mv0 --parent p0 --address 10.9.1.10/24 -c "$OTHER" >/dev/null
+        "$AITHERION" clean --yes -c "$DOCUMENT" >/dev/null; echo "left: $(ip netns list | xargs)" >&2
+        "$AITHERION" clean --yes -c "$OTHER" >/dev/null; echo "left: $(ip netns list | xargs)" >&2
+    """
+
+    def run_in_network(self, script, **variables):
         if os.geteuid() or not shutil.which("unshare") or not shutil.which("ip"):
             self.skipTest("needs root, unshare and ip")
+        os.makedirs("/run/netns", exist_ok=True)
+        result = harness.run(command=["unshare", "--net", "--mount", "sh", "-c", self.NETWORK + script],
+                             env=self.environment(AITHERION=harness.binary(), DOCUMENT=self.document, **variables))
+        if result.returncode == 77:
+            self.skipTest("macvlans are not possible here: " + result.stderr)
+        return result
+
+    def test_clean_leaves_those_of_another_document(self):
+        self.write_document()
+        other = os.path.join(self.folder, "other.yaml")
+        shutil.copy(self.document, other)
+        result = self.run_in_network(self.TWO_DOCUMENTS, OTHER=other)
+        value, faults = harness.check_json(result.stdout)
+        self.assertEqual(faults, [], result.stderr)
+        self.assertEqual([(left["numa"], left["document"], left["hint"]) for left in value["left"]],
+                         [(None, self.document, f"aitherion clean -c '{self.document}'")])
+        self.assertEqual([step["kind"] for step in value["steps"] if step["kind"] == "macvlan"], [])
+        # Without its document the macvlan goes. Another document that makes it again takes it over.
+        self.assertIn("remove the macvlan 'mv0' and its namespace\n", result.stderr)
+        self.assertEqual(re.findall("left: .*", result.stderr), ["left: aitherion-mv0", "left: aitherion-mv0", "left: "], result.stderr)
+
+    def test_clean_removes_those_of_one_entry(self):
         ports = self.write_document()
         with open(self.document, "a", encoding="utf-8") as file:
             file.write("roce:\n  macvlans:\n" + "".join(
                 f"    - {{ name: mv{node}, parent: p0, numa: {node}, address: 10.9.1.1{node}/24 }}\n" for node in (0, 1)))
-        os.makedirs("/run/netns", exist_ok=True)
-        result = harness.run(command=["unshare", "--net", "--mount", "sh", "-c", self.SCRIPT],
-                             env=self.environment(AITHERION=harness.binary(), DOCUMENT=self.document))
-        if result.returncode == 77:
-            self.skipTest("no macvlan can be made here: " + result.stderr)
+        result = self.run_in_network(self.ONE_ENTRY)
         lines = result.stdout.splitlines()
-        self.assertEqual(lines[:4], ["left: aitherion-mv0", "NUMA0 running process ", "NUMA1 not there ", "left: "], result)
-        # Where it is reached, with its port.
-        self.assertIn(f"control 10.9.1.10:{ports[0]}/tcp, data ", result.stdout)
+        self.assertEqual(lines[:4], ["left: aitherion-mv0", "NUMA0 running process ", "NUMA1 not started ", "left: "], result)
+        # the address with its port
+        self.assertIn(f"control 10.9.1.10:{ports[0]}/tcp (mv0), ", result.stdout)
         self.assertFalse(os.path.exists(self.run_folder))
 
 
 @unittest.skipUnless(harness.copies_alone(), nodes.NO_BINDING)
 class Life(Base):
-    """With processes, which need no Docker."""
+    """The process engine, which needs no Docker."""
 
     def setUp(self):
         super().setUp()
@@ -297,14 +361,38 @@ class Life(Base):
         return {node["id"]: node["state"] for node in self.data("status", *args)["nodes"]}
 
     def health(self, code=0):
-        """{code of the check: status} of what is not fine; the machine's own findings aside."""
+        """Returns {code: status} of the checks that are not fine, without the findings about the machine."""
         value = self.data("health", code=code)
         known = {"no-gpu", "cpuset-limited", "distance-unknown", "runtime-problem", "memlock-low"}
         return {check["code"]: check["status"] for check in value["checks"]
                 if check["status"] != "ok" and check["code"] not in known}
 
+    def test_metrics(self):
+        """The document switches them on. An entry without the key has none."""
+        port = nodes.free_ports(5)[4]
+        self.ok("configure", "0", "--metrics-port", str(port))
+        plan = self.data("start", "--dry-run", "--sim", "--engine", "process")["nodes"]
+        self.assertEqual([node["network"]["metrics_port"] for node in plan], [port, None])
+        self.assertIn(f"metrics 127.0.0.1:{port}/tcp", self.ok("start", "--engine", "process", "--sim").stdout)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=harness.PATIENCE_S) as answer:
+            self.assertIn(b"\naitherion_runtime_devices 1\n", answer.read())
+        self.assertEqual([node["metrics_port"] for node in self.data("status")["nodes"]], [port, None])
+        self.assertRegex(self.ok("status", env={"COLUMNS": "200"}).stdout, rf"NUMA0 .*127\.0\.0\.1:{port} \(metrics\)")
+        self.assertEqual(self.ok("status").stdout.count("(metrics)"), 1)
+        self.ok("configure", "0", "--metrics-port", "null")
+        self.assertEqual(self.outcomes("--sim"), ["restarted", "same"])
+        self.assertNotIn("(metrics)", self.ok("status").stdout)
+
+    def test_a_taken_metrics_port(self):
+        port = nodes.free_ports(5)[4]
+        self.ok("configure", "0", "--metrics-port", str(port))
+        with nodes.listener(port):
+            error = self.start("--sim", code=1)["nodes"][0]["error"]
+        self.assertEqual(error["code"], "port-in-use")
+        self.assertIn("numa.0.metrics_port=PORT", error["hint"])
+
     def test_programs_of_this_machine(self):
-        """By the socket, or by the port; with several runtimes the person says which, or there is one only."""
+        """Reaches a runtime by its socket or its port. With several runtimes the user chooses one."""
         example = os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add")
 
         def run(*words):
@@ -318,7 +406,7 @@ class Life(Base):
             self.assertIn(f": NUMA{words[1]} of ", result.stderr)
         result = run()
         self.assertEqual((result.returncode, result.stdout), (2, ""))
-        self.assertRegex(result.stderr, r"several runtimes run here: which one shall it be\?\n  hint: --numa 0, or another id .*; --numa all for")
+        self.assertRegex(result.stderr, r"several runtimes run here; choose one\n  hint: --numa 0, or another id .*; --numa all for")
         for named in "0,1", "all", "1, 0":
             result = run("--numa", named)
             self.assertEqual((result.returncode, result.stdout.count(": right\n")), (0, 1), result.stderr)
@@ -353,7 +441,8 @@ class Life(Base):
         self.assertEqual([node["was_running"] for node in self.data("stop", "1")["nodes"]], [True])
         self.assertEqual(self.states(), {0: "running", 1: "stopped"})
         self.assertEqual([node["was_running"] for node in self.data("stop")["nodes"]], [True, False])
-        self.assertEqual(self.data("stop", "0", "5")["missing"], [5])
+        self.ok("clean", "1", "--yes")
+        self.assertEqual(self.data("stop", "0", "1")["missing"], [1])
         self.assertEqual(self.outcomes(), ["started", "started"])
         self.ok("clean", "--yes")
         self.assertFalse(os.path.exists(self.run_folder))
@@ -372,15 +461,30 @@ class Life(Base):
         self.assertNotIn("Next:", "".join(table))
         self.assertRegex(self.ok("status", env={"COLUMNS": "60"}).stdout, "(?m)^NUMA1\n  State +running$")
         self.assertEqual(self.ok("stop", "0").stdout, "stopped NUMA0 (process)\n")
-        self.assertIn("NUMA0 does not run", self.ok("stop").stdout)
+        self.assertIn("NUMA0 is not running", self.ok("stop").stdout)
         self.assertEqual(self.ok("start", "-q", "--engine", "process").stderr, "")
 
+    def test_gpus_are_those_that_the_runtime_serves(self):
+        def shown(columns=""):
+            return self.ok("status", "0", env={"COLUMNS": columns}).stdout
+
+        self.assertEqual(self.data("status", "0")["nodes"][0]["gpus"], [])
+        self.start("--sim")
+        self.assertRegex(shown(), r"(?m)^NUMA0 .*  1 simulated  ")
+        self.assertRegex(shown("60"), r"(?m)^  GPUs  +1 simulated$")
+        self.ok("stop")
+        self.assertNotIn("simulated", shown())
+
     def test_on_a_terminal(self):
-        env = {**self.environment(TERM="xterm"), "COLUMNS": "100"}
-        code, text = cli.run_on_terminal("start", "--engine", "process", "-c", self.document, env=env)
-        self.assertEqual(code, 0, text)
-        self.assertIn("start [", text)
-        self.assertIn("\x1b[K", text)
+        env = self.environment(TERM="xterm")
+        for columns in 80, 60, 40:
+            code, text = cli.run_on_terminal("start", "--engine", "process", "-c", self.document, env=env, size=(24, columns))
+            self.assertEqual(code, 0, text)
+            lines = re.findall("\r([^\r\n]*)\x1b\\[K", text)
+            self.assertTrue(any(line.startswith("start") and line.endswith("%  NUMA0 done") for line in lines), text)
+            self.assertEqual([line for line in lines if len(line) >= columns], [])
+            self.assertEqual(any("#" in line for line in lines), columns >= 60)
+            self.ok("stop")
 
     def test_dry_runs_change_nothing(self):
         self.start()
@@ -398,7 +502,19 @@ class Life(Base):
         self.assertEqual(code, 2, text)
         self.assertEqual(self.states(), {0: "running", 1: "running"})
 
-    def test_a_failed_node_does_not_keep_the_other(self):
+    def test_keys_that_no_runtime_may_use(self):
+        for content, mode, words in ((b"fifteen bytes..", 0o600, "has 15 bytes and can be guessed; 16 are needed"),
+                                     (bytes(32), 0o666, "other users may change the shared key"), (bytes(32), 0o620, "other users may change")):
+            with open(self.key, "wb") as file:
+                file.write(content)
+            os.chmod(self.key, mode)
+            error = self.error("start", "--engine", "process")
+            self.assertEqual(error["code"], "key-file-invalid")
+            self.assertIn(words, error["message"])
+        os.chmod(self.key, 0o600)
+        self.assertEqual(self.outcomes(), ["started", "started"])
+
+    def test_a_failed_node_does_not_stop_the_other(self):
         with nodes.listener(self.ports[0]):
             value = self.start(code=1)
         self.assertEqual([node["outcome"] for node in value["nodes"]], ["failed", "started"])
@@ -408,14 +524,14 @@ class Life(Base):
         with nodes.listener(self.ports[0]):
             result = self.run_on("start", "0", "--engine", "process", "-q")
         self.assertEqual(result.returncode, 1)
-        self.assertIn(str(self.ports[0]), result.stdout)  # said with -q, too
+        self.assertIn(str(self.ports[0]), result.stdout)  # printed even with -q
         self.assertEqual(self.outcomes(), ["started", "same"])
 
     def test_a_changed_document(self):
         self.start()
-        self.ok("configure", "--set", "numa.1.vram_fraction=0.25")
+        nodes.change_document(self.document, 1)
         self.assertEqual([bool(node["drift"]) for node in self.data("status")["nodes"]], [False, True])
-        self.assertEqual(self.health(), {"runtime-drift": "warning"})
+        self.assertEqual(self.health(code=3), {"runtime-drift": "warning", "runtime-silent": "fault"})  # at the new port
         self.assertEqual(self.outcomes(), ["same", "restarted"])
         self.assertEqual(self.health(), {})
 
@@ -423,7 +539,7 @@ class Life(Base):
         self.ok("configure", "--set", "engine.sim=false")
         self.start("--sim")
         self.assertEqual([node["drift"] for node in self.data("status")["nodes"]], [None, None])
-        self.assertEqual(self.health(), {})
+        self.assertEqual(self.health(), {"no-gpus": "warning"})  # the next start has neither GPUs nor simulated ones
 
     def test_health(self):
         self.assertEqual(self.health(), {"runtime-not-started": "warning"})
@@ -433,7 +549,7 @@ class Life(Base):
         self.assertRegex(text, f"Runtime +running, process, 127.0.0.1:{self.ports[0]}")
         self.assertIn("the runtimes answer", text)
 
-    def test_health_of_one_that_hangs(self):
+    def test_health_of_a_hanging_runtime(self):
         self.start()
         pid = self.data("status", "0")["nodes"][0]["process"]["pid"]
         os.kill(pid, signal.SIGSTOP)
@@ -457,11 +573,20 @@ class Life(Base):
         self.assertEqual(self.health(), {"key-open": "warning"})
         self.assertIn(f"chmod 600 {self.key}", self.ok("start", "--engine", "process").stderr)
 
+    def test_sessions_of_runtimes_with_the_key_from_before(self):
+        self.start("--sim")
+        self.ok("key", "--new", "--yes")
+        for words in ["end", "1"], ["limit", "1", "1M"]:
+            error = self.error("session", *words, "--numa", "0")
+            self.assertEqual(error["code"], "key-refused")
+            self.assertRegex(error["hint"], "aitherion -c .* stop 0 && aitherion -c .* start 0, or --key FILE")
+        self.assertIn("no program uses", self.ok("session", "list", "--numa", "all", "--key", self.key + ".bak").stdout)
+
     def test_start_with_another_key(self):
         self.start()
         self.ok("key", "--new", "--yes")
         failed = self.start(code=1)["nodes"][0]["error"]
-        self.assertEqual((failed["code"], failed["hint"]), ("key-refused", "aitherion stop 0 && aitherion start 0"))
+        self.assertEqual((failed["code"], failed["hint"]), ("key-refused", f"aitherion -c {self.document} restart 0"))
         self.ok("stop")
         self.assertEqual(self.outcomes(), ["started", "started"])
 
@@ -472,25 +597,25 @@ class Life(Base):
         self.assertEqual(sorted(name for name in os.listdir(self.run_folder) if name.startswith("numa")), ["numa0"])
         self.assertEqual(self.error("clean", "0", "--images", "--yes", code=2)["code"], "usage")
 
-    def test_clean_of_what_is_not_there(self):
-        self.assertIn("nothing of aitherion's is there", self.ok("clean").stdout)
+    def test_clean_of_missing_entries(self):
+        self.assertIn("found nothing that aitherion made", self.ok("clean").stdout)
         self.start("0")
-        self.assertIn("nothing of these entries is there", self.ok("clean", "1").stdout)
+        self.assertIn("these entries left nothing behind", self.ok("clean", "1").stdout)
 
-    def test_what_another_document_started(self):
-        """Neither started anew nor cleaned, but on demand, while that document is there."""
+    def test_nodes_of_another_document(self):
+        """Nodes that another existing document started are restarted and cleaned only on request."""
         self.start()
         other = os.path.join(self.folder, "other.yaml")
         shutil.copy(self.document, other)
         refused = self.start(document=other, code=1)["nodes"]
         self.assertEqual([node["error"]["code"] for node in refused], ["foreign"] * 2)
         self.assertEqual(refused[1]["error"]["hint"],
-                         f"aitherion clean -c '{self.document}'; or take it over: aitherion start 1 --yes")
+                         f"aitherion clean -c '{self.document}'; or take it over: aitherion -c {other} start 1 --yes")
         for text, is_said in (self.ok("status").stdout, False), (self.ok("status", document=other).stdout, True):
             self.assertEqual(f"'aitherion-numa0' was started from another document, '{self.document}'\n"
                              f"  hint: aitherion status -c '{self.document}'\n" in text, is_said, text)
-        text = self.ok("clean", "--yes", document=other).stdout
-        self.assertIn(f"NUMA0 stays: 'aitherion-numa0' was started from another document, '{self.document}'", text)
+        text = " ".join(self.ok("clean", "--yes", document=other).stdout.split())
+        self.assertIn(f"NUMA0 is kept: 'aitherion-numa0' was started from another document, '{self.document}'", text)
         left = self.data("clean", "--yes", document=other)["left"]
         self.assertEqual([(one["numa"], one["document"]) for one in left], [(node, self.document) for node in (0, 1)])
         self.assertEqual(self.states(), {0: "running", 1: "running"})
@@ -501,7 +626,7 @@ class Life(Base):
         self.assertFalse(os.path.exists(self.run_folder))
         shutil.move(other, self.document)
 
-    def test_who_waits_says_for_what(self):
+    def test_a_waiting_command_says_for_what(self):
         os.makedirs(self.run_folder)
         os.chmod(self.run_folder, 0o755)
         with open(os.path.join(self.run_folder, ".engine.lock"), "w", encoding="ascii") as file:
@@ -511,11 +636,11 @@ class Life(Base):
             said = process.stderr.readline()
         process.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(said.strip().split(": ", 1)[-1],
-                         f"waiting for another aitherion that is changing what runs in '{self.run_folder}'")
+                         f"waiting for another aitherion that starts, stops or cleans in '{self.run_folder}'")
 
     def test_a_run_folder_of_another_user(self):
         if os.geteuid() != 0:
-            self.skipTest("only root can give a folder away")
+            self.skipTest("only root can change the owner of a folder")
         os.mkdir(self.run_folder)
         os.chown(self.run_folder, 65534, 65534)
         for words in (("start", "--engine", "process"), ("status",), ("stop",), ("clean", "--yes")):
@@ -527,16 +652,16 @@ class Life(Base):
         self.assertEqual([node["id"] for node in self.start("NUMA1")["nodes"]], [1])
         self.assertEqual([node["id"] for node in self.data("status", "aitherion-numa1")["nodes"]], [1])
 
-    def test_an_id_that_is_nobodys(self):
+    def test_an_unknown_id(self):
         self.assertEqual(self.error("status", "7")["code"], "key-unknown")
 
     def test_without_a_gpu(self):
-        """No GPU in the document, and none simulated: a runtime that serves none, and is fine."""
+        """With neither GPUs nor simulated ones the runtime serves no GPU, which is no fault."""
         self.ok("configure", "--set", "engine.sim=false")
         self.assertEqual(self.outcomes(), ["started", "started"])
-        self.assertEqual(self.health(), {})
+        self.assertEqual(self.health(), {"no-gpus": "warning"})
 
-    def test_health_of_what_nobody_recorded(self):
+    def test_health_of_nodes_without_an_entry(self):
         self.start()
         with open(self.document, encoding="utf-8") as file:
             kept = [line for line in file if "{ id: 1," not in line]
@@ -547,7 +672,7 @@ class Life(Base):
 
     def test_a_crash(self):
         self.start("0")
-        note = "it ended by itself and was started again (1 so far)"
+        note = f"it ended and was started again (1 so far)\n  hint: aitherion -c {self.document} logs 0\n"
         self.assertNotIn(note, self.ok("status").stdout)
         os.kill(self.data("status", "0")["nodes"][0]["process"]["pid"], signal.SIGKILL)
         self.assertTrue(harness.wait_until(lambda: self.data("status", "0")["nodes"][0]["process"]["restarts"] == 1))
@@ -555,6 +680,113 @@ class Life(Base):
         self.ok("stop")
         self.assertNotIn(note, self.ok("status").stdout)
         self.assertEqual(self.health(), {"runtime-not-started": "warning"})
+
+    def log_path(self, node):
+        return os.path.join(self.run_folder, "state", f"numa{node}", "runtime.log")
+
+    def write_log(self, node, text, mode="w"):
+        with open(self.log_path(node), mode, encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+
+    def test_logs(self):
+        error = self.error("logs")
+        self.assertEqual((error["code"], error["hint"].split()[-1]), ("not-found", "status"))
+        self.start("--sim")
+        for line in self.ok("logs").stdout.splitlines():
+            self.assertRegex(line, r"^NUMA[01] \| (time=|listening )")
+        self.assertRegex(self.ok("logs", "NUMA1").stdout, "^time=.* event=started .*")
+        value = self.data("logs", "1", "-n", "1")["logs"][0]
+        self.assertEqual((value["id"], value["engine"], value["name"], value["place"], len(value["lines"])),
+                         (1, "process", "aitherion-numa1", self.log_path(1), 1))
+        self.assertIn("no log of NUMA7", self.error("logs", "7")["message"])
+        self.ok("stop")
+        self.assertIn("event=stopped", self.ok("logs", "0").stdout, "a log stays after the end")
+        self.ok("clean", "--yes")
+        self.assertEqual(self.error("logs", "0")["code"], "not-found")
+
+    def test_lines_of_a_log(self):
+        self.start("0")
+        old = "time=2026-01-01T10:00:00.000Z level=info event=one\nits second line\n"
+        new = "time=2026-01-01T11:00:00.000Z level=info event=two\n"
+        self.write_log(0, old + new)
+        for words, wanted in (((), old + new), (("-n", "1"), new), (("-n", "0"), ""), (("-n", "all"), old + new), (("--lines=2",), "its second line\n" + new),
+                              (("--since", "2026-01-01T10:30:00Z"), new), (("--since", "2026-01-01T10:30"), new), (("--since", "2026-01-01"), old + new),
+                              (("--since", "2026-01-01 09:00:00", "-n1"), new), (("--since", "3d"), ""), (("--since", "1000000d"), old + new)):
+            self.assertEqual(self.ok("logs", "0", *words).stdout, wanted, words)
+        self.write_log(0, "time=2026-01-01T11:00:00.000Z \x1b[2J\tx\x00\u202e\u009b\udcff\r\nno end")
+        self.assertEqual(self.ok("logs", "0").stdout, "time=2026-01-01T11:00:00.000Z \ufffd[2J x\ufffd\ufffd\ufffd\ufffd\nno end\n")
+        self.assertEqual(len(self.data("logs", "0")["logs"][0]["lines"]), 2)
+        self.write_log(0, "x" * 200000)
+        self.assertEqual(self.ok("logs").stdout.replace("\n", ""), "x" * 200000)
+        with open(self.log_path(0) + ".old", "w", encoding="utf-8") as file:
+            file.write("older\n")
+        self.write_log(0, "newer\n")
+        self.assertEqual(self.ok("logs").stdout, "older\nnewer\n", "the supervisor moved the beginning into another file")
+        for words, pattern in ((("-n", "x"), "a whole number, or all"), (("-n", "-1"), "a whole number"), (("--since", "yesterday"), "an age like 90s"),
+                               (("--since", "12"), "an age like"), (("-f", "--json"), "prints text only")):
+            result = self.run_on("logs", *words)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn(pattern, result.stderr)
+        os.remove(self.log_path(0))
+        os.symlink("/etc/hostname", self.log_path(0))
+        self.assertEqual(self.run_on("logs").returncode, 1, "a link is not followed")
+
+    def test_following_logs(self):
+        self.start("--sim")
+        watch = self.watch("logs", "--follow", "-n", "0")
+        self.assertTrue(harness.wait_for_handler(watch, signal.SIGINT))
+        os.kill(self.data("status", "0")["nodes"][0]["process"]["pid"], signal.SIGKILL)
+        line = ""
+        while not re.match(r"NUMA0 \| time=.* event=started ", line):
+            line = watch.stdout.readline()
+            self.assertTrue(line.startswith("NUMA0 |"), line)
+        self.write_log(1, "")  # as the supervisor does with a large log
+        self.write_log(1, "after the cut\n", "a")
+        while line != "NUMA1 | after the cut\n":
+            line = watch.stdout.readline()
+            self.assertTrue(line.startswith("NUMA"), line)
+        self.ok("stop")
+        self.assertIn("event=stopped", watch.stdout.read())
+        self.assertEqual(watch.wait(harness.PATIENCE_S), 0, "it ends with the runtimes")
+
+    def test_following_ends_with_a_signal(self):
+        self.start("0")
+        watch = self.watch("logs", "-f")
+        self.assertIn("event=started", watch.stdout.readline())
+        watch.send_signal(signal.SIGINT)
+        self.assertEqual(watch.wait(harness.PATIENCE_S), 0)
+
+    def watch(self, *words):
+        process = subprocess.Popen([harness.binary(), *words, "-c", self.document], env=self.environment(), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, text=True, cwd=harness.scratch())
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_watching(self):
+        """Prints a line when something changes, and none for the time that goes on alone."""
+        self.start("0", "--sim")
+        lists = self.watch("session", "list", "--json", "--watch", "1")
+        status = self.watch("status", "0", "--json", "--watch")
+        for process, read in ((lists, lambda value: [len(one["sessions"] or []) for one in value["runtimes"]]),
+                              (status, lambda value: value["nodes"][0]["state"])):
+            value, faults = harness.check_json(process.stdout.readline())
+            self.assertEqual((faults, read(value)), ([], [0] if process is lists else "running"))
+        self.ok("stop", "0")
+        self.assertNotEqual(lists.stdout.readline(), "")
+        state = None
+        while state != "stopped":  # a look may have come in the middle of the stop
+            state = json.loads(status.stdout.readline())["nodes"][0]["state"]
+        for process in lists, status:
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(harness.PATIENCE_S), 0)
+
+    def test_seconds_of_watching(self):
+        for command in "status", "session list":
+            for value in "0", "x", "86401", "":
+                result = harness.run(*command.split(), f"--watch={value}", "-c", self.document, env=self.environment())
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn("from 1 to 86400", result.stderr)
 
     def test_an_empty_key(self):
         with open(self.key, "wb"):
@@ -579,10 +811,10 @@ class Life(Base):
     def test_no_wait(self):
         value = self.start("--no-wait")
         self.assertEqual([(node["outcome"], node["is_healthy"]) for node in value["nodes"]], [("started", False)] * 2)
-        self.assertEqual(self.outcomes(), ["same", "same"])  # waits for them
+        self.assertEqual(self.outcomes(), ["same", "same"])  # waits for the nodes
 
     @unittest.skipIf(os.geteuid() != 0 or not shutil.which("unshare"), "needs root and unshare")
-    def test_somebody_without_rights_uses_the_machines(self):
+    def test_a_user_without_rights_uses_the_runtimes(self):
         self.start("0")
         os.chmod(self.folder, 0o755)
         key = os.path.join(self.folder, "users")
@@ -597,31 +829,60 @@ class Life(Base):
         if seen.returncode == 77:
             self.skipTest(f"no mounts here: {seen.stderr.strip()}")
         self.assertRegex(seen.stdout, "(?m)^NUMA0 +running ", seen.stderr)
+        # a start that failed left a folder of the user's own, with a log alone
+        left = os.path.join(self.folder, "left", "aitherion")
+        os.makedirs(os.path.join(left, "state", "numa0"))
+        with open(os.path.join(left, "state", "numa0", "runtime.log"), "w", encoding="ascii") as file:
+            file.write("why it failed\n")
+        own = {**env, "XDG_RUNTIME_DIR": os.path.dirname(left)}
+        seen = harness.run(command=[*command, "status", "-c", self.document], env=own)
+        self.assertRegex(seen.stdout, "(?m)^NUMA0 +running ", seen.stderr)
+        logs = harness.run(command=[*command, "logs", "0", "-c", self.document], env=own)
+        self.assertIn("why it failed", logs.stdout, logs.stderr)
         run = harness.run(command=[*command, "run", "--key", key, "true"], env=env)
         self.assertEqual(run.returncode, 0, run.stderr)
+        # the document's key is root's alone
+        refused = harness.run(command=[*command, "run", "-c", self.document, "true"], env=env)
+        self.assertEqual(refused.returncode, 125)
+        self.assertRegex(refused.stderr, "hint: sudo aitherion .*key --export.* \\| aitherion .*key --import")
+        # with a copy of its own the user sees a runtime that runs as the document says
+        config = os.path.join(self.folder, "config", "aitherion")
+        os.makedirs(config)
+        shutil.move(key, os.path.join(config, "key"))
+        env["XDG_CONFIG_HOME"] = os.path.dirname(config)
+        result = harness.run(command=[*command, "run", "-c", self.document, "true"], env=env)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        in_folder = {**env, "AITHERION_RUN_FOLDER": self.run_folder}  # the folder's path is one of the settings
+        seen = harness.run(command=[*command, "status", "0", "-c", self.document, "--json"], env=in_folder)
+        self.assertEqual([node["drift"] for node in json.loads(seen.stdout)["nodes"]], [None])
         stopped = harness.run(command=[*command, "stop", "0", "-c", self.document], env=env)
-        self.assertIn("there is nothing to stop", stopped.stdout + stopped.stderr)
+        self.assertIn("'aitherion-numa0' belongs to another user", stopped.stderr)
         self.assertEqual(self.states()[0], "running")
 
-    @unittest.skipIf(os.geteuid() != 0, "only root can become somebody else")
-    def test_somebody_without_rights(self):
-        """A runtime of one's own, with one's own key and folder."""
+    @unittest.skipIf(os.geteuid() != 0, "only root can change to another user")
+    def test_a_user_without_rights(self):
+        """A runtime with the user's own key and folder, without a login session."""
         os.chmod(self.folder, 0o777)
-        env = self.environment(XDG_CONFIG_HOME=os.path.join(self.folder, "config"))
+        env = self.environment(XDG_CONFIG_HOME=os.path.join(self.folder, "config"), AITHERION_RUN_FOLDER=None, XDG_RUNTIME_DIR=None)
         words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness.binary()]
         result = harness.run(command=[*words, "start", "0", "--engine", "process", "--json", "-c", self.document], env=env)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertEqual(os.stat(json.loads(result.stdout)["key_file"]).st_uid, 65534)
+        value = json.loads(result.stdout)
+        self.assertEqual(os.stat(value["key_file"]).st_uid, 65534)
+        self.assertRegex(value["nodes"][0]["socket"], "^(/run/user/65534/aitherion|/tmp/aitherion-65534)/")
+        self.assertIn("no cpuset", value["nodes"][0]["limits"])
+        again = harness.run(command=[*words, "start", "0", "--engine", "process", "-c", self.document], env=env)
+        self.assertRegex(again.stdout, "no cpuset: [^;]*; no memory limit: .*\n.*only root may set them")
         result = harness.run(command=[*words, "clean", "--yes", "-c", self.document], env=env)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
 
 class Unit(unittest.TestCase):
-    def test_systemd_takes_it(self):
+    def test_systemd_accepts_the_unit(self):
         if not shutil.which("systemd-analyze"):
             self.skipTest("no systemd-analyze (package systemd)")
         if not harness.copies_alone():
-            self.skipTest("an emulated program is no service")
+            self.skipTest("systemd cannot run an emulated program as a service")
         path = os.path.join(os.path.dirname(harness.binary()), UNIT)
         with open(path, encoding="utf-8") as file:
             text = file.read()

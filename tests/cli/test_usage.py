@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
-"""Wrong command lines: what was meant is guessed, the exit code is 2, and --json gets JSON."""
+"""Wrong command lines: the error suggests what was meant, the exit code is 2, and --json gives JSON."""
 import json
+import os
+import re
+import shutil
+import tempfile
 import unittest
 
 import cli
@@ -64,10 +68,78 @@ class Typos(unittest.TestCase):
             value, faults = harness.check_json(result.stderr)
             self.assertEqual((result.returncode, result.stdout, faults, value["code"]), (2, "", [], "usage"), args)
 
-    def test_what_is_measured_is_not_said_to_a_server(self):
+    def test_a_server_takes_no_measurement_options(self):
         for args in ("--op", "write"), ("--op", "read"), ("--size", "64"), ("--latency",):
-            self.check(["roce", "test", "--server", *args], "said by the client")
+            self.check(["roce", "test", "--server", *args], "the client chooses what is measured")
         self.check(["roce", "test", "--op", "writ"], "write, read or send")
+
+
+class Hints(unittest.TestCase):
+    """A hint leads on: its commands exist here, work on the same document and machine, and would not be refused."""
+
+    def hint(self, *args, env=None):
+        result = harness.run(*args, env=env or harness.environment())
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+        return " ".join(re.findall(r"(?s)hint: (.*)", result.stderr + result.stdout)[0].split())
+
+    def test_another_word_is_no_typing_mistake(self):
+        for word in "top", "nope", "exit", "ps":
+            self.assertEqual(self.hint(word), "aitherion --help")
+            self.assertEqual(self.hint("help", word), "aitherion --help")
+
+    def test_another_machine_needs_a_document_of_its_own(self):
+        for option, name in ("--root", "ac922-4gpu"), ("--topology", "dgx2-16gpu"):
+            source = [option, name]
+            for args in ["health"], ["configure", "0", "--set", "vram_fraction=0.5"], ["roce", "list"]:
+                result = harness.run(*args, *source)
+                text = " ".join((result.stdout + result.stderr).split())
+                self.assertNotIn("-c /etc", text)
+                self.assertRegex(text, rf"aitherion -c FILE {option} \S+ init|name a document for that machine with -c FILE")
+            self.assertNotIn("FILE", harness.run("discover", *source).stdout)
+
+    def test_other_outputs_of_a_missing_document(self):
+        with tempfile.TemporaryDirectory() as folder:
+            document = os.path.join(folder, "my topology.yaml")
+            self.assertEqual(self.hint("configure", "--show", "-c", document), f"aitherion -c '{document}' init")
+            harness.run("init", "--root", "ac922-4gpu", "-c", document)
+            self.assertIn(f"aitherion -c '{document}' --root ac922-4gpu init --force", self.hint("init", "--root", "ac922-4gpu", "-c", document))
+
+    def test_hints_in_json_have_the_options_too(self):
+        value = json.loads(harness.run("health", "--root", harness.capture("ac922-4gpu"), "-c", "/nonexistent.yaml", "--json").stdout)
+        self.assertIn(f"aitherion -c /nonexistent.yaml --root {harness.capture('ac922-4gpu')} init", [check["hint"] for check in value["checks"]])
+
+    def test_files_and_folders(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for args, hint in ((["configure", "--show", "-c", folder], "name a file in this folder"),
+                               (["init", "-c", folder], "name a file in this folder"),
+                               (["discover", "-o", folder], "name a file in this folder"),
+                               (["discover", "--topology", folder], "name a file in this folder"),
+                               (["discover", "-o", f"{folder}/x/y.svg"], f"mkdir -p '{folder}/x'"),
+                               (["image", "build", "-o", f"{folder}/x/y.tar"], f"mkdir -p '{folder}/x'"),
+                               (["discover", "--topology", "/etc/passwd"], "give an XML file of lstopo .* or of NCCL .*"),
+                               (["discover", "--root", "/etc/passwd"], "it is a file: --topology /etc/passwd"),
+                               (["discover", "--root", "ac922-4gpu", "--topology", "dgx2-16gpu"], "leave one of them out"),
+                               (["status", "--json", "--yaml"], '.*"leave one of them out".*')):
+                with self.subTest(args):
+                    self.assertRegex(self.hint(*args) if "--json" not in args else harness.run(*args).stderr.replace("\n", " "), f"^{hint}$")
+
+    def test_missing_captures(self):
+        self.assertRegex(self.hint("discover", "--root", "nosuch"), "^shipped captures: ac922-4gpu")
+        with tempfile.TemporaryDirectory() as folder:  # without the shipped captures
+            binary = shutil.copy(harness.binary(), os.path.join(folder, "aitherion"))
+            for option, wanted in ("--root", "give a folder "), ("--topology", "give a file "):
+                result = harness.run(command=[binary, "discover", option, "nosuch"])
+                self.assertIn(f"hint: {wanted}", result.stderr)
+                self.assertNotIn("shipped", result.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can make a network namespace")
+    def test_links_that_are_no_cards(self):
+        with tempfile.TemporaryDirectory() as folder:
+            document = os.path.join(folder, "topology.yaml")
+            harness.run("init", "-c", document)
+            result = harness.run(command=["unshare", "-n", "sh", "-c", f"ip link add veth7 type veth peer name veth8; exec '{harness.binary()}' "
+                                          f"configure 0 --data-iface nosuch -c '{document}'"])
+            self.assertRegex(result.stderr, r"hint: this machine has .*veth8")
 
 
 class Json(unittest.TestCase):
@@ -94,7 +166,7 @@ class Json(unittest.TestCase):
         self.assertEqual((code, value["code"]), (1, "document-missing"))
         self.assertIn("init", value["hint"])
 
-    def test_message_is_the_one_of_the_text(self):
+    def test_json_has_the_message_of_the_text(self):
         _, value = self.error("discover", "--root", "/nonexistent-root", "--json")
         text = harness.run("discover", "--root", "/nonexistent-root").stderr
         self.assertTrue(text.startswith(f"aitherion: {value['message']}\n"), text)
@@ -126,6 +198,8 @@ class Words(unittest.TestCase):
     def test_version(self):
         result = harness.run("--version")
         self.assertRegex(result.stdout, r"^aitherion \d+\.\d+\.\d+\n$")
+        self.assertEqual(harness.run("-V").stdout, result.stdout)
+        self.assertEqual(harness.run("status", "-qV").stdout, result.stdout)
         value = json.loads(harness.run("version", "--json").stdout)
         self.assertEqual(f"aitherion {value['version']}\n", result.stdout)
 

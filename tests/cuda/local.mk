@@ -1,7 +1,7 @@
 # Every generated call of the CUDA table, from the client's function through the wire and the dispatch to a recording driver.
 tests/cuda/loopback.c: proto/cuda-generated.stamp tests/cuda/loopback.py
 	$(AM_V_GEN)$(MKDIR_P) tests/cuda && \
-	$(PYTHON) -B $(srcdir)/tests/cuda/loopback.py $(srcdir)/src/runtime/cuda $(srcdir)/proto/cuda-symbols.txt \
+	$(PYTHON) -B $(srcdir)/tests/cuda/loopback.py $(srcdir)/src/cuda/api $(srcdir)/proto/cuda-symbols.txt \
 	< proto/cuda.request > $@
 CLEANFILES += tests/cuda/loopback.c
 EXTRA_DIST += tests/cuda/loopback.py

@@ -1,4 +1,4 @@
-/* What the generated part of the loopback test stands on; its program is
+/* Declarations for the generated part of the loopback test; its program is
  * tests/cuda/loopback_main.c. */
 #pragma once
 #include "config.h"
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/client/client.h"
+#include "cuda/client/handles.h"
+#include "cuda/common/bytes.h"
+#include "cuda/server/server.h"
 #include "proto/cuda-client.h"
-#include "runtime/cuda/bytes.h"
-#include "runtime/cuda/client.h"
-#include "runtime/cuda/handles.h"
-#include "runtime/cuda/server.h"
 
 struct random {
     uint64_t state;
@@ -24,8 +24,8 @@ struct test {
     void (*run)(struct random *random);
 };
 
-/* What the driver does next: the status that it returns, where its results come from, what a count
- * was before it was called. */
+/* The driver's next call: the status that it returns, where its results come from, and a count's
+ * value before the call. */
 static CUresult planned;
 static uint64_t planned_seed, planned_before, planned_actual;
 static long calls; /* of the driver */
@@ -33,10 +33,10 @@ static long calls; /* of the driver */
 static void check(bool is_right, const char *what);
 static void check_deferred(CUresult status, const char *what);
 
-/* What a call gives back: the plan, or (a call that waits) what an earlier one left. */
-static inline CUresult expected_status(bool is_blocking)
+/* The status of a call: the plan, or (for a call that waits) the failure of an earlier call. */
+static inline CUresult expected_status(bool waits)
 {
-    (void)is_blocking;
+    (void)waits;
     return planned;
 }
 

@@ -13,6 +13,7 @@ import cuda_header  # noqa: E402
 import cuda_table  # noqa: E402
 import request  # noqa: E402
 from cuda_generate import read_symbols  # noqa: E402
+from cuda_structs import kind_name  # noqa: E402
 from cuda_table import Group, in_c  # noqa: E402
 
 # Values of types that expressions of the table are worked out with.
@@ -28,7 +29,7 @@ def expressions(method):
 
 def known(type_name, value):
     """The client refuses calls without an answer for handles that it has not seen made."""
-    return [f"    ath_cuda_handle_add((uintptr_t){value}, NULL);"] if type_name in ("CUstream", "CUevent", "CUgraphExec") else []
+    return [f"    ath_cuda_handle_add((uintptr_t){value}, {kind_name(type_name)}, NULL);"] if type_name in ("CUstream", "CUevent", "CUgraphExec") else []
 
 
 class Structs:
@@ -46,9 +47,21 @@ class Structs:
         for struct in self.table.structs.values():
             if struct.c is not None:
                 lines += [f"static void fill_{struct.snake}(struct random *random, {struct.c} *it)", "{", "    memset(it, 0, sizeof *it);",
-                          *self.fill(struct.members, "it->"), "}", ""]
+                          *self.fill(struct.members, "it->"), *self.unused(struct.members, "it->"), "}", ""]
                 lines += [f"static bool same_{struct.snake}(const {struct.c} *a, const {struct.c} *b)", "{", "    bool same = true;",
                           *self.same(struct.members, "->"), "    return same;", "}", ""]
+        return lines
+
+    def unused(self, members, c):
+        """Handles that the C function does not read do not travel."""
+        lines = []
+        for member in members:
+            if isinstance(member, Group):
+                lines += self.unused(member.members, self.path(c, member))
+            elif "usedIf" in member.marks:
+                lines += [f"    if (!(it->{member.marks['usedIf']}))", f"        {c}{member.c} = 0;"]
+            elif "onlyBack" in member.marks:
+                lines.append(f"    {c}{member.c} = 0;")
         return lines
 
     def path(self, c, group):
@@ -163,7 +176,7 @@ class Calls:
         return lines + ["    return planned;", "}", ""]
 
     def producer(self, method):
-        """A function that makes results from the plan: for the driver, and anew for the test."""
+        """A function that makes results from the plan: for the driver, and again for the test."""
         if not method.results:
             return []
         declared = ", ".join(parameter.ctype.c(parameter.name) for parameter in method.parameters)
@@ -271,9 +284,11 @@ class Calls:
         lines.append(f"    CUresult outcome = ath_cuda_do_{method.c}({values});")
         lines.append(f"    check(calls == before + 1, \"{method.c} called once\");")
         if method.kind == "async":
+            asked = method.marks.get("askedIf")
+            lines.append(f"    if ({asked})\n        check(outcome == expected_status(false), \"{method.c} status\");\n    else" if asked else "")
             lines.append(f"    check_deferred(outcome, \"{method.c}\");")
         else:
-            lines.append(f"    check(outcome == expected_status({int('blocks' in method.marks)}), \"{method.c} status\");")
+            lines.append(f"    check(outcome == expected_status({int('waits' in method.does)}), \"{method.c} status\");")
         if method.results:
             lines.append(f"    if (planned && !{int('evenFailed' in method.marks)})")
             lines.append("        return;")
@@ -354,11 +369,11 @@ class Calls:
         return lines + [f"    {ctype.c(name)} = {there};"]
 
     def lengths_elsewhere(self, method, field):
-        """Whether how long it is is said by this list alone: then it must be there for the length to travel."""
+        """Whether this list alone gives the length: then the list must be there for the length to travel."""
         return any(parameter.length_of is field for parameter in method.parameters)
 
     def expect(self, method):
-        """Makes the results anew from the plan, beside those that came, and compares."""
+        """Makes the results from the plan again and compares them with the results that came."""
         lines, compared = [], []
         for field in method.results:
             lines += self.declare_made(method, field)

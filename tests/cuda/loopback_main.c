@@ -120,6 +120,8 @@ int main(int count, char **arguments)
     driver.cuCtxPopCurrent_v2 = give_context;
     driver.cuThreadExchangeStreamCaptureMode = exchange_mode;
     ath_cuda_session_init(&session, &driver);
+    free(session.objects.map.buckets); /* without them each handle is known: these are random */
+    session.objects.map.buckets = NULL;
     worker.session = &session;
     ath_cuda_set_opener(open_loop);
     check(ath_cuda_connect() == CUDA_SUCCESS, "connected");
@@ -132,7 +134,7 @@ int main(int count, char **arguments)
             planned_actual = 1 + below(&random, 5);
             tests[i].run(&random);
             /* A capture that goes on changes what the server asks the driver besides. */
-            ath_cuda_captures_end(&session.captures, NULL);
+            ath_cuda_capture_list_end_context(&session.captures, NULL);
         }
     }
     ath_cuda_disconnect();

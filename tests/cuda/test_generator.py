@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the generator of the CUDA table refuses, each with the line that it says; and that what it writes is complete."""
+"""The generator of the CUDA table: the message of each refusal, the row of a new function, and the completeness of its output."""
+import glob
 import os
 import re
 import shutil
@@ -16,12 +17,13 @@ import harness  # noqa: E402
 with open(os.path.join(PROTO, "cuda.capnp"), encoding="ascii") as file:
     TABLE = file.read()
 
-# What is changed in the table, into what, and what is said. A pattern must be there, or the case tests nothing.
+# A pattern in the table, its replacement, and the message. The pattern must be in the table, or the case tests nothing.
 REFUSALS = (
     (r'\$c\("cuMemGetInfo_v2"\) \$class\(sync\)', '$c("cuMemGetInfo_v2") $class(async)', "an async method has no results"),
-    (r'\$c\("cuMemGetInfo_v2"\) \$class\(sync\)', '$c("cuMemGetInfo_v2") $class(local)', "nothing of a local method travels"),
+    (r'\$c\("cuMemGetInfo_v2"\) \$class\(sync\)', '$c("cuMemGetInfo_v2") $class(local)', "a local method has no parameters and no results"),
     (r'\$c\("cuMemGetInfo_v2"\) \$class\(sync\)', '$c("cuMemGetInfo_v2") $class(custom)', "$byHand belongs to a custom method"),
-    (r'\$c\("cuMemGetInfo_v2"\) \$class\(sync\) \$since\(\d+\)', '$c("cuMemGetInfo_v2") $class(sync)', "must be there"),
+    (r'\$c\("cuMemGetInfo_v2"\) \$class\(sync\) \$does\(\[counts\]\) \$since\(\d+\)', '$c("cuMemGetInfo_v2") $class(sync) $does([counts])',
+     "must be there"),
     (r'\$c\("cuMemGetInfo_v2"\)', '$c("cuMemGetInfos_v2")', "the header has no function 'cuMemGetInfos_v2'"),
     (r'\$c\("cuArrayDestroy"\)', '$c("cuArrayDestroy") $reason("none")', "a refused method has a reason"),
     (r'\$c\("cuCoredumpGetAttribute"\) \$class\(refused\) \$reason\(.coredump\)', '$c("cuCoredumpGetAttribute") $class(refused)',
@@ -38,16 +40,88 @@ REFUSALS = (
     (r'struct ArrayDescriptor \$c\("CUDA_ARRAY_DESCRIPTOR"\) \{\n  width @0 :UInt64;\n  height @1 :UInt64;',
      'struct ArrayDescriptor $c("CUDA_ARRAY_DESCRIPTOR") {\n  width @0 :UInt64;\n  tall @1 :UInt64;', "C has no such member"),
     (r' \$omits\("win32HandleMetaData"\)', "", "the member 'win32HandleMetaData' of C does not travel"),
-    (r'param :union \$by\("type"\)', "param :union", "which member is there must be said"),
+    (r'param :union \$by\("type"\)', "param :union", "$by must name the member that selects"),
+    (r'(\$c\("cuArrayGetPlane"\) \$class\(sync\)) \$does\(\[gets\]\)', '$c("cuArrayGetPlane") $class(sync)',
+     "arrayGetPlane: nothing is stated about what it does; add $does([...]) with the facts that hold for cuArrayGetPlane()"),
+    (r'(\$c\("cuArrayGetPlane"\) \$class\(sync\)) \$does\(\[gets\]\)', '$c("cuArrayGetPlane") $class(sync) $does([plain])',
+     "cuArrayGetPlane() returns 'planeArray'; add 'makes' to $does if it makes what it returns"),
+    (r'(\$c\("cuArrayGetPlane"\) \$class\(sync\)) \$does\(\[gets\]\)', '$c("cuArrayGetPlane") $class(sync) $does([makes])',
+     "cuArrayGetPlane() makes 'planeArray', which is memory or an address; add 'takes' to $does if that is GPU memory"),
+    (r'(\$c\("cuArrayGetPlane"\) \$class\(sync\)) \$does\(\[gets\]\)', '$c("cuArrayGetPlane") $class(sync) $does([gets, plain])',
+     "states a fact twice, or 'plain' beside another fact"),
+    (r'(\$c\("cuArrayGetPlane"\) \$class\(sync\)) \$does\(\[gets\]\)', '$c("cuArrayGetPlane") $class(sync) $does([gets, maps])',
+     "has no address that could be pinned memory's"),
+    (r'(\$c\("cuArrayGetPlane"\) \$class\(sync\)) \$does\(\[gets\]\)', '$c("cuArrayGetPlane") $class(sync) $does([gets, endsCapture])',
+     "states 'endsCapture', so its first parameter must be a CUstream"),
+    (r'(\$c\("cuArrayGetPlane"\) \$class\(sync\)) \$does\(\[gets\]\)', '$c("cuArrayGetPlane") $class(sync) $does([gets, barred])',
+     "states 'barred', which is about"),
+    (r'(\$c\("cuArrayGetPlane"\) \$class\(sync\)) \$does\(\[gets\]\)', '$c("cuArrayGetPlane") $class(sync) $does([gets, ofSettings])',
+     "is about cached answers, and is not cached"),
+    (r'(\$c\("cuArrayGetPlane"\) \$class\(sync\)) \$does\(\[gets\]\)', '$c("cuArrayGetPlane") $class(sync) $does([gets]) $unplaced("0")',
+     "has $unplaced, so $does must state ends"),
+    (r'\$class\(refused\) \$reason\(.coredump\)', '$class(refused) $does([plain]) $reason(.coredump)', "a refused method does nothing"),
     (r'\$when\("CU_EXEC_AFFINITY_TYPE_SM_COUNT"\)', '$when("CU_EXEC_NOTHING")', "which the header does not have"),
 )
 
 
-def generate(table, symbols=None):
-    """(what it says, the folder that it wrote into)."""
-    folder = os.path.join(harness.scratch(), "generated")
-    shutil.rmtree(folder, ignore_errors=True)
-    os.mkdir(folder)
+class MadeUp:
+    """A function that no driver has: its row, its prototype, and what the generator writes because of the facts in the row."""
+
+    def __init__(self, name, parameters, travels, class_, facts, written):
+        self.name, self.c, self.facts, self.class_, self.travels, self.written = name, "cu" + name[:1].upper() + name[1:], facts, class_, travels, written
+        self.prototype = f"CUresult {self.c}({parameters});"
+
+    def row(self, ordinal, facts):
+        return f'  {self.name} @{ordinal} {self.travels} $c("{self.c}") $class({self.class_}) {facts} $since(13000);\n'
+
+
+def generate_with(functions, facts=None):
+    """As generate(), from the table with the rows of these functions behind its own. facts: instead of those of the last function."""
+    first = len(re.findall(r"(?m)^  \w+ @\d+ \(", TABLE[TABLE.index("interface Driver"):]))
+    stated = [one.facts for one in functions]
+    stated[-1] = stated[-1] if facts is None else facts
+    rows = "".join(one.row(first + i, stated[i]) for i, one in enumerate(functions))
+    return generate(TABLE.rstrip().removesuffix("}") + rows + "}\n", [*symbols_of_driver(), *(one.c for one in functions)],
+                    "\n".join(one.prototype for one in functions))
+
+
+# One function of each kind, and where the generated C shows it.
+MADE_UP = (
+    MadeUp("weigh", "CUcontext context, unsigned int *value", "(context :UInt64 $handle) -> (value :UInt32)", "sync", "$does([plain])",
+           {"cuda-methods.c": r'\{ "cuWeigh", .class = ATH_CUDA_SYNC \}'}),
+    MadeUp("rest", "CUstream stream", "(stream :UInt64 $handle) -> ()", "sync", "$does([waits, synchronizes])",
+           {"cuda-methods.c": r'"cuRest", .class = ATH_CUDA_SYNC, .waits = true, .synchronizes = true'}),
+    MadeUp("bellCreate", "CUevent *event, unsigned int flags", "(flags :UInt32) -> (event :UInt64 $handle)", "sync", "$does([makes, stocked])",
+           {"cuda-methods.c": r'"cuBellCreate", .class = ATH_CUDA_SYNC, .makes = true, .stocked = true'}),
+    MadeUp("bellDestroy", "CUevent event", "(event :UInt64 $handle) -> ()", "async", "$does([ends])",
+           {"cuda-methods.c": r'"cuBellDestroy", .class = ATH_CUDA_ASYNC, .ends = true, .ends_handle = true'}),
+    MadeUp("paintAsync", "CUdeviceptr address, size_t count, CUstream stream",
+           "(address :UInt64 $deviceptr, count :UInt64, stream :UInt64 $handle) -> ()", "async", "$does([touches, maps])",
+           {"cuda-methods.c": r'"cuPaintAsync", .class = ATH_CUDA_ASYNC, .touches = true, .maps = true',
+            "cuda-client.c": r"ath_cuda_do_cuPaintAsync\([^}]*ath_cuda_host_map\(\(const void \*\)\(uintptr_t\)address\)"}),
+    MadeUp("memTake", "CUdeviceptr *address, size_t bytes", "(bytes :UInt64) -> (address :UInt64 $deviceptr)", "sync", "$does([makes, takes])",
+           {"cuda-quota.h": r"driver->cuMemTake = ath_quota_cuMemTake;"}),
+    MadeUp("startKernel", "CUfunction function, CUstream stream", "(function :UInt64 $handle, stream :UInt64 $handle) -> ()", "async",
+           "$does([inContext, launches, touches])",
+           {"cuda-methods.c": r'"cuStartKernel", .class = ATH_CUDA_ASYNC, .in_context = true, .launches = true, .touches = true',
+            "cuda-several.c": r"ath_cuda_do_cuStartKernel\([^}]*ath_several_enter\(ath_several_here\(\)"}),
+)
+
+
+def symbols_of_driver():
+    return [line for line in read(PROTO, "cuda-symbols.txt").splitlines() if line and not line.startswith("#")]
+
+
+def generate(table, symbols=None, prototypes=""):
+    """(the message or None, the folder of the files)."""
+    folder = os.path.join(harness.scratch(), "generated", "proto")
+    shutil.rmtree(os.path.dirname(folder), ignore_errors=True)
+    os.makedirs(folder)
+    headers = os.path.join(SOURCE, "src", "cuda", "api")
+    if prototypes:
+        headers = shutil.copytree(headers, os.path.join(os.path.dirname(folder), "cuda", "api"))
+        with open(os.path.join(headers, "cuda_functions.h"), "a", encoding="ascii") as out:
+            out.write(prototypes + "\n")
     schema = os.path.join(folder, "cuda.capnp")
     with open(schema, "w", encoding="ascii") as out:
         out.write(table)
@@ -59,7 +133,7 @@ def generate(table, symbols=None):
         with open(list_, "w", encoding="ascii") as out:
             out.write("\n".join(symbols))
     ran = subprocess.run([sys.executable, "-B", os.path.join(PROTO, "cuda_generate.py"),
-                          os.path.join(SOURCE, "src", "runtime", "cuda"), list_, folder], input=request, stderr=subprocess.PIPE)
+                          headers, list_, folder], input=request, stderr=subprocess.PIPE)
     return ran.stderr.decode() if ran.returncode else None, folder
 
 
@@ -80,7 +154,7 @@ class Generator(unittest.TestCase):
                 self.assertIn(said, generate(changed)[0] or "nothing was refused")
 
     def test_a_symbol_that_is_missing(self):
-        symbols = [line for line in read(PROTO, "cuda-symbols.txt").splitlines() if line and not line.startswith("#")]
+        symbols = symbols_of_driver()
         self.assertIn("'cuNewFunction' is exported by the driver and not in the table", generate(TABLE, [*symbols, "cuNewFunction"])[0])
         self.assertIn("the driver does not export 'cuMemAlloc_v2'",
                       generate(TABLE, [name for name in symbols if name != "cuMemAlloc_v2"])[0])
@@ -88,10 +162,37 @@ class Generator(unittest.TestCase):
     def test_all_symbols_are_exported(self):
         said, folder = generate(TABLE)
         self.assertIsNone(said)
-        symbols = [line for line in read(PROTO, "cuda-symbols.txt").splitlines() if line and not line.startswith("#")]
+        symbols = symbols_of_driver()
         self.assertEqual(re.findall(r"^    (cu\w+);", read(folder, "cuda.map"), flags=re.M), symbols)
         defined = set(re.findall(r"^CUresult (cu\w+)\(", read(folder, "cuda-symbols.c"), flags=re.M))
         self.assertEqual(defined, set(symbols))
+
+    def test_a_new_function_is_one_row(self):
+        said, folder = generate_with(MADE_UP)
+        self.assertIsNone(said)
+        for one in MADE_UP:
+            with self.subTest(function=one.c):
+                self.assertIn(f"\nCUresult {one.c}(", read(folder, "cuda-symbols.c"))
+                for name, pattern in one.written.items():
+                    self.assertRegex(read(folder, name), pattern)
+
+    def test_a_row_without_facts_is_refused(self):
+        for one, nothing in [*((one, "") for one in MADE_UP), (MADE_UP[0], "$does([])")]:
+            with self.subTest(function=one.c, nothing=nothing):
+                self.assertIn(f"{one.name}: nothing is stated about what it does; add $does([...]) with the facts that hold for {one.c}()",
+                              generate_with([one], nothing)[0] or "nothing was refused")
+
+    def test_gpu_memory_needs_a_wrapper(self):
+        sources = glob.glob(os.path.join(SOURCE, "src", "runtime", "quota", "*.c"))
+        takes = [one for one in MADE_UP if one.c == "cuMemTake"]
+        wanted = "cuMemTake() states 'takes' in proto/cuda.capnp, so src/runtime/quota must define ath_quota_cuMemTake()"
+        for functions, missing in (([], None), (takes, wanted)):
+            said, folder = generate_with(functions) if functions else generate(TABLE)
+            self.assertIsNone(said)
+            ran = subprocess.run([sys.executable, "-B", os.path.join(PROTO, "cuda_quota.py"), os.path.join(folder, "cuda-quota.h"), *sources],
+                                 stderr=subprocess.PIPE, text=True)
+            self.assertEqual(ran.returncode != 0, bool(missing), ran.stderr)
+            self.assertIn(missing or "", ran.stderr)
 
     def test_the_page_is_up_to_date(self):
         said, folder = generate(TABLE)

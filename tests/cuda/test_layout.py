@@ -15,8 +15,8 @@ sys.path.insert(0, os.path.join(SOURCE, "proto"))
 import cuda_header  # noqa: E402
 import harness  # noqa: E402
 
-HEADER = cuda_header.Header(os.path.join(SOURCE, "src", "runtime", "cuda"))
-OURS = '#include "runtime/cuda/cuda_api.h"\n'
+HEADER = cuda_header.Header(os.path.join(SOURCE, "src", "cuda", "api"))
+OURS = '#include "cuda/api/cuda_api.h"\n'
 # The first makes cuda.h show its older functions under their own names.
 THEIRS = "#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n#include <cudaProfiler.h>\n"
 SYMBOLS = os.path.join(SOURCE, "proto", "cuda-symbols.txt")
@@ -84,7 +84,7 @@ class AgainstNvidia(unittest.TestCase):
         self.assertEqual([pair for pair in zip(ours, theirs) if pair[0] != pair[1]], [])
 
     def test_prototypes(self):
-        text = THEIRS + '#define ATH_CUDA_TYPES_KNOWN\n#include "runtime/cuda/cuda_functions.h"\n'
+        text = THEIRS + '#define ATH_CUDA_TYPES_KNOWN\n#include "cuda/api/cuda_functions.h"\n'
         made, _ = compile_c(text, "-I", INCLUDE, link=False)
         self.assertEqual(made.returncode, 0, made.stderr[-4000:])
 
@@ -94,7 +94,7 @@ class AgainstNvidia(unittest.TestCase):
         self.assertNotEqual(made.returncode, 0)
 
     def test_no_number_left_out(self):
-        """Every enumerator of cuda.h is in ours, but for those of OpenCL, which no function here takes."""
+        """Every enumerator of cuda.h is in ours, except OpenCL's, which no function here takes."""
         with open(os.path.join(INCLUDE, "cuda.h"), encoding="utf-8") as file:
             text = file.read()
         named = set(re.findall(r"^\s+(CU\w+)\s*=", text, flags=re.M))
@@ -103,7 +103,7 @@ class AgainstNvidia(unittest.TestCase):
 
 
     def test_versions(self):
-        """What cuGetProcAddress() answers for each version of CUDA goes by the versions of cudaTypedefs.h, all of them."""
+        """cuGetProcAddress() answers for each version of CUDA as cudaTypedefs.h says, for all of its versions."""
         theirs = set()
         for name in ("cudaTypedefs.h", "cudaProfilerTypedefs.h"):
             with open(os.path.join(INCLUDE, name), encoding="utf-8") as file:

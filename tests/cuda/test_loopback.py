@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every generated call of the CUDA table, with random arguments and results: from the client's function through the wire and the
-dispatch to a recording driver and back. What passed on the wire is then read and written anew by Cap'n Proto's own tool."""
+dispatch to a recording driver and back. Cap'n Proto's own tool then reads and writes all messages again."""
 import os
 import re
 import shutil
@@ -39,7 +39,7 @@ class Loopback(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("capnp"), "no capnp (package capnproto)")
     def test_capnp_reads_and_writes_the_same(self):
-        """What it reads is compared, since the two lay a message out each in their own way."""
+        """Compares the values that capnp reads, since capnp lays a message out in another way."""
         for path, type_ in zip(self.files, ("Call", "Answer")):
             with open(path, "rb") as file:
                 recorded = file.read()

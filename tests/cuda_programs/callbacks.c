@@ -1,4 +1,4 @@
-/* Host functions and callbacks: called by streams, in their order, in the program. */
+/* Host functions and callbacks, which streams call in order, in the program. */
 #include "config.h"
 
 #include "gpu.h"
@@ -52,7 +52,7 @@ static void in_the_program(void)
     check(!pthread_equal(caller, pthread_self()));
 }
 
-/* What comes after a host function waits for it, on the device too. */
+/* Work behind a host function waits for it, on the device too. */
 static void holds_up(void)
 {
     struct gate gate = GATE;
@@ -115,7 +115,7 @@ static void wake(void *memory)
     __atomic_store_n((int *)memory, 1, __ATOMIC_RELEASE);
 }
 
-/* Also when nobody asks: a program may wait for it in its own way. */
+/* Callbacks also come without any call: a program may wait for them in its own way. */
 static void unasked(void)
 {
     static int flag;
@@ -141,7 +141,7 @@ static void in_graphs(void)
     same(order[2], 7);
 }
 
-/* The program ends with work under way; the harness notices a hang. */
+/* The program ends while work is in flight; the harness notices a hang. */
 static void ends_meanwhile(void)
 {
     static struct gate gate = GATE;
@@ -151,14 +151,35 @@ static void ends_meanwhile(void)
     exit(0);
 }
 
+static void count_call(void *count)
+{
+    __atomic_add_fetch((int *)count, 1, __ATOMIC_RELEASE);
+}
+
+/* A late error belongs to the program, and the thread that calls host functions does not take it.
+ */
+static void beside_an_error(void)
+{
+    int count = 0;
+    CUresult status = cuStreamWriteValue32_v2(stream, a, 1, 2); /* no such flag */
+    check(!status || status == CUDA_ERROR_INVALID_VALUE);
+    ok(cuLaunchHostFunc(stream, count_call, &count));
+    check(becomes(&count, 1));
+    CUresult late = cuStreamSynchronize(stream);
+    check((status != 0) + (late != 0) == 1);
+    ok(cuLaunchHostFunc(stream, count_call, &count));
+    check(becomes(&count, 2));
+}
+
 static const struct test tests[] = {
     { "host functions are called in order", in_order, 0 },
     { "they are called in the program, by another thread", in_the_program, 0 },
     { "the stream waits for them", holds_up, 0 },
     { "they may not call the driver", no_driver_calls, 0 },
-    { "callbacks are called and told", callbacks, 0 },
-    { "they are called when nobody asks", unasked, 0 },
+    { "callbacks are called with the status", callbacks, 0 },
+    { "they are called without any call of the program", unasked, 0 },
     { "graphs call them", in_graphs, 0 },
+    { "they are called beside an error of another call", beside_an_error, 0 },
     { "the program may end meanwhile", ends_meanwhile, 0 },
 };
 

@@ -1,4 +1,4 @@
-/* Memory that the program and the GPU both write, while neither waits for the other. */
+/* Memory that the program and the GPU write at the same time. */
 #include "config.h"
 
 #include "gpu.h"
@@ -25,8 +25,7 @@ static void setup(void)
     ok(cuCtxSynchronize());
 }
 
-/* Remotely it is the kernel that knows what was written: from Linux 6.7 on, where it may be asked.
- */
+/* With a remote GPU the kernel tells which pages were written: from Linux 6.7 on, if permitted. */
 static void need_written_pages(void)
 {
     const uint64_t wp_async = (uint64_t)1 << 15; /* UFFD_FEATURE_WP_ASYNC */
@@ -48,13 +47,13 @@ static float *allocate_managed(size_t bytes)
     return (float *)(uintptr_t)p;
 }
 
-/* The next sum takes a value in, behind a stream that may stand still. */
+/* Adds a value to the next sum, on a stream that may be blocked. */
 static void add(int i, const float *value)
 {
     ok(launch_saxpy(1, 1, (CUdeviceptr)(uintptr_t)value, sums + (size_t)i * sizeof(float), stream));
 }
 
-/* Cells far apart are written one by one, each right before the launch that reads it. */
+/* Writes cells far apart one by one, each right before the launch that reads it. */
 static void write_and_launch(float *values)
 {
     struct gate gate = GATE;
@@ -89,7 +88,7 @@ static void mapped_written_meanwhile(void)
     ok(cuMemFreeHost(values));
 }
 
-/* What pinned memory holds when a kernel is first given it counts, too. */
+/* The content of pinned memory counts from the first kernel that gets it. */
 static void written_before_it_is_mapped(void)
 {
     float *values = allocate_pinned(LARGE), got;
@@ -129,7 +128,7 @@ static void filled_by_system_calls(void)
     ok(cuMemFree_v2((CUdeviceptr)(uintptr_t)values));
 }
 
-/* Memory that had other values before it was freed is cleared by the program: the GPU sees that. */
+/* The program clears memory that had other values before it was freed. The GPU sees zeros. */
 static void cleared_by_the_program(void)
 {
     enum { FEW = 8 };
@@ -150,7 +149,13 @@ static void cleared_by_the_program(void)
 
 /* ---- two threads ---- */
 
-enum { PAIRS = 256 * 1024, ROUNDS = 60 };
+enum { PAIRS = 256 * 1024 };
+
+/* A sanitizer makes a round some ten times as long. */
+static unsigned int rounds_of(unsigned int usual)
+{
+    return getenv("AITHERION_SANITIZED") ? usual / 10 : usual;
+}
 
 static struct {
     unsigned int (*pairs)[2]; /* the program's and the GPU's */
@@ -175,11 +180,12 @@ static void *write_first_ones(void *unused)
 /* One thread writes, the other has the GPU write the words between, and waits for it. */
 static void between_each_other(void *memory)
 {
+    const unsigned int rounds = rounds_of(60);
     pthread_t writer;
     unsigned int(*got)[2] = malloc(PAIRS * sizeof *got);
     both.pairs = memory;
     check(got && !pthread_create(&writer, NULL, write_first_ones, NULL));
-    for (unsigned int round = 1; round <= ROUNDS; round++) {
+    for (unsigned int round = 1; round <= rounds; round++) {
         ok(cuMemsetD2D32Async((CUdeviceptr)(uintptr_t)&both.pairs[0][1], sizeof *both.pairs, round,
                               1, PAIRS, stream));
         ok(cuStreamSynchronize(stream));
@@ -195,7 +201,7 @@ static void between_each_other(void *memory)
     ok(cuMemcpyDtoH_v2(got, copy, PAIRS * sizeof *got));
     for (size_t i = 0; i < PAIRS; i++) {
         same(got[i][0], both.written);
-        same(got[i][1], ROUNDS);
+        same(got[i][1], rounds);
     }
     free(got);
 }
@@ -237,7 +243,8 @@ static void others_come_and_go(void)
     int total = 0;
     float *values = allocate_managed(MIB);
     check(!pthread_create(&other, NULL, make_and_end, NULL));
-    for (int round = 1; round <= ROUNDS; round++) {
+    const int rounds = (int)rounds_of(60);
+    for (int round = 1; round <= rounds; round++) {
         values[5] = (float)round;
         ok(launch_saxpy(1, 1, (CUdeviceptr)(uintptr_t)&values[5],
                         (CUdeviceptr)(uintptr_t)&values[MIB / sizeof(float) - 1], stream));
@@ -250,7 +257,7 @@ static void others_come_and_go(void)
     ok(cuMemFree_v2((CUdeviceptr)(uintptr_t)values));
 }
 
-/* A context ends with memory in it that both sides had. */
+/* A context ends with memory in it that both sides use. */
 static void goes_with_its_context(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -274,7 +281,7 @@ static void goes_with_its_context(void)
     same(got, 1 + 0 + 1 + 2);
 }
 
-/* The same by the last release of a primary context, and what comes after it. */
+/* The same by the last release of a primary context, and work after it. */
 static void goes_with_the_last_release(void)
 {
     unsigned int flags;
@@ -296,7 +303,7 @@ static void goes_with_the_last_release(void)
     same(got, 5);
 }
 
-/* The ends of large memory, which fill no page. */
+/* The two ends of large memory, which fill only parts of a page. */
 static void ends_written_meanwhile(float *values, CUdeviceptr as_seen, int n)
 {
     for (int i = 0; i < n; i++)
@@ -339,7 +346,7 @@ static void *make_fill_and_free(void *unused)
     return NULL;
 }
 
-/* Managed memory that was written goes on one thread while another launches. */
+/* One thread frees managed memory that was written while another thread launches. */
 static void goes_while_others_launch(void)
 {
     pthread_t other;
@@ -347,7 +354,8 @@ static void goes_while_others_launch(void)
     float *x = allocate_managed((size_t)n * sizeof(float));
     float *y = allocate_managed((size_t)n * sizeof(float));
     check(!pthread_create(&other, NULL, make_fill_and_free, NULL));
-    for (int round = 1; round <= 20 * ROUNDS; round++) {
+    const int rounds = (int)rounds_of(1200);
+    for (int round = 1; round <= rounds; round++) {
         for (int i = 0; i < n; i++) {
             x[i] = (float)round;
             y[i] = 1;
@@ -413,13 +421,13 @@ static void seen_after_tacit_waits(void)
     free(source);
 }
 
-/* The simulated GPU is a thread: that it writes meanwhile is no race here. */
+/* The simulated GPU is a thread, and its writes at the same time are no race here. */
 __attribute__((noinline, no_sanitize("thread"))) static float look_at(const volatile float *word)
 {
     return *word;
 }
 
-/* A stream that rests is waited for until another one's kernel has written. */
+/* Waits for an idle stream until another stream's kernel has written. */
 static void seen_by_a_loop_that_waits(void)
 {
     struct gate gate = GATE;
@@ -445,15 +453,14 @@ static void seen_by_a_loop_that_waits(void)
 static const struct test tests[] = {
     { "much managed memory is written while the GPU works", managed_written_meanwhile, 0 },
     { "much mapped memory is written while the GPU works", mapped_written_meanwhile, 0 },
-    { "what pinned memory held before a kernel was given it counts", written_before_it_is_mapped,
+    { "the content of pinned memory counts before a kernel gets it", written_before_it_is_mapped,
       0 },
     { "system calls fill managed memory while the GPU works", filled_by_system_calls, 0 },
     { "managed memory that the program clears is clear", cleared_by_the_program, 0 },
     { "a thread writes managed memory beside what the GPU writes", managed_between_each_other, 0 },
     { "a thread writes registered memory beside what the GPU writes", registered_between_each_other,
       0 },
-    { "what the GPU wrote is there after calls that wait without saying so", seen_after_tacit_waits,
-      0 },
+    { "the GPU's writes are visible after calls that wait implicitly", seen_after_tacit_waits, 0 },
     { "a loop that waits sees what another stream writes", seen_by_a_loop_that_waits, 0 },
     { "a context ends with memory of both sides in it", goes_with_its_context, 0 },
     { "managed memory comes and goes while a thread waits for its own", others_come_and_go, 0 },

@@ -1,4 +1,4 @@
-/* Devices and contexts; before cuInit, after a fork, and between two devices. */
+/* Devices and contexts, also before cuInit, after a fork, and with two devices. */
 #include "config.h"
 
 #include "gpu.h"
@@ -75,6 +75,39 @@ static void devices(void)
     gives(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetName(name, sizeof name, count));
 }
 
+/* The copy's own result is its error: the next call that waits has none. */
+static void told_once(void)
+{
+    CUcontext popped;
+    CUdeviceptr p = allocate(BYTES);
+    float *pinned = allocate_pinned(BYTES);
+    ok(cuCtxPopCurrent_v2(&popped));
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuMemcpyDtoH_v2(pinned, p, BYTES));
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuMemcpyHtoD_v2(p, pinned, BYTES));
+    ok(cuCtxPushCurrent_v2(popped));
+    ok(cuStreamSynchronize(NULL));
+    ok(cuMemFreeHost(pinned));
+    ok(cuMemFree_v2(p));
+}
+
+/* cuCtxDestroy() is not for primary contexts. */
+static void not_destroyed(void)
+{
+    CUdeviceptr managed, p = allocate(BYTES);
+    unsigned char *pinned = allocate_pinned(BYTES);
+    ok(cuMemAllocManaged(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
+    gives(CUDA_ERROR_INVALID_CONTEXT, cuCtxDestroy_v2(context));
+    ok(cuMemsetD8_v2(p, 7, BYTES));
+    ok(cuMemsetD8_v2(managed, 8, BYTES));
+    ok(cuMemcpyDtoH_v2(pinned, p, BYTES));
+    same(pinned[BYTES - 1], 7);
+    ok(cuCtxSynchronize());
+    same(((unsigned char *)(uintptr_t)managed)[BYTES - 1], 8);
+    ok(cuMemFreeHost(pinned));
+    ok(cuMemFree_v2(managed));
+    ok(cuMemFree_v2(p));
+}
+
 static void stack(void)
 {
     CUcontext made, current, popped;
@@ -99,7 +132,7 @@ static void stack(void)
     check(current == context);
 }
 
-/* The one that was current stays so. */
+/* The current context stays current. */
 static void not_there(void)
 {
     CUcontext current, popped, wrong = (CUcontext)(uintptr_t)0x1230;
@@ -136,7 +169,7 @@ static void primary(void)
     ok(cuMemFree_v2(p));
 }
 
-/* After a reset it is there again once it is retained, and empty. */
+/* After a reset the context exists again when it is retained, and it is empty. */
 static void reset(void)
 {
     unsigned int flags;
@@ -178,7 +211,7 @@ static void reset_counted(void)
     same(*(int *)(uintptr_t)values, 5);
 }
 
-/* Who kept its handle may make it current, and hears of it from the calls in it. */
+/* A program that kept its handle may make it current; calls in it then fail. */
 static void reset_becomes_current(void)
 {
     CUcontext current;
@@ -195,7 +228,7 @@ static void reset_becomes_current(void)
     ok(cuMemFree_v2(p));
 }
 
-/* What a destroyed context had is free again. */
+/* Memory of a destroyed context is free again. */
 static void destroyed(void)
 {
     enum { LARGE = 64 << 20 };
@@ -228,7 +261,7 @@ static void limits(void)
     gives(CUDA_ERROR_INVALID_VALUE, cuCtxGetLimit(NULL, CU_LIMIT_SHMEM_SIZE));
     int version;
     ok(cuDriverGetVersion(&version));
-    if (version >= 13000) { /* cuBLAS asks for it, and does nothing right without an answer */
+    if (version >= 13000) { /* cuBLAS asks for it and does not work without an answer */
         for (int i = 0; i < 2; i++) {
             bytes = 1;
             ok(cuCtxGetLimit(&bytes, CU_LIMIT_CIG_ENABLED));
@@ -237,7 +270,8 @@ static void limits(void)
     }
 }
 
-/* A context that another thread ends stays current here: what needs none works on. */
+/* A context that another thread destroys stays current here. Calls that need no context still work.
+ */
 static void *end_context(void *other)
 {
     ok(cuCtxDestroy_v2(other));
@@ -265,7 +299,7 @@ static void destroyed_elsewhere(void)
     ok(cuMemFree_v2(p));
 }
 
-/* Memory of one context is good in another of the same device. */
+/* Memory of one context is valid in another context of the same device. */
 static void shared_memory(void)
 {
     CUcontext made;
@@ -301,7 +335,7 @@ static CUdeviceptr allocate_in(CUcontext of)
     return allocate(BYTES);
 }
 
-/* What the program writes while a context that failed is current is not lost to another's. */
+/* Data that the program writes while a failed context is current is not lost for other contexts. */
 static void written_beside_a_fault(void)
 {
     need_two();
@@ -378,7 +412,7 @@ static CUfunction fill_in_current(void)
     return function;
 }
 
-/* One kernel on each device, all of them at once. */
+/* One kernel on each device, all at the same time. */
 static void cooperative(void)
 {
     enum { DEVICES = 2 };
@@ -453,7 +487,7 @@ struct seen {
     char last[32]; /* address */
 };
 
-/* What a process sees that chooses its devices so; NULL: that does not. */
+/* The devices that a process sees with this choice; NULL: without a choice. */
 static struct seen look(const char *chosen)
 {
     struct seen seen = { 0 };
@@ -491,7 +525,7 @@ static void chosen_devices(void)
     check(!strcmp(last.last, all.last));
 }
 
-/* The library is there, but nothing of it was used. */
+/* The library is loaded, but no function of it was called. */
 static void forked_before(void)
 {
     int version;
@@ -514,7 +548,7 @@ static void forked_before(void)
     ok(cuMemFree_v2(p));
 }
 
-/* The child of a process that uses a GPU can't; the parent goes on. */
+/* The child of a process that uses a GPU cannot use it; the parent goes on. */
 static void forked_after(void)
 {
     CUdeviceptr p = allocate(BYTES);
@@ -545,8 +579,8 @@ static void *work(void *unused)
     return NULL;
 }
 
-/* Libraries end what they have in the child too: it cannot, and does not wait for the parent's
- * threads, which it does not have. */
+/* Libraries destroy their objects in the child, too. These calls fail, and do not wait for the
+ * parent's threads, which the child does not have. */
 static void forked_from_threads(void)
 {
     pthread_t threads[2];
@@ -569,8 +603,8 @@ static void forked_from_threads(void)
         pthread_join(threads[i], NULL);
 }
 
-/* Calls of one thread that a server may serve beside each other: parts of a large copy, and what is
- * asked while a function of the program's is due. */
+/* Calls of one thread that a server may serve at the same time: parts of a large copy, and
+ * questions while a host function of the program is due. */
 static void ask_ahead_in_green(CUstream stream)
 {
     const size_t large = (size_t)32 << 20;
@@ -592,7 +626,7 @@ static void ask_ahead_in_green(CUstream stream)
     free(bytes);
 }
 
-/* Calls that wait and calls that do not, in turn: at a server they may be of several threads. */
+/* Calls that wait and calls that do not, in turn: a server may serve them in several threads. */
 static void work_in_green(CUcontext green_one, CUstream stream, CUdeviceptr memory)
 {
     enum { TURNS = 50, WORDS = 1024 };
@@ -625,7 +659,7 @@ static void *work_elsewhere(void *unused)
     return unused;
 }
 
-/* Some of the processors, used by one thread after another. */
+/* A part of the GPU's processors, used by one thread after another. */
 static void green(void)
 {
     CUdevResource whole, some, rest;
@@ -662,17 +696,20 @@ static void green(void)
 }
 
 static const struct test tests[] = {
-    { "nothing goes before cuInit", uninitialized, NO_SETUP },
-    { "nothing goes without a context", no_context, NO_SETUP },
-    { "devices say what they are", devices, 0 },
+    { "every call needs cuInit", uninitialized, NO_SETUP },
+    { "every call needs a context", no_context, NO_SETUP },
+    { "devices report what they are", devices, 0 },
     { "contexts are a stack", stack, 0 },
-    { "a context that is not there does not become current", not_there, ONLY_SIMULATED },
+    { "a primary context that was to be destroyed keeps its memory", not_destroyed,
+      ONLY_SIMULATED },
+    { "an error of a call without a context is returned once", told_once, 0 },
+    { "a context that does not exist does not become current", not_there, ONLY_SIMULATED },
     { "the primary context is counted", primary, 0 },
     { "the primary context is reset", reset, 0 },
     { "a reset takes no use of the primary context back", reset_counted, 0 },
     { "a primary context that was reset becomes current", reset_becomes_current, 0 },
     { "a destroyed context frees its memory", destroyed, 0 },
-    { "a context that another thread destroys is in nobody's way", destroyed_elsewhere, 0 },
+    { "a context that another thread destroys does not block others", destroyed_elsewhere, 0 },
     { "a context has limits", limits, 0 },
     { "contexts of a device share its memory", shared_memory, 0 },
     { "a part of a GPU is used by one thread after another", green, 0 },

@@ -1,4 +1,4 @@
-/* Faults: a kernel that leaves its memory, and what is so of all calls after it. */
+/* Faults: a kernel that leaves its memory, and the effect on all calls after it. */
 #include "config.h"
 
 #include "gpu.h"
@@ -12,7 +12,7 @@ static void setup(void)
     a = allocate(BYTES);
 }
 
-/* The first page is nobody's. */
+/* No allocation has the first page. */
 static CUresult launch_fault(CUstream stream)
 {
     return launch_fill(64, 1, N, stream);
@@ -55,7 +55,7 @@ static void all_streams_know(void)
     gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamQuery(other));
 }
 
-/* What still answers: it needs no GPU. */
+/* Calls that still work, because they need no GPU. */
 static void some_still_answer(void)
 {
     int count;
@@ -77,7 +77,7 @@ static void other_context(void)
     gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxCreate_v2(&second, 0, 0));
 }
 
-/* It ends the context, and there is no other to be had. */
+/* It ends the context, and the program cannot get another. */
 static void reset(void)
 {
     unsigned int version;
@@ -94,7 +94,7 @@ static void reset(void)
     ok(cuDevicePrimaryCtxReset_v2(0));
 }
 
-/* A runtime asks for the primary context in a way of its own, and is given the one that was. */
+/* A runtime asks for the primary context in its own way and gets the old one. */
 static void reset_of_a_runtime(void)
 {
     static const CUuuid interface = { { 0x6b, (char)0xd5, (char)0xfb, 0x6c, 0x5b, (char)0xf4,
@@ -116,7 +116,7 @@ static void reset_of_a_runtime(void)
     gives(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc_v2(&p, 4));
 }
 
-/* What is given to a stream of it hears of the fault, whichever context is current. */
+/* Work on one of its streams gets the fault's error, whichever context is current. */
 static void known_elsewhere(void)
 {
     CUcontext second;
@@ -131,7 +131,7 @@ static void known_elsewhere(void)
     gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
 }
 
-/* A context that was there before is spared. */
+/* A context that existed before the fault still works. */
 static void spared(void)
 {
     CUcontext second;
@@ -175,7 +175,7 @@ static void callbacks(void)
     check(!is_called);
 }
 
-/* A range that is known to be wrong is refused at the call, and does no harm. */
+/* The call refuses a range that is known to be wrong, without a fault. */
 static void wrong_copies(void)
 {
     float values[2 * N] = { 0 };
@@ -200,11 +200,11 @@ static void wrong_launches(void)
           cuLaunchKernel(fill, 1, 70000, 1, 1, 1, 1, 0, NULL, params, NULL));
     gives(CUDA_ERROR_INVALID_VALUE,
           cuLaunchKernel(fill, 1, 1, 1, 1, 1, 1, 1 << 20, NULL, params, NULL));
-    ok(launch_fill(a, 2, N, NULL)); /* none of it sticks */
+    ok(launch_fill(a, 2, N, NULL)); /* none of the errors sticks */
     same(all_of(a, N), 2);
 }
 
-/* By one element. */
+/* Leaves the memory by one element. */
 static void one_beyond(void)
 {
     ok(launch_fill(a, 1, N + 1, NULL));
@@ -231,7 +231,7 @@ static void host_access(void)
     same(*(volatile float *)(uintptr_t)a, 0); /* crashes */
 }
 
-/* With CUDA_LAUNCH_BLOCKING the launch itself says what its kernel did. */
+/* With CUDA_LAUNCH_BLOCKING the launch itself returns its kernel's fault. */
 static void blocking(void)
 {
     setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
@@ -247,20 +247,20 @@ static const struct test tests[] = {
     { "a kernel out of bounds is reported by the next synchronize", is_reported, 0 },
     { "the fault is sticky", is_sticky, 0 },
     { "other streams find out", all_streams_know, 0 },
-    { "what needs no GPU still answers", some_still_answer, 0 },
+    { "calls that need no GPU still work", some_still_answer, 0 },
     { "no other context is made after it", other_context, 0 },
-    { "its streams say so whatever context is current", known_elsewhere, 0 },
+    { "its streams fail whatever context is current", known_elsewhere, 0 },
     { "another context is spared", spared, ONLY_SIMULATED },
-    { "a reset does not mend it", reset, 0 },
-    { "a reset that a runtime makes does not mend it", reset_of_a_runtime, 0 },
-    { "callbacks are told, and host functions left out", callbacks, 0 },
+    { "a reset does not repair it", reset, 0 },
+    { "a reset that a runtime makes does not repair it", reset_of_a_runtime, 0 },
+    { "callbacks get the error, and host functions are skipped", callbacks, 0 },
     { "copies out of bounds are refused", wrong_copies, 0 },
     { "launches out of bounds are refused", wrong_launches, 0 },
     { "one element beyond is a fault", one_beyond, ONLY_SIMULATED },
     { "freed memory is a fault", freed_memory, ONLY_SIMULATED },
     { "pageable memory is a fault", pageable_memory, ONLY_SIMULATED },
-    { "memory of the device is none of the host", host_access, CRASHES },
-    { "a launch that blocks says what its kernel did", blocking, NO_SETUP },
+    { "memory of the device is not the host's", host_access, CRASHES },
+    { "a blocking launch reports its kernel's fault", blocking, NO_SETUP },
 };
 
 int main(int argc, char **argv)

@@ -9,7 +9,7 @@
 
 enum { SKIPPED = 77 };
 
-#ifndef __has_feature /* which clang has */
+#ifndef __has_feature /* clang has it, gcc does not */
 #define __has_feature(name) 0
 #endif
 #if defined __SANITIZE_ADDRESS__ || __has_feature(address_sanitizer) ||                            \
@@ -198,7 +198,8 @@ void reach_gate(struct gate *gate)
 
 /* ---- main ---- */
 
-/* Not through the remoting client and a network: AITHERION_SERVER is HOST:PORT, not a socket. */
+/* False with the remoting client over a network: AITHERION_SERVER is then HOST:PORT, not a socket.
+ */
 bool has_shared_pages(void)
 {
     const char *server = getenv("AITHERION_SERVER"), *transport = getenv("AITHERION_TRANSPORT");
@@ -208,15 +209,9 @@ bool has_shared_pages(void)
     return !is_host && !(transport && !strcmp(transport, "tcp")) && !is_off;
 }
 
-static bool has_several_servers(void)
-{
-    const char *servers = getenv("AITHERION_SERVER");
-    return servers && strchr(servers, ',');
-}
-
 static void run_test(const struct test *test, void (*setup)(void))
 {
-    if (test->flags & FORKS && IS_SANITIZED && has_several_servers())
+    if (test->flags & FORKS && IS_SANITIZED && getenv("AITHERION_SERVER"))
         skip("clang's sanitizer takes no locks before fork(): the child waits for one that a "
              "connection's thread had");
     if (test->flags & NO_SETUP) {
@@ -234,13 +229,14 @@ static void run_test(const struct test *test, void (*setup)(void))
         skip("with a sanitizer the server has its own memory where the program has");
     ok(cuDevicePrimaryCtxRetain(&context, 0));
     ok(cuCtxSetCurrent(context));
-    kernel("fill"); /* loads all: to load may wait for streams, which may be held by a gate */
+    kernel("fill"); /* loads all kernels now: loading may wait for streams, and a gate may hold them
+                       later */
     if (setup)
         setup();
     test->run();
 }
 
-/* Its exit code, or minus the signal that ended it. */
+/* Runs a test in a process of its own. Returns its exit code, or minus the signal that ended it. */
 static int run_apart(const struct test *test, void (*setup)(void))
 {
     int status;

@@ -1,5 +1,5 @@
 /*
- * What the programs in this folder share: checks, a device with its kernels, a gate that holds a
+ * Shared by the programs in this folder: checks, a device with its kernels, a gate that holds a
  * stream, and main().
  *
  * They are plain programs of the driver API, linked to libcuda.so.1: LD_LIBRARY_PATH chooses
@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/cuda/cuda_api.h"
+#include "cuda/api/cuda_api.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -49,7 +49,7 @@ const char *error_name(CUresult status);
         if (!(condition))                                                                          \
             failed(__FILE__, __LINE__, "not so: %s", #condition);                                  \
     } while (0)
-/* Of two numbers. */
+/* Fails unless two numbers are equal. */
 #define same(got, wanted)                                                                          \
     do {                                                                                           \
         double got_ = (double)(got), wanted_ = (double)(wanted);                                   \
@@ -71,14 +71,14 @@ CUresult launch_saxpy(int n, float a, CUdeviceptr x, CUdeviceptr y, CUstream str
 
 CUdeviceptr allocate(size_t bytes);
 void *allocate_pinned(size_t bytes);
-/* The one value that n floats have; NAN where they differ. Waits for the legacy stream. */
+/* The value that all n floats have; NAN if they differ. Waits for the legacy stream. */
 float all_of(CUdeviceptr p, int n);
 
 void sleep_ms(int ms);
 double now_ms(void);
-/* How long something may take that comes at once or never: AITHERION_PATIENCE, or 60. */
+/* Seconds to wait for an event that comes at once or never: AITHERION_PATIENCE, or 60. */
 unsigned int patience_s(void);
-/* Waits as long until *flag is the value; whether it became it. */
+/* Waits that long for *flag to have the value. Returns whether it did. */
 bool becomes(const int *flag, int value);
 
 /* ---- a gate in a stream: one at a time, since a driver may call host functions one by one ---- */
@@ -95,7 +95,7 @@ struct gate {
 
 void close_gate(struct gate *gate, CUstream stream); /* the stream stops here until it is opened */
 void open_gate(struct gate *gate);
-void reach_gate(struct gate *gate); /* waits until the stream has come to it */
+void reach_gate(struct gate *gate); /* waits until the stream has reached the gate */
 
 /* Whether the GPU and the program look at the same pages at the same time: no server on another
  * host is between them. */
@@ -104,14 +104,14 @@ bool has_shared_pages(void);
 /* ---- main ---- */
 
 struct test {
-    const char *name; /* the fact that it shows */
+    const char *name; /* the fact that the test shows */
     void (*run)(void);
     enum {
         ONLY_SIMULATED = 1,
         CRASHES = 2, /* ends with SIGSEGV */
         NO_SETUP = 4,
         SHARED_PAGES = 8, /* the GPU and the program look at the same memory at the same time */
-        SAME_PLACES = 16, /* much memory of the program's is at the same address in the server */
+        SAME_PLACES = 16, /* much of the program's memory is at the same address in the server */
         FORKS = 32,       /* and the child allocates */
     } flags;
 };

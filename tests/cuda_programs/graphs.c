@@ -71,7 +71,7 @@ static void captured(void)
     ok(cuGraphDestroy(graph));
 }
 
-/* What was captured stays when the graph goes and its parameters change. */
+/* Captured work stays when the graph is destroyed and its parameters change. */
 static void captured_by_value(void)
 {
     begin();
@@ -273,14 +273,14 @@ static void changed(void)
     run(exec);
     same(all_of(a, N), 7);
     CUDA_KERNEL_NODE_PARAMS got;
-    ok(cuGraphKernelNodeGetParams_v2(node, &got)); /* of the graph, which is as it was */
+    ok(cuGraphKernelNodeGetParams_v2(node, &got)); /* of the graph, which has not changed */
     same(got.blockDimX, 256);
     check(got.func == params.func);
     ok(cuGraphExecDestroy(exec));
     ok(cuGraphDestroy(graph));
 }
 
-/* As torch does for a graph that was captured anew. */
+/* As torch does for a graph that was captured again. */
 static void updated(void)
 {
     CUgraphExecUpdateResultInfo info;
@@ -348,7 +348,7 @@ static void *open_soon(void *gate)
     return NULL;
 }
 
-/* Its work is done all the same; whether the call waits for that is the driver's choice. */
+/* The graph's work is still done. The driver may let the call wait for it, or not. */
 static void destroyed(void)
 {
     struct gate gate = GATE;
@@ -375,7 +375,7 @@ static void note_end(void *unused)
     __atomic_add_fetch(&ended, 1, __ATOMIC_RELEASE);
 }
 
-/* What a graph uses lives as long as it, and as what is made of it. */
+/* Objects that a graph uses live as long as the graph and everything made from it. */
 static void user_objects(void)
 {
     struct gate gate = GATE;
@@ -414,8 +414,7 @@ static void *free_pinned(void *pinned)
     return NULL;
 }
 
-/* Another thread may free what it likes; only a wait for the whole context would spoil a capture.
- */
+/* Another thread may free memory; only a wait for the whole context would break a capture. */
 static void free_beside(void)
 {
     pthread_t thread;
@@ -434,7 +433,7 @@ static void free_beside(void)
     ok(cuMemFreeHost(allocate_pinned(BYTES)));
 }
 
-/* A stream that goes takes its capture along, and nothing is as if there were one still. */
+/* A destroyed stream ends its capture, and leaves no trace of a capture. */
 static void destroyed_amid(void)
 {
     CUstream gone;
@@ -489,7 +488,7 @@ static void cycle(void)
 
 /* ---- host memory ---- */
 
-/* What is copied by a graph is taken and given anew at each launch. */
+/* A copy in a graph reads its source and writes its target again at each launch. */
 static void copies_of(float *in, float *out)
 {
     begin();
@@ -527,7 +526,7 @@ static void pageable_copies(void)
     free(out);
 }
 
-/* A graph's copies are its own, whatever becomes of other graphs that had some. */
+/* A graph's copies work, even after other graphs with copies are gone. */
 static void pageable_graphs_in_turn(void)
 {
     enum { ROUNDS = 6 };
@@ -555,7 +554,7 @@ static void pageable_graphs_in_turn(void)
     }
 }
 
-/* The same by nodes that the program adds. */
+/* The same with nodes that the program adds. */
 static void pageable_nodes(void)
 {
     static float in[N], out[N];
@@ -584,7 +583,7 @@ static void pageable_nodes(void)
     ok(cuGraphAddKernelNode_v2(&kernel_node, graph, &there, 1, &saxpy));
     copy = (CUDA_MEMCPY3D){ .srcMemoryType = CU_MEMORYTYPE_DEVICE,
                             .srcDevice = b,
-                            .srcXInBytes = 4, /* all but the first */
+                            .srcXInBytes = 4, /* all except the first */
                             .dstMemoryType = CU_MEMORYTYPE_HOST,
                             .dstHost = out,
                             .dstXInBytes = 4,
@@ -609,7 +608,7 @@ static void pageable_nodes(void)
 
 enum { ROWS = 3, WIDTH = 5, PITCH = 8, CELLS = ROWS * PITCH };
 
-/* Between rows of PITCH in the program's memory and rows of WIDTH in the GPU's. */
+/* A copy from rows of PITCH in the program's memory to rows of WIDTH in the GPU's. */
 static CUDA_MEMCPY3D rows_to(CUdeviceptr to, const float *from)
 {
     return (CUDA_MEMCPY3D){ .srcMemoryType = CU_MEMORYTYPE_HOST,
@@ -651,7 +650,7 @@ static CUDA_MEMCPY3D here(float *to, const float *from)
                             .Depth = 1 };
 }
 
-/* Each launch moves rows from in[0] by the GPU to out, and from in[0] to in[1]. */
+/* Each launch copies rows from in[0] over the GPU to out, and from in[0] to in[1]. */
 static void moves_rows(CUgraph graph, float in[2][CELLS], float out[CELLS])
 {
     CUgraphExec exec = instantiate(graph);
@@ -696,7 +695,7 @@ static void pageable_rows_by_nodes(void)
     moves_rows(graph, in, out);
 }
 
-/* Also between two places of the program's, and to and from an array. */
+/* Also between two buffers of the program, and to and from an array. */
 static void pageable_rest(void)
 {
     static float in[N], out[N], copied[N];
@@ -729,7 +728,7 @@ static void nothing(void *unused)
     (void)unused;
 }
 
-/* A host function that may be due in a graph changes nothing of captures. */
+/* A host function that may be due in a graph does not change captures. */
 static void after_host_nodes(void)
 {
     CUgraph graph;
@@ -749,7 +748,22 @@ static void after_host_nodes(void)
     }
 }
 
-/* The legacy stream would wait for a stream that captures: whatever is called, the capture ends. */
+static void not_recorded(void)
+{
+    CUevent event;
+    CUgraph graph;
+    CUstream blocking;
+    ok(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+    ok(cuEventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+    ok(cuStreamBeginCapture_v2(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
+    gives(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, cuEventRecord(event, NULL));
+    gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(blocking, &graph));
+    ok(cuEventSynchronize(event));
+    ok(cuEventDestroy_v2(event));
+    ok(cuStreamDestroy_v2(blocking));
+}
+
+/* The legacy stream would wait for a capturing stream, so any call on it ends the capture. */
 static void legacy_beside(void)
 {
     float value = 1;
@@ -764,7 +778,7 @@ static void legacy_beside(void)
         check(status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ||
               status == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
         gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(blocking, &graph));
-        ok(cuCtxSynchronize()); /* nothing of it comes later */
+        ok(cuCtxSynchronize()); /* no effect of it comes later */
     }
     same(all_of(a, N), 1);
 }
@@ -798,7 +812,7 @@ static CUgraphNode add_conditional(CUgraph graph, CUgraphConditionalHandle handl
     return node;
 }
 
-/* What it does is captured into a graph that is there. */
+/* Its work is captured into an existing graph. */
 static void capture_fill(CUgraph graph, float v)
 {
     CUgraph got;
@@ -810,7 +824,7 @@ static void capture_fill(CUgraph graph, float v)
     check(!is_asked || got == graph);
 }
 
-/* What is in a after a launch with a value. */
+/* The content of a after a launch with a value. */
 static float chosen(CUgraphConditionalNodeType type, unsigned int size, unsigned int value)
 {
     CUgraph graph, *bodies;
@@ -878,7 +892,7 @@ static void loop(void)
     run(exec);
     same(all_of(a, N), 7);
     ok(launch_fill(a, 1, N, stream));
-    run(exec); /* the value begins anew */
+    run(exec); /* the value starts again */
     same(all_of(a, N), 7);
 }
 
@@ -901,7 +915,7 @@ static uint64_t graph_memory(CUgraphMem_attribute attribute)
     return bytes;
 }
 
-/* Allocated, set, copied out and freed by the graph itself; as often as it is launched. */
+/* The graph itself allocates, sets, copies and frees the memory, at each launch. */
 static void own_memory(void)
 {
     CUDA_MEM_ALLOC_NODE_PARAMS alloc_params = {
@@ -948,15 +962,15 @@ static void own_memory(void)
 
 static const struct test tests[] = {
     { "captured work runs at each launch", captured, 0 },
-    { "what is captured is kept by value", captured_by_value, 0 },
+    { "captured parameters are kept by value", captured_by_value, 0 },
     { "a capture goes over streams", forked, 0 },
-    { "a stream says whether it captures", capture_is_told, 0 },
+    { "a stream reports whether it captures", capture_is_told, 0 },
     { "a stream that does not join is an error", unjoined, 0 },
     { "a synchronize breaks the capture", forbidden, 0 },
     { "a captured event can't be asked", captured_event, 0 },
     { "memory is allocated in relaxed mode", exchanged_mode, 0 },
     { "pinned memory is freed beside a capture", free_beside, 0 },
-    { "a stream is destroyed amid its capture", destroyed_amid, 0 },
+    { "a stream is destroyed during its capture", destroyed_amid, 0 },
     { "a wait for the context breaks the capture", waited_for_beside, 0 },
     { "a graph is made by hand", by_hand, 0 },
     { "an executable graph is changed", changed, 0 },
@@ -967,7 +981,7 @@ static const struct test tests[] = {
     { "a graph may be destroyed while it runs", destroyed, 0 },
     { "user objects live as long as graphs use them", user_objects, 0 },
     { "a cycle is refused", cycle, 0 },
-    { "pinned memory is copied anew at each launch", pinned_copies, 0 },
+    { "pinned memory is copied again at each launch", pinned_copies, 0 },
     { "pageable memory is, too", pageable_copies, 0 },
     { "and by nodes of the program's", pageable_nodes, 0 },
     { "rows of pageable memory are, too", pageable_rows, 0 },
@@ -976,7 +990,8 @@ static const struct test tests[] = {
     { "graphs with pageable memory come and go", pageable_graphs_in_turn, 0 },
     { "captures go on where a graph has host functions", after_host_nodes, 0 },
     { "the legacy stream breaks a capture", legacy_beside, 0 },
-    { "a conditional node's graph runs if it shall", conditional, 0 },
+    { "an event that could not be recorded is not waited for", not_recorded, 0 },
+    { "a conditional node's graph runs if its condition holds", conditional, 0 },
     { "a conditional node chooses one of its graphs", branches, 0 },
     { "a conditional node runs until a kernel says so", loop, ONLY_SIMULATED },
     { "a conditional node without a graph is refused", wrong_conditional, 0 },

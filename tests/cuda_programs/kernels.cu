@@ -1,7 +1,8 @@
 /*
- * The kernels that the simulated driver knows, for real ones: the programs here run on both.
+* The kernels that the simulated driver knows, for real GPUs: the programs here run on both.
  * kernels.ptx is made of this by `nvcc -ptx -arch=compute_75`, and its .version lowered by hand to
- * 7.0 (CUDA 11.0), which all of it is valid in.
+ * 7.0 (CUDA 11.0), which all of it is valid in. scatter, fill_view and put_address were written by
+ * hand in the same manner.
  */
 #include <cstdio>
 
@@ -47,7 +48,7 @@ extern "C" __global__ void matmul(const float *a, const float *b, float *c, int 
     c[row * n + column] = sum;
 }
 
-/* Through pointers that lie in memory themselves. */
+/* Reads through pointers that are stored in memory. */
 extern "C" __global__ void gather(const float *const *from, float *to, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -55,7 +56,36 @@ extern "C" __global__ void gather(const float *const *from, float *to, int n)
         to[i] = *from[i];
 }
 
-/* Until the host has written the value; then says so. */
+/* Writes through pointers that are stored in memory. */
+extern "C" __global__ void scatter(float *const *to, float v, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        *to[i] = v;
+}
+
+struct view {
+    int first, n;
+    float *p;
+    float v;
+};
+
+/* Gets its pointer inside of a parameter. */
+extern "C" __global__ void fill_view(struct view view)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < view.n)
+        view.p[view.first + i] = view.v;
+}
+
+/* Keeps an address for other kernels. */
+extern "C" __global__ void put_address(void **where, void *address)
+{
+    if (!blockIdx.x && !threadIdx.x)
+        *where = address;
+}
+
+/* Waits until the host has written the value, then reports it. */
 extern "C" __global__ void await_value(volatile int *flag, int value, volatile int *answer)
 {
     if (blockIdx.x || threadIdx.x)
@@ -70,9 +100,34 @@ extern "C" __global__ void say(int value)
     printf("thread %u of block %u says %d\n", threadIdx.x, blockIdx.x, value);
 }
 
+struct three {
+    int x, y, z;
+};
+
+struct five {
+    char c[5];
+};
+
+struct echoed {
+    char one;
+    short two;
+    int four;
+    long long eight;
+    int4 sixteen;
+    three twelve;
+    five last;
+};
+
+/* Parameters of each size and alignment. */
+extern "C" __global__ void echo(echoed *to, char one, short two, int four, long long eight,
+                                int4 sixteen, three twelve, five last)
+{
+    *to = { one, two, four, eight, sixteen, twelve, last };
+}
+
 extern "C" __device__ float table[16];
 
-/* One that the simulated driver does not know. */
+/* A kernel that the simulated driver does not know. */
 extern "C" __global__ void unknown(float *p)
 {
     *p = table[0];

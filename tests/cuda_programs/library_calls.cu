@@ -1,5 +1,5 @@
 /*
- * What cuBLAS asks of a driver until it works. On the simulated driver its kernels do
+ * The calls by which cuBLAS prepares itself. On the simulated driver its kernels do
  * nothing (AITHERION_SIM_UNKNOWN=ignore): the statuses count, not the numbers.
  */
 #include <cstdio>

@@ -1,4 +1,4 @@
-/* Memory of every kind: device, pinned, registered, managed, and what pointers say of it. */
+/* Memory of every kind: device, pinned, registered, managed, and the attributes of pointers. */
 #include "config.h"
 
 #include "gpu.h"
@@ -54,7 +54,7 @@ static void there_and_back(void)
     free(to);
 }
 
-/* Copies that travel in several large parts, with small work before, between and behind. */
+/* Copies in several large parts, with small work before, between and behind them. */
 static void large_in_order(void)
 {
     enum { LARGE = 5 << 20, HALF = LARGE / 2, PART = 3 << 20, LITTLE = 1000 }; /* floats */
@@ -92,7 +92,7 @@ static void large_in_order(void)
 
 enum { CROWD = 6, CROWD_BYTES = 20 << 20 };
 
-/* One of a crowd of threads: to the GPU and waited for, to it and not, from it. */
+/* One of many threads: copies to the GPU with and without a wait, and from it. */
 static void *copy_for_a_while(void *argument)
 {
     enum { ROUNDS = 3 };
@@ -133,7 +133,7 @@ static void crowded(void)
         pthread_join(threads[i], NULL);
 }
 
-/* On either side of what is copied in parts. */
+/* Lengths on both sides of the length from which copies go in parts. */
 static void any_length(void)
 {
     enum { KIB = 1024, MIB = 1024 * 1024, MOST = 21 * MIB };
@@ -155,15 +155,16 @@ static void any_length(void)
         check(length == MOST || !to[length]);
     }
     gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(p, NULL, MOST));
-    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(16, from, MOST)); /* said at once, and once */
+    gives(CUDA_ERROR_INVALID_VALUE,
+          cuMemcpyHtoD_v2(16, from, MOST)); /* reported at once, and once */
     ok(cuCtxSynchronize());
     ok(cuMemFree_v2(p));
     free(from);
     free(to);
 }
 
-/* More than the memory that it goes to: refused before the program's bytes are read, of which there
- * are fewer. */
+/* A copy larger than its target: refused before the program's bytes are read, since the program has
+ * fewer. */
 static void more_than_there_is(void)
 {
     enum { MINE = 256 * 1024, THERE = 1024 * 1024, TOO_MUCH = 8 * 1024 * 1024 };
@@ -180,7 +181,7 @@ static void more_than_there_is(void)
     check(!munmap(from, MINE));
 }
 
-/* The same of rows. */
+/* The same with rows. */
 static void more_rows_than_there_are(void)
 {
     enum { MINE = 256 * 1024, WIDTH = 4096, ROWS = 256, TOO_MANY = 2048 };
@@ -208,7 +209,7 @@ static void more_rows_than_there_are(void)
     check(!munmap(from, MINE));
 }
 
-/* Pinned memory has one address, which is the GPU's as well. */
+/* Pinned memory has one address for the program and the GPU. */
 static void pinned_for_device(void)
 {
     float *pinned = allocate_pinned(BYTES), *other = allocate_pinned(BYTES);
@@ -233,7 +234,7 @@ static void pinned_for_device(void)
     ok(cuMemFreeHost(other));
 }
 
-/* cuMemcpy tells by the addresses which way it goes. */
+/* cuMemcpy finds the direction by the addresses. */
 static void by_address(void)
 {
     float from[4] = { 1, 2, 3, 4 }, to[4] = { 0 };
@@ -257,7 +258,7 @@ static void pageable_source(void)
     ok(cuMemcpyHtoDAsync_v2(a, source, sizeof source, stream));
     memset(source, 0, sizeof source);
     open_gate(&gate);
-    ok(cuMemcpyDtoHAsync_v2(target, a, sizeof target, stream)); /* there when it returns */
+    ok(cuMemcpyDtoHAsync_v2(target, a, sizeof target, stream)); /* complete when the call returns */
     same(target[0], 3);
     same(target[N - 1], 3);
 }
@@ -285,7 +286,7 @@ static void look(void *memory)
     seen = ((float *)memory)[N - 1];
 }
 
-/* A host function finds what a copy before it brought. */
+/* A host function finds the data of a copy before it. */
 static void pinned_target(void)
 {
     float *pinned = allocate_pinned(BYTES);
@@ -298,7 +299,7 @@ static void pinned_target(void)
     ok(cuMemFreeHost(pinned));
 }
 
-/* After an event, and after a query that says so, data is as there as after a synchronize. */
+/* After an event, and after a successful query, data is visible as after a synchronize. */
 static void arrives_with_events(void)
 {
     float *pinned = allocate_pinned(2 * BYTES);
@@ -319,7 +320,7 @@ static void arrives_with_events(void)
     ok(cuMemFreeHost(pinned));
 }
 
-/* A wait of another stream for the copy brings its data too. */
+/* Waiting for another stream that waits for the copy also brings its data. */
 static void arrives_by_another_stream(void)
 {
     float *pinned = allocate_pinned(BYTES);
@@ -346,7 +347,7 @@ static void two_dimensions(void)
         from[i / WIDTH][i % WIDTH] = (float)i;
     ok(cuMemAllocPitch_v2(&p, &pitch, WIDTH * sizeof(float), HEIGHT, 4));
     check(pitch >= WIDTH * sizeof(float));
-    const uintptr_t stray = 0x7fff0000; /* what a kind of memory does not use is not looked at */
+    const uintptr_t stray = 0x7fff0000; /* fields that a kind of memory does not use are ignored */
     CUDA_MEMCPY2D in = {
         .srcMemoryType = CU_MEMORYTYPE_HOST,
         .srcHost = from,
@@ -381,6 +382,19 @@ static void two_dimensions(void)
     ok(cuMemcpy2D_v2(&out));
     same(to[1][0], 0);
     same(to[2][WIDTH - 1], HEIGHT * WIDTH - 1);
+    CUDA_MEMCPY2D within = out;
+    within.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    within.dstDevice = p + pitch * (HEIGHT - 1);
+    within.dstHost = (void *)stray;
+    within.Height = 1;
+    ok(cuMemcpy2DUnaligned_v2(&within));
+    out.dstPitch = sizeof to[0] - 1; /* rows would overlap */
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D_v2(&out));
+    in.srcPitch = sizeof from[0] - 1;
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpy2DAsync_v2(&in, stream));
+    in.dstMemoryType = CU_MEMORYTYPE_HOST;
+    in.dstHost = to;
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D_v2(&in));
     ok(cuMemFree_v2(p));
 }
 
@@ -451,7 +465,8 @@ static void batch(void)
     };
     for (size_t i = 0; i < COUNT(copies); i++) {
         copies[i].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-        ok(cuMemcpy3DBatchAsync_v2(1, &copies[i], 0, stream)); /* within one they have no order */
+        ok(cuMemcpy3DBatchAsync_v2(1, &copies[i], 0,
+                                   stream)); /* the copies of one batch have no order */
     }
     ok(cuStreamSynchronize(stream));
     for (int i = 0; i < HEIGHT * WIDTH; i++)
@@ -537,7 +552,7 @@ static void mapped(void)
     ok(cuMemFreeHost(pinned));
 }
 
-/* With one address on both sides a program may pass the host's. */
+/* With one address on both sides, a program may pass the host's address. */
 static void one_address(void)
 {
     float *pinned = allocate_pinned(BYTES);
@@ -548,8 +563,8 @@ static void one_address(void)
     ok(cuMemFreeHost(pinned));
 }
 
-/* All pinned memory is mapped where one address is for both sides, and managed memory counts as
- * that. */
+/* All pinned memory is mapped if both sides have one address, and managed memory counts as pinned.
+ */
 static void flags_of_pinned(void)
 {
     static char registered_bytes[8192];
@@ -585,7 +600,7 @@ static void registered(void)
     ok(cuMemHostRegister_v2(memory, bytes, CU_MEMHOSTREGISTER_DEVICEMAP));
     gives(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(memory, bytes, 0));
     CUdeviceptr p = on_device(memory);
-    ok(launch_saxpy(10, 2, p, a, stream)); /* what was written before is seen */
+    ok(launch_saxpy(10, 2, p, a, stream)); /* the GPU sees earlier writes */
     ok(launch_fill(p, 8, 5, stream));
     ok(cuStreamSynchronize(stream));
     float values[6];
@@ -599,7 +614,7 @@ static void registered(void)
     munmap(memory, bytes);
 }
 
-/* What begins as registered memory and goes on behind it: a driver may refuse that. */
+/* A range that begins in registered memory and ends behind it: a driver may refuse that. */
 static void more_than_registered(void)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -631,7 +646,7 @@ static void more_than_registered(void)
     munmap(memory, 2 * page);
 }
 
-/* Where the GPU's process has something at the program's address, which it is given to find. */
+/* A case in which the GPU's process has a mapping at the program's address. */
 static void registered_elsewhere(void)
 {
     const size_t bytes = 2 << 20;
@@ -667,7 +682,7 @@ static void registered_elsewhere(void)
     ok(cuMemAddressFree(taken, bytes));
 }
 
-/* What the program does not have, all of it, and flags that there are not. */
+/* Memory that the program does not have, or not all of it, and unknown flags. */
 static void registered_wrongly(void)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -683,7 +698,7 @@ static void registered_wrongly(void)
     check(!munmap(memory, page));
 }
 
-/* Whichever of the two is the larger one. */
+/* The second range may be the larger or the smaller one. */
 static void registered_twice(void)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -702,14 +717,14 @@ static void registered_twice(void)
     check(!munmap(memory, 4 * page));
 }
 
-/* Whether the GPU has written a value: without any order, as ThreadSanitizer would say. */
+/* Whether the GPU has written a value. There is no order, so ThreadSanitizer would complain. */
 __attribute__((noinline, no_sanitize("thread"))) static bool has_come(const volatile float *cell,
                                                                       float value)
 {
     return *cell == value;
 }
 
-/* A program that frees what is still registered goes on, whatever else is registered. */
+/* A program that frees memory which is still registered goes on, whatever else is registered. */
 static void registered_and_unmapped(void)
 {
     const size_t bytes = 1 << 20;
@@ -724,7 +739,7 @@ static void registered_and_unmapped(void)
     same(gone[9], 4);
     ok(launch_fill(written, 5, 10, stream));
     for (int i = 0; i < 100 && !has_come(&gone[9], 5); i++)
-        sleep_ms(5); /* elsewhere it comes with a call that waits, which finds no memory */
+        sleep_ms(5); /* remotely the value comes with a call that waits, which finds no memory */
     check(!munmap(gone, bytes));
     left[5] = 3;
     ok(launch_saxpy(10, 2, p, a, stream));
@@ -740,8 +755,8 @@ static void registered_and_unmapped(void)
     check(!munmap(left, bytes));
 }
 
-/* Where copies are on two hosts a kernel would wait for ever for what another process writes into a
- * file: that is refused. So is what has no file to be handed to the server. */
+/* With copies on two hosts a kernel would wait forever for what another process writes into a
+ * file: that is refused. Memory without a file for the server is refused, too. */
 static CUresult wanted_of_file(int fd)
 {
     const char *server = getenv("AITHERION_SERVER"); /* without one the driver itself is asked */
@@ -751,7 +766,7 @@ static CUresult wanted_of_file(int fd)
                                                                        : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* For kernels, and for copies, which a mirror is enough for. */
+/* For kernels, and for copies, for which a mirror is enough. */
 static void register_file(float *memory, size_t bytes, CUresult wanted)
 {
     CUdeviceptr device;
@@ -781,17 +796,17 @@ static void registered_files(void)
                   wanted_of_file(-1));
     register_file(mmap(NULL, FILE_BYTES, protection, MAP_SHARED, memory, 0), FILE_BYTES,
                   wanted_of_file(memory));
-    if (wanted_of_file(disk)) /* since Linux 6.5 no driver may pin what a disk is written from */
+    if (wanted_of_file(disk)) /* since Linux 6.5 no driver may pin pages of a file on a disk */
         register_file(mmap(NULL, FILE_BYTES, protection, MAP_SHARED, disk, 0), FILE_BYTES,
                       CUDA_ERROR_NOT_SUPPORTED);
     int *words = mmap(NULL, FILE_BYTES, protection, MAP_SHARED, memory, 0);
-    close(memory); /* and nobody has it open */
+    close(memory); /* and no process has it open */
     check(words != MAP_FAILED);
     gives(wanted_of_file(-1),
           cuMemHostRegister_v2(words, FILE_BYTES, CU_MEMHOSTREGISTER_DEVICEMAP));
 }
 
-/* Two parts in one page, and behind the file's first page: the server has each at another place. */
+/* Two parts in one page, behind the file's first page: the server maps each at another address. */
 static void parts_of_a_file(void)
 {
     enum { PART_BYTES = 100 };
@@ -858,7 +873,7 @@ static void managed(void)
     ok(cuMemFree_v2(p));
 }
 
-/* Between launches that nobody waits for. */
+/* Between launches without a wait. */
 static void managed_meanwhile(void)
 {
     enum { TIMES = 8 };
@@ -874,7 +889,7 @@ static void managed_meanwhile(void)
     ok(cuMemFree_v2(p));
 }
 
-/* Only what is written needs room. */
+/* Only written pages need room. */
 static void managed_beyond_the_host(void)
 {
     struct sysinfo host;
@@ -901,7 +916,7 @@ static size_t address_space(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* With room for it once, and not for what it is compared with as well. */
+/* There is room for the memory, but not for its shadow copy as well. */
 static void managed_without_room(void)
 {
     const size_t bytes = (size_t)256 << 20, before = address_space();
@@ -922,7 +937,7 @@ static void managed_without_room(void)
     ok(cuMemFree_v2(p));
 }
 
-/* Pieces that have a page in common live and go each for itself. */
+/* Pieces that share a page are used and freed independently. */
 static void managed_pieces(void)
 {
     enum { PIECES = 40 };
@@ -942,7 +957,7 @@ static void managed_pieces(void)
         ok(cuMemFree_v2(pieces[i]));
 }
 
-/* Rows of pageable memory go into memory that the program has written. */
+/* Copies rows of pageable memory into memory that the program has written. */
 static void managed_rows(void)
 {
     enum { WIDTH = 10, HEIGHT = 20 };
@@ -974,7 +989,7 @@ static void managed_rows(void)
     ok(cuMemFree_v2(p));
 }
 
-/* Both sides write into one piece of memory, each its own bytes. */
+/* Both sides write into one allocation, each its own bytes. */
 static void side_by_side(void)
 {
     float *host = allocate_pinned(16 * sizeof(float));
@@ -1000,7 +1015,7 @@ static void side_by_side(void)
     ok(cuMemFreeHost(host));
 }
 
-/* What a kernel wrote into pinned memory is what a later copy of its stream takes. */
+/* A later copy on the stream takes what a kernel wrote into pinned memory. */
 static void copied_after_a_kernel(void)
 {
     float *host = allocate_pinned(BYTES);
@@ -1062,7 +1077,7 @@ static void host_step(unsigned int kind, unsigned int at, unsigned int n, float 
         mix.memory[kind][at + i] = mix.wanted[kind][at + i] = value + (float)(i % 5);
 }
 
-/* What the program may name as its own. */
+/* The memory that the program may name as its own. */
 static CUmemorytype any_type(unsigned int kind)
 {
     return kind > 1 && any(2) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_UNIFIED;
@@ -1168,7 +1183,7 @@ static void managed_copies(void)
     ok(cuMemFree_v2(p));
 }
 
-/* Pointers that lie in memory mean the same on both sides. */
+/* Pointers stored in memory are valid on both sides. */
 static void nested(void)
 {
     float **list = allocate_pinned(4 * sizeof *list);
@@ -1200,7 +1215,7 @@ static void nested(void)
     ok(cuMemFree_v2(managed_list));
 }
 
-/* As NCCL does: a kernel runs on while the host writes what it waits for. */
+/* As NCCL does: a kernel keeps running while the host writes the value that it waits for. */
 static void polled(void)
 {
     int *words = allocate_pinned(2 * sizeof *words), value = 5;
@@ -1221,7 +1236,7 @@ static void *open_later(void *word)
     return NULL;
 }
 
-/* The stream is held while the bytes are taken: what they pass through must not be filled anew
+/* The stream is held while the bytes are taken: what they pass through must not be filled again
  * before it is read. */
 static void taken_behind_a_kernel(void)
 {
@@ -1288,7 +1303,7 @@ static void attributes_of_strangers(void)
     CUdeviceptr p = (CUdeviceptr)(uintptr_t)&pageable;
     gives(CUDA_ERROR_INVALID_VALUE,
           cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p));
-    ok(cuPointerGetAttributes(COUNT(list), list, out, p)); /* which is how programs ask */
+    ok(cuPointerGetAttributes(COUNT(list), list, out, p)); /* as programs ask */
     same(type, 0);
 }
 
@@ -1304,7 +1319,41 @@ static void attributes_of_managed(void)
     ok(cuMemFree_v2(p));
 }
 
-/* Each level is an array of half the size; one has cells of its own. */
+/* Copies of more than a part of 8 MiB, from the middle of an array on. */
+static void large_arrays(void)
+{
+    enum { CELL = 16, WIDTH = 15 * 65536, OFFSET = 3 * CELL, LARGE = (WIDTH - 7) * CELL };
+    const CUDA_ARRAY_DESCRIPTOR asked = { .Width = WIDTH,
+                                          .Format = CU_AD_FORMAT_FLOAT,
+                                          .NumChannels = 4 };
+    uint8_t *from = malloc(LARGE), *to = malloc(LARGE), edge[OFFSET] = { 0 };
+    CUarray array;
+    if (cuArrayCreate_v2(&array, &asked) == CUDA_ERROR_INVALID_VALUE)
+        skip("an array of one dimension cannot have 15 MiB here");
+    check(from && to);
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < LARGE; i++)
+            from[i] = (uint8_t)(i * 7 + i / 4099 + (size_t)turn);
+        memset(to, 0, LARGE);
+        ok(cuMemcpyHtoA_v2(array, 0, edge, OFFSET));
+        if (turn) {
+            ok(cuMemcpyHtoAAsync_v2(array, OFFSET, from, LARGE, stream));
+            ok(cuMemcpyAtoHAsync_v2(to, array, OFFSET, LARGE, stream));
+            ok(cuStreamSynchronize(stream));
+        } else {
+            ok(cuMemcpyHtoA_v2(array, OFFSET, from, LARGE));
+            ok(cuMemcpyAtoH_v2(to, array, OFFSET, LARGE));
+        }
+        check(!memcmp(from, to, LARGE));
+        ok(cuMemcpyAtoH_v2(to, array, 0, OFFSET + 1));
+        check(!memcmp(to, edge, OFFSET) && to[OFFSET] == from[0]);
+    }
+    ok(cuArrayDestroy(array));
+    free(from);
+    free(to);
+}
+
+/* Each level is an array of half the size and has cells of its own. */
 static void mipmapped(void)
 {
     enum { WIDTH = 8, LEVELS = 3 };
@@ -1332,7 +1381,7 @@ static void mipmapped(void)
     ok(cuMipmappedArrayDestroy(whole));
 }
 
-/* What the program writes behind a wait counts, though nothing had to be waited for any more. */
+/* Data that the program writes behind a wait counts, even if nothing was left to wait for. */
 static void written_at_rest(void)
 {
     enum { MANY = 1 << 18 };
@@ -1353,27 +1402,124 @@ static void written_at_rest(void)
     ok(cuMemFree_v2(sum));
 }
 
+/* Returns memory whose second half is not there. */
+static char *half_there(size_t bytes)
+{
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(memory != MAP_FAILED);
+    check(!munmap(memory + bytes / 2, bytes / 2));
+    return memory;
+}
+
+static void copies_beyond(size_t bytes)
+{
+    char *memory = half_there(bytes);
+    CUdeviceptr p = allocate(bytes);
+    CUarray array;
+    CUDA_ARRAY_DESCRIPTOR row = {
+        .Width = bytes / 2048, .Height = 2048 / 4, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1
+    };
+    CUDA_MEMCPY2D in = { .srcMemoryType = CU_MEMORYTYPE_HOST,
+                         .srcHost = memory,
+                         .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                         .dstDevice = p,
+                         .WidthInBytes = bytes / 4,
+                         .Height = 4 };
+    CUDA_MEMCPY2D out = { .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = memory,
+                          .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = p,
+                          .WidthInBytes = bytes / 4,
+                          .Height = 4 };
+    ok(cuArrayCreate_v2(&array, &row));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2(p, memory, bytes));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoDAsync_v2(p, memory, bytes, stream));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2(memory, p, bytes));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoHAsync_v2(memory, p, bytes, stream));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpy((uintptr_t)p, (uintptr_t)memory, bytes));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyAsync((uintptr_t)memory, (uintptr_t)p, bytes, stream));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoA_v2(array, 0, memory + bytes / 2, 4));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyAtoH_v2(memory + bytes / 2, array, 0, 4));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D_v2(&in));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D_v2(&out));
+    ok(cuMemcpyHtoD_v2(p, memory, bytes / 2)); /* and the half that is there */
+    ok(cuMemcpyDtoH_v2(memory, p, bytes / 2));
+    ok(cuMemFree_v2(p));
+}
+
+static bool is_the_simulated_driver_itself(void)
+{
+    return is_simulated() && !getenv("AITHERION_SERVER");
+}
+
+static void beyond_the_memory(void)
+{
+    if (is_the_simulated_driver_itself())
+        skip("the simulated driver reads what it is given");
+    copies_beyond(12 << 20);
+    if (getenv("AITHERION_SERVER")) /* a GPU's driver may copy a little itself */
+        copies_beyond(1 << 16);
+}
+
+static void wrong_direction(void)
+{
+    enum { MOST = 1 << 20 };
+    if (is_the_simulated_driver_itself())
+        skip("the simulated driver reads what it is given");
+    const char *text = "a constant";
+    char *memory = malloc(MOST);
+    CUdeviceptr p = allocate(MOST);
+    check(memory != NULL);
+    for (size_t bytes = 16; bytes <= MOST; bytes *= MOST / 16) {
+        gives(CUDA_ERROR_INVALID_VALUE,
+              cuMemcpyHtoD_v2((uintptr_t)memory, (void *)(uintptr_t)p, bytes));
+        gives(CUDA_ERROR_INVALID_VALUE,
+              cuMemcpyDtoH_v2((void *)(uintptr_t)p, (uintptr_t)memory, bytes));
+    }
+    if (getenv("AITHERION_SERVER"))
+        gives(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2((void *)(uintptr_t)text, p, 4));
+    free(memory);
+    ok(cuMemFree_v2(p));
+}
+
+/* A run on a GPU must show which other functions need no context. */
+static void freed_without_a_context(void)
+{
+    void *memory = allocate_pinned(1 << 20), *other = allocate_pinned(4096);
+    ok(cuCtxSetCurrent(NULL));
+    ok(cuMemFreeHost(memory));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemFreeHost(memory));
+    ok(cuMemFreeHost(other));
+    CUcontext now;
+    ok(cuCtxGetCurrent(&now));
+    check(!now);
+}
+
 static const struct test tests[] = {
+    { "pinned memory is freed without a context", freed_without_a_context, 0 },
+    { "a copy of memory that is not there is refused", beyond_the_memory, 0 },
+    { "a copy in the wrong direction is refused", wrong_direction, 0 },
     { "12 MiB go there and back", there_and_back, 0 },
     { "large copies keep their place among other work", large_in_order, 0 },
     { "threads copy much at once, in every way", crowded, 0 },
     { "pageable copies of any length", any_length, 0 },
-    { "a copy of more than there is", more_than_there_is, 0 },
+    { "a copy of more than the memory", more_than_there_is, 0 },
     { "rows of more than the allocation are refused", more_rows_than_there_are, 0 },
     { "pinned memory's address is the GPU's too", pinned_for_device, 0 },
     { "cuMemcpy goes by the addresses", by_address, 0 },
     { "pageable memory is taken at the call", pageable_source, 0 },
     { "pinned memory is read when its turn comes", pinned_source, 0 },
     { "a host function finds what was copied before it", pinned_target, 0 },
-    { "data is there after an event, or a query", arrives_with_events, 0 },
-    { "data is there after a stream that waited for it", arrives_by_another_stream, 0 },
+    { "data is visible after an event, or a query", arrives_with_events, 0 },
+    { "data is visible after a stream that waited for it", arrives_by_another_stream, 0 },
     { "copies of two dimensions", two_dimensions, 0 },
     { "copies to and from an array", arrays, 0 },
     { "batches of copies of three dimensions", batch, 0 },
+    { "large copies to and from an array", large_arrays, 0 },
     { "an array of levels", mipmapped, 0 },
     { "sets of 8, 16 and 32 bits", sets, 0 },
-    { "what is allocated is counted", counted, 0 },
-    { "more than there is is out of memory", too_much, 0 },
+    { "allocated memory is counted", counted, 0 },
+    { "more than the device has is out of memory", too_much, 0 },
     { "ranges are known", ranges, 0 },
     { "mapped memory is seen on both sides", mapped, 0 },
     { "pinned memory has one address", one_address, 0 },
@@ -1381,7 +1527,7 @@ static const struct test tests[] = {
     { "registered memory is seen on both sides", registered, 0 },
     { "a copy of more than is registered takes what the GPU wrote", more_than_registered, 0 },
     { "registered memory may have another address there", registered_elsewhere, 0 },
-    { "what is not there is not registered", registered_wrongly, 0 },
+    { "memory that does not exist is not registered", registered_wrongly, 0 },
     { "memory is registered once", registered_twice, 0 },
     { "registered memory may be unmapped", registered_and_unmapped, ONLY_SIMULATED },
     { "files are registered where the GPU can have them", registered_files, 0 },
@@ -1403,9 +1549,9 @@ static const struct test tests[] = {
     { "managed memory is written after a stream that rests", written_at_rest, 0 },
     { "pageable bytes are taken while the stream is held", taken_behind_a_kernel,
       SHARED_PAGES | SAME_PLACES },
-    { "pointers say what they are", attributes, 0 },
-    { "pointers of strangers are no error", attributes_of_strangers, 0 },
-    { "managed pointers say so", attributes_of_managed, 0 },
+    { "pointers have attributes", attributes, 0 },
+    { "unknown pointers are no error", attributes_of_strangers, 0 },
+    { "managed pointers are reported as managed", attributes_of_managed, 0 },
 };
 
 int main(int argc, char **argv)

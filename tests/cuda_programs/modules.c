@@ -1,4 +1,4 @@
-/* Modules, libraries and kernels; and how programs find the driver's functions. */
+/* Modules, libraries and kernels, and finding the driver's functions. */
 #include "config.h"
 
 #include "gpu.h"
@@ -221,7 +221,7 @@ static CUresult share(CUkernel kernel, int bytes)
     return cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes, kernel, 0);
 }
 
-/* As cuDNN does before its launches: the same again and again, and now and then something else. */
+/* As cuDNN does before its launches: the same value again and again, sometimes another. */
 static void attributes_set_often(void)
 {
     CUlibrary library = load_library();
@@ -253,7 +253,7 @@ static void attributes_set_often(void)
     ok(cuLibraryUnload(library));
 }
 
-/* A kernel of a library that comes and goes, its other name, and what was set of it. */
+/* A kernel of a library that is loaded and unloaded, its other name, and the values set for it. */
 struct named {
     CUlibrary library;
     CUkernel kernel;
@@ -271,8 +271,8 @@ static void look_at(const struct named *one)
     same(value, one->bytes);
 }
 
-/* Handles come again for something else, and each kernel is set by both its names: whatever the
- * client remembers must be of this one. */
+/* Handles are used again for other objects, and each kernel is set by both its names. The client
+ * must not mix up its remembered values. */
 static void attributes_of_what_comes_and_goes(void)
 {
     enum { LIBRARIES = 4, STEPS = 3000, KINDS = 6 };
@@ -307,7 +307,7 @@ static void attributes_of_what_comes_and_goes(void)
             ok(cuLibraryUnload(all[i].library));
 }
 
-/* A function has one value, whichever context is current. */
+/* A function has the same values in every context. */
 static void attributes_in_two_contexts(void)
 {
     CUfunction fill = kernel("fill");
@@ -339,7 +339,7 @@ static void occupancy(void)
     check(bytes > 0);
 }
 
-/* Whether a launch of so many blocks is refused, and leaves nothing behind. */
+/* Whether a launch of this many blocks is refused, without later effects. */
 static bool is_refused(CUlaunchAttribute attribute, int blocks, CUresult wanted)
 {
     float v = 6;
@@ -359,7 +359,7 @@ static bool is_refused(CUlaunchAttribute attribute, int blocks, CUresult wanted)
     return status != CUDA_SUCCESS;
 }
 
-/* Their blocks must be there at once: what does not fit is said by the launch itself. */
+/* Their blocks must be there at once: a launch that does not fit fails itself. */
 static void launches_that_do_not_fit(void)
 {
     CUlaunchAttribute together = { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1 };
@@ -390,7 +390,7 @@ static void wrong_images(void)
     CUmodule loaded;
     CUresult status = cuModuleLoadData(&loaded, "this is no module\n");
     check(status == CUDA_ERROR_INVALID_IMAGE || status == CUDA_ERROR_INVALID_PTX);
-    ok(launch_fill(a, 1, N, NULL)); /* and nothing is broken */
+    ok(launch_fill(a, 1, N, NULL)); /* and launches still work */
     same(all_of(a, N), 1);
 }
 
@@ -440,7 +440,7 @@ static void proc_addresses(void)
     check(function == NULL);
 }
 
-/* What is found is what it is called. */
+/* The name that is found is the given name. */
 static void found_functions_work(void)
 {
     void *address = found("cuDeviceGetCount", 13000, 0);
@@ -462,20 +462,20 @@ static void errors(void)
     check(text == NULL);
 }
 
-/* A file of its own, since a pipe may be too small for what nobody reads yet. */
-static char *printed_by(int blocks, int threads, int value)
+/* A file of its own, since a pipe may be too small for text that is read later. */
+static char *written_by(int stream, int blocks, int threads, int value)
 {
     FILE *file = tmpfile();
-    int before = dup(STDOUT_FILENO);
+    int before = dup(stream);
     check(file && before >= 0);
     fflush(stdout);
-    check(dup2(fileno(file), STDOUT_FILENO) >= 0);
+    check(dup2(fileno(file), stream) >= 0);
     CUresult launched =
         cuLaunchKernel(kernel("say"), (unsigned int)blocks, 1, 1, (unsigned int)threads, 1, 1, 0,
                        NULL, (void *[]){ &value }, NULL);
     CUresult waited = cuCtxSynchronize();
     fflush(stdout);
-    dup2(before, STDOUT_FILENO);
+    dup2(before, stream);
     close(before);
     ok(launched);
     ok(waited);
@@ -487,6 +487,23 @@ static char *printed_by(int blocks, int threads, int value)
     check(fread(text, 1, (size_t)length, file) == (size_t)length);
     fclose(file);
     return text;
+}
+
+static char *printed_by(int blocks, int threads, int value)
+{
+    return written_by(STDOUT_FILENO, blocks, threads, value);
+}
+
+/* The simulated kernel writes negative values to standard error, as a driver does with the text of
+ * a failed assert(). */
+static void kernels_complain(void)
+{
+    char *text = written_by(STDERR_FILENO, 1, 1, -3);
+    check(!strcmp(text, "thread 0 of block 0 says -3\n"));
+    free(text);
+    text = written_by(STDOUT_FILENO, 1, 1, -4);
+    check(!*text);
+    free(text);
 }
 
 static void kernels_print(void)
@@ -503,7 +520,7 @@ static void kernels_print(void)
     }
 }
 
-/* More than a message, or a pipe, has room for. */
+/* More text than a message or a pipe has room for. */
 static void kernels_print_much(void)
 {
     enum { BLOCKS = 64, THREADS = 128 };
@@ -517,11 +534,12 @@ static void kernels_print_much(void)
 }
 
 static const struct test tests[] = {
-    { "what kernels print is there after a wait", kernels_print, 0 },
+    { "output of kernels is there after a wait", kernels_print, 0 },
+    { "errors of kernels go to standard error", kernels_complain, ONLY_SIMULATED },
     { "kernels print much", kernels_print_much, 0 },
     { "a module's kernel runs", module, 0 },
     { "a module is loaded from a file", from_file, 0 },
-    { "parameters come singly and in one piece", parameters, 0 },
+    { "parameters are passed singly and in one piece", parameters, 0 },
     { "parameters have places and sizes", parameter_facts, 0 },
     { "matrices are multiplied", matrices, 0 },
     { "vectors are added and summed", sums, 0 },
@@ -529,11 +547,12 @@ static const struct test tests[] = {
     { "modules have variables", variables, 0 },
     { "functions have attributes", attributes, 0 },
     { "attributes are set again and again", attributes_set_often, 0 },
-    { "attributes are of what comes and goes", attributes_of_what_comes_and_goes, ONLY_SIMULATED },
+    { "attributes belong to modules that come and go", attributes_of_what_comes_and_goes,
+      ONLY_SIMULATED },
     { "a function's attributes are the same in two contexts", attributes_in_two_contexts, 0 },
-    { "occupancy is told", occupancy, 0 },
+    { "occupancy is reported", occupancy, 0 },
     { "launches that do not fit are refused at once", launches_that_do_not_fit, 0 },
-    { "what is no image is refused", wrong_images, 0 },
+    { "data that is no image is refused", wrong_images, 0 },
     { "a kernel that is not simulated is not found", unknown_kernel, ONLY_SIMULATED },
     { "functions are found by version", proc_addresses, 0 },
     { "found functions work", found_functions_work, 0 },

@@ -12,7 +12,8 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
 
 import harness  # noqa: E402
 
-NAMES = ["callbacks", "coherence", "contexts", "faults", "graphs", "memory", "modules", "pools", "sharing", "streams", "threads", "virtual"]
+NAMES = ["callbacks", "coherence", "contexts", "faults", "graph_memory", "graph_nodes", "graphs", "memory", "modules", "pinned", "pools", "sharing",
+         "streams", "threads", "virtual", "wrong"]
 LIMIT_S = 10 * harness.PATIENCE_S  # of a program; each of its tests has a limit of its own
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
 
@@ -22,7 +23,7 @@ def build_folder():
 
 
 def library_folder(name):
-    """Of the build tree: "aitherion" or "aitherion/sim"."""
+    """A folder of the build tree: "aitherion" or "aitherion/sim"."""
     return os.path.join(build_folder(), "lib", name)
 
 

@@ -1,7 +1,7 @@
 /*
- * What a plain program of the CUDA runtime does, built by nvcc with the runtime linked in (or not:
- * tests/sim/test_nvcc.py builds it in several ways). Its kernels are of those that the simulated
- * driver knows. Each test is a process of its own; the last line counts them.
+ * The work of a plain program of the CUDA runtime, built by nvcc with the runtime linked in (or
+ * not: tests/sim/test_nvcc.py builds it in several ways). Its kernels are of those that the
+ * simulated driver knows. Each test is a process of its own; the last line counts them.
  */
 #include <atomic>
 #include <chrono>
@@ -51,7 +51,7 @@ __global__ void unknown(float *p)
 
 __device__ float table[16];
 __managed__ float shared_table[100];
-__managed__ float large_table[3000]; /* begins and ends in the midst of pages */
+__managed__ float large_table[3000]; /* begins and ends in the middle of pages */
 
 enum { SKIPPED = 77, N = 10000 };
 static const size_t BYTES = N * sizeof(float);
@@ -454,7 +454,7 @@ static void reset()
     ok(cudaDeviceReset());
 }
 
-/* Ends with work under way. */
+/* Ends with work in flight. */
 static void ends_meanwhile()
 {
     cudaStream_t stream;
@@ -466,7 +466,7 @@ static void ends_meanwhile()
     exit(0);
 }
 
-/* Without the client that happens now and then in the runtime, which frees its state meanwhile. */
+/* Without the client it sometimes happens in the runtime, which frees its state meanwhile. */
 static void needs_the_client()
 {
     if (!getenv("AITHERION_SERVER"))
@@ -476,12 +476,15 @@ static void needs_the_client()
 static void threads_go_on()
 {
     needs_the_client();
+    static std::atomic<int> rounds(0);
     for (int i = 0; i < 4; i++)
         std::thread([] {
-            for (float *p; cudaMalloc(&p, 100) == cudaSuccess;)
+            for (float *p; cudaMalloc(&p, 100) == cudaSuccess; rounds++)
                 cudaFree(p);
         }).detach();
-    usleep(50000);
+    /* The runtime's first call sets it up. It crashes by itself if the process ends meanwhile. */
+    while (rounds < 100)
+        usleep(1000);
     exit(0);
 }
 
@@ -514,16 +517,16 @@ static const struct {
     { "graphs are captured and launched", graphs },
     { "variables are copied by their symbols", variables },
     { "managed variables are seen on both sides", managed_variables },
-    { "pointers say what they are", pointers },
+    { "pointers have attributes", pointers },
     { "kernels say what they are", attributes },
-    { "errors are told, and forgotten", errors },
+    { "errors are reported, and forgotten", errors },
     { "a fault is sticky", faults },
     { "a kernel that is not simulated is an error", unknown_kernel },
     { "threads work apart", threads },
     { "the device is reset", reset },
     { "the program may end meanwhile", ends_meanwhile },
     { "threads may go on while it ends", threads_go_on },
-    { "a kernel may go on for ever while it ends", kernel_goes_on },
+    { "a kernel may go on forever while it ends", kernel_goes_on },
 };
 
 /* Its exit code, or minus the signal that ended it. */

@@ -1,4 +1,5 @@
-/* Memory that one process hands to another: descriptors of allocations and of pools, IPC handles.
+/* Memory that one process shares with another: descriptors of allocations and of pools, IPC
+ * handles.
  */
 #include "config.h"
 
@@ -26,7 +27,7 @@ static CUmemAllocationProp exportable(void)
     };
 }
 
-/* A process begins with CUDA after its fork. */
+/* Each process initializes CUDA after the fork. */
 static void begin(void)
 {
     int is_there;
@@ -44,7 +45,7 @@ static void begin(void)
 
 /* ---- two processes ---- */
 
-/* The other process, which begins by running its part; *out is the way to it. */
+/* Starts the other process, which runs part; *out is the socket to it. */
 static pid_t start_other(void (*part)(int way), int *out)
 {
     int ends[2];
@@ -63,7 +64,7 @@ static pid_t start_other(void (*part)(int way), int *out)
     return other;
 }
 
-/* A skip of the other one's is one of the test's. */
+/* If the other process skips, the test skips. */
 static void await_other(pid_t other)
 {
     int status;
@@ -93,7 +94,7 @@ static void tell(int way, const void *bytes, size_t length, int fd)
     check(sendmsg(way, &message, MSG_NOSIGNAL) == (ssize_t)length);
 }
 
-/* The descriptor that came with it, or -1. */
+/* Returns the descriptor that came with the bytes, or -1. */
 static int hear(int way, void *bytes, size_t length)
 {
     struct iovec part = { bytes, length };
@@ -177,13 +178,13 @@ static void sent(void)
     ok(launch_fill(base, 3, N, NULL));
     ok(cuCtxSynchronize());
     tell(way, "", 1, fd);
-    close(fd); /* the message is the only one that has it now */
+    close(fd); /* only the message has it now */
     meet(way);
     same(all_of(base, N), 7);
     await_other(other);
 }
 
-/* As PyTorch does with what its expandable segments consist of. */
+/* As PyTorch does with the pieces of its expandable segments. */
 static void takes_by_number(int way)
 {
     struct {
@@ -220,13 +221,13 @@ static void taken_by_number(void)
     same(all_of(base, N), 7);
 }
 
-/* Who exported it may let go of it: it is there as long as the other one has it. */
+/* The exporter may release it: it exists as long as the other process has it. */
 static void keeps_memory(int way)
 {
     char byte;
     CUdeviceptr base = map(import_one(hear(way, &byte, 1)));
     meet(way); /* it has it */
-    meet(way); /* the first process has let go */
+    meet(way); /* the first process has closed it */
     same(all_of(base, N), 5);
 }
 
@@ -249,7 +250,7 @@ static void outlives(void)
     await_other(other);
 }
 
-/* What is closed everywhere and released is free again, in whichever order. */
+/* Memory that is closed everywhere and released is free again, in any order. */
 static void freed(void)
 {
     size_t before, after, total;
@@ -456,7 +457,7 @@ static volatile int *map_file(int flags, int *out_fd)
     return words;
 }
 
-/* false: what two hosts cannot have is refused. */
+/* false: registering was refused, as between two hosts. */
 static bool register_words(volatile int *words)
 {
     CUresult status =
@@ -466,7 +467,7 @@ static bool register_words(volatile int *words)
     return !status;
 }
 
-/* A kernel that waits for one word, and then sets another. */
+/* Launches a kernel that waits for one word and then sets another. */
 static void pass_on(volatile int *words, int from, int to)
 {
     CUdeviceptr flag, answer;
@@ -476,8 +477,8 @@ static void pass_on(volatile int *words, int from, int to)
     ok(launch(kernel("await_value"), 1, NULL, (void *[]){ &flag, &value, &answer }));
 }
 
-/* As with NCCL the first process has it registered by then, and the last one to come takes the name
- * away before it does. */
+/* As with NCCL, the first process has registered the file by then, and the last process unlinks the
+ * file before it registers it. */
 static void talks_back(int way)
 {
     int fd;
@@ -491,7 +492,7 @@ static void talks_back(int way)
     check(becomes((const int *)&words[ANSWER], VALUE));
     ok(cuCtxSynchronize());
     ok(cuMemHostUnregister((void *)(uintptr_t)words));
-    same(words[TO_FIRST], VALUE); /* it is the program's still */
+    same(words[TO_FIRST], VALUE); /* the program still has the memory */
     close(fd);
 }
 
@@ -519,10 +520,10 @@ static void kernels_talk(void)
 static const struct test tests[] = {
     { "an allocation is sent to another process", sent, NO_SETUP },
     { "another process takes it by the descriptor's number", taken_by_number, NO_SETUP },
-    { "it lives on with the other process", outlives, NO_SETUP },
-    { "what nobody has any more is free again", freed, NO_SETUP },
-    { "a stranger's descriptor is refused", strange, NO_SETUP },
-    { "what was not asked to be exportable is not", not_exportable, NO_SETUP },
+    { "memory lives on with the other process", outlives, NO_SETUP },
+    { "memory without holders is free again", freed, NO_SETUP },
+    { "a foreign descriptor is refused", strange, NO_SETUP },
+    { "memory is exportable only on request", not_exportable, NO_SETUP },
     { "a pool's memory is shared", pool, NO_SETUP },
     { "an IPC handle opens the same memory", ipc_memory, NO_SETUP },
     { "a stream waits for another process's event", ipc_event, NO_SETUP },

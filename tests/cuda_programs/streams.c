@@ -19,7 +19,7 @@ static void setup(void)
     ok(cuCtxSynchronize());
 }
 
-/* Comes out right in one order only. */
+/* The result is right in one order only. */
 static void in_order(void)
 {
     ok(launch_fill(a, 3, N, stream));
@@ -67,7 +67,7 @@ static void event_order(void)
     ok(cuEventDestroy_v2(event));
 }
 
-/* What is recorded later does not count for who waits already. */
+/* A later record does not count for a stream that waits already. */
 static void event_wait_is_for_earlier_record(void)
 {
     struct gate gate = GATE;
@@ -137,14 +137,14 @@ static void waits_for_legacy(void)
     close_gate(&gate, NULL);
     ok(launch_fill(a, 7, N, NULL));
     ok(launch_saxpy(N, 1, a, b, blocking));
-    ok(cuStreamSynchronize(stream)); /* is free of it */
+    ok(cuStreamSynchronize(stream)); /* does not wait for the legacy stream */
     gives(CUDA_ERROR_NOT_READY, cuStreamQuery(blocking));
     open_gate(&gate);
     ok(cuCtxSynchronize());
     same(all_of(b, N), 8);
 }
 
-/* It blocks the legacy stream as one made by cuStreamCreate does. */
+/* The thread's stream blocks the legacy stream as a stream of cuStreamCreate does. */
 static void own_stream_waits_for_legacy(void)
 {
     struct gate gate = GATE;
@@ -178,7 +178,7 @@ static void own_streams(void)
     same(all_of(a, N), 4);
 }
 
-/* What a program built with --default-stream per-thread calls. */
+/* The functions that a program built with --default-stream per-thread calls. */
 static void own_streams_by_name(void)
 {
     struct gate gate = GATE;
@@ -204,6 +204,19 @@ static void destroyed_stream(void)
     same(all_of(a, N), 6);
 }
 
+/* Many, so that values of handles come again. */
+static void destroyed_in_turn(void)
+{
+    for (int i = 0; i < 40; i++) {
+        CUstream own;
+        ok(cuStreamCreate(&own, CU_STREAM_NON_BLOCKING));
+        ok(launch_saxpy(N, 1, a, b, own));
+        ok(cuStreamSynchronize(own));
+        ok(cuStreamDestroy_v2(own));
+    }
+    same(all_of(b, N), 41);
+}
+
 static void wrong_handles(void)
 {
     CUevent event;
@@ -219,13 +232,14 @@ static void wrong_handles(void)
     gives(CUDA_ERROR_INVALID_HANDLE, cuStreamGetCaptureInfo(stream, &capture, NULL));
     gives(CUDA_ERROR_INVALID_HANDLE, cuStreamQuery(stream));
     gives(CUDA_ERROR_INVALID_HANDLE, cuStreamQuery((CUstream)context));
+    gives(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy_v2(stream));
     gives(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy_v2(CU_STREAM_LEGACY));
     gives(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy_v2(CU_STREAM_PER_THREAD));
     ok(launch_fill(a, 1, N, CU_STREAM_PER_THREAD));
     ok(cuStreamSynchronize(CU_STREAM_PER_THREAD));
 }
 
-/* What is wrong is said by the call itself, not by one that waits later. */
+/* A wrong call fails itself, not a later call that waits. */
 static void wrong_arguments(void)
 {
     CUevent event;
@@ -237,7 +251,7 @@ static void wrong_arguments(void)
     ok(cuStreamSynchronize(stream));
 }
 
-/* Calls that need not wait for the GPU say at once that what they are given is gone. */
+/* Calls that need not wait for the GPU fail at once if their object is gone. */
 static void gone(void)
 {
     CUevent event, left;
@@ -255,7 +269,7 @@ static void gone(void)
     gives(CUDA_ERROR_INVALID_HANDLE, cuMemsetD32Async(a, 0, N, other));
     gives(CUDA_ERROR_INVALID_HANDLE, cuEventRecord(left, other));
     gives(CUDA_ERROR_INVALID_HANDLE, launch_fill(a, 3, N, (CUstream)0x1234560));
-    ok(cuCtxSynchronize()); /* nothing of it comes later */
+    ok(cuCtxSynchronize()); /* no effect of it comes later */
     same(all_of(a, N), 1);
     ok(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
     ok(launch_fill(a, 3, N, other));
@@ -264,7 +278,7 @@ static void gone(void)
     same(all_of(a, N), 3);
 }
 
-/* An event is recorded in streams of its own context, and waited for in any. */
+/* An event can be recorded in streams of its own context, and waited for in any stream. */
 static void of_other_contexts(void)
 {
     CUcontext second;
@@ -288,6 +302,21 @@ static void of_other_contexts(void)
     same(all_of(a, N), 0);
 }
 
+/* The address is the GPU's too, without asking for it. */
+static void values_in_pinned(void)
+{
+    unsigned int *pinned;
+    ok(cuMemHostAlloc((void **)&pinned, 64, 0));
+    CUdeviceptr address = (uintptr_t)pinned;
+    ok(cuStreamWriteValue32_v2(stream, address + 4, 9, 0));
+    ok(cuStreamWaitValue32_v2(stream, address + 4, 9, CU_STREAM_WAIT_VALUE_GEQ));
+    ok(cuStreamWriteValue64_v2(stream, address + 8, 10, 0));
+    ok(cuStreamSynchronize(stream));
+    same(pinned[1], 9);
+    same(pinned[2], 10);
+    ok(cuMemFreeHost(pinned));
+}
+
 static void values_in_memory(void)
 {
     uint32_t *flag = allocate_pinned(8);
@@ -302,8 +331,8 @@ static void values_in_memory(void)
     ok(cuMemFreeHost(flag));
 }
 
-/* The program itself lets a stream go on, by another one, after what was issued behind the value:
- * copies of pinned memory do not wait, and take what it holds in their turn. */
+/* The program itself releases a stream, by another stream, after it has issued work behind the
+ * value. Copies of pinned memory do not wait, and read the memory when their turn comes. */
 static void pinned_behind_a_value(void)
 {
     CUdeviceptr flag = allocate(4);
@@ -329,7 +358,7 @@ static void pinned_behind_a_value(void)
     ok(cuMemFree_v2(flag));
 }
 
-/* The program writes what a stream waits for, and only looks whether it is done. */
+/* The program writes the value that a stream waits for, and only queries the stream. */
 static void looked_at(void)
 {
     uint32_t *flag = allocate_pinned(4);
@@ -353,7 +382,7 @@ static void *wait_for_stream(void *unused)
     return NULL;
 }
 
-/* A thread that waits does not hold up the one that ends its waiting. */
+/* A thread that waits does not delay the thread that ends the wait. */
 static void value_of_device(void)
 {
     pthread_t thread;
@@ -390,7 +419,7 @@ static void facts(void)
     gives(CUDA_ERROR_INVALID_VALUE, cuStreamCreate(&urgent, 0x80));
 }
 
-/* More than a queue is likely to hold. */
+/* More launches than a queue is likely to hold. */
 static void many_launches(void)
 {
     enum { LAUNCHES = 5000 };
@@ -409,7 +438,8 @@ static void *open_soon(void *gate)
     return NULL;
 }
 
-/* As many behind a host function: the calls wait when the queue is full, the function does not. */
+/* As many launches behind a host function. The calls wait when the queue is full, but the function
+ * does not. */
 static void many_behind_a_gate(void)
 {
     enum { LAUNCHES = 5000 };
@@ -438,15 +468,17 @@ static const struct test tests[] = {
     { "each thread has a default stream", own_streams, 0 },
     { "ptsz and ptds mean the thread's default stream", own_streams_by_name, 0 },
     { "a destroyed stream does its work", destroyed_stream, 0 },
+    { "streams come and go", destroyed_in_turn, 0 },
     { "a wrong handle is an error", wrong_handles, ONLY_SIMULATED },
     { "a wrong argument is an error at once", wrong_arguments, 0 },
-    { "what is gone is an error at once", gone, ONLY_SIMULATED },
+    { "an object that is gone is an error at once", gone, ONLY_SIMULATED },
     { "events are of their context", of_other_contexts, 0 },
     { "values in memory order a stream", values_in_memory, SHARED_PAGES },
+    { "values are written into pinned memory", values_in_pinned, 0 },
     { "a stream goes on when the program looks at it", looked_at, 0 },
     { "copies of pinned memory behind a value in memory do not wait", pinned_behind_a_value, 0 },
-    { "a thread that waits holds up no other", value_of_device, 0 },
-    { "says what a stream is like", facts, 0 },
+    { "a thread that waits does not delay others", value_of_device, 0 },
+    { "a stream reports its properties", facts, 0 },
     { "thousands of launches stay in order", many_launches, 0 },
     { "thousands of launches wait for a host function", many_behind_a_gate, 0 },
 };

@@ -1,4 +1,4 @@
-/* Threads: one order for what happens one after another, and no waiting for each other else. */
+/* Threads: calls one after another keep their order, and other calls do not wait for each other. */
 #include "config.h"
 
 #include "gpu.h"
@@ -30,7 +30,7 @@ static void run_threads(void *(*work)(void *))
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static float wanted;
 
-/* Whoever has its turn: b = b / 2 + value, on both sides with the same rounding. */
+/* The thread whose turn it is: b = b / 2 + value, on both sides with the same rounding. */
 static void *take_turns(void *number)
 {
     float value = (float)(intptr_t)number * 1024;
@@ -133,7 +133,7 @@ static void *wait_for_stream(void *done)
     return NULL;
 }
 
-/* A thread that waits holds up no other. */
+/* A thread that waits does not delay another. */
 static void waiting_is_alone(void)
 {
     struct gate gate = GATE;
@@ -182,7 +182,7 @@ static void own_current(void)
     run_threads(ask_current);
 }
 
-/* Threads come and go, each with a default stream of its own. */
+/* Threads start and end, each with a default stream of its own. */
 static void *use_own_stream(void *number)
 {
     CUdeviceptr p = a + (CUdeviceptr)(intptr_t)number * sizeof(float);
@@ -218,8 +218,8 @@ static void *raise_flag(void *unused)
     return NULL;
 }
 
-/* Has the stream wait, with half of the memory to be freed behind that. The other thread's first
- * call is the one that it waits for. Returns how much memory there was. */
+/* Makes the stream wait for the other thread's first call, with the freeing of half of the memory
+ * behind it. Returns the amount of memory before that. */
 static size_t hold(pthread_t *out_other)
 {
     size_t free_bytes, total;
@@ -327,7 +327,7 @@ static void copies_to_a_peer_while_held(void)
     go_on(other);
 }
 
-/* Of a context of its own, whose stream it is that waits. */
+/* The thread has a context of its own, and its stream waits. */
 static void ends_a_context_while_held(void)
 {
     pthread_t other;
@@ -346,20 +346,20 @@ static void ends_a_context_while_held(void)
 
 static const struct test tests[] = {
     { "threads that take turns have one order", one_order, 0 },
-    { "what threads hand on is in order", relayed, 0 },
+    { "work that threads hand on is in order", relayed, 0 },
     { "threads work apart", apart, 0 },
-    { "a thread that waits holds up no other", waiting_is_alone, 0 },
+    { "a thread that waits does not delay others", waiting_is_alone, 0 },
     { "each thread has its current context", own_current, 0 },
     { "work of a thread outlives it", short_lives, 0 },
-    /* a GPU's driver may itself have the two threads wait for each other */
-    { "what is freed waits for another thread's call", frees_while_held, ONLY_SIMULATED },
+    /* a GPU's driver may make the two threads wait for each other */
+    { "freed memory waits for another thread's call", frees_while_held, ONLY_SIMULATED },
     { "managed memory that is freed waits for another thread's call", frees_managed_while_held,
       ONLY_SIMULATED },
     { "a module that is unloaded waits for another thread's call", unloads_while_held,
       ONLY_SIMULATED },
     { "a copy waits for another thread's call", copies_while_held, ONLY_SIMULATED },
-    { "memory is there after another thread's call", allocates_while_held, ONLY_SIMULATED },
-    { "memory of a pool is there after another thread's call", allocates_from_the_pool_while_held,
+    { "memory is usable after another thread's call", allocates_while_held, ONLY_SIMULATED },
+    { "memory of a pool is usable after another thread's call", allocates_from_the_pool_while_held,
       ONLY_SIMULATED },
     { "a rectangle waits for another thread's call", copies_a_rectangle_while_held,
       ONLY_SIMULATED },

@@ -1,4 +1,4 @@
-/* Virtual memory: addresses, allocations, and mapping one into the other. */
+/* Virtual memory: addresses, allocations, and mappings. */
 #include "config.h"
 
 #include "gpu.h"
@@ -107,7 +107,7 @@ static void twice(void)
     ok(cuMemAddressFree(second, piece));
 }
 
-/* A handle that was released lives on with its mapping. */
+/* Memory with a released handle lives on with its mapping. */
 static void released(void)
 {
     CUmemGenericAllocationHandle handle = create(piece), again;
@@ -243,7 +243,7 @@ static void exported(void)
     ok(cuMemRelease(again));
 }
 
-/* Memory of the host, which both sides reach by its address, or not at all. */
+/* Memory of the host: both sides reach it by its address, or it is refused. */
 static void of_host(void)
 {
     CUmemAllocationProp prop = of_device();
@@ -281,14 +281,14 @@ static const struct test tests[] = {
     { "one allocation is mapped twice", twice, 0 },
     { "a released allocation lives on with its mapping", released, 0 },
     { "another allocation comes to the same address", moved, 0 },
-    { "access is told", told, 0 },
-    { "what is wrong is refused", wrong, 0 },
+    { "access is reported", told, 0 },
+    { "wrong arguments are refused", wrong, 0 },
     { "allocations are counted", counted, 0 },
-    { "more than there is is out of memory", too_much, 0 },
+    { "more than the device has is out of memory", too_much, 0 },
     { "mapped without access is a fault", without_access, 0 },
     { "unmapped is a fault", unmapped, 0 },
     { "an exported allocation is the same memory", exported, 0 },
-    { "memory of the host has one address, or is not to be had", of_host, 0 },
+    { "memory of the host has one address, or is refused", of_host, 0 },
 };
 
 int main(int argc, char **argv)

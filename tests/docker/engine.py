@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """A real Docker Engine for tests, in a folder of its own and without a network: Debian's dockerd.
 
-    engine.py run TEST.py...       starts one, runs each test with it, stops it
+    engine.py run TEST.py...       starts an engine, runs each test with it, stops it
 
-A test asks for `shared()`: the one that `engine.py run` started, or else one of its own. Whatever happens, the daemon, its
-containerd and what they mounted are gone at the end.
+A test calls `shared()`, which returns the engine that `engine.py run` started, or otherwise starts a new one. At the end the
+daemon, its containerd and its mounts are gone, whatever happened.
 """
 import atexit
+import contextlib
 import hashlib
 import io
 import json
@@ -24,6 +25,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
 
 import harness  # noqa: E402
+import nodes  # noqa: E402
 
 VARIABLE = "AITHERION_TEST_ENGINE"
 BUSYBOX = "/bin/busybox"
@@ -31,7 +33,7 @@ _shared = None
 
 
 def why_not():
-    """Why no daemon can be started here; None where it can."""
+    """Returns why no daemon can be started here, or None."""
     if os.geteuid() != 0:
         return "only root can start dockerd"
     if not shutil.which("dockerd"):
@@ -42,7 +44,7 @@ def why_not():
 
 
 def _processes_of(folder):
-    """Ids of the processes whose command line names our folder: dockerd, containerd, its shims."""
+    """Returns the ids of processes whose command line names our folder: dockerd, containerd, its shims."""
     found = []
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
@@ -65,13 +67,13 @@ def _mounts_below(folder):
 
 class Engine:
     """
-    A daemon in a folder; a new one where none is given. An isolated one has a network namespace of its own, where it may make
-    bridges; the ports of its containers are there too.
+    A daemon in a folder; without one it makes a folder. An isolated daemon has its own network namespace, in which it may make
+    bridges; the ports of its containers are in that namespace too.
     """
 
     def __init__(self, folder=None, isolated=False):
         self.isolated = isolated
-        # The paths of containerd's sockets must be short.
+        # containerd limits the length of its sockets' paths.
         self.folder = folder or tempfile.mkdtemp(prefix="ath-", dir="/tmp")
         self.socket = os.path.join(self.folder, "d.sock")
         self.host = "unix://" + self.socket
@@ -96,7 +98,7 @@ class Engine:
                 return False
 
     def start(self, wait=True):
-        # What a killed daemon leaves behind keeps the next from starting.
+        # The files that a killed daemon leaves behind prevent the next start.
         if os.path.exists(self.pid_file):
             os.remove(self.pid_file)
         with open(self.log, "ab") as log:
@@ -114,7 +116,7 @@ class Engine:
         return self
 
     def was_asked(self, pattern, since=0):
-        """Waits until it has been asked what a pattern finds ("POST /v1.41/images/load"), behind a place in its log."""
+        """Waits until a request in the log, from offset `since` on, matches a pattern ("POST /v1.41/images/load")."""
         def found():
             with open(self.log, "rb") as file:
                 file.seek(since)
@@ -129,8 +131,8 @@ class Engine:
         os.kill(self.pid, number)
 
     def kill(self):
-        """The daemon dies at once. Its containers stay; its containerd goes with it, a second later, and a new daemon that
-        is started meanwhile would take the old one for alive."""
+        """Kills the daemon. Its containers stay. Its containerd ends a second later, and a daemon started before that would take
+        the old containerd for a running one."""
         containerd = os.path.join(self.folder, "exec", "containerd", "containerd.pid")
         with open(containerd, encoding="ascii") as file:
             pids = [self.pid, int(file.read())]
@@ -140,8 +142,45 @@ class Engine:
         harness.wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids))
         os.remove(containerd)
 
+    def tasks(self):
+        """Returns {container id: [names of its processes]} of all tasks that containerd's shims keep, whatever dockerd thinks."""
+        found = {}
+        for pid in _processes_of(self.folder):
+            with contextlib.suppress(OSError):  # it has ended
+                with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:
+                    words = file.read().split("\0")
+                if "-id" in words and "delete" not in words:  # containerd's own clean-up
+                    found[words[words.index("-id") + 1]] = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{pid}/cgroup", encoding="utf-8") as file:
+                    groups = file.read()
+                with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+                    name = file.read().strip()
+                for task, names in found.items():
+                    if task in groups and nodes.is_alive(int(pid)):
+                        names.append(name)
+        return found
+
+    def kill_when_containerd_has(self, name):
+        """Kills the daemon as soon as the folder of one of containerd's tasks has a file, or itself is there (".")."""
+        folder = os.path.join(self.folder, "exec/containerd/daemon/io.containerd.runtime.v2.task/moby")
+        before = set(os.listdir(folder)) if os.path.isdir(folder) else set()
+
+        def has_come():
+            with contextlib.suppress(FileNotFoundError):
+                return any(os.path.exists(os.path.join(folder, task, name)) for task in set(os.listdir(folder)) - before)
+        end = time.monotonic() + harness.PATIENCE_S
+        while not has_come() and time.monotonic() < end:
+            pass
+        self.kill()
+
+    def run_task(self, task):
+        """Starts the program of a task that was only made, as dockerd was about to do when it was killed."""
+        subprocess.run(["runc", "--root", self.folder + "/exec/runtime-runc/moby", "start", task], check=True)
+
     def stop(self):
-        """Ends what was started here and frees what it held; the folder is gone afterwards."""
+        """Ends the daemon and its containers, and removes its mounts and its folder."""
         try:
             os.kill(self.pid, signal.SIGCONT)
             os.kill(self.pid, signal.SIGTERM)
@@ -171,7 +210,7 @@ def _end_tidily(*_):
 
 
 def shared():
-    """The engine that this run shares, answering; raises SkipTest where there can be none."""
+    """Returns the engine of this run, which answers; raises SkipTest if none can be started."""
     global _shared
     reason = why_not()
     if reason:
@@ -202,7 +241,7 @@ def _entry(archive, name, data=b"", kind=tarfile.REGTYPE, target="", mode=0o644)
 
 
 def make_image(path, name, labels=None, padding=0):
-    """Writes an archive as `docker save` does: busybox, and so many random bytes beside it. Returns its size."""
+    """Writes an archive like `docker save`: busybox and `padding` random bytes. Returns its size."""
     layer_bytes = io.BytesIO()
     with tarfile.open(fileobj=layer_bytes, mode="w") as layer:
         with open(BUSYBOX, "rb") as file:
@@ -243,9 +282,9 @@ def begin(host, *words, env=None, **options):
 
 
 def finish(process):
-    """(exit code, [what each line of its output says])."""
+    """Returns (exit code, the JSON object of each line of output)."""
     try:
-        output, errors = process.communicate(timeout=2 * harness.PATIENCE_S)  # beyond its own
+        output, errors = process.communicate(timeout=2 * harness.PATIENCE_S)  # longer than the program's own limit
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()

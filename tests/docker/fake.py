@@ -1,4 +1,4 @@
-"""A daemon that answers as a test says, byte by byte, on a socket of its own."""
+"""A fake daemon on its own socket that answers byte by byte as a test wants."""
 import os
 import shutil
 import socket
@@ -12,7 +12,7 @@ CRLF = b"\r\n"
 
 
 def answer(status=200, body=b"", headers=(), api="1.41", length=None):
-    """A whole HTTP answer; length: what Content-Length says, if not the truth; False: no such header."""
+    """Returns a whole HTTP answer. length: a wrong Content-Length; False: no such header."""
     lines = [f"HTTP/1.1 {status} Word".encode()]
     if api:
         lines.append(f"Api-Version: {api}".encode())
@@ -28,8 +28,8 @@ def chunk(data):
 
 class Fake:
     """
-    script(connection, method, path, body) writes to the connection (a socket) what it will; the connection is closed
-    afterwards. /_ping is answered by itself where ping is not None. `requests` is what was asked.
+    script(connection, method, path, body) writes to the connection (a socket), which is closed afterwards. If ping is not None,
+    the fake answers /_ping itself. `requests` lists the requests.
     """
 
     def __init__(self, script, ping=None, path=None, tls=None, tcp=False, reads_body=True):
@@ -54,7 +54,7 @@ class Fake:
         return self
 
     def __exit__(self, *_):
-        # Whoever is about to accept() by this descriptor would do so on the next that gets its number.
+        # A thread about to accept() would otherwise use the next file that gets this descriptor's number.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listening.join()
         self.listener.close()
@@ -62,7 +62,7 @@ class Fake:
             shutil.rmtree(self.folder)
 
     def wait_for_requests(self, path, count=1):
-        """Waits until something has been asked so often."""
+        """Waits until the fake has received `count` requests for a path."""
         harness.wait_until(lambda: sum(path in request[1] for request in self.requests) >= count)
 
     def _listen(self):
@@ -89,7 +89,7 @@ class Fake:
             if not more:
                 return
             data += more
-            if data.startswith(b"\x16"):  # TLS, where none is spoken
+            if data.startswith(b"\x16"):  # TLS although the fake has none
                 connection.sendall(answer(400, b"Client sent an HTTPS request to an HTTP server."))
                 return
         head, body = data.split(CRLF + CRLF, 1)

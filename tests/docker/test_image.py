@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""`aitherion image` with a real Docker: built, run, built again, replaced, removed; and what a daemon may do in between."""
+"""`aitherion image` with a real Docker: built, run, built again, replaced, removed; and a daemon that fails meanwhile."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -63,7 +64,7 @@ class ImageCase(unittest.TestCase):
         return lines
 
     def start(self, name, *command, **more):
-        """Runs a program of the image; returns (exit code, output)."""
+        """Runs a program of the image. Returns (exit code, output)."""
         body = {"Image": NAME, "Cmd": list(command), "Labels": {"aitherion.test": "1"}, "NetworkDisabled": True,
                 "HostConfig": {"ReadonlyRootfs": True, "CapDrop": ["ALL"]}, **more}
         made = self.steps("create", name, json.dumps(body))
@@ -75,21 +76,21 @@ class ImageCase(unittest.TestCase):
 
 
 class Built(ImageCase):
-    def test_it_runs(self):
+    def test_program_runs(self):
         built = self.json("image", "build")
         self.assertEqual((built["image"], built["outcome"]), (NAME, "loaded"))
         ended, output = self.start("aitherion-test-version", "--version")
         self.assertEqual(ended.get("exit_code"), 0, (ended, output))
         self.assertIn("aitherion-runtime " + built["version"], output)
 
-    def test_what_is_loaded_late_is_there(self):
-        """`health --json` opens jansson by name, as its file says in a note."""
+    def test_contains_libraries_opened_late(self):
+        """`health --json` opens jansson by name, which a note in the program declares."""
         self.ok("image", "build")
         _, output = self.start("aitherion-test-health", "health", "--no-auth", "--server", "127.0.0.1:1", "--json")
         self.assertIn("{", output, output)
         self.assertNotIn("libjansson", output)
 
-    def test_docker_knows_it_as_we_do(self):
+    def test_ids_match_dockers(self):
         built = self.json("image", "build")
         seen = self.steps("image-inspect", NAME)[-1]
         self.assertEqual(seen["id"], built["id"])
@@ -108,7 +109,7 @@ class Built(ImageCase):
         self.assertEqual(self.json("image", "build", "--dry-run")["outcome"], "loaded")
         self.assertEqual(self.json("image", "list")["images"], [])
 
-    def test_the_archive_is_what_docker_loads(self):
+    def test_saved_archive_loads(self):
         archive = os.path.join(harness.scratch(), "image.tar")
         saved = self.json("image", "build", "-o", archive)
         loaded = self.steps("load", archive, "sized")
@@ -120,13 +121,13 @@ class Built(ImageCase):
         self.assertEqual(self.json("image", "build", "--tag", "other/aitherion")["image"], "other/aitherion:latest")
         self.assertEqual(self.steps("image-inspect", "other/aitherion:latest")[-1]["names"], ["other/aitherion:latest"])
 
-    def test_the_document_names_it(self):
+    def test_name_from_the_document(self):
         document = os.path.join(harness.scratch(), "named.yaml")
         with open(document, "w", encoding="utf-8") as file:
             file.write("schema: aitherion.topology/1\nnode: { name: a }\n"
                        f"engine: {{ image: \"named:7\", docker_host: \"{self.daemon.host}\" }}\nnuma: []\n")
         self.assertEqual(self.json("image", "build", "-c", document)["image"], "named:7")
-        # And says where Docker is, where the environment does not.
+        # The document also gives Docker's address if the environment has none.
         result = harness.run("image", "list", "--json", "-c", document)
         listed, faults = harness.check_json(result.stdout)
         self.assertEqual((faults, listed["docker"], listed["used_by_start"]), ([], self.daemon.host, "named:7"))
@@ -135,7 +136,7 @@ class Built(ImageCase):
 
 class Replaced(ImageCase):
     def changed(self):
-        """A runtime of other bytes: what stands behind an ELF file's end is not looked at."""
+        """Returns a runtime of other bytes: bytes after the end of an ELF file are ignored."""
         path = os.path.join(harness.scratch(), "changed", "aitherion-runtime")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         shutil.copy(runtime(), path)
@@ -143,14 +144,15 @@ class Replaced(ImageCase):
             file.write(b"x")
         return path
 
-    def test_the_old_one_goes(self):
+    def test_removes_the_old_image(self):
         first = self.json("image", "build")
         second = self.json("image", "build", "--runtime", self.changed())
         self.assertEqual(second["outcome"], "loaded")
         self.assertNotEqual(second["id"], first["id"])
         self.assertEqual([image["id"] for image in self.json("image", "list")["images"]], [second["id"]])
+        self.assertRegex(self.ok("complete", "image", "aitherion", "image", "remove", "").stdout, rf"^{re.escape(NAME)}\t[\d.]+ MiB\n$")
 
-    def test_the_old_one_stays_while_a_container_is_made_of_it(self):
+    def test_keeps_the_old_image_of_a_container(self):
         first = self.json("image", "build")
         self.start("aitherion-test-old", "--version")
         self.json("image", "build", "--runtime", self.changed())
@@ -158,7 +160,7 @@ class Replaced(ImageCase):
         self.assertEqual(listed[first["id"]], [])
         self.assertIn("(no name)", self.ok("image", "list").stdout)
 
-    def test_a_foreign_one_of_the_name_loses_it_and_stays(self):
+    def test_foreign_image_loses_only_its_name(self):
         archive = os.path.join(harness.scratch(), "foreign.tar")
         engine.make_image(archive, NAME, labels={"whose": "somebody's"})
         self.steps("load", archive, "sized")
@@ -169,14 +171,14 @@ class Replaced(ImageCase):
 
 
 class Removed(ImageCase):
-    def test_by_default_and_again(self):
+    def test_removes_the_default_image_twice(self):
         self.ok("image", "build")
         self.assertEqual(self.json("image", "remove", "--dry-run")["is_removed"], False)
         removed = self.json("image", "remove")
         self.assertEqual((removed["was_there"], removed["is_removed"]), (True, True))
         self.assertEqual(self.json("image", "remove")["was_there"], False)
         self.assertIn("nothing to do", self.ok("image", "remove").stdout)
-        self.assertIn("has no image", self.ok("image", "list").stdout)
+        self.assertIn("has no aitherion image", self.ok("image", "list").stdout)
 
     def test_one_of_two_names(self):
         self.ok("image", "build")
@@ -189,7 +191,7 @@ class Removed(ImageCase):
         self.ok("image", "remove", built["id"])
         self.assertEqual(self.json("image", "list")["images"], [])
 
-    def test_a_foreign_one_stays(self):
+    def test_keeps_a_foreign_image(self):
         archive = os.path.join(harness.scratch(), "foreign.tar")
         engine.make_image(archive, "foreign:1", labels={"whose": "somebody's"})
         self.steps("load", archive, "sized")
@@ -198,7 +200,7 @@ class Removed(ImageCase):
         self.assertEqual(self.json("image", "list")["images"], [])
         self.steps("image-remove", "foreign:1")
 
-    def test_one_that_somebody_built_on_ours_stays(self):
+    def test_keeps_images_built_on_ours(self):
         self.ok("image", "build")
         self.start("aitherion-test-base", "--version")
         self.steps("ask", "POST", "/commit?container=aitherion-test-base&repo=derived&tag=1", "object")
@@ -210,14 +212,14 @@ class Removed(ImageCase):
         self.assertEqual(self.json("image", "list")["images"], [])
         self.steps("image-remove", "derived:1")
 
-    def test_a_name_that_somebody_gave_it_stays(self):
+    def test_keeps_a_foreign_name(self):
         self.ok("image", "build")
         self.steps("image-tag", NAME, "theirs:1")
         self.ok("clean", "--yes", "--images")
         self.assertEqual(self.steps("image-inspect", "theirs:1")[-1]["names"], ["theirs:1"])
         self.ok("image", "remove", "theirs:1")
 
-    def test_one_with_a_container_stays(self):
+    def test_keeps_an_image_in_use(self):
         self.ok("image", "build")
         self.start("aitherion-test-kept", "--version")
         self.failure("conflict", "image", "remove")
@@ -233,7 +235,7 @@ class Faults(ImageCase):
         self.ok("image", "build", "-o", os.path.join(harness.scratch(), "away.tar"), host=away)
 
     def test_another_architecture(self):
-        """An image for another machine is not put where it cannot run."""
+        """The build refuses to load an image that Docker's machine cannot run."""
         foreign = os.path.join(harness.scratch(), "foreign-runtime")
         with open(engine.BUSYBOX, "rb") as file:
             data = bytearray(file.read())
@@ -246,7 +248,7 @@ class Faults(ImageCase):
         self.assertNotEqual(saved["architecture"], engine.ARCHITECTURES.get(os.uname().machine))
 
     def pretend(self, load, **options):
-        """A daemon without images, that answers to a load as load(connection) does."""
+        """A fake daemon without images that answers a load with load(connection)."""
         answers = {"/version": {"Version": "20.10.24", "ApiVersion": "1.41"}, "/info": {}, "/networks": []}
 
         def script(connection, method, path, body):
@@ -259,24 +261,24 @@ class Faults(ImageCase):
                 connection.sendall(fake.answer(404, b'{"message": "No such image"}'))
         return fake.Fake(script, **options)
 
-    def test_a_daemon_that_dies_while_it_loads(self):
-        """The connection breaks in the midst of the archive."""
+    def test_daemon_dies_during_a_load(self):
+        """The connection breaks in the middle of the archive."""
         with self.pretend(lambda connection: connection.recv(1000), reads_body=False) as daemon:
             self.failure("engine-unreachable", "image", "build", host=daemon.host)
 
-    def test_a_daemon_that_lies_about_having_it(self):
+    def test_daemon_without_the_loaded_image(self):
         loaded = fake.answer(200, b'{"stream":"Loaded image: x\\n"}\n')
         with self.pretend(lambda connection: connection.sendall(loaded)) as daemon:
             self.failure("engine-invalid", "image", "build", host=daemon.host)
 
-    def test_a_daemon_that_runs_out_of_disk(self):
+    def test_daemon_runs_out_of_disk(self):
         full = fake.answer(200, b'{"errorDetail":{"message":"no space left on device"},'
                                 b'"error":"no space left on device"}\n')
         with self.pretend(lambda connection: connection.sendall(full)) as daemon:
             self.assertIn("no space left", self.failure("engine-error", "image", "build", host=daemon.host)["message"])
 
     def test_stopped_by_a_signal(self):
-        """A daemon that takes no more: SIGINT ends the build, at once and with its own word."""
+        """The daemon stops reading. SIGINT ends the build immediately, with the error "interrupted"."""
         reached, over = threading.Event(), threading.Event()
         self.addCleanup(over.set)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nodes in a real Docker: started once, drifted, crashed, in each other's way; aitherion, the daemon or both killed in the midst.
+"""Nodes in a real Docker: started, changed, crashed, with foreign containers; aitherion, the daemon or both killed meanwhile.
 
 Macvlans and bridge networks are tested in the virtual machine (tests/vm/start.sh).
 """
@@ -53,7 +53,7 @@ class NodesCase(unittest.TestCase):
         return lines
 
     def containers(self):
-        """{name: id} of all that there are."""
+        """Returns {name: id} of all containers."""
         return {one["name"]: one["id"] for one in self.docker("list")}
 
     def started(self):
@@ -61,7 +61,7 @@ class NodesCase(unittest.TestCase):
         return self.nodes.survey()
 
     def foreign(self, name):
-        """Somebody else's container."""
+        """Makes a foreign container."""
         body = json.dumps({"Image": IMAGE, "Entrypoint": ["aitherion-runtime"], "Cmd": ["pause"],
                            "Labels": {"aitherion": "not ours", "com.example": "1"}, "NetworkDisabled": True})
         made = self.docker("create", name, body)[0]["Id"]
@@ -93,7 +93,7 @@ class Life(NodesCase):
         self.assert_nothing_left()
         self.assertEqual(self.nodes.clean(), [])
 
-    def test_bound_as_asked(self):
+    def test_cpus_memory_and_rights(self):
         seen = self.started()[0]
         with open(f"/proc/{seen['pid']}/status", encoding="ascii") as file:
             status = dict(line.strip().split(":\t", 1) for line in file if ":\t" in line)
@@ -101,21 +101,21 @@ class Life(NodesCase):
                          (nodes.node_cpus(), str(nodes.first_node())))
         self.assertEqual((seen["cpus"], seen["mems"]), (status["Cpus_allowed_list"], status["Mems_allowed_list"]))
 
-    def test_another_plan_restarts_that_node_only(self):
+    def test_changed_plan_restarts_only_its_node(self):
         self.started()
         ids = self.containers()
-        nodes.write_document(self.nodes.document, fractions=(0.5, 0.7))
+        nodes.change_document(self.nodes.document, 1)
         _, drift = self.nodes.steps("drift", self.nodes.document)
         self.assertIsNone(drift[0]["drift"])
-        self.assertIn("other settings", drift[1]["drift"])
+        self.assertIn("have changed", drift[1]["drift"])
         results = self.nodes.start()
         self.assertEqual((results[0]["outcome"], results[1]["outcome"]), ("same", "restarted"))
-        self.assertIn("other settings", results[1]["reason"])
+        self.assertIn("have changed", results[1]["reason"])
         now = self.containers()
         self.assertEqual(now["aitherion-numa0"], ids["aitherion-numa0"])
         self.assertNotEqual(now["aitherion-numa1"], ids["aitherion-numa1"])
 
-    def test_an_image_made_anew_is_taken(self):
+    def test_takes_a_rebuilt_image(self):
         self.started()
         archive = os.path.join(self.folder, "image.tar")
         self.addCleanup(build_image, self.daemon.host)
@@ -125,13 +125,13 @@ class Life(NodesCase):
         self.docker("load", archive, "sized")
         self.assertTrue(self.nodes.survey()[0]["is_image_old"])
         _, drift = self.nodes.steps("drift", self.nodes.document)
-        self.assertIn("made anew", drift[0]["drift"])
+        self.assertIn("built again", drift[0]["drift"])
         self.docker("image-tag", "kept:1", IMAGE)
         self.assertFalse(self.nodes.survey()[0]["is_image_old"])
         self.assertEqual(self.nodes.outcomes(), {0: "same", 1: "same"})
 
     def test_nodes_start_side_by_side(self):
-        # Three chains of requests: none waits for another's end before it begins.
+        # Three chains of requests: each begins before another ends.
         nodes.write_document(self.nodes.document, count=3)
         _, lines = self.nodes.steps("start", self.nodes.document, "no-wait")
         steps = [(line["node"], line["step"]) for line in lines if "step" in line]
@@ -139,8 +139,8 @@ class Life(NodesCase):
         self.assertEqual({node for node, _ in steps[:first_done]}, {0, 1, 2})
 
 
-class Strangers(NodesCase):
-    def test_a_name_that_is_taken(self):
+class ForeignContainers(NodesCase):
+    def test_taken_name(self):
         stranger = self.foreign("aitherion-numa0")
         results = self.nodes.start()
         self.assertEqual(results[0]["error"], "foreign")
@@ -149,7 +149,7 @@ class Strangers(NodesCase):
         self.assertEqual(self.containers()["aitherion-numa0"], stranger)
         self.assertTrue(self.docker("inspect", "aitherion-numa0")[0]["is_running"])
 
-    def test_clean_leaves_them_alone(self):
+    def test_clean_keeps_foreign_objects(self):
         strangers = {"stranger": self.foreign("stranger"), "aitherion-x": self.foreign("aitherion-x")}
         before = self.containers(), [one["id"] for one in self.docker("network-list")]
         self.started()
@@ -160,13 +160,13 @@ class Strangers(NodesCase):
         self.nodes.clean()
         self.assertEqual((self.containers(), [one["id"] for one in self.docker("network-list")]), before)
         self.assertTrue(set(strangers.items()) <= set(self.containers().items()))
-        # The image that a stranger uses cannot go, and is said; others than ours are not tried.
+        # The image that a foreign container uses cannot be removed, and is reported. Foreign images are not touched.
         _, lines = self.nodes.steps("clean", "images")
         self.assertEqual([(line["object"], line["status"] != 0) for line in lines if line.get("kind") == "image"],
                          [(IMAGE, True)])
         self.docker("image-inspect", "stranger:1")
 
-    def test_clean_takes_the_image_when_asked(self):
+    def test_clean_removes_the_image_on_request(self):
         self.addCleanup(build_image, self.daemon.host)
         self.started()
         self.assertIn(("image", IMAGE), self.nodes.clean("images"))
@@ -177,7 +177,7 @@ class Others(NodesCase):
     """Another document, or another run folder, in the same Docker: its nodes have the same names."""
 
     def other(self, folder=None):
-        """A second person: another document in another folder; in this one, another document alone."""
+        """Returns nodes of another document in another folder, or in `folder`."""
         one = nodes.Nodes("docker", folder or self.folder, DOCKER_HOST=self.daemon.host)
         one.document = os.path.join(one.folder, "other.yaml")
         nodes.write_document(one.document)
@@ -196,12 +196,12 @@ class Others(NodesCase):
         self.assertEqual(self.containers(), ids)
         self.assertEqual(self.nodes.states(), RUNNING)
         self.assertTrue(os.path.isdir(os.path.join(self.nodes.run_folder, "numa0")))
-        # By its id, or as asked for: taken.
+        # Given by its id, or with --yes, the node is taken.
         self.assertIn(("container", "aitherion-numa1"), other.clean("of=" + other.document, "1"))
         self.assertEqual(set(other.outcomes("over").values()), {"started", "restarted"})
         self.assertEqual(other.survey()[0]["document"], other.document)
 
-    def test_a_document_that_is_gone_or_has_another_name(self):
+    def test_missing_or_renamed_document(self):
         other = self.other()
         self.started()
         link = os.path.join(self.folder, "link.yaml")
@@ -230,7 +230,7 @@ class Others(NodesCase):
 
 
 class Crashes(NodesCase):
-    def test_a_killed_runtime_comes_back(self):
+    def test_killed_runtime_restarts(self):
         seen = self.started()[0]
         os.kill(seen["pid"], signal.SIGKILL)
         now = harness.wait_until(lambda: (one := self.nodes.survey()[0])["state"] == "running" and
@@ -239,13 +239,13 @@ class Crashes(NodesCase):
         self.assertEqual((now["restarts"], now["container"]), (1, seen["container"]))
         self.assertEqual(self.nodes.outcomes(), {0: "same", 1: "same"})
 
-    def test_one_that_ends_again_and_again(self):
+    def test_runtime_that_keeps_ending(self):
         seen = self.started()[0]
         os.rename(self.nodes.key, self.nodes.key + ".x")
-        with open(self.nodes.key, "w", encoding="ascii"):  # an empty key is none
+        with open(self.nodes.key, "w", encoding="ascii"):  # an empty key is no key
             pass
         os.kill(seen["pid"], signal.SIGKILL)
-        # Bound in by its inode, the key is still the old one; only a new container sees the empty one.
+        # Docker binds the key's inode, so the container still has the old key; only a new container sees the empty one.
         self.docker("remove", "aitherion-numa0", "force")
         failed = self.nodes.start()[0]
         self.assertEqual(failed["error"], "start-failed", failed)
@@ -253,7 +253,7 @@ class Crashes(NodesCase):
         self.assertNotIn("aitherion-numa0", self.containers())
         self.assertEqual(self.nodes.states(), {1: "running"})
 
-    def test_killed_at_each_step_then_started(self):
+    def test_start_after_a_kill_at_each_step(self):
         for step in STEPS:
             with self.subTest(step):
                 code, _ = self.nodes.steps("start", self.nodes.document, env={"KILL_AT": step})
@@ -290,7 +290,7 @@ class Crashes(NodesCase):
 
 
 class Failures(NodesCase):
-    def test_a_port_that_is_taken(self):
+    def test_taken_port(self):
         with nodes.listener(self.ports[0]):
             results = self.nodes.start()
         self.assertEqual((results[0]["error"], results[1]["outcome"]), ("port-in-use", "started"))
@@ -298,7 +298,7 @@ class Failures(NodesCase):
         self.assertIn(f"(process {os.getpid()})", results[0]["message"])
         self.assertEqual(list(self.containers()), ["aitherion-numa1"])
 
-    def test_an_image_that_is_missing(self):
+    def test_missing_image(self):
         self.started()
         ids = self.containers()
         nodes.write_document(self.nodes.document, image="no-such-image:1")
@@ -308,7 +308,7 @@ class Failures(NodesCase):
         self.assertEqual(results[0]["hint"], "docker pull no-such-image:1")
         self.assertEqual(self.containers(), ids, "what ran before was touched")
 
-    def test_a_key_that_is_missing(self):
+    def test_missing_key(self):
         os.remove(self.nodes.key)
         results = self.nodes.start()
         self.assertIn(self.nodes.key, results[0]["message"])
@@ -316,7 +316,7 @@ class Failures(NodesCase):
 
 
 class DaemonCase(NodesCase):
-    """With a daemon of its own."""
+    """With its own daemon."""
 
     def setUp(self):
         reason = engine.why_not()
@@ -330,11 +330,11 @@ class DaemonCase(NodesCase):
         build_image(daemon.host)
 
     def prepare(self, daemon):
-        """Before it is started."""
+        """Runs before the daemon starts."""
 
 
 class KilledDaemon(DaemonCase):
-    def test_in_the_midst_of_each_step(self):
+    def test_daemon_killed_during_each_step(self):
         for step in STEPS:
             with self.subTest(step):
                 process = self.nodes.begin("start", self.nodes.document, "0", env={"PAUSE_AT": step})
@@ -351,6 +351,78 @@ class KilledDaemon(DaemonCase):
                 self.assert_nothing_left()
 
 
+class HalfStarted(DaemonCase):
+    """Docker is killed while it starts a container: its records lack the task that containerd keeps."""
+    MOMENTS = (".", "address", "init.pid")  # containerd makes the task's folder, has a shim, has the waiting container
+
+    def leave(self, moment):
+        """Kills the daemon at a moment of a start, and starts the next one."""
+        process = self.nodes.begin("start", self.nodes.document)
+        self.daemon.kill_when_containerd_has(moment)
+        self.nodes.finish(process)
+        self.daemon.start()
+
+    def leave_running(self):
+        """Leaves runtimes that run, of which Docker says that they do not. Returns the ids of their containers."""
+        while True:
+            self.leave("init.pid")
+            lost = [task for task, names in self.daemon.tasks().items() if names]
+            if lost:
+                break
+            self.nodes.clean()
+        for task in lost:
+            self.daemon.run_task(task)
+        self.assertTrue(harness.wait_until(lambda: all("aitherion-runti" in self.daemon.tasks()[task] for task in lost)))
+        self.assertEqual({one["state"] for one in self.docker("list") if one["id"] in lost}, {"created"})
+        return lost
+
+    def assert_nothing_left(self):
+        super().assert_nothing_left()
+        self.assertTrue(harness.wait_until(lambda: self.daemon.tasks() == {}), self.daemon.tasks())
+        self.assertEqual(self.containers(), {})
+
+    def assert_starts(self):
+        self.assertEqual(self.nodes.outcomes(), {0: "started", 1: "started"})
+        self.assertEqual(self.nodes.states(), RUNNING)
+        self.assertEqual(set(self.daemon.tasks()), set(self.containers().values()))
+
+    def test_next_start_works(self):
+        for moment in self.MOMENTS:
+            with self.subTest(moment):
+                self.leave(moment)
+                self.assert_starts()
+                self.nodes.clean()
+                self.assert_nothing_left()
+
+    def test_clean_leaves_nothing(self):
+        for moment in self.MOMENTS:
+            with self.subTest(moment):
+                self.leave(moment)
+                self.nodes.clean()
+                self.assert_nothing_left()
+
+    def test_start_ends_a_lost_runtime(self):
+        lost = self.leave_running()
+        problems = {status["container"]: status["problem"] for status in self.nodes.survey().values()}
+        for task in lost:
+            self.assertIn("Docker has lost it", problems[task])
+        self.assert_starts()
+        self.assertFalse(set(lost) & set(self.daemon.tasks()))
+
+    def test_stop_ends_a_lost_runtime(self):
+        lost = self.leave_running()
+        code, lines = self.nodes.steps("stop")
+        self.assertEqual((code, sum(line["was_running"] for line in lines)), (0, len(lost)))
+        self.assertFalse(set(lost) & set(self.daemon.tasks()))
+        self.nodes.clean()
+        self.assert_nothing_left()
+
+    def test_clean_ends_a_lost_runtime(self):
+        self.leave_running()
+        self.nodes.clean()
+        self.assert_nothing_left()
+
+
 class FullDisk(DaemonCase):
     def prepare(self, daemon):
         os.mkdir(daemon.folder + "/data")
@@ -358,7 +430,7 @@ class FullDisk(DaemonCase):
                           stderr=subprocess.DEVNULL, check=False).returncode:
             self.skipTest("no right to mount here")
 
-    def test_is_named(self):
+    def test_names_the_full_disk(self):
         filler = os.path.join(self.daemon.folder, "data", "filler")
         try:
             with open(filler, "wb", buffering=0) as file:
@@ -372,17 +444,17 @@ class FullDisk(DaemonCase):
         self.assertEqual(self.nodes.outcomes(), {0: "started", 1: "started"})
 
 
-class Lies(unittest.TestCase):
-    """A daemon that answers what a real one will not show when it is wanted."""
+class FakeAnswers(unittest.TestCase):
+    """A fake daemon gives answers that a real one cannot be made to give."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="ath-", dir="/tmp")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.made = {}  # id: body of create, with its name
-        self.labels = None  # of a container that is at rest from the beginning, 'c0'
+        self.labels = None  # of a container 'c0' that exists from the beginning and does not run
 
     def start(self, **script):
-        """Starts one node; script says how create and start are answered. (result, what was asked)."""
+        """Starts one node; script gives the answers to create and start. Returns (result, requests)."""
         def answer(connection, method, path, body):
             path = path.partition("/v1.")[2].partition("/")[2]
             word = path.split("?")[0]
@@ -427,28 +499,28 @@ class Lies(unittest.TestCase):
             return results[0], [(method, path.split("?")[0].partition("/v1.")[2].partition("/")[2])
                             for method, path, _, _ in daemon.requests]
 
-    def test_all_is_well(self):
+    def test_start_succeeds(self):
         result, _ = self.start()
         self.assertEqual(result["outcome"], "started")
 
-    def test_hung_up_on_a_request_that_was_heard(self):
+    def test_lost_answer_to_a_create(self):
         result, asked = self.start(create=b"HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{")
         self.assertIn(result["error"], ("engine-unreachable", "engine-invalid"))
-        # It is looked for, and found to be ours, and goes.
+        # The start looks for the container, finds that it is ours, and removes it.
         self.assertEqual(asked[-2:], [("GET", "containers/aitherion-numa0/json"), ("DELETE", "containers/c1")])
         self.assertEqual(self.made, {})
 
-    def test_and_what_is_found_is_a_stranger(self):
+    def test_lost_answer_finds_a_foreign_container(self):
         result, asked = self.start(create=b"HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\n{", labels={})
         self.assertEqual(result["outcome"], "failed")
         self.assertNotIn("DELETE", [method for method, _ in asked])
 
-    def test_no_id(self):
+    def test_answer_without_id(self):
         result, asked = self.start(create=fake.answer(201, b'{"Warnings":[]}'))
         self.assertEqual(result["error"], "engine-invalid")
         self.assertIn("DELETE", [method for method, _ in asked])
 
-    def test_a_port_that_docker_has_given_away(self):
+    def test_port_in_dockers_records(self):
         words = (b'{"message":"driver failed programming external connectivity on endpoint x: Bind for 0.0.0.0:50051 '
                  b'failed: port is already allocated"}')
         result, asked = self.start(start=fake.answer(500, words))
@@ -458,10 +530,11 @@ class Lies(unittest.TestCase):
         self.assertEqual(asked[-1], ("DELETE", "containers/c1"))
         self.assertEqual([path for _, path in asked].count("containers/create"), 1)
 
-    def test_one_at_rest_that_a_killed_daemon_left_half_started(self):
+    def test_replaces_a_half_started_container(self):
         self.start()
         labels = self.made.pop("c1")["Labels"]
-        for words in ("Bind for 0.0.0.0:50051 failed: port is already allocated", "task aitherion-numa0: id already in use"):
+        for words in ("Bind for 0.0.0.0:50051 failed: port is already allocated", "task aitherion-numa0: id already in use",
+                      "task aitherion-numa0: already exists", "failed to start shim: mkdir aitherion-numa0: file exists: unknown"):
             with self.subTest(words):
                 self.labels = labels
                 result, asked = self.start(start_c0=fake.answer(500, json.dumps({"message": words}).encode()))
@@ -471,7 +544,7 @@ class Lies(unittest.TestCase):
                                            ("POST", "containers/create"), ("POST", "containers/aitherion-numa0/start")])
                 self.made.clear()
 
-    def test_and_the_new_one_fails_as_well(self):
+    def test_replacement_fails_too(self):
         self.start()
         self.labels = self.made.pop("c1")["Labels"]
         words = fake.answer(500, b'{"message":"id already in use"}')
@@ -479,10 +552,10 @@ class Lies(unittest.TestCase):
         self.assertEqual((result["outcome"], result["hint"]), ("failed", "systemctl restart docker"))
         self.assertEqual([path for _, path in asked].count("containers/create"), 1)
 
-    def test_what_cannot_be_taken_back_is_said_once_and_by_name(self):
+    def test_failed_undo_is_reported_once_by_name(self):
         words = fake.answer(500, b'{"message":"no luck"}')
         result, _ = self.start(start=words, delete=words)
-        self.assertEqual(result["message"].count("could not be taken back"), 1)
+        self.assertEqual(result["message"].count("undoing the start failed too"), 1)
         self.assertIn("cannot remove the container 'aitherion-numa0'", result["message"])
         self.assertNotIn("'c1'", result["message"])
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""start, stop, status, health and clean with a real Docker: what tests/docker/test_nodes.py does not see of the commands."""
+"""start, stop, status, health and clean with a real Docker, beyond tests/docker/test_nodes.py."""
 import json
 import os
 import shutil
@@ -17,7 +17,7 @@ import nodes  # noqa: E402
 
 IMAGE = "aitherion-runtime:latest"
 KNOWN = {"no-gpu", "cpuset-limited", "distance-unknown", "runtime-problem", "memlock-low"}  # of this machine
-RUNS_COMPARED = 7  # a round; a busy machine gets more
+RUNS_COMPARED = 7  # in a round; a busy machine gets more rounds
 ROUNDS = 4
 
 
@@ -82,8 +82,8 @@ class StartCase(unittest.TestCase):
 
 
 class Life(StartCase):
-    def test_from_nothing_to_nothing(self):
-        """No image and no key: the first start makes both."""
+    def test_first_start_to_clean(self):
+        """Without an image and a key, the first start makes both."""
         first = self.data("start")
         self.assertEqual((first["engine"], first["is_image_built"], first["is_key_new"]), ("docker", True, True))
         self.assertEqual([(node["outcome"], node["is_healthy"]) for node in first["nodes"]], [("started", True)] * 2)
@@ -107,7 +107,7 @@ class Life(StartCase):
         self.assertEqual((self.names(), os.path.exists(os.path.join(self.folder, "run"))), (set(), False))
 
     def test_programs_of_this_machine(self):
-        """By the socket in the folder that the container shares with us, and by the port that Docker publishes."""
+        """Programs reach the runtime by the socket in the shared folder, and by the port that Docker publishes."""
         example = os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add")
         self.data("start", "--sim")
         for id_, words, transport in ((0, [], "shm"), (0, ["--transport", "tcp"], "tcp"), (1, [], "shm")):
@@ -123,16 +123,39 @@ class Life(StartCase):
             self.assertEqual((node["service"]["error"], node["service"]["sessions"]), (None, []))
             self.assertEqual([one["is_simulated"] for one in node["service"]["devices"]], [True])
 
-    def test_a_paused_container(self):
+    def test_logs(self):
+        self.data("start", "--sim")
+        logs = self.data("logs")["logs"]
+        self.assertEqual([(log["id"], log["engine"], log["name"], log["place"]) for log in logs],
+                         [(id_, "docker", f"aitherion-numa{id_}", self.ids()[id_]) for id_ in (0, 1)])
+        self.assertIn("event=started", "\n".join(logs[0]["lines"]))
+        self.assertEqual(self.data("logs", "1", "-n", "1")["logs"][0]["lines"], logs[1]["lines"][-1:])
+        self.assertEqual(self.data("logs", "1", "--since", "1d")["logs"][0]["lines"], logs[1]["lines"])
+        self.assertEqual(self.data("logs", "1", "--since", "2100-01-01")["logs"][0]["lines"], [])
+        words = [harness.binary(), "logs", "-f", "-n", "1", "-c", self.document]
+        follow = subprocess.Popen(words, env=self.environment(), stdout=subprocess.PIPE, text=True)
+        self.addCleanup(follow.stdout.close)
+        self.addCleanup(follow.kill)
+        seen = {follow.stdout.readline()[:8] for _ in range(2)}
+        self.assertEqual(seen, {"NUMA0 | ", "NUMA1 | "})
+        self.run_on("stop", "1")
+        self.run_on("stop", "0")
+        self.assertRegex(follow.stdout.read(), r"NUMA0 \| time=.* event=stopped")
+        self.assertEqual(follow.wait(harness.PATIENCE_S), 0)
+        self.assertIn("event=stopped", self.data("logs", "0")["logs"][0]["lines"][-1])
+        follow = subprocess.Popen([*words, "1"], env=self.environment(), stdout=subprocess.PIPE, text=True)
+        self.assertIn("event=stopped", follow.communicate(timeout=harness.PATIENCE_S)[0])
+
+    def test_paused_container(self):
         self.data("start")
         subprocess.run(["docker", "-H", self.host, "pause", "aitherion-numa0"], check=True, stdout=subprocess.DEVNULL)
         process = self.data("status")["nodes"][0]["process"]
-        self.assertEqual((process["problem"], process["hint"]), ("somebody has paused it", "docker unpause aitherion-numa0"))
+        self.assertEqual((process["problem"], process["hint"]), ("it was paused", "docker unpause aitherion-numa0"))
         subprocess.run(["docker", "-H", self.host, "unpause", "aitherion-numa0"], check=True, stdout=subprocess.DEVNULL)
-        # Docker's own check may have failed meanwhile, and says so until its next.
-        self.assertNotEqual(self.data("status")["nodes"][0]["process"]["problem"], "somebody has paused it")
+        # Docker's health check may have failed meanwhile, and reports that until its next run.
+        self.assertNotEqual(self.data("status")["nodes"][0]["process"]["problem"], "it was paused")
 
-    def test_an_old_image_goes_with_its_last_container(self):
+    def test_removes_an_old_image_with_its_last_container(self):
         self.data("start")
         old = self.data("image", "list")["images"][0]["id"]
         changed = os.path.join(self.folder, "aitherion-runtime")
@@ -148,11 +171,11 @@ class Life(StartCase):
         self.assertNotIn(old, [image["id"] for image in self.data("image", "list")["images"]])
         self.run_on("clean", "--yes")
         text = self.run_on("clean").stdout
-        self.assertIn("the image 'aitherion-runtime:latest' stays", text)
-        self.assertIn("hint: aitherion clean --images", text)
+        self.assertIn("the image 'aitherion-runtime:latest' is kept", text)
+        self.assertIn(f"hint: aitherion -c {self.document} clean --images", text)
 
-    def test_one_engine_at_a_time(self):
-        """A boot at which Docker comes late: processes it is, and stays so until they are stopped."""
+    def test_node_stays_in_its_engine(self):
+        """Docker comes late at boot: the nodes run as processes, and stay so until they are stopped."""
         with_docker, self.host = self.host, f"unix://{self.folder}/late.sock"
         self.assertEqual(self.data("start")["engine"], "process")
         self.host = with_docker
@@ -165,8 +188,8 @@ class Life(StartCase):
         self.assertEqual(self.data("start")["engine"], "docker")
         self.assertTrue(self.error("start", "1", "--engine", "process")["hint"].endswith(" stop 1"))
 
-    def test_another_runtime_at_the_port_is_not_taken_for_ours(self):
-        """With the same key, even."""
+    def test_foreign_runtime_at_the_port(self):
+        """The other runtime even has the same key."""
         self.assertEqual(self.data("start", "--engine", "process")["engine"], "process")
         with tempfile.TemporaryDirectory(prefix="ath-", dir="/tmp") as elsewhere:
             folder, self.folder = self.folder, elsewhere
@@ -179,17 +202,52 @@ class Life(StartCase):
                 self.folder = folder
         self.assertEqual([node["state"] for node in self.data("status")["nodes"]], ["running", "running"])
 
-    def test_a_changed_document_restarts_its_node_only(self):
+    def test_foreign_runtime_at_the_socket(self):
+        """The other runtime has the key, the socket and the port. The start does not take its answer for the node's."""
+        self.write_document(count=1)
+        self.data("start")
+        self.data("stop")
+        socket = os.path.join(self.folder, "run", "numa0", "runtime.sock")
+        other = subprocess.Popen([nodes.runtime(), "serve", "--sim", "--key", self.key, "--socket", socket, "--listen",
+                                  f"127.0.0.1:{self.ports[0]}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            self.assertEqual([other.stdout.readline().split()[0] for _ in range(2)], ["listening"] * 2)
+            value = self.data("start", code=1)
+            self.assertEqual([node["outcome"] for node in value["nodes"]], ["failed"])
+        finally:
+            other.terminate()
+            other.communicate()
+
+    def test_changed_document_restarts_only_its_node(self):
         self.data("start")
         before = self.ids()
-        self.assertEqual(self.run_on("configure", "--set", "numa.1.vram_fraction=0.25").returncode, 0)
-        self.assertEqual(self.health(), {"runtime-drift": "warning"})
+        nodes.change_document(self.document, 1)
+        self.assertEqual(self.health(code=3), {"runtime-drift": "warning", "runtime-silent": "fault"})  # at the new port
         self.assertEqual(self.outcomes(), ["same", "restarted"])
         after = self.ids()
         self.assertEqual((after[0], after[1] == before[1]), (before[0], False))
 
-    def test_no_slower_than_docker_by_hand(self):
-        """start --no-wait of two entries, and the docker run lines of its own plan side by side."""
+    def test_limits_change_while_containers_run(self):
+        """The memory limit and the share of GPU memory need no restart, and a container that starts again keeps them."""
+        self.data("start")
+        before = self.ids()
+        for setting, percent in (("vram_fraction=0.25", 10), ("memory_percent=12.5", 12.5), ("memory_percent=10", 10)):
+            self.assertEqual(self.run_on("configure", "--set", f"numa.1.{setting}").returncode, 0)
+            drift = [(bool(node["drift"]), node["needs_restart"]) for node in self.data("status")["nodes"]]
+            self.assertEqual(drift, [(False, False), (True, False)])
+            self.assertEqual(self.health(), {"runtime-drift": "warning"})
+            self.assertEqual(self.outcomes(), ["same", "changed"])
+            self.assertEqual((self.outcomes(), self.health(), self.ids()), (["same", "same"], {}, before))
+            limits = [node["process"]["memory_limit_bytes"] for node in self.data("status")["nodes"]]
+            self.assertAlmostEqual(limits[1] / limits[0], percent / 10, 1)
+        self.assertEqual([node["outcome"] for node in self.data("restart")["nodes"]], ["restarted", "restarted"])
+        self.assertEqual((self.outcomes(), self.health(), self.ids()[0]), (["same", "same"], {}, before[0]))
+        self.data("stop")
+        self.assertEqual(self.outcomes(), ["started", "started"])
+        self.assertEqual((self.outcomes(), self.health()), (["same", "same"], {}))
+
+    def test_as_fast_as_docker_run(self):
+        """Compares start --no-wait of two entries with the docker run lines of its own plan, both for all nodes at once."""
         if os.environ.get("AITHERION_SANITIZED") == "1":
             self.skipTest("a build with sanitizers is slow")
         if not shutil.which("docker"):
@@ -208,11 +266,11 @@ class Life(StartCase):
                 times.append(time.monotonic() - began)
         print(f"two entries: aitherion {min(ours):.3f} s, docker run {min(by_hand):.3f} s, the best of {len(ours)}")
         self.assertLessEqual(min(ours), 1.5 * min(by_hand))
-        self.assertEqual(self.outcomes(), ["same", "same"])  # what was made by hand is the same
+        self.assertEqual(self.outcomes(), ["same", "same"])  # start accepts the containers made by hand
 
 
-class Strangers(StartCase):
-    def test_stay(self):
+class ForeignContainers(StartCase):
+    def test_clean_keeps_foreign_objects(self):
         self.data("start")
         body = json.dumps({"Image": IMAGE, "Entrypoint": ["aitherion-runtime"], "Cmd": ["pause"], "NetworkDisabled": True,
                            "Labels": {"aitherion": "no label of ours"}})
@@ -224,11 +282,11 @@ class Strangers(StartCase):
         result = self.run_on("clean", "--yes", "--images")
         self.assertIn(self.names(), [{"aitherion-numa9"}], result.stdout)
         self.assertEqual(engine.steps(self.host, "image-inspect", "aitherion-runtime:others")[0], 0)
-        # The image that a stranger's container is made of stays, and that is said.
+        # The image of a foreign container stays, and is reported.
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         self.assertIn(IMAGE, result.stdout)
 
-    def test_a_name_that_is_taken(self):
+    def test_taken_name(self):
         self.data("start", "0")
         self.data("clean", "--yes")
         body = json.dumps({"Image": IMAGE, "Entrypoint": ["aitherion-runtime"], "Cmd": ["pause"], "NetworkDisabled": True})
@@ -240,19 +298,19 @@ class Strangers(StartCase):
 
 
 class Failures(StartCase):
-    def test_an_image_of_others_is_not_built(self):
+    def test_foreign_image_is_not_built(self):
         self.write_document(image="example/runtime:1")
         error = self.error("start")
         self.assertEqual((error["code"], error["hint"]), ("image-missing", "docker pull example/runtime:1"))
         self.assertFalse(os.path.exists(os.path.join(self.folder, "run", "numa0")))
 
-    def test_a_port_that_is_taken(self):
+    def test_a_taken_port(self):
         with nodes.listener(self.ports[0]):
             value = self.data("start", "--timeout", str(harness.PATIENCE_S), code=1)
         self.assertEqual([node["outcome"] for node in value["nodes"]], ["failed", "started"])
         self.assertIn(str(self.ports[0]), json.dumps(value["nodes"][0]))
 
-    def test_somebody_without_access(self):
+    def test_user_without_access(self):
         os.chmod(self.folder, 0o777)
         as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         os.chmod(self.daemon.folder, 0o711)
@@ -262,7 +320,7 @@ class Failures(StartCase):
         self.assertEqual(self.data("start", command=as_nobody)["engine"], "process")
         result = self.run_on("clean", "--yes", command=as_nobody)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("what others run in Docker stays", result.stderr)
+        self.assertIn("runtimes that other users run in Docker stay", result.stderr)
         self.assertIn("sudo", error["hint"])
         self.assertEqual(self.data("status", command=as_nobody)["docker_error"]["code"], "engine-denied")
         result = self.run_on("health", "--json", command=as_nobody)
@@ -276,13 +334,13 @@ class Failures(StartCase):
     def test_health_of_a_missing_image(self):
         self.assertEqual(self.health(), {"image-missing": "warning", "runtime-not-started": "warning"})
 
-    def test_health_of_a_daemon_that_is_gone(self):
+    def test_health_of_a_stopped_daemon(self):
         self.host = f"unix://{self.folder}/no-docker.sock"
         self.assertEqual(self.health(code=3), {"engine-unreachable": "fault", "runtime-not-started": "warning"})
         self.host = self.daemon.host
 
     def test_health_of_a_crashing_runtime(self):
-        """One that ends again and again: the image's runtime has lost its folder."""
+        """The image's runtime ends after every start, because it has lost its folder."""
         self.data("start", "0")
         pid = self.data("status", "0")["nodes"][0]["process"]["pid"]
         os.kill(pid, 19)

@@ -1,7 +1,7 @@
 /*
- * Fuzzes what the client makes of a server's answers: the first byte of an input chooses a function
- * of CUDA's, the rest is the answer, again and again. A program must get no more than it has room
- * for, whatever a server says.
+ * Fuzzes the client with a server's answers: the first byte of an input chooses a function of CUDA,
+ * the rest is the answer, again and again. No answer may make the client write more than the
+ * program has room for.
  */
 #include "config.h"
 
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/client/client.h"
 #include "proto/cuda-client.h"
-#include "runtime/cuda/client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -20,7 +20,7 @@ static const uint8_t *answer_bytes;
 static size_t answer_length;
 static pthread_t main_thread;
 
-/* ---- a link that answers everything so ---- */
+/* ---- a link that gives this answer to every call ---- */
 
 static int post(struct ath_cuda_link *link, const uint8_t *frame, size_t length, bool is_asked)
 {
@@ -31,7 +31,7 @@ static int post(struct ath_cuda_link *link, const uint8_t *frame, size_t length,
     return 0;
 }
 
-/* Exactly as large as it is: reading beyond it is seen. */
+/* The memory is exactly as large as the frame, so ASan sees reads beyond it. */
 static int make_frame(struct ath_frame *out)
 {
     uint32_t head[2] = { 0, htole32((uint32_t)(answer_length / ATH_WIRE_WORD)) };
@@ -44,7 +44,7 @@ static int make_frame(struct ath_frame *out)
     return 0;
 }
 
-/* The same bytes come ahead of the answer as changes of memory. */
+/* The same bytes also come ahead of the answer, as changes of memory. */
 static int wait_for(struct ath_cuda_link *link, uint64_t number, struct ath_frame *answer)
 {
     struct ath_frame changes;

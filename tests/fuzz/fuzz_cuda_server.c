@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "runtime/cuda/server.h"
-#include "runtime/wire/frame.h"
+#include "cuda/server/server.h"
+#include "remote/wire/frame.h"
 
 #include "tests/fuzz/driver.h"
 
@@ -21,13 +21,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int __lsan_is_turned_off(void);
 const char *__asan_default_options(void);
 
-/* What a driver gets for its callbacks is freed when it calls them, which this one does not. */
+/* The data of a callback is freed when the driver calls it, which this driver never does. */
 int __lsan_is_turned_off(void)
 {
     return 1;
 }
 
-/* This driver has memory of any size; there is none of any size for what is kept beside it. */
+/* This driver has memory of any size, but the server cannot allocate any size beside it. */
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1:max_allocation_size_mb=256";
@@ -41,7 +41,8 @@ static void insist(bool is_true, const char *promise)
     }
 }
 
-/* The server reads and writes managed memory itself, so it is there: one at a time. */
+/* The server reads and writes managed memory itself, so this is real memory: one allocation at a
+ * time. */
 static uint8_t *managed;
 
 static CUresult give_managed(CUdeviceptr *address, size_t bytes, unsigned int flags)
@@ -72,7 +73,7 @@ static CUresult take_managed(CUdeviceptr address)
     return driver_status;
 }
 
-/* The server would wait for a client's callback, which does not come here. */
+/* Whether the server would wait for a client's callback, which never comes here. */
 static bool waits(const uint8_t *message, size_t length)
 {
     struct ath_cuda_wire_call call;
@@ -86,7 +87,7 @@ static void serve(struct ath_cuda_worker *worker, struct ath_wire_builder *build
     struct ath_cuda_wire_answer answer;
     size_t made;
     int status;
-    ath_auto_free uint8_t *exact = malloc(length + 1); /* reading beyond it is seen */
+    ath_auto_free uint8_t *exact = malloc(length + 1); /* ASan sees reads beyond it */
     insist(exact != NULL, "there is memory");
     memcpy(exact, data, length);
     if (waits(exact, length))

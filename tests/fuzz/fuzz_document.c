@@ -1,5 +1,5 @@
 /*
- * Fuzzes the topology document: the input is a file. What loads is read again from what we write,
+ * Fuzzes the topology document: the input is a file. A document that loads is written, read again,
  * changed by key in several ways and checked against a machine; the promises of edit.h are
  * asserted. The last lines of an input may be changes, "#!KEY=VALUE" each.
  */
@@ -55,7 +55,8 @@ static void check_written(const struct ath_document *document)
     insist(!strcmp(text, again), "what is written reads back");
 }
 
-/* A failed change leaves the text; one made twice changes nothing the second time. */
+/* A failed change leaves the text as it is. The same change made twice changes nothing the second
+ * time. */
 static void check_change(struct ath_document *document, const char *key, const char *value)
 {
     struct ath_err err = { 0 };

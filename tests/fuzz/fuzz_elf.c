@@ -13,8 +13,8 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "container/elf.h"
-#include "container/ld_cache.h"
+#include "container/linker/elf.h"
+#include "container/linker/ld_cache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,7 +25,7 @@ static void read_elf(const uint8_t *data, size_t size)
     struct ath_err err;
 
     if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-        abort(); /* no memory file: nothing would be tested any more */
+        abort(); /* without a memory file nothing would be tested */
     if (!ath_elf_read(fd, "fuzz", &elf, &err))
         ath_elf_architecture(elf.machine, elf.is_big);
 }

@@ -1,7 +1,7 @@
 /*
  * Fuzzes NVML's server: an input is made into calls, each a function's number and values of every
  * kind, and what the library would answer is made of it as well, counts beyond all room among it.
- * Whatever is said, nothing but the rooms that were made is read or written.
+ * In every case only memory that was allocated for a call may be read or written.
  */
 #include "config.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "runtime/nvml/server.h"
+#include "nvml/server/server.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -93,9 +93,17 @@ static void put_calls(struct ath_nvml_calls_builder to)
 
 /* ---- a session ---- */
 
-static void begin(struct ath_nvml_server *nvml, const struct ath_server *server)
+static void memory_share(const void *data, size_t device, int64_t *out_used_bytes,
+                         int64_t *out_limit_bytes)
 {
-    *nvml = (struct ath_nvml_server){ .server = server, .is_ready = true };
+    (void)data;
+    *out_used_bytes = (int64_t)device;
+    *out_limit_bytes = 1 << 20;
+}
+
+static void begin(struct ath_nvml_server *nvml, const struct ath_nvml_host *host)
+{
+    *nvml = (struct ath_nvml_server){ .host = host, .is_ready = true };
     for (size_t i = 0; i < ATH_NVML_FUNCTION_COUNT; i++)
         nvml->functions[i] = (void (*)(void))answer_anything;
     nvml->objects = calloc(DEVICES, sizeof *nvml->objects);
@@ -106,7 +114,7 @@ static void begin(struct ath_nvml_server *nvml, const struct ath_server *server)
     nvml->object_count = DEVICES;
 }
 
-/* One call a time, so that the library knows which it is. */
+/* One call at a time, so that the library knows which call it answers. */
 static void serve(struct ath_nvml_server *nvml, struct ath_nvml_call call)
 {
     ATH_AUTO(ath_wire_builder) builder = { .max_bytes = MESSAGE_MAX };
@@ -138,10 +146,8 @@ static void serve(struct ath_nvml_server *nvml, struct ath_nvml_call call)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct ath_board board;
-    static struct ath_server server = { .devices.count = DEVICES,
-                                        .board = &board,
-                                        .vram_fraction = 1 };
+    static const struct ath_devices devices = { .count = DEVICES };
+    static const struct ath_nvml_host host = { .devices = &devices, .memory_share = memory_share };
     ATH_AUTO(ath_wire_builder) builder = { .max_bytes = MESSAGE_MAX };
     ATH_AUTO(ath_nvml_server) nvml;
     struct ath_nvml_calls calls;
@@ -156,7 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (ath_nvml_calls_open(frame + 8, length - 8, &calls))
         abort();
-    begin(&nvml, &server);
+    begin(&nvml, &host);
     struct ath_wire_list list = ath_nvml_calls_calls(calls);
     for (uint32_t i = 0; i < list.count; i++)
         serve(&nvml, ath_nvml_call_item(list, i));

@@ -18,7 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "container/plan_facts.h"
+#include "container/plan/facts.h"
 #include "numa/discover.h"
 
 enum { LINES_MAX = 400, PATH_MAX_BYTES = 256, CONTENT_MAX_BYTES = 4096 };
@@ -32,7 +32,7 @@ static void remove_folder(void)
     rmdir(folder_path);
 }
 
-/* Made at the first input, emptied after each one. */
+/* The folder, which is made at the first input and emptied after each. */
 static char *folder(void)
 {
     static bool is_made;
@@ -125,7 +125,7 @@ static void make_file(int parent, const char *name, const char *content)
     size_t length = unescape(content, bytes);
     ath_auto_close int fd = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0 && write(fd, bytes, length) < 0)
-        abort(); /* the memory file system is full: nothing would be tested any more */
+        abort(); /* the memory file system is full, so nothing would be tested */
 }
 
 static void make_line(char *line)

@@ -22,8 +22,8 @@ static void insist(bool is_true, const char *promise)
     }
 }
 
-/* Reads all of a message, says it in text that the caller frees, and makes a copy that must be
- * right. */
+/* Reads a whole message, returns it as text that the caller frees, and makes a copy, which must be
+ * valid. */
 static char *read_whole(const struct copied *type, struct ath_wire_struct root,
                         struct ath_wire_builder *copy, struct ath_wire_struct *out_copy)
 {
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const struct copied *type = &copied_types[data[0] % copied_count];
     size_t length = size - 1 - (size - 1) % ATH_WIRE_WORD;
-    ath_auto_free uint8_t *exact = malloc(length + 1); /* reading beyond it is seen */
+    ath_auto_free uint8_t *exact = malloc(length + 1); /* ASan sees reads beyond it */
     insist(exact != NULL, "there is memory");
     memcpy(exact, data + 1, length);
     if (!ath_wire_open(exact, length, type->shape, &root))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""NUMA ids are keys: each captured machine with its nodes renumbered must be the same machine with other numbers.
+"""NUMA ids are keys: a captured machine with renumbered nodes must give the same output with other numbers.
 
-The kernel's files are rewritten as a machine with these ids would have them (real AC922s exist with the sockets' ids swapped),
-then `discover --json` of both is compared, ids mapped back.
+The test rewrites the kernel's files with new ids (real AC922s exist with the sockets' ids swapped). Then it compares the
+`discover --json` of both machines, with the ids mapped back.
 """
 import json
 import os
@@ -15,12 +15,12 @@ import harness  # noqa: E402
 import mkroot  # noqa: E402
 
 NODE = "sys/devices/system/node/"
-# New ids are dealt out in an order that keeps nothing: neither order, nor density, nor smallness.
+# The new ids are neither sorted nor dense nor small.
 NEW_IDS = [16, 3, 1023, 7, 255, 40, 0, 300, 8, 1]
 
 
 def ids_of(text):
-    """The kernel's list form as a list."""
+    """Returns the ids of the kernel's list form."""
     result = []
     for part in text.strip().split(","):
         if part:
@@ -34,7 +34,7 @@ def list_form(ids):
 
 
 def renumbered(entries, new):
-    """The entries of a .root with node ids mapped by new."""
+    """Returns the entries of a .root file with the node ids mapped by `new`."""
     online = sorted(new)
     order = sorted(range(len(online)), key=lambda place: new[online[place]])
     result = {}
@@ -56,7 +56,7 @@ def renumbered(entries, new):
         elif path.endswith("/numa_node") and int(value) in new:
             value = b"%d\n" % new[int(value)]
         elif path.endswith("/numa_status"):
-            value = re.sub(rb"(Node:\s*)(\d+)", lambda found: found[1] + b"%d" % new[int(found[2])], value)
+            value = re.sub(rb"(Node:\s*)(\d+)", lambda found: found[1] + b"%d" % new.get(int(found[2]), int(found[2])), value)
         result[path] = (kind, value)
     return result
 
@@ -70,7 +70,7 @@ def discover(root):
 
 
 def normal(machine, back):
-    """A machine in which nothing depends on the order or the numbers of its nodes any more."""
+    """Returns the machine with original node ids and sorted lists, so that two machines can be compared."""
     def old(one):
         return back.get(one, one)
 
@@ -87,7 +87,7 @@ def normal(machine, back):
 
 
 def check(name):
-    """What differs for one capture; None where it has no nodes to renumber."""
+    """Returns the differences for one capture, or None if the capture has no nodes."""
     entries = mkroot.load(os.path.join(harness.DATA, name + ".root"))
     if NODE + "online" not in entries:
         return None

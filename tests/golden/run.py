@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Golden tests: each NAME.test says what to run and what must come out.
+"""Golden tests: each NAME.test has a command and its expected output.
 
-    # what this is about
+    # the subject of the test
     run: discover --root ac922-4gpu --format matrix
     exit: 0
     --- stdout
     the expected text
     --- stderr
-    --- file topology.yaml         given: a file in the folder where it runs
-    --- after topology.yaml        expected: what the file holds at the end
+    --- file topology.yaml         given: a file in the folder where the command runs
+    --- after topology.yaml        expected: the content of the file at the end
 
-Words of a `run:` line that name a capture in tests/data (ac922-4gpu, dgx2-16gpu.hwloc2.xml) find it in the folder where the
-command runs. Several `run:` lines run in that folder one after another; all but the last must end with 0, and only the last
-one's output counts. `env: NAME=VALUE` changes the environment. A section that is
-not there is not looked at, except that standard error must be empty where `exit: 0` and no section says otherwise.
+A word of a `run:` line that names a capture in tests/data (ac922-4gpu, dgx2-16gpu.hwloc2.xml) is made available in the
+folder where the command runs. Several `run:` lines run in that folder one after another. All except the last must exit with 0,
+and only the output of the last one counts. `env: NAME=VALUE` changes the environment. A missing section is not compared,
+with one exception: after `exit: 0`, standard error must be empty unless a section says otherwise.
 
-Every output of --json is checked against its schema, and --yaml must say the same as --json.
+Every output of --json is checked against its schema, and --yaml must have the same content as --json.
 
-    run.py [--update] [NAME...]    --update writes what came out into the sections
+    run.py [--update] [NAME...]    --update writes the actual output into the sections
 """
 import argparse
 import difflib
@@ -90,7 +90,7 @@ class Test:
             sys.exit(f"{self.path}:{number}: not understood: {line}")
 
     def folder(self):
-        """A fresh folder with the given files and the captures that the commands name."""
+        """Makes a fresh folder with the given files and the captures that the commands name."""
         folder = tempfile.mkdtemp(prefix=f"{self.name}-", dir=harness.scratch())
         names = set(harness.capture_names())
         for word in {word for args in self.runs for word in args} & names:
@@ -101,7 +101,7 @@ class Test:
         return folder
 
     def run(self):
-        """({section: text that came out}, [faults])."""
+        """Runs the commands; returns ({section: actual text}, [faults])."""
         folder = self.folder()
         env = harness.environment(**self.env)
         faults = []
@@ -133,8 +133,8 @@ class Test:
     def _check_formats(args, result, folder, env):
         words = " ".join(args).replace("=", " ")
         is_json, is_yaml = (f"--{form}" in args or f"--format {form}" in words for form in ("json", "yaml"))
-        if result.returncode not in (0, 3, 4):  # those two are answers of health
-            # An error: as JSON on standard error.
+        if result.returncode not in (0, 3, 4):  # 3 and 4 are results of health
+            # An error is JSON on standard error.
             return [f"stderr: {fault}" for fault in harness.check_json(result.stderr)[1]] if "--json" in args else []
         if is_json:
             return [f"stdout: {fault}" for fault in harness.check_json(result.stdout)[1]]
@@ -151,7 +151,7 @@ class Test:
         return faults
 
     def write(self, got):
-        """The file anew, with what came out."""
+        """Writes the file again with the actual output."""
         lines = list(self.head)
         for section in self.order:
             lines.append("--- " + " ".join(part for part in section if part))
@@ -162,7 +162,7 @@ class Test:
 
 
 def compare(test, got):
-    """What differs, as unified diffs."""
+    """Yields the differences as unified diffs."""
     expected = dict(test.expected)
     if test.exit == 0:
         expected.setdefault(("stderr", None), "")
@@ -175,8 +175,8 @@ def compare(test, got):
 
 def main():
     parser = argparse.ArgumentParser(description="Run the golden tests.")
-    parser.add_argument("--update", action="store_true", help="write what came out into the tests")
-    parser.add_argument("names", nargs="*", help="of tests (all)")
+    parser.add_argument("--update", action="store_true", help="write the actual output into the tests")
+    parser.add_argument("names", nargs="*", help="names of tests (default: all)")
     args = parser.parse_args()
     names = args.names or sorted(name[:-5] for name in os.listdir(HERE) if name.endswith(".test"))
     passed = failed = 0

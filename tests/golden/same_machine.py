@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One machine read in two ways, as a captured root and as the XML that hwloc makes of it, must be the same machine."""
+"""A captured root and the XML that hwloc makes of it must give the same machine."""
 import os
 import sys
 
@@ -7,7 +7,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 import harness  # noqa: E402
 
-# hwloc's XML knows only CPUs that are online, and not what /proc/driver/nvidia says about GPUs' memory.
+# hwloc's XML contains only online CPUs, and no facts of /proc/driver/nvidia about the GPUs' memory.
 NODE_FACTS = ("kind", "distances", "memory_total_bytes")
 GPU_FACTS = ("numa_node",)
 
@@ -21,7 +21,7 @@ def facts(*source):
 
 
 def online(node):
-    """The CPUs that are online, as far as the source tells."""
+    """Returns the online CPUs, or all CPUs if the source does not say which ones are online."""
     return node.get("cpus_online") or node["cpus"]
 
 
@@ -31,7 +31,7 @@ def main():
     passed = failed = 0
     for what, key, names in (("numa_nodes", "id", NODE_FACTS), ("gpus", "pci", GPU_FACTS)):
         one, other = ({row[key]: row for row in machine[what]} for machine in (root, xml))
-        checks = [(f"{what}: which there are", sorted(map(str, one)), sorted(map(str, other)))]
+        checks = [(f"{what}: ids", sorted(map(str, one)), sorted(map(str, other)))]
         checks += [(f"{what} {row}: {name}", one[row][name], other.get(row, {}).get(name)) for row in one for name in names]
         if what == "numa_nodes":
             checks += [(f"node {row}: CPUs online", online(one[row]), online(other[row])) for row in one if row in other]
@@ -39,7 +39,7 @@ def main():
             passed += wanted == got
             failed += wanted != got
             if wanted != got:
-                print(f"{name}: root says {wanted}, XML says {got}")
+                print(f"{name}: root has {wanted}, XML has {got}")
     sys.exit(harness.finish(passed, failed, 0))
 
 

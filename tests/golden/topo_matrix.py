@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""`--format matrix` of the AC922 against the `nvidia-smi topo -m` captured on one, cell by cell.
+"""Compares `--format matrix` of the AC922 with the `nvidia-smi topo -m` that was captured on one, cell by cell.
 
-Every GPU-to-NIC and NIC-to-NIC cell must be the same. GPU-to-GPU cells tell NVLinks, which a capture without NVML cannot know:
-they must be `?`, also where the captured table says that there are none.
+All GPU-to-NIC and NIC-to-NIC cells must be equal. GPU-to-GPU cells show NVLinks, which a capture without NVML does not know.
+They must be `?`, even if the captured table shows that there are no NVLinks.
 """
 import os
 import re
@@ -16,7 +16,7 @@ CLASSES = {"X", "PIX", "PXB", "PHB", "NODE", "SYS", "?"}
 
 
 def captured():
-    """{(row, column): class} of the captured table; columns are parted by tabs."""
+    """Returns {(row, column): class} of the captured table, whose columns are separated by tabs."""
     with open(os.path.join(harness.DATA, "ac922-4gpu.smi-topo.txt"), encoding="utf-8") as file:
         lines = [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
     head = [name.strip() for name in lines[0]]
@@ -25,7 +25,7 @@ def captured():
 
 
 def ours(text):
-    """The same from our matrix: the columns are named in the first line that begins with none of the rows' names."""
+    """Returns the same from our matrix, whose first line has the names of the columns."""
     cells, head = {}, None
     for line in text.splitlines():
         words = line.split()
@@ -44,7 +44,7 @@ def ours(text):
 
 
 def rename(cells, machine):
-    """Columns may go by the network link's name: both names of a port are the same to us."""
+    """Renames columns: a column may have the network link's name instead of the RDMA device's."""
     names = {nic["netdev"]: nic["rdma_device"] for nic in machine["nics"] if nic["netdev"] and nic["rdma_device"]}
     return {(names.get(row, row), names.get(column, column)): value for (row, column), value in cells.items()}
 

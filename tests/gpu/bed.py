@@ -1,4 +1,4 @@
-"""What the tests of a real GPU lie in: the build under test, environments, servers, processes that have a time limit.
+"""The surroundings of the tests on a real GPU: the build under test, environments, servers, processes with a time limit.
 
 Needs Python's standard library alone. A build is a build folder, or what tests/gpu/pack has filled: both have aitherion,
 aitherion-runtime and lib/aitherion/ in the same places.
@@ -41,7 +41,7 @@ def tail(path, size=OUTPUT_BYTES):
 
 
 def save(path, value):
-    """As JSON. For whoever looks meanwhile, or ends us, it is a whole file at any time."""
+    """Saves a value as JSON. The file is whole at any time, even if this process is killed."""
     with open(path + ".new", "w", encoding="utf-8") as file:
         json.dump(value, file, indent=1)
     os.replace(path + ".new", path)
@@ -77,7 +77,7 @@ def descendants(pid):
 
 
 def stands(pid):
-    """Where each thread of a process is in the kernel; its C stacks too where gdb is."""
+    """The place of each thread of a process in the kernel, and its C stacks if gdb is installed."""
     lines = []
     for task in sorted(glob.glob(f"/proc/{pid}/task/*")):
         facts = [tail(f"{task}/{name}").strip().replace("\n", " <- ") for name in ["comm", "wchan", "syscall", "stack"]]
@@ -131,7 +131,7 @@ def run(command, env, limit_s, folder, others=lambda: []):
 # ---- servers ----
 
 class Server:
-    """One aitherion-runtime, on a unix socket and on TCP's loopback; one that died is started anew."""
+    """One aitherion-runtime, on a unix socket and on TCP's loopback; a server that died is started again."""
 
     def __init__(self, bed, *options, name="server", variables=None):
         self.bed, self.options, self.variables, self.deaths = bed, options, variables or {}, []
@@ -170,7 +170,7 @@ class Server:
         return f"the server ended with code {self.process.returncode}: {tail(self.log, 1500)}"
 
     def check(self):
-        """Starts it anew where it died; returns a word about that, or None."""
+        """Starts the server again if it died. Returns a sentence about that, or None."""
         with self.lock:
             if self.is_running():
                 return None
@@ -288,7 +288,7 @@ class Bed:
         return env
 
     def environment(self, mode, server=None, **changes):
-        """Of a program that runs natively, or at a server by one of the transports."""
+        """The environment of a program that runs natively, or with a server by one of the transports."""
         changes.setdefault("AITHERION_TEST_MODE", mode)
         if mode == NATIVE:
             return self.base_environment([os.path.join(self.libraries, "sim")] if self.is_sim else [], **{**self.chosen, **changes})

@@ -1,4 +1,4 @@
-"""What goes wrong: clients and servers that are killed, wrong keys, crowds, limits. Each test has a server of its own.
+"""Tests of faults: clients and servers that are killed, wrong keys, crowds, limits. Each test has a server of its own.
 
 The clients are tests/runtime/cuda_steps of the build, which does what its standard input says.
 """
@@ -78,14 +78,14 @@ def bed():
 
 
 def health(where, server):
-    """What the server says of itself."""
+    """The server's own report of its health."""
     command = [os.path.join(where.build, "aitherion-runtime"), "health", "--socket", server.socket, "--key", where.key, "--json"]
     result = subprocess.run(command, env=where.base_environment(), text=True, stdout=subprocess.PIPE, check=False)
     return json.loads(result.stdout)["server"]
 
 
 def used_bytes(where):
-    """Of device 0, as the driver itself tells; the simulated one knows no other processes."""
+    """The used memory of device 0 by the driver itself. The simulated driver sees no other processes."""
     result = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-i", "0"], text=True,
                             env=where.environment(beds.NATIVE), stdout=subprocess.PIPE, check=True)
     return int(result.stdout) * MIB
@@ -129,7 +129,7 @@ def a_killed_client_that_waits():
 
 
 def told_promptly(client, step, begin):
-    """What the step gives is the one stable error, at once, and so are the next."""
+    """Checks that the step fails with the stable error, without delay, and the next steps too."""
     got = step()
     seconds = time.monotonic() - begin
     check(got.split()[0] == GONE, got)

@@ -1,4 +1,4 @@
-"""Which tests there are: programs of the driver API, nvcc's programs, Python tests."""
+"""The list of all tests: programs of the driver API, nvcc's programs, Python tests."""
 import ast
 import copy
 import os
@@ -10,13 +10,15 @@ import sys
 import bed as beds
 
 PROGRAMS = os.path.join(beds.SOURCE, "tests", "cuda_programs")
+SEQUENCES_FOLDER = os.path.join(beds.HERE, "differential")
 OWN_PROGRAMS = os.path.join(beds.HERE, "programs")
-DRIVER_PROGRAMS = ["callbacks", "coherence", "contexts", "faults", "graphs", "memory", "modules", "pools", "sharing", "streams", "threads", "virtual"]
+DRIVER_PROGRAMS = ["callbacks", "coherence", "contexts", "faults", "graph_memory", "graph_nodes", "graphs", "memory", "modules", "pinned", "pools",
+                   "sharing", "streams", "threads", "virtual", "wrong"]
 OF_TWO_SERVERS = "several"  # the program about devices of two
 # Run alone: they count memory, or take all of it, so that no other test gets a context.
-COUNTING = {"a destroyed context frees its memory", "what is allocated is counted", "allocations are counted",
-            "more than there is is out of memory", "what nobody has any more is free again"}
-CRASHING = {"memory of the device is none of the host"}  # which end with SIGSEGV when all is well
+COUNTING = {"a destroyed context frees its memory", "allocated memory is counted", "allocations are counted",
+            "more than the device has is out of memory", "memory without holders is free again"}
+CRASHING = {"memory of the device is not the host's"}  # which end with SIGSEGV when all is well
 DRIVER_LIMIT_S, NVCC_LIMIT_S, BUILD_LIMIT_S = 30, 30, 300
 LONG = {"coherence": 90}  # programs of the driver API whose tests go on for a while
 # Programs that nvcc builds: name: (source, arguments). A library that is not there is a skip.
@@ -43,6 +45,12 @@ NVCC_PROGRAMS = {
     "devices": (os.path.join(OWN_PROGRAMS, "devices.cu"), []),
     "hopper": (os.path.join(OWN_PROGRAMS, "hopper.cu"), []),
 }
+# Sequences of random calls (differential.py) of the runtime API; those of the driver API need no nvcc.
+RUNTIME_SEQUENCES = "differential-runtime"
+SEQUENCES = {
+    RUNTIME_SEQUENCES: (os.path.join(SEQUENCES_FOLDER, "runtime.cu"), [os.path.join(SEQUENCES_FOLDER, name) for name in ["engine.c", "objects.c"]]),
+}
+SEQUENCES_S, SEQUENCES_LIMIT_S = 20, 120
 PYTHON_FILES = ["torch_training", "torch_use", "torch_more", "torch_processes", "frameworks", "libraries", "nvml", "faults", "two_servers"]
 
 
@@ -78,7 +86,7 @@ class Skipped(Exception):
 # ---- programs of the driver API ----
 
 def names_of(program, env):
-    """Of the tests of a program that knows --list; none where it does not run."""
+    """The names of the tests of a program that has --list. Empty if the program does not run."""
     result = subprocess.run([program, "--list"], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     return result.stdout.splitlines() if not result.returncode else []
 
@@ -123,7 +131,7 @@ def toolkit_libraries():
 
 def build(name, folder, is_for_here=False):
     """One program, for the GPU here or for Hopper and what comes after it; returns its path and what nvcc said."""
-    source, arguments = NVCC_PROGRAMS[name]
+    source, arguments = {**NVCC_PROGRAMS, **SEQUENCES}[name]
     path = os.path.join(folder, name)
     target = ["-arch=native"] if is_for_here else ["-gencode", "arch=compute_90,code=[sm_90,compute_90]"]
     target = [] if "-gencode" in arguments else target
@@ -163,6 +171,23 @@ def nvcc_tests(_bed):
                        env={"toolkit": True})
 
 
+# ---- sequences of random calls ----
+
+def sequences(plan):
+    """Compares with native itself, so it is not run natively."""
+    def command(bed):
+        if plan == "runtime":
+            nvcc_program(RUNTIME_SEQUENCES)(bed)
+        return [sys.executable, "-B", os.path.join(beds.HERE, "differential.py"), plan, "--budget", str(SEQUENCES_S), "--jobs", "1"]
+    return command
+
+
+def sequence_tests(_bed):
+    import differential  # pylint: disable=import-outside-toplevel; it needs this module
+    for plan in [*differential.PLANS, *differential.RUNTIME_PLANS]:
+        yield Test("differential", plan, sequences(plan), SEQUENCES_LIMIT_S, native=False, env={"toolkit": True} if plan == "runtime" else None)
+
+
 class NamedCommand:
     def __init__(self, program, name):
         self.program, self.name = program, name
@@ -172,7 +197,7 @@ class NamedCommand:
 
 
 def names_in(source):
-    """Of the tests in a .cu file: rows { "name", function }."""
+    """The names of the tests in a .cu file, from its rows { "name", function }."""
     if not os.path.exists(source):
         return []
     with open(source, encoding="utf-8") as file:
@@ -202,4 +227,4 @@ def decorated(node):
 
 
 def all_tests(bed):
-    return [*python_tests(bed), *nvcc_tests(bed), *driver_tests(bed)]
+    return [*python_tests(bed), *nvcc_tests(bed), *driver_tests(bed), *sequence_tests(bed)]

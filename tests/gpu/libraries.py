@@ -426,7 +426,7 @@ template <typename T> __global__ void add(const T *x, const T *y, T *out, size_t
 
 
 def done(answer):
-    """What a function of cuda.bindings gives behind its status."""
+    """Checks the status of a function of cuda.bindings, and returns the values behind it."""
     status, *values = answer
     check(int(status) == 0, status)
     return values[0] if len(values) == 1 else values

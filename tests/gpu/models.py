@@ -1,4 +1,4 @@
-"""Models that need nothing but PyTorch: a small conv net, a language model, a residual network like ResNet-50."""
+"""Models that need only PyTorch: a small conv net, a language model, a residual network like ResNet-50."""
 import support
 
 torch = support.need("torch")

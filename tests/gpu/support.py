@@ -1,4 +1,4 @@
-"""What the Python tests of this folder share. Each test is a function with @test; FILE NAME runs one in this process.
+"""Helpers that the Python tests of this folder share. Each test is a function with @test; FILE NAME runs one in this process.
 
     @test(limit_s=90, alone=False, gpus=1, servers=1, native=True)
 
@@ -39,7 +39,7 @@ def need(name):
 
 
 def lacks(reason):
-    """What the machine lacks natively is a skip, and what is lacking only here a failure."""
+    """Skips the test in the native mode, and fails in the other modes: the feature is missing only there."""
     if MODE == "native":
         raise Skip(reason)
     raise AssertionError(reason)
@@ -86,7 +86,7 @@ def same(name, value):
 
 
 def digest(array):
-    """Of a NumPy array's bytes."""
+    """The first 24 hexadecimal digits of the SHA-256 of a NumPy array's bytes."""
     return hashlib.sha256(array.tobytes()).hexdigest()[:24]
 
 

@@ -82,7 +82,7 @@ class Command(unittest.TestCase):
         self.assertEqual((result.returncode, found["rows"]), (0, []), result.stdout + result.stderr)
         self.assertEqual(found["counts"]["token of 285 launches"][-1]["calls"], 286)
 
-    def test_a_budget_is_kept_and_what_is_left_out_is_said(self):
+    def test_a_budget_is_kept_and_left_out_groups_are_named(self):
         for budget in ("4", "100"):  # on a slow machine the first is not enough for one round
             result, found = bench("--sim", "--rounds", "100000", "--budget", budget, "calls", "steps", "clients")
             if not result.returncode:
@@ -97,7 +97,7 @@ class Command(unittest.TestCase):
                                                             "tcp", "tcp without spinning", "tcp without batching", "tcp without all"])
         self.assertIn("By tcp, without one optimisation", result.stdout)
 
-    def test_what_is_not_known_is_told(self):
+    def test_an_unknown_group_is_an_error(self):
         result, _ = bench("--sim", "call")
         self.assertEqual(result.returncode, 2)
         self.assertIn("no group 'call'", result.stderr)
@@ -109,7 +109,7 @@ class Command(unittest.TestCase):
     def test_without_a_gpu_it_is_a_skip(self):
         self.assertEqual(bench()[0].returncode, 77)
 
-    def test_a_program_that_fails_is_told(self):
+    def test_a_failing_program_is_reported(self):
         result, found = self.made_up('test -n "$AITHERION_SERVER" && echo no luck && exit 3')
         self.assertEqual(result.returncode, 1)
         self.assertRegex(found["failed"][0], r"^steps \(shm\): exit code 3\nno luck")
@@ -222,7 +222,7 @@ RESULT = {"is_simulated": False, "is_quick": False, "rounds": 3, "machine": {"gp
 
 
 class Results(unittest.TestCase):
-    """Of numbers that are made up."""
+    """Tables of made-up numbers."""
 
     def test_medians_ratios_and_spread(self):
         self.assertEqual([table.cell(ROWS[0], way) for way in ["native", "shm", "tcp", "udp"]],

@@ -177,7 +177,7 @@ class Judging(unittest.TestCase):
         self.assertEqual([(row[mode].state, row[mode].word) for mode in row], [("skip", "no moon")] * 3)
         self.assertEqual(self.states(shell("GPUs", "exit 0", gpus=2)), {"native": "skip", "shm": "skip", "tcp": "skip"})
 
-    def test_a_server_that_died_is_started_anew(self):
+    def test_a_dead_server_is_started_again(self):
         self.assertEqual(self.states(shell("first", "exit 0"))["tcp"], "ok")
         self.run_.server.kill()
         self.assertEqual(self.states(shell("second", "exit 0"))["tcp"], "ok")

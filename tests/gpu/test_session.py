@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/gpu/session: that its stages fit where they are to run, and what is told of commands that pass, fail and hang."""
+"""tests/gpu/session: its stages fit the machine's time, and its report names commands that pass, fail and hang."""
 import contextlib
 import importlib.machinery
 import importlib.util

@@ -179,7 +179,7 @@ def nccl_on_two_gpus():
 
 @test(limit_s=100, gpus=2)
 def nccl_on_two_gpus_by_shared_memory():
-    """Over tcp an error, not a wait for ever: a kernel does not see what another host's processes write into a mapped file."""
+    """Over tcp NCCL fails instead of waiting forever: a kernel does not see the writes of another host's processes to a mapped file."""
     os.environ["NCCL_P2P_DISABLE"] = "1"
     nccl(2, is_refused=support.MODE == "tcp")
 

@@ -61,7 +61,7 @@ class Memory(ctypes.Structure):
 
 
 def handles(library):
-    """Of all devices."""
+    """The NVML handles of all devices."""
     count = ctypes.c_uint()
     check(not library.nvmlInit_v2() and not library.nvmlDeviceGetCount_v2(ctypes.byref(count)), "NVML does not begin")
     found = [ctypes.c_void_p() for _ in range(count.value)]

@@ -1,7 +1,7 @@
 # Each function of NVML that travels: a library that looks at what it is given, and a program that calls the client's.
 tests/nvml/fake.c tests/nvml/loopback.c: proto/nvml-generated.stamp tests/nvml/loopback.py
 	$(AM_V_GEN)$(MKDIR_P) tests/nvml && \
-	$(PYTHON) -B $(srcdir)/tests/nvml/loopback.py $(srcdir)/src/runtime/nvml $(srcdir)/proto/nvml-symbols.txt \
+	$(PYTHON) -B $(srcdir)/tests/nvml/loopback.py $(srcdir)/src/nvml/api $(srcdir)/proto/nvml-symbols.txt \
 	`basename $@ .c` < proto/nvml.request > $@
 CLEANFILES += tests/nvml/fake.c tests/nvml/loopback.c
 EXTRA_DIST += tests/nvml/loopback.py

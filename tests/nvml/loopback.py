@@ -4,7 +4,7 @@
     capnp compile -o- nvml.capnp | loopback.py HEADERS SYMBOLS fake > fake.c   a libnvidia-ml.so.1 that looks at what it is given
     ... loopback > loopback.c                                                 a program that calls it through the client
 
-Both know what every parameter is to be: a number, or bytes, made of the function's number and the parameter's place.
+Both know what every parameter must be: a number, or bytes, made from the function's number and the parameter's index.
 """
 import os
 import sys
@@ -18,7 +18,7 @@ from cuda_generate import read_symbols  # noqa: E402
 
 ITEMS, ROOM = 3, 5  # a list has three items, and room for five
 
-SHARED = """#include "runtime/nvml/nvml_functions.h"
+SHARED = """#include "nvml/api/nvml_functions.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static void need(int condition, const char *function, const char *parameter)
 #pragma GCC visibility push(default)
 """
 
-# What the server does by hand asks these.
+# The server's functions by hand call these.
 BY_HAND = """
 nvmlReturn_t nvmlDeviceGetHandleBySerial(const char *serial, nvmlDevice_t *device)
 {
@@ -112,7 +112,7 @@ def held_of(table, function, at):
 
 
 def pointer_of(kind):
-    """What the fake gives out for a handle of a kind."""
+    """The fake's handle of a kind."""
     return "&devices[1]" if kind == "ATH_NVML_HANDLE_DEVICE" else f"&objects[{sum(map(ord, kind)) % 8}]"
 
 
@@ -140,7 +140,7 @@ class Fake:
     def look(self, function, at, one):
         number, name = function.number, one.name
         if one.form == "GIVEN_NUMBER" and function.by_hand == "client":
-            return self.need(function, f"{name} && {name} <= {number_of(function, at)}", name)  # what is left of a time
+            return self.need(function, f"{name} && {name} <= {number_of(function, at)}", name)  # the rest of a wait
         if one.form == "GIVEN_NUMBER":
             expected = ROOM if self.is_count(function, name) else number_of(function, at)
             text_room = any(other.form == "RESULT_TEXT" and other.count_at == at for other in function.parameters)

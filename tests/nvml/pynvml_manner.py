@@ -94,7 +94,7 @@ def processes(device):
 
 
 def clocks(device):
-    """A list whose length is asked for first."""
+    """Gets a list, after asking for its length."""
     count, values = ctypes.c_uint(0), (ctypes.c_uint * 4)()
     first = call("nvmlDeviceGetSupportedMemoryClocks", device, ctypes.byref(count), None)
     needed, count.value = count.value, 4
@@ -103,7 +103,7 @@ def clocks(device):
 
 
 def events(device):
-    """Waiting does not hold up another thread."""
+    """A thread that waits does not delay another thread."""
     made, data = handle("nvmlEventSetCreate"), (ctypes.c_ubyte * 32)()
     registered = call("nvmlDeviceRegisterEvents", device, ctypes.c_ulonglong(8), made)
     for wait_ms in (1500, 15000, 60000):  # on a machine that is busy the question may take longer than the first
@@ -122,7 +122,7 @@ def events(device):
 
 
 def apart(one, other):
-    """What is between two devices: (status, NVML_TOPOLOGY_..., status, whether they are on one board)."""
+    """The topology between two devices: (status, NVML_TOPOLOGY_..., status, whether they are on one board)."""
     level, board = ctypes.c_int(-1), ctypes.c_int(-1)
     return [call("nvmlDeviceGetTopologyCommonAncestor", one, other, ctypes.byref(level)), level.value,
             call("nvmlDeviceOnSameBoard", one, other, ctypes.byref(board)), board.value]

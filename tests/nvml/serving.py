@@ -1,4 +1,4 @@
-"""What the tests of NVML share: where the libraries are, and the environment of a program that uses them."""
+"""Shared by the tests of NVML: the folders of the libraries, and the environment of a program that uses them."""
 import os
 import sys
 
@@ -24,7 +24,7 @@ def sim_folder(nvml):
 
 
 def client_environment(server, *others, **changes):
-    """Of a program that has the devices of a server, and of others with the same key behind it."""
+    """The environment of a program that has the devices of a server, and then those of others with the same key."""
     key = runtime.key_file(server.key) if server.key is not None else ""
     values = {"AITHERION_SERVER": ",".join(one.address for one in (server, *others)), "AITHERION_KEY_FILE": key, "AITHERION_CONNECT_TIMEOUT": "5",
               "LD_LIBRARY_PATH": os.pathsep.join([LIBRARIES, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the generator of the NVML table refuses, each with what it says; and that what it writes is complete."""
+"""The generator of the NVML table refuses wrong tables, each with its message, and writes a complete one."""
 import os
 import re
 import shutil
@@ -21,7 +21,7 @@ def read(*path):
 
 TABLE = read(PROTO, "nvml.capnp")
 SYMBOLS = [line for line in read(PROTO, "nvml-symbols.txt").splitlines() if line and not line.startswith("#")]
-# What is changed in the table, into what, and what is said.
+# (text in the table, its replacement, the message).
 REFUSALS = (
     (r'\$c\("nvmlDeviceGetName"\) \$class\(static\)', '$c("nvmlDeviceGetName")', "$c and $class must be there"),
     (r'\$c\("nvmlDeviceGetName"\)', '$c("nvmlDeviceGetNames")', "the header has no function 'nvmlDeviceGetNames'"),
@@ -43,7 +43,7 @@ REFUSALS = (
 
 
 def generate(table, symbols=None):
-    """(what it says, the folder that it wrote into)."""
+    """(the generator's output, the folder that it wrote into)."""
     folder = os.path.join(harness.scratch(), "generated")
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)
@@ -52,7 +52,7 @@ def generate(table, symbols=None):
         with open(path, "w", encoding="ascii") as out:
             out.write(text)
     request = subprocess.run(["capnp", "compile", "-o-", schema], stdout=subprocess.PIPE, check=True).stdout
-    ran = subprocess.run([sys.executable, "-B", os.path.join(PROTO, "nvml_generate.py"), os.path.join(SOURCE, "src", "runtime", "nvml"),
+    ran = subprocess.run([sys.executable, "-B", os.path.join(PROTO, "nvml_generate.py"), os.path.join(SOURCE, "src", "nvml", "api"),
                           list_, folder], input=request, stderr=subprocess.PIPE)
     return ran.stderr.decode() if ran.returncode else None, folder
 

@@ -13,17 +13,17 @@ sys.path[:0] = [os.path.join(SOURCE, "proto"), os.path.join(SOURCE, "tests", "to
 import harness  # noqa: E402
 import nvml_generate  # noqa: E402
 
-HEADER = nvml_generate.Header(os.path.join(SOURCE, "src", "runtime", "nvml"))
+HEADER = nvml_generate.Header(os.path.join(SOURCE, "src", "nvml", "api"))
 COMPILER = os.environ.get("CC", "cc").split()
 VERSION = "#define NVML_API_VERSION            13"
-# Members that are one here and several there, or have another name.
+# Members that are one member here and several there, or that have another name.
 OTHERWISE = {"nvmlGpuInstanceInfo_t.placementStart": "placement.start", "nvmlGpuInstanceInfo_t.placementSize": "placement.size",
              "nvmlComputeInstanceInfo_t.placementStart": "placement.start",
              "nvmlComputeInstanceInfo_t.placementSize": "placement.size", "nvmlUUID_t.value": "value.str"}
 
 
 def nvml_include():
-    """The folder of nvml.h of CUDA 13, or why there is none."""
+    """The folder of nvml.h of CUDA 13, or the reason why there is none."""
     nvcc = shutil.which("nvcc")
     homes = [os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))] if nvcc else []
     for home in [os.environ.get("CUDA_HOME"), *homes, "/usr/local/cuda"]:
@@ -50,7 +50,7 @@ def program(include, is_ours):
 
 
 def plain(text):
-    """A prototype's parameters by what the calling convention sees, and their names."""
+    """A prototype's parameters as the calling convention sees them, and their names."""
     found = []
     for word in filter(None, (one.strip() for one in text.split(","))):
         if word == "void":
@@ -75,7 +75,7 @@ class AgainstNvidia(unittest.TestCase):
         return subprocess.run([output], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
 
     def test_sizes_offsets_numbers(self):
-        ours = self.facts(program('#include "runtime/nvml/nvml_functions.h"', True))
+        ours = self.facts(program('#include "nvml/api/nvml_functions.h"', True))
         theirs = self.facts(program("#include <nvml.h>", False), "-I", INCLUDE)
         self.assertGreater(len(ours), 200)
         self.assertEqual([pair for pair in zip(ours, theirs) if pair[0] != pair[1]], [])
@@ -87,7 +87,7 @@ class AgainstNvidia(unittest.TestCase):
                   re.findall(r"nvmlReturn_t\s+DECLDIR\s+(nvml\w+)\s*\(([^)]*)\)", text)}
         older = {"nvmlGetBlacklistDeviceCount": "nvmlGetExcludedDeviceCount",
                  "nvmlGetBlacklistDeviceInfoByIndex": "nvmlGetExcludedDeviceInfoByIndex"}  # those names are macros there
-        with open(os.path.join(SOURCE, "src", "runtime", "nvml", "nvml_functions.h"), encoding="ascii") as file:
+        with open(os.path.join(SOURCE, "src", "nvml", "api", "nvml_functions.h"), encoding="ascii") as file:
             ours = re.findall(r"nvmlReturn_t (nvml\w+)\(([^)]*)\);", file.read())
         self.assertGreater(len(ours), 230)
         for name, parameters in ours:

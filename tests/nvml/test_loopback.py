@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each function of NVML that travels, from a program through the client and a server to a library that looks at what it is given."""
+"""Each function of NVML that travels, from a program through the client and a server to a library that checks its arguments."""
 import os
 import re
 import subprocess
@@ -38,13 +38,13 @@ class Loopback(unittest.TestCase):
         with self.serve() as server:
             self.check(server)
 
-    def test_they_arrive_at_the_second_of_two_servers(self):
-        """The program's device is the second one's, and so is all that comes of it."""
+    def test_arguments_and_results_arrive_at_the_second_of_two_servers(self):
+        """The program's device belongs to the second server, and so do all objects made from it."""
         with self.serve(FAKE_IS_FIRST="1") as first, self.serve() as second:
             self.check(first, second)
 
     def test_the_client_library_needs_little(self):
-        """It is loaded into strangers' programs."""
+        """The library is loaded into foreign programs, so it exports NVML's names only."""
         needed = subprocess.run(["readelf", "-d", os.path.join(LIBRARIES, "libnvidia-ml.so.1")], stdout=subprocess.PIPE, text=True,
                                 check=True).stdout
         names = set(re.findall(r"\(NEEDED\).*\[(\w[\w-]*)", needed)) - ({"libasan", "libubsan"} if runtime.IS_SANITIZED else set())

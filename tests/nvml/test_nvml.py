@@ -46,7 +46,7 @@ MANNER = [sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__f
 
 
 def manner(*servers, library=CLIENT, **changes):
-    """What tests/nvml/pynvml_manner.py found, and what was said on standard error."""
+    """The findings of tests/nvml/pynvml_manner.py, and its standard error."""
     ran = subprocess.run([*MANNER, library], env=client_environment(*servers, **changes), stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True, timeout=harness.PATIENCE_S)
     assert ran.returncode == 0, ran.stderr
@@ -54,7 +54,7 @@ def manner(*servers, library=CLIENT, **changes):
 
 
 def paused(*servers, meanwhile):
-    """The same, while something is done to a server in a pause."""
+    """The same, with an action on a server during a pause."""
     with subprocess.Popen([*MANNER, CLIENT, "pause"], env=client_environment(*servers, AITHERION_CONNECT_TIMEOUT="0.5"),
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         assert program.stdout.readline() == "paused\n"
@@ -96,7 +96,7 @@ class Programs(unittest.TestCase):
         self.assertEqual([said["words"], said["shutdown"]], ["Not Supported", [0, 0, 0, 1]])
 
     def test_the_library_itself_says_the_same(self):
-        """The simulated NVML without client and server in between."""
+        """The simulated NVML without a client and a server in between."""
         with serve() as server:
             far, _ = manner(server)
         near, _ = manner(server, library=SIMULATED, AITHERION_SIM_DEVICES="2")
@@ -110,7 +110,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(said["devices"][0]["memory_v2"], [4 * GIB, 0, 4 * GIB, 0])
 
     def test_memory_that_a_program_holds(self):
-        """It is used for whoever asks, and free again when the program is gone."""
+        """Every program sees the memory as used, and as free again when the program that took it is gone."""
         with serve("--vram-fraction", "0.5") as server:
             with subprocess.Popen([sys.executable, "-B", "-c", HOLDER, os.path.join(LIBRARIES, "libcuda.so.1")], text=True,
                                   env=client_environment(server), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
@@ -138,7 +138,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(len(errors.splitlines()), 1, errors)
 
     def test_a_session_that_was_ended_is_opened_again(self):
-        """The server ends sessions that are silent for long."""
+        """The server ends sessions that are silent for a long time."""
         with serve() as server:
             before = server.children
 
@@ -150,7 +150,7 @@ class Programs(unittest.TestCase):
             said, errors = paused(server, meanwhile=end)
         self.assertEqual([said["after"], errors], [[[16 * GIB, 16 * GIB, 0]] * 2, ""])
 
-    def test_a_server_that_went_away(self):
+    def test_a_server_that_has_ended(self):
         with serve() as server:
             said, errors = paused(server, meanwhile=server.stop)
         self.assertEqual([said["after"], len(errors.splitlines())], [[-GPU_IS_LOST, -GPU_IS_LOST], 1], errors)
@@ -178,14 +178,14 @@ class Programs(unittest.TestCase):
         self.assertEqual([said["count_after"], said["last_after"]], [2, [-GPU_IS_LOST, 1]])
         self.assertEqual(len(errors.splitlines()), 1, errors)
 
-    def test_a_server_of_several_that_is_not_there(self):
+    def test_one_of_several_servers_is_missing(self):
         with serve() as first, serve() as second:
             second.stop()
             said, errors = manner(first, second, AITHERION_CONNECT_TIMEOUT="0.5")
         self.assertEqual(said["init"], DRIVER_NOT_LOADED)
         self.assertIn(second.address, errors)
         many = ",".join(f"h:{i + 1}" for i in range(17))
-        for servers, pattern in (("{0},{0}", "is there twice"), ("{0},", "is no address"), (many, "more than 16")):
+        for servers, pattern in (("{0},{0}", "is named twice"), ("{0},", "is no address"), (many, "more than 16")):
             said, errors = manner(first, AITHERION_SERVER=servers.format(first.address))
             self.assertEqual(said["init"], DRIVER_NOT_LOADED)
             self.assertRegex(errors, f"^aitherion: AITHERION_SERVER: .*{pattern}")
@@ -208,7 +208,7 @@ class Programs(unittest.TestCase):
 @unittest.skipUnless(runtime.HAS_CAPNP, "no capnp (package capnproto)")
 @unittest.skipUnless(os.path.exists(SIMULATED), "the NVML libraries are not built")
 class Strangers(unittest.TestCase):
-    """What a client that is not ours may say: each call is answered, and the session goes on."""
+    """Calls that a foreign client may send: each is answered, and the session goes on."""
 
     @staticmethod
     def ask(session, function, *given):
@@ -223,17 +223,17 @@ class Strangers(unittest.TestCase):
     def session(self, server):
         return runtime.Session(server.connect())
 
-    def test_handles_and_lengths_are_not_believed(self):
+    def test_handles_and_lengths_are_checked(self):
         number = self.numbers
         huge = 2**64 - 1
         cases = (
             ("nvmlDeviceGetName", [{"number": 3}, {"number": 1}, {"number": 96}], INVALID_ARGUMENT),           # no such handle
             ("nvmlDeviceGetName", [{"number": huge}, {"number": 1}, {"number": 96}], INVALID_ARGUMENT),
             ("nvmlEventSetFree", [{"number": 1}], INVALID_ARGUMENT),                                        # a device's
-            ("nvmlDeviceGetName", [{"number": 1}, {"number": 1}, {"number": huge}], 0),                       # room for more than there is
+            ("nvmlDeviceGetName", [{"number": 1}, {"number": 1}, {"number": huge}], 0),                       # room for more than exists
             ("nvmlDeviceGetName", [], INVALID_ARGUMENT),                                                    # nothing given
             ("nvmlDeviceGetMemoryInfo_v2", [{"number": 1}, {"bytes": [0xFF] * 40}], VERSION_MISMATCH),
-            ("nvmlDeviceGetMemoryInfo_v2", [{"number": 1}, {"bytes": [40, 0, 0, 2]}], INVALID_ARGUMENT),    # shorter than it says
+            ("nvmlDeviceGetMemoryInfo_v2", [{"number": 1}, {"bytes": [40, 0, 0, 2]}], INVALID_ARGUMENT),    # shorter than its version
             ("nvmlDeviceGetFieldValues", [{"number": 1}, {"number": 1 << 31}, {"bytes": [0] * 40}], INVALID_ARGUMENT),
             ("nvmlDeviceGetFieldValues", [{"number": 1}, {"number": 2}, {"bytes": [0] * 40}], INVALID_ARGUMENT),
             ("nvmlDeviceGetFieldValues", [{"number": 1}, {"number": huge}, {"bytes": [0] * 40}], INVALID_ARGUMENT),
@@ -242,7 +242,7 @@ class Strangers(unittest.TestCase):
             ("nvmlDeviceGetCpuAffinity", [{"number": 1}, {"number": huge}, {"number": 1}], INVALID_ARGUMENT),
             ("nvmlDeviceGetHandleByUUID", [{"bytes": [65] * 5000}, {"number": 1}], INVALID_ARGUMENT),
             ("nvmlDeviceGetHandleByIndex_v2", [{"number": huge}, {"number": 1}], INVALID_ARGUMENT),
-            ("nvmlDeviceSetPersistenceMode", [{"number": 1}, {"number": 0}], NOT_SUPPORTED),                # is not called
+            ("nvmlDeviceSetPersistenceMode", [{"number": 1}, {"number": 0}], NOT_SUPPORTED),                # the server does not call it
         )
         with serve() as server, self.session(server) as session:
             for name, given, status in cases:

@@ -1,4 +1,4 @@
-"""A CUDA program that does as it is told (tests/runtime/cuda_steps.c), run by `aitherion run`."""
+"""A CUDA program that does the given steps (tests/runtime/cuda_steps.c), run by `aitherion run`."""
 import os
 import select
 import subprocess
@@ -21,7 +21,7 @@ def alone_variables(place, key=runtime.KEY):
 
 
 class Program:
-    """The program with its GPU at a server: `place` is what --server gets. `first` is what its cuInit() gave. Where it is
+    """The program with its GPU at a server: `place` is the argument of --server. `first` is the result of its cuInit(). If it is
     `alone` no `aitherion run` looks first whether the server is there: its environment says all."""
 
     def __init__(self, place, key=runtime.KEY, prefix=(), words=(), env=None, wait=True, alone=False):
@@ -41,7 +41,7 @@ class Program:
         self.first = self.read() if wait else None
 
     def read(self):
-        """The next line; TimeoutError where none comes."""
+        """The next line of its output; TimeoutError if none comes."""
         if not select.select([self.process.stdout], [], [], harness.PATIENCE_S)[0]:
             raise TimeoutError("the program says nothing")
         return self.process.stdout.readline().strip()
@@ -55,7 +55,7 @@ class Program:
         return self.read()
 
     def end(self):
-        """What it wrote to standard error, after its end."""
+        """Its standard error, after its end."""
         self.process.stdin.close()
         self.process.wait(harness.PATIENCE_S)
         with self.process.stderr, self.process.stdout:

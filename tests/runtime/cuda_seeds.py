@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-FUNCTIONS = 16  # of fuzz_cuda_client
+FUNCTIONS = 16  # functions of fuzz_cuda_client
 
 
 def frames(path):

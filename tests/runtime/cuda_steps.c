@@ -1,49 +1,49 @@
 /*
- * A program of CUDA's driver API that does what its standard input says, one step a line, and says
- * after each what came of it: CUDA's name for the status, and what was asked for.
+ * A program of CUDA's driver API. It does the steps that standard input has, one for each line, and
+ * prints the result of each: CUDA's name for the status, and the wanted value.
  *
  *     take KIND BYTES   memory: plain, pitch, managed, async, pool, create, array, mipmap, graph;
  *                       of the second device while the first is current: other (by its pool),
  *                       far (by a graph)
- *     give              the last one that was taken, back
+ *     give              gives back the memory that was taken last
  *     threshold BYTES   that the device's pool may keep
- *     trim              it keeps nothing
- *     sync              waits for all
- *     captured BYTES    memory in a graph, by capturing, which is launched twice
- *     uncaptured        that graph is destroyed
- *     export            what opens the last one that was taken elsewhere, in hexadecimal
- *     import HANDLE     opens it; "unimport" lets go of it
+ *     trim              makes the pool keep nothing
+ *     sync              waits for all work
+ *     captured BYTES    captures memory in a graph, which is launched twice
+ *     uncaptured        destroys that graph
+ *     export            a handle for the memory that was taken last, in hexadecimal
+ *     import HANDLE     opens it; "unimport" closes it
  *     park BYTES        exports memory as a descriptor, and releases it
- *     regain COUNT      imports that so often, and keeps the last; "unpark" closes the descriptor
- *     memory            free and total bytes, by cuMemGetInfo() and cuDeviceTotalMem()
+ *     regain COUNT      imports that COUNT times, and keeps the last; "unpark" closes the
+ * descriptor memory            free and total bytes, by cuMemGetInfo() and cuDeviceTotalMem()
  *     devices           their names
  *     fill N            launches a kernel on N floats and reads them: "right" or "wrong"
  *     block             waits for a kernel that never ends
  *     launch COUNT      kernels, without waiting
  *     shorten           a kernel writes into a file that was cut off since it was registered
- *     threads COUNT     that many work at once: "right" or "wrong"
- *     keep              a stream, an event and memory, for "end": what asking for the state and
- *                       ending each gives, then work
- *     wrong             sets memory that there is not, and what waiting for it gives
- *     repeat KIND       calls of a kind until one fails: "begins", then what it gave
- *     cycle KIND COUNT  so many calls of such a kind, and what came of them
- *     wait KIND         a call that waits for a kernel that never ends: "waits", what it gave
- *     files COUNT       leaves it so many descriptors more, or 0: as many as it likes
- *     pinned            pinned memory made and given back, and what each gave
- *     fork              a child says what its calls give
- *     exit CODE         while one thread waits for the GPU and one calls on: "waits", then what
- *                       that one was told, what a host function gave at the very end, and what
- *                       unloading a module did
+ *     threads COUNT     so many threads work at the same time: "right" or "wrong"
+ *     keep              makes a stream, an event and memory for "end": the results of asking for
+ *                       the state and of ending each, then work
+ *     wrong             sets memory that does not exist, and the result of waiting for it
+ *     repeat KIND       calls of a kind until one fails: "begins", then its result
+ *     cycle KIND COUNT  this many calls of a kind, and their results
+ *     wait KIND         a call that waits for a kernel that never ends: "waits", its result
+ *     files COUNT       limits it to so many more descriptors; 0: no limit
+ *     pinned            makes and frees pinned memory, and the result of each
+ *     fork              the results of a child's calls
+ *     exit CODE         exits while one thread waits for the GPU and one makes calls: "waits", then
+ *                       the result of those calls, of a host function at the very end, and of
+ *                       unloading a module
  *     train LAUNCHES [mapped]   a step of a training: copies, launches, events, a result, one wait
- *     facts                     everything that a runtime asks of a device: "right" or "wrong"
- *     begin             what each library does before anything else, once more
- *     anew              streams and events of the context before and after it is reset
+ *     facts                     all facts that a runtime asks about a device: "right" or "wrong"
+ *     begin             the first calls of each library, again
+ *     reset             streams and events of the context before and after it is reset
  *     shapes SHAPES TIMES       cooperative launches, the same again: "right" or "wrong"
- *     kernel NAME SHARED        all there is to ask of a kernel: "right" or "wrong"
- *     record TIMES      an event by cuEventRecordWithFlags(): "right" where wrong flags are refused
- *     several COUNT     makes so many streams and events, which are all different, and uses some
+ *     kernel NAME SHARED        all facts about a kernel: "right" or "wrong"
+ *     record TIMES      an event by cuEventRecordWithFlags(): "right" if wrong flags are refused
+ *     several COUNT     makes COUNT streams and events, which must all differ, and uses some
  *
- * It does cuInit() first, and says what that gave.
+ * It calls cuInit() first, and prints the result.
  */
 #include "config.h"
 
@@ -57,7 +57,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/cuda/cuda_api.h"
+#include "cuda/api/cuda_api.h"
 
 enum { ROOM = 1 << 20, TAKEN_MAX = 65536 };
 
@@ -454,18 +454,18 @@ static CUresult load_library(void)
 
 /* All that a runtime asks of a kernel before it launches it, with another limit of its shared
  * memory: "right" where its function says the same. */
-static void step_kernel(const char *words) /* NAME SHARED */
+static void step_kernel(const char *words) /* NAME [SHARED] */
 {
     const CUfunction_attribute limit = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     char name[64] = "";
     int shared = 0, known = 0, asked[CU_FUNC_ATTRIBUTE_MAX] = { 0 }, same = 0;
     CUkernel kernel;
     CUfunction function = NULL;
-    (void)sscanf(words, "%63s %d", name, &shared);
+    bool is_set = sscanf(words, "%63s %d", name, &shared) == 2;
     CUresult status = load_library();
     if (!status)
         status = cuLibraryGetKernel(&kernel, library, name);
-    if (!status)
+    if (!status && is_set)
         status = cuKernelSetAttribute(limit, shared, kernel, 0);
     for (int i = 0; i < CU_FUNC_ATTRIBUTE_MAX && !status; i++)
         known += !cuKernelGetAttribute(&asked[i], (CUfunction_attribute)i, kernel, 0);
@@ -476,7 +476,7 @@ static void step_kernel(const char *words) /* NAME SHARED */
         same += !cuFuncGetAttribute(&value, (CUfunction_attribute)i, function) && value == asked[i];
     }
     printf("%s %s\n", name_of(status),
-           known > 8 && same == known && asked[limit] == shared ? "right" : "wrong");
+           known > 8 && same == known && (!is_set || asked[limit] == shared) ? "right" : "wrong");
 }
 
 static CUresult launch(const char *name, int n, CUstream stream, void **params)
@@ -609,6 +609,65 @@ static void step_fetch(const char *words) /* TIMES BYTES */
     printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
 }
 
+/* Brings tensors to the GPU, and waits after each, as PyTorch does. */
+static CUresult bring(int times, size_t bytes, bool is_exported, bool *is_right)
+{
+    uint32_t *there = malloc(bytes), *back = calloc(1, bytes);
+    CUdeviceptr memory = 0;
+    CUstream stream = NULL;
+    CUresult status =
+        there && back ? cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) : CUDA_ERROR_OUT_OF_MEMORY;
+    *is_right = !status;
+    for (int i = 0; !status && i < times; i++) {
+        for (size_t k = 0; k < bytes / sizeof *there; k++)
+            there[k] = (uint32_t)(k * 7 + (size_t)i);
+        CUipcMemHandle handle;
+        status = cuMemAlloc_v2(&memory, bytes);
+        if (!status && is_exported)
+            status = cuIpcGetMemHandle(&handle, memory);
+        if (!status)
+            status = cuMemcpyHtoDAsync_v2(memory, there, bytes, stream);
+        if (!status)
+            status = cuStreamSynchronize(stream);
+        there[0] = ~0u; /* the copy has read it */
+    }
+    if (!status)
+        status = cuMemcpyDtoH_v2(back, memory, bytes);
+    there[0] = (uint32_t)(times - 1);
+    *is_right = !status && !memcmp(there, back, bytes);
+    free(there);
+    free(back);
+    return status;
+}
+
+static void step_bring(const char *words) /* TIMES BYTES [exported] */
+{
+    char *rest;
+    bool is_right = false;
+    int times = (int)strtol(words, &rest, 10);
+    size_t bytes = strtoul(rest, &rest, 10);
+    CUresult status = bring(times, bytes, strstr(rest, "exported"), &is_right);
+    printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
+}
+
+/* A copy to memory that is not there: the next call that is answered and waits tells. */
+static void step_lost(const char *words)
+{
+    int value = 1;
+    CUdeviceptr memory;
+    (void)words;
+    CUresult status = cuMemAlloc_v2(&memory, sizeof value);
+    if (!status)
+        status = cuMemcpyHtoD_v2(memory, &value, sizeof value);
+    if (!status)
+        status = cuMemFree_v2(memory);
+    if (!status)
+        status = cuMemcpyHtoDAsync_v2(memory, &value, sizeof value, NULL);
+    if (!status)
+        status = cuCtxSynchronize();
+    printf("%s\n", name_of(status));
+}
+
 /* ---- a step of a training, whose result is 4 bytes that both sides have or that are copied ----
  */
 
@@ -682,7 +741,7 @@ static void step_record(const char *words) /* TIMES */
     printf("%s %s\n", name_of(status), wrong == CUDA_ERROR_INVALID_VALUE ? "right" : "wrong");
 }
 
-/* What a runtime asks of a device when it starts. */
+/* The facts of a device that a CUDA runtime asks for at its start. */
 static void step_facts(const char *words)
 {
     int value, known = 0;
@@ -759,8 +818,8 @@ static void step_several(const char *words)
     puts(name_of(status));
 }
 
-/* What was made ahead for a context that is reset went with it. */
-static void step_anew(const char *words)
+/* Streams and events made in advance for a context end with the reset of the context. */
+static void step_reset(const char *words)
 {
     enum { ROUNDS = 3, COUNT = 3 }; /* after three some are made ahead */
     CUcontext own = NULL;
@@ -809,7 +868,8 @@ static void step_pieces(const char *words)
     printf("%s %s\n", name_of(status), status ? "wrong" : "right");
 }
 
-/* What a library has left of a context that another has reset, which it ends later on. */
+/* Objects that a library has left in a context that another library has reset. It ends them later.
+ */
 static void step_stale(const char *words)
 {
     CUstreamCaptureStatus capture;
@@ -935,6 +995,19 @@ static CUresult repeat_pool(void)
     if (!status)
         status = cuMemFreeAsync(p, tools.stream);
     return settle(status);
+}
+
+static CUresult repeat_pooled(void)
+{
+    CUdeviceptr p;
+    CUresult status = cuMemAllocAsync(&p, 65536, tools.stream);
+    return status ? status : cuMemFreeAsync(p, tools.stream);
+}
+
+static CUresult repeat_marked(void)
+{
+    CUresult status = repeat_pooled();
+    return status ? status : cuEventRecord(tools.event, tools.stream);
 }
 
 static CUresult repeat_virtual(void)
@@ -1104,6 +1177,8 @@ static const struct {
     { "sync", repeat_sync },
     { "alloc", repeat_alloc },
     { "pool", repeat_pool },
+    { "pooled", repeat_pooled },
+    { "marked", repeat_marked },
     { "virtual", repeat_virtual },
     { "up", repeat_up },
     { "down", repeat_down },
@@ -1363,8 +1438,8 @@ static void *wait_for_ever(void *argument)
 static pthread_t busy;
 static bool is_busy;
 
-/* Until it cannot any more: what it was told then. */
-static void *ask_for_ever(void *argument)
+/* Calls until one fails, and keeps that call's status. */
+static void *ask_until_failure(void *argument)
 {
     size_t free_bytes, total;
     CUresult status;
@@ -1397,7 +1472,7 @@ static void step_exit(const char *words)
 {
     pthread_t thread;
     is_busy = true;
-    pthread_create(&busy, NULL, ask_for_ever, NULL);
+    pthread_create(&busy, NULL, ask_until_failure, NULL);
     pthread_create(&thread, NULL, wait_for_ever, NULL);
     usleep(200000);
     exit(atoi(words));
@@ -1422,9 +1497,10 @@ static const struct {
     { "captured", step_captured },   { "uncaptured", step_uncaptured },
     { "park", step_park },           { "regain", step_regain },
     { "unpark", step_unpark },       { "fetch", step_fetch },
+    { "bring", step_bring },         { "lost", step_lost },
     { "train", step_train },         { "facts", step_facts },
     { "begin", step_begin },         { "several", step_several },
-    { "anew", step_anew },           { "cycle", step_cycle },
+    { "reset", step_reset },         { "cycle", step_cycle },
     { "pieces", step_pieces },       { "behind", step_behind },
     { "stale", step_stale },         { "shapes", step_shapes },
     { "kernel", step_kernel },       { "record", step_record },

@@ -1,4 +1,4 @@
-# What tests/runtime/test_cuda.py drives; like tests/cuda_programs it runs on whichever libcuda.so.1 it is given.
+# The program that tests/runtime/test_cuda.py drives. Like tests/cuda_programs it runs on any libcuda.so.1.
 check_PROGRAMS += tests/runtime/cuda_steps
 tests_runtime_cuda_steps_LDADD = lib/aitherion/sim/libcuda.so.1 -lpthread
 EXTRA_DIST += tests/runtime/cuda.py

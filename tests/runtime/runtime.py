@@ -1,4 +1,4 @@
-"""What the tests of aitherion-runtime share: starting servers, and a client of their own in Python.
+"""Shared by the tests of aitherion-runtime: starting servers, and a client in Python.
 
 The client makes its messages with `capnp` and its proofs with Python's hmac: a second implementation of proto/control.capnp.
 """
@@ -26,7 +26,7 @@ SCHEMA = os.path.join(SOURCE, "proto", "control.capnp")
 KEY = b"a shared key\n\0of any bytes\xff"
 HAS_CAPNP = shutil.which("capnp") is not None
 IS_SANITIZED = os.environ.get("AITHERION_SANITIZED") == "1"
-HAS_OWN_ADDRESSES = os.environ.get("AITHERION_SANITIZED") != "threads"  # ThreadSanitizer ends who maps memory where we do
+HAS_OWN_ADDRESSES = os.environ.get("AITHERION_SANITIZED") != "threads"  # ThreadSanitizer ends a program that maps memory at our addresses
 
 
 def binary():
@@ -34,7 +34,7 @@ def binary():
 
 
 def run(*arguments, **options):
-    """aitherion-runtime to its end."""
+    """Runs aitherion-runtime to its end."""
     return harness.run(command=[binary(), *arguments], **options)
 
 
@@ -43,6 +43,7 @@ def key_file(content=KEY):
     path = os.path.join(harness.scratch(), "key-" + hashlib.sha256(content).hexdigest()[:8])
     with open(path, "wb") as file:
         file.write(content)
+    os.chmod(path, 0o644)  # whatever the umask
     os.chmod(path, 0o600)
     return path
 
@@ -85,7 +86,7 @@ class Server:
         return run("health", "--server", self.address, *self.authentication, "--timeout", str(harness.PATIENCE_S), *arguments)
 
     def is_well(self):
-        """Says so itself: at once, or on a busy machine as soon as it has seen that others are gone."""
+        """Waits until the server itself reports it, on a busy machine as soon as it has seen that others are gone."""
         return harness.wait_until(lambda: self.health().returncode == 0)
 
     def connect(self):
@@ -119,8 +120,11 @@ def _encoded(text):
                           check=True).stdout
 
 
+PROTOCOL = 2  # proto/control.capnp
+
+
 def encode(message):
-    return _encoded(json.dumps(message))
+    return _encoded(json.dumps(message, ensure_ascii=False))  # capnp misreads \u escapes that have letters
 
 
 def decode(frame):
@@ -129,7 +133,7 @@ def decode(frame):
 
 
 def read_frame(connection):
-    """One frame, or b"" where the peer has closed the connection."""
+    """Reads one frame; b"" if the peer has closed the connection."""
     head = connection.recv(8, socket.MSG_WAITALL)
     if not head:
         return b""
@@ -154,7 +158,7 @@ class Session:
 
     def __init__(self, connection, key=KEY, purpose="control", nonce=bytes(range(32))):
         self.connection = connection
-        self.hello = encode({"hello": {"protocol": 1, "protocolMin": 1, "software": "test", "purpose": purpose,
+        self.hello = encode({"hello": {"protocol": PROTOCOL, "protocolMin": PROTOCOL, "software": "test", "purpose": purpose,
                                        "nonce": list(nonce), "hasKey": key is not None}})
         connection.sendall(self.hello)
         self.challenge = self.receive("challenge")
@@ -188,8 +192,8 @@ class Session:
 
 
 def quick_session(connection):
-    """Shakes hands without a key, by messages that are always the same: nothing is run for any of it."""
-    connection.sendall(encode({"hello": {"protocol": 1, "protocolMin": 1, "software": "test", "purpose": "control",
+    """Shakes hands without a key, with fixed messages, so that no tool runs for it."""
+    connection.sendall(encode({"hello": {"protocol": PROTOCOL, "protocolMin": PROTOCOL, "software": "test", "purpose": "control",
                                          "nonce": [7] * 32, "hasKey": False}}))
     read_frame(connection)
     connection.sendall(encode({"proof": {"mac": []}}))
@@ -198,7 +202,7 @@ def quick_session(connection):
 
 
 def is_closed(connection, patience_s=harness.PATIENCE_S):
-    """Whether the other side closes a connection, whatever it sends before."""
+    """Whether the other side closes a connection; bytes before that are ignored."""
     end = time.monotonic() + patience_s
     while time.monotonic() < end:
         if select.select([connection], [], [], max(end - time.monotonic(), 0))[0]:

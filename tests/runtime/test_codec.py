@@ -77,7 +77,7 @@ class Maker:
 
 
 def holds(whole, part):
-    """Whether everything that part says is in whole, which may say more: what is null in the one is a default in the other."""
+    """Whether whole has everything of part, and possibly more: null in one is a default in the other."""
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(name in whole and holds(whole[name], value) for name, value in part.items())
     if isinstance(part, list):
@@ -88,7 +88,7 @@ def holds(whole, part):
 
 
 def documents(text):
-    """The JSON values in a text, one behind the other."""
+    """The JSON values of a text, which follow each other."""
     decoder, at = json.JSONDecoder(), 0
     text = text.strip()
     while at < len(text):
@@ -105,7 +105,7 @@ class Codec(unittest.TestCase):
         cls.asked = request.read(capnp("compile", "-o-", *SCHEMAS, data=b""))
 
     def structs(self):
-        """(schema's file, name, node) of all structs that are no groups."""
+        """(schema's file, name, node) of all structs except groups."""
         for node in self.asked.nodes.values():
             if node.kind == "struct" and not node.is_group and node.scope_id:
                 file, name = node.display_name.split(":")
@@ -137,7 +137,7 @@ class Codec(unittest.TestCase):
                 maker = Maker(self.asked, name)
                 self.check(schema, name, [maker.struct(node) for _ in range(MESSAGES)])
 
-    def test_nothing_set(self):
+    def test_messages_without_any_field_set(self):
         for schema, name, node in self.structs():
             if not any(field.tag is not None for field in node.fields):
                 with self.subTest(name):
@@ -158,7 +158,7 @@ class Codec(unittest.TestCase):
         self.check(schema, "Everything", wanted)
 
     def test_a_recorded_stream_is_read_by_capnp(self):
-        """`capnp decode` as people use it, on frames of ours as they are sent."""
+        """Runs `capnp decode` on our frames as they are sent."""
         made = capnp("convert", SEGMENT, "json:binary", SCHEMAS[1], "Message", data=b'{"endSession": "7"}')
         ours = subprocess.run([tool(), "Message"], input=made, capture_output=True, check=True).stdout
         self.assertEqual(capnp("decode", "--short", SCHEMAS[1], "Message", data=ours * 2).decode(),
@@ -167,7 +167,7 @@ class Codec(unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("capnp"), "no capnp (package capnproto)")
 class Generator(unittest.TestCase):
-    """What the generator does not write, it refuses by name."""
+    """The generator refuses by name what it cannot write."""
 
     def generate(self, body):
         folder = os.path.join(harness.scratch(), "schema")
@@ -189,7 +189,7 @@ class Generator(unittest.TestCase):
                 self.assertEqual(result.returncode, 1)
                 self.assertRegex(result.stderr.decode(), re.compile(word))
 
-    def test_two_things_of_one_name(self):
+    def test_two_names_that_collide(self):
         result = self.generate("struct A { xY @0 :UInt8; xy @1 :UInt8; setX @2 :UInt8; x @3 :UInt8; }")
         self.assertEqual(result.returncode, 1)
         self.assertIn(b"ath_x_a_set_x", result.stderr)

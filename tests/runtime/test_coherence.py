@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Memory that the program and the GPU both write, where the kernel may not be asked which pages were written: containers'
-filters of system calls forbid userfaultfd(). tests/cuda_programs/coherence.c has what holds where it may."""
+"""Memory that the program and the GPU both write, without permission to ask the kernel which pages were written: containers'
+filters of system calls forbid userfaultfd(). tests/cuda_programs/coherence.c has what holds where it may.
+
+Pinned memory that no kernel gets costs nothing. tests/cuda_programs/pinned.c has what holds where one does."""
 import ctypes
 import os
 import platform
@@ -11,7 +13,7 @@ import unittest
 
 import runtime
 from runtime import harness
-from test_cuda import TRANSPORTS, place, serve
+from test_cuda import TRANSPORTS, pins_memory, place, serve
 
 sys.path.insert(0, os.path.join(runtime.SOURCE, "tests", "cuda_programs"))
 
@@ -24,7 +26,7 @@ ALLOW, FAIL, EPERM = 0x7fff0000, 0x00050000, 1
 
 
 def forbid():
-    """No userfaultfd() in this process and what it becomes: EPERM, as under a container's filter."""
+    """Forbids userfaultfd() in this process and its programs: EPERM, as under a container's filter."""
     steps = [(LOAD, 0, 0, 0), (JUMP_EQUAL, 0, 1, USERFAULTFD), (RETURN, 0, 0, FAIL | EPERM), (RETURN, 0, 0, ALLOW)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
     program = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code))
@@ -52,7 +54,7 @@ class Forbidden(unittest.TestCase):
         self.assertTrue(counts and result.returncode == 0 and counts.group(2) == "0", result.stdout)
         return result.stdout
 
-    def test_all_but_what_needs_it_holds(self):
+    def test_everything_else_holds_without_it(self):
         if not may_filter():
             self.skipTest("no filter of system calls can be set here")
         for transport in TRANSPORTS:
@@ -60,6 +62,26 @@ class Forbidden(unittest.TestCase):
                 self.run_program("memory", place(server, transport))
                 said = self.run_program("coherence", place(server, transport))
                 self.assertEqual(said.count("skipped: the kernel does not say which pages were written"), 3, said)
+
+
+@pins_memory
+class Unreached(unittest.TestCase):
+    def registered(self, server, name):
+        """Whether one of pinned.c's tests made the server map pinned memory."""
+        env = programs.environment(programs.library_folder("aitherion"), AITHERION_SERVER=server.address,
+                                   AITHERION_KEY_FILE=runtime.key_file(), AITHERION_CUDA_LOG="summary")
+        result = subprocess.run([os.path.join(programs.build_folder(), "tests", "cuda_programs", "pinned"), name], env=env, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=5 * harness.PATIENCE_S, check=False)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("cuLaunchKernel", result.stdout)
+        return "cuMemHostRegister" in result.stdout
+
+    def test_numbers_do_not_map_memory(self):
+        with serve(memory="256M") as server:
+            for name, is_mapped in (("a kernel gets an address inside of pinned memory", True), ("in a table that is copied", True),
+                                    ("halves of an address side by side are none", False), ("sizes and values are none", False)):
+                with self.subTest(name):
+                    self.assertEqual(self.registered(server, name), is_mapped)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ class Base(unittest.TestCase):
         self.assertTrue(server.is_well())
 
     def check_alone(self, server):
-        """All sessions are gone, or soon are."""
+        """Waits until all sessions are gone."""
         self.assertTrue(harness.wait_until(lambda: not server.children()), "a session is still there")
 
     def both(self, *arguments, **options):
@@ -52,7 +52,7 @@ class Base(unittest.TestCase):
 
 
 class Working(Base):
-    def test_a_kernel_and_its_data(self):
+    def test_a_kernel_reads_and_writes_its_data(self):
         for _, server, program in self.both():
             self.assertEqual(program.do("fill 100000"), f"{GOOD} right")
             self.assertEqual(program.do("launch 5000"), GOOD)
@@ -65,7 +65,7 @@ class Working(Base):
         for _, _, program in self.both(memory="256M"):
             self.assertEqual(program.do("fill 10000000"), f"{GOOD} right")
 
-    def test_what_the_driver_reads_late_is_still_there(self):
+    def test_data_that_the_driver_reads_late_still_exists(self):
         for _, _, program in self.both(copies="late"):
             self.assertEqual(program.do("behind"), f"{GOOD} right")
 
@@ -73,14 +73,14 @@ class Working(Base):
         for _, _, program in self.both():
             self.assertEqual(program.do("threads 32"), "right")
 
-    def test_a_thread_that_waits_holds_up_nobody(self):
+    def test_a_waiting_thread_does_not_delay_other_threads(self):
         for _, server, program in self.both():
-            self.assertEqual(program.do("exit 7"), "waits")  # a thread of it waits for the GPU for ever, another goes on
+            self.assertEqual(program.do("exit 7"), "waits")  # one thread waits for the GPU forever, another goes on
             self.assertEqual(program.read(), f"CUDA_ERROR_DEINITIALIZED {GOOD} {GOOD}")
             self.assertEqual(program.process.wait(harness.PATIENCE_S), 7)
             self.check_alone(server)
 
-    def test_the_transport_is_said(self):
+    def test_the_log_has_the_transport(self):
         for transport in TRANSPORTS:
             with serve() as server, Program(place(server, transport), env={"AITHERION_LOG": "info"}) as program:
                 self.assertRegex(program.end(), rf"^aitherion: server=\S+ transport={transport} session=\d+ devices=1\n$")
@@ -128,7 +128,7 @@ class Working(Base):
 class Memory(Base):
     KINDS = ("plain", "pitch", "managed", "async", "pool", "create", "array", "mipmap", "graph")
 
-    def test_the_share_holds_for_every_kind(self):
+    def test_the_share_limits_every_kind_of_memory(self):
         for kind in self.KINDS:
             with self.subTest(kind), serve("--vram-fraction", "0.5") as server, Program(server.socket) as program:
                 self.assertEqual(program.do(f"take {kind} {34 * MIB}"), FULL)
@@ -138,8 +138,8 @@ class Memory(Base):
                 self.assertEqual(program.do("give"), GOOD)
                 self.assertEqual(program.do(f"take plain {31 * MIB}"), GOOD)
 
-    def test_what_is_given_back_can_be_had_again(self):
-        """Of every kind, as often as one likes."""
+    def test_freed_memory_can_be_taken_again(self):
+        """Memory of every kind, any number of times."""
         for kind in self.KINDS:
             with self.subTest(kind), serve("--vram-fraction", "0.5") as server, Program(server.socket) as program:
                 for _ in range(5):
@@ -159,7 +159,7 @@ class Memory(Base):
                 self.assertRegex(lines[0], rf"level=warning .* peer=unix:\S+ device=0 asked_bytes={30 * MIB} "
                                            rf"allocated_bytes={8 * MIB} limit_bytes={32 * MIB}$")
 
-    def test_what_a_pool_keeps_counts(self):
+    def test_memory_that_a_pool_keeps_counts(self):
         with serve("--vram-fraction", "0.5") as server, Program(server.socket) as program, Program(server.address) as other:
             def free():
                 return [int(one.do("memory").split()[1]) // MIB for one in (program, other)]
@@ -169,10 +169,10 @@ class Memory(Base):
             self.assertEqual(program.do("sync"), GOOD)
             self.assertEqual(free(), [12, 12])
             self.assertEqual(other.do(f"take plain {20 * MIB}"), FULL)
-            self.assertEqual(program.do(f"take async {18 * MIB}"), GOOD)  # of what it keeps
+            self.assertEqual(program.do(f"take async {18 * MIB}"), GOOD)  # from memory that the pool keeps
             self.assertEqual(free(), [12, 12])
             self.assertEqual(program.do("give"), GOOD)
-            self.assertEqual(program.do(f"take plain {30 * MIB}"), GOOD)  # for which the pool gives up what it keeps
+            self.assertEqual(program.do(f"take plain {30 * MIB}"), GOOD)  # the pool gives up the memory that it keeps
             self.assertEqual(free(), [2, 2])
             self.assertEqual(program.do("give"), GOOD)
             self.assertEqual(program.do(f"take async {20 * MIB}"), GOOD)
@@ -186,7 +186,7 @@ class Memory(Base):
             self.assertEqual(program.do("sync"), GOOD)
             self.assertEqual(other.do(f"take plain {30 * MIB}"), GOOD)
 
-    def test_what_another_process_opens_counts_once(self):
+    def test_memory_that_another_process_opens_counts_once(self):
         for transport in TRANSPORTS:
             with serve("--vram-fraction", "0.5") as server, Program(place(server, transport)) as one, \
                     Program(place(server, transport)) as other:
@@ -200,7 +200,7 @@ class Memory(Base):
                 self.assertEqual(one.do("give"), GOOD)
                 self.assertEqual(other.do("memory").split()[1], str(32 * MIB))
 
-    def test_what_another_process_has_open_counts_after_its_maker(self):
+    def test_open_memory_counts_after_its_maker_has_ended(self):
         for transport in TRANSPORTS:
             with serve("--vram-fraction", "0.5") as server, Program(place(server, transport)) as other:
                 with Program(place(server, transport)) as one:
@@ -214,7 +214,7 @@ class Memory(Base):
                 self.assertEqual(other.do("unimport"), GOOD)
                 self.assertEqual(other.do("memory").split()[1], str(32 * MIB))
 
-    def test_what_an_exported_descriptor_keeps_counts(self):
+    def test_memory_kept_by_an_exported_descriptor_counts(self):
         for _, _, program in self.both("--vram-fraction", "0.5"):
             self.assertEqual(program.do(f"park {20 * MIB}"), GOOD)
             self.assertEqual(program.do("memory").split()[1], str(12 * MIB))
@@ -271,6 +271,15 @@ class Memory(Base):
             program.do(f"take plain {8 * MIB}")
             self.assertEqual(program.do("memory"), f"{GOOD} {24 * MIB} {32 * MIB} {32 * MIB}")
 
+    def test_memory_counts_while_the_primary_context_has_a_user(self):
+        with serve("--vram-fraction", "0.5") as server, Program(server.socket) as program:
+            self.assertEqual(program.do(f"take plain {20 * MIB}"), GOOD)
+            self.assertEqual(program.do("pieces 2"), f"{GOOD} right")  # retains and releases the context that the program has
+            self.assertEqual(program.do("memory").split()[1], str(12 * MIB))
+            self.assertEqual(program.do(f"take plain {20 * MIB}"), FULL)
+            self.assertEqual(program.do("give"), GOOD)
+            self.assertEqual(program.do("memory").split()[1], str(32 * MIB))
+
     def test_all_sessions_together_have_the_share(self):
         for transport in TRANSPORTS:
             with self.subTest(transport), serve("--vram-fraction", "0.5") as server:
@@ -295,7 +304,7 @@ class Memory(Base):
             self.assertEqual([(one["purpose"], [(use["device"], use["memoryUsedBytes"]) for use in one["devices"]])
                               for one in sessions if one["purpose"] == "cuda"], [("cuda", [(0, str(8 * MIB))])])
 
-    def test_without_a_share_the_driver_says_how_much_there_is(self):
+    def test_without_a_share_the_driver_reports_the_memory(self):
         with serve() as server, Program(server.socket) as program:
             self.assertEqual(program.do("memory").split()[2:], [str(64 * MIB)] * 2)
             self.assertEqual(program.do(f"take plain {65 * MIB}"), FULL)
@@ -319,8 +328,8 @@ class Ends(Base):
             self.assertIn("event=session-closed", server.log())
 
     @pins_memory
-    def test_what_works_without_the_server(self):
-        """Destructors find nothing wrong, so that a program says by itself what happened; work does not."""
+    def test_calls_that_work_without_the_server(self):
+        """Destructors succeed, so that a program reports the failure itself; other work fails."""
         for _, server, program in self.both():
             self.assertEqual(program.do("keep"), GOOD)
             for session in server.children():
@@ -330,7 +339,7 @@ class Ends(Base):
             self.assertEqual(program.do("end"), "0 0 0 0 0 0 0 0 0 46 46 active")
             self.assertRegex(program.end(), r"^aitherion: the server '[^']+' is gone or has ended this session: .*\n$")
 
-    def test_a_failure_that_nobody_waited_for_is_in_the_log(self):
+    def test_the_log_has_a_failure_of_a_call_without_an_answer(self):
         for _, server, program in self.both():
             self.assertEqual(program.do("wrong"), f"{GOOD} CUDA_ERROR_INVALID_VALUE")
             self.assertEqual(program.end(), "")
@@ -359,7 +368,7 @@ class Opening(Base):
             self.assertEqual(program.do("fill 10").split()[0] in (GONE, "CUDA_ERROR_NOT_INITIALIZED"), True)
             self.assertRegex(program.end(), rf"^aitherion: {pattern}\n$")
 
-    def test_nobody_listens(self):
+    def test_no_server_listens(self):
         self.complaint("CUDA_ERROR_SYSTEM_NOT_READY", "cannot connect to '127.0.0.1:1': Connection refused")
         self.complaint("CUDA_ERROR_SYSTEM_NOT_READY", "cannot connect to '/nonexistent/socket': No such file or directory",
                        server="/nonexistent/socket")
@@ -375,12 +384,13 @@ class Opening(Base):
             self.assertEqual(server.log().count("event=session-refused"), 2)
             self.assertEqual(server.log().count("event=session-opened"), 0)
         with serve(key=None) as server:
-            self.complaint("CUDA_ERROR_NOT_PERMITTED", r"no session with .*: the server has no key, .* \(.*AITHERION_KEY_FILE= means none\)",
+            self.complaint("CUDA_ERROR_NOT_PERMITTED", r"no session with .*: the server has no key, .* \(.*AITHERION_KEY_FILE= means no key\)",
                            server=server.address)
 
-    def test_a_transport_that_cannot_be(self):
+    def test_a_transport_that_is_impossible(self):
         with serve() as server:
-            self.complaint("CUDA_ERROR_SYSTEM_NOT_READY", "the transport 'shm' needs the server's unix socket, not '127.0.0.1:.*'",
+            self.complaint("CUDA_ERROR_SYSTEM_NOT_READY",
+                           "no session with '127.0.0.1:.*': the transport 'shm' needs the server's unix socket, not '127.0.0.1:.*'",
                            server=server.address, env={"AITHERION_TRANSPORT": "shm"})
 
     def test_a_server_without_a_driver(self):
@@ -398,7 +408,7 @@ class Opening(Base):
             with serve(listen=address):
                 self.assertEqual(program.read(), GOOD)
 
-    def test_it_is_switched_off(self):
+    def test_the_gpu_is_switched_off(self):
         with serve() as server, Program(server.socket, env={"AITHERION_DISABLE": "1"}) as program:
             self.assertEqual(program.first, "CUDA_ERROR_NO_DEVICE")
             self.assertEqual(program.end(), "")
@@ -412,7 +422,7 @@ class Opening(Base):
 
 @needs_capnp
 class Strangers(Base):
-    """Who has the key and breaks the rules."""
+    """Clients that have the key and break the rules."""
 
     def channel(self, server):
         session = Session(server.connect(), purpose="cuda")
@@ -426,7 +436,7 @@ class Strangers(Base):
                               input=data, stdout=subprocess.PIPE, check=True).stdout
 
     def answers(self, session, calls, context=0):
-        """What all of them gave, one after another: `capnp` is slow to start."""
+        """The results of all of them, one after another: `capnp` is slow to start."""
         text = "\n".join(json.dumps({"context": str(context), "isAsked": True, **call}) for call in calls)
         frames, given = self.convert("Call", "json:binary", text.encode()), b""
         while frames:
@@ -442,7 +452,7 @@ class Strangers(Base):
         return found
 
     @pins_memory
-    def test_the_server_s_memory_is_no_side_of_a_copy(self):
+    def test_a_copy_cannot_use_the_servers_memory(self):
         own, layers = 0x200000000000, {"depth": "1"}
         with serve() as server, self.channel(server) as session:
             made = self.answers(session, [{"init": {}}, {"devicePrimaryCtxRetain": {"device": 0}}, {"graphCreate": {}}])
@@ -514,7 +524,7 @@ class Strangers(Base):
     def test_changed_bytes_of_right_calls(self):
         pick = random.Random(4)
         subprocess.run([os.path.join(cuda.build_folder(), "tests", "cuda", "loopback"), "calls", "answers"],
-                       cwd=harness.scratch(), stdout=subprocess.DEVNULL, check=False)  # whether it is right says another test
+                       cwd=harness.scratch(), stdout=subprocess.DEVNULL, check=False)  # another test checks the result
         with open(os.path.join(harness.scratch(), "calls"), "rb") as file:
             frames = list(iter(lambda: self.frame_of(file), b""))
         with serve() as server:
@@ -536,10 +546,10 @@ class Strangers(Base):
         head = file.read(8)
         return head + file.read(8 * struct.unpack("<II", head)[1]) if head else b""
 
-    def test_what_is_no_channel(self):
+    def test_wrong_requests_for_a_channel(self):
         with serve() as server:
             for question in ({"getHealth": None}, {"openChannel": {"transport": "udp"}},
-                             {"openChannel": {"transport": "shm"}}):  # by TCP
+                             {"openChannel": {"transport": "shm"}}):  # over TCP
                 with Session(server.connect(), purpose="cuda") as session:
                     session.connection.sendall(runtime.encode(question))
                     self.assertTrue(runtime.is_closed(session.connection), question)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What fails from outside while CUDA programs run, over both transports: servers and clients that are killed, stopped, cut off,
-in crowds or without descriptors; servers that speak nonsense. Whatever it is, a program gets one stable error in time or goes
-on, other programs do not notice, and the server is afterwards as it was before."""
+"""Failures from outside while CUDA programs run, over both transports: servers and clients that are killed, stopped, cut off or
+without descriptors; servers that speak nonsense. In each case a program gets one stable error in time or goes on, other programs
+do not notice, and the server is afterwards as it was before. test_crowds.py has what fails by numbers."""
 import contextlib
 import errno
-import json
+import functools
 import os
 import random
 import re
@@ -17,6 +17,7 @@ import struct
 import subprocess
 import threading
 import time
+import unicodedata
 import unittest
 
 import cuda
@@ -36,7 +37,7 @@ def quiet_close(program):
 
 
 def memory_of(pid):
-    """Bytes that it made, shared with its children or not: what is private changes as these come and go."""
+    """Bytes that a process has written, shared with its children or not: private bytes change as children come and go."""
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
         return 1024 * sum(int(line.split()[1]) for line in file if line.startswith("Anonymous:"))
 
@@ -59,7 +60,7 @@ def files_of(pid):
 
 
 def run_steps(server, prefix=(), key=runtime.KEY, **variables):
-    """The program to its end, after some work, by its environment alone."""
+    """Runs the program to its end, after some work, by its environment alone."""
     env = harness.environment(srcdir=runtime.SOURCE, **cuda.alone_variables(server, key), **variables)
     return subprocess.run([*prefix, os.path.join(cuda.build_folder(), "tests", "runtime", "cuda_steps")], input="fill 10\n",
                           text=True, capture_output=True, env=env, timeout=harness.PATIENCE_S, check=False)
@@ -67,10 +68,10 @@ def run_steps(server, prefix=(), key=runtime.KEY, **variables):
 
 @unittest.skipIf(runtime.IS_SANITIZED, "a sanitizer keeps what was freed")
 class Leaks(Base):
-    """What a program is done with is gone on both sides, however long it runs."""
+    """Objects that a program has ended are gone on both sides, however long it runs."""
 
     def cycle(self, kind, measure, most, times=40):
-        """What each side has more of after so many more of a kind."""
+        """The growth of each side after many more objects of a kind."""
         for transport, server, program in self.both():
             self.assertEqual(program.do(f"cycle {kind} 10"), GOOD)
             sides = {"session": server.children()[0], "program": program.process.pid}
@@ -91,7 +92,7 @@ class Leaks(Base):
 
 @needs_capnp
 class Files(Base):
-    """What a client passes over the unix socket for the server to map."""
+    """A client passes files over the unix socket, which the server maps."""
 
     def share(self, fd, length, offset=0, is_file=1, address=0x300000000000):
         self.number += 1
@@ -136,14 +137,14 @@ class Files(Base):
 
 class Killed(Base):
     def check_lost(self, program, name):
-        """Every later call says so, and the program ends by itself."""
+        """Every later call fails with the same error, and the program ends by itself."""
         for step in ("memory", "fill 10", "take plain 100", "take async 100", "launch 1", "pinned"):
             self.assertEqual(program.do(step).split()[0], GONE, (name, step))
         self.assertRegex(program.end(), r"^aitherion: the server '[^']+' is gone or has ended this session: .*\n$", name)
         self.assertEqual(program.process.returncode, 0, name)
 
     def kill_in_the_middle(self, steps, kill):
-        """Programs that do steps, which say that they begin, whose server is then killed."""
+        """Programs that print the start of their steps, and whose server is then killed."""
         for transport in TRANSPORTS:
             with serve(memory="1G") as server, contextlib.ExitStack() as stack:
                 programs = [stack.enter_context(Program(place(server, transport), wait=False)) for _ in steps]
@@ -164,7 +165,7 @@ class Killed(Base):
         for session in server.children():
             os.kill(session, signal.SIGKILL)
 
-    def test_in_calls_of_every_kind(self):
+    def test_killed_in_calls_of_every_kind(self):
         for i in range(0, len(CALLS), 5):
             self.kill_in_the_middle([f"repeat {kind}" for kind in CALLS[i:i + 5]], self.kill_sessions)
 
@@ -182,7 +183,7 @@ class Killed(Base):
             self.assertIn("event=session-crashed", server.log())
 
     def test_a_file_of_the_gpu_that_is_cut_off(self):
-        """It ends the session of the program that did it, and no other."""
+        """A file that is cut off ends the session of the program that did it, and no other."""
         with serve() as server, Program(place(server, "shm")) as other, Program(place(server, "shm")) as program:
             self.assertEqual(program.do("shorten"), GONE)
             self.check_lost(program, "shorten")
@@ -206,8 +207,8 @@ class Killed(Base):
 
 
 class Stopped(Base):
-    def test_for_longer_than_a_host_may_be_silent(self):
-        """Which is ten seconds. A session's process, and another program; then they go on, and nobody else has noticed."""
+    def test_stopped_for_longer_than_a_host_may_be_silent(self):
+        """The limit is ten seconds. A session's process and another program are stopped, then go on; others notice nothing."""
         with serve(memory="256M") as server, contextlib.ExitStack() as stack:
             stopped = {}
             for transport in TRANSPORTS:
@@ -237,7 +238,7 @@ class Stopped(Base):
 
 class CutOff(Base):
     def test_a_host_that_is_gone_is_noticed_on_both_sides(self):
-        """By programs that wait, and by the sessions of programs that wait or do nothing."""
+        """A lost host is noticed by programs that wait, and by sessions of programs that wait or do nothing."""
         make = ["unshare", "--net", "--map-root-user"]
         if not shutil.which("unshare") or not shutil.which("ip") or subprocess.run(
                 [*make, "ip", "link", "set", "lo", "up"], stderr=subprocess.DEVNULL, check=False).returncode:
@@ -265,7 +266,7 @@ class CutOff(Base):
 
     @needs_capnp
     def test_a_program_that_reads_no_answers(self):
-        """Its session waits, with no more memory than before; others work; when it goes the session does."""
+        """The program's session waits without using more memory, and other sessions work; it ends with its program."""
         question = subprocess.run(["capnp", "convert", "json:binary", f"-I{runtime.SOURCE}/proto",
                                    os.path.join(cuda.build_folder(), "proto", "cuda-wire.capnp"), "Call"],
                                   input=b'{"number": "1", "isAsked": true, "driverGetVersion": null}', stdout=subprocess.PIPE,
@@ -277,13 +278,14 @@ class CutOff(Base):
                 (pid,) = set(server.children()) - before
                 session.connection.settimeout(1)
                 self.assertIsNone(self.send_for_ever(session.connection, question))
-                self.assertLess(memory_of(pid), 64 * MIB)
+                # each of its 512 threads at most waits with an answer; a sanitizer has memory of its own for each thread
+                self.assertLess(memory_of(pid), (192 if runtime.IS_SANITIZED else 64) * MIB)
                 self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
             self.assertTrue(harness.wait_until(lambda: len(server.children()) == 1))
 
     @staticmethod
     def send_for_ever(connection, question):
-        """Until nothing is taken any more; how much was too much, else None."""
+        """Takes memory until it fails; returns the size that failed, or None."""
         sent = 0
         while sent < 256 * MIB:
             try:
@@ -293,90 +295,8 @@ class CutOff(Base):
         return sent
 
 
-class Crowds(Base):
-    def test_10000_connects(self):
-        """Half of them say nothing, the others something wrong; and 100 right ones between them."""
-        with serve() as server:
-            self.check_well(server)
-            self.check_alone(server)
-            before = files_of(server.process.pid), memory_of(server.process.pid)
-            for i in range(10000):
-                with server.connect() as connection:
-                    if i % 2:
-                        connection.sendall(struct.pack("<II", 0, 1 + i % 500) + b"\xa5" * (i % 64))
-                if i % 100 == 99:
-                    self.assertEqual(runtime.run("health", "--socket", server.socket, *server.authentication).returncode, 0)
-            self.check_alone(server)
-            self.assertTrue(harness.wait_until(lambda: files_of(server.process.pid) <= before[0]), "files stay open")
-            if not runtime.IS_SANITIZED:  # which keeps what was freed
-                self.assertLess(memory_of(server.process.pid), before[1] + MIB)
-            with Program(server.address) as program:
-                self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
-
-    def test_64_programs_that_work(self):
-        with serve(memory="2G") as server, contextlib.ExitStack() as stack:
-            programs = [stack.enter_context(Program(place(server, TRANSPORTS[i % 2]), wait=False)) for i in range(64)]
-            self.assertEqual({program.read() for program in programs}, {GOOD})
-            for step, wanted in (("threads 2", "right"), ("fill 200000", f"{GOOD} right"), (f"take plain {8 * MIB}", GOOD)):
-                for program in programs:
-                    program.say(step)
-                self.assertEqual({program.read() for program in programs}, {wanted}, step)
-            told = json.loads(server.health("--json").stdout)["server"]
-            self.assertEqual((told["sessions"], told["devices"][0]["sessions"]), (64, 64))
-            self.assertGreaterEqual(told["devices"][0]["memory_used_bytes"], 64 * 8 * MIB)
-            for program in programs[::2]:  # half of them are killed at work
-                program.say("repeat sync")
-                program.process.kill()
-            for program in programs[1::2]:
-                self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
-                self.assertEqual(program.end(), "")
-            self.check_alone(server)
-            self.check_well(server)
-            self.assertNotIn("crashed", server.log())
-
-    @needs_capnp
-    def test_as_many_sessions_as_there_may_be(self):
-        """512; the next one is told so, and who asks by the socket as well; with the first that ends there is room again."""
-        with Server("--sim", key=None) as server, contextlib.ExitStack() as stack:
-            sessions, asked = [], time.monotonic()
-            for _ in range(512):
-                sessions.append(runtime.quick_session(stack.enter_context(contextlib.closing(server.connect()))))
-                if time.monotonic() - asked > 5:  # who is silent for half a minute is let go
-                    asked = time.monotonic()
-                    for session in sessions:
-                        session.sendall(runtime.encode({"getDevices": None}))
-            self.assertEqual(len(server.children()), 512)
-            with self.assertRaisesRegex(runtime.Refused, "busy"):
-                Session(stack.enter_context(contextlib.closing(server.connect())), key=None)
-            self.assertTrue(server.wait_for_log("event=session-refused"))
-            self.assertRegex(server.log(), r"event=session-refused peer=\S+ reason=busy\n")
-            with Program(server.address, key=None, env={"AITHERION_CONNECT_TIMEOUT": "0.5"}, alone=True) as program:
-                self.assertEqual(program.first, "CUDA_ERROR_SYSTEM_NOT_READY")
-                self.assertRegex(program.end(), "^aitherion: the server refused: too many sessions\n$")
-            with Program(server.address, key=None, wait=False, alone=True) as program:  # tries again until there is room
-                time.sleep(0.3)
-                sessions[7].close()
-                self.assertEqual(program.read(), GOOD)
-                self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
-
-    def test_a_server_that_comes_again_and_again(self):
-        """Programs that try while it is away find it; those that have lost it stay so."""
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            address = "127.0.0.1:%d" % taken.getsockname()[1]
-        with contextlib.ExitStack() as stack:
-            for _ in range(3):
-                programs = [stack.enter_context(Program(address, wait=False, alone=i % 2)) for i in range(6)]
-                time.sleep(0.4)
-                with serve(listen=address) as server:
-                    self.assertEqual({program.read() for program in programs}, {GOOD})
-                    self.assertEqual({program.do("fill 1000") for program in programs}, {f"{GOOD} right"})
-                    server.process.kill()
-                    server.process.wait()
-                self.assertEqual({program.do("fill 1000").split()[0] for program in programs}, {GONE})
-
-
 class Without(Base):
-    """Without descriptors, or room on a disk."""
+    """Tests without descriptors, or without room on a disk."""
 
     def test_descriptors_on_the_program_s_side(self):
         for transport, server, program in self.both():
@@ -431,7 +351,7 @@ class Without(Base):
 
     @unittest.skipIf(runtime.IS_SANITIZED, "a sanitizer meets the limit as well, with calls of its own")
     def test_large_files(self):
-        """A limit of file sizes, which the kernel has memory that is shared keep to, too."""
+        """A limit of file sizes, which the kernel also applies to shared memory."""
         small = ["sh", "-c", 'ulimit -S -f 1 && exec "$@"', "sh"]
         for transport in TRANSPORTS:
             calls = os.path.join(harness.scratch(), "calls")
@@ -440,7 +360,7 @@ class Without(Base):
                 self.assertEqual(program.first, GOOD)
                 self.assertEqual(program.do("pinned"), f"{GOOD} {GOOD}")
                 self.assertEqual(program.do(f"take managed {MIB}"), GOOD)
-                self.assertEqual(program.do("repeat info"), "begins")  # until more is recorded than a file may hold
+                self.assertEqual(program.do("repeat info"), "begins")  # until the recording is larger than a file may be
                 self.assertTrue(harness.wait_until(lambda: os.path.getsize(calls) == 512))
                 self.assertFalse(select.select([program.process.stdout], [], [], 0.3)[0])
                 self.assertNotIn("crashed", server.log())
@@ -469,13 +389,13 @@ class Without(Base):
 
 @needs_capnp
 class Nonsense(Base):
-    """A server that has the program's trust (there is no key) and breaks the rules."""
+    """A server that the program trusts (without a key) and that breaks the rules."""
 
     @contextlib.contextmanager
     def liar(self, stage, data, lingers=False):
-        """Serves rightly until it sends data in place of the answer of a stage, to every connection; then it hangs up, or
+        """Serves correctly until it sends data instead of the answer of a stage, to every connection; then it hangs up, or
         (lingers) waits until the program does."""
-        answers = {"hello": {"challenge": {"protocol": 1, "software": "liar", "nonce": [1] * 32, "wantsKey": False}},
+        answers = {"hello": {"challenge": {"protocol": runtime.PROTOCOL, "software": "liar", "nonce": [1] * 32, "wantsKey": False}},
                    "proof": {"welcome": {"mac": [], "session": "1"}},
                    "openChannel": {"channel": {"transport": "tcp", "devices": 1}}, "calls": None}
 
@@ -503,7 +423,7 @@ class Nonsense(Base):
                 yield "127.0.0.1:%d" % listening.getsockname()[1]
             finally:
                 listening.shutdown(socket.SHUT_RDWR)
-                accepting.join()  # before its descriptor's number is another's
+                accepting.join()  # before another file gets its descriptor's number
 
     def pieces(self):
         pick = random.Random(5)
@@ -514,7 +434,7 @@ class Nonsense(Base):
                 "pointers": struct.pack("<II", 0, 8) + b"\xff" * 64, "another message": whole,
                 "half": whole[:len(whole) // 2]}
 
-    def test_a_program_survives_it(self):
+    def test_a_program_survives_nonsense_from_the_server(self):
         for stage in ("hello", "proof", "openChannel", "calls"):
             for name, data in self.pieces().items():
                 with self.subTest(f"{name} after {stage}"), self.liar(stage, data) as address:
@@ -528,16 +448,42 @@ class Nonsense(Base):
                         self.assertRegex(result.stderr, "^aitherion: .+\n$")
 
     def test_a_server_of_another_version(self):
-        refusal = runtime.encode({"refusal": {"reason": "protocol", "message": "this server speaks protocol 2"}})
+        refusal = runtime.encode({"refusal": {"reason": "protocol", "message": "this server speaks protocol 3"}})
         with self.liar("hello", refusal) as address:
             result = harness.run("run", "--server", address, "echo", "ran",
                                  env=harness.environment(AITHERION_KEY_FILE="", AITHERION_CONNECT_TIMEOUT="3600"))
         self.assertEqual((result.returncode, result.stdout), (125, ""))
-        self.assertEqual(result.stderr, "aitherion: the server refused: this server speaks protocol 2\n"
-                                        "  hint: have the same version of aitherion on both machines\n")
+        self.assertEqual(result.stderr, f"aitherion: no session with '{address}': the server refused: this server speaks protocol 3\n"
+                                        "  hint: install the same version of aitherion on both machines\n")
+
+    def test_texts_of_a_server_cannot_control_a_terminal(self):
+        """Control characters (C0 and C1) and Unicode's bidirectional controls of servers without and with the key."""
+        hostile = "a\x07[2J\x9b31m\u202eb\n\u2066c"
+        health = {"health": {"software": hostile, "hostname": hostile, "node": hostile, "devices": [{"name": hostile, "pci": hostile}],
+                             "problems": [{"severity": "fault", "code": hostile, "object": hostile, "message": hostile}]}}
+        list_of = {"sessions": {"sessions": [{"id": "1", "purpose": "cuda", "peer": hostile, "program": hostile}]}}
+        for stage, answers, words in (("hello", [{"refusal": {"reason": "protocol", "message": hostile}}], ["run", "--server", "{}", "true"]),
+                                     ("hello", [{"failure": {"code": "internal", "message": hostile}}], ["session", "list", "--server", "{}"]),
+                                     ("openChannel", [health], ["run", "-v", "--server", "{}", "true"]),
+                                     ("openChannel", [{"health": {**health["health"], "devices": []}}], ["run", "-v", "--server", "{}", "true"]),
+                                     ("openChannel", [health, list_of], ["session", "list", "--server", "{}"]),
+                                     ("openChannel", [health], ["aitherion-runtime", "health", "--no-auth", "--server", "{}"])):
+            with self.subTest((stage, words)), self.liar(stage, b"".join(map(runtime.encode, answers)), lingers=True) as address:
+                words = [word.format(address) for word in words]
+                run = functools.partial(runtime.run, *words[1:]) if words[0] == "aitherion-runtime" else functools.partial(harness.run, *words)
+                result = run(env=harness.environment(AITHERION_KEY_FILE="", AITHERION_CONNECT_TIMEOUT="0.3"))
+                said = result.stdout + result.stderr
+                self.assertIn("a\ufffd[2J\ufffd31m\ufffdb", said)
+                self.assertEqual([letter for letter in said if unicodedata.category(letter) in ("Cc", "Cf") and letter != "\n"], [])
+
+    def test_logs_hold_no_control_characters(self):
+        with Server("--sim") as server, server.connect() as connection:
+            Session(connection, purpose="cuda").ask({"openChannel": {"transport": "tcp", "program": 'a\x07[2J\x9b\u202e"\\é b'}}, "channel")
+            self.assertTrue(server.wait_for_log("event=session-opened"))
+            self.assertIn(r'program="a\x07[2J\xc2\x9b\xe2\x80\xae\"\\é b"', server.log())
 
     def test_silence_has_an_end(self):
-        """Until the session is there; after that a program waits as long as its GPU works."""
+        """A program waits a limited time for its session; after that it waits as long as its GPU works."""
         with self.liar("hello", b"", lingers=True) as address:
             with Program(address, key=None, env={"AITHERION_CONNECT_TIMEOUT": "1"}, alone=True) as program:
                 self.assertEqual(program.first, "CUDA_ERROR_SYSTEM_NOT_READY")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a program and its server say to each other, as AITHERION_RECORD keeps it, read by Cap'n Proto's own tool: every frame is
+"""The messages of a program and its server, as AITHERION_RECORD keeps them, read by Cap'n Proto's own tool: every frame is
 one, and the calls are the program's, in their order and with its arguments."""
 import json
 import os
@@ -31,7 +31,7 @@ def frames(path):
 
 
 def decode(path, struct_name):
-    """What `capnp decode` prints, a line a frame; it fails where anything is no such struct."""
+    """The output of `capnp decode`, one line for each frame; fails if a frame is not this struct."""
     with open(path, "rb") as file:
         result = subprocess.run(["capnp", "decode", "--short", IMPORTS, SCHEMA, struct_name], stdin=file, capture_output=True,
                                 check=False)
@@ -53,7 +53,7 @@ def values(path, struct_name):
 
 @needs_capnp
 class Recording(unittest.TestCase):
-    COMMON = {"number", "thread", "captureMode", "context", "isAsked", "status", "printed"}
+    COMMON = {"number", "thread", "captureMode", "context", "isAsked", "status", "printed", "isErrorText"}
 
     def record(self, transport, steps):
         """([(call, arguments)], {number: answer}, what the program's steps gave)."""
@@ -110,7 +110,7 @@ class Recording(unittest.TestCase):
         (values_,) = [bytes(value) for value in launch.values() if isinstance(value, list)]
         self.assertEqual(values_[:16], struct.pack("<Qfi", address, 7.0, 1000))
 
-    def test_text_as_people_see_it(self):
+    def test_help_as_text(self):
         calls = os.path.join(harness.scratch(), "calls")
         with serve() as server, Program(server.socket, env={"AITHERION_RECORD": calls}) as program:
             self.assertEqual(program.do("take plain 4096"), GOOD)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""aitherion-runtime as people, containers and strangers meet it."""
+"""aitherion-runtime as users, containers and clients without the key meet it."""
 import contextlib
 import json
 import os
@@ -78,7 +78,7 @@ class Serving(unittest.TestCase):
                 self.assertIn("(simulated)", result.stdout)
 
     def test_health_in_columns(self):
-        """In Chinese, too, whose letters take two."""
+        """In Chinese, too: its letters take two columns."""
         chinese, reason = cli.chinese_environment()
         if not chinese:
             self.skipTest(reason)
@@ -120,7 +120,7 @@ class Serving(unittest.TestCase):
             self.assertFalse(value["is_healthy"])
             self.assertIn(("fault", "no-devices"), [(one["severity"], one["code"]) for one in value["server"]["problems"]])
 
-    def test_without_gpus_by_wish_is_healthy(self):
+    def test_serving_no_gpus_on_request_is_healthy(self):
         with Server("--gpus", "none") as server:
             result = server.health("--json")
             self.assertEqual(result.returncode, 0, result.stdout)
@@ -133,7 +133,7 @@ class Serving(unittest.TestCase):
             self.assertEqual([one["object"] for one in value["server"]["problems"] if one["code"] == "gpu-missing"],
                              ["0004:04:00.0", "0035:03:00.0"])
 
-    def test_a_problem_is_said_in_the_users_language(self):
+    def test_a_problem_is_printed_in_the_users_language(self):
         chinese, reason = cli.chinese_environment()
         if reason:
             self.skipTest(reason)
@@ -166,8 +166,15 @@ class Serving(unittest.TestCase):
             self.assertTrue(server.wait_for_log("event=session-refused"))
             self.assertRegex(server.log(), r"level=warning event=session-refused peer=127\.0\.0\.1:\d+ reason=keyWrong")
 
+    @needs_capnp
+    def test_a_client_that_opens_no_channel(self):
+        with Server("--sim") as server, server.connect() as connection:
+            with Session(connection, purpose="cuda"):
+                self.assertTrue(server.wait_for_log("event=session-broken"))
+            self.assertRegex(server.log(), r'event=session-broken peer=127\.0\.0\.1:\d+ during="opening the channel" reason="it was silent for too long"')
+
     def test_health_gives_up_in_time(self):
-        """Before another does that began before and has much more of it."""
+        """Before another test that began earlier and takes much longer."""
         with socket.create_server(("127.0.0.1", 0)) as silent:
             words = ["health", "--server", f"127.0.0.1:{silent.getsockname()[1]}", "--no-auth", "--timeout"]
             with subprocess.Popen([runtime.binary(), *words, str(harness.PATIENCE_S)], stderr=subprocess.DEVNULL) as other:
@@ -176,12 +183,12 @@ class Serving(unittest.TestCase):
                 other.kill()
 
     def test_the_man_page_has_every_event(self):
-        folder = os.path.join(runtime.SOURCE, "src", "runtime")
+        folder = os.path.join(runtime.SOURCE, "src")
         told = set()
         for path, _, names in os.walk(folder):
             for name in names:
                 with open(os.path.join(path, name), encoding="utf-8") as file:
-                    told |= set(re.findall(r'ATH_RECORD_[A-Z]+,[^"]*"([a-z-]+)"', file.read())) if name.endswith(".c") else set()
+                    told |= set(re.findall(r'ATH_EVENT_[A-Z]+,[^"]*"([a-z-]+)"', file.read())) if name.endswith(".c") else set()
         with open(os.path.join(runtime.SOURCE, "man", "aitherion-runtime.1.in"), encoding="utf-8") as file:
             page = file.read().replace("\\-", "-")
         page = page[page.index(".SH LOG"):page.index(".SH METRICS")]
@@ -197,7 +204,7 @@ class Serving(unittest.TestCase):
 
 
 class Driver(unittest.TestCase):
-    """The devices of a CUDA driver, by a made-up libcuda."""
+    """The devices of a CUDA driver, with a fake libcuda."""
 
     @classmethod
     def setUpClass(cls):
@@ -228,7 +235,7 @@ class Driver(unittest.TestCase):
         self.assertEqual((first["memory_total_bytes"], first["memory_limit_bytes"]), (16 << 30, 8 << 30))
         self.assertEqual(server["problems"], [])
 
-    def test_only_those_asked_for(self):
+    def test_only_the_requested_gpus(self):
         code, server = self.health("two", "--gpus", "0004:05:00.0")
         self.assertEqual((code, [one["pci"] for one in server["devices"]]), (0, ["0004:05:00.0"]))
         code, server = self.health("two", "--gpus", "00000004:05:00.0,0035:03:00.0")
@@ -243,7 +250,7 @@ class Driver(unittest.TestCase):
 
 
 class Places(unittest.TestCase):
-    def test_bound_to_the_address_asked_for_only(self):
+    def test_listens_on_the_requested_address_only(self):
         with Server("--sim", listen="127.0.0.2:0") as server:
             self.assertTrue(server.address.startswith("127.0.0.2:"))
             self.assertEqual(server.health().returncode, 0)
@@ -286,11 +293,11 @@ class Places(unittest.TestCase):
     def test_port_in_use(self):
         with Server("--sim") as server:
             self.fail("--sim", "--no-auth", "--listen", server.address,
-                      pattern=f"'{server.address}': something else does\n  ss -ltnp 'sport = :{server.port}'")
+                      pattern=f"'{server.address}': another process does\n  ss -ltnp 'sport = :{server.port}'")
 
     def test_socket_in_use_and_left_over(self):
         with Server("--sim") as server:
-            self.fail("--sim", "--no-auth", "--listen", "127.0.0.1:0", "--socket", server.socket, pattern="something else does")
+            self.fail("--sim", "--no-auth", "--listen", "127.0.0.1:0", "--socket", server.socket, pattern="another process does")
             self.assertEqual(server.health().returncode, 0)
             server.process.kill()  # leaves its socket file
             server.process.wait()
@@ -304,11 +311,11 @@ class Places(unittest.TestCase):
             again.stdout.close()
             self.assertFalse(os.path.exists(server.socket))
 
-    def test_a_file_in_the_socket_s_place_stays(self):
+    def test_a_file_at_the_sockets_path_stays(self):
         path = os.path.join(harness.scratch(), "a-file")
         with open(path, "w", encoding="ascii") as file:
             file.write("precious")
-        self.fail("--sim", "--no-auth", "--listen", "127.0.0.1:0", "--socket", path, pattern="no socket")
+        self.fail("--sim", "--no-auth", "--listen", "127.0.0.1:0", "--socket", path, pattern="not a socket")
         with open(path, encoding="ascii") as file:
             self.assertEqual(file.read(), "precious")
 
@@ -320,6 +327,11 @@ class Places(unittest.TestCase):
         self.fail(*listen, "--key", "/nonexistent/key", pattern="'/nonexistent/key'.*\n.*--no-auth")
         self.fail(*listen, "--key", empty, pattern=f"'{empty}' is empty")
         self.fail(*listen, "--key", harness.scratch(), pattern=re.escape(harness.scratch()))
+        short, other = runtime.key_file(b"fifteen bytes.."), runtime.key_file(b"changed by other users")
+        self.fail(*listen, "--sim", "--key", short, pattern="has 15 bytes and can be guessed; 16 are needed")
+        for mode in 0o666, 0o620, 0o602:
+            os.chmod(other, mode)
+            self.fail(*listen, "--sim", "--key", other, pattern="other users may change the shared key '.*', and so choose it\n  chmod 600")
         self.fail(*listen, env=harness.environment(AITHERION_KEY_FILE="/nonexistent/other"), pattern="'/nonexistent/other'")
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv (package util-linux)")
@@ -337,7 +349,7 @@ class Places(unittest.TestCase):
 class Ending(unittest.TestCase):
     @needs_capnp
     def test_sigterm_ends_at_once_and_cleanly(self):
-        """With a session that has no end of its own."""
+        """The server ends although a session is open."""
         for number in (signal.SIGTERM, signal.SIGINT):
             with Server("--sim") as server, Session(server.connect(), purpose="cuda") as idle:
                 idle.ask({"openChannel": {"transport": "tcp", "program": "idle"}}, "channel")
@@ -349,7 +361,7 @@ class Ending(unittest.TestCase):
                 self.assertTrue(harness.wait_until(lambda: not any(os.path.exists(f"/proc/{pid}/exe") for pid in children)))
             self.assertIn("event=stopped", server.log())
 
-    def test_nobody_has_to_read_what_it_prints(self):
+    def test_it_runs_without_a_reader_of_its_output(self):
         process = subprocess.Popen([runtime.binary(), "serve", "--sim", "--no-auth", "--listen", "127.0.0.1:0"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         address = process.stdout.readline().split()[-1]
@@ -363,7 +375,7 @@ class Ending(unittest.TestCase):
         process.terminate()
         self.assertEqual(process.wait(harness.PATIENCE_S), 0)
 
-    def test_a_log_that_nobody_reads_stops_nobody(self):
+    def test_a_log_without_a_reader_does_not_stop_sessions(self):
         path = os.path.join(harness.scratch(), "full-log")
         os.mkfifo(path)
         log = os.open(path, os.O_RDWR | os.O_NONBLOCK)
@@ -397,7 +409,7 @@ class Ending(unittest.TestCase):
 
     @staticmethod
     def break_off(server):
-        """A connection that is a line of the log."""
+        """A connection that causes a line of the log."""
         with server.connect() as connection:
             connection.sendall(b"x")
             connection.shutdown(socket.SHUT_WR)
@@ -405,8 +417,8 @@ class Ending(unittest.TestCase):
                 pass
         harness.wait_until(lambda: not server.children())
 
-    def test_no_session_has_another_process_ended(self):
-        """By what it writes to the memory that the server's processes share."""
+    def test_no_session_can_end_another_process(self):
+        """A session's process writes to the memory that the server's processes share."""
         with subprocess.Popen(["sleep", "60"]) as stranger, Server("--sim") as server:
             self.addCleanup(stranger.kill)
             with server.connect():
@@ -425,8 +437,8 @@ class Ending(unittest.TestCase):
             self.assertIsNone(stranger.poll())
             stranger.kill()
 
-    def test_it_takes_the_limits_that_it_may_have(self):
-        """Of files' sizes and of descriptors: each piece of memory that is exported is one."""
+    def test_it_raises_its_limits(self):
+        """Limits of file sizes and of descriptors: each exported piece of memory is one."""
         with Server("--sim", prefix=["prlimit", "--fsize=1000000:2000000", "--nofile=100:1000"]) as server:
             self.assertEqual(resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE), (2000000, 2000000))
             self.assertEqual(resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE), (1000, 1000))
@@ -456,7 +468,7 @@ class Ending(unittest.TestCase):
             process.stdout.close()
 
     def child_of(self, pid):
-        """The child, once it is our program."""
+        """Waits until the child runs our program."""
         def found():
             return next((child for child in runtime.children_of(pid) if os.readlink(f"/proc/{child}/exe") == runtime.binary()), None)
         child = harness.wait_until(found)
@@ -464,7 +476,7 @@ class Ending(unittest.TestCase):
         return child
 
     def check_pause(self, pid):
-        """Small, asleep, and what dies around it is reaped."""
+        """The process is small, asleep, and reaps orphans."""
         subprocess.run(["nsenter", "-t", str(pid), "-p", "-m", "sh", "-c", "(sleep 0.1 & sleep 0.1 &)"], check=True)
         self.assertTrue(harness.wait_until(lambda: not runtime.children_of(pid)))
         self.assertTrue(harness.wait_until(lambda: self.status_of(pid)["State"].split()[0] == "S"))
@@ -479,7 +491,7 @@ class Ending(unittest.TestCase):
 
 @needs_capnp
 class Sessions(unittest.TestCase):
-    """With the client of tests/runtime/runtime.py."""
+    """Sessions of the client in tests/runtime/runtime.py."""
 
     def test_devices_and_sessions(self):
         with Server("--sim") as server, Session(server.connect()) as session:
@@ -488,11 +500,11 @@ class Sessions(unittest.TestCase):
             sessions = session.ask({"getSessions": None}, "sessions")["sessions"]
             self.assertEqual([int(one["id"]) for one in sessions], [session.id])
             self.assertEqual(sessions[0]["peer"], "127.0.0.1:%d" % session.connection.getsockname()[1])
-            for limited in "999", str(session.id):  # nobody's, and one that only asks
+            for limited in "999", str(session.id):  # no session has the first number; the second only asks
                 failure = session.ask({"limitSession": {"id": limited, "memoryLimitBytes": "1"}}, "failure")
                 self.assertEqual(failure["code"], "notFound")
 
-    def test_cuda_is_for_who_has_the_key(self):
+    def test_cuda_needs_the_key(self):
         with Server("--sim") as server:
             with self.assertRaisesRegex(runtime.Refused, "keyWrong"):
                 Session(server.connect(), purpose="cuda", key=b"wrong")
@@ -539,7 +551,7 @@ class Strangers(unittest.TestCase):
 
     @staticmethod
     def send(connection, data):
-        """Sends, or (None) ends sending, to a server that may have hung up already."""
+        """Sends bytes, or (None) ends the sending direction; the server may have hung up already."""
         with contextlib.suppress(OSError):
             if data is None:
                 connection.shutdown(socket.SHUT_WR)
@@ -558,7 +570,7 @@ class Strangers(unittest.TestCase):
             self.assertTrue(harness.wait_until(lambda: not server.children()))
             self.assertEqual(len(os.listdir(files)), before)
 
-    def test_slow_and_silent_peers_are_let_go(self):
+    def test_slow_and_silent_peers_are_disconnected(self):
         with Server("--sim") as server:
             silent = [server.connect() for _ in range(20)]
             slow = server.connect()
@@ -574,20 +586,21 @@ class Strangers(unittest.TestCase):
                 connection.close()
             self.assertEqual(server.log().count("event=session-broken"), 21)
 
-    def test_they_do_not_keep_out_who_has_the_key(self):
+    def test_they_do_not_keep_out_clients_with_the_key(self):
         with Server("--sim") as server, Session(server.connect()) as proven, contextlib.ExitStack() as stack:
             for _ in range(600):
                 stack.enter_context(server.connect())
-            # A quarter of the places is theirs; the others were turned away, or made room for those, and end.
+            # Unproven clients get a quarter of the slots. The others were turned away, or ended to make room.
             children = len(server.children())
-            self.assertLessEqual(children, 1 + 512 // 4 + server.log().count("proven nothing"))
+            self.assertLessEqual(children, 1 + 512 // 4 + server.log().count("proven no key"))
 
             def makes_room():  # for one more
                 stack.enter_context(server.connect())
-                return "proven nothing" in server.log()
+                return "proven no key" in server.log()
             self.assertTrue(harness.wait_until(makes_room))
-            # By its socket at once, for root and whose it is; over TCP as soon as one of them was silent for a while.
-            result = runtime.run("health", "--server", "unix:" + server.socket, *server.authentication)
+            # Over its socket at once, for root and its owner; over TCP as soon as one client was silent for a while.
+            result = runtime.run("health", "--server", "unix:" + server.socket, *server.authentication,
+                                 "--timeout", str(harness.PATIENCE_S))
             self.assertEqual(result.returncode, 0, result.stderr)
             self.check_well(server)
             proven.ask({"getHealth": None}, "health")
@@ -637,7 +650,7 @@ class Metrics(unittest.TestCase):
         return head.split()[1], body
 
     def address(self, server):
-        server.wait_for_log("event=metrics")  # said after what a server is waited for
+        server.wait_for_log("event=metrics")  # this line comes after those that the start waits for
         return re.search(r"event=metrics address=(\S+)", server.log()).group(1)
 
     def test_prometheus(self):
@@ -670,7 +683,7 @@ class Metrics(unittest.TestCase):
             page = file.read()
         self.assertEqual(seen, set(re.findall(r"aitherion_runtime_\w+", page)), "the man page has all of them")
 
-    def test_at_the_address_asked_for_only(self):
+    def test_metrics_on_the_requested_address_only(self):
         with Server("--sim", "--metrics", "127.0.0.2:0") as server:
             address = self.address(server)
             self.assertTrue(address.startswith("127.0.0.2:"))
@@ -678,13 +691,13 @@ class Metrics(unittest.TestCase):
             with self.assertRaises(ConnectionRefusedError):
                 socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1])), timeout=harness.PATIENCE_S)
 
-    def test_strangers(self):
+    def test_other_protocols(self):
         with Server("--sim", "--metrics", "127.0.0.1:0") as server:
             host, port = self.address(server).rsplit(":", 1)
             for text in (b"\0" * 100 + b"\n\n", b"POST /metrics HTTP/1.1\r\n\r\n", b"GET /metrics" + b"x" * 9000, b"\r\n\r\n",
                          struct.pack("<II", 0, 4) + b"\xff" * 32 + b"\n\n"):
                 with socket.create_connection((host, int(port)), timeout=harness.PATIENCE_S) as connection:
-                    with contextlib.suppress(OSError):  # who has seen enough of it has gone
+                    with contextlib.suppress(OSError):  # the server may have closed the connection
                         connection.sendall(text)
                         connection.shutdown(socket.SHUT_WR)
                     with contextlib.suppress(ConnectionResetError):

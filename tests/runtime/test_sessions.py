@@ -3,7 +3,9 @@
 import contextlib
 import json
 import os
+import pwd
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -38,10 +40,13 @@ class Sessions(unittest.TestCase):
                 self.assertEqual(program.first, GOOD)
                 program.do(f"take plain {64 * MIB}")
                 result = aitherion("session", "list", server=server)
-                self.assertRegex(result.stdout, r"^Runtime +Session +Program +From +Memory +For\n"
-                                                r"127\.0\.0\.1:\d+ +\d+ +cuda_steps +unix:\d+ +GPU 0: 64\.0 MiB +\d+ s\n$")
+                self.assertRegex(result.stdout, r"^Runtime +Session +Program +From +Memory +Age\n"
+                                                r"127\.0\.0\.1:\d+ +\d+ +cuda_steps +process \d+, user \d+ +GPU 0: 64\.0 MiB +\d+ s\n$")
+                here = aitherion("session", "list", "--server", server.socket, "--key", runtime.key_file(runtime.KEY))
+                self.assertRegex(here.stdout, rf" process \d+, user {pwd.getpwuid(os.geteuid()).pw_name} ")
                 value, faults = harness.check_json(aitherion("session", "list", "--json", server=server).stdout)
                 self.assertEqual(faults, [])
+                self.assertRegex(value["runtimes"][0]["sessions"][0]["peer"], rf"^unix:\d+:{os.geteuid()}$")
                 group = value["runtimes"][0]
                 device = group["devices"][0]
                 self.assertEqual((device["name"], device["sessions"], device["memory_used_bytes"]),
@@ -49,7 +54,39 @@ class Sessions(unittest.TestCase):
                 self.assertEqual(device["memory_limit_bytes"] * 2, device["memory_total_bytes"])
                 self.assertEqual(group["sessions"][0]["devices"],
                                  [{"device": 0, "memory_used_bytes": 64 * MIB, "memory_limit_bytes": None}])
+                words = ("session", "list", "--json", "--watch", "1", "--server", server.address, "--key", runtime.key_file())
+                with subprocess.Popen([harness.binary(), *words], env=harness.environment(), stdout=subprocess.PIPE, text=True) as watch:
+                    self.assertEqual(len(json.loads(watch.stdout.readline())["runtimes"][0]["sessions"]), 1)
+                    time.sleep(2.5)  # the session's age grows, which is no change
+                    program.do(f"take plain {MIB}")
+                    uses = json.loads(watch.stdout.readline())["runtimes"][0]["sessions"][0]["devices"]
+                    self.assertEqual(uses[0]["memory_used_bytes"], 65 * MIB)
+                    watch.send_signal(signal.SIGINT)
+                    self.assertEqual(watch.stdout.read(), "")
             self.assertTrue(harness.wait_until(lambda: not sessions(server)))
+
+    def test_completion_offers_them(self):
+        def offered(*words, key=runtime.KEY):
+            result = harness.run("complete", "session", "aitherion", "session", *words, "--key", runtime.key_file(key), "")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            return result.stdout
+        with Server("--sim") as server:
+            self.assertEqual(offered("end", "--server", server.address), "")
+            with Program(server.socket) as program:
+                self.assertEqual(program.do(f"take plain {MIB}"), GOOD)
+                first = sessions(server)[0]["id"]
+                self.assertRegex(offered("limit", "--server", server.address), rf"^{first}\tcuda_steps, unix:\d+:\d+\n$")
+                self.assertEqual(offered("end", "--server", server.address, str(first)), "")
+                self.assertEqual(offered("end", "--server", server.address, key=b"another"), "")
+            self.assertEqual(offered("end", "--server", "127.0.0.1:1"), "")
+
+    def test_completion_ends_in_time(self):
+        """A mute server takes no longer than the time that a person waits for a list: `complete` ends itself."""
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            result = harness.run("complete", "session", "aitherion", "session", "end", "--server", f"127.0.0.1:{mute.getsockname()[1]}",
+                                 "--key", runtime.key_file(), "")
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+            self.assertFalse(harness.crashed(result))
 
     def test_one_is_ended(self):
         with Server("--sim") as server, Program(server.socket) as program, Program(server.address) as other:
@@ -58,8 +95,8 @@ class Sessions(unittest.TestCase):
             first, second = (one["id"] for one in sessions(server))
             for words, code, pattern in ((["999"], 1, "the runtime has no session '999'"),
                                          ([str(first), "999"], 1, "the runtime has no session '999'"),
-                                         (["x"], 2, "'x' is no session's number"), (["0"], 2, "'0' is no session's number"),
-                                         (["-1"], 2, ""), (["99999999999999999999999"], 2, "is no session's number"),
+                                         (["x"], 2, "'x' is not the number of a session"), (["0"], 2, "'0' is not the number of a session"),
+                                         (["-1"], 2, ""), (["99999999999999999999999"], 2, "is not the number of a session"),
                                          ([], 2, "needs an argument: SESSION")):
                 result = aitherion("session", "end", *words, server=server)
                 self.assertEqual(result.returncode, code, result.stderr)
@@ -81,9 +118,17 @@ class Sessions(unittest.TestCase):
         with Server("--sim") as server, Program(server.address) as program, Program(server.socket) as other:
             first = str(sessions(server)[0]["id"])
             self.assertEqual(program.do(f"take plain {10 * MIB}"), GOOD)
-            self.assertEqual(limit(first, "32M").stdout, f"session {first} may take 32.0 MiB of GPU 0\n")
+            self.assertEqual(limit(first, "32M").stdout, f"session {first} may use 32.0 MiB of GPU 0\n")
             self.assertEqual(sessions(server)[0]["devices"],
                              [{"device": 0, "memory_used_bytes": 10 * MIB, "memory_limit_bytes": 32 * MIB}])
+            for words, then in (["10M"], ""), (["10485759", "--dry-run"], "note: it uses 10.0 MiB now and keeps them; it gets no more memory"):
+                said = limit(first, *words).stdout.split("\n", 1)[1]
+                self.assertEqual(said[:len(then)] if then else said, then)
+            value = json.loads(limit(first, "0", "--dry-run", "--json").stdout)
+            self.assertEqual((value["memory_limit_bytes"], value["memory_used_bytes"]), (0, 10 * MIB))
+            self.assertIn("may use 0 B of GPU 0\n", limit(first, "0").stdout)
+            self.assertIn("GPU 0: 10.0 MiB of 0 B ", aitherion("session", "list", server=server).stdout)
+            self.assertEqual(limit(first, "32M").returncode, 0)
             self.assertIn("GPU 0: 10.0 MiB of 32.0 MiB", aitherion("session", "list", server=server).stdout)
             for kind in "plain", "async", "managed":
                 self.assertEqual(program.do(f"take {kind} {30 * MIB}"), FULL, kind)
@@ -92,18 +137,18 @@ class Sessions(unittest.TestCase):
             self.assertEqual(program.do(f"take plain {20 * MIB}"), GOOD)
             self.assertEqual(other.do(f"take plain {64 * MIB}"), GOOD)
             self.assertEqual(limit(first, "none", "--dry-run").stdout,
-                             f"session {first} would be let take all that is served of GPU 0\n")
+                             f"would allow session {first} to use all served memory of GPU 0\n")
             self.assertEqual(program.do(f"take plain {30 * MIB}"), FULL)
             self.assertEqual(limit(first, "none").returncode, 0)
             self.assertEqual(program.do(f"take plain {30 * MIB}"), GOOD)
             for words, code, pattern in (([first, "1M", "--device", "7"], 1, "there is no such device"),
-                                         (["999", "1M"], 1, "no session '999'"), ([first, "much"], 2, "no size of memory"),
-                                         ([first, "1M", "--device", "x"], 2, "'x' is no GPU's number")):
+                                         (["999", "1M"], 1, f"no session '999'\n  hint: aitherion session list --server {server.address} --key "), ([first, "much"], 2, "is not a memory size"),
+                                         ([first, "1M", "--device", "x"], 2, "'x' is not the number of a GPU")):
                 result = limit(*words)
                 self.assertEqual(result.returncode, code)
                 self.assertIn(pattern, result.stderr)
 
-    def test_who_has_no_key(self):
+    def test_a_user_without_the_key(self):
         with Server("--sim") as server:
             for words in (["list"], ["end", "1"], ["limit", "1", "1M"]):
                 result = aitherion("session", *words, server=server, key=b"another")
@@ -112,7 +157,7 @@ class Sessions(unittest.TestCase):
 
 
     @unittest.skipIf(runtime.IS_SANITIZED, "Python does not load libraries with sanitizers")
-    def test_memory_handed_on_counts_to_who_holds_it(self):
+    def test_shared_memory_counts_to_its_holder(self):
         def held():
             return [one["devices"][0]["memory_used_bytes"] if one["devices"] else 0 for one in sessions(server)]
 
@@ -141,7 +186,7 @@ class Sessions(unittest.TestCase):
                     tell(maker, "release")
                     self.assertEqual(held(), [64 * MIB, 0, 0])
                     tell(maker, "release")
-                    self.assertEqual(held(), [64 * MIB, 0, 0])  # its descriptor has it
+                    self.assertEqual(held(), [64 * MIB, 0, 0])  # its descriptor keeps the memory
                     tell(maker, "close")
                     self.assertTrue(harness.wait_until(lambda: held()[0] == 0))
                     self.assertEqual(sorted(held()), [0, 0, 64 * MIB])
@@ -158,7 +203,7 @@ class Sessions(unittest.TestCase):
 
     @unittest.skipIf(runtime.IS_SANITIZED, "Python does not load libraries with sanitizers")
     def test_a_program_that_unloads_the_library(self):
-        """Threads of it may be at work, and a thread of the program's that called it ends later."""
+        """The library's threads may be at work, and a thread of the program that called the library ends later."""
         with serve() as server:
             library = os.path.join(os.path.dirname(harness.binary()), "lib", "aitherion")
             for where in (place(server, transport) for transport in TRANSPORTS):
@@ -167,8 +212,21 @@ class Sessions(unittest.TestCase):
                                         timeout=harness.PATIENCE_S, check=False)
                 self.assertEqual((result.returncode, result.stdout), (0, "0 0 0 0\n"), where)
 
+    def test_a_simulated_gpu_says_what_it_cannot_run(self):
+        with open(os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add"), "rb") as file:
+            code = file.read()
+        renamed = os.path.join(harness.scratch(), "vector_sub")
+        with open(renamed, "wb") as file:
+            file.write(code.replace(b"vector_add", b"vector_sub"))
+        os.chmod(renamed, 0o755)
+        with Server("--sim") as server:
+            result = harness.run("run", "--server", server.address, "--key", runtime.key_file(), renamed)
+            self.assertIn("CUDA_ERROR_NOT_FOUND", result.stdout + result.stderr)
+            self.assertEqual(result.stderr.count("this program's GPU is simulated (aitherion start --sim) and has no kernel 'vector_sub'"), 1)
+            self.assertTrue(server.wait_for_log("the simulated GPU has no kernel 'vector_sub': it runs only the kernels of"))
+
     def test_several_runtimes(self):
-        """All are listed; what changes something wants to know which."""
+        """All sessions are listed; a command that changes something needs to know which."""
         with Server("--sim") as server, Server("--sim") as other, Program(other.address) as program:
             self.assertEqual(program.first, GOOD)
             names = f"{server.address},{other.address},127.0.0.1:1"
@@ -179,7 +237,7 @@ class Sessions(unittest.TestCase):
             for words in ["end", "1"], ["limit", "1", "1M"]:
                 result = aitherion("session", *words, "--key", runtime.key_file(), AITHERION_SERVER=names)
                 self.assertEqual(result.returncode, 2)
-                self.assertRegex(result.stderr, rf"several runtimes are named: which .*\n  hint: --server {re.escape(server.address)}\n")
+                self.assertRegex(result.stderr, rf"several runtimes are named; choose one\n  hint: --server {re.escape(server.address)}\n")
 
 
     def test_runtimes_that_do_not_answer_are_waited_for_together(self):
@@ -188,11 +246,14 @@ class Sessions(unittest.TestCase):
             names = ",".join([f"127.0.0.1:{one.getsockname()[1]}" for one in silent] + [server.address])
             begun = time.monotonic()
             value, _ = harness.check_json(aitherion("session", "list", "--json", "--server", names, "--key", runtime.key_file()).stdout)
-            self.assertLess(time.monotonic() - begun, 3 * len(silent))  # one has 3 seconds
+            self.assertLess(time.monotonic() - begun, 3 * len(silent))  # each has 3 seconds
         self.assertEqual([group["error"] and group["error"]["code"] for group in value["runtimes"]], ["peer-failed"] * len(silent) + [None])
+        for group in value["runtimes"][:-1]:
+            self.assertIn(f"no session with '{group['server']}': the peer took too long", group["error"]["message"])
+            self.assertIn("check that this is the address", group["error"]["hint"])
 
 
-# A program that makes 64 MiB of memory and sends a descriptor of it, or gets one; then does as it is told, a word a line.
+# A program that makes 64 MiB of memory and sends a descriptor of it, or gets one; then does one step for each line, which is a word.
 PEER = """
 import ctypes, os, socket, sys
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
@@ -213,7 +274,7 @@ for word in sys.stdin:
     if word == "again\\n":
         status = cuda.cuMemImportFromShareableHandle(byref(handle), c_void_p(fd.value), 1)
         handles.append(handle.value)
-    elif word == "close\\n":  # and the next call of such memory, which fails, tells the server
+    elif word == "close\\n":  # the next call about this memory fails, and tells the server
         os.close(fd.value)
         status = cuda.cuMemImportFromShareableHandle(byref(handle), c_void_p(fd.value), 1) - 1
     elif word == "map\\n":
@@ -274,7 +335,7 @@ class BeforeTheProgram(unittest.TestCase):
 
     def test_a_runtime_without_a_key(self):
         with Server("--sim", key=None) as server:
-            self.refused(124, "the server has no key, .*\n  hint: .* an empty AITHERION_KEY_FILE= means none\n$", server.address)
+            self.refused(124, "the server has no key, .*\n  hint: .* an empty AITHERION_KEY_FILE= means no key\n$", server.address)
             result = harness.run("run", "--server", server.address, "echo", "ran",
                                  env=harness.environment(AITHERION_KEY_FILE=""))
             self.assertEqual((result.returncode, result.stdout), (0, "ran\n"), result.stderr)
@@ -283,7 +344,7 @@ class BeforeTheProgram(unittest.TestCase):
         result = self.run_at("127.0.0.1:1", "--json", "ran")
         self.assertEqual((result.returncode, json.loads(result.stderr)["code"]), (125, "peer-unreachable"))
 
-    def test_which_it_is(self):
+    def test_the_library_of_one_server_refuses_several(self):
         with Server("--sim") as server:
             result = self.run_at(server.address, "-v", "ran")
             self.assertRegex(result.stderr, rf"^aitherion: server {re.escape(server.address)}: \S+\n"
@@ -306,13 +367,13 @@ class BeforeTheProgram(unittest.TestCase):
             self.refused(125, rf"^aitherion: cannot connect to '{re.escape(place)}'", f"{server.address},{place}")
 
     def test_several_by_hand(self):
-        """The libcuda.so.1 of one server says what is missing."""
+        """The libcuda.so.1 for one server tells what is missing."""
         folder = os.path.dirname(harness.binary())
         ran = harness.run(command=[os.path.join(folder, "examples", "vector_add")],
                           env=harness.environment(AITHERION_SERVER="a:1,b:2", AITHERION_KEY_FILE=runtime.key_file(),
                                                   LD_LIBRARY_PATH=os.path.join(folder, "lib", "aitherion")))
         self.assertNotEqual(ran.returncode, 0)
-        self.assertIn("AITHERION_SERVER names 2 servers, and this library speaks with one (`aitherion run` finds", ran.stderr)
+        self.assertIn("AITHERION_SERVER names 2 servers, but this library speaks with one only (`aitherion run` finds", ran.stderr)
 
     def test_a_runtime_without_a_gpu(self):
         with Server("--sim", env=harness.environment(AITHERION_SIM_FOLDER="/nonexistent")) as server:

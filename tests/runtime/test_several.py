@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One program with several servers: which devices it has, and what a lost server takes with it. What its calls do is in
+"""One program with several servers: which devices it has, and what a lost server takes with it. The effects of its calls are in
 tests/cuda_programs/several.c, which test_remote.py runs."""
 import os
 import signal
@@ -101,7 +101,7 @@ class Several(unittest.TestCase):
         self.assertEqual(lines[4], f"0 {UNAVAILABLE} 0 0")
         self.assertEqual(program.returncode, 0)
 
-    def test_not_there(self):
+    def test_a_server_that_is_missing(self):
         with server(0) as a:
             result = run(LIST, environment("unix:" + a.socket, "127.0.0.1:1", AITHERION_CONNECT_TIMEOUT="0.2"))
             self.assertEqual(result.stdout.split(), [NOT_READY])

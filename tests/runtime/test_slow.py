@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CUDA programs at a server behind a slow line (bench/relay.c): how many round trips things take, by the clock."""
+"""CUDA programs at a server behind a slow line (bench/relay.c): the number of round trips, by the clock."""
 import contextlib
 import math
 import os
@@ -16,12 +16,12 @@ sys.path.insert(0, os.path.join(runtime.SOURCE, "bench"))
 
 from relay import Relay  # noqa: E402
 
-DELAYS_S = (0.1, 0.4)  # one way: what a busy machine takes itself is little beside the second one
-TIMES = 5              # the best of so many
+DELAYS_S = (0.1, 0.4, 1.6)  # one way; compared with the last one, the time of a busy machine itself is small
+TIMES = 5              # takes the best of this many
 
 
 def by_the_clock(test):
-    """A test of how many round trips something takes. It is repeated behind a slower line where the first one fails."""
+    """A test of the number of round trips. It is repeated behind a slower line if the first try fails."""
     def run(self):
         for delay_s in DELAYS_S[:-1]:
             self.open(delay_s)
@@ -46,7 +46,7 @@ class Slow(unittest.TestCase):
         return context.__enter__()
 
     def round_trips(self, program, step, wanted=GOOD, below=0):
-        """The fewest that a step took, of several tries, or of one that took few enough."""
+        """The smallest number of round trips of several tries; stops at a try that is good enough."""
         fewest = math.inf
         for _ in range(TIMES):
             begin = time.monotonic()
@@ -79,19 +79,19 @@ class Slow(unittest.TestCase):
                 break
         self.assertLess(fewest, most)
 
-    def test_its_connections_cost_no_round_trip(self):
+    def test_further_connections_cost_no_round_trip(self):
         with Program(self.relay.address, alone=True) as program:
             self.assertEqual(program.first, GOOD)
             self.assertIn(" connections=4 ", self.server.log())
 
     @by_the_clock
-    def test_what_libraries_begin_with_costs_nothing_again(self):
+    def test_first_calls_of_libraries_cost_nothing_again(self):
         with Program(self.relay.address, alone=True) as program:
             self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
             self.assertLess(self.round_trips(program, "begin", below=0.5), 0.5)
 
     @by_the_clock
-    def test_all_of_a_kernel_is_asked_at_once(self):
+    def test_all_facts_of_a_kernel_are_asked_at_once(self):
         # the kernel, its limit, its attributes, its function, and each of the function's 16 attributes
         most = 1 + 1 + 1 + 1 + 16 + 0.9
         with Program(self.relay.address, alone=True) as program:
@@ -106,7 +106,7 @@ class Slow(unittest.TestCase):
             self.assertLess(min(found), most)
 
     @by_the_clock
-    def test_streams_and_events_are_made_some_at_a_time(self):
+    def test_streams_and_events_are_made_several_at_a_time(self):
         with Program(self.relay.address, alone=True) as program:
             self.assertEqual(program.do("several 1"), GOOD)
             # 64 of each in 2, 4, 8, 16, 16, 16 and 16, of which two are used and waited for
@@ -117,7 +117,7 @@ class Slow(unittest.TestCase):
             self.assertGreater(self.round_trips(program, "several 8", below=math.inf), 16)
 
     def test_a_refusal_arrives(self):
-        """Although the first question is on its way, which nobody reads any more."""
+        """Although the first question is in flight, which no server reads any more."""
         with Program(self.relay.address, key=b"x" * 32, alone=True) as program:
             self.assertEqual(program.first, "CUDA_ERROR_NOT_PERMITTED")
             self.assertIn("the server has another key", program.end())

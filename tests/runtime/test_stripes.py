@@ -2,6 +2,7 @@
 """Sessions with several connections (proto/control.capnp, Join): who may join, what large frames look like there, and what
 happens when one of the connections is late, breaks, is missing or speaks nonsense."""
 import contextlib
+import functools
 import hashlib
 import hmac
 import json
@@ -17,11 +18,11 @@ import unittest
 import cuda
 import runtime
 from cuda import MIB, Program
-from runtime import Session, decode, encode, harness, read_frame
+from runtime import PROTOCOL, Session, decode, encode, harness, read_frame
 from test_cuda import GONE, GOOD, Base, needs_capnp, serve
 
-STRIPES = 3     # what a program opens besides its first connection
-LARGE = MIB     # from so many bytes on a frame is cut
+STRIPES = 3     # connections that a program opens besides its first one
+LARGE = MIB     # frames of at least this many bytes are cut
 
 
 def ticket_of(session, key=runtime.KEY):
@@ -31,15 +32,20 @@ def ticket_of(session, key=runtime.KEY):
     return hmac.new(key, text, hashlib.sha256).digest()
 
 
+@functools.cache  # encode() starts a program
+def join_frame(number, session_id, ticket):
+    mac = hmac.new(ticket, struct.pack("<I", number), hashlib.sha256).digest()
+    return encode({"join": {"session": str(session_id), "number": number, "mac": list(mac)}})
+
+
 def join(server, number, session_id, ticket):
     connection = server.connect()
-    mac = hmac.new(ticket, struct.pack("<I", number), hashlib.sha256).digest()
-    connection.sendall(encode({"join": {"session": str(session_id), "number": number, "mac": list(mac)}}))
+    connection.sendall(join_frame(number, session_id, bytes(ticket)))
     return connection
 
 
 def shares(frame, count):
-    """What each connection carries of a large frame; the first one its head as well."""
+    """The bytes of a large frame on each connection; the first one also has the head."""
     rest = frame[8:]
     length = len(rest) // count + 1
     cut = [rest[i * length:(i + 1) * length] for i in range(count)]
@@ -60,7 +66,7 @@ def announce(session, count):
 
 
 def joined(session):
-    """How many connections the server has then."""
+    """The number of connections that the server then has."""
     return decode(session.receive("channel"))["channel"]["stripes"]
 
 
@@ -117,11 +123,11 @@ class Joining(Base):
             announce(session, 1)
             self.assertEqual(joined(session), 1)
 
-    def test_strangers_leave_nothing_with_a_session(self):
-        """Without a proof no connection is passed on: it ends with whoever was to prove."""
+    def test_clients_without_the_key_leave_nothing_with_a_session(self):
+        """Without a proof no connection is passed on: it ends with the client that should have proven the key."""
         with serve() as server, contextlib.ExitStack() as stack:
             with server.connect() as first:
-                first.sendall(encode({"hello": {"protocol": 1, "protocolMin": 1, "software": "test", "purpose": "cuda",
+                first.sendall(encode({"hello": {"protocol": PROTOCOL, "protocolMin": PROTOCOL, "software": "test", "purpose": "cuda",
                                                 "nonce": [0] * 32, "hasKey": True}}))
                 number = int(decode(read_frame(first))["challenge"]["session"])
                 joins = [stack.enter_context(join(server, 1, number, bytes(32))) for _ in range(5)]
@@ -151,7 +157,7 @@ class Joining(Base):
             self.assertEqual(number_of(read_frame(session.connection)), 1)
 
     def check_refused(self, server, session, joins):
-        """With these, a session that announced one connection has none, and works."""
+        """A session that announced one connection gets none of these, and works."""
         announce(session, 1)
         connections = [make() for make in joins]
         self.assertEqual(joined(session), 0)
@@ -162,7 +168,7 @@ class Joining(Base):
         self.assertEqual(number_of(read_frame(session.connection)), 1)
         self.assertTrue(server.wait_for_log("event=connections-missing"))
 
-    def test_strangers_cannot_join(self):
+    def test_clients_without_the_key_cannot_join(self):
         with serve() as server, Session(server.connect(), purpose="cuda") as session, \
                 Session(server.connect(), purpose="cuda") as other:
             own, others = ticket_of(session), ticket_of(other)
@@ -175,7 +181,7 @@ class Joining(Base):
             self.assertIn("event=connection-refused", server.log())
 
     def test_a_key_s_own_proof_is_no_ticket(self):
-        """Nor is one without the key."""
+        """A connection without the key is refused, too."""
         with serve() as server:
             for key in (b"", b"another"):
                 with Session(server.connect(), purpose="cuda") as session:
@@ -189,23 +195,24 @@ class Joining(Base):
                 self.check_refused(server, session, [lambda: join(server, 1, session.id, bytes(32))])
             self.assertEqual(program.do(f"fetch 1 {5 * MIB}"), f"{GOOD} right")
 
-    def test_sessions_that_are_not_there(self):
+    def test_sessions_that_do_not_exist(self):
         with serve() as server:
             for number in (0, 1, 999999, 2**64 - 1):
                 with join(server, 1, number, bytes(32)) as connection:
                     self.assertTrue(runtime.is_closed(connection))
             with Session(server.connect()) as session, join(server, 1, session.id, ticket_of(session)) as connection:
-                self.assertEqual(session.ask({"getHealth": None}, "health")["protocol"], 1)  # a control session takes none
+                self.assertEqual(session.ask({"getHealth": None}, "health")["protocol"], PROTOCOL)  # a control session takes none
             self.check_well(server)
 
     def test_a_crowd_at_one_session(self):
-        """More than its process takes; others get theirs, and it is served."""
+        """More connections than the session takes: other sessions get theirs, and this one is served."""
         with serve() as server, Session(server.connect(), purpose="cuda") as session, contextlib.ExitStack() as stack:
             for _ in range(400):
                 stack.enter_context(join(server, 1, session.id, bytes(32)))
+            # At once: a client has five seconds to open its channel.
+            self.assertEqual(session.ask({"openChannel": {"transport": "tcp", "program": "x"}}, "channel")["stripes"], 0)
             with Program(server.address) as program:
                 self.assertEqual(program.do(f"fetch 1 {5 * MIB}"), f"{GOOD} right")
-            self.assertEqual(session.ask({"openChannel": {"transport": "tcp", "program": "x"}}, "channel")["stripes"], 0)
             self.assertTrue(harness.wait_until(lambda: len(server.children()) == 1))
 
     def test_nonsense_in_a_share_ends_that_session_alone(self):
@@ -232,7 +239,7 @@ class Joining(Base):
 
 
 class Line:
-    """Between programs and a server: passes on what each connection says, in its order of coming, as long as it is let."""
+    """A relay between programs and a server: passes on the bytes of each connection, in order of arrival, until it is stopped."""
 
     def __init__(self, server, refuses=False):
         self.server, self.refuses = server, refuses
@@ -277,7 +284,7 @@ class Line:
         return self
 
     def __exit__(self, *_):
-        # No descriptor is closed, and its number another's, while a thread is about to use it.
+        # No descriptor is closed while a thread is about to use it, since its number could become another file's.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.threads[0].join()
         self.held.clear()
@@ -292,7 +299,7 @@ class Line:
 
 
 class Lines(Base):
-    """Programs whose connections are treated badly."""
+    """Programs whose connections break, stall or are cut."""
 
     FOR_EVER = f"fetch 100000 {20 * MIB}"
 
@@ -342,20 +349,20 @@ class Lines(Base):
             line.held.clear()
             self.assertEqual(program.read(), f"{GONE} wrong")
 
-    def test_a_line_that_lets_one_connection_through(self):
+    def test_a_line_that_passes_one_connection(self):
         with self.running(f"fetch 3 {20 * MIB}", refuses=True) as (server, line, program):
             self.assertEqual(program.read(), f"{GOOD} right")
             self.assertEqual(len(line.pairs), 1)
             self.assertIn("event=connections-missing", server.log())
 
-    def test_they_are_switched_off(self):
+    def test_stripes_are_switched_off(self):
         with serve(memory="256M") as server, Line(server) as line, \
                 Program(line.address, alone=True, env={"AITHERION_DISABLE": "stripes"}) as program:
             self.assertEqual(program.do(f"fetch 3 {20 * MIB}"), f"{GOOD} right")
             self.assertEqual(len(line.pairs), 1)
 
     def test_threads_that_copy_at_once(self):
-        """Calls of several threads lie between each other's large frames."""
+        """Calls of several threads lie between other threads' large frames."""
         with serve(memory="1G") as server, contextlib.ExitStack() as stack:
             programs = [stack.enter_context(Program(server.address)) for _ in range(4)]
             for program in programs:

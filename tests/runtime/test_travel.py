@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What travels for the calls of a program, as AITHERION_CUDA_LOG=summary counts it, and that large copies come whole."""
+"""The messages for the calls of a program, as AITHERION_CUDA_LOG=summary counts them; and large copies arrive whole."""
 import re
 import unittest
 
@@ -12,7 +12,7 @@ LINE = re.compile(r"^aitherion\[\d+\]: +(\d+) calls +(\d+) answers +(\d+) bytes 
 
 class Travel(unittest.TestCase):
     def counts(self, transport, *steps):
-        """{function: (calls, answers, bytes out, bytes in)} of a program that does these steps well."""
+        """{function: (calls, answers, bytes out, bytes in)} of a program that does these steps without an error."""
         with serve(memory="128M") as server:
             return self.counts_at(place(server, transport), *steps)
 
@@ -31,13 +31,28 @@ class Travel(unittest.TestCase):
                 self.assertEqual(found["cuMemcpyDtoHAsync_v2"][:2], (50, 50))
                 self.assertNotIn("cuStreamSynchronize", found)
 
-    def test_nor_is_it_where_both_sides_have_memory(self):
+    def test_nor_is_a_stream_with_memory_of_both_sides(self):
         with serve(memory="128M") as server:
             found = [self.counts_at(server.address, *steps).get("cuStreamSynchronize", (0,))[0]
                      for steps in [["train 1 mapped"], ["train 1 mapped", "fetch 50 4"]]]
         self.assertEqual(found[0], found[1])
 
-    def test_what_nobody_waits_for_has_no_answer(self):
+    def test_a_wait_for_copies_to_the_gpu_has_no_answer(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                self.assertEqual(self.counts(transport, "bring 50 4096")["cuStreamSynchronize"][:2], (50, 1))
+                self.assertEqual(self.counts(transport, "bring 3 20000000")["cuMemcpyHtoDAsync_v2"][1], 0)
+
+    def test_it_has_one_where_other_processes_use_the_memory(self):
+        found = self.counts("tcp", "bring 50 4096 exported")
+        self.assertEqual(found["cuStreamSynchronize"][:2], (50, 50))
+
+    def test_a_copy_that_failed_is_reported_by_the_next_answer(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport), serve(memory="128M") as server, Program(place(server, transport)) as program:
+                self.assertEqual(program.do("lost"), "CUDA_ERROR_INVALID_VALUE")
+
+    def test_calls_without_a_wait_have_no_answer(self):
         for transport in TRANSPORTS:
             with self.subTest(transport):
                 found = self.counts(transport, "fill 1000")
@@ -57,39 +72,77 @@ class Travel(unittest.TestCase):
                 once = self.counts(transport, "kernel fill 4096")["cuKernelGetAttribute"]
                 again = self.counts(transport, "kernel fill 4096", "kernel fill 4096", "kernel fill 8192", "kernel fill 4096")
                 self.assertEqual(again["cuKernelGetAttribute"][:2], (2 * once[0], 2 * once[1]))
-                self.assertEqual(again["cuKernelGetFunction"][0], 1)
+                self.assertEqual(again["cuLibraryGetKernel"][:2], (1, 1))
 
-    def test_what_each_library_asks_first_is_asked_once(self):
+    def test_what_programs_ask_about_a_kernel_comes_with_it(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                found = self.counts(transport, "kernel fill")
+                self.assertFalse({"cuKernelGetAttribute", "cuKernelGetFunction"} & set(found))
+
+    def test_a_setting_that_must_fit_has_no_answer(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                self.assertEqual(self.counts(transport, "kernel fill 4096", "kernel fill 8192")["cuKernelSetAttribute"][:2], (2, 0))
+                with serve(memory="128M") as server, Program(place(server, transport)) as program:
+                    self.assertEqual(program.do("kernel fill 999999999"), "CUDA_ERROR_INVALID_VALUE wrong")
+
+    def test_first_questions_of_libraries_are_asked_once(self):
         for transport in TRANSPORTS:
             with self.subTest(transport):
                 self.assertEqual(self.counts(transport, "begin", "begin", "begin")["cuCtxGetLimit"][:2], (1, 1))
 
-    def test_nobody_waits_for_the_record_of_an_event(self):
+    def test_recording_an_event_does_not_wait(self):
         for transport in TRANSPORTS:
             with self.subTest(transport):
                 found = self.counts(transport, "record 100")
                 self.assertEqual(found["cuEventRecord"][:2], (100, 0))
                 self.assertEqual(found["cuEventRecordWithFlags"][:2], (1, 1))
 
-    def test_what_is_made_ahead_ends_with_its_context(self):
+    def test_memory_that_a_stream_freed_is_taken_again_without_the_server(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                found = self.counts(transport, "cycle pooled 500", "sync")
+                self.assertEqual((found["cuMemAllocAsync"][:2], found["cuMemFreeAsync"][:2]), ((1, 1), (1, 0)))
+
+    def test_and_asked_for_after_each_wait_or_record(self):
+        for transport in TRANSPORTS:
+            for kind in ["pool", "marked"]:
+                with self.subTest(transport=transport, kind=kind):
+                    found = self.counts(transport, f"cycle {kind} 20", "sync")
+                    self.assertEqual((found["cuMemAllocAsync"][:2], found["cuMemFreeAsync"][:2]), ((20, 20), (20, 0)))
+
+    def test_a_function_of_the_program_comes_with_the_memory_that_it_sees(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                found = self.counts(transport, "cycle host 50")
+                self.assertNotIn("athPullMemory", found)
+                self.assertLessEqual(found["athNextCallback"][0], 51)
+
+    def test_ending_a_stream_does_not_wait(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                self.assertEqual(self.counts(transport, "cycle stream 100", "sync")["cuStreamDestroy_v2"][:2], (100, 0))
+
+    def test_spare_streams_end_with_their_context(self):
         for transport in TRANSPORTS:
             with self.subTest(transport), serve(memory="128M") as server, Program(place(server, transport)) as program:
-                self.assertEqual(program.do("anew"), GOOD)
+                self.assertEqual(program.do("reset"), GOOD)
 
-    def test_what_is_made_ahead_stays_while_its_context_does(self):
+    def test_spare_streams_stay_while_their_context_does(self):
         rounds, streams, ahead = 20, 4, 15
         for transport in TRANSPORTS:
             with self.subTest(transport):
                 found = self.counts(transport, f"pieces {rounds}")
                 self.assertLessEqual(found["cuStreamCreate"][0], rounds * streams + ahead)
 
-    def test_what_ended_with_its_context_is_nobody_elses(self):
+    def test_objects_that_ended_with_their_context_are_not_reused(self):
         for transport in TRANSPORTS:
             with self.subTest(transport):
                 found = self.counts(transport, "stale")
                 self.assertFalse({"cuStreamIsCapturing", "cuStreamDestroy_v2", "cuEventDestroy_v2"} & set(found))
 
-    def test_large_copies_come_whole(self):
+    def test_large_copies_arrive_whole(self):
         for transport in TRANSPORTS:
             for size in [32767, 32768, 32769, 65537, 8 * MIB + 1, 40 * MIB + 5]:
                 with self.subTest(transport=transport, size=size):

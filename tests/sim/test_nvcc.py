@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs that nvcc builds, one of them in several ways, on the simulated driver. Without nvcc all are skipped."""
+"""Programs built by nvcc, one of them in several ways, on the simulated driver. Skipped without nvcc."""
 import os
 import shutil
 import subprocess
@@ -24,12 +24,12 @@ WAYS = {
 
 
 def nvcc():
-    """The compiler, in PATH or where CUDA installs it; or None."""
+    """Returns the compiler's path, from PATH or CUDA's folder, or None."""
     return shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
 
 
 def why_not():
-    """Why there is nothing to run, or None."""
+    """Returns why the tests are skipped, or None."""
     if not nvcc():
         return "no nvcc (CUDA toolkit)"
     if not harness.copies_alone():
@@ -43,7 +43,7 @@ def why_not():
 
 
 def build(name, source, arguments):
-    """The program's path, or None with a word about it."""
+    """Builds a program. Returns its path; prints why and returns None on failure."""
     path = os.path.join(harness.scratch(), name.replace(",", "").replace(" ", "-"))
     result = subprocess.run([nvcc(), "-std=c++17", "-o", path, source, *arguments], text=True, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, check=False)
@@ -52,7 +52,7 @@ def build(name, source, arguments):
 
 
 def run_libraries(toolkit, env):
-    """The program that uses NVIDIA's libraries: (passed, failed, skipped)."""
+    """Runs the program that uses NVIDIA's libraries. Returns (passed, failed, skipped)."""
     print("-- libraries", flush=True)
     if not os.path.exists(os.path.join(toolkit, "libcublas.so")):
         print("skipped: the toolkit has no libcublas.so")

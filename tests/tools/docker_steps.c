@@ -3,9 +3,9 @@
  *
  *     docker_steps COMMAND [ARGUMENT...]       (see the table at the end)
  *
- * The daemon is the one in DOCKER_HOST. Answers are printed as JSON, one a line; a failure as
- * {"error": CODE, "status": ERRNO, "message": ..., "hint": ...} on standard output, and exit
- * code 1. TIMEOUT_MS=N changes a request's timeout, WAIT_MS=N waits for the daemon, SIGINT stops.
+ * DOCKER_HOST names the daemon. Answers are printed as JSON, one a line. A failure is printed as
+ * {"error": CODE, "status": ERRNO, "message": ..., "hint": ...} on standard output, with exit code
+ * 1. TIMEOUT_MS=N changes a request's timeout, WAIT_MS=N waits for the daemon, SIGINT stops.
  */
 #include "config.h"
 
@@ -22,11 +22,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/unknown.h"
-#include "container/docker.h"
-#include "container/docker_container.h"
-#include "container/docker_image.h"
-#include "container/docker_network.h"
-#include "container/docker_system.h"
+#include "container/docker/container.h"
+#include "container/docker/docker.h"
+#include "container/docker/image.h"
+#include "container/docker/network.h"
+#include "container/docker/system.h"
 
 static volatile sig_atomic_t stop_signal;
 
@@ -66,7 +66,7 @@ static int number_of(const char *variable, int missing)
     return text ? (int)strtol(text, NULL, 10) : missing;
 }
 
-/* Sends one request; *out may be NULL. */
+/* Sends one request. out may be NULL. */
 static int send_one(struct ath_docker *docker, struct ath_docker_request *request, json_t **out,
                     struct ath_err *err)
 {
@@ -92,7 +92,7 @@ static int create(struct ath_docker *docker, char **arguments, struct ath_err *e
     return send_and_print(docker, ath_docker_container_create(arguments[0], body), err);
 }
 
-/* What HTTP said, for the calls that may have found it done already. */
+/* Notes the HTTP status of calls that may find their work done already. */
 static void note_http(void *context, struct ath_docker_batch *batch,
                       const struct ath_docker_answer *answer)
 {
@@ -218,7 +218,8 @@ struct chain {
     json_t *body;
 };
 
-/* Create, start, look, and again a little later until it runs; then remove. */
+/* Continues a batch: create, start, inspect, inspect again a little later until the container runs,
+ * then remove. */
 static void go_on(void *context, struct ath_docker_batch *batch,
                   const struct ath_docker_answer *answer)
 {
@@ -323,7 +324,7 @@ static int network_disconnect(struct ath_docker *docker, char **arguments, struc
 
 struct archive {
     int fd;
-    int64_t sent_bytes, fail_after; /* fail_after: ATH_UNKNOWN for never */
+    int64_t sent_bytes, fail_after; /* ATH_UNKNOWN: never fails */
 };
 
 static ssize_t read_archive(void *context, char *buffer, size_t size, struct ath_err *err)
@@ -353,7 +354,7 @@ static int print_progress(void *context, json_t *line, struct ath_err *err)
     return ATH_DOCKER_GO_ON;
 }
 
-/* FILE chunked|sized|short [FAIL_AFTER] */
+/* Arguments: FILE chunked|sized|short [FAIL_AFTER] */
 static int load(struct ath_docker *docker, char **arguments, struct ath_err *err)
 {
     ath_auto_close int fd = open(arguments[0], O_RDONLY | O_CLOEXEC);
@@ -468,7 +469,7 @@ static int print_event(void *context, json_t *json, struct ath_err *err)
     return !strcmp(event.action, watch->last) ? ATH_DOCKER_ENOUGH : ATH_DOCKER_GO_ON;
 }
 
-/* FILTERS LAST-ACTION [SINCE] */
+/* Arguments: FILTERS LAST-ACTION [SINCE] */
 static int events(struct ath_docker *docker, char **arguments, struct ath_err *err)
 {
     struct watch watch = { .last = arguments[1] };
@@ -478,8 +479,8 @@ static int events(struct ath_docker *docker, char **arguments, struct ath_err *e
         NULL, err);
 }
 
-/* METHOD PATH nothing|object|array|lines|progress|output [BODY]: whatever a fake daemon is to be
- * asked. */
+/* Arguments: METHOD PATH nothing|object|array|lines|progress|output [BODY]. Sends any request, for
+ * a fake daemon. */
 static int ask(struct ath_docker *docker, char **arguments, struct ath_err *err)
 {
     static const char *const shapes[] = { "nothing", "object",   "array",
@@ -499,7 +500,8 @@ static int ask(struct ath_docker *docker, char **arguments, struct ath_err *err)
     return send_and_print(docker, request, err);
 }
 
-/* One client, asked again and again: COUNT PAUSE_MS; for a daemon that restarts meanwhile. */
+/* Arguments: COUNT PAUSE_MS. Sends the same request repeatedly through one client, while the daemon
+ * restarts. */
 static int repeat(struct ath_docker *docker, char **arguments, struct ath_err *err)
 {
     long count = strtol(arguments[0], NULL, 10), pause_ms = strtol(arguments[1], NULL, 10);
@@ -516,7 +518,7 @@ static int repeat(struct ath_docker *docker, char **arguments, struct ath_err *e
 
 static const struct step {
     const char *word;
-    int least; /* arguments */
+    int least; /* the least number of arguments */
     int (*run)(struct ath_docker *docker, char **arguments, struct ath_err *err);
 } steps[] = {
     { "ask", 3, ask },

@@ -1,6 +1,6 @@
 /*
- * Loads, changes and saves a document over and over, for tests/cli/save_crash.py to kill:
- * edit_loop FILE KEY FIRST LAST sets KEY to FIRST, FIRST + 1, ... LAST, one save each.
+ * Loads, changes and saves a document repeatedly; tests/cli/save_crash.py kills it. `edit_loop FILE
+ * KEY FIRST LAST` sets KEY to FIRST, FIRST + 1, ... LAST, with one save each.
  */
 #include "config.h"
 

@@ -7,11 +7,11 @@
  *                                      clean [dry] [images] [of=DOCUMENT] [ID...]
  *                                      drift DOCUMENT [sim]
  *
- * on this machine, with DOCKER_HOST and AITHERION_RUN_FOLDER from the environment; KEY=FILE is the
- * key, RUNTIME=FILE the runtime's program, TIMEOUT_MS=N how long start waits.
- * KILL_AT=STEP ends it by SIGKILL when a node comes to that step,
- * PAUSE_AT=STEP stops it by SIGSTOP. Answers are JSON, one a line; a failure is {"error": CODE,
- * "status": ERRNO, "message": ..., "hint": ...}, and exit code 1. SIGINT interrupts.
+ * DOCKER_HOST and AITHERION_RUN_FOLDER come from the environment. KEY=FILE is the key, RUNTIME=FILE
+ * the runtime's program, TIMEOUT_MS=N the time that start waits. KILL_AT=STEP ends this program by
+ * SIGKILL when a node reaches that step, PAUSE_AT=STEP stops it by SIGSTOP. Answers are JSON, one a
+ * line. A failure is {"error": CODE, "status": ERRNO, "message": ..., "hint": ...}, with exit code
+ * 1. SIGINT interrupts.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/unknown.h"
-#include "container/engine.h"
+#include "container/engine/engine.h"
 #include "numa/discover.h"
 
 struct words {
@@ -160,7 +160,7 @@ static json_t *status_json(const struct ath_node_status *status)
                   number(status->supervisor_pid), "started_at", text(status->started_at));
     json_t *more = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o}",
-        "restarts", number(status->restarts), "plan", text(status->plan), "document",
+        "restarts", number(status->restarts), "base", text(status->base), "document",
         text(status->document), "socket", text(status->socket), "ports", texts(&status->ports),
         "listening", texts(&status->listening), "network", text(status->network_mode), "macvlans",
         macvlans(status), "cpus", text(status->cpus), "mems", text(status->memory_nodes),
@@ -272,8 +272,11 @@ static int drift(struct ath_engine *engine, const struct words *words, struct at
     for (size_t i = 0; i < made.plan.node_count && !status; i++) {
         const struct ath_plan_node *node = &made.plan.nodes[i];
         const struct ath_node_status *found = ath_node_statuses_find(&statuses, node->id);
-        ath_auto_free char *why = found ? ath_node_drift(found, &made.plan, node) : NULL;
-        print(json_pack("{s:i, s:o}", "id", node->id, "drift", text(why)));
+        bool needs_restart = false;
+        ath_auto_free char *why =
+            found ? ath_node_drift(found, &made.plan, node, &needs_restart) : NULL;
+        print(json_pack("{s:i, s:o, s:b}", "id", node->id, "drift", text(why), "needs_restart",
+                        needs_restart));
     }
     return status;
 }

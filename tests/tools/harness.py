@@ -1,7 +1,7 @@
-"""What the tests share: finding the binary, captures as folders, a clean environment, the count line at the end.
+"""Helpers for all tests: the binary under test, captures as folders, a clean environment, the count line at the end.
 
-AITHERION names the binary under test; without it ./aitherion, then build/aitherion of the source tree.
-Needs Python's standard library alone and writes nothing into the source tree.
+AITHERION names the binary under test. Without it the tests use ./aitherion, then build/aitherion of the source tree.
+The file needs only Python's standard library and writes nothing into the source tree.
 """
 import atexit
 import os
@@ -21,40 +21,40 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import jsonschema  # noqa: E402
 import mkroot  # noqa: E402
 
-# A test waits so long for what comes at once or never. It is against what hangs and measures no speed, so it is generous: a test
-# that passes never waits it out, and a slow machine may have more of it (./check).
+# Seconds that a test waits for an event that should come at once. The limit catches hangs and measures no speed, so it is
+# generous: a passing test never waits that long. ./check raises it on slow machines.
 PATIENCE_S = int(os.environ.get("AITHERION_PATIENCE", "60"))
-# Kept from the caller's environment: what the tools themselves need.
+# Variables of the caller's environment that the tools themselves need.
 KEPT = re.compile(r"^(PATH|LD_LIBRARY_PATH|ASAN_OPTIONS|UBSAN_OPTIONS|LSAN_OPTIONS|TSAN_OPTIONS|TMPDIR|AITHERION_PATIENCE|PYTHON.*)$")
 _scratch = None
-# A shell's background job begins with these ignored, and so would all that is tested.
+# A shell starts background jobs with SIGINT ignored, and all programs under test would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def binary():
-    """The absolute path of the aitherion under test."""
+    """Returns the absolute path of the aitherion under test."""
     candidates = [os.environ.get("AITHERION"), "aitherion", os.path.join(SOURCE, "build", "aitherion")]
     for candidate in candidates:
         if candidate and os.access(candidate, os.X_OK):
             return os.path.abspath(candidate)
-    sys.exit("no aitherion to test: build it, or say AITHERION=/path/to/aitherion")
+    sys.exit("no aitherion to test: build it, or set AITHERION=/path/to/aitherion")
 
 
 def copies_alone():
-    """Whether the binary is one, and not a script that gives it to an emulator; such a script is of no use elsewhere."""
+    """True if the binary is an ELF file. A script that starts an emulator only works in its own place."""
     with open(binary(), "rb") as file:
         return file.read(4) == b"\x7fELF"
 
 
 def emulated(path):
-    """A command that runs a program of the build, by the emulator of a cross build where it needs one."""
+    """Returns a command that runs a program of the build, through the emulator of a cross build if there is one."""
     wrapper = os.environ.get("EXE_WRAPPER")
     return [wrapper, path] if wrapper and not copies_alone() else [path]
 
 
 def scratch():
-    """A folder of this process, gone at its end."""
+    """Returns a new folder of this process, which is removed when the process ends."""
     global _scratch
     if not _scratch:
         _scratch = tempfile.mkdtemp(prefix="aitherion-test-")
@@ -63,7 +63,7 @@ def scratch():
 
 
 def capture(name):
-    """The folder (or the XML file) of a capture in tests/data; expanded once."""
+    """Returns the folder (or the XML file) of a capture in tests/data; each is expanded once."""
     if name.endswith(".xml"):
         return os.path.join(DATA, "topologies", name)
     folder = os.path.join(scratch(), "captures", name)
@@ -74,13 +74,13 @@ def capture(name):
 
 
 def capture_names():
-    """All captures: tests/data/NAME.root as NAME, the XML files in tests/data/topologies with their ending."""
+    """Lists all captures: tests/data/NAME.root as NAME, the XML files in tests/data/topologies with their ending."""
     return sorted([name[:-5] for name in os.listdir(DATA) if name.endswith(".root")]
                   + [name for name in os.listdir(os.path.join(DATA, "topologies")) if name.endswith(".xml")])
 
 
 def environment(**changes):
-    """An environment that gives the same output everywhere; a change to None takes a variable away."""
+    """Returns an environment that gives the same output everywhere; a change to None removes a variable."""
     env = {name: value for name, value in os.environ.items() if KEPT.match(name)}
     env.update(HOME="/nonexistent", LANG="C.UTF-8", TERM="dumb", COLUMNS="100", TZ="UTC")
     for name, value in changes.items():
@@ -104,7 +104,7 @@ def run(*args, env=None, **options):
 
 
 def crashed(result):
-    """Why a result is a crash (a signal, or a sanitizer's word), or None."""
+    """Returns the reason why a result counts as a crash (a signal, or a sanitizer's report), or None."""
     if result.returncode < 0 or result.returncode >= 128:
         return f"ended by signal (exit code {result.returncode})"
     word = re.search(r"(AddressSanitizer|LeakSanitizer|runtime error:).*", result.stderr or "")
@@ -112,7 +112,7 @@ def crashed(result):
 
 
 def wait_until(claim, patience_s=PATIENCE_S):
-    """The first value of claim() that is true, or the last one, after so long."""
+    """Calls claim() until its value is true or the time is over; returns the last value."""
     end = time.monotonic() + patience_s
     while not (value := claim()) and time.monotonic() < end:
         time.sleep(0.01)
@@ -120,7 +120,7 @@ def wait_until(claim, patience_s=PATIENCE_S):
 
 
 def wait_for_handler(process, number):
-    """Waits until a program takes a signal for more than its end."""
+    """Waits until a program handles a signal other than by ending."""
     def catches():
         with open(f"/proc/{process.pid}/status", encoding="ascii", errors="replace") as file:
             caught = re.search(r"(?m)^SigCgt:\s+(\w+)$", file.read())
@@ -129,12 +129,12 @@ def wait_for_handler(process, number):
 
 
 def schemas():
-    """All of docs/schema by the word that the output carries: {"aitherion.machine/1": schema}."""
+    """Loads docs/schema by the schema word in an output: {"aitherion.machine/1": schema}."""
     return jsonschema.load_folder(os.path.join(SOURCE, "docs", "schema"))
 
 
 def check_json(text):
-    """Parses a JSON output and checks it against its schema; (value, [faults])."""
+    """Parses a JSON output and checks it against its schema; returns (value, [faults])."""
     return jsonschema.check_output(text, schemas())
 
 
@@ -145,8 +145,9 @@ _INSIDE = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-pro
 
 def isolate():
     """
-    Begins this program anew where it sees no processes and no network namespaces of others, and they none of its own:
-    `clean` takes away all that aitherion has made, and must not do so to this machine, nor to tests beside this one.
+    Restarts this program in namespaces without other programs' processes and network namespaces.
+
+    `clean` removes everything that aitherion has made. It must not touch this machine, nor tests that run in parallel.
     """
     if os.environ.get(ISOLATED) or os.geteuid() or not shutil.which("unshare"):
         return
@@ -164,7 +165,7 @@ class _Result(unittest.TextTestResult):
 
 def main(module="__main__"):
     """Runs a file of unittest cases; ends with the count line and exit code 0, 1, or 77 (all skipped)."""
-    binary()  # none is one clear word, not a failure of each test
+    binary()  # if there is no binary, one clear message instead of a failure of each test
     names = [arg for arg in sys.argv[1:] if not arg.startswith("-")]
     loader = unittest.defaultTestLoader
     suite = loader.loadTestsFromNames(names, sys.modules[module]) if names else loader.loadTestsFromModule(

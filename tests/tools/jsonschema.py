@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A small validator for the JSON Schemas in docs/schema (draft 2020-12, the keywords that they use).
 
-A keyword that it does not know is an error of the schema, so that nothing is believed to be checked which is not.
+A keyword that the validator does not know is an error of the schema, so that no check is silently missing.
     jsonschema.py SCHEMA-FOLDER [OUTPUT.json...]   checks the schemas, then each output against the one it names
 """
 import json
@@ -19,7 +19,7 @@ TYPES = {
     "integer": lambda value: not isinstance(value, bool)
     and (isinstance(value, int) or (isinstance(value, float) and value.is_integer())),
 }
-# They say something about the schema, nothing about the value.
+# Keywords that describe the schema and say nothing about the value.
 NOTES = {"$schema", "$id", "$defs", "$comment", "title", "description", "examples", "default"}
 
 
@@ -51,24 +51,24 @@ class Validator:
         self.document = document
 
     def faults(self, value):
-        """What is wrong with a value: ["$.numa_nodes[0].id: ...", ...]."""
+        """Returns the faults of a value: ["$.numa_nodes[0].id: ...", ...]."""
         return list(self._check(value, self.document, "$"))
 
     def _resolve(self, reference):
         if not reference.startswith("#"):
-            raise SchemaError(f"$ref '{reference}': only references into the same file are known")
+            raise SchemaError(f"$ref '{reference}': only references into the same file are supported")
         place = self.document
         for part in reference[1:].split("/")[1:]:
             part = part.replace("~1", "/").replace("~0", "~")
             if not isinstance(place, dict) or part not in place:
-                raise SchemaError(f"$ref '{reference}' leads nowhere")
+                raise SchemaError(f"$ref '{reference}' does not exist")
             place = place[part]
         return place
 
     def _check(self, value, schema, where):
         if isinstance(schema, bool):
             if not schema:
-                yield f"{where}: nothing may stand here"
+                yield f"{where}: no value is allowed here"
             return
         if not isinstance(schema, dict):
             raise SchemaError(f"{where}: a schema is an object or a boolean")
@@ -80,7 +80,7 @@ class Validator:
                 raise SchemaError(f"{where}: unknown schema keyword '{keyword}'")
             yield from check(self, value, wanted, schema, where)
 
-    # One method a keyword: (value, what the keyword says, its schema, where).
+    # One method for each keyword: (value, the keyword's value, its schema, where).
 
     def _ref(self, value, wanted, schema, where):
         yield from self._check(value, self._resolve(wanted), where)
@@ -99,7 +99,7 @@ class Validator:
 
     def _enum(self, value, wanted, schema, where):
         if not any(equal(value, one) for one in wanted):
-            yield f"{where}: {show(value)} is none of {show(wanted)}"
+            yield f"{where}: {show(value)} is not one of {show(wanted)}"
 
     def _pattern(self, value, wanted, schema, where):
         if isinstance(value, str) and not re.search(wanted, value):
@@ -172,27 +172,27 @@ class Validator:
 
     def _min_items(self, value, wanted, schema, where):
         if isinstance(value, list) and len(value) < wanted:
-            yield f"{where}: {len(value)} items are fewer than {wanted}"
+            yield f"{where}: {len(value)} items, fewer than {wanted}"
 
     def _max_items(self, value, wanted, schema, where):
         if isinstance(value, list) and len(value) > wanted:
-            yield f"{where}: {len(value)} items are more than {wanted}"
+            yield f"{where}: {len(value)} items, more than {wanted}"
 
     def _unique_items(self, value, wanted, schema, where):
         if wanted and isinstance(value, list):
             for index, item in enumerate(value):
                 if any(equal(item, other) for other in value[:index]):
-                    yield f"{where}[{index}]: {show(item)} stands there twice"
+                    yield f"{where}[{index}]: {show(item)} occurs twice"
 
     def _any_of(self, value, wanted, schema, where):
         tries = [list(self._check(value, one, where)) for one in wanted]
         if all(tries):
-            yield f"{where}: {show(value)} fits nothing of anyOf ({'; '.join(faults[0] for faults in tries)})"
+            yield f"{where}: {show(value)} matches nothing in anyOf ({'; '.join(faults[0] for faults in tries)})"
 
     def _one_of(self, value, wanted, schema, where):
         fits = sum(not list(self._check(value, one, where)) for one in wanted)
         if fits != 1:
-            yield f"{where}: {show(value)} fits {fits} of oneOf, not one"
+            yield f"{where}: {show(value)} matches {fits} schemas of oneOf, not one"
 
     def _all_of(self, value, wanted, schema, where):
         for one in wanted:
@@ -218,7 +218,7 @@ HOLD_MAP = {"properties", "patternProperties", "$defs"}
 
 
 def check_schema(schema, document=None, where="$"):
-    """Raises SchemaError where any part of a schema, reached by a value or not, cannot be right."""
+    """Raises SchemaError if any part of a schema is wrong, even a part that no value reaches."""
     document = schema if document is None else document
     if isinstance(schema, bool):
         return
@@ -244,30 +244,30 @@ def check_schema(schema, document=None, where="$"):
         elif keyword == "required":
             unknown = [name for name in value if name not in schema.get("properties", {name: True})]
             if unknown:
-                raise SchemaError(f"{where}: required, but no property: {', '.join(unknown)}")
+                raise SchemaError(f"{where}: required, but not a property: {', '.join(unknown)}")
 
 
 def no_doubles(pairs):
-    """A JSON object in which a key stands twice is refused."""
+    """Refuses a JSON object that has a key twice."""
     result = {}
     for key, value in pairs:
         if key in result:
-            raise ValueError(f"the key '{key}' stands there twice")
+            raise ValueError(f"the key '{key}' occurs twice")
         result[key] = value
     return result
 
 
 def no_constant(word):
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 def parse(text):
-    """JSON, strictly: no doubles, no NaN."""
+    """Parses JSON strictly: no repeated keys, no NaN."""
     return json.loads(text, object_pairs_hook=no_doubles, parse_constant=no_constant)
 
 
 def load_folder(folder):
-    """{"aitherion.machine/1": schema} of all files; the word is the const of their property "schema"."""
+    """Loads all files as {"aitherion.machine/1": schema}; the word is the const of their property "schema"."""
     found = {}
     for name in sorted(os.listdir(folder) if os.path.isdir(folder) else []):
         if not name.endswith(".json"):
@@ -288,11 +288,11 @@ def load_folder(folder):
 
 
 def check_output(text, schemas):
-    """(value, [faults]) of one JSON output."""
+    """Returns (value, [faults]) of a JSON output."""
     try:
         value = parse(text)
     except ValueError as error:
-        return None, [f"no JSON: {error}"]
+        return None, [f"not JSON: {error}"]
     word = value.get("schema") if isinstance(value, dict) else None
     if word not in schemas:
         return value, [f"no file in docs/schema for {show(word)}"]

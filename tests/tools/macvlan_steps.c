@@ -1,12 +1,13 @@
 /*
- * Makes and deletes macvlans as the command does, for tests/vm/macvlan.sh, with faults on demand:
+ * Makes and deletes macvlans as the command does, with faults on demand, for tests/vm/macvlan.sh:
  *
  *     macvlan_steps make NAME PARENT MODE ADDRESS MTU     ("-" for no address, for no MTU)
  *     macvlan_steps delete|state NAME
  *     macvlan_steps wait DEVICE | devices
  *
  * Environment: NETNS=PATH, COMPANION=1, FAIL_AT=N (step N, counted from 1, fails), KILL_AT=N (the
- * process is killed before step N). Prints a line a step; exits 1 with "error CODE: MESSAGE".
+ * process is killed before step N). Prints a line for each step; on failure it prints "error CODE:
+ * MESSAGE" and exits with 1.
  */
 #include "config.h"
 

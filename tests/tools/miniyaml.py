@@ -1,14 +1,14 @@
-"""Reads the YAML that aitherion writes: blocks of mappings and lists, flow ones on a line, JSON's kinds of values.
+"""Reads the YAML that aitherion writes: blocks of mappings and lists, flow collections on one line, JSON's kinds of values.
 
-Strict: what is not this subset raises YamlError. Comments on lines of their own are passed over (documents have them).
-The standard library has no YAML; the tests compare --yaml with --json through this.
+The reader is strict: anything outside this subset raises YamlError. Comments on lines of their own are skipped (documents
+have them). The standard library has no YAML; the tests compare --yaml with --json through this reader.
 """
 import json
 import re
 
 NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$")
 WORDS = {"null": None, "~": None, "true": True, "false": False}
-# A key: double-quoted or plain, then a colon and a blank or the line's end.
+# A key: double-quoted or plain, then a colon and a blank or the end of the line.
 KEY = re.compile(r'("(?:[^"\\]|\\.)*"|[A-Za-z0-9_./()+-][^:#"\'{}\[\],]*?):(?: +|$)')
 ESCAPE = re.compile(r'\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)')
 SIMPLE = {"0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b",
@@ -50,7 +50,7 @@ def scalar(text):
 
 
 def split_flow(text):
-    """The parts of a flow collection's inside, at its own commas."""
+    """Splits the inside of a flow collection at its own commas."""
     parts, depth, quote, start = [], 0, "", 0
     position = 0
     while position < len(text):
@@ -91,7 +91,7 @@ def flow(text):
 def put(mapping, key, value):
     key = unquote(key) if key.startswith('"') else key
     if key in mapping:
-        raise YamlError(f"the key '{key}' stands there twice")
+        raise YamlError(f"the key '{key}' occurs twice")
     mapping[key] = value
 
 
@@ -101,7 +101,7 @@ class Reader:
         for line in text.split("\n"):
             body = line.lstrip(" ")
             if body.startswith("\t"):
-                raise YamlError("a tab indents")
+                raise YamlError("a tab is used for indentation")
             if body and not body.startswith("#") and line not in ("---", "..."):
                 self.lines.append((len(line) - len(body), body))
         self.at = 0
@@ -110,7 +110,7 @@ class Reader:
         return self.lines[self.at] if self.at < len(self.lines) else (-1, "")
 
     def block(self, indent):
-        """The value whose lines begin at column indent."""
+        """Reads the value whose lines begin at column indent."""
         body = self.peek()[1]
         if body == "-" or body.startswith("- "):
             return self.sequence(indent)
@@ -148,7 +148,7 @@ class Reader:
         return result
 
     def below(self, indent):
-        """The value on the lines after 'key:'; a list may stand at the key's own column."""
+        """Reads the value on the lines after 'key:'; a list may begin at the key's own column."""
         column, body = self.peek()
         if column > indent or (column == indent and (body == "-" or body.startswith("- "))):
             return self.block(column)
@@ -158,7 +158,7 @@ class Reader:
 def load(text):
     reader = Reader(text)
     if not reader.lines:
-        raise YamlError("nothing there")
+        raise YamlError("the text is empty")
     value = reader.block(reader.peek()[0])
     if reader.at != len(reader.lines):
         raise YamlError(f"not understood: {reader.peek()[1]}")

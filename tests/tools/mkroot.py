@@ -2,15 +2,15 @@
 """Expands a captured machine written as one readable text (NAME.root) into a folder for --root.
 
 Lines of a .root file:
-    # comment                       where a fact is from, what is made up
-    include OTHER.root              begins with another capture (path beside this file); overlay follows
+    # comment                       origin of a fact, or that it is made up
+    include OTHER.root              starts from another capture (path relative to this file)
     path = content                  a file; \\n \\t \\\\ \\xNN are escapes, a newline is added unless it ends in \\c
     path -> target                  a symbolic link
-    path/                           a folder without anything in it
-    path !                          takes away what an included capture put there, with all below it
+    path/                           an empty folder
+    path !                          removes a path of an included capture, with everything below it
 
-A path given twice in one file is a mistake; one that an included file gave is overridden.
-Needs Python's standard library alone.
+A path given twice in one file is a mistake. A path of an included file may be given again, and is then replaced.
+The tool needs only Python's standard library.
 """
 import argparse
 import os
@@ -28,7 +28,7 @@ class RootError(Exception):
 
 
 def unescape(text):
-    """Bytes of a content as written."""
+    """Returns the bytes of a content as written in a .root file."""
     backslashes = len(text) - 1 - len(text[:-1].rstrip("\\")) if text.endswith("c") else 0
     newline = backslashes % 2 == 0
     if not newline:
@@ -42,7 +42,7 @@ def unescape(text):
             raise RootError(f"unknown escape '\\{code}'")
         return SIMPLE[code]
 
-    # Bytes above 0x7f only come from \xNN or from UTF-8 in the file itself.
+    # Bytes above 0x7f come only from \xNN or from UTF-8 in the file itself.
     pieces, last = [], 0
     for match in ESCAPE.finditer(text):
         pieces.append(text[last:match.start()].encode())
@@ -53,7 +53,7 @@ def unescape(text):
 
 
 def escape(data):
-    """The content of a file as one line, the opposite of unescape()."""
+    """Returns the content of a file as one line, the opposite of unescape()."""
     end = "\\c"
     if data.endswith(b"\n"):
         data, end = data[:-1], ""
@@ -75,7 +75,7 @@ def escape(data):
             out.append(f"\\x{code:02x}")
         else:
             out.append(char)
-    # A blank at the end of a line would not be seen.
+    # Escapes a blank at the end of a line, which would be invisible.
     if out and out[-1] == " ":
         out[-1] = "\\x20"
     return "".join(out) + end
@@ -89,7 +89,7 @@ def check_path(path):
 
 
 def parse_line(line):
-    """(path, kind, value) of a line: kind is file, link, folder or remove."""
+    """Returns (path, kind, value) of a line: kind is file, link, folder or remove."""
     if line.endswith(" !"):
         return check_path(line[:-2]), "remove", None
     if " = " in line or line.endswith(" ="):
@@ -111,9 +111,9 @@ def remove_below(entries, path):
 
 
 def load(path, depth=0, text=None):
-    """All entries of a .root file, {path: (kind, value)}, included ones first."""
+    """Returns all entries of a .root file, {path: (kind, value)}, included ones first."""
     if depth > DEPTH_MAX:
-        raise RootError(f"{path}: includes go too deep")
+        raise RootError(f"{path}: includes are nested too deeply")
     entries, own = {}, set()
     if text is None:
         with open(path, encoding="utf-8") as file:
@@ -124,7 +124,7 @@ def load(path, depth=0, text=None):
         try:
             if line.startswith("include "):
                 if own:
-                    raise RootError("'include' comes before everything else")
+                    raise RootError("'include' must come before everything else")
                 entries.update(load(os.path.join(os.path.dirname(path), line[8:]), depth + 1))
                 continue
             name, kind, value = parse_line(line)
@@ -143,7 +143,7 @@ def load(path, depth=0, text=None):
 
 
 def write(entries, folder):
-    """Writes entries below folder, which must not be there yet."""
+    """Writes entries below folder, which must not exist yet."""
     os.makedirs(folder)
     for name, (kind, value) in entries.items():
         target = os.path.join(folder, name)
@@ -156,7 +156,7 @@ def write(entries, folder):
 
 
 def expand(source, folder):
-    """source.root becomes folder, which is replaced as a whole."""
+    """Expands source.root into folder, which is replaced as a whole."""
     entries = load(source)
     scratch = f"{folder}.{os.getpid()}.new"
     shutil.rmtree(scratch, ignore_errors=True)
@@ -166,7 +166,7 @@ def expand(source, folder):
 
 
 def flatten(entries):
-    """The text of entries, without includes and comments."""
+    """Returns the text of entries, without includes and comments."""
     for name, (kind, value) in entries.items():
         if kind == "file":
             yield f"{name} = {escape(value)}".rstrip(" ")
@@ -178,7 +178,7 @@ def main():
     parser = argparse.ArgumentParser(description="Expand NAME.root into a folder for 'aitherion --root'.")
     parser.add_argument("--flatten", action="store_true", help="print it as one text without includes instead")
     parser.add_argument("source", help="the .root file")
-    parser.add_argument("folder", nargs="?", help="where to put it; replaced when it is there")
+    parser.add_argument("folder", nargs="?", help="the folder to write; replaced if it exists")
     args = parser.parse_args()
     if args.flatten == bool(args.folder):
         parser.error("give a folder, or --flatten")

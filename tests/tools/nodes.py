@@ -1,6 +1,7 @@
-"""What the tests of nodes share: a document for this machine, and tests/tools/engine_steps, which starts and stops them."""
+"""Helpers for the tests of nodes: a document for this machine, and tests/tools/engine_steps, which starts and stops nodes."""
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -8,14 +9,14 @@ import sys
 
 import harness
 
-NO_BINDING = "qemu's user emulation has no set_mempolicy(2), by which processes are bound"
-_ports = []  # of this run
+NO_BINDING = "qemu's user emulation has no set_mempolicy(2), which binds processes to memory nodes"
+_ports = []  # ports that this run has taken
 DOCUMENT = """schema: aitherion.topology/1
 node: {{ name: test }}
 engine: {{ network: host, image: "{image}", sim: true }}
 numa:
 """
-ENTRY = ("  - {{ id: {id}, node: {node}, memory_nodes: [{node}], memory_percent: 10.0, vram_fraction: {fraction}, "
+ENTRY = ("  - {{ id: {id}, node: {node}, memory_nodes: [{node}], memory_percent: 10.0, vram_fraction: 0.5, "
          "control_port: {port}, data_port: {data} }}\n")
 
 
@@ -44,7 +45,7 @@ def node_cpus():
 
 
 def free_ports(count):
-    """Ports that nobody has now: other tests run at the same time."""
+    """Returns ports that are free now: other tests run at the same time."""
     if len(_ports) < count:
         sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
         _ports[:] = [one.getsockname()[1] for one in sockets]
@@ -53,20 +54,30 @@ def free_ports(count):
     return _ports[:count]
 
 
-def write_document(path, count=2, image="aitherion-runtime:latest", fractions=()):
-    """So many entries, all on this machine's first node. Returns their control ports."""
+def write_document(path, count=2, image="aitherion-runtime:latest"):
+    """Writes a document with so many entries, all on this machine's first node. Returns their control ports."""
     numbers = free_ports(2 * count)
     ports = numbers[:count]
     with open(path, "w", encoding="utf-8") as file:
         file.write(DOCUMENT.format(image=image))
         for i, (port, data) in enumerate(zip(ports, numbers[count:])):
-            file.write(ENTRY.format(id=i, node=first_node(), port=port, data=data,
-                                    fraction=fractions[i] if i < len(fractions) else 0.5))
+            file.write(ENTRY.format(id=i, node=first_node(), port=port, data=data))
     return ports
 
 
+def change_document(path, node):
+    """Changes a setting of an entry that its runtime takes only at its start."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.readlines()
+    with open(path, "w", encoding="utf-8") as file:
+        for line in lines:
+            if f"id: {node}," in line:
+                line = re.sub(r"control_port: \d+", f"control_port: {free_ports(5)[4]}", line)
+            file.write(line)
+
+
 def is_alive(pid):
-    """A zombie, which nobody may be there to reap, is dead."""
+    """True if a process has ended. A zombie counts as dead: perhaps nothing here reaps it."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0] not in "ZX"
@@ -75,7 +86,7 @@ def is_alive(pid):
 
 
 def stopped(pid):
-    """Waits until a process has stopped itself (SIGSTOP); False where it ended instead."""
+    """Waits until a process has stopped itself (SIGSTOP); returns False if it ended instead."""
     def is_so():
         try:
             with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
@@ -87,14 +98,14 @@ def stopped(pid):
 
 
 def listener(port):
-    """Somebody else on a port."""
+    """A server that occupies a port."""
     one = socket.create_server(("127.0.0.1", port))
     one.listen()
     return one
 
 
 class Nodes:
-    """engine_steps with an engine, in a run folder of its own."""
+    """engine_steps with an engine, in its own run folder."""
 
     def __init__(self, engine, folder, **environment):
         self.engine, self.folder = engine, folder
@@ -112,9 +123,9 @@ class Nodes:
                                 env=harness.environment(**{**self.environment, **(env or {})}), **options)
 
     def finish(self, process):
-        """(exit code, [what each line says])."""
+        """Runs engine_steps; returns (exit code, [the object of each output line])."""
         try:
-            output, errors = process.communicate(timeout=3 * harness.PATIENCE_S)  # beyond its own
+            output, errors = process.communicate(timeout=3 * harness.PATIENCE_S)  # longer than its own limits
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -127,7 +138,7 @@ class Nodes:
         return self.finish(self.begin(*words, env=env, **options))
 
     def start(self, *words, env=None):
-        """{id: result}; the failure of all as that of id None."""
+        """Returns {id: result}; a failure of the whole run has the id None."""
         _, lines = self.steps("start", self.document, *words, env=env)
         return {line.get("id"): line for line in lines if "outcome" in line or "error" in line}
 
@@ -135,7 +146,7 @@ class Nodes:
         return {node: result["outcome"] for node, result in self.start(*words).items()}
 
     def survey(self, **options):
-        """{id: status}."""
+        """Returns {id: status}."""
         code, lines = self.steps("survey", **options)
         if code:
             raise AssertionError(lines)

@@ -1,11 +1,12 @@
 /*
- * Shows the plan of a document on a machine, as `start --dry-run` does, with an engine made up:
+ * Shows the plan of a document on a machine, as `start --dry-run` does, with a made-up engine:
  *
  *     plan_show ROOT DOCUMENT [text|json|facts] [WORD...]
  *
  * ROOT is a folder, or "xml:FILE". Words: process, sim, nvidia-runtime, cdi, no-bridge, rootless,
- * limited, typical (what a dry run takes), user=UID:GID, run=FOLDER, key=FILE, or an entry's id.
- * Exits 1 with "error CODE: MESSAGE" and a line "FILE:LINE:COLUMN: CODE: MESSAGE" for each fault.
+ * limited, typical (the engine that a dry run assumes), user=UID:GID, run=FOLDER, key=FILE, or an
+ * entry's id. On failure it exits with 1 and prints "error CODE: MESSAGE", with a line
+ * "FILE:LINE:COLUMN: CODE: MESSAGE" for each fault.
  */
 #include "config.h"
 
@@ -124,7 +125,10 @@ static void show_facts(const struct ath_plan_facts *facts)
 static int show(const struct ath_plan *plan, const char *format, struct ath_err *err)
 {
     const struct ath_style style = { .columns = 100 };
-    return ath_output(&ath_start_plan_view, plan,
+    const struct ath_start_plan_report report = { .plan = plan,
+                                                  .foreseen = &(struct ath_start_results){ 0 },
+                                                  .ends = &(struct ath_session_report){ 0 } };
+    return ath_output(&ath_start_plan_view, &report,
                       strcmp(format, "json") ? ATH_FORMAT_TEXT : ATH_FORMAT_JSON, &style, stdout,
                       err);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes a captured folder (a copy of a machine's sys/ and proc/) as one readable .root text.
+"""Writes a captured folder (a copy of a machine's sys/ and proc/) as one readable .root text, the opposite of mkroot.py.
 
-Keeps only what discovery reads: the patterns below. The opposite of mkroot.py.
+Only files that discovery reads are kept: the patterns below.
     root_from_folder.py FOLDER [--comment TEXT] > tests/data/NAME.root
 """
 import argparse
@@ -11,7 +11,7 @@ import sys
 
 import mkroot
 
-# What discovery reads, as regular expressions over whole paths.
+# Paths that discovery reads, as regular expressions over whole paths.
 PCI = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 KEPT = [
     r"proc/(cpuinfo|meminfo|version|cmdline|hwloc-nofile-info)",
@@ -40,7 +40,7 @@ KEPT = [
     r"sys/devices/.*/infiniband_verbs/[^/]+/ibdev",
 ]
 IS_KEPT = re.compile("|".join(f"(?:{pattern})" for pattern in KEPT))
-# Long and the same over and over; only its end (platform, model) is read.
+# The file repeats itself for every CPU; only its end (platform, model) is read.
 CPUINFO_TAIL = 400
 MEMINFO_KEPT = re.compile(rb"^(?:Node \d+ )?(?:MemTotal|MemFree|MemAvailable|HugePages_\w+):.*\n", re.MULTILINE)
 
@@ -50,7 +50,7 @@ def natural(path):
 
 
 def is_useless(name, data):
-    """All-zero GIDs beyond the first few only make the text long."""
+    """Leaves out all-zero GIDs beyond the first few, which only make the text long."""
     index = re.search(r"/gids/(\d+)$", name)
     return bool(index) and int(index.group(1)) > 3 and not data.strip(b"0:\n")
 
@@ -66,14 +66,14 @@ def content(folder, name):
 
 
 def group_of(name):
-    """Lines of one thing stand together: a node, a PCI function, a class."""
+    """Sorts lines of one object together: a node, a PCI function, a class."""
     parts = name.split("/")
     is_one_of_many = re.match(r"sys/(devices/system/node/node\d|bus/pci/devices/.*/)", name)
     return parts[: 5 if is_one_of_many else 4]
 
 
 def walk(folder):
-    """Yields (path, line) for what is kept."""
+    """Yields (path, line) for every file that is kept."""
     for base, folders, files in os.walk(folder):
         inside = os.path.relpath(base, folder)
         for entry in folders + files:
@@ -90,7 +90,7 @@ def walk(folder):
                 try:
                     data = content(folder, name)
                 except OSError:
-                    continue  # sysfs says "not now" this way
+                    continue  # sysfs fails like this for "not now"
                 if not is_useless(name, data):
                     text = mkroot.escape(data)
                     yield name, f"{name} = {text}" if text else f"{name} ="

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""The tests' own tools: they must notice what is wrong, or the tests above them say nothing."""
+"""Tests of the test tools: a tool that misses a fault would make the tests that use it worthless."""
 import os
+import subprocess
+import sys
 import tempfile
 
 import harness
@@ -8,6 +10,10 @@ import jsonschema
 import miniyaml
 import mkroot
 import unittest
+
+sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "runtime"))
+
+import covering  # noqa: E402
 
 
 def faults(schema, value):
@@ -127,6 +133,29 @@ class Yaml(unittest.TestCase):
         for text in ("", "a:\nb: 1", "a: 1\n  b: 2", "a: 1\na: 2", "\ta: 1", "a: &x 1", 'a: "\\q"', "- a\nb: 1"):
             with self.assertRaises(miniyaml.YamlError, msg=text):
                 miniyaml.load(text)
+
+
+class Covering(unittest.TestCase):
+    def check(self, factors):
+        rows = covering.rows(factors)
+        self.assertEqual(len(rows), 6)
+        self.assertEqual(covering.missing(factors, [set(), set(factors), *rows]), [])
+
+    def test_every_pair_of_settings_occurs(self):
+        for count in range(21):
+            self.check([f"factor {number}" for number in range(count)])
+
+    def test_one_factor_more_is_refused(self):
+        with self.assertRaises(ValueError):
+            covering.rows(range(21))
+
+    def test_a_pair_that_is_missing_is_found(self):
+        self.assertEqual(covering.missing("ab", [set(), {"a"}, {"a", "b"}]), [("a", False, "b", True)])
+
+    def test_the_optimisations_fit(self):
+        program = os.path.join(os.path.dirname(harness.binary()), "aitherion-runtime")
+        lines = subprocess.run([program, "switches"], text=True, stdout=subprocess.PIPE, check=True).stdout.splitlines()
+        self.check(["tcp", *(line.split()[0] for line in lines)])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 /*
- * Reads framed messages from standard input with our readers, prints each as a line of JSON on
- * standard error and a copy made with our builders, framed, on standard output.
+ * Reads framed messages from standard input with our readers. Prints each as a line of JSON on
+ * standard error, and a framed copy made with our builders on standard output.
  *
  *     wire_copy TYPE < messages > copies 2> lines
  *     wire_copy --list

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""What the menus do to the document: every change by keyboard, wrong input of every field, and two people at once."""
+"""Changing the document in the menus: every change by keyboard, wrong input in every field, and two users at once."""
 import difflib
 import fcntl
 import json
 import os
+import re
 import shutil
+import signal
+import subprocess
 import tempfile
 import time
 import unittest
@@ -15,7 +18,7 @@ import nodes
 
 
 def changed_lines(before, after):
-    """["-old", "+new"]: what differs."""
+    """Returns ["-old", "+new"] for each difference."""
     return [line for line in difflib.unified_diff(before.split("\n"), after.split("\n"), n=0, lineterm="")
             if line[:1] in "+-" and line[:3] not in ("---", "+++")]
 
@@ -58,11 +61,11 @@ class Changes(Base):
         menus.keys("3", "8", "1", "End", "Up", "Enter")
         menus.keys("4", "4", "Enter")
         menus.keys("5", "Down", "Space", "Enter")
-        menus.keys("6", "C-u", "=6001", "Enter", "=6002", "Enter")  # what is typed takes the offered text's place
+        menus.keys("6", "C-u", "=6001", "Enter", "=6002", "Enter", "=6003", "Enter")  # typed text replaces the offered text
         menus.keys("s")
         entry = menus.text().split("- id: 1")[1]
         for line in ("memory_percent: 50", "vram_fraction: 0.25", "control_iface: enP51p1s0f1", 'gpus: ["0035:03:00.0"]',
-                     "rdma_devices: [mlx5_1, mlx5_2]", "control_port: 6001", "data_port: 6002"):
+                     "rdma_devices: [mlx5_1, mlx5_2]", "control_port: 6001", "data_port: 6002", "metrics_port: 6003"):
             self.assertIn(line, entry)
 
     def test_a_value_typed_by_hand(self):
@@ -88,14 +91,14 @@ class Changes(Base):
             for text in texts:
                 with self.subTest(keys=keys, text=text):
                     screen = menus.keys("C-u", *(["=" + text] if text else []), "Enter")
-                    self.assertIn(" > " + text, screen, "the line stays, to be mended")
+                    self.assertIn(" > " + text, screen, "the line stays and can be corrected")
                     self.assertRegex(screen, "must be|no entry of|is there already|another|twice|port")
                     self.assertNotIn("not saved yet", screen)
             menus.keys("Escape", "q", "q", "q")
             self.assertIn("exit code 0", menus.keys("q", "q"))
             menus.close()
 
-    def test_what_does_not_fit_the_machine_is_a_warning(self):
+    def test_misfits_are_warnings(self):
         menus = self.menus()
         screen = menus.keys("2", "1", "4", "3", "Enter")
         self.assertIn("changed, but:", screen)
@@ -104,7 +107,7 @@ class Changes(Base):
     def test_add_and_remove_an_entry(self):
         menus = self.menus()
         before = menus.text()
-        self.assertIn("Configure NUMA2", menus.keys("2", "3", "2"))
+        self.assertIn("Configure NUMA2", menus.keys("2", "4", "2"))
         menus.keys("s")
         added = menus.text()
         self.assertIn("id: 2", added)
@@ -117,7 +120,7 @@ class Changes(Base):
         menus.keys("s")
         self.assertEqual(menus.text(), before)
 
-    def test_an_entry_that_others_name_stays(self):
+    def test_a_referenced_entry_stays(self):
         menus = self.menus()
         screen = menus.keys("2", "1", "8", "2")
         self.assertIn("cannot remove 'numa.0'", screen)
@@ -139,7 +142,7 @@ class Changes(Base):
         screen = menus.keys("3", "1", "2", "=banana", "Enter")
         self.assertIn("PCI address such as", screen)
         menus.keys("C-u", "=0007:00:00.0", "Enter", "Enter")
-        self.assertIn("not seen in this machine", menus.wait())
+        self.assertIn("not found in this machine", menus.wait())
 
     def test_bind(self):
         menus = self.menus()
@@ -160,7 +163,7 @@ class Changes(Base):
         for part in ("parent: enP5p1s0f0", "mode: vepa", "10.0.0.9/24", "mtu: 1500", "numa: 1"):
             self.assertIn(part, text)
         menus.keys("3", "2", "1")
-        self.assertIn("Second link, on the host", menus.keys("6"))
+        self.assertIn("Second link on the host", menus.keys("6"))
         menus.keys("1", "=10.0.0.8/24", "Enter")
         self.assertIn("host_address: 10.0.0.8/24", menus.keys("8") and menus.text())
         self.assertIn("host_link: true", menus.text())
@@ -211,7 +214,7 @@ class Status(Base):
         self.assertIn("enP3p1s0f0  up, 100 Gb/s", menus.keys("5"))
         self.set_state(root, "down")
         screen = menus.wait("enP3p1s0f0  down")
-        self.assertIn("2 faults", screen)
+        self.assertIn("3 faults", screen)
         self.assertIn("link 'enP3p1s0f0', the data interface of NUMA0, has no carrier",
                       " ".join(menus.keys("End").split()))
         self.set_state(root, "up")
@@ -228,12 +231,12 @@ class Status(Base):
         time.sleep(3)
         self.assertIn(before.split(" to ")[0].split("lines ")[-1] + " to", menus.screen())
 
-    def test_reading_anew_by_key(self):
+    def test_the_reload_key(self):
         menus = self.menus()
         menus.keys("5")
-        self.assertIn("the machine was read anew", menus.keys("r"))
+        self.assertIn("the machine was read again", menus.keys("r"))
 
-    def test_changes_that_are_not_saved_count(self):
+    def test_unsaved_changes_count(self):
         menus = self.menus()
         screen = menus.keys("2", "1", "4", "3", "Enter")
         while "Main menu" not in screen:
@@ -246,7 +249,7 @@ class Status(Base):
         menus.keys("Escape")
         screen = menus.keys("2")
         self.assertIn("Status and health", screen)
-        self.assertIn("no document that can be used", screen)
+        self.assertIn("no usable document", screen)
 
     def test_a_root_that_goes_away(self):
         root = self.copy()
@@ -292,7 +295,7 @@ class Leaving(Base):
 
 @tui.needs_tmux
 class Others(Base):
-    """Somebody else at the same document."""
+    """Another process changes the same document."""
 
     def test_locked(self):
         menus = self.menus()
@@ -305,8 +308,8 @@ class Others(Base):
             except OSError:
                 pass
             menus.keys("s")
-            screen = menus.wait("Not saved")
-            self.assertIn("Go on editing; nothing is lost", screen)
+            screen = menus.wait("Go on editing; nothing is lost")
+            self.assertIn("Not saved", screen)
             self.assertNotIn("Drop my changes", screen)
             self.assertEqual(menus.text(), before)
             self.assertIn("your changes are still here", menus.keys("2"))
@@ -319,7 +322,7 @@ class Others(Base):
         theirs = menus.text().replace("memory_percent: 80.0", "memory_percent: 33")
         with open(menus.path, "w", encoding="utf-8") as file:
             file.write(theirs)
-        self.assertIn("somebody else has changed it", " ".join(menus.keys("s").replace("│", " ").split()))
+        self.assertIn("another program has changed it", " ".join(menus.keys("s").replace("│", " ").split()))
         return menus, theirs
 
     def test_changed_on_disk_and_going_on(self):
@@ -372,14 +375,14 @@ class First(Base):
 
     def test_not_now(self):
         menus = self.menus(document=None)
-        screen = menus.keys("3")
+        screen = menus.keys("6")
         self.assertIn("Make a first document", screen)
         self.assertNotIn("RoCE", screen)
         self.assertIn("Tesla V100", menus.keys("1"))
         self.assertIn("exit code 0", menus.keys("q", "q"))
         self.assertFalse(os.path.exists(menus.path))
 
-    def test_somebody_was_quicker(self):
+    def test_another_writer_was_faster(self):
         menus = self.menus(document=None)
         menus.keys("1")
         with open(menus.path, "w", encoding="utf-8") as file:
@@ -387,11 +390,166 @@ class First(Base):
         self.assertIn("Not saved", menus.keys("s"))
         self.assertEqual(menus.text(), "theirs\n")
 
-    def test_faults(self):
+
+@tui.needs_tmux
+class Faults(Base):
+    """A document that cannot be used opens a screen that says why; the menus go on."""
+
+    def setUp(self):
+        super().setUp()
         with open(os.path.join(harness.DATA, "documents", "ten-faults.yaml"), encoding="utf-8") as file:
-            menus = self.menus(document=file.read())
-        screen = menus.wait("exit code 1")
-        self.assertIn("topology.yaml:2:", screen)
+            self.text = file.read()
+
+    def editor(self, *lines):
+        path = os.path.join(tempfile.mkdtemp(dir=harness.scratch()), "editor")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(["#!/bin/sh", *lines, ""]))
+        os.chmod(path, 0o755)
+        return path
+
+    def test_the_list(self):
+        menus = self.menus(document=self.text)
+        screen = menus.screen()
+        self.assertIn("The document cannot be used", screen)
+        self.assertIn("line 2, column 9     'schema' must be aitherion.topology/1", screen)
+        self.assertIn("line 19, column 62", screen)
+        self.assertIn("most 100, not '101'", " ".join(menus.keys("Down", "Down", "Down").split()), "the row is too short for it")
+
+    def test_the_line_of_a_fault(self):
+        screen = self.menus(document=self.text).keys("4")
+        self.assertIn("topology.yaml, line 8, column 21", screen)
+        self.assertIn("memory_percent: 101", screen)
+        line, mark = [line.split("\u2502")[1] for line in screen.split("\n") if "|" in line][:2]
+        self.assertEqual(mark.index("^"), line.index("101"))
+
+    def test_the_file(self):
+        screen = self.menus(document=self.text).keys("End", "Up", "Up", "Up", "Enter")
+        self.assertIn("The file with its faults", screen)
+        self.assertIn("8      memory_percent: 101", screen)
+        self.assertIn("^ 'numa.0.memory_percent' must be", screen)
+
+    def test_going_back_leads_to_the_main_menu(self):
+        menus = self.menus(document=self.text)
+        screen = menus.keys("q")
+        self.assertRegex(screen, r"The document cannot be used +10 faults")
+        self.assertNotIn("Make a first document", screen)
+        self.assertIn("Tesla V100", menus.keys("1"))
+        self.assertIn("fault", menus.keys("q", "3"))
+        self.assertIn("exit code 0", menus.keys("q", "q"))
+        self.assertEqual(menus.text(), self.text)
+
+    def test_an_editor_repairs_it(self):
+        editor = self.editor('[ "$1" = -x ] && cp "' + tui.DOCUMENT + '" "$2"')
+        menus = self.menus("configure", "1", document=self.text, env={"VISUAL": editor + " -x", "EDITOR": "/nonexistent"})
+        screen = menus.keys("End", "Up", "Up", "Enter")
+        self.assertIn("Configure NUMA1", screen)
+        self.assertIn("read 'topology.yaml' again", screen)
+
+    def test_an_editor_that_repairs_some(self):
+        editor = self.editor("sed -i s,topology/2,topology/1, \"$1\"")
+        menus = self.menus(document=self.text, env={"EDITOR": editor})
+        self.assertIn("has 9 faults", menus.keys("End", "Up", "Up", "Enter"))
+
+    def test_an_editor_that_fails(self):
+        menus = self.menus(document=self.text, env={"EDITOR": "/nonexistent"})
+        self.assertIn("the editor ended with exit code 127", menus.keys("End", "Up", "Up", "Enter"))
+        self.assertTrue(menus.is_full_screen())
+
+    def test_repaired_elsewhere(self):
+        menus = self.menus(document=self.text)
+        shutil.copy(tui.DOCUMENT, menus.path)
+        self.assertIn("NUMA configuration", menus.keys("End", "Up", "Enter"))
+
+    def test_no_yaml_and_no_file(self):
+        for text, wanted in (("a: [", "line 1, column 5"), ("", "has 1 fault"), ("\0", "line 1, column 1")):
+            with self.subTest(text=text):
+                menus = self.menus(document=text or "\n")
+                self.assertIn(wanted, menus.screen())
+                menus.close()
+        menus = self.menus("configure", document=None, config="/")
+        self.assertIn("The document cannot be used", menus.screen())
+        self.assertIn("Main menu", menus.keys("q"))
+
+
+@tui.needs_tmux
+class Repairing(Base):
+    def test_other_values_are_typed(self):
+        with open(tui.DOCUMENT, encoding="utf-8") as file:
+            good = file.read()
+        bad = good.replace("memory_percent: 80.0", "memory_percent: 800").replace("numa: [0, 1]", "numa: [0, x]")
+        menus = self.menus(document=bad)
+        self.assertIn("Type other values", menus.keys("End", "Up", "Up", "Up"))
+        self.assertIn("numa.0.memory_percent", menus.keys("Enter"))
+        self.assertIn("it must be a number", menus.keys("Enter"))  # the value as it is
+        self.assertIn("numa.1.memory_percent", menus.keys("C-u", "=80.0", "Enter"))
+        screen = menus.keys("Escape")
+        self.assertIn("nothing is changed", screen)
+        self.assertIn("roce.cards.0003:01:00.0.numa", menus.keys("Enter", "C-u", "=80.0", "Enter", "C-u", "=70", "Enter"))
+        self.assertIn("the document is repaired, in memory only", menus.keys("C-u", "=0, 1", "Enter"))
+        self.assertEqual(menus.text(), bad)
+        menus.keys("s")
+        first, rest = good.split("memory_percent: 80.0", 1)
+        self.assertEqual(menus.text(), first + "memory_percent: 80.0" + rest.replace("memory_percent: 80.0", "memory_percent: 70"))
+
+    def test_not_without_a_key(self):
+        menus = self.menus(document="schema: aitherion.topology/1\nnuma: [{ id: 0, node: x }]\n")
+        self.assertNotIn("Type other values", menus.screen())  # keys are missing, too
+
+
+@tui.needs_tmux
+class Searching(Base):
+    def test_a_menu(self):
+        menus = self.menus()
+        self.assertIn("aitherion configure --show", menus.keys("/", "=TOPOLOGY", "Enter"), "the next row, of topology.yaml")
+        self.assertIn("aitherion discover", menus.keys("n"), "around the end")
+        self.assertIn("aitherion health", menus.keys("/", "C-u", "=health", "Enter"))
+        self.assertIn("nothing here contains 'nowhere'", menus.keys("/", "C-u", "=nowhere", "Enter"))
+        self.assertIn("aitherion health", menus.keys("Escape"))
+
+    def test_a_list(self):
+        menus = self.menus()
+        menus.keys("2", "1", "3", "/", "=25 gb", "Enter")
+        self.assertIn("control-iface enP48p1s0f0", menus.keys("Enter"))
+
+    def test_another_size_meanwhile(self):
+        menus = self.menus()
+        menus.keys("1", "/", "=GPU3 ")
+        menus.resize(200, 60, lambda screen: len(screen.split("\n")) >= 60)
+        self.assertIn("GPU3         0035:04:00.0", menus.keys("Enter"))
+
+    def test_next_and_previous_in_a_text(self):
+        menus = self.menus()
+        first = menus.keys("1", "/", "=GPU2 ", "Enter")
+        self.assertIn("GPU2         0035:03:00.0", first)
+        self.assertNotIn("lines 1 to", first)
+        other = menus.keys("n")
+        self.assertEqual(menus.keys("N"), first)
+        self.assertIsNotNone(other)
+
+
+@tui.needs_tmux
+class Looks(Base):
+    def test_a_selected_row_has_one_color(self):
+        for keys in ([], ["2", "1"], ["2", "1", "3"], ["2", "1", "4"]):
+            with self.subTest(keys=keys):
+                menus = self.menus()
+                menus.keys(*keys)
+                rows = [line for line in menus.colored().split("\n")[1:] if re.search(r"\x1b\[(0;)?7m", line)]
+                self.assertTrue(rows)
+                self.assertFalse([row for row in rows if "\x1b[36m" in row])
+                menus.close()
+
+    def test_a_popup_has_even_columns(self):
+        screen = self.menus().keys("2", "1", "3")
+        rows = [line.split("\u2502")[1] for line in screen.split("\n") if " NUMA node" in line]
+        self.assertEqual(len(rows), 8)
+        self.assertEqual({row.index("NUMA node") for row in rows}, {18})
+        self.assertEqual(len({re.search(" (up|down) ", row).start() for row in rows}), 1, rows)
+
+    def test_one_port(self):
+        for root, words in (("virtio-vm", "1 network port"), ("ac922-4gpu", "4 GPUs, 8 network ports")):
+            row = next(line for line in self.menus(root=root, size=(120, 24)).screen().split("\n") if "Topology" in line)
+            self.assertTrue(row.rstrip().endswith(words), row)
 
 
 @tui.needs_tmux
@@ -406,7 +564,7 @@ class Configure(Base):
         self.assertIn("Configure NUMA1", menus.screen())
         self.assertIn("NUMA configuration menu", menus.keys("q"))
 
-    def test_an_entry_that_is_not_there(self):
+    def test_missing_entry(self):
         self.assertIn("there is no entry NUMA7", self.menus("configure", "7").screen())
 
     def test_numa_configure(self):
@@ -426,10 +584,10 @@ class Reading(Base):
         self.assertNotEqual(menus.keys("Right"), first)
         self.assertEqual(menus.keys("Left"), first)
 
-    def test_read_anew(self):
+    def test_reload(self):
         menus = self.menus()
-        self.assertIn("the machine was read anew", menus.keys("r"))
-        self.assertIn("the machine was read anew", menus.keys("1", "r"))
+        self.assertIn("the machine was read again", menus.keys("r"))
+        self.assertIn("the machine was read again", menus.keys("1", "r"))
 
     def test_this_machine_itself(self):
         menus = self.menus(root=None)
@@ -453,7 +611,7 @@ class Runtimes(Base):
 
     def setUp(self):
         super().setUp()
-        self.folder = tempfile.mkdtemp(prefix="ath-", dir="/tmp")  # the path of a socket has 107 characters at most
+        self.folder = tempfile.mkdtemp(prefix="ath-", dir="/tmp")  # the path of a socket has at most 107 characters
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.document = os.path.join(self.folder, "topology.yaml")
         nodes.write_document(self.document)
@@ -463,31 +621,160 @@ class Runtimes(Base):
         with open(self.document, "w", encoding="utf-8") as file:
             file.write(self.text)
         self.env = {"AITHERION_RUN_FOLDER": self.folder + "/run"}
-        self.addCleanup(harness.run, "clean", "--yes", "-c", self.document, env=harness.environment(**self.env))
+
+    def start(self):
+        menus = self.menus(root=None, document=self.text, env=self.env)
+        self.addCleanup(harness.run, "clean", "--yes", "-c", menus.path, env=harness.environment(**self.env))
+        return menus
+
+    def ended(self, menus, word="done"):
+        """Returns the screen when the command has ended; the menus keep the whole terminal."""
+        screen = menus.wait("the command is " + word if word == "done" else word)
+        self.assertTrue(menus.is_full_screen())
+        return screen
 
     def test_from_start_to_clean(self):
-        menus = self.menus(root=None, document=self.text, env=self.env)
+        menus = self.start()
         for row in ("6  Start", "7  Stop", "8  Clean"):
             self.assertIn(row, menus.screen())
         menus.keys("6")
-        screen = menus.wait("[Enter")
+        screen = self.ended(menus)
         self.assertIn("NUMA0  started", screen)
         self.assertIn("NUMA1  started", screen)
-        self.assertIn("the command is done", menus.keys("Enter"))
+        self.assertIn("command: aitherion start -c topology.yaml", screen)
+        self.assertIn("Main menu", menus.keys("Enter"))
         screen = menus.keys("5")
         while "Runtime" not in screen:
             self.assertNotEqual(menus.keys("Down"), screen)
             screen = menus.screen()
         self.assertRegex(screen, r"Runtime +running, process, 127\.0\.0\.1")
+        self.assertIn("no program uses a runtime", menus.keys("e"))
         self.assertIn("Stop the runtimes", menus.keys("q", "7"))
-        self.assertIn("Main menu", menus.keys("Enter"))  # no is the first answer
+        self.assertIn("Main menu", menus.keys("Enter"))  # the first answer is no
         menus.keys("7", "2")
-        self.assertIn("stopped NUMA1", menus.wait("[Enter"))
+        screen = self.ended(menus)
+        self.assertIn("stopped NUMA1", screen)
+        menus.keys("q", "8")
+        screen = menus.wait("Remove all this? [y/N]")
+        self.assertTrue(menus.is_full_screen())
+        self.assertIn("Ctrl-C: stop the command", screen)
+        self.assertIn("[y/N] y", menus.keys("=nx", "BSpace", "BSpace", "=y"))
+        menus.keys("Enter")
+        menus.wait("the command", lambda screen: not os.path.exists(self.folder + "/run"))
+        self.assertTrue(menus.is_full_screen())
+
+    def test_clean_needs_no_document(self):
+        menus = self.menus(root=None, document=None, env=self.env)
+        self.assertIn("3  Clean", menus.keys("Escape"))
+        menus.keys("3")
+        self.assertIn("nothing to do", self.ended(menus))
+
+    def test_a_program_is_run(self):
+        menus = self.start()
+        self.assertIn("9  Run a program", menus.screen())
+        for choice, words, line in ("1", "all", "echo"), ("3", "1", "sh -c 'echo $AITHERION_TRANSPORT'"):
+            menus.keys("End", "Up", "Up", "Up", "Up", "Enter", "=" + (line if choice == "1" else "echo $AITHERION_TRANSPORT"), "Enter")
+            menus.keys(choice)
+            screen = self.ended(menus, "the command ended with exit code 125")
+            self.assertIn(f"command: aitherion run --numa {words} -- {line}", screen)
+            self.assertIn("Main menu", menus.keys("Enter"))
+        self.assertIn("Main menu", menus.keys("9", "Escape"))
+        menus.keys("6")
+        self.ended(menus)
+        menus.keys("Enter", "9", "=echo  $AITHERION_SERVER", "Enter", "2")
+        self.assertIn(f"unix:{self.folder}/run/numa0/runtime.sock", self.ended(menus))
+
+    def test_the_key_and_the_image(self):
+        menus = self.start()
+        exported = self.folder + "/exported"
+        self.assertIn("Shared key", menus.keys("End", "Up", "Up", "Up", "Enter"))
+        menus.keys("1")
+        self.assertIn("there is no shared key yet", self.ended(menus))
+        menus.keys("Enter", "3")
+        self.assertIn("made the shared key", self.ended(menus))
+        menus.keys("Enter", "3")
+        menus.wait("[y/N]")
+        menus.keys("=n", "Enter")
+        self.assertIn("stays as it was", self.ended(menus, "the command ended with exit code 1"))
+        self.assertIn("it must not be empty", menus.keys("Enter", "2", "Enter"))
+        menus.keys("=" + exported, "Enter")
+        self.assertIn(f"wrote the shared key to '{exported}'", self.ended(menus))
+        self.assertTrue(os.path.exists(exported))
+        self.assertIn("Image of the runtime", menus.keys("Enter", "4", "End", "Up", "Up", "Enter"))
+        for keys, words in (["1"], "list"), (["2"], "build"), (["3", "2"], "remove"):
+            menus.keys(*keys)
+            screen = self.ended(menus, "the command ended with exit code 1")  # there is no Docker
+            self.assertIn(f"command: aitherion image {words} -c topology.yaml", screen)
+            menus.keys("Enter")
+        self.assertIn("1  No, leave it", menus.keys("3"))
+
+    def test_the_numa_menu_starts_the_containers(self):
+        menus = self.start()
+        self.assertIn("3  Start the containers with the start command", menus.keys("2"))
+        self.assertIn("4  RoCE card management", menus.screen())
+        menus.keys("3")
+        self.assertIn("NUMA1  started", self.ended(menus))
+        self.assertIn("NUMA configuration menu", menus.keys("Enter"))
+
+    def test_control_c_ends_the_command_alone(self):
+        menus = self.start()
+        menus.keys("6")
+        self.ended(menus)
         menus.keys("Enter", "8")
-        self.assertIn("Remove all this? [y/N]", menus.wait("[y/N]"))
-        menus.keys("=y", "Enter")
-        menus.wait("[Enter")
-        self.assertFalse(os.path.exists(self.folder + "/run"))
+        menus.wait("[y/N]")
+        menus.keys("C-c")
+        self.assertIn("NUMA0", self.ended(menus, "the command ended with exit code") + "NUMA0")
+        self.assertIn("Main menu", menus.keys("Enter"))
+        self.assertTrue(os.path.exists(self.folder + "/run"), "nothing was removed")
+
+    def test_another_size_while_a_command_runs(self):
+        menus = self.start()
+        menus.keys("6")
+        self.ended(menus)
+        menus.keys("Enter", "8")
+        menus.wait("[y/N]")
+        menus.resize(60, 20, lambda screen: "60 x 20" in screen)
+        menus.resize(120, 40, lambda screen: "[y/N]" in screen)
+        menus.keys("=n", "Enter")
+        self.assertIn("nothing was removed", self.ended(menus, "the command ended with exit code 1"))
+
+    def test_a_signal_ends_the_command_too(self):
+        menus = self.start()
+        menus.keys("6")
+        self.ended(menus)
+        menus.keys("Enter", "8")
+        menus.wait("[y/N]")
+        with open(f"/proc/{menus.shell}/task/{menus.shell}/children", encoding="ascii") as file:
+            process = int(file.read())
+        with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as file:
+            command = int(file.read())
+        os.kill(process, signal.SIGTERM)
+        self.assertIn("signal 15 ", menus.wait("exit code 1"))
+        self.assertFalse(os.path.exists(f"/proc/{command}"))
+        self.assertTrue(os.path.exists(self.folder + "/run"), "nothing was removed")
+
+    def test_sessions_come_and_are_ended(self):
+        menus = self.start()
+        menus.keys("6")
+        self.ended(menus)
+        self.assertIn("no program uses a runtime", menus.keys("Enter", "5"))
+        steps = os.path.join(os.path.dirname(harness.binary()), "tests", "runtime", "cuda_steps")
+        with subprocess.Popen([harness.binary(), "run", "--numa", "1", "-c", menus.path, "--", steps], text=True, bufsize=1,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              env=harness.environment(srcdir=harness.SOURCE, **self.env)) as program:
+            self.assertIn("CUDA_SUCCESS", program.stdout.readline())
+            program.stdin.write(f"take plain {64 << 20}\n")
+            self.assertIn("CUDA_SUCCESS", program.stdout.readline())
+            self.assertRegex(menus.wait("64.0 MiB"), r"NUMA1 +\d+ +cuda_steps .*GPU 0: 64.0 MiB +\d+ s")
+            self.assertRegex(menus.keys("e"), r"1  NUMA1 +\d+ +cuda_steps .*64.0 MiB")
+            screen = menus.keys("1")
+            self.assertRegex(screen, r"aitherion session end \d+ --numa 1 -c topology.yaml")
+            self.assertIn("64.0 MiB", menus.keys("1"), "no is the first answer")
+            menus.keys("e", "1", "2")
+            self.assertRegex(menus.wait("no program uses a runtime"), r"session \d+ is ended")
+            program.stdin.write(f"take plain {1 << 20}\n")
+            self.assertIn("CUDA_ERROR_DEVICE_UNAVAILABLE", program.stdout.readline())
+            program.kill()
 
     def test_a_capture_has_none(self):
         screen = self.menus().screen()
@@ -497,10 +784,11 @@ class Runtimes(Base):
     def test_without_a_gpu(self):
         if json.loads(harness.run("discover", "--json").stdout)["gpus"]:
             self.skipTest("this machine has a GPU")
-        menus = self.menus(root=None, document=self.text.replace(", sim: true", ""), env=self.env)
+        self.text = self.text.replace(", sim: true", "")
+        menus = self.start()
         self.assertIn("With simulated GPUs", menus.keys("6"))
         menus.keys("2")
-        self.assertIn("simulated GPUs", menus.wait("[Enter"))
+        self.assertIn("simulated GPUs", self.ended(menus))
 
 
 if __name__ == "__main__":

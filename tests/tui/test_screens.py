@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every screen as it looks, at 80x24 and 200x60, in UTF-8, ASCII and Chinese, against tests/tui/screens/.
+"""Every screen at 80x24 and 200x60, in UTF-8, ASCII and Chinese, compared with tests/tui/screens/.
 
-`tests/tui/test_screens.py --update` writes them anew: read the diff.
+`tests/tui/test_screens.py --update` writes them again: read the diff.
 """
 import os
 import sys
@@ -15,7 +15,7 @@ SCREENS = os.path.join(tui.HERE, "screens")
 UPDATE = "--update" in sys.argv
 SIZES = {"80x24": (80, 24), "200x60": (200, 60)}
 
-# The way to each screen from the main menu.
+# The keys that lead to each screen from the main menu.
 PATHS = {
     "main": [],
     "topology": ["1"],
@@ -28,7 +28,7 @@ PATHS = {
     "entry-changed": ["2", "1", "2", "C-u", "=0.5", "Enter"],
     "entry-warning": ["2", "1", "4", "3", "Enter"],
     "entry-remove": ["2", "1", "8"],
-    "add-entry": ["2", "3"],
+    "add-entry": ["2", "4"],
     "roce": ["3"],
     "roce-card": ["3", "4"],
     "roce-add": ["3", "1"],
@@ -42,8 +42,19 @@ PATHS = {
     "status-end": ["5", "End"],
     "leave": ["2", "1", "2", "C-u", "=0.5", "Enter", "q", "q", "q"],
     "keys": ["?"],
+    "keys-status": ["5", "?"],
+    "search": ["/"],
+    "search-nothing": ["1", "/", "=nowhere", "Enter"],
+    "search-found": ["1", "/", "=GPU3 ", "Enter"],
+    "faults": [],
+    "faults-line": ["4"],
+    "faults-file": ["End", "Up", "Up", "Up", "Enter"],
+    "faults-main": ["q"],
 }
-CHINESE = ["main", "numa", "entry", "entry-percent-wrong", "entry-gpus", "roce", "roce-card", "macvlan", "leave", "keys"]
+CHINESE = ["main", "numa", "entry", "entry-percent-wrong", "entry-gpus", "roce", "roce-card", "macvlan", "leave", "keys",
+           "keys-status", "search", "faults", "faults-line"]
+with open(os.path.join(harness.DATA, "documents", "ten-faults.yaml"), encoding="utf-8") as _file:
+    FAULTS = _file.read()
 
 
 @tui.needs_tmux
@@ -63,8 +74,10 @@ class Screens(unittest.TestCase):
     def check(self, paths, kind, size, env):
         for name in paths:
             with self.subTest(screen=name):
-                menus = tui.Menus(size=SIZES[size], env=env)
-                screen = menus.keys(*PATHS[name])
+                env = {"EDITOR": "vi", "VISUAL": None, **(env or {})}
+                document = FAULTS if name.startswith("faults") else ""
+                menus = tui.Menus(size=SIZES[size], env=env, document=document)
+                screen = menus.keys(*PATHS[name]) if PATHS[name] else menus.screen()
                 menus.close()
                 self.assertNotIn("exit code", screen)
                 self.compare(f"{name}.{kind}.{size}", screen)
@@ -73,17 +86,18 @@ class Screens(unittest.TestCase):
         self.check(PATHS, "utf8", "80x24", None)
 
     def test_utf8_large(self):
-        self.check(["topology", "entry-interface", "roce-card", "document", "status", "leave"], "utf8", "200x60", None)
+        self.check(["main", "topology", "numa", "entry", "entry-interface", "roce", "roce-card", "macvlan", "document", "status",
+                    "leave", "faults", "faults-file"], "utf8", "200x60", None)
 
     def test_ascii(self):
-        for name in ["entry-gpus", "topology", "roce-card", "status"]:
+        for name in ["entry-gpus", "topology", "roce-card", "status", "faults-line", "faults-file"]:
             self.check([name], "ascii", "80x24", {"LC_ALL": "C"})
-        self.check(["leave"], "ascii", "200x60", {"LC_ALL": "C"})
+        self.check(["leave", "main"], "ascii", "200x60", {"LC_ALL": "C"})
 
     def test_ascii_has_no_other_letters(self):
         for name in PATHS:
-            if name.startswith(("entry", "roce")):
-                menus = tui.Menus(env={"LC_ALL": "C"})
+            if name.startswith(("entry", "roce", "faults", "search")):
+                menus = tui.Menus(env={"LC_ALL": "C"}, document=FAULTS if name.startswith("faults") else "")
                 screen = menus.keys(*PATHS[name])
                 menus.close()
                 self.assertTrue(screen.isascii(), screen)
@@ -93,7 +107,7 @@ class Screens(unittest.TestCase):
         if not env:
             self.skipTest(reason)
         self.check(CHINESE, "chinese", "80x24", env)
-        self.check(["entry"], "chinese", "200x60", env)
+        self.check(["entry", "main"], "chinese", "200x60", env)
 
 
 @tui.needs_tmux
@@ -103,10 +117,10 @@ class Sizes(unittest.TestCase):
         before = menus.keys("2", "1", "3")
         self.assertIn("enP51p1s0f0", before)
         large = menus.resize(200, 60, lambda screen: len(screen.split("\n")) >= 60)
-        self.assertIn("another one, to be typed", large)
+        self.assertIn("type another one", large)
         small = menus.resize(60, 20, lambda screen: "60 x 20" in screen)
         self.assertIn("80 x 24", small.replace("\n", " "))
-        self.assertEqual(menus.keys("q"), small, "no key counts while nothing can be seen")
+        self.assertEqual(menus.keys("q"), small, "keys have no effect while the window is too small")
         menus.resize(80, 24, lambda screen: screen == before)
         menus.close()
 

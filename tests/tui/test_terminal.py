@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The terminal is given back as it was, whatever ends the menus; and what happens where there is none."""
+"""The terminal is restored, however the menus end; and commands without a terminal."""
 import fcntl
 import os
 import pty
@@ -10,6 +10,7 @@ import subprocess
 import termios
 import time
 import unittest
+import unittest.mock
 
 import tui
 import harness
@@ -17,7 +18,9 @@ import harness
 
 
 class Terminal:
-    """The menus on a pseudo terminal that is looked at from outside."""
+    """The menus on a pseudo terminal that the test reads."""
+
+    hangup = signal.SIG_DFL  # the tests may run under nohup, which ignores the signal
 
     def __init__(self, *args, **env):
         self.leader, self.follower = pty.openpty()
@@ -34,11 +37,12 @@ class Terminal:
                                         preexec_fn=self._take)
 
     def _take(self):
+        signal.signal(signal.SIGHUP, self.hangup)
         os.setsid()
         fcntl.ioctl(self.follower, termios.TIOCSCTTY, 0)
 
     def read(self, until=None, patience_s=harness.PATIENCE_S):
-        """All output until a text came (or until nothing comes for a moment)."""
+        """Returns all output until a text comes (or until no more comes for a moment)."""
         end = time.monotonic() + patience_s
         while time.monotonic() < end:
             if until and until in self.output:
@@ -53,7 +57,7 @@ class Terminal:
         return False
 
     def wait(self):
-        """(exit code, standard error); what comes meanwhile is read, so that nobody blocks."""
+        """Returns (exit code, standard error); reads the output meanwhile, so that the program does not block."""
         end = time.monotonic() + harness.PATIENCE_S
         while self.process.poll() is None and time.monotonic() < end:
             self.read(until=b"\0never", patience_s=0.1)
@@ -76,7 +80,7 @@ class Terminal:
                 pass
 
 
-LEAVE = b"\x1b[?1049l"  # xterm's "back to the normal screen"
+LEAVE = b"\x1b[?1049l"  # xterm's sequence "back to the normal screen"
 SHOW_CURSOR = b"\x1b[?25h"
 
 
@@ -86,7 +90,7 @@ class Restored(unittest.TestCase):
         self.addCleanup(terminal.close)
         self.assertTrue(terminal.read(b"Quit"), terminal.output)
         terminal.read()
-        self.assertFalse(terminal.is_restored(), "the menus take the terminal")
+        self.assertFalse(terminal.is_restored(), "the menus take over the terminal")
         return terminal
 
     def check(self, terminal, code):
@@ -115,7 +119,7 @@ class Restored(unittest.TestCase):
             os.write(terminal.leader, keys)
             terminal.read()
         terminal.process.send_signal(signal.SIGTERM)
-        self.assertIn("not saved are gone", self.check(terminal, 1))
+        self.assertIn("unsaved changes are lost", self.check(terminal, 1))
 
     def test_control_c(self):
         terminal = self.start()
@@ -128,11 +132,8 @@ class Restored(unittest.TestCase):
         self.check(terminal, -signal.SIGABRT)
 
     def test_ignored_hangup(self):
-        old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        try:
+        with unittest.mock.patch.object(Terminal, "hangup", signal.SIG_IGN):
             terminal = self.start()
-        finally:
-            signal.signal(signal.SIGHUP, old)
         terminal.process.send_signal(signal.SIGHUP)
         terminal.read()
         self.assertIsNone(terminal.process.poll(), "as nohup wants it")
@@ -146,7 +147,7 @@ class Restored(unittest.TestCase):
         terminal.process.stderr.close()
 
     def test_stop_and_go_on(self):
-        # A stop is passed over in a session without job control (an orphaned process group), so a shell is in between.
+        # An orphaned process group ignores a stop, so a shell with job control is in between.
         command = f"{harness.binary()} menu -c {tui.DOCUMENT} --root {harness.capture('ac922-4gpu')}"
         leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
@@ -224,7 +225,7 @@ class NoTerminal(unittest.TestCase):
         terminal.wait()
         self.assertRegex(terminal.output, rb"\x1b\[[0-9;]*3[0-7]m")
 
-    @unittest.skipUnless(harness.copies_alone(), "ldd knows no binary of another machine")
+    @unittest.skipUnless(harness.copies_alone(), "ldd cannot read a binary for another machine")
     def test_ncurses_is_loaded_late(self):
         linked = subprocess.run(["ldd", harness.binary()], stdout=subprocess.PIPE, text=True, check=False).stdout
         self.assertNotIn("curses", linked)

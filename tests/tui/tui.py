@@ -1,7 +1,7 @@
-"""What the tests of the menus share: the menus in a tmux window of a given size, keys typed, screens read.
+"""Helpers of the menus' tests: the menus in a tmux window of a given size, typing keys, reading the screen.
 
-tmux is a real terminal emulator, so a screen is what a person would see. It is never waited for by the clock: a screen counts
-once nobody is at work on it, neither the menus nor tmux, no key is unread, and it has stayed the same for a moment.
+tmux is a real terminal emulator, so a screen is what a user would see. The tests do not wait for fixed times: a screen
+counts when neither the menus nor tmux are running, no key is unread, and the screen has stayed the same for a moment.
 """
 import atexit
 import fcntl
@@ -42,7 +42,7 @@ def needs_tmux(test):
 
 
 def _tree(pid):
-    """A process and all below it; what has ended meanwhile is not there."""
+    """Returns a process and all processes below it, without those that have ended."""
     found = [pid]
     try:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
@@ -61,13 +61,13 @@ def _runs(pid):
 
 
 class Menus:
-    """The menus in a window. document: text of the document, None for none."""
+    """The menus in a window. document: text of the document; "" for the shipped one, None for none."""
     count = 0
 
-    def __init__(self, *args, size=(80, 24), env=None, document="", root="ac922-4gpu"):
+    def __init__(self, *args, size=(80, 24), env=None, document="", root="ac922-4gpu", config="topology.yaml"):
         if not Menus.count:
             _tmux("new-session", "-d", "-s", "base", "sleep 100000")  # a server without sessions ends
-            atexit.register(_end)  # now, so that it runs before the scratch folder with its socket is gone
+            atexit.register(_end)  # now, so that it runs before the scratch folder with tmux's socket is removed
         Menus.count += 1
         self.name = f"m{Menus.count}"
         self.folder = tempfile.mkdtemp(dir=harness.scratch())
@@ -78,14 +78,14 @@ class Menus:
             with open(self.path, "w", encoding="utf-8") as file:
                 file.write(text)
         words = list(args) or ["menu"]
-        if root:  # by a name that is the same everywhere: commands on screens have it
+        if root:  # screens show it in commands, so its name is the same everywhere
             os.symlink(harness.capture(root), os.path.join(self.folder, os.path.basename(root)))
             root = os.path.basename(root)
-        words += ["-c", "topology.yaml"] + (["--root", root] if root else [])
+        words += ["-c", config] + (["--root", root] if root else [])
         inside = harness.environment(TERM="screen-256color", COLUMNS=None, **(env or {}))
         given = " ".join(shlex.quote(f"{name}={value}") for name, value in inside.items())
         program = " ".join(shlex.quote(word) for word in [harness.binary(), *words])
-        # The shell stays, to tell the exit code and to be the terminal that is looked at afterwards.
+        # The shell stays: it prints the exit code, and the test reads the terminal after the menus.
         line = f"cd {shlex.quote(self.folder)}; env -i {given} {program}; echo exit code $?; exec sleep 1000"
         _tmux("new-session", "-d", "-s", self.name, "-x", str(size[0]), "-y", str(size[1]), line)
         _tmux("set-option", "-t", self.name, "window-size", "manual", check=False)
@@ -94,7 +94,7 @@ class Menus:
         self.wait()
 
     def text(self):
-        """The file as it is."""
+        """Returns the document's file."""
         with open(self.path, encoding="utf-8") as file:
             return file.read()
 
@@ -102,12 +102,12 @@ class Menus:
         return "\n".join(line.rstrip() for line in _tmux("capture-pane", "-p", "-t", self.name).split("\n")).rstrip("\n") + "\n"
 
     def _state(self):
-        """The screen with its attributes and the cursor: any change of it counts."""
+        """Returns the screen with its attributes and the cursor, to notice any change."""
         return _tmux("capture-pane", "-p", "-e", "-t", self.name, ";",
                      "display-message", "-p", "-t", self.name, "#{cursor_x} #{cursor_y} #{cursor_flag}")
 
     def _is_at_work(self):
-        """Whether a key is unread, or the menus, what they have begun, or tmux would go on if the machine let them."""
+        """Returns whether a key is unread, or a process of the menus or tmux is running."""
         terminal = os.open(self.terminal, os.O_RDONLY | os.O_NOCTTY)
         try:
             unread = struct.unpack("i", fcntl.ioctl(terminal, termios.FIONREAD, b"\0" * 4))[0]
@@ -116,7 +116,7 @@ class Menus:
         return bool(unread) or any(_runs(pid) for pid in [self.server, *_tree(self.shell)])
 
     def wait(self, text=None, wanted=None):
-        """The screen once it is still, holds text and is as wanted(screen) wants it."""
+        """Returns the screen when it has stopped changing, contains text, and wanted(screen) is true."""
         end, last, since = time.monotonic() + harness.PATIENCE_S, None, 0
         while time.monotonic() < end:
             is_at_work, now, time_now = self._is_at_work(), self._state(), time.monotonic()
@@ -130,15 +130,27 @@ class Menus:
         raise AssertionError(f"'{text}' did not come:\n{self.screen()}")
 
     def keys(self, *keys):
-        """Types tmux's names of keys ("Enter", "C-u", "1"), or a text with "=" before it; the still screen."""
+        """Types tmux's names of keys ("Enter", "C-u", "1"), or a text after "=". Returns the screen when it has stopped
+        changing.
+        """
         screen = self.screen() if not keys else None
         for key in keys:
             _tmux("send-keys", "-t", self.name, *(["-l", "--", key[1:]] if key.startswith("=") else [key]))
             screen = self.wait()
         return screen
 
+    def is_full_screen(self):
+        """Returns whether the menus have the whole terminal, not the shell's lines."""
+        return _tmux("display-message", "-p", "-t", self.name, "#{alternate_on}").strip() == "1"
+
+    def colored(self):
+        """Returns the screen with its escape sequences."""
+        return _tmux("capture-pane", "-p", "-e", "-t", self.name)
+
     def resize(self, columns, rows, wanted=None):
-        """The still screen that is as wanted(screen) wants it: what tmux itself cuts off comes before it, and is no answer."""
+        """Changes the window's size and waits until wanted(screen). tmux itself first cuts the old screen, which is no
+        answer.
+        """
         _tmux("resize-window", "-t", self.name, "-x", str(columns), "-y", str(rows))
         return self.wait(wanted=wanted)
 

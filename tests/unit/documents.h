@@ -1,4 +1,4 @@
-/* Small helpers of the tests about topology documents. */
+/* Helpers for tests of topology documents. */
 #pragma once
 #include <check.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "config/document.h"
 
-/* Two entries, as short as a document can be. */
+/* Two entries, in the shortest document. */
 #define MINIMAL                                                                                    \
     "schema: aitherion.topology/1\n"                                                               \
     "numa:\n"                                                                                      \
@@ -28,7 +28,7 @@ static inline void parse_good(const char *text, struct ath_document *out)
     parse_good_bytes(text, strlen(text), out);
 }
 
-/* "LINE:COLUMN CODE" of every fault, a line each. The caller frees it. */
+/* Returns "LINE:COLUMN CODE" of every fault, one in each line. The caller frees it. */
 static inline char *faults_text(const struct ath_faults *faults)
 {
     struct ath_text text = { 0 };
@@ -55,7 +55,7 @@ static inline char *parse_bad(const char *text)
     return parse_bad_bytes(text, strlen(text));
 }
 
-/* The path of a file of tests/data or etc, wherever the test runs. */
+/* Returns the path of a file of tests/data or etc, from any folder in which the test may run. */
 static inline char *source_path(const char *name)
 {
     const char *folder = getenv("srcdir");
@@ -72,15 +72,4 @@ static inline char *read_source(const char *name, size_t *out_length)
     ck_assert_msg(!ath_file_read(path, ATH_YAML_BYTES_MAX, &text, out_length, &err), "%s",
                   err.message);
     return text;
-}
-
-static inline int run_suite(TCase *cases, const char *name)
-{
-    Suite *suite = suite_create(name);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
 }

@@ -1,9 +1,10 @@
 /*
  * A library that answers like NVIDIA's NVML, for tests without NVIDIA's driver.
  *
- * FAKE_NVML says as which machine: "ac922" (two V100 at 0004:04 and 0004:05, three NVLinks to each
- * other and to the CPU), "nvswitch" (four H100, 18 links to switches), or what goes wrong:
- * "init-fails", "no-device", "crash", "hang". Built with OLD_DRIVER it lacks what came later.
+ * FAKE_NVML selects the machine: "ac922" (two V100 at 0004:04 and 0004:05, three NVLinks to each
+ * other and to the CPU) or "nvswitch" (four H100 with 18 links to switches). It can also select a
+ * fault: "init-fails", "no-device", "crash", "hang". Built with OLD_DRIVER, the library lacks newer
+ * functions.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ const char *nvmlErrorString(int status)
     return status == ERROR_NOT_FOUND ? "Not Found" : "Unknown Error";
 }
 
-/* Takes "00000004:04:00.0" and nothing else, as the real one does for a domain above 16 bits. */
+/* Accepts only the form "00000004:04:00.0", as NVML does for a domain above 16 bits. */
 int nvmlDeviceGetHandleByPciBusId_v2(const char *name, nvml_device *out)
 {
     char *end;
@@ -132,8 +133,9 @@ int nvmlDeviceGetNvLinkState(nvml_device device, unsigned int link, unsigned int
     return NVML_SUCCESS;
 }
 
-/* Links 0 to 2 of a V100 lead to the other one, 3 to 5 to the CPU; an H100's to switches, whose
- * addresses a virtual machine does not get to see (as on one with two H200, driver 580.159). */
+/* Links 0 to 2 of a V100 lead to the other GPU, 3 to 5 to the CPU. Links of an H100 lead to
+ * switches, whose addresses a virtual machine does not see (as observed with two H200, driver
+ * 580.159). */
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(nvml_device device, unsigned int link, struct nvml_pci *out)
 {
     *out = (struct nvml_pci){ 0 };
@@ -152,7 +154,7 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(nvml_device device, unsigned int link, s
 int nvmlDeviceGetP2PStatus(nvml_device a, nvml_device b, unsigned int index, unsigned int *out)
 {
     (void)a;
-    *out = index == NVML_P2P_NVLINK && b->bus == 0x9d ? 1 : 0; /* one is out of the fabric */
+    *out = index == NVML_P2P_NVLINK && b->bus == 0x9d ? 1 : 0; /* one GPU is not in the fabric */
     return NVML_SUCCESS;
 }
 

@@ -1,4 +1,4 @@
-/* Caches of the dynamic linker made for tests (glibc, sysdeps/generic/dl-cache.h). */
+/* Makes caches of the dynamic linker for tests (glibc, sysdeps/generic/dl-cache.h). */
 #pragma once
 #include <check.h>
 #include <endian.h>
@@ -27,7 +27,8 @@ static inline void made_cache_put(struct made_cache *out, size_t at, uint64_t va
         out->bytes[at + i] = (uint8_t)(value >> 8 * (is_big ? size - 1 - i : i));
 }
 
-/* says_order: as glibc does since 2.33; has_old: behind the older form, with one entry. */
+/* says_order: the head tells the byte order, as since glibc 2.33. has_old: a cache in the older
+ * format, with one entry, precedes. */
 static inline void made_cache(const struct made_entry *entries, size_t count, bool is_big,
                               bool says_order, bool has_old, struct made_cache *out)
 {

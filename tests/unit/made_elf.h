@@ -1,4 +1,4 @@
-/* ELF files made for tests, of either byte order: <elf.h>'s structs, and a text table. */
+/* Makes ELF files for tests, in either byte order: the structs of <elf.h>, and a table of texts. */
 #pragma once
 #include <check.h>
 #include <elf.h>
@@ -12,11 +12,11 @@ enum { MADE_MAX = 16, MADE_STRINGS = 4096, MADE_NOTE = 512, MADE_ADDRESS = 0x400
 
 struct made_elf {
     bool is_big;
-    uint16_t type, machine; /* ET_DYN and EM_X86_64 where 0 */
+    uint16_t type, machine; /* 0: ET_DYN, EM_X86_64 */
     const char *loader, *rpath, *runpath;
     const char *needed[MADE_MAX];
     uint64_t flags_1;
-    const char *late; /* JSON of a note about what is loaded late */
+    const char *late; /* JSON of a note about libraries opened late */
 };
 
 struct made_bytes {
@@ -58,7 +58,7 @@ static inline Elf64_Phdr made_segment(const struct made_elf *elf, uint32_t type,
                          .p_memsz = made_64(elf, length) };
 }
 
-/* Texts behind each other, the first one empty. */
+/* A table of texts, the first one empty. */
 struct made_strings {
     char bytes[MADE_STRINGS];
     size_t length;
@@ -84,7 +84,7 @@ static inline size_t made_note(const struct made_elf *elf, struct made_bytes *ou
     return made_add(out, note, *out_size);
 }
 
-/* Header, program headers, then what they point to; one loadable segment holds it all. */
+/* Writes the header, the program headers, then the data; one loadable segment covers the file. */
 static inline void made_elf(const struct made_elf *elf, struct made_bytes *out)
 {
     Elf64_Phdr segments[4];

@@ -1,4 +1,4 @@
-/* Machines made by hand; shapes from the captures that the project's design names. */
+/* Machines made by hand, modelled on real captures. */
 #include "config.h"
 
 #include "made_machines.h"
@@ -232,7 +232,7 @@ static int two_socket_distance(int from, int to)
     return from == to ? 10 : 21;
 }
 
-/* GPUs shared out evenly over the nodes 0, 1, ..., each with its own root port. */
+/* Spreads GPUs evenly over the nodes 0, 1, ..., each with its own root port. */
 static void add_plain_gpus(struct ath_machine *machine, int count, int nodes, const char *model)
 {
     for (int i = 0; i < count; i++) {
@@ -257,6 +257,26 @@ void made_dgx2(struct ath_machine *out)
     for (size_t i = 0; i < 16; i++)
         for (size_t j = 0; j < 15; j++)
             out->gpus[i].nvlinks[j].is_through_switch = true;
+    ath_machine_finish(out);
+}
+
+void made_b200(struct ath_machine *out)
+{
+    *out = (struct ath_machine){ 0 };
+    name(out, "b200", "NVIDIA DGX B200", "x86_64", "generic");
+    add_node(out, 0, 0, 56, 1007);
+    add_node(out, 1, 56, 56, 1008);
+    add_distances(out, two_socket_distance);
+    add_plain_gpus(out, 8, 2, "NVIDIA B200");
+    for (size_t i = 0; i < 8; i++) {
+        struct ath_gpu *gpu = &out->gpus[i];
+        gpu->vendor_id = ATH_VENDOR_NVIDIA;
+        gpu->has_nvlinks = true;
+        if (i < 7)
+            *(struct ath_nvlink *)ath_push(&gpu->nvlinks, &gpu->nvlink_count,
+                                           sizeof *gpu->nvlinks) =
+                (struct ath_nvlink){ .kind = ATH_PEER_SWITCH, .count = 18, .speed_mbps = -1 };
+    }
     ath_machine_finish(out);
 }
 

@@ -1,8 +1,8 @@
 /*
- * How long the unit tests wait for what comes at once or never: against what hangs, and no measure
- * of speed. Where a limit of our own is what is tested, it is LIMIT_MS, and the bound on what was
- * seen PATIENCE_MS: a machine that is busy keeps that too, and nothing but the limit ends the wait
- * before.
+ * The longest wait of a unit test for an event that normally comes at once. It only ends tests that
+ * hang, and measures no speed. If a test checks one of our own time limits, the limit is LIMIT_MS
+ * and the wait may take up to PATIENCE_MS: even a busy machine keeps that, and only the limit can
+ * end the wait earlier.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
- * Network namespaces for tests: a test process leaves for a network and a mount namespace of its
- * own, with an empty /run, so that neither the machine's links nor its namespaces are touched.
- * Where that is not allowed (no root), the program is skipped.
+ * Network namespaces for tests: the test program enters its own network and mount namespace with an
+ * empty /run, so that the machine's links and namespaces stay untouched. If that is not allowed (no
+ * root), the program is skipped.
  */
 #pragma once
 #include <check.h>
@@ -20,18 +20,19 @@
 #include "roce/link.h"
 #include "roce/netlink.h"
 
-/* Call first in main(): every test is a child of it. Returns 0, or the exit code of a skip. */
+/* Must be called first in main(), since every test runs in a child process. Returns 0, or the exit
+ * code of a skip. */
 static inline int sandbox_enter(void)
 {
     if (unshare(CLONE_NEWNET | CLONE_NEWNS) || mount("", "/", "none", MS_REC | MS_PRIVATE, "") ||
         mount("tmpfs", "/run", "tmpfs", 0, "")) {
-        printf("skipped: no network namespace of its own here: %s\n", strerror(errno));
+        printf("skipped: cannot make a network namespace: %s\n", strerror(errno));
         return 77;
     }
     return 0;
 }
 
-/* In a test: a namespace that nobody has used yet. */
+/* Enters a new, empty network namespace; called within a test. */
 static inline void sandbox_fresh(void)
 {
     ck_assert_int_eq(unshare(CLONE_NEWNET), 0);
@@ -50,7 +51,7 @@ static inline struct ath_netlink *sandbox_netlink(void)
     return netlink;
 }
 
-/* A pair of links, both here. */
+/* Makes a pair of veth links, both in this namespace. */
 static inline int sandbox_veth(struct ath_netlink *netlink, const char *name, const char *peer,
                                struct ath_err *err)
 {
@@ -62,7 +63,7 @@ static inline int sandbox_veth(struct ath_netlink *netlink, const char *name, co
     struct nlattr *info = ath_message_nest(&message, IFLA_LINKINFO);
     ath_message_put_text(&message, IFLA_INFO_KIND, "veth");
     struct nlattr *data = ath_message_nest(&message, IFLA_INFO_DATA);
-    /* The other end: a header of its own, and attributes behind it. */
+    /* The peer has its own header, followed by attributes. */
     struct {
         struct ifinfomsg header;
         struct nlattr attribute;

@@ -1,15 +1,15 @@
-/* Functions of one card are found by slot, by the RDMA devices' GUID, by serial number. */
+/* Functions are grouped into cards by slot, by the RDMA devices' GUID and by serial number. */
 #include "config.h"
 
 #include "roce/card.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct tree tree;
 static struct ath_root root;
@@ -53,7 +53,7 @@ static const char *card_of(const char *address)
     return ports.items[ath_ports_find(&ports, ports.count, &pci)].nic.card;
 }
 
-/* A vital product data block: an identifier string, then a read-only resource of these fields. */
+/* Makes vital product data: an identifier string, then a read-only resource with these fields. */
 static size_t make_vpd(uint8_t *out, const char *fields, size_t length)
 {
     static const uint8_t head[] = { 0x82, 4, 0, 'c', 'a', 'r', 'd', 0x90 };
@@ -77,11 +77,13 @@ static void put_vpd(const char *address, const char *serial)
     tree_put_bytes(path, data, make_vpd(data, fields, length));
 }
 
-START_TEST(joins_the_shared_card_of_an_ac922_by_guid)
+FIXTURE(setup, teardown);
+
+TEST(joins_the_shared_card_of_an_ac922_by_guid)
 {
     add("0033:01:00.1", 0x1019, "0200:0000:0003:0100");
     add("0003:01:00.0", 0x1019, "0200:0000:0003:0100");
-    add("0003:01:00.1", 0x1019, NULL); /* its driver is not loaded */
+    add("0003:01:00.1", 0x1019, NULL); /* the driver is not loaded */
     add("0033:01:00.0", 0x1019, "0200:0000:0003:0100");
     add("0030:01:00.0", 0x1015, "0200:0000:0030:0100");
     group();
@@ -91,9 +93,8 @@ START_TEST(joins_the_shared_card_of_an_ac922_by_guid)
     ck_assert_str_eq(card_of("0033:01:00.1"), "0003:01:00.0");
     ck_assert_str_eq(card_of("0030:01:00.0"), "0030:01:00.0");
 }
-END_TEST
 
-START_TEST(joins_by_serial_number)
+TEST(joins_by_serial_number)
 {
     add("0003:01:00.0", 0x1019, NULL);
     add("0033:01:00.0", 0x1019, NULL);
@@ -107,22 +108,20 @@ START_TEST(joins_by_serial_number)
     ck_assert_str_eq(card_of("0034:01:00.0"), "0034:01:00.0");
     ck_assert_str_eq(card_of("0035:01:00.0"), "0035:01:00.0");
 }
-END_TEST
 
-START_TEST(keeps_slots_apart_when_nothing_tells)
+TEST(keeps_slots_apart_without_guid_and_serial)
 {
     add("0000:18:00.0", 0x1017, NULL);
     add("0000:18:00.1", 0x1017, NULL);
     add("0000:3b:00.0", 0x1017, NULL);
-    ath_ports_add(&ports); /* no PCI at all */
+    ath_ports_add(&ports); /* a port without a PCI address */
     group();
     ck_assert_str_eq(card_of("0000:18:00.1"), "0000:18:00.0");
     ck_assert_str_eq(card_of("0000:3b:00.0"), "0000:3b:00.0");
     ck_assert_ptr_null(ports.items[3].nic.card);
 }
-END_TEST
 
-START_TEST(reads_serials_of_broken_data)
+TEST(survives_broken_vital_product_data)
 {
     static const uint8_t cut[] = { 0x90, 0x40, 0x00, 'S', 'N', 0x20, 'A' };
     static const uint8_t field_too_long[] = { 0x90, 0x05, 0x00, 'S', 'N', 0x20, 'A', 'B', 0x78 };
@@ -142,16 +141,4 @@ START_TEST(reads_serials_of_broken_data)
         ck_assert_ptr_null(ath_vpd_serial(good, cut_at));
     ath_auto_free char *serial = ath_vpd_serial(good, length);
     ck_assert_str_eq(serial, "MT12");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("card");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_add_test(cases, joins_the_shared_card_of_an_ac922_by_guid);
-    tcase_add_test(cases, joins_by_serial_number);
-    tcase_add_test(cases, keeps_slots_apart_when_nothing_tells);
-    tcase_add_test(cases, reads_serials_of_broken_data);
-    return run_case(cases, "card");
 }

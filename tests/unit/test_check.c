@@ -1,9 +1,8 @@
-/* What is wrong with a document on every machine, and which of it a change has brought. */
+/* Faults of a document that do not depend on the machine, and the faults that a change adds. */
 #include "config.h"
 
 #include "config/check.h"
 
-#include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -11,6 +10,7 @@
 #include "base/cleanup.h"
 #include "config/edit.h"
 #include "documents.h"
+#include "unit.h"
 
 #define MACVLAN(name, rest) "    - { name: " name ", parent: eth0, " rest " }\n"
 
@@ -25,7 +25,7 @@ static void expect(const char *text, const char *faults)
     ck_assert_str_eq(got, faults);
 }
 
-START_TEST(addresses_are_once)
+TEST(addresses_are_unique)
 {
     expect(MINIMAL "roce:\n  macvlans:\n" MACVLAN("a", "address: 10.0.0.1/24")
                MACVLAN("b", "address: 10.0.0.2/24") MACVLAN("c", "mtu: 1500"),
@@ -37,15 +37,14 @@ START_TEST(addresses_are_once)
                "a", "address: 10.0.0.1/24, host_link: true, host_address: 10.0.0.9/24")
                MACVLAN("b", "address: 10.0.0.9/24"),
            "8:41 address-twice\n");
-    /* An address of a link that is not asked for counts for nothing. */
+    /* The address of a link that is not requested does not count. */
     expect(MINIMAL
            "roce:\n  macvlans:\n" MACVLAN("a", "address: 10.0.0.1/24, host_address: 10.0.0.9/24")
                MACVLAN("b", "address: 10.0.0.9/24"),
            "");
 }
-END_TEST
 
-START_TEST(addresses_are_such_as_links_have)
+TEST(addresses_must_be_usable_by_links)
 {
     expect(MINIMAL "roce:\n  macvlans:\n" MACVLAN("a", "address: 10.0.0.0/24")
                MACVLAN("b", "address: 10.0.1.0/31"),
@@ -54,9 +53,8 @@ START_TEST(addresses_are_such_as_links_have)
                "a", "address: 10.0.0.1/24, host_link: true, host_address: 10.0.0.255/24"),
            "7:85 address-unfit\n");
 }
-END_TEST
 
-START_TEST(links_on_the_host_have_their_conditions)
+TEST(links_on_the_host_need_an_address_and_bridge_mode)
 {
     static const struct {
         const char *rest, *faults;
@@ -76,9 +74,8 @@ START_TEST(links_on_the_host_have_their_conditions)
         expect(text.data, cases[i].faults);
     }
 }
-END_TEST
 
-START_TEST(entries_share_a_gpu_up_to_its_memory)
+TEST(entries_share_a_gpu_up_to_its_memory)
 {
     static const struct {
         const char *first, *second, *faults;
@@ -86,6 +83,9 @@ START_TEST(entries_share_a_gpu_up_to_its_memory)
         { "", "", "4:61 gpu-twice\n" },
         { ", vram_fraction: 0.6", ", vram_fraction: 0.5", "4:61 gpu-twice\n" },
         { ", vram_fraction: 0.6", ", vram_fraction: 0.4", "" },
+        { ", vram_fraction: 0.601", ", vram_fraction: 0.4", "4:61 gpu-twice\n" },
+        { ", vram_fraction: 0.1", ", vram_fraction: 0.9", "" },
+        { ", vram_fraction: 0.7", ", vram_fraction: 0.3", "" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ath_auto_free char *text = ath_xasprintf(
@@ -96,9 +96,44 @@ START_TEST(entries_share_a_gpu_up_to_its_memory)
         expect(text, cases[i].faults);
     }
 }
-END_TEST
 
-START_TEST(what_is_new_is_told_apart)
+LOOP_TEST(a_macvlans_mtu_fits_its_parent, 0, 8)
+{
+    static const struct {
+        int parent_mtu;
+        const char *mtu, *faults;
+    } cases[] = {
+        { 1500, "mtu: 1500", "" },
+        { 1500, "mtu: 1501", "7:37 mtu-above-parent\n" },
+        { 1500, "mtu: 1499", "" },
+        { 9000, "mtu: 9000", "" },
+        { 9000, "mtu: 9001", "7:37 mtu-above-parent\n" },
+        { ATH_UNKNOWN, "mtu: 9000", "" },
+        { 0, "mtu: 9000", "" },
+        { 1500, "address: 10.0.0.1/24", "" },
+    };
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) document = { 0 };
+    ATH_AUTO(ath_faults) found = { 0 };
+    for (int id = 0; id <= 8; id += 8) {
+        struct ath_numa_node *node = ath_machine_add_node(&machine, id);
+        node->is_online = true;
+        ath_idset_add(&node->cpus, id, id + 7);
+    }
+    struct ath_nic *nic = ath_machine_add_nic(&machine);
+    nic->netdev = ath_xstrdup("eth0");
+    nic->mtu = cases[_i].parent_mtu;
+    machine.source = ATH_SOURCE_LIVE;
+    ath_machine_finish(&machine);
+    ath_auto_free char *text = ath_xasprintf(
+        MINIMAL "roce:\n  macvlans:\n    - { name: a, parent: eth0, %s }\n", cases[_i].mtu);
+    parse_good(text, &document);
+    ath_document_check(&document, &machine, &found);
+    ath_auto_free char *got = faults_text(&found);
+    ck_assert_str_eq(got, cases[_i].faults);
+}
+
+TEST(only_new_faults_are_taken)
 {
     ATH_AUTO(ath_document) document = { 0 };
     ATH_AUTO(ath_faults) old = { 0 };
@@ -120,20 +155,8 @@ START_TEST(what_is_new_is_told_apart)
     ck_assert_ptr_nonnull(strstr(new.items[0].message, "'b'"));
     ck_assert_ptr_nonnull(strstr(all.items[0].message, "'a'"));
 
-    /* Where the part was not there before, all in it is new. */
+    /* If the part is new, every fault in it is new. */
     ath_faults_take_new(&old, NULL, &all, &whole, &new);
     ck_assert_uint_eq(new.count, 2);
     ck_assert_uint_eq(all.count, 0);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("all");
-    tcase_add_test(cases, addresses_are_once);
-    tcase_add_test(cases, addresses_are_such_as_links_have);
-    tcase_add_test(cases, links_on_the_host_have_their_conditions);
-    tcase_add_test(cases, entries_share_a_gpu_up_to_its_memory);
-    tcase_add_test(cases, what_is_new_is_told_apart);
-    return run_suite(cases, "check");
 }

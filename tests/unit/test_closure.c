@@ -1,7 +1,7 @@
-/* Finding libraries as the dynamic linker does, in made-up roots of made-up files. */
+/* Finding libraries as the dynamic linker does, in roots and files made by the test. */
 #include "config.h"
 
-#include "container/closure.h"
+#include "container/linker/closure.h"
 
 #include <errno.h>
 
@@ -10,6 +10,7 @@
 #include "made_cache.h"
 #include "made_elf.h"
 #include "tree.h"
+#include "unit.h"
 
 #define LOADER "/lib64/ld-linux-x86-64.so.2"
 
@@ -42,7 +43,7 @@ static void put_library(const char *path)
     put(path, (struct made_elf){ 0 });
 }
 
-/* The program, with the loader that it asks for. */
+/* Writes the program, and the loader that it names. */
 static void put_program(struct made_elf elf)
 {
     elf.loader = LOADER;
@@ -61,7 +62,7 @@ static int find_late(const struct ath_closure_late *lates, size_t count, struct 
     return ath_closure_find(program, &root, lates, count, out, err);
 }
 
-/* "/lib/liba.so /lib/libb.so": where libraries were found, in their order. */
+/* Returns "/lib/liba.so /lib/libb.so", the found libraries in their order. */
 static char *found(const struct ath_closure *closure)
 {
     struct ath_text text = { 0 };
@@ -100,7 +101,9 @@ static void put_cache(const struct made_entry *entries, size_t count)
     tree_put_bytes(path, cache.bytes, cache.length);
 }
 
-START_TEST(a_static_program_is_all)
+FIXTURE(make_tree, remove_tree);
+
+TEST(packs_a_static_program_alone)
 {
     static const struct ath_closure_late late = { "libx.so", true };
     ATH_AUTO(ath_closure) closure = { 0 };
@@ -111,10 +114,10 @@ START_TEST(a_static_program_is_all)
     ck_assert_uint_eq(closure.count, 1);
     ck_assert(!closure.has_loader);
 }
-END_TEST
 
-/* Widest first; each once; who first needed it. The loader is known by its name. */
-START_TEST(walks_through_all)
+/* Breadth first, each library once, with its first needer. The loader counts under its file name.
+ */
+TEST(finds_libraries_of_libraries)
 {
     ATH_AUTO(ath_closure) closure = { 0 };
     struct ath_err err;
@@ -132,9 +135,8 @@ START_TEST(walks_through_all)
     ck_assert_str_eq(closure.items[4].needer, "liba.so");
     ck_assert_int_gt(closure.items[2].size_bytes, 0);
 }
-END_TEST
 
-START_TEST(looks_in_the_order_of_the_linker)
+TEST(searches_in_the_linkers_order)
 {
     static const struct made_entry cached = { "liba.so", "/cached/liba.so", 0x0303, 0 };
 
@@ -146,7 +148,7 @@ START_TEST(looks_in_the_order_of_the_linker)
     tree_put(&tree, "/configured\n", "etc/ld.so.conf");
     put_library("configured/liba.so");
     check("/configured/liba.so");
-    /* With a cache the configuration is in it. */
+    /* A cache contains the folders of the configuration. */
     put_cache(&cached, 1);
     check("/lib/x86_64-linux-gnu/liba.so");
     put_library("cached/liba.so");
@@ -156,10 +158,9 @@ START_TEST(looks_in_the_order_of_the_linker)
     put_library("run1/liba.so");
     check("/run1/liba.so");
 }
-END_TEST
 
-/* An RPATH counts for what is needed further down, a RUNPATH does not, and hides an RPATH. */
-START_TEST(hands_down_rpath_alone)
+/* An RPATH counts for the libraries further down. A RUNPATH does not, and disables an RPATH. */
+TEST(hands_down_rpath_only)
 {
     put_program((struct made_elf){ .needed = { "liba.so" }, .rpath = "/own" });
     put("own/liba.so", (struct made_elf){ .needed = { "libb.so" } });
@@ -172,9 +173,8 @@ START_TEST(hands_down_rpath_alone)
     put("own/liba.so", (struct made_elf){ .needed = { "libb.so" }, .runpath = "/nowhere" });
     check("/own/liba.so /lib/libb.so");
 }
-END_TEST
 
-START_TEST(knows_origin)
+TEST(expands_origin)
 {
     put_program((struct made_elf){ .needed = { "liba.so" }, .runpath = "$LIB:relative::/own" });
     put("own/liba.so",
@@ -184,9 +184,8 @@ START_TEST(knows_origin)
     put_library("own/more/libb.so");
     check("/own/liba.so /own/more/libb.so");
 }
-END_TEST
 
-START_TEST(takes_the_make_for_every_processor)
+TEST(takes_the_variant_for_every_processor)
 {
     static const struct made_entry cached[] = {
         { "liba.so", "/lib/glibc-hwcaps/x86-64-v3/liba.so", 0x0303, UINT64_C(1) << 62 },
@@ -198,10 +197,9 @@ START_TEST(takes_the_make_for_every_processor)
     put_cache(cached, 2);
     check("/lib/liba.so");
 }
-END_TEST
 
-/* Other machines, byte orders, programs and texts of the name are passed over. */
-START_TEST(passes_over_what_does_not_fit)
+/* Libraries for other machines or byte orders, programs and texts of the same name are skipped. */
+TEST(skips_unsuitable_files)
 {
     static const struct made_entry cached[] = {
         { "liba.so", "/lib32/liba.so", 0x0303, 0 },
@@ -217,18 +215,16 @@ START_TEST(passes_over_what_does_not_fit)
     put_cache(cached, 2);
     check("/lib/liba.so");
 }
-END_TEST
 
-START_TEST(keeps_links_inside_the_root)
+TEST(keeps_links_inside_the_root)
 {
     put_program((struct made_elf){ .needed = { "liba.so" } });
     put_library("opt/liba.so.1");
     tree_link(&tree, "/opt/liba.so.1", "lib/liba.so");
     check("/lib/liba.so");
 }
-END_TEST
 
-START_TEST(names_what_is_missing)
+TEST(names_a_missing_library)
 {
     put_program((struct made_elf){ .needed = { "liba.so" } });
     struct ath_err err = refuse(-ENOENT, ATH_E_LIBRARY);
@@ -239,24 +235,21 @@ START_TEST(names_what_is_missing)
     ck_assert_ptr_nonnull(strstr(err.message, "'libb.so'"));
     ck_assert_ptr_nonnull(strstr(err.message, "'liba.so'"));
 }
-END_TEST
 
-START_TEST(names_a_missing_loader)
+TEST(names_a_missing_loader)
 {
     put("bin/program", (struct made_elf){ .loader = "/lib64/none.so" });
     ck_assert_ptr_nonnull(strstr(refuse(-ENOENT, ATH_E_LIBRARY).message, "/lib64/none.so"));
 }
-END_TEST
 
-START_TEST(may_be_told_to_leave_the_folders_alone)
+TEST(respects_nodeflib)
 {
     put_program((struct made_elf){ .needed = { "liba.so" }, .flags_1 = DF_1_NODEFLIB });
     put_library("lib/liba.so");
     refuse(-ENOENT, ATH_E_LIBRARY);
 }
-END_TEST
 
-START_TEST(leaves_the_driver_to_the_host)
+TEST(leaves_the_driver_to_the_host)
 {
     ATH_AUTO(ath_closure) closure = { 0 };
     struct ath_err err;
@@ -271,9 +264,8 @@ START_TEST(leaves_the_driver_to_the_host)
     ck_assert_str_eq(closure.from_host.items[1], "libnvidia-ml.so.1");
     ck_assert(!ath_closure_is_from_host("libcudart.so.12"));
 }
-END_TEST
 
-START_TEST(adds_what_is_opened_late)
+TEST(adds_libraries_opened_late)
 {
     static const struct ath_closure_late lates[] = {
         { "libd.so", true },
@@ -297,9 +289,8 @@ START_TEST(adds_what_is_opened_late)
     ath_auto_free char *text = found(&closure);
     ck_assert_str_eq(text, "/lib/libx.so.1 /lib/liby.so /lib/libe.so /lib/libd.so /lib/libf.so");
 }
-END_TEST
 
-START_TEST(misses_what_must_be_opened_late)
+TEST(refuses_a_missing_required_late_library)
 {
     static const struct ath_closure_late late = { "libd.so", true };
     struct ath_closure closure;
@@ -311,18 +302,16 @@ START_TEST(misses_what_must_be_opened_late)
         .late = "[{\"soname\":[\"libx.so.2\",\"libx.so.1\"],\"priority\":\"required\"}]" });
     ck_assert_ptr_nonnull(strstr(refuse(-ENOENT, ATH_E_LIBRARY).message, "libx.so.2"));
 }
-END_TEST
 
-/* Names become paths, of an archive too. */
-START_TEST(refuses_names_that_no_file_can_have)
+/* Names become paths, also in an archive. */
+LOOP_TEST(refuses_impossible_names, 0, 6)
 {
     static const char *const names[] = { "", "..", "a\nb", "/../etc/x", "lib\033[2J", "/lib/" };
     put_program((struct made_elf){ .needed = { names[_i] } });
     refuse(-ENOEXEC, ATH_E_BINARY);
 }
-END_TEST
 
-START_TEST(refuses_what_is_no_program)
+TEST(refuses_other_files_than_programs)
 {
     refuse(-ENOENT, ATH_E_NOT_FOUND);
     tree_folder(&tree, "bin/program");
@@ -334,10 +323,9 @@ START_TEST(refuses_what_is_no_program)
     tree_put(&tree, "#!/bin/sh\n", "bin/program");
     refuse(-ENOEXEC, ATH_E_BINARY);
 }
-END_TEST
 
-/* Each library needs the next: an end is set. */
-START_TEST(does_not_walk_for_ever)
+/* Each library needs the next one: the number of files is limited. */
+TEST(limits_the_number_of_libraries)
 {
     put_program((struct made_elf){ .needed = { "lib0.so" } });
     for (int i = 0; i < 600; i++) {
@@ -347,29 +335,4 @@ START_TEST(does_not_walk_for_ever)
         put(path, (struct made_elf){ .needed = { next } });
     }
     ck_assert_ptr_nonnull(strstr(refuse(-ENOEXEC, ATH_E_BINARY).message, "more than"));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("closure");
-    tcase_add_checked_fixture(cases, make_tree, remove_tree);
-    tcase_add_test(cases, a_static_program_is_all);
-    tcase_add_test(cases, walks_through_all);
-    tcase_add_test(cases, looks_in_the_order_of_the_linker);
-    tcase_add_test(cases, hands_down_rpath_alone);
-    tcase_add_test(cases, knows_origin);
-    tcase_add_test(cases, takes_the_make_for_every_processor);
-    tcase_add_test(cases, passes_over_what_does_not_fit);
-    tcase_add_test(cases, keeps_links_inside_the_root);
-    tcase_add_test(cases, names_what_is_missing);
-    tcase_add_test(cases, names_a_missing_loader);
-    tcase_add_test(cases, may_be_told_to_leave_the_folders_alone);
-    tcase_add_test(cases, leaves_the_driver_to_the_host);
-    tcase_add_test(cases, adds_what_is_opened_late);
-    tcase_add_test(cases, misses_what_must_be_opened_late);
-    tcase_add_loop_test(cases, refuses_names_that_no_file_can_have, 0, 6);
-    tcase_add_test(cases, refuses_what_is_no_program);
-    tcase_add_test(cases, does_not_walk_for_ever);
-    return run_case(cases, "closure");
 }

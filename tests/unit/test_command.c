@@ -1,7 +1,6 @@
 /* The command table keeps its own rules, and the parser does what it says. */
 #include "config.h"
 
-#include <check.h>
 #include <ctype.h>
 #include <errno.h>
 #include <locale.h>
@@ -12,7 +11,9 @@
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/parse.h"
+#include "cli/suggest.h"
 #include "cli/wrap.h"
+#include "unit.h"
 
 enum { LINE_WORDS_MAX = 16 };
 
@@ -31,7 +32,7 @@ static int parse(const char *words, struct ath_command_line *out, struct ath_err
     return ath_command_line_parse(argc, argv, out, err);
 }
 
-START_TEST(flags_stand_anywhere)
+LOOP_TEST(flags_stand_anywhere, 0, 5)
 {
     static const char *const spellings[] = {
         "discover --json --root here",      "--json discover --root=here",
@@ -47,9 +48,8 @@ START_TEST(flags_stand_anywhere)
     ck_assert_str_eq(line.globals.root, "here");
     ck_assert_uint_eq(line.argument_count, 0);
 }
-END_TEST
 
-START_TEST(letters_stand_together)
+TEST(letters_stand_together)
 {
     ATH_AUTO(ath_command_line) line = { 0 };
     struct ath_err err;
@@ -60,9 +60,8 @@ START_TEST(letters_stand_together)
     ck_assert(line.globals.is_quiet);
     ck_assert_str_eq(line.globals.config, "file");
 }
-END_TEST
 
-START_TEST(repeated_values_are_kept_in_order)
+TEST(repeated_values_are_kept_in_order)
 {
     ATH_AUTO(ath_command_line) line = { 0 };
     struct ath_err err;
@@ -73,7 +72,6 @@ START_TEST(repeated_values_are_kept_in_order)
     ck_assert_str_eq(set->items[0], "a=1");
     ck_assert_str_eq(set->items[1], "b=2");
 }
-END_TEST
 
 static const struct {
     const char *words, *message, *hint;
@@ -82,23 +80,27 @@ static const struct {
     { "numa discoverr", "unknown command 'numa discoverr'",
       "did you mean 'aitherion numa discover'?" },
     { "discover --jsn", "unknown option '--jsn' for 'discover'", "did you mean '--json'?" },
-    { "discover --set a=b", "'discover' does not take the option '--set'",
+    { "discover --set a=b", "'discover' does not have the option '--set'",
       "it belongs to 'aitherion configure'" },
     { "-x", "unknown option '-x'", "aitherion --help" },
     { "discover --format svgg",
-      "'svgg' is no value of '--format': auto|text|json|yaml|matrix|dot|svg",
+      "'svgg' is not a value for '--format': auto|text|json|yaml|matrix|dot|svg",
       "did you mean 'svg'?" },
     { "discover --root", "the option '--root' needs a value: DIR", "aitherion discover --help" },
     { "discover --json=yes", "the option '--json' takes no value", "" },
     { "discover here", "'discover' takes no argument 'here'", "aitherion discover --help" },
-    { "completion perl", "'perl' is no SHELL for 'completion'", "aitherion completion --help" },
-    { "completion zhs", "'zhs' is no SHELL for 'completion'", "did you mean 'zsh'?" },
+    { "completion perl", "'perl' is not a SHELL for 'completion': bash|zsh|fish",
+      "aitherion completion --help" },
+    { "completion zhs", "'zhs' is not a SHELL for 'completion': bash|zsh|fish",
+      "did you mean 'zsh'?" },
     { "completion", "'completion' needs an argument: SHELL", "aitherion completion --help" },
-    { "version --json --yaml", "'--json' and '--yaml' exclude each other", "" },
-    { "discover --root a --topology b", "'--root' and '--topology' exclude each other", "" },
+    { "version --json --yaml", "'--json' and '--yaml' exclude each other",
+      "leave one of them out" },
+    { "discover --root a --topology b", "'--root' and '--topology' exclude each other",
+      "leave one of them out" },
 };
 
-START_TEST(a_mistake_is_named_with_what_was_meant)
+LOOP_TEST(a_mistake_is_named_with_what_was_meant, 0, ATH_COUNT(mistakes))
 {
     ATH_AUTO(ath_command_line) line = { 0 };
     struct ath_err err;
@@ -108,9 +110,8 @@ START_TEST(a_mistake_is_named_with_what_was_meant)
     ck_assert_str_eq(err.message, mistakes[_i].message);
     ck_assert_str_eq(err.hint, mistakes[_i].hint);
 }
-END_TEST
 
-START_TEST(json_is_known_even_where_the_rest_is_wrong)
+TEST(json_is_known_even_where_the_rest_is_wrong)
 {
     ATH_AUTO(ath_command_line) line = { 0 };
     struct ath_err err;
@@ -118,7 +119,6 @@ START_TEST(json_is_known_even_where_the_rest_is_wrong)
     ck_assert_int_lt(parse("discover --nonsense --json", &line, &err), 0);
     ck_assert(line.globals.is_json);
 }
-END_TEST
 
 /* ---- the table ---- */
 
@@ -152,7 +152,7 @@ static bool is_role_or_address(const struct ath_option *a, const struct ath_opti
             (a->type == ATH_OPTION_TEXT && b->type == ATH_OPTION_FLAG));
 }
 
-START_TEST(an_option_is_the_same_everywhere)
+TEST(an_option_is_the_same_everywhere)
 {
     all_option_count = 0;
     collect(ath_global_options);
@@ -172,7 +172,6 @@ START_TEST(an_option_is_the_same_everywhere)
         }
     }
 }
-END_TEST
 
 static void check_command(const struct ath_command *command)
 {
@@ -190,11 +189,10 @@ static void check_command(const struct ath_command *command)
         check_command(*child);
 }
 
-START_TEST(every_command_is_described)
+TEST(every_command_is_described)
 {
     check_command(&ath_command_root);
 }
-END_TEST
 
 static char *wrapped(const char *text, int indent, int width)
 {
@@ -206,7 +204,7 @@ static char *wrapped(const char *text, int indent, int width)
     return out;
 }
 
-START_TEST(text_is_broken_at_blanks)
+TEST(text_is_broken_at_blanks)
 {
     ath_auto_free char *text = wrapped("one two three\n\n  kept   as it is\nfour", 2, 9);
     ck_assert_str_eq(text, "one two\n  three\n\n    kept   as it is\n  four\n");
@@ -214,24 +212,23 @@ START_TEST(text_is_broken_at_blanks)
     ath_auto_free char *chinese = wrapped("one 中文中文", 0, 5);
     ck_assert_str_eq(chinese, "one\n中文\n中文\n");
 }
-END_TEST
 
-int main(void)
+TEST(suggested_commands_get_the_options_of_the_run)
 {
-    Suite *suite = suite_create("command");
-    TCase *cases = tcase_create("command");
-    tcase_add_loop_test(cases, flags_stand_anywhere, 0, 5);
-    tcase_add_test(cases, letters_stand_together);
-    tcase_add_test(cases, repeated_values_are_kept_in_order);
-    tcase_add_loop_test(cases, a_mistake_is_named_with_what_was_meant, 0, (int)ATH_COUNT(mistakes));
-    tcase_add_test(cases, json_is_known_even_where_the_rest_is_wrong);
-    tcase_add_test(cases, an_option_is_the_same_everywhere);
-    tcase_add_test(cases, every_command_is_described);
-    tcase_add_test(cases, text_is_broken_at_blanks);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    static const char *const texts[][2] = {
+        { "aitherion configure 0 --control-iface INTERFACE, then aitherion start",
+          "aitherion -c here configure 0 --control-iface INTERFACE, then aitherion -c here start" },
+        { "先 aitherion stop，然后 aitherion roce list。",
+          "先 aitherion -c here stop，然后 aitherion -c here roce list。" },
+        { "(aitherion status), aitherion stop; aitherion start.",
+          "(aitherion -c here status), aitherion -c here stop; aitherion -c here start." },
+        { "aitherion made it, and 'aitherion start' is quoted", NULL },
+        { "aitherion -c there start; aitherion help start", NULL },
+    };
+    const struct ath_globals globals = { .config = (char *)"here" };
+
+    for (size_t i = 0; i < ATH_COUNT(texts); i++) {
+        ath_auto_free char *text = ath_suggest_complete(&globals, texts[i][0]);
+        ck_assert_str_eq(text, texts[i][1] ? texts[i][1] : texts[i][0]);
+    }
 }

@@ -1,16 +1,16 @@
-/* Which images from strangers are whole: their own words for their size, against the bytes that
- * came. */
+/* Checks of received images: the size that an image gives for itself, against the bytes that came.
+ */
 #include "config.h"
 
-#include "runtime/cuda/bytes.h"
+#include "cuda/common/bytes.h"
 
-#include <check.h>
 #include <elf.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tree.h"
+#include "unit.h"
 
 struct fat {
     uint32_t magic;
@@ -34,7 +34,7 @@ static bool is_whole(const void *image, size_t length)
     return whole;
 }
 
-START_TEST(fat_binaries)
+TEST(fat_binaries)
 {
     struct fat fat = fat_binary;
     ck_assert(is_whole(&fat, sizeof fat));
@@ -47,7 +47,6 @@ START_TEST(fat_binaries)
     fat.head_bytes = UINT16_MAX;
     ck_assert(!is_whole(&fat, sizeof fat));
 }
-END_TEST
 
 /* An ELF file of one section with 16 bytes. */
 struct elf {
@@ -69,7 +68,7 @@ static struct elf elf_file(void)
     return elf;
 }
 
-START_TEST(elf_files)
+TEST(elf_files)
 {
     struct elf elf = elf_file();
     ck_assert(is_whole(&elf, sizeof elf));
@@ -80,9 +79,8 @@ START_TEST(elf_files)
     elf.sections[0].sh_type = SHT_NOBITS; /* which takes no room in the file */
     ck_assert(is_whole(&elf, sizeof elf));
 }
-END_TEST
 
-START_TEST(elf_heads)
+TEST(elf_heads)
 {
     struct elf elf = elf_file();
     elf.head.e_shoff = UINT64_MAX;
@@ -102,9 +100,8 @@ START_TEST(elf_heads)
     elf.head.e_ident[EI_CLASS] = ELFCLASS32;
     ck_assert(!is_whole(&elf, sizeof elf));
 }
-END_TEST
 
-START_TEST(texts_and_wrappers)
+TEST(texts_and_wrappers)
 {
     static const struct {
         uint32_t magic, version;
@@ -116,15 +113,4 @@ START_TEST(texts_and_wrappers)
     ck_assert(!is_whole(&wrapper, sizeof wrapper));
     ck_assert(ath_cuda_unwrapped_image(&wrapper) == &fat_binary);
     ck_assert(!ath_cuda_is_whole_image(NULL, 0));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("image");
-    tcase_add_test(cases, fat_binaries);
-    tcase_add_test(cases, elf_files);
-    tcase_add_test(cases, elf_heads);
-    tcase_add_test(cases, texts_and_wrappers);
-    return run_case(cases, "image");
 }

@@ -1,8 +1,7 @@
-/* Requests to the Docker Engine and the reading of its answers, those that our daemon does not give
- * included. */
+/* Requests to the Docker Engine and reading its answers, also answers that the tests' daemon does
+ * not give. */
 #include "config.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +9,13 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/unknown.h"
-#include "container/docker_container.h"
-#include "container/docker_fault.h"
-#include "container/docker_image.h"
-#include "container/docker_network.h"
-#include "container/docker_system.h"
+#include "container/docker/container.h"
+#include "container/docker/fault.h"
+#include "container/docker/image.h"
+#include "container/docker/network.h"
+#include "container/docker/system.h"
 #include "tree.h"
+#include "unit.h"
 
 static json_t *parse(const char *text)
 {
@@ -33,7 +33,7 @@ static void expect_path(struct ath_docker_request *request, const char *method, 
     ath_docker_request_free(request);
 }
 
-START_TEST(escapes_paths)
+TEST(escapes_paths)
 {
     expect_path(ath_docker_container_start("aitherion-numa0"), "POST",
                 "/containers/aitherion-numa0/start");
@@ -56,9 +56,8 @@ START_TEST(escapes_paths)
     expect_path(ath_docker_events(NULL, 0, 0, NULL, NULL), "GET", "/events");
     expect_path(ath_docker_events(NULL, 5, 6, NULL, NULL), "GET", "/events?since=5&until=6");
 }
-END_TEST
 
-START_TEST(puts_bodies_together)
+TEST(makes_bodies)
 {
     struct ath_docker_request *request = ath_docker_network_connect("net", "box", NULL);
     ck_assert_uint_eq(json_object_size(request->body), 1);
@@ -70,10 +69,9 @@ START_TEST(puts_bodies_together)
     ck_assert_int_eq(request->conflict, ATH_E_EXISTS);
     ath_docker_request_free(request);
 }
-END_TEST
 
-/* What follows without end has no timeout, all else has one. */
-START_TEST(gives_timeouts)
+/* Only requests that follow an endless answer have no timeout. */
+TEST(sets_timeouts)
 {
     const struct ath_docker_logs follow = { .follow = true, .tail = ATH_UNKNOWN };
     struct ath_docker_request *endless[] = {
@@ -90,7 +88,6 @@ START_TEST(gives_timeouts)
     ck_assert_int_gt(request->timeout_ms, 300000);
     ath_docker_request_free(request);
 }
-END_TEST
 
 /* ---- refusals ---- */
 
@@ -118,7 +115,7 @@ static const struct {
     { 500, "{\"message\":5}", 0, -EIO, ATH_E_ENGINE_ERROR, "HTTP 500" },
 };
 
-START_TEST(says_why_it_was_refused)
+LOOP_TEST(explains_refusals, 0, ATH_COUNT(refusals))
 {
     struct ath_docker_request *request =
         ath_docker_request_new("GET", ATH_DOCKER_OBJECT, "cannot do '%s'", "it");
@@ -132,11 +129,10 @@ START_TEST(says_why_it_was_refused)
     ck_assert_int_eq(strncmp(err.message, "cannot do 'it': ", 16), 0);
     ath_docker_request_free(request);
 }
-END_TEST
 
 /* ---- containers ---- */
 
-START_TEST(reads_a_container_that_runs)
+TEST(reads_a_running_container)
 {
     json_auto_t *json =
         parse("{\"Id\":\"i\",\"Name\":\"/n\",\"RestartCount\":2,\"Config\":{\"Image\":\"m\","
@@ -158,9 +154,8 @@ START_TEST(reads_a_container_that_runs)
     ck_assert_ptr_null(one.error);
     ck_assert(one.is_running);
 }
-END_TEST
 
-/* State's members: what the exit code is, and whether it means anything. */
+/* Members of State: the exit code, and whether it is valid. */
 static const struct {
     const char *state;
     int exit_code;
@@ -180,7 +175,7 @@ static const struct {
       ATH_UNKNOWN, true },
 };
 
-START_TEST(reads_states)
+LOOP_TEST(reads_states, 0, ATH_COUNT(states))
 {
     ath_auto_free char *text =
         ath_xasprintf("{\"Id\":\"i\",\"Name\":\"/n\",\"State\":{%s}}", states[_i].state);
@@ -194,9 +189,8 @@ START_TEST(reads_states)
     ck_assert_int_eq(one.pid, ATH_UNKNOWN);
     ck_assert_uint_eq(json_object_size(one.labels), 0);
 }
-END_TEST
 
-START_TEST(refuses_descriptions_that_lack_something)
+TEST(refuses_incomplete_descriptions)
 {
     static const char *const rows[] = { "{}", "{\"Id\":1}", "{\"Id\":\"i\",\"Name\":\"/n\"}",
                                         "{\"Id\":\"i\",\"Name\":\"/n\",\"State\":\"running\"}",
@@ -220,9 +214,8 @@ START_TEST(refuses_descriptions_that_lack_something)
         ath_docker_images_free(&images);
     }
 }
-END_TEST
 
-START_TEST(sorts_lists)
+TEST(sorts_lists)
 {
     json_auto_t *json = parse("[{\"Id\":\"1\",\"Names\":[\"/b\"],\"State\":\"exited\"},"
                               "{\"Id\":\"2\",\"Names\":[\"/a\"],\"State\":\"running\"},"
@@ -237,9 +230,8 @@ START_TEST(sorts_lists)
     ck_assert(!list.items[2].is_running);
     ck_assert_int_eq(list.items[1].pid, ATH_UNKNOWN);
 }
-END_TEST
 
-START_TEST(reads_the_end_of_waiting)
+TEST(reads_the_answer_to_wait)
 {
     struct ath_err err;
     int code = 99;
@@ -253,11 +245,10 @@ START_TEST(reads_the_end_of_waiting)
     ck_assert_int_eq(ath_docker_wait_read(fine, &code, &err), 0);
     ck_assert_int_eq(code, 3);
 }
-END_TEST
 
 /* ---- images ---- */
 
-START_TEST(reads_progress)
+TEST(reads_progress)
 {
     static const struct {
         const char *line, *loaded;
@@ -286,9 +277,8 @@ START_TEST(reads_progress)
         ck_assert_int_eq(strncmp(progress.loaded, rows[i].loaded, progress.loaded_length), 0);
     }
 }
-END_TEST
 
-START_TEST(reads_images_of_lists_and_of_one)
+TEST(reads_images)
 {
     json_auto_t *list = parse("[{\"Id\":\"b\",\"RepoTags\":[\"<none>:<none>\"],\"Size\":5,"
                               "\"Labels\":null,\"Created\":1700000000},"
@@ -311,7 +301,6 @@ START_TEST(reads_images_of_lists_and_of_one)
     ck_assert_str_eq(image.created_at, "2026-01-01T00:00:00Z");
     ck_assert_str_eq(ath_docker_label(image.labels, "k"), "w");
 }
-END_TEST
 
 /* ---- the daemon ---- */
 
@@ -324,7 +313,7 @@ static void read_facts(const char *info_text, const char *networks_text,
     ck_assert_int_eq(ath_docker_facts_from(version, info, networks, out, &err), 0);
 }
 
-START_TEST(reads_what_a_daemon_can_do)
+TEST(reads_a_daemons_abilities)
 {
     ATH_AUTO(ath_docker_facts) facts = { 0 };
     read_facts("{\"CgroupVersion\":\"2\",\"CgroupDriver\":\"systemd\",\"NCPU\":160,"
@@ -344,9 +333,46 @@ START_TEST(reads_what_a_daemon_can_do)
     ck_assert_str_eq(facts.cdi_devices.items[0], "nvidia.com/gpu=0");
     ck_assert_int_eq(facts.cpu_count, 160);
 }
-END_TEST
 
-START_TEST(does_not_guess_what_a_daemon_can_do)
+/* GET /version and /info of podman 4.3.1, shortened; with NVIDIA's runtime in containers.conf. */
+TEST(knows_what_podman_ignores)
+{
+    json_auto_t *version =
+        parse("{\"Components\":[{\"Name\":\"Podman Engine\",\"Version\":\"4.3.1\"},{\"Name\":"
+              "\"Conmon\"}],\"Version\":\"4.3.1\",\"ApiVersion\":\"1.41\"}");
+    json_auto_t *info = parse("{\"Runtimes\":{\"crun\":{},\"nvidia\":{}},\"LoggingDriver\":\"\","
+                              "\"CDISpecDirs\":[\"/etc/cdi\"]}");
+    json_auto_t *networks = parse("[{\"Name\":\"bridge\"}]");
+    ATH_AUTO(ath_docker_facts) facts = { 0 };
+    struct ath_err err;
+
+    ck_assert_int_eq(ath_docker_facts_from(version, info, networks, &facts, &err), 0);
+    ck_assert(facts.is_podman);
+    ck_assert(!facts.has_nvidia_runtime);
+    ck_assert_int_eq(facts.has_cdi, 0);
+    ck_assert(facts.has_bridge);
+    ath_docker_facts_free(&facts);
+    read_facts("{\"Runtimes\":{\"nvidia\":{}}}", "[]", &facts);
+    ck_assert(!facts.is_podman);
+    ck_assert(facts.has_nvidia_runtime);
+}
+
+TEST(knows_an_image_by_its_name_in_podman)
+{
+    json_auto_t *json = parse("{\"Id\":\"sha256:a\",\"RepoTags\":[\"localhost/runtime:latest\","
+                              "\"host:5000/other:1\"]}");
+    ATH_AUTO(ath_docker_image) image = { 0 };
+    struct ath_err err;
+
+    ck_assert_int_eq(ath_docker_image_read(json, &image, &err), 0);
+    ck_assert(ath_docker_image_is_named(&image, "runtime:latest"));
+    ck_assert(ath_docker_image_is_named(&image, "localhost/runtime:latest"));
+    ck_assert(ath_docker_image_is_named(&image, "host:5000/other:1"));
+    ck_assert(!ath_docker_image_is_named(&image, "other:1"));
+    ck_assert(!ath_docker_image_is_named(&image, "time:latest"));
+}
+
+TEST(does_not_guess_unknown_abilities)
 {
     ATH_AUTO(ath_docker_facts) facts = { 0 };
     read_facts("{}", "[]", &facts);
@@ -361,9 +387,8 @@ START_TEST(does_not_guess_what_a_daemon_can_do)
     ck_assert_int_eq(facts.cgroup_version, ATH_UNKNOWN);
     ck_assert(!facts.has_bridge);
 }
-END_TEST
 
-START_TEST(reads_events_old_and_new)
+TEST(reads_events_old_and_new)
 {
     /* API 1.52 leaves out "status", "id" and "from"; the rest is the same since 1.22. */
     json_auto_t *json =
@@ -378,25 +403,4 @@ START_TEST(reads_events_old_and_new)
     ck_assert_int_eq(event.time_ns, 5);
     ck_assert_str_eq(ath_docker_label(event.attributes, "aitherion.node"), "0");
     ck_assert_int_eq(ath_docker_event_read(wrong, &event, &err), -EBADMSG);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("docker answers");
-    tcase_add_test(cases, escapes_paths);
-    tcase_add_test(cases, puts_bodies_together);
-    tcase_add_test(cases, gives_timeouts);
-    tcase_add_loop_test(cases, says_why_it_was_refused, 0, (int)ATH_COUNT(refusals));
-    tcase_add_test(cases, reads_a_container_that_runs);
-    tcase_add_loop_test(cases, reads_states, 0, (int)ATH_COUNT(states));
-    tcase_add_test(cases, refuses_descriptions_that_lack_something);
-    tcase_add_test(cases, sorts_lists);
-    tcase_add_test(cases, reads_the_end_of_waiting);
-    tcase_add_test(cases, reads_progress);
-    tcase_add_test(cases, reads_images_of_lists_and_of_one);
-    tcase_add_test(cases, reads_what_a_daemon_can_do);
-    tcase_add_test(cases, does_not_guess_what_a_daemon_can_do);
-    tcase_add_test(cases, reads_events_old_and_new);
-    return run_case(cases, "docker answers");
 }

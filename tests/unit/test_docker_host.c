@@ -1,9 +1,8 @@
-/* Where Docker listens: flag, environment, document; what is allowed. */
+/* The address of Docker from the flag, the environment and the document, and the allowed forms. */
 #include "config.h"
 
-#include "container/docker_host.h"
+#include "container/docker/host.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "tree.h"
+#include "unit.h"
 
 static void forget_environment(void)
 {
@@ -19,7 +19,7 @@ static void forget_environment(void)
     unsetenv("DOCKER_CERT_PATH");
 }
 
-START_TEST(takes_the_nearest)
+LOOP_TEST(prefers_flag_to_environment_to_document, 0, 7)
 {
     static const struct {
         const char *flag, *variable, *document, *expected;
@@ -43,7 +43,6 @@ START_TEST(takes_the_nearest)
     ck_assert_str_eq(host.base, "http://docker");
     ck_assert(!host.is_tls);
 }
-END_TEST
 
 static const struct {
     const char *text, *base;
@@ -56,7 +55,7 @@ static const struct {
     { "http://host", "http://host" },
     { "http://host:8080/", "http://host:8080" },
     { "https://host:2376", "https://host:2376" },
-    /* Refused: */
+    /* These are refused: */
     { "unix://", NULL },
     { "unix:///", NULL },
     { "unix://var/run/docker.sock", NULL },
@@ -84,7 +83,7 @@ static const struct {
     { "TCP://host", NULL },
 };
 
-START_TEST(reads_and_refuses_places)
+LOOP_TEST(reads_and_refuses_addresses, 0, ATH_COUNT(places))
 {
     forget_environment();
     struct ath_docker_host host = { 0 };
@@ -104,9 +103,8 @@ START_TEST(reads_and_refuses_places)
     }
     ath_docker_host_free(&host);
 }
-END_TEST
 
-START_TEST(names_who_gave_a_wrong_place)
+TEST(names_the_source_of_a_wrong_address)
 {
     struct ath_docker_host host = { 0 };
     struct ath_err err;
@@ -120,25 +118,23 @@ START_TEST(names_who_gave_a_wrong_place)
     ck_assert_ptr_nonnull(strstr(err.message, "DOCKER_HOST: 'x'"));
     ck_assert_ptr_nonnull(strstr(err.hint, "tcp://HOST:PORT"));
 }
-END_TEST
 
-START_TEST(knows_how_long_a_socket_path_may_be)
+TEST(limits_the_length_of_a_socket_path)
 {
     ath_auto_free char *text = ath_xalloc(256);
     struct ath_docker_host host = { 0 };
     struct ath_err err;
     forget_environment();
     strcpy(text, "unix:///");
-    memset(text + 8, 'a', 106); /* with the slash 107, and sun_path has 108 */
+    memset(text + 8, 'a', 106); /* 107 with the slash; sun_path has 108 bytes */
     ck_assert_int_eq(ath_docker_host_find(text, NULL, &host, &err), 0);
     ath_docker_host_free(&host);
     text[8 + 106] = 'a';
     ck_assert_int_eq(ath_docker_host_find(text, NULL, &host, &err), -ENAMETOOLONG);
     ck_assert_int_eq(err.code, ATH_E_VALUE_INVALID);
 }
-END_TEST
 
-START_TEST(turns_tls_on)
+TEST(turns_tls_on)
 {
     struct tree tree;
     struct ath_docker_host host = { 0 };
@@ -147,7 +143,7 @@ START_TEST(turns_tls_on)
     forget_environment();
     setenv("DOCKER_CERT_PATH", tree.path, 1);
 
-    /* As with Docker's client, certificates alone do not make tcp:// safe. */
+    /* As in Docker's client, certificates alone do not turn TLS on for tcp://. */
     ck_assert_int_eq(ath_docker_host_find("tcp://host", NULL, &host, &err), 0);
     ck_assert_str_eq(host.base, "http://host:2375");
     ath_docker_host_free(&host);
@@ -166,7 +162,7 @@ START_TEST(turns_tls_on)
     ck_assert_ptr_null(host.cert);
     ath_docker_host_free(&host);
 
-    tree_put(&tree, "x", "cert.pem"); /* half a pair */
+    tree_put(&tree, "x", "cert.pem"); /* without its key */
     ck_assert_int_eq(ath_docker_host_find("http://host:1", NULL, &host, &err), -ENOENT);
     ck_assert_ptr_nonnull(strstr(err.message, "/key.pem"));
     tree_put(&tree, "x", "key.pem");
@@ -176,23 +172,21 @@ START_TEST(turns_tls_on)
     ath_docker_host_free(&host);
     tree_remove(&tree);
 }
-END_TEST
 
-START_TEST(needs_no_certificates_for_https)
+TEST(needs_no_certificates_for_https)
 {
     struct ath_docker_host host = { 0 };
     struct ath_err err;
     forget_environment();
     ck_assert_int_eq(ath_docker_host_find("https://host", NULL, &host, &err), 0);
     ck_assert(host.is_tls);
-    ck_assert_ptr_null(host.ca); /* the system's authorities */
+    ck_assert_ptr_null(host.ca); /* uses the system's authorities */
     ath_docker_host_free(&host);
     setenv("DOCKER_CERT_PATH", "/nonexistent", 1);
     ck_assert_int_eq(ath_docker_host_find("https://host", NULL, &host, &err), -ENOENT);
 }
-END_TEST
 
-START_TEST(looks_for_certificates_at_home)
+TEST(finds_certificates_in_the_home_folder)
 {
     struct tree tree;
     struct ath_docker_host host = { 0 };
@@ -205,23 +199,9 @@ START_TEST(looks_for_certificates_at_home)
     ck_assert_int_eq(ath_docker_host_find("tcp://host:5", NULL, &host, &err), 0);
     ck_assert_ptr_nonnull(strstr(host.ca, "/.docker/ca.pem"));
     ath_docker_host_free(&host);
-    /* The socket of this machine needs none of that. */
+    /* A local socket needs no certificates. */
     ck_assert_int_eq(ath_docker_host_find("unix:///a", NULL, &host, &err), 0);
     ck_assert(!host.is_tls);
     ath_docker_host_free(&host);
     tree_remove(&tree);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("docker host");
-    tcase_add_loop_test(cases, takes_the_nearest, 0, 7);
-    tcase_add_loop_test(cases, reads_and_refuses_places, 0, (int)ATH_COUNT(places));
-    tcase_add_test(cases, names_who_gave_a_wrong_place);
-    tcase_add_test(cases, knows_how_long_a_socket_path_may_be);
-    tcase_add_test(cases, turns_tls_on);
-    tcase_add_test(cases, needs_no_certificates_for_https);
-    tcase_add_test(cases, looks_for_certificates_at_home);
-    return run_case(cases, "docker host");
 }

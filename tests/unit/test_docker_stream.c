@@ -1,9 +1,8 @@
 /* Streamed answers of the Docker Engine, in pieces of every size. */
 #include "config.h"
 
-#include "container/docker_stream.h"
+#include "container/docker/stream.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +10,14 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "tree.h"
+#include "unit.h"
 
 /* ---- lines ---- */
 
 struct seen {
     struct ath_text text;
-    const char *last; /* the value after which it is enough */
-    int status;       /* what to answer */
+    const char *last; /* the value after which the callback answers ENOUGH */
+    int status;       /* the callback's result */
 };
 
 static int note_line(void *context, json_t *value, struct ath_err *err)
@@ -41,19 +41,18 @@ static int feed_lines(const char *bytes, size_t step, struct seen *seen, struct 
     return status ? status : ath_docker_lines_end(&lines, note_line, seen, err);
 }
 
-START_TEST(hands_on_whole_lines)
+LOOP_TEST(passes_on_whole_lines, 1, 60)
 {
     struct seen seen = { 0 };
     struct ath_err err;
-    /* Blank lines, both ends of line, none behind the last; a NUL in somebody's label. */
+    /* Blank lines, both line ends, no line end after the last line, a NUL in a label. */
     const char *bytes = "{\"n\":\"a\"}\n\r\n\n {\"n\":\"b\",\"x\":\"\\u0000\"}\r\n{\"n\":\"c\"}";
     ck_assert_int_eq(feed_lines(bytes, (size_t)_i, &seen, &err), 0);
     ck_assert_str_eq(seen.text.data, "a;b;c;");
     ath_text_free(&seen.text);
 }
-END_TEST
 
-START_TEST(stops_when_it_is_enough)
+TEST(stops_after_enough)
 {
     struct seen seen = { .last = "b" };
     struct ath_err err;
@@ -62,9 +61,8 @@ START_TEST(stops_when_it_is_enough)
     ck_assert_str_eq(seen.text.data, "a;b;");
     ath_text_free(&seen.text);
 }
-END_TEST
 
-START_TEST(hands_on_what_a_callback_answers)
+TEST(returns_the_callbacks_result)
 {
     struct seen seen = { .status = -EPIPE };
     struct ath_err err;
@@ -73,9 +71,8 @@ START_TEST(hands_on_what_a_callback_answers)
     ck_assert_str_eq(seen.text.data, "a;");
     ath_text_free(&seen.text);
 }
-END_TEST
 
-START_TEST(refuses_lines_that_are_no_objects)
+TEST(refuses_lines_other_than_objects)
 {
     static const char *const rows[] = {
         "x\n", "[]\n", "1\n", "null\n", "\"a\"\n", "{\"n\":\n", "{\"n\":\"a\"} {}\n", "{", "\xff\n"
@@ -88,9 +85,8 @@ START_TEST(refuses_lines_that_are_no_objects)
         ath_text_free(&seen.text);
     }
 }
-END_TEST
 
-START_TEST(holds_no_endless_line)
+TEST(refuses_an_endless_line)
 {
     ATH_AUTO(ath_docker_lines) lines = { 0 };
     ath_auto_free char *block = ath_xalloc(65536);
@@ -103,7 +99,6 @@ START_TEST(holds_no_endless_line)
     ck_assert_int_eq(status, -EBADMSG);
     ck_assert_uint_le(lines.line.length, ATH_DOCKER_LINE_MAX);
 }
-END_TEST
 
 /* ---- frames ---- */
 
@@ -136,14 +131,15 @@ static void free_both(struct seen *both)
     ath_text_free(&both[1].text);
 }
 
-/* Two of output, an empty one, an error, and one of standard input, which is output too. */
+/* Two frames of output, an empty one, an error, and one of standard input, which counts as output.
+ */
 static const char mixed[] = "\1\0\0\0\0\0\0\3abc"
                             "\1\0\0\0\0\0\0\0"
                             "\2\0\0\0\0\0\0\2no"
                             "\1\0\0\0\0\0\0\1\n"
                             "\0\0\0\0\0\0\0\1i";
 
-START_TEST(takes_frames_apart)
+LOOP_TEST(splits_frames, 1, sizeof mixed)
 {
     struct seen both[2] = { { { 0 }, NULL, 0 } };
     struct ath_err err;
@@ -152,9 +148,8 @@ START_TEST(takes_frames_apart)
     ck_assert_str_eq(both[1].text.data, "no");
     free_both(both);
 }
-END_TEST
 
-START_TEST(notices_a_frame_that_is_cut_off)
+TEST(notices_a_frame_that_is_cut_off)
 {
     for (size_t length = 1; length < sizeof mixed - 1; length++) {
         struct seen both[2] = { { { 0 }, NULL, 0 } };
@@ -164,9 +159,8 @@ START_TEST(notices_a_frame_that_is_cut_off)
         free_both(both);
     }
 }
-END_TEST
 
-START_TEST(refuses_what_is_no_frame)
+TEST(refuses_invalid_frames)
 {
     static const char *const rows[] = { "\4\0\0\0\0\0\0\1", "\1\1\0\0\0\0\0\1", "\1\0\1\0\0\0\0\1",
                                         "\1\0\0\1\0\0\0\1", "HTTP/1.1" };
@@ -178,10 +172,9 @@ START_TEST(refuses_what_is_no_frame)
         free_both(both);
     }
 }
-END_TEST
 
-/* A frame may say that it has 4 GiB; nothing is held for it. */
-START_TEST(believes_no_length)
+/* A frame may claim 4 GiB; no memory is allocated for it. */
+TEST(ignores_the_length_of_a_frame)
 {
     struct seen both[2] = { { { 0 }, NULL, 0 } };
     struct ath_err err;
@@ -196,9 +189,8 @@ START_TEST(believes_no_length)
     ck_assert_int_eq(ath_docker_frames_end(&frames, &err), -EBADMSG);
     free_both(both);
 }
-END_TEST
 
-START_TEST(reports_what_the_daemon_says_in_between)
+TEST(reports_errors_between_frames)
 {
     static const char bytes[] = "\1\0\0\0\0\0\0\1a\3\0\0\0\0\0\0\5sorry";
     for (size_t step = 1; step < 12; step++) {
@@ -210,7 +202,7 @@ START_TEST(reports_what_the_daemon_says_in_between)
         ck_assert_str_eq(both[0].text.data, "a");
         free_both(both);
     }
-    /* However long: only the beginning is kept. */
+    /* Only the beginning of a long message is kept. */
     struct seen both[2] = { { { 0 }, NULL, 0 } };
     struct ath_err err;
     ATH_AUTO(ath_docker_frames) frames = { 0 };
@@ -222,9 +214,8 @@ START_TEST(reports_what_the_daemon_says_in_between)
     ck_assert_int_eq(
         ath_docker_frames_feed(&frames, "\3\0\0\0\0\0\0\0", 8, note_output, both, &err), -EIO);
 }
-END_TEST
 
-START_TEST(hands_a_terminal_on_as_it_is)
+TEST(passes_on_a_terminals_output)
 {
     struct seen both[2] = { { { 0 }, NULL, 0 } };
     struct ath_err err;
@@ -233,32 +224,12 @@ START_TEST(hands_a_terminal_on_as_it_is)
     ck_assert_int_eq(memcmp(both[0].text.data, "\1\0\0\0 raw", 8), 0);
     free_both(both);
 }
-END_TEST
 
-START_TEST(stops_where_the_callback_says)
+TEST(stops_when_the_callback_says_so)
 {
     struct seen both[2] = { { { 0 }, NULL, -ECANCELED } };
     struct ath_err err;
     ck_assert_int_eq(feed_frames(mixed, sizeof mixed - 1, 100, false, both, &err), -ECANCELED);
     ck_assert_str_eq(both[0].text.data, "abc");
     free_both(both);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("docker stream");
-    tcase_add_loop_test(cases, hands_on_whole_lines, 1, 60);
-    tcase_add_test(cases, stops_when_it_is_enough);
-    tcase_add_test(cases, hands_on_what_a_callback_answers);
-    tcase_add_test(cases, refuses_lines_that_are_no_objects);
-    tcase_add_test(cases, holds_no_endless_line);
-    tcase_add_loop_test(cases, takes_frames_apart, 1, (int)sizeof mixed);
-    tcase_add_test(cases, notices_a_frame_that_is_cut_off);
-    tcase_add_test(cases, refuses_what_is_no_frame);
-    tcase_add_test(cases, believes_no_length);
-    tcase_add_test(cases, reports_what_the_daemon_says_in_between);
-    tcase_add_test(cases, hands_a_terminal_on_as_it_is);
-    tcase_add_test(cases, stops_where_the_callback_says);
-    return run_case(cases, "docker stream");
 }

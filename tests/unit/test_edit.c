@@ -1,14 +1,17 @@
-/* A change by key changes that value and not one byte more. */
+/* A change by key changes exactly that value. */
 #include "config.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "config/edit.h"
+#include "config/key.h"
 #include "documents.h"
+#include "unit.h"
 
-/* Sets and expects success; the caller frees the text. */
+/* Sets a value and expects success; the caller frees the text. */
 static char *set(const char *text, const char *key, const char *value)
 {
     ATH_AUTO(ath_document) document = { 0 };
@@ -29,7 +32,7 @@ static void expect_set(const char *text, const char *key, const char *value, con
 #define BLOCK_HEAD "# top\nschema: aitherion.topology/1   # version\n\n"
 #define BLOCK_REST "    node: 0\n    control_port: 50051\n    data_port: 5555 # data\n# end\n"
 
-START_TEST(block_style_keeps_comments_and_order)
+TEST(block_style_keeps_comments_and_order)
 {
     const char *text = BLOCK_HEAD "numa:\n  # the first\n  - id: 0\n"
                                   "    memory_percent:   80.0    # of the node\n" BLOCK_REST;
@@ -40,9 +43,8 @@ START_TEST(block_style_keeps_comments_and_order)
                BLOCK_HEAD "numa:\n  # the first\n  - id: 12\n"
                           "    memory_percent:   80.0    # of the node\n" BLOCK_REST);
 }
-END_TEST
 
-START_TEST(a_missing_key_joins_its_siblings)
+TEST(a_missing_key_is_added_beside_its_siblings)
 {
     const char *text = BLOCK_HEAD "numa:\n  - id: 0\n" BLOCK_REST;
     expect_set(text, "numa.0.vram_fraction", ".5",
@@ -56,9 +58,8 @@ START_TEST(a_missing_key_joins_its_siblings)
                "numa:\n  - id: 0\n    node: 0\n    control_port: 50051\n"
                "    data_port: 5555 # data\n    gpus: [\"0004:04:00.0\", \"4:5:0.0\"]\n# end\n");
 }
-END_TEST
 
-START_TEST(flow_style_stays_in_its_braces)
+TEST(flow_style_stays_in_its_braces)
 {
     expect_set(MINIMAL "engine: {}\n", "engine.sim", "true", MINIMAL "engine: { sim: true }\n");
     expect_set(MINIMAL "engine: {kind: auto} # e\n", "engine.sim", "true",
@@ -75,9 +76,8 @@ START_TEST(flow_style_stays_in_its_braces)
                "engine.sim", "false",
                "{\"schema\":\"aitherion.topology/1\",\"numa\":[],\"engine\":{\"sim\": false}}");
 }
-END_TEST
 
-START_TEST(keys_without_a_value_get_one)
+TEST(keys_without_a_value_get_one)
 {
     expect_set(MINIMAL "key_file:\n", "key_file", "/k", MINIMAL "key_file: /k\n");
     expect_set(MINIMAL "key_file:   # none\n", "key_file", "/k", MINIMAL "key_file: /k   # none\n");
@@ -87,9 +87,8 @@ START_TEST(keys_without_a_value_get_one)
     expect_set(MINIMAL "engine: {kind: }\n", "engine.kind", "docker",
                MINIMAL "engine: {kind: docker}\n");
 }
-END_TEST
 
-START_TEST(optional_values_can_be_taken_away)
+TEST(optional_values_can_be_removed)
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -101,7 +100,7 @@ START_TEST(optional_values_can_be_taken_away)
     ck_assert_ptr_null(document.node.name);
     ck_assert_int_lt(ath_document_set(&document, "numa.0.node", "null", &err), 0);
     ck_assert_int_eq(err.code, ATH_E_VALUE_INVALID);
-    /* With its line, but for what else there is in the line. */
+    /* The line goes too, unless it holds anything else. */
     expect_set(MINIMAL "node:\n  # ours\n  name: a\n  profile: b\n", "node.name", "null",
                MINIMAL "node:\n  # ours\n  profile: b\n");
     expect_set(MINIMAL "node:\n  profile: b\n  name: a", "node.name", "null",
@@ -117,9 +116,8 @@ START_TEST(optional_values_can_be_taken_away)
                "roce.macvlans.a.mtu", "null",
                MINIMAL "roce:\n  macvlans:\n  - name: a\n    parent: b\n");
 }
-END_TEST
 
-START_TEST(line_ends_are_kept)
+TEST(line_ends_are_kept)
 {
     expect_set("schema: aitherion.topology/1\r\nnuma: []\r\nnode:\r\n  name: a\r\n# end\r\n",
                "node.profile", "x",
@@ -136,9 +134,8 @@ START_TEST(line_ends_are_kept)
     expect_set("numa: []\nschema: aitherion.topology/1\n...\n", "key_file", "/k",
                "numa: []\nschema: aitherion.topology/1\nkey_file: /k\n...\n");
 }
-END_TEST
 
-START_TEST(tabs_and_wide_characters_do_not_shift_the_place)
+TEST(tabs_and_wide_characters_do_not_shift_the_place)
 {
     expect_set("# 节点\nschema:\taitherion.topology/1\t# 版本\nnuma: []\n"
                "roce: { cards: [ { description: \"网卡\",\tpci: \"3:1:0.0\", numa: [] } ] } # é\n",
@@ -152,7 +149,6 @@ START_TEST(tabs_and_wide_characters_do_not_shift_the_place)
                "schema: aitherion.topology/1\nnuma: []\n"
                "roce: { cards: [ { description: \"a \\\"b\\\" \\\\ 卡\", pci: \"3:1:0.0\" } ] }\n");
 }
-END_TEST
 
 /* Every kind of key, by every kind of path. */
 static const struct {
@@ -196,7 +192,7 @@ static const struct {
     MINIMAL "roce:\n  cards: [ { pci: 0003:01:00.0 } ]\n  macvlans:\n"                             \
             "  - { name: mac, parent: e0 }\n  - name: mac.vlan\n    parent: e1\n"
 
-START_TEST(every_key_can_be_set_and_read)
+LOOP_TEST(every_key_can_be_set_and_read, 0, ATH_COUNT(settings))
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -210,7 +206,6 @@ START_TEST(every_key_can_be_set_and_read)
     ck_assert_int_eq(ath_document_get(&again, settings[_i].key, &value, &err), 0);
     ck_assert_str_eq(value, settings[_i].read_back);
 }
-END_TEST
 
 static const struct {
     const char *key, *value;
@@ -236,7 +231,8 @@ static const struct {
     { "numa.0.gpus", "4:4:0.0,0004:04:00.0", ATH_E_VALUE_INVALID,
       "cannot set 'numa.0.gpus' to '4:4:0.0,0004:04:00.0': '0004:04:00.0' is in this list twice" },
     { "numa.0.control_port", "50052", ATH_E_VALUE_INVALID,
-      "cannot set 'numa.0.control_port' to '50052': two want the port 50052: 'numa.0.control_port' "
+      "cannot set 'numa.0.control_port' to '50052': two services want the port 50052: "
+      "'numa.0.control_port' "
       "and 'numa.1.control_port'" },
     { "numa.0.id", "1", ATH_E_VALUE_INVALID,
       "cannot set 'numa.0.id' to '1': another entry above has the id 1" },
@@ -261,7 +257,7 @@ static const struct {
     { "roce.macvlans.macvlan.mtu", "9000", ATH_E_KEY_UNKNOWN, "" },
 };
 
-START_TEST(what_may_not_be_is_refused_and_leaves_the_document)
+LOOP_TEST(invalid_changes_are_refused_and_change_nothing, 0, ATH_COUNT(refused))
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -273,9 +269,8 @@ START_TEST(what_may_not_be_is_refused_and_leaves_the_document)
     ck_assert_str_eq(document.text, FULL);
     ck_assert_int_eq(document.numa.items[1].control_port, 50052);
 }
-END_TEST
 
-START_TEST(changes_are_made_together)
+TEST(changes_are_made_together)
 {
     static const struct ath_change swap[] = { { "numa.0.control_port", "50052" },
                                               { "numa.1.control_port", "50051" } };
@@ -290,13 +285,77 @@ START_TEST(changes_are_made_together)
     ck_assert_int_eq(ath_document_set_all(&document, half, 2, &err), -ENOENT);
     ck_assert_int_eq(ath_document_numa(&document, 0)->node, 0);
 }
-END_TEST
+
+/* A document with faults in values, as ath_document_load_faulty() gives it; the file is removed. */
+static void load_faulty(const char *text, struct ath_document *out)
+{
+    char path[] = "/tmp/ath-test-XXXXXX";
+    ATH_AUTO(ath_faults) faults = { 0 };
+    struct ath_err err = { 0 };
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    ck_assert_int_eq(ath_document_load(path, out, &faults, &err), -EINVAL);
+    ck_assert_int_eq(ath_document_load_faulty(path, out, &faults, &err), 0);
+    unlink(path);
+}
+
+#define FAULTY                                                                                     \
+    "schema: aitherion.topology/1\n"                                                               \
+    "numa:\n"                                                                                      \
+    "  - { id: 0, node: no, control_port: 50051, data_port: 5555 } # stays\n"                      \
+    "  - { id: 1, node: 8, memory_nodes: [8, x], control_port: 0, data_port: 5556 }\n"
+
+TEST(faulty_values_are_repaired_together)
+{
+    static const struct ath_change some[] = { { "numa.0.node", "0" },
+                                              { "numa.1.memory_nodes", "[8]" } };
+    static const struct ath_change all[] = { { "numa.0.node", "0" },
+                                             { "numa.1.memory_nodes", "[8]" },
+                                             { "numa.1.control_port", "50052" } };
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_err err = { 0 };
+    load_faulty(FAULTY, &document);
+
+    for (size_t i = 0; i < ATH_COUNT(all); i++) {
+        static const char *const before[] = { "no", "[8, x]", "0" };
+        ath_auto_free char *value = NULL;
+        ck_assert_int_eq(ath_document_get(&document, all[i].key, &value, &err), 0);
+        ck_assert_str_eq(value, before[i]);
+    }
+    ck_assert_int_eq(ath_document_set_all(&document, some, ATH_COUNT(some), &err), -EINVAL);
+    ck_assert_msg(strstr(err.message, "'numa.1.control_port' must be"), "%s", err.message);
+    ck_assert_str_eq(document.text, FAULTY);
+    ck_assert_int_eq(ath_document_set_all(&document, all, ATH_COUNT(all), &err), 0);
+    ck_assert(!document.has_faults);
+    ck_assert_int_eq(ath_document_numa(&document, 1)->control_port, 50052);
+    ck_assert_ptr_nonnull(
+        strstr(document.text, "node: 0, control_port: 50051, data_port: 5555 } # stays\n"));
+}
+
+TEST(a_fault_leads_to_its_key)
+{
+    static const char *const places[][2] = { { "no,", "numa.0.node" },
+                                             { "x]", "numa.1.memory_nodes" },
+                                             { "0, data_port: 5556", "numa.1.control_port" },
+                                             { "aitherion", "schema" },
+                                             { "# stays", NULL } };
+    ATH_AUTO(ath_document) document = { 0 };
+    load_faulty(FAULTY, &document);
+
+    for (size_t i = 0; i < ATH_COUNT(places); i++) {
+        size_t offset = (size_t)(strstr(document.text, places[i][0]) - document.text);
+        ath_auto_free char *key = ath_key_at(&document.tree, offset);
+        ck_assert_pstr_eq(key, places[i][1]);
+    }
+}
 
 #define LIST_HEAD                                                                                  \
     "schema: aitherion.topology/1\nnuma:\n- id: 0\n  node: 0\n  control_port: 1\n  data_port: 2\n"
 
-/* Lists with lines of their own are changed line by line. */
-START_TEST(block_lists_keep_the_comments_of_what_stays)
+/* A list whose entries have lines of their own is changed line by line. */
+TEST(block_lists_keep_the_comments_of_remaining_entries)
 {
     const char *text = LIST_HEAD "  memory_nodes:   # which\n  # the CPUs'\n  - 0    # own\n"
                                  "  - 254  # of one\n  - 255  # of two\n  # behind\n# end\n";
@@ -313,9 +372,8 @@ START_TEST(block_lists_keep_the_comments_of_what_stays)
     expect_set(LIST_HEAD "  gpus:\n    -\n      4:4:0.0\n    - 4:5:0.0", "numa.0.gpus", "4:4:0.0",
                LIST_HEAD "  gpus:\n    -\n      4:4:0.0\n");
 }
-END_TEST
 
-START_TEST(flow_lists_over_lines_keep_their_comments)
+TEST(flow_lists_over_lines_keep_their_comments)
 {
     const char *text = LIST_HEAD "  gpus: [\n    \"4:4:0.0\",  # upper\n    \"4:5:0.0\"   # lower\n"
                                  "  ]\n";
@@ -329,9 +387,8 @@ START_TEST(flow_lists_over_lines_keep_their_comments)
     expect_set(LIST_HEAD "  gpus: [\"4:4:0.0\",\"4:5:0.0\"] # both\n", "numa.0.gpus",
                "4:5:0.0,4:4:0.0", LIST_HEAD "  gpus: [\"4:5:0.0\", \"4:4:0.0\"] # both\n");
 }
-END_TEST
 
-/* What cannot be done safely is refused, with the line. */
+/* A change that cannot be made safely is refused with the line number. */
 static const struct {
     const char *text, *key, *value;
 } uneditable[] = {
@@ -345,7 +402,7 @@ static const struct {
       "x" },
 };
 
-START_TEST(what_cannot_be_done_safely_is_refused)
+LOOP_TEST(unsafe_changes_are_refused, 0, ATH_COUNT(uneditable))
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -355,9 +412,8 @@ START_TEST(what_cannot_be_done_safely_is_refused)
     ck_assert_int_eq(err.code, ATH_E_DOCUMENT_UNEDITABLE);
     ck_assert_str_eq(document.text, uneditable[_i].text);
 }
-END_TEST
 
-START_TEST(strange_forms_can_be_edited)
+TEST(strange_forms_can_be_edited)
 {
     expect_set("? schema\n: aitherion.topology/1\n? numa\n: []\n? key_file\n: /a # b\n", "key_file",
                "/c", "? schema\n: aitherion.topology/1\n? numa\n: []\n? key_file\n: /c # b\n");
@@ -371,7 +427,6 @@ START_TEST(strange_forms_can_be_edited)
                "  - { id: 0, node: 5, control_port: 50051, data_port: 5555 }\n"
                "  - { id: 1, node: 8, control_port: 50052, data_port: 5556 }\n...\n");
 }
-END_TEST
 
 static const struct ath_change card[] = { { "pci", "0033:01:00.0" },
                                           { "description", "a: b" },
@@ -391,7 +446,7 @@ static char *append(const char *text)
 #define CARD "{ pci: \"0033:01:00.0\", description: \"a: b\", numa: [0, 1] }"
 #define CARD_LINES "    - pci: \"0033:01:00.0\"\n      description: \"a: b\"\n      numa: [0, 1]\n"
 
-START_TEST(entries_are_added_in_the_style_of_the_others)
+TEST(entries_are_added_in_the_style_of_the_others)
 {
     static const struct {
         const char *before, *after;
@@ -418,9 +473,8 @@ START_TEST(entries_are_added_in_the_style_of_the_others)
         ck_assert_str_eq(found, after);
     }
 }
-END_TEST
 
-START_TEST(entries_are_removed_with_their_lines)
+TEST(entries_are_removed_with_their_lines)
 {
     static const struct {
         const char *before, *after;
@@ -450,9 +504,8 @@ START_TEST(entries_are_removed_with_their_lines)
         ck_assert_str_eq(document.text, after);
     }
 }
-END_TEST
 
-START_TEST(adding_and_removing_keep_the_rules)
+TEST(adding_and_removing_keep_the_rules)
 {
     static const struct ath_change twice[] = { { "pci", "3:1:0.0" } };
     static const struct ath_change nameless[] = { { "numa", "[0]" } };
@@ -468,15 +521,14 @@ START_TEST(adding_and_removing_keep_the_rules)
     ck_assert_int_eq(ath_document_append(&document, "engine", twice, 1, &err), -ENOENT);
     ck_assert_int_eq(ath_document_remove(&document, "numa.0", &err), -EINVAL);
     ck_assert_str_eq(err.message, "cannot remove 'numa.0': 'roce.cards.0003:01:00.0' names the id "
-                                  "0, which no entry of 'numa' has");
+                                  "0, but no entry of 'numa' has it");
     ck_assert_int_eq(ath_document_remove(&document, "numa.0.node", &err), -ENOENT);
     ck_assert_int_eq(ath_document_remove(&document, "roce.cards", &err), -ENOENT);
     ck_assert_int_eq(ath_document_remove(&document, "numa.1", &err), 0);
     ck_assert_uint_eq(document.numa.count, 1);
 }
-END_TEST
 
-START_TEST(the_shipped_profile_can_be_edited_everywhere)
+TEST(the_shipped_profile_can_be_edited_everywhere)
 {
     size_t length;
     ath_auto_free char *text = read_source("etc/ac922_topology.yaml", &length);
@@ -491,31 +543,4 @@ START_TEST(the_shipped_profile_can_be_edited_everywhere)
     ck_assert_int_eq(ath_document_append(&document, "roce.cards", card, 3, &err), 0);
     ck_assert_int_eq(ath_document_remove(&document, "roce.cards.33:1:0.0", &err), 0);
     ck_assert_str_eq(document.text, text);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("edit");
-    tcase_add_test(cases, block_style_keeps_comments_and_order);
-    tcase_add_test(cases, a_missing_key_joins_its_siblings);
-    tcase_add_test(cases, flow_style_stays_in_its_braces);
-    tcase_add_test(cases, keys_without_a_value_get_one);
-    tcase_add_test(cases, optional_values_can_be_taken_away);
-    tcase_add_test(cases, line_ends_are_kept);
-    tcase_add_test(cases, tabs_and_wide_characters_do_not_shift_the_place);
-    tcase_add_loop_test(cases, every_key_can_be_set_and_read, 0, (int)ATH_COUNT(settings));
-    tcase_add_loop_test(cases, what_may_not_be_is_refused_and_leaves_the_document, 0,
-                        (int)ATH_COUNT(refused));
-    tcase_add_test(cases, changes_are_made_together);
-    tcase_add_test(cases, block_lists_keep_the_comments_of_what_stays);
-    tcase_add_test(cases, flow_lists_over_lines_keep_their_comments);
-    tcase_add_loop_test(cases, what_cannot_be_done_safely_is_refused, 0,
-                        (int)ATH_COUNT(uneditable));
-    tcase_add_test(cases, strange_forms_can_be_edited);
-    tcase_add_test(cases, entries_are_added_in_the_style_of_the_others);
-    tcase_add_test(cases, entries_are_removed_with_their_lines);
-    tcase_add_test(cases, adding_and_removing_keep_the_rules);
-    tcase_add_test(cases, the_shipped_profile_can_be_edited_everywhere);
-    return run_suite(cases, "edit");
 }

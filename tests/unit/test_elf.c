@@ -1,7 +1,7 @@
-/* ELF files of both byte orders, whole, cut off anywhere, and with numbers that make no sense. */
+/* ELF files of both byte orders: whole, cut off anywhere, and with invalid numbers. */
 #include "config.h"
 
-#include "container/elf.h"
+#include "container/linker/elf.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "made_elf.h"
 #include "tree.h"
+#include "unit.h"
 
 static int read_bytes(const void *bytes, size_t length, struct ath_elf *out, struct ath_err *err)
 {
@@ -27,7 +28,7 @@ static const struct made_elf example = {
             "{\"soname\":[\"libb.so\"],\"feature\":\"b\"}, 7, {\"soname\":\"c\"}]",
 };
 
-START_TEST(reads_both_byte_orders)
+LOOP_TEST(reads_both_byte_orders, 0, 2)
 {
     struct made_elf made = example;
     struct made_bytes file;
@@ -48,9 +49,8 @@ START_TEST(reads_both_byte_orders)
     ck_assert_str_eq(elf.needed.items[1], "libc.so.6");
     ck_assert_str_eq(ath_elf_architecture(elf.machine, elf.is_big), _i ? "ppc64" : "ppc64le");
 }
-END_TEST
 
-START_TEST(reads_what_is_loaded_late)
+TEST(reads_notes_about_late_libraries)
 {
     struct made_bytes file;
     ATH_AUTO(ath_elf) elf = { 0 };
@@ -64,9 +64,8 @@ START_TEST(reads_what_is_loaded_late)
     ck_assert_str_eq(elf.lates[0].names.items[1], "liba.so.1");
     ck_assert_str_eq(elf.lates[1].names.items[0], "libb.so");
 }
-END_TEST
 
-START_TEST(reads_notes_that_are_nothing)
+LOOP_TEST(ignores_invalid_notes, 0, 6)
 {
     static const char *const notes[] = { "", "{", "[]", "{}", "[{\"soname\":[1,2]}]", "null" };
     struct made_elf made = example;
@@ -79,9 +78,8 @@ START_TEST(reads_notes_that_are_nothing)
     ck_assert_int_eq(read_bytes(file.bytes, file.length, &elf, &err), 0);
     ck_assert_uint_eq(elf.late_count, 0);
 }
-END_TEST
 
-START_TEST(reads_a_static_program)
+TEST(reads_a_static_program)
 {
     const struct made_elf made = { .type = ET_EXEC };
     struct made_bytes file;
@@ -92,10 +90,9 @@ START_TEST(reads_a_static_program)
     ck_assert_int_eq(read_bytes(file.bytes, file.length, &elf, &err), 0);
     ck_assert(!elf.is_shared && !elf.loader && !elf.needed.count);
 }
-END_TEST
 
-/* Cut off at any byte: an error, never an ELF that says something else. */
-START_TEST(refuses_what_is_cut_off)
+/* A file cut off at any byte gives an error, never a wrong result. */
+TEST(refuses_a_file_cut_off)
 {
     struct made_bytes file;
     struct ath_elf elf;
@@ -108,10 +105,10 @@ START_TEST(refuses_what_is_cut_off)
         ck_assert_int_eq(err.code, ATH_E_BINARY);
     }
 }
-END_TEST
 
-/* Any byte turned to each of some values: an error or not, and no crash; a sanitizer watches. */
-START_TEST(survives_any_wrong_byte)
+/* Each byte is set to several values: the file is read or refused, and the sanitizers see no fault.
+ */
+TEST(survives_any_wrong_byte)
 {
     static const uint8_t values[] = { 0x00, 0x01, 0x7f, 0x80, 0xff };
     struct made_bytes file;
@@ -128,7 +125,6 @@ START_TEST(survives_any_wrong_byte)
         }
     ck_assert_uint_gt(refused, 100);
 }
-END_TEST
 
 static struct ath_err refuse(const struct made_bytes *file)
 {
@@ -138,14 +134,15 @@ static struct ath_err refuse(const struct made_bytes *file)
     return err;
 }
 
-START_TEST(refuses_other_files)
+TEST(refuses_other_files)
 {
     struct made_bytes file;
     struct made_elf made = example;
 
-    ck_assert_ptr_nonnull(strstr(refuse(&(struct made_bytes){ .length = 0 }).message, "no ELF"));
     ck_assert_ptr_nonnull(
-        strstr(refuse(&(struct made_bytes){ "#!/bin/sh\n", 200 }).message, "no ELF"));
+        strstr(refuse(&(struct made_bytes){ .length = 0 }).message, "not an ELF file"));
+    ck_assert_ptr_nonnull(
+        strstr(refuse(&(struct made_bytes){ "#!/bin/sh\n", 200 }).message, "not an ELF file"));
     made_elf(&example, &file);
     file.bytes[EI_CLASS] = ELFCLASS32;
     ck_assert_ptr_nonnull(strstr(refuse(&file).message, "64-bit"));
@@ -157,16 +154,15 @@ START_TEST(refuses_other_files)
     made_elf(&made, &file);
     ck_assert_ptr_nonnull(strstr(refuse(&file).message, "absolute"));
 }
-END_TEST
 
-/* A field of the file, little-endian, where it lies. */
+/* Sets a little-endian field of the file. */
 static void poke(struct made_bytes *file, size_t at, uint64_t value, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         file->bytes[at + i] = (uint8_t)(value >> 8 * i);
 }
 
-START_TEST(refuses_counts_that_make_no_sense)
+LOOP_TEST(refuses_invalid_counts, 0, 9)
 {
     static const struct {
         size_t at, size;
@@ -177,12 +173,12 @@ START_TEST(refuses_counts_that_make_no_sense)
         { offsetof(Elf64_Ehdr, e_phentsize), 2, 1 },
         { offsetof(Elf64_Ehdr, e_phoff), 8, UINT64_MAX },
         { offsetof(Elf64_Ehdr, e_phoff), 8, UINT64_MAX - 55 },
-        /* The dynamic segment, the third. */
+        /* The dynamic segment is the third. */
         { sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr) + offsetof(Elf64_Phdr, p_filesz), 8,
           UINT64_MAX },
         { sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr) + offsetof(Elf64_Phdr, p_offset), 8,
           UINT64_MAX - 8 },
-        /* All of it is loaded from nowhere. */
+        /* The loadable segment lies outside the file. */
         { sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Phdr) + offsetof(Elf64_Phdr, p_offset), 8,
           UINT64_MAX - 100 },
         { sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Phdr) + offsetof(Elf64_Phdr, p_vaddr), 8,
@@ -194,10 +190,9 @@ START_TEST(refuses_counts_that_make_no_sense)
     poke(&file, wrong[_i].at, wrong[_i].value, wrong[_i].size);
     refuse(&file);
 }
-END_TEST
 
-/* Needing the same library thousands of times is a file to be refused, not to be worked on. */
-START_TEST(refuses_too_many_names)
+/* A file that needs the same library thousands of times is refused. */
+TEST(refuses_too_many_names)
 {
     enum { COUNT = 2000 };
     const size_t segment = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr);
@@ -212,7 +207,7 @@ START_TEST(refuses_too_many_names)
     ath_auto_free uint8_t *bytes = calloc(1, length);
     Elf64_Dyn *entries = (Elf64_Dyn *)(bytes + file.length);
     at = le64toh(at);
-    /* Where the names are, behind two libraries and the folders. */
+    /* The entry of the table of names follows two libraries and the folders. */
     poke(&file, segment + offsetof(Elf64_Phdr, p_offset), file.length, 8);
     poke(&file, segment + offsetof(Elf64_Phdr, p_filesz), length - file.length, 8);
     memcpy(bytes, file.bytes, file.length);
@@ -222,20 +217,4 @@ START_TEST(refuses_too_many_names)
             (Elf64_Dyn){ .d_tag = (Elf64_Sxword)htole64(DT_NEEDED), .d_un.d_val = htole64(1) };
     ck_assert_int_eq(read_bytes(bytes, length, &elf, &err), -ENOEXEC);
     ck_assert_ptr_nonnull(strstr(err.message, "too many"));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("elf");
-    tcase_add_loop_test(cases, reads_both_byte_orders, 0, 2);
-    tcase_add_test(cases, reads_what_is_loaded_late);
-    tcase_add_loop_test(cases, reads_notes_that_are_nothing, 0, 6);
-    tcase_add_test(cases, reads_a_static_program);
-    tcase_add_test(cases, refuses_what_is_cut_off);
-    tcase_add_test(cases, survives_any_wrong_byte);
-    tcase_add_test(cases, refuses_other_files);
-    tcase_add_loop_test(cases, refuses_counts_that_make_no_sense, 0, 9);
-    tcase_add_test(cases, refuses_too_many_names);
-    return run_case(cases, "elf");
 }

@@ -1,22 +1,25 @@
-/* Files are replaced whole, and two writers do not meet. */
+/* Files are replaced whole, and only one writer at a time holds the lock. */
 #include "config.h"
 
 #include "base/file.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct tree tree;
 static struct ath_err err;
@@ -32,7 +35,7 @@ static void teardown(void)
     tree_remove(&tree);
 }
 
-/* The path of a file in the tree; the caller frees it. */
+/* Returns the path of a file in the test's folder; the caller frees it. */
 static char *path_of(const char *name)
 {
     return ath_xasprintf("%s/%s", tree.path, name);
@@ -47,7 +50,9 @@ static void expect_file(const char *path, const char *expected)
     ck_assert_uint_eq(length, strlen(expected));
 }
 
-START_TEST(saves_and_reads)
+FIXTURE(setup, teardown);
+
+TEST(saves_and_reads)
 {
     ath_auto_free char *path = path_of("a.yaml");
     ath_auto_free char *left = path_of(".a.yaml.new");
@@ -64,9 +69,100 @@ START_TEST(saves_and_reads)
     ck_assert_uint_eq(status.st_mode & 07777, 0640);
     ck_assert_int_ne(access(left, F_OK), 0);
 }
-END_TEST
 
-START_TEST(follows_a_link)
+/* The calls of a save, in order. The two functions below replace those of the C library. */
+static char asked[512];
+static bool is_watched;
+
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
+{
+    size_t length = strlen(asked);
+    va_list args;
+    va_start(args, format);
+    if (is_watched)
+        vsnprintf(asked + length, sizeof asked - length, format, args);
+    va_end(args);
+}
+
+static const char *name_in(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+int fsync(int fd)
+{
+    struct stat status;
+    char link[64], path[512];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    path[length < 0 ? 0 : length] = '\0';
+    if (!fstat(fd, &status) && S_ISDIR(status.st_mode))
+        note("sync the folder; ");
+    else
+        note("sync %s of %lld bytes; ", name_in(path), (long long)status.st_size);
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    note("%s becomes %s; ", name_in(from), name_in(to));
+    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+/* A power cut then leaves the old file or the whole new one. */
+TEST(a_save_is_on_the_disk_in_the_right_order)
+{
+    ath_auto_free char *path = path_of("a.yaml");
+    ath_auto_free char *large = ath_xalloc(1 << 20);
+
+    memset(large, 'x', 1 << 20);
+    is_watched = true;
+    ck_assert_int_eq(ath_file_save(path, "one", 3, &err), 0);
+    ck_assert_str_eq(asked, "sync .a.yaml.new of 3 bytes; .a.yaml.new becomes a.yaml; "
+                            "sync the folder; ");
+    asked[0] = '\0';
+    ck_assert_int_eq(ath_file_save(path, large, 1 << 20, &err), 0);
+    ck_assert_str_eq(asked, "sync .a.yaml.new of 1048576 bytes; .a.yaml.new becomes a.yaml; "
+                            "sync the folder; ");
+}
+
+/* Fails once if asked to; otherwise it does what the C library's function does. */
+static int fstat_errno;
+
+int fstat(int fd, struct stat *out)
+{
+    if (!fstat_errno)
+        return fstatat(fd, "", out, AT_EMPTY_PATH);
+    errno = fstat_errno;
+    fstat_errno = 0;
+    return -1;
+}
+
+static int lowest_free_descriptor(void)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(fd);
+    return fd;
+}
+
+TEST(closes_a_file_that_cannot_be_examined)
+{
+    ath_auto_free char *path = path_of("a.yaml");
+    ath_auto_free char *text = NULL;
+    size_t length;
+    int before = lowest_free_descriptor();
+
+    tree_put(&tree, "text", "a.yaml");
+    fstat_errno = EIO;
+    ck_assert_int_eq(ath_file_read(path, 100, &text, &length, &err), -EIO);
+    ck_assert_int_eq(err.code, ATH_E_IO);
+    ck_assert_int_eq(lowest_free_descriptor(), before);
+    ck_assert_int_eq(ath_file_read(path, 100, &text, &length, &err), 0);
+    ck_assert_int_eq(lowest_free_descriptor(), before);
+}
+
+TEST(follows_a_link)
 {
     ath_auto_free char *link = path_of("link.yaml");
     ath_auto_free char *real = path_of("real.yaml");
@@ -79,9 +175,8 @@ START_TEST(follows_a_link)
     ck_assert_int_eq(lstat(link, &status), 0);
     ck_assert(S_ISLNK(status.st_mode));
 }
-END_TEST
 
-START_TEST(follows_a_link_that_leads_nowhere_yet)
+TEST(follows_a_dangling_link)
 {
     ath_auto_free char *link = path_of("link.yaml");
     ath_auto_free char *real = path_of("folder/real.yaml");
@@ -94,15 +189,14 @@ START_TEST(follows_a_link_that_leads_nowhere_yet)
     ck_assert_int_eq(lstat(link, &status), 0);
     ck_assert(S_ISLNK(status.st_mode));
 }
-END_TEST
 
-/* As in a container with `docker run -v FILE:FILE`. */
-START_TEST(says_what_to_do_about_a_mounted_file)
+/* As in a container started with `docker run -v FILE:FILE`. */
+TEST(gives_a_hint_for_a_mounted_file)
 {
     ath_auto_free char *path = path_of("a.yaml");
 
     if (unshare(CLONE_NEWNS) || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL)) {
-        puts("skipped test: says_what_to_do_about_a_mounted_file: only root may mount");
+        puts("skipped test: gives_a_hint_for_a_mounted_file: only root may mount");
         return;
     }
     tree_put(&tree, "old", "a.yaml");
@@ -112,16 +206,15 @@ START_TEST(says_what_to_do_about_a_mounted_file)
     expect_file(path, "old");
     ck_assert_int_eq(umount(path), 0);
 }
-END_TEST
 
-START_TEST(changes_nothing_where_the_folder_cannot_be_synced)
+TEST(changes_nothing_if_the_folder_cannot_be_opened)
 {
     ath_auto_free char *path = path_of("folder/a.yaml");
     ath_auto_free char *folder = path_of("folder");
     struct stat status;
 
     if (!geteuid()) {
-        puts("skipped test: changes_nothing_where_the_folder_cannot_be_synced: root may open every "
+        puts("skipped test: changes_nothing_if_the_folder_cannot_be_opened: root may open every "
              "folder");
         return;
     }
@@ -132,9 +225,8 @@ START_TEST(changes_nothing_where_the_folder_cannot_be_synced)
     ck_assert_int_eq(chmod(folder, 0700), 0);
     expect_file(path, "old");
 }
-END_TEST
 
-START_TEST(keeps_the_old_file_when_there_is_no_room)
+TEST(keeps_the_old_file_when_there_is_no_room)
 {
     ath_auto_free char *path = path_of("a.yaml");
     ath_auto_free char *left = path_of(".a.yaml.new");
@@ -150,9 +242,8 @@ START_TEST(keeps_the_old_file_when_there_is_no_room)
     ck_assert_int_ne(access(left, F_OK), 0);
     ck_assert_ptr_nonnull(strstr(err.message, "a.yaml'"));
 }
-END_TEST
 
-START_TEST(refuses_what_is_no_plain_file)
+TEST(refuses_special_files)
 {
     ath_auto_free char *fifo = path_of("fifo");
     ath_auto_free char *large = path_of("large");
@@ -169,9 +260,8 @@ START_TEST(refuses_what_is_no_plain_file)
     ck_assert_int_lt(ath_file_read(tree.path, 4, &text, &length, &err), 0);
     ck_assert_ptr_null(text);
 }
-END_TEST
 
-START_TEST(locks_out_a_second_writer)
+TEST(locks_out_a_second_writer)
 {
     ath_auto_free char *path = path_of("deep/er/a.yaml");
     int first = -1, second = -1;
@@ -184,10 +274,9 @@ START_TEST(locks_out_a_second_writer)
     ck_assert_int_eq(ath_file_lock(path, 0, &second, &err), 0);
     close(second);
 }
-END_TEST
 
-/* A reader sees the old or the new text whenever the writer is killed. */
-START_TEST(survives_being_killed)
+/* A reader sees either the old or the new text, whenever the writer is killed. */
+TEST(survives_being_killed)
 {
     ath_auto_free char *path = path_of("a.yaml");
     char data[65536];
@@ -211,21 +300,4 @@ START_TEST(survives_being_killed)
         ck_assert_uint_eq(length, sizeof data);
         ck_assert_uint_eq(strspn(text, (char[]){ text[0], '\0' }), sizeof data);
     }
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("file");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_add_test(cases, saves_and_reads);
-    tcase_add_test(cases, follows_a_link);
-    tcase_add_test(cases, follows_a_link_that_leads_nowhere_yet);
-    tcase_add_test(cases, says_what_to_do_about_a_mounted_file);
-    tcase_add_test(cases, changes_nothing_where_the_folder_cannot_be_synced);
-    tcase_add_test(cases, keeps_the_old_file_when_there_is_no_room);
-    tcase_add_test(cases, refuses_what_is_no_plain_file);
-    tcase_add_test(cases, locks_out_a_second_writer);
-    tcase_add_test(cases, survives_being_killed);
-    return run_case(cases, "file");
 }

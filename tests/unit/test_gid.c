@@ -1,14 +1,14 @@
-/* GIDs are chosen by link, type and address, never by number. */
+/* GIDs are chosen by link, type and address, never by index alone. */
 #include "config.h"
 
 #include "roce/gid.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "tree.h"
+#include "unit.h"
 
 #define V4(last) "0000:0000:0000:0000:0000:ffff:c0a8:" last
 #define LOCAL "fe80:0000:0000:0000:0000:00ff:fe03:0100"
@@ -55,12 +55,15 @@ static void expect_best(const char *netdev, int index)
     ck_assert_int_eq(best ? best->index : -1, index);
 }
 
-START_TEST(reads_a_sparse_table)
+FIXTURE(setup, teardown);
+
+TEST(reads_a_sparse_table)
 {
     put(4, "IB/RoCE v1\n", LOCAL "\n", "enP3p1s0f0\n");
     put(12, "RoCE v2\n", V4("640a") "\n", "enP3p1s0f0\n");
     put(7, "RoCE v2\n", LOCAL "\n", "enP3p1s0f0\n");
-    put(200, "", "0000:0000:0000:0000:0000:0000:0000:0000\n", NULL); /* EINVAL on a live one */
+    put(200, "", "0000:0000:0000:0000:0000:0000:0000:0000\n",
+        NULL); /* on a live machine, reading fails with EINVAL */
     put(201, "RoCE v9\n", LOCAL "\n", "enP3p1s0f0\n");
     put(202, "RoCE v2\n", "not an address\n", "enP3p1s0f0\n");
     read_all(ATH_LAYER_ETHERNET);
@@ -73,9 +76,8 @@ START_TEST(reads_a_sparse_table)
     ck_assert(gids[2].is_usable);
     ck_assert_str_eq(gids[2].netdev, "enP3p1s0f0");
 }
-END_TEST
 
-START_TEST(prefers_version_then_ipv4_then_routable_then_low)
+TEST(prefers_version_then_ipv4_then_routable_then_low)
 {
     put(0, "IB/RoCE v1", V4("640a"), "enP3p1s0f0");
     put(1, "RoCE v2", LOCAL, "enP3p1s0f0");
@@ -91,9 +93,8 @@ START_TEST(prefers_version_then_ipv4_then_routable_then_low)
     read_all(ATH_LAYER_ETHERNET);
     expect_best("enP3p1s0f0", 5);
 }
-END_TEST
 
-START_TEST(takes_only_the_own_link)
+TEST(uses_only_gids_of_the_own_link)
 {
     put(3, "RoCE v2", V4("640a"), "macvlan0");
     put(5, "RoCE v2", LOCAL, "enP3p1s0f0");
@@ -105,16 +106,15 @@ START_TEST(takes_only_the_own_link)
     expect_best("gone0", -1);
     expect_best(NULL, -1);
 }
-END_TEST
 
-/* A link of kind `kind` on enP3p1s0f0. */
+/* Adds a link above enP3p1s0f0; `kind` is the text of its uevent. */
 static void add_upper(const char *name, const char *kind)
 {
     tree_put(&tree, kind, "sys/class/net/%s/uevent", name);
     tree_link(&tree, "../enP3p1s0f0", "sys/class/net/%s/lower_enP3p1s0f0", name);
 }
 
-START_TEST(takes_bonds_bridges_and_vlans_of_the_link)
+TEST(uses_gids_of_bonds_bridges_and_vlans)
 {
     add_upper("bond0", "INTERFACE=bond0\nDEVTYPE=bond\n");
     tree_link(&tree, "../bond0", "sys/class/net/enP3p1s0f0/master");
@@ -131,7 +131,7 @@ START_TEST(takes_bonds_bridges_and_vlans_of_the_link)
     free(gids);
     put(3, "RoCE v2", V4("0002"), "bond0.5");
     read_all(ATH_LAYER_ETHERNET);
-    expect_best("enP3p1s0f0", 3); /* a link-local address is none that anybody gave */
+    expect_best("enP3p1s0f0", 3); /* a link-local address does not count as configured */
     free(gids);
     put(4, "RoCE v2", GLOBAL, "br0");
     read_all(ATH_LAYER_ETHERNET);
@@ -141,10 +141,9 @@ START_TEST(takes_bonds_bridges_and_vlans_of_the_link)
     read_all(ATH_LAYER_ETHERNET);
     expect_best("enP3p1s0f0", 5);
 }
-END_TEST
 
-/* hwloc-gather-topology and the like leave uevent out. */
-START_TEST(knows_vlans_by_the_kernels_list)
+/* Captures by hwloc-gather-topology lack uevent. */
+TEST(finds_vlans_in_proc_net_vlan_config)
 {
     tree_folder(&tree, "sys/class/net/storage");
     tree_put(&tree,
@@ -157,9 +156,8 @@ START_TEST(knows_vlans_by_the_kernels_list)
     expect_best("enP3p1s0f0", 2);
     expect_best("eth7", -1);
 }
-END_TEST
 
-START_TEST(survives_links_in_a_ring)
+TEST(survives_a_cycle_of_links)
 {
     tree_link(&tree, "../b", "sys/class/net/a/master");
     tree_link(&tree, "../a", "sys/class/net/b/master");
@@ -169,9 +167,8 @@ START_TEST(survives_links_in_a_ring)
     read_all(ATH_LAYER_ETHERNET);
     expect_best("a", -1);
 }
-END_TEST
 
-START_TEST(passes_over_zero)
+TEST(skips_zero_gids)
 {
     put(0, "RoCE v2", "0000:0000:0000:0000:0000:0000:0000:0000", "enP3p1s0f0");
     put(1, "RoCE v2", V4("0000"), "enP3p1s0f0");
@@ -181,10 +178,9 @@ START_TEST(passes_over_zero)
     ck_assert(gids[1].is_usable);
     ck_assert(!gids[2].is_usable);
 }
-END_TEST
 
-/* The kernel calls them "IB/RoCE v1" there too, and they have no link. */
-START_TEST(knows_infiniband)
+/* The kernel calls InfiniBand GIDs "IB/RoCE v1", too, and they have no link. */
+TEST(reads_infiniband_gids)
 {
     put(0, "IB/RoCE v1", "0000:0000:0000:0000:0000:0000:0000:0000", NULL);
     put(1, "IB/RoCE v1", "fe80:0000:0000:0000:ec0d:9a03:0078:aeda", NULL);
@@ -194,30 +190,12 @@ START_TEST(knows_infiniband)
     const struct ath_gid *best = ath_gid_best(&root, gids, gid_count, ATH_LAYER_INFINIBAND, "ib0");
     ck_assert_ptr_eq(best, &gids[1]);
 }
-END_TEST
 
-START_TEST(takes_a_missing_port_for_empty)
+TEST(tells_a_missing_table_from_an_empty_one)
 {
     ck_assert(!ath_gids_read(&root, "mlx5_9", 2, ATH_LAYER_ETHERNET, &gids, &gid_count));
     ck_assert_uint_eq(gid_count, 0);
     put(1, "", LOCAL, NULL);
     ck_assert(ath_gids_read(&root, "mlx5_0", 1, ATH_LAYER_ETHERNET, &gids, &gid_count));
     ck_assert_uint_eq(gid_count, 0);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("gid");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_add_test(cases, reads_a_sparse_table);
-    tcase_add_test(cases, prefers_version_then_ipv4_then_routable_then_low);
-    tcase_add_test(cases, takes_only_the_own_link);
-    tcase_add_test(cases, takes_bonds_bridges_and_vlans_of_the_link);
-    tcase_add_test(cases, knows_vlans_by_the_kernels_list);
-    tcase_add_test(cases, survives_links_in_a_ring);
-    tcase_add_test(cases, passes_over_zero);
-    tcase_add_test(cases, knows_infiniband);
-    tcase_add_test(cases, takes_a_missing_port_for_empty);
-    return run_case(cases, "gid");
 }

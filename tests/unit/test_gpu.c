@@ -1,20 +1,21 @@
-/* What counts as a GPU, which NUMA node is its memory, and which one it is at. */
+/* Recognizing GPUs, the NUMA node that is a GPU's memory, and the node that a GPU is near. */
 #include "config.h"
 
 #include "numa/gpu.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "numa/node.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct tree tree;
 static struct ath_root root;
 static struct ath_machine machine;
 
-/* Two nodes with CPUs, as on an AC922. */
+/* Makes two nodes with CPUs and one with GPU memory, as on an AC922. */
 static void setup(void)
 {
     struct ath_err err;
@@ -41,7 +42,9 @@ static const struct ath_gpu *read_one(void)
     return &machine.gpus[0];
 }
 
-START_TEST(knows_accelerators_by_vendor_and_class)
+FIXTURE(setup, teardown);
+
+TEST(recognizes_accelerators_by_vendor_and_class)
 {
     static const struct {
         const char *vendor, *class;
@@ -49,7 +52,7 @@ START_TEST(knows_accelerators_by_vendor_and_class)
     } rows[] = {
         { "0x10de", "0x030200", true },  { "0x10de", "0x030000", true },
         { "0x10de", "0x068000", false }, /* NVSwitch */
-        { "0x10de", "0x040300", false }, /* its sound */
+        { "0x10de", "0x040300", false }, /* a GPU's audio function */
         { "0x1002", "0x038000", true },  { "0x1002", "0x120000", true },
         { "0x1002", "0x030000", true },  { "0x8086", "0x030000", true },
         { "0x8086", "0x038000", true },  { "0x1da3", "0x120000", true },
@@ -73,9 +76,33 @@ START_TEST(knows_accelerators_by_vendor_and_class)
                       rows[i].class);
     }
 }
-END_TEST
 
-START_TEST(leaves_out_graphics_in_the_processor)
+TEST(skips_displays_that_cannot_compute)
+{
+    static const struct {
+        const char *device;
+        bool is_one;
+    } rows[] = {
+        { "0x515e", false }, /* ES1000 */ { "0x5159", false },       /* Radeon 7000 */
+        { "0x4752", false }, /* Rage XL */ { "0x5b60", false },      /* Radeon X300 */
+        { "0x7249", false }, /* Radeon X1900 */ { "0x791e", false }, /* Radeon X1200 */
+        { "0x9712", false }, /* RS880M */ { "0x7300", true },        /* Fiji */
+        { "0x7408", true },  /* MI250X */ { "0x9440", true },        /* RV770 */
+        { "0x67df", true },                                          /* Polaris */
+    };
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        char address[32];
+        snprintf(address, sizeof address, "0000:%02zx:00.0", i + 1);
+        tree_pci(&tree, "pci0000:00", address, "0x030000", "0x1002", rows[i].device);
+    }
+    ath_gpus_read(&root, &machine);
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        struct ath_pci pci = { 0, (uint8_t)(i + 1), 0, 0 };
+        ck_assert_msg(!ath_machine_gpu(&machine, &pci) == !rows[i].is_one, "%s", rows[i].device);
+    }
+}
+
+TEST(skips_graphics_in_the_processor)
 {
     tree_pci(&tree, "pci0000:00", "0000:00:02.0", "0x030000", "0x8086", "0x3e92");
     tree_pci(&tree, "pci0001:00", "0001:00:02.0", "0x038000", "0x8086", "0x3e92");
@@ -86,26 +113,23 @@ START_TEST(leaves_out_graphics_in_the_processor)
     tree_pci(&tree, "pci0000:00/0000:00:01.1", "0000:03:00.1", "0x040300", "0x1002", "0xab30");
     ck_assert_uint_eq(read_one()->pci.bus, 3);
 }
-END_TEST
 
-START_TEST(takes_gpus_on_the_root_bus_of_a_virtual_machine)
+TEST(accepts_gpus_on_the_root_bus_of_a_virtual_machine)
 {
     tree_pci(&tree, "pci0000:00", "0000:00:05.0", "0x030000", "0x8086", "0x56c0");
     ck_assert_uint_eq(read_one()->pci.device, 5);
 }
-END_TEST
 
-START_TEST(leaves_out_virtual_functions)
+TEST(skips_virtual_functions)
 {
     tree_pci(&tree, "pci0000:00", "0000:41:00.0", "0x030200", "0x10de", "0x20b5");
     tree_pci(&tree, "pci0000:00", "0000:41:00.4", "0x030200", "0x10de", "0x20b5");
     tree_link(&tree, "../0000:41:00.0", "sys/devices/pci0000:00/0000:41:00.4/physfn");
     ck_assert_uint_eq(read_one()->pci.function, 0);
 }
-END_TEST
 
-/* The hwloc capture of an AC922 has class 0300 and no vendor; other drivers may not load sysfs. */
-START_TEST(takes_what_the_driver_lists)
+/* The hwloc capture of an AC922 has class 0300 and no vendor, so the driver's list decides. */
+TEST(trusts_the_drivers_list)
 {
     tree_put(&tree, "0x030000", "sys/bus/pci/devices/0004:05:00.0/class");
     tree_put(&tree,
@@ -131,9 +155,8 @@ START_TEST(takes_what_the_driver_lists)
     ck_assert_ptr_null(gpu->place);
     ck_assert_int_eq(gpu->numa_node, ATH_UNKNOWN);
 }
-END_TEST
 
-START_TEST(reads_memory_that_is_offline_or_no_node)
+TEST(reads_memory_that_is_offline_or_has_no_node)
 {
     tree_put(&tree, "Node:      255\nStatus:    offline\n",
              "proc/driver/nvidia/gpus/0004:04:00.0/numa_status");
@@ -154,7 +177,49 @@ START_TEST(reads_memory_that_is_offline_or_no_node)
     ck_assert_ptr_null(machine.gpus[2].uuid);
     ck_assert_ptr_null(machine.gpus[2].model);
 }
-END_TEST
+
+/* A GPU that fell off the bus, as the driver shows it; -1 is a GPU without a node of memory. */
+LOOP_TEST(knows_a_lost_gpu, 0, 4)
+{
+    static const struct {
+        const char *text;
+        bool is_lost;
+    } cases[] = {
+        { "Node:      ????\nStatus:    ????\n", true },
+        { "Node:      255\nStatus:    ????\n", true },
+        { "Node:      -1\nStatus:    disabled\n", false },
+        { "Node:      255\nStatus:    offline\n", false },
+    };
+    tree_put(&tree, cases[_i].text, "proc/driver/nvidia/gpus/0004:04:00.0/numa_status");
+    ck_assert_int_eq(read_one()->is_lost, cases[_i].is_lost);
+}
+
+/* In a capture without links to drivers, a GPU without one says nothing. */
+LOOP_TEST(knows_the_driver, 0, 4)
+{
+    static const struct {
+        bool has_folder;
+        const char *link, *driver;
+    } cases[] = {
+        { false, NULL, NULL },
+        { true, NULL, NULL },
+        { true, "nvidia", "nvidia" },
+        { true, "vfio-pci", "vfio-pci" },
+    };
+    tree_pci(&tree, "pci0000:00", "0000:41:00.0", "0x030200", "0x10de", "0x20b5");
+    if (cases[_i].has_folder)
+        tree_put(&tree, "", "sys/bus/pci/drivers/pcieport/bind");
+    if (cases[_i].link) {
+        ath_auto_free char *target = ath_xasprintf("../../../bus/pci/drivers/%s", cases[_i].link);
+        tree_link(&tree, target, "sys/devices/pci0000:00/0000:41:00.0/driver");
+    }
+    const struct ath_gpu *gpu = read_one();
+    ck_assert_int_eq(gpu->knows_driver, cases[_i].has_folder);
+    if (cases[_i].driver)
+        ck_assert_str_eq(gpu->driver, cases[_i].driver);
+    else
+        ck_assert_ptr_null(gpu->driver);
+}
 
 #define PLACE "pci0004:00/0004:00:00.0/0004:01:00.0"
 #define GPU PLACE "/0004:04:00.0"
@@ -164,34 +229,31 @@ static void add_gpu(void)
     tree_pci(&tree, PLACE, "0004:04:00.0", "0x030200", "0x10de", "0x1db1");
 }
 
-START_TEST(is_at_the_node_that_the_kernel_says)
+TEST(uses_the_kernels_node)
 {
     add_gpu();
     tree_put(&tree, "8\n", "sys/devices/" GPU "/numa_node");
     tree_put(&tree, "0-63\n", "sys/devices/" GPU "/local_cpulist");
     ck_assert_int_eq(read_one()->numa_node, 8);
 }
-END_TEST
 
-START_TEST(is_at_the_node_of_its_cpus)
+TEST(uses_the_node_of_the_local_cpu_list)
 {
     add_gpu();
     tree_put(&tree, "-1\n", "sys/devices/" GPU "/numa_node");
     tree_put(&tree, "64-71\n", "sys/devices/" GPU "/local_cpulist");
     ck_assert_int_eq(read_one()->numa_node, 8);
 }
-END_TEST
 
-START_TEST(is_at_the_node_of_its_cpu_mask)
+TEST(uses_the_node_of_the_local_cpu_mask)
 {
     add_gpu();
     tree_put(&tree, "ffffffff,ffffffff,00000000,00000000\n", "sys/devices/" GPU "/local_cpus");
     ck_assert_int_eq(read_one()->numa_node, 8);
 }
-END_TEST
 
-/* The kernel gives all CPUs where it does not know. */
-START_TEST(is_at_the_node_of_the_bridges)
+/* The kernel lists all CPUs if it does not know which ones are local. */
+TEST(uses_the_node_of_a_bridge_above)
 {
     add_gpu();
     tree_put(&tree, "-1\n", "sys/devices/" GPU "/numa_node");
@@ -200,18 +262,16 @@ START_TEST(is_at_the_node_of_the_bridges)
     tree_put(&tree, "8\n", "sys/bus/pci/devices/0004:00:00.0/numa_node");
     ck_assert_int_eq(read_one()->numa_node, 8);
 }
-END_TEST
 
-START_TEST(is_at_no_node_when_nothing_tells)
+TEST(reports_an_unknown_node)
 {
     add_gpu();
     tree_put(&tree, "77\n", "sys/devices/" GPU "/numa_node");
     tree_put(&tree, "0-127\n", "sys/devices/" GPU "/local_cpulist");
     ck_assert_int_eq(read_one()->numa_node, ATH_UNKNOWN);
 }
-END_TEST
 
-START_TEST(is_not_at_its_own_memory)
+TEST(ignores_its_own_memory_node)
 {
     add_gpu();
     tree_put(&tree, "255\n", "sys/devices/" GPU "/numa_node");
@@ -224,9 +284,8 @@ START_TEST(is_not_at_its_own_memory)
     ck_assert_str_eq(gpu->place, PLACE);
     ck_assert_str_eq(gpu->model, "Tesla V100 SXM2 16GB");
 }
-END_TEST
 
-START_TEST(reads_the_pcie_link)
+TEST(reads_the_pcie_link)
 {
     add_gpu();
     tree_put(&tree, "8.0 GT/s PCIe\n", "sys/devices/" GPU "/current_link_speed");
@@ -241,9 +300,8 @@ START_TEST(reads_the_pcie_link)
     ck_assert_int_eq(ath_pcie_generation("7.0 GT/s"), ATH_UNKNOWN);
     ck_assert_int_eq(ath_pcie_generation(""), ATH_UNKNOWN);
 }
-END_TEST
 
-START_TEST(reads_memory_and_driver_of_amd)
+TEST(reads_memory_and_driver_of_amd)
 {
     tree_pci(&tree, "pci0000:00", "0000:c1:00.0", "0x120000", "0x1002", "0x74a1");
     tree_put(&tree, "206141652992\n", "sys/devices/pci0000:00/0000:c1:00.0/mem_info_vram_total");
@@ -256,25 +314,23 @@ START_TEST(reads_memory_and_driver_of_amd)
     ck_assert_str_eq(gpu->model, "Instinct MI300X");
     ck_assert(!gpu->has_nvlinks);
 }
-END_TEST
 
-int main(void)
+TEST(reads_the_partitions_of_an_instinct)
 {
-    TCase *cases = tcase_create("gpu");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_add_test(cases, knows_accelerators_by_vendor_and_class);
-    tcase_add_test(cases, leaves_out_graphics_in_the_processor);
-    tcase_add_test(cases, takes_gpus_on_the_root_bus_of_a_virtual_machine);
-    tcase_add_test(cases, leaves_out_virtual_functions);
-    tcase_add_test(cases, takes_what_the_driver_lists);
-    tcase_add_test(cases, reads_memory_that_is_offline_or_no_node);
-    tcase_add_test(cases, is_at_the_node_that_the_kernel_says);
-    tcase_add_test(cases, is_at_the_node_of_its_cpus);
-    tcase_add_test(cases, is_at_the_node_of_its_cpu_mask);
-    tcase_add_test(cases, is_at_the_node_of_the_bridges);
-    tcase_add_test(cases, is_at_no_node_when_nothing_tells);
-    tcase_add_test(cases, is_not_at_its_own_memory);
-    tcase_add_test(cases, reads_the_pcie_link);
-    tcase_add_test(cases, reads_memory_and_driver_of_amd);
-    return run_case(cases, "gpu");
+    static const struct {
+        const char *mode;
+        int count;
+    } rows[] = { { "SPX", 1 }, { "TPX", 3 }, { "CPX", ATH_UNKNOWN } };
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        char address[32];
+        snprintf(address, sizeof address, "0000:%02zx:00.0", i + 1);
+        tree_pci(&tree, "pci0000:00", address, "0x120000", "0x1002", "0x74a0");
+        tree_put(&tree, rows[i].mode, "sys/bus/pci/devices/%s/current_compute_partition", address);
+    }
+    ath_gpus_read(&root, &machine);
+    ck_assert_uint_eq(machine.gpu_count, ATH_COUNT(rows));
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        ck_assert_str_eq(machine.gpus[i].partition_mode, rows[i].mode);
+        ck_assert_int_eq(machine.gpus[i].partitions, rows[i].count);
+    }
 }

@@ -1,12 +1,11 @@
 /*
- * Each check of health against made-up facts: a world in which all is well, and one thing spoiled
- * in it at a time. What comes out is compared whole, so that no second check tells the same again.
+ * Each check of health against made-up facts: a world in which all is well, with one fault put into
+ * it. The findings are compared as a whole, so that no second check can report the same fault.
  */
 #include "config.h"
 
 #include "health/health.h"
 
-#include <check.h>
 #include <errno.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "documents.h"
 #include "numa/warning.h"
 #include "tree.h"
+#include "unit.h"
 
 #define HEAD "schema: aitherion.topology/1\n"
 #define ENTRY                                                                                      \
@@ -40,7 +40,7 @@ static struct ath_faults faults;
 static struct ath_health_facts facts;
 static struct ath_health_report report;
 
-/* ---- the world in which all is well ---- */
+/* ---- a world in which all is well ---- */
 
 static void add_node(int id, bool has_cpus)
 {
@@ -58,8 +58,11 @@ static void add_gpu(const char *pci)
     struct ath_gpu *gpu = ath_machine_add_gpu(&machine, &address);
     gpu->vendor_id = ATH_VENDOR_NVIDIA;
     gpu->numa_node = 0;
+    gpu->knows_driver = true;
+    gpu->driver = ath_xstrdup("nvidia");
     gpu->memory_node = 254;
     gpu->memory_state = ATH_MEMORY_ONLINE;
+    gpu->has_nvlinks = true;
 }
 
 static void add_nic(const char *pci, const char *netdev)
@@ -139,7 +142,7 @@ static void make_port(void)
     port->state = ATH_RDMA_PORT_ACTIVE;
     port->link_layer = ATH_LAYER_ETHERNET;
     port->netdev = ath_xstrdup("ens1");
-    port->has_gids = port->has_gid = true;
+    port->has_gid = true;
     port->gid.index = 3;
     facts.has_ports = true;
     facts.netns_mode = ATH_RDMA_NETNS_SHARED;
@@ -251,9 +254,10 @@ static void drop_address(const char *name)
     link_of(name)->address_count = 0;
 }
 
-/* ---- what is found ---- */
+/* ---- findings ---- */
 
-/* "CODE STATUS OBJECT" of all that is not fine, a line each; the caller frees it. */
+/* Returns "CODE STATUS OBJECT" of all findings that are not fine, one a line; the caller frees
+ * it. */
 static char *found(void)
 {
     struct ath_text text = { 0 };
@@ -277,7 +281,7 @@ static const struct ath_health_finding *finding_of(const char *code)
     return NULL;
 }
 
-/* ---- spoiling ---- */
+/* ---- faults put into the world ---- */
 
 static void no_document(void)
 {
@@ -341,6 +345,59 @@ static void gpu_twice(void)
                       "control_port: 3, data_port: 4 }\n");
 }
 
+static void cpus_offline(void)
+{
+    ath_machine_node(&machine, 0)->has_cpus_online = true;
+}
+
+/* Only the memory of the GPU is left. */
+static void memory_of_gpus_alone(void)
+{
+    ath_machine_node(&machine, 0)->memory_total_bytes = 0;
+    ath_machine_node(&machine, 3)->memory_total_bytes = 0;
+}
+
+static void other_vendor(void)
+{
+    machine.gpus[0].vendor_id = ATH_VENDOR_AMD;
+}
+
+static void warn_again(void)
+{
+    machine.warning_count = 0;
+    ath_warnings_check(&machine);
+}
+
+static void driver_gone(void)
+{
+    free(machine.gpus[0].driver);
+    machine.gpus[0].driver = NULL;
+    warn_again();
+}
+
+static void gpu_lost(void)
+{
+    machine.gpus[0].is_lost = true;
+    warn_again();
+}
+
+/* The document has node 254, which may be the GPU's memory. */
+static void owner_unknown(void)
+{
+    machine.profile = "ac922";
+    machine.gpus[0].memory_node = ATH_UNKNOWN;
+    ath_machine_finish(&machine);
+}
+
+/* The GPU's driver is not loaded, and the node of its memory is gone: no fault of the document. */
+static void driver_and_node_gone(void)
+{
+    machine.profile = "ac922";
+    machine.node_count--;
+    machine.gpus[0].memory_node = ATH_UNKNOWN;
+    driver_gone();
+}
+
 static void no_card(void)
 {
     machine.nics[0].pci.domain = 77;
@@ -377,20 +434,20 @@ static void only_link_local(void)
     link_of("eth0")->addresses[0].is_link_local = true;
 }
 
-/* The macvlan has an address of its own. */
+/* The macvlan has its own address. */
 static void parent_without_address(void)
 {
     drop_address("ens1");
 }
 
-/* One that no runtime had; that of a runtime is told by another check. */
+/* A macvlan without a runtime; another check reports on those of runtimes. */
 static void link_gone(void)
 {
     ath_health_runtimes_free(&facts.runtimes);
     drop_link("mv0");
 }
 
-/* Neither the link nor its namespace. */
+/* Neither the link nor its namespace exists. */
 static void not_made(void)
 {
     drop_link("mv0");
@@ -404,7 +461,7 @@ static void data_without_address(void)
     drop_address("ens1");
 }
 
-/* The bond above it has one. */
+/* The bond above the interface has an address. */
 static void address_on_the_bond(void)
 {
     add_link(0, "bond0", 9, "10.0.0.5/24");
@@ -446,11 +503,13 @@ static void port_unknown(void)
 static void no_gid(void)
 {
     facts.ports[0].has_gid = false;
+    facts.ports[0].lack = ATH_LACK_ADDRESS;
 }
 
 static void no_gid_table(void)
 {
-    facts.ports[0].has_gid = facts.ports[0].has_gids = false;
+    facts.ports[0].has_gid = false;
+    facts.ports[0].lack = ATH_LACK_UNKNOWN;
 }
 
 static void tentative(void)
@@ -527,7 +586,7 @@ static void host_link_without_address(void)
                  "true }\n");
 }
 
-/* ---- runtimes, spoiled ---- */
+/* ---- faults of runtimes ---- */
 
 static void docker_down(void)
 {
@@ -600,6 +659,11 @@ static void short_cgroup(void)
 static void no_driver(void)
 {
     plan_warns(ATH_PLAN_W_GPU_DRIVER_MISSING, NULL);
+}
+
+static void without_gpus(void)
+{
+    plan_warns(ATH_PLAN_W_NO_GPUS, NULL);
 }
 
 static void stale_cdi(void)
@@ -719,9 +783,9 @@ static void nobodys(void)
 }
 
 static const struct {
-    const char *code; /* whose test it is */
+    const char *code; /* the check that the case tests */
     void (*spoil)(void);
-    const char *expected; /* NULL: what is found is looked at for the code alone */
+    const char *expected; /* NULL: only the code of the finding is compared */
 } cases[] = {
     { "document-missing", no_document, "document-missing fault t.yaml\n" },
     { "document-missing", unreadable_document, "document-missing unknown t.yaml\n" },
@@ -733,6 +797,13 @@ static const struct {
       "node-without-cpus fault topology.yaml:3:20\n"
       "macvlan-unrecorded warning mv0\n" },
     { "node-offline", node_offline, "node-offline fault node 3\n" },
+    { "node-cpus-offline", cpus_offline, "node-cpus-offline fault topology.yaml:3:20\n" },
+    { "memory-missing", memory_of_gpus_alone, "memory-missing fault topology.yaml:3:37\n" },
+    { "gpu-vendor", other_vendor, "gpu-vendor fault topology.yaml:3:57\n" },
+    { "gpu-without-driver", driver_gone, "gpu-without-driver fault 0004:04:00.0\n" },
+    { "gpu-without-driver", driver_and_node_gone, "gpu-without-driver fault 0004:04:00.0\n" },
+    { "gpu-lost", gpu_lost, "gpu-lost fault 0004:04:00.0\n" },
+    { "gpu-memory-unknown", owner_unknown, "gpu-memory-unknown warning 0004:04:00.0\n" },
     { "gpu-missing", other_gpu,
       "gpu-missing fault topology.yaml:3:30\n"
       "macvlan-unrecorded warning mv0\n" },
@@ -786,6 +857,7 @@ static const struct {
     { "cgroup-mems-short", short_cgroup,
       "cgroup-mems-short fault /sys/fs/cgroup/cpuset/docker/cpuset.mems\n" },
     { "gpu-driver-missing", no_driver, "gpu-driver-missing fault NUMA0\n" },
+    { "no-gpus", without_gpus, "no-gpus warning NUMA0\n" },
     { "gpu-cdi-stale", stale_cdi, "gpu-cdi-stale warning 0004:04:00.0\n" },
     { "overcommitted", promised_twice, "overcommitted warning NUMA0\n" },
     { "runtime-not-started", not_started, "runtime-not-started warning NUMA0\n" },
@@ -807,7 +879,9 @@ static const struct {
     { "runtime-unrecorded", nobodys, "runtime-unrecorded warning NUMA0\n" },
 };
 
-START_TEST(test_all_is_well)
+FIXTURE(setup, teardown);
+
+TEST(test_all_is_well)
 {
     ath_auto_free char *text = found();
     ck_assert_str_eq(text, "");
@@ -818,9 +892,8 @@ START_TEST(test_all_is_well)
         ck_assert_ptr_null(finding->hint);
     }
 }
-END_TEST
 
-START_TEST(test_case)
+LOOP_TEST(test_case, 0, ATH_COUNT(cases))
 {
     cases[_i].spoil();
     ath_auto_free char *text = found();
@@ -832,28 +905,74 @@ START_TEST(test_case)
         ck_assert_str_eq(text, cases[_i].expected);
     ck_assert(finding->status <= finding->check->severity || finding->status == ATH_HEALTH_UNKNOWN);
     ck_assert(*finding->message);
-    ck_assert_msg(finding->hint || finding->status == ATH_HEALTH_UNKNOWN, "%s needs a mend",
+    ck_assert_msg(finding->hint || finding->status == ATH_HEALTH_UNKNOWN, "%s needs a hint",
                   cases[_i].code);
     ck_assert_int_eq(ath_health_has_faults(&report), report.counts[ATH_HEALTH_FAULT] > 0);
 }
-END_TEST
 
 static void link_gone_with_runtime(void)
 {
     drop_link("mv0");
 }
 
-/* Docker has not asked again yet. */
+/* Docker has not checked again yet. */
 static void answers_again(void)
 {
     the_status()->state = ATH_NODE_UNHEALTHY;
 }
 
-/* Which stay fine. */
-START_TEST(test_fine_too)
+/* Adds a second port to the device; both ports are active. */
+static struct ath_health_port *second_port(void)
 {
-    static void (*const spoils[])(void) = { parent_without_address, address_on_the_bond,
-                                            link_gone_with_runtime, answers_again };
+    make_port();
+    facts.ports[1].port = 2;
+    return &facts.ports[1];
+}
+
+static void gid_on_the_first_port_alone(void)
+{
+    second_port()->has_gid = false;
+}
+
+static void gid_on_the_second_port_alone(void)
+{
+    second_port();
+    facts.ports[0].has_gid = false;
+}
+
+static void first_port_down(void)
+{
+    second_port();
+    facts.ports[0].state = ATH_RDMA_PORT_DOWN;
+    facts.ports[0].has_gid = false;
+}
+
+static void second_port_down(void)
+{
+    second_port()->state = ATH_RDMA_PORT_DOWN;
+    facts.ports[1].has_gid = false;
+}
+
+/* A virtual machine has a GPU that the document leaves out. */
+static void gpu_of_others(void)
+{
+    use_document(HEAD
+                 "numa:\n  - { id: 0, node: 0, control_port: 1, data_port: 2 }\n" ROCE MACVLAN);
+    driver_gone();
+}
+
+/* Changes that leave all well. */
+TEST(test_fine_too)
+{
+    static void (*const spoils[])(void) = { parent_without_address,
+                                            address_on_the_bond,
+                                            link_gone_with_runtime,
+                                            answers_again,
+                                            gpu_of_others,
+                                            gid_on_the_first_port_alone,
+                                            gid_on_the_second_port_alone,
+                                            first_port_down,
+                                            second_port_down };
     for (size_t i = 0; i < ATH_COUNT(spoils); i++) {
         if (i) {
             teardown();
@@ -864,10 +983,9 @@ START_TEST(test_fine_too)
         ck_assert_str_eq(text, "");
     }
 }
-END_TEST
 
-/* Every warning of the machine is a check, with its own words. */
-START_TEST(test_warning)
+/* Every warning of the machine has a check with the same code. */
+LOOP_TEST(test_warning, 0, ATH_W_COUNT)
 {
     enum ath_warning_kind kind = (enum ath_warning_kind)_i;
     const char *code = ath_warning_word(kind);
@@ -883,9 +1001,8 @@ START_TEST(test_warning)
         ath_xasprintf("%s %s object\n", code, ath_health_status_word(finding->check->severity));
     ck_assert_str_eq(text, expected);
 }
-END_TEST
 
-START_TEST(test_warnings_that_others_tell)
+TEST(test_warnings_that_other_checks_report)
 {
     no_gid();
     ath_warning_add(&machine, ATH_W_NO_USABLE_GID, "mlx5_0", "ens1", NULL);
@@ -900,10 +1017,10 @@ START_TEST(test_warnings_that_others_tell)
     ck_assert_str_eq(mode, "parent-infiniband fault ens1\n");
     ck_assert_ptr_nonnull(strstr(finding_of("parent-infiniband")->hint, "LINK_TYPE_P1=2"));
 }
-END_TEST
 
-/* A memory node that is a GPU's is told once, by the check that knows how to bring it back. */
-START_TEST(test_gpu_memory_offline_is_told_once)
+/* An offline node that is a GPU's memory is reported once, by the check that knows how to bring it
+ * back. */
+TEST(test_gpu_memory_offline_is_reported_once)
 {
     machine.gpus[0].memory_state = ATH_MEMORY_OFFLINE;
     ath_machine_node(&machine, 254)->is_online = false;
@@ -911,7 +1028,6 @@ START_TEST(test_gpu_memory_offline_is_told_once)
     ath_auto_free char *text = found();
     ck_assert_str_eq(text, "gpu-memory-offline fault 0004:04:00.0\n");
 }
-END_TEST
 
 static bool has_case(const char *code)
 {
@@ -924,7 +1040,7 @@ static bool has_case(const char *code)
     return false;
 }
 
-START_TEST(test_every_check_has_a_test)
+TEST(test_every_check_has_a_test)
 {
     for (const struct ath_health_check *check = ath_health_checks; check->code; check++) {
         ck_assert_msg(has_case(check->code), "'%s' has no case in this file", check->code);
@@ -934,10 +1050,9 @@ START_TEST(test_every_check_has_a_test)
                           check->code);
     }
 }
-END_TEST
 
-/* Whatever config/check.c finds is some check's. */
-START_TEST(test_every_fault_is_told)
+/* Every fault of config/check.c belongs to a check. */
+TEST(test_every_fault_is_reported)
 {
     for (int fault = ATH_FAULT_NODE_MISSING; fault < ATH_FAULT_COUNT; fault++) {
         const char *code = ath_fault_word((enum ath_fault_code)fault);
@@ -947,10 +1062,9 @@ START_TEST(test_every_fault_is_told)
         ck_assert_msg(check->code, "no check '%s'", code);
     }
 }
-END_TEST
 
-/* What could not be looked at is neither fine nor wrong. */
-START_TEST(test_nothing_is_known)
+/* Facts that could not be read are neither fine nor wrong. */
+TEST(test_nothing_is_known)
 {
     static const char *const silent[] = { "interface-down",     "interface-without-address",
                                           "rdma-port-down",     "gid-unusable",
@@ -978,9 +1092,8 @@ START_TEST(test_nothing_is_known)
         ck_assert_msg(!finding_of(silent[i]), "%s", silent[i]);
     ck_assert(ath_health_is_unsure(&report) && !ath_health_has_faults(&report));
 }
-END_TEST
 
-START_TEST(test_worst_first)
+TEST(test_worst_first)
 {
     control_down();
     little_memlock();
@@ -994,11 +1107,10 @@ START_TEST(test_worst_first)
     ck_assert_uint_eq(report.counts[ATH_HEALTH_WARNING], 1);
     ck_assert_uint_eq(report.counts[ATH_HEALTH_OK], report.count - 3);
 }
-END_TEST
 
 /* ---- reading a captured root ---- */
 
-START_TEST(test_read_root)
+TEST(test_read_root)
 {
     ATH_AUTO(ath_machine) made = { 0 };
     ATH_AUTO(ath_health_facts) read = { 0 };
@@ -1045,23 +1157,4 @@ START_TEST(test_read_root)
     ck_assert_int_eq(read.netns_mode, ATH_RDMA_NETNS_EXCLUSIVE);
     ath_root_free(&root);
     tree_remove(&tree);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *tests = tcase_create("health");
-    tcase_add_checked_fixture(tests, setup, teardown);
-    tcase_add_test(tests, test_all_is_well);
-    tcase_add_loop_test(tests, test_case, 0, (int)ATH_COUNT(cases));
-    tcase_add_test(tests, test_fine_too);
-    tcase_add_loop_test(tests, test_warning, 0, ATH_W_COUNT);
-    tcase_add_test(tests, test_warnings_that_others_tell);
-    tcase_add_test(tests, test_gpu_memory_offline_is_told_once);
-    tcase_add_test(tests, test_every_check_has_a_test);
-    tcase_add_test(tests, test_every_fault_is_told);
-    tcase_add_test(tests, test_nothing_is_known);
-    tcase_add_test(tests, test_worst_first);
-    tcase_add_test(tests, test_read_root);
-    return run_case(tests, "health");
 }

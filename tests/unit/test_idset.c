@@ -1,15 +1,15 @@
-/* Sets of ids: both of the kernel's spellings, and sets that are as sparse as an AC922's nodes. */
+/* Sets of ids: the kernel's list and mask formats, and sets as sparse as an AC922's nodes. */
 #include "config.h"
 
 #include "base/idset.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "tree.h"
+#include "unit.h"
 
 static void expect_list(const char *text, const char *expected)
 {
@@ -27,7 +27,7 @@ static void expect_mask(const char *text, const char *expected)
     ck_assert_str_eq(got, expected);
 }
 
-START_TEST(reads_lists)
+TEST(reads_lists)
 {
     expect_list("0-87", "0-87");
     expect_list("0,8,250-255\n", "0,8,250-255");
@@ -38,23 +38,21 @@ START_TEST(reads_lists)
     expect_list("5,1-9,3", "1-9");
     expect_list("0-16777216", "0-16777216");
 }
-END_TEST
 
-START_TEST(refuses_what_is_no_list)
+TEST(refuses_invalid_lists)
 {
     static const char *const bad[] = { "a",    "-1",       "3-1", "1-",
                                        "1,,2", "1 2",      "0x1", "1-2-3",
                                        ",",    "16777217", "1;2", "99999999999999999999" };
     for (size_t i = 0; i < ATH_COUNT(bad); i++) {
         struct ath_idset set = { 0 };
-        ck_assert_msg(ath_idset_parse_list(bad[i], &set) < 0, "'%s' was taken", bad[i]);
+        ck_assert_msg(ath_idset_parse_list(bad[i], &set) < 0, "'%s' was accepted", bad[i]);
         ck_assert_ptr_null(set.ranges);
     }
 }
-END_TEST
 
-/* A hostile capture must not keep us sorting for minutes. */
-START_TEST(refuses_far_too_many_ranges)
+/* A hostile capture must not keep aitherion sorting for minutes. */
+TEST(refuses_too_many_ranges)
 {
     size_t size = 1 << 20, length = 0;
     ath_auto_free char *text = ath_xalloc(size);
@@ -64,9 +62,8 @@ START_TEST(refuses_far_too_many_ranges)
         length += (size_t)snprintf(text + length, 16, "%d,", id);
     ck_assert_int_lt(ath_idset_parse_list(text, &set), 0);
 }
-END_TEST
 
-START_TEST(reads_masks)
+TEST(reads_masks)
 {
     expect_mask("0000,00000000,000000ff,ff000000,00000000,00000000", "88-103");
     expect_mask("f", "0-3");
@@ -74,20 +71,18 @@ START_TEST(reads_masks)
     expect_mask("0x00000003,,0x80000000", "31,64-65");
     expect_mask("0", "");
 }
-END_TEST
 
-START_TEST(refuses_what_is_no_mask)
+TEST(refuses_invalid_masks)
 {
     static const char *const bad[] = { "", "g", "100000000", "1,-1" };
     for (size_t i = 0; i < ATH_COUNT(bad); i++) {
         struct ath_idset set = { 0 };
-        ck_assert_msg(ath_idset_parse_mask(bad[i], &set) < 0, "'%s' was taken", bad[i]);
+        ck_assert_msg(ath_idset_parse_mask(bad[i], &set) < 0, "'%s' was accepted", bad[i]);
     }
 }
-END_TEST
 
-/* A megabyte of words took time that grew with its square once. */
-START_TEST(reads_a_long_mask_quickly)
+/* Parsing once took quadratic time, minutes for a megabyte of words. */
+TEST(reads_a_long_mask_quickly)
 {
     size_t words = 200000;
     ath_auto_free char *text = ath_xalloc(words * 2 + 2);
@@ -100,9 +95,8 @@ START_TEST(reads_a_long_mask_quickly)
     ck_assert(ath_idset_has(&set, 0));
     ck_assert_uint_eq(ath_idset_count(&set), 1);
 }
-END_TEST
 
-START_TEST(adds_in_any_order)
+TEST(adds_in_any_order)
 {
     ATH_AUTO(ath_idset) set = { 0 };
     static const int ids[] = { 255, 0, 8, 252, 254, 253, 9, 1, 0 };
@@ -117,9 +111,8 @@ START_TEST(adds_in_any_order)
     ath_idset_add(&set, 2, 251);
     ck_assert_uint_eq(set.range_count, 1);
 }
-END_TEST
 
-START_TEST(walks_and_finds)
+TEST(iterates_and_finds)
 {
     ATH_AUTO(ath_idset) set = { 0 };
     ck_assert_int_eq(ath_idset_next(&set, -1), -1);
@@ -134,9 +127,8 @@ START_TEST(walks_and_finds)
     ck_assert(!ath_idset_has(&set, 249));
     ck_assert(!ath_idset_has(&set, 252));
 }
-END_TEST
 
-START_TEST(intersects_and_subtracts)
+TEST(intersects_and_subtracts)
 {
     static const struct {
         const char *a, *b, *both, *left;
@@ -161,9 +153,8 @@ START_TEST(intersects_and_subtracts)
         ck_assert_str_eq(left_text, rows[i].left);
     }
 }
-END_TEST
 
-START_TEST(copies_and_compares)
+TEST(copies_and_compares)
 {
     ATH_AUTO(ath_idset) a = { 0 }, b = { 0 }, empty = { 0 };
     ath_idset_add(&a, 3, 9);
@@ -173,21 +164,4 @@ START_TEST(copies_and_compares)
     ck_assert(!ath_idset_equals(&a, &b));
     ck_assert(!ath_idset_equals(&a, &empty));
     ck_assert(ath_idset_equals(&empty, &empty));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("idset");
-    tcase_add_test(cases, reads_lists);
-    tcase_add_test(cases, refuses_what_is_no_list);
-    tcase_add_test(cases, refuses_far_too_many_ranges);
-    tcase_add_test(cases, reads_masks);
-    tcase_add_test(cases, refuses_what_is_no_mask);
-    tcase_add_test(cases, reads_a_long_mask_quickly);
-    tcase_add_test(cases, adds_in_any_order);
-    tcase_add_test(cases, walks_and_finds);
-    tcase_add_test(cases, intersects_and_subtracts);
-    tcase_add_test(cases, copies_and_compares);
-    return run_case(cases, "idset");
 }

@@ -1,9 +1,8 @@
-/* What runs in a child process: its answer, its end, its limits. */
+/* Functions that run in a child process: result, crash, hang and limits. */
 #include "config.h"
 
 #include "base/isolated.h"
 
-#include <check.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "tree.h"
+#include "unit.h"
 
 static int answer(void *argument)
 {
@@ -44,7 +44,7 @@ static int run_answer(int number)
     return ath_run_isolated(answer, &number, NULL, 10000);
 }
 
-START_TEST(brings_the_answer)
+TEST(returns_the_result)
 {
     ck_assert_int_eq(run_answer(0), 0);
     ck_assert_int_eq(run_answer(7), 7);
@@ -54,18 +54,17 @@ START_TEST(brings_the_answer)
     ck_assert_str_eq(shared, "told");
     munmap(shared, 64);
 }
-END_TEST
 
-START_TEST(outlives_crashes_and_hangs)
+TEST(survives_crashes_and_hangs)
 {
     ck_assert_int_eq(ath_run_isolated(crash, NULL, NULL, 10000), -EFAULT);
     ck_assert_int_eq(ath_run_isolated(hang, NULL, NULL, 50), -ETIMEDOUT);
-    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1); /* no child process is left */
 }
-END_TEST
 
-/* nohup, some supervisors and shells leave SIGCHLD ignored, and no status can be had then. */
-START_TEST(needs_no_exit_status)
+/* nohup, some supervisors and some shells leave SIGCHLD ignored. Then no exit status is
+ * available. */
+TEST(works_without_exit_status)
 {
     signal(SIGCHLD, SIG_IGN);
     ck_assert_int_eq(run_answer(0), 0);
@@ -74,7 +73,6 @@ START_TEST(needs_no_exit_status)
     ck_assert_int_eq(ath_run_isolated(hang, NULL, NULL, 50), -ETIMEDOUT);
     signal(SIGCHLD, SIG_DFL);
 }
-END_TEST
 
 enum { FILE_LIMIT = 12345 };
 
@@ -90,20 +88,9 @@ static int is_limited(void *argument)
     return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur == FILE_LIMIT;
 }
 
-START_TEST(sets_limits_in_the_child_alone)
+TEST(sets_limits_only_in_the_child)
 {
     ck_assert_int_eq(ath_run_isolated(is_limited, NULL, NULL, 10000), 0);
     ck_assert_int_eq(ath_run_isolated(is_limited, NULL, limit_files, 10000), 1);
     ck_assert_int_eq(is_limited(NULL), 0);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("isolated");
-    tcase_add_test(cases, brings_the_answer);
-    tcase_add_test(cases, outlives_crashes_and_hangs);
-    tcase_add_test(cases, needs_no_exit_status);
-    tcase_add_test(cases, sets_limits_in_the_child_alone);
-    return run_case(cases, "isolated");
 }

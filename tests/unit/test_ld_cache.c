@@ -1,7 +1,7 @@
-/* The dynamic linker's cache in both byte orders and forms, broken ones, and its configuration. */
+/* The dynamic linker's cache in both byte orders and formats, broken caches, the configuration. */
 #include "config.h"
 
-#include "container/ld_cache.h"
+#include "container/linker/ld_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "made_cache.h"
 #include "tree.h"
+#include "unit.h"
 
 static const struct made_entry entries[] = {
     { "libc.so.6", "/lib/libc.so.6", 0x0303, 0 },
@@ -23,7 +24,7 @@ static void take(const struct made_cache *made, size_t length, struct ath_ld_cac
     ath_ld_cache_take(bytes, length, out);
 }
 
-START_TEST(reads_each_form)
+LOOP_TEST(reads_each_format, 0, 8)
 {
     struct made_cache made;
     ATH_AUTO(ath_ld_cache) cache = { 0 };
@@ -42,9 +43,8 @@ START_TEST(reads_each_form)
     }
     ck_assert(!ath_ld_cache_next(&cache, &place, &entry));
 }
-END_TEST
 
-START_TEST(reads_what_is_whole_of_a_broken_one)
+TEST(reads_complete_entries_of_a_broken_cache)
 {
     struct made_cache made;
     made_cache(entries, ATH_COUNT(entries), false, true, false, &made);
@@ -58,9 +58,8 @@ START_TEST(reads_what_is_whole_of_a_broken_one)
         ck_assert_uint_lt(count, 3);
     }
 }
-END_TEST
 
-START_TEST(passes_over_entries_that_make_no_sense)
+TEST(skips_invalid_entries)
 {
     static const struct made_entry strange[] = {
         { "libc.so.6", "lib/libc.so.6", 0x0303, 0 },
@@ -78,9 +77,8 @@ START_TEST(passes_over_entries_that_make_no_sense)
     ck_assert_uint_eq(place, 3);
     ck_assert(!ath_ld_cache_next(&cache, &place, &entry));
 }
-END_TEST
 
-START_TEST(is_empty_without_a_cache)
+TEST(is_empty_without_a_cache)
 {
     struct tree tree;
     ATH_AUTO(ath_root) root = { .fd = -1 };
@@ -95,7 +93,6 @@ START_TEST(is_empty_without_a_cache)
     ck_assert_ptr_null(cache.bytes);
     tree_remove(&tree);
 }
-END_TEST
 
 static char *folders_of(const struct tree *tree)
 {
@@ -111,7 +108,7 @@ static char *folders_of(const struct tree *tree)
     return ath_text_take(&text);
 }
 
-START_TEST(reads_the_configuration)
+TEST(reads_the_configuration)
 {
     struct tree tree;
     tree_make(&tree);
@@ -127,9 +124,8 @@ START_TEST(reads_the_configuration)
     ck_assert_str_eq(folders, "/opt/a/lib /opt/b/lib /one /two /opt/c/lib");
     tree_remove(&tree);
 }
-END_TEST
 
-START_TEST(does_not_include_for_ever)
+TEST(limits_includes)
 {
     struct tree tree;
     tree_make(&tree);
@@ -138,17 +134,4 @@ START_TEST(does_not_include_for_ever)
     ck_assert_ptr_nonnull(strstr(folders, "/a /a"));
     ck_assert_uint_lt(strlen(folders), 100);
     tree_remove(&tree);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("ld_cache");
-    tcase_add_loop_test(cases, reads_each_form, 0, 8);
-    tcase_add_test(cases, reads_what_is_whole_of_a_broken_one);
-    tcase_add_test(cases, passes_over_entries_that_make_no_sense);
-    tcase_add_test(cases, is_empty_without_a_cache);
-    tcase_add_test(cases, reads_the_configuration);
-    tcase_add_test(cases, does_not_include_for_ever);
-    return run_case(cases, "ld_cache");
 }

@@ -1,9 +1,8 @@
-/* Links, addresses and routes of a namespace of our own, on veth pairs. */
+/* Links, addresses and routes in a separate namespace, on veth pairs. */
 #include "config.h"
 
 #include "roce/link.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "roce/rdma_netlink.h"
 #include "sandbox.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct ath_netlink *netlink;
 static struct ath_err err;
@@ -44,7 +44,11 @@ static struct ath_address address(const char *text)
     return parsed;
 }
 
-START_TEST(reads_a_link)
+PREPARE(sandbox_enter);
+SECONDS(30);
+FIXTURE(setup, teardown);
+
+TEST(reads_a_link)
 {
     ATH_AUTO(ath_links) links = { 0 };
     sandbox_ok(ath_links_read(netlink, &links, &err), &err);
@@ -67,31 +71,30 @@ START_TEST(reads_a_link)
     ck_assert_ptr_eq(ath_links_by_index(&links, b->index), b);
     ck_assert(!ath_link_is_ours(a));
 }
-END_TEST
 
-START_TEST(sets_mtu_alias_and_state)
+TEST(sets_mtu_alias_and_state)
 {
     ATH_AUTO(ath_link) link = { 0 };
     sandbox_ok(ath_link_set_mtu(netlink, "a0", 1400, &err), &err);
     sandbox_ok(ath_link_set_alias(netlink, "a0", "aitherion:a0", &err), &err);
     sandbox_ok(ath_link_set_up(netlink, "a0", true, &err), &err);
     sandbox_ok(ath_link_set_up(netlink, "b0", true, &err), &err);
-    /* The kernel tells the state up to a second later (net/core/link_watch.c). */
+    /* The kernel reports the state up to a second later (net/core/link_watch.c). */
     sandbox_ok(ath_link_wait(NULL, "a0", 10000, &err), &err);
     read_link("a0", &link);
     ck_assert_int_eq(link.mtu, 1400);
     ck_assert_str_eq(link.alias, "aitherion:a0");
     ck_assert(link.is_up && link.state == ATH_LINK_UP);
     ck_assert(ath_link_has_alias(&link, "aitherion:a0"));
-    ck_assert(!ath_link_is_ours(&link)); /* the alias alone does not make it a macvlan of ours */
+    ck_assert(
+        !ath_link_is_ours(&link)); /* the alias alone does not count: the link is not a macvlan */
     sandbox_ok(ath_link_set_alias(netlink, "a0", "", &err), &err);
     sandbox_ok(ath_link_set_up(netlink, "a0", false, &err), &err);
     read_link("a0", &link);
     ck_assert(!link.alias && !link.is_up && link.state == ATH_LINK_DOWN);
 }
-END_TEST
 
-START_TEST(adds_and_removes_addresses)
+LOOP_TEST(adds_and_removes_addresses, 0, 2)
 {
     static const char *const texts[] = { "192.168.7.1/24", "fd00:7::1/64" };
     ATH_AUTO(ath_link) link = { 0 };
@@ -112,10 +115,9 @@ START_TEST(adds_and_removes_addresses)
     read_link("a0", &link);
     ck_assert_uint_eq(link.address_count, 0);
 }
-END_TEST
 
-/* Both ends up: IPv6 asks whether others have its addresses. */
-START_TEST(knows_when_addresses_are_settled)
+/* With both ends up, IPv6 runs duplicate address detection. */
+TEST(waits_for_duplicate_address_detection)
 {
     ATH_AUTO(ath_link) link = { 0 };
     struct ath_address wanted = address("fd00:7::1/64");
@@ -130,11 +132,10 @@ START_TEST(knows_when_addresses_are_settled)
         read_link("a0", &link);
     }
     ck_assert(ath_link_is_settled(&link));
-    ck_assert_uint_eq(link.address_count, 2); /* its own link-local one too */
+    ck_assert_uint_eq(link.address_count, 2); /* also the link-local one */
 }
-END_TEST
 
-START_TEST(adds_and_removes_routes)
+TEST(adds_and_removes_routes)
 {
     ATH_AUTO(ath_link) link = { 0 };
     struct ath_address own = address("192.168.7.1/24"), far = address("192.168.9.9/32");
@@ -142,15 +143,14 @@ START_TEST(adds_and_removes_routes)
     sandbox_ok(ath_link_add_address(netlink, "a0", &own, &err), &err);
     sandbox_ok(ath_link_add_route(netlink, "a0", &far, &err), &err);
     read_link("a0", &link);
-    ck_assert_uint_eq(link.route_count, 1); /* not the kernel's own of 192.168.7.0/24 */
+    ck_assert_uint_eq(link.route_count, 1); /* without the kernel's own route to 192.168.7.0/24 */
     ck_assert(ath_address_equals(&link.routes[0], &far));
     sandbox_ok(ath_link_remove_route(netlink, "a0", &far, &err), &err);
     read_link("a0", &link);
     ck_assert_uint_eq(link.route_count, 0);
 }
-END_TEST
 
-START_TEST(moves_a_link)
+TEST(moves_a_link)
 {
     ATH_AUTO(ath_link) link = { 0 };
     struct ath_netlink *there;
@@ -165,15 +165,14 @@ START_TEST(moves_a_link)
     sandbox_ok(ath_netns_netlink(ATH_NETNS_FOLDER "/aitherion-t", NETLINK_ROUTE, &there, &err),
                &err);
     sandbox_ok(ath_link_read(there, "b0", &link, &err), &err);
-    ck_assert_str_eq(link.alias, "aitherion:b0"); /* label and MTU go with it */
+    ck_assert_str_eq(link.alias, "aitherion:b0"); /* label and MTU move with the link */
     ck_assert_int_eq(link.mtu, 1300);
-    ck_assert_int_ne(link.parent_netns, ATH_UNKNOWN); /* its other end is elsewhere now */
+    ck_assert_int_ne(link.parent_netns, ATH_UNKNOWN); /* the peer is in another namespace now */
     ath_netlink_close(there);
     sandbox_ok(ath_netns_delete("aitherion-t", &err), &err);
 }
-END_TEST
 
-START_TEST(refuses_to_move_onto_another)
+TEST(refuses_to_move_to_a_taken_name)
 {
     struct ath_netlink *there;
     sandbox_ok(ath_netns_create("aitherion-t", &err), &err);
@@ -185,10 +184,9 @@ START_TEST(refuses_to_move_onto_another)
     ath_netlink_close(there);
     sandbox_ok(ath_netns_delete("aitherion-t", &err), &err);
 }
-END_TEST
 
-/* With macvlan in the kernel the link is there; without, its absence is said and mended. */
-START_TEST(creates_a_macvlan_or_says_why_not)
+/* If the kernel has macvlan, the link is created. Otherwise the error names the module to load. */
+TEST(creates_macvlan_or_reports_missing_module)
 {
     ATH_AUTO(ath_link) parent = { 0 }, link = { 0 };
     read_link("a0", &parent);
@@ -219,10 +217,9 @@ START_TEST(creates_a_macvlan_or_says_why_not)
     ck_assert_int_eq(link.macvlan_mode, ATH_MACVLAN_BRIDGE);
     sandbox_ok(ath_link_delete(netlink, "m0", &err), &err);
 }
-END_TEST
 
-/* A list longer than one receive. */
-START_TEST(reads_many_links)
+/* The list needs more than one receive. */
+TEST(reads_many_links)
 {
     ATH_AUTO(ath_links) links = { 0 };
     enum { PAIRS = 60 };
@@ -236,7 +233,6 @@ START_TEST(reads_many_links)
     ck_assert_uint_ge(links.count, 2 * PAIRS + 3);
     ck_assert_ptr_nonnull(ath_links_find(&links, "y60"));
 }
-END_TEST
 
 static const struct {
     const char *name;
@@ -255,27 +251,25 @@ static const struct {
     { "a\n", false },
 };
 
-START_TEST(knows_names)
+LOOP_TEST(accepts_names_like_the_kernel, 0, ATH_COUNT(names))
 {
     ck_assert_int_eq(ath_link_name_is_valid(names[_i].name), names[_i].is_valid);
 }
-END_TEST
 
 static const char *const wrong_addresses[] = { "",          "192.168.1.1",  "192.168.1.1/33",
                                                "fd00::1",   "fd00::1/129",  "1.2.3/24",
                                                "1.2.3.4/x", "1.2.3.4/0",    "fd00::1::/64",
                                                "/24",       "300.1.1.1/24", "1.2.3.4/-1" };
 
-START_TEST(refuses_wrong_addresses)
+LOOP_TEST(refuses_wrong_addresses, 0, ATH_COUNT(wrong_addresses))
 {
     struct ath_address parsed;
     ck_assert_int_eq(ath_address_parse(wrong_addresses[_i], &parsed, &err), -EINVAL);
     ck_assert_int_eq(err.code, ATH_E_VALUE_INVALID);
 }
-END_TEST
 
 static const struct {
-    const char *text, *why; /* why: NULL where a link can have it */
+    const char *text, *why; /* why NULL: a link can have the address */
 } fitness[] = {
     { "192.168.1.1/24", NULL },
     { "192.168.1.254/24", NULL },
@@ -306,49 +300,22 @@ static const struct {
     { "::/128", "it is the unspecified address" },
 };
 
-START_TEST(tells_which_addresses_a_link_can_have)
+LOOP_TEST(accepts_addresses_that_a_link_can_have, 0, sizeof fitness / sizeof *fitness)
 {
     struct ath_address parsed = address(fitness[_i].text);
     const char *why = ath_address_unfit(&parsed);
     ck_assert_pstr_eq(why, fitness[_i].why);
 }
-END_TEST
 
-START_TEST(compares_addresses)
+TEST(compares_addresses)
 {
     struct ath_address a = address("10.0.0.1/24"), b = address("10.0.0.1/16"),
                        c = address("a00:1::/24");
     ck_assert(ath_address_is_same_host(&a, &b) && !ath_address_equals(&a, &b));
-    ck_assert(!ath_address_is_same_host(&a, &c)); /* the same four first bytes */
+    ck_assert(!ath_address_is_same_host(&a, &c)); /* the first four bytes are equal */
     struct ath_address network = address("10.0.1.0/23"), other = address("10.0.2.0/23");
     ck_assert(ath_address_is_within(&a, &network) && !ath_address_is_within(&a, &other));
     ck_assert(ath_address_is_within(&a, &b) && !ath_address_is_within(&c, &b));
     struct ath_address host = address("10.0.0.1/32"), next = address("10.0.0.0/32");
     ck_assert(ath_address_is_within(&a, &host) && !ath_address_is_within(&a, &next));
-}
-END_TEST
-
-int main(void)
-{
-    int skip = sandbox_enter();
-    if (skip)
-        return skip;
-    TCase *cases = tcase_create("link");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_set_timeout(cases, 30);
-    tcase_add_test(cases, reads_a_link);
-    tcase_add_test(cases, sets_mtu_alias_and_state);
-    tcase_add_loop_test(cases, adds_and_removes_addresses, 0, 2);
-    tcase_add_test(cases, knows_when_addresses_are_settled);
-    tcase_add_test(cases, adds_and_removes_routes);
-    tcase_add_test(cases, moves_a_link);
-    tcase_add_test(cases, refuses_to_move_onto_another);
-    tcase_add_test(cases, creates_a_macvlan_or_says_why_not);
-    tcase_add_test(cases, reads_many_links);
-    tcase_add_loop_test(cases, knows_names, 0, (int)ATH_COUNT(names));
-    tcase_add_loop_test(cases, refuses_wrong_addresses, 0, (int)ATH_COUNT(wrong_addresses));
-    tcase_add_loop_test(cases, tells_which_addresses_a_link_can_have, 0,
-                        sizeof fitness / sizeof *fitness);
-    tcase_add_test(cases, compares_addresses);
-    return run_case(cases, "link");
 }

@@ -1,13 +1,13 @@
-/* A child link's GID is found under its parent's device, by its name and its address. */
+/* A child link's GID is found in its parent's RDMA device, by link name and address. */
 #include "config.h"
 
 #include "roce/link_gid.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tree.h"
+#include "unit.h"
 
 #define V4(last) "0000:0000:0000:0000:0000:ffff:c0a8:" last "\n"
 #define LOCAL "fe80:0000:0000:0000:0000:00ff:fe03:0100\n"
@@ -54,15 +54,16 @@ static enum ath_link_gid_state find(const char *address)
     return ath_link_gid_find(&root, "mv0", "eth0", address ? &parsed : NULL, &found);
 }
 
-START_TEST(no_device_has_none)
+FIXTURE(setup, teardown);
+
+TEST(reports_no_device)
 {
     ck_assert_int_eq(find("192.168.100.10/24"), ATH_LINK_GID_NO_DEVICE);
     put_port("mlx5_9", "eth9\n");
     ck_assert_int_eq(find("192.168.100.10/24"), ATH_LINK_GID_NO_DEVICE);
 }
-END_TEST
 
-START_TEST(the_device_is_known_before_the_gid)
+TEST(names_device_while_gid_is_missing)
 {
     put_port("mlx5_0", "eth0\n");
     put_gid("mlx5_0", 3, "RoCE v2\n", V4("640a"), "other0\n");
@@ -71,9 +72,8 @@ START_TEST(the_device_is_known_before_the_gid)
     ck_assert_str_eq(found.device, "mlx5_0");
     ck_assert_int_eq(found.port, 1);
 }
-END_TEST
 
-START_TEST(version_two_of_the_address_is_taken)
+TEST(prefers_version_two)
 {
     put_port("mlx5_0", "eth0\n");
     put_gid("mlx5_0", 4, "RoCE v2\n", V4("640b"), "mv0\n");
@@ -86,9 +86,8 @@ START_TEST(version_two_of_the_address_is_taken)
     ck_assert_int_eq(find("fe80::ff:fe03:100/64"), ATH_LINK_GID_FOUND);
     ck_assert_int_eq(found.gid.index, 10);
 }
-END_TEST
 
-START_TEST(without_an_address_a_routable_one_is_taken)
+TEST(prefers_routable_without_an_address)
 {
     put_port("mlx5_0", "eth0\n");
     put_gid("mlx5_0", 4, "RoCE v2\n", LOCAL, "mv0\n");
@@ -97,22 +96,4 @@ START_TEST(without_an_address_a_routable_one_is_taken)
     put_gid("mlx5_0", 7, "RoCE v2\n", V4("640a"), "mv0\n");
     ck_assert_int_eq(find(NULL), ATH_LINK_GID_FOUND);
     ck_assert_int_eq(found.gid.index, 7);
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("link_gid");
-    TCase *cases = tcase_create("all");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_add_test(cases, no_device_has_none);
-    tcase_add_test(cases, the_device_is_known_before_the_gid);
-    tcase_add_test(cases, version_two_of_the_address_is_taken);
-    tcase_add_test(cases, without_an_address_a_routable_one_is_taken);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,9 +1,8 @@
-/* The whole machine: finding, completing, discovering a root, and its warnings. */
+/* The machine model: look-ups, completion, discovery from a root, warnings. */
 #include "config.h"
 
 #include "numa/machine.h"
 
-#include <check.h>
 #include <errno.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "numa/profile.h"
 #include "numa/warning.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct tree tree;
 static struct ath_machine machine;
@@ -79,7 +79,10 @@ static void add_subnet(struct ath_nic *nic, const char *card, const char *subnet
         ath_xstrdup(subnet);
 }
 
-START_TEST(sorts_finds_and_ties)
+SECONDS(70);
+FIXTURE(setup, teardown);
+
+TEST(sorts_finds_and_links_memory_nodes)
 {
     add_node(255, "");
     add_node(8, "64-127");
@@ -113,9 +116,8 @@ START_TEST(sorts_finds_and_ties)
     ck_assert_str_eq(machine.profile, "generic");
     ck_assert_uint_eq(machine.pair_count, 4);
 }
-END_TEST
 
-START_TEST(finishes_an_empty_machine)
+TEST(finishes_an_empty_machine)
 {
     ath_machine_finish(&machine);
     ck_assert_uint_eq(machine.pair_count, 0);
@@ -126,9 +128,8 @@ START_TEST(finishes_an_empty_machine)
     ck_assert_int_eq(ath_machine_distance(&machine, 0, 0), ATH_UNKNOWN);
     ath_machine_free(NULL);
 }
-END_TEST
 
-START_TEST(drops_doubles)
+TEST(drops_duplicates)
 {
     add_node(0, "0-3");
     add_node(0, "4-7");
@@ -145,10 +146,57 @@ START_TEST(drops_doubles)
     ck_assert_ptr_nonnull(find_warning("duplicate-pci", "0000:03:00.0"));
     ck_assert_ptr_nonnull(find_warning("duplicate-pci", "0000:81:00.0"));
 }
-END_TEST
 
-/* Everything is at the one node that has CPUs; with two, nothing is guessed. */
-START_TEST(places_all_on_an_only_node)
+TEST(drops_ports_that_are_listed_for_each_node)
+{
+    add_node(0, "0-3");
+    add_node(1, "4-7");
+    const char *const names[] = { "eth0", "eth0", "eth1", NULL, NULL };
+    for (size_t i = 0; i < ATH_COUNT(names); i++)
+        ath_machine_add_nic(&machine)->netdev = ath_xstrdup(names[i]);
+    struct ath_nic *rdma = &machine.nics[3];
+    rdma->rdma_device = ath_xstrdup("mlx5_0");
+    rdma->port = 1;
+    add_nic("0000:81:00.0", "eth1");
+    ath_machine_finish(&machine);
+    ck_assert_uint_eq(machine.nic_count, 4);
+    ck_assert(machine.nics[0].has_pci);
+    ck_assert_str_eq(machine.nics[0].netdev, "eth1");
+    size_t named = 0;
+    for (size_t i = 1; i < machine.nic_count; i++)
+        named += machine.nics[i].netdev && !strcmp(machine.nics[i].netdev, "eth0");
+    ck_assert_uint_eq(named, 1);
+    ck_assert_ptr_null(find_warning("duplicate-pci", NULL));
+}
+
+TEST(computes_the_speed_of_pcie)
+{
+    struct ath_gpu *gpu = add_gpu("0000:03:00.0", ATH_UNKNOWN);
+    gpu->pcie_gen = 5;
+    gpu->pcie_width = 16;
+    gpu = add_gpu("0000:04:00.0", ATH_UNKNOWN);
+    gpu->pcie_gen = 9;
+    gpu->pcie_width = 16;
+    ath_machine_finish(&machine);
+    ck_assert_int_eq(machine.gpus[0].pcie_mbps, 504128);
+    ck_assert_int_eq(machine.gpus[1].pcie_mbps, ATH_UNKNOWN);
+}
+
+TEST(trims_names)
+{
+    struct ath_gpu *gpu = add_gpu("0000:03:00.0", ATH_UNKNOWN);
+    gpu->model = ath_xstrdup("Tesla V100 \t ");
+    add_nic("0000:81:00.0", "eth0")->model = ath_xstrdup("  ");
+    machine.model = ath_xstrdup("PowerEdge R740  ");
+    ath_machine_finish(&machine);
+    ck_assert_str_eq(machine.gpus[0].model, "Tesla V100");
+    ck_assert_ptr_null(machine.nics[0].model);
+    ck_assert_str_eq(machine.model, "PowerEdge R740");
+}
+
+/* If only one node has CPUs, every device belongs to it. With two such nodes, nothing is
+ * guessed. */
+TEST(assigns_everything_to_an_only_node)
 {
     add_node(0, "0-3");
     add_node(2, "");
@@ -160,9 +208,8 @@ START_TEST(places_all_on_an_only_node)
     ck_assert_int_eq(machine.nodes[1].kind, ATH_NODE_MEMORY);
     ck_assert_ptr_null(find_warning("gpu-node-unknown", NULL));
 }
-END_TEST
 
-START_TEST(warns_of_gpu_memory)
+TEST(warns_about_gpu_memory)
 {
     add_node(0, "0-3");
     add_node(255, "");
@@ -176,9 +223,159 @@ START_TEST(warns_of_gpu_memory)
     ck_assert_ptr_nonnull(find_warning("memory-node-missing", "0004:05:00.0"));
     ck_assert_ptr_null(find_warning("memory-node-missing", "0004:04:00.0"));
 }
-END_TEST
 
-START_TEST(warns_of_one_subnet_on_one_card)
+static struct ath_gpu *add_v100(const char *address, int memory_node)
+{
+    struct ath_gpu *gpu = add_gpu(address, memory_node);
+    gpu->vendor_id = ATH_VENDOR_NVIDIA;
+    gpu->device_id = 0x1db5;
+    return gpu;
+}
+
+static size_t count_warnings(const char *code)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < machine.warning_count; i++)
+        count += !strcmp(machine.warnings[i].code, code);
+    return count;
+}
+
+/* On an AC922 each V100 has a node of memory. A T4 in the same machine has none. */
+TEST(warns_about_gpus_without_their_memory_node)
+{
+    machine.model = ath_xstrdup("8335-GTH");
+    add_node(0, "0-3");
+    add_node(254, "");
+    add_node(255, "");
+    add_v100("0004:04:00.0", 255);
+    add_v100("0004:05:00.0", ATH_UNKNOWN);
+    add_v100("0004:06:00.0", ATH_UNKNOWN)->device_id = 0x1eb8;
+    ath_machine_finish(&machine);
+    ck_assert_ptr_nonnull(find_warning("gpu-memory-unknown", "0004:05:00.0"));
+    ck_assert_uint_eq(machine.warning_count, 1);
+}
+
+/* NCCL's files name no model, but the architecture and the GPUs. */
+LOOP_TEST(knows_gpus_of_power_without_a_model, 0, 2)
+{
+    machine.arch = ath_xstrdup(_i ? "ppc64le" : "x86_64");
+    add_node(0, "0-3");
+    add_v100("0004:04:00.0", ATH_UNKNOWN);
+    ath_machine_finish(&machine);
+    ck_assert_int_eq(find_warning("gpu-memory-unknown", "0004:04:00.0") != NULL, _i);
+}
+
+/* GPUs of one model are alike: on Grace Hopper the driver says of each which node is its memory. */
+TEST(warns_about_the_one_gpu_without_a_memory_node)
+{
+    add_node(0, "0-3");
+    add_node(1, "");
+    add_v100("0009:01:00.0", 1)->device_id = 0x2342;
+    add_v100("0019:01:00.0", ATH_UNKNOWN)->device_id = 0x2342;
+    add_v100("0029:01:00.0", ATH_UNKNOWN)->device_id = 0x20b5;
+    ath_machine_finish(&machine);
+    ck_assert_ptr_nonnull(find_warning("gpu-memory-unknown", "0019:01:00.0"));
+    ck_assert_uint_eq(machine.warning_count, 1);
+}
+
+/* A file may show the memory of GPUs without the GPUs. */
+TEST(warns_about_gpu_memory_without_gpus)
+{
+    machine.model = ath_xstrdup("8335-GTW");
+    add_node(0, "0-3");
+    add_node(250, "");
+    add_node(251, "");
+    ath_machine_finish(&machine);
+    ck_assert_ptr_nonnull(find_warning("memory-owner-unknown", "nodes 250-251"));
+
+    ath_machine_free(&machine);
+    machine.profile = "ac922";
+    add_node(0, "0-3");
+    add_node(250, "");
+    ath_machine_finish(&machine);
+    ck_assert_ptr_nonnull(find_warning("memory-owner-unknown", "node 250"));
+
+    ath_machine_free(&machine);
+    add_node(0, "0-3");
+    add_node(2, ""); /* CXL memory */
+    ath_machine_finish(&machine);
+    ck_assert_uint_eq(count_warnings("memory-owner-unknown"), 0);
+}
+
+TEST(warns_about_gpus_that_no_driver_reaches)
+{
+    add_node(0, "0-3");
+    add_v100("0000:01:00.0", ATH_UNKNOWN)->knows_driver = true;
+    struct ath_gpu *passed = add_v100("0000:02:00.0", ATH_UNKNOWN);
+    passed->knows_driver = true;
+    passed->driver = ath_xstrdup("vfio-pci");
+    struct ath_gpu *fine = add_v100("0000:03:00.0", ATH_UNKNOWN);
+    fine->knows_driver = true;
+    fine->driver = ath_xstrdup("nvidia");
+    add_v100("0000:04:00.0", ATH_UNKNOWN); /* the capture does not show drivers */
+    add_v100("0000:05:00.0", ATH_UNKNOWN)->is_lost = true;
+    ath_machine_finish(&machine);
+    ck_assert_str_eq(find_warning("gpu-without-driver", "0000:01:00.0")->hint,
+                     "lspci -k -s 0000:01:00.0; modprobe nvidia; dmesg | grep -i -e nvrm -e xid");
+    const struct ath_warning *other = find_warning("gpu-without-driver", "0000:02:00.0");
+    ck_assert_ptr_nonnull(strstr(other->message, "'vfio-pci'"));
+    ck_assert_ptr_nonnull(strstr(other->hint, "echo 0000:02:00.0 > driver/unbind"));
+    ck_assert_ptr_nonnull(find_warning("gpu-lost", "0000:05:00.0"));
+    ck_assert_uint_eq(machine.warning_count, 3);
+}
+
+/* Without any size, the source does not know sizes. */
+LOOP_TEST(warns_about_cpus_without_memory, 0, 2)
+{
+    add_node(0, "0-3");
+    add_node(8, "4-7");
+    machine.nodes[0].memory_total_bytes = _i ? 1 << 30 : 0;
+    machine.nodes[1].memory_total_bytes = 0;
+    ath_machine_finish(&machine);
+    ck_assert_uint_eq(count_warnings("node-without-memory"), (size_t)_i);
+    ck_assert_int_eq(find_warning("node-without-memory", "node 8") != NULL, _i);
+}
+
+TEST(warns_about_cpus_of_several_nodes)
+{
+    add_node(0, "0-3");
+    add_node(1, "4-7");
+    add_node(2, "6-9");
+    ath_machine_finish(&machine);
+    const struct ath_warning *warning = find_warning("cpus-shared", "node 2");
+    ck_assert_ptr_nonnull(warning);
+    ck_assert_ptr_nonnull(strstr(warning->message, "CPUs 6-7"));
+    ck_assert_ptr_nonnull(strstr(warning->message, "node 1"));
+    ck_assert_uint_eq(count_warnings("cpus-shared"), 1);
+}
+
+/* Threads that ppc64_cpu --smt=N or smt/control switch off are a setting; whole cores are not. */
+LOOP_TEST(warns_about_offline_cores_not_about_smt, 0, 9)
+{
+    static const struct {
+        const char *arch, *online;
+        bool is_smt_off, is_warned;
+    } cases[] = {
+        { "ppc64le", "8,12,16,20", false, false },            /* --smt=off on POWER9 */
+        { "ppc64le", "8-9,12-13,16-17,20-21", false, false }, /* --smt=2 */
+        { "ppc64le", "8,16", false, false },                  /* --smt=off on POWER8 */
+        { "ppc64le", "8-15", false, true },                   /* cores offline */
+        { "ppc64le", "8,12,16", false, true },
+        { "ppc64le", "8-11,13-23", false, true },
+        { "ppc64le", "", false, true },
+        { "x86_64", "8-15", true, false },
+        { "x86_64", "8-15", false, true },
+    };
+    machine.arch = ath_xstrdup(cases[_i].arch);
+    machine.is_smt_off = cases[_i].is_smt_off;
+    add_node(8, "8-23");
+    machine.nodes[0].has_cpus_online = true;
+    ck_assert_int_eq(ath_idset_parse_list(cases[_i].online, &machine.nodes[0].cpus_online), 0);
+    ath_machine_finish(&machine);
+    ck_assert_int_eq(find_warning("cpus-offline", "node 8") != NULL, cases[_i].is_warned);
+}
+
+TEST(warns_about_two_links_of_a_card_in_one_subnet)
 {
     add_subnet(add_nic("0003:01:00.0", "a"), "0003:01:00.0", "10.0.0.0/24");
     add_subnet(add_nic("0033:01:00.0", "b"), "0003:01:00.0", "10.0.0.0/24");
@@ -192,9 +389,8 @@ START_TEST(warns_of_one_subnet_on_one_card)
     ck_assert_ptr_nonnull(strstr(warning->message, "10.0.0.0/24"));
     ck_assert_ptr_null(find_warning("same-subnet", "c"));
 }
-END_TEST
 
-START_TEST(takes_a_bond_for_one_link)
+TEST(counts_a_bond_as_one_link)
 {
     for (int i = 0; i < 3; i++) {
         static const char *const names[] = { "a", "b", "c" };
@@ -211,9 +407,8 @@ START_TEST(takes_a_bond_for_one_link)
     ck_assert_ptr_nonnull(warning);
     ck_assert_ptr_nonnull(strstr(warning->message, "'b' and 'bond0'"));
 }
-END_TEST
 
-START_TEST(warns_of_ports_that_rdma_cannot_use)
+TEST(warns_about_ports_that_rdma_cannot_use)
 {
     struct ath_nic *nic = add_nic("0003:01:00.0", NULL);
     nic->link_layer = ATH_LAYER_INFINIBAND;
@@ -221,7 +416,7 @@ START_TEST(warns_of_ports_that_rdma_cannot_use)
     nic->device_id = 0x1019;
     nic->rdma_device = ath_xstrdup("mlx5_0");
     nic->port = 1;
-    nic = add_nic("0004:01:00.0", "ib9"); /* a Connect-IB knows no Ethernet */
+    nic = add_nic("0004:01:00.0", "ib9"); /* a Connect-IB cannot do Ethernet */
     nic->link_layer = ATH_LAYER_INFINIBAND;
     nic->vendor_id = 0x15b3;
     nic->device_id = 0x1011;
@@ -236,6 +431,12 @@ START_TEST(warns_of_ports_that_rdma_cannot_use)
     nic->link = ATH_LINK_UP;
     nic->has_roce = true;
     nic->best_gid_index = 3;
+    nic = add_nic("0007:01:00.1", "eth8");
+    nic->link_layer = ATH_LAYER_ETHERNET;
+    nic->rdma_device = ath_xstrdup("mlx5_7");
+    nic->link = ATH_LINK_UP;
+    nic->rdma_state = ATH_LINK_DOWN;
+    nic->has_roce = true;
     nic = add_nic("0007:01:00.0", "eth7"); /* usNIC, or a capture without GIDs */
     nic->link_layer = ATH_LAYER_ETHERNET;
     nic->rdma_device = ath_xstrdup("usnic_0");
@@ -250,17 +451,21 @@ START_TEST(warns_of_ports_that_rdma_cannot_use)
     const struct ath_warning *warning = find_warning("infiniband-mode", "mlx5_0");
     ck_assert_ptr_nonnull(warning);
     ck_assert_ptr_nonnull(strstr(warning->hint, "mlxconfig -d 0003:01:00.0 set LINK_TYPE_P1=2"));
-    warning = find_warning("infiniband-mode", "mlx5_1"); /* the card's second port */
+    warning = find_warning("infiniband-mode", "mlx5_1");
     ck_assert_ptr_nonnull(warning);
     ck_assert_ptr_nonnull(strstr(warning->hint, "mlxconfig -d 0003:01:00.1 set LINK_TYPE_P2=2"));
     ck_assert_ptr_null(find_warning("infiniband-mode", "ib9"));
     ck_assert_ptr_null(find_warning("no-usable-gid", "usnic_0"));
-    ck_assert_ptr_nonnull(find_warning("no-usable-gid", "mlx5_5"));
+    warning = find_warning("no-usable-gid", "mlx5_5");
+    ck_assert_str_eq(warning->message, "'mlx5_5' has no usable GID: its link has no address");
+    ck_assert_str_eq(warning->hint, "ip address add ADDRESS/PREFIX dev eth5");
+    warning = find_warning("no-usable-gid", "mlx5_7");
+    ck_assert_str_eq(warning->message, "'mlx5_7' has no usable GID: the RDMA port is not active");
+    ck_assert_str_eq(warning->hint, "rdma link show mlx5_7");
     ck_assert_ptr_null(find_warning("no-usable-gid", "mlx5_6"));
 }
-END_TEST
 
-START_TEST(warns_once_for_one_object)
+TEST(warns_once_for_each_object)
 {
     ath_warning_add(&machine, ATH_W_SAME_SUBNET, "a", "b", NULL);
     ath_warning_add(&machine, ATH_W_SAME_SUBNET, "a", "c", "10.0.0.0/8", NULL);
@@ -270,9 +475,8 @@ START_TEST(warns_once_for_one_object)
     ck_assert_ptr_nonnull(strstr(machine.warnings[1].message, "'{0}'"));
     ck_assert_ptr_nonnull(strstr(machine.warnings[1].message, "(%s)"));
 }
-END_TEST
 
-START_TEST(has_a_word_for_every_warning)
+TEST(has_a_word_for_every_warning)
 {
     for (int kind = 0; kind < ATH_W_COUNT; kind++) {
         const char *word = ath_warning_word((enum ath_warning_kind)kind);
@@ -282,9 +486,8 @@ START_TEST(has_a_word_for_every_warning)
             ck_assert_str_ne(word, ath_warning_word((enum ath_warning_kind)other));
     }
 }
-END_TEST
 
-START_TEST(knows_profiles)
+TEST(finds_profiles)
 {
     ck_assert_str_eq(ath_profile_of("8335-GTW", NULL), "ac922");
     ck_assert_str_eq(ath_profile_of("IBM Power System AC922", NULL), "ac922");
@@ -292,7 +495,6 @@ START_TEST(knows_profiles)
     ck_assert_str_eq(ath_profile_of("8335-GCA", "ibm,firestone"), "generic");
     ck_assert_str_eq(ath_profile_of(NULL, NULL), "generic");
 }
-END_TEST
 
 static int discover(const char *root)
 {
@@ -300,7 +502,7 @@ static int discover(const char *root)
     return ath_machine_discover(&source, &machine, &err);
 }
 
-START_TEST(discovers_a_root)
+TEST(discovers_a_root)
 {
     tree_node(&tree, 0, "0-3", "1000");
     tree_put(&tree, "HostName: c685f8n02\nOSRelease: 4.14.0\nArchitecture: ppc64le\n",
@@ -321,9 +523,8 @@ START_TEST(discovers_a_root)
     ck_assert_uint_eq(machine.pair_count, 1);
     ck_assert_int_eq(machine.gpus[0].numa_node, 0);
 }
-END_TEST
 
-START_TEST(reads_host_facts_of_pcs)
+TEST(reads_host_facts_of_pcs)
 {
     tree_node(&tree, 0, "0-3", "1000");
     tree_put(&tree, "node7\n", "proc/sys/kernel/hostname");
@@ -341,9 +542,8 @@ START_TEST(reads_host_facts_of_pcs)
     ck_assert_int_eq(discover(tree.path), 0);
     ck_assert_ptr_null(machine.model);
 }
-END_TEST
 
-START_TEST(points_to_a_root_one_folder_down)
+TEST(suggests_a_root_one_folder_down)
 {
     char expected[128];
     tree_folder(&tree, "capture/sys");
@@ -352,13 +552,25 @@ START_TEST(points_to_a_root_one_folder_down)
     ck_assert_int_eq(err.code, ATH_E_ROOT_INVALID);
     snprintf(expected, sizeof expected, "--root %s/capture", tree.path);
     ck_assert_str_eq(err.hint, expected);
+    tree_folder(&tree, "proc/sys"); /* the folder itself lacks its 'sys' */
+    ck_assert_int_lt(discover(tree.path), 0);
+    ck_assert_str_eq(err.hint, expected);
     tree_folder(&tree, "second/sys");
     ck_assert_int_lt(discover(tree.path), 0);
     ck_assert_ptr_null(strstr(err.hint, "/capture"));
 }
-END_TEST
 
-START_TEST(names_a_root_that_is_not_there)
+LOOP_TEST(says_that_a_capture_lacks_proc, 0, 2)
+{
+    tree_put(&tree, "0\n", "sys/devices/system/node/online");
+    tree_put(&tree, "0-3\n", "sys/devices/system/node/node0/cpulist");
+    if (_i)
+        tree_folder(&tree, "proc");
+    ck_assert_int_eq(discover(tree.path), 0);
+    ck_assert_int_eq(find_warning("incomplete", tree.path) == NULL, _i);
+}
+
+TEST(reports_a_missing_root)
 {
     ck_assert_int_eq(discover("/nonexistent/capture"), -ENOENT);
     ck_assert_ptr_nonnull(strstr(err.message, "/nonexistent/capture"));
@@ -366,9 +578,8 @@ START_TEST(names_a_root_that_is_not_there)
     ck_assert_int_lt(discover(tree.path), 0);
     ck_assert_int_eq(err.code, ATH_E_ROOT_INVALID);
 }
-END_TEST
 
-START_TEST(discovers_this_machine)
+TEST(discovers_this_machine)
 {
     int status = discover(NULL);
     ck_assert_msg(status == 0 || err.code == ATH_E_NO_NUMA, "%s", err.message);
@@ -381,29 +592,4 @@ START_TEST(discovers_this_machine)
     ck_assert_str_eq(ath_source_word(machine.source), "live");
     ck_assert_str_eq(ath_node_kind_word(machine.nodes[0].kind),
                      machine.nodes[0].cpus.range_count ? "cpu" : "memory");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("machine");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_set_timeout(cases, 70);
-    tcase_add_test(cases, sorts_finds_and_ties);
-    tcase_add_test(cases, finishes_an_empty_machine);
-    tcase_add_test(cases, drops_doubles);
-    tcase_add_test(cases, places_all_on_an_only_node);
-    tcase_add_test(cases, warns_of_gpu_memory);
-    tcase_add_test(cases, warns_of_one_subnet_on_one_card);
-    tcase_add_test(cases, takes_a_bond_for_one_link);
-    tcase_add_test(cases, warns_of_ports_that_rdma_cannot_use);
-    tcase_add_test(cases, warns_once_for_one_object);
-    tcase_add_test(cases, has_a_word_for_every_warning);
-    tcase_add_test(cases, knows_profiles);
-    tcase_add_test(cases, discovers_a_root);
-    tcase_add_test(cases, reads_host_facts_of_pcs);
-    tcase_add_test(cases, points_to_a_root_one_folder_down);
-    tcase_add_test(cases, names_a_root_that_is_not_there);
-    tcase_add_test(cases, discovers_this_machine);
-    return run_case(cases, "machine");
 }

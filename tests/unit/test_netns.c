@@ -1,9 +1,9 @@
-/* Named namespaces come and go, and work inside one leaves the caller where it is. */
+/* Named namespaces are made and deleted, and code inside one leaves the caller's namespace
+ * alone. */
 #include "config.h"
 
 #include "roce/netns.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +17,7 @@
 #include "roce/netstate.h"
 #include "sandbox.h"
 #include "tree.h"
+#include "unit.h"
 
 #define NAME "aitherion-t"
 #define PATH ATH_NETNS_FOLDER "/" NAME
@@ -41,7 +42,11 @@ static ino_t own_inode(void)
     return status.st_ino;
 }
 
-START_TEST(makes_and_deletes)
+PREPARE(sandbox_enter);
+SECONDS(30);
+FIXTURE(setup, teardown);
+
+TEST(makes_and_deletes)
 {
     ino_t before = own_inode();
     ck_assert(!ath_netns_exists(NAME));
@@ -55,10 +60,10 @@ START_TEST(makes_and_deletes)
     ck_assert_int_ne(access(PATH, F_OK), 0);
     ck_assert_int_eq(ath_netns_delete(NAME, &err), -ENOENT);
 }
-END_TEST
 
-/* What is left by somebody killed between making the file and binding the namespace. */
-START_TEST(takes_over_a_left_over_file)
+/* A process that was killed between making the file and binding the namespace leaves such a
+ * file. */
+TEST(reuses_a_leftover_file)
 {
     sandbox_ok(ath_netns_create(NAME, &err), &err);
     sandbox_ok(ath_netns_delete(NAME, &err), &err);
@@ -66,16 +71,15 @@ START_TEST(takes_over_a_left_over_file)
     ck_assert(!ath_netns_exists(NAME));
     sandbox_ok(ath_netns_create(NAME, &err), &err);
     ck_assert(ath_netns_exists(NAME));
-    ath_netns_forget(NAME); /* not this one: it is alive */
+    ath_netns_forget(NAME); /* has no effect: the namespace exists */
     ck_assert(ath_netns_exists(NAME));
     sandbox_ok(ath_netns_delete(NAME, &err), &err);
     close(open(PATH, O_CREAT | O_WRONLY | O_CLOEXEC, 0));
     ath_netns_forget(NAME);
     ck_assert_int_ne(access(PATH, F_OK), 0);
 }
-END_TEST
 
-START_TEST(leaves_foreign_ones_alone)
+TEST(refuses_to_delete_foreign_namespaces)
 {
     sandbox_ok(ath_netns_create("blue", &err), &err);
     ck_assert_int_eq(ath_netns_delete("blue", &err), -EPERM);
@@ -84,14 +88,13 @@ START_TEST(leaves_foreign_ones_alone)
     umount2(ATH_NETNS_FOLDER "/blue", MNT_DETACH);
     unlink(ATH_NETNS_FOLDER "/blue");
 }
-END_TEST
 
-/* A mount namespace made before keeps seeing what is made and deleted afterwards, as with `ip
- * netns`: otherwise a container would hold the namespace for ever. */
-START_TEST(is_seen_by_other_mount_namespaces)
+/* An older mount namespace sees later changes, as with `ip netns`. Otherwise a container would
+ * hold the namespace until its end. */
+TEST(is_seen_by_other_mount_namespaces)
 {
     int go[2];
-    sandbox_ok(ath_netns_create(NAME, &err), &err); /* the folder is shared from now on */
+    sandbox_ok(ath_netns_create(NAME, &err), &err); /* makes the folder shared */
     sandbox_ok(ath_netns_delete(NAME, &err), &err);
     ck_assert_int_eq(pipe2(go, O_CLOEXEC), 0);
     pid_t child = fork();
@@ -109,7 +112,6 @@ START_TEST(is_seen_by_other_mount_namespaces)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
 }
-END_TEST
 
 static int look_around(void *argument, struct ath_err *out_err)
 {
@@ -117,7 +119,7 @@ static int look_around(void *argument, struct ath_err *out_err)
     return ath_err_set(out_err, -EXDEV, ATH_E_IO, "seen");
 }
 
-START_TEST(works_inside_and_stays_outside)
+TEST(runs_inside_and_keeps_the_callers_namespace)
 {
     ino_t before = own_inode(), inside = 0;
     struct stat named;
@@ -131,9 +133,8 @@ START_TEST(works_inside_and_stays_outside)
     ck_assert_uint_ne(inside, before);
     ck_assert_uint_eq(own_inode(), before);
 }
-END_TEST
 
-START_TEST(says_that_a_path_is_no_namespace)
+TEST(reports_a_path_that_is_no_namespace)
 {
     struct ath_netlink *netlink;
     ino_t before = own_inode();
@@ -143,9 +144,8 @@ START_TEST(says_that_a_path_is_no_namespace)
     ck_assert_int_eq(err.code, ATH_E_NOT_FOUND);
     ck_assert_uint_eq(own_inode(), before);
 }
-END_TEST
 
-/* A child that holds a namespace without a name; killed at the end. */
+/* Starts a child that holds an unnamed namespace; the test kills it. */
 static pid_t hold_namespace(void)
 {
     int ready[2];
@@ -162,7 +162,7 @@ static pid_t hold_namespace(void)
     return child;
 }
 
-START_TEST(lists_every_namespace_once)
+TEST(lists_every_namespace_once)
 {
     ATH_AUTO(ath_netnses) list = { 0 };
     pid_t child = hold_namespace();
@@ -187,10 +187,9 @@ START_TEST(lists_every_namespace_once)
     ck_assert_uint_eq(named, 1);
     ck_assert_uint_eq(of_child, 1);
 }
-END_TEST
 
-/* As `ip netns add` makes them. */
-START_TEST(knows_one_of_somebody_else_by_its_lo)
+/* `ip netns add` makes namespaces without our label. */
+TEST(recognizes_foreign_namespaces_by_their_lo)
 {
     ATH_AUTO(ath_netstate) state = { 0 };
     struct ath_netlink *there;
@@ -201,9 +200,8 @@ START_TEST(knows_one_of_somebody_else_by_its_lo)
     sandbox_ok(ath_netstate_read(&state, &err), &err);
     ck_assert(!ath_netstate_is_ours(ath_netstate_named(&state, NAME)));
 }
-END_TEST
 
-START_TEST(reads_the_links_of_every_namespace)
+TEST(reads_the_links_of_every_namespace)
 {
     ATH_AUTO(ath_netstate) state = { 0 };
     struct ath_netlink *there;
@@ -220,11 +218,9 @@ START_TEST(reads_the_links_of_every_namespace)
     ck_assert(ath_netstate_is_host(&state.places[0]));
     ck_assert_ptr_null(ath_links_find(&state.places[0].links, "a0"));
 }
-END_TEST
 
-/* Ours must be looked into: not to be able to is an error, for others it is not; and for who only
- * looks it is noted. */
-START_TEST(says_that_ours_cannot_be_looked_into)
+/* If a namespace of aitherion cannot be entered, reading fails, and a dry run notes its name. */
+TEST(reports_own_namespaces_that_cannot_be_entered)
 {
     ATH_AUTO(ath_netstate) state = { 0 };
     sandbox_ok(ath_netns_create(NAME, &err), &err);
@@ -245,26 +241,4 @@ START_TEST(says_that_ours_cannot_be_looked_into)
     int status;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
-}
-END_TEST
-
-int main(void)
-{
-    int skip = sandbox_enter();
-    if (skip)
-        return skip;
-    TCase *cases = tcase_create("netns");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_set_timeout(cases, 30);
-    tcase_add_test(cases, makes_and_deletes);
-    tcase_add_test(cases, takes_over_a_left_over_file);
-    tcase_add_test(cases, leaves_foreign_ones_alone);
-    tcase_add_test(cases, is_seen_by_other_mount_namespaces);
-    tcase_add_test(cases, works_inside_and_stays_outside);
-    tcase_add_test(cases, says_that_a_path_is_no_namespace);
-    tcase_add_test(cases, lists_every_namespace_once);
-    tcase_add_test(cases, knows_one_of_somebody_else_by_its_lo);
-    tcase_add_test(cases, reads_the_links_of_every_namespace);
-    tcase_add_test(cases, says_that_ours_cannot_be_looked_into);
-    return run_case(cases, "netns");
 }

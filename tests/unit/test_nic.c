@@ -1,10 +1,9 @@
-/* Ports are put together from links, RDMA devices and PCI functions. */
+/* Ports are merged from links, RDMA devices and PCI functions. */
 #include "config.h"
 
 #include "roce/nic.h"
 
 #include <arpa/inet.h>
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct tree tree;
 static struct ath_root root;
@@ -46,7 +46,7 @@ static void read_nics(size_t expected)
     ck_assert_uint_eq(nic_count, expected);
 }
 
-/* The names that are no ports, sorted as numbers are: "lo vf1; mlx5_3". */
+/* Checks the names that are not ports, in version order: "lo vf1; mlx5_3". */
 static void expect_others(const char *expected)
 {
     ATH_AUTO(ath_text) text = { 0 };
@@ -58,7 +58,7 @@ static void expect_others(const char *expected)
     ck_assert_str_eq(text.data, expected);
 }
 
-/* A link below device (a path below sys/devices); attributes follow with tree_put(). */
+/* Adds a link below device (a path below sys/devices); tests add attributes with tree_put(). */
 static void add_link(const char *device, const char *name)
 {
     char target[512];
@@ -83,7 +83,9 @@ static void add_rdma(const char *device, const char *name, int port, const char 
 
 #define CX5 "pci0003:00/0003:00:00.0/0003:01:00.0"
 
-START_TEST(reads_a_port_in_full)
+FIXTURE(setup, teardown);
+
+TEST(reads_a_port_in_full)
 {
     tree_pci(&tree, "pci0003:00/0003:00:00.0", "0003:01:00.0", "0x020700", "0x15b3", "0x1019");
     tree_put(&tree, "8\n", "sys/devices/" CX5 "/numa_node");
@@ -110,9 +112,8 @@ START_TEST(reads_a_port_in_full)
     ck_assert_str_eq(nics[0].place, "pci0003:00/0003:00:00.0");
     ck_assert_str_eq(nics[0].card, "0003:01:00.0");
 }
-END_TEST
 
-START_TEST(shows_functions_without_driver_and_ports_without_link)
+TEST(shows_functions_without_driver_and_ports_without_link)
 {
     tree_pci(&tree, "pci0003:00", "0003:01:00.0", "0x020700", "0x15b3", "0x1019");
     tree_pci(&tree, "pci0003:00", "0003:01:00.1", "0x020700", "0x15b3", "0x1019");
@@ -127,9 +128,8 @@ START_TEST(shows_functions_without_driver_and_ports_without_link)
     ck_assert_int_eq(nics[1].link, ATH_LINK_UP);
     ck_assert_int_eq(nics[1].speed_mbps, 56000);
 }
-END_TEST
 
-START_TEST(ties_two_ports_of_one_function_by_number)
+TEST(matches_two_ports_of_one_function_by_number)
 {
     tree_pci(&tree, "pci0000:80", "0000:81:00.0", "0x028000", "0x15b3", "0x1003");
     add_link("pci0000:80/0000:81:00.0", "ens2");
@@ -145,10 +145,9 @@ START_TEST(ties_two_ports_of_one_function_by_number)
     ck_assert_int_eq(nics[1].port, 2);
     ck_assert_str_eq(nics[1].card, "0000:81:00.0");
 }
-END_TEST
 
-/* Where numbers and GIDs disagree, GIDs are right: they are what RDMA uses. */
-START_TEST(ties_by_gids_first)
+/* If port numbers and GIDs disagree, the GIDs are right, because RDMA uses them. */
+TEST(matches_by_gids_first)
 {
     static const char port[] = "sys/devices/pci0000:80/0000:81:00.0/infiniband/bnxt_re0/ports/1";
     tree_pci(&tree, "pci0000:80", "0000:81:00.0", "0x020000", "0x14e4", "0x16d7");
@@ -163,9 +162,8 @@ START_TEST(ties_by_gids_first)
     ck_assert_str_eq(tied->netdev, "b0");
     ck_assert_int_eq(tied->best_gid_index, 0);
 }
-END_TEST
 
-START_TEST(folds_virtual_functions)
+TEST(folds_virtual_functions)
 {
     tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
     for (int i = 1; i <= 3; i++) {
@@ -186,13 +184,48 @@ START_TEST(folds_virtual_functions)
     ck_assert_int_eq(nics[0].vfs, 3);
     expect_others("vf1 vf2; mlx5_3");
 }
-END_TEST
+
+/* hwloc's capture script leaves out `physfn` and the `device` of links. */
+TEST(folds_virtual_functions_of_a_capture_without_physfn)
+{
+    tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
+    tree_pci(&tree, "pci0000:17", "0000:18:00.1", "0x020000", "0x15b3", "0x101e");
+    tree_pci(&tree, "pci0000:17", "0000:18:00.2", "0x020000", "0x15b3", "0x101e");
+    tree_pci(&tree, "pci0000:17", "0000:19:00.1", "0x020000", "0x15b3", "0x101e");
+    add_link("pci0000:17/0000:18:00.0", "ens1f0");
+    read_nics(2);
+    ck_assert_str_eq(nics[0].netdev, "ens1f0");
+    ck_assert_int_eq(nics[0].vfs, 2);
+    ck_assert_int_eq(nics[1].pci.bus, 0x19); /* no physical function on its bus */
+}
+
+TEST(does_not_guess_which_of_two_functions_has_the_virtual_ones)
+{
+    tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
+    tree_pci(&tree, "pci0000:17", "0000:18:00.1", "0x020000", "0x15b3", "0x101d");
+    tree_pci(&tree, "pci0000:17", "0000:18:00.2", "0x020000", "0x15b3", "0x101e");
+    read_nics(2);
+    ck_assert_int_eq(nics[0].vfs, ATH_UNKNOWN);
+    ck_assert_int_eq(nics[1].vfs, ATH_UNKNOWN);
+}
+
+TEST(reads_a_link_without_device)
+{
+    tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
+    tree_put(&tree, "1\n", "sys/devices/pci0000:17/0000:18:00.0/net/ens1f0/type");
+    tree_link(&tree, "../../devices/pci0000:17/0000:18:00.0/net/ens1f0", "sys/class/net/ens1f0");
+    tree_put(&tree, "1\n", "sys/devices/virtual/net/br0/type");
+    tree_link(&tree, "../../devices/virtual/net/br0", "sys/class/net/br0");
+    read_nics(1);
+    ck_assert_str_eq(nics[0].netdev, "ens1f0");
+    ck_assert(nics[0].has_pci);
+}
 
 #define PF "pci0000:17/0000:18:00.0"
 #define SF PF "/mlx5_core.sf.4"
 
-/* mlx4_x sorts before mlx5_0, and would take the function's link. */
-START_TEST(folds_subfunctions)
+/* mlx4_x sorts before mlx5_0, and would otherwise get the function's link. */
+TEST(folds_subfunctions)
 {
     tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
     add_link(PF, "ens1f0");
@@ -205,10 +238,9 @@ START_TEST(folds_subfunctions)
     ck_assert_int_eq(nics[0].vfs, 0);
     expect_others("ens1f0s4; mlx4_x");
 }
-END_TEST
 
-/* A container with a subfunction: the RDMA device of the physical one may be seen, its link not. */
-START_TEST(takes_a_subfunction_for_real_where_it_has_the_link)
+/* A container with a subfunction sees the physical function's RDMA device, but not its link. */
+TEST(keeps_a_subfunction_that_has_the_link)
 {
     tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
     add_rdma(PF, "mlx5_0", 1, "Ethernet\n");
@@ -219,10 +251,9 @@ START_TEST(takes_a_subfunction_for_real_where_it_has_the_link)
     ck_assert_str_eq(own->netdev, "eth0");
     ck_assert_str_eq(own->rdma_device, "mlx4_x");
 }
-END_TEST
 
-/* RDMA devices are seen in all containers, links in their own. */
-START_TEST(takes_a_virtual_function_for_real_where_it_has_the_link)
+/* All containers see all RDMA devices, but only their own links. */
+TEST(keeps_a_virtual_function_that_has_the_link)
 {
     tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
     add_rdma(PF, "mlx5_0", 1, "Ethernet\n");
@@ -244,10 +275,9 @@ START_TEST(takes_a_virtual_function_for_real_where_it_has_the_link)
     ck_assert_str_eq(nics[1].rdma_device, "mlx5_1");
     expect_others("; mlx5_2");
 }
-END_TEST
 
-/* By what stands behind the port's GIDs, where the function's link does not call itself uplink. */
-START_TEST(leaves_out_ports_of_representors)
+/* The GIDs' link decides if the function's link has no phys_port_name of an uplink. */
+TEST(skips_ports_of_representors)
 {
     static const char port[] = "sys/devices/" PF "/infiniband/mlx5_0/ports/2";
     tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
@@ -265,10 +295,9 @@ START_TEST(leaves_out_ports_of_representors)
     ck_assert_int_eq(nics[0].port, 1);
     expect_others("rep0;");
 }
-END_TEST
 
-/* A second port of InfiniBand without IPoIB is real, whatever the first one is. */
-START_TEST(keeps_second_ports_that_are_real)
+/* A second InfiniBand port without IPoIB is a real port, whatever the first port is. */
+TEST(keeps_real_second_ports)
 {
     tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x1003");
     add_link(PF, "p0");
@@ -279,10 +308,9 @@ START_TEST(keeps_second_ports_that_are_real)
     read_nics(2);
     ck_assert_int_eq(nics[1].port, 2);
 }
-END_TEST
 
-/* usNIC and iWARP call their links Ethernet, too. */
-START_TEST(knows_what_speaks_roce)
+/* usNIC and iWARP call their link layer Ethernet, too. */
+TEST(tells_roce_from_usnic_and_iwarp)
 {
     static const char *const types[] = { "1: CA\n", "6: usNIC UDP\n", "4: RNIC\n" };
     for (size_t i = 0; i < ATH_COUNT(types); i++) {
@@ -296,25 +324,24 @@ START_TEST(knows_what_speaks_roce)
         tree_put(&tree, "", "sys/devices/%s/infiniband/%s/ports/1/gid_attrs/types/0", device, name);
     }
     tree_pci(&tree, "pci0000:17", "0000:18:00.7", "0x020000", "0x15b3", "0x101d");
-    add_rdma("pci0000:17/0000:18:00.7", "mlx5_0", 1, "Ethernet\n"); /* no table in the capture */
+    add_rdma("pci0000:17/0000:18:00.7", "mlx5_0", 1,
+             "Ethernet\n"); /* the capture has no GID table */
     read_nics(4);
     ck_assert(nics[0].has_roce);
     ck_assert(ath_nic_lacks_gid(&nics[0]));
     for (size_t i = 1; i < nic_count; i++)
         ck_assert(!nics[i].has_roce);
 }
-END_TEST
 
-START_TEST(takes_a_virtual_function_for_real_in_a_virtual_machine)
+TEST(keeps_a_virtual_function_in_a_virtual_machine)
 {
     tree_pci(&tree, "pci0000:00", "0000:00:05.0", "0x020000", "0x15b3", "0x101e");
     add_link("pci0000:00/0000:00:05.0", "ens5");
     read_nics(1);
     ck_assert_str_eq(nics[0].netdev, "ens5");
 }
-END_TEST
 
-START_TEST(leaves_out_what_is_no_port_of_a_card)
+TEST(skips_links_that_are_no_ports)
 {
     tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020000", "0x15b3", "0x101d");
     add_link("pci0000:17/0000:18:00.0", "uplink");
@@ -330,9 +357,8 @@ START_TEST(leaves_out_what_is_no_port_of_a_card)
     read_nics(1);
     ck_assert_str_eq(nics[0].netdev, "uplink");
 }
-END_TEST
 
-START_TEST(leaves_out_partitions_of_ipoib)
+TEST(skips_ipoib_partitions)
 {
     static const char device[] = "pci0000:17/0000:18:00.0";
     tree_pci(&tree, "pci0000:17", "0000:18:00.0", "0x020700", "0x15b3", "0x1017");
@@ -348,9 +374,8 @@ START_TEST(leaves_out_partitions_of_ipoib)
     ck_assert_str_eq(nics[0].netdev, "ib0");
     ck_assert_int_eq(nics[0].link_layer, ATH_LAYER_INFINIBAND);
 }
-END_TEST
 
-START_TEST(knows_links_that_are_not_pci)
+TEST(reads_links_without_pci)
 {
     add_link("platform/virtio-mmio.0/virtio0", "eth0");
     tree_pci(&tree, "pci0000:00", "0000:00:14.0", "0x0c0330", "0x104c", "0x8241");
@@ -367,9 +392,8 @@ START_TEST(knows_links_that_are_not_pci)
     ck_assert_ptr_null(nics[2].card);
     ck_assert_int_eq(nics[2].vfs, ATH_UNKNOWN);
 }
-END_TEST
 
-START_TEST(gives_soft_roce_to_its_link)
+TEST(matches_soft_roce_by_its_parent)
 {
     tree_pci(&tree, "pci0000:00", "0000:01:00.0", "0x020000", "0x8086", "0x1572");
     add_link("pci0000:00/0000:01:00.0", "eno1");
@@ -382,9 +406,8 @@ START_TEST(gives_soft_roce_to_its_link)
     ck_assert_str_eq(nics[0].rdma_device, "rxe0");
     expect_others("; rxe1");
 }
-END_TEST
 
-/* hexadecimal words of proc/net/route are of the reader's own byte order */
+/* The hexadecimal words of proc/net/route have the reader's own byte order. */
 static void add_route(struct ath_text *table, const char *link, const char *destination,
                       const char *gateway, unsigned int flags, const char *mask)
 {
@@ -396,7 +419,7 @@ static void add_route(struct ath_text *table, const char *link, const char *dest
                  words[0].s_addr, words[1].s_addr, flags, words[2].s_addr);
 }
 
-START_TEST(reads_connected_subnets)
+TEST(reads_connected_subnets)
 {
     struct ath_text table = { 0 };
     tree_pci(&tree, "pci0000:00", "0000:01:00.0", "0x020000", "0x8086", "0x1572");
@@ -416,11 +439,10 @@ START_TEST(reads_connected_subnets)
     ck_assert_uint_eq(nics[0].subnet_count, 1);
     ck_assert_str_eq(nics[0].subnets[0], "10.1.0.0/24");
 }
-END_TEST
 
-/* What a capture made without links looks like, and what a hostile one holds. */
-/* The outermost bond or bridge; a VRF and Open vSwitch leave addresses where they are. */
-START_TEST(credits_bonds_subnets_to_their_parts)
+/* The outermost bond or bridge holds the addresses. A VRF and Open vSwitch leave them on the
+ * parts. */
+TEST(gives_subnets_of_bonds_to_their_parts)
 {
     ATH_AUTO(ath_text) table = { 0 };
     static const struct {
@@ -460,9 +482,8 @@ START_TEST(credits_bonds_subnets_to_their_parts)
     }
     expect_others("bond0 br0 ovs-system vrf0;");
 }
-END_TEST
 
-START_TEST(survives_garbage)
+TEST(survives_garbage)
 {
     tree_put(&tree, "0x020000", "sys/bus/pci/devices/0000:01:00.0/class");
     tree_put(&tree, "-5", "sys/bus/pci/devices/0000:01:00.0/sriov_numvfs");
@@ -480,31 +501,4 @@ START_TEST(survives_garbage)
     ck_assert_int_eq(nics[0].mtu, ATH_UNKNOWN);
     ck_assert_int_eq(nics[0].vendor_id, ATH_UNKNOWN);
     ck_assert_int_eq(nics[0].vfs, 0);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("nic");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_add_test(cases, reads_a_port_in_full);
-    tcase_add_test(cases, shows_functions_without_driver_and_ports_without_link);
-    tcase_add_test(cases, ties_two_ports_of_one_function_by_number);
-    tcase_add_test(cases, ties_by_gids_first);
-    tcase_add_test(cases, folds_virtual_functions);
-    tcase_add_test(cases, folds_subfunctions);
-    tcase_add_test(cases, takes_a_subfunction_for_real_where_it_has_the_link);
-    tcase_add_test(cases, takes_a_virtual_function_for_real_where_it_has_the_link);
-    tcase_add_test(cases, takes_a_virtual_function_for_real_in_a_virtual_machine);
-    tcase_add_test(cases, leaves_out_ports_of_representors);
-    tcase_add_test(cases, keeps_second_ports_that_are_real);
-    tcase_add_test(cases, knows_what_speaks_roce);
-    tcase_add_test(cases, leaves_out_what_is_no_port_of_a_card);
-    tcase_add_test(cases, leaves_out_partitions_of_ipoib);
-    tcase_add_test(cases, knows_links_that_are_not_pci);
-    tcase_add_test(cases, gives_soft_roce_to_its_link);
-    tcase_add_test(cases, reads_connected_subnets);
-    tcase_add_test(cases, credits_bonds_subnets_to_their_parts);
-    tcase_add_test(cases, survives_garbage);
-    return run_case(cases, "nic");
 }

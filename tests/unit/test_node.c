@@ -1,13 +1,14 @@
-/* NUMA nodes: sparse, offline, memory-only, and what a kernel without NUMA shows. */
+/* NUMA nodes: sparse, offline, memory-only, and on a kernel without NUMA. */
 #include "config.h"
 
 #include "numa/node.h"
 
-#include <check.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct tree tree;
 static struct ath_root root;
@@ -65,8 +66,10 @@ static void expect_cpus(int id, const char *cpus, const char *online)
     ck_assert_str_eq(running, online);
 }
 
-/* The shape of an AC922 with two GPUs: ids far apart, and CPUs switched off. */
-START_TEST(reads_sparse_nodes)
+FIXTURE(setup, teardown);
+
+/* Like an AC922 with two GPUs: ids far apart, and CPUs switched off. */
+TEST(reads_sparse_nodes)
 {
     put_online("0,8,254-255\n", "0-15,88-103\n");
     tree_put(&tree, "0-255\n", "sys/devices/system/node/possible");
@@ -103,9 +106,8 @@ START_TEST(reads_sparse_nodes)
     ck_assert_int_eq(ath_machine_distance(&machine, 255, 255), 10);
     ck_assert_int_eq(ath_machine_distance(&machine, 0, 1), ATH_UNKNOWN);
 }
-END_TEST
 
-START_TEST(does_without_optional_files)
+TEST(works_without_optional_files)
 {
     tree_put(&tree, "00000000,000000f0\n", "sys/devices/system/node/node3/cpumap");
     read_nodes(1);
@@ -118,9 +120,51 @@ START_TEST(does_without_optional_files)
     ck_assert_uint_eq(node->distance_count, 0);
     ck_assert_uint_eq(machine.warning_count, 0);
 }
-END_TEST
 
-START_TEST(doubts_distances_that_do_not_fit)
+/* Kernels before 2.6.28 have no list of the CPUs that are online. */
+TEST(reads_online_cpus_one_by_one)
+{
+    tree_node(&tree, 0, "0-3", "1000");
+    tree_folder(&tree, "sys/devices/system/cpu/cpu0");
+    tree_put(&tree, "1\n", "sys/devices/system/cpu/cpu1/online");
+    tree_put(&tree, "0\n", "sys/devices/system/cpu/cpu2/online");
+    tree_put(&tree, "1\n", "sys/devices/system/cpu/cpu3/online");
+    tree_folder(&tree, "sys/devices/system/cpu/cpuidle");
+    read_nodes(1);
+    const struct ath_numa_node *node = ath_machine_node(&machine, 0);
+    ath_auto_free char *online = ath_idset_format(&node->cpus_online);
+    ck_assert(node->has_cpus_online);
+    ck_assert_str_eq(online, "0-1,3");
+}
+
+TEST(tells_the_kind_of_memory_from_dax_devices)
+{
+    static const struct {
+        const char *device, *place, *kind;
+        int node;
+    } rows[] = {
+        { "dax0.0", "platform/ACPI0017:00/root0/decoder0.0/region0/dax_region0/dax0.0", "CXL", 2 },
+        { "dax1.0", "LNXSYSTM:00/ACPI0012:00/ndbus0/region1/dax1.1/dax1.0", "NVM", 3 },
+        { "dax2.0", "platform/hmem.0/dax2.0", "SPM", 4 },
+        { "dax3.0", "platform/hmem.1/dax3.0", NULL, 0 }, /* the node has CPUs */
+        { "dax4.0", "platform/other/dax4.0", NULL, 5 },
+    };
+    tree_node(&tree, 0, "0-3", "1000");
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        char target[256], node[16];
+        if (rows[i].node)
+            tree_node(&tree, rows[i].node, "", "1000");
+        snprintf(target, sizeof target, "../../../devices/%s", rows[i].place);
+        snprintf(node, sizeof node, "%d\n", rows[i].node);
+        tree_put(&tree, node, "sys/devices/%s/target_node", rows[i].place);
+        tree_link(&tree, target, "sys/bus/dax/devices/%s", rows[i].device);
+    }
+    read_nodes(5);
+    for (size_t i = 0; i < ATH_COUNT(rows); i++)
+        ck_assert_pstr_eq(ath_machine_node(&machine, rows[i].node)->memory_kind, rows[i].kind);
+}
+
+TEST(ignores_distances_that_do_not_fit)
 {
     put_online("0-1", "0-3");
     tree_node(&tree, 0, "0-1", "1");
@@ -133,9 +177,8 @@ START_TEST(doubts_distances_that_do_not_fit)
     ck_assert(has_warning("distance-unknown", "node 0"));
     ck_assert(has_warning("garbled", "sys/devices/system/node/node1/distance"));
 }
-END_TEST
 
-START_TEST(mentions_a_node_that_is_online_without_a_folder)
+TEST(warns_about_an_online_node_without_a_folder)
 {
     put_online("0,5", "0-1");
     tree_node(&tree, 0, "0-1", "1");
@@ -145,9 +188,8 @@ START_TEST(mentions_a_node_that_is_online_without_a_folder)
     ck_assert(has_warning("unreadable", "sys/devices/system/node/node5"));
     ck_assert_int_eq(ath_machine_distance(&machine, 0, 5), 20);
 }
-END_TEST
 
-START_TEST(survives_garbage)
+TEST(survives_garbage)
 {
     put_online("0-16777216\n", "not a list\n");
     tree_node(&tree, 0, "0-3", "99999999999999999999");
@@ -164,9 +206,8 @@ START_TEST(survives_garbage)
     ck_assert(has_warning("garbled", "sys/devices/system/cpu/online"));
     ck_assert(has_warning("garbled", "sys/devices/system/node/node2/cpulist"));
 }
-END_TEST
 
-START_TEST(takes_a_kernel_without_numa_for_one_node)
+TEST(treats_a_kernel_without_numa_as_one_node)
 {
     tree_put(&tree, "0-1\n", "sys/devices/system/cpu/online");
     tree_put(&tree, "0-3\n", "sys/devices/system/cpu/present");
@@ -177,9 +218,8 @@ START_TEST(takes_a_kernel_without_numa_for_one_node)
     ck_assert_int_eq(machine.nodes[0].memory_free_bytes, 1000 * 1024);
     ck_assert(has_warning("no-numa-kernel", NULL));
 }
-END_TEST
 
-START_TEST(says_when_there_is_no_node)
+TEST(reports_that_there_is_no_node)
 {
     tree_folder(&tree, "sys/devices");
     ck_assert_int_lt(ath_nodes_read(&root, &machine, &err), 0);
@@ -189,10 +229,9 @@ START_TEST(says_when_there_is_no_node)
     ck_assert_int_lt(ath_nodes_read(&root, &machine, &err), 0);
     ck_assert_int_eq(err.code, ATH_E_NO_NUMA);
 }
-END_TEST
 
-/* A chroot without /sys: the scheduler and sysinfo() still answer. */
-START_TEST(shows_what_a_live_machine_without_sysfs_tells)
+/* In a chroot without /sys, the scheduler and sysinfo() still answer. */
+TEST(reads_a_live_machine_without_sysfs)
 {
     root.is_live = true;
     read_nodes(1);
@@ -200,9 +239,8 @@ START_TEST(shows_what_a_live_machine_without_sysfs_tells)
     ck_assert_int_gt(machine.nodes[0].memory_total_bytes, 0);
     ck_assert(has_warning("no-sysfs", "/sys"));
 }
-END_TEST
 
-START_TEST(warns_of_a_narrow_cpuset)
+TEST(warns_about_a_limited_cpuset)
 {
     put_online("0-1", "0-7");
     tree_node(&tree, 0, "0-3", "1000");
@@ -216,35 +254,52 @@ START_TEST(warns_of_a_narrow_cpuset)
     ck_assert_ptr_nonnull(strstr(machine.warnings[0].message, "CPUs 3,5-7"));
     ck_assert_ptr_nonnull(strstr(machine.warnings[1].message, "NUMA nodes 1"));
 }
-END_TEST
 
-START_TEST(says_what_may_not_be_read)
+/* hwloc-gather-topology captures the cpuset of its process, not its status. */
+LOOP_TEST(warns_about_a_captured_cpuset, 0, 4)
+{
+    static const char *const files[][3] = {
+        { "/job", "sys/fs/cgroup/job/cpuset.cpus.effective",
+          "sys/fs/cgroup/job/cpuset.mems.effective" },
+        { "/job", "sys/fs/cgroup/cpuset/job/cpuset.cpus", "sys/fs/cgroup/cpuset/job/cpuset.mems" },
+        { "/", "sys/fs/cgroup/cpuset/cpuset.cpus", "sys/fs/cgroup/cpuset/cpuset.mems" },
+        { "/a/b", "dev/cpuset/a/b/cpus", "dev/cpuset/a/b/mems" },
+    };
+    machine.source = ATH_SOURCE_ROOT;
+    put_online("0-1", "0-7");
+    tree_node(&tree, 0, "0-3", "1000");
+    tree_node(&tree, 1, "4-7", "1000");
+    tree_put(&tree, files[_i][0], "proc/self/cpuset");
+    tree_put(&tree, "0-3\n", "%s", files[_i][1]);
+    tree_put(&tree, "0\n", "%s", files[_i][2]);
+    read_nodes(2);
+    ath_nodes_check_allowed(&root, &machine);
+    ck_assert(has_warning("cpuset-limited", "CPUs"));
+    ck_assert_ptr_nonnull(strstr(machine.warnings[0].message, "the process that took the capture"));
+    ck_assert(has_warning("cpuset-limited", "NUMA nodes"));
+}
+
+/* Newer kernels leave offline CPUs out of cpulist, and keep their links. */
+TEST(finds_offline_cpus_by_their_links)
+{
+    put_online("0-1", "0-3");
+    tree_node(&tree, 0, "0-3", "1000");
+    tree_node(&tree, 1, "", "1000");
+    for (int cpu = 4; cpu < 8; cpu++)
+        tree_link(&tree, "../../cpu/cpu4", "sys/devices/system/node/node1/cpu%d", cpu);
+    read_nodes(2);
+    expect_cpus(1, "4-7", "");
+}
+
+TEST(warns_about_unreadable_files)
 {
     char path[256];
     put_online("0", "0-3");
     tree_node(&tree, 0, "0-3", "1000");
     snprintf(path, sizeof path, "%s/sys/devices/system/node/node0/meminfo", tree.path);
     ck_assert_int_eq(chmod(path, 0), 0);
-    if (!access(path, R_OK)) /* root may read everything */
+    if (!access(path, R_OK)) /* root can read any file */
         return;
     read_nodes(1);
     ck_assert(has_warning("unreadable", "sys/devices/system/node/node0/meminfo"));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("node");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_add_test(cases, reads_sparse_nodes);
-    tcase_add_test(cases, does_without_optional_files);
-    tcase_add_test(cases, doubts_distances_that_do_not_fit);
-    tcase_add_test(cases, mentions_a_node_that_is_online_without_a_folder);
-    tcase_add_test(cases, survives_garbage);
-    tcase_add_test(cases, takes_a_kernel_without_numa_for_one_node);
-    tcase_add_test(cases, says_when_there_is_no_node);
-    tcase_add_test(cases, shows_what_a_live_machine_without_sysfs_tells);
-    tcase_add_test(cases, warns_of_a_narrow_cpuset);
-    tcase_add_test(cases, says_what_may_not_be_read);
-    return run_case(cases, "node");
 }

@@ -1,18 +1,18 @@
 /*
- * NVML's answers, from a library that only looks like it (fake_nvml.c). It is loaded here by its
- * path; being of the same soname, it is what the code under test gets then.
+ * NVML's answers, from a fake library (fake_nvml.c). The test loads the fake by its path. The code
+ * under test then gets the same library, because the soname is the same.
  */
 #include "config.h"
 
 #include "numa/nvml.h"
 
-#include <check.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct ath_machine machine;
 
@@ -71,7 +71,10 @@ static void expect_warning(const char *code, const char *part)
                   machine.warnings[0].message);
 }
 
-START_TEST(reads_an_ac922)
+SECONDS(70);
+FIXTURE(setup, teardown);
+
+TEST(reads_an_ac922)
 {
     add_ac922();
     load_new("ac922");
@@ -91,10 +94,10 @@ START_TEST(reads_an_ac922)
     expect_link(&machine.gpus[1], 0, ATH_PEER_GPU, "0004:04:00.0", 3, 3 * 25781 * 8);
     expect_link(&machine.gpus[1], 1, ATH_PEER_CPU, "0006:00:01.0", 3, 3 * 25781 * 8);
 }
-END_TEST
 
-/* Without the functions that tell types and speeds, ids tell the peers. */
-START_TEST(does_without_later_functions)
+/* An older driver lacks the functions for types and speeds. The PCI ids then tell the kind of a
+ * peer. */
+TEST(works_with_an_older_driver)
 {
     add_ac922();
     load("tests/unit/fake_nvml_old.so", "ac922");
@@ -102,9 +105,8 @@ START_TEST(does_without_later_functions)
     expect_link(&machine.gpus[0], 0, ATH_PEER_GPU, "0004:05:00.0", 3, ATH_UNKNOWN);
     expect_link(&machine.gpus[0], 1, ATH_PEER_CPU, "0006:00:00.0", 3, ATH_UNKNOWN);
 }
-END_TEST
 
-START_TEST(passes_through_switches)
+TEST(finds_gpus_behind_switches)
 {
     static const char *const addresses[] = { "0000:1b:00.0", "0000:43:00.0", "0000:52:00.0",
                                              "0000:9d:00.0" };
@@ -122,9 +124,8 @@ START_TEST(passes_through_switches)
     ck_assert(gpu->nvlinks[1].is_through_switch);
     ck_assert(!gpu->nvlinks[0].is_through_switch);
 }
-END_TEST
 
-START_TEST(keeps_what_sysfs_told)
+TEST(keeps_values_from_sysfs)
 {
     add_ac922();
     machine.gpus[0].pcie_gen = 4;
@@ -134,9 +135,8 @@ START_TEST(keeps_what_sysfs_told)
     ck_assert_int_eq(machine.gpus[0].pcie_gen, 4);
     ck_assert_int_eq(machine.gpus[0].pcie_width, 16);
 }
-END_TEST
 
-START_TEST(says_what_the_driver_refuses)
+TEST(reports_what_the_driver_refuses)
 {
     add_gpu("0004:04:00.0", 0x10de);
     load_new("no-device");
@@ -144,18 +144,16 @@ START_TEST(says_what_the_driver_refuses)
     expect_warning("nvml-failed", "Not Found");
     ck_assert(!machine.gpus[0].has_nvlinks);
 }
-END_TEST
 
-START_TEST(says_that_the_driver_does_not_start)
+TEST(reports_a_driver_that_does_not_start)
 {
     add_ac922();
     load_new("init-fails");
     ath_nvml_read(&machine, 10000);
     expect_warning("nvml-missing", "Unknown Error");
 }
-END_TEST
 
-START_TEST(survives_a_crash)
+TEST(survives_a_crash)
 {
     add_ac922();
     load_new("crash");
@@ -164,9 +162,8 @@ START_TEST(survives_a_crash)
     ck_assert(!machine.gpus[0].has_nvlinks);
     ck_assert_ptr_null(machine.gpus[0].uuid);
 }
-END_TEST
 
-START_TEST(survives_a_hang)
+TEST(survives_a_hang)
 {
     add_ac922();
     load_new("hang");
@@ -174,43 +171,22 @@ START_TEST(survives_a_hang)
     expect_warning("nvml-missing", NULL);
     ck_assert(!machine.gpus[0].has_nvlinks);
 }
-END_TEST
 
-/* Nobody without NVIDIA's GPUs pays for the library or hears of it. */
-START_TEST(leaves_other_gpus_alone)
+/* Without NVIDIA GPUs the library is not loaded, and no warning appears. */
+TEST(ignores_gpus_of_other_vendors)
 {
     add_gpu("0000:c1:00.0", 0x1002);
     setenv("FAKE_NVML", "crash", 1);
     ath_nvml_read(&machine, 10000);
     ck_assert_uint_eq(machine.warning_count, 0);
 }
-END_TEST
 
-/* No machine has a GPU there, whether it has the library or not. */
-START_TEST(warns_without_the_library)
+/* No machine has a GPU at this address, with or without the library. */
+TEST(warns_without_the_library)
 {
     add_gpu("fffe:ff:1f.0", 0x10de);
     ath_nvml_read(&machine, 60000);
     ck_assert_uint_eq(machine.warning_count, 1);
     ck_assert_int_eq(strncmp(machine.warnings[0].code, "nvml-", 5), 0);
     ck_assert(!machine.gpus[0].has_nvlinks);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("nvml");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_set_timeout(cases, 70);
-    tcase_add_test(cases, reads_an_ac922);
-    tcase_add_test(cases, does_without_later_functions);
-    tcase_add_test(cases, passes_through_switches);
-    tcase_add_test(cases, keeps_what_sysfs_told);
-    tcase_add_test(cases, says_what_the_driver_refuses);
-    tcase_add_test(cases, says_that_the_driver_does_not_start);
-    tcase_add_test(cases, survives_a_crash);
-    tcase_add_test(cases, survives_a_hang);
-    tcase_add_test(cases, leaves_other_gpus_alone);
-    tcase_add_test(cases, warns_without_the_library);
-    return run_case(cases, "nvml");
 }

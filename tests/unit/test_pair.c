@@ -1,13 +1,13 @@
-/* Ports ranked by nearness: node first, PCI distance second, then what can be used. */
+/* Ports are ranked by distance: by node first, then by PCI distance, then by usability. */
 #include "config.h"
 
 #include "numa/pair.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct ath_machine machine;
 
@@ -70,8 +70,10 @@ static void expect_pair(size_t gpu, size_t place, size_t nic, enum ath_pci_class
     ck_assert_int_eq(pairs[place].rank, rank);
 }
 
-/* A container sees the RDMA device of the physical function, but not its link. */
-START_TEST(ranks_ports_with_an_address_first)
+FIXTURE(setup, teardown);
+
+/* A container sees the physical function's RDMA device, but not its link. */
+TEST(ranks_ports_with_an_address_first)
 {
     add_node(0, "0-63");
     add_gpu("0004:04:00.0", 0, "pci0004:00/0004:00:00.0");
@@ -84,9 +86,8 @@ START_TEST(ranks_ports_with_an_address_first)
     expect_pair(0, 0, 1, ATH_PCI_NODE, 1);
     expect_pair(0, 1, 0, ATH_PCI_NODE, 1);
 }
-END_TEST
 
-START_TEST(ranks_node_first)
+TEST(ranks_by_node_first)
 {
     add_node(8, "64-127");
     add_node(0, "0-63");
@@ -103,9 +104,35 @@ START_TEST(ranks_node_first)
     ck_assert(machine.pairs[0].is_same_node);
     ck_assert(!machine.pairs[3].is_same_node);
 }
-END_TEST
 
-START_TEST(ranks_pci_second)
+/* Neither the order of the ports in the machine nor a faster link changes the ranking. */
+LOOP_TEST(ranks_equally_near_ports_by_their_links, 0, 2)
+{
+    static const struct {
+        enum ath_link_state link;
+        const char *rdma;
+        int64_t speed_mbps;
+    } ports[] = {
+        { ATH_LINK_UP, "a", 10000 },    { ATH_LINK_UP, "b", ATH_UNKNOWN },
+        { ATH_LINK_UP, NULL, 200000 },  { ATH_LINK_UNKNOWN, "c", 300000 },
+        { ATH_LINK_DOWN, "d", 400000 }, { ATH_LINK_DOWN, "e", 100000 },
+    };
+    enum { PORTS = sizeof ports / sizeof *ports };
+    add_node(0, "0-63");
+    add_gpu("0004:04:00.0", 0, "pci0004:00/0004:00:00.0");
+    for (size_t i = 0; i < PORTS; i++) {
+        size_t which = _i ? PORTS - 1 - i : i;
+        char address[] = "0003:0a:00.0";
+        address[6] = (char)('a' + i);
+        add_nic(address, 0, "pci0003:00", ports[which].link, ports[which].rdma)->speed_mbps =
+            ports[which].speed_mbps;
+    }
+    ath_machine_finish(&machine);
+    for (size_t i = 0; i < PORTS; i++)
+        expect_pair(0, i, _i ? PORTS - 1 - i : i, ATH_PCI_NODE, 1);
+}
+
+TEST(ranks_by_pci_second)
 {
     static const char below[] = "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:";
     char near_place[96], gpu_place[96], far_place[96];
@@ -127,10 +154,9 @@ START_TEST(ranks_pci_second)
     expect_pair(0, 4, 4, ATH_PCI_UNKNOWN, 5);
     ck_assert_ptr_nonnull(strstr(ath_pair_reason(&machine.pairs[4]), "same NUMA node"));
 }
-END_TEST
 
-/* Four sockets in a ring: the neighbours are nearer than the one opposite. */
-START_TEST(ranks_other_nodes_by_distance)
+/* Four sockets in a ring: neighbours are nearer than the opposite one. */
+TEST(ranks_other_nodes_by_distance)
 {
     for (int id = 0; id < 4; id++)
         add_node(id, (const char *[]){ "0", "1", "2", "3" }[id]);
@@ -148,10 +174,9 @@ START_TEST(ranks_other_nodes_by_distance)
     expect_pair(0, 2, 2, ATH_PCI_SYS, 3);
     expect_pair(0, 3, 3, ATH_PCI_UNKNOWN, 4);
 }
-END_TEST
 
-/* A shared switch tells more than nodes that nobody knows. */
-START_TEST(uses_places_where_nodes_are_unknown)
+/* A shared switch shows that a port is near, even if the nodes are unknown. */
+TEST(uses_places_if_nodes_are_unknown)
 {
     add_node(0, "0");
     add_node(1, "1");
@@ -163,9 +188,8 @@ START_TEST(uses_places_where_nodes_are_unknown)
     expect_pair(0, 1, 1, ATH_PCI_UNKNOWN, 2);
     ck_assert(!machine.pairs[0].is_same_node);
 }
-END_TEST
 
-START_TEST(has_no_pairs_without_both)
+TEST(has_no_pairs_without_gpu_and_port)
 {
     size_t count = 9;
     add_gpu("0000:03:00.0", 0, NULL);
@@ -174,18 +198,16 @@ START_TEST(has_no_pairs_without_both)
     ck_assert_uint_eq(count, 0);
     ck_assert_ptr_null(ath_pairs_of_gpu(&machine, 5, &count));
 }
-END_TEST
 
-START_TEST(says_a_reason_for_every_class)
+TEST(has_a_reason_for_every_class)
 {
     for (int class = ATH_PCI_UNKNOWN; class <= ATH_PCI_SYS; class ++) {
         struct ath_pair pair = { .class = (enum ath_pci_class) class };
         ck_assert_uint_gt(strlen(ath_pair_reason(&pair)), 10);
     }
 }
-END_TEST
 
-START_TEST(compares_ports_and_gpus)
+TEST(compares_ports_and_gpus)
 {
     add_gpu("0004:04:00.0", 0, "pci0004:00/0004:00:00.0/0004:01:00.0/0004:02:0a.0");
     add_gpu("0004:05:00.0", 0, "pci0004:00/0004:00:00.0/0004:01:00.0/0004:02:0b.0");
@@ -196,19 +218,20 @@ START_TEST(compares_ports_and_gpus)
     ck_assert_int_eq(ath_class_of_nics(&machine.nics[0], &machine.nics[1]), ATH_PCI_PIX);
     ck_assert_int_eq(ath_class_of_nics(&machine.nics[0], &machine.nics[0]), ATH_PCI_SAME);
 }
-END_TEST
 
-int main(void)
+/* NCCL leaves out root ports, so all functions of a node seem to be below one host bridge. */
+TEST(functions_of_one_slot_are_behind_one_link)
 {
-    TCase *cases = tcase_create("pair");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_add_test(cases, ranks_node_first);
-    tcase_add_test(cases, ranks_ports_with_an_address_first);
-    tcase_add_test(cases, ranks_pci_second);
-    tcase_add_test(cases, ranks_other_nodes_by_distance);
-    tcase_add_test(cases, uses_places_where_nodes_are_unknown);
-    tcase_add_test(cases, has_no_pairs_without_both);
-    tcase_add_test(cases, says_a_reason_for_every_class);
-    tcase_add_test(cases, compares_ports_and_gpus);
-    return run_case(cases, "pair");
+    add_gpu("0000:81:00.0", 0, "numa0");
+    add_gpu("0000:81:00.1", 0, "numa0");
+    add_gpu("0000:82:00.0", 0, "numa0");
+    add_nic("0000:81:00.2", 0, "numa0", ATH_LINK_UP, "a");
+    add_nic("0000:81:00.3", 0, NULL, ATH_LINK_UP, "b");
+    add_nic("0000:83:00.0", 0, "numa0", ATH_LINK_UP, "c");
+    ck_assert_int_eq(ath_class_of_gpus(&machine.gpus[0], &machine.gpus[1]), ATH_PCI_PIX);
+    ck_assert_int_eq(ath_class_of_gpus(&machine.gpus[0], &machine.gpus[2]), ATH_PCI_PHB);
+    ck_assert_int_eq(ath_class_of_nics(&machine.nics[0], &machine.nics[1]), ATH_PCI_PIX);
+    ck_assert_int_eq(ath_class_of_nics(&machine.nics[0], &machine.nics[2]), ATH_PCI_PHB);
+    ck_assert_int_eq(ath_class_of_pair(&machine.gpus[0], &machine.nics[1]), ATH_PCI_PIX);
+    ck_assert_int_eq(ath_class_of_pair(&machine.gpus[2], &machine.nics[0]), ATH_PCI_PHB);
 }

@@ -1,17 +1,16 @@
-/* PCI addresses in every spelling, and distances checked against `nvidia-smi topo -m` of an AC922.
- */
+/* PCI addresses in every format, and distances checked against `nvidia-smi topo -m` of an AC922. */
 #include "config.h"
 
 #include "base/pci.h"
 
-#include <check.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/pci_names.h"
 #include "tree.h"
+#include "unit.h"
 
-START_TEST(reads_addresses)
+TEST(reads_addresses)
 {
     static const struct {
         const char *text, *expected;
@@ -27,9 +26,8 @@ START_TEST(reads_addresses)
         ck_assert_str_eq(ath_pci_format(&address, text), rows[i].expected);
     }
 }
-END_TEST
 
-START_TEST(refuses_what_is_no_address)
+TEST(refuses_invalid_addresses)
 {
     static const char *const bad[] = { "",
                                        "0000",
@@ -44,13 +42,12 @@ START_TEST(refuses_what_is_no_address)
                                        ":00:00.0" };
     for (size_t i = 0; i < ATH_COUNT(bad); i++) {
         struct ath_pci address = { .domain = 77 };
-        ck_assert_msg(ath_pci_parse(bad[i], &address) < 0, "'%s' was taken", bad[i]);
+        ck_assert_msg(ath_pci_parse(bad[i], &address) < 0, "'%s' was accepted", bad[i]);
         ck_assert_uint_eq(address.domain, 77);
     }
 }
-END_TEST
 
-START_TEST(finds_the_function_in_a_path)
+TEST(finds_the_function_in_a_path)
 {
     struct ath_pci address;
     char text[ATH_PCI_TEXT];
@@ -63,9 +60,8 @@ START_TEST(finds_the_function_in_a_path)
     ck_assert(!ath_pci_of_path("../../devices/virtual/net/lo", &address));
     ck_assert(!ath_pci_of_path("", &address));
 }
-END_TEST
 
-START_TEST(orders_by_all_parts)
+TEST(orders_by_all_parts)
 {
     static const char *const ordered[] = { "0000:00:00.0", "0000:00:00.1", "0000:00:01.0",
                                            "0000:0a:00.0", "0001:00:00.0", "10000:00:00.0" };
@@ -78,10 +74,9 @@ START_TEST(orders_by_all_parts)
         ck_assert(ath_pci_equals(&a, &a));
     }
 }
-END_TEST
 
-/* Places of ac922-4gpu.bootlog-extract.txt; classes of ac922-4gpu.smi-topo-numactl.txt. */
-START_TEST(agrees_with_topo_m)
+/* Places are from ac922-4gpu.bootlog-extract.txt, classes from ac922-4gpu.smi-topo-numactl.txt. */
+TEST(agrees_with_topo_m)
 {
     static const char gpu0[] = "pci0004:00/0004:00:00.0/0004:01:00.0/0004:02:0a.0";
     static const char card0[] = "pci0003:00/0003:00:00.0", card1[] = "pci0033:00/0033:00:00.0";
@@ -91,9 +86,8 @@ START_TEST(agrees_with_topo_m)
     ck_assert_int_eq(ath_pci_class_between(card0, 0, card0, 0), ATH_PCI_PIX);
     ck_assert_int_eq(ath_pci_class_between(card0, 0, card1, 8), ATH_PCI_SYS);
 }
-END_TEST
 
-START_TEST(counts_switches)
+TEST(counts_switches)
 {
     static const char root[] = "pci0000:00";
     static const char port_a[] = "pci0000:00/0000:00:01.0", port_b[] = "pci0000:00/0000:00:02.0";
@@ -108,36 +102,25 @@ START_TEST(counts_switches)
     ck_assert_int_eq(ath_pci_class_between(root, 0, root, 0), ATH_PCI_PHB);
     ck_assert_int_eq(ath_pci_class_between(one, -1, two, -1), ATH_PCI_PIX);
 }
-END_TEST
 
-START_TEST(does_not_guess)
+TEST(reports_unknown_distances)
 {
     ck_assert_int_eq(ath_pci_class_between(NULL, 0, "pci0000:00", 0), ATH_PCI_UNKNOWN);
     ck_assert_int_eq(ath_pci_class_between(NULL, 0, NULL, 8), ATH_PCI_SYS);
     ck_assert_int_eq(ath_pci_class_between("pci0000:00", -1, "pci0001:00", 0), ATH_PCI_UNKNOWN);
     ck_assert_str_eq(ath_pci_class_word(ATH_PCI_UNKNOWN), "?");
 }
-END_TEST
 
-START_TEST(names_devices)
+TEST(names_devices)
 {
     ck_assert_str_eq(ath_pci_name(0x15b3, 0x1019), "ConnectX-5 Ex");
     ck_assert_str_eq(ath_pci_name(0x10de, 0x1db1), "Tesla V100 SXM2 16GB");
+    ck_assert_str_eq(ath_pci_name(0x10de, 0x2901), "B200");
+    ck_assert_str_eq(ath_pci_name(0x10de, 0x2941), "GB200");
+    ck_assert_str_eq(ath_pci_name(0x10de, 0x2e12), "GB10");
+    ck_assert_str_eq(ath_pci_name(0x1da3, 0x1060), "Gaudi 3");
+    ck_assert_str_eq(ath_pci_name(0x1002, 0x75a0), "Instinct MI350X");
+    ck_assert_str_eq(ath_pci_name(0x17db, 0x0501), "Slingshot 200Gb");
     ck_assert_ptr_null(ath_pci_name(0x10de, 0x15b3));
     ck_assert_ptr_null(ath_pci_name(-1, -1));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("pci");
-    tcase_add_test(cases, reads_addresses);
-    tcase_add_test(cases, refuses_what_is_no_address);
-    tcase_add_test(cases, finds_the_function_in_a_path);
-    tcase_add_test(cases, orders_by_all_parts);
-    tcase_add_test(cases, agrees_with_topo_m);
-    tcase_add_test(cases, counts_switches);
-    tcase_add_test(cases, does_not_guess);
-    tcase_add_test(cases, names_devices);
-    return run_case(cases, "pci");
 }

@@ -1,11 +1,11 @@
-/* The RDMA test as far as it needs no RDMA device: plans, statistics, messages, connections, ports,
- * and how it is shown. */
+/* The parts of the RDMA test that need no RDMA device: plans, statistics, messages, connections,
+ * ports, and output. */
 #include "config.h"
 
 #include "roce/perf.h"
 
-#include <check.h>
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -14,16 +14,18 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "cli/output/roce_test.h"
 #include "roce/perf_exchange.h"
 #include "roce/perf_stats.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct ath_err err;
 
 /* ---- plans ---- */
 
-START_TEST(reads_sizes)
+TEST(reads_sizes)
 {
     static const struct {
         const char *text;
@@ -61,13 +63,12 @@ START_TEST(reads_sizes)
     }
     for (size_t i = 0; i < ATH_COUNT(wrong); i++) {
         bytes = 7;
-        ck_assert_msg(ath_perf_parse_size(wrong[i], &bytes) < 0, "'%s' was taken", wrong[i]);
+        ck_assert_msg(ath_perf_parse_size(wrong[i], &bytes) < 0, "'%s' was accepted", wrong[i]);
         ck_assert_uint_eq(bytes, 7);
     }
 }
-END_TEST
 
-START_TEST(checks_plans)
+TEST(checks_plans)
 {
     struct ath_perf_plan plan;
 
@@ -90,10 +91,9 @@ START_TEST(checks_plans)
     plan.duration_ms = UINT32_MAX;
     ck_assert_int_eq(ath_perf_plan_check(&plan, &err), -EINVAL);
 }
-END_TEST
 
-/* Groups fit into the queue several times, and a group of large messages is small. */
-START_TEST(groups_completions)
+/* Several groups fit into the queue, and a group of large messages is small. */
+TEST(groups_completions)
 {
     struct ath_perf_plan plan;
 
@@ -111,7 +111,6 @@ START_TEST(groups_completions)
     plan.has_bandwidth = false;
     ck_assert_uint_eq(ath_perf_plan_size(&plan), ATH_PERF_LATENCY_SIZE);
 }
-END_TEST
 
 /* ---- statistics ---- */
 
@@ -121,7 +120,7 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Against the exact answer from a sorted array. */
+/* Compares with the exact values from a sorted array. */
 static void expect_like_sorted(uint64_t *values, size_t count)
 {
     static const double percents[] = { 0, 1, 10, 50, 90, 99, 99.9, 100 };
@@ -150,7 +149,7 @@ static void expect_like_sorted(uint64_t *values, size_t count)
     free(stats);
 }
 
-START_TEST(counts_as_exactly_as_it_says)
+TEST(percentiles_are_as_exact_as_documented)
 {
     enum { COUNT = 20000 };
     uint64_t *values = ath_xalloc(COUNT * sizeof *values), state = 88172645463325252u;
@@ -171,9 +170,8 @@ START_TEST(counts_as_exactly_as_it_says)
     expect_like_sorted(values, 1);
     free(values);
 }
-END_TEST
 
-START_TEST(counts_nothing_and_the_largest)
+TEST(handles_no_value_and_the_largest)
 {
     struct ath_perf_stats *stats = ath_xalloc(sizeof *stats);
 
@@ -183,7 +181,6 @@ START_TEST(counts_nothing_and_the_largest)
     ck_assert_uint_eq(ath_perf_stats_percentile(stats, 50), UINT64_MAX);
     free(stats);
 }
-END_TEST
 
 /* ---- messages ---- */
 
@@ -217,7 +214,7 @@ static int decode(const uint8_t *frame, size_t length, union ath_perf_body *out)
     return status ? status : ath_perf_decode_body(&header, frame + ATH_PERF_HEADER, out, &err);
 }
 
-START_TEST(says_and_hears_the_same)
+TEST(decodes_what_was_encoded)
 {
     uint8_t frame[ATH_PERF_FRAME_MAX];
     union ath_perf_body in = made_endpoint(), out;
@@ -238,10 +235,9 @@ START_TEST(says_and_hears_the_same)
     ck_assert_int_eq(decode(frame, length, &out), 0);
     ck_assert_int_eq(out.endpoint.gid_index, -1);
 }
-END_TEST
 
-/* The bytes themselves: a machine of the other byte order must read them. */
-START_TEST(keeps_network_byte_order)
+/* Compares the bytes, because a machine of the other byte order must read them. */
+TEST(keeps_network_byte_order)
 {
     static const uint8_t wanted[] = { 'A', 'T', 'R', 'T', 0, 1,    0,    1, 0, 0, 0,
                                       75, /* header */
@@ -254,9 +250,8 @@ START_TEST(keeps_network_byte_order)
     ck_assert_uint_eq(ath_perf_encode(ATH_PERF_HELLO, &body, frame), ATH_PERF_HEADER + 75);
     ck_assert_mem_eq(frame, wanted, sizeof wanted);
 }
-END_TEST
 
-START_TEST(sends_nothing_from_behind_a_text)
+TEST(sends_no_bytes_after_a_texts_end)
 {
     uint8_t frame[ATH_PERF_FRAME_MAX];
     union ath_perf_body body;
@@ -267,9 +262,8 @@ START_TEST(sends_nothing_from_behind_a_text)
     for (size_t i = ATH_PERF_HEADER + 2; i < length; i++)
         ck_assert_uint_eq(frame[i], 0);
 }
-END_TEST
 
-START_TEST(refuses_other_headers)
+TEST(refuses_other_headers)
 {
     static const struct {
         size_t at;
@@ -290,9 +284,8 @@ START_TEST(refuses_other_headers)
                       err.message);
     }
 }
-END_TEST
 
-START_TEST(refuses_values_that_cannot_be)
+TEST(refuses_invalid_values)
 {
     uint8_t frame[ATH_PERF_FRAME_MAX];
     union ath_perf_body out = { 0 };
@@ -317,9 +310,8 @@ START_TEST(refuses_values_that_cannot_be)
     size_t length = ath_perf_encode(ATH_PERF_HELLO, &hello, frame);
     ck_assert_int_eq(decode(frame, length, &out), -EPROTO);
 }
-END_TEST
 
-START_TEST(refuses_texts_without_end)
+TEST(refuses_unterminated_texts)
 {
     uint8_t frame[ATH_PERF_FRAME_MAX];
     union ath_perf_body body = { 0 }, out = { 0 };
@@ -330,10 +322,9 @@ START_TEST(refuses_texts_without_end)
     frame[length - 1] = '\0';
     ck_assert_int_eq(decode(frame, length, &out), 0);
 }
-END_TEST
 
-/* Whatever comes in is either refused or leaves sane values; the sanitizers watch. */
-START_TEST(survives_garbage)
+/* Random changes are either refused or leave valid values. The sanitizers find any overrun. */
+TEST(survives_garbage)
 {
     uint8_t frame[ATH_PERF_FRAME_MAX];
     union ath_perf_body body = made_endpoint(), out;
@@ -358,7 +349,6 @@ START_TEST(survives_garbage)
     ck_assert_int_gt(taken, 0);
     ck_assert_int_lt(taken, 20000);
 }
-END_TEST
 
 /* ---- connections ---- */
 
@@ -382,7 +372,9 @@ static void part(void)
     ath_perf_channel_free(&channels[1]);
 }
 
-START_TEST(talks)
+FIXTURE(pair_up, part);
+
+TEST(exchanges_messages)
 {
     union ath_perf_body in = made_endpoint(), out;
 
@@ -394,9 +386,8 @@ START_TEST(talks)
     ck_assert_int_eq(ath_perf_hear(&channels[1], ATH_PERF_ENDPOINT, 100, &out, &err), 0);
     ck_assert_str_eq(out.endpoint.device, "mlx5_0");
 }
-END_TEST
 
-START_TEST(hears_why_the_other_gave_up)
+TEST(reports_why_the_other_side_stopped)
 {
     union ath_perf_body body = { 0 };
 
@@ -406,25 +397,22 @@ START_TEST(hears_why_the_other_gave_up)
     ck_assert_int_eq(err.code, ATH_E_PEER_FAILED);
     ck_assert_ptr_nonnull(strstr(err.message, "the port is down"));
 }
-END_TEST
 
-START_TEST(refuses_a_message_out_of_turn)
+TEST(refuses_a_message_out_of_turn)
 {
     ck_assert_int_eq(ath_perf_say(&channels[0], ATH_PERF_CHECK, NULL, &err), 0);
     ck_assert_int_eq(ath_perf_hear(&channels[1], ATH_PERF_READY, 100, NULL, &err), -EPROTO);
 }
-END_TEST
 
-START_TEST(waits_no_longer_than_said)
+TEST(keeps_the_timeout)
 {
     ck_assert_int_eq(ath_perf_hear(&channels[1], ATH_PERF_READY, 50, NULL, &err), -ETIMEDOUT);
     ck_assert_int_eq(err.code, ATH_E_PEER_UNREACHABLE);
-    ck_assert_int_eq(send(channels[0].fd, "ATRT", 4, 0), 4); /* and then nothing */
+    ck_assert_int_eq(send(channels[0].fd, "ATRT", 4, 0), 4); /* the rest never arrives */
     ck_assert_int_eq(ath_perf_hear(&channels[1], ATH_PERF_READY, 50, NULL, &err), -ETIMEDOUT);
 }
-END_TEST
 
-START_TEST(notices_the_end_in_the_midst_of_a_message)
+TEST(notices_a_close_within_a_message)
 {
     uint8_t frame[ATH_PERF_FRAME_MAX];
     union ath_perf_body body = made_endpoint();
@@ -435,9 +423,8 @@ START_TEST(notices_the_end_in_the_midst_of_a_message)
     ck_assert_int_eq(ath_perf_hear(&channels[1], ATH_PERF_ENDPOINT, 1000, NULL, &err), -EPIPE);
     ck_assert_int_lt(ath_perf_say(&channels[1], ATH_PERF_READY, NULL, &err), 0);
 }
-END_TEST
 
-START_TEST(names_what_is_no_test_at_all)
+TEST(refuses_another_protocol)
 {
     static const char http[] = "GET / HTTP/1.1\r\n\r\n";
 
@@ -445,9 +432,8 @@ START_TEST(names_what_is_no_test_at_all)
     ck_assert_int_eq(ath_perf_hear(&channels[1], ATH_PERF_HELLO, 100, NULL, &err), -EPROTO);
     ck_assert_int_eq(err.code, ATH_E_PEER_PROTOCOL);
 }
-END_TEST
 
-START_TEST(stops_when_told)
+TEST(stops_on_request)
 {
     const struct ath_perf_stop stop = { .is_stopped = always };
     struct ath_perf_channel channel;
@@ -460,9 +446,8 @@ START_TEST(stops_when_told)
     ck_assert_int_eq(ath_perf_accept(fd, &stop, &channel, &err), -EINTR);
     close(fd);
 }
-END_TEST
 
-START_TEST(says_where_nobody_listens)
+TEST(reports_a_refused_connection)
 {
     const struct ath_perf_stop never = { 0 };
     struct ath_perf_channel channel;
@@ -481,7 +466,6 @@ START_TEST(says_where_nobody_listens)
     ck_assert_int_eq(err.code, ATH_E_PEER_UNREACHABLE);
     ck_assert_ptr_nonnull(strstr(err.hint, "--server"));
 }
-END_TEST
 
 /* ---- ports and GIDs ---- */
 
@@ -538,15 +522,18 @@ static const char *chosen(const char *name, const struct ath_perf_port *other)
     return port ? port->device : NULL;
 }
 
-START_TEST(chooses_ports)
+FIXTURE(make_machine, drop_machine);
+
+TEST(chooses_ports)
 {
     ck_assert_uint_eq(port_count, 4);
-    ck_assert_str_eq(chosen(NULL, NULL), "rxe1"); /* RoCE before InfiniBand, none that is down */
+    ck_assert_str_eq(chosen(NULL, NULL),
+                     "rxe1"); /* RoCE before InfiniBand, and no port that is down */
     ck_assert_str_eq(chosen(NULL, &ports[2]), "rxe2");
     ck_assert_str_eq(chosen(NULL, &ports[3]), "rxe1");
     ck_assert_ptr_null(chosen(NULL, &ports[0])); /* no second InfiniBand port */
     ck_assert_int_eq(err.code, ATH_E_NO_RDMA);
-    ck_assert_str_eq(chosen("rxe0", NULL), "rxe0"); /* who names it gets it */
+    ck_assert_str_eq(chosen("rxe0", NULL), "rxe0"); /* a named port is chosen even if it is down */
     ck_assert_str_eq(chosen("rxe0:1", NULL), "rxe0");
     ck_assert_str_eq(chosen("eth2", NULL), "rxe2");
     ck_assert_ptr_null(chosen("rxe0:2", NULL));
@@ -555,9 +542,8 @@ START_TEST(chooses_ports)
     ck_assert_int_eq(err.code, ATH_E_NOT_FOUND);
     ck_assert_ptr_nonnull(strstr(err.hint, "rxe2"));
 }
-END_TEST
 
-START_TEST(says_that_there_is_none)
+TEST(reports_that_there_is_no_device)
 {
     struct ath_perf_port *none;
     struct ath_root empty;
@@ -571,7 +557,6 @@ START_TEST(says_that_there_is_none)
     ath_root_free(&empty);
     tree_remove(&bare);
 }
-END_TEST
 
 static int gid_with(struct ath_gid_wish wish, size_t port)
 {
@@ -579,23 +564,23 @@ static int gid_with(struct ath_gid_wish wish, size_t port)
     return ath_perf_gid_choose(&root, &ports[port], &wish, &gid, &err) ? -3 : gid.index;
 }
 
-START_TEST(chooses_gids)
+TEST(chooses_gids)
 {
     const struct ath_gid_wish any = { .index = ATH_UNKNOWN };
 
     ck_assert_int_eq(gid_with(any, 2), 1);
     ck_assert_int_eq(gid_with((struct ath_gid_wish){ ATH_UNKNOWN, true }, 2), 0);
     ck_assert_int_eq(gid_with((struct ath_gid_wish){ 0, false }, 2), 0);
-    ck_assert_int_eq(gid_with((struct ath_gid_wish){ 2, false }, 2), -3); /* its link is gone */
+    ck_assert_int_eq(gid_with((struct ath_gid_wish){ 2, false }, 2),
+                     -3); /* the link does not exist */
     ck_assert_int_eq(gid_with((struct ath_gid_wish){ 9, false }, 2), -3);
     ck_assert_int_eq(err.code, ATH_E_GID_UNUSABLE);
     ck_assert_ptr_nonnull(strstr(err.hint, "0, 1"));
     ck_assert_int_eq(gid_with(any, 3), -3);          /* no GID at all */
     ck_assert_int_eq(gid_with(any, 0), ATH_UNKNOWN); /* InfiniBand by LID */
 }
-END_TEST
 
-START_TEST(knows_when_a_port_is_ready)
+TEST(knows_when_a_port_is_ready)
 {
     static const char addresses[] = "fe80000000000000000000fffe030001 03 40 20 80     eth1\n"
                                     "fe80000000000000000000fffe030002 04 40 20 c0     eth2\n";
@@ -604,16 +589,15 @@ START_TEST(knows_when_a_port_is_ready)
     ck_assert_int_eq(ath_perf_port_ready(&root, &ports[2], &err), 0);
     ck_assert_int_eq(ath_perf_port_ready(&root, &ports[3], &err), -EAGAIN); /* tentative */
     ck_assert_int_eq(err.code, ATH_E_RDMA_NOT_READY);
-    ck_assert_ptr_nonnull(strstr(err.message, "still being checked"));
+    ck_assert_ptr_nonnull(strstr(err.message, "still runs"));
     ck_assert_int_eq(ath_perf_port_ready(&root, &ports[1], &err), -EAGAIN); /* down */
     ck_assert_ptr_nonnull(strstr(err.hint, "eth0"));
     tree_put(&tree, "fe80000000000000000000fffe030002 04 40 20 48     eth2\n", "proc/net/if_inet6");
     ck_assert_int_eq(ath_perf_port_ready(&root, &ports[3], &err), -EAGAIN);
     ck_assert_ptr_nonnull(strstr(err.message, "another host"));
 }
-END_TEST
 
-/* ---- showing it ---- */
+/* ---- output ---- */
 
 static struct ath_roce_test_report made_report(void)
 {
@@ -653,7 +637,9 @@ static char *shown(const struct ath_roce_test_report *report, enum ath_format fo
     return text;
 }
 
-START_TEST(shows_results)
+FIXTURE(NULL, NULL);
+
+TEST(shows_results)
 {
     struct ath_roce_test_report report = made_report();
     char *text = shown(&report, ATH_FORMAT_TEXT);
@@ -662,7 +648,7 @@ START_TEST(shows_results)
         text, "RDMA write\n"
               "  from:  mlx5_0, enP3p1s0f0, GID 3 192.168.1.1\n"
               "  to:    mlx5_1?[2J on 10.0.0.2, LID 7\n"
-              "  data:  a message of 64 KiB arrived as it was sent\n"
+              "  data:  a message of 64 KiB arrived unchanged\n"
               "\n"
               "bandwidth     size  messages   GiB/s     Gb/s  messages/s\n"
               "            64 KiB      1000  12.207  104.858      200000\n"
@@ -673,12 +659,11 @@ START_TEST(shows_results)
     report.result.plan.op = ATH_PERF_READ;
     text = shown(&report, ATH_FORMAT_TEXT);
     ck_assert_ptr_nonnull(strstr(text, "to:    mlx5_0,"));
-    ck_assert_ptr_nonnull(strstr(text, "there and back"));
+    ck_assert_ptr_nonnull(strstr(text, "a round trip"));
     free(text);
 }
-END_TEST
 
-START_TEST(shows_data)
+TEST(shows_data)
 {
     struct ath_roce_test_report report = made_report();
     const char *schema, *direction, *host;
@@ -710,84 +695,121 @@ START_TEST(shows_data)
     json_decref(value);
     free(text);
 }
-END_TEST
 
-/* What a bar writes to standard error. */
-static char *drawn(struct ath_bar bar)
+static FILE *caught;
+static int saved_stderr;
+
+static void catch_stderr(void)
+{
+    caught = tmpfile();
+    saved_stderr = dup(STDERR_FILENO);
+    fflush(stderr);
+    dup2(fileno(caught), STDERR_FILENO);
+}
+
+/* Returns what was written to standard error since catch_stderr(). */
+static char *caught_stderr(void)
 {
     static char text[4096];
-    FILE *file = tmpfile();
-    int saved = dup(STDERR_FILENO);
 
     fflush(stderr);
-    dup2(fileno(file), STDERR_FILENO);
+    dup2(saved_stderr, STDERR_FILENO);
+    close(saved_stderr);
+    rewind(caught);
+    text[fread(text, 1, sizeof text - 1, caught)] = '\0';
+    fclose(caught);
+    return text;
+}
+
+/* Returns what the progress bar of a measurement writes to standard error. */
+static char *drawn(struct ath_bar bar)
+{
+    catch_stderr();
     ath_roce_test_bar_show(&bar, &(struct ath_perf_progress){ "latency", 0.5, 0 });
     ath_roce_test_bar_show(&bar, &(struct ath_perf_progress){ "latency", 0.6, 0 });
     ath_roce_test_bar_show(&bar, &(struct ath_perf_progress){ "bandwidth", 0.25, 1e9 });
     ath_bar_end(&bar);
-    fflush(stderr);
-    dup2(saved, STDERR_FILENO);
-    close(saved);
-    rewind(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    fclose(file);
-    return text;
+    return caught_stderr();
 }
 
-START_TEST(draws_a_bar)
+TEST(draws_a_bar)
 {
     ck_assert_str_eq(drawn((struct ath_bar){ .is_silent = true, .is_terminal = true }), "");
     ck_assert_str_eq(drawn((struct ath_bar){ 0 }), "aitherion: measuring: latency\n"
                                                    "aitherion: measuring: bandwidth\n");
-    ck_assert_str_eq(drawn((struct ath_bar){ .is_terminal = true, .columns = 50 }),
-                     "\rlatency [#####.....]  50 %  \033[K"
-                     "\rlatency [######....]  60 %  \033[K"
-                     "\rbandwidth [##........]  25 %  8.000 Gb/s\033[K"
+    ck_assert_str_eq(drawn((struct ath_bar){ .is_terminal = true, .columns = 64 }),
+                     "\rlatency [#####......]  50 %\033[K"
+                     "\rlatency [######.....]  60 %\033[K"
+                     "\rbandwidth [##.......]  25 %  8.000 Gb/s\033[K"
                      "\r\033[K");
 }
-END_TEST
 
-int main(void)
+/* Draws one step. Returns the line without the control characters around it. */
+static char *drawn_line(int columns, const struct ath_bar_step *step)
 {
-    Suite *suite = suite_create("perf");
-    TCase *plain = tcase_create("plain"), *talk = tcase_create("talk"),
-          *choose = tcase_create("choose");
+    struct ath_bar bar = { .is_terminal = true, .columns = columns };
 
-    tcase_add_test(plain, reads_sizes);
-    tcase_add_test(plain, checks_plans);
-    tcase_add_test(plain, groups_completions);
-    tcase_add_test(plain, counts_as_exactly_as_it_says);
-    tcase_add_test(plain, counts_nothing_and_the_largest);
-    tcase_add_test(plain, says_and_hears_the_same);
-    tcase_add_test(plain, keeps_network_byte_order);
-    tcase_add_test(plain, sends_nothing_from_behind_a_text);
-    tcase_add_test(plain, refuses_other_headers);
-    tcase_add_test(plain, refuses_values_that_cannot_be);
-    tcase_add_test(plain, refuses_texts_without_end);
-    tcase_add_test(plain, survives_garbage);
-    tcase_add_test(plain, shows_results);
-    tcase_add_test(plain, shows_data);
-    tcase_add_test(plain, draws_a_bar);
-    tcase_add_checked_fixture(talk, pair_up, part);
-    tcase_add_test(talk, talks);
-    tcase_add_test(talk, hears_why_the_other_gave_up);
-    tcase_add_test(talk, refuses_a_message_out_of_turn);
-    tcase_add_test(talk, waits_no_longer_than_said);
-    tcase_add_test(talk, notices_the_end_in_the_midst_of_a_message);
-    tcase_add_test(talk, names_what_is_no_test_at_all);
-    tcase_add_test(talk, stops_when_told);
-    tcase_add_test(talk, says_where_nobody_listens);
-    tcase_add_checked_fixture(choose, make_machine, drop_machine);
-    tcase_add_test(choose, chooses_ports);
-    tcase_add_test(choose, says_that_there_is_none);
-    tcase_add_test(choose, chooses_gids);
-    tcase_add_test(choose, knows_when_a_port_is_ready);
-    suite_add_tcase(suite, plain);
-    suite_add_tcase(suite, talk);
-    suite_add_tcase(suite, choose);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    catch_stderr();
+    ath_bar_show(&bar, step, "");
+    char *text = caught_stderr(), *end = strstr(text, "\033[K");
+    ck_assert_int_eq(text[0], '\r');
+    ck_assert_ptr_nonnull(end);
+    ck_assert_str_eq(end, "\033[K");
+    *end = '\0';
+    return text + 1;
+}
+
+TEST(keeps_a_bar_on_one_line)
+{
+    static const char *const notes[] = {
+        NULL,
+        "1.2 of 4.5 MiB",
+        "NUMA0 waiting for the runtime to answer",
+        "NUMA0 \xe7\xad\x89\xe5\xbe\x85\xe8\xbf\x90\xe8\xa1\x8c\xe6\x97\xb6\xe5\x9b\x9e"
+        "\xe7\xad\x94\xe5\xbe\x88\xe5\xa4\x9a\xe5\xbe\x88\xe5\xa4\x9a\xe5\xad\x97",
+    };
+    static const char *const phases[] = { "start", "\xe5\xbc\x80\xe5\xa7\x8b" };
+
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        return;
+    for (int columns = 1; columns <= 200; columns++)
+        for (size_t note = 0; note < ATH_COUNT(notes); note++)
+            for (size_t phase = 0; phase < ATH_COUNT(phases); phase++) {
+                const struct ath_bar_step step = { phases[phase], note ? 0.5 : -1, notes[note] };
+                size_t width = ath_text_width(drawn_line(columns, &step));
+                ck_assert_msg((int)width < columns, "%zu of %d columns", width, columns);
+            }
+    setlocale(LC_CTYPE, "C");
+}
+
+TEST(fits_a_bar_beside_its_note)
+{
+    static const struct ath_bar_step step = { "start", 0.5, "NUMA0 removing the old containers" };
+    static const struct ath_bar_step longer = { "start", 0.5,
+                                                "NUMA0 removing the old containers now" };
+
+    ck_assert_str_eq(drawn_line(69, &step),
+                     "start [#########.........]  50 %  NUMA0 removing the old containers");
+    ck_assert_str_eq(drawn_line(69, &longer),
+                     "start [#######........]  50 %  NUMA0 removing the old containers now");
+    ck_assert_str_eq(drawn_line(58, &step), "start  50 %  NUMA0 removing the old containers");
+    ck_assert_str_eq(drawn_line(47, &step), "start  50 %  NUMA0 removing the old containers");
+    ck_assert_str_eq(drawn_line(46, &step), "start  50 %  NUMA0 removing the old contai...");
+}
+
+TEST(keeps_the_width_of_a_bar_while_notes_change)
+{
+    static const char bar[] = "start [##########..........]  50 %";
+    static const struct ath_bar_step plain = { "start", 0.5, NULL };
+    static const struct ath_bar_step step = { "start", 0.5, "999.5 of 1024.0 MiB" };
+
+    ck_assert_int_eq(strncmp(drawn_line(71, &plain), bar, strlen(bar)), 0);
+    ck_assert_int_eq(strncmp(drawn_line(71, &step), bar, strlen(bar)), 0);
+}
+
+TEST(cleans_the_note_of_a_bar)
+{
+    static const struct ath_bar_step step = { "clean", 0, "a\033[2Jb" };
+
+    ck_assert_str_eq(drawn_line(79, &step), "clean [............................]   0 %  a?[2Jb");
 }

@@ -1,23 +1,24 @@
-/* Plans for machines made by hand, row by row of what a container needs, and the facts they stand
- * on. */
+/* Plans for machines made in the test, one part of a container after the other, and the facts that
+ * plans need. */
 #include "config.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "container/docker_body.h"
-#include "container/plan.h"
-#include "container/run_line.h"
+#include "container/docker/body.h"
+#include "container/docker/run_line.h"
+#include "container/plan/plan.h"
 #include "documents.h"
 #include "tree.h"
+#include "unit.h"
 
 #define HEAD "schema: aitherion.topology/1\nkey_file: /etc/aitherion/key\n"
 #define ENTRY                                                                                      \
     "  - id: 0\n    node: 0\n    memory_nodes: [0, 255]\n    gpus: [\"0004:04:00.0\"]\n"           \
     "    control_port: 50051\n    data_port: 5555\n"
 
-/* A machine, what is known of its host, and an engine; each test changes what it is about. */
+/* A machine, facts about its host, and an engine. Each test changes the part that it checks. */
 struct scene {
     struct ath_machine machine;
     struct ath_plan_facts facts;
@@ -114,7 +115,8 @@ static const char *const device_nodes[] = {
     "/dev/infiniband/rdma_cm",
 };
 
-/* One socket, a GPU whose memory is node 255 and whose device node is number 5, a RoCE port. */
+/* Makes one socket, a GPU whose memory is node 255 and whose device node is number 5, a RoCE port.
+ */
 static void make_scene(struct scene *scene)
 {
     struct ath_plan_facts *facts = &scene->facts;
@@ -155,7 +157,7 @@ static const struct ath_plan_node *make_plan(struct scene *scene, const char *te
     return &scene->plan.nodes[0];
 }
 
-/* "LINE:COLUMN CODE" of every fault of a plan that is refused. The caller frees it. */
+/* Returns "LINE:COLUMN CODE" of every fault of a refused plan. The caller frees it. */
 static char *refused(struct scene *scene, const char *text)
 {
     ck_assert_int_lt(try_plan(scene, text), 0);
@@ -203,7 +205,7 @@ static const char *source_of(const struct ath_plan_node *node, const char *targe
     return NULL;
 }
 
-/* "serve --listen ..." as one text; the caller frees it. */
+/* Returns "serve --listen ..." as one text; the caller frees it. */
 static char *words_of(const struct ath_texts *texts)
 {
     struct ath_text text = { 0 };
@@ -212,7 +214,7 @@ static char *words_of(const struct ath_texts *texts)
     return ath_text_take(&text);
 }
 
-/* --- the body as a text, for searching; the caller frees it */
+/* Returns the body as a text for searching; the caller frees it. */
 static char *body_text(const struct scene *scene, enum ath_docker_role role)
 {
     json_t *body = ath_docker_body(&scene->plan.nodes[0], scene->plan.image, role);
@@ -226,7 +228,7 @@ static void expect_in(const char *text, const char *part)
     ck_assert_msg(strstr(text, part) != NULL, "no %s in %s", part, text);
 }
 
-START_TEST(placed_on_its_node)
+TEST(places_the_runtime_on_its_node)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -253,10 +255,9 @@ START_TEST(placed_on_its_node)
     expect_in(body, "\"aitherion.numa\":\"0\"");
     expect_in(body, "\"aitherion.role\":\"runtime\"");
 }
-END_TEST
 
-/* The kernel's list has CPUs that are off; a cpuset with these is refused. */
-START_TEST(cpus_that_are_online)
+/* The kernel's list contains CPUs that are offline; Docker refuses a cpuset with them. */
+TEST(uses_online_cpus)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -265,19 +266,46 @@ START_TEST(cpus_that_are_online)
     ath_idset_add(&kernel->cpus_online, 0, 3);
     expect_set(&make_plan(&scene, HEAD "numa:\n" ENTRY)->cpus, "0-3");
 }
-END_TEST
 
-START_TEST(no_cpu_online)
+/* numa=fake gives several nodes the same CPUs. Two entries of one node share them on purpose. */
+LOOP_TEST(warns_of_shared_cpus, 0, 2)
 {
     SCENE(scene);
     make_scene(&scene);
-    ath_machine_find_node(&scene.machine, 0)->has_cpus_online = true;
-    ath_auto_free char *faults = refused(&scene, HEAD "numa:\n" ENTRY);
-    ck_assert_str_eq(faults, "5:11 node-without-cpus\n");
+    add_node(&scene, 1, 4, 11);
+    ath_auto_free char *text = ath_xasprintf(
+        HEAD "numa:\n" ENTRY "    memory_percent: 50\n"
+             "  - { id: 1, node: %d, memory_nodes: [0], memory_percent: 50, control_port: 1, "
+             "data_port: 2 }\n",
+        _i);
+    make_plan(&scene, text);
+    const struct ath_plan_warning *warning =
+        warning_of(&scene.plan.nodes[1], ATH_PLAN_W_CPUS_SHARED);
+    ck_assert_int_eq(warning != NULL, _i);
+    ck_assert_ptr_null(warning_of(&scene.plan.nodes[0], ATH_PLAN_W_CPUS_SHARED));
 }
-END_TEST
 
-START_TEST(all_faults_in_one_go)
+/* NCCL's files may lack the CPUs; they are not offline. */
+TEST(uses_all_cpus_if_they_are_unknown)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.machine.source = ATH_SOURCE_XML;
+    struct ath_numa_node *kernel = ath_machine_find_node(&scene.machine, 0);
+    ath_idset_free(&kernel->cpus);
+    kernel->memory_total_bytes = ATH_UNKNOWN;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_CPUS_UNKNOWN));
+    ck_assert_uint_eq(node->cpus.range_count, 0);
+    char **lines;
+    size_t count;
+    ath_run_lines(&scene.plan, node, &lines, &count);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_ptr_null(strstr(lines[i], "--cpuset-cpus"));
+    ath_names_free(lines, count);
+}
+
+TEST(reports_all_faults_at_once)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -294,15 +322,13 @@ START_TEST(all_faults_in_one_go)
                              "    control_port: 50051\n"
                              "    data_port: 5555\n");
     ck_assert_str_eq(faults, "6:21 memory-too-small\n"
-                             "7:28 node-missing\n"
                              "8:11 device-missing\n"
                              "8:12 device-missing\n"
                              "8:28 gpu-missing\n"
                              "9:20 device-missing\n");
 }
-END_TEST
 
-START_TEST(only_entries_asked_for_count)
+TEST(ignores_other_entries)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -317,9 +343,8 @@ START_TEST(only_entries_asked_for_count)
     ck_assert_uint_eq(scene.plan.node_count, 1);
     ck_assert_str_eq(node->name, "aitherion-numa3");
 }
-END_TEST
 
-START_TEST(an_entry_that_is_not_there)
+TEST(refuses_a_missing_entry)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -329,11 +354,10 @@ START_TEST(an_entry_that_is_not_there)
     ck_assert_int_eq(scene.err.code, ATH_E_KEY_UNKNOWN);
     ck_assert_uint_eq(scene.faults.count, 0);
 }
-END_TEST
 
 /* --- GPUs */
 
-START_TEST(gpus_by_device_nodes)
+TEST(gpus_by_device_nodes)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -350,7 +374,6 @@ START_TEST(gpus_by_device_nodes)
     ck_assert_str_eq(variable(node, "LD_LIBRARY_PATH"), ATH_LIBRARY_FOLDER);
     ck_assert_str_eq(variable(node, "NVIDIA_VISIBLE_DEVICES"), "void");
 }
-END_TEST
 
 static void add_cdi(struct scene *scene, const char *name, int minor)
 {
@@ -359,7 +382,7 @@ static void add_cdi(struct scene *scene, const char *name, int minor)
     *device = (struct ath_cdi_device){ ath_xstrdup(name), minor };
 }
 
-START_TEST(gpus_by_cdi)
+TEST(gpus_by_cdi)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -376,9 +399,8 @@ START_TEST(gpus_by_cdi)
     ck_assert_ptr_null(strstr(body, "\"Runtime\""));
     expect_in(body, "NVIDIA_VISIBLE_DEVICES=void");
 }
-END_TEST
 
-START_TEST(a_cdi_specification_of_another_driver)
+TEST(warns_of_a_stale_cdi_specification)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -391,10 +413,9 @@ START_TEST(a_cdi_specification_of_another_driver)
     ck_assert_ptr_nonnull(warning);
     ck_assert_str_eq(warning->hint, "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml");
 }
-END_TEST
 
-/* Devices beside the runtime: a hook's own are lost at the next daemon-reload of systemd. */
-START_TEST(gpus_by_nvidias_runtime)
+/* Device nodes are listed beside the runtime: systemd's daemon-reload removes those of a hook. */
+TEST(gpus_by_nvidias_runtime)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -408,9 +429,8 @@ START_TEST(gpus_by_nvidias_runtime)
     ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
     expect_in(body, "\"Runtime\":\"nvidia\"");
 }
-END_TEST
 
-START_TEST(gpus_by_nvidias_hook)
+TEST(gpus_by_nvidias_hook)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -422,10 +442,9 @@ START_TEST(gpus_by_nvidias_hook)
                     "\"Driver\":\"nvidia\"}]");
     expect_in(body, "/dev/nvidia5");
 }
-END_TEST
 
-/* nvidia-smi's number, by PCI address, where the driver has not told the UUID. */
-START_TEST(gpus_by_number)
+/* If the driver has not told the UUID, the GPU is named by nvidia-smi's number (by PCI address). */
+TEST(gpus_by_number)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -439,22 +458,104 @@ START_TEST(gpus_by_number)
     const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
     ck_assert_str_eq(variable(node, "NVIDIA_VISIBLE_DEVICES"), "1");
 }
-END_TEST
 
-START_TEST(a_gpu_of_another_vendor)
+/* GPUs that CUDA cannot use, one reason each. */
+static void other_vendor(struct scene *scene)
+{
+    scene->machine.gpus[0].vendor_id = ATH_VENDOR_AMD;
+}
+
+static void no_driver(struct scene *scene)
+{
+    scene->machine.gpus[0].knows_driver = true;
+}
+
+static void other_driver(struct scene *scene)
+{
+    scene->machine.gpus[0].knows_driver = true;
+    scene->machine.gpus[0].driver = ath_xstrdup("vfio-pci");
+}
+
+static void fallen_off(struct scene *scene)
+{
+    scene->machine.gpus[0].is_lost = true;
+}
+
+static void memory_node_gone(struct scene *scene)
+{
+    scene->machine.gpus[0].memory_node = 254;
+}
+
+/* The driver has not said which node is the GPU's memory, and that memory is not there yet. */
+static void memory_unknown(struct scene *scene)
+{
+    scene->machine.profile = "ac922";
+    scene->machine.gpus[0].memory_node = ATH_UNKNOWN;
+    ath_machine_find_node(&scene->machine, 255)->memory_total_bytes = 0;
+}
+
+static void all_cpus_offline(struct scene *scene)
+{
+    ath_machine_find_node(&scene->machine, 0)->has_cpus_online = true;
+}
+
+/* Only the memory of the GPU is left. */
+static void memory_of_gpus_alone(struct scene *scene)
+{
+    ath_machine_find_node(&scene->machine, 0)->memory_total_bytes = 0;
+}
+
+static const struct {
+    void (*spoil)(struct scene *scene);
+    const char *faults;
+} unusable[] = {
+    { other_vendor, "7:12 gpu-vendor\n" },
+    { no_driver, "7:12 gpu-without-driver\n" },
+    { other_driver, "7:12 gpu-without-driver\n" },
+    { fallen_off, "7:12 gpu-lost\n" },
+    { memory_node_gone, "7:12 memory-node-missing\n" },
+    { memory_unknown, "7:12 gpu-memory-unknown\n" },
+    { all_cpus_offline, "5:11 node-cpus-offline\n" },
+    { memory_of_gpus_alone, "6:19 memory-missing\n" },
+};
+
+LOOP_TEST(refuses_what_no_runtime_can_use, 0, ATH_COUNT(unusable))
 {
     SCENE(scene);
     make_scene(&scene);
-    scene.machine.gpus[0].vendor_id = ATH_VENDOR_AMD;
-    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
-    ck_assert_uint_eq(node->gpu_count, 0);
-    ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_GPU_VENDOR));
-    ath_auto_free char *command = words_of(&node->command);
-    expect_in(command, "--gpus none");
+    unusable[_i].spoil(&scene);
+    ath_auto_free char *faults = refused(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_str_eq(faults, unusable[_i].faults);
 }
-END_TEST
 
-START_TEST(memory_that_is_not_online_yet)
+/* A file that lstopo wrote does not say whose memory node 255 is, but the document has it. */
+TEST(warns_of_gpu_memory_without_owner)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.machine.profile = "ac922";
+    scene.machine.gpus[0].memory_node = ATH_UNKNOWN;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    expect_set(&node->memory_nodes, "0,255");
+    ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_GPU_MEMORY_UNKNOWN));
+}
+
+/* The node of GPU memory that is offline may be gone altogether; start waits for it too. */
+TEST(waits_for_gpu_memory_without_its_node)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.machine.gpus[0].memory_node = 254;
+    scene.machine.gpus[0].memory_state = ATH_MEMORY_OFFLINE;
+    const struct ath_plan_node *node =
+        make_plan(&scene, HEAD "numa:\n"
+                               "  - { id: 0, node: 0, memory_nodes: [0, 254], gpus: "
+                               "[\"0004:04:00.0\"], control_port: 1, data_port: 2 }\n");
+    ck_assert(ath_plan_node_waits(node));
+    expect_set(&node->memory_nodes, "0,254");
+}
+
+TEST(waits_for_gpu_memory)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -465,9 +566,8 @@ START_TEST(memory_that_is_not_online_yet)
     expect_set(&node->memory_nodes, "0,255");
     ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_GPU_MEMORY_OFFLINE));
 }
-END_TEST
 
-START_TEST(simulated_gpus)
+TEST(simulated_gpus)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -484,11 +584,10 @@ START_TEST(simulated_gpus)
     expect_in(command, " --sim ");
     ck_assert_ptr_null(strstr(command, "--gpus"));
 }
-END_TEST
 
 /* --- memory */
 
-START_TEST(more_promised_than_there_is)
+TEST(warns_of_overcommitted_memory)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -498,9 +597,76 @@ START_TEST(more_promised_than_there_is)
     ck_assert_uint_eq(node->warning_count, 1);
     ck_assert_str_eq(node->warnings[0].hint, "aitherion configure --set numa.0.memory_percent=50");
 }
-END_TEST
 
-START_TEST(a_node_without_memory)
+/* Limits are whole MiB, half of it is shared memory, and 64 MiB are the least. */
+LOOP_TEST(memory_limits_are_exact, 0, 8)
+{
+    static const struct {
+        int64_t total, limit, shm; /* MiB; limit 0: refused */
+        const char *percent;
+    } cases[] = {
+        { 1000, 800, 400, "80" }, { 1000, 1000, 500, "100" }, { 64, 64, 32, "100" },
+        { 128, 64, 32, "50" },    { 63, 0, 0, "100" },        { 127, 0, 0, "50" },
+        { 131, 65, 32, "50" },    { 1001, 75, 37, "7.5" },
+    };
+    SCENE(scene);
+    make_scene(&scene);
+    ath_machine_find_node(&scene.machine, 0)->memory_total_bytes = cases[_i].total << 20;
+    ath_auto_free char *text =
+        ath_xasprintf(HEAD "numa:\n" ENTRY "    memory_percent: %s\n", cases[_i].percent);
+    if (!cases[_i].limit) {
+        ath_auto_free char *faults = refused(&scene, text);
+        ck_assert_ptr_nonnull(strstr(faults, "memory-too-small"));
+        return;
+    }
+    const struct ath_plan_node *node = make_plan(&scene, text);
+    ck_assert_int_eq(node->memory_limit_bytes, cases[_i].limit << 20);
+    ck_assert_int_eq(node->shm_bytes, cases[_i].shm << 20);
+}
+
+/* A cgroup's limit does not count memory that is reserved as huge pages. */
+TEST(limits_the_memory_beside_huge_pages)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    struct ath_numa_node *kernel = ath_machine_find_node(&scene.machine, 0);
+    kernel->memory_total_bytes = 124LL << 30;
+    struct ath_hugepages *pages =
+        ath_push(&kernel->hugepages, &kernel->hugepage_count, sizeof *pages);
+    *pages = (struct ath_hugepages){ .size_bytes = 1 << 30, .total = 114, .free = 114 };
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_int_eq(node->memory_limit_bytes, 8LL << 30);
+    ck_assert(node->has_huge_pages);
+}
+
+TEST(refuses_a_node_full_of_huge_pages)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    struct ath_numa_node *kernel = ath_machine_find_node(&scene.machine, 0);
+    struct ath_hugepages *pages =
+        ath_push(&kernel->hugepages, &kernel->hugepage_count, sizeof *pages);
+    *pages = (struct ath_hugepages){ .size_bytes = 1 << 30, .total = 16, .free = 0 };
+    ath_auto_free char *faults = refused(&scene, HEAD "numa:\n" ENTRY);
+    ck_assert_str_eq(faults, "4:5 memory-too-small\n");
+}
+
+/* Entries of a node may promise all of its memory, and no more. */
+LOOP_TEST(promises_reach_up_to_all, 0, 3)
+{
+    static const char *const percents[] = { "50", "50.5", "49" };
+    SCENE(scene);
+    make_scene(&scene);
+    ath_auto_free char *text = ath_xasprintf(
+        HEAD "numa:\n" ENTRY "    memory_percent: 50\n"
+             "  - { id: 1, node: 0, memory_nodes: [0], control_port: 1, data_port: 2, "
+             "memory_percent: %s }\n",
+        percents[_i]);
+    const struct ath_plan_node *node = make_plan(&scene, text);
+    ck_assert_int_eq(warning_of(node, ATH_PLAN_W_OVERCOMMITTED) != NULL, _i == 1);
+}
+
+TEST(leaves_out_nodes_without_memory)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -515,13 +681,16 @@ START_TEST(a_node_without_memory)
     ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
     ck_assert_ptr_null(strstr(body, "\"Memory\""));
 }
-END_TEST
 
-START_TEST(a_cgroup_made_too_early)
+TEST(warns_of_a_cgroup_without_gpu_memory)
 {
     SCENE(scene);
     make_scene(&scene);
     scene.facts.cgroup_version = 1;
+    add_node(&scene, 2, 8, 15);
+    add_node(&scene, 3, 16, 23)->memory_total_bytes =
+        0; /* the kernel refuses a list with this node */
+    add_node(&scene, 4, 24, 31)->memory_total_bytes = ATH_UNKNOWN;
     struct ath_plan_cgroup *cgroup =
         ath_push(&scene.facts.cgroups, &scene.facts.cgroup_count, sizeof *cgroup);
     cgroup->path = ath_xstrdup("/sys/fs/cgroup/cpuset/docker/cpuset.mems");
@@ -529,15 +698,14 @@ START_TEST(a_cgroup_made_too_early)
     const struct ath_plan_warning *warning =
         warning_of(make_plan(&scene, HEAD "numa:\n" ENTRY), ATH_PLAN_W_CGROUP_MEMS_SHORT);
     ck_assert_ptr_nonnull(warning);
-    ck_assert_str_eq(warning->hint, "echo 0,255 > /sys/fs/cgroup/cpuset/docker/cpuset.mems");
+    ck_assert_str_eq(warning->hint, "echo 0,2,255 > /sys/fs/cgroup/cpuset/docker/cpuset.mems");
 }
-END_TEST
 
 /* --- network */
 
 #define CONTROL "    control_iface: eth0\n"
 
-START_TEST(published_on_the_control_interface)
+TEST(publishes_on_the_control_interface)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -546,14 +714,56 @@ START_TEST(published_on_the_control_interface)
     ck_assert_str_eq(node->listen_address, "0.0.0.0");
     ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
     expect_in(body, "\"50051/tcp\":[{\"HostIp\":\"10.0.0.11\",\"HostPort\":\"50051\"}]");
-    expect_in(body, "\"5555/udp\":[{\"HostIp\":\"10.0.0.11\",\"HostPort\":\"5555\"}]");
-    expect_in(body, "\"ExposedPorts\":{\"50051/tcp\":{},\"5555/udp\":{}}");
+    expect_in(body, "\"ExposedPorts\":{\"50051/tcp\":{}}");
+    ck_assert_ptr_null(strstr(body, "5555"));
     expect_in(body, "\"Hostname\":\"aitherion-numa0\"");
     ck_assert_ptr_null(ath_docker_body(node, "i", ATH_DOCKER_PAUSE));
 }
-END_TEST
 
-START_TEST(without_a_control_interface_loopback)
+/* Only ports that the runtime listens on are published: not the data port. The metrics have the
+ * control connections' address. */
+LOOP_TEST(publishes_what_listens, 0, 5)
+{
+    static const struct {
+        const char *keys, *address;
+        int metrics;
+    } cases[] = {
+        { "", "127.0.0.1", ATH_UNKNOWN },
+        { "    control_iface: eth0\n", "10.0.0.11", ATH_UNKNOWN },
+        { "    data_iface: eth1\n", "127.0.0.1", ATH_UNKNOWN },
+        { "    metrics_port: 9400\n", "127.0.0.1", 9400 },
+        { "    control_iface: eth0\n    data_iface: eth1\n    metrics_port: 1\n", "10.0.0.11", 1 },
+    };
+    SCENE(scene);
+    make_scene(&scene);
+    add_address(&scene, "eth1", "10.0.1.12");
+    ath_auto_free char *text = ath_xasprintf(HEAD "numa:\n" ENTRY "%s", cases[_i].keys);
+    const struct ath_plan_node *node = make_plan(&scene, text);
+    bool has_metrics = cases[_i].metrics != ATH_UNKNOWN;
+    ck_assert_uint_eq(node->port_count, has_metrics ? 2 : 1);
+    for (size_t i = 0; i < node->port_count; i++) {
+        ck_assert_str_eq(node->ports[i].purpose, i ? "metrics" : "control");
+        ck_assert_str_eq(node->ports[i].host_address, cases[_i].address);
+        ck_assert_str_eq(node->ports[i].protocol, "tcp");
+        ck_assert_int_eq(node->ports[i].port, i ? cases[_i].metrics : 50051);
+    }
+    ath_auto_free char *command = words_of(&node->command);
+    ath_auto_free char *wanted = ath_xasprintf("--metrics 0.0.0.0:%d", cases[_i].metrics);
+    ck_assert_int_eq(strstr(command, wanted) != NULL, has_metrics);
+    ck_assert_int_eq(strstr(command, "--metrics") != NULL, has_metrics);
+}
+
+TEST(serves_metrics_on_the_control_address)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    const struct ath_plan_node *node = make_plan(
+        &scene, HEAD "engine: { network: host }\nnuma:\n" ENTRY CONTROL "    metrics_port: 9400\n");
+    ath_auto_free char *command = words_of(&node->command);
+    expect_in(command, "--metrics 10.0.0.11:9400");
+}
+
+TEST(publishes_on_loopback_by_default)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -561,9 +771,8 @@ START_TEST(without_a_control_interface_loopback)
     ck_assert_str_eq(node->ports[0].host_address, "127.0.0.1");
     ck_assert_ptr_null(warning_of(node, ATH_PLAN_W_ADDRESS_MISSING));
 }
-END_TEST
 
-START_TEST(a_control_interface_without_address)
+TEST(warns_of_a_control_interface_without_address)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -572,9 +781,8 @@ START_TEST(a_control_interface_without_address)
     ck_assert_str_eq(node->ports[0].host_address, "127.0.0.1");
     ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_ADDRESS_MISSING));
 }
-END_TEST
 
-START_TEST(on_the_hosts_network)
+TEST(uses_the_hosts_network)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -588,9 +796,8 @@ START_TEST(on_the_hosts_network)
     expect_in(body, "10.0.0.11:50051");
     ck_assert_ptr_null(strstr(body, "PortBindings"));
 }
-END_TEST
 
-START_TEST(addresses_of_version_6)
+TEST(publishes_on_ipv6_addresses)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -600,24 +807,22 @@ START_TEST(addresses_of_version_6)
     ath_auto_free char *command = words_of(&scene.plan.nodes[0].command);
     expect_in(command, "--listen [fd00::1]:50051");
 }
-END_TEST
 
 #define MACVLAN                                                                                    \
     "roce:\n  macvlans:\n"                                                                         \
     "    - { name: mv0, parent: eth1, numa: 0, address: 192.168.1.2/24, mtu: 9000 }\n"
 #define RDMA "    rdma_devices: [mlx5_0]\n"
 
-START_TEST(a_pause_container_for_a_macvlan)
+TEST(gives_a_macvlan_a_pause_container)
 {
     SCENE(scene);
     make_scene(&scene);
     const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY CONTROL RDMA MACVLAN);
     ck_assert_int_eq(node->network, ATH_PLAN_PAUSE);
     ck_assert_str_eq(node->pause_name, "aitherion-numa0-net");
-    ck_assert_str_eq(node->data_iface, "mv0");
-    ck_assert_uint_eq(node->port_count, 1); /* data comes over the macvlan */
+    ck_assert_uint_eq(node->port_count, 1);
     ck_assert_str_eq(node->rdma[0].link, "mv0");
-    ck_assert_str_eq(variable(node, "RDMA_GID_INDEX"), "auto");
+    ck_assert_int_eq(node->rdma[0].gid_index, ATH_UNKNOWN);
     ck_assert_uint_eq(node->warning_count, 0);
 
     ath_auto_free char *pause = body_text(&scene, ATH_DOCKER_PAUSE);
@@ -627,16 +832,49 @@ START_TEST(a_pause_container_for_a_macvlan)
     expect_in(pause, "\"Cmd\":[\"pause\"]");
     ath_auto_free char *runtime = body_text(&scene, ATH_DOCKER_RUNTIME);
     expect_in(runtime, "\"NetworkMode\":\"container:aitherion-numa0-net\"");
-    /* Docker refuses these beside a container's network. */
+    /* Docker refuses these together with a container's network. */
     ck_assert_ptr_null(strstr(runtime, "PortBindings"));
     ck_assert_ptr_null(strstr(runtime, "ExposedPorts"));
     ck_assert_ptr_null(strstr(runtime, "Hostname"));
 }
-END_TEST
 
 /* --- RDMA */
 
-START_TEST(rdma_on_the_hosts_network)
+/* A device without a node for programs is a fault only if the host says which nodes there are. */
+LOOP_TEST(device_nodes_of_rdma, 0, 4)
+{
+    static const struct {
+        const char *verbs; /* NULL: the host names no node for the device */
+        bool knows_verbs;
+        const char *faults;
+    } cases[] = {
+        { "uverbs2", true, NULL },
+        { "uverbs9", true, "device-missing" },
+        { NULL, true, "device-missing" },
+        { NULL, false, NULL },
+    };
+    SCENE(scene);
+    make_scene(&scene);
+    free(scene.facts.verbs[0].name);
+    scene.facts.verbs[0].name = ath_xstrdup(cases[_i].verbs);
+    scene.facts.verbs_count = cases[_i].verbs ? 1 : 0;
+    scene.facts.knows_verbs = cases[_i].knows_verbs;
+    if (!cases[_i].verbs) {
+        free(scene.facts.verbs[0].rdma_device);
+        free(scene.facts.verbs);
+        scene.facts.verbs = NULL;
+    }
+    const char *text = HEAD "engine: { network: host }\nnuma:\n" ENTRY RDMA;
+    if (cases[_i].faults) {
+        ath_auto_free char *faults = refused(&scene, text);
+        ck_assert_ptr_nonnull(strstr(faults, cases[_i].faults));
+    } else {
+        const struct ath_plan_node *node = make_plan(&scene, text);
+        ck_assert_int_eq(has_device(node, "/dev/infiniband/uverbs2"), cases[_i].verbs != NULL);
+    }
+}
+
+TEST(rdma_on_the_hosts_network)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -645,26 +883,60 @@ START_TEST(rdma_on_the_hosts_network)
     ck_assert(has_device(node, "/dev/infiniband/uverbs2"));
     ck_assert(has_device(node, "/dev/infiniband/rdma_cm"));
     ck_assert(!has_device(node, "/dev/infiniband/umad0"));
-    ck_assert_str_eq(variable(node, "ENABLE_RDMA"), "true");
-    ck_assert_str_eq(variable(node, "RDMA_DEVICES"), "mlx5_0");
-    ck_assert_str_eq(variable(node, "RDMA_GID_INDEX"), "3");
+    ck_assert_uint_eq(node->rdma_count, 1);
+    ck_assert_int_eq(node->rdma[0].gid_index, 3);
     ck_assert_str_eq(source_of(node, ATH_LIBRARY_FOLDER "/libibverbs.so.1"),
                      "/usr/lib64/libibverbs.so.1");
     ck_assert_ptr_nonnull(source_of(node, "/usr/lib64/libibverbs"));
     ck_assert_uint_eq(node->warning_count, 0);
 }
-END_TEST
 
-START_TEST(rdma_without_a_link_in_the_container)
+/* A variable that nothing in the container reads would promise something. */
+TEST(has_only_variables_that_are_read)
+{
+    static const char *const unread[] = {
+        "ZMQ_PORT",       "DATA_IFACE",     "ENABLE_RDMA",           "RDMA_DEVICES",
+        "RDMA_GID_INDEX", "AITHERION_NODE", "AITHERION_MEMORY_NODES"
+    };
+    SCENE(scene);
+    make_scene(&scene);
+    const struct ath_plan_node *node =
+        make_plan(&scene, HEAD "numa:\n" ENTRY CONTROL "    data_iface: eth1\n" RDMA);
+    for (size_t i = 0; i < ATH_COUNT(unread); i++)
+        for (size_t j = 0; j < node->environment.count; j++)
+            ck_assert_str_ne(node->environment.items[j].name, unread[i]);
+}
+
+TEST(rdma_without_a_link_in_the_container)
 {
     SCENE(scene);
     make_scene(&scene);
     const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY RDMA);
     ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_RDMA_NO_LINK));
 }
-END_TEST
 
-START_TEST(a_macvlan_on_another_port)
+/* A port whose link is elsewhere, and Amazon's EFA, which needs no link. */
+LOOP_TEST(proposes_no_macvlan_without_a_link, 0, 2)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    struct ath_nic *nic = ath_machine_nic_by_rdma(&scene.machine, "mlx5_0");
+    free(nic->netdev);
+    nic->netdev = NULL;
+    if (_i) {
+        nic->link_layer = ATH_LAYER_UNKNOWN;
+        nic->has_roce = false;
+        nic->best_gid_index = ATH_UNKNOWN;
+    }
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY RDMA);
+    const struct ath_plan_warning *warning = warning_of(node, ATH_PLAN_W_RDMA_NO_LINK);
+    ck_assert_int_eq(warning != NULL, !_i);
+    if (warning)
+        ck_assert_str_eq(warning->hint, "aitherion configure --set engine.network=host");
+    ck_assert_ptr_null(warning_of(node, ATH_PLAN_W_RDMA_NO_GID));
+}
+
+TEST(warns_of_a_macvlan_on_another_port)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -678,9 +950,8 @@ START_TEST(a_macvlan_on_another_port)
     ck_assert_str_eq(warning->object, "mlx5_1");
     ck_assert_str_eq(node->rdma[0].link, "mv0");
 }
-END_TEST
 
-START_TEST(no_gid_to_use)
+TEST(warns_of_a_link_without_gid)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -688,11 +959,10 @@ START_TEST(no_gid_to_use)
     const struct ath_plan_node *node =
         make_plan(&scene, HEAD "engine: { network: host }\nnuma:\n" ENTRY RDMA);
     ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_RDMA_NO_GID));
-    ck_assert_str_eq(variable(node, "RDMA_GID_INDEX"), "auto");
+    ck_assert_int_eq(node->rdma[0].gid_index, ATH_UNKNOWN);
 }
-END_TEST
 
-START_TEST(rdma_devices_in_one_namespace_only)
+TEST(warns_of_exclusive_rdma_namespaces)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -700,9 +970,8 @@ START_TEST(rdma_devices_in_one_namespace_only)
     const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY RDMA MACVLAN);
     ck_assert_ptr_nonnull(warning_of(node, ATH_PLAN_W_RDMA_EXCLUSIVE));
 }
-END_TEST
 
-START_TEST(a_macvlan_on_infiniband)
+TEST(accepts_a_macvlan_on_infiniband)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -710,9 +979,8 @@ START_TEST(a_macvlan_on_infiniband)
     ath_auto_free char *faults = refused(&scene, HEAD "numa:\n" ENTRY RDMA MACVLAN);
     ck_assert_str_eq(faults, "13:28 parent-infiniband\n");
 }
-END_TEST
 
-START_TEST(what_a_rootless_docker_cannot)
+TEST(warns_of_a_rootless_docker)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -725,10 +993,9 @@ START_TEST(what_a_rootless_docker_cannot)
     ath_auto_free char *body = body_text(&scene, ATH_DOCKER_RUNTIME);
     ck_assert_ptr_null(strstr(body, "Ulimits"));
 }
-END_TEST
 
-/* Nothing is locked for simulated GPUs, so a Docker that may not raise limits will do. */
-START_TEST(locked_memory_where_it_is_needed)
+/* Simulated GPUs lock no memory, so a Docker that may not raise limits is enough. */
+TEST(raises_memlock_only_if_needed)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -738,9 +1005,8 @@ START_TEST(locked_memory_where_it_is_needed)
     ck_assert_ptr_null(strstr(body, "Ulimits"));
     ck_assert_ptr_null(strstr(body, "CapAdd"));
 }
-END_TEST
 
-START_TEST(a_docker_that_may_not_raise_limits)
+TEST(warns_of_a_docker_with_fixed_limits)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -750,9 +1016,8 @@ START_TEST(a_docker_that_may_not_raise_limits)
     ck_assert_uint_eq(node->warning_count, 1);
     ck_assert_int_eq(node->warnings[0].code, ATH_PLAN_W_MEMLOCK);
 }
-END_TEST
 
-START_TEST(a_process)
+TEST(plans_a_process)
 {
     SCENE(scene);
     make_scene(&scene);
@@ -768,11 +1033,10 @@ START_TEST(a_process)
                               "/tmp/run/numa0/runtime.sock --key /home/me/key --gpus 0004:04:00.0 "
                               "--vram-fraction 0.8");
 }
-END_TEST
 
 /* --- bodies and lines */
 
-START_TEST(a_fingerprint_tells_plans_apart)
+TEST(fingerprints_differ_with_plans)
 {
     SCENE(one);
     SCENE(same);
@@ -792,9 +1056,34 @@ START_TEST(a_fingerprint_tells_plans_apart)
         free(prints[i]);
     ck_assert_ptr_null(ath_docker_fingerprint(&one.plan.nodes[0], "i", ATH_DOCKER_PAUSE));
 }
-END_TEST
 
-START_TEST(lines_know_every_field)
+/* The memory limit and the share of GPU memory change while a runtime runs; all else needs a
+ * restart. */
+TEST(bases_ignore_what_can_be_changed)
+{
+    static const char *const changes[] = { "memory_percent: 79.0", "vram_fraction: 0.31" };
+    SCENE(one);
+    make_scene(&one);
+    make_plan(&one, HEAD "numa:\n" ENTRY);
+    ath_auto_free char *base = ath_docker_base(&one.plan.nodes[0], "i");
+    for (size_t i = 0; i < ATH_COUNT(changes); i++) {
+        SCENE(other);
+        make_scene(&other);
+        ath_auto_free char *text = ath_xasprintf(HEAD "numa:\n" ENTRY "    %s\n", changes[i]);
+        make_plan(&other, text);
+        ath_auto_free char *changed = ath_docker_base(&other.plan.nodes[0], "i");
+        ath_auto_free char *full =
+            ath_docker_fingerprint(&other.plan.nodes[0], "i", ATH_DOCKER_RUNTIME);
+        ath_auto_free char *before =
+            ath_docker_fingerprint(&one.plan.nodes[0], "i", ATH_DOCKER_RUNTIME);
+        ck_assert_str_ne(full, before);
+        ck_assert_str_eq(base, changed);
+    }
+    ath_auto_free char *other_image = ath_docker_base(&one.plan.nodes[0], "j");
+    ck_assert_str_ne(base, other_image);
+}
+
+TEST(lines_know_every_field)
 {
     const char *field = NULL;
     json_t *body = json_pack("{s:s, s:{s:i}}", "Image", "i", "HostConfig", "PidsLimit", 5);
@@ -802,9 +1091,8 @@ START_TEST(lines_know_every_field)
     ck_assert_str_eq(field, "PidsLimit");
     json_decref(body);
 }
-END_TEST
 
-START_TEST(words_for_a_shell)
+TEST(quotes_words_for_a_shell)
 {
     static const char *const words[][2] = {
         { "plain-1.0/a:b@c,d=e_+%", "plain-1.0/a:b@c,d=e_+%" },
@@ -820,7 +1108,6 @@ START_TEST(words_for_a_shell)
         ck_assert_str_eq(text.data, words[i][1]);
     }
 }
-END_TEST
 
 /* --- facts */
 
@@ -830,7 +1117,7 @@ static void open_tree(const struct tree *tree, struct ath_root *out)
     ck_assert_int_eq(ath_root_open(tree->path, out, &err), 0);
 }
 
-START_TEST(names_of_gpus_in_cdi)
+TEST(reads_gpu_names_from_cdi)
 {
     struct tree tree;
     ATH_AUTO(ath_root) root = { .fd = -1 };
@@ -864,9 +1151,8 @@ START_TEST(names_of_gpus_in_cdi)
     ck_assert_str_eq(cdi.driver_version, "535.104.05");
     ck_assert_str_eq(cdi.file, "/etc/cdi/nvidia.yaml");
 }
-END_TEST
 
-/* A cache as ldconfig writes it: head, entries, texts. */
+/* Makes a cache in ldconfig's format: head, entries, texts. */
 static void add_u32(struct ath_text *out, uint32_t value)
 {
     ath_text_add_bytes(out, (const char *)&value, sizeof value);
@@ -925,7 +1211,7 @@ static void read_cache(const char *bytes, size_t length, struct ath_libraries *o
     tree_remove(&tree);
 }
 
-START_TEST(libraries_in_the_linkers_cache)
+TEST(reads_libraries_from_the_linkers_cache)
 {
     ATH_AUTO(ath_text) cache = { 0 };
     ATH_AUTO(ath_text) old = { 0 };
@@ -940,10 +1226,9 @@ START_TEST(libraries_in_the_linkers_cache)
         ck_assert_str_eq(libraries.items[0].path, "/opt/nvidia/libcuda.so.1");
     }
 }
-END_TEST
 
-/* Cut off anywhere: nothing is read beyond the end (the sanitizers look). */
-START_TEST(a_cache_cut_off)
+/* The cache is cut off at every length; the sanitizers notice a read beyond the end. */
+TEST(survives_a_cache_cut_off)
 {
     ATH_AUTO(ath_text) cache = { 0 };
     make_cache(&cache);
@@ -953,9 +1238,8 @@ START_TEST(a_cache_cut_off)
         ck_assert_uint_le(libraries.count, 1);
     }
 }
-END_TEST
 
-START_TEST(facts_of_a_root)
+TEST(reads_facts_of_a_root)
 {
     struct tree tree;
     SCENE(scene);
@@ -1000,10 +1284,9 @@ START_TEST(facts_of_a_root)
     ck_assert_int_eq(facts.rdma_netns_mode, ATH_RDMA_NETNS_EXCLUSIVE);
     ck_assert(facts.has_nvidia_hook);
 }
-END_TEST
 
-/* Of this very machine: loopback has an address, and nothing breaks. */
-START_TEST(facts_of_the_live_machine)
+/* On this machine: loopback has an address. */
+TEST(reads_facts_of_the_live_machine)
 {
     SCENE(scene);
     ATH_AUTO(ath_plan_facts) facts = { 0 };
@@ -1013,10 +1296,9 @@ START_TEST(facts_of_the_live_machine)
     ck_assert(facts.knows_addresses && facts.knows_devices && facts.libraries.is_known);
     ck_assert_str_eq(ath_plan_facts_address(&facts, "lo"), "127.0.0.1");
 }
-END_TEST
 
-/* A machine from XML has no root: all may be there. */
-START_TEST(facts_of_nothing)
+/* A machine from XML has no root: no fact is known. */
+TEST(knows_nothing_without_a_root)
 {
     SCENE(scene);
     ATH_AUTO(ath_plan_facts) facts = { 0 };
@@ -1024,54 +1306,4 @@ START_TEST(facts_of_nothing)
     ck_assert(ath_plan_facts_may_have(&facts, "/dev/nvidia0"));
     ck_assert_ptr_null(ath_plan_facts_address(&facts, "eth0"));
     ck_assert_int_eq(facts.cgroup_version, ATH_UNKNOWN);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("plan");
-    tcase_add_test(cases, placed_on_its_node);
-    tcase_add_test(cases, cpus_that_are_online);
-    tcase_add_test(cases, no_cpu_online);
-    tcase_add_test(cases, all_faults_in_one_go);
-    tcase_add_test(cases, only_entries_asked_for_count);
-    tcase_add_test(cases, an_entry_that_is_not_there);
-    tcase_add_test(cases, gpus_by_device_nodes);
-    tcase_add_test(cases, gpus_by_cdi);
-    tcase_add_test(cases, a_cdi_specification_of_another_driver);
-    tcase_add_test(cases, gpus_by_nvidias_runtime);
-    tcase_add_test(cases, gpus_by_nvidias_hook);
-    tcase_add_test(cases, gpus_by_number);
-    tcase_add_test(cases, a_gpu_of_another_vendor);
-    tcase_add_test(cases, memory_that_is_not_online_yet);
-    tcase_add_test(cases, simulated_gpus);
-    tcase_add_test(cases, more_promised_than_there_is);
-    tcase_add_test(cases, a_node_without_memory);
-    tcase_add_test(cases, a_cgroup_made_too_early);
-    tcase_add_test(cases, published_on_the_control_interface);
-    tcase_add_test(cases, without_a_control_interface_loopback);
-    tcase_add_test(cases, a_control_interface_without_address);
-    tcase_add_test(cases, on_the_hosts_network);
-    tcase_add_test(cases, addresses_of_version_6);
-    tcase_add_test(cases, a_pause_container_for_a_macvlan);
-    tcase_add_test(cases, rdma_on_the_hosts_network);
-    tcase_add_test(cases, rdma_without_a_link_in_the_container);
-    tcase_add_test(cases, a_macvlan_on_another_port);
-    tcase_add_test(cases, no_gid_to_use);
-    tcase_add_test(cases, rdma_devices_in_one_namespace_only);
-    tcase_add_test(cases, a_macvlan_on_infiniband);
-    tcase_add_test(cases, what_a_rootless_docker_cannot);
-    tcase_add_test(cases, locked_memory_where_it_is_needed);
-    tcase_add_test(cases, a_docker_that_may_not_raise_limits);
-    tcase_add_test(cases, a_process);
-    tcase_add_test(cases, a_fingerprint_tells_plans_apart);
-    tcase_add_test(cases, lines_know_every_field);
-    tcase_add_test(cases, words_for_a_shell);
-    tcase_add_test(cases, names_of_gpus_in_cdi);
-    tcase_add_test(cases, libraries_in_the_linkers_cache);
-    tcase_add_test(cases, a_cache_cut_off);
-    tcase_add_test(cases, facts_of_a_root);
-    tcase_add_test(cases, facts_of_the_live_machine);
-    tcase_add_test(cases, facts_of_nothing);
-    return run_suite(cases, "plan");
 }

@@ -1,10 +1,9 @@
-/* Processes as /proc has them, ports and their owners, and what a supervisor writes down. */
+/* Processes in /proc, ports and their owners, and the state that a supervisor writes. */
 #include "config.h"
 
-#include "container/process_facts.h"
+#include "container/engine/process_facts.h"
 
 #include <arpa/inet.h>
-#include <check.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,13 +19,14 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/unknown.h"
-#include "container/cgroup.h"
-#include "container/engine_internal.h"
-#include "container/process_state.h"
-#include "container/run_folder.h"
+#include "container/engine/cgroup.h"
+#include "container/engine/kinds.h"
+#include "container/engine/process_state.h"
+#include "container/engine/run_folder.h"
 #include "tree.h"
+#include "unit.h"
 
-START_TEST(reads_itself)
+TEST(reads_itself)
 {
     ATH_AUTO(ath_process) self = { 0 };
     if (getenv("EXE_WRAPPER")) {
@@ -44,10 +44,9 @@ START_TEST(reads_itself)
     ck_assert(!ath_process_is(getpid(), self.start_ticks + 1));
     ck_assert(!ath_process_is(ATH_UNKNOWN, self.start_ticks));
 }
-END_TEST
 
 /* Its name ends the part of /proc/PID/stat that names may break. */
-START_TEST(reads_one_of_any_name)
+TEST(reads_a_process_of_any_name)
 {
     ATH_AUTO(ath_process) child = { 0 };
     int ends[2];
@@ -73,7 +72,6 @@ START_TEST(reads_one_of_any_name)
     close(ends[0]);
     close(ends[1]);
 }
-END_TEST
 
 static int listen_on(int family, int *out_port)
 {
@@ -106,7 +104,7 @@ static bool has_text(const struct ath_texts *texts, const char *wanted)
     return false;
 }
 
-START_TEST(sees_listening_sockets)
+TEST(sees_listening_sockets)
 {
     struct ath_texts seen = { 0 };
     int four = 0, six = 0;
@@ -128,9 +126,8 @@ START_TEST(sees_listening_sockets)
     ck_assert_ptr_null(ath_port_owner(four, NULL));
     ath_texts_free(&seen);
 }
-END_TEST
 
-START_TEST(sees_a_unix_listener)
+TEST(sees_a_unix_listener)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     char folder[] = "/tmp/ath-facts-XXXXXX";
@@ -138,19 +135,19 @@ START_TEST(sees_a_unix_listener)
     snprintf(address.sun_path, sizeof address.sun_path, "%s/a socket", folder);
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    ck_assert(!ath_process_sees_listener(getpid(), address.sun_path)); /* bound is not listening */
+    ck_assert(!ath_process_is_listener(getpid(), address.sun_path)); /* bound, but not listening */
     ck_assert_int_eq(listen(fd, 1), 0);
-    ck_assert(ath_process_sees_listener(getpid(), address.sun_path));
-    ck_assert(!ath_process_sees_listener(getpid(), folder));
-    ck_assert(!ath_process_sees_listener(getpid(), NULL));
+    ck_assert(ath_process_is_listener(getpid(), address.sun_path));
+    ck_assert(!ath_process_is_listener(getppid(), address.sun_path));
+    ck_assert(!ath_process_is_listener(getpid(), folder));
+    ck_assert(!ath_process_is_listener(getpid(), NULL));
     close(fd);
-    ck_assert(!ath_process_sees_listener(getpid(), address.sun_path));
+    ck_assert(!ath_process_is_listener(getpid(), address.sun_path));
     unlink(address.sun_path);
     rmdir(folder);
 }
-END_TEST
 
-START_TEST(knows_whose_it_is)
+TEST(knows_the_owner_of_a_process)
 {
     ck_assert(!ath_process_is_in_container(getpid(), "0123456789abcdef0123456789abcdef"));
     ck_assert(!ath_process_is_in_container(getpid(), ""));
@@ -159,10 +156,11 @@ START_TEST(knows_whose_it_is)
     ath_auto_free char *pair = ath_xasprintf("PATH=%s", path);
     ck_assert(ath_process_has_variable(getpid(), pair));
     ck_assert(!ath_process_has_variable(getpid(), "PATH"));
+    ck_assert(ath_process_has_argument(getpid(), program_invocation_name));
+    ck_assert(!ath_process_has_argument(getpid(), "no such argument"));
 }
-END_TEST
 
-START_TEST(keeps_the_last_lines)
+TEST(keeps_the_last_lines)
 {
     static const struct {
         const char *text, *wanted;
@@ -185,17 +183,15 @@ START_TEST(keeps_the_last_lines)
         ath_texts_free(&lines);
     }
 }
-END_TEST
 
-START_TEST(writes_moments)
+TEST(formats_times)
 {
     ath_auto_free char *text = ath_time_text(86399);
     ck_assert_str_eq(text, "1970-01-01T23:59:59Z");
     ck_assert_ptr_null(ath_time_text(ATH_UNKNOWN));
 }
-END_TEST
 
-START_TEST(a_state_comes_back)
+TEST(reads_back_a_state)
 {
     char folder[] = "/tmp/ath-state-XXXXXX";
     struct ath_err err;
@@ -224,19 +220,18 @@ START_TEST(a_state_comes_back)
     ck_assert_ptr_null(back.macvlans);
     ck_assert_int_eq(back.exit_code, ATH_UNKNOWN);
     ck_assert_uint_eq(back.cgroups.count, 1);
-    /* Whoever bears another name is somebody else, whatever the file says. */
+    /* A process with another name is another process, whatever the file has. */
     ck_assert(!ath_process_state_is_supervised(&back));
     prctl(PR_SET_NAME, "aitherion-numa3");
     ck_assert(ath_process_state_is_supervised(&back));
     ck_assert(!ath_process_state_has_runtime(&back));
-    back.boot_id[0] ^= 1; /* another boot's */
+    back.boot_id[0] ^= 1; /* of another boot */
     ck_assert(!ath_process_state_is_supervised(&back));
     ath_process_state_remove(folder);
     ck_assert_int_eq(rmdir(folder), 0);
 }
-END_TEST
 
-START_TEST(a_state_that_others_could_write)
+TEST(refuses_a_state_that_others_could_write)
 {
     char folder[] = "/tmp/ath-state-XXXXXX";
     struct ath_process_state state = { .id = 3, .name = (char[]){ "aitherion-numa3" } };
@@ -268,9 +263,8 @@ START_TEST(a_state_that_others_could_write)
     ath_process_state_remove(folder);
     ck_assert_int_eq(rmdir(folder), 0);
 }
-END_TEST
 
-START_TEST(removes_no_folder_but_a_control_group_of_ours)
+TEST(removes_only_our_own_control_group)
 {
     char folder[] = "/tmp/aitherion-numa-XXXXXX";
     struct ath_err err;
@@ -285,9 +279,8 @@ START_TEST(removes_no_folder_but_a_control_group_of_ours)
     ck_assert_int_eq(ath_cgroup_remove("/sys/fs/cgroup/memory/aitherion-numa0-gone", &err), 0);
     ck_assert_int_eq(rmdir(folder), 0);
 }
-END_TEST
 
-START_TEST(a_run_folder_of_others)
+TEST(refuses_a_run_folder_of_others)
 {
     char folder[] = "/tmp/ath-run-XXXXXX";
     struct ath_err err;
@@ -312,9 +305,8 @@ START_TEST(a_run_folder_of_others)
     ck_assert_int_eq(unlink(link), 0);
     ck_assert_int_eq(rmdir(folder), 0);
 }
-END_TEST
 
-START_TEST(a_state_that_is_none)
+TEST(refuses_a_file_that_is_no_state)
 {
     static const char *const texts[] = { "", "{", "[]", "null", "{\"schema\":\"x/1\"}" };
     char folder[] = "/tmp/ath-state-XXXXXX";
@@ -331,23 +323,4 @@ START_TEST(a_state_that_is_none)
     }
     ath_process_state_remove(folder);
     rmdir(folder);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("all");
-    tcase_add_test(cases, reads_itself);
-    tcase_add_test(cases, reads_one_of_any_name);
-    tcase_add_test(cases, sees_listening_sockets);
-    tcase_add_test(cases, sees_a_unix_listener);
-    tcase_add_test(cases, knows_whose_it_is);
-    tcase_add_test(cases, keeps_the_last_lines);
-    tcase_add_test(cases, writes_moments);
-    tcase_add_test(cases, a_state_comes_back);
-    tcase_add_test(cases, a_state_that_is_none);
-    tcase_add_test(cases, a_state_that_others_could_write);
-    tcase_add_test(cases, removes_no_folder_but_a_control_group_of_ours);
-    tcase_add_test(cases, a_run_folder_of_others);
-    return run_case(cases, "process facts");
 }

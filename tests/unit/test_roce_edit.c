@@ -1,4 +1,4 @@
-/* Cards and devices by every name, entries by theirs, and changes that leave all else alone. */
+/* Cards, devices and entries by every name, and changes that leave everything else as it is. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -7,9 +7,10 @@
 #include "config/entry.h"
 #include "config/roce_edit.h"
 #include "documents.h"
+#include "unit.h"
 
-/* A card at two nodes with four ports, a second one without RDMA, a soft device on a link without
- * hardware. */
+/* A card at two nodes with four ports, another card without RDMA, and a soft device on a virtual
+ * link. */
 static struct ath_nic *add_nic(struct ath_machine *machine, const char *pci, const char *netdev,
                                const char *device, int node, const char *card)
 {
@@ -41,7 +42,7 @@ static void make_machine(struct ath_machine *out)
     ath_machine_sort(out);
 }
 
-START_TEST(a_card_has_many_names)
+TEST(a_card_has_many_names)
 {
     static const char *const names[] = { "0003:01:00.0", "0033:01:00.1", "33:1:0.0",
                                          "mlx5_0",       "mlx5_3",       "eth2" };
@@ -56,7 +57,29 @@ START_TEST(a_card_has_many_names)
         ck_assert_str_eq(card.pci, "0003:01:00.0");
     }
 }
-END_TEST
+
+/* A document may name a card by any of its functions. Another card is not taken for it. */
+LOOP_TEST(a_card_is_found_in_the_document, 0, 5)
+{
+    static const struct {
+        const char *pci, *card;
+        bool is_found;
+    } cases[] = {
+        { "0003:01:00.0", "0003:01:00.0", true },  { "0033:01:00.1", "0003:01:00.0", true },
+        { "0005:01:00.0", "0003:01:00.0", false }, { "0033:01:00.1", "0005:01:00.0", false },
+        { "0005:01:00.0", "0005:01:00.0", true },
+    };
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) document = { 0 };
+    make_machine(&machine);
+    ath_auto_free char *text =
+        ath_xasprintf(MINIMAL "roce:\n  cards:\n    - { pci: \"%s\", numa: [0] }\n", cases[_i].pci);
+    parse_good(text, &document);
+    const struct ath_document_card *found = ath_roce_card_in(&document, &machine, cases[_i].card);
+    ck_assert_int_eq(found != NULL, cases[_i].is_found);
+    if (found)
+        ck_assert_str_eq(found->pci, cases[_i].pci);
+}
 
 static enum ath_error refused(const struct ath_machine *machine, const char *name)
 {
@@ -68,7 +91,7 @@ static enum ath_error refused(const struct ath_machine *machine, const char *nam
     return err.code;
 }
 
-START_TEST(what_is_no_card_is_refused)
+TEST(names_of_no_card_are_refused)
 {
     ATH_AUTO(ath_machine) machine = { 0 };
     make_machine(&machine);
@@ -79,9 +102,8 @@ START_TEST(what_is_no_card_is_refused)
     ck_assert_int_eq(refused(&machine, "rxe0"), ATH_E_UNSUPPORTED);
     ck_assert_int_eq(refused(&machine, "rxe1"), ATH_E_UNSUPPORTED);
 }
-END_TEST
 
-START_TEST(a_file_that_tells_no_rdma_refuses_no_card)
+TEST(a_file_without_rdma_devices_refuses_no_card)
 {
     ATH_AUTO(ath_machine) machine = { .source = ATH_SOURCE_XML };
     struct ath_err err = { 0 };
@@ -93,9 +115,8 @@ START_TEST(a_file_that_tells_no_rdma_refuses_no_card)
     ck_assert_int_lt(ath_roce_card_find(&machine, "0101:00:00.0", &card, &err), 0);
     ck_assert_ptr_null(ath_roce_device_find(&machine, "mlx5_7", &err));
 }
-END_TEST
 
-START_TEST(entries_have_several_names)
+TEST(entries_have_several_names)
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -111,9 +132,8 @@ START_TEST(entries_have_several_names)
         ck_assert_ptr_nonnull(strstr(err.hint, "NUMA0, NUMA1"));
     }
 }
-END_TEST
 
-START_TEST(lists_of_entries_are_read)
+TEST(lists_of_entries_are_read)
 {
     static const struct {
         const char *text, *ids; /* NULL: refused */
@@ -133,9 +153,8 @@ START_TEST(lists_of_entries_are_read)
         ck_assert_str_eq(found, cases[i].ids ? cases[i].ids : "");
     }
 }
-END_TEST
 
-START_TEST(near_entries_are_those_at_the_functions_nodes)
+TEST(near_entries_are_on_the_nodes_of_the_functions)
 {
     ATH_AUTO(ath_machine) machine = { 0 };
     ATH_AUTO(ath_document) document = { 0 };
@@ -149,7 +168,6 @@ START_TEST(near_entries_are_those_at_the_functions_nodes)
     ck_assert_str_eq(both_text, "[0, 1]");
     ck_assert_str_eq(one_text, "[0]");
 }
-END_TEST
 
 #define CARDS "roce:\n  cards:   # ours\n    - pci: \"%s\" # the big one\n      numa: [%s]\n"
 
@@ -167,7 +185,7 @@ static char *add(const char *text, const char *entries, const char *description)
     return ath_steal(&document.text);
 }
 
-START_TEST(a_new_card_gets_its_model)
+TEST(a_new_card_gets_its_model)
 {
     ath_auto_free char *plain = add(MINIMAL, "0,1", NULL);
     ath_auto_free char *named = add(MINIMAL, "1", "mine");
@@ -179,11 +197,10 @@ START_TEST(a_new_card_gets_its_model)
     ck_assert_str_eq(bare, MINIMAL "roce:\n  cards:\n    - pci: \"0003:01:00.0\"\n"
                                    "      numa: [1]\n");
 }
-END_TEST
 
-START_TEST(a_card_that_is_there_changes_in_place)
+TEST(a_known_card_is_changed_in_place)
 {
-    /* Also where the document names it by another function, and in its own spelling. */
+    /* The document may name the card by another function, and in its own spelling. */
     static const char *const spellings[] = { "0003:01:00.0", "33:1:0.1" };
 
     for (size_t i = 0; i < ATH_COUNT(spellings); i++) {
@@ -194,9 +211,8 @@ START_TEST(a_card_that_is_there_changes_in_place)
         ck_assert_str_eq(less, new);
     }
 }
-END_TEST
 
-START_TEST(a_removed_card_leaves_the_rest)
+TEST(a_removed_card_leaves_the_rest)
 {
     static const char *const spellings[] = { "0003:01:00.0", "0033:01:00.1" };
     ATH_AUTO(ath_machine) machine = { 0 };
@@ -207,13 +223,12 @@ START_TEST(a_removed_card_leaves_the_rest)
         struct ath_err err = { 0 };
         ath_auto_free char *text = ath_xasprintf(MINIMAL CARDS "# end\n", spellings[i], "0");
         parse_good(text, &document);
-        for (int again = 0; again < 2; again++) { /* the second time there is nothing to do */
+        for (int again = 0; again < 2; again++) { /* the second pass has nothing to do */
             ck_assert_int_eq(ath_roce_card_remove(&document, &machine, "0003:01:00.0", &err), 0);
             ck_assert_str_eq(document.text, MINIMAL "roce:\n  cards: []   # ours\n# end\n");
         }
     }
 }
-END_TEST
 
 #define ENTRY(devices)                                                                             \
     "schema: aitherion.topology/1\nnuma:\n  - id: 0   # first\n    node: 0\n    control_port: 1\n" \
@@ -228,7 +243,7 @@ static char *bind(const char *text, const char *device, bool is_bound)
     return ath_steal(&document.text);
 }
 
-START_TEST(binding_changes_one_list)
+TEST(binding_changes_one_list)
 {
     static const struct {
         const char *before, *device;
@@ -249,9 +264,8 @@ START_TEST(binding_changes_one_list)
         ck_assert_str_eq(found, cases[i].after);
     }
 }
-END_TEST
 
-START_TEST(binding_refuses_what_it_cannot_write)
+TEST(binding_refuses_what_it_cannot_write)
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -264,9 +278,8 @@ START_TEST(binding_refuses_what_it_cannot_write)
     ck_assert_int_eq(err.code, ATH_E_KEY_UNKNOWN);
     ck_assert_str_eq(document.text, MINIMAL);
 }
-END_TEST
 
-START_TEST(a_device_goes_by_its_link_and_function)
+TEST(a_device_is_found_by_its_link_and_function)
 {
     static const struct {
         const char *name, *device;
@@ -287,9 +300,8 @@ START_TEST(a_device_goes_by_its_link_and_function)
     ck_assert_ptr_null(ath_roce_device_find(&machine, "eth4", &err));
     ck_assert_int_eq(err.code, ATH_E_NO_RDMA);
 }
-END_TEST
 
-START_TEST(far_devices_are_told_with_the_nearer_ones)
+TEST(far_devices_are_reported_with_the_nearer_ones)
 {
     ATH_AUTO(ath_machine) machine = { 0 };
     ATH_AUTO(ath_document) document = { 0 };
@@ -300,26 +312,6 @@ START_TEST(far_devices_are_told_with_the_nearer_ones)
     ath_auto_free char *far = ath_roce_far_text(&machine, entry, "mlx5_0");
     ck_assert_ptr_nonnull(strstr(far, "mlx5_2, mlx5_3"));
     ck_assert_ptr_null(ath_roce_far_text(&machine, entry, "mlx5_2"));
-    ck_assert_ptr_null(ath_roce_far_text(&machine, entry, "rxe0")); /* where it is is not known */
+    ck_assert_ptr_null(ath_roce_far_text(&machine, entry, "rxe0")); /* its node is not known */
     ck_assert_ptr_null(ath_roce_far_text(&machine, entry, "rxe1"));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("roce_edit");
-    tcase_add_test(cases, a_card_has_many_names);
-    tcase_add_test(cases, what_is_no_card_is_refused);
-    tcase_add_test(cases, a_file_that_tells_no_rdma_refuses_no_card);
-    tcase_add_test(cases, entries_have_several_names);
-    tcase_add_test(cases, lists_of_entries_are_read);
-    tcase_add_test(cases, near_entries_are_those_at_the_functions_nodes);
-    tcase_add_test(cases, a_new_card_gets_its_model);
-    tcase_add_test(cases, a_card_that_is_there_changes_in_place);
-    tcase_add_test(cases, a_removed_card_leaves_the_rest);
-    tcase_add_test(cases, binding_changes_one_list);
-    tcase_add_test(cases, binding_refuses_what_it_cannot_write);
-    tcase_add_test(cases, a_device_goes_by_its_link_and_function);
-    tcase_add_test(cases, far_devices_are_told_with_the_nearer_ones);
-    return run_suite(cases, "roce_edit");
 }

@@ -1,9 +1,8 @@
-/* Captured roots: what is read, and that nothing in a hostile one hangs us or leads outside. */
+/* Captured roots: facts are read, and a hostile root neither hangs us nor leads outside. */
 #include "config.h"
 
 #include "base/root.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/pcidev.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct tree tree;
 static struct ath_root root;
@@ -43,7 +43,9 @@ static void expect_nothing(const char *path)
     ck_assert_msg(!text, "'%s' gave '%s'", path, text);
 }
 
-START_TEST(trims_what_it_reads)
+FIXTURE(setup, teardown);
+
+TEST(trims_blanks_and_newlines)
 {
     tree_put(&tree, "100000\n", "speed");
     tree_put(&tree, "", "empty");
@@ -55,9 +57,8 @@ START_TEST(trims_what_it_reads)
     expect_text("model", "8335-GTW");
     expect_nothing("missing");
 }
-END_TEST
 
-START_TEST(reads_numbers_strictly)
+TEST(reads_numbers_strictly)
 {
     static const struct {
         const char *text;
@@ -78,10 +79,10 @@ START_TEST(reads_numbers_strictly)
     }
     ck_assert_int_eq(ath_root_read_number(&root, -7, "none"), -7);
 }
-END_TEST
 
-/* openat2() refuses O_PATH together with other flags; these two answered nothing in captures. */
-START_TEST(sees_links_and_existence)
+/* openat2() refuses O_PATH together with other flags; because of that these two functions once
+ * found nothing in captures. */
+TEST(sees_links_and_existence)
 {
     tree_put(&tree, "x", "sys/devices/pci0000:00/0000:00:03.0/class");
     tree_link(&tree, "../../devices/pci0000:00/0000:00:03.0", "sys/bus/pci/it");
@@ -92,10 +93,10 @@ START_TEST(sees_links_and_existence)
     ck_assert_str_eq(link, "../../devices/pci0000:00/0000:00:03.0");
     ck_assert_ptr_null(ath_root_link(&root, "sys/devices"));
 }
-END_TEST
 
-/* Also without openat2(): valgrind and qemu-user know none, and their runs are this one's. */
-START_TEST(stays_inside)
+/* This must also hold without openat2(), which valgrind and qemu-user lack: the test runs under
+ * both. */
+TEST(stays_inside)
 {
     struct tree outside;
     char target[128];
@@ -125,9 +126,8 @@ START_TEST(stays_inside)
     ck_assert_str_eq(link, "/etc/name");
     tree_remove(&outside);
 }
-END_TEST
 
-START_TEST(does_not_hang_on_odd_files)
+TEST(does_not_hang_on_odd_files)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/fifo", tree.path);
@@ -140,9 +140,8 @@ START_TEST(does_not_hang_on_odd_files)
     expect_nothing("folder");
     ck_assert(!ath_root_exists(&root, "loop-a"));
 }
-END_TEST
 
-START_TEST(reads_no_more_than_a_mebibyte_or_so)
+TEST(reads_no_more_than_a_mebibyte)
 {
     size_t size = 8 << 20, length = 0;
     ath_auto_free char *text = ath_xalloc(size + 1);
@@ -153,9 +152,8 @@ START_TEST(reads_no_more_than_a_mebibyte_or_so)
     ck_assert_uint_ge(length, 1 << 20);
     ck_assert_uint_le(length, (1 << 20) + 65536);
 }
-END_TEST
 
-START_TEST(lists_by_number)
+TEST(lists_by_number)
 {
     static const char *const expected[] = { "node8", "node10", "node250" };
     char **names;
@@ -171,9 +169,8 @@ START_TEST(lists_by_number)
     ck_assert_int_eq(ath_root_list(&root, "missing", &names, &count), -ENOENT);
     ck_assert_uint_eq(count, 0);
 }
-END_TEST
 
-START_TEST(names_a_missing_root)
+TEST(names_a_missing_root)
 {
     struct ath_root other;
     struct ath_err err;
@@ -181,9 +178,8 @@ START_TEST(names_a_missing_root)
     ck_assert_int_eq(err.code, ATH_E_NOT_FOUND);
     ck_assert_ptr_nonnull(strstr(err.message, "'/nonexistent/capture'"));
 }
-END_TEST
 
-START_TEST(reads_pci_functions)
+TEST(reads_pci_functions)
 {
     struct ath_pcidev *list;
     size_t count;
@@ -207,9 +203,8 @@ START_TEST(reads_pci_functions)
     ck_assert(!ath_pcidev_is_virtual(&root, &list[0].address, &address));
     free(list);
 }
-END_TEST
 
-START_TEST(knows_virtual_functions_by_their_physical_one)
+TEST(finds_the_physical_function_of_a_virtual_one)
 {
     struct ath_pci function, parent;
     tree_pci(&tree, "pci0000:00", "0000:00:02.0", "0x020000", "0x15b3", "0x1017");
@@ -222,22 +217,4 @@ START_TEST(knows_virtual_functions_by_their_physical_one)
     ck_assert_uint_eq(parent.function, 0);
     ck_assert_int_eq(ath_pci_parse("0000:00:09.1", &function), 0);
     ck_assert(!ath_pcidev_is_virtual(&root, &function, &parent));
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("root");
-    tcase_add_checked_fixture(cases, setup, teardown);
-    tcase_add_test(cases, trims_what_it_reads);
-    tcase_add_test(cases, reads_numbers_strictly);
-    tcase_add_test(cases, sees_links_and_existence);
-    tcase_add_test(cases, stays_inside);
-    tcase_add_test(cases, does_not_hang_on_odd_files);
-    tcase_add_test(cases, reads_no_more_than_a_mebibyte_or_so);
-    tcase_add_test(cases, lists_by_number);
-    tcase_add_test(cases, names_a_missing_root);
-    tcase_add_test(cases, reads_pci_functions);
-    tcase_add_test(cases, knows_virtual_functions_by_their_physical_one);
-    return run_case(cases, "root");
 }

@@ -1,4 +1,4 @@
-/* Saving: whole files, one writer at a time, and nobody's change lost. */
+/* Saving: whole files, one writer at a time, no lost changes. */
 #include "config.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "config/edit.h"
 #include "documents.h"
+#include "unit.h"
 
 static char folder[] = "/tmp/aitherion-save-XXXXXX";
 static char path[64];
@@ -55,7 +56,10 @@ static int open_locked(int timeout_ms, struct ath_document *out, struct ath_err 
     return ath_document_open(path, timeout_ms, out, &faults, err);
 }
 
-START_TEST(a_change_is_saved_and_the_mode_kept)
+SECONDS(120);
+FIXTURE(make_folder, remove_folder);
+
+TEST(a_change_is_saved_and_the_mode_kept)
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -76,9 +80,8 @@ START_TEST(a_change_is_saved_and_the_mode_kept)
     ck_assert_int_eq(ath_document_save(&document, &err), 0);
     expect_file("# mine\n" MINIMAL "key_file: /l\n");
 }
-END_TEST
 
-START_TEST(nothing_changed_is_not_written)
+TEST(nothing_changed_is_not_written)
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -91,9 +94,8 @@ START_TEST(nothing_changed_is_not_written)
     ck_assert_int_eq(stat(path, &after), 0);
     ck_assert_uint_eq(before.st_ino, after.st_ino);
 }
-END_TEST
 
-START_TEST(a_change_by_somebody_else_is_not_overwritten)
+TEST(a_change_by_another_program_is_not_overwritten)
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -109,9 +111,8 @@ START_TEST(a_change_by_somebody_else_is_not_overwritten)
     ck_assert_int_eq(ath_document_save(&document, &err), 0);
     expect_file(MINIMAL "key_file: /k\n");
 }
-END_TEST
 
-START_TEST(a_symbolic_link_stays_one)
+TEST(a_symbolic_link_is_followed_and_kept)
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -127,9 +128,8 @@ START_TEST(a_symbolic_link_stays_one)
     ck_assert(S_ISLNK(status.st_mode));
     expect_file(MINIMAL "key_file: /k\n");
 }
-END_TEST
 
-/* Runs in a child: holds the lock until a byte (or the end) comes down the pipe. */
+/* Runs in a child: holds the lock until a byte or the end arrives in the pipe. */
 static void hold_lock(int ready, int go)
 {
     ATH_AUTO(ath_document) document = { 0 };
@@ -145,7 +145,7 @@ static void hold_lock(int ready, int go)
     _exit(0);
 }
 
-START_TEST(a_second_writer_waits_or_is_told)
+TEST(a_second_writer_waits_or_gets_an_error)
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -168,9 +168,8 @@ START_TEST(a_second_writer_waits_or_is_told)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
 }
-END_TEST
 
-/* Many processes add one each to a number; none is lost. */
+/* Several processes increment a number, and no increment is lost. */
 enum { WRITERS = 4, ROUNDS = 25 };
 
 static void count_up(void)
@@ -188,7 +187,7 @@ static void count_up(void)
     _exit(0);
 }
 
-START_TEST(no_change_is_lost_between_processes)
+TEST(no_change_is_lost_between_processes)
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -203,9 +202,8 @@ START_TEST(no_change_is_lost_between_processes)
     ck_assert_int_eq(load(&document, &err), 0);
     ck_assert_int_eq(document.numa.items[0].node, WRITERS * ROUNDS);
 }
-END_TEST
 
-START_TEST(opening_what_is_not_there_makes_nothing)
+TEST(opening_a_missing_document_makes_no_folder)
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -216,9 +214,8 @@ START_TEST(opening_what_is_not_there_makes_nothing)
     ck_assert_int_eq(err.code, ATH_E_DOCUMENT_MISSING);
     ck_assert_int_lt(stat(below, &status), 0);
 }
-END_TEST
 
-START_TEST(a_faulty_document_gives_its_lock_back)
+TEST(opening_a_faulty_document_releases_the_lock)
 {
     ATH_AUTO(ath_document) document = { 0 };
     struct ath_err err = { 0 };
@@ -227,9 +224,8 @@ START_TEST(a_faulty_document_gives_its_lock_back)
     write_file(MINIMAL);
     ck_assert_int_eq(open_locked(0, &document, &err), 0);
 }
-END_TEST
 
-START_TEST(a_new_document_does_not_replace_an_old_one)
+TEST(a_new_document_does_not_replace_an_old_one)
 {
     struct ath_err err = { 0 };
     snprintf(path, sizeof path, "%s/a/b/t.yaml", folder);
@@ -240,22 +236,4 @@ START_TEST(a_new_document_does_not_replace_an_old_one)
     expect_file(MINIMAL);
     ck_assert_int_eq(ath_document_create(path, MINIMAL "# new\n", true, &err), 0);
     expect_file(MINIMAL "# new\n");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("save");
-    tcase_set_timeout(cases, 120);
-    tcase_add_checked_fixture(cases, make_folder, remove_folder);
-    tcase_add_test(cases, a_change_is_saved_and_the_mode_kept);
-    tcase_add_test(cases, nothing_changed_is_not_written);
-    tcase_add_test(cases, a_change_by_somebody_else_is_not_overwritten);
-    tcase_add_test(cases, a_symbolic_link_stays_one);
-    tcase_add_test(cases, a_second_writer_waits_or_is_told);
-    tcase_add_test(cases, no_change_is_lost_between_processes);
-    tcase_add_test(cases, opening_what_is_not_there_makes_nothing);
-    tcase_add_test(cases, a_faulty_document_gives_its_lock_back);
-    tcase_add_test(cases, a_new_document_does_not_replace_an_old_one);
-    return run_suite(cases, "save");
 }

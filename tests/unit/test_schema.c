@@ -1,4 +1,4 @@
-/* The table of keys keeps its own rules, and texts written as YAML read back. */
+/* The table of keys follows its own rules, and texts written as YAML read back. */
 #include "config.h"
 
 #include <locale.h>
@@ -8,6 +8,7 @@
 #include "config/forms.h"
 #include "config/write.h"
 #include "documents.h"
+#include "unit.h"
 
 static void check_row(const struct ath_schema *key)
 {
@@ -20,14 +21,15 @@ static void check_row(const struct ath_schema *key)
     ck_assert_msg(!is_number || key->max > key->min, "%s has no range", key->name);
     ck_assert_msg(!key->fallback || !ath_schema_check(key, key->fallback),
                   "the default of %s is not allowed", key->name);
-    ck_assert_msg(!key->is_required || !key->fallback, "%s has a default in vain", key->name);
+    ck_assert_msg(!key->is_required || !key->fallback,
+                  "%s is required, so its default has no effect", key->name);
     ck_assert_msg((key->kind >= ATH_VALUE_MAPPING) == (key->keys != NULL), "%s", key->name);
     ck_assert_msg((key->kind == ATH_VALUE_CHOICE) == (key->choices != NULL), "%s", key->name);
     ck_assert_msg(!key->keys || key->title, "%s has no title", key->name);
     if (key->kind == ATH_VALUE_ITEMS) {
         const struct ath_schema *name = ath_schema_find(key, key->name_key);
         ck_assert_msg(name && name->is_required && key->item_size, "%s", key->name);
-        /* The writer puts the dash before the first key, which thus must always have a value. */
+        /* The writer puts the dash before the first key, so that key must always have a value. */
         ck_assert_ptr_eq(name, key->keys);
     }
 }
@@ -44,7 +46,42 @@ static size_t check_rows(const struct ath_schema *mapping)
     return count;
 }
 
-START_TEST(the_table_keeps_its_rules)
+static void check_number(const struct ath_schema *key, double number, bool is_good)
+{
+    bool is_whole = key->kind == ATH_VALUE_INTEGER;
+    ath_auto_free char *text =
+        is_whole ? ath_xasprintf("%.0f", number) : ath_xasprintf("%.3f", number);
+    ck_assert_msg(!ath_schema_check(key, text) == is_good, "%s: %s", key->name, text);
+}
+
+/* Numbers from the smallest to the largest that a key allows are good, and no others. */
+static size_t check_ranges(const struct ath_schema *mapping)
+{
+    size_t count = 0;
+    for (const struct ath_schema *key = mapping->keys; key->name; key++) {
+        double step = key->kind == ATH_VALUE_INTEGER ? 1 : 0.001;
+        if (key->keys)
+            count += check_ranges(key);
+        if (key->kind != ATH_VALUE_INTEGER && key->kind != ATH_VALUE_NUMBER)
+            continue;
+        count++;
+        check_number(key, key->max, true);
+        check_number(key, key->max + step, false);
+        check_number(key, key->max - step, true);
+        check_number(key, key->min - step, false);
+        check_number(key, key->min + step, true);
+        /* A share of nothing is none. */
+        check_number(key, key->min, key->kind == ATH_VALUE_INTEGER);
+    }
+    return count;
+}
+
+TEST(numbers_have_exact_limits)
+{
+    ck_assert_uint_ge(check_ranges(ath_schema_root()), 8);
+}
+
+TEST(the_table_follows_its_rules)
 {
     ck_assert_uint_gt(check_rows(ath_schema_root()), 30);
     for (int form = 0; form < ATH_FORM_COUNT; form++) {
@@ -56,7 +93,6 @@ START_TEST(the_table_keeps_its_rules)
         ck_assert(*ath_fault_meaning((enum ath_fault_code)code));
     }
 }
-END_TEST
 
 static const char *const texts[] = {
     "plain",
@@ -128,7 +164,7 @@ static const char *const texts[] = {
 };
 
 /* In a block, in brackets and in braces, in every style. */
-START_TEST(any_text_written_reads_back)
+LOOP_TEST(any_text_written_reads_back, 0, ATH_COUNT(texts))
 {
     static const char *const frames[] = { "x: %s\n", "x: [%s]\n", "x: { k: %s }\n", "x: [%s, b]" };
     for (size_t i = 0; i < 3 * ATH_COUNT(frames); i++) {
@@ -145,9 +181,8 @@ START_TEST(any_text_written_reads_back)
         ck_assert_msg(ath_yaml_type_of(found) == ATH_YAML_TEXT, "%s", whole.data);
     }
 }
-END_TEST
 
-START_TEST(numbers_are_short_and_have_a_point)
+TEST(numbers_are_short_and_have_a_point)
 {
     static const struct {
         double number;
@@ -161,10 +196,9 @@ START_TEST(numbers_are_short_and_have_a_point)
         ck_assert_str_eq(text, cases[i].text);
     }
 }
-END_TEST
 
-/* A document made of structs alone, with a value in every field, reads back the same. */
-START_TEST(what_is_written_reads_back)
+/* A document made of structs, with a value in every field, reads back the same. */
+TEST(a_written_document_reads_back)
 {
     size_t length;
     ath_auto_free char *profile = read_source("etc/ac922_topology.yaml", &length);
@@ -180,15 +214,4 @@ START_TEST(what_is_written_reads_back)
     ck_assert_str_eq(text, again);
     ck_assert_str_eq(second.roce.cards.items[0].description, "a: \"b\" # c");
     ck_assert_str_eq(second.roce.macvlans.items[1].address, "192.168.101.10/24");
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("schema");
-    tcase_add_test(cases, the_table_keeps_its_rules);
-    tcase_add_loop_test(cases, any_text_written_reads_back, 0, (int)ATH_COUNT(texts));
-    tcase_add_test(cases, numbers_are_short_and_have_a_point);
-    tcase_add_test(cases, what_is_written_reads_back);
-    return run_suite(cases, "schema");
 }

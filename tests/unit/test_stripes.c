@@ -1,7 +1,6 @@
 /* Jobs of several threads, frames that go by several connections, and names of what is off. */
 #include "config.h"
 
-#include <check.h>
 #include <endian.h>
 #include <errno.h>
 #include <pthread.h>
@@ -11,10 +10,11 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "runtime/switches.h"
-#include "runtime/transport/stream.h"
-#include "runtime/transport/team.h"
+#include "remote/switches.h"
+#include "remote/transport/stream.h"
+#include "remote/transport/team.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct ath_err err;
 
@@ -26,7 +26,7 @@ static void count_part(void *job, size_t part)
     times[part]++;
 }
 
-START_TEST(does_each_part_once)
+LOOP_TEST(does_each_part_once, 1, ATH_TEAM_MAX + 1)
 {
     enum { ROUNDS = 500 /* on a busy machine a round may cost a thread's whole turn */ };
     struct ath_team *team = ath_team_make((size_t)_i);
@@ -38,9 +38,8 @@ START_TEST(does_each_part_once)
         ck_assert_uint_eq(times[i], i < _i ? ROUNDS : 0);
     ath_team_free(team);
 }
-END_TEST
 
-START_TEST(does_parts_without_a_thread_for_each)
+TEST(does_parts_without_enough_threads)
 {
     struct ath_team *team = ath_team_make(2);
     atomic_uint times[ATH_TEAM_MAX] = { 0 };
@@ -51,9 +50,8 @@ START_TEST(does_parts_without_a_thread_for_each)
     ath_team_free(team);
     ath_team_free(NULL);
 }
-END_TEST
 
-/* What one team is asked for by several threads at once. */
+/* Several threads give jobs to one team at the same time. */
 static void *copy_often(void *argument)
 {
     enum { BYTES = 3 * 1024 * 1024 + 1, ROUNDS = 20 };
@@ -67,7 +65,7 @@ static void *copy_often(void *argument)
 }
 
 /* The first difference, wherever it lies, and however many there are behind it. */
-START_TEST(compares)
+LOOP_TEST(compares, 0, ATH_TEAM_MAX + 1)
 {
     enum { STRIDES = 40, TAIL = 100 };
     const size_t bytes = (size_t)STRIDES * ATH_TEAM_STRIDE + TAIL;
@@ -85,9 +83,8 @@ START_TEST(compares)
     free(other);
     ath_team_free(team);
 }
-END_TEST
 
-START_TEST(copies_for_several_threads)
+TEST(copies_for_several_threads)
 {
     struct ath_team *team = ath_team_make(4);
     pthread_t threads[3];
@@ -97,7 +94,6 @@ START_TEST(copies_for_several_threads)
         pthread_join(threads[i], NULL);
     ath_team_free(team);
 }
-END_TEST
 
 /* ---- frames ---- */
 
@@ -174,7 +170,7 @@ static void read_frame(struct ath_stream *stream, struct ath_frame *frame, size_
     ck_assert_int_eq(memcmp(frame->bytes, wanted, length), 0);
 }
 
-START_TEST(frames_come_whole)
+LOOP_TEST(frames_arrive_whole, 1, PAIRS + 1)
 {
     struct line line = line_make((size_t)_i);
     ATH_AUTO(ath_frame) frame = { 0 };
@@ -188,10 +184,9 @@ START_TEST(frames_come_whole)
     pthread_join(thread, NULL);
     line_free(&line);
 }
-END_TEST
 
 /* Both directions at once, each with its own threads. */
-START_TEST(frames_come_both_ways)
+TEST(frames_go_both_ways)
 {
     struct line line = line_make(PAIRS);
     ATH_AUTO(ath_frame) frame = { 0 };
@@ -208,7 +203,6 @@ START_TEST(frames_come_both_ways)
         pthread_join(threads[end], NULL);
     line_free(&line);
 }
-END_TEST
 
 static void *shut_soon(void *argument)
 {
@@ -218,8 +212,8 @@ static void *shut_soon(void *argument)
     return NULL;
 }
 
-/* Nobody writes the shares; whoever waits for them comes back. */
-START_TEST(a_wait_for_shares_ends)
+/* No thread writes the shares; threads that wait for them return. */
+LOOP_TEST(a_wait_for_shares_ends_with_the_stream, 0, 2)
 {
     struct line line = line_make(PAIRS);
     ATH_AUTO(ath_frame) frame = { 0 };
@@ -232,9 +226,8 @@ START_TEST(a_wait_for_shares_ends)
     pthread_join(thread, NULL);
     line_free(&line);
 }
-END_TEST
 
-START_TEST(has_so_many_connections_at_most)
+TEST(limits_the_number_of_connections)
 {
     int pair[2], none[ATH_STRIPES_MAX] = { 0 };
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -244,7 +237,6 @@ START_TEST(has_so_many_connections_at_most)
     stream->ops->close(stream);
     close(pair[1]);
 }
-END_TEST
 
 /* ---- what is off ---- */
 
@@ -269,7 +261,7 @@ static const struct {
     { "Stripes?%s", 0, "" },
 };
 
-START_TEST(reads_what_is_off)
+LOOP_TEST(reads_the_optimisations_to_switch_off, 0, (sizeof lists / sizeof *lists))
 {
     uint32_t off = 77;
     int status = ath_switches_read(lists[_i].text, &off, &err);
@@ -286,20 +278,4 @@ START_TEST(reads_what_is_off)
     ck_assert_ptr_nonnull(strstr(err.hint, lists[_i].hint));
     ck_assert_int_eq(ath_switches_read(lists[_i].text, &off, NULL), 0);
     ck_assert_uint_eq(off, lists[_i].off);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("stripes");
-    tcase_add_loop_test(cases, does_each_part_once, 1, ATH_TEAM_MAX + 1);
-    tcase_add_test(cases, does_parts_without_a_thread_for_each);
-    tcase_add_test(cases, copies_for_several_threads);
-    tcase_add_loop_test(cases, compares, 0, ATH_TEAM_MAX + 1);
-    tcase_add_loop_test(cases, frames_come_whole, 1, PAIRS + 1);
-    tcase_add_test(cases, frames_come_both_ways);
-    tcase_add_loop_test(cases, a_wait_for_shares_ends, 0, 2);
-    tcase_add_test(cases, has_so_many_connections_at_most);
-    tcase_add_loop_test(cases, reads_what_is_off, 0, (int)(sizeof lists / sizeof *lists));
-    return run_case(cases, "stripes");
 }

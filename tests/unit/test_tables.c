@@ -1,10 +1,10 @@
 /* The tables for static CUDA runtimes: which there are, and the answer of the check. */
 #include "config.h"
 
-#include <check.h>
 #include <string.h>
 
-#include "runtime/tables/tables.h"
+#include "cuda/api/export_tables.h"
+#include "unit.h"
 
 static size_t device_count;
 
@@ -59,7 +59,7 @@ static const uint64_t addresses[3] = { 0x1000, 0x2000, 0x3000 };
 enum { SECONDS = 1700000000, PROCESS = 4242, THREAD = 0x1234567 };
 
 /* Computed by another implementation of RFC 1319 and RFC 2104. */
-START_TEST(answers_the_check)
+TEST(answers_the_check)
 {
     uint64_t answer[2];
     device_count = 2;
@@ -67,9 +67,8 @@ START_TEST(answers_the_check)
     ck_assert_uint_eq(answer[0], 0x365cfe446ec58b04);
     ck_assert_uint_eq(answer[1], 0x4e5c8444e07ba743);
 }
-END_TEST
 
-START_TEST(all_of_the_message_counts)
+TEST(checks_every_byte_of_the_message)
 {
     uint64_t answer[2], other[2];
     device_count = 2;
@@ -86,9 +85,8 @@ START_TEST(all_of_the_message_counts)
     ath_table_check(&driver, 12, SECONDS, PROCESS, THREAD, addresses, other);
     ck_assert(memcmp(answer, other, sizeof other) != 0);
 }
-END_TEST
 
-START_TEST(some_versions_have_one_answer)
+TEST(some_versions_have_one_answer)
 {
     uint64_t answer[2];
     ath_table_check(&driver, 10, SECONDS, PROCESS, THREAD, addresses, answer);
@@ -97,12 +95,11 @@ START_TEST(some_versions_have_one_answer)
     ck_assert_uint_eq(answer[0], 0x1841181c03cb675c);
     ck_assert_uint_eq(answer[1], 0x8ed383aa1f4cd1e8);
 }
-END_TEST
 
 static const unsigned char interface[16] = { 0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
                                              0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9 };
 
-START_TEST(the_interface_gives_the_primary_context)
+TEST(the_interface_gives_the_primary_context)
 {
     const uintptr_t *table = ath_table_find(&driver, interface);
     CUresult (*get_primary)(CUcontext *, CUdevice);
@@ -113,10 +110,9 @@ START_TEST(the_interface_gives_the_primary_context)
     ck_assert_int_eq(get_primary(&context, 3), CUDA_SUCCESS);
     ck_assert_uint_eq((uintptr_t)context, 0x1003);
 }
-END_TEST
 
-/* After a fault and a reset a runtime hears the context that was, as from a driver. */
-START_TEST(the_interface_gives_the_last_context_after_a_fault)
+/* After a fault and a reset a runtime gets the old context, as from a driver. */
+TEST(the_interface_gives_the_last_context_after_a_fault)
 {
     const uintptr_t *table = ath_table_find(&driver, interface);
     CUresult (*get_primary)(CUcontext *, CUdevice);
@@ -135,13 +131,12 @@ START_TEST(the_interface_gives_the_last_context_after_a_fault)
     ck_assert_int_eq(get_primary(&context, 5), CUDA_ERROR_NOT_INITIALIZED);
     retaining = CUDA_SUCCESS;
 }
-END_TEST
 
 static const unsigned char contexts[16] = { 0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48,
                                             0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8, 0xf2 };
 
 /* Without both cublasLt finds no algorithm for any product. */
-START_TEST(the_current_context_has_a_number)
+TEST(the_current_context_has_a_number)
 {
     static const unsigned char threads[16] = { 0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47,
                                                0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a, 0xec, 0xdc };
@@ -163,11 +158,10 @@ START_TEST(the_current_context_has_a_number)
         ck_assert(i == 4 || i == 39 || i == 51 || other() == CUDA_ERROR_NOT_SUPPORTED);
     }
 }
-END_TEST
 
 /* Without both cublas has no memory of its own for a stream: no dot product, no product in parts.
  */
-START_TEST(a_stream_has_a_number)
+TEST(a_stream_has_a_number)
 {
     static const struct {
         uintptr_t handle;
@@ -190,10 +184,9 @@ START_TEST(a_stream_has_a_number)
         ck_assert_uint_eq(id, asked[i].id);
     }
 }
-END_TEST
 
 /* cublasLt calls it without looking whether the table is there. */
-START_TEST(clusters_are_an_error_and_no_crash)
+TEST(clusters_are_an_error_and_no_crash)
 {
     static const unsigned char clusters[16] = { 0x17, 0x34, 0xdc, 0x26, 0x80, 0x0d, 0x47, 0x45,
                                                 0x87, 0x26, 0xc0, 0xf1, 0xe7, 0xdd, 0x8b, 0xca };
@@ -204,34 +197,11 @@ START_TEST(clusters_are_an_error_and_no_crash)
     memcpy(&ask, &table[4], sizeof ask);
     ck_assert_int_eq(ask(NULL, NULL), CUDA_ERROR_NOT_SUPPORTED);
 }
-END_TEST
 
-START_TEST(others_are_not_there)
+TEST(other_tables_do_not_exist)
 {
     unsigned char unknown[16];
     memcpy(unknown, interface, sizeof unknown);
     unknown[15] ^= 1;
     ck_assert_ptr_null(ath_table_find(&driver, unknown));
-}
-END_TEST
-
-int main(void)
-{
-    Suite *suite = suite_create("tables");
-    TCase *cases = tcase_create("tables");
-    tcase_add_test(cases, answers_the_check);
-    tcase_add_test(cases, all_of_the_message_counts);
-    tcase_add_test(cases, some_versions_have_one_answer);
-    tcase_add_test(cases, the_interface_gives_the_primary_context);
-    tcase_add_test(cases, the_interface_gives_the_last_context_after_a_fault);
-    tcase_add_test(cases, the_current_context_has_a_number);
-    tcase_add_test(cases, a_stream_has_a_number);
-    tcase_add_test(cases, clusters_are_an_error_and_no_crash);
-    tcase_add_test(cases, others_are_not_there);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
 }

@@ -1,7 +1,7 @@
-/* Archives against tar itself: what is in them, their size, in pieces of every size. */
+/* Archives checked with tar itself: their contents, their size, reading in pieces of every size. */
 #include "config.h"
 
-#include "container/tar.h"
+#include "container/image/tar.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct tree tree;
 
@@ -22,7 +23,7 @@ static void remove_tree(void)
     tree_remove(&tree);
 }
 
-/* The whole archive, read in pieces of so many bytes. */
+/* Reads the whole archive in pieces of step bytes. */
 static void read_all(const struct ath_tar *tar, size_t step, struct ath_text *out)
 {
     struct ath_tar_reader reader = { .tar = tar };
@@ -38,7 +39,7 @@ static void read_all(const struct ath_tar *tar, size_t step, struct ath_text *ou
     ath_tar_reader_free(&reader);
 }
 
-/* What `tar` with arguments says of the archive. */
+/* Returns the output of `tar` with arguments for the archive. */
 static char *ask_tar(const struct ath_tar *tar, const char *arguments)
 {
     ATH_AUTO(ath_text) archive = { 0 }, said = { 0 };
@@ -59,16 +60,17 @@ static char *ask_tar(const struct ath_tar *tar, const char *arguments)
     return ath_text_take(&said);
 }
 
-START_TEST(an_empty_one_is_two_blocks)
+FIXTURE(make_tree, remove_tree);
+
+TEST(empty_archive_is_two_blocks)
 {
     struct ath_tar tar = { 0 };
     ath_auto_free char *said = ask_tar(&tar, "-t");
     ck_assert_str_eq(said, "");
     ck_assert_int_eq(ath_tar_size(&tar), 1024);
 }
-END_TEST
 
-START_TEST(tar_reads_each_kind)
+TEST(tar_reads_each_kind)
 {
     ATH_AUTO(ath_tar) tar = { 0 };
 
@@ -84,10 +86,9 @@ START_TEST(tar_reads_each_kind)
     ath_auto_free char *text = ask_tar(&tar, "-xO a/text");
     ck_assert_str_eq(text, "hello\n");
 }
-END_TEST
 
-/* Around the 100 bytes of a ustar name, and beyond ASCII. */
-START_TEST(keeps_long_and_foreign_names)
+/* Names around the 100 bytes of ustar, and beyond ASCII. */
+TEST(keeps_long_and_foreign_names)
 {
     ATH_AUTO(ath_tar) tar = { 0 };
     char name[400];
@@ -119,10 +120,9 @@ START_TEST(keeps_long_and_foreign_names)
     }
     ck_assert_str_eq(strrchr(strsep(&line, "\n"), ' ') + 1, "节点/ä");
 }
-END_TEST
 
-/* Beyond what ustar's eleven octal digits hold; never read, since it would be 8 GiB. */
-START_TEST(counts_large_files)
+/* A size beyond ustar's eleven octal digits. The file of 8 GiB is never read. */
+TEST(counts_large_files)
 {
     ATH_AUTO(ath_tar) tar = { 0 };
     struct ath_tar_reader reader = { .tar = &tar };
@@ -138,7 +138,6 @@ START_TEST(counts_large_files)
     ck_assert_int_eq(ath_tar_read(&reader, head, 512, &err), -ENOENT);
     ath_tar_reader_free(&reader);
 }
-END_TEST
 
 static void make_nested(struct ath_tar *inner, struct ath_tar *outer)
 {
@@ -152,7 +151,7 @@ static void make_nested(struct ath_tar *inner, struct ath_tar *outer)
     ath_tar_add_bytes(outer, "behind", 0644, "2", 1);
 }
 
-START_TEST(tar_reads_an_archive_within)
+TEST(tar_reads_a_nested_archive)
 {
     ATH_AUTO(ath_tar) inner = { 0 }, outer = { 0 };
 
@@ -162,9 +161,8 @@ START_TEST(tar_reads_an_archive_within)
     ath_auto_free char *list = ask_tar(&outer, "-t");
     ck_assert_str_eq(list, "before\ninner.tar\nbehind\n");
 }
-END_TEST
 
-START_TEST(pieces_make_no_difference)
+LOOP_TEST(reads_in_pieces_of_any_size, 0, 5)
 {
     static const size_t steps[] = { 1, 7, 511, 513, 1000 };
     ATH_AUTO(ath_tar) inner = { 0 }, outer = { 0 };
@@ -176,10 +174,9 @@ START_TEST(pieces_make_no_difference)
     ck_assert_uint_eq(pieces.length, whole.length);
     ck_assert_mem_eq(pieces.data, whole.data, whole.length);
 }
-END_TEST
 
-/* A file that grew, shrank or went since it was listed. */
-START_TEST(notices_changed_files)
+/* A file that grew, shrank or disappeared since it was added. */
+LOOP_TEST(notices_changed_files, 0, 3)
 {
     static const char *const contents[] = { "longer than it was\n", "short\n", NULL };
     ATH_AUTO(ath_tar) inner = { 0 }, outer = { 0 };
@@ -197,19 +194,4 @@ START_TEST(notices_changed_files)
                      contents[_i] ? -EIO : -ENOENT);
     ck_assert_ptr_nonnull(strstr(err.message, path));
     ath_tar_reader_free(&reader);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("tar");
-    tcase_add_checked_fixture(cases, make_tree, remove_tree);
-    tcase_add_test(cases, an_empty_one_is_two_blocks);
-    tcase_add_test(cases, tar_reads_each_kind);
-    tcase_add_test(cases, keeps_long_and_foreign_names);
-    tcase_add_test(cases, counts_large_files);
-    tcase_add_test(cases, tar_reads_an_archive_within);
-    tcase_add_loop_test(cases, pieces_make_no_difference, 0, 5);
-    tcase_add_loop_test(cases, notices_changed_files, 0, 3);
-    return run_case(cases, "tar");
 }

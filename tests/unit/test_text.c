@@ -1,9 +1,8 @@
-/* Strict numbers, growing text, and guessing at typing errors. */
+/* Strict numbers, growing text, and guesses at mistyped words. */
 #include "config.h"
 
 #include "base/text.h"
 
-#include <check.h>
 #include <errno.h>
 #include <limits.h>
 #include <locale.h>
@@ -13,8 +12,9 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "tree.h"
+#include "unit.h"
 
-START_TEST(reads_unsigned_numbers)
+TEST(reads_unsigned_numbers)
 {
     static const struct {
         const char *text;
@@ -48,13 +48,13 @@ START_TEST(reads_unsigned_numbers)
         ck_assert_uint_eq(value, rows[i].expected);
     }
 }
-END_TEST
 
-START_TEST(reads_signed_numbers_within_bounds)
+TEST(reads_signed_numbers_within_bounds)
 {
     int value = 7;
     ck_assert_int_eq(ath_parse_int("-1", -1, 10, &value), 0);
     ck_assert_int_eq(value, -1);
+    ck_assert_int_eq(ath_parse_int("-2", -1, 10, &value), -ERANGE);
     ck_assert_int_eq(ath_parse_int("11", 0, 10, &value), -ERANGE);
     ck_assert_int_eq(ath_parse_int("99999999999999999999", INT_MIN, INT_MAX, &value), -ERANGE);
     ck_assert_int_eq(ath_parse_int("--1", -5, 5, &value), -EINVAL);
@@ -62,10 +62,16 @@ START_TEST(reads_signed_numbers_within_bounds)
     ck_assert_int_eq(ath_parse_int("1.5", 0, 5, &value), -EINVAL);
     ck_assert_int_eq(ath_parse_int("99999999999999999999x", 0, 5, &value), -EINVAL);
     ck_assert_int_eq(value, -1);
+    ck_assert_int_eq(ath_parse_int("10", 0, 10, &value), 0);
+    ck_assert_int_eq(value, 10);
+    ck_assert_int_eq(ath_parse_int("-2147483648", INT_MIN, INT_MAX, &value), 0);
+    ck_assert_int_eq(value, INT_MIN);
+    ck_assert_int_eq(ath_parse_int("2147483647", INT_MIN, INT_MAX, &value), 0);
+    ck_assert_int_eq(value, INT_MAX);
+    ck_assert_int_eq(ath_parse_int("2147483648", INT_MIN, INT_MAX, &value), -ERANGE);
 }
-END_TEST
 
-START_TEST(reads_fractions)
+TEST(reads_fractions)
 {
     double value = 7;
     ck_assert_int_eq(ath_parse_double("2.5", &value), 0);
@@ -79,9 +85,8 @@ START_TEST(reads_fractions)
         ck_assert_msg(ath_parse_double(bad[i], &value) < 0, "'%s' was taken", bad[i]);
     ck_assert_double_eq(value, -0.5);
 }
-END_TEST
 
-START_TEST(builds_text)
+TEST(builds_text)
 {
     struct ath_text text = { 0 };
     for (int i = 0; i < 1000; i++)
@@ -94,9 +99,8 @@ START_TEST(builds_text)
     ath_auto_free char *empty = ath_text_take(&text);
     ck_assert_str_eq(empty, "");
 }
-END_TEST
 
-START_TEST(adds_parts)
+TEST(adds_parts)
 {
     ATH_AUTO(ath_text) text = { 0 };
 
@@ -107,7 +111,6 @@ START_TEST(adds_parts)
     ath_text_add_part(&text, " · ", "%d", 2);
     ck_assert_str_eq(text.data, "first · 2");
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -122,8 +125,8 @@ static const struct {
     { "\xee\x80\x80", 3, 0xe000 },
     { "\xf0\x90\x80\x80", 4, 0x10000 },
     { "\xf4\x8f\xbf\xbf", 4, 0x10ffff },
-    { "\x80", 0, 0xfffd },     /* goes on what nobody began */
-    { "\xc1\xbf", 0, 0xfffd }, /* longer than it needs to be */
+    { "\x80", 0, 0xfffd },     /* continues a character that was not begun */
+    { "\xc1\xbf", 0, 0xfffd }, /* longer than necessary */
     { "\xe0\x9f\xbf", 0, 0xfffd },
     { "\xf0\x8f\xbf\xbf", 0, 0xfffd },
     { "\xed\xa0\x80", 0, 0xfffd },     /* a surrogate */
@@ -133,7 +136,7 @@ static const struct {
     { "\xff", 0, 0xfffd },
 };
 
-START_TEST(takes_lists_apart)
+TEST(splits_lists)
 {
     static const char *const lists[][2] = {
         { "", "()" },           { "a", "(a)" },
@@ -151,9 +154,8 @@ START_TEST(takes_lists_apart)
         ck_assert_str_eq(text, lists[i][1]);
     }
 }
-END_TEST
 
-START_TEST(decodes_utf8)
+LOOP_TEST(decodes_utf8, 0, ATH_COUNT(characters))
 {
     uint32_t point = 0;
     size_t length = strlen(characters[_i].text);
@@ -161,13 +163,12 @@ START_TEST(decodes_utf8)
     ck_assert_uint_eq(ath_utf8_decode(characters[_i].text, length, &point), characters[_i].length);
     ck_assert_uint_eq(point, characters[_i].point);
     ck_assert_uint_eq(ath_utf8_decode(characters[_i].text, length, NULL), characters[_i].length);
-    /* Nothing is read behind what is there. */
+    /* bytes after the given length are not read */
     ck_assert_uint_eq(
         ath_utf8_decode(characters[_i].text, characters[_i].length ? length - 1 : 0, &point), 0);
 }
-END_TEST
 
-START_TEST(sees_the_byte_order_mark)
+TEST(finds_the_byte_order_mark)
 {
     ck_assert_uint_eq(ath_utf8_mark("\xef\xbb\xbfx", 4), 3);
     ck_assert_uint_eq(ath_utf8_mark("\xef\xbb\xbf", 2), 0);
@@ -176,9 +177,8 @@ START_TEST(sees_the_byte_order_mark)
     ck_assert(!ath_utf8_is_inside('\xc2'));
     ck_assert(!ath_utf8_is_inside('a'));
 }
-END_TEST
 
-START_TEST(guesses_what_was_meant)
+TEST(guesses_mistyped_words)
 {
     static const char *const words[] = { "discover", "configure", NULL, "init", "help", "version" };
     size_t count = ATH_COUNT(words);
@@ -186,15 +186,20 @@ START_TEST(guesses_what_was_meant)
     ck_assert_str_eq(ath_text_nearest("disc", words, count), "discover");
     ck_assert_str_eq(ath_text_nearest("hlep", words, count), "help");
     ck_assert_str_eq(ath_text_nearest("inti", words, count), "init");
+    ck_assert_str_eq(ath_text_nearest("ehlp", words, count), "help");
+    ck_assert_str_eq(ath_text_nearest("onfigure", words, count), "configure");
+    ck_assert_str_eq(ath_text_nearest("comfigura", words, count), "configure");
+    ck_assert_ptr_null(ath_text_nearest("comfagora", words, count)); /* four letters of nine */
+    ck_assert_ptr_null(ath_text_nearest("elp", words, count));       /* another first letter */
+    ck_assert_ptr_null(ath_text_nearest("hemd", words, count));      /* half of the letters */
     ck_assert_ptr_null(ath_text_nearest("banana", words, count));
     ck_assert_ptr_null(ath_text_nearest("", words, count));
     ath_auto_free char *longest = ath_xalloc(10001);
     memset(longest, 'd', 10000);
     ck_assert_ptr_null(ath_text_nearest(longest, words, count));
 }
-END_TEST
 
-START_TEST(measures_columns)
+TEST(measures_columns)
 {
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         return;
@@ -202,9 +207,22 @@ START_TEST(measures_columns)
     ck_assert_uint_eq(ath_text_width("\xe5\x86\x85\xe5\xad\x98"), 4); /* two wide characters */
     ck_assert_uint_eq(ath_text_width("\xff\xfe"), 2);
 }
-END_TEST
 
-START_TEST(grows_arrays)
+TEST(cuts_by_columns)
+{
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        return;
+    ck_assert_uint_eq(ath_text_cut("abc", 0), 0);
+    ck_assert_uint_eq(ath_text_cut("abc", 2), 2);
+    ck_assert_uint_eq(ath_text_cut("abc", 3), 3);
+    ck_assert_uint_eq(ath_text_cut("abc", 9), 3);
+    ck_assert_uint_eq(ath_text_cut("\xe5\x86\x85\xe5\xad\x98", 3), 3); /* no half of a letter */
+    ck_assert_uint_eq(ath_text_cut("\xe5\x86\x85\xe5\xad\x98", 4), 6);
+    ck_assert_uint_eq(ath_text_cut("\xff\xfe", 1), 1);
+    setlocale(LC_CTYPE, "C");
+}
+
+TEST(grows_arrays)
 {
     int *numbers = NULL;
     size_t count = 0;
@@ -216,22 +234,4 @@ START_TEST(grows_arrays)
     ck_assert_uint_eq(count, 1000);
     ck_assert_int_eq(numbers[999], 999);
     free(numbers);
-}
-END_TEST
-
-int main(void)
-{
-    TCase *cases = tcase_create("text");
-    tcase_add_test(cases, reads_unsigned_numbers);
-    tcase_add_test(cases, reads_signed_numbers_within_bounds);
-    tcase_add_test(cases, reads_fractions);
-    tcase_add_test(cases, builds_text);
-    tcase_add_test(cases, adds_parts);
-    tcase_add_test(cases, takes_lists_apart);
-    tcase_add_loop_test(cases, decodes_utf8, 0, (int)ATH_COUNT(characters));
-    tcase_add_test(cases, sees_the_byte_order_mark);
-    tcase_add_test(cases, guesses_what_was_meant);
-    tcase_add_test(cases, measures_columns);
-    tcase_add_test(cases, grows_arrays);
-    return run_case(cases, "text");
 }

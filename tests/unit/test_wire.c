@@ -2,9 +2,10 @@
  * pair. */
 #include "config.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,21 +13,23 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "nvml/api/nvml_types.h"
 #include "patience.h"
 #include "proto/control.h"
 #include "proto/nvml-functions.h"
 #include "proto/nvml-wire.h"
-#include "runtime/client/health.h"
-#include "runtime/client/servers.h"
-#include "runtime/nvml/nvml_types.h"
-#include "runtime/server/peer.h"
-#include "runtime/server/processes.h"
+#include "remote/session/health.h"
+#include "remote/session/servers.h"
+#include "runtime/process_table.h"
+#include "runtime/session.h"
 #include "tree.h"
+#include "unit.h"
 
 static struct ath_err err;
 
@@ -64,7 +67,9 @@ static void build_hello(uint32_t protocol)
 }
 
 /* The bytes that capnp 0.9 writes for (failure = (code = notFound, message = "no")), spelt out. */
-START_TEST(writes_what_the_encoding_says)
+FIXTURE(setup, teardown);
+
+TEST(writes_what_the_encoding_says)
 {
     static const uint8_t wanted[] = {
         0,   0,   0, 0, 7,  0, 0, 0, /* one segment of 7 words */
@@ -85,10 +90,10 @@ START_TEST(writes_what_the_encoding_says)
     ck_assert_uint_eq(length, sizeof wanted);
     ck_assert_mem_eq(bytes, wanted, length);
 }
-END_TEST
 
-/* What is lent lies behind the rest, as what is copied last does: the bytes are the same. */
-START_TEST(lends_its_end)
+/* Lent data lies behind the rest of the message, as data that is copied last does, so the bytes are
+ * the same. */
+TEST(lends_its_end)
 {
     static const uint8_t data[] = "thirty-five bytes, no whole words..";
     static const uint8_t zeros[ATH_WIRE_WORD];
@@ -112,14 +117,13 @@ START_TEST(lends_its_end)
     memcpy(parts + own, data, sizeof data - 1);
     memcpy(parts + length - padding, zeros, padding);
     ck_assert_mem_eq(parts, wanted, length);
-    /* Less than was said is copied, and another message lends nothing. */
+    /* Data below the given size is copied, and the next message lends nothing. */
     build_hello(1);
     built(&own);
     ck_assert_uint_eq(builder.lent.length, 0);
 }
-END_TEST
 
-START_TEST(refuses_to_lend_more_than_a_message_has)
+TEST(refuses_to_lend_more_than_a_message_can_have)
 {
     static const uint8_t data[64];
     int status;
@@ -132,9 +136,8 @@ START_TEST(refuses_to_lend_more_than_a_message_has)
     ck_assert_ptr_null(ath_wire_finish(&builder, &length, &status));
     ck_assert_int_eq(status, -EMSGSIZE);
 }
-END_TEST
 
-START_TEST(reads_what_it_wrote)
+TEST(reads_what_it_wrote)
 {
     struct ath_control_message message;
     size_t length;
@@ -153,9 +156,8 @@ START_TEST(reads_what_it_wrote)
     struct ath_control_health health = ath_control_message_health(message);
     ck_assert_double_eq(ath_control_health_vram_fraction(health), 1.0);
 }
-END_TEST
 
-START_TEST(gives_defaults_for_what_an_older_peer_did_not_send)
+TEST(gives_defaults_for_what_an_older_peer_did_not_send)
 {
     static const uint8_t empty_root[8] = { 0xfc, 0xff, 0xff, 0xff };
     static const uint8_t null_root[8];
@@ -166,7 +168,6 @@ START_TEST(gives_defaults_for_what_an_older_peer_did_not_send)
     ck_assert_int_eq(ath_control_health_open(null_root, sizeof null_root, &health), 0);
     ck_assert_str_eq(ath_control_health_software(health), "");
 }
-END_TEST
 
 /* A pointer word: low half, high half. */
 struct wrong {
@@ -198,25 +199,63 @@ static const struct wrong wrongs[] = {
     { "text over its own pointer's struct, twice",
       { ROOT, { 0 }, { 0xfffffff5, 33 << 3 | 2 }, { 0 } },
       4 },
+    { "root ends one word beyond", { { 0, 1 | 2 << 16 }, { 0 }, { 0 } }, 3 },
+    { "root begins one word beyond", { { 3 << 2, 0 }, { 0 }, { 0 } }, 3 },
+    { "root begins one word before", { { 0xfffffff8, 0 }, { 0 }, { 0 } }, 3 },
+    { "text ends one word beyond", { ROOT, { 0 }, { 1, 9 << 3 | 2 }, { 0 } }, 4 },
+    { "text without NUL in its last word", { ROOT, { 0 }, { 1, 8 << 3 | 2 }, { 0, 1u << 24 } }, 4 },
 };
 
-START_TEST(refuses_wrong_messages)
+/* Opens the message in memory of its exact size, so that a sanitizer sees each read beyond. */
+static int open_words(const struct wrong *words, struct ath_control_refusal *out)
 {
-    const struct wrong *wrong = &wrongs[_i];
-    struct ath_control_refusal refusal;
-    uint8_t bytes[sizeof wrong->words];
-
-    for (size_t i = 0; i < wrong->count * 2; i++) {
-        uint32_t half = htole32(wrong->words[i / 2][i % 2]);
+    uint8_t *bytes = calloc(words->count + 1, 8);
+    size_t length = words->count * 8;
+    ck_assert_ptr_nonnull(bytes);
+    for (size_t i = 0; i < words->count * 2; i++) {
+        uint32_t half = htole32(words->words[i / 2][i % 2]);
         memcpy(bytes + i * 4, &half, 4);
     }
-    ck_assert_msg(ath_control_refusal_open(bytes, wrong->count * 8, &refusal) == -EBADMSG, "%s",
-                  wrong->what);
+    int status = ath_control_refusal_open(bytes, length, out);
+    if (status) {
+        /* Other bytes behind the end make no difference. */
+        memset(bytes + length, 0xff, 8);
+        ck_assert_int_eq(ath_control_refusal_open(bytes, length, out), status);
+    }
+    bytes = realloc(bytes, length ? length : 1);
+    ck_assert_int_eq(ath_control_refusal_open(bytes, length, out), status);
+    free(bytes);
+    return status;
 }
-END_TEST
+
+LOOP_TEST(refuses_wrong_messages, 0, ATH_COUNT(wrongs))
+{
+    struct ath_control_refusal refusal;
+    ck_assert_msg(open_words(&wrongs[_i], &refusal) == -EBADMSG, "%s", wrongs[_i].what);
+}
+
+/* Messages whose last word is used. */
+static const struct wrong rights[] = {
+    { "all of it null", { { 0 } }, 1 },
+    { "root ends with the message", { ROOT, { 0 }, { 0 } }, 3 },
+    { "root of no words behind the last one", { { 2 << 2, 0 }, { 0 }, { 0 } }, 3 },
+    { "text of a word ends with the message", { ROOT, { 0 }, { 1, 8 << 3 | 2 }, { 0 } }, 4 },
+    { "text of two words ends with the message",
+      { ROOT, { 0 }, { 1, 16 << 3 | 2 }, { 0 }, { 0 } },
+      5 },
+    { "text before a word that nothing points at",
+      { ROOT, { 0 }, { 1, 8 << 3 | 2 }, { 0 }, { 0 } },
+      5 },
+};
+
+LOOP_TEST(reads_up_to_the_last_word, 0, ATH_COUNT(rights))
+{
+    struct ath_control_refusal refusal;
+    ck_assert_msg(!open_words(&rights[_i], &refusal), "%s", rights[_i].what);
+}
 
 /* Every list item points at the same large text: 1,000 times its size, if that were allowed. */
-START_TEST(refuses_amplification)
+TEST(refuses_amplification)
 {
     enum { ITEMS = 1000 };
     uint32_t words[3 + ITEMS * 3 + 1][2] = { { 0, 0 | 1 << 16 }, { 1, (ITEMS * 3) << 3 | 7 } };
@@ -235,10 +274,9 @@ START_TEST(refuses_amplification)
     ck_assert_int_eq(ath_gpu_device_list_open((const uint8_t *)words, sizeof words, &list), 0);
     ck_assert_uint_eq(ath_gpu_device_list_devices(list).count, ITEMS);
 }
-END_TEST
 
 /* Items without size cost a message nothing, and so are counted. */
-START_TEST(refuses_a_flood_of_empty_items)
+TEST(refuses_a_flood_of_empty_items)
 {
     uint32_t words[3][2] = { { 0, 0 | 1 << 16 }, { 1, 0 << 3 | 7 }, { 0x1fffffff << 2, 0 } };
     struct ath_gpu_device_list list;
@@ -247,9 +285,8 @@ START_TEST(refuses_a_flood_of_empty_items)
     words[2][0] = ATH_WIRE_EMPTY_ITEMS_MAX << 2;
     ck_assert_int_eq(ath_gpu_device_list_open((const uint8_t *)words, sizeof words, &list), 0);
 }
-END_TEST
 
-START_TEST(refuses_to_build_too_much)
+TEST(refuses_to_build_too_much)
 {
     size_t length;
     int status;
@@ -267,9 +304,8 @@ START_TEST(refuses_to_build_too_much)
     ath_gpu_device_set_name(ath_gpu_device_place(array, 5), "nowhere");
     ck_assert_ptr_null(ath_wire_finish(&builder, &length, &status));
 }
-END_TEST
 
-START_TEST(refuses_an_item_beyond_the_end)
+TEST(refuses_an_item_beyond_the_end)
 {
     size_t length;
     int status;
@@ -278,7 +314,6 @@ START_TEST(refuses_an_item_beyond_the_end)
     ath_gpu_device_set_name(ath_gpu_device_place(array, 1), "nowhere");
     ck_assert_ptr_null(ath_wire_finish(&builder, &length, &status));
 }
-END_TEST
 
 /* ---- frames ---- */
 
@@ -309,7 +344,9 @@ static int get(size_t max_bytes, unsigned int timeout_ms)
     return ath_frame_read(ends[1], max_bytes, ath_now_ms() + timeout_ms, &frame, &err);
 }
 
-START_TEST(passes_frames)
+FIXTURE(setup_pair, teardown_pair);
+
+TEST(passes_frames)
 {
     size_t length;
     build_hello(3);
@@ -321,9 +358,8 @@ START_TEST(passes_frames)
     ck_assert_uint_eq(frame.length, length);
     ck_assert_mem_eq(frame.bytes, bytes, length);
 }
-END_TEST
 
-START_TEST(refuses_wrong_frames)
+TEST(refuses_wrong_frames)
 {
     static const uint32_t two_segments[] = { 1, 1, 1, 0 }, large[] = { 0, 511 },
                           huge[] = { 0, ~0u };
@@ -336,9 +372,20 @@ START_TEST(refuses_wrong_frames)
     put(huge, sizeof huge);
     ck_assert_int_eq(get(1 << 20, PATIENCE_MS), -EMSGSIZE);
 }
-END_TEST
 
-START_TEST(tells_a_cut_off_frame_from_an_end)
+TEST(reads_a_frame_of_the_largest_size)
+{
+    static const uint32_t words[] = { 0, 2, 1, 2, 3, 4 };
+
+    put(words, sizeof words);
+    ck_assert_int_eq(get(sizeof words, PATIENCE_MS), 0);
+    ck_assert_uint_eq(frame.length, sizeof words);
+    ck_assert_mem_eq(frame.bytes, words, sizeof words);
+    put(words, sizeof words);
+    ck_assert_int_eq(get(sizeof words - 1, PATIENCE_MS), -EMSGSIZE);
+}
+
+TEST(tells_a_cut_off_frame_from_an_end)
 {
     static const uint32_t head[] = { 0, 2 };
     put(head, sizeof head);
@@ -347,9 +394,8 @@ START_TEST(tells_a_cut_off_frame_from_an_end)
     ck_assert_int_eq(get(4096, PATIENCE_MS), -EBADMSG);
     ck_assert_int_eq(get(4096, PATIENCE_MS), -ENODATA);
 }
-END_TEST
 
-START_TEST(waits_no_longer_than_allowed)
+TEST(waits_no_longer_than_allowed)
 {
     uint64_t begin = ath_now_ms();
     ck_assert_int_eq(get(4096, 100), -ETIMEDOUT);
@@ -361,7 +407,6 @@ START_TEST(waits_no_longer_than_allowed)
     ck_assert_int_eq(ath_frame_write(ends[0], much, sizeof much, ath_now_ms() + 100, &err),
                      -ETIMEDOUT);
 }
-END_TEST
 
 /* Byte after byte of a frame, which would be whole in the end, until the reader has enough of it.
  */
@@ -377,7 +422,7 @@ static void *trickle(void *argument)
     return NULL;
 }
 
-START_TEST(a_trickle_meets_the_deadline_too)
+TEST(a_slow_trickle_does_not_extend_the_deadline)
 {
     pthread_t thread;
     atomic_bool is_over = false;
@@ -387,13 +432,14 @@ START_TEST(a_trickle_meets_the_deadline_too)
     pthread_join(thread, NULL);
     ck_assert_int_eq(status, -ETIMEDOUT);
 }
-END_TEST
 
 /* ---- keys ---- */
 
 static struct tree tree;
 
-START_TEST(reads_keys)
+FIXTURE(setup, teardown);
+
+TEST(reads_keys)
 {
     ATH_AUTO(ath_secret) secret = { 0 };
     static const uint8_t any[] = { 0, 0xff, '\n', 0 };
@@ -416,12 +462,11 @@ START_TEST(reads_keys)
     ck_assert_ptr_null(secret.bytes);
     tree_remove(&tree);
 }
-END_TEST
 
 /* The HMAC is over what proto/control.capnp says: the expected bytes were made with Python's hmac
  * module, hmac.new(b"key", b"aitherion client 1\0" + pack("<Q", 3) + b"abc" + pack("<Q", 2) +
  * b"de", "sha256"), and for the server's with its label and the client's proof behind. */
-START_TEST(proves_as_the_protocol_says)
+TEST(proves_as_the_protocol_says)
 {
     static const uint8_t client_wanted[ATH_PROOF_BYTES] = {
         0xba, 0xb4, 0x2c, 0xac, 0xfa, 0x85, 0x2b, 0x7b, 0x57, 0xee, 0xc6,
@@ -450,7 +495,70 @@ START_TEST(proves_as_the_protocol_says)
     client[31] ^= 1;
     ck_assert(!ath_secret_check(&secret, ATH_SIDE_SERVER, &transcript, server, sizeof server));
 }
-END_TEST
+
+/* Each bit of a proof counts, and each byte that it is about. */
+LOOP_TEST(a_proof_is_right_in_every_bit, 0, 2)
+{
+    const struct ath_secret secret = { (uint8_t[]){ 'k', 'e', 'y' }, 3 };
+    uint8_t said[] = { 'a', 'b', 'c', 'd', 'e' }, client[ATH_PROOF_BYTES];
+    const struct ath_frame hello = { said, 3, 3 }, challenge = { said + 3, 2, 2 };
+    struct ath_transcript transcript = { &hello, &challenge, NULL };
+    enum ath_side side = _i ? ATH_SIDE_SERVER : ATH_SIDE_CLIENT;
+    uint8_t proof[ATH_PROOF_BYTES];
+
+    ath_secret_prove(&secret, ATH_SIDE_CLIENT, &transcript, client);
+    transcript.client_proof = _i ? client : NULL;
+    ath_secret_prove(&secret, side, &transcript, proof);
+    for (size_t bit = 0; bit < 8 * sizeof proof; bit++) {
+        proof[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        ck_assert(!ath_secret_check(&secret, side, &transcript, proof, sizeof proof));
+        proof[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    for (size_t length = 0; length < sizeof proof; length++)
+        ck_assert(!ath_secret_check(&secret, side, &transcript, proof, length));
+    for (size_t i = 0; i < sizeof said; i++) {
+        said[i] ^= 1;
+        ck_assert(!ath_secret_check(&secret, side, &transcript, proof, sizeof proof));
+        said[i] ^= 1;
+    }
+    for (size_t i = 0; _i && i < sizeof client; i++) {
+        client[i] ^= 1;
+        ck_assert(!ath_secret_check(&secret, side, &transcript, proof, sizeof proof));
+        client[i] ^= 1;
+    }
+    ck_assert(ath_secret_check(&secret, side, &transcript, proof, sizeof proof));
+    ck_assert(!ath_secret_check(&secret, _i ? ATH_SIDE_CLIENT : ATH_SIDE_SERVER, &transcript, proof,
+                                sizeof proof));
+}
+
+/* With a key and without. A ticket is good for one session, a proof for one connection of it. */
+LOOP_TEST(a_ticket_is_right_in_every_bit, 0, 2)
+{
+    enum { NUMBER = 0x01020304 };
+    const struct ath_secret secret = { (uint8_t[]){ 'k' }, _i ? 1 : 0 };
+    uint8_t said[] = { 'a', 'b', 'c', 'd', 'e' }, proof[ATH_PROOF_BYTES];
+    const struct ath_frame hello = { said, 3, 3 }, challenge = { said + 3, 2, 2 };
+    struct ath_ticket ticket, other;
+
+    ath_ticket_make(&secret, &hello, &challenge, &ticket);
+    ath_ticket_prove(&ticket, NUMBER, proof);
+    ck_assert(ath_ticket_check(&ticket, NUMBER, proof, sizeof proof));
+    for (size_t bit = 0; bit < 8 * sizeof proof; bit++) {
+        proof[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        ck_assert(!ath_ticket_check(&ticket, NUMBER, proof, sizeof proof));
+        proof[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    for (int bit = 0; bit < 32; bit++)
+        ck_assert(!ath_ticket_check(&ticket, NUMBER ^ (UINT32_C(1) << bit), proof, sizeof proof));
+    for (size_t length = 0; length < sizeof proof; length++)
+        ck_assert(!ath_ticket_check(&ticket, NUMBER, proof, length));
+    for (size_t i = 0; i < sizeof said; i++) {
+        said[i] ^= 1;
+        ath_ticket_make(&secret, &hello, &challenge, &other);
+        ck_assert(!ath_ticket_check(&other, NUMBER, proof, sizeof proof));
+        said[i] ^= 1;
+    }
+}
 
 /* ---- sessions ---- */
 
@@ -460,17 +568,16 @@ static pthread_t server_thread;
 
 static void *serve(void *argument)
 {
-    ath_peer_serve(ends[1], &server, argument);
+    ath_session_serve(ends[1], &server, argument);
     shutdown(ends[1], SHUT_RDWR);
     return NULL;
 }
 
-static void start_server(int handshake_ms, int idle_ms)
+static void serve_end(int handshake_ms, int idle_ms)
 {
-    setup_pair();
     server = (struct ath_server){ .secret = { (uint8_t *)ath_xstrdup("secret"), 6 },
                                   .vram_fraction = 0.5,
-                                  .board = ath_board_make(),
+                                  .board = ath_session_board_make(),
                                   .order_fd = -1,
                                   .handshake_ms = handshake_ms,
                                   .idle_ms = idle_ms,
@@ -479,7 +586,33 @@ static void start_server(int handshake_ms, int idle_ms)
                                                         .is_simulated = true,
                                                         .memory_total_bytes = ATH_UNKNOWN } },
                                            .count = 1 };
-    pthread_create(&server_thread, NULL, serve, ath_board_add(server.board, 0, 1, "test"));
+    pthread_create(&server_thread, NULL, serve, ath_session_board_add(server.board, 0, 1, "test"));
+}
+
+static void start_server(int handshake_ms, int idle_ms)
+{
+    setup_pair();
+    serve_end(handshake_ms, idle_ms);
+}
+
+/* The same with a connection of the network. */
+static void setup_tcp_server(void)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t length = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    setup();
+    ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, length), 0);
+    ck_assert_int_eq(listen(listener, 1), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &length), 0);
+    ck_assert_int_eq(connect(ends[0], (struct sockaddr *)&address, length), 0);
+    ends[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    ck_assert_int_ge(ends[1], 0);
+    close(listener);
+    serve_end(PATIENCE_MS, PATIENCE_MS);
 }
 
 static void setup_server(void)
@@ -574,7 +707,9 @@ static void begin_session(uint8_t out_proof[ATH_PROOF_BYTES])
     ck_assert(ath_secret_check(&server.secret, ATH_SIDE_SERVER, &transcript, mac.data, mac.length));
 }
 
-START_TEST(answers_after_the_handshake)
+FIXTURE(setup_server, teardown_server);
+
+TEST(answers_after_the_handshake)
 {
     uint8_t proof[ATH_PROOF_BYTES];
     begin_session(proof);
@@ -593,9 +728,37 @@ START_TEST(answers_after_the_handshake)
     ck_assert_uint_eq(sessions.count, 1);
     ck_assert_str_eq(ath_gpu_session_peer(ath_gpu_session_item(sessions, 0)), "test");
 }
-END_TEST
 
-START_TEST(says_what_is_not_supported)
+static double ask_for_fraction(void)
+{
+    ath_control_message_set_get_health(ath_control_message_start(&builder));
+    send_built(NULL);
+    return ath_control_health_vram_fraction(ath_control_message_health(receive()));
+}
+
+static enum ath_control_message_which set_fraction(double fraction)
+{
+    ath_control_message_set_limit_server(ath_control_message_start(&builder), fraction);
+    send_built(NULL);
+    return ath_control_message_which(receive());
+}
+
+TEST(takes_another_share_from_its_owner)
+{
+    static const double wrong[] = { 0, -0.5, 1.5, NAN };
+    uint8_t proof[ATH_PROOF_BYTES];
+    server.owner = geteuid();
+    begin_session(proof);
+    ck_assert_int_eq(set_fraction(0.25), ATH_CONTROL_MESSAGE_DONE);
+    ck_assert_double_eq(ask_for_fraction(), 0.25);
+    for (size_t i = 0; i < ATH_COUNT(wrong); i++)
+        ck_assert_int_eq(set_fraction(wrong[i]), ATH_CONTROL_MESSAGE_FAILURE);
+    ck_assert_double_eq(ask_for_fraction(), 0.25);
+    ck_assert_int_eq(set_fraction(1), ATH_CONTROL_MESSAGE_DONE);
+    ck_assert_double_eq(ask_for_fraction(), 1);
+}
+
+TEST(names_unsupported_calls)
 {
     uint8_t proof[ATH_PROOF_BYTES];
     begin_session(proof);
@@ -617,9 +780,8 @@ START_TEST(says_what_is_not_supported)
     ck_assert_int_eq(ath_common_failure_code(ath_control_message_failure(message)),
                      ATH_COMMON_FAILURE_CODE_NOT_FOUND);
 }
-END_TEST
 
-START_TEST(refuses_a_wrong_key)
+TEST(refuses_a_wrong_key)
 {
     static const uint8_t wrong[ATH_PROOF_BYTES] = { 1 };
     send_hello(NULL, true);
@@ -629,17 +791,15 @@ START_TEST(refuses_a_wrong_key)
     expect_end();
     ck_assert_uint_eq(atomic_load(&server.board->refused), 1);
 }
-END_TEST
 
-START_TEST(refuses_no_key)
+TEST(refuses_no_key)
 {
     send_hello(NULL, false);
     expect_refusal(ATH_CONTROL_REASON_KEY_WANTED);
     expect_end();
 }
-END_TEST
 
-START_TEST(refuses_a_proof_of_no_bytes)
+TEST(refuses_a_proof_of_no_bytes)
 {
     send_hello(NULL, true);
     receive();
@@ -647,10 +807,9 @@ START_TEST(refuses_a_proof_of_no_bytes)
     send_built(NULL);
     expect_refusal(ATH_CONTROL_REASON_KEY_WRONG);
 }
-END_TEST
 
 /* The same hello and the same proof are worth nothing in a second session. */
-START_TEST(refuses_a_replayed_handshake)
+TEST(refuses_a_replayed_handshake)
 {
     uint8_t proof[ATH_PROOF_BYTES];
     begin_session(proof);
@@ -659,25 +818,24 @@ START_TEST(refuses_a_replayed_handshake)
     close(ends[0]);
     close(ends[1]);
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    pthread_create(&server_thread, NULL, serve, ath_board_add(server.board, 1, 2, "replay"));
+    pthread_create(&server_thread, NULL, serve,
+                   ath_session_board_add(server.board, 1, 2, "replay"));
     send_hello(NULL, true);
     receive();
     send_proof(proof);
     expect_refusal(ATH_CONTROL_REASON_KEY_WRONG);
     expect_end();
 }
-END_TEST
 
-START_TEST(refuses_questions_before_the_handshake)
+TEST(refuses_questions_before_the_handshake)
 {
     ath_control_message_set_get_health(ath_control_message_start(&builder));
     send_built(NULL);
     expect_refusal(ATH_CONTROL_REASON_BAD_MESSAGE);
     expect_end();
 }
-END_TEST
 
-START_TEST(refuses_a_second_hello)
+TEST(refuses_a_second_hello)
 {
     uint8_t proof[ATH_PROOF_BYTES];
     begin_session(proof);
@@ -685,44 +843,55 @@ START_TEST(refuses_a_second_hello)
     expect_refusal(ATH_CONTROL_REASON_BAD_MESSAGE);
     expect_end();
 }
-END_TEST
 
-START_TEST(refuses_a_short_nonce)
+TEST(refuses_a_short_nonce)
 {
     struct ath_control_hello_builder hello =
         ath_control_message_init_hello(ath_control_message_start(&builder));
-    ath_control_hello_set_protocol(hello, 1);
+    ath_control_hello_set_protocol(hello, ATH_CONTROL_PROTOCOL_VERSION);
     ath_control_hello_set_nonce(hello, (struct ath_wire_bytes){ (const uint8_t *)"short", 5 });
     send_built(NULL);
     expect_refusal(ATH_CONTROL_REASON_BAD_MESSAGE);
 }
-END_TEST
 
-START_TEST(refuses_another_protocol)
+TEST(refuses_another_protocol)
 {
     static const uint8_t nonce[ATH_NONCE_BYTES];
     struct ath_control_hello_builder hello =
         ath_control_message_init_hello(ath_control_message_start(&builder));
     ath_control_hello_set_protocol(hello, 9);
-    ath_control_hello_set_protocol_min(hello, 2);
+    ath_control_hello_set_protocol_min(hello, ATH_CONTROL_PROTOCOL_VERSION + 1);
     ath_control_hello_set_nonce(hello, (struct ath_wire_bytes){ nonce, sizeof nonce });
     ath_control_hello_set_has_key(hello, true);
     send_built(NULL);
     expect_refusal(ATH_CONTROL_REASON_PROTOCOL);
 }
-END_TEST
 
-START_TEST(ends_a_silent_handshake)
+FIXTURE(setup_tcp_server, teardown_server);
+
+TEST(takes_no_share_from_the_network)
+{
+    uint8_t proof[ATH_PROOF_BYTES];
+    server.owner = geteuid();
+    begin_session(proof);
+    ck_assert_int_eq(set_fraction(1), ATH_CONTROL_MESSAGE_FAILURE);
+    ck_assert_double_eq(ask_for_fraction(), 0.5);
+}
+
+FIXTURE(setup_short_handshake, teardown_server);
+
+TEST(ends_a_silent_handshake)
 {
     uint64_t begin = ath_now_ms();
     expect_end();
     ck_assert_uint_lt(ath_now_ms() - begin, PATIENCE_MS);
     ck_assert_uint_eq(atomic_load(&server.board->broken), 1);
 }
-END_TEST
 
 /* It had its say, and is not broken. */
-START_TEST(ends_a_silent_session)
+FIXTURE(setup_short_idleness, teardown_server);
+
+TEST(ends_a_silent_session)
 {
     uint8_t proof[ATH_PROOF_BYTES];
     uint64_t begin = ath_now_ms();
@@ -731,9 +900,10 @@ START_TEST(ends_a_silent_session)
     ck_assert_uint_lt(ath_now_ms() - begin, PATIENCE_MS);
     ck_assert_uint_eq(atomic_load(&server.board->broken), 0);
 }
-END_TEST
 
-START_TEST(ends_a_session_that_breaks_off)
+FIXTURE(setup_server, teardown_server);
+
+TEST(ends_a_session_that_breaks_off)
 {
     uint8_t proof[ATH_PROOF_BYTES];
     begin_session(proof);
@@ -742,171 +912,186 @@ START_TEST(ends_a_session_that_breaks_off)
     expect_end();
     ck_assert_uint_eq(atomic_load(&server.board->broken), 1);
 }
-END_TEST
 
-/* With the simulated NVML of the build that the test runs in. Sessions are let be silent for a
+/* With the simulated NVML of the build that the test runs in. Sessions may be silent for a
  * short while only once it waits for events: until then the test itself may be slow. */
-START_TEST(a_session_that_waits_for_events_may_be_silent)
-{
-    uint8_t proof[ATH_PROOF_BYTES];
-    server.is_simulated = true;
-    setenv("AITHERION_SIM_FOLDER", "lib/aitherion/sim", true);
-    begin_session(proof);
-    struct ath_nvml_call_builder call = ath_nvml_call_place(
-        ath_nvml_calls_init_calls(
-            ath_control_message_init_nvml(ath_control_message_start(&builder)), 1),
-        0);
-    ath_nvml_call_set_function(call, ATH_NVML_nvmlEventSetCreate);
-    ath_nvml_value_set_number(ath_nvml_value_place(ath_nvml_call_init_given(call, 1), 0), 1);
-    send_built(NULL);
-    struct ath_wire_list answers =
-        ath_nvml_answers_answers(ath_control_message_nvml_answers(receive()));
-    ck_assert_uint_eq(answers.count, 1);
-    ck_assert_uint_eq(ath_nvml_answer_status(ath_nvml_answer_item(answers, 0)), NVML_SUCCESS);
-    server.idle_ms = LIMIT_MS;
-    for (int i = 0; i < 2; i++) {
-        ath_control_message_set_get_health(ath_control_message_start(&builder));
-        send_built(NULL);
-        ck_assert_int_eq(ath_control_message_which(receive()), ATH_CONTROL_MESSAGE_HEALTH);
-        ck_assert_int_eq(poll(&(struct pollfd){ .fd = ends[0], .events = POLLIN }, 1, 2 * LIMIT_MS),
-                         0);
-    }
-    ath_control_message_set_get_health(ath_control_message_start(&builder));
-    send_built(NULL);
-    ck_assert_int_eq(ath_control_message_which(receive()), ATH_CONTROL_MESSAGE_HEALTH);
-}
-END_TEST
-
 /* ---- memory that several sessions have ---- */
 
 enum { SHARED = 1000, DEVICE = 1 };
 
-static struct ath_board_entry *new_session(struct ath_board *board, size_t place)
+static struct ath_session_board_entry *new_session(struct ath_session_board *board, size_t place)
 {
-    return ath_board_add(board, place, place + 1, "test");
+    return ath_session_board_add(board, place, place + 1, "test");
 }
 
-static int64_t held(struct ath_board_entry *entry)
+static int64_t held(struct ath_session_board_entry *entry)
 {
     return atomic_load(&entry->used_bytes[DEVICE]);
 }
 
-START_TEST(shared_memory_counts_once)
+/* A session takes up to its own limit, and all together up to theirs, to the byte. */
+FIXTURE(setup, teardown);
+
+TEST(takes_memory_up_to_the_limits)
 {
-    struct ath_board *board = ath_board_make();
-    struct ath_board_entry *maker = new_session(board, 1), *one = new_session(board, 2),
-                           *other = new_session(board, 3);
-    ck_assert(ath_board_take_memory(board, maker, DEVICE, SHARED, -1));
-    uint64_t share = ath_board_share(board, maker, DEVICE, SHARED);
-    ck_assert(share && ath_board_share_hold(board, maker, share)); /* it does */
-    ck_assert_uint_eq(ath_board_share_named(board, 77), 0);
-    ath_board_share_name(board, share, 77);
-    ck_assert_uint_eq(ath_board_share_named(board, 77), share);
-    ck_assert(ath_board_share_hold(board, one, share) && ath_board_share_hold(board, other, share));
+    enum { OWN = 1000, ALL = 1500 };
+    struct ath_session_board *board = ath_session_board_make();
+    struct ath_session_board_entry *one = new_session(board, 0),
+                                   *last = new_session(board, ATH_SESSION_BOARD_MAX - 1);
+    uint32_t sessions;
+
+    atomic_store(&one->limit_bytes[DEVICE], OWN);
+    ck_assert(!ath_session_board_take_memory(board, one, DEVICE, OWN + 1, ALL));
+    ck_assert_int_eq(held(one), 0);
+    ck_assert_uint_eq(atomic_load(&one->devices), 0);
+    ck_assert(ath_session_board_take_memory(board, one, DEVICE, OWN - 1, ALL));
+    ck_assert(!ath_session_board_take_memory(board, one, DEVICE, 2, ALL));
+    ck_assert(ath_session_board_take_memory(board, one, DEVICE, 1, ALL));
+    ck_assert(!ath_session_board_is_beyond(one, DEVICE));
+    ck_assert(!ath_session_board_take_memory(board, one, DEVICE, 1, -1));
+    ck_assert(ath_session_board_take_memory(board, one, DEVICE, 0, ALL));
+    ck_assert_int_eq(held(one), OWN);
+
+    ck_assert(!ath_session_board_take_memory(board, last, DEVICE, ALL - OWN + 1, ALL));
+    ck_assert(ath_session_board_take_memory(board, last, DEVICE, ALL - OWN, ALL));
+    ck_assert(!ath_session_board_take_memory(board, last, DEVICE, 1, ALL));
+    ck_assert(ath_session_board_take_memory(board, last, DEVICE, 1, -1)); /* no limit */
+    ck_assert(
+        ath_session_board_take_memory(board, last, DEVICE + 1, ALL, ALL)); /* another device */
+    ck_assert_int_eq(ath_session_board_memory(board, DEVICE, &sessions), ALL + 1);
+    ck_assert_uint_eq(sessions, 2);
+    ck_assert_int_eq(ath_session_board_memory(board, DEVICE + 1, &sessions), ALL);
+    ck_assert_uint_eq(sessions, 1);
+    ck_assert_int_eq(ath_session_board_memory(board, DEVICE + 2, &sessions), 0);
+    ck_assert_uint_eq(sessions, 0);
+
+    ath_session_board_give_memory(one, DEVICE, 1);
+    ck_assert_int_eq(held(one), OWN - 1);
+    atomic_store(&one->limit_bytes[DEVICE], OWN - 2);
+    ck_assert(ath_session_board_is_beyond(one, DEVICE));
+    atomic_store(&one->limit_bytes[DEVICE], 0);
+    ck_assert(ath_session_board_is_beyond(one, DEVICE) &&
+              !ath_session_board_is_beyond(one, DEVICE + 1));
+    ck_assert_ptr_eq(ath_session_board_find(board, ATH_SESSION_BOARD_MAX), last);
+    ck_assert_ptr_null(ath_session_board_find(board, ATH_SESSION_BOARD_MAX + 1));
+    ck_assert_ptr_null(ath_session_board_find(board, 0));
+    munmap(board, sizeof *board);
+}
+
+TEST(counts_shared_memory_once)
+{
+    struct ath_session_board *board = ath_session_board_make();
+    struct ath_session_board_entry *maker = new_session(board, 1), *one = new_session(board, 2),
+                                   *other = new_session(board, 3);
+    ck_assert(ath_session_board_take_memory(board, maker, DEVICE, SHARED, -1));
+    uint64_t share = ath_session_board_share(board, maker, DEVICE, SHARED);
+    ck_assert(share && ath_session_board_share_hold(board, maker, share)); /* it does */
+    ck_assert_uint_eq(ath_session_board_share_named(board, 77), 0);
+    ath_session_board_share_name(board, share, 77);
+    ck_assert_uint_eq(ath_session_board_share_named(board, 77), share);
+    ck_assert(ath_session_board_share_hold(board, one, share) &&
+              ath_session_board_share_hold(board, other, share));
     atomic_store(&other->limit_bytes[DEVICE], SHARED - 1);
     ck_assert_int_eq(held(maker), SHARED);
-    ath_board_share_drop(board, maker, share);
-    ath_board_share_drop(board, maker, share); /* has none any more */
+    ath_session_board_share_drop(board, maker, share);
+    ath_session_board_share_drop(board, maker, share); /* has none any more */
     ck_assert(!held(maker) && held(one) == SHARED && !held(other));
-    ath_board_remove(board, 2);
+    ath_session_board_remove(board, 2);
     ck_assert_int_eq(held(other), SHARED); /* whatever its limit */
-    ck_assert_int_eq(ath_board_memory(board, DEVICE, NULL), SHARED);
-    ck_assert(ath_board_share_hold(board, maker, share)); /* comes back */
-    ath_board_share_drop(board, other, share);
+    ck_assert_int_eq(ath_session_board_memory(board, DEVICE, NULL), SHARED);
+    ck_assert(ath_session_board_share_hold(board, maker, share)); /* comes back */
+    ath_session_board_share_drop(board, other, share);
     ck_assert(held(maker) == SHARED && !held(other));
-    ath_board_share_drop(board, maker, share);
-    ck_assert_int_eq(ath_board_memory(board, DEVICE, NULL), 0);
-    ck_assert(!ath_board_share_hold(board, one, share)); /* of nobody: its place is free */
-    ck_assert_uint_eq(ath_board_share_named(board, 77), 0);
-    ck_assert_uint_ne(ath_board_share(board, maker, DEVICE, 1), share);
+    ath_session_board_share_drop(board, maker, share);
+    ck_assert_int_eq(ath_session_board_memory(board, DEVICE, NULL), 0);
+    ck_assert(
+        !ath_session_board_share_hold(board, one, share)); /* the share has no holder and is gone */
+    ck_assert_uint_eq(ath_session_board_share_named(board, 77), 0);
+    ck_assert_uint_ne(ath_session_board_share(board, maker, DEVICE, 1), share);
     munmap(board, sizeof *board);
 }
-END_TEST
 
-START_TEST(shares_have_an_end)
+TEST(ends_a_share_with_its_last_holder)
 {
-    struct ath_board *board = ath_board_make();
-    struct ath_board_entry *maker = new_session(board, 1);
-    uint64_t first = ath_board_share(board, maker, DEVICE, 0);
-    for (int i = 0; i < ATH_BOARD_MAX; i++) /* there are never too many */
-        ck_assert(ath_board_share_hold(board, &board->entries[i], first));
-    for (int i = 1; i < ATH_BOARD_SHARES; i++)
-        ck_assert_uint_ne(ath_board_share(board, maker, DEVICE, 0), 0);
-    ck_assert_uint_eq(ath_board_share(board, maker, DEVICE, 0), 0);
-    ck_assert(!ath_board_share_hold(board, maker, 0));
-    ck_assert(!ath_board_share_hold(board, maker, first | 0xffff));
-    ath_board_remove(board, 1);
-    ck_assert_uint_ne(ath_board_share(board, new_session(board, 2), DEVICE, 0), 0);
+    struct ath_session_board *board = ath_session_board_make();
+    struct ath_session_board_entry *maker = new_session(board, 1);
+    uint64_t first = ath_session_board_share(board, maker, DEVICE, 0);
+    for (int i = 0; i < ATH_SESSION_BOARD_MAX; i++) /* there are never too many */
+        ck_assert(ath_session_board_share_hold(board, &board->entries[i], first));
+    for (int i = 1; i < ATH_SESSION_BOARD_SHARES; i++)
+        ck_assert_uint_ne(ath_session_board_share(board, maker, DEVICE, 0), 0);
+    ck_assert_uint_eq(ath_session_board_share(board, maker, DEVICE, 0), 0);
+    ck_assert(!ath_session_board_share_hold(board, maker, 0));
+    ck_assert(!ath_session_board_share_hold(board, maker, first | 0xffff));
+    ath_session_board_remove(board, 1);
+    ck_assert_uint_ne(ath_session_board_share(board, new_session(board, 2), DEVICE, 0), 0);
     munmap(board, sizeof *board);
 }
-END_TEST
 
 /* ---- whom the listening process ends ---- */
 
 enum { WAY = 3 };
 
-static struct ath_process *new_process(struct ath_processes *processes, pid_t pid)
+static struct ath_process *new_process(struct ath_process_table *processes, pid_t pid)
 {
-    struct ath_process *process = ath_processes_add(processes, "test", WAY, false);
+    struct ath_process *process = ath_process_table_add(processes, "test", WAY, false);
     ck_assert_ptr_nonnull(process);
     process->pid = pid;
     return process;
 }
 
-/* Whatever a session's process writes to the board that all of them share. */
-START_TEST(no_board_says_whom_to_end)
+/* A session's process may write anything to the shared board. */
+TEST(ends_no_process_by_the_boards_word)
 {
-    static struct ath_processes processes;
+    static struct ath_process_table processes;
     struct ath_process *oldest;
-    processes = (struct ath_processes){ .board = ath_board_make() };
+    processes = (struct ath_process_table){ .board = ath_session_board_make() };
     struct ath_process *first = new_process(&processes, 101);
     struct ath_process *second = new_process(&processes, 102);
     atomic_store(&processes.board->entries[0].is_proven, true);
-    ck_assert(!ath_processes_are_crowded(&processes, WAY, &oldest));
+    ck_assert(!ath_process_table_is_crowded(&processes, WAY, &oldest));
     memset(processes.board, 0x55, sizeof processes.board->entries);
     atomic_store(&processes.board->entries[0].is_proven, false);
-    ck_assert_ptr_eq(ath_processes_of_pid(&processes, 101), first);
-    ck_assert_ptr_eq(ath_processes_find(&processes, 2), second);
+    ck_assert_ptr_eq(ath_process_table_find_pid(&processes, 101), first);
+    ck_assert_ptr_eq(ath_process_table_find(&processes, 2), second);
     ck_assert_int_eq(second->pid, 102);
-    ck_assert_ptr_null(ath_processes_find(&processes, UINT64_C(0x5555555555555555)));
-    ck_assert_ptr_null(ath_processes_of_pid(&processes, 0x55555555));
+    ck_assert_ptr_null(ath_process_table_find(&processes, UINT64_C(0x5555555555555555)));
+    ck_assert_ptr_null(ath_process_table_find_pid(&processes, 0x55555555));
     memset(processes.board, 0, sizeof processes.board->entries); /* no place is free for it */
-    ck_assert_uint_eq(ath_processes_place(&processes, new_process(&processes, 103)), 2);
-    ath_processes_are_crowded(&processes, WAY, &oldest);
-    ck_assert(first->is_proven); /* as it was said once */
+    ck_assert_uint_eq(ath_process_table_slot(&processes, new_process(&processes, 103)), 2);
+    ath_process_table_is_crowded(&processes, WAY, &oldest);
+    ck_assert(first->is_proven); /* the first word of the board counts */
     munmap(processes.board, sizeof *processes.board);
 }
-END_TEST
 
-START_TEST(places_of_processes)
+TEST(gives_slots_to_processes)
 {
-    static struct ath_processes processes;
+    static struct ath_process_table processes;
     struct ath_process *oldest;
-    processes = (struct ath_processes){ .board = ath_board_make() };
-    for (pid_t i = 0; i < ATH_BOARD_STRANGERS; i++) {
-        ck_assert(!ath_processes_are_crowded(&processes, WAY, &oldest));
+    processes = (struct ath_process_table){ .board = ath_session_board_make() };
+    for (pid_t i = 0; i < ATH_SESSION_BOARD_UNPROVEN; i++) {
+        ck_assert(!ath_process_table_is_crowded(&processes, WAY, &oldest));
         new_process(&processes, 100 + i);
     }
-    ck_assert(ath_processes_are_crowded(&processes, WAY, &oldest) && !oldest); /* none is old */
-    ck_assert_ptr_null(ath_processes_add(&processes, "test", WAY, false));
-    ck_assert(!ath_processes_are_crowded(&processes, WAY + 1, &oldest));
-    ck_assert_ptr_nonnull(ath_processes_add(&processes, "test", WAY, true));
-    processes.items[1].started_ms -= ATH_BOARD_STRANGER_MS;
-    ck_assert(ath_processes_are_crowded(&processes, WAY, &oldest));
+    ck_assert(ath_process_table_is_crowded(&processes, WAY, &oldest) && !oldest); /* none is old */
+    ck_assert_ptr_null(ath_process_table_add(&processes, "test", WAY, false));
+    ck_assert(!ath_process_table_is_crowded(&processes, WAY + 1, &oldest));
+    ck_assert_ptr_nonnull(ath_process_table_add(&processes, "test", WAY, true));
+    processes.items[1].started_ms -= ATH_SESSION_BOARD_UNPROVEN_MS;
+    ck_assert(ath_process_table_is_crowded(&processes, WAY, &oldest));
     ck_assert_ptr_eq(oldest, &processes.items[1]);
     oldest->is_ending = true;
     new_process(&processes, 500);
-    ath_processes_remove(&processes, ath_processes_of_pid(&processes, 102));
-    ck_assert_ptr_null(ath_processes_of_pid(&processes, 102));
-    ck_assert_ptr_null(ath_board_find(processes.board, 3));
-    ck_assert_uint_eq(ath_processes_place(&processes, new_process(&processes, 102)), 2);
-    while (ath_processes_add(&processes, "test", WAY, true))
+    ath_process_table_remove(&processes, ath_process_table_find_pid(&processes, 102));
+    ck_assert_ptr_null(ath_process_table_find_pid(&processes, 102));
+    ck_assert_ptr_null(ath_session_board_find(processes.board, 3));
+    ck_assert_uint_eq(ath_process_table_slot(&processes, new_process(&processes, 102)), 2);
+    while (ath_process_table_add(&processes, "test", WAY, true))
         continue;
-    ck_assert_uint_eq(atomic_load(&processes.board->entries[ATH_BOARD_MAX - 1].id),
+    ck_assert_uint_eq(atomic_load(&processes.board->entries[ATH_SESSION_BOARD_MAX - 1].id),
                       processes.last_session);
     munmap(processes.board, sizeof *processes.board);
 }
-END_TEST
 
 /* ---- the client against servers that lie ---- */
 
@@ -931,7 +1116,7 @@ static void *lie(void *argument)
     ath_frame_read(fd, 4096, end_ms, &in, &ignored);
     struct ath_control_challenge_builder challenge =
         ath_control_message_init_challenge(ath_control_message_start(&out));
-    ath_control_challenge_set_protocol(challenge, 1);
+    ath_control_challenge_set_protocol(challenge, ATH_CONTROL_PROTOCOL_VERSION);
     ath_control_challenge_set_nonce(challenge, (struct ath_wire_bytes){ nonce, sizeof nonce });
     ath_control_challenge_set_wants_key(challenge, liar->wants_key);
     const uint8_t *bytes = ath_wire_finish(&out, &length, &status);
@@ -947,9 +1132,39 @@ static void *lie(void *argument)
     return NULL;
 }
 
+/* The rights of the socket's file at the time of ath_endpoint_listen()'s chmod(). */
+static mode_t mode_before;
+
+int chmod(const char *path, mode_t mode)
+{
+    struct stat file;
+    mode_before = lstat(path, &file) ? 0 : file.st_mode & 07777;
+    return fchmodat(AT_FDCWD, path, mode, 0);
+}
+
+TEST(a_socket_is_never_open_to_more_than_asked)
+{
+    struct ath_endpoint endpoint;
+    struct stat file;
+    char path[128];
+    int fd;
+    mode_t old = umask(0);
+
+    tree_make(&tree);
+    snprintf(path, sizeof path, "%s/socket", tree.path);
+    ck_assert_int_eq(ath_endpoint_of_path(path, &endpoint, &err), 0);
+    ck_assert_int_eq(ath_endpoint_listen(&endpoint, 0600, &fd, &err), 0);
+    ck_assert_uint_eq(mode_before, 0600);
+    ck_assert_int_eq(lstat(path, &file), 0);
+    ck_assert_uint_eq(file.st_mode & 07777, 0600);
+    close(fd);
+    umask(old);
+    tree_remove(&tree);
+}
+
 /* A server that does not know the key, whether it says that it wants one or not, gets no session.
  */
-START_TEST(a_client_wants_proof_too)
+LOOP_TEST(a_client_needs_the_servers_proof, 0, 2)
 {
     const struct ath_secret secret = { (uint8_t[]){ 'k' }, 1 };
     struct ath_endpoint endpoint;
@@ -970,14 +1185,13 @@ START_TEST(a_client_wants_proof_too)
     close(liar.fd);
     tree_remove(&tree);
 }
-END_TEST
 
 /* ---- addresses ---- */
 
-START_TEST(reads_lists_of_servers)
+TEST(reads_lists_of_servers)
 {
     static const struct {
-        const char *list, *read, *message; /* what was read, with spaces between; or what is said */
+        const char *list, *read, *message; /* the servers, with spaces between; or the error */
     } rows[] = {
         { "10.0.0.1:50051", "10.0.0.1:50051 ", NULL },
         { "a:1,/run/x,[fd00::1]:5", "a:1 unix:/run/x [fd00::1]:5 ", NULL },
@@ -986,10 +1200,10 @@ START_TEST(reads_lists_of_servers)
         { "h:1,h:2,h:3,h:4,h:5,h:6,h:7,h:8,h:9,h:10,h:11,h:12,h:13,h:14,h:15,h:16,h:17", NULL,
           "more than 16 servers" },
         { " a:1, b:2\t,/run/x y ", "a:1 b:2 unix:/run/x y ", NULL },
-        { "a:1, a:1", NULL, "'a:1' is there twice" },
+        { "a:1, a:1", NULL, "'a:1' is named twice" },
         { "a:1, ,b:2", NULL, "'' is no address with a port" },
-        { "a:1,b:2,a:1", NULL, "'a:1' is there twice" },
-        { "unix:/run/x,/run/x", NULL, "'/run/x' is there twice" },
+        { "a:1,b:2,a:1", NULL, "'a:1' is named twice" },
+        { "unix:/run/x,/run/x", NULL, "'/run/x' is named twice" },
         { "", NULL, "'' is no address with a port" },
         { "a:1,", NULL, "'' is no address with a port" },
         { "a:1,b", NULL, "'b' is no address with a port" },
@@ -1009,9 +1223,8 @@ START_TEST(reads_lists_of_servers)
         ck_assert_str_eq(read.data, rows[i].read);
     }
 }
-END_TEST
 
-START_TEST(reads_addresses)
+TEST(reads_addresses)
 {
     static const struct {
         const char *text, *host, *port;
@@ -1046,74 +1259,57 @@ START_TEST(reads_addresses)
         ck_assert_str_eq(ath_endpoint_format(&endpoint, text), rows[i].text);
     }
 }
-END_TEST
 
-int main(void)
+/* An address as long as there is room, and one byte longer. */
+LOOP_TEST(addresses_have_a_longest, 0, 2)
 {
-    Suite *suite = suite_create("wire");
-    TCase *messages = tcase_create("messages"), *frames = tcase_create("frames");
-    TCase *sessions = tcase_create("sessions"),
-          *short_handshakes = tcase_create("short handshakes");
-    TCase *short_idleness = tcase_create("short idleness");
+    enum { PATH_ROOM = 108 /* unix(7): sun_path */ };
+    struct ath_endpoint endpoint;
+    char text[ATH_ENDPOINT_TEXT + 64], written[ATH_ENDPOINT_TEXT];
+    size_t room = _i ? sizeof endpoint.host : PATH_ROOM;
 
-    tcase_add_checked_fixture(messages, setup, teardown);
-    tcase_add_test(messages, writes_what_the_encoding_says);
-    tcase_add_test(messages, lends_its_end);
-    tcase_add_test(messages, refuses_to_lend_more_than_a_message_has);
-    tcase_add_test(messages, reads_what_it_wrote);
-    tcase_add_test(messages, gives_defaults_for_what_an_older_peer_did_not_send);
-    tcase_add_loop_test(messages, refuses_wrong_messages, 0, ATH_COUNT(wrongs));
-    tcase_add_test(messages, refuses_amplification);
-    tcase_add_test(messages, refuses_a_flood_of_empty_items);
-    tcase_add_test(messages, refuses_to_build_too_much);
-    tcase_add_test(messages, refuses_an_item_beyond_the_end);
-    tcase_add_test(messages, reads_keys);
-    tcase_add_test(messages, proves_as_the_protocol_says);
-    tcase_add_test(messages, reads_addresses);
-    tcase_add_test(messages, reads_lists_of_servers);
-    tcase_add_loop_test(messages, a_client_wants_proof_too, 0, 2);
+    for (size_t length = room - 2; length <= room + 1; length++) {
+        memset(text, 'x', sizeof text);
+        memcpy(text, "unix:", 5);
+        strcpy(text + (_i ? 0 : 5) + length, _i ? ":7" : "");
+        if (_i)
+            memset(text, 'x', length);
+        int status = ath_endpoint_parse(text, &endpoint, &err);
+        ck_assert_int_eq(status, length < room ? 0 : -EINVAL);
+        if (!status)
+            ck_assert_str_eq(ath_endpoint_format(&endpoint, written), text);
+    }
+}
 
-    tcase_add_test(messages, shared_memory_counts_once);
-    tcase_add_test(messages, shares_have_an_end);
-    tcase_add_test(messages, no_board_says_whom_to_end);
-    tcase_add_test(messages, places_of_processes);
+/* The last one: without fork() this process waits for events from then on. */
+FIXTURE(setup_server, teardown_server);
 
-    tcase_add_checked_fixture(frames, setup_pair, teardown_pair);
-    tcase_add_test(frames, passes_frames);
-    tcase_add_test(frames, refuses_wrong_frames);
-    tcase_add_test(frames, tells_a_cut_off_frame_from_an_end);
-    tcase_add_test(frames, waits_no_longer_than_allowed);
-    tcase_add_test(frames, a_trickle_meets_the_deadline_too);
-
-    tcase_add_checked_fixture(sessions, setup_server, teardown_server);
-    tcase_add_test(sessions, answers_after_the_handshake);
-    tcase_add_test(sessions, says_what_is_not_supported);
-    tcase_add_test(sessions, refuses_a_wrong_key);
-    tcase_add_test(sessions, refuses_no_key);
-    tcase_add_test(sessions, refuses_a_proof_of_no_bytes);
-    tcase_add_test(sessions, refuses_a_replayed_handshake);
-    tcase_add_test(sessions, refuses_questions_before_the_handshake);
-    tcase_add_test(sessions, refuses_a_second_hello);
-    tcase_add_test(sessions, refuses_a_short_nonce);
-    tcase_add_test(sessions, refuses_another_protocol);
-    tcase_add_test(sessions, ends_a_session_that_breaks_off);
-    tcase_add_test(sessions, a_session_that_waits_for_events_may_be_silent);
-
-    tcase_add_checked_fixture(short_handshakes, setup_short_handshake, teardown_server);
-    tcase_add_test(short_handshakes, ends_a_silent_handshake);
-
-    tcase_add_checked_fixture(short_idleness, setup_short_idleness, teardown_server);
-    tcase_add_test(short_idleness, ends_a_silent_session);
-
-    suite_add_tcase(suite, messages);
-    suite_add_tcase(suite, frames);
-    suite_add_tcase(suite, short_handshakes);
-    suite_add_tcase(suite, short_idleness);
-    suite_add_tcase(suite,
-                    sessions); /* without fork() its last one has this process wait for events */
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+TEST(a_session_that_waits_for_events_may_be_silent)
+{
+    uint8_t proof[ATH_PROOF_BYTES];
+    server.is_simulated = true;
+    setenv("AITHERION_SIM_FOLDER", "lib/aitherion/sim", true);
+    begin_session(proof);
+    struct ath_nvml_call_builder call = ath_nvml_call_place(
+        ath_nvml_calls_init_calls(
+            ath_control_message_init_nvml(ath_control_message_start(&builder)), 1),
+        0);
+    ath_nvml_call_set_function(call, ATH_NVML_nvmlEventSetCreate);
+    ath_nvml_value_set_number(ath_nvml_value_place(ath_nvml_call_init_given(call, 1), 0), 1);
+    send_built(NULL);
+    struct ath_wire_list answers =
+        ath_nvml_answers_answers(ath_control_message_nvml_answers(receive()));
+    ck_assert_uint_eq(answers.count, 1);
+    ck_assert_uint_eq(ath_nvml_answer_status(ath_nvml_answer_item(answers, 0)), NVML_SUCCESS);
+    server.idle_ms = LIMIT_MS;
+    for (int i = 0; i < 2; i++) {
+        ath_control_message_set_get_health(ath_control_message_start(&builder));
+        send_built(NULL);
+        ck_assert_int_eq(ath_control_message_which(receive()), ATH_CONTROL_MESSAGE_HEALTH);
+        ck_assert_int_eq(poll(&(struct pollfd){ .fd = ends[0], .events = POLLIN }, 1, 2 * LIMIT_MS),
+                         0);
+    }
+    ath_control_message_set_get_health(ath_control_message_start(&builder));
+    send_built(NULL);
+    ck_assert_int_eq(ath_control_message_which(receive()), ATH_CONTROL_MESSAGE_HEALTH);
 }

@@ -1,4 +1,4 @@
-/* Made-up folders for tests: a root like those given with --root, filled file by file. */
+/* Temporary folders for tests: a root like those given with --root, filled file by file. */
 #pragma once
 #include <check.h>
 #include <ftw.h>
@@ -19,7 +19,7 @@ static inline void tree_make(struct tree *tree)
     ck_assert_ptr_nonnull(mkdtemp(tree->path));
 }
 
-/* "TREE/format", with the folders above it made; static storage. */
+/* Returns "TREE/format" in static storage, and makes the folders above. */
 static inline const char *tree_path(const struct tree *tree, const char *format, va_list args)
 {
     static char path[4096];
@@ -52,7 +52,7 @@ __attribute__((format(printf, 3, 4))) static inline void tree_put(const struct t
     va_end(args);
 }
 
-/* Makes the link that format names, leading to target. */
+/* Makes a symbolic link at the path that format names, to target. */
 __attribute__((format(printf, 3, 4))) static inline void tree_link(const struct tree *tree,
                                                                    const char *target,
                                                                    const char *format, ...)
@@ -85,7 +85,7 @@ static inline void tree_remove(struct tree *tree)
 }
 
 /*
- * A PCI function with its place in the tree: tree_pci(&tree, "pci0004:00/0004:00:00.0",
+ * Makes a PCI function at its place in the PCI tree: tree_pci(&tree, "pci0004:00/0004:00:00.0",
  * "0004:01:00.0", "0x030200", "0x10de", "0x1db1").
  */
 static inline void tree_pci(const struct tree *tree, const char *place, const char *address,
@@ -99,7 +99,7 @@ static inline void tree_pci(const struct tree *tree, const char *place, const ch
     tree_link(tree, target, "sys/bus/pci/devices/%s", address);
 }
 
-/* A NUMA node without distances. */
+/* Makes a NUMA node without distances. */
 static inline void tree_node(const struct tree *tree, int id, const char *cpulist,
                              const char *kibibytes)
 {
@@ -108,16 +108,4 @@ static inline void tree_node(const struct tree *tree, int id, const char *cpulis
              id, kibibytes, id);
     tree_put(tree, cpulist, "sys/devices/system/node/node%d/cpulist", id);
     tree_put(tree, meminfo, "sys/devices/system/node/node%d/meminfo", id);
-}
-
-/* Runs one case; what every test program's main() ends with. */
-static inline int run_case(TCase *cases, const char *name)
-{
-    Suite *suite = suite_create(name);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# in_turn.sh SCRIPT...: in the guest, runs the scripts (of this folder) one after the other, each for 25 minutes at
-# most (against what hangs), and each on a network as it was after the boot. Around each one's output it prints "== SCRIPT" and
-# "-- SCRIPT: exit code N, S seconds", which ./check reads. A boot costs more than the scripts' separation.
+# in_turn.sh SCRIPT...: runs scripts of this folder one after another in the guest. Each script may take 25 minutes (in case it
+# hangs), and finds the network as it was after the boot. Before and after the output of a script come the lines "== SCRIPT" and
+# "-- SCRIPT: exit code N, S seconds", which ./check reads. A boot for each script would take longer than this clean-up.
 
 remove_links() {
     local device link
@@ -14,12 +14,12 @@ remove_links() {
         case $link in
         lo) ;;
         eth[0-9]) ip addr flush dev "$link"; ip link set "$link" down mtu 1500 ;;
-        *) ip link del "$link" 2>/dev/null ;; # one end of a pair takes the other
+        *) ip link del "$link" 2>/dev/null ;; # deleting one end of a pair deletes the other
         esac
     done
 }
 
-# A script's Docker ends with it, and keeps nothing for the next.
+# Ends the Docker of a script and deletes its data.
 end_docker() {
     local daemon
     pidof dockerd >/dev/null || return 0
@@ -31,7 +31,7 @@ end_docker() {
     rm -rf /var/lib/docker /var/lib/containerd
 }
 
-# What the boot did not load goes again, so that a script meets the kernel that it would meet alone.
+# Unloads modules that the boot did not load, so that each script finds the kernel as after a boot.
 remove_modules() {
     local module
     for module in $(lsmod | awk 'NR > 1 { print $1 }' | grep -vxF "$booted_with"); do

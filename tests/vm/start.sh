@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Nodes in containers with a macvlan of their own, for real: the pause container that owns the network, bound to NUMA nodes, crashed,
-# lost, mended, killed in the midst of each step, refused; and the same without Docker. Drives tests/tools/engine_steps. Runs in the
+# Real nodes in containers with their own macvlan: a pause container that owns the network, binding to NUMA nodes, crashes, lost
+# networks and their repair, kills between steps, refusals; and the same without Docker. Uses tests/tools/engine_steps. Runs in the
 # guest.
 # shellcheck source=tests/vm/checks.sh
 . /vm/checks.sh
@@ -27,140 +27,140 @@ END
 engine=docker
 start() { "$steps" "$engine" start doc.yaml "$@" >start.out 2>&1 || { cat start.out; return 1; }; }
 outcome() { jq -r "select(.id == $1) | .outcome" start.out | xargs; } # ID
-# A survey of Docker takes seconds here: what is asked after one looks at the same.
+# A survey of Docker takes seconds here, so several checks use the same one.
 survey() { "$steps" "$engine" survey >survey.out; }
 node() { jq -r "select(.id == $1) | $2" survey.out; } # ID FILTER
 in_pause() { nsenter -t "$(node 0 .pause_pid)" -n "$@"; }
 in_runtime() { nsenter -t "$(node 0 .pid)" -n "$@"; }
 is_running() { survey && is "$(node 0 .state) $(node 1 .state)" "running running"; }
-is_wired() { # its macvlan in its network, as the document has it
+is_wired() { # the macvlan is in the runtime's network, with the document's settings
     local link
     survey && link=$(in_runtime ip -d -o link show mv0) && has "$link" "mtu 1400" && has "$link" "macvlan mode bridge" &&
         has "$link" "alias aitherion:mv0" && has "$(in_runtime ip -o addr show mv0)" "10.9.1.10/24"
 }
 containers() { docker ps -aq --no-trunc | sort; }
-# What must be as it was when we are done.
-strangers() { containers; docker network ls -q; world | grep -v -e docker0 -e veth; }
+# Prints the foreign containers, networks and links, which must not change.
+foreign() { containers; docker network ls -q; world | grep -v -e docker0 -e veth; }
 
 check "an image is built" /host/aitherion image build
-docker run -d --name stranger --network none --entrypoint aitherion-runtime aitherion-runtime:latest pause >/dev/null
+docker run -d --name foreign --network none --entrypoint aitherion-runtime aitherion-runtime:latest pause >/dev/null
 ip netns add blue
 ip link add foreign0 link eth0 type macvlan mode bridge; ip link set foreign0 alias "somebody:else"
 ip link set foreign0 up; ip addr add 10.9.1.99/24 dev foreign0
 links_ready eth0 foreign0
-before=$(strangers)
+before=$(foreign)
 
-check "started" start
-check "both new" is "$(outcome 0) $(outcome 1)" "started started"
-check "both run" is_running
+check "a first start succeeds" start
+check "both nodes are started" is "$(outcome 0) $(outcome 1)" "started started"
+check "both nodes run" is_running
 check "the macvlan is in the runtime's network" is_wired
-check "which is the pause container's" is "$(readlink "/proc/$(node 0 .pid)/ns/net")" "$(readlink "/proc/$(node 0 .pause_pid)/ns/net")"
-check "and not on the host" not ip link show mv0
-check "the survey sees it" is "$(node 0 '.macvlans[0] | "\(.name) \(.is_there) \(.is_up) \(.address) \(.mtu)"')" \
+check "the network is the pause container's" is "$(readlink "/proc/$(node 0 .pid)/ns/net")" "$(readlink "/proc/$(node 0 .pause_pid)/ns/net")"
+check "the macvlan is not on the host" not ip link show mv0
+check "the survey shows the macvlan" is "$(node 0 '.macvlans[0] | "\(.name) \(.is_there) \(.is_up) \(.address) \(.mtu)"')" \
     "mv0 1 true 10.9.1.10/24 1400"
-check "one is bound to the first node" is "$(node 0 '"\(.cpus) \(.mems)"')" "$(cpus_of 0) 0"
-check "the other to the last" is "$(node 1 '"\(.cpus) \(.mems)"')" "$(cpus_of "$last_node") $last_node"
-check "published ports" is "$(node 0 '.ports | join(" ")')" "127.0.0.1:51051/tcp"
-check "which are answered" /host/aitherion-runtime health --server 127.0.0.1:51051 --key "$KEY"
-check "a stranger on the parent reaches the macvlan's address" ping -c 1 -w 10 -I foreign0 10.9.1.10
+check "entry 0 is bound to the first node" is "$(node 0 '"\(.cpus) \(.mems)"')" "$(cpus_of 0) 0"
+check "entry 1 is bound to the last node" is "$(node 1 '"\(.cpus) \(.mems)"')" "$(cpus_of "$last_node") $last_node"
+check "the survey shows the published port" is "$(node 0 '.ports | join(" ")')" "127.0.0.1:51051/tcp"
+check "the published port answers" /host/aitherion-runtime health --server 127.0.0.1:51051 --key "$KEY"
+check "a foreign macvlan on the parent reaches the address" ping -c 1 -w 10 -I foreign0 10.9.1.10
 ids=$(containers)
-check "again" start
-check "nothing to do" is "$(outcome 0) $(outcome 1)" "same same"
-check "the same containers" is "$(containers)" "$ids"
+check "a second start succeeds" start
+check "a second start does nothing" is "$(outcome 0) $(outcome 1)" "same same"
+check "a second start keeps the containers" is "$(containers)" "$ids"
 
 old=$(node 0 .pid)
 kill -9 "$old"
-runs_anew() { survey && [[ $(node 0 .state) == running && $(node 0 .pid) != "$old" ]]; }
-check "a runtime that was killed comes back" await runs_anew
-check "with its macvlan" is_wired
+runs_again() { survey && [[ $(node 0 .state) == running && $(node 0 .pid) != "$old" ]]; }
+check "a killed runtime runs again" await runs_again
+check "the restarted runtime has its macvlan" is_wired
 
 kill -9 "$(node 0 .pause_pid)"
 is_lost() { survey && is "$(node 0 .state)" lost-network; }
-check "a pause container that was killed is a lost network" await is_lost
-check "said so" has "$(node 0 .problem)" "does not run"
-check "mended" start
-check "as such" is "$(outcome 0) $(outcome 1)" "mended same"
-check "the macvlan is back" is_wired
-check "with the same containers" is "$(containers)" "$ids"
+check "a killed pause container is a lost network" await is_lost
+check "the survey names the problem" has "$(node 0 .problem)" "does not run"
+check "a start after the kill succeeds" start
+check "the start repaired only entry 0" is "$(outcome 0) $(outcome 1)" "repaired same"
+check "the macvlan is back after the kill" is_wired
+check "the repair keeps the containers" is "$(containers)" "$ids"
 
 in_pause ip link del mv0
-check "a macvlan that was deleted is a lost network" is_lost
-check "mended" start
-check "the macvlan is back" is_wired
+check "a deleted macvlan is a lost network" is_lost
+check "a start after the deletion succeeds" start
+check "the macvlan is back after the deletion" is_wired
 
 docker restart -t 1 aitherion-numa0-net >/dev/null
-check "a pause container that was restarted is a lost network" await is_lost
-check "mended" start
-check "the macvlan is back" is_wired
+check "a restarted pause container is a lost network" await is_lost
+check "a start after the restart succeeds" start
+check "the macvlan is back after the restart" is_wired
 in_pause ip link set mv0 mtu 1300
-check "an MTU that somebody changed is set back" start
-check "without another start of the runtime" is_wired
+check "a start after a change of the MTU succeeds" start
+check "the MTU is restored" is_wired
 
 sed -i 's/mtu: 1400/mtu: 1400, host_link: true, host_address: 10.9.1.11\/24/' doc.yaml
-check "a link on the host is added" start
-check "by which the host reaches it" ping -c 1 -w 10 10.9.1.10
+check "a companion on the host is added" start
+check "the host reaches the macvlan through the companion" ping -c 1 -w 10 10.9.1.10
 sed -i 's/, host_link: true, host_address: 10.9.1.11\/24//' doc.yaml
 
 "$steps" docker stop >stop.out
 survey
-check "stopped" is "$(node 0 .state) $(node 1 .state)" "stopped stopped"
-check "the macvlan is gone with its network" bash -c '! ip -all netns exec ip -o link | grep mv0@'
-check "started again" start
-check "the same containers" is "$(containers)" "$ids"
-check "the macvlan is back" is_wired
-check "cleaned" "$steps" docker clean
-check "nothing is left" is "$(strangers)" "$before"
+check "both nodes are stopped" is "$(node 0 .state) $(node 1 .state)" "stopped stopped"
+check "the macvlan ended with its network" bash -c '! ip -all netns exec ip -o link | grep mv0@'
+check "a start after the stop succeeds" start
+check "the containers are the same after the stop" is "$(containers)" "$ids"
+check "the macvlan is back after the stop" is_wired
+check "clean succeeds" "$steps" docker clean
+check "clean leaves nothing behind" is "$(foreign)" "$before"
 
-# Killed as it comes to each step, then finished or cleaned.
-killed_at() { # STEP; bash says "Killed" itself unless it is waited for in a condition
+# The start is killed before each step. Then another start finishes, or clean removes everything.
+killed_at() { # STEP; bash prints "Killed" unless the command is part of a condition
     if KILL_AT=$1 "$steps" docker start doc.yaml 0 >/dev/null; then echo "# was not killed"; fi 2>/dev/null
 }
 for step in pause macvlan runtime; do
     killed_at "$step"
-    check "killed before '$step', then started" start 0
-    check "runs, wired" is_wired
+    check "killed before '$step': another start succeeds" start 0
+    check "killed before '$step': the macvlan is in the runtime's network" is_wired
     "$steps" docker clean >/dev/null
     killed_at "$step"
     "$steps" docker clean >/dev/null
-    check "killed before '$step', then cleaned" is "$(strangers)" "$before"
+    check "killed before '$step': clean leaves nothing behind" is "$(foreign)" "$before"
 done
 
-# A macvlan that `roce macvlan` has made goes back to its namespace when the start fails.
+# If a start fails, a macvlan that `roce macvlan` made returns to its namespace.
 /host/tests/tools/macvlan_steps make mv0 eth0 bridge 10.9.1.10/24 1400 >/dev/null
 /host/aitherion-runtime serve --listen 127.0.0.1:51051 --no-auth --sim >listener.log 2>&1 &
 listener=$!
-check "a port is taken" await grep -q "listening on" listener.log
+check "another process uses the port" await grep -q "listening on" listener.log
 "$steps" docker start doc.yaml >start.out 2>&1
-check "that is named" has "$(cat start.out)" '"error":"port-in-use"'
-check "with who has it" has "$(cat start.out)" "(process $listener)"
+check "the start fails with port-in-use" has "$(cat start.out)" '"error":"port-in-use"'
+check "the error names the process" has "$(cat start.out)" "(process $listener)"
 survey
-check "the other node starts" is "$(node 1 .state)" running
-check "nothing is left of the one" is "$(docker ps -aq --filter label=aitherion.numa=0)" ""
-check "its macvlan is where it was" is "$(/host/tests/tools/macvlan_steps state mv0)" made
+check "the other node is started" is "$(node 1 .state)" running
+check "the failed node leaves no container" is "$(docker ps -aq --filter label=aitherion.numa=0)" ""
+check "the macvlan is in its own namespace again" is "$(/host/tests/tools/macvlan_steps state mv0)" made
 kill "$listener"
 "$steps" docker clean >/dev/null
-check "cleaned" is "$(strangers)" "$before"
+check "clean removes the other node" is "$(foreign)" "$before"
 
 # Without Docker.
 engine=process
 export RUNTIME=/host/aitherion-runtime
-check "processes: started" start
-check "processes: both run" is_running
+check "processes: a first start succeeds" start
+check "processes: both nodes run" is_running
 check "processes: the macvlan is in the runtime's network" is_wired
-check "processes: which is not the host's" not ip link show mv0
+check "processes: the macvlan is not on the host" not ip link show mv0
 if [[ $(node 0 .limits) == *cpuset* ]]; then
     skip "processes: $(node 0 .limits)"
 else
-    check "processes: one is bound to the first node" is "$(node 0 '"\(.cpus) \(.mems)"')" "$(cpus_of 0) 0"
-    check "processes: the other to the last" is "$(node 1 '"\(.cpus) \(.mems)"')" "$(cpus_of "$last_node") $last_node"
+    check "processes: entry 0 is bound to the first node" is "$(node 0 '"\(.cpus) \(.mems)"')" "$(cpus_of 0) 0"
+    check "processes: entry 1 is bound to the last node" is "$(node 1 '"\(.cpus) \(.mems)"')" "$(cpus_of "$last_node") $last_node"
 fi
-check "processes: again" start
-check "processes: nothing to do" is "$(outcome 0) $(outcome 1)" "same same"
+check "processes: a second start succeeds" start
+check "processes: a second start does nothing" is "$(outcome 0) $(outcome 1)" "same same"
 in_runtime ip link del mv0
-check "processes: a macvlan that was deleted is a lost network" is_lost
-check "processes: mended" start
-check "processes: as such" is "$(outcome 0) $(outcome 1)" "mended same"
+check "processes: a deleted macvlan is a lost network" is_lost
+check "processes: a start after the deletion succeeds" start
+check "processes: the start repaired only entry 0" is "$(outcome 0) $(outcome 1)" "repaired same"
 check "processes: the macvlan is back" is_wired
-check "processes: cleaned" "$steps" process clean
-check "processes: nothing is left" is "$(strangers)" "$before"
+check "processes: clean succeeds" "$steps" process clean
+check "processes: clean leaves nothing behind" is "$(foreign)" "$before"
 exit "$failed"

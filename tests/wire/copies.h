@@ -3,7 +3,7 @@
 #pragma once
 #include <stdio.h>
 
-#include "runtime/wire/builder.h"
+#include "remote/wire/builder.h"
 
 struct copied {
     const char *name; /* "Message", "Everything.Inner" */

@@ -1,33 +1,61 @@
-/* The rows that the files of this folder end in. */
+/*
+ * The list of all commands. The row X(roce_list) is the command at the end of roce_list.c (numa is
+ * in ../commands.c); its place in a list is its place in the help.
+ */
 #pragma once
 #include "cli/command.h"
+#include "cli/output/output.h"
 
-extern const struct ath_command ath_command_menu;
-extern const struct ath_command ath_command_discover;
-extern const struct ath_command ath_command_init;
-extern const struct ath_command ath_command_configure;
-extern const struct ath_command ath_command_roce;
-extern const struct ath_command ath_command_roce_list;
-extern const struct ath_command ath_command_roce_add;
-extern const struct ath_command ath_command_roce_remove;
-extern const struct ath_command ath_command_roce_bind;
-extern const struct ath_command ath_command_roce_macvlan;
-extern const struct ath_command ath_command_roce_test;
-extern const struct ath_command ath_command_health;
-extern const struct ath_command ath_command_start;
-extern const struct ath_command ath_command_stop;
-extern const struct ath_command ath_command_status;
-extern const struct ath_command ath_command_clean;
-extern const struct ath_command ath_command_run;
-extern const struct ath_command ath_command_session;
-extern const struct ath_command ath_command_session_list;
-extern const struct ath_command ath_command_session_end;
-extern const struct ath_command ath_command_session_limit;
-extern const struct ath_command ath_command_key;
-extern const struct ath_command ath_command_image;
-extern const struct ath_command ath_command_image_build;
-extern const struct ath_command ath_command_image_list;
-extern const struct ath_command ath_command_image_remove;
-extern const struct ath_command ath_command_help;
-extern const struct ath_command ath_command_version;
-extern const struct ath_command ath_command_completion;
+#define ATH_ROOT_COMMANDS(X)                                                                       \
+    X(menu)                                                                                        \
+    X(discover)                                                                                    \
+    X(numa)                                                                                        \
+    X(init)                                                                                        \
+    X(configure)                                                                                   \
+    X(roce)                                                                                        \
+    X(health)                                                                                      \
+    X(start)                                                                                       \
+    X(stop)                                                                                        \
+    X(restart)                                                                                     \
+    X(status)                                                                                      \
+    X(logs)                                                                                        \
+    X(run)                                                                                         \
+    X(session)                                                                                     \
+    X(clean)                                                                                       \
+    X(image)                                                                                       \
+    X(key)                                                                                         \
+    X(help)                                                                                        \
+    X(version)                                                                                     \
+    X(completion)
+
+#define ATH_ROCE_COMMANDS(X)                                                                       \
+    X(roce_list)                                                                                   \
+    X(roce_add)                                                                                    \
+    X(roce_remove)                                                                                 \
+    X(roce_macvlan)                                                                                \
+    X(roce_bind)                                                                                   \
+    X(roce_test)
+
+#define ATH_SESSION_COMMANDS(X)                                                                    \
+    X(session_list)                                                                                \
+    X(session_end)                                                                                 \
+    X(session_limit)
+
+#define ATH_IMAGE_COMMANDS(X)                                                                      \
+    X(image_build)                                                                                 \
+    X(image_list)                                                                                  \
+    X(image_remove)
+
+#define ATH_COMMAND_DECLARE(name) extern const struct ath_command ath_command_##name;
+ATH_ROOT_COMMANDS(ATH_COMMAND_DECLARE)
+ATH_ROCE_COMMANDS(ATH_COMMAND_DECLARE)
+ATH_SESSION_COMMANDS(ATH_COMMAND_DECLARE)
+ATH_IMAGE_COMMANDS(ATH_COMMAND_DECLARE)
+ATH_COMMAND_DECLARE(complete) /* hidden: the completion scripts call it */
+#undef ATH_COMMAND_DECLARE
+
+/* For an array of children: { ATH_ROCE_COMMANDS(ATH_COMMAND_CHILD) NULL }. */
+#define ATH_COMMAND_CHILD(name) &ath_command_##name,
+
+/* Outputs that only one command has. */
+extern const struct ath_view ath_completion_view, ath_help_view, ath_version_view;

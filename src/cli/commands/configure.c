@@ -1,7 +1,8 @@
-/* aitherion configure: what the document says, and changing it by key. */
+/* aitherion configure: shows the document, and changes it by key. */
 #include "config.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,12 +30,12 @@ struct options {
     struct ath_option_texts set;
     bool is_show;
     const char *memory_percent, *vram_fraction, *control_iface, *data_iface, *gpus, *rdma_devices,
-        *control_port, *data_port;
+        *control_port, *data_port, *metrics_port;
 };
 
 static const struct ath_option option_table[];
 
-/* "KEY=VALUE" taken apart; with an entry's id the keys are those of the entry. */
+/* Splits "KEY=VALUE". With an entry's id, KEY is a key of that entry. */
 static int split_change(const char *text, const char *entry, struct ath_applied_change *out,
                         struct ath_err *err)
 {
@@ -59,7 +60,7 @@ static int refuse_twice(const struct ath_change_report *report, struct ath_err *
     return 0;
 }
 
-/* "$GPUS" that nobody set is no wish to have none. */
+/* An empty "$GPUS" is a mistake of the caller, not a request to have none. */
 static int refuse_empty(const struct options *options, const char *entry, struct ath_err *err)
 {
     const char *const lists[][2] = { { "gpus", options->gpus },
@@ -69,14 +70,18 @@ static int refuse_empty(const struct options *options, const char *entry, struct
         const char *key = lists[i][0], *value = lists[i][1];
         if (!value || value[strspn(value, " \t")])
             continue;
-        ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID, _("cannot set '%s' to nothing at all"), key);
+        ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
+                    _("cannot set '%s' to an empty list this "
+                      "way"),
+                    key);
         return ath_err_hint(err, -EINVAL,
-                            _("to have none, say: aitherion configure %s --set %s=[]"), entry, key);
+                            _("for an empty list: aitherion configure %s --set %s=[]"), entry, key);
     }
     return 0;
 }
 
-/* The flags first, then --set; *out_flags is how many of the changes are flags'. */
+/* Collects the changes: first those of the flags, then those of --set. *out_flags is the number of
+ * the first kind. */
 static int collect_changes(const struct ath_cli *cli, const struct options *options,
                            struct ath_change_report *report, size_t *out_flags, struct ath_err *err)
 {
@@ -97,15 +102,14 @@ static int collect_changes(const struct ath_cli *cli, const struct options *opti
     return status ? status : refuse_twice(report, err);
 }
 
-/* A machine that cannot be read says nothing about the document. */
+/* Returns false if the machine cannot be read; then nothing is checked against it. */
 static bool read_machine(const struct ath_cli *cli, struct ath_machine *machine)
 {
-    struct ath_err unused;
-    return !ath_cli_machine(cli, machine, &unused);
+    return !ath_cli_machine(cli, machine, NULL);
 }
 
-/* For flags: one that was named must be read, and of one that cannot be it is said that nothing
- * was checked. */
+/* Reads the machine to check flags against. If this machine cannot be read, logs that nothing is
+ * checked. Returns a negative errno with err if --root or --topology cannot be read. */
 static int read_machine_to_check(const struct ath_cli *cli, struct ath_machine *machine,
                                  bool *out_has_machine, struct ath_err *err)
 {
@@ -121,10 +125,12 @@ static int read_machine_to_check(const struct ath_cli *cli, struct ath_machine *
     return 0;
 }
 
-/* ---- what does not fit the machine ---- */
+/* ---- values that do not fit the machine ---- */
 
-/* "aitherion configure 0 --set data_iface=X", which takes it anyway. */
-static char *leniently(const struct ath_cli *cli, const struct ath_change_report *report)
+/*
+ * Returns "aitherion configure 0 --set data_iface=X", which skips the check. The caller frees it.
+ */
+static char *lenient_command(const struct ath_cli *cli, const struct ath_change_report *report)
 {
     ATH_AUTO(ath_text) words = { 0 };
 
@@ -138,101 +144,119 @@ static char *leniently(const struct ath_cli *cli, const struct ath_change_report
     return ath_cli_suggest(cli, words.data);
 }
 
-/* What a fault's value may have been meant to be, or what there is in its place. */
-struct mending {
+/* The facts for a hint about a wrong value. */
+struct misfit {
     const struct ath_machine *machine;
     const struct ath_document *document;
     const struct ath_document_numa *entry;
-    const char *value; /* as asked for */
+    const char *value; /* as given */
 };
 
 static void add_name(struct ath_texts *names, const char *name)
 {
+    for (size_t i = 0; name && i < names->count; i++)
+        if (!strcmp(names->items[i], name))
+            return;
     if (name)
         ath_texts_add(names, name);
 }
 
-static void collect_links(const struct mending *mending, struct ath_texts *out)
+static void add_link(struct ath_texts *names, const char *link)
 {
-    for (size_t i = 0; i < mending->machine->nic_count; i++)
-        add_name(out, mending->machine->nics[i].netdev);
-    for (size_t i = 0; i < mending->document->roce.macvlans.count; i++)
-        add_name(out, mending->document->roce.macvlans.items[i].name);
+    if (strcmp(link, "lo") != 0)
+        add_name(names, link);
 }
 
-static void collect_rdma_devices(const struct mending *mending, struct ath_texts *out)
+/* Adds the kernel's links, most of which are no ports of cards: veth, bridge, bond. */
+static void add_live_links(struct ath_texts *names)
 {
-    for (size_t i = 0; i < mending->machine->nic_count; i++)
-        add_name(out, mending->machine->nics[i].rdma_device);
-    for (size_t i = 0; i < mending->machine->others.rdma_device_count; i++)
-        add_name(out, mending->machine->others.rdma_devices[i]);
+    struct if_nameindex *links = if_nameindex();
+
+    for (size_t i = 0; links && links[i].if_name; i++)
+        add_link(names, links[i].if_name);
+    if (links)
+        if_freenameindex(links);
 }
 
-/* Those of the entry's node. */
-static void collect_gpus(const struct mending *mending, struct ath_texts *out)
+static void collect_links(const struct misfit *misfit, struct ath_texts *out)
+{
+    for (size_t i = 0; i < misfit->machine->nic_count; i++)
+        add_name(out, misfit->machine->nics[i].netdev);
+    for (size_t i = 0; i < misfit->machine->others.link_count; i++)
+        add_link(out, misfit->machine->others.links[i]);
+    if (misfit->machine->source == ATH_SOURCE_LIVE)
+        add_live_links(out);
+    for (size_t i = 0; i < misfit->document->roce.macvlans.count; i++)
+        add_name(out, misfit->document->roce.macvlans.items[i].name);
+}
+
+static void collect_rdma_devices(const struct misfit *misfit, struct ath_texts *out)
+{
+    for (size_t i = 0; i < misfit->machine->nic_count; i++)
+        add_name(out, misfit->machine->nics[i].rdma_device);
+    for (size_t i = 0; i < misfit->machine->others.rdma_device_count; i++)
+        add_name(out, misfit->machine->others.rdma_devices[i]);
+}
+
+/* Collects the GPUs of the entry's node. */
+static void collect_gpus(const struct misfit *misfit, struct ath_texts *out)
 {
     char pci[ATH_PCI_TEXT];
-    for (size_t i = 0; i < mending->machine->gpu_count; i++)
-        if (mending->machine->gpus[i].numa_node == mending->entry->node)
-            add_name(out, ath_pci_format(&mending->machine->gpus[i].pci, pci));
+    for (size_t i = 0; i < misfit->machine->gpu_count; i++)
+        if (misfit->machine->gpus[i].numa_node == misfit->entry->node)
+            add_name(out, ath_pci_format(&misfit->machine->gpus[i].pci, pci));
 }
 
-static char *joined(const struct ath_texts *texts)
-{
-    struct ath_text list = { 0 };
-    for (size_t i = 0; i < texts->count; i++)
-        ath_text_add_part(&list, ", ", "%s", texts->items[i]);
-    return ath_text_take(&list);
-}
-
-/* Where one name is near to what was typed, that; else all. */
-static char *mend_name(const struct mending *mending,
-                       void (*collect)(const struct mending *, struct ath_texts *))
+/* Returns a hint: the name most like the one given, else all names. The caller frees it. */
+static char *hint_name(const struct misfit *misfit,
+                       void (*collect)(const struct misfit *, struct ath_texts *))
 {
     ATH_AUTO(ath_texts) names = { 0 };
-    collect(mending, &names);
+    collect(misfit, &names);
     const char *nearest =
-        ath_text_nearest(mending->value, (const char *const *)names.items, names.count);
+        ath_text_nearest(misfit->value, (const char *const *)names.items, names.count);
     if (nearest)
         return ath_xasprintf(_("did you mean '%s'?"), nearest);
-    ath_auto_free char *list = joined(&names);
-    return names.count ? ath_xasprintf(_("there are %s"), list) : ath_xstrdup(_("there is none"));
+    ath_auto_free char *list = ath_texts_join(&names);
+    return names.count ? ath_xasprintf(_("this machine has %s"), list)
+                       : ath_xstrdup(_("this machine has none"));
 }
 
-static char *mend_link(const struct mending *mending)
+static char *hint_link(const struct misfit *misfit)
 {
-    return mend_name(mending, collect_links);
+    return hint_name(misfit, collect_links);
 }
 
-static char *mend_rdma_device(const struct mending *mending)
+static char *hint_rdma_device(const struct misfit *misfit)
 {
-    return mend_name(mending, collect_rdma_devices);
+    return hint_name(misfit, collect_rdma_devices);
 }
 
-static char *mend_gpu(const struct mending *mending)
+static char *hint_gpu(const struct misfit *misfit)
 {
     ATH_AUTO(ath_texts) gpus = { 0 };
-    collect_gpus(mending, &gpus);
-    ath_auto_free char *list = joined(&gpus);
-    return gpus.count ? ath_xasprintf(_("NUMA node %d has the GPUs %s"), mending->entry->node, list)
-                      : ath_xasprintf(_("NUMA node %d has no GPU"), mending->entry->node);
+    collect_gpus(misfit, &gpus);
+    ath_auto_free char *list = ath_texts_join(&gpus);
+    return gpus.count ? ath_xasprintf(_("NUMA node %d has the GPUs %s"), misfit->entry->node, list)
+                      : ath_xasprintf(_("NUMA node %d has no GPU"), misfit->entry->node);
 }
 
-/* The memory nodes that the entry has, and those of its GPUs. */
-static char *mend_memory(const struct mending *mending)
+/* Returns a hint that adds the memory nodes of the entry's GPUs to those that it has. The caller
+ * frees it. */
+static char *hint_memory(const struct misfit *misfit)
 {
     ATH_AUTO(ath_idset) nodes = { 0 };
     ATH_AUTO(ath_text) list = { 0 };
     struct ath_pci pci;
 
-    for (size_t i = 0; i < mending->entry->gpus.count; i++) {
-        const struct ath_gpu *gpu = ath_pci_parse(mending->entry->gpus.items[i], &pci)
+    for (size_t i = 0; i < misfit->entry->gpus.count; i++) {
+        const struct ath_gpu *gpu = ath_pci_parse(misfit->entry->gpus.items[i], &pci)
                                         ? NULL
-                                        : ath_machine_gpu(mending->machine, &pci);
+                                        : ath_machine_gpu(misfit->machine, &pci);
         if (gpu && gpu->memory_node != ATH_UNKNOWN)
             ath_idset_add(&nodes, gpu->memory_node, gpu->memory_node);
     }
-    const struct ath_idset *own = &mending->entry->memory_nodes;
+    const struct ath_idset *own = &misfit->entry->memory_nodes;
     for (int id = ath_idset_next(own, -1); id >= 0; id = ath_idset_next(own, id))
         ath_idset_add(&nodes, id, id);
     for (int id = ath_idset_next(&nodes, -1); id >= 0; id = ath_idset_next(&nodes, id))
@@ -242,60 +266,60 @@ static char *mend_memory(const struct mending *mending)
 
 static const struct {
     enum ath_fault_code code;
-    char *(*mend)(const struct mending *mending); /* the caller frees it */
-} mends[] = {
-    { ATH_FAULT_LINK_MISSING, mend_link },  { ATH_FAULT_RDMA_MISSING, mend_rdma_device },
-    { ATH_FAULT_LINK_LOOPBACK, mend_link }, { ATH_FAULT_GPU_MISSING, mend_gpu },
-    { ATH_FAULT_GPU_NODE, mend_gpu },       { ATH_FAULT_GPU_MEMORY, mend_memory },
+    char *(*make)(const struct misfit *misfit); /* the caller frees the hint */
+} hints[] = {
+    { ATH_FAULT_LINK_MISSING, hint_link },  { ATH_FAULT_RDMA_MISSING, hint_rdma_device },
+    { ATH_FAULT_LINK_LOOPBACK, hint_link }, { ATH_FAULT_GPU_MISSING, hint_gpu },
+    { ATH_FAULT_GPU_NODE, hint_gpu },       { ATH_FAULT_GPU_MEMORY, hint_memory },
 };
 
-static char *mend(const struct ath_fault *fault, const struct mending *mending)
+static char *hint_for(const struct ath_fault *fault, const struct misfit *misfit)
 {
-    for (size_t i = 0; i < ATH_COUNT(mends); i++)
-        if (!strcmp(fault->code, ath_fault_word(mends[i].code)))
-            return mends[i].mend(mending);
+    for (size_t i = 0; i < ATH_COUNT(hints); i++)
+        if (!strcmp(fault->code, ath_fault_word(hints[i].code)))
+            return hints[i].make(misfit);
     return ath_xstrdup(fault->message);
 }
 
-/* The value that a key has in a document's tree; NULL where it says none. */
+/* Returns the value of a key in a document's tree, or NULL. */
 static const struct ath_yaml *value_at(const struct ath_document *document, const char *path)
 {
     struct ath_key key;
-    struct ath_err unused;
-    return ath_key_find(&document->tree, NULL, path, &key, &unused) ? NULL : key.value;
+    return ath_key_find(&document->tree, NULL, path, &key, NULL) ? NULL : key.value;
 }
 
-/* What flags ask for must fit the machine; faults that were there before are no reason. */
+/* Refuses values of flags that do not fit the machine. Faults that the document had before do not
+ * count. */
 static int refuse_misfits(struct ath_cli *cli, const struct ath_document *before,
                           const struct ath_document *after, const struct ath_machine *machine,
                           const struct ath_change_report *report, size_t flags, struct ath_err *err)
 {
     ATH_AUTO(ath_faults) old = { 0 };
     ATH_AUTO(ath_faults) all = { 0 };
-    ath_auto_free char *mended = NULL;
+    ath_auto_free char *hint = NULL;
 
     ath_document_check_machine(before, machine, &old);
     ath_document_check_machine(after, machine, &all);
     for (size_t i = 0; i < flags; i++) {
         const char *key = report->changes[i].key;
         ath_faults_take_new(&old, value_at(before, key), &all, value_at(after, key), &cli->faults);
-        if (mended || !cli->faults.count)
+        if (hint || !cli->faults.count)
             continue;
-        const struct mending mending = {
+        const struct misfit misfit = {
             .machine = machine,
             .document = after,
             .entry = ath_document_numa(after, (int)strtol(cli->arguments[0], NULL, 10)),
             .value = report->changes[i].value,
         };
-        mended = mend(&cli->faults.items[0], &mending);
+        hint = hint_for(&cli->faults.items[0], &misfit);
     }
     if (!cli->faults.count)
         return 0;
-    ath_auto_free char *anyway = leniently(cli, report);
+    ath_auto_free char *anyway = lenient_command(cli, report);
     ath_err_set(err, -EINVAL, ATH_E_MISFIT,
-                _("cannot change NUMA entry %s: what was asked for does not fit this machine"),
+                _("cannot change NUMA entry %s: the value does not fit this machine"),
                 cli->arguments[0]);
-    return ath_err_hint(err, -EINVAL, _("%s (or take it anyway: %s)"), mended, anyway);
+    return ath_err_hint(err, -EINVAL, _("%s (or set it anyway: %s)"), hint, anyway);
 }
 
 static int refuse_entry(const struct ath_cli *cli, const struct ath_document *document,
@@ -311,7 +335,7 @@ static int refuse_entry(const struct ath_cli *cli, const struct ath_document *do
     return ath_err_hint(err, -ENOENT, "aitherion configure --show");
 }
 
-/* An entry that was named must be there. */
+/* Refuses an entry that does not exist. */
 static int check_entry(const struct ath_cli *cli, const struct ath_document *document,
                        struct ath_err *err)
 {
@@ -322,8 +346,46 @@ static int check_entry(const struct ath_cli *cli, const struct ath_document *doc
     return refuse_entry(cli, document, err);
 }
 
-/* The document is held locked only as long as it takes; the machine, which may be slow, is read
- * before. */
+/* Says which of the changed keys have no effect yet. */
+static void note_no_effect(const struct ath_document *document, struct ath_change_report *report)
+{
+    struct ath_key key;
+    for (size_t i = 0; i < report->change_count; i++)
+        if (!ath_key_find(&document->tree, NULL, report->changes[i].key, &key, NULL) &&
+            key.schema->has_no_effect)
+            ath_change_note(report, ATH_NOTE_NO_EFFECT, report->changes[i].key,
+                            _("'%s' has no effect yet: it is kept for the data plane to come"),
+                            report->changes[i].key);
+}
+
+/* Reads the document as it is before the change. If the file is YAML with faults, the change may
+ * repair them. */
+static int read_before(struct ath_cli *cli, const char *path, struct ath_document *out,
+                       struct ath_err *err)
+{
+    ATH_AUTO(ath_faults) unused_faults = { 0 };
+    int status = ath_document_load(path, out, &cli->faults, err);
+
+    if (status && err->code == ATH_E_DOCUMENT_INVALID)
+        return ath_document_load_faulty(path, out, &unused_faults, NULL) ? status : 0;
+    return status ? status : check_entry(cli, out, err);
+}
+
+/* Reads the document again, with the lock unless nothing will be saved. */
+static int open_to_change(struct ath_cli *cli, const char *path, bool has_faults,
+                          struct ath_document *out, struct ath_err *err)
+{
+    bool is_dry_run = cli->globals.is_dry_run;
+
+    if (has_faults)
+        return is_dry_run ? ath_document_load_faulty(path, out, &cli->faults, err)
+                          : ath_document_open_faulty(path, LOCK_TIMEOUT_MS, out, &cli->faults, err);
+    return is_dry_run ? ath_document_load(path, out, &cli->faults, err)
+                      : ath_document_open(path, LOCK_TIMEOUT_MS, out, &cli->faults, err);
+}
+
+/* Changes the document. The machine is read first, since that may be slow; the document is locked
+ * only for the change. */
 static int change(struct ath_cli *cli, const struct options *options, const char *path,
                   struct ath_err *err)
 {
@@ -333,11 +395,11 @@ static int change(struct ath_cli *cli, const struct options *options, const char
     bool has_machine = false;
     size_t flags = 0;
 
-    int status = collect_changes(cli, options, &report, &flags, err);
+    int status = ath_cli_may_write_document(cli, err);
     if (!status)
-        status = ath_document_load(path, &before, &cli->faults, err);
+        status = collect_changes(cli, options, &report, &flags, err);
     if (!status)
-        status = check_entry(cli, &before, err);
+        status = read_before(cli, path, &before, err);
     if (!status && flags)
         status = read_machine_to_check(cli, &machine, &has_machine, err);
     if (status)
@@ -346,16 +408,17 @@ static int change(struct ath_cli *cli, const struct options *options, const char
         has_machine = read_machine(cli, &machine);
 
     ATH_AUTO(ath_document) document = { 0 };
-    status = report.is_dry_run
-                 ? ath_document_load(path, &document, &cli->faults, err)
-                 : ath_document_open(path, LOCK_TIMEOUT_MS, &document, &cli->faults, err);
+    status = open_to_change(cli, path, before.has_faults, &document, err);
     if (!status)
         status = ath_changes_apply(&document, &report, err);
+    if (!status)
+        ath_faults_free(&cli->faults); /* those that the change has repaired */
     if (!status && has_machine)
         status = refuse_misfits(cli, &before, &document, &machine, &report, flags, err);
     if (status)
         return status;
     ath_change_drop_same(&report, ath_document_is_changed(&document));
+    note_no_effect(&document, &report);
     report.is_saved = !report.is_dry_run && ath_document_is_changed(&document);
     status = report.is_saved ? ath_document_save(&document, err) : 0;
     if (status)
@@ -365,7 +428,7 @@ static int change(struct ath_cli *cli, const struct options *options, const char
     return ath_cli_show_done(cli, &ath_change_view, &report, err);
 }
 
-/* With an id all other entries are left out. */
+/* Leaves only one entry in the document. */
 static int choose_entry(const struct ath_cli *cli, int id, struct ath_document *document,
                         struct ath_err *err)
 {
@@ -387,7 +450,7 @@ static int show(struct ath_cli *cli, const char *path, int id, struct ath_err *e
     int status = ath_document_load(path, &document, &cli->faults, err);
     if (status)
         return status;
-    struct ath_document shown = document; /* owns nothing */
+    struct ath_document shown = document; /* a shallow copy, never freed */
     if (cli->argument_count && (status = choose_entry(cli, id, &shown, err)))
         return status;
     if (read_machine(cli, &machine))
@@ -398,14 +461,13 @@ static int show(struct ath_cli *cli, const char *path, int id, struct ath_err *e
 
 static int refuse_no_entry(const struct ath_option *flag, struct ath_err *err)
 {
-    ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                _("'--%s' needs the id of the NUMA entry that it is for"), flag->name);
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'--%s' needs the id of a NUMA entry"), flag->name);
     return ath_err_hint(err, -EINVAL, "aitherion configure 0 --%s %s", flag->name, flag->metavar);
 }
 
-/* The argument is an id by now. */
-static int do_as_told(struct ath_cli *cli, const struct options *options, int id,
-                      struct ath_err *err)
+/* id: of the entry, if there is an argument. */
+static int run_for_entry(struct ath_cli *cli, const struct options *options, int id,
+                         struct ath_err *err)
 {
     ath_auto_free char *path = ath_cli_document_path(cli);
     const struct ath_option *flag = ath_key_flags_first(option_table, options);
@@ -422,7 +484,7 @@ static int do_as_told(struct ath_cli *cli, const struct options *options, int id
     if (ath_screen_is_possible())
         return ath_tui_run(cli, cli->argument_count ? cli->arguments[0] : "", err);
     ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                _("nothing to do: say what to show or to set (the menus need a terminal)"));
+                _("nothing to do: use --show or --set (the menus need a terminal)"));
     return ath_err_hint(err, -EINVAL,
                         "aitherion configure --show, aitherion configure --set KEY=VALUE");
 }
@@ -435,66 +497,73 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
     if (cli->argument_count && id == ATH_UNSET) {
         ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                    _("'%s' is no id of a NUMA entry: it must be a whole number"), given[0]);
+                    _("'%s' is not the id of a NUMA entry: it must be a whole number"), given[0]);
         return ath_err_hint(err, -EINVAL, _("NUMA1 has the id 1: aitherion configure 1 --show"));
     }
     cli->arguments = (const char *const[]){ entry };
-    int status = do_as_told(cli, data, id, err);
+    int status = run_for_entry(cli, data, id, err);
     cli->arguments = given;
     return status;
 }
 
 static const struct ath_argument arguments[] = {
     { .name = "N",
-      .help = N_("a NUMA entry, as 1 or NUMA1: the keys of --set are those of this "
-                 "entry, --show shows only it"),
-      .is_optional = true },
+      .help = N_("a NUMA entry, as 1 or NUMA1: --set takes keys of this entry, --show shows only "
+                 "this entry"),
+      .is_optional = true,
+      .completion = ATH_COMPLETE_ENTRY },
     { .name = NULL },
 };
 
-#define KEY(option, member, value, text)                                                           \
+/* The last arguments are the help and more members. */
+#define KEY(option, member, value, ...)                                                            \
     {                                                                                              \
         .name = option, .type = ATH_OPTION_TEXT, .metavar = value,                                 \
-        .offset = offsetof(struct options, member), .help = text                                   \
+        .offset = offsetof(struct options, member), .help = __VA_ARGS__                            \
     }
 
-/* Options that take a text are keys of the entry: see key_flags.h. */
+/* Options that take a text set keys of the entry; see key_flags.h. */
 static const struct ath_option option_table[] = {
     KEY("memory-percent", memory_percent, "P",
-        N_("of entry N: how much of the CPU node's memory it may use, in percent")),
+        N_("of entry N: percentage of the CPU node's memory that it may use")),
     KEY("vram-fraction", vram_fraction, "F",
-        N_("of entry N: how much of each GPU's memory it may use, as a fraction; 1 is all")),
+        N_("of entry N: fraction of each GPU's memory that it may use; 1 is all")),
     KEY("control-iface", control_iface, "I",
-        N_("of entry N: network interface of the control connections")),
-    KEY("data-iface", data_iface, "I", N_("of entry N: network interface of the data plane")),
-    KEY("gpus", gpus, "PCI,...", N_("of entry N: PCI addresses of the GPUs that it serves")),
+        N_("of entry N: network interface for control connections"),
+        .completion = ATH_COMPLETE_INTERFACE),
+    KEY("data-iface", data_iface, "I",
+        N_("of entry N: network interface of the data plane to come; has no effect yet"),
+        .completion = ATH_COMPLETE_INTERFACE),
+    KEY("gpus", gpus, "PCI,...", N_("of entry N: PCI addresses of its GPUs"),
+        .completion = ATH_COMPLETE_GPUS),
     KEY("rdma-devices", rdma_devices, "DEVICE,...",
-        N_("of entry N: RDMA devices that its container gets")),
-    KEY("control-port", control_port, "PORT",
-        N_("of entry N: TCP port of the control connections")),
-    KEY("data-port", data_port, "PORT", N_("of entry N: port of the data plane")),
+        N_("of entry N: RDMA devices for its container"), .completion = ATH_COMPLETE_RDMA_DEVICES),
+    KEY("control-port", control_port, "PORT", N_("of entry N: TCP port for control connections")),
+    KEY("data-port", data_port, "PORT",
+        N_("of entry N: port of the data plane to come; has no effect yet")),
+    KEY("metrics-port", metrics_port, "PORT", N_("of entry N: TCP port of its metrics")),
     { .name = "set",
       .type = ATH_OPTION_TEXTS,
       .metavar = "KEY=VALUE",
+      .completion = ATH_COMPLETE_KEY,
       .offset = offsetof(struct options, set),
-      .help = N_("give a key of the document a new value; several are made together or not at all; "
-                 "an optional key is "
-                 "taken away with KEY=null") },
+      .help = N_("set a key of the document; several are set together or not at all; KEY=null "
+                 "removes an optional key") },
     { .name = "show",
       .offset = offsetof(struct options, is_show),
-      .help = N_("show the document, with the defaults of what it leaves out, and what does not "
-                 "fit this machine") },
+      .help = N_("show the document with the defaults of missing keys, and what does not fit this "
+                 "machine") },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion configure --show", N_("what the document says") },
-    { "aitherion configure 1 --show", N_("what it says of NUMA1") },
+    { "aitherion configure --show", N_("show the document") },
+    { "aitherion configure 1 --show", N_("show its entry NUMA1") },
     { "aitherion configure 0 --memory-percent 70",
-      N_("let NUMA0 have 70 percent of its node's memory") },
-    { "aitherion configure --set numa.0.memory_percent=70", N_("the same by its full key") },
+      N_("let NUMA0 use 70 percent of its node's memory") },
+    { "aitherion configure --set numa.0.memory_percent=70", N_("the same with the full key") },
     { "aitherion configure 0 --control-iface enP5p1s0f0 --data-iface enP3p1s0f0",
-      N_("several at once, checked against this machine") },
+      N_("change several keys, checked against this machine") },
     { "aitherion configure --set numa.1.gpus=[0035:03:00.0] --dry-run",
       N_("show a change without making it") },
     { .command = NULL },
@@ -505,18 +574,20 @@ const struct ath_command ath_command_configure = {
     .group = ATH_GROUP_DOCUMENT,
     .summary = N_("show the topology document, or change it by key or in menus"),
     .description = N_("Without options, on a terminal, opens the menu of NUMA entries (with N, "
-                      "that of entry N); see 'aitherion menu'.\n\n"
-                      "Changes only the value asked for: comments, order and layout of the file "
-                      "stay. A value that the "
-                      "document may not have is refused with what is allowed.\n\n"
-                      "The options for single keys are strict: what does not fit this machine "
-                      "(an interface that does not exist, a GPU of another node) is refused too. "
-                      "--set takes it with a warning, so that a document can be written for "
-                      "another machine."),
+                      "the menu of entry N); see 'aitherion menu'.\n\n"
+                      "Changes only the value that you name: comments, order and layout of the "
+                      "file stay. An invalid value is refused, and the error says what is "
+                      "allowed. A document with faulty values can be repaired this way, all of "
+                      "them in one command.\n\n"
+                      "The options for single keys are strict: a value that does not fit this "
+                      "machine (an interface that does not exist, a GPU of another node) is "
+                      "refused. --set accepts it with a warning, so that a document can be "
+                      "written for another machine."),
     .arguments = arguments,
     .options = option_table,
     .options_size = sizeof(struct options),
     .reads_machine = true,
+    .writes_document = true,
     .examples = examples,
     .run = run,
 };

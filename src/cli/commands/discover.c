@@ -1,4 +1,4 @@
-/* aitherion discover: the machine, read and shown. */
+/* aitherion discover: reads the machine and shows it. */
 #include "config.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/commands/commands.h"
-#include "cli/output/machine.h"
+#include "cli/output/machine/machine.h"
 
-/* In the order of enum ath_format, behind one for "not given". */
+/* "auto" (not given), then the words of enum ath_format in its order. */
 static const char *const formats[] = {
     "auto", "text", "json", "yaml", "matrix", "dot", "svg", NULL
 };
@@ -26,14 +26,14 @@ struct options {
     const char *output;
 };
 
-/* What stands behind the last dot of a file's name; "" where there is none. */
+/* Returns the text after the last dot of a file's name, or "". */
 static const char *suffix_of(const char *path)
 {
     const char *dot = strrchr(path, '.');
     return dot && !strchr(dot, '/') ? dot + 1 : "";
 }
 
-/* Pictures that people ask for and that are made from ours. */
+/* Picture formats that users may ask for and that can be converted from ours. */
 static bool is_other_picture(const char *suffix)
 {
     static const char *const pictures[] = { "png", "pdf", "jpg", "jpeg", "gif", "ps" };
@@ -43,7 +43,7 @@ static bool is_other_picture(const char *suffix)
     return false;
 }
 
-/* By the name of the file to write; text where the name says nothing. */
+/* Chooses the format by the name of the output file; text if the name does not tell. */
 static int format_of_name(const char *path, enum ath_format *out, struct ath_err *err)
 {
     const char *suffix = suffix_of(path);
@@ -55,14 +55,17 @@ static int format_of_name(const char *path, enum ath_format *out, struct ath_err
         *out = ATH_FORMAT_YAML;
     if (!is_other_picture(suffix))
         return 0;
-    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("cannot write '%s': '%s' is not a format of discover"),
+    ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                _("cannot write '%s': discover does not have the "
+                  "format '%s'"),
                 path, suffix);
     return ath_err_hint(
         err, -EINVAL,
-        _("aitherion discover -o machine.svg, then convert it: rsvg-convert, inkscape"));
+        _("write an SVG and convert it with rsvg-convert or inkscape: aitherion discover -o "
+          "machine.svg"));
 }
 
-/* Said with --format, --json or --yaml; else the name of the file to write tells. */
+/* Chooses the format by --format, --json or --yaml, else by the name of the output file. */
 static int choose_format(const struct ath_cli *cli, const struct options *options,
                          enum ath_format *out, struct ath_err *err)
 {
@@ -118,46 +121,44 @@ static const struct ath_option option_table[] = {
       .type = ATH_OPTION_CHOICE,
       .choices = formats,
       .offset = offsetof(struct options, format),
-      .help = N_("how to show it: a text to read, data for programs (json, yaml), a table like "
-                 "`nvidia-smi topo -m` "
-                 "(matrix), or a picture (dot for Graphviz, svg); auto goes by --json, --yaml and "
-                 "the name given with "
-                 "-o") },
+      .help = N_("text to read, data for programs (json, yaml), a table like `nvidia-smi topo -m` "
+                 "(matrix), or a picture (dot for Graphviz, svg); auto follows --json, --yaml and "
+                 "the name given with -o") },
     { .name = "output",
       .letter = 'o',
       .type = ATH_OPTION_TEXT,
       .metavar = "FILE",
       .completion = ATH_COMPLETE_FILE,
       .offset = offsetof(struct options, output),
-      .help = N_("write it to FILE, whole or not at all") },
+      .help = N_("write to FILE, completely or not at all") },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion discover", N_("see this machine") },
-    { "aitherion discover --format matrix", N_("who is near whom, as a table") },
-    { "aitherion discover -o machine.svg", N_("a picture of it") },
+    { "aitherion discover", N_("show this machine") },
+    { "aitherion discover --format matrix", N_("show all distances as a table") },
+    { "aitherion discover -o machine.svg", N_("draw a picture") },
     { "aitherion discover --json", N_("data for programs") },
-    { "aitherion discover --root ac922-4gpu", N_("an IBM AC922, from a shipped capture") },
+    { "aitherion discover --root ac922-4gpu", N_("show an IBM AC922 from a shipped capture") },
     { "aitherion discover --topology lstopo.xml",
-      N_("a machine that `lstopo lstopo.xml` was run on") },
+      N_("show a machine on which `lstopo lstopo.xml` was run") },
     { .command = NULL },
 };
 
 const struct ath_command ath_command_discover = {
     .name = "discover",
     .group = ATH_GROUP_MACHINE,
-    .summary = N_("show NUMA nodes, GPUs, network cards, and who is near whom"),
+    .summary = N_("show NUMA nodes, GPUs and network cards, and how near they are to each other"),
     .description =
         N_("Reads which CPUs, memory, GPUs and network cards belong to which NUMA node, how far "
-           "the nodes are apart, and "
-           "for every GPU which network port is nearest and why. Changes nothing and needs no "
-           "privileges; what cannot be "
-           "known is shown as unknown, and what looks wrong is said below with its mend.\n\n"
+           "the nodes are apart, and for every GPU which network port is nearest and why. Changes "
+           "nothing and needs no privileges. Unknown values are shown as unknown. Warnings below "
+           "say what looks wrong and how to fix it.\n\n"
            "The same can be read from a capture of another machine: see --root and --topology."),
     .options = option_table,
     .options_size = sizeof(struct options),
     .reads_machine = true,
+    .ignores_document = true,
     .examples = examples,
     .run = run,
 };

@@ -1,8 +1,7 @@
-/* aitherion help [COMMAND], --help anywhere, and bare aitherion. */
+/* aitherion help [COMMAND], --help anywhere, and aitherion without arguments. */
 #include "config.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "base/i18n.h"
@@ -11,11 +10,6 @@
 #include "cli/help.h"
 #include "cli/help_json.h"
 #include "cli/terminal.h"
-
-static json_t *to_json(const void *data)
-{
-    return ath_help_to_json(data);
-}
 
 static void to_text(const struct ath_style *style, FILE *out, const void *data)
 {
@@ -29,7 +23,7 @@ static void to_short_text(const struct ath_style *style, FILE *out, const void *
     ath_help_print_short(out, data, ath_terminal_prose_columns());
 }
 
-/* `help numa discover`: down the tree by the arguments. */
+/* Finds the command that the arguments name: `help numa discover`. */
 static int find_topic(const struct ath_cli *cli, const struct ath_command **out,
                       struct ath_err *err)
 {
@@ -50,11 +44,23 @@ static int find_topic(const struct ath_cli *cli, const struct ath_command **out,
     return 0;
 }
 
+const struct ath_view ath_help_view = {
+    .schema = "aitherion.help/1",
+    .title = "Output of `aitherion help --json`: the command table; for the whole program also the "
+             "shared tables",
+    .fields = ath_help_fields,
+    .to_text = to_text,
+};
+
+static const struct ath_view brief_view = {
+    .schema = "aitherion.help/1",
+    .fields = ath_help_fields,
+    .to_text = to_short_text,
+};
+
 static int run(struct ath_cli *cli, const void *options, struct ath_err *err)
 {
     (void)options;
-    static const struct ath_view whole = { "aitherion.help/1", to_json, to_text, NULL, 0 };
-    static const struct ath_view brief = { "aitherion.help/1", to_json, to_short_text, NULL, 0 };
     const struct ath_command *topic = cli->command;
     bool is_asked = cli->globals.wants_help || cli->command == &ath_command_help;
 
@@ -63,7 +69,8 @@ static int run(struct ath_cli *cli, const void *options, struct ath_err *err)
         if (status)
             return status;
     }
-    return ath_cli_show(cli, is_asked ? &whole : &brief, topic, ath_cli_format(cli), err);
+    return ath_cli_show(cli, is_asked ? &ath_help_view : &brief_view, topic, ath_cli_format(cli),
+                        err);
 }
 
 static const struct ath_argument arguments[] = {
@@ -76,7 +83,7 @@ static const struct ath_argument arguments[] = {
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion help discover", N_("explain discover") },
+    { "aitherion help discover", N_("explain the command discover") },
     { "aitherion help --json", N_("the whole command table, for programs") },
     { .command = NULL },
 };
@@ -86,6 +93,7 @@ const struct ath_command ath_command_help = {
     .group = ATH_GROUP_HELP,
     .summary = N_("explain a command"),
     .arguments = arguments,
+    .ignores_document = true,
     .examples = examples,
     .run = run,
 };

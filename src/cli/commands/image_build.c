@@ -1,4 +1,5 @@
-/* aitherion image build: packs the runtime with its libraries, into Docker or into a file. */
+/* aitherion image build: packs the runtime with its libraries into an image, for Docker or as a
+ * file. */
 #include "config.h"
 
 #include <errno.h>
@@ -17,8 +18,8 @@
 #include "cli/output/image.h"
 #include "cli/watch.h"
 #include "config/forms.h"
-#include "container/image_load.h"
-#include "container/plan.h"
+#include "container/image/load.h"
+#include "container/plan/plan.h"
 
 struct options {
     const char *tag, *output, *runtime, *sysroot;
@@ -34,7 +35,7 @@ static int check_options(const struct ath_cli *cli, const struct options *option
 {
     if (options->tag &&
         (!ath_form_fits(ATH_FORM_IMAGE, options->tag) || strchr(options->tag, '@'))) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no value for '--tag'"), options->tag);
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a value for '--tag'"), options->tag);
         return ath_err_hint(err, -EINVAL, "%s", _(ath_form_allowed(ATH_FORM_IMAGE)));
     }
     if (!is_standard_output(options) || cli->globals.is_dry_run)
@@ -43,14 +44,14 @@ static int check_options(const struct ath_cli *cli, const struct options *option
         return ath_err_set(err, -EINVAL, ATH_E_USAGE,
                            _("the archive and the result cannot both go to standard output"));
     if (isatty(STDOUT_FILENO)) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("an archive is not written to a terminal"));
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("an archive cannot be written to a terminal"));
         return ath_err_hint(err, -EINVAL, "aitherion image build -o - | ssh HOST docker load");
     }
     return 0;
 }
 
-/* Docker wants the repository in lower case, and says so only at the end; the registry's host
- * before it and the tag behind it may have capitals (distribution/reference). */
+/* Docker needs the repository name in lower case, and would refuse it only at the end. The
+ * registry's host before it and the tag after it may have capitals (distribution/reference). */
 static int check_name(const char *name, struct ath_err *err)
 {
     const char *slash = strchr(name, '/'), *last = strrchr(name, '/');
@@ -68,19 +69,18 @@ static int check_name(const char *name, struct ath_err *err)
     if (!has_capitals)
         return 0;
     ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                _("an image cannot be called '%s': Docker wants its name in lower case"), name);
+                _("invalid image name '%s': Docker needs it in lower case"), name);
     return ath_err_hint(err, -EINVAL, "aitherion image build --tag %s", lower);
 }
 
-/* What is packed without a word starts in no container. */
+/* Warns about a program that is not the runtime: containers with it would start and not serve. */
 static void doubt_program(const struct ath_cli *cli, const char *path)
 {
     enum { MOST_BYTES = 64 << 20 };
     ath_auto_free char *bytes = NULL;
-    struct ath_err unused;
     size_t length;
 
-    if (!path || ath_file_read(path, MOST_BYTES, &bytes, &length, &unused) ||
+    if (!path || ath_file_read(path, MOST_BYTES, &bytes, &length, NULL) ||
         memmem(bytes, length, ATH_PLAN_RUNTIME, strlen(ATH_PLAN_RUNTIME)))
         return;
     ath_log(ath_cli_format(cli) == ATH_FORMAT_TEXT ? ATH_LOG_NORMAL : ATH_LOG_VERBOSE,
@@ -154,8 +154,9 @@ static const struct ath_option option_table[] = {
     { .name = "tag",
       .type = ATH_OPTION_TEXT,
       .metavar = "NAME",
+      .completion = ATH_COMPLETE_IMAGE,
       .offset = offsetof(struct options, tag),
-      .help = N_("the image's name (default: engine.image of the document, else "
+      .help = N_("name of the image (default: engine.image of the document, else "
                  "aitherion-runtime:latest)") },
     { .name = "output",
       .letter = 'o',
@@ -163,28 +164,28 @@ static const struct ath_option option_table[] = {
       .metavar = "FILE",
       .completion = ATH_COMPLETE_FILE,
       .offset = offsetof(struct options, output),
-      .help = N_("write an archive for `docker load` and leave Docker alone; -: to standard "
-                 "output") },
+      .help = N_("write an archive for `docker load` instead of loading it into Docker; -: to "
+                 "standard output") },
     { .name = "runtime",
       .type = ATH_OPTION_TEXT,
       .metavar = "FILE",
       .completion = ATH_COMPLETE_FILE,
       .offset = offsetof(struct options, runtime),
-      .help = N_("the program to pack (default: the aitherion-runtime beside this aitherion)") },
+      .help = N_("program to pack (default: the aitherion-runtime beside this aitherion)") },
     { .name = "sysroot",
       .type = ATH_OPTION_TEXT,
       .metavar = "DIR",
       .completion = ATH_COMPLETE_FOLDER,
       .offset = offsetof(struct options, sysroot),
-      .help = N_("where its libraries are (default: /), for a runtime of another architecture") },
+      .help = N_("folder of its libraries (default: /), for a runtime of another architecture") },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion image build", N_("into Docker; does nothing where it is there already") },
-    { "aitherion image build --dry-run", N_("what would be in it") },
-    { "aitherion image build -o image.tar", N_("into a file, for: docker load -i image.tar") },
-    { "aitherion image build -o - | ssh node2 docker load", N_("straight to another machine") },
+    { "aitherion image build", N_("load it into Docker; does nothing if Docker has it already") },
+    { "aitherion image build --dry-run", N_("show what it would contain") },
+    { "aitherion image build -o image.tar", N_("write a file, for: docker load -i image.tar") },
+    { "aitherion image build -o - | ssh node2 docker load", N_("send it to another machine") },
     { .command = NULL },
 };
 
@@ -193,13 +194,12 @@ const struct ath_command ath_command_image_build = {
     .group = ATH_GROUP_RUNTIME,
     .summary = N_("pack the runtime into an image, without a registry"),
     .description = N_(
-        "Packs aitherion-runtime, its loader and the shared libraries that it needs, found by "
-        "reading the files themselves, with a minimal /etc and without a shell, and loads the "
-        "result into Docker. The libraries of the GPU's driver are left out: they must be of the "
-        "kernel module's version, so they come from the host when a container starts.\n\n"
-        "The same files give the same image: a second build finds it there and does nothing. An "
-        "older image that loses its name to the new one is removed, unless a container is made of "
-        "it."),
+        "Packs aitherion-runtime, its loader and the shared libraries that it needs, with a "
+        "minimal /etc and without a shell, and loads the result into Docker. The libraries are "
+        "found by reading the ELF files. The GPU driver's libraries are left out: they must have "
+        "the version of the kernel module, so they come from the host when a container starts.\n\n"
+        "The same files give the same image, so a second build does nothing. An older image that "
+        "loses its name to the new one is removed, unless a container uses it."),
     .options = option_table,
     .options_size = sizeof(struct options),
     .examples = examples,

@@ -5,14 +5,14 @@
 
 #include "base/cleanup.h"
 #include "cli/watch.h"
-#include "container/image_build.h"
+#include "container/image/build.h"
 
 int ath_image_document(struct ath_cli *cli, struct ath_document *out, struct ath_err *err)
 {
     ath_auto_free char *path = ath_cli_document_path(cli);
     int status = ath_document_load(path, out, &cli->faults, err);
 
-    /* One that was asked for by name must be there. */
+    /* a document that -c names must exist */
     return err->code == ATH_E_DOCUMENT_MISSING && !cli->globals.config ? 0 : status;
 }
 

@@ -1,4 +1,4 @@
-/* aitherion image list: the images that aitherion made. */
+/* aitherion image list: shows the images that aitherion made. */
 #include "config.h"
 
 #include "base/cleanup.h"
@@ -7,7 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/image_docker.h"
 #include "cli/output/image.h"
-#include "container/image_load.h"
+#include "container/image/load.h"
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
@@ -31,7 +31,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
 static const struct ath_example examples[] = {
     { "aitherion image list", N_("names, versions and sizes") },
-    { "aitherion image list --json", N_("as data") },
+    { "aitherion image list --json", N_("the same as data") },
     { .command = NULL },
 };
 
@@ -39,8 +39,8 @@ const struct ath_command ath_command_image_list = {
     .name = "list",
     .group = ATH_GROUP_RUNTIME,
     .summary = N_("show the images that aitherion made"),
-    .description = N_("Shows the images that `aitherion image build` made, by their labels; those "
-                      "that others made are not ours and not shown."),
+    .description = N_("Shows the images that `aitherion image build` made, which it finds by "
+                      "their labels. Other images are not shown."),
     .examples = examples,
     .run = run,
 };

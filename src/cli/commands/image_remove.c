@@ -1,4 +1,4 @@
-/* aitherion image remove: takes an image that aitherion made out of Docker. */
+/* aitherion image remove: removes an image that aitherion made from Docker. */
 #include "config.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "cli/commands/image_docker.h"
 #include "cli/output/image.h"
 #include "config/forms.h"
-#include "container/image_load.h"
+#include "container/image/load.h"
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
@@ -21,7 +21,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     struct ath_image_removal removal = { .is_dry_run = cli->globals.is_dry_run };
 
     if (given && !ath_form_fits(ATH_FORM_IMAGE, given)) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no image"), given);
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not an image name"), given);
         return ath_err_hint(err, -EINVAL, "aitherion image list");
     }
     int status = ath_image_document(cli, &document, err);
@@ -37,26 +37,27 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
 static const struct ath_argument arguments[] = {
     { .name = "IMAGE",
-      .help = N_("a name or an id (default: engine.image of the document, else "
+      .help = N_("name or id of the image (default: engine.image of the document, else "
                  "aitherion-runtime:latest)"),
-      .is_optional = true },
+      .is_optional = true,
+      .completion = ATH_COMPLETE_IMAGE },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion image remove", N_("the image that `start` uses") },
-    { "aitherion image remove aitherion-runtime:old", N_("another one of ours") },
+    { "aitherion image remove", N_("remove the image that `start` uses") },
+    { "aitherion image remove aitherion-runtime:old", N_("remove another image of aitherion") },
     { .command = NULL },
 };
 
 const struct ath_command ath_command_image_remove = {
     .name = "remove",
     .group = ATH_GROUP_RUNTIME,
-    .summary = N_("take an image that aitherion made out of Docker"),
+    .summary = N_("remove an image that aitherion made from Docker"),
     .description =
-        N_("Takes the name off the image, and removes the image with its last name. An image that "
-           "aitherion did not make, or that a container is made of, stays. Nothing to remove is "
-           "no error."),
+        N_("Removes the name from the image, and with its last name the image itself. An image "
+           "that aitherion did not make, or that a container uses, stays. If there is nothing to "
+           "remove, the command succeeds."),
     .arguments = arguments,
     .examples = examples,
     .run = run,

@@ -1,4 +1,4 @@
-/* aitherion init: a first document, from the machine or from a shipped profile. */
+/* aitherion init: writes a first document from the machine or from a shipped profile. */
 #include "config.h"
 
 #include <errno.h>
@@ -44,22 +44,10 @@ static int propose(const struct ath_cli *cli, const struct options *options,
     return ath_document_propose(NULL, options->profile, out, err);
 }
 
-/* "FILE.bak", or "FILE.bak.1" and on: what is kept already is never written over. The caller frees
- * it. */
-static char *free_name(const char *path)
-{
-    char *name = ath_xasprintf("%s.bak", path);
-    for (int i = 1; !access(name, F_OK); i++) {
-        free(name);
-        name = ath_xasprintf("%s.bak.%d", path, i);
-    }
-    return name;
-}
-
-/* The document that --force replaces stays beside the new one, where they differ. */
+/* Keeps a copy of the document that --force replaces, if the new one differs. */
 static int keep_old(const char *path, const char *text, struct ath_err *err)
 {
-    ath_auto_free char *old = NULL, *kept = free_name(path);
+    ath_auto_free char *old = NULL, *kept = ath_file_copy_name(path);
     size_t length;
 
     if (access(path, F_OK))
@@ -73,8 +61,7 @@ static int keep_old(const char *path, const char *text, struct ath_err *err)
     return status;
 }
 
-/* The first folder on the way to path that is not there; NULL where all are. The caller frees it.
- */
+/* Returns the first folder of path that does not exist, or NULL. The caller frees it. */
 static char *missing_folder(const char *path)
 {
     ath_auto_free char *copy = ath_xstrdup(path);
@@ -92,22 +79,24 @@ static int create(const struct options *options, const char *path, const char *t
                   struct ath_err *err)
 {
     struct stat present;
-    if (!stat(path, &present) && S_ISDIR(present.st_mode))
-        return ath_err_set(err, -EISDIR, ATH_E_IO, _("cannot write '%s': it is a folder"), path);
+    if (!stat(path, &present) && S_ISDIR(present.st_mode)) {
+        ath_err_set(err, -EISDIR, ATH_E_IO, _("cannot write '%s': it is a folder"), path);
+        return ath_err_hint(err, -EISDIR, "%s", _("name a file in this folder"));
+    }
 
     int status = options->is_forced ? keep_old(path, text, err) : 0;
     if (!status)
         status = ath_document_create(path, text, options->is_forced, err);
     if (status == -EEXIST)
         ath_err_hint(err, status,
-                     _("aitherion init --force (keeps the old one beside it), or aitherion "
+                     _("aitherion init --force (keeps a copy of the old document), or aitherion "
                        "configure --show"));
     if (status == -EACCES || status == -EPERM)
         ath_err_hint(err, status,
-                     _("sudo aitherion init, or for yourself alone: aitherion init -c "
+                     _("sudo aitherion init, or a document for this user alone: aitherion init -c "
                        "~/.config/aitherion/topology.yaml"));
     if (status == -EROFS)
-        ath_err_hint(err, status, _("choose a place that can be written: aitherion init -c FILE"));
+        ath_err_hint(err, status, _("choose a writable place: aitherion init -c FILE"));
     return status;
 }
 
@@ -119,7 +108,9 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     ATH_AUTO(ath_machine) machine = { 0 };
     ATH_AUTO(ath_document) document = { 0 };
 
-    int status = propose(cli, options, &machine, &text, err);
+    int status = ath_cli_may_write_document(cli, err);
+    if (!status)
+        status = propose(cli, options, &machine, &text, err);
     if (status || !text)
         return status;
     status = ath_document_parse(text, strlen(text), path, &document, &cli->faults, err);
@@ -142,8 +133,8 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     return ath_cli_show_done(cli, &ath_init_view, &report, err);
 }
 
-/* Those that are shipped, for completion; etc/ may hold more one day. */
-static const char *const profiles[] = { "auto", "ac922", NULL };
+/* Shipped profiles, offered by completion; other names in etc/ are accepted too. */
+static const char *const profiles[] = { "auto", "ac922", "ac922-6gpu", "dgx2", "minsky", NULL };
 
 static const struct ath_option option_table[] = {
     { .name = "profile",
@@ -151,21 +142,21 @@ static const struct ath_option option_table[] = {
       .metavar = "NAME",
       .suggestions = profiles,
       .offset = offsetof(struct options, profile),
-      .help = N_("take the shipped document for a kind of machine (ac922) in place of this "
-                 "machine; auto: this "
-                 "machine, the default") },
+      .help = N_("use the shipped document for a kind of machine (ac922) instead of this machine; "
+                 "auto: this machine (default)") },
     { .name = "force",
       .offset = offsetof(struct options, is_forced),
-      .help = N_("replace a document that is there; the old one is kept beside it as FILE.bak, "
-                 "FILE.bak.1 and so on") },
+      .help = N_("replace an existing document; the old one is kept as FILE.bak, FILE.bak.1 and "
+                 "so on") },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion init", N_("a document for this machine") },
+    { "aitherion init", N_("write a document for this machine") },
     { "aitherion init --dry-run", N_("show it and write nothing") },
-    { "aitherion init --profile ac922", N_("the shipped document for an IBM AC922") },
-    { "aitherion init -c my.yaml --root ac922-4gpu", N_("a document for a captured machine") },
+    { "aitherion init --profile ac922", N_("write the shipped document for an IBM AC922") },
+    { "aitherion init -c my.yaml --root ac922-4gpu",
+      N_("write a document for a captured machine") },
     { .command = NULL },
 };
 
@@ -173,16 +164,15 @@ const struct ath_command ath_command_init = {
     .name = "init",
     .group = ATH_GROUP_DOCUMENT,
     .summary = N_("write a first topology document from this machine or a profile"),
-    .description = N_("Proposes an entry for every NUMA node that has GPUs (for every one with "
-                      "CPUs, where there are no "
-                      "GPUs): its memory with that of its GPUs, the nearest RDMA port for data, "
-                      "the management port for "
-                      "control, and ports to listen on. Read it, change what you like, and it is "
-                      "yours. A document that "
-                      "is there already is never replaced without --force."),
+    .description = N_("Proposes an entry for every NUMA node with GPUs (if there are no GPUs, for "
+                      "every node with CPUs): the memory of the node and of its GPUs, the nearest "
+                      "RDMA port for data, the management port for control, and ports to listen "
+                      "on. Read the document and change what you like. An existing document is "
+                      "replaced only with --force."),
     .options = option_table,
     .options_size = sizeof(struct options),
     .reads_machine = true,
+    .writes_document = true,
     .examples = examples,
     .run = run,
 };

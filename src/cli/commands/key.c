@@ -18,18 +18,19 @@
 #include "cli/nodes.h"
 #include "cli/output/key.h"
 #include "config/key_file.h"
-#include "container/digest.h"
-#include "runtime/wire/secret.h"
+#include "container/image/digest.h"
+#include "remote/wire/secret.h"
 
 struct options {
     bool is_new, is_export, is_import;
+    const char *output; /* of an export */
 };
 
 struct work {
     struct ath_cli *cli;
     struct ath_nodes nodes;
     struct ath_secret secret;
-    char *base64;
+    char *base64, *copy;
     char fingerprint[ATH_DIGEST_TEXT];
     struct ath_key_report report;
 };
@@ -39,11 +40,14 @@ static void work_free(struct work *work)
     if (work->base64)
         explicit_bzero(work->base64, strlen(work->base64));
     free(work->base64);
+    free(work->copy);
     ath_secret_free(&work->secret);
     ath_nodes_free(&work->nodes);
 }
 
-/* What `sha256sum FILE` says, so that keys can be compared without aitherion. */
+/*
+ * The fingerprint equals the output of `sha256sum FILE`, so keys can be compared without aitherion.
+ */
 static int take_fingerprint(struct work *work, struct ath_err *err)
 {
     struct ath_digest digest;
@@ -77,9 +81,25 @@ static void encode(struct work *work)
     work->report.base64 = work->base64;
 }
 
+/* Writes the export to a new file, with mode 0600 from the start. */
+static int write_export(struct work *work, const char *path, struct ath_err *err)
+{
+    ath_auto_free char *line = ath_xasprintf("%s\n", work->base64);
+    int status = work->cli->globals.is_dry_run
+                     ? 0
+                     : ath_key_file_write(path, line, strlen(line), false, err);
+
+    explicit_bzero(line, strlen(line));
+    work->report.output = path;
+    work->report.base64 = NULL;
+    return status == -EEXIST ? ath_err_set(err, status, ATH_E_EXISTS,
+                                           _("cannot write '%s': it exists already"), path)
+                             : status;
+}
+
 static int refuse_line(struct ath_err *err)
 {
-    ath_err_set(err, -EINVAL, ATH_E_KEY_FILE, _("standard input holds no key in base64"));
+    ath_err_set(err, -EINVAL, ATH_E_KEY_FILE, _("standard input is not a key in base64"));
     return ath_err_hint(err, -EINVAL,
                         "aitherion key --export | ssh HOST aitherion key --import --yes");
 }
@@ -93,9 +113,15 @@ static int decode(char *line, struct ath_secret *out, struct ath_err *err)
 
     base64_decode_init(&decoder);
     bool is_good = base64_decode_update(&decoder, &got, bytes, length, line) &&
-                   base64_decode_final(&decoder) && got && got <= ATH_KEY_BYTES_MAX;
+                   base64_decode_final(&decoder) && got <= ATH_KEY_BYTES_MAX;
     *out = (struct ath_secret){ bytes, got };
-    return is_good ? 0 : refuse_line(err);
+    if (!is_good || !got)
+        return refuse_line(err);
+    if (got >= ATH_SECRET_BYTES_MIN)
+        return 0;
+    return ath_err_set(err, -EINVAL, ATH_E_KEY_FILE,
+                       _("the key has %d bytes and can be guessed; %d are needed"), (int)got,
+                       ATH_SECRET_BYTES_MIN);
 }
 
 static int read_line(struct work *work, struct ath_err *err)
@@ -113,27 +139,41 @@ static int read_line(struct work *work, struct ath_err *err)
 
 /* ---- writing ---- */
 
-/* Runtimes read it when they start, so that those that run go on with the old one. */
+/* Running runtimes keep the old key, because they read it when they start. */
 static int may_replace(struct work *work, struct ath_err *err)
 {
     ath_auto_free char *question =
-        ath_xasprintf(_("Replace the key '%s'? Who has the old one gets no session any more."),
+        ath_xasprintf(_("Replace the key '%s'? Programs with the old key will get no session any "
+                        "more."),
                       work->nodes.key_path);
 
-    if (!work->nodes.has_key || work->cli->globals.is_dry_run ||
-        ath_cli_confirm(work->cli, question))
+    if (!work->nodes.has_key || work->cli->globals.is_yes ||
+        (work->cli->globals.is_dry_run ? ath_cli_can_ask(work->cli)
+                                       : ath_cli_confirm(work->cli, question)))
         return 0;
-    ath_err_set(err, -EEXIST, ATH_E_EXISTS, _("there is a key in '%s' already"),
+    if (ath_cli_can_ask(work->cli) && !work->cli->globals.is_dry_run)
+        return ath_err_set(err, -EEXIST, ATH_E_EXISTS, _("the key '%s' stays as it was"),
+                           work->nodes.key_path);
+    ath_err_set(err, -EEXIST, ATH_E_EXISTS, _("there is already a key in '%s'"),
                 work->nodes.key_path);
     return ath_err_hint(err, -EEXIST, _("replace it with --yes"));
 }
 
 static int write_key(struct work *work, struct ath_err *err)
 {
-    if (work->cli->globals.is_dry_run)
+    const char *path = work->nodes.key_path;
+    int status = 0;
+
+    if (work->cli->globals.is_dry_run && ath_key_file_is_writable(path))
         return 0;
-    int status = ath_key_file_write(work->nodes.key_path, work->secret.bytes, work->secret.length,
+    if (work->cli->globals.is_dry_run)
+        status = ath_err_system(err, -EACCES, _("cannot write the key '%s'"), path);
+    if (!status && work->nodes.has_key)
+        status = ath_key_file_keep(path, &work->copy, err);
+    if (!status)
+        status = ath_key_file_write(path, work->secret.bytes, work->secret.length,
                                     work->nodes.has_key, err);
+    work->report.copy = work->copy;
     if (status == -EACCES || status == -EPERM)
         return ath_err_hint(err, status, _("run the same command as root, with sudo in front"));
     work->report.is_there = true;
@@ -144,7 +184,7 @@ static int write_key(struct work *work, struct ath_err *err)
     return status;
 }
 
-/* Where the document's key is somebody else's, this user's own is the one to write. */
+/* If the document's key belongs to another user, writes to this user's own key file. */
 static void choose_own(struct ath_nodes *nodes)
 {
     ath_auto_free char *own = ath_key_file_own();
@@ -166,7 +206,7 @@ static int make_new(struct work *work, struct ath_err *err)
     status = ath_key_make(work->secret.bytes, err);
     if (!status)
         status = write_key(work, err);
-    /* The fingerprint of a key that is thrown away would be of no use. */
+    /* a dry run throws the key away, so its fingerprint would be of no use */
     return status || work->cli->globals.is_dry_run ? status : take_fingerprint(work, err);
 }
 
@@ -178,12 +218,11 @@ static bool is_same(const struct ath_secret *a, const struct ath_secret *b)
 static int import(struct work *work, struct ath_err *err)
 {
     ATH_AUTO(ath_secret) old = { 0 };
-    struct ath_err unused;
 
     int status = read_line(work, err);
     if (status)
         return status;
-    bool is_old = work->nodes.has_key && !ath_secret_load(work->nodes.key_path, &old, &unused) &&
+    bool is_old = work->nodes.has_key && !ath_secret_load(work->nodes.key_path, &old, NULL) &&
                   is_same(&old, &work->secret);
     if (is_old) {
         ath_secret_free(&work->secret);
@@ -203,6 +242,8 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     if (options->is_new + options->is_export + options->is_import > 1)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE,
                            _("'--new', '--export' and '--import' exclude each other"));
+    if (options->output && !options->is_export)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'--output' needs '--export'"));
     int status = ath_nodes_open(cli, false, &work.nodes, err);
     if (status)
         return status;
@@ -228,7 +269,11 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         return status;
     if (options->is_export)
         encode(&work);
-    return options->is_export
+    if (options->output)
+        status = write_export(&work, options->output, err);
+    if (status)
+        return status;
+    return options->is_export && !options->output
                ? ath_cli_show(cli, &ath_key_view, &work.report, ath_cli_format(cli), err)
                : ath_cli_show_done(cli, &ath_key_view, &work.report, err);
 }
@@ -236,35 +281,44 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 static const struct ath_option option_table[] = {
     { .name = "new",
       .offset = offsetof(struct options, is_new),
-      .help = N_("make a new one of 32 random bytes; asks before it replaces another") },
+      .help = N_("make a new key of 32 random bytes; asks before it replaces a key") },
     { .name = "export",
       .offset = offsetof(struct options, is_export),
       .help = N_("print the key itself, as one line of base64") },
+    { .name = "output",
+      .letter = 'o',
+      .type = ATH_OPTION_TEXT,
+      .metavar = "FILE",
+      .completion = ATH_COMPLETE_FILE,
+      .offset = offsetof(struct options, output),
+      .help = N_("write the line of --export to a new file that only its owner may read") },
     { .name = "import",
       .offset = offsetof(struct options, is_import),
-      .help = N_("read such a line from standard input; asks before it replaces another") },
+      .help = N_("read such a line from standard input; asks before it replaces a key") },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion key", N_("where it is, and its fingerprint") },
-    { "aitherion key --export | ssh node2 aitherion key --import", N_("the same key on node2") },
-    { "aitherion key --new", N_("another one") },
+    { "aitherion key", N_("show the key's file and fingerprint") },
+    { "aitherion key --export | ssh node2 aitherion key --import", N_("copy the key to node2") },
+    { "aitherion key --new", N_("make a new key") },
     { .command = NULL },
 };
 
 const struct ath_command ath_command_key = {
     .name = "key",
     .group = ATH_GROUP_RUNTIME,
-    .summary = N_("show, make, or move the shared key"),
-    .description =
-        N_("Runtimes and the programs that use them prove to each other that they have the same "
-           "key, which is the whole of a file: $XDG_CONFIG_HOME/aitherion/key where it exists, "
-           "else key_file of the document. The first start makes one that only its owner may "
-           "read; where the document's is another user's, --new and --import write into one's own. "
-           "The fingerprint is what `sha256sum FILE` says.\n\n"
-           "Whoever has the key may use the GPUs: give it to the machines that shall, and to no "
-           "others."),
+    .summary = N_("show, make or copy the shared key"),
+    .description = N_(
+        "Runtimes and programs prove to each other that they have the same key: the contents "
+        "of the file $XDG_CONFIG_HOME/aitherion/key if it exists, else of key_file of the "
+        "document. The first start makes a key that only its owner may read. If the document's "
+        "key belongs to another user, --new and --import write to the user's own file. The "
+        "fingerprint is the output of `sha256sum FILE`. A key has at least 16 bytes.\n\n"
+        "A key that is replaced is kept as FILE.bak. Runtimes read the key when they start: until "
+        "the next start their sessions are listed and ended with --key FILE.bak.\n\n"
+        "Every program with the key may use the GPUs: copy it only to machines that may use "
+        "them."),
     .options = option_table,
     .options_size = sizeof(struct options),
     .examples = examples,

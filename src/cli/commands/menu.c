@@ -1,4 +1,4 @@
-/* aitherion menu: everything as screens. */
+/* aitherion menu: opens the menus. */
 #include "config.h"
 
 #include "base/i18n.h"
@@ -14,20 +14,23 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
 static const struct ath_example examples[] = {
     { "aitherion menu", N_("look around, and set up the NUMA nodes") },
-    { "aitherion menu --root ac922-4gpu -c my.yaml", N_("try it out with a captured AC922") },
+    { "aitherion menu --root ac922-4gpu -c my.yaml", N_("try it with a captured AC922") },
     { .command = NULL },
 };
 
 const struct ath_command ath_command_menu = {
     .name = "menu",
     .group = ATH_GROUP_MACHINE,
-    .summary = N_("look at the machine and change the document in menus"),
+    .summary = N_("show the machine and change the document in menus"),
     .description =
         N_("Opens the main menu on the whole terminal: the topology, the NUMA entries, RoCE cards "
-           "and macvlan links, the document. What can be chosen is offered from the machine, every "
-           "change is checked at once, and each row says which command does the same.\n\n"
-           "Nothing is written before 'Save'. Leaving with unsaved changes asks. '?' shows the "
-           "keys, 'q' goes back."),
+           "and macvlan links, the document, the state of the runtimes with the programs that use "
+           "them. Rows start, stop and clean, run a program, and manage the shared key and the "
+           "image. Choices are read from the machine, every change is checked at once, and each "
+           "row shows the command that does the same.\n\n"
+           "Nothing is written before 'Save'; leaving with unsaved changes asks. A document with "
+           "faults opens a list of them: type other values, or use an editor. '?' shows the keys, "
+           "'/' searches, 'q' goes back."),
     .reads_machine = true,
     .examples = examples,
     .run = run,

@@ -1,4 +1,4 @@
-/* aitherion roce add: takes an RDMA card into use for NUMA entries. */
+/* aitherion roce add: puts an RDMA card to use for NUMA entries. */
 #include "config.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct options {
     const char *numa, *description;
 };
 
-/* What a change needs to know. */
+/* The context of change(). */
 struct task {
     const struct options *options;
     const struct ath_machine *machine;
@@ -31,14 +31,12 @@ static int report_nobody_near(const struct task *task, struct ath_err *err)
 
     if (*list)
         ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                    _("the card '%s' is at NUMA node %s, where the document has no entry"),
+                    _("the card '%s' is at NUMA node %s, which has no entry in the document"),
                     task->card.pci, list);
     else
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("the NUMA node of the card '%s' is not known"),
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("the NUMA node of the card '%s' is unknown"),
                     task->card.pci);
-    return ath_err_hint(err, -EINVAL,
-                        _("say for which entries it is: aitherion roce add %s "
-                          "--numa 0"),
+    return ath_err_hint(err, -EINVAL, _("name the entries: aitherion roce add %s --numa 0"),
                         task->card.pci);
 }
 
@@ -53,7 +51,9 @@ static int parse_entries(const struct ath_document *document, const char *text,
     return ath_err_hint(err, -EINVAL, "--numa 0,1");
 }
 
-/* As asked for; else those the card is for already; else those near it. */
+/*
+ * Chooses the entries: those of --numa, else those that the card has already, else those near it.
+ */
 static int choose_entries(const struct task *task, const struct ath_document *document,
                           struct ath_idset *out, struct ath_err *err)
 {
@@ -109,8 +109,9 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
 static const struct ath_argument arguments[] = {
     { .name = "CARD",
-      .help = N_("PCI address of any of its functions (0003:01:00.0), one of its RDMA devices "
-                 "(mlx5_0) or of its network interfaces (enP3p1s0f0)") },
+      .help = N_("PCI address of any of its functions (0003:01:00.0), or one of its RDMA devices "
+                 "(mlx5_0) or network interfaces (enP3p1s0f0)"),
+      .completion = ATH_COMPLETE_CARD },
     { .name = NULL },
 };
 
@@ -118,38 +119,41 @@ static const struct ath_option option_table[] = {
     { .name = "numa",
       .type = ATH_OPTION_TEXT,
       .metavar = "IDS",
+      .completion = ATH_COMPLETE_ENTRIES,
       .offset = offsetof(struct options, numa),
-      .help = N_("the NUMA entries that use it, as 0,1 (default: those that are near one of its "
-                 "functions)") },
+      .help =
+          N_("the NUMA entries that use it, as 0,1 (default: those near one of its functions)") },
     { .name = "description",
       .type = ATH_OPTION_TEXT,
       .metavar = "TEXT",
       .offset = offsetof(struct options, description),
-      .help = N_("words that help to know it (default: its model); empty: none") },
+      .help = N_("a description (default: its model); empty: none") },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
     { "aitherion roce add 0003:01:00.0", N_("for the NUMA entries near it") },
-    { "aitherion roce add mlx5_0 --numa 0,1", N_("for both, by the name of one of its devices") },
+    { "aitherion roce add mlx5_0 --numa 0,1", N_("for two entries, by the name of one of its "
+                                                 "devices") },
     { .command = NULL },
 };
 
 const struct ath_command ath_command_roce_add = {
     .name = "add",
     .group = ATH_GROUP_DOCUMENT,
-    .summary = N_("take an RDMA card into use"),
+    .summary = N_("put an RDMA card to use"),
     .description =
-        N_("Writes a card of this machine into the topology document, and for which NUMA entries "
-           "it is. A card may show several PCI functions (the ConnectX-5 of an AC922 shows four, "
-           "two to each socket); any of them names it.\n\n"
-           "A card that is there already gets the entries that are asked for; the same command "
-           "twice changes nothing. Which container gets which RDMA device is said by `aitherion "
-           "roce bind`."),
+        N_("Writes a card of this machine and the NUMA entries that use it into the topology "
+           "document. A card may have several PCI functions (the ConnectX-5 of an AC922 has four, "
+           "two at each socket); any of them names the card.\n\n"
+           "If the document has the card already, its entries are changed to those given; "
+           "repeating the command changes nothing. `aitherion roce bind` says which container "
+           "gets which RDMA device."),
     .arguments = arguments,
     .options = option_table,
     .options_size = sizeof(struct options),
     .reads_machine = true,
+    .writes_document = true,
     .examples = examples,
     .run = run,
 };

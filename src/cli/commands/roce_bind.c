@@ -1,4 +1,4 @@
-/* aitherion roce bind: says which container gets which RDMA device. */
+/* aitherion roce bind: gives an RDMA device to a container, or takes it back. */
 #include "config.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct options {
     bool is_unbind;
 };
 
-/* What a change needs to know. */
+/* The context of change(). */
 struct task {
     const struct ath_cli *cli;
     const char *name, *container; /* as given */
@@ -50,7 +50,7 @@ static void note_far(const struct task *task, const struct ath_document_numa *en
         ath_change_note(report, ATH_NOTE_DEVICE_FAR, device, "%s", far);
 }
 
-/* A device of a card that the document does not name for this entry. */
+/* Notes that the document does not have the device's card for this entry. */
 static void note_card(const struct task *task, const struct ath_document *document,
                       const struct ath_document_numa *entry, const char *device,
                       struct ath_change_report *report)
@@ -83,7 +83,8 @@ static void note_all(const struct task *task, const struct ath_document *documen
     note_card(task, document, entry, device, report);
 }
 
-/* Taken back can be what the machine has no more, or where it cannot be read. */
+/* Returns the device to bind, or NULL with err. --unbind accepts a device that the machine no
+ * longer has, and works if the machine cannot be read. */
 static const char *device_of(const struct task *task, const struct ath_document_numa *entry,
                              struct ath_err *err)
 {
@@ -93,7 +94,7 @@ static const char *device_of(const struct task *task, const struct ath_document_
     return device || !task->is_unbind ? device : task->name;
 }
 
-/* A name that neither the document nor the machine knows may be mistyped. */
+/* Notes a name that neither the document nor the machine has; it may be mistyped. */
 static void note_missing(const struct task *task, const char *device,
                          struct ath_change_report *report)
 {
@@ -150,20 +151,25 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
 static const struct ath_argument arguments[] = {
     { .name = "DEVICE",
-      .help = N_("an RDMA device (mlx5_0), or the network interface or PCI function that has it") },
+      .help = N_("an RDMA device (mlx5_0), or its network interface or PCI function"),
+      .completion = ATH_COMPLETE_RDMA_DEVICE },
     { .name = "CONTAINER",
-      .help = N_("the NUMA entry whose container gets it: 0, NUMA0 or aitherion-numa0") },
+      .help = N_("the NUMA entry whose container gets it: 0, NUMA0 or aitherion-numa0"),
+      .completion = ATH_COMPLETE_ENTRY },
     { .name = NULL },
 };
 
 static const struct ath_option option_table[] = {
-    { .name = "unbind", .offset = offsetof(struct options, is_unbind), .help = N_("take it back") },
+    { .name = "unbind",
+      .offset = offsetof(struct options, is_unbind),
+      .help = N_("take the "
+                 "device back") },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion roce bind mlx5_0 0", N_("the container of NUMA0 gets mlx5_0") },
-    { "aitherion roce bind mlx5_0 0 --unbind", N_("and gets it no more") },
+    { "aitherion roce bind mlx5_0 0", N_("give mlx5_0 to the container of NUMA0") },
+    { "aitherion roce bind mlx5_0 0 --unbind", N_("take it back") },
     { .command = NULL },
 };
 
@@ -173,13 +179,14 @@ const struct ath_command ath_command_roce_bind = {
     .summary = N_("give an RDMA device to a container"),
     .description =
         N_("Writes into the topology document that the container of a NUMA entry gets an RDMA "
-           "device; with the next start it does. A device may be bound to several containers. One "
-           "that is far from the entry's NUMA node is taken with a warning that names the nearer "
-           "ones."),
+           "device; it gets the device with its next start. A device may be bound to several "
+           "containers. A device far from the entry's NUMA node is accepted with a warning that "
+           "names nearer ones."),
     .arguments = arguments,
     .options = option_table,
     .options_size = sizeof(struct options),
     .reads_machine = true,
+    .writes_document = true,
     .examples = examples,
     .run = run,
 };

@@ -1,4 +1,4 @@
-/* aitherion roce list: RDMA cards, their GIDs, and who uses them. */
+/* aitherion roce list: shows RDMA cards, their GIDs, and what uses them. */
 #include "config.h"
 
 #include <linux/netlink.h>
@@ -17,7 +17,7 @@ struct options {
     bool is_all;
 };
 
-/* What the kernel tells about each port; they stay unknown where it does not answer. */
+/* Reads from the kernel whether each port is ready. Ports that it does not report stay unknown. */
 static int read_ports(const struct ath_root *root, const struct ath_machine *machine, int *out,
                       struct ath_err *err)
 {
@@ -41,7 +41,7 @@ static int read_ports(const struct ath_root *root, const struct ath_machine *mac
     return status;
 }
 
-/* Facts of the live machine that no capture has. */
+/* Reads facts of the live machine that no capture has. */
 static void read_live(const struct ath_machine *machine, int *readiness, struct ath_roce_list *list)
 {
     ATH_AUTO(ath_root) root = { .fd = -1 };
@@ -54,10 +54,10 @@ static void read_live(const struct ath_machine *machine, int *readiness, struct 
     }
     list->readiness = readiness;
     if (status)
-        ath_log(ATH_LOG_NORMAL, _("whether the ports are ready is not known: %s"), err.message);
+        ath_log(ATH_LOG_NORMAL, _("cannot tell whether the ports are ready: %s"), err.message);
 }
 
-/* A document that is not there yet is no error; one with faults is. */
+/* Loads the document. A missing one is no error; one with faults is. */
 static int read_document(struct ath_cli *cli, const char *path, struct ath_document *document,
                          struct ath_roce_list *list, struct ath_err *err)
 {
@@ -103,30 +103,31 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 static const struct ath_option option_table[] = {
     { .name = "all",
       .offset = offsetof(struct options, is_all),
-      .help = N_("text: show all GIDs, not only those to be used, and every device of virtual "
-                 "functions") },
+      .help = N_("in text output, show all GIDs instead of only the recommended ones, and every "
+                 "device of virtual functions") },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion roce list", N_("this machine's RDMA cards, and who uses them") },
-    { "aitherion roce list --all", N_("with every GID") },
-    { "aitherion roce list --root ac922-4gpu", N_("those of an AC922, from a shipped capture") },
+    { "aitherion roce list", N_("show this machine's RDMA cards and what uses them") },
+    { "aitherion roce list --all", N_("show every GID") },
+    { "aitherion roce list --root ac922-4gpu",
+      N_("show those of an AC922 from a shipped capture") },
     { .command = NULL },
 };
 
 const struct ath_command ath_command_roce_list = {
     .name = "list",
     .group = ATH_GROUP_MACHINE,
-    .summary = N_("show RDMA cards, which GID to use, and who uses them"),
+    .summary = N_("show RDMA cards, which GID to use, and what uses them"),
     .description =
-        N_("Shows the RDMA cards of this machine with their ports: link, NUMA node, state, and of "
-           "the GIDs the one to be used, or why there is none. A GID is an address for RDMA; its "
-           "number differs from machine to machine, so it is chosen by link, type (RoCE v2) and "
+        N_("Shows the RDMA cards of this machine with their ports: link, NUMA node, state, and "
+           "the GID to use, or why there is none. A GID is an address for RDMA. Its number "
+           "differs between machines, so the GID is chosen by link, type (RoCE v2) and "
            "address.\n\n"
-           "Who uses a card is read from the topology document: for which NUMA entries it is, "
-           "which containers get its devices, which macvlans stand on its links. Changes nothing "
-           "and needs no privileges."),
+           "The topology document tells what uses a card: its NUMA entries, the containers that "
+           "get its devices, and the macvlans on its links. Changes nothing and needs no "
+           "privileges."),
     .options = option_table,
     .options_size = sizeof(struct options),
     .reads_machine = true,

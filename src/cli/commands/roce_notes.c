@@ -1,4 +1,4 @@
-/* Notes that several commands about RDMA cards have. */
+/* Notes that several commands about RDMA cards print. */
 #include "config.h"
 
 #include "cli/commands/roce_notes.h"
@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/i18n.h"
 
-/* Another spelling of the same address is no other name. */
+/* Two spellings of the same PCI address are the same name. */
 static bool is_same_name(const char *a, const char *b)
 {
     struct ath_pci x, y;
@@ -20,8 +20,8 @@ void ath_roce_note_card(struct ath_change_report *report, const char *name, cons
 {
     if (!is_same_name(name, card))
         ath_change_note(report, ATH_NOTE_CARD_NAMED, card,
-                        _("'%s' is on the card '%s': cards go by their lowest function"), name,
-                        card);
+                        _("'%s' is on the card '%s': cards are named by their lowest function"),
+                        name, card);
 }
 
 void ath_roce_note_device(struct ath_change_report *report, const char *name, const char *device)
@@ -31,7 +31,8 @@ void ath_roce_note_device(struct ath_change_report *report, const char *name, co
                         name, device);
 }
 
-/* The machine's own words about the mode, as discover has them, are about a link or a device. */
+/* Returns the hint of the machine's own warning about InfiniBand mode, which is about a link or a
+ * device; or NULL. */
 static const char *mend_of(const struct ath_machine *machine, const struct ath_nic *nic)
 {
     const char *object = nic->netdev ? nic->netdev : nic->rdma_device;

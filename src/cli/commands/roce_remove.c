@@ -13,15 +13,15 @@
 #include "config/entry.h"
 #include "config/roce_edit.h"
 
-/* What a change needs to know. */
+/* The context of change(). */
 struct task {
     const struct ath_cli *cli;
     const char *name;
-    const struct ath_machine *machine; /* NULL where it cannot be read */
+    const struct ath_machine *machine; /* NULL if it cannot be read */
     char pci[ATH_PCI_TEXT];            /* of the card */
 };
 
-/* The card that is meant. It need not be in the machine any more: then by its very address. */
+/* Finds the card. A card that is no longer in the machine can be named by its PCI address. */
 static int find_card(struct task *task, struct ath_err *err)
 {
     struct ath_roce_card card;
@@ -39,12 +39,13 @@ static int find_card(struct task *task, struct ath_err *err)
     if (status)
         return status;
     ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND,
-                _("the machine cannot be read, so '%s' says nothing: give the card's PCI address"),
+                _("the machine cannot be read, so the card of '%s' is unknown: give its PCI "
+                  "address"),
                 task->name);
     return ath_err_hint(err, -ENOENT, "aitherion configure --show");
 }
 
-/* Containers that go on getting a device of the card. */
+/* Notes containers that still get a device of the card. */
 static void note_device(const struct task *task, const struct ath_document *document,
                         const char *device, struct ath_change_report *report)
 {
@@ -70,7 +71,7 @@ static void note_bound(const struct task *task, const struct ath_document *docum
     }
 }
 
-/* An address that neither the document nor the machine has may be mistyped. */
+/* Notes an address that neither the document nor the machine has; it may be mistyped. */
 static void note_missing(const struct task *task, struct ath_change_report *report)
 {
     struct ath_roce_card unused;
@@ -113,7 +114,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     (void)data;
     int status = ath_cli_machine(cli, &machine, err);
     if (status && (cli->globals.root || cli->globals.topology))
-        return status; /* the very machine that was asked for */
+        return status; /* the user named this machine */
     task.machine = status ? NULL : &machine;
     status = find_card(&task, err);
     if (status)
@@ -125,13 +126,14 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
 static const struct ath_argument arguments[] = {
     { .name = "CARD",
-      .help = N_("PCI address of any of its functions, one of its RDMA devices or of its network "
-                 "interfaces") },
+      .help = N_("PCI address of any of its functions, or one of its RDMA devices or network "
+                 "interfaces"),
+      .completion = ATH_COMPLETE_RECORDED_CARD },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion roce remove 0003:01:00.0", N_("take it out of the document") },
+    { "aitherion roce remove 0003:01:00.0", N_("remove it from the document") },
     { .command = NULL },
 };
 
@@ -139,11 +141,12 @@ const struct ath_command ath_command_roce_remove = {
     .name = "remove",
     .group = ATH_GROUP_DOCUMENT,
     .summary = N_("take an RDMA card out of use"),
-    .description = N_("Takes a card out of the topology document; the card itself, its links and "
-                      "what is bound to containers stay as they are. A card that is not in the "
-                      "document is no error."),
+    .description = N_("Removes a card from the topology document. The card itself, its links and "
+                      "what is bound to containers stay as they are. If the document does not "
+                      "have the card, the command succeeds."),
     .arguments = arguments,
     .reads_machine = true,
+    .writes_document = true,
     .examples = examples,
     .run = run,
 };

@@ -1,4 +1,4 @@
-/* aitherion roce test: RDMA bandwidth and latency, within this machine or to another. */
+/* aitherion roce test: measures RDMA bandwidth and latency within this machine or to another. */
 #include "config.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ struct options {
     const char *op, *size, *duration, *depth, *port, *gid;
 };
 
-/* What the options say, checked; and what a test needs. */
+/* The checked options, and what a test needs. */
 struct test {
     struct ath_cli *cli;
     enum ath_roce_test_role role;
@@ -50,7 +50,7 @@ static void test_free(struct test *test)
 
 static int bad_value(const char *option, const char *value, const char *wanted, struct ath_err *err)
 {
-    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no value for '--%s'"), value, option);
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a value for '--%s'"), value, option);
     return ath_err_hint(err, -EINVAL, "%s", wanted);
 }
 
@@ -59,7 +59,7 @@ static int parse_number(const char *option, const char *text, int min, int max, 
 {
     if (!text || !ath_parse_int(text, min, max, out))
         return 0;
-    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no value for '--%s'"), text, option);
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a value for '--%s'"), text, option);
     return ath_err_hint(err, -EINVAL, _("a whole number from %d to %d"), min, max);
 }
 
@@ -121,7 +121,7 @@ static int parse_plan(const struct options *options, struct ath_perf_plan *plan,
     return status;
 }
 
-/* Options that say nothing beside others. */
+/* Refuses options that have no meaning together. */
 static int check_together(const struct options *options, struct ath_err *err)
 {
     const struct {
@@ -139,7 +139,7 @@ static int check_together(const struct options *options, struct ath_err *err)
         { options->is_server &&
               (options->op || options->size || options->duration || options->depth ||
                options->wants_bandwidth || options->wants_latency),
-          N_("what is measured is said by the client, not with '--server'") },
+          N_("the client chooses what is measured: leave these options out with '--server'") },
     };
 
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
@@ -230,7 +230,8 @@ static int run_client(struct test *test, const char *host, struct ath_perf_resul
                                          &test->watch, out, err);
 }
 
-/* One client. Its faults are told and are no end, unless it is the only one that is waited for. */
+/* Serves one client. Its errors are printed and do not end the server, unless it is the only
+ * client. */
 static int serve_one(struct test *test, int listen_fd, bool is_only, struct ath_err *err)
 {
     ATH_AUTO(ath_perf_channel) channel = { .fd = -1 };
@@ -247,11 +248,11 @@ static int serve_one(struct test *test, int listen_fd, bool is_only, struct ath_
         ath_err_wrap(err, status, "%s", channel.peer);
     if (is_only || ath_stop_is_wanted(NULL))
         return status;
-    ath_report_error(err, &test->cli->faults, ath_cli_format(test->cli));
+    ath_report_error(test->cli, err);
     return 0;
 }
 
-/* Being stopped is how a server ends. */
+/* A signal is the normal end of a server. */
 static int serve(struct test *test, const struct options *options, struct ath_err *err)
 {
     ath_auto_close int listen_fd = -1;
@@ -288,10 +289,11 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     return status ? status : show(&test, &result, true, err);
 }
 
-#define TEXT(option, member, value, text)                                                          \
+/* The last arguments are the help and more members. */
+#define TEXT(option, member, value, ...)                                                           \
     {                                                                                              \
         .name = option, .type = ATH_OPTION_TEXT, .metavar = value,                                 \
-        .offset = offsetof(struct options, member), .help = text                                   \
+        .offset = offsetof(struct options, member), .help = __VA_ARGS__                            \
     }
 #define FLAG(option, member, text)                                                                 \
     {                                                                                              \
@@ -300,31 +302,35 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
 static const struct ath_option option_table[] = {
     TEXT("device", device, "DEVICE",
-         N_("the RDMA device of this side: mlx5_0, mlx5_0:2 for its second port, or the name of "
-            "its network link (default: the first active port)")),
+         N_("RDMA device of this side: mlx5_0, mlx5_0:2 for its second port, or the name of its "
+            "network link (default: the first active port)"),
+         .completion = ATH_COMPLETE_RDMA_DEVICE),
     TEXT("peer-device", peer_device, "DEVICE",
-         N_("test within this machine, against this device (default: the next active port)")),
-    TEXT("peer", peer, "HOST", N_("test against `roce test --server` on another host")),
-    FLAG("server", is_server, N_("wait for clients and answer one after another, until stopped")),
+         N_("test within this machine, to this device (default: the next active port)"),
+         .completion = ATH_COMPLETE_RDMA_DEVICE),
+    TEXT("peer", peer, "HOST", N_("test with `roce test --server` on another host")),
+    FLAG("server", is_server,
+         N_("wait for clients and serve them one after another, until stopped")),
     { .name = "op",
       .type = ATH_OPTION_TEXT,
       .metavar = "write|read|send",
       .suggestions = ops,
       .offset = offsetof(struct options, op),
-      .help = N_("the operation to measure (default: write); the client says it") },
+      .help = N_("operation to measure (default: write); chosen by the client") },
     TEXT("size", size, "BYTES",
-         N_("bytes of a message, as 64, 64K or 1M (default: 64K for bandwidth, 2 for latency)")),
+         N_("size of a message, as 64, 64K or 1M (default: 64K for bandwidth, 2 for latency)")),
     TEXT("duration", duration, "S",
-         N_("seconds that each measurement takes, warm-up aside (default: 3)")),
+         N_("seconds of each measurement, without warm-up (default: 3)")),
     FLAG("bandwidth", wants_bandwidth, N_("measure bandwidth only")),
     FLAG("latency", wants_latency, N_("measure latency only")),
-    TEXT("depth", depth, "N", N_("messages under way together for bandwidth (default: 128)")),
-    TEXT("port", port, "PORT", N_("the TCP port over which the sides agree (default: 18516)")),
+    TEXT("depth", depth, "N", N_("messages in flight for bandwidth (default: 128)")),
+    TEXT("port", port, "PORT",
+         N_("TCP port over which both sides set up the test (default: 18516)")),
     TEXT("listen", listen, "ADDRESS",
-         N_("with --server: take clients on this address only (default: all)")),
+         N_("with --server: accept clients on this address only (default: all)")),
     FLAG("once", is_once, N_("with --server: end after one client")),
     TEXT("gid", gid, "INDEX",
-         N_("the GID index of this side (default: chosen by link, RoCE v2 and IPv4; link-local "
+         N_("GID index of this side (default: chosen by link, RoCE v2 and IPv4; link-local "
             "between ports of one host)")),
     { .name = NULL },
 };
@@ -332,9 +338,10 @@ static const struct ath_option option_table[] = {
 static const struct ath_example examples[] = {
     { "aitherion roce test", N_("between the first two active RDMA ports of this machine") },
     { "aitherion roce test --device mlx5_0 --peer-device mlx5_2 --op read",
-      N_("between two named ones, by reads") },
-    { "aitherion roce test --server", N_("on one host") },
-    { "aitherion roce test --peer node2 --size 1M --duration 10", N_("on the other") },
+      N_("read between two named devices") },
+    { "aitherion roce test --server", N_("on one host: serve") },
+    { "aitherion roce test --peer node2 --size 1M --duration 10",
+      N_("on the other host: measure") },
     { "aitherion roce test --latency --json", N_("latency only, as data") },
     { .command = NULL },
 };
@@ -344,15 +351,16 @@ const struct ath_command ath_command_roce_test = {
     .group = ATH_GROUP_MACHINE,
     .summary = N_("measure RDMA bandwidth and latency"),
     .description =
-        N_("Connects two RDMA ports with a reliable connection, moves one message and compares it "
-           "byte by byte, and then measures latency with one message at a time and bandwidth with "
-           "many under way. Data goes from the client to the server, with `read` the other way; "
-           "for write and send, latency is half of the way there and back.\n\n"
-           "The figures are those of perftest's ib_write_bw, ib_write_lat and so on with the same "
-           "size and depth. For the best ones run it on the card's own NUMA node: numactl "
-           "--cpunodebind N --membind N aitherion roce test.\n\n"
-           "The server does not ask who its clients are: let it listen in a network that you "
-           "trust, for as long as the test takes."),
+        N_("Connects two RDMA ports with a reliable connection, transfers one message and "
+           "compares it byte by byte, and then measures latency with one message at a time and "
+           "bandwidth with many in flight. Data goes from the client to the server; with `read` "
+           "from the server to the client. For write and send, latency is half of the round "
+           "trip.\n\n"
+           "The results compare to those of perftest's ib_write_bw, ib_write_lat and so on with "
+           "the same size and depth. For the best results run the test on the card's own NUMA "
+           "node: numactl --cpunodebind N --membind N aitherion roce test.\n\n"
+           "The server does not authenticate its clients: use it only in a trusted network and "
+           "only during the test."),
     .options = option_table,
     .options_size = sizeof(struct options),
     .examples = examples,

@@ -1,6 +1,6 @@
 /*
- * aitherion run: a program with our libcuda.so.1 and libnvidia-ml.so.1 in front of any others, told
- * where its server is. It becomes the program: nothing of us stays.
+ * aitherion run: runs a program with aitherion's libcuda.so.1 and libnvidia-ml.so.1 in front of any
+ * others, and passes it the address of its server. The process becomes the program.
  */
 #include "config.h"
 
@@ -22,9 +22,9 @@
 #include "cli/program.h"
 #include "cli/reach.h"
 #include "cli/report.h"
-#include "runtime/client/open.h"
+#include "remote/session/open.h"
 
-/* As shells and env(1) have it, so that they are not taken for the program's own. */
+/* Like the exit codes of shells and env(1), which programs avoid. */
 enum {
     EXIT_KEY_REFUSED = 124,
     EXIT_NO_RUNTIME = 125,
@@ -37,13 +37,11 @@ struct options {
     int transport; /* 0: not given */
 };
 
-static const char *const transports[] = { "auto", "shm", "tcp", NULL };
-
 struct work {
     struct ath_cli *cli;
     const struct options *options;
     struct ath_reach reach;
-    char *servers; /* of reach, as AITHERION_SERVER has them */
+    char *servers; /* the servers of reach, in the form of AITHERION_SERVER */
     char *libraries;
 };
 
@@ -54,9 +52,9 @@ static void work_free(struct work *work)
     free(work->libraries);
 }
 
-/* ---- what it needs ---- */
+/* ---- preparing ---- */
 
-/* Adds the folder of one of our libraries to the library path. */
+/* Adds the folder of one of aitherion's libraries to the library path. */
 static int add_folder(const char *name, struct ath_text *path, struct ath_err *err)
 {
     ath_auto_free char *library = ath_path_library(name);
@@ -70,7 +68,7 @@ static int add_folder(const char *name, struct ath_text *path, struct ath_err *e
     return 0;
 }
 
-/* The libcuda.so.1 that makes one list of several servers' GPUs goes before that of one server. */
+/* With several servers, the libcuda.so.1 that joins their GPUs in one list comes first. */
 static int find_libraries(struct work *work, struct ath_err *err)
 {
     ATH_AUTO(ath_text) path = { 0 };
@@ -90,7 +88,8 @@ static int find_libraries(struct work *work, struct ath_err *err)
 
 static int check_transport(const struct work *work, struct ath_err *err)
 {
-    if (!work->options->transport || strcmp(transports[work->options->transport], "shm") != 0)
+    if (!work->options->transport ||
+        strcmp(ath_run_transports[work->options->transport], "shm") != 0)
         return 0;
     for (size_t i = 0; i < work->reach.count; i++) {
         const char *server = work->reach.items[i].server;
@@ -107,7 +106,7 @@ static int prepare(struct work *work, struct ath_err *err)
 {
     struct ath_reach_options wanted = work->options->reach;
     wanted.needs_network =
-        work->options->transport && !strcmp(transports[work->options->transport], "tcp");
+        work->options->transport && !strcmp(ath_run_transports[work->options->transport], "tcp");
     int status = ath_reach_open(work->cli, &wanted, ATH_REACH_LIST, &work->reach, err);
     if (!status)
         status = check_transport(work, err);
@@ -137,7 +136,7 @@ static void report_on(const struct work *work, struct ath_run_report *out)
     SET("AITHERION_SERVER", work->servers);
     SET("AITHERION_KEY_FILE", work->reach.key);
     if (work->options->transport)
-        SET("AITHERION_TRANSPORT", transports[work->options->transport]);
+        SET("AITHERION_TRANSPORT", ath_run_transports[work->options->transport]);
     if (work->cli->globals.verbosity && !log)
         SET("AITHERION_LOG", "info");
 #undef SET
@@ -149,7 +148,7 @@ static void set_environment(const struct ath_run_report *report)
         setenv(report->environment[i].name, report->environment[i].value, true);
 }
 
-/* With their numbers in the list of all, of which `first` are before them. */
+/* Logs the GPUs of a server. first: the number of GPUs of the servers before it. */
 static void say_devices(const struct ath_runtime_health *health, size_t first)
 {
     for (size_t i = 0; i < health->device_count; i++) {
@@ -173,36 +172,20 @@ static void say_server(const char *server, const struct ath_runtime_health *heal
                 health->problem_count ? health->problems[0].message : _("not known"));
 }
 
-/* What went wrong is mended on the command line here, not by a variable. */
-static int explain(int status, const char *server, struct ath_err *err)
-{
-    if (status == -ENOKEY)
-        return status;
-    if (err->code == ATH_E_KEY_REFUSED)
-        return ath_err_hint(err, status,
-                            _("on the runtime's machine: aitherion key --export; here: aitherion "
-                              "key --import, or aitherion run --key FILE"));
-    if (err->code == ATH_E_PEER_UNREACHABLE && ath_starts_with(server, "unix:"))
-        return ath_err_hint(err, status, "aitherion status");
-    if (err->code == ATH_E_PEER_UNREACHABLE)
-        return ath_err_hint(err, status,
-                            _("is it the address that `aitherion status` shows on the runtime's "
-                              "machine, and no firewall between?"));
-    return status;
-}
-
-/* A program that finds no GPU says so late and in words of its own, or goes on without one. */
-static int check_server(const char *server, size_t *device_count, struct ath_err *err)
+/* Checks the server first, since a program that finds no GPU reports it late and unclearly, or
+ * continues without one. */
+static int check_server(const struct ath_reach_server *server, size_t *device_count,
+                        struct ath_err *err)
 {
     ATH_AUTO(ath_session) session = { .fd = -1 };
     ATH_AUTO(ath_runtime_health) health = { 0 };
 
-    int status = ath_client_open(server, NULL, &session, err);
+    int status = ath_client_open(server->server, NULL, &session, err);
     if (!status)
         status = ath_session_health(&session, &health, err);
     if (status)
-        return explain(status, server, err);
-    say_server(server, &health, *device_count);
+        return ath_reach_explain(server, status, err);
+    say_server(server->server, &health, *device_count);
     *device_count += health.device_count;
     return 0;
 }
@@ -212,7 +195,7 @@ static int check_servers(const struct work *work, struct ath_err *err)
     size_t device_count = 0;
     int status = 0;
     for (size_t i = 0; !status && i < work->reach.count && !ath_client_is_disabled(); i++)
-        status = check_server(work->reach.items[i].server, &device_count, err);
+        status = check_server(&work->reach.items[i], &device_count, err);
     return status;
 }
 
@@ -233,17 +216,18 @@ static int become(struct work *work, const struct ath_run_report *report)
     memcpy(words, report->words, report->word_count * sizeof *words);
     execvp(words[0], (char *const *)words);
     bool is_there = ath_program_refused(words[0], errno, &err);
-    ath_report_error(&err, &work->cli->faults, ath_cli_format(work->cli));
+    ath_report_error(work->cli, &err);
     return is_there ? EXIT_CANNOT_RUN : EXIT_NO_PROGRAM;
 }
 
-/* What is wrong before the program is there has an exit code of its own, but a wrong command line.
+/*
+ * Prints an error and returns its exit code. A wrong command line and a dry run are left to main().
  */
 static int give_up(const struct work *work, int status, const struct ath_err *err)
 {
     if (err->code == ATH_E_USAGE || work->cli->globals.is_dry_run)
         return status;
-    ath_report_error(err, &work->cli->faults, ath_cli_format(work->cli));
+    ath_report_error(work->cli, err);
     return err->code == ATH_E_KEY_REFUSED ? EXIT_KEY_REFUSED : EXIT_NO_RUNTIME;
 }
 
@@ -267,9 +251,9 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 
 static const struct ath_argument arguments[] = {
     { .name = "PROGRAM",
-      .help = N_("the program and its arguments, its flags too"),
+      .help = N_("the program and its arguments, including its flags"),
       .is_repeated = true,
-      .completion = ATH_COMPLETE_FILE },
+      .completion = ATH_COMPLETE_PROGRAM },
     { .name = NULL },
 };
 
@@ -277,20 +261,19 @@ static const struct ath_option options[] = {
     ATH_REACH_LIST_OPTIONS(struct options),
     { .name = "transport",
       .type = ATH_OPTION_CHOICE,
-      .choices = transports,
+      .choices = ath_run_transports,
       .offset = offsetof(struct options, transport),
-      .help = N_("how the calls travel: shared memory by the socket, TCP otherwise (default: "
-                 "auto)") },
+      .help = N_("how calls travel: shared memory for a unix socket, else TCP (default: auto)") },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
     { "aitherion run --server 10.0.0.11:50051 -- python3 train.py",
-      N_("with the GPUs of another machine") },
-    { "aitherion run --numa 0 ./vector_add", N_("with those of NUMA0 here, by shared memory") },
+      N_("use the GPUs of another machine") },
+    { "aitherion run --numa 0 ./vector_add", N_("use the GPUs of NUMA0 here, by shared memory") },
     { "aitherion run --server 10.0.0.11:50051,10.0.0.12:50051 -- python3 train.py",
-      N_("with those of two machines in one list") },
-    { "aitherion run --dry-run ./vector_add", N_("only show the environment it would get") },
+      N_("use the GPUs of two machines in one list") },
+    { "aitherion run --dry-run ./vector_add", N_("only show the environment that it would get") },
     { .command = NULL },
 };
 
@@ -300,24 +283,23 @@ const struct ath_command ath_command_run = {
     .summary = N_("run an unmodified CUDA program with the GPUs of a runtime"),
     .description =
         N_("Puts aitherion's libcuda.so.1 and libnvidia-ml.so.1 in front of all others on the "
-           "program's library path (LD_LIBRARY_PATH), tells them by the environment which runtime "
-           "to use (AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT), and becomes the "
-           "program. Before that it asks the runtime how it is, with the same key and patience "
-           "(AITHERION_CONNECT_TIMEOUT, 10 seconds): a program is not run without a runtime. With "
-           "-v it says which runtime and GPUs those are. The program's session begins with its "
-           "first CUDA call, and everything that it starts may have one too.\n\n"
-           "Without --server and --numa it takes the runtime that runs on this machine, if there "
-           "is one only. Where several are named, the program has the GPUs of all in one list, "
-           "those of the first runtime first; at most 16 runtimes, all with one key. From another "
-           "machine it needs the address, as `aitherion status` shows "
-           "it, and the shared key: `aitherion key --export` there, `aitherion key --import` "
-           "here.\n\n"
-           "A program that loads no libraries, gets other rights as it starts, or brings a "
-           "libcuda.so.1 of its own is warned of. A script that sets LD_LIBRARY_PATH anew must "
-           "keep what stands there.\n\n"
-           "Flags behind the program's name are the program's. The exit code is the program's; "
-           "124 where the runtime has another key, 125 where there is no runtime for it, 126 where "
-           "it cannot be run, and 127 where there is none."),
+           "program's library path (LD_LIBRARY_PATH), sets the environment variables that name "
+           "the runtime (AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT), and becomes "
+           "the program. First it asks the runtime for its health, with the same key and timeout "
+           "(AITHERION_CONNECT_TIMEOUT, 10 seconds): without a runtime the program is not run. -v "
+           "shows the runtime and its GPUs. The program's session begins with its first CUDA "
+           "call; its child processes can have sessions too.\n\n"
+           "Without --server and --numa the program gets the runtime on this machine, if there is "
+           "only one. With several runtimes the program sees the GPUs of all in one list, the "
+           "first runtime's first; at most 16 runtimes, all with the same key. From another "
+           "machine it needs the address that `aitherion status` shows, and the shared key: "
+           "`aitherion key --export` there, `aitherion key --import` here.\n\n"
+           "The command warns about a program that loads no libraries, gains privileges when it "
+           "starts, or has its own libcuda.so.1. A script that sets LD_LIBRARY_PATH must keep the "
+           "folders that are in it.\n\n"
+           "Flags after the program's name belong to the program. The exit code is the program's; "
+           "124 if the runtime has another key, 125 if there is no runtime, 126 if the program "
+           "cannot be run, and 127 if it does not exist."),
     .arguments = arguments,
     .options = options,
     .options_size = sizeof(struct options),

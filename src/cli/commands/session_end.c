@@ -41,13 +41,13 @@ static int read_ids(const struct ath_cli *cli, struct work *out, struct ath_err 
     return 0;
 }
 
-/* All are looked for before one is ended. */
-static int check_ids(struct work *work, struct ath_err *err)
+/* Checks all numbers before any session is ended. */
+static int check_ids(struct work *work, const struct options *options, struct ath_err *err)
 {
     ATH_AUTO(ath_runtime_sessions) sessions = { 0 };
     int status = ath_session_list(&work->session, &sessions, err);
     for (size_t i = 0; !status && i < work->count; i++)
-        status = ath_session_id_check(&sessions, work->ids[i], err);
+        status = ath_session_id_check(&sessions, work->ids[i], &options->reach, err);
     return status;
 }
 
@@ -55,7 +55,7 @@ static int end(struct work *work, struct ath_err *err)
 {
     for (size_t i = 0; i < work->count; i++) {
         int status = ath_session_end(&work->session, work->ids[i], err);
-        if (status && status != -ENOENT) /* it ended by itself */
+        if (status && status != -ENOENT) /* the session ended by itself meanwhile */
             return status;
     }
     return 0;
@@ -72,7 +72,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     if (!status)
         status = ath_reach_session(&work.reach, &work.reach.items[0], &work.session, err);
     if (!status)
-        status = check_ids(&work, err);
+        status = check_ids(&work, options, err);
     if (!status && !cli->globals.is_dry_run)
         status = end(&work, err);
     if (status)
@@ -82,14 +82,17 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
                                                .server = work.reach.items[0].server,
                                                .ids = work.ids,
                                                .id_count = work.count,
-                                               .limit_bytes = ATH_UNKNOWN };
+                                               .device = ATH_UNKNOWN,
+                                               .limit_bytes = ATH_UNKNOWN,
+                                               .used_bytes = ATH_UNKNOWN };
     return ath_cli_show_done(cli, &ath_session_change_view, &change, err);
 }
 
 static const struct ath_argument arguments[] = {
     { .name = "SESSION",
-      .help = N_("its number, as `session list` shows it"),
-      .is_repeated = true },
+      .help = N_("number of the session, as `session list` shows it"),
+      .is_repeated = true,
+      .completion = ATH_COMPLETE_SESSION },
     { .name = NULL },
 };
 
@@ -99,20 +102,20 @@ static const struct ath_option option_table[] = {
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion session end 7", N_("of the one runtime here") },
-    { "aitherion session end 7 8 --numa 1", N_("two of NUMA1") },
+    { "aitherion session end 7", N_("of the only runtime here") },
+    { "aitherion session end 7 8 --numa 1", N_("two sessions of NUMA1") },
     { .command = NULL },
 };
 
 const struct ath_command ath_command_session_end = {
     .name = "end",
     .group = ATH_GROUP_RUNTIME,
-    .summary = N_("end sessions, so that their GPU memory is free"),
+    .summary = N_("end sessions and free their GPU memory"),
     .description =
-        N_("Ends the process that serves each session: what the program holds of GPUs is free "
-           "within a second, and its next CUDA call fails with CUDA_ERROR_DEVICE_UNAVAILABLE. The "
-           "program itself is left alone. Numbers that there are not are an error, and then none "
-           "is ended."),
+        N_("Ends the process that serves each session. The program's GPU memory is free within a "
+           "second, and its next CUDA call fails with CUDA_ERROR_DEVICE_UNAVAILABLE. The "
+           "program itself keeps running. If a number does not exist, the command fails and ends "
+           "no session."),
     .arguments = arguments,
     .options = option_table,
     .options_size = sizeof(struct options),

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/i18n.h"
 
 #define LIST "aitherion session list"
@@ -18,7 +19,7 @@ int ath_session_id_parse(const char *text, uint64_t *out, struct ath_err *err)
     errno = 0;
     unsigned long long id = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     if (!id || errno || *end) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no session's number"), text);
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not the number of a session"), text);
         return ath_err_hint(err, -EINVAL, LIST);
     }
     *out = id;
@@ -26,7 +27,7 @@ int ath_session_id_parse(const char *text, uint64_t *out, struct ath_err *err)
 }
 
 int ath_session_id_check(const struct ath_runtime_sessions *sessions, uint64_t id,
-                         struct ath_err *err)
+                         const struct ath_reach_options *options, struct ath_err *err)
 {
     char text[24];
     for (size_t i = 0; i < sessions->count; i++)
@@ -34,5 +35,6 @@ int ath_session_id_check(const struct ath_runtime_sessions *sessions, uint64_t i
             return 0;
     snprintf(text, sizeof text, "%" PRIu64, id);
     ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, _("the runtime has no session '%s'"), text);
-    return ath_err_hint(err, -ENOENT, LIST);
+    ath_auto_free char *list = ath_reach_suggest(options, LIST);
+    return ath_err_hint(err, -ENOENT, "%s", list);
 }

@@ -2,11 +2,12 @@
 #pragma once
 #include <stdint.h>
 
-#include "runtime/client/sessions.h"
+#include "cli/reach.h"
+#include "remote/session/sessions.h"
 
-/* Returns 0, or -EINVAL with err "usage". */
+/* Parses a session's number. Returns 0, or -EINVAL with err (code word "usage"). */
 int ath_session_id_parse(const char *text, uint64_t *out, struct ath_err *err);
 
-/* Whether there is such a session; else -ENOENT with err. */
+/* Returns 0 if the runtime has a session with this number, else -ENOENT with err. */
 int ath_session_id_check(const struct ath_runtime_sessions *sessions, uint64_t id,
-                         struct ath_err *err);
+                         const struct ath_reach_options *options, struct ath_err *err);

@@ -1,4 +1,4 @@
-/* aitherion session limit: how much GPU memory a program may take. */
+/* aitherion session limit: limits the GPU memory that a program may use. */
 #include "config.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@ static int read_size(const char *text, int64_t *out, struct ath_err *err)
         return 0;
     }
     if (ath_perf_parse_size(text, &bytes) || bytes > INT64_MAX) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no size of memory"), text);
-        return ath_err_hint(err, -EINVAL, _("as 512M or 4G, or none"));
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a memory size"), text);
+        return ath_err_hint(err, -EINVAL, _("give a size like 512M or 4G, or none"));
     }
     *out = (int64_t)bytes;
     return 0;
@@ -38,25 +38,37 @@ static int read_size(const char *text, int64_t *out, struct ath_err *err)
 static int read_words(const struct ath_cli *cli, const struct options *options, uint64_t *out_id,
                       struct ath_session_change *out, struct ath_err *err)
 {
-    int device = 0;
-    if (options->device && ath_parse_int(options->device, 0, DEVICE_MAX, &device))
-        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no GPU's number"),
+    if (options->device && ath_parse_int(options->device, 0, DEVICE_MAX, &out->device))
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not the number of a GPU"),
                            options->device);
-    out->device = (uint32_t)device;
     int status = ath_session_id_parse(cli->arguments[0], out_id, err);
     return status ? status : read_size(cli->arguments[1], &out->limit_bytes, err);
 }
 
-static int limit(struct ath_session *session, const struct ath_session_change *change,
-                 struct ath_err *err)
+/* Returns the memory that a session uses on a device. */
+static int64_t used_by(const struct ath_runtime_sessions *sessions, uint64_t id, int device)
+{
+    for (size_t i = 0; i < sessions->count; i++)
+        for (size_t j = 0; sessions->items[i].id == id && j < sessions->items[i].use_count; j++) {
+            const struct ath_runtime_use *use = &sessions->items[i].uses[j];
+            if ((int)use->device == device && use->memory_used_bytes != ATH_UNKNOWN)
+                return use->memory_used_bytes;
+        }
+    return 0;
+}
+
+static int limit(struct ath_session *session, const struct options *options,
+                 struct ath_session_change *change, struct ath_err *err)
 {
     ATH_AUTO(ath_runtime_sessions) sessions = { 0 };
     int status = ath_session_list(session, &sessions, err);
     if (!status)
-        status = ath_session_id_check(&sessions, change->ids[0], err);
+        status = ath_session_id_check(&sessions, change->ids[0], &options->reach, err);
+    change->used_bytes = used_by(&sessions, change->ids[0], change->device);
     if (status || change->is_dry_run)
         return status;
-    return ath_session_limit(session, change->ids[0], change->device, change->limit_bytes, err);
+    return ath_session_limit(session, change->ids[0], (uint32_t)change->device, change->limit_bytes,
+                             err);
 }
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
@@ -76,7 +88,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     if (!status)
         status = ath_reach_session(&reach, &reach.items[0], &session, err);
     if (!status)
-        status = limit(&session, &change, err);
+        status = limit(&session, options, &change, err);
     if (status)
         return status;
     change.server = reach.items[0].server;
@@ -84,8 +96,10 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 }
 
 static const struct ath_argument arguments[] = {
-    { .name = "SESSION", .help = N_("its number, as `session list` shows it") },
-    { .name = "SIZE", .help = N_("as 512M or 4G; none: as much as is served") },
+    { .name = "SESSION",
+      .help = N_("number of the session, as `session list` shows it"),
+      .completion = ATH_COMPLETE_SESSION },
+    { .name = "SIZE", .help = N_("a size like 512M or 4G; none: no limit") },
     { .name = NULL },
 };
 
@@ -100,8 +114,8 @@ static const struct ath_option option_table[] = {
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion session limit 7 4G", N_("of GPU 0") },
-    { "aitherion session limit 7 none", N_("no longer") },
+    { "aitherion session limit 7 4G", N_("limit its memory of GPU 0") },
+    { "aitherion session limit 7 none", N_("remove the limit") },
     { .command = NULL },
 };
 
@@ -110,10 +124,10 @@ const struct ath_command ath_command_session_limit = {
     .group = ATH_GROUP_RUNTIME,
     .summary = N_("limit the GPU memory of a session"),
     .description =
-        N_("Lets a program take no more than so much of a GPU's memory, beside the share that all "
-           "sessions of the runtime have together (vram_fraction of the document). What it holds "
-           "already stays; what would be more is refused with CUDA's own out-of-memory error, and "
-           "cuMemGetInfo tells it. The limit ends with the session."),
+        N_("Limits the memory of a GPU that a program may use, in addition to the share for all "
+           "sessions of the runtime together (vram_fraction of the document). Memory that the "
+           "program has already stays. More is refused with CUDA's own out-of-memory error, and "
+           "cuMemGetInfo reports the limit. The limit ends with the session."),
     .arguments = arguments,
     .options = option_table,
     .options_size = sizeof(struct options),

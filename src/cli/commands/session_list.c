@@ -1,4 +1,4 @@
-/* aitherion session list: who uses the runtimes. */
+/* aitherion session list: shows the programs that use the runtimes. */
 #include "config.h"
 
 #include "base/alloc.h"
@@ -7,13 +7,16 @@
 #include "cli/commands/commands.h"
 #include "cli/output/session.h"
 #include "cli/reach.h"
+#include "cli/repeat.h"
 
 struct options {
+    const char *watch;
     struct ath_reach_options reach;
 };
 
-/* The one that was asked for must answer; of several here one may be silent. */
-static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+/* If only one runtime is asked, it must answer; of several, or later, some may fail. */
+static int show(struct ath_cli *cli, const void *data, struct ath_repeat *repeat,
+                struct ath_err *err)
 {
     const struct options *options = data;
     ATH_AUTO(ath_reach) reach = { 0 };
@@ -25,21 +28,30 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     report.count = reach.count;
     report.items = ath_xalloc(reach.count * sizeof *report.items);
     ath_reach_ask(&reach, report.items);
-    if (report.count == 1 && report.items[0].status) {
-        *err = report.items[0].err;
+    if (report.count == 1 && report.items[0].status && !ath_repeat_is_watching(repeat)) {
+        ath_err_copy(err, &report.items[0].err);
         return report.items[0].status;
     }
-    return ath_cli_show(cli, &ath_session_list_view, &report, ath_cli_format(cli), err);
+    return ath_repeat_show(repeat, &ath_session_list_view, &report, err);
+}
+
+static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+{
+    const struct options *options = data;
+    return ath_repeat_run(cli, options->watch, show, options, err);
 }
 
 static const struct ath_option option_table[] = {
     ATH_REACH_LIST_OPTIONS(struct options),
+    ATH_REPEAT_OPTION(struct options),
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion session list", N_("of all runtimes of this machine") },
-    { "aitherion session list --server 10.0.0.11:50051 --json", N_("of one elsewhere, as data") },
+    { "aitherion session list", N_("of all runtimes on this machine") },
+    { "aitherion session list --server 10.0.0.11:50051 --json", N_("of a runtime on another "
+                                                                   "machine, as data") },
+    { "aitherion session list --watch 5", N_("every five seconds, until Ctrl-C") },
     { .command = NULL },
 };
 
@@ -48,10 +60,9 @@ const struct ath_command ath_command_session_list = {
     .group = ATH_GROUP_RUNTIME,
     .summary = N_("show the programs that use runtimes"),
     .description =
-        N_("Shows the sessions of all runtimes that run on this machine, or of those that "
-           "--server or --numa names: the program's name and where it comes from, what it holds of "
-           "each GPU's memory, its own limit where it has one, and for how long it has been "
-           "there."),
+        N_("Shows the sessions of all runtimes on this machine, or of those that --server or "
+           "--numa names: the program's name and origin, the memory that it holds on each GPU, "
+           "its own limit if it has one, and its age."),
     .options = option_table,
     .options_size = sizeof(struct options),
     .examples = examples,

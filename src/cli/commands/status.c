@@ -1,4 +1,4 @@
-/* aitherion status: what runs for each NUMA entry, as the system says it. */
+/* aitherion status: shows what runs for each NUMA entry, as the system reports it. */
 #include "config.h"
 
 #include <errno.h>
@@ -13,13 +13,18 @@
 #include "cli/nodes.h"
 #include "cli/output/status.h"
 #include "cli/reach.h"
+#include "cli/repeat.h"
+
+struct options {
+    const char *watch;
+};
 
 struct work {
     struct ath_nodes nodes;
     struct ath_engines engines;
     struct ath_node_statuses statuses;
     struct ath_status_report report;
-    struct ath_reach reach; /* the servers of those that run, and the key */
+    struct ath_reach reach; /* the servers of running nodes, and the key */
 };
 
 static void work_free(struct work *work)
@@ -34,18 +39,23 @@ static void work_free(struct work *work)
     ath_nodes_free(&work->nodes);
 }
 
-static char *drift_of(struct work *work, const struct ath_node_status *status)
+static void find_drift(struct work *work, struct ath_status_item *item)
 {
-    struct ath_engine *engine = ath_engines_find(&work->engines, status->engine);
+    const struct ath_node_status *status = item->status;
+    struct ath_engine *engine = status ? ath_engines_find(&work->engines, status->engine) : NULL;
     ath_auto_free char *user = NULL;
+    bool has_answer = item->service && !item->service->status;
 
-    if (!work->nodes.machine || !engine || status->state <= ATH_NODE_STOPPED)
-        return NULL;
+    if (!item->is_recorded || !work->nodes.machine || !engine || status->state <= ATH_NODE_STOPPED)
+        return;
     struct ath_plan_options options = ath_nodes_plan_options(&work->nodes, engine, false, &user);
-    return ath_nodes_drift(&work->nodes, status, &options);
+    struct ath_nodes_drift drift =
+        ath_nodes_drift(&work->nodes, status, has_answer ? &item->service->health : NULL, &options);
+    item->drift = drift.text;
+    item->needs_restart = drift.needs_restart;
 }
 
-/* Where the document that started it is still there and is not ours. */
+/* Returns the document that started the node if it is another one and still exists, else NULL. */
 static const char *other_document(const struct work *work, const struct ath_node_status *status)
 {
     ath_auto_free char *own = realpath(work->nodes.path, NULL);
@@ -60,14 +70,16 @@ static struct ath_status_item *add(struct work *work, int id)
 
     item->id = id;
     item->is_recorded = entry != NULL;
+    item->metrics_port =
+        entry && entry->metrics_port != ATH_UNSET ? entry->metrics_port : ATH_UNKNOWN;
     for (size_t i = 0; entry && i < entry->gpus.count; i++)
         *(char **)ath_push(&item->gpus.items, &item->gpus.count, sizeof(char *)) =
             ath_xstrdup(entry->gpus.items[i]);
     return item;
 }
 
-/* The document's entries in its order, then what runs beside it. Of an id that two engines have
- * something of, each has a row. */
+/* Adds the document's entries in its order, then other nodes that run. A node that two engines have
+ * gets a row for each. */
 static void fill(struct work *work)
 {
     const struct ath_document *document = work->nodes.document;
@@ -85,12 +97,10 @@ static void fill(struct work *work)
         struct ath_status_item *item = add(work, status->id);
         item->status = status;
         item->other = other_document(work, status);
-        if (item->is_recorded)
-            item->drift = drift_of(work, status);
     }
 }
 
-/* Who uses those that run: what they tell whoever has the key. */
+/* Asks the running nodes for their sessions, which they tell to anyone with the key. */
 static void ask_runtimes(struct work *work)
 {
     struct ath_status_report *report = &work->report;
@@ -109,21 +119,6 @@ static void ask_runtimes(struct work *work)
     ath_reach_ask(reach, report->services);
 }
 
-/* An id that is nobody's. */
-static int check_ids(const struct work *work, struct ath_err *err)
-{
-    for (size_t i = 0; i < work->nodes.id_count; i++) {
-        int id = work->nodes.ids[i];
-        if (!ath_document_numa(work->nodes.document, id) &&
-            !ath_node_statuses_find(&work->statuses, id)) {
-            ath_err_set(err, -ENOENT, ATH_E_KEY_UNKNOWN,
-                        _("nothing runs as NUMA%d, and the document has no such entry"), id);
-            return ath_err_hint(err, -ENOENT, "aitherion status");
-        }
-    }
-    return 0;
-}
-
 static int by_id(const void *a, const void *b)
 {
     const struct ath_status_item *one = a, *other = b;
@@ -138,7 +133,8 @@ static bool is_any_running(const struct ath_node_statuses *statuses)
     return false;
 }
 
-static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+static int show(struct ath_cli *cli, const void *data, struct ath_repeat *repeat,
+                struct ath_err *err)
 {
     __attribute__((cleanup(work_free))) struct work work = { 0 };
     ath_auto_free char *start = ath_cli_suggest(cli, "start");
@@ -149,14 +145,14 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     if (status)
         return status;
     ath_nodes_only_look(&work.nodes);
-    /* Without the machine only the drift is not known. */
+    /* without the machine only the drift is unknown */
     if (work.nodes.has_document)
         ath_nodes_read_machine(&work.nodes, &unused);
     struct ath_engine_options options = ath_nodes_engine_options(&work.nodes);
     ath_engines_open(ATH_ENGINE_AUTO, &options, &work.engines);
     status = ath_engines_survey(&work.engines, &work.statuses, err);
     if (!status)
-        status = check_ids(&work, err);
+        status = ath_nodes_check_ids(&work.nodes, &work.statuses, err);
     if (status)
         return status;
     if (ath_nodes_check_docker(&work.nodes, &work.engines, &docker_err))
@@ -165,15 +161,29 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     if (work.report.count)
         qsort(work.report.items, work.report.count, sizeof *work.report.items, by_id);
     ask_runtimes(&work);
+    for (size_t i = 0; i < work.report.count; i++)
+        find_drift(&work, &work.report.items[i]);
     work.report.document = work.nodes.has_document ? work.nodes.path : NULL;
     work.report.start = start;
     work.report.is_start_next = work.nodes.has_document && !is_any_running(&work.statuses);
-    return ath_cli_show(cli, &ath_status_view, &work.report, ath_cli_format(cli), err);
+    return ath_repeat_show(repeat, &ath_status_view, &work.report, err);
 }
+
+static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+{
+    const struct options *options = data;
+    return ath_repeat_run(cli, options->watch, show, options, err);
+}
+
+static const struct ath_option option_table[] = {
+    ATH_REPEAT_OPTION(struct options),
+    { .name = NULL },
+};
 
 static const struct ath_example examples[] = {
     { "aitherion status", N_("one line for each entry") },
-    { "aitherion status 0 --json", N_("all that is known of one") },
+    { "aitherion status 0 --json", N_("everything about one entry") },
+    { "aitherion status --watch", N_("every two seconds, until Ctrl-C") },
     { .command = NULL },
 };
 
@@ -181,14 +191,16 @@ const struct ath_command ath_command_status = {
     .name = "status",
     .group = ATH_GROUP_RUNTIME,
     .summary = N_("show what runs for each NUMA entry"),
-    .description =
-        N_("Shows for each entry of the document, and for what else aitherion started here, "
-           "whether it runs, in which engine, where it can be reached, the CPUs and memory nodes "
-           "that the kernel lets its process use, its GPUs and macvlans. Says so where it runs "
-           "otherwise than the document has it now. Below stand the programs that use runtimes, as "
-           "`aitherion session list` shows them. Changes nothing; what is wrong and what mends "
-           "it says `aitherion health`."),
+    .description = N_(
+        "Shows each entry of the document and everything else that aitherion started on this "
+        "machine: whether it runs, in which engine, its addresses, the CPUs and memory nodes that "
+        "the kernel lets its process use, the GPUs that it serves (those of the document if it "
+        "does not answer), its macvlans, and how it differs from the document. Below that the "
+        "programs that use the runtimes, as `aitherion session list` shows them. Changes nothing. "
+        "`aitherion health` shows what is wrong and how to fix it."),
     .arguments = ath_nodes_arguments,
+    .options = option_table,
+    .options_size = sizeof(struct options),
     .examples = examples,
     .run = run,
 };

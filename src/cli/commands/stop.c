@@ -1,4 +1,4 @@
-/* aitherion stop: ends runtimes, and keeps what a later start or a look at their logs needs. */
+/* aitherion stop: ends runtimes. Their logs and what a later start needs stay. */
 #include "config.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include "base/i18n.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
+#include "cli/ending.h"
 #include "cli/nodes.h"
 #include "cli/output/status.h"
 #include "cli/watch.h"
@@ -23,6 +24,8 @@ struct options {
 struct work {
     struct ath_nodes nodes;
     struct ath_engines engines;
+    struct ath_node_statuses statuses;
+    struct ath_ending ending;
     struct ath_stop_results results;
     int *missing;
     size_t missing_count;
@@ -32,6 +35,8 @@ static void work_free(struct work *work)
 {
     free(work->missing);
     ath_stop_results_free(&work->results);
+    ath_ending_free(&work->ending);
+    ath_node_statuses_free(&work->statuses);
     ath_engines_free(&work->engines);
     ath_nodes_free(&work->nodes);
 }
@@ -53,20 +58,41 @@ static int stop_one(struct work *work, struct ath_engine *engine, int grace_s, s
     return status;
 }
 
-/* What a stop would find. */
+/* Finds the requested nodes, and the programs that would end with them. */
 static int look(struct work *work, struct ath_err *err)
 {
-    ATH_AUTO(ath_node_statuses) statuses = { 0 };
-    int status = ath_engines_survey(&work->engines, &statuses, err);
+    int status = ath_engines_survey(&work->engines, &work->statuses, err);
+    if (!status)
+        status = ath_nodes_check_owner(&work->nodes, err);
+    if (!status)
+        status = ath_nodes_check_ids(&work->nodes, &work->statuses, err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < work->statuses.count; i++)
+        if (ath_engine_wants(work->nodes.ids, work->nodes.id_count, work->statuses.items[i].id))
+            ath_ending_add(&work->ending, &work->statuses.items[i]);
+    ath_ending_ask(&work->ending, &work->nodes);
+    return 0;
+}
 
-    for (size_t i = 0; i < statuses.count; i++) {
-        const struct ath_node_status *one = &statuses.items[i];
+/* The results of a dry run. */
+static void foresee(struct work *work)
+{
+    for (size_t i = 0; i < work->statuses.count; i++) {
+        const struct ath_node_status *one = &work->statuses.items[i];
         if (ath_engine_wants(work->nodes.ids, work->nodes.id_count, one->id))
             add(&work->results,
                 &(struct ath_stop_result){ .id = one->id,
                                            .engine = one->engine,
                                            .was_running = one->state > ATH_NODE_STOPPED });
     }
+}
+
+static int stop_all(struct work *work, int grace_s, struct ath_err *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < work->engines.count && !status; i++)
+        status = stop_one(work, work->engines.items[i], grace_s, err);
     return status;
 }
 
@@ -95,7 +121,7 @@ static int parse_timeout(const char *text, int *out_s, struct ath_err *err)
     *out_s = GRACE_S;
     if (!text || !ath_parse_int(text, 0, GRACE_S_MAX, out_s))
         return 0;
-    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no value for '--%s'"), text, "timeout");
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a value for '--%s'"), text, "timeout");
     return ath_err_hint(err, -EINVAL, _("a whole number from %d to %d"), 0, GRACE_S_MAX);
 }
 
@@ -114,21 +140,25 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     ath_stop_catch();
     struct ath_engine_options engine_options = ath_nodes_engine_options(&work.nodes);
     ath_engines_open(ATH_ENGINE_AUTO, &engine_options, &work.engines);
-    if (is_dry_run)
-        status = look(&work, err);
-    for (size_t i = 0; i < work.engines.count && !is_dry_run && !status; i++)
-        status = stop_one(&work, work.engines.items[i], grace_s, err);
+    status = look(&work, err);
+    if (!status && is_dry_run)
+        foresee(&work);
+    if (!status && !is_dry_run)
+        status = ath_ending_confirm(cli, &work.ending, err);
+    if (!status && !is_dry_run)
+        status = stop_all(&work, grace_s, err);
     if (status)
         return status;
     find_missing(&work);
     const struct ath_stop_report report = { .is_dry_run = is_dry_run,
                                             .results = &work.results,
+                                            .ends = &work.ending.report,
                                             .missing = work.missing,
                                             .missing_count = work.missing_count };
     bool is_failed = has_failed(&work.results);
     status = is_failed ? ath_cli_show(cli, &ath_stop_view, &report, ath_cli_format(cli), err)
                        : ath_cli_show_done(cli, &ath_stop_view, &report, err);
-    /* What runs in a Docker that cannot be asked was not stopped. */
+    /* a Docker that cannot be asked may still run containers */
     if (!status)
         status = ath_nodes_check_docker_left(&work.nodes, &work.engines, err);
     return status ? status : is_failed ? ATH_EXIT_FAILED : 0;
@@ -144,8 +174,8 @@ static const struct ath_option option_table[] = {
 };
 
 static const struct ath_example examples[] = {
-    { "aitherion stop", N_("all of them") },
-    { "aitherion stop 1", N_("one of them") },
+    { "aitherion stop", N_("stop all runtimes") },
+    { "aitherion stop 1", N_("stop one runtime") },
     { .command = NULL },
 };
 
@@ -154,10 +184,12 @@ const struct ath_command ath_command_stop = {
     .group = ATH_GROUP_RUNTIME,
     .summary = N_("stop the runtimes"),
     .description =
-        N_("Ends the runtimes of all entries, or of those named, in whichever engine they run, and "
-           "keeps their logs and what a later start needs. A macvlan that was moved into a pause "
-           "container goes with it; `aitherion start` makes it anew. What does not run is no "
-           "failure. To take everything away: aitherion clean."),
+        N_("Ends the runtimes of all entries or of those named, whatever their engine. Keeps "
+           "their logs and what a later start needs. A macvlan that was moved into a pause "
+           "container disappears with it; `aitherion start` makes it again. An entry that does "
+           "not run is not an error. To remove everything: aitherion clean.\n\n"
+           "If programs use the runtimes, the command shows them and asks; without a terminal it "
+           "needs --yes."),
     .arguments = ath_nodes_arguments,
     .options = option_table,
     .options_size = sizeof(struct options),

@@ -1,4 +1,4 @@
-/* Changes of the document as text and as data. */
+/* Changes of the document, as text and as JSON. */
 #include "config.h"
 
 #include "cli/output/change.h"
@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clean.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
-#include "cli/output/clean.h"
+#include "cli/output/fields.h"
 #include "cli/output/json.h"
 #include "config/schema.h"
 
@@ -87,18 +88,19 @@ struct ath_note *ath_change_note(struct ath_change_report *report, enum ath_note
     return note;
 }
 
-json_t *ath_faults_to_json(const struct ath_faults *faults)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < faults->count; i++) {
-        const struct ath_fault *fault = &faults->items[i];
-        json_array_append_new(list, json_pack("{s:o, s:i, s:i, s:s, s:o}", "file",
-                                              ath_json_text(fault->file), "line", fault->line,
-                                              "column", fault->column, "code", fault->code,
-                                              "message", ath_json_text(fault->message)));
-    }
-    return list;
-}
+#define AT(member) ATH_AT(struct ath_fault, member)
+const struct ath_field ath_fault_fields[] = {
+    ATH_FIELD("file", AT(file), .help = "path of the document"),
+    ATH_FIELD("line", AT(line), .help = "line number, from 1; 0 if the fault has no line",
+              .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("column", AT(column),
+              .help = "column in characters, from 1; 0 if the fault has no column",
+              .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("code", AT(code), .help = "stable code word of the fault"),
+    ATH_FIELD("message", AT(message), .help = "what is wrong, for users (translated)"),
+    { .name = NULL },
+};
+#undef AT
 
 void ath_faults_to_text(const struct ath_style *style, FILE *out, const char *prefix,
                         const struct ath_faults *faults)
@@ -113,21 +115,31 @@ void ath_faults_to_text(const struct ath_style *style, FILE *out, const char *pr
         fprintf(out, _("%sand %zu more\n"), prefix, faults->left_out);
 }
 
-static json_t *notes_to_json(const struct ath_change_report *report)
+static const char *note_word(int code)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < report->note_count; i++) {
-        const struct ath_note *note = &report->notes[i];
-        json_array_append_new(
-            list,
-            json_pack("{s:s, s:b, s:o, s:o, s:o}", "code", notes[note->code].word, "is_warning",
-                      notes[note->code].is_warning, "object", ath_json_text(note->object),
-                      "message", ath_json_text(note->message), "hint", ath_json_text(note->hint)));
-    }
-    return list;
+    return notes[code].word;
 }
 
-/* The key's row: behind the name of an entry, which may hold dots itself. NULL for a mapping. */
+static json_t *make_is_warning(const void *object)
+{
+    const struct ath_note *note = object;
+    return json_boolean(notes[note->code].is_warning);
+}
+
+#define AT(member) ATH_AT(struct ath_note, member)
+static const struct ath_field note_fields[] = {
+    ATH_FIELD("code", AT(code), .word = note_word, .word_count = ATH_NOTE_COUNT),
+    ATH_FIELD("is_warning", ATH_OF(ATH_FIELD_BOOL), .make = make_is_warning),
+    ATH_FIELD("object", AT(object), .help = "subject of the note: a PCI address, an RDMA device",
+              .is_nullable = true),
+    ATH_FIELD("message", AT(message)),
+    ATH_FIELD("hint", AT(hint), .help = "how to fix it; null if there is no hint",
+              .is_nullable = true),
+    { .name = NULL },
+};
+#undef AT
+
+/* The key's row in the schema; NULL for a mapping. Names of entries may contain dots: skip them. */
 static const struct ath_schema *schema_of(const char *key)
 {
     const struct ath_schema *schema = ath_schema_root();
@@ -142,7 +154,7 @@ static const struct ath_schema *schema_of(const char *key)
     return schema;
 }
 
-/* One value, or one of a list; a text in quotes where YAML needs them. */
+/* One value, or one item of a list. The text has quotes if YAML needs them. */
 static json_t *scalar_to_json(enum ath_value_kind kind, const char *text, size_t length)
 {
     bool is_quoted = length > 1 && *text == '"' && text[length - 1] == '"';
@@ -172,7 +184,7 @@ static json_t *list_to_json(enum ath_value_kind kind, const char *text)
     return list;
 }
 
-/* As `configure --show --json` has it. */
+/* The value as `configure --show --json` prints it. */
 static json_t *value_to_json(const char *key, const char *text)
 {
     const struct ath_schema *schema = schema_of(key);
@@ -185,24 +197,52 @@ static json_t *value_to_json(const char *key, const char *text)
                                            : scalar_to_json(schema->kind, text, strlen(text));
 }
 
-static json_t *to_json(const void *data)
+static json_t *make_old(const void *object)
 {
-    const struct ath_change_report *report = data;
-    json_t *changes = json_array();
-
-    for (size_t i = 0; i < report->change_count; i++) {
-        const struct ath_applied_change *change = &report->changes[i];
-        json_array_append_new(changes,
-                              json_pack("{s:o, s:o, s:o}", "key", ath_json_text(change->key), "old",
-                                        value_to_json(change->key, change->before), "new",
-                                        value_to_json(change->key, change->after)));
-    }
-    return json_pack("{s:o, s:b, s:b, s:o, s:o, s:o, s:I}", "file", ath_json_text(report->file),
-                     "is_dry_run", report->is_dry_run, "is_saved", report->is_saved, "changes",
-                     changes, "notes", notes_to_json(report), "warnings",
-                     ath_faults_to_json(&report->warnings), "older_warning_count",
-                     (json_int_t)report->older_warning_count);
+    const struct ath_applied_change *change = object;
+    return value_to_json(change->key, change->before);
 }
+
+static json_t *make_new(const void *object)
+{
+    const struct ath_applied_change *change = object;
+    return value_to_json(change->key, change->after);
+}
+
+#define ANY_VALUE "{\"type\": [\"string\", \"number\", \"boolean\", \"array\", \"null\"]}"
+#define AT(member) ATH_AT(struct ath_applied_change, member)
+static const struct ath_field change_fields[] = {
+    ATH_FIELD("key", AT(key)),
+    ATH_FIELD("old", ATH_OF(ATH_FIELD_OBJECT),
+              .help = "old value, as in `configure --show --json`; null if the key was not set",
+              .rules = ANY_VALUE, .make = make_old),
+    ATH_FIELD("new", ATH_OF(ATH_FIELD_OBJECT),
+              .help = "new value, as in `configure --show --json`; null if the key was removed",
+              .rules = ANY_VALUE, .make = make_new),
+    { .name = NULL },
+};
+#undef AT
+
+#define AT(member) ATH_AT(struct ath_change_report, member)
+const struct ath_field ath_change_fields[] = {
+    ATH_FIELD("file", AT(file)),
+    ATH_FIELD("is_dry_run", AT(is_dry_run)),
+    ATH_FIELD("is_saved", AT(is_saved),
+              .help = "whether the file was written; false if nothing changed, and with --dry-run"),
+    ATH_FIELD("changes", ATH_AT_LIST(struct ath_change_report, changes, change_count),
+              .fields = change_fields),
+    ATH_FIELD("notes", ATH_AT_LIST(struct ath_change_report, notes, note_count),
+              .help =
+                  "notes for the user about the change; `roce add`, `remove` and `bind` make them",
+              .fields = note_fields),
+    ATH_FIELD("warnings", ATH_AT_LIST(struct ath_change_report, warnings.items, warnings.count),
+              .help = "faults on this machine that the change caused", .fields = ath_fault_fields),
+    ATH_FIELD("older_warning_count", AT(older_warning_count),
+              .help = "number of faults that were there before the change",
+              .rules = ATH_AT_LEAST_0),
+    { .name = NULL },
+};
+#undef AT
 
 static void print_change(const struct ath_style *style, FILE *out,
                          const struct ath_applied_change *change)
@@ -219,7 +259,7 @@ static void print_note(const struct ath_style *style, FILE *out, const struct at
 {
     const char *warning = notes[note->code].is_warning ? _("warning: ") : "";
     ath_auto_free char *text = ath_xasprintf("%s%s", warning, note->message);
-    ath_auto_free char *hint = note->hint ? ath_xasprintf(_("hint: %s"), note->hint) : NULL;
+    ath_auto_free char *hint = ath_style_hint(style, note->hint);
 
     ath_style_print(style, out, &(struct ath_paragraph){ .text = text });
     if (hint)
@@ -243,19 +283,26 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     for (size_t i = 0; i < report->change_count; i++)
         print_change(style, out, &report->changes[i]);
     if (report->is_dry_run)
-        fprintf(out, _("'%s' stays as it is (--dry-run)\n"), file);
+        fprintf(out, _("'%s' was not changed (--dry-run)\n"), file);
     else if (report->is_saved)
         fprintf(out, _("saved '%s'\n"), file);
     else
-        fprintf(out, _("'%s' says so already\n"), file);
+        fprintf(out, _("'%s' needs no change\n"), file);
     ath_change_notes_to_text(style, out, report, true);
     ath_faults_to_text(style, out, _("warning: "), &report->warnings);
-    if (report->older_warning_count)
+    if (report->older_warning_count) {
+        ath_auto_free char *show = ath_style_suggest(style, "aitherion configure --show");
         fprintf(out,
-                ngettext("%zu more thing does not fit this machine: aitherion configure --show\n",
-                         "%zu more things do not fit this machine: aitherion configure --show\n",
+                ngettext("%zu earlier warning about this machine: %s\n",
+                         "%zu earlier warnings about this machine: %s\n",
                          report->older_warning_count),
-                report->older_warning_count);
+                report->older_warning_count, show);
+    }
 }
 
-const struct ath_view ath_change_view = { "aitherion.change/1", to_json, to_text, NULL, 0 };
+const struct ath_view ath_change_view = {
+    .schema = "aitherion.change/1",
+    .title = "Output of commands that change the document, with --json",
+    .fields = ath_change_fields,
+    .to_text = to_text,
+};

@@ -1,4 +1,4 @@
-/* A document as data and as text, by walking the table of its keys. */
+/* A document as JSON and as text, made from the table of its keys. */
 #include "config.h"
 
 #include "cli/output/document.h"
@@ -6,21 +6,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clean.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "cli/output/change.h"
-#include "cli/output/clean.h"
+#include "cli/output/fields.h"
 #include "cli/output/json.h"
 
 static json_t *mapping_to_json(const struct ath_schema *mapping, const void *base);
-
-static json_t *ids_to_json(const struct ath_idset *set)
-{
-    json_t *list = json_array();
-    for (int id = ath_idset_next(set, -1); id >= 0; id = ath_idset_next(set, id))
-        json_array_append_new(list, json_integer(id));
-    return list;
-}
 
 static json_t *items_to_json(const struct ath_schema *schema, const void *base)
 {
@@ -46,7 +39,7 @@ static json_t *value_to_json(const struct ath_schema *schema, const void *base)
     case ATH_VALUE_CHOICE:
         return json_string(schema->choices[*(const int *)field]);
     case ATH_VALUE_IDS:
-        return ids_to_json(field);
+        return ath_json_ids(field);
     case ATH_VALUE_TEXTS:
         return ath_json_texts(field);
     case ATH_VALUE_ITEMS:
@@ -64,15 +57,115 @@ static json_t *mapping_to_json(const struct ath_schema *mapping, const void *bas
     return object;
 }
 
-static json_t *to_json(const void *data)
+/* ---- the schema of a document in docs/schema ---- */
+
+static json_t *mapping_schema(const struct ath_schema *mapping);
+
+static void add_limits(json_t *value, const struct ath_schema *key)
 {
-    const struct ath_document_report *report = data;
-    return json_pack("{s:o, s:o, s:o}", "file", ath_json_text(report->document->path), "document",
-                     mapping_to_json(ath_schema_root(), report->document), "warnings",
-                     ath_faults_to_json(report->warnings));
+    if (key->kind == ATH_VALUE_NUMBER) {
+        json_object_set_new(value, key->is_min_excluded ? "exclusiveMinimum" : "minimum",
+                            json_real(key->min));
+        json_object_set_new(value, "maximum", json_real(key->max));
+    } else {
+        json_object_set_new(value, "minimum", json_integer((json_int_t)key->min));
+        json_object_set_new(value, "maximum", json_integer((json_int_t)key->max));
+    }
 }
 
-/* What a printer of text needs on its way down. */
+/* Returns the schema of a value, or of an item of a list. */
+static json_t *one_schema(const struct ath_schema *key)
+{
+    static const char *const types[ATH_VALUE_KIND_COUNT] = {
+        [ATH_VALUE_TEXT] = "string",   [ATH_VALUE_INTEGER] = "integer",
+        [ATH_VALUE_NUMBER] = "number", [ATH_VALUE_BOOLEAN] = "boolean",
+        [ATH_VALUE_IDS] = "integer",   [ATH_VALUE_TEXTS] = "string",
+    };
+    json_t *value = json_object();
+
+    if (key->keys) {
+        json_object_update_new(value, mapping_schema(key));
+        return value;
+    }
+    if (key->choices) {
+        json_t *words = json_array();
+        for (const char *const *word = key->choices; *word; word++)
+            json_array_append_new(words, json_string(*word));
+        json_object_set_new(value, "enum", words);
+        return value;
+    }
+    bool can_be_null = (key->kind == ATH_VALUE_TEXT || key->kind == ATH_VALUE_INTEGER) &&
+                       !key->fallback && !key->is_required;
+    json_object_set_new(value, "type",
+                        can_be_null ? json_pack("[s, s]", types[key->kind], "null")
+                                    : json_string(types[key->kind]));
+    if (key->min < key->max)
+        add_limits(value, key);
+    if (key->form == ATH_FORM_PCI)
+        json_object_set_new(value, "pattern", json_string(ATH_PCI_PATTERN));
+    return value;
+}
+
+static json_t *key_schema(const struct ath_schema *key)
+{
+    json_t *schema = json_object();
+    bool is_list = key->kind == ATH_VALUE_ITEMS || ath_value_is_list(key->kind);
+
+    if (key->help)
+        json_object_set_new(schema, "description", json_string(key->help));
+    if (is_list) {
+        json_object_set_new(schema, "type", json_string("array"));
+        json_object_set_new(schema, "items", one_schema(key));
+    } else {
+        json_object_update_new(schema, one_schema(key));
+    }
+    return schema;
+}
+
+static json_t *mapping_schema(const struct ath_schema *mapping)
+{
+    json_t *properties = json_object(), *required = json_array();
+
+    for (const struct ath_schema *key = mapping->keys; key->name; key++) {
+        json_object_set_new(properties, key->name, key_schema(key));
+        json_array_append_new(required, json_string(key->name));
+    }
+    return json_pack("{s:s, s:o, s:o, s:b}", "type", "object", "properties", properties, "required",
+                     required, "additionalProperties", false);
+}
+
+static json_t *document_schema(void)
+{
+    return mapping_schema(ath_schema_root());
+}
+
+static const void *find_document(const void *object)
+{
+    return ((const struct ath_document_report *)object)->document;
+}
+
+static json_t *make_document(const void *object)
+{
+    return mapping_to_json(ath_schema_root(), find_document(object));
+}
+
+static const void *find_warnings(const void *object)
+{
+    return ((const struct ath_document_report *)object)->warnings;
+}
+
+static const struct ath_field fields[] = {
+    ATH_FIELD("file", ATH_AT(struct ath_document, path), .is_nullable = true,
+              .find = find_document),
+    ATH_FIELD("document", ATH_OF(ATH_FIELD_OBJECT),
+              .help = "the topology document with defaults; a value is null if it is not set and "
+                      "has no default",
+              .make = make_document, .describe = document_schema),
+    ATH_FIELD("warnings", ATH_AT_LIST(struct ath_faults, items, count),
+              .help = "faults on this machine", .fields = ath_fault_fields, .find = find_warnings),
+    { .name = NULL },
+};
+
 struct page {
     const struct ath_style *style;
     FILE *out;
@@ -87,7 +180,7 @@ static void print_heading(const struct page *page, const char *heading, const ch
             clean_path, ath_style_off(page->style, ATH_ROLE_DIM));
 }
 
-/* "0, 254, 255"; what happens instead, in parentheses, where a key has no value. */
+/* "0, 254, 255"; for a key without a value, what happens instead, in parentheses. */
 static char *value_text(const struct ath_schema *key, const void *base, bool *out_is_set)
 {
     ATH_AUTO(ath_texts) texts = { 0 };
@@ -128,7 +221,7 @@ static void print_value(const struct page *page, const struct ath_schema *key, c
 static void print_mapping(const struct page *page, const struct ath_schema *mapping,
                           const void *base, const char *path);
 
-/* A block for each item: "NUMA entry 0 (numa.0)", by the name that paths use. */
+/* Prints a block for each item, with a heading: "NUMA entry 0  numa.0". */
 static void print_items(const struct page *page, const struct ath_schema *items, const void *base,
                         const char *path)
 {
@@ -159,7 +252,7 @@ static bool has_values(const struct ath_schema *mapping)
     return widest_key(mapping) > 0;
 }
 
-/* Values first, then what lies deeper, each with a heading of its own. */
+/* Prints values first, then mappings and lists, each with a heading. */
 static void print_mapping(const struct page *page, const struct ath_schema *mapping,
                           const void *base, const char *path)
 {
@@ -187,13 +280,14 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
             ath_style_off(style, ATH_ROLE_HEADING));
     print_mapping(&page, ath_schema_root(), report->document, "");
     if (report->warnings->count) {
-        print_heading(&page, _("What does not fit this machine"), "");
+        print_heading(&page, _("Warnings about this machine"), "");
         ath_faults_to_text(style, out, "  ", report->warnings);
     }
 }
 
 const struct ath_view ath_document_view = {
     .schema = "aitherion.document/1",
-    .to_json = to_json,
+    .title = "Output of `aitherion configure --show --json`",
+    .fields = fields,
     .to_text = to_text,
 };

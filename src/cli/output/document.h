@@ -1,4 +1,4 @@
-/* Showing a topology document, with the defaults of what it leaves out. */
+/* Shows a topology document, with the defaults of the keys that it does not set. */
 #pragma once
 #include "cli/output/output.h"
 #include "config/document.h"
@@ -6,7 +6,7 @@
 /* Owns nothing. */
 struct ath_document_report {
     const struct ath_document *document;
-    const struct ath_faults *warnings; /* what does not fit this machine */
+    const struct ath_faults *warnings; /* faults on this machine */
 };
 
 extern const struct ath_view ath_document_view; /* of a struct ath_document_report */

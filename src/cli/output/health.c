@@ -1,4 +1,4 @@
-/* Health as text, worst first, and as data. */
+/* Health as text, worst first, and as JSON. */
 #include "config.h"
 
 #include "cli/output/health.h"
@@ -10,58 +10,91 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "cli/output/fields.h"
 #include "cli/output/health_nodes.h"
-#include "cli/output/json.h"
-#include "cli/suggest.h"
-
-/* The hint, whose commands work on the same document and machine; the caller frees it. NULL stays
- * NULL. */
-static char *hint_of(const struct ath_health_output *output,
-                     const struct ath_health_finding *finding)
-{
-    return ath_suggest_complete(output->globals, finding->hint);
-}
 
 /* ---- data ---- */
 
-static json_t *finding_to_json(const struct ath_health_output *output,
-                               const struct ath_health_finding *finding)
+ATH_FIELD_WORD(status_word, enum ath_health_status, ath_health_status_word)
+ATH_FIELD_WORD(source_word, enum ath_source, ath_source_word)
+
+/* No check has the severity "ok". */
+static const char *severity_word(int severity)
 {
-    ath_auto_free char *hint = hint_of(output, finding);
-    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "code", finding->check->code, "severity",
-                     ath_health_status_word(finding->check->severity), "status",
-                     ath_health_status_word(finding->status), "object",
-                     ath_json_text(finding->object), "message", ath_json_text(finding->message),
-                     "hint", ath_json_text(hint));
+    return severity == ATH_HEALTH_OK ? NULL : status_word(severity);
 }
 
-static json_t *to_json(const void *data)
+static const void *find_check(const void *object)
 {
-    const struct ath_health_output *view = data;
-    const struct ath_health_report *report = view->report;
-    json_t *checks = json_array(), *counts = json_object();
-
-    for (size_t i = 0; i < report->count; i++)
-        json_array_append_new(checks, finding_to_json(view, &report->findings[i]));
-    for (int status = 0; status < ATH_HEALTH_STATUS_COUNT; status++)
-        json_object_set_new(counts, ath_health_status_word((enum ath_health_status)status),
-                            json_integer((json_int_t)report->counts[status]));
-    return json_pack("{s:o, s:s, s:o, s:o, s:o}", "hostname",
-                     ath_json_text(view->facts->machine->hostname), "source",
-                     ath_source_word(view->facts->machine->source), "file",
-                     ath_json_text(view->facts->document_path), "checks", checks, "counts", counts);
+    return ((const struct ath_health_finding *)object)->check;
 }
 
-char *ath_health_to_line(const struct ath_health_output *view)
+#define AT(member) ATH_AT(struct ath_health_finding, member)
+static const struct ath_field finding_fields[] = {
+    ATH_FIELD("code", ATH_AT(struct ath_health_check, code),
+              .help = "stable code word of the check; several findings may have the same code",
+              .rules = "{\"pattern\": \"^[a-z][a-z0-9-]*$\"}", .find = find_check),
+    ATH_FIELD("severity", ATH_AT(struct ath_health_check, severity),
+              .help = "worst status that a finding of this check can have", .word = severity_word,
+              .word_count = ATH_HEALTH_STATUS_COUNT, .find = find_check),
+    ATH_FIELD("status", AT(status),
+              .help = "result of the check; unknown: the check could not decide, and the message "
+                      "says why",
+              .word = status_word, .word_count = ATH_HEALTH_STATUS_COUNT),
+    ATH_FIELD("object", AT(object),
+              .help = "subject: a link, a device, a place in the document; null for the whole "
+                      "machine",
+              .is_nullable = true),
+    ATH_FIELD("message", AT(message),
+              .help = "cause of the fault or warning; if status is ok, the fact that was checked"),
+    ATH_FIELD("hint", AT(hint), .help = "how to fix it; null if there is no hint",
+              .is_nullable = true),
+    { .name = NULL },
+};
+#undef AT
+
+#define AT(member) ATH_AT(struct ath_health_report, member)
+static const struct ath_field count_fields[] = {
+    ATH_FIELD("ok", AT(counts[ATH_HEALTH_OK]), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("warning", AT(counts[ATH_HEALTH_WARNING]), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("unknown", AT(counts[ATH_HEALTH_UNKNOWN]), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("fault", AT(counts[ATH_HEALTH_FAULT]), .rules = ATH_AT_LEAST_0),
+    { .name = NULL },
+};
+#undef AT
+
+static const void *find_facts(const void *object)
 {
-    json_t *fields = to_json(view);
-    json_t *object = json_pack("{s:s}", "schema", ath_health_view.schema);
-    json_object_update(object, fields);
-    json_decref(fields);
-    ath_auto_free char *text = json_dumps(object, JSON_COMPACT);
-    json_decref(object);
-    return ath_xasprintf("%s\n", text ? text : "");
+    return ((const struct ath_health_output *)object)->facts;
 }
+
+static const void *find_machine(const void *object)
+{
+    return ((const struct ath_health_output *)object)->facts->machine;
+}
+
+static const void *find_report(const void *object)
+{
+    return ((const struct ath_health_output *)object)->report;
+}
+
+static const struct ath_field fields[] = {
+    ATH_FIELD("hostname", ATH_AT(struct ath_machine, hostname),
+              .help = "null if the source does not have the host name", .is_nullable = true,
+              .find = find_machine),
+    ATH_FIELD("source", ATH_AT(struct ath_machine, source),
+              .help = "live: this machine, now; root: a captured root; xml: a topology file",
+              .word = source_word, .word_count = ATH_SOURCE_XML + 1, .find = find_machine),
+    ATH_FIELD("file", ATH_AT(struct ath_health_facts, document_path),
+              .help = "path of the document, even if there is none", .find = find_facts),
+    ATH_FIELD("checks", ATH_AT_LIST(struct ath_health_report, findings, count),
+              .help = "findings, worst first; a check with nothing to look at has no finding",
+              .fields = finding_fields, .find = find_report),
+    ATH_FIELD("counts", ATH_OF(ATH_FIELD_OBJECT),
+              .help = "number of findings in checks[] by status", .fields = count_fields,
+              .find = find_report),
+    { .name = NULL },
+};
 
 /* ---- text ---- */
 
@@ -94,10 +127,8 @@ static char *words_of(const struct ath_health_finding *finding)
 }
 
 static void print_finding(const struct ath_style *style, FILE *out,
-                          const struct ath_health_output *output,
                           const struct ath_health_finding *finding, size_t columns)
 {
-    ath_auto_free char *mend = hint_of(output, finding);
     ath_auto_free char *text = words_of(finding);
 
     ath_style_print(style, out,
@@ -105,18 +136,17 @@ static void print_finding(const struct ath_style *style, FILE *out,
                                              .label_role = looks[finding->status].role,
                                              .label_columns = columns,
                                              .text = text });
-    if (!mend)
-        return;
-    ath_auto_free char *hint = ath_xasprintf(_("hint: %s"), mend);
-    ath_style_print(
-        style, out,
-        &(struct ath_paragraph){
-            .label = "", .label_columns = columns, .text = hint, .role = ATH_ROLE_DIM });
+    ath_auto_free char *hint = ath_style_hint(style, finding->hint);
+    if (hint)
+        ath_style_print(
+            style, out,
+            &(struct ath_paragraph){
+                .label = "", .label_columns = columns, .text = hint, .role = ATH_ROLE_DIM });
 }
 
 static void add_count(struct ath_text *text, char *part)
 {
-    ath_text_add_part(text, ", ", "%s", part);
+    ath_text_add_part(text, _(", "), "%s", part);
     free(part);
 }
 
@@ -129,9 +159,7 @@ static char *counts_text(const size_t counts[ATH_HEALTH_STATUS_COUNT])
     if (faults)
         add_count(&text, ath_xasprintf(ngettext("%zu fault", "%zu faults", faults), faults));
     if (unknown)
-        add_count(&text,
-                  ath_xasprintf(ngettext("%zu could not be told", "%zu could not be told", unknown),
-                                unknown));
+        add_count(&text, ath_xasprintf(ngettext("%zu unknown", "%zu unknown", unknown), unknown));
     if (warnings)
         add_count(&text,
                   ath_xasprintf(ngettext("%zu warning", "%zu warnings", warnings), warnings));
@@ -156,10 +184,10 @@ static void print_head(const struct ath_style *style, FILE *out,
                                            [ATH_SOURCE_XML] = N_("read from a topology file") };
     const char *host = facts->machine->hostname;
     ath_auto_free char *text =
-        facts->document ? ath_xasprintf(_("%s; document '%s'"), _(sources[facts->machine->source]),
-                                        facts->document_path)
-                        : ath_xasprintf(_("%s; no document that can be used"),
-                                        _(sources[facts->machine->source]));
+        facts->document
+            ? ath_xasprintf(_("%s; document '%s'"), _(sources[facts->machine->source]),
+                            facts->document_path)
+            : ath_xasprintf(_("%s; no usable document"), _(sources[facts->machine->source]));
 
     host = host ? host : _("machine");
     ath_style_print(style, out,
@@ -184,20 +212,21 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     size_t columns = label_columns(style);
 
     print_head(style, out, view->facts);
-    if (view->shows_nodes) { /* what is wrong stands below the fold then */
+    if (view->shows_nodes) { /* the findings may be below the end of the screen */
         print_counts(style, out, report);
         ath_health_nodes_print(style, out, view->facts);
     }
     fputc('\n', out);
     for (size_t i = 0; i < report->count; i++)
         if (view->shows_fine || report->findings[i].status != ATH_HEALTH_OK)
-            print_finding(style, out, view, &report->findings[i], columns);
+            print_finding(style, out, &report->findings[i], columns);
     if (!view->shows_nodes)
         print_counts(style, out, report);
 }
 
 const struct ath_view ath_health_view = {
     .schema = "aitherion.health/1",
-    .to_json = to_json,
+    .title = "Output of `aitherion health --json`",
+    .fields = fields,
     .to_text = to_text,
 };

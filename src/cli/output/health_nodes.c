@@ -1,4 +1,4 @@
-/* What each NUMA entry serves, as it is now. */
+/* The state of the parts of each NUMA entry. */
 #include "config.h"
 
 #include "cli/output/health_nodes.h"
@@ -25,7 +25,7 @@ static const char *const labels[] = { N_("Memory"), N_("GPU"),     N_("Control")
                                       N_("RDMA"),   N_("Macvlan"), N_("Runtime") };
 enum { MEMORY, GPU, CONTROL, DATA, RDMA, MACVLAN, RUNTIME };
 
-/* name: what it is about; role: BAD where something is wrong with it. */
+/* Prints a labelled line about the thing `name`; role is BAD if it has a fault. */
 static void print_line(const struct page *page, int label, const char *name, enum ath_role role,
                        const struct ath_text *text)
 {
@@ -50,9 +50,9 @@ static void add_memory(const struct ath_numa_node *node, struct ath_text *text)
     ath_auto_free char *free_bytes =
         node->memory_free_bytes < 0 ? NULL : ath_words_size(node->memory_free_bytes);
     if (free_bytes)
-        ath_text_add_part(text, ", ", _("%s free of %s"), free_bytes, total);
+        ath_text_add_part(text, _(", "), _("%s free of %s"), free_bytes, total);
     else
-        ath_text_add_part(text, ", ", "%s", total);
+        ath_text_add_part(text, _(", "), "%s", total);
 }
 
 static void print_memory(const struct page *page, const struct ath_document_numa *entry)
@@ -75,10 +75,10 @@ static void describe_gpu(const struct ath_machine *machine, const struct ath_gpu
     ath_auto_free char *name = ath_words_device(gpu->vendor_id, gpu->device_id, gpu->model);
 
     if (*name)
-        ath_text_add_part(text, ", ", "%s", name);
+        ath_text_add_part(text, _(", "), "%s", name);
     if (gpu->memory_node == ATH_UNKNOWN)
         return;
-    ath_text_add_part(text, ", ",
+    ath_text_add_part(text, _(", "),
                       gpu->memory_state == ATH_MEMORY_ONLINE ? _("memory node %d online")
                       : gpu->memory_state == ATH_MEMORY_OFFLINE
                           ? _("memory node %d offline")
@@ -100,7 +100,7 @@ static void print_gpus(const struct page *page, const struct ath_document_numa *
         if (gpu)
             describe_gpu(page->facts->machine, gpu, &text);
         else
-            ath_text_add(&text, "%s", _("not there"));
+            ath_text_add(&text, "%s", _("missing"));
         print_line(page, GPU, entry->gpus.items[i], is_bad ? ATH_ROLE_BAD : ATH_ROLE_PLAIN, &text);
     }
 }
@@ -112,7 +112,7 @@ static void add_state(enum ath_link_state state, struct ath_text *text)
     static const char *const words[] = { [ATH_LINK_UNKNOWN] = N_("state not known"),
                                          [ATH_LINK_DOWN] = N_("down"),
                                          [ATH_LINK_UP] = N_("up") };
-    ath_text_add_part(text, ", ", "%s", _(words[state]));
+    ath_text_add_part(text, _(", "), "%s", _(words[state]));
 }
 
 static void add_addresses(const struct ath_link *link, struct ath_text *text)
@@ -122,7 +122,7 @@ static void add_addresses(const struct ath_link *link, struct ath_text *text)
         if (address->is_link_local)
             continue;
         ath_auto_free char *words = ath_address_format(address);
-        ath_text_add_part(text, ", ", "%s%s", words,
+        ath_text_add_part(text, _(", "), "%s%s", words,
                           address->is_duplicate   ? _(" (another host has it)")
                           : address->is_tentative ? _(" (being checked)")
                                                   : "");
@@ -135,16 +135,16 @@ static void describe_link(const struct ath_health_facts *facts, const struct ath
     add_state(link->state, text);
     if (link->nic && link->nic->speed_mbps > 0) {
         ath_auto_free char *speed = ath_words_speed(link->nic->speed_mbps);
-        ath_text_add_part(text, ", ", "%s", speed);
+        ath_text_add_part(text, _(", "), "%s", speed);
     }
     if (link->mtu > 0)
-        ath_text_add_part(text, ", ", _("MTU %d"), link->mtu);
+        ath_text_add_part(text, _(", "), _("MTU %d"), link->mtu);
     if (link->link && facts->has_net)
         add_addresses(link->link, text);
     for (size_t i = 0; link->nic && !facts->has_net && i < link->nic->subnet_count; i++)
-        ath_text_add_part(text, ", ", _("in %s"), link->nic->subnets[i]);
+        ath_text_add_part(text, _(", "), _("in %s"), link->nic->subnets[i]);
     if (link->address == ATH_PRESENCE_MISSING)
-        ath_text_add_part(text, ", ", "%s", _("no address"));
+        ath_text_add_part(text, _(", "), "%s", _("no address"));
 }
 
 static void print_link(const struct page *page, int label, const char *name)
@@ -156,9 +156,11 @@ static void print_link(const struct page *page, int label, const char *name)
         return;
     ath_health_link(page->facts, name, &link);
     if (link.presence == ATH_PRESENCE_MISSING)
-        ath_text_add(&text, "%s", _("not there"));
+        ath_text_add(&text, "%s", _("missing"));
     else if (link.presence == ATH_PRESENCE_THERE)
         describe_link(page->facts, &link, &text);
+    if (label == DATA)
+        ath_text_add_part(&text, _(", "), "%s", _("unused"));
     bool is_bad = link.presence == ATH_PRESENCE_MISSING || link.state == ATH_LINK_DOWN;
     print_line(page, label, name, is_bad ? ATH_ROLE_BAD : ATH_ROLE_PLAIN, &text);
 }
@@ -173,14 +175,15 @@ static void describe_port(const struct ath_health_port *port, struct ath_text *t
 
     ath_text_add(text, "%s", _(states[port->state]));
     if (port->netdev)
-        ath_text_add_part(text, ", ", _("on %s"), port->netdev);
+        ath_text_add_part(text, _(", "), _("on %s"), port->netdev);
     if (port->has_gid) {
         ath_auto_free char *address = ath_words_gid(&port->gid);
-        ath_text_add_part(text, ", ", _("use GID %d (%s, %s)"), port->gid.index,
+        ath_text_add_part(text, _(", "), _("use GID %d (%s, %s)"), port->gid.index,
                           ath_gid_type_word(port->gid.type), address);
-    } else
-        ath_text_add_part(text, ", ", "%s",
-                          port->has_gids ? _("no GID to use") : _("GIDs not known"));
+    } else if (port->lack == ATH_LACK_UNKNOWN)
+        ath_text_add_part(text, _(", "), "%s", _("GIDs not known"));
+    else
+        ath_text_add_part(text, _(", "), _("no GID to use: %s"), ath_lack_text(port->lack));
 }
 
 static void print_rdma(const struct page *page, const char *device)
@@ -196,7 +199,8 @@ static void print_rdma(const struct page *page, const char *device)
         ath_auto_free char *name = port->port > 0
                                        ? ath_xasprintf(_("%s port %d"), device, port->port)
                                        : ath_xstrdup(device);
-        bool is_bad = port->state == ATH_RDMA_PORT_DOWN || (port->has_gids && !port->has_gid);
+        bool is_bad =
+            port->state == ATH_RDMA_PORT_DOWN || (port->lack != ATH_LACK_UNKNOWN && !port->has_gid);
         describe_port(port, &text);
         print_line(page, RDMA, name, is_bad ? ATH_ROLE_BAD : ATH_ROLE_PLAIN, &text);
         is_any = true;
@@ -205,7 +209,7 @@ static void print_rdma(const struct page *page, const char *device)
         return;
     ATH_AUTO(ath_text) text = { 0 };
     if (facts->has_ports)
-        ath_text_add(&text, "%s", _("not there"));
+        ath_text_add(&text, "%s", _("missing"));
     print_line(page, RDMA, device, facts->has_ports ? ATH_ROLE_BAD : ATH_ROLE_PLAIN, &text);
 }
 
@@ -224,10 +228,10 @@ static void describe_macvlan(const struct page *page, const char *name, struct a
         facts->has_net ? ath_macvlan_state(name, &facts->net, NULL, &link) : ATH_MACVLAN_RECORDED;
 
     if (!facts->has_net || (!link && !facts->sees_all_namespaces)) {
-        ath_text_add_part(text, ", ", "%s", _("state not known"));
+        ath_text_add_part(text, _(", "), "%s", _("state not known"));
         return;
     }
-    ath_text_add_part(text, ", ", "%s", _(words[state]));
+    ath_text_add_part(text, _(", "), "%s", _(words[state]));
     if (link) {
         add_state(link->state, text);
         add_addresses(link, text);
@@ -266,25 +270,25 @@ static const struct ath_health_runtime *runtime_of(const struct ath_health_facts
     return NULL;
 }
 
-/* What it has for programs, in its own words. */
+/* Adds what the runtime reports about itself. */
 static void add_service(const struct ath_health_runtime *runtime, struct ath_text *text)
 {
     if (runtime->driver_version)
-        ath_text_add_part(text, ", ", "CUDA %d.%d", (int)(runtime->driver_version / 1000),
+        ath_text_add_part(text, _(", "), "CUDA %d.%d", (int)(runtime->driver_version / 1000),
                           (int)(runtime->driver_version % 1000 / 10));
-    ath_text_add_part(text, ", ",
+    ath_text_add_part(text, _(", "),
                       ngettext("%d GPU", "%d GPUs", (unsigned long)runtime->device_count),
                       (int)runtime->device_count);
     if (runtime->is_simulated)
         ath_text_add(text, "%s", _(" (simulated)"));
-    ath_text_add_part(text, ", ",
+    ath_text_add_part(text, _(", "),
                       ngettext("%d session", "%d sessions", (unsigned long)runtime->sessions),
                       (int)runtime->sessions);
 }
 
-static void print_runtime(const struct page *page, int id)
+static void print_runtime(const struct page *page, const struct ath_document_numa *entry)
 {
-    const struct ath_health_runtime *runtime = runtime_of(page->facts, id);
+    const struct ath_health_runtime *runtime = runtime_of(page->facts, entry->id);
     const struct ath_node_status *status = runtime ? runtime->status : NULL;
     ATH_AUTO(ath_text) text = { 0 };
 
@@ -293,13 +297,13 @@ static void print_runtime(const struct page *page, int id)
     enum ath_node_state state = status ? status->state : ATH_NODE_ABSENT;
     ath_text_add(&text, "%s", _(ath_node_state_meaning(state)));
     if (status && state > ATH_NODE_STOPPED) {
-        ath_auto_free char *reach = ath_status_reach(status);
+        ath_auto_free char *reach = ath_status_reach(status, entry->metrics_port);
         ath_auto_free char *age = ath_status_age(status->started_at);
-        ath_text_add_part(&text, ", ", "%s", status->engine);
+        ath_text_add_part(&text, _(", "), "%s", status->engine);
         if (reach)
-            ath_text_add_part(&text, ", ", "%s", reach);
+            ath_text_add_part(&text, _(", "), "%s", reach);
         if (age)
-            ath_text_add_part(&text, ", ", _("for %s"), age);
+            ath_text_add_part(&text, _(", "), _("for %s"), age);
         if (runtime->has_told)
             add_service(runtime, &text);
     }
@@ -334,7 +338,7 @@ static void print_entry(const struct page *page, const struct ath_document_numa 
     for (size_t i = 0; i < entry->rdma_devices.count; i++)
         print_rdma(page, entry->rdma_devices.items[i]);
     print_macvlans(page, entry->id);
-    print_runtime(page, entry->id);
+    print_runtime(page, entry);
 }
 
 static bool has_free_macvlans(const struct ath_document *document)
@@ -360,6 +364,6 @@ void ath_health_nodes_print(const struct ath_style *style, FILE *out,
         print_entry(&page, &facts->document->numa.items[i]);
     if (!has_free_macvlans(facts->document))
         return;
-    print_heading(&page, _("No entry"), _("macvlans that belong to none"));
+    print_heading(&page, _("No entry"), _("macvlans without a NUMA entry"));
     print_macvlans(&page, ATH_UNSET);
 }

@@ -1,4 +1,4 @@
-/* The runtime's image as text and as data. */
+/* The runtime's image, as text and as JSON. */
 #include "config.h"
 
 #include "cli/output/image.h"
@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clean.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
 #include "base/unknown.h"
-#include "cli/output/clean.h"
+#include "cli/output/fields.h"
 #include "cli/output/json.h"
 #include "cli/output/words.h"
 
@@ -23,7 +24,7 @@ void ath_image_report_free(struct ath_image_report *report)
         free(report->docker);
 }
 
-/* The digits of an id that people compare: 12, as Docker shows them. */
+/* The first 12 digits of an id, as Docker shows it. The caller frees it. */
 static char *short_id(const char *id)
 {
     if (id && ath_starts_with(id, "sha256:"))
@@ -31,7 +32,7 @@ static char *short_id(const char *id)
     return ath_xasprintf("%.*s", SHORT_ID, id ? id : "?");
 }
 
-/* Libraries are small: below one MiB in KiB. The caller frees it. */
+/* A size in KiB below one MiB, because libraries are small. The caller frees it. */
 static char *size_words(int64_t bytes)
 {
     return bytes < 1 << 20 ? ath_xasprintf("%.1f KiB", (double)bytes / 1024)
@@ -40,39 +41,71 @@ static char *size_words(int64_t bytes)
 
 /* ---- build ---- */
 
-static const char *const outcomes[] = {
-    [ATH_IMAGE_LOADED] = "loaded",
-    [ATH_IMAGE_CURRENT] = "current",
-    [ATH_IMAGE_SAVED] = "saved",
+static const char *outcome_word(int outcome)
+{
+    static const char *const words[] = {
+        [ATH_IMAGE_LOADED] = "loaded",
+        [ATH_IMAGE_CURRENT] = "current",
+        [ATH_IMAGE_SAVED] = "saved",
+    };
+    return words[outcome];
+}
+
+#define AT(member) ATH_AT(struct ath_image_file, member)
+static const struct ath_field file_fields[] = {
+    ATH_FIELD("path", AT(path), .help = "path in the image"),
+    ATH_FIELD("source", AT(source),
+              .help =
+                  "path on this machine; with --sysroot, below that folder (except the program)"),
+    ATH_FIELD("needed_by", AT(needer),
+              .help = "first library or program that needs the file; null for the program",
+              .is_nullable = true),
+    ATH_FIELD("size_bytes", AT(size_bytes), .rules = ATH_AT_LEAST_0),
+    { .name = NULL },
 };
+#undef AT
 
-static json_t *files_to_json(const struct ath_image *image)
+static const void *find_image(const void *object)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < image->file_count; i++) {
-        const struct ath_image_file *file = &image->files[i];
-        json_array_append_new(
-            list, json_pack("{s:o, s:o, s:o, s:o}", "path", ath_json_text(file->path), "source",
-                            ath_json_text(file->source), "needed_by", ath_json_text(file->needer),
-                            "size_bytes", ath_json_number(file->size_bytes)));
-    }
-    return list;
+    return ((const struct ath_image_report *)object)->image;
 }
 
-static json_t *build_to_json(const void *data)
-{
-    const struct ath_image_report *report = data;
-    const struct ath_image *image = report->image;
-
-    return json_pack("{s:o, s:b, s:s, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o}", "image",
-                     ath_json_text(image->tag), "is_dry_run", report->is_dry_run, "outcome",
-                     outcomes[report->outcome], "docker", ath_json_text(report->docker), "file",
-                     ath_json_text(report->file), "id", ath_json_text(image->id), "build_id",
-                     ath_json_text(image->build_id), "version", image->version, "architecture",
-                     image->architecture, "size_bytes", ath_json_number(image->content_bytes),
-                     "archive_bytes", ath_json_number(image->archive_bytes), "files",
-                     files_to_json(image), "from_host", ath_json_texts(&image->from_host));
-}
+#define AT(member) ATH_AT(struct ath_image_report, member)
+#define IN_IMAGE(member) ATH_AT(struct ath_image, member), .find = find_image
+static const struct ath_field build_fields[] = {
+    ATH_FIELD("image", IN_IMAGE(tag), .help = "name of the image"),
+    ATH_FIELD("is_dry_run", AT(is_dry_run)),
+    ATH_FIELD("outcome", AT(outcome),
+              .help =
+                  "loaded: sent to Docker; current: Docker already has this image; saved: written "
+                  "to a file. With --dry-run the outcome of a real run",
+              .word = outcome_word, .word_count = ATH_IMAGE_OUTCOME_COUNT),
+    ATH_FIELD("docker", AT(docker), .help = "Docker's address; null for a file",
+              .is_nullable = true),
+    ATH_FIELD("file", AT(file), .help = "path of the written file; null for Docker",
+              .is_nullable = true),
+    ATH_FIELD("id", IN_IMAGE(id),
+              .help = "digest of the image's configuration, which is Docker's image id; Docker's "
+                      "containerd image store shows another id",
+              .rules = "{\"pattern\": \"^sha256:[0-9a-f]{64}$\"}"),
+    ATH_FIELD("build_id", IN_IMAGE(build_id),
+              .help =
+                  "digest of the whole contents of the image; also its label aitherion.build-id",
+              .rules = "{\"pattern\": \"^[0-9a-f]{64}$\"}"),
+    ATH_FIELD("version", IN_IMAGE(version)),
+    ATH_FIELD("architecture", IN_IMAGE(architecture), .help = "architecture by Docker's name"),
+    ATH_FIELD("size_bytes", IN_IMAGE(content_bytes), .help = "size of the files",
+              .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("archive_bytes", IN_IMAGE(archive_bytes), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("files", ATH_AT_LIST(struct ath_image, files, file_count), .find = find_image,
+              .help = "files of the image: the program first, then its loader and libraries",
+              .fields = file_fields),
+    ATH_FIELD("from_host", IN_IMAGE(from_host),
+              .help = "libraries of the GPU driver: not in the image, the host provides them"),
+    { .name = NULL },
+};
+#undef IN_IMAGE
+#undef AT
 
 static void print_outcome(const struct ath_style *style, FILE *out,
                           const struct ath_image_report *report)
@@ -103,7 +136,7 @@ static void print_file(const struct ath_style *style, FILE *out, const struct at
     fprintf(out, "  %s%-*s%s  %9s", ath_style_on(style, ATH_ROLE_NAME), width, path,
             ath_style_off(style, ATH_ROLE_NAME), size);
     if (needer)
-        fprintf(out, _("  for %s"), needer);
+        fprintf(out, _("  needed by %s"), needer);
     putc('\n', out);
 }
 
@@ -128,57 +161,86 @@ static void build_to_text(const struct ath_style *style, FILE *out, const void *
         print_file(style, out, &image->files[i], width);
     for (size_t i = 0; i < image->from_host.count; i++) {
         ath_auto_free char *name = ath_clean(image->from_host.items[i], style->is_utf8);
-        fprintf(out, _("  %s comes from the host\n"), name);
+        fprintf(out, _("  %s is left out: the host provides it\n"), name);
     }
 }
 
-const struct ath_view ath_image_build_view = { "aitherion.image-build/1", build_to_json,
-                                               build_to_text, NULL, 0 };
+const struct ath_view ath_image_build_view = {
+    .schema = "aitherion.image-build/1",
+    .title = "Output of `aitherion image build --json`",
+    .fields = build_fields,
+    .to_text = build_to_text,
+};
 
 /* ---- list ---- */
 
 static bool is_wanted(const struct ath_image_list_report *report,
                       const struct ath_docker_image *image)
 {
-    for (size_t i = 0; i < image->names.count; i++)
-        if (!strcmp(image->names.items[i], report->wanted))
-            return true;
-    return false;
+    return ath_docker_image_is_named(image, report->wanted);
 }
 
-static json_t *list_to_json(const void *data)
+/* An image and its report. */
+struct listed {
+    const struct ath_docker_image *image;
+    bool is_wanted;
+};
+
+static const void *find_listed(const void *object)
 {
-    const struct ath_image_list_report *report = data;
+    return ((const struct listed *)object)->image;
+}
+
+static json_t *make_label_version(const void *object)
+{
+    return ath_json_text(ath_image_label(find_listed(object), ATH_IMAGE_LABEL_VERSION));
+}
+
+static json_t *make_label_build(const void *object)
+{
+    return ath_json_text(ath_image_label(find_listed(object), ATH_IMAGE_LABEL_BUILD));
+}
+
+#define IN_IMAGE(member) ATH_AT(struct ath_docker_image, member), .find = find_listed
+static const struct ath_field listed_fields[] = {
+    ATH_FIELD("id", IN_IMAGE(id)),
+    ATH_FIELD("names", IN_IMAGE(names),
+              .help = "names of the image; empty if its name was given to a newer image"),
+    ATH_FIELD("version", ATH_OF(ATH_FIELD_TEXT), .is_nullable = true, .make = make_label_version),
+    ATH_FIELD("build_id", ATH_OF(ATH_FIELD_TEXT), .is_nullable = true, .make = make_label_build),
+    ATH_FIELD("size_bytes", IN_IMAGE(size_bytes), .is_nullable = true, .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("is_used_by_start", ATH_AT(struct listed, is_wanted)),
+    { .name = NULL },
+};
+#undef IN_IMAGE
+
+static json_t *make_images(const void *object)
+{
+    const struct ath_image_list_report *report = object;
     json_t *list = json_array();
 
     for (size_t i = 0; i < report->images->count; i++) {
         const struct ath_docker_image *image = &report->images->items[i];
-        json_array_append_new(
-            list,
-            json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "id", ath_json_text(image->id), "names",
-                      ath_json_texts(&image->names), "version",
-                      ath_json_text(ath_image_label(image, ATH_IMAGE_LABEL_VERSION)), "build_id",
-                      ath_json_text(ath_image_label(image, ATH_IMAGE_LABEL_BUILD)), "size_bytes",
-                      ath_json_number(image->size_bytes), "is_used_by_start",
-                      is_wanted(report, image)));
+        const struct listed listed = { image, is_wanted(report, image) };
+        json_array_append_new(list, ath_fields_to_json(listed_fields, &listed));
     }
-    return json_pack("{s:o, s:o, s:o}", "docker", ath_json_text(report->docker), "used_by_start",
-                     ath_json_text(report->wanted), "images", list);
+    return list;
 }
 
-/* "aitherion-runtime:latest, aitherion-runtime:old"; the caller frees it. */
-static char *joined(const struct ath_texts *names)
-{
-    struct ath_text text = { 0 };
-    for (size_t i = 0; i < names->count; i++)
-        ath_text_add_part(&text, ", ", "%s", names->items[i]);
-    return ath_text_take(&text);
-}
+#define AT(member) ATH_AT(struct ath_image_list_report, member)
+static const struct ath_field list_fields[] = {
+    ATH_FIELD("docker", AT(docker), .help = "Docker's address"),
+    ATH_FIELD("used_by_start", AT(wanted), .help = "name of the image that `aitherion start` uses"),
+    ATH_FIELD("images", ATH_LIST_OF(ATH_FIELD_OBJECT), .help = "images made by aitherion, by id",
+              .fields = listed_fields, .make = make_images),
+    { .name = NULL },
+};
+#undef AT
 
 static void print_image(const struct ath_style *style, FILE *out,
                         const struct ath_docker_image *image, bool is_used)
 {
-    ath_auto_free char *names = joined(&image->names);
+    ath_auto_free char *names = ath_texts_join(&image->names);
     ath_auto_free char *clean = ath_clean(*names ? names : _("(no name)"), style->is_utf8);
     ath_auto_free char *version =
         ath_clean(ath_image_label(image, ATH_IMAGE_LABEL_VERSION), style->is_utf8);
@@ -195,27 +257,41 @@ static void print_image(const struct ath_style *style, FILE *out,
 static void list_to_text(const struct ath_style *style, FILE *out, const void *data)
 {
     const struct ath_image_list_report *report = data;
+    ath_auto_free char *next = ath_style_suggest(style, "aitherion image build");
 
     if (!report->images->count)
-        fprintf(out, _("Docker at %s has no image of aitherion\n%s aitherion image build\n"),
-                report->docker, _("Next:"));
+        fprintf(out, _("Docker at %s has no aitherion image\n%s %s\n"), report->docker, _("Next:"),
+                next);
     for (size_t i = 0; i < report->images->count; i++)
         print_image(style, out, &report->images->items[i],
                     is_wanted(report, &report->images->items[i]));
 }
 
-const struct ath_view ath_image_list_view = { "aitherion.image-list/1", list_to_json, list_to_text,
-                                              NULL, 0 };
+const struct ath_view ath_image_list_view = {
+    .schema = "aitherion.image-list/1",
+    .title = "Output of `aitherion image list --json`",
+    .fields = list_fields,
+    .to_text = list_to_text,
+};
 
 /* ---- remove ---- */
 
-static json_t *remove_to_json(const void *data)
+static json_t *make_is_removed(const void *object)
 {
-    const struct ath_image_removal *removal = data;
-    return json_pack("{s:o, s:o, s:b, s:b, s:b}", "image", ath_json_text(removal->image), "docker",
-                     ath_json_text(removal->docker), "is_dry_run", removal->is_dry_run, "was_there",
-                     removal->is_there, "is_removed", removal->is_there && !removal->is_dry_run);
+    const struct ath_image_removal *removal = object;
+    return json_boolean(removal->is_there && !removal->is_dry_run);
 }
+
+#define AT(member) ATH_AT(struct ath_image_removal, member)
+static const struct ath_field removal_fields[] = {
+    ATH_FIELD("image", AT(image), .help = "name or id of the image to remove"),
+    ATH_FIELD("docker", AT(docker), .help = "Docker's address"),
+    ATH_FIELD("is_dry_run", AT(is_dry_run)),
+    ATH_FIELD("was_there", AT(is_there)),
+    ATH_FIELD("is_removed", ATH_OF(ATH_FIELD_BOOL), .make = make_is_removed),
+    { .name = NULL },
+};
+#undef AT
 
 static void remove_to_text(const struct ath_style *style, FILE *out, const void *data)
 {
@@ -229,8 +305,12 @@ static void remove_to_text(const struct ath_style *style, FILE *out, const void 
             image);
 }
 
-const struct ath_view ath_image_remove_view = { "aitherion.image-remove/1", remove_to_json,
-                                                remove_to_text, NULL, 0 };
+const struct ath_view ath_image_remove_view = {
+    .schema = "aitherion.image-remove/1",
+    .title = "Output of `aitherion image remove --json`",
+    .fields = removal_fields,
+    .to_text = remove_to_text,
+};
 
 /* ---- the bar ---- */
 

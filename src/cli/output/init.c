@@ -1,36 +1,56 @@
-/* A proposed document as text and as data. */
+/* A proposed document, as text and as JSON. */
 #include "config.h"
 
 #include "cli/output/init.h"
 
+#include "base/clean.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
-#include "cli/output/clean.h"
-#include "cli/output/json.h"
+#include "cli/output/fields.h"
 
-static json_t *entry_to_json(const struct ath_document_numa *entry)
+#define AT(member) ATH_AT(struct ath_document_numa, member)
+static const struct ath_field entry_fields[] = {
+    ATH_FIELD("id", AT(id), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("node", AT(node), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("gpus", AT(gpus)),
+    ATH_FIELD("data_iface", AT(data_iface), .is_nullable = true),
+    { .name = NULL },
+};
+#undef AT
+
+static json_t *make_is_saved(const void *object)
 {
-    json_t *gpus = json_array();
-    for (size_t i = 0; i < entry->gpus.count; i++)
-        json_array_append_new(gpus, ath_json_text(entry->gpus.items[i]));
-    return json_pack("{s:i, s:i, s:o, s:o}", "id", entry->id, "node", entry->node, "gpus", gpus,
-                     "data_iface", ath_json_text(entry->data_iface));
+    return json_boolean(!((const struct ath_init_report *)object)->is_dry_run);
 }
 
-static json_t *to_json(const void *data)
+static const void *find_document(const void *object)
 {
-    const struct ath_init_report *report = data;
-    json_t *entries = json_array();
-
-    for (size_t i = 0; i < report->document->numa.count; i++)
-        json_array_append_new(entries, entry_to_json(&report->document->numa.items[i]));
-    return json_pack("{s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "file", ath_json_text(report->file),
-                     "made_folder", ath_json_text(report->made_folder), "is_dry_run",
-                     report->is_dry_run, "is_saved", !report->is_dry_run, "profile",
-                     ath_json_text(report->profile), "text", ath_json_lines(report->text), "numa",
-                     entries);
+    return ((const struct ath_init_report *)object)->document;
 }
+
+#define AT(member) ATH_AT(struct ath_init_report, member)
+static const struct ath_field fields[] = {
+    ATH_FIELD("file", AT(file)),
+    ATH_FIELD("made_folder", AT(made_folder),
+              .help =
+                  "topmost folder that was created for the file; null for none, and with --dry-run",
+              .is_nullable = true),
+    ATH_FIELD("is_dry_run", AT(is_dry_run)),
+    ATH_FIELD("is_saved", ATH_OF(ATH_FIELD_BOOL), .make = make_is_saved),
+    ATH_FIELD("profile", AT(profile),
+              .help =
+                  "shipped profile that the document was copied from; null if it was made from the "
+                  "machine",
+              .is_nullable = true),
+    ATH_FIELD("text", ATH_AT_AS(ATH_FIELD_LINES, struct ath_init_report, text),
+              .help = "the proposed document"),
+    ATH_FIELD("numa", ATH_AT_LIST(struct ath_document, numa.items, numa.count),
+              .help = "NUMA entries of the document", .fields = entry_fields,
+              .find = find_document),
+    { .name = NULL },
+};
+#undef AT
 
 static void print_entry(const struct ath_style *style, FILE *out,
                         const struct ath_document_numa *entry)
@@ -41,13 +61,13 @@ static void print_entry(const struct ath_style *style, FILE *out,
     ath_text_add(&text, _("node %d, "), entry->node);
     ath_text_add(&text, ngettext("%zu GPU", "%zu GPUs", entry->gpus.count), entry->gpus.count);
     if (link)
-        ath_text_add(&text, _(", data over %s"), link);
+        ath_text_add(&text, _(", data interface %s"), link);
     ath_text_add(&text, _(", port %d\n"), entry->control_port);
     fprintf(out, "  %sNUMA%d%s: %s", ath_style_on(style, ATH_ROLE_NAME), entry->id,
             ath_style_off(style, ATH_ROLE_NAME), text.data);
 }
 
-/* What discovery found odd, since the document was made from what it found. */
+/* Warnings of discovery: the document was made from its results. */
 static void print_warnings(const struct ath_style *style, FILE *out,
                            const struct ath_machine *machine)
 {
@@ -78,4 +98,9 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     fprintf(out, "%s %s\n", _("Next:"), report->next);
 }
 
-const struct ath_view ath_init_view = { "aitherion.init/1", to_json, to_text, NULL, 0 };
+const struct ath_view ath_init_view = {
+    .schema = "aitherion.init/1",
+    .title = "Output of `aitherion init --json`",
+    .fields = fields,
+    .to_text = to_text,
+};

@@ -1,4 +1,4 @@
-/* Showing the first document that `aitherion init` proposes. */
+/* Shows the first document that `aitherion init` proposes. */
 #pragma once
 #include <stdbool.h>
 
@@ -6,14 +6,15 @@
 #include "config/document.h"
 #include "numa/machine.h"
 
+/* Owns nothing. */
 struct ath_init_report {
-    const char *file;        /* where it was written, or would be */
-    const char *made_folder; /* that had to be made first, with those below it; NULL: none */
-    const char *profile;     /* NULL: made from the machine */
-    const char *text;
-    const char *next;                    /* the command to go on with */
-    const struct ath_document *document; /* text, read */
-    const struct ath_machine *machine;   /* that it was made from; empty for a profile */
+    const char *file;                    /* the path of the document */
+    const char *made_folder;             /* the topmost folder that had to be made; NULL for none */
+    const char *profile;                 /* NULL if the document was made from the machine */
+    const char *text;                    /* the document */
+    const char *next;                    /* the command to run next */
+    const struct ath_document *document; /* the same document, parsed */
+    const struct ath_machine *machine;   /* the machine of the document; empty for a profile */
     bool is_dry_run;
 };
 

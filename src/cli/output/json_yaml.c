@@ -13,7 +13,7 @@
 #include "base/i18n.h"
 #include "config/yaml.h"
 
-/* Short tables of numbers (distances) read better on one line. */
+/* Objects of integers only (distances) are written on one line. */
 static bool is_number_table(const json_t *object)
 {
     const char *key;
@@ -36,7 +36,7 @@ static bool emit_scalar(yaml_emitter_t *emitter, const char *text, yaml_scalar_s
            emit(emitter, &event);
 }
 
-/* What begins with no letter is quoted always, to stand apart from the numbers around it. */
+/* Strings that begin without a letter are always quoted, so that they do not look like numbers. */
 static bool emit_string(yaml_emitter_t *emitter, const char *text)
 {
     bool is_plain = isalpha((unsigned char)*text) && ath_yaml_is_plain(text, " +()");
@@ -82,7 +82,7 @@ static bool emit_object(yaml_emitter_t *emitter, const json_t *object)
     return yaml_mapping_end_event_initialize(&event) && emit(emitter, &event);
 }
 
-/* Numbers, true, false and null are spelt in YAML as in JSON. */
+/* Numbers, true, false and null look the same in YAML and JSON. */
 static bool emit_plain(yaml_emitter_t *emitter, const json_t *value)
 {
     ath_auto_free char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));

@@ -1,4 +1,4 @@
-/* The shared key as text and as data. */
+/* The shared key, as text and as JSON. */
 #include "config.h"
 
 #include "cli/output/key.h"
@@ -6,56 +6,112 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clean.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/unknown.h"
-#include "cli/output/clean.h"
-#include "cli/output/json.h"
+#include "cli/output/fields.h"
 
 static const char *const actions[] = { [ATH_KEY_SHOW] = "show",
                                        [ATH_KEY_NEW] = "new",
                                        [ATH_KEY_EXPORT] = "export",
-                                       [ATH_KEY_IMPORT] = "import" };
+                                       [ATH_KEY_IMPORT] = "import",
+                                       NULL };
 
-static json_t *to_json(const void *data)
+static const char *action_word(int action)
 {
-    const struct ath_key_report *report = data;
-    ath_auto_free char *mode =
-        report->mode == ATH_UNKNOWN ? NULL : ath_xasprintf("%04o", (unsigned int)report->mode);
+    return actions[action];
+}
 
-    return json_pack("{s:s, s:b, s:o, s:b, s:o, s:o, s:o}", "action", actions[report->action],
-                     "is_dry_run", report->is_dry_run, "file", ath_json_text(report->path),
-                     "is_there", report->is_there, "sha256", ath_json_text(report->fingerprint),
-                     "mode", ath_json_text(mode), "key_base64", ath_json_text(report->base64));
+static json_t *make_mode(const void *object)
+{
+    const struct ath_key_report *report = object;
+    return report->mode == ATH_UNKNOWN ? json_null()
+                                       : json_sprintf("%04o", (unsigned int)report->mode);
+}
+
+#define AT(member) ATH_AT(struct ath_key_report, member)
+static const struct ath_field fields[] = {
+    ATH_FIELD("action", AT(action), .word = action_word, .words = actions),
+    ATH_FIELD("is_dry_run", AT(is_dry_run)),
+    ATH_FIELD("file", AT(path)),
+    ATH_FIELD("is_there", AT(is_there)),
+    ATH_FIELD("sha256", AT(fingerprint), .help = "SHA-256 of the file's bytes",
+              .is_nullable = true),
+    ATH_FIELD("mode", ATH_OF(ATH_FIELD_TEXT), .help = "permission bits of the file",
+              .is_nullable = true, .rules = "{\"pattern\": \"^[0-7]{4}$\"}", .make = make_mode),
+    ATH_FIELD("copy", AT(copy), .help = "file with the key from before; null if none was replaced",
+              .is_nullable = true),
+    ATH_FIELD("output", AT(output), .help = "file that --export wrote; else null",
+              .is_nullable = true),
+    ATH_FIELD("key_base64", AT(base64), .help = "the key, for --export without a file; else null",
+              .is_nullable = true),
+    { .name = NULL },
+};
+#undef AT
+
+static void export_to_text(const struct ath_style *style, FILE *out,
+                           const struct ath_key_report *report)
+{
+    if (!report->output) {
+        fprintf(out, "%s\n", report->base64);
+        return;
+    }
+    ath_auto_free char *path = ath_clean(report->output, style->is_utf8);
+    fprintf(out,
+            report->is_dry_run ? _("would write the shared key to '%s'\n")
+                               : _("wrote the shared key to '%s'\n"),
+            path);
+    fprintf(out, "%s\n", _("another machine or user takes it with: aitherion key --import < FILE"));
 }
 
 static void to_text(const struct ath_style *style, FILE *out, const void *data)
 {
     static const char *const done[] = { [ATH_KEY_SHOW] = N_("the shared key is '%s'\n"),
                                         [ATH_KEY_NEW] = N_("made the shared key '%s'\n"),
-                                        [ATH_KEY_IMPORT] = N_("took the shared key into '%s'\n") };
+                                        [ATH_KEY_IMPORT] =
+                                            N_("imported the shared key to '%s'\n") };
     static const char *const planned[] = { [ATH_KEY_NEW] = N_("would make the shared key '%s'\n"),
                                            [ATH_KEY_IMPORT] =
-                                               N_("would take the shared key into '%s'\n") };
+                                               N_("would import the shared key to '%s'\n") };
+    static const char *const replaced[] = { [ATH_KEY_NEW] =
+                                                N_("would replace the shared key '%s'\n"),
+                                            [ATH_KEY_IMPORT] =
+                                                N_("would replace the shared key '%s'\n") };
     const struct ath_key_report *report = data;
     ath_auto_free char *path = ath_clean(report->path, style->is_utf8);
     bool is_planned = report->is_dry_run && report->action != ATH_KEY_SHOW;
 
     if (report->action == ATH_KEY_EXPORT) {
-        fprintf(out, "%s\n", report->base64);
+        export_to_text(style, out, report);
         return;
     }
     if (report->action == ATH_KEY_SHOW && !report->is_there)
         fprintf(out, _("there is no shared key yet; the first start makes '%s'\n"), path);
     else
-        fprintf(out, _((is_planned ? planned : done)[report->action]), path);
+        fprintf(out, _((is_planned ? report->is_there ? replaced : planned : done)[report->action]),
+                path);
     if (report->fingerprint)
         fprintf(out, "SHA-256  %s\n", report->fingerprint);
     if (report->mode != ATH_UNKNOWN && report->mode & 077)
-        fprintf(out, _("warning: its mode is %04o, so others may read it: chmod 600 %s\n"),
+        fprintf(out, _("warning: other users can access the key (mode %04o): chmod 600 %s\n"),
                 (unsigned int)report->mode, path);
-    if (report->next)
-        fprintf(out, "%s %s\n", _("Next:"), report->next);
+    if (report->copy) {
+        ath_auto_free char *copy = ath_clean(report->copy, style->is_utf8);
+        ath_auto_free char *text = ath_xasprintf(
+            _("runtimes that run now still have the old key: aitherion session list --key %s\n"),
+            copy);
+        ath_auto_free char *whole = ath_style_suggest(style, text);
+        fputs(whole, out);
+    }
+    ath_auto_free char *next = ath_style_suggest(style, report->next);
+    if (next)
+        fprintf(out, "%s %s\n", _("Next:"), next);
 }
 
-const struct ath_view ath_key_view = { "aitherion.key/1", to_json, to_text, NULL, 0 };
+const struct ath_view ath_key_view = {
+    .schema = "aitherion.key/1",
+    .title = "Output of `aitherion key --json`",
+    .fields = fields,
+    .to_text = to_text,
+};

@@ -1,4 +1,4 @@
-/* Showing the shared key: where it is and what it is known by, never what it is, unless asked. */
+/* Shows the shared key: its path, mode and fingerprint; its bytes only for an export. */
 #pragma once
 #include <stdbool.h>
 
@@ -11,10 +11,12 @@ struct ath_key_report {
     enum ath_key_action action;
     bool is_dry_run, is_there, is_readable;
     const char *path;
-    const char *fingerprint; /* SHA-256 of the file; NULL where there is none */
-    int mode;                /* of the file; ATH_UNKNOWN */
-    const char *base64;      /* of an export; else NULL */
-    const char *next;        /* a command; NULL */
+    const char *fingerprint; /* SHA-256 of the file; NULL if there is no file */
+    int mode;                /* permission bits of the file, or ATH_UNKNOWN */
+    const char *base64;      /* the key, for an export to standard output; else NULL */
+    const char *output;      /* file that an export wrote; else NULL */
+    const char *copy;        /* file with the key from before; NULL if no key was replaced */
+    const char *next;        /* the command to run next; NULL for none */
 };
 
 extern const struct ath_view ath_key_view; /* of a struct ath_key_report */

@@ -1,8 +1,8 @@
 /*
  * The formats, as a table of writers.
  *
- * Each output is made in memory and written in one go: errno then belongs to the write that failed,
- * and a reader never sees half of something that could not be finished.
+ * Each output is made in memory and written with one call. So errno belongs to the write that
+ * failed, and no reader gets the first half of an output that could not be made.
  */
 #include "config.h"
 
@@ -14,9 +14,10 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "cli/output/fields.h"
 #include "cli/output/json_yaml.h"
 
-/* What a writer needs, in one place. */
+/* The arguments of a writer. */
 struct job {
     const struct ath_view *view;
     const void *data;
@@ -25,13 +26,50 @@ struct job {
     struct ath_err *err;
 };
 
-static json_t *make_json(const struct job *job)
+static void complete_hints(json_t *value, const struct ath_style *style)
 {
-    json_t *fields = job->view->to_json(job->data);
-    json_t *object = json_pack("{s:s}", "schema", job->view->schema);
-    json_object_update(object, fields);
-    json_decref(fields);
+    const char *key;
+    json_t *member;
+    size_t i;
+
+    json_array_foreach(value, i, member) complete_hints(member, style);
+    json_object_foreach(value, key, member)
+    {
+        if (strcmp(key, "hint") != 0 || !json_is_string(member)) {
+            complete_hints(member, style);
+            continue;
+        }
+        ath_auto_free char *hint = ath_style_suggest(style, json_string_value(member));
+        json_string_set(member, hint);
+    }
+}
+
+json_t *ath_view_to_json(const struct ath_view *view, const void *data,
+                         const struct ath_style *style)
+{
+    json_t *object = json_pack("{s:s}", "schema", view->schema);
+    json_object_update_new(object, ath_fields_to_json(view->fields, data));
+    complete_hints(object, style);
     return object;
+}
+
+json_t *ath_view_schema(const struct ath_view *view)
+{
+    json_t *schema =
+        json_pack("{s:s, s:s}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title",
+                  view->title);
+    json_t *properties = json_pack("{s:{s:s}}", "schema", "const", view->schema);
+    json_t *required = json_pack("[s]", "schema");
+    json_t *rest = ath_fields_schema(view->fields);
+
+    if (view->about)
+        json_object_set_new(schema, "description", json_string(view->about));
+    json_object_update(properties, json_object_get(rest, "properties"));
+    json_array_extend(required, json_object_get(rest, "required"));
+    json_object_set_new(rest, "properties", properties);
+    json_object_set_new(rest, "required", required);
+    json_object_update_new(schema, rest);
+    return schema;
 }
 
 static int write_text(const struct job *job, FILE *out)
@@ -42,8 +80,8 @@ static int write_text(const struct job *job, FILE *out)
 
 static int write_json(const struct job *job, FILE *out)
 {
-    json_t *object = make_json(job);
-    /* As a string first: jansson writes letter by letter, which a stream makes slow. */
+    json_t *object = ath_view_to_json(job->view, job->data, job->style);
+    /* Make a string first: jansson writes one character at a time, which is slow on a stream. */
     ath_auto_free char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(object);
     if (!text)
@@ -54,7 +92,7 @@ static int write_json(const struct job *job, FILE *out)
 
 static int write_yaml(const struct job *job, FILE *out)
 {
-    json_t *object = make_json(job);
+    json_t *object = ath_view_to_json(job->view, job->data, job->style);
     int status = ath_json_write_yaml(object, out, job->err);
     json_decref(object);
     return status;
@@ -67,7 +105,7 @@ static int write_picture(const struct job *job, FILE *out)
             job->view->pictures[i].write(job->style, out, job->data);
             return 0;
         }
-    return ath_err_set(job->err, -EINVAL, ATH_E_USAGE, _("'%s' is no format of this command"),
+    return ath_err_set(job->err, -EINVAL, ATH_E_USAGE, _("this command has no format '%s'"),
                        ath_format_word(job->format));
 }
 

@@ -1,8 +1,9 @@
 /*
- * From a command's plain data to what a person or a program reads.
+ * Output of commands in every format.
  *
- * A command fills a struct and never prints. A view says how that struct becomes JSON (from which
- * YAML is made) and text; further pictures (matrix, dot, svg) are rows of the view's own table.
+ * A command fills a struct and never prints. A view turns that struct into JSON by a table of
+ * fields (YAML is made from the JSON), and prints it as text. A view may have more formats (matrix,
+ * dot, svg) in its table of pictures.
  */
 #pragma once
 #include <jansson.h>
@@ -29,27 +30,40 @@ struct ath_picture {
     ath_writer write;
 };
 
+struct ath_field;
+
 struct ath_view {
-    const char *schema; /* "aitherion.machine/1"; put first into the JSON by ath_output() */
-    json_t *(*to_json)(const void *data); /* a new reference to an object without "schema" */
+    const char *schema; /* "aitherion.machine/1"; ath_output() puts it first into the JSON */
+    const char *title;  /* of the schema */
+    const char *about;  /* its description; NULL for none */
+    const struct ath_field *fields; /* members of the JSON object after "schema" */
+    const char *clock; /* member that grows with time alone: not a change for --watch; NULL: none */
     ath_writer to_text;
     const struct ath_picture *pictures;
     size_t picture_count;
 };
 
-/* "text", "json", ... */
+/* Returns the view's JSON, and its JSON Schema for docs/schema. Each is a new reference. Commands
+ * in members called "hint" get the options of this run, from the style. */
+json_t *ath_view_to_json(const struct ath_view *view, const void *data,
+                         const struct ath_style *style);
+json_t *ath_view_schema(const struct ath_view *view);
+
+/* The word for a format on the command line: "text", "json", ... */
 const char *ath_format_word(enum ath_format format);
 
-/* Makes the whole output in memory; the caller frees *out. Returns 0 or a negative errno with err.
+/*
+ * Makes the whole output in memory; the caller frees *out, which has out_length bytes. Returns 0,
+ * or a negative errno with err filled; -EINVAL if the view does not have the format.
  */
 int ath_output_make(const struct ath_view *view, const void *data, enum ath_format format,
                     const struct ath_style *style, char **out, size_t *out_length,
                     struct ath_err *err);
 
 /*
- * Writes data to out in a format, whole or (where it cannot be made) not at all, and flushes.
- * Returns 0, or a negative errno with err: a format that the view does not have, a full disk, a
- * closed pipe.
+ * Makes the output, then writes and flushes it: if it cannot be made, nothing is written. Returns
+ * 0, or a negative errno with err filled: -EINVAL if the view does not have the format, -ENOSPC for
+ * a full disk, -EPIPE for a closed pipe.
  */
 int ath_output(const struct ath_view *view, const void *data, enum ath_format format,
                const struct ath_style *style, FILE *out, struct ath_err *err);

@@ -1,15 +1,15 @@
-/* RDMA cards as data. */
+/* RDMA cards as JSON, and the selection of cards for JSON and text. */
 #include "config.h"
 
 #include "cli/output/roce_list.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "cli/output/json.h"
+#include "cli/output/fields.h"
 #include "config/roce_edit.h"
-#include "numa/warning.h"
 #include "roce/lack.h"
 
 /* ---- what is shown ---- */
@@ -91,193 +91,373 @@ bool ath_roce_list_lacks_device(const struct ath_roce_list *list, const char *de
     return !ath_machine_nic_by_rdma(list->machine, device);
 }
 
+static const char *const warning_codes[] = { "infiniband-mode", "no-usable-gid", "same-subnet",
+                                             NULL };
+
 bool ath_roce_list_is_warning(const struct ath_warning *warning)
 {
-    static const enum ath_warning_kind kinds[] = { ATH_W_INFINIBAND_MODE, ATH_W_NO_USABLE_GID,
-                                                   ATH_W_SAME_SUBNET };
-    for (size_t i = 0; i < ATH_COUNT(kinds); i++)
-        if (!strcmp(warning->code, ath_warning_word(kinds[i])))
+    for (const char *const *code = warning_codes; *code; code++)
+        if (!strcmp(warning->code, *code))
             return true;
     return false;
 }
 
-/* ---- JSON ---- */
+/* ---- ports ---- */
 
-static json_t *ids_to_json(const struct ath_idset *ids)
+ATH_FIELD_WORD(gid_type_word, enum ath_gid_type, ath_gid_type_word)
+
+#define AT(member) ATH_AT(struct ath_gid, member)
+const struct ath_field ath_gid_fields[] = {
+    ATH_FIELD("index", AT(index),
+              .help = "index in the port's table; tables have gaps, and an index has no meaning "
+                      "for other ports",
+              .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("gid", AT(address),
+              .help = "GID as the kernel prints it: eight groups of four digits"),
+    ATH_FIELD("type", AT(type), .help = "protocol that uses the GID", .word = gid_type_word,
+              .word_count = ATH_GID_TYPE_COUNT),
+    ATH_FIELD("netdev", AT(netdev),
+              .help = "link that the GID belongs to (for a macvlan's address the macvlan, even if "
+                      "it is in a container); null for InfiniBand",
+              .is_nullable = true),
+    ATH_FIELD("usable", AT(is_usable),
+              .help = "whether the GID is not all zero and its link is in this namespace"),
+    { .name = NULL },
+};
+#undef AT
+
+#define AT(member) ATH_AT(struct ath_document_macvlan, member)
+static const struct ath_field macvlan_fields[] = {
+    ATH_FIELD("name", AT(name)),
+    ATH_FIELD("mode", AT(mode), .word = ath_macvlan_mode_word,
+              .word_count = ATH_MACVLAN_MODE_COUNT),
+    ATH_FIELD("address", AT(address), .is_nullable = true),
+    ATH_FIELD("mtu", AT(mtu), .help = "null for the parent's MTU", .is_nullable = true,
+              .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("numa", AT(numa), .help = "id of the NUMA entry whose container gets the macvlan",
+              .is_nullable = true, .rules = ATH_AT_LEAST_0),
+    { .name = NULL },
+};
+#undef AT
+
+struct shown_port {
+    const struct ath_roce_list *list;
+    struct ath_nic nic;
+    int readiness; /* enum ath_rdma_readiness or ATH_UNKNOWN */
+    enum ath_lack lack;
+    const char *lack_text;
+    char *lack_mend;
+    struct ath_idset bound_to;
+};
+
+ATH_FIELD_WORD(lack_word, enum ath_lack, ath_lack_word)
+ATH_FIELD_WORD(link_layer_word, enum ath_link_layer, ath_link_layer_word)
+ATH_FIELD_WORD(link_state_word, enum ath_link_state, ath_link_state_word)
+
+static const char *readiness_word(int value)
 {
-    json_t *list = json_array();
-    for (int id = ath_idset_next(ids, -1); id >= 0; id = ath_idset_next(ids, id))
-        json_array_append_new(list, json_integer(id));
-    return list;
+    return value == ATH_UNKNOWN ? NULL : ath_rdma_readiness_word((enum ath_rdma_readiness)value);
 }
 
-static json_t *bound_to_json(const struct ath_roce_list *list, const char *device)
+static json_t *make_macvlans(const void *object)
 {
-    ATH_AUTO(ath_idset) ids = { 0 };
-    ath_roce_list_bound(list, device, &ids);
-    return ids_to_json(&ids);
-}
-
-static json_t *pci_to_json(const struct ath_nic *nic)
-{
-    char text[ATH_PCI_TEXT];
-    return nic->has_pci ? json_string(ath_pci_format(&nic->pci, text)) : json_null();
-}
-
-static json_t *gids_to_json(const struct ath_nic *nic)
-{
+    const struct shown_port *port = object;
+    const struct ath_document *document = port->list->document;
     json_t *all = json_array();
-    for (size_t i = 0; i < nic->gid_count; i++) {
-        const struct ath_gid *gid = &nic->gids[i];
-        json_array_append_new(all, json_pack("{s:i, s:o, s:s, s:o, s:b}", "index", gid->index,
-                                             "gid", ath_json_text(gid->address), "type",
-                                             ath_gid_type_word(gid->type), "netdev",
-                                             ath_json_text(*gid->netdev ? gid->netdev : NULL),
-                                             "usable", gid->is_usable));
-    }
+    for (size_t i = 0; document && i < document->roce.macvlans.count; i++)
+        if (ath_roce_list_carries(&port->nic, &document->roce.macvlans.items[i]))
+            json_array_append_new(
+                all, ath_fields_to_json(macvlan_fields, &document->roce.macvlans.items[i]));
     return all;
 }
 
-static json_t *macvlans_to_json(const struct ath_roce_list *list, const struct ath_nic *nic)
-{
-    json_t *all = json_array();
-    for (size_t i = 0; list->document && i < list->document->roce.macvlans.count; i++) {
-        const struct ath_document_macvlan *macvlan = &list->document->roce.macvlans.items[i];
-        if (ath_roce_list_carries(nic, macvlan))
-            json_array_append_new(all, json_pack("{s:o, s:s, s:o, s:o, s:o}", "name",
-                                                 ath_json_text(macvlan->name), "mode",
-                                                 ath_macvlan_mode_word(macvlan->mode), "address",
-                                                 ath_json_text(macvlan->address), "mtu",
-                                                 ath_json_number(macvlan->mtu), "numa",
-                                                 ath_json_number(macvlan->numa)));
-    }
-    return all;
-}
-
-static json_t *readiness_to_json(const struct ath_roce_list *list, const struct ath_nic *nic)
-{
-    int readiness = list->readiness ? list->readiness[nic - list->machine->nics] : ATH_UNKNOWN;
-    return readiness == ATH_UNKNOWN
-               ? json_null()
-               : json_string(ath_rdma_readiness_word((enum ath_rdma_readiness)readiness));
-}
+#define AT(member) ATH_AT(struct shown_port, member)
+static const struct ath_field port_fields[] = {
+    ATH_FIELD("pci", AT(nic.pci), .known = ATH_KNOWN(struct shown_port, nic.has_pci)),
+    ATH_FIELD("rdma_device", AT(nic.rdma_device),
+              .help = "name of the RDMA device; null if a topology file lists none",
+              .is_nullable = true),
+    ATH_FIELD("port", AT(nic.port), .help = "port number of the RDMA device, from 1",
+              .is_nullable = true, .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("netdev", AT(nic.netdev), .help = "network link of the port", .is_nullable = true),
+    ATH_FIELD("master", AT(nic.master), .help = "bond or bridge that the link belongs to",
+              .is_nullable = true),
+    ATH_FIELD("link_layer", AT(nic.link_layer), .is_nullable = true, .word = link_layer_word,
+              .word_count = ATH_LINK_LAYER_COUNT),
+    ATH_FIELD("link", AT(nic.link), .is_nullable = true, .word = link_state_word,
+              .word_count = ATH_LINK_STATE_COUNT),
+    ATH_FIELD("speed_mbps", AT(nic.speed_mbps), .is_nullable = true, .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("mtu", AT(nic.mtu), .is_nullable = true, .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("numa_node", AT(nic.numa_node), .help = "the kernel's NUMA node", .is_nullable = true,
+              .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("readiness", AT(readiness),
+              .help = "whether connections can be made; null for a capture", .is_nullable = true,
+              .word = readiness_word, .word_count = ATH_RDMA_READINESS_COUNT),
+    ATH_FIELD("gids", ATH_AT_LIST(struct shown_port, nic.gids, nic.gid_count),
+              .help = "used entries of the GID table", .fields = ath_gid_fields),
+    ATH_FIELD("best_gid_index", AT(nic.best_gid_index),
+              .help = "index of the GID to use, chosen by link, type and address; null if there is "
+                      "none, as gid_lack says",
+              .is_nullable = true, .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("gid_lack", AT(lack),
+              .help = "why there is no GID to use, or only a poor one (link-local); null if there "
+                      "is a good one",
+              .is_nullable = true, .word = lack_word, .word_count = ATH_LACK_COUNT),
+    ATH_FIELD("gid_lack_message", AT(lack_text), .is_nullable = true),
+    ATH_FIELD("gid_lack_hint", AT(lack_mend), .help = "how to fix gid_lack", .is_nullable = true),
+    ATH_FIELD("bound_to", AT(bound_to),
+              .help = "ids of the NUMA entries whose containers get the RDMA device"),
+    ATH_FIELD("macvlans", ATH_LIST_OF(ATH_FIELD_OBJECT),
+              .help = "macvlans of the document on this link", .fields = macvlan_fields,
+              .make = make_macvlans),
+    { .name = NULL },
+};
+#undef AT
 
 static json_t *port_to_json(const struct ath_roce_list *list, const struct ath_nic *nic)
 {
-    enum ath_lack lack = nic->rdma_device ? ath_nic_lack(nic) : ATH_LACK_UNKNOWN;
-    ath_auto_free char *mend = ath_lack_mend(lack, nic);
-    json_t *port = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "pci", pci_to_json(nic),
-        "rdma_device", ath_json_text(nic->rdma_device), "port", ath_json_number(nic->port),
-        "netdev", ath_json_text(nic->netdev), "master", ath_json_text(nic->master), "link_layer",
-        ath_json_text(ath_link_layer_word(nic->link_layer)), "link",
-        ath_json_text(ath_link_state_word(nic->link)), "speed_mbps",
-        ath_json_number(nic->speed_mbps), "mtu", ath_json_number(nic->mtu), "numa_node",
-        ath_json_number(nic->numa_node), "readiness", readiness_to_json(list, nic));
-    json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "gids", gids_to_json(nic),
-                             "best_gid_index", ath_json_number(nic->best_gid_index), "gid_lack",
-                             ath_json_text(ath_lack_word(lack)), "gid_lack_message",
-                             ath_json_text(ath_lack_text(lack)), "gid_lack_hint",
-                             ath_json_text(mend), "bound_to", bound_to_json(list, nic->rdma_device),
-                             "macvlans", macvlans_to_json(list, nic));
+    struct shown_port port = { .list = list, .nic = *nic };
 
-    json_object_update(port, rest);
-    json_decref(rest);
-    return port;
+    port.readiness = list->readiness ? list->readiness[nic - list->machine->nics] : ATH_UNKNOWN;
+    port.lack = nic->rdma_device ? ath_nic_lack(nic) : ATH_LACK_UNKNOWN;
+    port.lack_text = ath_lack_text(port.lack);
+    port.lack_mend = ath_lack_mend(port.lack, nic);
+    ath_roce_list_bound(list, nic->rdma_device, &port.bound_to);
+    json_t *made = ath_fields_to_json(port_fields, &port);
+    free(port.lack_mend);
+    ath_idset_free(&port.bound_to);
+    return made;
 }
 
-static json_t *card_to_json(const struct ath_roce_list *list, const struct ath_nic *first)
-{
-    const struct ath_document_card *use = ath_roce_list_use(list, first);
-    const struct ath_idset nobody = { 0 };
-    ATH_AUTO(ath_idset) nodes = { 0 };
-    json_t *ports = json_array();
+/* ---- cards ---- */
 
-    for (size_t i = 0; i < list->machine->nic_count; i++) {
-        const struct ath_nic *nic = &list->machine->nics[i];
-        if (!ath_roce_list_shows(list, nic) || !ath_roce_list_is_same_card(nic, first))
-            continue;
-        json_array_append_new(ports, port_to_json(list, nic));
-        if (nic->numa_node != ATH_UNKNOWN)
-            ath_idset_add(&nodes, nic->numa_node, nic->numa_node);
-    }
-    return json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "pci", ath_json_text(first->card),
-                     "model", ath_json_text(first->model), "numa_nodes", ids_to_json(&nodes),
-                     "is_in_document", use != NULL, "description",
-                     ath_json_text(use ? use->description : NULL), "used_by",
-                     ids_to_json(use ? &use->numa : &nobody), "ports", ports);
+struct shown_card {
+    const struct ath_roce_list *list;
+    const struct ath_nic *first; /* its first port */
+    struct ath_idset nodes;
+    bool is_in_document;
+    struct ath_document_card entry; /* zeroed if the document does not have the card */
+};
+
+static const void *find_first(const void *object)
+{
+    return ((const struct shown_card *)object)->first;
 }
 
-static json_t *others_to_json(const struct ath_roce_list *list)
+static bool has_port(const struct shown_card *card, const struct ath_nic *nic)
 {
-    const struct ath_nic_others *others = &list->machine->others;
+    return ath_roce_list_shows(card->list, nic) && ath_roce_list_is_same_card(nic, card->first);
+}
+
+static json_t *make_ports(const void *object)
+{
+    const struct shown_card *card = object;
+    const struct ath_machine *machine = card->list->machine;
     json_t *all = json_array();
-    for (size_t i = 0; i < others->rdma_device_count; i++)
-        json_array_append_new(all, json_pack("{s:o, s:o}", "rdma_device",
-                                             ath_json_text(others->rdma_devices[i]), "bound_to",
-                                             bound_to_json(list, others->rdma_devices[i])));
+    for (size_t i = 0; i < machine->nic_count; i++)
+        if (has_port(card, &machine->nics[i]))
+            json_array_append_new(all, port_to_json(card->list, &machine->nics[i]));
     return all;
 }
 
-static json_t *missing_cards(const struct ath_roce_list *list)
+#define CARD_USED_BY_HELP "ids of the NUMA entries that use the card"
+
+#define AT(member) ATH_AT(struct shown_card, member)
+static const struct ath_field card_fields[] = {
+    ATH_FIELD("pci", ATH_AT(struct ath_nic, card),
+              .help = "PCI address of the card's lowest function, which identifies the card",
+              .is_nullable = true, .find = find_first),
+    ATH_FIELD("model", ATH_AT(struct ath_nic, model), .is_nullable = true, .find = find_first),
+    ATH_FIELD("numa_nodes", AT(nodes), .help = "the kernel's NUMA nodes of the card's functions"),
+    ATH_FIELD("is_in_document", AT(is_in_document),
+              .help = "whether the document has the card (`aitherion roce add`)"),
+    ATH_FIELD("description", AT(entry.description),
+              .help = "description of the card in the document", .is_nullable = true),
+    ATH_FIELD("used_by", AT(entry.numa), .help = CARD_USED_BY_HELP),
+    ATH_FIELD("ports", ATH_LIST_OF(ATH_FIELD_OBJECT), .help = "ports by PCI address",
+              .fields = port_fields, .make = make_ports),
+    { .name = NULL },
+};
+#undef AT
+
+static json_t *card_to_json(const struct ath_roce_list *list, const struct ath_nic *first)
 {
+    const struct ath_document_card *entry = ath_roce_list_use(list, first);
+    struct shown_card card = { .list = list, .first = first, .is_in_document = entry != NULL };
+
+    if (entry)
+        card.entry = *entry;
+    for (size_t i = 0; i < list->machine->nic_count; i++) {
+        const struct ath_nic *nic = &list->machine->nics[i];
+        if (has_port(&card, nic))
+            ath_idset_add(&card.nodes, nic->numa_node, nic->numa_node);
+    }
+    json_t *made = ath_fields_to_json(card_fields, &card);
+    ath_idset_free(&card.nodes);
+    return made;
+}
+
+static json_t *make_cards(const void *object)
+{
+    const struct ath_roce_list *list = object;
+    ath_auto_free size_t *firsts = NULL;
+    size_t count;
+    json_t *all = json_array();
+
+    ath_roce_list_cards(list, &firsts, &count);
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(all, card_to_json(list, &list->machine->nics[firsts[i]]));
+    return all;
+}
+
+/* ---- what has no port here ---- */
+
+#define AT(member) ATH_AT(struct ath_document_card, member)
+static const struct ath_field missing_card_fields[] = {
+    ATH_FIELD("pci", AT(pci)),
+    ATH_FIELD("description", AT(description), .is_nullable = true),
+    ATH_FIELD("used_by", AT(numa), .help = CARD_USED_BY_HELP),
+    { .name = NULL },
+};
+#undef AT
+
+static json_t *make_missing_cards(const void *object)
+{
+    const struct ath_roce_list *list = object;
     json_t *all = json_array();
     for (size_t i = 0; list->document && i < list->document->roce.cards.count; i++) {
         const struct ath_document_card *card = &list->document->roce.cards.items[i];
         if (ath_roce_list_lacks_card(list, card))
-            json_array_append_new(all, json_pack("{s:o, s:o, s:o}", "pci", ath_json_text(card->pci),
-                                                 "description", ath_json_text(card->description),
-                                                 "used_by", ids_to_json(&card->numa)));
+            json_array_append_new(all, ath_fields_to_json(missing_card_fields, card));
     }
     return all;
 }
 
-static json_t *missing_devices(const struct ath_roce_list *list)
+struct shown_device {
+    const char *name;
+    int entry;                 /* id of the entry that has the device */
+    struct ath_idset bound_to; /* ids of all such entries */
+};
+
+#define AT(member) ATH_AT(struct shown_device, member)
+static const struct ath_field other_device_fields[] = {
+    ATH_FIELD("rdma_device", AT(name)),
+    ATH_FIELD("bound_to", AT(bound_to), .help = "ids of NUMA entries"),
+    { .name = NULL },
+};
+
+static const struct ath_field missing_device_fields[] = {
+    ATH_FIELD("rdma_device", AT(name)),
+    ATH_FIELD("bound_to", AT(entry), .help = "id of a NUMA entry", .rules = ATH_AT_LEAST_0),
+    { .name = NULL },
+};
+#undef AT
+
+static json_t *make_other_devices(const void *object)
 {
+    const struct ath_roce_list *list = object;
+    const struct ath_nic_others *others = &list->machine->others;
+    json_t *all = json_array();
+    for (size_t i = 0; i < others->rdma_device_count; i++) {
+        struct shown_device device = { .name = others->rdma_devices[i] };
+        ath_roce_list_bound(list, device.name, &device.bound_to);
+        json_array_append_new(all, ath_fields_to_json(other_device_fields, &device));
+        ath_idset_free(&device.bound_to);
+    }
+    return all;
+}
+
+static json_t *make_missing_devices(const void *object)
+{
+    const struct ath_roce_list *list = object;
     json_t *all = json_array();
     for (size_t i = 0; list->document && i < list->document->numa.count; i++) {
         const struct ath_document_numa *entry = &list->document->numa.items[i];
-        for (size_t k = 0; k < entry->rdma_devices.count; k++)
-            if (ath_roce_list_lacks_device(list, entry->rdma_devices.items[k]))
-                json_array_append_new(all, json_pack("{s:o, s:i}", "rdma_device",
-                                                     ath_json_text(entry->rdma_devices.items[k]),
-                                                     "bound_to", entry->id));
+        for (size_t k = 0; k < entry->rdma_devices.count; k++) {
+            const struct shown_device device = { .name = entry->rdma_devices.items[k],
+                                                 .entry = entry->id };
+            if (ath_roce_list_lacks_device(list, device.name))
+                json_array_append_new(all, ath_fields_to_json(missing_device_fields, &device));
+        }
     }
     return all;
 }
 
-static json_t *warnings_to_json(const struct ath_machine *machine)
+/* ---- the whole ---- */
+
+#define AT(member) ATH_AT(struct ath_warning, member)
+static const struct ath_field warning_fields[] = {
+    ATH_FIELD("code", AT(code), .words = warning_codes),
+    ATH_FIELD("object", AT(object), .is_nullable = true),
+    ATH_FIELD("message", AT(message)),
+    ATH_FIELD("hint", AT(hint), .is_nullable = true),
+    { .name = NULL },
+};
+#undef AT
+
+static json_t *make_warnings(const void *object)
 {
+    const struct ath_machine *machine = ((const struct ath_roce_list *)object)->machine;
     json_t *all = json_array();
-    for (size_t i = 0; i < machine->warning_count; i++) {
-        const struct ath_warning *warning = &machine->warnings[i];
-        if (ath_roce_list_is_warning(warning))
-            json_array_append_new(all, json_pack("{s:s, s:o, s:o, s:o}", "code", warning->code,
-                                                 "object", ath_json_text(warning->object),
-                                                 "message", ath_json_text(warning->message), "hint",
-                                                 ath_json_text(warning->hint)));
-    }
+    for (size_t i = 0; i < machine->warning_count; i++)
+        if (ath_roce_list_is_warning(&machine->warnings[i]))
+            json_array_append_new(all, ath_fields_to_json(warning_fields, &machine->warnings[i]));
     return all;
 }
 
-json_t *ath_roce_list_to_json(const void *data)
-{
-    const struct ath_roce_list *list = data;
-    ath_auto_free size_t *firsts = NULL;
-    size_t count;
-    json_t *cards = json_array();
+ATH_FIELD_WORD(netns_mode_word, enum ath_rdma_netns_mode, ath_rdma_netns_mode_word)
+ATH_FIELD_WORD(source_word, enum ath_source, ath_source_word)
 
-    ath_roce_list_cards(list, &firsts, &count);
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(cards, card_to_json(list, &list->machine->nics[firsts[i]]));
-    return json_pack(
-        "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "hostname",
-        ath_json_text(list->machine->hostname), "source", ath_source_word(list->machine->source),
-        "file", ath_json_text(list->document ? list->file : NULL), "netns_mode",
-        ath_json_text(ath_rdma_netns_mode_word(list->netns_mode)), "cards", cards, "other_devices",
-        others_to_json(list), "missing_cards", missing_cards(list), "missing_devices",
-        missing_devices(list), "warnings", warnings_to_json(list->machine));
+static const void *find_machine(const void *object)
+{
+    return ((const struct ath_roce_list *)object)->machine;
 }
 
-const struct ath_view ath_roce_list_view = { "aitherion.roce-list/1", ath_roce_list_to_json,
-                                             ath_roce_list_to_text, NULL, 0 };
+/* Finds the list itself, or nothing without a document. */
+static const void *find_with_document(const void *object)
+{
+    return ((const struct ath_roce_list *)object)->document ? object : NULL;
+}
+
+#define AT(member) ATH_AT(struct ath_roce_list, member)
+static const struct ath_field list_fields[] = {
+    ATH_FIELD("hostname", ATH_AT(struct ath_machine, hostname), .is_nullable = true,
+              .find = find_machine),
+    ATH_FIELD("source", ATH_AT(struct ath_machine, source), .word = source_word,
+              .word_count = ATH_SOURCE_COUNT, .find = find_machine),
+    ATH_FIELD("file", AT(file), .help = "path of the topology document; null if there is none yet",
+              .is_nullable = true, .find = find_with_document),
+    ATH_FIELD("netns_mode", AT(netns_mode),
+              .help = "shared: every network namespace sees every RDMA device; exclusive: each "
+                      "device belongs to one namespace; null for a capture",
+              .is_nullable = true, .word = netns_mode_word,
+              .word_count = ATH_RDMA_NETNS_MODE_COUNT),
+    ATH_FIELD("cards", ATH_LIST_OF(ATH_FIELD_OBJECT),
+              .help = "cards with RDMA devices; all network cards if a topology file lists no "
+                      "RDMA devices",
+              .fields = card_fields, .make = make_cards),
+    ATH_FIELD("other_devices", ATH_LIST_OF(ATH_FIELD_OBJECT),
+              .help = "RDMA devices without a card port: of virtual functions, of subfunctions, of "
+                      "links without hardware",
+              .fields = other_device_fields, .make = make_other_devices),
+    ATH_FIELD("missing_cards", ATH_LIST_OF(ATH_FIELD_OBJECT),
+              .help = "cards of the document that this machine lacks",
+              .fields = missing_card_fields, .make = make_missing_cards),
+    ATH_FIELD("missing_devices", ATH_LIST_OF(ATH_FIELD_OBJECT),
+              .help = "RDMA devices of the document that this machine lacks",
+              .fields = missing_device_fields, .make = make_missing_devices),
+    ATH_FIELD("warnings", ATH_LIST_OF(ATH_FIELD_OBJECT),
+              .help = "warnings of `aitherion discover` about these ports",
+              .fields = warning_fields, .make = make_warnings),
+    { .name = NULL },
+};
+#undef AT
+
+const struct ath_view ath_roce_list_view = {
+    .schema = "aitherion.roce-list/1",
+    .title = "Output of `aitherion roce list --json`",
+    .about = "A value that is not known is null, never guessed. Keys may be added without a new "
+             "schema number.",
+    .fields = list_fields,
+    .to_text = ath_roce_list_to_text,
+};

@@ -1,6 +1,6 @@
 /*
- * RDMA cards as text: a branch for each port, with what a person asks of it: is it up, which GID is
- * to be used (or why there is none), whose container gets it, what stands on its link.
+ * RDMA cards as text. Each port is a branch with its state, the GID to use (or why there is none),
+ * the containers that get it, and the macvlans on its link.
  */
 #include "config.h"
 
@@ -19,9 +19,9 @@
 #include "roce/lack.h"
 
 enum {
-    GIDS_MAX = 4,     /* beside the one to use, unless all are asked for */
-    OTHERS_MAX = 8,   /* devices of virtual functions, likewise */
-    FIELD_COLUMNS = 7 /* of "Used by" */
+    GIDS_MAX = 4,     /* shown besides the best GID, without --all */
+    OTHERS_MAX = 8,   /* shown devices of virtual functions, without --all */
+    FIELD_COLUMNS = 7 /* width of "Used by" */
 };
 
 struct page {
@@ -76,7 +76,7 @@ static __attribute__((format(printf, 4, 5))) void print_field(const struct branc
 
 /* ---- a port ---- */
 
-/* "mlx5_0:1"; without an RDMA device the link, without that the function. */
+/* "mlx5_0:1"; without an RDMA device the link's name, else the PCI address. */
 static char *port_name(const struct ath_nic *nic)
 {
     if (nic->rdma_device && nic->port >= 0)
@@ -98,13 +98,13 @@ static void print_head(const struct branch *branch)
     char pci[ATH_PCI_TEXT];
 
     if (nic->netdev && nic->rdma_device)
-        ath_text_add_part(&text, ", ", "%s", nic->netdev);
+        ath_text_add_part(&text, _(", "), "%s", nic->netdev);
     if (nic->has_pci && (nic->netdev || nic->rdma_device))
-        ath_text_add_part(&text, ", ", "%s", ath_pci_format(&nic->pci, pci));
+        ath_text_add_part(&text, _(", "), "%s", ath_pci_format(&nic->pci, pci));
     if (nic->numa_node != ATH_UNKNOWN)
-        ath_text_add_part(&text, ", ", _("NUMA node %d"), nic->numa_node);
+        ath_text_add_part(&text, _(", "), _("NUMA node %d"), nic->numa_node);
     else
-        ath_text_add_part(&text, ", ", "%s", _("NUMA node not known"));
+        ath_text_add_part(&text, _(", "), "%s", _("NUMA node not known"));
     ath_style_print(page->style, page->out,
                     &(struct ath_paragraph){
                         .prefix = ath_style_glyph(page->style, branch->is_last ? ATH_GLYPH_LAST
@@ -129,23 +129,23 @@ static void print_link(const struct branch *branch)
     ATH_AUTO(ath_text) text = { 0 };
 
     if (layers[nic->link_layer])
-        ath_text_add_part(&text, ", ", "%s", _(layers[nic->link_layer]));
+        ath_text_add_part(&text, _(", "), "%s", _(layers[nic->link_layer]));
     if (states[nic->link])
-        ath_text_add_part(&text, ", ", "%s", _(states[nic->link]));
+        ath_text_add_part(&text, _(", "), "%s", _(states[nic->link]));
     if (nic->speed_mbps >= 0) {
         ath_auto_free char *speed = ath_words_speed(nic->speed_mbps);
-        ath_text_add_part(&text, ", ", "%s", speed);
+        ath_text_add_part(&text, _(", "), "%s", speed);
     }
     if (nic->mtu >= 0)
-        ath_text_add_part(&text, ", ", _("MTU %d"), nic->mtu);
+        ath_text_add_part(&text, _(", "), _("MTU %d"), nic->mtu);
     if (nic->master)
-        ath_text_add_part(&text, ", ", _("part of %s"), nic->master);
+        ath_text_add_part(&text, _(", "), _("part of %s"), nic->master);
     if (text.length)
         print_field(branch, _("Link"), nic->link == ATH_LINK_DOWN ? ATH_ROLE_DIM : ATH_ROLE_PLAIN,
                     "%s", text.data);
 }
 
-/* Live alone: what is missing before connections can be made. */
+/* Prints whether connections can be made, or what is missing. Known on the live machine only. */
 static void print_readiness(const struct branch *branch)
 {
     const struct ath_roce_list *list = branch->page->list;
@@ -169,27 +169,20 @@ static char *gid_words(const struct ath_nic *nic, const struct ath_gid *gid)
                          ath_gid_type_word(gid->type), gid->netdev);
 }
 
-static const struct ath_gid *best_gid(const struct ath_nic *nic)
-{
-    for (size_t i = 0; i < nic->gid_count; i++)
-        if (nic->gids[i].index == nic->best_gid_index)
-            return &nic->gids[i];
-    return NULL;
-}
-
 static bool is_usable(enum ath_lack lack)
 {
     return lack == ATH_LACK_NOTHING || lack == ATH_LACK_ROUTABLE;
 }
 
-/* The GID to use, or why there is none, with the mend. */
+/* Prints the GID to use, or why there is none and what to do. */
 static void print_best(const struct branch *branch)
 {
     const struct ath_nic *nic = branch->nic;
     enum ath_lack lack = ath_nic_lack(nic);
-    const struct ath_gid *best = best_gid(nic);
+    const struct ath_gid *best = ath_nic_gid(nic);
     ath_auto_free char *words = best ? gid_words(nic, best) : NULL;
     ath_auto_free char *mend = ath_lack_mend(lack, nic);
+    ath_auto_free char *hint = ath_style_hint(branch->page->style, mend);
 
     if (lack == ATH_LACK_NOTHING)
         print_field(branch, _("GID"), ATH_ROLE_PLAIN, _("use %s"), words);
@@ -198,12 +191,12 @@ static void print_best(const struct branch *branch)
     else if (lack == ATH_LACK_UNKNOWN)
         print_field(branch, _("GID"), ATH_ROLE_DIM, "%s", _("not known"));
     else
-        print_field(branch, _("GID"), ATH_ROLE_WARN, _("none to use: %s"), ath_lack_text(lack));
-    if (mend)
-        print_field(branch, "", ATH_ROLE_DIM, _("hint: %s"), mend);
+        print_field(branch, _("GID"), ATH_ROLE_WARN, _("none usable: %s"), ath_lack_text(lack));
+    if (hint)
+        print_field(branch, "", ATH_ROLE_DIM, "%s", hint);
 }
 
-/* Those that somebody else uses: a macvlan's in its container, a VLAN's. */
+/* GIDs of other links on this port: of a macvlan in its container, of a VLAN. */
 static bool is_of_interest(const struct ath_nic *nic, const struct ath_gid *gid)
 {
     return gid->type == ATH_GID_ROCE_V2 && !ath_starts_with(gid->address, "fe80:") &&
@@ -243,10 +236,10 @@ static void print_macvlans(const struct branch *branch)
         ATH_AUTO(ath_text) text = { 0 };
         ath_text_add(&text, "%s", macvlan->name);
         if (macvlan->address)
-            ath_text_add_part(&text, ", ", "%s", macvlan->address);
-        ath_text_add_part(&text, ", ", "%s", ath_macvlan_mode_word(macvlan->mode));
+            ath_text_add_part(&text, _(", "), "%s", macvlan->address);
+        ath_text_add_part(&text, _(", "), "%s", ath_macvlan_mode_word(macvlan->mode));
         if (macvlan->numa != ATH_UNSET)
-            ath_text_add_part(&text, ", ", _("for NUMA%d"), macvlan->numa);
+            ath_text_add_part(&text, _(", "), _("for NUMA%d"), macvlan->numa);
         print_field(branch, "macvlan", ATH_ROLE_PLAIN, "%s", text.data);
     }
 }
@@ -296,7 +289,7 @@ static size_t ports_of(const struct page *page, const struct ath_nic *first, siz
     return count;
 }
 
-/* "in use for NUMA0, NUMA1 (ConnectX-5 Ex, shared by both sockets)"; nothing without a document. */
+/* Prints "in use for NUMA0, NUMA1: card shared by both sockets"; nothing without a document. */
 static void print_use(const struct page *page, const struct ath_nic *first)
 {
     const struct ath_document_card *use = ath_roce_list_use(page->list, first);
@@ -306,18 +299,20 @@ static void print_use(const struct page *page, const struct ath_nic *first)
     if (!page->list->document || !first->card)
         return;
     ath_auto_free char *names = use ? ath_entries_text(&use->numa) : NULL;
+    ath_auto_free char *command = ath_xasprintf("aitherion roce add %s", first->card);
+    ath_auto_free char *add = ath_style_suggest(page->style, command);
     if (!use)
-        ath_text_add(&text, _("not in use: aitherion roce add %s"), first->card);
+        ath_text_add(&text, _("not in use: %s"), add);
     else if (*names)
         ath_text_add(&text, _("in use for %s"), names);
     else
-        ath_text_add(&text, "%s", _("in the document, for no NUMA entry"));
+        ath_text_add(&text, "%s", _("in the document, but no NUMA entry uses it"));
     if (use && use->description && strcmp(use->description, first->model ? first->model : ""))
         ath_text_add(&text, ": %s", use->description);
     print_line(page, trunk, use ? ATH_ROLE_PLAIN : ATH_ROLE_DIM, text.data);
 }
 
-/* "ConnectX-5 Ex, reached from NUMA nodes 0,8": one card that looks like two. */
+/* "ConnectX-5 Ex, one card at NUMA nodes 0,8": a card that the kernel shows as two. */
 static char *card_words(const struct page *page, const struct ath_nic *first)
 {
     ath_auto_free char *device = ath_words_device(first->vendor_id, first->device_id, first->model);
@@ -364,11 +359,11 @@ static void print_title(const struct page *page)
     const struct ath_machine *machine = page->list->machine;
     const char *name = machine->hostname ? machine->hostname : _("(host name unknown)");
     const char *source = sources[machine->source] ? _(sources[machine->source]) : "";
+    ath_auto_free char *init = ath_style_suggest(page->style, "aitherion init");
     ath_auto_free char *document =
         page->list->document
-            ? ath_xasprintf(_("who uses what: '%s'"), page->list->file)
-            : ath_xasprintf(_("nobody uses them yet: no topology document '%s' (aitherion init)"),
-                            page->list->file);
+            ? ath_xasprintf(_("topology document: '%s'"), page->list->file)
+            : ath_xasprintf(_("no topology document '%s' yet (%s)"), page->list->file, init);
 
     ath_style_print(page->style, page->out,
                     &(struct ath_paragraph){ .label = name,
@@ -381,20 +376,20 @@ static void print_title(const struct page *page)
 static void print_none(const struct page *page)
 {
     if (page->list->machine->source == ATH_SOURCE_XML && !page->list->machine->nic_count) {
-        print_line(page, "", ATH_ROLE_WARN, _("the topology file tells no network cards"));
+        print_line(page, "", ATH_ROLE_WARN, _("the topology file lists no network cards"));
         return;
     }
     putc('\n', page->out);
-    print_line(page, "", ATH_ROLE_PLAIN, _("no RDMA device can be seen"));
+    print_line(page, "", ATH_ROLE_PLAIN, _("no RDMA device found"));
     print_line(page, "  ", ATH_ROLE_DIM,
-               _("hint: load the card's driver (Mellanox: modprobe mlx5_ib), or make a soft "
+               _("hint: load the card's driver (Mellanox: modprobe mlx5_ib), or create a software "
                  "device: rdma link add rxe0 type rxe netdev IFACE"));
 }
 
-static void print_untold(const struct page *page)
+static void print_no_rdma_listed(const struct page *page)
 {
     print_line(page, "", ATH_ROLE_WARN,
-               _("the topology file tells no RDMA devices: all network cards are shown"));
+               _("the topology file lists no RDMA devices, so all network cards are shown"));
 }
 
 static void print_others(const struct page *page)
@@ -411,11 +406,12 @@ static void print_others(const struct page *page)
         ATH_AUTO(ath_idset) ids = { 0 };
         ath_roce_list_bound(page->list, others->rdma_devices[i], &ids);
         ath_auto_free char *names = ath_entries_text(&ids);
-        ath_text_add_part(&text, ", ", *names ? "%s (%s)" : "%s", others->rdma_devices[i], names);
+        ath_text_add_part(&text, _(", "), *names ? "%s (%s)" : "%s", others->rdma_devices[i],
+                          names);
     }
     size_t rest = others->rdma_device_count - shown;
     if (rest)
-        ath_text_add_part(&text, ", ", ngettext("%zu more (--all)", "%zu more (--all)", rest),
+        ath_text_add_part(&text, _(", "), ngettext("%zu more (--all)", "%zu more (--all)", rest),
                           rest);
     print_heading(page, _("RDMA devices of virtual functions, or on links without hardware"));
     print_line(page, "  ", ATH_ROLE_PLAIN, text.data);
@@ -429,18 +425,18 @@ static void print_missing(const struct page *page)
     for (size_t i = 0; document && i < document->roce.cards.count; i++) {
         const struct ath_document_card *card = &document->roce.cards.items[i];
         if (ath_roce_list_lacks_card(page->list, card))
-            ath_text_add_part(&text, ", ", _("card %s"), card->pci);
+            ath_text_add_part(&text, _(", "), _("card %s"), card->pci);
     }
     for (size_t i = 0; document && i < document->numa.count; i++)
         for (size_t k = 0; k < document->numa.items[i].rdma_devices.count; k++) {
             const char *device = document->numa.items[i].rdma_devices.items[k];
             if (ath_roce_list_lacks_device(page->list, device))
-                ath_text_add_part(&text, ", ", _("%s (bound to NUMA%d)"), device,
+                ath_text_add_part(&text, _(", "), _("%s (bound to NUMA%d)"), device,
                                   document->numa.items[i].id);
         }
     if (!text.length)
         return;
-    print_heading(page, _("In the document, and not in this machine"));
+    print_heading(page, _("In the document, but not in this machine"));
     print_line(page, "  ", ATH_ROLE_WARN, text.data);
 }
 
@@ -448,12 +444,12 @@ static void print_netns(const struct page *page)
 {
     static const char *const meanings[] = {
         [ATH_RDMA_NETNS_SHARED] =
-            N_("shared: every container sees every device, and can use those that have a GID of "
-               "one of its own links, a macvlan's for example"),
+            N_("shared: every container sees every RDMA device, and can use a device that has a "
+               "GID of the container's own links, for example of a macvlan"),
         [ATH_RDMA_NETNS_EXCLUSIVE] =
-            N_("exclusive: each device is in one network namespace, so that containers cannot "
-               "share it, and one with a macvlan does not see it; to change that while there is no "
-               "other namespace: rdma system set netns shared"),
+            N_("exclusive: each RDMA device is in one network namespace: containers cannot share "
+               "it, and a container with a macvlan does not see it; to change this while no other "
+               "namespace exists: rdma system set netns shared"),
     };
     enum ath_rdma_netns_mode mode = page->list->netns_mode;
 
@@ -464,7 +460,7 @@ static void print_netns(const struct page *page)
                _(meanings[mode]));
 }
 
-/* Ports without a GID say so themselves. */
+/* Except ports without a usable GID: their branches show that. */
 static void print_warnings(const struct page *page)
 {
     const struct ath_machine *machine = page->list->machine;
@@ -484,8 +480,7 @@ static void print_warnings(const struct page *page)
                                      .label = ath_style_glyph(page->style, ATH_GLYPH_WARNING),
                                      .label_role = ATH_ROLE_WARN,
                                      .text = warning->message });
-        ath_auto_free char *hint =
-            warning->hint ? ath_xasprintf(_("hint: %s"), warning->hint) : NULL;
+        ath_auto_free char *hint = ath_style_hint(page->style, warning->hint);
         if (hint)
             print_line(page, "    ", ATH_ROLE_DIM, hint);
     }
@@ -515,7 +510,7 @@ void ath_roce_list_to_text(const struct ath_style *style, FILE *out, const void 
     if (!count && !machine->others.rdma_device_count)
         print_none(&page);
     else if (count && !machine->nics[cards[0]].rdma_device)
-        print_untold(&page);
+        print_no_rdma_listed(&page);
     for (size_t i = 0; i < count; i++)
         print_card(&page, &machine->nics[cards[i]]);
     print_others(&page);

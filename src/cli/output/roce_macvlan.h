@@ -1,4 +1,4 @@
-/* Showing what `roce macvlan` did, or would do, to the document and to the kernel. */
+/* Shows the changes that `roce macvlan` made, or would make, in the document and in the kernel. */
 #pragma once
 #include <stdbool.h>
 
@@ -7,39 +7,39 @@
 #include "roce/link_gid.h"
 #include "roce/macvlan.h"
 
-/* Why the kernel was left alone. */
+/* Whether the kernel is changed too, and why not. */
 enum ath_roce_macvlan_scope {
-    ATH_ROCE_MACVLAN_BOTH,    /* it was not: document and kernel */
-    ATH_ROCE_MACVLAN_RECORD,  /* --record */
-    ATH_ROCE_MACVLAN_CAPTURE, /* the machine is not the live one */
+    ATH_ROCE_MACVLAN_BOTH,    /* document and kernel are changed */
+    ATH_ROCE_MACVLAN_RECORD,  /* document only: --record */
+    ATH_ROCE_MACVLAN_CAPTURE, /* document only: the machine is a capture */
 };
 
-/* The link as the kernel has it. Owns its texts. */
+/* The state of the macvlan in the kernel. Owns its texts. */
 struct ath_roce_macvlan_link {
     bool is_known; /* the kernel was asked */
     enum ath_macvlan_state state;
-    char *netns;               /* name, else path, of the namespace that it is in; NULL: in none */
-    struct ath_link link;      /* name "" where there is none */
-    char *parent;              /* NULL unknown */
-    struct ath_link companion; /* name "" without */
+    char *netns;               /* name, else path, of the link's namespace; NULL for none */
+    struct ath_link link;      /* name "" if there is none */
+    char *parent;              /* NULL if unknown */
+    struct ath_link companion; /* the link on the host; name "" if there is none */
     enum ath_link_gid_state gid_state;
     struct ath_link_gid gid;
-    char *not_ready; /* why connections cannot be made yet; NULL: they can */
+    char *not_ready; /* why connections cannot be made yet; NULL if they can */
 };
 
 struct ath_roce_macvlan_report {
     const char *name; /* not owned */
     enum ath_roce_macvlan_scope scope;
     bool is_delete, has_document;
-    struct ath_change_report changes; /* of the document; is_dry_run is there */
-    struct ath_macvlan_plan plan;     /* what was, or would be, done to the kernel */
+    struct ath_change_report changes; /* of the document; has is_dry_run for all of this */
+    struct ath_macvlan_plan plan;     /* the changes in the kernel */
     struct ath_roce_macvlan_link link;
-    char *next; /* what to do next; NULL for nothing */
+    char *next; /* the next step, for the user; NULL for none */
 };
 
 void ath_roce_macvlan_report_free(struct ath_roce_macvlan_report *report);
 
-/* For people, translated: "made", "moved into a container". */
+/* The state for users, translated: "made", "moved into a container". */
 const char *ath_roce_macvlan_state_text(enum ath_macvlan_state state);
 
 extern const struct ath_view ath_roce_macvlan_view; /* of a struct ath_roce_macvlan_report */

@@ -1,4 +1,4 @@
-/* An RDMA test as text, as data and as a progress bar. */
+/* An RDMA test as text, as JSON and as a progress bar. */
 #include "config.h"
 
 #include "cli/output/roce_test.h"
@@ -7,16 +7,21 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clean.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
-#include "cli/output/clean.h"
-#include "cli/output/json.h"
+#include "cli/output/fields.h"
 #include "cli/output/words.h"
 
-static const char *const roles[] = { "pair", "client", "server" };
+static const char *const roles[] = { "pair", "client", "server", NULL };
 
-/* Whether data goes from the local end to the remote one: the client's, but for "read". */
+static const char *role_word(int role)
+{
+    return roles[role];
+}
+
+/* Whether data flows from the local end to the remote end. Clients send, except for "read". */
 static bool goes_out(const struct ath_roce_test_report *report)
 {
     bool is_client = report->role != ATH_ROCE_TEST_SERVER;
@@ -25,65 +30,144 @@ static bool goes_out(const struct ath_roce_test_report *report)
 
 /* ---- data ---- */
 
-static json_t *text_or_null(const char *text)
+ATH_FIELD_WORD(op_word, enum ath_perf_op, ath_perf_op_word)
+ATH_FIELD_WORD(layer_word, enum ath_link_layer, ath_link_layer_word)
+
+static json_t *make_duration(const void *object)
 {
-    return ath_json_text(*text ? text : NULL);
+    return json_real(((const struct ath_perf_plan *)object)->duration_ms / 1e3);
 }
 
-static json_t *end_to_json(const struct ath_perf_end *end)
+#define AT(member) ATH_AT(struct ath_perf_plan, member)
+static const struct ath_field plan_fields[] = {
+    ATH_FIELD("op", AT(op), .word = op_word, .word_count = ATH_PERF_OP_COUNT),
+    ATH_FIELD("duration_seconds", ATH_OF(ATH_FIELD_DOUBLE),
+              .help = "duration of each measurement, without the warm-up",
+              .rules = "{\"minimum\": 0.1}", .make = make_duration),
+    ATH_FIELD("depth", AT(depth),
+              .help = "number of messages in flight in the bandwidth measurement",
+              .rules = ATH_AT_LEAST_1),
+    ATH_FIELD("bandwidth_size_bytes", AT(bandwidth_size_bytes),
+              .help = "size of a message; null if bandwidth is not measured",
+              .known = ATH_KNOWN(struct ath_perf_plan, has_bandwidth), .rules = ATH_AT_LEAST_1),
+    ATH_FIELD("latency_size_bytes", AT(latency_size_bytes),
+              .help = "size of a message; null if latency is not measured",
+              .known = ATH_KNOWN(struct ath_perf_plan, has_latency), .rules = ATH_AT_LEAST_1),
+    { .name = NULL },
+};
+#undef AT
+
+#define AT(member) ATH_AT(struct ath_perf_end, member)
+static const struct ath_field end_fields[] = {
+    ATH_FIELD("host", AT(host), .help = "address of the other host; null for this machine",
+              .is_nullable = true),
+    ATH_FIELD("device", AT(device)),
+    ATH_FIELD("port", AT(port), .help = "port number of the device, from 1",
+              .rules = ATH_AT_LEAST_1),
+    ATH_FIELD("netdev", AT(netdev), .help = "link that the GID belongs to; null if not known",
+              .is_nullable = true),
+    ATH_FIELD("link_layer", AT(link_layer), .is_nullable = true, .word = layer_word,
+              .word_count = ATH_LAYER_INFINIBAND + 1),
+    ATH_FIELD("gid_index", AT(gid_index), .help = "null if the LID was used", .is_nullable = true,
+              .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("gid", AT(gid), .help = "IP address of the GID: 192.168.100.10, fe80::1",
+              .is_nullable = true),
+    ATH_FIELD("lid", AT(lid), .help = "null for Ethernet", .is_nullable = true,
+              .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("mtu_bytes", AT(mtu_bytes),
+              .help = "RDMA MTU that this end supports; the smaller one of both ends is used; null "
+                      "with --dry-run",
+              .is_nullable = true, .rules = "{\"minimum\": 256}"),
+    { .name = NULL },
+};
+#undef AT
+
+#define AT(member) ATH_AT(struct ath_perf_bandwidth, member)
+static const struct ath_field bandwidth_fields[] = {
+    ATH_FIELD("messages", AT(messages), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("bytes", AT(bytes), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("elapsed_seconds", AT(elapsed_seconds), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("bytes_per_second", AT(bytes_per_second), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("message_rate_hz", AT(message_rate_hz), .rules = ATH_AT_LEAST_0),
+    { .name = NULL },
+};
+#undef AT
+
+#define AT(member) ATH_AT(struct ath_perf_latency, member)
+static const struct ath_field time_fields[] = {
+    ATH_FIELD("min", AT(min_us), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("p50", AT(p50_us), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("p99", AT(p99_us), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("max", AT(max_us), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("mean", AT(mean_us), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("stddev", AT(deviation_us), .rules = ATH_AT_LEAST_0),
+    { .name = NULL },
+};
+#undef AT
+
+static json_t *make_is_round_trip(const void *object)
 {
-    return json_pack("{s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "host",
-                     text_or_null(end->host), "device", ath_json_text(end->device), "port",
-                     end->port, "netdev", text_or_null(end->netdev), "link_layer",
-                     ath_json_text(ath_link_layer_word(end->link_layer)), "gid_index",
-                     ath_json_number(end->gid_index), "gid", text_or_null(end->gid), "lid",
-                     ath_json_number(end->lid), "mtu_bytes", ath_json_number(end->mtu_bytes));
+    return json_boolean(((const struct ath_perf_result *)object)->plan.op == ATH_PERF_READ);
 }
 
-static json_t *plan_to_json(const struct ath_perf_plan *plan)
+#define AT(member) ATH_AT(struct ath_perf_result, member)
+static const struct ath_field latency_fields[] = {
+    ATH_FIELD("samples", AT(latency.samples), .rules = ATH_AT_LEAST_1),
+    ATH_FIELD("is_round_trip", ATH_OF(ATH_FIELD_BOOL),
+              .help = "true for read: the times are of round trips; false for write and send: the "
+                      "times are half of a round trip",
+              .make = make_is_round_trip),
+    ATH_FIELD("latency_us", AT(latency),
+              .help = "times in microseconds; the error of the median and of p99 is at most 0.4 "
+                      "percent",
+              .fields = time_fields),
+    { .name = NULL },
+};
+#undef AT
+
+static const char *const directions[] = { "to-remote", "from-remote", NULL };
+
+static json_t *make_direction(const void *object)
 {
-    return json_pack(
-        "{s:s, s:f, s:i, s:o, s:o}", "op", ath_perf_op_word(plan->op), "duration_seconds",
-        plan->duration_ms / 1e3, "depth", (int)plan->depth, "bandwidth_size_bytes",
-        plan->has_bandwidth ? ath_json_number((int64_t)plan->bandwidth_size_bytes) : json_null(),
-        "latency_size_bytes",
-        plan->has_latency ? ath_json_number((int64_t)plan->latency_size_bytes) : json_null());
+    return json_string(directions[!goes_out(object)]);
 }
 
-static json_t *bandwidth_to_json(const struct ath_perf_bandwidth *bandwidth)
+static const void *find_bandwidth(const void *object)
 {
-    return json_pack("{s:I, s:I, s:f, s:f, s:f}", "messages", (json_int_t)bandwidth->messages,
-                     "bytes", (json_int_t)bandwidth->bytes, "elapsed_seconds",
-                     bandwidth->elapsed_seconds, "bytes_per_second", bandwidth->bytes_per_second,
-                     "message_rate_hz", bandwidth->message_rate_hz);
+    const struct ath_roce_test_report *report = object;
+    return !report->is_dry_run && report->result.plan.has_bandwidth ? report : NULL;
 }
 
-static json_t *latency_to_json(const struct ath_perf_result *result)
+static const void *find_latency(const void *object)
 {
-    const struct ath_perf_latency *latency = &result->latency;
-    json_t *times = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "min", latency->min_us, "p50",
-                              latency->p50_us, "p99", latency->p99_us, "max", latency->max_us,
-                              "mean", latency->mean_us, "stddev", latency->deviation_us);
-    return json_pack("{s:I, s:b, s:o}", "samples", (json_int_t)latency->samples, "is_round_trip",
-                     result->plan.op == ATH_PERF_READ, "latency_us", times);
+    const struct ath_roce_test_report *report = object;
+    return !report->is_dry_run && report->result.plan.has_latency ? report : NULL;
 }
 
-static json_t *to_json(const void *data)
-{
-    const struct ath_roce_test_report *report = data;
-    const struct ath_perf_result *result = &report->result;
-    const struct ath_perf_plan *plan = &result->plan;
-    bool is_run = !report->is_dry_run;
-
-    return json_pack(
-        "{s:s, s:b, s:s, s:o, s:o, s:o, s:b, s:o, s:o}", "role", roles[report->role], "is_dry_run",
-        report->is_dry_run, "direction", goes_out(report) ? "to-remote" : "from-remote", "plan",
-        plan_to_json(plan), "local", end_to_json(&result->local), "remote",
-        report->has_remote ? end_to_json(&result->remote) : json_null(), "is_verified",
-        result->is_verified, "bandwidth",
-        is_run && plan->has_bandwidth ? bandwidth_to_json(&result->bandwidth) : json_null(),
-        "latency", is_run && plan->has_latency ? latency_to_json(result) : json_null());
-}
+#define AT(member) ATH_AT(struct ath_roce_test_report, member)
+static const struct ath_field fields[] = {
+    ATH_FIELD("role", AT(role),
+              .help = "pair: both ends are on this machine, and local is the client",
+              .word = role_word, .words = roles),
+    ATH_FIELD("is_dry_run", AT(is_dry_run)),
+    ATH_FIELD("direction", ATH_OF(ATH_FIELD_TEXT),
+              .help = "direction of the data in the bandwidth measurement", .words = directions,
+              .make = make_direction),
+    ATH_FIELD("plan", AT(result.plan), .fields = plan_fields),
+    ATH_FIELD("local", AT(result.local), .fields = end_fields),
+    ATH_FIELD("remote", AT(result.remote),
+              .help = "the remote end; null with --dry-run if it is on another host",
+              .known = ATH_KNOWN(struct ath_roce_test_report, has_remote), .fields = end_fields),
+    ATH_FIELD("is_verified", AT(result.is_verified),
+              .help = "whether a message was sent and compared byte by byte; false only with "
+                      "--dry-run"),
+    ATH_FIELD("bandwidth", AT(result.bandwidth), .help = "null if bandwidth was not measured",
+              .is_nullable = true, .fields = bandwidth_fields, .find = find_bandwidth),
+    ATH_FIELD("latency", AT(result), .help = "null if latency was not measured",
+              .is_nullable = true, .fields = latency_fields, .find = find_latency),
+    { .name = NULL },
+};
+#undef AT
 
 /* ---- text ---- */
 
@@ -133,7 +217,7 @@ struct cell {
     char *value; /* owned */
 };
 
-/* One row below its headings, all to the right but the first. */
+/* Prints a label and headings, and a row of right-aligned values below them. Frees the values. */
 static void print_cells(const struct ath_style *style, FILE *out, const char *label,
                         struct cell *cells, size_t count)
 {
@@ -187,7 +271,7 @@ static void print_latency(const struct ath_style *style, FILE *out,
     };
     print_cells(style, out, _("latency"), cells, ATH_COUNT(cells));
     if (result->plan.op == ATH_PERF_READ)
-        fputs(_("A read's latency is there and back.\n"), out);
+        fputs(_("The latency of a read is a round trip.\n"), out);
 }
 
 static void print_plan(FILE *out, const struct ath_perf_plan *plan)
@@ -199,8 +283,7 @@ static void print_plan(FILE *out, const struct ath_perf_plan *plan)
         fprintf(out, _("would measure latency with messages of %s for %.1f s\n"), latency,
                 plan->duration_ms / 1e3);
     if (plan->has_bandwidth)
-        fprintf(out,
-                _("would measure bandwidth with messages of %s for %.1f s, %u of them under way\n"),
+        fprintf(out, _("would measure bandwidth with messages of %s for %.1f s, %u in flight\n"),
                 bandwidth, plan->duration_ms / 1e3, plan->depth);
 }
 
@@ -212,20 +295,25 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     print_ends(style, out, report);
     if (report->is_dry_run) {
         if (report->role == ATH_ROCE_TEST_SERVER)
-            fputs(_("would wait for clients, who say what is measured\n"), out);
+            fputs(_("would wait for clients, which choose the measurements\n"), out);
         else
             print_plan(out, &result->plan);
         return;
     }
     ath_auto_free char *size = ath_words_page((int64_t)ath_perf_plan_size(&result->plan));
-    fprintf(out, _("  data:  a message of %s arrived as it was sent\n"), size);
+    fprintf(out, _("  data:  a message of %s arrived unchanged\n"), size);
     if (result->plan.has_bandwidth)
         print_bandwidth(style, out, result);
     if (result->plan.has_latency)
         print_latency(style, out, result);
 }
 
-const struct ath_view ath_roce_test_view = { "aitherion.roce-test/1", to_json, to_text, NULL, 0 };
+const struct ath_view ath_roce_test_view = {
+    .schema = "aitherion.roce-test/1",
+    .title = "Output of `aitherion roce test --json`; a server prints one object for each client",
+    .fields = fields,
+    .to_text = to_text,
+};
 
 /* ---- the bar ---- */
 

@@ -1,32 +1,74 @@
-/* The command line that does the same, for a shell and as data. */
+/* The equivalent command line, for a shell and as JSON. */
 #include "config.h"
 
 #include "cli/output/run.h"
 
 #include <string.h>
 
-static json_t *to_json(const void *data)
+#include "cli/output/fields.h"
+
+const char *const ath_run_transports[] = { "auto", "shm", "tcp", NULL };
+
+static json_t *make_true(const void *object)
 {
-    const struct ath_run_report *report = data;
-    json_t *environment = json_object(), *words = json_array();
+    (void)object;
+    return json_true();
+}
+
+static json_t *make_environment(const void *object)
+{
+    const struct ath_run_report *report = object;
+    json_t *environment = json_object();
 
     for (size_t i = 0; i < ATH_RUN_VARIABLES && report->environment[i].name; i++)
         json_object_set_new(environment, report->environment[i].name,
                             json_string(report->environment[i].value));
-    for (size_t i = 0; i < report->word_count; i++) {
-        json_t *word = json_string(report->words[i]);
-        json_array_append_new(words, word ? word : json_null()); /* what is no UTF-8 */
-    }
-    return json_pack("{s:b, s:o, s:o}", "is_dry_run", true, "environment", environment, "command",
-                     words);
+    return environment;
 }
 
-/* As a shell reads it back: in single quotes unless it is harmless. */
+static json_t *make_command(const void *object)
+{
+    const struct ath_run_report *report = object;
+    json_t *words = json_array();
+
+    for (size_t i = 0; i < report->word_count; i++) {
+        json_t *word = json_string(report->words[i]);
+        json_array_append_new(words, word ? word : json_null()); /* not UTF-8 */
+    }
+    return words;
+}
+
+/* The variables, for the schema: make_environment() has their values. */
+static const struct ath_field variable_fields[] = {
+    ATH_FIELD("LD_LIBRARY_PATH", ATH_OF(ATH_FIELD_TEXT)),
+    ATH_FIELD("AITHERION_SERVER", ATH_OF(ATH_FIELD_TEXT)),
+    ATH_FIELD("AITHERION_KEY_FILE", ATH_OF(ATH_FIELD_TEXT), .is_optional = true),
+    ATH_FIELD("AITHERION_TRANSPORT", ATH_OF(ATH_FIELD_TEXT), .is_optional = true,
+              .words = ath_run_transports),
+    ATH_FIELD("AITHERION_LOG", ATH_OF(ATH_FIELD_TEXT), .help = "with -v, if it is not set yet",
+              .is_optional = true, .rules = "{\"const\": \"info\"}"),
+    { .name = NULL },
+};
+
+static const struct ath_field fields[] = {
+    ATH_FIELD("is_dry_run", ATH_OF(ATH_FIELD_BOOL), .rules = "{\"const\": true}",
+              .make = make_true),
+    ATH_FIELD("environment", ATH_OF(ATH_FIELD_OBJECT),
+              .help = "variables that are added to the program's environment",
+              .fields = variable_fields, .make = make_environment),
+    ATH_FIELD("command", ATH_LIST_OF(ATH_FIELD_TEXT),
+              .help = "the program and its arguments; a word that is not UTF-8 is null",
+              .rules = "{\"items\": {\"type\": [\"string\", \"null\"]}, \"minItems\": 1}",
+              .make = make_command),
+    { .name = NULL },
+};
+
+/* Prints a word for a shell: in single quotes, unless it has only safe characters. */
 static void print_word(FILE *out, const char *word)
 {
-    static const char harmless[] =
+    static const char safe[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-    if (*word && !word[strspn(word, harmless)]) {
+    if (*word && !word[strspn(word, safe)]) {
         fputs(word, out);
         return;
     }
@@ -55,4 +97,9 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     fputc('\n', out);
 }
 
-const struct ath_view ath_run_view = { "aitherion.run/1", to_json, to_text, NULL, 0 };
+const struct ath_view ath_run_view = {
+    .schema = "aitherion.run/1",
+    .title = "Output of `aitherion run --dry-run --json`",
+    .fields = fields,
+    .to_text = to_text,
+};

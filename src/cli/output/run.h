@@ -1,4 +1,4 @@
-/* Showing how a program would be run: its environment and its words. */
+/* Shows how `aitherion run` would start a program: its environment and its command line. */
 #pragma once
 #include <stddef.h>
 
@@ -10,10 +10,13 @@ enum { ATH_RUN_VARIABLES = 5 };
 struct ath_run_report {
     struct {
         const char *name, *value;
-    } environment[ATH_RUN_VARIABLES]; /* what is set beside what there is; ended by a NULL name or
-                                         the array's end */
-    const char *const *words;         /* of the program */
+    } environment[ATH_RUN_VARIABLES]; /* added variables; the first NULL name, or the end of the
+                                         array, ends the list */
+    const char *const *words;         /* the program and its arguments */
     size_t word_count;
 };
+
+/* The transports that a user can choose, up to a NULL. */
+extern const char *const ath_run_transports[];
 
 extern const struct ath_view ath_run_view; /* of a struct ath_run_report */

@@ -1,17 +1,19 @@
-/* Sessions as a table and as data. */
+/* Sessions, as a table and as JSON. */
 #include "config.h"
 
 #include "cli/output/session.h"
 
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/clean.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
-#include "cli/output/clean.h"
-#include "cli/output/json.h"
+#include "cli/output/table.h"
 #include "cli/output/words.h"
 #include "config/schema.h"
 
@@ -33,78 +35,83 @@ void ath_session_report_free(struct ath_session_report *report)
 
 /* ---- data ---- */
 
-static json_t *uses_to_json(const struct ath_runtime_session *session)
+#define AT(member) ATH_AT(struct ath_runtime_use, member)
+static const struct ath_field use_fields[] = {
+    ATH_FIELD("device", AT(device), .help = "index in the runtime's list of GPUs"),
+    ATH_FIELD("memory_used_bytes", AT(memory_used_bytes), .is_nullable = true),
+    ATH_FIELD("memory_limit_bytes", AT(memory_limit_bytes),
+              .help = "limit of this session; null for no limit", .is_nullable = true),
+    { .name = NULL },
+};
+#undef AT
+
+#define AT(member) ATH_AT(struct ath_runtime_session, member)
+const struct ath_field ath_session_fields[] = {
+    ATH_FIELD("id", AT(id), .help = "id of the session; a runtime never uses an id twice",
+              .rules = ATH_AT_LEAST_1),
+    ATH_FIELD("program", AT(program), .help = "name that the program gave itself",
+              .is_nullable = true),
+    ATH_FIELD("peer", AT(peer),
+              .help = "address of the client: 10.0.0.7:41234, or unix:PID:UID of a process on the "
+                      "runtime's machine"),
+    ATH_FIELD("age_ms", AT(age_ms), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("devices", ATH_AT_LIST(struct ath_runtime_session, uses, use_count),
+              .help = "GPUs on which the session uses memory or has a limit", .fields = use_fields),
+    { .name = NULL },
+};
+#undef AT
+
+#define AT(member) ATH_AT(struct ath_runtime_device, member)
+static const struct ath_field device_fields[] = {
+    ATH_FIELD("pci", AT(pci), .is_nullable = true),
+    ATH_FIELD("name", AT(name), .is_nullable = true),
+    ATH_FIELD("is_simulated", AT(is_simulated)),
+    ATH_FIELD("memory_total_bytes", AT(memory_total_bytes), .is_nullable = true),
+    ATH_FIELD("memory_used_bytes", AT(memory_used_bytes), .help = "memory used by all sessions",
+              .is_nullable = true),
+    ATH_FIELD("memory_limit_bytes", AT(memory_limit_bytes),
+              .help = "limit for all sessions together", .is_nullable = true),
+    ATH_FIELD("sessions", AT(sessions), .help = "number of sessions that use the GPU",
+              .rules = ATH_AT_LEAST_0),
+    { .name = NULL },
+};
+#undef AT
+
+static const void *find_driver(const void *object)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < session->use_count; i++) {
-        const struct ath_runtime_use *use = &session->uses[i];
-        json_array_append_new(
-            list, json_pack("{s:i, s:o, s:o}", "device", (int)use->device, "memory_used_bytes",
-                            ath_json_number(use->memory_used_bytes), "memory_limit_bytes",
-                            ath_json_number(use->memory_limit_bytes)));
-    }
-    return list;
+    const struct ath_session_group *group = object;
+    return group->health.driver_version ? &group->health : NULL;
 }
 
-static json_t *sessions_to_json(const struct ath_runtime_sessions *sessions)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < sessions->count; i++) {
-        const struct ath_runtime_session *one = &sessions->items[i];
-        json_array_append_new(
-            list, json_pack("{s:I, s:o, s:o, s:I, s:o}", "id", (json_int_t)one->id, "program",
-                            ath_json_text(one->program), "peer", ath_json_text(one->peer), "age_ms",
-                            (json_int_t)one->age_ms, "devices", uses_to_json(one)));
-    }
-    return list;
-}
+#define AT(member) ATH_AT(struct ath_session_group, member)
+const struct ath_field ath_session_group_fields[] = {
+    ATH_FIELD("id", AT(id),
+              .help = "id of the runtime's entry; null if the user named the runtime by its "
+                      "address",
+              .is_nullable = true),
+    ATH_FIELD("server", AT(server),
+              .help = "address of the runtime, HOST:PORT or unix:PATH; null if it has none",
+              .is_nullable = true),
+    ATH_FIELD("error", ATH_AT(struct ath_session_group, err),
+              .help = "why the runtime could not be asked; null if it answered",
+              .failed = ATH_FAILED(struct ath_session_group, status), .fields = ath_error_fields),
+    ATH_FIELD("driver_version", ATH_AT(struct ath_runtime_health, driver_version),
+              .help = "newest CUDA version that the driver supports, 13000 for 13.0; null without "
+                      "a driver",
+              .is_nullable = true, .find = find_driver),
+    ATH_FIELD("devices", ATH_AT_LIST(struct ath_session_group, health.devices, health.device_count),
+              .help = "GPUs in CUDA's order", .fields = device_fields),
+    ATH_FIELD("sessions", ATH_AT_LIST(struct ath_session_group, sessions.items, sessions.count),
+              .help = "sessions of programs", .fields = ath_session_fields),
+    { .name = NULL },
+};
+#undef AT
 
-static json_t *devices_to_json(const struct ath_runtime_health *health)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < health->device_count; i++) {
-        const struct ath_runtime_device *device = &health->devices[i];
-        json_array_append_new(
-            list,
-            json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:i}", "pci", ath_json_text(device->pci),
-                      "name", ath_json_text(device->name), "is_simulated", device->is_simulated,
-                      "memory_total_bytes", ath_json_number(device->memory_total_bytes),
-                      "memory_used_bytes", ath_json_number(device->memory_used_bytes),
-                      "memory_limit_bytes", ath_json_number(device->memory_limit_bytes), "sessions",
-                      (int)device->sessions));
-    }
-    return list;
-}
-
-static json_t *error_to_json(const struct ath_session_group *group)
-{
-    if (!group->status)
-        return json_null();
-    return json_pack("{s:s, s:o, s:o}", "code", ath_error_word(group->err.code), "message",
-                     ath_json_text(group->err.message), "hint",
-                     ath_json_text(*group->err.hint ? group->err.hint : NULL));
-}
-
-json_t *ath_session_group_to_json(const struct ath_session_group *group)
-{
-    uint32_t version = group->health.driver_version;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "id",
-                     group->id == ATH_UNSET ? json_null() : json_integer(group->id), "server",
-                     ath_json_text(group->server), "error", error_to_json(group), "driver_version",
-                     version ? json_integer(version) : json_null(), "devices",
-                     devices_to_json(&group->health), "sessions",
-                     sessions_to_json(&group->sessions));
-}
-
-static json_t *list_to_json(const void *data)
-{
-    const struct ath_session_report *report = data;
-    json_t *runtimes = json_array();
-
-    for (size_t i = 0; i < report->count; i++)
-        json_array_append_new(runtimes, ath_session_group_to_json(&report->items[i]));
-    return json_pack("{s:o}", "runtimes", runtimes);
-}
+static const struct ath_field list_fields[] = {
+    ATH_FIELD("runtimes", ATH_AT_LIST(struct ath_session_report, items, count),
+              .fields = ath_session_group_fields),
+    { .name = NULL },
+};
 
 /* ---- words ---- */
 
@@ -118,9 +125,9 @@ static char *memory_words(const struct ath_runtime_session *session)
         ath_auto_free char *limit =
             use->memory_limit_bytes == ATH_UNKNOWN ? NULL : ath_words_size(use->memory_limit_bytes);
         if (limit)
-            ath_text_add_part(&text, ", ", _("GPU %d: %s of %s"), (int)use->device, used, limit);
+            ath_text_add_part(&text, _(", "), _("GPU %d: %s of %s"), (int)use->device, used, limit);
         else
-            ath_text_add_part(&text, ", ", _("GPU %d: %s"), (int)use->device, used);
+            ath_text_add_part(&text, _(", "), _("GPU %d: %s"), (int)use->device, used);
     }
     return text.data ? ath_text_take(&text) : NULL;
 }
@@ -130,93 +137,67 @@ static char *name_of(const struct ath_session_group *group)
     return group->id == ATH_UNSET ? ath_xstrdup(group->server) : ath_xasprintf("NUMA%d", group->id);
 }
 
-static char *age_words(uint64_t ms)
-{
-    uint64_t minutes = ms / 60000, hours = minutes / 60;
-    return hours     ? ath_xasprintf(_("%d h %d min"), (int)hours, (int)(minutes % 60))
-           : minutes ? ath_xasprintf(_("%d min"), (int)minutes)
-                     : ath_xasprintf(_("%d s"), (int)(ms / 1000));
-}
-
 /* ---- the table ---- */
 
 enum { RUNTIME, ID, PROGRAM, PEER, MEMORY, AGE, COLUMN_COUNT };
 
 static const char *const titles[COLUMN_COUNT] = {
     [RUNTIME] = N_("Runtime"), [ID] = N_("Session"),    [PROGRAM] = N_("Program"),
-    [PEER] = N_("From"),       [MEMORY] = N_("Memory"), [AGE] = N_("For"),
+    [PEER] = N_("From"),       [MEMORY] = N_("Memory"), [AGE] = N_("Age"),
 };
 
-struct table {
-    char *(*rows)[COLUMN_COUNT];
-    size_t count;
-};
-
-static void table_free(struct table *table)
+/* Returns the name of a user of the runtime's machine if that is this one, else the id. */
+static char *user_words(const struct ath_session_group *group, unsigned int uid)
 {
-    for (size_t i = 0; i < table->count; i++)
-        for (int column = 0; column < COLUMN_COUNT; column++)
-            free(table->rows[i][column]);
-    free(table->rows);
+    bool is_here = group->id != ATH_UNSET || ath_starts_with(group->server, "unix:");
+    const struct passwd *user = is_here ? getpwuid(uid) : NULL;
+    return user ? ath_xstrdup(user->pw_name) : ath_xasprintf("%u", uid);
 }
 
-/* Names are a stranger's. */
-static void add_rows(const struct ath_style *style, const struct ath_session_group *group,
-                     struct table *table)
+/* The kernel says process 0 if the process is in a namespace that the runtime cannot see. */
+char *ath_session_peer_words(const struct ath_session_group *group, const char *peer)
+{
+    const char *numbers = peer && ath_starts_with(peer, "unix:") ? peer + strlen("unix:") : NULL;
+    char *rest = NULL;
+    unsigned long pid = numbers ? strtoul(numbers, &rest, 10) : 0;
+
+    if (!rest || rest == numbers || *rest != ':')
+        return ath_xstrdup(peer);
+    ath_auto_free char *user = user_words(group, (unsigned int)strtoul(rest + 1, NULL, 10));
+    return pid ? ath_xasprintf(_("process %lu, user %s"), pid, user)
+               : ath_xasprintf(_("user %s"), user);
+}
+
+/* Programs and peers choose their names: the table cleans them. */
+static void add_rows(const struct ath_session_group *group, struct ath_table *table)
 {
     for (size_t i = 0; i < group->sessions.count; i++) {
         const struct ath_runtime_session *one = &group->sessions.items[i];
-        char **row = ath_push(&table->rows, &table->count, sizeof *table->rows);
-        row[RUNTIME] = name_of(group);
-        row[ID] = ath_xasprintf("%" PRIu64, one->id);
-        row[PROGRAM] = ath_clean(one->program ? one->program : "-", style->is_utf8);
-        row[PEER] = ath_clean(one->peer, style->is_utf8);
-        row[MEMORY] = memory_words(one);
-        row[AGE] = age_words(one->age_ms);
-        if (!row[MEMORY])
-            row[MEMORY] = ath_xstrdup("-");
+        struct ath_table_cell *row = ath_table_add_row(table);
+        row[RUNTIME].text = name_of(group);
+        row[ID].text = ath_xasprintf("%" PRIu64, one->id);
+        row[ID].role = ATH_ROLE_NAME;
+        row[PROGRAM].text = ath_xstrdup(one->program);
+        row[PEER].text = ath_session_peer_words(group, one->peer);
+        row[MEMORY].text = memory_words(one);
+        row[AGE].text = ath_words_duration((int64_t)(one->age_ms / 1000));
     }
 }
 
-static void print_cells(const struct ath_style *style, FILE *out, char *const *cells,
-                        const size_t widths[COLUMN_COUNT])
+void ath_sessions_table(const struct ath_session_group *groups, size_t count, struct ath_table *out)
 {
-    for (int column = 0; column < COLUMN_COUNT; column++) {
-        const char *text = cells ? cells[column] : _(titles[column]);
-        enum ath_role role = !cells         ? ATH_ROLE_HEADING
-                             : column == ID ? ATH_ROLE_NAME
-                                            : ATH_ROLE_PLAIN;
-        bool is_last = column + 1 == COLUMN_COUNT;
-        int padding = is_last ? 0 : (int)(widths[column] - ath_style_width(style, text)) + 2;
-        fprintf(out, "%s%s%s%*s", ath_style_on(style, role), text, ath_style_off(style, role),
-                padding, "");
-    }
-    fputc('\n', out);
-}
-
-static void print_table(const struct ath_style *style, FILE *out, const struct table *table)
-{
-    size_t widths[COLUMN_COUNT];
-    for (int column = 0; column < COLUMN_COUNT; column++) {
-        widths[column] = ath_style_width(style, _(titles[column]));
-        for (size_t i = 0; i < table->count; i++) {
-            size_t width = ath_style_width(style, table->rows[i][column]);
-            widths[column] = width > widths[column] ? width : widths[column];
-        }
-    }
-    print_cells(style, out, NULL, widths);
-    for (size_t i = 0; i < table->count; i++)
-        print_cells(style, out, table->rows[i], widths);
+    *out = (struct ath_table){ .titles = titles, .column_count = COLUMN_COUNT };
+    for (size_t i = 0; i < count; i++)
+        add_rows(&groups[i], out);
 }
 
 void ath_sessions_print(const struct ath_style *style, FILE *out,
                         const struct ath_session_group *groups, size_t count)
 {
-    __attribute__((cleanup(table_free))) struct table table = { 0 };
-    for (size_t i = 0; i < count; i++)
-        add_rows(style, &groups[i], &table);
-    if (table.count)
-        print_table(style, out, &table);
+    ATH_AUTO(ath_table) table = { 0 };
+    ath_sessions_table(groups, count, &table);
+    if (table.row_count)
+        ath_table_print(&table, style, out);
 }
 
 static void print_error(const struct ath_style *style, FILE *out,
@@ -224,81 +205,114 @@ static void print_error(const struct ath_style *style, FILE *out,
 {
     ath_auto_free char *name = name_of(group);
     ath_auto_free char *message = ath_clean(group->err.message, style->is_utf8);
-    ath_auto_free char *hint = ath_clean(group->err.hint, style->is_utf8);
+    ath_auto_free char *hint = ath_style_hint(style, group->err.hint);
     fprintf(out, "%s%s: %s%s\n", ath_style_on(style, ATH_ROLE_BAD), name ? name : "", message,
             ath_style_off(style, ATH_ROLE_BAD));
-    if (*hint)
-        fprintf(out, "  %s %s\n", _("hint:"), hint);
+    if (hint)
+        ath_style_print(style, out, &(struct ath_paragraph){ .prefix = "  ", .text = hint });
 }
 
 static void list_to_text(const struct ath_style *style, FILE *out, const void *data)
 {
     const struct ath_session_report *report = data;
-    bool is_any_told = false;
+    bool has_answer = false;
     size_t count = 0;
 
     for (size_t i = 0; i < report->count; i++) {
         count += report->items[i].sessions.count;
-        is_any_told = is_any_told || !report->items[i].status;
+        has_answer = has_answer || !report->items[i].status;
     }
     ath_sessions_print(style, out, report->items, report->count);
     if (!report->count)
         fprintf(out, "%s\n", _("no runtime runs here"));
-    else if (!count && is_any_told)
+    else if (!count && has_answer)
         fprintf(out, "%s\n", _("no program uses a runtime now"));
     for (size_t i = 0; i < report->count; i++)
         if (report->items[i].status)
             print_error(style, out, &report->items[i]);
 }
 
-const struct ath_view ath_session_list_view = { "aitherion.session-list/1", list_to_json,
-                                                list_to_text, NULL, 0 };
+const struct ath_view ath_session_list_view = {
+    .schema = "aitherion.session-list/1",
+    .title = "Output of `aitherion session list --json`",
+    .fields = list_fields,
+    .clock = "age_ms",
+    .to_text = list_to_text,
+};
 
 /* ---- changes ---- */
 
-static json_t *change_to_json(const void *data)
-{
-    static const char *const actions[] = {
-        [ATH_SESSION_END] = "end", [ATH_SESSION_LIMIT] = "limit"
-    };
-    const struct ath_session_change *change = data;
-    bool is_limit = change->action == ATH_SESSION_LIMIT;
-    json_t *ids = json_array();
+static const char *const actions[] = {
+    [ATH_SESSION_END] = "end", [ATH_SESSION_LIMIT] = "limit", NULL
+};
 
-    for (size_t i = 0; i < change->id_count; i++)
-        json_array_append_new(ids, json_integer((json_int_t)change->ids[i]));
-    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o}", "action", actions[change->action],
-                     "is_dry_run", change->is_dry_run, "server", ath_json_text(change->server),
-                     "sessions", ids, "device",
-                     is_limit ? json_integer(change->device) : json_null(), "memory_limit_bytes",
-                     is_limit ? ath_json_number(change->limit_bytes) : json_null());
+static const char *action_word(int action)
+{
+    return actions[action];
 }
+
+#define AT(member) ATH_AT(struct ath_session_change, member)
+static const struct ath_field change_fields[] = {
+    ATH_FIELD("action", AT(action), .word = action_word, .words = actions),
+    ATH_FIELD("is_dry_run", AT(is_dry_run), .help = "true if nothing was changed"),
+    ATH_FIELD("server", AT(server), .help = "address of the runtime, HOST:PORT or unix:PATH"),
+    ATH_FIELD("sessions", ATH_AT_LIST(struct ath_session_change, ids, id_count),
+              .help = "ids of the changed sessions",
+              .rules = "{\"items\": {\"type\": \"integer\", \"minimum\": 1}, \"minItems\": 1}"),
+    ATH_FIELD("device", AT(device), .help = "for a limit: index of the GPU in the runtime's list",
+              .is_nullable = true),
+    ATH_FIELD("memory_limit_bytes", AT(limit_bytes), .help = "null for no limit",
+              .is_nullable = true),
+    ATH_FIELD("memory_used_bytes", AT(used_bytes),
+              .help = "for a limit: memory that the session uses on the GPU", .is_nullable = true),
+    { .name = NULL },
+};
+#undef AT
 
 static void print_change(FILE *out, const struct ath_session_change *change, const char *id)
 {
     static const char *const ends[] = { N_("ended session %s\n"), N_("would end session %s\n") };
     static const char *const limits[] = {
-        N_("session %s may take %s of GPU %d\n"),
-        N_("session %s would be let take %s of GPU %d\n"),
+        N_("session %s may use %s of GPU %d\n"),
+        N_("would allow session %s to use %s of GPU %d\n"),
     };
     ath_auto_free char *size = change->limit_bytes == ATH_UNKNOWN
-                                   ? ath_xstrdup(_("all that is served"))
+                                   ? ath_xstrdup(_("all served memory"))
                                    : ath_words_size(change->limit_bytes);
     if (change->action == ATH_SESSION_END)
         fprintf(out, _(ends[change->is_dry_run]), id);
     else
-        fprintf(out, _(limits[change->is_dry_run]), id, size, (int)change->device);
+        fprintf(out, _(limits[change->is_dry_run]), id, size, change->device);
+}
+
+/* A limit takes no memory away. */
+static void print_excess(const struct ath_style *style, FILE *out,
+                         const struct ath_session_change *change)
+{
+    if (change->limit_bytes == ATH_UNKNOWN || change->used_bytes <= change->limit_bytes)
+        return;
+    ath_auto_free char *used = ath_words_size(change->used_bytes);
+    ath_auto_free char *text =
+        ath_xasprintf(_("note: it uses %s now and keeps them; it gets no more memory while it uses "
+                        "more than its limit"),
+                      used);
+    ath_style_print(style, out, &(struct ath_paragraph){ .text = text });
 }
 
 static void change_to_text(const struct ath_style *style, FILE *out, const void *data)
 {
     const struct ath_session_change *change = data;
-    (void)style;
+
     for (size_t i = 0; i < change->id_count; i++) {
         ath_auto_free char *id = ath_xasprintf("%" PRIu64, change->ids[i]);
         print_change(out, change, id);
     }
+    print_excess(style, out, change);
 }
 
-const struct ath_view ath_session_change_view = { "aitherion.session-change/1", change_to_json,
-                                                  change_to_text, NULL, 0 };
+const struct ath_view ath_session_change_view = {
+    .schema = "aitherion.session-change/1",
+    .title = "Output of `aitherion session end --json` and `aitherion session limit --json`",
+    .fields = change_fields,
+    .to_text = change_to_text,
+};

@@ -1,16 +1,18 @@
-/* Showing who uses runtimes, and what was done to a session. */
+/* Shows the sessions of runtimes, and the result of ending or limiting a session. */
 #pragma once
+#include "cli/output/fields.h"
 #include "cli/output/output.h"
-#include "runtime/client/health.h"
-#include "runtime/client/sessions.h"
+#include "cli/output/table.h"
+#include "remote/session/health.h"
+#include "remote/session/sessions.h"
 
-/* Of one runtime. */
+/* The sessions of one runtime. */
 struct ath_session_group {
-    int id;             /* of its entry; ATH_UNSET: not known */
-    const char *server; /* not owned; NULL: it cannot be reached */
-    int status;         /* 0, or it was not told: */
-    struct ath_err err;
-    struct ath_runtime_health health; /* its devices */
+    int id;             /* id of the runtime's entry; ATH_UNSET if not known */
+    const char *server; /* the runtime's address, not owned; NULL if there is none to ask */
+    int status;         /* 0, or the negative errno of asking the runtime */
+    struct ath_err err; /* set if status is not 0 */
+    struct ath_runtime_health health; /* the runtime's devices */
     struct ath_runtime_sessions sessions;
 };
 
@@ -24,8 +26,14 @@ void ath_session_report_free(struct ath_session_report *report);
 
 extern const struct ath_view ath_session_list_view; /* of a struct ath_session_report */
 
-/* A group as data, and its sessions as a table, for other views. */
-json_t *ath_session_group_to_json(const struct ath_session_group *group);
+/* For other views: the members of a group and of a session, and the sessions of groups as a table.
+ */
+extern const struct ath_field ath_session_group_fields[]; /* of a struct ath_session_group */
+extern const struct ath_field ath_session_fields[];       /* of a struct ath_runtime_session */
+void ath_sessions_table(const struct ath_session_group *groups, size_t count,
+                        struct ath_table *out);
+/* Returns a peer "unix:PID:UID" in words, another address as it is. The caller frees it. */
+char *ath_session_peer_words(const struct ath_session_group *group, const char *peer);
 void ath_sessions_print(const struct ath_style *style, FILE *out,
                         const struct ath_session_group *groups, size_t count);
 
@@ -34,11 +42,12 @@ enum ath_session_action { ATH_SESSION_END, ATH_SESSION_LIMIT };
 struct ath_session_change {
     enum ath_session_action action;
     bool is_dry_run;
-    const char *server;  /* not owned, as ids */
-    const uint64_t *ids; /* of those that it was done to */
+    const char *server;  /* not owned */
+    const uint64_t *ids; /* the sessions that were changed; not owned */
     size_t id_count;
-    uint32_t device;     /* for a limit, as below */
-    int64_t limit_bytes; /* ATH_UNKNOWN: none */
+    int device;          /* index in the runtime's list; ATH_UNKNOWN for ATH_SESSION_END */
+    int64_t limit_bytes; /* ATH_UNKNOWN for no limit, and for ATH_SESSION_END */
+    int64_t used_bytes;  /* of the session on the device; ATH_UNKNOWN for ATH_SESSION_END */
 };
 
 extern const struct ath_view ath_session_change_view; /* of a struct ath_session_change */

@@ -1,11 +1,12 @@
-/* Showing what a start has done, and how far one is. */
+/* Shows the result of a start, and its progress. */
 #pragma once
 #include <stdbool.h>
 
 #include "cli/output/bar.h"
 #include "cli/output/output.h"
-#include "container/engine.h"
-#include "container/plan.h"
+#include "cli/output/session.h"
+#include "container/engine/engine.h"
+#include "container/plan/plan.h"
 
 /* Owns nothing. */
 struct ath_start_report {
@@ -13,18 +14,20 @@ struct ath_start_report {
     const char *document;
     const char *key_path;
     bool is_key_new;
-    bool is_image_built; /* it was missing */
+    bool is_image_built;                   /* the image was missing, so it was built first */
+    const struct ath_session_report *ends; /* the programs that ended (output/ending.h) */
     const struct ath_plan *plan;
     const struct ath_start_results *results;
-    const char *next; /* a command */
+    const char *next; /* the command to run next */
 };
 
 extern const struct ath_view ath_start_view; /* of a struct ath_start_report */
 
-/* Whether a node has failed. */
+/* Whether the start of any node failed. */
 bool ath_start_has_failed(const struct ath_start_results *results);
 
-/* How far each node is. */
+/* The progress of all nodes. Initialize with ath_start_bar_begin(), free with ath_start_bar_free().
+ */
 struct ath_start_bar {
     struct ath_bar bar;
     const struct ath_plan *plan;
@@ -33,5 +36,5 @@ struct ath_start_bar {
 void ath_start_bar_begin(struct ath_start_bar *bar, const struct ath_plan *plan);
 void ath_start_bar_free(struct ath_start_bar *bar);
 
-/* As struct ath_start_options wants it; context is a struct ath_start_bar. */
+/* A callback for struct ath_start_options; context is a struct ath_start_bar. */
 void ath_start_bar_show(void *context, const struct ath_plan_node *node, enum ath_engine_step step);

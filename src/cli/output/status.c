@@ -1,4 +1,4 @@
-/* What runs, as a table and as data. */
+/* Running runtimes, as a table and as JSON. */
 #include "config.h"
 
 #include "cli/output/status.h"
@@ -12,8 +12,10 @@
 #include "base/i18n.h"
 #include "base/text.h"
 #include "base/unknown.h"
-#include "cli/output/clean.h"
-#include "cli/output/json.h"
+#include "cli/output/ending.h"
+#include "cli/output/fields.h"
+#include "cli/output/table.h"
+#include "cli/output/words.h"
 
 void ath_status_report_free(struct ath_status_report *report)
 {
@@ -29,117 +31,146 @@ void ath_status_report_free(struct ath_status_report *report)
 
 /* ---- data ---- */
 
-static json_t *flag_to_json(int flag)
+ATH_FIELD_WORD(state_word, enum ath_node_state, ath_node_state_word)
+
+static const void *find_there(const void *object)
 {
-    return flag == ATH_UNKNOWN ? json_null() : json_boolean(flag);
+    const struct ath_node_macvlan *macvlan = object;
+    return macvlan->is_there == 1 ? macvlan : NULL;
 }
 
-static json_t *macvlans_to_json(const struct ath_node_status *status)
+#define AT(member) ATH_AT(struct ath_node_macvlan, member)
+static const struct ath_field macvlan_fields[] = {
+    ATH_FIELD("name", AT(name)),
+    ATH_FIELD("is_there", ATH_AT_AS(ATH_FIELD_FLAG, struct ath_node_macvlan, is_there),
+              .help = "whether the runtime's network has the macvlan"),
+    ATH_FIELD("is_up", AT(is_up), .is_nullable = true, .find = find_there),
+    ATH_FIELD("address", AT(address), .is_nullable = true),
+    ATH_FIELD("mtu", AT(mtu), .is_nullable = true),
+    { .name = NULL },
+};
+#undef AT
+
+static const void *find_limited(const void *object)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < status->macvlan_count; i++) {
-        const struct ath_node_macvlan *macvlan = &status->macvlans[i];
-        bool is_there = macvlan->is_there == 1;
-        json_array_append_new(
-            list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", ath_json_text(macvlan->name),
-                            "is_there", flag_to_json(macvlan->is_there), "is_up",
-                            is_there ? json_boolean(macvlan->is_up) : json_null(), "address",
-                            ath_json_text(macvlan->address), "mtu", ath_json_number(macvlan->mtu)));
-    }
-    return list;
+    const struct ath_node_status *status = object;
+    return status->memlock_bytes == INT64_MAX ? NULL : status;
 }
 
-/* No limit is no number of bytes: null, and is_memlock_limited says which null it is. */
-static void add_memlock(json_t *node, const struct ath_node_status *status)
+static const void *find_memory_limited(const void *object)
 {
-    int64_t bytes = status->memlock_bytes;
-    json_object_set_new(node, "memlock_bytes",
-                        bytes == INT64_MAX ? json_null() : ath_json_number(bytes));
-    json_object_set_new(node, "is_memlock_limited",
-                        bytes == ATH_UNKNOWN ? json_null() : json_boolean(bytes != INT64_MAX));
+    const struct ath_node_status *status = object;
+    return status->memory_limit_bytes == INT64_MAX ? NULL : status;
 }
 
-static void add_process(json_t *node, const struct ath_node_status *status)
+static json_t *make_is_memlock_limited(const void *object)
 {
-    const struct {
-        const char *key;
-        const char *text;
-    } texts[] = {
-        { "name", status->name },
-        { "container_id", status->container_id },
-        { "pause_name", status->pause_name },
-        { "pause_id", status->pause_id },
-        { "image", status->image },
-        { "image_id", status->image_id },
-        { "started_at", status->started_at },
-        { "document", status->document },
-        { "socket", status->socket },
-        { "network", status->network_mode },
-        { "cpus", status->cpus },
-        { "memory_nodes", status->memory_nodes },
-        { "limits", status->limits },
-        { "problem", status->problem },
-        { "hint", status->hint },
-    };
-    const struct {
-        const char *key;
-        int64_t number;
-    } numbers[] = {
-        { "pid", status->pid },
-        { "pause_pid", status->pause_pid },
-        { "supervisor_pid", status->supervisor_pid },
-        { "restarts", status->restarts },
-        { "exit_code", status->exit_code },
-    };
-    for (size_t i = 0; i < ATH_COUNT(texts); i++)
-        json_object_set_new(node, texts[i].key, ath_json_text(texts[i].text));
-    for (size_t i = 0; i < ATH_COUNT(numbers); i++)
-        json_object_set_new(node, numbers[i].key, ath_json_number(numbers[i].number));
-    json_object_set_new(node, "is_oom_killed", flag_to_json(status->is_oom_killed));
-    json_object_set_new(node, "is_image_old", json_boolean(status->is_image_old));
-    json_object_set_new(node, "ports", ath_json_texts(&status->ports));
-    json_object_set_new(node, "listening", ath_json_texts(&status->listening));
-    json_object_set_new(node, "macvlans", macvlans_to_json(status));
-    json_object_set_new(node, "log", ath_json_texts(&status->log));
-    add_memlock(node, status);
+    const struct ath_node_status *status = object;
+    return status->memlock_bytes == ATH_UNKNOWN ? json_null()
+                                                : json_boolean(find_limited(status) != NULL);
 }
 
-static json_t *item_to_json(const struct ath_status_item *item)
+#define AT(member) ATH_AT(struct ath_node_status, member)
+static const struct ath_field process_fields[] = {
+    ATH_FIELD("name", AT(name)),
+    ATH_FIELD("container_id", AT(container_id), .is_nullable = true),
+    ATH_FIELD("pause_name", AT(pause_name), .is_nullable = true),
+    ATH_FIELD("pause_id", AT(pause_id), .is_nullable = true),
+    ATH_FIELD("image", AT(image), .help = "image that the container was started with",
+              .is_nullable = true),
+    ATH_FIELD("image_id", AT(image_id), .is_nullable = true),
+    ATH_FIELD("started_at", AT(started_at), .help = "time of the start, RFC 3339, UTC",
+              .is_nullable = true),
+    ATH_FIELD("document", AT(document), .help = "document that the runtime was started from",
+              .is_nullable = true),
+    ATH_FIELD("socket", AT(socket), .is_nullable = true),
+    ATH_FIELD("network", AT(network_mode),
+              .help = "network of the runtime: bridge, host, container:ID, namespace",
+              .is_nullable = true),
+    ATH_FIELD("cpus", AT(cpus), .help = "CPUs that the kernel allows the process to use",
+              .is_nullable = true),
+    ATH_FIELD("memory_nodes", AT(memory_nodes),
+              .help = "NUMA nodes whose memory the kernel allows the process to use",
+              .is_nullable = true),
+    ATH_FIELD("limits", AT(limits),
+              .help = "settings that the system did not allow the process engine to make",
+              .is_nullable = true),
+    ATH_FIELD("problem", AT(problem), .is_nullable = true),
+    ATH_FIELD("hint", AT(hint), .is_nullable = true),
+    ATH_FIELD("pid", AT(pid), .is_nullable = true),
+    ATH_FIELD("pause_pid", AT(pause_pid), .is_nullable = true),
+    ATH_FIELD("supervisor_pid", AT(supervisor_pid), .is_nullable = true),
+    ATH_FIELD("restarts", AT(restarts), .is_nullable = true),
+    ATH_FIELD("exit_code", AT(exit_code), .help = "exit code of the last run", .is_nullable = true),
+    ATH_FIELD("is_oom_killed", ATH_AT_AS(ATH_FIELD_FLAG, struct ath_node_status, is_oom_killed)),
+    ATH_FIELD("is_image_old", AT(is_image_old),
+              .help = "true if the image's name now belongs to another image"),
+    ATH_FIELD("ports", AT(ports), .help = "ports published by Docker"),
+    ATH_FIELD("listening", AT(listening),
+              .help = "sockets on which the process listens, in its network"),
+    ATH_FIELD("macvlans", ATH_AT_LIST(struct ath_node_status, macvlans, macvlan_count),
+              .fields = macvlan_fields),
+    ATH_FIELD("log", AT(log), .help = "last lines of the log, if the runtime has a problem"),
+    ATH_FIELD("memory_limit_bytes", AT(memory_limit_bytes),
+              .help = "memory that the runtime and its sessions may use together; null if there is "
+                      "no limit, or if it is not known",
+              .is_nullable = true, .find = find_memory_limited),
+    ATH_FIELD("memlock_bytes", AT(memlock_bytes),
+              .help = "limit of locked memory; null if there is no limit, or if it is not known "
+                      "(is_memlock_limited)",
+              .is_nullable = true, .find = find_limited),
+    ATH_FIELD("is_memlock_limited", ATH_OF(ATH_FIELD_BOOL), .is_nullable = true,
+              .make = make_is_memlock_limited),
+    { .name = NULL },
+};
+#undef AT
+
+static const void *find_status(const void *object)
 {
-    const struct ath_node_status *status = item->status;
-    enum ath_node_state state = status ? status->state : ATH_NODE_ABSENT;
-    json_t *node = json_pack("{s:i, s:b, s:s, s:o, s:o, s:o}", "id", item->id, "is_recorded",
-                             item->is_recorded, "state", ath_node_state_word(state), "engine",
-                             ath_json_text(status ? status->engine : NULL), "gpus",
-                             ath_json_texts(&item->gpus), "drift", ath_json_text(item->drift));
-    json_t *process = status ? json_object() : json_null();
-    if (status)
-        add_process(process, status);
-    json_object_set_new(node, "process", process);
-    json_object_set_new(node, "service",
-                        item->service ? ath_session_group_to_json(item->service) : json_null());
-    return node;
+    static const struct ath_node_status absent = { .state = ATH_NODE_ABSENT };
+    const struct ath_status_item *item = object;
+    return item->status ? item->status : &absent;
 }
 
-static json_t *docker_to_json(const struct ath_err *err)
-{
-    if (!err)
-        return json_null();
-    return json_pack("{s:s, s:o, s:o}", "code", ath_error_word(err->code), "message",
-                     ath_json_text(err->message), "hint",
-                     ath_json_text(*err->hint ? err->hint : NULL));
-}
+#define AT(member) ATH_AT(struct ath_status_item, member)
+static const struct ath_field item_fields[] = {
+    ATH_FIELD("id", AT(id)),
+    ATH_FIELD("is_recorded", AT(is_recorded), .help = "whether the document has the entry"),
+    ATH_FIELD("state", ATH_AT(struct ath_node_status, state), .word = state_word,
+              .word_count = ATH_NODE_STATE_COUNT, .find = find_status),
+    ATH_FIELD("engine", ATH_AT(struct ath_node_status, engine), .is_nullable = true,
+              .words = ath_words_engines, .find = find_status),
+    ATH_FIELD("gpus", AT(gpus), .help = "PCI addresses of the entry's GPUs in the document"),
+    ATH_FIELD("metrics_port", AT(metrics_port),
+              .help = "port of the entry's metrics in the document; null for none",
+              .is_nullable = true, .rules = "{\"minimum\": 1, \"maximum\": 65535}"),
+    ATH_FIELD("drift", AT(drift),
+              .help = "how the runtime differs from the document; null if it does not",
+              .is_nullable = true),
+    ATH_FIELD("needs_restart", AT(needs_restart),
+              .help = "whether `start` must restart the runtime to remove the drift; otherwise it "
+                      "changes the settings while the runtime runs"),
+    ATH_FIELD("process", AT(status), .help = "null if there is neither process nor container",
+              .is_nullable = true, .fields = process_fields),
+    ATH_FIELD("service", AT(service),
+              .help = "what the runtime reports about itself; null if it does not run",
+              .is_nullable = true, .fields = ath_session_group_fields),
+    { .name = NULL },
+};
+#undef AT
 
-static json_t *to_json(const void *data)
-{
-    const struct ath_status_report *report = data;
-    json_t *nodes = json_array();
-
-    for (size_t i = 0; i < report->count; i++)
-        json_array_append_new(nodes, item_to_json(&report->items[i]));
-    return json_pack("{s:o, s:o, s:o}", "file", ath_json_text(report->document), "docker_error",
-                     docker_to_json(report->docker_err), "nodes", nodes);
-}
+#define AT(member) ATH_AT(struct ath_status_report, member)
+static const struct ath_field fields[] = {
+    ATH_FIELD("file", AT(document), .help = "path of the document; null if there is none",
+              .is_nullable = true),
+    ATH_FIELD("docker_error", AT(docker_err),
+              .help = "why Docker could not be asked; null if it was asked, or if this machine has "
+                      "no Docker",
+              .is_nullable = true, .fields = ath_error_fields),
+    ATH_FIELD("nodes", ATH_AT_LIST(struct ath_status_report, items, count), .fields = item_fields),
+    { .name = NULL },
+};
+#undef AT
 
 /* ---- words ---- */
 
@@ -150,29 +181,31 @@ char *ath_status_age(const char *started_at)
     if (!rest)
         return NULL;
     int64_t seconds = (int64_t)time(NULL) - (int64_t)timegm(&parts);
-    int64_t minutes = seconds / 60, hours = minutes / 60, days = hours / 24;
-
-    if (seconds < 0)
-        return NULL;
-    if (days)
-        return ath_xasprintf(_("%d d %d h"), (int)days, (int)(hours % 24));
-    if (hours)
-        return ath_xasprintf(_("%d h %d min"), (int)hours, (int)(minutes % 60));
-    if (minutes)
-        return ath_xasprintf(_("%d min"), (int)minutes);
-    return ath_xasprintf(_("%d s"), (int)seconds);
+    return seconds < 0 ? NULL : ath_words_duration(seconds);
 }
 
-char *ath_status_reach(const struct ath_node_status *status)
+/* address: "127.0.0.1:50051/tcp" or "127.0.0.1:50051". */
+static bool has_port(const char *address, int port)
+{
+    const char *colon = strrchr(address, ':');
+    ath_auto_free char *wanted = ath_xasprintf(":%d", port);
+    size_t length = strlen(wanted);
+    return colon && !strncmp(colon, wanted, length) && strchr("/", colon[length]);
+}
+
+char *ath_status_reach(const struct ath_node_status *status, int metrics_port)
 {
     const struct ath_texts *texts = status->ports.count ? &status->ports : &status->listening;
     struct ath_text text = { 0 };
 
-    for (size_t i = 0; i < texts->count; i++)
-        ath_text_add_part(&text, ", ", "%s", texts->items[i]);
+    for (size_t i = 0; i < texts->count; i++) {
+        ath_text_add_part(&text, _(", "), "%s", texts->items[i]);
+        if (has_port(texts->items[i], metrics_port))
+            ath_text_add(&text, "%s", _(" (metrics)"));
+    }
     for (size_t i = 0; i < status->macvlan_count; i++)
         if (status->macvlans[i].address)
-            ath_text_add_part(&text, ", ", "%s (%s)", status->macvlans[i].address,
+            ath_text_add_part(&text, _(", "), "%s (%s)", status->macvlans[i].address,
                               status->macvlans[i].name);
     if (text.length)
         return ath_text_take(&text);
@@ -201,136 +234,57 @@ static const char *const titles[COLUMN_COUNT] = {
     [GPUS] = N_("GPUs"),       [SINCE] = N_("Since"),
 };
 
-struct row {
-    char *cells[COLUMN_COUNT];
-    enum ath_role role; /* of the state */
-};
-
-static void row_free(struct row *row)
+/* The GPUs that the runtime serves if it answers, else those of the document. The caller frees it.
+ */
+static char *gpus_of(const struct ath_status_item *item)
 {
-    for (int column = 0; column < COLUMN_COUNT; column++)
-        free(row->cells[column]);
-}
-
-static char *joined(const struct ath_texts *texts)
-{
+    const struct ath_session_group *service = item->service;
     struct ath_text text = { 0 };
-    for (size_t i = 0; i < texts->count; i++)
-        ath_text_add_part(&text, ", ", "%s", texts->items[i]);
+
+    if (!service || service->status)
+        return ath_texts_join(&item->gpus);
+    if (service->health.is_simulated && service->health.device_count)
+        return ath_xasprintf(_("%d simulated"), (int)service->health.device_count);
+    for (size_t i = 0; i < service->health.device_count; i++) {
+        const struct ath_runtime_device *device = &service->health.devices[i];
+        ath_text_add_part(&text, _(", "), "%s", device->pci ? device->pci : device->name);
+    }
     return ath_text_take(&text);
 }
 
-/* What Docker or a process says is somebody else's text. */
-static void make_harmless(const struct ath_style *style, struct row *row)
-{
-    for (int column = 0; column < COLUMN_COUNT; column++) {
-        char *strange = row->cells[column];
-        row->cells[column] = ath_clean(strange, style->is_utf8);
-        free(strange);
-    }
-}
-
-static void fill_row(const struct ath_status_item *item, struct row *out)
+/* Docker, processes and runtimes supply some of these texts: the table cleans them. */
+static void fill_row(const struct ath_status_item *item, struct ath_table_cell *row)
 {
     const struct ath_node_status *status = item->status;
     enum ath_node_state state = status ? status->state : ATH_NODE_ABSENT;
 
-    out->role = role_of(state);
-    out->cells[ID] = ath_xasprintf("NUMA%d", item->id);
-    out->cells[STATE] = ath_xstrdup(_(ath_node_state_meaning(state)));
-    out->cells[GPUS] = joined(&item->gpus);
+    row[ID].text = ath_xasprintf("NUMA%d", item->id);
+    row[ID].role = ATH_ROLE_NAME;
+    row[STATE].text = ath_xstrdup(_(ath_node_state_meaning(state)));
+    row[STATE].role = role_of(state);
+    row[GPUS].text = gpus_of(item);
     if (!status)
         return;
-    out->cells[ENGINE] = ath_xstrdup(status->engine);
-    out->cells[ADDRESS] = ath_status_reach(status);
-    out->cells[CPUS] = ath_xstrdup(status->cpus);
-    out->cells[MEMORY] = ath_xstrdup(status->memory_nodes);
+    row[ENGINE].text = ath_xstrdup(status->engine);
+    row[ADDRESS].text = ath_status_reach(status, item->metrics_port);
+    row[CPUS].text = ath_xstrdup(status->cpus);
+    row[MEMORY].text = ath_xstrdup(status->memory_nodes);
     if (state > ATH_NODE_STOPPED)
-        out->cells[SINCE] = ath_status_age(status->started_at);
+        row[SINCE].text = ath_status_age(status->started_at);
 }
 
-static const char *cell(const struct row *row, int column)
+/* Prints a table, or blocks if the terminal is too narrow for it. */
+static void print_rows(const struct ath_style *style, FILE *out,
+                       const struct ath_status_report *report)
 {
-    const char *text = row->cells[column];
-    return text && *text ? text : "-";
-}
+    ATH_AUTO(ath_table) table = { .titles = titles, .column_count = COLUMN_COUNT };
 
-static enum ath_role role_of_cell(const struct row *row, int column)
-{
-    if (column == STATE)
-        return row->role;
-    return column == ID ? ATH_ROLE_NAME : ATH_ROLE_PLAIN;
-}
-
-/* The headings where row is NULL. The last column is not padded. */
-static void print_row(const struct ath_style *style, FILE *out, const struct row *row,
-                      const size_t widths[COLUMN_COUNT])
-{
-    for (int column = 0; column < COLUMN_COUNT; column++) {
-        const char *text = row ? cell(row, column) : _(titles[column]);
-        enum ath_role role = row ? role_of_cell(row, column) : ATH_ROLE_HEADING;
-        size_t width = ath_style_width(style, text);
-        bool is_last = column + 1 == COLUMN_COUNT;
-        int padding = is_last || widths[column] < width ? 0 : (int)(widths[column] - width) + 2;
-        fprintf(out, "%s%s%s%*s", ath_style_on(style, role), text, ath_style_off(style, role),
-                padding, "");
-    }
-    fputc('\n', out);
-}
-
-static void print_table(const struct ath_style *style, FILE *out, const struct row *rows,
-                        size_t count)
-{
-    size_t widths[COLUMN_COUNT];
-
-    for (int column = 0; column < COLUMN_COUNT; column++) {
-        widths[column] = ath_style_width(style, _(titles[column]));
-        for (size_t i = 0; i < count; i++) {
-            size_t width = ath_style_width(style, cell(&rows[i], column));
-            widths[column] = width > widths[column] ? width : widths[column];
-        }
-    }
-    print_row(style, out, NULL, widths);
-    for (size_t i = 0; i < count; i++)
-        print_row(style, out, &rows[i], widths);
-}
-
-/* A block for each node, where the table is wider than the terminal. */
-static void print_block(const struct ath_style *style, FILE *out, const struct row *row)
-{
-    size_t columns = 0;
-
-    for (int column = STATE; column < COLUMN_COUNT; column++) {
-        size_t width = ath_style_width(style, _(titles[column]));
-        columns = width > columns ? width : columns;
-    }
-    fprintf(out, "%s%s%s\n", ath_style_on(style, ATH_ROLE_NAME), row->cells[ID],
-            ath_style_off(style, ATH_ROLE_NAME));
-    for (int column = STATE; column < COLUMN_COUNT; column++)
-        if (row->cells[column] && *row->cells[column])
-            ath_style_print(
-                style, out,
-                &(struct ath_paragraph){ .prefix = "  ",
-                                         .next_prefix = "  ",
-                                         .label = _(titles[column]),
-                                         .label_role = ATH_ROLE_DIM,
-                                         .label_columns = columns,
-                                         .text = row->cells[column],
-                                         .role = column == STATE ? row->role : ATH_ROLE_PLAIN });
-}
-
-static bool fits(const struct ath_style *style, const struct row *rows, size_t count)
-{
-    size_t sum = 0;
-    for (int column = 0; column < COLUMN_COUNT; column++) {
-        size_t widest = ath_style_width(style, _(titles[column]));
-        for (size_t i = 0; i < count; i++) {
-            size_t width = ath_style_width(style, cell(&rows[i], column));
-            widest = width > widest ? width : widest;
-        }
-        sum += widest + 2;
-    }
-    return !style->columns || sum - 2 <= (size_t)style->columns;
+    for (size_t i = 0; i < report->count; i++)
+        fill_row(&report->items[i], ath_table_add_row(&table));
+    if (!style->columns || ath_table_width(&table, style) <= (size_t)style->columns)
+        ath_table_print(&table, style, out);
+    else
+        ath_table_print_blocks(&table, style, out);
 }
 
 static void print_note(const struct ath_style *style, FILE *out, int id, const char *message,
@@ -344,23 +298,38 @@ static void print_note(const struct ath_style *style, FILE *out, int id, const c
                                              .label_role = ATH_ROLE_WARN,
                                              .label_columns = ath_style_width(style, label),
                                              .text = message });
-    if (!hint || !*hint)
-        return;
-    ath_auto_free char *text = ath_xasprintf(_("hint: %s"), hint);
-    ath_style_print(style, out,
-                    &(struct ath_paragraph){ .prefix = "  ", .text = text, .role = ATH_ROLE_DIM });
+    ath_auto_free char *text = ath_style_hint(style, hint);
+    if (text)
+        ath_style_print(
+            style, out,
+            &(struct ath_paragraph){ .prefix = "  ", .text = text, .role = ATH_ROLE_DIM });
 }
 
-static void print_stranger(const struct ath_style *style, FILE *out,
-                           const struct ath_status_item *item)
+/* Says below a recommended command which programs it would end. */
+static void print_cost(const struct ath_style *style, FILE *out, const struct ath_status_item *item)
+{
+    if (!item->service || !(item->service->status || item->service->sessions.count))
+        return;
+    const struct ath_session_report one = { .items = item->service, .count = 1 };
+    ath_auto_free char *words = ath_ending_words(&one);
+    ath_auto_free char *text =
+        ath_xasprintf(_("it asks before it ends running programs: %s"), words);
+    ath_style_print(style, out,
+                    &(struct ath_paragraph){ .prefix = "  ", .text = text, .role = ATH_ROLE_WARN });
+}
+
+static void print_not_recorded(const struct ath_style *style, FILE *out,
+                               const struct ath_status_item *item)
 {
     ath_auto_free char *text =
         item->other ? ath_xasprintf(_("'%s' was started from another document, '%s'"),
                                     item->status->name, item->other)
-                    : ath_xstrdup(_("the document has no such entry"));
+                    : ath_xstrdup(_("the document has no entry with this id"));
     ath_auto_free char *hint = item->other ? ath_xasprintf("aitherion status -c '%s'", item->other)
                                            : ath_xasprintf("aitherion clean %d", item->id);
     print_note(style, out, item->id, text, hint);
+    if (!item->other)
+        print_cost(style, out, item);
 }
 
 static void print_notes(const struct ath_style *style, FILE *out,
@@ -368,8 +337,10 @@ static void print_notes(const struct ath_style *style, FILE *out,
 {
     const struct ath_node_status *status = item->status;
 
-    if (status && status->problem)
+    if (status && status->problem) {
         print_note(style, out, item->id, status->problem, status->hint);
+        print_cost(style, out, item);
+    }
     for (size_t i = 0; status && status->problem && i < status->log.count; i++) {
         ath_auto_free char *line = ath_xasprintf("| %s", status->log.items[i]);
         ath_style_print(
@@ -377,17 +348,56 @@ static void print_notes(const struct ath_style *style, FILE *out,
             &(struct ath_paragraph){ .prefix = "  ", .text = line, .role = ATH_ROLE_DIM });
     }
     if (status && status->state > ATH_NODE_STOPPED && !status->problem && status->restarts > 0) {
-        ath_auto_free char *text = ath_xasprintf(
-            _("it ended by itself and was started again (%d so far); its log says why"),
-            status->restarts);
-        print_note(style, out, item->id, text, NULL);
+        ath_auto_free char *text =
+            ath_xasprintf(_("it ended and was started again (%d so far)"), status->restarts);
+        ath_auto_free char *hint = ath_xasprintf("aitherion logs %d", item->id);
+        print_note(style, out, item->id, text, hint);
     }
+    ath_auto_free char *rights = ath_words_limits();
     if (status && status->limits)
-        print_note(style, out, item->id, status->limits, NULL);
-    if (item->drift)
-        print_note(style, out, item->id, item->drift, start);
+        print_note(style, out, item->id, status->limits, rights);
+    if (item->drift) {
+        ath_auto_free char *in_place = ath_xasprintf(_("%s (changes it without a restart)"), start);
+        print_note(style, out, item->id, item->drift, item->needs_restart ? start : in_place);
+    }
+    if (item->drift && item->needs_restart)
+        print_cost(style, out, item);
     if (status && (item->other || !item->is_recorded))
-        print_stranger(style, out, item);
+        print_not_recorded(style, out, item);
+}
+
+/* Returns whether only programs of this machine reach a node that runs. */
+static bool is_local(const struct ath_node_status *status)
+{
+    const struct ath_texts *texts = status->ports.count ? &status->ports : &status->listening;
+
+    for (size_t i = 0; i < texts->count; i++)
+        if (!ath_starts_with(texts->items[i], "127.") && !ath_starts_with(texts->items[i], "[::1]"))
+            return false;
+    for (size_t i = 0; i < status->macvlan_count; i++)
+        if (status->macvlans[i].address)
+            return false;
+    return status->state > ATH_NODE_STOPPED && texts->count;
+}
+
+/* Says how other machines would reach the running nodes. */
+static void print_local(const struct ath_style *style, FILE *out,
+                        const struct ath_status_report *report)
+{
+    ATH_AUTO(ath_text) names = { 0 };
+    int first = ATH_UNKNOWN;
+
+    for (size_t i = 0; i < report->count; i++) {
+        const struct ath_status_item *item = &report->items[i];
+        if (!item->status || !item->is_recorded || !is_local(item->status))
+            continue;
+        ath_text_add_part(&names, _(", "), "NUMA%d", item->id);
+        first = first == ATH_UNKNOWN ? item->id : first;
+    }
+    if (first == ATH_UNKNOWN)
+        return;
+    ath_auto_free char *text = ath_words_only_here(style, names.data, first);
+    ath_style_print(style, out, &(struct ath_paragraph){ .text = text });
 }
 
 static bool has_sessions(const struct ath_status_report *report)
@@ -401,24 +411,14 @@ static bool has_sessions(const struct ath_status_report *report)
 static void to_text(const struct ath_style *style, FILE *out, const void *data)
 {
     const struct ath_status_report *report = data;
-    struct row *rows = ath_xalloc(report->count * sizeof *rows);
 
-    for (size_t i = 0; i < report->count; i++) {
-        fill_row(&report->items[i], &rows[i]);
-        make_harmless(style, &rows[i]);
-    }
-    if (!report->count)
-        fprintf(out, "%s\n", _("nothing of aitherion's runs here"));
-    else if (fits(style, rows, report->count))
-        print_table(style, out, rows, report->count);
+    if (report->count)
+        print_rows(style, out, report);
     else
-        for (size_t i = 0; i < report->count; i++)
-            print_block(style, out, &rows[i]);
-    for (size_t i = 0; i < report->count; i++) {
+        fprintf(out, "%s\n", _("no runtime runs here"));
+    for (size_t i = 0; i < report->count; i++)
         print_notes(style, out, &report->items[i], report->start);
-        row_free(&rows[i]);
-    }
-    free(rows);
+    print_local(style, out, report);
     if (has_sessions(report)) {
         fputc('\n', out);
         ath_sessions_print(style, out, report->services, report->service_count);
@@ -429,4 +429,10 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
         fprintf(out, "%s %s\n", _("Next:"), report->start);
 }
 
-const struct ath_view ath_status_view = { "aitherion.status/1", to_json, to_text, NULL, 0 };
+const struct ath_view ath_status_view = {
+    .schema = "aitherion.status/1",
+    .title = "Output of `aitherion status --json`",
+    .fields = fields,
+    .clock = "age_ms",
+    .to_text = to_text,
+};

@@ -1,4 +1,4 @@
-/* What was stopped and what was cleaned, or would be. */
+/* The results of `stop` and `clean`, or their plans in a dry run. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -7,19 +7,12 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/unknown.h"
-#include "cli/output/json.h"
+#include "cli/output/ending.h"
+#include "cli/output/fields.h"
 #include "cli/output/status.h"
+#include "cli/output/words.h"
 
-static json_t *error_to_json(int status, const struct ath_err *err)
-{
-    if (!status)
-        return json_null();
-    return json_pack("{s:s, s:o, s:o}", "code", ath_error_word(err->code), "message",
-                     ath_json_text(err->message), "hint",
-                     ath_json_text(*err->hint ? err->hint : NULL));
-}
-
-/* text is taken over. */
+/* Prints a line and frees text. */
 static void print_line(const struct ath_style *style, FILE *out, enum ath_role role, char *text)
 {
     ath_style_print(style, out, &(struct ath_paragraph){ .text = text, .role = role });
@@ -28,31 +21,46 @@ static void print_line(const struct ath_style *style, FILE *out, enum ath_role r
 
 static void print_hint(const struct ath_style *style, FILE *out, const char *text)
 {
-    if (!*text)
-        return;
-    ath_auto_free char *hint = ath_xasprintf(_("hint: %s"), text);
-    ath_style_print(style, out,
-                    &(struct ath_paragraph){ .prefix = "  ", .text = hint, .role = ATH_ROLE_DIM });
+    ath_auto_free char *hint = ath_style_hint(style, text);
+    if (hint)
+        ath_style_print(
+            style, out,
+            &(struct ath_paragraph){ .prefix = "  ", .text = hint, .role = ATH_ROLE_DIM });
 }
 
 /* ---- stop ---- */
 
-static json_t *stop_to_json(const void *data)
-{
-    const struct ath_stop_report *report = data;
-    json_t *nodes = json_array(), *missing = json_array();
+#define AT(member) ATH_AT(struct ath_stop_result, member)
+static const struct ath_field stopped_fields[] = {
+    ATH_FIELD("id", AT(id)),
+    ATH_FIELD("engine", AT(engine), .words = ath_words_engines),
+    ATH_FIELD("was_running", AT(was_running)),
+    ATH_FIELD("error", ATH_AT(struct ath_stop_result, err),
+              .failed = ATH_FAILED(struct ath_stop_result, status), .fields = ath_error_fields),
+    { .name = NULL },
+};
+#undef AT
 
-    for (size_t i = 0; i < report->results->count; i++) {
-        const struct ath_stop_result *one = &report->results->items[i];
-        json_array_append_new(nodes, json_pack("{s:i, s:s, s:b, s:o}", "id", one->id, "engine",
-                                               one->engine, "was_running", one->was_running,
-                                               "error", error_to_json(one->status, &one->err)));
-    }
-    for (size_t i = 0; i < report->missing_count; i++)
-        json_array_append_new(missing, json_integer(report->missing[i]));
-    return json_pack("{s:b, s:o, s:o}", "is_dry_run", report->is_dry_run, "nodes", nodes, "missing",
-                     missing);
+static const void *find_results(const void *object)
+{
+    return ((const struct ath_stop_report *)object)->results;
 }
+
+static const void *find_stop_ends(const void *object)
+{
+    return ((const struct ath_stop_report *)object)->ends;
+}
+
+static const struct ath_field stop_fields[] = {
+    ATH_FIELD("is_dry_run", ATH_AT(struct ath_stop_report, is_dry_run)),
+    ATH_FIELD("nodes", ATH_AT_LIST(struct ath_stop_results, items, count), .fields = stopped_fields,
+              .find = find_results),
+    ATH_FIELD("missing", ATH_AT_LIST(struct ath_stop_report, missing, missing_count),
+              .help = "given ids that have neither process nor container"),
+    ATH_FIELD("ends", ATH_AT_LIST(struct ath_session_report, items, count), .help = ATH_ENDING_HELP,
+              .fields = ath_ending_fields, .find = find_stop_ends),
+    { .name = NULL },
+};
 
 static void print_stopped(const struct ath_style *style, FILE *out, bool is_dry_run,
                           const struct ath_stop_result *one)
@@ -63,7 +71,7 @@ static void print_stopped(const struct ath_style *style, FILE *out, bool is_dry_
         print_hint(style, out, one->err.hint);
         return;
     }
-    const char *format = !one->was_running ? _("NUMA%d does not run (%s)")
+    const char *format = !one->was_running ? _("NUMA%d is not running (%s)")
                          : is_dry_run      ? _("would stop NUMA%d (%s)")
                                            : _("stopped NUMA%d (%s)");
     print_line(style, out, ATH_ROLE_PLAIN, ath_xasprintf(format, one->id, one->engine));
@@ -79,44 +87,71 @@ static void stop_to_text(const struct ath_style *style, FILE *out, const void *d
         print_line(style, out, ATH_ROLE_PLAIN,
                    ath_xasprintf(_("NUMA%d: there is nothing to stop"), report->missing[i]));
     if (!report->results->count && !report->missing_count)
-        fprintf(out, "%s\n", _("nothing to do: nothing of aitherion's is there"));
+        fprintf(out, "%s\n", _("nothing to do: no runtime found"));
+    if (report->is_dry_run)
+        ath_ending_print(style, out, report->ends);
 }
 
-const struct ath_view ath_stop_view = { "aitherion.stop/1", stop_to_json, stop_to_text, NULL, 0 };
+const struct ath_view ath_stop_view = {
+    .schema = "aitherion.stop/1",
+    .title = "Output of `aitherion stop --json`",
+    .fields = stop_fields,
+    .to_text = stop_to_text,
+};
 
 /* ---- clean ---- */
 
-static json_t *left_to_json(const struct ath_clean_steps *steps)
-{
-    json_t *left = json_array();
+ATH_FIELD_WORD(kind_word, enum ath_clean_kind, ath_clean_kind_word)
 
-    for (size_t i = 0; i < steps->left_count; i++) {
-        const struct ath_clean_left *one = &steps->left[i];
-        json_array_append_new(left, json_pack("{s:i, s:o, s:o, s:o}", "numa", one->id, "document",
-                                              ath_json_text(one->document), "text",
-                                              ath_json_text(one->text), "hint",
-                                              ath_json_text(one->hint)));
-    }
-    return left;
+#define AT(member) ATH_AT(struct ath_clean_step, member)
+static const struct ath_field step_fields[] = {
+    ATH_FIELD("kind", AT(kind), .word = kind_word, .word_count = ATH_CLEAN_KIND_COUNT),
+    ATH_FIELD("object", AT(object), .help = "name or path of the removed thing"),
+    ATH_FIELD("numa", AT(id), .help = "id of the NUMA entry", .is_nullable = true),
+    ATH_FIELD("text", AT(text)),
+    ATH_FIELD("error", ATH_AT(struct ath_clean_step, err),
+              .failed = ATH_FAILED(struct ath_clean_step, status), .fields = ath_error_fields),
+    { .name = NULL },
+};
+#undef AT
+
+#define AT(member) ATH_AT(struct ath_clean_left, member)
+static const struct ath_field left_fields[] = {
+    ATH_FIELD("numa", AT(id), .help = "id of the NUMA entry; null for a macvlan",
+              .is_nullable = true),
+    ATH_FIELD("document", AT(document),
+              .help = "the other document; null if the run folder differs", .is_nullable = true),
+    ATH_FIELD("text", AT(text)),
+    ATH_FIELD("hint", AT(hint), .help = "command that removes it"),
+    { .name = NULL },
+};
+#undef AT
+
+static const void *find_steps(const void *object)
+{
+    return ((const struct ath_clean_report *)object)->steps;
 }
 
-static json_t *clean_to_json(const void *data)
+static const void *find_clean_ends(const void *object)
 {
-    const struct ath_clean_report *report = data;
-    json_t *steps = json_array();
-
-    for (size_t i = 0; i < report->steps->count; i++) {
-        const struct ath_clean_step *step = &report->steps->items[i];
-        json_array_append_new(
-            steps, json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", ath_clean_kind_word(step->kind),
-                             "object", ath_json_text(step->object), "numa",
-                             ath_json_number(step->id), "text", ath_json_text(step->text), "error",
-                             error_to_json(step->status, &step->err)));
-    }
-    return json_pack("{s:b, s:o, s:o, s:o}", "is_dry_run", report->is_dry_run, "steps", steps,
-                     "left", left_to_json(report->steps), "images_left",
-                     ath_json_texts(&report->steps->images));
+    return ((const struct ath_clean_report *)object)->ends;
 }
+
+static const struct ath_field clean_fields[] = {
+    ATH_FIELD("is_dry_run", ATH_AT(struct ath_clean_report, is_dry_run)),
+    ATH_FIELD("steps", ATH_AT_LIST(struct ath_clean_steps, items, count),
+              .help = "steps in their order", .fields = step_fields, .find = find_steps),
+    ATH_FIELD("left", ATH_AT_LIST(struct ath_clean_steps, left, left_count),
+              .help = "runtimes and macvlans that are kept, because they were made for another "
+                      "existing document or with another run folder",
+              .fields = left_fields, .find = find_steps),
+    ATH_FIELD("images_left", ATH_AT(struct ath_clean_steps, images),
+              .help = "images made by aitherion that are kept without --images",
+              .find = find_steps),
+    ATH_FIELD("ends", ATH_AT_LIST(struct ath_session_report, items, count), .help = ATH_ENDING_HELP,
+              .fields = ath_ending_fields, .find = find_clean_ends),
+    { .name = NULL },
+};
 
 static void print_step(const struct ath_style *style, FILE *out, const struct ath_clean_step *step)
 {
@@ -132,10 +167,10 @@ static void print_nothing(FILE *out, const struct ath_clean_report *report)
 {
     const struct ath_clean_steps *steps = report->steps;
     fprintf(out, "%s\n",
-            report->is_of_some ? _("nothing to do: nothing of these entries is there")
+            report->is_of_some ? _("nothing to do: these entries left nothing behind")
             : steps->left_count || steps->images.count
                 ? _("nothing to do")
-                : _("nothing to do: nothing of aitherion's is there"));
+                : _("nothing to do: found nothing that aitherion made"));
 }
 
 static void clean_to_text(const struct ath_style *style, FILE *out, const void *data)
@@ -144,22 +179,31 @@ static void clean_to_text(const struct ath_style *style, FILE *out, const void *
     const struct ath_clean_steps *steps = report->steps;
 
     if (steps->count)
-        fprintf(out, "%s\n", report->is_dry_run ? _("To be done:") : _("Done:"));
+        fprintf(out, "%s\n", report->is_dry_run ? _("Would do:") : _("Done:"));
     else
         print_nothing(out, report);
     for (size_t i = 0; i < steps->count; i++)
         print_step(style, out, &steps->items[i]);
     for (size_t i = 0; i < steps->left_count; i++) {
+        const struct ath_clean_left *left = &steps->left[i];
         print_line(style, out, ATH_ROLE_WARN,
-                   ath_xasprintf(_("NUMA%d stays: %s"), steps->left[i].id, steps->left[i].text));
-        print_hint(style, out, steps->left[i].hint);
+                   left->id == ATH_UNKNOWN
+                       ? ath_xasprintf(_("kept: %s"), left->text)
+                       : ath_xasprintf(_("NUMA%d is kept: %s"), left->id, left->text));
+        print_hint(style, out, left->hint);
     }
     for (size_t i = 0; i < steps->images.count && !steps->count; i++) {
         print_line(style, out, ATH_ROLE_PLAIN,
-                   ath_xasprintf(_("the image '%s' stays"), steps->images.items[i]));
+                   ath_xasprintf(_("the image '%s' is kept"), steps->images.items[i]));
         print_hint(style, out, "aitherion clean --images");
     }
+    if (report->is_dry_run)
+        ath_ending_print(style, out, report->ends);
 }
 
-const struct ath_view ath_clean_view = { "aitherion.clean/1", clean_to_json, clean_to_text, NULL,
-                                         0 };
+const struct ath_view ath_clean_view = {
+    .schema = "aitherion.clean/1",
+    .title = "Output of `aitherion clean --json`",
+    .fields = clean_fields,
+    .to_text = clean_to_text,
+};

@@ -1,7 +1,7 @@
 /*
- * Text for people: roles to SGR sequences (ECMA-48), signs with their ASCII stand-ins, and wrapping
- * by display width. Chinese has no blanks to break at: a line may also end beside a wide character,
- * but none begins with closing punctuation (GB/T 15834, section 5.1).
+ * Text for users: SGR sequences (ECMA-48) for roles, signs and their ASCII replacements, and
+ * wrapping by display width. Chinese has no blanks to break at: a line may also end next to a wide
+ * character, but no line begins with closing punctuation (GB/T 15834, section 5.1).
  */
 #include "config.h"
 
@@ -13,9 +13,11 @@
 #include <wchar.h>
 
 #include "base/alloc.h"
+#include "base/clean.h"
 #include "base/cleanup.h"
+#include "base/i18n.h"
 #include "base/text.h"
-#include "cli/output/clean.h"
+#include "cli/suggest.h"
 
 static const char *const sequences[ATH_ROLE_COUNT] = {
     [ATH_ROLE_HEADING] = "\033[1m", [ATH_ROLE_NAME] = "\033[36m", [ATH_ROLE_GOOD] = "\033[32m",
@@ -45,6 +47,18 @@ const char *ath_style_glyph(const struct ath_style *style, enum ath_glyph glyph)
     return style->is_utf8 ? glyphs[glyph].utf8 : glyphs[glyph].ascii;
 }
 
+char *ath_style_suggest(const struct ath_style *style, const char *text)
+{
+    static const struct ath_globals none = { 0 };
+    return ath_suggest_complete(style->globals ? style->globals : &none, text);
+}
+
+char *ath_style_hint(const struct ath_style *style, const char *hint)
+{
+    ath_auto_free char *whole = hint && *hint ? ath_style_suggest(style, hint) : NULL;
+    return whole ? ath_xasprintf(_("hint: %s"), whole) : NULL;
+}
+
 size_t ath_style_width(const struct ath_style *style, const char *text)
 {
     ath_auto_free char *clean = ath_clean(text, style->is_utf8);
@@ -64,7 +78,7 @@ static void print_blanks(FILE *out, size_t count)
     fprintf(out, "%*s", (int)count, "");
 }
 
-/* Returns how many columns the label takes, with the blanks behind it. */
+/* Returns the width of the label and of the blanks after it, in columns. */
 static size_t print_label(const struct ath_style *style, FILE *out,
                           const struct ath_paragraph *paragraph)
 {
@@ -78,7 +92,7 @@ static size_t print_label(const struct ath_style *style, FILE *out,
     return width + blanks;
 }
 
-/* Below this a column of text is worse than a long line. */
+/* A column of text that is narrower than this reads worse than a long line. */
 enum { TEXT_COLUMNS_MIN = 24 };
 
 static size_t room_beside(const struct ath_style *style, size_t indent)

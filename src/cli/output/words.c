@@ -6,15 +6,23 @@
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "base/i18n.h"
+
+const char *const ath_words_engines[] = { "docker", "process", NULL };
 
 char *ath_words_size(int64_t bytes)
 {
-    const double mib = 1024.0 * 1024, gib = 1024 * mib;
+    const double kib = 1024, mib = 1024 * kib, gib = 1024 * mib;
 
-    if (bytes != 0 && bytes < (int64_t)gib)
+    if (bytes < (int64_t)kib)
+        return ath_xasprintf("%d B", (int)bytes);
+    if (bytes < (int64_t)mib)
+        return ath_xasprintf("%.1f KiB", (double)bytes / kib);
+    if (bytes < (int64_t)gib)
         return ath_xasprintf("%.1f MiB", (double)bytes / mib);
     return ath_xasprintf("%.1f GiB", (double)bytes / gib);
 }
@@ -38,16 +46,30 @@ char *ath_words_speed(int64_t mbps)
     return ath_xasprintf("%lld Gb/s", (long long)(mbps / 1000));
 }
 
+char *ath_words_duration(int64_t seconds)
+{
+    int64_t minutes = seconds / 60, hours = minutes / 60, days = hours / 24;
+
+    if (days)
+        return ath_xasprintf(_("%d d %d h"), (int)days, (int)(hours % 24));
+    if (hours)
+        return ath_xasprintf(_("%d h %d min"), (int)hours, (int)(minutes % 60));
+    if (minutes)
+        return ath_xasprintf(_("%d min"), (int)minutes);
+    return ath_xasprintf(_("%d s"), (int)seconds);
+}
+
 static const struct {
     int id;
     const char *name;
 } vendors[] = {
-    { 0x1002, "AMD" },       { 0x1014, "IBM" },        { 0x1077, "QLogic" },
-    { 0x1137, "Cisco" },     { 0x10de, "NVIDIA" },     { 0x10ec, "Realtek" },
-    { 0x1414, "Microsoft" }, { 0x1425, "Chelsio" },    { 0x14e4, "Broadcom" },
-    { 0x15b3, "Mellanox" },  { 0x1924, "Solarflare" }, { 0x19e5, "Huawei" },
-    { 0x1af4, "Red Hat" },   { 0x1d0f, "Amazon" },     { 0x1d94, "Hygon" },
-    { 0x1dd8, "Pensando" },  { 0x8086, "Intel" },      { 0xcabc, "Cambricon" },
+    { 0x1002, "AMD" },       { 0x1014, "IBM" },         { 0x1077, "QLogic" },
+    { 0x1137, "Cisco" },     { 0x10de, "NVIDIA" },      { 0x10ec, "Realtek" },
+    { 0x1414, "Microsoft" }, { 0x1425, "Chelsio" },     { 0x14e4, "Broadcom" },
+    { 0x15b3, "Mellanox" },  { 0x1924, "Solarflare" },  { 0x19e5, "Huawei" },
+    { 0x1af4, "Red Hat" },   { 0x1d0f, "Amazon" },      { 0x1d94, "Hygon" },
+    { 0x17db, "Cray" },      { 0x1da3, "Habana Labs" }, { 0x1dd8, "Pensando" },
+    { 0x8086, "Intel" },     { 0xcabc, "Cambricon" },
 };
 
 const char *ath_words_vendor(int vendor_id)
@@ -87,7 +109,7 @@ char *ath_words_gid(const struct ath_gid *gid)
 const char *ath_words_class(enum ath_pci_class class)
 {
     static const char *const meanings[] = {
-        [ATH_PCI_UNKNOWN] = N_("cannot be told from what was read"),
+        [ATH_PCI_UNKNOWN] = N_("not known from the data that was read"),
         [ATH_PCI_SAME] = N_("itself"),
         [ATH_PCI_PIX] = N_("at most one PCIe switch between them"),
         [ATH_PCI_PXB] = N_("several PCIe switches, but no host bridge"),
@@ -96,4 +118,19 @@ const char *ath_words_class(enum ath_pci_class class)
         [ATH_PCI_SYS] = N_("across NUMA nodes (X-Bus, UPI, Infinity Fabric)"),
     };
     return _(meanings[class]);
+}
+
+char *ath_words_only_here(const struct ath_style *style, const char *names, int id)
+{
+    ath_auto_free char *text =
+        ath_xasprintf(_("only this machine reaches %s; for other machines: aitherion configure %d "
+                        "--control-iface INTERFACE, then aitherion start"),
+                      names, id);
+    return ath_style_suggest(style, text);
+}
+
+char *ath_words_limits(void)
+{
+    return geteuid() ? ath_xstrdup(_("only root may set them: start it as root, or in Docker"))
+                     : NULL;
 }

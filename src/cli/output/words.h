@@ -1,27 +1,41 @@
-/* Facts in words, for text, matrix and pictures. What returns char * is freed by the caller. */
+/* Facts in words, for text, matrix and pictures. The caller frees a result of type char *. */
 #pragma once
 #include <stdint.h>
 
 #include "base/pci.h"
+#include "cli/output/style.h"
 #include "roce/nic.h"
 
-/* "251.7 GiB"; below one GiB "512.0 MiB". */
+/* A size: "251.7 GiB"; below one GiB "512.0 MiB". */
 char *ath_words_size(int64_t bytes);
 
 /* A page size, a power of two: "2 MiB". */
 char *ath_words_page(int64_t bytes);
 
-/* "100 Gb/s", "2.5 Gb/s", "100 Mb/s". */
+/* A link speed: "100 Gb/s", "2.5 Gb/s", "100 Mb/s". */
 char *ath_words_speed(int64_t mbps);
 
-/* "NVIDIA" for 0x10de; NULL for ids that we have no name for, and for ATH_UNKNOWN. */
+/* A duration in its two largest units: "2 d 3 h", "3 h 12 min", "5 min", "8 s". */
+char *ath_words_duration(int64_t seconds);
+
+/* The name of a PCI vendor: "NVIDIA" for 0x10de. NULL for other ids and for ATH_UNKNOWN. */
 const char *ath_words_vendor(int vendor_id);
 
-/* The model, or else "NVIDIA 10de:1db6"; "" where not even the ids are known. */
+/* The model, else "NVIDIA 10de:1db6"; "" if the ids are not known either. */
 char *ath_words_device(int vendor_id, int device_id, const char *model);
 
-/* An address as people write it: "192.168.1.10", "fe80::1". */
+/* A GID's IP address in its usual form: "192.168.1.10", "fe80::1". */
 char *ath_words_gid(const struct ath_gid *gid);
 
-/* What a class means, as a translated sentence: "through one PCIe host bridge". */
+/* The note that no other machine reaches the runtimes `names`, and the commands that change that
+ * for entry `id`, with the options of this run. */
+char *ath_words_only_here(const struct ath_style *style, const char *names, int id);
+
+/* The hint for an ordinary user whose runtime lacks a cpuset or a limit; NULL for root. */
+char *ath_words_limits(void);
+
+/* The names of all engines, up to a NULL. */
+extern const char *const ath_words_engines[];
+
+/* The meaning of a class, translated: "through one PCIe host bridge of a CPU". */
 const char *ath_words_class(enum ath_pci_class class);

@@ -46,5 +46,5 @@ struct ath_curses {
     ATH_CURSES_FUNCTIONS(ATH_LATE_MEMBER)
 };
 
-/* Returns 0 with *out filled, or -ENOENT "library-missing" with err. */
+/* Loads the library. Returns 0, or -ENOENT with err (code word "library-missing"). */
 int ath_curses_load(struct ath_curses *out, struct ath_err *err);

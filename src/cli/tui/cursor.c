@@ -22,7 +22,7 @@ void ath_cursor_fit(struct ath_cursor *cursor, int count, int shown)
         cursor->first = count > shown ? count - shown : 0;
 }
 
-/* "1" waits for more where there is a row 10. */
+/* After "1", waits for another digit if there is a row 10. */
 static bool type_digit(struct ath_cursor *cursor, int digit, int count)
 {
     int number = cursor->number * 10 + digit;

@@ -1,20 +1,20 @@
-/* The selected row of a list, and which rows of it are to be seen. Private to tui. */
+/* The selected row of a list, and which rows are visible. Private to tui. */
 #pragma once
 #include <stdbool.h>
 
 #include "cli/tui/keys.h"
 
 struct ath_cursor {
-    int at, first; /* from 0 */
+    int at, first; /* selected and first visible row, from 0 */
     int page;      /* rows that were shown last */
-    int number;    /* digits typed so far, 0 for none */
+    int number;    /* the number typed so far; 0: none */
 };
 
-/* Makes the selected one of `count` rows be among the `shown` ones. */
+/* Keeps the selected one of `count` rows among the `shown` visible ones. */
 void ath_cursor_fit(struct ath_cursor *cursor, int count, int shown);
 
 /*
- * Moves as the action says. A number selects its row; true where it can mean no other row, so that
- * the row is to be opened at once.
+ * Moves the selection. Typing a number selects that row. Returns true if no longer number is
+ * possible, so that the row can be opened at once.
  */
 bool ath_cursor_act(struct ath_cursor *cursor, enum ath_action action, int key, int count);

@@ -12,7 +12,9 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "cli/tui/columns.h"
 #include "cli/tui/cursor.h"
+#include "cli/tui/search.h"
 
 enum { EDGE = 2, LINE_LETTERS_MAX = 1024, INPUT_COLUMNS = 60, REASON_ROWS = 4 };
 
@@ -21,6 +23,7 @@ void ath_choices_free(struct ath_choices *choices)
     for (size_t i = 0; choices && i < choices->count; i++) {
         free(choices->items[i].value);
         free(choices->items[i].label);
+        free(choices->items[i].detail);
     }
     if (choices)
         free(choices->items);
@@ -31,8 +34,8 @@ struct ath_choice *ath_choices_add(struct ath_choices *choices, const char *valu
 {
     struct ath_choice *choice = ath_push(&choices->items, &choices->count, sizeof *choice);
     choice->value = ath_xstrdup(value);
-    choice->label = detail && *detail ? ath_xasprintf("%s  %s", label ? label : value, detail)
-                                      : ath_xstrdup(label ? label : value);
+    choice->label = ath_xstrdup(label ? label : value);
+    choice->detail = detail && *detail ? ath_xstrdup(detail) : NULL;
     return choice;
 }
 
@@ -47,7 +50,7 @@ struct ath_choice *ath_choices_find(const struct ath_choices *choices, const cha
 /* ---- the box ---- */
 
 struct box {
-    int row, column, rows, columns; /* inside its lines */
+    int row, column, rows, columns; /* inside the border */
 };
 
 static int at_most(int value, int most)
@@ -55,7 +58,8 @@ static int at_most(int value, int most)
     return value < most ? value : most;
 }
 
-/* Draws a box in the middle, with room for so many rows and columns inside as far as there is. */
+/* Draws a box in the middle of the screen. It has room inside for these rows and columns, or fewer
+ * on a small screen. */
 static struct box draw_box(struct ath_tui *tui, const char *title, int rows, int columns)
 {
     int screen_rows = ath_screen_rows(tui->terminal),
@@ -89,7 +93,7 @@ static int widest_line(const char *text)
     return widest;
 }
 
-/* Columns that a text may take in a box. */
+/* Returns the columns that a text may take in a box. */
 static int room_for(const struct ath_tui *tui)
 {
     return ath_screen_columns(tui->terminal) - 4 - 2 * EDGE;
@@ -102,7 +106,7 @@ static void draw_hints(struct ath_tui *tui, const struct box *box, enum ath_key_
                    false, hints);
 }
 
-/* ---- a word ---- */
+/* ---- a message ---- */
 
 struct word {
     const char *title, *text;
@@ -135,6 +139,7 @@ struct choosing {
     struct ath_choices *choices;
     bool is_many;
     struct ath_cursor cursor;
+    struct ath_columns columns;
 };
 
 static enum ath_key_place place_of(const struct choosing *choosing)
@@ -142,11 +147,28 @@ static enum ath_key_place place_of(const struct choosing *choosing)
     return choosing->is_many ? ATH_IN_CHECKS : ATH_IN_LIST;
 }
 
+/* Returns a choice as a row of cells. The caller frees it. */
+static char *choice_row(const struct ath_choice *choice)
+{
+    return choice->detail ? ath_xasprintf("%s\t%s", choice->label, choice->detail)
+                          : ath_xstrdup(choice->label);
+}
+
+static void fit_columns(struct choosing *choosing)
+{
+    for (size_t i = 0; i < choosing->choices->count; i++) {
+        ath_auto_free char *row = choice_row(&choosing->choices->items[i]);
+        ath_columns_fit(&choosing->columns, row);
+    }
+}
+
 static char *choice_line(const struct choosing *choosing, size_t index)
 {
     const struct ath_choice *choice = &choosing->choices->items[index];
     const char *mark = !choosing->is_many ? "" : choice->is_on ? "[x] " : "[ ] ";
-    return ath_xasprintf("%2zu  %s%s", index + 1, mark, choice->label);
+    ath_auto_free char *row = choice_row(choice);
+    ath_auto_free char *text = ath_columns_pad(&choosing->columns, row);
+    return ath_xasprintf("%2zu  %s%s", index + 1, mark, text);
 }
 
 static int widest_choice(const struct choosing *choosing)
@@ -160,7 +182,7 @@ static int widest_choice(const struct choosing *choosing)
     return widest;
 }
 
-/* Text above, the choices, an empty row, hints. */
+/* Draws the text, the choices, an empty row and the key hints. */
 static void draw_choosing(struct ath_tui *tui, void *data)
 {
     struct choosing *choosing = data;
@@ -188,13 +210,21 @@ static void draw_choosing(struct ath_tui *tui, void *data)
     draw_hints(tui, &box, place_of(choosing));
 }
 
-/* True when the choosing is over; then *out is what ath_dialog_choose() returns. */
-static bool act_on_choice(struct choosing *choosing, enum ath_action action, int key, int *out)
+static char *searched_choice(const void *data, int index)
+{
+    return choice_line(data, (size_t)index);
+}
+
+/* Returns true when the user is done; *out is then the result of ath_dialog_choose(). */
+static bool act_on_choice(struct ath_tui *tui, struct choosing *choosing, enum ath_action action,
+                          int key, int *out)
 {
     struct ath_choice *items = choosing->choices->items;
     int count = (int)choosing->choices->count;
+    const struct ath_search_rows rows = { searched_choice, choosing, &choosing->choices->count };
     bool is_picked = ath_cursor_act(&choosing->cursor, action, key, count);
 
+    ath_search_act(tui, action, &rows, &choosing->cursor.at);
     if (choosing->is_many && count && (is_picked || action == ATH_ACTION_TOGGLE))
         items[choosing->cursor.at].is_on ^= true;
     if (action == ATH_ACTION_BACK) {
@@ -211,10 +241,11 @@ static bool act_on_choice(struct choosing *choosing, enum ath_action action, int
 int ath_dialog_choose(struct ath_tui *tui, const char *title, const char *text,
                       struct ath_choices *choices, bool is_many)
 {
-    struct choosing choosing = { title, text, choices, is_many, { 0 } };
+    struct choosing choosing = { title, text, choices, is_many, { 0 }, { { 0 } } };
     struct ath_tui_frame frame = { .draw = draw_choosing, .data = &choosing };
     int chosen = -1;
 
+    fit_columns(&choosing);
     for (size_t i = 0; !is_many && i < choices->count; i++)
         if (choices->items[i].is_on)
             choosing.cursor.at = (int)i;
@@ -222,7 +253,7 @@ int ath_dialog_choose(struct ath_tui *tui, const char *title, const char *text,
     for (bool is_done = false; !is_done;) {
         int key;
         enum ath_action action = ath_tui_key(tui, place_of(&choosing), -1, &key);
-        is_done = act_on_choice(&choosing, action, key, &chosen) || tui->is_over;
+        is_done = act_on_choice(tui, &choosing, action, key, &chosen) || tui->is_over;
     }
     ath_tui_pop(tui);
     return tui->is_over ? -1 : chosen;
@@ -234,7 +265,7 @@ struct input {
     const char *title, *help;
     wchar_t letters[LINE_LETTERS_MAX + 1];
     size_t length, at;
-    bool is_selected; /* the offered text, untouched: the first letter typed takes its place */
+    bool is_selected; /* the offered text is unchanged: the first letter typed replaces it */
     char *reason;
 };
 

@@ -1,15 +1,16 @@
-/* Boxes over the screen: a word, a choice, a line to type. Private to tui. */
+/* Boxes over the screen: a message, a choice, a line to type. Private to tui. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "cli/tui/tui.h"
 
-/* What can be chosen; owns its texts. */
+/* The items of a choice; owns its texts. */
 struct ath_choice {
-    char *value; /* as the document says it */
-    char *label; /* what is shown; its first word is the value where that is to be seen */
-    bool is_on;  /* chosen now */
+    char *value;  /* as in the document */
+    char *label;  /* shown text */
+    char *detail; /* shown after the label; cells separated by tabs; NULL: none */
+    bool is_on;   /* chosen now */
 };
 
 struct ath_choices {
@@ -19,7 +20,8 @@ struct ath_choices {
 
 void ath_choices_free(struct ath_choices *choices);
 
-/* label NULL: the value itself. detail, or NULL, stands behind the label. */
+/* Adds a copy of the texts. label NULL: the value itself. The pointer is valid until the next call.
+ */
 struct ath_choice *ath_choices_add(struct ath_choices *choices, const char *value,
                                    const char *label, const char *detail);
 struct ath_choice *ath_choices_find(const struct ath_choices *choices, const char *value);
@@ -28,16 +30,17 @@ struct ath_choice *ath_choices_find(const struct ath_choices *choices, const cha
 void ath_dialog_say(struct ath_tui *tui, const char *title, const char *text);
 
 /*
- * Lets the person choose one (returns its index; the one that is_on is offered first), or with
- * is_many tick several (is_on says which; returns 0). -1: went back. text may be NULL.
+ * Lets the user choose one item and returns its index; the item with is_on is selected first. With
+ * is_many lets the user tick several, sets is_on, and returns 0. Returns -1 if the user goes back.
+ * text may be NULL.
  */
 int ath_dialog_choose(struct ath_tui *tui, const char *title, const char *text,
                       struct ath_choices *choices, bool is_many);
 
 /*
- * Lets the person type a line. accept says whether it will do, else why not (*out_reason, which
- * the dialog shows and frees), and then the line can be mended. NULL: went back. The caller frees
- * it.
+ * Lets the user type a line. accept returns whether the line is valid; if not, it sets *out_reason,
+ * which the dialog shows and frees, and the user can correct the line. Returns the line, or NULL if
+ * the user goes back. The caller frees it.
  */
 typedef bool (*ath_dialog_accept)(struct ath_tui *tui, const char *text, void *data,
                                   char **out_reason);

@@ -1,4 +1,4 @@
-/* Fields: a table of what they are called and what is offered for them. */
+/* Fields: a table of their names and of what is offered for them. */
 #include "config.h"
 
 #include "cli/tui/field.h"
@@ -14,29 +14,26 @@
 #include "cli/key_flags.h"
 #include "cli/output/words.h"
 #include "config/edit.h"
-#include "container/run_line.h"
+#include "container/docker/run_line.h"
 
 /* ---- what the machine offers ---- */
 
 typedef void (*offer)(const struct ath_tui *tui, struct ath_choices *out);
 
+/* Returns node, speed, state and name as cells. */
 static char *words_of_nic(const struct ath_nic *nic)
 {
-    ATH_AUTO(ath_text) words = { 0 };
     ath_auto_free char *device = ath_words_device(nic->vendor_id, nic->device_id, nic->model);
+    ath_auto_free char *node = nic->numa_node == ATH_UNKNOWN
+                                   ? ath_xstrdup("")
+                                   : ath_xasprintf(_("NUMA node %d"), nic->numa_node);
+    ath_auto_free char *speed =
+        nic->speed_mbps > 0 ? ath_words_speed(nic->speed_mbps) : ath_xstrdup("");
+    const char *state = nic->link == ATH_LINK_UP     ? _("up")
+                        : nic->link == ATH_LINK_DOWN ? _("down")
+                                                     : "";
 
-    if (nic->numa_node != ATH_UNKNOWN)
-        ath_text_add(&words, _("NUMA node %d"), nic->numa_node);
-    if (nic->speed_mbps > 0) {
-        ath_auto_free char *speed = ath_words_speed(nic->speed_mbps);
-        ath_text_add(&words, "%s%s", words.length ? ", " : "", speed);
-    }
-    if (nic->link != ATH_LINK_UNKNOWN)
-        ath_text_add(&words, "%s%s", words.length ? ", " : "",
-                     nic->link == ATH_LINK_UP ? _("up") : _("down"));
-    if (device && *device)
-        ath_text_add(&words, "%s%s", words.length ? ", " : "", device);
-    return ath_text_take(&words);
+    return ath_xasprintf("%s\t%s\t%s\t%s", node, speed, state, device ? device : "");
 }
 
 static void offer_links_of(const struct ath_tui *tui, bool is_for_macvlan, struct ath_choices *out)
@@ -55,7 +52,7 @@ static void offer_links(const struct ath_tui *tui, struct ath_choices *out)
     offer_links_of(tui, false, out);
 }
 
-/* A macvlan cannot stand on InfiniBand. */
+/* InfiniBand cannot carry a macvlan. */
 static void offer_parents(const struct ath_tui *tui, struct ath_choices *out)
 {
     offer_links_of(tui, true, out);
@@ -68,8 +65,7 @@ static void offer_rdma(const struct ath_tui *tui, struct ath_choices *out)
         if (!nic->rdma_device || ath_choices_find(out, nic->rdma_device))
             continue;
         ath_auto_free char *words = words_of_nic(nic);
-        ath_auto_free char *detail =
-            ath_xasprintf("%s%s%s", nic->netdev ? nic->netdev : "", nic->netdev ? ", " : "", words);
+        ath_auto_free char *detail = ath_xasprintf("%s\t%s", nic->netdev ? nic->netdev : "", words);
         ath_choices_add(out, nic->rdma_device, NULL, detail);
     }
 }
@@ -82,8 +78,8 @@ static void offer_gpus(const struct ath_tui *tui, struct ath_choices *out)
         ath_auto_free char *device = ath_words_device(gpu->vendor_id, gpu->device_id, gpu->model);
         ath_auto_free char *node = gpu->numa_node == ATH_UNKNOWN
                                        ? ath_xstrdup("")
-                                       : ath_xasprintf(_(", NUMA node %d"), gpu->numa_node);
-        ath_auto_free char *detail = ath_xasprintf("GPU%zu%s, %s", i, node, device);
+                                       : ath_xasprintf(_("NUMA node %d"), gpu->numa_node);
+        ath_auto_free char *detail = ath_xasprintf("GPU%zu\t%s\t%s", i, node, device);
         ath_choices_add(out, ath_pci_format(&gpu->pci, pci), NULL, detail);
     }
 }
@@ -100,11 +96,11 @@ static void offer_nodes_of(const struct ath_tui *tui, bool is_with_cpus, struct 
                                        ? ath_words_size(node->memory_total_bytes)
                                        : ath_xstrdup("");
         ath_auto_free char *cpus = ath_idset_format(&node->cpus);
-        ath_auto_free char *detail =
-            node->has_gpu
-                ? ath_xasprintf(_("%s, memory of GPU %s"), size, ath_pci_format(&node->gpu, gpu))
-            : node->kind == ATH_NODE_CPU ? ath_xasprintf(_("%s, CPUs %s"), size, cpus)
-                                         : ath_xstrdup(size);
+        ath_auto_free char *use =
+            node->has_gpu ? ath_xasprintf(_("memory of GPU %s"), ath_pci_format(&node->gpu, gpu))
+            : node->kind == ATH_NODE_CPU ? ath_xasprintf(_("CPUs %s"), cpus)
+                                         : ath_xstrdup("");
+        ath_auto_free char *detail = ath_xasprintf("%s\t%s", size, use);
         ath_choices_add(out, id, NULL, detail);
     }
 }
@@ -133,7 +129,7 @@ static void offer_entries(const struct ath_tui *tui, struct ath_choices *out)
 struct field {
     const char *list, *key;
     const char *label; /* N_() */
-    const char *unit;  /* behind the value */
+    const char *unit;  /* shown after the value */
     offer offer;       /* NULL: typed, or chosen from the words that the key allows */
 };
 
@@ -148,6 +144,7 @@ static const struct field fields[] = {
     { "numa", "rdma_devices", N_("RDMA devices"), "", offer_rdma },
     { "numa", "control_port", N_("Control port"), "", NULL },
     { "numa", "data_port", N_("Data port"), "", NULL },
+    { "numa", "metrics_port", N_("Metrics port"), "", NULL },
     { "roce.cards", "description", N_("Description"), "", NULL },
     { "roce.cards", "numa", N_("NUMA entries that use it"), "", offer_entries },
     { "roce.macvlans", "name", N_("Name"), "", NULL },
@@ -156,7 +153,7 @@ static const struct field fields[] = {
     { "roce.macvlans", "address", N_("Address"), "", NULL },
     { "roce.macvlans", "mtu", N_("MTU"), "", NULL },
     { "roce.macvlans", "numa", N_("NUMA entry whose container gets it"), "", offer_entries },
-    { "roce.macvlans", "host_link", N_("Second link, on the host"), "", NULL },
+    { "roce.macvlans", "host_link", N_("Second link on the host"), "", NULL },
     { "roce.macvlans", "host_address", N_("Address of the host's link"), "", NULL },
 };
 
@@ -165,10 +162,10 @@ static const struct field *find_field(const char *list, const char *key)
     for (size_t i = 0; i < ATH_COUNT(fields); i++)
         if (!strcmp(fields[i].list, list) && !strcmp(fields[i].key, key))
             return &fields[i];
-    abort(); /* a screen's row names a field that is not in the table */
+    abort(); /* a row of a screen names a field that is not in the table */
 }
 
-/* The document's own row of a key in "roce.macvlans". */
+/* Returns the document's schema of a key in a list like "roce.macvlans". */
 static const struct ath_schema *schema_of(const char *list, const char *key)
 {
     const struct ath_schema *schema = ath_schema_root();
@@ -202,12 +199,12 @@ char *ath_field_key(const char *list, const char *subject, const char *field)
 
 static char *value_of(const struct ath_tui *tui, const char *key)
 {
-    struct ath_err unused;
     char *value = NULL;
-    return ath_document_get(&tui->store.document, key, &value, &unused) ? NULL : value;
+    return ath_document_get(&tui->store.document, key, &value, NULL) ? NULL : value;
 }
 
-/* "[0, 254]" without the brackets, and without the quotes around PCI addresses. */
+/* Returns "[0, 254]" without the brackets, and without the quotes around PCI addresses. The caller
+ * frees it. */
 static char *unbracketed(const char *value)
 {
     ATH_AUTO(ath_text) plain = { 0 };
@@ -235,7 +232,7 @@ char *ath_field_shown(const struct ath_tui *tui, const char *list, const char *s
     return ath_xasprintf("%s%s", plain, find_field(list, field)->unit);
 }
 
-/* ---- the same by command line ---- */
+/* ---- the command that does the same ---- */
 
 /* Commands that have options for an entry's keys. */
 static const struct setter {
@@ -247,7 +244,7 @@ static const struct setter {
     { "roce.macvlans", "aitherion roce macvlan {0}", &ath_command_roce_macvlan, " --record" },
 };
 
-/* NULL where the command has no option for the key. */
+/* Returns the option for the key, or NULL. */
 static const struct ath_option *flag_of(const struct ath_command *command, const char *key)
 {
     for (const struct ath_option *option = command->options; option->name; option++) {
@@ -258,17 +255,21 @@ static const struct ath_option *flag_of(const struct ath_command *command, const
     return NULL;
 }
 
-/* NULL where there is none for all of them. */
-static const struct setter *setter_of(const char *list, const char *const names[2])
+/* Returns the command that has options for all names, or NULL. */
+static const struct setter *setter_of(const char *list, const char *const names[ATH_FIELDS_MOST])
 {
-    for (size_t i = 0; i < ATH_COUNT(setters); i++)
-        if (!strcmp(setters[i].list, list) && flag_of(setters[i].command, names[0]) &&
-            (!names[1] || flag_of(setters[i].command, names[1])))
+    for (size_t i = 0; i < ATH_COUNT(setters); i++) {
+        bool has_all = !strcmp(setters[i].list, list);
+        for (size_t j = 0; j < ATH_FIELDS_MOST && names[j]; j++)
+            has_all = has_all && flag_of(setters[i].command, names[j]);
+        if (has_all)
             return &setters[i];
+    }
     return NULL;
 }
 
-/* A list as an option takes it, without blanks: "0004:04:00.0,0004:05:00.0". */
+/* Returns a list as an option takes it, without blanks: "0004:04:00.0,0004:05:00.0". The caller
+ * frees it. */
 static char *for_flag(const char *value)
 {
     ATH_AUTO(ath_text) out = { 0 };
@@ -283,7 +284,7 @@ static char *for_flag(const char *value)
 }
 
 char *ath_field_command(const struct ath_tui *tui, const char *list, const char *subject,
-                        const char *const names[2])
+                        const char *const names[ATH_FIELDS_MOST])
 {
     const struct setter *setter = setter_of(list, names);
     bool is_numa = !strcmp(list, "numa");
@@ -294,7 +295,7 @@ char *ath_field_command(const struct ath_tui *tui, const char *list, const char 
                                              subject);
 
     ath_text_add(&command, "%s", begin);
-    for (size_t i = 0; i < 2 && names[i]; i++) {
+    for (size_t i = 0; i < ATH_FIELDS_MOST && names[i]; i++) {
         ath_auto_free char *key = ath_field_key(list, subject, names[i]);
         ath_auto_free char *value = value_of(tui, key);
         ath_auto_free char *word =
@@ -317,7 +318,7 @@ static bool has_message(const struct ath_faults *faults, const char *message)
     return false;
 }
 
-/* What does not fit the machine now, and did not say so before; NULL where there is nothing new. */
+/* Returns the first warning that the change caused, or NULL. */
 static const char *new_warning(const struct ath_faults *before, const struct ath_faults *after)
 {
     for (size_t i = 0; i < after->count; i++)
@@ -348,12 +349,12 @@ bool ath_field_set(struct ath_tui *tui, const char *key, const char *value, char
     else if (old && now && !strcmp(old, now))
         ath_tui_say(tui, ATH_ROLE_PLAIN, _("'%s' stays as it was"), key);
     else
-        ath_tui_say(tui, ATH_ROLE_GOOD, _("'%s' is %s now; not saved yet"), key,
+        ath_tui_say(tui, ATH_ROLE_GOOD, _("'%s' is now %s; not saved yet"), key,
                     now ? now : "null");
     return true;
 }
 
-/* The words that are offered are all there are. */
+/* Returns whether only the offered words are allowed. */
 static bool is_closed(const struct ath_schema *schema)
 {
     return schema->kind == ATH_VALUE_CHOICE || schema->kind == ATH_VALUE_BOOLEAN;
@@ -369,7 +370,8 @@ static void offer_words(const struct ath_schema *schema, struct ath_choices *out
         ath_choices_add(out, *words, NULL, NULL);
 }
 
-/* Ticks what is chosen now, and adds what the machine does not have, so that it is not lost. */
+/* Ticks the current values, and adds values that the machine does not have, so that they are not
+ * lost. */
 static void tick(struct ath_choices *choices, const char *value)
 {
     ath_auto_free char *plain = value ? unbracketed(value) : NULL;
@@ -382,7 +384,7 @@ static void tick(struct ath_choices *choices, const char *value)
             continue;
         struct ath_choice *choice = ath_choices_find(choices, word);
         if (!choice)
-            choice = ath_choices_add(choices, word, NULL, _("(not seen in this machine)"));
+            choice = ath_choices_add(choices, word, NULL, _("(not found in this machine)"));
         choice->is_on = true;
     }
 }
@@ -410,7 +412,7 @@ static char *ticked(const struct ath_choices *choices)
     return ath_text_take(&value);
 }
 
-/* What a value is tried on: a key of the document, or only the form of a field. */
+/* The check of a typed value: against a key of the document, or only the form of a field. */
 struct trial {
     const char *key;
     const struct ath_schema *schema;
@@ -435,13 +437,14 @@ static char *type_value(struct ath_tui *tui, const struct field *field, const ch
 {
     ath_auto_free char *allowed = ath_schema_allowed(trial->schema);
     ath_auto_free char *help = ath_xasprintf(
-        is_optional(trial->schema) ? _("%s; %s; nothing: %s") : _("%s; %s"), _(trial->schema->help),
+        is_optional(trial->schema) ? _("%s; %s; empty: %s") : _("%s; %s"), _(trial->schema->help),
         allowed, trial->schema->otherwise ? _(trial->schema->otherwise) : _("none"));
     ath_auto_free char *initial = value ? unbracketed(value) : NULL;
     return ath_dialog_input(tui, _(field->label), help, initial, accept, trial);
 }
 
-/* One of the offers, one that is typed, or none: what is chosen as the document says it. */
+/* Lets the user choose one of the offers, type a value, or choose none. Returns the value as in the
+ * document, or NULL. The caller frees it. */
 static char *choose_value(struct ath_tui *tui, const struct field *field, const char *value,
                           struct ath_choices *choices, struct trial *trial)
 {
@@ -455,7 +458,7 @@ static char *choose_value(struct ath_tui *tui, const struct field *field, const 
     }
     if (!is_closed(trial->schema)) {
         other = (int)choices->count;
-        ath_choices_add(choices, "", _("another one, to be typed"), NULL);
+        ath_choices_add(choices, "", _("type another one"), NULL);
     }
     int chosen = ath_dialog_choose(tui, _(field->label), _(trial->schema->help), choices, false);
     if (chosen < 0)
@@ -472,13 +475,14 @@ static char *choose_value(struct ath_tui *tui, const struct field *field, const 
     return NULL;
 }
 
-/* Several of the offers, or a list that is typed. */
+/* Lets the user choose several of the offers, or type a list. Returns the value as in the document,
+ * or NULL. The caller frees it. */
 static char *choose_values(struct ath_tui *tui, const struct field *field,
                            struct ath_choices *choices, struct trial *trial)
 {
     size_t other = choices->count;
 
-    ath_choices_add(choices, "", _("others, to be typed"), NULL);
+    ath_choices_add(choices, "", _("type others"), NULL);
     if (ath_dialog_choose(tui, _(field->label), _(trial->schema->help), choices, true) < 0)
         return NULL;
     bool is_typed = choices->items[other].is_on;

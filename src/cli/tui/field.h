@@ -1,43 +1,45 @@
 /*
- * Values of the document as fields of a screen: shown, offered from the machine, typed, checked at
- * once.
+ * Values of the document as fields of a screen: shown, chosen from what the machine offers, typed,
+ * and checked at once.
  *
- * A field is named by its list in the document, the subject (an entry of it) and its key. What is
- * allowed, and its help, come from the document's own table (config/schema.h); what is offered
- * comes from the table in field.c. Private to tui.
+ * A field is named by its list in the document, the subject (an entry of the list) and its key. The
+ * document's own table (config/schema.h) says what is allowed and has the help; the table in
+ * field.c says what is offered. Private to tui.
  */
 #pragma once
 #include "cli/tui/dialog.h"
 #include "cli/tui/tui.h"
 
-/* "numa.0.memory_percent"; the caller frees it. */
+enum { ATH_FIELDS_MOST = 3 }; /* of one row */
+
+/* Returns "numa.0.memory_percent". The caller frees it. */
 char *ath_field_key(const char *list, const char *subject, const char *field);
 
-/* The value for a person: "80.0 %", "none"; the caller frees it. */
+/* Returns the value as shown to the user: "80.0 %", "none". The caller frees it. */
 char *ath_field_shown(const struct ath_tui *tui, const char *list, const char *subject,
                       const char *field);
 
 const char *ath_field_help(const char *list, const char *field);
 
-/* The command that sets these fields (as many as there are before a NULL, at most 2) to what they
- * are. The caller frees it. */
+/* Returns the command that sets these fields (fewer than the most end with NULL) to their values.
+ * The caller frees it. */
 char *ath_field_command(const struct ath_tui *tui, const char *list, const char *subject,
-                        const char *const fields[2]);
+                        const char *const fields[ATH_FIELDS_MOST]);
 
-/* Lets the person change it. False where they went back. */
+/* Lets the user change the field. Returns false if the user goes back. */
 bool ath_field_change(struct ath_tui *tui, const char *list, const char *subject,
                       const char *field);
 
 /*
- * Lets the person choose or type a value that is in no document yet, such as the parent of a new
- * macvlan: as for the field, with `initial` offered. NULL: went back. The caller frees it.
+ * Lets the user choose or type a value that is not in the document yet, such as the parent of a new
+ * macvlan. `initial` is offered. Returns NULL if the user goes back. The caller frees it.
  */
 char *ath_field_ask(struct ath_tui *tui, const char *list, const char *field, const char *initial);
 
-/* Sets a key and says what came of it (a warning where it does not fit the machine). True where it
- * was set; else *out_reason says why not, where out_reason is not NULL. */
+/* Sets a key and shows the result, with a warning if it does not fit the machine. Returns true if
+ * the key was set; else shows the error, or stores it in *out_reason (not NULL). */
 bool ath_field_set(struct ath_tui *tui, const char *key, const char *value, char **out_reason);
 
-/* The offers of a field, with what is chosen now ticked. */
+/* Lists what can be chosen for a field, with the current value ticked. The caller releases *out. */
 void ath_field_offers(const struct ath_tui *tui, const char *list, const char *field,
                       const char *value, struct ath_choices *out);

@@ -1,5 +1,5 @@
-/* What keys do, as one table: dispatch, the line of hints and the help of every screen come from
- * it. Private to tui. */
+/* The keys and their actions, in one table: the dispatch, the line of key hints and the help of
+ * every screen use it. Private to tui. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,34 +25,43 @@ enum ath_action {
     ATH_ACTION_HELP,
     ATH_ACTION_BACK,
     ATH_ACTION_REPAINT,
+    ATH_ACTION_SEARCH,
+    ATH_ACTION_NEXT,
+    ATH_ACTION_PREVIOUS,
+    ATH_ACTION_END, /* a session */
+    ATH_ACTION_STOP,
 };
 
-/* Where a key does something; to be or-ed. */
+/* Places where a key works; combined with |. */
 enum ath_key_place {
     ATH_IN_MENU = 1,
-    ATH_IN_PAGE = 2,   /* text to read */
-    ATH_IN_LIST = 4,   /* choosing one */
-    ATH_IN_CHECKS = 8, /* choosing several */
+    ATH_IN_PAGE = 2,   /* reading text */
+    ATH_IN_LIST = 4,   /* choosing one item */
+    ATH_IN_CHECKS = 8, /* choosing several items */
     ATH_IN_INPUT = 16,
-    ATH_IN_DIALOG = 32, /* a word: any key goes on */
+    ATH_IN_DIALOG = 32,  /* a message: any key closes it */
+    ATH_IN_STATUS = 64,  /* reading the status */
+    ATH_IN_RUN = 128,    /* a command that runs: other keys are its input */
+    ATH_IN_RESULT = 256, /* reading what a command printed */
 };
 
 struct ath_key_row {
-    int codes[4]; /* 0 ends them */
+    int codes[6]; /* terminated by 0 */
     enum ath_action action;
     int places;
-    const char *name; /* as on the keyboard; N_() where that has a word for it */
+    const char *name; /* as on the keyboard; N_() if it is translated */
     const char *help; /* N_() */
-    const char *hint; /* N_(), for the line of hints; NULL: not there */
+    const char *hint; /* N_(), for the line of key hints; NULL: not there */
 };
 
-extern const struct ath_key_row ath_key_rows[]; /* ended by a NULL name */
+extern const struct ath_key_row ath_key_rows[]; /* terminated by a NULL name */
 
-/* What a key does in a place. */
+/* Returns what a key does in a place. */
 enum ath_action ath_key_action(int code, enum ath_key_place place);
 
-/* "Enter open  q back  ? keys", of as many as fit into so many columns; the caller frees it. */
+/* Returns "Enter: open   q, Esc: back   ?, F1: keys   ", with as many as fit into the columns. The
+ * caller frees it. */
 char *ath_key_hints(enum ath_key_place place, size_t columns);
 
-/* The keys of a place, one a line; the caller frees it. */
+/* Returns the keys of a place, one on each line. The caller frees it. */
 char *ath_key_help(enum ath_key_place place);

@@ -12,18 +12,20 @@
 #include "base/text.h"
 #include "cli/tui/cursor.h"
 #include "cli/tui/field.h"
+#include "cli/tui/lines.h"
 #include "cli/tui/page.h"
+#include "cli/tui/search.h"
 
-enum { LABEL_COLUMN = 5, LABEL_COLUMNS_MAX = 44 };
+enum { LABEL_COLUMN = 5, LABEL_COLUMNS_MAX = 44, GAP = 3, BELOW_ROWS_MIN = 16 };
 
-/* A row as it is now. */
+/* A row with its texts for one drawing. */
 struct line {
     const struct ath_menu_row *row;
     char *subject, *label, *value;
 };
 
 struct ath_menu_list {
-    const struct ath_menu_row *row; /* that the next lines are of */
+    const struct ath_menu_row *row; /* the row whose lines are being added */
     struct line *items;
     size_t count;
 };
@@ -56,7 +58,7 @@ void ath_menu_list_add(struct ath_menu_list *list, const char *subject, const ch
     line->value = ath_xstrdup(detail);
 }
 
-/* The values of a row's fields, joined. */
+/* Returns the values of a row's fields in one line. */
 static char *field_values(const struct ath_tui *tui, const struct ath_menu *menu,
                           const char *subject, const struct ath_menu_row *row)
 {
@@ -86,7 +88,7 @@ static void add_row(const struct ath_tui *tui, struct showing *showing,
     ath_menu_list_add(&showing->list, showing->subject, label, value);
 }
 
-/* The document may have changed since: rows are made for every drawing. */
+/* Makes all rows again for every drawing, since the document may have changed. */
 static void make_rows(const struct ath_tui *tui, struct showing *showing)
 {
     free_list(&showing->list);
@@ -96,36 +98,7 @@ static void make_rows(const struct ath_tui *tui, struct showing *showing)
 
 /* ---- drawing ---- */
 
-static int label_columns(const struct ath_menu_list *list)
-{
-    int widest = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        int width = (int)ath_text_width(list->items[i].label);
-        if (list->items[i].value && width > widest)
-            widest = width;
-    }
-    return widest < LABEL_COLUMNS_MAX ? widest : LABEL_COLUMNS_MAX;
-}
-
-static void draw_line(struct ath_tui *tui, const struct showing *showing, int index, int row)
-{
-    const struct line *line = &showing->list.items[index];
-    bool is_at = index == showing->cursor.at;
-    int columns = ath_screen_columns(tui->terminal), width = label_columns(&showing->list);
-    int value_column = LABEL_COLUMN + width + 3;
-    ath_auto_free char *number = ath_xasprintf(" %2d  ", index + 1);
-
-    ath_screen_put(tui->terminal, row, 0, columns, ATH_ROLE_PLAIN, is_at, number);
-    if (!line->value) {
-        ath_screen_put(tui->terminal, row, LABEL_COLUMN, columns - LABEL_COLUMN, ATH_ROLE_PLAIN,
-                       is_at, line->label);
-        return;
-    }
-    ath_screen_put(tui->terminal, row, LABEL_COLUMN, width + 3, ATH_ROLE_PLAIN, is_at, line->label);
-    ath_screen_put(tui->terminal, row, value_column, columns - value_column - 1, ATH_ROLE_NAME,
-                   is_at, line->value);
-}
-
+/* Returns the help of a row, or NULL. */
 static const char *help_of(const struct showing *showing, const struct line *line)
 {
     if (line->row->help)
@@ -133,7 +106,107 @@ static const char *help_of(const struct showing *showing, const struct line *lin
     return line->row->fields[0] ? ath_field_help(showing->menu->list, line->row->fields[0]) : NULL;
 }
 
-/* True where the command line has the command that a line of text names. */
+static int wider(const char *text, int widest)
+{
+    int width = text ? (int)ath_text_width(text) : 0;
+    return width > widest ? width : widest;
+}
+
+/* The columns of a row's parts. The help is shown only if there is room for that of all rows. */
+struct grid {
+    int columns, value, help; /* help: 0 if it is not shown */
+};
+
+static struct grid grid_of(const struct ath_tui *tui, const struct showing *showing)
+{
+    struct grid grid = { .columns = ath_screen_columns(tui->terminal) };
+    int label = 0, value = 0, alone = 0, help = 0;
+
+    for (size_t i = 0; i < showing->list.count; i++) {
+        const struct line *line = &showing->list.items[i];
+        if (line->value)
+            label = wider(line->label, label);
+        else
+            alone = wider(line->label, alone);
+        value = wider(line->value, value);
+        help = wider(help_of(showing, line), help);
+    }
+    grid.value = LABEL_COLUMN + (label < LABEL_COLUMNS_MAX ? label : LABEL_COLUMNS_MAX) + GAP;
+    grid.help =
+        (grid.value + value > LABEL_COLUMN + alone ? grid.value + value : LABEL_COLUMN + alone) +
+        GAP;
+    if (grid.help + help >= grid.columns)
+        grid.help = 0;
+    return grid;
+}
+
+/* Returns the columns for the values. */
+static int value_room(const struct grid *grid)
+{
+    return (grid->help ? grid->help : grid->columns - 1) - grid->value;
+}
+
+static void draw_line(struct ath_tui *tui, const struct showing *showing, const struct grid *grid,
+                      int index, int row)
+{
+    const struct line *line = &showing->list.items[index];
+    const char *help = help_of(showing, line);
+    bool is_at = index == showing->cursor.at;
+    ath_auto_free char *number = ath_xasprintf(" %2d  ", index + 1);
+
+    ath_screen_put(tui->terminal, row, 0, grid->columns, ATH_ROLE_PLAIN, is_at, number);
+    ath_screen_put(tui->terminal, row, LABEL_COLUMN,
+                   (line->value ? grid->value : grid->columns) - LABEL_COLUMN, ATH_ROLE_PLAIN,
+                   is_at, line->label);
+    if (line->value)
+        ath_screen_put(tui->terminal, row, grid->value, value_room(grid), ATH_ROLE_NAME, is_at,
+                       line->value);
+    if (grid->help && help)
+        ath_screen_put(tui->terminal, row, grid->help, grid->columns - grid->help, ATH_ROLE_DIM,
+                       is_at, help);
+}
+
+/* Draws text below the rows. Returns the row after it. */
+static int draw_below(struct ath_tui *tui, int row, enum ath_role role, const char *text)
+{
+    int end = ATH_TUI_BODY + ath_tui_body_rows(tui);
+    return ath_tui_draw_text(tui, row + 1, LABEL_COLUMN, end,
+                             ath_screen_columns(tui->terminal) - LABEL_COLUMN - 1, role, text);
+}
+
+/* A value that is wider than its row is shown whole below the rows. */
+static int draw_whole_value(struct ath_tui *tui, const struct showing *showing,
+                            const struct grid *grid, int row)
+{
+    const struct line *line = &showing->list.items[showing->cursor.at];
+    bool is_cut = line->value && (int)ath_text_width(line->value) > value_room(grid);
+    return is_cut ? draw_below(tui, row, ATH_ROLE_NAME, line->value) : row;
+}
+
+static int draw_about(struct ath_tui *tui, const struct showing *showing, int row)
+{
+    ath_auto_free char *about =
+        showing->menu->about ? showing->menu->about(tui, showing->subject) : NULL;
+    return about ? draw_below(tui, row, ATH_ROLE_PLAIN, about) : row;
+}
+
+/* Shows the beginning of a page on a screen with room for it. */
+static void draw_page(struct ath_tui *tui, const struct ath_page *page, int row)
+{
+    struct ath_style style = ath_screen_style(tui->terminal);
+    int rows = ATH_TUI_BODY + ath_tui_body_rows(tui) - row - 2;
+    ATH_AUTO(ath_lines) lines = { 0 };
+
+    if (!page || rows < BELOW_ROWS_MIN)
+        return;
+    ath_screen_line(tui->terminal, row + 1, 0, style.columns);
+    style.columns -= 2;
+    ath_auto_free char *text = page->make(tui, &style);
+    ath_lines_set(&lines, text);
+    ath_lines_draw(tui, &lines, row + 2, rows);
+}
+
+/* Returns whether the command that a line names exists. */
 static bool is_command(const char *line)
 {
     const struct ath_command *command = &ath_command_root;
@@ -173,21 +246,20 @@ static void draw_menu(struct ath_tui *tui, void *data)
     make_rows(tui, showing);
     int count = (int)showing->list.count;
     ath_cursor_fit(&showing->cursor, count, end - ATH_TUI_BODY);
+    struct grid grid = grid_of(tui, showing);
     int row = ATH_TUI_BODY;
     for (int i = showing->cursor.first; i < count && row < end; i++)
-        draw_line(tui, showing, i, row++);
-    ath_auto_free char *about =
-        showing->menu->about ? showing->menu->about(tui, showing->subject) : NULL;
-    if (about)
-        ath_tui_draw_text(tui, row + 1, LABEL_COLUMN, end,
-                          ath_screen_columns(tui->terminal) - LABEL_COLUMN - 1, ATH_ROLE_PLAIN,
-                          about);
+        draw_line(tui, showing, &grid, i, row++);
+    row = draw_whole_value(tui, showing, &grid, row);
+    row = draw_about(tui, showing, row);
+    draw_page(tui, showing->menu->below, row);
     draw_foot(tui, showing);
 }
 
 /* ---- acting ---- */
 
-/* A copy: the document changes under the rows. True where this screen is done. */
+/* Opens the selected row. The subject is copied, because the rows change with the document. Returns
+ * true if this screen closes. */
 static bool open_line(struct ath_tui *tui, const struct showing *showing)
 {
     const struct line *line = &showing->list.items[showing->cursor.at];
@@ -213,16 +285,24 @@ static void reload(struct ath_tui *tui)
     if (ath_store_read_machine(&tui->store, &err))
         ath_tui_say_error(tui, &err);
     else
-        ath_tui_say(tui, ATH_ROLE_GOOD, _("the machine was read anew"));
+        ath_tui_say(tui, ATH_ROLE_GOOD, _("the machine was read again"));
     ath_screen_repaint(tui->terminal);
+}
+
+static char *searched_line(const void *data, int index)
+{
+    const struct line *line = &((const struct ath_menu_list *)data)->items[index];
+    return ath_xasprintf("%s %s", line->label, line->value ? line->value : "");
 }
 
 static bool act(struct ath_tui *tui, struct showing *showing, enum ath_action action, int key)
 {
+    const struct ath_search_rows rows = { searched_line, &showing->list, &showing->list.count };
     bool is_picked = ath_cursor_act(&showing->cursor, action, key, (int)showing->list.count);
 
     if (action == ATH_ACTION_BACK)
         return true;
+    ath_search_act(tui, action, &rows, &showing->cursor.at);
     if (action == ATH_ACTION_RELOAD)
         reload(tui);
     if (action == ATH_ACTION_SAVE && tui->store.has_document)

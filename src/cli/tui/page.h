@@ -1,14 +1,19 @@
-/* Text to read: a report of one of the outputs, scrolled in both directions. Private to tui. */
+/* Text to read: a report of one of the outputs. Private to tui. */
 #pragma once
 #include "cli/tui/tui.h"
 
 struct ath_page {
     const char *title;   /* N_() */
-    const char *command; /* the same by command line */
-    /* Makes the text for a style; the caller frees it. */
+    const char *command; /* the same on the command line */
+    /* Makes the text in a style. The caller frees it. */
     char *(*make)(struct ath_tui *tui, const struct ath_style *style);
-    int refresh_ms; /* how often the machine is read anew and the text made again; 0: when asked */
+    int refresh_ms; /* how often the machine is read and the text made again; 0: only on request */
+    enum ath_key_place place; /* ATH_IN_PAGE, or a place with more keys */
+    bool (*act)(struct ath_tui *tui,
+                enum ath_action action); /* does the action of a key that only
+                                            this place has; returns whether the
+                                            text must be made again; NULL: none */
 };
 
-/* Shows it until the person goes back. */
+/* Shows it until the user goes back. */
 void ath_page_show(struct ath_tui *tui, const struct ath_page *page);

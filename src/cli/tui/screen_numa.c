@@ -1,4 +1,4 @@
-/* NUMA entries: the menu of them, and one. */
+/* NUMA entries: their menu, and the screen of one entry. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static char *warnings(const struct ath_tui *tui, const char *subject)
 static bool remove_this(struct ath_tui *tui, const char *subject)
 {
     ath_auto_free char *title = ath_tui_fill(_("Remove NUMA{0}?"), subject);
-    return ath_screens_confirm(tui, title, _("Yes, take it out of the document")) &&
+    return ath_screens_confirm(tui, title, NULL, _("Yes, remove it from the document")) &&
            ath_screens_remove(tui, "numa", subject);
 }
 
@@ -41,21 +41,22 @@ static const struct ath_menu_row entry_rows[] = {
     { .label = N_("Change memory percentage"), .fields = { "memory_percent" } },
     { .label = N_("Change VRAM fraction"), .fields = { "vram_fraction" } },
     { .label = N_("Change network interfaces"),
-      .help = N_("the control interface, then the data interface"),
+      .help = N_("the control interface, then that of the data plane to come"),
       .fields = { "control_iface", "data_iface" } },
     { .label = N_("Change GPUs"), .fields = { "gpus" } },
     { .label = N_("Change RDMA devices"), .fields = { "rdma_devices" } },
     { .label = N_("Change ports"),
-      .help = N_("the control port, then the data port"),
-      .fields = { "control_port", "data_port" } },
+      .help = N_("the control port, then that of the data plane to come, then that of the metrics"),
+      .fields = { "control_port", "data_port", "metrics_port" } },
     { .label = N_("Change NUMA nodes"),
-      .help = N_("the node whose CPUs it runs on, then those whose memory it may use"),
+      .help = N_("the node whose CPUs it runs on, then the nodes whose memory it may use"),
       .fields = { "node", "memory_nodes" } },
     { .label = N_("Remove this entry"),
-      .help = N_("takes it out of the document; one that a macvlan or a card names stays"),
+      .help = N_("removes it from the document; an entry that a macvlan or a card names cannot be "
+                 "removed"),
       .act = remove_this },
     { .label = N_("Save and return"),
-      .help = N_("write the document; until then nothing is changed"),
+      .help = N_("write the document; nothing is written before"),
       .act = ath_screens_save_and_return },
     { .label = NULL },
 };
@@ -66,9 +67,10 @@ const struct ath_menu ath_menu_entry = {
     .rows = entry_rows,
     .about = warnings,
     .exists = exists,
+    .below = &ath_page_topology,
 };
 
-/* ---- the menu of them ---- */
+/* ---- the menu of entries ---- */
 
 static void list_entries(const struct ath_tui *tui, struct ath_menu_list *out)
 {
@@ -110,14 +112,19 @@ static const struct ath_menu_row numa_rows[] = {
       .help = N_("memory, VRAM, interfaces, GPUs and ports of this entry"),
       .command = "aitherion configure {0}",
       .opens = &ath_menu_entry },
-    { .label = N_("Add an entry"),
-      .help = N_("for a NUMA node of this machine, as 'aitherion init' would make it"),
-      .act = add_entry },
+    { .label = N_("Start the containers with the start command"),
+      .help = N_("saves, then starts the runtime of each entry"),
+      .command = "aitherion start",
+      .is_shown = ath_screens_can_start,
+      .act = ath_screens_start },
     { .label = N_("RoCE card management"),
       .help = N_("RDMA cards, macvlan links, and which container gets which device"),
       .opens = &ath_menu_roce },
+    { .label = N_("Add an entry"),
+      .help = N_("for a NUMA node of this machine, as 'aitherion init' makes it"),
+      .act = add_entry },
     { .label = N_("Save"),
-      .help = N_("write the document; until then nothing is changed"),
+      .help = N_("write the document; nothing is written before"),
       .act = ath_screens_save },
     { .label = N_("Back to the main menu"), .is_return = true },
     { .label = NULL },
@@ -126,4 +133,5 @@ static const struct ath_menu_row numa_rows[] = {
 const struct ath_menu ath_menu_numa = {
     .title = N_("NUMA configuration menu"),
     .rows = numa_rows,
+    .below = &ath_page_topology,
 };

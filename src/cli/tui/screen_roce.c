@@ -20,7 +20,7 @@
 
 /* ---- cards ---- */
 
-/* A card is called by the PCI address of its lowest function. */
+/* A card is named by the PCI address of its lowest function. */
 static bool is_of(const struct ath_nic *nic, const char *card)
 {
     return nic->card && !strcmp(nic->card, card);
@@ -38,10 +38,10 @@ static char *name_of(const struct ath_tui *tui, const char *card)
 {
     const struct ath_nic *nic = first_of(tui, card);
     return nic ? ath_words_device(nic->vendor_id, nic->device_id, nic->model)
-               : ath_xstrdup(_("(not seen in this machine)"));
+               : ath_xstrdup(_("(not found in this machine)"));
 }
 
-/* Cards with RDMA devices that the machine has, then those of the document that it has not. */
+/* Lists the machine's cards with RDMA devices, then other cards of the document. */
 static void offer_cards(const struct ath_tui *tui, struct ath_choices *out)
 {
     for (size_t i = 0; i < tui->store.machine.nic_count; i++) {
@@ -74,11 +74,13 @@ static void list_cards(const struct ath_tui *tui, struct ath_menu_list *out)
     offer_cards(tui, &cards);
     for (size_t i = 0; i < cards.count; i++) {
         ath_auto_free char *use = use_of(tui, cards.items[i].value);
-        ath_menu_list_add(out, cards.items[i].value, cards.items[i].label, use);
+        const char *name = cards.items[i].detail ? cards.items[i].detail : "";
+        ath_auto_free char *label = ath_xasprintf("%s  %s", cards.items[i].value, name);
+        ath_menu_list_add(out, cards.items[i].value, label, use);
     }
 }
 
-/* Those near the card are ticked already. */
+/* Asks for the NUMA entries of a card. Entries near the card are ticked. */
 static char *ask_entries(struct ath_tui *tui, const char *pci)
 {
     ATH_AUTO(ath_idset) near = { 0 };
@@ -122,8 +124,8 @@ static bool add_card(struct ath_tui *tui, const char *subject)
     offer_cards(tui, &all);
     for (size_t i = 0; i < all.count; i++)
         if (!ath_document_card(&tui->store.document, all.items[i].value))
-            ath_choices_add(&others, all.items[i].value, all.items[i].label, NULL);
-    ath_choices_add(&others, "", _("another one, to be typed"), NULL);
+            ath_choices_add(&others, all.items[i].value, NULL, all.items[i].detail);
+    ath_choices_add(&others, "", _("type another one"), NULL);
     int chosen = ath_dialog_choose(tui, _("Add a RoCE port"),
                                    _("Cards for RoCE or InfiniBand that are not in the document:"),
                                    &others, false);
@@ -147,7 +149,7 @@ static void add_gids(struct ath_text *text, const struct ath_nic *nic, bool is_b
         if (is_best || !is_best_only)
             ath_text_add(text, "    GID %-3d %s  %s  %s%s\n", gid->index,
                          ath_gid_type_word(gid->type), address, gid->netdev,
-                         is_best ? _("  <- to be used") : "");
+                         is_best ? _("  <- use this") : "");
     }
 }
 
@@ -182,7 +184,7 @@ static char *ports_of(const struct ath_tui *tui, const char *pci, bool is_best_o
     return ath_text_take(&text);
 }
 
-/* All GIDs where there is room for them, else of each port the one to be used. */
+/* Shows all GIDs if there is room, else the recommended one of each port. */
 static char *about_card(const struct ath_tui *tui, const char *pci)
 {
     enum { ROWS_ABOVE = 6 };
@@ -210,18 +212,18 @@ static bool remove_card(struct ath_tui *tui, const char *pci)
     ath_auto_free char *title = ath_tui_fill(_("Remove card {0}?"), pci);
     struct ath_err err = { 0 };
 
-    if (!ath_screens_confirm(tui, title, _("Yes, take it out of the document")))
+    if (!ath_screens_confirm(tui, title, NULL, _("Yes, remove it from the document")))
         return false;
     if (ath_roce_card_remove(&tui->store.document, &tui->store.machine, pci, &err))
         ath_tui_say_error(tui, &err);
     else
-        ath_tui_say(tui, ATH_ROLE_GOOD, _("'%s' is out of the document; not saved yet"), pci);
+        ath_tui_say(tui, ATH_ROLE_GOOD, _("'%s' is removed from the document; not saved yet"), pci);
     return false;
 }
 
 static const struct ath_menu_row card_rows[] = {
     { .label = N_("Add to the document"),
-      .help = N_("take the card into use, and say for which NUMA entries"),
+      .help = N_("put the card to use, and choose its NUMA entries"),
       .command = "aitherion roce add {0}",
       .is_shown = is_not_in_document,
       .act = add_this },
@@ -259,7 +261,7 @@ static char *about_macvlan(const struct ath_tui *tui, const char *name)
 static bool remove_macvlan(struct ath_tui *tui, const char *name)
 {
     ath_auto_free char *title = ath_tui_fill(_("Remove macvlan {0}?"), name);
-    return ath_screens_confirm(tui, title, _("Yes, take it out of the document")) &&
+    return ath_screens_confirm(tui, title, NULL, _("Yes, remove it from the document")) &&
            ath_screens_remove(tui, "roce.macvlans", name);
 }
 
@@ -290,21 +292,21 @@ static const struct ath_menu_row macvlan_rows[] = {
     { .label = N_("Second link on the host, and its address"),
       .fields = { "host_link", "host_address" } },
     { .label = N_("Make the interface and its network namespace now"),
-      .help = N_("saves first; needs privileges"),
+      .help = N_("saves first; needs root"),
       .command = "aitherion roce macvlan {0}",
       .is_shown = can_make,
       .act = make_macvlan },
     { .label = N_("Remove the interface, its namespace and this entry now"),
-      .help = N_("saves first; needs privileges"),
+      .help = N_("saves first; needs root"),
       .command = "aitherion roce macvlan {0} --delete",
       .is_shown = can_make,
       .act = delete_macvlan },
     { .label = N_("Remove from the document"),
-      .help = N_("a link that is there already is left alone"),
+      .help = N_("a link that exists already is left alone"),
       .command = "aitherion roce macvlan {0} --delete --record",
       .act = remove_macvlan },
     { .label = N_("Save and return"),
-      .help = N_("write the document; until then nothing is changed"),
+      .help = N_("write the document; nothing is written before"),
       .act = ath_screens_save_and_return },
     { .label = NULL },
 };
@@ -317,22 +319,21 @@ const struct ath_menu ath_menu_macvlan = {
     .exists = macvlan_exists,
 };
 
-/* What the kernel has of it, behind ", "; "" where the kernel is not asked or does not say. */
+/* Returns ", " and the link's state in the kernel; "" if the state is unknown. */
 static char *kernel_state(const struct ath_netstate *present, const char *name)
 {
     if (!present->count)
         return ath_xstrdup("");
-    return ath_xasprintf(", %s",
+    return ath_xasprintf("%s%s", _(", "),
                          ath_roce_macvlan_state_text(ath_macvlan_state(name, present, NULL, NULL)));
 }
 
 static void read_kernel(const struct ath_tui *tui, struct ath_netstate *out)
 {
-    struct ath_err unused;
     bool is_live = tui->store.has_machine && tui->store.machine.source == ATH_SOURCE_LIVE;
 
     if (is_live && tui->store.document.roce.macvlans.count)
-        ath_netstate_look(out, &unused);
+        ath_netstate_look(out, NULL);
 }
 
 static void list_macvlans(const struct ath_tui *tui, struct ath_menu_list *out)
@@ -384,10 +385,10 @@ static bool add_macvlan(struct ath_tui *tui, const char *subject)
 
 static const struct ath_menu_row macvlans_rows[] = {
     { .list = list_macvlans,
-      .help = N_("parent, mode, address, MTU, and who gets it"),
+      .help = N_("parent, mode, address, MTU, and which container gets it"),
       .opens = &ath_menu_macvlan },
     { .label = N_("Add a macvlan"),
-      .help = N_("a link of its own for a container, on top of an Ethernet interface"),
+      .help = N_("a network link for a container, on top of an Ethernet interface"),
       .act = add_macvlan },
     { .label = N_("Return"), .is_return = true },
     { .label = NULL },
@@ -400,7 +401,7 @@ const struct ath_menu ath_menu_macvlans = {
 
 /* ---- binding ---- */
 
-/* False where it was refused, and that was said. */
+/* Returns false if the change was refused, and shows the reason. */
 static bool bind_to(struct ath_tui *tui, const struct ath_document_numa *entry, const char *device,
                     bool is_bound)
 {
@@ -437,7 +438,7 @@ static bool bind(struct ath_tui *tui, const char *subject)
     (void)subject;
     ath_field_offers(tui, "numa", "rdma_devices", NULL, &devices);
     if (!devices.count) {
-        ath_tui_say(tui, ATH_ROLE_WARN, _("no RDMA device can be seen in this machine"));
+        ath_tui_say(tui, ATH_ROLE_WARN, _("no RDMA device was found in this machine"));
         return false;
     }
     int chosen =
@@ -449,7 +450,7 @@ static bool bind(struct ath_tui *tui, const char *subject)
         entries.items[i].is_on =
             ath_roce_is_bound(&tui->store.document.numa.items[i], devices.items[chosen].value);
     ath_auto_free char *text =
-        ath_tui_fill(_("Whose container gets {0}?"), devices.items[chosen].value);
+        ath_tui_fill(_("Which container gets {0}?"), devices.items[chosen].value);
     if (!ath_dialog_choose(tui, _("Bind to a container"), text, &entries, true))
         bind_device(tui, devices.items[chosen].value, &entries);
     return false;
@@ -470,7 +471,7 @@ static bool test(struct ath_tui *tui, const char *subject)
     (void)subject;
     ath_field_offers(tui, "numa", "rdma_devices", NULL, &devices);
     if (!devices.count) {
-        ath_tui_say(tui, ATH_ROLE_WARN, _("no RDMA device can be seen in this machine"));
+        ath_tui_say(tui, ATH_ROLE_WARN, _("no RDMA device was found in this machine"));
         return false;
     }
     int from = ath_dialog_choose(tui, _("Test RDMA performance"), _("From which RDMA device?"),
@@ -491,7 +492,7 @@ static bool test(struct ath_tui *tui, const char *subject)
     return false;
 }
 
-/* ---- the menu of it all ---- */
+/* ---- the RoCE menu ---- */
 
 static char *macvlan_count(const struct ath_tui *tui, const char *subject)
 {
@@ -502,11 +503,11 @@ static char *macvlan_count(const struct ath_tui *tui, const char *subject)
 
 static const struct ath_menu_row roce_rows[] = {
     { .label = N_("Add a RoCE port"),
-      .help = N_("take a card for RoCE or InfiniBand into use, and say for which NUMA entries"),
+      .help = N_("put a card for RoCE or InfiniBand to use, and choose its NUMA entries"),
       .command = "aitherion roce add CARD --numa 0,1",
       .act = add_card },
     { .label = N_("Configure macvlan"),
-      .help = N_("a link of its own for a container; a network namespace is made with it"),
+      .help = N_("a network link for a container, made with its own network namespace"),
       .value = macvlan_count,
       .opens = &ath_menu_macvlans },
     { .label = N_("Bind to a container"),
@@ -523,7 +524,7 @@ static const struct ath_menu_row roce_rows[] = {
       .command = "aitherion roce list",
       .opens = &ath_menu_card },
     { .label = N_("Save"),
-      .help = N_("write the document; until then nothing is changed"),
+      .help = N_("write the document; nothing is written before"),
       .act = ath_screens_save },
     { .label = N_("Return to the menu above"), .is_return = true },
     { .label = NULL },
@@ -532,4 +533,5 @@ static const struct ath_menu_row roce_rows[] = {
 const struct ath_menu ath_menu_roce = {
     .title = N_("RoCE card management"),
     .rows = roce_rows,
+    .below = &ath_page_topology,
 };

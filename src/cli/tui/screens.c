@@ -10,11 +10,15 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "cli/ending.h"
 #include "cli/output/document.h"
-#include "cli/output/machine.h"
+#include "cli/output/ending.h"
+#include "cli/output/machine/machine.h"
 #include "cli/tui/dialog.h"
+#include "cli/tui/pane.h"
 #include "config/edit.h"
 #include "config/profile.h"
+#include "container/docker/run_line.h"
 
 enum { COMMAND_WORDS_MAX = 32, TOPOLOGY_MS = 5000 };
 
@@ -52,12 +56,12 @@ char *ath_screens_warnings(const struct ath_tui *tui, const struct ath_yaml *ite
     return faults.count ? ath_text_take(&text) : NULL;
 }
 
-bool ath_screens_confirm(struct ath_tui *tui, const char *title, const char *yes)
+bool ath_screens_confirm(struct ath_tui *tui, const char *title, const char *text, const char *yes)
 {
     ATH_AUTO(ath_choices) choices = { 0 };
     ath_choices_add(&choices, "", _("No, leave it"), NULL);
     ath_choices_add(&choices, "", yes, NULL);
-    return ath_dialog_choose(tui, title, NULL, &choices, false) == 1;
+    return ath_dialog_choose(tui, title, text, &choices, false) == 1;
 }
 
 bool ath_screens_remove(struct ath_tui *tui, const char *list, const char *subject)
@@ -69,11 +73,11 @@ bool ath_screens_remove(struct ath_tui *tui, const char *list, const char *subje
         ath_tui_say_error(tui, &err);
         return false;
     }
-    ath_tui_say(tui, ATH_ROLE_GOOD, _("'%s' is out of the document; not saved yet"), key);
+    ath_tui_say(tui, ATH_ROLE_GOOD, _("'%s' is removed from the document; not saved yet"), key);
     return true;
 }
 
-/* ---- commands of ours ---- */
+/* ---- running commands ---- */
 
 bool ath_screens_can_run(const struct ath_tui *tui, const char *words)
 {
@@ -87,28 +91,40 @@ bool ath_screens_can_run(const struct ath_tui *tui, const char *words)
            tui->store.machine.source == ATH_SOURCE_LIVE;
 }
 
+/* Adds the words of the command to its own arguments, and returns them as the user would type them.
+ * The caller frees it. */
+static char *add_words(const char *const *words, const char **argv, size_t *count)
+{
+    struct ath_text line = { 0 };
+
+    for (; *words && *count < COMMAND_WORDS_MAX - 1; words++) {
+        ath_text_add(&line, "%s", line.length ? " " : "");
+        ath_shell_quote(&line, *words);
+        argv[(*count)++] = *words;
+    }
+    return ath_text_take(&line);
+}
+
 void ath_screens_run(struct ath_tui *tui, const char *const *words)
 {
     const char *argv[COMMAND_WORDS_MAX] = { "/proc/self/exe" };
     size_t count = 1;
+    struct ath_err err = { 0 };
 
     if (ath_store_is_changed(&tui->store) && !ath_tui_save(tui))
         return; /* the command reads the file */
-    for (; *words && count < COMMAND_WORDS_MAX - 8; words++)
-        argv[count++] = *words;
-    argv[count++] = "-c";
-    argv[count++] = tui->store.path;
+    if (tui->store.has_document || ath_store_is_faulty(&tui->store)) {
+        argv[count++] = "-c";
+        argv[count++] = tui->store.path;
+    }
     if (tui->store.cli->globals.is_dry_run)
         argv[count++] = "--dry-run";
-    ath_auto_free char *prompt = ath_xasprintf("\n%s", _("[Enter leads back to the menus]"));
-    int status = ath_screen_run(tui->terminal, argv, prompt);
-    if (status)
-        ath_tui_say(tui, ATH_ROLE_BAD, _("the command ended with exit code %d"), status);
-    else
-        ath_tui_say(tui, ATH_ROLE_GOOD, _("the command is done"));
-    /* It may have changed the file. */
-    struct ath_err err;
-    if (!ath_store_is_changed(&tui->store) && ath_store_read_document(&tui->store, &err))
+    ath_auto_free char *line = add_words(words, argv, &count);
+    ath_auto_free char *command = ath_xasprintf("aitherion %s", line);
+    ath_pane_run(tui, &(struct ath_pane){ .title = line, .command = command, .argv = argv });
+    /* the command may have changed the file */
+    if (!ath_store_is_changed(&tui->store) && ath_store_read_document(&tui->store, &err) &&
+        err.code != ATH_E_DOCUMENT_MISSING)
         ath_tui_say_error(tui, &err);
 }
 
@@ -140,15 +156,15 @@ static char *make_document(struct ath_tui *tui, const struct ath_style *style)
 }
 
 const struct ath_page ath_page_topology = { N_("Topology of this machine"), "aitherion discover",
-                                            make_topology, TOPOLOGY_MS };
+                                            make_topology, TOPOLOGY_MS, .place = ATH_IN_PAGE };
 const struct ath_page ath_page_document = { N_("The whole document"), "aitherion configure --show",
-                                            make_document, 0 };
+                                            make_document, .place = ATH_IN_PAGE };
 
 /* ---- the main menu ---- */
 
 static bool has_none(const struct ath_tui *tui, const char *subject)
 {
-    return !ath_screens_has_document(tui, subject);
+    return !ath_screens_has_document(tui, subject) && !ath_screens_is_faulty(tui, subject);
 }
 
 static bool propose(struct ath_tui *tui, const char *profile)
@@ -159,7 +175,7 @@ static bool propose(struct ath_tui *tui, const char *profile)
         return false;
     }
     ath_tui_say(tui, ATH_ROLE_GOOD,
-                _("a first document is made, in memory only: look at it, then save"));
+                _("a first document was made, in memory only: look at it, then save"));
     return true;
 }
 
@@ -176,7 +192,7 @@ static bool make_first(struct ath_tui *tui, const char *subject)
         ath_choices_add(&choices, "", _("Make one from this machine"), NULL);
     for (size_t i = 0; i < profiles.count; i++) {
         ath_auto_free char *label =
-            ath_tui_fill(_("Take the shipped one for {0}"), profiles.items[i]);
+            ath_tui_fill(_("Use the shipped one for {0}"), profiles.items[i]);
         ath_choices_add(&choices, profiles.items[i], label, NULL);
     }
     ath_choices_add(&choices, "", _("Not now"), NULL);
@@ -194,6 +210,15 @@ static char *document_path(const struct ath_tui *tui, const char *subject)
     return ath_xstrdup(tui->store.path);
 }
 
+static char *fault_count(const struct ath_tui *tui, const char *subject)
+{
+    const struct ath_faults *faults = &tui->store.faults;
+    size_t count = faults->count + faults->left_out;
+    (void)subject;
+    return count ? ath_xasprintf(ngettext("%zu fault", "%zu faults", count), count)
+                 : ath_xstrdup(tui->store.document_err.message);
+}
+
 static char *entry_count(const struct ath_tui *tui, const char *subject)
 {
     (void)subject;
@@ -207,11 +232,12 @@ static char *machine_line(const struct ath_tui *tui, const char *subject)
     (void)subject;
     if (!tui->store.has_machine)
         return ath_xstrdup(tui->store.machine_err.message);
-    return ath_xasprintf(_("%s, %zu GPUs, %zu network ports"),
-                         machine->model  ? machine->model
-                         : machine->arch ? machine->arch
-                                         : "",
-                         machine->gpu_count, machine->nic_count);
+    const char *model = machine->model ? machine->model : machine->arch ? machine->arch : "";
+    ath_auto_free char *gpus =
+        ath_xasprintf(ngettext("%zu GPU", "%zu GPUs", machine->gpu_count), machine->gpu_count);
+    ath_auto_free char *ports = ath_xasprintf(
+        ngettext("%zu network port", "%zu network ports", machine->nic_count), machine->nic_count);
+    return ath_xasprintf(_("%s, %s, %s"), model, gpus, ports);
 }
 
 static char *card_counts(const struct ath_tui *tui, const char *subject)
@@ -222,7 +248,7 @@ static char *card_counts(const struct ath_tui *tui, const char *subject)
     ath_auto_free char *right =
         ath_xasprintf(ngettext("%zu macvlan", "%zu macvlans", macvlans), macvlans);
     (void)subject;
-    return ath_xasprintf("%s, %s", left, right);
+    return ath_xasprintf("%s%s%s", left, _(", "), right);
 }
 
 static char *all_warnings(const struct ath_tui *tui, const char *subject)
@@ -233,18 +259,19 @@ static char *all_warnings(const struct ath_tui *tui, const char *subject)
 
 /* ---- runtimes ---- */
 
-static bool can_start(const struct ath_tui *tui, const char *subject)
+bool ath_screens_can_start(const struct ath_tui *tui, const char *subject)
 {
     return ath_screens_has_document(tui, subject) && ath_screens_can_run(tui, "start");
 }
 
-static bool can_clean(const struct ath_tui *tui, const char *subject)
+bool ath_screens_can_change_machine(const struct ath_tui *tui, const char *subject)
 {
     (void)subject;
     return ath_screens_can_run(tui, "clean");
 }
 
-/* Without a GPU there is something to be said for simulated ones. Below 0: not at all. */
+/* Asks whether to simulate GPUs, if the machine has none. Returns 1 for yes, 0 for no, and a
+ * negative number to cancel. */
 static int choose_sim(struct ath_tui *tui)
 {
     ATH_AUTO(ath_choices) choices = { 0 };
@@ -256,7 +283,7 @@ static int choose_sim(struct ath_tui *tui)
     return ath_dialog_choose(tui, _("Start"), _("This machine has no GPU."), &choices, false);
 }
 
-static bool start_all(struct ath_tui *tui, const char *subject)
+bool ath_screens_start(struct ath_tui *tui, const char *subject)
 {
     int is_sim = choose_sim(tui);
 
@@ -266,15 +293,33 @@ static bool start_all(struct ath_tui *tui, const char *subject)
     return false;
 }
 
+/* Returns the programs that end with the runtimes; NULL if there are none. The caller frees it. */
+static char *ending_words(const struct ath_tui *tui)
+{
+    ATH_AUTO(ath_ending) ending = { 0 };
+    struct ath_err err;
+
+    if (ath_ending_find(tui->store.cli, NULL, &ending, &err))
+        return ath_xstrdup(err.message);
+    if (!ending.report.count)
+        return NULL;
+    ath_auto_free char *words = ath_ending_words(&ending.report);
+    return ath_xasprintf("%s %s", _("Running programs that would end:"), words);
+}
+
+/* The question names the programs, so the command does not ask again. */
 static bool stop_all(struct ath_tui *tui, const char *subject)
 {
+    ath_auto_free char *words = ending_words(tui);
+
     (void)subject;
-    if (ath_screens_confirm(tui, _("Stop the runtimes of all entries?"), _("Yes, stop them")))
-        ath_screens_run(tui, (const char *const[]){ "stop", NULL });
+    if (ath_screens_confirm(tui, _("Stop the runtimes of all entries?"), words,
+                            _("Yes, stop them")))
+        ath_screens_run(tui, (const char *const[]){ "stop", "--yes", NULL });
     return false;
 }
 
-/* It shows what would go, and asks itself. */
+/* The command shows what it will remove, and asks. */
 static bool clean_all(struct ath_tui *tui, const char *subject)
 {
     (void)subject;
@@ -287,8 +332,14 @@ static const struct ath_menu_row main_rows[] = {
       .help = N_("which CPUs, memory, GPUs and network cards belong together"),
       .value = machine_line,
       .shows = &ath_page_topology },
+    { .label = N_("The document cannot be used"),
+      .help = N_("its faults, and how to repair it"),
+      .command = "aitherion configure --show",
+      .value = fault_count,
+      .is_shown = ath_screens_is_faulty,
+      .opens = &ath_menu_faults },
     { .label = N_("NUMA configuration"),
-      .help = N_("what each NUMA node shall serve"),
+      .help = N_("what each NUMA node serves"),
       .command = "aitherion configure",
       .value = entry_count,
       .is_shown = ath_screens_has_document,
@@ -299,38 +350,53 @@ static const struct ath_menu_row main_rows[] = {
       .is_shown = ath_screens_has_document,
       .opens = &ath_menu_roce },
     { .label = N_("The whole document"),
-      .help = N_("all that the document says, and what does not fit this machine"),
+      .help = N_("the whole document, and what does not fit this machine"),
       .value = document_path,
       .is_shown = ath_screens_has_document,
       .shows = &ath_page_document },
     { .label = N_("Status and health"),
-      .help = N_("how each NUMA node's parts are now, what is wrong, and what mends it"),
+      .help = N_("the state of each NUMA node, what is wrong, and how to fix it"),
       .shows = &ath_page_status },
     { .label = N_("Start"),
-      .help = N_("start the runtime of each entry; what runs as it should stays as it is"),
+      .help = N_("start the runtime of each entry; runtimes that run correctly are left alone"),
       .command = "aitherion start",
-      .is_shown = can_start,
-      .act = start_all },
+      .is_shown = ath_screens_can_start,
+      .act = ath_screens_start },
     { .label = N_("Stop"),
       .help = N_("stop the runtimes; logs and settings stay"),
       .command = "aitherion stop",
-      .is_shown = can_start,
+      .is_shown = ath_screens_can_start,
       .act = stop_all },
     { .label = N_("Clean"),
       .help = N_("remove all that aitherion made on this machine, and nothing else"),
       .command = "aitherion clean",
-      .is_shown = can_clean,
+      .is_shown = ath_screens_can_change_machine,
       .act = clean_all },
+    { .label = N_("Run a program"),
+      .help = N_("run a CUDA program with the GPUs of the runtimes that run here"),
+      .command = "aitherion run",
+      .is_shown = ath_screens_can_run_program,
+      .act = ath_screens_run_program },
+    { .label = N_("Shared key"),
+      .help = N_("the key that programs and runtimes prove to each other"),
+      .command = "aitherion key",
+      .is_shown = ath_screens_can_change_machine,
+      .opens = &ath_menu_key },
+    { .label = N_("Image of the runtime"),
+      .help = N_("what Docker's containers are made from"),
+      .command = "aitherion image",
+      .is_shown = ath_screens_can_change_machine,
+      .opens = &ath_menu_image },
     { .label = N_("Make a first document"),
-      .help = N_("from this machine, or a shipped one; in memory until it is saved"),
+      .help = N_("from this machine or a shipped one; in memory until you save it"),
       .command = "aitherion init",
       .is_shown = has_none,
       .act = make_first },
     { .label = N_("Save"),
-      .help = N_("write the document; until then nothing is changed"),
+      .help = N_("write the document; nothing is written before"),
       .is_shown = ath_screens_has_document,
       .act = ath_screens_save },
-    { .label = N_("Quit"), .help = N_("asks where something is not saved"), .is_return = true },
+    { .label = N_("Quit"), .help = N_("asks about unsaved changes"), .is_return = true },
     { .label = NULL },
 };
 
@@ -338,9 +404,10 @@ const struct ath_menu ath_menu_main = {
     .title = N_("Main menu"),
     .rows = main_rows,
     .about = all_warnings,
+    .below = &ath_page_topology,
 };
 
-/* What `configure N` begins with. */
+/* Opens the screens that `configure N` begins with. */
 static void open_entry(struct ath_tui *tui, const char *entry)
 {
     if (!tui->store.has_document)
@@ -368,7 +435,9 @@ static void offer_first(struct ath_tui *tui)
 
 void ath_screens_main(struct ath_tui *tui, const char *entry)
 {
-    if (!tui->store.has_document)
+    if (ath_store_is_faulty(&tui->store))
+        ath_menu_show(tui, &ath_menu_faults, "");
+    else if (!tui->store.has_document)
         offer_first(tui);
     if (entry && !tui->is_over)
         open_entry(tui, entry);

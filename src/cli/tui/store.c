@@ -22,6 +22,7 @@ void ath_store_free(struct ath_store *store)
         return;
     ath_document_free(&store->document);
     ath_machine_free(&store->machine);
+    ath_faults_free(&store->faults);
     free(store->path);
     *store = (struct ath_store){ 0 };
 }
@@ -39,7 +40,7 @@ int ath_store_read_machine(struct ath_store *store, struct ath_err *err)
     return 0;
 }
 
-static void take_document(struct ath_store *store, struct ath_document *document)
+void ath_store_take_document(struct ath_store *store, struct ath_document *document)
 {
     ath_document_free(&store->document);
     store->document = *document;
@@ -47,36 +48,42 @@ static void take_document(struct ath_store *store, struct ath_document *document
     *document = (struct ath_document){ 0 };
 }
 
-static int load(struct ath_store *store, struct ath_faults *faults, struct ath_err *err)
+/* If there was no document before, keeps the reason and the file's faults. */
+int ath_store_read_document(struct ath_store *store, struct ath_err *err)
 {
     ATH_AUTO(ath_document) document = { 0 };
-    int status = ath_document_load(store->path, &document, faults, err);
-    if (!status)
-        take_document(store, &document);
+    ATH_AUTO(ath_faults) faults = { 0 };
+    int status = ath_document_load(store->path, &document, &faults, err);
+
+    if (!status) {
+        ath_store_take_document(store, &document);
+        return 0;
+    }
+    if (store->has_document)
+        return faults.count ? ath_err_wrap(err, status, _("line %d: %s"), faults.items[0].line,
+                                           faults.items[0].message)
+                            : status;
+    ath_err_copy(&store->document_err, err);
+    ath_faults_free(&store->faults);
+    store->faults = faults;
+    faults = (struct ath_faults){ 0 };
     return status;
 }
 
-int ath_store_read_document(struct ath_store *store, struct ath_err *err)
+bool ath_store_is_faulty(const struct ath_store *store)
 {
-    ATH_AUTO(ath_faults) faults = { 0 };
-    int status = load(store, &faults, err);
-    return status && faults.count ? ath_err_wrap(err, status, _("line %d: %s"),
-                                                 faults.items[0].line, faults.items[0].message)
-                                  : status;
+    return !store->has_document && store->document_err.code != ATH_E_DOCUMENT_MISSING;
 }
 
-int ath_store_open(const struct ath_cli *cli, struct ath_store *out, struct ath_faults *faults,
-                   struct ath_err *err)
+int ath_store_open(const struct ath_cli *cli, struct ath_store *out, struct ath_err *err)
 {
     ATH_AUTO(ath_store) store = { .cli = cli, .path = ath_cli_document_path(cli) };
+    struct ath_err unused = { 0 };
 
-    int status = load(&store, faults, err);
-    if (status && err->code != ATH_E_DOCUMENT_MISSING)
-        return status;
-    *err = (struct ath_err){ 0 };
+    ath_store_read_document(&store, &unused);
     if (ath_store_read_machine(&store, &store.machine_err) &&
         (cli->globals.root || cli->globals.topology)) {
-        *err = store.machine_err; /* the very machine that was asked for */
+        ath_err_copy(err, &store.machine_err); /* the user named this machine */
         return -EINVAL;
     }
     *out = store;
@@ -91,7 +98,7 @@ static int parse_proposal(const struct ath_store *store, const char *profile,
     ath_auto_free char *text = NULL;
 
     if (!profile && !store->has_machine) {
-        *err = store->machine_err;
+        ath_err_copy(err, &store->machine_err);
         return -ENOENT;
     }
     int status = ath_document_propose(&store->machine, profile, &text, err);
@@ -105,7 +112,7 @@ int ath_store_propose(struct ath_store *store, const char *profile, struct ath_e
     if (status)
         return status;
     document.path = ath_xstrdup(store->path);
-    take_document(store, &document);
+    ath_store_take_document(store, &document);
     return 0;
 }
 
@@ -116,7 +123,8 @@ bool ath_store_is_changed(const struct ath_store *store)
 
 int ath_store_save(struct ath_store *store, struct ath_err *err)
 {
-    return ath_document_save(&store->document, err);
+    int status = ath_cli_may_write_document(store->cli, err);
+    return status ? status : ath_document_save(&store->document, err);
 }
 
 int ath_store_save_copy(const struct ath_store *store, const char *path, struct ath_err *err)
@@ -150,21 +158,19 @@ static void copy_key(struct ath_document *document, int id, const struct ath_doc
     ath_auto_free char *from = ath_xasprintf("numa.%d.%s", proposed_id, key);
     ath_auto_free char *to = ath_xasprintf("numa.%d.%s", id, key);
     ath_auto_free char *value = NULL;
-    struct ath_err unused;
 
-    if (!ath_document_get(proposal, from, &value, &unused) && value)
-        ath_document_set(document, to, value, &unused);
+    if (!ath_document_get(proposal, from, &value, NULL) && value)
+        ath_document_set(document, to, value, NULL);
 }
 
-/* What init proposes for the node, as far as it proposes something; the rest is for the person. */
+/* Copies what `aitherion init` proposes for the node. The user chooses the rest. */
 static void copy_proposed(struct ath_store *store, int node, int id)
 {
     static const char *const keys[] = { "memory_nodes", "control_iface", "data_iface", "gpus",
                                         "rdma_devices" };
     ATH_AUTO(ath_document) proposal = { 0 };
-    struct ath_err unused;
 
-    if (parse_proposal(store, NULL, &proposal, &unused))
+    if (parse_proposal(store, NULL, &proposal, NULL))
         return;
     for (size_t i = 0; i < proposal.numa.count; i++)
         for (size_t key = 0; proposal.numa.items[i].node == node && key < ATH_COUNT(keys); key++)

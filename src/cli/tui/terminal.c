@@ -1,35 +1,36 @@
 /*
  * A full screen by ncursesw.
  *
- * curses would install handlers that draw and exit in signal context; they never run, because the
+ * curses installs handlers that draw and exit in signal context. They never run, because the
  * signals are blocked and read from a descriptor.
- * Colours go by the terminal's own palette (use_default_colors), so that light and dark backgrounds
- * both stay readable.
+ *
+ * Colours are those of the terminal's own palette (use_default_colors), so light and dark
+ * backgrounds both stay readable.
  */
 #include "config.h"
 
 #include "cli/tui/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clean.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
-#include "cli/output/clean.h"
 #include "cli/tui/curses.h"
 
-enum { ESCAPE_DELAY_MS = 25, CELL_LETTERS_MAX = 8 };
+enum { ESCAPE_DELAY_MS = 25, CELL_LETTERS_MAX = 8, CTRL_C = 3 };
 
 struct ath_screen_terminal {
     struct ath_curses curses;
@@ -38,17 +39,18 @@ struct ath_screen_terminal {
     struct ath_style style;
     int rows, columns;
     int signals; /* signalfd */
+    int watched; /* a program's terminal, or -1 */
     sigset_t old_mask;
     int ended_by;
     bool has_cursor;
     int cursor_row, cursor_column;
 };
 
-/* What a crash needs to put the terminal right; handlers get no argument. */
+/* The facts that a crash handler needs to restore the terminal. Handlers get no argument. */
 static struct {
     bool is_taken;
     struct termios state;
-    char leave[64]; /* the terminal's "leave full screen" and "show cursor" */
+    char leave[64]; /* the terminal's sequences "leave full screen" and "show cursor" */
 } shared;
 
 static const int crashes[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
@@ -57,10 +59,10 @@ static void restore_after_crash(int number)
 {
     if (shared.is_taken && write(STDOUT_FILENO, shared.leave, strlen(shared.leave)) >= 0)
         tcsetattr(STDIN_FILENO, TCSANOW, &shared.state);
-    raise(number); /* SA_RESETHAND: now it ends the process */
+    raise(number); /* SA_RESETHAND: the signal now ends the process */
 }
 
-/* Only where nobody else (a sanitizer) wants to know of them. */
+/* Only replaces default actions: a sanitizer may have handlers of its own. */
 static void watch_crashes(bool is_on)
 {
     struct sigaction now,
@@ -87,16 +89,16 @@ static int report_no_terminal(struct ath_err *err)
     const char *term = getenv("TERM");
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         ath_err_set(err, -ENOTTY, ATH_E_NO_TERMINAL,
-                    _("cannot show the menus: standard input and output are not both a terminal"));
+                    _("cannot show the menus: standard input and output must both be a terminal"));
     else
         ath_err_set(err, -ENOTTY, ATH_E_NO_TERMINAL,
-                    _("cannot show the menus: TERM is '%s', which cannot address its screen"),
+                    _("cannot show the menus: TERM is '%s', a terminal without cursor positioning"),
                     term ? term : "");
     return ath_err_hint(err, -ENOTTY,
                         "aitherion configure --show, aitherion configure --set KEY=VALUE");
 }
 
-/* Signals that nohup or the caller ignores stay ignored. */
+/* Signals that nohup or our parent ignores stay ignored. */
 static void add_signal(sigset_t *set, int number)
 {
     struct sigaction now;
@@ -120,8 +122,8 @@ static int open_signals(struct ath_screen_terminal *terminal, struct ath_err *er
     return 0;
 }
 
-/* For a capability that a terminal does not have curses says NULL, or -1 for one that is no text.
- */
+/* Returns a capability of the terminal, or NULL. curses returns NULL for a missing capability, and
+ * -1 for one that is not a string. */
 static const char *capability(const struct ath_screen_terminal *terminal, const char *name)
 {
     const char *text = terminal->curses.tigetstr(name);
@@ -176,7 +178,8 @@ static void note_for_crashes(const struct ath_screen_terminal *terminal)
 
     for (size_t i = 0; i < ATH_COUNT(names); i++) {
         const char *text = capability(terminal, names[i]);
-        size_t length = text && !strstr(text, "$<") ? strlen(text) : 0; /* no padding by hand */
+        size_t length =
+            text && !strstr(text, "$<") ? strlen(text) : 0; /* leave out sequences with padding */
         if (used + length < sizeof shared.leave && length) {
             memcpy(shared.leave + used, text, length);
             used += length;
@@ -187,7 +190,7 @@ static void note_for_crashes(const struct ath_screen_terminal *terminal)
     watch_crashes(true);
 }
 
-/* newterm() installs handlers for some signals; what was there before comes back. */
+/* newterm() installs handlers for some signals. Restores those that were there before. */
 static SCREEN *new_screen(const struct ath_curses *curses)
 {
     static const int touched[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
@@ -206,7 +209,7 @@ static int begin(struct ath_screen_terminal *terminal, struct ath_err *err)
     const struct ath_curses *curses = &terminal->curses;
 
     tcgetattr(STDIN_FILENO, &shared.state);
-    curses->use_env(false); /* the size that the terminal has, not what LINES says */
+    curses->use_env(false); /* use the terminal's size, not LINES and COLUMNS */
     curses->use_tioctl(true);
     terminal->screen = new_screen(curses);
     if (!terminal->screen)
@@ -219,7 +222,7 @@ static int begin(struct ath_screen_terminal *terminal, struct ath_err *err)
         curses->endwin();
         return report_no_terminal(err);
     }
-    if (!capability(terminal, "acsc")) /* no lines at all */
+    if (!capability(terminal, "acsc")) /* no line-drawing characters */
         terminal->style.is_utf8 = false;
     add_pairs(terminal);
     measure(terminal);
@@ -232,7 +235,7 @@ int ath_screen_open(const struct ath_style *style, struct ath_screen_terminal **
 {
     struct ath_screen_terminal *terminal = ath_xalloc(sizeof *terminal);
     terminal->style = *style;
-    terminal->signals = -1;
+    terminal->signals = terminal->watched = -1;
     sigprocmask(SIG_SETMASK, NULL, &terminal->old_mask);
 
     int status = ath_screen_is_possible() ? ath_curses_load(&terminal->curses, err)
@@ -267,7 +270,7 @@ void ath_screen_close(struct ath_screen_terminal *terminal)
     }
     if (terminal->signals >= 0)
         close(terminal->signals);
-    /* One that came meanwhile has been answered by closing. */
+    /* closing has answered a signal that came meanwhile */
     sigprocmask(SIG_SETMASK, &terminal->old_mask, NULL);
     free(terminal);
 }
@@ -294,7 +297,8 @@ int ath_screen_signal(const struct ath_screen_terminal *terminal)
 
 /* ---- keys and signals ---- */
 
-/* The standard action of SIGTSTP; the kernel passes over it where nobody could continue us. */
+/* Does the default action of SIGTSTP. The kernel ignores it if no shell could continue us (orphaned
+ * process group). */
 static void stop_here(void)
 {
     sigset_t stop;
@@ -306,7 +310,7 @@ static void stop_here(void)
     sigprocmask(SIG_BLOCK, &stop, NULL);
 }
 
-/* What a signal means to whoever waits for keys. */
+/* Handles a signal. Returns the key that stands for it. */
 static int answer(struct ath_screen_terminal *terminal, int number)
 {
     switch (number) {
@@ -320,7 +324,11 @@ static int answer(struct ath_screen_terminal *terminal, int number)
         measure(terminal);
         return ATH_KEY_RESIZE;
     case SIGCHLD:
-        return ATH_KEY_NONE;
+        return ATH_KEY_PROGRAM;
+    case SIGINT:
+        if (terminal->watched >= 0)
+            return CTRL_C;
+        __attribute__((fallthrough));
     default:
         terminal->ended_by = number;
         return ATH_KEY_END;
@@ -335,7 +343,7 @@ static int read_signal(struct ath_screen_terminal *terminal)
     return (int)info.ssi_signo;
 }
 
-/* A key that is there already, or ATH_KEY_NONE. */
+/* Returns a key that was pressed already, or ATH_KEY_NONE. */
 static int take_key(struct ath_screen_terminal *terminal)
 {
     wint_t letter;
@@ -355,7 +363,8 @@ static int hang_up(struct ath_screen_terminal *terminal)
 int ath_screen_key(struct ath_screen_terminal *terminal, int timeout_ms)
 {
     struct pollfd inputs[] = { { .fd = terminal->signals, .events = POLLIN },
-                               { .fd = STDIN_FILENO, .events = POLLIN } };
+                               { .fd = STDIN_FILENO, .events = POLLIN },
+                               { .fd = terminal->watched, .events = POLLIN } };
 
     for (int misses = 0; !terminal->ended_by;) {
         int key = take_key(terminal);
@@ -368,7 +377,9 @@ int ath_screen_key(struct ath_screen_terminal *terminal, int timeout_ms)
         key = number ? answer(terminal, number) : ATH_KEY_NONE;
         if (key != ATH_KEY_NONE)
             return key;
-        /* Readable, and yet no key comes, time and again: the terminal is gone. */
+        if (ready > 0 && inputs[2].revents)
+            return ATH_KEY_PROGRAM;
+        /* readable without a key, again and again: the terminal is gone */
         misses = ready > 0 && inputs[1].revents ? misses + 1 : 0;
         if (misses > 64 || (inputs[1].revents & (POLLHUP | POLLERR | POLLNVAL)))
             return hang_up(terminal);
@@ -414,13 +425,14 @@ static void set_role(struct ath_screen_terminal *terminal, enum ath_role role, b
     };
     attr_t attribute = attributes[role] | (is_reversed ? A_REVERSE : A_NORMAL);
     if (is_reversed)
-        attribute &= ~(attr_t)A_DIM; /* hard to read on some terminals */
-    terminal->curses.wattr_set(terminal->window, attribute,
-                               terminal->style.is_color ? (short)role : (short)0, NULL);
+        attribute &= ~(attr_t)A_DIM;                            /* hard to read on some terminals */
+    bool is_colored = terminal->style.is_color && !is_reversed; /* a selected row has one colour */
+    terminal->curses.wattr_set(terminal->window, attribute, is_colored ? (short)role : (short)0,
+                               NULL);
 }
 
-/* The next character of text and its columns; what has none is passed over, what is wrong shown as
- * '?'. */
+/* Returns the bytes of the next character of text, the character and its columns. Invalid
+ * characters become '?'. */
 static size_t next_letter(const char *text, wchar_t *out, int *out_columns)
 {
     mbstate_t state = { 0 };
@@ -497,7 +509,7 @@ void ath_screen_box(struct ath_screen_terminal *terminal, int row, int column, i
             is_utf8 ? "┘" : "+");
 }
 
-/* ---- a program on the plain terminal ---- */
+/* ---- running a program ---- */
 
 static void become(const struct ath_screen_terminal *terminal, const char *const *argv)
 {
@@ -507,8 +519,8 @@ static void become(const struct ath_screen_terminal *terminal, const char *const
     _exit(127);
 }
 
-/* Waits for the child. Ctrl-C reaches it from the terminal and is not meant for us; what ends us
- * ends it too. */
+/* Waits for the child. Ctrl-C reaches the child from the terminal and is not meant for us. A signal
+ * that ends us ends the child too. */
 static int wait_for(struct ath_screen_terminal *terminal, pid_t child)
 {
     struct pollfd input = { .fd = terminal->signals, .events = POLLIN };
@@ -525,32 +537,12 @@ static int wait_for(struct ath_screen_terminal *terminal, pid_t child)
                 stop_here();
         }
     }
-    while (read_signal(terminal)) /* a Ctrl-C that came as it ended */
+    while (read_signal(terminal)) /* drop a Ctrl-C that came as the child ended */
         ;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void wait_for_enter(struct ath_screen_terminal *terminal, const char *prompt)
-{
-    struct pollfd inputs[] = { { .fd = terminal->signals, .events = POLLIN },
-                               { .fd = STDIN_FILENO, .events = POLLIN } };
-    char letters[64];
-
-    fputs(prompt, stdout);
-    fflush(stdout);
-    while (!terminal->ended_by && poll(inputs, ATH_COUNT(inputs), -1) > 0 && !inputs[1].revents) {
-        int number = read_signal(terminal);
-        if (number == SIGTERM || number == SIGHUP)
-            terminal->ended_by = number;
-        if (number == SIGINT)
-            return;
-    }
-    if (!terminal->ended_by && read(STDIN_FILENO, letters, sizeof letters) <= 0)
-        terminal->ended_by = SIGHUP;
-}
-
-int ath_screen_run(struct ath_screen_terminal *terminal, const char *const *argv,
-                   const char *prompt)
+int ath_screen_run(struct ath_screen_terminal *terminal, const char *const *argv)
 {
     terminal->curses.curs_set(1);
     terminal->curses.endwin();
@@ -559,7 +551,54 @@ int ath_screen_run(struct ath_screen_terminal *terminal, const char *const *argv
     if (child == 0)
         become(terminal, argv);
     int status = child < 0 ? -errno : wait_for(terminal, child);
-    wait_for_enter(terminal, prompt);
     measure(terminal);
     return status;
+}
+
+/* ---- a program beside the screen ---- */
+
+/* A session leader without a terminal gets the first one that it opens (tty_ioctl(4)). */
+static void become_on(const struct ath_screen_terminal *terminal, const char *path,
+                      const char *const *argv)
+{
+    setsid();
+    int fd = open(path, O_RDWR);
+    if (fd < 0)
+        _exit(127);
+    for (int i = 0; i <= STDERR_FILENO; i++)
+        dup2(fd, i);
+    if (fd > STDERR_FILENO)
+        close(fd);
+    setenv("PAGER", "cat", 1); /* the screen scrolls */
+    become(terminal, argv);
+}
+
+static int report_no_pty(struct ath_err *err)
+{
+    return ath_err_system(err, -errno, _("cannot make a terminal for the command"));
+}
+
+int ath_screen_start(const struct ath_screen_terminal *terminal, const char *const *argv,
+                     const struct winsize *size, pid_t *out_process, int *out_fd,
+                     struct ath_err *err)
+{
+    ath_auto_close int fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    char path[64];
+
+    if (fd < 0 || grantpt(fd) || unlockpt(fd) || ptsname_r(fd, path, sizeof path) ||
+        fcntl(fd, F_SETFL, O_NONBLOCK) || ioctl(fd, TIOCSWINSZ, size))
+        return report_no_pty(err);
+    fflush(NULL);
+    *out_process = fork();
+    if (*out_process == 0)
+        become_on(terminal, path, argv);
+    if (*out_process < 0)
+        return report_no_pty(err);
+    *out_fd = ath_steal_fd(&fd);
+    return 0;
+}
+
+void ath_screen_watch(struct ath_screen_terminal *terminal, int fd)
+{
+    terminal->watched = fd;
 }

@@ -1,4 +1,4 @@
-/* The menus' frame: running, drawing around, saving and leaving. */
+/* The menus' frame: running, drawing around screens, saving and leaving. */
 #include "config.h"
 
 #include "cli/tui/tui.h"
@@ -18,7 +18,7 @@
 #include "cli/tui/page.h"
 #include "cli/tui/screens.h"
 
-/* A line, help, three rows for the command and the word to the person, hints. */
+/* A line, the help, three rows for the command and the message, the key hints. */
 enum { FOOT_ROWS = 6 };
 
 void ath_tui_push(struct ath_tui *tui, struct ath_tui_frame *frame)
@@ -54,8 +54,9 @@ void ath_tui_say(struct ath_tui *tui, enum ath_role role, const char *format, ..
 
 void ath_tui_say_error(struct ath_tui *tui, const struct ath_err *err)
 {
-    ath_tui_say(tui, ATH_ROLE_BAD, "%s%s%s%s", err->message, err->hint[0] ? "  (" : "", err->hint,
-                err->hint[0] ? ")" : "");
+    ath_auto_free char *hint = ath_suggest_complete(&tui->store.cli->globals, err->hint);
+    ath_tui_say(tui, ATH_ROLE_BAD, "%s%s%s%s", err->message, *hint ? "  (" : "", hint,
+                *hint ? ")" : "");
 }
 
 char *ath_tui_fill(const char *text, const char *subject)
@@ -73,7 +74,8 @@ int ath_tui_body_rows(const struct ath_tui *tui)
     return ath_screen_rows(tui->terminal) - ATH_TUI_BODY - FOOT_ROWS;
 }
 
-/* The next line of a text, within its paragraph; *text moves behind it. */
+/* Returns the next line of a text, within its paragraph, and moves *text after it. The caller frees
+ * it. */
 static char *next_line(const char **text, int width)
 {
     size_t paragraph = strcspn(*text, "\n");
@@ -125,10 +127,10 @@ static void draw_title(struct ath_tui *tui, const char *title)
                        right);
 }
 
-/* Returns the row behind it. */
+/* Returns the row after it. */
 static int draw_command(struct ath_tui *tui, int row, int end_row, const char *command)
 {
-    const char *label = _("by command:");
+    const char *label = _("command:");
     int width = (int)ath_text_width(label);
 
     ath_screen_put(tui->terminal, row, 1, width, ATH_ROLE_DIM, false, label);
@@ -136,7 +138,7 @@ static int draw_command(struct ath_tui *tui, int row, int end_row, const char *c
                              ath_screen_columns(tui->terminal) - width - 3, ATH_ROLE_NAME, command);
 }
 
-/* The word to the person goes before the rest of a long command. */
+/* If there is no room for both, the message is shown instead of the rest of a long command. */
 static void draw_command_and_word(struct ath_tui *tui, int row, int end_row, const char *command)
 {
     int width = ath_screen_columns(tui->terminal) - 2;
@@ -220,11 +222,11 @@ enum ath_action ath_tui_key(struct ath_tui *tui, enum ath_key_place place, int t
             tui->is_over = true;
         if (tui->is_over)
             return ATH_ACTION_BACK;
-        if (key == ATH_KEY_NONE)
+        if (key == ATH_KEY_NONE || (key == ATH_KEY_PROGRAM && place == ATH_IN_RUN))
             return ATH_ACTION_NONE;
         if (action == ATH_ACTION_REPAINT)
             ath_screen_repaint(tui->terminal);
-        else if (key == ATH_KEY_RESIZE || is_too_small(tui))
+        else if (key == ATH_KEY_RESIZE || key == ATH_KEY_PROGRAM || is_too_small(tui))
             continue;
         else if (action == ATH_ACTION_HELP)
             show_key_help(tui, place);
@@ -259,11 +261,11 @@ static bool accept_copy(struct ath_tui *tui, const char *text, void *data, char 
 static bool save_copy(struct ath_tui *tui)
 {
     ath_auto_free char *name = ath_xasprintf("%s.mine", tui->store.path);
-    ath_auto_free char *path = ath_dialog_input(tui, _("Save to another file"),
-                                                _("The file to write; it must not be there yet."),
-                                                name, accept_copy, NULL);
+    ath_auto_free char *path =
+        ath_dialog_input(tui, _("Save to another file"),
+                         _("The file to write; it must not exist yet."), name, accept_copy, NULL);
     if (path)
-        ath_tui_say(tui, ATH_ROLE_GOOD, _("wrote '%s'; the document itself is as it was"), path);
+        ath_tui_say(tui, ATH_ROLE_GOOD, _("wrote '%s'; the document itself is unchanged"), path);
     return false;
 }
 
@@ -273,32 +275,32 @@ static bool start_over(struct ath_tui *tui)
     if (ath_store_read_document(&tui->store, &err))
         ath_tui_say_error(tui, &err);
     else
-        ath_tui_say(tui, ATH_ROLE_GOOD, _("read '%s' anew"), tui->store.path);
+        ath_tui_say(tui, ATH_ROLE_GOOD, _("read '%s' again"), tui->store.path);
     return false;
 }
 
-/* What can be done where saving failed. */
+/* The choices of the user if saving failed. */
 static const struct {
     const char *label;
     bool needs_change_on_disk;
     bool (*act)(struct ath_tui *tui);
-} mends[] = {
+} after_failure[] = {
     { N_("Try again"), false, retry },
     { N_("Go on editing; nothing is lost"), false, keep },
     { N_("Save my version to another file"), false, save_copy },
-    { N_("Drop my changes and read the file anew"), true, start_over },
+    { N_("Drop my changes and read the file again"), true, start_over },
 };
 
-static bool mend(struct ath_tui *tui, const struct ath_err *err)
+static bool ask_after_failure(struct ath_tui *tui, const struct ath_err *err)
 {
     ATH_AUTO(ath_choices) choices = { 0 };
     ath_auto_free char *text = ath_xasprintf("%s\n%s", err->message, err->hint);
 
-    for (size_t i = 0; i < ATH_COUNT(mends); i++)
-        if (!mends[i].needs_change_on_disk || err->code == ATH_E_DOCUMENT_CHANGED)
-            ath_choices_add(&choices, "", _(mends[i].label), NULL);
+    for (size_t i = 0; i < ATH_COUNT(after_failure); i++)
+        if (!after_failure[i].needs_change_on_disk || err->code == ATH_E_DOCUMENT_CHANGED)
+            ath_choices_add(&choices, "", _(after_failure[i].label), NULL);
     int chosen = ath_dialog_choose(tui, _("Not saved"), text, &choices, false);
-    return chosen >= 0 ? mends[chosen].act(tui) : keep(tui);
+    return chosen >= 0 ? after_failure[chosen].act(tui) : keep(tui);
 }
 
 bool ath_tui_save(struct ath_tui *tui)
@@ -306,17 +308,17 @@ bool ath_tui_save(struct ath_tui *tui)
     struct ath_err err = { 0 };
 
     if (!ath_store_is_changed(&tui->store)) {
-        ath_tui_say(tui, ATH_ROLE_PLAIN, _("nothing has changed since it was saved"));
+        ath_tui_say(tui, ATH_ROLE_PLAIN, _("nothing has changed since the last save"));
         return true;
     }
     if (tui->store.cli->globals.is_dry_run) {
-        ath_tui_say(tui, ATH_ROLE_WARN, _("'%s' stays as it is (--dry-run)"), tui->store.path);
+        ath_tui_say(tui, ATH_ROLE_WARN, _("'%s' is unchanged (--dry-run)"), tui->store.path);
         return true;
     }
     ath_tui_say(tui, ATH_ROLE_PLAIN, _("saving '%s' ..."), tui->store.path);
-    draw(tui); /* another writer is waited for */
+    draw(tui); /* saving may wait for another writer */
     if (ath_store_save(&tui->store, &err))
-        return mend(tui, &err);
+        return ask_after_failure(tui, &err);
     ath_tui_say(tui, ATH_ROLE_GOOD, _("saved '%s'"), tui->store.path);
     return true;
 }
@@ -342,9 +344,8 @@ static int report_signal(const struct ath_tui *tui, bool is_changed, struct ath_
 {
     int number = ath_screen_signal(tui->terminal);
     ath_err_set(err, -EINTR, ATH_E_INTERRUPTED,
-                is_changed ? _("the menus were ended by signal %d (%s); changes that were not "
-                               "saved are gone")
-                           : _("the menus were ended by signal %d (%s)"),
+                is_changed ? _("signal %d (%s) ended the menus; unsaved changes are lost")
+                           : _("signal %d (%s) ended the menus"),
                 number, strsignal(number));
     return -EINTR;
 }
@@ -354,9 +355,10 @@ static void tui_free(struct ath_tui *tui)
     ath_screen_close(tui->terminal);
     ath_store_free(&tui->store);
     ath_tui_hush(tui);
+    free(tui->sought);
 }
 
-/* Whatever may print to standard error would print into the screen. */
+/* Silences the log: standard error would print into the screen. */
 static int show(struct ath_tui *tui, const char *entry, struct ath_err *err)
 {
     int status = ath_screen_open(&tui->store.cli->style, &tui->terminal, err);
@@ -375,8 +377,8 @@ int ath_tui_run(struct ath_cli *cli, const char *entry, struct ath_err *err)
 
     if (ath_cli_format(cli) != ATH_FORMAT_TEXT || cli->globals.is_no_input)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                           _("the menus have neither '--json' nor '--yaml' nor '--no-input'"));
-    int status = ath_screen_is_possible() ? ath_store_open(cli, &tui.store, &cli->faults, err)
+                           _("the menus do not work with '--json', '--yaml' or '--no-input'"));
+    int status = ath_screen_is_possible() ? ath_store_open(cli, &tui.store, err)
                                           : ath_screen_open(&cli->style, &tui.terminal, err);
     return status ? status : show(&tui, entry, err);
 }

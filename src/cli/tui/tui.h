@@ -1,9 +1,10 @@
 /*
  * The menus: screens over the document and the machine.
  *
- * A screen is a loop that draws itself, waits for a key and returns when the person goes back;
- * screens above it lie in frames, so that whatever changes (the window's size) is drawn from the
- * lowest to the topmost. Nothing here decides anything that the flags would not decide alike.
+ * A screen is a loop that draws itself, waits for a key, and returns when the user goes back. The
+ * open screens form a stack of frames, so that they can be drawn again from the lowest to the
+ * topmost, for example when the window's size changes. The menus decide nothing that the command
+ * line would decide differently. One thread.
  */
 #pragma once
 #include <stdbool.h>
@@ -15,11 +16,11 @@
 
 struct ath_tui;
 
-/* Something that lies on the screen. */
+/* One level of the stack of screens; lives on the stack of its loop. */
 struct ath_tui_frame {
     void (*draw)(struct ath_tui *tui, void *data);
     void *data;
-    bool is_full; /* covers the whole screen: what lies below need not be drawn */
+    bool is_full; /* covers the whole screen: frames below are not drawn */
     struct ath_tui_frame *below;
 };
 
@@ -27,54 +28,57 @@ struct ath_tui {
     struct ath_store store;
     struct ath_screen_terminal *terminal;
     struct ath_tui_frame *top;
-    bool is_over; /* every screen returns */
-    char *status; /* the last word to the person; NULL for none */
+    bool is_over; /* all screens return */
+    char *status; /* the last message to the user, or NULL */
     enum ath_role status_role;
+    char *sought; /* the text of the last search, or NULL */
 };
 
 /*
- * Shows the menus until the person leaves them. entry: NULL for the main menu; "" for the menu of
- * NUMA entries on top of it, "1" for the entry 1 on top of that. Returns 0, or a negative errno
- * with err: "no-terminal", "interrupted", what is wrong with the document (cli->faults).
+ * Shows the menus until the user leaves them. entry: NULL for the main menu; "" for the menu of
+ * NUMA entries on top of it; "1" for entry 1 on top of that. Returns 0, or a negative errno with
+ * err: "no-terminal", "interrupted", or why a machine that the user named cannot be read.
  */
 int ath_tui_run(struct ath_cli *cli, const char *entry, struct ath_err *err);
 
-/* Draws all frames and waits for a key; sizes and repainting are seen to. The action in `place`,
- * and the key itself; ATH_ACTION_BACK where all is over; NONE when the time is. */
+/*
+ * Draws all frames and waits for a key; handles resizing, repainting and help. Returns the key's
+ * action in `place` and the key itself; ATH_ACTION_BACK if the menus end, ATH_ACTION_NONE after
+ * timeout_ms. ATH_KEY_PROGRAM comes only in ATH_IN_RUN.
+ */
 enum ath_action ath_tui_key(struct ath_tui *tui, enum ath_key_place place, int timeout_ms,
                             int *out_key);
 
 void ath_tui_push(struct ath_tui *tui, struct ath_tui_frame *frame);
 void ath_tui_pop(struct ath_tui *tui);
 
-/* The word to the person, shown until the next one. */
+/* Shows a message to the user until the next one. */
 void ath_tui_say(struct ath_tui *tui, enum ath_role role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void ath_tui_say_error(struct ath_tui *tui, const struct ath_err *err);
 void ath_tui_hush(struct ath_tui *tui);
 
-/* What every screen shows around its own part: title, the word to the person, hints. help and
- * command (the same by command line) may be NULL. */
+/* Draws what surrounds every screen: title, message, key hints. help and command (the same on the
+ * command line) may be NULL. */
 void ath_tui_draw_around(struct ath_tui *tui, const char *title, const char *help,
                          const char *command, enum ath_key_place place);
 
-/* Where a screen's own part begins, and how many rows it has. */
+/* The first row of a screen's own part, and its number of rows. */
 enum { ATH_TUI_BODY = 2 };
 int ath_tui_body_rows(const struct ath_tui *tui);
 
-/* Text broken to lines of at most width columns, from row to at most end_row; returns the row
- * behind it. */
+/* Draws text wrapped to width columns, from row up to end_row at most. Returns the row after it. */
 int ath_tui_draw_text(struct ath_tui *tui, int row, int column, int end_row, int width,
                       enum ath_role role, const char *text);
 
-/* How many lines it takes. */
+/* Returns the number of lines that a text takes. */
 int ath_tui_text_rows(const char *text, int width);
 
-/* "{0}" in text replaced; the caller frees it. */
+/* Returns text with "{0}" replaced by the subject. The caller frees it. */
 char *ath_tui_fill(const char *text, const char *subject);
 
-/* Saves, and asks what to do where that fails. True where the document is on disk as it is here. */
+/* Saves. On failure asks the user what to do. Returns true if the document is saved. */
 bool ath_tui_save(struct ath_tui *tui);
 
-/* Asks where there are unsaved changes. True where the person may leave. */
+/* Asks about unsaved changes. Returns true if the user may leave. */
 bool ath_tui_may_leave(struct ath_tui *tui);

@@ -173,7 +173,8 @@ static __global__ void deep(int *values, int n)
     values[threadIdx.x] = own[n % 4000];
 }
 
-/* The driver raises the limit by itself: whoever remembered it would say what was. */
+/* The driver raises the limit by itself, so a client that keeps the limit would return an old one.
+ */
 static void the_stack_grows_with_a_kernel()
 {
     needs_a_gpu();
@@ -336,7 +337,7 @@ static void threads_pass_events_on()
     check(all_are(read(values, N).data(), N, THREADS * ROUNDS));
 }
 
-static void profilers_are_told()
+static void profilers_start_and_stop()
 {
     needs_a_gpu();
     int *values = on_device<int>(N);
@@ -356,7 +357,7 @@ static const test tests[] = {
     { "errors are the same", errors_are_the_same },
     { "chains of host functions", chains_of_host_functions },
     { "threads pass events on", threads_pass_events_on },
-    { "profilers are told", profilers_are_told },
+    { "profilers start and stop", profilers_start_and_stop },
 };
 
 int main(int argc, char **argv)

@@ -69,7 +69,7 @@ static cudaGraphNodeParams conditional(cudaGraph_t graph, cudaGraphConditionalNo
     return what;
 }
 
-/* What a stream captures becomes a body. */
+/* Fills a body with the captured calls of a stream. */
 static void fill_body(cudaGraph_t body, int *values, int by)
 {
     cudaStream_t stream = new_stream();
@@ -236,7 +236,7 @@ static void memory_of_graphs()
     ok(cudaDeviceGraphMemTrim(0));
 }
 
-/* What a graph allocates may live on, and be freed by another stream. */
+/* Memory that a graph allocates may outlive the graph, and another stream may free it. */
 static void memory_outlives_its_graph()
 {
     needs_a_gpu();

@@ -49,7 +49,7 @@ static std::string architecture(const char *kind)
 using getter = nvrtcResult (*)(nvrtcProgram, char *);
 using sizer = nvrtcResult (*)(nvrtcProgram, size_t *);
 
-/* What a source compiles to; the mangled name of `name` as well. */
+/* Compiles a source, and returns the result. *mangled gets the mangled name of `name`. */
 static std::vector<char> compiled(const char *source, std::vector<const char *> options,
                                   sizer size_of, getter get, const char *name = nullptr,
                                   std::string *mangled = nullptr)

@@ -1,5 +1,5 @@
-/* What kernels use: printf, assert, shared memory, groups, textures, surfaces, atomics, streams of
- * their own. */
+/* Features that kernels use: printf, assert, shared memory, groups, textures, surfaces, atomics,
+ * streams of their own. */
 #include <cooperative_groups.h>
 
 #include "driver.cuh"
@@ -13,7 +13,7 @@ __global__ void say(int n)
     printf("thread %d of %s says %.3f\n", threadIdx.x, "block", 0.5 * n);
 }
 
-/* What standard output gets while `run` runs. */
+/* Returns the bytes that `run` writes to standard output. */
 static std::vector<char> caught(void (*run)())
 {
     int ends[2], before = dup(1);

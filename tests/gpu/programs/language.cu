@@ -1,5 +1,5 @@
-/* What kernels are written with: arguments, classes, asserts, memory of their own, large grids; and
- * what happens after a fault. */
+/* The language of kernels: arguments, classes, asserts, memory of their own, large grids; and
+ * the state after a fault. */
 #include <cassert>
 
 #include <cuda_fp16.h>
@@ -309,9 +309,9 @@ static void a_reset_after_a_fault()
     check(read(place, 1)[0] == 1);
 }
 
-/* What the runtime hears when it looks for a device that still works, also by the tables that it
- * alone asks for. */
-static void what_is_said_after_a_fault()
+/* The answers that the runtime gets after a fault while it looks for a device that still works,
+ * also through the tables that only the runtime asks for. */
+static void answers_after_a_fault()
 {
     needs_a_gpu();
     static const unsigned char primary_table[] = { 0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
@@ -382,12 +382,12 @@ static void a_reset_in_the_middle()
         check(shared_with_host >= 5);
         ok(cudaMemcpyToSymbol(counters, &value, sizeof value));
         store<<<1, 1, 0, stream>>>(place);
-        ok(cudaEventRecord(event, stream)); /* nobody waits for it */
+        ok(cudaEventRecord(event, stream)); /* no call waits for this event */
         ok(cudaDeviceReset());
         check(cudaEventQuery(event) != cudaSuccess);
         cudaGetLastError();
         value = 1;
-        ok(cudaMemcpyFromSymbol(&value, counters, sizeof value)); /* loaded anew */
+        ok(cudaMemcpyFromSymbol(&value, counters, sizeof value)); /* loaded again */
         check(!value);
     }
 }
@@ -412,7 +412,7 @@ static const test tests[] = {
     { "settings of functions", settings_of_functions },
     { "asserts of kernels", asserts },
     { "a reset after a fault", a_reset_after_a_fault },
-    { "what is said after a fault", what_is_said_after_a_fault },
+    { "answers after a fault", answers_after_a_fault },
     { "a reset in the middle", a_reset_in_the_middle },
     { "a misaligned access", misaligned },
 };

@@ -1,5 +1,5 @@
 /*
- * What the programs of this folder share. They are plain programs of the CUDA runtime:
+ * Helpers that the programs of this folder share. They are plain programs of the CUDA runtime:
  *
  *     PROGRAM NAME     one test, in this process; 77: it cannot run here
  *     PROGRAM          all of them, each in a process of its own

@@ -1,0 +1,46 @@
+/*
+ * The properties of the simulated devices, for both libraries that show them: libcuda.so.1 and
+ * libnvidia-ml.so.1.
+ *
+ *     AITHERION_SIM_COPIES   late: a copy of pageable memory reads it when the copy runs, as on
+ * GPUs that walk the host's page tables (a POWER9's behind NVLink) AITHERION_SIM_DEVICES  number of
+ * devices, 1 to 8 (1) AITHERION_SIM_FIRST    number of the first device, 0 to 200 (0): gives the
+ * devices of two servers different UUIDs and addresses AITHERION_SIM_MEMORY   bytes of each device,
+ * with K, M, G or T for powers of 1024 (16G); less than 1M leaves no room for a context
+ *     AITHERION_SIM_HANDLES  trusted: a call with a wrong handle ends the process, as NVIDIA's
+ * driver does, which reads through each handle without a check AITHERION_SIM_UNKNOWN  ignore:
+ * accept kernels that are not simulated, and variables of compressed images; the kernels do
+ * nothing, the variables are zero. Shows what libraries ask of a driver.
+ *
+ * Takes no lock; reads the environment at each call.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    SIM_DRIVER_VERSION = 13000,
+    SIM_DEVICES_MAX = 8,
+    SIM_COMPUTE_MAJOR = 9,
+    SIM_COMPUTE_MINOR = 0,
+    SIM_PCI_DOMAIN = 0xfffe, /* not used by any machine */
+};
+
+extern const char sim_device_name[];
+
+int sim_facts_count(void); /* 0: AITHERION_SIM_DEVICES is invalid */
+bool sim_facts_ignores_unknown(void);
+bool sim_facts_trusts_handles(void);
+bool sim_facts_copies_late(void);
+size_t sim_facts_memory_bytes(void); /* 0: AITHERION_SIM_MEMORY is invalid */
+/*
+ * Lists the devices that CUDA_VISIBLE_DEVICES leaves to a CUDA program, in its order, up to the
+ * first invalid word; all devices if it is not set. Follows NVIDIA's rules: numbers, or "GPU-" and
+ * the beginning of a UUID. Returns their number.
+ */
+int sim_facts_visible(int out[SIM_DEVICES_MAX]);
+/* Writes the UUID of a device. */
+void sim_device_uuid(int number, char out[16]);
+/* Return the bus number of a device, and write its address "fffe:01:00.0" like snprintf(). */
+int sim_device_bus(int number);
+int sim_device_address(int number, char *out, size_t room);

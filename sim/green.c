@@ -1,0 +1,227 @@
+/*
+ * Green contexts: a part of a device's processors with its own streams. The part is only counted;
+ * kernels do not depend on it. "A green context can be current to only one thread at a time"
+ * (cuda.h). A GPU's driver ends the program with a segmentation fault otherwise (580, H200); this
+ * one ends it with a message.
+ */
+#include "config.h"
+
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PART = 2 /* the number of processors must be a multiple */ };
+
+struct CUdevResourceDesc_st {
+    struct CUdevResourceDesc_st *next;
+    unsigned int processors;
+};
+
+/* CUDA has no function that frees one. */
+static struct CUdevResourceDesc_st *descriptors;
+
+static CUdevResource resource_of(unsigned int processors)
+{
+    return (CUdevResource){
+        .type = CU_DEV_RESOURCE_TYPE_SM,
+        .sm = { .smCount = processors, .minSmPartitionSize = PART, .smCoscheduledAlignment = PART }
+    };
+}
+
+static struct sim_context *find(CUgreenCtx handle)
+{
+    struct sim_context *context = sim_object_find(SIM_CONTEXT, handle);
+    return context && context->is_alive && context->processors ? context : NULL;
+}
+
+void sim_green_ends(uint64_t thread)
+{
+    for (struct sim_context *context = sim_contexts(); context; context = context->next)
+        if (context->holder == thread)
+            context->holder = 0;
+}
+
+void sim_green_moves(struct sim_context *before, struct sim_context *now, uint64_t thread)
+{
+    if (before == now)
+        return;
+    if (before && before->processors && before->holder == thread)
+        before->holder = 0;
+    if (!now || !now->processors)
+        return;
+    if (now->holder && now->holder != thread) {
+        fputs("simulated CUDA driver: a green context became current to two threads\n", stderr);
+        abort();
+    }
+    now->holder = thread;
+}
+
+/* ---- resources ---- */
+
+CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevResourceType type)
+{
+    int processors;
+    if (!resource || type != CU_DEV_RESOURCE_TYPE_SM)
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult status =
+        cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+    if (!status)
+        *resource = resource_of((unsigned int)processors);
+    return status;
+}
+
+CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, CUdevResource *resource,
+                                  CUdevResourceType type)
+{
+    SIM_LOCKED;
+    CUresult status = sim_enter_driver();
+    if (status)
+        return status;
+    const struct sim_context *context = find(handle);
+    if (!context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!resource || type != CU_DEV_RESOURCE_TYPE_SM)
+        return CUDA_ERROR_INVALID_VALUE;
+    *resource = resource_of(context->processors);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource *resource, CUdevResourceType type)
+{
+    struct sim_context *context;
+    sim_lock();
+    CUresult status = sim_enter_context(handle, &context);
+    bool is_green = !status && context->processors;
+    int device = status ? 0 : context->device;
+    sim_unlock();
+    if (status)
+        return status;
+    return is_green ? cuGreenCtxGetDevResource((CUgreenCtx)context, resource, type)
+                    : cuDeviceGetDevResource(sim_device_number(device), resource, type);
+}
+
+/* Returns as many of the requested groups as fit; without an array only their number. */
+CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *group_count,
+                                     const CUdevResource *input, CUdevResource *remaining,
+                                     unsigned int flags, unsigned int least)
+{
+    const unsigned int known = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING |
+                               CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE;
+    if (!group_count || !input || input->type != CU_DEV_RESOURCE_TYPE_SM || flags & ~known ||
+        least > input->sm.smCount)
+        return CUDA_ERROR_INVALID_VALUE;
+    unsigned int each = least ? (least + PART - 1) / PART * PART : PART;
+    unsigned int most = input->sm.smCount / each;
+    unsigned int count = result && *group_count < most ? *group_count : most;
+    for (unsigned int i = 0; result && i < count; i++)
+        result[i] = resource_of(each);
+    if (result && remaining)
+        *remaining = resource_of(input->sm.smCount - count * each);
+    *group_count = count;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *descriptor, CUdevResource *resources,
+                                   unsigned int count)
+{
+    unsigned int processors = 0;
+    for (unsigned int i = 0; resources && i < count; i++) {
+        if (resources[i].type != CU_DEV_RESOURCE_TYPE_SM)
+            return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+        processors += resources[i].sm.smCount;
+    }
+    if (!descriptor || !processors)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct CUdevResourceDesc_st *made = malloc(sizeof *made);
+    if (!made)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    SIM_LOCKED;
+    *made = (struct CUdevResourceDesc_st){ .next = descriptors, .processors = processors };
+    descriptors = made;
+    *descriptor = made;
+    return CUDA_SUCCESS;
+}
+
+/* ---- contexts ---- */
+
+CUresult cuGreenCtxCreate(CUgreenCtx *out, CUdevResourceDesc descriptor, CUdevice device,
+                          unsigned int flags)
+{
+    SIM_LOCKED;
+    struct sim_context *context;
+    struct sim_device *of;
+    CUresult status = sim_enter_device(device, &of);
+    const struct CUdevResourceDesc_st *known = descriptors;
+    while (known && known != descriptor)
+        known = known->next;
+    if (!status && (!out || !known || flags != CU_GREEN_CTX_DEFAULT_STREAM))
+        status = CUDA_ERROR_INVALID_VALUE;
+    if (!status)
+        status = sim_context_make(device, &context);
+    if (status)
+        return status;
+    context->processors = known->processors;
+    *out = (CUgreenCtx)context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxDestroy(CUgreenCtx handle)
+{
+    SIM_LOCKED;
+    CUresult status = sim_enter_driver();
+    if (status)
+        return status;
+    struct sim_context *context = find(handle);
+    if (!context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    sim_context_end(context);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxFromGreenCtx(CUcontext *out, CUgreenCtx handle)
+{
+    SIM_LOCKED;
+    CUresult status = sim_enter_driver();
+    if (status)
+        return status;
+    struct sim_context *context = find(handle);
+    if (!context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!out)
+        return CUDA_ERROR_INVALID_VALUE;
+    *out = (CUcontext)context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxStreamCreate(CUstream *out, CUgreenCtx handle, unsigned int flags, int priority)
+{
+    SIM_LOCKED;
+    struct sim_stream *stream;
+    CUresult status = sim_enter_driver();
+    if (status)
+        return status;
+    struct sim_context *context = find(handle);
+    if (!context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!out || flags != CU_STREAM_NON_BLOCKING)
+        return CUDA_ERROR_INVALID_VALUE;
+    status = sim_stream_start(context, flags, priority, &stream);
+    if (!status)
+        *out = (CUstream)stream;
+    return status;
+}
+
+CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx *out)
+{
+    SIM_LOCKED;
+    struct sim_stream *stream;
+    CUresult status = sim_stream_find(handle, &stream);
+    if (status)
+        return status;
+    if (!out)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct sim_context *context = stream->object.context;
+    *out = context->processors ? (CUgreenCtx)context : NULL;
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,64 @@
+# The simulated driver: a replacement of NVIDIA's libcuda.so.1, in a folder that no program searches by itself.
+# automake builds it as a program, which needs no libtool. The build tree has the installed layout: lib/aitherion/sim.
+simdir = $(pkglibdir)/sim
+sim_PROGRAMS = lib/aitherion/sim/libcuda.so.1
+lib_aitherion_sim_libcuda_so_1_SOURCES = \
+	src/cuda/api/symbols.c src/cuda/api/symbols.h \
+	sim/array.c \
+	sim/mipmap.c \
+	sim/capture.c \
+	sim/condition.c \
+	sim/context.c \
+	sim/copies.c \
+	sim/copy.c \
+	sim/core.c \
+	sim/device.c \
+	sim/entry.c \
+	sim/event.c \
+	sim/facts.c sim/facts.h \
+	sim/graph.c \
+	sim/green.c \
+	sim/image.c \
+	sim/ipc.c \
+	sim/launch.c \
+	sim/memory.c \
+	sim/module.c \
+	sim/pointer.c \
+	sim/pool.c \
+	sim/programs.c \
+	sim/settings.c \
+	sim/sim.h \
+	sim/stream.c \
+	sim/export_tables.c sim/export_tables.h \
+	sim/user_object.c \
+	sim/virtual.c \
+	sim/work.c
+nodist_lib_aitherion_sim_libcuda_so_1_SOURCES = proto/cuda-methods.c proto/cuda-sim.c proto/cuda-symbols.c
+lib_aitherion_sim_libcuda_so_1_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) -DATH_CUDA_SYMBOLS_ONLY
+lib_aitherion_sim_libcuda_so_1_CFLAGS = $(AM_CFLAGS) -fPIC
+# Its functions call each other even if the process has another libcuda.so.1; worker threads outlive dlclose().
+lib_aitherion_sim_libcuda_so_1_LDFLAGS = $(AM_LDFLAGS) -shared -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic \
+	-Wl,-z,nodelete -Wl,--version-script=$(srcdir)/sim/libcuda.map
+lib_aitherion_sim_libcuda_so_1_LDADD = -lpthread
+lib_aitherion_sim_libcuda_so_1_DEPENDENCIES = sim/libcuda.map
+EXTRA_DIST += sim/libcuda.map
+$(lib_aitherion_sim_libcuda_so_1_OBJECTS): | proto/cuda-generated.stamp
+
+if RUNTIME_TABLES
+lib_aitherion_sim_libcuda_so_1_SOURCES += src/cuda/api/export_tables.c src/cuda/api/export_tables.h
+lib_aitherion_sim_libcuda_so_1_LDADD += $(NETTLE_LIBS)
+endif
+
+# The simulated NVML in the same folder.
+sim_PROGRAMS += lib/aitherion/sim/libnvidia-ml.so.1
+lib_aitherion_sim_libnvidia_ml_so_1_SOURCES = \
+	src/nvml/api/nvml_functions.h \
+	src/nvml/api/nvml_types.h \
+	src/nvml/api/words.c \
+	sim/facts.c sim/facts.h \
+	sim/nvml.c
+nodist_lib_aitherion_sim_libnvidia_ml_so_1_SOURCES = proto/nvml-absent.c
+lib_aitherion_sim_libnvidia_ml_so_1_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir)
+lib_aitherion_sim_libnvidia_ml_so_1_CFLAGS = $(AM_CFLAGS) -fPIC -fvisibility=hidden
+lib_aitherion_sim_libnvidia_ml_so_1_LDFLAGS = $(AM_LDFLAGS) -shared -Wl,-soname,libnvidia-ml.so.1 -Wl,-Bsymbolic
+$(lib_aitherion_sim_libnvidia_ml_so_1_OBJECTS): | proto/nvml-generated.stamp

@@ -1,0 +1,526 @@
+/*
+ * The simulated NVML, libnvidia-ml.so.1 beside the simulated driver: the same devices, idle and
+ * cool.
+ *
+ * The simulated driver's memory belongs to each program and is unknown here, so all memory is
+ * reported as free. A property that a real GPU of this kind would lack is NVML_ERROR_NOT_SUPPORTED,
+ * and so is each missing function (proto/nvml-absent.c).
+ */
+#include "config.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#pragma GCC visibility push(default)
+#include "nvml/api/nvml_functions.h"
+#pragma GCC visibility pop
+
+#include "sim/facts.h"
+
+enum {
+    ARCHITECTURE = 9,    /* NVML_DEVICE_ARCH_HOPPER, of compute capability 9.0 */
+    PCI_ID = 0x000010de, /* NVIDIA's vendor id and no device id */
+    PCI_CLASS_DISPLAY = 3,
+    TEMPERATURE = 30, /* degrees Celsius */
+    POWER_MW = 25000,
+    POWER_LIMIT_MW = 300000,
+    CLOCK_MHZ = 1000,
+    PERSISTENT = 1,
+    SAME_SYSTEM = 50, /* NVML_TOPOLOGY_SYSTEM */
+    EVENT_SETS_MAX = 64,
+    ALL_EVENTS = 0x18, /* XID errors and clock changes */
+};
+
+struct nvmlDevice_st {
+    int number;
+};
+
+struct nvmlEventSet_st {
+    atomic_bool is_made;
+};
+
+static struct nvmlDevice_st devices[SIM_DEVICES_MAX];
+static struct nvmlEventSet_st sets[EVENT_SETS_MAX];
+
+static int number_of(nvmlDevice_t device)
+{
+    for (int i = 0; i < sim_facts_count(); i++)
+        if (device == &devices[i])
+            return i;
+    return -1;
+}
+
+#define NEED(condition)                                                                            \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            return NVML_ERROR_INVALID_ARGUMENT;                                                    \
+    } while (0)
+
+/* Returns one number of a device. */
+static nvmlReturn_t number(nvmlDevice_t device, unsigned int *out, unsigned int value)
+{
+    NEED(number_of(device) >= 0 && out);
+    *out = value;
+    return NVML_SUCCESS;
+}
+
+static nvmlReturn_t text(char *out, unsigned int room, const char *value)
+{
+    NEED(out);
+    if (strlen(value) >= room)
+        return NVML_ERROR_INSUFFICIENT_SIZE;
+    strcpy(out, value);
+    return NVML_SUCCESS;
+}
+
+/* ---- the system ---- */
+
+nvmlReturn_t nvmlInit_v2(void)
+{
+    return sim_facts_count() ? NVML_SUCCESS : NVML_ERROR_DRIVER_NOT_LOADED;
+}
+
+nvmlReturn_t nvmlInit(void)
+{
+    return nvmlInit_v2();
+}
+
+nvmlReturn_t nvmlInitWithFlags(unsigned int flags)
+{
+    (void)flags;
+    return nvmlInit_v2();
+}
+
+nvmlReturn_t nvmlShutdown(void)
+{
+    return NVML_SUCCESS;
+}
+
+/* Returns the version of the driver that it imitates: nvidia-smi requires NVML's version to match.
+ */
+nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
+{
+    return text(version, length, "580.159.04");
+}
+
+nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
+{
+    return text(version, length, "13.580.159.04");
+}
+
+nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *cudaDriverVersion)
+{
+    NEED(cudaDriverVersion);
+    *cudaDriverVersion = SIM_DRIVER_VERSION;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int *cudaDriverVersion)
+{
+    return nvmlSystemGetCudaDriverVersion(cudaDriverVersion);
+}
+
+nvmlReturn_t nvmlSystemGetProcessName(unsigned int pid, char *name, unsigned int length)
+{
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/%u/comm", pid);
+    FILE *file = fopen(path, "re");
+    char *got = file ? fgets(line, sizeof line, file) : NULL;
+    if (file)
+        fclose(file);
+    if (!got)
+        return NVML_ERROR_NOT_FOUND;
+    line[strcspn(line, "\n")] = '\0';
+    return text(name, length, line);
+}
+
+/* ---- finding devices ---- */
+
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *deviceCount)
+{
+    NEED(deviceCount);
+    *deviceCount = (unsigned int)sim_facts_count();
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device)
+{
+    NEED(device && index < (unsigned int)sim_facts_count());
+    *device = &devices[index];
+    return NVML_SUCCESS;
+}
+
+static void format_uuid(int device, char out[64])
+{
+    char bytes[16];
+    size_t length = 3;
+    sim_device_uuid(device, bytes);
+    strcpy(out, "GPU");
+    for (int i = 0; i < 16; i++) {
+        bool has_dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        length += (size_t)snprintf(out + length, 64 - length, "%s%02x", has_dash ? "-" : "",
+                                   (unsigned char)bytes[i]);
+    }
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
+{
+    char own[64];
+    NEED(uuid && device);
+    for (int i = 0; i < sim_facts_count(); i++) {
+        format_uuid(i, own);
+        if (!strcasecmp(own, uuid)) {
+            *device = &devices[i];
+            return NVML_SUCCESS;
+        }
+    }
+    return NVML_ERROR_NOT_FOUND;
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *pciBusId, nvmlDevice_t *device)
+{
+    char own[32];
+    NEED(pciBusId && device);
+    while (*pciBusId == '0') /* the domain has four or eight digits */
+        pciBusId++;
+    for (int i = 0; i < sim_facts_count(); i++) {
+        sim_device_address(i, own, sizeof own);
+        if (!strcasecmp(own, pciBusId)) {
+            *device = &devices[i];
+            return NVML_SUCCESS;
+        }
+    }
+    return NVML_ERROR_NOT_FOUND;
+}
+
+nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
+{
+    return number(device, index, (unsigned int)number_of(device));
+}
+
+nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minorNumber)
+{
+    return number(device, minorNumber, (unsigned int)number_of(device));
+}
+
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)
+{
+    NEED(number_of(device) >= 0);
+    return text(name, length, sim_device_name);
+}
+
+nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length)
+{
+    char own[64];
+    NEED(number_of(device) >= 0);
+    format_uuid(number_of(device), own);
+    return text(uuid, length, own);
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
+{
+    NEED(number_of(device) >= 0 && pci);
+    unsigned char bus = (unsigned char)sim_device_bus(number_of(device));
+    *pci = (nvmlPciInfo_t){ .domain = SIM_PCI_DOMAIN, .bus = bus, .pciDeviceId = PCI_ID };
+    snprintf(pci->busIdLegacy, sizeof pci->busIdLegacy, "%04X:%02X:00.0", SIM_PCI_DOMAIN, bus);
+    snprintf(pci->busId, sizeof pci->busId, "%08X:%02X:00.0", SIM_PCI_DOMAIN, bus);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPciInfoExt_t *pci)
+{
+    unsigned int version = sizeof *pci | 1u << 24;
+    nvmlPciInfo_t known;
+    NEED(pci && !nvmlDeviceGetPciInfo_v3(device, &known));
+    if (pci->version != version)
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    *pci = (nvmlPciInfoExt_t){ .version = version,
+                               .domain = known.domain,
+                               .bus = known.bus,
+                               .pciDeviceId = known.pciDeviceId,
+                               .baseClass = PCI_CLASS_DISPLAY };
+    memcpy(pci->busId, known.busId, sizeof pci->busId);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t *pci)
+{
+    return nvmlDeviceGetPciInfo_v3(device, pci);
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t *pci)
+{
+    return nvmlDeviceGetPciInfo_v3(device, pci);
+}
+
+/* ---- properties ---- */
+
+nvmlReturn_t nvmlDeviceGetBrand(nvmlDevice_t device, nvmlBrandType_t *type)
+{
+    return number(device, type, 0);
+}
+
+nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device, nvmlDeviceArchitecture_t *arch)
+{
+    return number(device, arch, ARCHITECTURE);
+}
+
+nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor)
+{
+    NEED(number_of(device) >= 0 && major && minor);
+    *major = SIM_COMPUTE_MAJOR;
+    *minor = SIM_COMPUTE_MINOR;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMultiGpuBoard(nvmlDevice_t device, unsigned int *multiGpuBool)
+{
+    return number(device, multiGpuBool, 0);
+}
+
+nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t *mode)
+{
+    return number(device, mode, 0);
+}
+
+nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t *mode)
+{
+    return number(device, mode, PERSISTENT);
+}
+
+nvmlReturn_t nvmlDeviceGetDisplayMode(nvmlDevice_t device, nvmlEnableState_t *display)
+{
+    return number(device, display, 0);
+}
+
+nvmlReturn_t nvmlDeviceGetDisplayActive(nvmlDevice_t device, nvmlEnableState_t *isActive)
+{
+    return number(device, isActive, 0);
+}
+
+nvmlReturn_t nvmlDeviceGetPerformanceState(nvmlDevice_t device, nvmlPstates_t *pState)
+{
+    return number(device, pState, 0);
+}
+
+nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device1, nvmlDevice_t device2,
+                                    nvmlGpuP2PCapsIndex_t p2pIndex, nvmlGpuP2PStatus_t *p2pStatus)
+{
+    (void)p2pIndex;
+    NEED(number_of(device2) >= 0);
+    return number(device1, p2pStatus, 0);
+}
+
+nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device1, nvmlDevice_t device2,
+                                                 nvmlGpuTopologyLevel_t *pathInfo)
+{
+    NEED(number_of(device2) >= 0 && device1 != device2);
+    return number(device1, pathInfo, SAME_SYSTEM);
+}
+
+nvmlReturn_t nvmlDeviceGetTopologyNearestGpus(nvmlDevice_t device, nvmlGpuTopologyLevel_t level,
+                                              unsigned int *count, nvmlDevice_t *deviceArray)
+{
+    unsigned int found = 0;
+    NEED(number_of(device) >= 0 && count);
+    for (int i = 0; level == SAME_SYSTEM && i < sim_facts_count(); i++) {
+        if (device == &devices[i])
+            continue;
+        if (deviceArray && found < *count)
+            deviceArray[found] = &devices[i];
+        found++;
+    }
+    *count = deviceArray && found > *count ? *count : found;
+    return NVML_SUCCESS;
+}
+
+/* ---- state ---- */
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
+{
+    NEED(number_of(device) >= 0 && memory);
+    unsigned long long total = sim_facts_memory_bytes();
+    *memory = (nvmlMemory_t){ .total = total, .free = total };
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory)
+{
+    unsigned int version = sizeof *memory | 2u << 24;
+    NEED(number_of(device) >= 0 && memory);
+    if (memory->version != version)
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    unsigned long long total = sim_facts_memory_bytes();
+    *memory = (nvmlMemory_v2_t){ .version = version, .total = total, .free = total };
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *utilization)
+{
+    NEED(number_of(device) >= 0 && utilization);
+    *utilization = (nvmlUtilization_t){ 0 };
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensors_t sensorType,
+                                      unsigned int *temp)
+{
+    NEED(!sensorType);
+    return number(device, temp, TEMPERATURE);
+}
+
+nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperature_t *temperature)
+{
+    unsigned int value[3]; /* version, sensor, degrees */
+    _Static_assert(sizeof value == sizeof *temperature, "the same layout as NVML's");
+    NEED(number_of(device) >= 0 && temperature);
+    if (temperature->version != (sizeof value | 1u << 24))
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    memcpy(value, temperature, sizeof value);
+    NEED(!value[1]);
+    value[2] = TEMPERATURE;
+    memcpy(temperature, value, sizeof value);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int *power)
+{
+    return number(device, power, POWER_MW);
+}
+
+nvmlReturn_t nvmlDeviceGetPowerManagementLimit(nvmlDevice_t device, unsigned int *limit)
+{
+    return number(device, limit, POWER_LIMIT_MW);
+}
+
+nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned int *limit)
+{
+    return number(device, limit, POWER_LIMIT_MW);
+}
+
+nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned int *clock)
+{
+    (void)type;
+    return number(device, clock, CLOCK_MHZ);
+}
+
+nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type,
+                                       unsigned int *clock)
+{
+    return nvmlDeviceGetClockInfo(device, type, clock);
+}
+
+static nvmlReturn_t no_processes(nvmlDevice_t device, unsigned int *count)
+{
+    return number(device, count, 0);
+}
+
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int *infoCount,
+                                                     nvmlProcessInfo_t *infos)
+{
+    (void)infos;
+    return no_processes(device, infoCount);
+}
+
+nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned int *infoCount,
+                                                      nvmlProcessInfo_t *infos)
+{
+    (void)infos;
+    return no_processes(device, infoCount);
+}
+
+nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device,
+                                                        unsigned int *infoCount,
+                                                        nvmlProcessInfo_t *infos)
+{
+    (void)infos;
+    return no_processes(device, infoCount);
+}
+
+/* Returns the only memory clock and its only graphics clock. */
+nvmlReturn_t nvmlDeviceGetSupportedMemoryClocks(nvmlDevice_t device, unsigned int *count,
+                                                unsigned int *clocksMHz)
+{
+    NEED(number_of(device) >= 0 && count);
+    bool has_room = *count && clocksMHz;
+    *count = 1;
+    if (!has_room)
+        return NVML_ERROR_INSUFFICIENT_SIZE;
+    *clocksMHz = CLOCK_MHZ;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetSupportedGraphicsClocks(nvmlDevice_t device, unsigned int memoryClockMHz,
+                                                  unsigned int *count, unsigned int *clocksMHz)
+{
+    if (memoryClockMHz != CLOCK_MHZ)
+        return NVML_ERROR_NOT_FOUND;
+    return nvmlDeviceGetSupportedMemoryClocks(device, count, clocksMHz);
+}
+
+/* No field is known; each value reports that. */
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int valuesCount,
+                                      nvmlFieldValue_t *values)
+{
+    NEED(number_of(device) >= 0 && valuesCount >= 0 && (values || !valuesCount));
+    for (int i = 0; i < valuesCount; i++)
+        values[i].nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+    return NVML_SUCCESS;
+}
+
+/* ---- events, which never occur ---- */
+
+nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long long *eventTypes)
+{
+    NEED(number_of(device) >= 0 && eventTypes);
+    *eventTypes = ALL_EVENTS;
+    return NVML_SUCCESS;
+}
+
+static bool is_made(nvmlEventSet_t set)
+{
+    for (size_t i = 0; i < EVENT_SETS_MAX; i++)
+        if (set == &sets[i])
+            return atomic_load(&set->is_made);
+    return false;
+}
+
+nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t *set)
+{
+    NEED(set);
+    for (size_t i = 0; i < EVENT_SETS_MAX; i++) {
+        if (!atomic_exchange(&sets[i].is_made, true)) {
+            *set = &sets[i];
+            return NVML_SUCCESS;
+        }
+    }
+    return NVML_ERROR_MEMORY;
+}
+
+nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t set)
+{
+    NEED(is_made(set));
+    atomic_store(&set->is_made, false);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long eventTypes,
+                                      nvmlEventSet_t set)
+{
+    NEED(number_of(device) >= 0 && is_made(set));
+    return eventTypes & ~(unsigned long long)ALL_EVENTS ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms)
+{
+    NEED(is_made(set) && data);
+    nanosleep(&(struct timespec){ .tv_sec = timeoutms / 1000,
+                                  .tv_nsec = (long)(timeoutms % 1000) * 1000000 },
+              NULL);
+    return NVML_ERROR_TIMEOUT;
+}

@@ -1,0 +1,32 @@
+/* Shows the logs of runtimes. */
+#pragma once
+#include "cli/output/output.h"
+#include "config/schema.h"
+#include "container/engine/engine.h"
+
+struct ath_logs_item {
+    const struct ath_node_log *log; /* not owned */
+    struct ath_texts lines;         /* without their newlines, tabs and carriage returns */
+};
+
+struct ath_logs_report {
+    struct ath_logs_item *items;
+    size_t count;
+};
+void ath_logs_report_free(struct ath_logs_report *report);
+
+extern const struct ath_view ath_logs_view; /* of a struct ath_logs_report */
+
+/* Prints one line; with the name of its entry if is_one_of_several is true. */
+void ath_logs_print_line(const struct ath_style *style, FILE *out, const struct ath_node_log *log,
+                         bool is_one_of_several, const char *line);
+
+/* Splits the pieces of a log into lines. A zeroed struct is empty. */
+struct ath_log_lines {
+    struct ath_text rest; /* a line that has no end yet */
+};
+void ath_log_lines_free(struct ath_log_lines *lines);
+
+/* Calls take for each line that the piece completes; length 0: for a last line without an end. */
+void ath_log_lines_add(struct ath_log_lines *lines, const char *bytes, size_t length,
+                       void (*take)(void *context, const char *line), void *context);

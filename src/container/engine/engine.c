@@ -1,0 +1,753 @@
+/* Shared by both engines: opening, words, the lock, cleaning what belongs to neither engine. */
+#include "config.h"
+
+#include "container/engine/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/i18n.h"
+#include "base/log.h"
+#include "base/root.h"
+#include "base/text.h"
+#include "base/unknown.h"
+#include "container/engine/kinds.h"
+#include "container/engine/process_state.h"
+#include "container/engine/run_folder.h"
+#include "roce/netns.h"
+#include "roce/netstate.h"
+
+/* A slice ends before ath_file_lock() logs that it waits (after one second). */
+enum { LOCK_TIMEOUT_MS = 10 * 1000, LOCK_SLICE_MS = 800, SETTLE_MS = 1000 };
+
+/* ---- words ---- */
+
+struct word {
+    const char *word, *meaning;
+};
+
+#define X(name, word, meaning) { word, meaning },
+static const struct word state_words[] = { ATH_NODE_STATE_TABLE(X) };
+static const struct word step_words[] = { ATH_ENGINE_STEP_TABLE(X) };
+static const struct word outcome_words[] = { ATH_START_OUTCOME_TABLE(X) };
+#undef X
+#define X(name, word) word,
+static const char *const clean_words[] = { ATH_CLEAN_KIND_TABLE(X) };
+#undef X
+
+const char *ath_node_state_word(enum ath_node_state state)
+{
+    return state_words[state].word;
+}
+
+const char *ath_node_state_meaning(enum ath_node_state state)
+{
+    return state_words[state].meaning;
+}
+
+const char *ath_engine_step_word(enum ath_engine_step step)
+{
+    return step_words[step].word;
+}
+
+const char *ath_engine_step_meaning(enum ath_engine_step step)
+{
+    return step_words[step].meaning;
+}
+
+const char *ath_start_outcome_word(enum ath_start_outcome outcome)
+{
+    return outcome_words[outcome].word;
+}
+
+const char *ath_start_outcome_meaning(enum ath_start_outcome outcome)
+{
+    return outcome_words[outcome].meaning;
+}
+
+const char *ath_clean_kind_word(enum ath_clean_kind kind)
+{
+    return clean_words[kind];
+}
+
+/* ---- opening ---- */
+
+char *ath_engine_run_folder(void)
+{
+    const char *given = getenv("AITHERION_RUN_FOLDER"), *runtime = getenv("XDG_RUNTIME_DIR");
+
+    if (given && *given == '/')
+        return ath_xstrdup(given);
+    if (geteuid() == 0)
+        return ath_xstrdup(ATH_PLAN_RUN_FOLDER);
+    if (runtime && *runtime == '/')
+        return ath_xasprintf("%s/aitherion", runtime);
+    ath_auto_free char *session = ath_xasprintf("/run/user/%d", (int)geteuid());
+    return access(session, F_OK) ? ath_xasprintf("/tmp/aitherion-%d", (int)geteuid())
+                                 : ath_xasprintf("%s/aitherion", session);
+}
+
+/* Returns whether a process was started in the folder. A start that failed leaves logs alone. */
+static bool has_process(const char *folder)
+{
+    ath_auto_free int *ids = NULL;
+    size_t count = 0;
+    bool is_ours, is_any = false;
+
+    ath_run_folder_ids(folder, &ids, &count, &is_ours);
+    for (size_t i = 0; i < count && !is_any; i++) {
+        ath_auto_free char *state = ath_run_folder_state(folder, ids[i]);
+        is_any = ath_process_state_exists(state);
+    }
+    return is_any;
+}
+
+char *ath_engine_seen_folder(bool needs_process)
+{
+    ath_auto_free char *own = ath_engine_run_folder();
+    bool is_told = getenv("AITHERION_RUN_FOLDER") != NULL;
+    bool has_own = !access(own, F_OK) && (!needs_process || has_process(own));
+    return is_told || has_own || access(ATH_PLAN_RUN_FOLDER, F_OK)
+               ? ath_steal(&own)
+               : ath_xstrdup(ATH_PLAN_RUN_FOLDER);
+}
+
+static int open_one(const struct ath_engine_ops *ops, const struct ath_engine_options *options,
+                    struct ath_engine **out, struct ath_err *err)
+{
+    ath_auto_engine struct ath_engine *engine = ath_xalloc(sizeof *engine);
+    engine->ops = ops;
+    engine->options = *options;
+    engine->folder =
+        options->run_folder ? ath_xstrdup(options->run_folder) : ath_engine_run_folder();
+    int status = ops->open(engine, err);
+    if (!status)
+        *out = ath_steal(&engine);
+    return status;
+}
+
+int ath_engine_open(enum ath_engine_kind kind, const struct ath_engine_options *options,
+                    struct ath_engine **out, struct ath_err *err)
+{
+    if (kind == ATH_ENGINE_AUTO && !open_one(&ath_engine_docker, options, out, NULL))
+        return 0;
+    return open_one(kind == ATH_ENGINE_DOCKER ? &ath_engine_docker : &ath_engine_process, options,
+                    out, err);
+}
+
+void ath_engine_close(struct ath_engine *engine)
+{
+    if (!engine)
+        return;
+    engine->ops->close(engine);
+    free(engine->folder);
+    free(engine->where);
+    free(engine);
+}
+
+void ath_engines_open(enum ath_engine_kind kind, const struct ath_engine_options *options,
+                      struct ath_engines *out)
+{
+    *out = (struct ath_engines){ 0 };
+    if (kind != ATH_ENGINE_PROCESS) {
+        out->docker_status =
+            open_one(&ath_engine_docker, options, &out->items[out->count], &out->docker_err);
+        out->count += !out->docker_status;
+    }
+    if (kind != ATH_ENGINE_DOCKER &&
+        !open_one(&ath_engine_process, options, &out->items[out->count], NULL))
+        out->count++;
+}
+
+void ath_engines_free(struct ath_engines *engines)
+{
+    if (!engines)
+        return;
+    for (size_t i = 0; i < engines->count; i++)
+        ath_engine_close(engines->items[i]);
+    *engines = (struct ath_engines){ 0 };
+}
+
+const char *ath_engine_name(const struct ath_engine *engine)
+{
+    return engine->ops->name;
+}
+
+bool ath_engine_is_process(const struct ath_engine *engine)
+{
+    return engine->ops->is_process;
+}
+
+const char *ath_engine_where(const struct ath_engine *engine)
+{
+    return engine->where;
+}
+
+struct ath_plan_engine ath_engine_abilities(const struct ath_engine *engine)
+{
+    return engine->abilities;
+}
+
+const char *ath_engine_folder(const struct ath_engine *engine)
+{
+    return engine->folder;
+}
+
+bool ath_engine_is_stopped(const struct ath_engine *engine)
+{
+    return engine->options.is_stopped && engine->options.is_stopped(engine->options.context);
+}
+
+int ath_engine_check_image(struct ath_engine *engine, const char *image, struct ath_err *err)
+{
+    return engine->ops->check_image(engine, image, err);
+}
+
+static int check_folder(const struct ath_engine *engine, struct ath_err *err)
+{
+    ath_auto_free char *states = ath_run_folder_states(engine->folder);
+    int status = ath_run_folder_check(engine->folder, err);
+    return status ? status : ath_run_folder_check(states, err);
+}
+
+/* Logs a message of its own, because the lock's name means nothing to a user. */
+static int wait_for_lock(const struct ath_engine *engine, const char *path, int *out_fd,
+                         struct ath_err *err)
+{
+    uint64_t end = ath_now_ms() + LOCK_TIMEOUT_MS;
+    bool has_said = false;
+
+    for (;;) {
+        int status = ath_file_lock(path, LOCK_SLICE_MS, out_fd, err);
+        if (status != -EAGAIN || ath_now_ms() >= end || ath_engine_is_stopped(engine))
+            return status;
+        if (!has_said)
+            ath_log(ATH_LOG_NORMAL,
+                    _("waiting for another aitherion that starts, stops or cleans in '%s'"),
+                    engine->folder);
+        has_said = true;
+    }
+}
+
+/* Locks FOLDER/.engine.lock. The folder's owner is checked before a file is made in it, and again
+ * when the folder certainly exists. */
+static int lock(const struct ath_engine *engine, int *out_fd, struct ath_err *err)
+{
+    ath_auto_free char *path = ath_xasprintf("%s/" ATH_RUN_LOCK, engine->folder);
+    bool was_there = !access(engine->folder, F_OK);
+    int status = check_folder(engine, err);
+    if (status)
+        return status;
+    status = wait_for_lock(engine, path, out_fd, err);
+    /* Independent of the umask: other users' programs must reach the runtimes' sockets. */
+    if (!status && !was_there && chmod(engine->folder, 0755))
+        status = ath_err_system(err, -errno, _("cannot make the folder '%s'"), engine->folder);
+    if (status == -EACCES || status == -EPERM)
+        return ath_err_hint(err, status, _("run the same command as root, with sudo in front"));
+    if (status == -EAGAIN) {
+        ath_err_set(err, status, ATH_E_LOCKED,
+                    _("another aitherion starts, stops or cleans right now"));
+        return ath_err_hint(err, status,
+                            _("wait until it ends (fuser '%s/.engine.lock' shows its process)"),
+                            engine->folder);
+    }
+    return status ? status : check_folder(engine, err);
+}
+
+/* ---- survey ---- */
+
+struct ath_engine *ath_engines_find(const struct ath_engines *engines, const char *name)
+{
+    for (size_t i = 0; i < engines->count; i++)
+        if (!strcmp(ath_engine_name(engines->items[i]), name))
+            return engines->items[i];
+    return NULL;
+}
+
+bool ath_engine_wants(const int *ids, size_t id_count, int id)
+{
+    for (size_t i = 0; i < id_count; i++)
+        if (ids[i] == id)
+            return true;
+    return !id_count;
+}
+
+static void status_free(struct ath_node_status *status)
+{
+    char *const texts[] = { status->name,           status->container_id, status->pause_name,
+                            status->pause_id,       status->image,        status->image_id,
+                            status->started_at,     status->base,         status->pause_plan,
+                            status->document,       status->socket,       status->network_mode,
+                            status->memory_percent, status->cpus,         status->memory_nodes,
+                            status->limits,         status->problem,      status->hint };
+    for (size_t i = 0; i < ATH_COUNT(texts); i++)
+        free(texts[i]);
+    for (size_t i = 0; i < status->macvlan_count; i++) {
+        free(status->macvlans[i].name);
+        free(status->macvlans[i].address);
+    }
+    free(status->macvlans);
+    ath_texts_free(&status->ports);
+    ath_texts_free(&status->listening);
+    ath_texts_free(&status->log);
+}
+
+void ath_node_statuses_free(struct ath_node_statuses *statuses)
+{
+    if (!statuses)
+        return;
+    for (size_t i = 0; i < statuses->count; i++)
+        status_free(&statuses->items[i]);
+    free(statuses->items);
+    *statuses = (struct ath_node_statuses){ 0 };
+}
+
+struct ath_node_status *ath_node_status_add(struct ath_node_statuses *statuses, int id,
+                                            const char *engine)
+{
+    struct ath_node_status *status =
+        ath_push(&statuses->items, &statuses->count, sizeof *statuses->items);
+    *status = (struct ath_node_status){
+        .id = id,
+        .engine = engine,
+        .name = ath_xasprintf("aitherion-numa%d", id),
+        .pid = ATH_UNKNOWN,
+        .pause_pid = ATH_UNKNOWN,
+        .supervisor_pid = ATH_UNKNOWN,
+        .sessions = ATH_UNKNOWN,
+        .restarts = ATH_UNKNOWN,
+        .memlock_bytes = ATH_UNKNOWN,
+        .memory_limit_bytes = ATH_UNKNOWN,
+        .exit_code = ATH_UNKNOWN,
+        .is_oom_killed = ATH_UNKNOWN,
+    };
+    return status;
+}
+
+const struct ath_node_status *ath_node_statuses_find(const struct ath_node_statuses *statuses,
+                                                     int id)
+{
+    const struct ath_node_status *found = NULL;
+    for (size_t i = 0; i < statuses->count; i++) {
+        const struct ath_node_status *one = &statuses->items[i];
+        if (one->id == id && (!found || found->state <= ATH_NODE_STOPPED))
+            found = one;
+    }
+    return found;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct ath_node_status *one = a, *other = b;
+    int ids = (one->id > other->id) - (one->id < other->id);
+    return ids ? ids : strcmp(one->engine, other->engine);
+}
+
+int ath_engine_survey(struct ath_engine *engine, struct ath_node_statuses *out, struct ath_err *err)
+{
+    /* Docker's answers do not depend on the run folder. */
+    int status = engine->ops->is_process ? check_folder(engine, err) : 0;
+    if (!status)
+        status = engine->ops->survey(engine, out, err);
+    if (out->count)
+        qsort(out->items, out->count, sizeof *out->items, by_id);
+    return status;
+}
+
+int ath_engines_survey(const struct ath_engines *engines, struct ath_node_statuses *out,
+                       struct ath_err *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < engines->count && !status; i++)
+        status = ath_engine_survey(engines->items[i], out, err);
+    return status;
+}
+
+/* ---- logs ---- */
+
+void ath_node_logs_free(struct ath_node_logs *logs)
+{
+    if (!logs)
+        return;
+    for (size_t i = 0; i < logs->count; i++) {
+        free(logs->items[i].name);
+        free(logs->items[i].place);
+    }
+    free(logs->items);
+    *logs = (struct ath_node_logs){ 0 };
+}
+
+int ath_engine_logs(struct ath_engine *engine, struct ath_node_logs *out, struct ath_err *err)
+{
+    int status = engine->ops->is_process ? check_folder(engine, err) : 0;
+    return status ? status : engine->ops->find_logs(engine, out, err);
+}
+
+int ath_engine_read_log(struct ath_engine *engine, const struct ath_node_log *log,
+                        const struct ath_log_wanted *wanted, ath_log_output *output, void *context,
+                        struct ath_err *err)
+{
+    return engine->ops->read_log(engine, log, wanted, output, context, err);
+}
+
+/* ---- drift ---- */
+
+char *ath_node_drift(const struct ath_node_status *status, const struct ath_plan *plan,
+                     const struct ath_plan_node *node, bool *out_needs_restart)
+{
+    const char *image = plan->image ? plan->image : ""; /* NULL for processes */
+    ath_auto_free char *wanted = ath_docker_base(node, image);
+    ath_auto_free char *pause = ath_docker_fingerprint(node, image, ATH_DOCKER_PAUSE);
+    const char *macvlans = ath_plan_label(node, ATH_PLAN_LABEL_MACVLANS);
+    struct ath_text names = { 0 };
+
+    *out_needs_restart = status->state != ATH_NODE_ABSENT;
+    if (status->state == ATH_NODE_ABSENT)
+        return NULL;
+    if (status->base && strcmp(status->base, wanted))
+        return ath_xstrdup(_("its settings have changed since it was started"));
+    if (!pause != !status->pause_id ||
+        (pause && status->pause_plan && strcmp(pause, status->pause_plan)))
+        return ath_xstrdup(_("its network settings have changed since it was started"));
+    for (size_t i = 0; i < status->macvlan_count; i++)
+        ath_text_add_part(&names, ",", "%s", status->macvlans[i].name);
+    ath_auto_free char *present = ath_text_take(&names);
+    if (strcmp(present, macvlans ? macvlans : ""))
+        return ath_xstrdup(_("its macvlans have changed since it was started"));
+    if (status->is_image_old)
+        return ath_xasprintf(_("the image '%s' was built again since it was started"), plan->image);
+    *out_needs_restart = false;
+    if (ath_node_percent_differs(node, status->memory_percent, status->memory_limit_bytes))
+        return ath_xstrdup(_("its memory limit has changed since it was started"));
+    return NULL;
+}
+
+/* ---- start and stop ---- */
+
+static void start_result_free(struct ath_start_result *result)
+{
+    free(result->reason);
+    free(result->limits);
+    ath_texts_free(&result->log);
+}
+
+void ath_start_results_free(struct ath_start_results *results)
+{
+    if (!results)
+        return;
+    for (size_t i = 0; i < results->count; i++)
+        start_result_free(&results->items[i]);
+    free(results->items);
+    *results = (struct ath_start_results){ 0 };
+}
+
+int ath_engine_start(struct ath_engine *engine, const struct ath_plan *plan,
+                     const struct ath_start_options *options, struct ath_start_results *out,
+                     struct ath_err *err)
+{
+    ath_auto_close int locked = -1;
+    struct ath_start_options all = *options;
+
+    *out = (struct ath_start_results){ 0 };
+    if (!all.timeout_ms)
+        all.timeout_ms = ATH_ENGINE_TIMEOUT_MS;
+    for (size_t i = 0; i < plan->node_count; i++) {
+        struct ath_start_result *result = ath_push(&out->items, &out->count, sizeof *out->items);
+        result->id = plan->nodes[i].id;
+        result->status = ath_err_set(&result->err, -EINTR, ATH_E_INTERRUPTED, _("interrupted"));
+    }
+    if (all.is_dry_run)
+        return engine->ops->start(engine, plan, &all, out, err);
+    int status = lock(engine, &locked, err);
+    if (status)
+        return status;
+    ath_auto_free char *mark = ath_xasprintf("%s/" ATH_RUN_MARK, engine->folder);
+    ath_auto_close int marked =
+        open(mark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    status = engine->ops->start(engine, plan, &all, out, err);
+    if (marked >= 0)
+        unlink(mark);
+    return status;
+}
+
+void ath_stop_results_free(struct ath_stop_results *results)
+{
+    if (!results)
+        return;
+    free(results->items);
+    *results = (struct ath_stop_results){ 0 };
+}
+
+int ath_engine_stop(struct ath_engine *engine, const int *ids, size_t id_count, int grace_s,
+                    struct ath_stop_results *out, struct ath_err *err)
+{
+    ath_auto_close int locked = -1;
+    *out = (struct ath_stop_results){ 0 };
+    /* Without the folder no start can be running, and a stop need not make it. */
+    bool has_folder = !access(engine->folder, F_OK);
+    int status = has_folder ? lock(engine, &locked, err) : 0;
+    return status ? status : engine->ops->stop(engine, ids, id_count, grace_s, out, err);
+}
+
+/* ---- clean ---- */
+
+void ath_clean_steps_free(struct ath_clean_steps *steps)
+{
+    if (!steps)
+        return;
+    for (size_t i = 0; i < steps->count; i++) {
+        free(steps->items[i].object);
+        free(steps->items[i].key);
+        free(steps->items[i].text);
+    }
+    for (size_t i = 0; i < steps->left_count; i++)
+        ath_clean_left_free(&steps->left[i]);
+    free(steps->items);
+    free(steps->left);
+    ath_texts_free(&steps->macvlans);
+    ath_texts_free(&steps->images);
+    *steps = (struct ath_clean_steps){ 0 };
+}
+
+static char *clean_text(enum ath_clean_kind kind, const char *object)
+{
+    switch (kind) {
+    case ATH_CLEAN_PROCESS:
+        return ath_xasprintf(_("end the processes of '%s'"), object);
+    case ATH_CLEAN_CONTAINER:
+        return ath_xasprintf(_("remove the container '%s'"), object);
+    case ATH_CLEAN_MACVLAN:
+        return ath_xasprintf(_("remove the macvlan '%s' and its namespace"), object);
+    case ATH_CLEAN_NETWORK:
+        return ath_xasprintf(_("remove the network '%s'"), object);
+    case ATH_CLEAN_IMAGE:
+        return ath_xasprintf(_("remove the image '%s'"), object);
+    case ATH_CLEAN_CGROUP:
+        return ath_xasprintf(_("remove the control group '%s'"), object);
+    default:
+        return ath_xasprintf(_("remove the folder '%s'"), object);
+    }
+}
+
+struct ath_clean_step *ath_clean_add(struct ath_clean_steps *steps, enum ath_clean_kind kind,
+                                     struct ath_engine *engine, int id, const char *object)
+{
+    struct ath_clean_step *step = ath_push(&steps->items, &steps->count, sizeof *steps->items);
+    step->kind = kind;
+    step->engine = engine;
+    step->id = id;
+    step->object = ath_xstrdup(object);
+    step->text = clean_text(kind, object);
+    return step;
+}
+
+/* Returns true if the list "a,b" contains name. */
+static bool has_name(const char *names, const char *name)
+{
+    size_t length = strlen(name);
+    while (names && *names) {
+        if (!strncmp(names, name, length) && (names[length] == ',' || !names[length]))
+            return true;
+        names += strcspn(names, ",");
+        names += *names == ',';
+    }
+    return false;
+}
+
+static bool goes(const struct ath_clean_steps *steps, const struct ath_clean_options *options,
+                 const char *macvlan)
+{
+    for (size_t i = 0; i < steps->left_count; i++)
+        if (has_name(steps->left[i].macvlans, macvlan))
+            return false;
+    for (size_t i = 0; i < steps->macvlans.count; i++)
+        if (!strcmp(steps->macvlans.items[i], macvlan))
+            return true;
+    return !options->id_count;
+}
+
+/* Leaves a macvlan that was made for another document that exists. */
+static bool is_of_other(const char *macvlan, const struct ath_netstate *present,
+                        const struct ath_clean_options *options, struct ath_clean_steps *out)
+{
+    const struct ath_owner owner = { ath_macvlan_document(macvlan, present), NULL, true };
+    struct ath_clean_left left = { 0 };
+
+    if (options->id_count ||
+        !ath_owner_is_other(&owner, options->document, NULL, ATH_UNKNOWN, macvlan, &left))
+        return false;
+    free(left.text);
+    left.text = ath_xasprintf(_("the macvlan '%s' was made for another document, '%s'"), macvlan,
+                              owner.document);
+    ath_clean_leave(out, &left, NULL);
+    return true;
+}
+
+static int plan_macvlans(const struct ath_clean_options *options, struct ath_clean_steps *out,
+                         struct ath_err *err)
+{
+    ATH_AUTO(ath_netstate) present = { 0 };
+    char **names;
+    size_t count;
+    int status = ath_netstate_read(&present, err);
+    if (status)
+        return status;
+    ath_macvlan_names(&present, &names, &count);
+    for (size_t i = 0; i < count; i++)
+        if (goes(out, options, names[i]) && !is_of_other(names[i], &present, options, out))
+            ath_clean_add(out, ATH_CLEAN_MACVLAN, NULL, ATH_UNKNOWN, names[i]);
+    ath_names_free(names, count);
+    return 0;
+}
+
+static bool is_answered(const char *path)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    ath_auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0 || strlen(path) >= sizeof address.sun_path)
+        return false;
+    strcpy(address.sun_path, path);
+    return !connect(fd, (struct sockaddr *)&address, sizeof address);
+}
+
+/* Returns true for the runtime of a Docker that does not answer: only there a socket has no state
+ * file. */
+static bool is_of_docker(const char *folder, int id)
+{
+    ath_auto_free char *node = ath_run_folder_node(folder, id);
+    ath_auto_free char *state = ath_run_folder_state(folder, id);
+    ath_auto_free char *socket = ath_xasprintf("%s/" ATH_NODE_SOCKET, node);
+    return access(state, F_OK) && is_answered(socket);
+}
+
+static bool stays_in_folder(const struct ath_clean_steps *steps, int id)
+{
+    for (size_t i = 0; i < steps->left_count; i++)
+        if (steps->left[i].id == id && steps->left[i].is_in_folder)
+            return true;
+    return false;
+}
+
+/* Plans the nodes' folders, and the run folder itself if it contains nothing else. */
+static void plan_folders(const struct ath_engines *engines, const char *folder,
+                         const struct ath_clean_options *options, struct ath_clean_steps *out)
+{
+    ath_auto_free int *ids = NULL;
+    size_t count;
+    bool is_ours;
+
+    if (access(folder, F_OK))
+        return;
+    ath_run_folder_ids(folder, &ids, &count, &is_ours);
+    for (size_t i = 0; i < count; i++) {
+        ath_auto_free char *path = ath_run_folder_node(folder, ids[i]);
+        bool is_used = stays_in_folder(out, ids[i]) ||
+                       (engines->docker_status && is_of_docker(folder, ids[i]));
+        if (is_used)
+            is_ours = false;
+        else if (ath_engine_wants(options->ids, options->id_count, ids[i]))
+            ath_clean_add(out, ATH_CLEAN_FOLDER, NULL, ids[i], path)->key = ath_xstrdup(folder);
+    }
+    if (is_ours && !options->id_count)
+        ath_clean_add(out, ATH_CLEAN_FOLDER, NULL, ATH_UNKNOWN, folder)->key = ath_xstrdup(folder);
+}
+
+/* A stable sort: the steps of a kind keep the order in which the engines added them. */
+static void sort_steps(struct ath_clean_steps *steps)
+{
+    struct ath_clean_steps sorted = { 0 };
+    for (int kind = 0; kind < ATH_CLEAN_KIND_COUNT; kind++)
+        for (size_t i = 0; i < steps->count; i++)
+            if ((int)steps->items[i].kind == kind)
+                *(struct ath_clean_step *)ath_push(&sorted.items, &sorted.count,
+                                                   sizeof *sorted.items) = steps->items[i];
+    free(steps->items);
+    steps->items = sorted.items;
+    steps->count = sorted.count;
+}
+
+/* Waits for a running start, and after a killed start for the daemon's last works. */
+static void settle(const struct ath_engine *engine)
+{
+    ath_auto_free char *mark = ath_xasprintf("%s/" ATH_RUN_MARK, engine->folder);
+    ath_auto_close int locked = -1;
+
+    if (access(mark, F_OK) || lock(engine, &locked, NULL) || access(mark, F_OK))
+        return;
+    nanosleep(&(struct timespec){ SETTLE_MS / 1000, SETTLE_MS % 1000 * 1000000L }, NULL);
+    unlink(mark);
+}
+
+int ath_clean_plan(const struct ath_engines *engines, const struct ath_clean_options *options,
+                   struct ath_clean_steps *out, struct ath_err *err)
+{
+    int status = 0;
+
+    *out = (struct ath_clean_steps){ 0 };
+    for (size_t i = 0; i < engines->count && !status; i++)
+        status = check_folder(engines->items[i], err);
+    for (size_t i = 0; i < engines->count && !status; i++)
+        settle(engines->items[i]);
+    for (size_t i = 0; i < engines->count && !status; i++)
+        status = engines->items[i]->ops->clean_plan(engines->items[i], options, out, err);
+    if (!status && (!options->id_count || out->macvlans.count))
+        status = plan_macvlans(options, out, err);
+    for (size_t i = 0; i < engines->count && !status; i++)
+        if (!i || strcmp(engines->items[i]->folder, engines->items[0]->folder) != 0)
+            plan_folders(engines, engines->items[i]->folder, options, out);
+    sort_steps(out);
+    return status;
+}
+
+static int remove_macvlan(const char *name, struct ath_err *err)
+{
+    ATH_AUTO(ath_macvlan_plan) done = { 0 };
+    return ath_macvlan_remove(name, false, &done, err);
+}
+
+static int clean_step(const struct ath_clean_step *step, struct ath_err *err)
+{
+    if (step->engine)
+        return step->engine->ops->clean_step(step->engine, step, err);
+    return step->kind == ATH_CLEAN_MACVLAN ? remove_macvlan(step->object, err)
+                                           : ath_run_folder_remove(step->key, step->id, err);
+}
+
+/* One lock is enough: all engines of a command have the same run folder. */
+static int lock_all(const struct ath_engines *engines, const struct ath_clean_steps *steps,
+                    int *out_fd, struct ath_err *err)
+{
+    return engines->count && steps->count ? lock(engines->items[0], out_fd, err) : 0;
+}
+
+int ath_clean_apply(const struct ath_engines *engines, struct ath_clean_steps *steps,
+                    void (*progress)(void *context, const struct ath_clean_step *step),
+                    void *context, struct ath_err *err)
+{
+    ath_auto_close int locked = -1;
+    int first = lock_all(engines, steps, &locked, err);
+
+    for (size_t i = 0; i < steps->count && locked >= 0; i++) {
+        struct ath_clean_step *step = &steps->items[i];
+        if (progress)
+            progress(context, step);
+        step->status = clean_step(step, &step->err);
+        if (step->status && !first) {
+            first = step->status;
+            ath_err_copy(err, &step->err);
+        }
+    }
+    return first;
+}

@@ -1,0 +1,612 @@
+/*
+ * The supervisor.
+ *
+ * The kernel kills the runtime when the supervisor is killed: PR_SET_PDEATHSIG (prctl(2)). Sessions
+ * that the runtime forked are found by the supervisor's session id (setsid(2)), which all processes
+ * share.
+ *
+ * The runtime has the same few rights as in a container: no new privileges, and of root's
+ * capabilities only locking memory and low ports.
+ */
+#include "config.h"
+
+#include "container/engine/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/i18n.h"
+#include "base/unknown.h"
+#include "container/engine/kinds.h"
+#include "container/engine/process_facts.h"
+#include "container/engine/run_folder.h"
+
+enum {
+    BACKOFF_FIRST_MS = 100,
+    BACKOFF_MOST_MS = 60 * 1000,
+    GOOD_RUN_MS = 10 * 1000, /* a crash after this time counts as the first again */
+    LOG_MOST_BYTES = 4 << 20,
+    LOG_KEPT_BYTES = 1 << 20,
+    LOG_TAIL_BYTES = 16 << 10,
+    EXEC_FAILED = 127,
+    FILES_MOST = 1 << 20,
+};
+
+/* ---- in the runtime's process, before exec ---- */
+
+/* A failure, sent through a pipe that a successful exec closes. */
+struct report {
+    int status;
+    struct ath_err err;
+};
+
+static int bind_cpus(const struct ath_idset *cpus)
+{
+    size_t last = 0;
+    if (!cpus->range_count)
+        return 0;
+    for (int id = ath_idset_next(cpus, -1); id >= 0; id = ath_idset_next(cpus, id))
+        last = (size_t)id;
+    size_t size = CPU_ALLOC_SIZE(last + 1);
+    ath_auto_free cpu_set_t *set = ath_xalloc(size);
+    for (int id = ath_idset_next(cpus, -1); id >= 0; id = ath_idset_next(cpus, id))
+        CPU_SET_S((size_t)id, size, set);
+    return sched_setaffinity(0, size, set) ? -errno : 0;
+}
+
+/* Without a cpuset: binds all later allocations of the process by its policy (set_mempolicy(2);
+ * exec keeps it). */
+static int bind_memory(const struct ath_idset *nodes)
+{
+    enum { BITS = 8 * sizeof(unsigned long), MASK_NODES = 4096 };
+    unsigned long mask[MASK_NODES / BITS] = { 0 };
+    for (int id = ath_idset_next(nodes, -1); id >= 0 && id < MASK_NODES;
+         id = ath_idset_next(nodes, id))
+        mask[(size_t)id / BITS] |= 1ul << ((size_t)id % BITS);
+    return syscall(SYS_set_mempolicy, MPOL_BIND, mask, (unsigned long)MASK_NODES) ? -errno : 0;
+}
+
+/* Raises the limit as far as possible. A failure is ignored, because few users may raise it. */
+static void raise_memlock(void)
+{
+    struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+    if (!setrlimit(RLIMIT_MEMLOCK, &limit) || getrlimit(RLIMIT_MEMLOCK, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
+static void drop_rights(void)
+{
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    for (int capability = 0; capability <= CAP_LAST_CAP; capability++)
+        if (capability != CAP_IPC_LOCK && capability != CAP_NET_BIND_SERVICE)
+            prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+}
+
+static int become(const struct ath_plan_node *node)
+{
+    uid_t user;
+    gid_t group;
+    if (geteuid() != 0 || !ath_node_user(node, &user, &group))
+        return 0;
+    return setgroups(0, NULL) || setgid(group) || setuid(user) ? -errno : 0;
+}
+
+static int enter_netns(const char *path, struct ath_err *err)
+{
+    if (!path)
+        return 0;
+    ath_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || setns(fd, CLONE_NEWNET))
+        return ath_err_system(err, -errno, _("cannot enter the network namespace '%s'"), path);
+    return 0;
+}
+
+static int place(const struct ath_supervisor_job *job, struct ath_err *err)
+{
+    const struct ath_plan_node *node = job->node;
+    int status = enter_netns(job->state->netns, err);
+    if (status)
+        return status;
+    status = ath_cgroup_enter(&job->cgroup->folders);
+    if (status)
+        return ath_err_system(err, status, _("cannot enter the control group of '%s'"), node->name);
+    /* Entering a cpuset resets the CPUs to all of the set, so binding comes afterwards. */
+    status = bind_cpus(&node->cpus);
+    if (status)
+        return ath_err_system(err, status, _("cannot run '%s' on its CPUs"), node->name);
+    if (!job->cgroup->has_cpuset)
+        status = bind_memory(&node->memory_nodes);
+    if (status)
+        return ath_err_system(err, status, _("cannot bind '%s' to its memory nodes"), node->name);
+    raise_memlock();
+    status = become(node);
+    return status ? ath_err_system(err, status, _("cannot run '%s' as %s"), node->name, node->user)
+                  : 0;
+}
+
+/* Returns the plan's environment and the few variables of the caller that a program may need. */
+static char **environment_of(const struct ath_plan_node *node)
+{
+    static const char *const kept[] = { "PATH", "HOME",  "LANG", "LC_ALL", "LD_LIBRARY_PATH",
+                                        "TZ",   "TMPDIR" };
+    char **list = ath_xalloc((node->environment.count + ATH_COUNT(kept) + 1) * sizeof *list);
+    size_t count = 0;
+    for (size_t i = 0; i < ATH_COUNT(kept); i++)
+        if (getenv(kept[i]))
+            list[count++] = ath_xasprintf("%s=%s", kept[i], getenv(kept[i]));
+    for (size_t i = 0; i < node->environment.count; i++)
+        list[count++] = ath_xasprintf("%s=%s", node->environment.items[i].name,
+                                      node->environment.items[i].value);
+    return list;
+}
+
+static char **arguments_of(const struct ath_plan_node *node)
+{
+    char **list = ath_xalloc((node->command.count + 1) * sizeof *list);
+    for (size_t i = 0; i < node->command.count; i++)
+        list[i] = node->command.items[i];
+    return list;
+}
+
+static void die_with(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != parent)
+        _exit(EXEC_FAILED);
+}
+
+static _Noreturn void be_runtime(const struct ath_supervisor_job *job, int log, int report_fd,
+                                 pid_t parent)
+{
+    struct report report = { 0 };
+    sigset_t none;
+
+    die_with(parent);
+    setpgid(0, 0);
+    report.status = place(job, &report.err);
+    if (!report.status) {
+        drop_rights();
+        die_with(parent); /* changing the user clears the death signal (prctl(2)) */
+        dup2(log, STDOUT_FILENO);
+        dup2(log, STDERR_FILENO);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        execve(job->program, arguments_of(job->node), environment_of(job->node));
+        report.status = ath_err_system(&report.err, -errno, _("cannot run '%s'"), job->program);
+    }
+    if (write(report_fd, &report, sizeof report) < 0)
+        _exit(EXEC_FAILED);
+    _exit(EXEC_FAILED);
+}
+
+/* ---- the supervisor ---- */
+
+struct supervisor {
+    const struct ath_supervisor_job *job;
+    struct ath_process_state *state;
+    int lock;         /* held as long as the supervisor lives */
+    sigset_t signals; /* blocked, and waited for with sigtimedwait() */
+    bool is_stopping;
+};
+
+static char *log_path(const char *folder)
+{
+    return ath_xasprintf("%s/" ATH_SUPERVISOR_LOG, folder);
+}
+
+static int open_log(const char *folder)
+{
+    ath_auto_free char *path = log_path(folder);
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
+}
+
+/* Logs the end, because a killed runtime cannot. Uses the runtime's format
+ * (src/runtime/event_log.h). */
+static void log_end(const char *folder, const struct ath_process_state *state, int wait_ms)
+{
+    ath_auto_close int log = open_log(folder);
+    ath_auto_free char *now = ath_time_text((int64_t)time(NULL));
+    if (log >= 0)
+        dprintf(log, "time=%s level=error event=ended exit_code=%d restart_in_ms=%d\n", now,
+                state->exit_code, wait_ms);
+}
+
+static void copy_end(int from, off_t size, int to)
+{
+    char bytes[65536];
+    ssize_t got;
+    for (off_t at = size > LOG_KEPT_BYTES ? size - LOG_KEPT_BYTES : 0;
+         (got = pread(from, bytes, sizeof bytes, at)) > 0 && write(to, bytes, (size_t)got) == got;)
+        at += got;
+}
+
+/* Truncates a large log and keeps its end in runtime.log.old, because /run is memory. The runtime
+ * opened the log with O_APPEND and goes on at the new end. */
+static void trim_log(const char *folder)
+{
+    ath_auto_free char *path = log_path(folder);
+    ath_auto_free char *old_path = ath_xasprintf("%s/" ATH_SUPERVISOR_OLD_LOG, folder);
+    struct stat status;
+
+    if (stat(path, &status) || status.st_size <= LOG_MOST_BYTES)
+        return;
+    ath_auto_close int log = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ath_auto_close int old =
+        open(old_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
+    if (log < 0)
+        return;
+    if (old >= 0)
+        copy_end(log, status.st_size, old);
+    if (ftruncate(log, 0))
+        return; /* the next look tries again */
+}
+
+/* Waits until exec closes the pipe, or for the failure. */
+static int read_report(int fd, struct ath_err *err)
+{
+    struct report report;
+    ssize_t got;
+    do
+        got = read(fd, &report, sizeof report);
+    while (got < 0 && errno == EINTR);
+    if (got != sizeof report)
+        return 0;
+    ath_err_copy(err, &report.err);
+    return report.status;
+}
+
+static int start_runtime(struct supervisor *supervisor, struct ath_err *err)
+{
+    struct ath_process_state *state = supervisor->state;
+    const char *folder = supervisor->job->folder;
+    ATH_AUTO(ath_process) process = { 0 };
+    int ends[2];
+    pid_t self = getpid();
+
+    ath_auto_close int log = open_log(folder);
+    if (log < 0)
+        return ath_err_system(err, -errno, _("cannot write to the log in '%s'"), folder);
+    if (pipe2(ends, O_CLOEXEC))
+        return ath_err_system(err, -errno, _("cannot start '%s'"), state->name);
+    ath_auto_close int read_end = ends[0], write_end = ends[1];
+    pid_t pid = fork();
+    if (pid < 0)
+        return ath_err_system(err, -errno, _("cannot start '%s'"), state->name);
+    if (!pid)
+        be_runtime(supervisor->job, log, write_end, self);
+    setpgid(pid, pid);
+    close(ath_steal_fd(&write_end));
+    int status = read_report(read_end, err);
+    state->runtime = pid;
+    state->runtime_ticks = ath_process_read(pid, &process) ? 0 : process.start_ticks;
+    state->started_s = (int64_t)time(NULL);
+    state->is_waiting = false;
+    return status;
+}
+
+/* A full disk must not end the runtime; the next change tries again. */
+static void save(const struct supervisor *supervisor)
+{
+    ath_process_state_write(supervisor->job->folder, supervisor->state, NULL);
+}
+
+static char *lock_path(const char *folder)
+{
+    return ath_xasprintf("%s/.supervisor.lock", folder);
+}
+
+/* Only the supervisor holds the lock, as long as it lives: children lose it at exec. */
+static int take_lock(const struct ath_supervisor_job *job, struct ath_err *err)
+{
+    ath_auto_free char *path = lock_path(job->folder);
+    ath_auto_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return ath_err_system(err, -errno, _("cannot write to the folder '%s'"), job->folder);
+    if (flock(fd, LOCK_EX | LOCK_NB))
+        return ath_err_set(err, -EAGAIN, ATH_E_LOCKED, _("'%s' has a supervisor already"),
+                           job->node->name);
+    return ath_steal_fd(&fd);
+}
+
+/* Returns whether the folder still has this supervisor's lock: another supervisor's folder may be
+ * in its place. */
+static bool has_folder(const struct supervisor *supervisor)
+{
+    ath_auto_free char *path = lock_path(supervisor->job->folder);
+    struct stat held, found;
+    return !fstat(supervisor->lock, &held) && !lstat(path, &found) && held.st_dev == found.st_dev &&
+           held.st_ino == found.st_ino;
+}
+
+static char *parent_of(const char *path)
+{
+    return ath_xasprintf("%.*s", (int)(strrchr(path, '/') - path), path);
+}
+
+/* Takes a folder that was removed or replaced again, unless another supervisor has it. */
+static bool take_folder(struct supervisor *supervisor)
+{
+    const char *folder = supervisor->job->folder;
+    ath_auto_free char *states = parent_of(folder);
+    ath_auto_free char *run = parent_of(states);
+
+    if (has_folder(supervisor))
+        return true;
+    for (const char *const *path = (const char *const[]){ run, states, folder, NULL }; *path;
+         path++) {
+        ath_run_folder_make(*path);
+        if (ath_run_folder_check(*path, NULL))
+            return false;
+    }
+    int lock = take_lock(supervisor->job, NULL);
+    if (lock < 0)
+        return false;
+    close(supervisor->lock);
+    supervisor->lock = lock;
+    return true;
+}
+
+/* Repairs a state that is lost, or that aitherion does not trust. Nothing else could find the
+ * runtime. */
+static void look_at_files(struct supervisor *supervisor)
+{
+    trim_log(supervisor->job->folder);
+    if (take_folder(supervisor))
+        ath_process_state_keep(supervisor->job->folder, supervisor->state);
+}
+
+static void pass_on(struct supervisor *supervisor)
+{
+    supervisor->is_stopping = true;
+    if (supervisor->state->runtime > 0)
+        kill(supervisor->state->runtime, SIGTERM);
+}
+
+/* Also reaps orphans of the runtime (PR_SET_CHILD_SUBREAPER). Returns true when the runtime has
+ * ended. */
+static bool reap(struct supervisor *supervisor)
+{
+    struct ath_process_state *state = supervisor->state;
+    bool has_ended = false;
+    int code;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &code, WNOHANG)) > 0) {
+        if (pid != state->runtime)
+            continue;
+        state->exit_code = WIFEXITED(code) ? WEXITSTATUS(code) : 128 + WTERMSIG(code);
+        has_ended = true;
+    }
+    return has_ended;
+}
+
+static void watch(struct supervisor *supervisor)
+{
+    struct ath_process_state *state = supervisor->state;
+    while (!reap(supervisor)) {
+        const struct timespec look = { .tv_sec = ATH_SUPERVISOR_LOOK_S };
+        int number = sigtimedwait(&supervisor->signals, NULL, &look);
+        if (number == SIGTERM || number == SIGINT || number == SIGHUP)
+            pass_on(supervisor);
+        look_at_files(supervisor);
+    }
+    kill(-state->runtime, SIGKILL); /* the runtime's sessions */
+    state->runtime = ATH_UNKNOWN;
+    state->runtime_ticks = 0;
+}
+
+static void wait_before_next(struct supervisor *supervisor, int wait_ms)
+{
+    uint64_t end = ath_now_ms() + (uint64_t)wait_ms, now;
+    while (!supervisor->is_stopping && (now = ath_now_ms()) < end) {
+        const struct timespec left = { (time_t)((end - now) / 1000),
+                                       (long)((end - now) % 1000 * 1000000) };
+        int number = sigtimedwait(&supervisor->signals, NULL, &left);
+        if (number == SIGTERM || number == SIGINT || number == SIGHUP)
+            supervisor->is_stopping = true;
+        reap(supervisor);
+    }
+}
+
+/* Like Docker's policy on-failure: an end with exit code 0 is final. */
+static void keep_running(struct supervisor *supervisor)
+{
+    struct ath_process_state *state = supervisor->state;
+    int wait_ms = BACKOFF_FIRST_MS;
+
+    for (;;) {
+        uint64_t begin = ath_now_ms();
+        if (state->runtime > 0)
+            watch(supervisor);
+        if (supervisor->is_stopping || !state->exit_code)
+            break;
+        if (ath_now_ms() - begin > GOOD_RUN_MS)
+            wait_ms = BACKOFF_FIRST_MS;
+        log_end(supervisor->job->folder, state, wait_ms);
+        state->is_waiting = true;
+        save(supervisor);
+        wait_before_next(supervisor, wait_ms);
+        wait_ms = wait_ms * 2 > BACKOFF_MOST_MS ? BACKOFF_MOST_MS : wait_ms * 2;
+        if (supervisor->is_stopping)
+            break;
+        state->restarts++;
+        start_runtime(supervisor, NULL);
+        save(supervisor);
+    }
+    state->is_waiting = false;
+}
+
+/* The state is written before the runtime starts, so that even a killed supervisor can be found. */
+static int begin(struct supervisor *supervisor, struct ath_err *err)
+{
+    const struct ath_supervisor_job *job = supervisor->job;
+    struct ath_process_state *state = supervisor->state;
+    ATH_AUTO(ath_process) self = { 0 };
+
+    supervisor->lock = take_lock(job, err);
+    if (supervisor->lock < 0)
+        return supervisor->lock;
+    if (ath_process_read(getpid(), &self))
+        return ath_err_set(err, -ESRCH, ATH_E_IO, _("cannot read '/proc': is it mounted?"));
+    state->supervisor = getpid();
+    state->supervisor_ticks = self.start_ticks;
+    state->session = self.session;
+    state->boot_id = ath_boot_id();
+    int status = ath_process_state_write(job->folder, state, err);
+    if (!status)
+        status = start_runtime(supervisor, err);
+    if (!status)
+        status = ath_process_state_write(job->folder, state, err);
+    return status;
+}
+
+/* Also closes the inherited lock of the run folder. Linux before 5.9 has no close_range(). */
+static void close_from(int first)
+{
+    struct rlimit limit;
+    if (!syscall(SYS_close_range, (unsigned int)first, ~0u, 0) || getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    for (int fd = first; fd < FILES_MOST && (rlim_t)fd < limit.rlim_cur; fd++)
+        close(fd);
+}
+
+/* Detaches from the caller: standard streams become /dev/null, inherited files are closed. */
+static void leave_everything(int report_fd)
+{
+    int null = open("/dev/null", O_RDWR);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        dup2(null, fd);
+    int last = dup2(report_fd, STDERR_FILENO + 1);
+    fcntl(last, F_SETFD, FD_CLOEXEC);
+    close_from(last + 1);
+    if (chdir("/"))
+        _exit(1);
+    umask(022);
+}
+
+static _Noreturn void supervise(const struct ath_supervisor_job *job, int report_fd)
+{
+    struct supervisor supervisor = { .job = job, .state = job->state };
+    struct report report = { 0 };
+
+    leave_everything(report_fd);
+    prctl(PR_SET_NAME, job->node->name, 0, 0, 0);
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    sigemptyset(&supervisor.signals);
+    for (const int *number = (const int[]){ SIGTERM, SIGINT, SIGHUP, SIGCHLD, 0 }; *number;
+         number++)
+        sigaddset(&supervisor.signals, *number);
+    sigprocmask(SIG_SETMASK, &supervisor.signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+
+    report.status = begin(&supervisor, &report.err);
+    if (write(STDERR_FILENO + 1, &report, sizeof report) < 0)
+        supervisor.is_stopping = false; /* the caller is gone, which changes nothing */
+    close(STDERR_FILENO + 1);
+    if (report.status)
+        _exit(1);
+    keep_running(&supervisor);
+    save(&supervisor);
+    _exit(0);
+}
+
+/* ---- in aitherion ---- */
+
+int ath_supervisor_start(const struct ath_supervisor_job *job, struct ath_err *err)
+{
+    int ends[2];
+    struct report report;
+
+    if (pipe2(ends, O_CLOEXEC))
+        return ath_err_system(err, -errno, _("cannot start '%s'"), job->node->name);
+    ath_auto_close int read_end = ends[0], write_end = ends[1];
+    pid_t pid = fork();
+    if (pid < 0)
+        return ath_err_system(err, -errno, _("cannot start '%s'"), job->node->name);
+    if (!pid) {
+        setsid();
+        pid_t second = fork();
+        if (!second)
+            supervise(job, write_end);
+        _exit(second < 0);
+    }
+    close(ath_steal_fd(&write_end));
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    ssize_t got;
+    do
+        got = read(read_end, &report, sizeof report);
+    while (got < 0 && errno == EINTR);
+    if (got != sizeof report)
+        return ath_err_set(err, -ECHILD, ATH_E_START_FAILED, _("the supervisor of '%s' ended"),
+                           job->node->name);
+    if (report.status)
+        ath_err_copy(err, &report.err);
+    return report.status;
+}
+
+bool ath_supervisor_is_alive(const char *folder)
+{
+    ath_auto_free char *path = lock_path(folder);
+    ath_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return errno == EACCES; /* only its owner can tell */
+    return flock(fd, LOCK_EX | LOCK_NB) != 0;
+}
+
+int ath_supervisor_ask(const struct ath_process_state *state, struct ath_err *err)
+{
+    if (!ath_process_state_is_supervised(state) || !kill(state->supervisor, SIGTERM) ||
+        errno != EPERM)
+        return 0;
+    return ath_node_not_yours(state->name, err);
+}
+
+int ath_supervisor_stop(const struct ath_process_state *state, int grace_s, struct ath_err *err)
+{
+    uint64_t end = ath_now_ms() + (uint64_t)grace_s * 1000;
+
+    int status = ath_supervisor_ask(state, err);
+    if (status)
+        return status;
+    while (ath_process_state_is_supervised(state) && ath_now_ms() < end)
+        nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000000L }, NULL);
+    ath_process_state_kill(state);
+    return 0;
+}
+
+void ath_supervisor_log_tail(const char *folder, struct ath_texts *out)
+{
+    ath_auto_free char *path = log_path(folder);
+    ath_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    char text[LOG_TAIL_BYTES];
+    struct stat status;
+
+    if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode))
+        return;
+    off_t from = status.st_size > (off_t)sizeof text ? status.st_size - (off_t)sizeof text : 0;
+    ssize_t got = pread(fd, text, sizeof text, from);
+    if (got > 0)
+        ath_log_tail(text, (size_t)got, ATH_ENGINE_LOG_LINES, out);
+}

@@ -1,0 +1,181 @@
+/*
+ * The runtime's program: its command, environment, labels, and the files bound in for it.
+ *
+ * The environment has only variables that a program in the container reads. Some of their names
+ * come from the first version of this project: CAPNP_PORT, CONTROL_IFACE.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "container/plan/parts.h"
+
+static const char key_inside[] = ATH_PLAN_RUN_FOLDER "/key";
+
+/* value is taken over; NULL: adds no pair. */
+static void add_pair(struct ath_plan_pairs *pairs, const char *name, char *value)
+{
+    if (!value)
+        return;
+    struct ath_plan_pair *pair = ath_push(&pairs->items, &pairs->count, sizeof *pair);
+    pair->name = ath_xstrdup(name);
+    pair->value = value;
+}
+
+static const char *key_of(const struct ath_plan_making *making, const struct ath_plan_node *node)
+{
+    return making->options->is_process ? node->key_path : key_inside;
+}
+
+/* Returns "10.0.0.11:50051" or "[fd00::1]:50051". */
+static char *endpoint(const char *address, int port)
+{
+    return strchr(address, ':') ? ath_xasprintf("[%s]:%d", address, port)
+                                : ath_xasprintf("%s:%d", address, port);
+}
+
+/* Returns PCI addresses with commas; "none" without GPUs, because an empty list means all GPUs. */
+static char *gpu_list(const struct ath_plan_node *node)
+{
+    struct ath_text text = { 0 };
+    char pci[ATH_PCI_TEXT];
+
+    for (size_t i = 0; i < node->gpu_count; i++)
+        ath_text_add_part(&text, ",", "%s", ath_pci_format(&node->gpus[i].pci, pci));
+    return node->gpu_count ? ath_text_take(&text) : ath_xstrdup("none");
+}
+
+/*
+ * Returns the GPUs for NVIDIA's runtime. Otherwise "void", with which that runtime adds no device
+ * even if it is Docker's default runtime (NVIDIA container toolkit, "Specialized configurations").
+ */
+static char *visible_devices(const struct ath_plan_node *node)
+{
+    struct ath_text text = { 0 };
+
+    if (node->gpu_way != ATH_PLAN_GPU_RUNTIME)
+        return ath_xstrdup("void");
+    for (size_t i = 0; i < node->gpu_count; i++) {
+        const struct ath_plan_gpu *gpu = &node->gpus[i];
+        if (gpu->uuid)
+            ath_text_add_part(&text, ",", "%s", gpu->uuid);
+        else
+            ath_text_add_part(&text, ",", "%d", gpu->index);
+    }
+    return ath_text_take(&text);
+}
+
+static void add_gpu_environment(const struct ath_plan_making *making, struct ath_plan_node *node)
+{
+    struct ath_plan_pairs *pairs = &node->environment;
+
+    add_pair(pairs, "VRAM_FRACTION", ath_number_text(node->vram_fraction));
+    if (node->gpu_way == ATH_PLAN_GPU_SIM)
+        add_pair(pairs, "AITHERION_SIM", ath_xstrdup("1"));
+    else
+        add_pair(pairs, "AITHERION_GPUS", gpu_list(node));
+    if (making->options->is_process)
+        return;
+    add_pair(pairs, "NVIDIA_VISIBLE_DEVICES", visible_devices(node));
+    if (node->gpu_way == ATH_PLAN_GPU_RUNTIME || node->gpu_way == ATH_PLAN_GPU_HOOK)
+        add_pair(pairs, "NVIDIA_DRIVER_CAPABILITIES", ath_xstrdup("compute,utility"));
+    if (node->gpu_count) /* the root is read-only, and CUDA keeps compiled kernels in the home
+                          * folder */
+        add_pair(pairs, "CUDA_CACHE_PATH", ath_xstrdup("/tmp/cuda-cache"));
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct ath_plan_pair *left = a, *right = b;
+    return strcmp(left->name, right->name);
+}
+
+static bool has_library_mount(const struct ath_plan_node *node)
+{
+    for (size_t i = 0; i < node->mount_count; i++)
+        if (ath_starts_with(node->mounts[i].target, ATH_LIBRARY_FOLDER))
+            return true;
+    return false;
+}
+
+static void add_environment(const struct ath_plan_making *making, struct ath_plan_node *node)
+{
+    struct ath_plan_pairs *pairs = &node->environment;
+
+    add_pair(pairs, "AITHERION_NUMA", ath_xasprintf("%d", node->id));
+    add_pair(pairs, "AITHERION_LISTEN", endpoint(node->listen_address, node->control_port));
+    add_pair(pairs, "AITHERION_SOCKET", ath_xstrdup(node->socket));
+    add_pair(pairs, "AITHERION_KEY_FILE", ath_xstrdup(key_of(making, node)));
+    add_pair(pairs, "CAPNP_PORT", ath_xasprintf("%d", node->control_port));
+    add_pair(pairs, "CONTROL_IFACE", ath_xstrdup(node->control_iface));
+    add_gpu_environment(making, node);
+    if (has_library_mount(node))
+        add_pair(pairs, "LD_LIBRARY_PATH", ath_xstrdup(ATH_LIBRARY_FOLDER));
+    qsort(pairs->items, pairs->count, sizeof *pairs->items, compare_pairs);
+}
+
+static char *macvlan_names(const struct ath_plan_node *node)
+{
+    struct ath_text names = { 0 };
+
+    for (size_t i = 0; i < node->macvlan_count; i++)
+        ath_text_add_part(&names, ",", "%s", node->macvlans[i].name);
+    return node->macvlan_count ? ath_text_take(&names) : NULL;
+}
+
+static void add_labels(const struct ath_plan_making *making, struct ath_plan_node *node)
+{
+    const char *path = making->document->path;
+
+    if (path && path[0] == '/')
+        add_pair(&node->labels, ATH_PLAN_LABEL_DOCUMENT, ath_xstrdup(path));
+    add_pair(&node->labels, ATH_PLAN_LABEL_MACVLANS, macvlan_names(node));
+    add_pair(&node->labels, ATH_PLAN_LABEL_MEMORY, ath_number_text(node->memory_percent));
+    add_pair(&node->labels, ATH_PLAN_LABEL_NUMA, ath_xasprintf("%d", node->id));
+    if (node->gpu_way == ATH_PLAN_GPU_SIM && !making->document->engine.is_sim)
+        add_pair(&node->labels, ATH_PLAN_LABEL_SIM, ath_xstrdup("flag"));
+}
+
+static void add_option(struct ath_texts *command, const char *name, char *value)
+{
+    ath_auto_free char *owned = value;
+    ath_texts_add(command, name);
+    ath_texts_add(command, owned);
+}
+
+static void add_commands(const struct ath_plan_making *making, struct ath_plan_node *node)
+{
+    bool is_everywhere = !strcmp(node->listen_address, "0.0.0.0");
+
+    ath_texts_add(&node->command, ATH_PLAN_RUNTIME);
+    ath_texts_add(&node->command, "serve");
+    add_option(&node->command, "--listen", endpoint(node->listen_address, node->control_port));
+    add_option(&node->command, "--socket", ath_xstrdup(node->socket));
+    add_option(&node->command, "--key", ath_xstrdup(key_of(making, node)));
+    if (node->gpu_way == ATH_PLAN_GPU_SIM)
+        ath_texts_add(&node->command, "--sim");
+    else
+        add_option(&node->command, "--gpus", gpu_list(node));
+    add_option(&node->command, "--vram-fraction", ath_number_text(node->vram_fraction));
+    if (node->metrics_port != ATH_UNKNOWN)
+        add_option(&node->command, "--metrics", endpoint(node->listen_address, node->metrics_port));
+
+    ath_texts_add(&node->health, ATH_PLAN_RUNTIME);
+    ath_texts_add(&node->health, "health");
+    add_option(&node->health, "--server",
+               endpoint(is_everywhere ? "127.0.0.1" : node->listen_address, node->control_port));
+}
+
+void ath_plan_add_runtime(const struct ath_plan_making *making, struct ath_plan_node *node)
+{
+    if (!making->options->is_process) {
+        ath_plan_add_mount(node, node->folder, node->folder, false);
+        ath_plan_add_mount(node, node->key_path, key_inside, true);
+    }
+    add_environment(making, node);
+    add_labels(making, node);
+    add_commands(making, node);
+}

@@ -1,0 +1,21 @@
+/*
+ * Counts the calls that a program sends to its server. With AITHERION_CUDA_LOG=summary the library
+ * prints the counts on standard error when the program ends or unloads the library: one line for
+ * each function, the longest waits first. Calls that the client answers itself are not counted. Any
+ * thread.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/cuda-methods.h"
+
+/* Whether AITHERION_CUDA_LOG asks for the summary. The environment is read once. */
+bool ath_cuda_call_summary_is_wanted(void);
+
+/* Counts a call that was sent with so many bytes. */
+void ath_cuda_call_summary_sent(enum ath_cuda_method method, size_t bytes);
+
+/* Counts an answer and the time that a thread waited for it. */
+void ath_cuda_call_summary_answered(enum ath_cuda_method method, size_t bytes, uint64_t waited_ns);

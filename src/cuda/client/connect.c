@@ -1,0 +1,208 @@
+/*
+ * Chooses the transport and opens the link over it: the client's way to its server.
+ *
+ * A program's session begins with openChannel (proto/control.capnp).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/text.h"
+#include "cuda/client/client.h"
+#include "cuda/client/instance.h"
+#include "cuda/client/link.h"
+#include "remote/session/open.h"
+#include "remote/transport/shm.h"
+
+enum { OPEN_TIMEOUT_MS = 60000 /* loading the driver may take long */ };
+
+/* Variables that the driver reads, and the list of switched off optimisations. */
+static const char *const passed_on[] = {
+    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",        "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",  "CUDA_MODULE_DATA_LOADING", "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_FORCE_PTX_JIT",   "CUDA_DISABLE_PTX_JIT",     "CUDA_FORCE_JIT",
+    "CUDA_DISABLE_JIT",     "CUDA_AUTO_BOOST",          "CUDA_SCALE_LAUNCH_QUEUES",
+    "AITHERION_DISABLE",
+};
+enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
+
+static int choose_transport(const struct ath_session *session, enum ath_control_transport *out,
+                            struct ath_err *err)
+{
+    const char *told = ath_client_variable("AITHERION_TRANSPORT");
+    char text[ATH_ENDPOINT_TEXT];
+    bool is_unix = ath_starts_with(ath_endpoint_of_socket(session->fd, true, text), "unix:");
+    bool is_shm = !told || !strcmp(told, "auto") ? is_unix : !strcmp(told, "shm");
+
+    *out = is_shm ? ATH_CONTROL_TRANSPORT_SHM : ATH_CONTROL_TRANSPORT_TCP;
+    if (*out == ATH_CONTROL_TRANSPORT_SHM && !is_unix)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("the transport 'shm' needs the server's unix socket, not '%s'"), text);
+    return 0;
+}
+
+/* With several servers each one shows all its devices: CUDA_VISIBLE_DEVICES applies to the whole
+ * list. */
+static const char *value_of(const char *variable)
+{
+    return ath_instance_server() && !strcmp(variable, "CUDA_VISIBLE_DEVICES") ? NULL
+                                                                              : getenv(variable);
+}
+
+static void put_environment(struct ath_control_open_channel_builder to)
+{
+    uint32_t count = 0, at = 0;
+    for (size_t i = 0; i < PASSED_ON; i++)
+        count += value_of(passed_on[i]) != NULL;
+    struct ath_wire_array list = ath_control_open_channel_init_environment(to, count);
+    for (size_t i = 0; i < PASSED_ON && at < count; i++) {
+        const char *value = value_of(passed_on[i]);
+        if (!value)
+            continue;
+        struct ath_control_variable_builder one = ath_control_variable_place(list, at++);
+        ath_control_variable_set_name(one, passed_on[i]);
+        ath_control_variable_set_value(one, value);
+    }
+}
+
+/* Sends the program's first question. *context is the transport, which this function chooses. */
+static int send_question(struct ath_session *session, void *context, struct ath_err *err)
+{
+    enum ath_control_transport *transport = context;
+    int status = choose_transport(session, transport, err);
+    if (status)
+        return status;
+    struct ath_control_open_channel_builder question =
+        ath_control_message_init_open_channel(ath_session_begin(session));
+    ath_control_open_channel_set_transport(question, *transport);
+    ath_control_open_channel_set_stripes(question, (uint32_t)session->stripes.count);
+    ath_control_open_channel_set_program(question, program_invocation_short_name);
+    put_environment(question);
+    status = ath_session_send(session, err);
+    /* The answer tells how many connections have joined. */
+    if (!status)
+        (void)ath_stripes_join(&session->stripes, session->id, &session->ticket);
+    return status;
+}
+
+static int await_channel(struct ath_session *session, enum ath_control_transport transport,
+                         struct ath_control_channel *out, struct ath_err *err)
+{
+    struct ath_control_message answer;
+    session->timeout_ms = OPEN_TIMEOUT_MS;
+    int status = ath_session_await(session, ATH_CONTROL_MESSAGE_CHANNEL, &answer, err);
+    if (status)
+        return status;
+    *out = ath_control_message_channel(answer);
+    if (ath_control_channel_transport(*out) != transport)
+        return ath_err_set(err, -EBADMSG, ATH_E_PEER_PROTOCOL,
+                           _("the server answers with another transport"));
+    if (ath_control_channel_stripes(*out) != session->stripes.count)
+        ath_stripes_free(&session->stripes);
+    return 0;
+}
+
+static int take_rings(struct ath_session *session, struct ath_stream **out)
+{
+    char byte;
+    ath_auto_close int memory = -1;
+    int status = ath_shm_receive(session->fd, &byte, sizeof byte, &memory);
+    return status ? status : ath_shm_take(session->fd, memory, out);
+}
+
+/* On success the link owns the session's sockets. */
+static int make_link(struct ath_session *session, enum ath_control_transport transport,
+                     struct ath_cuda_link **out, struct ath_err *err)
+{
+    struct ath_stripes *stripes = &session->stripes;
+    struct ath_stream *stream = NULL;
+    int status = 0;
+    if (transport == ATH_CONTROL_TRANSPORT_SHM)
+        status = take_rings(session, &stream);
+    else if (!(stream = ath_tcp_stream(session->fd)))
+        status = -ENOMEM;
+    if (status)
+        return ath_err_system(err, status, "%s", _("cannot begin to speak with the server"));
+    session->fd = -1;
+    status = ath_tcp_add_stripes(stream, stripes->fds, stripes->count);
+    if (!status) {
+        stripes->count = 0;
+        *out = ath_link_open(stream);
+        if (*out)
+            return 0;
+    }
+    stream->ops->close(stream);
+    return ath_err_system(err, -ENOMEM, "%s", _("cannot begin to speak with the server"));
+}
+
+static void say_which(const struct ath_session *session, enum ath_control_transport transport,
+                      uint32_t devices)
+{
+    const char *log = ath_client_variable("AITHERION_LOG");
+    if (!log || (strcmp(log, "info") != 0 && strcmp(log, "debug") != 0))
+        return;
+    fprintf(stderr, "aitherion: server=%s transport=%s session=%llu devices=%u\n",
+            ath_instance_server() ? ath_instance_server() : ath_client_variable("AITHERION_SERVER"),
+            ath_control_transport_word(transport), (unsigned long long)session->id, devices);
+}
+
+static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
+{
+    ATH_AUTO(ath_session) session = { .fd = -1 };
+    enum ath_control_transport transport = ATH_CONTROL_TRANSPORT_TCP;
+    const struct ath_session_first first = { send_question, &transport };
+    struct ath_control_channel channel;
+    struct ath_cuda_link *link = NULL;
+
+    int status = ath_client_open(ath_instance_server(), &first, &session, err);
+    if (!status)
+        status = await_channel(&session, transport, &channel, err);
+    if (!status)
+        status = make_link(&session, transport, &link, err);
+    if (!link)
+        return status;
+    link->driver_version = (int)ath_control_channel_driver_version(channel);
+    link->is_simulated = ath_control_channel_is_simulated(channel);
+    *out_link = link;
+    say_which(&session, transport, ath_control_channel_devices(channel));
+    return 0;
+}
+
+static CUresult result_of_open(int status)
+{
+    switch (status) {
+    case -ENODEV:
+    case -ENOTSUP:
+    case -EREMOTEIO:
+        return CUDA_ERROR_NO_DEVICE;
+    case -EACCES:
+    case -ENOKEY:
+        return CUDA_ERROR_NOT_PERMITTED;
+    case -ENOMEM:
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    default:
+        return CUDA_ERROR_SYSTEM_NOT_READY;
+    }
+}
+
+static CUresult open_server(struct ath_cuda_link **out_link)
+{
+    struct ath_err err = { 0 };
+    int status = open_link(out_link, &err);
+    if (!status)
+        return CUDA_SUCCESS;
+    if (!ath_client_is_disabled())
+        ath_client_complain(&err);
+    return result_of_open(status);
+}
+
+/* Registers the opener when the library is loaded. */
+__attribute__((constructor)) static void set_opener(void)
+{
+    ath_cuda_set_opener(open_server);
+}

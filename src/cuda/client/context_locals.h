@@ -1,0 +1,12 @@
+/* Values that libraries store with a context, and the handle of a context that could not be made.
+ */
+#pragma once
+#include "cuda/api/cuda_api.h"
+
+/* Calls the end function of each value of a context that ended, and forgets the values. Any thread.
+ */
+void ath_cuda_locals_end(CUcontext context);
+
+/* Returns the handle of a device's primary context that could not be made: the GPU was full. NULL
+ * if there is no such device. */
+CUcontext ath_cuda_unmade_primary(CUdevice device);

@@ -1,0 +1,20 @@
+/* Options of the driver's compiler and linker, and files of the program, on the client. */
+#pragma once
+#include <stddef.h>
+
+#include "cuda/api/cuda_api.h"
+#include "proto/cuda-wire.h"
+
+/* Returns CUDA_SUCCESS if all options can travel. */
+CUresult ath_cuda_check_options(const CUjit_option *options, void **values, unsigned int count);
+
+/* list has count JitOptions. */
+void ath_cuda_put_options(struct ath_wire_array list, const CUjit_option *options, void **values,
+                          unsigned int count);
+
+/* Reads what the driver wrote into the options: logs, their lengths, times. */
+void ath_cuda_take_options(struct ath_wire_list list, const CUjit_option *options, void **values,
+                           unsigned int count);
+
+/* Reads a whole file and adds NUL bytes, since PTX needs one. The caller frees *out. */
+CUresult ath_cuda_read_file(const char *path, void **out, size_t *out_size);

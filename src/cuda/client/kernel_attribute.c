@@ -1,0 +1,360 @@
+/* Attributes of kernels. A value that is set already is not sent again. A value that the driver
+ * accepted before for the same kernel, or must accept, is sent without waiting. cuDNN sets the
+ * shared memory limit of a kernel before it launches it, some fifty times in a training step. */
+#include "config.h"
+
+#include "cuda/client/kernel_attribute.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "cuda/client/client.h"
+#include "proto/cuda-client.h"
+#include "remote/switches.h"
+
+enum { SETTINGS_MAX = 16384 };
+
+/* The scope of a value: a function, which has one context (cuFuncSetAttribute()); a kernel in one
+ * context (the same call with a CUkernel); a kernel on one device (cuKernelSetAttribute()). */
+enum scope { OF_FUNCTION, OF_CONTEXT, OF_DEVICE };
+
+struct subject {
+    enum scope scope;
+    uint64_t of; /* the function, context or device */
+    CUfunction_attribute attribute;
+};
+
+/* A value that the driver accepted. */
+struct setting {
+    struct setting *next;
+    struct subject subject;
+    int value;
+    bool is_set; /* it was set last */
+};
+
+/* A kernel; a function that is known to belong to a module; or a function that is another name of a
+ * kernel. */
+struct thing {
+    struct ath_map_entry entry; /* by the handle */
+    uint64_t kernel;            /* the kernel that this function names; 0: none */
+    bool is_function;           /* belongs to a module, or names a kernel */
+    struct setting *settings;
+    enum scope scope; /* of the last setting */
+    uint64_t turns;   /* how often the scope changed: no document says which of two scopes wins */
+};
+
+enum known { UNKNOWN, TAKEN, SET };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ath_map things = ATH_MAP(10);
+static size_t setting_count;
+static uint64_t changes; /* of any kernel */
+static uint64_t age;     /* how often the known settings became stale */
+static bool is_mixed;
+
+/* ---- the table; the caller holds the lock ---- */
+
+/* Returns NULL without memory. */
+static struct thing *make_thing(uint64_t handle)
+{
+    struct thing *found = ath_map_find(&things, handle);
+    if (!found && (found = calloc(1, sizeof *found)))
+        ath_map_add(&things, &found->entry, handle);
+    return found;
+}
+
+/* Returns NULL without memory, or for a function that may be another name of any kernel. */
+static struct thing *thing_of(uint64_t handle)
+{
+    struct thing *found = ath_map_find(&things, handle);
+    if (found && found->kernel)
+        found = make_thing(found->kernel);
+    else if (!found && ath_cuda_is_kernel((const void *)(uintptr_t)handle))
+        found = make_thing(handle);
+    return is_mixed ? NULL : found;
+}
+
+static bool is_about(const struct subject *a, const struct subject *b)
+{
+    return a->scope == b->scope && a->of == b->of && a->attribute == b->attribute;
+}
+
+static struct setting *find_setting(const struct thing *thing, const struct subject *subject,
+                                    int value)
+{
+    struct setting *at = thing->settings;
+    while (at && !(is_about(&at->subject, subject) && at->value == value))
+        at = at->next;
+    return at;
+}
+
+static uint64_t mix_in(uint64_t hash, uint64_t number)
+{
+    hash = (hash ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+static uint64_t hash_of_setting(const struct setting *setting)
+{
+    uint64_t hash = mix_in(mix_in(1, setting->subject.scope), setting->subject.of);
+    hash = mix_in(hash, (uint64_t)setting->subject.attribute);
+    return mix_in(hash, (uint64_t)setting->value);
+}
+
+static void forget_settings(struct thing *thing)
+{
+    for (struct setting *at = thing->settings, *next; at; at = next) {
+        next = at->next;
+        free(at);
+        setting_count--;
+    }
+    thing->settings = NULL;
+}
+
+static void forget_all_settings(void)
+{
+    age++;
+    if (!setting_count)
+        return;
+    ATH_MAP_EACH(&things, at)
+    forget_settings((struct thing *)*at);
+}
+
+static void forget_things(void)
+{
+    forget_all_settings();
+    ATH_MAP_EACH(&things, at)
+    free(ath_map_take(at));
+}
+
+/* ---- the state, for other files ---- */
+
+uint64_t ath_cuda_attributes_state(uint64_t kernel)
+{
+    pthread_mutex_lock(&lock);
+    const struct thing *thing = thing_of(kernel);
+    uint64_t state = mix_in(mix_in(thing != NULL, age), thing ? thing->turns : changes);
+    for (const struct setting *at = thing ? thing->settings : NULL; at; at = at->next)
+        state += at->is_set ? hash_of_setting(at) : 0;
+    pthread_mutex_unlock(&lock);
+    return state;
+}
+
+void ath_cuda_attributes_name(uint64_t kernel, uint64_t function)
+{
+    pthread_mutex_lock(&lock);
+    struct thing *name = make_thing(function);
+    if (!name) {
+        is_mixed = true;
+    } else if (!name->is_function || name->kernel != kernel) {
+        forget_settings(name);
+        name->is_function = true;
+        name->kernel = kernel;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void ath_cuda_attributes_mix(void)
+{
+    pthread_mutex_lock(&lock);
+    is_mixed = true;
+    pthread_mutex_unlock(&lock);
+}
+
+void ath_cuda_attributes_forget(bool with_names)
+{
+    pthread_mutex_lock(&lock);
+    if (with_names)
+        forget_things();
+    else
+        forget_all_settings();
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- setting ---- */
+
+static enum known look_up_setting(uint64_t kernel, const struct subject *subject, int value)
+{
+    enum known known = UNKNOWN;
+    if (ath_is_off(ATH_SWITCH_CACHES))
+        return known;
+    pthread_mutex_lock(&lock);
+    const struct thing *thing = thing_of(kernel);
+    const struct setting *found = thing ? find_setting(thing, subject, value) : NULL;
+    if (found)
+        known = found->is_set ? SET : TAKEN;
+    pthread_mutex_unlock(&lock);
+    return known;
+}
+
+/* Marks older settings of the same subject as not set; after a change of scope, all settings. */
+static void unset(struct thing *thing, const struct subject *subject)
+{
+    bool turns = thing->scope != subject->scope && thing->settings;
+    thing->turns += turns;
+    thing->scope = subject->scope;
+    for (struct setting *at = thing->settings; at; at = at->next)
+        if (turns || is_about(&at->subject, subject))
+            at->is_set = false;
+}
+
+static struct setting *add_setting(struct thing *thing, const struct subject *subject, int value)
+{
+    struct setting *setting = calloc(1, sizeof *setting);
+    if (!setting)
+        return NULL;
+    *setting = (struct setting){ .next = thing->settings, .subject = *subject, .value = value };
+    thing->settings = setting;
+    setting_count++;
+    return setting;
+}
+
+/* Without memory, or for a function that may name any kernel, all settings are forgotten. */
+static void note(uint64_t kernel, const struct subject *subject, int value)
+{
+    pthread_mutex_lock(&lock);
+    changes++;
+    if (setting_count >= SETTINGS_MAX)
+        forget_all_settings();
+    struct thing *thing = thing_of(kernel);
+    if (thing)
+        unset(thing, subject);
+    struct setting *setting = thing ? find_setting(thing, subject, value) : NULL;
+    if (thing && !setting)
+        setting = add_setting(thing, subject, value);
+    if (setting)
+        setting->is_set = true;
+    else
+        forget_all_settings();
+    pthread_mutex_unlock(&lock);
+    ath_cuda_thread_cache_forget();
+}
+
+/* A setting that the program asks for. */
+struct request {
+    enum ath_cuda_method method;
+    uint64_t handle; /* of the function or kernel */
+    struct subject subject;
+    int value;
+    /* Fills the call of the exchange. */
+    void (*fill)(struct ath_cuda_exchange *exchange, const struct request *request);
+    /* Asks how much shared memory the kernel declares, and for which device it is. */
+    CUresult (*ask_declared)(const struct request *request, int *out_bytes, CUdevice *out_device);
+};
+
+/* NVIDIA's driver reads beyond its table for a number that no attribute has, and crashes. */
+static bool is_attribute(CUfunction_attribute attribute)
+{
+    enum { MOST = 1024 }; /* more than any driver has */
+    return (unsigned int)attribute < MOST;
+}
+
+/* Returns whether the driver must accept a request: a limit of dynamic shared memory that, with the
+ * memory that the kernel declares, is no more than a block can have
+ * (docs.nvidia.com/cuda/cuda-driver-api, "cuFuncSetAttribute"). Other attributes are not judged. */
+static bool must_be_accepted(const struct request *request)
+{
+    int declared, most;
+    CUdevice device;
+    return request->subject.attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
+           request->value >= 0 && !ath_is_off(ATH_SWITCH_CACHES) &&
+           !request->ask_declared(request, &declared, &device) &&
+           !ath_cuda_by_hand_cuDeviceGetAttribute(
+               &most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device) &&
+           request->value <= most - declared;
+}
+
+static CUresult set(const struct request *request)
+{
+    struct ath_cuda_exchange exchange;
+    enum known known = look_up_setting(request->handle, &request->subject, request->value);
+    if (known == UNKNOWN && must_be_accepted(request))
+        known = TAKEN;
+    CUresult status = ath_cuda_begin(&exchange, request->method);
+    if (status)
+        return status;
+    if (known == SET || !is_attribute(request->subject.attribute))
+        return ath_cuda_end(&exchange, known == SET ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    exchange.kernel = request->handle;
+    request->fill(&exchange, request);
+    status = known == TAKEN ? ath_cuda_post(&exchange) : ath_cuda_ask(&exchange);
+    if (!status)
+        note(request->handle, &request->subject, request->value);
+    return ath_cuda_end(&exchange, status);
+}
+
+/* ---- functions ---- */
+
+static struct subject function_subject(CUfunction function, CUfunction_attribute attribute)
+{
+    pthread_mutex_lock(&lock);
+    const struct thing *found = ath_map_find(&things, (uintptr_t)function);
+    bool is_kernel = ath_cuda_is_kernel(function) && (!found || !found->is_function);
+    pthread_mutex_unlock(&lock);
+    return is_kernel
+               ? (struct subject){ OF_CONTEXT, (uintptr_t)ath_cuda_current_context(), attribute }
+               : (struct subject){ OF_FUNCTION, (uintptr_t)function, attribute };
+}
+
+static CUresult ask_function(const struct request *request, int *out_bytes, CUdevice *out_device)
+{
+    CUresult status = ath_cuda_by_hand_cuCtxGetDevice(out_device);
+    return status ? status
+                  : ath_cuda_do_cuFuncGetAttribute(out_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                                                   (CUfunction)(uintptr_t)request->handle);
+}
+
+static void fill_for_function(struct ath_cuda_exchange *exchange, const struct request *request)
+{
+    struct ath_cuda_wire_func_set_attribute_builder call =
+        ath_cuda_wire_call_init_func_set_attribute(exchange->call);
+    ath_cuda_wire_func_set_attribute_set_function(
+        call, ath_cuda_to_wire(&exchange->side, ATH_CUDA_KIND_FUNCTION, request->handle));
+    ath_cuda_wire_func_set_attribute_set_attribute(call, (uint32_t)request->subject.attribute);
+    ath_cuda_wire_func_set_attribute_set_value(call, request->value);
+}
+
+CUresult ath_cuda_by_hand_cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
+                                             int value)
+{
+    return set(&(struct request){ .method = ATH_CUDA_METHOD_cuFuncSetAttribute,
+                                  .handle = (uintptr_t)function,
+                                  .subject = function_subject(function, attribute),
+                                  .value = value,
+                                  .fill = fill_for_function,
+                                  .ask_declared = ask_function });
+}
+
+/* ---- kernels ---- */
+
+static CUresult ask_kernel(const struct request *request, int *out_bytes, CUdevice *out_device)
+{
+    *out_device = (CUdevice)request->subject.of;
+    return ath_cuda_by_hand_cuKernelGetAttribute(out_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                                                 (CUkernel)(uintptr_t)request->handle, *out_device);
+}
+
+static void fill_for_kernel(struct ath_cuda_exchange *exchange, const struct request *request)
+{
+    struct ath_cuda_wire_kernel_set_attribute_builder call =
+        ath_cuda_wire_call_init_kernel_set_attribute(exchange->call);
+    ath_cuda_wire_kernel_set_attribute_set_attribute(call, (uint32_t)request->subject.attribute);
+    ath_cuda_wire_kernel_set_attribute_set_value(call, request->value);
+    ath_cuda_wire_kernel_set_attribute_set_kernel(
+        call, ath_cuda_to_wire(&exchange->side, ATH_CUDA_KIND_KERNEL, request->handle));
+    ath_cuda_wire_kernel_set_attribute_set_device(
+        call,
+        (int32_t)ath_cuda_to_wire(&exchange->side, ATH_CUDA_KIND_DEVICE, request->subject.of));
+}
+
+CUresult ath_cuda_by_hand_cuKernelSetAttribute(CUfunction_attribute attribute, int value,
+                                               CUkernel kernel, CUdevice device)
+{
+    return set(&(struct request){ .method = ATH_CUDA_METHOD_cuKernelSetAttribute,
+                                  .handle = (uintptr_t)kernel,
+                                  .subject = { OF_DEVICE, (uint64_t)device, attribute },
+                                  .value = value,
+                                  .fill = fill_for_kernel,
+                                  .ask_declared = ask_kernel });
+}

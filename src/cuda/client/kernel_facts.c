@@ -1,0 +1,165 @@
+/* The first steps of ResNet-50 in PyTorch asked 2,003 of these questions about some 130 kernels and
+ * waited for each (H200): one minute on a line of 30 ms. */
+#include "config.h"
+
+#include "cuda/client/kernel_facts.h"
+
+#include "base/cleanup.h"
+#include "cuda/client/parameter_layout.h"
+#include "cuda/client/prefetch.h"
+#include "proto/cuda-client.h"
+#include "remote/switches.h"
+
+/* Begins the program's question about an attribute. */
+static bool begin_attribute(struct ath_cuda_exchange *begun, CUkernel kernel, CUdevice device,
+                            uint32_t attribute)
+{
+    if (ath_cuda_begin(begun, ATH_CUDA_METHOD_cuKernelGetAttribute))
+        return false;
+    struct ath_cuda_wire_kernel_get_attribute_builder call =
+        ath_cuda_wire_call_init_kernel_get_attribute(begun->call);
+    begun->kernel = (uintptr_t)kernel;
+    ath_cuda_wire_kernel_get_attribute_set_attribute(call, attribute);
+    ath_cuda_wire_kernel_get_attribute_set_kernel(
+        call, ath_cuda_to_wire(&begun->side, ATH_CUDA_KIND_KERNEL, (uintptr_t)kernel));
+    ath_cuda_wire_kernel_get_attribute_set_device(
+        call, (int32_t)ath_cuda_to_wire(&begun->side, ATH_CUDA_KIND_DEVICE, (uint64_t)device));
+    return true;
+}
+
+static void ask_attribute(struct ath_cuda_prefetch *ahead, CUkernel kernel, CUdevice device,
+                          uint32_t attribute)
+{
+    struct ath_cuda_exchange exchange;
+    if (begin_attribute(&exchange, kernel, device, attribute))
+        ath_cuda_prefetch_ask(ahead, &exchange);
+}
+
+/* Reads the attribute and the device that the program asks for. */
+static bool read_attribute(struct ath_cuda_exchange *exchange, const struct ath_frame *message,
+                           CUdevice *device, uint32_t *attribute)
+{
+    struct ath_cuda_wire_call call;
+    if (!exchange->kernel || ath_cuda_wire_call_open(ath_frame_message(message),
+                                                     ath_frame_message_length(message), &call))
+        return false;
+    struct ath_cuda_wire_kernel_get_attribute about = ath_cuda_wire_call_kernel_get_attribute(call);
+    *attribute = ath_cuda_wire_kernel_get_attribute_attribute(about);
+    *device = (CUdevice)ath_cuda_to_own(&exchange->side, ATH_CUDA_KIND_DEVICE,
+                                        (uint64_t)ath_cuda_wire_kernel_get_attribute_device(about));
+    return true;
+}
+
+/* If a kernel's program does not compile, each attribute would try to compile again. So facts are
+ * asked only for a kernel with a known layout, which compiled. */
+static bool may_ask_behind_function(CUkernel kernel, CUdevice *device)
+{
+    return ath_cuda_parameter_layout_is_known(kernel) && !ath_cuda_by_hand_cuCtxGetDevice(device);
+}
+
+CUresult ath_cuda_ask_kernel_facts(struct ath_cuda_exchange *exchange,
+                                   const struct ath_frame *message)
+{
+    ATH_AUTO(ath_cuda_prefetch) ahead = { 0 };
+    CUkernel kernel = (CUkernel)(uintptr_t)exchange->kernel;
+    CUdevice device = 0;
+    uint32_t own = CU_FUNC_ATTRIBUTE_MAX;
+    exchange->thread->asks_facts = false; /* the questions from here on are not the program's */
+    CUresult status = ath_cuda_ask_begin(exchange);
+    if (status)
+        return status;
+    bool is_known = exchange->method == ATH_CUDA_METHOD_cuKernelGetAttribute
+                        ? read_attribute(exchange, message, &device, &own)
+                        : may_ask_behind_function(kernel, &device);
+    for (uint32_t i = 0; is_known && i < CU_FUNC_ATTRIBUTE_MAX; i++)
+        if (i != own)
+            ask_attribute(&ahead, kernel, device, i);
+    /* first, because the thread keeps only the answer of its last wait */
+    ath_cuda_prefetch_wait(&ahead);
+    return ath_cuda_ask_end(exchange);
+}
+
+/* Sets whether this thread's next question is one of the program's about a kernel. */
+static void set_asks_facts(bool yes)
+{
+    struct ath_cuda_thread *thread = ath_cuda_this_thread();
+    if (thread)
+        thread->asks_facts = yes;
+}
+
+CUresult ath_cuda_by_hand_cuKernelGetAttribute(int *value, CUfunction_attribute attribute,
+                                               CUkernel kernel, CUdevice device)
+{
+    set_asks_facts(true);
+    CUresult status = ath_cuda_do_cuKernelGetAttribute(value, attribute, kernel, device);
+    set_asks_facts(false);
+    return status;
+}
+
+CUresult ath_cuda_by_hand_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+    set_asks_facts(true);
+    CUresult status = ath_cuda_do_cuKernelGetFunction(function, kernel);
+    set_asks_facts(false);
+    return status;
+}
+
+/* ---- facts that came with the kernel ---- */
+
+struct fact {
+    uint32_t attribute;
+    int32_t value;
+};
+
+static void learn_attribute(CUkernel kernel, CUdevice device, struct fact fact, uint64_t age)
+{
+    ATH_AUTO(ath_wire_builder) builder = { .max_bytes = 4096 };
+    struct ath_cuda_exchange exchange;
+    if (!begin_attribute(&exchange, kernel, device, fact.attribute))
+        return;
+    ath_cuda_wire_kernel_get_attribute_result_set_value(
+        ath_cuda_wire_answer_init_kernel_get_attribute(ath_cuda_wire_answer_start(&builder)),
+        fact.value);
+    ath_cuda_prefetch_told(&exchange, &builder, age);
+}
+
+static void learn_function(CUkernel kernel, uint64_t function, uint64_t age)
+{
+    ATH_AUTO(ath_wire_builder) builder = { .max_bytes = 4096 };
+    struct ath_cuda_exchange exchange;
+    if (ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuKernelGetFunction))
+        return;
+    ath_cuda_wire_kernel_get_function_set_kernel(
+        ath_cuda_wire_call_init_kernel_get_function(exchange.call),
+        ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_KERNEL, (uintptr_t)kernel));
+    ath_cuda_wire_kernel_get_function_result_set_function(
+        ath_cuda_wire_answer_init_kernel_get_function(ath_cuda_wire_answer_start(&builder)),
+        function);
+    ath_cuda_prefetch_told(&exchange, &builder, age);
+}
+
+/* Reads all first: the answer is gone with the thread's next call. */
+static uint32_t read_facts(struct ath_wire_list from, struct fact out[CU_FUNC_ATTRIBUTE_MAX])
+{
+    uint32_t count = from.count < CU_FUNC_ATTRIBUTE_MAX ? from.count : CU_FUNC_ATTRIBUTE_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ath_cuda_wire_kernel_fact fact = { ath_wire_item(from, i) };
+        out[i] = (struct fact){ ath_cuda_wire_kernel_fact_attribute(fact),
+                                ath_cuda_wire_kernel_fact_value(fact) };
+    }
+    return count;
+}
+
+void ath_cuda_kernel_facts_learn(CUkernel kernel,
+                                 struct ath_cuda_wire_library_get_kernel_result from, uint64_t age)
+{
+    struct fact facts[CU_FUNC_ATTRIBUTE_MAX];
+    uint64_t function = ath_cuda_wire_library_get_kernel_result_function(from);
+    uint32_t count = read_facts(ath_cuda_wire_library_get_kernel_result_facts(from), facts);
+    CUdevice device;
+    if (ath_is_off(ATH_SWITCH_CACHES) || !function || ath_cuda_by_hand_cuCtxGetDevice(&device))
+        return;
+    learn_function(kernel, function, age);
+    for (uint32_t i = 0; i < count; i++)
+        learn_attribute(kernel, device, facts[i], age);
+}

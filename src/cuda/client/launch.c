@@ -1,0 +1,276 @@
+/* Launches. A kernel's parameters are packed into one block as the kernel expects them. The server
+ * passes the block to the driver by `extra`. */
+#include "config.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "cuda/client/allocate.h"
+#include "cuda/client/client.h"
+#include "cuda/client/kernel_parameters.h"
+#include "proto/cuda-client.h"
+#include "proto/cuda-structs.h"
+
+/* Checks dynamic shared memory above the amount that every kernel has by default. */
+static CUresult check_shared(CUfunction function, unsigned int bytes)
+{
+    enum { ALWAYS_THERE = 48 * 1024 };
+    const CUfunction_attribute attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    CUdevice device;
+    int most = 0;
+    if (bytes <= ALWAYS_THERE)
+        return CUDA_SUCCESS;
+    CUresult status = ath_cuda_do_cuCtxGetDevice(&device);
+    if (!status)
+        status = ath_cuda_is_kernel(function)
+                     ? ath_cuda_do_cuKernelGetAttribute(&most, attribute,
+                                                        (CUkernel)(void *)function, device)
+                     : ath_cuda_do_cuFuncGetAttribute(&most, attribute, function);
+    return !status && bytes > (unsigned int)most ? CUDA_ERROR_INVALID_VALUE : status;
+}
+
+static uint64_t mix_shape(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
+/* The limits for clusters and cooperative launches differ between GPUs and kernels, a driver may
+ * not know an attribute, and CUDA reports a launch that does not fit at once. So the first launch
+ * of each shape waits for its answer. Returns a number for the shape; 0 for other launches. */
+static uint64_t shape_of(const CUlaunchConfig *config, CUfunction function)
+{
+    const uint64_t parts[] = { (uintptr_t)function, config->gridDimX,      config->gridDimY,
+                               config->gridDimZ,    config->blockDimX,     config->blockDimY,
+                               config->blockDimZ,   config->sharedMemBytes };
+    uint64_t shape = 0;
+    bool may_not_fit = false;
+    for (unsigned int i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttributeValue *value = &config->attrs[i].value;
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && value->cooperative) {
+            shape = mix_shape(shape, 1);
+        } else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            shape = mix_shape(mix_shape(shape, value->clusterDim.x), value->clusterDim.y);
+            shape = mix_shape(shape, value->clusterDim.z);
+        } else if (config->attrs[i].id >= CU_LAUNCH_ATTRIBUTE_MAX) {
+            shape = mix_shape(shape, (uint64_t)config->attrs[i].id);
+        } else {
+            continue;
+        }
+        may_not_fit = true;
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        shape = mix_shape(shape, parts[i]);
+    return may_not_fit ? shape | 1 : 0;
+}
+
+/* Shapes that fitted, without a lock: a missing shape is only asked again. A network has some
+ * hundreds of shapes. With one place for each hash two shapes could replace each other at every
+ * launch. */
+enum { FITTED_ROWS = 512, FITTED_IN_A_ROW = 16 };
+static _Atomic uint64_t fitted[FITTED_ROWS][FITTED_IN_A_ROW];
+
+static _Atomic uint64_t *fitted_row(uint64_t shape)
+{
+    return fitted[(shape >> 32) % FITTED_ROWS];
+}
+
+static bool has_fitted(uint64_t shape)
+{
+    const _Atomic uint64_t *row = fitted_row(shape);
+    for (size_t i = 0; i < FITTED_IN_A_ROW; i++)
+        if (atomic_load_explicit(&row[i], memory_order_relaxed) == shape)
+            return true;
+    return false;
+}
+
+static void note_fitted(uint64_t shape)
+{
+    _Atomic uint64_t *row = fitted_row(shape);
+    size_t i = 0;
+    while (i < FITTED_IN_A_ROW && atomic_load_explicit(&row[i], memory_order_relaxed))
+        i++;
+    if (i == FITTED_IN_A_ROW) /* the row is full: replace any */
+        i = (shape >> 1) % FITTED_IN_A_ROW;
+    atomic_store_explicit(&row[i], shape, memory_order_relaxed);
+}
+
+static CUresult post_or_ask(struct ath_cuda_exchange *exchange, uint64_t shape)
+{
+    if (!shape || has_fitted(shape))
+        return ath_cuda_post(exchange);
+    CUresult status = ath_cuda_ask(exchange);
+    if (!status)
+        note_fitted(shape);
+    return status;
+}
+
+static CUresult launch_ex(const CUlaunchConfig *config, CUfunction function,
+                          const struct ath_cuda_packed *packed)
+{
+    struct ath_cuda_exchange exchange;
+    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLaunchKernelEx);
+    if (status)
+        return status;
+    struct ath_cuda_wire_launch_kernel_ex_builder call =
+        ath_cuda_wire_call_init_launch_kernel_ex(exchange.call);
+    ath_cuda_check_launch_config(&exchange, config);
+    ath_cuda_put_launch_config(&exchange.side, ath_cuda_wire_launch_kernel_ex_init_config(call),
+                               config);
+    ath_cuda_wire_launch_kernel_ex_set_function(
+        call, ath_cuda_function_to_wire(&exchange.side, function));
+    ath_cuda_wire_launch_kernel_ex_set_parameters(call, ath_cuda_packed_bytes(packed));
+    return ath_cuda_end(&exchange, post_or_ask(&exchange, shape_of(config, function)));
+}
+
+/* The limits of every GPU since compute capability 3.0 (CUDA C++ Programming Guide, technical
+ * specifications). CUDA reports them at once; the server's answer is not waited for. */
+static CUresult check_config(const CUlaunchConfig *config)
+{
+    bool is_empty = !config->gridDimX || !config->gridDimY || !config->gridDimZ ||
+                    !config->blockDimX || !config->blockDimY || !config->blockDimZ;
+    bool is_large = config->gridDimX > INT32_MAX || config->gridDimY > UINT16_MAX ||
+                    config->gridDimZ > UINT16_MAX || config->blockDimX > 1024 ||
+                    config->blockDimY > 1024 || config->blockDimZ > 64;
+    return is_empty || is_large || (config->numAttrs && !config->attrs) ? CUDA_ERROR_INVALID_VALUE
+                                                                        : CUDA_SUCCESS;
+}
+
+CUresult ath_cuda_by_hand_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
+                                           void **kernel_params, void **extra)
+{
+    __attribute__((cleanup(ath_cuda_packed_free))) struct ath_cuda_packed packed = { 0 };
+    CUresult status = config ? check_config(config) : CUDA_ERROR_INVALID_VALUE;
+    if (!status)
+        status = ath_cuda_pack(
+            function,
+            ath_cuda_block_threads(config->blockDimX, config->blockDimY, config->blockDimZ),
+            kernel_params, extra, &packed);
+    if (!status)
+        status = check_shared(function, config->sharedMemBytes);
+    return status ? status : launch_ex(config, function, &packed);
+}
+
+CUresult ath_cuda_by_hand_cuLaunchKernel(CUfunction function, unsigned int grid_dim_x,
+                                         unsigned int grid_dim_y, unsigned int grid_dim_z,
+                                         unsigned int block_dim_x, unsigned int block_dim_y,
+                                         unsigned int block_dim_z, unsigned int shared_mem_bytes,
+                                         CUstream stream, void **kernel_params, void **extra)
+{
+    __attribute__((cleanup(ath_cuda_packed_free))) struct ath_cuda_packed packed = { 0 };
+    const CUlaunchConfig config = {
+        grid_dim_x,  grid_dim_y,       grid_dim_z, block_dim_x, block_dim_y,
+        block_dim_z, shared_mem_bytes, stream,     NULL,        0
+    };
+    CUresult status = check_config(&config);
+    if (!status)
+        status =
+            ath_cuda_pack(function, ath_cuda_block_threads(block_dim_x, block_dim_y, block_dim_z),
+                          kernel_params, extra, &packed);
+    if (!status)
+        status = check_shared(function, shared_mem_bytes);
+    if (status)
+        return status;
+    struct ath_cuda_exchange exchange;
+    status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLaunchKernel);
+    if (status)
+        return status;
+    struct ath_cuda_wire_launch_kernel_builder call =
+        ath_cuda_wire_call_init_launch_kernel(exchange.call);
+    ath_cuda_wire_launch_kernel_set_function(call,
+                                             ath_cuda_function_to_wire(&exchange.side, function));
+    ath_cuda_wire_launch_kernel_set_grid_dim_x(call, grid_dim_x);
+    ath_cuda_wire_launch_kernel_set_grid_dim_y(call, grid_dim_y);
+    ath_cuda_wire_launch_kernel_set_grid_dim_z(call, grid_dim_z);
+    ath_cuda_wire_launch_kernel_set_block_dim_x(call, block_dim_x);
+    ath_cuda_wire_launch_kernel_set_block_dim_y(call, block_dim_y);
+    ath_cuda_wire_launch_kernel_set_block_dim_z(call, block_dim_z);
+    ath_cuda_wire_launch_kernel_set_shared_mem_bytes(call, shared_mem_bytes);
+    ath_cuda_check_handle(&exchange, ATH_CUDA_KIND_STREAM, (uintptr_t)stream);
+    ath_cuda_wire_launch_kernel_set_stream(
+        call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_STREAM, (uintptr_t)stream));
+    ath_cuda_wire_launch_kernel_set_parameters(call, ath_cuda_packed_bytes(&packed));
+    return ath_cuda_end(&exchange, ath_cuda_post(&exchange));
+}
+
+/* A cooperative launch is cuLaunchKernelEx() with an attribute. A driver that has one call has the
+ * other. */
+CUresult ath_cuda_by_hand_cuLaunchCooperativeKernel(
+    CUfunction function, unsigned int grid_dim_x, unsigned int grid_dim_y, unsigned int grid_dim_z,
+    unsigned int block_dim_x, unsigned int block_dim_y, unsigned int block_dim_z,
+    unsigned int shared_mem_bytes, CUstream stream, void **kernel_params)
+{
+    CUlaunchAttribute cooperative = { .id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+                                      .value.cooperative = 1 };
+    const CUlaunchConfig config = {
+        grid_dim_x,  grid_dim_y,       grid_dim_z, block_dim_x,  block_dim_y,
+        block_dim_z, shared_mem_bytes, stream,     &cooperative, 1
+    };
+    return ath_cuda_by_hand_cuLaunchKernelEx(&config, function, kernel_params, NULL);
+}
+
+/* ---- a launch on several devices ---- */
+
+struct parts {
+    size_t count;
+    struct ath_cuda_packed *each;
+};
+
+static void parts_free(struct parts *parts)
+{
+    for (size_t i = 0; parts->each && i < parts->count; i++)
+        ath_cuda_packed_free(&parts->each[i]);
+    free(parts->each);
+}
+
+static void put_part(struct ath_cuda_side *side, struct ath_cuda_wire_device_launch_builder to,
+                     const CUDA_LAUNCH_PARAMS *from, const struct ath_cuda_packed *packed)
+{
+    ath_cuda_wire_device_launch_set_function(to, ath_cuda_function_to_wire(side, from->function));
+    ath_cuda_wire_device_launch_set_grid_dim_x(to, from->gridDimX);
+    ath_cuda_wire_device_launch_set_grid_dim_y(to, from->gridDimY);
+    ath_cuda_wire_device_launch_set_grid_dim_z(to, from->gridDimZ);
+    ath_cuda_wire_device_launch_set_block_dim_x(to, from->blockDimX);
+    ath_cuda_wire_device_launch_set_block_dim_y(to, from->blockDimY);
+    ath_cuda_wire_device_launch_set_block_dim_z(to, from->blockDimZ);
+    ath_cuda_wire_device_launch_set_shared_mem_bytes(to, from->sharedMemBytes);
+    ath_cuda_wire_device_launch_set_stream(
+        to, ath_cuda_to_wire(side, ATH_CUDA_KIND_STREAM, (uintptr_t)from->hStream));
+    ath_cuda_wire_device_launch_set_parameters(to, ath_cuda_packed_bytes(packed));
+}
+
+CUresult ath_cuda_by_hand_cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launches,
+                                                               unsigned int device_count,
+                                                               unsigned int flags)
+{
+    enum { DEVICES_MAX = 256 };
+    __attribute__((cleanup(parts_free))) struct parts parts = { .count = device_count };
+    struct ath_cuda_exchange exchange;
+    CUresult status = CUDA_SUCCESS;
+    if (!launches || !device_count || device_count > DEVICES_MAX)
+        return CUDA_ERROR_INVALID_VALUE;
+    parts.each = ath_cuda_allocate(device_count * sizeof *parts.each);
+    if (!parts.each)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    for (unsigned int i = 0; i < device_count && !status; i++)
+        status = ath_cuda_pack(launches[i].function,
+                               ath_cuda_block_threads(launches[i].blockDimX, launches[i].blockDimY,
+                                                      launches[i].blockDimZ),
+                               launches[i].kernelParams, NULL, &parts.each[i]);
+    if (!status)
+        status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLaunchCooperativeKernelMultiDevice);
+    if (status)
+        return status;
+    struct ath_cuda_wire_launch_cooperative_kernel_multi_device_builder call =
+        ath_cuda_wire_call_init_launch_cooperative_kernel_multi_device(exchange.call);
+    struct ath_wire_array list =
+        ath_cuda_wire_launch_cooperative_kernel_multi_device_init_launches(call, device_count);
+    for (uint32_t i = 0; i < list.count; i++) {
+        ath_cuda_check_handle(&exchange, ATH_CUDA_KIND_STREAM, (uintptr_t)launches[i].hStream);
+        put_part(&exchange.side,
+                 (struct ath_cuda_wire_device_launch_builder){ ath_wire_array_struct(list, i) },
+                 &launches[i], &parts.each[i]);
+    }
+    ath_cuda_wire_launch_cooperative_kernel_multi_device_set_flags(call, flags);
+    return ath_cuda_end(&exchange, ath_cuda_ask(&exchange));
+}

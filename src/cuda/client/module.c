@@ -1,0 +1,380 @@
+/* Modules and libraries: sends images and options, and reads files on the program's side. */
+#include "config.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/log.h"
+#include "cuda/client/allocate.h"
+#include "cuda/client/answer_cache.h"
+#include "cuda/client/client.h"
+#include "cuda/client/jit_options.h"
+#include "cuda/client/kernel_facts.h"
+#include "cuda/client/parameter_layout.h"
+#include "cuda/common/bytes.h"
+#include "proto/cuda-client.h"
+
+/* ---- images ---- */
+
+/* Images up to this size travel in the call that loads them. Larger ones are uploaded before, in
+ * parts. */
+enum { WITHIN_CALL = 4 * 1024 * 1024, PART = 16 * 1024 * 1024 };
+
+struct images {
+    uint32_t count;
+    struct {
+        const void *bytes;
+        size_t length;
+        uint64_t uploaded; /* 0: it travels in the call */
+    } items[];
+};
+
+static CUresult upload_image(const void *bytes, size_t length, uint64_t *out_id)
+{
+    static atomic_ullong last_id;
+    uint64_t id = ++last_id;
+    CUresult status = CUDA_SUCCESS;
+    for (size_t done = 0, part; !status && done < length; done += part) {
+        struct ath_cuda_exchange exchange;
+        part = length - done < PART ? length - done : PART;
+        status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_athUploadImage);
+        if (status)
+            break;
+        struct ath_cuda_wire_upload_image_builder call =
+            ath_cuda_wire_call_init_upload_image(exchange.call);
+        ath_cuda_wire_upload_image_set_id(call, id);
+        ath_cuda_wire_upload_image_set_offset(call, done);
+        ath_cuda_wire_upload_image_set_total(call, length);
+        ath_cuda_wire_upload_image_set_data(
+            call, (struct ath_wire_bytes){ (const uint8_t *)bytes + done, part });
+        status = ath_cuda_end(&exchange, ath_cuda_ask(&exchange));
+    }
+    if (!status)
+        *out_id = id;
+    return status;
+}
+
+/* Collects an image and the images that nvcc linked to it. The caller frees *out. */
+static CUresult gather_images(const void *image, struct images **out)
+{
+    const void *const *more = image ? ath_cuda_prelinked_images(image) : NULL;
+    uint32_t count = 1;
+    size_t total = 0;
+    if (!image)
+        return CUDA_ERROR_INVALID_VALUE;
+    while (more && more[count - 1])
+        count++;
+    ath_auto_free struct images *made =
+        ath_cuda_allocate(sizeof *made + count * sizeof made->items[0]);
+    if (!made)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    made->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        made->items[i].bytes = ath_cuda_unwrapped_image(i ? more[i - 1] : image);
+        made->items[i].length = ath_cuda_bytes_of_image(made->items[i].bytes);
+        if (!made->items[i].length)
+            return CUDA_ERROR_INVALID_IMAGE;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        CUresult status = CUDA_SUCCESS;
+        total += made->items[i].length;
+        if (total > WITHIN_CALL)
+            status =
+                upload_image(made->items[i].bytes, made->items[i].length, &made->items[i].uploaded);
+        if (status)
+            return status;
+    }
+    *out = ath_steal(&made);
+    return CUDA_SUCCESS;
+}
+
+static void put_images(struct ath_wire_array list, const struct images *images)
+{
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct ath_cuda_wire_image_builder to = { ath_wire_array_struct(list, i) };
+        ath_cuda_wire_image_set_uploaded(to, images->items[i].uploaded);
+        if (!images->items[i].uploaded)
+            ath_cuda_wire_image_set_data(
+                to, (struct ath_wire_bytes){ images->items[i].bytes, images->items[i].length });
+    }
+}
+
+/* ---- options ---- */
+
+/* An option's value is a number stored in a pointer, except the two logs, which are buffers. Their
+ * sizes are separate options. Options that point to lists of names or addresses are not supported:
+ * nvcc and NVRTC have used none since CUDA 12. */
+static bool is_log(unsigned int option)
+{
+    return option == CU_JIT_INFO_LOG_BUFFER || option == CU_JIT_ERROR_LOG_BUFFER;
+}
+
+static bool is_list(unsigned int option)
+{
+    return (option >= CU_JIT_GLOBAL_SYMBOL_NAMES && option <= CU_JIT_GLOBAL_SYMBOL_ADDRESSES) ||
+           option == CU_JIT_REFERENCED_KERNEL_NAMES || option == CU_JIT_REFERENCED_VARIABLE_NAMES;
+}
+
+static uint64_t size_of_log(const CUjit_option *options, void **values, unsigned int count,
+                            CUjit_option log)
+{
+    CUjit_option size = log == CU_JIT_INFO_LOG_BUFFER ? CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES
+                                                      : CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES;
+    for (unsigned int i = 0; i < count; i++)
+        if (options[i] == size)
+            return (uint32_t)(uintptr_t)values[i];
+    return 0;
+}
+
+CUresult ath_cuda_check_options(const CUjit_option *options, void **values, unsigned int count)
+{
+    if (count && (!options || !values))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned int i = 0; i < count; i++)
+        if (is_list(options[i]))
+            return CUDA_ERROR_NOT_SUPPORTED;
+    return CUDA_SUCCESS;
+}
+
+void ath_cuda_put_options(struct ath_wire_array list, const CUjit_option *options, void **values,
+                          unsigned int count)
+{
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct ath_cuda_wire_jit_option_builder to = { ath_wire_array_struct(list, i) };
+        ath_cuda_wire_jit_option_set_option(to, (uint32_t)options[i]);
+        ath_cuda_wire_jit_option_set_value(to, is_log(options[i])
+                                                   ? size_of_log(options, values, count, options[i])
+                                                   : (uintptr_t)values[i]);
+    }
+}
+
+/* Reads what the driver wrote into the options: logs, their lengths, times. */
+void ath_cuda_take_options(struct ath_wire_list list, const CUjit_option *options, void **values,
+                           unsigned int count)
+{
+    for (uint32_t i = 0; i < list.count && i < count; i++) {
+        struct ath_cuda_wire_jit_option from = { ath_wire_list_struct(list, i) };
+        struct ath_wire_bytes log = ath_cuda_wire_jit_option_contents(from);
+        if (!is_log(options[i]))
+            values[i] = (void *)(uintptr_t)ath_cuda_wire_jit_option_value(from);
+        else if (values[i] && log.length <= ath_cuda_wire_jit_option_value(from))
+            ath_cuda_copy_bytes(values[i], log.length, log);
+    }
+}
+
+/* ---- loading with options ---- */
+
+CUresult ath_cuda_by_hand_cuModuleLoadDataEx(CUmodule *module, const void *image,
+                                             unsigned int option_count, CUjit_option *options,
+                                             void **option_values)
+{
+    ath_auto_free struct images *images = NULL;
+    CUresult status = ath_cuda_check_options(options, option_values, option_count);
+    struct ath_cuda_exchange exchange;
+    if (!status && !module)
+        status = CUDA_ERROR_INVALID_VALUE;
+    if (!status)
+        status = gather_images(image, &images);
+    if (!status)
+        status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuModuleLoadDataEx);
+    if (status)
+        return status;
+    struct ath_cuda_wire_module_load_data_ex_builder call =
+        ath_cuda_wire_call_init_module_load_data_ex(exchange.call);
+    put_images(ath_cuda_wire_module_load_data_ex_init_images(call, images->count), images);
+    ath_cuda_put_options(ath_cuda_wire_module_load_data_ex_init_options(call, option_count),
+                         options, option_values, option_count);
+    status = ath_cuda_ask(&exchange);
+    if (exchange.is_answered) {
+        struct ath_cuda_wire_module_load_data_ex_result answer =
+            ath_cuda_wire_answer_module_load_data_ex(exchange.answer);
+        ath_cuda_take_options(ath_cuda_wire_module_load_data_ex_result_results(answer), options,
+                              option_values, option_count);
+        if (!status)
+            *module = (CUmodule)(uintptr_t)ath_cuda_to_own(
+                &exchange.side, ATH_CUDA_KIND_MODULE,
+                ath_cuda_wire_module_load_data_ex_result_module(answer));
+    }
+    return ath_cuda_end(&exchange, status);
+}
+
+CUresult ath_cuda_by_hand_cuModuleLoadData(CUmodule *module, const void *image)
+{
+    return ath_cuda_by_hand_cuModuleLoadDataEx(module, image, 0, NULL, NULL);
+}
+
+CUresult ath_cuda_by_hand_cuModuleLoadFatBinary(CUmodule *module, const void *fat_cubin)
+{
+    return ath_cuda_by_hand_cuModuleLoadDataEx(module, fat_cubin, 0, NULL, NULL);
+}
+
+/* One library option is a pointer: the table of functions that host and GPU share. */
+static CUresult check_library_options(const CUlibraryOption *options, void **values,
+                                      unsigned int count)
+{
+    if (count && !options)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned int i = 0; i < count; i++)
+        if (options[i] == CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE && values && values[i])
+            return CUDA_ERROR_NOT_SUPPORTED;
+    return CUDA_SUCCESS;
+}
+
+static void put_library_options(struct ath_wire_array list, const CUlibraryOption *options,
+                                void **values)
+{
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct ath_cuda_wire_jit_option_builder to = { ath_wire_array_struct(list, i) };
+        ath_cuda_wire_jit_option_set_option(to, (uint32_t)options[i]);
+        ath_cuda_wire_jit_option_set_value(to, values ? (uintptr_t)values[i] : 0);
+    }
+}
+
+CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code,
+                                            CUjit_option *jit_options, void **jit_option_values,
+                                            unsigned int jit_option_count,
+                                            CUlibraryOption *library_options,
+                                            void **library_option_values,
+                                            unsigned int library_option_count)
+{
+    ath_auto_free struct images *images = NULL;
+    CUresult status = ath_cuda_check_options(jit_options, jit_option_values, jit_option_count);
+    struct ath_cuda_exchange exchange;
+    if (!status)
+        status =
+            check_library_options(library_options, library_option_values, library_option_count);
+    if (!status && !library)
+        status = CUDA_ERROR_INVALID_VALUE;
+    if (!status)
+        status = gather_images(code, &images);
+    if (!status)
+        status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLibraryLoadData);
+    if (status)
+        return status;
+    struct ath_cuda_wire_library_load_data_builder call =
+        ath_cuda_wire_call_init_library_load_data(exchange.call);
+    put_images(ath_cuda_wire_library_load_data_init_images(call, images->count), images);
+    ath_cuda_put_options(ath_cuda_wire_library_load_data_init_jit_options(call, jit_option_count),
+                         jit_options, jit_option_values, jit_option_count);
+    put_library_options(
+        ath_cuda_wire_library_load_data_init_library_options(call, library_option_count),
+        library_options, library_option_values);
+    status = ath_cuda_ask(&exchange);
+    if (exchange.is_answered) {
+        struct ath_cuda_wire_library_load_data_result answer =
+            ath_cuda_wire_answer_library_load_data(exchange.answer);
+        ath_cuda_take_options(ath_cuda_wire_library_load_data_result_results(answer), jit_options,
+                              jit_option_values, jit_option_count);
+        if (!status)
+            *library = (CUlibrary)(uintptr_t)ath_cuda_to_own(
+                &exchange.side, ATH_CUDA_KIND_LIBRARY,
+                ath_cuda_wire_library_load_data_result_library(answer));
+    }
+    return ath_cuda_end(&exchange, status);
+}
+
+/* ---- files on the program's side ---- */
+
+CUresult ath_cuda_by_hand_cuModuleLoad(CUmodule *module, const char *path)
+{
+    ath_auto_free void *image = NULL;
+    size_t size;
+    CUresult status = ath_cuda_read_file(path, &image, &size);
+    return status ? status : ath_cuda_by_hand_cuModuleLoadData(module, image);
+}
+
+CUresult ath_cuda_by_hand_cuLibraryLoadFromFile(CUlibrary *library, const char *path,
+                                                CUjit_option *jit_options, void **jit_option_values,
+                                                unsigned int jit_option_count,
+                                                CUlibraryOption *library_options,
+                                                void **library_option_values,
+                                                unsigned int library_option_count)
+{
+    ath_auto_free void *image = NULL;
+    size_t size;
+    CUresult status = ath_cuda_read_file(path, &image, &size);
+    return status
+               ? status
+               : ath_cuda_by_hand_cuLibraryLoadData(library, image, jit_options, jit_option_values,
+                                                    jit_option_count, library_options,
+                                                    library_option_values, library_option_count);
+}
+
+/* ---- functions and their parameter layouts ---- */
+
+/* Prints once that the GPU is simulated: the error code alone would let the user search in the
+ * program. */
+static void explain_missing(const char *name)
+{
+    static atomic_flag is_explained = ATOMIC_FLAG_INIT;
+
+    if (ath_cuda_is_simulated() && !atomic_flag_test_and_set(&is_explained))
+        ath_log(ATH_LOG_NORMAL,
+                _("this program's GPU is simulated (aitherion start --sim) and has no kernel '%s': "
+                  "it runs only the kernels of aitherion's own examples and tests, by name"),
+                name);
+}
+
+CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+    struct ath_cuda_exchange exchange;
+    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLibraryGetKernel);
+    if (status)
+        return status;
+    if (!kernel || !name)
+        return ath_cuda_end(&exchange, CUDA_ERROR_INVALID_VALUE);
+    struct ath_cuda_wire_library_get_kernel_builder call =
+        ath_cuda_wire_call_init_library_get_kernel(exchange.call);
+    ath_cuda_wire_library_get_kernel_set_library(
+        call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_LIBRARY, (uintptr_t)library));
+    ath_cuda_wire_library_get_kernel_set_name(call, name);
+    uint64_t age = ath_cuda_answer_cache_age();
+    status = ath_cuda_ask_cached(&exchange);
+    if (!status) {
+        struct ath_cuda_wire_library_get_kernel_result answer =
+            ath_cuda_wire_answer_library_get_kernel(exchange.answer);
+        *kernel = (CUkernel)(uintptr_t)ath_cuda_to_own(
+            &exchange.side, ATH_CUDA_KIND_KERNEL,
+            ath_cuda_wire_library_get_kernel_result_kernel(answer));
+        ath_cuda_note_result(&exchange, ATH_CUDA_KIND_KERNEL, (uintptr_t)*kernel);
+        ath_cuda_parameter_layout_learn(*kernel,
+                                        ath_cuda_wire_library_get_kernel_result_layout(answer));
+        ath_cuda_kernel_facts_learn(*kernel, answer, age);
+    }
+    if (status == CUDA_ERROR_NOT_FOUND)
+        explain_missing(name);
+    return ath_cuda_end(&exchange, status);
+}
+
+CUresult ath_cuda_by_hand_cuModuleGetFunction(CUfunction *function, CUmodule module,
+                                              const char *name)
+{
+    struct ath_cuda_exchange exchange;
+    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuModuleGetFunction);
+    if (status)
+        return status;
+    if (!function || !name)
+        return ath_cuda_end(&exchange, CUDA_ERROR_INVALID_VALUE);
+    struct ath_cuda_wire_module_get_function_builder call =
+        ath_cuda_wire_call_init_module_get_function(exchange.call);
+    ath_cuda_wire_module_get_function_set_module(
+        call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_MODULE, (uintptr_t)module));
+    ath_cuda_wire_module_get_function_set_name(call, name);
+    status = ath_cuda_ask_cached(&exchange);
+    if (!status) {
+        struct ath_cuda_wire_module_get_function_result answer =
+            ath_cuda_wire_answer_module_get_function(exchange.answer);
+        *function = (CUfunction)(uintptr_t)ath_cuda_to_own(
+            &exchange.side, ATH_CUDA_KIND_FUNCTION,
+            ath_cuda_wire_module_get_function_result_function(answer));
+        ath_cuda_note_result(&exchange, ATH_CUDA_KIND_FUNCTION, (uintptr_t)*function);
+        ath_cuda_parameter_layout_learn(*function,
+                                        ath_cuda_wire_module_get_function_result_layout(answer));
+    }
+    if (status == CUDA_ERROR_NOT_FOUND)
+        explain_missing(name);
+    return ath_cuda_end(&exchange, status);
+}

@@ -1,0 +1,137 @@
+/*
+ * Finds addresses of pinned memory in bytes that kernels can read. A kernel reaches this memory
+ * only by an address that the program gave it, and nearly always as a whole word at a multiple of
+ * eight bytes. docs/runtime.md ("Pinned memory that kernels reach") says which addresses are not
+ * found.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "cuda/client/mirror_entry.h"
+
+enum { WORD = sizeof(uint64_t), PIECE = 4096 };
+
+/* A range as it was when the search began. */
+struct range {
+    uint64_t first, span;
+};
+
+static bool is_in(struct range range, uint64_t word)
+{
+    return word - range.first < range.span;
+}
+
+static uint64_t word_at(const uint8_t *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/* Two words as the processor compares them at once. */
+typedef uint32_t halves __attribute__((vector_size(2 * WORD)));
+typedef int32_t outcomes __attribute__((vector_size(2 * WORD)));
+
+/* Whether a piece may have an address: looks at the upper halves of words only, and has no branch
+ * for each word, so that large copies lose little time. Few data have such upper halves. */
+static bool may_have_any(struct range range, const uint8_t *bytes, size_t length)
+{
+    enum { UPPER = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
+    const uint32_t first = (uint32_t)(range.first >> 32);
+    const uint32_t span = (uint32_t)((range.first + range.span - 1) >> 32) - first;
+    outcomes found = { 0 };
+    size_t i = 0;
+    for (; i + sizeof found <= length; i += sizeof found) {
+        halves two;
+        memcpy(&two, bytes + i, sizeof two);
+        found |= (outcomes)(two - first <= span);
+    }
+    return found[UPPER] || found[2 + UPPER] ||
+           (i + WORD <= length && is_in(range, word_at(bytes + i)));
+}
+
+/* Finds the next word that is in a range, from *at on. Returns false if there is none. */
+static bool next_in(struct range range, const uint8_t *bytes, size_t length, size_t *at)
+{
+    while (*at + WORD <= length) {
+        size_t end = length - *at < PIECE ? length : *at + PIECE;
+        if (!may_have_any(range, bytes + *at, end - *at))
+            *at += (end - *at) / WORD * WORD;
+        for (; *at + WORD <= end; *at += WORD)
+            if (is_in(range, word_at(bytes + *at)))
+                return true;
+    }
+    return false;
+}
+
+/* Calls take for each address of closed memory in the bytes, and for the byte before it: the
+ * address may be the end of memory. */
+static CUresult each_address(const uint8_t *bytes, size_t length,
+                             CUresult (*take)(uint64_t address))
+{
+    CUresult status = CUDA_SUCCESS;
+    for (int i = 0; i < 2; i++) {
+        const uint64_t first = ath_cuda_mirrors.closed[i].first;
+        const uint64_t end = ath_cuda_mirrors.closed[i].end;
+        const struct range range = { first, end > first ? end - first : 0 };
+        for (size_t at = 0; range.span && !status && next_in(range, bytes, length, &at);
+             at += WORD) {
+            uint64_t word = word_at(bytes + at);
+            status = take(word);
+            if (!status)
+                status = take(word - 1);
+        }
+    }
+    return status;
+}
+
+static CUresult open_at(uint64_t address)
+{
+    return ath_cuda_host_open((const void *)(uintptr_t)address);
+}
+
+CUresult ath_cuda_host_open_pointers(const void *bytes, size_t length, uint64_t at)
+{
+    size_t skipped = (size_t)(-at % WORD);
+    return skipped < length
+               ? each_address((const uint8_t *)bytes + skipped, length - skipped, open_at)
+               : CUDA_SUCCESS;
+}
+
+/* ---- in mirrors ---- */
+
+static CUresult mark_at(uint64_t address)
+{
+    struct ath_cuda_mirror_entry *entry =
+        ath_cuda_mirror_entry_of((const void *)(uintptr_t)address);
+    if (entry && !entry->facts.is_open)
+        entry->is_pointed = true;
+    return CUDA_SUCCESS;
+}
+
+void ath_cuda_mirrors_note_pointers(const uint8_t *bytes, size_t length)
+{
+    size_t skipped = (size_t)(-(uintptr_t)bytes % WORD);
+    if (skipped < length)
+        each_address(bytes + skipped, length - skipped, mark_at);
+}
+
+static uintptr_t next_marked(void)
+{
+    pthread_mutex_lock(&ath_cuda_mirrors.lock);
+    const struct ath_cuda_mirror_entry *entry = ath_cuda_mirrors.entries;
+    while (entry && !entry->is_pointed)
+        entry = entry->next;
+    uintptr_t address = entry ? entry->facts.address : 0;
+    pthread_mutex_unlock(&ath_cuda_mirrors.lock);
+    return address;
+}
+
+bool ath_cuda_mirrors_open_marked(CUresult *out_status)
+{
+    uintptr_t first = next_marked();
+    for (uintptr_t at = first; at && !*out_status; at = next_marked())
+        *out_status = ath_cuda_host_open((const void *)at);
+    return first;
+}

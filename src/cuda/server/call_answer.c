@@ -1,0 +1,179 @@
+#include "config.h"
+
+#include "cuda/server/call_answer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cuda/server/call_head.h"
+#include "cuda/server/deferred_copy.h"
+#include "cuda/server/kernel_output.h"
+#include "cuda/server/regions.h"
+#include "proto/cuda-wire.h"
+#include "remote/switches.h"
+
+enum {
+    KEPT_BYTES = 1024 * 1024,     /* memory for messages that an idle thread keeps */
+    ROOM_BYTES = 8 * 1024 * 1024, /* the same for data: one part of a copy (cuda/client/copy.c) */
+    PRINTED_BYTES = 64 * 1024,    /* of what kernels printed, in a message */
+};
+
+static void write_out(struct ath_answer_writer *writer, struct ath_wire_builder *builder)
+{
+    struct ath_calls *calls = writer->calls;
+    size_t length;
+    int status;
+    const uint8_t *bytes = ath_wire_finish(builder, &length, &status);
+    if (!bytes)
+        calls->over(calls, status);
+    struct iovec parts[ATH_FRAME_PARTS] = { { (void *)(uintptr_t)bytes, length } };
+    status = ath_stream_write_frame(calls->stream, (struct iovec){ 0 }, parts);
+    if (status)
+        calls->over(calls, status);
+}
+
+/* Sends what kernels printed ahead of the answer to the call that made the driver print it. The
+ * caller has write_lock. */
+static void write_stream(struct ath_answer_writer *writer, enum ath_kernel_stream stream)
+{
+    uint8_t text[PRINTED_BYTES];
+    for (size_t length; (length = ath_kernel_output_take(stream, text, sizeof text));) {
+        struct ath_cuda_wire_answer_builder answer = ath_cuda_wire_answer_start(&writer->printed);
+        ath_cuda_wire_answer_set_printed(answer, (struct ath_wire_bytes){ text, length });
+        ath_cuda_wire_answer_set_is_error_text(answer, stream == ATH_KERNEL_ERRORS);
+        write_out(writer, &writer->printed);
+        if (stream == ATH_KERNEL_ERRORS && writer->calls->complained)
+            writer->calls->complained(writer->calls, (const char *)text, length);
+    }
+}
+
+static void write_printed(struct ath_answer_writer *writer)
+{
+    write_stream(writer, ATH_KERNEL_OUTPUT);
+    write_stream(writer, ATH_KERNEL_ERRORS);
+}
+
+/* Sends the data of deferred copies, and what the GPU changed in host memory, ahead of the answer
+ * to a call that synchronizes. The caller has write_lock: the client applies the changes in this
+ * order. */
+static void write_changes(struct ath_answer_writer *writer)
+{
+    int found;
+    while (ath_cuda_deferred_data(&writer->changes))
+        write_out(writer, &writer->changes);
+    while ((found = ath_cuda_changes(writer->calls->session, &writer->changes)) > 0)
+        write_out(writer, &writer->changes);
+    if (found < 0)
+        writer->calls->over(writer->calls, found);
+    if (writer->changes.capacity * ATH_WIRE_WORD > KEPT_BYTES) {
+        ath_wire_builder_free(&writer->changes);
+        writer->changes.max_bytes = ATH_CALL_MAX;
+    }
+}
+
+bool ath_answer_make(struct ath_answer_writer *writer, struct ath_call_thread *thread,
+                     const struct ath_frame *frame)
+{
+    struct ath_calls *calls = writer->calls;
+    atomic_fetch_add_explicit(&calls->served, 1, memory_order_relaxed);
+    int served = ath_cuda_serve(&thread->worker, ath_frame_message(frame),
+                                ath_frame_message_length(frame), &thread->builder);
+    if (served < 0)
+        calls->over(calls, served);
+    return served;
+}
+
+/* Takes the right to write. If another thread has it, the order goes on without this thread. */
+static void begin_writing(struct ath_answer_writer *writer, const struct ath_call_thread *thread)
+{
+    if (pthread_mutex_trylock(&writer->write_lock)) {
+        writer->step_aside(writer, thread);
+        pthread_mutex_lock(&writer->write_lock);
+    }
+    writer->thread = thread;
+}
+
+/* The stream calls this before a write waits for the client. */
+static void before_wait(void *context)
+{
+    struct ath_answer_writer *writer = context;
+    writer->step_aside(writer, writer->thread);
+}
+
+void ath_answer_send(struct ath_answer_writer *writer, struct ath_call_thread *thread,
+                     const struct ath_frame *frame)
+{
+    static const struct ath_wire_shape root = { .pointers = NULL };
+    static uint8_t padding[ATH_WIRE_WORD];
+    struct ath_calls *calls = writer->calls;
+    struct ath_cuda_wire_answer answer;
+    size_t length;
+    int status;
+
+    const uint8_t *bytes = ath_wire_finish(&thread->builder, &length, &status);
+    if (!bytes)
+        calls->over(calls, status);
+    if (ath_wire_open(bytes + ATH_FRAME_HEAD, length - ATH_FRAME_HEAD, &root, &answer.at))
+        calls->over(calls, -EIO);
+    struct ath_wire_bytes lent = thread->builder.lent;
+    struct iovec parts[ATH_FRAME_PARTS] = { { (void *)(uintptr_t)bytes, length },
+                                            { (void *)(uintptr_t)lent.data, lent.length },
+                                            { padding, ath_wire_lent_padding(lent) } };
+    begin_writing(writer, thread);
+    write_printed(writer);
+    if (!ath_cuda_wire_answer_status(answer) && ath_call_brings_changes(frame))
+        write_changes(writer);
+    status = ath_stream_write_frame(calls->stream, (struct iovec){ 0 }, parts);
+    pthread_mutex_unlock(&writer->write_lock);
+    if (status)
+        calls->over(calls, status);
+}
+
+void ath_answer_serve(struct ath_answer_writer *writer, struct ath_call_thread *thread,
+                      const struct ath_frame *frame)
+{
+    if (ath_answer_make(writer, thread, frame))
+        ath_answer_send(writer, thread, frame);
+}
+
+struct ath_call_thread ath_call_thread_make(const struct ath_answer_writer *writer)
+{
+    return (struct ath_call_thread){ .worker = { .session = writer->calls->session,
+                                                 .may_lend = !ath_is_off(ATH_SWITCH_LENDING) },
+                                     .builder.max_bytes = ATH_CALL_MAX };
+}
+
+void ath_call_thread_free(struct ath_call_thread *thread)
+{
+    ath_frame_free(&thread->frame);
+    ath_wire_builder_free(&thread->builder);
+    free(thread->worker.room);
+}
+
+void ath_call_thread_rest(struct ath_call_thread *thread)
+{
+    if (thread->frame.capacity > KEPT_BYTES)
+        ath_frame_free(&thread->frame);
+    if (thread->builder.capacity * ATH_WIRE_WORD > KEPT_BYTES) {
+        ath_wire_builder_free(&thread->builder);
+        thread->builder.max_bytes = ATH_CALL_MAX;
+    }
+    if (thread->worker.room_bytes > ROOM_BYTES) {
+        free(thread->worker.room);
+        thread->worker.room = NULL;
+        thread->worker.room_bytes = 0;
+    }
+}
+
+void ath_answer_writer_init(struct ath_answer_writer *writer, struct ath_calls *calls,
+                            void (*step_aside)(struct ath_answer_writer *writer,
+                                               const struct ath_call_thread *thread))
+{
+    *writer = (struct ath_answer_writer){ .calls = calls,
+                                          .write_lock = PTHREAD_MUTEX_INITIALIZER,
+                                          .printed.max_bytes = (size_t)2 * PRINTED_BYTES,
+                                          .changes.max_bytes = ATH_CALL_MAX,
+                                          .step_aside = step_aside };
+    calls->stream->before_wait = before_wait;
+    calls->stream->context = writer;
+}

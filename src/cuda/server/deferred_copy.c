@@ -1,0 +1,193 @@
+/* Rooms of deferred copies, which the driver copies to without waiting since they are pinned. */
+#include "config.h"
+
+#include "cuda/server/deferred_copy.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "cuda/common/deferred_limits.h"
+#include "cuda/server/served_call.h"
+
+/* Rooms together: twice the client's limit, since a room may be nearly twice as large as its copy,
+ * and as much again for unused rooms of other sizes. */
+enum { ROOMS_MOST = 4 * ATH_CUDA_DEFERRED_MOST };
+
+struct room {
+    struct room *next;
+    size_t capacity, bytes;
+    uint8_t *memory;
+    uint64_t address; /* the client's */
+    atomic_bool is_done;
+    bool is_registered; /* with the driver */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct room *unused;
+static struct room *due, **last_due = &due; /* in the order of the calls */
+static atomic_int due_count;
+static size_t held_bytes; /* of all rooms */
+
+static struct room *take_unused(size_t bytes)
+{
+    struct room **best = NULL;
+    pthread_mutex_lock(&lock);
+    for (struct room **at = &unused; *at; at = &(*at)->next)
+        if ((*at)->capacity >= bytes && (!best || (*at)->capacity < (*best)->capacity))
+            best = at;
+    struct room *room = best ? *best : NULL;
+    if (room)
+        *best = room->next;
+    pthread_mutex_unlock(&lock);
+    return room;
+}
+
+static void put_unused(struct room *room)
+{
+    pthread_mutex_lock(&lock);
+    room->next = unused;
+    unused = room;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Without a registration the driver waits in the copy, which is right but slow. */
+static struct room *map_room(const struct ath_cuda_driver *driver, size_t capacity)
+{
+    struct room *room = calloc(1, sizeof *room);
+    void *memory = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!room || memory == MAP_FAILED) {
+        free(room);
+        if (memory != MAP_FAILED)
+            munmap(memory, capacity);
+        return NULL;
+    }
+    room->capacity = capacity;
+    room->memory = memory;
+    room->is_registered =
+        driver->cuMemHostRegister_v2 &&
+        !driver->cuMemHostRegister_v2(memory, capacity, CU_MEMHOSTREGISTER_PORTABLE);
+    return room;
+}
+
+static void room_free(const struct ath_cuda_driver *driver, struct room *room)
+{
+    if (room->is_registered && driver->cuMemHostUnregister)
+        driver->cuMemHostUnregister(room->memory);
+    munmap(room->memory, room->capacity);
+    free(room);
+}
+
+/* Frees unused rooms until there may be a new one. Returns false if too many are in use. */
+static bool has_space(const struct ath_cuda_driver *driver, size_t capacity)
+{
+    struct room *freed = NULL;
+    pthread_mutex_lock(&lock);
+    while (unused && held_bytes + capacity > ROOMS_MOST) {
+        struct room *room = unused;
+        unused = room->next;
+        held_bytes -= room->capacity;
+        room->next = freed;
+        freed = room;
+    }
+    bool has = held_bytes + capacity <= ROOMS_MOST;
+    held_bytes += has ? capacity : 0;
+    pthread_mutex_unlock(&lock);
+    for (struct room *next; freed; freed = next) {
+        next = freed->next;
+        room_free(driver, freed);
+    }
+    return has;
+}
+
+static struct room *make_room(const struct ath_cuda_driver *driver, size_t bytes)
+{
+    size_t capacity = ATH_CUDA_DEFERRED_LEAST;
+    while (capacity < bytes)
+        capacity *= 2;
+    if (!has_space(driver, capacity))
+        return NULL;
+    struct room *room = map_room(driver, capacity);
+    pthread_mutex_lock(&lock);
+    held_bytes -= room ? 0 : capacity;
+    pthread_mutex_unlock(&lock);
+    return room;
+}
+
+static void note_done(void *memory)
+{
+    ((struct room *)memory)->is_done = true;
+}
+
+static void add_due(struct room *room)
+{
+    pthread_mutex_lock(&lock);
+    room->next = NULL;
+    *last_due = room;
+    last_due = &room->next;
+    due_count++;
+    pthread_mutex_unlock(&lock);
+}
+
+void ath_cuda_defer_copy(struct ath_cuda_served *served, uint64_t address, CUdeviceptr source,
+                         uint64_t bytes, CUstream stream)
+{
+    const struct ath_cuda_driver *driver = served->driver;
+    if (bytes > ATH_CUDA_DEFERRED_MOST) {
+        served->status = CUDA_ERROR_INVALID_VALUE;
+        return;
+    }
+    struct room *room = take_unused((size_t)bytes);
+    if (!room)
+        room = make_room(driver, (size_t)bytes);
+    served->status = room
+                         ? driver->cuMemcpyDtoHAsync_v2(room->memory, source, (size_t)bytes, stream)
+                         : CUDA_ERROR_OUT_OF_MEMORY;
+    if (served->status) {
+        if (room)
+            put_unused(room);
+        return;
+    }
+    room->address = address;
+    room->bytes = (size_t)bytes;
+    room->is_done = false;
+    if (!driver->cuLaunchHostFunc || driver->cuLaunchHostFunc(stream, note_done, room)) {
+        served->status = driver->cuStreamSynchronize(stream);
+        room->is_done = true;
+    }
+    add_due(room);
+}
+
+static struct room *take_done(void)
+{
+    pthread_mutex_lock(&lock);
+    struct room **at = &due;
+    while (*at && !(*at)->is_done)
+        at = &(*at)->next;
+    struct room *room = *at;
+    if (room) {
+        *at = room->next;
+        if (!room->next)
+            last_due = at;
+        due_count--;
+    }
+    pthread_mutex_unlock(&lock);
+    return room;
+}
+
+int ath_cuda_deferred_data(struct ath_wire_builder *answer)
+{
+    struct room *room = due_count ? take_done() : NULL;
+    if (!room)
+        return 0;
+    struct ath_wire_array parts =
+        ath_cuda_wire_answer_init_changes(ath_cuda_wire_answer_start(answer), 1);
+    struct ath_cuda_wire_memory_part_builder to = { ath_wire_array_struct(parts, 0) };
+    ath_cuda_wire_memory_part_set_address(to, room->address);
+    ath_cuda_wire_memory_part_set_data(to, (struct ath_wire_bytes){ room->memory, room->bytes });
+    ath_cuda_wire_memory_part_set_is_copied(to, true);
+    put_unused(room);
+    return 1;
+}

@@ -1,0 +1,27 @@
+# NVML's calls, as CUDA's: the server's side is in libaitherion.a, the client's a library of its own beside libcuda.so.1.
+libaitherion_a_SOURCES += \
+	src/nvml/api/nvml_functions.h \
+	src/nvml/api/nvml_types.h \
+	src/nvml/server/server.c src/nvml/server/server.h \
+	src/nvml/server/by_hand.c \
+	src/nvml/api/table.h
+NVML_SERVER_PROTO_C = proto/nvml-functions.c proto/nvml-server.c
+
+driver_PROGRAMS += lib/aitherion/libnvidia-ml.so.1
+lib_aitherion_libnvidia_ml_so_1_SOURCES = $(CLIENT_LIBRARY_BASE) $(REMOTE_WIRE) $(REMOTE_SESSION) \
+	src/nvml/api/nvml_functions.h \
+	src/nvml/api/nvml_types.h \
+	src/nvml/api/table.h \
+	src/nvml/api/words.c \
+	src/nvml/client/by_hand.c \
+	src/nvml/client/call_table.c \
+	src/nvml/client/client.c src/nvml/client/client.h \
+	src/nvml/client/kept_answers.c src/nvml/client/kept_answers.h \
+	src/nvml/client/question.c src/nvml/client/question.h \
+	src/nvml/client/several.c
+nodist_lib_aitherion_libnvidia_ml_so_1_SOURCES = $(PROTO_C) proto/nvml-client.c proto/nvml-functions.c
+lib_aitherion_libnvidia_ml_so_1_CFLAGS = $(COMPILE_SHARED)
+lib_aitherion_libnvidia_ml_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-soname,libnvidia-ml.so.1 -Wl,--version-script=proto/nvml.map
+lib_aitherion_libnvidia_ml_so_1_LDADD = $(NETTLE_LIBS) -lpthread
+lib_aitherion_libnvidia_ml_so_1_DEPENDENCIES = proto/nvml.map
+$(lib_aitherion_libnvidia_ml_so_1_OBJECTS): | proto/generated.stamp proto/nvml-generated.stamp

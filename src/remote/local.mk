@@ -1,0 +1,37 @@
+# Code for both processes, the program's and the server's: the wire, the transports, the client's end of a session.
+REMOTE_WIRE = \
+	src/remote/switches.c src/remote/switches.h \
+	src/remote/wire/builder.c src/remote/wire/builder.h \
+	src/remote/wire/endpoint.c src/remote/wire/endpoint.h \
+	src/remote/wire/frame.c src/remote/wire/frame.h \
+	src/remote/wire/message.c src/remote/wire/message.h \
+	src/remote/wire/secret.c src/remote/wire/secret.h
+REMOTE_TRANSPORT = \
+	src/remote/transport/poll_briefly.h \
+	src/remote/transport/ring.c src/remote/transport/ring.h \
+	src/remote/transport/shm.c src/remote/transport/shm.h \
+	src/remote/transport/size_limit.c src/remote/transport/size_limit.h \
+	src/remote/transport/stream.c src/remote/transport/stream.h \
+	src/remote/transport/tcp.c \
+	src/remote/transport/team.c src/remote/transport/team.h
+# For opening a session from a library that a program loads.
+REMOTE_SESSION = \
+	src/remote/session/device_list.h \
+	src/remote/session/open.c src/remote/session/open.h \
+	src/remote/session/servers.c src/remote/session/servers.h \
+	src/remote/session/session.c src/remote/session/session.h \
+	src/remote/session/stripes.c src/remote/session/stripes.h
+
+libaitherion_a_SOURCES += $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_SESSION) \
+	src/remote/session/health.c src/remote/session/health.h \
+	src/remote/session/sessions.c src/remote/session/sessions.h
+
+# The shared libraries do not link libaitherion.a: they are compiled with -fPIC, and hide their names.
+CLIENT_LIBRARY_BASE = \
+	src/base/alloc.c src/base/alloc.h \
+	src/base/clean.c src/base/clean.h \
+	src/base/err.c src/base/err.h \
+	src/base/file.c src/base/file.h \
+	src/base/log.c src/base/log.h \
+	src/base/map.h \
+	src/base/text.c src/base/text.h

@@ -1,0 +1,40 @@
+/*
+ * Opens a session with the server that the environment names.
+ *
+ *     AITHERION_SERVER           HOST:PORT, unix:PATH or a path; several with commas between
+ *     AITHERION_KEY_FILE         the shared key; empty: none. If it is not set: the user's own key,
+ *                                or else the machine's
+ *     AITHERION_TRANSPORT        auto, shm or tcp
+ *     AITHERION_CONNECT_TIMEOUT  seconds to wait for the server (10)
+ *     AITHERION_LOG              info: print server and transport on standard error
+ *     AITHERION_DISABLE          1: there is no GPU; or optimisations to switch off
+ *                                (remote/switches.h)
+ *     AITHERION_RECORD           cuda/client/recording.h
+ *
+ * This code runs in foreign programs, so an error is printed once, as one line on standard error.
+ */
+#pragma once
+#include "remote/session/servers.h"
+#include "remote/session/session.h"
+
+/* Reads the servers that AITHERION_SERVER names. Returns 0, or a negative errno with err:
+ * -ENODEV if the variable is not set or AITHERION_DISABLE is 1, or the errors of
+ * ath_servers_read(). */
+int ath_client_servers(struct ath_servers *out, struct ath_err *err);
+
+/*
+ * Opens a session with a server, and tries again while no server answers. server has the form of
+ * struct ath_servers; NULL means the one in AITHERION_SERVER. For first see ath_session_open().
+ * Returns 0, or a negative errno with err, as ath_client_servers() or ath_session_open() do.
+ */
+int ath_client_open(const char *server, const struct ath_session_first *first,
+                    struct ath_session *out, struct ath_err *err);
+
+/* Prints an error on standard error. */
+void ath_client_complain(const struct ath_err *err);
+
+/* The value of a variable; NULL if it is not set or empty. */
+const char *ath_client_variable(const char *name);
+
+/* Whether AITHERION_DISABLE says that there is no GPU. */
+bool ath_client_is_disabled(void);

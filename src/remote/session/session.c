@@ -1,0 +1,260 @@
+/* Connects, proves the key, and asks questions. */
+#include "config.h"
+
+#include "remote/session/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clean.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/i18n.h"
+
+/* The state of a handshake until the proofs are made. Its frames are the transcript. */
+struct handshake {
+    struct ath_session *session;
+    const struct ath_secret *secret;
+    uint64_t deadline_ms;
+    struct ath_frame hello, challenge;
+    struct ath_transcript transcript;
+    uint8_t proof[ATH_PROOF_BYTES];
+};
+
+static void handshake_free(struct handshake *handshake)
+{
+    ath_frame_free(&handshake->hello);
+    ath_frame_free(&handshake->challenge);
+}
+
+static int report_refusal(struct ath_control_refusal refusal, struct ath_err *err)
+{
+    ath_auto_free char *text = ath_clean(ath_control_refusal_message(refusal), true);
+    switch (ath_control_refusal_reason(refusal)) {
+    case ATH_CONTROL_REASON_KEY_WRONG:
+        return ath_err_set(err, -EACCES, ATH_E_KEY_REFUSED, _("the server has another key"));
+    case ATH_CONTROL_REASON_KEY_WANTED:
+        return ath_err_set(err, -EACCES, ATH_E_KEY_REFUSED,
+                           _("the server wants a key, and this side has none"));
+    case ATH_CONTROL_REASON_KEY_NOT_WANTED:
+        ath_err_set(err, -ENOKEY, ATH_E_KEY_REFUSED,
+                    _("the server has no key, so it cannot prove that it is the right server"));
+        return ath_err_hint(err, -ENOKEY,
+                            _("start the server with a key, or trust any server at this address: "
+                              "an empty AITHERION_KEY_FILE= means no key"));
+    case ATH_CONTROL_REASON_PROTOCOL:
+        ath_err_set(err, -ENOTSUP, ATH_E_UNSUPPORTED, _("the server refused: %s"), text);
+        return ath_err_hint(err, -ENOTSUP,
+                            _("install the same version of aitherion on both machines"));
+    case ATH_CONTROL_REASON_NOT_SERVED:
+        return ath_err_set(err, -ENOTSUP, ATH_E_UNSUPPORTED, _("the server refused: %s"), text);
+    default:
+        return ath_err_set(err, -ECONNREFUSED, ATH_E_PEER_FAILED, _("the server refused: %s"),
+                           text);
+    }
+}
+
+static int report_failure(struct ath_common_failure failure, struct ath_err *err)
+{
+    ath_auto_free char *text = ath_clean(ath_common_failure_message(failure), true);
+    switch (ath_common_failure_code(failure)) {
+    case ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED:
+        return ath_err_set(err, -ENOTSUP, ATH_E_UNSUPPORTED, _("the server could not do it: %s"),
+                           text);
+    case ATH_COMMON_FAILURE_CODE_NOT_FOUND:
+        return ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, _("the server could not do it: %s"),
+                           text);
+    default:
+        return ath_err_set(err, -EREMOTEIO, ATH_E_PEER_FAILED, _("the server could not do it: %s"),
+                           text);
+    }
+}
+
+static int report_wrong_message(struct ath_err *err)
+{
+    return ath_err_set(err, -EBADMSG, ATH_E_PEER_PROTOCOL,
+                       _("the server sent a message that is not valid here"));
+}
+
+static int read_wanted(struct ath_session *session, size_t max_bytes, uint64_t deadline_ms,
+                       enum ath_control_message_which wanted, struct ath_control_message *out,
+                       struct ath_err *err)
+{
+    int status = ath_frame_read(session->fd, max_bytes, deadline_ms, &session->frame, err);
+    if (status)
+        return status;
+    if (ath_control_message_open(ath_frame_message(&session->frame),
+                                 ath_frame_message_length(&session->frame), out))
+        return report_wrong_message(err);
+    enum ath_control_message_which which = ath_control_message_which(*out);
+    if (which == ATH_CONTROL_MESSAGE_REFUSAL)
+        return report_refusal(ath_control_message_refusal(*out), err);
+    if (which == ATH_CONTROL_MESSAGE_FAILURE)
+        return report_failure(ath_control_message_failure(*out), err);
+    return which == wanted ? 0 : report_wrong_message(err);
+}
+
+/* Sends the message in the builder, and copies it to *transcript unless that is NULL. */
+static int send_message(struct ath_session *session, uint64_t deadline_ms,
+                        struct ath_frame *transcript, struct ath_err *err)
+{
+    size_t length;
+    int status;
+    const uint8_t *bytes = ath_wire_finish(&session->builder, &length, &status);
+    if (!status && transcript)
+        status = ath_frame_copy(transcript, bytes, length);
+    if (status)
+        return ath_err_system(err, status, "%s", _("a message could not be made"));
+    return ath_frame_write(session->fd, bytes, length, deadline_ms, err);
+}
+
+struct ath_control_message_builder ath_session_begin(struct ath_session *session)
+{
+    return ath_control_message_start(&session->builder);
+}
+
+static int say_hello(struct handshake *handshake, enum ath_gpu_purpose purpose, struct ath_err *err)
+{
+    uint8_t nonce[ATH_NONCE_BYTES];
+    int status = ath_nonce_make(nonce, err);
+    if (status)
+        return status;
+    struct ath_control_hello_builder hello =
+        ath_control_message_init_hello(ath_session_begin(handshake->session));
+    ath_control_hello_set_protocol(hello, ATH_CONTROL_PROTOCOL_VERSION);
+    ath_control_hello_set_protocol_min(hello, ATH_CONTROL_PROTOCOL_VERSION);
+    ath_control_hello_set_software(hello, PACKAGE_STRING);
+    ath_control_hello_set_purpose(hello, purpose);
+    ath_control_hello_set_nonce(hello, (struct ath_wire_bytes){ nonce, sizeof nonce });
+    ath_control_hello_set_has_key(hello, handshake->secret != NULL);
+    return send_message(handshake->session, handshake->deadline_ms, &handshake->hello, err);
+}
+
+static int read_challenge(struct handshake *handshake, struct ath_err *err)
+{
+    struct ath_session *session = handshake->session;
+    struct ath_control_message message;
+    int status = read_wanted(session, ATH_CONTROL_HELLO_FRAME_BYTES, handshake->deadline_ms,
+                             ATH_CONTROL_MESSAGE_CHALLENGE, &message, err);
+    if (status)
+        return status;
+    struct ath_control_challenge challenge = ath_control_message_challenge(message);
+    if (ath_control_challenge_protocol(challenge) != ATH_CONTROL_PROTOCOL_VERSION ||
+        ath_control_challenge_nonce(challenge).length != ATH_NONCE_BYTES ||
+        ath_control_challenge_wants_key(challenge) != (handshake->secret != NULL))
+        return report_wrong_message(err);
+    status = ath_frame_copy(&handshake->challenge, session->frame.bytes, session->frame.length);
+    if (status)
+        return ath_err_system(err, status, "%s", _("a message could not be kept"));
+    handshake->transcript =
+        (struct ath_transcript){ &handshake->hello, &handshake->challenge, NULL };
+    session->id = ath_control_challenge_session(challenge);
+    if (!session->id) /* joining needs the session's number */
+        ath_stripes_free(&session->stripes);
+    ath_ticket_make(handshake->secret ? handshake->secret : &(struct ath_secret){ 0 },
+                    &handshake->hello, &handshake->challenge, &session->ticket);
+    return 0;
+}
+
+static int send_proof(struct handshake *handshake, struct ath_err *err)
+{
+    struct ath_control_proof_builder proof =
+        ath_control_message_init_proof(ath_session_begin(handshake->session));
+    if (handshake->secret) {
+        ath_secret_prove(handshake->secret, ATH_SIDE_CLIENT, &handshake->transcript,
+                         handshake->proof);
+        ath_control_proof_set_mac(
+            proof, (struct ath_wire_bytes){ handshake->proof, sizeof handshake->proof });
+    }
+    return send_message(handshake->session, handshake->deadline_ms, NULL, err);
+}
+
+static int read_welcome(struct handshake *handshake, struct ath_err *err)
+{
+    struct ath_control_message message;
+    int status = read_wanted(handshake->session, ATH_CONTROL_HELLO_FRAME_BYTES,
+                             handshake->deadline_ms, ATH_CONTROL_MESSAGE_WELCOME, &message, err);
+    if (status)
+        return status;
+    struct ath_control_welcome welcome = ath_control_message_welcome(message);
+    struct ath_wire_bytes mac = ath_control_welcome_mac(welcome);
+    handshake->transcript.client_proof = handshake->proof;
+    if (handshake->secret && !ath_secret_check(handshake->secret, ATH_SIDE_SERVER,
+                                               &handshake->transcript, mac.data, mac.length))
+        return ath_err_set(err, -EACCES, ATH_E_KEY_REFUSED,
+                           _("the server cannot prove that it has the key"));
+    handshake->session->id = ath_control_welcome_session(welcome);
+    return 0;
+}
+
+static int shake_hands(struct ath_session *session, const struct ath_secret *secret,
+                       const struct ath_session_first *first, uint64_t deadline_ms,
+                       struct ath_err *err)
+{
+    __attribute__((cleanup(handshake_free))) struct handshake handshake = {
+        .session = session, .secret = secret, .deadline_ms = deadline_ms
+    };
+    int status = say_hello(&handshake, first ? ATH_GPU_PURPOSE_CUDA : ATH_GPU_PURPOSE_CONTROL, err);
+    if (!status && first)
+        ath_stripes_begin(session->fd, &session->stripes);
+    if (!status)
+        status = read_challenge(&handshake, err);
+    if (!status)
+        status = send_proof(&handshake, err);
+    if (!status && first)
+        status = first->send(session, first->context, err);
+    return status ? status : read_welcome(&handshake, err);
+}
+
+int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
+                     const struct ath_session_first *first, int timeout_ms, struct ath_session *out,
+                     struct ath_err *err)
+{
+    uint64_t deadline_ms = ath_now_ms() + (uint64_t)timeout_ms;
+    ATH_AUTO(ath_session)
+    session = { .fd = -1,
+                .timeout_ms = timeout_ms,
+                .builder.max_bytes = ATH_CONTROL_ANSWER_FRAME_BYTES };
+    int status = ath_endpoint_connect(endpoint, deadline_ms, &session.fd, err);
+    if (status)
+        return status;
+    status = shake_hands(&session, secret, first, deadline_ms, err);
+    if (status)
+        return status;
+    *out = session;
+    session = (struct ath_session){ .fd = -1 };
+    return 0;
+}
+
+void ath_session_free(struct ath_session *session)
+{
+    if (!session)
+        return;
+    if (session->fd >= 0)
+        close(session->fd);
+    ath_stripes_free(&session->stripes);
+    ath_wire_builder_free(&session->builder);
+    ath_frame_free(&session->frame);
+    *session = (struct ath_session){ .fd = -1 };
+}
+
+int ath_session_ask(struct ath_session *session, enum ath_control_message_which wanted,
+                    struct ath_control_message *out, struct ath_err *err)
+{
+    int status = ath_session_send(session, err);
+    return status ? status : ath_session_await(session, wanted, out, err);
+}
+
+int ath_session_send(struct ath_session *session, struct ath_err *err)
+{
+    return send_message(session, ath_now_ms() + (uint64_t)session->timeout_ms, NULL, err);
+}
+
+int ath_session_await(struct ath_session *session, enum ath_control_message_which wanted,
+                      struct ath_control_message *out, struct ath_err *err)
+{
+    return read_wanted(session, ATH_CONTROL_ANSWER_FRAME_BYTES,
+                       ath_now_ms() + (uint64_t)session->timeout_ms, wanted, out, err);
+}

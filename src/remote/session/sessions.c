@@ -1,0 +1,89 @@
+/* The questions of gpu-control about sessions. */
+#include "config.h"
+
+#include "remote/session/sessions.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clean.h"
+
+static void take_use(struct ath_gpu_device_use from, struct ath_runtime_use *to)
+{
+    int64_t used = ath_gpu_device_use_memory_used_bytes(from);
+    int64_t limit = ath_gpu_device_use_memory_limit_bytes(from);
+    *to = (struct ath_runtime_use){ .device = ath_gpu_device_use_device(from),
+                                    .memory_used_bytes = used < 0 ? ATH_UNKNOWN : used,
+                                    .memory_limit_bytes = limit < 0 ? ATH_UNKNOWN : limit };
+}
+
+static void take_session(struct ath_gpu_session from, struct ath_runtime_session *to)
+{
+    struct ath_wire_list uses = ath_gpu_session_devices(from);
+    const char *program = ath_gpu_session_program(from);
+
+    *to = (struct ath_runtime_session){ .id = ath_gpu_session_id(from),
+                                        .program = *program ? ath_clean(program, true) : NULL,
+                                        .peer = ath_clean(ath_gpu_session_peer(from), true),
+                                        .age_ms = ath_gpu_session_age_ms(from) };
+    for (uint32_t i = 0; i < uses.count; i++)
+        take_use(ath_gpu_device_use_item(uses, i),
+                 ath_push(&to->uses, &to->use_count, sizeof *to->uses));
+}
+
+int ath_session_list(struct ath_session *session, struct ath_runtime_sessions *out,
+                     struct ath_err *err)
+{
+    struct ath_control_message answer;
+
+    ath_control_message_set_get_sessions(ath_session_begin(session));
+    int status = ath_session_ask(session, ATH_CONTROL_MESSAGE_SESSIONS, &answer, err);
+    if (status)
+        return status;
+    struct ath_wire_list list = ath_gpu_session_list_sessions(ath_control_message_sessions(answer));
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct ath_gpu_session one = ath_gpu_session_item(list, i);
+        if (ath_gpu_session_purpose(one) == ATH_GPU_PURPOSE_CUDA)
+            take_session(one, ath_push(&out->items, &out->count, sizeof *out->items));
+    }
+    return 0;
+}
+
+void ath_runtime_sessions_free(struct ath_runtime_sessions *sessions)
+{
+    if (!sessions)
+        return;
+    for (size_t i = 0; i < sessions->count; i++) {
+        free(sessions->items[i].program);
+        free(sessions->items[i].peer);
+        free(sessions->items[i].uses);
+    }
+    free(sessions->items);
+    *sessions = (struct ath_runtime_sessions){ 0 };
+}
+
+int ath_session_end(struct ath_session *session, uint64_t id, struct ath_err *err)
+{
+    struct ath_control_message answer;
+    ath_control_message_set_end_session(ath_session_begin(session), id);
+    return ath_session_ask(session, ATH_CONTROL_MESSAGE_DONE, &answer, err);
+}
+
+int ath_session_limit(struct ath_session *session, uint64_t id, uint32_t device,
+                      int64_t limit_bytes, struct ath_err *err)
+{
+    struct ath_control_message answer;
+    struct ath_gpu_session_limit_builder limit =
+        ath_control_message_init_limit_session(ath_session_begin(session));
+    ath_gpu_session_limit_set_id(limit, id);
+    ath_gpu_session_limit_set_device(limit, device);
+    ath_gpu_session_limit_set_memory_limit_bytes(limit, limit_bytes < 0 ? -1 : limit_bytes);
+    return ath_session_ask(session, ATH_CONTROL_MESSAGE_DONE, &answer, err);
+}
+
+int ath_session_limit_server(struct ath_session *session, double fraction, struct ath_err *err)
+{
+    struct ath_control_message answer;
+    ath_control_message_set_limit_server(ath_session_begin(session), fraction);
+    return ath_session_ask(session, ATH_CONTROL_MESSAGE_DONE, &answer, err);
+}

@@ -1,0 +1,48 @@
+/* The sessions of a server as plain data; ending a session, and limiting its memory. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/unknown.h"
+#include "remote/session/session.h"
+
+struct ath_runtime_use {
+    uint32_t device;            /* index in the server's list of devices */
+    int64_t memory_used_bytes;  /* ATH_UNKNOWN if unknown */
+    int64_t memory_limit_bytes; /* of this session alone; ATH_UNKNOWN: no limit */
+};
+
+struct ath_runtime_session {
+    uint64_t id;   /* a server never uses a number twice */
+    char *program; /* as it calls itself; NULL if unknown */
+    char *peer;    /* "10.0.0.7:41234", "unix:1234:1000" with the ids of process and user */
+    uint64_t age_ms;
+    struct ath_runtime_use *uses;
+    size_t use_count;
+};
+
+struct ath_runtime_sessions {
+    struct ath_runtime_session *items; /* by id; sessions of programs only */
+    size_t count;
+};
+
+/* Returns 0 or a negative errno with err. The caller releases *out with
+ * ath_runtime_sessions_free(). */
+int ath_session_list(struct ath_session *session, struct ath_runtime_sessions *out,
+                     struct ath_err *err);
+void ath_runtime_sessions_free(struct ath_runtime_sessions *sessions);
+
+/* Ends a session: its program's calls fail from then on, and its memory is free. Returns 0 or a
+ * negative errno with err; -ENOENT ("not-found") if there is no such session. */
+int ath_session_end(struct ath_session *session, uint64_t id, struct ath_err *err);
+
+/* Sets the part of each GPU's memory that all sessions of the server together may have, above 0 and
+ * at most 1. Memory that they have stays. Returns 0 or a negative errno with err; -ENOTSUP if the
+ * server does not take it from this user. */
+int ath_session_limit_server(struct ath_session *session, double fraction, struct ath_err *err);
+
+/* Limits a program's session to limit_bytes of a device (ATH_UNKNOWN: no limit). Memory that it
+ * has stays. Errors as for ath_session_end(). */
+int ath_session_limit(struct ath_session *session, uint64_t id, uint32_t device,
+                      int64_t limit_bytes, struct ath_err *err);

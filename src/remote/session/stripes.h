@@ -1,0 +1,25 @@
+/*
+ * Further connections of a program's session, which carry shares of its large frames
+ * (proto/control.capnp, Join). They are begun behind the hello and join behind the proof, so they
+ * cost no round trip. A session without them is only slower.
+ */
+#pragma once
+#include "remote/transport/stream.h"
+#include "remote/wire/secret.h"
+
+struct ath_stripes {
+    int fds[ATH_STRIPES_MAX - 1];
+    size_t count;
+};
+
+/* Begins connections to the peer of the TCP socket fd. *out stays empty for any other socket, if
+ * a connection cannot be begun, or if stripes are switched off. */
+void ath_stripes_begin(int fd, struct ath_stripes *out);
+
+/* Waits until the connections are made, and joins the session with each. Returns 0, or a
+ * negative errno; the server then misses a connection. */
+int ath_stripes_join(const struct ath_stripes *stripes, uint64_t session,
+                     const struct ath_ticket *ticket);
+
+/* Closes the connections. */
+void ath_stripes_free(struct ath_stripes *stripes);

@@ -1,0 +1,121 @@
+/*
+ * A stream of bytes between a client and its server's session: the ops table of the transports.
+ * Frames (remote/wire/frame.h) lie on it one behind the other.
+ *
+ * Threads: one thread may write and one may read at a time; shut() and share() are for any thread.
+ * After a failure the stream stays failed.
+ */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "remote/wire/frame.h"
+
+struct ath_stream;
+
+struct ath_stream_ops {
+    const char *name;
+
+    /* Each write is a system call, so small frames should be written together. */
+    bool wants_batches;
+
+    /* Writes all parts, waiting for room. Returns 0 or a negative errno: -ECONNRESET if the peer
+     * is gone, -ETIMEDOUT if its host is. */
+    int (*write)(struct ath_stream *stream, const struct iovec *parts, size_t count);
+
+    /* Reads exactly this many bytes, waiting for them. Returns 0 or a negative errno; -ENODATA
+     * if the peer has ended the connection. */
+    int (*read)(struct ath_stream *stream, void *bytes, size_t length);
+
+    /* The same for the part behind the head of a frame of at least large_bytes. The other side
+     * must use the matching function. */
+    int (*write_large)(struct ath_stream *stream, const struct iovec *parts, size_t count);
+    int (*read_large)(struct ath_stream *stream, void *bytes, size_t length);
+
+    /* Makes every wait, and every later call, fail at once. */
+    void (*shut)(struct ath_stream *stream);
+
+    /*
+     * Makes zeroed memory that both sides have at the same address, until unshare() or the end of
+     * the stream. wanted is the address, or NULL for any. Returns 0 or a negative errno. A NULL
+     * function: the transport cannot do this.
+     */
+    int (*share)(struct ath_stream *stream, size_t bytes, void *wanted, void **out_address,
+                 uint64_t *out_id);
+
+    /*
+     * The same for a file in memory (tmpfs) of which the caller has a shared mapping. The peer maps
+     * these whole pages of the file at wanted, or elsewhere if that address is in use. fd stays the
+     * caller's. Returns -ENOTSUP if the peer does not take such a file, and -EINVAL if the file is
+     * too short.
+     */
+    int (*share_file)(struct ath_stream *stream, int fd, uint64_t offset, size_t bytes,
+                      const void *wanted, uint64_t *out_id);
+    void (*unshare)(struct ath_stream *stream, uint64_t id); /* keeps the caller's mapping */
+
+    /* Called in a forked child, which must not use the stream: releases what would keep the
+     * connection open. Only async-signal-safe calls. */
+    void (*abandon)(struct ath_stream *stream);
+
+    /* Frees the stream. No thread may be in another function. */
+    void (*close)(struct ath_stream *stream);
+};
+
+struct ath_stream {
+    const struct ath_stream_ops *ops;
+    _Atomic uint32_t
+        patience_us;    /* how long a wait polls before it sleeps; any thread may set it */
+    size_t large_bytes; /* least size, with the head, of a frame that goes the large way; 0: none
+                           does */
+    /* Called by a write that has to wait for room, before it waits; also several times, and by
+     * threads that help to write. NULL: nothing is called. Set before the first write. */
+    void (*before_wait)(void *context);
+    void *context; /* for before_wait() */
+};
+
+/*
+ * The reason for a wait. ATH_STREAM_IDLE: nothing that must come soon. ATH_STREAM_BUSY: an answer,
+ * or the next call of a program that has just had an answer. CUDA's own driver never sleeps in the
+ * second case.
+ */
+enum ath_stream_wait { ATH_STREAM_IDLE, ATH_STREAM_BUSY };
+
+/* The patience for a kind of wait. It depends on the number of processors of this process. */
+uint32_t ath_stream_patience_us(enum ath_stream_wait wait);
+
+/* How many threads may poll at the same time beside the one that waits for the other side. */
+unsigned int ath_stream_more_pollers(void);
+
+/* Reads one frame of at most max_bytes with its head. Returns 0, an error of read(), -EBADMSG
+ * (no frame), -EMSGSIZE (larger than max_bytes), or -ENOMEM. */
+int ath_stream_read_frame(struct ath_stream *stream, size_t max_bytes, struct ath_frame *frame);
+
+/* Writes one frame. parts are its bytes; the first part has the head. ahead has other frames
+ * that go before it, none of them large. Returns as write() does. */
+enum { ATH_FRAME_PARTS = 3 };
+int ath_stream_write_frame(struct ath_stream *stream, struct iovec ahead,
+                           const struct iovec parts[ATH_FRAME_PARTS]);
+
+/*
+ * A stream over a connected socket, TCP or unix, whose handshake is done. The stream owns the
+ * socket. Returns NULL without memory; then the socket stays the caller's.
+ */
+struct ath_stream *ath_tcp_stream(int fd);
+
+/*
+ * Spreads large frames over further connections, which the stream owns on success. Both sides call
+ * it before the first frame, with the connections in the same order. Returns 0, -EINVAL (too many)
+ * or -ENOMEM.
+ */
+enum { ATH_STRIPES_MAX = 8, ATH_STRIPED_BYTES = 1024 * 1024 };
+int ath_tcp_add_stripes(struct ath_stream *stream, const int *fds, size_t count);
+
+/* Whether a TCP peer has not answered for some ten seconds although it should have. false for a
+ * unix socket. */
+bool ath_tcp_is_dead(int fd);
+
+/* Sets TCP keepalive, so that the loss of an idle peer is noticed after ten seconds, and
+ * TCP_NODELAY. */
+void ath_tcp_tune(int fd);

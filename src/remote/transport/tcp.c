@@ -1,0 +1,361 @@
+/*
+ * Frames on a socket, and large frames on several. One connection is copied by one processor at
+ * each end, which is slower than networks are. Each connection carries an equal share of the bytes
+ * behind a large frame's head, in order, so both sides know from the length in the head which
+ * connection has which bytes.
+ *
+ * A peer whose host is gone answers nothing. While nothing is in flight, the kernel's keepalive
+ * finds that (tcp(7)). While bytes wait for an acknowledgement, the kernel sends no keepalive and
+ * waits a quarter of an hour, so this file looks at TCP_INFO. TCP_USER_TIMEOUT would be shorter to
+ * write, but it also ends a connection to a live peer that has no room for more.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "remote/transport/poll_briefly.h"
+#include "remote/transport/stream.h"
+#include "remote/transport/team.h"
+
+enum {
+    READ_AHEAD = 64 * 1024,
+    PARTS_MAX = 4,
+    DEAD_AFTER_MS = 10000,
+    PROBES_MAX = 5, /* window probes without an answer, while the peer has no room */
+};
+
+struct tcp {
+    struct ath_stream stream;
+    int fds[ATH_STRIPES_MAX]; /* the first has everything except the other shares of large frames */
+    size_t count;
+    struct ath_team *readers, *writers; /* NULL with one connection */
+    atomic_bool is_shut;
+    size_t begin, end; /* of the bytes that were read ahead */
+    uint8_t ahead[READ_AHEAD];
+};
+
+bool ath_tcp_is_dead(int fd)
+{
+    struct tcp_info info = { 0 };
+    socklen_t length = sizeof info;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length))
+        return false;
+    return (info.tcpi_retransmits && info.tcpi_last_ack_recv > DEAD_AFTER_MS) ||
+           info.tcpi_probes > PROBES_MAX;
+}
+
+void ath_tcp_tune(int fd)
+{
+    static const struct {
+        int level, name, value;
+    } settings[] = {
+        { SOL_SOCKET, SO_KEEPALIVE, 1 },  { IPPROTO_TCP, TCP_NODELAY, 1 },
+        { IPPROTO_TCP, TCP_KEEPIDLE, 4 }, { IPPROTO_TCP, TCP_KEEPINTVL, 2 },
+        { IPPROTO_TCP, TCP_KEEPCNT, 3 },
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings;
+         i++) /* a unix socket has none of these */
+        setsockopt(fd, settings[i].level, settings[i].name, &settings[i].value, sizeof(int));
+}
+
+/* The meaning of a system call that moved nothing: 0 to try again, or a negative errno. */
+static int judge(const struct tcp *tcp, int fd, int error)
+{
+    if (tcp->is_shut)
+        return -ESHUTDOWN;
+    if (error == EINTR)
+        return 0;
+    if (error == EAGAIN || error == EWOULDBLOCK) /* the timeout of a second has passed */
+        return ath_tcp_is_dead(fd) ? -ETIMEDOUT : 0;
+    return error == EPIPE ? -ECONNRESET : -error;
+}
+
+/* ---- writing ---- */
+
+/* Skips the bytes that were written. */
+static void advance(struct msghdr *message, size_t written)
+{
+    while (message->msg_iovlen && written >= message->msg_iov->iov_len) {
+        written -= message->msg_iov->iov_len;
+        message->msg_iov++;
+        message->msg_iovlen--;
+    }
+    if (message->msg_iovlen) {
+        message->msg_iov->iov_base = (uint8_t *)message->msg_iov->iov_base + written;
+        message->msg_iov->iov_len -= written;
+    }
+}
+
+static int send_all(const struct tcp *tcp, int fd, struct msghdr *message)
+{
+    int may_not_wait = tcp->stream.before_wait ? MSG_DONTWAIT : 0;
+    advance(message, 0);
+    while (message->msg_iovlen) {
+        ssize_t sent = sendmsg(fd, message, MSG_NOSIGNAL | may_not_wait);
+        if (sent < 0 && may_not_wait && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            tcp->stream.before_wait(tcp->stream.context);
+            may_not_wait = 0;
+            continue;
+        }
+        int status = sent > 0 ? 0 : judge(tcp, fd, errno);
+        if (status)
+            return status;
+        if (sent > 0)
+            advance(message, (size_t)sent);
+    }
+    return 0;
+}
+
+static int tcp_write(struct ath_stream *stream, const struct iovec *parts, size_t count)
+{
+    const struct tcp *tcp = (const struct tcp *)stream;
+    struct iovec left[PARTS_MAX];
+    struct msghdr message = { .msg_iov = left, .msg_iovlen = count };
+
+    if (count > PARTS_MAX)
+        return -EINVAL;
+    memcpy(left, parts, count * sizeof *parts);
+    return send_all(tcp, tcp->fds[0], &message);
+}
+
+/* ---- reading ---- */
+
+/* As recv(2), but polls for a while before it sleeps. */
+static ssize_t look_and_wait(const struct tcp *tcp, int fd, void *bytes, size_t length)
+{
+    enum { ROUNDS = 4 }; /* each round is a system call */
+    struct ath_brief_poll poll_state = { 0 };
+    while (!tcp->is_shut) {
+        ssize_t got = recv(fd, bytes, length, MSG_DONTWAIT);
+        if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
+            return got;
+        if (!ath_brief_poll_again(&poll_state, ROUNDS, &tcp->stream.patience_us))
+            break;
+    }
+    return recv(fd, bytes, length, 0);
+}
+
+/* Receives at least one byte. */
+static int receive(const struct tcp *tcp, int fd, void *bytes, size_t length, size_t *out_got)
+{
+    for (bool is_first = true;; is_first = false) {
+        ssize_t got = is_first ? look_and_wait(tcp, fd, bytes, length) : recv(fd, bytes, length, 0);
+        if (got > 0) {
+            *out_got = (size_t)got;
+            return 0;
+        }
+        int status = got ? judge(tcp, fd, errno) : -ENODATA;
+        if (status)
+            return tcp->is_shut ? -ESHUTDOWN : status;
+    }
+}
+
+/* Small pieces are read ahead, many at a time; large ones are read straight to their place. */
+static int tcp_read(struct ath_stream *stream, void *bytes, size_t length)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    uint8_t *to = bytes;
+    size_t got = 0;
+
+    while (length) {
+        int status = 0;
+        if (tcp->begin < tcp->end) {
+            got = tcp->end - tcp->begin < length ? tcp->end - tcp->begin : length;
+            memcpy(to, tcp->ahead + tcp->begin, got);
+            tcp->begin += got;
+        } else if (length >= sizeof tcp->ahead) {
+            status = receive(tcp, tcp->fds[0], to, length, &got);
+        } else {
+            tcp->begin = tcp->end = 0;
+            status = receive(tcp, tcp->fds[0], tcp->ahead, sizeof tcp->ahead, &tcp->end);
+            got = 0;
+        }
+        if (status)
+            return status == -ENODATA && to != bytes ? -EBADMSG : status;
+        to += got;
+        length -= got;
+    }
+    return 0;
+}
+
+/* ---- shares of a large frame ---- */
+
+struct shares {
+    struct tcp *tcp;
+    const struct iovec *parts; /* to send */
+    size_t part_count;
+    uint8_t *bytes; /* or to receive */
+    size_t length;
+    atomic_int failure; /* of the first share that failed */
+};
+
+/* The offset of a connection's share. For the number behind the last connection this is the end. */
+static size_t share_begin(const struct shares *shares, size_t connection)
+{
+    size_t at = connection * (shares->length / shares->tcp->count + 1);
+    return at < shares->length ? at : shares->length;
+}
+
+/* Keeps the first failure, and shuts the stream, so that threads that wait on other connections
+ * return. */
+static void note(struct shares *shares, int status)
+{
+    int none = 0;
+    if (status && atomic_compare_exchange_strong(&shares->failure, &none, status))
+        shares->tcp->stream.ops->shut(&shares->tcp->stream);
+}
+
+/* Cuts parts down to the bytes from..to. */
+static size_t cut(const struct iovec *parts, size_t count, size_t from, size_t to,
+                  struct iovec *out)
+{
+    size_t at = 0, made = 0;
+    for (size_t i = 0; i < count; at += parts[i++].iov_len) {
+        size_t begin = from > at ? from - at : 0;
+        size_t end = to < at + parts[i].iov_len ? to - (to > at ? at : to) : parts[i].iov_len;
+        if (begin < end)
+            out[made++] = (struct iovec){ (uint8_t *)parts[i].iov_base + begin, end - begin };
+    }
+    return made;
+}
+
+static void write_share(void *job, size_t connection)
+{
+    struct shares *shares = job;
+    struct iovec left[PARTS_MAX];
+    struct msghdr message = { .msg_iov = left };
+    message.msg_iovlen = cut(shares->parts, shares->part_count, share_begin(shares, connection),
+                             share_begin(shares, connection + 1), left);
+    note(shares, send_all(shares->tcp, shares->tcp->fds[connection], &message));
+}
+
+static int tcp_write_large(struct ath_stream *stream, const struct iovec *parts, size_t count)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    struct shares shares = { .tcp = tcp, .parts = parts, .part_count = count };
+    if (count > PARTS_MAX)
+        return -EINVAL;
+    for (size_t i = 0; i < count; i++)
+        shares.length += parts[i].iov_len;
+    ath_team_do(tcp->writers, tcp->count, write_share, &shares);
+    return shares.failure;
+}
+
+static void read_share(void *job, size_t connection)
+{
+    struct shares *shares = job;
+    struct tcp *tcp = shares->tcp;
+    size_t at = share_begin(shares, connection), end = share_begin(shares, connection + 1), got = 0;
+    int status = 0;
+    if (!connection)
+        status = tcp_read(&tcp->stream, shares->bytes + at, end - at);
+    for (; connection && !status && at < end; at += got)
+        status = receive(tcp, tcp->fds[connection], shares->bytes + at, end - at, &got);
+    note(shares, status);
+}
+
+static int tcp_read_large(struct ath_stream *stream, void *bytes, size_t length)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    struct shares shares = { .tcp = tcp, .bytes = bytes, .length = length };
+    ath_team_do(tcp->readers, tcp->count, read_share, &shares);
+    return shares.failure;
+}
+
+/* ---- the end ---- */
+
+static void tcp_shut(struct ath_stream *stream)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    tcp->is_shut = true;
+    for (size_t i = 0; i < tcp->count; i++)
+        shutdown(tcp->fds[i], SHUT_RDWR);
+}
+
+static void close_sockets(struct tcp *tcp)
+{
+    for (size_t i = 0; i < tcp->count; i++)
+        close(tcp->fds[i]);
+    tcp->count = 0;
+}
+
+static void tcp_abandon(struct ath_stream *stream)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    tcp->is_shut = true;
+    close_sockets(tcp);
+}
+
+static void tcp_close(struct ath_stream *stream)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    ath_team_free(tcp->readers);
+    ath_team_free(tcp->writers);
+    close_sockets(tcp);
+    free(tcp);
+}
+
+static const struct ath_stream_ops ops = {
+    .name = "tcp",
+    .wants_batches = true,
+    .write = tcp_write,
+    .read = tcp_read,
+    .write_large = tcp_write_large,
+    .read_large = tcp_read_large,
+    .shut = tcp_shut,
+    .abandon = tcp_abandon,
+    .close = tcp_close,
+};
+
+static void prepare(int fd)
+{
+    static const struct timeval second = { .tv_sec = 1 };
+    ath_tcp_tune(fd);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second);
+}
+
+struct ath_stream *ath_tcp_stream(int fd)
+{
+    struct tcp *tcp = malloc(sizeof *tcp);
+    if (!tcp)
+        return NULL;
+    tcp->stream.ops = &ops;
+    tcp->fds[0] = fd;
+    tcp->count = 1;
+    tcp->readers = tcp->writers = NULL;
+    tcp->begin = tcp->end = 0;
+    tcp->stream.patience_us = ath_stream_patience_us(ATH_STREAM_IDLE);
+    tcp->stream.large_bytes = 0;
+    tcp->stream.before_wait = NULL;
+    atomic_init(&tcp->is_shut, false);
+    prepare(fd);
+    return &tcp->stream;
+}
+
+int ath_tcp_add_stripes(struct ath_stream *stream, const int *fds, size_t count)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    if (!count)
+        return 0;
+    tcp->readers = ath_team_make(1 + count);
+    tcp->writers = ath_team_make(1 + count);
+    if (count >= ATH_STRIPES_MAX || !tcp->readers || !tcp->writers)
+        return count >= ATH_STRIPES_MAX ? -EINVAL : -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        prepare(fds[i]);
+        tcp->fds[tcp->count++] = fds[i];
+    }
+    stream->large_bytes = ATH_STRIPED_BYTES;
+    return 0;
+}

@@ -1,0 +1,232 @@
+/*
+ * Each job has a round number, by which the threads notice it. Thread n has part n of each job, so
+ * the threads need not agree on who does what.
+ */
+#include "config.h"
+
+#include "remote/transport/team.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "remote/switches.h"
+#include "remote/transport/poll_briefly.h"
+#include "remote/transport/stream.h"
+
+enum {
+    LOOK_ROUNDS = 32,
+    LEAST_BYTES = 512 * 1024, /* less is not worth a thread */
+    HELPERS = 4,
+    MANY_PROCESSORS = 4,
+};
+
+struct helper {
+    struct ath_team *team;
+    pthread_t thread;
+    size_t part;
+};
+
+struct ath_team {
+    pthread_mutex_t turn; /* held during a job: one at a time */
+    pthread_mutex_t lock; /* for sleeping */
+    pthread_cond_t given, done;
+    atomic_uint round, left; /* jobs so far; helpers that are still busy with the last job */
+    atomic_bool is_over;
+    _Atomic uint32_t patience_us;
+    size_t parts, helpers; /* the wanted number; the number that exists */
+    bool has_begun;
+    size_t job_parts;
+    void (*do_part)(void *job, size_t part);
+    void *job;
+    struct helper items[ATH_TEAM_MAX - 1];
+};
+
+/* Polls, then sleeps, until the value is not old. Returns the new value. */
+static unsigned int await_change(struct ath_team *team, atomic_uint *value, unsigned int old,
+                                 pthread_cond_t *changed)
+{
+    struct ath_brief_poll poll_state = { 0 };
+    while (*value == old && ath_brief_poll_again(&poll_state, LOOK_ROUNDS, &team->patience_us))
+        ;
+    if (*value == old) {
+        pthread_mutex_lock(&team->lock);
+        while (*value == old)
+            pthread_cond_wait(changed, &team->lock);
+        pthread_mutex_unlock(&team->lock);
+    }
+    return *value;
+}
+
+static void *help(void *argument)
+{
+    struct helper *helper = argument;
+    struct ath_team *team = helper->team;
+    for (unsigned int round = 0;;) {
+        round = await_change(team, &team->round, round, &team->given);
+        if (team->is_over)
+            return NULL;
+        if (helper->part < team->job_parts)
+            team->do_part(team->job, helper->part);
+        if (atomic_fetch_sub(&team->left, 1) == 1) {
+            pthread_mutex_lock(&team->lock);
+            pthread_cond_signal(&team->done);
+            pthread_mutex_unlock(&team->lock);
+        }
+    }
+}
+
+static void start_threads(struct ath_team *team)
+{
+    sigset_t all, old;
+    team->has_begun = true;
+    team->patience_us = ath_stream_patience_us(ATH_STREAM_IDLE);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    while (team->helpers + 1 < team->parts) {
+        struct helper *helper = &team->items[team->helpers];
+        *helper = (struct helper){ .team = team, .part = team->helpers + 1 };
+        if (pthread_create(&helper->thread, NULL, help, helper))
+            break;
+        team->helpers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void next_round(struct ath_team *team)
+{
+    pthread_mutex_lock(&team->lock);
+    team->round++;
+    pthread_cond_broadcast(&team->given);
+    pthread_mutex_unlock(&team->lock);
+}
+
+static void do_together(struct ath_team *team, size_t parts,
+                        void (*do_part)(void *job, size_t part), void *job)
+{
+    if (!team->has_begun)
+        start_threads(team);
+    team->job_parts = parts;
+    team->do_part = do_part;
+    team->job = job;
+    team->left = (unsigned int)team->helpers;
+    if (team->helpers)
+        next_round(team);
+    do_part(job, 0);
+    for (size_t i = team->helpers + 1; i < parts; i++)
+        do_part(job, i);
+    for (unsigned int left; (left = team->left);)
+        await_change(team, &team->left, left, &team->done);
+}
+
+void ath_team_do(struct ath_team *team, size_t parts, void (*do_part)(void *job, size_t part),
+                 void *job)
+{
+    if (team && parts > 1 && !pthread_mutex_trylock(&team->turn)) {
+        do_together(team, parts, do_part, job);
+        pthread_mutex_unlock(&team->turn);
+        return;
+    }
+    for (size_t i = 0; i < parts; i++)
+        do_part(job, i);
+}
+
+struct ath_team *ath_team_make(size_t parts)
+{
+    struct ath_team *team = calloc(1, sizeof *team);
+    if (!team)
+        return NULL;
+    team->parts = parts < ATH_TEAM_MAX ? parts : ATH_TEAM_MAX;
+    pthread_mutex_init(&team->turn, NULL);
+    pthread_mutex_init(&team->lock, NULL);
+    pthread_cond_init(&team->given, NULL);
+    pthread_cond_init(&team->done, NULL);
+    return team;
+}
+
+struct ath_team *ath_team_make_helpers(void)
+{
+    cpu_set_t processors;
+    bool are_many = !sched_getaffinity(0, sizeof processors, &processors) &&
+                    CPU_COUNT(&processors) >= MANY_PROCESSORS;
+    return are_many && !ath_is_off(ATH_SWITCH_HELPERS) ? ath_team_make(HELPERS) : NULL;
+}
+
+void ath_team_free(struct ath_team *team)
+{
+    if (!team)
+        return;
+    team->is_over = true;
+    next_round(team);
+    for (size_t i = 0; i < team->helpers; i++)
+        pthread_join(team->items[i].thread, NULL);
+    pthread_mutex_destroy(&team->turn);
+    pthread_mutex_destroy(&team->lock);
+    pthread_cond_destroy(&team->given);
+    pthread_cond_destroy(&team->done);
+    free(team);
+}
+
+/* ---- copying ---- */
+
+struct copy {
+    uint8_t *to;
+    const uint8_t *from;
+    size_t bytes, share;
+};
+
+static void copy_part(void *job, size_t part)
+{
+    const struct copy *copy = job;
+    size_t from = part * copy->share, left = from < copy->bytes ? copy->bytes - from : 0;
+    if (left)
+        memcpy(copy->to + from, copy->from + from, left < copy->share ? left : copy->share);
+}
+
+void ath_team_copy(struct ath_team *team, void *to, const void *from, size_t bytes)
+{
+    size_t parts = team && bytes >= LEAST_BYTES ? team->parts : 1;
+    struct copy copy = { to, from, bytes, bytes / parts + 1 };
+    ath_team_do(team, parts, copy_part, &copy);
+}
+
+/* ---- comparing: whole strides, since memcmp() is fastest with much at once ---- */
+
+struct compare {
+    const uint8_t *one, *other;
+    size_t bytes, share;
+    atomic_size_t first; /* so far */
+};
+
+static void note_first(struct compare *compare, size_t at)
+{
+    size_t first = compare->first;
+    while (at < first && !atomic_compare_exchange_weak(&compare->first, &first, at))
+        ;
+}
+
+static void compare_part(void *job, size_t part)
+{
+    struct compare *compare = job;
+    size_t at = part * compare->share, left = at < compare->bytes ? compare->bytes - at : 0;
+    size_t end = at + (left < compare->share ? left : compare->share);
+    for (size_t length; at < end && at < compare->first; at += length) {
+        length = end - at < ATH_TEAM_STRIDE ? end - at : ATH_TEAM_STRIDE;
+        if (memcmp(compare->one + at, compare->other + at, length))
+            note_first(compare, at);
+    }
+}
+
+size_t ath_team_compare(struct ath_team *team, const void *one, const void *other, size_t bytes)
+{
+    size_t parts = team && bytes >= LEAST_BYTES ? team->parts : 1;
+    size_t strides = (bytes / parts + ATH_TEAM_STRIDE) / ATH_TEAM_STRIDE;
+    struct compare compare = { one, other, bytes, strides * ATH_TEAM_STRIDE, bytes };
+    ath_team_do(team, parts, compare_part, &compare);
+    return compare.first;
+}

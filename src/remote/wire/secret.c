@@ -1,0 +1,146 @@
+/* Loads keys, and makes and checks proofs. */
+#include "config.h"
+
+#include "remote/wire/secret.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <nettle/hmac.h>
+#include <nettle/memops.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/i18n.h"
+
+/* Each label goes with its NUL byte, so no label is the start of another, and no frame looks
+ * like a label. */
+static const char *const labels[] = {
+    [ATH_SIDE_CLIENT] = "aitherion client 1",
+    [ATH_SIDE_SERVER] = "aitherion server 1",
+};
+
+int ath_secret_load(const char *path, struct ath_secret *out, struct ath_err *err)
+{
+    char *bytes = NULL;
+    size_t length = 0;
+    int status = ath_file_read(path, ATH_SECRET_BYTES_MAX, &bytes, &length, err);
+    if (status)
+        return ath_err_wrap(err, status, _("cannot use the key"));
+    if (!length) {
+        free(bytes);
+        return ath_err_set(err, -EINVAL, ATH_E_KEY_FILE, _("the key file '%s' is empty"), path);
+    }
+    *out = (struct ath_secret){ (uint8_t *)bytes, length };
+    return 0;
+}
+
+int ath_secret_check_file(const char *path, const struct ath_secret *secret, struct ath_err *err)
+{
+    struct stat file;
+    if (!stat(path, &file) && file.st_mode & 022) {
+        ath_err_set(err, -EPERM, ATH_E_KEY_FILE,
+                    _("other users may change the shared key '%s', and so choose it"), path);
+        return ath_err_hint(err, -EPERM, "chmod 600 %s", path);
+    }
+    if (secret->length >= ATH_SECRET_BYTES_MIN)
+        return 0;
+    ath_err_set(err, -EINVAL, ATH_E_KEY_FILE,
+                _("the shared key '%s' has %d bytes and can be guessed; %d are needed"), path,
+                (int)secret->length, ATH_SECRET_BYTES_MIN);
+    return ath_err_hint(err, -EINVAL, "aitherion key --new --yes");
+}
+
+void ath_secret_free(struct ath_secret *secret)
+{
+    if (!secret || !secret->bytes)
+        return;
+    explicit_bzero(secret->bytes, secret->length);
+    free(secret->bytes);
+    *secret = (struct ath_secret){ 0 };
+}
+
+static void add_frame(struct hmac_sha256_ctx *hmac, const struct ath_frame *frame)
+{
+    uint64_t length = htole64(frame->length);
+    hmac_sha256_update(hmac, sizeof length, (const uint8_t *)&length);
+    hmac_sha256_update(hmac, frame->length, frame->bytes);
+}
+
+void ath_secret_prove(const struct ath_secret *secret, enum ath_side side,
+                      const struct ath_transcript *transcript, uint8_t out[ATH_PROOF_BYTES])
+{
+    struct hmac_sha256_ctx hmac;
+
+    hmac_sha256_set_key(&hmac, secret->length, secret->bytes);
+    hmac_sha256_update(&hmac, strlen(labels[side]) + 1, (const uint8_t *)labels[side]);
+    add_frame(&hmac, transcript->hello);
+    add_frame(&hmac, transcript->challenge);
+    if (transcript->client_proof)
+        hmac_sha256_update(&hmac, ATH_PROOF_BYTES, transcript->client_proof);
+    hmac_sha256_digest(&hmac, ATH_PROOF_BYTES, out);
+    explicit_bzero(&hmac, sizeof hmac);
+}
+
+bool ath_secret_check(const struct ath_secret *secret, enum ath_side side,
+                      const struct ath_transcript *transcript, const uint8_t *proof, size_t length)
+{
+    uint8_t right[ATH_PROOF_BYTES];
+
+    ath_secret_prove(secret, side, transcript, right);
+    bool is_right = length == sizeof right && memeql_sec(right, proof, sizeof right);
+    explicit_bzero(right, sizeof right);
+    return is_right;
+}
+
+void ath_ticket_make(const struct ath_secret *secret, const struct ath_frame *hello,
+                     const struct ath_frame *challenge, struct ath_ticket *out)
+{
+    static const char label[] = "aitherion ticket 1";
+    static const uint8_t none;
+    struct hmac_sha256_ctx hmac;
+
+    hmac_sha256_set_key(&hmac, secret->length, secret->bytes ? secret->bytes : &none);
+    hmac_sha256_update(&hmac, sizeof label, (const uint8_t *)label);
+    add_frame(&hmac, hello);
+    add_frame(&hmac, challenge);
+    hmac_sha256_digest(&hmac, sizeof out->bytes, out->bytes);
+    explicit_bzero(&hmac, sizeof hmac);
+}
+
+void ath_ticket_prove(const struct ath_ticket *ticket, uint32_t number,
+                      uint8_t out[ATH_PROOF_BYTES])
+{
+    struct hmac_sha256_ctx hmac;
+    uint32_t told = htole32(number);
+
+    hmac_sha256_set_key(&hmac, sizeof ticket->bytes, ticket->bytes);
+    hmac_sha256_update(&hmac, sizeof told, (const uint8_t *)&told);
+    hmac_sha256_digest(&hmac, ATH_PROOF_BYTES, out);
+    explicit_bzero(&hmac, sizeof hmac);
+}
+
+bool ath_ticket_check(const struct ath_ticket *ticket, uint32_t number, const uint8_t *proof,
+                      size_t length)
+{
+    uint8_t right[ATH_PROOF_BYTES];
+
+    ath_ticket_prove(ticket, number, right);
+    bool is_right = length == sizeof right && memeql_sec(right, proof, sizeof right);
+    explicit_bzero(right, sizeof right);
+    return is_right;
+}
+
+int ath_nonce_make(uint8_t out[ATH_NONCE_BYTES], struct ath_err *err)
+{
+    size_t done = 0;
+    while (done < ATH_NONCE_BYTES) {
+        ssize_t got = getrandom(out + done, ATH_NONCE_BYTES - done, 0);
+        if (got < 0 && errno != EINTR)
+            return ath_err_system(err, -errno, "%s", _("the kernel gives no random bytes"));
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return 0;
+}

@@ -1,0 +1,341 @@
+/* Answering the questions of a control session: a table of questions. */
+#include "config.h"
+
+#include "runtime/control_answer.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/unknown.h"
+#include "nvml/server/server.h"
+#include "runtime/driver_library.h"
+#include "runtime/event_log.h"
+#include "runtime/quota/quota.h"
+
+enum { END_WAIT_MS = 8000 }; /* the driver takes seconds for a GPU full of memory */
+
+static void answer_failure(struct ath_control_message_builder answer,
+                           enum ath_common_failure_code code, const char *message)
+{
+    struct ath_common_failure_builder failure = ath_control_message_init_failure(answer);
+    ath_common_failure_set_code(failure, code);
+    ath_common_failure_set_message(failure, message);
+}
+
+static void put_device(const struct ath_server *server, size_t number,
+                       struct ath_gpu_device_builder to)
+{
+    const struct ath_device *device = &server->devices.items[number];
+    int64_t limit_bytes = ath_quota_limit(server, number);
+    uint32_t sessions;
+
+    ath_gpu_device_set_pci(to, device->pci);
+    ath_gpu_device_set_uuid(to, device->uuid);
+    ath_gpu_device_set_name(to, device->name);
+    ath_gpu_device_set_is_simulated(to, device->is_simulated);
+    ath_gpu_device_set_memory_total_bytes(to, device->memory_total_bytes);
+    ath_gpu_device_set_memory_used_bytes(
+        to, ath_session_board_memory(server->board, number, &sessions));
+    ath_gpu_device_set_sessions(to, sessions);
+    ath_gpu_device_set_memory_limit_bytes(
+        to, limit_bytes == ATH_UNKNOWN ? device->memory_total_bytes : limit_bytes);
+}
+
+static void put_devices(const struct ath_server *server, struct ath_wire_array array)
+{
+    for (size_t i = 0; i < server->devices.count; i++)
+        put_device(server, i, ath_gpu_device_place(array, (uint32_t)i));
+}
+
+static void put_problems(const struct ath_devices *devices, struct ath_wire_array array)
+{
+    for (size_t i = 0; i < devices->problem_count; i++) {
+        const struct ath_problem *problem = &devices->problems[i];
+        struct ath_control_problem_builder to = ath_control_problem_place(array, (uint32_t)i);
+        ath_control_problem_set_severity(to, problem->is_fault ? ATH_CONTROL_SEVERITY_FAULT
+                                                               : ATH_CONTROL_SEVERITY_NOTE);
+        ath_control_problem_set_code(to, problem->code);
+        ath_control_problem_set_object(to, problem->object);
+        ath_control_problem_set_message(to, problem->message);
+    }
+}
+
+/* Counts the sessions of programs. */
+static uint32_t count_programs(const struct ath_server *server)
+{
+    uint32_t count = 0;
+    struct ath_session_board_entry entry;
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
+        count += ath_session_board_read(server->board, i, &entry) && entry.is_proven &&
+                 entry.purpose != ATH_GPU_PURPOSE_CONTROL;
+    return count;
+}
+
+static void answer_health(const struct ath_server *server, int fd,
+                          struct ath_control_message question,
+                          struct ath_control_message_builder answer)
+{
+    (void)fd;
+    (void)question;
+    struct ath_control_health_builder to = ath_control_message_init_health(answer);
+    ath_control_health_set_software(to, PACKAGE_STRING);
+    ath_control_health_set_protocol(to, ATH_CONTROL_PROTOCOL_VERSION);
+    ath_control_health_set_uptime_ms(to, ath_now_ms() - server->started_ms);
+    ath_control_health_set_node(to, server->node);
+    ath_control_health_set_hostname(to, server->hostname);
+    ath_control_health_set_boot_id(to, server->boot_id);
+    ath_control_health_set_net_namespace(to, server->net_namespace);
+    ath_control_health_set_is_simulated(to, server->is_simulated);
+    ath_control_health_set_wants_key(to, server->secret.length > 0);
+    ath_control_health_set_vram_fraction(to, ath_quota_fraction(server));
+    ath_control_health_set_sessions(to, count_programs(server));
+    ath_control_health_set_driver_version(to, server->devices.driver_version);
+    put_devices(server, ath_control_health_init_devices(to, (uint32_t)server->devices.count));
+    put_problems(&server->devices,
+                 ath_control_health_init_problems(to, (uint32_t)server->devices.problem_count));
+}
+
+static void answer_devices(const struct ath_server *server, int fd,
+                           struct ath_control_message question,
+                           struct ath_control_message_builder answer)
+{
+    (void)fd;
+    (void)question;
+    struct ath_gpu_device_list_builder to = ath_control_message_init_devices(answer);
+    put_devices(server, ath_gpu_device_list_init_devices(to, (uint32_t)server->devices.count));
+}
+
+/* A bit for each device of which the session has memory or a limit. */
+static uint64_t devices_of(const struct ath_session_board_entry *entry)
+{
+    uint64_t devices = atomic_load(&entry->devices);
+    for (size_t i = 0; i < ATH_DEVICES_MAX; i++)
+        if (atomic_load(&entry->limit_bytes[i]) >= 0)
+            devices |= UINT64_C(1) << i;
+    return devices;
+}
+
+static void put_session(const struct ath_session_board_entry *entry,
+                        struct ath_gpu_session_builder to)
+{
+    ath_gpu_session_set_id(to, entry->id);
+    ath_gpu_session_set_purpose(to, (enum ath_gpu_purpose)entry->purpose);
+    ath_gpu_session_set_peer(to, entry->peer);
+    ath_gpu_session_set_program(to, entry->program);
+    ath_gpu_session_set_age_ms(to, ath_now_ms() - entry->started_ms);
+    uint64_t devices = devices_of(entry);
+    struct ath_wire_array uses =
+        ath_gpu_session_init_devices(to, (uint32_t)__builtin_popcountll(devices));
+    for (uint32_t at = 0; devices; devices &= devices - 1, at++) {
+        uint32_t device = (uint32_t)__builtin_ctzll(devices);
+        struct ath_gpu_device_use_builder use = ath_gpu_device_use_place(uses, at);
+        ath_gpu_device_use_set_device(use, device);
+        ath_gpu_device_use_set_memory_used_bytes(use, atomic_load(&entry->used_bytes[device]));
+        ath_gpu_device_use_set_memory_limit_bytes(use, atomic_load(&entry->limit_bytes[device]));
+    }
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct ath_session_board_entry *left = a, *right = b;
+    return (left->id > right->id) - (left->id < right->id);
+}
+
+static void answer_sessions(const struct ath_server *server, int fd,
+                            struct ath_control_message question,
+                            struct ath_control_message_builder answer)
+{
+    static struct ath_session_board_entry
+        entries[ATH_SESSION_BOARD_MAX]; /* of this process, which has one thread */
+    uint32_t count = 0;
+
+    (void)fd;
+    (void)question;
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
+        count +=
+            ath_session_board_read(server->board, i, &entries[count]) && entries[count].is_proven;
+    qsort(entries, count, sizeof *entries, by_id);
+    struct ath_wire_array to =
+        ath_gpu_session_list_init_sessions(ath_control_message_init_sessions(answer), count);
+    for (uint32_t i = 0; i < count; i++)
+        put_session(&entries[i], ath_gpu_session_place(to, i));
+}
+
+/* Asks the listening process to end the session. Only that process knows whether a process id
+ * still belongs to a session. */
+static void answer_end(const struct ath_server *server, int fd, struct ath_control_message question,
+                       struct ath_control_message_builder answer)
+{
+    uint64_t id = ath_control_message_end_session(question);
+    uint64_t end_ms = ath_now_ms() + END_WAIT_MS;
+
+    (void)fd;
+    if (!ath_session_board_find(server->board, id)) {
+        answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND, "there is no such session");
+        return;
+    }
+    if (write(server->order_fd, &id, sizeof id) != sizeof id) {
+        answer_failure(answer, ATH_COMMON_FAILURE_CODE_INTERNAL, "this server cannot end sessions");
+        return;
+    }
+    while (ath_session_board_find(server->board, id) && ath_now_ms() < end_ms)
+        nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+    if (ath_session_board_find(server->board, id))
+        answer_failure(answer, ATH_COMMON_FAILURE_CODE_INTERNAL, "the session did not end in time");
+    else
+        ath_control_message_set_done(answer);
+}
+
+/* Memory that the session has already stays. Requests beyond the limit are refused from now on. */
+static void answer_limit(const struct ath_server *server, int fd,
+                         struct ath_control_message question,
+                         struct ath_control_message_builder answer)
+{
+    struct ath_gpu_session_limit limit = ath_control_message_limit_session(question);
+    struct ath_session_board_entry *entry =
+        ath_session_board_find(server->board, ath_gpu_session_limit_id(limit));
+    uint32_t device = ath_gpu_session_limit_device(limit);
+    int64_t bytes = ath_gpu_session_limit_memory_limit_bytes(limit);
+
+    (void)fd;
+    if (!entry || !atomic_load(&entry->is_proven) ||
+        atomic_load(&entry->purpose) != ATH_GPU_PURPOSE_CUDA)
+        answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND,
+                       "there is no such session of a program");
+    else if (device >= server->devices.count)
+        answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND, "there is no such device");
+    else {
+        atomic_store(&entry->limit_bytes[device], bytes < 0 ? -1 : bytes);
+        ath_control_message_set_done(answer);
+    }
+}
+
+/* Returns whether the peer is the server's own user or root, on the unix socket. Others with the
+ * key may use the GPUs, and may not decide how much of them is served. */
+static bool is_owner(const struct ath_server *server, int fd)
+{
+    struct ucred peer;
+    int domain;
+    socklen_t domain_length = sizeof domain, length = sizeof peer;
+    return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_length) && domain == AF_UNIX &&
+           !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) &&
+           (peer.uid == server->owner || peer.uid == 0);
+}
+
+/* Memory that sessions have already stays, as for the limit of a session. */
+static void answer_server_limit(const struct ath_server *server, int fd,
+                                struct ath_control_message question,
+                                struct ath_control_message_builder answer)
+{
+    double fraction = ath_control_message_limit_server(question);
+
+    if (!is_owner(server, fd)) {
+        answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED,
+                       "only the user who runs this server may change its share, by its socket");
+    } else if (!(fraction > 0 && fraction <= 1)) {
+        answer_failure(answer, ATH_COMMON_FAILURE_CODE_INTERNAL,
+                       "the share is not above 0 and at most 1");
+    } else {
+        atomic_store(&server->board->vram_fraction, fraction);
+        ath_control_message_set_done(answer);
+    }
+}
+
+static struct ath_nvml_server nvml; /* of this process, which has one session */
+
+bool ath_control_answer_awaits_events(void)
+{
+    return ath_nvml_has_events(&nvml);
+}
+
+static int open_nvml(const void *data, const char *soname, void **out_library)
+{
+    const struct ath_server *server = data;
+    struct ath_err err;
+    int status = ath_driver_library_open(server->is_simulated, soname, out_library, &err);
+    if (status)
+        ath_event_log(ATH_EVENT_WARNING, "no-nvml", "message", err.message, NULL);
+    return status;
+}
+
+static void nvml_memory_share(const void *data, size_t device, int64_t *out_used_bytes,
+                              int64_t *out_limit_bytes)
+{
+    ath_quota_of_device(data, device, out_used_bytes, out_limit_bytes);
+}
+
+static void answer_nvml(const struct ath_server *server, int fd,
+                        struct ath_control_message question,
+                        struct ath_control_message_builder answer)
+{
+    static struct ath_nvml_host host; /* of this process's one server */
+    (void)fd;
+    host = (struct ath_nvml_host){
+        .devices = &server->devices,
+        .open_library = open_nvml,
+        .memory_share = nvml_memory_share,
+        .data = server,
+    };
+    nvml.host = &host;
+    ath_nvml_serve(&nvml, ath_control_message_nvml(question),
+                   ath_control_message_init_nvml_answers(answer));
+}
+
+static const struct {
+    enum ath_control_message_which question;
+    void (*answer)(const struct ath_server *server, int fd, struct ath_control_message question,
+                   struct ath_control_message_builder answer);
+} questions[] = {
+    { ATH_CONTROL_MESSAGE_GET_HEALTH, answer_health },
+    { ATH_CONTROL_MESSAGE_GET_DEVICES, answer_devices },
+    { ATH_CONTROL_MESSAGE_GET_SESSIONS, answer_sessions },
+    { ATH_CONTROL_MESSAGE_END_SESSION, answer_end },
+    { ATH_CONTROL_MESSAGE_LIMIT_SESSION, answer_limit },
+    { ATH_CONTROL_MESSAGE_LIMIT_SERVER, answer_server_limit },
+    { ATH_CONTROL_MESSAGE_NVML, answer_nvml },
+};
+
+/* Whether a message belongs to the handshake or is an answer, so that it cannot be a question. */
+static bool is_out_of_place(enum ath_control_message_which which)
+{
+    switch (which) {
+    case ATH_CONTROL_MESSAGE_NONE:
+    case ATH_CONTROL_MESSAGE_HELLO:
+    case ATH_CONTROL_MESSAGE_CHALLENGE:
+    case ATH_CONTROL_MESSAGE_PROOF:
+    case ATH_CONTROL_MESSAGE_WELCOME:
+    case ATH_CONTROL_MESSAGE_REFUSAL:
+    case ATH_CONTROL_MESSAGE_HEALTH:
+    case ATH_CONTROL_MESSAGE_DEVICES:
+    case ATH_CONTROL_MESSAGE_SESSIONS:
+    case ATH_CONTROL_MESSAGE_DONE:
+    case ATH_CONTROL_MESSAGE_FAILURE:
+    case ATH_CONTROL_MESSAGE_NVML_ANSWERS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool ath_control_answer(const struct ath_server *server, int fd,
+                        struct ath_control_message question,
+                        struct ath_control_message_builder answer)
+{
+    enum ath_control_message_which which = ath_control_message_which(question);
+
+    if (is_out_of_place(which))
+        return false;
+    for (size_t i = 0; i < ATH_COUNT(questions); i++) {
+        if (questions[i].question == which) {
+            questions[i].answer(server, fd, question, answer);
+            return true;
+        }
+    }
+    answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED,
+                   "this server does not support that");
+    return true;
+}

@@ -1,0 +1,61 @@
+/* Finding and loading the driver's libraries. */
+#include "config.h"
+
+#include "runtime/driver_library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/paths.h"
+
+char *ath_driver_library_path(bool is_simulated, const char *soname)
+{
+    const char *folder = getenv("AITHERION_SIM_FOLDER");
+    if (!is_simulated)
+        return ath_xstrdup(soname);
+    if (folder && *folder)
+        return ath_xasprintf("%s/%s", folder, soname);
+    ath_auto_free char *name = ath_xasprintf("sim/%s", soname);
+    return ath_path_library(name);
+}
+
+/* Whether a library is the client library that programs get in place of the driver. Loading that
+ * one would make the server ask a server. */
+static bool is_own_client(void *library, const char *soname)
+{
+    struct link_map *map = NULL;
+    ath_auto_free char *own = ath_path_library(soname);
+    if (!own || dlinfo(library, RTLD_DI_LINKMAP, &map) || !map)
+        return false;
+    ath_auto_free char *own_real = realpath(own, NULL);
+    ath_auto_free char *real = realpath(map->l_name, NULL);
+    return own_real && real && !strcmp(own_real, real);
+}
+
+int ath_driver_library_open(bool is_simulated, const char *soname, void **out_library,
+                            struct ath_err *err)
+{
+    ath_auto_free char *path = ath_driver_library_path(is_simulated, soname);
+    if (!path)
+        return ath_err_set(err, -ENOENT, ATH_E_LIBRARY,
+                           _("the simulator's '%s' is not installed here"), soname);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return ath_err_set(err, -ENOENT, ATH_E_LIBRARY, _("'%s' cannot be loaded: %s"), soname,
+                           dlerror());
+    if (!is_simulated && is_own_client(library, soname)) {
+        dlclose(library);
+        ath_err_set(err, -ENOENT, ATH_E_LIBRARY,
+                    _("the '%s' found here is aitherion's client library, not the driver's"),
+                    soname);
+        return ath_err_hint(err, -ENOENT, "unset LD_LIBRARY_PATH");
+    }
+    *out_library = library;
+    return 0;
+}

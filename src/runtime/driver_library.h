@@ -1,0 +1,15 @@
+/* The driver's libraries: NVIDIA's or the simulator's. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* The argument for dlopen() that loads "libcuda.so.1" or "libnvidia-ml.so.1"; for the simulator
+ * a path. AITHERION_SIM_FOLDER overrides the simulator's folder. Returns NULL if the simulator is
+ * not installed. The caller frees the text. */
+char *ath_driver_library_path(bool is_simulated, const char *soname);
+
+/* Loads a library of the driver, forever: the process must not fork after that. Returns 0, or
+ * -ENOENT "library-missing" with err. */
+int ath_driver_library_open(bool is_simulated, const char *soname, void **out_library,
+                            struct ath_err *err);

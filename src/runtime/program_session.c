@@ -1,0 +1,425 @@
+/* Serves a program from the welcome to its last call. */
+#include "config.h"
+
+#include "runtime/program_session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "cuda/common/visible_devices.h"
+#include "cuda/server/call_threads.h"
+#include "cuda/server/kernel_output.h"
+#include "proto/control.h"
+#include "remote/switches.h"
+#include "remote/transport/shm.h"
+#include "remote/wire/endpoint.h"
+#include "runtime/driver_library.h"
+#include "runtime/event_log.h"
+#include "runtime/quota/quota.h"
+
+enum {
+    LOOK_MS = 2000, /* how often the watch looks for a TCP peer */
+    JOIN_MS = 5000, /* for the announced connections; they come while the driver loads */
+};
+
+/* Variables of the program that the driver must see. None of them names a file of the server. */
+static const char *const taken_over[] = {
+    "CUDA_LAUNCH_BLOCKING",     "CUDA_MODULE_LOADING",
+    "CUDA_MODULE_DATA_LOADING", "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_FORCE_PTX_JIT",       "CUDA_DISABLE_PTX_JIT",
+    "CUDA_FORCE_JIT",           "CUDA_DISABLE_JIT",
+    "CUDA_AUTO_BOOST",          "CUDA_SCALE_LAUNCH_QUEUES",
+};
+
+struct program_session {
+    struct ath_calls calls; /* first */
+    struct ath_cuda_shared shared;
+    int fd;
+    const struct ath_server *server;
+    struct ath_session_board_entry *entry;
+    struct ath_ticket ticket;
+    enum ath_control_transport transport;
+    int stripes[ATH_STRIPES_MAX - 1];
+    size_t stripe_count;
+    struct ath_frame question;
+    struct ath_wire_builder answer;
+    size_t devices[ATH_DEVICES_MAX];
+    size_t device_count;
+    struct ath_cuda_driver driver;
+    struct ath_cuda_session session;
+    struct ath_stream *stream;
+    bool is_open;             /* the client has the answer to openChannel */
+    pthread_mutex_t end_lock; /* taken once, by the thread that ends the process */
+};
+
+/* ---- the end ---- */
+
+static const char *reason_of(int status, bool is_open)
+{
+    switch (status) {
+    case -EBADMSG:
+        return "no call of this version";
+    case -EMSGSIZE:
+        return "a call too large";
+    case -ETIMEDOUT:
+        return is_open ? "its host does not answer" : "it was silent for too long";
+    case -ECONNRESET:
+        return "it went away";
+    default:
+        return strerror(-status);
+    }
+}
+
+/* Ends the process. Any thread; the first one logs its reason. */
+__attribute__((noreturn)) static void end(struct program_session *program, int status)
+{
+    bool is_done = status == -ENODATA;
+    pthread_mutex_lock(&program->end_lock);
+    ath_auto_free char *calls =
+        ath_xasprintf("%llu", (unsigned long long)atomic_load(&program->calls.served));
+    /* The call had no answer, so only the log can tell which call failed. */
+    const char *failed = program->session.failed;
+    ath_auto_free char *error =
+        failed ? ath_xasprintf("%d", (int)program->session.failed_status) : NULL;
+    if (!is_done)
+        atomic_fetch_add(&program->server->board->broken, 1);
+    ath_event_log(is_done ? ATH_EVENT_INFO : ATH_EVENT_WARNING,
+                  is_done ? "session-closed" : "session-broken", "peer", program->entry->peer,
+                  "during",
+                  is_done            ? NULL
+                  : program->is_open ? "calls"
+                                     : "opening the channel",
+                  "reason", is_done ? NULL : reason_of(status, program->is_open), "calls", calls,
+                  "failed", failed, "error", error, NULL);
+    _exit(0);
+}
+
+__attribute__((noreturn)) static void calls_over(struct ath_calls *calls, int status)
+{
+    end((struct program_session *)calls, status);
+}
+
+/* Refuses the program's request with a reason, and ends. */
+__attribute__((noreturn)) static void refuse_and_end(struct program_session *program,
+                                                     const char *reason)
+{
+    struct ath_common_failure_builder failure =
+        ath_control_message_init_failure(ath_control_message_start(&program->answer));
+    size_t length;
+    int status;
+    struct ath_err err;
+
+    ath_common_failure_set_code(failure, ATH_COMMON_FAILURE_CODE_INTERNAL);
+    ath_common_failure_set_message(failure, reason);
+    ath_event_log(ATH_EVENT_ERROR, "session-failed", "peer", program->entry->peer, "reason", reason,
+                  NULL);
+    const uint8_t *bytes = ath_wire_finish(&program->answer, &length, &status);
+    if (bytes)
+        (void)ath_frame_write(program->fd, bytes, length,
+                              ath_now_ms() + (uint64_t)program->server->answer_ms, &err);
+    _exit(0);
+}
+
+/* ---- the program's request ---- */
+
+static void read_question(struct program_session *program, struct ath_control_open_channel *out)
+{
+    struct ath_control_message message;
+    struct ath_err err;
+    int status = ath_frame_read(program->fd, ATH_CONTROL_ANSWER_FRAME_BYTES,
+                                ath_now_ms() + (uint64_t)program->server->handshake_ms,
+                                &program->question, &err);
+    if (status)
+        end(program, status);
+    if (ath_control_message_open(ath_frame_message(&program->question),
+                                 ath_frame_message_length(&program->question), &message) ||
+        ath_control_message_which(message) != ATH_CONTROL_MESSAGE_OPEN_CHANNEL)
+        end(program, -EBADMSG);
+    *out = ath_control_message_open_channel(message);
+}
+
+/* The value of a variable of the program; NULL if it is not set. */
+static const char *variable(struct ath_control_open_channel question, const char *name)
+{
+    struct ath_wire_list list = ath_control_open_channel_environment(question);
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct ath_control_variable one = ath_control_variable_item(list, i);
+        if (!strcmp(ath_control_variable_name(one), name))
+            return ath_control_variable_value(one);
+    }
+    return NULL;
+}
+
+static void take_program_environment(struct program_session *program,
+                                     struct ath_control_open_channel question)
+{
+    const char *order = variable(question, "CUDA_DEVICE_ORDER");
+    uint32_t off;
+    if (!ath_switches_read(variable(question, "AITHERION_DISABLE"), &off, NULL))
+        ath_switches_off = off;
+    program->device_count =
+        ath_visible_devices(&program->server->devices, variable(question, "CUDA_VISIBLE_DEVICES"),
+                            order && !strcmp(order, "PCI_BUS_ID"), program->devices);
+    ath_auto_free char *visible =
+        ath_visible_value(&program->server->devices, program->devices, program->device_count);
+    if (visible)
+        setenv("CUDA_VISIBLE_DEVICES", visible, true);
+    for (size_t i = 0; i < ATH_COUNT(taken_over); i++) {
+        const char *value = variable(question, taken_over[i]);
+        if (value)
+            setenv(taken_over[i], value, true);
+    }
+}
+
+/* ---- the driver ---- */
+
+/* The program gets the whole text; the log's line is cut. */
+static void log_complaint(struct ath_calls *calls, const char *text, size_t length)
+{
+    const struct program_session *program = (const struct program_session *)calls;
+    ath_auto_free char *copy = ath_xasprintf("%.*s", (int)length, text);
+    ath_event_log(ATH_EVENT_WARNING, "driver-message", "peer", program->entry->peer, "text", copy,
+                  NULL);
+}
+
+static void load_driver(struct program_session *program)
+{
+    void *library;
+    struct ath_err err;
+    int log_fd;
+    int status = ath_kernel_output_catch(&log_fd);
+    if (!status)
+        ath_event_log_to(log_fd);
+    else
+        ath_event_log(ATH_EVENT_WARNING, "output-not-caught", "peer", program->entry->peer,
+                      "reason", strerror(-status), NULL);
+    if (ath_driver_library_open(program->server->is_simulated, "libcuda.so.1", &library, &err))
+        refuse_and_end(program, err.message);
+    ath_cuda_driver_load(library, &program->driver);
+    ath_cuda_session_init(&program->session, &program->driver);
+    ath_quota_wrap(program->server, program->entry, program->devices, program->device_count,
+                   &program->session, &program->driver);
+}
+
+/* ---- the transport ---- */
+
+static void *find_shared(struct ath_cuda_shared *shared, uint64_t id, size_t *out_bytes)
+{
+    struct program_session *program =
+        (struct program_session *)((char *)shared - offsetof(struct program_session, shared));
+    return ath_shm_find(program->stream, id, out_bytes);
+}
+
+static bool is_unix(int fd)
+{
+    struct sockaddr_storage address = { .ss_family = AF_UNSPEC };
+    socklen_t length = sizeof address;
+    return !getsockname(fd, (struct sockaddr *)&address, &length) && address.ss_family == AF_UNIX;
+}
+
+/* Whether the joining connection was announced and its number is free. */
+static bool is_welcome(const struct program_session *program, const struct ath_joining *joining,
+                       size_t announced)
+{
+    return joining->number >= 1 && joining->number <= announced &&
+           program->stripes[joining->number - 1] < 0 &&
+           ath_ticket_check(&program->ticket, joining->number, joining->proof,
+                            sizeof joining->proof);
+}
+
+/* Takes all announced connections, or none. */
+static void take_stripes(struct program_session *program, size_t announced)
+{
+    uint64_t deadline_ms = ath_now_ms() + JOIN_MS;
+    struct ath_fd_passing *fd_passing = program->server->fd_passing;
+    struct ath_joining joining;
+    size_t count = 0;
+    int fd;
+    for (size_t i = 0; i < announced; i++)
+        program->stripes[i] = -1;
+    while (count < announced && !ath_fd_passing_take(fd_passing, deadline_ms, &joining, &fd)) {
+        if (fd >= 0 && is_welcome(program, &joining, announced)) {
+            program->stripes[joining.number - 1] = fd;
+            count++;
+            continue;
+        }
+        ath_event_log(ATH_EVENT_WARNING, "connection-refused", "peer", program->entry->peer,
+                      "reason", "its proof for this session is wrong", NULL);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (count == announced) {
+        program->stripe_count = count;
+        return;
+    }
+    ath_event_log(ATH_EVENT_WARNING, "connections-missing", "peer", program->entry->peer, "reason",
+                  "large copies use one connection", NULL);
+    for (size_t i = 0; i < announced; i++)
+        if (program->stripes[i] >= 0)
+            close(program->stripes[i]);
+}
+
+static void make_tcp(struct program_session *program, uint32_t announced)
+{
+    program->stream = ath_tcp_stream(program->fd);
+    if (!program->stream)
+        refuse_and_end(program, "out of memory");
+    if (program->server->fd_passing && announced && announced < ATH_STRIPES_MAX)
+        take_stripes(program, announced);
+    if (program->server->fd_passing)
+        ath_fd_passing_close(program->server->fd_passing);
+    if (ath_tcp_add_stripes(program->stream, program->stripes, program->stripe_count))
+        refuse_and_end(program, "out of memory");
+}
+
+static void make_stream(struct program_session *program, uint32_t announced, int *out_memory)
+{
+    if (program->transport == ATH_CONTROL_TRANSPORT_TCP) {
+        make_tcp(program, announced);
+        return;
+    }
+    if (program->transport != ATH_CONTROL_TRANSPORT_SHM)
+        refuse_and_end(program, "this transport is not served by this version");
+    if (!is_unix(program->fd))
+        refuse_and_end(program, "shared memory needs the unix socket");
+    int status = ath_shm_make(program->fd, out_memory, &program->stream);
+    if (status)
+        refuse_and_end(program, strerror(-status));
+    program->shared.find = find_shared;
+    program->session.shared = &program->shared;
+}
+
+/* Every program asks for the version first, and may do so before cuInit(). */
+static uint32_t driver_version(const struct ath_cuda_driver *driver)
+{
+    int version;
+    return driver->cuDriverGetVersion && !driver->cuDriverGetVersion(&version) && version > 0
+               ? (uint32_t)version
+               : 0;
+}
+
+static void say_open(struct program_session *program, int memory)
+{
+    struct ath_control_channel_builder answer =
+        ath_control_message_init_channel(ath_control_message_start(&program->answer));
+    size_t length;
+    int status;
+    struct ath_err err;
+
+    ath_control_channel_set_transport(answer, program->transport);
+    ath_control_channel_set_devices(answer, (uint32_t)program->device_count);
+    ath_control_channel_set_stripes(answer, (uint32_t)program->stripe_count);
+    ath_control_channel_set_driver_version(answer, driver_version(&program->driver));
+    ath_control_channel_set_is_simulated(answer, program->server->is_simulated);
+    const uint8_t *bytes = ath_wire_finish(&program->answer, &length, &status);
+    if (bytes)
+        status = ath_frame_write(program->fd, bytes, length,
+                                 ath_now_ms() + (uint64_t)program->server->answer_ms, &err);
+    if (!status && memory >= 0)
+        status = ath_shm_send(program->fd, "", 1, memory);
+    if (status)
+        end(program, status);
+}
+
+static void log_open(const struct program_session *program,
+                     struct ath_control_open_channel question)
+{
+    const char *name = ath_control_open_channel_program(question);
+    ath_auto_free char *devices = ath_xasprintf("%zu", program->device_count);
+    ath_auto_free char *connections = ath_xasprintf("%zu", 1 + program->stripe_count);
+    ath_auto_free char *id =
+        ath_xasprintf("%llu", (unsigned long long)atomic_load(&program->entry->id));
+    ath_event_log(ATH_EVENT_INFO, "session-opened", "peer", program->entry->peer, "session", id,
+                  "connections", connections, "transport",
+                  ath_control_transport_word(program->transport), "devices", devices, "program",
+                  *name ? name : NULL, "disabled",
+                  ath_switches_off ? variable(question, "AITHERION_DISABLE") : NULL, NULL);
+}
+
+/* ---- watching the client ---- */
+
+/* Checks the connections other than the first one. Returns the status of the first that failed;
+ * 0: all are fine. */
+static int look_at_stripes(const struct program_session *program)
+{
+    for (size_t i = 0; i < program->stripe_count; i++) {
+        struct pollfd one = { .fd = program->stripes[i], .events = POLLRDHUP };
+        if (poll(&one, 1, 0) > 0)
+            return -ECONNRESET;
+        if (ath_tcp_is_dead(program->stripes[i]))
+            return -ETIMEDOUT;
+    }
+    return 0;
+}
+
+/* Watches for the client's end: the threads of calls may all be waiting for the GPU then. */
+static void *watch(void *argument)
+{
+    struct program_session *program = argument;
+    bool is_shm = program->transport == ATH_CONTROL_TRANSPORT_SHM;
+    /* A TCP peer that closes the connection hangs up one direction; a reset hangs up both
+     * (tcp_poll() in the kernel). A unix socket always hangs up both. */
+    short cut_off = (short)(POLLERR | POLLNVAL | (is_unix(program->fd) ? 0 : POLLHUP));
+    struct pollfd one = { .fd = program->fd, .events = POLLRDHUP };
+    if (is_shm)
+        one.events |= POLLIN;
+    for (;;) {
+        int ready = poll(&one, 1, is_shm ? -1 : LOOK_MS);
+        int status = 0;
+        if (ready > 0 && one.revents & cut_off)
+            status = -ECONNRESET;
+        else if (ready > 0 && one.revents & (POLLHUP | POLLRDHUP))
+            status = -ENODATA;
+        else if (ready > 0)
+            status = ath_shm_serve_share(program->stream);
+        else if (ath_tcp_is_dead(program->fd))
+            status = -ETIMEDOUT;
+        else
+            status = look_at_stripes(program);
+        if (status)
+            end(program, status);
+    }
+}
+
+void ath_program_session_serve(int fd, const struct ath_server *server,
+                               struct ath_session_board_entry *entry,
+                               const struct ath_ticket *ticket)
+{
+    static struct program_session program; /* outlives every thread: the process has one session */
+    struct ath_control_open_channel question;
+    ath_auto_close int memory = -1;
+    pthread_t watcher;
+
+    program = (struct program_session){ .fd = fd,
+                                        .server = server,
+                                        .entry = entry,
+                                        .ticket = *ticket,
+                                        .answer.max_bytes = ATH_CONTROL_ANSWER_FRAME_BYTES,
+                                        .end_lock = PTHREAD_MUTEX_INITIALIZER };
+    read_question(&program, &question);
+    program.transport = ath_control_open_channel_transport(question);
+    snprintf(entry->program, sizeof entry->program, "%s",
+             ath_control_open_channel_program(question));
+    take_program_environment(&program, question);
+    load_driver(&program);
+    make_stream(&program, ath_control_open_channel_stripes(question), &memory);
+    log_open(&program, question);
+    say_open(&program, memory);
+    program.is_open = true;
+    program.calls.stream = program.stream;
+    program.calls.session = &program.session;
+    program.calls.over = calls_over;
+    program.calls.complained = log_complaint;
+    if (pthread_create(&watcher, NULL, watch, &program))
+        end(&program, -EAGAIN);
+    ath_calls_serve(&program.calls);
+}

@@ -1,0 +1,38 @@
+/*
+ * Shared by the files of this folder: the session of this process, and its devices.
+ *
+ * The wrapping functions have CUDA's signatures, which leave no room for a pointer to the session.
+ * So the state is global; a process has one session. ath_quota_wrap() fills it before the first
+ * call, and it does not change after that.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cuda/server/server.h"
+#include "proto/cuda-server.h"
+#include "runtime/server.h"
+
+struct ath_session_quota {
+    const struct ath_server *server;
+    struct ath_session_board_entry *entry;
+    struct ath_cuda_session *session;
+    struct ath_cuda_driver driver;   /* the driver's own functions */
+    size_t devices[ATH_DEVICES_MAX]; /* the server's number of each CUDA device */
+    size_t count;
+};
+
+extern struct ath_session_quota ath_quota;
+
+/* Whether the session has a device of this CUDA number. */
+bool ath_quota_has_device(CUdevice device);
+
+/* The server's number of the device of the current context; SIZE_MAX without a context. */
+size_t ath_quota_current_device(void);
+
+/* The server's number of the device at a location; SIZE_MAX if the location is no device. */
+size_t ath_quota_device_at(const CUmemLocation *location);
+
+/* The current context; NULL without one. */
+CUcontext ath_quota_current_context(void);

@@ -1,0 +1,452 @@
+/*
+ * The listening process: it accepts connections, forks one process for each client, and reaps them.
+ *
+ * Signals come through a descriptor. They are blocked, so the kernel does not drop them if this is
+ * process 1 of a container (signal(7), init). A session's process ends with this one, by
+ * PR_SET_PDEATHSIG, and by SIGTERM at a clean end.
+ */
+#include "config.h"
+
+#include "runtime/serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/i18n.h"
+#include "base/root.h"
+#include "base/text.h"
+#include "runtime/event_log.h"
+#include "runtime/listen_address.h"
+#include "runtime/metrics.h"
+#include "runtime/process_table.h"
+#include "runtime/session.h"
+
+enum { HANDSHAKE_MS = 5000, IDLE_MS = 30000, ANSWER_MS = 10000, ACCEPTS_AT_ONCE = 64 };
+
+enum { POLL_SIGNALS, POLL_ORDERS, POLL_TCP, POLL_UNIX, POLL_METRICS, POLL_COUNT };
+
+struct serve {
+    struct ath_server server;
+    struct ath_fd_passing fd_passing;
+    struct ath_process_table processes;
+    struct pollfd polls[POLL_COUNT]; /* fd -1: unused */
+    char *socket_path;               /* to remove at the end; NULL: none */
+    sigset_t old_signals;
+    bool is_over;
+};
+
+static void serve_free(struct serve *serve)
+{
+    for (size_t i = 0; i < POLL_COUNT; i++)
+        if (serve->polls[i].fd >= 0)
+            close(serve->polls[i].fd);
+    if (serve->socket_path)
+        unlink(serve->socket_path);
+    free(serve->socket_path);
+    ath_secret_free(&serve->server.secret);
+}
+
+/* ---- what the server is ---- */
+
+static int parse_gpus(const char *text, struct ath_pci **out, size_t *out_count,
+                      struct ath_err *err)
+{
+    ath_auto_free char *copy = ath_xstrdup(text);
+    char *rest = copy, *word;
+    while (rest && (word = strsep(&rest, ","))) {
+        struct ath_pci address;
+        if (!*word)
+            continue;
+        if (ath_pci_parse(word, &address))
+            return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                               _("'%s' is no PCI address like 0004:04:00.0, nor none alone"), word);
+        struct ath_pci *added = ath_push(out, out_count, sizeof **out);
+        *added = address;
+    }
+    return 0;
+}
+
+static int find_devices(const struct ath_runtime_options *options, struct ath_server *server,
+                        struct ath_err *err)
+{
+    ath_auto_free struct ath_pci *wanted = NULL;
+    size_t count = 0;
+    bool is_none = options->gpus && strcmp(options->gpus, "none") == 0;
+    int status = options->gpus && !is_none ? parse_gpus(options->gpus, &wanted, &count, err) : 0;
+    if (status)
+        return status;
+    server->is_simulated = options->is_sim;
+    if (is_none)
+        return 0; /* the user asked for no GPU; this is no fault, unlike a machine without one */
+    ath_devices_find(options->is_sim, wanted, count, &server->devices);
+    return 0;
+}
+
+static int parse_fraction(const char *text, double *out, struct ath_err *err)
+{
+    double value = 1;
+    if (text && (ath_parse_double(text, &value) || value <= 0 || value > 1))
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("'%s' is no fraction above 0 and at most 1"), text);
+    *out = value;
+    return 0;
+}
+
+static void find_host(struct ath_server *server)
+{
+    struct ath_root root = { .fd = -1 };
+    struct ath_err err;
+    struct stat status;
+    const char *node = getenv("AITHERION_NUMA");
+
+    gethostname(server->hostname, sizeof server->hostname - 1);
+    snprintf(server->node, sizeof server->node, "%s", node ? node : "");
+    if (!stat("/proc/self/ns/net", &status))
+        server->net_namespace = status.st_ino;
+    if (ath_root_open("/", &root, &err))
+        return;
+    ath_auto_free char *boot_id = ath_root_read(&root, "proc/sys/kernel/random/boot_id");
+    snprintf(server->boot_id, sizeof server->boot_id, "%s", boot_id ? boot_id : "");
+    ath_root_free(&root);
+}
+
+static int know_itself(const struct ath_runtime_options *options, struct ath_server *server,
+                       struct ath_err *err)
+{
+    *server = (struct ath_server){ .started_ms = ath_now_ms(),
+                                   .order_fd = -1,
+                                   .owner = geteuid(),
+                                   .handshake_ms = HANDSHAKE_MS,
+                                   .idle_ms = IDLE_MS,
+                                   .answer_ms = ANSWER_MS };
+    int status = parse_fraction(options->vram_fraction, &server->vram_fraction, err);
+    if (!status)
+        status = ath_listen_address_key(options, &server->secret, err);
+    if (!status && server->secret.length)
+        status = ath_secret_check_file(ath_listen_address_key_path(options), &server->secret, err);
+    if (!status)
+        status = find_devices(options, server, err);
+    if (status)
+        return status;
+    if (!server->secret.length)
+        ath_devices_add_problem(
+            &server->devices, false, "no-auth", "",
+            N_("sessions need no key: any process that reaches the server may use it"));
+    find_host(server);
+    server->board = ath_session_board_make();
+    return server->board ? 0 : ath_err_system(err, -ENOMEM, "%s", _("no memory for sessions"));
+}
+
+/* ---- listening ---- */
+
+static void say_listening(int fd)
+{
+    char text[ATH_ENDPOINT_TEXT];
+    printf("listening on %s\n", ath_endpoint_of_socket(fd, false, text));
+    fflush(stdout);
+    ath_event_log(ATH_EVENT_INFO, "listening", "address", text, NULL);
+}
+
+static int listen_at(struct serve *serve, const struct ath_endpoint *endpoint, size_t which,
+                     struct ath_err *err)
+{
+    /* With a key any user may try the socket. Without a key only the user that runs the server
+     * may. */
+    unsigned int mode = serve->server.secret.length ? 0666 : 0600;
+    return ath_endpoint_listen(endpoint, mode, &serve->polls[which].fd, err);
+}
+
+static int listen_everywhere(struct serve *serve, const struct ath_runtime_options *options,
+                             struct ath_err *err)
+{
+    struct ath_endpoint endpoint;
+    int status = ath_listen_address_find(options->listen, &endpoint, err);
+    if (!status)
+        status = listen_at(serve, &endpoint, POLL_TCP, err);
+    if (!status && options->socket) {
+        status = ath_endpoint_of_path(options->socket, &endpoint, err);
+        if (!status)
+            status = listen_at(serve, &endpoint, POLL_UNIX, err);
+        if (!status)
+            serve->socket_path = ath_xstrdup(options->socket);
+    }
+    if (!status && options->metrics) {
+        status = ath_endpoint_parse(options->metrics, &endpoint, err);
+        if (!status)
+            status = listen_at(serve, &endpoint, POLL_METRICS, err);
+    }
+    return status;
+}
+
+/* Raises a limit to its hard limit. */
+static void raise_limit(unsigned int resource)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(resource, &limit);
+}
+
+/* Memory shared with programs and the output of kernels are files for the kernel, and each
+ * exported piece of memory is a descriptor. */
+static void raise_limits(void)
+{
+    raise_limit(RLIMIT_FSIZE);
+    raise_limit(RLIMIT_NOFILE);
+}
+
+static int take_signals(struct serve *serve, struct ath_err *err)
+{
+    sigset_t wanted;
+    int orders[2];
+
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGTERM);
+    sigaddset(&wanted, SIGINT);
+    sigaddset(&wanted, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &wanted, &serve->old_signals);
+    signal(SIGPIPE, SIG_IGN); /* the server goes on if the reader of its log ends */
+    signal(SIGXFSZ, SIG_IGN); /* shared memory counts as a file: EFBIG is enough */
+    signal(SIGCHLD, SIG_DFL); /* a parent may have left it ignored, which leaves nothing to reap */
+    serve->polls[POLL_SIGNALS].fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (serve->polls[POLL_SIGNALS].fd < 0 || pipe2(orders, O_CLOEXEC | O_NONBLOCK))
+        return ath_err_system(err, -errno, "%s", _("cannot wait for signals"));
+    serve->polls[POLL_ORDERS].fd = orders[0];
+    serve->server.order_fd = orders[1];
+    return 0;
+}
+
+/* ---- clients ---- */
+
+/* Runs a session in the child process, with the signal mask of the start. */
+static void run_client(struct serve *serve, int fd, size_t which,
+                       struct ath_session_board_entry *entry, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &serve->old_signals, NULL);
+    if (getppid() != parent)
+        _exit(0);
+    for (size_t i = 0; i < POLL_COUNT; i++)
+        if (serve->polls[i].fd >= 0)
+            close(serve->polls[i].fd);
+    if (which == POLL_METRICS)
+        ath_metrics_serve(fd, &serve->server);
+    else
+        ath_session_serve(fd, &serve->server, entry);
+    close(fd);
+    _exit(0);
+}
+
+/* A process that could end the server (same user or root) is trusted, so that unproven clients
+ * never keep it out (unix(7), SO_PEERCRED). */
+static bool is_trusted(int fd, size_t which)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return which == POLL_UNIX && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) &&
+           (peer.uid == 0 || peer.uid == geteuid());
+}
+
+/* A new client may have the key. A client that has been silent for a while is less likely to
+ * have it, so that one goes. */
+static void make_room_for_client(struct ath_process_table *processes, size_t which)
+{
+    struct ath_process *oldest;
+    if (!ath_process_table_is_crowded(processes, (int)which, &oldest) || !oldest)
+        return;
+    ath_event_log(ATH_EVENT_WARNING, "session-ended", "peer", oldest->peer, "reason",
+                  "it has proven no key, and other clients wait", NULL);
+    oldest->is_ending = true;
+    kill(oldest->pid, SIGTERM);
+}
+
+static void forget(struct serve *serve, struct ath_process *process)
+{
+    ath_fd_passing_remove(&serve->fd_passing, ath_process_table_slot(&serve->processes, process));
+    ath_process_table_remove(&serve->processes, process);
+}
+
+static void start_client(struct serve *serve, int fd, size_t which)
+{
+    char peer[ATH_ENDPOINT_TEXT];
+    pid_t parent = getpid();
+    bool trusts = is_trusted(fd, which);
+
+    ath_endpoint_of_socket(fd, true, peer);
+    if (!trusts)
+        make_room_for_client(&serve->processes, which);
+    struct ath_process *process =
+        ath_process_table_add(&serve->processes, peer, (int)which, trusts);
+    if (!process) {
+        ath_event_log(ATH_EVENT_WARNING, "session-refused", "peer", peer, "reason", "busy", NULL);
+        if (which != POLL_METRICS)
+            ath_session_turn_away(fd);
+        return;
+    }
+    size_t slot = ath_process_table_slot(&serve->processes, process);
+    if (which == POLL_TCP)
+        ath_fd_passing_add(&serve->fd_passing, slot);
+    pid_t child = fork();
+    if (!child)
+        run_client(serve, fd, which, &serve->server.board->entries[slot], parent);
+    ath_fd_passing_keep_outer(&serve->fd_passing);
+    process->pid = child;
+    if (child < 0) {
+        ath_event_log(ATH_EVENT_ERROR, "no-process", "peer", peer, "reason", strerror(errno), NULL);
+        forget(serve, process);
+    }
+}
+
+static void accept_clients(struct serve *serve, size_t which)
+{
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        ath_auto_close int fd = accept4(serve->polls[which].fd, NULL, NULL, SOCK_CLOEXEC);
+        if (fd >= 0) {
+            if (which != POLL_METRICS)
+                atomic_fetch_add(&serve->server.board->accepted, 1);
+            start_client(serve, fd, which);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            ath_event_log(ATH_EVENT_ERROR, "cannot-accept", "reason", strerror(errno), NULL);
+            nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+        }
+        if (errno != ECONNABORTED && errno != EINTR)
+            return;
+    }
+}
+
+/* Describes an unexpected end of a session's process; NULL for an expected one. The process
+ * always exits with 0. */
+static const char *crash_of(int status)
+{
+    if (WIFSIGNALED(status))
+        return WTERMSIG(status) == SIGTERM ? NULL : strsignal(WTERMSIG(status));
+    return WEXITSTATUS(status) ? "exit code" : NULL;
+}
+
+/* Process 1 of a container also gets orphans, which are no sessions. */
+static void reap(struct serve *serve)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        struct ath_process *process = ath_process_table_find_pid(&serve->processes, pid);
+        if (!process)
+            continue;
+        forget(serve, process);
+        const char *crash = crash_of(status);
+        ath_auto_free char *number = ath_xasprintf("%d", (int)pid);
+        if (crash)
+            ath_event_log(ATH_EVENT_ERROR, "session-crashed", "pid", number, "reason", crash, NULL);
+    }
+}
+
+static void follow_orders(struct serve *serve)
+{
+    uint64_t id;
+    while (read(serve->polls[POLL_ORDERS].fd, &id, sizeof id) == sizeof id) {
+        const struct ath_process *process =
+            id ? ath_process_table_find(&serve->processes, id) : NULL;
+        if (!process)
+            continue;
+        ath_event_log(ATH_EVENT_INFO, "session-ended", "peer", process->peer, "reason", "asked for",
+                      NULL);
+        kill(process->pid, SIGTERM);
+    }
+}
+
+static void take_signal(struct serve *serve)
+{
+    struct signalfd_siginfo info;
+    while (read(serve->polls[POLL_SIGNALS].fd, &info, sizeof info) == sizeof info)
+        serve->is_over = serve->is_over || info.ssi_signo != SIGCHLD;
+    reap(serve);
+}
+
+static void end_sessions(const struct ath_process_table *processes)
+{
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
+        if (processes->items[i].session)
+            kill(processes->items[i].pid, SIGTERM);
+}
+
+static void serve_clients(struct serve *serve)
+{
+    while (!serve->is_over) {
+        if (poll(serve->polls, POLL_COUNT, -1) < 0)
+            continue;
+        if (serve->polls[POLL_SIGNALS].revents)
+            take_signal(serve);
+        if (serve->polls[POLL_ORDERS].revents)
+            follow_orders(serve);
+        for (size_t i = POLL_TCP; i < POLL_COUNT && !serve->is_over; i++)
+            if (serve->polls[i].revents)
+                accept_clients(serve, i);
+    }
+    end_sessions(&serve->processes);
+}
+
+static void record_start(const struct ath_server *server)
+{
+    ath_auto_free char *count = ath_xasprintf("%zu", server->devices.count);
+    ath_event_log(ATH_EVENT_INFO, "started", "version", PACKAGE_VERSION, "node",
+                  *server->node ? server->node : NULL, "devices", count, "simulated",
+                  server->is_simulated ? "true" : "false", "key",
+                  server->secret.length ? "wanted" : "none", NULL);
+    for (size_t i = 0; i < server->devices.problem_count; i++) {
+        const struct ath_problem *problem = &server->devices.problems[i];
+        ath_event_log(problem->is_fault ? ATH_EVENT_WARNING : ATH_EVENT_INFO, "problem", "code",
+                      problem->code, "object", *problem->object ? problem->object : NULL, "message",
+                      problem->message, NULL);
+    }
+}
+
+int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
+{
+    __attribute__((cleanup(serve_free))) struct serve serve = { 0 };
+    for (size_t i = 0; i < POLL_COUNT; i++)
+        serve.polls[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
+    raise_limits();
+    ath_fd_passing_init(&serve.fd_passing);
+    int status = know_itself(options, &serve.server, err);
+    serve.server.fd_passing = &serve.fd_passing;
+    serve.processes.board = serve.server.board;
+    if (!status)
+        status = take_signals(&serve, err);
+    if (!status)
+        status = listen_everywhere(&serve, options, err);
+    if (status)
+        return status;
+    setlocale(LC_MESSAGES, "C"); /* from here on the text goes to logs */
+    ath_event_log_count_in(&serve.server.board->missing_lines);
+    record_start(&serve.server);
+    for (size_t i = POLL_TCP; i <= POLL_UNIX; i++)
+        if (serve.polls[i].fd >= 0)
+            say_listening(serve.polls[i].fd);
+    if (serve.polls[POLL_METRICS].fd >= 0) {
+        char text[ATH_ENDPOINT_TEXT];
+        ath_event_log(ATH_EVENT_INFO, "metrics", "address",
+                      ath_endpoint_of_socket(serve.polls[POLL_METRICS].fd, false, text), NULL);
+    }
+    serve_clients(&serve);
+    ath_event_log(ATH_EVENT_INFO, "stopped", NULL);
+    return ATH_RUNTIME_DONE;
+}

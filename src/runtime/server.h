@@ -1,0 +1,29 @@
+/* Facts about the server, for all its sessions. Written when the server starts, and only read
+ * after that. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "remote/wire/secret.h"
+#include "runtime/devices.h"
+#include "runtime/fd_passing.h"
+#include "runtime/session_board.h"
+
+struct ath_server {
+    struct ath_secret secret; /* no bytes: sessions need no key */
+    struct ath_devices devices;
+    double vram_fraction; /* at its start; ath_quota_fraction() has the current one */
+    uid_t owner;          /* the user that runs the server */
+    bool is_simulated;
+    char node[16]; /* the id of the document's entry; empty without a document */
+    char hostname[65], boot_id[40];
+    uint64_t net_namespace; /* 0: unknown */
+    uint64_t started_ms;    /* ath_now_ms() */
+    struct ath_session_board *board;
+    struct ath_fd_passing *fd_passing; /* NULL: none, in tests */
+    int order_fd; /* a session's id written here ends that session; -1 in tests */
+    /* Limits in milliseconds: for the whole handshake, between two questions, and for taking an
+     * answer. */
+    int handshake_ms, idle_ms, answer_ms;
+};

@@ -1,7 +1,0 @@
-/* `aitherion-runtime serve`. */
-#pragma once
-#include "runtime/server/options.h"
-
-/* Serves until SIGTERM or SIGINT. Returns the exit code, or a negative errno with err where it
- * could not begin. */
-int ath_serve(const struct ath_runtime_options *options, struct ath_err *err);

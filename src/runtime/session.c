@@ -1,0 +1,349 @@
+/*
+ * The server's side of proto/control.capnp.
+ *
+ * Until the client is proven, frames are small and one deadline holds for the whole handshake, so
+ * an unproven client costs little for a short time. No part of a message is used before the whole
+ * message has been checked.
+ */
+#include "config.h"
+
+#include "runtime/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "remote/transport/stream.h"
+#include "runtime/control_answer.h"
+#include "runtime/event_log.h"
+#include "runtime/program_session.h"
+
+struct session {
+    int fd;
+    const struct ath_server *server;
+    struct ath_session_board_entry *entry;
+    uint64_t deadline_ms;   /* of the current step */
+    struct ath_frame hello; /* kept for the transcript, as challenge is */
+    struct ath_frame challenge;
+    struct ath_frame frame;          /* the last frame that was read */
+    struct ath_wire_builder builder; /* the next message to write */
+    enum ath_gpu_purpose purpose;
+};
+
+static void session_free(struct session *session)
+{
+    ath_frame_free(&session->hello);
+    ath_frame_free(&session->challenge);
+    ath_frame_free(&session->frame);
+    ath_wire_builder_free(&session->builder);
+}
+
+/* Logs why the connection is of no more use. Returns -EPROTO. */
+static int give_up(struct session *session, const char *what, const char *reason)
+{
+    atomic_fetch_add(&session->server->board->broken, 1);
+    ath_event_log(ATH_EVENT_WARNING, "session-broken", "peer", session->entry->peer, "during", what,
+                  "reason", reason, NULL);
+    return -EPROTO;
+}
+
+static int send_built(struct session *session, const char *what, struct ath_frame *transcript)
+{
+    size_t length;
+    int status;
+    struct ath_err err;
+    const uint8_t *bytes = ath_wire_finish(&session->builder, &length, &status);
+
+    if (!status && transcript)
+        status = ath_frame_copy(transcript, bytes, length);
+    if (status)
+        return give_up(session, what, strerror(-status));
+    if (ath_frame_write(session->fd, bytes, length, session->deadline_ms, &err))
+        return give_up(session, what, err.message);
+    return 0;
+}
+
+/* Waits until the client closes the connection. Closing a connection with unread bytes resets it
+ * (RFC 2525, 2.17), and the client might miss the last message. Bytes that come meanwhile are
+ * ignored. */
+static void await_end(const struct session *session)
+{
+    enum { MOST = 16 };
+    char nothing[ATH_CONTROL_HELLO_FRAME_BYTES];
+    uint64_t now_ms;
+    shutdown(session->fd, SHUT_WR);
+    for (int i = 0; i < MOST && (now_ms = ath_now_ms()) < session->deadline_ms; i++) {
+        struct pollfd one = { .fd = session->fd, .events = POLLIN };
+        if (poll(&one, 1, (int)(session->deadline_ms - now_ms)) > 0 &&
+            recv(session->fd, nothing, sizeof nothing, MSG_DONTWAIT) <= 0)
+            return;
+    }
+}
+
+/* Sends a refusal if the client takes it. Returns -EACCES. */
+static int refuse(struct session *session, enum ath_control_reason reason, const char *message)
+{
+    struct ath_control_refusal_builder refusal =
+        ath_control_message_init_refusal(ath_control_message_start(&session->builder));
+    size_t length;
+    int status;
+    struct ath_err err;
+
+    ath_control_refusal_set_reason(refusal, reason);
+    ath_control_refusal_set_message(refusal, message);
+    atomic_fetch_add(&session->server->board->refused, 1);
+    ath_event_log(ATH_EVENT_WARNING, "session-refused", "peer", session->entry->peer, "reason",
+                  ath_control_reason_word(reason), "detail", message, NULL);
+    const uint8_t *bytes = ath_wire_finish(&session->builder, &length, &status);
+    if (bytes && !ath_frame_write(session->fd, bytes, length, session->deadline_ms, &err))
+        await_end(session);
+    return -EACCES;
+}
+
+/* Reads any message of the handshake. */
+static int read_frame(struct session *session, struct ath_control_message *out)
+{
+    struct ath_err err;
+    if (ath_frame_read(session->fd, ATH_CONTROL_HELLO_FRAME_BYTES, session->deadline_ms,
+                       &session->frame, &err))
+        return give_up(session, "handshake", err.message);
+    if (ath_control_message_open(ath_frame_message(&session->frame),
+                                 ath_frame_message_length(&session->frame), out))
+        return refuse(session, ATH_CONTROL_REASON_BAD_MESSAGE, "the message is not valid here");
+    return 0;
+}
+
+/* Reads a message that must be the wanted one. */
+static int read_message(struct session *session, enum ath_control_message_which wanted,
+                        struct ath_control_message *out)
+{
+    int status = read_frame(session, out);
+    if (!status && ath_control_message_which(*out) != wanted)
+        return refuse(session, ATH_CONTROL_REASON_BAD_MESSAGE, "the message is not valid here");
+    return status;
+}
+
+/* Waits until the program's session of a number is proven, because its other connections come at
+ * the same time as its proof. Returns NULL if there is no such session. An unproven session gets no
+ * connections: each passed descriptor that is not taken counts against all sessions (unix(7),
+ * ETOOMANYREFS), and clients without a key could leave many. */
+static const struct ath_session_board_entry *await_proven(const struct session *session,
+                                                          uint64_t id)
+{
+    static const struct timespec pause = { .tv_nsec = 1000000 };
+    const struct ath_session_board_entry *entry;
+    while ((entry = ath_session_board_find(session->server->board, id)) && !entry->is_proven &&
+           ath_now_ms() < session->deadline_ms)
+        nanosleep(&pause, NULL);
+    return entry && entry->is_proven && entry->purpose == ATH_GPU_PURPOSE_CUDA ? entry : NULL;
+}
+
+/* Logs a join that is turned away; a join gets no answer. Returns -EACCES. */
+static int turn_away(const struct session *session, const char *reason)
+{
+    ath_event_log(ATH_EVENT_WARNING, "connection-refused", "peer", session->entry->peer, "reason",
+                  reason, NULL);
+    return -EACCES;
+}
+
+/* Passes a further connection to its session's process, which checks the proof. Always returns a
+ * negative errno, because this process has nothing more to do with the connection. */
+static int pass_to_session(struct session *session, struct ath_control_join join)
+{
+    struct ath_session_board *board = session->server->board;
+    const struct ath_session_board_entry *entry =
+        await_proven(session, ath_control_join_session(join));
+    struct ath_wire_bytes mac = ath_control_join_mac(join);
+    struct ath_joining joining = { .number = ath_control_join_number(join) };
+    if (!entry || !session->server->fd_passing || mac.length != sizeof joining.proof)
+        return turn_away(session, "there is no session to join");
+    memcpy(joining.proof, mac.data, mac.length);
+    if (ath_fd_passing_pass(session->server->fd_passing, (size_t)(entry - board->entries), &joining,
+                            session->fd))
+        return turn_away(session, "the session takes no connection");
+    return -ENODATA;
+}
+
+/* Reads the first message of a connection, nearly always a hello. */
+static int read_first(struct session *session, struct ath_control_hello *out)
+{
+    struct ath_control_message message;
+    int status = read_frame(session, &message);
+    if (status)
+        return status;
+    if (ath_control_message_which(message) == ATH_CONTROL_MESSAGE_JOIN)
+        return pass_to_session(session, ath_control_message_join(message));
+    if (session->server->fd_passing)
+        ath_fd_passing_keep_inner(session->server->fd_passing);
+    if (ath_control_message_which(message) != ATH_CONTROL_MESSAGE_HELLO)
+        return refuse(session, ATH_CONTROL_REASON_BAD_MESSAGE, "the message is not valid here");
+    *out = ath_control_message_hello(message);
+    return 0;
+}
+
+static int read_hello(struct session *session)
+{
+    struct ath_control_hello hello;
+    bool wants_key = session->server->secret.length > 0;
+    int status = read_first(session, &hello);
+    if (status)
+        return status;
+    if (ath_control_hello_nonce(hello).length != ATH_NONCE_BYTES)
+        return refuse(session, ATH_CONTROL_REASON_BAD_MESSAGE, "the nonce does not have 32 bytes");
+    if (ath_control_hello_protocol_min(hello) > ATH_CONTROL_PROTOCOL_VERSION ||
+        ath_control_hello_protocol(hello) < ATH_CONTROL_PROTOCOL_VERSION)
+        return refuse(session, ATH_CONTROL_REASON_PROTOCOL, "this server speaks protocol 2");
+    if (wants_key && !ath_control_hello_has_key(hello))
+        return refuse(session, ATH_CONTROL_REASON_KEY_WANTED, "a key is wanted");
+    if (!wants_key && ath_control_hello_has_key(hello))
+        return refuse(session, ATH_CONTROL_REASON_KEY_NOT_WANTED,
+                      "this server has no key to prove");
+    session->purpose = ath_control_hello_purpose(hello);
+    if (ath_frame_copy(&session->hello, session->frame.bytes, session->frame.length))
+        return give_up(session, "handshake", "out of memory");
+    return 0;
+}
+
+static int send_challenge(struct session *session)
+{
+    uint8_t nonce[ATH_NONCE_BYTES];
+    struct ath_err err;
+    if (ath_nonce_make(nonce, &err))
+        return give_up(session, "handshake", err.message);
+    struct ath_control_challenge_builder challenge =
+        ath_control_message_init_challenge(ath_control_message_start(&session->builder));
+    ath_control_challenge_set_protocol(challenge, ATH_CONTROL_PROTOCOL_VERSION);
+    ath_control_challenge_set_software(challenge, PACKAGE_STRING);
+    ath_control_challenge_set_nonce(challenge, (struct ath_wire_bytes){ nonce, sizeof nonce });
+    ath_control_challenge_set_wants_key(challenge, session->server->secret.length > 0);
+    ath_control_challenge_set_session(challenge, atomic_load(&session->entry->id));
+    return send_built(session, "handshake", &session->challenge);
+}
+
+static int read_proof(struct session *session, uint8_t own_proof[ATH_PROOF_BYTES])
+{
+    const struct ath_secret *secret = &session->server->secret;
+    struct ath_transcript transcript = { &session->hello, &session->challenge, NULL };
+    struct ath_control_message message;
+    int status = read_message(session, ATH_CONTROL_MESSAGE_PROOF, &message);
+    if (status || !secret->length)
+        return status;
+    struct ath_wire_bytes mac = ath_control_proof_mac(ath_control_message_proof(message));
+    if (!ath_secret_check(secret, ATH_SIDE_CLIENT, &transcript, mac.data, mac.length))
+        return refuse(session, ATH_CONTROL_REASON_KEY_WRONG, "the client has another key");
+    transcript.client_proof = mac.data;
+    ath_secret_prove(secret, ATH_SIDE_SERVER, &transcript, own_proof);
+    return 0;
+}
+
+static int send_welcome(struct session *session, const uint8_t proof[ATH_PROOF_BYTES])
+{
+    struct ath_control_welcome_builder welcome =
+        ath_control_message_init_welcome(ath_control_message_start(&session->builder));
+    ath_control_welcome_set_session(welcome, atomic_load(&session->entry->id));
+    if (session->server->secret.length)
+        ath_control_welcome_set_mac(welcome, (struct ath_wire_bytes){ proof, ATH_PROOF_BYTES });
+    return send_built(session, "handshake", NULL);
+}
+
+static int shake_hands(struct session *session)
+{
+    uint8_t proof[ATH_PROOF_BYTES];
+    session->deadline_ms = ath_now_ms() + (uint64_t)session->server->handshake_ms;
+    int status = read_hello(session);
+    if (!status)
+        status = send_challenge(session);
+    if (!status)
+        status = read_proof(session, proof);
+    /* An unproven client must not learn which purposes the server has. */
+    if (!status && session->purpose != ATH_GPU_PURPOSE_CONTROL &&
+        session->purpose != ATH_GPU_PURPOSE_CUDA)
+        status = refuse(session, ATH_CONTROL_REASON_NOT_SERVED,
+                        "this purpose is not served by this version");
+    if (status)
+        return status;
+    atomic_store(&session->entry->purpose, (int)session->purpose);
+    atomic_store(&session->entry->is_proven, true);
+    if (session->server->fd_passing && session->purpose != ATH_GPU_PURPOSE_CUDA)
+        ath_fd_passing_close(session->server->fd_passing);
+    return send_welcome(session, proof);
+}
+
+/*
+ * Waits for a question. A client that has been silent for long loses its slot, which is no fault:
+ * it connects again for its next question. A client that waits for events stays, because it would
+ * miss them.
+ */
+static bool is_silent(const struct session *session)
+{
+    struct pollfd one = { .fd = session->fd, .events = POLLIN };
+    int ready, patience_ms = ath_control_answer_awaits_events() ? -1 : session->server->idle_ms;
+    do
+        ready = poll(&one, 1, patience_ms);
+    while (ready < 0 && errno == EINTR);
+    return !ready;
+}
+
+/* Answers one question. Returns 0, or a negative errno if the session ends (-ENODATA: the client
+ * is done). */
+static int converse(struct session *session)
+{
+    struct ath_control_message question;
+    struct ath_err err;
+
+    if (is_silent(session))
+        return -ENODATA;
+    session->deadline_ms = ath_now_ms() + (uint64_t)session->server->idle_ms;
+    int status = ath_frame_read(session->fd, ATH_CONTROL_ANSWER_FRAME_BYTES, session->deadline_ms,
+                                &session->frame, &err);
+    if (status == -ENODATA)
+        return status;
+    if (status)
+        return give_up(session, "session", err.message);
+    session->deadline_ms = ath_now_ms() + (uint64_t)session->server->answer_ms;
+    if (ath_control_message_open(ath_frame_message(&session->frame),
+                                 ath_frame_message_length(&session->frame), &question) ||
+        !ath_control_answer(session->server, session->fd, question,
+                            ath_control_message_start(&session->builder)))
+        return refuse(session, ATH_CONTROL_REASON_BAD_MESSAGE, "the message is not valid here");
+    return send_built(session, "session", NULL);
+}
+
+void ath_session_serve(int fd, const struct ath_server *server,
+                       struct ath_session_board_entry *entry)
+{
+    __attribute__((cleanup(session_free))) struct session session = {
+        .fd = fd,
+        .server = server,
+        .entry = entry,
+        .builder.max_bytes = ATH_CONTROL_ANSWER_FRAME_BYTES,
+    };
+    ath_tcp_tune(fd);
+    int status = shake_hands(&session);
+    if (!status && session.purpose == ATH_GPU_PURPOSE_CUDA) {
+        struct ath_ticket ticket;
+        ath_ticket_make(&server->secret, &session.hello, &session.challenge, &ticket);
+        ath_program_session_serve(fd, server, entry, &ticket);
+    }
+    while (!status)
+        status = converse(&session);
+}
+
+void ath_session_turn_away(int fd)
+{
+    ATH_AUTO(ath_wire_builder) builder = { .max_bytes = ATH_CONTROL_HELLO_FRAME_BYTES };
+    struct ath_control_refusal_builder refusal =
+        ath_control_message_init_refusal(ath_control_message_start(&builder));
+    size_t length;
+    int status;
+
+    ath_control_refusal_set_reason(refusal, ATH_CONTROL_REASON_BUSY);
+    ath_control_refusal_set_message(refusal, "too many sessions");
+    const uint8_t *bytes = ath_wire_finish(&builder, &length, &status);
+    if (bytes)
+        (void)!send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+}

@@ -1,0 +1,13 @@
+/* One client's session, in a process of its own. */
+#pragma once
+#include "runtime/server.h"
+
+/*
+ * Serves the client at fd until either side ends the session or the client breaks a rule, which is
+ * logged. entry is the session's own on the board. The caller closes fd.
+ */
+void ath_session_serve(int fd, const struct ath_server *server,
+                       struct ath_session_board_entry *entry);
+
+/* Refuses a client because the server has no room, without waiting. */
+void ath_session_turn_away(int fd);

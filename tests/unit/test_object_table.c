@@ -1,0 +1,128 @@
+/* The server's table of the objects whose handles the client has: kinds, parents, ends. */
+#include "config.h"
+
+#include "cuda/server/object_table.h"
+
+#include "unit.h"
+
+static struct ath_cuda_object_table table;
+
+static void make(void)
+{
+    ath_cuda_object_table_init(&table);
+}
+
+static void end(void)
+{
+    ath_cuda_object_table_free(&table);
+}
+
+FIXTURE(make, end);
+
+#define NAME(kind, handle) ((struct ath_cuda_object_name){ ATH_CUDA_KIND_##kind, (handle) })
+#define NOBODY NAME(CONTEXT, 0)
+
+static uint64_t serial(struct ath_cuda_object_name name)
+{
+    return ath_cuda_object_serial(&table, name);
+}
+
+static void note(struct ath_cuda_object_name name, struct ath_cuda_object_name parent)
+{
+    ath_cuda_object_note(&table, name, parent, true);
+}
+
+static void end_one(struct ath_cuda_object_name name)
+{
+    ath_cuda_object_end(&table, name, serial(name));
+}
+
+TEST(knows_what_was_noted_by_its_kind)
+{
+    note(NAME(STREAM, 0x1000), NOBODY);
+    ck_assert_uint_ne(serial(NAME(STREAM, 0x1000)), 0);
+    ck_assert_uint_eq(serial(NAME(EVENT, 0x1000)), 0);
+    ck_assert_uint_eq(serial(NAME(STREAM, 0x1001)), 0);
+    ck_assert_uint_eq(serial(NAME(STREAM, 0)), 0);
+}
+
+TEST(a_kernel_is_a_function_and_no_function_is_a_kernel)
+{
+    note(NAME(KERNEL, 0x10), NOBODY);
+    note(NAME(FUNCTION, 0x20), NOBODY);
+    ck_assert_uint_ne(serial(NAME(FUNCTION, 0x10)), 0);
+    ck_assert_uint_eq(serial(NAME(KERNEL, 0x20)), 0);
+}
+
+TEST(children_end_with_their_parent_and_others_live_on)
+{
+    note(NAME(LIBRARY, 0x10), NOBODY);
+    note(NAME(LIBRARY, 0x11), NOBODY);
+    note(NAME(KERNEL, 0x20), NAME(LIBRARY, 0x10));
+    note(NAME(KERNEL, 0x21), NAME(LIBRARY, 0x11));
+    note(NAME(FUNCTION, 0x30), NAME(KERNEL, 0x20));
+    end_one(NAME(LIBRARY, 0x10));
+    ck_assert_uint_eq(serial(NAME(KERNEL, 0x20)), 0);
+    ck_assert_uint_eq(serial(NAME(FUNCTION, 0x30)), 0);
+    ck_assert_uint_ne(serial(NAME(KERNEL, 0x21)), 0);
+}
+
+TEST(a_child_that_ended_leaves_its_parent)
+{
+    note(NAME(GRAPH, 0x10), NOBODY);
+    for (uint64_t i = 0; i < 3; i++)
+        note(NAME(GRAPH_NODE, 0x20 + i), NAME(GRAPH, 0x10));
+    end_one(NAME(GRAPH_NODE, 0x21));
+    ck_assert_uint_ne(serial(NAME(GRAPH_NODE, 0x20)), 0);
+    ck_assert_uint_eq(serial(NAME(GRAPH_NODE, 0x21)), 0);
+    ck_assert_uint_ne(serial(NAME(GRAPH_NODE, 0x22)), 0);
+    end_one(NAME(GRAPH, 0x10));
+    ck_assert_uint_eq(serial(NAME(GRAPH_NODE, 0x20)), 0);
+    ck_assert_uint_eq(serial(NAME(GRAPH_NODE, 0x22)), 0);
+}
+
+TEST(a_new_object_of_the_same_handle_survives_a_late_end)
+{
+    note(NAME(STREAM, 0x10), NOBODY);
+    uint64_t old = serial(NAME(STREAM, 0x10));
+    note(NAME(STREAM, 0x10), NOBODY); /* another thread's, made before the end was noted */
+    ath_cuda_object_end(&table, NAME(STREAM, 0x10), old);
+    ck_assert_uint_ne(serial(NAME(STREAM, 0x10)), 0);
+}
+
+TEST(a_new_object_of_the_same_handle_has_its_own_parent)
+{
+    note(NAME(CONTEXT, 0x1), NOBODY);
+    note(NAME(CONTEXT, 0x2), NOBODY);
+    note(NAME(EVENT, 0x10), NAME(CONTEXT, 0x1));
+    note(NAME(EVENT, 0x10), NAME(CONTEXT, 0x2));
+    end_one(NAME(CONTEXT, 0x1));
+    ck_assert_uint_ne(serial(NAME(EVENT, 0x10)), 0);
+    end_one(NAME(CONTEXT, 0x2));
+    ck_assert_uint_eq(serial(NAME(EVENT, 0x10)), 0);
+}
+
+TEST(memory_ends_with_its_last_reference)
+{
+    const struct ath_cuda_object_name memory = NAME(MEM_GENERIC_ALLOCATION_HANDLE, 7);
+    note(memory, NOBODY);
+    note(memory, NOBODY); /* cuMemRetainAllocationHandle() */
+    end_one(memory);
+    ck_assert_uint_ne(serial(memory), 0);
+    end_one(memory);
+    ck_assert_uint_eq(serial(memory), 0);
+}
+
+TEST(a_primary_context_outlives_its_objects)
+{
+    note(NAME(CONTEXT, 0x1), NOBODY);
+    note(NAME(CONTEXT, 0x2), NOBODY);
+    ath_cuda_object_note_primary(&table, 0x1, 0);
+    ath_cuda_object_note_primary(&table, 0x2, 1);
+    note(NAME(STREAM, 0x10), NAME(CONTEXT, 0x1));
+    note(NAME(STREAM, 0x11), NAME(CONTEXT, 0x2));
+    ath_cuda_object_end_primary(&table, 0);
+    ck_assert_uint_ne(serial(NAME(CONTEXT, 0x1)), 0);
+    ck_assert_uint_eq(serial(NAME(STREAM, 0x10)), 0);
+    ck_assert_uint_ne(serial(NAME(STREAM, 0x11)), 0);
+}
