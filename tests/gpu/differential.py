@@ -61,6 +61,7 @@ KNOWN = [
     (r" cuPointerSetAttribute 0 1$", PINNED_BY_TCP),
     (r" cuStreamBatchMemOp_v2 0 1$", PINNED_BY_TCP),
     (r" cuMemGetAddressRange_v2 bytes=N bytes=N$", "managed memory has whole pages"),
+    (r" cuMemHostGetDevicePointer_v2 memory\S* elsewhere$", "registered memory's own address was in use at the server"),
 ]
 # The same with the simulated driver alone. A GPU may behave in either way.
 SIMULATED = [

@@ -26,6 +26,7 @@ def sim_folder(nvml):
 def client_environment(server, *others, **changes):
     """The environment of a program that has the devices of a server, and then those of others with the same key."""
     key = runtime.key_file(server.key) if server.key is not None else ""
-    values = {"AITHERION_SERVER": ",".join(one.address for one in (server, *others)), "AITHERION_KEY_FILE": key, "AITHERION_CONNECT_TIMEOUT": "5",
+    values = {"AITHERION_SERVER": ",".join(one.address for one in (server, *others)), "AITHERION_KEY_FILE": key,
+              "AITHERION_CONNECT_TIMEOUT": str(harness.PATIENCE_S),
               "LD_LIBRARY_PATH": os.pathsep.join([LIBRARIES, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
     return harness.environment(**{**values, **changes})

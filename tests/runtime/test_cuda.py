@@ -362,16 +362,16 @@ class Ends(Base):
 
 class Opening(Base):
     def complaint(self, status, pattern, server="127.0.0.1:1", **options):
-        options.setdefault("env", {"AITHERION_CONNECT_TIMEOUT": "0.5"})
         with Program(server, alone="words" not in options, **options) as program:
             self.assertEqual(program.first, status)
             self.assertEqual(program.do("fill 10").split()[0] in (GONE, "CUDA_ERROR_NOT_INITIALIZED"), True)
             self.assertRegex(program.end(), rf"^aitherion: {pattern}\n$")
 
     def test_no_server_listens(self):
-        self.complaint("CUDA_ERROR_SYSTEM_NOT_READY", "cannot connect to '127.0.0.1:1': Connection refused")
+        soon = {"AITHERION_CONNECT_TIMEOUT": "0.5"}
+        self.complaint("CUDA_ERROR_SYSTEM_NOT_READY", "cannot connect to '127.0.0.1:1': Connection refused", env=soon)
         self.complaint("CUDA_ERROR_SYSTEM_NOT_READY", "cannot connect to '/nonexistent/socket': No such file or directory",
-                       server="/nonexistent/socket")
+                       server="/nonexistent/socket", env=soon)
 
     def test_a_wrong_key(self):
         with serve() as server:

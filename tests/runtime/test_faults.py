@@ -318,7 +318,7 @@ class Without(Base):
                 told = set()
                 for count in range(3, 8):
                     result = run_steps(place(server, transport), ["sh", "-c", f'ulimit -n {count}; exec "$0"'],
-                                       AITHERION_CONNECT_TIMEOUT="1")
+                                       AITHERION_CONNECT_TIMEOUT="10")
                     told.add((result.stdout.split() or [result.returncode])[0])
                 self.assertIn(GOOD, told, transport)
                 if transport == "shm":  # over TCP one descriptor is enough
@@ -366,7 +366,7 @@ class Without(Base):
                 self.assertNotIn("crashed", server.log())
         hard = ["sh", "-c", 'ulimit -f 1 && exec "$@"', "sh"]
         with serve(prefix=hard) as server:
-            with Program(server.socket, env={"AITHERION_CONNECT_TIMEOUT": "0.5"}, alone=True) as program:
+            with Program(server.socket, alone=True) as program:
                 self.assertNotEqual(program.first, GOOD)
                 self.assertEqual(program.end(), "aitherion: the server could not do it: File too large\n")
             with Program(server.address) as program:  # the simulated driver's memory is such a file as well
@@ -471,7 +471,7 @@ class Nonsense(Base):
             with self.subTest((stage, words)), self.liar(stage, b"".join(map(runtime.encode, answers)), lingers=True) as address:
                 words = [word.format(address) for word in words]
                 run = functools.partial(runtime.run, *words[1:]) if words[0] == "aitherion-runtime" else functools.partial(harness.run, *words)
-                result = run(env=harness.environment(AITHERION_KEY_FILE="", AITHERION_CONNECT_TIMEOUT="0.3"))
+                result = run(env=harness.environment(AITHERION_KEY_FILE="", AITHERION_CONNECT_TIMEOUT=str(harness.PATIENCE_S)))
                 said = result.stdout + result.stderr
                 self.assertIn("a\ufffd[2J\ufffd31m\ufffdb", said)
                 self.assertEqual([letter for letter in said if unicodedata.category(letter) in ("Cc", "Cf") and letter != "\n"], [])

@@ -23,7 +23,7 @@ FULL = "CUDA_ERROR_OUT_OF_MEMORY"
 
 def aitherion(*words, server=None, key=runtime.KEY, **changes):
     named = ["--server", server.address, "--key", runtime.key_file(key)] if server else []
-    return harness.run(*words[:2], *named, *words[2:], env=harness.environment(AITHERION_CONNECT_TIMEOUT="1", **changes))
+    return harness.run(*words[:2], *named, *words[2:], env=harness.environment(**changes))
 
 
 def sessions(server):
@@ -316,7 +316,7 @@ print(nvml.nvmlInit_v2(), nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)), cuda.
 class BeforeTheProgram(unittest.TestCase):
     def run_at(self, place, *words, key=runtime.KEY, **changes):
         return harness.run("run", *words[:-1], "--server", place, "--key", runtime.key_file(key), "--", "echo", words[-1],
-                           env=harness.environment(AITHERION_CONNECT_TIMEOUT="0.3", **changes))
+                           env=harness.environment(**changes))
 
     def refused(self, code, pattern, place, **options):
         result = self.run_at(place, "ran", **options)
@@ -330,7 +330,8 @@ class BeforeTheProgram(unittest.TestCase):
             self.assertTrue(server.wait_for_log("reason=keyWrong"))
             place = server.address
             self.assertEqual(self.run_at(place, "ran").stdout, "ran\n")
-        self.refused(125, rf"^aitherion: cannot connect to '{re.escape(place)}': Connection refused\n  hint: .*aitherion status", place)
+        self.refused(125, rf"^aitherion: cannot connect to '{re.escape(place)}': Connection refused\n  hint: .*aitherion status", place,
+                     AITHERION_CONNECT_TIMEOUT="0.3")
         self.assertEqual(self.run_at(place, "ran", AITHERION_DISABLE="1").stdout, "ran\n")
 
     def test_a_runtime_without_a_key(self):
@@ -341,7 +342,7 @@ class BeforeTheProgram(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (0, "ran\n"), result.stderr)
 
     def test_an_error_as_data(self):
-        result = self.run_at("127.0.0.1:1", "--json", "ran")
+        result = self.run_at("127.0.0.1:1", "--json", "ran", AITHERION_CONNECT_TIMEOUT="0.3")
         self.assertEqual((result.returncode, json.loads(result.stderr)["code"]), (125, "peer-unreachable"))
 
     def test_the_library_of_one_server_refuses_several(self):
@@ -364,7 +365,7 @@ class BeforeTheProgram(unittest.TestCase):
                                      sys.executable, "-c", COUNTER)
                 self.assertEqual((result.stdout, result.stderr), ("0 0 0 0 3 3\n", ""))
             other.stop()
-            self.refused(125, rf"^aitherion: cannot connect to '{re.escape(place)}'", f"{server.address},{place}")
+            self.refused(125, rf"^aitherion: cannot connect to '{re.escape(place)}'", f"{server.address},{place}", AITHERION_CONNECT_TIMEOUT="2")
 
     def test_several_by_hand(self):
         """The libcuda.so.1 for one server tells what is missing."""
