@@ -137,7 +137,7 @@ annotation kept @0xb5a2e0c3d1f64e13 (field, param) :Text;
 
 annotation wants @0xb5a2e0c3d1f64e14 (field, param) :Text;        # whether the program wants this result: in C, its pointer is not null
 annotation nullable @0xb5a2e0c3d1f64e15 (field, param) :Void;     # the pointer may be null
-annotation isCached @0xb5a2e0c3d1f64e1a (method) :Void;    # a custom method that is sent as a cached one
+annotation isCached @0xb5a2e0c3d1f64e1a (method) :Void;    # a custom method whose answers the cache of answers has, too
 annotation internal @0xb5a2e0c3d1f64e19 (method) :Void;    # no function of CUDA's, but a call that hand-written functions need
 
 annotation hostptr @0xb5a2e0c3d1f64e1b (field) :Void;      # an address of host memory that both sides have, or null
@@ -917,9 +917,9 @@ interface Driver {
   graphDebugDotPrint @153 (graph :UInt64 $handle, flags :UInt32) -> (text :Data)
       $c("cuGraphDebugDotPrint") $class(custom) $byHand(both) $does([plain]) $since(11030);
   graphDestroy @154 (graph :UInt64 $handle) -> ()
-      $c("cuGraphDestroy") $class(sync) $forgets("graphNodeGetType") $does([ends, gives]) $since(10000);
+      $c("cuGraphDestroy") $class(sync) $forgets("graphNodeGetType graphExecKernelNodeSetParamsV2") $does([ends, gives]) $since(10000);
   graphDestroyNode @155 (node :UInt64 $handle) -> ()
-      $c("cuGraphDestroyNode") $class(sync) $forgets("graphNodeGetType") $does([ends]) $since(10000);
+      $c("cuGraphDestroyNode") $class(sync) $forgets("graphNodeGetType graphExecKernelNodeSetParamsV2") $does([ends]) $since(10000);
   graphEventRecordNodeGetEvent @156 (node :UInt64 $handle) -> (event :UInt64 $handle)
       $c("cuGraphEventRecordNodeGetEvent") $class(sync) $does([gets]) $since(11010);
   graphEventRecordNodeSetEvent @157 (node :UInt64 $handle, event :UInt64 $handle) -> ()
@@ -933,7 +933,7 @@ interface Driver {
   graphExecChildGraphNodeSetParams @161 (graphExec :UInt64 $handle, node :UInt64 $handle, childGraph :UInt64 $handle) -> ()
       $c("cuGraphExecChildGraphNodeSetParams") $class(sync) $does([plain]) $since(11010);
   graphExecDestroy @162 (graphExec :UInt64 $handle) -> ()
-      $c("cuGraphExecDestroy") $class(sync) $does([ends, gives]) $since(10000);
+      $c("cuGraphExecDestroy") $class(sync) $forgets("graphExecKernelNodeSetParamsV2") $does([ends, gives]) $since(10000);
   graphExecEventRecordNodeSetEvent @163 (graphExec :UInt64 $handle, node :UInt64 $handle, event :UInt64 $handle) -> ()
       $c("cuGraphExecEventRecordNodeSetEvent") $class(sync) $does([plain]) $since(11010);
   graphExecEventWaitNodeSetEvent @164 (graphExec :UInt64 $handle, node :UInt64 $handle, event :UInt64 $handle) -> ()
@@ -948,7 +948,7 @@ interface Driver {
       $c("cuGraphExecHostNodeSetParams") $class(custom) $byHand(both) $does([plain]) $since(10020);
   graphExecKernelNodeSetParams @169 () -> () $c("cuGraphExecKernelNodeSetParams") $class(local) $does([plain]) $since(10010);
   graphExecKernelNodeSetParamsV2 @170 (graphExec :UInt64 $handle, node :UInt64 $handle, kernel :KernelNodeParams) -> ()
-      $c("cuGraphExecKernelNodeSetParams_v2") $class(custom) $byHand(both) $does([plain]) $since(12000);
+      $c("cuGraphExecKernelNodeSetParams_v2") $class(custom) $byHand(both) $isCached $does([plain]) $since(12000);
   graphExecMemcpyNodeSetParams @171 (graphExec :UInt64 $handle, node :UInt64 $handle, copy :Memcpy3d, context :UInt64 $handle) ->
       ()
       $c("cuGraphExecMemcpyNodeSetParams") $differs(.madeWithout) $class(custom) $byHand(client) $does([plain]) $since(10020);
@@ -958,9 +958,9 @@ interface Driver {
   graphExecNodeSetParams @173 () -> () $c("cuGraphExecNodeSetParams") $differs(.madeWithout) $class(local) $does([plain]) $since(12020);
   graphExecUpdate @174 (graphExec :UInt64 $handle, graph :UInt64 $handle) -> (errorNode :UInt64 $handle $nullable, result :UInt32
       $nullable)
-      $c("cuGraphExecUpdate") $class(sync) $evenFailed $does([gets]) $since(10020);
+      $c("cuGraphExecUpdate") $class(sync) $forgets("graphExecKernelNodeSetParamsV2") $evenFailed $does([gets]) $since(10020);
   graphExecUpdateV2 @175 (graphExec :UInt64 $handle, graph :UInt64 $handle) -> (info :GraphExecUpdateResultInfo)
-      $c("cuGraphExecUpdate_v2") $class(sync) $evenFailed $does([plain]) $since(12000);
+      $c("cuGraphExecUpdate_v2") $class(sync) $forgets("graphExecKernelNodeSetParamsV2") $evenFailed $does([plain]) $since(12000);
   graphExternalSemaphoresSignalNodeGetParams @176 () -> ()
       $c("cuGraphExternalSemaphoresSignalNodeGetParams") $class(refused) $reason(.external) $since(11020);
   graphExternalSemaphoresSignalNodeSetParams @177 () -> ()

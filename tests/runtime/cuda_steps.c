@@ -41,6 +41,7 @@
  *     shapes SHAPES TIMES       cooperative launches, the same again: "right" or "wrong"
  *     kernel NAME SHARED        all facts about a kernel: "right" or "wrong"
  *     record TIMES      an event by cuEventRecordWithFlags(): "right" if wrong flags are refused
+ *     nodes VALUE       sets the nodes of an executable graph and launches it: "right" or "wrong"
  *     several COUNT     makes COUNT streams and events, which must all differ, and uses some
  *
  * It calls cuInit() first, and prints the result.
@@ -908,6 +909,77 @@ static CUresult block(void)
     return status ? status : cuStreamSynchronize(stream);
 }
 
+/* ---- an executable graph whose nodes are set again and again ---- */
+
+enum { SET_NODES = 20 };
+
+static struct {
+    CUgraphExec exec;
+    CUgraphNode nodes[SET_NODES];
+    CUdeviceptr memory;
+    CUfunction fill;
+} set;
+
+static CUresult begin_set(void)
+{
+    CUgraph made = NULL;
+    size_t count = SET_NODES;
+    float value = 0;
+    int n = 1;
+    CUstream stream = NULL;
+    CUresult status = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    if (!status)
+        status = cuMemAlloc_v2(&set.memory, SET_NODES * sizeof(float));
+    if (!status)
+        status = cuModuleGetFunction(&set.fill, module, "fill");
+    if (!status)
+        status = cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+    for (int i = 0; i < SET_NODES && !status; i++)
+        status = launch("fill", n, stream, (void *[]){ &set.memory, &value, &n });
+    if (!status)
+        status = cuStreamEndCapture(stream, &made);
+    if (!status)
+        status = cuGraphGetNodes(made, set.nodes, &count);
+    return status ? status : cuGraphInstantiateWithFlags(&set.exec, made, 0);
+}
+
+static CUresult set_node(int i, float value, unsigned int threads)
+{
+    int n = 1;
+    CUdeviceptr place = set.memory + (size_t)i * sizeof(float);
+    CUDA_KERNEL_NODE_PARAMS params = {
+        .func = set.fill,
+        .gridDimX = 1,
+        .gridDimY = 1,
+        .gridDimZ = 1,
+        .blockDimX = threads,
+        .blockDimY = 1,
+        .blockDimZ = 1,
+        .kernelParams = (void *[]){ &place, &value, &n },
+    };
+    return cuGraphExecKernelNodeSetParams_v2(set.exec, set.nodes[i], &params);
+}
+
+/* Each node gets arguments of its own. A refusal comes at once. */
+static void step_nodes(const char *words) /* VALUE */
+{
+    float found[SET_NODES];
+    int value = atoi(words);
+    CUresult status = load();
+    if (!status && !set.exec)
+        status = begin_set();
+    for (int i = 0; i < SET_NODES && !status; i++)
+        status = set_node(i, (float)(value + i), 32);
+    bool is_right = set_node(0, 0, 1 << 20) == CUDA_ERROR_INVALID_VALUE;
+    if (!status)
+        status = cuGraphLaunch(set.exec, NULL);
+    if (!status)
+        status = cuMemcpyDtoH_v2(found, set.memory, sizeof found);
+    for (int i = 0; i < SET_NODES && !status; i++)
+        is_right = is_right && found[i] == (float)(value + i);
+    printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
+}
+
 static void step_block(const char *words)
 {
     (void)words;
@@ -1504,6 +1576,7 @@ static const struct {
     { "pieces", step_pieces },       { "behind", step_behind },
     { "stale", step_stale },         { "shapes", step_shapes },
     { "kernel", step_kernel },       { "record", step_record },
+    { "nodes", step_nodes },
 };
 
 static void run_step(char *line)

@@ -116,6 +116,14 @@ class Slow(unittest.TestCase):
             self.assertEqual(program.do("several 1"), GOOD)
             self.assertGreater(self.round_trips(program, "several 8", below=math.inf), 16)
 
+    @by_the_clock
+    def test_a_node_that_took_a_kernel_takes_it_again_at_once(self):
+        # 20 nodes once, one that is refused, and the copy of the result
+        most = 1 + 1 + 0.9
+        with Program(self.relay.address, alone=True) as program:
+            self.assertGreater(self.round_trips(program, "nodes 1", f"{GOOD} right", below=math.inf), 20)
+            self.assertLess(self.round_trips(program, "nodes 100", f"{GOOD} right", below=most), most)
+
     def test_a_refusal_arrives(self):
         """Although the first question is in flight, which no server reads any more."""
         with Program(self.relay.address, key=b"x" * 32, alone=True) as program:

@@ -1,6 +1,7 @@
 /* Kernel nodes of graphs. Their parameters travel as one block of bytes, like a launch's. */
 #include "config.h"
 
+#include "cuda/client/answer_cache.h"
 #include "cuda/client/client.h"
 #include "cuda/client/kernel_parameters.h"
 #include "cuda/common/kernel_node.h"
@@ -110,6 +111,36 @@ CUresult ath_cuda_by_hand_cuGraphKernelNodeSetParams(CUgraphNode node,
     return ath_cuda_by_hand_cuGraphKernelNodeSetParams_v2(node, params ? &wide : NULL);
 }
 
+/*
+ * Sets a node of an executable graph. A node that took this kernel with this grid takes it again
+ * with other arguments, so only the first time waits for the answer: programs set all nodes before
+ * each launch.
+ */
+static CUresult set_exec_node(struct ath_cuda_exchange *exchange, CUgraphExec graph_exec,
+                              CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    const uint64_t key[] = {
+        UINT64_MAX, /* no message of a question begins so */
+        (uintptr_t)graph_exec,
+        (uintptr_t)node,
+        (uintptr_t)params->func,
+        (uintptr_t)params->kern,
+        (uintptr_t)params->ctx,
+        (uint64_t)params->gridDimX << 32 | params->gridDimY,
+        (uint64_t)params->gridDimZ << 32 | params->blockDimX,
+        (uint64_t)params->blockDimY << 32 | params->blockDimZ,
+        params->sharedMemBytes,
+    };
+    struct ath_frame *answer = &exchange->thread->answer;
+    if (ath_cuda_answer_cache_find((const void *)key, sizeof key, answer))
+        return ath_cuda_post(exchange);
+    uint64_t age = ath_cuda_answer_cache_age();
+    CUresult status = ath_cuda_ask(exchange);
+    if (!status)
+        ath_cuda_answer_cache_add(exchange->method, (const void *)key, sizeof key, answer, age);
+    return status;
+}
+
 CUresult ath_cuda_by_hand_cuGraphExecKernelNodeSetParams_v2(CUgraphExec graph_exec,
                                                             CUgraphNode node,
                                                             const CUDA_KERNEL_NODE_PARAMS *params)
@@ -131,7 +162,7 @@ CUresult ath_cuda_by_hand_cuGraphExecKernelNodeSetParams_v2(CUgraphExec graph_ex
         call, ath_cuda_to_wire(side, ATH_CUDA_KIND_GRAPH_NODE, (uintptr_t)node));
     put_node(side, ath_cuda_wire_graph_exec_kernel_node_set_params_v2_init_kernel(call), params,
              &packed);
-    return ath_cuda_end(&exchange, ath_cuda_ask(&exchange));
+    return ath_cuda_end(&exchange, set_exec_node(&exchange, graph_exec, node, params));
 }
 
 CUresult ath_cuda_by_hand_cuGraphExecKernelNodeSetParams(CUgraphExec graph_exec, CUgraphNode node,
