@@ -22,7 +22,7 @@ sys.path[:0] = [os.path.join(os.path.dirname(HERE), "tools"), os.path.join(os.pa
 import cli  # noqa: E402,F401
 import harness  # noqa: E402
 
-STILL_S = 0.06
+STILL_S, STILL_THE_SAME_S = 0.06, 0.8  # nothing has changed on the screen; nor since the key was typed
 PAUSE_S = 0.02
 DOCUMENT = os.path.join(harness.SOURCE, "etc", "ac922_topology.yaml")
 _socket = f"aitherion-test-{os.getpid()}"
@@ -115,14 +115,15 @@ class Menus:
             os.close(terminal)
         return bool(unread) or any(_runs(pid) for pid in [self.server, *_tree(self.shell)])
 
-    def wait(self, text=None, wanted=None):
-        """Returns the screen when it has stopped changing, contains text, and wanted(screen) is true."""
+    def wait(self, text=None, wanted=None, before=None):
+        """Returns the screen when it has stopped changing, contains text, and wanted(screen) is true. before: the state that a key
+        should change: on a busy machine the menus may sleep between the key and the new screen."""
         end, last, since = time.monotonic() + harness.PATIENCE_S, None, 0
         while time.monotonic() < end:
             is_at_work, now, time_now = self._is_at_work(), self._state(), time.monotonic()
             if is_at_work or now != last:
                 last, since = now, time_now
-            if time_now - since > STILL_S and len(now.split()) > 3:
+            if time_now - since > (STILL_THE_SAME_S if now == before else STILL_S) and len(now.split()) > 3:
                 screen = self.screen()
                 if (text is None or text in screen) and (wanted is None or wanted(screen)):
                     return screen
@@ -135,8 +136,9 @@ class Menus:
         """
         screen = self.screen() if not keys else None
         for key in keys:
+            before = self._state()
             _tmux("send-keys", "-t", self.name, *(["-l", "--", key[1:]] if key.startswith("=") else [key]))
-            screen = self.wait()
+            screen = self.wait(before=before)
         return screen
 
     def is_full_screen(self):
