@@ -22,7 +22,7 @@ static struct ath_ring writer, reader;
 static uint8_t *bytes;
 
 /* More than the ring holds, in no multiple of its size. */
-enum { MANY = 2 * ATH_RING_BYTES + 12345 };
+enum { MANY = 2 * ATH_RING_BYTES + 12345, STEPS = ATH_RING_BYTES - ATH_RING_STEP };
 
 static void setup(void)
 {
@@ -59,22 +59,37 @@ TEST(holds_as_much_as_it_has_room_for)
 {
     ck_assert_int_eq(ath_ring_write(&writer, bytes, ATH_RING_BYTES), 0);
     ck_assert_uint_eq(atomic_load(&shared->written), ATH_RING_BYTES);
-    expect_bytes(0, 1);
-    ck_assert_int_eq(ath_ring_write(&writer, bytes + ATH_RING_BYTES, 1), 0);
-    expect_bytes(1, ATH_RING_BYTES - 2);
-    ck_assert_int_eq(ath_ring_write(&writer, bytes + ATH_RING_BYTES + 1, ATH_RING_BYTES - 2), 0);
-    expect_bytes(ATH_RING_BYTES - 1, ATH_RING_BYTES);
-    ck_assert_uint_eq(atomic_load(&shared->read), atomic_load(&shared->written));
+    expect_bytes(0, ATH_RING_STEP);
+    ck_assert_int_eq(ath_ring_write(&writer, bytes + ATH_RING_BYTES, ATH_RING_STEP), 0);
+    expect_bytes(ATH_RING_STEP, ATH_RING_BYTES - 1);
+    ck_assert_int_eq(ath_ring_write(&writer, bytes + ATH_RING_BYTES + ATH_RING_STEP, STEPS), 0);
+    expect_bytes(ATH_RING_BYTES + ATH_RING_STEP - 1, STEPS + 1);
+    ck_assert_uint_eq(atomic_load(&shared->written), reader.position);
 }
 
-/* The first byte that one side moves wakes the other side. */
+/* A look at the other side's position, or telling one's own, is for when it is needed. */
+TEST(sides_look_at_each_other_when_they_must)
+{
+    ck_assert_int_eq(ath_ring_write(&writer, bytes, ATH_RING_STEP), 0);
+    expect_bytes(0, ATH_RING_STEP - 1);
+    ck_assert_uint_eq(atomic_load(&shared->read), 0);
+    expect_bytes(ATH_RING_STEP - 1, 1);
+    ck_assert_uint_eq(atomic_load(&shared->read), ATH_RING_STEP);
+    ck_assert_int_eq(ath_ring_write(&writer, bytes, STEPS), 0);
+    ck_assert_uint_eq(writer.seen, 0);
+    ck_assert_int_eq(ath_ring_write(&writer, bytes, 1), 0);
+    ck_assert_uint_eq(writer.seen, ATH_RING_STEP);
+}
+
+/* The first byte of the writer wakes the reader, and a step of the reader the writer. */
 TEST(wakes_a_sleeping_side)
 {
     atomic_store(&shared->reader_sleeps, 1);
     ck_assert_int_eq(ath_ring_write(&writer, bytes, 1), 0);
     ck_assert_uint_eq(atomic_load(&shared->reader_sleeps), 0);
+    ck_assert_int_eq(ath_ring_write(&writer, bytes + 1, ATH_RING_STEP - 1), 0);
     atomic_store(&shared->writer_sleeps, 1);
-    expect_bytes(0, 1);
+    expect_bytes(0, ATH_RING_STEP);
     ck_assert_uint_eq(atomic_load(&shared->writer_sleeps), 0);
     atomic_store(&shared->reader_sleeps, 1);
     atomic_store(&shared->writer_sleeps, 1);
@@ -102,9 +117,9 @@ TEST(a_wake_reaches_the_kernel)
         while (!atomic_load(sleeps[i]))
             sched_yield();
         if (i)
-            expect_bytes(0, 1);
+            expect_bytes(0, ATH_RING_STEP);
         else
-            ck_assert_int_eq(ath_ring_write(&writer, bytes, 1), 0);
+            ck_assert_int_eq(ath_ring_write(&writer, bytes, ATH_RING_STEP), 0);
         ck_assert_int_eq(pthread_join(thread, NULL), 0);
     }
 }
@@ -137,7 +152,8 @@ TEST(more_than_it_holds_goes_through)
     for (size_t at = 0; at < MANY; at += PART)
         expect_bytes(at, MANY - at < PART ? MANY - at : PART);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    ck_assert_uint_eq(atomic_load(&shared->read), MANY);
+    ck_assert_uint_eq(atomic_load(&shared->read), reader.told);
+    ck_assert_uint_gt(atomic_load(&shared->read), MANY - ATH_RING_STEP);
 }
 
 static int gone(void *context)
@@ -162,15 +178,24 @@ TEST(waits_end)
 }
 
 /* The other side claims positions that it cannot have, up to one byte beyond the limit. */
-TEST(refuses_impossible_positions)
+TEST(refuses_impossible_positions_of_the_writer)
 {
     uint8_t byte;
     atomic_store(&shared->written, ATH_RING_BYTES + 1);
     ck_assert_int_eq(ath_ring_read(&reader, &byte, 1), -EBADMSG);
-    atomic_store(&shared->written, ATH_RING_BYTES);
+    atomic_store(&shared->written, 1);
     ck_assert_int_eq(ath_ring_read(&reader, &byte, 1), 0);
     atomic_store(&shared->written, 0); /* before the position of the reader */
     ck_assert_int_eq(ath_ring_read(&reader, &byte, 1), -EBADMSG);
-    atomic_store(&shared->read, 1); /* behind the position of the writer */
+}
+
+TEST(refuses_impossible_positions_of_the_reader)
+{
+    ck_assert_int_eq(ath_ring_write(&writer, bytes, ATH_RING_BYTES), 0);
+    atomic_store(&shared->read, ATH_RING_BYTES + 1); /* behind the position of the writer */
+    ck_assert_int_eq(ath_ring_write(&writer, bytes, 1), -EBADMSG);
+    atomic_store(&shared->read, ATH_RING_BYTES);
+    ck_assert_int_eq(ath_ring_write(&writer, bytes, ATH_RING_BYTES), 0);
+    atomic_store(&shared->read, 1); /* before where it was */
     ck_assert_int_eq(ath_ring_write(&writer, bytes, 1), -EBADMSG);
 }

@@ -75,29 +75,39 @@ static size_t piece(uint64_t position, size_t wanted, size_t *out_offset)
     return wanted < left ? wanted : left;
 }
 
+/* Lets the other side see this side's position. */
+static void tell(struct ath_ring *ring, _Atomic uint64_t *own, _Atomic uint32_t *other_sleeps)
+{
+    if (ring->told == ring->position)
+        return;
+    ring->told = ring->position;
+    atomic_store(own, ring->position);
+    wake(other_sleeps);
+}
+
 int ath_ring_write(struct ath_ring *ring, const void *bytes, size_t length)
 {
     struct ath_ring_shared *shared = ring->shared;
     const uint8_t *from = bytes;
 
     while (length) {
-        uint64_t read = atomic_load_explicit(&shared->read, memory_order_acquire);
-        uint64_t used = ring->position - read;
-        size_t offset;
-        if (used > ATH_RING_BYTES)
-            return -EBADMSG;
-        if (used == ATH_RING_BYTES) {
-            int status = wait_for_other_side(ring, &shared->read, read, &shared->writer_sleeps);
-            if (status)
-                return status;
+        size_t offset, room = ATH_RING_BYTES - (size_t)(ring->position - ring->seen);
+        if (!room) {
+            uint64_t read = atomic_load_explicit(&shared->read, memory_order_acquire);
+            if (read - ring->seen > ATH_RING_BYTES)
+                return -EBADMSG;
+            if (read == ring->seen) {
+                int status = wait_for_other_side(ring, &shared->read, read, &shared->writer_sleeps);
+                if (status)
+                    return status;
+            }
+            ring->seen = read;
             continue;
         }
-        size_t room = ATH_RING_BYTES - (size_t)used;
         size_t part = piece(ring->position, length < room ? length : room, &offset);
         memcpy(shared->bytes + offset, from, part);
         ring->position += part;
-        atomic_store(&shared->written, ring->position);
-        wake(&shared->reader_sleeps);
+        tell(ring, &shared->written, &shared->reader_sleeps);
         from += part;
         length -= part;
     }
@@ -110,23 +120,25 @@ int ath_ring_read(struct ath_ring *ring, void *bytes, size_t length)
     uint8_t *to = bytes;
 
     while (length) {
-        uint64_t written = atomic_load_explicit(&shared->written, memory_order_acquire);
-        uint64_t ready = written - ring->position;
-        size_t offset;
-        if (ready > ATH_RING_BYTES)
-            return -EBADMSG;
+        size_t offset, ready = (size_t)(ring->seen - ring->position);
         if (!ready) {
-            int status =
-                wait_for_other_side(ring, &shared->written, written, &shared->reader_sleeps);
-            if (status)
-                return status;
+            uint64_t written = atomic_load_explicit(&shared->written, memory_order_acquire);
+            if (written - ring->seen > ATH_RING_BYTES)
+                return -EBADMSG;
+            if (written == ring->seen) {
+                int status =
+                    wait_for_other_side(ring, &shared->written, written, &shared->reader_sleeps);
+                if (status)
+                    return status;
+            }
+            ring->seen = written;
             continue;
         }
-        size_t part = piece(ring->position, length < ready ? length : (size_t)ready, &offset);
+        size_t part = piece(ring->position, length < ready ? length : ready, &offset);
         memcpy(to, shared->bytes + offset, part);
         ring->position += part;
-        atomic_store(&shared->read, ring->position);
-        wake(&shared->writer_sleeps);
+        if (ring->position - ring->told >= ATH_RING_STEP)
+            tell(ring, &shared->read, &shared->writer_sleeps);
         to += part;
         length -= part;
     }
