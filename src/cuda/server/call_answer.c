@@ -18,18 +18,29 @@ enum {
     PRINTED_BYTES = 64 * 1024,    /* of what kernels printed, in a message */
 };
 
+/* The message as it travels: as ath_wire_finish() has made it, its lent bytes and their padding. */
+static void write_parts(const struct ath_answer_writer *writer,
+                        const struct ath_wire_builder *builder, const uint8_t *bytes, size_t length)
+{
+    static uint8_t padding[ATH_WIRE_WORD];
+    struct ath_calls *calls = writer->calls;
+    struct ath_wire_bytes lent = builder->lent;
+    struct iovec parts[ATH_FRAME_PARTS] = { { (void *)(uintptr_t)bytes, length },
+                                            { (void *)(uintptr_t)lent.data, lent.length },
+                                            { padding, ath_wire_lent_padding(lent) } };
+    int status = ath_stream_write_frame(calls->stream, (struct iovec){ 0 }, parts);
+    if (status)
+        calls->over(calls, status);
+}
+
 static void write_out(struct ath_answer_writer *writer, struct ath_wire_builder *builder)
 {
-    struct ath_calls *calls = writer->calls;
     size_t length;
     int status;
     const uint8_t *bytes = ath_wire_finish(builder, &length, &status);
     if (!bytes)
-        calls->over(calls, status);
-    struct iovec parts[ATH_FRAME_PARTS] = { { (void *)(uintptr_t)bytes, length } };
-    status = ath_stream_write_frame(calls->stream, (struct iovec){ 0 }, parts);
-    if (status)
-        calls->over(calls, status);
+        writer->calls->over(writer->calls, status);
+    write_parts(writer, builder, bytes, length);
 }
 
 /* Sends what kernels printed ahead of the answer to the call that made the driver print it. The
@@ -59,8 +70,10 @@ static void write_printed(struct ath_answer_writer *writer)
 static void write_changes(struct ath_answer_writer *writer)
 {
     int found;
-    while (ath_cuda_deferred_data(&writer->changes))
+    for (struct ath_cuda_deferred *copy; (copy = ath_cuda_deferred_tell(&writer->changes));) {
         write_out(writer, &writer->changes);
+        ath_cuda_deferred_told(copy);
+    }
     while ((found = ath_cuda_changes(writer->calls->session, &writer->changes)) > 0)
         write_out(writer, &writer->changes);
     if (found < 0)
@@ -104,7 +117,6 @@ void ath_answer_send(struct ath_answer_writer *writer, struct ath_call_thread *t
                      const struct ath_frame *frame)
 {
     static const struct ath_wire_shape root = { .pointers = NULL };
-    static uint8_t padding[ATH_WIRE_WORD];
     struct ath_calls *calls = writer->calls;
     struct ath_cuda_wire_answer answer;
     size_t length;
@@ -115,18 +127,12 @@ void ath_answer_send(struct ath_answer_writer *writer, struct ath_call_thread *t
         calls->over(calls, status);
     if (ath_wire_open(bytes + ATH_FRAME_HEAD, length - ATH_FRAME_HEAD, &root, &answer.at))
         calls->over(calls, -EIO);
-    struct ath_wire_bytes lent = thread->builder.lent;
-    struct iovec parts[ATH_FRAME_PARTS] = { { (void *)(uintptr_t)bytes, length },
-                                            { (void *)(uintptr_t)lent.data, lent.length },
-                                            { padding, ath_wire_lent_padding(lent) } };
     begin_writing(writer, thread);
     write_printed(writer);
     if (!ath_cuda_wire_answer_status(answer) && ath_call_brings_changes(frame))
         write_changes(writer);
-    status = ath_stream_write_frame(calls->stream, (struct iovec){ 0 }, parts);
+    write_parts(writer, &thread->builder, bytes, length);
     pthread_mutex_unlock(&writer->write_lock);
-    if (status)
-        calls->over(calls, status);
 }
 
 void ath_answer_serve(struct ath_answer_writer *writer, struct ath_call_thread *thread,

@@ -16,36 +16,39 @@
  * and as much again for unused rooms of other sizes. */
 enum { ROOMS_MOST = 4 * ATH_CUDA_DEFERRED_MOST };
 
-struct room {
-    struct room *next;
+enum { FLAG_BYTES = 64 }; /* behind the data, in a line of their own */
+
+struct ath_cuda_deferred {
+    struct ath_cuda_deferred *next;
     size_t capacity, bytes;
     uint8_t *memory;
-    uint64_t address; /* the client's */
-    atomic_bool is_done;
-    bool is_registered; /* with the driver */
+    uint64_t address;          /* the client's */
+    _Atomic uint32_t *is_done; /* in the memory: the GPU sets it */
+    CUdeviceptr flag;          /* its address for the GPU; 0: a host function sets it */
+    bool is_registered;        /* with the driver */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct room *unused;
-static struct room *due, **last_due = &due; /* in the order of the calls */
+static struct ath_cuda_deferred *unused;
+static struct ath_cuda_deferred *due, **last_due = &due; /* in the order of the calls */
 static atomic_int due_count;
 static size_t held_bytes; /* of all rooms */
 
-static struct room *take_unused(size_t bytes)
+static struct ath_cuda_deferred *take_unused(size_t bytes)
 {
-    struct room **best = NULL;
+    struct ath_cuda_deferred **best = NULL;
     pthread_mutex_lock(&lock);
-    for (struct room **at = &unused; *at; at = &(*at)->next)
+    for (struct ath_cuda_deferred **at = &unused; *at; at = &(*at)->next)
         if ((*at)->capacity >= bytes && (!best || (*at)->capacity < (*best)->capacity))
             best = at;
-    struct room *room = best ? *best : NULL;
+    struct ath_cuda_deferred *room = best ? *best : NULL;
     if (room)
         *best = room->next;
     pthread_mutex_unlock(&lock);
     return room;
 }
 
-static void put_unused(struct room *room)
+static void put_unused(struct ath_cuda_deferred *room)
 {
     pthread_mutex_lock(&lock);
     room->next = unused;
@@ -54,39 +57,44 @@ static void put_unused(struct room *room)
 }
 
 /* Without a registration the driver waits in the copy, which is right but slow. */
-static struct room *map_room(const struct ath_cuda_driver *driver, size_t capacity)
+static struct ath_cuda_deferred *map_room(const struct ath_cuda_driver *driver, size_t capacity)
 {
-    struct room *room = calloc(1, sizeof *room);
-    void *memory = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct ath_cuda_deferred *room = calloc(1, sizeof *room);
+    const size_t whole = capacity + FLAG_BYTES;
+    void *memory = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (!room || memory == MAP_FAILED) {
         free(room);
         if (memory != MAP_FAILED)
-            munmap(memory, capacity);
+            munmap(memory, whole);
         return NULL;
     }
     room->capacity = capacity;
     room->memory = memory;
-    room->is_registered =
-        driver->cuMemHostRegister_v2 &&
-        !driver->cuMemHostRegister_v2(memory, capacity, CU_MEMHOSTREGISTER_PORTABLE);
+    room->is_done = (_Atomic uint32_t *)(void *)(room->memory + capacity);
+    room->is_registered = driver->cuMemHostRegister_v2 &&
+                          !driver->cuMemHostRegister_v2(memory, whole, CU_MEMHOSTREGISTER_PORTABLE);
+    if (!room->is_registered || !driver->cuStreamWriteValue32_v2 ||
+        !driver->cuMemHostGetDevicePointer_v2 ||
+        driver->cuMemHostGetDevicePointer_v2(&room->flag, (void *)room->is_done, 0))
+        room->flag = 0;
     return room;
 }
 
-static void room_free(const struct ath_cuda_driver *driver, struct room *room)
+static void room_free(const struct ath_cuda_driver *driver, struct ath_cuda_deferred *room)
 {
     if (room->is_registered && driver->cuMemHostUnregister)
         driver->cuMemHostUnregister(room->memory);
-    munmap(room->memory, room->capacity);
+    munmap(room->memory, room->capacity + FLAG_BYTES);
     free(room);
 }
 
 /* Frees unused rooms until there may be a new one. Returns false if too many are in use. */
 static bool has_space(const struct ath_cuda_driver *driver, size_t capacity)
 {
-    struct room *freed = NULL;
+    struct ath_cuda_deferred *freed = NULL;
     pthread_mutex_lock(&lock);
     while (unused && held_bytes + capacity > ROOMS_MOST) {
-        struct room *room = unused;
+        struct ath_cuda_deferred *room = unused;
         unused = room->next;
         held_bytes -= room->capacity;
         room->next = freed;
@@ -95,21 +103,21 @@ static bool has_space(const struct ath_cuda_driver *driver, size_t capacity)
     bool has = held_bytes + capacity <= ROOMS_MOST;
     held_bytes += has ? capacity : 0;
     pthread_mutex_unlock(&lock);
-    for (struct room *next; freed; freed = next) {
+    for (struct ath_cuda_deferred *next; freed; freed = next) {
         next = freed->next;
         room_free(driver, freed);
     }
     return has;
 }
 
-static struct room *make_room(const struct ath_cuda_driver *driver, size_t bytes)
+static struct ath_cuda_deferred *make_room(const struct ath_cuda_driver *driver, size_t bytes)
 {
     size_t capacity = ATH_CUDA_DEFERRED_LEAST;
     while (capacity < bytes)
         capacity *= 2;
     if (!has_space(driver, capacity))
         return NULL;
-    struct room *room = map_room(driver, capacity);
+    struct ath_cuda_deferred *room = map_room(driver, capacity);
     pthread_mutex_lock(&lock);
     held_bytes -= room ? 0 : capacity;
     pthread_mutex_unlock(&lock);
@@ -118,10 +126,22 @@ static struct room *make_room(const struct ath_cuda_driver *driver, size_t bytes
 
 static void note_done(void *memory)
 {
-    ((struct room *)memory)->is_done = true;
+    *((struct ath_cuda_deferred *)memory)->is_done = true;
 }
 
-static void add_due(struct room *room)
+/*
+ * Marks the room as done behind its copy. The GPU writes the mark: a host function would hold the
+ * stream for some ten microseconds, which is more than a copy of 64 KiB takes. A driver without
+ * such writes (before CUDA 12 they are an option of the kernel module) gets a host function.
+ */
+static bool mark_behind(const struct ath_cuda_driver *driver, struct ath_cuda_deferred *room,
+                        CUstream stream)
+{
+    return (room->flag && !driver->cuStreamWriteValue32_v2(stream, room->flag, true, 0)) ||
+           (driver->cuLaunchHostFunc && !driver->cuLaunchHostFunc(stream, note_done, room));
+}
+
+static void add_due(struct ath_cuda_deferred *room)
 {
     pthread_mutex_lock(&lock);
     room->next = NULL;
@@ -139,7 +159,7 @@ void ath_cuda_defer_copy(struct ath_cuda_served *served, uint64_t address, CUdev
         served->status = CUDA_ERROR_INVALID_VALUE;
         return;
     }
-    struct room *room = take_unused((size_t)bytes);
+    struct ath_cuda_deferred *room = take_unused((size_t)bytes);
     if (!room)
         room = make_room(driver, (size_t)bytes);
     served->status = room
@@ -152,21 +172,21 @@ void ath_cuda_defer_copy(struct ath_cuda_served *served, uint64_t address, CUdev
     }
     room->address = address;
     room->bytes = (size_t)bytes;
-    room->is_done = false;
-    if (!driver->cuLaunchHostFunc || driver->cuLaunchHostFunc(stream, note_done, room)) {
+    *room->is_done = false;
+    if (!mark_behind(driver, room, stream)) {
         served->status = driver->cuStreamSynchronize(stream);
-        room->is_done = true;
+        *room->is_done = true;
     }
     add_due(room);
 }
 
-static struct room *take_done(void)
+static struct ath_cuda_deferred *take_done(void)
 {
     pthread_mutex_lock(&lock);
-    struct room **at = &due;
-    while (*at && !(*at)->is_done)
+    struct ath_cuda_deferred **at = &due;
+    while (*at && !*(*at)->is_done)
         at = &(*at)->next;
-    struct room *room = *at;
+    struct ath_cuda_deferred *room = *at;
     if (room) {
         *at = room->next;
         if (!room->next)
@@ -177,17 +197,22 @@ static struct room *take_done(void)
     return room;
 }
 
-int ath_cuda_deferred_data(struct ath_wire_builder *answer)
+struct ath_cuda_deferred *ath_cuda_deferred_tell(struct ath_wire_builder *answer)
 {
-    struct room *room = due_count ? take_done() : NULL;
+    struct ath_cuda_deferred *room = due_count ? take_done() : NULL;
     if (!room)
-        return 0;
-    struct ath_wire_array parts =
-        ath_cuda_wire_answer_init_changes(ath_cuda_wire_answer_start(answer), 1);
-    struct ath_cuda_wire_memory_part_builder to = { ath_wire_array_struct(parts, 0) };
+        return NULL;
+    struct ath_cuda_wire_answer_builder start = ath_cuda_wire_answer_start(answer);
+    ath_wire_lend(answer, 1);
+    struct ath_cuda_wire_memory_part_builder to = { ath_wire_array_struct(
+        ath_cuda_wire_answer_init_changes(start, 1), 0) };
     ath_cuda_wire_memory_part_set_address(to, room->address);
-    ath_cuda_wire_memory_part_set_data(to, (struct ath_wire_bytes){ room->memory, room->bytes });
     ath_cuda_wire_memory_part_set_is_copied(to, true);
+    ath_cuda_wire_memory_part_set_data(to, (struct ath_wire_bytes){ room->memory, room->bytes });
+    return room;
+}
+
+void ath_cuda_deferred_told(struct ath_cuda_deferred *room)
+{
     put_unused(room);
-    return 1;
 }

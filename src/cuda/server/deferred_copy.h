@@ -8,6 +8,7 @@
 
 #include "cuda/api/cuda_api.h"
 
+struct ath_cuda_deferred; /* one copy */
 struct ath_cuda_served;
 struct ath_wire_builder;
 
@@ -15,5 +16,9 @@ struct ath_wire_builder;
 void ath_cuda_defer_copy(struct ath_cuda_served *served, uint64_t address, CUdeviceptr source,
                          uint64_t bytes, CUstream stream);
 
-/* Puts the next copy that is done into an answer to no call. Returns 1, or 0 if there is none. */
-int ath_cuda_deferred_data(struct ath_wire_builder *answer);
+/*
+ * Puts the next copy that is done into an answer to no call, and lends its data to it. Returns NULL
+ * if there is none. The caller calls told() when the answer is written.
+ */
+struct ath_cuda_deferred *ath_cuda_deferred_tell(struct ath_wire_builder *answer);
+void ath_cuda_deferred_told(struct ath_cuda_deferred *copy);
