@@ -668,9 +668,11 @@ interface Driver {
   ctxDetach @29 (context :UInt64 $handle) -> ()
       $c("cuCtxDetach") $class(sync) $forgets("*") $does([dropsStock, mayWait]) $since(2000);
   ctxDisablePeerAccess @30 (peerContext :UInt64 $handle) -> ()
-      $c("cuCtxDisablePeerAccess") $class(sync) $does([plain]) $bySwitch $since(4000);
+      $c("cuCtxDisablePeerAccess") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([plain]) $bySwitch
+      $since(4000);
   ctxEnablePeerAccess @31 (peerContext :UInt64 $handle, flags :UInt32) -> ()
-      $c("cuCtxEnablePeerAccess") $class(sync) $does([plain]) $bySwitch $since(4000);
+      $c("cuCtxEnablePeerAccess") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([plain]) $bySwitch
+      $since(4000);
   ctxFromGreenCtx @32 (greenContext :UInt64 $handle) -> (context :UInt64 $handle)
       $c("cuCtxFromGreenCtx") $class(custom) $byHand(server) $does([gets]) $since(12040);
   ctxGetApiVersion @33 (context :UInt64 $handle) -> (version :UInt32)
@@ -769,7 +771,8 @@ interface Driver {
       $c("cuDeviceGetUuid") $class(cached) $does([anyContext]) $since(9020);
   deviceGetUuidV2 @84 (device :Int32 $handle) -> (uuid :Data $bytesOf("sizeof(CUuuid)"))
       $c("cuDeviceGetUuid_v2") $class(cached) $does([anyContext]) $since(11040);
-  deviceGraphMemTrim @85 (device :Int32 $handle) -> () $c("cuDeviceGraphMemTrim") $class(sync) $does([gives]) $since(11040);
+  deviceGraphMemTrim @85 (device :Int32 $handle) -> () $c("cuDeviceGraphMemTrim") $class(sync)
+      $forgets("pointerGetAttribute pointerGetAttributes") $does([gives]) $since(11040);
   devicePrimaryCtxGetState @86 (device :Int32 $handle) -> (flags :UInt32, active :Int32)
       $c("cuDevicePrimaryCtxGetState") $class(custom) $byHand(client) $isCached $does([anyContext]) $since(7000);
   devicePrimaryCtxRelease @87 (device :Int32 $handle) -> ()
@@ -1094,7 +1097,8 @@ interface Driver {
   importExternalSemaphore @235 () -> () $c("cuImportExternalSemaphore") $class(refused) $reason(.external) $since(10000);
   init @236 (flags :UInt32) -> () $c("cuInit") $class(custom) $byHand(client) $does([early]) $bySwitch $since(2000);
   ipcCloseMemHandle @237 (address :UInt64 $deviceptr) -> ()
-      $c("cuIpcCloseMemHandle") $class(sync) $does([ends, mayWait, gives]) $unplaced("address") $since(4010);
+      $c("cuIpcCloseMemHandle") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([ends, mayWait, gives])
+      $unplaced("address") $since(4010);
   ipcGetEventHandle @238 (event :UInt64 $handle) -> (handle :Data $bytesOf("sizeof(CUipcEventHandle)"))
       $c("cuIpcGetEventHandle") $class(sync) $does([shares]) $since(4010);
   ipcGetMemHandle @239 (address :UInt64 $deviceptr) -> (handle :Data $bytesOf("sizeof(CUipcMemHandle)"))
@@ -1176,7 +1180,8 @@ interface Driver {
   logsRegisterCallback @279 () -> () $c("cuLogsRegisterCallback") $class(refused) $reason(.logCallbacks) $since(12090);
   logsUnregisterCallback @280 () -> () $c("cuLogsUnregisterCallback") $class(refused) $reason(.logCallbacks) $since(12090);
   memAddressFree @281 (address :UInt64 $deviceptr, size :UInt64) -> ()
-      $c("cuMemAddressFree") $class(sync) $does([ends]) $unplaced("address") $since(10020);
+      $c("cuMemAddressFree") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([ends]) $unplaced("address")
+      $since(10020);
   memAddressReserve @282 (size :UInt64, alignment :UInt64, wanted :UInt64 $deviceptr, flags :UInt64) -> (address :UInt64
       $deviceptr)
       $c("cuMemAddressReserve") $class(sync) $does([makes, uncounted]) $placed("*address; size; cuMemAddressFree(%s, size)")
@@ -1224,12 +1229,15 @@ interface Driver {
   memExportToShareableHandle @298 (handle :UInt64 $handle, type :UInt32, flags :UInt64) -> (token :Data)
       $c("cuMemExportToShareableHandle") $class(custom) $byHand(both) $does([exports]) $since(10020);
   memFree @299 (address :UInt32 $deviceptr) -> ()
-      $c("cuMemFree") $class(sync) $does([ends, mayWait, synchronizes, gives, barred]) $since(2000);
+      $c("cuMemFree") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes")
+      $does([ends, mayWait, synchronizes, gives, barred]) $since(2000);
   memFreeAsync @300 (address :UInt64 $deviceptr, stream :UInt64 $handle) -> ()
-      $c("cuMemFreeAsync") $class(async) $byHand(client) $does([ends, gives, reuses]) $unplaced("address") $since(11020) $ptsz(11020);
+      $c("cuMemFreeAsync") $class(async) $byHand(client) $forgets("pointerGetAttribute pointerGetAttributes")
+      $does([ends, gives, reuses]) $unplaced("address") $since(11020) $ptsz(11020);
   memFreeHost @301 () -> () $c("cuMemFreeHost") $class(local) $does([ends]) $unplaced("(uintptr_t)memory") $since(2000);
   memFreeV2 @302 (address :UInt64 $deviceptr) -> ()
-      $c("cuMemFree_v2") $class(custom) $byHand(both) $does([ends, mayWait, synchronizes, gives]) $unplaced("address")
+      $c("cuMemFree_v2") $class(custom) $byHand(both) $forgets("pointerGetAttribute pointerGetAttributes")
+      $does([ends, mayWait, synchronizes, gives]) $unplaced("address")
       $since(3020);
   memGetAccess @303 (location :MemLocation, address :UInt64 $deviceptr) -> (flags :UInt64)
       $c("cuMemGetAccess") $class(sync) $does([plain]) $since(10020);
@@ -1259,17 +1267,19 @@ interface Driver {
   memHostRegisterV2 @318 (memory :UInt64, bytes :UInt64, flags :UInt32, shared :UInt64) -> (address :UInt64 $deviceptr)
       $c("cuMemHostRegister_v2") $class(custom) $byHand(both) $does([gets]) $pinned("memory") $since(6050);
   memHostUnregister @319 (memory :UInt64) -> ()
-      $c("cuMemHostUnregister") $class(custom) $byHand(both) $does([ends]) $unplaced("(uintptr_t)memory") $since(4000);
+      $c("cuMemHostUnregister") $class(custom) $byHand(both) $forgets("pointerGetAttribute pointerGetAttributes") $does([ends])
+      $unplaced("(uintptr_t)memory") $since(4000);
   memImportFromShareableHandle @320 (token :Data, type :UInt32) -> (handle :UInt64 $handle)
       $c("cuMemImportFromShareableHandle") $class(custom) $byHand(both) $does([makes, uncounted, exports]) $since(10020);
   memMap @321 (address :UInt64 $deviceptr, size :UInt64, offset :UInt64, handle :UInt64 $handle, flags :UInt64) -> ()
-      $c("cuMemMap") $class(sync) $does([takes]) $since(10020);
+      $c("cuMemMap") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([takes]) $since(10020);
   memMapArrayAsync @322 (mapInfoList :List(ArrayMapInfo) $count("count"), stream :UInt64 $handle) -> ()
       $c("cuMemMapArrayAsync") $class(sync) $does([plain]) $since(11010) $ptsz(11010);
   memPoolCreate @323 (properties :MemPoolProps) -> (pool :UInt64 $handle)
       $c("cuMemPoolCreate") $class(custom) $byHand(client) $does([makes, counts]) $since(11020);
   memPoolDestroy @324 (pool :UInt64 $handle) -> ()
-      $c("cuMemPoolDestroy") $class(custom) $byHand(client) $does([ends, mayWait, gives, changesPools]) $since(11020);
+      $c("cuMemPoolDestroy") $class(custom) $byHand(client) $forgets("pointerGetAttribute pointerGetAttributes")
+      $does([ends, mayWait, gives, changesPools]) $since(11020);
   memPoolExportPointer @325 (address :UInt64 $deviceptr) -> (share :Data $bytesOf("sizeof(CUmemPoolPtrExportData)"))
       $c("cuMemPoolExportPointer") $class(sync) $does([exports]) $since(11020);
   memPoolExportToShareableHandle @326 (pool :UInt64 $handle, type :UInt32, flags :UInt64) -> (token :Data)
@@ -1285,12 +1295,13 @@ interface Driver {
       $deviceptr)
       $c("cuMemPoolImportPointer") $class(sync) $does([makes, uncounted, exports]) $placed("*address; 0") $since(11020);
   memPoolSetAccess @331 (pool :UInt64 $handle, map :List(MemAccessDesc) $count("count")) -> ()
-      $c("cuMemPoolSetAccess") $class(sync) $does([plain]) $since(11020);
+      $c("cuMemPoolSetAccess") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([plain]) $since(11020);
   memPoolSetAttribute @332 (pool :UInt64 $handle, attribute :UInt32, value :Data
       $bytesOf("ath_cuda_bytes_of_pool_attribute(attribute)")) -> ()
       $c("cuMemPoolSetAttribute") $class(sync) $does([plain]) $since(11020);
   memPoolTrimTo @333 (pool :UInt64 $handle, minBytesToKeep :UInt64) -> ()
-      $c("cuMemPoolTrimTo") $class(sync) $does([mayWait, gives]) $since(11020);
+      $c("cuMemPoolTrimTo") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([mayWait, gives])
+      $since(11020);
   memPrefetchAsync @334 (address :UInt64 $deviceptr, count :UInt64, dstDevice :Int32 $handle, stream :UInt64 $handle) -> ()
       $c("cuMemPrefetchAsync") $class(sync) $does([touches]) $since(8000) $ptsz(8000);
   memPrefetchAsyncV2 @335 (address :UInt64 $deviceptr, count :UInt64, location :MemLocation, flags :UInt32, stream :UInt64
@@ -1307,15 +1318,17 @@ interface Driver {
       :List(Data))
       $c("cuMemRangeGetAttributes") $class(custom) $byHand(both) $does([plain]) $bySwitch $since(8000);
   memRelease @339 (handle :UInt64 $handle) -> ()
-      $c("cuMemRelease") $class(custom) $byHand(client) $does([ends, mayWait, gives]) $since(10020);
+      $c("cuMemRelease") $class(custom) $byHand(client) $forgets("pointerGetAttribute pointerGetAttributes")
+      $does([ends, mayWait, gives]) $since(10020);
   memRetainAllocationHandle @340 (address :UInt64 $deviceptr) -> (handle :UInt64 $handle)
       $c("cuMemRetainAllocationHandle") $class(sync) $does([makes, takes]) $since(11000);
   memSetAccess @341 (address :UInt64 $deviceptr, size :UInt64, descriptor :List(MemAccessDesc) $count("count")) -> ()
-      $c("cuMemSetAccess") $class(sync) $does([plain]) $since(10020);
+      $c("cuMemSetAccess") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([plain]) $since(10020);
   memSetMemPool @342 (location :MemLocation, type :UInt32, pool :UInt64 $handle) -> ()
       $c("cuMemSetMemPool") $class(sync) $does([changesPools]) $since(13000);
   memUnmap @343 (address :UInt64 $deviceptr, size :UInt64) -> ()
-      $c("cuMemUnmap") $class(sync) $does([ends, mayWait, gives]) $since(10020);
+      $c("cuMemUnmap") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([ends, mayWait, gives])
+      $since(10020);
   memcpy @344 () -> ()
       $c("cuMemcpy") $class(local) $does([mayWait, touches]) $bySwitch $since(4000) $ptds(7000) $onStream("cuMemcpyAsync");
   memcpy2D @345 () -> () $c("cuMemcpy2D") $class(refused) $reason(.narrow) $since(2000);
@@ -1536,12 +1549,12 @@ interface Driver {
       $c("cuParamSetv") $class(sync) $does([plain]) $since(2000);
   pointerGetAttribute @444 (attribute :UInt32, address :UInt64 $deviceptr) -> (data :Data
       $bytesOf("ath_cuda_bytes_of_pointer_attribute(attribute)"))
-      $c("cuPointerGetAttribute") $class(custom) $byHand(client) $does([plain]) $since(4000);
+      $c("cuPointerGetAttribute") $class(custom) $byHand(client) $isCached $does([plain]) $since(4000);
   pointerGetAttributes @445 (attributes :List(UInt32), address :UInt64 $deviceptr) -> (values :List(Data))
-      $c("cuPointerGetAttributes") $class(custom) $byHand(both) $does([plain]) $since(7000);
+      $c("cuPointerGetAttributes") $class(custom) $byHand(both) $isCached $does([plain]) $since(7000);
   pointerSetAttribute @446 (value :Data $bytesOf("ath_cuda_bytes_of_pointer_attribute(attribute)"), attribute :UInt32, address
       :UInt64 $deviceptr) -> ()
-      $c("cuPointerSetAttribute") $class(sync) $does([plain]) $since(6000);
+      $c("cuPointerSetAttribute") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([plain]) $since(6000);
   profilerInitialize @447 (configFile :Text, outputFile :Text, mode :UInt32) -> ()
       $c("cuProfilerInitialize") $class(sync) $does([plain]) $since(4000);
   profilerStart @448 () -> () $c("cuProfilerStart") $class(async) $does([plain]) $bySwitch $since(4000);

@@ -42,6 +42,7 @@
  *     kernel NAME SHARED        all facts about a kernel: "right" or "wrong"
  *     record TIMES      an event by cuEventRecordWithFlags(): "right" if wrong flags are refused
  *     nodes VALUE       sets the nodes of an executable graph and launches it: "right" or "wrong"
+ *     addresses [ended]         attributes of addresses, and after they are freed: "right"
  *     several COUNT     makes COUNT streams and events, which must all differ, and uses some
  *
  * It calls cuInit() first, and prints the result.
@@ -980,6 +981,60 @@ static void step_nodes(const char *words) /* VALUE */
     printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
 }
 
+/* ---- attributes of addresses ---- */
+
+enum { ADDRESSES = 8, ADDRESS_BYTES = 4096 };
+
+/* As Triton asks about each argument, and as the CUDA runtime does. */
+static CUresult ask_about(CUdeviceptr address, CUdeviceptr *out)
+{
+    unsigned int type = 0;
+    CUdeviceptr same = 0;
+    CUpointer_attribute both[] = { CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_POINTER };
+    CUresult status = cuPointerGetAttribute(out, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address);
+    CUresult other = cuPointerGetAttributes(2, both, (void *[]){ &type, &same }, address);
+    bool is_same =
+        !other && (status ? !type && !same : type == CU_MEMORYTYPE_DEVICE && same == *out);
+    return is_same ? status : CUDA_ERROR_UNKNOWN;
+}
+
+static CUresult ask_about_all(CUdeviceptr memory)
+{
+    CUresult status = CUDA_SUCCESS;
+    for (int i = 0; i < ADDRESSES && !status; i++) {
+        CUdeviceptr address = memory + (CUdeviceptr)i * ADDRESS_BYTES, found = 0;
+        status = ask_about(address, &found);
+        if (!status && found != address)
+            status = CUDA_ERROR_UNKNOWN;
+    }
+    return status;
+}
+
+/* "right" if an address that is freed is none, in both ways to allocate and free. */
+static void step_addresses(const char *words) /* [ended] */
+{
+    static CUdeviceptr memory, of_stream;
+    CUdeviceptr found = 0;
+    bool is_right = true;
+    CUresult status = CUDA_SUCCESS;
+    if (!memory)
+        status = cuMemAlloc_v2(&memory, (size_t)ADDRESSES * ADDRESS_BYTES);
+    if (!status && !of_stream)
+        status = cuMemAllocAsync(&of_stream, (size_t)ADDRESSES * ADDRESS_BYTES, NULL);
+    if (!status)
+        status = ask_about_all(memory);
+    if (!status)
+        status = ask_about_all(of_stream);
+    if (!status && !strncmp(words, "ended", strlen("ended"))) {
+        is_right = !cuMemFree_v2(memory) && ask_about(memory, &found) == CUDA_ERROR_INVALID_VALUE &&
+                   !cuMemFreeAsync(of_stream, NULL) && !cuStreamSynchronize(NULL) &&
+                   ask_about(of_stream, &found) == CUDA_ERROR_INVALID_VALUE;
+        memory = of_stream = 0;
+    }
+    printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
+}
+
 static void step_block(const char *words)
 {
     (void)words;
@@ -1576,7 +1631,7 @@ static const struct {
     { "pieces", step_pieces },       { "behind", step_behind },
     { "stale", step_stale },         { "shapes", step_shapes },
     { "kernel", step_kernel },       { "record", step_record },
-    { "nodes", step_nodes },
+    { "nodes", step_nodes },         { "addresses", step_addresses },
 };
 
 static void run_step(char *line)

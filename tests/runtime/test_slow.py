@@ -124,6 +124,14 @@ class Slow(unittest.TestCase):
             self.assertGreater(self.round_trips(program, "nodes 1", f"{GOOD} right", below=math.inf), 20)
             self.assertLess(self.round_trips(program, "nodes 100", f"{GOOD} right", below=most), most)
 
+    @by_the_clock
+    def test_what_an_address_is_is_asked_once(self):
+        with Program(self.relay.address, alone=True) as program:
+            for _ in range(2):
+                self.assertGreater(self.round_trips(program, "addresses", f"{GOOD} right", below=math.inf), 16)
+                self.assertLess(self.round_trips(program, "addresses", f"{GOOD} right", below=0.5), 0.5)
+                self.assertEqual(program.do("addresses ended"), f"{GOOD} right")
+
     def test_a_refusal_arrives(self):
         """Although the first question is in flight, which no server reads any more."""
         with Program(self.relay.address, key=b"x" * 32, alone=True) as program:

@@ -326,7 +326,22 @@ uint64_t ath_cuda_settings_of(const struct ath_cuda_exchange *exchange)
                : 0;
 }
 
+static bool lasts_always(const struct ath_cuda_exchange *exchange, const void *unused)
+{
+    (void)exchange;
+    (void)unused;
+    return true;
+}
+
 CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange)
+{
+    return ath_cuda_ask_cached_if(exchange, lasts_always, NULL);
+}
+
+CUresult ath_cuda_ask_cached_if(struct ath_cuda_exchange *exchange,
+                                bool (*lasts)(const struct ath_cuda_exchange *exchange,
+                                              const void *context),
+                                const void *context)
 {
     size_t length;
     int built;
@@ -347,7 +362,8 @@ CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange)
         is_of_many ? ath_cuda_ask_kernel_facts(exchange, &asked) : ath_cuda_ask(exchange);
     bool is_answer = !status || (ath_cuda_methods[exchange->method].invalid_is_answer &&
                                  status == CUDA_ERROR_INVALID_VALUE);
-    if (is_answer && is_copied && settings == ath_cuda_settings_of(exchange))
+    if (is_answer && is_copied && settings == ath_cuda_settings_of(exchange) &&
+        lasts(exchange, context))
         ath_cuda_answer_cache_add(exchange->method, asked.bytes, asked.length,
                                   &exchange->thread->answer, age);
     ath_frame_free(&asked);

@@ -224,6 +224,12 @@ CUresult ath_cuda_ask_end(struct ath_cuda_exchange *exchange);
 /* As ath_cuda_ask(), but repeats the answer to an equal earlier call that succeeded. */
 CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange);
 
+/* The same, but only an answer of which lasts() says so is repeated. */
+CUresult ath_cuda_ask_cached_if(struct ath_cuda_exchange *exchange,
+                                bool (*lasts)(const struct ath_cuda_exchange *exchange,
+                                              const void *context),
+                                const void *context);
+
 /* A number for the current settings of the call's kernel (kernel_attribute.h) if the answer depends
  * on them; else 0. */
 uint64_t ath_cuda_settings_of(const struct ath_cuda_exchange *exchange);

@@ -14,6 +14,7 @@
 
 #include "base/map.h"
 #include "cuda/client/allocate.h"
+#include "cuda/client/answer_cache.h"
 #include "cuda/client/call_summary.h"
 #include "cuda/client/capture_state.h"
 #include "cuda/client/client.h"
@@ -234,6 +235,8 @@ CUresult ath_cuda_by_hand_cuMemFreeAsync(CUdeviceptr address, CUstream stream)
     }
     make_room(address);
     CUresult status = hold(address, &place);
+    if (!status)
+        ath_cuda_answer_cache_forget(ATH_CUDA_METHOD_cuMemFreeAsync);
     return status == CUDA_ERROR_NOT_FOUND ? ath_cuda_do_cuMemFreeAsync(address, stream) : status;
 }
 

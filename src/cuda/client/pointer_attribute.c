@@ -1,10 +1,16 @@
-/* Attributes of addresses. The client answers about pinned memory that the server does not know. */
+/*
+ * Attributes of addresses. The client answers about pinned memory that the server does not know.
+ * The answers about other memory hold until memory is freed (proto/cuda.capnp,
+ * forgets): Triton asks about each argument before each launch.
+ */
 #include "config.h"
 
 #include <stdint.h>
 #include <string.h>
 
+#include "cuda/client/answer_cache.h"
 #include "cuda/client/client.h"
+#include "cuda/client/graph_memory.h"
 #include "cuda/client/instance.h"
 #include "cuda/client/mirror.h"
 #include "cuda/common/bytes.h"
@@ -86,6 +92,37 @@ static void take_attribute(CUpointer_attribute attribute, void *data)
     }
 }
 
+/* The attributes that a program asks for together, and where it wants them. */
+struct question {
+    unsigned int count;
+    const CUpointer_attribute *attributes;
+    CUdeviceptr address;
+};
+
+/* Whether the answer is about memory that there is. Nothing is forgotten when memory is made. */
+static bool is_of_memory(const struct ath_cuda_exchange *exchange, const void *context)
+{
+    const struct question *question = context;
+    struct ath_cuda_host_memory host;
+    struct ath_wire_list values = ath_cuda_wire_pointer_get_attributes_result_values(
+        ath_cuda_wire_answer_pointer_get_attributes(exchange->answer));
+    for (uint32_t i = 0; i < values.count && i < question->count; i++) {
+        uint32_t type = 0;
+        if (question->attributes[i] != CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+            continue;
+        ath_cuda_copy_bytes(&type, sizeof type, ath_wire_list_data(values, i));
+        return type && !ath_cuda_host_find((const void *)(uintptr_t)question->address, &host);
+    }
+    return false;
+}
+
+/* A graph frees memory while it runs, which no call says. */
+static void forget_if_of_graph(CUdeviceptr address)
+{
+    if (ath_cuda_is_graph_memory(address))
+        ath_cuda_answer_cache_forget(ATH_CUDA_METHOD_cuMemFreeAsync);
+}
+
 static CUresult ask_pointer_attributes(unsigned int attribute_count,
                                        CUpointer_attribute *attributes, void **data,
                                        CUdeviceptr address)
@@ -102,7 +139,9 @@ static CUresult ask_pointer_attributes(unsigned int attribute_count,
         ath_wire_array_set_bits(list, i, (uint32_t)attributes[i]);
     ath_cuda_wire_pointer_get_attributes_set_address(
         call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_ADDRESS, address));
-    status = ath_cuda_ask(&exchange);
+    const struct question question = { attribute_count, attributes, address };
+    forget_if_of_graph(address);
+    status = ath_cuda_ask_cached_if(&exchange, is_of_memory, &question);
     if (!status) {
         struct ath_wire_list values = ath_cuda_wire_pointer_get_attributes_result_values(
             ath_cuda_wire_answer_pointer_get_attributes(exchange.answer));
@@ -139,8 +178,10 @@ CUresult ath_cuda_by_hand_cuPointerGetAttribute(void *data, CUpointer_attribute 
     struct ath_cuda_host_memory host;
     if (!data || !ath_cuda_bytes_of_pointer_attribute(attribute))
         return CUDA_ERROR_INVALID_VALUE;
-    if (ath_cuda_host_find((const void *)(uintptr_t)address, &host) && !host.is_mapped)
-        return describe_pinned(&host, attribute, address, data);
+    if (ath_cuda_host_find((const void *)(uintptr_t)address, &host))
+        return host.is_mapped ? ask_pointer_attributes(1, &attribute, &data, address)
+                              : describe_pinned(&host, attribute, address, data);
+    forget_if_of_graph(address);
     CUresult status = ath_cuda_do_cuPointerGetAttribute(data, attribute, address);
     if (!status && attribute == CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE) /* the server notes the pool */
         return ask_pointer_attributes(1, &attribute, &data, address);
