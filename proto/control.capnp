@@ -2,7 +2,7 @@
 # How a session begins, and what a control session asks. Each frame is one Message.
 #
 #     client                                server
-#     hello      version, purpose, nonce -->
+#     hello      version, purpose, key's name, nonce -->
 #                                        <-- challenge   version, nonce, whether a key is wanted
 #     proof      HMAC of all that so far -->
 #                                        <-- welcome     HMAC of that and of the client's: the server has the key as well
@@ -26,7 +26,7 @@ using Gpu = import "gpu-control.capnp";
 using Nvml = import "nvml-wire.capnp";
 $Common.prefix("control");
 
-const protocolVersion :UInt32 = 2;   # of these messages; a new field needs no new version, another meaning does
+const protocolVersion :UInt32 = 3;   # of these messages; a new field needs no new version, another meaning does
 const nonceBytes :UInt32 = 32;
 const proofBytes :UInt32 = 32;
 const helloFrameBytes :UInt32 = 4096;    # the most that a frame has before the peer is proven
@@ -72,6 +72,7 @@ struct Hello {
   nonce @4 :Data;
   hasKey @5 :Bool;                 # the client will prove the key, and wants the server to
   transports @6 :List(Transport);  # that the client could use for what follows; control sessions stay where they are
+  keyName @7 :Text;                # the name of the key, at most 63 bytes (src/base/key_name.h); empty: the server's only or default key
 }
 
 struct Challenge {
@@ -139,7 +140,7 @@ enum Reason {
   protocol @2;                     # no version that both speak
   keyWanted @3;                    # the server wants a key and the client has none
   keyNotWanted @4;                 # the server has no key to prove
-  keyWrong @5;
+  keyWrong @5;                     # of this name; a name that the server does not know is refused in the same way, and as late
   notServed @6;                    # this purpose is not served
   busy @7;                         # too many sessions
 }

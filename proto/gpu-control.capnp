@@ -25,6 +25,7 @@ struct Session {
   ageMs @3 :UInt64;
   devices @4 :List(DeviceUse);     # what it holds; empty for a control session
   program @5 :Text;                # as it calls itself, for people; empty for a control session
+  identity @6 :Text;               # the name of the key that it has proven; empty: the server has no key
 }
 
 struct DeviceUse {

@@ -8,6 +8,7 @@ libaitherion_a_SOURCES += \
 	src/base/idset.c src/base/idset.h \
 	src/base/isolated.c src/base/isolated.h \
 	src/base/clean.c src/base/clean.h \
+	src/base/key_name.c src/base/key_name.h \
 	src/base/late.c src/base/late.h \
 	src/base/log.c src/base/log.h \
 	src/base/map.h \

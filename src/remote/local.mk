@@ -34,4 +34,5 @@ CLIENT_LIBRARY_BASE = \
 	src/base/file.c src/base/file.h \
 	src/base/log.c src/base/log.h \
 	src/base/map.h \
+	src/base/key_name.c src/base/key_name.h \
 	src/base/text.c src/base/text.h

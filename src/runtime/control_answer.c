@@ -15,6 +15,8 @@
 #include "runtime/driver_library.h"
 #include "runtime/event_log.h"
 #include "runtime/quota/quota.h"
+#include "runtime/server_keys.h"
+#include "runtime/session_report.h"
 
 enum { END_WAIT_MS = 8000 }; /* the driver takes seconds for a GPU full of memory */
 
@@ -90,7 +92,7 @@ static void answer_health(const struct ath_server *server, int fd,
     ath_control_health_set_boot_id(to, server->boot_id);
     ath_control_health_set_net_namespace(to, server->net_namespace);
     ath_control_health_set_is_simulated(to, server->is_simulated);
-    ath_control_health_set_wants_key(to, server->secret.length > 0);
+    ath_control_health_set_wants_key(to, ath_server_wants_key(server));
     ath_control_health_set_vram_fraction(to, ath_quota_fraction(server));
     ath_control_health_set_sessions(to, count_programs(server));
     ath_control_health_set_driver_version(to, server->devices.driver_version);
@@ -126,6 +128,7 @@ static void put_session(const struct ath_session_board_entry *entry,
     ath_gpu_session_set_purpose(to, (enum ath_gpu_purpose)entry->purpose);
     ath_gpu_session_set_peer(to, entry->peer);
     ath_gpu_session_set_program(to, entry->program);
+    ath_gpu_session_set_identity(to, entry->identity);
     ath_gpu_session_set_age_ms(to, ath_now_ms() - entry->started_ms);
     uint64_t devices = devices_of(entry);
     struct ath_wire_array uses =
@@ -178,7 +181,8 @@ static void answer_end(const struct ath_server *server, int fd, struct ath_contr
         answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND, "there is no such session");
         return;
     }
-    if (write(server->order_fd, &id, sizeof id) != sizeof id) {
+    const struct ath_session_report order = { .ends = id };
+    if (server->report_fd < 0 || ath_session_report_send(server->report_fd, &order)) {
         answer_failure(answer, ATH_COMMON_FAILURE_CODE_INTERNAL, "this server cannot end sessions");
         return;
     }

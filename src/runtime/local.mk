@@ -23,8 +23,10 @@ libaitherion_a_SOURCES += \
 	src/runtime/quota/virtual.c \
 	src/runtime/quota/wrappers.h \
 	src/runtime/server.h \
+	src/runtime/server_keys.c src/runtime/server_keys.h \
 	src/runtime/session.c src/runtime/session.h \
-	src/runtime/session_board.c src/runtime/session_board.h
+	src/runtime/session_board.c src/runtime/session_board.h \
+	src/runtime/session_report.c src/runtime/session_report.h
 
 bin_PROGRAMS += aitherion-runtime
 aitherion_runtime_SOURCES = \

@@ -13,12 +13,8 @@ size_t ath_process_table_slot(const struct ath_process_table *processes,
     return (size_t)(process - processes->items);
 }
 
-/* Whether a process is not proven. Takes the board's word once and keeps it. */
-static bool is_stranger(struct ath_process_table *processes, struct ath_process *process)
+static bool is_stranger(const struct ath_process *process)
 {
-    size_t slot = ath_process_table_slot(processes, process);
-    process->is_proven =
-        process->is_proven || atomic_load(&processes->board->entries[slot].is_proven);
     return !process->is_proven && !process->is_trusted && !process->is_ending;
 }
 
@@ -30,7 +26,7 @@ bool ath_process_table_is_crowded(struct ath_process_table *processes, int way,
 
     for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++) {
         struct ath_process *process = &processes->items[i];
-        if (!process->session || !is_stranger(processes, process) || process->way != way)
+        if (!process->session || !is_stranger(process) || process->way != way)
             continue;
         count++;
         if (!oldest || process->started_ms < oldest->started_ms)
@@ -50,11 +46,22 @@ struct ath_process *ath_process_table_add(struct ath_process_table *processes, c
     *free_place = (struct ath_process){ .session = ++processes->last_session,
                                         .started_ms = ath_now_ms(),
                                         .way = way,
+                                        .report_fd = -1,
                                         .is_trusted = is_trusted };
     snprintf(free_place->peer, sizeof free_place->peer, "%s", peer);
     ath_session_board_add(processes->board, ath_process_table_slot(processes, free_place),
                           free_place->session, peer);
     return free_place;
+}
+
+bool ath_process_table_note(struct ath_process *process, const struct ath_session_report *report)
+{
+    if (process->is_proven)
+        return false;
+    process->is_proven = true;
+    process->purpose = report->purpose;
+    snprintf(process->identity, sizeof process->identity, "%s", report->identity);
+    return true;
 }
 
 struct ath_process *ath_process_table_find(struct ath_process_table *processes, uint64_t session)

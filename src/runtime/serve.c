@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -30,21 +31,30 @@
 #include "base/i18n.h"
 #include "base/root.h"
 #include "base/text.h"
+#include "proto/gpu-control.h"
 #include "runtime/event_log.h"
 #include "runtime/listen_address.h"
 #include "runtime/metrics.h"
 #include "runtime/process_table.h"
+#include "runtime/server_keys.h"
 #include "runtime/session.h"
+#include "runtime/session_report.h"
 
-enum { HANDSHAKE_MS = 5000, IDLE_MS = 30000, ANSWER_MS = 10000, ACCEPTS_AT_ONCE = 64 };
+enum {
+    HANDSHAKE_MS = 5000,
+    IDLE_MS = 30000,
+    ANSWER_MS = 10000,
+    ACCEPTS_AT_ONCE = 64,
+    REPORTS_AT_ONCE = 64
+};
 
-enum { POLL_SIGNALS, POLL_ORDERS, POLL_TCP, POLL_UNIX, POLL_METRICS, POLL_COUNT };
+enum { POLL_SIGNALS, POLL_REPORTS, POLL_TCP, POLL_UNIX, POLL_METRICS, POLL_COUNT };
 
 struct serve {
     struct ath_server server;
     struct ath_fd_passing fd_passing;
     struct ath_process_table processes;
-    struct pollfd polls[POLL_COUNT]; /* fd -1: unused */
+    struct pollfd polls[POLL_COUNT]; /* fd -1: unused; POLL_REPORTS is an epoll of slots */
     char *socket_path;               /* to remove at the end; NULL: none */
     sigset_t old_signals;
     bool is_over;
@@ -129,7 +139,7 @@ static int know_itself(const struct ath_runtime_options *options, struct ath_ser
                        struct ath_err *err)
 {
     *server = (struct ath_server){ .started_ms = ath_now_ms(),
-                                   .order_fd = -1,
+                                   .report_fd = -1,
                                    .owner = geteuid(),
                                    .handshake_ms = HANDSHAKE_MS,
                                    .idle_ms = IDLE_MS,
@@ -143,7 +153,7 @@ static int know_itself(const struct ath_runtime_options *options, struct ath_ser
         status = find_devices(options, server, err);
     if (status)
         return status;
-    if (!server->secret.length)
+    if (!ath_server_wants_key(server))
         ath_devices_add_problem(
             &server->devices, false, "no-auth", "",
             N_("sessions need no key: any process that reaches the server may use it"));
@@ -167,7 +177,7 @@ static int listen_at(struct serve *serve, const struct ath_endpoint *endpoint, s
 {
     /* With a key any user may try the socket. Without a key only the user that runs the server
      * may. */
-    unsigned int mode = serve->server.secret.length ? 0666 : 0600;
+    unsigned int mode = ath_server_wants_key(&serve->server) ? 0666 : 0600;
     return ath_endpoint_listen(endpoint, mode, &serve->polls[which].fd, err);
 }
 
@@ -214,7 +224,6 @@ static void raise_limits(void)
 static int take_signals(struct serve *serve, struct ath_err *err)
 {
     sigset_t wanted;
-    int orders[2];
 
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGTERM);
@@ -225,14 +234,104 @@ static int take_signals(struct serve *serve, struct ath_err *err)
     signal(SIGXFSZ, SIG_IGN); /* shared memory counts as a file: EFBIG is enough */
     signal(SIGCHLD, SIG_DFL); /* a parent may have left it ignored, which leaves nothing to reap */
     serve->polls[POLL_SIGNALS].fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (serve->polls[POLL_SIGNALS].fd < 0 || pipe2(orders, O_CLOEXEC | O_NONBLOCK))
+    serve->polls[POLL_REPORTS].fd = epoll_create1(EPOLL_CLOEXEC);
+    if (serve->polls[POLL_SIGNALS].fd < 0 || serve->polls[POLL_REPORTS].fd < 0)
         return ath_err_system(err, -errno, "%s", _("cannot wait for signals"));
-    serve->polls[POLL_ORDERS].fd = orders[0];
-    serve->server.order_fd = orders[1];
     return 0;
 }
 
+/* ---- what sessions report ---- */
+
+static const char *identity_of(const struct ath_process *process)
+{
+    return *process->identity ? process->identity : NULL;
+}
+
+static void close_report(struct serve *serve, struct ath_process *process)
+{
+    if (process->report_fd < 0)
+        return;
+    epoll_ctl(serve->polls[POLL_REPORTS].fd, EPOLL_CTL_DEL, process->report_fd, NULL);
+    close(process->report_fd);
+    process->report_fd = -1;
+}
+
+/* Makes the pair of a session's process. Returns the end for that process, or a negative errno. */
+static int open_report(struct serve *serve, struct ath_process *process)
+{
+    struct epoll_event event = {
+        .events = EPOLLIN,
+        .data.u32 = (uint32_t)ath_process_table_slot(&serve->processes, process),
+    };
+    int pair[2];
+    int status = ath_session_report_pair(pair);
+    if (status)
+        return status;
+    if (epoll_ctl(serve->polls[POLL_REPORTS].fd, EPOLL_CTL_ADD, pair[0], &event)) {
+        status = -errno;
+        close(pair[0]);
+        close(pair[1]);
+        return status;
+    }
+    process->report_fd = pair[0];
+    return pair[1];
+}
+
+/* Whether a session may end another one: an administrator may end all, others their own. */
+static bool may_end(const struct ath_process *process, const struct ath_process *other)
+{
+    return process->is_proven && process->purpose == ATH_GPU_PURPOSE_CONTROL &&
+           (process->is_trusted || !strcmp(process->identity, other->identity));
+}
+
+static void follow_order(struct serve *serve, const struct ath_process *process, uint64_t session)
+{
+    const struct ath_process *other = ath_process_table_find(&serve->processes, session);
+    if (!other)
+        return;
+    if (!may_end(process, other)) {
+        ath_event_log(ATH_EVENT_WARNING, "order-refused", "peer", process->peer, "identity",
+                      identity_of(process), "reason", "it may not end this session", NULL);
+        return;
+    }
+    ath_event_log(ATH_EVENT_INFO, "session-ended", "peer", other->peer, "identity",
+                  identity_of(other), "reason", "asked for", "by", identity_of(process), NULL);
+    kill(other->pid, SIGTERM);
+}
+
+/* A session's process that breaks the rules is not heard any more. */
+static void take_reports_of(struct serve *serve, struct ath_process *process)
+{
+    struct ath_session_report report;
+    int status = 0;
+    while (process->report_fd >= 0 && !status) {
+        status = ath_session_report_take(process->report_fd, &report);
+        if (!status && report.ends)
+            follow_order(serve, process, report.ends);
+        else if (!status && !ath_process_table_note(process, &report))
+            status = -EBADMSG;
+    }
+    if (status && status != -EAGAIN)
+        close_report(serve, process);
+}
+
+static void take_reports(struct serve *serve)
+{
+    struct epoll_event events[REPORTS_AT_ONCE];
+    int count = epoll_wait(serve->polls[POLL_REPORTS].fd, events, REPORTS_AT_ONCE, 0);
+    for (int i = 0; i < count; i++)
+        take_reports_of(serve, &serve->processes.items[events[i].data.u32]);
+}
+
 /* ---- clients ---- */
+
+/* Leaves a session's process without the other sessions' pairs. */
+static void close_reports(const struct ath_process_table *processes)
+{
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
+        if (processes->items[i].session && processes->items[i].report_fd >= 0)
+            close(processes->items[i].report_fd);
+}
 
 /* Runs a session in the child process, with the signal mask of the start. */
 static void run_client(struct serve *serve, int fd, size_t which,
@@ -247,6 +346,7 @@ static void run_client(struct serve *serve, int fd, size_t which,
     for (size_t i = 0; i < POLL_COUNT; i++)
         if (serve->polls[i].fd >= 0)
             close(serve->polls[i].fd);
+    close_reports(&serve->processes);
     if (which == POLL_METRICS)
         ath_metrics_serve(fd, &serve->server);
     else
@@ -267,10 +367,11 @@ static bool is_trusted(int fd, size_t which)
 
 /* A new client may have the key. A client that has been silent for a while is less likely to
  * have it, so that one goes. */
-static void make_room_for_client(struct ath_process_table *processes, size_t which)
+static void make_room_for_client(struct serve *serve, size_t which)
 {
     struct ath_process *oldest;
-    if (!ath_process_table_is_crowded(processes, (int)which, &oldest) || !oldest)
+    take_reports(serve);
+    if (!ath_process_table_is_crowded(&serve->processes, (int)which, &oldest) || !oldest)
         return;
     ath_event_log(ATH_EVENT_WARNING, "session-ended", "peer", oldest->peer, "reason",
                   "it has proven no key, and other clients wait", NULL);
@@ -280,6 +381,8 @@ static void make_room_for_client(struct ath_process_table *processes, size_t whi
 
 static void forget(struct serve *serve, struct ath_process *process)
 {
+    take_reports_of(serve, process);
+    close_report(serve, process);
     ath_fd_passing_remove(&serve->fd_passing, ath_process_table_slot(&serve->processes, process));
     ath_process_table_remove(&serve->processes, process);
 }
@@ -292,7 +395,7 @@ static void start_client(struct serve *serve, int fd, size_t which)
 
     ath_endpoint_of_socket(fd, true, peer);
     if (!trusts)
-        make_room_for_client(&serve->processes, which);
+        make_room_for_client(serve, which);
     struct ath_process *process =
         ath_process_table_add(&serve->processes, peer, (int)which, trusts);
     if (!process) {
@@ -304,13 +407,20 @@ static void start_client(struct serve *serve, int fd, size_t which)
     size_t slot = ath_process_table_slot(&serve->processes, process);
     if (which == POLL_TCP)
         ath_fd_passing_add(&serve->fd_passing, slot);
-    pid_t child = fork();
-    if (!child)
+    ath_auto_close int report_fd = open_report(serve, process);
+    if (report_fd < 0)
+        errno = -report_fd;
+    pid_t child = report_fd < 0 ? -1 : fork();
+    if (!child) {
+        serve->server.report_fd = report_fd;
         run_client(serve, fd, which, &serve->server.board->entries[slot], parent);
+    }
+    int forked = errno;
     ath_fd_passing_keep_outer(&serve->fd_passing);
     process->pid = child;
     if (child < 0) {
-        ath_event_log(ATH_EVENT_ERROR, "no-process", "peer", peer, "reason", strerror(errno), NULL);
+        ath_event_log(ATH_EVENT_ERROR, "no-process", "peer", peer, "reason", strerror(forked),
+                      NULL);
         forget(serve, process);
     }
 }
@@ -359,20 +469,6 @@ static void reap(struct serve *serve)
     }
 }
 
-static void follow_orders(struct serve *serve)
-{
-    uint64_t id;
-    while (read(serve->polls[POLL_ORDERS].fd, &id, sizeof id) == sizeof id) {
-        const struct ath_process *process =
-            id ? ath_process_table_find(&serve->processes, id) : NULL;
-        if (!process)
-            continue;
-        ath_event_log(ATH_EVENT_INFO, "session-ended", "peer", process->peer, "reason", "asked for",
-                      NULL);
-        kill(process->pid, SIGTERM);
-    }
-}
-
 static void take_signal(struct serve *serve)
 {
     struct signalfd_siginfo info;
@@ -395,8 +491,8 @@ static void serve_clients(struct serve *serve)
             continue;
         if (serve->polls[POLL_SIGNALS].revents)
             take_signal(serve);
-        if (serve->polls[POLL_ORDERS].revents)
-            follow_orders(serve);
+        if (serve->polls[POLL_REPORTS].revents)
+            take_reports(serve);
         for (size_t i = POLL_TCP; i < POLL_COUNT && !serve->is_over; i++)
             if (serve->polls[i].revents)
                 accept_clients(serve, i);
@@ -410,7 +506,7 @@ static void record_start(const struct ath_server *server)
     ath_event_log(ATH_EVENT_INFO, "started", "version", PACKAGE_VERSION, "node",
                   *server->node ? server->node : NULL, "devices", count, "simulated",
                   server->is_simulated ? "true" : "false", "key",
-                  server->secret.length ? "wanted" : "none", NULL);
+                  ath_server_wants_key(server) ? "wanted" : "none", NULL);
     for (size_t i = 0; i < server->devices.problem_count; i++) {
         const struct ath_problem *problem = &server->devices.problems[i];
         ath_event_log(problem->is_fault ? ATH_EVENT_WARNING : ATH_EVENT_INFO, "problem", "code",

@@ -11,7 +11,8 @@
 #include "runtime/session_board.h"
 
 struct ath_server {
-    struct ath_secret secret; /* no bytes: sessions need no key */
+    struct ath_secret secret; /* the only key; no bytes: there is a folder, or none is needed */
+    const char *key_folder;   /* with a key for each identity (server_keys.h); NULL: none */
     struct ath_devices devices;
     double vram_fraction; /* at its start; ath_quota_fraction() has the current one */
     uid_t owner;          /* the user that runs the server */
@@ -22,7 +23,7 @@ struct ath_server {
     uint64_t started_ms;    /* ath_now_ms() */
     struct ath_session_board *board;
     struct ath_fd_passing *fd_passing; /* NULL: none, in tests */
-    int order_fd; /* a session's id written here ends that session; -1 in tests */
+    int report_fd; /* of a session's process, for session_report.h; -1 in tests */
     /* Limits in milliseconds: for the whole handshake, between two questions, and for taking an
      * answer. */
     int handshake_ms, idle_ms, answer_ms;

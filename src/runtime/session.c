@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -21,6 +22,8 @@
 #include "runtime/control_answer.h"
 #include "runtime/event_log.h"
 #include "runtime/program_session.h"
+#include "runtime/server_keys.h"
+#include "runtime/session_report.h"
 
 struct session {
     int fd;
@@ -32,6 +35,8 @@ struct session {
     struct ath_frame frame;          /* the last frame that was read */
     struct ath_wire_builder builder; /* the next message to write */
     enum ath_gpu_purpose purpose;
+    struct ath_secret secret;          /* that the client must prove; no bytes: none is needed */
+    char identity[ATH_KEY_NAME_BYTES]; /* the secret's name; empty without one */
 };
 
 static void session_free(struct session *session)
@@ -40,6 +45,7 @@ static void session_free(struct session *session)
     ath_frame_free(&session->challenge);
     ath_frame_free(&session->frame);
     ath_wire_builder_free(&session->builder);
+    ath_secret_free(&session->secret);
 }
 
 /* Logs why the connection is of no more use. Returns -EPROTO. */
@@ -185,18 +191,36 @@ static int read_first(struct session *session, struct ath_control_hello *out)
     return 0;
 }
 
+/* The client prints the text, also a client of another version. */
+static int refuse_protocol(struct session *session, uint32_t spoken)
+{
+    char text[96];
+    snprintf(text, sizeof text, "this server speaks protocol %d, and the client %u",
+             ATH_CONTROL_PROTOCOL_VERSION, (unsigned int)spoken);
+    return refuse(session, ATH_CONTROL_REASON_PROTOCOL, text);
+}
+
+static int find_key(struct session *session, const char *name)
+{
+    struct ath_err err;
+    if (ath_server_wants_key(session->server) &&
+        ath_server_keys_find(session->server, name, &session->secret, session->identity, &err))
+        return give_up(session, "handshake", err.message);
+    return 0;
+}
+
 static int read_hello(struct session *session)
 {
     struct ath_control_hello hello;
-    bool wants_key = session->server->secret.length > 0;
+    bool wants_key = ath_server_wants_key(session->server);
     int status = read_first(session, &hello);
     if (status)
         return status;
-    if (ath_control_hello_nonce(hello).length != ATH_NONCE_BYTES)
-        return refuse(session, ATH_CONTROL_REASON_BAD_MESSAGE, "the nonce does not have 32 bytes");
     if (ath_control_hello_protocol_min(hello) > ATH_CONTROL_PROTOCOL_VERSION ||
         ath_control_hello_protocol(hello) < ATH_CONTROL_PROTOCOL_VERSION)
-        return refuse(session, ATH_CONTROL_REASON_PROTOCOL, "this server speaks protocol 2");
+        return refuse_protocol(session, ath_control_hello_protocol(hello));
+    if (ath_control_hello_nonce(hello).length != ATH_NONCE_BYTES)
+        return refuse(session, ATH_CONTROL_REASON_BAD_MESSAGE, "the nonce does not have 32 bytes");
     if (wants_key && !ath_control_hello_has_key(hello))
         return refuse(session, ATH_CONTROL_REASON_KEY_WANTED, "a key is wanted");
     if (!wants_key && ath_control_hello_has_key(hello))
@@ -205,7 +229,7 @@ static int read_hello(struct session *session)
     session->purpose = ath_control_hello_purpose(hello);
     if (ath_frame_copy(&session->hello, session->frame.bytes, session->frame.length))
         return give_up(session, "handshake", "out of memory");
-    return 0;
+    return find_key(session, ath_control_hello_key_name(hello));
 }
 
 static int send_challenge(struct session *session)
@@ -219,14 +243,14 @@ static int send_challenge(struct session *session)
     ath_control_challenge_set_protocol(challenge, ATH_CONTROL_PROTOCOL_VERSION);
     ath_control_challenge_set_software(challenge, PACKAGE_STRING);
     ath_control_challenge_set_nonce(challenge, (struct ath_wire_bytes){ nonce, sizeof nonce });
-    ath_control_challenge_set_wants_key(challenge, session->server->secret.length > 0);
+    ath_control_challenge_set_wants_key(challenge, session->secret.length > 0);
     ath_control_challenge_set_session(challenge, atomic_load(&session->entry->id));
     return send_built(session, "handshake", &session->challenge);
 }
 
 static int read_proof(struct session *session, uint8_t own_proof[ATH_PROOF_BYTES])
 {
-    const struct ath_secret *secret = &session->server->secret;
+    const struct ath_secret *secret = &session->secret;
     struct ath_transcript transcript = { &session->hello, &session->challenge, NULL };
     struct ath_control_message message;
     int status = read_message(session, ATH_CONTROL_MESSAGE_PROOF, &message);
@@ -245,9 +269,23 @@ static int send_welcome(struct session *session, const uint8_t proof[ATH_PROOF_B
     struct ath_control_welcome_builder welcome =
         ath_control_message_init_welcome(ath_control_message_start(&session->builder));
     ath_control_welcome_set_session(welcome, atomic_load(&session->entry->id));
-    if (session->server->secret.length)
+    if (session->secret.length)
         ath_control_welcome_set_mac(welcome, (struct ath_wire_bytes){ proof, ATH_PROOF_BYTES });
     return send_built(session, "handshake", NULL);
+}
+
+/* Tells the listening process who has proven a key. From here on this process needs no key. */
+static int report(struct session *session)
+{
+    struct ath_session_report report = { .purpose = (int32_t)session->purpose };
+    if (session->server->report_fd < 0)
+        return 0;
+    snprintf(report.identity, sizeof report.identity, "%s", session->identity);
+    int status = ath_session_report_send(session->server->report_fd, &report);
+    if (status)
+        return give_up(session, "handshake", strerror(-status));
+    ath_server_keys_forget(session->server);
+    return 0;
 }
 
 static int shake_hands(struct session *session)
@@ -266,6 +304,10 @@ static int shake_hands(struct session *session)
                         "this purpose is not served by this version");
     if (status)
         return status;
+    status = report(session);
+    if (status)
+        return status;
+    snprintf(session->entry->identity, sizeof session->entry->identity, "%s", session->identity);
     atomic_store(&session->entry->purpose, (int)session->purpose);
     atomic_store(&session->entry->is_proven, true);
     if (session->server->fd_passing && session->purpose != ATH_GPU_PURPOSE_CUDA)
@@ -326,7 +368,8 @@ void ath_session_serve(int fd, const struct ath_server *server,
     int status = shake_hands(&session);
     if (!status && session.purpose == ATH_GPU_PURPOSE_CUDA) {
         struct ath_ticket ticket;
-        ath_ticket_make(&server->secret, &session.hello, &session.challenge, &ticket);
+        ath_ticket_make(&session.secret, &session.hello, &session.challenge, &ticket);
+        ath_secret_free(&session.secret);
         ath_program_session_serve(fd, server, entry, &ticket);
     }
     while (!status)

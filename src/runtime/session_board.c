@@ -33,6 +33,7 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
     snprintf(entry->peer, sizeof entry->peer, "%s", peer);
     atomic_store(&entry->is_proven, false);
     atomic_store(&entry->purpose, 0);
+    entry->identity[0] = '\0';
     entry->program[0] = '\0';
     for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {
         atomic_store(&entry->used_bytes[device], 0);
@@ -73,6 +74,8 @@ bool ath_session_board_read(struct ath_session_board *board, size_t slot,
     out->peer[sizeof out->peer - 1] = '\0';
     out->is_proven = atomic_load(&entry->is_proven);
     out->purpose = atomic_load(&entry->purpose);
+    memcpy(out->identity, entry->identity, sizeof out->identity);
+    out->identity[sizeof out->identity - 1] = '\0';
     memcpy(out->program, entry->program, sizeof out->program);
     out->program[sizeof out->program - 1] = '\0';
     for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {

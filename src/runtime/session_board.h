@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/key_name.h"
 #include "runtime/devices.h"
 
 /*
@@ -34,6 +35,7 @@ struct ath_session_board_entry {
     char peer[ATH_SESSION_BOARD_PEER];
     atomic_bool is_proven;                   /* the handshake is over */
     atomic_int purpose;                      /* enum ath_gpu_purpose, once proven */
+    char identity[ATH_KEY_NAME_BYTES];       /* for people; set before is_proven */
     char program[ATH_SESSION_BOARD_PROGRAM]; /* its name, as the program says; set by the session's
                                               * process
                                               */

@@ -120,7 +120,7 @@ def _encoded(text):
                           check=True).stdout
 
 
-PROTOCOL = 2  # proto/control.capnp
+PROTOCOL = 3  # proto/control.capnp
 
 
 def encode(message):

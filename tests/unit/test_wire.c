@@ -478,7 +478,7 @@ TEST(proves_as_the_protocol_says)
         0xe1, 0xdc, 0x3f, 0x1e, 0xee, 0xed, 0x6b, 0x58, 0x95, 0x47, 0x2c,
         0x09, 0xe1, 0x5a, 0x22, 0xc4, 0xc4, 0xd1, 0x58, 0x63, 0xd0
     };
-    const struct ath_secret secret = { (uint8_t[]){ 'k', 'e', 'y' }, 3 };
+    const struct ath_secret secret = { .bytes = (uint8_t[]){ 'k', 'e', 'y' }, .length = 3 };
     const struct ath_frame hello = { (uint8_t[]){ 'a', 'b', 'c' }, 3, 3 };
     const struct ath_frame challenge = { (uint8_t[]){ 'd', 'e' }, 2, 2 };
     struct ath_transcript transcript = { &hello, &challenge, NULL };
@@ -499,7 +499,7 @@ TEST(proves_as_the_protocol_says)
 /* Each bit of a proof counts, and each byte that it is about. */
 LOOP_TEST(a_proof_is_right_in_every_bit, 0, 2)
 {
-    const struct ath_secret secret = { (uint8_t[]){ 'k', 'e', 'y' }, 3 };
+    const struct ath_secret secret = { .bytes = (uint8_t[]){ 'k', 'e', 'y' }, .length = 3 };
     uint8_t said[] = { 'a', 'b', 'c', 'd', 'e' }, client[ATH_PROOF_BYTES];
     const struct ath_frame hello = { said, 3, 3 }, challenge = { said + 3, 2, 2 };
     struct ath_transcript transcript = { &hello, &challenge, NULL };
@@ -535,7 +535,7 @@ LOOP_TEST(a_proof_is_right_in_every_bit, 0, 2)
 LOOP_TEST(a_ticket_is_right_in_every_bit, 0, 2)
 {
     enum { NUMBER = 0x01020304 };
-    const struct ath_secret secret = { (uint8_t[]){ 'k' }, _i ? 1 : 0 };
+    const struct ath_secret secret = { .bytes = (uint8_t[]){ 'k' }, .length = _i ? 1 : 0 };
     uint8_t said[] = { 'a', 'b', 'c', 'd', 'e' }, proof[ATH_PROOF_BYTES];
     const struct ath_frame hello = { said, 3, 3 }, challenge = { said + 3, 2, 2 };
     struct ath_ticket ticket, other;
@@ -575,13 +575,14 @@ static void *serve(void *argument)
 
 static void serve_end(int handshake_ms, int idle_ms)
 {
-    server = (struct ath_server){ .secret = { (uint8_t *)ath_xstrdup("secret"), 6 },
-                                  .vram_fraction = 0.5,
-                                  .board = ath_session_board_make(),
-                                  .order_fd = -1,
-                                  .handshake_ms = handshake_ms,
-                                  .idle_ms = idle_ms,
-                                  .answer_ms = PATIENCE_MS };
+    server =
+        (struct ath_server){ .secret = { .bytes = (uint8_t *)ath_xstrdup("secret"), .length = 6 },
+                             .vram_fraction = 0.5,
+                             .board = ath_session_board_make(),
+                             .report_fd = -1,
+                             .handshake_ms = handshake_ms,
+                             .idle_ms = idle_ms,
+                             .answer_ms = PATIENCE_MS };
     server.devices = (struct ath_devices){ .items = { { .name = "aitherion simulated GPU",
                                                         .is_simulated = true,
                                                         .memory_total_bytes = ATH_UNKNOWN } },
@@ -867,6 +868,23 @@ TEST(refuses_another_protocol)
     expect_refusal(ATH_CONTROL_REASON_PROTOCOL);
 }
 
+/* As clients of 0.1.0 begin; they print the text of the refusal. */
+TEST(says_the_protocol_to_an_older_client)
+{
+    static const uint8_t nonce[ATH_NONCE_BYTES];
+    struct ath_control_hello_builder hello =
+        ath_control_message_init_hello(ath_control_message_start(&builder));
+    ath_control_hello_set_protocol(hello, 2);
+    ath_control_hello_set_protocol_min(hello, 2);
+    ath_control_hello_set_nonce(hello, (struct ath_wire_bytes){ nonce, sizeof nonce });
+    ath_control_hello_set_has_key(hello, true);
+    send_built(NULL);
+    struct ath_control_message message = receive();
+    ck_assert_int_eq(ath_control_message_which(message), ATH_CONTROL_MESSAGE_REFUSAL);
+    ck_assert_str_eq(ath_control_refusal_message(ath_control_message_refusal(message)),
+                     "this server speaks protocol 3, and the client 2");
+}
+
 FIXTURE(setup_tcp_server, teardown_server);
 
 TEST(takes_no_share_from_the_network)
@@ -1048,10 +1066,10 @@ TEST(ends_no_process_by_the_boards_word)
     processes = (struct ath_process_table){ .board = ath_session_board_make() };
     struct ath_process *first = new_process(&processes, 101);
     struct ath_process *second = new_process(&processes, 102);
+    memset(processes.board, 0x55, sizeof processes.board->entries);
     atomic_store(&processes.board->entries[0].is_proven, true);
     ck_assert(!ath_process_table_is_crowded(&processes, WAY, &oldest));
-    memset(processes.board, 0x55, sizeof processes.board->entries);
-    atomic_store(&processes.board->entries[0].is_proven, false);
+    ck_assert(!first->is_proven);
     ck_assert_ptr_eq(ath_process_table_find_pid(&processes, 101), first);
     ck_assert_ptr_eq(ath_process_table_find(&processes, 2), second);
     ck_assert_int_eq(second->pid, 102);
@@ -1059,9 +1077,79 @@ TEST(ends_no_process_by_the_boards_word)
     ck_assert_ptr_null(ath_process_table_find_pid(&processes, 0x55555555));
     memset(processes.board, 0, sizeof processes.board->entries); /* no place is free for it */
     ck_assert_uint_eq(ath_process_table_slot(&processes, new_process(&processes, 103)), 2);
-    ath_process_table_is_crowded(&processes, WAY, &oldest);
-    ck_assert(first->is_proven); /* the first word of the board counts */
     munmap(processes.board, sizeof *processes.board);
+}
+
+/* Each process reports once who is there; nothing that it says later counts. */
+TEST(believes_the_first_report)
+{
+    static struct ath_process_table processes;
+    struct ath_session_report report = { .purpose = ATH_GPU_PURPOSE_CUDA, .identity = "alice" };
+    struct ath_process *oldest;
+    int pair[2];
+    processes = (struct ath_process_table){ .board = ath_session_board_make() };
+    struct ath_process *process = new_process(&processes, 101);
+    process->started_ms -= ATH_SESSION_BOARD_UNPROVEN_MS;
+    ck_assert_int_eq(ath_session_report_pair(pair), 0);
+    ck_assert_int_eq(ath_session_report_take(pair[0], &report), -EAGAIN);
+    ck_assert_int_eq(ath_session_report_send(pair[1], &report), 0);
+    report = (struct ath_session_report){ .purpose = ATH_GPU_PURPOSE_CONTROL, .identity = "bob" };
+    ck_assert_int_eq(ath_session_report_send(pair[1], &report), 0);
+    ck_assert_int_eq(ath_session_report_take(pair[0], &report), 0);
+    ath_process_table_is_crowded(&processes, WAY, &oldest);
+    ck_assert_ptr_eq(oldest, process);
+    ck_assert(ath_process_table_note(process, &report));
+    ath_process_table_is_crowded(&processes, WAY, &oldest);
+    ck_assert_ptr_null(oldest);
+    ck_assert_int_eq(ath_session_report_take(pair[0], &report), 0);
+    ck_assert_str_eq(report.identity, "bob");
+    ck_assert(!ath_process_table_note(process, &report));
+    ck_assert(process->is_proven);
+    ck_assert_int_eq(process->purpose, ATH_GPU_PURPOSE_CUDA);
+    ck_assert_str_eq(process->identity, "alice");
+    munmap(processes.board, sizeof *processes.board);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+/* The listening process shows the text of a report. */
+TEST(takes_no_harmful_report)
+{
+    struct ath_session_report report = { .ends = 7 }, taken = { .ends = 9 };
+    int pair[2];
+    ck_assert_int_eq(ath_session_report_pair(pair), 0);
+    memset(report.identity, 'a', sizeof report.identity); /* no NUL byte */
+    ck_assert_int_eq(ath_session_report_send(pair[1], &report), 0);
+    ck_assert_int_eq(ath_session_report_take(pair[0], &taken), 0);
+    ck_assert_uint_eq(strlen(taken.identity), ATH_KEY_NAME_BYTES - 1);
+    snprintf(report.identity, sizeof report.identity, "\033[2J");
+    ck_assert_int_eq(ath_session_report_send(pair[1], &report), 0);
+    ck_assert_int_eq(ath_session_report_take(pair[0], &taken), -EBADMSG);
+    ck_assert_int_eq(send(pair[1], &report, sizeof report - 1, 0), sizeof report - 1);
+    ck_assert_int_eq(ath_session_report_take(pair[0], &taken), -EBADMSG);
+    close(pair[1]);
+    ck_assert_int_eq(ath_session_report_take(pair[0], &taken), -ENODATA);
+    ck_assert_uint_eq(taken.ends, 7);
+    close(pair[0]);
+}
+
+TEST(names_of_keys)
+{
+    static const char *const good[] = { "a", "alice", "team-a", "A.b_9", "0" };
+    static const char *const bad[] = {
+        "", ".alice", "-a", "_a", "a/b", "a b", "\303\244", "a.bak"
+    };
+    char name[ATH_KEY_NAME_BYTES + 1];
+    for (size_t i = 0; i < ATH_COUNT(good); i++)
+        ck_assert_msg(ath_key_name_is_valid(good[i]), "%s", good[i]);
+    for (size_t i = 0; i < ATH_COUNT(bad); i++)
+        ck_assert_msg(!ath_key_name_is_valid(bad[i]), "%s", bad[i]);
+    memset(name, 'x', sizeof name);
+    name[ATH_KEY_NAME_BYTES - 1] = '\0';
+    ck_assert(ath_key_name_is_valid(name));
+    name[ATH_KEY_NAME_BYTES - 1] = 'x';
+    name[ATH_KEY_NAME_BYTES] = '\0';
+    ck_assert(!ath_key_name_is_valid(name));
 }
 
 TEST(gives_slots_to_processes)
@@ -1166,7 +1254,7 @@ TEST(a_socket_is_never_open_to_more_than_asked)
  */
 LOOP_TEST(a_client_needs_the_servers_proof, 0, 2)
 {
-    const struct ath_secret secret = { (uint8_t[]){ 'k' }, 1 };
+    const struct ath_secret secret = { .bytes = (uint8_t[]){ 'k' }, .length = 1 };
     struct ath_endpoint endpoint;
     struct ath_session session;
     char path[128];

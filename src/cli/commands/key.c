@@ -114,7 +114,7 @@ static int decode(char *line, struct ath_secret *out, struct ath_err *err)
     base64_decode_init(&decoder);
     bool is_good = base64_decode_update(&decoder, &got, bytes, length, line) &&
                    base64_decode_final(&decoder) && got <= ATH_KEY_BYTES_MAX;
-    *out = (struct ath_secret){ bytes, got };
+    *out = (struct ath_secret){ .bytes = bytes, .length = got };
     if (!is_good || !got)
         return refuse_line(err);
     if (got >= ATH_SECRET_BYTES_MIN)

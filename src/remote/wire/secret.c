@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -22,6 +23,15 @@ static const char *const labels[] = {
     [ATH_SIDE_SERVER] = "aitherion server 1",
 };
 
+/* "/home/alice/.config/aitherion/key" has no name, "/etc/aitherion/keys/alice" has. */
+static void take_name(const char *path, char out[ATH_KEY_NAME_BYTES])
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    bool is_name = ath_key_name_is_valid(name) && strcmp(name, "key") != 0;
+    snprintf(out, ATH_KEY_NAME_BYTES, "%s", is_name ? name : "");
+}
+
 int ath_secret_load(const char *path, struct ath_secret *out, struct ath_err *err)
 {
     char *bytes = NULL;
@@ -33,7 +43,8 @@ int ath_secret_load(const char *path, struct ath_secret *out, struct ath_err *er
         free(bytes);
         return ath_err_set(err, -EINVAL, ATH_E_KEY_FILE, _("the key file '%s' is empty"), path);
     }
-    *out = (struct ath_secret){ (uint8_t *)bytes, length };
+    *out = (struct ath_secret){ .bytes = (uint8_t *)bytes, .length = length };
+    take_name(path, out->name);
     return 0;
 }
 

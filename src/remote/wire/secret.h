@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/key_name.h"
 #include "remote/wire/frame.h"
 
 enum {
@@ -22,9 +23,11 @@ enum {
 struct ath_secret {
     uint8_t *bytes;
     size_t length;
+    char name[ATH_KEY_NAME_BYTES]; /* that the client tells the server; empty: the default key */
 };
 
-/* Reads a key file. Returns 0, or a negative errno with err if the file is missing, unreadable,
+/* Reads a key file. The key's name is the file's, unless that is "key" or cannot be a name. Returns
+ * 0, or a negative errno with err if the file is missing, unreadable,
  * empty or too large. */
 int ath_secret_load(const char *path, struct ath_secret *out, struct ath_err *err);
 
