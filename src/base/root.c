@@ -48,13 +48,16 @@ void ath_root_free(struct ath_root *root)
     *root = (struct ath_root){ .fd = -1 };
 }
 
-/* Opens a path with openat2(). EAGAIN: something was renamed or mounted while ".." was followed. */
+/* Opens a path with openat2(). EAGAIN means that something was renamed or mounted, anywhere on the
+ * machine, while ".." was followed (openat2(2)). A busy machine renames often, so eight tries were
+ * too few. The limit only keeps a storm of renames from holding the caller forever. */
 static int open_scoped(const struct ath_root *root, const char *path, int flags)
 {
+    enum { TRIES_MAX = 10000 };
     struct open_how how = { .flags = (unsigned int)flags, .resolve = RESOLVE_IN_ROOT };
     long fd = -1;
 
-    for (int tries = 0; tries < 8; tries++) {
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
         fd = syscall(SYS_openat2, root->fd, path, &how, sizeof how);
         if (fd >= 0 || errno != EAGAIN)
             break;

@@ -4,6 +4,8 @@
 #include "base/root.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -168,6 +170,39 @@ TEST(lists_by_number)
     ath_names_free(names, count);
     ck_assert_int_eq(ath_root_list(&root, "missing", &names, &count), -ENOENT);
     ck_assert_uint_eq(count, 0);
+}
+
+static atomic_bool is_enough;
+
+static void *rename_to_and_fro(void *folder)
+{
+    char one[256], other[256];
+    snprintf(one, sizeof one, "%s/one", (const char *)folder);
+    snprintf(other, sizeof other, "%s/other", (const char *)folder);
+    while (!is_enough)
+        ck_assert(!rename(one, other) && !rename(other, one));
+    return NULL;
+}
+
+TEST(reads_through_links_while_others_rename)
+{
+    enum { TURNS = 100 }; /* a long walk meets a rename nearly always */
+    pthread_t threads[2];
+    char folders[2][256], target[TURNS * 16] = "../devices/pci";
+    for (int i = 0; i < TURNS; i++)
+        strcat(target, "/../pci");
+    tree_put(&tree, "enP51p1s0f0", "sys/devices/pci/netdev");
+    tree_link(&tree, target, "sys/class/port");
+    for (size_t i = 0; i < ATH_COUNT(threads); i++) {
+        snprintf(folders[i], sizeof folders[i], "%s/busy%zu", tree.path, i);
+        tree_folder(&tree, "busy%zu/one", i);
+        ck_assert(!pthread_create(&threads[i], NULL, rename_to_and_fro, folders[i]));
+    }
+    for (int i = 0; i < 4000; i++)
+        expect_text("sys/class/port/netdev", "enP51p1s0f0");
+    is_enough = true;
+    for (size_t i = 0; i < ATH_COUNT(threads); i++)
+        pthread_join(threads[i], NULL);
 }
 
 TEST(names_a_missing_root)
