@@ -60,6 +60,7 @@ UNIT_TESTS = \
 	tests/unit/test_tar \
 	tests/unit/test_text \
 	tests/unit/test_topology_xml \
+	tests/unit/test_visible_devices \
 	tests/unit/test_wire
 if RUNTIME_TABLES
 UNIT_TESTS += tests/unit/test_tables

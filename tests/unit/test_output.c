@@ -339,6 +339,16 @@ TEST(yaml_quotes_strings_that_a_reader_would_misread)
     }
 }
 
+/* Letters outside ASCII are written as themselves: a reader of the file sees the name. */
+TEST(yaml_keeps_letters_outside_ascii)
+{
+    json_t *value = json_pack("{s:s}", "key", "Gr\u00f6\u00dfe \u6d4b\u8bd5");
+    ath_auto_free char *text = yaml_of(value);
+
+    ck_assert_str_eq(text, "key: \"Gr\u00f6\u00dfe \u6d4b\u8bd5\"\n");
+    json_decref(value);
+}
+
 /* --- matrix ----------------------------------------------------------------------------------- */
 
 /* The matrix that nvidia-smi printed on a 4-GPU AC922

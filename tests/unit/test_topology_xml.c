@@ -467,6 +467,43 @@ TEST(kinds_of_memory_and_speed_of_pcie)
     ck_assert(!machine.lacks_pci);
 }
 
+#define MEMORY(id, subtype, cpus, bit)                                                             \
+    "<object type='NUMANode' os_index='" id "' subtype='" subtype "' cpuset='" cpus                \
+    "' complete_cpuset='" cpus "' nodeset='" bit "' complete_nodeset='" bit "' gp_index='1" id     \
+    "' local_memory='4096'/>"
+#define PACKAGE_OF(id, bit, memory)                                                                \
+    "<object type='Package' os_index='" id "' cpuset='" bit "' complete_cpuset='" bit              \
+    "' nodeset='0x7' complete_nodeset='0x7' gp_index='2" id "'>" memory                            \
+    "<object type='PU' os_index='" id "' cpuset='" bit "' complete_cpuset='" bit                   \
+    "' nodeset='0x7' complete_nodeset='0x7' gp_index='3" id "'/></object>"
+#define PACKAGES(both, first, second)                                                              \
+    "<topology version='2.0'><object type='Machine' cpuset='0x3' complete_cpuset='0x3' "           \
+    "allowed_cpuset='0x3' nodeset='0x7' complete_nodeset='0x7' allowed_nodeset='0x7' "             \
+    "gp_index='1'>" both PACKAGE_OF("0", "0x1", first)                                             \
+        PACKAGE_OF("1", "0x2", second) "</object></topology>"
+
+/* A CPU belongs to the node with the fewest CPUs, and to the lowest id of several such nodes. */
+LOOP_TEST(a_cpu_belongs_to_one_node, 0, 2)
+{
+    static const struct {
+        const char *text, *cpus[3];
+    } files[] = {
+        /* Memory of the whole machine has a lower id than the nodes of the packages. */
+        { PACKAGES(MEMORY("0", "HBM", "0x3", "0x1"), MEMORY("1", "DRAM", "0x1", "0x2"),
+                   MEMORY("2", "DRAM", "0x2", "0x4")),
+          { "", "0", "1" } },
+        { PACKAGES("", MEMORY("2", "HBM", "0x1", "0x4") MEMORY("0", "DRAM", "0x1", "0x1"),
+                   MEMORY("1", "DRAM", "0x2", "0x2")),
+          { "0", "1", "" } },
+    };
+    ATH_AUTO(ath_machine) machine;
+
+    parse_well(files[_i].text, &machine);
+    ck_assert_uint_eq(machine.node_count, 3);
+    for (int id = 0; id < 3; id++)
+        assert_cpus(&machine, id, files[_i].cpus[id]);
+}
+
 /* Format 3 has the host's infos at the root of the file, and kinds of devices as bits. */
 TEST(files_of_hwloc_3)
 {
