@@ -24,6 +24,7 @@ PYTHON_TESTS = \
 	tests/tools/test_mutate.py \
 	tests/layers.py \
 	tests/words.py \
+	tests/documents.py \
 	tests/gpu/test_bench.py \
 	tests/gpu/test_differential.py \
 	tests/gpu/test_run.py \
