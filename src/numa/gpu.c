@@ -24,6 +24,7 @@
 #include "base/pcidev.h"
 #include "base/text.h"
 #include "numa/near.h"
+#include "numa/offline_cpus.h"
 #include "numa/read.h"
 
 #define NVIDIA "proc/driver/nvidia"
@@ -291,8 +292,13 @@ static void read_gpu(const struct ath_root *root, struct ath_machine *machine,
     if (!gpu->model)
         gpu->model = ath_xstrdup(ath_pci_name(gpu->vendor_id, gpu->device_id));
     read_driver(root, gpu, is_nvidia);
-    int said = ath_pcidev_number(root, pci, "numa_node");
-    gpu->numa_node = ath_near_node(root, machine, pci, said, gpu->place, gpu->memory_node);
+}
+
+static void place_gpu(const struct ath_root *root, const struct ath_machine *machine,
+                      struct ath_gpu *gpu)
+{
+    int said = ath_pcidev_number(root, &gpu->pci, "numa_node");
+    gpu->numa_node = ath_near_node(root, machine, &gpu->pci, said, gpu->place, gpu->memory_node);
 }
 
 static int compare_devices(const void *a, const void *b)
@@ -337,6 +343,9 @@ void ath_gpus_read(const struct ath_root *root, struct ath_machine *machine)
         if (!ath_pcidev_find(nvidia, nvidia_count, &devices[i].address) &&
             is_accelerator(root, &devices[i]))
             read_gpu(root, machine, &devices[i].address, false);
+    ath_offline_cpus_read(root, machine, devices, count);
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        place_gpu(root, machine, &machine->gpus[i]);
     ath_log(ATH_LOG_VERBOSE,
             _("GPUs: %zu, from sys/bus/pci (%zu functions) and proc/driver/nvidia (%zu GPUs)"),
             machine->gpu_count, count, nvidia_count);

@@ -36,17 +36,20 @@ static int node_of_cpus(const struct ath_machine *machine, const struct ath_idse
     return node;
 }
 
+bool ath_near_cpus(const struct ath_root *root, const struct ath_pci *pci, struct ath_idset *out)
+{
+    ath_auto_free char *list = ath_pcidev_text(root, pci, "local_cpulist");
+    if (list && !ath_idset_parse_list(list, out))
+        return true;
+    ath_auto_free char *mask = ath_pcidev_text(root, pci, "local_cpus");
+    return mask && !ath_idset_parse_mask(mask, out);
+}
+
 static int node_of_local_cpus(const struct ath_root *root, const struct ath_machine *machine,
                               const struct ath_pci *pci)
 {
     ATH_AUTO(ath_idset) cpus = { 0 };
-    ath_auto_free char *list = ath_pcidev_text(root, pci, "local_cpulist");
-    if (!list || ath_idset_parse_list(list, &cpus)) {
-        ath_auto_free char *mask = ath_pcidev_text(root, pci, "local_cpus");
-        if (!mask || ath_idset_parse_mask(mask, &cpus))
-            return ATH_UNKNOWN;
-    }
-    return node_of_cpus(machine, &cpus);
+    return ath_near_cpus(root, pci, &cpus) ? node_of_cpus(machine, &cpus) : ATH_UNKNOWN;
 }
 
 /* Returns the node of the nearest bridge above whose node is known, or ATH_UNKNOWN. */

@@ -14,3 +14,7 @@
  */
 int ath_near_node(const struct ath_root *root, const struct ath_machine *machine,
                   const struct ath_pci *pci, int said, const char *place, int not_node);
+
+/* Reads the CPUs near a PCI function. Returns false, with *out untouched, if sysfs does not tell
+ * them. The caller frees *out. */
+bool ath_near_cpus(const struct ath_root *root, const struct ath_pci *pci, struct ath_idset *out);

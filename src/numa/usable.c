@@ -67,9 +67,22 @@ static bool may_be_gpu_memory(const struct ath_machine *machine)
     return false;
 }
 
+/* True if a GPU or a port is at the node, so that the node is a socket and no GPU's memory. */
+static bool has_devices(const struct ath_machine *machine, const struct ath_numa_node *node)
+{
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        if (machine->gpus[i].numa_node == node->id)
+            return true;
+    for (size_t i = 0; i < machine->nic_count; i++)
+        if (machine->nics[i].numa_node == node->id)
+            return true;
+    return false;
+}
+
 bool ath_node_has_no_owner(const struct ath_machine *machine, const struct ath_numa_node *node)
 {
-    return node->kind == ATH_NODE_MEMORY && may_be_gpu_memory(machine);
+    return node->kind == ATH_NODE_MEMORY && may_be_gpu_memory(machine) &&
+           !has_devices(machine, node);
 }
 
 void ath_nodes_without_owner(const struct ath_machine *machine, struct ath_idset *out)

@@ -31,6 +31,8 @@ STATES = {
     "ac922-4gpu-no-owner.hwloc2.xml": ([OWNER], "memory_nodes has all that may be it: 252-255", [], [OWNER], [], [], [OWNER], []),
     "ac922-4gpu-socket-offline": (["cpus-offline"], "NUMA node 8, because all its CPUs are offline", ["node-cpus-offline"],
                                   ["cpus-offline"], ["node-cpus-offline"], [], ["cpus-offline"], []),
+    "ac922-4gpu-socket-gathered": (["cpus-offline"], "NUMA node 8, because all its CPUs are offline", ["node-cpus-offline"],
+                                   ["cpus-offline"], ["node-cpus-offline"], [], ["cpus-offline"], []),
     "ac922-4gpu-socket-without-memory": (["node-without-memory"], "NUMA node 8 has no memory", ["memory-missing"],
                                          ["node-without-memory"], ["memory-missing"], [], ["node-without-memory"], []),
 }

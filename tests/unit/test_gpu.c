@@ -334,3 +334,71 @@ TEST(reads_the_partitions_of_an_instinct)
         ck_assert_int_eq(machine.gpus[i].partitions, rows[i].count);
     }
 }
+
+/* Puts a bridge of the socket that is node 8, whose CPUs 64-127 are offline. */
+static void put_offline_socket(const char *node0, const char *online)
+{
+    struct ath_err err;
+
+    ath_machine_free(&machine);
+    machine = (struct ath_machine){ 0 };
+    tree_node(&tree, 0, node0, "1000");
+    tree_node(&tree, 8, "", "1000");
+    tree_put(&tree, "0-127\n", "sys/devices/system/cpu/present");
+    tree_put(&tree, online, "sys/devices/system/cpu/online");
+    tree_pci(&tree, "pci0030:00", "0030:00:00.0", "0x060400", "0x1014", "0x04c1");
+    tree_put(&tree, "8\n", "sys/devices/pci0030:00/0030:00:00.0/numa_node");
+    ck_assert_int_eq(ath_nodes_read(&root, &machine, &err), 0);
+}
+
+static void put_local_cpus(const char *list)
+{
+    tree_put(&tree, list, "sys/devices/pci0030:00/0030:00:00.0/local_cpulist");
+}
+
+static void expect_offline_cpus(const char *expected)
+{
+    ath_gpus_read(&root, &machine);
+    const struct ath_numa_node *node = ath_machine_node(&machine, 8);
+    ath_auto_free char *cpus = ath_idset_format(&node->cpus);
+    ck_assert_str_eq(cpus, expected);
+    ck_assert_uint_eq(node->cpus_online.range_count, 0);
+    ck_assert_uint_eq(ath_machine_node(&machine, 255)->cpus.range_count, 0);
+}
+
+TEST(finds_offline_cpus_of_a_socket_near_its_devices)
+{
+    put_offline_socket("0,4,8,12", "0,4,8,12\n");
+    put_local_cpus("64-127\n");
+    expect_offline_cpus("64-127");
+}
+
+TEST(takes_no_cpus_of_another_node_for_a_socket)
+{
+    put_offline_socket("0,4,8,12", "0,4,8,12\n");
+    put_local_cpus("12,64-127\n");
+    expect_offline_cpus("");
+}
+
+/* Node 255 has no CPUs either, until a GPU names it. */
+TEST(takes_all_missing_cpus_for_the_only_socket_without_any)
+{
+    put_offline_socket("0-63", "0-63\n");
+    tree_put(&tree, "Node: 255\nStatus: online\n",
+             "proc/driver/nvidia/gpus/0004:04:00.0/numa_status");
+    expect_offline_cpus("64-127");
+}
+
+TEST(takes_no_missing_cpus_if_two_nodes_have_none)
+{
+    put_offline_socket("0-63", "0-63\n");
+    expect_offline_cpus("");
+}
+
+TEST(takes_no_missing_cpus_if_they_may_be_threads_of_other_cores)
+{
+    put_offline_socket("0,4,8,12", "0,4,8,12\n");
+    tree_put(&tree, "Node: 255\nStatus: online\n",
+             "proc/driver/nvidia/gpus/0004:04:00.0/numa_status");
+    expect_offline_cpus("");
+}

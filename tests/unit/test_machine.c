@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "numa/discover.h"
 #include "numa/profile.h"
+#include "numa/usable.h"
 #include "numa/warning.h"
 #include "tree.h"
 #include "unit.h"
@@ -294,6 +295,17 @@ TEST(warns_about_gpu_memory_without_gpus)
     add_node(250, "");
     ath_machine_finish(&machine);
     ck_assert_ptr_nonnull(find_warning("memory-owner-unknown", "node 250"));
+
+    ath_machine_free(&machine);
+    machine.profile = "ac922";
+    add_node(0, "0-3");
+    add_node(8, ""); /* sockets whose CPUs are all offline */
+    add_node(16, "");
+    add_v100("0035:03:00.0", ATH_UNKNOWN)->numa_node = 8;
+    ath_machine_add_nic(&machine)->numa_node = 16;
+    ath_machine_finish(&machine);
+    ck_assert(!ath_node_has_no_owner(&machine, ath_machine_node(&machine, 8)));
+    ck_assert(!ath_node_has_no_owner(&machine, ath_machine_node(&machine, 16)));
 
     ath_machine_free(&machine);
     add_node(0, "0-3");
