@@ -47,6 +47,7 @@ PYTHON_TESTS = \
 	tests/cli/test_output.py \
 	tests/cli/test_plan.py \
 	tests/cli/test_process.py \
+	tests/cli/test_readme.py \
 	tests/cli/test_roce.py \
 	tests/cli/test_run.py \
 	tests/cli/test_start.py \
