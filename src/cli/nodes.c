@@ -312,6 +312,13 @@ static bool drift_from(struct ath_nodes *nodes, const struct ath_node_status *st
     return true;
 }
 
+const char *ath_nodes_other_document(const char *path, const struct ath_node_status *status)
+{
+    ath_auto_free char *own = realpath(path, NULL);
+    ath_auto_free char *other = status->document ? realpath(status->document, NULL) : NULL;
+    return other && (!own || strcmp(own, other) != 0) ? status->document : NULL;
+}
+
 bool ath_nodes_is_as(struct ath_nodes *nodes, const struct ath_node_status *status,
                      const struct ath_plan_options *options)
 {

@@ -107,6 +107,10 @@ int ath_nodes_plan(struct ath_nodes *nodes, const struct ath_plan_options *optio
 /* Returns whether a node waits for the memory of a GPU to come online. */
 bool ath_nodes_wait(const struct ath_plan *plan);
 
+/* Returns the document that started the node if that is not the document at `path` and still
+ * exists, else NULL. The text belongs to the status. */
+const char *ath_nodes_other_document(const char *path, const struct ath_node_status *status);
+
 /* Returns whether the node runs exactly as these options plan it. */
 bool ath_nodes_is_as(struct ath_nodes *nodes, const struct ath_node_status *status,
                      const struct ath_plan_options *options);

@@ -15,6 +15,7 @@
 struct looking {
     struct ath_nodes nodes;
     struct ath_engines engines;
+    const char *path; /* of the document that is checked */
     struct ath_health_runtimes *out;
 };
 
@@ -148,6 +149,8 @@ static struct ath_health_runtime *add(struct looking *looking, int id)
     runtime->is_recorded = ath_document_numa(looking->nodes.document, id) != NULL;
     runtime->wanted = planned(&out->plan, id);
     runtime->status = ath_node_statuses_find(&out->statuses, id);
+    if (runtime->status)
+        runtime->other = ath_nodes_other_document(looking->path, runtime->status);
     return runtime;
 }
 
@@ -165,7 +168,7 @@ static void look_runtime(struct looking *looking, struct ath_health_runtime *run
     struct ath_engine *engine = status ? ath_engines_find(&looking->engines, status->engine) : NULL;
     ath_auto_free char *user = NULL;
 
-    if (!engine || status->state <= ATH_NODE_STOPPED)
+    if (!engine || status->state <= ATH_NODE_STOPPED || runtime->other)
         return;
     ask_runtime(looking, runtime);
     if (!runtime->is_recorded)
@@ -205,7 +208,8 @@ static void take_document(const struct ath_health_facts *facts, struct ath_nodes
 void ath_nodes_look(const struct ath_cli *cli, const struct ath_health_facts *facts,
                     struct ath_health_runtimes *out)
 {
-    __attribute__((cleanup(looking_free))) struct looking looking = { .out = out };
+    __attribute__((cleanup(looking_free))) struct looking looking = { .path = facts->document_path,
+                                                                      .out = out };
     ATH_AUTO(ath_root) root = { .fd = -1 };
 
     *out = (struct ath_health_runtimes){ 0 };

@@ -296,9 +296,9 @@ int ath_reach_explain(const struct ath_reach_server *server, int status, struct 
     if (err->code == ATH_E_KEY_REFUSED && server->id != ATH_UNSET)
         return ath_err_hint(
             err, status,
-            _("if the key was replaced: aitherion stop %d && aitherion start %d, or "
-              "--key FILE with the key from before"),
-            server->id, server->id);
+            _("if the key was replaced: aitherion restart %d, or --key FILE with the key from "
+              "before"),
+            server->id);
     if (err->code == ATH_E_KEY_REFUSED)
         return ath_err_hint(err, status,
                             _("on the runtime's machine: aitherion key --export; here: aitherion "

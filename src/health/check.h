@@ -90,6 +90,7 @@ bool ath_health_is_bound(const struct ath_health_facts *facts, const char *devic
     F(runtime_cpus)                                                                                \
     F(runtime_memlock)                                                                             \
     F(runtime_drift)                                                                               \
+    F(runtime_other)                                                                               \
     F(runtime_unrecorded)
 
 #define F(name) bool ath_health_check_##name(struct ath_health *health);

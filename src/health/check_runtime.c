@@ -25,14 +25,15 @@ static bool is_running(const struct ath_health_runtime *runtime)
     return runtime->status && runtime->status->state > ATH_NODE_STOPPED;
 }
 
-/* Looks at every running runtime. Returns true if there is at least one. */
+/* Looks at every running runtime, except those of another document: only that document says how
+ * they should run. Returns true if there is at least one. */
 static bool each_running(struct ath_health *health, look_function *look)
 {
     const struct ath_health_runtimes *runtimes = &health->facts->runtimes;
     bool is_any = false;
 
     for (size_t i = 0; i < runtimes->count; i++)
-        if (is_running(&runtimes->items[i])) {
+        if (is_running(&runtimes->items[i]) && !runtimes->items[i].other) {
             look(health, &runtimes->items[i]);
             is_any = true;
         }
@@ -123,6 +124,19 @@ static void add_warning(struct ath_health *health, const struct ath_plan_node *n
         ath_health_hint(finding, "aitherion start %d --dry-run", node->id);
 }
 
+/* True if the node runs with simulated GPUs, so that it needs none of the document. */
+static bool runs_simulated(const struct ath_health *health, int id)
+{
+    const struct ath_health_runtimes *runtimes = &health->facts->runtimes;
+
+    for (size_t i = 0; i < runtimes->count; i++) {
+        const struct ath_health_runtime *runtime = &runtimes->items[i];
+        if (runtime->id == id && is_running(runtime))
+            return runtime->status->has_sim_flag || runtime->is_simulated;
+    }
+    return false;
+}
+
 bool ath_health_check_from_plan_warning(struct ath_health *health)
 {
     const struct ath_plan *plan = &health->facts->runtimes.plan;
@@ -130,7 +144,9 @@ bool ath_health_check_from_plan_warning(struct ath_health *health)
     for (size_t i = 0; i < plan->node_count; i++)
         for (size_t j = 0; j < plan->nodes[i].warning_count; j++) {
             const struct ath_plan_warning *warning = &plan->nodes[i].warnings[j];
-            if (!strcmp(ath_plan_warning_word(warning->code), health->check->code))
+            bool is_moot =
+                warning->code == ATH_PLAN_W_NO_GPUS && runs_simulated(health, plan->nodes[i].id);
+            if (!is_moot && !strcmp(ath_plan_warning_word(warning->code), health->check->code))
                 add_warning(health, &plan->nodes[i], warning);
         }
     return plan->node_count > 0;
@@ -202,6 +218,25 @@ bool ath_health_check_image(struct ath_health *health)
 
 /* ---- how runtimes run ---- */
 
+bool ath_health_check_runtime_other(struct ath_health *health)
+{
+    const struct ath_health_runtimes *runtimes = &health->facts->runtimes;
+
+    if (!runtimes->is_known)
+        return false;
+    for (size_t i = 0; i < runtimes->count; i++) {
+        const struct ath_health_runtime *runtime = &runtimes->items[i];
+        ath_auto_free char *name = name_of(runtime);
+        if (runtime->other && is_running(runtime))
+            ath_health_hint(
+                ath_health_wrong(health, name,
+                                 _("the runtime of %s was started from another document, '%s'"),
+                                 name, runtime->other),
+                "aitherion health -c '%s'", runtime->other);
+    }
+    return runtimes->count > 0;
+}
+
 bool ath_health_check_runtime_absent(struct ath_health *health)
 {
     const struct ath_health_runtimes *runtimes = &health->facts->runtimes;
@@ -261,7 +296,7 @@ bool ath_health_check_runtime_failed(struct ath_health *health)
     bool is_any = false;
 
     for (size_t i = 0; i < runtimes->count; i++)
-        if (runtimes->items[i].status) {
+        if (runtimes->items[i].status && !runtimes->items[i].other) {
             is_any = true;
             if (has_failed(&runtimes->items[i]))
                 say_failed(health, &runtimes->items[i]);
@@ -519,7 +554,7 @@ bool ath_health_check_runtime_unrecorded(struct ath_health *health)
     for (size_t i = 0; i < runtimes->count; i++) {
         const struct ath_health_runtime *runtime = &runtimes->items[i];
         ath_auto_free char *name = name_of(runtime);
-        if (runtime->status && !runtime->is_recorded)
+        if (runtime->status && !runtime->is_recorded && !runtime->other)
             hint_command(
                 ath_health_wrong(health, name,
                                  _("there is a runtime of %s, but the document has no such entry"),

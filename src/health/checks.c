@@ -113,6 +113,8 @@ const struct ath_health_check ath_health_checks[] = {
     ROW("key-unreadable", FAULT, key, N_("the shared key can be read")),
     ROW("key-open", WARNING, key_open, N_("only the owner may read the shared key")),
     ROW("image-missing", WARNING, image, N_("Docker has the runtime's image")),
+    ROW("runtime-of-other-document", WARNING, runtime_other,
+        N_("the runtimes were started from this document")),
     ROW("runtime-failed", FAULT, runtime_failed, N_("no runtime has failed")),
     ROW("network-lost", FAULT, network_lost, N_("the runtimes have their networks and macvlans")),
     ROW("runtime-silent", FAULT, runtime_silent, N_("the runtimes answer")),

@@ -33,7 +33,8 @@ struct ath_health_problem {
 
 struct ath_health_runtime {
     int id;
-    bool is_recorded;                     /* the document has the entry */
+    bool is_recorded;  /* the document has the entry */
+    const char *other; /* in statuses: another document, which started it; else NULL */
     const struct ath_node_status *status; /* in statuses; NULL: no engine has it */
     const struct ath_plan_node *wanted;   /* in plan; NULL: it cannot be planned */
     char *drift;        /* why it differs from the document; NULL if it does not */

@@ -198,6 +198,7 @@ class Simulation(Case):
         program = Program(self, 0)
         result = self.ok("start")
         self.assertIn("NUMA0, NUMA1: simulated GPUs stay, because --sim started the runtime", result.stderr)
+        self.assertIn(f"aitherion -c {self.document} stop, then aitherion -c {self.document} start\n", result.stderr)
         self.assertEqual((self.outcomes(), self.outcomes("start", "--sim")), (["same"] * 2, ["same"] * 2))
         self.assertTrue(program.is_served())
         self.assertEqual(self.outcomes("restart", "--yes"), ["restarted"] * 2)

@@ -574,12 +574,13 @@ class Life(Base):
         self.assertIn(f"chmod 600 {self.key}", self.ok("start", "--engine", "process").stderr)
 
     def test_sessions_of_runtimes_with_the_key_from_before(self):
-        self.start("--sim")
-        self.ok("key", "--new", "--yes")
+        text = " ".join(self.ok("start", "--engine", "process", "--sim").stdout.split())
+        self.assertIn(f"need it too: aitherion -c {self.document} key --export", text)
+        self.assertIn(f"Next: aitherion -c {self.document} restart: ", " ".join(self.ok("key", "--new", "--yes").stdout.split()))
         for words in ["end", "1"], ["limit", "1", "1M"]:
             error = self.error("session", *words, "--numa", "0")
             self.assertEqual(error["code"], "key-refused")
-            self.assertRegex(error["hint"], "aitherion -c .* stop 0 && aitherion -c .* start 0, or --key FILE")
+            self.assertRegex(error["hint"], "aitherion -c .* restart 0, or --key FILE")
         self.assertIn("no program uses", self.ok("session", "list", "--numa", "all", "--key", self.key + ".bak").stdout)
 
     def test_start_with_another_key(self):
@@ -614,6 +615,9 @@ class Life(Base):
         for text, is_said in (self.ok("status").stdout, False), (self.ok("status", document=other).stdout, True):
             self.assertEqual(f"'aitherion-numa0' was started from another document, '{self.document}'\n"
                              f"  hint: aitherion status -c '{self.document}'\n" in text, is_said, text)
+        checks = {check["code"]: check for check in self.data("health", document=other)["checks"] if check["status"] != "ok"}
+        self.assertEqual(checks["runtime-of-other-document"]["hint"], f"aitherion health -c '{self.document}'")
+        self.assertFalse({"runtime-drift", "runtime-unrecorded", "key-refused"} & set(checks), checks)
         text = " ".join(self.ok("clean", "--yes", document=other).stdout.split())
         self.assertIn(f"NUMA0 is kept: 'aitherion-numa0' was started from another document, '{self.document}'", text)
         left = self.data("clean", "--yes", document=other)["left"]

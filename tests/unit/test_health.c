@@ -777,6 +777,16 @@ static void another_plan(void)
     the_runtime()->drift = ath_xstrdup("started with other settings");
 }
 
+/* The document that started it says how it should run, so other checks have nothing to say. */
+static void another_document(void)
+{
+    the_runtime()->other = "/etc/other.yaml";
+    the_runtime()->is_recorded = false;
+    other_key();
+    another_plan();
+    the_status()->memlock_bytes = 65536;
+}
+
 static void nobodys(void)
 {
     the_runtime()->is_recorded = false;
@@ -876,6 +886,7 @@ static const struct {
     { "cpuset-cpus-other", other_cpus, "cpuset-cpus-other warning NUMA0\n" },
     { "memlock-limited", limited_memlock, "memlock-limited warning NUMA0\n" },
     { "runtime-drift", another_plan, "runtime-drift warning NUMA0\n" },
+    { "runtime-of-other-document", another_document, "runtime-of-other-document warning NUMA0\n" },
     { "runtime-unrecorded", nobodys, "runtime-unrecorded warning NUMA0\n" },
 };
 
@@ -891,6 +902,19 @@ TEST(test_all_is_well)
         ck_assert_msg(finding && finding->status == ATH_HEALTH_OK, "%s", check->code);
         ck_assert_ptr_null(finding->hint);
     }
+}
+
+TEST(test_simulated_runtimes_need_no_gpu)
+{
+    without_gpus();
+    the_runtime()->is_simulated = true;
+    ath_auto_free char *text = found();
+    ck_assert_str_eq(text, "");
+
+    the_runtime()->is_simulated = false;
+    the_status()->has_sim_flag = true; /* and it does not answer */
+    ath_auto_free char *again = found();
+    ck_assert_str_eq(again, "");
 }
 
 LOOP_TEST(test_case, 0, ATH_COUNT(cases))

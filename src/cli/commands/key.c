@@ -179,8 +179,7 @@ static int write_key(struct work *work, struct ath_err *err)
     work->report.is_there = true;
     work->report.mode = 0600;
     if (work->nodes.has_key)
-        work->report.next = _("aitherion stop, then aitherion start: runtimes read the key when "
-                              "they start");
+        work->report.next = _("aitherion restart: runtimes read the key when they start");
     return status;
 }
 

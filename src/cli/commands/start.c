@@ -124,11 +124,14 @@ static void say_sims(const struct work *work)
     for (size_t i = 0; i < work->sim_id_count; i++)
         if (ath_engine_wants(work->nodes.ids, work->nodes.id_count, work->sim_ids[i]))
             ath_text_add_part(&names, ", ", "NUMA%d", work->sim_ids[i]);
-    if (names.length)
-        ath_log(ath_nodes_log_level(&work->nodes),
-                _("%s: simulated GPUs stay, because --sim started the runtime; for the GPUs of the "
-                  "document: aitherion stop, then aitherion start"),
-                names.data);
+    if (!names.length)
+        return;
+    ath_auto_free char *text = ath_xasprintf(
+        _("%s: simulated GPUs stay, because --sim started the runtime; for the GPUs of the "
+          "document: aitherion stop, then aitherion start"),
+        names.data);
+    ath_auto_free char *whole = ath_style_suggest(&work->cli->style, text);
+    ath_log(ath_nodes_log_level(&work->nodes), "%s", whole);
 }
 
 /* ---- the engine ---- */

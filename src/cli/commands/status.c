@@ -55,14 +55,6 @@ static void find_drift(struct work *work, struct ath_status_item *item)
     item->needs_restart = drift.needs_restart;
 }
 
-/* Returns the document that started the node if it is another one and still exists, else NULL. */
-static const char *other_document(const struct work *work, const struct ath_node_status *status)
-{
-    ath_auto_free char *own = realpath(work->nodes.path, NULL);
-    ath_auto_free char *other = status->document ? realpath(status->document, NULL) : NULL;
-    return other && (!own || strcmp(own, other) != 0) ? status->document : NULL;
-}
-
 static struct ath_status_item *add(struct work *work, int id)
 {
     struct ath_status_item *item = ath_push(&work->report.items, &work->report.count, sizeof *item);
@@ -96,7 +88,7 @@ static void fill(struct work *work)
             continue;
         struct ath_status_item *item = add(work, status->id);
         item->status = status;
-        item->other = other_document(work, status);
+        item->other = ath_nodes_other_document(work->nodes.path, status);
     }
 }
 

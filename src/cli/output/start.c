@@ -258,7 +258,8 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
             ath_xasprintf(_("made the shared key '%s'; other machines that use these runtimes need "
                             "it too: aitherion key --export"),
                           report->key_path);
-        ath_style_print(style, out, &(struct ath_paragraph){ .text = text });
+        ath_auto_free char *whole = ath_style_suggest(style, text);
+        ath_style_print(style, out, &(struct ath_paragraph){ .text = whole });
     }
     fprintf(out, "%s %s\n", _("Next:"), report->next);
 }
