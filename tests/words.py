@@ -78,6 +78,7 @@ WORDS = [
     ("wants? (?:nothing|none)", "needs no"),
     ("(?:minds|knows|needs|asks|takes|makes|gives|sees) not", "does not ..., ignores"),
     ("(?:NULL|true|false|empty|0|-1|-E[A-Z0-9]+) where", "if"),
+    ("(?:NULL|list|0|or) without memory|without memory(?:,? (?:the|all|an?|it)| or)", "... if memory runs out"),
 ]
 
 # First words of a sentence that make a relative clause its subject. "Of course" and questions are not meant.
@@ -237,7 +238,7 @@ def check_itself():
     """Exits when a fault would not be noticed, or a good text would be refused."""
     bad = {
         "x.c": ('/* Who asks is\n * told anew. */\nputs("all but " "for it");\nTEST(minds_not_a_thing)\n', [1, 1, 2, 3, 3, 4]),
-        "x.h": ("int x; // Fine.\n// Of several, any. NULL where there is none.\n", [2, 2]),
+        "x.h": ("int x; // Fine.\n// Of several, any. NULL where there is none.\n// NULL without memory.\n", [2, 2, 3]),
         "x.py": ('"""Does it.\n\nWhat is so stays."""\n# Whoever reads\ndef test_asks_anew():\n    "one two"\n', [3, 3, 4, 4, 5]),
         "x.sh": ("#!/bin/sh\n# Those that wait.\necho \"try anew\"\n", [2, 3]),
         "x.md": ("# What is there\n\nText `anew`.\n\n| Where it is | of it all |\n", [5, 5]),

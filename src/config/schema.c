@@ -278,7 +278,7 @@ static const struct ath_schema document_keys[] = {
       .kind = ATH_VALUE_ITEMS,
       FIELD(ath_document, numa),
       .is_required = true,
-      .help = N_("one runtime each; several entries may name the same node"),
+      .help = N_("each entry gets one runtime; several entries may name the same node"),
       .title = N_("NUMA entry"),
       .name_key = "id",
       .keys = numa_keys,

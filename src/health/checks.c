@@ -94,7 +94,7 @@ const struct ath_health_check ath_health_checks[] = {
     ROW("macvlan-drift", WARNING, macvlan_drift, N_("macvlans are as the document describes them")),
     ROW("macvlan-not-made", WARNING, macvlan_recorded, N_("the document's macvlans are made")),
     ROW("macvlan-unrecorded", WARNING, macvlan_unrecorded,
-        N_("the document knows all macvlans that aitherion made")),
+        N_("the document lists all macvlans that aitherion created")),
 
     /* Runtimes. */
     ROW("device-missing", FAULT, from_plan, N_("GPUs and RDMA devices have their device nodes")),

@@ -40,8 +40,8 @@ const struct ath_switch_row ath_switches[ATH_SWITCHES + 1] = {
     [ATH_SWITCH_CAPTURES] = { "captures", "program",
                               N_("the program's library knows which streams are being captured") },
     [ATH_SWITCH_RESTS] = { "rests", "program",
-                           N_("a stream that a copy has waited for, or that has got "
-                              "only copies, is not waited for") },
+                           N_("a wait for a stream that is empty, or has received only copies, "
+                              "is not sent as a question") },
     [ATH_SWITCH_SPARES] = { "spares", "program",
                             N_("streams and events are made several at a time") },
     [ATH_SWITCH_REUSE] = { "reuse", "program",

@@ -23,7 +23,7 @@ static void set_language(void)
     textdomain(PACKAGE);
 }
 
-/* Lists the optimisations. The switch for the GPU is none, so it is left out. */
+/* Lists the optimisations. The GPU switch is not an optimisation, so it is left out. */
 static void show_switches(void)
 {
     for (size_t i = 0; i < ATH_SWITCH_GPU; i++)

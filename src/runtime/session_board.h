@@ -66,7 +66,8 @@ struct ath_session_board {
     uint64_t last_share;
 };
 
-/* Makes a board in memory that all processes forked later share. Returns NULL without memory. */
+/* Makes a board in memory that all processes forked later share. Returns NULL if memory
+ * runs out. */
 struct ath_session_board *ath_session_board_make(void);
 
 /* Makes the entry of a new session at a free slot. */

@@ -25,7 +25,7 @@ def cross_entropy(torch, model, batch):
 
 
 def images(torch, count, size, steps, classes=10):
-    """From the CPU at each step, as a program reads them."""
+    """Makes batches on the CPU and copies them to the GPU at each step."""
     generator = torch.Generator().manual_seed(1)
     for _ in range(steps):
         x = torch.randn(count, 3, size, size, generator=generator)
@@ -158,7 +158,7 @@ def compiled_training_with_cuda_graphs():
 
 @test(limit_s=180)
 def compiled_with_autotuning():
-    """Inductor times its candidates with events and the profiler's bench."""
+    """Inductor measures its kernels with events and with the profiler."""
     torch = gpu_torch()
     fast = torch.compile(lambda a, b: torch.relu(a @ b) + 1, mode="max-autotune-no-cudagraphs")
     a, b = (torch.randn(512, 512, device="cuda", dtype=torch.float16) for _ in range(2))

@@ -70,10 +70,7 @@ static int refuse_empty(const struct options *options, const char *entry, struct
         const char *key = lists[i][0], *value = lists[i][1];
         if (!value || value[strspn(value, " \t")])
             continue;
-        ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
-                    _("cannot set '%s' to an empty list this "
-                      "way"),
-                    key);
+        ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID, _("'%s' is empty"), key);
         return ath_err_hint(err, -EINVAL,
                             _("for an empty list: aitherion configure %s --set %s=[]"), entry, key);
     }

@@ -14,7 +14,8 @@ struct options {
     struct ath_reach_options reach;
 };
 
-/* If only one runtime is asked, it must answer; of several, or later, some may fail. */
+/* If only one runtime is asked, a failure is an error. With several runtimes, or while watching,
+ * failures are part of the list. */
 static int show(struct ath_cli *cli, const void *data, struct ath_repeat *repeat,
                 struct ath_err *err)
 {

@@ -241,8 +241,8 @@ CUresult ath_cuda_end(struct ath_cuda_exchange *exchange, CUresult status);
  * same value again. */
 void ath_cuda_keep_results(struct ath_cuda_exchange *exchange, uint64_t value);
 
-/* A text that stays until the process ends. Equal texts give equal pointers. NULL without memory.
- */
+/* Returns a text that stays until the process ends, or NULL if memory runs out. Equal texts give
+ * equal pointers. */
 const char *ath_cuda_intern(const char *text);
 
 /* Returns CUDA_ERROR_NOT_SUPPORTED. With AITHERION_CUDA_LOG set, prints the reason once for each

@@ -155,7 +155,7 @@ static bool is_own(CUcontext context)
     return is_there;
 }
 
-/* Without memory the server is asked again next time. */
+/* If memory runs out, the server is asked again next time. */
 static void add_own(CUcontext context)
 {
     pthread_rwlock_wrlock(&own_lock);

@@ -1,4 +1,4 @@
-/* A list, since few libraries need such memory, and for few modules. */
+/* Memory that stands for functions. A list suffices: few libraries need such memory. */
 #include "config.h"
 
 #include "cuda/client/function_proxy.h"

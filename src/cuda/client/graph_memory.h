@@ -8,6 +8,6 @@
  * then the memory does not exist. */
 bool ath_cuda_is_graph_memory(CUdeviceptr address);
 
-/* Notes memory that a stream allocated. While no stream of the process captures, it is no graph's.
- * Other allocations do no harm in the list. */
+/* Notes memory that a stream allocated. If no stream of the process is capturing, the memory does
+ * not belong to a graph and is not noted. Memory of no graph does no harm in the list. */
 void ath_cuda_graph_memory_note(CUdeviceptr address, size_t bytes);

@@ -36,7 +36,7 @@ bool ath_cuda_callbacks_due(void)
     return due_count > 0;
 }
 
-/* Returns the number that travels for a function; 0 without memory. */
+/* Returns the number that travels for a function; 0 if memory runs out. */
 static uint64_t register_callback(CUhostFn function, CUstreamCallback on_stream, void *user_data)
 {
     struct callback *made = calloc(1, sizeof *made);

@@ -55,7 +55,7 @@ static bool is_mixed;
 
 /* ---- the table; the caller holds the lock ---- */
 
-/* Returns NULL without memory. */
+/* Returns NULL if memory runs out. */
 static struct thing *make_thing(uint64_t handle)
 {
     struct thing *found = ath_map_find(&things, handle);
@@ -64,7 +64,7 @@ static struct thing *make_thing(uint64_t handle)
     return found;
 }
 
-/* Returns NULL without memory, or for a function that may be another name of any kernel. */
+/* Returns NULL if memory runs out, or for a function that may be another name of any kernel. */
 static struct thing *thing_of(uint64_t handle)
 {
     struct thing *found = ath_map_find(&things, handle);
@@ -210,7 +210,7 @@ static struct setting *add_setting(struct thing *thing, const struct subject *su
     return setting;
 }
 
-/* Without memory, or for a function that may name any kernel, all settings are forgotten. */
+/* Forgets all settings if memory runs out, or for a function that may name any kernel. */
 static void note(uint64_t kernel, const struct subject *subject, int value)
 {
     pthread_mutex_lock(&lock);

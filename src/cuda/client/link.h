@@ -4,6 +4,6 @@
 #include "cuda/client/client.h"
 #include "remote/transport/stream.h"
 
-/* Opens a link, which then owns the stream. Returns NULL without memory or threads. A process has
- * one link at a time; a forked child abandons its parent's. */
+/* Opens a link, which then owns the stream. Returns NULL if memory or threads run out. A process
+ * has one link at a time; a forked child abandons its parent's. */
 struct ath_cuda_link *ath_link_open(struct ath_stream *stream);

@@ -275,7 +275,7 @@ static CUdeviceptr reuse(size_t bytes, CUmemoryPool pool, const struct place *pl
     return address;
 }
 
-/* Without memory the block is not known, and its free is sent. */
+/* If memory runs out, the block is not known, and its free is sent. */
 static void note_block(CUdeviceptr address, size_t bytes, CUmemoryPool pool, uint64_t age)
 {
     struct block *block = ath_cuda_allocate(sizeof *block);

@@ -73,7 +73,7 @@ static void add_layout(const void *function, const struct ath_cuda_parameter_lay
     free(entry);
 }
 
-/* Reads a layout from a message. Returns NULL without memory. */
+/* Reads a layout from a message. Returns NULL if memory runs out. */
 static struct ath_cuda_parameter_layout *read_layout(struct ath_cuda_wire_layout from)
 {
     struct ath_wire_list offsets = ath_cuda_wire_layout_offsets(from);

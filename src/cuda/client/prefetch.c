@@ -29,7 +29,8 @@ static struct ath_cuda_prefetched *next_asked(struct ath_cuda_prefetch *ahead)
     return &ahead->asked[ahead->count];
 }
 
-/* The question as ath_cuda_ask_cached() looks it up. Returns NULL without memory. */
+/* The question as ath_cuda_ask_cached() looks it up. Returns NULL if memory runs
+ * out. */
 static const uint8_t *key_of(struct ath_cuda_exchange *exchange, uint64_t settings, size_t *length)
 {
     int built;

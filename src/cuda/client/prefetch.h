@@ -33,7 +33,7 @@ void ath_cuda_prefetch_ask(struct ath_cuda_prefetch *ahead, struct ath_cuda_exch
 void ath_cuda_prefetch_wait(struct ath_cuda_prefetch *ahead);
 void ath_cuda_prefetch_free(struct ath_cuda_prefetch *ahead);
 
-/* The question's answer came with another one: adds it to the answer cache. age is the cache's when
- * that one was asked. Ends the exchange. */
+/* Adds an answer that came together with another question's answer to the answer cache. age is the
+ * cache's age when that other question was sent. Ends the exchange. */
 void ath_cuda_prefetch_told(struct ath_cuda_exchange *exchange, struct ath_wire_builder *answer,
                             uint64_t age);

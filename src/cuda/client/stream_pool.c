@@ -38,7 +38,7 @@ static void kind_free(struct kind *kind)
     free(kind);
 }
 
-/* Returns NULL without memory, or if there are too many messages. */
+/* Returns NULL if memory runs out, or if there are too many messages. */
 static struct kind *make_kind(const uint8_t *message, size_t length, CUcontext context)
 {
     struct kind *kind = kind_count < KINDS_MAX ? calloc(1, sizeof *kind) : NULL;

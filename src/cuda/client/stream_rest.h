@@ -5,13 +5,13 @@
  * the GPU work: another wait for it needs no server. Programs often wait after copies that have
  * waited.
  *
- * A stream that has got only copies since then whose bytes went with the calls is settled by a wait
- * that is sent without an answer: the bytes are read, and the server waits before it serves the
- * next call. So a program that brings a model to the GPU and waits after each tensor takes no
- * round trip for each. An error of the copy comes with the next call that is answered. This ends
- * as soon as the program shares GPU memory with other processes, which may use it without a call
- * behind the wait, and while there are mirrors of host memory (mirror.h), whose changes come with
- * answers.
+ * If a stream has received only copies since it was at rest, and their bytes travelled with the
+ * calls, a wait for it is sent without an answer: the program may change its memory, and the server
+ * waits before it serves the next call. So a program that brings a model to the GPU and waits after
+ * each tensor takes no round trip for each. An error of the copy comes with the next call that is
+ * answered. This ends as soon as the program shares GPU memory with other processes, which may use
+ * it without a call behind the wait, and while there are mirrors of host memory (mirror.h), whose
+ * changes come with answers.
  */
 #pragma once
 #include "cuda/client/client.h"

@@ -20,7 +20,7 @@ struct ath_cuda_capture_list {
 };
 
 /* Notes that a stream begins to capture for a thread of the program, whose number is the
- * connection's. Without memory the capture is not noted. */
+ * connection's. The capture is not noted if memory runs out. */
 void ath_cuda_capture_list_add(struct ath_cuda_capture_list *captures, CUstream stream,
                                CUcontext context, uint32_t thread);
 

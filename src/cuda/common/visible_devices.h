@@ -6,7 +6,8 @@
 
 /*
  * The devices of a program by CUDA's rules for CUDA_VISIBLE_DEVICES (CUDA programming guide,
- * "CUDA Environment Variables"): numbers or beginnings of UUIDs, up to the first that is none.
+ * "CUDA Environment Variables"): numbers or beginnings of UUIDs, up to the first word
+ * that names no device.
  *
  * wanted  NULL: all
  * by_pci  numbers count by PCI address (CUDA_DEVICE_ORDER=PCI_BUS_ID), not in the server's order

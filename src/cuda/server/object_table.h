@@ -26,7 +26,7 @@ struct ath_cuda_object_name {
     uint64_t handle; /* 0: none */
 };
 
-/* Without memory the table stays empty and knows every handle. */
+/* If memory runs out, the table stays empty and knows every handle. */
 void ath_cuda_object_table_init(struct ath_cuda_object_table *table);
 void ath_cuda_object_table_free(struct ath_cuda_object_table *table);
 

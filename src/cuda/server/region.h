@@ -24,8 +24,8 @@ struct ath_cuda_region {
     bool is_registered; /* with the driver */
 };
 
-/* Returns a region that is not in the list yet, or NULL without memory. is_mirror: with a copy that
- * changes are found by. */
+/* Returns a region that is not in the list yet, or NULL if memory runs out. is_mirror: with a copy
+ * that changes are found by. */
 struct ath_cuda_region *ath_cuda_region_make(uint64_t address, uint64_t bytes, bool is_mirror);
 
 /* Puts a region into the list, which owns it from now on. Takes the lock. */

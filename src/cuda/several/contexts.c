@@ -40,7 +40,7 @@ static void make_switch_key(void)
     pthread_key_create(&key, free_switch_thread);
 }
 
-/* Returns NULL without memory. */
+/* Returns NULL if memory runs out. */
 static struct thread *thread_of_caller(void)
 {
     if (this_thread)

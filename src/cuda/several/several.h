@@ -72,8 +72,8 @@ void ath_several_failed(struct ath_several *at, CUresult status);
 /* The result of a call that has waited for a server's work. */
 CUresult ath_several_waited(struct ath_several *at, CUresult status);
 
-/* Whether a server's library has found that its server is lost. It then reports that before it
- * checks parameters. */
+/* Returns true if a server's library has noticed that the server is lost. Its calls then fail
+ * before parameters are checked. */
 static inline bool ath_several_is_lost(const struct ath_several *one)
 {
     return one->calls.cuMemGetInfo_v2(NULL, NULL) == CUDA_ERROR_DEVICE_UNAVAILABLE;

@@ -12,8 +12,8 @@
 bool ath_nvml_kept_find(const struct ath_nvml_question *question, struct ath_nvml_answer *out);
 
 /* Keeps the good answers to those of the questions that are static. frame: the message with the
- * answers of one server, in the order of the questions; it is copied. Without memory the answers
- * are not kept. */
+ * answers of one server, in the order of the questions; it is copied. The answers are not
+ * kept if memory runs out. */
 void ath_nvml_kept_add(const struct ath_nvml_question *questions, uint32_t count,
                        const struct ath_frame *frame);
 

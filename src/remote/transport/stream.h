@@ -100,7 +100,7 @@ int ath_stream_write_frame(struct ath_stream *stream, struct iovec ahead,
 
 /*
  * A stream over a connected socket, TCP or unix, whose handshake is done. The stream owns the
- * socket. Returns NULL without memory; then the socket stays the caller's.
+ * socket. Returns NULL if memory runs out; then the socket stays the caller's.
  */
 struct ath_stream *ath_tcp_stream(int fd);
 

@@ -14,8 +14,8 @@ enum { ATH_TEAM_MAX = 8 };
 
 struct ath_team;
 
-/* Makes a team for jobs of up to this many parts (at most ATH_TEAM_MAX). Returns NULL without
- * memory. */
+/* Makes a team for jobs of up to this many parts (at most ATH_TEAM_MAX). Returns NULL if
+ * memory runs out. */
 struct ath_team *ath_team_make(size_t parts);
 
 /* Makes a team of four that copies and compares. Returns NULL if there are too few processors or

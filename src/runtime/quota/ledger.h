@@ -44,7 +44,8 @@ struct ath_holding {
 };
 
 /* A holding outside the ledger, with one reference. The caller owns it until it settles or gives
- * it. bytes are on the board already. Returns NULL without memory. */
+ * it. bytes are on the board already. Returns NULL if memory
+ * runs out. */
 struct ath_holding *ath_holding_make(size_t device, int64_t bytes, CUcontext context);
 
 /* Ends a holding that was never in the ledger: gives its bytes back to the board or its pool, and

@@ -96,7 +96,7 @@ static struct ath_pool *make_pool(CUmemoryPool handle, size_t device)
 void ath_pool_usage_made(CUmemoryPool handle, size_t device)
 {
     pthread_mutex_lock(&pools.lock);
-    (void)make_pool(handle, device); /* without memory the pool is entered at its first use */
+    (void)make_pool(handle, device); /* if it fails, the pool is entered at its first use */
     pthread_mutex_unlock(&pools.lock);
 }
 

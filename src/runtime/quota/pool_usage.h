@@ -26,7 +26,7 @@ void ath_pool_usage_begin(const struct ath_cuda_driver *driver, ath_pool_usage_c
 void ath_pool_usage_made(CUmemoryPool handle, size_t device);
 
 /* The pool of a handle. device_of tells the device of a pool that is not known yet. Returns NULL
- * without memory. */
+ * if memory runs out. */
 struct ath_pool *ath_pool_usage_find(CUmemoryPool handle, size_t (*device_of)(CUmemoryPool handle));
 size_t ath_pool_device(const struct ath_pool *pool);
 
