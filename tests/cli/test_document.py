@@ -138,12 +138,25 @@ class Init(Case):
         row = next(row for row in cli.places() if row["path"] == "init")
         options = {option["name"]: option for option in row["options"]}
         self.assertEqual({*profiles, "auto"}, set(options["profile"]["suggestions"]))
+        self.assertEqual({name + "_topology.yaml" for name in profiles},
+                         {name for name in os.listdir(os.path.join(harness.SOURCE, "etc")) if name.endswith(".yaml")})
+        self.assertIn(f"({', '.join(sorted(profiles))})", options["profile"]["help"])
         for profile, machine in profiles.items():
             with self.subTest(profile):
                 self.run_on("init", "--force", "--profile", profile)
                 shown = json.loads(self.run_on("configure", "--show", "--json", *machine).stdout)
                 self.assertEqual([fault for fault in shown["warnings"] if fault["code"] != "memory-owner-unknown"], [])
                 self.assertTrue(all(entry["gpus"] for entry in shown["document"]["numa"]))
+
+    def test_a_profile_of_another_machine(self):
+        self.run_on("init")
+        self.assertEqual(json.loads(self.run_on("init", "--force", "--json").stdout)["machine_faults"], 0)
+        count = json.loads(self.run_on("init", "--force", "--json", "--profile", "dgx2").stdout)["machine_faults"]
+        self.assertGreaterEqual(count, 16)  # this machine lacks those 16 GPUs
+        self.assertIn(f"warning: the document does not fit this machine ({count} faults): aitherion -c {self.path} health\n",
+                      self.run_on("init", "--force", "--profile", "dgx2").stdout)
+        health = json.loads(self.run_on("health", "--json", code=3).stdout)
+        self.assertEqual(sum(check["code"] == "gpu-missing" for check in health["checks"]), 16)
 
     def test_json_holds_the_document(self):
         result = self.run_on("init", "--root", "ac922-4gpu", "--json")

@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/commands/commands.h"
 #include "cli/output/init.h"
+#include "config/check.h"
 #include "config/document.h"
 #include "config/propose.h"
 
@@ -100,6 +101,18 @@ static int create(const struct options *options, const char *path, const char *t
     return status;
 }
 
+/* Returns how many faults a profile's document has on this machine; 0 if the machine cannot be
+ * read. NVML is not asked, because the driver may need seconds. */
+static size_t count_faults(const struct ath_cli *cli, const struct ath_document *document)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_faults) faults = { 0 };
+
+    return ath_cli_machine_without_nvml(cli, &machine, NULL)
+               ? 0
+               : ath_document_check_machine(document, &machine, &faults);
+}
+
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     const struct options *options = data;
@@ -128,6 +141,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         .next = next,
         .document = &document,
         .machine = &machine,
+        .fault_count = is_from_machine(options) ? 0 : count_faults(cli, &document),
         .is_dry_run = cli->globals.is_dry_run,
     };
     return ath_cli_show_done(cli, &ath_init_view, &report, err);
@@ -142,8 +156,8 @@ static const struct ath_option option_table[] = {
       .metavar = "NAME",
       .suggestions = profiles,
       .offset = offsetof(struct options, profile),
-      .help = N_("use the shipped document for a kind of machine (ac922) instead of this machine; "
-                 "auto: this machine (default)") },
+      .help = N_("use the shipped document for a kind of machine (ac922, ac922-6gpu, dgx2, minsky) "
+                 "instead of this machine; auto: this machine (default)") },
     { .name = "force",
       .offset = offsetof(struct options, is_forced),
       .help = N_("replace an existing document; the old one is kept as FILE.bak, FILE.bak.1 and "

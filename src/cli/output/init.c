@@ -3,6 +3,7 @@
 
 #include "cli/output/init.h"
 
+#include "base/alloc.h"
 #include "base/clean.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
@@ -43,6 +44,9 @@ static const struct ath_field fields[] = {
                   "shipped profile that the document was copied from; null if it was made from the "
                   "machine",
               .is_nullable = true),
+    ATH_FIELD("machine_faults", AT(fault_count),
+              .help = "how many values of a profile's document do not fit this machine; 0 if the "
+                      "document was made from the machine"),
     ATH_FIELD("text", ATH_AT_AS(ATH_FIELD_LINES, struct ath_init_report, text),
               .help = "the proposed document"),
     ATH_FIELD("numa", ATH_AT_LIST(struct ath_document, numa.items, numa.count),
@@ -78,6 +82,22 @@ static void print_warnings(const struct ath_style *style, FILE *out,
     }
 }
 
+/* A profile is for a kind of machine, and may be for another machine than this one. */
+static void print_misfit(const struct ath_style *style, FILE *out, size_t count)
+{
+    if (!count)
+        return;
+    ath_auto_free char *text = ath_xasprintf(
+        ngettext("the document does not fit this machine (%zu fault): aitherion health",
+                 "the document does not fit this machine (%zu faults): aitherion "
+                 "health",
+                 count),
+        count);
+    ath_auto_free char *whole = ath_style_suggest(style, text);
+    fprintf(out, "%s%s%s%s\n", ath_style_on(style, ATH_ROLE_WARN), _("warning: "),
+            ath_style_off(style, ATH_ROLE_WARN), whole);
+}
+
 static void to_text(const struct ath_style *style, FILE *out, const void *data)
 {
     const struct ath_init_report *report = data;
@@ -95,6 +115,7 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     for (size_t i = 0; i < report->document->numa.count; i++)
         print_entry(style, out, &report->document->numa.items[i]);
     print_warnings(style, out, report->machine);
+    print_misfit(style, out, report->fault_count);
     fprintf(out, "%s %s\n", _("Next:"), report->next);
 }
 

@@ -15,6 +15,7 @@ struct ath_init_report {
     const char *next;                    /* the command to run next */
     const struct ath_document *document; /* the same document, parsed */
     const struct ath_machine *machine;   /* the machine of the document; empty for a profile */
+    size_t fault_count;                  /* values of a profile that do not fit this machine */
     bool is_dry_run;
 };
 
