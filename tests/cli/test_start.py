@@ -622,7 +622,21 @@ class Life(Base):
         self.assertIn(f"NUMA0 is kept: 'aitherion-numa0' was started from another document, '{self.document}'", text)
         left = self.data("clean", "--yes", document=other)["left"]
         self.assertEqual([(one["numa"], one["document"]) for one in left], [(node, self.document) for node in (0, 1)])
+        refused = self.data("stop", "--dry-run", document=other, code=1)["nodes"]
+        self.assertEqual(self.data("stop", document=other, code=1)["nodes"], refused)
+        self.assertEqual([(node["id"], node["was_running"], node["error"]["code"]) for node in refused],
+                         [(0, True, "foreign"), (1, True, "foreign")])
+        self.assertEqual(refused[1]["error"]["hint"],
+                         f"aitherion stop -c '{self.document}'; or take it over: aitherion -c {other} stop 1 --yes")
         self.assertEqual(self.states(), {0: "running", 1: "running"})
+        self.ok("stop", "1")
+        self.assertEqual([node["was_running"] for node in self.data("stop", "1", document=other)["nodes"]], [False])
+        left = self.data("clean", "--yes", document=other)["left"]  # a stopped node is still that of its document
+        self.assertEqual([one["numa"] for one in left], [0, 1])
+        self.assertEqual(self.states(), {0: "running", 1: "stopped"})
+        self.ok("start", "1", "--engine", "process", "--sim")
+        self.assertEqual([node["error"] for node in self.data("stop", "1", "--yes", document=other)["nodes"]], [None])
+        self.ok("start", "1", "--engine", "process", "--sim")
         self.assertEqual([node["outcome"] for node in self.start("--yes", document=other)["nodes"]], ["restarted"] * 2)
         self.assertEqual(self.outcomes("--yes"), ["restarted"] * 2)
         os.remove(self.document)

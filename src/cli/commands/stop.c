@@ -27,6 +27,9 @@ struct work {
     struct ath_node_statuses statuses;
     struct ath_ending ending;
     struct ath_stop_results results;
+    bool is_partial; /* some of the wanted nodes are of other documents; those to stop: */
+    int *ids;
+    size_t id_count;
     int *missing;
     size_t missing_count;
 };
@@ -34,6 +37,7 @@ struct work {
 static void work_free(struct work *work)
 {
     free(work->missing);
+    free(work->ids);
     ath_stop_results_free(&work->results);
     ath_ending_free(&work->ending);
     ath_node_statuses_free(&work->statuses);
@@ -50,16 +54,37 @@ static void add(struct ath_stop_results *results, const struct ath_stop_result *
 static int stop_one(struct work *work, struct ath_engine *engine, int grace_s, struct ath_err *err)
 {
     ATH_AUTO(ath_stop_results) results = { 0 };
-    int status =
-        ath_engine_stop(engine, work->nodes.ids, work->nodes.id_count, grace_s, &results, err);
+    const int *ids = work->is_partial ? work->ids : work->nodes.ids;
+    size_t id_count = work->is_partial ? work->id_count : work->nodes.id_count;
+    int status = ath_engine_stop(engine, ids, id_count, grace_s, &results, err);
 
     for (size_t i = 0; i < results.count; i++)
         add(&work->results, &results.items[i]);
     return status;
 }
 
-/* Finds the requested nodes, and the programs that would end with them. */
-static int look(struct work *work, struct ath_err *err)
+/* Refuses a node that another document started, as start does, unless --yes takes it over. Returns
+ * true if the node is refused. */
+static bool refuse_other(struct work *work, bool takes_over, const struct ath_node_status *one)
+{
+    const char *other = ath_nodes_other_document(work->nodes.path, one);
+    struct ath_stop_result result = { .id = one->id, .engine = one->engine, .was_running = true };
+
+    if (!other || takes_over || one->state <= ATH_NODE_STOPPED)
+        return false;
+    result.status =
+        ath_err_set(&result.err, -EPERM, ATH_E_FOREIGN,
+                    _("'%s' was started from another document, '%s'"), one->name, other);
+    ath_err_hint(&result.err, -EPERM,
+                 _("aitherion stop -c '%s'; or take it over: aitherion stop %d --yes"), other,
+                 one->id);
+    add(&work->results, &result);
+    work->is_partial = true;
+    return true;
+}
+
+/* Finds the nodes to stop, and the programs that would end with them. */
+static int look(struct work *work, bool takes_over, struct ath_err *err)
 {
     int status = ath_engines_survey(&work->engines, &work->statuses, err);
     if (!status)
@@ -68,9 +93,14 @@ static int look(struct work *work, struct ath_err *err)
         status = ath_nodes_check_ids(&work->nodes, &work->statuses, err);
     if (status)
         return status;
-    for (size_t i = 0; i < work->statuses.count; i++)
-        if (ath_engine_wants(work->nodes.ids, work->nodes.id_count, work->statuses.items[i].id))
-            ath_ending_add(&work->ending, &work->statuses.items[i]);
+    for (size_t i = 0; i < work->statuses.count; i++) {
+        const struct ath_node_status *one = &work->statuses.items[i];
+        if (!ath_engine_wants(work->nodes.ids, work->nodes.id_count, one->id) ||
+            refuse_other(work, takes_over, one))
+            continue;
+        *(int *)ath_push(&work->ids, &work->id_count, sizeof *work->ids) = one->id;
+        ath_ending_add(&work->ending, one);
+    }
     ath_ending_ask(&work->ending, &work->nodes);
     return 0;
 }
@@ -80,7 +110,7 @@ static void foresee(struct work *work)
 {
     for (size_t i = 0; i < work->statuses.count; i++) {
         const struct ath_node_status *one = &work->statuses.items[i];
-        if (ath_engine_wants(work->nodes.ids, work->nodes.id_count, one->id))
+        if (work->id_count && ath_engine_wants(work->ids, work->id_count, one->id))
             add(&work->results,
                 &(struct ath_stop_result){ .id = one->id,
                                            .engine = one->engine,
@@ -91,6 +121,9 @@ static void foresee(struct work *work)
 static int stop_all(struct work *work, int grace_s, struct ath_err *err)
 {
     int status = 0;
+
+    if (work->is_partial && !work->id_count)
+        return 0; /* without ids an engine would stop all its nodes */
     for (size_t i = 0; i < work->engines.count && !status; i++)
         status = stop_one(work, work->engines.items[i], grace_s, err);
     return status;
@@ -140,7 +173,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     ath_stop_catch();
     struct ath_engine_options engine_options = ath_nodes_engine_options(&work.nodes);
     ath_engines_open(ATH_ENGINE_AUTO, &engine_options, &work.engines);
-    status = look(&work, err);
+    status = look(&work, cli->globals.is_yes, err);
     if (!status && is_dry_run)
         foresee(&work);
     if (!status && !is_dry_run)
@@ -188,6 +221,8 @@ const struct ath_command ath_command_stop = {
            "their logs and what a later start needs. A macvlan that was moved into a pause "
            "container disappears with it; `aitherion start` makes it again. An entry that does "
            "not run is not an error. To remove everything: aitherion clean.\n\n"
+           "A node that another document started is refused as long as that document exists; "
+           "--yes takes it over.\n\n"
            "If programs use the runtimes, the command shows them and asks; without a terminal it "
            "needs --yes."),
     .arguments = ath_nodes_arguments,

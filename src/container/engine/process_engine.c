@@ -745,14 +745,14 @@ struct cleaning {
     struct ath_clean_steps *out;
 };
 
-/* Returns true, and notes the node, if it runs for another document. */
+/* Returns true, and notes the node, if another document started it, even if it is stopped. */
 static bool leave(const struct cleaning *cleaning, const struct ath_process_state *state)
 {
     const struct ath_clean_options *options = cleaning->options;
     const struct ath_owner owner = { state->document, state->socket, true };
     struct ath_clean_left left = { 0 };
 
-    if (!options->document || options->id_count || !ath_process_state_is_supervised(state) ||
+    if (!options->document || options->id_count ||
         !ath_owner_is_other(&owner, options->document, NULL, state->id, state->name, &left))
         return false;
     ath_clean_leave(cleaning->out, &left, state->macvlans);
