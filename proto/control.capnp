@@ -160,6 +160,7 @@ struct Health {
   sessions @11 :UInt32;            # of programs, without those that only ask
   problems @12 :List(Problem);
   driverVersion @13 :UInt32;       # the newest CUDA that the driver knows, 13000 for 13.0; 0: there is no driver
+  address @14 :Text;               # where it listens for TCP, in its own network: "10.0.0.11:50051"; empty: nowhere
 }
 
 struct Problem {

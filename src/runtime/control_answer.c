@@ -89,6 +89,7 @@ static void answer_health(const struct ath_server *server, int fd,
     ath_control_health_set_uptime_ms(to, ath_now_ms() - server->started_ms);
     ath_control_health_set_node(to, server->node);
     ath_control_health_set_hostname(to, server->hostname);
+    ath_control_health_set_address(to, server->address);
     ath_control_health_set_boot_id(to, server->boot_id);
     ath_control_health_set_net_namespace(to, server->net_namespace);
     ath_control_health_set_is_simulated(to, server->is_simulated);

@@ -57,6 +57,11 @@ static void print_text_health(const struct ath_runtime_health *health)
         fputs(health->hostname, stdout);
         putchar('\n');
     }
+    if (health->address) {
+        print_label(_("address"));
+        fputs(health->address, stdout);
+        putchar('\n');
+    }
     if (health->node) {
         print_label(_("node"));
         fputs("NUMA", stdout);

@@ -87,6 +87,7 @@ static json_t *server_json(const struct ath_runtime_health *health)
     put_member(object, "uptime_ms", number((int64_t)health->uptime_ms));
     put_member(object, "node", text(health->node));
     put_member(object, "hostname", text(health->hostname));
+    put_member(object, "address", text(health->address));
     put_member(object, "boot_id", text(health->boot_id));
     put_member(object, "net_namespace",
                health->net_namespace ? number((int64_t)health->net_namespace)

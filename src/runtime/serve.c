@@ -188,6 +188,8 @@ static int listen_everywhere(struct serve *serve, const struct ath_runtime_optio
     int status = ath_listen_address_find(options->listen, &endpoint, err);
     if (!status)
         status = listen_at(serve, &endpoint, POLL_TCP, err);
+    if (!status)
+        ath_endpoint_of_socket(serve->polls[POLL_TCP].fd, false, serve->server.address);
     if (!status && options->socket) {
         status = ath_endpoint_of_path(options->socket, &endpoint, err);
         if (!status)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "remote/wire/endpoint.h"
 #include "remote/wire/secret.h"
 #include "runtime/devices.h"
 #include "runtime/fd_passing.h"
@@ -19,8 +20,9 @@ struct ath_server {
     bool is_simulated;
     char node[16]; /* the id of the document's entry; empty without a document */
     char hostname[65], boot_id[40];
-    uint64_t net_namespace; /* 0: unknown */
-    uint64_t started_ms;    /* ath_now_ms() */
+    char address[ATH_ENDPOINT_TEXT]; /* where it listens for TCP; "" before it does */
+    uint64_t net_namespace;          /* 0: unknown */
+    uint64_t started_ms;             /* ath_now_ms() */
     struct ath_session_board *board;
     struct ath_fd_passing *fd_passing; /* NULL: none, in tests */
     int report_fd; /* of a session's process, for session_report.h; -1 in tests */

@@ -105,6 +105,7 @@ class Serving(unittest.TestCase):
             self.assertEqual((told["is_simulated"], told["wants_key"], told["sessions"]), (True, True, 0))
             device = told["devices"][0]
             self.assertEqual((device["memory_total_bytes"], device["memory_used_bytes"]), (16 << 30, 0))
+            self.assertEqual(told["address"], server.address)
             self.assertEqual(told["net_namespace"], os.stat("/proc/self/ns/net").st_ino)
             with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
                 self.assertEqual(told["boot_id"], file.read().strip())

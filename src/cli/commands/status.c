@@ -92,6 +92,20 @@ static void fill(struct work *work)
     }
 }
 
+/* Takes the address from a runtime's answer if the kernel does not show it, because the runtime is
+ * another user's. */
+static void take_address(struct work *work, const struct ath_status_item *item)
+{
+    const struct ath_session_group *service = item->service;
+
+    for (size_t i = 0; i < work->statuses.count; i++) {
+        struct ath_node_status *status = &work->statuses.items[i];
+        if (status == item->status && service && !service->status && service->health.address &&
+            !status->ports.count && !status->listening.count)
+            ath_texts_add(&status->listening, service->health.address);
+    }
+}
+
 /* Asks the running nodes for their sessions, which they tell to anyone with the key. */
 static void ask_runtimes(struct work *work)
 {
@@ -109,6 +123,8 @@ static void ask_runtimes(struct work *work)
         ath_reach_node(item->status, false, &reach->items[reach->count++]);
     }
     ath_reach_ask(reach, report->services);
+    for (size_t i = 0; i < report->count; i++)
+        take_address(work, &report->items[i]);
 }
 
 static int by_id(const void *a, const void *b)

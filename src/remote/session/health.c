@@ -68,6 +68,7 @@ static void take_health(struct ath_control_health from, struct ath_runtime_healt
         .uptime_ms = ath_control_health_uptime_ms(from),
         .node = known(ath_control_health_node(from)),
         .hostname = known(ath_control_health_hostname(from)),
+        .address = known(ath_control_health_address(from)),
         .boot_id = known(ath_control_health_boot_id(from)),
         .net_namespace = ath_control_health_net_namespace(from),
         .is_simulated = ath_control_health_is_simulated(from),
@@ -115,6 +116,7 @@ void ath_runtime_health_free(struct ath_runtime_health *health)
     free(health->software);
     free(health->node);
     free(health->hostname);
+    free(health->address);
     free(health->boot_id);
     *health = (struct ath_runtime_health){ 0 };
 }

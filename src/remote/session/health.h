@@ -28,6 +28,7 @@ struct ath_runtime_health {
     uint64_t uptime_ms;
     char *node;               /* the id of the document's entry; NULL */
     char *hostname, *boot_id; /* NULL if unknown */
+    char *address;            /* where it listens for TCP, in its own network; NULL if unknown */
     uint64_t net_namespace;   /* 0: unknown */
     bool is_simulated, wants_key;
     double vram_fraction;
