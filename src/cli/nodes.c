@@ -210,23 +210,53 @@ int ath_nodes_check_ids(const struct ath_nodes *nodes, const struct ath_node_sta
     return 0;
 }
 
-int ath_nodes_check_owner(const struct ath_nodes *nodes, struct ath_err *err)
+/* Returns -EPERM with err that names the wanted nodes of the process engine, 0 if there are none.
+ * is_running: only those that run. */
+static int refuse_processes(const struct ath_nodes *nodes, const struct ath_node_statuses *statuses,
+                            bool is_running, struct ath_err *err)
+{
+    ATH_AUTO(ath_text) names = { 0 };
+    unsigned long count = 0;
+
+    for (size_t i = 0; i < statuses->count; i++) {
+        const struct ath_node_status *one = &statuses->items[i];
+        if (strcmp(one->engine, "process") != 0 || (is_running && one->state <= ATH_NODE_STOPPED) ||
+            !ath_engine_wants(nodes->ids, nodes->id_count, one->id))
+            continue;
+        ath_text_add_part(&names, ", ", "'%s'", one->name);
+        count++;
+    }
+    if (!count)
+        return 0;
+    ath_err_set(err, -EPERM, ATH_E_NOT_PERMITTED,
+                ngettext("%s belongs to another user", "%s belong to another user", count),
+                names.data);
+    return ath_err_hint(err, -EPERM, _("run the same command as root, with sudo in front"));
+}
+
+/* Root may change what other users have. */
+static bool is_of_other(const char *folder)
+{
+    struct stat present;
+    return geteuid() != 0 && !stat(folder, &present) && present.st_uid != geteuid();
+}
+
+int ath_nodes_check_owner(const struct ath_nodes *nodes, const struct ath_node_statuses *own,
+                          struct ath_err *err)
 {
     ATH_AUTO(ath_node_statuses) statuses = { 0 };
     ath_auto_engine struct ath_engine *engine = NULL;
     ath_auto_free char *folder = ath_engine_seen_folder(false);
     struct ath_engine_options options = ath_nodes_engine_options(nodes);
 
+    if (is_of_other(nodes->run_folder))
+        return refuse_processes(nodes, own, false, err);
     options.run_folder = folder;
     if (!strcmp(folder, nodes->run_folder) ||
         ath_engine_open(ATH_ENGINE_PROCESS, &options, &engine, NULL) ||
         ath_engine_survey(engine, &statuses, NULL))
         return 0; /* `status` shows no more than that either */
-    for (size_t i = 0; i < statuses.count; i++)
-        if (statuses.items[i].state > ATH_NODE_STOPPED &&
-            ath_engine_wants(nodes->ids, nodes->id_count, statuses.items[i].id))
-            return ath_node_not_yours(statuses.items[i].name, err);
-    return 0;
+    return refuse_processes(nodes, &statuses, true, err);
 }
 
 /* ---- plans ---- */

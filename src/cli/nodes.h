@@ -88,9 +88,11 @@ int ath_nodes_check_ids(const struct ath_nodes *nodes, const struct ath_node_sta
 
 /*
  * For commands that change runtimes: returns 0, or -EPERM with err "not-permitted" if a requested
- * node runs that only root can change. Without a run folder of their own, users see root's.
+ * node is in a run folder of another user, or runs and only root can change it. Without a run
+ * folder of their own, users see root's. own: the nodes of the engines.
  */
-int ath_nodes_check_owner(const struct ath_nodes *nodes, struct ath_err *err);
+int ath_nodes_check_owner(const struct ath_nodes *nodes, const struct ath_node_statuses *own,
+                          struct ath_err *err);
 
 /*
  * Returns the options for plans of these nodes. engine NULL: plan for a current Docker, or with

@@ -433,10 +433,11 @@ class Others(Case):
         return harness.run(command=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness.binary(), *words,
                                     "-c", self.document, "--json"], env=env or self.environment())
 
-    def assert_not_permitted(self, result):
+    def assert_not_permitted(self, result, is_one):
         self.assertEqual((result.returncode, result.stdout), (1, ""))
         error = json.loads(result.stderr)
-        self.assertEqual((error["code"], error["message"]), ("not-permitted", "'aitherion-numa0' belongs to another user"))
+        whose = "'aitherion-numa0' belongs" if is_one else "'aitherion-numa0', 'aitherion-numa1' belong"
+        self.assertEqual((error["code"], error["message"]), ("not-permitted", whose + " to another user"))
         self.assertIn("sudo", error["hint"])
 
     @unittest.skipIf(os.geteuid() != 0 or not shutil.which("unshare"), "needs root and unshare")
@@ -453,19 +454,21 @@ class Others(Case):
                                           "--json"], env=env)
             if result.returncode == 77:
                 self.skipTest(f"no mounts here: {result.stderr.strip()}")
-            self.assert_not_permitted(result)
+            self.assert_not_permitted(result, "0" in words)
         self.assertEqual(self.states(), {0: "running", 1: "running"})
 
     @unittest.skipIf(os.geteuid() != 0, "only root can change to another user")
     def test_in_roots_run_folder(self):
-        """The user names root's run folder."""
+        """The user names root's run folder. Nobody is asked about programs, and nothing is announced."""
         self.ok("start")
+        program = Program(self, 0)
         os.chmod(self.folder, 0o755)
-        for words in (["stop"], ["stop", "0"], ["clean", "--yes"]):
-            result = self.as_user(*words)
-            self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
-            self.assertIn("another user", result.stdout + result.stderr)
+        for words in (["stop"], ["stop", "0"], ["stop", "--yes"], ["clean"], ["clean", "--yes"], ["clean", "0", "--yes"]):
+            self.assert_not_permitted(self.as_user(*words), "0" in words)
+        self.assertTrue(program.is_served())
         self.assertEqual(self.states(), {0: "running", 1: "running"})
+        self.ok("stop", "--yes")
+        self.assert_not_permitted(self.as_user("clean", "--yes"), False)
 
 
 class StateFiles(Case):

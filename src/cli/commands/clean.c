@@ -67,7 +67,7 @@ static int look(struct work *work, struct ath_err *err)
     ATH_AUTO(ath_node_statuses) statuses = { 0 };
     int status = ath_engines_survey(&work->engines, &statuses, err);
     if (!status)
-        status = ath_nodes_check_owner(&work->nodes, err);
+        status = ath_nodes_check_owner(&work->nodes, &statuses, err);
     if (!status)
         status = ath_nodes_check_ids(&work->nodes, &statuses, err);
     if (status)

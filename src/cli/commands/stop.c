@@ -88,7 +88,7 @@ static int look(struct work *work, bool takes_over, struct ath_err *err)
 {
     int status = ath_engines_survey(&work->engines, &work->statuses, err);
     if (!status)
-        status = ath_nodes_check_owner(&work->nodes, err);
+        status = ath_nodes_check_owner(&work->nodes, &work->statuses, err);
     if (!status)
         status = ath_nodes_check_ids(&work->nodes, &work->statuses, err);
     if (status)
