@@ -117,7 +117,7 @@ struct Channel {
   devices @1 :UInt32;              # that the program may use
   stripes @2 :UInt32;              # that have joined: all that were announced, or none will be used
   driverVersion @3 :UInt32;        # what cuDriverGetVersion() says, 13000 for 13.0; 0: ask it
-  isSimulated @4 :Bool;            # the devices have no kernels except those of the simulator
+  isSimulated @4 :Bool;            # the devices have no kernels except those of the simulator; for readers of recordings
 }
 
 struct Proof {

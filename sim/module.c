@@ -54,8 +54,8 @@ static const struct sim_symbol *find_symbol(const struct sim_image *image, const
 
 /*
  * A program has its own kernels, which no simulated GPU can run: says so, since the error code
- * alone would let the user search in the program. The line goes to the server's log, so it has only
- * letters of identifiers (PTX ISA, "Identifiers").
+ * alone would let the user search in the program. A server passes the line on to the program and
+ * to its own log, so it has only letters of identifiers (PTX ISA, "Identifiers").
  */
 static const struct sim_program *find_program(const struct sim_image *image, const char *name)
 {
@@ -66,8 +66,9 @@ static const struct sim_program *find_program(const struct sim_image *image, con
 
     if (is_there && !program)
         fprintf(stderr,
-                "aitherion: the simulated GPU has no kernel '%.*s': it runs only the kernels of "
-                "aitherion's own examples and tests, by name\n",
+                "aitherion: this program's GPU is simulated (aitherion start --sim) and has no "
+                "kernel '%.*s': it runs only the kernels of aitherion's own examples and tests, by "
+                "name\n",
                 (int)strspn(name, letters), name);
     return is_there ? program : NULL;
 }

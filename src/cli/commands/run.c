@@ -167,9 +167,11 @@ static void say_server(const char *server, const struct ath_runtime_health *heal
             server, health->node ? health->node : "",
             health->hostname ? health->hostname : _("not known"));
     say_devices(health, first);
-    if (!health->device_count)
+    if (!health->device_count && health->problem_count)
         ath_log(ATH_LOG_NORMAL, _("warning: the runtime has no GPU: %s"),
-                health->problem_count ? health->problems[0].message : _("not known"));
+                health->problems[0].message);
+    else if (!health->device_count)
+        ath_log(ATH_LOG_NORMAL, _("warning: the runtime has no GPU"));
 }
 
 /* Checks the server first, since a program that finds no GPU reports it late and unclearly, or

@@ -87,7 +87,6 @@ struct ath_cuda_link_ops {
 struct ath_cuda_link {
     const struct ath_cuda_link_ops *ops;
     int driver_version; /* as cuDriverGetVersion() returns it; 0: not known. The opener sets it */
-    bool is_simulated;  /* the server's GPUs are. The opener sets it */
 
     /* Set by the client before the first call. Called for unsolicited answers that bring changes of
      * memory, one after the other in their order; may take the frame's bytes. Must not wait for a
@@ -107,9 +106,6 @@ CUresult ath_cuda_connect(void);
 
 /* The server's cuDriverGetVersion(); 0: not known, or no link. */
 int ath_cuda_driver_version(void);
-
-/* Returns whether the server's GPUs are simulated. */
-bool ath_cuda_is_simulated(void);
 
 /* Between ath_cuda_ask_early(true) and ask_early(false) this thread's calls are sent before
  * cuInit() has been answered, so that cuInit() and they take one round trip. */

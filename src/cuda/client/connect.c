@@ -167,7 +167,6 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
     if (!link)
         return status;
     link->driver_version = (int)ath_control_channel_driver_version(channel);
-    link->is_simulated = ath_control_channel_is_simulated(channel);
     *out_link = link;
     say_which(&session, transport, ath_control_channel_devices(channel));
     return 0;

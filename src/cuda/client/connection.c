@@ -137,14 +137,6 @@ int ath_cuda_driver_version(void)
     return version;
 }
 
-bool ath_cuda_is_simulated(void)
-{
-    pthread_mutex_lock(&ath_cuda_connection.order);
-    bool yes = ath_cuda_connection.link && ath_cuda_connection.link->is_simulated;
-    pthread_mutex_unlock(&ath_cuda_connection.order);
-    return yes;
-}
-
 bool ath_cuda_is_exiting(void)
 {
     return ath_cuda_connection.is_exiting;

@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/i18n.h"
-#include "base/log.h"
 #include "cuda/client/allocate.h"
 #include "cuda/client/answer_cache.h"
 #include "cuda/client/client.h"
@@ -305,19 +304,6 @@ CUresult ath_cuda_by_hand_cuLibraryLoadFromFile(CUlibrary *library, const char *
 
 /* ---- functions and their parameter layouts ---- */
 
-/* Prints once that the GPU is simulated: the error code alone would let the user search in the
- * program. */
-static void explain_missing(const char *name)
-{
-    static atomic_flag is_explained = ATOMIC_FLAG_INIT;
-
-    if (ath_cuda_is_simulated() && !atomic_flag_test_and_set(&is_explained))
-        ath_log(ATH_LOG_NORMAL,
-                _("this program's GPU is simulated (aitherion start --sim) and has no kernel '%s': "
-                  "it runs only the kernels of aitherion's own examples and tests, by name"),
-                name);
-}
-
 CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
     struct ath_cuda_exchange exchange;
@@ -344,8 +330,6 @@ CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library
                                         ath_cuda_wire_library_get_kernel_result_layout(answer));
         ath_cuda_kernel_facts_learn(*kernel, answer, age);
     }
-    if (status == CUDA_ERROR_NOT_FOUND)
-        explain_missing(name);
     return ath_cuda_end(&exchange, status);
 }
 
@@ -374,7 +358,5 @@ CUresult ath_cuda_by_hand_cuModuleGetFunction(CUfunction *function, CUmodule mod
         ath_cuda_parameter_layout_learn(*function,
                                         ath_cuda_wire_module_get_function_result_layout(answer));
     }
-    if (status == CUDA_ERROR_NOT_FOUND)
-        explain_missing(name);
     return ath_cuda_end(&exchange, status);
 }
