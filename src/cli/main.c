@@ -81,6 +81,7 @@ int main(int argc, char *argv[])
     if (!status)
         status = run(&line, &cli, &err);
     if (status < 0) {
+        ath_command_line_hint(&line, &err);
         ath_report_error(&cli, &err);
         status = err.code == ATH_E_USAGE ? ATH_EXIT_USAGE : ATH_EXIT_FAILED;
     }

@@ -378,6 +378,12 @@ int ath_command_line_parse(int argc, char *const argv[], struct ath_command_line
     return check_arguments(out, err);
 }
 
+void ath_command_line_hint(const struct ath_command_line *line, struct ath_err *err)
+{
+    if (err->code == ATH_E_USAGE && !*err->hint)
+        hint_help(line->command, err);
+}
+
 void ath_command_line_free(struct ath_command_line *line)
 {
     if (!line)

@@ -21,4 +21,7 @@ struct ath_command_line {
  */
 int ath_command_line_parse(int argc, char *const argv[], struct ath_command_line *out,
                            struct ath_err *err);
+/* Names the command's help in the hint of a wrong command line that has no hint. */
+void ath_command_line_hint(const struct ath_command_line *line, struct ath_err *err);
+
 void ath_command_line_free(struct ath_command_line *line);

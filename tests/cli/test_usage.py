@@ -17,6 +17,7 @@ class Typos(unittest.TestCase):
         self.assertEqual(result.returncode, 2, f"{args}: {result.stderr}")
         self.assertEqual(result.stdout, "")
         self.assertTrue(result.stderr.startswith("aitherion: "), result.stderr)
+        self.assertIn("\n  hint: ", result.stderr)
         for text in wanted:
             self.assertIn(text, result.stderr)
 
@@ -45,6 +46,17 @@ class Typos(unittest.TestCase):
         self.check(["xylophone"], "'xylophone'", "aitherion --help")
         self.check(["discover", "--xylophone"], "--xylophone", "--help")
         self.check(["discover", "-X"], "-X")
+
+    def test_options_that_exclude_each_other(self):
+        self.check(["key", "--new", "--export"], "hint: aitherion key --help")
+        self.check(["configure", "--show", "--set", "a=b"], "hint: aitherion configure --help")
+        self.check(["roce", "test", "--server", "--peer", "h"], "hint: aitherion roce test --help")
+
+    def test_help(self):
+        self.check(["help", "start", "stop"], "'start' has no command 'stop'", "hint: aitherion help stop")
+        self.check(["help", "session", "lisst"], "'session' has no command 'lisst'", "did you mean 'list'?")
+        self.check(["help", "session", "xylophone"], "'session' has no command 'xylophone'", "hint: aitherion session --help")
+        self.check(["help", "xylophone"], "no help for 'xylophone'", "hint: aitherion --help")
 
     def test_values(self):
         self.check(["discover", "--root"], "--root")

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/i18n.h"
 #include "cli/cli.h"
 #include "cli/commands/commands.h"
@@ -23,6 +24,24 @@ static void to_short_text(const struct ath_style *style, FILE *out, const void *
     ath_help_print_short(out, data, ath_terminal_prose_columns());
 }
 
+static int refuse_topic(const struct ath_command *topic, const char *word, struct ath_err *err)
+{
+    const char *nearest = ath_command_nearest(topic, word);
+    ath_auto_free char *path = ath_command_path(topic);
+    bool is_root = topic == &ath_command_root;
+
+    if (is_root)
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("no help for '%s': there is no such command"),
+                    word);
+    else
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' has no command '%s'"), path, word);
+    if (nearest)
+        return ath_err_hint(err, -EINVAL, _("did you mean '%s'?"), nearest);
+    if (!is_root && ath_command_child(&ath_command_root, word))
+        return ath_err_hint(err, -EINVAL, "aitherion help %s", word);
+    return ath_err_hint(err, -EINVAL, "aitherion %s%s--help", path, is_root ? "" : " ");
+}
+
 /* Finds the command that the arguments name: `help numa discover`. */
 static int find_topic(const struct ath_cli *cli, const struct ath_command **out,
                       struct ath_err *err)
@@ -31,13 +50,8 @@ static int find_topic(const struct ath_cli *cli, const struct ath_command **out,
 
     for (size_t i = 0; i < cli->argument_count; i++) {
         const struct ath_command *child = ath_command_child(topic, cli->arguments[i]);
-        if (!child) {
-            const char *nearest = ath_command_nearest(topic, cli->arguments[i]);
-            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("no help for '%s': there is no such command"),
-                        cli->arguments[i]);
-            return nearest ? ath_err_hint(err, -EINVAL, _("did you mean '%s'?"), nearest)
-                           : ath_err_hint(err, -EINVAL, "aitherion --help");
-        }
+        if (!child)
+            return refuse_topic(topic, cli->arguments[i], err);
         topic = child;
     }
     *out = topic;
