@@ -2,8 +2,8 @@
  * Memory and events of other processes.
  *
  * The arena of device memory is a memfd, so that another process can map a part of it: by a
- * descriptor (pools), or through /proc, which the system allows to processes of the same user (IPC
- * handles: docs.nvidia.com/cuda/cuda-driver-api, "cuIpcGetMemHandle"). An event of several
+ * descriptor (pools), or by asking this process for the descriptor (IPC handles:
+ * docs.nvidia.com/cuda/cuda-driver-api, "cuIpcGetMemHandle"; sim/peer.c). An event of several
  * processes counts in a page that they share.
  */
 #include "config.h"
@@ -26,17 +26,10 @@ struct place {
     uint32_t magic;
     int32_t pid, fd;
     uint64_t offset, bytes;
+    char peer[SIM_PEER_NAME]; /* of an IPC handle */
 };
 _Static_assert(sizeof(struct place) <= sizeof(CUipcMemHandle), "it fits");
 _Static_assert(sizeof(struct place) <= sizeof(CUmemPoolPtrExportData), "it fits");
-
-/* Opens a descriptor of another process; -1 on failure. */
-static int open_of(const struct place *place)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)place->pid, (int)place->fd);
-    return open(path, O_RDWR | O_CLOEXEC);
-}
 
 /* ---- memory ---- */
 
@@ -92,6 +85,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
     size_t offset;
     place.fd = sim_arena_place(range, &offset);
     place.offset = offset;
+    if (!sim_peer_name(place.peer))
+        return CUDA_ERROR_OPERATING_SYSTEM;
     *handle = (CUipcMemHandle){ { 0 } };
     memcpy(handle, &place, sizeof place);
     return CUDA_SUCCESS;
@@ -111,7 +106,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle handle, unsigned
         return CUDA_ERROR_INVALID_VALUE;
     if (place.pid == getpid())
         return CUDA_ERROR_INVALID_CONTEXT;
-    int fd = open_of(&place);
+    int fd = sim_peer_open(place.peer, place.fd);
     if (fd < 0)
         return CUDA_ERROR_INVALID_HANDLE;
     status = show(fd, &place, NULL, context->device, &range);
@@ -363,7 +358,9 @@ CUresult cuIpcGetEventHandle(CUipcEventHandle *handle, CUevent asked)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!handle || !event->signal)
         return CUDA_ERROR_INVALID_VALUE;
-    const struct place place = { .magic = MAGIC_EVENT, .pid = getpid(), .fd = event->signal->fd };
+    struct place place = { .magic = MAGIC_EVENT, .pid = getpid(), .fd = event->signal->fd };
+    if (!sim_peer_name(place.peer))
+        return CUDA_ERROR_OPERATING_SYSTEM;
     *handle = (CUipcEventHandle){ { 0 } };
     memcpy(handle, &place, sizeof place);
     return CUDA_SUCCESS;
@@ -380,7 +377,7 @@ CUresult cuIpcOpenEventHandle(CUevent *out, CUipcEventHandle handle)
     memcpy(&place, &handle, sizeof place);
     if (!out || place.magic != MAGIC_EVENT)
         return CUDA_ERROR_INVALID_VALUE;
-    struct sim_signal *signal = take_signal(open_of(&place));
+    struct sim_signal *signal = take_signal(sim_peer_open(place.peer, place.fd));
     if (!signal)
         return CUDA_ERROR_INVALID_HANDLE;
     return sim_event_of_signal(context, signal, out);

@@ -23,6 +23,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/launch.c \
 	sim/memory.c \
 	sim/module.c \
+	sim/peer.c \
 	sim/pointer.c \
 	sim/pool.c \
 	sim/programs.c \

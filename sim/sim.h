@@ -27,6 +27,7 @@ enum {
     SIM_PARAMS_MAX = 8,        /* of a kernel */
     SIM_PARAM_BYTES_MAX = 128, /* of all parameters */
     SIM_QUEUE_MAX = 1024,      /* works in a stream; further calls wait for room, as with a GPU */
+    SIM_PEER_NAME = 6,         /* bytes of an abstract socket's name */
     SIM_ALIGNMENT = 512,       /* of device memory, and the gap between two allocations */
 };
 
@@ -220,6 +221,12 @@ int sim_arena_place(const struct sim_range *range, size_t *out_offset);
 
 /* ---- other processes (ipc.c) ---- */
 void sim_foreign_end(struct sim_range *range); /* removes it from the address space */
+
+/* Other processes of the same user may ask this one for memory of the simulator (peer.c): the name
+ * of the socket for that, which is made by the first call, and asking. They return false and -1 on
+ * failure. */
+bool sim_peer_name(char out[SIM_PEER_NAME]);
+int sim_peer_open(const char name[SIM_PEER_NAME], int fd);
 
 /* The signal of an event that several processes share. */
 struct sim_signal;
