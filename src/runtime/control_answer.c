@@ -195,13 +195,34 @@ static void answer_end(const struct ath_server *server, int fd, struct ath_contr
         ath_control_message_set_done(answer);
 }
 
+/* The listening process sets limits, because it knows who asks. */
+static bool set_limit(const struct ath_server *server, uint64_t session, uint32_t device,
+                      int64_t bytes)
+{
+    const struct ath_session_report question = {
+        .asks = ATH_ASK_LIMIT, .object = session, .device = device, .bytes = bytes
+    };
+    uint64_t answer;
+    return !ath_session_report_ask(server->report_fd, &question, &answer) && answer;
+}
+
+static bool set_fraction(const struct ath_server *server, double fraction)
+{
+    const struct ath_session_report question = { .asks = ATH_ASK_FRACTION, .fraction = fraction };
+    uint64_t answer;
+    if (server->report_fd < 0) /* in tests this is the process that listens */
+        atomic_store(&server->board->vram_fraction, fraction);
+    return server->report_fd < 0 ||
+           (!ath_session_report_ask(server->report_fd, &question, &answer) && answer);
+}
+
 /* Memory that the session has already stays. Requests beyond the limit are refused from now on. */
 static void answer_limit(const struct ath_server *server, int fd,
                          struct ath_control_message question,
                          struct ath_control_message_builder answer)
 {
     struct ath_gpu_session_limit limit = ath_control_message_limit_session(question);
-    struct ath_session_board_entry *entry =
+    const struct ath_session_board_entry *entry =
         ath_session_board_find(server->board, ath_gpu_session_limit_id(limit));
     uint32_t device = ath_gpu_session_limit_device(limit);
     int64_t bytes = ath_gpu_session_limit_memory_limit_bytes(limit);
@@ -213,10 +234,11 @@ static void answer_limit(const struct ath_server *server, int fd,
                        "there is no such session of a program");
     else if (device >= server->devices.count)
         answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND, "there is no such device");
-    else {
-        atomic_store(&entry->limit_bytes[device], bytes < 0 ? -1 : bytes);
+    else if (!set_limit(server, ath_gpu_session_limit_id(limit), device, bytes))
+        answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED,
+                       "only an administrator may limit the sessions of another identity");
+    else
         ath_control_message_set_done(answer);
-    }
 }
 
 /* Returns whether the peer is the server's own user or root, on the unix socket. Others with the
@@ -245,8 +267,11 @@ static void answer_server_limit(const struct ath_server *server, int fd,
         answer_failure(answer, ATH_COMMON_FAILURE_CODE_INTERNAL,
                        "the share is not above 0 and at most 1");
     } else {
-        atomic_store(&server->board->vram_fraction, fraction);
-        ath_control_message_set_done(answer);
+        if (set_fraction(server, fraction))
+            ath_control_message_set_done(answer);
+        else
+            answer_failure(answer, ATH_COMMON_FAILURE_CODE_INTERNAL,
+                           "this server cannot change its share");
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,24 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/paths.h"
+
+static int kept_fd = -1;
+
+int ath_driver_library_keep(bool is_simulated, const char *soname)
+{
+    ath_auto_free char *path = is_simulated ? ath_driver_library_path(true, soname) : NULL;
+    kept_fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    return kept_fd;
+}
+
+/* The argument for dlopen(). The kernel opens a kept file by its descriptor, whatever the folders
+ * above it allow. */
+static char *openable_path(bool is_simulated, const char *soname)
+{
+    if (kept_fd >= 0)
+        return ath_xasprintf("/proc/self/fd/%d", kept_fd);
+    return ath_driver_library_path(is_simulated, soname);
+}
 
 char *ath_driver_library_path(bool is_simulated, const char *soname)
 {
@@ -41,7 +60,7 @@ static bool is_own_client(void *library, const char *soname)
 int ath_driver_library_open(bool is_simulated, const char *soname, void **out_library,
                             struct ath_err *err)
 {
-    ath_auto_free char *path = ath_driver_library_path(is_simulated, soname);
+    ath_auto_free char *path = openable_path(is_simulated, soname);
     if (!path)
         return ath_err_set(err, -ENOENT, ATH_E_LIBRARY,
                            _("the simulator's '%s' is not installed here"), soname);

@@ -9,6 +9,13 @@
  * not installed. The caller frees the text. */
 char *ath_driver_library_path(bool is_simulated, const char *soname);
 
+/*
+ * Opens the simulator's library now, so that ath_driver_library_open() can load it after the
+ * process has lost access to the folder. Returns the descriptor, which must stay open until then;
+ * -1 without the simulator.
+ */
+int ath_driver_library_keep(bool is_simulated, const char *soname);
+
 /* Loads a library of the driver, forever: the process must not fork after that. Returns 0, or
  * -ENOENT "library-missing" with err. */
 int ath_driver_library_open(bool is_simulated, const char *soname, void **out_library,

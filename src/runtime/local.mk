@@ -1,10 +1,11 @@
-# The program aitherion-runtime. It links libc and libnettle, nothing else.
+# The program aitherion-runtime. It links libc, libnettle and libseccomp, nothing else.
 libaitherion_a_SOURCES += \
 	src/runtime/control_answer.c src/runtime/control_answer.h \
 	src/runtime/devices.c src/runtime/devices.h \
 	src/runtime/driver_library.c src/runtime/driver_library.h \
 	src/runtime/event_log.c src/runtime/event_log.h \
 	src/runtime/fd_passing.c src/runtime/fd_passing.h \
+	src/runtime/lock_in.c src/runtime/lock_in.h \
 	src/runtime/metrics.c src/runtime/metrics.h \
 	src/runtime/process_table.c src/runtime/process_table.h \
 	src/runtime/program_session.c src/runtime/program_session.h \
@@ -19,14 +20,22 @@ libaitherion_a_SOURCES += \
 	src/runtime/quota/quota.c src/runtime/quota/quota.h \
 	src/runtime/quota/room.c src/runtime/quota/room.h \
 	src/runtime/quota/session_quota.c src/runtime/quota/session_quota.h \
+	src/runtime/quota/share_request.c src/runtime/quota/share_request.h \
 	src/runtime/quota/shared.c \
 	src/runtime/quota/virtual.c \
 	src/runtime/quota/wrappers.h \
+	src/runtime/sandbox/file_access.c src/runtime/sandbox/file_access.h \
+	src/runtime/sandbox/sandbox.c src/runtime/sandbox/sandbox.h \
+	src/runtime/sandbox/system_calls.c src/runtime/sandbox/system_calls.h \
+	src/runtime/sandbox/users.c src/runtime/sandbox/users.h \
+	src/runtime/sandbox/view.c src/runtime/sandbox/view.h \
 	src/runtime/server.h \
 	src/runtime/server_keys.c src/runtime/server_keys.h \
 	src/runtime/session.c src/runtime/session.h \
 	src/runtime/session_board.c src/runtime/session_board.h \
-	src/runtime/session_report.c src/runtime/session_report.h
+	src/runtime/session_report.c src/runtime/session_report.h \
+	src/runtime/session_request.c src/runtime/session_request.h \
+	src/runtime/share_table.c src/runtime/share_table.h
 
 bin_PROGRAMS += aitherion-runtime
 aitherion_runtime_SOURCES = \
@@ -37,4 +46,4 @@ aitherion_runtime_SOURCES = \
 	src/runtime/options.c src/runtime/options.h \
 	src/runtime/pause.c src/runtime/pause.h \
 	src/runtime/serve.c src/runtime/serve.h
-aitherion_runtime_LDADD = libaitherion.a $(NETTLE_LIBS) -ldl
+aitherion_runtime_LDADD = libaitherion.a $(NETTLE_LIBS) $(SECCOMP_LIBS) -ldl

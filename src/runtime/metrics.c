@@ -53,12 +53,12 @@ static uint64_t accepted(const struct ath_server *server)
 
 static uint64_t refused(const struct ath_server *server)
 {
-    return atomic_load(&server->board->refused);
+    return ath_session_board_refused(server->board);
 }
 
 static uint64_t broken(const struct ath_server *server)
 {
-    return atomic_load(&server->board->broken);
+    return ath_session_board_broken(server->board);
 }
 
 static const struct {

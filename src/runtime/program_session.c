@@ -24,6 +24,7 @@
 #include "remote/wire/endpoint.h"
 #include "runtime/driver_library.h"
 #include "runtime/event_log.h"
+#include "runtime/lock_in.h"
 #include "runtime/quota/quota.h"
 
 enum {
@@ -91,7 +92,7 @@ __attribute__((noreturn)) static void end(struct program_session *program, int s
     ath_auto_free char *error =
         failed ? ath_xasprintf("%d", (int)program->session.failed_status) : NULL;
     if (!is_done)
-        atomic_fetch_add(&program->server->board->broken, 1);
+        atomic_fetch_add(&program->entry->broken, 1);
     ath_event_log(is_done ? ATH_EVENT_INFO : ATH_EVENT_WARNING,
                   is_done ? "session-closed" : "session-broken", "peer", program->entry->peer,
                   "during",
@@ -127,6 +128,13 @@ __attribute__((noreturn)) static void refuse_and_end(struct program_session *pro
         (void)ath_frame_write(program->fd, bytes, length,
                               ath_now_ms() + (uint64_t)program->server->answer_ms, &err);
     _exit(0);
+}
+
+static void lock_in(struct program_session *program)
+{
+    struct ath_err err;
+    if (ath_lock_in(program->server, program->entry, program->fd, "libcuda.so.1", &err))
+        refuse_and_end(program, err.message);
 }
 
 /* ---- the program's request ---- */
@@ -405,6 +413,7 @@ void ath_program_session_serve(int fd, const struct ath_server *server,
                                         .ticket = *ticket,
                                         .answer.max_bytes = ATH_CONTROL_ANSWER_FRAME_BYTES,
                                         .end_lock = PTHREAD_MUTEX_INITIALIZER };
+    lock_in(&program);
     read_question(&program, &question);
     program.transport = ath_control_open_channel_transport(question);
     snprintf(entry->program, sizeof entry->program, "%s",

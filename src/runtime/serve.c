@@ -28,24 +28,28 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/i18n.h"
 #include "base/root.h"
 #include "base/text.h"
 #include "proto/gpu-control.h"
 #include "runtime/event_log.h"
 #include "runtime/listen_address.h"
+#include "runtime/lock_in.h"
 #include "runtime/metrics.h"
 #include "runtime/process_table.h"
 #include "runtime/server_keys.h"
 #include "runtime/session.h"
 #include "runtime/session_report.h"
+#include "runtime/session_request.h"
 
 enum {
     HANDSHAKE_MS = 5000,
     IDLE_MS = 30000,
     ANSWER_MS = 10000,
     ACCEPTS_AT_ONCE = 64,
-    REPORTS_AT_ONCE = 64
+    REPORTS_AT_ONCE = 64,
+    USER_MAP_BYTES_MAX = 64 << 10, /* 340 lines (user_namespaces(7)) */
 };
 
 enum { POLL_SIGNALS, POLL_REPORTS, POLL_TCP, POLL_UNIX, POLL_METRICS, POLL_COUNT };
@@ -53,6 +57,9 @@ enum { POLL_SIGNALS, POLL_REPORTS, POLL_TCP, POLL_UNIX, POLL_METRICS, POLL_COUNT
 struct serve {
     struct ath_server server;
     struct ath_fd_passing fd_passing;
+    struct ath_sandbox sandbox;
+    struct ath_sandbox_users users;
+    struct ath_share_table *shares;
     struct ath_process_table processes;
     struct pollfd polls[POLL_COUNT]; /* fd -1: unused; POLL_REPORTS is an epoll of slots */
     char *socket_path;               /* to remove at the end; NULL: none */
@@ -68,6 +75,9 @@ static void serve_free(struct serve *serve)
     if (serve->socket_path)
         unlink(serve->socket_path);
     free(serve->socket_path);
+    ath_sandbox_free(&serve->sandbox);
+    ath_sandbox_users_free(&serve->users);
+    free(serve->shares);
     ath_secret_free(&serve->server.secret);
 }
 
@@ -215,12 +225,15 @@ static void raise_limit(unsigned int resource)
     setrlimit(resource, &limit);
 }
 
-/* Memory shared with programs and the output of kernels are files for the kernel, and each
- * exported piece of memory is a descriptor. */
+/* Memory shared with programs and the output of kernels are files for the kernel, each exported
+ * piece of memory is a descriptor, and sessions have no right to lock more memory than the limit.
+ */
 static void raise_limits(void)
 {
+    signal(SIGXFSZ, SIG_IGN); /* shared memory counts as a file: EFBIG is enough */
     raise_limit(RLIMIT_FSIZE);
     raise_limit(RLIMIT_NOFILE);
+    raise_limit(RLIMIT_MEMLOCK);
 }
 
 static int take_signals(struct serve *serve, struct ath_err *err)
@@ -233,7 +246,6 @@ static int take_signals(struct serve *serve, struct ath_err *err)
     sigaddset(&wanted, SIGCHLD);
     sigprocmask(SIG_BLOCK, &wanted, &serve->old_signals);
     signal(SIGPIPE, SIG_IGN); /* the server goes on if the reader of its log ends */
-    signal(SIGXFSZ, SIG_IGN); /* shared memory counts as a file: EFBIG is enough */
     signal(SIGCHLD, SIG_DFL); /* a parent may have left it ignored, which leaves nothing to reap */
     serve->polls[POLL_SIGNALS].fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     serve->polls[POLL_REPORTS].fd = epoll_create1(EPOLL_CLOEXEC);
@@ -279,19 +291,12 @@ static int open_report(struct serve *serve, struct ath_process *process)
     return pair[1];
 }
 
-/* Whether a session may end another one: an administrator may end all, others their own. */
-static bool may_end(const struct ath_process *process, const struct ath_process *other)
-{
-    return process->is_proven && process->purpose == ATH_GPU_PURPOSE_CONTROL &&
-           (process->is_trusted || !strcmp(process->identity, other->identity));
-}
-
 static void follow_order(struct serve *serve, const struct ath_process *process, uint64_t session)
 {
     const struct ath_process *other = ath_process_table_find(&serve->processes, session);
     if (!other)
         return;
-    if (!may_end(process, other)) {
+    if (!ath_session_request_may_change(process, other)) {
         ath_event_log(ATH_EVENT_WARNING, "order-refused", "peer", process->peer, "identity",
                       identity_of(process), "reason", "it may not end this session", NULL);
         return;
@@ -301,6 +306,25 @@ static void follow_order(struct serve *serve, const struct ath_process *process,
     kill(other->pid, SIGTERM);
 }
 
+static int note_report(struct serve *serve, struct ath_process *process,
+                       const struct ath_session_report *report)
+{
+    if (!ath_process_table_note(process, report))
+        return -EBADMSG;
+    ath_session_board_note(serve->server.board, ath_process_table_slot(&serve->processes, process),
+                           process->purpose, process->identity);
+    return 0;
+}
+
+/* A session's process that does not read its answers is not heard any more, either. */
+static int answer_question(struct serve *serve, const struct ath_process *process,
+                           const struct ath_session_report *question)
+{
+    return ath_session_report_answer(process->report_fd,
+                                     ath_session_request_answer(&serve->processes, serve->shares,
+                                                                &serve->users, process, question));
+}
+
 /* A session's process that breaks the rules is not heard any more. */
 static void take_reports_of(struct serve *serve, struct ath_process *process)
 {
@@ -308,10 +332,12 @@ static void take_reports_of(struct serve *serve, struct ath_process *process)
     int status = 0;
     while (process->report_fd >= 0 && !status) {
         status = ath_session_report_take(process->report_fd, &report);
-        if (!status && report.ends)
+        if (!status && report.asks)
+            status = answer_question(serve, process, &report);
+        else if (!status && report.ends)
             follow_order(serve, process, report.ends);
-        else if (!status && !ath_process_table_note(process, &report))
-            status = -EBADMSG;
+        else if (!status)
+            status = note_report(serve, process, &report);
     }
     if (status && status != -EAGAIN)
         close_report(serve, process);
@@ -335,6 +361,16 @@ static void close_reports(const struct ath_process_table *processes)
             close(processes->items[i].report_fd);
 }
 
+static void serve_metrics(struct serve *serve, int fd, struct ath_session_board_entry *entry)
+{
+    struct ath_err err = { 0 };
+    if (ath_lock_in_find_user(&serve->server) || ath_lock_in(&serve->server, entry, fd, NULL, &err))
+        ath_event_log(ATH_EVENT_ERROR, "session-failed", "peer", entry->peer, "reason", err.message,
+                      NULL);
+    else
+        ath_metrics_serve(fd, &serve->server);
+}
+
 /* Runs a session in the child process, with the signal mask of the start. */
 static void run_client(struct serve *serve, int fd, size_t which,
                        struct ath_session_board_entry *entry, pid_t parent)
@@ -349,8 +385,11 @@ static void run_client(struct serve *serve, int fd, size_t which,
         if (serve->polls[i].fd >= 0)
             close(serve->polls[i].fd);
     close_reports(&serve->processes);
+    if (ath_session_board_confine(serve->server.board, entry))
+        _exit(EXIT_FAILURE);
+    ath_event_log_count_in(&entry->missing_lines);
     if (which == POLL_METRICS)
-        ath_metrics_serve(fd, &serve->server);
+        serve_metrics(serve, fd, entry);
     else
         ath_session_serve(fd, &serve->server, entry);
     close(fd);
@@ -386,6 +425,7 @@ static void forget(struct serve *serve, struct ath_process *process)
     take_reports_of(serve, process);
     close_report(serve, process);
     ath_fd_passing_remove(&serve->fd_passing, ath_process_table_slot(&serve->processes, process));
+    ath_share_table_drop_all(serve->shares, ath_process_table_slot(&serve->processes, process));
     ath_process_table_remove(&serve->processes, process);
 }
 
@@ -415,7 +455,7 @@ static void start_client(struct serve *serve, int fd, size_t which)
     pid_t child = report_fd < 0 ? -1 : fork();
     if (!child) {
         serve->server.report_fd = report_fd;
-        run_client(serve, fd, which, &serve->server.board->entries[slot], parent);
+        run_client(serve, fd, which, ath_session_board_at(serve->server.board, slot), parent);
     }
     int forked = errno;
     ath_fd_passing_keep_outer(&serve->fd_passing);
@@ -517,6 +557,16 @@ static void record_start(const struct ath_server *server)
     }
 }
 
+static void prepare_sandbox(struct serve *serve)
+{
+    ath_auto_free char *map = NULL;
+    size_t length;
+    struct ath_err err;
+    int status = ath_file_read("/proc/self/uid_map", USER_MAP_BYTES_MAX, &map, &length, &err);
+    ath_sandbox_users_init(&serve->users, status ? "" : map);
+    ath_sandbox_prepare(&serve->sandbox, serve->users.count, &serve->server.devices);
+}
+
 int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
 {
     __attribute__((cleanup(serve_free))) struct serve serve = { 0 };
@@ -526,6 +576,11 @@ int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
     ath_fd_passing_init(&serve.fd_passing);
     int status = know_itself(options, &serve.server, err);
     serve.server.fd_passing = &serve.fd_passing;
+    serve.server.sandbox = &serve.sandbox;
+    serve.shares = ath_xalloc(sizeof *serve.shares);
+    serve.shares->board = serve.server.board;
+    if (!status)
+        prepare_sandbox(&serve);
     serve.processes.board = serve.server.board;
     if (!status)
         status = take_signals(&serve, err);

@@ -9,6 +9,7 @@
 #include "remote/wire/secret.h"
 #include "runtime/devices.h"
 #include "runtime/fd_passing.h"
+#include "runtime/sandbox/sandbox.h"
 #include "runtime/session_board.h"
 
 struct ath_server {
@@ -25,6 +26,7 @@ struct ath_server {
     uint64_t started_ms;             /* ath_now_ms() */
     struct ath_session_board *board;
     struct ath_fd_passing *fd_passing; /* NULL: none, in tests */
+    const struct ath_sandbox *sandbox; /* NULL: sessions are not locked in, in tests */
     int report_fd; /* of a session's process, for session_report.h; -1 in tests */
     /* Limits in milliseconds: for the whole handshake, between two questions, and for taking an
      * answer. */

@@ -21,6 +21,7 @@
 #include "remote/transport/stream.h"
 #include "runtime/control_answer.h"
 #include "runtime/event_log.h"
+#include "runtime/lock_in.h"
 #include "runtime/program_session.h"
 #include "runtime/server_keys.h"
 #include "runtime/session_report.h"
@@ -51,7 +52,7 @@ static void session_free(struct session *session)
 /* Logs why the connection is of no more use. Returns -EPROTO. */
 static int give_up(struct session *session, const char *what, const char *reason)
 {
-    atomic_fetch_add(&session->server->board->broken, 1);
+    atomic_fetch_add(&session->entry->broken, 1);
     ath_event_log(ATH_EVENT_WARNING, "session-broken", "peer", session->entry->peer, "during", what,
                   "reason", reason, NULL);
     return -EPROTO;
@@ -101,7 +102,7 @@ static int refuse(struct session *session, enum ath_control_reason reason, const
 
     ath_control_refusal_set_reason(refusal, reason);
     ath_control_refusal_set_message(refusal, message);
-    atomic_fetch_add(&session->server->board->refused, 1);
+    atomic_fetch_add(&session->entry->refused, 1);
     ath_event_log(ATH_EVENT_WARNING, "session-refused", "peer", session->entry->peer, "reason",
                   ath_control_reason_word(reason), "detail", message, NULL);
     const uint8_t *bytes = ath_wire_finish(&session->builder, &length, &status);
@@ -168,8 +169,8 @@ static int pass_to_session(struct session *session, struct ath_control_join join
     if (!entry || !session->server->fd_passing || mac.length != sizeof joining.proof)
         return turn_away(session, "there is no session to join");
     memcpy(joining.proof, mac.data, mac.length);
-    if (ath_fd_passing_pass(session->server->fd_passing, (size_t)(entry - board->entries), &joining,
-                            session->fd))
+    if (ath_fd_passing_pass(session->server->fd_passing, ath_session_board_slot_of(board, entry),
+                            &joining, session->fd))
         return turn_away(session, "the session takes no connection");
     return -ENODATA;
 }
@@ -278,10 +279,16 @@ static int send_welcome(struct session *session, const uint8_t proof[ATH_PROOF_B
 static int report(struct session *session)
 {
     struct ath_session_report report = { .purpose = (int32_t)session->purpose };
-    if (session->server->report_fd < 0)
+    if (session->server->report_fd < 0) {
+        ath_session_board_note(session->server->board,
+                               ath_session_board_slot_of(session->server->board, session->entry),
+                               report.purpose, session->identity);
         return 0;
+    }
     snprintf(report.identity, sizeof report.identity, "%s", session->identity);
     int status = ath_session_report_send(session->server->report_fd, &report);
+    if (!status)
+        status = ath_lock_in_find_user(session->server); /* answered after the report is noted */
     if (status)
         return give_up(session, "handshake", strerror(-status));
     ath_server_keys_forget(session->server);
@@ -355,6 +362,15 @@ static int converse(struct session *session)
     return send_built(session, "session", NULL);
 }
 
+/* A control session loads the driver's NVML library. */
+static int lock_in(struct session *session)
+{
+    struct ath_err err;
+    int status =
+        ath_lock_in(session->server, session->entry, session->fd, "libnvidia-ml.so.1", &err);
+    return status ? give_up(session, "session", err.message) : 0;
+}
+
 void ath_session_serve(int fd, const struct ath_server *server,
                        struct ath_session_board_entry *entry)
 {
@@ -372,6 +388,8 @@ void ath_session_serve(int fd, const struct ath_server *server,
         ath_secret_free(&session.secret);
         ath_program_session_serve(fd, server, entry, &ticket);
     }
+    if (!status)
+        status = lock_in(&session);
     while (!status)
         status = converse(&session);
 }

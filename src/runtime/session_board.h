@@ -1,11 +1,15 @@
 /*
  * The board of sessions: a table in memory that the listening process shares with the processes of
- * sessions. Only the listening process adds and removes entries. A session's process writes the
- * claims of its own entry and reads the others. The listening process believes nothing on the board
- * by which a session could harm another process (process_table.h).
+ * sessions. It has no lock, so no session can stop another one or the listening process by holding
+ * one.
+ *
+ * The listening process writes everything. A session's process writes its own entry, and reads the
+ * rest: after ath_session_board_confine() it has no way to write there. Other processes take from
+ * an entry only what its session may say about itself (its program's name, the memory that it has),
+ * and the rest from what the listening process knows. The listening process reads nothing on the
+ * board by which a session could harm another process (process_table.h).
  */
 #pragma once
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,55 +30,78 @@ enum {
     ATH_SESSION_BOARD_UNPROVEN_MS = 500,
     ATH_SESSION_BOARD_PEER = 96,
     ATH_SESSION_BOARD_PROGRAM = 64,
-    ATH_SESSION_BOARD_SHARES = 16384
+    ATH_SESSION_BOARD_PAGE = 64 << 10, /* a multiple of every kernel's page */
 };
 
+/* The part that the session's process writes, after the listening process has made it. */
 struct ath_session_board_entry {
     _Atomic uint64_t id; /* of the session; 0: the slot is free */
     uint64_t started_ms; /* ath_now_ms() */
     char peer[ATH_SESSION_BOARD_PEER];
-    atomic_bool is_proven;                   /* the handshake is over */
-    atomic_int purpose;                      /* enum ath_gpu_purpose, once proven */
-    char identity[ATH_KEY_NAME_BYTES];       /* for people; set before is_proven */
+    atomic_bool is_proven;             /* the handshake is over */
+    atomic_int purpose;                /* enum ath_gpu_purpose, once proven */
+    char identity[ATH_KEY_NAME_BYTES]; /* of the key, once proven; empty: the server has no keys */
     char program[ATH_SESSION_BOARD_PROGRAM]; /* its name, as the program says; set by the session's
                                               * process
                                               */
     /* For a program, by the server's number of a device: bytes that it holds, bytes that it may
-     * hold (negative: no limit of its own), and a bit for each device of which it holds any. */
+     * hold (negative: no limit of its own), and a bit for each device of which it holds any. On a
+     * copy that ath_session_board_read() makes, the bytes have the shared ones among them. */
     _Atomic int64_t used_bytes[ATH_DEVICES_MAX], limit_bytes[ATH_DEVICES_MAX];
     _Atomic uint64_t devices;
+    _Atomic uint64_t refused, broken, missing_lines; /* this session's part of the board's counts */
 };
 
-/* Memory that a session has shared with others. It counts once, to one of the holders. */
-struct ath_session_board_share {
-    uint64_t id;   /* 0: the slot is free; otherwise the slot + 1 is in the low 16 bits */
-    uint64_t name; /* by which other sessions find it; 0: it has only its id */
-    size_t device;
-    int64_t bytes;
-    size_t payer;                                 /* the holder to whose entry it counts */
-    uint64_t holders[ATH_SESSION_BOARD_MAX / 64]; /* a bit for each entry */
+/* The facts of a session that the listening process writes. */
+struct ath_session_board_known {
+    _Atomic uint64_t id;
+    uint64_t started_ms;
+    char peer[ATH_SESSION_BOARD_PEER];
+    atomic_bool is_proven;
+    atomic_int purpose;
+    char identity[ATH_KEY_NAME_BYTES];
+    _Atomic int64_t shared_bytes[ATH_DEVICES_MAX]; /* that the session pays for (share_table.h) */
+};
+
+/* An entry has pages of its own, so that its session gets no others. */
+struct ath_session_board_slot {
+    _Alignas(ATH_SESSION_BOARD_PAGE) struct ath_session_board_entry entry;
 };
 
 struct ath_session_board {
-    struct ath_session_board_entry entries[ATH_SESSION_BOARD_MAX];
-    _Atomic uint64_t accepted, refused, broken; /* connections since the start */
-    _Atomic uint64_t missing_lines;             /* event_log.h */
-    _Atomic double vram_fraction;               /* set while the server runs; 0: as at its start */
-    pthread_mutex_t
-        memory_lock; /* for taking memory and for shares; survives the death of its holder */
-    struct ath_session_board_share shares[ATH_SESSION_BOARD_SHARES];
-    uint64_t last_share;
+    struct ath_session_board_known known[ATH_SESSION_BOARD_MAX];
+    /* Counts since the start, of the listening process and of sessions that have ended. */
+    _Atomic uint64_t accepted, refused, broken;
+    _Atomic uint64_t missing_lines; /* event_log.h */
+    _Atomic double vram_fraction;   /* set while the server runs; 0: as at its start */
+    int fd, read_only_fd;           /* of the memory; -1 in a process that is confined */
+    struct ath_session_board_slot slots[ATH_SESSION_BOARD_MAX];
 };
 
 /* Makes a board in memory that all processes forked later share. Returns NULL if memory
  * runs out. */
 struct ath_session_board *ath_session_board_make(void);
+void ath_session_board_free(struct ath_session_board *board);
+
+/* Leaves the calling process with its own entry to write, and the rest of the board to read, for
+ * the rest of its life. NULL: it has no entry. Returns 0 or a negative errno. */
+int ath_session_board_confine(struct ath_session_board *board,
+                              struct ath_session_board_entry *entry);
+
+/* The entry at a slot, and the slot of an entry. */
+struct ath_session_board_entry *ath_session_board_at(struct ath_session_board *board, size_t slot);
+size_t ath_session_board_slot_of(const struct ath_session_board *board,
+                                 const struct ath_session_board_entry *entry);
 
 /* Makes the entry of a new session at a free slot. */
 struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *board, size_t slot,
                                                       uint64_t id, const char *peer);
 
-/* Removes the entry of a session whose process has ended. */
+/* Notes on the board who has proven a key. Only the listening process calls this. */
+void ath_session_board_note(struct ath_session_board *board, size_t slot, int purpose,
+                            const char *identity);
+
+/* Removes the entry of a session whose process has ended. Its shares have been dropped. */
 void ath_session_board_remove(struct ath_session_board *board, size_t slot);
 
 /* The entry of a session; NULL if there is none. */
@@ -96,31 +123,16 @@ bool ath_session_board_take_memory(struct ath_session_board *board,
 void ath_session_board_give_memory(struct ath_session_board_entry *entry, size_t device,
                                    int64_t bytes);
 
-/*
- * Makes a share of memory that a session has taken. Returns its id, or 0 if there are too many
- * shares. Each session that gets the memory holds the share, as its maker does, until it drops it;
- * holding it twice is the same as once. When the payer drops the share, its bytes pass to another
- * holder even beyond that holder's limit, because the memory exists. When the last holder drops it,
- * the bytes are free. A session that ends drops its shares.
- */
-uint64_t ath_session_board_share(struct ath_session_board *board,
-                                 struct ath_session_board_entry *entry, size_t device,
-                                 int64_t bytes);
-/* Name 0 removes the name. ath_session_board_share_named() returns 0 if no share has the name, and
- * any one of them if several do. */
-void ath_session_board_share_name(struct ath_session_board *board, uint64_t share, uint64_t name);
-uint64_t ath_session_board_share_named(struct ath_session_board *board, uint64_t name);
-/* Adds a holder. Returns false if there is no such share any more. */
-bool ath_session_board_share_hold(struct ath_session_board *board,
-                                  struct ath_session_board_entry *entry, uint64_t share);
-void ath_session_board_share_drop(struct ath_session_board *board,
-                                  struct ath_session_board_entry *entry, uint64_t share);
-
 /* Whether a session has more of a device than its limit, which was set when it already had that
  * much. */
-bool ath_session_board_is_beyond(struct ath_session_board_entry *entry, size_t device);
+bool ath_session_board_is_beyond(const struct ath_session_board *board,
+                                 const struct ath_session_board_entry *entry, size_t device);
 
 /* The bytes of a device that all sessions have. *out_sessions is the number of sessions that
  * have any; NULL: not wanted. */
 int64_t ath_session_board_memory(const struct ath_session_board *board, size_t device,
                                  uint32_t *out_sessions);
+
+/* Sessions that were refused, and those that were cut off, since the start. */
+uint64_t ath_session_board_refused(const struct ath_session_board *board);
+uint64_t ath_session_board_broken(const struct ath_session_board *board);

@@ -1,15 +1,35 @@
 /*
- * The reports of a session's process to the listening process. They travel by a pair of sockets
- * that only these two have: first who has proven a key, then orders to end sessions. Each process
- * has a pair of its own, so the sender of a report is certain. The listening process believes the
- * first report and no later one, and decides by its own table whether the sender may end a session.
+ * The reports and questions of a session's process to the listening process. They travel by a pair
+ * of sockets that only these two have: first who has proven a key, then orders to end sessions, and
+ * questions about what only the listening process may change. Each process has a pair of its own,
+ * so the sender of a report is certain. The listening process believes the first report and no
+ * later one, and decides by its own table whether the sender may do what it asks for.
  */
 #pragma once
 #include <stdint.h>
 
 #include "base/key_name.h"
 
+/* The question of a report. Each has an answer, a number, except ATH_ASK_NOTHING (which may end a
+ * session). */
+enum ath_session_asks {
+    ATH_ASK_NOTHING,
+    ATH_ASK_USER,       /* the answer is the user of the asker's identity (sandbox/users.h) */
+    ATH_ASK_LIMIT,      /* object: session, device, bytes; the answer is 1, or 0: refused */
+    ATH_ASK_FRACTION,   /* fraction of the GPUs' memory to serve; 1, or 0: refused */
+    ATH_ASK_SHARE,      /* device, bytes; the answer is the new share, or 0 (share_table.h) */
+    ATH_ASK_SHARE_NAME, /* object: share, name; 1 */
+    ATH_ASK_SHARE_FIND, /* name; the share or 0 */
+    ATH_ASK_SHARE_HOLD, /* object: share; 1, or 0: there is none */
+    ATH_ASK_SHARE_DROP, /* object: share; 1 */
+};
+
 struct ath_session_report {
+    uint32_t asks; /* enum ath_session_asks */
+    uint32_t device;
+    uint64_t object, name;
+    int64_t bytes;
+    double fraction;
     uint64_t ends;   /* the session to end; 0: this is the report of who is here */
     int32_t purpose; /* enum ath_gpu_purpose */
     char identity[ATH_KEY_NAME_BYTES]; /* empty: the server has no keys */
@@ -18,6 +38,15 @@ struct ath_session_report {
 /* Makes a pair of sockets: the first for the listening process, the second for the session's.
  * Returns 0 or a negative errno. */
 int ath_session_report_pair(int out[2]);
+
+/*
+ * Sends a question and waits for its answer, at most 10 s. Any thread. Returns 0 or a negative
+ * errno.
+ */
+int ath_session_report_ask(int fd, const struct ath_session_report *question, uint64_t *out_answer);
+
+/* Answers a question without waiting. Returns 0 or a negative errno. */
+int ath_session_report_answer(int fd, uint64_t answer);
 
 /* Sends without waiting. Returns 0 or a negative errno. */
 int ath_session_report_send(int fd, const struct ath_session_report *report);

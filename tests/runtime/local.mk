@@ -3,6 +3,13 @@ check_PROGRAMS += tests/runtime/cuda_steps
 tests_runtime_cuda_steps_LDADD = lib/aitherion/sim/libcuda.so.1 -lpthread
 EXTRA_DIST += tests/runtime/cuda.py
 
+# The attempts of an attacker in a session's process: preloaded into a server by tests/runtime/test_sandbox.py.
+check_PROGRAMS += tests/runtime/attacker.so
+tests_runtime_attacker_so_SOURCES = tests/runtime/attacker.c
+tests_runtime_attacker_so_CFLAGS = $(AM_CFLAGS) -fPIC
+tests_runtime_attacker_so_LDFLAGS = $(AM_LDFLAGS) -shared
+tests_runtime_attacker_so_LDADD = -ldl
+
 # A driver that does nothing, for fuzzing the server; the client is fuzzed with its own objects.
 tests/fuzz/driver.h: proto/cuda-generated.stamp tests/fuzz/driver.py
 	$(AM_V_GEN)$(MKDIR_P) tests/fuzz && $(PYTHON) -B $(srcdir)/tests/fuzz/driver.py proto/cuda-server.h > $@

@@ -790,7 +790,7 @@ TEST(refuses_a_wrong_key)
     send_proof(wrong);
     expect_refusal(ATH_CONTROL_REASON_KEY_WRONG);
     expect_end();
-    ck_assert_uint_eq(atomic_load(&server.board->refused), 1);
+    ck_assert_uint_eq(ath_session_board_refused(server.board), 1);
 }
 
 TEST(refuses_no_key)
@@ -903,7 +903,7 @@ TEST(ends_a_silent_handshake)
     uint64_t begin = ath_now_ms();
     expect_end();
     ck_assert_uint_lt(ath_now_ms() - begin, PATIENCE_MS);
-    ck_assert_uint_eq(atomic_load(&server.board->broken), 1);
+    ck_assert_uint_eq(ath_session_board_broken(server.board), 1);
 }
 
 /* It had its say, and is not broken. */
@@ -916,7 +916,7 @@ TEST(ends_a_silent_session)
     begin_session(proof);
     expect_end();
     ck_assert_uint_lt(ath_now_ms() - begin, PATIENCE_MS);
-    ck_assert_uint_eq(atomic_load(&server.board->broken), 0);
+    ck_assert_uint_eq(ath_session_board_broken(server.board), 0);
 }
 
 FIXTURE(setup_server, teardown_server);
@@ -928,14 +928,14 @@ TEST(ends_a_session_that_breaks_off)
     ck_assert_int_eq(write(ends[0], "\0\0", 2), 2);
     shutdown(ends[0], SHUT_WR);
     expect_end();
-    ck_assert_uint_eq(atomic_load(&server.board->broken), 1);
+    ck_assert_uint_eq(ath_session_board_broken(server.board), 1);
 }
 
 /* With the simulated NVML of the build that the test runs in. Sessions may be silent for a
  * short while only once it waits for events: until then the test itself may be slow. */
 /* ---- memory that several sessions have ---- */
 
-enum { SHARED = 1000, DEVICE = 1 };
+enum { DEVICE = 1 };
 
 static struct ath_session_board_entry *new_session(struct ath_session_board *board, size_t place)
 {
@@ -965,7 +965,7 @@ TEST(takes_memory_up_to_the_limits)
     ck_assert(ath_session_board_take_memory(board, one, DEVICE, OWN - 1, ALL));
     ck_assert(!ath_session_board_take_memory(board, one, DEVICE, 2, ALL));
     ck_assert(ath_session_board_take_memory(board, one, DEVICE, 1, ALL));
-    ck_assert(!ath_session_board_is_beyond(one, DEVICE));
+    ck_assert(!ath_session_board_is_beyond(board, one, DEVICE));
     ck_assert(!ath_session_board_take_memory(board, one, DEVICE, 1, -1));
     ck_assert(ath_session_board_take_memory(board, one, DEVICE, 0, ALL));
     ck_assert_int_eq(held(one), OWN);
@@ -986,64 +986,14 @@ TEST(takes_memory_up_to_the_limits)
     ath_session_board_give_memory(one, DEVICE, 1);
     ck_assert_int_eq(held(one), OWN - 1);
     atomic_store(&one->limit_bytes[DEVICE], OWN - 2);
-    ck_assert(ath_session_board_is_beyond(one, DEVICE));
+    ck_assert(ath_session_board_is_beyond(board, one, DEVICE));
     atomic_store(&one->limit_bytes[DEVICE], 0);
-    ck_assert(ath_session_board_is_beyond(one, DEVICE) &&
-              !ath_session_board_is_beyond(one, DEVICE + 1));
+    ck_assert(ath_session_board_is_beyond(board, one, DEVICE) &&
+              !ath_session_board_is_beyond(board, one, DEVICE + 1));
     ck_assert_ptr_eq(ath_session_board_find(board, ATH_SESSION_BOARD_MAX), last);
     ck_assert_ptr_null(ath_session_board_find(board, ATH_SESSION_BOARD_MAX + 1));
     ck_assert_ptr_null(ath_session_board_find(board, 0));
-    munmap(board, sizeof *board);
-}
-
-TEST(counts_shared_memory_once)
-{
-    struct ath_session_board *board = ath_session_board_make();
-    struct ath_session_board_entry *maker = new_session(board, 1), *one = new_session(board, 2),
-                                   *other = new_session(board, 3);
-    ck_assert(ath_session_board_take_memory(board, maker, DEVICE, SHARED, -1));
-    uint64_t share = ath_session_board_share(board, maker, DEVICE, SHARED);
-    ck_assert(share && ath_session_board_share_hold(board, maker, share)); /* it does */
-    ck_assert_uint_eq(ath_session_board_share_named(board, 77), 0);
-    ath_session_board_share_name(board, share, 77);
-    ck_assert_uint_eq(ath_session_board_share_named(board, 77), share);
-    ck_assert(ath_session_board_share_hold(board, one, share) &&
-              ath_session_board_share_hold(board, other, share));
-    atomic_store(&other->limit_bytes[DEVICE], SHARED - 1);
-    ck_assert_int_eq(held(maker), SHARED);
-    ath_session_board_share_drop(board, maker, share);
-    ath_session_board_share_drop(board, maker, share); /* has none any more */
-    ck_assert(!held(maker) && held(one) == SHARED && !held(other));
-    ath_session_board_remove(board, 2);
-    ck_assert_int_eq(held(other), SHARED); /* whatever its limit */
-    ck_assert_int_eq(ath_session_board_memory(board, DEVICE, NULL), SHARED);
-    ck_assert(ath_session_board_share_hold(board, maker, share)); /* comes back */
-    ath_session_board_share_drop(board, other, share);
-    ck_assert(held(maker) == SHARED && !held(other));
-    ath_session_board_share_drop(board, maker, share);
-    ck_assert_int_eq(ath_session_board_memory(board, DEVICE, NULL), 0);
-    ck_assert(
-        !ath_session_board_share_hold(board, one, share)); /* the share has no holder and is gone */
-    ck_assert_uint_eq(ath_session_board_share_named(board, 77), 0);
-    ck_assert_uint_ne(ath_session_board_share(board, maker, DEVICE, 1), share);
-    munmap(board, sizeof *board);
-}
-
-TEST(ends_a_share_with_its_last_holder)
-{
-    struct ath_session_board *board = ath_session_board_make();
-    struct ath_session_board_entry *maker = new_session(board, 1);
-    uint64_t first = ath_session_board_share(board, maker, DEVICE, 0);
-    for (int i = 0; i < ATH_SESSION_BOARD_MAX; i++) /* there are never too many */
-        ck_assert(ath_session_board_share_hold(board, &board->entries[i], first));
-    for (int i = 1; i < ATH_SESSION_BOARD_SHARES; i++)
-        ck_assert_uint_ne(ath_session_board_share(board, maker, DEVICE, 0), 0);
-    ck_assert_uint_eq(ath_session_board_share(board, maker, DEVICE, 0), 0);
-    ck_assert(!ath_session_board_share_hold(board, maker, 0));
-    ck_assert(!ath_session_board_share_hold(board, maker, first | 0xffff));
-    ath_session_board_remove(board, 1);
-    ck_assert_uint_ne(ath_session_board_share(board, new_session(board, 2), DEVICE, 0), 0);
-    munmap(board, sizeof *board);
+    ath_session_board_free(board);
 }
 
 /* ---- whom the listening process ends ---- */
@@ -1066,8 +1016,8 @@ TEST(ends_no_process_by_the_boards_word)
     processes = (struct ath_process_table){ .board = ath_session_board_make() };
     struct ath_process *first = new_process(&processes, 101);
     struct ath_process *second = new_process(&processes, 102);
-    memset(processes.board, 0x55, sizeof processes.board->entries);
-    atomic_store(&processes.board->entries[0].is_proven, true);
+    memset(processes.board->slots, 0x55, sizeof processes.board->slots);
+    atomic_store(&processes.board->slots[0].entry.is_proven, true);
     ck_assert(!ath_process_table_is_crowded(&processes, WAY, &oldest));
     ck_assert(!first->is_proven);
     ck_assert_ptr_eq(ath_process_table_find_pid(&processes, 101), first);
@@ -1075,9 +1025,9 @@ TEST(ends_no_process_by_the_boards_word)
     ck_assert_int_eq(second->pid, 102);
     ck_assert_ptr_null(ath_process_table_find(&processes, UINT64_C(0x5555555555555555)));
     ck_assert_ptr_null(ath_process_table_find_pid(&processes, 0x55555555));
-    memset(processes.board, 0, sizeof processes.board->entries); /* no place is free for it */
+    memset(processes.board->slots, 0, sizeof processes.board->slots); /* no place is free for it */
     ck_assert_uint_eq(ath_process_table_slot(&processes, new_process(&processes, 103)), 2);
-    munmap(processes.board, sizeof *processes.board);
+    ath_session_board_free(processes.board);
 }
 
 /* Each process reports once who is there; nothing that it says later counts. */
@@ -1107,7 +1057,7 @@ TEST(believes_the_first_report)
     ck_assert(process->is_proven);
     ck_assert_int_eq(process->purpose, ATH_GPU_PURPOSE_CUDA);
     ck_assert_str_eq(process->identity, "alice");
-    munmap(processes.board, sizeof *processes.board);
+    ath_session_board_free(processes.board);
     close(pair[0]);
     close(pair[1]);
 }
@@ -1176,9 +1126,9 @@ TEST(gives_slots_to_processes)
     ck_assert_uint_eq(ath_process_table_slot(&processes, new_process(&processes, 102)), 2);
     while (ath_process_table_add(&processes, "test", WAY, true))
         continue;
-    ck_assert_uint_eq(atomic_load(&processes.board->entries[ATH_SESSION_BOARD_MAX - 1].id),
+    ck_assert_uint_eq(atomic_load(&processes.board->known[ATH_SESSION_BOARD_MAX - 1].id),
                       processes.last_session);
-    munmap(processes.board, sizeof *processes.board);
+    ath_session_board_free(processes.board);
 }
 
 /* ---- the client against servers that lie ---- */

@@ -180,9 +180,25 @@ static json_t *pause_host(const struct ath_plan_node *node)
     return host;
 }
 
+/* The listening process gives each session a user of its own, and ends sessions. The processes of
+ * sessions have no capability. */
+static void add_capabilities(json_t *host, const struct ath_plan_node *node)
+{
+    static const char *const of_listener[] = { "KILL", "SETGID", "SETUID" };
+    json_t *list = json_array();
+
+    if (node->has_memlock)
+        json_array_append_new(list, json_string("IPC_LOCK"));
+    for (size_t i = 0; !node->user && i < ATH_COUNT(of_listener); i++)
+        json_array_append_new(list, json_string(of_listener[i]));
+    if (json_array_size(list))
+        json_object_set_new(host, "CapAdd", list);
+    else
+        json_decref(list);
+}
+
 static void add_memlock(json_t *host)
 {
-    json_object_set_new(host, "CapAdd", json_pack("[s]", "IPC_LOCK"));
     json_object_set_new(host, "Ulimits",
                         json_pack("[{s:s, s:i, s:i}]", "Name", "memlock", "Soft", -1, "Hard", -1));
 }
@@ -197,6 +213,7 @@ static json_t *runtime_host(const struct ath_plan_node *node)
                         json_pack("{s:s}", "/tmp", "rw,nosuid,nodev,size=1g,mode=1777"));
     json_object_set_new(host, "RestartPolicy", json_pack("{s:s}", "Name", "on-failure"));
     json_object_set_new(host, "Mounts", mounts_of(node));
+    add_capabilities(host, node);
     if (node->has_memlock)
         add_memlock(host);
     if (node->devices.count)

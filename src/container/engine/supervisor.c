@@ -95,11 +95,23 @@ static void raise_memlock(void)
     setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
+/* The runtime gives each session a user of its own, puts it into namespaces, and ends it. The
+ * processes of sessions have no capability (runtime/sandbox). */
+static bool is_kept(int capability)
+{
+    static const int kept[] = { CAP_IPC_LOCK, CAP_NET_BIND_SERVICE, CAP_KILL,      CAP_SETGID,
+                                CAP_SETUID,   CAP_SYS_ADMIN,        CAP_SYS_CHROOT };
+    for (size_t i = 0; i < ATH_COUNT(kept); i++)
+        if (kept[i] == capability)
+            return true;
+    return false;
+}
+
 static void drop_rights(void)
 {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     for (int capability = 0; capability <= CAP_LAST_CAP; capability++)
-        if (capability != CAP_IPC_LOCK && capability != CAP_NET_BIND_SERVICE)
+        if (!is_kept(capability))
             prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
 }
 

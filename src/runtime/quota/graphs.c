@@ -55,7 +55,8 @@ static bool is_beyond(void)
             continue;
         ath_quota_of_device(ath_quota.server, ath_quota.devices[i], &used, &limit);
         is_beyond = (limit != ATH_UNKNOWN && used > limit) ||
-                    ath_session_board_is_beyond(ath_quota.entry, ath_quota.devices[i]);
+                    ath_session_board_is_beyond(ath_quota.server->board, ath_quota.entry,
+                                                ath_quota.devices[i]);
     }
     return is_beyond;
 }

@@ -8,6 +8,7 @@
 
 #include "runtime/quota/pool_usage.h"
 #include "runtime/quota/session_quota.h"
+#include "runtime/quota/share_request.h"
 
 static struct {
     pthread_mutex_t lock; /* of what follows */
@@ -39,8 +40,7 @@ static bool share_out(struct ath_holding *holding)
 {
     struct ath_holding *shared = calloc(1, sizeof *shared);
     if (shared)
-        holding->share = ath_session_board_share(ath_quota.server->board, ath_quota.entry,
-                                                 holding->device, holding->bytes);
+        holding->share = ath_share_request_make(holding->device, holding->bytes);
     if (!holding->share) {
         free(shared);
         return false;
@@ -55,8 +55,7 @@ static bool hold_share(uint64_t share)
     struct ath_holding *shared = find_holding(ATH_HOLDING_SHARED, share);
     if (!shared) {
         shared = calloc(1, sizeof *shared);
-        if (!shared ||
-            !ath_session_board_share_hold(ath_quota.server->board, ath_quota.entry, share)) {
+        if (!shared || !ath_share_request_hold(share)) {
             free(shared);
             return false;
         }
@@ -73,7 +72,7 @@ static void drop_share(uint64_t share)
     if (!shared || --shared->references)
         return;
     ath_map_take(link_to(ATH_HOLDING_SHARED, share));
-    ath_session_board_share_drop(ath_quota.server->board, ath_quota.entry, share);
+    ath_share_request_drop(share);
     free(shared);
 }
 
@@ -96,8 +95,8 @@ static bool add_shared(enum ath_holding_kind kind, uint64_t value, CUcontext con
     return true;
 }
 
-/* Shares a holding unless that has been done. Returns false if the board has no room for it. Memory
- * that is not counted (NULL, no bytes) is shared without the board. */
+/* Shares a holding unless that has been done. Returns false if there are too many shares. Memory
+ * that is not counted (NULL, no bytes) is shared without them. */
 static bool may_share(struct ath_holding *holding)
 {
     return !holding || !holding->bytes || holding->share || share_out(holding);
@@ -108,7 +107,7 @@ static bool may_share(struct ath_holding *holding)
 static void give_share(struct ath_holding *holding)
 {
     if (holding->kind == ATH_HOLDING_ADDRESS)
-        ath_session_board_share_name(ath_quota.server->board, holding->share, 0);
+        ath_share_request_name(holding->share, 0);
     drop_share(holding->share);
     holding->share = 0;
     holding->bytes = 0;
@@ -262,7 +261,7 @@ bool ath_ledger_share_address(CUdeviceptr address, uint64_t name)
     struct ath_holding *holding = find_holding(ATH_HOLDING_ADDRESS, address);
     bool is_counted = may_share(holding);
     if (is_counted && holding && holding->share)
-        ath_session_board_share_name(ath_quota.server->board, holding->share, name);
+        ath_share_request_name(holding->share, name);
     pthread_mutex_unlock(&ledger.lock);
     return is_counted;
 }

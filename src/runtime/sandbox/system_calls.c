@@ -1,0 +1,223 @@
+/* A table of refused calls, and the filter that libseccomp makes of it. */
+#include "config.h"
+
+#include "runtime/sandbox/system_calls.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+/* Refused with EPERM, whatever the arguments. libseccomp leaves out a name that the machine does
+ * not have. */
+static const char *const refused[] = {
+    /* other programs and processes: a session is one process, which ends with the listener */
+    "execve",
+    "execveat",
+    "fork",
+    "vfork",
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "process_madvise",
+    "process_mrelease",
+    "kcmp",
+    "pidfd_getfd",
+    "pidfd_send_signal",
+    /* file systems and namespaces */
+    "mount",
+    "umount",
+    "umount2",
+    "move_mount",
+    "open_tree",
+    "open_tree_attr",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "mount_setattr",
+    "pivot_root",
+    "chroot",
+    "unshare",
+    "setns",
+    "name_to_handle_at",
+    "open_by_handle_at",
+    "mknod",
+    "mknodat",
+    "quotactl",
+    "quotactl_fd",
+    "fanotify_init",
+    "swapon",
+    "swapoff",
+    "acct",
+    /* another user */
+    "setuid",
+    "setgid",
+    "setreuid",
+    "setregid",
+    "setresuid",
+    "setresgid",
+    "setgroups",
+    "setfsuid",
+    "setfsgid",
+    "capset",
+    /* the kernel's larger interfaces */
+    "bpf",
+    "perf_event_open",
+    "userfaultfd",
+    "io_uring_setup",
+    "io_uring_enter",
+    "io_uring_register",
+    "add_key",
+    "request_key",
+    "keyctl",
+    "kexec_load",
+    "kexec_file_load",
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "create_module",
+    "iopl",
+    "ioperm",
+    "modify_ldt",
+    "pciconfig_read",
+    "pciconfig_write",
+    "pciconfig_iobase",
+    "lookup_dcookie",
+    "syslog",
+    "uselib",
+    "ustat",
+    "sysfs",
+    "nfsservctl",
+    "vm86",
+    "vm86old",
+    /* the machine */
+    "reboot",
+    "sethostname",
+    "setdomainname",
+    "settimeofday",
+    "stime",
+    "clock_settime",
+    "clock_settime64",
+    "adjtimex",
+    "clock_adjtime",
+    "clock_adjtime64",
+    "vhangup",
+    "personality",
+    "sched_setscheduler",
+    "sched_setparam",
+    "sched_setattr",
+    "ioprio_set",
+    "migrate_pages",
+};
+
+/* Refused if an argument has, or has not, a value. */
+struct condition {
+    const char *call;
+    unsigned int argument;
+    enum { IS, IS_NOT, IS_NOT_OWN_PROCESS, LACKS_BIT } kind;
+    uint64_t value;
+    int error;
+};
+
+static const struct condition conditions[] = {
+    /* Threads only. glibc makes them by clone() if clone3(), whose flags lie in memory, is not
+     * there. */
+    { "clone", 0, LACKS_BIT, CLONE_THREAD, EPERM },
+    { "kill", 0, IS_NOT_OWN_PROCESS, 0, EPERM },
+    { "tgkill", 0, IS_NOT_OWN_PROCESS, 0, EPERM },
+    { "rt_sigqueueinfo", 0, IS_NOT_OWN_PROCESS, 0, EPERM },
+    { "rt_tgsigqueueinfo", 0, IS_NOT_OWN_PROCESS, 0, EPERM },
+    { "prlimit64", 0, IS_NOT, 0, EPERM }, /* 0: the process itself */
+    { "setpriority", 1, IS_NOT, 0, EPERM },
+    { "socket", 0, IS_NOT, AF_UNIX, EAFNOSUPPORT },
+    { "prctl", 0, IS, PR_SET_PDEATHSIG, EPERM },
+    { "prctl", 0, IS, PR_SET_DUMPABLE, EPERM },
+    { "prctl", 0, IS, PR_SET_MM, EPERM },
+    { "prctl", 0, IS, PR_SET_PTRACER, EPERM },
+};
+
+/* Refused with ENOSYS, so that the C library uses an older call that can be filtered. tkill() names
+ * a thread of any process. */
+static const char *const missing[] = { "clone3", "tkill" };
+
+bool ath_sandbox_filters_calls(void)
+{
+    return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0 &&
+           (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) >= 0 || errno == EFAULT);
+}
+
+static int refuse(scmp_filter_ctx filter, const char *call, int error, unsigned int count,
+                  struct scmp_arg_cmp compared)
+{
+    int number = seccomp_syscall_resolve_name(call);
+    if (number == __NR_SCMP_ERROR)
+        return 0;
+    return seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)error), number, count, compared);
+}
+
+static struct scmp_arg_cmp comparison(const struct condition *condition)
+{
+    switch (condition->kind) {
+    case IS:
+        return SCMP_CMP(condition->argument, SCMP_CMP_EQ, condition->value);
+    case IS_NOT:
+        return SCMP_CMP(condition->argument, SCMP_CMP_NE, condition->value);
+    case LACKS_BIT:
+        return SCMP_CMP(condition->argument, SCMP_CMP_MASKED_EQ, condition->value, 0);
+    default:
+        return SCMP_CMP(condition->argument, SCMP_CMP_NE, (uint64_t)getpid());
+    }
+}
+
+static int add_rules(scmp_filter_ctx filter)
+{
+    static const struct scmp_arg_cmp any;
+    int status = 0;
+    for (size_t i = 0; !status && i < ATH_COUNT(refused); i++)
+        status = refuse(filter, refused[i], EPERM, 0, any);
+    for (size_t i = 0; !status && i < ATH_COUNT(missing); i++)
+        status = refuse(filter, missing[i], ENOSYS, 0, any);
+    for (size_t i = 0; !status && i < ATH_COUNT(conditions); i++)
+        status =
+            refuse(filter, conditions[i].call, conditions[i].error, 1, comparison(&conditions[i]));
+    /* A terminal takes typed input from each process that has it open. */
+    bool has_terminal = isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
+    if (!status && has_terminal)
+        status = refuse(filter, "ioctl", EPERM, 1, SCMP_CMP(1, SCMP_CMP_EQ, TIOCSTI));
+    if (!status && has_terminal)
+        status = refuse(filter, "ioctl", EPERM, 1, SCMP_CMP(1, SCMP_CMP_EQ, TIOCLINUX));
+    return status;
+}
+
+/* Without the mitigation of speculative stores, which Linux before 5.16 gives to each process with
+ * a filter and which costs several percent of its speed. A session trusts its own process. */
+static int set_up(scmp_filter_ctx filter)
+{
+    int status = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
+    if (!status || status == -EOPNOTSUPP)
+        status = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 1);
+    if (!status)
+        status = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    return status;
+}
+
+int ath_sandbox_filter_calls(void)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    if (!filter)
+        return -ENOMEM;
+    int status = set_up(filter);
+    if (!status)
+        status = add_rules(filter);
+    if (!status)
+        status = seccomp_load(filter);
+    seccomp_release(filter);
+    return status;
+}

@@ -1,0 +1,111 @@
+/* A table of questions. */
+#include "config.h"
+
+#include "runtime/session_request.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "proto/gpu-control.h"
+
+/* A question, its asker, and the tables that it may change. */
+struct request {
+    struct ath_process_table *processes;
+    struct ath_share_table *shares;
+    struct ath_sandbox_users *users;
+    const struct ath_process *asker;
+    const struct ath_session_report *question;
+    size_t slot; /* of the asker */
+};
+
+bool ath_session_request_may_change(const struct ath_process *asker,
+                                    const struct ath_process *other)
+{
+    return asker->is_proven && asker->purpose == ATH_GPU_PURPOSE_CONTROL &&
+           (asker->is_trusted || !strcmp(asker->identity, other->identity));
+}
+
+static uint64_t find_user(const struct request *request)
+{
+    /* No key has the name of those without one: metrics, before it reads a request. */
+    return ath_sandbox_users_find(
+        request->users, request->asker->is_proven ? request->asker->identity : ".unproven");
+}
+
+static uint64_t set_limit(const struct request *request)
+{
+    const struct ath_session_report *question = request->question;
+    struct ath_process_table *processes = request->processes;
+    const struct ath_process *other =
+        question->object ? ath_process_table_find(processes, question->object) : NULL;
+    if (!other || question->device >= ATH_DEVICES_MAX || other->purpose != ATH_GPU_PURPOSE_CUDA ||
+        !ath_session_request_may_change(request->asker, other))
+        return 0;
+    struct ath_session_board_entry *entry =
+        ath_session_board_at(processes->board, ath_process_table_slot(processes, other));
+    atomic_store(&entry->limit_bytes[question->device], question->bytes < 0 ? -1 : question->bytes);
+    return 1;
+}
+
+static uint64_t set_fraction(const struct request *request)
+{
+    double fraction = request->question->fraction;
+    if (!request->asker->is_trusted || request->asker->purpose != ATH_GPU_PURPOSE_CONTROL ||
+        !(fraction > 0 && fraction <= 1))
+        return 0;
+    atomic_store(&request->processes->board->vram_fraction, fraction);
+    return 1;
+}
+
+static uint64_t make_share(const struct request *request)
+{
+    return ath_share_table_make(request->shares, request->slot, request->asker->identity,
+                                request->question->device, request->question->bytes);
+}
+
+static uint64_t name_share(const struct request *request)
+{
+    ath_share_table_name(request->shares, request->slot, request->question->object,
+                         request->question->name);
+    return 1;
+}
+
+static uint64_t find_share(const struct request *request)
+{
+    return ath_share_table_find(request->shares, request->asker->identity, request->question->name);
+}
+
+static uint64_t hold_share(const struct request *request)
+{
+    return ath_share_table_hold(request->shares, request->slot, request->asker->identity,
+                                request->question->object);
+}
+
+static uint64_t drop_share(const struct request *request)
+{
+    ath_share_table_drop(request->shares, request->slot, request->question->object);
+    return 1;
+}
+
+static uint64_t (*const answers[])(const struct request *request) = {
+    [ATH_ASK_USER] = find_user,        [ATH_ASK_LIMIT] = set_limit,
+    [ATH_ASK_FRACTION] = set_fraction, [ATH_ASK_SHARE] = make_share,
+    [ATH_ASK_SHARE_NAME] = name_share, [ATH_ASK_SHARE_FIND] = find_share,
+    [ATH_ASK_SHARE_HOLD] = hold_share, [ATH_ASK_SHARE_DROP] = drop_share,
+};
+
+uint64_t ath_session_request_answer(struct ath_process_table *processes,
+                                    struct ath_share_table *shares, struct ath_sandbox_users *users,
+                                    const struct ath_process *asker,
+                                    const struct ath_session_report *question)
+{
+    const struct request request = { .processes = processes,
+                                     .shares = shares,
+                                     .users = users,
+                                     .asker = asker,
+                                     .question = question,
+                                     .slot = ath_process_table_slot(processes, asker) };
+    uint32_t asks = question->asks;
+    bool may_ask = asker->is_proven || asks == ATH_ASK_USER;
+    return may_ask && asks < ATH_COUNT(answers) && answers[asks] ? answers[asks](&request) : 0;
+}

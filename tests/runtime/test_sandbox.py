@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""A session is locked in: code of an attacker (attacker.c) runs in a session's process, and gets nowhere."""
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import unittest
+
+import cuda
+import runtime
+from cuda import MIB, Program
+from runtime import Server, harness
+from test_cuda import GOOD, TRANSPORTS, Base, place
+
+NOBODY = 65534
+IS_ROOT = os.geteuid() == 0
+HAS_SETPRIV = shutil.which("setpriv") is not None
+FIRST_USER, LAST_USER = 0x70000000, 0x7ffdffff
+
+
+def status_of(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return {name: value.split() for name, value in (line.rstrip("\n").split(":", 1) for line in file)}
+
+
+class Listener:
+    """The socket to which the attacker tells its results."""
+
+    def __init__(self):
+        self.name = f"ath-attack-{os.getpid()}-{os.urandom(4).hex()}"
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(b"\0" + self.name.encode())
+        self.socket.listen()
+        self.socket.settimeout(harness.PATIENCE_S)
+        self.results, self.fault = {}, None
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self):
+        try:
+            connection = self.socket.accept()[0]
+            with connection, connection.makefile("r", encoding="utf-8") as lines:
+                for line in lines:
+                    name, _, told = line.strip().partition(" ")
+                    self.results[name] = told
+        except OSError as error:
+            self.fault = error
+
+    def take(self):
+        self.thread.join(harness.PATIENCE_S)
+        self.socket.close()
+        if self.fault:
+            raise self.fault
+        return self.results
+
+
+class Attacks(Base):
+    @contextlib.contextmanager
+    def server(self, prefix=(), neighbour=None, **options):
+        """A server with the attacker in each of its processes."""
+        open_folder = os.path.join(harness.scratch(), "open-to-all")
+        os.makedirs(open_folder, exist_ok=True)
+        os.chmod(open_folder, 0o777)
+        self.listener = Listener()
+        variables = dict(LD_PRELOAD=os.path.join(cuda.build_folder(), "tests", "runtime", "attacker.so"), ATTACK_SOCKET=self.listener.name,
+                         ATTACK_KEY=runtime.key_file(), ATTACK_FILES=":".join([open_folder, harness.scratch(), "/etc", "/root"]),
+                         AITHERION_SIM_MEMORY="64M", AITHERION_SIM_DEVICES="1")
+        if runtime.IS_SANITIZED:
+            variables["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        if neighbour:
+            variables["ATTACK_NEIGHBOUR"] = str(neighbour)
+        with Server("--sim", env=harness.environment(**variables), prefix=prefix, **options) as server:
+            yield server
+        self.assertEqual([name for name in os.listdir(open_folder)], [])
+
+    def check_results(self, results):
+        self.assertEqual(results.pop("end", None), "", results)  # it came to its end
+        self.assertEqual({name: told for name, told in results.items() if not told.startswith("held ")}, {})
+        self.assertGreater(len(results), 80)
+
+    def attack(self, server, transport, how):
+        """A neighbour works before, during and after the attack, and so does the attacker's own session until it spoils its memory."""
+        with Program(place(server, transport)) as neighbour:
+            self.assertEqual(neighbour.do(f"take plain {MIB}"), GOOD)
+            with Program(place(server, transport), env={"CUDA_AUTO_BOOST": how}, wait=False) as program:
+                results = self.listener.take()
+                if how == "attack":
+                    self.assertEqual(program.read(), GOOD)
+                    self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+                self.assertEqual(neighbour.do("fill 1000"), f"{GOOD} right")
+                self.assertEqual(neighbour.do(f"take plain {MIB}"), GOOD)
+                with Program(place(server, transport)) as another:
+                    self.assertEqual(another.do("fill 1000"), f"{GOOD} right")
+                self.check_well(server)
+        self.check_results(results)
+        self.check_alone(server)
+        self.check_well(server)
+        with Program(place(server, transport)) as last:
+            self.assertEqual(last.do(f"take plain {32 * MIB}"), GOOD)
+        self.assertNotIn("session-crashed", server.log() if how == "attack" else "")
+
+    def test_root(self):
+        if not IS_ROOT:
+            self.skipTest("needs root")
+        for transport in TRANSPORTS:
+            for how in "attack", "spoil":
+                with self.subTest(transport, how=how), self.server() as server:
+                    self.attack(server, transport, how)
+
+    def as_nobody(self):
+        """The words that run a server as another user, and options of Server. The tree may be closed to that user."""
+        if not IS_ROOT or not HAS_SETPRIV:
+            self.skipTest("needs root and setpriv (package util-linux)")
+        probe = subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", runtime.binary(), "--version"],
+                               capture_output=True, check=False, cwd="/")
+        if probe.returncode:
+            self.skipTest("an ordinary user may not run the programs of this tree")
+        os.chmod(harness.scratch(), 0o777)
+        return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+
+    def test_ordinary_user(self):
+        prefix = self.as_nobody()
+        for how in "attack", "spoil":
+            with self.subTest(how=how), open_key() as key, self.server(prefix=prefix) as server:
+                del key
+                self.attack(server, "tcp", how)
+
+
+@contextlib.contextmanager
+def open_key():
+    """The server's key belongs to the user of the server meanwhile."""
+    path = runtime.key_file()
+    os.chown(path, NOBODY, NOBODY)
+    try:
+        yield path
+    finally:
+        os.chown(path, 0, 0)
+
+
+class Locked(Base):
+    @unittest.skipUnless(IS_ROOT, "needs root")
+    def test_a_session_has_no_rights(self):
+        with Server("--sim", env=harness.environment(AITHERION_SIM_MEMORY="64M")) as server, Program(server.socket) as program:
+            self.assertEqual(program.first, GOOD)
+            status = status_of(server.children()[0])
+            users = {int(text) for name in ("Uid", "Gid") for text in status[name]}
+            self.assertEqual(len(users), 1)
+            self.assertTrue(FIRST_USER <= users.pop() <= LAST_USER)
+            self.assertEqual((status["NoNewPrivs"], status["Seccomp"], status["Groups"]), (["1"], ["2"], []))
+            for name in "CapEff", "CapPrm", "CapInh", "CapAmb":
+                self.assertEqual(int(status[name][0], 16), 0, name)
+            with Program(server.address) as other:  # of the same identity
+                self.assertEqual(other.first, GOOD)
+                self.assertEqual({tuple(status_of(pid)["Uid"]) for pid in server.children()}, {tuple(status["Uid"])})
+
+    @unittest.skipUnless(IS_ROOT, "needs root")
+    def test_it_has_its_own_descriptors_only(self):
+        with Server("--sim", "--metrics", "127.0.0.1:0", env=harness.environment(AITHERION_SIM_MEMORY="64M")) as server, \
+                contextlib.ExitStack() as stack:
+            for _ in range(4):
+                stack.enter_context(Program(server.address))
+            for pid in server.children():
+                links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+                self.assertLessEqual(len([link for link in links if link.startswith("socket:")]), 6, links)
+                self.assertFalse([link for link in links if "board" in link or "ns" in link.split("/")], links)
+
+    @unittest.skipUnless(IS_ROOT, "needs root")
+    def test_the_problems_of_the_host(self):
+        with Server("--sim") as server:
+            told = json.loads(server.health("--json").stdout)["server"]["problems"]
+            self.assertEqual([one for one in told if one["code"].startswith("sandbox")], [])
+        if not HAS_SETPRIV:
+            self.skipTest("needs setpriv (package util-linux)")
+        without = ["setpriv", "--inh-caps=-all", "--bounding-set=-setuid,-sys_admin"]
+        with Server("--sim", prefix=without) as server:
+            told = json.loads(server.health("--json").stdout)["server"]["problems"]
+            self.assertIn("sandbox-users", [one["code"] for one in told])
+            with Program(server.socket) as program:
+                self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+                status = status_of(server.children()[0])
+                self.assertEqual(int(status["CapEff"][0], 16), 0)
+
+    @unittest.skipUnless(IS_ROOT, "needs root")
+    def test_sessions_end_with_the_listener(self):
+        with Server("--sim") as server, Program(server.socket) as program:
+            self.assertEqual(program.first, GOOD)
+            children = server.children()
+            server.process.kill()
+            server.process.wait(harness.PATIENCE_S)
+            self.assertTrue(harness.wait_until(lambda: not [pid for pid in children if os.path.exists(f"/proc/{pid}")]))
+
+
+if __name__ == "__main__":
+    harness.main()
