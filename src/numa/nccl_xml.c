@@ -343,13 +343,34 @@ static void start_net(struct nccl *nccl, struct frame *frame, struct ath_xml *xm
     nic->speed_mbps = speed > 0 ? speed : ATH_UNKNOWN;
 }
 
+/* The file does not say what else is in a function's slot. */
+static bool has_beside(const void *context, int vendor_id)
+{
+    (void)context, (void)vendor_id;
+    return false;
+}
+
+/* A file may have the base class alone, "03" or "12": those are the classes of GPUs, then. */
+static bool is_gpu(const struct frame *frame)
+{
+    const char *digits = !strcmp(frame->class, "03")   ? "0302"
+                         : !strcmp(frame->class, "12") ? "1200"
+                                                       : frame->class;
+    ath_auto_free char *text = ath_xasprintf("%.4s", digits);
+    uint64_t class;
+
+    return strlen(text) == 4 && !ath_parse_u64(text, 16, &class) &&
+           ath_gpu_is_one(frame->vendor_id, frame->device_id, (int)class, &frame->pci, has_beside,
+                          NULL);
+}
+
 /* The class decides for a function without a child that names its kind. NCCL writes no other
  * devices. */
 static void end_pci(struct nccl *nccl, struct frame *frame)
 {
     if (frame->is_gpu || frame->is_nic)
         return;
-    if (ath_starts_with(frame->class, "03") || ath_starts_with(frame->class, "12"))
+    if (is_gpu(frame))
         add_gpu(nccl, frame);
     else if (ath_starts_with(frame->class, "02"))
         add_nic(nccl, frame, 0);

@@ -76,6 +76,15 @@ static const struct {
       "lstopo topology.xml" },
 };
 
+/* Texts that users mistake for a topology: both words are in the beginning of the file. */
+static const struct {
+    const char *words[2], *message;
+} other_texts[] = {
+    { { "GPU0", " X " },
+      N_("'%s' is the output of `nvidia-smi topo -m`, which aitherion does not read yet") },
+    { { "schema:", "aitherion.topology/" }, N_("'%s' is a topology document, not a machine") },
+};
+
 const char *ath_xml_get(const char **attributes, const char *name)
 {
     for (; attributes[0]; attributes += 2)
@@ -225,6 +234,27 @@ static int check_counts(const char *name, const struct ath_machine *machine, str
                        name, machine->gpu_count, machine->nic_count);
 }
 
+/* Refuses a file that begins with neither an element nor the mark of an encoding. */
+static int check_begin(const char *name, const char *data, size_t length, struct ath_err *err)
+{
+    enum { BEGIN_BYTES = 4096 };
+    static const char blanks[] = " \t\r\n";
+    const char *message = _("'%s' is not XML: it does not begin with '<'");
+    size_t at = 0;
+
+    while (at < length && memchr(blanks, data[at], sizeof blanks - 1))
+        at++;
+    if (at == length || data[at] == '<' || (unsigned char)data[0] >= 0xef)
+        return 0; /* expat judges the rest: U+FEFF is EF BB BF, FE FF or FF FE */
+    size_t begin = length < BEGIN_BYTES ? length : BEGIN_BYTES;
+    for (size_t i = 0; i < ATH_COUNT(other_texts); i++)
+        if (memmem(data, begin, other_texts[i].words[0], strlen(other_texts[i].words[0])) &&
+            memmem(data, begin, other_texts[i].words[1], strlen(other_texts[i].words[1])))
+            message = _(other_texts[i].message);
+    ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID, message, name);
+    return ath_err_hint(err, -EINVAL, "lstopo topology.xml");
+}
+
 int ath_topology_parse(const char *name, const char *data, size_t length, struct ath_machine *out,
                        struct ath_err *err)
 {
@@ -236,7 +266,10 @@ int ath_topology_parse(const char *name, const char *data, size_t length, struct
     if (length > ATH_TOPOLOGY_BYTES_MAX)
         return ath_err_set(err, -EFBIG, ATH_E_TOPOLOGY_INVALID, _("'%s' is larger than %d MiB"),
                            name, ATH_TOPOLOGY_BYTES_MAX >> 20);
-    int status = ath_late_load("libexpat.so.1", "libexpat1", expat_names, &expat, err);
+    int status = check_begin(name, data, length, err);
+    if (status)
+        return status;
+    status = ath_late_load("libexpat.so.1", "libexpat1", expat_names, &expat, err);
     if (status)
         return status;
 

@@ -330,6 +330,54 @@ LOOP_TEST(a_file_without_affinity_does_not_contain_cpus, 0, 2)
             ck_assert_int_eq(strstr(machine.warnings[i].message, "CPUs") != NULL, _i);
 }
 
+/* Functions without a child: NCCL writes the console's display of a server too. */
+TEST(displays_in_a_file_of_nccl_are_no_gpus)
+{
+    static const struct {
+        const char *ids;
+        size_t gpus;
+    } functions[] = {
+        { "class='0x030000' vendor='0x1002' device='0x515e'", 0 }, /* ES1000 */
+        { "class='0x030000' vendor='0x1a03' device='0x2000'", 0 }, /* ASPEED */
+        { "class='0x038000' vendor='0x1002' device='0x740c'", 1 },
+        { "class='0x030200' vendor='0x10de' device='0x1db1'", 1 },
+        { "class='0x120000' vendor='0x1002' device='0x74a0'", 1 },
+        { "class='0x030200'", 1 },
+        { "class='0x03'", 1 },
+    };
+
+    for (size_t i = 0; i < ATH_COUNT(functions); i++) {
+        ATH_AUTO(ath_machine) machine;
+        ath_auto_free char *text = ath_xasprintf("<system version='1'><cpu numaid='0' affinity='f'>"
+                                                 "<pci busid='0000:03:00.0' %s/></cpu></system>",
+                                                 functions[i].ids);
+        parse_well(text, &machine);
+        ck_assert_msg(machine.gpu_count == functions[i].gpus, "%s", functions[i].ids);
+    }
+}
+
+static const struct {
+    const char *text, *message;
+} other_texts[] = {
+    { "schema: aitherion.topology/1\nnode:\n", "'t.xml' is a topology document, not a machine" },
+    { "\t\x1b[4mGPU0\tGPU1\tCPU Affinity\x1b[0m\nGPU0\t X \tNV3\t0-63\n",
+      "'t.xml' is the output of `nvidia-smi topo -m`, which aitherion does not read yet" },
+    { "  a: b\n", "'t.xml' is not XML: it does not begin with '<'" },
+    { "GPU0: a\n", "'t.xml' is not XML: it does not begin with '<'" },
+    { "\xef\xbb\xbf<system version='9'/>", "t.xml:1:2: version '9' of NCCL's format" },
+};
+
+LOOP_TEST(other_texts_are_named, 0, ATH_COUNT(other_texts))
+{
+    struct ath_machine machine;
+    struct ath_err err = { 0 };
+    const char *text = other_texts[_i].text;
+
+    ck_assert_int_eq(ath_topology_parse("t.xml", text, strlen(text), &machine, &err), -EINVAL);
+    ck_assert_int_eq(err.code, ATH_E_TOPOLOGY_INVALID);
+    ck_assert_msg(strstr(err.message, other_texts[_i].message) == err.message, "%s", err.message);
+}
+
 TEST(nested_switches_of_rccl)
 {
     ATH_AUTO(ath_machine) machine;
@@ -689,7 +737,7 @@ static const struct {
     const char *file, *message, *hint;
 } refused[] = {
     { "billion-laughs.xml", ":3:12: the document declares an entity, 'a'", NULL },
-    { "binary.xml", ":1:1: the XML is broken: not well-formed", NULL },
+    { "binary.xml", "is not XML: it does not begin with '<'", "lstopo topology.xml" },
     { "channels.nccl.xml", ":1:1: this is NCCL's graph of channels", "NCCL_TOPO_DUMP_FILE" },
     { "cut-off.nccl.xml", ":4:1: the file ends in the middle: 3 elements are still open", NULL },
     { "deep.xml", "elements are nested deeper than 256", NULL },
