@@ -59,6 +59,7 @@ PYTHON_TESTS = \
 	tests/docker/test_engine.py \
 	tests/docker/test_faults.py \
 	tests/docker/test_image.py \
+	tests/docker/test_locked_in.py \
 	tests/docker/test_nodes.py \
 	tests/docker/test_podman.py \
 	tests/docker/test_start.py \
@@ -73,6 +74,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_faults.py \
 	tests/runtime/test_recording.py \
 	tests/runtime/test_remote.py \
+	tests/runtime/test_sandbox.py \
 	tests/runtime/test_server.py \
 	tests/runtime/test_sessions.py \
 	tests/runtime/test_several.py \

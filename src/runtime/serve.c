@@ -169,7 +169,10 @@ static int know_itself(const struct ath_runtime_options *options, struct ath_ser
             N_("sessions need no key: any process that reaches the server may use it"));
     find_host(server);
     server->board = ath_session_board_make();
-    return server->board ? 0 : ath_err_system(err, -ENOMEM, "%s", _("no memory for sessions"));
+    if (server->board)
+        return 0;
+    status = ath_err_system(err, -errno, "%s", _("no memory for sessions"));
+    return status == -EFBIG ? ath_err_hint(err, status, "ulimit -f unlimited") : status;
 }
 
 /* ---- listening ---- */

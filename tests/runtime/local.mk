@@ -1,7 +1,7 @@
 # The program that tests/runtime/test_cuda.py drives. Like tests/cuda_programs it runs on any libcuda.so.1.
 check_PROGRAMS += tests/runtime/cuda_steps
 tests_runtime_cuda_steps_LDADD = lib/aitherion/sim/libcuda.so.1 -lpthread
-EXTRA_DIST += tests/runtime/cuda.py
+EXTRA_DIST += tests/runtime/attack.py tests/runtime/cuda.py
 
 # The attempts of an attacker in a session's process: preloaded into a server by tests/runtime/test_sandbox.py.
 check_PROGRAMS += tests/runtime/attacker.so

@@ -3,14 +3,11 @@
 import contextlib
 import json
 import os
-import re
 import shutil
-import socket
 import subprocess
-import threading
 import unittest
 
-import cuda
+import attack
 import runtime
 from cuda import MIB, Program
 from runtime import Server, harness
@@ -27,37 +24,6 @@ def status_of(pid):
         return {name: value.split() for name, value in (line.rstrip("\n").split(":", 1) for line in file)}
 
 
-class Listener:
-    """The socket to which the attacker tells its results."""
-
-    def __init__(self):
-        self.name = f"ath-attack-{os.getpid()}-{os.urandom(4).hex()}"
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.bind(b"\0" + self.name.encode())
-        self.socket.listen()
-        self.socket.settimeout(harness.PATIENCE_S)
-        self.results, self.fault = {}, None
-        self.thread = threading.Thread(target=self._read, daemon=True)
-        self.thread.start()
-
-    def _read(self):
-        try:
-            connection = self.socket.accept()[0]
-            with connection, connection.makefile("r", encoding="utf-8") as lines:
-                for line in lines:
-                    name, _, told = line.strip().partition(" ")
-                    self.results[name] = told
-        except OSError as error:
-            self.fault = error
-
-    def take(self):
-        self.thread.join(harness.PATIENCE_S)
-        self.socket.close()
-        if self.fault:
-            raise self.fault
-        return self.results
-
-
 class Attacks(Base):
     @contextlib.contextmanager
     def server(self, prefix=(), neighbour=None, **options):
@@ -65,9 +31,8 @@ class Attacks(Base):
         open_folder = os.path.join(harness.scratch(), "open-to-all")
         os.makedirs(open_folder, exist_ok=True)
         os.chmod(open_folder, 0o777)
-        self.listener = Listener()
-        variables = dict(LD_PRELOAD=os.path.join(cuda.build_folder(), "tests", "runtime", "attacker.so"), ATTACK_SOCKET=self.listener.name,
-                         ATTACK_KEY=runtime.key_file(), ATTACK_FILES=":".join([open_folder, harness.scratch(), "/etc", "/root"]),
+        self.listener = attack.Listener()
+        variables = dict(attack.variables(self.listener, runtime.key_file(), [open_folder, harness.scratch(), "/etc", "/root"]),
                          AITHERION_SIM_MEMORY="64M", AITHERION_SIM_DEVICES="1")
         if runtime.IS_SANITIZED:
             variables["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
@@ -76,11 +41,6 @@ class Attacks(Base):
         with Server("--sim", env=harness.environment(**variables), prefix=prefix, **options) as server:
             yield server
         self.assertEqual([name for name in os.listdir(open_folder)], [])
-
-    def check_results(self, results):
-        self.assertEqual(results.pop("end", None), "", results)  # it came to its end
-        self.assertEqual({name: told for name, told in results.items() if not told.startswith("held ")}, {})
-        self.assertGreater(len(results), 80)
 
     def attack(self, server, transport, how):
         """A neighbour works before, during and after the attack, and so does the attacker's own session until it spoils its memory."""
@@ -96,7 +56,7 @@ class Attacks(Base):
                 with Program(place(server, transport)) as another:
                     self.assertEqual(another.do("fill 1000"), f"{GOOD} right")
                 self.check_well(server)
-        self.check_results(results)
+        attack.check(self, results)
         self.check_alone(server)
         self.check_well(server)
         with Program(place(server, transport)) as last:
