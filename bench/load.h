@@ -19,11 +19,13 @@ int load_times(int times);
 /* A number of the environment, or `otherwise` if the variable is not set. */
 size_t load_number(const char *name, size_t otherwise);
 
-/* Microseconds of one of so many calls, one behind the other; settle() is called before and after
- * and not measured. */
+/* Returns the mean time of `times` calls in a row, in microseconds. settle() is called before and
+ * after, and its time does not count. */
 double load_issue_us(void (*call)(void), void (*settle)(void), int times);
-/* The median of single calls, in microseconds. times: up to LOAD_TIMES_MAX. */
 enum { LOAD_TIMES_MAX = 1000 };
+
+/* Measures each of `times` calls (up to LOAD_TIMES_MAX) by itself. Returns the median in
+ * microseconds. */
 double load_single_us(void (*call)(void), int times);
 
 /* Prints one result; the name is formatted. */

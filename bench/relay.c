@@ -68,8 +68,9 @@ static void need(int status, const char *what)
     _exit(1);
 }
 
-/* Sleepers wake late, by an amount that depends on the machine (5 us, or 100 us in a virtual one).
- * So this one plans to wake earlier by the delay that it has seen, and spins for the rest. */
+/* A sleeping thread wakes late, by an amount that depends on the machine (5 us, or 100 us in a
+ * virtual machine). So the thread asks to wake earlier by about as much as it was late before, and
+ * spins for the rest. */
 static void sleep_until(uint64_t due_ns)
 {
     static _Thread_local uint64_t early_ns = EARLY_NS;
@@ -129,8 +130,8 @@ static void give_room(struct way *way, size_t bytes)
     pthread_mutex_unlock(&way->lock);
 }
 
-/* The time at which the last byte arrived, by the kernel's timestamp: the time that the reader took
- * to wake is no part of the line. */
+/* Returns the time at which the last byte arrived, by the kernel's timestamp, so that the time that
+ * the reader took to wake does not count. */
 static uint64_t arrival_ns(struct msghdr *message)
 {
     uint64_t now = ath_now_ns();
@@ -180,8 +181,8 @@ static void *read_way(void *argument)
     return NULL;
 }
 
-/* A target that is gone is no reason to stop, so that the source need not wait: the other way ends
- * by itself. */
+/* Sends all bytes. If the target is gone, they are dropped, and reading goes on, so that the source
+ * does not wait. The other direction ends by itself. */
 static void send_all(int target, const uint8_t *bytes, size_t length)
 {
     while (length) {
@@ -259,7 +260,9 @@ static int connect_in_turn(uint64_t number, int *out_fd)
     return status;
 }
 
-/* The client's TCP handshake is done here at once; over the line it would take both ways. */
+/* The client's TCP handshake with the relay takes no time; over the line it would take a round
+ * trip.
+ */
 static void *serve(void *argument)
 {
     struct client client = *(struct client *)argument;

@@ -20,9 +20,8 @@
 #include "remote/transport/stream.h"
 
 enum {
-    SMALL = 64, /* bytes of a launch without parameters */
-    GATHERED =
-        4096, /* bytes: what is small is written so where a write costs a call of the kernel's */
+    SMALL = 64,      /* bytes of a launch without parameters */
+    GATHERED = 4096, /* bytes: small messages are written together if a write is a system call */
     PIECE = 1 << 20,
     TRIPS = 500,
     MESSAGES = 200000,

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The list that a launch runs: works in order, followed by the works that hold objects. It never
- * changes while a launch has a reference, too. */
+/* The list that a launch runs: works in order, followed by the works that hold objects. The list
+ * does not change while a launch has a reference to it. */
 struct sim_list {
     unsigned int refs;
     size_t count, hold_count;

@@ -286,7 +286,7 @@ static CUresult run_tell(struct sim_work *work, struct sim_context *context)
     return CUDA_SUCCESS;
 }
 
-/* A recording that no stream took is taken back, or its event would be waited for forever. */
+/* Takes back a recording that no stream accepted: a wait for its event would never end. */
 static void end_signal(struct sim_work *work)
 {
     struct signal_work *ended = (struct signal_work *)work;

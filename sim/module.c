@@ -53,9 +53,10 @@ static const struct sim_symbol *find_symbol(const struct sim_image *image, const
 }
 
 /*
- * A program has its own kernels, which no simulated GPU can run: says so, since the error code
- * alone would let the user search in the program. A server passes the line on to the program and
- * to its own log, so it has only letters of identifiers (PTX ISA, "Identifiers").
+ * Finds the simulated kernel of this name. Prints a line if the image has the kernel and the
+ * simulated GPU cannot run it: with the error code alone the user would search in the program. A
+ * server passes the line on to the program and to its own log, so it has only letters of
+ * identifiers (PTX ISA, "Identifiers").
  */
 static const struct sim_program *find_program(const struct sim_image *image, const char *name)
 {

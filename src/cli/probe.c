@@ -46,8 +46,8 @@ int ath_probe_node(void *context, const struct ath_plan_node *node, struct ath_e
 
     if (!access(node->socket, W_OK) || !network)
         return probe(context, local, err);
-    /* The folder exists on this machine but the socket does not: the runtime is not that far yet,
-     * and the port belongs to another program. */
+    /* The folder exists on this machine but the socket does not: the runtime has not
+     * begun to listen, and the port belongs to another program. */
     if (errno == ENOENT && !access(node->folder, F_OK))
         return ath_err_set(err, -EAGAIN, ATH_E_NOT_FOUND, _("the socket '%s' does not exist yet"),
                            node->socket);

@@ -102,7 +102,8 @@ static void redraw(const struct ath_repeat *repeat, const char *text)
     printf(_("%s, every %d s; Ctrl-C ends"), now, repeat->seconds);
 }
 
-/* Shows a look only if it differs from the last one. On a terminal always, so that the clock runs.
+/* Shows the data if they differ from those shown last; on a terminal always, so that the clock
+ * runs.
  */
 static int show_again(struct ath_repeat *repeat, const struct ath_view *view, const void *data,
                       struct ath_err *err)

@@ -125,8 +125,8 @@ int ath_document_open(const char *path, int timeout_ms, struct ath_document *out
                       struct ath_faults *faults, struct ath_err *err);
 
 /*
- * The same for a document whose values may be faulty, to repair these with ath_document_set_all().
- * Such a document has text and tree, and no field is filled. The _load_ form takes no lock.
+ * Opens a document whose values may be faulty, so that ath_document_set_all() can repair them. The
+ * document has its text and its tree, but no field is filled. The _load_ form takes no lock.
  */
 int ath_document_open_faulty(const char *path, int timeout_ms, struct ath_document *out,
                              struct ath_faults *faults, struct ath_err *err);

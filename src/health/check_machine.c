@@ -73,8 +73,9 @@ static bool asks_nvml(const struct ath_machine *machine)
     return false;
 }
 
-/* Conditions under which no warning means that all is well; if one does not hold, nothing was
- * looked at. Kinds that are not listed are always looked at. */
+/* For each kind of warning the condition under which discovery looks for it. If the condition does
+ * not hold, the absence of a warning says nothing. Discovery always looks for kinds that are not
+ * listed. */
 static const struct {
     enum ath_warning_kind kind;
     bool (*is_looked_at)(const struct ath_machine *machine);

@@ -45,7 +45,8 @@ static char *name_of(const struct ath_health_runtime *runtime)
     return ath_xasprintf("NUMA%d", runtime->id);
 }
 
-/* Gives a command (start, restart, clean) that restarts or ends the runtime, with its cost. */
+/* Hints at a command (start, restart, clean) that restarts or ends the runtime, and at the number
+ * of programs that would end. */
 static void hint_command(struct ath_health_finding *finding, const char *command,
                          const struct ath_health_runtime *runtime)
 {

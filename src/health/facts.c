@@ -150,7 +150,7 @@ static void fill_from_nic(const struct ath_nic *nic, struct ath_health_port *por
         port->gid = *gid;
 }
 
-/* The two states name the same: a port is active if and only if its link is up. */
+/* Returns the state of a port whose link has this state: the port is active if the link is up. */
 static enum ath_rdma_port_state state_of_link(enum ath_link_state link)
 {
     static const enum ath_rdma_port_state states[] = { [ATH_LINK_UNKNOWN] = ATH_RDMA_PORT_UNKNOWN,

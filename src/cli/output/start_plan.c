@@ -433,7 +433,8 @@ static char *macvlan_words(const struct ath_plan_macvlan *macvlan)
     return ath_text_take(&text);
 }
 
-/* port ATH_UNKNOWN: adds nothing. link: through which the address is reached; NULL: not said. */
+/* Adds the address of a service, or nothing if port is ATH_UNKNOWN. link: the link that leads to
+ * the address; NULL: the text names no link. */
 static void add_service(struct ath_text *text, const char *purpose, const char *address, int port,
                         const char *link)
 {

@@ -85,8 +85,9 @@ union ath_nvml_argument {
 };
 
 /*
- * The bytes of a structure with a version: the low 24 bits of the version, where NVML's macros put
- * them, or else the size of the newest version. 0: larger than that, so the layout is unknown.
+ * Returns the size of a structure with a version: the low 24 bits of the version, where NVML's
+ * macros put the size, or the size of the newest version if these bits are 0. Returns 0 if the
+ * structure is larger than the newest version, since its layout is then unknown.
  */
 static inline size_t ath_nvml_versioned_bytes(const struct ath_nvml_parameter *parameter,
                                               uint32_t version)

@@ -108,7 +108,8 @@ static nvmlReturn_t mps_processes(nvmlDevice_t device, unsigned int *count, stru
     return list(nvmlDeviceGetMPSComputeRunningProcesses_v3, device, count, out);
 }
 
-/* No other function has the slot's generation. The GPU's own is an upper bound. */
+/* No function of NVML gives the generation of the host's slot. The GPU's own generation is an upper
+ * bound. */
 static nvmlReturn_t host_max_link_generation(nvmlDevice_t device, unsigned int *generation)
 {
     return nvmlDeviceGetMaxPcieLinkGeneration(device, generation);

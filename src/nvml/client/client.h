@@ -33,8 +33,8 @@ static inline uint64_t ath_nvml_number_of(const void *handle)
     return (uint64_t)(uintptr_t)handle & ((1ull << ATH_NVML_SERVER_SHIFT) - 1);
 }
 
-/* Asks one server, or returns a kept answer. arguments are the function's; each handle must
- * belong to this server. */
+/* Asks one server, or takes the answer that was kept. arguments: those of the function; each handle
+ * must belong to this server. */
 nvmlReturn_t ath_nvml_ask_one(size_t server, enum ath_nvml_function function,
                               const union ath_nvml_argument *arguments);
 
@@ -48,6 +48,6 @@ nvmlReturn_t ath_nvml_ask(enum ath_nvml_function function,
 /* Forgets the event sets that span several servers; nvmlShutdown() invalidates them. */
 void ath_nvml_forget_sets(void);
 
-/* The result of a function that does not travel. With AITHERION_CUDA_LOG set it prints the
- * reason once. */
+/* Returns the error of a function that is not sent to a server. With AITHERION_CUDA_LOG set it
+ * prints the reason once. */
 nvmlReturn_t ath_nvml_refuse(enum ath_nvml_function function);

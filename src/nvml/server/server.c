@@ -10,8 +10,7 @@
 
 enum {
     OBJECTS_MAX = 65536,
-    STRUCT_ROOM =
-        64 * 1024, /* for a structure whose version gives its size; no real one has half of this */
+    STRUCT_ROOM = 64 * 1024, /* bytes of a structure at most; NVML's largest has less than half */
 };
 
 /* A call that is being served. */
