@@ -41,6 +41,10 @@ annotation does @0xb5a2e0c3d1f64e1d (method) :List(Fact);
 # The facts about a function. Every method that is not refused states its facts here, and no other place lists functions: code that
 # treats functions differently reads ath_cuda_methods[] (proto/cuda-methods.h), which has a member for each fact.
 # proto/cuda-quota.h declares the wrappers that src/runtime/quota must have.
+
+annotation about @0xb5a2e0c3d1f64e26 (enumerant) :Text;
+# A fact about what a method's first parameter names: this parameter's type in C. The server looks at what it names.
+
 enum Fact {
   plain @0;           # none of the facts below
 
@@ -62,10 +66,10 @@ enum Fact {
 
   # Contexts on the server.
   leavesCurrent @13;  # leaves the context that it makes current in the thread that called the driver
-  endsContext @14;    # ends the context that its first parameter names
-  resetsDevice @15;   # ends all contexts of the device that its first parameter names
-  releasesDevice @16; # ends the primary context of that device with its last reference
-  retainsDevice @41;  # returns the primary context of that device
+  endsContext @14 $about("CUcontext");    # ends the context that its first parameter names
+  resetsDevice @15 $about("CUdevice");    # ends all contexts of the device that its first parameter names
+  releasesDevice @16 $about("CUdevice");  # ends the primary context of that device with its last reference
+  retainsDevice @41 $about("CUdevice");   # returns the primary context of that device
 
   # Waiting.
   waits @17;          # waits for the GPU, always: the server serves other threads' calls meanwhile
@@ -94,8 +98,8 @@ enum Fact {
   changesPools @38;   # memory that is taken after it may come from another pool
 
   # Captures. The first parameter is the stream.
-  beginsCapture @29;
-  endsCapture @30;
+  beginsCapture @29 $about("CUstream");
+  endsCapture @30 $about("CUstream");
 
   # Cached answers.
   anyContext @31;     # the same in every context

@@ -10,9 +10,6 @@ from cuda_client import NOTE
 from cuda_structs import bits_of, from_wire, item_of, to_wire
 from cuda_table import in_c
 
-# Facts for which the server looks at what a call's first parameter names.
-ABOUT_SUBJECT = {"beginsCapture", "endsCapture", "endsContext", "resetsDevice", "releasesDevice", "retainsDevice"}
-
 
 class Server:
     def __init__(self, table):
@@ -57,7 +54,7 @@ class Server:
     def subjects(self):
         lines = ["uint64_t ath_cuda_subject(struct ath_cuda_wire_call call, enum ath_cuda_method method)", "{", "    switch (method) {"]
         for method in self.table.methods:
-            if method.travels and (ABOUT_SUBJECT & set(method.does) or method.ends_subject):
+            if method.travels and (self.table.subjects.keys() & set(method.does) or method.ends_subject):
                 wire = f"ath_cuda_wire_{method.snake}_{method.given[0].snake}(ath_cuda_wire_call_{method.snake}(call))"
                 lines += [f"    case ATH_CUDA_METHOD_{method.c}:", f"        return (uint64_t){wire};"]
         return lines + ["    default:", "        return 0;", "    }", "}", ""]

@@ -152,7 +152,10 @@ class Table:
         self.marks = {node.id: node.short_name for node in asked.nodes.values() if node.kind == "annotation"}
         self.file = asked.nodes[asked.files[0].id]
         self.consts = {node.short_name: node.value.value for node in asked.nodes.values() if node.kind == "const"}
-        self.facts = next(node.enumerants for node in asked.nodes.values() if node.kind == "enum" and node.short_name == "Fact")
+        facts = next(node for node in asked.nodes.values() if node.kind == "enum" and node.short_name == "Fact")
+        self.facts = facts.enumerants
+        # The C type of the first parameter, for each fact that is about what this parameter names.
+        self.subjects = {name: self._marks(marks)["about"] for name, marks in zip(facts.enumerants, facts.enumerant_annotations) if marks}
         self.structs = {}
         for node in asked.nodes.values():
             if node.kind == "struct" and node.scope_id == self.file.id:
@@ -360,8 +363,7 @@ class Table:
                         f"ath_quota_{method.c}() in src/runtime/quota, or add 'uncounted' if it takes none of a GPU's share")
         if "maps" in does and not self.addresses(method):
             raise Fault(f"{where} has no address that could be pinned memory's, so $does must not state 'maps'")
-        for fact, subject in (("beginsCapture", "CUstream"), ("endsCapture", "CUstream"), ("endsContext", "CUcontext"),
-                              ("resetsDevice", "CUdevice"), ("releasesDevice", "CUdevice"), ("retainsDevice", "CUdevice")):
+        for fact, subject in self.subjects.items():
             if fact in does and method.subject != subject:
                 raise Fault(f"{where} states '{fact}', so its first parameter must be a {subject}")
         if "barred" in does and not does & {"takes", "gives", "counts"}:

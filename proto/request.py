@@ -178,6 +178,7 @@ class Node:
     tag_offset: int = 0  # in units of 16 bits
     fields: list = dataclasses.field(default_factory=list)
     enumerants: list = dataclasses.field(default_factory=list)
+    enumerant_annotations: list = dataclasses.field(default_factory=list)  # of each enumerant
     methods: list = dataclasses.field(default_factory=list)
     type: Type = None    # of a const
     value: Value = None
@@ -254,6 +255,7 @@ def _node(at):
         node.fields = sorted((_field(item) for item in at.list(3)), key=lambda field: field.order)
     elif node.kind == "enum":
         node.enumerants = [item.text(0) for item in at.list(3)]
+        node.enumerant_annotations = [_annotations(item.list(1)) for item in at.list(3)]
     elif node.kind == "interface":
         node.methods = sorted((_method(item, i) for i, item in enumerate(at.list(3))), key=lambda method: method.order)
     elif node.kind == "const":

@@ -68,9 +68,9 @@ CUresult ath_cuda_ask_kernel_facts(struct ath_cuda_exchange *exchange,
     CUresult status = ath_cuda_ask_begin(exchange);
     if (status)
         return status;
-    bool is_known = exchange->method == ATH_CUDA_METHOD_cuKernelGetAttribute
-                        ? read_attribute(exchange, message, &device, &own)
-                        : may_ask_behind_function(kernel, &device);
+    bool is_known = ath_cuda_methods[exchange->method].names_kernel
+                        ? may_ask_behind_function(kernel, &device)
+                        : read_attribute(exchange, message, &device, &own);
     for (uint32_t i = 0; is_known && i < CU_FUNC_ATTRIBUTE_MAX; i++)
         if (i != own)
             ask_attribute(&ahead, kernel, device, i);
