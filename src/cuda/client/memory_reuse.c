@@ -26,8 +26,8 @@
 
 enum { HELD_MAX = 64, HELD_BYTES_MAX = 256 * 1024 * 1024, FREE_BYTES_MAX = 4096 };
 
-/* The stream, context and thread of a call. */
-struct place {
+/* The stream, context and thread from which a call comes. */
+struct origin {
     CUstream stream;
     CUcontext context;
     uint32_t thread;
@@ -39,7 +39,7 @@ struct block {
     size_t bytes;
     CUmemoryPool pool; /* NULL: the device's current one */
     uint64_t age;
-    struct place freed; /* of a block that is held */
+    struct origin freed; /* of a block that is held */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -66,21 +66,21 @@ static bool is_stream(CUstream stream)
 }
 
 /* Returns false if the call must be sent. */
-static bool find_place(enum ath_cuda_method method, CUstream stream, struct place *out)
+static bool find_origin(enum ath_cuda_method method, CUstream stream, struct origin *out)
 {
     if (ath_is_off(ATH_SWITCH_REUSE) || ath_cuda_may(method) || ath_cuda_is_lost() ||
         ath_cuda_is_any_capturing() || ath_cuda_known_fault(ath_cuda_own_context()) ||
         !is_stream(stream))
         return false;
     const struct ath_cuda_thread *thread = ath_cuda_own_thread();
-    *out = (struct place){ .stream = stream,
-                           .context = ath_cuda_thread_context(thread),
-                           .thread = thread->id,
-                           .mode = thread->mode };
+    *out = (struct origin){ .stream = stream,
+                            .context = ath_cuda_thread_context(thread),
+                            .thread = thread->id,
+                            .mode = thread->mode };
     return out->context;
 }
 
-static bool is_same_place(const struct place *a, const struct place *b)
+static bool is_same_origin(const struct origin *a, const struct origin *b)
 {
     return a->stream == b->stream && a->context == b->context &&
            (a->stream != CU_STREAM_PER_THREAD || a->thread == b->thread);
@@ -88,12 +88,12 @@ static bool is_same_place(const struct place *a, const struct place *b)
 
 /* ---- blocks that are held; the caller has the lock ---- */
 
-static struct block *take_held(size_t place)
+static struct block *take_held(size_t index)
 {
-    struct block *taken = held.blocks[place];
+    struct block *taken = held.blocks[index];
     held.bytes -= taken->bytes;
     held.count--;
-    for (size_t i = place; i < held.count; i++)
+    for (size_t i = index; i < held.count; i++)
         held.blocks[i] = held.blocks[i + 1];
     return taken;
 }
@@ -195,7 +195,7 @@ bool ath_cuda_memory_reuse_holds(void)
 /* ---- freeing ---- */
 
 /* Returns CUDA_ERROR_NOT_FOUND if the free must be sent. */
-static CUresult hold(CUdeviceptr address, const struct place *place)
+static CUresult hold(CUdeviceptr address, const struct origin *origin)
 {
     CUresult status = CUDA_ERROR_NOT_FOUND;
     pthread_mutex_lock(&lock);
@@ -203,7 +203,7 @@ static CUresult hold(CUdeviceptr address, const struct place *place)
     if (!block) {
         status = is_held(address) ? CUDA_ERROR_INVALID_VALUE : status;
     } else if (block->age == age_now() && has_room(block->bytes)) {
-        block->freed = *place;
+        block->freed = *origin;
         block->entry.key = address;
         held.bytes += block->bytes;
         held.blocks[held.count++] = block;
@@ -228,13 +228,13 @@ static void make_room(CUdeviceptr address)
 
 CUresult ath_cuda_by_hand_cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 {
-    struct place place;
-    if (!find_place(ATH_CUDA_METHOD_cuMemFreeAsync, stream, &place)) {
+    struct origin origin;
+    if (!find_origin(ATH_CUDA_METHOD_cuMemFreeAsync, stream, &origin)) {
         ath_cuda_memory_reuse_forget(address);
         return ath_cuda_do_cuMemFreeAsync(address, stream);
     }
     make_room(address);
-    CUresult status = hold(address, &place);
+    CUresult status = hold(address, &origin);
     if (!status)
         ath_cuda_answer_cache_forget(ATH_CUDA_METHOD_cuMemFreeAsync);
     return status == CUDA_ERROR_NOT_FOUND ? ath_cuda_do_cuMemFreeAsync(address, stream) : status;
@@ -260,13 +260,13 @@ void ath_cuda_memory_reuse_clear(void)
 /* ---- allocating ---- */
 
 /* Returns 0 if no block fits. */
-static CUdeviceptr reuse(size_t bytes, CUmemoryPool pool, const struct place *place)
+static CUdeviceptr reuse(size_t bytes, CUmemoryPool pool, const struct origin *origin)
 {
     CUdeviceptr address = 0;
     pthread_mutex_lock(&lock);
     for (size_t i = held.count; i-- > 0 && !address;) {
         const struct block *block = held.blocks[i];
-        if (block->bytes == bytes && block->pool == pool && is_same_place(&block->freed, place)) {
+        if (block->bytes == bytes && block->pool == pool && is_same_origin(&block->freed, origin)) {
             address = block->entry.key;
             add_block(take_held(i), address);
         }
@@ -298,10 +298,10 @@ static CUresult ask_for(CUdeviceptr *address, size_t bytes, CUmemoryPool pool, C
 
 static CUresult allocate(CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream stream)
 {
-    struct place place;
-    if (!address || !find_place(ATH_CUDA_METHOD_cuMemAllocAsync, stream, &place))
+    struct origin origin;
+    if (!address || !find_origin(ATH_CUDA_METHOD_cuMemAllocAsync, stream, &origin))
         return ask_for(address, bytes, pool, stream);
-    CUdeviceptr reused = reuse(bytes, pool, &place);
+    CUdeviceptr reused = reuse(bytes, pool, &origin);
     if (reused) {
         *address = reused;
         return CUDA_SUCCESS;

@@ -13,14 +13,14 @@
 static int add(struct ath_servers *servers, const char *text, struct ath_err *err)
 {
     struct ath_endpoint endpoint;
-    char *place = servers->items[servers->count];
+    char *item = servers->items[servers->count];
     int status = *text == '/' ? ath_endpoint_of_path(text, &endpoint, err)
                               : ath_endpoint_parse(text, &endpoint, err);
     if (status)
         return status;
-    ath_endpoint_format(&endpoint, place);
+    ath_endpoint_format(&endpoint, item);
     for (size_t i = 0; i < servers->count; i++)
-        if (!strcmp(servers->items[i], place))
+        if (!strcmp(servers->items[i], item))
             return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is named twice"), text);
     servers->count++;
     return 0;
