@@ -76,6 +76,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_remote.py \
 	tests/runtime/test_sandbox.py \
 	tests/runtime/test_server.py \
+	tests/runtime/test_keys.py \
 	tests/runtime/test_sessions.py \
 	tests/runtime/test_several.py \
 	tests/runtime/test_slow.py \

@@ -17,6 +17,8 @@
 #include "cli/parse.h"
 #include "cli/reach.h"
 #include "config/entry.h"
+#include "config/key_file.h"
+#include "config/key_folder.h"
 #include "config/schema.h"
 #include "container/image/load.h"
 
@@ -283,6 +285,20 @@ static void add_images(struct completing *completing)
                 ath_words_size(images.items[i].size_bytes));
 }
 
+static void add_key_names(struct completing *completing)
+{
+    struct ath_texts names = { 0 };
+    bool is_there;
+    ath_auto_free char *path = ath_key_file_find(
+        document_of(completing)->key_file ? document_of(completing)->key_file : ATH_NODES_KEY,
+        &is_there);
+    if (!ath_key_folder_is(path) || ath_key_folder_list(path, &names, NULL))
+        return;
+    for (size_t i = 0; i < names.count; i++)
+        add(completing, names.items[i], NULL);
+    ath_texts_free(&names);
+}
+
 /* ---- keys of the document ---- */
 
 /* The word is a part of "PATH=VALUE". `below` begins the paths of the schema's keys: "numa.0.". */
@@ -380,6 +396,7 @@ static const struct kind {
     [ATH_COMPLETE_KEY] = { "key", add_keys, false },
     [ATH_COMPLETE_SESSION] = { "session", add_sessions, false },
     [ATH_COMPLETE_IMAGE] = { "image", add_images, false },
+    [ATH_COMPLETE_KEY_NAME] = { "key-name", add_key_names, false },
 };
 
 const char *ath_candidates_word(enum ath_completion kind)

@@ -41,6 +41,7 @@ enum ath_completion {
     ATH_COMPLETE_KEY, /* a key of the document with its value: KEY=VALUE */
     ATH_COMPLETE_SESSION,
     ATH_COMPLETE_IMAGE,
+    ATH_COMPLETE_KEY_NAME, /* of a key in the folder of keys */
     ATH_COMPLETE_COUNT
 };
 
@@ -101,9 +102,9 @@ struct ath_command {
     bool ignores_document; /* suggestions of the command need no -c */
     bool runs_program; /* the first argument is a program: all words after it belong to the program,
                           flags too */
-    const struct ath_example *examples; /* terminated by a NULL command; NULL: none */
-    const struct ath_command *const
-        *children;                    /* terminated by NULL; a command with children has no run() */
+    const struct ath_example *examples;        /* terminated by a NULL command; NULL: none */
+    const struct ath_command *const *children; /* terminated by NULL; without a child's name run()
+                                                  runs, if there is one, else the help */
     const struct ath_command *hidden; /* a child for scripts of ours, which no list shows */
     /*
      * Runs the command. options points to options_size bytes, zeroed except for the options given.

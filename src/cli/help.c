@@ -82,7 +82,7 @@ static void print_usage(FILE *out, const struct ath_command *command)
 
     fprintf(out, "\n%s aitherion%s%s [%s]", _("Usage:"), *path ? " " : "", path, _("OPTIONS"));
     if (command->children)
-        fprintf(out, " %s", _("COMMAND"));
+        fprintf(out, command->run ? " [%s]" : " %s", _("COMMAND"));
     for (const struct ath_argument *argument = command->arguments; argument && argument->name;
          argument++) {
         ath_auto_free char *synopsis = ath_argument_synopsis(argument);

@@ -37,6 +37,10 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/roce_remove.c \
 	src/cli/commands/roce_test.c \
 	src/cli/commands/run.c \
+	src/cli/commands/key_add.c \
+	src/cli/commands/key_list.c \
+	src/cli/commands/key_place.c src/cli/commands/key_place.h \
+	src/cli/commands/key_remove.c \
 	src/cli/commands/session.c \
 	src/cli/commands/session_end.c \
 	src/cli/commands/session_id.c src/cli/commands/session_id.h \

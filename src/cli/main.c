@@ -52,7 +52,7 @@ static const struct ath_command *command_to_run(const struct ath_command_line *l
 {
     if (line->globals.wants_version)
         return &ath_command_version;
-    if (line->globals.wants_help || line->command->children)
+    if (line->globals.wants_help || !line->command->run)
         return &ath_command_help;
     return line->command;
 }

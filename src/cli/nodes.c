@@ -83,7 +83,8 @@ void ath_nodes_only_look(struct ath_nodes *nodes)
 bool ath_nodes_is_key_open(const struct ath_nodes *nodes)
 {
     struct stat file;
-    return nodes->has_key && !stat(nodes->key_path, &file) && file.st_mode & 077;
+    return nodes->has_key && !stat(nodes->key_path, &file) && S_ISREG(file.st_mode) &&
+           file.st_mode & 077;
 }
 
 int ath_nodes_open(struct ath_cli *cli, bool is_needed, struct ath_nodes *out, struct ath_err *err)

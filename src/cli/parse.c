@@ -369,7 +369,7 @@ int ath_command_line_parse(int argc, char *const argv[], struct ath_command_line
     int status = apply_flags(end, argv, out, err);
     if (out->command->children && out->argument_count)
         return refuse_word(out->command, out->arguments[0], err);
-    if (status || out->globals.wants_help || out->globals.wants_version || out->command->children)
+    if (status || out->globals.wants_help || out->globals.wants_version || !out->command->run)
         return status;
     if (out->globals.is_json && out->globals.is_yaml)
         return refuse_both(_("'--json' and '--yaml' exclude each other"), err);

@@ -255,15 +255,18 @@ static int explain_key(bool is_default, int status, struct ath_err *err)
 static int find_key(struct ath_reach *reach, const char *named, struct ath_err *err)
 {
     ATH_AUTO(ath_secret) secret = { 0 };
+    char file[4096] = "";
     const char *told = getenv("AITHERION_KEY_FILE");
     const char *path = named                  ? named
                        : told                 ? told
                        : reach->nodes.has_key ? reach->nodes.key_path
                                               : "";
-    int status = *path ? ath_secret_load(path, &secret, err) : 0;
+    int status = *path ? ath_secret_find(path, file, sizeof file, err) : 0;
+    if (!status && *path)
+        status = ath_secret_load(file, &secret, err);
     if (status)
         return explain_key(path == reach->nodes.key_path, status, err);
-    reach->key = *path ? absolute(path) : ath_xstrdup("");
+    reach->key = *path ? absolute(file) : ath_xstrdup("");
     return 0;
 }
 
@@ -283,6 +286,8 @@ static int open_nodes(struct ath_cli *cli, struct ath_nodes *out, struct ath_err
 int ath_reach_open(struct ath_cli *cli, const struct ath_reach_options *options,
                    enum ath_reach_wanted wanted, struct ath_reach *out, struct ath_err *err)
 {
+    if (options->key_name) /* for this process, and for the program that `run` becomes */
+        setenv("AITHERION_KEY_NAME", options->key_name, true);
     int status = open_nodes(cli, &out->nodes, err);
     if (!status)
         status = find_servers(out, options, wanted, err);
@@ -343,7 +348,8 @@ char *ath_reach_suggest(const struct ath_reach_options *options, const char *com
         const char *name, *value;
     } given[] = { { "server", options->server },
                   { "numa", options->numa },
-                  { "key", options->key } };
+                  { "key", options->key },
+                  { "key-name", options->key_name } };
     struct ath_text text = { 0 };
 
     ath_text_add(&text, "%s", command);

@@ -8,7 +8,7 @@
 
 /* Values of the command line; NULL: not given. */
 struct ath_reach_options {
-    const char *server, *numa, *key;
+    const char *server, *numa, *key, *key_name;
     bool needs_network; /* the unix socket is of no use */
 };
 
@@ -98,6 +98,13 @@ int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_serv
           .completion = ATH_COMPLETE_RUNTIMES,                                                     \
           .offset = offsetof(target, reach.numa),                                                  \
           .help = numa_help },                                                                     \
+        { .name = "key-name",                                                                      \
+          .type = ATH_OPTION_TEXT,                                                                 \
+          .metavar = "NAME",                                                                       \
+          .completion = ATH_COMPLETE_KEY_NAME,                                                     \
+          .offset = offsetof(target, reach.key_name),                                              \
+          .help = N_("name of the key (default: $AITHERION_KEY_NAME, else the key file's name); "  \
+                     "of a folder of keys, this file") },                                          \
     {                                                                                              \
         .name = "key", .type = ATH_OPTION_TEXT, .metavar = "FILE",                                 \
         .completion = ATH_COMPLETE_FILE, .offset = offsetof(target, reach.key),                    \

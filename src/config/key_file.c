@@ -70,7 +70,7 @@ int ath_key_make(unsigned char out[ATH_KEY_BYTES], struct ath_err *err)
     return 0;
 }
 
-static int make_folders(const char *path, struct ath_err *err)
+int ath_key_file_make_folders(const char *path, struct ath_err *err)
 {
     ath_auto_free char *copy = ath_xstrdup(path);
 
@@ -124,9 +124,13 @@ int ath_key_file_write(const char *path, const void *key, size_t length, bool ma
 {
     ath_auto_free char *resolved = may_replace ? realpath(path, NULL) : NULL;
     const char *target = resolved ? resolved : path; /* follows a link, which stays */
-    ath_auto_free char *temporary = ath_xasprintf("%s.XXXXXX", target);
+    const char *slash = strrchr(target, '/');
+    const char *name = slash ? slash + 1 : target;
+    /* hidden, because each other file in a folder of keys is a key */
+    ath_auto_free char *temporary =
+        ath_xasprintf("%.*s.%s.XXXXXX", (int)(name - target), target, name);
 
-    int status = make_folders(target, err);
+    int status = ath_key_file_make_folders(target, err);
     if (status)
         return status;
     status = write_beside(temporary, key, length);

@@ -37,6 +37,9 @@ int ath_key_file_keep(const char *path, char **out_copy, struct ath_err *err);
  */
 bool ath_key_file_is_writable(const char *path);
 
+/* Makes the folders above a file. Returns 0, or a negative errno with err. */
+int ath_key_file_make_folders(const char *path, struct ath_err *err);
+
 /* Writes a key and makes its folder if necessary. Returns 0, or a negative errno with err: -EEXIST
  * "exists" if there is a key and may_replace is false. */
 int ath_key_file_write(const char *path, const void *key, size_t length, bool may_replace,

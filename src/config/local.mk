@@ -9,6 +9,7 @@ libaitherion_a_SOURCES += \
 	src/config/forms.c src/config/forms.h \
 	src/config/key.c src/config/key.h \
 	src/config/key_file.c src/config/key_file.h \
+	src/config/key_folder.c src/config/key_folder.h \
 	src/config/profile.c src/config/profile.h \
 	src/config/propose.c src/config/propose.h \
 	src/config/roce_edit.c src/config/roce_edit.h \

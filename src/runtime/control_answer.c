@@ -4,6 +4,7 @@
 #include "runtime/control_answer.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -143,6 +144,38 @@ static void put_session(const struct ath_session_board_entry *entry,
     }
 }
 
+/* Returns whether the peer is the server's own user or root, on the unix socket. Others with a key
+ * may use the GPUs, and may not decide how much of them is served. */
+static bool is_owner(const struct ath_server *server, int fd)
+{
+    struct ucred peer;
+    int domain;
+    socklen_t domain_length = sizeof domain, length = sizeof peer;
+    return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_length) && domain == AF_UNIX &&
+           !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) &&
+           (peer.uid == server->owner || peer.uid == 0);
+}
+
+/* Whether the client may see, limit and end a session: an administrator any, others their own. */
+static bool may_reach(const struct ath_server *server, int fd,
+                      const struct ath_session_board_entry *entry)
+{
+    const struct ath_identity *row = ath_identities_find(server->identities, server->identity);
+    return !strcmp(entry->identity, server->identity) || (row && row->is_admin) ||
+           is_owner(server, fd);
+}
+
+/* Finds a session that the client may reach. Returns NULL if there is none. */
+static struct ath_session_board_entry *find_reachable(const struct ath_server *server, int fd,
+                                                      uint64_t id)
+{
+    struct ath_session_board_entry *entry = ath_session_board_find(server->board, id), copy;
+    bool is_there =
+        entry && ath_session_board_read(server->board,
+                                        ath_session_board_slot_of(server->board, entry), &copy);
+    return is_there && copy.id == id && may_reach(server, fd, &copy) ? entry : NULL;
+}
+
 static int by_id(const void *a, const void *b)
 {
     const struct ath_session_board_entry *left = a, *right = b;
@@ -157,11 +190,10 @@ static void answer_sessions(const struct ath_server *server, int fd,
         entries[ATH_SESSION_BOARD_MAX]; /* of this process, which has one thread */
     uint32_t count = 0;
 
-    (void)fd;
     (void)question;
     for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
-        count +=
-            ath_session_board_read(server->board, i, &entries[count]) && entries[count].is_proven;
+        count += ath_session_board_read(server->board, i, &entries[count]) &&
+                 entries[count].is_proven && may_reach(server, fd, &entries[count]);
     qsort(entries, count, sizeof *entries, by_id);
     struct ath_wire_array to =
         ath_gpu_session_list_init_sessions(ath_control_message_init_sessions(answer), count);
@@ -177,8 +209,7 @@ static void answer_end(const struct ath_server *server, int fd, struct ath_contr
     uint64_t id = ath_control_message_end_session(question);
     uint64_t end_ms = ath_now_ms() + END_WAIT_MS;
 
-    (void)fd;
-    if (!ath_session_board_find(server->board, id)) {
+    if (!find_reachable(server, fd, id)) {
         answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND, "there is no such session");
         return;
     }
@@ -223,11 +254,10 @@ static void answer_limit(const struct ath_server *server, int fd,
 {
     struct ath_gpu_session_limit limit = ath_control_message_limit_session(question);
     const struct ath_session_board_entry *entry =
-        ath_session_board_find(server->board, ath_gpu_session_limit_id(limit));
+        find_reachable(server, fd, ath_gpu_session_limit_id(limit));
     uint32_t device = ath_gpu_session_limit_device(limit);
     int64_t bytes = ath_gpu_session_limit_memory_limit_bytes(limit);
 
-    (void)fd;
     if (!entry || !atomic_load(&entry->is_proven) ||
         atomic_load(&entry->purpose) != ATH_GPU_PURPOSE_CUDA)
         answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND,
@@ -239,18 +269,6 @@ static void answer_limit(const struct ath_server *server, int fd,
                        "only an administrator may limit the sessions of another identity");
     else
         ath_control_message_set_done(answer);
-}
-
-/* Returns whether the peer is the server's own user or root, on the unix socket. Others with the
- * key may use the GPUs, and may not decide how much of them is served. */
-static bool is_owner(const struct ath_server *server, int fd)
-{
-    struct ucred peer;
-    int domain;
-    socklen_t domain_length = sizeof domain, length = sizeof peer;
-    return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_length) && domain == AF_UNIX &&
-           !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) &&
-           (peer.uid == server->owner || peer.uid == 0);
 }
 
 /* Memory that sessions have already stays, as for the limit of a session. */

@@ -1,10 +1,12 @@
 # The program aitherion-runtime. It links libc, libnettle and libseccomp, nothing else.
 libaitherion_a_SOURCES += \
+	src/runtime/access.c src/runtime/access.h \
 	src/runtime/control_answer.c src/runtime/control_answer.h \
 	src/runtime/devices.c src/runtime/devices.h \
 	src/runtime/driver_library.c src/runtime/driver_library.h \
 	src/runtime/event_log.c src/runtime/event_log.h \
 	src/runtime/fd_passing.c src/runtime/fd_passing.h \
+	src/runtime/identities.c src/runtime/identities.h \
 	src/runtime/lock_in.c src/runtime/lock_in.h \
 	src/runtime/metrics.c src/runtime/metrics.h \
 	src/runtime/process_table.c src/runtime/process_table.h \

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/unknown.h"
+#include "proto/gpu-control.h"
 #include "remote/wire/frame.h"
 #include "runtime/quota/quota.h"
 
@@ -125,6 +126,71 @@ static void write_devices(const struct ath_server *server, size_t metric, struct
     }
 }
 
+/* ---- identities ---- */
+
+/* The entries of programs. */
+struct users {
+    struct ath_session_board_entry entries[ATH_SESSION_BOARD_MAX];
+    size_t count;
+};
+
+static bool is_first_of_identity(const struct users *users, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (!strcmp(users->entries[i].identity, users->entries[at].identity))
+            return false;
+    return true;
+}
+
+static void write_sessions_of(const struct users *users, size_t first, struct ath_text *body)
+{
+    size_t count = 0;
+    for (size_t i = first; i < users->count; i++)
+        count += !strcmp(users->entries[i].identity, users->entries[first].identity);
+    ath_text_add(body, "aitherion_runtime_identity_sessions{identity=\"%s\"} %zu\n",
+                 users->entries[first].identity, count);
+}
+
+static void write_memory_of(const struct ath_server *server, const struct users *users,
+                            size_t first, struct ath_text *body)
+{
+    for (size_t device = 0; device < server->devices.count; device++) {
+        int64_t bytes = 0;
+        for (size_t i = first; i < users->count; i++)
+            if (!strcmp(users->entries[i].identity, users->entries[first].identity))
+                bytes += atomic_load(&users->entries[i].used_bytes[device]);
+        ath_text_add(body,
+                     "aitherion_runtime_identity_memory_used_bytes{identity=\"%s\",device=\"%zu\","
+                     "uuid=\"%s\"} %" PRId64 "\n",
+                     users->entries[first].identity, device, server->devices.items[device].uuid,
+                     bytes);
+    }
+}
+
+/* Without keys there are no identities, and the label is empty. */
+static void write_identities(const struct ath_server *server, struct ath_text *body)
+{
+    static struct users users; /* of this process, which answers once */
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++) {
+        struct ath_session_board_entry *entry = &users.entries[users.count];
+        users.count += ath_session_board_read(server->board, i, entry) && entry->is_proven &&
+                       entry->purpose == ATH_GPU_PURPOSE_CUDA;
+    }
+    if (!users.count)
+        return;
+    ath_text_add(body, "# HELP aitherion_runtime_identity_sessions Sessions of programs by the "
+                       "name of their key.\n# TYPE aitherion_runtime_identity_sessions gauge\n");
+    for (size_t i = 0; i < users.count; i++)
+        if (is_first_of_identity(&users, i))
+            write_sessions_of(&users, i, body);
+    ath_text_add(body, "# HELP aitherion_runtime_identity_memory_used_bytes Device memory that "
+                       "sessions have, by the name of their key.\n# TYPE "
+                       "aitherion_runtime_identity_memory_used_bytes gauge\n");
+    for (size_t i = 0; i < users.count; i++)
+        if (is_first_of_identity(&users, i))
+            write_memory_of(server, &users, i, body);
+}
+
 static void write_body(const struct ath_server *server, struct ath_text *body)
 {
     for (size_t i = 0; i < ATH_COUNT(metrics); i++)
@@ -133,6 +199,7 @@ static void write_body(const struct ath_server *server, struct ath_text *body)
                      metrics[i].value(server));
     for (size_t i = 0; i < ATH_COUNT(device_metrics); i++)
         write_devices(server, i, body);
+    write_identities(server, body);
 }
 
 /* Reads the head of a request, which an empty line ends. Returns false if it does not come in

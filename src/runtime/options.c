@@ -46,8 +46,9 @@ static const struct option {
       N_("the server to ask (default: the address that serve would listen on)"), AT(server),
       FOR(HEALTH) },
     { "key", "FILE", "AITHERION_KEY_FILE",
-      N_("the shared key: any bytes, the whole file (default: /etc/aitherion/key)"), AT(key),
-      FOR(SERVE) | FOR(HEALTH) },
+      N_("the shared key: any bytes, the whole file; or a folder with a key for each identity, by "
+         "the file's name (default: /etc/aitherion/key)"),
+      AT(key), FOR(SERVE) | FOR(HEALTH) },
     { "no-auth", NULL, NULL, N_("use no key: any process that reaches the server may use it"),
       AT(is_no_auth), FOR(SERVE) | FOR(HEALTH) },
     { "sim", NULL, "AITHERION_SIM",
@@ -60,6 +61,10 @@ static const struct option {
       FOR(SERVE) },
     { "metrics", "ADDRESS:PORT", NULL, N_("serve metrics for Prometheus on this address"),
       AT(metrics), FOR(SERVE) },
+    { "identities", "FILE", "AITHERION_IDENTITIES",
+      N_("what each identity may have, as `aitherion start` writes it; read again when it changes "
+         "(default: the file identities beside the socket)"),
+      AT(identities), FOR(SERVE) },
     { "timeout", "SECONDS", NULL, N_("wait at most this long (default: 5)"), AT(timeout),
       FOR(HEALTH) },
     { "json", NULL, NULL, N_("print JSON; the schema is aitherion.runtime-health/1"), AT(is_json),

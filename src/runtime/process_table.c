@@ -4,8 +4,10 @@
 #include "runtime/process_table.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "proto/gpu-control.h"
 
 size_t ath_process_table_slot(const struct ath_process_table *processes,
                               const struct ath_process *process)
@@ -60,8 +62,20 @@ bool ath_process_table_note(struct ath_process *process, const struct ath_sessio
         return false;
     process->is_proven = true;
     process->purpose = report->purpose;
+    process->version = report->version;
     snprintf(process->identity, sizeof process->identity, "%s", report->identity);
     return true;
+}
+
+int ath_process_table_count(const struct ath_process_table *processes, const char *identity)
+{
+    int count = 0;
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++) {
+        const struct ath_process *process = &processes->items[i];
+        count += process->session && process->is_proven && !process->is_ending &&
+                 process->purpose == ATH_GPU_PURPOSE_CUDA && !strcmp(process->identity, identity);
+    }
+    return count;
 }
 
 struct ath_process *ath_process_table_find(struct ath_process_table *processes, uint64_t session)

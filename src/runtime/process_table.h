@@ -20,12 +20,14 @@ struct ath_process {
     char peer[ATH_SESSION_BOARD_PEER];
     int way;         /* the listening socket that it came by: the caller's number */
     bool is_trusted; /* counts as proven from the start */
+    bool is_admin;   /* may change the sessions of others, now */
     int report_fd;   /* the listening process's end of the pair (session_report.h), which the
                       * caller makes and closes; -1: none */
-    bool is_proven;  /* its first report has come; the next two fields are from it */
+    bool is_proven;  /* its first report has come; the next fields are from it */
     int purpose;     /* enum ath_gpu_purpose */
     char identity[ATH_KEY_NAME_BYTES]; /* empty: the server has no keys */
-    bool is_ending;                    /* it has been asked to end, which frees its slot */
+    struct ath_key_version version;
+    bool is_ending; /* it has been asked to end, which frees its slot */
 };
 
 /* A table that is {} with a board is empty. A process has the same slot here and on the board. */
@@ -50,6 +52,9 @@ bool ath_process_table_is_crowded(struct ath_process_table *processes, int way,
 
 /* Notes the first report of a process. Returns false for any later one, which changes nothing. */
 bool ath_process_table_note(struct ath_process *process, const struct ath_session_report *report);
+
+/* Counts the programs' sessions of an identity. */
+int ath_process_table_count(const struct ath_process_table *processes, const char *identity);
 
 /* Find a process by its session and by its process id. Return NULL if there is none. */
 struct ath_process *ath_process_table_find(struct ath_process_table *processes, uint64_t session);

@@ -95,6 +95,7 @@ __attribute__((noreturn)) static void end(struct program_session *program, int s
         atomic_fetch_add(&program->entry->broken, 1);
     ath_event_log(is_done ? ATH_EVENT_INFO : ATH_EVENT_WARNING,
                   is_done ? "session-closed" : "session-broken", "peer", program->entry->peer,
+                  "identity", *program->server->identity ? program->server->identity : NULL,
                   "during",
                   is_done            ? NULL
                   : program->is_open ? "calls"
@@ -167,6 +168,36 @@ static const char *variable(struct ath_control_open_channel question, const char
     return NULL;
 }
 
+/* Chooses among the devices that the identity may use; their numbers begin at 0, as if there were
+ * no others. */
+static size_t choose_devices(const struct ath_server *server, const char *wanted, bool by_pci,
+                             size_t out[ATH_DEVICES_MAX])
+{
+    static struct ath_devices allowed; /* of this process, which has one thread now */
+    const struct ath_identity *row = ath_identities_find(server->identities, server->identity);
+    size_t numbers[ATH_DEVICES_MAX];
+    for (size_t i = 0; i < server->devices.count; i++) {
+        if (!ath_identity_has_gpu(row, server->devices.items[i].pci))
+            continue;
+        numbers[allowed.count] = i;
+        allowed.items[allowed.count++] = server->devices.items[i];
+    }
+    size_t count = ath_visible_devices(&allowed, wanted, by_pci, out);
+    for (size_t i = 0; i < count; i++)
+        out[i] = numbers[out[i]];
+    return count;
+}
+
+/* Whether the server has GPUs that the identity may not use. */
+static bool has_other_gpus(const struct ath_server *server)
+{
+    const struct ath_identity *row = ath_identities_find(server->identities, server->identity);
+    bool has_others = false;
+    for (size_t i = 0; i < server->devices.count; i++)
+        has_others = has_others || !ath_identity_has_gpu(row, server->devices.items[i].pci);
+    return has_others;
+}
+
 static void take_program_environment(struct program_session *program,
                                      struct ath_control_open_channel question)
 {
@@ -175,12 +206,14 @@ static void take_program_environment(struct program_session *program,
     if (!ath_switches_read(variable(question, "AITHERION_DISABLE"), &off, NULL))
         ath_switches_off = off;
     program->device_count =
-        ath_visible_devices(&program->server->devices, variable(question, "CUDA_VISIBLE_DEVICES"),
-                            order && !strcmp(order, "PCI_BUS_ID"), program->devices);
+        choose_devices(program->server, variable(question, "CUDA_VISIBLE_DEVICES"),
+                       order && !strcmp(order, "PCI_BUS_ID"), program->devices);
     ath_auto_free char *visible =
         ath_visible_value(&program->server->devices, program->devices, program->device_count);
     if (visible)
         setenv("CUDA_VISIBLE_DEVICES", visible, true);
+    else if (has_other_gpus(program->server))
+        refuse_and_end(program, "a GPU has no UUID, by which the GPUs of others could be hidden");
     for (size_t i = 0; i < ATH_COUNT(taken_over); i++) {
         const char *value = variable(question, taken_over[i]);
         if (value)
@@ -346,7 +379,8 @@ static void log_open(const struct program_session *program,
     ath_auto_free char *connections = ath_xasprintf("%zu", 1 + program->stripe_count);
     ath_auto_free char *id =
         ath_xasprintf("%llu", (unsigned long long)atomic_load(&program->entry->id));
-    ath_event_log(ATH_EVENT_INFO, "session-opened", "peer", program->entry->peer, "session", id,
+    ath_event_log(ATH_EVENT_INFO, "session-opened", "peer", program->entry->peer, "identity",
+                  *program->server->identity ? program->server->identity : NULL, "session", id,
                   "connections", connections, "transport",
                   ath_control_transport_word(program->transport), "devices", devices, "program",
                   *name ? name : NULL, "disabled",

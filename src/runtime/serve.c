@@ -33,6 +33,7 @@
 #include "base/root.h"
 #include "base/text.h"
 #include "proto/gpu-control.h"
+#include "runtime/access.h"
 #include "runtime/event_log.h"
 #include "runtime/listen_address.h"
 #include "runtime/lock_in.h"
@@ -52,7 +53,7 @@ enum {
     USER_MAP_BYTES_MAX = 64 << 10, /* 340 lines (user_namespaces(7)) */
 };
 
-enum { POLL_SIGNALS, POLL_REPORTS, POLL_TCP, POLL_UNIX, POLL_METRICS, POLL_COUNT };
+enum { POLL_SIGNALS, POLL_REPORTS, POLL_ACCESS, POLL_TCP, POLL_UNIX, POLL_METRICS, POLL_COUNT };
 
 struct serve {
     struct ath_server server;
@@ -61,7 +62,9 @@ struct serve {
     struct ath_sandbox_users users;
     struct ath_share_table *shares;
     struct ath_process_table processes;
+    struct ath_access access;        /* its watch_fd is of polls */
     struct pollfd polls[POLL_COUNT]; /* fd -1: unused; POLL_REPORTS is an epoll of slots */
+    char *identities_path;           /* NULL: an option names it, or there is none */
     char *socket_path;               /* to remove at the end; NULL: none */
     sigset_t old_signals;
     bool is_over;
@@ -78,6 +81,7 @@ static void serve_free(struct serve *serve)
     ath_sandbox_free(&serve->sandbox);
     ath_sandbox_users_free(&serve->users);
     free(serve->shares);
+    free(serve->identities_path);
     ath_secret_free(&serve->server.secret);
 }
 
@@ -156,9 +160,9 @@ static int know_itself(const struct ath_runtime_options *options, struct ath_ser
                                    .answer_ms = ANSWER_MS };
     int status = parse_fraction(options->vram_fraction, &server->vram_fraction, err);
     if (!status)
-        status = ath_listen_address_key(options, &server->secret, err);
-    if (!status && server->secret.length)
-        status = ath_secret_check_file(ath_listen_address_key_path(options), &server->secret, err);
+        status = options->is_no_auth
+                     ? 0
+                     : ath_server_keys_open(ath_listen_address_key_path(options), server, err);
     if (!status)
         status = find_devices(options, server, err);
     if (status)
@@ -173,6 +177,21 @@ static int know_itself(const struct ath_runtime_options *options, struct ath_ser
         return 0;
     status = ath_err_system(err, -errno, "%s", _("no memory for sessions"));
     return status == -EFBIG ? ath_err_hint(err, status, "ulimit -f unlimited") : status;
+}
+
+/* The rows of identities lie beside the socket if no option names them. */
+static int open_access(struct serve *serve, const struct ath_runtime_options *options,
+                       struct ath_err *err)
+{
+    const char *slash = options->socket ? strrchr(options->socket, '/') : NULL;
+    const char *path = options->identities;
+    if (!path && slash)
+        path = serve->identities_path =
+            ath_xasprintf("%.*s/identities", (int)(slash - options->socket), options->socket);
+    int status = ath_access_open(serve->server.key_folder, path, &serve->access, err);
+    serve->polls[POLL_ACCESS].fd = serve->access.watch_fd;
+    serve->server.identities = &serve->access.identities;
+    return status;
 }
 
 /* ---- listening ---- */
@@ -294,9 +313,17 @@ static int open_report(struct serve *serve, struct ath_process *process)
     return pair[1];
 }
 
+static void end_process(struct ath_process *process, const char *reason, const char *by)
+{
+    ath_event_log(ATH_EVENT_INFO, "session-ended", "peer", process->peer, "identity",
+                  identity_of(process), "reason", reason, "by", by, NULL);
+    process->is_ending = true;
+    kill(process->pid, SIGTERM);
+}
+
 static void follow_order(struct serve *serve, const struct ath_process *process, uint64_t session)
 {
-    const struct ath_process *other = ath_process_table_find(&serve->processes, session);
+    struct ath_process *other = ath_process_table_find(&serve->processes, session);
     if (!other)
         return;
     if (!ath_session_request_may_change(process, other)) {
@@ -304,9 +331,55 @@ static void follow_order(struct serve *serve, const struct ath_process *process,
                       identity_of(process), "reason", "it may not end this session", NULL);
         return;
     }
-    ath_event_log(ATH_EVENT_INFO, "session-ended", "peer", other->peer, "identity",
-                  identity_of(other), "reason", "asked for", "by", identity_of(process), NULL);
-    kill(other->pid, SIGTERM);
+    end_process(other, "asked for", identity_of(process));
+}
+
+/* Ends a session whose key is gone: it may have been removed since the process read it. */
+static void check_key(const struct serve *serve, struct ath_process *process)
+{
+    if (process->is_proven && !process->is_ending &&
+        !ath_server_keys_has(&serve->server, process->identity, &process->version))
+        end_process(process, "its key was removed or replaced", NULL);
+}
+
+/* Gives a session what the row of its identity says now. */
+static void take_row(struct serve *serve, struct ath_process *process)
+{
+    const struct ath_identity *row =
+        ath_identities_find(&serve->access.identities, process->identity);
+    struct ath_session_board_known *known =
+        &serve->server.board->known[ath_process_table_slot(&serve->processes, process)];
+
+    process->is_admin = process->is_trusted || (row && row->is_admin);
+    for (size_t i = 0; i < serve->server.devices.count; i++)
+        atomic_store(
+            &known->identity_limit_bytes[i],
+            ath_identity_limit_bytes(row, serve->server.devices.items[i].memory_total_bytes));
+}
+
+/* Two sessions may have come at the same time, when each still had a place. */
+static void check_newcomer(struct serve *serve, struct ath_process *process)
+{
+    const struct ath_identity *row =
+        ath_identities_find(&serve->access.identities, process->identity);
+    check_key(serve, process);
+    if (row && row->sessions != ATH_UNKNOWN && process->purpose == ATH_GPU_PURPOSE_CUDA &&
+        !process->is_ending &&
+        ath_process_table_count(&serve->processes, process->identity) > row->sessions)
+        end_process(process, "its identity has too many sessions", NULL);
+}
+
+/* Keys or rows have changed. */
+static void follow_access(struct serve *serve)
+{
+    ath_access_take_changes(&serve->access);
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++) {
+        struct ath_process *process = &serve->processes.items[i];
+        if (!process->session || !process->is_proven)
+            continue;
+        take_row(serve, process);
+        check_key(serve, process);
+    }
 }
 
 static int note_report(struct serve *serve, struct ath_process *process,
@@ -316,6 +389,8 @@ static int note_report(struct serve *serve, struct ath_process *process,
         return -EBADMSG;
     ath_session_board_note(serve->server.board, ath_process_table_slot(&serve->processes, process),
                            process->purpose, process->identity);
+    take_row(serve, process);
+    check_newcomer(serve, process);
     return 0;
 }
 
@@ -538,6 +613,8 @@ static void serve_clients(struct serve *serve)
             take_signal(serve);
         if (serve->polls[POLL_REPORTS].revents)
             take_reports(serve);
+        if (serve->polls[POLL_ACCESS].revents)
+            follow_access(serve);
         for (size_t i = POLL_TCP; i < POLL_COUNT && !serve->is_over; i++)
             if (serve->polls[i].revents)
                 accept_clients(serve, i);
@@ -585,6 +662,8 @@ int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
     if (!status)
         prepare_sandbox(&serve);
     serve.processes.board = serve.server.board;
+    if (!status)
+        status = open_access(&serve, options, err);
     if (!status)
         status = take_signals(&serve, err);
     if (!status)

@@ -9,6 +9,7 @@
 #include "remote/wire/secret.h"
 #include "runtime/devices.h"
 #include "runtime/fd_passing.h"
+#include "runtime/identities.h"
 #include "runtime/sandbox/sandbox.h"
 #include "runtime/session_board.h"
 
@@ -16,6 +17,7 @@ struct ath_server {
     struct ath_secret secret; /* the only key; no bytes: there is a folder, or none is needed */
     const char *key_folder;   /* with a key for each identity (server_keys.h); NULL: none */
     struct ath_devices devices;
+    const struct ath_identities *identities; /* NULL: none have limits */
     double vram_fraction; /* at its start; ath_quota_fraction() has the current one */
     uid_t owner;          /* the user that runs the server */
     bool is_simulated;
@@ -27,6 +29,7 @@ struct ath_server {
     struct ath_session_board *board;
     struct ath_fd_passing *fd_passing; /* NULL: none, in tests */
     const struct ath_sandbox *sandbox; /* NULL: sessions are not locked in, in tests */
+    char identity[ATH_KEY_NAME_BYTES]; /* of this process's session, once it is proven */
     int report_fd; /* of a session's process, for session_report.h; -1 in tests */
     /* Limits in milliseconds: for the whole handshake, between two questions, and for taking an
      * answer. */

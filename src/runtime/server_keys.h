@@ -7,6 +7,7 @@
 #include "base/key_name.h"
 #include "remote/wire/secret.h"
 #include "runtime/server.h"
+#include "runtime/session_report.h"
 
 /* Whether clients must prove a key. */
 bool ath_server_wants_key(const struct ath_server *server);
@@ -18,7 +19,17 @@ bool ath_server_wants_key(const struct ath_server *server);
  * kernel gives no random bytes or memory runs out. out_identity gets the name for people.
  */
 int ath_server_keys_find(const struct ath_server *server, const char *name, struct ath_secret *out,
-                         char out_identity[ATH_KEY_NAME_BYTES], struct ath_err *err);
+                         char out_identity[ATH_KEY_NAME_BYTES], struct ath_key_version *out_version,
+                         struct ath_err *err);
+
+/* Whether the folder still has the key of an identity, with the same content. Always true with one
+ * key, which is read once. */
+bool ath_server_keys_has(const struct ath_server *server, const char *identity,
+                         const struct ath_key_version *version);
+
+/* Finds the folder or the only key of a server. Returns 0, or a negative errno with err if there
+ * is no usable one. */
+int ath_server_keys_open(const char *path, struct ath_server *server, struct ath_err *err);
 
 /* Overwrites the keys in this process's memory, for a session's process that has done with them.
  * ath_server_wants_key() says the same as before. */

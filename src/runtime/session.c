@@ -28,7 +28,7 @@
 
 struct session {
     int fd;
-    const struct ath_server *server;
+    struct ath_server *server;
     struct ath_session_board_entry *entry;
     uint64_t deadline_ms;   /* of the current step */
     struct ath_frame hello; /* kept for the transcript, as challenge is */
@@ -38,6 +38,7 @@ struct session {
     enum ath_gpu_purpose purpose;
     struct ath_secret secret;          /* that the client must prove; no bytes: none is needed */
     char identity[ATH_KEY_NAME_BYTES]; /* the secret's name; empty without one */
+    struct ath_key_version version;
 };
 
 static void session_free(struct session *session)
@@ -205,7 +206,8 @@ static int find_key(struct session *session, const char *name)
 {
     struct ath_err err;
     if (ath_server_wants_key(session->server) &&
-        ath_server_keys_find(session->server, name, &session->secret, session->identity, &err))
+        ath_server_keys_find(session->server, name, &session->secret, session->identity,
+                             &session->version, &err))
         return give_up(session, "handshake", err.message);
     return 0;
 }
@@ -275,10 +277,32 @@ static int send_welcome(struct session *session, const uint8_t proof[ATH_PROOF_B
     return send_built(session, "handshake", NULL);
 }
 
+/* The listening process counts as well, and ends a session that came at the same time as another.
+ * Its client connects again and gets this reason. */
+static int check_count(struct session *session)
+{
+    const struct ath_identity *row =
+        ath_identities_find(session->server->identities, session->identity);
+    char text[160];
+    int count = 0;
+    if (!row || row->sessions == ATH_UNKNOWN || session->purpose != ATH_GPU_PURPOSE_CUDA)
+        return 0;
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++) {
+        struct ath_session_board_entry entry;
+        count += ath_session_board_read(session->server->board, i, &entry) && entry.is_proven &&
+                 entry.purpose == ATH_GPU_PURPOSE_CUDA && !strcmp(entry.identity, row->name);
+    }
+    if (count < row->sessions)
+        return 0;
+    snprintf(text, sizeof text, "'%s' may have %d sessions at a time", row->name, row->sessions);
+    return refuse(session, ATH_CONTROL_REASON_BUSY, text);
+}
+
 /* Tells the listening process who has proven a key. From here on this process needs no key. */
 static int report(struct session *session)
 {
-    struct ath_session_report report = { .purpose = (int32_t)session->purpose };
+    struct ath_session_report report = { .purpose = (int32_t)session->purpose,
+                                         .version = session->version };
     if (session->server->report_fd < 0) {
         ath_session_board_note(session->server->board,
                                ath_session_board_slot_of(session->server->board, session->entry),
@@ -309,8 +333,11 @@ static int shake_hands(struct session *session)
         session->purpose != ATH_GPU_PURPOSE_CUDA)
         status = refuse(session, ATH_CONTROL_REASON_NOT_SERVED,
                         "this purpose is not served by this version");
+    if (!status)
+        status = check_count(session);
     if (status)
         return status;
+    snprintf(session->server->identity, sizeof session->server->identity, "%s", session->identity);
     status = report(session);
     if (status)
         return status;
@@ -371,8 +398,7 @@ static int lock_in(struct session *session)
     return status ? give_up(session, "session", err.message) : 0;
 }
 
-void ath_session_serve(int fd, const struct ath_server *server,
-                       struct ath_session_board_entry *entry)
+void ath_session_serve(int fd, struct ath_server *server, struct ath_session_board_entry *entry)
 {
     __attribute__((cleanup(session_free))) struct session session = {
         .fd = fd,

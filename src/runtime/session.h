@@ -4,10 +4,10 @@
 
 /*
  * Serves the client at fd until either side ends the session or the client breaks a rule, which is
- * logged. entry is the session's own on the board. The caller closes fd.
+ * logged. entry is the session's own on the board; server is this process's own copy, which gets
+ * the identity. The caller closes fd.
  */
-void ath_session_serve(int fd, const struct ath_server *server,
-                       struct ath_session_board_entry *entry);
+void ath_session_serve(int fd, struct ath_server *server, struct ath_session_board_entry *entry);
 
 /* Refuses a client because the server has no room, without waiting. */
 void ath_session_turn_away(int fd);

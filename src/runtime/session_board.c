@@ -93,6 +93,7 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
         atomic_store(&known->shared_bytes[device], 0);
         atomic_store(&entry->used_bytes[device], 0);
         atomic_store(&entry->limit_bytes[device], -1);
+        atomic_store(&known->identity_limit_bytes[device], -1);
     }
     atomic_store(&entry->devices, 0);
     atomic_store(&entry->refused, 0);
@@ -177,6 +178,8 @@ bool ath_session_board_read(struct ath_session_board *board, size_t slot,
     out->purpose = atomic_load(&known->purpose);
     memcpy(out->identity, known->identity, sizeof out->identity);
     out->identity[sizeof out->identity - 1] = '\0';
+    if (!ath_key_name_is_valid(out->identity)) /* a faulty session might have written anything */
+        out->identity[0] = '\0';
     memcpy(out->program, entry->program, sizeof out->program);
     out->program[sizeof out->program - 1] = '\0';
     for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {
@@ -217,6 +220,21 @@ static bool has_own_room(const struct ath_session_board *board, size_t slot, siz
     return own_bytes < 0 || bytes <= own_bytes - bytes_of(board, slot, device);
 }
 
+/* Whether the sessions of the same identity may have so many more bytes. */
+static bool has_identity_room(const struct ath_session_board *board, size_t slot, size_t device,
+                              int64_t bytes)
+{
+    const struct ath_session_board_known *known = &board->known[slot];
+    int64_t free_bytes = atomic_load(&known->identity_limit_bytes[device]);
+    if (free_bytes < 0)
+        return true;
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
+        if (atomic_load(&board->known[i].id) && atomic_load(&board->known[i].is_proven) &&
+            !strncmp(board->known[i].identity, known->identity, sizeof known->identity))
+            free_bytes -= bytes_of(board, i, device);
+    return bytes <= free_bytes;
+}
+
 /*
  * Two sessions that take at the same moment see each other's bytes after they have added their own,
  * so never both go beyond the limit. Each gives its bytes back then, waits, and tries again: waits
@@ -230,10 +248,12 @@ bool ath_session_board_take_memory(struct ath_session_board *board,
     size_t slot = ath_session_board_slot_of(board, entry);
     for (unsigned int i = 0; i < ATTEMPTS; i++) {
         if (!has_own_room(board, slot, device, bytes) ||
+            !has_identity_room(board, slot, device, bytes) ||
             !has_room(board, device, bytes, limit_bytes))
             return false;
         atomic_fetch_add(&entry->used_bytes[device], bytes);
-        if (has_own_room(board, slot, device, 0) && has_room(board, device, 0, limit_bytes)) {
+        if (has_own_room(board, slot, device, 0) && has_identity_room(board, slot, device, 0) &&
+            has_room(board, device, 0, limit_bytes)) {
             atomic_fetch_or(&entry->devices, UINT64_C(1) << device);
             return true;
         }

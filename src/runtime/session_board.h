@@ -61,6 +61,8 @@ struct ath_session_board_known {
     atomic_int purpose;
     char identity[ATH_KEY_NAME_BYTES];
     _Atomic int64_t shared_bytes[ATH_DEVICES_MAX]; /* that the session pays for (share_table.h) */
+    /* Bytes that all sessions of the identity together may have; negative: no limit. */
+    _Atomic int64_t identity_limit_bytes[ATH_DEVICES_MAX];
 };
 
 /* An entry has pages of its own, so that its session gets no others. */
@@ -114,8 +116,9 @@ bool ath_session_board_read(struct ath_session_board *board, size_t slot,
 
 /*
  * Takes bytes of a device for a session. Returns false if all sessions together would have more
- * than limit_bytes (negative: no limit), or this session more than its own limit. Memory of a
- * session that has ended is free again with its entry.
+ * than limit_bytes (negative: no limit), this session more than its own limit, or the sessions of
+ * its identity more than the identity's limit. Memory of a session that has ended is free again
+ * with its entry.
  */
 bool ath_session_board_take_memory(struct ath_session_board *board,
                                    struct ath_session_board_entry *entry, size_t device,

@@ -24,6 +24,12 @@ enum ath_session_asks {
     ATH_ASK_SHARE_DROP, /* object: share; 1 */
 };
 
+/* Tells one content of a key's file from another. */
+struct ath_key_version {
+    uint64_t inode, bytes;
+    int64_t changed_s, changed_ns;
+};
+
 struct ath_session_report {
     uint32_t asks; /* enum ath_session_asks */
     uint32_t device;
@@ -33,6 +39,7 @@ struct ath_session_report {
     uint64_t ends;   /* the session to end; 0: this is the report of who is here */
     int32_t purpose; /* enum ath_gpu_purpose */
     char identity[ATH_KEY_NAME_BYTES]; /* empty: the server has no keys */
+    struct ath_key_version version;    /* of a key in a folder */
 };
 
 /* Makes a pair of sockets: the first for the listening process, the second for the session's.

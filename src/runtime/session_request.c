@@ -22,7 +22,7 @@ bool ath_session_request_may_change(const struct ath_process *asker,
                                     const struct ath_process *other)
 {
     return asker->is_proven && asker->purpose == ATH_GPU_PURPOSE_CONTROL &&
-           (asker->is_trusted || !strcmp(asker->identity, other->identity));
+           (asker->is_admin || (other->is_proven && !strcmp(asker->identity, other->identity)));
 }
 
 static uint64_t find_user(const struct request *request)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """start, stop, status, clean, key and their health: plans of captures, refusals, and a whole life with the process engine."""
 import base64
+import grp
 import hashlib
 import fcntl
 import json
@@ -164,6 +165,121 @@ class Refusals(Base):
         self.write_document()
         for words in (("start", "--timeout", "0"), ("stop", "--timeout", "x"), ("key", "--new", "--export")):
             self.assertEqual(self.error(*words, code=2)["code"], "usage")
+
+
+class NamedKeys(Base):
+    def setUp(self):
+        super().setUp()
+        self.write_document()
+
+    def content(self, name):
+        with open(os.path.join(self.key, name), "rb") as file:
+            return file.read()
+
+    def test_the_first_key_makes_a_folder(self):
+        self.assertIn(f"would make the key '{self.key}/alice'", self.ok("key", "add", "alice", "--dry-run").stdout)
+        self.assertFalse(os.path.exists(self.key))
+        made = self.data("key", "add", "alice")
+        self.assertEqual((made["action"], made["name"], made["file"]), ("add", "alice", self.key + "/alice"))
+        self.assertEqual(made["sha256"], hashlib.sha256(self.content("alice")).hexdigest())
+        self.assertEqual((os.listdir(self.key), len(self.content("alice"))), (["alice"], 32))
+        self.assertEqual([stat.S_IMODE(os.stat(path).st_mode) for path in (self.key, self.key + "/alice")], [0o755, 0o600])
+
+    def test_the_only_key_becomes_the_default_one(self):
+        self.ok("key", "--new")
+        with open(self.key, "rb") as file:
+            before = file.read()
+        text = self.ok("key", "add", "alice").stdout
+        self.assertIn("the key from before is the key 'default' now", text)
+        self.assertEqual((self.content("default"), sorted(os.listdir(self.key))), (before, ["alice", "default"]))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["key", "topology.yaml"])
+        self.assertNotIn("default", self.ok("key", "add", "bob").stdout)
+        self.assertEqual(self.data("key")["file"], self.key + "/default")
+        self.assertEqual(self.error("key", "add", "default")["code"], "exists")
+
+    def test_the_list(self):
+        self.assertEqual(self.data("key", "list")["keys"], [])
+        self.ok("key", "--new")
+        self.assertEqual([one["name"] for one in self.data("key", "list")["keys"]], ["default"])
+        for name in ("zoe", "alice"):
+            self.ok("key", "add", name)
+        for name, content in (("weak", b"short"), ("old.bak", bytes(32)), (".hidden", bytes(32))):
+            with open(os.path.join(self.key, name), "wb") as file:
+                file.write(content)
+        value = self.data("key", "list")
+        self.assertEqual((value["path"], value["is_folder"]), (self.key, True))
+        self.assertEqual([(one["name"], bool(one["problem"])) for one in value["keys"]],
+                         [("alice", False), ("default", False), ("weak", True), ("zoe", False)])
+        self.assertRegex(self.ok("key", "list").stdout, r"(?m)^weak .* can be guessed; 16 are needed$")
+
+    def test_a_key_is_removed_only_on_request(self):
+        self.ok("key", "add", "alice")
+        self.ok("key", "add", "bob")
+        self.assertEqual(self.error("key", "remove", "alice")["message"], "the key 'alice' stays as it was")
+        self.assertIn("would remove", self.ok("key", "remove", "alice", "--dry-run").stdout)
+        self.assertEqual(sorted(os.listdir(self.key)), ["alice", "bob"])
+        self.assertEqual(self.data("key", "remove", "alice", "--yes")["action"], "remove")
+        self.assertEqual(os.listdir(self.key), ["bob"])
+        self.assertEqual(self.error("key", "remove", "alice", "--yes")["code"], "not-found")
+
+    def test_the_only_key_is_not_removed(self):
+        self.ok("key", "--new")
+        self.assertEqual(self.error("key", "remove", "default", "--yes", code=2)["code"], "usage")
+        self.assertEqual(self.error("key", "remove", "alice", "--yes")["message"], f"there is no key 'alice': '{self.key}' is one key for all")
+
+    def test_names(self):
+        for name in ("", ".x", "a/b", "../x", "a b", "x" * 64, "old.bak", "\u00e4"):
+            self.assertEqual(self.error("key", "add", name, code=2)["code"], "usage", name)
+        self.assertFalse(os.path.exists(self.key))
+
+    def test_an_exported_key_keeps_its_name(self):
+        self.ok("key", "--new")
+        self.ok("key", "add", "alice")
+        line = self.ok("key", "--export", "alice").stdout
+        self.assertEqual(line, f"alice {base64.b64encode(self.content('alice')).decode()}\n")
+        self.assertEqual(self.ok("key", "--export", "default").stdout, base64.b64encode(self.content("default")).decode() + "\n")
+        value = self.data("key", "--export", "alice")
+        self.assertEqual((value["name"], value["key_base64"]), ("alice", line.split()[1]))
+        path = os.path.join(self.folder, "exported")
+        self.ok("key", "--export", "alice", "-o", path)
+        with open(path, encoding="ascii") as file:
+            self.assertEqual(file.read(), line)
+        key = self.content("alice")
+        shutil.rmtree(self.key)
+        self.ok("key", "--import", input=line)
+        self.assertEqual((os.listdir(self.key), self.content("alice")), (["alice"], key))
+        self.ok("key", "--import", input=line)  # the same key again needs no question
+        self.ok("key", "--import", "carol", input=line)
+        self.assertEqual(self.content("carol"), key)
+        self.assertEqual(self.error("key", "--import", input="alice " + SOME_KEY + "\n")["code"], "exists")
+        self.ok("key", "--import", "--yes", input="alice " + SOME_KEY + "\n")
+        self.assertEqual(self.content("alice"), base64.b64decode(SOME_KEY))
+        self.assertEqual([one["name"] for one in self.data("key", "list")["keys"]], ["alice", "carol"])  # alice.bak is none
+        for wrong in ("../x " + SOME_KEY, "a b " + SOME_KEY, " " + SOME_KEY):
+            self.assertEqual(self.error("key", "--import", input=wrong + "\n")["code"], "key-file-invalid")
+        self.assertEqual(self.error("key", "--export", "dave")["code"], "not-found")
+
+    def test_completion_offers_names(self):
+        for name in ("alice", "bob"):
+            self.ok("key", "add", name)
+        for words in (("key", "remove", ""), ("key", "--export", ""), ("run", "--key-name", "")):
+            result = harness.run("complete", "key-name", "aitherion", "-c", self.document, *words, env=self.environment())
+            self.assertEqual([line.split("\t")[0] for line in result.stdout.splitlines()], ["alice", "bob"], words)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can give a key to a group")
+    def test_a_group_reads_its_key(self):
+        self.ok("key", "add", "alice")
+        group = grp.getgrgid(65534).gr_name
+        self.assertEqual(self.error("key", "add", "lab", "--group", "no such group")["code"], "not-found")
+        self.assertEqual(os.listdir(self.key), ["alice"])
+        self.assertIn(f"members of the group '{group}'", " ".join(self.ok("key", "add", "lab", "--group", group).stdout.split()))
+        os.chmod(self.folder, 0o755)
+        result = harness.run(command=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness.binary(), "key",
+                                      "-c", self.document, "--json"], env=self.environment(HOME=None, XDG_CONFIG_HOME=None))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["name"], "lab")  # the only one that this user may read
+        self.assertEqual([one["group"] for one in self.data("key", "list")["keys"]], [None, group])
+        self.assertNotIn("warning", self.ok("key").stdout)
 
 
 class Key(Base):

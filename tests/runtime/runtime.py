@@ -55,11 +55,11 @@ def children_of(pid):
 
 class Server:
     """A server that listens on a free port of the loopback, and on a unix socket; `log` after its end. `prefix` are the words
-    in front of its command line, `log_path` is where its log goes instead."""
+    in front of its command line, `log_path` is where its log goes instead. `keys` is a folder of keys, instead of the one key."""
 
-    def __init__(self, *arguments, key=KEY, listen="127.0.0.1:0", env=None, prefix=(), log_path=None):
+    def __init__(self, *arguments, key=KEY, keys=None, listen="127.0.0.1:0", env=None, prefix=(), log_path=None):
         self.socket = os.path.join(harness.scratch(), f"socket-{time.monotonic_ns()}")
-        self.authentication = ["--key", key_file(key)] if key is not None else ["--no-auth"]
+        self.authentication = ["--key", keys or key_file(key)] if keys or key is not None else ["--no-auth"]
         self.key = key
         self.log_path = log_path or self.socket + ".log"
         words = ["serve", "--socket", self.socket, *self.authentication, *arguments]
@@ -156,10 +156,10 @@ class Refused(Exception):
 class Session:
     """A session over a connected socket; the frames of its handshake are kept, for replaying them."""
 
-    def __init__(self, connection, key=KEY, purpose="control", nonce=bytes(range(32))):
+    def __init__(self, connection, key=KEY, purpose="control", nonce=bytes(range(32)), name=""):
         self.connection = connection
         self.hello = encode({"hello": {"protocol": PROTOCOL, "protocolMin": PROTOCOL, "software": "test", "purpose": purpose,
-                                       "nonce": list(nonce), "hasKey": key is not None}})
+                                       "nonce": list(nonce), "hasKey": key is not None, "keyName": name}})
         connection.sendall(self.hello)
         self.challenge = self.receive("challenge")
         self.mac = proof(key, "client", self.hello, self.challenge) if key is not None else b""

@@ -40,8 +40,8 @@ class Sessions(unittest.TestCase):
                 self.assertEqual(program.first, GOOD)
                 program.do(f"take plain {64 * MIB}")
                 result = aitherion("session", "list", server=server)
-                self.assertRegex(result.stdout, r"^Runtime +Session +Program +From +Memory +Age\n"
-                                                r"127\.0\.0\.1:\d+ +\d+ +cuda_steps +process \d+, user \d+ +GPU 0: 64\.0 MiB +\d+ s\n$")
+                self.assertRegex(result.stdout, r"^Runtime +Session +Program +Key +From +Memory +Age\n"
+                                                r"127\.0\.0\.1:\d+ +\d+ +cuda_steps +default +process \d+, user \d+ +GPU 0: 64\.0 MiB +\d+ s\n$")
                 here = aitherion("session", "list", "--server", server.socket, "--key", runtime.key_file(runtime.KEY))
                 self.assertRegex(here.stdout, rf" process \d+, user {pwd.getpwuid(os.geteuid()).pw_name} ")
                 value, faults = harness.check_json(aitherion("session", "list", "--json", server=server).stdout)
@@ -327,7 +327,7 @@ class BeforeTheProgram(unittest.TestCase):
 
     def test_it_is_not_run_without_a_runtime(self):
         with Server("--sim") as server:
-            self.refused(124, r"^aitherion: no session with '.*': the server has another key\n  hint: .*aitherion key --export",
+            self.refused(124, r"^aitherion: no session with '.*': the server has another key, or none called 'key-\w+'\n  hint: .*aitherion key --export",
                          server.address, key=b"another")
             self.assertTrue(server.wait_for_log("reason=keyWrong"))
             place = server.address

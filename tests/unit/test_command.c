@@ -180,7 +180,7 @@ static void check_command(const struct ath_command *command)
     ck_assert(!isupper((unsigned char)command->summary[0]) ||
               isupper((unsigned char)command->summary[1])); /* "RDMA cards" */
     ck_assert_int_ne(command->summary[length - 1], '.');
-    ck_assert_int_eq(command->children == NULL, command->run != NULL);
+    ck_assert(command->children || command->run);
     ck_assert_int_eq(command->options != NULL, command->options_size != 0);
     for (const struct ath_example *example = command->examples; example && example->command;
          example++)

@@ -1083,6 +1083,70 @@ TEST(takes_no_harmful_report)
     close(pair[0]);
 }
 
+/* The board does not count. */
+TEST(counts_sessions_of_an_identity)
+{
+    static struct ath_process_table processes;
+    const struct ath_session_report reports[] = {
+        { .purpose = ATH_GPU_PURPOSE_CUDA, .identity = "alice" },
+        { .purpose = ATH_GPU_PURPOSE_CONTROL, .identity = "alice" },
+        { .purpose = ATH_GPU_PURPOSE_CUDA, .identity = "bob" },
+        { .purpose = ATH_GPU_PURPOSE_CUDA, .identity = "alice" },
+    };
+    processes = (struct ath_process_table){ .board = ath_session_board_make() };
+    for (size_t i = 0; i < ATH_COUNT(reports); i++)
+        ck_assert(ath_process_table_note(new_process(&processes, 101 + (pid_t)i), &reports[i]));
+    ck_assert_int_eq(ath_process_table_count(&processes, "alice"), 2);
+    ck_assert_int_eq(ath_process_table_count(&processes, "bob"), 1);
+    ck_assert_int_eq(ath_process_table_count(&processes, "carol"), 0);
+    processes.items[3].is_ending = true;
+    ck_assert_int_eq(ath_process_table_count(&processes, "alice"), 1);
+    munmap(processes.board, sizeof *processes.board);
+}
+
+TEST(reads_the_rows_of_identities)
+{
+    static struct ath_identities rows;
+    static const char *const bad[] = { "alice memory_bytes=x",
+                                       "alice memory_percent=0",
+                                       "alice memory_percent=101",
+                                       "alice sessions=-1",
+                                       "alice gpus=1",
+                                       "alice admin=1",
+                                       "alice what",
+                                       "al/ice",
+                                       "alice\nalice",
+                                       "alice sessions",
+                                       "alice gpus" };
+    ck_assert_int_eq(
+        ath_identities_parse("# text\n\nalice memory_bytes=100 memory_percent=50 sessions=2\n"
+                             "bob gpus=0004:04:00.0,0004:05:00.0 admin\ncarol gpus=\n",
+                             &rows, &err),
+        0);
+    ck_assert_uint_eq(rows.count, 3);
+    const struct ath_identity *alice = ath_identities_find(&rows, "alice");
+    const struct ath_identity *bob = ath_identities_find(&rows, "bob");
+    const struct ath_identity *carol = ath_identities_find(&rows, "carol");
+    ck_assert_int_eq(alice->sessions, 2);
+    ck_assert(!alice->is_admin && bob->is_admin);
+    ck_assert_int_eq(bob->sessions, ATH_UNKNOWN);
+    ck_assert_int_eq(ath_identity_limit_bytes(alice, 150), 75);
+    ck_assert_int_eq(ath_identity_limit_bytes(alice, 300), 100);
+    ck_assert_int_eq(ath_identity_limit_bytes(alice, ATH_UNKNOWN), 100);
+    ck_assert_int_eq(ath_identity_limit_bytes(bob, 300), ATH_UNKNOWN);
+    ck_assert_int_eq(ath_identity_limit_bytes(NULL, 300), ATH_UNKNOWN);
+    ck_assert(ath_identity_has_gpu(alice, "0004:04:00.0"));
+    ck_assert(ath_identity_has_gpu(bob, "0004:05:00.0"));
+    ck_assert(!ath_identity_has_gpu(bob, "0004:06:00.0"));
+    ck_assert(!ath_identity_has_gpu(carol, "0004:04:00.0"));
+    ck_assert(ath_identity_has_gpu(carol, ""));
+    ck_assert_ptr_null(ath_identities_find(&rows, "dave"));
+    for (size_t i = 0; i < ATH_COUNT(bad); i++) {
+        ck_assert_msg(ath_identities_parse(bad[i], &rows, &err) == -EINVAL, "%s", bad[i]);
+        ck_assert_uint_eq(rows.count, 3);
+    }
+}
+
 TEST(names_of_keys)
 {
     static const char *const good[] = { "a", "alice", "team-a", "A.b_9", "0" };

@@ -41,6 +41,11 @@
     X(session_end)                                                                                 \
     X(session_limit)
 
+#define ATH_KEY_COMMANDS(X)                                                                        \
+    X(key_add)                                                                                     \
+    X(key_list)                                                                                    \
+    X(key_remove)
+
 #define ATH_IMAGE_COMMANDS(X)                                                                      \
     X(image_build)                                                                                 \
     X(image_list)                                                                                  \
@@ -50,6 +55,7 @@
 ATH_ROOT_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_ROCE_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_SESSION_COMMANDS(ATH_COMMAND_DECLARE)
+ATH_KEY_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_IMAGE_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_COMMAND_DECLARE(complete) /* hidden: the completion scripts call it */
 #undef ATH_COMMAND_DECLARE

@@ -135,6 +135,8 @@ static void report_on(const struct work *work, struct ath_run_report *out)
     SET("LD_LIBRARY_PATH", work->libraries);
     SET("AITHERION_SERVER", work->servers);
     SET("AITHERION_KEY_FILE", work->reach.key);
+    if (work->options->reach.key_name)
+        SET("AITHERION_KEY_NAME", work->options->reach.key_name);
     if (work->options->transport)
         SET("AITHERION_TRANSPORT", ath_run_transports[work->options->transport]);
     if (work->cli->globals.verbosity && !log)

@@ -43,6 +43,8 @@ static const struct ath_field variable_fields[] = {
     ATH_FIELD("LD_LIBRARY_PATH", ATH_OF(ATH_FIELD_TEXT)),
     ATH_FIELD("AITHERION_SERVER", ATH_OF(ATH_FIELD_TEXT)),
     ATH_FIELD("AITHERION_KEY_FILE", ATH_OF(ATH_FIELD_TEXT), .is_optional = true),
+    ATH_FIELD("AITHERION_KEY_NAME", ATH_OF(ATH_FIELD_TEXT), .help = "with --key-name",
+              .is_optional = true),
     ATH_FIELD("AITHERION_TRANSPORT", ATH_OF(ATH_FIELD_TEXT), .is_optional = true,
               .words = ath_run_transports),
     ATH_FIELD("AITHERION_LOG", ATH_OF(ATH_FIELD_TEXT), .help = "with -v, if it is not set yet",

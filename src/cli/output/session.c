@@ -51,6 +51,8 @@ const struct ath_field ath_session_fields[] = {
               .rules = ATH_AT_LEAST_1),
     ATH_FIELD("program", AT(program), .help = "name that the program gave itself",
               .is_nullable = true),
+    ATH_FIELD("identity", AT(identity), .help = "name of the client's key; null without keys",
+              .is_nullable = true),
     ATH_FIELD("peer", AT(peer),
               .help = "address of the client: 10.0.0.7:41234, or unix:PID:UID of a process on the "
                       "runtime's machine"),
@@ -139,11 +141,12 @@ static char *name_of(const struct ath_session_group *group)
 
 /* ---- the table ---- */
 
-enum { RUNTIME, ID, PROGRAM, PEER, MEMORY, AGE, COLUMN_COUNT };
+enum { RUNTIME, ID, PROGRAM, IDENTITY, PEER, MEMORY, AGE, COLUMN_COUNT };
 
 static const char *const titles[COLUMN_COUNT] = {
-    [RUNTIME] = N_("Runtime"), [ID] = N_("Session"),    [PROGRAM] = N_("Program"),
-    [PEER] = N_("From"),       [MEMORY] = N_("Memory"), [AGE] = N_("Age"),
+    [RUNTIME] = N_("Runtime"), [ID] = N_("Session"), [PROGRAM] = N_("Program"),
+    [IDENTITY] = N_("Key"),    [PEER] = N_("From"),  [MEMORY] = N_("Memory"),
+    [AGE] = N_("Age"),
 };
 
 /* Returns the name of a user of the runtime's machine if that is this one, else the id. */
@@ -178,6 +181,7 @@ static void add_rows(const struct ath_session_group *group, struct ath_table *ta
         row[ID].text = ath_xasprintf("%" PRIu64, one->id);
         row[ID].role = ATH_ROLE_NAME;
         row[PROGRAM].text = ath_xstrdup(one->program);
+        row[IDENTITY].text = ath_xstrdup(one->identity);
         row[PEER].text = ath_session_peer_words(group, one->peer);
         row[MEMORY].text = memory_words(one);
         row[AGE].text = ath_words_duration((int64_t)(one->age_ms / 1000));

@@ -240,10 +240,12 @@ CUresult ath_cuda_lose_link(void)
     if (!server)
         server = ath_client_variable("AITHERION_SERVER");
     if (atomic_exchange(&ath_cuda_connection.state, ATH_CUDA_LINK_LOST) != ATH_CUDA_LINK_LOST &&
-        !ath_cuda_connection.is_exiting)
+        !ath_cuda_connection.is_exiting) {
         ath_log(ATH_LOG_NORMAL,
                 _("the server '%s' is gone or has ended this session: what the program had on its "
                   "GPUs is lost, and its CUDA calls fail from here on"),
                 server ? server : "?");
+        ath_client_explain_loss(ath_instance_server());
+    }
     return CUDA_ERROR_DEVICE_UNAVAILABLE;
 }

@@ -22,7 +22,8 @@ enum {
     TRY_TIMEOUT_MS = 5000, /* of one attempt */
     PAUSE_FIRST_MS = 50,
     PAUSE_MAX_MS = 1000,
-    SILENCE_MS = 1000, /* after it a message tells what the program waits for */
+    SILENCE_MS = 1000,      /* after it a message tells what the program waits for */
+    LOSS_TIMEOUT_MS = 1000, /* to learn why a session has ended */
     PATH_BYTES = 4096,
 };
 
@@ -219,4 +220,18 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
         return status;
     status = try_often(&endpoint, secret.length ? &secret : NULL, first, timeout_ms, out, err);
     return status ? explain(status, &endpoint, err) : 0;
+}
+
+void ath_client_explain_loss(const char *server)
+{
+    struct ath_endpoint endpoint;
+    ATH_AUTO(ath_secret) secret = { 0 };
+    ATH_AUTO(ath_session) session = { .fd = -1 };
+    struct ath_err err;
+    int status =
+        server ? ath_endpoint_parse(server, &endpoint, &err) : find_server(&endpoint, &err);
+    if (status || find_key(&secret, &err) || !secret.length)
+        return;
+    if (ath_session_open(&endpoint, &secret, NULL, LOSS_TIMEOUT_MS, &session, &err) == -EACCES)
+        ath_log(ATH_LOG_NORMAL, _("the server refuses the key now: %s"), err.message);
 }

@@ -4,9 +4,9 @@
  *     AITHERION_SERVER           HOST:PORT, unix:PATH or a path; several with commas between
  *     AITHERION_KEY_FILE         the shared key; empty: none. If it is not set: the user's own key,
  *                                or else the machine's
- *     AITHERION_TRANSPORT        auto, shm or tcp
- *     AITHERION_CONNECT_TIMEOUT  seconds to wait for the server (10)
- *     AITHERION_LOG              info: print server and transport on standard error
+ *     AITHERION_KEY_NAME         the name of the key, if it is not the file's; in a folder, the
+ * file AITHERION_TRANSPORT        auto, shm or tcp AITHERION_CONNECT_TIMEOUT  seconds to wait for
+ * the server (10) AITHERION_LOG              info: print server and transport on standard error
  *     AITHERION_DISABLE          1: there is no GPU; or optimisations to switch off
  *                                (remote/switches.h)
  *     AITHERION_RECORD           cuda/client/recording.h
@@ -29,6 +29,10 @@ int ath_client_servers(struct ath_servers *out, struct ath_err *err);
  */
 int ath_client_open(const char *server, const struct ath_session_first *first,
                     struct ath_session *out, struct ath_err *err);
+
+/* Tells why a program's session has ended, if the server now refuses the key, which may have been
+ * removed. Takes at most a second. server: as for ath_client_open(). */
+void ath_client_explain_loss(const char *server);
 
 /* Prints an error on standard error. */
 void ath_client_complain(const struct ath_err *err);

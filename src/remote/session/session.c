@@ -173,13 +173,22 @@ static int send_proof(struct handshake *handshake, struct ath_err *err)
     return send_message(handshake->session, handshake->deadline_ms, NULL, err);
 }
 
+/* The server does not say which of the two it is, so that a client cannot try names. */
+static int report_key(const struct ath_secret *secret, struct ath_err *err)
+{
+    if (!*secret->name)
+        return -EACCES;
+    return ath_err_set(err, -EACCES, ATH_E_KEY_REFUSED,
+                       _("the server has another key, or none called '%s'"), secret->name);
+}
+
 static int read_welcome(struct handshake *handshake, struct ath_err *err)
 {
     struct ath_control_message message;
     int status = read_wanted(handshake->session, ATH_CONTROL_HELLO_FRAME_BYTES,
                              handshake->deadline_ms, ATH_CONTROL_MESSAGE_WELCOME, &message, err);
     if (status)
-        return status;
+        return status == -EACCES && handshake->secret ? report_key(handshake->secret, err) : status;
     struct ath_control_welcome welcome = ath_control_message_welcome(message);
     struct ath_wire_bytes mac = ath_control_welcome_mac(welcome);
     handshake->transcript.client_proof = handshake->proof;

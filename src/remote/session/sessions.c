@@ -21,9 +21,11 @@ static void take_session(struct ath_gpu_session from, struct ath_runtime_session
 {
     struct ath_wire_list uses = ath_gpu_session_devices(from);
     const char *program = ath_gpu_session_program(from);
+    const char *identity = ath_gpu_session_identity(from);
 
     *to = (struct ath_runtime_session){ .id = ath_gpu_session_id(from),
                                         .program = *program ? ath_clean(program, true) : NULL,
+                                        .identity = *identity ? ath_clean(identity, true) : NULL,
                                         .peer = ath_clean(ath_gpu_session_peer(from), true),
                                         .age_ms = ath_gpu_session_age_ms(from) };
     for (uint32_t i = 0; i < uses.count; i++)
@@ -55,6 +57,7 @@ void ath_runtime_sessions_free(struct ath_runtime_sessions *sessions)
         return;
     for (size_t i = 0; i < sessions->count; i++) {
         free(sessions->items[i].program);
+        free(sessions->items[i].identity);
         free(sessions->items[i].peer);
         free(sessions->items[i].uses);
     }

@@ -3,8 +3,10 @@
 
 #include "remote/wire/secret.h"
 
+#include <dirent.h>
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
 #include <stdio.h>
@@ -12,9 +14,13 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/file.h"
 #include "base/i18n.h"
+
+enum { PATH_BYTES = 4096 };
 
 /* Each label goes with its NUL byte, so no label is the start of another, and no frame looks
  * like a label. */
@@ -23,28 +29,97 @@ static const char *const labels[] = {
     [ATH_SIDE_SERVER] = "aitherion server 1",
 };
 
-/* "/home/alice/.config/aitherion/key" has no name, "/etc/aitherion/keys/alice" has. */
+/* ---- the file and the name ---- */
+
+static int chosen_name(const char **out, struct ath_err *err)
+{
+    const char *name = getenv("AITHERION_KEY_NAME");
+    *out = name && *name ? name : NULL;
+    return !*out || ath_key_name_is_valid(*out)
+               ? 0
+               : ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                             _("'%s' is not the name of a key: 1 to %d letters, digits, '.', '-' "
+                               "and '_'"),
+                             *out, ATH_KEY_NAME_BYTES - 1);
+}
+
+/* Whether a name comes before another one in the choice among a folder's keys. */
+static bool is_before(const char *name, const char *other)
+{
+    if (!*other || !strcmp(name, ATH_KEY_NAME_DEFAULT))
+        return true;
+    return strcmp(other, ATH_KEY_NAME_DEFAULT) != 0 && strcmp(name, other) < 0;
+}
+
+static int choose_in(const char *folder, char out[ATH_KEY_NAME_BYTES], struct ath_err *err)
+{
+    ath_auto_closedir DIR *open = opendir(folder);
+    if (!open)
+        return ath_err_system(err, -errno, _("cannot read the folder of keys '%s'"), folder);
+    *out = '\0';
+    for (const struct dirent *entry; (entry = readdir(open));)
+        if (ath_key_name_is_valid(entry->d_name) && is_before(entry->d_name, out) &&
+            !faccessat(dirfd(open), entry->d_name, R_OK, AT_EACCESS))
+            memcpy(out, entry->d_name, strlen(entry->d_name) + 1); /* it fits: it is valid */
+    if (*out)
+        return 0;
+    ath_err_set(err, -EACCES, ATH_E_NO_ACCESS,
+                _("the folder '%s' has no key that this user may read"), folder);
+    return ath_err_hint(err, -EACCES, "aitherion key add NAME --group GROUP");
+}
+
+int ath_secret_find(const char *path, char *out, size_t out_size, struct ath_err *err)
+{
+    char first[ATH_KEY_NAME_BYTES];
+    struct stat file;
+    const char *name;
+    bool is_folder = !stat(path, &file) && S_ISDIR(file.st_mode);
+    int status = chosen_name(&name, err);
+    if (!status && is_folder && !name) {
+        status = choose_in(path, first, err);
+        name = first;
+    }
+    if (status)
+        return status;
+    if (snprintf(out, out_size, "%s%s%s", path, is_folder ? "/" : "", is_folder ? name : "") >=
+        (int)out_size)
+        return ath_err_system(err, -ENAMETOOLONG, _("cannot use the key '%s'"), path);
+    if (is_folder && access(out, F_OK) && errno == ENOENT)
+        return ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND,
+                           _("the folder of keys '%s' has no key '%s'"), path, name);
+    return 0;
+}
+
+/* "/home/alice/.config/aitherion/key" has no name, "/etc/aitherion/key/alice" has. */
 static void take_name(const char *path, char out[ATH_KEY_NAME_BYTES])
 {
-    const char *slash = strrchr(path, '/');
+    const char *chosen = NULL;
+    ath_auto_free char *real = realpath(path, NULL);
+    const char *slash = strrchr(real ? real : path, '/');
     const char *name = slash ? slash + 1 : path;
+    if (!chosen_name(&chosen, NULL) && chosen)
+        name = chosen;
     bool is_name = ath_key_name_is_valid(name) && strcmp(name, "key") != 0;
     snprintf(out, ATH_KEY_NAME_BYTES, "%s", is_name ? name : "");
 }
 
 int ath_secret_load(const char *path, struct ath_secret *out, struct ath_err *err)
 {
+    char file[PATH_BYTES];
     char *bytes = NULL;
     size_t length = 0;
-    int status = ath_file_read(path, ATH_SECRET_BYTES_MAX, &bytes, &length, err);
+    int status = ath_secret_find(path, file, sizeof file, err);
+    if (status)
+        return status;
+    status = ath_file_read(file, ATH_SECRET_BYTES_MAX, &bytes, &length, err);
     if (status)
         return ath_err_wrap(err, status, _("cannot use the key"));
     if (!length) {
         free(bytes);
-        return ath_err_set(err, -EINVAL, ATH_E_KEY_FILE, _("the key file '%s' is empty"), path);
+        return ath_err_set(err, -EINVAL, ATH_E_KEY_FILE, _("the key file '%s' is empty"), file);
     }
     *out = (struct ath_secret){ .bytes = (uint8_t *)bytes, .length = length };
-    take_name(path, out->name);
+    take_name(file, out->name);
     return 0;
 }
 

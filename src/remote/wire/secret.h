@@ -26,8 +26,16 @@ struct ath_secret {
     char name[ATH_KEY_NAME_BYTES]; /* that the client tells the server; empty: the default key */
 };
 
-/* Reads a key file. The key's name is the file's, unless that is "key" or cannot be a name. Returns
- * 0, or a negative errno with err if the file is missing, unreadable,
+/*
+ * Finds the file of a key. For a folder of keys: the file that AITHERION_KEY_NAME names; else
+ * `default`, else the first by name, of those that this user may read. Otherwise path itself.
+ * Returns 0, or a negative errno with err.
+ */
+int ath_secret_find(const char *path, char *out, size_t out_size, struct ath_err *err);
+
+/* Reads a key, which ath_secret_find() finds. Its name is AITHERION_KEY_NAME, or the file's; there
+ * is none if the file is called "key" or by no valid name. A link counts as the file that it
+ * leads to. Returns 0, or a negative errno with err if the file is missing, unreadable,
  * empty or too large. */
 int ath_secret_load(const char *path, struct ath_secret *out, struct ath_err *err);
 

@@ -1,0 +1,163 @@
+/* aitherion key add: makes a key with a name of its own. */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/unknown.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/key_place.h"
+#include "cli/nodes.h"
+#include "cli/output/key.h"
+#include "config/key_file.h"
+#include "config/key_folder.h"
+#include "container/image/digest.h"
+
+struct options {
+    const char *group;
+};
+
+struct work {
+    struct ath_nodes nodes;
+    struct ath_key_place place;
+    char fingerprint[ATH_DIGEST_TEXT];
+    char *next;
+};
+
+static void work_free(struct work *work)
+{
+    free(work->next);
+    ath_key_place_free(&work->place);
+    ath_nodes_free(&work->nodes);
+}
+
+static int take_fingerprint(const unsigned char *key, char out[ATH_DIGEST_TEXT],
+                            struct ath_err *err)
+{
+    struct ath_digest digest;
+    int status = ath_digest_begin(&digest, err);
+    if (status)
+        return status;
+    ath_digest_add(&digest, key, ATH_KEY_BYTES);
+    ath_digest_end(&digest, out);
+    return 0;
+}
+
+/* A group gets the key before the key gets its name: a runtime that sees it can read it. */
+static int make(struct work *work, const char *group, bool *out_has_moved, struct ath_err *err)
+{
+    unsigned char key[ATH_KEY_BYTES];
+    int status = ath_key_folder_make(work->place.base, out_has_moved, err);
+    if (!status)
+        status = ath_key_make(key, err);
+    if (!status)
+        status = ath_key_file_write(work->place.file, key, sizeof key, false, err);
+    if (!status && group && (status = ath_key_folder_share(work->place.file, group, err)))
+        unlink(work->place.file);
+    if (!status)
+        status = take_fingerprint(key, work->fingerprint, err);
+    explicit_bzero(key, sizeof key);
+    return status;
+}
+
+static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+{
+    const struct options *options = data;
+    __attribute__((cleanup(work_free))) struct work work = { 0 };
+    const char *name = cli->arguments[0];
+    bool has_moved = false;
+
+    struct ath_cli without_words = *cli;
+    without_words.argument_count = 0;
+    int status = ath_nodes_open(&without_words, false, &work.nodes, err);
+    cli->faults = without_words.faults;
+    work.nodes.cli = cli;
+    if (!status)
+        status = ath_key_name_check(name, err);
+    if (!status)
+        status = ath_key_place_find(&work.nodes, name, true, &work.place, err);
+    if (status)
+        return status;
+    if (!work.place.is_in_folder) { /* the name `default` */
+        work.place.is_in_folder = true;
+        work.place.name = name;
+        free(work.place.file);
+        work.place.file = ath_key_folder_file(work.place.base, name);
+        work.place.is_there = work.nodes.has_key; /* the only key becomes this one */
+    }
+    if (work.place.is_there) {
+        ath_err_set(err, -EEXIST, ATH_E_EXISTS, _("there is already a key '%s'"), name);
+        return ath_err_hint(err, -EEXIST, "aitherion key remove %s", name);
+    }
+    if (!cli->globals.is_dry_run)
+        status = make(&work, options->group, &has_moved, err);
+    else if (!ath_key_file_is_writable(work.place.base))
+        status = ath_err_system(err, -EACCES, _("cannot write the key '%s'"), work.place.file);
+    if (status == -EACCES || status == -EPERM)
+        return ath_err_hint(err, status, _("run the same command as root, with sudo in front"));
+    if (status)
+        return status;
+    work.next =
+        options->group
+            ? ath_xasprintf(_("members of the group '%s' on this machine run programs "
+                              "without more: aitherion run --key-name %s -- PROGRAM"),
+                            options->group, name)
+            : ath_xasprintf("aitherion key --export %s | ssh HOST aitherion key --import", name);
+    const struct ath_key_report report = {
+        .action = ATH_KEY_ADD,
+        .is_dry_run = cli->globals.is_dry_run,
+        .is_there = !cli->globals.is_dry_run,
+        .path = work.place.file,
+        .name = name,
+        .has_moved = has_moved,
+        .mode = ATH_UNKNOWN,
+        .fingerprint = *work.fingerprint ? work.fingerprint : NULL,
+        .next = work.next,
+    };
+    return ath_cli_show_done(cli, &ath_key_view, &report, err);
+}
+
+static const struct ath_argument arguments[] = {
+    { .name = "NAME",
+      .help = N_("name of the key: letters, digits, dots, dashes and underscores") },
+    { .name = NULL },
+};
+
+static const struct ath_option option_table[] = {
+    { .name = "group",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "GROUP",
+      .offset = offsetof(struct options, group),
+      .help = N_("let the members of this group of users read the key, and so use the GPUs of this "
+                 "machine without root") },
+    { .name = NULL },
+};
+
+static const struct ath_example examples[] = {
+    { "aitherion key add alice", N_("make a key for alice") },
+    { "aitherion key add lab --group users", N_("one for all users of this machine") },
+    { .command = NULL },
+};
+
+const struct ath_command ath_command_key_add = {
+    .name = "add",
+    .group = ATH_GROUP_RUNTIME,
+    .summary = N_("make a key with a name, for a user or a team"),
+    .description = N_(
+        "Makes a new key of 32 random bytes. Its name is the identity of those that prove it: in "
+        "`session list`, in logs, in metrics, and in the rows `identities` of the document, which "
+        "say what "
+        "each may have. Runtimes whose key_file is a folder take the key at once.\n\n"
+        "If key_file is one file, it becomes a folder: the key from before stays as the key "
+        "`default`, and "
+        "runtimes that run take the other keys after the next start."),
+    .arguments = arguments,
+    .options = option_table,
+    .options_size = sizeof(struct options),
+    .examples = examples,
+    .run = run,
+};
