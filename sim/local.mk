@@ -16,7 +16,9 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/entry.c \
 	sim/event.c \
 	sim/facts.c sim/facts.h \
-	sim/graph.c \
+	sim/graph.c sim/graph.h \
+	sim/graph_exec.c \
+	sim/graph_node.c \
 	sim/green.c \
 	sim/image.c \
 	sim/ipc.c \
