@@ -14,6 +14,7 @@ libaitherion_a_SOURCES += \
 	src/container/docker/system.c src/container/docker/system.h \
 	src/container/docker/transfer.c src/container/docker/transfer.h \
 	src/container/engine/cgroup.c src/container/engine/cgroup.h \
+	src/container/engine/clean.c \
 	src/container/engine/docker_chain.h \
 	src/container/engine/docker_decide.c \
 	src/container/engine/docker_engine.c src/container/engine/docker_engine.h \

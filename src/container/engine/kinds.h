@@ -52,6 +52,15 @@ extern const struct ath_engine_ops ath_engine_docker, ath_engine_process;
 
 bool ath_engine_is_stopped(const struct ath_engine *engine);
 
+/* Checks the owner of the run folder and of the folder of states. Returns 0 if they are fine or do
+ * not exist, or a negative errno with err. */
+int ath_engine_check_folder(const struct ath_engine *engine, struct ath_err *err);
+
+/* Locks FOLDER/.engine.lock. The folder's owner is checked before a file is made in it, and again
+ * when the folder certainly exists. Returns 0, or a negative errno with err ("locked"). The caller
+ * closes *out_fd, which releases the lock. */
+int ath_engine_lock(const struct ath_engine *engine, int *out_fd, struct ath_err *err);
+
 /* Adds a status in which every member that can be unknown is unknown. */
 struct ath_node_status *ath_node_status_add(struct ath_node_statuses *statuses, int id,
                                             const char *engine);
