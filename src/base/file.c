@@ -313,6 +313,8 @@ int ath_file_lock(const char *path, int timeout_ms, int *out_fd, struct ath_err 
     if (status)
         return status;
     ath_auto_close int fd = open_lock(lock_path);
+    if (fd == -ENOENT) /* /proc and the like */
+        return ath_err_system(err, fd, _("cannot write '%s': its folder takes no files"), path);
     if (fd < 0)
         return hint_refused(ath_err_system(err, fd,
                                            _("cannot change '%s': its lock '%s' cannot be taken"),

@@ -88,7 +88,7 @@ static const char bash_head[] =
     "# bash completion for aitherion, made from its command table\n"
     "_aitherion_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$cur\"); }\n"
     "_aitherion_files() { compopt -o filenames; mapfile -t COMPREPLY < <(compgen \"$1\" -W "
-    "\"$2\" -- \"$cur\"); }\n"
+    "\"$2\" -X '*.lock' -- \"$cur\"); }\n" /* beside each document */
     "_aitherion_program()\n"
     "{\n"
     "    compopt -o filenames\n"

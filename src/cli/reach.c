@@ -326,6 +326,7 @@ int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_serv
 {
     ATH_AUTO(ath_secret) secret = { 0 };
     struct ath_endpoint endpoint;
+    uint64_t connect_ms = 0;
     if (!server->server) {
         ath_err_copy(err, &server->err);
         return -EACCES;
@@ -333,10 +334,14 @@ int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_serv
     int status = ath_endpoint_parse(server->server, &endpoint, err);
     if (!status && *reach->key)
         status = ath_secret_load(reach->key, &secret, err);
+    if (!status)
+        status = ath_client_timeout(&connect_ms, err);
     if (status)
         return status;
-    status =
-        ath_session_open(&endpoint, secret.length ? &secret : NULL, NULL, TIMEOUT_MS, out, err);
+    status = ath_session_open(&endpoint, secret.length ? &secret : NULL, NULL,
+                              connect_ms ? (int)connect_ms : 1, out, err);
+    if (!status)
+        out->timeout_ms = TIMEOUT_MS;
     if (status && err->code != ATH_E_PEER_UNREACHABLE) /* which names the address already */
         ath_err_wrap(err, status, _("no session with '%s'"), server->server);
     return status ? ath_reach_explain(server, status, err) : 0;

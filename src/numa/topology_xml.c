@@ -251,8 +251,7 @@ static int check_begin(const char *name, const char *data, size_t length, struct
         if (memmem(data, begin, other_texts[i].words[0], strlen(other_texts[i].words[0])) &&
             memmem(data, begin, other_texts[i].words[1], strlen(other_texts[i].words[1])))
             message = _(other_texts[i].message);
-    ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID, message, name);
-    return ath_err_hint(err, -EINVAL, "lstopo topology.xml");
+    return ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID, message, name);
 }
 
 int ath_topology_parse(const char *name, const char *data, size_t length, struct ath_machine *out,

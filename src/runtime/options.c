@@ -182,7 +182,9 @@ static const struct option *find_option(const char *word, enum ath_runtime_comma
 static int parse_option(char *const argv[], int *at, enum ath_runtime_command command,
                         struct ath_runtime_options *out, struct ath_err *err)
 {
-    const char *word = strcmp(argv[*at], "-h") ? argv[*at] : "--help";
+    const char *word = !strcmp(argv[*at], "-h")   ? "--help"
+                       : !strcmp(argv[*at], "-V") ? "--version"
+                                                  : argv[*at];
     const struct option *row = ath_starts_with(word, "--") ? find_option(word + 2, command) : NULL;
     const char *equals = strchr(word, '=');
     const char *value = equals ? equals + 1 : NULL;

@@ -180,8 +180,9 @@ class Bash(unittest.TestCase):
     def test_files(self):
         folder = os.path.join(harness.scratch(), "files")
         os.makedirs(os.path.join(folder, "captured"), exist_ok=True)
-        with open(os.path.join(folder, "captured.xml"), "w", encoding="utf-8"):
-            pass
+        for name in ("captured.xml", "captured.lock"):  # locks lie beside documents
+            with open(os.path.join(folder, name), "w", encoding="utf-8"):
+                pass
         for option, wanted in (("--root", "captured "), ("--topology", "captured captured.xml ")):
             self.assertEqual(typed(f"aitherion discover {option} cap", folder), f"aitherion discover {option} {wanted}")
 

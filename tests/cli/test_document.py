@@ -116,6 +116,11 @@ class Init(Case):
                                       "--root", "ac922-4gpu", "-c", os.path.join(self.folder.name, "first.yaml")])
         self.assertIn("Permission denied\n  hint: sudo aitherion ", result.stderr)  # no lock file exists yet
 
+    def test_a_folder_that_takes_no_files(self):
+        result = self.run_on("init", path="/proc/x.yaml", code=1)
+        self.assertEqual(result.stderr, "aitherion: cannot write '/proc/x.yaml': its folder takes no files: No such file or directory\n"
+                                        "  hint: choose a writable place: aitherion init -c FILE\n")
+
     def test_a_folder_is_not_a_document(self):
         result = self.run_on("init", path=self.folder.name, code=1)
         self.assertIn("folder", result.stderr)

@@ -459,7 +459,7 @@ class Others(Case):
 
     @unittest.skipIf(os.geteuid() != 0, "only root can change to another user")
     def test_in_roots_run_folder(self):
-        """The user names root's run folder. Nobody is asked about programs, and nothing is announced."""
+        """The user names root's run folder. No program is asked about, and no end is announced."""
         self.ok("start")
         program = Program(self, 0)
         os.chmod(self.folder, 0o755)

@@ -188,6 +188,7 @@ class Run(unittest.TestCase):
                 (["--server", SERVER], 2, "AITHERION_TRANSPORT is 'udp'; it can be auto, shm or tcp", {"AITHERION_TRANSPORT": "udp"}),
                 (["--server", SERVER], 2, "AITHERION_DISABLE has 'cachs', which .*\n  hint: did you mean 'caches'",
                  {"AITHERION_DISABLE": "stripes, cachs"}),
+                (["--server", SERVER], 2, "AITHERION_LOG is 'foo'; it can be info or debug", {"AITHERION_LOG": "foo"}),
                 (["--server", SERVER], 2, "AITHERION_CONNECT_TIMEOUT is 'soon'", {"AITHERION_CONNECT_TIMEOUT": "soon"}),
                 (["--server", "/nonexistent/socket"], 125, "No such file or directory\n  hint: aitherion status\n",
                  {"AITHERION_CONNECT_TIMEOUT": "0.1"})):

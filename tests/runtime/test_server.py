@@ -37,6 +37,7 @@ class Binary(unittest.TestCase):
 
     def test_help_and_version(self):
         self.assertRegex(runtime.run("--version").stdout, r"^aitherion-runtime \d+\.\d+\.\d+\n$")
+        self.assertEqual(runtime.run("-V").stdout, runtime.run("--version").stdout)
         for words in (["--help"], ["serve", "--help"], ["health", "-h"], ["pause", "--help"]):
             result = runtime.run(*words)
             self.assertEqual((result.returncode, result.stderr), (0, ""))

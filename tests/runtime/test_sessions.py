@@ -336,6 +336,20 @@ class BeforeTheProgram(unittest.TestCase):
                      AITHERION_CONNECT_TIMEOUT="0.3")
         self.assertEqual(self.run_at(place, "ran", AITHERION_DISABLE="1").stdout, "ran\n")
 
+    def test_how_long_a_command_waits(self):
+        """session waits as long as a program does: one command gives up while another still waits for the same server."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            words = [harness.binary(), "session", "list", "--server", f"127.0.0.1:{silent.getsockname()[1]}", "--key", runtime.key_file()]
+
+            def begin(seconds):
+                return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                        env=harness.environment(AITHERION_CONNECT_TIMEOUT=seconds))
+            with begin("3600") as patient, begin("0.1") as hasty, begin("soon") as wrong:
+                self.assertIn("AITHERION_CONNECT_TIMEOUT is 'soon'", wrong.communicate()[1])
+                self.assertIn("no session with", hasty.communicate()[1])
+                self.assertIsNone(patient.poll())
+                patient.kill()
+
     def test_a_runtime_without_a_key(self):
         with Server("--sim", key=None) as server:
             self.refused(124, "the server has no key, .*\n  hint: .* an empty AITHERION_KEY_FILE= means no key\n$", server.address)

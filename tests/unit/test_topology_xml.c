@@ -737,7 +737,7 @@ static const struct {
     const char *file, *message, *hint;
 } refused[] = {
     { "billion-laughs.xml", ":3:12: the document declares an entity, 'a'", NULL },
-    { "binary.xml", "is not XML: it does not begin with '<'", "lstopo topology.xml" },
+    { "binary.xml", "is not XML: it does not begin with '<'", NULL },
     { "channels.nccl.xml", ":1:1: this is NCCL's graph of channels", "NCCL_TOPO_DUMP_FILE" },
     { "cut-off.nccl.xml", ":4:1: the file ends in the middle: 3 elements are still open", NULL },
     { "deep.xml", "elements are nested deeper than 256", NULL },

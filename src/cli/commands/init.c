@@ -96,7 +96,7 @@ static int create(const struct options *options, const char *path, const char *t
         ath_err_hint(err, status,
                      _("sudo aitherion init, or a document for this user alone: aitherion init -c "
                        "~/.config/aitherion/topology.yaml"));
-    if (status == -EROFS)
+    if (status == -EROFS || status == -ENOENT)
         ath_err_hint(err, status, _("choose a writable place: aitherion init -c FILE"));
     return status;
 }

@@ -97,7 +97,7 @@ static int find_server(struct ath_endpoint *out, struct ath_err *err)
     return ath_endpoint_parse(servers.items[0], out, err);
 }
 
-static int timeout_of(uint64_t *out_ms, struct ath_err *err)
+int ath_client_timeout(uint64_t *out_ms, struct ath_err *err)
 {
     const char *text = ath_client_variable("AITHERION_CONNECT_TIMEOUT");
     double seconds = CONNECT_TIMEOUT_S;
@@ -118,6 +118,16 @@ static int check_transport(struct ath_err *err)
         return 0;
     return ath_err_set(err, -EINVAL, ATH_E_USAGE,
                        _("AITHERION_TRANSPORT is '%s'; it can be auto, shm or tcp"), told);
+}
+
+/* The same for AITHERION_LOG: a misspelt word would show nothing. */
+static int check_log(struct ath_err *err)
+{
+    const char *told = ath_client_variable("AITHERION_LOG");
+    if (!told || !strcmp(told, "info") || !strcmp(told, "debug"))
+        return 0;
+    return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                       _("AITHERION_LOG is '%s'; it can be info or debug"), told);
 }
 
 /* ---- the key ---- */
@@ -211,9 +221,11 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
     if (!status)
         status = check_transport(err);
     if (!status)
+        status = check_log(err);
+    if (!status)
         status = server ? ath_endpoint_parse(server, &endpoint, err) : find_server(&endpoint, err);
     if (!status)
-        status = timeout_of(&timeout_ms, err);
+        status = ath_client_timeout(&timeout_ms, err);
     if (!status)
         status = find_key(&secret, err);
     if (status)
