@@ -24,6 +24,22 @@ static int reopen_read_only(int fd)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* Reserves addresses for a board, whose slots are aligned to more than the kernel's page. Returns
+ * MAP_FAILED if there are none. */
+static void *reserve(void)
+{
+    size_t bytes = sizeof(struct ath_session_board);
+    char *start = mmap(NULL, bytes + ATH_SESSION_BOARD_PAGE, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED)
+        return start;
+    size_t before = -(uintptr_t)start % ATH_SESSION_BOARD_PAGE;
+    if (before)
+        munmap(start, before);
+    munmap(start + before + bytes, ATH_SESSION_BOARD_PAGE - before);
+    return start + before;
+}
+
 struct ath_session_board *ath_session_board_make(void)
 {
     struct ath_session_board *board;
@@ -31,7 +47,10 @@ struct ath_session_board *ath_session_board_make(void)
     ath_auto_close int read_only_fd = fd < 0 ? -1 : reopen_read_only(fd);
     if (read_only_fd < 0 || ftruncate(fd, sizeof *board))
         return NULL;
-    board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *place = reserve();
+    board = place == MAP_FAILED
+                ? place
+                : mmap(place, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
     if (board == MAP_FAILED)
         return NULL;
     board->fd = ath_steal_fd(&fd);

@@ -80,8 +80,8 @@ struct ath_session_board {
     struct ath_session_board_slot slots[ATH_SESSION_BOARD_MAX];
 };
 
-/* Makes a board in memory that all processes forked later share. Returns NULL if memory
- * runs out. */
+/* Makes a board in memory that all processes forked later share. Returns NULL with errno:
+ * EFBIG if the limit of file sizes is below the size of the board. */
 struct ath_session_board *ath_session_board_make(void);
 void ath_session_board_free(struct ath_session_board *board);
 

@@ -171,6 +171,8 @@ static void attack_rights(void)
     result("address-0", mmap(NULL, 4096, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED);
     result("dumpable", !prctl(PR_SET_DUMPABLE, 1));
+    result("dumpable-by-64-bits", !syscall(SYS_prctl, 1L << 32 | PR_SET_DUMPABLE, 1L, 0L, 0L, 0L));
+    result("outlive-by-64-bits", !syscall(SYS_prctl, 1L << 32 | PR_SET_PDEATHSIG, 0L, 0L, 0L, 0L));
     result("outlive", !prctl(PR_SET_PDEATHSIG, 0));
     result("core", !setrlimit(RLIMIT_CORE, &(struct rlimit){ 4096, 4096 }));
 }

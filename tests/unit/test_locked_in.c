@@ -118,6 +118,15 @@ static void make_writable(void)
         _exit(2);
 }
 
+TEST(gives_each_session_its_own_pages)
+{
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++) {
+        struct ath_session_board_entry *entry = ath_session_board_at(board, i);
+        ck_assert_uint_eq((uintptr_t)entry % ATH_SESSION_BOARD_PAGE, 0);
+        ck_assert_uint_eq(ath_session_board_slot_of(board, entry), i);
+    }
+}
+
 TEST(writes_its_own_entry_only)
 {
     static void (*const forbidden[])(void) = { write_neighbour, write_before, write_known,

@@ -143,6 +143,12 @@ static const struct condition conditions[] = {
     { "prctl", 0, IS, PR_SET_PTRACER, EPERM },
 };
 
+/* A terminal takes typed input from each process that has it open. */
+static const struct condition of_terminals[] = {
+    { "ioctl", 1, IS, TIOCSTI, EPERM },
+    { "ioctl", 1, IS, TIOCLINUX, EPERM },
+};
+
 /* Refused with ENOSYS, so that the C library uses an older call that can be filtered. tkill() names
  * a thread of any process. */
 static const char *const missing[] = { "clone3", "tkill" };
@@ -164,16 +170,29 @@ static int refuse(scmp_filter_ctx filter, const char *call, int error, unsigned 
 
 static struct scmp_arg_cmp comparison(const struct condition *condition)
 {
-    switch (condition->kind) {
-    case IS:
-        return SCMP_CMP(condition->argument, SCMP_CMP_EQ, condition->value);
-    case IS_NOT:
-        return SCMP_CMP(condition->argument, SCMP_CMP_NE, condition->value);
-    case LACKS_BIT:
-        return SCMP_CMP(condition->argument, SCMP_CMP_MASKED_EQ, condition->value, 0);
-    default:
-        return SCMP_CMP(condition->argument, SCMP_CMP_NE, (uint64_t)getpid());
-    }
+    struct scmp_arg_cmp compared = { .arg = condition->argument,
+                                     .op = SCMP_CMP_NE,
+                                     .datum_a = condition->value };
+    /* The kernel looks at the lower 32 bits of these arguments, so the filter must, too. */
+    const struct scmp_arg_cmp is_value = { .arg = condition->argument,
+                                           .op = SCMP_CMP_MASKED_EQ,
+                                           .datum_a = UINT32_MAX, /* the mask */
+                                           .datum_b = condition->value };
+    if (condition->kind == IS)
+        return is_value;
+    if (condition->kind == IS_NOT_OWN_PROCESS)
+        compared.datum_a = (uint64_t)getpid();
+    else if (condition->kind == LACKS_BIT)
+        compared.op = SCMP_CMP_MASKED_EQ; /* no bit of the mask is set */
+    return compared;
+}
+
+static int add_conditions(scmp_filter_ctx filter, const struct condition *list, size_t count)
+{
+    int status = 0;
+    for (size_t i = 0; !status && i < count; i++)
+        status = refuse(filter, list[i].call, list[i].error, 1, comparison(&list[i]));
+    return status;
 }
 
 static int add_rules(scmp_filter_ctx filter)
@@ -184,15 +203,10 @@ static int add_rules(scmp_filter_ctx filter)
         status = refuse(filter, refused[i], EPERM, 0, any);
     for (size_t i = 0; !status && i < ATH_COUNT(missing); i++)
         status = refuse(filter, missing[i], ENOSYS, 0, any);
-    for (size_t i = 0; !status && i < ATH_COUNT(conditions); i++)
-        status =
-            refuse(filter, conditions[i].call, conditions[i].error, 1, comparison(&conditions[i]));
-    /* A terminal takes typed input from each process that has it open. */
-    bool has_terminal = isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
-    if (!status && has_terminal)
-        status = refuse(filter, "ioctl", EPERM, 1, SCMP_CMP(1, SCMP_CMP_EQ, TIOCSTI));
-    if (!status && has_terminal)
-        status = refuse(filter, "ioctl", EPERM, 1, SCMP_CMP(1, SCMP_CMP_EQ, TIOCLINUX));
+    if (!status)
+        status = add_conditions(filter, conditions, ATH_COUNT(conditions));
+    if (!status && (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO)))
+        status = add_conditions(filter, of_terminals, ATH_COUNT(of_terminals));
     return status;
 }
 
