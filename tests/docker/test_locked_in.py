@@ -64,6 +64,12 @@ class LockedIn(test_start.StartCase):
         place = "unix:" + os.path.join(self.folder, "run", "numa0", "runtime.sock")
         return cuda.Program(place, key=None, words=["--key", self.key], env=dict(variables, AITHERION_KEY_FILE=self.key))
 
+    @staticmethod
+    def inside(pid):
+        """The id of a process in its own namespace."""
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            return next(line.split()[-1] for line in file if line.startswith("NSpid:"))
+
     def sessions(self):
         pid = int(json.loads(self.docker("inspect", NAME))[0]["State"]["Pid"])
         return runtime.children_of(pid)
@@ -78,6 +84,7 @@ class LockedIn(test_start.StartCase):
                 self.assertTrue(harness.wait_until(self.is_healthy))
                 with self.program() as neighbour:
                     self.assertEqual(neighbour.first, GOOD)
+                    listener.neighbour = self.inside(self.sessions()[0])
                     with self.program(CUDA_AUTO_BOOST=how):
                         results = listener.take()
                     self.assertEqual(neighbour.do("fill 1000"), f"{GOOD} right")

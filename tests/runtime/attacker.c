@@ -2,7 +2,8 @@
  * Code of an attacker who has taken over a session's process. Preloaded into the server, it runs
  * when a session that is locked in loads its driver, if the client set CUDA_AUTO_BOOST to "attack"
  * or to "spoil". It tells each attack and its result to the abstract unix socket ATTACK_SOCKET, one
- * line each: "NAME held ERRNO" or "NAME done". "spoil" also overwrites all memory that it shares
+ * line each: "NAME held ERRNO" or "NAME done"; it gets the process id of another session there.
+ * "spoil" also overwrites all memory that it shares
  * with others, and sends garbage to the listening process.
  *
  * ATTACK_FILES  files and folders that it tries to open, separated by colons
@@ -131,11 +132,12 @@ static void attack_process(const char *who, pid_t pid)
 
 static void attack_processes(void)
 {
-    const char *neighbour = getenv("ATTACK_NEIGHBOUR");
+    char neighbour[16] = "";
+    if (recv(told, neighbour, sizeof neighbour - 1, 0) <= 0)
+        _exit(9);
     attack_process("listener", getppid());
     attack_process("init", 1);
-    if (neighbour)
-        attack_process("neighbour", atoi(neighbour));
+    attack_process("neighbour", atoi(neighbour));
     result("kill-all", !kill(-1, SIGKILL));
     result("kill-group", !kill(0, SIGKILL));
 }

@@ -9,6 +9,7 @@ import unittest
 
 import attack
 import runtime
+import test_keys
 from cuda import MIB, Program
 from runtime import Server, harness
 from test_cuda import GOOD, TRANSPORTS, Base, place
@@ -26,7 +27,7 @@ def status_of(pid):
 
 class Attacks(Base):
     @contextlib.contextmanager
-    def server(self, prefix=(), neighbour=None, **options):
+    def server(self, prefix=(), **options):
         """A server with the attacker in each of its processes."""
         open_folder = os.path.join(harness.scratch(), "open-to-all")
         os.makedirs(open_folder, exist_ok=True)
@@ -36,8 +37,6 @@ class Attacks(Base):
                          AITHERION_SIM_MEMORY="64M", AITHERION_SIM_DEVICES="1")
         if runtime.IS_SANITIZED:
             variables["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
-        if neighbour:
-            variables["ATTACK_NEIGHBOUR"] = str(neighbour)
         with Server("--sim", env=harness.environment(**variables), prefix=prefix, **options) as server:
             yield server
         self.assertEqual([name for name in os.listdir(open_folder)], [])
@@ -46,6 +45,7 @@ class Attacks(Base):
         """A neighbour works before, during and after the attack, and so does the attacker's own session until it spoils its memory."""
         with Program(place(server, transport)) as neighbour:
             self.assertEqual(neighbour.do(f"take plain {MIB}"), GOOD)
+            self.listener.neighbour = server.children()[0]
             with Program(place(server, transport), env={"CUDA_AUTO_BOOST": how}, wait=False) as program:
                 results = self.listener.take()
                 if how == "attack":
@@ -152,6 +152,21 @@ class Locked(Base):
             server.process.kill()
             server.process.wait(harness.PATIENCE_S)
             self.assertTrue(harness.wait_until(lambda: not [pid for pid in children if os.path.exists(f"/proc/{pid}")]))
+
+
+@unittest.skipUnless(IS_ROOT, "needs root")
+class Identities(test_keys.Base):
+    def test_each_identity_has_a_user(self):
+        users = []
+        with Server("--sim", keys=self.folder) as server, contextlib.ExitStack() as stack:
+            for name in "alice", "bob", "alice":
+                before = set(server.children())
+                stack.enter_context(self.program(server, name))
+                new = set(server.children()) - before
+                self.assertEqual(len(new), 1)
+                users.append(status_of(new.pop())["Uid"][0])
+        self.assertEqual(users[0], users[2])
+        self.assertNotEqual(users[0], users[1])
 
 
 if __name__ == "__main__":
