@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """aitherion health: exit codes, findings in captures, JSON against its schema, --watch."""
+import fcntl
 import json
 import os
 import pty
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 
@@ -304,6 +307,23 @@ class Watch(Base):
         self.read(leader, b"has no carrier")
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(harness.PATIENCE_S), 3)
+
+    def test_a_low_terminal(self):
+        """A terminal of ten rows shows eight lines, the most important ones first, then dots and the last line."""
+        leader, follower = pty.openpty()
+        self.addCleanup(os.close, leader)
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 200, 0, 0))
+        root = self.root()
+        self.write(os.path.join(root, OPERSTATE), "down\n")
+        process = self.start(root=root, stdout=follower, env=harness.environment(TERM="xterm-256color", COLUMNS=None, LINES=None))
+        os.close(follower)
+        shown = self.read(leader, b"Ctrl-C ends").split(b"\033[H\033[2J")[-1].decode().splitlines()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(harness.PATIENCE_S), 3)
+        whole = harness.run("health", "-c", self.document(), "--root", root).stdout.splitlines()
+        self.assertGreater(len(whole), 10)
+        self.assertEqual((len(shown), shown[8]), (10, "..."), shown)
+        self.assertIn("has no carrier", "".join(shown))
 
     def test_ignored_signals_stay_ignored(self):
         root = self.root()

@@ -345,6 +345,26 @@ TEST(nodes_with_all_cpus_offline_are_left_out)
     ck_assert_ptr_nonnull(strstr(text, "the GPU 0035:03:00.0; its NUMA node has no CPUs online"));
 }
 
+/* A GPU whose node is not known belongs to the only node that can serve it. */
+LOOP_TEST(a_gpu_without_a_node_belongs_to_the_only_usable_node, 0, 2)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) document = { 0 };
+    add_cpu_node(&machine, 0, 0, 7);
+    struct ath_numa_node *other = add_cpu_node(&machine, 1, 8, 15);
+    other->has_cpus_online = true;
+    if (_i)
+        ath_idset_add(&other->cpus_online, 8, 8);
+    add_gpu(&machine, "0000:01:00.0", ATH_UNKNOWN, ATH_UNKNOWN);
+    add_gpu(&machine, "0000:02:00.0", 0, ATH_UNKNOWN);
+    ath_machine_finish(&machine);
+    ath_auto_free char *text = propose(&machine, &document);
+
+    ck_assert_uint_eq(document.numa.count, 1);
+    ck_assert_uint_eq(document.numa.items[0].gpus.count, _i ? 1 : 2);
+    ck_assert_int_eq(strstr(text, "# Left out: the GPU 0000:01:00.0;") != NULL, _i);
+}
+
 TEST(gpus_of_other_vendors_are_left_out)
 {
     ATH_AUTO(ath_machine) machine = { 0 };
