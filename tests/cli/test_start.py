@@ -1008,6 +1008,10 @@ class Life(Base):
         self.assertIn("no cpuset", value["nodes"][0]["limits"])
         again = harness.run(command=[*words, "start", "0", "--engine", "process", "-c", self.document], env=env)
         self.assertRegex(again.stdout, "no cpuset: [^;]*; no memory limit: .*\n.*only root may set them")
+        # the runtime takes its share from its own user
+        self.ok("configure", "--set", "numa.0.vram_fraction=0.25")
+        changed = harness.run(command=[*words, "start", "0", "--engine", "process", "--json", "-c", self.document], env=env)
+        self.assertEqual(json.loads(changed.stdout)["nodes"][0]["reason"], "share of GPU memory", changed.stderr)
         result = harness.run(command=[*words, "clean", "--yes", "-c", self.document], env=env)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
