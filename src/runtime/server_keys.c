@@ -101,7 +101,7 @@ bool ath_server_keys_has(const struct ath_server *server, const char *identity,
                          const struct ath_key_version *version)
 {
     char path[PATH_BYTES];
-    struct ath_key_version now;
+    struct ath_key_version now = { 0 };
     if (!server->key_folder)
         return true;
     snprintf(path, sizeof path, "%s/%s", server->key_folder, identity);

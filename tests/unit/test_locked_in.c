@@ -299,7 +299,7 @@ TEST(gives_each_identity_a_user)
 TEST(never_gives_two_identities_one_user)
 {
     struct ath_sandbox_users users;
-    char name[8] = "a";
+    char name[16];
     ath_sandbox_users_init(&users, "0 100000 1024\n5000 7000 10\n");
     ck_assert_uint_eq(users.first, 512);
     ck_assert_uint_eq(users.count, 512);

@@ -100,7 +100,7 @@ static void take_name(const char *path, char out[ATH_KEY_NAME_BYTES])
     if (!chosen_name(&chosen, NULL) && chosen)
         name = chosen;
     bool is_name = ath_key_name_is_valid(name) && strcmp(name, "key") != 0;
-    snprintf(out, ATH_KEY_NAME_BYTES, "%s", is_name ? name : "");
+    snprintf(out, ATH_KEY_NAME_BYTES, "%.*s", ATH_KEY_NAME_BYTES - 1, is_name ? name : "");
 }
 
 int ath_secret_load(const char *path, struct ath_secret *out, struct ath_err *err)
