@@ -57,6 +57,7 @@ libaitherion_a_SOURCES += \
 	src/cli/help.c src/cli/help.h \
 	src/cli/help_json.c src/cli/help_json.h \
 	src/cli/output/bar.c src/cli/output/bar.h \
+	src/cli/identities.c src/cli/identities.h \
 	src/cli/key_flags.c src/cli/key_flags.h \
 	src/cli/output/change.c src/cli/output/change.h \
 	src/cli/output/machine/distances.c src/cli/output/machine/distances.h \

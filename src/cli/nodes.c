@@ -18,6 +18,7 @@
 #include "cli/watch.h"
 #include "config/entry.h"
 #include "config/key_file.h"
+#include "config/key_folder.h"
 #include "container/docker/body.h"
 #include "container/docker/host.h"
 
@@ -302,10 +303,13 @@ struct ath_plan_options ath_nodes_plan_options(const struct ath_nodes *nodes,
         .ids = nodes->ids,
         .id_count = nodes->id_count,
         .key_path = nodes->key_path,
+        .is_key_folder = ath_key_folder_is(nodes->key_path),
         .run_folder = engine ? ath_engine_folder(engine) : nodes->run_folder,
     };
-    if (options.is_process)
+    if (options.is_process) {
         options.key_path = key_of_folder(nodes);
+        options.is_key_folder = ath_key_folder_is(options.key_path);
+    }
     *user = user_of(nodes, &options);
     options.user = *user;
     return options;

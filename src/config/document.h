@@ -52,6 +52,16 @@ struct ath_document_numa {
     int metrics_port; /* ATH_UNSET: no metrics */
 };
 
+/* The limits and the role of a key; its name is the identity of those that prove it. */
+struct ath_document_identity {
+    struct ath_document_item item;
+    char *name;
+    char *memory;          /* "4G", "50%" (forms.h); NULL: no limit */
+    int sessions;          /* ATH_UNSET: no limit */
+    struct ath_texts gpus; /* PCI addresses; empty: all */
+    bool is_admin;
+};
+
 struct ath_document_card {
     struct ath_document_item item;
     char *pci;
@@ -87,6 +97,10 @@ struct ath_document {
     struct ath_document_node node;
     struct ath_document_engine engine;
     char *key_file;
+    struct {
+        struct ath_document_identity *items;
+        size_t count;
+    } identities;
     struct {
         struct ath_document_numa *items;
         size_t count;

@@ -10,10 +10,13 @@
 #include "config/forms.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/i18n.h"
+#include "base/key_name.h"
 #include "base/pci.h"
 #include "base/text.h"
 
@@ -108,6 +111,52 @@ static bool is_image(const char *text)
     return *text && strlen(text) <= 1024 && is_of(text, "._-/:@") && *text != '-';
 }
 
+static int read_percent(const char *number, double *out)
+{
+    double percent;
+    if (ath_parse_double(number, &percent) || percent <= 0 || percent > 100)
+        return -EINVAL;
+    *out = percent;
+    return 0;
+}
+
+/* The factor of a unit of one letter; 0 if it is none. */
+static uint64_t factor_of(char unit)
+{
+    static const char units[] = "KMGT";
+    const char *found = unit ? strchr(units, unit) : NULL;
+    return found ? UINT64_C(1) << 10 * (found - units + 1) : 0;
+}
+
+int ath_form_memory(const char *text, int64_t *out_bytes, double *out_percent)
+{
+    char number[32];
+    uint64_t count;
+    size_t length = strlen(text);
+    if (!length || length >= sizeof number || strchr(text, '\n'))
+        return -EINVAL;
+    snprintf(number, sizeof number, "%s", text);
+    char unit = number[length - 1];
+    uint64_t factor = factor_of(unit);
+    if (factor || unit == '%')
+        number[length - 1] = '\0';
+    *out_bytes = ATH_UNSET;
+    *out_percent = 0;
+    if (unit == '%')
+        return read_percent(number, out_percent);
+    if (ath_parse_u64(number, 10, &count) || count > (uint64_t)INT64_MAX / (factor ? factor : 1))
+        return -EINVAL;
+    *out_bytes = (int64_t)(count * (factor ? factor : 1));
+    return 0;
+}
+
+static bool is_memory(const char *text)
+{
+    int64_t bytes;
+    double percent;
+    return !ath_form_memory(text, &bytes, &percent);
+}
+
 static const struct {
     bool (*fits)(const char *text);
     const char *allowed, *allowed_list;
@@ -133,6 +182,12 @@ static const struct {
                                N_("a list of Docker's addresses") },
     [ATH_FORM_IMAGE] = { is_image, N_("the name of an image such as aitherion-runtime:latest"),
                          N_("a list of images") },
+    [ATH_FORM_KEY_NAME] = { ath_key_name_is_valid,
+                            N_("the name of a key: letters, digits, '.', '-' and '_'"),
+                            N_("a list of names of keys") },
+    [ATH_FORM_MEMORY] = { is_memory,
+                          N_("an amount of memory such as 4G or 512M, or a part such as 50%"),
+                          N_("a list of amounts of memory") },
 };
 
 bool ath_form_fits(enum ath_form form, const char *text)

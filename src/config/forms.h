@@ -1,8 +1,16 @@
 /* The forms that texts of a document must have: names, addresses, paths. */
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "config/schema.h"
+
+/*
+ * Reads a text of ATH_FORM_MEMORY: bytes, with K, M, G or T for powers of 1024, or a percentage.
+ * Returns 0 with *out_bytes (ATH_UNSET for a percentage) and *out_percent (0 for bytes), or
+ * -EINVAL.
+ */
+int ath_form_memory(const char *text, int64_t *out_bytes, double *out_percent);
 
 bool ath_form_fits(enum ath_form form, const char *text);
 

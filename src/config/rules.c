@@ -176,6 +176,8 @@ void ath_rules_check(const struct ath_document *document, struct ath_faults *fau
 
     check_names(numa, document, _("another entry above has the id %s"), faults);
     check_ports(numa, document, faults);
+    check_names(ath_schema_find(root, "identities"), document,
+                _("another identity above has the name '%s'"), faults);
     check_names(ath_schema_find(roce, "cards"), &document->roce,
                 _("the card '%s' is listed above already"), faults);
     check_names(ath_schema_find(roce, "macvlans"), &document->roce,

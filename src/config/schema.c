@@ -10,7 +10,13 @@
 #include "base/idset.h"
 #include "config/document.h"
 
-enum { ENTRY_ID_MAX = 65535, PORT_MAX = 65535, MTU_MIN = 68, MTU_MAX = 65535 };
+enum {
+    ENTRY_ID_MAX = 65535,
+    PORT_MAX = 65535,
+    MTU_MIN = 68,
+    MTU_MAX = 65535,
+    SESSIONS_MAX = 1 << 20
+};
 
 static const char *const schemas[] = { ATH_DOCUMENT_SCHEMA, NULL };
 static const char *const engines[] = { "auto", "docker", "process", NULL };
@@ -152,6 +158,39 @@ static const struct ath_schema numa_keys[] = {
     { 0 },
 };
 
+static const struct ath_schema identity_keys[] = {
+    { .name = "name",
+      .kind = ATH_VALUE_TEXT,
+      FIELD(ath_document_identity, name),
+      .form = ATH_FORM_KEY_NAME,
+      .is_required = true,
+      .help = N_("name of a key: of its file in the folder key_file") },
+    { .name = "memory",
+      .kind = ATH_VALUE_TEXT,
+      FIELD(ath_document_identity, memory),
+      .form = ATH_FORM_MEMORY,
+      .otherwise = N_("no limit"),
+      .help = N_("memory of each GPU for all its sessions together, such as 4G or 50%") },
+    { .name = "sessions",
+      .kind = ATH_VALUE_INTEGER,
+      FIELD(ath_document_identity, sessions),
+      .max = SESSIONS_MAX,
+      .otherwise = N_("no limit"),
+      .help = N_("number of its programs that use a runtime at a time") },
+    { .name = "gpus",
+      .kind = ATH_VALUE_TEXTS,
+      FIELD(ath_document_identity, gpus),
+      .form = ATH_FORM_PCI,
+      .otherwise = N_("all GPUs"),
+      .help = N_("PCI addresses of the GPUs that it may use") },
+    { .name = "admin",
+      .kind = ATH_VALUE_BOOLEAN,
+      FIELD(ath_document_identity, is_admin),
+      .fallback = "false",
+      .help = N_("it may list, limit and end the sessions of others") },
+    { 0 },
+};
+
 static const struct ath_schema card_keys[] = {
     { .name = "pci",
       .kind = ATH_VALUE_TEXT,
@@ -273,7 +312,17 @@ static const struct ath_schema document_keys[] = {
       FIELD(ath_document, key_file),
       .form = ATH_FORM_FILE,
       .fallback = "/etc/aitherion/key",
-      .help = N_("file of the shared key (any bytes); a user's own key file takes precedence") },
+      .help = N_("file of the shared key (any bytes), or folder with a key for each identity; a "
+                 "user's own key file takes precedence") },
+    { .name = "identities",
+      .kind = ATH_VALUE_ITEMS,
+      FIELD(ath_document, identities),
+      .otherwise = N_("no limits, and no administrators"),
+      .help = N_("limits and roles of the keys of the folder key_file, by name"),
+      .title = N_("identity"),
+      .name_key = "name",
+      .keys = identity_keys,
+      .item_size = sizeof(struct ath_document_identity) },
     { .name = "numa",
       .kind = ATH_VALUE_ITEMS,
       FIELD(ath_document, numa),

@@ -37,6 +37,8 @@ enum ath_form {
     ATH_FORM_FILE,
     ATH_FORM_DOCKER_HOST,
     ATH_FORM_IMAGE,
+    ATH_FORM_KEY_NAME,
+    ATH_FORM_MEMORY, /* 4G, 50% */
     ATH_FORM_COUNT
 };
 

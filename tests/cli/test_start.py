@@ -651,6 +651,40 @@ class Life(Base):
         self.assertEqual(self.outcomes(), ["same", "restarted"])
         self.assertEqual(self.health(), {})
 
+    def test_rows_of_identities_change_without_a_restart(self):
+        def rows(node):
+            with open(os.path.join(self.run_folder, f"numa{node}", "identities"), encoding="ascii") as file:
+                return file.read()
+        self.ok("key", "add", "alice", "--memory", "4G", "--sessions", "2", "--gpus", "0004:04:00.0,0004:05:00.0")
+        self.ok("key", "add", "operator", "--admin")
+        self.start()
+        self.assertEqual([rows(node) for node in (0, 1)],
+                         ["alice memory_bytes=4294967296 sessions=2 gpus=0004:04:00.0,0004:05:00.0\noperator admin\n"] * 2)
+        self.assertEqual(self.outcomes(), ["same", "same"])
+        pid = self.data("status", "0")["nodes"][0]["process"]["pid"]
+        self.ok("configure", "--set", "identities.alice.memory=50%", "--set", "identities.alice.gpus=[]")
+        plan = self.data("start", "--dry-run", "--engine", "process")
+        self.assertEqual([(node["outcome"], node["reason"]) for node in plan["nodes"]], [("changed", "identities")] * 2)
+        self.assertIn("memory_bytes=4294967296", rows(0))
+        self.assertEqual(self.outcomes(), ["changed", "changed"])
+        self.assertEqual(rows(1), "alice memory_percent=50 sessions=2\noperator admin\n")
+        self.assertEqual(self.data("status", "0")["nodes"][0]["process"]["pid"], pid)
+        self.ok("key", "add", "bob")  # without a restart, and without a row
+        self.assertIn("no program uses", self.ok("session", "list", "--numa", "0", "--key-name", "bob").stdout)
+        self.ok("clean", "--yes")
+        self.assertFalse(os.path.exists(os.path.join(self.run_folder, "numa0")))
+
+    def test_a_key_that_becomes_a_folder_is_a_change(self):
+        self.start()
+        self.ok("key", "add", "alice")
+        self.assertEqual(self.outcomes(), ["restarted", "restarted"])
+        self.assertEqual(self.outcomes(), ["same", "same"])
+
+    def test_a_faulty_row_makes_no_key(self):
+        for words in (("--memory", "4X"), ("--memory", "0%"), ("--sessions", "-1"), ("--gpus", "gpu0")):
+            self.assertEqual(self.error("key", "add", "alice", *words)["code"], "value-invalid", words)
+        self.assertFalse(os.path.isdir(self.key))
+
     def test_simulation_by_flag_is_no_drift(self):
         self.ok("configure", "--set", "engine.sim=false")
         self.start("--sim")

@@ -1034,6 +1034,24 @@ TEST(plans_a_process)
                               "--vram-fraction 0.8");
 }
 
+/* A folder is mounted whole, so that the runtime sees keys that are added and removed. A key that
+ * becomes a folder is another plan. */
+LOOP_TEST(plans_a_folder_of_keys, 0, 2)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.options.is_process = _i;
+    scene.options.key_path = "/etc/aitherion/key";
+    scene.options.is_key_folder = true;
+    const struct ath_plan_node *node = make_plan(&scene, HEAD "numa:\n" ENTRY CONTROL);
+    ath_auto_free char *command = words_of(&node->command);
+    ck_assert_ptr_nonnull(
+        strstr(command, _i ? " --key /etc/aitherion/key/ " : " --key /run/aitherion/keys "));
+    if (!_i)
+        ck_assert_str_eq(source_of(node, "/run/aitherion/keys"), "/etc/aitherion/key");
+    ck_assert_ptr_null(source_of(node, "/run/aitherion/key"));
+}
+
 /* --- bodies and lines */
 
 TEST(fingerprints_differ_with_plans)

@@ -10,6 +10,48 @@
 #include "documents.h"
 #include "unit.h"
 
+TEST(reads_amounts_of_memory)
+{
+    static const struct {
+        const char *text;
+        int64_t bytes;
+        double percent;
+    } good[] = {
+        { "0", 0, 0 },
+        { "1024", 1024, 0 },
+        { "3K", 3 << 10, 0 },
+        { "512M", 512 << 20, 0 },
+        { "4G", INT64_C(4) << 30, 0 },
+        { "2T", INT64_C(2) << 40, 0 },
+        { "9223372036854775807", INT64_MAX, 0 },
+        { "50%", ATH_UNSET, 50 },
+        { "0.5%", ATH_UNSET, 0.5 },
+        { "100%", ATH_UNSET, 100 },
+    };
+    static const char *const bad[] = { "",
+                                       "G",
+                                       "%",
+                                       "0%",
+                                       "101%",
+                                       "-1",
+                                       "4g",
+                                       "4 G",
+                                       "4GB",
+                                       "1.5G",
+                                       "8388608T",
+                                       "4G\n",
+                                       "9223372036854775808" };
+    for (size_t i = 0; i < ATH_COUNT(good); i++) {
+        int64_t bytes = 7;
+        double percent = 7;
+        ck_assert_msg(!ath_form_memory(good[i].text, &bytes, &percent), "%s", good[i].text);
+        ck_assert_int_eq(bytes, good[i].bytes);
+        ck_assert_double_eq(percent, good[i].percent);
+    }
+    for (size_t i = 0; i < ATH_COUNT(bad); i++)
+        ck_assert_msg(!ath_form_fits(ATH_FORM_MEMORY, bad[i]), "%s", bad[i]);
+}
+
 static void check_row(const struct ath_schema *key)
 {
     ath_auto_free char *allowed = ath_schema_allowed(key);

@@ -13,12 +13,16 @@
 #include "cli/commands/key_place.h"
 #include "cli/nodes.h"
 #include "cli/output/key.h"
+#include "config/edit.h"
 #include "config/key_file.h"
 #include "config/key_folder.h"
 #include "container/image/digest.h"
 
+enum { LOCK_TIMEOUT_MS = 10000 };
+
 struct options {
-    const char *group;
+    const char *group, *memory, *sessions, *gpus;
+    bool is_admin;
 };
 
 struct work {
@@ -64,6 +68,29 @@ static int make(struct work *work, const char *group, bool *out_has_moved, struc
     return status;
 }
 
+/* Adds the row of the identity to the document. In a dry run it is only checked. */
+static int add_row(const struct work *work, const struct options *options, const char *name,
+                   bool is_dry_run, struct ath_err *err)
+{
+    ATH_AUTO(ath_document) document = { 0 };
+    ATH_AUTO(ath_faults) faults = { 0 };
+    struct ath_change fields[5] = { { "name", name } };
+    const struct ath_change wanted[] = { { "memory", options->memory },
+                                         { "sessions", options->sessions },
+                                         { "gpus", options->gpus },
+                                         { "admin", options->is_admin ? "true" : NULL } };
+    size_t count = 1;
+    for (size_t i = 0; i < ATH_COUNT(wanted); i++)
+        if (wanted[i].value)
+            fields[count++] = wanted[i];
+    if (count == 1)
+        return 0;
+    int status = ath_document_open(work->nodes.path, LOCK_TIMEOUT_MS, &document, &faults, err);
+    if (!status)
+        status = ath_document_append(&document, "identities", fields, count, err);
+    return status || is_dry_run ? status : ath_document_save(&document, err);
+}
+
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     const struct options *options = data;
@@ -93,10 +120,15 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         ath_err_set(err, -EEXIST, ATH_E_EXISTS, _("there is already a key '%s'"), name);
         return ath_err_hint(err, -EEXIST, "aitherion key remove %s", name);
     }
+    status = add_row(&work, options, name, true, err); /* a faulty row makes no key */
+    if (status)
+        return status;
     if (!cli->globals.is_dry_run)
         status = make(&work, options->group, &has_moved, err);
     else if (!ath_key_file_is_writable(work.place.base))
         status = ath_err_system(err, -EACCES, _("cannot write the key '%s'"), work.place.file);
+    if (!status && !cli->globals.is_dry_run)
+        status = add_row(&work, options, name, false, err);
     if (status == -EACCES || status == -EPERM)
         return ath_err_hint(err, status, _("run the same command as root, with sudo in front"));
     if (status)
@@ -134,12 +166,35 @@ static const struct ath_option option_table[] = {
       .offset = offsetof(struct options, group),
       .help = N_("let the members of this group of users read the key, and so use the GPUs of this "
                  "machine without root") },
+    { .name = "memory",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "AMOUNT",
+      .offset = offsetof(struct options, memory),
+      .help =
+          N_("add a row to `identities` of the document: memory of each GPU for all its sessions "
+             "together, such as 4G or 50%; `aitherion start` gives it to runtimes") },
+    { .name = "sessions",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "N",
+      .offset = offsetof(struct options, sessions),
+      .help = N_("the same for the number of its programs at a time") },
+    { .name = "gpus",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "PCI[,...]",
+      .completion = ATH_COMPLETE_GPUS,
+      .offset = offsetof(struct options, gpus),
+      .help = N_("the same for the GPUs that it may use") },
+    { .name = "admin",
+      .offset = offsetof(struct options, is_admin),
+      .help =
+          N_("the same for an administrator: it may list, limit and end the sessions of others") },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
     { "aitherion key add alice", N_("make a key for alice") },
     { "aitherion key add lab --group users", N_("one for all users of this machine") },
+    { "aitherion key add bob --memory 4G --sessions 2", N_("one with limits") },
     { .command = NULL },
 };
 

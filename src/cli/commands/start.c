@@ -18,6 +18,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/image_docker.h"
 #include "cli/ending.h"
+#include "cli/identities.h"
 #include "cli/nodes.h"
 #include "cli/output/image.h"
 #include "cli/output/start.h"
@@ -43,6 +44,8 @@ struct work {
     struct ath_plan plan;
     int *fixed_ids; /* nodes that need a restart for another share of GPU memory */
     size_t fixed_id_count;
+    int *row_ids; /* nodes that got other rows of identities */
+    size_t row_id_count;
     struct ath_start_results foreseen; /* what the start will do */
     struct ath_ending ending;          /* the programs that it ends */
     struct ath_start_results results;
@@ -58,6 +61,7 @@ static void work_free(struct work *work)
     ath_start_results_free(&work->foreseen);
     ath_plan_free(&work->plan);
     free(work->fixed_ids);
+    free(work->row_ids);
     free(work->sim_ids);
     free(work->user);
     ath_engine_close(work->engine);
@@ -284,6 +288,34 @@ static int set_shares(struct work *work, struct ath_start_results *results, bool
     return status;
 }
 
+/* Gives the runtimes the document's rows of identities. Runtimes that go on take them at once. A
+ * dry run only compares the rows. */
+static int set_identities(struct work *work, bool is_dry_run, struct ath_err *err)
+{
+    int status = 0;
+    work->row_id_count = 0;
+    for (size_t i = 0; i < work->plan.node_count && !status; i++) {
+        bool has_changed;
+        status = ath_identities_write(work->nodes.document, work->plan.nodes[i].folder, is_dry_run,
+                                      &has_changed, err);
+        if (!status && has_changed)
+            *(int *)ath_push(&work->row_ids, &work->row_id_count, sizeof(int)) =
+                work->plan.nodes[i].id;
+    }
+    return status;
+}
+
+static void note_identities(const struct work *work, struct ath_start_results *results)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        struct ath_start_result *one = &results->items[i];
+        bool goes_on = one->outcome == ATH_START_SAME || one->outcome == ATH_START_CHANGED;
+        if (goes_on && !one->status && work->row_id_count &&
+            ath_engine_wants(work->row_ids, work->row_id_count, one->id))
+            ath_start_changed(one, _("identities"));
+    }
+}
+
 static int foresee_nodes(struct work *work, struct ath_err *err)
 {
     struct ath_start_options options = start_options(work);
@@ -294,6 +326,10 @@ static int foresee_nodes(struct work *work, struct ath_err *err)
     int status = ath_engine_start(work->engine, &work->plan, &options, &work->foreseen, err);
     if (!status)
         status = set_shares(work, &work->foreseen, true, err);
+    if (!status && work->fixed_id_count == fixed)
+        status = set_identities(work, true, err);
+    if (!status && work->fixed_id_count == fixed)
+        note_identities(work, &work->foreseen);
     return status || work->fixed_id_count == fixed ? status : foresee_nodes(work, err);
 }
 
@@ -459,6 +495,9 @@ static int ask(void *context, const struct ath_plan_node *node, struct ath_err *
 {
     const struct work *work = context;
     struct ath_probe probe = { .key_path = work->nodes.key_path, .timeout_ms = ATH_PROBE_TRY_MS };
+    bool unused;
+    /* before its first client: the folder of a new runtime was not there yet */
+    (void)ath_identities_write(work->nodes.document, node->folder, false, &unused, NULL);
     int status = ath_probe_node(&probe, node, err);
     if (status && err->code == ATH_E_KEY_REFUSED) /* it read an older key when it started */
         return ath_err_hint(err, status, "aitherion restart %d", node->id);
@@ -481,13 +520,19 @@ static int start_nodes(struct work *work, struct ath_err *err)
     int status = foresee(work, err);
     if (!status)
         status = ath_ending_confirm(work->cli, &work->ending, err);
+    if (!status)
+        status = set_identities(work, false, err);
     if (status)
         return status;
     ath_start_bar_begin(&work->bar, &work->plan);
     ath_start_results_free(&work->results);
     status = ath_engine_start(work->engine, &work->plan, &options, &work->results, err);
     ath_bar_end(&work->bar.bar);
-    return status ? status : set_shares(work, &work->results, false, err);
+    if (!status)
+        status = set_shares(work, &work->results, false, err);
+    if (!status)
+        note_identities(work, &work->results);
+    return status;
 }
 
 /* runc's error if Docker itself runs in a container without CAP_SYS_RESOURCE. */
@@ -621,8 +666,10 @@ const struct ath_command ath_command_start = {
         "its GPUs, RDMA devices and interfaces. A document that does not fit this machine is "
         "refused with file, line and column.\n\n"
         "A node that already runs as the document says is left alone; one that runs differently "
-        "is restarted, except that the memory limit and the share of GPU memory are changed while "
-        "it runs; one that lost its macvlan gets it back. A node that runs with --sim keeps "
+        "is restarted, except that the memory limit, the share of GPU memory and the identities "
+        "are "
+        "changed while it runs; one that lost its macvlan gets it back. A node that runs with "
+        "--sim keeps "
         "its simulated GPUs. If a node fails, what was made for it is undone, and the others "
         "continue. A node that another document started, or a user with another run folder, is "
         "refused; --yes takes it over.\n\n"

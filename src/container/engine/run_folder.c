@@ -193,9 +193,17 @@ static int remove_one(const char *path, const char *const *files, struct ath_err
 int ath_run_folder_remove(const char *folder, int id, struct ath_err *err)
 {
     /* An earlier aitherion kept a node's state beside its socket. */
-    static const char *const node_files[] = { "runtime.sock", "state.json",      ".state.json.new",
-                                              "runtime.log",  "runtime.log.old", ".supervisor.lock",
-                                              MEMORY_FILE,    MEMORY_FILE_NEW,   NULL };
+    static const char *const node_files[] = { "runtime.sock",
+                                              "identities",
+                                              ".identities.new",
+                                              "state.json",
+                                              ".state.json.new",
+                                              "runtime.log",
+                                              "runtime.log.old",
+                                              ".supervisor.lock",
+                                              MEMORY_FILE,
+                                              MEMORY_FILE_NEW,
+                                              NULL };
     static const char *const shared[] = { ATH_RUN_LOCK_FILE, ".network.lock", ATH_RUN_MARK, NULL };
     ath_auto_free char *states = ath_run_folder_states(folder);
     ath_auto_free char *node = ath_run_folder_node(folder, id);

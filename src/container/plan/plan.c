@@ -322,6 +322,7 @@ static void add_names(const struct ath_plan_making *making, struct ath_plan_node
     node->socket = ath_xasprintf("%s/runtime.sock", node->folder);
     node->key_path =
         ath_xstrdup(options->key_path ? options->key_path : making->document->key_file);
+    node->is_key_folder = options->is_key_folder;
     node->user = ath_xstrdup(options->user);
     node->limits_logs = !options->is_process && options->engine.limits_logs;
 }

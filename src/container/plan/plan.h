@@ -60,6 +60,7 @@ struct ath_plan_options {
     const int *ids;
     size_t id_count;        /* 0: all entries of the document */
     const char *key_path;   /* of the key file that was found or made; NULL: the document's */
+    bool is_key_folder;     /* key_path is a folder of keys */
     const char *run_folder; /* NULL: ATH_PLAN_RUN_FOLDER */
     const char *user;       /* "UID:GID", owner of the key and the run folder, for the container's
                                process:       without capabilities, root cannot read other users' files.
@@ -192,6 +193,7 @@ struct ath_plan_node {
     char *folder;   /* "/run/aitherion/numa0": socket, state, logs; the same path inside */
     char *socket;   /* "/run/aitherion/numa0/runtime.sock" */
     char *key_path; /* on the host */
+    bool is_key_folder;
 
     struct ath_idset cpus;         /* the node's online CPUs */
     struct ath_idset memory_nodes; /* cpuset-mems: the CPU node and its GPUs' memory nodes */

@@ -14,6 +14,7 @@
 #include "container/plan/parts.h"
 
 static const char key_inside[] = ATH_PLAN_RUN_FOLDER "/key";
+static const char keys_inside[] = ATH_PLAN_RUN_FOLDER "/keys";
 
 /* value is taken over; NULL: adds no pair. */
 static void add_pair(struct ath_plan_pairs *pairs, const char *name, char *value)
@@ -25,9 +26,18 @@ static void add_pair(struct ath_plan_pairs *pairs, const char *name, char *value
     pair->value = value;
 }
 
-static const char *key_of(const struct ath_plan_making *making, const struct ath_plan_node *node)
+/* Returns where the key is mounted. A folder is mounted whole, so that its changes are seen. */
+static const char *mount_of(const struct ath_plan_node *node)
 {
-    return making->options->is_process ? node->key_path : key_inside;
+    return node->is_key_folder ? keys_inside : key_inside;
+}
+
+/* A key that becomes a folder is a change of the plan: a runtime reads a single key once. */
+static char *key_of(const struct ath_plan_making *making, const struct ath_plan_node *node)
+{
+    if (!making->options->is_process)
+        return ath_xstrdup(mount_of(node));
+    return ath_xasprintf("%s%s", node->key_path, node->is_key_folder ? "/" : "");
 }
 
 /* Returns "10.0.0.11:50051" or "[fd00::1]:50051". */
@@ -108,7 +118,7 @@ static void add_environment(const struct ath_plan_making *making, struct ath_pla
     add_pair(pairs, "AITHERION_NUMA", ath_xasprintf("%d", node->id));
     add_pair(pairs, "AITHERION_LISTEN", endpoint(node->listen_address, node->control_port));
     add_pair(pairs, "AITHERION_SOCKET", ath_xstrdup(node->socket));
-    add_pair(pairs, "AITHERION_KEY_FILE", ath_xstrdup(key_of(making, node)));
+    add_pair(pairs, "AITHERION_KEY_FILE", key_of(making, node));
     add_pair(pairs, "CAPNP_PORT", ath_xasprintf("%d", node->control_port));
     add_pair(pairs, "CONTROL_IFACE", ath_xstrdup(node->control_iface));
     add_gpu_environment(making, node);
@@ -154,7 +164,7 @@ static void add_commands(const struct ath_plan_making *making, struct ath_plan_n
     ath_texts_add(&node->command, "serve");
     add_option(&node->command, "--listen", endpoint(node->listen_address, node->control_port));
     add_option(&node->command, "--socket", ath_xstrdup(node->socket));
-    add_option(&node->command, "--key", ath_xstrdup(key_of(making, node)));
+    add_option(&node->command, "--key", key_of(making, node));
     if (node->gpu_way == ATH_PLAN_GPU_SIM)
         ath_texts_add(&node->command, "--sim");
     else
@@ -173,7 +183,7 @@ void ath_plan_add_runtime(const struct ath_plan_making *making, struct ath_plan_
 {
     if (!making->options->is_process) {
         ath_plan_add_mount(node, node->folder, node->folder, false);
-        ath_plan_add_mount(node, node->key_path, key_inside, true);
+        ath_plan_add_mount(node, node->key_path, mount_of(node), true);
     }
     add_environment(making, node);
     add_labels(making, node);
