@@ -106,6 +106,28 @@ class Life(StartCase):
         self.assertIn("image", kinds)
         self.assertEqual((self.names(), os.path.exists(os.path.join(self.folder, "run"))), (set(), False))
 
+    def test_a_folder_of_keys(self):
+        """Containers see keys and rows of identities that change while they run."""
+        self.run_on("key", "add", "alice", "--memory", "4G")
+        self.assertEqual(self.outcomes("--sim"), ["started", "started"])
+        ids = self.ids()
+        self.run_on("key", "add", "bob")
+        result = self.run_on("session", "list", "--numa", "0", "--key-name", "bob")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        shutil.copy(os.path.join(self.key, "bob"), os.path.join(self.folder, "bob"))
+        example = os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add")
+        result = harness.run("-c", self.document, "run", "--numa", "0", "--key-name", "alice", "--", example, env=self.environment())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.run_on("key", "remove", "bob", "--yes")
+        refused = self.run_on("session", "list", "--numa", "0", "--key", os.path.join(self.folder, "bob"))
+        self.assertIn("or none called 'bob'", refused.stderr)
+        self.run_on("configure", "--set", "identities.alice.memory=2G")
+        self.assertEqual(self.outcomes("--sim"), ["changed", "changed"])
+        self.assertEqual(self.ids(), ids)
+        logs = self.run_on("logs", "0").stdout
+        self.assertIn("identity=alice", logs)
+        self.assertNotIn("unusable", logs)
+
     def test_programs_of_this_machine(self):
         """Programs reach the runtime by the socket in the shared folder, and by the port that Docker publishes."""
         example = os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add")
