@@ -248,7 +248,8 @@ static void raise_limit(unsigned int resource)
 }
 
 /* Memory shared with programs and the output of kernels are files for the kernel, each exported
- * piece of memory is a descriptor, and sessions have no right to lock more memory than the limit.
+ * piece of memory is a descriptor, and sessions have no right to lock more memory or make more
+ * threads than the limits.
  */
 static void raise_limits(void)
 {
@@ -256,6 +257,7 @@ static void raise_limits(void)
     raise_limit(RLIMIT_FSIZE);
     raise_limit(RLIMIT_NOFILE);
     raise_limit(RLIMIT_MEMLOCK);
+    raise_limit(RLIMIT_NPROC);
 }
 
 static int take_signals(struct serve *serve, struct ath_err *err)
