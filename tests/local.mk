@@ -49,6 +49,7 @@ UNIT_TESTS = \
 	tests/unit/test_pci \
 	tests/unit/test_perf \
 	tests/unit/test_plan \
+	tests/unit/test_places \
 	tests/unit/test_process_facts \
 	tests/unit/test_propose \
 	tests/unit/test_locked_in \

@@ -4,6 +4,7 @@ libaitherion_a_SOURCES += \
 	src/base/clock.h \
 	src/base/err.c src/base/err.h \
 	src/base/file.c src/base/file.h \
+	src/base/host_budget.c src/base/host_budget.h \
 	src/base/i18n.h \
 	src/base/idset.c src/base/idset.h \
 	src/base/isolated.c src/base/isolated.h \

@@ -32,6 +32,7 @@ CLIENT_LIBRARY_BASE = \
 	src/base/clean.c src/base/clean.h \
 	src/base/err.c src/base/err.h \
 	src/base/file.c src/base/file.h \
+	src/base/host_budget.c src/base/host_budget.h \
 	src/base/log.c src/base/log.h \
 	src/base/map.h \
 	src/base/key_name.c src/base/key_name.h \

@@ -1,11 +1,14 @@
 # The program aitherion-runtime. It links libc, libnettle and libseccomp, nothing else.
 libaitherion_a_SOURCES += \
 	src/runtime/access.c src/runtime/access.h \
+	src/runtime/attempts.c src/runtime/attempts.h \
 	src/runtime/control_answer.c src/runtime/control_answer.h \
 	src/runtime/devices.c src/runtime/devices.h \
 	src/runtime/driver_library.c src/runtime/driver_library.h \
 	src/runtime/event_log.c src/runtime/event_log.h \
 	src/runtime/fd_passing.c src/runtime/fd_passing.h \
+	src/runtime/first_message.c src/runtime/first_message.h \
+	src/runtime/host_limits.c src/runtime/host_limits.h \
 	src/runtime/identities.c src/runtime/identities.h \
 	src/runtime/lock_in.c src/runtime/lock_in.h \
 	src/runtime/metrics.c src/runtime/metrics.h \
@@ -26,6 +29,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/quota/shared.c \
 	src/runtime/quota/virtual.c \
 	src/runtime/quota/wrappers.h \
+	src/runtime/refusal_log.c src/runtime/refusal_log.h \
 	src/runtime/sandbox/file_access.c src/runtime/sandbox/file_access.h \
 	src/runtime/sandbox/sandbox.c src/runtime/sandbox/sandbox.h \
 	src/runtime/sandbox/system_calls.c src/runtime/sandbox/system_calls.h \
@@ -37,7 +41,9 @@ libaitherion_a_SOURCES += \
 	src/runtime/session_board.c src/runtime/session_board.h \
 	src/runtime/session_report.c src/runtime/session_report.h \
 	src/runtime/session_request.c src/runtime/session_request.h \
-	src/runtime/share_table.c src/runtime/share_table.h
+	src/runtime/share_table.c src/runtime/share_table.h \
+	src/runtime/source.c src/runtime/source.h \
+	src/runtime/waiting_room.c src/runtime/waiting_room.h
 
 bin_PROGRAMS += aitherion-runtime
 aitherion_runtime_SOURCES = \

@@ -59,6 +59,14 @@ static const struct option {
     { "vram-fraction", "FRACTION", "VRAM_FRACTION",
       N_("the part of each GPU's memory for all sessions together (default: 1)"), AT(vram_fraction),
       FOR(SERVE) },
+    { "host-fraction", "FRACTION", "HOST_FRACTION",
+      N_("the part of this host's memory that one session may take, mapped memory of its program "
+         "included (default: 0.5)"),
+      AT(host_fraction), FOR(SERVE) },
+    { "sessions-per-source", "NUMBER", "SESSIONS_PER_SOURCE",
+      N_("the most sessions from one address, of one user of this host, or with one of several "
+         "keys (default: 256)"),
+      AT(sessions_per_source), FOR(SERVE) },
     { "metrics", "ADDRESS:PORT", NULL, N_("serve metrics for Prometheus on this address"),
       AT(metrics), FOR(SERVE) },
     { "identities", "FILE", "AITHERION_IDENTITIES",

@@ -23,7 +23,9 @@ enum ath_runtime_exit {
 
 /* Texts belong to argv or the environment. NULL: not given. */
 struct ath_runtime_options {
-    const char *listen, *socket, *key, *gpus, *vram_fraction, *metrics, *identities; /* serve */
+    const char *listen, *socket, *key, *gpus, *vram_fraction, *host_fraction,
+        *sessions_per_source; /* serve */
+    const char *metrics, *identities;
     bool is_no_auth, is_sim;
     const char *server, *timeout; /* health */
     bool is_json;

@@ -24,6 +24,7 @@
 #include "remote/wire/endpoint.h"
 #include "runtime/driver_library.h"
 #include "runtime/event_log.h"
+#include "runtime/host_limits.h"
 #include "runtime/lock_in.h"
 #include "runtime/quota/quota.h"
 
@@ -447,6 +448,7 @@ void ath_program_session_serve(int fd, const struct ath_server *server,
                                         .ticket = *ticket,
                                         .answer.max_bytes = ATH_CONTROL_ANSWER_FRAME_BYTES,
                                         .end_lock = PTHREAD_MUTEX_INITIALIZER };
+    ath_host_limits_apply(server, entry);
     lock_in(&program);
     read_question(&program, &question);
     program.transport = ath_control_open_channel_transport(question);

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -32,17 +33,21 @@
 #include "base/i18n.h"
 #include "base/root.h"
 #include "base/text.h"
-#include "proto/gpu-control.h"
+#include "proto/control.h"
 #include "runtime/access.h"
+#include "runtime/attempts.h"
 #include "runtime/event_log.h"
+#include "runtime/first_message.h"
 #include "runtime/listen_address.h"
 #include "runtime/lock_in.h"
 #include "runtime/metrics.h"
 #include "runtime/process_table.h"
+#include "runtime/refusal_log.h"
 #include "runtime/server_keys.h"
 #include "runtime/session.h"
 #include "runtime/session_report.h"
 #include "runtime/session_request.h"
+#include "runtime/waiting_room.h"
 
 enum {
     HANDSHAKE_MS = 5000,
@@ -51,7 +56,13 @@ enum {
     ACCEPTS_AT_ONCE = 64,
     REPORTS_AT_ONCE = 64,
     USER_MAP_BYTES_MAX = 64 << 10, /* 340 lines (user_namespaces(7)) */
+    SESSIONS_PER_SOURCE = ATH_SESSION_BOARD_MAX / 2,
+    /* Further connections that one session is given: from its own source, and from others. */
+    JOINS_OWN = 16,
+    JOINS_FOREIGN = 4,
 };
+
+#define HOST_FRACTION 0.5
 
 enum { POLL_SIGNALS, POLL_REPORTS, POLL_ACCESS, POLL_TCP, POLL_UNIX, POLL_METRICS, POLL_COUNT };
 
@@ -62,7 +73,10 @@ struct serve {
     struct ath_sandbox_users users;
     struct ath_share_table *shares;
     struct ath_process_table processes;
-    struct ath_access access;        /* its watch_fd is of polls */
+    struct ath_access access; /* its watch_fd is of polls */
+    struct ath_waiting_room waiting;
+    struct ath_attempts attempts;
+    struct ath_refusal_log refusals;
     struct pollfd polls[POLL_COUNT]; /* fd -1: unused; POLL_REPORTS is an epoll of slots */
     char *identities_path;           /* NULL: an option names it, or there is none */
     char *socket_path;               /* to remove at the end; NULL: none */
@@ -121,13 +135,23 @@ static int find_devices(const struct ath_runtime_options *options, struct ath_se
     return 0;
 }
 
-static int parse_fraction(const char *text, double *out, struct ath_err *err)
+static int parse_fraction(const char *text, double value, double *out, struct ath_err *err)
 {
-    double value = 1;
     if (text && (ath_parse_double(text, &value) || value <= 0 || value > 1))
         return ath_err_set(err, -EINVAL, ATH_E_USAGE,
                            _("'%s' is no fraction above 0 and at most 1"), text);
     *out = value;
+    return 0;
+}
+
+static int parse_sessions(const char *text, unsigned int *out, struct ath_err *err)
+{
+    int value = SESSIONS_PER_SOURCE;
+    if (text && ath_parse_int(text, 1, ATH_SESSION_BOARD_MAX, &value))
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("'%s' is no number of sessions from 1 to %d"), text,
+                           ATH_SESSION_BOARD_MAX);
+    *out = (unsigned int)value;
     return 0;
 }
 
@@ -158,7 +182,9 @@ static int know_itself(const struct ath_runtime_options *options, struct ath_ser
                                    .handshake_ms = HANDSHAKE_MS,
                                    .idle_ms = IDLE_MS,
                                    .answer_ms = ANSWER_MS };
-    int status = parse_fraction(options->vram_fraction, &server->vram_fraction, err);
+    int status = parse_fraction(options->vram_fraction, 1, &server->vram_fraction, err);
+    if (!status)
+        status = parse_fraction(options->host_fraction, HOST_FRACTION, &server->host_fraction, err);
     if (!status)
         status = options->is_no_auth
                      ? 0
@@ -278,6 +304,103 @@ static int take_signals(struct serve *serve, struct ath_err *err)
     return 0;
 }
 
+/* ---- connections that are turned away, and joins ---- */
+
+static uint32_t random_number(void)
+{
+    uint32_t number = 0;
+    (void)!getrandom(&number, sizeof number, GRND_NONBLOCK);
+    return number;
+}
+
+/* Logs that a connection ended or was ended before its client had a session. */
+static void log_broken(struct serve *serve, int fd, const char *reason)
+{
+    char peer[ATH_ENDPOINT_TEXT], rest[64];
+    (void)!recv(fd, rest, sizeof rest, MSG_DONTWAIT); /* unread bytes would reset the connection */
+    atomic_fetch_add(&serve->server.board->broken, 1);
+    ath_refusal_log(&serve->refusals, "session-broken", ath_endpoint_of_socket(fd, true, peer),
+                    reason, NULL);
+}
+
+/* Tells a client why it gets no session, if that needs no waiting. */
+static void turn_away(struct serve *serve, int fd, size_t which, enum ath_control_reason reason,
+                      const char *message)
+{
+    char peer[ATH_ENDPOINT_TEXT];
+    atomic_fetch_add(&serve->server.board->refused, 1);
+    ath_refusal_log(&serve->refusals, "session-refused", ath_endpoint_of_socket(fd, true, peer),
+                    ath_control_reason_word(reason), message);
+    if (which != POLL_METRICS)
+        ath_session_turn_away(fd, reason, message);
+}
+
+static void refuse_join(struct serve *serve, int fd, const char *reason)
+{
+    char peer[ATH_ENDPOINT_TEXT];
+    ath_refusal_log(&serve->refusals, "connection-refused", ath_endpoint_of_socket(fd, true, peer),
+                    reason, NULL);
+}
+
+static bool is_own(const struct ath_process *process, const struct ath_waiting *waiting)
+{
+    return ath_source_is(process->source, waiting->source);
+}
+
+/* Passes a connection to the process of a proven session, which checks the proof. Others than the
+ * session's own source can take none of the places of those. */
+static void pass_join(struct serve *serve, struct ath_process *process,
+                      const struct ath_waiting *waiting)
+{
+    unsigned int *joins = is_own(process, waiting) ? &process->own_joins : &process->foreign_joins;
+    unsigned int most = is_own(process, waiting) ? JOINS_OWN : JOINS_FOREIGN;
+    if (*joins >= most ||
+        ath_fd_passing_pass(&serve->fd_passing, ath_process_table_slot(&serve->processes, process),
+                            &waiting->joining, waiting->fd))
+        refuse_join(serve, waiting->fd, "the session takes no connection");
+    else
+        ++*joins;
+}
+
+/* Lets out the connections that wait for a session: into it, or away. */
+static void let_joins_in(struct serve *serve, struct ath_process *process, bool is_open)
+{
+    for (size_t i = serve->waiting.count; i-- > 0;) {
+        if (serve->waiting.items[i].session != process->session)
+            continue;
+        const struct ath_waiting waiting = ath_waiting_room_take(&serve->waiting, i);
+        if (is_open)
+            pass_join(serve, process, &waiting);
+        else
+            refuse_join(serve, waiting.fd, "there is no session to join");
+        close(waiting.fd);
+    }
+}
+
+/* Decides about a connection that wants to join a session. Returns whether it must wait until the
+ * session's client is proven, because its connections come at the same time as its proof. */
+static bool join(struct serve *serve, struct ath_waiting *waiting,
+                 const struct ath_first_message *first)
+{
+    struct ath_process *process =
+        first->session ? ath_process_table_find(&serve->processes, first->session) : NULL;
+    waiting->joining = first->joining;
+    if (!process || process->way != POLL_TCP || process->is_ending ||
+        (process->is_proven && process->purpose != ATH_GPU_PURPOSE_CUDA))
+        refuse_join(serve, waiting->fd, "there is no session to join");
+    else if (!is_own(process, waiting) &&
+             !ath_attempts_take(&serve->attempts, waiting->source, ath_now_ms()))
+        refuse_join(serve, waiting->fd, "too many failed attempts from this address");
+    else if (process->is_proven)
+        pass_join(serve, process, waiting);
+    else if (ath_waiting_room_joins(&serve->waiting, waiting->source, first->session) >=
+             ATH_WAITING_MOST_JOINS)
+        refuse_join(serve, waiting->fd, "too many connections wait for this session");
+    else
+        waiting->session = first->session;
+    return waiting->session;
+}
+
 /* ---- what sessions report ---- */
 
 static const char *identity_of(const struct ath_process *process)
@@ -389,6 +512,11 @@ static int note_report(struct serve *serve, struct ath_process *process,
 {
     if (!ath_process_table_note(process, report))
         return -EBADMSG;
+    if (!process->is_trusted)
+        ath_attempts_give(&serve->attempts, process->source, ath_now_ms());
+    let_joins_in(serve, process,
+                 process->purpose == ATH_GPU_PURPOSE_CUDA &&
+                     ath_process_table_judge(&serve->processes, process) == ATH_VERDICT_GO_ON);
     ath_session_board_note(serve->server.board, ath_process_table_slot(&serve->processes, process),
                            process->purpose, process->identity);
     take_row(serve, process);
@@ -468,6 +596,8 @@ static void run_client(struct serve *serve, int fd, size_t which,
     if (ath_session_board_confine(serve->server.board, entry))
         _exit(EXIT_FAILURE);
     ath_event_log_count_in(&entry->missing_lines);
+    ath_waiting_room_clear(&serve->waiting);
+    ath_fd_passing_keep_inner(&serve->fd_passing);
     if (which == POLL_METRICS)
         serve_metrics(serve, fd, entry);
     else
@@ -486,46 +616,65 @@ static bool is_trusted(int fd, size_t which)
            (peer.uid == 0 || peer.uid == geteuid());
 }
 
-/* A new client may have the key. A client that has been silent for a while is less likely to
- * have it, so that one goes. */
-static void make_room_for_client(struct serve *serve, size_t which)
+/* Ends a client that has been unproven for long, in favour of a new one. */
+static void send_away(struct ath_process *process)
 {
-    struct ath_process *oldest;
-    take_reports(serve);
-    if (!ath_process_table_is_crowded(&serve->processes, (int)which, &oldest) || !oldest)
-        return;
-    ath_event_log(ATH_EVENT_WARNING, "session-ended", "peer", oldest->peer, "reason",
+    ath_event_log(ATH_EVENT_WARNING, "session-ended", "peer", process->peer, "reason",
                   "it has proven no key, and other clients wait", NULL);
-    oldest->is_ending = true;
-    kill(oldest->pid, SIGTERM);
+    kill(process->pid, SIGTERM);
 }
 
 static void forget(struct serve *serve, struct ath_process *process)
 {
     take_reports_of(serve, process);
     close_report(serve, process);
+    let_joins_in(serve, process, false);
     ath_fd_passing_remove(&serve->fd_passing, ath_process_table_slot(&serve->processes, process));
     ath_share_table_drop_all(serve->shares, ath_process_table_slot(&serve->processes, process));
     ath_process_table_remove(&serve->processes, process);
 }
 
-static void start_client(struct serve *serve, int fd, size_t which)
+/* Gives a client a slot in the table. Returns NULL if it gets none, and tells it why. */
+static struct ath_process *admit(struct serve *serve, int fd, size_t which,
+                                 const struct ath_newcomer *newcomer)
+{
+    static const char *const reasons[] = {
+        [ATH_PLACE_FULL] = "too many sessions",
+        [ATH_PLACE_SOURCE_FULL] = "too many sessions from this address",
+        [ATH_PLACE_CROWDED] = "too many clients have not proven a key yet",
+    };
+    struct ath_process *process, *leaves;
+    if (!newcomer->is_trusted &&
+        !ath_attempts_take(&serve->attempts, newcomer->source, ath_now_ms())) {
+        turn_away(serve, fd, which, ATH_CONTROL_REASON_BUSY,
+                  "too many failed attempts from this address");
+        return NULL;
+    }
+    take_reports(serve); /* so that no proven client counts as unproven */
+    enum ath_place place =
+        ath_process_table_add(&serve->processes, newcomer, random_number(), &process, &leaves);
+    if (leaves)
+        send_away(leaves);
+    if (place == ATH_PLACE_GIVEN)
+        return process;
+    if (!newcomer->is_trusted)
+        ath_attempts_give(&serve->attempts, newcomer->source, ath_now_ms());
+    turn_away(serve, fd, which, ATH_CONTROL_REASON_BUSY, reasons[place]);
+    return NULL;
+}
+
+static void start_client(struct serve *serve, int fd, size_t which, struct ath_source source,
+                         bool trusts)
 {
     char peer[ATH_ENDPOINT_TEXT];
     pid_t parent = getpid();
-    bool trusts = is_trusted(fd, which);
-
-    ath_endpoint_of_socket(fd, true, peer);
-    if (!trusts)
-        make_room_for_client(serve, which);
-    struct ath_process *process =
-        ath_process_table_add(&serve->processes, peer, (int)which, trusts);
-    if (!process) {
-        ath_event_log(ATH_EVENT_WARNING, "session-refused", "peer", peer, "reason", "busy", NULL);
-        if (which != POLL_METRICS)
-            ath_session_turn_away(fd);
+    const struct ath_newcomer newcomer = { .peer = ath_endpoint_of_socket(fd, true, peer),
+                                           .source = source,
+                                           .way = (int)which,
+                                           .is_trusted = trusts };
+    struct ath_process *process = admit(serve, fd, which, &newcomer);
+    if (!process)
         return;
-    }
     size_t slot = ath_process_table_slot(&serve->processes, process);
     if (which == POLL_TCP)
         ath_fd_passing_add(&serve->fd_passing, slot);
@@ -547,14 +696,95 @@ static void start_client(struct serve *serve, int fd, size_t which)
     }
 }
 
+/* ---- connections that wait for their first message ---- */
+
+/* Looks at a connection, whose peer may have hung up. Returns whether it must wait. Otherwise its
+ * descriptor is not needed any more. */
+static bool attend(struct serve *serve, struct ath_waiting *waiting, bool is_over)
+{
+    size_t which = (size_t)waiting->way;
+    if (waiting->session)
+        return !is_over;
+    const struct ath_first_message first = which == POLL_TCP ? ath_first_message_look(waiting->fd)
+                                                             : ath_first_message_any(waiting->fd);
+    switch (first.kind) {
+    case ATH_FIRST_MESSAGE_HELLO:
+        start_client(serve, waiting->fd, which, waiting->source, false);
+        return false;
+    case ATH_FIRST_MESSAGE_JOIN:
+        return join(serve, waiting, &first);
+    case ATH_FIRST_MESSAGE_WRONG:
+        turn_away(serve, waiting->fd, which, ATH_CONTROL_REASON_BAD_MESSAGE,
+                  "the message is not valid here");
+        return false;
+    case ATH_FIRST_MESSAGE_INCOMPLETE:
+        if (!is_over)
+            return true;
+        break;
+    case ATH_FIRST_MESSAGE_GONE:
+        break;
+    }
+    log_broken(serve, waiting->fd, "the peer ended the connection");
+    return false;
+}
+
+/* Lets a connection wait, or deals with it. Owns its descriptor. */
+static void receive(struct serve *serve, struct ath_waiting *waiting, bool is_over)
+{
+    if (!attend(serve, waiting, is_over))
+        close(waiting->fd);
+    else if (ath_waiting_room_add(&serve->waiting, waiting, random_number()))
+        atomic_fetch_add(&serve->server.board->broken, 1);
+}
+
+/* The polls behind the fixed ones belong to the room's connections. While one is dealt with, others
+ * may leave, and then others have their index. */
+static void attend_waiting(struct serve *serve, const struct pollfd *polls, size_t count)
+{
+    for (size_t i = count; i-- > 0;) {
+        if (!polls[i].revents || i >= serve->waiting.count ||
+            serve->waiting.items[i].fd != polls[i].fd)
+            continue;
+        struct ath_waiting waiting = ath_waiting_room_take(&serve->waiting, i);
+        receive(serve, &waiting, polls[i].revents & (POLLRDHUP | POLLHUP | POLLERR));
+    }
+}
+
+/* Ends connections that have waited for too long. */
+static void end_waiting(struct serve *serve)
+{
+    uint64_t now_ms = ath_now_ms(), most_ms = (uint64_t)serve->server.handshake_ms;
+    for (size_t i = serve->waiting.count; i-- > 0;) {
+        if (now_ms - serve->waiting.items[i].since_ms < most_ms)
+            continue;
+        const struct ath_waiting waiting = ath_waiting_room_take(&serve->waiting, i);
+        log_broken(serve, waiting.fd, "it was silent for too long");
+        close(waiting.fd);
+    }
+}
+
+/* Owns the descriptor of a new connection. An administrator's never waits. */
+static void welcome(struct serve *serve, int fd, size_t which)
+{
+    struct ath_waiting waiting = {
+        .fd = fd, .way = (int)which, .source = ath_source_of_socket(fd), .since_ms = ath_now_ms()
+    };
+    if (which != POLL_METRICS)
+        atomic_fetch_add(&serve->server.board->accepted, 1);
+    if (is_trusted(fd, which)) {
+        start_client(serve, fd, which, waiting.source, true);
+        close(fd);
+        return;
+    }
+    receive(serve, &waiting, false);
+}
+
 static void accept_clients(struct serve *serve, size_t which)
 {
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-        ath_auto_close int fd = accept4(serve->polls[which].fd, NULL, NULL, SOCK_CLOEXEC);
+        int fd = accept4(serve->polls[which].fd, NULL, NULL, SOCK_CLOEXEC);
         if (fd >= 0) {
-            if (which != POLL_METRICS)
-                atomic_fetch_add(&serve->server.board->accepted, 1);
-            start_client(serve, fd, which);
+            welcome(serve, fd, which);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -606,19 +836,52 @@ static void end_sessions(const struct ath_process_table *processes)
             kill(processes->items[i].pid, SIGTERM);
 }
 
+/* Milliseconds until a connection has waited for too long, or a log line is due; -1: none. */
+static int patience_ms(const struct serve *serve)
+{
+    uint64_t first_ms = ath_waiting_room_first_ms(&serve->waiting), now_ms = ath_now_ms();
+    int patience = serve->refusals.left_out ? 1000 : -1;
+    if (first_ms == UINT64_MAX)
+        return patience;
+    uint64_t end_ms = first_ms + (uint64_t)serve->server.handshake_ms;
+    int left_ms = end_ms > now_ms ? (int)(end_ms - now_ms) : 0;
+    return patience >= 0 && patience < left_ms ? patience : left_ms;
+}
+
+/* Waits for events of the fixed polls and of the connections that wait. Returns how many of these
+ * there are. */
+static size_t await_events(struct serve *serve, struct pollfd polls[])
+{
+    size_t count = serve->waiting.count;
+    memcpy(polls, serve->polls, sizeof serve->polls);
+    for (size_t i = 0; i < count; i++) {
+        const struct ath_waiting *waiting = &serve->waiting.items[i];
+        polls[POLL_COUNT + i] =
+            (struct pollfd){ .fd = waiting->fd,
+                             .events = (short)(POLLRDHUP | (waiting->session ? 0 : POLLIN)) };
+    }
+    if (poll(polls, POLL_COUNT + count, patience_ms(serve)) < 0)
+        for (size_t i = 0; i < POLL_COUNT + count; i++)
+            polls[i].revents = 0;
+    return count;
+}
+
 static void serve_clients(struct serve *serve)
 {
+    struct pollfd polls[POLL_COUNT + ATH_WAITING_MOST];
     while (!serve->is_over) {
-        if (poll(serve->polls, POLL_COUNT, -1) < 0)
-            continue;
-        if (serve->polls[POLL_SIGNALS].revents)
+        size_t waiting = await_events(serve, polls);
+        if (polls[POLL_SIGNALS].revents)
             take_signal(serve);
-        if (serve->polls[POLL_REPORTS].revents)
+        if (polls[POLL_REPORTS].revents)
             take_reports(serve);
-        if (serve->polls[POLL_ACCESS].revents)
+        if (polls[POLL_ACCESS].revents)
             follow_access(serve);
+        attend_waiting(serve, polls + POLL_COUNT, waiting);
+        end_waiting(serve);
+        ath_refusal_log_settle(&serve->refusals);
         for (size_t i = POLL_TCP; i < POLL_COUNT && !serve->is_over; i++)
-            if (serve->polls[i].revents)
+            if (polls[i].revents)
                 accept_clients(serve, i);
     }
     end_sessions(&serve->processes);
@@ -664,6 +927,10 @@ int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
     if (!status)
         prepare_sandbox(&serve);
     serve.processes.board = serve.server.board;
+    serve.processes.limits_identities = serve.server.key_folder;
+    (void)!getrandom(&serve.attempts.seed, sizeof serve.attempts.seed, 0);
+    if (!status)
+        status = parse_sessions(options->sessions_per_source, &serve.processes.most_of_source, err);
     if (!status)
         status = open_access(&serve, options, err);
     if (!status)

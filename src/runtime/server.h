@@ -19,6 +19,7 @@ struct ath_server {
     struct ath_devices devices;
     const struct ath_identities *identities; /* NULL: none have limits */
     double vram_fraction; /* at its start; ath_quota_fraction() has the current one */
+    double host_fraction; /* of the host's memory, that a session may have */
     uid_t owner;          /* the user that runs the server */
     bool is_simulated;
     char node[16]; /* the id of the document's entry; empty without a document */

@@ -22,6 +22,7 @@
 #include "runtime/control_answer.h"
 #include "runtime/event_log.h"
 #include "runtime/lock_in.h"
+#include "runtime/process_table.h"
 #include "runtime/program_session.h"
 #include "runtime/server_keys.h"
 #include "runtime/session_report.h"
@@ -135,64 +136,6 @@ static int read_message(struct session *session, enum ath_control_message_which 
     return status;
 }
 
-/* Waits until the program's session of a number is proven, because its other connections come at
- * the same time as its proof. Returns NULL if there is no such session. An unproven session gets no
- * connections: each passed descriptor that is not taken counts against all sessions (unix(7),
- * ETOOMANYREFS), and clients without a key could leave many. */
-static const struct ath_session_board_entry *await_proven(const struct session *session,
-                                                          uint64_t id)
-{
-    static const struct timespec pause = { .tv_nsec = 1000000 };
-    const struct ath_session_board_entry *entry;
-    while ((entry = ath_session_board_find(session->server->board, id)) && !entry->is_proven &&
-           ath_now_ms() < session->deadline_ms)
-        nanosleep(&pause, NULL);
-    return entry && entry->is_proven && entry->purpose == ATH_GPU_PURPOSE_CUDA ? entry : NULL;
-}
-
-/* Logs a join that is turned away; a join gets no answer. Returns -EACCES. */
-static int turn_away(const struct session *session, const char *reason)
-{
-    ath_event_log(ATH_EVENT_WARNING, "connection-refused", "peer", session->entry->peer, "reason",
-                  reason, NULL);
-    return -EACCES;
-}
-
-/* Passes a further connection to its session's process, which checks the proof. Always returns a
- * negative errno, because this process has nothing more to do with the connection. */
-static int pass_to_session(struct session *session, struct ath_control_join join)
-{
-    struct ath_session_board *board = session->server->board;
-    const struct ath_session_board_entry *entry =
-        await_proven(session, ath_control_join_session(join));
-    struct ath_wire_bytes mac = ath_control_join_mac(join);
-    struct ath_joining joining = { .number = ath_control_join_number(join) };
-    if (!entry || !session->server->fd_passing || mac.length != sizeof joining.proof)
-        return turn_away(session, "there is no session to join");
-    memcpy(joining.proof, mac.data, mac.length);
-    if (ath_fd_passing_pass(session->server->fd_passing, ath_session_board_slot_of(board, entry),
-                            &joining, session->fd))
-        return turn_away(session, "the session takes no connection");
-    return -ENODATA;
-}
-
-/* Reads the first message of a connection, nearly always a hello. */
-static int read_first(struct session *session, struct ath_control_hello *out)
-{
-    struct ath_control_message message;
-    int status = read_frame(session, &message);
-    if (status)
-        return status;
-    if (ath_control_message_which(message) == ATH_CONTROL_MESSAGE_JOIN)
-        return pass_to_session(session, ath_control_message_join(message));
-    if (session->server->fd_passing)
-        ath_fd_passing_keep_inner(session->server->fd_passing);
-    if (ath_control_message_which(message) != ATH_CONTROL_MESSAGE_HELLO)
-        return refuse(session, ATH_CONTROL_REASON_BAD_MESSAGE, "the message is not valid here");
-    *out = ath_control_message_hello(message);
-    return 0;
-}
-
 /* The client prints the text, also a client of another version. */
 static int refuse_protocol(struct session *session, uint32_t spoken)
 {
@@ -214,11 +157,12 @@ static int find_key(struct session *session, const char *name)
 
 static int read_hello(struct session *session)
 {
-    struct ath_control_hello hello;
+    struct ath_control_message message;
     bool wants_key = ath_server_wants_key(session->server);
-    int status = read_first(session, &hello);
+    int status = read_message(session, ATH_CONTROL_MESSAGE_HELLO, &message);
     if (status)
         return status;
+    struct ath_control_hello hello = ath_control_message_hello(message);
     if (ath_control_hello_protocol_min(hello) > ATH_CONTROL_PROTOCOL_VERSION ||
         ath_control_hello_protocol(hello) < ATH_CONTROL_PROTOCOL_VERSION)
         return refuse_protocol(session, ath_control_hello_protocol(hello));
@@ -298,11 +242,24 @@ static int check_count(struct session *session)
     return refuse(session, ATH_CONTROL_REASON_BUSY, text);
 }
 
-/* Tells the listening process who has proven a key. From here on this process needs no key. */
+/* Tells a proven client that it gets no session. */
+static int refuse_place(struct session *session, uint64_t verdict)
+{
+    char text[32 + ATH_KEY_NAME_BYTES];
+    bool is_identity = verdict == ATH_VERDICT_IDENTITY_FULL;
+    snprintf(text, sizeof text, "too many sessions%s%s", is_identity ? " of " : "",
+             is_identity ? session->identity : "");
+    return refuse(session, ATH_CONTROL_REASON_BUSY, text);
+}
+
+/* Tells the listening process who has proven a key, and asks whether the session may go on. From
+ * here on this process needs no key. */
 static int report(struct session *session)
 {
+    static const struct ath_session_report question = { .asks = ATH_ASK_PLACE };
     struct ath_session_report report = { .purpose = (int32_t)session->purpose,
                                          .version = session->version };
+    uint64_t verdict = ATH_VERDICT_NONE;
     if (session->server->report_fd < 0) {
         ath_session_board_note(session->server->board,
                                ath_session_board_slot_of(session->server->board, session->entry),
@@ -313,10 +270,12 @@ static int report(struct session *session)
     int status = ath_session_report_send(session->server->report_fd, &report);
     if (!status)
         status = ath_lock_in_find_user(session->server); /* answered after the report is noted */
+    if (!status)
+        status = ath_session_report_ask(session->server->report_fd, &question, &verdict);
     if (status)
         return give_up(session, "handshake", strerror(-status));
     ath_server_keys_forget(session->server);
-    return 0;
+    return verdict == ATH_VERDICT_GO_ON ? 0 : refuse_place(session, verdict);
 }
 
 static int shake_hands(struct session *session)
@@ -420,17 +379,20 @@ void ath_session_serve(int fd, struct ath_server *server, struct ath_session_boa
         status = converse(&session);
 }
 
-void ath_session_turn_away(int fd)
+void ath_session_turn_away(int fd, enum ath_control_reason reason, const char *message)
 {
     ATH_AUTO(ath_wire_builder) builder = { .max_bytes = ATH_CONTROL_HELLO_FRAME_BYTES };
     struct ath_control_refusal_builder refusal =
         ath_control_message_init_refusal(ath_control_message_start(&builder));
+    uint8_t hello[ATH_CONTROL_HELLO_FRAME_BYTES];
     size_t length;
     int status;
 
-    ath_control_refusal_set_reason(refusal, ATH_CONTROL_REASON_BUSY);
-    ath_control_refusal_set_message(refusal, "too many sessions");
+    ath_control_refusal_set_reason(refusal, reason);
+    ath_control_refusal_set_message(refusal, message);
     const uint8_t *bytes = ath_wire_finish(&builder, &length, &status);
+    (void)!recv(fd, hello, sizeof hello,
+                MSG_DONTWAIT); /* unread bytes would reset the connection */
     if (bytes)
         (void)!send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

@@ -1,5 +1,6 @@
 /* One client's session, in a process of its own. */
 #pragma once
+#include "proto/control.h"
 #include "runtime/server.h"
 
 /*
@@ -9,5 +10,5 @@
  */
 void ath_session_serve(int fd, struct ath_server *server, struct ath_session_board_entry *entry);
 
-/* Refuses a client because the server has no room, without waiting. */
-void ath_session_turn_away(int fd);
+/* Refuses a client that has no process, with a reason, without waiting. */
+void ath_session_turn_away(int fd, enum ath_control_reason reason, const char *message);

@@ -118,6 +118,8 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
     atomic_store(&entry->refused, 0);
     atomic_store(&entry->broken, 0);
     atomic_store(&entry->missing_lines, 0);
+    for (size_t kind = 0; kind < ATH_HOST_KINDS; kind++)
+        atomic_store(&entry->host_taken[kind], 0);
     atomic_store(&entry->id, id);
     atomic_store(&known->id, id);
     return entry;

@@ -16,17 +16,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/host_budget.h"
 #include "base/key_name.h"
 #include "runtime/devices.h"
 
 /*
- * Unproven clients may have a quarter of the slots for each listening socket, and keep a slot for
- * this many milliseconds when others want it. So clients without the key do not keep out those that
- * have it.
+ * Some slots are kept for administrators. Unproven clients may have a quarter of the slots for each
+ * listening socket, one source a quarter of those, and each keeps a slot for this many milliseconds
+ * when others want it. So clients without the key do not keep out those that have it.
  */
 enum {
     ATH_SESSION_BOARD_MAX = 512,
+    ATH_SESSION_BOARD_KEPT = 16,
     ATH_SESSION_BOARD_UNPROVEN = ATH_SESSION_BOARD_MAX / 4,
+    ATH_SESSION_BOARD_UNPROVEN_OF_SOURCE = ATH_SESSION_BOARD_UNPROVEN / 4,
+    ATH_SESSION_BOARD_UNPROVEN_FEW = 4, /* of a source: it is not refused early */
     ATH_SESSION_BOARD_UNPROVEN_MS = 500,
     ATH_SESSION_BOARD_PEER = 96,
     ATH_SESSION_BOARD_PROGRAM = 64,
@@ -50,6 +54,7 @@ struct ath_session_board_entry {
     _Atomic int64_t used_bytes[ATH_DEVICES_MAX], limit_bytes[ATH_DEVICES_MAX];
     _Atomic uint64_t devices;
     _Atomic uint64_t refused, broken, missing_lines; /* this session's part of the board's counts */
+    _Atomic int64_t host_taken[ATH_HOST_KINDS];      /* by enum ath_host_kind (host_limits.h) */
 };
 
 /* The facts of a session that the listening process writes. */

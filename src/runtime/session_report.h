@@ -15,6 +15,7 @@
 enum ath_session_asks {
     ATH_ASK_NOTHING,
     ATH_ASK_USER,       /* the answer is the user of the asker's identity (sandbox/users.h) */
+    ATH_ASK_PLACE,      /* whether the asker may go on: enum ath_verdict (process_table.h) */
     ATH_ASK_LIMIT,      /* object: session, device, bytes; the answer is 1, or 0: refused */
     ATH_ASK_FRACTION,   /* fraction of the GPUs' memory to serve; 1, or 0: refused */
     ATH_ASK_SHARE,      /* device, bytes; the answer is the new share, or 0 (share_table.h) */

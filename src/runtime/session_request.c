@@ -32,6 +32,11 @@ static uint64_t find_user(const struct request *request)
         request->users, request->asker->is_proven ? request->asker->identity : ".unproven");
 }
 
+static uint64_t judge(const struct request *request)
+{
+    return ath_process_table_judge(request->processes, request->asker);
+}
+
 static uint64_t set_limit(const struct request *request)
 {
     const struct ath_session_report *question = request->question;
@@ -88,10 +93,11 @@ static uint64_t drop_share(const struct request *request)
 }
 
 static uint64_t (*const answers[])(const struct request *request) = {
-    [ATH_ASK_USER] = find_user,        [ATH_ASK_LIMIT] = set_limit,
-    [ATH_ASK_FRACTION] = set_fraction, [ATH_ASK_SHARE] = make_share,
-    [ATH_ASK_SHARE_NAME] = name_share, [ATH_ASK_SHARE_FIND] = find_share,
-    [ATH_ASK_SHARE_HOLD] = hold_share, [ATH_ASK_SHARE_DROP] = drop_share,
+    [ATH_ASK_USER] = find_user,        [ATH_ASK_PLACE] = judge,
+    [ATH_ASK_LIMIT] = set_limit,       [ATH_ASK_FRACTION] = set_fraction,
+    [ATH_ASK_SHARE] = make_share,      [ATH_ASK_SHARE_NAME] = name_share,
+    [ATH_ASK_SHARE_FIND] = find_share, [ATH_ASK_SHARE_HOLD] = hold_share,
+    [ATH_ASK_SHARE_DROP] = drop_share,
 };
 
 uint64_t ath_session_request_answer(struct ath_process_table *processes,

@@ -30,6 +30,9 @@
  *     wait KIND         a call that waits for a kernel that never ends: "waits", its result
  *     files COUNT       limits it to so many more descriptors; 0: no limit
  *     pinned            makes and frees pinned memory, and the result of each
+ *     hold BYTES...     makes pieces of pinned memory and then frees them: the result of each piece
+ *     captures COUNT    so many threads begin a capture each: how many have begun, and the first
+ *                       other result
  *     fork              the results of a child's calls
  *     exit CODE         exits while one thread waits for the GPU and one makes calls: "waits", then
  *                       the result of those calls, of a host function at the very end, and of
@@ -1427,6 +1430,66 @@ static void step_pinned(const char *words)
     printf("%s %s\n", name_of(status), name_of(status ? status : cuMemFreeHost(memory)));
 }
 
+static void step_hold(const char *words)
+{
+    enum { PIECES_MAX = 8 };
+    void *pieces[PIECES_MAX];
+    char *rest;
+    int count = 0;
+    for (size_t bytes; count < PIECES_MAX && (bytes = strtoull(words, &rest, 10)); count++) {
+        words = rest;
+        CUresult status = cuMemHostAlloc(&pieces[count], bytes, 0);
+        if (status)
+            pieces[count] = NULL;
+        printf("%s%s", count ? " " : "", name_of(status));
+    }
+    while (count--)
+        if (pieces[count])
+            cuMemFreeHost(pieces[count]);
+    puts("");
+}
+
+struct capturing {
+    pthread_t thread;
+    CUresult status;
+};
+
+static pthread_barrier_t all_capture;
+
+static void *capture(void *argument)
+{
+    struct capturing *own = argument;
+    CUstream stream = NULL;
+    CUgraph recorded = NULL;
+    own->status = cuCtxSetCurrent(context);
+    if (!own->status)
+        own->status = cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    if (!own->status)
+        own->status = cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    pthread_barrier_wait(&all_capture);
+    if (!own->status && !cuStreamEndCapture(stream, &recorded))
+        cuGraphDestroy(recorded);
+    return NULL;
+}
+
+static void step_captures(const char *words)
+{
+    int count = atoi(words), begun = 0;
+    struct capturing *all = calloc((size_t)count, sizeof *all);
+    CUresult other = CUDA_SUCCESS;
+    pthread_barrier_init(&all_capture, NULL, (unsigned int)count);
+    for (int i = 0; all && i < count; i++)
+        pthread_create(&all[i].thread, NULL, capture, &all[i]);
+    for (int i = 0; all && i < count; i++) {
+        pthread_join(all[i].thread, NULL);
+        begun += !all[i].status;
+        other = other ? other : all[i].status;
+    }
+    printf("%d %s\n", begun, name_of(other));
+    pthread_barrier_destroy(&all_capture);
+    free(all);
+}
+
 /* A file that the GPU has is cut off before a kernel writes there. */
 static void step_shorten(const char *words)
 {
@@ -1612,6 +1675,7 @@ static const struct {
     { "take", step_take },           { "give", step_give },
     { "memory", step_memory },       { "devices", step_devices },
     { "fill", step_fill },           { "block", step_block },
+    { "hold", step_hold },           { "captures", step_captures },
     { "launch", step_launch },       { "threads", step_threads },
     { "fork", step_fork },           { "exit", step_exit },
     { "keep", step_keep },           { "end", step_end },

@@ -191,6 +191,15 @@ class Session:
         self.connection.close()
 
 
+HELLO = {"hello": {"protocol": PROTOCOL, "protocolMin": PROTOCOL, "software": "test", "purpose": "cuda", "nonce": [9] * 32, "hasKey": True}}
+
+
+def greet(connection):
+    """Sends a right hello and reads the challenge: from then on the connection has a process, which waits for the proof."""
+    connection.sendall(encode(HELLO))
+    return read_frame(connection)
+
+
 def quick_session(connection):
     """Shakes hands without a key, with fixed messages, so that no tool runs for it."""
     connection.sendall(encode({"hello": {"protocol": PROTOCOL, "protocolMin": PROTOCOL, "software": "test", "purpose": "control",

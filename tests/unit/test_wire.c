@@ -1002,8 +1002,12 @@ enum { WAY = 3 };
 
 static struct ath_process *new_process(struct ath_process_table *processes, pid_t pid)
 {
-    struct ath_process *process = ath_process_table_add(processes, "test", WAY, false);
-    ck_assert_ptr_nonnull(process);
+    const struct ath_newcomer newcomer = { .peer = "test",
+                                           .source = { ATH_SOURCE_IPV4, (uint64_t)pid },
+                                           .way = WAY };
+    struct ath_process *process, *leaves;
+    ck_assert_int_eq(ath_process_table_add(processes, &newcomer, 0, &process, &leaves),
+                     ATH_PLACE_GIVEN);
     process->pid = pid;
     return process;
 }
@@ -1012,13 +1016,12 @@ static struct ath_process *new_process(struct ath_process_table *processes, pid_
 TEST(ends_no_process_by_the_boards_word)
 {
     static struct ath_process_table processes;
-    struct ath_process *oldest;
-    processes = (struct ath_process_table){ .board = ath_session_board_make() };
+    processes =
+        (struct ath_process_table){ .board = ath_session_board_make(), .most_of_source = 1 };
     struct ath_process *first = new_process(&processes, 101);
     struct ath_process *second = new_process(&processes, 102);
     memset(processes.board->slots, 0x55, sizeof processes.board->slots);
     atomic_store(&processes.board->slots[0].entry.is_proven, true);
-    ck_assert(!ath_process_table_is_crowded(&processes, WAY, &oldest));
     ck_assert(!first->is_proven);
     ck_assert_ptr_eq(ath_process_table_find_pid(&processes, 101), first);
     ck_assert_ptr_eq(ath_process_table_find(&processes, 2), second);
@@ -1035,22 +1038,19 @@ TEST(believes_the_first_report)
 {
     static struct ath_process_table processes;
     struct ath_session_report report = { .purpose = ATH_GPU_PURPOSE_CUDA, .identity = "alice" };
-    struct ath_process *oldest;
     int pair[2];
-    processes = (struct ath_process_table){ .board = ath_session_board_make() };
+    processes =
+        (struct ath_process_table){ .board = ath_session_board_make(), .most_of_source = 1 };
     struct ath_process *process = new_process(&processes, 101);
-    process->started_ms -= ATH_SESSION_BOARD_UNPROVEN_MS;
     ck_assert_int_eq(ath_session_report_pair(pair), 0);
     ck_assert_int_eq(ath_session_report_take(pair[0], &report), -EAGAIN);
     ck_assert_int_eq(ath_session_report_send(pair[1], &report), 0);
     report = (struct ath_session_report){ .purpose = ATH_GPU_PURPOSE_CONTROL, .identity = "bob" };
     ck_assert_int_eq(ath_session_report_send(pair[1], &report), 0);
     ck_assert_int_eq(ath_session_report_take(pair[0], &report), 0);
-    ath_process_table_is_crowded(&processes, WAY, &oldest);
-    ck_assert_ptr_eq(oldest, process);
+    ck_assert(!process->is_proven);
     ck_assert(ath_process_table_note(process, &report));
-    ath_process_table_is_crowded(&processes, WAY, &oldest);
-    ck_assert_ptr_null(oldest);
+    ck_assert(process->is_proven);
     ck_assert_int_eq(ath_session_report_take(pair[0], &report), 0);
     ck_assert_str_eq(report.identity, "bob");
     ck_assert(!ath_process_table_note(process, &report));
@@ -1093,7 +1093,8 @@ TEST(counts_sessions_of_an_identity)
         { .purpose = ATH_GPU_PURPOSE_CUDA, .identity = "bob" },
         { .purpose = ATH_GPU_PURPOSE_CUDA, .identity = "alice" },
     };
-    processes = (struct ath_process_table){ .board = ath_session_board_make() };
+    processes =
+        (struct ath_process_table){ .board = ath_session_board_make(), .most_of_source = 1 };
     for (size_t i = 0; i < ATH_COUNT(reports); i++)
         ck_assert(ath_process_table_note(new_process(&processes, 101 + (pid_t)i), &reports[i]));
     ck_assert_int_eq(ath_process_table_count(&processes, "alice"), 2);
@@ -1169,26 +1170,21 @@ TEST(names_of_keys)
 TEST(gives_slots_to_processes)
 {
     static struct ath_process_table processes;
-    struct ath_process *oldest;
-    processes = (struct ath_process_table){ .board = ath_session_board_make() };
-    for (pid_t i = 0; i < ATH_SESSION_BOARD_UNPROVEN; i++) {
-        ck_assert(!ath_process_table_is_crowded(&processes, WAY, &oldest));
+    const struct ath_newcomer other = { .peer = "test", .way = WAY + 1 },
+                              administrator = { .peer = "test", .way = WAY, .is_trusted = true };
+    struct ath_process *process, *leaves;
+    processes =
+        (struct ath_process_table){ .board = ath_session_board_make(), .most_of_source = 1 };
+    for (pid_t i = 0; i < ATH_SESSION_BOARD_UNPROVEN; i++)
         new_process(&processes, 100 + i);
-    }
-    ck_assert(ath_process_table_is_crowded(&processes, WAY, &oldest) && !oldest); /* none is old */
-    ck_assert_ptr_null(ath_process_table_add(&processes, "test", WAY, false));
-    ck_assert(!ath_process_table_is_crowded(&processes, WAY + 1, &oldest));
-    ck_assert_ptr_nonnull(ath_process_table_add(&processes, "test", WAY, true));
-    processes.items[1].started_ms -= ATH_SESSION_BOARD_UNPROVEN_MS;
-    ck_assert(ath_process_table_is_crowded(&processes, WAY, &oldest));
-    ck_assert_ptr_eq(oldest, &processes.items[1]);
-    oldest->is_ending = true;
-    new_process(&processes, 500);
+    /* Another listening socket has slots of its own for unproven clients. */
+    ck_assert_int_eq(ath_process_table_add(&processes, &other, 0, &process, &leaves),
+                     ATH_PLACE_GIVEN);
     ath_process_table_remove(&processes, ath_process_table_find_pid(&processes, 102));
     ck_assert_ptr_null(ath_process_table_find_pid(&processes, 102));
     ck_assert_ptr_null(ath_session_board_find(processes.board, 3));
     ck_assert_uint_eq(ath_process_table_slot(&processes, new_process(&processes, 102)), 2);
-    while (ath_process_table_add(&processes, "test", WAY, true))
+    while (!ath_process_table_add(&processes, &administrator, 0, &process, &leaves))
         continue;
     ck_assert_uint_eq(atomic_load(&processes.board->known[ATH_SESSION_BOARD_MAX - 1].id),
                       processes.last_session);

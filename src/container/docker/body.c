@@ -21,6 +21,7 @@
 
 enum {
     PAUSE_MEMORY_BYTES = 64 << 20,
+    PAUSE_PIDS = 64,
     STOP_TIMEOUT_S = 10,
     HEALTH_RETRIES = 3,
     /* The probe itself waits 5 s for an answer. On a busy machine Docker may need longer than that
@@ -149,14 +150,14 @@ static json_t *network_of(const struct ath_plan_node *node, enum ath_docker_role
 /* The settings of both containers: CPUs and memory nodes, no way to gain rights, a read-only root
  * file system, limits. */
 static json_t *confined(const struct ath_plan_node *node, enum ath_docker_role role,
-                        json_int_t memory_bytes)
+                        json_int_t memory_bytes, json_int_t pids)
 {
     ath_auto_free char *cpus = ath_idset_format(&node->cpus);
     ath_auto_free char *nodes = ath_idset_format(&node->memory_nodes);
     json_t *host =
-        json_pack("{s:o, s:s, s:s, s:[s], s:[s], s:b}", "NetworkMode", network_of(node, role),
+        json_pack("{s:o, s:s, s:s, s:[s], s:[s], s:b, s:I}", "NetworkMode", network_of(node, role),
                   "CpusetCpus", cpus, "CpusetMems", nodes, "CapDrop", "ALL", "SecurityOpt",
-                  "no-new-privileges", "ReadonlyRootfs", true);
+                  "no-new-privileges", "ReadonlyRootfs", true, "PidsLimit", pids);
     /* An empty type keeps the daemon's log driver. Each connection writes a line, also one from a
      * foreign machine. */
     if (node->limits_logs)
@@ -172,7 +173,7 @@ static json_t *confined(const struct ath_plan_node *node, enum ath_docker_role r
 
 static json_t *pause_host(const struct ath_plan_node *node)
 {
-    json_t *host = confined(node, ATH_DOCKER_PAUSE, PAUSE_MEMORY_BYTES);
+    json_t *host = confined(node, ATH_DOCKER_PAUSE, PAUSE_MEMORY_BYTES, PAUSE_PIDS);
 
     json_object_set_new(host, "RestartPolicy", json_pack("{s:s}", "Name", "no"));
     if (node->port_count)
@@ -205,7 +206,7 @@ static void add_memlock(json_t *host)
 
 static json_t *runtime_host(const struct ath_plan_node *node)
 {
-    json_t *host = confined(node, ATH_DOCKER_RUNTIME, node->memory_limit_bytes);
+    json_t *host = confined(node, ATH_DOCKER_RUNTIME, node->memory_limit_bytes, ATH_PLAN_PIDS);
     json_t *requests = gpu_requests(node);
 
     json_object_set_new(host, "ShmSize", json_integer(node->shm_bytes));

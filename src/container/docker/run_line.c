@@ -248,6 +248,7 @@ static const struct field host_fields[] = {
     { "CpusetMems", "--cpuset-mems", one_text },
     { "Memory", "--memory", one_number },
     { "MemorySwap", "--memory-swap", one_number },
+    { "PidsLimit", "--pids-limit", one_number },
     { "ShmSize", "--shm-size", one_number },
     { "Ulimits", "--ulimit", ulimits },
     { "CapDrop", "--cap-drop", each_text },

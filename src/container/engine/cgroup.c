@@ -83,6 +83,14 @@ static int set_limit(const char *folder, const struct ath_cgroup_wanted *wanted,
     return write_file(folder, file, text);
 }
 
+static int set_pids(const char *folder, const struct ath_cgroup_wanted *wanted)
+{
+    char text[24] = "max";
+    if (wanted->pids)
+        snprintf(text, sizeof text, "%d", wanted->pids);
+    return write_file(folder, "pids.max", text);
+}
+
 static bool is_version_2(void)
 {
     struct statfs status;
@@ -109,6 +117,7 @@ static void make_version_1(const struct ath_cgroup_wanted *wanted, struct ath_cg
 {
     ath_auto_free char *cpuset = NULL;
     ath_auto_free char *memory = NULL;
+    ath_auto_free char *pids = NULL;
 
     int status = make_folder(ROOT "/cpuset", wanted->name, out, &cpuset);
     if (!status)
@@ -123,6 +132,13 @@ static void make_version_1(const struct ath_cgroup_wanted *wanted, struct ath_cg
     if (status)
         drop(out, memory);
     note(out, &out->has_limit, _("no memory limit"), status);
+
+    status = make_folder(ROOT "/pids", wanted->name, out, &pids);
+    if (!status)
+        status = set_pids(pids, wanted);
+    if (status)
+        drop(out, pids);
+    note(out, &out->has_pids, _("no limit of threads"), status);
 }
 
 /* The parent must enable the controllers. systemd enables only those that it uses. */
@@ -131,14 +147,18 @@ static void make_version_2(const struct ath_cgroup_wanted *wanted, struct ath_cg
     ath_auto_free char *folder = NULL;
     int cpuset = write_file(ROOT, "cgroup.subtree_control", "+cpuset");
     int memory = write_file(ROOT, "cgroup.subtree_control", "+memory");
+    int pids = write_file(ROOT, "cgroup.subtree_control", "+pids");
     int status = make_folder(ROOT, wanted->name, out, &folder);
 
     if (!status)
         cpuset = set_cpuset(folder, wanted);
     if (!status)
         memory = set_limit(folder, wanted, "memory.max");
+    if (!status)
+        pids = set_pids(folder, wanted);
     note(out, &out->has_cpuset, _("no cpuset"), status ? status : cpuset);
     note(out, &out->has_limit, _("no memory limit"), status ? status : memory);
+    note(out, &out->has_pids, _("no limit of threads"), status ? status : pids);
 }
 
 void ath_cgroup_make(const struct ath_cgroup_wanted *wanted, struct ath_cgroup *out)
@@ -154,7 +174,8 @@ void ath_cgroup_make(const struct ath_cgroup_wanted *wanted, struct ath_cgroup *
  * places. A path from a state file may be anything. */
 static bool is_ours(const char *folder)
 {
-    static const char *const parents[] = { ROOT "/", ROOT "/cpuset/", ROOT "/memory/" };
+    static const char *const parents[] = { ROOT "/", ROOT "/cpuset/", ROOT "/memory/",
+                                           ROOT "/pids/" };
     for (size_t i = 0; i < ATH_COUNT(parents); i++) {
         const char *name = folder + strlen(parents[i]);
         if (ath_starts_with(folder, parents[i]) && ath_starts_with(name, PREFIX) &&
@@ -273,6 +294,7 @@ void ath_cgroup_find(const char *before, const char *behind,
         return;
     find_in(ROOT "/cpuset", before, behind, function, context);
     find_in(ROOT "/memory", before, behind, function, context);
+    find_in(ROOT "/pids", before, behind, function, context);
 }
 
 /* Retries rmdir(): the kernel needs a moment after the last process has left. */

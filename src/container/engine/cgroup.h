@@ -1,7 +1,7 @@
 /*
- * Control groups for a process: its CPUs, memory nodes and memory limit, with version 1 or 2 of the
- * kernel's interface (Documentation/admin-guide/cgroup-v1/cpusets.rst, cgroup-v2.rst). Works only
- * if the caller may write there. Private to container.
+ * Control groups for a process: its CPUs, memory nodes, memory limit and number of tasks, with
+ * version 1 or 2 of the kernel's interface (Documentation/admin-guide/cgroup-v1/cpusets.rst,
+ * cgroup-v2.rst). Works only if the caller may write there. Private to container.
  */
 #pragma once
 #include <stdbool.h>
@@ -15,12 +15,13 @@ struct ath_cgroup_wanted {
     const char *name; /* "aitherion-numa0" */
     const struct ath_idset *cpus, *memory_nodes;
     int64_t limit_bytes; /* ATH_UNKNOWN: no limit */
+    int pids;            /* processes and threads; 0: no limit */
 };
 
 struct ath_cgroup {
     struct ath_texts folders; /* "/sys/fs/cgroup/cpuset/aitherion-numa0"; none without the right to
                                  write */
-    bool has_cpuset, has_limit;
+    bool has_cpuset, has_limit, has_pids;
     char *lack; /* translated: the missing settings, each with its reason; NULL */
 };
 

@@ -367,7 +367,8 @@ static int launch_supervisor(struct launch *launch, struct ath_err *err)
     const struct ath_cgroup_wanted wanted = { .name = name,
                                               .cpus = &launch->node->cpus,
                                               .memory_nodes = &launch->node->memory_nodes,
-                                              .limit_bytes = launch->node->memory_limit_bytes };
+                                              .limit_bytes = launch->node->memory_limit_bytes,
+                                              .pids = ATH_PLAN_PIDS };
     int status = check_image(launch->engine, NULL, err);
     if (!status)
         status = ath_node_make_folder(launch->node, err);

@@ -21,6 +21,10 @@
 #include "numa/machine.h"
 
 #define ATH_PLAN_RUN_FOLDER "/run/aitherion"
+/* The most processes and threads of a runtime: 512 sessions with 32 each
+ * (runtime/session_board.h). */
+enum { ATH_PLAN_PIDS = 16384 };
+
 #define ATH_PLAN_RUNTIME "aitherion-runtime" /* in the image's PATH, or beside aitherion */
 
 /* Labels of our containers: aitherion.numa=ID, aitherion.role=runtime|pause, aitherion.plan=HASH

@@ -3,6 +3,7 @@
 
 #include "cuda/client/pinned_memory.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -68,14 +69,15 @@ static CUresult ask_host_alloc(const struct ath_cuda_host_memory *facts, CUdevic
 static CUresult alloc_shared(struct ath_cuda_host_memory *facts)
 {
     void *address = NULL;
-    if (ath_cuda_link_share(ath_cuda_host_pages(facts->bytes), &address, &facts->shared))
-        return CUDA_ERROR_NOT_SUPPORTED;
+    int status = ath_cuda_link_share(ath_cuda_host_pages(facts->bytes), &address, &facts->shared);
+    if (status)
+        return status == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_NOT_SUPPORTED;
     facts->address = (uintptr_t)address;
     facts->is_mapped = facts->is_open = true;
-    CUresult status = ask_host_alloc(facts, &facts->device);
-    if (status)
+    CUresult asked = ask_host_alloc(facts, &facts->device);
+    if (asked)
         ath_cuda_link_unshare(facts->shared);
-    return status;
+    return asked;
 }
 
 CUresult ath_cuda_host_alloc_shared(size_t bytes, void **out)

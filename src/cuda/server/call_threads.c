@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/host_budget.h"
 #include "cuda/server/call_answer.h"
 #include "cuda/server/call_head.h"
 #include "cuda/server/capture_threads.h"
@@ -105,8 +106,12 @@ static bool wake_one(struct turns *turns)
             pthread_cond_signal(&turns->is_free);
         return true;
     }
-    if (turns->threads == THREADS_MAX || pthread_create(&thread, NULL, take_turns, turns))
+    if (turns->threads == THREADS_MAX || !ath_host_take(ATH_HOST_THREADS, 1))
         return false;
+    if (pthread_create(&thread, NULL, take_turns, turns)) {
+        ath_host_give(ATH_HOST_THREADS, 1);
+        return false;
+    }
     pthread_detach(thread);
     turns->threads++;
     return true;

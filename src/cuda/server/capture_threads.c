@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/host_budget.h"
 #include "proto/cuda-methods.h"
 
 /* A client's thread that captures: its calls are served by a thread of its own. */
@@ -60,7 +61,8 @@ static void capturer_free(struct ath_capturer *capturer)
 static struct ath_capturer *capturer_make(struct ath_capture_threads *threads,
                                           uint32_t client_thread)
 {
-    struct ath_capturer *capturer = calloc(1, sizeof *capturer);
+    struct ath_capturer *capturer =
+        threads->count < ATH_CAPTURE_THREADS_MOST ? calloc(1, sizeof *capturer) : NULL;
     if (!capturer)
         return NULL;
     *capturer = (struct ath_capturer){ .next = threads->first,
@@ -68,12 +70,18 @@ static struct ath_capturer *capturer_make(struct ath_capture_threads *threads,
                                        .client_thread = client_thread,
                                        .own = ath_call_thread_make(threads->writer) };
     pthread_cond_init(&capturer->changed, NULL);
+    if (!ath_host_take(ATH_HOST_THREADS, 1)) {
+        capturer_free(capturer);
+        return NULL;
+    }
     if (pthread_create(&capturer->thread, NULL, serve_captures, capturer)) {
+        ath_host_give(ATH_HOST_THREADS, 1);
         capturer_free(capturer);
         return NULL;
     }
     pthread_mutex_lock(threads->lock);
     threads->first = capturer;
+    threads->count++;
     pthread_mutex_unlock(threads->lock);
     return capturer;
 }
@@ -83,10 +91,12 @@ static void capturer_end(struct ath_capture_threads *threads, struct ath_capture
     struct ath_capturer *capturer = *at;
     pthread_mutex_lock(threads->lock);
     *at = capturer->next;
+    threads->count--;
     capturer->is_over = true;
     pthread_cond_broadcast(&capturer->changed);
     pthread_mutex_unlock(threads->lock);
     pthread_join(capturer->thread, NULL);
+    ath_host_give(ATH_HOST_THREADS, 1);
     capturer_free(capturer);
 }
 
@@ -117,14 +127,27 @@ static bool make_answer_by(struct ath_capture_threads *threads, struct ath_captu
     return capturer->has_answer;
 }
 
+/* Answers a call that would begin a capture. */
+static void refuse_capture(struct ath_capture_threads *threads, struct ath_call_thread *thread,
+                           const struct ath_frame *call)
+{
+    thread->worker.refuses = CUDA_ERROR_OUT_OF_MEMORY;
+    ath_answer_serve(threads->writer, thread, call);
+    thread->worker.refuses = CUDA_SUCCESS;
+}
+
 bool ath_capture_threads_serve(struct ath_capture_threads *threads, struct ath_call_thread *thread,
                                const struct ath_call_head *head, const struct ath_frame *call)
 {
     struct ath_capturer **at = capturer_of(threads, head->thread);
     if (!*at) {
         bool begins = head->method >= 0 && ath_cuda_methods[head->method].begins_capture;
-        if (!begins || !capturer_make(threads, head->thread))
+        if (!begins)
             return false;
+        if (!capturer_make(threads, head->thread)) {
+            refuse_capture(threads, thread, call);
+            return true;
+        }
         at = capturer_of(threads, head->thread);
     }
     bool has_answer = make_answer_by(threads, *at, thread, call);

@@ -7,16 +7,21 @@
 #include "cuda/server/call_answer.h"
 #include "cuda/server/call_head.h"
 
+enum { ATH_CAPTURE_THREADS_MOST = 64 };
+
 struct ath_capture_threads {
     struct ath_answer_writer *writer;
     pthread_mutex_t *lock;
     struct ath_capturer *first; /* changed, with the lock, by the thread that serves alone */
+    unsigned int count;         /* the same */
 };
 
 /* Returns whether a thread of the client captures. The caller has the lock, or serves alone. */
 bool ath_capture_threads_has(struct ath_capture_threads *threads, uint32_t client_thread);
 
-/* Serves a call of a thread that captures, or that begins to. Returns false for any other call.
+/* Serves a call of a thread that captures, or that begins to. Returns false for any other call. A
+ * capture for which there is no thread, because the session has its most or the system has none,
+ * fails with CUDA_ERROR_OUT_OF_MEMORY.
  * The caller serves alone, without the lock, and waits: the call has its place in the order of all
  * calls. The thread that captures is free for its next call, or ended, before the answer is sent:
  * the order may go on meanwhile. */

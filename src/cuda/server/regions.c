@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/host_budget.h"
 #include "cuda/common/shadow_copy.h"
 #include "cuda/server/regions.h"
 
@@ -90,6 +91,8 @@ void ath_cuda_region_free(const struct ath_cuda_session *session, struct ath_cud
     if (region->is_displaced)
         munmap(region->here - displacement(region), pages_bytes(region));
     closed_mirrors -= is_closed(region);
+    if (region->same)
+        ath_host_give(ATH_HOST_BYTES, region->bytes);
     ath_cuda_shadow_copy_free(region->same, (size_t)region->bytes);
     free(region);
 }
@@ -191,7 +194,12 @@ struct ath_cuda_region *ath_cuda_region_make(uint64_t address, uint64_t bytes, b
     region->address = address;
     region->here = (uint8_t *)(uintptr_t)address;
     region->bytes = bytes;
+    if (is_mirror && !ath_host_take(ATH_HOST_BYTES, bytes)) {
+        free(region);
+        return NULL;
+    }
     if (is_mirror && !(region->same = ath_cuda_shadow_copy_make((size_t)bytes))) {
+        ath_host_give(ATH_HOST_BYTES, bytes);
         free(region);
         return NULL;
     }

@@ -544,7 +544,9 @@ int ath_cuda_serve(struct ath_cuda_worker *worker, const uint8_t *message, size_
     served.answer = ath_cuda_wire_answer_start(answer);
     const struct ath_cuda_dispatch *dispatch = dispatch_of(served.call, &method);
     uint64_t serial = 0;
-    if (dispatch && driver_has(served.driver, dispatch->needs)) {
+    if (worker->refuses) {
+        served.status = worker->refuses;
+    } else if (dispatch && driver_has(served.driver, dispatch->needs)) {
         CUresult current = become(&served);
         served.method = (enum ath_cuda_method)method;
         serial = ath_cuda_methods[method].ends_subject ? serial_of_subject(&served, method) : 0;

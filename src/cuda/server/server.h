@@ -87,9 +87,10 @@ struct ath_cuda_worker {
     CUcontext context;            /* current in this thread of the driver */
     struct ath_cuda_noted *green; /* this context if it is green, held here; NULL: it is not */
     CUstreamCaptureMode mode;
-    uint64_t epoch; /* the session's, when the context was made current */
-    bool may_lend;  /* answers may end in lent memory (ath_wire_lend()), which is room */
-    uint8_t *room;  /* malloc()ed, for the data of one answer; kept for the next */
+    uint64_t epoch;   /* the session's, when the context was made current */
+    CUresult refuses; /* every call is answered with this status and not served; 0: none is */
+    bool may_lend;    /* answers may end in lent memory (ath_wire_lend()), which is room */
+    uint8_t *room;    /* malloc()ed, for the data of one answer; kept for the next */
     size_t room_bytes;
 };
 

@@ -18,6 +18,7 @@
 #include <linux/magic.h>
 
 #include "base/cleanup.h"
+#include "base/host_budget.h"
 #include "remote/transport/ring.h"
 #include "remote/transport/size_limit.h"
 
@@ -420,6 +421,9 @@ static int take_share(struct shm *shm, const struct request *request, int memory
 {
     void *address = NULL;
     if (!request->bytes) {
+        const struct share *share = *place_of(shm, request->id);
+        if (share)
+            ath_host_give(ATH_HOST_BYTES, share->bytes);
         remove_share(shm, request->id);
         return 0;
     }
@@ -427,13 +431,17 @@ static int take_share(struct shm *shm, const struct request *request, int memory
         return -EINVAL;
     if (shm->share_count == SHARES_MAX)
         return -ENOSPC;
+    if (!ath_host_take(ATH_HOST_BYTES, request->bytes))
+        return -ENOMEM;
     int status = request->is_file ? map_file(memory, request, &address)
                                   : map_sealed(memory, request, &address);
+    if (!status) {
+        status = add_share(shm, request->id, address, request->bytes);
+        if (status)
+            munmap(address, request->bytes);
+    }
     if (status)
-        return status;
-    status = add_share(shm, request->id, address, request->bytes);
-    if (status)
-        munmap(address, request->bytes);
+        ath_host_give(ATH_HOST_BYTES, request->bytes);
     return status;
 }
 
