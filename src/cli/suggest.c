@@ -14,7 +14,7 @@
 #define OWN "aitherion "
 
 /* Returns the command that words begin with, or NULL. After its last word any punctuation may
- * follow, in Chinese too. */
+ * follow, in Chinese too. A command with children may run itself: `key --export`. */
 static const struct ath_command *command_of(const char *words)
 {
     const struct ath_command *command = &ath_command_root;
@@ -22,7 +22,10 @@ static const struct ath_command *command_of(const char *words)
     while (command && command->children) {
         size_t length = strspn(words, "abcdefghijklmnopqrstuvwxyz-");
         ath_auto_free char *word = ath_xasprintf("%.*s", (int)length, words);
-        command = ath_command_child(command, word);
+        const struct ath_command *child = ath_command_child(command, word);
+        if (!child)
+            return command->run ? command : NULL;
+        command = child;
         words += length;
         words += strspn(words, " \n");
     }

@@ -65,8 +65,10 @@ class ThirtySeconds(test_ending.Case):
         self.assert_shows(started, self.output("start", "-c", self.document))
         self.assertEqual(key, "key --export | ssh me@laptop aitherion key --import")
         home = os.path.join(self.folder, "laptop")
-        os.mkdir(home)
         laptop = {"HOME": home, "XDG_CONFIG_HOME": None, "AITHERION_RUN_FOLDER": os.path.join(home, "run")}
+        os.makedirs(os.path.join(home, ".config", "aitherion"))
+        with open(os.path.join(home, ".config", "aitherion", "topology.yaml"), "w", encoding="utf-8") as file:
+            file.write(f"schema: aitherion.topology/1\nkey_file: {home}/key\nnuma: []\n")  # root's own key would be this machine's
         text = self.output("key", "--export", "-c", self.document)
         subprocess.run([harness.binary(), "key", "--import"], input=text, text=True, check=True, stdout=subprocess.DEVNULL,
                        env=self.environment(**laptop))
