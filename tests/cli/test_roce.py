@@ -331,7 +331,8 @@ class List(Case):
                 self.assertEqual(harness.check_json(result.stdout)[1], [], name)
                 text = harness.run("roce", "list", "--all", *source, "-c", path, env=harness.environment(COLUMNS="80"))
                 self.assertEqual((text.returncode, text.stderr), (0, ""), name)
-                wide = [line for line in text.stdout.split("\n") if len(line) > 80 and source[1] not in line]  # a path is not broken
+                # a path is not broken
+                wide = [line for line in text.stdout.split("\n") if len(line) > 80 and source[1] not in line and path not in line]
                 self.assertEqual(wide, [], name)
 
     def ports(self, *args, **options):
