@@ -62,7 +62,7 @@ enum Fact {
   early @9;           # may be sent before cuInit() has succeeded
   offline @10;        # is answered by the client, so that it works when the server is lost. Cached methods are, too
   records @11;        # records an event: its stream and its event must belong to the same context
-  inContext @12;      # uses the current context: a stream of another context is an error
+  inContext @12;      # uses the current context: with a stream of another context the call is asked, and the driver judges
 
   # Contexts on the server.
   leavesCurrent @13;  # leaves the context that it makes current in the thread that called the driver

@@ -89,11 +89,11 @@ static CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUc
 /* If a copy is refused, the ones before it are already under way, as the interface specifies. The
  * legacy default stream is refused (docs.nvidia.com/cuda/cuda-driver-api, "cuMemcpyBatchAsync"). */
 static CUresult batch(const CUdeviceptr *to, const CUdeviceptr *from, const size_t *bytes,
-                      size_t count, size_t *failed, CUstream stream)
+                      size_t count, bool is_described, size_t *failed, CUstream stream)
 {
     CUresult status = CUDA_SUCCESS;
     size_t at = SIZE_MAX; /* no particular copy */
-    if (!to || !from || !bytes || !count || !stream)
+    if (!to || !from || !bytes || !count || !stream || !is_described)
         status = CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; !status && i < count; i++)
         if ((status = copy(any(to[i]), any(from[i]), bytes[i], stream, SIM_LATER)))
@@ -101,6 +101,18 @@ static CUresult batch(const CUdeviceptr *to, const CUdeviceptr *from, const size
     if (status && failed)
         *failed = at;
     return status;
+}
+
+/* Whether each attribute of a batch has an order of access, and they begin at ascending copies. */
+static bool is_described(const CUmemcpyAttributes *attributes, const size_t *begins, size_t count,
+                         size_t copies)
+{
+    bool is = !count || (attributes && begins && !begins[0] && count <= copies);
+    for (size_t i = 0; is && i < count; i++)
+        is = attributes[i].srcAccessOrder >= CU_MEMCPY_SRC_ACCESS_ORDER_STREAM &&
+             attributes[i].srcAccessOrder <= CU_MEMCPY_SRC_ACCESS_ORDER_ANY &&
+             (!i || (begins[i] > begins[i - 1] && begins[i] < copies));
+    return is;
 }
 
 /* Returns the size of an operand's unit: an element of an array, or one byte. */
@@ -268,18 +280,18 @@ ENTRY(cuMemcpy3DPeerAsync_ptsz, PEER_3D_ASYNC, sim_copy_peer(copy, sim_own(strea
 
 #define BATCH_V1                                                                                   \
     (CUdeviceptr * to, CUdeviceptr * from, size_t * bytes, size_t count,                           \
-     __attribute__((unused)) CUmemcpyAttributes * attributes,                                      \
-     __attribute__((unused)) size_t * indexes, __attribute__((unused)) size_t attribute_count,     \
-     size_t * failed, CUstream stream)
+     CUmemcpyAttributes * attributes, size_t * begins, size_t described, size_t * failed,          \
+     CUstream stream)
 #define BATCH                                                                                      \
     (CUdeviceptr * to, CUdeviceptr * from, size_t * bytes, size_t count,                           \
-     __attribute__((unused)) CUmemcpyAttributes * attributes,                                      \
-     __attribute__((unused)) size_t * indexes, __attribute__((unused)) size_t attribute_count,     \
-     CUstream stream)
-ENTRY(cuMemcpyBatchAsync, BATCH_V1, batch(to, from, bytes, count, failed, stream))
-ENTRY(cuMemcpyBatchAsync_ptsz, BATCH_V1, batch(to, from, bytes, count, failed, sim_own(stream)))
-ENTRY(cuMemcpyBatchAsync_v2, BATCH, batch(to, from, bytes, count, NULL, stream))
-ENTRY(cuMemcpyBatchAsync_v2_ptsz, BATCH, batch(to, from, bytes, count, NULL, sim_own(stream)))
+     CUmemcpyAttributes * attributes, size_t * begins, size_t described, CUstream stream)
+#define DESCRIBED is_described(attributes, begins, described, count)
+ENTRY(cuMemcpyBatchAsync, BATCH_V1, batch(to, from, bytes, count, DESCRIBED, failed, stream))
+ENTRY(cuMemcpyBatchAsync_ptsz, BATCH_V1,
+      batch(to, from, bytes, count, DESCRIBED, failed, sim_own(stream)))
+ENTRY(cuMemcpyBatchAsync_v2, BATCH, batch(to, from, bytes, count, DESCRIBED, NULL, stream))
+ENTRY(cuMemcpyBatchAsync_v2_ptsz, BATCH,
+      batch(to, from, bytes, count, DESCRIBED, NULL, sim_own(stream)))
 
 #define BATCH_3D_V1                                                                                \
     (size_t count, CUDA_MEMCPY3D_BATCH_OP * list, size_t * failed, unsigned long long flags,       \

@@ -280,7 +280,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunc
                                                    unsigned int flags)
 {
     int blocks, threads = limit > 0 && limit < THREADS_MAX ? limit : THREADS_MAX;
-    if (!grid || !block)
+    if (!grid || !block || limit < 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (shared_of_block)
         shared_bytes = shared_of_block(threads);

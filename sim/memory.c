@@ -523,10 +523,9 @@ static CUresult allocate_host(void **out, size_t bytes, enum sim_memory kind, un
 
 CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned int flags)
 {
-    if (flags & ~(unsigned int)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
-                                CU_MEMHOSTALLOC_WRITECOMBINED))
-        return CUDA_ERROR_INVALID_VALUE;
-    return allocate_host(out, bytes, SIM_HOST_MEMORY, flags);
+    const unsigned int known =
+        CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+    return allocate_host(flags & ~known ? NULL : out, bytes, SIM_HOST_MEMORY, flags);
 }
 
 CUresult cuMemAllocHost_v2(void **out, size_t bytes)
@@ -556,8 +555,10 @@ static CUresult end_host_range(const void *memory, enum sim_memory kind, CUresul
     if (status)
         return status;
     struct sim_range *range = sim_range_at(address);
-    if (!range || range->base != address || range->memory != kind)
+    if (!range || range->memory != kind)
         return otherwise;
+    if (range->base != address)
+        return CUDA_ERROR_INVALID_VALUE;
     sim_drain_all();
     range = sim_range_at(address);
     if (!range || range->base != address || range->memory != kind)
@@ -571,11 +572,14 @@ CUresult cuMemFreeHost(void *memory)
     return end_host_range(memory, SIM_HOST_MEMORY, CUDA_ERROR_INVALID_VALUE);
 }
 
-static bool overlaps_range(uint64_t base, size_t bytes)
+/* Returns a range that has some of these bytes, or NULL. */
+static const struct sim_range *range_of(uint64_t base, size_t bytes)
 {
-    const struct sim_range *last = sim_range_at(base + bytes - 1);
+    const struct sim_range *last = sim_range_at(base + bytes - 1), *first = sim_range_at(base);
     size_t count = count_up_to(base + bytes - 1);
-    return last || sim_range_at(base) || (count && ranges[count - 1]->base >= base);
+    if (last || first)
+        return last ? last : first;
+    return count && ranges[count - 1]->base >= base ? ranges[count - 1] : NULL;
 }
 
 /* Returns true if the program has mapped the page, and the page's file is long enough. The kernel
@@ -603,8 +607,10 @@ CUresult cuMemHostRegister_v2(void *memory, size_t bytes, unsigned int flags)
         return CUDA_ERROR_INVALID_VALUE;
     if (flags & CU_MEMHOSTREGISTER_IOMEMORY)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (overlaps_range(base, bytes))
-        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    const struct sim_range *other = range_of(base, bytes);
+    if (other)
+        return other->memory == SIM_REGISTERED_MEMORY ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+                                                      : CUDA_ERROR_INVALID_VALUE;
     if (!is_there(memory) || !is_there((const uint8_t *)memory + bytes - 1))
         return CUDA_ERROR_INVALID_VALUE;
     return add_host_range(context, memory, bytes, SIM_REGISTERED_MEMORY, flags,

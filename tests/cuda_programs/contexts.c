@@ -695,6 +695,26 @@ static void green(void)
     ok(cuMemFree_v2(part.memory));
 }
 
+/* Function and stream belong to one context while another one is current (driver 580 takes it). */
+static void launch_in_another_context(void)
+{
+    CUstream stream;
+    CUcontext second;
+    CUdeviceptr p = allocate(N * sizeof(float));
+    CUfunction fill = kernel("fill");
+    float v = 7;
+    int n = N;
+    ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    ok(cuCtxCreate_v2(&second, 0, 0));
+    ok(launch(fill, N, stream, (void *[]){ &p, &v, &n }));
+    ok(cuCtxPopCurrent_v2(NULL));
+    ok(cuStreamSynchronize(stream));
+    same(all_of(p, N), 7);
+    ok(cuCtxDestroy_v2(second));
+    ok(cuStreamDestroy_v2(stream));
+    ok(cuMemFree_v2(p));
+}
+
 static const struct test tests[] = {
     { "every call needs cuInit", uninitialized, NO_SETUP },
     { "every call needs a context", no_context, NO_SETUP },
@@ -713,6 +733,7 @@ static const struct test tests[] = {
     { "a context has limits", limits, 0 },
     { "contexts of a device share its memory", shared_memory, 0 },
     { "a part of a GPU is used by one thread after another", green, 0 },
+    { "a kernel is launched while another context is current", launch_in_another_context, 0 },
     { "memory goes from device to device", peer_copies, 0 },
     { "a device reaches another's memory", peer_access, 0 },
     { "events order streams of two devices", streams_of_two, 0 },

@@ -55,6 +55,22 @@ static void all_streams_know(void)
     gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuStreamQuery(other));
 }
 
+/* The fault comes before what is wrong with a call's arguments, and host memory has it too. */
+static void comes_first(void)
+{
+    void *memory;
+    unsigned int flags;
+    void *pinned = allocate_pinned(BYTES);
+    CUfunction fill = kernel("fill");
+    break_context(NULL);
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS,
+          cuLaunchKernel(fill, 1, 1 << 16, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuLaunchKernel(fill, 0, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuMemHostAlloc(&memory, BYTES, 0));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuMemHostRegister_v2(&memory, sizeof memory, 0));
+    gives(CUDA_ERROR_ILLEGAL_ADDRESS, cuMemHostGetFlags(&flags, pinned));
+}
+
 /* Calls that still work, because they need no GPU. */
 static void some_still_answer(void)
 {
@@ -246,6 +262,7 @@ static void blocking(void)
 static const struct test tests[] = {
     { "a kernel out of bounds is reported by the next synchronize", is_reported, 0 },
     { "the fault is sticky", is_sticky, 0 },
+    { "a fault comes before wrong arguments", comes_first, 0 },
     { "other streams find out", all_streams_know, 0 },
     { "calls that need no GPU still work", some_still_answer, 0 },
     { "no other context is made after it", other_context, 0 },

@@ -170,6 +170,42 @@ static void captured_event(void)
     gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
 }
 
+/* Host memory may not be taken while a stream captures, as the GPU's may not. */
+static void host_memory_is_refused(void)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUgraph graph;
+    void *memory;
+    ok(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    ok(cuThreadExchangeStreamCaptureMode(&mode));
+    ok(cuMemHostAlloc(&memory, 4096, 0));
+    ok(cuThreadExchangeStreamCaptureMode(&mode));
+    gives(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemHostAlloc(&memory, 4096, 0xf8));
+    gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
+    ok(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    gives(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemHostAlloc(&memory, 4096, 0));
+    gives(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemHostAlloc(&memory, 4096, 0xf8));
+}
+
+/* Copies that wait are no part of what another stream captures for this thread. */
+static void copies_beside_a_capture(void)
+{
+    float value = 4, got = 0;
+    CUgraph graph;
+    CUdeviceptr p = allocate(sizeof value);
+    CUstream apart;
+    ok(cuStreamCreate(&apart, CU_STREAM_NON_BLOCKING));
+    ok(cuStreamBeginCapture_v2(apart, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    ok(cuMemcpyHtoD_v2(p, &value, sizeof value));
+    ok(cuMemcpyDtoH_v2(&got, p, sizeof got));
+    same(got, 4);
+    ok(cuStreamEndCapture(apart, &graph));
+    ok(cuGraphDestroy(graph));
+    ok(cuStreamDestroy_v2(apart));
+    ok(cuMemFree_v2(p));
+}
+
 /* PyTorch allocates in another mode while it captures. */
 static void exchanged_mode(void)
 {
@@ -969,6 +1005,8 @@ static const struct test tests[] = {
     { "a synchronize breaks the capture", forbidden, 0 },
     { "a captured event can't be asked", captured_event, 0 },
     { "memory is allocated in relaxed mode", exchanged_mode, 0 },
+    { "host memory taken during a capture", host_memory_is_refused, 0 },
+    { "copies that wait beside a capture", copies_beside_a_capture, 0 },
     { "pinned memory is freed beside a capture", free_beside, 0 },
     { "a stream is destroyed during its capture", destroyed_amid, 0 },
     { "a wait for the context breaks the capture", waited_for_beside, 0 },

@@ -698,6 +698,56 @@ static void registered_wrongly(void)
     check(!munmap(memory, page));
 }
 
+/* The errors of driver 580: for memory that CUDA allocated, and inside of a registration. */
+static void registered_in_other_memory(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *allocated = allocate_pinned(4 * page);
+    uint8_t *memory =
+        mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(memory != MAP_FAILED);
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemHostRegister_v2(allocated + page, page, 0));
+    gives(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(memory));
+    ok(cuMemHostRegister_v2(memory + page, 2 * page, 0));
+    gives(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(memory));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemHostUnregister(memory + page + 1));
+    gives(CUDA_ERROR_INVALID_VALUE, cuMemHostUnregister(memory + 3 * page - 1));
+    gives(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(memory + 3 * page));
+    ok(cuMemHostUnregister(memory + page));
+    gives(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(memory + page));
+    ok(cuMemFreeHost(allocated));
+    check(!munmap(memory, 4 * page));
+}
+
+static CUresult copy_described(CUdeviceptr p, const CUmemcpyAttributes *attributes, size_t second,
+                               size_t count)
+{
+    CUdeviceptr to[] = { p, p + 8, p + 16 }, from[] = { p + 24, p + 32, p + 40 };
+    size_t bytes[] = { 8, 8, 8 }, begins[] = { 0, second };
+    return cuMemcpyBatchAsync_v2(to, from, bytes, COUNT(to), (CUmemcpyAttributes *)attributes,
+                                 begins, count, stream);
+}
+
+/* A batch's attributes: an order of access that does not exist, and copies in a wrong order. */
+static void batch_attributes(void)
+{
+    CUdeviceptr p = allocate(64);
+    const CUmemcpyAttributes good[] = { { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM },
+                                        { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY } };
+    const CUmemcpyAttributes none[] = { good[0],
+                                        { .srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_INVALID } };
+    const CUmemcpyAttributes high[] = { good[0], { .srcAccessOrder = 4 } };
+    ok(copy_described(p, good, 1, 2));
+    ok(copy_described(p, good, 2, 2));
+    gives(CUDA_ERROR_INVALID_VALUE, copy_described(p, good, 0, 2));
+    gives(CUDA_ERROR_INVALID_VALUE, copy_described(p, good, 3, 2));
+    gives(CUDA_ERROR_INVALID_VALUE, copy_described(p, none, 1, 2));
+    gives(CUDA_ERROR_INVALID_VALUE, copy_described(p, high, 1, 2));
+    ok(copy_described(p, none, 1, 1));
+    ok(cuStreamSynchronize(stream));
+    ok(cuMemFree_v2(p));
+}
+
 /* The second range may be the larger or the smaller one. */
 static void registered_twice(void)
 {
@@ -1528,6 +1578,8 @@ static const struct test tests[] = {
     { "a copy of more than is registered takes what the GPU wrote", more_than_registered, 0 },
     { "registered memory may have another address there", registered_elsewhere, 0 },
     { "memory that does not exist is not registered", registered_wrongly, 0 },
+    { "registering and unregistering in other memory", registered_in_other_memory, 0 },
+    { "attributes of a batch of copies", batch_attributes, 0 },
     { "memory is registered once", registered_twice, 0 },
     { "registered memory may be unmapped", registered_and_unmapped, ONLY_SIMULATED },
     { "files are registered where the GPU can have them", registered_files, 0 },

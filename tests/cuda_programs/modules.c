@@ -326,6 +326,12 @@ static void attributes_in_two_contexts(void)
     ok(cuCtxDestroy_v2(other));
 }
 
+static size_t no_memory(int threads)
+{
+    (void)threads;
+    return 0;
+}
+
 static void occupancy(void)
 {
     CUfunction fill = kernel("fill");
@@ -337,6 +343,9 @@ static void occupancy(void)
     check(grid >= 1 && block >= 32 && block <= 1024);
     ok(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, fill, 1, 256));
     check(bytes > 0);
+    ok(cuOccupancyMaxPotentialBlockSize(&grid, &block, fill, no_memory, 0, 1));
+    gives(CUDA_ERROR_INVALID_VALUE,
+          cuOccupancyMaxPotentialBlockSize(&grid, &block, fill, no_memory, 0, -1));
 }
 
 /* Whether a launch of this many blocks is refused, without later effects. */

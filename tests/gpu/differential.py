@@ -54,6 +54,10 @@ PINNED_BY_TCP = "by tcp the server does not know pinned memory that no kernel ha
 KNOWN = [
     (r" cuMemHost(Alloc|GetFlags|GetDevicePointer|Register|Unregister)\S* (700|709) ", HOST_IS_OURS),
     (r" (cuMemFreeHost|cudaFreeHost) (700|709) ", HOST_IS_OURS),
+    (r" cuMemHostGetFlags flags=\d flags=\d$", "the driver gives flags of the block that it takes small memory from"),
+    (r"^modules link cuLink(Create|AddData)_v2 [1-9]\d* 0$", "inputs travel with cuLinkComplete(), which returns their errors"),
+    (r" cuMemPoolCreate 0 801$", "the server makes no pools of host memory, which the program could not reach"),
+    (r" cuMemcpyBatchAsync fail=\w+ fail=\w+$", "the driver leaves the index alone for some mistakes"),
     (r" cuTensorMapEncodeTiled \d+ <-", "the client reads the lists of a rank that no tensor has"),
     (r" cuGraphGet\w*Nodes (\w+:)?1 (\w+:)?3$", CAPTURED),
     (r" cuLaunchHostFunc 709 0$", "a host function in the null stream of a context that has ended is accepted"),
@@ -66,7 +70,6 @@ KNOWN = [
 # The same with the simulated driver alone. A GPU may behave in either way.
 SIMULATED = [
     (r" \S+ [1-9]\d* [1-9]\d*$", "both refuse: the order of two mistakes is no promise"),
-    (r" cu(da)?Launch\w* 0 400$", "the simulated driver takes a function of one context in another one's stream"),
     (r" cu(da|Mem)?\w*(Host|Pinned)\w* 900 0$", HOST_IS_OURS),
     (r" 901 0$", "a capture that such a call would have ended goes on"),
     (r"^(copies|arrays) .* cuMemcpy\w* 0 906$", "no bytes are copied during a capture"),

@@ -10,6 +10,7 @@
 #include "cuda/client/captured_copy.h"
 #include "cuda/client/client.h"
 #include "cuda/client/mirror.h"
+#include "cuda/client/pinned_memory.h"
 #include "cuda/client/staging.h"
 #include "cuda/common/copy_box.h"
 #include "proto/cuda-client.h"
@@ -94,8 +95,7 @@ static struct moved *take_left(size_t bytes)
 static CUresult make_room(size_t bytes, struct ath_cuda_host_memory *out)
 {
     void *room = NULL;
-    CUresult status =
-        ath_cuda_by_hand_cuMemHostAlloc(&room, round_up(bytes), CU_MEMHOSTALLOC_PORTABLE);
+    CUresult status = ath_cuda_host_alloc(&room, round_up(bytes), CU_MEMHOSTALLOC_PORTABLE);
     if (!status && !ath_cuda_host_find(room, out))
         status = CUDA_ERROR_INVALID_CONTEXT; /* another thread has ended the context */
     return status;

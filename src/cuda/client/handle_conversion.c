@@ -34,9 +34,10 @@ static bool find_handle(struct ath_cuda_thread *thread, enum ath_cuda_kind kind,
     return true;
 }
 
-/* Kernels run in streams of the current context, and an event is recorded in streams of its own
- * context (docs.nvidia.com/cuda/cuda-driver-api, "cuEventRecord"). Copies and waits may use any
- * stream. */
+/* An event is recorded in streams of its own context (docs.nvidia.com/cuda/cuda-driver-api,
+ * "cuEventRecord"). A kernel runs in a stream of its own context. That is nearly always the current
+ * one; otherwise the driver judges (driver 580 takes function and stream of one context while
+ * another one is current). Copies and waits may use any stream. */
 static bool is_in_place(struct ath_cuda_exchange *exchange, CUcontext context)
 {
     CUcontext wanted = ath_cuda_own_context();
@@ -48,7 +49,9 @@ static bool is_in_place(struct ath_cuda_exchange *exchange, CUcontext context)
         exchange->event_context = context;
         exchange->is_told_on = exchange->is_told_on || exchange->thread->known.is_shared;
     }
-    return !wanted || !context || wanted == context;
+    bool is_same = !wanted || !context || wanted == context;
+    exchange->is_told_on = exchange->is_told_on || (!is_same && !facts->records);
+    return is_same || !facts->records;
 }
 
 /* Checks a handle of a call without an answer. For a call with an answer the server reports the

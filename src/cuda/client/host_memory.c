@@ -87,7 +87,7 @@ bool ath_cuda_host_find(const void *address, struct ath_cuda_host_memory *out)
     return entry;
 }
 
-static bool has_of(uintptr_t first, size_t bytes, bool is_mirror)
+static bool find_of(uintptr_t first, size_t bytes, bool is_mirror, struct ath_cuda_host_memory *out)
 {
     pthread_mutex_lock(&ath_cuda_mirrors.list_lock);
     const struct ath_cuda_mirror_entry *entry = ath_cuda_mirrors.entries;
@@ -95,19 +95,22 @@ static bool has_of(uintptr_t first, size_t bytes, bool is_mirror)
            ((is_mirror && !entry->shadow) || first >= entry->facts.address + entry->facts.bytes ||
             entry->facts.address >= first + bytes))
         entry = entry->next;
+    if (entry)
+        *out = entry->facts;
     pthread_mutex_unlock(&ath_cuda_mirrors.list_lock);
     return entry;
 }
 
-bool ath_cuda_host_has_of(const void *address, size_t bytes)
+bool ath_cuda_host_find_of(const void *address, size_t bytes, struct ath_cuda_host_memory *out)
 {
-    return has_of((uintptr_t)address, bytes, false);
+    return find_of((uintptr_t)address, bytes, false, out);
 }
 
 CUresult ath_cuda_host_bring(const void *address, size_t bytes, CUstream stream)
 {
+    struct ath_cuda_host_memory found;
     bool is_there = ath_cuda_mirrors.mirror_count && !ath_cuda_is_any_capturing() &&
-                    has_of((uintptr_t)address, bytes, true);
+                    find_of((uintptr_t)address, bytes, true, &found);
     CUresult status = is_there ? ath_cuda_do_cuStreamSynchronize(stream) : CUDA_SUCCESS;
     return status ? status : ath_cuda_deferred_copies_await(address, bytes);
 }

@@ -7,6 +7,7 @@
 
 #include "cuda/client/allocate.h"
 #include "cuda/client/client.h"
+#include "cuda/client/connection.h"
 #include "cuda/client/kernel_parameters.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-structs.h"
@@ -132,8 +133,10 @@ static CUresult check_config(const CUlaunchConfig *config)
     bool is_large = config->gridDimX > INT32_MAX || config->gridDimY > UINT16_MAX ||
                     config->gridDimZ > UINT16_MAX || config->blockDimX > 1024 ||
                     config->blockDimY > 1024 || config->blockDimZ > 64;
-    return is_empty || is_large || (config->numAttrs && !config->attrs) ? CUDA_ERROR_INVALID_VALUE
-                                                                        : CUDA_SUCCESS;
+    if (!is_empty && !is_large && (!config->numAttrs || config->attrs))
+        return CUDA_SUCCESS;
+    CUresult fault = ath_cuda_known_fault(ath_cuda_own_context()); /* the driver says it first */
+    return fault ? fault : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult ath_cuda_by_hand_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,

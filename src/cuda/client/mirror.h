@@ -52,8 +52,8 @@ struct ath_cuda_host_memory {
 /* Finds the memory that an address lies in. Returns false if there is none. */
 bool ath_cuda_host_find(const void *address, struct ath_cuda_host_memory *out);
 
-/* Whether any of these bytes lies in such memory. */
-bool ath_cuda_host_has_of(const void *address, size_t bytes);
+/* Finds any memory that some of these bytes lie in. Returns false if there is none. */
+bool ath_cuda_host_find_of(const void *address, size_t bytes, struct ath_cuda_host_memory *out);
 
 /* Called before the program's bytes are read for a copy in a stream. Waits for the stream if some
  * of the bytes are a mirror's, since the GPU may have written them. */

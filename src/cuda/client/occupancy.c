@@ -90,7 +90,7 @@ CUresult ath_cuda_by_hand_cuOccupancyMaxPotentialBlockSizeWithFlags(
     CUoccupancyB2DSize block_size_to_dynamic_s_mem_size, size_t dynamic_s_mem_size,
     int block_size_limit, unsigned int flags)
 {
-    if (!min_grid_size || !block_size)
+    if (!min_grid_size || !block_size || block_size_limit < 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (!block_size_to_dynamic_s_mem_size)
         return ask_block_size(min_grid_size, block_size, function, dynamic_s_mem_size,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "cuda/client/capture_state.h"
 #include "cuda/client/client.h"
 #include "cuda/client/deferred_copy.h"
 #include "cuda/client/instance.h"
@@ -96,15 +97,11 @@ CUresult ath_cuda_host_alloc_shared(size_t bytes, void **out)
     return status;
 }
 
-CUresult ath_cuda_by_hand_cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags)
+CUresult ath_cuda_host_alloc(void **memory, size_t bytes, unsigned int flags)
 {
-    const unsigned int known =
-        CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemHostAlloc);
     if (status)
         return status;
-    if (!memory || !bytes || flags & ~known)
-        return CUDA_ERROR_INVALID_VALUE;
     struct ath_cuda_host_memory facts = { .kind = ATH_CUDA_HOST_ALLOCATED,
                                           .bytes = bytes,
                                           .flags = flags,
@@ -123,6 +120,33 @@ CUresult ath_cuda_by_hand_cuMemHostAlloc(void **memory, size_t bytes, unsigned i
     if (!status)
         *memory = (void *)facts.address;
     return status;
+}
+
+/* Has the driver judge whether a capture forbids to take memory, and spoil that capture: it takes a
+ * byte of the GPU's memory, which the same captures forbid. Without a capture nothing is asked. */
+static CUresult check_captures(void)
+{
+    CUdeviceptr unwanted;
+    if (!ath_cuda_is_any_capturing())
+        return CUDA_SUCCESS;
+    CUresult status = ath_cuda_do_cuMemAlloc_v2(&unwanted, 1);
+    if (!status)
+        ath_cuda_by_hand_cuMemFree_v2(unwanted);
+    return status == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED ? status : CUDA_SUCCESS;
+}
+
+CUresult ath_cuda_by_hand_cuMemHostAlloc(void **memory, size_t bytes, unsigned int flags)
+{
+    const unsigned int known =
+        CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
+    CUresult status = ath_cuda_ready(ATH_CUDA_METHOD_cuMemHostAlloc);
+    if (!status)
+        status = check_captures(); /* ahead of the arguments, as the driver does */
+    if (status)
+        return status;
+    if (!memory || !bytes || flags & ~known)
+        return CUDA_ERROR_INVALID_VALUE;
+    return ath_cuda_host_alloc(memory, bytes, flags);
 }
 
 CUresult ath_cuda_by_hand_cuMemAllocHost_v2(void **memory, size_t bytes)
@@ -220,10 +244,12 @@ static void end_doomed(void)
 static CUresult let_go(uintptr_t address, enum ath_cuda_host_memory_kind kind)
 {
     struct ath_cuda_host_memory facts;
-    if (!ath_cuda_host_find((const void *)address, &facts) || facts.address != address ||
-        facts.kind != kind || is_doomed(address))
-        return kind == ATH_CUDA_HOST_REGISTERED ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
-                                                : CUDA_ERROR_INVALID_VALUE;
+    bool is_there = ath_cuda_host_find((const void *)address, &facts) && facts.kind == kind &&
+                    !is_doomed(facts.address);
+    if (!is_there && kind == ATH_CUDA_HOST_REGISTERED)
+        return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    if (!is_there || facts.address != address)
+        return CUDA_ERROR_INVALID_VALUE; /* also inside of registered memory (driver 580) */
     CUresult status = quiesce();
     if (status == CUDA_ERROR_NOT_READY)
         return kind == ATH_CUDA_HOST_ALLOCATED ? doom(address)
@@ -281,8 +307,9 @@ CUresult ath_cuda_by_hand_cuMemHostRegister_v2(void *memory, size_t bytes, unsig
         return CUDA_ERROR_NOT_SUPPORTED;
     if (!ath_cuda_is_all_mapped(memory, bytes))
         return CUDA_ERROR_INVALID_VALUE;
-    if (ath_cuda_host_has_of(memory, bytes))
-        return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (ath_cuda_host_find_of(memory, bytes, &facts)) /* these errors as with driver 580 */
+        return facts.kind == ATH_CUDA_HOST_REGISTERED ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+                                                      : CUDA_ERROR_INVALID_VALUE;
     status =
         ath_cuda_host_add(&(struct ath_cuda_host_memory){ .kind = ATH_CUDA_HOST_REGISTERED,
                                                           .address = (uintptr_t)memory,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cuda/client/client.h"
+#include "cuda/client/connection.h"
 #include "cuda/client/graph_memory.h"
 #include "cuda/client/mirror.h"
 #include "proto/cuda-client.h"
@@ -23,7 +24,10 @@ CUresult ath_cuda_ready(enum ath_cuda_method method)
     CUresult status = ath_cuda_begin(&exchange, method);
     if (!status)
         status = ath_cuda_end(&exchange, CUDA_SUCCESS);
-    return status ? status : ath_cuda_current_context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    if (status)
+        return status;
+    return ath_cuda_current_context() ? ath_cuda_known_fault(ath_cuda_own_context())
+                                      : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult ath_cuda_ready_on(enum ath_cuda_method method, CUstream stream)

@@ -161,7 +161,7 @@ static size_t bytes_of_text(const char *image)
     for (const char *at = image; *at; at++)
         if ((unsigned char)*at < ' ' && !strchr("\t\n\r\f\v", *at))
             return 0;
-    return *image ? strlen(image) + 1 : 0;
+    return strlen(image) + 1; /* the driver explains in its log why it does not take an empty one */
 }
 
 size_t ath_cuda_bytes_of_image(const void *image)

@@ -171,6 +171,19 @@ void ath_cuda_serve_cuMemcpyHtoAAsync_v2(struct ath_cuda_served *served)
     wait_if_asked(served, stream);
 }
 
+/* While another stream captures, the driver may forbid a wait for the default stream, but not a
+ * copy that waits (driver 580). */
+static void copy_and_wait(struct ath_cuda_served *served, void *to, CUdeviceptr from, size_t bytes,
+                          CUstream stream)
+{
+    if (!stream && served->driver->cuMemcpyDtoH_v2) {
+        served->status = served->driver->cuMemcpyDtoH_v2(to, from, bytes);
+        return;
+    }
+    served->status = served->driver->cuMemcpyDtoHAsync_v2(to, from, bytes, stream);
+    wait_for(served, stream);
+}
+
 void ath_cuda_serve_cuMemcpyDtoHAsync_v2(struct ath_cuda_served *served)
 {
     NEEDS(served, cuMemcpyDtoHAsync_v2)
@@ -198,8 +211,7 @@ void ath_cuda_serve_cuMemcpyDtoHAsync_v2(struct ath_cuda_served *served)
     void *room = ath_cuda_answer_room(served, bytes);
     if (ath_cuda_refused(served) || is_capturing(served, stream))
         return;
-    served->status = served->driver->cuMemcpyDtoHAsync_v2(room, source, (size_t)bytes, stream);
-    wait_for(served, stream);
+    copy_and_wait(served, room, source, (size_t)bytes, stream);
     if (!served->status)
         ath_cuda_wire_memcpy_dto_h_async_v2_result_set_data(
             ath_cuda_wire_answer_init_memcpy_dto_h_async_v2(served->answer),
