@@ -115,11 +115,13 @@ class Names(Base):
 
 class Clients(Base):
     def test_the_files_name_is_the_keys_name(self):
-        with Server("--sim", keys=self.folder) as server, self.program(server, "alice") as program:
-            self.assertEqual(program.do(f"take plain {MIB}"), GOOD)
-            self.assertEqual(list(self.ids(server, "alice")), ["alice"])
-            result = harness.run("session", "list", "--server", server.address, "--key", self.path("alice"))
-            self.assertRegex(result.stdout, r"cuda_steps +alice +127")
+        with Server("--sim", keys=self.folder) as server:
+            with self.program(server, "alice") as program:
+                self.assertEqual(program.do(f"take plain {MIB}"), GOOD)
+                self.assertEqual(list(self.ids(server, "alice")), ["alice"])
+                result = harness.run("session", "list", "--server", server.address, "--key", self.path("alice"))
+                self.assertRegex(result.stdout, r"cuda_steps +alice +127")
+            self.assertTrue(harness.wait_until(lambda: not server.children()))  # the last line is there
         self.assertRegex(server.log(), r"event=session-opened peer=\S+ identity=alice session=")
         self.assertRegex(server.log(), r"event=session-(closed|broken) peer=\S+ identity=alice ")
 
