@@ -254,6 +254,7 @@ TEST(places_the_runtime_on_its_node)
     expect_in(body, "\"CpusetMems\":\"0,255\"");
     expect_in(body, "\"CapDrop\":[\"ALL\"]");
     expect_in(body, "\"CapAdd\":[\"IPC_LOCK\",\"KILL\",\"SETGID\",\"SETUID\"]");
+    expect_in(body, "\"PidsLimit\":16384");
     expect_in(body, "\"Ulimits\":[{\"Hard\":-1,\"Name\":\"memlock\",\"Soft\":-1}]");
     expect_in(body, "\"SecurityOpt\":[\"no-new-privileges\"]");
     expect_in(body, "\"ReadonlyRootfs\":true");
@@ -1114,9 +1115,9 @@ TEST(bases_ignore_what_can_be_changed)
 TEST(lines_know_every_field)
 {
     const char *field = NULL;
-    json_t *body = json_pack("{s:s, s:{s:i}}", "Image", "i", "HostConfig", "PidsLimit", 5);
+    json_t *body = json_pack("{s:s, s:{s:i}}", "Image", "i", "HostConfig", "CpuShares", 5);
     ck_assert_ptr_null(ath_run_line("n", body, &field));
-    ck_assert_str_eq(field, "PidsLimit");
+    ck_assert_str_eq(field, "CpuShares");
     json_decref(body);
 }
 
