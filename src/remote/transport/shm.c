@@ -400,9 +400,7 @@ static void shm_unshare(struct ath_stream *stream, uint64_t id)
 
 static int map_file(int memory, const struct request *request, void **out)
 {
-    int status = check_file(memory, request);
-    if (!status)
-        status = map_at(memory, request->offset, request->address, request->bytes, out);
+    int status = map_at(memory, request->offset, request->address, request->bytes, out);
     if (status != -EEXIST)
         return status;
     *out = mmap(NULL, request->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory,
@@ -410,11 +408,11 @@ static int map_file(int memory, const struct request *request, void **out)
     return *out == MAP_FAILED ? -errno : 0;
 }
 
-static int map_sealed(int memory, const struct request *request, void **out)
+static int check_share(int memory, const struct request *request)
 {
-    return is_sealed(memory, request->bytes)
-               ? map_at(memory, 0, request->address, request->bytes, out)
-               : -EINVAL;
+    if (request->is_file)
+        return check_file(memory, request);
+    return is_sealed(memory, request->bytes) ? 0 : -EINVAL;
 }
 
 static int take_share(struct shm *shm, const struct request *request, int memory)
@@ -431,10 +429,13 @@ static int take_share(struct shm *shm, const struct request *request, int memory
         return -EINVAL;
     if (shm->share_count == SHARES_MAX)
         return -ENOSPC;
+    int status = check_share(memory, request);
+    if (status)
+        return status;
     if (!ath_host_take(ATH_HOST_BYTES, request->bytes))
         return -ENOMEM;
-    int status = request->is_file ? map_file(memory, request, &address)
-                                  : map_sealed(memory, request, &address);
+    status = request->is_file ? map_file(memory, request, &address)
+                              : map_at(memory, 0, request->address, request->bytes, &address);
     if (!status) {
         status = add_share(shm, request->id, address, request->bytes);
         if (status)
