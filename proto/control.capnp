@@ -98,6 +98,8 @@ struct OpenChannel {
   environment @1 :List(Variable);  # of the program; only the variables that the driver reads
   program @2 :Text;                # its name, for people
   stripes @3 :UInt32;              # connections that are about to join, besides this one; of tcp alone
+  memoryLimitBytes @4 :Int64;      # of each GPU, that the program asks for as the most that it may have; 0: none
+  memoryLimitFraction @5 :Float64; # or as a part of each GPU's memory; 0: none
 }
 
 struct Join {

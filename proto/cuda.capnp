@@ -86,7 +86,7 @@ enum Fact {
   awaitsMemory @24;   # a stream waits for a value in memory, which the program may write
 
   # The share of a GPU's memory that the server's sessions may have. src/runtime/quota has a wrapper for each.
-  takes @25;          # takes GPU memory, or one more reference to it
+  takes @25;          # takes GPU memory, or one more reference to it, or something for which the driver takes memory later
   gives @26;          # gives GPU memory back
   counts @27;         # changes or tells what is counted, without taking or giving memory itself
   barred @28;         # of CUDA 2, with addresses of 32 bits: a way around the count that no 64-bit program needs. The server behaves
@@ -657,7 +657,7 @@ interface Driver {
   coredumpGetAttributeGlobal @19 () -> () $c("cuCoredumpGetAttributeGlobal") $class(refused) $reason(.coredump) $since(12010);
   coredumpSetAttribute @20 () -> () $c("cuCoredumpSetAttribute") $class(refused) $reason(.coredump) $since(12010);
   coredumpSetAttributeGlobal @21 () -> () $c("cuCoredumpSetAttributeGlobal") $class(refused) $reason(.coredump) $since(12010);
-  ctxAttach @22 (flags :UInt32) -> (context :UInt64 $handle) $c("cuCtxAttach") $class(sync) $does([makes]) $since(2000);
+  ctxAttach @22 (flags :UInt32) -> (context :UInt64 $handle) $c("cuCtxAttach") $class(sync) $does([makes, counts]) $since(2000);
   ctxCreate @23 () -> () $c("cuCtxCreate") $class(local) $does([makes]) $bySwitch $since(2000);
   ctxCreateV2 @24 (flags :UInt32, device :Int32 $handle) -> (context :UInt64 $handle)
       $c("cuCtxCreate_v2") $class(custom) $byHand(client) $does([makes, leavesCurrent, counts]) $bySwitch $since(3020);
@@ -670,7 +670,7 @@ interface Driver {
       $c("cuCtxDestroy_v2") $class(custom) $byHand(client) $forgets("*") $does([ends, endsContext, mayWait, gives]) $bySwitch
       $since(4000);
   ctxDetach @29 (context :UInt64 $handle) -> ()
-      $c("cuCtxDetach") $class(sync) $forgets("*") $does([dropsStock, mayWait]) $since(2000);
+      $c("cuCtxDetach") $class(sync) $forgets("*") $does([dropsStock, mayWait, gives]) $since(2000);
   ctxDisablePeerAccess @30 (peerContext :UInt64 $handle) -> ()
       $c("cuCtxDisablePeerAccess") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([plain]) $bySwitch
       $since(4000);
@@ -711,7 +711,7 @@ interface Driver {
   ctxSetFlags @53 (flags :UInt32) -> ()
       $c("cuCtxSetFlags") $class(custom) $byHand(client) $forgets("devicePrimaryCtxGetState") $does([plain]) $since(12010);
   ctxSetLimit @54 (limit :UInt32, value :UInt64) -> ()
-      $c("cuCtxSetLimit") $class(sync) $forgets("ctxGetLimit") $does([plain]) $since(3010);
+      $c("cuCtxSetLimit") $class(sync) $forgets("ctxGetLimit") $does([takes]) $since(3010);
   ctxSetSharedMemConfig @55 (config :UInt32) -> ()
       $c("cuCtxSetSharedMemConfig") $class(sync) $forgets("ofSettings") $does([plain]) $since(4020);
   ctxSynchronize @56 () -> ()
@@ -1084,9 +1084,9 @@ interface Driver {
       $c("cuGraphicsUnmapResources") $class(refused) $reason(.graphics) $since(3000) $ptsz(7000);
   graphicsUnregisterResource @226 () -> () $c("cuGraphicsUnregisterResource") $class(refused) $reason(.graphics) $since(3000);
   greenCtxCreate @227 (descriptor :UInt64 $handle, device :Int32 $handle, flags :UInt32) -> (context :UInt64 $handle)
-      $c("cuGreenCtxCreate") $class(custom) $byHand(client) $does([makes]) $since(12040);
+      $c("cuGreenCtxCreate") $class(custom) $byHand(client) $does([makes, takes]) $since(12040);
   greenCtxDestroy @228 (context :UInt64 $handle) -> ()
-      $c("cuGreenCtxDestroy") $class(sync) $forgets("*") $does([ends, dropsStock, mayWait]) $since(12040);
+      $c("cuGreenCtxDestroy") $class(sync) $forgets("*") $does([ends, dropsStock, mayWait, gives]) $since(12040);
   greenCtxGetDevResource @229 (context :UInt64 $handle, type :UInt32) -> (resource :Data $bytesOf("sizeof(CUdevResource)"))
       $c("cuGreenCtxGetDevResource") $class(sync) $does([plain]) $since(12040);
   greenCtxGetId @230 (greenContext :UInt64 $handle) -> (id :UInt64)
@@ -1116,7 +1116,7 @@ interface Driver {
   kernelGetAttribute @243 (attribute :UInt32, kernel :UInt64 $handle, device :Int32 $handle) -> (value :Int32)
       $c("cuKernelGetAttribute") $class(custom) $byHand(client) $isCached $does([ofSettings, invalidIsAnswer, noWork]) $since(12000);
   kernelGetFunction @244 (kernel :UInt64 $handle) -> (function :UInt64 $handle)
-      $c("cuKernelGetFunction") $class(custom) $byHand(client) $isCached $does([gets, namesKernel, noWork]) $since(12000);
+      $c("cuKernelGetFunction") $class(custom) $byHand(client) $isCached $does([gets, namesKernel, noWork, takes]) $since(12000);
   kernelGetLibrary @245 (kernel :UInt64 $handle) -> (library :UInt64 $handle)
       $c("cuKernelGetLibrary") $class(cached) $does([gets]) $bySwitch $since(12050);
   kernelGetName @246 (function :UInt64 $handle) -> (name :Text $kept(""))
@@ -1145,27 +1145,27 @@ interface Driver {
       $c("cuLaunchKernelEx") $class(custom) $byHand(both) $does([inContext, launches, touches]) $since(11060) $ptsz(11060);
   libraryEnumerateKernels @258 (kernelCount :UInt32, library :UInt64 $handle) -> (kernels :List(UInt64) $handle
       $count("kernelCount"))
-      $c("cuLibraryEnumerateKernels") $class(sync) $does([gets]) $bySwitch $since(12040);
+      $c("cuLibraryEnumerateKernels") $class(sync) $does([gets, takes]) $bySwitch $since(12040);
   libraryGetGlobal @259 (library :UInt64 $handle, name :Text) -> (address :UInt64 $deviceptr $nullable, bytes :UInt64 $nullable)
-      $c("cuLibraryGetGlobal") $class(cached) $does([gets]) $placed("address ? *address : 0; bytes ? *bytes : 0") $since(12000);
+      $c("cuLibraryGetGlobal") $class(cached) $does([gets, takes]) $placed("address ? *address : 0; bytes ? *bytes : 0") $since(12000);
   libraryGetKernel @260 (library :UInt64 $handle, name :Text) -> (kernel :UInt64 $handle, layout :Layout,
       function :UInt64, facts :List(KernelFact))
-      $c("cuLibraryGetKernel") $class(custom) $byHand(both) $does([gets, noWork]) $bySwitch $since(12000);
+      $c("cuLibraryGetKernel") $class(custom) $byHand(both) $does([gets, noWork, takes]) $bySwitch $since(12000);
   libraryGetKernelCount @261 (library :UInt64 $handle) -> (count :UInt32)
       $c("cuLibraryGetKernelCount") $class(cached) $does([plain]) $since(12040);
   libraryGetManaged @262 (library :UInt64 $handle, name :Text) -> (address :UInt64 $deviceptr, bytes :UInt64)
       $c("cuLibraryGetManaged") $class(custom) $byHand(both) $does([gets]) $placed("address ? *address : 0; bytes ? *bytes : 0")
       $since(12000);
   libraryGetModule @263 (library :UInt64 $handle) -> (module :UInt64 $handle)
-      $c("cuLibraryGetModule") $class(sync) $does([gets]) $since(12000);
+      $c("cuLibraryGetModule") $class(sync) $does([gets, takes]) $since(12000);
   libraryGetUnifiedFunction @264 () -> ()
       $c("cuLibraryGetUnifiedFunction") $class(refused) $reason(.unifiedFunctions) $since(12000);
   libraryLoadData @265 (images :List(Image), jitOptions :List(JitOption), libraryOptions :List(JitOption)) -> (library :UInt64
       $handle, results :List(JitOption))
-      $c("cuLibraryLoadData") $class(custom) $byHand(both) $does([makes, mayWait]) $bySwitch $since(12000);
+      $c("cuLibraryLoadData") $class(custom) $byHand(both) $does([makes, mayWait, takes]) $bySwitch $since(12000);
   libraryLoadFromFile @266 () -> () $c("cuLibraryLoadFromFile") $class(local) $does([makes]) $bySwitch $since(12000);
   libraryUnload @267 (library :UInt64 $handle) -> ()
-      $c("cuLibraryUnload") $class(custom) $byHand(both) $forgets("*") $does([ends, mayWait, synchronizes]) $bySwitch
+      $c("cuLibraryUnload") $class(custom) $byHand(both) $forgets("*") $does([ends, mayWait, synchronizes, gives]) $bySwitch
       $since(12000);
   linkAddData @268 () -> () $c("cuLinkAddData") $class(local) $does([plain]) $since(5050);
   linkAddDataV2 @269 () -> () $c("cuLinkAddData_v2") $class(local) $does([plain]) $since(6050);
@@ -1488,9 +1488,9 @@ interface Driver {
       $c("cuMipmappedArrayGetSparseProperties") $class(sync) $does([plain]) $since(11010);
   moduleEnumerateFunctions @413 (functionCount :UInt32, module :UInt64 $handle) -> (functions :List(UInt64) $handle
       $count("functionCount"))
-      $c("cuModuleEnumerateFunctions") $class(sync) $does([gets, namesKernel]) $since(12040);
+      $c("cuModuleEnumerateFunctions") $class(sync) $does([gets, namesKernel, takes]) $since(12040);
   moduleGetFunction @414 (module :UInt64 $handle, name :Text) -> (function :UInt64 $handle, layout :Layout)
-      $c("cuModuleGetFunction") $class(custom) $byHand(both) $does([gets, namesKernel, noWork]) $since(2000);
+      $c("cuModuleGetFunction") $class(custom) $byHand(both) $does([gets, namesKernel, noWork, takes]) $since(2000);
   moduleGetFunctionCount @415 (module :UInt64 $handle) -> (count :UInt32)
       $c("cuModuleGetFunctionCount") $class(cached) $does([plain]) $since(12040);
   moduleGetGlobal @416 (module :UInt64 $handle, name :Text) -> (address :UInt32 $deviceptr $nullable, bytes :UInt32 $nullable)
@@ -1506,10 +1506,10 @@ interface Driver {
   moduleLoad @421 () -> () $c("cuModuleLoad") $class(local) $does([makes]) $since(2000);
   moduleLoadData @422 () -> () $c("cuModuleLoadData") $class(local) $does([makes, mayWait]) $since(2000);
   moduleLoadDataEx @423 (images :List(Image), options :List(JitOption)) -> (module :UInt64 $handle, results :List(JitOption))
-      $c("cuModuleLoadDataEx") $class(custom) $byHand(both) $does([makes, mayWait]) $since(2010);
+      $c("cuModuleLoadDataEx") $class(custom) $byHand(both) $does([makes, mayWait, takes]) $since(2010);
   moduleLoadFatBinary @424 () -> () $c("cuModuleLoadFatBinary") $class(local) $does([makes, mayWait]) $since(2000);
   moduleUnload @425 (module :UInt64 $handle) -> ()
-      $c("cuModuleUnload") $class(sync) $forgets("*") $does([ends, mayWait, synchronizes]) $since(2000);
+      $c("cuModuleUnload") $class(sync) $forgets("*") $does([ends, mayWait, synchronizes, gives]) $since(2000);
   multicastAddDevice @426 (mcHandle :UInt64 $handle, device :Int32 $handle) -> ()
       $c("cuMulticastAddDevice") $class(sync) $does([plain]) $since(12010);
   multicastBindAddr @427 (mcHandle :UInt64 $handle, mcOffset :UInt64, address :UInt64 $deviceptr, size :UInt64, flags :UInt64) ->

@@ -32,6 +32,15 @@ struct DeviceUse {
   device @0 :UInt32;               # place in DeviceList
   memoryUsedBytes @1 :Int64 = -1;
   memoryLimitBytes @2 :Int64 = -1; # of this session alone
+  memoryLimitSource @3 :LimitSource;
+  isLimitEnforced @4 :Bool = true; # false: the server counts and warns, and refuses nothing
+}
+
+enum LimitSource {
+  none @0;                         # there is no limit of this session alone
+  asked @1;                        # by the program, when it began
+  identity @2;                     # what the identity may have; the program asked for no less
+  set @3;                          # by limitSession, later
 }
 
 struct SessionList {

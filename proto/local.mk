@@ -44,7 +44,7 @@ $(libaitherion_a_OBJECTS) $(aitherion_runtime_OBJECTS): | proto/cuda-generated.s
 
 # Each function that takes, gives or counts GPU memory has its wrapper.
 QUOTA_C = src/runtime/quota/allocations.c src/runtime/quota/arrays.c src/runtime/quota/contexts.c \
-	src/runtime/quota/graphs.c src/runtime/quota/info.c src/runtime/quota/pools.c src/runtime/quota/shared.c \
+	src/runtime/quota/graphs.c src/runtime/quota/info.c src/runtime/quota/kernels.c src/runtime/quota/modules.c src/runtime/quota/pools.c src/runtime/quota/shared.c \
 	src/runtime/quota/virtual.c
 proto/cuda-quota.stamp: proto/cuda-generated.stamp proto/cuda_quota.py $(QUOTA_C)
 	$(AM_V_GEN)$(PYTHON) -B $(srcdir)/proto/cuda_quota.py proto/cuda-quota.h $(QUOTA_C:%=$(srcdir)/%) && touch $@

@@ -13,7 +13,7 @@ struct sim_local {
 
 /* CU_CTX_SCHED_MASK, MAP_HOST, LMEM_RESIZE_TO_MAX, COREDUMP_ENABLE, USER_COREDUMP_ENABLE,
  * SYNC_MEMOPS */
-enum { FLAGS_MASK = 0xff & ~0x04, CONTEXT_BYTES = 1 << 20 /* charged to the device */ };
+enum { FLAGS_MASK = 0xff & ~0x04, CONTEXT_BYTES = 1 << 20 /* the least */ };
 
 static unsigned long long last_id;
 static struct sim_context *contexts; /* also ended ones: a handle stays valid memory */
@@ -54,10 +54,12 @@ static CUresult start(struct sim_context *context, int device, unsigned int flag
         [CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048,
         [CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64,
     };
+    const size_t bytes = sim_facts_context_bytes();
     if (first_fault)
         return first_fault;
-    if (sim_facts_memory_bytes() < CONTEXT_BYTES)
+    if (sim_facts_memory_bytes() < CONTEXT_BYTES || !sim_charge(device, bytes))
         return CUDA_ERROR_OUT_OF_MEMORY;
+    context->charged_bytes = bytes;
     context->device = device;
     context->flags = flags;
     context->api_version = 3020;
@@ -128,6 +130,8 @@ void sim_context_end(struct sim_context *context)
         free(object);
     }
     sim_context_end_memory(context);
+    sim_discharge(context->device, context->charged_bytes);
+    context->charged_bytes = 0;
     context->legacy = NULL;
     context->fault = CUDA_SUCCESS;
     context->peers = 0;

@@ -43,10 +43,10 @@ bool sim_facts_copies_late(void)
     return !strcmp(setting("AITHERION_SIM_COPIES", ""), "late");
 }
 
-size_t sim_facts_memory_bytes(void)
+/* Reads a size with a unit. Returns 0 if it is invalid. */
+static size_t bytes_of(const char *text)
 {
     static const char units[] = "KMGT";
-    const char *text = setting("AITHERION_SIM_MEMORY", "16G");
     char *end;
     errno = 0;
     unsigned long long number = strtoull(text, &end, 10);
@@ -55,6 +55,26 @@ size_t sim_facts_memory_bytes(void)
     if (errno || end == text || (*end && (!unit || end[1])) || number > SIZE_MAX >> shift)
         return 0;
     return (size_t)number << shift;
+}
+
+size_t sim_facts_memory_bytes(void)
+{
+    return bytes_of(setting("AITHERION_SIM_MEMORY", "16G"));
+}
+
+size_t sim_facts_context_bytes(void)
+{
+    return bytes_of(setting("AITHERION_SIM_CONTEXT", "0"));
+}
+
+size_t sim_facts_module_bytes(void)
+{
+    return bytes_of(setting("AITHERION_SIM_MODULE", "0"));
+}
+
+size_t sim_facts_local_bytes(void)
+{
+    return bytes_of(setting("AITHERION_SIM_LOCAL", "0"));
 }
 
 /* "GPU-61697468-6572-..." */

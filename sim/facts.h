@@ -7,6 +7,9 @@
  * devices, 1 to 8 (1) AITHERION_SIM_FIRST    number of the first device, 0 to 200 (0): gives the
  * devices of two servers different UUIDs and addresses AITHERION_SIM_MEMORY   bytes of each device,
  * with K, M, G or T for powers of 1024 (16G); less than 1M leaves no room for a context
+ *     AITHERION_SIM_CONTEXT  device memory that each context takes (0), with the same units
+ *     AITHERION_SIM_MODULE   and each module, also a library's in a context (0)
+ *     AITHERION_SIM_LOCAL    local memory of each thread that each kernel says it needs (0)
  *     AITHERION_SIM_HANDLES  trusted: a call with a wrong handle ends the process, as NVIDIA's
  * driver does, which reads through each handle without a check AITHERION_SIM_UNKNOWN  ignore:
  * accept kernels that are not simulated, and variables of compressed images; the kernels do
@@ -33,6 +36,9 @@ bool sim_facts_ignores_unknown(void);
 bool sim_facts_trusts_handles(void);
 bool sim_facts_copies_late(void);
 size_t sim_facts_memory_bytes(void); /* 0: AITHERION_SIM_MEMORY is invalid */
+size_t sim_facts_context_bytes(void);
+size_t sim_facts_module_bytes(void);
+size_t sim_facts_local_bytes(void);
 /*
  * Lists the devices that CUDA_VISIBLE_DEVICES leaves to a CUDA program, in its order, up to the
  * first invalid word; all devices if it is not set. Follows NVIDIA's rules: numbers, or "GPU-" and

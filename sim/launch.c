@@ -34,6 +34,9 @@ static CUresult get_attribute(int *value, CUfunction_attribute attribute,
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
         *value = THREADS_MAX;
         return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+        *value = (int)sim_facts_local_bytes();
+        return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
         *value = REGISTERS;
         return CUDA_SUCCESS;

@@ -28,6 +28,7 @@ struct sim_module {
     struct sim_image image;      /* empty for a module of a library */
     struct sim_function *functions;
     struct variable *variables;
+    size_t charged_bytes; /* of the device's memory, for the module itself */
 };
 
 struct sim_library {
@@ -109,8 +110,18 @@ static void end_variables(struct variable *list)
     }
 }
 
+static CUresult charge(struct sim_module *module)
+{
+    size_t bytes = sim_facts_module_bytes();
+    if (!sim_charge(module->object.context->device, bytes))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    module->charged_bytes = bytes;
+    return CUDA_SUCCESS;
+}
+
 void sim_module_end(struct sim_module *module)
 {
+    sim_discharge(module->object.context->device, module->charged_bytes);
     for (struct sim_function *at = module->functions, *next; at; at = next) {
         next = at->next;
         sim_object_forget(&at->object);
@@ -142,6 +153,8 @@ static CUresult load_module(CUmodule *out, const void *code)
     if (!module)
         return CUDA_ERROR_OUT_OF_MEMORY;
     status = sim_image_read(code, &module->image);
+    if (!status)
+        status = charge(module);
     if (status)
         sim_module_end(module);
     else
@@ -488,7 +501,10 @@ static CUresult module_of(struct sim_library *library, struct sim_module **out)
     (*out)->library = library;
     (*out)->next = library->modules;
     library->modules = *out;
-    return CUDA_SUCCESS;
+    status = charge(*out);
+    if (status)
+        sim_module_end(*out);
+    return status;
 }
 
 CUresult cuLibraryGetModule(CUmodule *out, CUlibrary handle)

@@ -100,6 +100,7 @@ struct sim_local; /* a value that a library keeps with a context */
 struct sim_context {
     struct sim_object object;
     int device;
+    size_t charged_bytes;     /* of the device's memory, for the context itself */
     struct sim_context *next; /* of all */
     unsigned long long id;
     unsigned int flags, api_version;

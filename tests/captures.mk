@@ -73,6 +73,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_cuda.py \
 	tests/runtime/test_faults.py \
 	tests/runtime/test_floods.py \
+	tests/runtime/test_limits.py \
 	tests/runtime/test_recording.py \
 	tests/runtime/test_remote.py \
 	tests/runtime/test_sandbox.py \

@@ -28,6 +28,7 @@ UNIT_TESTS = \
 	tests/unit/test_gpu \
 	tests/unit/test_health \
 	tests/unit/test_idset \
+	tests/unit/test_image_memory \
 	tests/unit/test_isolated \
 	tests/unit/test_lack \
 	tests/unit/test_ld_cache \
@@ -37,6 +38,7 @@ UNIT_TESTS = \
 	tests/unit/test_macvlan \
 	tests/unit/test_macvlan_apply \
 	tests/unit/test_map \
+	tests/unit/test_memory_limit \
 	tests/unit/test_netlink \
 	tests/unit/test_netns \
 	tests/unit/test_nic \

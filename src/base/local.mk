@@ -13,6 +13,7 @@ libaitherion_a_SOURCES += \
 	src/base/late.c src/base/late.h \
 	src/base/log.c src/base/log.h \
 	src/base/map.h \
+	src/base/memory_limit.c src/base/memory_limit.h \
 	src/base/paths.c src/base/paths.h \
 	src/base/pci.c src/base/pci.h \
 	src/base/pci_names.c src/base/pci_names.h \

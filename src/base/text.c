@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <wchar.h>
 
 #include "base/alloc.h"
@@ -139,6 +140,37 @@ int ath_parse_double(const char *text, double *out)
         return -ERANGE;
     *out = value;
     return 0;
+}
+
+int ath_parse_size(const char *text, uint64_t *out_bytes)
+{
+    static const struct {
+        const char *suffix;
+        int shift;
+    } units[] = { { "", 0 },     { "B", 0 },   { "K", 10 },  { "KB", 10 },
+                  { "KiB", 10 }, { "M", 20 },  { "MB", 20 }, { "MiB", 20 },
+                  { "G", 30 },   { "GB", 30 }, { "GiB", 30 } };
+    size_t digits = strspn(text, "0123456789");
+    char number[24];
+    uint64_t value;
+
+    if (!digits)
+        return -EINVAL;
+    if (digits >= sizeof number)
+        return -ERANGE;
+    memcpy(number, text, digits);
+    number[digits] = '\0';
+    int status = ath_parse_u64(number, 10, &value);
+    if (status)
+        return status;
+    for (size_t i = 0; i < ATH_COUNT(units); i++)
+        if (!strcasecmp(text + digits, units[i].suffix)) {
+            if (value > UINT64_MAX >> units[i].shift)
+                return -ERANGE;
+            *out_bytes = value << units[i].shift;
+            return 0;
+        }
+    return -EINVAL;
 }
 
 bool ath_starts_with(const char *text, const char *prefix)

@@ -35,6 +35,12 @@ int ath_parse_u64(const char *text, int base, uint64_t *out);
 int ath_parse_int(const char *text, int min, int max, int *out);
 int ath_parse_double(const char *text, double *out);
 
+/*
+ * Reads a size: "65536", "64K", "64KiB", "1M", "1G" (powers of 1024; upper or lower case). Returns
+ * 0, or -EINVAL or -ERANGE with *out_bytes unchanged.
+ */
+int ath_parse_size(const char *text, uint64_t *out_bytes);
+
 /* True if text begins with prefix. */
 bool ath_starts_with(const char *text, const char *prefix);
 

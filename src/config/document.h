@@ -45,6 +45,7 @@ struct ath_document_numa {
     struct ath_idset memory_nodes;    /* never empty */
     double memory_percent;            /* percent of the CPU node's memory */
     double vram_fraction;             /* fraction of each GPU's memory, 0..1 */
+    bool is_enforced;                 /* false: limits of GPU memory are only counted */
     char *control_iface, *data_iface; /* NULL if not given */
     struct ath_texts gpus;            /* PCI addresses as the kernel writes them */
     struct ath_texts rdma_devices;

@@ -52,13 +52,14 @@ struct ath_schema {
     double min, max;      /* of a number, or of each number of a list */
     bool is_min_excluded; /* above min, not min itself */
     bool is_required;
-    bool has_no_effect;            /* yet: the key is kept for a feature to come */
-    const char *fallback;          /* the default, written as in a document; NULL: none */
-    const char *otherwise;         /* N_(): for help, the effect of no value and no fallback */
-    const char *const *choices;    /* ended by NULL */
-    const char *help;              /* N_(): one line */
-    const char *title;             /* N_(): heading of a mapping; name of one entry of ITEMS */
-    const char *name_key;          /* of ITEMS: the key whose value names an entry in a path */
+    bool is_rare;               /* a new document has the key only if it differs from the default */
+    bool has_no_effect;         /* yet: the key is kept for a feature to come */
+    const char *fallback;       /* the default, written as in a document; NULL: none */
+    const char *otherwise;      /* N_(): for help, the effect of no value and no fallback */
+    const char *const *choices; /* ended by NULL */
+    const char *help;           /* N_(): one line */
+    const char *title;          /* N_(): heading of a mapping; name of one entry of ITEMS */
+    const char *name_key;       /* of ITEMS: the key whose value names an entry in a path */
     const struct ath_schema *keys; /* of a mapping, or of each of ITEMS */
     size_t item_size;              /* of ITEMS */
 };

@@ -43,13 +43,23 @@ static void write_items(struct writer *writer, const struct ath_schema *schema, 
         write_keys(writer, schema, ath_schema_item(schema, base, i), indent + 4, i == 0, true);
 }
 
+/* Whether a key can be left out of a new document. */
+static bool is_needless(const struct ath_schema *key, const void *base)
+{
+    ATH_AUTO(ath_texts) values = { 0 };
+    if (!key->is_rare || !key->fallback)
+        return false;
+    ath_schema_texts(key, base, &values);
+    return values.count == 1 && !strcmp(values.items[0], key->fallback);
+}
+
 /* lead: the blanks before the key, or "  - " */
 static void write_key(struct writer *writer, const struct ath_schema *key, const void *base,
                       const char *lead, int indent, bool has_help)
 {
     const char *help = has_help ? key->help : NULL;
     bool is_unset = ath_schema_is_unset(key, base);
-    if (is_unset && !has_help)
+    if ((is_unset && !has_help) || is_needless(key, base))
         return;
 
     ath_text_add(&writer->text, "%s%s%s:", lead, is_unset ? "# " : "", key->name);

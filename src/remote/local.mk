@@ -35,5 +35,6 @@ CLIENT_LIBRARY_BASE = \
 	src/base/host_budget.c src/base/host_budget.h \
 	src/base/log.c src/base/log.h \
 	src/base/map.h \
+	src/base/memory_limit.c src/base/memory_limit.h \
 	src/base/key_name.c src/base/key_name.h \
 	src/base/text.c src/base/text.h

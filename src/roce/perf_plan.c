@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/i18n.h"
@@ -76,37 +75,6 @@ uint64_t ath_perf_plan_size(const struct ath_perf_plan *plan)
     if (plan->has_latency && plan->latency_size_bytes > size)
         size = plan->latency_size_bytes;
     return size;
-}
-
-int ath_perf_parse_size(const char *text, uint64_t *out_bytes)
-{
-    static const struct {
-        const char *suffix;
-        int shift;
-    } units[] = { { "", 0 },     { "B", 0 },   { "K", 10 },  { "KB", 10 },
-                  { "KiB", 10 }, { "M", 20 },  { "MB", 20 }, { "MiB", 20 },
-                  { "G", 30 },   { "GB", 30 }, { "GiB", 30 } };
-    size_t digits = strspn(text, "0123456789");
-    char number[24];
-    uint64_t value;
-
-    if (!digits)
-        return -EINVAL;
-    if (digits >= sizeof number)
-        return -ERANGE;
-    memcpy(number, text, digits);
-    number[digits] = '\0';
-    int status = ath_parse_u64(number, 10, &value);
-    if (status)
-        return status;
-    for (size_t i = 0; i < ATH_COUNT(units); i++)
-        if (!strcasecmp(text + digits, units[i].suffix)) {
-            if (value > UINT64_MAX >> units[i].shift)
-                return -ERANGE;
-            *out_bytes = value << units[i].shift;
-            return 0;
-        }
-    return -EINVAL;
 }
 
 const char *ath_perf_op_word(enum ath_perf_op op)

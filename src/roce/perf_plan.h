@@ -43,11 +43,5 @@ uint32_t ath_perf_plan_group(const struct ath_perf_plan *plan);
 /* Returns the larger one of the measured sizes, in bytes. */
 uint64_t ath_perf_plan_size(const struct ath_perf_plan *plan);
 
-/*
- * Parses "65536", "64K", "64KiB", "1M", "1G" (powers of 1024; upper or lower case). Returns 0, or
- * -EINVAL or -ERANGE with *out_bytes unchanged.
- */
-int ath_perf_parse_size(const char *text, uint64_t *out_bytes);
-
 /* Returns "write", "read" or "send". */
 const char *ath_perf_op_word(enum ath_perf_op op);

@@ -113,17 +113,28 @@ static void answer_devices(const struct ath_server *server, int fd,
     put_devices(server, ath_gpu_device_list_init_devices(to, (uint32_t)server->devices.count));
 }
 
-/* A bit for each device of which the session has memory or a limit. */
+/* A bit for each device of which the session has memory, or a limit that an operator has set. */
 static uint64_t devices_of(const struct ath_session_board_entry *entry)
 {
     uint64_t devices = atomic_load(&entry->devices);
     for (size_t i = 0; i < ATH_DEVICES_MAX; i++)
-        if (atomic_load(&entry->limit_bytes[i]) >= 0)
+        if (atomic_load(&entry->limit_source[i]) == ATH_GPU_LIMIT_SOURCE_SET)
             devices |= UINT64_C(1) << i;
     return devices;
 }
 
-static void put_session(const struct ath_session_board_entry *entry,
+/* The board is written by sessions: a number that is no source is none. */
+static enum ath_gpu_limit_source source_of(const struct ath_session_board_entry *entry,
+                                           uint32_t device)
+{
+    int source = atomic_load(&entry->limit_source[device]);
+    return source >= ATH_GPU_LIMIT_SOURCE_NONE && source <= ATH_GPU_LIMIT_SOURCE_SET
+               ? (enum ath_gpu_limit_source)source
+               : ATH_GPU_LIMIT_SOURCE_NONE;
+}
+
+static void put_session(const struct ath_server *server,
+                        const struct ath_session_board_entry *entry,
                         struct ath_gpu_session_builder to)
 {
     ath_gpu_session_set_id(to, entry->id);
@@ -141,6 +152,8 @@ static void put_session(const struct ath_session_board_entry *entry,
         ath_gpu_device_use_set_device(use, device);
         ath_gpu_device_use_set_memory_used_bytes(use, atomic_load(&entry->used_bytes[device]));
         ath_gpu_device_use_set_memory_limit_bytes(use, atomic_load(&entry->limit_bytes[device]));
+        ath_gpu_device_use_set_memory_limit_source(use, source_of(entry, device));
+        ath_gpu_device_use_set_is_limit_enforced(use, !server->only_counts);
     }
 }
 
@@ -198,7 +211,7 @@ static void answer_sessions(const struct ath_server *server, int fd,
     struct ath_wire_array to =
         ath_gpu_session_list_init_sessions(ath_control_message_init_sessions(answer), count);
     for (uint32_t i = 0; i < count; i++)
-        put_session(&entries[i], ath_gpu_session_place(to, i));
+        put_session(server, &entries[i], ath_gpu_session_place(to, i));
 }
 
 /* Asks the listening process to end the session. Only that process knows whether a process id

@@ -16,10 +16,15 @@ libaitherion_a_SOURCES += \
 	src/runtime/program_session.c src/runtime/program_session.h \
 	src/runtime/quota/allocations.c \
 	src/runtime/quota/arrays.c \
+	src/runtime/quota/context_memory.c src/runtime/quota/context_memory.h \
 	src/runtime/quota/contexts.c \
 	src/runtime/quota/graphs.c src/runtime/quota/graphs.h \
+	src/runtime/quota/image.c src/runtime/quota/image.h \
 	src/runtime/quota/info.c \
+	src/runtime/quota/kernels.c src/runtime/quota/kernels.h \
 	src/runtime/quota/ledger.c src/runtime/quota/ledger.h \
+	src/runtime/quota/measure.c src/runtime/quota/measure.h \
+	src/runtime/quota/modules.c \
 	src/runtime/quota/pool_usage.c src/runtime/quota/pool_usage.h \
 	src/runtime/quota/pools.c \
 	src/runtime/quota/quota.c src/runtime/quota/quota.h \

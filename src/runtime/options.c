@@ -67,6 +67,9 @@ static const struct option {
       N_("the most sessions from one address, of one user of this host, or with one of several "
          "keys (default: 256)"),
       AT(sessions_per_source), FOR(SERVE) },
+    { "no-enforce", NULL, "AITHERION_NO_ENFORCE",
+      N_("only count and log what goes beyond limits of GPU memory, and refuse nothing"),
+      AT(is_no_enforce), FOR(SERVE) },
     { "metrics", "ADDRESS:PORT", NULL, N_("serve metrics for Prometheus on this address"),
       AT(metrics), FOR(SERVE) },
     { "identities", "FILE", "AITHERION_IDENTITIES",

@@ -222,6 +222,19 @@ static void take_program_environment(struct program_session *program,
     }
 }
 
+/* Sets the program's limit before the driver is loaded, so that it holds from the first allocation
+ * on. */
+static void take_memory_limit(const struct program_session *program,
+                              struct ath_control_open_channel question)
+{
+    const struct ath_memory_limit asked = {
+        .bytes = ath_control_open_channel_memory_limit_bytes(question),
+        .fraction = ath_control_open_channel_memory_limit_fraction(question)
+    };
+    ath_quota_begin(program->server, program->entry, program->devices, program->device_count,
+                    &asked);
+}
+
 /* ---- the driver ---- */
 
 /* The program gets the whole text; the log's line is cut. */
@@ -455,6 +468,7 @@ void ath_program_session_serve(int fd, const struct ath_server *server,
     snprintf(entry->program, sizeof entry->program, "%s",
              ath_control_open_channel_program(question));
     take_program_environment(&program, question);
+    take_memory_limit(&program, question);
     load_driver(&program);
     make_stream(&program, ath_control_open_channel_stripes(question), &memory);
     log_open(&program, question);

@@ -197,6 +197,11 @@ static int know_itself(const struct ath_runtime_options *options, struct ath_ser
         ath_devices_add_problem(
             &server->devices, false, "no-auth", "",
             N_("sessions need no key: any process that reaches the server may use it"));
+    server->only_counts = options->is_no_enforce;
+    if (server->only_counts)
+        ath_devices_add_problem(
+            &server->devices, false, "not-enforced", "",
+            N_("limits of GPU memory are counted only: sessions may go beyond them"));
     find_host(server);
     server->board = ath_session_board_make();
     if (server->board)

@@ -20,6 +20,7 @@ struct ath_server {
     const struct ath_identities *identities; /* NULL: none have limits */
     double vram_fraction; /* at its start; ath_quota_fraction() has the current one */
     double host_fraction; /* of the host's memory, that a session may have */
+    bool only_counts;     /* limits of GPU memory are counted, and refuse nothing */
     uid_t owner;          /* the user that runs the server */
     bool is_simulated;
     char node[16]; /* the id of the document's entry; empty without a document */

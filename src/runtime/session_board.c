@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "proto/gpu-control.h"
 
 /* ---- the memory ---- */
 
@@ -95,6 +96,13 @@ size_t ath_session_board_slot_of(const struct ath_session_board *board,
 
 /* ---- entries ---- */
 
+void ath_session_board_limit(struct ath_session_board_entry *entry, size_t device,
+                             int64_t limit_bytes, int source)
+{
+    atomic_store(&entry->limit_source[device], source);
+    atomic_store(&entry->limit_bytes[device], limit_bytes);
+}
+
 struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *board, size_t slot,
                                                       uint64_t id, const char *peer)
 {
@@ -111,7 +119,7 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
     for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {
         atomic_store(&known->shared_bytes[device], 0);
         atomic_store(&entry->used_bytes[device], 0);
-        atomic_store(&entry->limit_bytes[device], -1);
+        ath_session_board_limit(entry, device, -1, 0);
         atomic_store(&known->identity_limit_bytes[device], -1);
     }
     atomic_store(&entry->devices, 0);
@@ -182,6 +190,19 @@ static bool has_any(const struct ath_session_board *board, size_t slot, size_t d
            (atomic_load(&board->slots[slot].entry.devices) >> device & 1);
 }
 
+/* The smaller one of the session's limit and its identity's. */
+static void copy_limit(const struct ath_session_board_known *known,
+                       const struct ath_session_board_entry *entry, size_t device,
+                       struct ath_session_board_entry *out)
+{
+    int64_t own_bytes = atomic_load(&entry->limit_bytes[device]);
+    int64_t identity_bytes = atomic_load(&known->identity_limit_bytes[device]);
+    bool is_own = identity_bytes < 0 || (own_bytes >= 0 && own_bytes <= identity_bytes);
+    ath_session_board_limit(out, device, is_own ? own_bytes : identity_bytes,
+                            is_own ? atomic_load(&entry->limit_source[device])
+                                   : ATH_GPU_LIMIT_SOURCE_IDENTITY);
+}
+
 /* The slot may be given to another session during the copy; its id differs then. */
 bool ath_session_board_read(struct ath_session_board *board, size_t slot,
                             struct ath_session_board_entry *out)
@@ -205,7 +226,7 @@ bool ath_session_board_read(struct ath_session_board *board, size_t slot,
     out->program[sizeof out->program - 1] = '\0';
     for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {
         atomic_store(&out->used_bytes[device], bytes_of(board, slot, device));
-        atomic_store(&out->limit_bytes[device], atomic_load(&entry->limit_bytes[device]));
+        copy_limit(known, entry, device, out);
         devices |= (uint64_t)has_any(board, slot, device) << device;
     }
     atomic_store(&out->devices, devices);
@@ -241,19 +262,23 @@ static bool has_own_room(const struct ath_session_board *board, size_t slot, siz
     return own_bytes < 0 || bytes <= own_bytes - bytes_of(board, slot, device);
 }
 
+static int64_t bytes_of_identity(const struct ath_session_board *board, size_t slot, size_t device)
+{
+    const struct ath_session_board_known *known = &board->known[slot];
+    int64_t bytes = 0;
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
+        if (atomic_load(&board->known[i].id) && atomic_load(&board->known[i].is_proven) &&
+            !strncmp(board->known[i].identity, known->identity, sizeof known->identity))
+            bytes += bytes_of(board, i, device);
+    return bytes;
+}
+
 /* Whether the sessions of the same identity may have so many more bytes. */
 static bool has_identity_room(const struct ath_session_board *board, size_t slot, size_t device,
                               int64_t bytes)
 {
-    const struct ath_session_board_known *known = &board->known[slot];
-    int64_t free_bytes = atomic_load(&known->identity_limit_bytes[device]);
-    if (free_bytes < 0)
-        return true;
-    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
-        if (atomic_load(&board->known[i].id) && atomic_load(&board->known[i].is_proven) &&
-            !strncmp(board->known[i].identity, known->identity, sizeof known->identity))
-            free_bytes -= bytes_of(board, i, device);
-    return bytes <= free_bytes;
+    int64_t limit_bytes = atomic_load(&board->known[slot].identity_limit_bytes[device]);
+    return limit_bytes < 0 || bytes <= limit_bytes - bytes_of_identity(board, slot, device);
 }
 
 /*
@@ -285,10 +310,26 @@ bool ath_session_board_take_memory(struct ath_session_board *board,
     return false;
 }
 
+int64_t ath_session_board_own(const struct ath_session_board *board,
+                              const struct ath_session_board_entry *entry, size_t device)
+{
+    return bytes_of(board, ath_session_board_slot_of(board, entry), device);
+}
+
+void ath_session_board_of_identity(const struct ath_session_board *board,
+                                   const struct ath_session_board_entry *entry, size_t device,
+                                   int64_t *out_used_bytes, int64_t *out_limit_bytes)
+{
+    size_t slot = ath_session_board_slot_of(board, entry);
+    *out_limit_bytes = atomic_load(&board->known[slot].identity_limit_bytes[device]);
+    *out_used_bytes = bytes_of_identity(board, slot, device);
+}
+
 bool ath_session_board_is_beyond(const struct ath_session_board *board,
                                  const struct ath_session_board_entry *entry, size_t device)
 {
-    return !has_own_room(board, ath_session_board_slot_of(board, entry), device, 0);
+    size_t slot = ath_session_board_slot_of(board, entry);
+    return !has_own_room(board, slot, device, 0) || !has_identity_room(board, slot, device, 0);
 }
 
 void ath_session_board_give_memory(struct ath_session_board_entry *entry, size_t device,

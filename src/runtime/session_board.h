@@ -52,6 +52,7 @@ struct ath_session_board_entry {
      * hold (negative: no limit of its own), and a bit for each device of which it holds any. On a
      * copy that ath_session_board_read() makes, the bytes have the shared ones among them. */
     _Atomic int64_t used_bytes[ATH_DEVICES_MAX], limit_bytes[ATH_DEVICES_MAX];
+    atomic_int limit_source[ATH_DEVICES_MAX]; /* enum ath_gpu_limit_source */
     _Atomic uint64_t devices;
     _Atomic uint64_t refused, broken, missing_lines; /* this session's part of the board's counts */
     _Atomic int64_t host_taken[ATH_HOST_KINDS];      /* by enum ath_host_kind (host_limits.h) */
@@ -119,6 +120,11 @@ struct ath_session_board_entry *ath_session_board_find(struct ath_session_board 
 bool ath_session_board_read(struct ath_session_board *board, size_t slot,
                             struct ath_session_board_entry *out);
 
+/* Limits a session's memory of a device. limit_bytes negative: no limit. source: an enum
+ * ath_gpu_limit_source. */
+void ath_session_board_limit(struct ath_session_board_entry *entry, size_t device,
+                             int64_t limit_bytes, int source);
+
 /*
  * Takes bytes of a device for a session. Returns false if all sessions together would have more
  * than limit_bytes (negative: no limit), this session more than its own limit, or the sessions of
@@ -131,8 +137,18 @@ bool ath_session_board_take_memory(struct ath_session_board *board,
 void ath_session_board_give_memory(struct ath_session_board_entry *entry, size_t device,
                                    int64_t bytes);
 
-/* Whether a session has more of a device than its limit, which was set when it already had that
- * much. */
+/* The bytes of a device that a session has, shared ones for which it pays included. */
+int64_t ath_session_board_own(const struct ath_session_board *board,
+                              const struct ath_session_board_entry *entry, size_t device);
+
+/* The bytes of a device that all sessions of the session's identity have, and those that they may
+ * have (negative: no limit). */
+void ath_session_board_of_identity(const struct ath_session_board *board,
+                                   const struct ath_session_board_entry *entry, size_t device,
+                                   int64_t *out_used_bytes, int64_t *out_limit_bytes);
+
+/* Whether a session has more of a device than its limit, or its identity more than its own: a limit
+ * may be set when they already have that much. */
 bool ath_session_board_is_beyond(const struct ath_session_board *board,
                                  const struct ath_session_board_entry *entry, size_t device);
 

@@ -48,7 +48,9 @@ static uint64_t set_limit(const struct request *request)
         return 0;
     struct ath_session_board_entry *entry =
         ath_session_board_at(processes->board, ath_process_table_slot(processes, other));
-    atomic_store(&entry->limit_bytes[question->device], question->bytes < 0 ? -1 : question->bytes);
+    bool has_limit = question->bytes >= 0;
+    ath_session_board_limit(entry, question->device, has_limit ? question->bytes : -1,
+                            has_limit ? ATH_GPU_LIMIT_SOURCE_SET : ATH_GPU_LIMIT_SOURCE_NONE);
     return 1;
 }
 

@@ -4,7 +4,10 @@
  *
  *     take KIND BYTES   memory: plain, pitch, managed, async, pool, create, array, mipmap, graph;
  *                       of the second device while the first is current: other (by its pool),
- *                       far (by a graph)
+ *                       far (by a graph). Memory that the driver takes for a program: context, and
+ *                       abroad (of the second device), which are not made current; module and
+ *                       library, with a variable of so many bytes; kernel, of the library that
+ *                       was taken last; stack, heap and fifo, which set a limit of the context
  *     give              gives back the memory that was taken last
  *     threshold BYTES   that the device's pool may keep
  *     trim              makes the pool keep nothing
@@ -66,9 +69,32 @@
 
 enum { ROOM = 1 << 20, TAKEN_MAX = 65536 };
 
-enum kind { PLAIN, PITCH, MANAGED, ASYNC, POOL, CREATE, ARRAY, MIPMAP, GRAPH, OTHER, FAR, KINDS };
-static const char *const kinds[] = { "plain", "pitch",  "managed", "async", "pool", "create",
-                                     "array", "mipmap", "graph",   "other", "far" };
+enum kind {
+    PLAIN,
+    PITCH,
+    MANAGED,
+    ASYNC,
+    POOL,
+    CREATE,
+    ARRAY,
+    MIPMAP,
+    GRAPH,
+    OTHER,
+    FAR,
+    CONTEXT,
+    ABROAD,
+    MODULE,
+    LIBRARY,
+    KERNEL,
+    STACK,
+    HEAP,
+    FIFO,
+    KINDS
+};
+static const char *const kinds[] = { "plain",  "pitch",   "managed", "async",  "pool",
+                                     "create", "array",   "mipmap",  "graph",  "other",
+                                     "far",    "context", "abroad",  "module", "library",
+                                     "kernel", "stack",   "heap",    "fifo" };
 
 struct taken {
     enum kind kind;
@@ -137,8 +163,70 @@ static CUresult give_graph(CUdeviceptr address, int device)
     return status ? status : cuDeviceGraphMemTrim(device);
 }
 
+/* ---- what the driver takes for a program ---- */
+
+static CUresult take_context(int device, uint64_t *out)
+{
+    CUcontext made = NULL;
+    CUresult status = cuCtxCreate_v2(&made, 0, device);
+    *out = (uintptr_t)made;
+    return status ? status : cuCtxPopCurrent_v2(&made);
+}
+
+static CUresult take_code(enum kind kind, size_t bytes, uint64_t *out)
+{
+    char code[512];
+    CUmodule made = NULL;
+    CUlibrary library = NULL;
+    snprintf(code, sizeof code,
+             ".version 6.0\n.target sm_50\n.address_size 64\n"
+             ".visible .global .align 8 .b8 taken[%zu];\n.visible .entry fill()\n{\n ret;\n}\n",
+             bytes);
+    CUresult status = kind == MODULE ? cuModuleLoadData(&made, code)
+                                     : cuLibraryLoadData(&library, code, 0, 0, 0, 0, 0, 0);
+    *out = made ? (uintptr_t)made : (uintptr_t)library;
+    return status;
+}
+
+static CUresult take_kernel(uint64_t *out)
+{
+    CUkernel kernel = NULL;
+    size_t at = taken_count;
+    while (at && taken[at - 1].kind != LIBRARY)
+        at--;
+    CUresult status =
+        at ? cuLibraryGetKernel(&kernel, (CUlibrary)(uintptr_t)taken[at - 1].value, "fill")
+           : CUDA_ERROR_INVALID_VALUE;
+    *out = (uintptr_t)kernel;
+    return status;
+}
+
+static CUlimit limit_of(enum kind kind)
+{
+    return kind == STACK  ? CU_LIMIT_STACK_SIZE
+           : kind == HEAP ? CU_LIMIT_MALLOC_HEAP_SIZE
+                          : CU_LIMIT_PRINTF_FIFO_SIZE;
+}
+
+/* The value is the limit before. */
+static CUresult take_limit(enum kind kind, size_t bytes, uint64_t *out)
+{
+    size_t before = 0;
+    CUresult status = cuCtxGetLimit(&before, limit_of(kind));
+    *out = before;
+    return status ? status : cuCtxSetLimit(limit_of(kind), bytes);
+}
+
 static CUresult take(enum kind kind, size_t bytes, uint64_t *out)
 {
+    if (kind == CONTEXT || kind == ABROAD)
+        return take_context(kind == ABROAD, out);
+    if (kind == MODULE || kind == LIBRARY)
+        return take_code(kind, bytes, out);
+    if (kind == KERNEL)
+        return take_kernel(out);
+    if (kind == STACK || kind == HEAP || kind == FIFO)
+        return take_limit(kind, bytes, out);
     CUdeviceptr address = 0;
     size_t pitch;
     CUarray array = NULL;
@@ -183,7 +271,7 @@ static CUresult take(enum kind kind, size_t bytes, uint64_t *out)
     case FAR:
         status = take_graph(&address, bytes, kind == FAR);
         break;
-    case KINDS:
+    default:
         break;
     }
     *out = address ? address : array ? (uintptr_t)array : mipmap ? (uintptr_t)mipmap : handle;
@@ -206,6 +294,19 @@ static CUresult give(const struct taken *one)
         return give_graph(one->value, one->kind == FAR);
     case MIPMAP:
         return cuMipmappedArrayDestroy((CUmipmappedArray)(uintptr_t)one->value);
+    case CONTEXT:
+    case ABROAD:
+        return cuCtxDestroy_v2((CUcontext)(uintptr_t)one->value);
+    case MODULE:
+        return cuModuleUnload((CUmodule)(uintptr_t)one->value);
+    case LIBRARY:
+        return cuLibraryUnload((CUlibrary)(uintptr_t)one->value);
+    case KERNEL:
+        return CUDA_SUCCESS;
+    case STACK:
+    case HEAP:
+    case FIFO:
+        return cuCtxSetLimit(limit_of(one->kind), one->value);
     default:
         return cuMemFree_v2(one->value);
     }

@@ -157,7 +157,7 @@ class Memory(Base):
                 lines = [line for line in server.log().splitlines() if "event=share-reached" in line]
                 self.assertEqual(len(lines), 1)
                 self.assertRegex(lines[0], rf"level=warning .* peer=unix:\S+ device=0 asked_bytes={30 * MIB} "
-                                           rf"allocated_bytes={8 * MIB} limit_bytes={32 * MIB}$")
+                                           rf"allocated_bytes={8 * MIB} limit_bytes={32 * MIB} limit=share$")
 
     def test_memory_that_a_pool_keeps_counts(self):
         with serve("--vram-fraction", "0.5") as server, Program(server.socket) as program, Program(server.address) as other:

@@ -54,13 +54,16 @@ class Base(unittest.TestCase):
     def cli(self, server, name, *words, **changes):
         return harness.run(*words, "--server", server.address, "--key", self.path(name), env=harness.environment(**changes))
 
-    def ids(self, server, name):
+    def listed(self, server, name):
         value, faults = harness.check_json(self.cli(server, name, "session", "list", "--json").stdout)
         self.assertEqual(faults, [])
-        return {one["identity"]: one["id"] for one in value["runtimes"][0]["sessions"]}
+        return value["runtimes"][0]["sessions"]
 
-    def program(self, server, name):
-        return Program(server.address, key=None, words=["--key", self.path(name)], env={"AITHERION_KEY_FILE": None})
+    def ids(self, server, name):
+        return {one["identity"]: one["id"] for one in self.listed(server, name)}
+
+    def program(self, server, name, **variables):
+        return Program(server.address, key=None, words=["--key", self.path(name)], env={"AITHERION_KEY_FILE": None, **variables})
 
 
 @needs_capnp
@@ -293,6 +296,23 @@ class Rows(Base):
                 self.assertEqual(first.do(f"take plain {MIB}"), FULL)
                 self.assertEqual(bob.do(f"take plain {150 * MIB}"), GOOD)  # of 16 GiB
                 self.assertEqual(bob.do(f"take plain {20 * MIB}"), FULL)
+
+    def test_a_row_bounds_what_a_program_asks_for(self):
+        rows = self.rows(f"alice memory_bytes={100 * MIB}\nbob memory_percent=1\n")
+        with Server("--sim", "--identities", rows, keys=self.folder) as server, self.program(server, "alice") as first:
+            self.assertEqual(first.do("memory"), f"{GOOD} {100 * MIB} {100 * MIB} {100 * MIB}")
+            self.assertEqual(first.do(f"take plain {60 * MIB}"), GOOD)
+            for asked, mib, source in (("8G", 100, "identity"), ("30M", 30, "asked")):
+                with self.subTest(asked), self.program(server, "alice", AITHERION_MEMORY=asked) as second:
+                    left = min(40, mib)
+                    self.assertEqual(second.do("memory"), f"{GOOD} {left * MIB} {mib * MIB} {mib * MIB}")
+                    self.assertEqual(second.do(f"take plain {left * MIB + 1}"), FULL)
+                    self.assertEqual(second.do(f"take plain {left * MIB}"), GOOD)
+                    self.assertRegex(server.log(), rf"event=share-reached .* asked_bytes={left * MIB + 1} .* limit="
+                                                   f"{'session' if source == 'asked' else 'identity'}\n")
+                    use = self.listed(server, "alice")[-1]["devices"][0]
+                    self.assertEqual((use["memory_limit_bytes"], use["memory_limit_source"]), (mib * MIB, source))
+                self.assertTrue(harness.wait_until(lambda: len(self.listed(server, "alice")) == 1))
 
     def test_faulty_rows_change_nothing(self):
         rows = self.rows("operator admin\n")

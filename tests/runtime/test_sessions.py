@@ -53,7 +53,8 @@ class Sessions(unittest.TestCase):
                                  ("aitherion simulated GPU", 1, 64 * MIB))
                 self.assertEqual(device["memory_limit_bytes"] * 2, device["memory_total_bytes"])
                 self.assertEqual(group["sessions"][0]["devices"],
-                                 [{"device": 0, "memory_used_bytes": 64 * MIB, "memory_limit_bytes": None}])
+                                 [{"device": 0, "memory_used_bytes": 64 * MIB, "memory_limit_bytes": None,
+                                   "memory_limit_source": None, "is_limit_enforced": True}])
                 words = ("session", "list", "--json", "--watch", "1", "--server", server.address, "--key", runtime.key_file())
                 with subprocess.Popen([harness.binary(), *words], env=harness.environment(), stdout=subprocess.PIPE, text=True) as watch:
                     self.assertEqual(len(json.loads(watch.stdout.readline())["runtimes"][0]["sessions"]), 1)
@@ -120,7 +121,8 @@ class Sessions(unittest.TestCase):
             self.assertEqual(program.do(f"take plain {10 * MIB}"), GOOD)
             self.assertEqual(limit(first, "32M").stdout, f"session {first} may use 32.0 MiB of GPU 0\n")
             self.assertEqual(sessions(server)[0]["devices"],
-                             [{"device": 0, "memory_used_bytes": 10 * MIB, "memory_limit_bytes": 32 * MIB}])
+                             [{"device": 0, "memory_used_bytes": 10 * MIB, "memory_limit_bytes": 32 * MIB,
+                               "memory_limit_source": "set", "is_limit_enforced": True}])
             for words, then in (["10M"], ""), (["10485759", "--dry-run"], "note: it uses 10.0 MiB now and keeps them; it gets no more memory"):
                 said = limit(first, *words).stdout.split("\n", 1)[1]
                 self.assertEqual(said[:len(then)] if then else said, then)

@@ -14,6 +14,49 @@
 #include "tree.h"
 #include "unit.h"
 
+TEST(reads_sizes)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } right[] = { { "1", 1 },
+                  { "65536", 65536 },
+                  { "64K", 65536 },
+                  { "64k", 65536 },
+                  { "64KiB", 65536 },
+                  { "1M", 1 << 20 },
+                  { "2MB", 2 << 20 },
+                  { "1G", 1 << 30 },
+                  { "0", 0 },
+                  { "17B", 17 },
+                  { "16777215GiB", 16777215ull << 30 } };
+    static const char *const wrong[] = { "",
+                                         "K",
+                                         "-1",
+                                         "1.5K",
+                                         "64 K",
+                                         "64KK",
+                                         "0x10",
+                                         "1T",
+                                         "K64",
+                                         " 64",
+                                         "64K ",
+                                         "1e3",
+                                         "18446744073709551615K",
+                                         "99999999999999999999999999999" };
+    uint64_t bytes;
+
+    for (size_t i = 0; i < ATH_COUNT(right); i++) {
+        ck_assert_int_eq(ath_parse_size(right[i].text, &bytes), 0);
+        ck_assert_uint_eq(bytes, right[i].bytes);
+    }
+    for (size_t i = 0; i < ATH_COUNT(wrong); i++) {
+        bytes = 7;
+        ck_assert_msg(ath_parse_size(wrong[i], &bytes) < 0, "'%s' was accepted", wrong[i]);
+        ck_assert_uint_eq(bytes, 7);
+    }
+}
+
 TEST(reads_unsigned_numbers)
 {
     static const struct {

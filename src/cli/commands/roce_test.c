@@ -69,7 +69,7 @@ static int parse_size(const char *text, struct ath_perf_plan *plan, struct ath_e
 
     if (!text)
         return 0;
-    if (ath_perf_parse_size(text, &size) || !size || size > ATH_PERF_SIZE_MAX)
+    if (ath_parse_size(text, &size) || !size || size > ATH_PERF_SIZE_MAX)
         return bad_value("size", text, _("1 to 1G, as 64, 64K or 1M"), err);
     plan->bandwidth_size_bytes = plan->latency_size_bytes = size;
     return 0;

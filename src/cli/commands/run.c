@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
@@ -34,7 +35,8 @@ enum {
 
 struct options {
     struct ath_reach_options reach;
-    int transport; /* 0: not given */
+    int transport;      /* 0: not given */
+    const char *memory; /* NULL: not given */
 };
 
 struct work {
@@ -102,9 +104,22 @@ static int check_transport(const struct work *work, struct ath_err *err)
     return 0;
 }
 
+static int check_memory(const struct work *work, struct ath_err *err)
+{
+    struct ath_memory_limit unused;
+    const char *text = work->options->memory;
+    if (!text || !ath_memory_limit_parse(text, &unused))
+        return 0;
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no limit of GPU memory"), text);
+    return ath_err_hint(err, -EINVAL, _("give a size like 512M or 4G, or a part like 25%%"));
+}
+
 static int prepare(struct work *work, struct ath_err *err)
 {
     struct ath_reach_options wanted = work->options->reach;
+    int checked = check_memory(work, err);
+    if (checked)
+        return checked;
     wanted.needs_network =
         work->options->transport && !strcmp(ath_run_transports[work->options->transport], "tcp");
     int status = ath_reach_open(work->cli, &wanted, ATH_REACH_LIST, &work->reach, err);
@@ -139,6 +154,8 @@ static void report_on(const struct work *work, struct ath_run_report *out)
         SET("AITHERION_KEY_NAME", work->options->reach.key_name);
     if (work->options->transport)
         SET("AITHERION_TRANSPORT", ath_run_transports[work->options->transport]);
+    if (work->options->memory)
+        SET("AITHERION_MEMORY", work->options->memory);
     if (work->cli->globals.verbosity && !log)
         SET("AITHERION_LOG", "info");
 #undef SET
@@ -268,6 +285,13 @@ static const struct ath_option options[] = {
       .choices = ath_run_transports,
       .offset = offsetof(struct options, transport),
       .help = N_("how calls travel: shared memory for a unix socket, else TCP (default: auto)") },
+    { .name = "memory",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "SIZE|P%",
+      .offset = offsetof(struct options, memory),
+      .help =
+          N_("the most memory of each GPU that each process of the program may have, like 4G or "
+             "25%; none: as much as the runtime allows") },
     { .name = NULL },
 };
 
@@ -277,6 +301,8 @@ static const struct ath_example examples[] = {
     { "aitherion run --numa 0 ./vector_add", N_("use the GPUs of NUMA0 here, by shared memory") },
     { "aitherion run --server 10.0.0.11:50051,10.0.0.12:50051 -- python3 train.py",
       N_("use the GPUs of two machines in one list") },
+    { "aitherion run --memory 4G -- python3 train.py",
+      N_("with at most 4 GiB of each GPU, from the first allocation") },
     { "aitherion run --dry-run ./vector_add", N_("only show the environment that it would get") },
     { .command = NULL },
 };
@@ -288,7 +314,8 @@ const struct ath_command ath_command_run = {
     .description =
         N_("Puts aitherion's libcuda.so.1 and libnvidia-ml.so.1 in front of all others on the "
            "program's library path (LD_LIBRARY_PATH), sets the environment variables that name "
-           "the runtime (AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT), and becomes "
+           "the runtime (AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT, "
+           "AITHERION_MEMORY), and becomes "
            "the program. First it asks the runtime for its health, with the same key and timeout "
            "(AITHERION_CONNECT_TIMEOUT, 10 seconds): without a runtime the program is not run. -v "
            "shows the runtime and its GPUs. The program's session begins with its first CUDA "
@@ -298,6 +325,9 @@ const struct ath_command ath_command_run = {
            "first runtime's first; at most 16 runtimes, all with the same key. From another "
            "machine it needs the address that `aitherion status` shows, and the shared key: "
            "`aitherion key --export` there, `aitherion key --import` here.\n\n"
+           "--memory limits the program from its first allocation: each of its processes that uses "
+           "a GPU has a session with this limit. The program sees it as the GPU's memory and gets "
+           "CUDA's own out-of-memory error beyond it. Contexts and code count, too.\n\n"
            "The command warns about a program that loads no libraries, gains privileges when it "
            "starts, or has its own libcuda.so.1. A script that sets LD_LIBRARY_PATH must keep the "
            "folders that are in it.\n\n"

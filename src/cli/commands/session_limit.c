@@ -11,7 +11,6 @@
 #include "cli/commands/session_id.h"
 #include "cli/output/session.h"
 #include "cli/reach.h"
-#include "roce/perf_plan.h"
 
 enum { DEVICE_MAX = 1023 };
 
@@ -27,7 +26,7 @@ static int read_size(const char *text, int64_t *out, struct ath_err *err)
         *out = ATH_UNKNOWN;
         return 0;
     }
-    if (ath_perf_parse_size(text, &bytes) || bytes > INT64_MAX) {
+    if (ath_parse_size(text, &bytes) || bytes > INT64_MAX) {
         ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a memory size"), text);
         return ath_err_hint(err, -EINVAL, _("give a size like 512M or 4G, or none"));
     }

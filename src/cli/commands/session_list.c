@@ -63,7 +63,9 @@ const struct ath_command ath_command_session_list = {
     .description =
         N_("Shows the sessions of all runtimes on this machine, or of those that --server or "
            "--numa names: the program's name and origin, the memory that it holds on each GPU, "
-           "its own limit if it has one, and its age."),
+           "its own limit if it has one, and its age. A limit was asked for by the program, or is "
+           "what its key may have, or was set later by `session limit`. \"not enforced\": the "
+           "runtime only counts (`enforce: false`)."),
     .options = option_table,
     .options_size = sizeof(struct options),
     .examples = examples,

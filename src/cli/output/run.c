@@ -47,6 +47,8 @@ static const struct ath_field variable_fields[] = {
               .is_optional = true),
     ATH_FIELD("AITHERION_TRANSPORT", ATH_OF(ATH_FIELD_TEXT), .is_optional = true,
               .words = ath_run_transports),
+    ATH_FIELD("AITHERION_MEMORY", ATH_OF(ATH_FIELD_TEXT), .help = "with --memory",
+              .is_optional = true),
     ATH_FIELD("AITHERION_LOG", ATH_OF(ATH_FIELD_TEXT), .help = "with -v, if it is not set yet",
               .is_optional = true, .rules = "{\"const\": \"info\"}"),
     { .name = NULL },

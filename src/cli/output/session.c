@@ -35,12 +35,28 @@ void ath_session_report_free(struct ath_session_report *report)
 
 /* ---- data ---- */
 
+static const char *const sources[] = { "asked", "identity", "set", NULL };
+
+/* Returns NULL for no limit, and for a source that this version does not know. */
+static const char *source_word(int source)
+{
+    return source > ATH_GPU_LIMIT_SOURCE_NONE && source <= ATH_GPU_LIMIT_SOURCE_SET
+               ? sources[source - ATH_GPU_LIMIT_SOURCE_ASKED]
+               : NULL;
+}
+
 #define AT(member) ATH_AT(struct ath_runtime_use, member)
 static const struct ath_field use_fields[] = {
     ATH_FIELD("device", AT(device), .help = "index in the runtime's list of GPUs"),
     ATH_FIELD("memory_used_bytes", AT(memory_used_bytes), .is_nullable = true),
     ATH_FIELD("memory_limit_bytes", AT(memory_limit_bytes),
               .help = "limit of this session; null for no limit", .is_nullable = true),
+    ATH_FIELD("memory_limit_source", AT(limit_source),
+              .help = "who set the limit: the program asked for it, its identity may have no more, "
+                      "or an operator set it later; null for no limit",
+              .word = source_word, .words = sources, .is_nullable = true),
+    ATH_FIELD("is_limit_enforced", AT(is_limit_enforced),
+              .help = "false if the runtime only counts, and lets sessions go beyond limits"),
     { .name = NULL },
 };
 #undef AT
@@ -117,20 +133,41 @@ static const struct ath_field list_fields[] = {
 
 /* ---- words ---- */
 
+/* Returns what kind of limit a session has, NULL if it has none. */
+static const char *limit_words(const struct ath_runtime_use *use)
+{
+    static const char *const words[] = { [ATH_GPU_LIMIT_SOURCE_NONE] = NULL,
+                                         [ATH_GPU_LIMIT_SOURCE_ASKED] = N_("asked for"),
+                                         [ATH_GPU_LIMIT_SOURCE_IDENTITY] = N_("of its key"),
+                                         [ATH_GPU_LIMIT_SOURCE_SET] = N_("set later") };
+    return use->memory_limit_bytes != ATH_UNKNOWN && source_word((int)use->limit_source)
+               ? _(words[use->limit_source])
+               : NULL;
+}
+
+static void add_use(struct ath_text *text, const struct ath_runtime_use *use)
+{
+    const char *words = limit_words(use);
+    ath_auto_free char *used =
+        ath_words_size(use->memory_used_bytes == ATH_UNKNOWN ? 0 : use->memory_used_bytes);
+    ath_auto_free char *limit =
+        use->memory_limit_bytes == ATH_UNKNOWN ? NULL : ath_words_size(use->memory_limit_bytes);
+    if (!limit) {
+        ath_text_add_part(text, _(", "), _("GPU %d: %s"), (int)use->device, used);
+        return;
+    }
+    ath_text_add_part(text, _(", "), _("GPU %d: %s of %s"), (int)use->device, used, limit);
+    if (words && use->is_limit_enforced)
+        ath_text_add(text, " (%s)", words);
+    else if (words)
+        ath_text_add(text, _(" (%s, not enforced)"), words);
+}
+
 static char *memory_words(const struct ath_runtime_session *session)
 {
     struct ath_text text = { 0 };
-    for (size_t i = 0; i < session->use_count; i++) {
-        const struct ath_runtime_use *use = &session->uses[i];
-        ath_auto_free char *used =
-            ath_words_size(use->memory_used_bytes == ATH_UNKNOWN ? 0 : use->memory_used_bytes);
-        ath_auto_free char *limit =
-            use->memory_limit_bytes == ATH_UNKNOWN ? NULL : ath_words_size(use->memory_limit_bytes);
-        if (limit)
-            ath_text_add_part(&text, _(", "), _("GPU %d: %s of %s"), (int)use->device, used, limit);
-        else
-            ath_text_add_part(&text, _(", "), _("GPU %d: %s"), (int)use->device, used);
-    }
+    for (size_t i = 0; i < session->use_count; i++)
+        add_use(&text, &session->uses[i]);
     return text.data ? ath_text_take(&text) : NULL;
 }
 

@@ -127,6 +127,8 @@ static const struct ath_field settings_fields[] = {
     ATH_FIELD("shm_bytes", AT(shm_bytes), .rules = ATH_AT_LEAST_0),
     ATH_FIELD("gpu_way", AT(gpu_way), .word = gpu_way_word, .word_count = ATH_PLAN_GPU_NODES + 1),
     ATH_FIELD("vram_fraction", AT(vram_fraction), .rules = "{\"minimum\": 0, \"maximum\": 1}"),
+    ATH_FIELD("is_enforced", AT(is_enforced),
+              .help = "false if the runtime only counts what goes beyond limits of GPU memory"),
     ATH_FIELD("waits_for_gpu_memory", ATH_OF(ATH_FIELD_BOOL), .make = make_waits),
     ATH_FIELD("gpus", ATH_AT_LIST(struct ath_plan_node, gpus, gpu_count), .fields = gpu_fields),
     ATH_FIELD("rdma_devices", ATH_AT_LIST(struct ath_plan_node, rdma, rdma_count),
@@ -385,6 +387,8 @@ static char *gpu_words(const struct ath_plan *plan, const struct ath_plan_node *
         ath_text_add(&text, "%s%s", text.length ? ", " : "", _(gpu_ways[node->gpu_way]));
     if (node->gpu_count)
         ath_text_add(&text, _("; %g %% of their memory"), node->vram_fraction * 100);
+    if (node->gpu_count && !node->is_enforced)
+        ath_text_add(&text, "%s", _(", not enforced"));
     return ath_text_take(&text);
 }
 

@@ -138,6 +138,7 @@ static const struct field fields[] = {
     { "numa", "memory_nodes", N_("Memory nodes"), "", offer_nodes },
     { "numa", "memory_percent", N_("Memory percentage"), " %", NULL },
     { "numa", "vram_fraction", N_("VRAM fraction"), "", NULL },
+    { "numa", "enforce", N_("Limits of GPU memory enforced"), "", NULL },
     { "numa", "control_iface", N_("Control interface"), "", offer_links },
     { "numa", "data_iface", N_("Data interface"), "", offer_links },
     { "numa", "gpus", N_("GPUs"), "", offer_gpus },

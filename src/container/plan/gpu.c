@@ -218,6 +218,7 @@ void ath_plan_add_gpus(const struct ath_plan_making *making, const struct ath_do
 {
     list_gpus(making, numa, node);
     node->vram_fraction = numa->vram_fraction;
+    node->is_enforced = numa->is_enforced;
     node->gpu_way = way_of(making, node);
     if (node->gpu_way == ATH_PLAN_GPU_NONE) {
         ath_plan_warn(

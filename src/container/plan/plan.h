@@ -212,6 +212,7 @@ struct ath_plan_node {
     struct ath_plan_gpu *gpus;
     size_t gpu_count;
     double vram_fraction;
+    bool is_enforced; /* limits of GPU memory refuse what goes beyond them */
     struct ath_plan_rdma *rdma;
     size_t rdma_count;
 

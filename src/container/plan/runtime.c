@@ -83,6 +83,8 @@ static void add_gpu_environment(const struct ath_plan_making *making, struct ath
     struct ath_plan_pairs *pairs = &node->environment;
 
     add_pair(pairs, "VRAM_FRACTION", ath_number_text(node->vram_fraction));
+    if (!node->is_enforced)
+        add_pair(pairs, "AITHERION_NO_ENFORCE", ath_xstrdup("1"));
     if (node->gpu_way == ATH_PLAN_GPU_SIM)
         add_pair(pairs, "AITHERION_SIM", ath_xstrdup("1"));
     else
@@ -170,6 +172,8 @@ static void add_commands(const struct ath_plan_making *making, struct ath_plan_n
     else
         add_option(&node->command, "--gpus", gpu_list(node));
     add_option(&node->command, "--vram-fraction", ath_number_text(node->vram_fraction));
+    if (!node->is_enforced)
+        ath_texts_add(&node->command, "--no-enforce");
     if (node->metrics_port != ATH_UNKNOWN)
         add_option(&node->command, "--metrics", endpoint(node->listen_address, node->metrics_port));
 

@@ -70,6 +70,17 @@ static void put_environment(struct ath_control_open_channel_builder to)
     }
 }
 
+static int put_memory_limit(struct ath_control_open_channel_builder to, struct ath_err *err)
+{
+    struct ath_memory_limit limit;
+    int status = ath_client_memory_limit(&limit, err);
+    if (status)
+        return status;
+    ath_control_open_channel_set_memory_limit_bytes(to, limit.bytes);
+    ath_control_open_channel_set_memory_limit_fraction(to, limit.fraction);
+    return 0;
+}
+
 /* Sends the program's first question. *context is the transport, which this function chooses. */
 static int send_question(struct ath_session *session, void *context, struct ath_err *err)
 {
@@ -83,7 +94,9 @@ static int send_question(struct ath_session *session, void *context, struct ath_
     ath_control_open_channel_set_stripes(question, (uint32_t)session->stripes.count);
     ath_control_open_channel_set_program(question, program_invocation_short_name);
     put_environment(question);
-    status = ath_session_send(session, err);
+    status = put_memory_limit(question, err);
+    if (!status)
+        status = ath_session_send(session, err);
     /* The answer tells how many connections have joined. */
     if (!status)
         (void)ath_stripes_join(&session->stripes, session->id, &session->ticket);

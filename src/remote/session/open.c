@@ -130,6 +130,33 @@ static int check_log(struct ath_err *err)
                        _("AITHERION_LOG is '%s'; it can be info or debug"), told);
 }
 
+int ath_client_memory_limit(struct ath_memory_limit *out, struct ath_err *err)
+{
+    const char *told = ath_client_variable("AITHERION_MEMORY");
+    const char *quota = ath_client_variable("HCS_VRAM_QUOTA");
+    uint64_t bytes;
+    *out = (struct ath_memory_limit){ 0 };
+    if (told && ath_memory_limit_parse(told, out)) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                    _("AITHERION_MEMORY is '%s', which is no limit of GPU memory"), told);
+        return ath_err_hint(err, -EINVAL, _("give a size like 512M or 4G, or a part like 25%%"));
+    }
+    if (told || !quota)
+        return 0;
+    if (ath_parse_u64(quota, 10, &bytes) || !bytes || bytes > INT64_MAX)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                           _("HCS_VRAM_QUOTA is '%s', which is no number of bytes"), quota);
+    out->bytes = (int64_t)bytes;
+    return 0;
+}
+
+/* The first caller reports a wrong value, as for AITHERION_TRANSPORT. */
+static int check_memory(struct ath_err *err)
+{
+    struct ath_memory_limit unused;
+    return ath_client_memory_limit(&unused, err);
+}
+
 /* ---- the key ---- */
 
 /* The path of the user's own key, as `aitherion key` has it. */
@@ -222,6 +249,8 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
         status = check_transport(err);
     if (!status)
         status = check_log(err);
+    if (!status)
+        status = check_memory(err);
     if (!status)
         status = server ? ath_endpoint_parse(server, &endpoint, err) : find_server(&endpoint, err);
     if (!status)

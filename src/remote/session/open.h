@@ -6,7 +6,9 @@
  *                                or else the machine's
  *     AITHERION_KEY_NAME         the name of the key, if it is not the file's; in a folder, the
  * file AITHERION_TRANSPORT        auto, shm or tcp AITHERION_CONNECT_TIMEOUT  seconds to wait for
- * the server (10) AITHERION_LOG              info: print server and transport on standard error
+ * the server (10) AITHERION_MEMORY           the most GPU memory that the program may have: 4G of
+ * each GPU, or 25% of each GPU's HCS_VRAM_QUOTA             the same in bytes, if AITHERION_MEMORY
+ * is not set AITHERION_LOG              info: print server and transport on standard error
  *     AITHERION_DISABLE          1: there is no GPU; or optimisations to switch off
  *                                (remote/switches.h)
  *     AITHERION_RECORD           cuda/client/recording.h
@@ -14,6 +16,7 @@
  * This code runs in foreign programs, so an error is printed once, as one line on standard error.
  */
 #pragma once
+#include "base/memory_limit.h"
 #include "remote/session/servers.h"
 #include "remote/session/session.h"
 
@@ -36,6 +39,10 @@ void ath_client_explain_loss(const char *server);
 
 /* Reads AITHERION_CONNECT_TIMEOUT. Returns 0, or -EINVAL with err "usage". */
 int ath_client_timeout(uint64_t *out_ms, struct ath_err *err);
+
+/* Reads AITHERION_MEMORY or HCS_VRAM_QUOTA. *out is no limit if neither is set. Returns 0, or
+ * -EINVAL "usage" with err. */
+int ath_client_memory_limit(struct ath_memory_limit *out, struct ath_err *err);
 
 /* Prints an error on standard error. */
 void ath_client_complain(const struct ath_err *err);

@@ -12,9 +12,12 @@ static void take_use(struct ath_gpu_device_use from, struct ath_runtime_use *to)
 {
     int64_t used = ath_gpu_device_use_memory_used_bytes(from);
     int64_t limit = ath_gpu_device_use_memory_limit_bytes(from);
-    *to = (struct ath_runtime_use){ .device = ath_gpu_device_use_device(from),
-                                    .memory_used_bytes = used < 0 ? ATH_UNKNOWN : used,
-                                    .memory_limit_bytes = limit < 0 ? ATH_UNKNOWN : limit };
+    *to =
+        (struct ath_runtime_use){ .device = ath_gpu_device_use_device(from),
+                                  .memory_used_bytes = used < 0 ? ATH_UNKNOWN : used,
+                                  .memory_limit_bytes = limit < 0 ? ATH_UNKNOWN : limit,
+                                  .limit_source = ath_gpu_device_use_memory_limit_source(from),
+                                  .is_limit_enforced = ath_gpu_device_use_is_limit_enforced(from) };
 }
 
 static void take_session(struct ath_gpu_session from, struct ath_runtime_session *to)

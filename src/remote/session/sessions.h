@@ -11,6 +11,8 @@ struct ath_runtime_use {
     uint32_t device;            /* index in the server's list of devices */
     int64_t memory_used_bytes;  /* ATH_UNKNOWN if unknown */
     int64_t memory_limit_bytes; /* of this session alone; ATH_UNKNOWN: no limit */
+    enum ath_gpu_limit_source limit_source;
+    bool is_limit_enforced; /* false: the server counts and warns, and refuses nothing */
 };
 
 struct ath_runtime_session {

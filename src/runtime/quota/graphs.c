@@ -49,15 +49,8 @@ static bool has_graphs(size_t device)
 static bool is_beyond(void)
 {
     bool is_beyond = false;
-    for (size_t i = 0; i < ath_quota.count && !is_beyond; i++) {
-        int64_t used, limit;
-        if (!has_graphs(i))
-            continue;
-        ath_quota_of_device(ath_quota.server, ath_quota.devices[i], &used, &limit);
-        is_beyond = (limit != ATH_UNKNOWN && used > limit) ||
-                    ath_session_board_is_beyond(ath_quota.server->board, ath_quota.entry,
-                                                ath_quota.devices[i]);
-    }
+    for (size_t i = 0; i < ath_quota.count && !is_beyond; i++)
+        is_beyond = has_graphs(i) && ath_room_is_beyond(ath_quota.devices[i]);
     return is_beyond;
 }
 

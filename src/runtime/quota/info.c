@@ -1,4 +1,5 @@
-/* Answers about how much memory there is: never more than the share and the session's limit. */
+/* Answers about how much memory there is: never more than the share and the session's limit, unless
+ * the server only counts. */
 #include "config.h"
 
 #include "runtime/quota/wrappers.h"
@@ -18,31 +19,38 @@ static void narrow(int64_t used, int64_t limit, size_t *free_bytes, size_t *tota
     *total_bytes = *total_bytes < (uint64_t)limit ? *total_bytes : (size_t)limit;
 }
 
+/* Narrows to the limits of the session, of its identity, and of all sessions. */
+static void narrow_to_limits(size_t device, size_t *free_bytes, size_t *total_bytes)
+{
+    const struct ath_session_board *board = ath_quota.server->board;
+    int64_t used, limit;
+    narrow(ath_session_board_own(board, ath_quota.entry, device),
+           atomic_load(&ath_quota.entry->limit_bytes[device]), free_bytes, total_bytes);
+    ath_session_board_of_identity(board, ath_quota.entry, device, &used, &limit);
+    narrow(used, limit, free_bytes, total_bytes);
+    ath_quota_of_device(ath_quota.server, device, &used, &limit);
+    narrow(used, limit, free_bytes, total_bytes);
+}
+
 CUresult ath_quota_cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 {
     ath_pool_usage_settle();
     ath_graphs_count();
     CUresult status = ath_quota.driver.cuMemGetInfo_v2(free_bytes, total_bytes);
-    size_t device = status ? SIZE_MAX : ath_quota_current_device();
-    int64_t used, limit = ATH_UNKNOWN;
-    if (device != SIZE_MAX) {
-        narrow(atomic_load(&ath_quota.entry->used_bytes[device]),
-               atomic_load(&ath_quota.entry->limit_bytes[device]), free_bytes, total_bytes);
-        ath_quota_of_device(ath_quota.server, device, &used, &limit);
-    }
-    if (limit == ATH_UNKNOWN)
-        return status;
-    narrow(used, limit, free_bytes, total_bytes);
+    size_t device = status || ath_quota.server->only_counts ? SIZE_MAX : ath_quota_current_device();
+    if (device != SIZE_MAX)
+        narrow_to_limits(device, free_bytes, total_bytes);
     return status;
 }
 
+/* PyTorch's and the runtime's properties of a device have this number. The client keeps it, so it
+ * is the session's limit of that time. */
 CUresult ath_quota_cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 {
+    size_t unused = SIZE_MAX;
     CUresult status = ath_quota.driver.cuDeviceTotalMem_v2(bytes, device);
-    int64_t limit = status || !ath_quota_has_device(device)
-                        ? ATH_UNKNOWN
-                        : ath_quota_limit(ath_quota.server, ath_quota.devices[device]);
-    if (limit != ATH_UNKNOWN)
-        *bytes = (size_t)limit;
+    if (status || ath_quota.server->only_counts || !ath_quota_has_device(device))
+        return status;
+    narrow_to_limits(ath_quota.devices[device], &unused, bytes);
     return status;
 }

@@ -23,6 +23,7 @@ enum ath_holding_kind {
     ATH_HOLDING_HANDLE,  /* of cuMemCreate() */
     ATH_HOLDING_ARRAY,
     ATH_HOLDING_MIPMAP,
+    ATH_HOLDING_MODULE,
     ATH_HOLDING_MAPPED, /* of cuMemMap(); the value is its address */
     ATH_HOLDING_SHARED, /* memory that other sessions have, too; the value is the board's id */
     ATH_HOLDING_OPENED  /* of cuIpcOpenMemHandle(); the value is its address */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/unknown.h"
+#include "proto/gpu-control.h"
 #include "runtime/quota/pool_usage.h"
 #include "runtime/quota/session_quota.h"
 #include "runtime/quota/wrappers.h"
@@ -32,6 +33,17 @@ void ath_quota_of_device(const struct ath_server *server, size_t device, int64_t
 {
     *out_used_bytes = ath_session_board_memory(server->board, device, NULL);
     *out_limit_bytes = ath_quota_limit(server, device);
+}
+
+void ath_quota_begin(const struct ath_server *server, struct ath_session_board_entry *entry,
+                     const size_t *devices, size_t count, const struct ath_memory_limit *asked)
+{
+    for (size_t i = 0; i < count; i++) {
+        int64_t bytes =
+            ath_memory_limit_bytes(asked, server->devices.items[devices[i]].memory_total_bytes);
+        if (bytes != ATH_UNKNOWN)
+            ath_session_board_limit(entry, devices[i], bytes, ATH_GPU_LIMIT_SOURCE_ASKED);
+    }
 }
 
 void ath_quota_wrap(const struct ath_server *server, struct ath_session_board_entry *entry,

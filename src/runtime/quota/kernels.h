@@ -1,0 +1,8 @@
+/* Counts the local memory that kernels need, before a program can launch them. Any thread. */
+#pragma once
+#include "proto/cuda-server.h"
+
+/* Count a function of the current context, and a library's kernel, which any context may launch,
+ * for a device. Return CUDA_ERROR_OUT_OF_MEMORY if a limit has no room for it. */
+CUresult ath_kernels_count_function(CUfunction function);
+CUresult ath_kernels_count_kernel(CUkernel kernel, CUdevice device);
