@@ -33,13 +33,17 @@ static void pass_to_next_payer(struct ath_share_table *table, struct ath_share *
 {
     size_t slot = 0;
     charge(table, share->payer, share->device, -share->bytes);
+    table->paid[share->payer]--;
     while (slot < ATH_SESSION_BOARD_MAX && !is_holder(share, slot))
         slot++;
     if (slot == ATH_SESSION_BOARD_MAX) {
+        size_t at = (size_t)(share - table->items);
         share->id = 0;
+        table->first_free = at < table->first_free ? at : table->first_free;
         return;
     }
     share->payer = slot;
+    table->paid[slot]++;
     charge(table, slot, share->device, share->bytes);
 }
 
@@ -56,16 +60,10 @@ static void drop_holder(struct ath_share_table *table, struct ath_share *share, 
  * session has as many as it may. */
 static size_t find_free(const struct ath_share_table *table, size_t payer)
 {
-    size_t found = SIZE_MAX, own = 0;
-    for (size_t i = 0; i < table->used; i++) {
-        const struct ath_share *share = &table->items[i];
-        own += share->id && share->payer == payer;
-        if (!share->id && found == SIZE_MAX)
-            found = i;
-    }
-    if (found == SIZE_MAX && table->used < ATH_SHARES_MAX)
-        found = table->used;
-    return own < ATH_SHARES_OF_SESSION ? found : SIZE_MAX;
+    size_t at = table->first_free;
+    while (at < table->used && table->items[at].id)
+        at++;
+    return at < ATH_SHARES_MAX && table->paid[payer] < ATH_SHARES_OF_SESSION ? at : SIZE_MAX;
 }
 
 uint64_t ath_share_table_make(struct ath_share_table *table, size_t slot, const char *identity,
@@ -82,6 +80,8 @@ uint64_t ath_share_table_make(struct ath_share_table *table, size_t slot, const 
     snprintf(share->identity, sizeof share->identity, "%s", identity);
     hold(share, slot);
     charge(table, slot, device, bytes);
+    table->paid[slot]++;
+    table->first_free = at + 1;
     if (at == table->used)
         table->used++;
     return share->id;

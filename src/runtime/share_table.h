@@ -28,7 +28,9 @@ struct ath_share {
 /* {} with a board is an empty table. */
 struct ath_share_table {
     struct ath_session_board *board;
-    size_t used; /* all slots beyond are free */
+    size_t used;                        /* all slots beyond are free */
+    size_t first_free;                  /* all slots before are taken */
+    size_t paid[ATH_SESSION_BOARD_MAX]; /* the number of shares that each session pays for */
     uint64_t last;
     struct ath_share items[ATH_SHARES_MAX];
 };

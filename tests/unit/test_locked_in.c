@@ -68,6 +68,7 @@ static int in_child(void (*step)(void))
 }
 
 FIXTURE(setup, teardown);
+SECONDS(60);
 
 /* ---- the board ---- */
 
@@ -249,7 +250,11 @@ TEST(ends_a_share_with_its_last_holder)
     ck_assert(!ath_share_table_hold(shares, 1, "a", 0));
     ck_assert(!ath_share_table_hold(shares, 1, "a", first | 0xffff));
     ath_share_table_drop_all(shares, 1);
-    ck_assert_uint_ne(ath_share_table_make(shares, 9, "a", DEVICE, 0), 0);
+    ck_assert_uint_eq(ath_share_table_make(shares, 9, "a", DEVICE, 0) & 0xffff,
+                      2); /* not the first */
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
+        ath_share_table_drop(shares, i, first);
+    ck_assert_uint_eq(ath_share_table_make(shares, 9, "a", DEVICE, 0) & 0xffff, 1);
 }
 
 TEST(makes_no_share_of_an_impossible_amount)
