@@ -699,18 +699,18 @@ static void green(void)
 static void launch_in_another_context(void)
 {
     CUstream stream;
-    CUcontext second;
+    CUcontext other;
     CUdeviceptr p = allocate(N * sizeof(float));
     CUfunction fill = kernel("fill");
     float v = 7;
     int n = N;
     ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    ok(cuCtxCreate_v2(&second, 0, 0));
+    ok(cuCtxCreate_v2(&other, 0, 0));
     ok(launch(fill, N, stream, (void *[]){ &p, &v, &n }));
     ok(cuCtxPopCurrent_v2(NULL));
     ok(cuStreamSynchronize(stream));
     same(all_of(p, N), 7);
-    ok(cuCtxDestroy_v2(second));
+    ok(cuCtxDestroy_v2(other));
     ok(cuStreamDestroy_v2(stream));
     ok(cuMemFree_v2(p));
 }
