@@ -22,6 +22,8 @@ struct ath_cuda_region {
     bool is_displaced;
     bool has_pages; /* mapped here for it, and for regions that begin or end in one of its pages */
     bool is_registered; /* with the driver */
+    bool is_counted; /* in the session's budget (base/host_budget.h); managed memory is not: it may
+                      * be larger than the host's */
 };
 
 /* Returns a region that is not in the list yet, or NULL if memory runs out. is_mirror: with a copy

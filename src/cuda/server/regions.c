@@ -91,7 +91,7 @@ void ath_cuda_region_free(const struct ath_cuda_session *session, struct ath_cud
     if (region->is_displaced)
         munmap(region->here - displacement(region), pages_bytes(region));
     closed_mirrors -= is_closed(region);
-    if (region->same)
+    if (region->is_counted)
         ath_host_give(ATH_HOST_BYTES, region->bytes);
     ath_cuda_shadow_copy_free(region->same, (size_t)region->bytes);
     free(region);
@@ -194,12 +194,7 @@ struct ath_cuda_region *ath_cuda_region_make(uint64_t address, uint64_t bytes, b
     region->address = address;
     region->here = (uint8_t *)(uintptr_t)address;
     region->bytes = bytes;
-    if (is_mirror && !ath_host_take(ATH_HOST_BYTES, bytes)) {
-        free(region);
-        return NULL;
-    }
     if (is_mirror && !(region->same = ath_cuda_shadow_copy_make((size_t)bytes))) {
-        ath_host_give(ATH_HOST_BYTES, bytes);
         free(region);
         return NULL;
     }
@@ -236,6 +231,9 @@ CUresult ath_cuda_region_map(const struct ath_cuda_session *session, struct ath_
         if (region->address < one->address + one->bytes &&
             one->address < region->address + region->bytes)
             return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (!ath_host_take(ATH_HOST_BYTES, region->bytes))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    region->is_counted = true;
     struct pages own = own_pages_of(session, region);
     if (own.end > own.first) {
         void *wanted = (void *)own.first;
