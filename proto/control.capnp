@@ -73,6 +73,8 @@ struct Hello {
   hasKey @5 :Bool;                 # the client will prove the key, and wants the server to
   transports @6 :List(Transport);  # that the client could use for what follows; control sessions stay where they are
   keyName @7 :Text;                # the name of the key, at most 63 bytes (src/base/key_name.h); empty: the server's only or default key
+  host @8 :Text;                   # of the client's process, as it calls itself, for people; so is the next
+  process @9 :UInt32;
 }
 
 struct Challenge {

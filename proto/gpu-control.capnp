@@ -26,6 +26,8 @@ struct Session {
   devices @4 :List(DeviceUse);     # what it holds; empty for a control session
   program @5 :Text;                # as it calls itself, for people; empty for a control session
   identity @6 :Text;               # the name of the key that it has proven; empty: the server has no key
+  host @7 :Text;                   # of the client's process, as it says; empty: unknown
+  process @8 :UInt32;              # on that host, as it says; 0: unknown
 }
 
 struct DeviceUse {

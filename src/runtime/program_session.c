@@ -393,11 +393,13 @@ static void log_open(const struct program_session *program,
     ath_auto_free char *connections = ath_xasprintf("%zu", 1 + program->stripe_count);
     ath_auto_free char *id =
         ath_xasprintf("%llu", (unsigned long long)atomic_load(&program->entry->id));
+    ath_auto_free char *process = ath_xasprintf("%u", program->entry->process);
     ath_event_log(ATH_EVENT_INFO, "session-opened", "peer", program->entry->peer, "identity",
-                  *program->server->identity ? program->server->identity : NULL, "session", id,
-                  "connections", connections, "transport",
-                  ath_control_transport_word(program->transport), "devices", devices, "program",
-                  *name ? name : NULL, "disabled",
+                  *program->server->identity ? program->server->identity : NULL, "host",
+                  *program->entry->host ? program->entry->host : NULL, "process",
+                  program->entry->process ? process : NULL, "session", id, "connections",
+                  connections, "transport", ath_control_transport_word(program->transport),
+                  "devices", devices, "program", *name ? name : NULL, "disabled",
                   ath_switches_off ? variable(question, "AITHERION_DISABLE") : NULL, NULL);
 }
 

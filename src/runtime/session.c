@@ -176,6 +176,9 @@ static int read_hello(struct session *session)
     session->purpose = ath_control_hello_purpose(hello);
     if (ath_frame_copy(&session->hello, session->frame.bytes, session->frame.length))
         return give_up(session, "handshake", "out of memory");
+    snprintf(session->entry->host, sizeof session->entry->host, "%s",
+             ath_control_hello_host(hello));
+    session->entry->process = ath_control_hello_process(hello);
     return find_key(session, ath_control_hello_key_name(hello));
 }
 

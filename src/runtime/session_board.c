@@ -115,7 +115,8 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
     atomic_store(&entry->is_proven, false);
     atomic_store(&known->purpose, 0);
     atomic_store(&entry->purpose, 0);
-    known->identity[0] = entry->identity[0] = entry->program[0] = '\0';
+    known->identity[0] = entry->identity[0] = entry->program[0] = entry->host[0] = '\0';
+    entry->process = 0;
     for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {
         atomic_store(&known->shared_bytes[device], 0);
         atomic_store(&entry->used_bytes[device], 0);
@@ -222,6 +223,9 @@ bool ath_session_board_read(struct ath_session_board *board, size_t slot,
     out->identity[sizeof out->identity - 1] = '\0';
     if (!ath_key_name_is_valid(out->identity)) /* a faulty session might have written anything */
         out->identity[0] = '\0';
+    memcpy(out->host, entry->host, sizeof out->host);
+    out->host[sizeof out->host - 1] = '\0';
+    out->process = entry->process;
     memcpy(out->program, entry->program, sizeof out->program);
     out->program[sizeof out->program - 1] = '\0';
     for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {

@@ -34,6 +34,7 @@ enum {
     ATH_SESSION_BOARD_UNPROVEN_MS = 500,
     ATH_SESSION_BOARD_PEER = 96,
     ATH_SESSION_BOARD_PROGRAM = 64,
+    ATH_SESSION_BOARD_HOST = 65,
     ATH_SESSION_BOARD_PAGE = 64 << 10, /* a multiple of every kernel's page */
 };
 
@@ -45,6 +46,8 @@ struct ath_session_board_entry {
     atomic_bool is_proven;             /* the handshake is over */
     atomic_int purpose;                /* enum ath_gpu_purpose, once proven */
     char identity[ATH_KEY_NAME_BYTES]; /* of the key, once proven; empty: the server has no keys */
+    char host[ATH_SESSION_BOARD_HOST]; /* of the client's process, as it says; so is the next */
+    uint32_t process;
     char program[ATH_SESSION_BOARD_PROGRAM]; /* its name, as the program says; set by the session's
                                               * process
                                               */

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import tempfile
 import unittest
 import urllib.request
@@ -123,9 +124,12 @@ class Clients(Base):
                 self.assertEqual(program.do(f"take plain {MIB}"), GOOD)
                 self.assertEqual(list(self.ids(server, "alice")), ["alice"])
                 result = harness.run("session", "list", "--server", server.address, "--key", self.path("alice"))
-                self.assertRegex(result.stdout, r"cuda_steps +alice +127")
+                self.assertRegex(result.stdout,
+                                 rf"cuda_steps +alice +127\.0\.0\.1:\d+, process {program.process.pid} of {socket.gethostname()} ")
+                one = json.loads(self.cli(server, "alice", "session", "list", "--json").stdout)["runtimes"][0]["sessions"][0]
+                self.assertEqual((one["host"], one["process"]), (socket.gethostname(), program.process.pid))
             self.assertTrue(harness.wait_until(lambda: not server.children()))  # the last line is there
-        self.assertRegex(server.log(), r"event=session-opened peer=\S+ identity=alice session=")
+        self.assertRegex(server.log(), r"event=session-opened peer=\S+ identity=alice host=\S+ process=\d+ session=")
         self.assertRegex(server.log(), r"event=session-(closed|broken) peer=\S+ identity=alice ")
 
     def test_a_key_is_named_by_the_environment_and_by_run(self):

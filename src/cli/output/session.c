@@ -72,6 +72,12 @@ const struct ath_field ath_session_fields[] = {
     ATH_FIELD("peer", AT(peer),
               .help = "address of the client: 10.0.0.7:41234, or unix:PID:UID of a process on the "
                       "runtime's machine"),
+    ATH_FIELD("host", AT(host), .help = "host of the client's process, as it says",
+              .is_nullable = true),
+    ATH_FIELD("process", AT(process),
+              .help = "the client's process on that host, as it says; 0 if it is "
+                      "unknown",
+              .rules = ATH_AT_LEAST_0),
     ATH_FIELD("age_ms", AT(age_ms), .rules = ATH_AT_LEAST_0),
     ATH_FIELD("devices", ATH_AT_LIST(struct ath_runtime_session, uses, use_count),
               .help = "GPUs on which the session uses memory or has a limit", .fields = use_fields),
@@ -208,6 +214,16 @@ char *ath_session_peer_words(const struct ath_session_group *group, const char *
                : ath_xasprintf(_("user %s"), user);
 }
 
+/* The kernel knows the process behind a unix socket; behind TCP only the client does. */
+static char *origin_words(const struct ath_session_group *group,
+                          const struct ath_runtime_session *session)
+{
+    ath_auto_free char *peer = ath_session_peer_words(group, session->peer);
+    if (!session->process || !session->host || ath_starts_with(session->peer, "unix:"))
+        return ath_steal(&peer);
+    return ath_xasprintf(_("%s, process %u of %s"), peer, session->process, session->host);
+}
+
 /* Programs and peers choose their names: the table cleans them. */
 static void add_rows(const struct ath_session_group *group, struct ath_table *table)
 {
@@ -219,7 +235,7 @@ static void add_rows(const struct ath_session_group *group, struct ath_table *ta
         row[ID].role = ATH_ROLE_NAME;
         row[PROGRAM].text = ath_xstrdup(one->program);
         row[IDENTITY].text = ath_xstrdup(one->identity);
-        row[PEER].text = ath_session_peer_words(group, one->peer);
+        row[PEER].text = origin_words(group, one);
         row[MEMORY].text = memory_words(one);
         row[AGE].text = ath_words_duration((int64_t)(one->age_ms / 1000));
     }

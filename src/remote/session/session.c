@@ -129,6 +129,10 @@ static int say_hello(struct handshake *handshake, enum ath_gpu_purpose purpose, 
     ath_control_hello_set_purpose(hello, purpose);
     ath_control_hello_set_nonce(hello, (struct ath_wire_bytes){ nonce, sizeof nonce });
     ath_control_hello_set_has_key(hello, handshake->secret != NULL);
+    char host[65] = "";
+    gethostname(host, sizeof host - 1);
+    ath_control_hello_set_host(hello, host);
+    ath_control_hello_set_process(hello, (uint32_t)getpid());
     if (handshake->secret)
         ath_control_hello_set_key_name(hello, handshake->secret->name);
     return send_message(handshake->session, handshake->deadline_ms, &handshake->hello, err);

@@ -25,10 +25,13 @@ static void take_session(struct ath_gpu_session from, struct ath_runtime_session
     struct ath_wire_list uses = ath_gpu_session_devices(from);
     const char *program = ath_gpu_session_program(from);
     const char *identity = ath_gpu_session_identity(from);
+    const char *host = ath_gpu_session_host(from);
 
     *to = (struct ath_runtime_session){ .id = ath_gpu_session_id(from),
                                         .program = *program ? ath_clean(program, true) : NULL,
                                         .identity = *identity ? ath_clean(identity, true) : NULL,
+                                        .host = *host ? ath_clean(host, true) : NULL,
+                                        .process = ath_gpu_session_process(from),
                                         .peer = ath_clean(ath_gpu_session_peer(from), true),
                                         .age_ms = ath_gpu_session_age_ms(from) };
     for (uint32_t i = 0; i < uses.count; i++)
@@ -61,6 +64,7 @@ void ath_runtime_sessions_free(struct ath_runtime_sessions *sessions)
     for (size_t i = 0; i < sessions->count; i++) {
         free(sessions->items[i].program);
         free(sessions->items[i].identity);
+        free(sessions->items[i].host);
         free(sessions->items[i].peer);
         free(sessions->items[i].uses);
     }
