@@ -122,6 +122,8 @@ struct Channel {
   stripes @2 :UInt32;              # that have joined: all that were announced, or none will be used
   driverVersion @3 :UInt32;        # what cuDriverGetVersion() says, 13000 for 13.0; 0: ask it
   isSimulated @4 :Bool;            # the devices have no kernels except those of the simulator; for readers of recordings
+  driverFingerprint @5 :Data;      # of the driver's file, its version and the variables that it reads: where these are equal,
+                                   # the driver says the same about the same code. Empty: not known
 }
 
 struct Proof {

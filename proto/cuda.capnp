@@ -106,6 +106,8 @@ enum Fact {
   ofSettings @32;     # depends on what was set for a kernel or for all kernels
   ofStream @33;       # a fact about a stream
   invalidIsAnswer @34; # CUDA_ERROR_INVALID_VALUE is an answer that stays as well
+  ofCode @42;         # the same whenever a program with the same code runs on the same GPU and driver, so the client may keep it on
+                      # disk (src/cuda/client/code_facts.h)
 
   # Order.
   overtakes @35;      # may pass calls that the server has not served yet: they may wait for a function of the program's, and this
@@ -837,13 +839,13 @@ interface Driver {
   flushGPUDirectRDMAWrites @112 (target :UInt32, scope :UInt32) -> ()
       $c("cuFlushGPUDirectRDMAWrites") $class(sync) $does([plain]) $since(11030);
   funcGetAttribute @113 (attribute :UInt32, function :UInt64 $handle) -> (value :Int32)
-      $c("cuFuncGetAttribute") $class(cached) $does([ofSettings]) $since(2020);
+      $c("cuFuncGetAttribute") $class(custom) $byHand(client) $isCached $does([ofSettings, ofCode]) $since(2020);
   funcGetModule @114 (function :UInt64 $handle) -> (module :UInt64 $handle)
       $c("cuFuncGetModule") $class(cached) $does([gets]) $since(11000);
   funcGetName @115 (function :UInt64 $handle) -> (name :Text $kept(""))
       $c("cuFuncGetName") $class(cached) $does([plain]) $since(12030);
   funcGetParamInfo @116 (function :UInt64 $handle, paramIndex :UInt64) -> (paramOffset :UInt64, paramSize :UInt64 $nullable)
-      $c("cuFuncGetParamInfo") $class(cached) $does([plain]) $since(12040);
+      $c("cuFuncGetParamInfo") $class(cached) $does([ofCode]) $since(12040);
   funcIsLoaded @117 (function :UInt64 $handle) -> (state :UInt32)
       $c("cuFuncIsLoaded") $class(sync) $does([plain]) $since(12040);
   funcLoad @118 (function :UInt64 $handle) -> () $c("cuFuncLoad") $class(sync) $does([plain]) $since(12040);
@@ -1114,7 +1116,7 @@ interface Driver {
   ipcOpenMemHandleV2 @242 (handle :Data $bytesOf("sizeof(CUipcMemHandle)"), flags :UInt32) -> (address :UInt64 $deviceptr)
       $c("cuIpcOpenMemHandle_v2") $class(sync) $does([makes, takes, exports]) $placed("*address; 0") $since(11000);
   kernelGetAttribute @243 (attribute :UInt32, kernel :UInt64 $handle, device :Int32 $handle) -> (value :Int32)
-      $c("cuKernelGetAttribute") $class(custom) $byHand(client) $isCached $does([ofSettings, invalidIsAnswer, noWork]) $since(12000);
+      $c("cuKernelGetAttribute") $class(custom) $byHand(client) $isCached $does([ofSettings, ofCode, invalidIsAnswer, noWork]) $since(12000);
   kernelGetFunction @244 (kernel :UInt64 $handle) -> (function :UInt64 $handle)
       $c("cuKernelGetFunction") $class(custom) $byHand(client) $isCached $does([gets, namesKernel, noWork, takes]) $since(12000);
   kernelGetLibrary @245 (kernel :UInt64 $handle) -> (library :UInt64 $handle)
@@ -1122,7 +1124,7 @@ interface Driver {
   kernelGetName @246 (function :UInt64 $handle) -> (name :Text $kept(""))
       $c("cuKernelGetName") $class(cached) $does([plain]) $since(12030);
   kernelGetParamInfo @247 (kernel :UInt64 $handle, paramIndex :UInt64) -> (paramOffset :UInt64, paramSize :UInt64 $nullable)
-      $c("cuKernelGetParamInfo") $class(cached) $does([plain]) $since(12040);
+      $c("cuKernelGetParamInfo") $class(cached) $does([ofCode]) $since(12040);
   kernelSetAttribute @248 (attribute :UInt32, value :Int32, kernel :UInt64 $handle, device :Int32 $handle) -> ()
       $c("cuKernelSetAttribute") $class(custom) $byHand(client) $does([plain]) $since(12000);
   kernelSetCacheConfig @249 (kernel :UInt64 $handle, config :UInt32, device :Int32 $handle) -> ()
@@ -1148,9 +1150,9 @@ interface Driver {
       $c("cuLibraryEnumerateKernels") $class(sync) $does([gets, takes]) $bySwitch $since(12040);
   libraryGetGlobal @259 (library :UInt64 $handle, name :Text) -> (address :UInt64 $deviceptr $nullable, bytes :UInt64 $nullable)
       $c("cuLibraryGetGlobal") $class(cached) $does([gets, takes]) $placed("address ? *address : 0; bytes ? *bytes : 0") $since(12000);
-  libraryGetKernel @260 (library :UInt64 $handle, name :Text) -> (kernel :UInt64 $handle, layout :Layout,
+  libraryGetKernel @260 (library :UInt64 $handle, name :Text, promised :UInt64) -> (kernel :UInt64 $handle, layout :Layout,
       function :UInt64, facts :List(KernelFact))
-      $c("cuLibraryGetKernel") $class(custom) $byHand(both) $does([gets, noWork, takes]) $bySwitch $since(12000);
+      $c("cuLibraryGetKernel") $class(custom) $byHand(both) $does([gets, ofCode, noWork, takes]) $bySwitch $since(12000);
   libraryGetKernelCount @261 (library :UInt64 $handle) -> (count :UInt32)
       $c("cuLibraryGetKernelCount") $class(cached) $does([plain]) $since(12040);
   libraryGetManaged @262 (library :UInt64 $handle, name :Text) -> (address :UInt64 $deviceptr, bytes :UInt64)
@@ -1160,9 +1162,9 @@ interface Driver {
       $c("cuLibraryGetModule") $class(sync) $does([gets, takes]) $since(12000);
   libraryGetUnifiedFunction @264 () -> ()
       $c("cuLibraryGetUnifiedFunction") $class(refused) $reason(.unifiedFunctions) $since(12000);
-  libraryLoadData @265 (images :List(Image), jitOptions :List(JitOption), libraryOptions :List(JitOption)) -> (library :UInt64
-      $handle, results :List(JitOption))
-      $c("cuLibraryLoadData") $class(custom) $byHand(both) $does([makes, mayWait, takes]) $bySwitch $since(12000);
+  libraryLoadData @265 (images :List(Image), jitOptions :List(JitOption), libraryOptions :List(JitOption), promised :UInt64) ->
+      (library :UInt64 $handle, results :List(JitOption))
+      $c("cuLibraryLoadData") $class(custom) $byHand(both) $does([makes, ofCode, mayWait, takes]) $bySwitch $since(12000);
   libraryLoadFromFile @266 () -> () $c("cuLibraryLoadFromFile") $class(local) $does([makes]) $bySwitch $since(12000);
   libraryUnload @267 (library :UInt64 $handle) -> ()
       $c("cuLibraryUnload") $class(custom) $byHand(both) $forgets("*") $does([ends, mayWait, synchronizes, gives]) $bySwitch
@@ -1216,7 +1218,7 @@ interface Driver {
       $c("cuMemAllocPitch_v2") $class(sync) $does([makes, mayWait, takes])
       $placed("*address; *pitch * height; cuMemFree_v2(%s); cuMemAlloc_v2(%s)") $since(3020);
   memAllocV2 @293 (bytes :UInt64) -> (address :UInt64 $deviceptr)
-      $c("cuMemAlloc_v2") $class(sync) $does([makes, mayWait, takes, noWork])
+      $c("cuMemAlloc_v2") $class(sync) $byHand(client) $does([makes, mayWait, takes, noWork])
       $placed("*address; bytes; cuMemFree_v2(%s); cuMemAlloc_v2(%s)") $since(3020);
   memBatchDecompressAsync @294 (params :List(MemDecompressParams) $count("count"), flags :UInt32, stream :UInt64 $handle) ->
       (errorIndex :UInt64 $nullable)
@@ -1259,7 +1261,7 @@ interface Driver {
   memGetInfo @310 () -> (freeBytes :UInt32 $nullable, totalBytes :UInt32 $nullable)
       $c("cuMemGetInfo") $class(sync) $does([counts, barred]) $since(2000);
   memGetInfoV2 @311 () -> (freeBytes :UInt64 $nullable, totalBytes :UInt64 $nullable)
-      $c("cuMemGetInfo_v2") $class(sync) $does([counts]) $since(3020);
+      $c("cuMemGetInfo_v2") $class(sync) $does([counts, noWork]) $since(3020);
   memGetMemPool @312 (location :MemLocation, type :UInt32) -> (pool :UInt64 $handle)
       $c("cuMemGetMemPool") $class(custom) $byHand(client) $does([gets]) $since(13000);
   memHostAlloc @313 (bytes :UInt64, flags :UInt32, shared :UInt64) -> (address :UInt64 $deviceptr)
@@ -1489,8 +1491,8 @@ interface Driver {
   moduleEnumerateFunctions @413 (functionCount :UInt32, module :UInt64 $handle) -> (functions :List(UInt64) $handle
       $count("functionCount"))
       $c("cuModuleEnumerateFunctions") $class(sync) $does([gets, namesKernel, takes]) $since(12040);
-  moduleGetFunction @414 (module :UInt64 $handle, name :Text) -> (function :UInt64 $handle, layout :Layout)
-      $c("cuModuleGetFunction") $class(custom) $byHand(both) $does([gets, namesKernel, noWork, takes]) $since(2000);
+  moduleGetFunction @414 (module :UInt64 $handle, name :Text, promised :UInt64) -> (function :UInt64 $handle, layout :Layout)
+      $c("cuModuleGetFunction") $class(custom) $byHand(both) $does([gets, ofCode, namesKernel, noWork, takes]) $since(2000);
   moduleGetFunctionCount @415 (module :UInt64 $handle) -> (count :UInt32)
       $c("cuModuleGetFunctionCount") $class(cached) $does([plain]) $since(12040);
   moduleGetGlobal @416 (module :UInt64 $handle, name :Text) -> (address :UInt32 $deviceptr $nullable, bytes :UInt32 $nullable)
@@ -1505,8 +1507,9 @@ interface Driver {
       $c("cuModuleGetTexRef") $class(sync) $does([gets]) $since(2000);
   moduleLoad @421 () -> () $c("cuModuleLoad") $class(local) $does([makes]) $since(2000);
   moduleLoadData @422 () -> () $c("cuModuleLoadData") $class(local) $does([makes, mayWait]) $since(2000);
-  moduleLoadDataEx @423 (images :List(Image), options :List(JitOption)) -> (module :UInt64 $handle, results :List(JitOption))
-      $c("cuModuleLoadDataEx") $class(custom) $byHand(both) $does([makes, mayWait, takes]) $since(2010);
+  moduleLoadDataEx @423 (images :List(Image), options :List(JitOption), promised :UInt64) -> (module :UInt64 $handle, results
+      :List(JitOption))
+      $c("cuModuleLoadDataEx") $class(custom) $byHand(both) $does([makes, ofCode, mayWait, takes]) $since(2010);
   moduleLoadFatBinary @424 () -> () $c("cuModuleLoadFatBinary") $class(local) $does([makes, mayWait]) $since(2000);
   moduleUnload @425 (module :UInt64 $handle) -> ()
       $c("cuModuleUnload") $class(sync) $forgets("*") $does([ends, mayWait, synchronizes, gives]) $since(2000);
@@ -1526,21 +1529,21 @@ interface Driver {
       $c("cuMulticastUnbind") $class(sync) $does([plain]) $since(12010);
   occupancyAvailableDynamicSMemPerBlock @432 (function :UInt64 $handle, blockCount :Int32, blockSize :Int32) -> (dynamicSmemSize
       :UInt64)
-      $c("cuOccupancyAvailableDynamicSMemPerBlock") $class(cached) $does([ofSettings]) $since(10020);
+      $c("cuOccupancyAvailableDynamicSMemPerBlock") $class(cached) $does([ofSettings, ofCode]) $since(10020);
   occupancyMaxActiveBlocksPerMultiprocessor @433 (function :UInt64 $handle, blockSize :Int32, dynamicSMemSize :UInt64) ->
       (blockCount :Int32)
-      $c("cuOccupancyMaxActiveBlocksPerMultiprocessor") $class(cached) $does([ofSettings]) $since(6050);
+      $c("cuOccupancyMaxActiveBlocksPerMultiprocessor") $class(cached) $does([ofSettings, ofCode]) $since(6050);
   occupancyMaxActiveBlocksPerMultiprocessorWithFlags @434 (function :UInt64 $handle, blockSize :Int32, dynamicSMemSize :UInt64,
       flags :UInt32) -> (blockCount :Int32)
-      $c("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags") $class(cached) $does([ofSettings]) $since(7000);
+      $c("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags") $class(cached) $does([ofSettings, ofCode]) $since(7000);
   occupancyMaxActiveClusters @435 (function :UInt64 $handle, config :LaunchConfig) -> (clusterCount :Int32)
-      $c("cuOccupancyMaxActiveClusters") $class(cached) $does([ofSettings]) $since(11070);
+      $c("cuOccupancyMaxActiveClusters") $class(cached) $does([ofSettings, ofCode]) $since(11070);
   occupancyMaxPotentialBlockSize @436 () -> () $c("cuOccupancyMaxPotentialBlockSize") $class(local) $does([plain]) $since(6050);
   occupancyMaxPotentialBlockSizeWithFlags @437 (function :UInt64 $handle, dynamicSMemSize :UInt64, blockSizeLimit :Int32, flags
       :UInt32) -> (minGridSize :Int32, blockSize :Int32)
       $c("cuOccupancyMaxPotentialBlockSizeWithFlags") $class(custom) $byHand(both) $does([plain]) $since(7000);
   occupancyMaxPotentialClusterSize @438 (function :UInt64 $handle, config :LaunchConfig) -> (clusterSize :Int32)
-      $c("cuOccupancyMaxPotentialClusterSize") $class(cached) $does([ofSettings]) $since(11070);
+      $c("cuOccupancyMaxPotentialClusterSize") $class(cached) $does([ofSettings, ofCode]) $since(11070);
   paramSetSize @439 (function :UInt64 $handle, bytes :UInt32) -> ()
       $c("cuParamSetSize") $class(sync) $does([plain]) $since(2000);
   paramSetTexRef @440 (function :UInt64 $handle, unit :Int32, reference :UInt64 $handle) -> ()

@@ -108,6 +108,8 @@ class Client:
                 continue
             if field.ctype.name in ("CUfunction", "CUkernel") and "handle" in field.marks and field.type.kind != "list":
                 lines.append(f"    exchange.kernel = (uintptr_t){field.c};")
+            if field.ctype.name == "CUfunction_attribute" and "ofSettings" in method.does:
+                lines.append(f"    exchange.attribute = (uint64_t){field.c} + 1;")
             is_pointer = field.item.kind == "struct" and field.type.kind != "list" and field.ctype.stars
             value, count = f"(*{field.c})" if is_pointer else field.c, f"(size_t)({in_c(method, field.marks.get('count', '0'))})"
             checked = self.check_value(field, value, count, "&exchange")

@@ -24,6 +24,7 @@ UNIT_TESTS = \
 	tests/unit/test_err \
 	tests/unit/test_fields \
 	tests/unit/test_file \
+	tests/unit/test_fingerprint \
 	tests/unit/test_gid \
 	tests/unit/test_gpu \
 	tests/unit/test_health \

@@ -2,6 +2,7 @@ libaitherion_a_SOURCES += \
 	src/base/alloc.c src/base/alloc.h \
 	src/base/cleanup.h \
 	src/base/clock.h \
+	src/base/fingerprint.c src/base/fingerprint.h \
 	src/base/err.c src/base/err.h \
 	src/base/file.c src/base/file.h \
 	src/base/host_budget.c src/base/host_budget.h \

@@ -5,6 +5,7 @@ CUDA_COMMON = \
 	src/cuda/common/byte_mask.h \
 	src/cuda/common/copy_box.h \
 	src/cuda/common/memory_token.h \
+	src/cuda/common/promise.h \
 	src/cuda/common/bytes.c src/cuda/common/bytes.h \
 	src/cuda/common/call_side.c src/cuda/common/call_side.h \
 	src/cuda/common/capture_list.c src/cuda/common/capture_list.h \
@@ -54,6 +55,7 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/child_graph_node.c src/cuda/client/child_graph_node.h \
 	src/cuda/client/captured_copy.c src/cuda/client/captured_copy.h \
 	src/cuda/client/client.h \
+	src/cuda/client/code_facts.c src/cuda/client/code_facts.h \
 	src/cuda/client/connect.c \
 	src/cuda/client/connection.c src/cuda/client/connection.h \
 	src/cuda/client/context.c \
@@ -86,6 +88,7 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/linker.c \
 	src/cuda/client/managed_memory.c \
 	src/cuda/client/mapped_file.c src/cuda/client/mapped_file.h \
+	src/cuda/client/memory_ahead.c src/cuda/client/memory_ahead.h \
 	src/cuda/client/memory_reuse.c src/cuda/client/memory_reuse.h \
 	src/cuda/client/mirror.h \
 	src/cuda/client/mirror_entry.h \
@@ -107,6 +110,7 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/remote_limits.c \
 	src/cuda/client/share_memory.c \
 	src/cuda/client/staging.c src/cuda/client/staging.h \
+	src/cuda/client/fact_file.c src/cuda/client/fact_file.h \
 	src/cuda/client/function_proxy.c src/cuda/client/function_proxy.h \
 	src/cuda/client/stream_pool.c src/cuda/client/stream_pool.h \
 	src/cuda/client/stream_rest.c src/cuda/client/stream_rest.h \

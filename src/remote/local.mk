@@ -37,4 +37,5 @@ CLIENT_LIBRARY_BASE = \
 	src/base/map.h \
 	src/base/memory_limit.c src/base/memory_limit.h \
 	src/base/key_name.c src/base/key_name.h \
+	src/base/fingerprint.c src/base/fingerprint.h \
 	src/base/text.c src/base/text.h

@@ -43,10 +43,14 @@ const struct ath_switch_row ath_switches[ATH_SWITCHES + 1] = {
                            N_("a wait for a stream that is empty, or has received only copies, "
                               "is not sent as a question") },
     [ATH_SWITCH_SPARES] = { "spares", "program",
-                            N_("streams and events are made several at a time") },
+                            N_("streams and events, and on a slow line blocks of memory, are made "
+                               "several at a time") },
     [ATH_SWITCH_REUSE] = { "reuse", "program",
                            N_("memory that a stream freed is given to the same stream again "
                               "without asking the server") },
+    [ATH_SWITCH_FACTS] = { "facts", "program",
+                           N_("tcp: on a slow line, what the driver says about the program's code "
+                              "is kept on disk for its next start") },
     [ATH_SWITCH_GPU] = { "gpu", "program", N_("there is a GPU") },
     [ATH_SWITCHES] = { .name = NULL },
 };

@@ -25,6 +25,7 @@ enum ath_switch {
     ATH_SWITCH_RESTS,
     ATH_SWITCH_SPARES,
     ATH_SWITCH_REUSE,
+    ATH_SWITCH_FACTS,
     ATH_SWITCH_GPU, /* no optimisation, and not part of "all" */
     ATH_SWITCHES
 };

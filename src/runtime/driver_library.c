@@ -9,6 +9,8 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -77,4 +79,32 @@ int ath_driver_library_open(bool is_simulated, const char *soname, void **out_li
     }
     *out_library = library;
     return 0;
+}
+
+/* The variables in a row, in the order of the environment. */
+static void add_variables(struct ath_fingerprint *print)
+{
+    for (char *const *at = environ; at && *at; at++)
+        if (!strncmp(*at, "CUDA_", 5) || !strncmp(*at, "NVIDIA_", 7))
+            ath_fingerprint_add(print, *at, strlen(*at));
+}
+
+bool ath_driver_library_fingerprint(const void *function, uint32_t version,
+                                    struct ath_fingerprint_value *out)
+{
+    struct ath_fingerprint print = ATH_FINGERPRINT_START;
+    struct stat status;
+    Dl_info info;
+    ath_auto_free char *path = NULL;
+    if (!function || !dladdr(function, &info) || !info.dli_fname ||
+        !(path = realpath(info.dli_fname, NULL)) || stat(path, &status))
+        return false;
+    const int64_t numbers[] = { (int64_t)version, (int64_t)status.st_size,
+                                (int64_t)status.st_mtim.tv_sec, (int64_t)status.st_mtim.tv_nsec };
+    ath_fingerprint_add(&print, numbers, sizeof numbers);
+    ath_fingerprint_add(&print, path, strlen(path));
+    ath_fingerprint_add(&print, PACKAGE_STRING, strlen(PACKAGE_STRING));
+    add_variables(&print);
+    *out = ath_fingerprint_end(&print);
+    return true;
 }

@@ -1,8 +1,10 @@
 /* The driver's libraries: NVIDIA's or the simulator's. */
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
+#include "base/fingerprint.h"
 
 /* The argument for dlopen() that loads "libcuda.so.1" or "libnvidia-ml.so.1"; for the simulator
  * a path. AITHERION_SIM_FOLDER overrides the simulator's folder. Returns NULL if the simulator is
@@ -20,3 +22,9 @@ int ath_driver_library_keep(bool is_simulated, const char *soname);
  * -ENOENT "library-missing" with err. */
 int ath_driver_library_open(bool is_simulated, const char *soname, void **out_library,
                             struct ath_err *err);
+
+/* Fingerprints what the driver's answers about code depend on, besides the code and the GPU: the
+ * driver's file and version, this server's version, and the variables of this process that a driver
+ * reads. function is any function of the driver. Returns false if the file is not known. */
+bool ath_driver_library_fingerprint(const void *function, uint32_t version,
+                                    struct ath_fingerprint_value *out);

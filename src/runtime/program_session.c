@@ -362,6 +362,17 @@ static uint32_t driver_version(const struct ath_cuda_driver *driver)
                : 0;
 }
 
+static void put_driver_fingerprint(const struct program_session *program,
+                                   struct ath_control_channel_builder to)
+{
+    const struct ath_cuda_driver *driver = &program->driver;
+    struct ath_fingerprint_value print;
+    if (ath_driver_library_fingerprint((const void *)(uintptr_t)driver->cuInit,
+                                       driver_version(driver), &print))
+        ath_control_channel_set_driver_fingerprint(
+            to, (struct ath_wire_bytes){ (const uint8_t *)&print, sizeof print });
+}
+
 static void say_open(struct program_session *program, int memory)
 {
     struct ath_control_channel_builder answer =
@@ -375,6 +386,7 @@ static void say_open(struct program_session *program, int memory)
     ath_control_channel_set_stripes(answer, (uint32_t)program->stripe_count);
     ath_control_channel_set_driver_version(answer, driver_version(&program->driver));
     ath_control_channel_set_is_simulated(answer, program->server->is_simulated);
+    put_driver_fingerprint(program, answer);
     const uint8_t *bytes = ath_wire_finish(&program->answer, &length, &status);
     if (bytes)
         status = ath_frame_write(program->fd, bytes, length,

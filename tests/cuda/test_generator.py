@@ -22,7 +22,7 @@ REFUSALS = (
     (r'\$c\("cuMemGetInfo_v2"\) \$class\(sync\)', '$c("cuMemGetInfo_v2") $class(async)', "an async method has no results"),
     (r'\$c\("cuMemGetInfo_v2"\) \$class\(sync\)', '$c("cuMemGetInfo_v2") $class(local)', "a local method has no parameters and no results"),
     (r'\$c\("cuMemGetInfo_v2"\) \$class\(sync\)', '$c("cuMemGetInfo_v2") $class(custom)', "$byHand belongs to a custom method"),
-    (r'\$c\("cuMemGetInfo_v2"\) \$class\(sync\) \$does\(\[counts\]\) \$since\(\d+\)', '$c("cuMemGetInfo_v2") $class(sync) $does([counts])',
+    (r'\$c\("cuMemGetInfo_v2"\) \$class\(sync\) \$does\(\[counts, noWork\]\) \$since\(\d+\)', '$c("cuMemGetInfo_v2") $class(sync) $does([counts, noWork])',
      "must be there"),
     (r'\$c\("cuMemGetInfo_v2"\)', '$c("cuMemGetInfos_v2")', "the header has no function 'cuMemGetInfos_v2'"),
     (r'\$c\("cuArrayDestroy"\)', '$c("cuArrayDestroy") $reason("none")', "a refused method has a reason"),

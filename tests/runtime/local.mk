@@ -2,6 +2,8 @@
 check_PROGRAMS += tests/runtime/cuda_steps
 tests_runtime_cuda_steps_LDADD = lib/aitherion/sim/libcuda.so.1 -lpthread
 EXTRA_DIST += tests/runtime/attack.py tests/runtime/cuda.py
+check_PROGRAMS += tests/runtime/program_start
+tests_runtime_program_start_LDADD = lib/aitherion/sim/libcuda.so.1 -lpthread
 
 # The attempts of an attacker in a session's process: preloaded into a server by tests/runtime/test_sandbox.py.
 check_PROGRAMS += tests/runtime/attacker.so

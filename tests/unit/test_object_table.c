@@ -24,7 +24,7 @@ FIXTURE(make, end);
 
 static uint64_t serial(struct ath_cuda_object_name name)
 {
-    return ath_cuda_object_serial(&table, name);
+    return ath_cuda_object_serial(&table, name, NULL);
 }
 
 static void note(struct ath_cuda_object_name name, struct ath_cuda_object_name parent)
@@ -125,4 +125,71 @@ TEST(a_primary_context_outlives_its_objects)
     ck_assert_uint_ne(serial(NAME(CONTEXT, 0x1)), 0);
     ck_assert_uint_eq(serial(NAME(STREAM, 0x10)), 0);
     ck_assert_uint_ne(serial(NAME(STREAM, 0x11)), 0);
+}
+
+static uint64_t own_of(struct ath_cuda_object_name name)
+{
+    uint64_t own = 0;
+    return ath_cuda_object_serial(&table, name, &own) ? own : 0;
+}
+
+TEST(a_promised_handle_is_another_name_of_an_object)
+{
+    note(NAME(LIBRARY, 0x10), NOBODY);
+    note(NAME(KERNEL, 0x20), NAME(LIBRARY, 0x10));
+    ck_assert_uint_eq(ath_cuda_object_promise(&table, NAME(KERNEL, 0x20), 0), 0x20);
+    ck_assert_uint_eq(ath_cuda_object_promise(&table, NAME(KERNEL, 0x20), 0xa0), 0xa0);
+    ck_assert_uint_eq(ath_cuda_object_promise(&table, NAME(KERNEL, 0x20), 0), 0xa0);
+    ck_assert_uint_eq(ath_cuda_object_promise(&table, NAME(KERNEL, 0x20), 0xb0), 0xa0);
+    ck_assert_uint_eq(own_of(NAME(KERNEL, 0xa0)), 0x20);
+    ck_assert_uint_eq(own_of(NAME(FUNCTION, 0xa0)), 0x20);
+    ck_assert_uint_eq(own_of(NAME(KERNEL, 0x20)), 0x20);
+    ck_assert_uint_eq(own_of(NAME(KERNEL, 0xb0)), 0);
+    ck_assert_uint_eq(serial(NAME(KERNEL, 0xa0)), serial(NAME(KERNEL, 0x20)));
+}
+
+TEST(a_promised_handle_ends_with_its_object)
+{
+    note(NAME(LIBRARY, 0x10), NOBODY);
+    note(NAME(KERNEL, 0x20), NAME(LIBRARY, 0x10));
+    ath_cuda_object_promise(&table, NAME(LIBRARY, 0x10), 0xa0);
+    ath_cuda_object_promise(&table, NAME(KERNEL, 0x20), 0xb0);
+    note(NAME(FUNCTION, 0x30), NAME(KERNEL, 0xb0)); /* a child by the promised name */
+    end_one(NAME(LIBRARY, 0xa0));
+    ck_assert_uint_eq(serial(NAME(LIBRARY, 0x10)), 0);
+    ck_assert_uint_eq(serial(NAME(LIBRARY, 0xa0)), 0);
+    ck_assert_uint_eq(serial(NAME(KERNEL, 0xb0)), 0);
+    ck_assert_uint_eq(serial(NAME(FUNCTION, 0x30)), 0);
+    note(NAME(LIBRARY, 0x11), NOBODY); /* loaded again, elsewhere */
+    ck_assert_uint_eq(ath_cuda_object_promise(&table, NAME(LIBRARY, 0x11), 0xa0), 0xa0);
+    ck_assert_uint_eq(own_of(NAME(LIBRARY, 0xa0)), 0x11);
+}
+
+TEST(a_promised_handle_follows_a_function_that_is_found_again)
+{
+    note(NAME(FUNCTION, 0x30), NOBODY);
+    note(NAME(FUNCTION, 0x31), NOBODY); /* in the context after its reset */
+    ath_cuda_object_promise(&table, NAME(FUNCTION, 0x30), 0xa0);
+    ck_assert_uint_eq(ath_cuda_object_promise(&table, NAME(FUNCTION, 0x31), 0xa0), 0xa0);
+    ck_assert_uint_eq(own_of(NAME(FUNCTION, 0xa0)), 0x31);
+    ck_assert_uint_eq(ath_cuda_object_promise(&table, NAME(FUNCTION, 0x30), 0), 0x30);
+    end_one(NAME(FUNCTION, 0x30));
+    ck_assert_uint_eq(own_of(NAME(FUNCTION, 0xa0)), 0x31);
+}
+
+TEST(no_promise_takes_the_place_of_a_drivers_handle)
+{
+    note(NAME(LIBRARY, 0x10), NOBODY);
+    note(NAME(LIBRARY, 0x11), NOBODY);
+    ck_assert_uint_eq(ath_cuda_object_promise(&table, NAME(LIBRARY, 0x10), 0x11), 0x10);
+    ck_assert_uint_eq(own_of(NAME(LIBRARY, 0x11)), 0x11);
+}
+
+TEST(a_new_object_of_the_same_handle_has_no_promise)
+{
+    note(NAME(LIBRARY, 0x10), NOBODY);
+    ath_cuda_object_promise(&table, NAME(LIBRARY, 0x10), 0xa0);
+    note(NAME(LIBRARY, 0x10), NOBODY); /* made before the end of the other was noted */
+    ck_assert_uint_eq(serial(NAME(LIBRARY, 0xa0)), 0);
+    ck_assert_uint_eq(ath_cuda_object_promise(&table, NAME(LIBRARY, 0x10), 0), 0x10);
 }

@@ -18,11 +18,13 @@
 #include "cuda/client/call_summary.h"
 #include "cuda/client/capture_state.h"
 #include "cuda/client/client.h"
+#include "cuda/client/code_facts.h"
 #include "cuda/client/connection.h"
 #include "cuda/client/handles.h"
 #include "cuda/client/kernel_attribute.h"
 #include "cuda/client/kernel_facts.h"
 #include "cuda/client/lasting_results.h"
+#include "cuda/client/memory_ahead.h"
 #include "cuda/client/memory_reuse.h"
 #include "cuda/client/mirror.h"
 #include "cuda/client/stream_pool.h"
@@ -51,6 +53,14 @@ CUresult ath_cuda_may(enum ath_cuda_method method)
     return thread->is_in_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }
 
+void ath_cuda_put_context(struct ath_cuda_exchange *exchange)
+{
+    CUcontext context = context_for(exchange->method);
+    ath_cuda_wire_call_set_context(
+        exchange->call,
+        ath_cuda_as_server_has_it(&exchange->side, ATH_CUDA_KIND_CONTEXT, (uintptr_t)context));
+}
+
 CUresult ath_cuda_begin(struct ath_cuda_exchange *exchange, enum ath_cuda_method method)
 {
     CUresult status = ath_cuda_may(method);
@@ -59,14 +69,14 @@ CUresult ath_cuda_begin(struct ath_cuda_exchange *exchange, enum ath_cuda_method
     if (status)
         return status;
     struct ath_cuda_thread *thread = ath_cuda_own_thread();
-    *exchange = (struct ath_cuda_exchange){ .side = { .to_wire = ath_cuda_client_to_wire,
+    *exchange = (struct ath_cuda_exchange){ .side = { .to_wire = ath_cuda_methods[method].of_code
+                                                                     ? ath_cuda_code_facts_to_wire
+                                                                     : ath_cuda_client_to_wire,
                                                       .to_own = ath_cuda_client_to_own },
                                             .thread = thread,
                                             .method = method,
                                             .call = ath_cuda_wire_call_start(&thread->builder) };
-    ath_cuda_wire_call_set_context(exchange->call,
-                                   ath_cuda_as_server_has_it(&exchange->side, ATH_CUDA_KIND_CONTEXT,
-                                                             (uintptr_t)context_for(method)));
+    ath_cuda_put_context(exchange);
     return CUDA_SUCCESS;
 }
 
@@ -110,6 +120,7 @@ static CUresult send_call(struct ath_cuda_exchange *exchange, bool is_asked)
     ath_cuda_wire_call_set_is_asked(exchange->call, is_asked);
     pthread_mutex_lock(&ath_cuda_connection.order);
     ath_cuda_memory_reuse_send(exchange->method, is_asked);
+    ath_cuda_memory_ahead_send(exchange->method);
     ath_cuda_wire_call_set_number(exchange->call, ath_cuda_connection.last_number + 1);
     const uint8_t *frame = ath_wire_finish(&exchange->thread->builder, &length, &status);
     CUresult result = frame ? ath_cuda_link_status(exchange->method) : built_status(status);
@@ -211,6 +222,7 @@ static void forget_stale(const struct ath_cuda_exchange *exchange)
 {
     if (ath_cuda_methods[exchange->method].drops_stock)
         ath_cuda_stream_pool_clear();
+    ath_cuda_code_facts_stop(ath_cuda_methods[exchange->method].forgets);
     if (ath_cuda_answer_cache_forget(exchange->method))
         forgotten++;
 }
@@ -322,7 +334,7 @@ CUresult ath_cuda_post(struct ath_cuda_exchange *exchange)
 uint64_t ath_cuda_settings_of(const struct ath_cuda_exchange *exchange)
 {
     return exchange->kernel && ath_cuda_methods[exchange->method].of_settings
-               ? ath_cuda_attributes_state(exchange->kernel)
+               ? ath_cuda_attributes_state(exchange->kernel, exchange->attribute)
                : 0;
 }
 
@@ -336,6 +348,16 @@ static bool lasts_always(const struct ath_cuda_exchange *exchange, const void *u
 CUresult ath_cuda_ask_cached(struct ath_cuda_exchange *exchange)
 {
     return ath_cuda_ask_cached_if(exchange, lasts_always, NULL);
+}
+
+/* Takes the answer of an earlier run. The server gets a call that finds a kernel all the same, so
+ * that it knows the promised handle. */
+static CUresult take_fact(struct ath_cuda_exchange *exchange, const struct ath_frame *fact)
+{
+    CUresult status = exchange->promised ? ath_cuda_post(exchange) : CUDA_SUCCESS;
+    if (!status && ath_frame_copy(&exchange->thread->answer, fact->bytes, fact->length))
+        status = CUDA_ERROR_OUT_OF_MEMORY;
+    return status ? status : open_answer(exchange);
 }
 
 CUresult ath_cuda_ask_cached_if(struct ath_cuda_exchange *exchange,
@@ -353,20 +375,27 @@ CUresult ath_cuda_ask_cached_if(struct ath_cuda_exchange *exchange,
         return built_status(built);
     if (ath_cuda_answer_cache_find(frame, length, &exchange->thread->answer))
         return open_answer(exchange);
-    struct ath_frame asked = { 0 };
+    struct ath_frame asked = { 0 }, key = { 0 }, fact = { 0 };
     uint64_t age = ath_cuda_answer_cache_age();
     bool is_copied = !ath_frame_copy(&asked, frame, length);
+    bool may_keep = is_copied && ath_cuda_code_facts_key(exchange, &key);
+    bool is_fact = may_keep && ath_cuda_code_facts_find(&key, &fact);
     bool is_of_many = exchange->thread->asks_facts && is_copied && !exchange->side.status &&
                       !ath_is_off(ATH_SWITCH_CACHES);
-    CUresult status =
-        is_of_many ? ath_cuda_ask_kernel_facts(exchange, &asked) : ath_cuda_ask(exchange);
+    CUresult status = is_fact      ? take_fact(exchange, &fact)
+                      : is_of_many ? ath_cuda_ask_kernel_facts(exchange, &asked)
+                                   : ath_cuda_ask(exchange);
     bool is_answer = !status || (ath_cuda_methods[exchange->method].invalid_is_answer &&
                                  status == CUDA_ERROR_INVALID_VALUE);
     if (is_answer && is_copied && settings == ath_cuda_settings_of(exchange) &&
         lasts(exchange, context))
         ath_cuda_answer_cache_add(exchange->method, asked.bytes, asked.length,
                                   &exchange->thread->answer, age);
+    if (is_answer && may_keep && !is_fact && settings == ath_cuda_settings_of(exchange))
+        ath_cuda_code_facts_add(exchange, &key);
     ath_frame_free(&asked);
+    ath_frame_free(&key);
+    ath_frame_free(&fact);
     return status;
 }
 

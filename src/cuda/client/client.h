@@ -23,6 +23,7 @@
 #pragma once
 #include <pthread.h>
 
+#include "base/fingerprint.h"
 #include "cuda/client/handles.h"
 #include "cuda/client/thread_cache.h"
 #include "cuda/common/call_side.h"
@@ -87,6 +88,9 @@ struct ath_cuda_link_ops {
 struct ath_cuda_link {
     const struct ath_cuda_link_ops *ops;
     int driver_version; /* as cuDriverGetVersion() returns it; 0: not known. The opener sets it */
+    uint64_t round_trip_ns; /* measured once, while the session was opened. The opener sets it */
+    /* driverFingerprint of proto/control.capnp; zeros: not known. The opener sets it */
+    struct ath_fingerprint_value driver_fingerprint;
 
     /* Set by the client before the first call. Called for unsolicited answers that bring changes of
      * memory, one after the other in their order; may take the frame's bytes. Must not wait for a
@@ -99,6 +103,13 @@ struct ath_cuda_link {
  * error that cuInit() returns. */
 typedef CUresult (*ath_cuda_opener)(struct ath_cuda_link **out_link);
 void ath_cuda_set_opener(ath_cuda_opener opener);
+
+/* Whether the line to the server has a round trip of milliseconds, so that even work that costs the
+ * server or the client some time pays if it saves a round trip. */
+bool ath_cuda_is_line_slow(void);
+
+/* driverFingerprint of proto/control.capnp; zeros: not known. */
+void ath_cuda_driver_fingerprint(struct ath_fingerprint_value *out);
 
 /* Opens the link if there is none yet. Always returns CUDA_ERROR_NOT_INITIALIZED in a child of
  * fork() whose parent had called cuInit(), as CUDA does. */
@@ -172,9 +183,12 @@ struct ath_cuda_exchange {
     uint64_t ending;
     /* the kernel or function of the call, as the program has it; 0: none */
     uint64_t kernel;
+    uint64_t attribute;      /* the CUfunction_attribute in question, and 1; 0: another question */
     CUcontext event_context; /* of the event that is recorded */
     CUcontext place;         /* of the call's stream or event; NULL: the current one */
     bool is_told_on;         /* its result must be known at once */
+    bool is_unlike;          /* of code: the question has something that differs from run to run */
+    uint64_t promised;       /* the promised handle that the call asks for; 0: none */
     bool is_kept;            /* side's memory outlives the call */
     uint64_t kept_for;
 };

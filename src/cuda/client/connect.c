@@ -180,6 +180,10 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
     if (!link)
         return status;
     link->driver_version = (int)ath_control_channel_driver_version(channel);
+    link->round_trip_ns = transport == ATH_CONTROL_TRANSPORT_TCP ? session.round_trip_ns : 0;
+    struct ath_wire_bytes print = ath_control_channel_driver_fingerprint(channel);
+    if (print.length == sizeof link->driver_fingerprint)
+        memcpy(&link->driver_fingerprint, print.data, sizeof link->driver_fingerprint);
     *out_link = link;
     say_which(&session, transport, ath_control_channel_devices(channel));
     return 0;

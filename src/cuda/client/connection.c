@@ -14,9 +14,12 @@
 #include "cuda/client/answer_cache.h"
 #include "cuda/client/capture_state.h"
 #include "cuda/client/client.h"
+#include "cuda/client/code_facts.h"
+#include "cuda/client/fact_file.h"
 #include "cuda/client/handles.h"
 #include "cuda/client/instance.h"
 #include "cuda/client/lasting_results.h"
+#include "cuda/client/memory_ahead.h"
 #include "cuda/client/memory_reuse.h"
 #include "cuda/client/mirror.h"
 #include "cuda/client/staging.h"
@@ -109,6 +112,7 @@ static void note_program_exit(void)
     enum { STEP_US = 1000, LEAST = 10, MOST = 250 };
     exiting_thread = pthread_self();
     ath_cuda_connection.is_exiting = true;
+    ath_cuda_fact_file_save();
     ath_cuda_thread_cache_forget(); /* calls of other threads are refused from here on */
     for (int i = 0;
          i < MOST && ath_cuda_thread_count() > 1 && (i < LEAST || ath_cuda_connection.waiting); i++)
@@ -135,6 +139,23 @@ int ath_cuda_driver_version(void)
     int version = ath_cuda_connection.link ? ath_cuda_connection.link->driver_version : 0;
     pthread_mutex_unlock(&ath_cuda_connection.order);
     return version;
+}
+
+bool ath_cuda_is_line_slow(void)
+{
+    const uint64_t least_ns = 5000000;
+    pthread_mutex_lock(&ath_cuda_connection.order);
+    bool yes = ath_cuda_connection.link && ath_cuda_connection.link->round_trip_ns >= least_ns;
+    pthread_mutex_unlock(&ath_cuda_connection.order);
+    return yes;
+}
+
+void ath_cuda_driver_fingerprint(struct ath_fingerprint_value *out)
+{
+    pthread_mutex_lock(&ath_cuda_connection.order);
+    *out = ath_cuda_connection.link ? ath_cuda_connection.link->driver_fingerprint
+                                    : (struct ath_fingerprint_value){ 0 };
+    pthread_mutex_unlock(&ath_cuda_connection.order);
 }
 
 bool ath_cuda_is_exiting(void)
@@ -195,9 +216,11 @@ void ath_cuda_disconnect(void)
     ath_cuda_connection.state = ATH_CUDA_LINK_NONE;
     pthread_mutex_unlock(&ath_cuda_connection.order);
     ath_cuda_answer_cache_clear();
+    ath_cuda_promises_clear();
     ath_cuda_lasting_results_clear();
     ath_cuda_stream_pool_clear();
     ath_cuda_memory_reuse_clear();
+    ath_cuda_memory_ahead_clear();
     ath_cuda_host_clear();
     ath_cuda_staging_clear();
     ath_cuda_shares_clear();

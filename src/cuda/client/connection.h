@@ -90,6 +90,9 @@ void ath_cuda_calls_clear(void);
  * once. */
 CUresult ath_cuda_known_fault(CUcontext context);
 
+/* Puts the current context into the call. ath_cuda_begin() does so. */
+void ath_cuda_put_context(struct ath_cuda_exchange *exchange);
+
 /* The two conversions of an exchange (struct ath_cuda_side). They also check and note handles. */
 uint64_t ath_cuda_client_to_wire(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint64_t own);
 uint64_t ath_cuda_client_to_own(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint64_t wire);

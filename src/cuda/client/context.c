@@ -104,6 +104,11 @@ static bool is_primary(CUcontext context, CUdevice *device)
     return find_device(primaries, context, device);
 }
 
+bool ath_cuda_device_of_primary(CUcontext context, CUdevice *device)
+{
+    return is_primary(context, device);
+}
+
 /*
  * The runtime asks by an entry of its own for the primary context of a device (export_tables.c). A
  * driver gives a handle even if the GPU has no memory for the context, and the runtime's

@@ -1,7 +1,12 @@
 /* Values that libraries store with a context, and the handle of a context that could not be made.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "cuda/api/cuda_api.h"
+
+/* The device of a primary context; false for any other context and for none. */
+bool ath_cuda_device_of_primary(CUcontext context, CUdevice *device);
 
 /* Calls the end function of each value of a context that ended, and forgets the values. Any thread.
  */

@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "cuda/client/client.h"
+#include "cuda/client/code_facts.h"
 #include "proto/cuda-client.h"
 #include "remote/switches.h"
 
@@ -39,6 +40,7 @@ struct thing {
     struct ath_map_entry entry; /* by the handle */
     uint64_t kernel;            /* the kernel that this function names; 0: none */
     bool is_function;           /* belongs to a module, or names a kernel */
+    CUcontext context;          /* in which it names the kernel */
     struct setting *settings;
     enum scope scope; /* of the last setting */
     uint64_t turns;   /* how often the scope changed: no document says which of two scopes wins */
@@ -49,9 +51,9 @@ enum known { UNKNOWN, TAKEN, SET };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ath_map things = ATH_MAP(10);
 static size_t setting_count;
-static uint64_t changes; /* of any kernel */
-static uint64_t age;     /* how often the known settings became stale */
-static bool is_mixed;
+static uint64_t changes;       /* of any kernel */
+static uint64_t age;           /* how often the known settings became stale */
+static bool is_mixed, is_lost; /* is_lost: settings are no longer known that the driver has */
 
 /* ---- the table; the caller holds the lock ---- */
 
@@ -117,6 +119,7 @@ static void forget_all_settings(void)
     age++;
     if (!setting_count)
         return;
+    is_lost = true;
     ATH_MAP_EACH(&things, at)
     forget_settings((struct thing *)*at);
 }
@@ -130,15 +133,48 @@ static void forget_things(void)
 
 /* ---- the state, for other files ---- */
 
-uint64_t ath_cuda_attributes_state(uint64_t kernel)
+/* Whether the answer to a question depends on a setting. */
+static bool matters(const struct setting *setting, uint64_t question)
+{
+    enum { CLUSTERS = CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET };
+    uint64_t set = (uint64_t)setting->subject.attribute, asked = question - 1;
+    return setting->is_set && (!question || set == asked || (set >= CLUSTERS && asked >= CLUSTERS));
+}
+
+uint64_t ath_cuda_attributes_state(uint64_t kernel, uint64_t attribute)
 {
     pthread_mutex_lock(&lock);
     const struct thing *thing = thing_of(kernel);
     uint64_t state = mix_in(mix_in(thing != NULL, age), thing ? thing->turns : changes);
     for (const struct setting *at = thing ? thing->settings : NULL; at; at = at->next)
-        state += at->is_set ? hash_of_setting(at) : 0;
+        state += matters(at, attribute) ? hash_of_setting(at) : 0;
     pthread_mutex_unlock(&lock);
     return state;
+}
+
+bool ath_cuda_attributes_lasting_state(uint64_t kernel, uint64_t attribute, uint64_t *out)
+{
+    pthread_mutex_lock(&lock);
+    const struct thing *thing = thing_of(kernel);
+    bool is_known = thing && !is_lost && !thing->turns;
+    *out = 1;
+    for (const struct setting *at = is_known ? thing->settings : NULL; at; at = at->next) {
+        is_known &= !at->is_set || at->subject.scope != OF_CONTEXT;
+        *out += matters(at, attribute) ? hash_of_setting(at) : 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return is_known;
+}
+
+uint64_t ath_cuda_attributes_kernel_here(uint64_t function)
+{
+    CUcontext context = ath_cuda_current_context();
+    pthread_mutex_lock(&lock);
+    const struct thing *name =
+        is_mixed || ath_is_off(ATH_SWITCH_CACHES) ? NULL : ath_map_find(&things, function);
+    uint64_t kernel = name && context && name->context == context ? name->kernel : 0;
+    pthread_mutex_unlock(&lock);
+    return kernel;
 }
 
 void ath_cuda_attributes_name(uint64_t kernel, uint64_t function)
@@ -151,6 +187,7 @@ void ath_cuda_attributes_name(uint64_t kernel, uint64_t function)
         forget_settings(name);
         name->is_function = true;
         name->kernel = kernel;
+        name->context = ath_cuda_current_context();
     }
     pthread_mutex_unlock(&lock);
 }
@@ -265,11 +302,45 @@ static bool must_be_accepted(const struct request *request)
            request->value <= most - declared;
 }
 
+/* The fact that the driver accepts a request. Its settings are those before the request. */
+static struct ath_cuda_code_fact fact_of(const struct request *request)
+{
+    bool is_kept = request->subject.scope != OF_CONTEXT;
+    return (struct ath_cuda_code_fact){ ATH_CUDA_CODE_SETTING,
+                                        is_kept ? request->handle : 0,
+                                        { request->subject.scope, request->subject.of,
+                                          (uint64_t)request->subject.attribute,
+                                          (uint64_t)request->value } };
+}
+
+/* Returns the value of a subject that was set, if no setting of another scope was. */
+static bool find_value(uint64_t handle, const struct subject *subject, int *out)
+{
+    pthread_mutex_lock(&lock);
+    const struct thing *thing = ath_is_off(ATH_SWITCH_CACHES) ? NULL : thing_of(handle);
+    const struct setting *at = thing && !thing->turns ? thing->settings : NULL;
+    while (at && !(at->is_set && is_about(&at->subject, subject)))
+        at = at->next;
+    if (at)
+        *out = at->value;
+    pthread_mutex_unlock(&lock);
+    return at;
+}
+
+bool ath_cuda_attributes_shared_limit(uint64_t kernel, CUdevice device, int *out)
+{
+    const struct subject subject = { OF_DEVICE, (uint64_t)device,
+                                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES };
+    return find_value(kernel, &subject, out);
+}
+
 static CUresult set(const struct request *request)
 {
     struct ath_cuda_exchange exchange;
     enum known known = look_up_setting(request->handle, &request->subject, request->value);
-    if (known == UNKNOWN && must_be_accepted(request))
+    const struct ath_cuda_code_fact fact = fact_of(request);
+    bool is_fact = known == UNKNOWN && ath_cuda_code_facts_has(&fact);
+    if (is_fact || (known == UNKNOWN && must_be_accepted(request)))
         known = TAKEN;
     CUresult status = ath_cuda_begin(&exchange, request->method);
     if (status)
@@ -279,6 +350,8 @@ static CUresult set(const struct request *request)
     exchange.kernel = request->handle;
     request->fill(&exchange, request);
     status = known == TAKEN ? ath_cuda_post(&exchange) : ath_cuda_ask(&exchange);
+    if (!status && known == UNKNOWN)
+        ath_cuda_code_facts_note(&fact);
     if (!status)
         note(request->handle, &request->subject, request->value);
     return ath_cuda_end(&exchange, status);

@@ -10,9 +10,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A number for the settings of a kernel or function. It stays equal as long as no setting changes,
- * and is equal again when the same values are set again. */
-uint64_t ath_cuda_attributes_state(uint64_t kernel);
+#include "cuda/api/cuda_api.h"
+
+/* A number for the settings of a kernel or function that a question depends on. It stays equal as
+ * long as no such setting changes, and is equal again when the same values are set again.
+ * attribute: the attribute in question, and 1, which depends on its own setting alone (attributes
+ * of clusters on all of clusters; those of the code on none); 0: any other question. */
+uint64_t ath_cuda_attributes_state(uint64_t kernel, uint64_t attribute);
+
+/* A number for the settings that is the same in the next run of the program, where
+ * ath_cuda_attributes_state() differs. Returns false if settings may have been lost from sight, or
+ * differ between contexts. */
+bool ath_cuda_attributes_lasting_state(uint64_t kernel, uint64_t attribute, uint64_t *out);
+
+/* The kernel that a function names on the device of the current context; 0: none, or not known. */
+uint64_t ath_cuda_attributes_kernel_here(uint64_t function);
+
+/* The limit of dynamic shared memory that was set for a kernel on a device. Returns false if none
+ * is known to hold. */
+bool ath_cuda_attributes_shared_limit(uint64_t kernel, CUdevice device, int *out);
+
+/* Whether an attribute is one of the code, which no setting changes. */
+static inline bool ath_cuda_is_attribute_of_code(CUfunction_attribute attribute)
+{
+    return attribute >= CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK &&
+           attribute <= CU_FUNC_ATTRIBUTE_CACHE_MODE_CA;
+}
 
 /* Notes a function that cuKernelGetFunction() returned: another name of a kernel. kernel 0:
  * cuModuleGetFunction() returned the function from a module that was loaded as one, so it names no

@@ -5,6 +5,8 @@
 #include "cuda/client/kernel_facts.h"
 
 #include "base/cleanup.h"
+#include "cuda/client/connection.h"
+#include "cuda/client/kernel_attribute.h"
 #include "cuda/client/parameter_layout.h"
 #include "cuda/client/prefetch.h"
 #include "proto/cuda-client.h"
@@ -19,6 +21,7 @@ static bool begin_attribute(struct ath_cuda_exchange *begun, CUkernel kernel, CU
     struct ath_cuda_wire_kernel_get_attribute_builder call =
         ath_cuda_wire_call_init_kernel_get_attribute(begun->call);
     begun->kernel = (uintptr_t)kernel;
+    begun->attribute = (uint64_t)attribute + 1;
     ath_cuda_wire_kernel_get_attribute_set_attribute(call, attribute);
     ath_cuda_wire_kernel_get_attribute_set_kernel(
         call, ath_cuda_to_wire(&begun->side, ATH_CUDA_KIND_KERNEL, (uintptr_t)kernel));
@@ -90,10 +93,28 @@ static void set_asks_facts(bool yes)
 CUresult ath_cuda_by_hand_cuKernelGetAttribute(int *value, CUfunction_attribute attribute,
                                                CUkernel kernel, CUdevice device)
 {
+    bool is_limit = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    if (value && is_limit && !ath_cuda_may(ATH_CUDA_METHOD_cuKernelGetAttribute) &&
+        ath_cuda_attributes_shared_limit((uintptr_t)kernel, device, value))
+        return CUDA_SUCCESS;
     set_asks_facts(true);
     CUresult status = ath_cuda_do_cuKernelGetAttribute(value, attribute, kernel, device);
     set_asks_facts(false);
     return status;
+}
+
+/* A function that names a kernel on this device has the kernel's code. */
+CUresult ath_cuda_by_hand_cuFuncGetAttribute(int *value, CUfunction_attribute attribute,
+                                             CUfunction function)
+{
+    CUdevice device;
+    uint64_t kernel = value && ath_cuda_is_attribute_of_code(attribute)
+                          ? ath_cuda_attributes_kernel_here((uintptr_t)function)
+                          : 0;
+    return kernel && !ath_cuda_by_hand_cuCtxGetDevice(&device)
+               ? ath_cuda_by_hand_cuKernelGetAttribute(value, attribute,
+                                                       (CUkernel)(uintptr_t)kernel, device)
+               : ath_cuda_do_cuFuncGetAttribute(value, attribute, function);
 }
 
 CUresult ath_cuda_by_hand_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
@@ -156,9 +177,13 @@ void ath_cuda_kernel_facts_learn(CUkernel kernel,
     struct fact facts[CU_FUNC_ATTRIBUTE_MAX];
     uint64_t function = ath_cuda_wire_library_get_kernel_result_function(from);
     uint32_t count = read_facts(ath_cuda_wire_library_get_kernel_result_facts(from), facts);
+    struct ath_cuda_wire_layout layout = ath_cuda_wire_library_get_kernel_result_layout(from);
     CUdevice device;
     if (ath_is_off(ATH_SWITCH_CACHES) || !function || ath_cuda_by_hand_cuCtxGetDevice(&device))
         return;
+    struct ath_cuda_side side = { .to_own = ath_cuda_client_to_own };
+    ath_cuda_parameter_layout_learn(
+        (const void *)(uintptr_t)ath_cuda_to_own(&side, ATH_CUDA_KIND_FUNCTION, function), layout);
     learn_function(kernel, function, age);
     for (uint32_t i = 0; i < count; i++)
         learn_attribute(kernel, device, facts[i], age);

@@ -7,6 +7,7 @@
 
 #include "cuda/client/allocate.h"
 #include "cuda/client/client.h"
+#include "cuda/client/code_facts.h"
 #include "cuda/client/connection.h"
 #include "cuda/client/kernel_parameters.h"
 #include "proto/cuda-client.h"
@@ -96,13 +97,17 @@ static void note_fitted(uint64_t shape)
     atomic_store_explicit(&row[i], shape, memory_order_relaxed);
 }
 
-static CUresult post_or_ask(struct ath_cuda_exchange *exchange, uint64_t shape)
+static CUresult post_or_ask(struct ath_cuda_exchange *exchange, uint64_t shape, CUfunction function)
 {
     if (!shape || has_fitted(shape))
         return ath_cuda_post(exchange);
-    CUresult status = ath_cuda_ask(exchange);
+    const struct ath_cuda_code_fact fact = { ATH_CUDA_CODE_LAUNCH, (uintptr_t)function, { shape } };
+    bool is_fact = ath_cuda_code_facts_has(&fact);
+    CUresult status = is_fact ? ath_cuda_post(exchange) : ath_cuda_ask(exchange);
     if (!status)
         note_fitted(shape);
+    if (!status && !is_fact)
+        ath_cuda_code_facts_note(&fact);
     return status;
 }
 
@@ -121,7 +126,7 @@ static CUresult launch_ex(const CUlaunchConfig *config, CUfunction function,
     ath_cuda_wire_launch_kernel_ex_set_function(
         call, ath_cuda_function_to_wire(&exchange.side, function));
     ath_cuda_wire_launch_kernel_ex_set_parameters(call, ath_cuda_packed_bytes(packed));
-    return ath_cuda_end(&exchange, post_or_ask(&exchange, shape_of(config, function)));
+    return ath_cuda_end(&exchange, post_or_ask(&exchange, shape_of(config, function), function));
 }
 
 /* The limits of every GPU since compute capability 3.0 (CUDA C++ Programming Guide, technical

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cuda/client/client.h"
+#include "cuda/client/code_facts.h"
 #include "cuda/client/deferred_copy.h"
 #include "cuda/client/memory_reuse.h"
 #include "cuda/client/mirror.h"
@@ -323,6 +324,8 @@ CUresult ath_cuda_by_hand_cuLibraryUnload(CUlibrary library)
         ath_cuda_wire_call_init_library_unload(exchange.call),
         ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_LIBRARY, (uintptr_t)library));
     status = ath_cuda_end(&exchange, ath_cuda_ask(&exchange));
+    if (!status)
+        ath_cuda_promise_end((uintptr_t)library);
     for (uintptr_t address; library && (address = ath_cuda_host_of_library(library));)
         ath_cuda_host_free_managed(address);
     return status;

@@ -10,6 +10,7 @@
 #include "cuda/client/allocate.h"
 #include "cuda/client/answer_cache.h"
 #include "cuda/client/client.h"
+#include "cuda/client/code_facts.h"
 #include "cuda/client/jit_options.h"
 #include "cuda/client/kernel_facts.h"
 #include "cuda/client/parameter_layout.h"
@@ -31,7 +32,8 @@ struct images {
     } items[];
 };
 
-static CUresult upload_image(const void *bytes, size_t length, uint64_t *out_id)
+/* is_known: an earlier run loaded the image, so this does not wait. */
+static CUresult upload_image(const void *bytes, size_t length, bool is_known, uint64_t *out_id)
 {
     static atomic_ullong last_id;
     uint64_t id = ++last_id;
@@ -49,7 +51,8 @@ static CUresult upload_image(const void *bytes, size_t length, uint64_t *out_id)
         ath_cuda_wire_upload_image_set_total(call, length);
         ath_cuda_wire_upload_image_set_data(
             call, (struct ath_wire_bytes){ (const uint8_t *)bytes + done, part });
-        status = ath_cuda_end(&exchange, ath_cuda_ask(&exchange));
+        status =
+            ath_cuda_end(&exchange, is_known ? ath_cuda_post(&exchange) : ath_cuda_ask(&exchange));
     }
     if (!status)
         *out_id = id;
@@ -61,7 +64,6 @@ static CUresult gather_images(const void *image, struct images **out)
 {
     const void *const *more = image ? ath_cuda_prelinked_images(image) : NULL;
     uint32_t count = 1;
-    size_t total = 0;
     if (!image)
         return CUDA_ERROR_INVALID_VALUE;
     while (more && more[count - 1])
@@ -77,17 +79,21 @@ static CUresult gather_images(const void *image, struct images **out)
         if (!made->items[i].length)
             return CUDA_ERROR_INVALID_IMAGE;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        CUresult status = CUDA_SUCCESS;
-        total += made->items[i].length;
-        if (total > WITHIN_CALL)
-            status =
-                upload_image(made->items[i].bytes, made->items[i].length, &made->items[i].uploaded);
-        if (status)
-            return status;
-    }
     *out = ath_steal(&made);
     return CUDA_SUCCESS;
+}
+
+static CUresult upload_images(struct images *images, bool is_known)
+{
+    CUresult status = CUDA_SUCCESS;
+    size_t total = 0;
+    for (uint32_t i = 0; !status && i < images->count; i++) {
+        total += images->items[i].length;
+        if (total > WITHIN_CALL)
+            status = upload_image(images->items[i].bytes, images->items[i].length, is_known,
+                                  &images->items[i].uploaded);
+    }
+    return status;
 }
 
 static void put_images(struct ath_wire_array list, const struct images *images)
@@ -164,6 +170,35 @@ void ath_cuda_take_options(struct ath_wire_list list, const CUjit_option *option
     }
 }
 
+/* ---- promises ---- */
+
+/* Promises a handle for images. Options that return something are not kept; their count is 0. */
+static struct ath_cuda_promised_code promise_images(enum ath_cuda_method method,
+                                                    const struct images *images,
+                                                    const CUlibraryOption *options, void **values,
+                                                    unsigned int count)
+{
+    struct ath_fingerprint print = ATH_FINGERPRINT_START;
+    if (!ath_cuda_promises_code())
+        return (struct ath_cuda_promised_code){ 0 };
+    for (uint32_t i = 0; i < images->count; i++)
+        ath_fingerprint_add(&print, images->items[i].bytes, images->items[i].length);
+    for (unsigned int i = 0; i < count; i++) {
+        const uint64_t option[] = { (uint64_t)options[i], values ? (uintptr_t)values[i] : 0 };
+        ath_fingerprint_add(&print, option, sizeof option);
+    }
+    return ath_cuda_promise_code(method, &print);
+}
+
+/* Sends the call that loads code. An earlier run's code is not waited for. */
+static CUresult load(struct ath_cuda_exchange *exchange, const struct ath_cuda_promised_code *code)
+{
+    CUresult status = code->is_known ? ath_cuda_post(exchange) : ath_cuda_ask(exchange);
+    if (status)
+        ath_cuda_promise_broken(code);
+    return status;
+}
+
 /* ---- loading with options ---- */
 
 CUresult ath_cuda_by_hand_cuModuleLoadDataEx(CUmodule *module, const void *image,
@@ -172,21 +207,32 @@ CUresult ath_cuda_by_hand_cuModuleLoadDataEx(CUmodule *module, const void *image
 {
     ath_auto_free struct images *images = NULL;
     CUresult status = ath_cuda_check_options(options, option_values, option_count);
+    struct ath_cuda_promised_code code = { 0 };
     struct ath_cuda_exchange exchange;
     if (!status && !module)
         status = CUDA_ERROR_INVALID_VALUE;
     if (!status)
         status = gather_images(image, &images);
+    if (!status && !option_count)
+        code = promise_images(ATH_CUDA_METHOD_cuModuleLoadDataEx, images, NULL, NULL, 0);
+    if (!status)
+        status = upload_images(images, code.is_known);
     if (!status)
         status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuModuleLoadDataEx);
-    if (status)
+    if (status) {
+        ath_cuda_promise_broken(&code);
         return status;
+    }
     struct ath_cuda_wire_module_load_data_ex_builder call =
         ath_cuda_wire_call_init_module_load_data_ex(exchange.call);
     put_images(ath_cuda_wire_module_load_data_ex_init_images(call, images->count), images);
     ath_cuda_put_options(ath_cuda_wire_module_load_data_ex_init_options(call, option_count),
                          options, option_values, option_count);
-    status = ath_cuda_ask(&exchange);
+    ath_cuda_wire_module_load_data_ex_set_promised(call, code.handle);
+    status = load(&exchange, &code);
+    if (!status && code.is_known)
+        *module =
+            (CUmodule)(uintptr_t)ath_cuda_to_own(&exchange.side, ATH_CUDA_KIND_MODULE, code.handle);
     if (exchange.is_answered) {
         struct ath_cuda_wire_module_load_data_ex_result answer =
             ath_cuda_wire_answer_module_load_data_ex(exchange.answer);
@@ -196,6 +242,8 @@ CUresult ath_cuda_by_hand_cuModuleLoadDataEx(CUmodule *module, const void *image
             *module = (CUmodule)(uintptr_t)ath_cuda_to_own(
                 &exchange.side, ATH_CUDA_KIND_MODULE,
                 ath_cuda_wire_module_load_data_ex_result_module(answer));
+        if (!status)
+            ath_cuda_promise_kept(&code, ath_cuda_wire_module_load_data_ex_result_module(answer));
     }
     return ath_cuda_end(&exchange, status);
 }
@@ -241,6 +289,7 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
 {
     ath_auto_free struct images *images = NULL;
     CUresult status = ath_cuda_check_options(jit_options, jit_option_values, jit_option_count);
+    struct ath_cuda_promised_code promised = { 0 };
     struct ath_cuda_exchange exchange;
     if (!status)
         status =
@@ -249,10 +298,17 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
         status = CUDA_ERROR_INVALID_VALUE;
     if (!status)
         status = gather_images(code, &images);
+    if (!status && !jit_option_count)
+        promised = promise_images(ATH_CUDA_METHOD_cuLibraryLoadData, images, library_options,
+                                  library_option_values, library_option_count);
+    if (!status)
+        status = upload_images(images, promised.is_known);
     if (!status)
         status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLibraryLoadData);
-    if (status)
+    if (status) {
+        ath_cuda_promise_broken(&promised);
         return status;
+    }
     struct ath_cuda_wire_library_load_data_builder call =
         ath_cuda_wire_call_init_library_load_data(exchange.call);
     put_images(ath_cuda_wire_library_load_data_init_images(call, images->count), images);
@@ -261,7 +317,11 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
     put_library_options(
         ath_cuda_wire_library_load_data_init_library_options(call, library_option_count),
         library_options, library_option_values);
-    status = ath_cuda_ask(&exchange);
+    ath_cuda_wire_library_load_data_set_promised(call, promised.handle);
+    status = load(&exchange, &promised);
+    if (!status && promised.is_known)
+        *library = (CUlibrary)(uintptr_t)ath_cuda_to_own(&exchange.side, ATH_CUDA_KIND_LIBRARY,
+                                                         promised.handle);
     if (exchange.is_answered) {
         struct ath_cuda_wire_library_load_data_result answer =
             ath_cuda_wire_answer_library_load_data(exchange.answer);
@@ -271,6 +331,9 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
             *library = (CUlibrary)(uintptr_t)ath_cuda_to_own(
                 &exchange.side, ATH_CUDA_KIND_LIBRARY,
                 ath_cuda_wire_library_load_data_result_library(answer));
+        if (!status)
+            ath_cuda_promise_kept(&promised,
+                                  ath_cuda_wire_library_load_data_result_library(answer));
     }
     return ath_cuda_end(&exchange, status);
 }
@@ -306,6 +369,7 @@ CUresult ath_cuda_by_hand_cuLibraryLoadFromFile(CUlibrary *library, const char *
 
 CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
+    uint64_t promised = ath_cuda_promise_kernel((uintptr_t)library, name);
     struct ath_cuda_exchange exchange;
     CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLibraryGetKernel);
     if (status)
@@ -317,6 +381,8 @@ CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library
     ath_cuda_wire_library_get_kernel_set_library(
         call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_LIBRARY, (uintptr_t)library));
     ath_cuda_wire_library_get_kernel_set_name(call, name);
+    exchange.promised = promised;
+    ath_cuda_wire_library_get_kernel_set_promised(call, promised);
     uint64_t age = ath_cuda_answer_cache_age();
     status = ath_cuda_ask_cached(&exchange);
     if (!status) {
@@ -336,6 +402,7 @@ CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library
 CUresult ath_cuda_by_hand_cuModuleGetFunction(CUfunction *function, CUmodule module,
                                               const char *name)
 {
+    uint64_t promised = ath_cuda_promise_kernel((uintptr_t)module, name);
     struct ath_cuda_exchange exchange;
     CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuModuleGetFunction);
     if (status)
@@ -347,6 +414,8 @@ CUresult ath_cuda_by_hand_cuModuleGetFunction(CUfunction *function, CUmodule mod
     ath_cuda_wire_module_get_function_set_module(
         call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_MODULE, (uintptr_t)module));
     ath_cuda_wire_module_get_function_set_name(call, name);
+    exchange.promised = promised;
+    ath_cuda_wire_module_get_function_set_promised(call, promised);
     status = ath_cuda_ask_cached(&exchange);
     if (!status) {
         struct ath_cuda_wire_module_get_function_result answer =

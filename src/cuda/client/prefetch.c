@@ -6,12 +6,14 @@
 #include <stdlib.h>
 
 #include "cuda/client/answer_cache.h"
+#include "cuda/client/code_facts.h"
 
 enum { FIRST = 256 };
 
 struct ath_cuda_prefetched {
     struct ath_cuda_exchange exchange;
     struct ath_frame message;
+    struct ath_frame key;   /* for code_facts.h; empty: the answer is not kept */
     uint64_t age, settings; /* of the answer cache; of the kernel in question */
 };
 
@@ -52,6 +54,18 @@ void ath_cuda_prefetch_told(struct ath_cuda_exchange *exchange, struct ath_wire_
     ath_cuda_side_free(&exchange->side);
 }
 
+/* Puts the answer of an earlier run into the answer cache. Returns false if there is none. */
+static bool take_fact(const struct ath_cuda_exchange *exchange,
+                      const struct ath_cuda_prefetched *asked)
+{
+    struct ath_frame *answer = &exchange->thread->answer;
+    if (!asked->key.length || !ath_cuda_code_facts_find(&asked->key, answer))
+        return false;
+    ath_cuda_answer_cache_add(exchange->method, asked->message.bytes, asked->message.length, answer,
+                              asked->age);
+    return true;
+}
+
 void ath_cuda_prefetch_ask(struct ath_cuda_prefetch *ahead, struct ath_cuda_exchange *exchange)
 {
     size_t length;
@@ -64,8 +78,10 @@ void ath_cuda_prefetch_ask(struct ath_cuda_prefetch *ahead, struct ath_cuda_exch
         (struct ath_cuda_prefetched){ .age = ath_cuda_answer_cache_age(), .settings = settings };
     if (ath_frame_copy(&asked->message, frame, length))
         return;
-    if (ath_cuda_ask_begin(exchange)) {
+    (void)ath_cuda_code_facts_key(exchange, &asked->key);
+    if (take_fact(exchange, asked) || ath_cuda_ask_begin(exchange)) {
         ath_frame_free(&asked->message);
+        ath_frame_free(&asked->key);
         return;
     }
     asked->exchange = *exchange;
@@ -79,15 +95,20 @@ void ath_cuda_prefetch_wait(struct ath_cuda_prefetch *ahead)
         struct ath_cuda_exchange *exchange = &asked->exchange;
         CUresult status = ath_cuda_ask_end(exchange);
         bool is_answer = !status || status == CUDA_ERROR_INVALID_VALUE; /* a permanent answer too */
-        if (is_answer && asked->settings == ath_cuda_settings_of(exchange))
-            ath_cuda_answer_cache_add(exchange->method, asked->message.bytes, asked->message.length,
-                                      &exchange->thread->answer, asked->age);
+        if (!is_answer || asked->settings != ath_cuda_settings_of(exchange))
+            continue;
+        ath_cuda_answer_cache_add(exchange->method, asked->message.bytes, asked->message.length,
+                                  &exchange->thread->answer, asked->age);
+        if (asked->key.length)
+            ath_cuda_code_facts_add(exchange, &asked->key);
     }
 }
 
 void ath_cuda_prefetch_free(struct ath_cuda_prefetch *ahead)
 {
-    for (size_t i = 0; i < ahead->count; i++)
+    for (size_t i = 0; i < ahead->count; i++) {
         ath_frame_free(&ahead->asked[i].message);
+        ath_frame_free(&ahead->asked[i].key);
+    }
     free(ahead->asked);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cuda/common/kernel_node.h"
+#include "cuda/common/promise.h"
 #include "cuda/server/served_call.h"
 #include "proto/cuda-structs.h"
 
@@ -82,7 +83,7 @@ static bool finds_layout(const struct ath_cuda_served *served, CUfunction functi
                          struct layout *out)
 {
     const struct ath_cuda_object_name kernel = { ATH_CUDA_KIND_KERNEL, (uintptr_t)function };
-    CUresult status = ath_cuda_object_serial(&served->session->objects, kernel)
+    CUresult status = ath_cuda_object_serial(&served->session->objects, kernel, NULL)
                           ? ask_layout(served->driver, NULL, (CUkernel)(void *)function, out)
                           : ask_layout(served->driver, function, NULL, out);
     return !status && out->count;
@@ -304,6 +305,7 @@ void ath_cuda_serve_cuLibraryGetKernel(struct ath_cuda_served *served)
     CUlibrary library = (CUlibrary)(uintptr_t)ath_cuda_to_own(
         side, ATH_CUDA_KIND_LIBRARY, ath_cuda_wire_library_get_kernel_library(call));
     CUkernel kernel = NULL;
+    served->promised = ath_cuda_promise_of(ath_cuda_wire_library_get_kernel_promised(call));
     if (ath_cuda_refused(served))
         return;
     served->status = served->driver->cuLibraryGetKernel(
@@ -328,6 +330,7 @@ void ath_cuda_serve_cuModuleGetFunction(struct ath_cuda_served *served)
     CUmodule module = (CUmodule)(uintptr_t)ath_cuda_to_own(
         side, ATH_CUDA_KIND_MODULE, ath_cuda_wire_module_get_function_module(call));
     CUfunction function = NULL;
+    served->promised = ath_cuda_promise_of(ath_cuda_wire_module_get_function_promised(call));
     if (ath_cuda_refused(served))
         return;
     served->status = served->driver->cuModuleGetFunction(

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "cuda/common/bytes.h"
+#include "cuda/common/promise.h"
 #include "cuda/server/regions.h"
 #include "cuda/server/served_call.h"
 #include "proto/cuda-structs.h"
@@ -305,6 +306,7 @@ void ath_cuda_serve_cuModuleLoadDataEx(struct ath_cuda_served *served)
     struct ath_wire_list asked = ath_cuda_wire_module_load_data_ex_options(call);
     struct options options;
     CUmodule module = NULL;
+    served->promised = ath_cuda_promise_of(ath_cuda_wire_module_load_data_ex_promised(call));
     ATH_AUTO(code) code = code_of(served, ath_cuda_wire_module_load_data_ex_images(call));
     if (!code.bytes || !prepare(served, asked, &options))
         return;
@@ -330,6 +332,7 @@ void ath_cuda_serve_cuLibraryLoadData(struct ath_cuda_served *served)
     void **library_values = ath_cuda_room(side, more.count, sizeof *library_values);
     struct options options;
     CUlibrary library = NULL;
+    served->promised = ath_cuda_promise_of(ath_cuda_wire_library_load_data_promised(call));
     for (uint32_t i = 0; library_options && library_values && i < more.count; i++) {
         struct ath_cuda_wire_jit_option from = { ath_wire_list_struct(more, i) };
         library_options[i] = (CUlibraryOption)ath_cuda_wire_jit_option_option(from);

@@ -15,6 +15,8 @@ struct object {
     uint64_t references; /* of memory: cuMemRetainAllocationHandle() adds one */
     struct object *children;
     struct object *next, **at; /* in the parent's list; at is NULL without a parent */
+    uint64_t promised;         /* the client's own handle of this object; 0: none */
+    struct object *target;     /* of a promised handle, which is a child of this object */
 };
 
 void ath_cuda_object_table_init(struct ath_cuda_object_table *table)
@@ -96,15 +98,27 @@ static uint64_t key_of(enum ath_cuda_kind kind, uint64_t handle)
     return handle ^ (uint64_t)kind << 56;
 }
 
-/* The caller holds the lock. */
-static struct object *find_object(const struct ath_cuda_object_table *table,
-                                  struct ath_cuda_object_name name)
+static uint64_t handle_of(const struct object *object)
+{
+    return object->entry.key ^ (uint64_t)object->kind << 56;
+}
+
+/* The object, or the promised handle. The caller holds the lock. */
+static struct object *find_name(const struct ath_cuda_object_table *table,
+                                struct ath_cuda_object_name name)
 {
     uint64_t key = key_of(name.kind, name.handle);
     struct ath_map_entry **at = ath_map_at(&table->map, key);
     while (name.handle && *at && ((struct object *)*at)->kind != name.kind)
         at = ath_map_same(&(*at)->next, key);
     return name.handle ? (struct object *)*at : NULL;
+}
+
+static struct object *find_object(const struct ath_cuda_object_table *table,
+                                  struct ath_cuda_object_name name)
+{
+    struct object *found = find_name(table, name);
+    return found && found->target ? found->target : found;
 }
 
 static void leave_parent(struct object *object)
@@ -150,6 +164,16 @@ static void drop_object(struct ath_cuda_object_table *table, struct object *obje
     free(ath_map_take(at));
 }
 
+/* The promised handle named an object that has ended. */
+static void end_promise(struct ath_cuda_object_table *table, struct object *object)
+{
+    struct object *name =
+        find_name(table, (struct ath_cuda_object_name){ object->kind, object->promised });
+    if (name)
+        drop_object(table, name);
+    object->promised = 0;
+}
+
 void ath_cuda_object_note(struct ath_cuda_object_table *table, struct ath_cuda_object_name name,
                           struct ath_cuda_object_name parent, bool is_new)
 {
@@ -163,6 +187,8 @@ void ath_cuda_object_note(struct ath_cuda_object_table *table, struct ath_cuda_o
         found->device = NO_DEVICE;
         ath_map_add(&table->map, &found->entry, key_of(name.kind, name.handle));
     }
+    if (found && is_new && !is_added)
+        end_promise(table, found);
     if (found && (is_added || is_new)) {
         found->serial = ++table->last_serial;
         found->references++;
@@ -185,7 +211,7 @@ void ath_cuda_object_note_primary(struct ath_cuda_object_table *table, uint64_t 
 }
 
 uint64_t ath_cuda_object_serial(struct ath_cuda_object_table *table,
-                                struct ath_cuda_object_name name)
+                                struct ath_cuda_object_name name, uint64_t *own)
 {
     if (!table->map.buckets)
         return 1;
@@ -195,8 +221,48 @@ uint64_t ath_cuda_object_serial(struct ath_cuda_object_table *table,
         found =
             find_object(table, (struct ath_cuda_object_name){ ATH_CUDA_KIND_KERNEL, name.handle });
     uint64_t serial = found ? found->serial : 0;
+    if (found && own)
+        *own = handle_of(found);
     pthread_rwlock_unlock(&table->lock);
     return serial;
+}
+
+/* Makes a promised handle lead to an object. The caller holds the lock. Returns false without
+ * memory. */
+static bool bind_promise(struct ath_cuda_object_table *table, struct object *object,
+                         uint64_t promised)
+{
+    struct object *name = find_name(table, (struct ath_cuda_object_name){ object->kind, promised });
+    if (!name && (name = calloc(1, sizeof *name))) {
+        name->kind = object->kind;
+        name->device = NO_DEVICE;
+        ath_map_add(&table->map, &name->entry, key_of(object->kind, promised));
+    } else if (!name || !name->target) {
+        return false; /* a driver's handle has this value */
+    } else {
+        name->target->promised = 0;
+    }
+    join_parent(name, object);
+    name->target = object;
+    object->promised = promised;
+    return true;
+}
+
+uint64_t ath_cuda_object_promise(struct ath_cuda_object_table *table,
+                                 struct ath_cuda_object_name name, uint64_t promised)
+{
+    if (!table->map.buckets)
+        return name.handle;
+    pthread_rwlock_wrlock(&table->lock);
+    struct object *found = find_name(table, name);
+    if (!found && name.kind == ATH_CUDA_KIND_FUNCTION)
+        found =
+            find_name(table, (struct ath_cuda_object_name){ ATH_CUDA_KIND_KERNEL, name.handle });
+    if (found && promised && found->kind == name.kind && !found->promised && !found->target)
+        (void)bind_promise(table, found, promised);
+    uint64_t handle = found && found->promised ? found->promised : name.handle;
+    pthread_rwlock_unlock(&table->lock);
+    return handle;
 }
 
 void ath_cuda_object_end(struct ath_cuda_object_table *table, struct ath_cuda_object_name name,

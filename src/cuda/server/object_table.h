@@ -4,7 +4,10 @@
  * A driver reads through a handle without a check: a wrong handle ends the process with SIGSEGV. So
  * every handle that goes to the client is noted here, and a handle that comes from the client
  * reaches the driver only if it is noted. Objects that end with another object are its children: a
- * module's functions, a graph's nodes, a context's streams. Any thread.
+ * module's functions, a graph's nodes, a context's streams.
+ *
+ * The client may choose the handle of code that it loads: a promised handle (common/promise.h). It
+ * is another name of the object, which the client alone uses. Any thread.
  */
 #pragma once
 #include <pthread.h>
@@ -43,9 +46,17 @@ void ath_cuda_object_note_primary(struct ath_cuda_object_table *table, uint64_t 
                                   int device);
 
 /* Returns the object's serial number, which no later object of the same handle has; 0: there is no
- * such object. A kernel is a function as well. */
+ * such object. A kernel is a function as well. *own becomes the driver's handle; own may be NULL.
+ */
 uint64_t ath_cuda_object_serial(struct ath_cuda_object_table *table,
-                                struct ath_cuda_object_name name);
+                                struct ath_cuda_object_name name, uint64_t *own);
+
+/* Gives a noted object a promised handle; a promised handle that was another object's of this kind
+ * becomes this one's. promised 0: looks up. Returns the handle by which the client has the object:
+ * the promised one, or the driver's if there is no memory or the object has another promised one.
+ */
+uint64_t ath_cuda_object_promise(struct ath_cuda_object_table *table,
+                                 struct ath_cuda_object_name name, uint64_t promised);
 
 /* Removes one reference to the object with this serial number, and with the last one the object and
  * its children. */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "cuda/common/memory_token.h"
+#include "cuda/common/promise.h"
 #include "cuda/server/regions.h"
 
 struct ath_cuda_thread_stream {
@@ -146,19 +147,22 @@ static CUstream stream_of_thread(struct ath_cuda_served *served)
 }
 
 /* Checks that a handle names an object that the client has received: the driver reads through any
- * handle. Notes the objects that a result may belong to. */
-static void check_object(struct ath_cuda_served *served, struct ath_cuda_object_name name)
+ * handle. Notes the objects that a result may belong to. Returns the driver's handle. */
+static uint64_t check_object(struct ath_cuda_served *served, struct ath_cuda_object_name name)
 {
     bool is_default_stream =
         name.kind == ATH_CUDA_KIND_STREAM && name.handle <= (uintptr_t)CU_STREAM_PER_THREAD;
+    uint64_t own = name.handle;
     if (!name.handle || is_default_stream)
-        return;
-    if (!ath_cuda_object_serial(&served->session->objects, name))
+        return own;
+    if (!ath_cuda_object_serial(&served->session->objects, name, &own))
         served->side.status = ath_cuda_wrong_handle(name.kind);
+    name.handle = own;
     if (!served->first.handle)
         served->first = name;
     if (name.kind == ATH_CUDA_KIND_GRAPH)
         served->graph = name;
+    return own;
 }
 
 static uint64_t to_own(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint64_t wire)
@@ -175,7 +179,7 @@ static uint64_t to_own(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint
         return (uintptr_t)here;
     }
     if (ath_cuda_is_object(kind))
-        check_object(served, (struct ath_cuda_object_name){ kind, wire });
+        return check_object(served, (struct ath_cuda_object_name){ kind, wire });
     return wire;
 }
 
@@ -208,6 +212,23 @@ static struct ath_cuda_object_name parent_of(const struct ath_cuda_served *serve
                                               : 0 };
 }
 
+/* Returns the handle by which the client has a library, module, kernel or function: what the call
+ * promises, or an earlier call promised. */
+static uint64_t promised_of(const struct ath_cuda_served *served, struct ath_cuda_object_name name)
+{
+    switch (name.kind) {
+    case ATH_CUDA_KIND_FUNCTION:
+        return ath_cuda_object_promise(&served->session->objects, name,
+                                       ath_cuda_promise_function(served->promised));
+    case ATH_CUDA_KIND_KERNEL:
+    case ATH_CUDA_KIND_LIBRARY:
+    case ATH_CUDA_KIND_MODULE:
+        return ath_cuda_object_promise(&served->session->objects, name, served->promised);
+    default:
+        return name.handle;
+    }
+}
+
 static uint64_t to_wire(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint64_t own)
 {
     const struct ath_cuda_served *served = (const struct ath_cuda_served *)side;
@@ -220,7 +241,7 @@ static uint64_t to_wire(struct ath_cuda_side *side, enum ath_cuda_kind kind, uin
     if (facts->retains_device)
         ath_cuda_object_note_primary(objects, own,
                                      (int)ath_cuda_subject(served->call, served->method));
-    return own;
+    return own ? promised_of(served, name) : own;
 }
 
 /* ---- the state of a thread ---- */
@@ -277,8 +298,8 @@ static CUresult usable(struct ath_cuda_session *session, CUcontext context)
     const struct ath_cuda_object_name name = { ATH_CUDA_KIND_CONTEXT, (uintptr_t)context };
     if (has_ended(session, context))
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    return ath_cuda_object_serial(&session->objects, name) ? CUDA_SUCCESS
-                                                           : CUDA_ERROR_INVALID_CONTEXT;
+    return ath_cuda_object_serial(&session->objects, name, NULL) ? CUDA_SUCCESS
+                                                                 : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 /*
@@ -485,7 +506,7 @@ static uint64_t serial_of_subject(const struct ath_cuda_served *served, int meth
     const struct ath_cuda_object_name name = { ath_cuda_methods[method].ends_subject,
                                                ath_cuda_subject(served->call,
                                                                 (enum ath_cuda_method)method) };
-    return ath_cuda_object_serial(&served->session->objects, name);
+    return ath_cuda_object_serial(&served->session->objects, name, NULL);
 }
 
 /* A failure of a call without an answer is reported by the next call that waits for the GPU, also

@@ -108,6 +108,7 @@ struct ath_cuda_served {
     struct ath_cuda_wire_call call;
     enum ath_cuda_method method;
     struct ath_cuda_object_name first, graph; /* the first object of the call, and its last graph */
+    uint64_t promised; /* the client's own handle for what the call loads or finds; 0: none */
     struct ath_cuda_wire_answer_builder answer;
     CUresult status;         /* set by the function that serves it */
     CUresult context_status; /* why the context of the client's thread is not current */

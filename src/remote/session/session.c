@@ -211,16 +211,24 @@ static int shake_hands(struct ath_session *session, const struct ath_secret *sec
     __attribute__((cleanup(handshake_free))) struct handshake handshake = {
         .session = session, .secret = secret, .deadline_ms = deadline_ms
     };
+    uint64_t begin_ns = ath_now_ns(), proof_ns;
     int status = say_hello(&handshake, first ? ATH_GPU_PURPOSE_CUDA : ATH_GPU_PURPOSE_CONTROL, err);
     if (!status && first)
         ath_stripes_begin(session->fd, &session->stripes);
     if (!status)
         status = read_challenge(&handshake, err);
+    proof_ns = ath_now_ns();
+    session->round_trip_ns = proof_ns - begin_ns;
     if (!status)
         status = send_proof(&handshake, err);
     if (!status && first)
         status = first->send(session, first->context, err);
-    return status ? status : read_welcome(&handshake, err);
+    if (!status)
+        status = read_welcome(&handshake, err);
+    uint64_t second_ns = ath_now_ns() - proof_ns;
+    if (second_ns < session->round_trip_ns)
+        session->round_trip_ns = second_ns;
+    return status;
 }
 
 int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secret *secret,

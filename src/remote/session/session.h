@@ -13,6 +13,7 @@ struct ath_session {
     int fd;
     uint64_t id; /* the server's number of this session */
     int timeout_ms;
+    uint64_t round_trip_ns;          /* the shorter one of the two that opened the session */
     struct ath_stripes stripes;      /* a program's further connections */
     struct ath_ticket ticket;        /* for proving them */
     struct ath_wire_builder builder; /* of the next question */

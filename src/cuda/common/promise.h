@@ -1,0 +1,41 @@
+/*
+ * Promised handles: the client's own names for code that it loads.
+ *
+ * A driver's handle is an address in the server's process, another one in each run. A promised
+ * handle follows from the code alone: its bits are a hash of a library's or module's image, and of
+ * a kernel's name. So a program that starts again has the same handles, questions about them are
+ * the same messages, and the client may use a handle before the server has answered
+ * (client/code_facts.h). The server translates them (server/object_table.h).
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Bits 48 to 55 mark a promised handle: no address of a process has them. Bits 56 and up number
+ * servers (client/instance.h). Bit 4 tells a kernel's function from the kernel. */
+#define ATH_CUDA_PROMISE_MARK (UINT64_C(0xa7) << 48)
+#define ATH_CUDA_PROMISE_HASH ((UINT64_C(1) << 48) - 32)
+#define ATH_CUDA_PROMISE_FUNCTION UINT64_C(16)
+
+/* The promised handle of a hash. */
+static inline uint64_t ath_cuda_promise_from_hash(uint64_t hash)
+{
+    return ATH_CUDA_PROMISE_MARK | (hash & ATH_CUDA_PROMISE_HASH);
+}
+
+static inline bool ath_cuda_is_promise(uint64_t handle)
+{
+    return (handle & ~(ATH_CUDA_PROMISE_HASH | ATH_CUDA_PROMISE_FUNCTION)) == ATH_CUDA_PROMISE_MARK;
+}
+
+/* A handle that the client sent as a promised one; 0 if it cannot be one. */
+static inline uint64_t ath_cuda_promise_of(uint64_t sent)
+{
+    return ath_cuda_is_promise(sent) ? sent & ~ATH_CUDA_PROMISE_FUNCTION : 0;
+}
+
+/* The promised handle of a kernel's function in the client's first context; 0 of 0. */
+static inline uint64_t ath_cuda_promise_function(uint64_t promised)
+{
+    return promised ? promised | ATH_CUDA_PROMISE_FUNCTION : 0;
+}

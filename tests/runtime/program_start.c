@@ -1,0 +1,197 @@
+/*
+ * What PyTorch's start does, in CUDA's driver API: libraries with kernels by name, their attributes
+ * and functions, settings, occupancy, clusters, allocations of a few sizes, launches with
+ * attributes, a module. It prints "right" if the kernels' results are right.
+ *
+ *     program_start LIBRARIES [SALT]
+ *
+ * SALT changes the code of the libraries. With `unload` as the third word the libraries are
+ * unloaded in the middle, and loaded again.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/api/cuda_api.h"
+
+enum { LIBRARIES_MAX = 256, N = 256, ALLOCATIONS = 24, SMALL = 1 << 16, SHARED = 64 * 1024 };
+
+static const char *const kernels[] = { "fill", "saxpy", "vector_add" };
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+static CUlibrary libraries[LIBRARIES_MAX];
+static CUdeviceptr taken[ALLOCATIONS], cells;
+static int failures;
+
+static void must(CUresult status, const char *what)
+{
+    if (!status)
+        return;
+    fprintf(stderr, "%s: error %d\n", what, (int)status);
+    failures++;
+}
+#define MUST(call) must((call), #call)
+
+static void write_code(char *to, size_t size, int number, const char *salt)
+{
+    snprintf(to, size,
+             ".version 7.0\n.target sm_52\n.address_size 64\n// library %d %s\n"
+             ".visible .entry fill(.param .u64 p, .param .f32 v, .param .u32 n) { ret; }\n"
+             ".visible .entry saxpy(.param .u32 n, .param .f32 a, .param .u64 x, .param .u64 y) { "
+             "ret; }\n"
+             ".visible .entry vector_add(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 "
+             "n) { ret; }\n",
+             number, salt);
+}
+
+static void load_all(int count, const char *salt)
+{
+    static char code[4096];
+    for (int i = 0; i < count; i++) {
+        write_code(code, sizeof code, i, salt);
+        MUST(cuLibraryLoadData(&libraries[i], code, NULL, NULL, 0, NULL, NULL, 0));
+    }
+}
+
+/* Adds value to the cells. */
+static void launch(CUfunction function, const char *name, float value, unsigned int clusters)
+{
+    int n = N;
+    CUdeviceptr ones = taken[0];
+    void *fill[] = { &ones, &value, &n };
+    void *saxpy[] = { &n, &value, &ones, &cells };
+    void *add[] = { &cells, &ones, &cells, &n };
+    CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION };
+    cluster.value.clusterDim.x = clusters;
+    cluster.value.clusterDim.y = 1;
+    cluster.value.clusterDim.z = 1;
+    const CUlaunchConfig config = { .gridDimX = 2,
+                                    .gridDimY = 1,
+                                    .gridDimZ = 1,
+                                    .blockDimX = N / 2,
+                                    .blockDimY = 1,
+                                    .blockDimZ = 1,
+                                    .attrs = &cluster,
+                                    .numAttrs = 1 };
+    void **params = !strcmp(name, "fill") ? fill : !strcmp(name, "saxpy") ? saxpy : add;
+    int fit = 0;
+    MUST(cuOccupancyMaxActiveClusters(&fit, function, &config));
+    if (fit <= 0)
+        failures++;
+    MUST(cuLaunchKernelEx(&config, function, params, NULL));
+}
+
+/* Asks what a runtime and cuBLAS ask about a kernel before they launch it. */
+static CUfunction look_at(CUkernel kernel)
+{
+    CUfunction function = NULL;
+    int value, limit = 0, blocks = 0;
+    for (int i = 0; i < 10; i++)
+        MUST(cuKernelGetAttribute(&value, (CUfunction_attribute)i, kernel, 0));
+    MUST(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, SHARED, kernel, 0));
+    MUST(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 50, kernel, 0));
+    for (int i = 0; i < 10; i++)
+        MUST(cuKernelGetAttribute(i == 8 ? &limit : &value, (CUfunction_attribute)i, kernel, 0));
+    if (limit != SHARED)
+        failures++;
+    MUST(cuKernelGetFunction(&function, kernel));
+    MUST(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function));
+    MUST(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, function, N, 0, 0));
+    if (blocks <= 0)
+        failures++;
+    return function;
+}
+
+static void use_library(CUlibrary library, float *sum)
+{
+    for (int k = 0; k < KERNELS; k++) {
+        CUkernel kernel = NULL;
+        MUST(cuLibraryGetKernel(&kernel, library, kernels[k]));
+        if (!kernel)
+            return;
+        CUfunction function = look_at(kernel);
+        launch(k % 2 ? (CUfunction)(void *)kernel : function, kernels[k], 1.0f,
+               1u + (unsigned)k % 2);
+    }
+    *sum += 2.0f; /* saxpy and vector_add each add 1, fill sets the ones */
+}
+
+static void use_module(const char *salt, float *sum)
+{
+    static char code[4096];
+    CUmodule module;
+    CUfunction function = NULL;
+    int value;
+    write_code(code, sizeof code, LIBRARIES_MAX, salt);
+    MUST(cuModuleLoadData(&module, code));
+    MUST(cuModuleGetFunction(&function, module, "saxpy"));
+    if (!function)
+        return;
+    MUST(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
+    launch(function, "saxpy", 3.0f, 1);
+    *sum += 3.0f;
+}
+
+/* A library without such a kernel says so in each run. */
+static void ask_for_none(CUlibrary library)
+{
+    CUkernel kernel;
+    if (cuLibraryGetKernel(&kernel, library, "no_such_kernel") != CUDA_ERROR_NOT_FOUND)
+        failures++;
+}
+
+static void allocate(void)
+{
+    for (int i = 0; i < ALLOCATIONS; i++) {
+        MUST(cuMemAlloc_v2(&taken[i], i % 4 ? SMALL : 4 * SMALL));
+        for (int j = 0; j < i; j++)
+            if (taken[j] == taken[i])
+                failures++;
+    }
+    MUST(cuMemAlloc_v2(&cells, N * sizeof(float)));
+    MUST(cuMemsetD32_v2(cells, 0, N));
+}
+
+static void check(float sum)
+{
+    float found[N];
+    MUST(cuMemcpyDtoH_v2(found, cells, sizeof found));
+    for (int i = 0; i < N; i++)
+        if (found[i] < sum || found[i] > sum) {
+            fprintf(stderr, "%g, not %g\n", (double)found[i], (double)sum);
+            failures++;
+            return;
+        }
+}
+
+int main(int argc, char **argv)
+{
+    int count = argc > 1 ? atoi(argv[1]) : 1;
+    const char *salt = argc > 2 ? argv[2] : "";
+    CUcontext context = NULL;
+    float sum = 0;
+    if (count < 1 || count > LIBRARIES_MAX)
+        return 2;
+    MUST(cuInit(0));
+    MUST(cuDevicePrimaryCtxRetain(&context, 0));
+    MUST(cuCtxSetCurrent(context));
+    allocate();
+    load_all(count, salt);
+    for (int i = 0; i < count; i++)
+        use_library(libraries[i], &sum);
+    ask_for_none(libraries[0]);
+    use_module(salt, &sum);
+    if (argc > 3 && !strcmp(argv[3], "unload")) {
+        for (int i = 0; i < count; i++)
+            MUST(cuLibraryUnload(libraries[i]));
+        load_all(count, salt);
+        for (int i = 0; i < count; i++)
+            use_library(libraries[i], &sum);
+    }
+    check(sum);
+    MUST(cuCtxSynchronize());
+    puts(failures ? "wrong" : "right");
+    return failures != 0;
+}

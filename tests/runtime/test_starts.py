@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""A program that starts twice behind a slow line (bench/relay.c): what it waits for, and when what is kept on disk must not count."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import runtime
+from cuda import Program, alone_variables, build_folder
+from runtime import harness
+from test_cuda import GOOD, serve
+
+sys.path.insert(0, os.path.join(runtime.SOURCE, "bench"))
+
+from relay import Relay  # noqa: E402
+
+DELAY_S = 0.005  # one way; from a round trip of 5 ms on a line counts as slow
+LIBRARIES, KERNELS = 6, 18
+# what a program waits for at its first start: its code, and what it asks about it
+OF_CODE = ["cuLibraryLoadData", "cuLibraryGetKernel", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuOccupancyMaxActiveClusters",
+           "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "cuKernelSetAttribute", "cuLaunchKernelEx", "cuFuncGetAttribute"]
+LINE = re.compile(r"aitherion\[\d+\]: +(\d+) calls +(\d+) answers .* (\S+)$", re.M)
+
+
+class Base(unittest.TestCase):
+    def setUp(self):
+        self.server = self.entered(serve(memory="64M", devices="2"))
+        self.relay = self.entered(Relay(build_folder(), self.server.address, DELAY_S))
+        self.cache = os.path.join(harness.scratch(), f"cache-{self.id()}")
+        os.mkdir(self.cache)
+        self.addCleanup(shutil.rmtree, self.cache)
+
+    def entered(self, context):
+        self.addCleanup(context.__exit__, None, None, None)
+        return context.__enter__()
+
+    def start(self, *words, address=None, **env):
+        """Starts the program: {function: how often it waited for an answer}."""
+        variables = dict(alone_variables(address or self.relay.address), AITHERION_CUDA_LOG="summary", XDG_CACHE_HOME=self.cache)
+        variables.update(env)
+        result = subprocess.run([os.path.join(build_folder(), "tests", "runtime", "program_start"), str(LIBRARIES), *words], text=True,
+                                env=harness.environment(**variables), cwd=harness.scratch(), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE_S, check=False)
+        self.assertEqual((result.returncode, result.stdout.strip()), (0, "right"), result.stderr)
+        return {name: int(answers) for _, answers, name in LINE.findall(result.stderr)}
+
+    def files(self):
+        folder = os.path.join(self.cache, "aitherion")
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        return sorted(os.path.join(folder, name) for name in names if name.startswith("facts-"))
+
+    def check_asks(self, waits):
+        """The program has asked all about its code."""
+        self.assertEqual(waits["cuLibraryLoadData"], LIBRARIES)
+        self.assertEqual(waits["cuLibraryGetKernel"], KERNELS + 1)  # and one that there is not
+        self.assertEqual(waits["cuLaunchKernelEx"], KERNELS + 1)
+
+    def check_knows(self, waits):
+        """The program has waited for nothing about its code, except for a kernel that there is not."""
+        found = {name: waits.get(name, 0) for name in OF_CODE}
+        self.assertEqual(found, {**dict.fromkeys(OF_CODE, 0), "cuLibraryGetKernel": 1})
+        self.assertEqual(waits.get("cuKernelGetAttribute", 0), 0)
+        self.assertEqual(waits.get("athFunctionLayout", 0), 0)
+
+
+class Starts(Base):
+    def test_a_second_start_waits_for_nothing_about_its_code(self):
+        self.check_asks(self.start())
+        self.assertEqual(len(self.files()), 1)
+        self.check_knows(self.start())
+
+    def test_what_one_program_saves_does_not_replace_another_ones(self):
+        for salt in ("a", "b"):
+            self.check_asks(self.start(salt))
+        for salt in ("a", "b"):
+            self.check_knows(self.start(salt))
+
+    def test_libraries_may_be_unloaded_and_loaded_again(self):
+        first = self.start("", "unload")
+        self.assertEqual(first["cuLibraryLoadData"], LIBRARIES)  # the second half knows what the first half asked
+        second = self.start("", "unload")
+        self.assertEqual((second["cuLibraryLoadData"], second["cuLibraryGetKernel"]), (0, 1))
+        # but what was set before is no longer known, so what depends on it is asked
+        self.assertEqual(second["cuOccupancyMaxActiveClusters"], KERNELS)
+
+    def test_other_code_is_asked_about(self):
+        self.start("a")
+        self.check_asks(self.start("b"))
+
+    def test_another_environment_of_the_driver_is_asked(self):
+        self.start()
+        self.check_asks(self.start(CUDA_FORCE_PTX_JIT="1"))
+        self.assertEqual(len(self.files()), 2)
+
+    def test_another_device_is_asked(self):
+        self.start(CUDA_VISIBLE_DEVICES="0,1")
+        with serve(memory="64M", devices="2") as other, Relay(build_folder(), other.address, DELAY_S) as relay:
+            self.check_knows(self.start(address=relay.address, CUDA_VISIBLE_DEVICES="0,1"))  # an equal GPU and driver
+        self.start(CUDA_VISIBLE_DEVICES="0")
+        self.check_asks(self.start(CUDA_VISIBLE_DEVICES="1"))
+
+    def test_another_driver_is_asked(self):
+        self.start()
+        folder = os.path.join(self.cache, "driver")
+        shutil.copytree(os.path.join(build_folder(), "lib", "aitherion", "sim"), folder)
+        env = harness.environment(AITHERION_SIM_FOLDER=folder, AITHERION_SIM_MEMORY="64M")
+        with runtime.Server("--sim", env=env) as other, Relay(build_folder(), other.address, DELAY_S) as relay:
+            self.check_asks(self.start(address=relay.address))
+
+    def test_the_switch_and_a_fast_line_keep_nothing(self):
+        self.check_asks(self.start(AITHERION_DISABLE="facts"))
+        fast = f"unix:{self.server.socket}"
+        self.check_asks(self.start(address=fast))
+        self.assertEqual(self.files(), [])
+        self.start()
+        self.check_asks(self.start(AITHERION_DISABLE="facts"))
+        self.check_asks(self.start(address=fast))
+
+
+class Files(Base):
+    def change(self, how):
+        """Saves facts, changes their file, and checks that the next start asks and the one behind it knows again."""
+        self.start()
+        (path,) = self.files()
+        how(path)
+        self.check_asks(self.start())
+        return path
+
+    def test_damaged_files_are_ignored_and_replaced(self):
+        def flip(path):
+            with open(path, "r+b") as file:
+                file.seek(os.path.getsize(path) // 2)
+                byte = file.read(1)[0]
+                file.seek(-1, os.SEEK_CUR)
+                file.write(bytes([byte ^ 1]))
+
+        for how in (flip, lambda path: os.truncate(path, os.path.getsize(path) - 8), lambda path: os.truncate(path, 0)):
+            self.change(how)
+            self.check_knows(self.start())
+
+    def test_files_that_others_may_write_are_ignored(self):
+        self.change(lambda path: os.chmod(path, 0o666))
+        self.check_knows(self.start())  # saved again, and the user's alone
+
+    def test_links_are_ignored(self):
+        def link(path):
+            os.rename(path, path + ".real")
+            os.symlink(path + ".real", path)
+        self.change(link)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a file to another user")
+    def test_files_and_folders_of_others_are_left_alone(self):
+        path = self.change(lambda path: os.chown(path, 12345, 12345))
+        os.unlink(path)
+        os.chown(os.path.dirname(path), 12345, 12345)
+        self.check_asks(self.start())
+        self.assertEqual(self.files(), [])
+
+    def test_a_home_that_cannot_be_written_is_no_error(self):
+        for env in ({"XDG_CACHE_HOME": None, "HOME": "/nonexistent"}, {"XDG_CACHE_HOME": "relative"}, {"XDG_CACHE_HOME": "/dev/null"},
+                    {"XDG_CACHE_HOME": "/dev/null/below"}):
+            for _ in range(2):
+                self.check_asks(self.start(**env))
+
+    def test_the_newest_files_stay(self):
+        for number in range(12):
+            self.start(CUDA_CACHE_PATH=None, CUDA_AUTO_BOOST=str(number))
+        self.assertEqual(len(self.files()), 8)
+
+
+class Memory(Base):
+    """Memory that is asked for ahead."""
+
+    def program(self, off=None, **env):
+        return Program(self.relay.address, alone=True, env=dict(AITHERION_DISABLE=off, XDG_CACHE_HOME=self.cache, **env))
+
+    def take(self, program, bytes_, wanted=GOOD):
+        self.assertEqual(program.do(f"take plain {bytes_}"), wanted)
+
+    def test_blocks_of_a_size_come_several_at_a_time(self):
+        self.assertEqual(self.start(AITHERION_DISABLE="spares,facts")["cuMemAlloc_v2"], 25)
+        asked = self.start()
+        self.assertLess(asked["cuMemGetInfo_v2"], 13)  # one comes with each wait
+        self.assertLess(self.start()["cuMemGetInfo_v2"], asked["cuMemGetInfo_v2"])
+
+    def test_free_memory_is_what_the_program_did_not_take(self):
+        found = []
+        for off in (None, "spares"):
+            with self.program(off) as program:
+                for _ in range(6):
+                    self.take(program, 1 << 16)
+                found.append(program.do("memory"))
+        self.assertEqual(*found)
+
+    def test_all_memory_can_be_taken(self):
+        found = []
+        for off in (None, "spares"):
+            with self.program(off) as program:
+                count = 0
+                while (status := program.do(f"take plain {1 << 20}")) == GOOD:
+                    count += 1
+                found.append((count, status))
+        self.assertEqual(*found)
+        self.assertEqual(found[0][1], "CUDA_ERROR_OUT_OF_MEMORY")
+
+
+if __name__ == "__main__":
+    harness.main()
