@@ -27,9 +27,9 @@ const struct ath_fact ath_environment[] = {
          "separated by commas), the file of the shared key (empty: none), and auto, shm or tcp. A "
          "program with these variables set by hand works the same way") },
     { "AITHERION_MEMORY",
-      N_("the most memory of each GPU that a program may have, as `aitherion run "
-         "--memory` sets it: 4G, or 25% of each GPU's. HCS_VRAM_QUOTA does the "
-         "same in bytes if AITHERION_MEMORY is not set") },
+      N_("the most memory of each GPU that a program may have (4G or 25%), as `aitherion run "
+         "--memory` sets it. HCS_VRAM_QUOTA does the same in bytes if AITHERION_MEMORY is not "
+         "set") },
     { "AITHERION_CONNECT_TIMEOUT",
       N_("seconds that a program tries to reach its runtime (default: 10)") },
     { "AITHERION_LOG", N_("\"info\": the program prints the runtime, transport and session that "

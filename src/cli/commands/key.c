@@ -384,10 +384,8 @@ const struct ath_command ath_command_key = {
         "A key that is replaced is kept as FILE.bak. Runtimes read the key when they start: until "
         "the next start their sessions are listed and ended with --key FILE.bak.\n\n"
         "If key_file is a folder, each of its files is a key, and the file's name is the identity "
-        "of "
-        "those that prove it: `aitherion key add NAME`. Without a name the key `default` is used, "
-        "else "
-        "the first that the user may read.\n\n"
+        "of all programs that have the key: `aitherion key add NAME`. Without a name the key "
+        "`default` is used, else the first key that the user may read.\n\n"
         "Every program with the key may use the GPUs: copy it only to machines that may use "
         "them."),
     .options = option_table,

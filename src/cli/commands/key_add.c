@@ -135,8 +135,8 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         return status;
     work.next =
         options->group
-            ? ath_xasprintf(_("members of the group '%s' on this machine run programs "
-                              "without more: aitherion run --key-name %s -- PROGRAM"),
+            ? ath_xasprintf(_("members of the group '%s' on this machine can run programs "
+                              "now: aitherion run --key-name %s -- PROGRAM"),
                             options->group, name)
             : ath_xasprintf("aitherion key --export %s | ssh HOST aitherion key --import", name);
     const struct ath_key_report report = {
@@ -177,24 +177,24 @@ static const struct ath_option option_table[] = {
       .type = ATH_OPTION_TEXT,
       .metavar = "N",
       .offset = offsetof(struct options, sessions),
-      .help = N_("the same for the number of its programs at a time") },
+      .help = N_("the same for the number of programs that use a runtime at a time") },
     { .name = "gpus",
       .type = ATH_OPTION_TEXT,
       .metavar = "PCI[,...]",
       .completion = ATH_COMPLETE_GPUS,
       .offset = offsetof(struct options, gpus),
-      .help = N_("the same for the GPUs that it may use") },
+      .help = N_("the same for the GPUs that its programs may use") },
     { .name = "admin",
       .offset = offsetof(struct options, is_admin),
       .help =
-          N_("the same for an administrator: it may list, limit and end the sessions of others") },
+          N_("the same for an administrator, who may list, limit and end the sessions of others") },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
     { "aitherion key add alice", N_("make a key for alice") },
-    { "aitherion key add lab --group users", N_("one for all users of this machine") },
-    { "aitherion key add bob --memory 4G --sessions 2", N_("one with limits") },
+    { "aitherion key add lab --group users", N_("make a key for all users of this machine") },
+    { "aitherion key add bob --memory 4G --sessions 2", N_("make a key with limits") },
     { .command = NULL },
 };
 
@@ -203,13 +203,12 @@ const struct ath_command ath_command_key_add = {
     .group = ATH_GROUP_RUNTIME,
     .summary = N_("make a key with a name, for a user or a team"),
     .description = N_(
-        "Makes a new key of 32 random bytes. Its name is the identity of those that prove it: in "
-        "`session list`, in logs, in metrics, and in the rows `identities` of the document, which "
-        "say what "
-        "each may have. Runtimes whose key_file is a folder take the key at once.\n\n"
-        "If key_file is one file, it becomes a folder: the key from before stays as the key "
-        "`default`, and "
-        "runtimes that run take the other keys after the next start."),
+        "Makes a new key of 32 random bytes. Its name is the identity of all programs that have "
+        "the key: in `session list`, in logs, in metrics, and in the rows `identities` of the "
+        "document, which say what each identity may have. Runtimes whose key_file is a folder take "
+        "the key at once.\n\n"
+        "If key_file is one file, it becomes a folder: the old key stays as the key `default`, and "
+        "running runtimes take the other keys after the next start."),
     .arguments = arguments,
     .options = option_table,
     .options_size = sizeof(struct options),

@@ -51,7 +51,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     if (!status)
         status = ath_key_place_find(&work.nodes, name, false, &work.place, err);
     if (!status && !work.place.is_in_folder) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is the only key, and is needed"),
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is the only key; replace it instead"),
                     work.place.file);
         status = ath_err_hint(err, -EINVAL, "aitherion key --new");
     }

@@ -164,7 +164,7 @@ static void add_use(struct ath_text *text, const struct ath_runtime_use *use)
     }
     ath_text_add_part(text, _(", "), _("GPU %d: %s of %s"), (int)use->device, used, limit);
     if (words && use->is_limit_enforced)
-        ath_text_add(text, " (%s)", words);
+        ath_text_add(text, _(" (%s)"), words);
     else if (words)
         ath_text_add(text, _(" (%s, not enforced)"), words);
 }

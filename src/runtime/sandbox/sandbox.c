@@ -60,8 +60,8 @@ static void find_group(struct ath_sandbox *out, const char *path, struct ath_dev
     else
         ath_devices_add_problem(
             problems, true, "sandbox-device", path,
-            N_("the device file's mode keeps sessions out, which run without rights: set mode 0666 "
-               "or a group other than root (NVreg_DeviceFileMode, NVreg_DeviceFileGID)"));
+            N_("sessions have no privileges and cannot open this device file: set mode 0666 or a "
+               "group other than root (NVreg_DeviceFileMode, NVreg_DeviceFileGID)"));
 }
 
 static void find_groups(struct ath_sandbox *out, struct ath_devices *problems)
@@ -90,8 +90,8 @@ static void find_view(struct ath_sandbox *out, struct ath_devices *problems)
         status = ath_sandbox_view_make(out->changes_user, &out->view);
     if (status && !has_narrow_root())
         ath_devices_add_problem(problems, false, "sandbox-files", "",
-                                N_("sessions see all files of this host, because it lets this "
-                                   "server make no namespaces for them: %s"),
+                                N_("sessions see all files of this host, because the server may "
+                                   "make no namespaces for them: %s"),
                                 strerror(-status));
 }
 
@@ -106,9 +106,10 @@ void ath_sandbox_prepare(struct ath_sandbox *out, size_t user_count, struct ath_
     if (out->changes_user)
         find_groups(out, problems);
     else
-        ath_devices_add_problem(problems, false, "sandbox-users", "",
-                                N_("sessions run as the server's own user: a server of root gives "
-                                   "each identity a user of its own"));
+        ath_devices_add_problem(
+            problems, false, "sandbox-users", "",
+            N_("sessions run as the server's own user; start the server as root "
+               "to give each identity a user of its own"));
     find_view(out, problems);
     if (!out->has_filter)
         ath_devices_add_problem(problems, false, "sandbox-calls", "",
