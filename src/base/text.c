@@ -337,17 +337,24 @@ static bool may_begin_line(wchar_t wide)
     return !wcschr(L"，。、；：！？）》」』】”’·,.;:!?)", wide);
 }
 
+static bool may_end_line(wchar_t wide)
+{
+    return !wcschr(L"（《「『【“‘(", wide);
+}
+
 size_t ath_text_fit(const char *text, size_t columns)
 {
     size_t used = 0, at = 0, last_break = 0, wide_before = 0;
+    wchar_t before = L' ';
 
     while (text[at]) {
         size_t width;
         wchar_t wide;
         size_t length = measure(text + at, &width, &wide);
         /* Lists of ids ("0,2,4") have no blanks and may be longer than any line. */
-        bool is_break = text[at] == ' ' || (at && text[at - 1] == ',') ||
-                        ((width == 2 || wide_before) && may_begin_line(wide));
+        bool is_break =
+            text[at] == ' ' || (at && text[at - 1] == ',') ||
+            ((width == 2 || wide_before) && may_begin_line(wide) && may_end_line(before));
         if (at && is_break)
             last_break = at;
         if (used + width > columns && last_break)
@@ -355,6 +362,7 @@ size_t ath_text_fit(const char *text, size_t columns)
         used += width;
         at += length;
         wide_before = width == 2;
+        before = wide;
     }
     return at;
 }

@@ -77,8 +77,8 @@ size_t ath_text_width(const char *text);
 
 /*
  * Returns how many bytes of text fit into so many columns. The result ends where a line may end: at
- * a blank, after a comma, between the double-width letters of Chinese. A word longer than a line is
- * returned whole. Blanks at the break are left to the caller.
+ * a blank, after a comma, between the double-width letters of Chinese, but not after an opening
+ * bracket. A word longer than a line is returned whole. Blanks at the break are left to the caller.
  */
 size_t ath_text_fit(const char *text, size_t columns);
 

@@ -211,6 +211,8 @@ TEST(text_is_broken_at_blanks)
     ck_assert_ptr_nonnull(setlocale(LC_CTYPE, "C.UTF-8")); /* for the widths */
     ath_auto_free char *chinese = wrapped("one 中文中文", 0, 5);
     ck_assert_str_eq(chinese, "one\n中文\n中文\n");
+    ath_auto_free char *brackets = wrapped("中文（one）中文（中", 0, 7);
+    ck_assert_str_eq(brackets, "中文\n（one）\n中文\n（中\n");
 }
 
 TEST(suggested_commands_get_the_options_of_the_run)
