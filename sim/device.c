@@ -6,10 +6,13 @@
 
 #include "sim/sim.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct {
     bool is_done, is_forked;
@@ -150,10 +153,21 @@ CUresult sim_enter_device(int number, struct sim_device **out)
 
 /* ---- the functions ---- */
 
+/* NVIDIA's driver writes the names of its threads since version 570, and does not start without. */
+static bool may_name_threads(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)gettid());
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || errno == ENOENT;
+}
+
 CUresult cuInit(unsigned int flags)
 {
     SIM_LOCKED;
-    return sim_init(flags);
+    return may_name_threads() ? sim_init(flags) : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
 CUresult cuDriverGetVersion(int *version)

@@ -47,6 +47,7 @@
 #include "runtime/session.h"
 #include "runtime/session_report.h"
 #include "runtime/session_request.h"
+#include "runtime/trial.h"
 #include "runtime/waiting_room.h"
 
 enum {
@@ -915,6 +916,8 @@ static void prepare_sandbox(struct serve *serve)
     int status = ath_file_read("/proc/self/uid_map", USER_MAP_BYTES_MAX, &map, &length, &err);
     ath_sandbox_users_init(&serve->users, status ? "" : map);
     ath_sandbox_prepare(&serve->sandbox, serve->users.count, &serve->server.devices);
+    ath_sandbox_try(&serve->server, ath_sandbox_users_find(&serve->users, ATH_KEY_NAME_DEFAULT),
+                    &serve->sandbox, &serve->server.devices);
 }
 
 int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)

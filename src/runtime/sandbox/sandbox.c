@@ -172,10 +172,16 @@ static int become_user(const struct ath_sandbox_plan *plan)
     return sandbox->changes_user && !setresuid(0, 0, 0) ? -ENOTRECOVERABLE : 0;
 }
 
-/* The kernel forgets both settings when a process changes its user (prctl(2)). */
+/*
+ * The kernel forgets both settings when a process changes its user (prctl(2)). The files below
+ * /proc/self of a process that is not "dumpable" belong to root. NVIDIA's driver writes the names
+ * of its threads there since version 570, and cuInit() fails with CUDA_ERROR_OPERATING_SYSTEM if it
+ * may not (seen with driver 580 on an H200). Another identity has another user, and another session
+ * of this identity is in a Landlock domain of its own, so neither may read this process's memory.
+ */
 static int follow_listener(pid_t listener)
 {
-    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL))
+    if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL))
         return -errno;
     return getppid() == listener ? 0 : -ESRCH;
 }

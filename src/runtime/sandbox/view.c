@@ -63,8 +63,13 @@ static int map_user(uid_t user, gid_t group)
 static int arrange_files(bool is_root)
 {
     struct mount_attributes read_only = { .set = MOUNT_READ_ONLY | MOUNT_NO_SETUID };
+    struct mount_attributes writable = { .clear = MOUNT_READ_ONLY };
     if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) ||
         syscall(SYSTEM_MOUNT_SETATTR, AT_FDCWD, "/", MOUNT_RECURSIVE, &read_only, sizeof read_only))
+        return -errno;
+    /* The driver writes the names of its threads there (sandbox.c). A user namespace may not mount
+     * another one. */
+    if (!is_root && syscall(SYSTEM_MOUNT_SETATTR, AT_FDCWD, "/proc", 0, &writable, sizeof writable))
         return -errno;
     for (size_t i = 0; i < ATH_COUNT(mountings); i++) {
         const struct mounting *one = &mountings[i];
