@@ -110,7 +110,7 @@ static void leave_out(struct ath_sandbox *sandbox, const struct trial *trial,
     left.view = sandbox->view;
     *sandbox = left;
     ath_devices_add_problem(problems, true, "sandbox-driver", "",
-                            N_("the driver does not work in a session that is locked in wholly; "
+                            N_("the driver does not work inside the full sandbox, so "
                                "sessions run without %s"),
                             trial->left_out);
 }
