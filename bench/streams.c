@@ -1,6 +1,6 @@
 /*
- * The transports by themselves, without CUDA: streams WHICH, of "shm" and "tcp". Two processes: one
- * writes and one reads.
+ * The transports by themselves, without CUDA: streams WHICH, of "shm", "tcp" and "tls" (tcp,
+ * encrypted). Two processes: one writes and one reads.
  */
 #include "config.h"
 
@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "remote/transport/shm.h"
 #include "remote/transport/stream.h"
 
@@ -125,7 +126,27 @@ static void begin_shm(void)
     need(ath_shm_take(ends[0], memory, &stream), "taking rings");
 }
 
-static void begin_tcp(void)
+static bool find_key(void *context, const char *identity, uint8_t out[ATH_TLS_KEY_BYTES])
+{
+    const struct ath_tls_key *key = context;
+    memcpy(out, key->bytes, sizeof key->bytes);
+    return !strcmp(identity, key->identity);
+}
+
+/* Each process does its side of the handshake. */
+static struct ath_tls *encrypt(int fd, bool is_server)
+{
+    static struct ath_tls_key key = { "bench", { 1 } };
+    struct ath_tls *tls;
+    struct ath_err err;
+    need(is_server ? ath_tls_make_server(fd, ATH_TLS_FORWARD, find_key, &key, &tls, &err)
+                   : ath_tls_make_client(fd, ATH_TLS_FORWARD, &key, &tls, &err),
+         "TLS");
+    need(ath_tls_handshake(tls, ath_now_ms() + 5000, &err), "the handshake");
+    return tls;
+}
+
+static void begin_tcp(bool is_encrypted)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -142,7 +163,10 @@ static void begin_tcp(void)
     ath_tcp_tune(other);
     int child = fork();
     need(child < 0, "fork");
-    stream = ath_tcp_stream(child ? fd : other);
+    struct ath_socket own = { .fd = child ? fd : other };
+    if (is_encrypted)
+        own.tls = encrypt(own.fd, !child);
+    stream = ath_tcp_stream(own);
     need(!stream, "a stream");
     if (!child)
         be_reader();
@@ -153,10 +177,10 @@ int main(int argc, char **argv)
     const char *which = argc == 2 ? argv[1] : "";
     if (!strcmp(which, "shm"))
         begin_shm();
-    else if (!strcmp(which, "tcp"))
-        begin_tcp();
+    else if (!strcmp(which, "tcp") || !strcmp(which, "tls"))
+        begin_tcp(!strcmp(which, "tls"));
     else
-        return fprintf(stderr, "usage: streams shm|tcp\n"), 2;
+        return fprintf(stderr, "usage: streams shm|tcp|tls\n"), 2;
     stream->patience_us = ath_stream_patience_us(ATH_STREAM_BUSY);
     return load_serve(measure);
 }

@@ -16,11 +16,18 @@
 # for the server the client's proof. Nonces are fresh, so neither side's proof is worth anything again. Without a key on both
 # sides proofs are empty. Instead of its next message the server may send a refusal, and the session is over.
 #
+# On TCP all of this may run inside TLS 1.3 (src/remote/tls/policy.h says when). TLS begins with the first byte, 0x16, where a frame
+# has 0. Its handshake proves the key already: the PSK is HMAC-SHA-256 with the shared key over "aitherion tls 1" with its NUL byte
+# and four bytes of 0, and the PSK's identity is keyName, or "default". The proofs then also cover what TLS exports with the label
+# EXPORTER-Channel-Binding (RFC 9266), in front of the client's proof, and the ticket's HMAC ends with what it exports with
+# EXPORTER-aitherion-ticket. A server that does not want TLS answers it with a refusal, as a plain frame.
+#
 # A program's session may have more connections, which carry shares of its large frames (src/remote/transport/tcp.c). On each
 # of those the client says one thing, a join, and nothing is answered there: the answer to openChannel says whether all came.
 # A join's proof is HMAC-SHA-256 of the connection's number (4 bytes, little-endian) with the session's ticket as the key, which
 # never travels: HMAC-SHA-256 with the shared key (of no bytes where there is none) over "aitherion ticket 1" with its NUL byte
-# and the session's own hello and challenge, as above.
+# and the session's own hello and challenge, as above. In a session with TLS a plain join comes first there, too. The rest of that
+# connection is TLS with a PSK from the ticket (ath_ticket_tls_key()).
 using Common = import "common.capnp";
 using Gpu = import "gpu-control.capnp";
 using Nvml = import "nvml-wire.capnp";
@@ -149,6 +156,8 @@ enum Reason {
   keyWrong @5;                     # of this name; a name that the server does not know is refused in the same way, and as late
   notServed @6;                    # this purpose is not served
   busy @7;                         # too many sessions
+  encryptionWanted @8;             # this connection must be encrypted
+  encryptionNotServed @9;          # the server encrypts no connection
 }
 
 struct Health {

@@ -28,6 +28,7 @@ struct Session {
   identity @6 :Text;               # the name of the key that it has proven; empty: the server has no key
   host @7 :Text;                   # of the client's process, as it says; empty: unknown
   process @8 :UInt32;              # on that host, as it says; 0: unknown
+  isEncrypted @9 :Bool;            # by TLS
 }
 
 struct DeviceUse {

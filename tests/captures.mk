@@ -86,6 +86,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_stripes.py \
 	tests/runtime/test_sets.py \
 	tests/runtime/test_switches.py \
+	tests/runtime/test_tls.py \
 	tests/runtime/test_travel.py \
 	tests/runtime/test_wrong.py \
 	tests/sim/test_nvcc.py \

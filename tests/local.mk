@@ -64,6 +64,7 @@ UNIT_TESTS = \
 	tests/unit/test_stripes \
 	tests/unit/test_tar \
 	tests/unit/test_text \
+	tests/unit/test_tls \
 	tests/unit/test_topology_xml \
 	tests/unit/test_visible_devices \
 	tests/unit/test_wire

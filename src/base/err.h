@@ -45,6 +45,8 @@
       N_("there is no network connection to the other side"))                                      \
     X(KEY_FILE, "key-file-invalid", N_("the file of the shared key does not hold a valid key"))    \
     X(KEY_REFUSED, "key-refused", N_("the two sides do not have the same key"))                    \
+    X(NOT_ENCRYPTED, "not-encrypted",                                                              \
+      N_("one side wants an encrypted connection, and the other does not"))                        \
     X(NO_TERMINAL, "no-terminal", N_("the menus need a terminal, and there is none"))              \
     X(UNSUPPORTED, "not-supported", N_("the kernel or the device cannot do this"))                 \
     X(BUSY, "busy", N_("another program or container is using it"))                                \

@@ -30,6 +30,9 @@ const struct ath_fact ath_environment[] = {
       N_("the most memory of each GPU that a program may have (4G or 25%), as `aitherion run "
          "--memory` sets it. HCS_VRAM_QUOTA does the same in bytes if AITHERION_MEMORY is not "
          "set") },
+    { "AITHERION_ENCRYPT",
+      N_("auto (the default): TCP connections to runtimes of other machines are encrypted by TLS "
+         "with the key; on: all TCP connections; off: none") },
     { "AITHERION_CONNECT_TIMEOUT",
       N_("seconds that a program tries to reach its runtime (default: 10)") },
     { "AITHERION_LOG", N_("\"info\": the program prints the runtime, transport and session that "

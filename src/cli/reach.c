@@ -326,19 +326,22 @@ int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_serv
 {
     ATH_AUTO(ath_secret) secret = { 0 };
     struct ath_endpoint endpoint;
+    enum ath_encrypt encrypt;
     uint64_t connect_ms = 0;
     if (!server->server) {
         ath_err_copy(err, &server->err);
         return -EACCES;
     }
     int status = ath_endpoint_parse(server->server, &endpoint, err);
+    if (!status)
+        status = ath_client_encrypt(&encrypt, err);
     if (!status && *reach->key)
         status = ath_secret_load(reach->key, &secret, err);
     if (!status)
         status = ath_client_timeout(&connect_ms, err);
     if (status)
         return status;
-    status = ath_session_open(&endpoint, secret.length ? &secret : NULL, NULL,
+    status = ath_session_open(&endpoint, secret.length ? &secret : NULL, encrypt, NULL,
                               connect_ms ? (int)connect_ms : 1, out, err);
     if (!status)
         out->timeout_ms = TIMEOUT_MS;

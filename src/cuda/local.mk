@@ -129,6 +129,6 @@ COMPILE_SHARED = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 LINK_SHARED = $(AM_LDFLAGS) -shared -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,nodelete
 lib_aitherion_libcuda_so_1_CFLAGS = $(COMPILE_SHARED)
 lib_aitherion_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/cuda.map
-lib_aitherion_libcuda_so_1_LDADD = $(NETTLE_LIBS) -lpthread
+lib_aitherion_libcuda_so_1_LDADD = $(NETTLE_LIBS) -ldl -lpthread
 lib_aitherion_libcuda_so_1_DEPENDENCIES = proto/cuda.map
 $(lib_aitherion_libcuda_so_1_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp

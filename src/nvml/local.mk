@@ -22,6 +22,6 @@ lib_aitherion_libnvidia_ml_so_1_SOURCES = $(CLIENT_LIBRARY_BASE) $(REMOTE_WIRE) 
 nodist_lib_aitherion_libnvidia_ml_so_1_SOURCES = $(PROTO_C) proto/nvml-client.c proto/nvml-functions.c
 lib_aitherion_libnvidia_ml_so_1_CFLAGS = $(COMPILE_SHARED)
 lib_aitherion_libnvidia_ml_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-soname,libnvidia-ml.so.1 -Wl,--version-script=proto/nvml.map
-lib_aitherion_libnvidia_ml_so_1_LDADD = $(NETTLE_LIBS) -lpthread
+lib_aitherion_libnvidia_ml_so_1_LDADD = $(NETTLE_LIBS) -ldl -lpthread
 lib_aitherion_libnvidia_ml_so_1_DEPENDENCIES = proto/nvml.map
 $(lib_aitherion_libnvidia_ml_so_1_OBJECTS): | proto/generated.stamp proto/nvml-generated.stamp

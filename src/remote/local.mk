@@ -1,6 +1,11 @@
 # Code for both processes, the program's and the server's: the wire, the transports, the client's end of a session.
 REMOTE_WIRE = \
 	src/remote/switches.c src/remote/switches.h \
+	src/remote/tls/gnutls.h \
+	src/remote/tls/load.c \
+	src/remote/tls/policy.c src/remote/tls/policy.h \
+	src/remote/tls/socket.c src/remote/tls/socket.h \
+	src/remote/tls/tls.c src/remote/tls/tls.h \
 	src/remote/wire/builder.c src/remote/wire/builder.h \
 	src/remote/wire/endpoint.c src/remote/wire/endpoint.h \
 	src/remote/wire/frame.c src/remote/wire/frame.h \
@@ -33,6 +38,7 @@ CLIENT_LIBRARY_BASE = \
 	src/base/err.c src/base/err.h \
 	src/base/file.c src/base/file.h \
 	src/base/host_budget.c src/base/host_budget.h \
+	src/base/late.c src/base/late.h \
 	src/base/log.c src/base/log.h \
 	src/base/map.h \
 	src/base/memory_limit.c src/base/memory_limit.h \

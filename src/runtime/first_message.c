@@ -11,8 +11,6 @@
 #include "proto/control.h"
 #include "remote/wire/frame.h"
 
-enum { TLS_HANDSHAKE = 0x16 }; /* first byte of a record (RFC 8446, 5.1); no frame begins with it */
-
 static struct ath_first_message of_kind(enum ath_first_message_kind kind)
 {
     return (struct ath_first_message){ .kind = kind };
@@ -57,7 +55,7 @@ struct ath_first_message ath_first_message_look(int fd)
         return of_kind(ATH_FIRST_MESSAGE_INCOMPLETE);
     if (got <= 0)
         return of_kind(ATH_FIRST_MESSAGE_GONE);
-    if (bytes[0] == TLS_HANDSHAKE)
+    if (bytes[0] == ATH_TLS_FIRST_BYTE)
         return of_whole(fd, ATH_FIRST_MESSAGE_HELLO);
     if ((size_t)got < sizeof head)
         return await(fd, sizeof head);

@@ -51,6 +51,10 @@ static const struct option {
       AT(key), FOR(SERVE) | FOR(HEALTH) },
     { "no-auth", NULL, NULL, N_("use no key: any process that reaches the server may use it"),
       AT(is_no_auth), FOR(SERVE) | FOR(HEALTH) },
+    { "encrypt", "auto|on|off", "AITHERION_ENCRYPT",
+      N_("encrypt TCP connections by TLS with the key: those that leave the host (auto, the "
+         "default), all (on) or none (off)"),
+      AT(encrypt), FOR(SERVE) | FOR(HEALTH) },
     { "sim", NULL, "AITHERION_SIM",
       N_("serve a simulated GPU instead of real ones; it runs only the kernels of aitherion's own "
          "examples and tests, by name"),

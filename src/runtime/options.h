@@ -26,6 +26,7 @@ struct ath_runtime_options {
     const char *listen, *socket, *key, *gpus, *vram_fraction, *host_fraction,
         *sessions_per_source; /* serve */
     const char *metrics, *identities;
+    const char *encrypt; /* serve and health */
     bool is_no_auth, is_sim, is_no_enforce;
     const char *server, *timeout; /* health */
     bool is_json;

@@ -45,12 +45,14 @@ static const char *const taken_over[] = {
 struct program_session {
     struct ath_calls calls; /* first */
     struct ath_cuda_shared shared;
-    int fd;
+    struct ath_socket socket;
     const struct ath_server *server;
     struct ath_session_board_entry *entry;
     struct ath_ticket ticket;
     enum ath_control_transport transport;
-    int stripes[ATH_STRIPES_MAX - 1];
+    struct ath_socket stripes[ATH_STRIPES_MAX - 1]; /* fd -1: missing */
+    struct ath_tls_key
+        stripe_keys[ATH_STRIPES_MAX - 1]; /* with TLS, until its handshakes are over */
     size_t stripe_count;
     struct ath_frame question;
     struct ath_wire_builder answer;
@@ -70,6 +72,8 @@ static const char *reason_of(int status, bool is_open)
     switch (status) {
     case -EBADMSG:
         return "no call of this version";
+    case -EPROTO:
+        return "its bytes were changed on the way";
     case -EMSGSIZE:
         return "a call too large";
     case -ETIMEDOUT:
@@ -127,15 +131,15 @@ __attribute__((noreturn)) static void refuse_and_end(struct program_session *pro
                   NULL);
     const uint8_t *bytes = ath_wire_finish(&program->answer, &length, &status);
     if (bytes)
-        (void)ath_frame_write(program->fd, bytes, length,
-                              ath_now_ms() + (uint64_t)program->server->answer_ms, &err);
+        (void)ath_frame_send(program->socket, bytes, length,
+                             ath_now_ms() + (uint64_t)program->server->answer_ms, &err);
     _exit(0);
 }
 
 static void lock_in(struct program_session *program)
 {
     struct ath_err err;
-    if (ath_lock_in(program->server, program->entry, program->fd, "libcuda.so.1", &err))
+    if (ath_lock_in(program->server, program->entry, program->socket.fd, "libcuda.so.1", &err))
         refuse_and_end(program, err.message);
 }
 
@@ -145,9 +149,9 @@ static void read_question(struct program_session *program, struct ath_control_op
 {
     struct ath_control_message message;
     struct ath_err err;
-    int status = ath_frame_read(program->fd, ATH_CONTROL_ANSWER_FRAME_BYTES,
-                                ath_now_ms() + (uint64_t)program->server->handshake_ms,
-                                &program->question, &err);
+    int status = ath_frame_receive(program->socket, ATH_CONTROL_ANSWER_FRAME_BYTES,
+                                   ath_now_ms() + (uint64_t)program->server->handshake_ms,
+                                   &program->question, &err);
     if (status)
         end(program, status);
     if (ath_control_message_open(ath_frame_message(&program->question),
@@ -286,7 +290,7 @@ static bool is_welcome(const struct program_session *program, const struct ath_j
                        size_t announced)
 {
     return joining->number >= 1 && joining->number <= announced &&
-           program->stripes[joining->number - 1] < 0 &&
+           program->stripes[joining->number - 1].fd < 0 &&
            ath_ticket_check(&program->ticket, joining->number, joining->proof,
                             sizeof joining->proof);
 }
@@ -300,10 +304,10 @@ static void take_stripes(struct program_session *program, size_t announced)
     size_t count = 0;
     int fd;
     for (size_t i = 0; i < announced; i++)
-        program->stripes[i] = -1;
+        program->stripes[i] = (struct ath_socket){ .fd = -1 };
     while (count < announced && !ath_fd_passing_take(fd_passing, deadline_ms, &joining, &fd)) {
         if (fd >= 0 && is_welcome(program, &joining, announced)) {
-            program->stripes[joining.number - 1] = fd;
+            program->stripes[joining.number - 1].fd = fd;
             count++;
             continue;
         }
@@ -319,19 +323,59 @@ static void take_stripes(struct program_session *program, size_t announced)
     ath_event_log(ATH_EVENT_WARNING, "connections-missing", "peer", program->entry->peer, "reason",
                   "large copies use one connection", NULL);
     for (size_t i = 0; i < announced; i++)
-        if (program->stripes[i] >= 0)
-            close(program->stripes[i]);
+        ath_socket_close(&program->stripes[i]);
+}
+
+/* ---- encrypted connections ---- */
+
+static bool find_stripe_key(void *context, const char *identity, uint8_t out[ATH_TLS_KEY_BYTES])
+{
+    const struct ath_tls_key *key = context;
+    memcpy(out, key->bytes, sizeof key->bytes);
+    return !strcmp(identity, key->identity);
+}
+
+/* Answers the clients' first messages of TLS without waiting, so that all connections are ready
+ * when the client has the answer to its question. */
+static void begin_tls(struct program_session *program)
+{
+    struct ath_err err;
+    for (size_t i = 0; i < program->stripe_count; i++) {
+        struct ath_socket *stripe = &program->stripes[i];
+        struct ath_tls_key *key = &program->stripe_keys[i];
+        ath_ticket_tls_key(&program->ticket, (uint32_t)i + 1, key);
+        int status = ath_tls_make_server(stripe->fd, ATH_TLS_QUICK, find_stripe_key, key,
+                                         &stripe->tls, &err);
+        if (!status)
+            status = ath_tls_handshake(stripe->tls, 0, &err);
+        if (status && status != -EAGAIN)
+            end(program, status);
+    }
+}
+
+static void finish_tls(struct program_session *program)
+{
+    struct ath_err err;
+    uint64_t deadline_ms = ath_now_ms() + (uint64_t)program->server->handshake_ms;
+    for (size_t i = 0; i < program->stripe_count; i++) {
+        int status = ath_tls_handshake(program->stripes[i].tls, deadline_ms, &err);
+        if (status)
+            end(program, status);
+    }
+    explicit_bzero(program->stripe_keys, sizeof program->stripe_keys);
 }
 
 static void make_tcp(struct program_session *program, uint32_t announced)
 {
-    program->stream = ath_tcp_stream(program->fd);
+    program->stream = ath_tcp_stream(program->socket);
     if (!program->stream)
         refuse_and_end(program, "out of memory");
     if (program->server->fd_passing && announced && announced < ATH_STRIPES_MAX)
         take_stripes(program, announced);
     if (program->server->fd_passing)
         ath_fd_passing_close(program->server->fd_passing);
+    if (program->socket.tls)
+        begin_tls(program);
     if (ath_tcp_add_stripes(program->stream, program->stripes, program->stripe_count))
         refuse_and_end(program, "out of memory");
 }
@@ -344,9 +388,9 @@ static void make_stream(struct program_session *program, uint32_t announced, int
     }
     if (program->transport != ATH_CONTROL_TRANSPORT_SHM)
         refuse_and_end(program, "this transport is not served by this version");
-    if (!is_unix(program->fd))
+    if (!is_unix(program->socket.fd))
         refuse_and_end(program, "shared memory needs the unix socket");
-    int status = ath_shm_make(program->fd, out_memory, &program->stream);
+    int status = ath_shm_make(program->socket.fd, out_memory, &program->stream);
     if (status)
         refuse_and_end(program, strerror(-status));
     program->shared.find = find_shared;
@@ -389,10 +433,10 @@ static void say_open(struct program_session *program, int memory)
     put_driver_fingerprint(program, answer);
     const uint8_t *bytes = ath_wire_finish(&program->answer, &length, &status);
     if (bytes)
-        status = ath_frame_write(program->fd, bytes, length,
-                                 ath_now_ms() + (uint64_t)program->server->answer_ms, &err);
+        status = ath_frame_send(program->socket, bytes, length,
+                                ath_now_ms() + (uint64_t)program->server->answer_ms, &err);
     if (!status && memory >= 0)
-        status = ath_shm_send(program->fd, "", 1, memory);
+        status = ath_shm_send(program->socket.fd, "", 1, memory);
     if (status)
         end(program, status);
 }
@@ -411,7 +455,8 @@ static void log_open(const struct program_session *program,
                   *program->entry->host ? program->entry->host : NULL, "process",
                   program->entry->process ? process : NULL, "session", id, "connections",
                   connections, "transport", ath_control_transport_word(program->transport),
-                  "devices", devices, "program", *name ? name : NULL, "disabled",
+                  "encrypted", program->socket.tls ? "yes" : "no", "devices", devices, "program",
+                  *name ? name : NULL, "disabled",
                   ath_switches_off ? variable(question, "AITHERION_DISABLE") : NULL, NULL);
 }
 
@@ -422,10 +467,10 @@ static void log_open(const struct program_session *program,
 static int look_at_stripes(const struct program_session *program)
 {
     for (size_t i = 0; i < program->stripe_count; i++) {
-        struct pollfd one = { .fd = program->stripes[i], .events = POLLRDHUP };
+        struct pollfd one = { .fd = program->stripes[i].fd, .events = POLLRDHUP };
         if (poll(&one, 1, 0) > 0)
             return -ECONNRESET;
-        if (ath_tcp_is_dead(program->stripes[i]))
+        if (ath_tcp_is_dead(program->stripes[i].fd))
             return -ETIMEDOUT;
     }
     return 0;
@@ -438,8 +483,8 @@ static void *watch(void *argument)
     bool is_shm = program->transport == ATH_CONTROL_TRANSPORT_SHM;
     /* A TCP peer that closes the connection hangs up one direction; a reset hangs up both
      * (tcp_poll() in the kernel). A unix socket always hangs up both. */
-    short cut_off = (short)(POLLERR | POLLNVAL | (is_unix(program->fd) ? 0 : POLLHUP));
-    struct pollfd one = { .fd = program->fd, .events = POLLRDHUP };
+    short cut_off = (short)(POLLERR | POLLNVAL | (is_unix(program->socket.fd) ? 0 : POLLHUP));
+    struct pollfd one = { .fd = program->socket.fd, .events = POLLRDHUP };
     if (is_shm)
         one.events |= POLLIN;
     for (;;) {
@@ -451,7 +496,7 @@ static void *watch(void *argument)
             status = -ENODATA;
         else if (ready > 0)
             status = ath_shm_serve_share(program->stream);
-        else if (ath_tcp_is_dead(program->fd))
+        else if (ath_tcp_is_dead(program->socket.fd))
             status = -ETIMEDOUT;
         else
             status = look_at_stripes(program);
@@ -460,7 +505,7 @@ static void *watch(void *argument)
     }
 }
 
-void ath_program_session_serve(int fd, const struct ath_server *server,
+void ath_program_session_serve(struct ath_socket socket, const struct ath_server *server,
                                struct ath_session_board_entry *entry,
                                const struct ath_ticket *ticket)
 {
@@ -469,7 +514,7 @@ void ath_program_session_serve(int fd, const struct ath_server *server,
     ath_auto_close int memory = -1;
     pthread_t watcher;
 
-    program = (struct program_session){ .fd = fd,
+    program = (struct program_session){ .socket = socket,
                                         .server = server,
                                         .entry = entry,
                                         .ticket = *ticket,
@@ -487,6 +532,8 @@ void ath_program_session_serve(int fd, const struct ath_server *server,
     make_stream(&program, ath_control_open_channel_stripes(question), &memory);
     log_open(&program, question);
     say_open(&program, memory);
+    if (socket.tls)
+        finish_tls(&program);
     program.is_open = true;
     program.calls.stream = program.stream;
     program.calls.session = &program.session;

@@ -174,6 +174,20 @@ static void find_host(struct ath_server *server)
     ath_root_free(&root);
 }
 
+/* GnuTLS is loaded here, once for all sessions' processes. */
+static int choose_encryption(const char *text, struct ath_server *server, struct ath_err *err)
+{
+    if (ath_encrypt_parse(text, &server->encrypt))
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not auto, on or off"), text);
+    if (ath_server_wants_key(server))
+        return server->encrypt == ATH_ENCRYPT_OFF ? 0 : ath_tls_load(err);
+    if (server->encrypt != ATH_ENCRYPT_ON)
+        return 0;
+    ath_err_set(err, -ENOKEY, ATH_E_KEY_FILE,
+                _("'--encrypt on' needs a key, and this server has none"));
+    return ath_err_hint(err, -ENOKEY, "aitherion key --new --yes");
+}
+
 static int know_itself(const struct ath_runtime_options *options, struct ath_server *server,
                        struct ath_err *err)
 {
@@ -190,6 +204,8 @@ static int know_itself(const struct ath_runtime_options *options, struct ath_ser
         status = options->is_no_auth
                      ? 0
                      : ath_server_keys_open(ath_listen_address_key_path(options), server, err);
+    if (!status)
+        status = choose_encryption(options->encrypt, server, err);
     if (!status)
         status = find_devices(options, server, err);
     if (status)
@@ -899,7 +915,8 @@ static void record_start(const struct ath_server *server)
     ath_event_log(ATH_EVENT_INFO, "started", "version", PACKAGE_VERSION, "node",
                   *server->node ? server->node : NULL, "devices", count, "simulated",
                   server->is_simulated ? "true" : "false", "key",
-                  ath_server_wants_key(server) ? "wanted" : "none", NULL);
+                  ath_server_wants_key(server) ? "wanted" : "none", "encrypt",
+                  ath_encrypt_word(server->encrypt), NULL);
     for (size_t i = 0; i < server->devices.problem_count; i++) {
         const struct ath_problem *problem = &server->devices.problems[i];
         ath_event_log(problem->is_fault ? ATH_EVENT_WARNING : ATH_EVENT_INFO, "problem", "code",

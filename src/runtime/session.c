@@ -29,6 +29,8 @@
 
 struct session {
     int fd;
+    struct ath_tls *tls;        /* NULL: the connection is plain */
+    struct ath_binding binding; /* with TLS */
     struct ath_server *server;
     struct ath_session_board_entry *entry;
     uint64_t deadline_ms;   /* of the current step */
@@ -40,15 +42,28 @@ struct session {
     struct ath_secret secret;          /* that the client must prove; no bytes: none is needed */
     char identity[ATH_KEY_NAME_BYTES]; /* the secret's name; empty without one */
     struct ath_key_version version;
+    char tls_identity[ATH_KEY_NAME_BYTES]; /* of the key that TLS has proven; empty without TLS */
 };
 
 static void session_free(struct session *session)
 {
+    ath_tls_free(session->tls);
+    explicit_bzero(&session->binding, sizeof session->binding);
     ath_frame_free(&session->hello);
     ath_frame_free(&session->challenge);
     ath_frame_free(&session->frame);
     ath_wire_builder_free(&session->builder);
     ath_secret_free(&session->secret);
+}
+
+static struct ath_socket socket_of(const struct session *session)
+{
+    return (struct ath_socket){ session->fd, session->tls };
+}
+
+static const struct ath_binding *binding_of(const struct session *session)
+{
+    return session->tls ? &session->binding : NULL;
 }
 
 /* Logs why the connection is of no more use. Returns -EPROTO. */
@@ -71,7 +86,7 @@ static int send_built(struct session *session, const char *what, struct ath_fram
         status = ath_frame_copy(transcript, bytes, length);
     if (status)
         return give_up(session, what, strerror(-status));
-    if (ath_frame_write(session->fd, bytes, length, session->deadline_ms, &err))
+    if (ath_frame_send(socket_of(session), bytes, length, session->deadline_ms, &err))
         return give_up(session, what, err.message);
     return 0;
 }
@@ -108,7 +123,7 @@ static int refuse(struct session *session, enum ath_control_reason reason, const
     ath_event_log(ATH_EVENT_WARNING, "session-refused", "peer", session->entry->peer, "reason",
                   ath_control_reason_word(reason), "detail", message, NULL);
     const uint8_t *bytes = ath_wire_finish(&session->builder, &length, &status);
-    if (bytes && !ath_frame_write(session->fd, bytes, length, session->deadline_ms, &err))
+    if (bytes && !ath_frame_send(socket_of(session), bytes, length, session->deadline_ms, &err))
         await_end(session);
     return -EACCES;
 }
@@ -117,8 +132,8 @@ static int refuse(struct session *session, enum ath_control_reason reason, const
 static int read_frame(struct session *session, struct ath_control_message *out)
 {
     struct ath_err err;
-    if (ath_frame_read(session->fd, ATH_CONTROL_HELLO_FRAME_BYTES, session->deadline_ms,
-                       &session->frame, &err))
+    if (ath_frame_receive(socket_of(session), ATH_CONTROL_HELLO_FRAME_BYTES, session->deadline_ms,
+                          &session->frame, &err))
         return give_up(session, "handshake", err.message);
     if (ath_control_message_open(ath_frame_message(&session->frame),
                                  ath_frame_message_length(&session->frame), out))
@@ -152,6 +167,9 @@ static int find_key(struct session *session, const char *name)
         ath_server_keys_find(session->server, name, &session->secret, session->identity,
                              &session->version, &err))
         return give_up(session, "handshake", err.message);
+    if (session->tls && strcmp(session->identity, session->tls_identity) != 0)
+        return refuse(session, ATH_CONTROL_REASON_KEY_WRONG,
+                      "the client names another key than to TLS");
     return 0;
 }
 
@@ -168,6 +186,9 @@ static int read_hello(struct session *session)
         return refuse_protocol(session, ath_control_hello_protocol(hello));
     if (ath_control_hello_nonce(hello).length != ATH_NONCE_BYTES)
         return refuse(session, ATH_CONTROL_REASON_BAD_MESSAGE, "the nonce does not have 32 bytes");
+    if (!session->tls && ath_encrypt_wants(session->server->encrypt, session->fd, wants_key))
+        return refuse(session, ATH_CONTROL_REASON_ENCRYPTION_WANTED,
+                      "this connection must be encrypted");
     if (wants_key && !ath_control_hello_has_key(hello))
         return refuse(session, ATH_CONTROL_REASON_KEY_WANTED, "a key is wanted");
     if (!wants_key && ath_control_hello_has_key(hello))
@@ -201,7 +222,9 @@ static int send_challenge(struct session *session)
 static int read_proof(struct session *session, uint8_t own_proof[ATH_PROOF_BYTES])
 {
     const struct ath_secret *secret = &session->secret;
-    struct ath_transcript transcript = { &session->hello, &session->challenge, NULL };
+    struct ath_transcript transcript = { .hello = &session->hello,
+                                         .challenge = &session->challenge,
+                                         .binding = binding_of(session) };
     struct ath_control_message message;
     int status = read_message(session, ATH_CONTROL_MESSAGE_PROOF, &message);
     if (status || !secret->length)
@@ -281,11 +304,76 @@ static int report(struct session *session)
     return verdict == ATH_VERDICT_GO_ON ? 0 : refuse_place(session, verdict);
 }
 
+/* ---- encryption ---- */
+
+/* Whether the client begins with TLS. A plain client's first byte is 0. */
+static bool begins_tls(const struct session *session)
+{
+    uint8_t first = 0;
+    return ath_encrypt_can(session->fd) &&
+           !ath_socket_wait(session->fd, POLLIN, session->deadline_ms) &&
+           recv(session->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 1 &&
+           first == ATH_TLS_FIRST_BYTE;
+}
+
+static bool find_tls_key(void *context, const char *identity, uint8_t out[ATH_TLS_KEY_BYTES])
+{
+    struct session *session = context;
+    ATH_AUTO(ath_secret) secret = { 0 };
+    struct ath_key_version version;
+    struct ath_tls_key key;
+    struct ath_err err;
+    if (ath_server_keys_find(session->server, identity, &secret, session->tls_identity, &version,
+                             &err))
+        return false;
+    ath_secret_tls_key(&secret, &key);
+    memcpy(out, key.bytes, sizeof key.bytes);
+    explicit_bzero(&key, sizeof key);
+    return true;
+}
+
+/* Logs a client whose key is wrong. TLS has told the client. Returns -EACCES. */
+static int refuse_key(const struct session *session, const char *detail)
+{
+    atomic_fetch_add(&session->entry->refused, 1);
+    ath_event_log(ATH_EVENT_WARNING, "session-refused", "peer", session->entry->peer, "reason",
+                  ath_control_reason_word(ATH_CONTROL_REASON_KEY_WRONG), "detail", detail, NULL);
+    return -EACCES;
+}
+
+static int begin_tls(struct session *session)
+{
+    struct ath_err err;
+    /* The client reads a refusal in place of TLS's answer. */
+    if (!ath_server_wants_key(session->server))
+        return refuse(session, ATH_CONTROL_REASON_KEY_NOT_WANTED,
+                      "this server has no key to prove");
+    if (session->server->encrypt == ATH_ENCRYPT_OFF)
+        return refuse(session, ATH_CONTROL_REASON_ENCRYPTION_NOT_SERVED,
+                      "this server encrypts no connection");
+    int status = ath_tls_make_server(session->fd, ATH_TLS_FORWARD, find_tls_key, session,
+                                     &session->tls, &err);
+    if (!status)
+        status = ath_tls_handshake(session->tls, session->deadline_ms, &err);
+    if (status == -EACCES)
+        return refuse_key(session, err.message);
+    if (status)
+        return give_up(session, "encryption", err.message);
+    if (ath_binding_find(session->tls, &session->binding))
+        return give_up(session, "encryption", "TLS exports nothing");
+    atomic_store(&session->entry->is_encrypted, true);
+    return 0;
+}
+
+/* ---- the whole handshake ---- */
+
 static int shake_hands(struct session *session)
 {
     uint8_t proof[ATH_PROOF_BYTES];
     session->deadline_ms = ath_now_ms() + (uint64_t)session->server->handshake_ms;
-    int status = read_hello(session);
+    int status = begins_tls(session) ? begin_tls(session) : 0;
+    if (!status)
+        status = read_hello(session);
     if (!status)
         status = send_challenge(session);
     if (!status)
@@ -320,6 +408,8 @@ static bool is_silent(const struct session *session)
 {
     struct pollfd one = { .fd = session->fd, .events = POLLIN };
     int ready, patience_ms = ath_control_answer_awaits_events() ? -1 : session->server->idle_ms;
+    if (session->tls && ath_tls_has_bytes(session->tls))
+        return false;
     do
         ready = poll(&one, 1, patience_ms);
     while (ready < 0 && errno == EINTR);
@@ -336,8 +426,8 @@ static int converse(struct session *session)
     if (is_silent(session))
         return -ENODATA;
     session->deadline_ms = ath_now_ms() + (uint64_t)session->server->idle_ms;
-    int status = ath_frame_read(session->fd, ATH_CONTROL_ANSWER_FRAME_BYTES, session->deadline_ms,
-                                &session->frame, &err);
+    int status = ath_frame_receive(socket_of(session), ATH_CONTROL_ANSWER_FRAME_BYTES,
+                                   session->deadline_ms, &session->frame, &err);
     if (status == -ENODATA)
         return status;
     if (status)
@@ -372,9 +462,10 @@ void ath_session_serve(int fd, struct ath_server *server, struct ath_session_boa
     int status = shake_hands(&session);
     if (!status && session.purpose == ATH_GPU_PURPOSE_CUDA) {
         struct ath_ticket ticket;
-        ath_ticket_make(&session.secret, &session.hello, &session.challenge, &ticket);
+        ath_ticket_make(&session.secret, &session.hello, &session.challenge, binding_of(&session),
+                        &ticket);
         ath_secret_free(&session.secret);
-        ath_program_session_serve(fd, server, entry, &ticket);
+        ath_program_session_serve(socket_of(&session), server, entry, &ticket);
     }
     if (!status)
         status = lock_in(&session);

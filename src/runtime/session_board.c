@@ -114,6 +114,7 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
     atomic_store(&known->is_proven, false);
     atomic_store(&entry->is_proven, false);
     atomic_store(&known->purpose, 0);
+    atomic_store(&entry->is_encrypted, false);
     atomic_store(&entry->purpose, 0);
     known->identity[0] = entry->identity[0] = entry->program[0] = entry->host[0] = '\0';
     entry->process = 0;
@@ -220,6 +221,7 @@ bool ath_session_board_read(struct ath_session_board *board, size_t slot,
     out->is_proven = atomic_load(&known->is_proven);
     out->purpose = atomic_load(&known->purpose);
     memcpy(out->identity, known->identity, sizeof out->identity);
+    out->is_encrypted = atomic_load(&entry->is_encrypted);
     out->identity[sizeof out->identity - 1] = '\0';
     if (!ath_key_name_is_valid(out->identity)) /* a faulty session might have written anything */
         out->identity[0] = '\0';

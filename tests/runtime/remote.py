@@ -35,11 +35,12 @@ def switches():
     return {name: [word for word in TRANSPORTS if meaning.startswith(word + ":")] or TRANSPORTS for name, meaning in meanings.items()}
 
 
-def run_all(servers, place, libraries, commands, off=None):
+def run_all(servers, place, libraries, commands, off=None, encrypt=None):
     """Runs every program with its GPUs at a place: [(passed, failed, skipped)]."""
     print(f"-- {place}" + (f" without: {off}" if off else ""), flush=True)
     folders = os.pathsep.join(programs.library_folder(name) for name in libraries)
-    env = programs.environment(folders, AITHERION_SERVER=place, AITHERION_KEY_FILE=runtime.key_file(), AITHERION_DISABLE=off)
+    env = programs.environment(folders, AITHERION_SERVER=place, AITHERION_KEY_FILE=runtime.key_file(), AITHERION_DISABLE=off,
+                               AITHERION_ENCRYPT=encrypt)
     if runtime.IS_SANITIZED and len(servers) > 1:  # its tracer stumbles over a library that is loaded from memory
         env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     if len(servers) == 1:

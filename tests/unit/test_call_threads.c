@@ -108,7 +108,7 @@ static void connect_streams(bool is_shm, struct ath_stream *ends[2])
         close(memory);
     } else {
         for (int i = 0; i < 2; i++)
-            ends[i] = ath_tcp_stream(fds[i]);
+            ends[i] = ath_tcp_stream((struct ath_socket){ .fd = fds[i] });
     }
 }
 

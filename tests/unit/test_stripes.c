@@ -106,14 +106,15 @@ struct line {
 static struct line line_make(size_t connections)
 {
     struct line line;
-    int fds[PAIRS][2], others[2][PAIRS];
+    int fds[PAIRS][2];
+    struct ath_socket others[2][PAIRS] = { 0 };
     for (size_t i = 0; i < connections; i++) {
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]), 0);
         for (int end = 0; i && end < 2; end++)
-            others[end][i - 1] = fds[i][end];
+            others[end][i - 1].fd = fds[i][end];
     }
     for (int end = 0; end < 2; end++) {
-        line.ends[end] = ath_tcp_stream(fds[0][end]);
+        line.ends[end] = ath_tcp_stream((struct ath_socket){ .fd = fds[0][end] });
         ck_assert_ptr_nonnull(line.ends[end]);
         ck_assert_int_eq(ath_tcp_add_stripes(line.ends[end], others[end], connections - 1), 0);
     }
@@ -229,9 +230,10 @@ LOOP_TEST(a_wait_for_shares_ends_with_the_stream, 0, 2)
 
 TEST(limits_the_number_of_connections)
 {
-    int pair[2], none[ATH_STRIPES_MAX] = { 0 };
+    int pair[2];
+    struct ath_socket none[ATH_STRIPES_MAX] = { 0 };
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    struct ath_stream *stream = ath_tcp_stream(pair[0]);
+    struct ath_stream *stream = ath_tcp_stream((struct ath_socket){ .fd = pair[0] });
     ck_assert_int_eq(ath_tcp_add_stripes(stream, none, ATH_STRIPES_MAX), -EINVAL);
     ck_assert_uint_eq(stream->large_bytes, 0);
     stream->ops->close(stream);

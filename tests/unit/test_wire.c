@@ -481,7 +481,7 @@ TEST(proves_as_the_protocol_says)
     const struct ath_secret secret = { .bytes = (uint8_t[]){ 'k', 'e', 'y' }, .length = 3 };
     const struct ath_frame hello = { (uint8_t[]){ 'a', 'b', 'c' }, 3, 3 };
     const struct ath_frame challenge = { (uint8_t[]){ 'd', 'e' }, 2, 2 };
-    struct ath_transcript transcript = { &hello, &challenge, NULL };
+    struct ath_transcript transcript = { .hello = &hello, .challenge = &challenge };
     uint8_t client[ATH_PROOF_BYTES], server[ATH_PROOF_BYTES];
 
     ath_secret_prove(&secret, ATH_SIDE_CLIENT, &transcript, client);
@@ -502,7 +502,7 @@ LOOP_TEST(a_proof_is_right_in_every_bit, 0, 2)
     const struct ath_secret secret = { .bytes = (uint8_t[]){ 'k', 'e', 'y' }, .length = 3 };
     uint8_t said[] = { 'a', 'b', 'c', 'd', 'e' }, client[ATH_PROOF_BYTES];
     const struct ath_frame hello = { said, 3, 3 }, challenge = { said + 3, 2, 2 };
-    struct ath_transcript transcript = { &hello, &challenge, NULL };
+    struct ath_transcript transcript = { .hello = &hello, .challenge = &challenge };
     enum ath_side side = _i ? ATH_SIDE_SERVER : ATH_SIDE_CLIENT;
     uint8_t proof[ATH_PROOF_BYTES];
 
@@ -540,7 +540,7 @@ LOOP_TEST(a_ticket_is_right_in_every_bit, 0, 2)
     const struct ath_frame hello = { said, 3, 3 }, challenge = { said + 3, 2, 2 };
     struct ath_ticket ticket, other;
 
-    ath_ticket_make(&secret, &hello, &challenge, &ticket);
+    ath_ticket_make(&secret, &hello, &challenge, NULL, &ticket);
     ath_ticket_prove(&ticket, NUMBER, proof);
     ck_assert(ath_ticket_check(&ticket, NUMBER, proof, sizeof proof));
     for (size_t bit = 0; bit < 8 * sizeof proof; bit++) {
@@ -554,7 +554,7 @@ LOOP_TEST(a_ticket_is_right_in_every_bit, 0, 2)
         ck_assert(!ath_ticket_check(&ticket, NUMBER, proof, length));
     for (size_t i = 0; i < sizeof said; i++) {
         said[i] ^= 1;
-        ath_ticket_make(&secret, &hello, &challenge, &other);
+        ath_ticket_make(&secret, &hello, &challenge, NULL, &other);
         ck_assert(!ath_ticket_check(&other, NUMBER, proof, sizeof proof));
         said[i] ^= 1;
     }
@@ -698,7 +698,7 @@ static void begin_session(uint8_t out_proof[ATH_PROOF_BYTES])
     send_hello(&hello, true);
     ck_assert_int_eq(ath_control_message_which(receive()), ATH_CONTROL_MESSAGE_CHALLENGE);
     ck_assert_int_eq(ath_frame_copy(&challenge, frame.bytes, frame.length), 0);
-    struct ath_transcript transcript = { &hello, &challenge, NULL };
+    struct ath_transcript transcript = { .hello = &hello, .challenge = &challenge };
     ath_secret_prove(&server.secret, ATH_SIDE_CLIENT, &transcript, out_proof);
     send_proof(out_proof);
     struct ath_control_message message = receive();
@@ -1277,7 +1277,8 @@ LOOP_TEST(a_client_needs_the_servers_proof, 0, 2)
     ck_assert_int_eq(ath_endpoint_listen(&endpoint, 0600, &liar.fd, &err), 0);
     fcntl(liar.fd, F_SETFL, 0);
     pthread_create(&thread, NULL, lie, &liar);
-    int status = ath_session_open(&endpoint, &secret, NULL, PATIENCE_MS, &session, &err);
+    int status =
+        ath_session_open(&endpoint, &secret, ATH_ENCRYPT_AUTO, NULL, PATIENCE_MS, &session, &err);
     ck_assert_int_eq(status, _i ? -EACCES : -EBADMSG);
     pthread_join(thread, NULL);
     close(liar.fd);

@@ -8,6 +8,7 @@
 #include "cli/output/fields.h"
 
 const char *const ath_run_transports[] = { "auto", "shm", "tcp", NULL };
+const char *const ath_run_encryptions[] = { "auto", "on", "off", NULL };
 
 static json_t *make_true(const void *object)
 {
@@ -49,6 +50,8 @@ static const struct ath_field variable_fields[] = {
               .words = ath_run_transports),
     ATH_FIELD("AITHERION_MEMORY", ATH_OF(ATH_FIELD_TEXT), .help = "with --memory",
               .is_optional = true),
+    ATH_FIELD("AITHERION_ENCRYPT", ATH_OF(ATH_FIELD_TEXT), .is_optional = true,
+              .words = ath_run_encryptions),
     ATH_FIELD("AITHERION_LOG", ATH_OF(ATH_FIELD_TEXT), .help = "with -v, if it is not set yet",
               .is_optional = true, .rules = "{\"const\": \"info\"}"),
     { .name = NULL },

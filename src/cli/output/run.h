@@ -4,7 +4,7 @@
 
 #include "cli/output/output.h"
 
-enum { ATH_RUN_VARIABLES = 6 };
+enum { ATH_RUN_VARIABLES = 8 };
 
 /* Owns nothing. */
 struct ath_run_report {
@@ -18,5 +18,8 @@ struct ath_run_report {
 
 /* The transports that a user can choose, up to a NULL. */
 extern const char *const ath_run_transports[];
+
+/* The values of --encrypt, up to a NULL. */
+extern const char *const ath_run_encryptions[];
 
 extern const struct ath_view ath_run_view; /* of a struct ath_run_report */

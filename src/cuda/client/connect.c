@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/i18n.h"
 #include "base/text.h"
 #include "cuda/client/client.h"
@@ -99,7 +100,8 @@ static int send_question(struct ath_session *session, void *context, struct ath_
         status = ath_session_send(session, err);
     /* The answer tells how many connections have joined. */
     if (!status)
-        (void)ath_stripes_join(&session->stripes, session->id, &session->ticket);
+        (void)ath_stripes_join(&session->stripes, session->id, &session->ticket,
+                               session->tls != NULL);
     return status;
 }
 
@@ -117,7 +119,7 @@ static int await_channel(struct ath_session *session, enum ath_control_transport
                            _("the server answers with another transport"));
     if (ath_control_channel_stripes(*out) != session->stripes.count)
         ath_stripes_free(&session->stripes);
-    return 0;
+    return ath_stripes_finish(&session->stripes, ath_now_ms() + OPEN_TIMEOUT_MS, err);
 }
 
 static int take_rings(struct ath_session *session, struct ath_stream **out)
@@ -137,12 +139,13 @@ static int make_link(struct ath_session *session, enum ath_control_transport tra
     int status = 0;
     if (transport == ATH_CONTROL_TRANSPORT_SHM)
         status = take_rings(session, &stream);
-    else if (!(stream = ath_tcp_stream(session->fd)))
+    else if (!(stream = ath_tcp_stream((struct ath_socket){ session->fd, session->tls })))
         status = -ENOMEM;
     if (status)
         return ath_err_system(err, status, "%s", _("cannot begin to speak with the server"));
     session->fd = -1;
-    status = ath_tcp_add_stripes(stream, stripes->fds, stripes->count);
+    session->tls = NULL;
+    status = ath_tcp_add_stripes(stream, stripes->sockets, stripes->count);
     if (!status) {
         stripes->count = 0;
         *out = ath_link_open(stream);
@@ -154,14 +157,15 @@ static int make_link(struct ath_session *session, enum ath_control_transport tra
 }
 
 static void say_which(const struct ath_session *session, enum ath_control_transport transport,
-                      uint32_t devices)
+                      uint32_t devices, bool is_encrypted)
 {
     const char *log = ath_client_variable("AITHERION_LOG");
     if (!log || (strcmp(log, "info") != 0 && strcmp(log, "debug") != 0))
         return;
-    fprintf(stderr, "aitherion: server=%s transport=%s session=%llu devices=%u\n",
+    fprintf(stderr, "aitherion: server=%s transport=%s encrypted=%s session=%llu devices=%u\n",
             ath_instance_server() ? ath_instance_server() : ath_client_variable("AITHERION_SERVER"),
-            ath_control_transport_word(transport), (unsigned long long)session->id, devices);
+            ath_control_transport_word(transport), is_encrypted ? "yes" : "no",
+            (unsigned long long)session->id, devices);
 }
 
 static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
@@ -175,6 +179,7 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
     int status = ath_client_open(ath_instance_server(), &first, &session, err);
     if (!status)
         status = await_channel(&session, transport, &channel, err);
+    bool is_encrypted = session.tls != NULL;
     if (!status)
         status = make_link(&session, transport, &link, err);
     if (!link)
@@ -185,7 +190,7 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
     if (print.length == sizeof link->driver_fingerprint)
         memcpy(&link->driver_fingerprint, print.data, sizeof link->driver_fingerprint);
     *out_link = link;
-    say_which(&session, transport, ath_control_channel_devices(channel));
+    say_which(&session, transport, ath_control_channel_devices(channel), is_encrypted);
     return 0;
 }
 
@@ -198,6 +203,7 @@ static CUresult result_of_open(int status)
         return CUDA_ERROR_NO_DEVICE;
     case -EACCES:
     case -ENOKEY:
+    case -EPERM:
         return CUDA_ERROR_NOT_PERMITTED;
     case -ENOMEM:
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -35,6 +35,6 @@ lib_aitherion_several_libcuda_so_1_CFLAGS = $(COMPILE_SHARED)
 # Its threads, and the copies that it loaded, outlive dlclose().
 lib_aitherion_several_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-soname,libcuda.so.1 \
 	-Wl,--version-script=proto/cuda-several.map
-lib_aitherion_several_libcuda_so_1_LDADD = $(NETTLE_LIBS) -lpthread
+lib_aitherion_several_libcuda_so_1_LDADD = $(NETTLE_LIBS) -ldl -lpthread
 lib_aitherion_several_libcuda_so_1_DEPENDENCIES = proto/cuda-several.map
 $(lib_aitherion_several_libcuda_so_1_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp

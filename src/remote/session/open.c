@@ -157,6 +157,15 @@ static int check_memory(struct ath_err *err)
     return ath_client_memory_limit(&unused, err);
 }
 
+int ath_client_encrypt(enum ath_encrypt *out, struct ath_err *err)
+{
+    const char *told = ath_client_variable("AITHERION_ENCRYPT");
+    return ath_encrypt_parse(told, out)
+               ? ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                             _("AITHERION_ENCRYPT is '%s'; it can be auto, on or off"), told)
+               : 0;
+}
+
 /* ---- the key ---- */
 
 /* The path of the user's own key, as `aitherion key` has it. */
@@ -205,14 +214,14 @@ static void pause_for(uint64_t ms)
 }
 
 static int try_often(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
-                     const struct ath_session_first *first, uint64_t timeout_ms,
-                     struct ath_session *out, struct ath_err *err)
+                     enum ath_encrypt encrypt, const struct ath_session_first *first,
+                     uint64_t timeout_ms, struct ath_session *out, struct ath_err *err)
 {
     uint64_t begin_ms = ath_now_ms(), end_ms = begin_ms + timeout_ms, pause_ms = PAUSE_FIRST_MS;
     for (bool is_told = false;;) {
         uint64_t now = ath_now_ms(), left = end_ms > now ? end_ms - now : 1;
         int status =
-            ath_session_open(endpoint, secret, first,
+            ath_session_open(endpoint, secret, encrypt, first,
                              (int)(left < TRY_TIMEOUT_MS ? left : TRY_TIMEOUT_MS), out, err);
         if (!status || !may_pass(status) || ath_now_ms() + pause_ms >= end_ms)
             return status;
@@ -243,6 +252,7 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
     struct ath_endpoint endpoint;
     ATH_AUTO(ath_secret) secret = { 0 };
     uint64_t timeout_ms = 0;
+    enum ath_encrypt encrypt = ATH_ENCRYPT_AUTO;
 
     int status = read_switches(err);
     if (!status)
@@ -252,6 +262,8 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
     if (!status)
         status = check_memory(err);
     if (!status)
+        status = ath_client_encrypt(&encrypt, err);
+    if (!status)
         status = server ? ath_endpoint_parse(server, &endpoint, err) : find_server(&endpoint, err);
     if (!status)
         status = ath_client_timeout(&timeout_ms, err);
@@ -259,7 +271,8 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
         status = find_key(&secret, err);
     if (status)
         return status;
-    status = try_often(&endpoint, secret.length ? &secret : NULL, first, timeout_ms, out, err);
+    status =
+        try_often(&endpoint, secret.length ? &secret : NULL, encrypt, first, timeout_ms, out, err);
     return status ? explain(status, &endpoint, err) : 0;
 }
 
@@ -268,11 +281,13 @@ void ath_client_explain_loss(const char *server)
     struct ath_endpoint endpoint;
     ATH_AUTO(ath_secret) secret = { 0 };
     ATH_AUTO(ath_session) session = { .fd = -1 };
+    enum ath_encrypt encrypt;
     struct ath_err err;
     int status =
         server ? ath_endpoint_parse(server, &endpoint, &err) : find_server(&endpoint, &err);
-    if (status || find_key(&secret, &err) || !secret.length)
+    if (status || ath_client_encrypt(&encrypt, &err) || find_key(&secret, &err) || !secret.length)
         return;
-    if (ath_session_open(&endpoint, &secret, NULL, LOSS_TIMEOUT_MS, &session, &err) == -EACCES)
+    if (ath_session_open(&endpoint, &secret, encrypt, NULL, LOSS_TIMEOUT_MS, &session, &err) ==
+        -EACCES)
         ath_log(ATH_LOG_NORMAL, _("the server refuses the key now: %s"), err.message);
 }

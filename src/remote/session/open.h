@@ -4,11 +4,13 @@
  *     AITHERION_SERVER           HOST:PORT, unix:PATH or a path; several with commas between
  *     AITHERION_KEY_FILE         the shared key; empty: none. If it is not set: the user's own key,
  *                                or else the machine's
- *     AITHERION_KEY_NAME         the name of the key, if it is not the file's; in a folder, the
- * file AITHERION_TRANSPORT        auto, shm or tcp AITHERION_CONNECT_TIMEOUT  seconds to wait for
- * the server (10) AITHERION_MEMORY           the most GPU memory that the program may have: 4G of
- * each GPU, or 25% of each GPU's HCS_VRAM_QUOTA             the same in bytes, if AITHERION_MEMORY
- * is not set AITHERION_LOG              info: print server and transport on standard error
+ *     AITHERION_KEY_NAME         the key's name, if it is not the file's; the file in a folder
+ *     AITHERION_TRANSPORT        auto, shm or tcp
+ *     AITHERION_ENCRYPT          auto, on or off (remote/tls/policy.h)
+ *     AITHERION_CONNECT_TIMEOUT  seconds to wait for the server (10)
+ *     AITHERION_MEMORY           the most GPU memory of the program: 4G or 25% of each GPU's
+ *     HCS_VRAM_QUOTA             the same in bytes, if AITHERION_MEMORY is not set
+ *     AITHERION_LOG              info: print server and transport on standard error
  *     AITHERION_DISABLE          1: there is no GPU; or optimisations to switch off
  *                                (remote/switches.h)
  *     AITHERION_RECORD           cuda/client/recording.h
@@ -43,6 +45,9 @@ int ath_client_timeout(uint64_t *out_ms, struct ath_err *err);
 /* Reads AITHERION_MEMORY or HCS_VRAM_QUOTA. *out is no limit if neither is set. Returns 0, or
  * -EINVAL "usage" with err. */
 int ath_client_memory_limit(struct ath_memory_limit *out, struct ath_err *err);
+
+/* Reads AITHERION_ENCRYPT. Returns 0, or -EINVAL with err. */
+int ath_client_encrypt(enum ath_encrypt *out, struct ath_err *err);
 
 /* Prints an error on standard error. */
 void ath_client_complain(const struct ath_err *err);

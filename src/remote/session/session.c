@@ -19,14 +19,25 @@ struct handshake {
     const struct ath_secret *secret;
     uint64_t deadline_ms;
     struct ath_frame hello, challenge;
+    struct ath_binding binding; /* of an encrypted connection */
     struct ath_transcript transcript;
     uint8_t proof[ATH_PROOF_BYTES];
 };
 
 static void handshake_free(struct handshake *handshake)
 {
+    explicit_bzero(&handshake->binding, sizeof handshake->binding);
     ath_frame_free(&handshake->hello);
     ath_frame_free(&handshake->challenge);
+}
+
+static int report_no_encryption(struct ath_err *err)
+{
+    ath_err_set(err, -EPERM, ATH_E_NOT_ENCRYPTED, _("the server does not encrypt"));
+    return ath_err_hint(
+        err, -EPERM,
+        _("start the server without `--encrypt off`; or send everything in the open: "
+          "AITHERION_ENCRYPT=off, or `aitherion run --encrypt off`"));
 }
 
 static int report_refusal(struct ath_control_refusal refusal, struct ath_err *err)
@@ -48,6 +59,14 @@ static int report_refusal(struct ath_control_refusal refusal, struct ath_err *er
         ath_err_set(err, -ENOTSUP, ATH_E_UNSUPPORTED, _("the server refused: %s"), text);
         return ath_err_hint(err, -ENOTSUP,
                             _("install the same version of aitherion on both machines"));
+    case ATH_CONTROL_REASON_ENCRYPTION_WANTED:
+        ath_err_set(err, -EPERM, ATH_E_NOT_ENCRYPTED,
+                    _("the server wants this connection to be encrypted"));
+        return ath_err_hint(err, -EPERM,
+                            _("give this side the server's key, and no `--encrypt off` or "
+                              "AITHERION_ENCRYPT=off"));
+    case ATH_CONTROL_REASON_ENCRYPTION_NOT_SERVED:
+        return report_no_encryption(err);
     case ATH_CONTROL_REASON_NOT_SERVED:
         return ath_err_set(err, -ENOTSUP, ATH_E_UNSUPPORTED, _("the server refused: %s"), text);
     default:
@@ -78,19 +97,29 @@ static int report_wrong_message(struct ath_err *err)
                        _("the server sent a message that is not valid here"));
 }
 
+static struct ath_socket socket_of(const struct ath_session *session)
+{
+    return (struct ath_socket){ session->fd, session->tls };
+}
+
 static int read_wanted(struct ath_session *session, size_t max_bytes, uint64_t deadline_ms,
                        enum ath_control_message_which wanted, struct ath_control_message *out,
                        struct ath_err *err)
 {
-    int status = ath_frame_read(session->fd, max_bytes, deadline_ms, &session->frame, err);
+    int status =
+        ath_frame_receive(socket_of(session), max_bytes, deadline_ms, &session->frame, err);
     if (status)
         return status;
     if (ath_control_message_open(ath_frame_message(&session->frame),
                                  ath_frame_message_length(&session->frame), out))
         return report_wrong_message(err);
     enum ath_control_message_which which = ath_control_message_which(*out);
-    if (which == ATH_CONTROL_MESSAGE_REFUSAL)
-        return report_refusal(ath_control_message_refusal(*out), err);
+    if (which == ATH_CONTROL_MESSAGE_REFUSAL) {
+        struct ath_control_refusal refusal = ath_control_message_refusal(*out);
+        session->is_tls_wanted =
+            ath_control_refusal_reason(refusal) == ATH_CONTROL_REASON_ENCRYPTION_WANTED;
+        return report_refusal(refusal, err);
+    }
     if (which == ATH_CONTROL_MESSAGE_FAILURE)
         return report_failure(ath_control_message_failure(*out), err);
     return which == wanted ? 0 : report_wrong_message(err);
@@ -107,7 +136,7 @@ static int send_message(struct ath_session *session, uint64_t deadline_ms,
         status = ath_frame_copy(transcript, bytes, length);
     if (status)
         return ath_err_system(err, status, "%s", _("a message could not be made"));
-    return ath_frame_write(session->fd, bytes, length, deadline_ms, err);
+    return ath_frame_send(socket_of(session), bytes, length, deadline_ms, err);
 }
 
 struct ath_control_message_builder ath_session_begin(struct ath_session *session)
@@ -155,12 +184,15 @@ static int read_challenge(struct handshake *handshake, struct ath_err *err)
     if (status)
         return ath_err_system(err, status, "%s", _("a message could not be kept"));
     handshake->transcript =
-        (struct ath_transcript){ &handshake->hello, &handshake->challenge, NULL };
+        (struct ath_transcript){ .hello = &handshake->hello,
+                                 .challenge = &handshake->challenge,
+                                 .binding = session->tls ? &handshake->binding : NULL };
     session->id = ath_control_challenge_session(challenge);
     if (!session->id) /* joining needs the session's number */
         ath_stripes_free(&session->stripes);
     ath_ticket_make(handshake->secret ? handshake->secret : &(struct ath_secret){ 0 },
-                    &handshake->hello, &handshake->challenge, &session->ticket);
+                    &handshake->hello, &handshake->challenge, handshake->transcript.binding,
+                    &session->ticket);
     return 0;
 }
 
@@ -204,6 +236,50 @@ static int read_welcome(struct handshake *handshake, struct ath_err *err)
     return 0;
 }
 
+/* ---- encryption ---- */
+
+/* The server answered TLS with a frame, which can only be a refusal. The server has not proven its
+ * key, so the refusal only explains why this connection ends. */
+static int read_plain_refusal(struct ath_session *session, uint64_t deadline_ms,
+                              struct ath_err *err)
+{
+    struct ath_control_message message;
+    ath_tls_free(session->tls);
+    session->tls = NULL;
+    int status = read_wanted(session, ATH_CONTROL_HELLO_FRAME_BYTES, deadline_ms,
+                             ATH_CONTROL_MESSAGE_REFUSAL, &message, err);
+    return status ? status : report_wrong_message(err);
+}
+
+/* Servers of version 0.1.0 close the connection as soon as TLS begins. */
+static int explain_closed(int status, struct ath_err *err)
+{
+    return status == -ENODATA || status == -ECONNRESET
+               ? ath_err_hint(err, status,
+                              _("a server of version 0.1.0 cannot encrypt: install the same "
+                                "version of aitherion on both machines"))
+               : status;
+}
+
+static int begin_tls(struct ath_session *session, const struct ath_secret *secret,
+                     uint64_t deadline_ms, struct ath_err *err)
+{
+    struct ath_tls_key key;
+    if (!secret)
+        return ath_err_set(err, -ENOKEY, ATH_E_KEY_REFUSED,
+                           _("encryption needs the server's key, and this side has none"));
+    ath_secret_tls_key(secret, &key);
+    int status = ath_tls_make_client(session->fd, ATH_TLS_FORWARD, &key, &session->tls, err);
+    explicit_bzero(&key, sizeof key);
+    if (status)
+        return status;
+    status = ath_tls_handshake(session->tls, deadline_ms, err);
+    return status == -EPROTONOSUPPORT ? read_plain_refusal(session, deadline_ms, err)
+                                      : explain_closed(status, err);
+}
+
+/* ---- opening ---- */
+
 static int shake_hands(struct ath_session *session, const struct ath_secret *secret,
                        const struct ath_session_first *first, uint64_t deadline_ms,
                        struct ath_err *err)
@@ -212,6 +288,8 @@ static int shake_hands(struct ath_session *session, const struct ath_secret *sec
         .session = session, .secret = secret, .deadline_ms = deadline_ms
     };
     uint64_t begin_ns = ath_now_ns(), proof_ns;
+    if (session->tls && ath_binding_find(session->tls, &handshake.binding))
+        return report_wrong_message(err);
     int status = say_hello(&handshake, first ? ATH_GPU_PURPOSE_CUDA : ATH_GPU_PURPOSE_CONTROL, err);
     if (!status && first)
         ath_stripes_begin(session->fd, &session->stripes);
@@ -231,19 +309,32 @@ static int shake_hands(struct ath_session *session, const struct ath_secret *sec
     return status;
 }
 
+static int open_once(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
+                     enum ath_encrypt encrypt, const struct ath_session_first *first,
+                     uint64_t deadline_ms, struct ath_session *session, struct ath_err *err)
+{
+    int status = ath_endpoint_connect(endpoint, deadline_ms, &session->fd, err);
+    if (!status && ath_encrypt_wants(encrypt, session->fd, secret != NULL))
+        status = begin_tls(session, secret, deadline_ms, err);
+    return status ? status : shake_hands(session, secret, first, deadline_ms, err);
+}
+
 int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
-                     const struct ath_session_first *first, int timeout_ms, struct ath_session *out,
-                     struct ath_err *err)
+                     enum ath_encrypt encrypt, const struct ath_session_first *first,
+                     int timeout_ms, struct ath_session *out, struct ath_err *err)
 {
     uint64_t deadline_ms = ath_now_ms() + (uint64_t)timeout_ms;
-    ATH_AUTO(ath_session)
-    session = { .fd = -1,
-                .timeout_ms = timeout_ms,
-                .builder.max_bytes = ATH_CONTROL_ANSWER_FRAME_BYTES };
-    int status = ath_endpoint_connect(endpoint, deadline_ms, &session.fd, err);
-    if (status)
-        return status;
-    status = shake_hands(&session, secret, first, deadline_ms, err);
+    const struct ath_session fresh = { .fd = -1,
+                                       .timeout_ms = timeout_ms,
+                                       .builder.max_bytes = ATH_CONTROL_ANSWER_FRAME_BYTES };
+    ATH_AUTO(ath_session) session = fresh;
+    int status = open_once(endpoint, secret, encrypt, first, deadline_ms, &session, err);
+    /* A forwarded port may look like this host here and like a network at the server. */
+    if (status && session.is_tls_wanted && encrypt == ATH_ENCRYPT_AUTO && secret) {
+        ath_session_free(&session);
+        session = fresh;
+        status = open_once(endpoint, secret, ATH_ENCRYPT_ON, first, deadline_ms, &session, err);
+    }
     if (status)
         return status;
     *out = session;
@@ -255,6 +346,7 @@ void ath_session_free(struct ath_session *session)
 {
     if (!session)
         return;
+    ath_tls_free(session->tls);
     if (session->fd >= 0)
         close(session->fd);
     ath_stripes_free(&session->stripes);

@@ -6,12 +6,15 @@
 #pragma once
 #include "proto/control.h"
 #include "remote/session/stripes.h"
+#include "remote/tls/policy.h"
 #include "remote/wire/endpoint.h"
 #include "remote/wire/secret.h"
 
 struct ath_session {
     int fd;
-    uint64_t id; /* the server's number of this session */
+    struct ath_tls *tls; /* NULL: the connection is plain */
+    bool is_tls_wanted;  /* the server refused a plain connection */
+    uint64_t id;         /* the server's number of this session */
     int timeout_ms;
     uint64_t round_trip_ns;          /* the shorter one of the two that opened the session */
     struct ath_stripes stripes;      /* a program's further connections */
@@ -35,14 +38,15 @@ struct ath_session_first {
 /*
  * Opens a session. With first it is a program's session and sends that question; with first NULL it
  * asks the questions of proto/gpu-control.capnp. With secret NULL the session has no key, which the
- * server must allow; with a secret the server must prove that it has the same. Opening takes at
+ * server must allow; with a secret the server must prove that it has the same. encrypt says which
+ * connections this side encrypts; what should be encrypted never goes on plain. Opening takes at
  * most timeout_ms in total, and so does each later question. Returns 0, or a negative errno with
- * err: "peer-unreachable", "key-refused" (-EACCES; -ENOKEY: the server has no key),
- * "peer-protocol", "peer-failed".
+ * err: "peer-unreachable", "key-refused" (-EACCES; -ENOKEY: a side has no key), "not-encrypted"
+ * (-EPERM: one side wants to encrypt and the other does not), "peer-protocol", "peer-failed".
  */
 int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
-                     const struct ath_session_first *first, int timeout_ms, struct ath_session *out,
-                     struct ath_err *err);
+                     enum ath_encrypt encrypt, const struct ath_session_first *first,
+                     int timeout_ms, struct ath_session *out, struct ath_err *err);
 void ath_session_free(struct ath_session *session);
 
 /* Begins a question. */

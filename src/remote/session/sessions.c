@@ -33,6 +33,7 @@ static void take_session(struct ath_gpu_session from, struct ath_runtime_session
                                         .host = *host ? ath_clean(host, true) : NULL,
                                         .process = ath_gpu_session_process(from),
                                         .peer = ath_clean(ath_gpu_session_peer(from), true),
+                                        .is_encrypted = ath_gpu_session_is_encrypted(from),
                                         .age_ms = ath_gpu_session_age_ms(from) };
     for (uint32_t i = 0; i < uses.count; i++)
         take_use(ath_gpu_device_use_item(uses, i),

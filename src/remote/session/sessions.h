@@ -16,12 +16,13 @@ struct ath_runtime_use {
 };
 
 struct ath_runtime_session {
-    uint64_t id;      /* a server never uses a number twice */
-    char *program;    /* as it calls itself; NULL if unknown */
-    char *identity;   /* the name of its key; NULL: the server has no keys */
-    char *peer;       /* "10.0.0.7:41234", "unix:1234:1000" with the ids of process and user */
-    char *host;       /* of the client's process, as it says; NULL if unknown */
-    uint32_t process; /* on that host, as it says; 0: unknown */
+    uint64_t id;       /* a server never uses a number twice */
+    char *program;     /* as it calls itself; NULL if unknown */
+    char *identity;    /* the name of its key; NULL: the server has no keys */
+    char *peer;        /* "10.0.0.7:41234", "unix:1234:1000" with the ids of process and user */
+    char *host;        /* of the client's process, as it says; NULL if unknown */
+    uint32_t process;  /* on that host, as it says; 0: unknown */
+    bool is_encrypted; /* by TLS */
     uint64_t age_ms;
     struct ath_runtime_use *uses;
     size_t use_count;

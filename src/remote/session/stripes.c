@@ -5,8 +5,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -18,7 +18,7 @@ enum { STRIPES = 3 /* in addition to the first connection */, CONNECT_MS = 5000 
 void ath_stripes_free(struct ath_stripes *stripes)
 {
     while (stripes->count)
-        close(stripes->fds[--stripes->count]);
+        ath_socket_close(&stripes->sockets[--stripes->count]);
 }
 
 void ath_stripes_begin(int fd, struct ath_stripes *out)
@@ -37,25 +37,18 @@ void ath_stripes_begin(int fd, struct ath_stripes *out)
             ath_stripes_free(out);
             return;
         }
-        out->fds[out->count++] = ath_steal_fd(&one);
+        out->sockets[out->count++] = (struct ath_socket){ .fd = ath_steal_fd(&one) };
     }
 }
 
 static int await_stripe(int fd, uint64_t deadline_ms)
 {
-    struct pollfd one = { .fd = fd, .events = POLLOUT };
     int failure = 0;
     socklen_t length = sizeof failure;
-    for (;;) {
-        uint64_t now_ms = ath_now_ms();
-        int ready = now_ms < deadline_ms ? poll(&one, 1, (int)(deadline_ms - now_ms)) : 0;
-        if (!ready)
-            return -ETIMEDOUT;
-        if (ready > 0)
-            return getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &length) ? -errno : -failure;
-        if (errno != EINTR)
-            return -errno;
-    }
+    int status = ath_socket_wait(fd, POLLOUT, deadline_ms);
+    if (status)
+        return status;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &length) ? -errno : -failure;
 }
 
 static int join(int fd, uint64_t session, const struct ath_ticket *ticket, uint32_t number,
@@ -76,15 +69,42 @@ static int join(int fd, uint64_t session, const struct ath_ticket *ticket, uint3
     return bytes ? ath_frame_write(fd, bytes, length, deadline_ms, &err) : status;
 }
 
-int ath_stripes_join(const struct ath_stripes *stripes, uint64_t session,
-                     const struct ath_ticket *ticket)
+/* The client's first message goes at once. The session's process answers when it has all
+ * connections. */
+static int begin_tls(struct ath_socket *stripe, const struct ath_ticket *ticket, uint32_t number)
+{
+    struct ath_tls_key key;
+    struct ath_err err;
+    ath_ticket_tls_key(ticket, number, &key);
+    int status = ath_tls_make_client(stripe->fd, ATH_TLS_QUICK, &key, &stripe->tls, &err);
+    explicit_bzero(&key, sizeof key);
+    if (!status)
+        status = ath_tls_handshake(stripe->tls, 0, &err);
+    return status == -EAGAIN ? 0 : status;
+}
+
+int ath_stripes_join(struct ath_stripes *stripes, uint64_t session, const struct ath_ticket *ticket,
+                     bool is_encrypted)
 {
     uint64_t deadline_ms = ath_now_ms() + CONNECT_MS;
     int status = 0;
     for (size_t i = 0; i < stripes->count && !status; i++) {
-        status = await_stripe(stripes->fds[i], deadline_ms);
+        struct ath_socket *stripe = &stripes->sockets[i];
+        uint32_t number = (uint32_t)i + 1;
+        status = await_stripe(stripe->fd, deadline_ms);
         if (!status)
-            status = join(stripes->fds[i], session, ticket, (uint32_t)i + 1, deadline_ms);
+            status = join(stripe->fd, session, ticket, number, deadline_ms);
+        if (!status && is_encrypted)
+            status = begin_tls(stripe, ticket, number);
     }
+    return status;
+}
+
+int ath_stripes_finish(const struct ath_stripes *stripes, uint64_t deadline_ms, struct ath_err *err)
+{
+    int status = 0;
+    for (size_t i = 0; i < stripes->count && !status; i++)
+        if (stripes->sockets[i].tls)
+            status = ath_tls_handshake(stripes->sockets[i].tls, deadline_ms, err);
     return status;
 }

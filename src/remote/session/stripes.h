@@ -8,7 +8,7 @@
 #include "remote/wire/secret.h"
 
 struct ath_stripes {
-    int fds[ATH_STRIPES_MAX - 1];
+    struct ath_socket sockets[ATH_STRIPES_MAX - 1];
     size_t count;
 };
 
@@ -16,10 +16,14 @@ struct ath_stripes {
  * a connection cannot be begun, or if stripes are switched off. */
 void ath_stripes_begin(int fd, struct ath_stripes *out);
 
-/* Waits until the connections are made, and joins the session with each. Returns 0, or a
- * negative errno; the server then misses a connection. */
-int ath_stripes_join(const struct ath_stripes *stripes, uint64_t session,
-                     const struct ath_ticket *ticket);
+/* Waits until the connections are made, and joins the session with each. For an encrypted session
+ * begins to encrypt them. Returns 0, or a negative errno; the server then misses a connection. */
+int ath_stripes_join(struct ath_stripes *stripes, uint64_t session, const struct ath_ticket *ticket,
+                     bool is_encrypted);
+
+/* Ends the handshakes of TLS that were begun, if any. Returns 0, or a negative errno with err. */
+int ath_stripes_finish(const struct ath_stripes *stripes, uint64_t deadline_ms,
+                       struct ath_err *err);
 
 /* Closes the connections. */
 void ath_stripes_free(struct ath_stripes *stripes);

@@ -100,9 +100,9 @@ int ath_stream_write_frame(struct ath_stream *stream, struct iovec ahead,
 
 /*
  * A stream over a connected socket, TCP or unix, whose handshake is done. The stream owns the
- * socket. Returns NULL if memory runs out; then the socket stays the caller's.
+ * socket and its TLS. Returns NULL if memory runs out; then both stay the caller's.
  */
-struct ath_stream *ath_tcp_stream(int fd);
+struct ath_stream *ath_tcp_stream(struct ath_socket socket);
 
 /*
  * Spreads large frames over further connections, which the stream owns on success. Both sides call
@@ -110,7 +110,7 @@ struct ath_stream *ath_tcp_stream(int fd);
  * or -ENOMEM.
  */
 enum { ATH_STRIPES_MAX = 8, ATH_STRIPED_BYTES = 1024 * 1024 };
-int ath_tcp_add_stripes(struct ath_stream *stream, const int *fds, size_t count);
+int ath_tcp_add_stripes(struct ath_stream *stream, const struct ath_socket *sockets, size_t count);
 
 /* Whether a TCP peer has not answered for some ten seconds although it should have. false for a
  * unix socket. */

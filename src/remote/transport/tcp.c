@@ -35,7 +35,8 @@ enum {
 
 struct tcp {
     struct ath_stream stream;
-    int fds[ATH_STRIPES_MAX]; /* the first has everything except the other shares of large frames */
+    /* the first has everything except the other shares of large frames */
+    struct ath_socket sockets[ATH_STRIPES_MAX];
     size_t count;
     struct ath_team *readers, *writers; /* NULL with one connection */
     atomic_bool is_shut;
@@ -95,18 +96,18 @@ static void advance(struct msghdr *message, size_t written)
     }
 }
 
-static int send_all(const struct tcp *tcp, int fd, struct msghdr *message)
+static int send_all(const struct tcp *tcp, struct ath_socket to, struct msghdr *message)
 {
     int may_not_wait = tcp->stream.before_wait ? MSG_DONTWAIT : 0;
     advance(message, 0);
     while (message->msg_iovlen) {
-        ssize_t sent = sendmsg(fd, message, MSG_NOSIGNAL | may_not_wait);
+        ssize_t sent = ath_socket_send(to, message, may_not_wait);
         if (sent < 0 && may_not_wait && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             tcp->stream.before_wait(tcp->stream.context);
             may_not_wait = 0;
             continue;
         }
-        int status = sent > 0 ? 0 : judge(tcp, fd, errno);
+        int status = sent > 0 ? 0 : judge(tcp, to.fd, errno);
         if (status)
             return status;
         if (sent > 0)
@@ -124,36 +125,39 @@ static int tcp_write(struct ath_stream *stream, const struct iovec *parts, size_
     if (count > PARTS_MAX)
         return -EINVAL;
     memcpy(left, parts, count * sizeof *parts);
-    return send_all(tcp, tcp->fds[0], &message);
+    return send_all(tcp, tcp->sockets[0], &message);
 }
 
 /* ---- reading ---- */
 
 /* As recv(2), but polls for a while before it sleeps. */
-static ssize_t look_and_wait(const struct tcp *tcp, int fd, void *bytes, size_t length)
+static ssize_t look_and_wait(const struct tcp *tcp, struct ath_socket from, void *bytes,
+                             size_t length)
 {
     enum { ROUNDS = 4 }; /* each round is a system call */
     struct ath_brief_poll poll_state = { 0 };
     while (!tcp->is_shut) {
-        ssize_t got = recv(fd, bytes, length, MSG_DONTWAIT);
+        ssize_t got = ath_socket_receive(from, bytes, length, MSG_DONTWAIT);
         if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
             return got;
         if (!ath_brief_poll_again(&poll_state, ROUNDS, &tcp->stream.patience_us))
             break;
     }
-    return recv(fd, bytes, length, 0);
+    return ath_socket_receive(from, bytes, length, 0);
 }
 
 /* Receives at least one byte. */
-static int receive(const struct tcp *tcp, int fd, void *bytes, size_t length, size_t *out_got)
+static int receive(const struct tcp *tcp, struct ath_socket from, void *bytes, size_t length,
+                   size_t *out_got)
 {
     for (bool is_first = true;; is_first = false) {
-        ssize_t got = is_first ? look_and_wait(tcp, fd, bytes, length) : recv(fd, bytes, length, 0);
+        ssize_t got = is_first ? look_and_wait(tcp, from, bytes, length)
+                               : ath_socket_receive(from, bytes, length, 0);
         if (got > 0) {
             *out_got = (size_t)got;
             return 0;
         }
-        int status = got ? judge(tcp, fd, errno) : -ENODATA;
+        int status = got ? judge(tcp, from.fd, errno) : -ENODATA;
         if (status)
             return tcp->is_shut ? -ESHUTDOWN : status;
     }
@@ -173,10 +177,10 @@ static int tcp_read(struct ath_stream *stream, void *bytes, size_t length)
             memcpy(to, tcp->ahead + tcp->begin, got);
             tcp->begin += got;
         } else if (length >= sizeof tcp->ahead) {
-            status = receive(tcp, tcp->fds[0], to, length, &got);
+            status = receive(tcp, tcp->sockets[0], to, length, &got);
         } else {
             tcp->begin = tcp->end = 0;
-            status = receive(tcp, tcp->fds[0], tcp->ahead, sizeof tcp->ahead, &tcp->end);
+            status = receive(tcp, tcp->sockets[0], tcp->ahead, sizeof tcp->ahead, &tcp->end);
             got = 0;
         }
         if (status)
@@ -235,7 +239,7 @@ static void write_share(void *job, size_t connection)
     struct msghdr message = { .msg_iov = left };
     message.msg_iovlen = cut(shares->parts, shares->part_count, share_begin(shares, connection),
                              share_begin(shares, connection + 1), left);
-    note(shares, send_all(shares->tcp, shares->tcp->fds[connection], &message));
+    note(shares, send_all(shares->tcp, shares->tcp->sockets[connection], &message));
 }
 
 static int tcp_write_large(struct ath_stream *stream, const struct iovec *parts, size_t count)
@@ -259,7 +263,7 @@ static void read_share(void *job, size_t connection)
     if (!connection)
         status = tcp_read(&tcp->stream, shares->bytes + at, end - at);
     for (; connection && !status && at < end; at += got)
-        status = receive(tcp, tcp->fds[connection], shares->bytes + at, end - at, &got);
+        status = receive(tcp, tcp->sockets[connection], shares->bytes + at, end - at, &got);
     note(shares, status);
 }
 
@@ -278,21 +282,16 @@ static void tcp_shut(struct ath_stream *stream)
     struct tcp *tcp = (struct tcp *)stream;
     tcp->is_shut = true;
     for (size_t i = 0; i < tcp->count; i++)
-        shutdown(tcp->fds[i], SHUT_RDWR);
-}
-
-static void close_sockets(struct tcp *tcp)
-{
-    for (size_t i = 0; i < tcp->count; i++)
-        close(tcp->fds[i]);
-    tcp->count = 0;
+        shutdown(tcp->sockets[i].fd, SHUT_RDWR);
 }
 
 static void tcp_abandon(struct ath_stream *stream)
 {
     struct tcp *tcp = (struct tcp *)stream;
     tcp->is_shut = true;
-    close_sockets(tcp);
+    for (size_t i = 0; i < tcp->count; i++)
+        close(tcp->sockets[i].fd);
+    tcp->count = 0;
 }
 
 static void tcp_close(struct ath_stream *stream)
@@ -300,7 +299,8 @@ static void tcp_close(struct ath_stream *stream)
     struct tcp *tcp = (struct tcp *)stream;
     ath_team_free(tcp->readers);
     ath_team_free(tcp->writers);
-    close_sockets(tcp);
+    for (size_t i = 0; i < tcp->count; i++)
+        ath_socket_close(&tcp->sockets[i]);
     free(tcp);
 }
 
@@ -325,13 +325,13 @@ static void prepare(int fd)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second);
 }
 
-struct ath_stream *ath_tcp_stream(int fd)
+struct ath_stream *ath_tcp_stream(struct ath_socket socket)
 {
     struct tcp *tcp = malloc(sizeof *tcp);
     if (!tcp)
         return NULL;
     tcp->stream.ops = &ops;
-    tcp->fds[0] = fd;
+    tcp->sockets[0] = socket;
     tcp->count = 1;
     tcp->readers = tcp->writers = NULL;
     tcp->begin = tcp->end = 0;
@@ -339,11 +339,11 @@ struct ath_stream *ath_tcp_stream(int fd)
     tcp->stream.large_bytes = 0;
     tcp->stream.before_wait = NULL;
     atomic_init(&tcp->is_shut, false);
-    prepare(fd);
+    prepare(socket.fd);
     return &tcp->stream;
 }
 
-int ath_tcp_add_stripes(struct ath_stream *stream, const int *fds, size_t count)
+int ath_tcp_add_stripes(struct ath_stream *stream, const struct ath_socket *sockets, size_t count)
 {
     struct tcp *tcp = (struct tcp *)stream;
     if (!count)
@@ -353,8 +353,8 @@ int ath_tcp_add_stripes(struct ath_stream *stream, const int *fds, size_t count)
     if (count >= ATH_STRIPES_MAX || !tcp->readers || !tcp->writers)
         return count >= ATH_STRIPES_MAX ? -EINVAL : -ENOMEM;
     for (size_t i = 0; i < count; i++) {
-        prepare(fds[i]);
-        tcp->fds[tcp->count++] = fds[i];
+        prepare(sockets[i].fd);
+        tcp->sockets[tcp->count++] = sockets[i];
     }
     stream->large_bytes = ATH_STRIPED_BYTES;
     return 0;

@@ -5,7 +5,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,34 +43,18 @@ int ath_frame_copy(struct ath_frame *frame, const uint8_t *bytes, size_t length)
     return 0;
 }
 
-/* Waits until the socket is ready for events. Returns 0, -ETIMEDOUT, or poll()'s error. */
-static int wait_for_socket(int fd, short events, uint64_t deadline_ms)
-{
-    for (;;) {
-        uint64_t now = ath_now_ms();
-        if (now >= deadline_ms)
-            return -ETIMEDOUT;
-        uint64_t left = deadline_ms - now;
-        struct pollfd one = { .fd = fd, .events = events };
-        int ready = poll(&one, 1, left > INT_MAX ? INT_MAX : (int)left);
-        if (ready > 0)
-            return 0;
-        if (ready < 0 && errno != EINTR)
-            return -errno;
-    }
-}
-
 /*
  * Reads length bytes. *out_got is the number that came before a failure. Returns -ENODATA if the
  * peer ended the connection.
  */
-static int read_all(int fd, uint8_t *bytes, size_t length, uint64_t deadline_ms, size_t *out_got)
+static int read_all(struct ath_socket from, uint8_t *bytes, size_t length, uint64_t deadline_ms,
+                    size_t *out_got)
 {
     for (*out_got = 0; *out_got < length;) {
-        ssize_t got = recv(fd, bytes + *out_got, length - *out_got, MSG_DONTWAIT);
+        ssize_t got = ath_socket_receive(from, bytes + *out_got, length - *out_got, MSG_DONTWAIT);
         int status = got > 0 ? 0 : got == 0 ? -ENODATA : -errno;
         if (status == -EAGAIN || status == -EINTR)
-            status = wait_for_socket(fd, POLLIN, deadline_ms);
+            status = ath_socket_wait(from.fd, POLLIN, deadline_ms);
         if (status)
             return status;
         *out_got += got > 0 ? (size_t)got : 0;
@@ -88,6 +71,9 @@ static int report(struct ath_err *err, int status)
         return ath_err_set(err, status, ATH_E_PEER_FAILED, _("the peer closed the connection"));
     case -ETIMEDOUT:
         return ath_err_set(err, status, ATH_E_PEER_FAILED, _("the peer took too long"));
+    case -EPROTO:
+        return ath_err_set(err, status, ATH_E_PEER_PROTOCOL,
+                           _("a message was changed on the way, or is not the peer's"));
     case -EBADMSG:
         return ath_err_set(err, status, ATH_E_PEER_PROTOCOL,
                            _("the peer closed the connection in the middle of a message"));
@@ -113,14 +99,14 @@ static int frame_length(const uint8_t head[ATH_FRAME_HEAD], size_t max_bytes, si
     return 0;
 }
 
-int ath_frame_read(int fd, size_t max_bytes, uint64_t deadline_ms, struct ath_frame *frame,
-                   struct ath_err *err)
+int ath_frame_receive(struct ath_socket from, size_t max_bytes, uint64_t deadline_ms,
+                      struct ath_frame *frame, struct ath_err *err)
 {
     uint8_t head[ATH_FRAME_HEAD];
     size_t length = 0, got = 0;
 
     frame->length = 0;
-    int status = read_all(fd, head, sizeof head, deadline_ms, &got);
+    int status = read_all(from, head, sizeof head, deadline_ms, &got);
     if (status)
         return report(err, status == -ENODATA && got ? -EBADMSG : status);
     status = frame_length(head, max_bytes, &length, err);
@@ -130,21 +116,23 @@ int ath_frame_read(int fd, size_t max_bytes, uint64_t deadline_ms, struct ath_fr
     if (status)
         return report(err, status);
     memcpy(frame->bytes, head, sizeof head);
-    status = read_all(fd, frame->bytes + sizeof head, length - sizeof head, deadline_ms, &got);
+    status = read_all(from, frame->bytes + sizeof head, length - sizeof head, deadline_ms, &got);
     if (status)
         return report(err, status == -ENODATA ? -EBADMSG : status);
     frame->length = length;
     return 0;
 }
 
-int ath_frame_write(int fd, const uint8_t *bytes, size_t length, uint64_t deadline_ms,
-                    struct ath_err *err)
+int ath_frame_send(struct ath_socket to, const uint8_t *bytes, size_t length, uint64_t deadline_ms,
+                   struct ath_err *err)
 {
     for (size_t done = 0; done < length;) {
-        ssize_t sent = send(fd, bytes + done, length - done, MSG_DONTWAIT | MSG_NOSIGNAL);
+        struct iovec part = { (void *)(bytes + done), length - done };
+        struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+        ssize_t sent = ath_socket_send(to, &message, MSG_DONTWAIT);
         int status = sent >= 0 ? 0 : -errno;
         if (status == -EAGAIN || status == -EINTR)
-            status = wait_for_socket(fd, POLLOUT, deadline_ms);
+            status = ath_socket_wait(to.fd, POLLOUT, deadline_ms);
         if (status)
             return report(err, status);
         done += sent > 0 ? (size_t)sent : 0;

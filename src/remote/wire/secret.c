@@ -164,6 +164,9 @@ void ath_secret_prove(const struct ath_secret *secret, enum ath_side side,
     hmac_sha256_update(&hmac, strlen(labels[side]) + 1, (const uint8_t *)labels[side]);
     add_frame(&hmac, transcript->hello);
     add_frame(&hmac, transcript->challenge);
+    if (transcript->binding)
+        hmac_sha256_update(&hmac, sizeof transcript->binding->channel,
+                           transcript->binding->channel);
     if (transcript->client_proof)
         hmac_sha256_update(&hmac, ATH_PROOF_BYTES, transcript->client_proof);
     hmac_sha256_digest(&hmac, ATH_PROOF_BYTES, out);
@@ -181,8 +184,36 @@ bool ath_secret_check(const struct ath_secret *secret, enum ath_side side,
     return is_right;
 }
 
+int ath_binding_find(struct ath_tls *tls, struct ath_binding *out)
+{
+    int status = ath_tls_export(tls, "EXPORTER-Channel-Binding", out->channel);
+    return status ? status : ath_tls_export(tls, "EXPORTER-aitherion-ticket", out->ticket);
+}
+
+/* TLS never gets a key itself, so that nothing it does with its key can help with a proof. */
+static void derive_tls_key(const uint8_t *bytes, size_t length, const char *label, uint32_t number,
+                           uint8_t out[ATH_TLS_KEY_BYTES])
+{
+    struct hmac_sha256_ctx hmac;
+    uint32_t told = htole32(number);
+    hmac_sha256_set_key(&hmac, length, bytes);
+    hmac_sha256_update(&hmac, strlen(label) + 1, (const uint8_t *)label);
+    hmac_sha256_update(&hmac, sizeof told, (const uint8_t *)&told);
+    hmac_sha256_digest(&hmac, ATH_TLS_KEY_BYTES, out);
+    explicit_bzero(&hmac, sizeof hmac);
+}
+
+void ath_secret_tls_key(const struct ath_secret *secret, struct ath_tls_key *out)
+{
+    _Static_assert(sizeof out->identity >= sizeof secret->name, "room for each name");
+    snprintf(out->identity, sizeof out->identity, "%s",
+             *secret->name ? secret->name : ATH_KEY_NAME_DEFAULT);
+    derive_tls_key(secret->bytes, secret->length, "aitherion tls 1", 0, out->bytes);
+}
+
 void ath_ticket_make(const struct ath_secret *secret, const struct ath_frame *hello,
-                     const struct ath_frame *challenge, struct ath_ticket *out)
+                     const struct ath_frame *challenge, const struct ath_binding *binding,
+                     struct ath_ticket *out)
 {
     static const char label[] = "aitherion ticket 1";
     static const uint8_t none;
@@ -192,6 +223,8 @@ void ath_ticket_make(const struct ath_secret *secret, const struct ath_frame *he
     hmac_sha256_update(&hmac, sizeof label, (const uint8_t *)label);
     add_frame(&hmac, hello);
     add_frame(&hmac, challenge);
+    if (binding)
+        hmac_sha256_update(&hmac, sizeof binding->ticket, binding->ticket);
     hmac_sha256_digest(&hmac, sizeof out->bytes, out->bytes);
     explicit_bzero(&hmac, sizeof hmac);
 }
@@ -217,6 +250,13 @@ bool ath_ticket_check(const struct ath_ticket *ticket, uint32_t number, const ui
     bool is_right = length == sizeof right && memeql_sec(right, proof, sizeof right);
     explicit_bzero(right, sizeof right);
     return is_right;
+}
+
+void ath_ticket_tls_key(const struct ath_ticket *ticket, uint32_t number, struct ath_tls_key *out)
+{
+    snprintf(out->identity, sizeof out->identity, "connection %u", (unsigned int)number);
+    derive_tls_key(ticket->bytes, sizeof ticket->bytes, "aitherion connection tls 1", number,
+                   out->bytes);
 }
 
 int ath_nonce_make(uint8_t out[ATH_NONCE_BYTES], struct ath_err *err)

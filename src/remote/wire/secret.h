@@ -19,6 +19,12 @@ enum {
     ATH_SECRET_BYTES_MAX = 65536
 };
 
+/* The bytes that tie a handshake and a ticket to the TLS connection that they are made on. */
+struct ath_binding {
+    uint8_t channel[ATH_TLS_EXPORT_BYTES]; /* RFC 9266, tls-exporter */
+    uint8_t ticket[ATH_TLS_EXPORT_BYTES];
+};
+
 /* A key: the bytes of its file. Without bytes there is no key. */
 struct ath_secret {
     uint8_t *bytes;
@@ -51,10 +57,14 @@ void ath_secret_free(struct ath_secret *secret);
 
 enum ath_side { ATH_SIDE_CLIENT, ATH_SIDE_SERVER };
 
-/* The data of a proof: the frames, and for the server's proof also the client's proof. */
+/*
+ * The data of a proof: the frames, what only this connection has (ath_binding_find()), and for the
+ * server's proof also the client's proof. So a proof is worth nothing on another connection.
+ */
 struct ath_transcript {
     const struct ath_frame *hello, *challenge;
-    const uint8_t *client_proof; /* ATH_PROOF_BYTES; NULL for the client's proof */
+    const uint8_t *client_proof;       /* ATH_PROOF_BYTES; NULL for the client's proof */
+    const struct ath_binding *binding; /* NULL: the connection is plain */
 };
 
 void ath_secret_prove(const struct ath_secret *secret, enum ath_side side,
@@ -64,20 +74,31 @@ void ath_secret_prove(const struct ath_secret *secret, enum ath_side side,
 bool ath_secret_check(const struct ath_secret *secret, enum ath_side side,
                       const struct ath_transcript *transcript, const uint8_t *proof, size_t length);
 
+/* Fills the binding of a TLS connection after its handshake. Returns 0 or -EPROTO. */
+int ath_binding_find(struct ath_tls *tls, struct ath_binding *out);
+
+/* The key of a TLS connection between two ends that have the secret, with the secret's name. */
+void ath_secret_tls_key(const struct ath_secret *secret, struct ath_tls_key *out);
+
 /*
  * The secret by which further connections of a session prove themselves. hello and challenge are
- * the session's. If secret has no bytes, the nonces in these frames, which no other client has
- * seen, are the only protection.
+ * the session's, and so is binding (NULL: the connection is plain). If secret has no bytes and
+ * binding is NULL, the nonces in these frames, which no other client has seen, are the only
+ * protection.
  */
 struct ath_ticket {
     uint8_t bytes[ATH_PROOF_BYTES];
 };
 void ath_ticket_make(const struct ath_secret *secret, const struct ath_frame *hello,
-                     const struct ath_frame *challenge, struct ath_ticket *out);
+                     const struct ath_frame *challenge, const struct ath_binding *binding,
+                     struct ath_ticket *out);
 void ath_ticket_prove(const struct ath_ticket *ticket, uint32_t number,
                       uint8_t out[ATH_PROOF_BYTES]);
 bool ath_ticket_check(const struct ath_ticket *ticket, uint32_t number, const uint8_t *proof,
                       size_t length);
+
+/* The TLS key of the session's further connection of this number. */
+void ath_ticket_tls_key(const struct ath_ticket *ticket, uint32_t number, struct ath_tls_key *out);
 
 /* Makes random bytes by the kernel. Returns 0 or a negative errno with err. */
 int ath_nonce_make(uint8_t out[ATH_NONCE_BYTES], struct ath_err *err);

@@ -1,0 +1,25 @@
+/* The choice of the connections that are encrypted. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/*
+ * ATH_ENCRYPT_AUTO  TCP connections that leave the host, if there is a key
+ * ATH_ENCRYPT_ON    all TCP connections
+ * ATH_ENCRYPT_OFF   none
+ * The kernel protects unix sockets and shared memory, so those are never encrypted.
+ */
+enum ath_encrypt { ATH_ENCRYPT_AUTO, ATH_ENCRYPT_ON, ATH_ENCRYPT_OFF };
+
+/* Reads "auto", "on" or "off"; NULL means auto. Returns 0, or -EINVAL. */
+int ath_encrypt_parse(const char *text, enum ath_encrypt *out);
+
+/* The word for a policy. */
+const char *ath_encrypt_word(enum ath_encrypt policy);
+
+/* Whether the socket of a connection is a TCP socket. */
+bool ath_encrypt_can(int fd);
+
+/* Whether this connection must be encrypted. */
+bool ath_encrypt_wants(enum ath_encrypt policy, int fd, bool has_key);
