@@ -83,7 +83,7 @@ class Working(Base):
     def test_the_log_has_the_transport(self):
         for transport in TRANSPORTS:
             with serve() as server, Program(place(server, transport), env={"AITHERION_LOG": "info"}) as program:
-                self.assertRegex(program.end(), rf"^aitherion: server=\S+ transport={transport} session=\d+ devices=1\n$")
+                self.assertRegex(program.end(), rf"^aitherion: server=\S+ transport={transport} encrypted=no session=\d+ devices=1\n$")
                 self.assertIn(f"transport={transport} devices=1 program=cuda_steps", server.log())
 
     def test_tcp_by_the_socket(self):
@@ -377,7 +377,7 @@ class Opening(Base):
         with serve() as server:
             hint = r" \(name the server's key with AITHERION_KEY_FILE\)"
             self.complaint("CUDA_ERROR_NOT_PERMITTED",
-                           rf"no session with '{server.address}': the server has another key{hint}",
+                           rf"no session with '{server.address}': the server has another key, or none called '[^']*'{hint}",
                            server=server.address, key=b"another")
             self.complaint("CUDA_ERROR_NOT_PERMITTED", rf"no session with 'unix:.*': the server wants a key, .*{hint}",
                            server=server.socket, key=None)

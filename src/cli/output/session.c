@@ -78,6 +78,7 @@ const struct ath_field ath_session_fields[] = {
               .help = "the client's process on that host, as it says; 0 if it is "
                       "unknown",
               .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("is_encrypted", AT(is_encrypted), .help = "by TLS"),
     ATH_FIELD("age_ms", AT(age_ms), .rules = ATH_AT_LEAST_0),
     ATH_FIELD("devices", ATH_AT_LIST(struct ath_runtime_session, uses, use_count),
               .help = "GPUs on which the session uses memory or has a limit", .fields = use_fields),
@@ -218,7 +219,8 @@ char *ath_session_peer_words(const struct ath_session_group *group, const char *
 static char *origin_words(const struct ath_session_group *group,
                           const struct ath_runtime_session *session)
 {
-    ath_auto_free char *peer = ath_session_peer_words(group, session->peer);
+    ath_auto_free char *address = ath_session_peer_words(group, session->peer);
+    ath_auto_free char *peer = ath_xasprintf("%s%s", address, session->is_encrypted ? ", TLS" : "");
     if (!session->process || !session->host || ath_starts_with(session->peer, "unix:"))
         return ath_steal(&peer);
     return ath_xasprintf(_("%s, process %u of %s"), peer, session->process, session->host);

@@ -80,21 +80,6 @@ CUresult ath_cuda_by_hand_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t byte
     return status || !byte_count ? status : ath_cuda_do_cuStreamSynchronize(NULL);
 }
 
-/* Whether the attributes of a batch are valid ("CUmemcpyAttributes" in cuda.h): each says when the
- * sources are read, and the first copies that they are about ascend from the first copy on. */
-static bool are_attributes(const CUmemcpyAttributes *attributes, const size_t *indexes,
-                           size_t count, size_t copy_count)
-{
-    if (count && (!attributes || !indexes || indexes[0] || count > copy_count))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (attributes[i].srcAccessOrder < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
-            attributes[i].srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY ||
-            (i && (indexes[i] <= indexes[i - 1] || indexes[i] >= copy_count)))
-            return false;
-    return true;
-}
-
 /* CUDA allows any order of a batch's copies, also this one. The attributes about lifetime and place
  * of the sources are hints. */
 /* NOLINTBEGIN(readability-non-const-parameter): as CUDA declares them */
@@ -105,7 +90,7 @@ CUresult ath_cuda_by_hand_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *
 {
     CUresult status = CUDA_SUCCESS;
     if (!count || !dsts || !srcs || !sizes || !stream ||
-        !are_attributes(attributes, attribute_indexes, attribute_count, count))
+        !ath_cuda_are_batch_attributes(attributes, attribute_indexes, attribute_count, count))
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; !status && i < count; i++)
         status = ath_cuda_by_hand_cuMemcpyAsync(dsts[i], srcs[i], sizes[i], stream);

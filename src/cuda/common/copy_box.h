@@ -113,3 +113,19 @@ static inline void ath_cuda_box_pack_target(CUDA_MEMCPY3D_PEER *copy, void *host
     copy->dstPitch = copy->WidthInBytes;
     copy->dstHeight = copy->Height;
 }
+
+/* Whether the attributes of a batch are valid ("CUmemcpyAttributes" in cuda.h): each says when the
+ * sources are read, and the first copies that they are about ascend from the first copy on. */
+static inline bool ath_cuda_are_batch_attributes(const CUmemcpyAttributes *attributes,
+                                                 const size_t *indexes, size_t count,
+                                                 size_t copy_count)
+{
+    if (count && (!attributes || !indexes || indexes[0] || count > copy_count))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (attributes[i].srcAccessOrder < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
+            attributes[i].srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY ||
+            (i && (indexes[i] <= indexes[i - 1] || indexes[i] >= copy_count)))
+            return false;
+    return true;
+}

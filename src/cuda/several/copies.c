@@ -175,7 +175,7 @@ CUresult ath_cuda_by_hand_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *
 {
     CUresult status = CUDA_SUCCESS;
     if (!count || !dsts || !srcs || !sizes || !stream ||
-        (attribute_count && (!attributes || !attribute_indexes)))
+        !ath_cuda_are_batch_attributes(attributes, attribute_indexes, attribute_count, count))
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; !status && i < count; i++)
         status = ath_cuda_by_hand_cuMemcpyAsync(dsts[i], srcs[i], sizes[i], stream);
