@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,15 +90,30 @@ static void add_variables(struct ath_fingerprint *print)
             ath_fingerprint_add(print, *at, strlen(*at));
 }
 
+/* Finds the path of the file that has the function. A kept file's path may be hidden by now. */
+static char *find_file(const void *function, struct stat *out)
+{
+    char kept[PATH_MAX];
+    Dl_info info;
+    if (kept_fd >= 0) {
+        ath_auto_free char *link = ath_xasprintf("/proc/self/fd/%d", kept_fd);
+        ssize_t length = readlink(link, kept, sizeof kept - 1);
+        kept[length < 0 ? 0 : length] = '\0';
+        return length > 0 && !fstat(kept_fd, out) ? ath_xstrdup(kept) : NULL;
+    }
+    if (!function || !dladdr(function, &info) || !info.dli_fname)
+        return NULL;
+    ath_auto_free char *path = realpath(info.dli_fname, NULL);
+    return path && !stat(path, out) ? ath_steal(&path) : NULL;
+}
+
 bool ath_driver_library_fingerprint(const void *function, uint32_t version,
                                     struct ath_fingerprint_value *out)
 {
     struct ath_fingerprint print = ATH_FINGERPRINT_START;
     struct stat status;
-    Dl_info info;
-    ath_auto_free char *path = NULL;
-    if (!function || !dladdr(function, &info) || !info.dli_fname ||
-        !(path = realpath(info.dli_fname, NULL)) || stat(path, &status))
+    ath_auto_free char *path = find_file(function, &status);
+    if (!path)
         return false;
     const int64_t numbers[] = { (int64_t)version, (int64_t)status.st_size,
                                 (int64_t)status.st_mtim.tv_sec, (int64_t)status.st_mtim.tv_nsec };

@@ -403,7 +403,7 @@ static void limit_files(void)
     char path[64];
     int version = ath_sandbox_landlock_version();
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (ath_sandbox_limit_files(version, false, folder))
+    if (ath_sandbox_limit_files(version, false, -1, folder))
         _exit(1);
     snprintf(path, sizeof path, "%s/made", folder);
     if (open_status(path, O_RDWR | O_CREAT) || unlink(path))

@@ -91,16 +91,21 @@ static uint64_t handled_by(int version)
     return all | (version >= 5 ? IOCTL_DEV : 0);
 }
 
-/* A path that does not exist needs no rule. */
-static int allow(int ruleset, int version, const char *path, uint64_t access)
+/* What does not exist needs no rule. */
+static int allow_opened(int ruleset, int version, int fd, uint64_t access)
 {
     struct stat status;
-    ath_auto_close int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status))
         return 0;
     uint64_t fitting = S_ISDIR(status.st_mode) ? access : access & OF_FILES;
     struct rule rule = { .access = fitting & handled_by(version), .fd = fd };
     return syscall(ADD_RULE, ruleset, RULE_PATH_BENEATH, &rule, 0) ? -errno : 0;
+}
+
+static int allow(int ruleset, int version, const char *path, uint64_t access)
+{
+    ath_auto_close int fd = open(path, O_PATH | O_CLOEXEC);
+    return allow_opened(ruleset, version, fd, access);
 }
 
 static int allow_all(int ruleset, int version, const struct access *list, size_t count)
@@ -125,28 +130,33 @@ static int allow_gpus(int ruleset, int version)
     return status;
 }
 
+int ath_sandbox_open_libraries(void)
+{
+    ath_auto_free char *own = ath_path_library(".");
+    return own ? open(own, O_PATH | O_CLOEXEC) : -1;
+}
+
 /* The driver may lie in a folder of LD_LIBRARY_PATH, the simulated one beside our programs. */
-static int allow_libraries(int ruleset, int version)
+static int allow_libraries(int ruleset, int version, int own)
 {
     const char *listed = getenv("LD_LIBRARY_PATH");
-    ath_auto_free char *own = ath_path_library(".");
     ath_auto_free char *copy = ath_xstrdup(listed ? listed : "");
     char *rest = copy, *folder;
-    int status = own ? allow(ruleset, version, own, READING) : 0;
+    int status = allow_opened(ruleset, version, own, READING);
     while (!status && (folder = strsep(&rest, ":")))
         status = *folder == '/' ? allow(ruleset, version, folder, READING) : 0;
     return status;
 }
 
-static int allow_reading(int ruleset, int version, bool reads_all)
+static int allow_reading(int ruleset, int version, bool reads_all, int libraries)
 {
     if (reads_all)
         return allow(ruleset, version, "/", READING);
     int status = allow_all(ruleset, version, readable, ATH_COUNT(readable));
-    return status ? status : allow_libraries(ruleset, version);
+    return status ? status : allow_libraries(ruleset, version, libraries);
 }
 
-int ath_sandbox_limit_files(int version, bool reads_all, const char *folder)
+int ath_sandbox_limit_files(int version, bool reads_all, int libraries, const char *folder)
 {
     struct ruleset wanted = { .files = handled_by(version),
                               .net = version >= 4 ? NET_BIND_AND_CONNECT : 0,
@@ -157,7 +167,7 @@ int ath_sandbox_limit_files(int version, bool reads_all, const char *folder)
     ath_auto_close int ruleset = (int)syscall(CREATE_RULESET, &wanted, bytes, 0);
     if (ruleset < 0)
         return -errno;
-    int status = allow_reading(ruleset, version, reads_all);
+    int status = allow_reading(ruleset, version, reads_all, libraries);
     if (!status)
         status = allow_all(ruleset, version, changeable, ATH_COUNT(changeable));
     if (!status)

@@ -11,6 +11,10 @@
 /* The version of Landlock that the kernel has; 0: none. */
 int ath_sandbox_landlock_version(void);
 
+/* Opens the folder of aitherion's own libraries, which holds the simulated driver. Returns -1 if
+ * there is none. The caller closes it. */
+int ath_sandbox_open_libraries(void);
+
 /*
  * Takes all other access from the calling process and its later threads, for the rest of its life.
  * Needs no_new_privs. Descriptors that are open stay usable.
@@ -18,8 +22,9 @@ int ath_sandbox_landlock_version(void);
  *     version    from ath_sandbox_landlock_version(), above 0
  *     reads_all  the process may read every file that its user may read; otherwise libraries,
  *                settings and the kernel's information only
+ *     libraries  a descriptor of ath_sandbox_open_libraries(), or -1
  *     folder     that the process may change; NULL: none
  *
  * Returns 0 or a negative errno.
  */
-int ath_sandbox_limit_files(int version, bool reads_all, const char *folder);
+int ath_sandbox_limit_files(int version, bool reads_all, int libraries, const char *folder);

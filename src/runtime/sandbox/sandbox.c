@@ -127,16 +127,16 @@ void ath_sandbox_free(struct ath_sandbox *sandbox)
 
 /* ---- locking in ---- */
 
-static bool is_kept(const struct ath_sandbox_plan *plan, int fd)
+static bool is_kept(const struct ath_sandbox_plan *plan, int libraries, int fd)
 {
     for (size_t i = 0; i < plan->kept_count; i++)
         if (plan->kept[i] == fd)
             return true;
-    return fd <= STDERR_FILENO;
+    return fd <= STDERR_FILENO || fd == libraries;
 }
 
 /* Closes what the process inherited: the listener's ends of other sessions' sockets among it. */
-static int close_others(const struct ath_sandbox_plan *plan)
+static int close_others(const struct ath_sandbox_plan *plan, int libraries)
 {
     ath_auto_closedir DIR *folder = opendir("/proc/self/fd");
     const struct dirent *entry;
@@ -144,7 +144,7 @@ static int close_others(const struct ath_sandbox_plan *plan)
         return -errno;
     while ((entry = readdir(folder))) {
         int fd = atoi(entry->d_name);
-        if (*entry->d_name != '.' && fd != dirfd(folder) && !is_kept(plan, fd))
+        if (*entry->d_name != '.' && fd != dirfd(folder) && !is_kept(plan, libraries, fd))
             close(fd);
     }
     return 0;
@@ -231,10 +231,12 @@ static int fail(struct ath_err *err, int status, const char *step)
 int ath_sandbox_enter(const struct ath_sandbox_plan *plan, struct ath_err *err)
 {
     const struct ath_sandbox *sandbox = plan->sandbox;
+    ath_auto_close int libraries =
+        ath_sandbox_open_libraries(); /* the view may hide their folder */
     int status = ath_sandbox_view_enter(&sandbox->view);
     if (status)
         return fail(err, status, "namespaces");
-    status = close_others(plan);
+    status = close_others(plan, libraries);
     if (status)
         return fail(err, status, "descriptors");
     status = limit_process();
@@ -248,7 +250,8 @@ int ath_sandbox_enter(const struct ath_sandbox_plan *plan, struct ath_err *err)
     ath_auto_free char *folder = make_folder(plan);
     name_folder(folder);
     if (sandbox->landlock_version)
-        status = ath_sandbox_limit_files(sandbox->landlock_version, sandbox->changes_user, folder);
+        status = ath_sandbox_limit_files(sandbox->landlock_version, sandbox->changes_user,
+                                         libraries, folder);
     if (status)
         return fail(err, status, "files");
     status = sandbox->has_filter ? ath_sandbox_filter_calls() : 0;
