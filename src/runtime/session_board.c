@@ -310,7 +310,8 @@ bool ath_session_board_take_memory(struct ath_session_board *board,
             return true;
         }
         atomic_fetch_sub(&entry->used_bytes[device], bytes);
-        nanosleep(&(struct timespec){ .tv_nsec = (long)(WAIT_NS * (1 + (slot * 7 + i * 3) % 16)) },
+        nanosleep(&(struct timespec){ .tv_nsec =
+                                          (long)(WAIT_NS * (1 + (slot * 7 + (size_t)i * 3) % 16)) },
                   NULL);
     }
     return false;

@@ -173,7 +173,8 @@ class Crashes(ProcessCase):
 
     def test_its_sessions_end_with_it(self):
         seen = self.started()[0]
-        with socket.create_connection(("127.0.0.1", self.ports[0])):
+        with socket.create_connection(("127.0.0.1", self.ports[0])) as client:
+            client.sendall(b"\x16")  # a client that begins TLS has a process
             children = harness.wait_until(lambda: self.children_of(seen["pid"]))
             self.assertTrue(children)
             os.kill(seen["pid"], signal.SIGKILL)

@@ -15,7 +15,7 @@ import test_ending
 
 COMMAND = re.compile(r"(gpu-server#|laptop\$) aitherion (.*?)(?: +#.*)?$")
 # the parts of an output that differ on each machine
-VARIABLE = [(r"process \d+, user \d+|(\d+\.\d+\.\d+\.\d+|gpu-server):\d+", "ADDRESS"), (r"/\S+/numa", "RUN/numa"),
+VARIABLE = [(r"(, TLS)?, process \d+ of \S+", ""), (r"process \d+, user \d+|(\d+\.\d+\.\d+\.\d+|gpu-server):\d+", "ADDRESS"), (r"/\S+/numa", "RUN/numa"),
             (r"cuda_steps|python3", "PROGRAM"), (r"[\d.]+ (s|min|[KMG]iB)", "SIZE"), (r" +\d+ +(?=PROGRAM)", " SESSION ")]
 
 

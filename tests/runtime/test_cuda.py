@@ -84,7 +84,7 @@ class Working(Base):
         for transport in TRANSPORTS:
             with serve() as server, Program(place(server, transport), env={"AITHERION_LOG": "info"}) as program:
                 self.assertRegex(program.end(), rf"^aitherion: server=\S+ transport={transport} encrypted=no session=\d+ devices=1\n$")
-                self.assertIn(f"transport={transport} devices=1 program=cuda_steps", server.log())
+                self.assertIn(f"transport={transport} encrypted=no devices=1 program=cuda_steps", server.log())
 
     def test_tcp_by_the_socket(self):
         with serve() as server, Program(server.socket, words=["--transport", "tcp"]) as program:

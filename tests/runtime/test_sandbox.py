@@ -82,6 +82,7 @@ class Attacks(Base):
         os.chmod(harness.scratch(), 0o777)
         return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 
+    @unittest.skipIf(runtime.IS_SANITIZED, "setpriv cannot load the attacker's library with sanitizers")
     def test_ordinary_user(self):
         prefix = self.as_nobody()
         for how in "attack", "spoil":

@@ -30,6 +30,7 @@ _scratch = None
 # A shell starts background jobs with SIGINT ignored, and all programs under test would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup leaves it ignored
 
 
 def binary():

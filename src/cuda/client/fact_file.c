@@ -164,7 +164,7 @@ static void write_facts(void)
     struct head head = { .magic = MAGIC };
     struct ath_err err = { 0 };
     size_t room = total < FILE_MAX - sizeof head ? total : FILE_MAX - sizeof head;
-    ath_auto_free uint8_t *bytes = malloc(sizeof head + room);
+    uint8_t *bytes = malloc(sizeof head + room);
     if (!bytes)
         return;
     size_t filled = put_facts(bytes + sizeof head, room);
@@ -172,6 +172,7 @@ static void write_facts(void)
     memcpy(bytes, &head, sizeof head);
     if (!ath_file_save(path, (const char *)bytes, sizeof head + filled, &err) && !chmod(path, 0600))
         is_changed = false;
+    free(bytes);
 }
 
 /* ---- the folder ---- */

@@ -23,6 +23,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/text.h"
 #include "runtime/sandbox/system_calls.h"
 
 enum { JIT_CACHE_BYTES = 256 << 20 };
@@ -143,8 +144,11 @@ static int close_others(const struct ath_sandbox_plan *plan, int libraries)
     if (!folder)
         return -errno;
     while ((entry = readdir(folder))) {
-        int fd = atoi(entry->d_name);
-        if (*entry->d_name != '.' && fd != dirfd(folder) && !is_kept(plan, libraries, fd))
+        uint64_t number;
+        if (ath_parse_u64(entry->d_name, 10, &number)) /* "." and ".." */
+            continue;
+        int fd = (int)number;
+        if (fd != dirfd(folder) && !is_kept(plan, libraries, fd))
             close(fd);
     }
     return 0;
