@@ -144,7 +144,7 @@ static void put_session(const struct ath_server *server,
     ath_gpu_session_set_identity(to, entry->identity);
     ath_gpu_session_set_host(to, entry->host);
     ath_gpu_session_set_process(to, entry->process);
-    ath_gpu_session_set_is_encrypted(to, entry->is_encrypted);
+    ath_gpu_session_set_is_encrypted(to, entry->is_encrypted != 0);
     ath_gpu_session_set_age_ms(to, ath_now_ms() - entry->started_ms);
     uint64_t devices = devices_of(entry);
     struct ath_wire_array uses =

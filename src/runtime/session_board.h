@@ -46,7 +46,7 @@ struct ath_session_board_entry {
     atomic_bool is_proven;             /* the handshake is over */
     atomic_int purpose;                /* enum ath_gpu_purpose, once proven */
     char identity[ATH_KEY_NAME_BYTES]; /* of the key, once proven; empty: the server has no keys */
-    atomic_bool is_encrypted;          /* by TLS */
+    atomic_int is_encrypted;           /* by TLS, if not 0 */
     char host[ATH_SESSION_BOARD_HOST]; /* of the client's process, as it says; so is the next */
     uint32_t process;
     char program[ATH_SESSION_BOARD_PROGRAM]; /* its name, as the program says; set by the session's

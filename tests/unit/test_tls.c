@@ -298,7 +298,7 @@ TEST(gathers_parts)
 /* A record comes in pieces, as the network likes. */
 TEST(waits_for_the_rest_of_a_record)
 {
-    uint8_t bytes[256];
+    uint8_t bytes[RECORD_MAX];
     send_text(CLIENT, "hello");
     size_t length = take(CLIENT, bytes, sizeof bytes);
     for (size_t i = 0; i + 1 < length; i++) {
@@ -316,7 +316,7 @@ TEST(waits_for_the_rest_of_a_record)
  * an end may also take the record as it was. */
 TEST(notices_a_changed_byte)
 {
-    uint8_t bytes[256];
+    uint8_t bytes[RECORD_MAX];
     size_t length = 1;
     for (size_t at = 0; at < length; at++) {
         char got[64] = "";
@@ -401,7 +401,7 @@ TEST(notices_plain_bytes)
 
 TEST(ends_with_the_connection)
 {
-    uint8_t bytes[256];
+    uint8_t bytes[RECORD_MAX];
     char got[8];
     size_t length = record_of(CLIENT, "hello", bytes);
     give(SERVER, bytes, length);
@@ -414,7 +414,7 @@ TEST(ends_with_the_connection)
 /* A record that is cut off is never taken for a whole one. */
 TEST(takes_no_record_that_is_cut_off)
 {
-    uint8_t bytes[256];
+    uint8_t bytes[RECORD_MAX];
     char got[8];
     size_t length = record_of(CLIENT, "hello", bytes);
     give(SERVER, bytes, length - 1);
