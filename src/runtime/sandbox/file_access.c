@@ -91,7 +91,7 @@ static uint64_t handled_by(int version)
     return all | (version >= 5 ? IOCTL_DEV : 0);
 }
 
-/* What does not exist needs no rule. */
+/* A path that does not exist needs no rule. */
 static int allow_opened(int ruleset, int version, int fd, uint64_t access)
 {
     struct stat status;
