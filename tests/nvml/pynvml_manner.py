@@ -1,6 +1,7 @@
 """Run in a process of its own: NVML as pynvml and PyTorch use it, with ctypes; prints what it found as JSON.
 
-    pynvml_manner.py LIBRARY [pause]     pause: says so in a line, and waits for one, in which time the server may end the session
+    pynvml_manner.py LIBRARY [SECONDS]   says "paused", and waits for a line, in which time the server may end the session. Behind it,
+                                         it waits SECONDS for a server that is gone.
 """
 import ctypes
 import json
@@ -165,6 +166,7 @@ def main():
     if len(sys.argv) > 2:
         print("paused", flush=True)
         sys.stdin.readline()
+        os.environ["AITHERION_CONNECT_TIMEOUT"] = sys.argv[2]
         SAID["after"] = [memory(devices[0]), memory(devices[0])]
         SAID["count_after"] = number("nvmlDeviceGetCount_v2")
         SAID["last_after"] = [memory(devices[-1]), number("nvmlDeviceGetIndex", devices[-1])]

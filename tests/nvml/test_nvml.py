@@ -53,9 +53,9 @@ def manner(*servers, library=CLIENT, **changes):
     return json.loads(ran.stdout), ran.stderr
 
 
-def paused(*servers, meanwhile, **changes):
-    """The same, with an action on a server during a pause."""
-    with subprocess.Popen([*MANNER, CLIENT, "pause"], env=client_environment(*servers, **changes), stdin=subprocess.PIPE,
+def paused(*servers, meanwhile, wait_s=harness.PATIENCE_S):
+    """The same, with an action on a server during a pause. Behind it, the program waits wait_s seconds for a server at most."""
+    with subprocess.Popen([*MANNER, CLIENT, str(wait_s)], env=client_environment(*servers), stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
         assert program.stdout.readline() == "paused\n"
         meanwhile()
@@ -152,7 +152,7 @@ class Programs(unittest.TestCase):
 
     def test_a_server_that_has_ended(self):
         with serve() as server:
-            said, errors = paused(server, meanwhile=server.stop, AITHERION_CONNECT_TIMEOUT="1")
+            said, errors = paused(server, meanwhile=server.stop, wait_s=1)
         self.assertEqual([said["after"], len(errors.splitlines())], [[-GPU_IS_LOST, -GPU_IS_LOST], 1], errors)
 
     def test_several_servers_are_one_list(self):
@@ -173,7 +173,7 @@ class Programs(unittest.TestCase):
 
     def test_one_of_several_servers_goes_away(self):
         with serve(devices=1) as first, serve(devices=1) as second:
-            said, errors = paused(first, second, meanwhile=second.stop, AITHERION_CONNECT_TIMEOUT="1")
+            said, errors = paused(first, second, meanwhile=second.stop, wait_s=1)
         self.assertEqual(said["after"], [[16 * GIB, 16 * GIB, 0]] * 2)
         self.assertEqual([said["count_after"], said["last_after"]], [2, [-GPU_IS_LOST, 1]])
         self.assertEqual(len(errors.splitlines()), 1, errors)

@@ -40,10 +40,10 @@ class Sessions(unittest.TestCase):
                 self.assertEqual(program.first, GOOD)
                 program.do(f"take plain {64 * MIB}")
                 result = aitherion("session", "list", server=server)
-                self.assertRegex(result.stdout, r"^Runtime +Session +Program +Key +From +Memory +Age\n"
-                                                r"127\.0\.0\.1:\d+ +\d+ +cuda_steps +default +process \d+, user \d+ +GPU 0: 64\.0 MiB +\d+ s\n$")
+                self.assertRegex(result.stdout, r"^Runtime +Session +Program +Key +Memory +Age +From\n"
+                                                r"127\.0\.0\.1:\d+ +\d+ +cuda_steps +default +GPU 0: 64\.0 MiB +\d+ s +process \d+, user \d+\n$")
                 here = aitherion("session", "list", "--server", server.socket, "--key", runtime.key_file(runtime.KEY))
-                self.assertRegex(here.stdout, rf" process \d+, user {pwd.getpwuid(os.geteuid()).pw_name} ")
+                self.assertRegex(here.stdout, rf" process \d+, user {pwd.getpwuid(os.geteuid()).pw_name}\n")
                 value, faults = harness.check_json(aitherion("session", "list", "--json", server=server).stdout)
                 self.assertEqual(faults, [])
                 self.assertRegex(value["runtimes"][0]["sessions"][0]["peer"], rf"^unix:\d+:{os.geteuid()}$")

@@ -185,12 +185,13 @@ static char *name_of(const struct ath_session_group *group)
 
 /* ---- the table ---- */
 
-enum { RUNTIME, ID, PROGRAM, IDENTITY, PEER, MEMORY, AGE, COLUMN_COUNT };
+/* PEER is the widest: a narrow screen of the menus cuts the end of it only. */
+enum { RUNTIME, ID, PROGRAM, IDENTITY, MEMORY, AGE, PEER, COLUMN_COUNT };
 
 static const char *const titles[COLUMN_COUNT] = {
-    [RUNTIME] = N_("Runtime"), [ID] = N_("Session"), [PROGRAM] = N_("Program"),
-    [IDENTITY] = N_("Key"),    [PEER] = N_("From"),  [MEMORY] = N_("Memory"),
-    [AGE] = N_("Age"),
+    [RUNTIME] = N_("Runtime"), [ID] = N_("Session"),    [PROGRAM] = N_("Program"),
+    [IDENTITY] = N_("Key"),    [MEMORY] = N_("Memory"), [AGE] = N_("Age"),
+    [PEER] = N_("From"),
 };
 
 /* Returns the name of a user of the runtime's machine if that is this one, else the id. */
