@@ -9,13 +9,14 @@ import sys
 
 TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Each layer, and the layers that its files may include beside their own. A folder belongs to the longest name that it begins with.
-MACHINE = {"base", "roce", "numa", "config"}
+MACHINE = {"base", "roce", "numa", "place", "config"}
 REMOTE = {"base", "remote", "remote/tls", "remote/wire", "remote/transport", "remote/session"}
 CONTAINER = {"container/linker", "container/plan", "container/docker", "container/image", "container/engine"}
 BELOW = {
     "base": set(),
     "roce": {"base"},
     "numa": {"base", "roce"},
+    "place": {"base", "roce", "numa"},
     "config": {"base", "roce", "numa"},
     "container/linker": MACHINE,
     "container/plan": MACHINE | {"container/linker"},

@@ -61,6 +61,7 @@ UNIT_TESTS = \
 	tests/unit/test_root \
 	tests/unit/test_save \
 	tests/unit/test_schema \
+	tests/unit/test_set \
 	tests/unit/test_stripes \
 	tests/unit/test_tar \
 	tests/unit/test_text \
