@@ -31,6 +31,25 @@ const struct ath_option *ath_key_flags_first(const struct ath_option *table, con
     return NULL;
 }
 
+/* Whether the document itself has the key, which then is no key of an entry. */
+static bool is_of_document(const char *key)
+{
+    const struct ath_schema *found = ath_schema_find(ath_schema_root(), key);
+    return found && found->kind < ATH_VALUE_MAPPING;
+}
+
+const struct ath_option *ath_key_flags_first_of_entry(const struct ath_option *table,
+                                                      const void *options)
+{
+    while ((table = ath_key_flags_first(table, options))) {
+        ath_auto_free char *key = ath_key_flag_key(table);
+        if (!is_of_document(key))
+            return table;
+        table++;
+    }
+    return NULL;
+}
+
 void ath_key_flags_add(const struct ath_option *table, const void *options, const char *entry,
                        struct ath_change_report *report)
 {
@@ -41,7 +60,7 @@ void ath_key_flags_add(const struct ath_option *table, const void *options, cons
         ath_auto_free char *key = ath_key_flag_key(table);
         struct ath_applied_change *change =
             ath_push(&report->changes, &report->change_count, sizeof *change);
-        change->key = ath_xasprintf("%s.%s", entry, key);
+        change->key = is_of_document(key) ? ath_steal(&key) : ath_xasprintf("%s.%s", entry, key);
         change->value = ath_xstrdup(value);
     }
 }

@@ -1,6 +1,8 @@
 /*
  * Options that set keys of the document: `configure 0 --memory-percent 70` sets
- * numa.0.memory_percent. In such a table every option that takes one text sets a key.
+ * numa.0.memory_percent, and `configure --encrypt on` sets encrypt. In such a table every option
+ * that takes one text sets a key: a key of the document itself that has this name, else the
+ * entry's.
  */
 #pragma once
 #include "cli/command.h"
@@ -12,8 +14,10 @@
 void ath_key_flags_add(const struct ath_option *table, const void *options, const char *entry,
                        struct ath_change_report *report);
 
-/* Returns the first option given, or NULL. */
+/* Return the first option given, and the first one that sets a key of an entry; NULL for none. */
 const struct ath_option *ath_key_flags_first(const struct ath_option *table, const void *options);
+const struct ath_option *ath_key_flags_first_of_entry(const struct ath_option *table,
+                                                      const void *options);
 
 /* Returns "memory_percent" for --memory-percent. The caller frees it. */
 char *ath_key_flag_key(const struct ath_option *option);

@@ -124,6 +124,7 @@ libaitherion_a_SOURCES += \
 	src/cli/tui/screen_faults.c \
 	src/cli/tui/screen_numa.c \
 	src/cli/tui/screen_roce.c \
+	src/cli/tui/screen_access.c \
 	src/cli/tui/screen_commands.c \
 	src/cli/tui/screen_status.c \
 	src/cli/tui/screens.c src/cli/tui/screens.h \

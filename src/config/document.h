@@ -53,6 +53,12 @@ struct ath_document_numa {
     int metrics_port; /* ATH_UNSET: no metrics */
 };
 
+/* Limits of a client of a runtime. */
+struct ath_document_limits {
+    int sessions_per_source;
+    double host_fraction; /* of the memory of the runtime's host, 0..1 */
+};
+
 /* The limits and the role of a key; its name is the identity of those that prove it. */
 struct ath_document_identity {
     struct ath_document_item item;
@@ -98,6 +104,8 @@ struct ath_document {
     struct ath_document_node node;
     struct ath_document_engine engine;
     char *key_file;
+    int encrypt; /* TCP connections that leave the machine, all, none: auto, on, off */
+    struct ath_document_limits limits;
     struct {
         struct ath_document_identity *items;
         size_t count;

@@ -15,12 +15,14 @@ enum {
     PORT_MAX = 65535,
     MTU_MIN = 68,
     MTU_MAX = 65535,
-    SESSIONS_MAX = 1 << 20
+    SESSIONS_MAX = 1 << 20,
+    PLACES = 512 /* of a runtime: ATH_SESSION_BOARD_MAX */
 };
 
 static const char *const schemas[] = { ATH_DOCUMENT_SCHEMA, NULL };
 static const char *const engines[] = { "auto", "docker", "process", NULL };
 static const char *const networks[] = { "auto", "bridge", "host", NULL };
+static const char *const encryptions[] = { "auto", "on", "off", NULL };
 static const char *const modes[] = { "bridge", "private", "vepa", "passthru", NULL };
 
 #define FIELD(type, member) .offset = offsetof(struct type, member)
@@ -71,6 +73,28 @@ static const struct ath_schema engine_keys[] = {
       FIELD(ath_document_engine, is_sim),
       .fallback = "false",
       .help = N_("serve simulated GPUs, to try things out without hardware") },
+    { 0 },
+};
+
+static const struct ath_schema limits_keys[] = {
+    { .name = "sessions_per_source",
+      .kind = ATH_VALUE_INTEGER,
+      FIELD(ath_document_limits, sessions_per_source),
+      .min = 1,
+      .max = PLACES,
+      .fallback = "256",
+      .is_rare = true,
+      .help = N_("the most sessions from one address, of one user of this machine, or with one of "
+                 "several keys") },
+    { .name = "host_fraction",
+      .kind = ATH_VALUE_NUMBER,
+      FIELD(ath_document_limits, host_fraction),
+      .max = 1,
+      .is_min_excluded = true,
+      .fallback = "0.5",
+      .is_rare = true,
+      .help = N_("how much of the memory of a runtime's host one session may take, mapped memory "
+                 "of its program included") },
     { 0 },
 };
 
@@ -320,6 +344,22 @@ static const struct ath_schema document_keys[] = {
       .fallback = "/etc/aitherion/key",
       .help = N_("file of the shared key (any bytes), or folder with a key for each identity; a "
                  "user's own key file takes precedence") },
+    { .name = "encrypt",
+      .kind = ATH_VALUE_CHOICE,
+      FIELD(ath_document, encrypt),
+      .choices = encryptions,
+      .fallback = "auto",
+      .is_rare = true,
+      .help = N_("TCP connections that runtimes encrypt by TLS with the key: those that leave the "
+                 "machine (auto), all (on) or none (off)") },
+    { .name = "limits",
+      .kind = ATH_VALUE_MAPPING,
+      FIELD(ath_document, limits),
+      .is_rare = true,
+      .help = N_("what one client of a runtime may take, so that something is left for the "
+                 "others"),
+      .title = N_("Limits of clients"),
+      .keys = limits_keys },
     { .name = "identities",
       .kind = ATH_VALUE_ITEMS,
       FIELD(ath_document, identities),

@@ -116,6 +116,9 @@ void ath_schema_write_entry(const struct ath_schema *schema, const char *value,
 void ath_schema_write(const struct ath_schema *schema, const struct ath_texts *entries,
                       struct ath_text *out);
 
+/* True if the field has the default of its key; false for a key without a default. */
+bool ath_schema_is_default(const struct ath_schema *schema, const void *base);
+
 /* True if a field has no value: an optional text or number that was not given. */
 bool ath_schema_is_unset(const struct ath_schema *schema, const void *base);
 

@@ -321,6 +321,15 @@ bool ath_schema_is_unset(const struct ath_schema *schema, const void *base)
            (schema->kind == ATH_VALUE_INTEGER && *(const int *)field == ATH_UNSET);
 }
 
+bool ath_schema_is_default(const struct ath_schema *schema, const void *base)
+{
+    ATH_AUTO(ath_texts) values = { 0 };
+    if (!schema->fallback)
+        return false;
+    ath_schema_texts(schema, base, &values);
+    return values.count == 1 && !strcmp(values.items[0], schema->fallback);
+}
+
 /* The two members that every list of items begins with. */
 static void **items_of(const struct ath_schema *schema, const void *base)
 {

@@ -21,6 +21,7 @@ FLAGS = [
     ("--control-port", "6000", "numa.0.control_port", 6000),
     ("--data-port", "6001", "numa.0.data_port", 6001),
     ("--metrics-port", "6002", "numa.0.metrics_port", 6002),
+    ("--encrypt", "on", "encrypt", "on"),
 ]
 # Arguments, the code word of the fault, and texts in its message and its hint.
 MISFITS = [
@@ -70,6 +71,16 @@ class Flags(Case):
         row = next(row for words, row in cli.commands() if words == ["configure"])
         texts = {"--" + option["name"] for option in row["options"] if option.get("value") and not option["is_repeated"]}
         self.assertEqual(texts, {flag for flag, *_ in FLAGS})
+
+    def test_a_key_of_the_document_needs_no_entry(self):
+        self.configure("configure", "--encrypt", "off")
+        self.assertIn('encrypt: "off"', self.text())
+        report = json.loads(self.configure("configure", "--encrypt", "auto", "--set", "limits.host_fraction=0.25", "--json").stdout)
+        self.assertEqual({change["key"]: (change["old"], change["new"]) for change in report["changes"]},
+                         {"encrypt": ("off", "auto"), "limits.host_fraction": (0.5, 0.25)})
+        self.original = self.text()
+        self.refused("--encrypt", "yes")
+        self.refused("--encrypt", "on", "--metrics-port", "9", code=2)
 
     def test_every_name_of_an_entry(self):
         for name in "NUMA0", "numa0", "aitherion-numa0":

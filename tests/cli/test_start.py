@@ -651,6 +651,31 @@ class Life(Base):
         self.assertEqual(self.outcomes(), ["same", "restarted"])
         self.assertEqual(self.health(), {})
 
+    def test_settings_of_the_document_need_a_restart(self):
+        """encrypt and limits reach the servers, and a change of them is a drift until the next start."""
+        def command(node):
+            with open(f"/proc/{self.data('status', str(node))['nodes'][0]['process']['pid']}/cmdline", encoding="ascii") as file:
+                return file.read().split("\0")
+        self.start()
+        self.assertNotIn("--encrypt", command(0))
+        self.ok("configure", "--encrypt", "on", "--set", "limits.sessions_per_source=9")
+        self.assertEqual([(node["drift"], node["needs_restart"]) for node in self.data("status")["nodes"]],
+                         [("its settings have changed since it was started", True)] * 2)
+        self.assertEqual(self.health(), {"runtime-drift": "warning"})
+        plan = self.data("start", "--dry-run", "--engine", "process")
+        self.assertEqual([(node["outcome"], node["settings"]) for node in plan["nodes"]],
+                         [("restarted", {"encrypt": "on", "limits.sessions_per_source": "9"})] * 2)
+        self.assertIn("settings encrypt: on, limits.sessions_per_source: 9",
+                      " ".join(self.ok("start", "--dry-run", "--engine", "process").stdout.split()))
+        self.assertEqual(self.outcomes(), ["restarted", "restarted"])
+        words = command(1)
+        self.assertEqual([words[words.index(option) + 1] for option in ("--encrypt", "--sessions-per-source")], ["on", "9"])
+        self.assertEqual(self.health(), {})
+        # the port wants TLS now, from this machine too
+        server = ("--server", f"127.0.0.1:{self.ports[0]}")
+        self.assertEqual(self.error("session", "list", *server, env={"AITHERION_ENCRYPT": "off"})["code"], "not-encrypted")
+        self.ok("session", "list", *server)
+
     def test_rows_of_identities_change_without_a_restart(self):
         def rows(node):
             with open(os.path.join(self.run_folder, f"numa{node}", "identities"), encoding="ascii") as file:

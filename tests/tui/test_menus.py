@@ -68,6 +68,23 @@ class Changes(Base):
                      "rdma_devices: [mlx5_1, mlx5_2]", "control_port: 6001", "data_port: 6002", "metrics_port: 6003"):
             self.assertIn(line, entry)
 
+    def test_access_and_encryption(self):
+        menus = self.menus()
+        self.assertIn("Access and encryption", menus.keys("6"))
+        self.assertIn("those that leave the machine", " ".join(menus.keys("1").replace("│", " ").split()))
+        screen = menus.keys("2")
+        self.assertIn("'encrypt' is now on; not saved yet", screen)
+        self.assertIn("aitherion configure --encrypt on", screen)
+        self.assertIn("from 1 to 512", " ".join(menus.keys("2", "C-u", "=0", "Enter").replace("│", " ").split()))
+        screen = menus.keys("C-u", "=17", "Enter")
+        self.assertIn("'limits.sessions_per_source' is now 17", screen)
+        self.assertIn("aitherion configure --set limits.sessions_per_source=17", screen)
+        self.assertIn("'limits.host_fraction' is now 0.25", menus.keys("3", "C-u", "=0.25", "Enter"))
+        self.assertIn("saved 'topology.yaml'", menus.keys("4"))
+        text = menus.text()
+        self.assertIn('\nencrypt: "on"\n', text)
+        self.assertIn("\nlimits: { sessions_per_source: 17, host_fraction: 0.25 }\n", text)
+
     def test_a_value_typed_by_hand(self):
         menus = self.menus()
         screen = menus.keys("2", "1", "3", "End", "Enter", "C-u", "=bond0", "Enter")

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "config/write.h"
 #include "documents.h"
 #include "unit.h"
 
@@ -85,6 +86,47 @@ TEST(entries_may_share_a_node_and_have_no_gpus)
                "- {id: 2, node: 0, control_port: 3, data_port: 4, data_iface: null, gpus: ~}\n",
                &document);
     ck_assert_uint_eq(document.numa.count, 2);
+}
+
+TEST(access_has_defaults_and_limits)
+{
+    static const char entry[] = "schema: aitherion.topology/1\nnuma:\n"
+                                "- {id: 0, node: 0, control_port: 1, data_port: 2}\n";
+    ATH_AUTO(ath_document) plain = { 0 };
+    ATH_AUTO(ath_document) other = { 0 };
+    ath_auto_free char *text = ath_xasprintf(
+        "%sencrypt: on\nlimits: {sessions_per_source: 512, host_fraction: 1}\n", entry);
+    parse_good(entry, &plain);
+    ck_assert_int_eq(plain.encrypt, 0);
+    ck_assert_int_eq(plain.limits.sessions_per_source, 256);
+    ck_assert_double_eq(plain.limits.host_fraction, 0.5);
+    parse_good(text, &other);
+    ck_assert_int_eq(other.encrypt, 1);
+    ck_assert_int_eq(other.limits.sessions_per_source, 512);
+    ck_assert_double_eq(other.limits.host_fraction, 1);
+}
+
+/* A rare mapping of defaults is left out of a new document; it comes with a key that differs. */
+TEST(a_new_document_has_no_rare_defaults)
+{
+    ATH_AUTO(ath_document) document = { 0 };
+    parse_good("schema: aitherion.topology/1\nnuma:\n"
+               "- {id: 0, node: 0, control_port: 1, data_port: 2}\n",
+               &document);
+    ath_auto_free char *plain = ath_document_write(&document, NULL);
+    ck_assert_ptr_null(strstr(plain, "encrypt"));
+    ck_assert_ptr_null(strstr(plain, "limits:"));
+    document.encrypt = 1;
+    document.limits.host_fraction = 0.25;
+    ath_auto_free char *written = ath_document_write(&document, NULL);
+    ck_assert_ptr_nonnull(strstr(written, "\nencrypt: \"on\" "));
+    ck_assert_ptr_nonnull(strstr(written, "\nlimits: "));
+    ck_assert_ptr_nonnull(strstr(written, "\n  host_fraction: 0.25 "));
+    ck_assert_ptr_null(strstr(written, "sessions_per_source"));
+    ATH_AUTO(ath_document) again = { 0 };
+    parse_good(written, &again);
+    ck_assert_int_eq(again.encrypt, 1);
+    ck_assert_double_eq(again.limits.host_fraction, 0.25);
 }
 
 TEST(json_is_yaml)
@@ -224,6 +266,15 @@ static const struct {
     { HEAD "numa:\n- {id: zero, node: 0, control_port: 7, data_port: 8}\n"
            "roce: {macvlans: [{name: m0, parent: e0, numa: 5}]}\n",
       "3:8 type\n" },
+    { TOP("encrypt: yes"), "4:10 choice\n" },
+    { TOP("encrypt: true"), "4:10 type\n" },
+    { TOP("encrypt: [on]"), "4:10 type\n" },
+    { TOP("limits: 5"), "4:9 type\n" },
+    { TOP("limits: {sessions_per_source: 0}"), "4:31 range\n" },
+    { TOP("limits: {sessions_per_source: 513}"), "4:31 range\n" },
+    { TOP("limits: {host_fraction: 0}"), "4:25 range\n" },
+    { TOP("limits: {host_fraction: 1.01}"), "4:25 range\n" },
+    { TOP("limits: {sessions: 5}"), "4:10 key-unknown\n" },
     { TOP("engine: {kind: podman}"), "4:16 choice\n" },
     { TOP("engine: {sim: yes}"), "4:15 type\n" },
     { TOP("engine: {sim: 'true'}"), "4:15 type\n" },

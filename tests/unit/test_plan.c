@@ -214,6 +214,14 @@ static const char *source_of(const struct ath_plan_node *node, const char *targe
 }
 
 /* Returns "serve --listen ..." as one text; the caller frees it. */
+static const char *pair_of(const struct ath_plan_pairs *pairs, const char *name)
+{
+    for (size_t i = 0; i < pairs->count; i++)
+        if (!strcmp(pairs->items[i].name, name))
+            return pairs->items[i].value;
+    ck_abort_msg("no %s", name);
+}
+
 static char *words_of(const struct ath_texts *texts)
 {
     struct ath_text text = { 0 };
@@ -1110,6 +1118,46 @@ TEST(bases_ignore_what_can_be_changed)
     }
     ath_auto_free char *other_image = ath_docker_base(&one.plan.nodes[0], "j");
     ck_assert_str_ne(base, other_image);
+}
+
+/* Keys of the whole document reach the server in both engines, and a change needs a restart. A
+ * default adds nothing, so a runtime that was started before these keys existed is as planned. */
+LOOP_TEST(plans_settings_of_the_document, 0, 2)
+{
+    SCENE(plain);
+    SCENE(same);
+    SCENE(other);
+    struct scene *scenes[] = { &plain, &same, &other };
+    static const char *const more[] = {
+        "", "encrypt: auto\nlimits: {sessions_per_source: 256, host_fraction: 0.50}\n",
+        "encrypt: 'off'\nlimits: {sessions_per_source: 7, host_fraction: 0.25}\n"
+    };
+    char *bases[ATH_COUNT(scenes)], *command = NULL;
+    for (size_t i = 0; i < ATH_COUNT(scenes); i++) {
+        make_scene(scenes[i]);
+        scenes[i]->options.is_process = _i;
+        ath_auto_free char *text = ath_xasprintf(HEAD "%snuma:\n" ENTRY, more[i]);
+        const struct ath_plan_node *node = make_plan(scenes[i], text);
+        bases[i] = ath_docker_base(node, "i");
+        free(command);
+        command = words_of(&node->command);
+        ck_assert_uint_eq(node->settings.count, i == 2 ? 3 : 0);
+    }
+    ck_assert_str_eq(bases[0], bases[1]);
+    ck_assert_str_ne(bases[0], bases[2]);
+    ck_assert_ptr_nonnull(
+        strstr(command, " --encrypt off --sessions-per-source 7 --host-fraction 0.25"));
+    const struct ath_plan_node *node = &other.plan.nodes[0];
+    ck_assert_str_eq(pair_of(&node->environment, "AITHERION_ENCRYPT"), "off");
+    ck_assert_str_eq(pair_of(&node->environment, "SESSIONS_PER_SOURCE"), "7");
+    ck_assert_str_eq(pair_of(&node->environment, "HOST_FRACTION"), "0.25");
+    ck_assert_str_eq(pair_of(&node->settings, "limits.host_fraction"), "0.25");
+    for (size_t i = 1; i < node->environment.count; i++)
+        ck_assert_int_lt(
+            strcmp(node->environment.items[i - 1].name, node->environment.items[i].name), 0);
+    for (size_t i = 0; i < ATH_COUNT(bases); i++)
+        free(bases[i]);
+    free(command);
 }
 
 TEST(lines_know_every_field)

@@ -30,7 +30,7 @@ struct options {
     struct ath_option_texts set;
     bool is_show;
     const char *memory_percent, *vram_fraction, *control_iface, *data_iface, *gpus, *rdma_devices,
-        *control_port, *data_port, *metrics_port;
+        *control_port, *data_port, *metrics_port, *encrypt;
 };
 
 static const struct ath_option option_table[];
@@ -83,14 +83,11 @@ static int collect_changes(const struct ath_cli *cli, const struct options *opti
                            struct ath_change_report *report, size_t *out_flags, struct ath_err *err)
 {
     const char *entry = cli->argument_count ? cli->arguments[0] : NULL;
-    int status = 0;
+    ath_auto_free char *prefix = ath_xasprintf("numa.%s", entry ? entry : "");
+    int status = entry ? refuse_empty(options, entry, err) : 0;
 
-    if (entry) {
-        ath_auto_free char *prefix = ath_xasprintf("numa.%s", entry);
-        status = refuse_empty(options, entry, err);
-        ath_key_flags_add(option_table, options, prefix, report);
-    }
-    *out_flags = report->change_count;
+    ath_key_flags_add(option_table, options, prefix, report);
+    *out_flags = entry ? report->change_count : 0; /* nothing else depends on the machine */
     for (size_t i = 0; i < options->set.count && !status; i++) {
         struct ath_applied_change *change =
             ath_push(&report->changes, &report->change_count, sizeof *change);
@@ -468,9 +465,10 @@ static int run_for_entry(struct ath_cli *cli, const struct options *options, int
 {
     ath_auto_free char *path = ath_cli_document_path(cli);
     const struct ath_option *flag = ath_key_flags_first(option_table, options);
+    const struct ath_option *of_entry = ath_key_flags_first_of_entry(option_table, options);
 
-    if (flag && !cli->argument_count)
-        return refuse_no_entry(flag, err);
+    if (of_entry && !cli->argument_count)
+        return refuse_no_entry(of_entry, err);
     if ((options->set.count || flag) && options->is_show)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'--show' and '--%s' exclude each other"),
                            flag ? flag->name : "set");
@@ -519,7 +517,9 @@ static const struct ath_argument arguments[] = {
         .offset = offsetof(struct options, member), .help = __VA_ARGS__                            \
     }
 
-/* Options that take a text set keys of the entry; see key_flags.h. */
+static const char *const encryptions[] = { "auto", "on", "off", NULL };
+
+/* Options that take a text set keys of the entry, or of the document; see key_flags.h. */
 static const struct ath_option option_table[] = {
     KEY("memory-percent", memory_percent, "P",
         N_("of entry N: percentage of the CPU node's memory that it may use")),
@@ -539,6 +539,10 @@ static const struct ath_option option_table[] = {
     KEY("data-port", data_port, "PORT",
         N_("of entry N: port of the data plane to come; has no effect yet")),
     KEY("metrics-port", metrics_port, "PORT", N_("of entry N: TCP port of its metrics")),
+    KEY("encrypt", encrypt, "auto|on|off",
+        N_("TCP connections that the runtimes of all entries encrypt: those that leave the machine "
+           "(auto), all (on) or none (off)"),
+        .suggestions = encryptions),
     { .name = "set",
       .type = ATH_OPTION_TEXTS,
       .metavar = "KEY=VALUE",
@@ -561,6 +565,7 @@ static const struct ath_example examples[] = {
     { "aitherion configure --set numa.0.memory_percent=70", N_("the same with the full key") },
     { "aitherion configure 0 --control-iface enP5p1s0f0 --data-iface enP3p1s0f0",
       N_("change several keys, checked against this machine") },
+    { "aitherion configure --encrypt on", N_("let runtimes encrypt every TCP connection") },
     { "aitherion configure --set numa.1.gpus=[0035:03:00.0] --dry-run",
       N_("show a change without making it") },
     { .command = NULL },

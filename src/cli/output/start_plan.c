@@ -92,15 +92,23 @@ static const struct ath_field network_fields[] = {
 };
 #undef AT
 
-static json_t *make_environment(const void *object)
+static json_t *pairs_to_json(const struct ath_plan_pairs *pairs)
 {
-    const struct ath_plan_pairs *environment = &((const struct ath_plan_node *)object)->environment;
     json_t *made = json_object();
 
-    for (size_t i = 0; i < environment->count; i++)
-        json_object_set_new(made, environment->items[i].name,
-                            ath_json_text(environment->items[i].value));
+    for (size_t i = 0; i < pairs->count; i++)
+        json_object_set_new(made, pairs->items[i].name, ath_json_text(pairs->items[i].value));
     return made;
+}
+
+static json_t *make_settings(const void *object)
+{
+    return pairs_to_json(&((const struct ath_plan_node *)object)->settings);
+}
+
+static json_t *make_environment(const void *object)
+{
+    return pairs_to_json(&((const struct ath_plan_node *)object)->environment);
 }
 
 static json_t *make_waits(const void *object)
@@ -137,6 +145,9 @@ static const struct ath_field settings_fields[] = {
     ATH_FIELD("devices", AT(devices), .help = "paths of device nodes"),
     ATH_FIELD("folder", AT(folder)),
     ATH_FIELD("key_file", AT(key_path), .help = "path on the host"),
+    ATH_FIELD("settings", ATH_OF(ATH_FIELD_TEXT), .is_map = true, .make = make_settings,
+              .help = "keys of the whole document that its server gets, without those that have "
+                      "their defaults: encrypt, limits.host_fraction"),
     ATH_FIELD("environment", ATH_OF(ATH_FIELD_TEXT), .is_map = true, .make = make_environment),
     ATH_FIELD("command", AT(command)),
     ATH_FIELD("health_command", AT(health)),
@@ -409,6 +420,17 @@ static char *rdma_words(const struct ath_plan_node *node)
     return node->rdma_count ? ath_text_take(&text) : NULL;
 }
 
+/* Returns "encrypt: on, limits.host_fraction: 0.25"; NULL for no settings. */
+static char *settings_words(const struct ath_plan_node *node)
+{
+    struct ath_text text = { 0 };
+
+    for (size_t i = 0; i < node->settings.count; i++)
+        ath_text_add_part(&text, _(", "), "%s: %s", node->settings.items[i].name,
+                          node->settings.items[i].value);
+    return node->settings.count ? ath_text_take(&text) : NULL;
+}
+
 static char *network_words(const struct ath_plan_node *node)
 {
     switch (node->network) {
@@ -532,6 +554,7 @@ static void print_node(const struct ath_style *style, FILE *out, const struct at
         print_row(style, out, _("macvlan"), macvlan_words(&node->macvlans[i]));
     print_row(style, out, _("reached"), ath_start_plan_reach(node));
     print_row(style, out, _("key"), ath_xstrdup(node->key_path));
+    print_row(style, out, _("settings"), settings_words(node));
     print_row(style, out, _("now"), foreseen_words(foreseen));
     for (size_t i = 0; i < node->warning_count; i++)
         ath_start_plan_print_warning(style, out, &node->warnings[i]);

@@ -146,6 +146,9 @@ static const struct field fields[] = {
     { "numa", "control_port", N_("Control port"), "", NULL },
     { "numa", "data_port", N_("Data port"), "", NULL },
     { "numa", "metrics_port", N_("Metrics port"), "", NULL },
+    { "", "encrypt", N_("Encryption of TCP"), "", NULL },
+    { "", "limits.sessions_per_source", N_("Sessions from one source"), "", NULL },
+    { "", "limits.host_fraction", N_("Host memory of one session"), "", NULL },
     { "roce.cards", "description", N_("Description"), "", NULL },
     { "roce.cards", "numa", N_("NUMA entries that use it"), "", offer_entries },
     { "roce.macvlans", "name", N_("Name"), "", NULL },
@@ -166,16 +169,17 @@ static const struct field *find_field(const char *list, const char *key)
     abort(); /* a row of a screen names a field that is not in the table */
 }
 
-/* Returns the document's schema of a key in a list like "roce.macvlans". */
+/* Returns the document's schema of a key in a list like "roce.macvlans", or of a key of the
+ * document itself. */
 static const struct ath_schema *schema_of(const char *list, const char *key)
 {
     const struct ath_schema *schema = ath_schema_root();
-    ath_auto_free char *path = ath_xstrdup(list);
+    ath_auto_free char *path = ath_field_key(list, "", key);
     char *rest = path;
 
     for (char *name = strsep(&rest, "."); name && schema; name = strsep(&rest, "."))
         schema = ath_schema_find(schema, name);
-    return ath_schema_find(schema, key);
+    return schema;
 }
 
 static bool is_many(const struct ath_schema *schema)
@@ -195,7 +199,7 @@ const char *ath_field_help(const char *list, const char *field)
 
 char *ath_field_key(const char *list, const char *subject, const char *field)
 {
-    return ath_xasprintf("%s.%s.%s", list, subject, field);
+    return ath_xasprintf("%s%s%s%s%s", list, *list ? "." : "", subject, *subject ? "." : "", field);
 }
 
 static char *value_of(const struct ath_tui *tui, const char *key)
@@ -242,6 +246,7 @@ static const struct setter {
     const char *behind;
 } setters[] = {
     { "numa", "aitherion configure {0}", &ath_command_configure, "" },
+    { "", "aitherion configure", &ath_command_configure, "" },
     { "roce.macvlans", "aitherion roce macvlan {0}", &ath_command_roce_macvlan, " --record" },
 };
 

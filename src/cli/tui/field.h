@@ -2,8 +2,9 @@
  * Values of the document as fields of a screen: shown, chosen from what the machine offers, typed,
  * and checked at once.
  *
- * A field is named by its list in the document, the subject (an entry of the list) and its key. The
- * document's own table (config/schema.h) says what is allowed and has the help; the table in
+ * A field is named by its list in the document, the subject (an entry of the list) and its key. A
+ * key of the document itself, such as "limits.host_fraction", has the list "" and the subject "".
+ * The document's own table (config/schema.h) says what is allowed and has the help; the table in
  * field.c says what is offered. Private to tui.
  */
 #pragma once
@@ -12,7 +13,7 @@
 
 enum { ATH_FIELDS_MOST = 3 }; /* of one row */
 
-/* Returns "numa.0.memory_percent". The caller frees it. */
+/* Returns "numa.0.memory_percent", "encrypt". The caller frees it. */
 char *ath_field_key(const char *list, const char *subject, const char *field);
 
 /* Returns the value as shown to the user: "80.0 %", "none". The caller frees it. */

@@ -31,7 +31,8 @@ struct ath_menu_row {
 
 struct ath_menu {
     const char *title; /* N_() */
-    const char *list;  /* list of its fields: "numa", "roce.macvlans"; NULL without fields */
+    const char *list;  /* list of its fields: "numa", "roce.macvlans"; "": keys of the document
+                          itself; NULL without fields */
     const struct ath_menu_row *rows; /* terminated by a row without label and list */
     /* Text below the rows with more about the subject, freed by the menu; NULL: none. */
     char *(*about)(const struct ath_tui *tui, const char *subject);

@@ -41,5 +41,5 @@ void ath_screens_run(struct ath_tui *tui, const char *const *words);
 
 extern const struct ath_menu ath_menu_main, ath_menu_numa, ath_menu_entry, ath_menu_roce,
     ath_menu_card, ath_menu_macvlans, ath_menu_macvlan, ath_menu_faults, ath_menu_key,
-    ath_menu_image;
+    ath_menu_image, ath_menu_access;
 extern const struct ath_page ath_page_topology, ath_page_document, ath_page_status;

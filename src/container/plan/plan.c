@@ -132,6 +132,7 @@ static void free_node(struct ath_plan_node *node)
     ath_idset_free(&node->memory_nodes);
     free_devices(node);
     free_network(node);
+    free_pairs(&node->settings);
     free_pairs(&node->environment);
     free_pairs(&node->labels);
     ath_texts_free(&node->command);

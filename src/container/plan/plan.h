@@ -231,6 +231,9 @@ struct ath_plan_node {
     struct ath_texts devices; /* device nodes, the same path inside */
     struct ath_plan_mount *mounts;
     size_t mount_count;
+    /* keys of the whole document for the server that differ from their defaults:
+     * "limits.host_fraction" */
+    struct ath_plan_pairs settings;
     struct ath_plan_pairs environment; /* by name */
     struct ath_plan_pairs labels;      /* without role and plan, which docker/body.c adds */
     struct ath_texts command;          /* ATH_PLAN_RUNTIME, "serve", ... */

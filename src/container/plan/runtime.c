@@ -16,6 +16,17 @@
 static const char key_inside[] = ATH_PLAN_RUN_FOLDER "/key";
 static const char keys_inside[] = ATH_PLAN_RUN_FOLDER "/keys";
 
+/* Keys of the whole document that `aitherion-runtime serve` has options for. A default adds
+ * neither option nor variable. */
+static const struct {
+    const char *mapping; /* NULL: the document itself */
+    const char *key, *option, *variable;
+} settings[] = {
+    { NULL, "encrypt", "--encrypt", "AITHERION_ENCRYPT" },
+    { "limits", "sessions_per_source", "--sessions-per-source", "SESSIONS_PER_SOURCE" },
+    { "limits", "host_fraction", "--host-fraction", "HOST_FRACTION" },
+};
+
 /* value is taken over; NULL: adds no pair. */
 static void add_pair(struct ath_plan_pairs *pairs, const char *name, char *value)
 {
@@ -24,6 +35,24 @@ static void add_pair(struct ath_plan_pairs *pairs, const char *name, char *value
     struct ath_plan_pair *pair = ath_push(&pairs->items, &pairs->count, sizeof *pair);
     pair->name = ath_xstrdup(name);
     pair->value = value;
+}
+
+/* Returns the value of a setting; NULL if it has none, or its default. The caller frees it. */
+static char *setting_of(const struct ath_document *document, size_t setting)
+{
+    const struct ath_schema *parent = ath_schema_root();
+    const void *base = document;
+    ATH_AUTO(ath_texts) values = { 0 };
+
+    if (settings[setting].mapping) {
+        parent = ath_schema_find(parent, settings[setting].mapping);
+        base = ath_schema_field(parent, base);
+    }
+    const struct ath_schema *key = ath_schema_find(parent, settings[setting].key);
+    if (ath_schema_is_default(key, base))
+        return NULL;
+    ath_schema_texts(key, base, &values);
+    return values.count ? ath_xstrdup(values.items[0]) : NULL;
 }
 
 /* Returns where the key is mounted. A folder is mounted whole, so that its changes are seen. */
@@ -99,6 +128,23 @@ static void add_gpu_environment(const struct ath_plan_making *making, struct ath
         add_pair(pairs, "CUDA_CACHE_PATH", ath_xstrdup("/tmp/cuda-cache"));
 }
 
+/* Adds the settings to the plan, and to the environment and the command that are made from it. */
+static void add_settings(const struct ath_plan_making *making, struct ath_plan_node *node)
+{
+    for (size_t i = 0; i < ATH_COUNT(settings); i++) {
+        const char *mapping = settings[i].mapping;
+        ath_auto_free char *value = setting_of(making->document, i);
+        if (!value)
+            continue;
+        ath_auto_free char *name =
+            ath_xasprintf("%s%s%s", mapping ? mapping : "", mapping ? "." : "", settings[i].key);
+        add_pair(&node->settings, name, ath_xstrdup(value));
+        add_pair(&node->environment, settings[i].variable, ath_xstrdup(value));
+        ath_texts_add(&node->command, settings[i].option);
+        ath_texts_add(&node->command, value);
+    }
+}
+
 static int compare_pairs(const void *a, const void *b)
 {
     const struct ath_plan_pair *left = a, *right = b;
@@ -126,7 +172,6 @@ static void add_environment(const struct ath_plan_making *making, struct ath_pla
     add_gpu_environment(making, node);
     if (has_library_mount(node))
         add_pair(pairs, "LD_LIBRARY_PATH", ath_xstrdup(ATH_LIBRARY_FOLDER));
-    qsort(pairs->items, pairs->count, sizeof *pairs->items, compare_pairs);
 }
 
 static char *macvlan_names(const struct ath_plan_node *node)
@@ -192,4 +237,7 @@ void ath_plan_add_runtime(const struct ath_plan_making *making, struct ath_plan_
     add_environment(making, node);
     add_labels(making, node);
     add_commands(making, node);
+    add_settings(making, node);
+    qsort(node->environment.items, node->environment.count, sizeof *node->environment.items,
+          compare_pairs);
 }
