@@ -51,6 +51,7 @@ UNIT_TESTS = \
 	tests/unit/test_parameter_layout \
 	tests/unit/test_pci \
 	tests/unit/test_perf \
+	tests/unit/test_place \
 	tests/unit/test_plan \
 	tests/unit/test_places \
 	tests/unit/test_process_facts \
@@ -73,6 +74,7 @@ if RUNTIME_TABLES
 UNIT_TESTS += tests/unit/test_tables
 tests_unit_test_tables_SOURCES = tests/unit/test_tables.c src/cuda/api/export_tables.c src/cuda/api/export_tables.h
 endif
+tests_unit_test_place_SOURCES = tests/unit/test_place.c tests/unit/made_machines.c tests/unit/made_machines.h tests/unit/tree.h
 tests_unit_test_output_SOURCES = tests/unit/test_output.c tests/unit/made_machines.c tests/unit/made_machines.h
 
 # Beside the sources named after them: the helpers of the tests about documents.

@@ -1,5 +1,6 @@
 libaitherion_a_SOURCES += \
 	src/base/alloc.c src/base/alloc.h \
+	src/base/bind.c src/base/bind.h \
 	src/base/cleanup.h \
 	src/base/clock.h \
 	src/base/fingerprint.c src/base/fingerprint.h \

@@ -14,6 +14,7 @@
     F(hwloc_topology_load)                                                                         \
     F(hwloc_topology_destroy)                                                                      \
     F(hwloc_topology_get_allowed_cpuset)                                                           \
+    F(hwloc_get_type_depth)                                                                        \
     F(hwloc_get_obj_by_depth)                                                                      \
     F(hwloc_bitmap_next)                                                                           \
     F(hwloc_bitmap_next_unset)                                                                     \

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "numa/core.h"
 #include "numa/profile.h"
 #include "numa/warning.h"
 
@@ -184,6 +185,21 @@ static void read_nodes(struct ath_hwloc_walk *walk)
     return_cpus(walk->machine);
 }
 
+static void read_cores(const struct ath_hwloc_walk *walk)
+{
+    int depth = walk->hwloc->hwloc_get_type_depth(walk->topology, HWLOC_OBJ_CORE);
+    hwloc_obj_t object;
+
+    for (unsigned int i = 0;
+         depth != HWLOC_TYPE_DEPTH_UNKNOWN && depth != HWLOC_TYPE_DEPTH_MULTIPLE &&
+         (object = walk->hwloc->hwloc_get_obj_by_depth(walk->topology, depth, i));
+         i++) {
+        ATH_AUTO(ath_idset) threads = { 0 };
+        copy_set(walk->hwloc, object->cpuset, &threads);
+        ath_cores_add(walk->machine, &threads);
+    }
+}
+
 struct hwloc_distances_s **ath_hwloc_matrices(struct ath_hwloc_walk *walk, unsigned int *out_count)
 {
     unsigned int count = 0;
@@ -281,6 +297,7 @@ void ath_hwloc_walk(const struct ath_hwloc *hwloc, hwloc_topology_t topology,
     read_identity(hwloc->hwloc_get_obj_by_depth(topology, 0, 0), machine);
     machine->profile = ath_profile_of(machine->model, NULL);
     read_nodes(&walk);
+    read_cores(&walk);
     read_distances(&walk);
     ath_hwloc_walk_pci(&walk);
     ath_hwloc_walk_links(&walk);

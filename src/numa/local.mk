@@ -1,4 +1,5 @@
 libaitherion_a_SOURCES += \
+	src/numa/core.c src/numa/core.h \
 	src/numa/discover.c src/numa/discover.h \
 	src/numa/gpu.c src/numa/gpu.h \
 	src/numa/host.c src/numa/host.h \

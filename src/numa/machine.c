@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "numa/core.h"
 #include "numa/pair.h"
 #include "numa/profile.h"
 #include "numa/warning.h"
@@ -53,6 +54,7 @@ void ath_machine_free(struct ath_machine *machine)
     for (size_t i = 0; i < machine->warning_count; i++)
         free_warning(&machine->warnings[i]);
     ath_nic_others_free(&machine->others);
+    ath_cores_forget(machine);
     free(machine->hostname);
     free(machine->model);
     free(machine->arch);

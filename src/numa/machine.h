@@ -114,6 +114,8 @@ struct ath_machine {
     bool lacks_pci;  /* a capture without any PCI device: it was gathered without I/O */
     struct ath_numa_node *nodes;
     size_t node_count;
+    struct ath_idset *cores; /* the threads of each core; none if not read or not known (core.h) */
+    size_t core_count;
     struct ath_gpu *gpus;
     size_t gpu_count;
     struct ath_nic *nics;

@@ -114,6 +114,12 @@ static unsigned int nearness_of(const struct ath_gpu *gpu, const struct ath_nic 
     return is_same_node(gpu, nic) ? SAME_NODE : UNKNOWN;
 }
 
+unsigned int ath_pair_nearness(const struct ath_machine *machine, const struct ath_gpu *gpu,
+                               const struct ath_nic *nic)
+{
+    return nearness_of(gpu, nic, ath_machine_distance(machine, gpu->numa_node, nic->numa_node));
+}
+
 /* Lower is better: usable RDMA, then a link that is up, then an unknown state, then down. */
 static unsigned int unfitness_of(const struct ath_nic *nic)
 {

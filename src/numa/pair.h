@@ -14,6 +14,11 @@ void ath_pairs_rank(struct ath_machine *machine);
 const struct ath_pair *ath_pairs_of_gpu(const struct ath_machine *machine, size_t gpu,
                                         size_t *out_count);
 
+/* Returns a number that is lower the nearer a GPU and a port are. The numbers of all GPUs and ports
+ * of a finished machine can be compared. */
+unsigned int ath_pair_nearness(const struct ath_machine *machine, const struct ath_gpu *gpu,
+                               const struct ath_nic *nic);
+
 /* Returns the reason for a pair's distance as a translated clause: "same NUMA node, through two
  * PCIe host bridges". */
 const char *ath_pair_reason(const struct ath_pair *pair);

@@ -41,6 +41,21 @@ static const struct {
     { "ac922", { 0x1db1, 0x1db5, 0x1df5 } },
 };
 
+/* The SMT4 cores of POWER9 in a bare-metal system (POWER9 Processor User's Manual). Linux numbers
+ * the threads of a core in a row (arch/powerpc, cpu_first_thread_sibling()). */
+static const struct {
+    const char *profile;
+    int threads;
+} cores[] = { { "ac922", 4 } };
+
+int ath_profile_threads(const char *profile)
+{
+    for (size_t i = 0; profile && i < ATH_COUNT(cores); i++)
+        if (!strcmp(cores[i].profile, profile))
+            return cores[i].threads;
+    return ATH_UNKNOWN;
+}
+
 bool ath_profile_has_gpu_node(const char *profile, int device_id)
 {
     for (size_t i = 0; profile && i < ATH_COUNT(gpus_with_nodes); i++)

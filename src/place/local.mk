@@ -1,4 +1,8 @@
 libaitherion_a_SOURCES += \
+	src/place/choose.c src/place/choose.h \
+	src/place/cpus.c src/place/cpus.h \
 	src/place/gpu_ring.c src/place/gpu_ring.h \
+	src/place/group.c src/place/group.h \
+	src/place/ports.c src/place/ports.h \
 	src/place/search.c src/place/search.h \
 	src/place/set.c src/place/set.h

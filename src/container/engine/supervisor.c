@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <linux/mempolicy.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,6 +31,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/bind.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/i18n.h"
@@ -58,32 +58,6 @@ struct report {
     int status;
     struct ath_err err;
 };
-
-static int bind_cpus(const struct ath_idset *cpus)
-{
-    size_t last = 0;
-    if (!cpus->range_count)
-        return 0;
-    for (int id = ath_idset_next(cpus, -1); id >= 0; id = ath_idset_next(cpus, id))
-        last = (size_t)id;
-    size_t size = CPU_ALLOC_SIZE(last + 1);
-    ath_auto_free cpu_set_t *set = ath_xalloc(size);
-    for (int id = ath_idset_next(cpus, -1); id >= 0; id = ath_idset_next(cpus, id))
-        CPU_SET_S((size_t)id, size, set);
-    return sched_setaffinity(0, size, set) ? -errno : 0;
-}
-
-/* Without a cpuset: binds all later allocations of the process by its policy (set_mempolicy(2);
- * exec keeps it). */
-static int bind_memory(const struct ath_idset *nodes)
-{
-    enum { BITS = 8 * sizeof(unsigned long), MASK_NODES = 4096 };
-    unsigned long mask[MASK_NODES / BITS] = { 0 };
-    for (int id = ath_idset_next(nodes, -1); id >= 0 && id < MASK_NODES;
-         id = ath_idset_next(nodes, id))
-        mask[(size_t)id / BITS] |= 1ul << ((size_t)id % BITS);
-    return syscall(SYS_set_mempolicy, MPOL_BIND, mask, (unsigned long)MASK_NODES) ? -errno : 0;
-}
 
 /* Raises the limit as far as possible. A failure is ignored, because few users may raise it. */
 static void raise_memlock(void)
@@ -144,11 +118,11 @@ static int place(const struct ath_supervisor_job *job, struct ath_err *err)
     if (status)
         return ath_err_system(err, status, _("cannot enter the control group of '%s'"), node->name);
     /* Entering a cpuset resets the CPUs to all of the set, so binding comes afterwards. */
-    status = bind_cpus(&node->cpus);
+    status = ath_bind_cpus(&node->cpus);
     if (status)
         return ath_err_system(err, status, _("cannot run '%s' on its CPUs"), node->name);
     if (!job->cgroup->has_cpuset)
-        status = bind_memory(&node->memory_nodes);
+        status = ath_bind_memory(ATH_MEMORY_BIND, &node->memory_nodes);
     if (status)
         return ath_err_system(err, status, _("cannot bind '%s' to its memory nodes"), node->name);
     raise_memlock();

@@ -1,0 +1,372 @@
+/* Policies, CPUs, network ports and bindings of chosen GPUs. */
+#include "config.h"
+
+#include "place/choose.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/bind.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "made_machines.h"
+#include "numa/core.h"
+#include "place/group.h"
+#include "tree.h"
+#include "unit.h"
+
+enum { MOST_GPUS = 16 };
+
+static struct ath_machine machine;
+static int64_t bandwidths[MOST_GPUS * MOST_GPUS];
+static bool is_free[MOST_GPUS];
+static struct ath_err err;
+
+static void teardown(void)
+{
+    ath_machine_free(&machine);
+}
+
+/* Makes all GPUs free, with NVLinks inside a node and X-Bus between nodes. */
+static void begin(void (*make)(struct ath_machine *out))
+{
+    make(&machine);
+    ath_cores_read(NULL, &machine);
+    for (size_t i = 0; i < machine.gpu_count; i++) {
+        is_free[i] = true;
+        for (size_t j = 0; j < machine.gpu_count; j++)
+            bandwidths[i * machine.gpu_count + j] =
+                machine.gpus[i].numa_node == machine.gpus[j].numa_node ? 75000000000 : 32000000000;
+    }
+}
+
+/* Expects the answer "0,1" or "0,1|2,3", or the error. */
+static void expect(const struct ath_place_request *request, const char *gpus)
+{
+    ATH_AUTO(ath_place_answer) answer = { 0 };
+    ATH_AUTO(ath_text) found = { 0 };
+    int status = ath_place_choose(&machine, bandwidths, request, &answer, &err);
+
+    if (status) {
+        ck_assert_str_eq(err.message, gpus);
+        ck_assert_str_ne(err.hint, "");
+        return;
+    }
+    for (size_t i = 0; i < answer.best.size * answer.best.group_count; i++)
+        ath_text_add(&found, "%s%zu",
+                     !i                     ? ""
+                     : i % answer.best.size ? ","
+                                            : "|",
+                     answer.best.gpus[i]);
+    ck_assert_str_eq(found.data, gpus);
+}
+
+static void expect_set(size_t size, enum ath_place_policy policy, const char *gpus)
+{
+    expect(
+        &(struct ath_place_request){
+            .size = size, .group_count = 1, .policy = policy, .is_free = is_free },
+        gpus);
+}
+
+FIXTURE(NULL, teardown);
+
+TEST(policies_of_an_ac922)
+{
+    begin(made_ac922);
+    expect_set(2, ATH_PLACE_BEST_EFFORT, "0,1");
+    is_free[0] = false;
+    expect_set(2, ATH_PLACE_BEST_EFFORT, "2,3");
+    expect_set(1, ATH_PLACE_BEST_EFFORT, "1");
+    expect_set(2, ATH_PLACE_NONE, "1,2");
+    expect_set(3, ATH_PLACE_BEST_EFFORT, "1,2,3");
+    expect_set(3, ATH_PLACE_RESTRICTED, "1,2,3");
+    expect_set(
+        3, ATH_PLACE_SINGLE_NUMA,
+        "the policy 'single-numa' needs 3 free GPUs on 1 NUMA node: node 0 has 1, node 8 has 2");
+    expect_set(4, ATH_PLACE_BEST_EFFORT, "cannot place 4 GPUs: 3 of the machine's 4 are free");
+    is_free[2] = false;
+    expect_set(2, ATH_PLACE_BEST_EFFORT, "1,3");
+    expect_set(
+        2, ATH_PLACE_RESTRICTED,
+        "the policy 'restricted' needs 2 free GPUs on 1 NUMA node: node 0 has 1, node 8 has 1");
+    expect_set(1, ATH_PLACE_SINGLE_NUMA, "1");
+}
+
+TEST(groups_of_a_policy)
+{
+    begin(made_dgx2);
+    struct ath_place_request request = { .size = 4, .group_count = 4, .is_free = is_free };
+    expect(&request, "0,1,2,3|4,5,6,7|8,9,10,11|12,13,14,15");
+    is_free[7] = is_free[15] = false;
+    request.group_count = 3;
+    request.policy = ATH_PLACE_SINGLE_NUMA;
+    expect(&request, "the policy 'single-numa' needs free GPUs for 3 groups of 4, each on 1 NUMA "
+                     "node: node 0 has 7, node 1 has 7");
+    request.size = 2;
+    request.group_count = 7;
+    expect(&request, "the policy 'single-numa' needs free GPUs for 7 groups of 2, each on 1 NUMA "
+                     "node: node 0 has 7, node 1 has 7");
+    request.group_count = 6;
+    expect(&request, "0,1|2,3|4,5|8,9|10,11|12,13");
+    request.group_count = 8;
+    expect(&request, "cannot place 8 groups of 2 GPUs: 14 of the machine's 16 are free");
+}
+
+/* A GPU whose node is not known can be on any node. */
+TEST(a_policy_of_nodes_needs_their_numbers)
+{
+    begin(made_ac922);
+    for (size_t i = 0; i < 4; i++)
+        machine.gpus[i].numa_node = ATH_UNKNOWN;
+    expect_set(2, ATH_PLACE_BEST_EFFORT, "0,1");
+    expect_set(2, ATH_PLACE_SINGLE_NUMA,
+               "the policy 'single-numa' needs 2 free GPUs on 1 NUMA node: no GPU's node is known");
+    expect_set(
+        2, ATH_PLACE_RESTRICTED,
+        "the policy 'restricted' needs to know the NUMA nodes of 2 GPUs: no GPU's node is known");
+}
+
+TEST(as_near_to_a_port_as_possible)
+{
+    begin(made_azure);
+    struct ath_place_request request = { .size = 1, .group_count = 1, .is_free = is_free };
+    request.near = &machine.nics[5];
+    ck_assert_str_eq(request.near->rdma_device, "mlx5_5");
+    expect(&request, "5");
+    request.size = 2;
+    expect(&request, "4,5");
+    is_free[5] = false;
+    request.size = 1;
+    expect(&request, "4");
+    request.size = 4;
+    expect(&request, "0,1,2,3"); /* three near ones are too few, and the far ones are better */
+    request.policy = ATH_PLACE_SINGLE_NUMA;
+    request.size = 3;
+    expect(&request, "4,6,7");
+}
+
+TEST(a_machine_without_gpus)
+{
+    begin(made_laptop);
+    expect_set(1, ATH_PLACE_BEST_EFFORT, "the machine has no GPU to place");
+}
+
+TEST(gpus_that_cannot_be_placed)
+{
+    begin(made_ac922);
+    ath_place_usable(&machine, is_free);
+    ck_assert(is_free[0] && is_free[1] && is_free[2] && is_free[3]);
+    machine.gpus[0].is_lost = true;
+    machine.gpus[1].memory_state = ATH_MEMORY_OFFLINE;
+    machine.gpus[2].vendor_id = ATH_VENDOR_AMD;
+    ath_place_usable(&machine, is_free);
+    ck_assert(!is_free[0] && !is_free[1] && !is_free[2] && is_free[3]);
+    for (size_t i = 0; i < 4; i++)
+        machine.gpus[i].vendor_id = ATH_VENDOR_AMD;
+    machine.gpus[3].vendor_id = ATH_VENDOR_INTEL;
+    ath_place_usable(&machine, is_free);
+    ck_assert(is_free[0] && is_free[1] && is_free[2] && !is_free[3]);
+}
+
+/* ---- CPUs ---- */
+
+/* Expects CPUs and cores for GPUs, given as digits. */
+static void expect_cpus(const char *gpus, size_t wanted, const char *allowed, const char *cpus,
+                        size_t cores)
+{
+    size_t list[MOST_GPUS], count = 0;
+    ATH_AUTO(ath_place_cpus) found = { 0 };
+    ATH_AUTO(ath_idset) limit = { 0 };
+
+    for (; gpus[count]; count++)
+        list[count] = (size_t)(gpus[count] - '0');
+    if (allowed)
+        ck_assert_int_eq(ath_idset_parse_list(allowed, &limit), 0);
+    int status =
+        ath_place_choose_cpus(&machine, list, count, wanted, allowed ? &limit : NULL, &found, &err);
+    if (status) {
+        ck_assert_str_eq(err.message, cpus);
+        return;
+    }
+    ath_auto_free char *text = ath_idset_format(&found.cpus);
+    ck_assert_str_eq(text, cpus);
+    ck_assert_uint_eq(found.core_count, cores);
+}
+
+/* POWER9: the threads 0 to 3 are one core. */
+TEST(cores_before_threads)
+{
+    begin(made_ac922);
+    expect_cpus("0", 0, NULL, "0-63", 16);
+    expect_cpus("0", 1, NULL, "0", 1);
+    expect_cpus("0", 4, NULL, "0,4,8,12", 4);
+    expect_cpus("2", 16, NULL, "64,68,72,76,80,84,88,92,96,100,104,108,112,116,120,124", 16);
+    expect_cpus("2", 18, NULL, "64-65,68-69,72,76,80,84,88,92,96,100,104,108,112,116,120,124", 16);
+    expect_cpus("2", 64, NULL, "64-127", 16);
+    expect_cpus("02", 4, NULL, "0,4,64,68", 4);
+    expect_cpus("012", 3, NULL, "0,4,64", 3);
+    expect_cpus("012", 6, NULL, "0,4,8,12,64,68", 6);
+    expect_cpus("0", 65, NULL, "0-64", 17);
+    expect_cpus("0", 2, "1-2,6,70", "1,6", 2);
+    expect_cpus("0", 3, "1-2,6,70", "1-2,6", 2);
+    expect_cpus("0", 4, "1-2,6,70", "1-2,6,70", 3);
+    expect_cpus("0", 5, "1-2,6,70", "cannot take 5 CPUs: this process may use 4", 0);
+    expect_cpus("0", 129, NULL, "cannot take 129 CPUs: the machine has 128 online", 0);
+    expect_cpus("0", 0, "70-72", "70-72", 2);
+}
+
+TEST(cpus_of_groups_share_no_core)
+{
+    static const size_t gpus[] = { 0, 1, 2, 3 };
+    static const char *const four[] = { "0-31", "32-63", "64-95", "96-127" };
+    static const char *const two[] = { "0-63", "64-127" };
+    struct ath_idset parts[4] = { 0 };
+
+    begin(made_ac922);
+    for (size_t size = 1; size <= 2; size++) {
+        ath_place_divide_cpus(&machine, gpus, size, 4 / size, NULL, parts);
+        for (size_t i = 0; i < 4 / size; i++) {
+            ath_auto_free char *text = ath_idset_format(&parts[i]);
+            ck_assert_str_eq(text, size == 1 ? four[i] : two[i]);
+            ath_idset_free(&parts[i]);
+            parts[i] = (struct ath_idset){ 0 };
+        }
+    }
+}
+
+TEST(cores_of_a_root)
+{
+    struct tree tree;
+    ATH_AUTO(ath_root) root = { .fd = -1 };
+
+    begin(made_laptop);
+    ck_assert_uint_eq(machine.core_count, 0);
+    expect_cpus("", 2, NULL, "0-1", 2);
+    tree_make(&tree);
+    for (int cpu = 0; cpu < 8; cpu++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d,%d\n", cpu % 4, cpu % 4 + 4);
+        tree_put(&tree, text, "sys/devices/system/cpu/cpu%d/topology/%s", cpu,
+                 cpu % 2 ? "core_cpus_list" : "thread_siblings_list");
+    }
+    ck_assert_int_eq(ath_root_open(tree.path, &root, &err), 0);
+    ath_cores_read(&root, &machine);
+    ck_assert_uint_eq(machine.core_count, 4);
+    expect_cpus("", 5, NULL, "0-4", 4);
+    /* a list that leaves out its own CPU says nothing, and a CPU without a list makes all unknown
+     */
+    ath_cores_forget(&machine);
+    tree_put(&tree, "7", "sys/devices/system/cpu/cpu2/topology/thread_siblings_list");
+    ath_cores_read(&root, &machine);
+    ck_assert_uint_eq(machine.core_count, 0);
+    tree_remove(&tree);
+}
+
+/* ---- ports and bindings ---- */
+
+static void make_group(const size_t *gpus, size_t count, bool binds, struct ath_place_group *out)
+{
+    const struct ath_place_group_request request = { .gpus = gpus,
+                                                     .ring = gpus,
+                                                     .gpu_count = count,
+                                                     .bandwidths = bandwidths,
+                                                     .binds_memory = binds };
+    ck_assert_int_eq(ath_place_group_make(&machine, &request, out, &err), 0);
+}
+
+/* Expects the variables and the command, separated by blanks. */
+static void expect_binding(const struct ath_place_group *group, const char *binding)
+{
+    ATH_AUTO(ath_text) text = { 0 };
+    for (size_t i = 0; group->variables[i].name; i++)
+        ath_text_add_part(&text, " ", "%s=%s", group->variables[i].name, group->variables[i].value);
+    for (size_t i = 0; i < group->word_count; i++)
+        ath_text_add_part(&text, " ", "%s", group->words[i]);
+    ck_assert_str_eq(text.data ? text.data : "", binding);
+}
+
+TEST(bindings_of_an_ac922)
+{
+    static const size_t first[] = { 0, 1 }, both[] = { 1, 2 };
+    ATH_AUTO(ath_place_group) one = { 0 }, strict = { 0 }, two = { 0 };
+
+    begin(made_ac922);
+    make_group(first, 2, false, &one);
+    expect_binding(&one, "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1 "
+                         "NCCL_IB_HCA==mlx5_0:1,mlx5_1:1 numactl --physcpubind=0-63 --preferred=0 "
+                         "--");
+    ck_assert_int_eq(one.ring_bandwidth, 75000000000);
+    ath_auto_free char *memory = ath_idset_format(&one.memory_nodes);
+    ck_assert_str_eq(memory, "254-255");
+    ck_assert_uint_eq(one.ports.count, 2);
+    ck_assert_uint_eq(one.ports.items[0].gpu_count, 2);
+    ck_assert_int_eq(one.ports.items[0].class, ATH_PCI_NODE);
+    make_group(first, 2, true, &strict);
+    ck_assert_str_eq(strict.words[2], "--membind=0,254-255");
+    machine.gpus[1].uuid = ath_xstrdup("GPU-b");
+    machine.gpus[2].uuid = ath_xstrdup("GPU-c");
+    make_group(both, 2, false, &two);
+    expect_binding(&two, "CUDA_VISIBLE_DEVICES=GPU-b,GPU-c "
+                         "NCCL_IB_HCA==mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_4:1 "
+                         "numactl --physcpubind=0-127 --localalloc --");
+    ck_assert_int_eq(two.ring_bandwidth, 32000000000);
+}
+
+/* A nearer port that RDMA cannot use is shown, and the nearest one for RDMA as well. */
+TEST(ports_with_and_without_rdma)
+{
+    static const size_t gpu = 0;
+    ATH_AUTO(ath_place_ports) ports = { 0 }, only = { 0 };
+
+    begin(made_azure);
+    free(machine.nics[0].rdma_device);
+    machine.nics[0].rdma_device = NULL;
+    ath_place_find_ports(&machine, &gpu, 1, NULL, &ports);
+    ck_assert_ptr_eq(ports.items[0].nic, &machine.nics[0]);
+    ck_assert(!ports.items[0].is_for_rdma);
+    ck_assert_uint_eq(ports.items[0].gpu_count, 1);
+    ck_assert_uint_eq(ports.count, 4);
+    ck_assert(ports.items[1].is_for_rdma);
+    ck_assert_uint_eq(ports.items[1].gpu_count, 0);
+    ath_place_find_ports(&machine, &gpu, 1, &machine.nics[7], &only);
+    ck_assert_uint_eq(only.count, 1);
+    ck_assert_ptr_eq(only.items[0].nic, &machine.nics[7]);
+}
+
+/* CUDA does not number GPUs of other vendors, or those that the driver does not run. */
+TEST(numbers_of_cuda)
+{
+    static const size_t last[] = { 3 }, other[] = { 0 };
+    ATH_AUTO(ath_place_group) group = { 0 }, foreign = { 0 };
+
+    begin(made_ac922);
+    machine.nic_count = 0;
+    machine.pair_count = 0;
+    machine.gpus[0].vendor_id = ATH_VENDOR_AMD;
+    machine.gpus[1].is_lost = true;
+    make_group(last, 1, false, &group);
+    expect_binding(&group, "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1 numactl "
+                           "--physcpubind=64-127 --preferred=8 --");
+    ck_assert_int_eq(group.ring_bandwidth, ATH_UNKNOWN);
+    make_group(other, 1, false, &foreign);
+    expect_binding(&foreign, "numactl --physcpubind=0-63 --preferred=0 --");
+    machine.nic_count = 6;
+}
+
+/* ---- binding this process ---- */
+
+TEST(binds_this_process)
+{
+    ATH_AUTO(ath_idset) before = { 0 }, one = { 0 }, after = { 0 }, none = { 0 };
+
+    ck_assert_int_eq(ath_bind_allowed(&before), 0);
+    int first = ath_idset_next(&before, -1);
+    ck_assert_int_ge(first, 0);
+    ath_idset_add(&one, first, first);
+    ck_assert_int_eq(ath_bind_cpus(&none), 0);
+    ck_assert_int_eq(ath_bind_cpus(&one), 0);
+    ck_assert_int_eq(ath_bind_allowed(&after), 0);
+    ck_assert(ath_idset_equals(&one, &after));
+    ck_assert_int_eq(ath_bind_cpus(&before), 0);
+}
