@@ -46,6 +46,7 @@ lib_aitherion_sim_libcuda_so_1_LDADD = -lpthread
 lib_aitherion_sim_libcuda_so_1_DEPENDENCIES = sim/libcuda.map
 EXTRA_DIST += sim/libcuda.map
 $(lib_aitherion_sim_libcuda_so_1_OBJECTS): | proto/cuda-generated.stamp
+$(lib_aitherion_sim_libcuda_so_1_OBJECTS): CFLAGS := $(WALKING_CFLAGS)
 
 if RUNTIME_TABLES
 lib_aitherion_sim_libcuda_so_1_SOURCES += src/cuda/api/export_tables.c src/cuda/api/export_tables.h

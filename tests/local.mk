@@ -130,6 +130,9 @@ check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
 
+# The programs that all other tests need.
+test-programs: $(filter-out $(UNIT_TESTS),$(check_PROGRAMS))
+
 # tests/cli/save_crash.py kills this program while it saves.
 check_PROGRAMS += tests/tools/edit_loop
 # tests/cli/test_plan.py drives this program.

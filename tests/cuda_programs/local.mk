@@ -55,5 +55,6 @@ tests_cuda_programs_wrong_SOURCES = tests/cuda_programs/wrong.c $(DRIVER_API_TES
 tests_cuda_programs_wrong_LDADD = $(DRIVER_API_TEST_LDADD)
 
 check_PROGRAMS += $(DRIVER_API_TESTS)
+$(addsuffix .o,$(DRIVER_API_TESTS)) tests/cuda_programs/gpu.o: CFLAGS := $(WALKING_CFLAGS)
 EXTRA_DIST += tests/cuda_programs/library_calls.cu tests/cuda_programs/kernels.cu tests/cuda_programs/kernels.ptx tests/cuda_programs/programs.py \
 	tests/cuda_programs/runtime_api.cu

@@ -12,7 +12,7 @@ import programs  # noqa: E402
 import test_nvcc  # noqa: E402
 from runtime import harness  # noqa: E402
 
-TRANSPORTS = ["shm", "tcp"]
+TRANSPORTS = ["shm", "tcp"]  # beside them, "tls" is tcp with encryption, as from another host
 WAYS = ("static runtime", "not compressed", "default stream of each thread")
 
 
@@ -37,7 +37,7 @@ def switches():
 
 def run_all(servers, place, libraries, commands, off=None, encrypt=None):
     """Runs every program with its GPUs at a place: [(passed, failed, skipped)]."""
-    print(f"-- {place}" + (f" without: {off}" if off else ""), flush=True)
+    print(f"-- {place}" + (", encrypted" if encrypt == "on" else "") + (f" without: {off}" if off else ""), flush=True)
     folders = os.pathsep.join(programs.library_folder(name) for name in libraries)
     env = programs.environment(folders, AITHERION_SERVER=place, AITHERION_KEY_FILE=runtime.key_file(), AITHERION_DISABLE=off,
                                AITHERION_ENCRYPT=encrypt)
@@ -61,10 +61,22 @@ def run_at_one(commands, passes):
     """Passes at one server with two GPUs: each is a transport and what is switched off there (None: nothing)."""
     counts = []
     with runtime.Server("--sim", env=harness.environment(AITHERION_SIM_DEVICES="2")) as server:
-        places = {"shm": "unix:" + server.socket, "tcp": server.address}
+        places = {"shm": ("unix:" + server.socket, "off"), "tcp": (server.address, "off"), "tls": (server.address, "on")}
         for transport, off in passes:
-            counts += run_all([server], places[transport], ["aitherion"], commands, off)
+            place, encrypt = places[transport]
+            before = len(server.log())
+            counts += run_all([server], place, ["aitherion"], commands, off, encrypt)
+            counts.append(encrypted_as_asked(encrypt, server.log()[before:]))
         return counts + [crashes(server)]
+
+
+def encrypted_as_asked(encrypt, log):
+    """Whether all sessions of a pass were encrypted, or none: (1, 0, 0) or (0, 1, 0)."""
+    right, wrong = ("encrypted=yes", "encrypted=no") if encrypt == "on" else ("encrypted=no", "encrypted=yes")
+    if right in log and wrong not in log:
+        return 1, 0, 0
+    print(f"FAIL: {log.count(right)} sessions had {right}, and {log.count(wrong)} had {wrong}")
+    return 0, 1, 0
 
 
 def main(run):
