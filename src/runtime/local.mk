@@ -53,11 +53,17 @@ libaitherion_a_SOURCES += \
 
 bin_PROGRAMS += aitherion-runtime
 aitherion_runtime_SOURCES = \
+	src/runtime/clients.c src/runtime/clients.h \
 	src/runtime/health.c src/runtime/health.h \
 	src/runtime/health_json.c \
+	src/runtime/joins.c src/runtime/joins.h \
 	src/runtime/listen_address.c src/runtime/listen_address.h \
+	src/runtime/listener.c src/runtime/listener.h \
 	src/runtime/main.c \
+	src/runtime/newcomers.c src/runtime/newcomers.h \
 	src/runtime/options.c src/runtime/options.h \
 	src/runtime/pause.c src/runtime/pause.h \
-	src/runtime/serve.c src/runtime/serve.h
+	src/runtime/reports.c src/runtime/reports.h \
+	src/runtime/serve.c src/runtime/serve.h \
+	src/runtime/server.c
 aitherion_runtime_LDADD = libaitherion.a $(NETTLE_LIBS) $(SECCOMP_LIBS) -ldl

@@ -11,6 +11,7 @@
 #include "runtime/devices.h"
 #include "runtime/fd_passing.h"
 #include "runtime/identities.h"
+#include "runtime/options.h"
 #include "runtime/sandbox/sandbox.h"
 #include "runtime/session_board.h"
 
@@ -39,3 +40,8 @@ struct ath_server {
      * answer. */
     int handshake_ms, idle_ms, answer_ms;
 };
+
+/* Fills in what the options, the machine and its devices say. The caller sets fd_passing, sandbox
+ * and identities. Returns 0, or a negative errno with err. */
+int ath_server_init(const struct ath_runtime_options *options, struct ath_server *server,
+                    struct ath_err *err);
