@@ -125,7 +125,7 @@ class Clients(Base):
                 self.assertEqual(list(self.ids(server, "alice")), ["alice"])
                 result = harness.run("session", "list", "--server", server.address, "--key", self.path("alice"))
                 self.assertRegex(result.stdout,
-                                 rf"cuda_steps +alice +127\.0\.0\.1:\d+, process {program.process.pid} of {socket.gethostname()} ")
+                                 rf"cuda_steps +alice +GPU 0: 1\.0 MiB +\d+ s +127\.0\.0\.1:\d+, process {program.process.pid} of {socket.gethostname()}\n")
                 one = json.loads(self.cli(server, "alice", "session", "list", "--json").stdout)["runtimes"][0]["sessions"][0]
                 self.assertEqual((one["host"], one["process"]), (socket.gethostname(), program.process.pid))
             self.assertTrue(harness.wait_until(lambda: not server.children()))  # the last line is there
