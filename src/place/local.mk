@@ -5,4 +5,5 @@ libaitherion_a_SOURCES += \
 	src/place/group.c src/place/group.h \
 	src/place/ports.c src/place/ports.h \
 	src/place/search.c src/place/search.h \
-	src/place/set.c src/place/set.h
+	src/place/set.c src/place/set.h \
+	src/place/twins.c src/place/twins.h

@@ -10,7 +10,8 @@
  * - A bound on the harm, if the sum can only be equal. Lists that come later are higher, so an
  *   equal choice is not better.
  * - Twins: two GPUs with equal bandwidths to all others can stand for each other. If the lower one
- *   is left out, so is the higher one. Behind an NVSwitch all GPUs are twins.
+ *   is left out, so is the higher one. Behind an NVSwitch all GPUs are twins. And of two blocks of
+ *   twins that are alike, the lower one gives at least as many GPUs.
  */
 #include "config.h"
 
@@ -20,6 +21,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "place/twins.h"
 
 static int64_t bandwidth(const struct ath_search *search, size_t a, size_t b)
 {
@@ -139,29 +141,6 @@ static void sort_neighbours(struct ath_search *search, size_t gpu, struct neighb
         search->near[gpu * search->gpu_count + i] = buffer[i].gpu;
 }
 
-static bool are_twins(const struct ath_search *search, size_t a, size_t b)
-{
-    if (search->max_nodes && search->nodes[a] != search->nodes[b])
-        return false;
-    for (size_t i = 0; i < search->gpu_count; i++)
-        if (i != a && i != b && bandwidth(search, a, i) != bandwidth(search, b, i))
-            return false;
-    return true;
-}
-
-/* Being twins is transitive, so the lowest one stands for all. */
-static void find_twins(struct ath_search *search)
-{
-    for (size_t gpu = 0; gpu < search->gpu_count; gpu++) {
-        search->twins[gpu] = (uint32_t)gpu;
-        for (size_t lower = 0; lower < gpu; lower++)
-            if (search->twins[lower] == lower && are_twins(search, lower, gpu)) {
-                search->twins[gpu] = (uint32_t)lower;
-                break;
-            }
-    }
-}
-
 void ath_search_prepare(struct ath_search *search)
 {
     size_t count = search->gpu_count, total = search->size * search->group_count;
@@ -172,6 +151,8 @@ void ath_search_prepare(struct ath_search *search)
     search->inner = ath_xalloc(count * sizeof *search->inner);
     search->harms = ath_xalloc(count * sizeof *search->harms);
     search->twins = ath_xalloc(count * sizeof *search->twins);
+    search->before = ath_xalloc(count * sizeof *search->before);
+    search->twin_counts = ath_xalloc(count * sizeof *search->twin_counts);
     search->values = ath_xalloc(count * sizeof *search->values);
     search->additions = ath_xalloc(count * sizeof *search->additions);
     search->addition_bounds = ath_xalloc(count * sizeof *search->addition_bounds);
@@ -190,7 +171,7 @@ void ath_search_prepare(struct ath_search *search)
             2 * search->degrees[gpu] - sum_of_nearest(search, gpu, NULL, total - 1);
     }
     free(buffer);
-    find_twins(search);
+    ath_twins_find(search);
 }
 
 void ath_search_free(struct ath_search *search)
@@ -202,6 +183,8 @@ void ath_search_free(struct ath_search *search)
     free(search->inner);
     free(search->harms);
     free(search->twins);
+    free(search->before);
+    free(search->twin_counts);
     free(search->values);
     free(search->additions);
     free(search->addition_bounds);
@@ -426,6 +409,7 @@ static void put(struct ath_search *search, size_t gpu)
     for (size_t other = 0; other < search->gpu_count; other++)
         to_members[other] += bandwidth(search, gpu, other);
     ath_mask_add(members_of(search, group), gpu);
+    search->twin_counts[search->twins[gpu]]++;
     search->chosen[search->chosen_count++] = gpu;
 }
 
@@ -440,6 +424,7 @@ static void take_back(struct ath_search *search)
     search->chosen_sum -= 2 * to_members[gpu];
     search->chosen_harm -= search->group_count == 1 ? 2 * search->degrees[gpu] : search->harms[gpu];
     ath_mask_drop(members_of(search, group), gpu);
+    search->twin_counts[search->twins[gpu]]--;
 }
 
 /* Drops what cannot join the open group because of links. Returns false if nothing can complete it
@@ -531,16 +516,38 @@ static void drop_twins(const struct ath_search *search, uint64_t *pool, size_t g
             ath_mask_drop(pool, other);
 }
 
+/* Drops GPUs from the front of the pool that would make their block give more than a lower one that
+ * is like it. Returns whether it dropped any. */
+static bool drop_blocks(const struct ath_search *search, uint64_t *pool)
+{
+    size_t gpu;
+    bool has_dropped = false;
+
+    while ((gpu = ath_mask_next(pool, search->words, 0)) != SIZE_MAX) {
+        size_t block = search->twins[gpu], before = search->before[block];
+        if (before == block || search->twin_counts[before] > search->twin_counts[block])
+            break;
+        ath_mask_drop(pool, gpu);
+        drop_twins(search, pool, gpu);
+        has_dropped = true;
+    }
+    return has_dropped;
+}
+
 /* Fills the places from the next one on in every way that may win. Returns false to end the whole
  * search. */
 static bool explore(struct ath_search *search)
 {
     size_t place = search->chosen_count;
     uint64_t *pool = pool_at(search, place);
+    bool has_dropped = false;
 
     if (place == search->size * search->group_count)
         return accept(search);
-    do {
+    for (;;) {
+        has_dropped |= drop_blocks(search, pool);
+        if (has_dropped && !trim(search, pool))
+            return true;
         if (!take_steps(search))
             return false;
         if (!may_win(search, pool))
@@ -553,8 +560,8 @@ static bool explore(struct ath_search *search)
         if (!goes_on)
             return false;
         drop_twins(search, pool, gpu);
-    } while (trim(search, pool));
-    return true;
+        has_dropped = true;
+    }
 }
 
 void ath_search_run(struct ath_search *search)

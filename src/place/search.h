@@ -18,13 +18,16 @@ struct ath_search {
     bool wants_any;            /* stop at the first choice */
 
     /* made of the problem by ath_search_prepare() */
-    uint32_t *near;     /* for each GPU: the others, the one with the largest bandwidth first */
-    int64_t *degrees;   /* for each GPU: the sum of its bandwidths */
-    int64_t *inner;     /* for each GPU: the most that it adds to a group's sum */
-    int64_t *harms;     /* for each GPU: the least that it adds to the harm */
-    uint32_t *twins;    /* for each GPU: the lowest GPU that can stand in its place */
-    int64_t *values;    /* buffer for a number of each GPU */
-    int64_t *additions; /* for each lowest twin: what it can add, in the bound addition_bounds[] */
+    uint32_t *near;   /* for each GPU: the others, the one with the largest bandwidth first */
+    int64_t *degrees; /* for each GPU: the sum of its bandwidths */
+    int64_t *inner;   /* for each GPU: the most that it adds to a group's sum */
+    int64_t *harms;   /* for each GPU: the least that it adds to the harm */
+    uint32_t *twins;  /* for each GPU: the lowest GPU that can stand in its place */
+    uint32_t *before; /* for the lowest twin of a block: that of the next lower block that is like
+                         it; itself: none */
+    size_t *twin_counts; /* for each lowest twin: how many of its block are chosen */
+    int64_t *values;     /* buffer for a number of each GPU */
+    int64_t *additions;  /* for each lowest twin: what it can add, in the bound addition_bounds[] */
     uint64_t *addition_bounds, bound_count;
     uint64_t work;     /* numbers that were added since the last step */
     uint64_t *pools;   /* for each place of the choice: GPUs that may stand there */

@@ -253,12 +253,20 @@ static size_t random_below(size_t limit)
     return (size_t)((value ^ value >> 31) % limit);
 }
 
-static int64_t random_bandwidth(size_t kind, bool is_near)
-{
-    static const int64_t few[] = { ATH_UNKNOWN, 0, 10000000000, 25000000000, 50000000000 };
-    static const int64_t two[] = { 12000000000, 50000000000 };
+static const int64_t few[] = { ATH_UNKNOWN, 0, 10000000000, 25000000000, 50000000000 };
 
-    switch (kind) {
+/* The bandwidths of a random machine: within blocks, between blocks of a pair, and else. */
+struct shape {
+    size_t kind, block;
+    int64_t inner, middle, outer;
+};
+
+static int64_t random_bandwidth(const struct shape *shape, size_t a, size_t b)
+{
+    static const int64_t two[] = { 12000000000, 50000000000 };
+    size_t block_a = a / shape->block, block_b = b / shape->block;
+
+    switch (shape->kind) {
     case 0: /* all different */
         return (int64_t)random_below(1000000000);
     case 1:
@@ -266,7 +274,13 @@ static int64_t random_bandwidth(size_t kind, bool is_near)
     case 2: /* many ties, and graphs of every density */
         return two[random_below(2)];
     case 3: /* blocks, some without their link */
-        return is_near && random_below(10) ? 50000000000 : 10000000000;
+        return block_a == block_b && random_below(10) ? 50000000000 : 10000000000;
+    case 4: /* blocks that are alike, in pairs that are alike */
+        return block_a == block_b           ? shape->inner
+               : block_a / 2 == block_b / 2 ? shape->middle
+                                            : shape->outer;
+    case 5: /* blocks that are alike, and lie between each other */
+        return a % shape->block == b % shape->block ? shape->inner : shape->outer;
     default: /* sparse: most pairs have no link of their own */
         return random_below(4) ? 16000000000 : 25000000000 * (1 + (int64_t)random_below(2));
     }
@@ -274,16 +288,17 @@ static int64_t random_bandwidth(size_t kind, bool is_near)
 
 static void make_random(struct machine *out, size_t count)
 {
-    size_t kind = random_below(5), block = 1 + random_below(5);
+    const struct shape shape = { random_below(7), 1 + random_below(5), few[random_below(5)],
+                                 few[random_below(5)], few[random_below(5)] };
     bool are_all_free = random_below(2), are_all_candidates = random_below(2);
 
     make_machine(out, count, 0);
     for (size_t i = 0; i < count; i++) {
         out->is_free[i] = are_all_free || random_below(4);
         out->is_candidate[i] = are_all_candidates || random_below(4);
-        out->nodes[i] = (int)(i / block);
+        out->nodes[i] = (int)(i / shape.block);
         for (size_t j = 0; j < i; j++)
-            link_pair(out, i, j, random_bandwidth(kind, out->nodes[i] == out->nodes[j]));
+            link_pair(out, i, j, random_bandwidth(&shape, i, j));
     }
 }
 
@@ -410,6 +425,20 @@ TEST(leaves_whole_what_is_whole)
     link_pair(&machine, 2, 3, 75000000000);
     expect(&machine, "013", "3", ATH_UNKNOWN);
     expect(&machine, "0123", "0", ATH_UNKNOWN);
+}
+
+/* Pairs whose GPUs are better linked to others than to each other: the blocks are alike, and each
+ * gives one GPU. */
+TEST(takes_one_of_each_block)
+{
+    struct machine machine;
+    make_machine(&machine, 8, 50000000000);
+    for (size_t i = 0; i < 8; i += 2)
+        link_pair(&machine, i, i + 1, 10000000000);
+    expect(&machine, "01234567", "024", 50000000000);
+    expect(&machine, "01234567", "0246", 50000000000);
+    expect(&machine, "01234567", "01246", 50000000000);
+    expect(&machine, "1234567", "1246", 50000000000);
 }
 
 /* A known slow link is taken before an unknown one, and one of no bandwidth too. */
