@@ -1,6 +1,6 @@
 /*
- * The transports by themselves, without CUDA: streams WHICH, of "shm", "tcp" and "tls" (tcp,
- * encrypted). Two processes: one writes and one reads.
+ * The transports by themselves, without CUDA: streams WHICH, of "shm", "tcp" (also encrypted, in
+ * turn) and "tls" (tcp, encrypted only). Two processes for each stream: one writes and one reads.
  */
 #include "config.h"
 
@@ -24,18 +24,28 @@ enum {
     SMALL = 64,      /* bytes of a launch without parameters */
     GATHERED = 4096, /* bytes: small messages are written together if a write is a system call */
     PIECE = 1 << 20,
+    LARGE = 16 << 20,
+    CONNECTIONS = 4, /* of a session */
     TRIPS = 500,
     MESSAGES = 200000,
     PIECES = 256,
+    LARGES = 64,
 };
 
 /* The writer's announcement: this many messages of this many bytes; the reader then answers. */
 struct order {
-    uint64_t times, bytes;
+    uint64_t times, bytes, is_large;
 };
 
-static struct ath_stream *stream;
-static uint8_t piece[PIECE], answer[SMALL];
+/* The streams that are measured, in turn. */
+static struct line {
+    struct ath_stream *stream;
+    const char *word; /* behind the names of the rows */
+} lines[2];
+static size_t line_count;
+
+static struct ath_stream *stream; /* in use */
+static uint8_t piece[LARGE], answer[SMALL];
 static struct order order;
 
 static void need(int status, const char *what)
@@ -50,12 +60,14 @@ static void need(int status, const char *what)
 static void write_all(const void *bytes, size_t length)
 {
     struct iovec part = { (void *)(uintptr_t)bytes, length };
-    need(stream->ops->write(stream, &part, 1), "writing");
+    need((order.is_large ? stream->ops->write_large : stream->ops->write)(stream, &part, 1),
+         "writing");
 }
 
 static void read_all(void *bytes, size_t length)
 {
-    need(stream->ops->read(stream, bytes, length), "reading");
+    need((order.is_large ? stream->ops->read_large : stream->ops->read)(stream, bytes, length),
+         "reading");
 }
 
 /* ---- the reader ---- */
@@ -67,6 +79,7 @@ __attribute__((noreturn)) static void be_reader(void)
     while (!stream->ops->read(stream, &order, sizeof order)) {
         for (uint64_t i = 0; i < order.times; i++)
             read_all(piece, order.bytes);
+        order.is_large = false;
         write_all(answer, sizeof answer);
     }
     _exit(0);
@@ -74,41 +87,72 @@ __attribute__((noreturn)) static void be_reader(void)
 
 /* ---- the writer ---- */
 
-/* Writes an order together with the first of its bytes. */
-static void send_order(uint64_t times, uint64_t bytes)
+static void send_order(uint64_t times, uint64_t bytes, bool is_large)
 {
-    order = (struct order){ times, bytes };
-    write_all(&order, sizeof order);
+    const struct order sent = { times, bytes, is_large };
+    write_all(&sent, sizeof sent);
+    order = sent;
 }
 
 static void round_trip(void)
 {
-    send_order(0, 0);
+    send_order(0, 0, false);
     read_all(answer, sizeof answer);
 }
 
 /* Seconds, with the answer. */
-static double transfer_s(uint64_t times, uint64_t bytes, uint64_t written_bytes)
+static double transfer_s(uint64_t times, uint64_t bytes, uint64_t written_bytes, bool is_large)
 {
     double begin = load_now_s();
-    send_order(times, bytes);
+    send_order(times, bytes, is_large);
     for (uint64_t left = times * bytes; left;) {
         uint64_t now = left < written_bytes ? left : written_bytes;
         write_all(piece, now);
         left -= now;
     }
+    order.is_large = false;
     read_all(answer, sizeof answer);
     return load_now_s() - begin;
 }
 
+static void measure_round_trip(const char *word)
+{
+    load_row(load_single_us(round_trip, load_times(TRIPS)), "us", "round trip of the transport%s",
+             word);
+}
+
+static void measure_messages(const char *word)
+{
+    uint64_t messages = (uint64_t)load_times(MESSAGES);
+    uint64_t written = stream->ops->wants_batches ? GATHERED : SMALL;
+    load_row((double)messages / transfer_s(messages, SMALL, written, false) / 1e6, "million/s",
+             "messages of 64 bytes%s", word);
+}
+
+static void measure_pieces(const char *word)
+{
+    uint64_t pieces = (uint64_t)load_times(PIECES);
+    load_row((double)(pieces * PIECE) / transfer_s(pieces, PIECE, PIECE, false) / 1e9, "GB/s",
+             "1 MiB at a time%s", word);
+}
+
+static void measure_large(const char *word)
+{
+    uint64_t times = (uint64_t)load_times(LARGES);
+    if (stream->ops->wants_batches)
+        load_row((double)(times * LARGE) / transfer_s(times, LARGE, LARGE, true) / 1e9, "GB/s",
+                 "16 MiB at a time, four connections%s", word);
+}
+
 static void measure(void)
 {
-    uint64_t messages = (uint64_t)load_times(MESSAGES), pieces = (uint64_t)load_times(PIECES);
-    load_row(load_single_us(round_trip, load_times(TRIPS)), "us", "round trip of the transport");
-    double seconds = transfer_s(messages, SMALL, stream->ops->wants_batches ? GATHERED : SMALL);
-    load_row((double)messages / seconds / 1e6, "million/s", "messages of 64 bytes");
-    load_row((double)(pieces * PIECE) / transfer_s(pieces, PIECE, PIECE) / 1e9, "GB/s",
-             "1 MiB at a time");
+    static void (*const rows[])(const char *) = { measure_round_trip, measure_messages,
+                                                  measure_pieces, measure_large };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
+        for (size_t i = 0; i < line_count; i++) {
+            stream = lines[i].stream;
+            rows[row](lines[i].word);
+        }
 }
 
 /* ---- both ---- */
@@ -146,7 +190,8 @@ static struct ath_tls *encrypt(int fd, bool is_server)
     return tls;
 }
 
-static void begin_tcp(bool is_encrypted)
+/* Connects a socket of the writer's with one of the reader's. */
+static void connect_ends(int *out_writer, int *out_reader)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -155,32 +200,58 @@ static void begin_tcp(bool is_encrypted)
     need(bind(listener, (struct sockaddr *)&address, length) || listen(listener, 1) ||
              getsockname(listener, (struct sockaddr *)&address, &length),
          "listening");
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    need(connect(fd, (struct sockaddr *)&address, length), "connecting");
-    int other = accept(listener, NULL, NULL);
-    need(other < 0, "accept");
-    ath_tcp_tune(fd);
-    ath_tcp_tune(other);
+    *out_writer = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    need(connect(*out_writer, (struct sockaddr *)&address, length), "connecting");
+    *out_reader = accept(listener, NULL, NULL);
+    need(*out_reader < 0, "accept");
+    close(listener);
+    ath_tcp_tune(*out_writer);
+    ath_tcp_tune(*out_reader);
+}
+
+static void begin_tcp(bool is_encrypted)
+{
+    int ends[CONNECTIONS][2];
+    struct ath_socket own[CONNECTIONS];
+    for (size_t i = 0; i < CONNECTIONS; i++)
+        connect_ends(&ends[i][0], &ends[i][1]);
     int child = fork();
     need(child < 0, "fork");
-    struct ath_socket own = { .fd = child ? fd : other };
-    if (is_encrypted)
-        own.tls = encrypt(own.fd, !child);
-    stream = ath_tcp_stream(own);
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        own[i] = (struct ath_socket){ .fd = ends[i][!child] };
+        close(ends[i][!!child]);
+        if (is_encrypted)
+            own[i].tls = encrypt(own[i].fd, !child);
+    }
+    stream = ath_tcp_stream(own[0]);
     need(!stream, "a stream");
+    need(ath_tcp_add_stripes(stream, own + 1, CONNECTIONS - 1), "further connections");
     if (!child)
         be_reader();
+}
+
+static void add_line(const char *word)
+{
+    stream->patience_us = ath_stream_patience_us(ATH_STREAM_BUSY);
+    lines[line_count++] = (struct line){ stream, word };
 }
 
 int main(int argc, char **argv)
 {
     const char *which = argc == 2 ? argv[1] : "";
-    if (!strcmp(which, "shm"))
+    if (!strcmp(which, "shm")) {
         begin_shm();
-    else if (!strcmp(which, "tcp") || !strcmp(which, "tls"))
-        begin_tcp(!strcmp(which, "tls"));
-    else
+        add_line("");
+    } else if (!strcmp(which, "tcp")) {
+        begin_tcp(false);
+        add_line("");
+        begin_tcp(true);
+        add_line(", TLS");
+    } else if (!strcmp(which, "tls")) {
+        begin_tcp(true);
+        add_line(", TLS");
+    } else {
         return fprintf(stderr, "usage: streams shm|tcp|tls\n"), 2;
-    stream->patience_us = ath_stream_patience_us(ATH_STREAM_BUSY);
+    }
     return load_serve(measure);
 }
