@@ -45,6 +45,10 @@
       N_("there is no network connection to the other side"))                                      \
     X(KEY_FILE, "key-file-invalid", N_("the file of the shared key does not hold a valid key"))    \
     X(KEY_REFUSED, "key-refused", N_("the two sides do not have the same key"))                    \
+    X(CERTIFICATE, "certificate-invalid",                                                          \
+      N_("a file of certificates or of their private key cannot be used"))                         \
+    X(CERTIFICATE_REFUSED, "certificate-refused",                                                  \
+      N_("the server's certificate does not prove that it is the right server"))                   \
     X(NOT_ENCRYPTED, "not-encrypted",                                                              \
       N_("one side wants an encrypted connection, and the other does not"))                        \
     X(NO_TERMINAL, "no-terminal", N_("the menus need a terminal, and there is none"))              \

@@ -33,6 +33,10 @@ const struct ath_fact ath_environment[] = {
     { "AITHERION_ENCRYPT",
       N_("auto (the default): TCP connections to runtimes of other machines are encrypted by TLS "
          "with the key; on: all TCP connections; off: none") },
+    { "AITHERION_TLS_CA",
+      N_("file of certificates of authorities (PEM), one of which must have signed the certificate "
+         "of each runtime that is reached by TLS; it must be for the name or address by which the "
+         "runtime is reached. Not set: the key is enough") },
     { "AITHERION_CONNECT_TIMEOUT",
       N_("seconds that a program tries to reach its runtime (default: 10)") },
     { "AITHERION_LOG", N_("\"info\": the program prints the runtime, transport and session that "

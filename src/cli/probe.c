@@ -18,15 +18,15 @@ int ath_probe_server(const struct ath_probe *probe, const char *server,
     ATH_AUTO(ath_session) session = { .fd = -1 };
     ATH_AUTO(ath_runtime_health) unwanted = { 0 };
     struct ath_endpoint endpoint;
-    enum ath_encrypt encrypt;
+    struct ath_encryption encryption;
 
     int status = ath_endpoint_parse(server, &endpoint, err);
     if (!status)
-        status = ath_client_encrypt(&encrypt, err);
+        status = ath_client_encryption(&encryption, err);
     if (!status && probe->key_path)
         status = ath_secret_load(probe->key_path, &secret, err);
     if (!status)
-        status = ath_session_open(&endpoint, secret.length ? &secret : NULL, encrypt, NULL,
+        status = ath_session_open(&endpoint, secret.length ? &secret : NULL, encryption, NULL,
                                   probe->timeout_ms, &session, err);
     return status ? status : ath_session_health(&session, out ? out : &unwanted, err);
 }

@@ -326,7 +326,7 @@ int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_serv
 {
     ATH_AUTO(ath_secret) secret = { 0 };
     struct ath_endpoint endpoint;
-    enum ath_encrypt encrypt;
+    struct ath_encryption encryption;
     uint64_t connect_ms = 0;
     if (!server->server) {
         ath_err_copy(err, &server->err);
@@ -334,14 +334,14 @@ int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_serv
     }
     int status = ath_endpoint_parse(server->server, &endpoint, err);
     if (!status)
-        status = ath_client_encrypt(&encrypt, err);
+        status = ath_client_encryption(&encryption, err);
     if (!status && *reach->key)
         status = ath_secret_load(reach->key, &secret, err);
     if (!status)
         status = ath_client_timeout(&connect_ms, err);
     if (status)
         return status;
-    status = ath_session_open(&endpoint, secret.length ? &secret : NULL, encrypt, NULL,
+    status = ath_session_open(&endpoint, secret.length ? &secret : NULL, encryption, NULL,
                               connect_ms ? (int)connect_ms : 1, out, err);
     if (!status)
         out->timeout_ms = TIMEOUT_MS;

@@ -1,9 +1,11 @@
 # Code for both processes, the program's and the server's: the wire, the transports, the client's end of a session.
 REMOTE_WIRE = \
 	src/remote/switches.c src/remote/switches.h \
+	src/remote/tls/certificate.c src/remote/tls/certificate.h \
 	src/remote/tls/gnutls.h \
 	src/remote/tls/load.c \
 	src/remote/tls/policy.c src/remote/tls/policy.h \
+	src/remote/tls/priorities.c src/remote/tls/priorities.h \
 	src/remote/tls/socket.c src/remote/tls/socket.h \
 	src/remote/tls/tls.c src/remote/tls/tls.h \
 	src/remote/wire/builder.c src/remote/wire/builder.h \

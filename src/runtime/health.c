@@ -99,16 +99,16 @@ static int ask_server(const struct ath_runtime_options *options, int timeout_s,
     ATH_AUTO(ath_session) session = { .fd = -1 };
     ATH_AUTO(ath_secret) secret = { 0 };
     struct ath_endpoint endpoint;
-    enum ath_encrypt encrypt;
+    struct ath_encryption encryption = { .authorities = options->tls_ca };
 
-    if (ath_encrypt_parse(options->encrypt, &encrypt))
+    if (ath_encrypt_parse(options->encrypt, &encryption.policy))
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not auto, on or off"),
                            options->encrypt);
     int status = ath_listen_address_to_ask(options, &endpoint, err);
     if (!status)
         status = ath_listen_address_key(options, &secret, err);
     if (!status)
-        status = ath_session_open(&endpoint, secret.length ? &secret : NULL, encrypt, NULL,
+        status = ath_session_open(&endpoint, secret.length ? &secret : NULL, encryption, NULL,
                                   timeout_s * 1000, &session, err);
     return status ? status : ath_session_health(&session, out, err);
 }
@@ -120,6 +120,7 @@ static int exit_of(const struct ath_err *err)
     case ATH_E_KEY_REFUSED:
         return ATH_RUNTIME_KEY_REFUSED;
     case ATH_E_NOT_ENCRYPTED:
+    case ATH_E_CERTIFICATE_REFUSED:
     case ATH_E_PEER_UNREACHABLE:
     case ATH_E_PEER_FAILED:
     case ATH_E_PEER_PROTOCOL:

@@ -5,6 +5,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/control_answer.c src/runtime/control_answer.h \
 	src/runtime/devices.c src/runtime/devices.h \
 	src/runtime/driver_library.c src/runtime/driver_library.h \
+	src/runtime/encryption.c src/runtime/encryption.h \
 	src/runtime/event_log.c src/runtime/event_log.h \
 	src/runtime/fd_passing.c src/runtime/fd_passing.h \
 	src/runtime/first_message.c src/runtime/first_message.h \

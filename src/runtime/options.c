@@ -55,6 +55,16 @@ static const struct option {
       N_("encrypt TCP connections by TLS with the key: those that leave the host (auto, the "
          "default), all (on) or none (off)"),
       AT(encrypt), FOR(SERVE) | FOR(HEALTH) },
+    { "tls-certificate", "FILE", "AITHERION_TLS_CERTIFICATE",
+      N_("prove which server this is by a certificate as well, to clients that want one: its file "
+         "in PEM form, with those of authorities between behind it"),
+      AT(tls_certificate), FOR(SERVE) },
+    { "tls-key", "FILE", "AITHERION_TLS_KEY", N_("the private key of the certificate"), AT(tls_key),
+      FOR(SERVE) },
+    { "tls-ca", "FILE", "AITHERION_TLS_CA",
+      N_("on encrypted connections the server must have a certificate that one of these "
+         "authorities has signed"),
+      AT(tls_ca), FOR(HEALTH) },
     { "sim", NULL, "AITHERION_SIM",
       N_("serve a simulated GPU instead of real ones; it runs only the kernels of aitherion's own "
          "examples and tests, by name"),

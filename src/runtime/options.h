@@ -26,7 +26,9 @@ struct ath_runtime_options {
     const char *listen, *socket, *key, *gpus, *vram_fraction, *host_fraction,
         *sessions_per_source; /* serve */
     const char *metrics, *identities;
-    const char *encrypt; /* serve and health */
+    const char *encrypt;                   /* serve and health */
+    const char *tls_certificate, *tls_key; /* serve */
+    const char *tls_ca;                    /* health */
     bool is_no_auth, is_sim, is_no_enforce;
     const char *server, *timeout; /* health */
     bool is_json;

@@ -15,7 +15,7 @@
 #include "base/i18n.h"
 #include "base/root.h"
 #include "base/text.h"
-#include "remote/tls/tls.h"
+#include "runtime/encryption.h"
 #include "runtime/listen_address.h"
 #include "runtime/server_keys.h"
 
@@ -88,20 +88,6 @@ static void find_host(struct ath_server *server)
     ath_root_free(&root);
 }
 
-/* GnuTLS is loaded here, once for all sessions' processes. */
-static int choose_encryption(const char *text, struct ath_server *server, struct ath_err *err)
-{
-    if (ath_encrypt_parse(text, &server->encrypt))
-        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not auto, on or off"), text);
-    if (ath_server_wants_key(server))
-        return server->encrypt == ATH_ENCRYPT_OFF ? 0 : ath_tls_load(err);
-    if (server->encrypt != ATH_ENCRYPT_ON)
-        return 0;
-    ath_err_set(err, -ENOKEY, ATH_E_KEY_FILE,
-                _("'--encrypt on' needs a key, and this server has none"));
-    return ath_err_hint(err, -ENOKEY, "aitherion key --new --yes");
-}
-
 int ath_server_init(const struct ath_runtime_options *options, struct ath_server *server,
                     struct ath_err *err)
 {
@@ -119,7 +105,7 @@ int ath_server_init(const struct ath_runtime_options *options, struct ath_server
                      ? 0
                      : ath_server_keys_open(ath_listen_address_key_path(options), server, err);
     if (!status)
-        status = choose_encryption(options->encrypt, server, err);
+        status = ath_server_encryption_choose(options, server, err);
     if (!status)
         status = find_devices(options, server, err);
     if (status)

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "remote/tls/policy.h"
+#include "remote/tls/tls.h"
 #include "remote/wire/endpoint.h"
 #include "remote/wire/secret.h"
 #include "runtime/devices.h"
@@ -19,6 +20,7 @@ struct ath_server {
     struct ath_secret secret; /* the only key; no bytes: there is a folder, or none is needed */
     const char *key_folder;   /* with a key for each identity (server_keys.h); NULL: none */
     enum ath_encrypt encrypt; /* the connections that must be encrypted */
+    struct ath_tls_certificate certificate; /* for clients that want one; file NULL: none */
     struct ath_devices devices;
     const struct ath_identities *identities; /* NULL: none have limits */
     double vram_fraction; /* at its start; ath_quota_fraction() has the current one */

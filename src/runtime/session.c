@@ -42,7 +42,7 @@ struct session {
     struct ath_secret secret;          /* that the client must prove; no bytes: none is needed */
     char identity[ATH_KEY_NAME_BYTES]; /* the secret's name; empty without one */
     struct ath_key_version version;
-    char tls_identity[ATH_KEY_NAME_BYTES]; /* of the key that TLS has proven; empty without TLS */
+    char tls_identity[ATH_KEY_NAME_BYTES]; /* of the key that TLS has proven; empty if none */
 };
 
 static void session_free(struct session *session)
@@ -167,7 +167,7 @@ static int find_key(struct session *session, const char *name)
         ath_server_keys_find(session->server, name, &session->secret, session->identity,
                              &session->version, &err))
         return give_up(session, "handshake", err.message);
-    if (session->tls && strcmp(session->identity, session->tls_identity) != 0)
+    if (*session->tls_identity && strcmp(session->identity, session->tls_identity) != 0)
         return refuse(session, ATH_CONTROL_REASON_KEY_WRONG,
                       "the client names another key than to TLS");
     return 0;
@@ -341,6 +341,17 @@ static int refuse_key(const struct session *session, const char *detail)
     return -EACCES;
 }
 
+/* The client chooses: the key or a certificate proves the server. With a certificate the client
+ * names its key in the hello only. */
+static int make_tls(struct session *session, struct ath_err *err)
+{
+    const struct ath_tls_certificate *certificate = &session->server->certificate;
+    return certificate->file ? ath_tls_make_certified_server(session->fd, find_tls_key, session,
+                                                             certificate, &session->tls, err)
+                             : ath_tls_make_server(session->fd, ATH_TLS_FORWARD, find_tls_key,
+                                                   session, &session->tls, err);
+}
+
 static int begin_tls(struct session *session)
 {
     struct ath_err err;
@@ -351,8 +362,7 @@ static int begin_tls(struct session *session)
     if (session->server->encrypt == ATH_ENCRYPT_OFF)
         return refuse(session, ATH_CONTROL_REASON_ENCRYPTION_NOT_SERVED,
                       "this server encrypts no connection");
-    int status = ath_tls_make_server(session->fd, ATH_TLS_FORWARD, find_tls_key, session,
-                                     &session->tls, &err);
+    int status = make_tls(session, &err);
     if (!status)
         status = ath_tls_handshake(session->tls, session->deadline_ms, &err);
     if (status == -EACCES)

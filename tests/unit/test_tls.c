@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "patience.h"
+#include "remote/tls/priorities.h"
 #include "remote/tls/socket.h"
 #include "unit.h"
 
@@ -127,6 +129,19 @@ static void must_fail(int side, int error)
     errno = 0;
     ck_assert_int_eq(ath_tls_receive(ends[side].tls, got, sizeof got, MSG_DONTWAIT), -1);
     ck_assert_int_eq(errno, error);
+}
+
+/* ---- methods ---- */
+
+LOOP_TEST(prefers_what_the_processor_has, 0, ATH_TLS_WAYS)
+{
+    char with[ATH_TLS_PRIORITIES_BYTES], without[ATH_TLS_PRIORITIES_BYTES];
+    ath_tls_priorities((enum ath_tls_way)_i, true, with);
+    ath_tls_priorities((enum ath_tls_way)_i, false, without);
+    ck_assert_ptr_nonnull(strstr(strstr(with, "AES-128-GCM"), "CHACHA20-POLY1305"));
+    ck_assert_ptr_nonnull(strstr(strstr(without, "CHACHA20-POLY1305"), "AES-128-GCM"));
+    ck_assert_ptr_null(strstr(with, "SERVER"));
+    ck_assert_ptr_nonnull(strstr(without, "%SERVER_PRECEDENCE"));
 }
 
 /* ---- the handshake ---- */
@@ -293,6 +308,45 @@ TEST(gathers_parts)
     carry(SERVER);
     must_read(CLIENT, "abc");
     must_fail(CLIENT, EAGAIN);
+}
+
+/* A call sends all records that its bytes need, whatever the parts' limits. */
+TEST(sends_several_records_at_once)
+{
+    enum { LENGTH = 3 * 16384 + 100 };
+    static uint8_t bytes[LENGTH], got[LENGTH], seen[LENGTH + 1000];
+    struct iovec parts[] = {
+        { bytes, 20000 }, { NULL, 0 }, { bytes + 20000, 5 }, { bytes + 20005, LENGTH - 20005 }
+    };
+    size_t taken = 0;
+    for (size_t i = 0; i < LENGTH; i++)
+        bytes[i] = (uint8_t)(i * 3 + i / 251);
+    ck_assert_int_eq(ath_tls_send(ends[CLIENT].tls, parts, 4, MSG_DONTWAIT), LENGTH);
+    size_t length = take(CLIENT, seen, sizeof seen);
+    ck_assert_uint_eq(length, LENGTH + 4 * (HEAD + 1 + 16)); /* each with its type and proof */
+    give(SERVER, seen, length);
+    while (taken < LENGTH) {
+        ssize_t moved =
+            ath_tls_receive(ends[SERVER].tls, got + taken, LENGTH - taken, MSG_DONTWAIT);
+        ck_assert_int_gt(moved, 0);
+        taken += (size_t)moved;
+    }
+    ck_assert_int_eq(memcmp(got, bytes, LENGTH), 0);
+}
+
+/* Records that wait in the socket come with one system call. */
+TEST(reads_several_records_at_once)
+{
+    int waiting = -1;
+    for (int i = 0; i < 20; i++)
+        send_text(CLIENT, "hello");
+    carry(CLIENT);
+    must_read(SERVER, "hello");
+    ck_assert_int_eq(ioctl(ends[SERVER].fd, FIONREAD, &waiting), 0);
+    ck_assert_int_eq(waiting, 0);
+    for (int i = 1; i < 20; i++)
+        must_read(SERVER, "hello");
+    must_fail(SERVER, EAGAIN);
 }
 
 /* A record comes in pieces, as the network likes. */

@@ -1264,6 +1264,7 @@ TEST(a_socket_is_never_open_to_more_than_asked)
  */
 LOOP_TEST(a_client_needs_the_servers_proof, 0, 2)
 {
+    const struct ath_encryption plain = { ATH_ENCRYPT_AUTO, NULL }; /* a unix socket */
     const struct ath_secret secret = { .bytes = (uint8_t[]){ 'k' }, .length = 1 };
     struct ath_endpoint endpoint;
     struct ath_session session;
@@ -1277,8 +1278,7 @@ LOOP_TEST(a_client_needs_the_servers_proof, 0, 2)
     ck_assert_int_eq(ath_endpoint_listen(&endpoint, 0600, &liar.fd, &err), 0);
     fcntl(liar.fd, F_SETFL, 0);
     pthread_create(&thread, NULL, lie, &liar);
-    int status =
-        ath_session_open(&endpoint, &secret, ATH_ENCRYPT_AUTO, NULL, PATIENCE_MS, &session, &err);
+    int status = ath_session_open(&endpoint, &secret, plain, NULL, PATIENCE_MS, &session, &err);
     ck_assert_int_eq(status, _i ? -EACCES : -EBADMSG);
     pthread_join(thread, NULL);
     close(liar.fd);

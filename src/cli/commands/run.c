@@ -35,8 +35,8 @@ enum {
 
 struct options {
     struct ath_reach_options reach;
-    int transport, encrypt; /* 0: not given */
-    const char *memory;     /* NULL: not given */
+    int transport, encrypt;      /* 0: not given */
+    const char *memory, *tls_ca; /* NULL: not given */
 };
 
 struct work {
@@ -158,6 +158,8 @@ static void report_on(const struct work *work, struct ath_run_report *out)
         SET("AITHERION_MEMORY", work->options->memory);
     if (work->options->encrypt)
         SET("AITHERION_ENCRYPT", ath_run_encryptions[work->options->encrypt]);
+    if (work->options->tls_ca)
+        SET("AITHERION_TLS_CA", work->options->tls_ca);
     if (work->cli->globals.verbosity && !log)
         SET("AITHERION_LOG", "info");
 #undef SET
@@ -300,6 +302,13 @@ static const struct ath_option options[] = {
       .offset = offsetof(struct options, encrypt),
       .help = N_("encrypt TCP by TLS with the key: if it leaves this machine (auto, the default), "
                  "always (on), or never (off)") },
+    { .name = "tls-ca",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "FILE",
+      .completion = ATH_COMPLETE_FILE,
+      .offset = offsetof(struct options, tls_ca),
+      .help = N_("on encrypted connections the runtime must also have a certificate of one of "
+                 "these authorities (PEM)") },
     { .name = NULL },
 };
 
@@ -323,7 +332,7 @@ const struct ath_command ath_command_run = {
         N_("Puts aitherion's libcuda.so.1 and libnvidia-ml.so.1 in front of all others on the "
            "program's library path (LD_LIBRARY_PATH), sets the environment variables that name "
            "the runtime (AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT, "
-           "AITHERION_MEMORY, AITHERION_ENCRYPT), and becomes "
+           "AITHERION_MEMORY, AITHERION_ENCRYPT, AITHERION_TLS_CA), and becomes "
            "the program. First it asks the runtime for its health, with the same key and timeout "
            "(AITHERION_CONNECT_TIMEOUT, 10 seconds): without a runtime the program is not run. -v "
            "shows the runtime and its GPUs. The program's session begins with its first CUDA "

@@ -52,6 +52,7 @@ static const struct ath_field variable_fields[] = {
               .is_optional = true),
     ATH_FIELD("AITHERION_ENCRYPT", ATH_OF(ATH_FIELD_TEXT), .is_optional = true,
               .words = ath_run_encryptions),
+    ATH_FIELD("AITHERION_TLS_CA", ATH_OF(ATH_FIELD_TEXT), .is_optional = true),
     ATH_FIELD("AITHERION_LOG", ATH_OF(ATH_FIELD_TEXT), .help = "with -v, if it is not set yet",
               .is_optional = true, .rules = "{\"const\": \"info\"}"),
     { .name = NULL },

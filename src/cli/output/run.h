@@ -4,7 +4,7 @@
 
 #include "cli/output/output.h"
 
-enum { ATH_RUN_VARIABLES = 8 };
+enum { ATH_RUN_VARIABLES = 9 };
 
 /* Owns nothing. */
 struct ath_run_report {

@@ -157,10 +157,11 @@ static int check_memory(struct ath_err *err)
     return ath_client_memory_limit(&unused, err);
 }
 
-int ath_client_encrypt(enum ath_encrypt *out, struct ath_err *err)
+int ath_client_encryption(struct ath_encryption *out, struct ath_err *err)
 {
     const char *told = ath_client_variable("AITHERION_ENCRYPT");
-    return ath_encrypt_parse(told, out)
+    out->authorities = ath_client_variable("AITHERION_TLS_CA");
+    return ath_encrypt_parse(told, &out->policy)
                ? ath_err_set(err, -EINVAL, ATH_E_USAGE,
                              _("AITHERION_ENCRYPT is '%s'; it can be auto, on or off"), told)
                : 0;
@@ -214,14 +215,14 @@ static void pause_for(uint64_t ms)
 }
 
 static int try_often(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
-                     enum ath_encrypt encrypt, const struct ath_session_first *first,
+                     struct ath_encryption encryption, const struct ath_session_first *first,
                      uint64_t timeout_ms, struct ath_session *out, struct ath_err *err)
 {
     uint64_t begin_ms = ath_now_ms(), end_ms = begin_ms + timeout_ms, pause_ms = PAUSE_FIRST_MS;
     for (bool is_told = false;;) {
         uint64_t now = ath_now_ms(), left = end_ms > now ? end_ms - now : 1;
         int status =
-            ath_session_open(endpoint, secret, encrypt, first,
+            ath_session_open(endpoint, secret, encryption, first,
                              (int)(left < TRY_TIMEOUT_MS ? left : TRY_TIMEOUT_MS), out, err);
         if (!status || !may_pass(status) || ath_now_ms() + pause_ms >= end_ms)
             return status;
@@ -252,7 +253,7 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
     struct ath_endpoint endpoint;
     ATH_AUTO(ath_secret) secret = { 0 };
     uint64_t timeout_ms = 0;
-    enum ath_encrypt encrypt = ATH_ENCRYPT_AUTO;
+    struct ath_encryption encryption = { ATH_ENCRYPT_AUTO, NULL };
 
     int status = read_switches(err);
     if (!status)
@@ -262,7 +263,7 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
     if (!status)
         status = check_memory(err);
     if (!status)
-        status = ath_client_encrypt(&encrypt, err);
+        status = ath_client_encryption(&encryption, err);
     if (!status)
         status = server ? ath_endpoint_parse(server, &endpoint, err) : find_server(&endpoint, err);
     if (!status)
@@ -271,8 +272,8 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
         status = find_key(&secret, err);
     if (status)
         return status;
-    status =
-        try_often(&endpoint, secret.length ? &secret : NULL, encrypt, first, timeout_ms, out, err);
+    status = try_often(&endpoint, secret.length ? &secret : NULL, encryption, first, timeout_ms,
+                       out, err);
     return status ? explain(status, &endpoint, err) : 0;
 }
 
@@ -281,13 +282,14 @@ void ath_client_explain_loss(const char *server)
     struct ath_endpoint endpoint;
     ATH_AUTO(ath_secret) secret = { 0 };
     ATH_AUTO(ath_session) session = { .fd = -1 };
-    enum ath_encrypt encrypt;
+    struct ath_encryption encryption;
     struct ath_err err;
     int status =
         server ? ath_endpoint_parse(server, &endpoint, &err) : find_server(&endpoint, &err);
-    if (status || ath_client_encrypt(&encrypt, &err) || find_key(&secret, &err) || !secret.length)
+    if (status || ath_client_encryption(&encryption, &err) || find_key(&secret, &err) ||
+        !secret.length)
         return;
-    if (ath_session_open(&endpoint, &secret, encrypt, NULL, LOSS_TIMEOUT_MS, &session, &err) ==
+    if (ath_session_open(&endpoint, &secret, encryption, NULL, LOSS_TIMEOUT_MS, &session, &err) ==
         -EACCES)
         ath_log(ATH_LOG_NORMAL, _("the server refuses the key now: %s"), err.message);
 }

@@ -7,6 +7,8 @@
  *     AITHERION_KEY_NAME         the key's name, if it is not the file's; the file in a folder
  *     AITHERION_TRANSPORT        auto, shm or tcp
  *     AITHERION_ENCRYPT          auto, on or off (remote/tls/policy.h)
+ *     AITHERION_TLS_CA           file of certificates of authorities, one of which must have signed
+ *                                the server's certificate (remote/tls/policy.h)
  *     AITHERION_CONNECT_TIMEOUT  seconds to wait for the server (10)
  *     AITHERION_MEMORY           the most GPU memory of the program: 4G or 25% of each GPU's
  *     HCS_VRAM_QUOTA             the same in bytes, if AITHERION_MEMORY is not set
@@ -46,8 +48,8 @@ int ath_client_timeout(uint64_t *out_ms, struct ath_err *err);
  * -EINVAL "usage" with err. */
 int ath_client_memory_limit(struct ath_memory_limit *out, struct ath_err *err);
 
-/* Reads AITHERION_ENCRYPT. Returns 0, or -EINVAL with err. */
-int ath_client_encrypt(enum ath_encrypt *out, struct ath_err *err);
+/* Reads AITHERION_ENCRYPT and AITHERION_TLS_CA. Returns 0, or -EINVAL with err. */
+int ath_client_encryption(struct ath_encryption *out, struct ath_err *err);
 
 /* Prints an error on standard error. */
 void ath_client_complain(const struct ath_err *err);

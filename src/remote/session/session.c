@@ -261,16 +261,29 @@ static int explain_closed(int status, struct ath_err *err)
                : status;
 }
 
-static int begin_tls(struct ath_session *session, const struct ath_secret *secret,
-                     uint64_t deadline_ms, struct ath_err *err)
+/* The server proves the key in the handshake, or before it by a certificate. */
+static int make_tls(struct ath_session *session, const struct ath_endpoint *endpoint,
+                    const struct ath_secret *secret, const char *authorities, struct ath_err *err)
 {
     struct ath_tls_key key;
-    if (!secret)
-        return ath_err_set(err, -ENOKEY, ATH_E_KEY_REFUSED,
-                           _("encryption needs the server's key, and this side has none"));
+    if (authorities)
+        return ath_tls_make_certified_client(session->fd,
+                                             &(struct ath_tls_trust){ authorities, endpoint->host },
+                                             &session->tls, err);
     ath_secret_tls_key(secret, &key);
     int status = ath_tls_make_client(session->fd, ATH_TLS_FORWARD, &key, &session->tls, err);
     explicit_bzero(&key, sizeof key);
+    return status;
+}
+
+static int begin_tls(struct ath_session *session, const struct ath_endpoint *endpoint,
+                     const struct ath_secret *secret, const char *authorities, uint64_t deadline_ms,
+                     struct ath_err *err)
+{
+    if (!secret)
+        return ath_err_set(err, -ENOKEY, ATH_E_KEY_REFUSED,
+                           _("encryption needs the server's key, and this side has none"));
+    int status = make_tls(session, endpoint, secret, authorities, err);
     if (status)
         return status;
     status = ath_tls_handshake(session->tls, deadline_ms, err);
@@ -310,17 +323,17 @@ static int shake_hands(struct ath_session *session, const struct ath_secret *sec
 }
 
 static int open_once(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
-                     enum ath_encrypt encrypt, const struct ath_session_first *first,
+                     struct ath_encryption encryption, const struct ath_session_first *first,
                      uint64_t deadline_ms, struct ath_session *session, struct ath_err *err)
 {
     int status = ath_endpoint_connect(endpoint, deadline_ms, &session->fd, err);
-    if (!status && ath_encrypt_wants(encrypt, session->fd, secret != NULL))
-        status = begin_tls(session, secret, deadline_ms, err);
+    if (!status && ath_encrypt_wants(encryption.policy, session->fd, secret != NULL))
+        status = begin_tls(session, endpoint, secret, encryption.authorities, deadline_ms, err);
     return status ? status : shake_hands(session, secret, first, deadline_ms, err);
 }
 
 int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
-                     enum ath_encrypt encrypt, const struct ath_session_first *first,
+                     struct ath_encryption encryption, const struct ath_session_first *first,
                      int timeout_ms, struct ath_session *out, struct ath_err *err)
 {
     uint64_t deadline_ms = ath_now_ms() + (uint64_t)timeout_ms;
@@ -328,12 +341,13 @@ int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secre
                                        .timeout_ms = timeout_ms,
                                        .builder.max_bytes = ATH_CONTROL_ANSWER_FRAME_BYTES };
     ATH_AUTO(ath_session) session = fresh;
-    int status = open_once(endpoint, secret, encrypt, first, deadline_ms, &session, err);
+    int status = open_once(endpoint, secret, encryption, first, deadline_ms, &session, err);
     /* A forwarded port may look like this host here and like a network at the server. */
-    if (status && session.is_tls_wanted && encrypt == ATH_ENCRYPT_AUTO && secret) {
+    if (status && session.is_tls_wanted && encryption.policy == ATH_ENCRYPT_AUTO && secret) {
         ath_session_free(&session);
         session = fresh;
-        status = open_once(endpoint, secret, ATH_ENCRYPT_ON, first, deadline_ms, &session, err);
+        encryption.policy = ATH_ENCRYPT_ON;
+        status = open_once(endpoint, secret, encryption, first, deadline_ms, &session, err);
     }
     if (status)
         return status;

@@ -38,14 +38,16 @@ struct ath_session_first {
 /*
  * Opens a session. With first it is a program's session and sends that question; with first NULL it
  * asks the questions of proto/gpu-control.capnp. With secret NULL the session has no key, which the
- * server must allow; with a secret the server must prove that it has the same. encrypt says which
- * connections this side encrypts; what should be encrypted never goes on plain. Opening takes at
- * most timeout_ms in total, and so does each later question. Returns 0, or a negative errno with
- * err: "peer-unreachable", "key-refused" (-EACCES; -ENOKEY: a side has no key), "not-encrypted"
- * (-EPERM: one side wants to encrypt and the other does not), "peer-protocol", "peer-failed".
+ * server must allow; with a secret the server must prove that it has the same. encryption says
+ * which connections this side encrypts, and how the server proves itself there; what should be
+ * encrypted never goes on plain. Opening takes at most timeout_ms in total, and so does each later
+ * question. Returns 0, or a negative errno with err: "peer-unreachable", "key-refused" (-EACCES;
+ * -ENOKEY: a side has no key), "not-encrypted" (-EPERM: one side wants to encrypt and the other
+ * does not), "certificate-refused" (-EKEYREJECTED), "certificate-invalid" (the file of
+ * authorities), "peer-protocol", "peer-failed".
  */
 int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secret *secret,
-                     enum ath_encrypt encrypt, const struct ath_session_first *first,
+                     struct ath_encryption encryption, const struct ath_session_first *first,
                      int timeout_ms, struct ath_session *out, struct ath_err *err);
 void ath_session_free(struct ath_session *session);
 

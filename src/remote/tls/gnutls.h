@@ -1,6 +1,7 @@
 /* GnuTLS's functions, loaded late. For this folder only. */
 #pragma once
 #include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 
 #include "base/late.h"
 
@@ -30,7 +31,19 @@
     F(gnutls_psk_allocate_server_credentials)                                                      \
     F(gnutls_psk_free_server_credentials)                                                          \
     F(gnutls_psk_set_server_credentials_function)                                                  \
-    F(gnutls_prf_rfc5705)
+    F(gnutls_free)                                                                                 \
+    F(gnutls_prf_rfc5705)                                                                          \
+    F(gnutls_certificate_allocate_credentials)                                                     \
+    F(gnutls_certificate_free_credentials)                                                         \
+    F(gnutls_certificate_set_x509_key_mem2)                                                        \
+    F(gnutls_certificate_set_x509_trust_mem)                                                       \
+    F(gnutls_credentials_clear)                                                                    \
+    F(gnutls_session_set_verify_cert2)                                                             \
+    F(gnutls_session_get_verify_cert_status)                                                       \
+    F(gnutls_x509_crt_list_import2)                                                                \
+    F(gnutls_x509_crt_deinit)                                                                      \
+    F(gnutls_x509_crt_get_activation_time)                                                         \
+    F(gnutls_x509_crt_get_expiration_time)
 
 struct ath_gnutls {
     ATH_GNUTLS_FUNCTIONS(ATH_LATE_MEMBER)

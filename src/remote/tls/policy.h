@@ -12,6 +12,13 @@
  */
 enum ath_encrypt { ATH_ENCRYPT_AUTO, ATH_ENCRYPT_ON, ATH_ENCRYPT_OFF };
 
+/* A client's wishes. authorities: the file of certificates by which the server must prove itself on
+ * encrypted connections, in addition to the key; NULL: the key is enough. */
+struct ath_encryption {
+    enum ath_encrypt policy;
+    const char *authorities;
+};
+
 /* Reads "auto", "on" or "off"; NULL means auto. Returns 0, or -EINVAL. */
 int ath_encrypt_parse(const char *text, enum ath_encrypt *out);
 

@@ -2,8 +2,9 @@
  * One end of a TLS connection.
  *
  * GnuTLS asks for the five bytes of a record's head and then for the rest, and each would be a
- * system call. So a little is read ahead: a small record comes with one call, and most of a large
- * one still goes straight to its place.
+ * system call. So bytes are read ahead: a small record comes with one call, and several large ones
+ * do, too. Records that follow each other are sent with MSG_MORE, so that the kernel makes large
+ * packets of them.
  */
 #include "config.h"
 
@@ -15,36 +16,32 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/i18n.h"
+#include "remote/tls/certificate.h"
 #include "remote/tls/gnutls.h"
+#include "remote/tls/priorities.h"
 #include "remote/tls/socket.h"
 
 enum {
-    READ_AHEAD = 4096,
+    READ_AHEAD = 64 * 1024,
+    DIRECT = 4096,          /* from these bytes on a copy costs more than a longer system call */
     RECORD_BYTES = 16384,   /* the most that a record carries (RFC 8446, 5.1) */
     HELLO_BYTES_MAX = 16384 /* of a message of the handshake */
-};
-
-/* GnuTLS wants a signature to be named, even if nothing is signed. */
-#define SIGNATURE ":+SIGN-EDDSA-ED25519"
-
-/* AES is in the processors. TLS 1.3 begins with SHA-256 for a key from outside (RFC 8446, 4.2.11),
- * so that the cipher suites with SHA-384 cannot be used. */
-static const char *const priorities[] = {
-    [ATH_TLS_FORWARD] = "NONE:+VERS-TLS1.3:+AES-128-GCM:+CHACHA20-POLY1305:+AEAD:+ECDHE-PSK:"
-                        "+GROUP-X25519:+GROUP-SECP256R1" SIGNATURE,
-    [ATH_TLS_QUICK] = "NONE:+VERS-TLS1.3:+AES-128-GCM:+CHACHA20-POLY1305:+AEAD:+PSK" SIGNATURE,
 };
 
 struct ath_tls {
     int fd;
     bool is_server;
     gnutls_session_t session;
-    gnutls_psk_client_credentials_t client; /* NULL at a server */
-    gnutls_psk_server_credentials_t server; /* NULL at a client */
+    gnutls_psk_client_credentials_t client;        /* NULL at a server */
+    gnutls_psk_server_credentials_t server;        /* NULL at a client */
+    gnutls_certificate_credentials_t certificates; /* the server's, or a client's authorities */
     ath_tls_find_key *find;
     void *context;
+    struct ath_tls_trust trust; /* of a client that wants a certificate */
+    gnutls_typed_vdata_st checked[2];
     char identity[ATH_TLS_IDENTITY_BYTES];
 
     /* of the thread that receives */
@@ -55,18 +52,31 @@ struct ath_tls {
 
     /* of the thread that sends */
     int push_flags, push_error;
+    bool has_more; /* another record follows the next one at once */
     size_t unsent; /* bytes of a record that was made and did not go yet */
     uint8_t gathered[RECORD_BYTES];
 };
 
 /* ---- the socket ---- */
 
-static ssize_t receive_raw(struct ath_tls *tls, void *to, size_t length)
+static ssize_t note_received(struct ath_tls *tls, ssize_t got)
 {
-    ssize_t got = recv(tls->fd, to, length, tls->pull_flags);
     tls->pull_error = got < 0 ? errno : 0;
     tls->is_at_end = tls->is_at_end || !got;
     return got;
+}
+
+/* Receives a record's rest to its place, and what is behind it ahead. Returns the bytes at `to`. */
+static ssize_t receive_rest(struct ath_tls *tls, void *to, size_t length)
+{
+    struct iovec places[] = { { to, length }, { tls->ahead, sizeof tls->ahead } };
+    struct msghdr message = { .msg_iov = places, .msg_iovlen = 2 };
+    ssize_t got = note_received(tls, recvmsg(tls->fd, &message, tls->pull_flags));
+    if (got <= (ssize_t)length)
+        return got;
+    tls->begin = 0;
+    tls->end = (size_t)got - length;
+    return (ssize_t)length;
 }
 
 /* Whether the server's first answer is a frame and no TLS: a refusal in plain words. Sets errno if
@@ -89,9 +99,10 @@ static ssize_t pull(gnutls_transport_ptr_t context, void *to, size_t length)
             errno = EPROTONOSUPPORT;
             return -1;
         }
-        if (length >= READ_AHEAD)
-            return receive_raw(tls, to, length);
-        ssize_t got = receive_raw(tls, tls->ahead, sizeof tls->ahead);
+        if (length >= DIRECT)
+            return receive_rest(tls, to, length);
+        ssize_t got =
+            note_received(tls, recv(tls->fd, tls->ahead, sizeof tls->ahead, tls->pull_flags));
         if (got <= 0)
             return got;
         tls->begin = 0;
@@ -107,12 +118,17 @@ static ssize_t push(gnutls_transport_ptr_t context, const giovec_t *parts, int c
 {
     struct ath_tls *tls = context;
     struct msghdr message = { .msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count };
-    ssize_t sent = sendmsg(tls->fd, &message, MSG_NOSIGNAL | tls->push_flags);
+    int more = tls->has_more ? MSG_MORE : 0;
+    ssize_t sent = sendmsg(tls->fd, &message, MSG_NOSIGNAL | tls->push_flags | more);
     tls->push_error = sent < 0 ? errno : 0;
     return sent;
 }
 
 /* ---- making ---- */
+
+static const enum ath_tls_way ways[] = {
+    [ATH_TLS_FORWARD] = ATH_TLS_BY_KEY, [ATH_TLS_QUICK] = ATH_TLS_BY_FRESH_KEY
+};
 
 /* Returns GnuTLS's 1 for an identity that has no key: then it goes on with a random one, so that a
  * stranger does not learn which names exist. */
@@ -156,10 +172,10 @@ static int set_server_keys(struct ath_tls *tls)
     return ath_gnutls.gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->server);
 }
 
-/* key  of the client; NULL makes a server. */
-static int begin(struct ath_tls *tls, enum ath_tls_secrecy secrecy, const struct ath_tls_key *key)
+static int begin(struct ath_tls *tls, enum ath_tls_way way)
 {
-    unsigned int side = key ? GNUTLS_CLIENT : GNUTLS_SERVER;
+    char words[ATH_TLS_PRIORITIES_BYTES];
+    unsigned int side = tls->is_server ? GNUTLS_SERVER : GNUTLS_CLIENT;
     int code = ath_gnutls.gnutls_init(&tls->session, side | GNUTLS_NONBLOCK | GNUTLS_NO_TICKETS);
     if (code)
         return code;
@@ -168,27 +184,37 @@ static int begin(struct ath_tls *tls, enum ath_tls_secrecy secrecy, const struct
     ath_gnutls.gnutls_transport_set_ptr(tls->session, tls);
     ath_gnutls.gnutls_transport_set_pull_function(tls->session, pull);
     ath_gnutls.gnutls_transport_set_vec_push_function(tls->session, push);
-    code = ath_gnutls.gnutls_priority_set_direct(tls->session, priorities[secrecy], NULL);
-    if (code)
-        return code;
-    return key ? set_client_key(tls, key) : set_server_keys(tls);
+    return ath_gnutls.gnutls_priority_set_direct(
+        tls->session, ath_tls_priorities(way, ath_tls_has_aes(), words), NULL);
 }
 
-static int make(struct ath_tls made, enum ath_tls_secrecy secrecy, const struct ath_tls_key *key,
-                struct ath_tls **out, struct ath_err *err)
+static int report_making(int code, struct ath_err *err)
+{
+    return ath_err_set(err, -EPROTO, ATH_E_PEER_FAILED, _("cannot encrypt: %s"),
+                       ath_gnutls.gnutls_strerror(code));
+}
+
+static void tls_free(struct ath_tls **tls)
+{
+    ath_tls_free(*tls);
+}
+
+/* Makes an end without proofs. */
+static int make(int fd, bool is_server, enum ath_tls_way way, struct ath_tls **out,
+                struct ath_err *err)
 {
     int status = ath_tls_load(err);
     if (status)
         return ath_err_wrap(err, status, _("cannot encrypt"));
-    struct ath_tls *tls = malloc(sizeof *tls);
+    struct ath_tls *tls = calloc(1, sizeof *tls);
     if (!tls)
         return ath_err_system(err, -ENOMEM, "%s", _("cannot encrypt"));
-    *tls = made;
-    int code = begin(tls, secrecy, key);
+    tls->fd = fd;
+    tls->is_server = is_server;
+    int code = begin(tls, way);
     if (code) {
         ath_tls_free(tls);
-        return ath_err_set(err, -EPROTO, ATH_E_PEER_FAILED, _("cannot encrypt: %s"),
-                           ath_gnutls.gnutls_strerror(code));
+        return report_making(code, err);
     }
     *out = tls;
     return 0;
@@ -197,14 +223,81 @@ static int make(struct ath_tls made, enum ath_tls_secrecy secrecy, const struct 
 int ath_tls_make_client(int fd, enum ath_tls_secrecy secrecy, const struct ath_tls_key *key,
                         struct ath_tls **out, struct ath_err *err)
 {
-    return make((struct ath_tls){ .fd = fd }, secrecy, key, out, err);
+    __attribute__((cleanup(tls_free))) struct ath_tls *tls = NULL;
+    int status = make(fd, false, ways[secrecy], &tls, err);
+    if (status)
+        return status;
+    int code = set_client_key(tls, key);
+    if (code)
+        return report_making(code, err);
+    *out = ath_steal(&tls);
+    return 0;
+}
+
+static int make_server(int fd, enum ath_tls_way way, ath_tls_find_key *find, void *context,
+                       struct ath_tls **out, struct ath_err *err)
+{
+    __attribute__((cleanup(tls_free))) struct ath_tls *tls = NULL;
+    int status = make(fd, true, way, &tls, err);
+    if (status)
+        return status;
+    tls->find = find;
+    tls->context = context;
+    int code = set_server_keys(tls);
+    if (code)
+        return report_making(code, err);
+    *out = ath_steal(&tls);
+    return 0;
 }
 
 int ath_tls_make_server(int fd, enum ath_tls_secrecy secrecy, ath_tls_find_key *find, void *context,
                         struct ath_tls **out, struct ath_err *err)
 {
-    const struct ath_tls made = { .fd = fd, .is_server = true, .find = find, .context = context };
-    return make(made, secrecy, NULL, out, err);
+    return make_server(fd, ways[secrecy], find, context, out, err);
+}
+
+static int set_certificates(struct ath_tls *tls, struct ath_err *err)
+{
+    int code =
+        ath_gnutls.gnutls_credentials_set(tls->session, GNUTLS_CRD_CERTIFICATE, tls->certificates);
+    return code ? report_making(code, err) : 0;
+}
+
+int ath_tls_make_certified_client(int fd, const struct ath_tls_trust *trust, struct ath_tls **out,
+                                  struct ath_err *err)
+{
+    __attribute__((cleanup(tls_free))) struct ath_tls *tls = NULL;
+    int status = make(fd, false, ATH_TLS_BY_CERTIFICATE, &tls, err);
+    if (!status)
+        status = ath_tls_authorities_load(trust->file, &tls->certificates, err);
+    if (!status)
+        status = set_certificates(tls, err);
+    if (status)
+        return status;
+    tls->trust = *trust;
+    tls->checked[0] = (gnutls_typed_vdata_st){ GNUTLS_DT_DNS_HOSTNAME,
+                                               (unsigned char *)(uintptr_t)trust->host, 0 };
+    tls->checked[1] = (gnutls_typed_vdata_st){ GNUTLS_DT_KEY_PURPOSE_OID,
+                                               (unsigned char *)GNUTLS_KP_TLS_WWW_SERVER, 0 };
+    ath_gnutls.gnutls_session_set_verify_cert2(tls->session, tls->checked, 2, 0);
+    *out = ath_steal(&tls);
+    return 0;
+}
+
+int ath_tls_make_certified_server(int fd, ath_tls_find_key *find, void *context,
+                                  const struct ath_tls_certificate *certificate,
+                                  struct ath_tls **out, struct ath_err *err)
+{
+    __attribute__((cleanup(tls_free))) struct ath_tls *tls = NULL;
+    int status = make_server(fd, ATH_TLS_BY_EITHER, find, context, &tls, err);
+    if (!status)
+        status = ath_tls_certificate_load(certificate, &tls->certificates, err);
+    if (!status)
+        status = set_certificates(tls, err);
+    if (status)
+        return status;
+    *out = ath_steal(&tls);
+    return 0;
 }
 
 void ath_tls_free(struct ath_tls *tls)
@@ -217,6 +310,7 @@ void ath_tls_free(struct ath_tls *tls)
         ath_gnutls.gnutls_psk_free_client_credentials(tls->client);
     if (tls->server)
         ath_gnutls.gnutls_psk_free_server_credentials(tls->server);
+    ath_tls_certificates_free(tls->certificates);
     explicit_bzero(tls, sizeof *tls);
     free(tls);
 }
@@ -241,6 +335,38 @@ static bool is_wrong_key(const struct ath_tls *tls, int code)
     }
 }
 
+/* Whether the peer's alert is about this server's certificate. */
+static bool is_distrusted(const struct ath_tls *tls, int code)
+{
+    if (!tls->is_server || !tls->certificates || code != GNUTLS_E_FATAL_ALERT_RECEIVED)
+        return false;
+    switch (ath_gnutls.gnutls_alert_get(tls->session)) {
+    case GNUTLS_A_BAD_CERTIFICATE:
+    case GNUTLS_A_UNSUPPORTED_CERTIFICATE:
+    case GNUTLS_A_CERTIFICATE_REVOKED:
+    case GNUTLS_A_CERTIFICATE_EXPIRED:
+    case GNUTLS_A_CERTIFICATE_UNKNOWN:
+    case GNUTLS_A_UNKNOWN_CA:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The error of a client that wants a certificate. */
+static int report_certificate(const struct ath_tls *tls, int code, struct ath_err *err)
+{
+    if (code == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR)
+        return ath_tls_certificate_refuse(
+            ath_gnutls.gnutls_session_get_verify_cert_status(tls->session), &tls->trust, err);
+    ath_err_set(err, -EKEYREJECTED, ATH_E_CERTIFICATE_REFUSED,
+                _("the server '%s' shows no certificate that this client takes (%s)"),
+                tls->trust.host, ath_gnutls.gnutls_strerror(code));
+    return ath_err_hint(err, -EKEYREJECTED,
+                        _("start the server with --tls-certificate and --tls-key, or name no "
+                          "authorities here (AITHERION_TLS_CA)"));
+}
+
 static int report(const struct ath_tls *tls, int code, struct ath_err *err)
 {
     if (tls->is_frame)
@@ -252,6 +378,11 @@ static int report(const struct ath_tls *tls, int code, struct ath_err *err)
     int error = code == GNUTLS_E_PUSH_ERROR ? tls->push_error : tls->pull_error;
     if (error)
         return ath_err_system(err, -error, "%s", _("the connection broke"));
+    if (tls->trust.file)
+        return report_certificate(tls, code, err);
+    if (is_distrusted(tls, code))
+        return ath_err_set(err, -EKEYREJECTED, ATH_E_CERTIFICATE_REFUSED,
+                           _("the client does not trust this server's certificate"));
     if (is_wrong_key(tls, code))
         return ath_err_set(err, -EACCES, ATH_E_KEY_REFUSED, "%s",
                            tls->is_server ? _("the client has another key")
@@ -275,13 +406,23 @@ static bool must_wait(const struct ath_tls *tls)
     return tls->pull_error == EAGAIN || tls->push_error == EAGAIN;
 }
 
+/* The private key is of no use any more. */
+static int finish(struct ath_tls *tls)
+{
+    if (tls->certificates)
+        ath_gnutls.gnutls_credentials_clear(tls->session);
+    ath_tls_certificates_free(tls->certificates);
+    tls->certificates = NULL;
+    return 0;
+}
+
 int ath_tls_handshake(struct ath_tls *tls, uint64_t deadline_ms, struct ath_err *err)
 {
     tls->pull_flags = tls->push_flags = MSG_DONTWAIT;
     for (;;) {
         int code = ath_gnutls.gnutls_handshake(tls->session);
         if (!code)
-            return 0;
+            return finish(tls);
         if (code != GNUTLS_E_AGAIN && ath_gnutls.gnutls_error_is_fatal(code))
             return give_up(tls, code, err);
         if (code != GNUTLS_E_AGAIN || !must_wait(tls))
@@ -347,41 +488,62 @@ ssize_t ath_tls_receive(struct ath_tls *tls, void *bytes, size_t length, int fla
     return fail(got, tls->pull_error);
 }
 
-/* The bytes of the next record: a part of its own if the first is large, or many small parts
- * together. */
-static const void *next_record(struct ath_tls *tls, const struct iovec *parts, size_t count,
-                               size_t *out_length)
+/* The caller's parts that are left to send. */
+struct rest {
+    const struct iovec *part;
+    size_t offset; /* in the part */
+    size_t length; /* of all together */
+};
+
+static void skip(struct rest *rest, size_t length)
 {
-    size_t length = 0;
-    while (count && !parts->iov_len)
-        parts++, count--;
-    *out_length = RECORD_BYTES;
-    if (count && parts->iov_len >= RECORD_BYTES)
-        return parts->iov_base;
-    for (size_t i = 0; i < count && length < RECORD_BYTES; i++) {
-        size_t room = RECORD_BYTES - length;
-        size_t taken = parts[i].iov_len < room ? parts[i].iov_len : room;
-        if (taken) /* memcpy() takes no NULL, not even for nothing */
-            memcpy(tls->gathered + length, parts[i].iov_base, taken);
-        length += taken;
+    rest->length -= length;
+    while (rest->length && rest->part->iov_len - rest->offset <= length) {
+        length -= rest->part->iov_len - rest->offset;
+        rest->part++;
+        rest->offset = 0;
     }
+    rest->offset += length;
+}
+
+/* The bytes of the next record: from a part itself if that has all of them, or many small parts
+ * together. */
+static const void *next_record(struct ath_tls *tls, struct rest rest, size_t *out_length)
+{
+    size_t length = rest.length < RECORD_BYTES ? rest.length : RECORD_BYTES;
     *out_length = length;
+    skip(&rest, 0); /* empty parts */
+    if (rest.part->iov_len - rest.offset >= length)
+        return (const uint8_t *)rest.part->iov_base + rest.offset;
+    for (size_t at = 0, taken; at < length; at += taken) {
+        size_t there = rest.part->iov_len - rest.offset;
+        taken = there < length - at ? there : length - at;
+        memcpy(tls->gathered + at, (const uint8_t *)rest.part->iov_base + rest.offset, taken);
+        skip(&rest, taken);
+    }
     return tls->gathered;
 }
 
 ssize_t ath_tls_send(struct ath_tls *tls, const struct iovec *parts, size_t count, int flags)
 {
-    size_t length = 0;
-    const void *bytes = tls->unsent ? NULL : next_record(tls, parts, count, &length);
-    if (!length && !tls->unsent)
-        return 0;
+    struct rest rest = { .part = parts };
+    size_t done = 0;
+    for (size_t i = 0; i < count; i++)
+        rest.length += parts[i].iov_len;
     tls->push_flags = flags;
-    ssize_t sent = ath_gnutls.gnutls_record_send(tls->session, bytes, length);
-    if (sent == GNUTLS_E_AGAIN || sent == GNUTLS_E_INTERRUPTED)
-        tls->unsent = tls->unsent ? tls->unsent : length;
-    else
-        tls->unsent = 0;
-    return sent >= 0 ? sent : fail(sent, tls->push_error);
+    while (rest.length) {
+        size_t length = tls->unsent;
+        const void *bytes = length ? NULL : next_record(tls, rest, &length);
+        tls->has_more = rest.length > length;
+        ssize_t sent = ath_gnutls.gnutls_record_send(tls->session, bytes, bytes ? length : 0);
+        bool must_repeat = sent == GNUTLS_E_AGAIN || sent == GNUTLS_E_INTERRUPTED;
+        tls->unsent = must_repeat ? length : 0;
+        if (sent < 0)
+            return must_repeat && done ? (ssize_t)done : fail(sent, tls->push_error);
+        skip(&rest, (size_t)sent);
+        done += (size_t)sent;
+    }
+    return (ssize_t)done;
 }
 
 bool ath_tls_has_bytes(const struct ath_tls *tls)
