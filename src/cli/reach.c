@@ -327,6 +327,7 @@ int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_serv
     ATH_AUTO(ath_secret) secret = { 0 };
     struct ath_endpoint endpoint;
     struct ath_encryption encryption;
+    const struct ath_nodes *nodes = &reach->nodes;
     uint64_t connect_ms = 0;
     if (!server->server) {
         ath_err_copy(err, &server->err);
@@ -335,6 +336,8 @@ int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_serv
     int status = ath_endpoint_parse(server->server, &endpoint, err);
     if (!status)
         status = ath_client_encryption(&encryption, err);
+    if (!status && !encryption.authorities && nodes->has_document)
+        encryption.authorities = nodes->document->tls_ca;
     if (!status && *reach->key)
         status = ath_secret_load(reach->key, &secret, err);
     if (!status)

@@ -105,6 +105,7 @@ struct ath_document {
     struct ath_document_engine engine;
     char *key_file;
     int encrypt; /* TCP connections that leave the machine, all, none: auto, on, off */
+    char *tls_certificate, *tls_key, *tls_ca; /* files; NULL: none */
     struct ath_document_limits limits;
     struct {
         struct ath_document_identity *items;

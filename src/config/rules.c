@@ -168,6 +168,28 @@ static void check_parents(const struct ath_document *document, struct ath_faults
     }
 }
 
+static void check_needed(const struct ath_document *document, const char *key, const char *needed,
+                         struct ath_faults *faults)
+{
+    const struct ath_yaml *value = ath_yaml_get(&document->tree, key);
+    if (value && !ath_yaml_get(&document->tree, needed))
+        ath_faults_add(faults, ATH_FAULT_KEY_MISSING, value->begin,
+                       _("'%s' needs the key '%s' as well"), key, needed);
+}
+
+/* Refuses half of a pair, and a certificate that could never be shown. */
+static void check_certificate(const struct ath_document *document, struct ath_faults *faults)
+{
+    const struct ath_yaml *certificate = ath_yaml_get(&document->tree, "tls_certificate");
+    const struct ath_yaml *encrypt = ath_yaml_get(&document->tree, "encrypt");
+    check_needed(document, "tls_certificate", "tls_key", faults);
+    check_needed(document, "tls_key", "tls_certificate", faults);
+    if (certificate && encrypt && encrypt->kind == ATH_YAML_SCALAR && encrypt->text &&
+        !strcmp(encrypt->text, "off"))
+        ath_faults_add(faults, ATH_FAULT_CHOICE, encrypt->begin,
+                       _("'encrypt: off' leaves no use for 'tls_certificate'"));
+}
+
 void ath_rules_check(const struct ath_document *document, struct ath_faults *faults)
 {
     const struct ath_schema *root = ath_schema_root();
@@ -184,4 +206,5 @@ void ath_rules_check(const struct ath_document *document, struct ath_faults *fau
                 _("another macvlan above has the name '%s'"), faults);
     check_ids(document, faults);
     check_parents(document, faults);
+    check_certificate(document, faults);
 }

@@ -43,12 +43,12 @@ static void write_items(struct writer *writer, const struct ath_schema *schema, 
         write_keys(writer, schema, ath_schema_item(schema, base, i), indent + 4, i == 0, true);
 }
 
-/* Whether a key can be left out of a new document: a rare key with its default, or a rare mapping
- * of nothing else. */
+/* Whether a key can be left out of a new document: a rare key without a value or with its
+ * default, or a rare mapping of nothing else. */
 static bool is_needless(const struct ath_schema *key, const void *base)
 {
     if (!key->is_rare || key->kind != ATH_VALUE_MAPPING)
-        return key->is_rare && ath_schema_is_default(key, base);
+        return key->is_rare && (ath_schema_is_unset(key, base) || ath_schema_is_default(key, base));
     for (const struct ath_schema *inner = key->keys; inner->name; inner++)
         if (!is_needless(inner, ath_schema_field(key, base)))
             return false;

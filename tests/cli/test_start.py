@@ -16,6 +16,7 @@ import unittest
 import urllib.request
 
 import cli
+import authority
 import harness
 import nodes
 
@@ -675,6 +676,30 @@ class Life(Base):
         server = ("--server", f"127.0.0.1:{self.ports[0]}")
         self.assertEqual(self.error("session", "list", *server, env={"AITHERION_ENCRYPT": "off"})["code"], "not-encrypted")
         self.ok("session", "list", *server)
+
+    @unittest.skipIf(authority.LACKS, authority.LACKS)
+    def test_runtimes_prove_themselves_by_a_certificate(self):
+        good, other = authority.Authority("here"), authority.Authority("elsewhere")
+        certificate, key = good.sign("server")
+        os.chmod(key, 0o644)
+        self.ok("configure", "--set", f"tls_certificate={certificate}", "--set", f"tls_key={key}")
+        error = self.error("start", "--engine", "process")
+        self.assertEqual((error["code"], error["hint"]), ("certificate-invalid", f"chmod 600 {key}"))
+        os.chmod(key, 0o600)
+        self.start()
+        server = ("--server", f"127.0.0.1:{self.ports[0]}")
+        on = {"AITHERION_ENCRYPT": "on"}
+        self.ok("session", "list", *server, env=on)
+        self.ok("configure", "--set", f"tls_ca={other.file}")
+        self.assertEqual(self.outcomes(), ["same", "same"])  # it is for clients
+        self.assertEqual(self.error("session", "list", *server, env=on)["code"], "certificate-refused")
+        self.ok("session", "list", *server, env={**on, "AITHERION_TLS_CA": good.file})
+        self.ok("configure", "--set", f"tls_ca={good.file}")
+        self.ok("session", "list", *server, env=on)
+        for words, file in (([], good.file), (["--tls-ca", other.file], other.file)):
+            result = harness.run("-c", self.document, "run", *server, *words, "--", "env", env=self.environment(**on))
+            self.assertEqual(result.returncode, 0 if file == good.file else 125, result.stderr)
+            self.assertIn("no trusted authority" if words else f"AITHERION_TLS_CA={file}\n", result.stderr if words else result.stdout)
 
     def test_rows_of_identities_change_without_a_restart(self):
         def rows(node):

@@ -11,6 +11,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import authority  # noqa: E402
 import engine  # noqa: E402
 import harness  # noqa: E402
 import nodes  # noqa: E402
@@ -127,6 +128,23 @@ class Life(StartCase):
         logs = self.run_on("logs", "0").stdout
         self.assertIn("identity=alice", logs)
         self.assertNotIn("unusable", logs)
+
+    @unittest.skipIf(authority.LACKS, authority.LACKS)
+    def test_a_certificate(self):
+        """Containers get its files, and a file that their user could not read is refused before any is made."""
+        maker = authority.Authority("here")
+        certificate, key = maker.sign("server")
+        self.assertEqual(self.run_on("configure", "--set", f"tls_certificate={certificate}", "--set", f"tls_key={key}").returncode, 0)
+        os.chown(key, 65534, 65534)
+        error = self.error("start", "--sim")
+        self.assertEqual((error["code"], error["hint"]), ("no-access", f"chown 0 {key}"))
+        self.assertEqual(self.names(), set())
+        os.chown(key, 0, 0)
+        self.assertEqual(self.outcomes("--sim"), ["started", "started"])
+        for authorities, code in ((maker.file, 0), (authority.Authority("elsewhere").file, 1)):
+            words = ["-c", self.document, "session", "list", "--server", f"127.0.0.1:{self.ports[0]}"]
+            result = harness.run(*words, env={**self.environment(), "AITHERION_ENCRYPT": "on", "AITHERION_TLS_CA": authorities})
+            self.assertEqual(result.returncode, code, result.stderr)
 
     def test_programs_of_this_machine(self):
         """Programs reach the runtime by the socket in the shared folder, and by the port that Docker publishes."""

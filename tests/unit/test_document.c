@@ -116,6 +116,7 @@ TEST(a_new_document_has_no_rare_defaults)
     ath_auto_free char *plain = ath_document_write(&document, NULL);
     ck_assert_ptr_null(strstr(plain, "encrypt"));
     ck_assert_ptr_null(strstr(plain, "limits:"));
+    ck_assert_ptr_null(strstr(plain, "tls_"));
     document.encrypt = 1;
     document.limits.host_fraction = 0.25;
     ath_auto_free char *written = ath_document_write(&document, NULL);
@@ -269,6 +270,10 @@ static const struct {
     { TOP("encrypt: yes"), "4:10 choice\n" },
     { TOP("encrypt: true"), "4:10 type\n" },
     { TOP("encrypt: [on]"), "4:10 type\n" },
+    { TOP("tls_certificate: /c"), "4:18 key-missing\n" },
+    { TOP("tls_key: /k"), "4:10 key-missing\n" },
+    { TOP("tls_certificate: /c\ntls_key: /k\nencrypt: 'off'"), "6:10 choice\n" },
+    { TOP("tls_ca: authorities.pem"), "4:9 format\n" },
     { TOP("limits: 5"), "4:9 type\n" },
     { TOP("limits: {sessions_per_source: 0}"), "4:31 range\n" },
     { TOP("limits: {sessions_per_source: 513}"), "4:31 range\n" },

@@ -1160,6 +1160,30 @@ LOOP_TEST(plans_settings_of_the_document, 0, 2)
     free(command);
 }
 
+/* The files of a certificate are mounted into a container; processes read the host's. */
+LOOP_TEST(plans_a_certificate, 0, 2)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    scene.options.is_process = _i;
+    const struct ath_plan_node *node = make_plan(
+        &scene, HEAD "tls_certificate: /etc/c.pem\ntls_key: /etc/k.pem\ntls_ca: /etc/ca.pem\n"
+                     "numa:\n" ENTRY);
+    ath_auto_free char *command = words_of(&node->command);
+    if (!_i) {
+        ck_assert_str_eq(source_of(node, "/run/aitherion/tls-certificate"), "/etc/c.pem");
+        ck_assert_str_eq(source_of(node, "/run/aitherion/tls-key"), "/etc/k.pem");
+        for (size_t i = 0; i < node->mount_count; i++)
+            if (strstr(node->mounts[i].target, "/tls-"))
+                ck_assert(node->mounts[i].is_read_only);
+    }
+    ck_assert_ptr_nonnull(strstr(command, _i ? " --tls-certificate /etc/c.pem --tls-key /etc/k.pem"
+                                             : " --tls-certificate /run/aitherion/tls-certificate"
+                                               " --tls-key /run/aitherion/tls-key"));
+    ck_assert_ptr_null(strstr(command, "/etc/ca.pem"));
+    ck_assert_str_eq(pair_of(&node->settings, "tls_key"), "/etc/k.pem");
+}
+
 TEST(lines_know_every_field)
 {
     const char *field = NULL;

@@ -45,6 +45,7 @@ struct work {
     struct ath_reach reach;
     char *servers; /* the servers of reach, in the form of AITHERION_SERVER */
     char *libraries;
+    char *authorities; /* the program's file for checking certificates; NULL: it needs no other */
 };
 
 static void work_free(struct work *work)
@@ -52,6 +53,7 @@ static void work_free(struct work *work)
     ath_reach_free(&work->reach);
     free(work->servers);
     free(work->libraries);
+    free(work->authorities);
 }
 
 /* ---- preparing ---- */
@@ -114,6 +116,17 @@ static int check_memory(const struct work *work, struct ath_err *err)
     return ath_err_hint(err, -EINVAL, _("give a size like 512M or 4G, or a part like 25%%"));
 }
 
+/* The variable of the caller counts before the document. The program may change its folder. */
+static void find_authorities(struct work *work)
+{
+    const struct ath_nodes *nodes = &work->reach.nodes;
+    const char *path = work->options->tls_ca;
+    if (!path && nodes->has_document && !ath_client_variable("AITHERION_TLS_CA"))
+        path = nodes->document->tls_ca;
+    ath_auto_free char *real = path ? realpath(path, NULL) : NULL;
+    work->authorities = path ? ath_xstrdup(real ? real : path) : NULL;
+}
+
 static int prepare(struct work *work, struct ath_err *err)
 {
     struct ath_reach_options wanted = work->options->reach;
@@ -131,6 +144,7 @@ static int prepare(struct work *work, struct ath_err *err)
     for (size_t i = 0; i < work->reach.count; i++)
         ath_text_add_part(&servers, ",", "%s", work->reach.items[i].server);
     work->servers = ath_text_take(&servers);
+    find_authorities(work);
     return find_libraries(work, err);
 }
 
@@ -158,8 +172,8 @@ static void report_on(const struct work *work, struct ath_run_report *out)
         SET("AITHERION_MEMORY", work->options->memory);
     if (work->options->encrypt)
         SET("AITHERION_ENCRYPT", ath_run_encryptions[work->options->encrypt]);
-    if (work->options->tls_ca)
-        SET("AITHERION_TLS_CA", work->options->tls_ca);
+    if (work->authorities)
+        SET("AITHERION_TLS_CA", work->authorities);
     if (work->cli->globals.verbosity && !log)
         SET("AITHERION_LOG", "info");
 #undef SET

@@ -5,8 +5,11 @@
 #include "cli/commands/start.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -26,6 +29,7 @@
 #include "cli/share.h"
 #include "cli/watch.h"
 #include "config/key_file.h"
+#include "remote/tls/tls.h"
 
 enum { TIMEOUT_S = 60, TIMEOUT_S_MAX = 86400, MEMORY_POLL_MS = 500 };
 
@@ -458,6 +462,36 @@ static int need_key(struct work *work, struct ath_err *err)
     return status;
 }
 
+/* Root in a container has no right to read the files of other users. */
+static int check_reader(const struct work *work, const char *path, struct ath_err *err)
+{
+    const char *user = work->plan.node_count ? work->plan.nodes[0].user : NULL;
+    unsigned int uid = 0, gid = 0;
+    struct stat file;
+    if (work->plan.is_process || (!user && geteuid()) || stat(path, &file))
+        return 0; /* the first one reads it here, the second may be another user's root */
+    if (user && sscanf(user, "%u:%u", &uid, &gid) != 2)
+        return 0;
+    if (file.st_uid == uid || file.st_mode & S_IROTH ||
+        (file.st_gid == gid && file.st_mode & S_IRGRP))
+        return 0;
+    ath_err_set(err, -EACCES, ATH_E_NO_ACCESS,
+                _("the containers run as user %u and could not read '%s'"), uid, path);
+    return ath_err_hint(err, -EACCES, "chown %u %s", uid, path);
+}
+
+/* Without GnuTLS here a container, which has its own, finds out for itself. */
+static int need_certificate(const struct work *work, struct ath_err *err)
+{
+    const struct ath_document *document = work->nodes.document;
+    const struct ath_tls_certificate files = { document->tls_certificate, document->tls_key };
+    int status = files.file ? ath_tls_certificate_check(&files, err) : 0;
+    if (status && err->code != ATH_E_LIBRARY)
+        return status;
+    status = files.file ? check_reader(work, files.file, err) : 0;
+    return status || !files.file ? status : check_reader(work, files.key_file, err);
+}
+
 static int build_image(struct work *work, struct ath_err *err)
 {
     ath_auto_docker struct ath_docker *docker = NULL;
@@ -565,6 +599,8 @@ static int prepare(struct work *work, struct ath_err *err)
         status = wait_for_memory(work, err);
     if (!status)
         status = need_key(work, err);
+    if (!status)
+        status = need_certificate(work, err);
     return status ? status : need_image(work, err);
 }
 

@@ -21,10 +21,14 @@ static const char keys_inside[] = ATH_PLAN_RUN_FOLDER "/keys";
 static const struct {
     const char *mapping; /* NULL: the document itself */
     const char *key, *option, *variable;
+    const char *inside; /* where the file is mounted in a container; NULL: the value is no file */
 } settings[] = {
-    { NULL, "encrypt", "--encrypt", "AITHERION_ENCRYPT" },
-    { "limits", "sessions_per_source", "--sessions-per-source", "SESSIONS_PER_SOURCE" },
-    { "limits", "host_fraction", "--host-fraction", "HOST_FRACTION" },
+    { NULL, "encrypt", "--encrypt", "AITHERION_ENCRYPT", NULL },
+    { NULL, "tls_certificate", "--tls-certificate", "AITHERION_TLS_CERTIFICATE",
+      ATH_PLAN_RUN_FOLDER "/tls-certificate" },
+    { NULL, "tls_key", "--tls-key", "AITHERION_TLS_KEY", ATH_PLAN_RUN_FOLDER "/tls-key" },
+    { "limits", "sessions_per_source", "--sessions-per-source", "SESSIONS_PER_SOURCE", NULL },
+    { "limits", "host_fraction", "--host-fraction", "HOST_FRACTION", NULL },
 };
 
 /* value is taken over; NULL: adds no pair. */
@@ -138,10 +142,14 @@ static void add_settings(const struct ath_plan_making *making, struct ath_plan_n
             continue;
         ath_auto_free char *name =
             ath_xasprintf("%s%s%s", mapping ? mapping : "", mapping ? "." : "", settings[i].key);
+        bool is_mounted = settings[i].inside && !making->options->is_process;
+        const char *used = is_mounted ? settings[i].inside : value;
+        if (is_mounted)
+            ath_plan_add_mount(node, value, used, true);
         add_pair(&node->settings, name, ath_xstrdup(value));
-        add_pair(&node->environment, settings[i].variable, ath_xstrdup(value));
+        add_pair(&node->environment, settings[i].variable, ath_xstrdup(used));
         ath_texts_add(&node->command, settings[i].option);
-        ath_texts_add(&node->command, value);
+        ath_texts_add(&node->command, used);
     }
 }
 
