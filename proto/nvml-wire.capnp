@@ -15,6 +15,8 @@ struct Value {
 
 struct Calls {
   calls @0 :List(Call);   # at most maxCalls; what the client will want to know anyway goes in one message
+  memoryLimitBytes @1 :Int64;      # of each GPU, that the program asks for as the most that it may have; 0: none
+  memoryLimitFraction @2 :Float64; # or as a part of each GPU's memory; 0: none
 }
 
 struct Answers {

@@ -366,7 +366,8 @@ class Page:
                  "One that the server's driver does not have answers NVML_ERROR_FUNCTION_NOT_FOUND.", "",
                  "| how | functions | |", "| --- | ---: | --- |"]
         lines += [f"| {kind} | {count[kind]} | {words} |" for kind, words in self.ROWS]
-        lines += ["", "NVML reports the memory that the server shares out, not the whole GPU's memory. With `AITHERION_CUDA_LOG=1` each refused",
+        lines += ["", "NVML reports as a GPU's memory what the program may have: the smallest of its session's limit (without a session, the limit that",
+                  "`AITHERION_MEMORY` asks for), its key's limit and the server's share. With `AITHERION_CUDA_LOG=1` each refused",
                   "function is named once on standard error.", "",
                   "The devices of several servers (`AITHERION_SERVER=a:50051,b:50051`) are one list, in this order, whatever",
                   "CUDA_VISIBLE_DEVICES says. A function asks the server of its device, and a function without a device asks the first server, except:", "",

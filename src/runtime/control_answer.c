@@ -15,6 +15,7 @@
 #include "nvml/server/server.h"
 #include "runtime/driver_library.h"
 #include "runtime/event_log.h"
+#include "runtime/memory_room.h"
 #include "runtime/quota/quota.h"
 #include "runtime/server_keys.h"
 #include "runtime/session_report.h"
@@ -326,12 +327,6 @@ static int open_nvml(const void *data, const char *soname, void **out_library)
     return status;
 }
 
-static void nvml_memory_share(const void *data, size_t device, int64_t *out_used_bytes,
-                              int64_t *out_limit_bytes)
-{
-    ath_quota_of_device(data, device, out_used_bytes, out_limit_bytes);
-}
-
 static void answer_nvml(const struct ath_server *server, int fd,
                         struct ath_control_message question,
                         struct ath_control_message_builder answer)
@@ -341,7 +336,7 @@ static void answer_nvml(const struct ath_server *server, int fd,
     host = (struct ath_nvml_host){
         .devices = &server->devices,
         .open_library = open_nvml,
-        .memory_share = nvml_memory_share,
+        .memory_room = ath_memory_room_find,
         .data = server,
     };
     nvml.host = &host;

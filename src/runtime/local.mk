@@ -12,6 +12,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/host_limits.c src/runtime/host_limits.h \
 	src/runtime/identities.c src/runtime/identities.h \
 	src/runtime/lock_in.c src/runtime/lock_in.h \
+	src/runtime/memory_room.c src/runtime/memory_room.h \
 	src/runtime/metrics.c src/runtime/metrics.h \
 	src/runtime/process_table.c src/runtime/process_table.h \
 	src/runtime/program_session.c src/runtime/program_session.h \

@@ -398,6 +398,7 @@ static int shake_hands(struct session *session)
     if (status)
         return status;
     snprintf(session->server->identity, sizeof session->server->identity, "%s", session->identity);
+    session->server->entry = session->entry;
     status = report(session);
     if (status)
         return status;

@@ -93,12 +93,14 @@ static void put_calls(struct ath_nvml_calls_builder to)
 
 /* ---- a session ---- */
 
-static void memory_share(const void *data, size_t device, int64_t *out_used_bytes,
-                         int64_t *out_limit_bytes)
+static bool memory_room(const void *data, size_t device, const struct ath_memory_limit *asked,
+                        int64_t *out_limit_bytes, int64_t *out_left_bytes)
 {
     (void)data;
-    *out_used_bytes = (int64_t)device;
+    (void)asked;
     *out_limit_bytes = 1 << 20;
+    *out_left_bytes = (1 << 20) - (int64_t)device;
+    return true;
 }
 
 static void begin(struct ath_nvml_server *nvml, const struct ath_nvml_host *host)
@@ -147,7 +149,7 @@ static void serve(struct ath_nvml_server *nvml, struct ath_nvml_call call)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct ath_devices devices = { .count = DEVICES };
-    static const struct ath_nvml_host host = { .devices = &devices, .memory_share = memory_share };
+    static const struct ath_nvml_host host = { .devices = &devices, .memory_room = memory_room };
     ATH_AUTO(ath_wire_builder) builder = { .max_bytes = MESSAGE_MAX };
     ATH_AUTO(ath_nvml_server) nvml;
     struct ath_nvml_calls calls;

@@ -32,7 +32,7 @@ def serve(*arguments, devices=2, first=0, **options):
     return runtime.Server("--sim", *arguments, env=env, **options)
 
 
-# A program that has 1 GiB of the first device.
+# A program that has 1 GiB of the first device. With the path of NVML it then says for each line that it reads what NVML says.
 HOLDER = """
 import contextlib
 import ctypes, sys
@@ -40,7 +40,10 @@ cuda = ctypes.CDLL(sys.argv[1])
 context, address = ctypes.c_void_p(), ctypes.c_ulonglong()
 print(cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context),
       cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(1 << 30)), flush=True)
-sys.stdin.readline()
+while sys.stdin.readline() != "on\\n":
+    nvml, device, memory = ctypes.CDLL(sys.argv[2]), ctypes.c_void_p(), (ctypes.c_ulonglong * 3)()
+    print(nvml.nvmlInit_v2(), nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)),
+          nvml.nvmlDeviceGetMemoryInfo(device, memory), *memory, flush=True)
 """
 MANNER = [sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "pynvml_manner.py")]
 
@@ -122,6 +125,69 @@ class Programs(unittest.TestCase):
         self.assertEqual([one["memory"] for one in held["devices"]], [[8 * GIB, 7 * GIB, GIB], [8 * GIB, 8 * GIB, 0]])
         self.assertEqual(held["devices"][0]["memory_v2"], [8 * GIB, 0, 7 * GIB, GIB])
         self.assertEqual(after["devices"][0]["memory"], [8 * GIB, 8 * GIB, 0])
+
+    def test_memory_is_what_the_program_asks_for(self):
+        """nvidia-smi and PyTorch see the program's limit before the program has a session, and at most the server's share."""
+        with serve("--vram-fraction", "0.5") as server:
+            for changes, most in (({"AITHERION_MEMORY": "4G"}, 4), ({"AITHERION_MEMORY": "25%"}, 4), ({"AITHERION_MEMORY": "100%"}, 8),
+                                  ({"HCS_VRAM_QUOTA": str(3 * GIB)}, 3), ({"AITHERION_MEMORY": "12G"}, 8),
+                                  ({"AITHERION_MEMORY": "none", "HCS_VRAM_QUOTA": str(GIB)}, 8)):
+                said, errors = manner(server, **changes)
+                self.assertEqual([one["memory"] for one in said["devices"]], [[most * GIB, most * GIB, 0]] * 2, changes)
+                self.assertEqual(said["devices"][1]["memory_v2"], [most * GIB, 0, most * GIB, 0], changes)
+                self.assertEqual(errors, "")
+            said, errors = manner(server, AITHERION_MEMORY="much")
+            self.assertEqual(said["init"], DRIVER_NOT_LOADED)
+            self.assertIn("AITHERION_MEMORY is 'much'", errors)
+        with serve("--vram-fraction", "0.5", "--no-enforce") as server:
+            self.assertEqual(manner(server, AITHERION_MEMORY="4G")[0]["devices"][0]["memory"], [16 * GIB, 16 * GIB, 0])
+
+    def test_memory_of_a_program_with_a_limit(self):
+        """A program's own session says what it may have; a limit that is set later counts, the one asked for does not. Another
+        process with the same limit has all of its own."""
+        def ask():
+            holder.stdin.write("ask\n")
+            holder.stdin.flush()
+            return holder.stdout.readline()
+
+        def shown(total, left):
+            return f"0 0 0 {total * GIB} {left * GIB} {(total - left) * GIB}\n"
+        with serve() as server:
+            limited = client_environment(server, AITHERION_MEMORY="4G")
+            with subprocess.Popen([sys.executable, "-B", "-c", HOLDER, os.path.join(LIBRARIES, "libcuda.so.1"), CLIENT], text=True,
+                                  env=limited, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+                self.assertEqual(holder.stdout.readline(), "0 0 0 0\n")
+                self.assertEqual(ask(), shown(4, 3))
+                self.assertEqual(manner(server, AITHERION_MEMORY="4G")[0]["devices"][0]["memory"], [4 * GIB, 4 * GIB, 0])
+                place = ("--server", server.address, "--key", runtime.key_file(server.key))
+                listed = json.loads(harness.run("session", "list", *place, "--json").stdout)
+                session = str(listed["runtimes"][0]["sessions"][0]["id"])
+                for limit, total, left in ("2G", 2, 1), ("8G", 8, 7), ("none", 16, 16):  # without limits as the driver says
+                    result = harness.run("session", "limit", session, limit, *place)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    self.assertEqual(ask(), shown(total, left), limit)
+                holder.communicate("on\n", timeout=harness.PATIENCE_S)
+
+    def test_memory_of_an_identity(self):
+        """All programs of a key together have the limit of its row; others see the server's share."""
+        folder = os.path.join(harness.scratch(), "nvml-keys")
+        os.makedirs(folder)
+        rows = os.path.join(harness.scratch(), "nvml-rows")
+        for name in "alice", "bob":
+            with open(os.path.join(folder, name), "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                file.write(os.urandom(32))
+        with open(rows, "w", encoding="ascii") as file:
+            file.write(f"alice memory_bytes={3 * GIB}\n")
+        with serve("--vram-fraction", "0.5", "--identities", rows, keys=folder) as server:
+            alice, bob = ({"AITHERION_KEY_FILE": os.path.join(folder, name)} for name in ("alice", "bob"))
+            self.assertEqual(manner(server, **alice)[0]["devices"][0]["memory"], [3 * GIB, 3 * GIB, 0])
+            with subprocess.Popen([sys.executable, "-B", "-c", HOLDER, os.path.join(LIBRARIES, "libcuda.so.1")], text=True,
+                                  env=client_environment(server, **alice), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+                self.assertEqual(holder.stdout.readline(), "0 0 0 0\n")
+                self.assertEqual(manner(server, **alice)[0]["devices"][0]["memory"], [3 * GIB, 2 * GIB, GIB])
+                self.assertEqual(manner(server, AITHERION_MEMORY="1G", **alice)[0]["devices"][0]["memory"], [GIB, GIB, 0])
+                self.assertEqual(manner(server, **bob)[0]["devices"][0]["memory"], [8 * GIB, 7 * GIB, GIB])
+                holder.communicate("on\n", timeout=harness.PATIENCE_S)
 
     def test_wrong_key(self):
         with serve() as server:

@@ -31,6 +31,7 @@ static struct {
     unsigned int users; /* calls of nvmlInit() */
     bool has_complained;
     struct ath_servers servers;
+    struct ath_memory_limit limit;      /* that the program has asked for */
     struct link links[ATH_SERVERS_MAX]; /* one for each server */
 } state;                                /* guarded by lock */
 
@@ -63,7 +64,10 @@ static nvmlReturn_t report(int status, bool *has_complained, const struct ath_er
 static nvmlReturn_t find_servers(void)
 {
     struct ath_err err;
-    return report(ath_client_servers(&state.servers, &err), &state.has_complained, &err);
+    int status = ath_client_memory_limit(&state.limit, &err);
+    if (!status)
+        status = ath_client_servers(&state.servers, &err);
+    return report(status, &state.has_complained, &err);
 }
 
 static nvmlReturn_t open_session(size_t server)
@@ -83,8 +87,10 @@ static int exchange(struct ath_session *session, const struct ath_nvml_question 
 {
     struct ath_control_message message;
     struct ath_err err;
-    struct ath_wire_array calls =
-        ath_nvml_calls_init_calls(ath_control_message_init_nvml(ath_session_begin(session)), count);
+    struct ath_nvml_calls_builder to = ath_control_message_init_nvml(ath_session_begin(session));
+    struct ath_wire_array calls = ath_nvml_calls_init_calls(to, count);
+    ath_nvml_calls_set_memory_limit_bytes(to, state.limit.bytes);
+    ath_nvml_calls_set_memory_limit_fraction(to, state.limit.fraction);
     for (uint32_t i = 0; i < count; i++)
         ath_nvml_question_put(&questions[i], ath_nvml_call_place(calls, i));
     int status = ath_session_ask(session, ATH_CONTROL_MESSAGE_NVML_ANSWERS, &message, &err);

@@ -103,23 +103,19 @@ nvmlReturn_t ath_nvml_serve_nvmlDeviceGetIndex(struct ath_nvml_server *nvml,
 
 /* ---- memory ---- */
 
-/* Shows the share instead of the GPU's memory. Free memory is at most what the GPU itself has
- * left. */
-static void show_share(const struct ath_nvml_server *nvml, const void *device,
-                       unsigned long long *total, unsigned long long *unused,
-                       unsigned long long *used)
+/* Shows what the program may have instead of the GPU's memory. Free memory is at most what the GPU
+ * itself has left. */
+static void show_room(const struct ath_nvml_server *nvml, const void *device,
+                      unsigned long long *total, unsigned long long *unused,
+                      unsigned long long *used)
 {
     int place = ath_nvml_place_of(nvml, device);
-    int64_t share_used = ATH_UNKNOWN, share = ATH_UNKNOWN;
-    if (place >= 0)
-        nvml->host->memory_share(nvml->host->data, (size_t)place, &share_used, &share);
-    if (share == ATH_UNKNOWN || (unsigned long long)share >= *total)
+    int64_t limit, left;
+    if (place < 0 ||
+        !nvml->host->memory_room(nvml->host->data, (size_t)place, &nvml->asked, &limit, &left))
         return;
-    if (share_used == ATH_UNKNOWN)
-        share_used = 0;
-    unsigned long long left = share_used < share ? (unsigned long long)(share - share_used) : 0;
-    *total = (unsigned long long)share;
-    *unused = left < *unused ? left : *unused;
+    *total = (unsigned long long)limit < *total ? (unsigned long long)limit : *total;
+    *unused = (unsigned long long)left < *unused ? (unsigned long long)left : *unused;
     *used = *total - *unused;
 }
 
@@ -129,7 +125,7 @@ nvmlReturn_t ath_nvml_serve_nvmlDeviceGetMemoryInfo(struct ath_nvml_server *nvml
     nvmlReturn_t status = ath_nvml_native(nvml, ATH_NVML_nvmlDeviceGetMemoryInfo, arguments);
     nvmlMemory_t *memory = arguments[1].pointer;
     if (!status && memory)
-        show_share(nvml, arguments[0].pointer, &memory->total, &memory->free, &memory->used);
+        show_room(nvml, arguments[0].pointer, &memory->total, &memory->free, &memory->used);
     return status;
 }
 
@@ -141,8 +137,8 @@ nvmlReturn_t ath_nvml_serve_nvmlDeviceGetMemoryInfo_v2(struct ath_nvml_server *n
     if (status || !memory)
         return status;
     unsigned long long total = memory->total;
-    show_share(nvml, arguments[0].pointer, &memory->total, &memory->free, &memory->used);
+    show_room(nvml, arguments[0].pointer, &memory->total, &memory->free, &memory->used);
     if (memory->total != total)
-        memory->reserved = 0; /* no part of the share */
+        memory->reserved = 0; /* no part of what the program may have */
     return NVML_SUCCESS;
 }

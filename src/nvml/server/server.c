@@ -436,6 +436,9 @@ void ath_nvml_serve(struct ath_nvml_server *nvml, struct ath_nvml_calls calls,
 {
     struct ath_wire_list list = ath_nvml_calls_calls(calls);
     uint32_t count = list.count < ATH_NVML_MAX_CALLS ? list.count : ATH_NVML_MAX_CALLS;
+    nvml->asked =
+        (struct ath_memory_limit){ .bytes = ath_nvml_calls_memory_limit_bytes(calls),
+                                   .fraction = ath_nvml_calls_memory_limit_fraction(calls) };
     struct ath_wire_array made = ath_nvml_answers_init_answers(answers, count);
     for (uint32_t i = 0; i < count; i++) {
         struct ath_nvml_answer_builder answer = ath_nvml_answer_place(made, i);

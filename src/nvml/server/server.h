@@ -2,13 +2,15 @@
  * NVML's server: answers the NVML calls of a control session with the library of this machine (or
  * the simulator's), which it loads into the session's process.
  *
- * A client sees only the devices that the server serves, in the server's order, and the share of
- * their memory. Input from the wire is not trusted: a handle is an index in a table, the library
- * writes only into memory made here with enough room, and no function that changes a GPU is called.
+ * A client sees only the devices that the server serves, in the server's order, and as their memory
+ * what its program may have. Input from the wire is not trusted: a handle is an index in a table,
+ * the library writes only into memory made here with enough room, and no function that changes a
+ * GPU is called.
  *
  * Threads: one, the session's.
  */
 #pragma once
+#include "base/memory_limit.h"
 #include "proto/nvml-server.h"
 #include "proto/nvml-wire.h"
 #include "remote/session/device_list.h"
@@ -24,9 +26,10 @@ struct ath_nvml_host {
     /* Loads the driver's library of this name for the life of the process. On failure logs the
      * reason and returns a negative errno. */
     int (*open_library)(const void *data, const char *soname, void **out_library);
-    /* The bytes of a device that all sessions together have, and those that they may have. */
-    void (*memory_share)(const void *data, size_t device, int64_t *out_used_bytes,
-                         int64_t *out_limit_bytes);
+    /* The bytes of a device that the client's program may have, and how many of them are left.
+     * asked: the limit that the program has asked for. Returns false if it may have all. */
+    bool (*memory_room)(const void *data, size_t device, const struct ath_memory_limit *asked,
+                        int64_t *out_limit_bytes, int64_t *out_left_bytes);
     const void *data; /* for both functions */
 };
 
@@ -38,6 +41,7 @@ struct ath_nvml_server {
     void (*functions[ATH_NVML_FUNCTION_COUNT])(void); /* NULL: not looked up, or missing */
     struct ath_nvml_object *objects;                  /* a handle on the wire is an index + 1 */
     size_t object_count;                              /* devices come first */
+    struct ath_memory_limit asked;                    /* by the program, with its last question */
 };
 
 /* Answers calls of a session. nvml is the same for the whole session. */
