@@ -50,14 +50,24 @@ char *ath_identities_rows(const struct ath_document *document)
     return ath_text_take(&rows);
 }
 
-/* Returns the rows that the folder has; "" for none. The caller frees them. */
+/* Returns the rows of a file; "" if there is no file, NULL if this user may not read it. The caller
+ * frees them. */
 static char *rows_in(const char *path)
 {
     ath_auto_free char *text = NULL;
     size_t length;
-    if (ath_file_read(path, ROWS_BYTES_MAX, &text, &length, NULL))
-        return ath_xstrdup("");
+    int status = ath_file_read(path, ROWS_BYTES_MAX, &text, &length, NULL);
+    if (status)
+        return status == -ENOENT ? ath_xstrdup("") : NULL;
     return ath_xasprintf("%.*s", (int)length, text);
+}
+
+bool ath_identities_differ(const struct ath_document *document, const char *folder)
+{
+    ath_auto_free char *path = ath_xasprintf("%s/identities", folder);
+    ath_auto_free char *rows = ath_identities_rows(document);
+    ath_auto_free char *present = rows_in(path);
+    return present && strcmp(rows, present) != 0;
 }
 
 int ath_identities_write(const struct ath_document *document, const char *folder, bool is_dry_run,
@@ -67,7 +77,7 @@ int ath_identities_write(const struct ath_document *document, const char *folder
     ath_auto_free char *rows = ath_identities_rows(document);
     ath_auto_free char *before = rows_in(path);
 
-    *out_has_changed = strcmp(rows, before) != 0;
+    *out_has_changed = !before || strcmp(rows, before) != 0;
     if (!*out_has_changed || is_dry_run || access(folder, F_OK))
         return 0;
     int status = ath_file_save(path, rows, strlen(rows), err);

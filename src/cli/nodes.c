@@ -14,6 +14,7 @@
 #include "base/i18n.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/identities.h"
 #include "cli/share.h"
 #include "cli/watch.h"
 #include "config/entry.h"
@@ -344,6 +345,8 @@ static bool drift_from(struct ath_nodes *nodes, const struct ath_node_status *st
     out->text = ath_node_drift(status, &plan, &plan.nodes[0], &out->needs_restart);
     if (!out->text && health && !ath_share_is(health, plan.nodes[0].vram_fraction))
         out->text = ath_xstrdup(_("its share of GPU memory has changed since it was started"));
+    if (!out->text && ath_identities_differ(nodes->document, plan.nodes[0].folder))
+        out->text = ath_xstrdup(_("its identities have changed since it was started"));
     return true;
 }
 

@@ -397,7 +397,7 @@ static const struct {
                         "--gpus GPUS") },
 };
 
-static const char *problem_mend(const char *code)
+const char *ath_health_problem_mend(const char *code)
 {
     for (size_t i = 0; i < ATH_COUNT(problem_mends); i++)
         if (!strcmp(problem_mends[i].code, code))
@@ -418,7 +418,7 @@ static void look_problems(struct ath_health *health, const struct ath_health_run
                                    object, problem->message)
                 : ath_health_warn(health, name, _("the runtime of %s reports on '%s': %s"), name,
                                   object, problem->message);
-        const char *mend = problem_mend(problem->code);
+        const char *mend = ath_health_problem_mend(problem->code);
         if (mend)
             ath_health_hint(finding, mend, runtime->id);
     }

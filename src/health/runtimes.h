@@ -31,6 +31,10 @@ struct ath_health_problem {
     char *message;
 };
 
+/* Returns a hint for a problem with the id of its entry as "%d", translated; NULL if there is none.
+ */
+const char *ath_health_problem_mend(const char *code);
+
 struct ath_health_runtime {
     int id;
     bool is_recorded;  /* the document has the entry */

@@ -713,16 +713,34 @@ class Life(Base):
         self.assertEqual(self.outcomes(), ["same", "same"])
         pid = self.data("status", "0")["nodes"][0]["process"]["pid"]
         self.ok("configure", "--set", "identities.alice.memory=50%", "--set", "identities.alice.gpus=[]")
+        self.assertEqual([(node["drift"], node["needs_restart"]) for node in self.data("status")["nodes"]],
+                         [("its identities have changed since it was started", False)] * 2)
+        self.assertIn("(changes it without a restart)", " ".join(self.ok("status", "0").stdout.split()))
+        self.assertEqual(self.health(), {"runtime-drift": "warning"})
+        self.assertIn("(changes it without a restart)", " ".join(self.ok("health").stdout.split()))
         plan = self.data("start", "--dry-run", "--engine", "process")
         self.assertEqual([(node["outcome"], node["reason"]) for node in plan["nodes"]], [("changed", "identities")] * 2)
         self.assertIn("memory_bytes=4294967296", rows(0))
         self.assertEqual(self.outcomes(), ["changed", "changed"])
+        self.assertEqual([node["drift"] for node in self.data("status")["nodes"]], [None] * 2)
         self.assertEqual(rows(1), "alice memory_percent=50 sessions=2\noperator admin\n")
         self.assertEqual(self.data("status", "0")["nodes"][0]["process"]["pid"], pid)
         self.ok("key", "add", "bob")  # without a restart, and without a row
         self.assertIn("no program uses", self.ok("session", "list", "--numa", "0", "--key-name", "bob").stdout)
         self.ok("clean", "--yes")
         self.assertFalse(os.path.exists(os.path.join(self.run_folder, "numa0")))
+
+    def test_status_shows_the_problems_that_health_shows(self):
+        self.ok("configure", "--set", "numa.1.enforce=false")
+        self.start()
+        said = [[problem for problem in node["problems"] if problem["code"] != "sandbox-users"] for node in self.data("status")["nodes"]]
+        words = "limits of GPU memory are counted only: sessions may go beyond them"
+        self.assertEqual(said, [[], [{"is_fault": False, "code": "not-enforced", "object": None, "message": words}]])
+        self.assertIn(f"NUMA1: it reports on 'not-enforced': {words}", " ".join(self.ok("status").stdout.split()))
+        self.assertNotIn("not-enforced", self.ok("status", "0").stdout)
+        self.assertIn(f"the runtime of NUMA1 reports on 'not-enforced': {words}", " ".join(self.ok("health").stdout.split()))
+        self.ok("stop", "--yes")
+        self.assertEqual([node["problems"] for node in self.data("status")["nodes"]], [[], []])
 
     def test_a_key_that_becomes_a_folder_is_a_change(self):
         self.start()

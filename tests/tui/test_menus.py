@@ -690,7 +690,7 @@ class Runtimes(Base):
         menus = self.start()
         self.assertIn("9  Run a program", menus.screen())
         for choice, words, line in ("1", "all", "echo"), ("3", "1", "sh -c 'echo $AITHERION_TRANSPORT'"):
-            menus.keys("End", "Up", "Up", "Up", "Up", "Enter", "=" + (line if choice == "1" else "echo $AITHERION_TRANSPORT"), "Enter")
+            menus.keys("9", "=" + (line if choice == "1" else "echo $AITHERION_TRANSPORT"), "Enter")
             menus.keys(choice)
             screen = self.ended(menus, "the command ended with exit code 125")
             self.assertIn(f"command: aitherion run --numa {words} -- {line}", screen)

@@ -203,8 +203,10 @@ const struct ath_command ath_command_status = {
         "Shows each entry of the document and everything else that aitherion started on this "
         "machine: whether it runs, in which engine, its addresses, the CPUs and memory nodes that "
         "the kernel lets its process use, the GPUs that it serves (those of the document if it "
-        "does not answer), its macvlans, and how it differs from the document. Below that the "
-        "programs that use the runtimes, as `aitherion session list` shows them. Changes nothing. "
+        "does not answer), its macvlans, how it differs from the document, and the problems that "
+        "it "
+        "reports. Below that the programs that use the runtimes, as `aitherion session list` shows "
+        "them. Changes nothing. "
         "`aitherion health` shows what is wrong and how to fix it."),
     .arguments = ath_nodes_arguments,
     .options = option_table,

@@ -16,6 +16,7 @@
 #include "cli/output/fields.h"
 #include "cli/output/table.h"
 #include "cli/output/words.h"
+#include "health/runtimes.h"
 
 void ath_status_report_free(struct ath_status_report *report)
 {
@@ -125,6 +126,24 @@ static const struct ath_field process_fields[] = {
 };
 #undef AT
 
+#define AT(member) ATH_AT(struct ath_runtime_problem, member)
+static const struct ath_field problem_fields[] = {
+    ATH_FIELD("is_fault", AT(is_fault), .help = "false for a note"),
+    ATH_FIELD("code", AT(code)),
+    ATH_FIELD("object", AT(object), .is_nullable = true),
+    ATH_FIELD("message", AT(message)),
+    { .name = NULL },
+};
+#undef AT
+
+/* Returns the health of a runtime; an empty one if it was not asked or has not answered. */
+static const void *find_health(const void *object)
+{
+    static const struct ath_runtime_health unknown;
+    const struct ath_status_item *item = object;
+    return item->service && !item->service->status ? &item->service->health : &unknown;
+}
+
 static const void *find_status(const void *object)
 {
     static const struct ath_node_status absent = { .state = ATH_NODE_ABSENT };
@@ -150,6 +169,9 @@ static const struct ath_field item_fields[] = {
     ATH_FIELD("needs_restart", AT(needs_restart),
               .help = "whether `start` must restart the runtime to remove the drift; otherwise it "
                       "changes the settings while the runtime runs"),
+    ATH_FIELD("problems", ATH_AT_LIST(struct ath_runtime_health, problems, problem_count),
+              .help = "what is wrong, as the runtime reports it", .fields = problem_fields,
+              .find = find_health),
     ATH_FIELD("process", AT(status), .help = "null if there is neither process nor container",
               .is_nullable = true, .fields = process_fields),
     ATH_FIELD("service", AT(service),
@@ -332,6 +354,23 @@ static void print_not_recorded(const struct ath_style *style, FILE *out,
         print_cost(style, out, item);
 }
 
+/* Prints what the runtime itself reports, as `aitherion health` does. */
+static void print_problems(const struct ath_style *style, FILE *out,
+                           const struct ath_status_item *item)
+{
+    const struct ath_runtime_health *health = find_health(item);
+
+    for (size_t i = 0; i < health->problem_count; i++) {
+        const struct ath_runtime_problem *problem = &health->problems[i];
+        const char *mend = ath_health_problem_mend(problem->code);
+        ath_auto_free char *text =
+            ath_xasprintf(_("it reports on '%s': %s"),
+                          problem->object ? problem->object : problem->code, problem->message);
+        ath_auto_free char *hint = mend ? ath_xasprintf(mend, item->id) : NULL;
+        print_note(style, out, item->id, text, hint);
+    }
+}
+
 static void print_notes(const struct ath_style *style, FILE *out,
                         const struct ath_status_item *item, const char *start)
 {
@@ -356,6 +395,7 @@ static void print_notes(const struct ath_style *style, FILE *out,
     ath_auto_free char *rights = ath_words_limits();
     if (status && status->limits)
         print_note(style, out, item->id, status->limits, rights);
+    print_problems(style, out, item);
     if (item->drift) {
         ath_auto_free char *in_place = ath_xasprintf(_("%s (changes it without a restart)"), start);
         print_note(style, out, item->id, item->drift, item->needs_restart ? start : in_place);
