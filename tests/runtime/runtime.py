@@ -53,11 +53,17 @@ def children_of(pid):
         return [int(word) for word in file.read().split()]
 
 
+def as_user(user):
+    """The options of subprocess for a program of another user, without further groups."""
+    return {} if user is None else {"user": user, "group": user, "extra_groups": []}
+
+
 class Server:
     """A server that listens on a free port of the loopback, and on a unix socket; `log` after its end. `prefix` are the words
-    in front of its command line, `log_path` is where its log goes instead. `keys` is a folder of keys, instead of the one key."""
+    in front of its command line, `log_path` is where its log goes instead. `keys` is a folder of keys, instead of the one key. `user` is the
+    user that runs it, instead of this one."""
 
-    def __init__(self, *arguments, key=KEY, keys=None, listen="127.0.0.1:0", env=None, prefix=(), log_path=None):
+    def __init__(self, *arguments, key=KEY, keys=None, listen="127.0.0.1:0", env=None, prefix=(), log_path=None, user=None):
         self.socket = os.path.join(harness.scratch(), f"socket-{time.monotonic_ns()}")
         self.authentication = ["--key", keys or key_file(key)] if keys or key is not None else ["--no-auth"]
         self.key = key
@@ -66,7 +72,7 @@ class Server:
         words += ["--listen", listen] if listen else []
         with open(self.log_path, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen([*prefix, binary(), *words], stdout=subprocess.PIPE, stderr=log, text=True,
-                                            env=env or harness.environment(), stdin=subprocess.DEVNULL)
+                                            env=env or harness.environment(), stdin=subprocess.DEVNULL, **as_user(user))
         self.listening = self.process.stdout.readline().strip()
         if not self.listening.startswith("listening on "):
             self.process.wait(harness.PATIENCE_S)
