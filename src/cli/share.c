@@ -27,11 +27,10 @@ int ath_share_set(const struct ath_nodes *nodes, const struct ath_node_status *s
     ATH_AUTO(ath_runtime_health) health = { 0 };
     ATH_AUTO(ath_reach) reach = { .key = ath_xstrdup(nodes->has_key ? nodes->key_path : "") };
     struct ath_reach_server *server = ath_push(&reach.items, &reach.count, sizeof *reach.items);
-    struct ath_err unused;
 
     ath_reach_node(status, false, server);
-    if (ath_reach_session(&reach, server, &session, &unused) ||
-        ath_session_health(&session, &health, &unused) || ath_share_is(&health, fraction))
+    if (ath_reach_session(&reach, server, &session, err) ||
+        ath_session_health(&session, &health, err) || ath_share_is(&health, fraction))
         return ATH_SHARE_SAME;
     if (!may_set(status, server))
         return ATH_SHARE_FIXED;

@@ -20,16 +20,23 @@ enum { TRIAL_S = 60 }; /* a driver without persistence mode takes seconds for ea
 /* The parts that a trial keeps, from all to none. */
 struct trial {
     bool has_filter, has_landlock, has_view, changes_user;
-    const char *left_out;
+    const char *problem; /* what is left out; NULL: nothing */
 };
 
 static const struct trial trials[] = {
     { true, true, true, true, NULL },
-    { true, false, true, true, N_("the limits of Landlock") },
-    { false, true, true, true, N_("the filter of system calls") },
-    { true, true, false, true, N_("the namespaces") },
-    { false, false, false, true, N_("the filter of system calls, Landlock and namespaces") },
-    { false, false, false, false, N_("all of the sandbox") },
+    { true, false, true, true,
+      N_("the driver does not work inside the full sandbox, so sessions run without Landlock") },
+    { false, true, true, true,
+      N_("the driver does not work inside the full sandbox, so sessions run without the filter of "
+         "system calls") },
+    { true, true, false, true,
+      N_("the driver does not work inside the full sandbox, so sessions run without namespaces") },
+    { false, false, false, true,
+      N_("the driver does not work inside the full sandbox, so sessions run without the filter of "
+         "system calls, Landlock and namespaces") },
+    { false, false, false, false,
+      N_("the driver does not work inside a sandbox, so sessions run without any") },
 };
 
 /* The sandbox with the parts of a trial. Shares the descriptors of the view. */
@@ -109,10 +116,7 @@ static void leave_out(struct ath_sandbox *sandbox, const struct trial *trial,
         ath_sandbox_view_free(&sandbox->view);
     left.view = sandbox->view;
     *sandbox = left;
-    ath_devices_add_problem(problems, true, "sandbox-driver", "",
-                            N_("the driver does not work inside the full sandbox, so "
-                               "sessions run without %s"),
-                            trial->left_out);
+    ath_devices_add_problem(problems, true, "sandbox-driver", "", "%s", trial->problem);
 }
 
 void ath_sandbox_try(const struct ath_server *server, uid_t user, struct ath_sandbox *sandbox,
@@ -122,7 +126,7 @@ void ath_sandbox_try(const struct ath_server *server, uid_t user, struct ath_san
         struct ath_sandbox tried = with_parts(sandbox, &trials[i]);
         if (!works_with(server, user, &tried))
             continue;
-        if (trials[i].left_out)
+        if (trials[i].problem)
             leave_out(sandbox, &trials[i], problems);
         return;
     }

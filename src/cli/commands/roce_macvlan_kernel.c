@@ -61,9 +61,8 @@ int ath_macvlan_work_confirm_cut(const struct ath_macvlan_work *work, struct ath
     ATH_AUTO(ath_netstate) present = { 0 };
     ATH_AUTO(ath_ending) ending = { 0 };
     const struct ath_netstate_place *place = NULL;
-    struct ath_err unused;
 
-    if (!ath_ending_find(work->cli, work->name, &ending, &unused) && ending.report.count)
+    if (!ath_ending_find(work->cli, work->name, &ending, err) && ending.report.count)
         return ath_ending_confirm(work->cli, &ending, err);
     int status = ath_netstate_read(&present, err);
 

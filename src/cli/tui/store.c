@@ -78,9 +78,8 @@ bool ath_store_is_faulty(const struct ath_store *store)
 int ath_store_open(const struct ath_cli *cli, struct ath_store *out, struct ath_err *err)
 {
     ATH_AUTO(ath_store) store = { .cli = cli, .path = ath_cli_document_path(cli) };
-    struct ath_err unused = { 0 };
 
-    ath_store_read_document(&store, &unused);
+    ath_store_read_document(&store, err); /* the store keeps what is wrong */
     if (ath_store_read_machine(&store, &store.machine_err) &&
         (cli->globals.root || cli->globals.topology)) {
         ath_err_copy(err, &store.machine_err); /* the user named this machine */

@@ -138,6 +138,33 @@ static CUresult send_call(struct ath_cuda_exchange *exchange, bool is_asked)
     return result;
 }
 
+struct ath_cuda_wire_call_builder ath_cuda_own_call_start(struct ath_wire_builder *builder,
+                                                          CUcontext context)
+{
+    struct ath_cuda_side side = { .to_wire = ath_cuda_client_to_wire };
+    struct ath_cuda_wire_call_builder call = ath_cuda_wire_call_start(builder);
+    ath_cuda_wire_call_set_context(
+        call, ath_cuda_to_wire(&side, ATH_CUDA_KIND_CONTEXT, (uintptr_t)context));
+    ath_cuda_wire_call_set_number(call, ath_cuda_connection.last_number + 1);
+    return call;
+}
+
+void ath_cuda_own_call_post(struct ath_wire_builder *builder, enum ath_cuda_method method)
+{
+    size_t length;
+    int status;
+    const uint8_t *frame = ath_wire_finish(builder, &length, &status);
+    if (!frame || ath_cuda_connection.state != ATH_CUDA_LINK_GOOD)
+        return;
+    if (post_frame(builder, frame, length, false)) {
+        ath_cuda_lose_link();
+        return;
+    }
+    ath_cuda_connection.last_number++;
+    if (ath_cuda_call_summary_is_wanted())
+        ath_cuda_call_summary_sent(method, length);
+}
+
 /* Errors that make a context unusable: CUDA returns them from every call until the context ends. */
 static bool is_sticky(CUresult status)
 {

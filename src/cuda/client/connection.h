@@ -49,6 +49,13 @@ static inline bool ath_cuda_link_is_lost(void)
 /* Notes that the server is lost, and prints that once. Returns CUDA_ERROR_DEVICE_UNAVAILABLE. */
 CUresult ath_cuda_lose_link(void);
 
+/* A call of the client's own, which no thread of the program makes and nobody waits for: between
+ * start and post the caller adds the method. It holds `order` throughout. A call that cannot be
+ * sent is dropped. */
+struct ath_cuda_wire_call_builder ath_cuda_own_call_start(struct ath_wire_builder *builder,
+                                                          CUcontext context);
+void ath_cuda_own_call_post(struct ath_wire_builder *builder, enum ath_cuda_method method);
+
 /* Whether the calling thread's calls fail with CUDA_ERROR_DEINITIALIZED, as a driver's do while
  * another thread runs exit(). */
 bool ath_cuda_is_refused_at_exit(void);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/client/call_summary.h"
 #include "cuda/client/capture_state.h"
 #include "cuda/client/client.h"
 #include "cuda/client/code_facts.h"
@@ -242,25 +241,9 @@ CUresult ath_cuda_by_hand_cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
 static void send_free(CUcontext context, CUdeviceptr address)
 {
     static struct ath_wire_builder builder = { .max_bytes = FREE_BYTES_MAX };
-    struct ath_cuda_side side = { .to_wire = ath_cuda_client_to_wire };
-    struct ath_cuda_link *link = ath_cuda_connection.link;
-    size_t length;
-    int status;
-    struct ath_cuda_wire_call_builder call = ath_cuda_wire_call_start(&builder);
-    ath_cuda_wire_call_set_context(
-        call, ath_cuda_to_wire(&side, ATH_CUDA_KIND_CONTEXT, (uintptr_t)context));
-    ath_cuda_wire_call_set_number(call, ath_cuda_connection.last_number + 1);
+    struct ath_cuda_wire_call_builder call = ath_cuda_own_call_start(&builder, context);
     ath_cuda_wire_mem_free_v2_set_address(ath_cuda_wire_call_init_mem_free_v2(call), address);
-    const uint8_t *frame = ath_wire_finish(&builder, &length, &status);
-    if (!frame || ath_cuda_connection.state != ATH_CUDA_LINK_GOOD)
-        return;
-    if (link->ops->post(link, frame, length, false)) {
-        ath_cuda_lose_link();
-        return;
-    }
-    ath_cuda_connection.last_number++;
-    if (ath_cuda_call_summary_is_wanted())
-        ath_cuda_call_summary_sent(ATH_CUDA_METHOD_cuMemFree_v2, length);
+    ath_cuda_own_call_post(&builder, ATH_CUDA_METHOD_cuMemFree_v2);
 }
 
 /* Takes any block out of the table. Returns false if there is none. */

@@ -15,7 +15,6 @@
 #include "base/map.h"
 #include "cuda/client/allocate.h"
 #include "cuda/client/answer_cache.h"
-#include "cuda/client/call_summary.h"
 #include "cuda/client/capture_state.h"
 #include "cuda/client/client.h"
 #include "cuda/client/connection.h"
@@ -124,30 +123,16 @@ static void send_free(const struct block *block)
 {
     static struct ath_wire_builder builder = { .max_bytes = FREE_BYTES_MAX };
     struct ath_cuda_side side = { .to_wire = ath_cuda_client_to_wire };
-    struct ath_cuda_link *link = ath_cuda_connection.link;
-    size_t length;
-    int status;
-    struct ath_cuda_wire_call_builder call = ath_cuda_wire_call_start(&builder);
-    ath_cuda_wire_call_set_context(
-        call, ath_cuda_to_wire(&side, ATH_CUDA_KIND_CONTEXT, (uintptr_t)block->freed.context));
+    struct ath_cuda_wire_call_builder call =
+        ath_cuda_own_call_start(&builder, block->freed.context);
     ath_cuda_wire_call_set_thread(call, block->freed.thread);
     ath_cuda_wire_call_set_capture_mode(call, (uint32_t)block->freed.mode);
-    ath_cuda_wire_call_set_number(call, ath_cuda_connection.last_number + 1);
     struct ath_cuda_wire_mem_free_async_builder free_call =
         ath_cuda_wire_call_init_mem_free_async(call);
     ath_cuda_wire_mem_free_async_set_address(free_call, block->entry.key);
     ath_cuda_wire_mem_free_async_set_stream(
         free_call, ath_cuda_to_wire(&side, ATH_CUDA_KIND_STREAM, (uintptr_t)block->freed.stream));
-    const uint8_t *frame = ath_wire_finish(&builder, &length, &status);
-    if (!frame || ath_cuda_connection.state != ATH_CUDA_LINK_GOOD)
-        return;
-    if (link->ops->post(link, frame, length, false)) {
-        ath_cuda_lose_link();
-        return;
-    }
-    ath_cuda_connection.last_number++;
-    if (ath_cuda_call_summary_is_wanted())
-        ath_cuda_call_summary_sent(ATH_CUDA_METHOD_cuMemFreeAsync, length);
+    ath_cuda_own_call_post(&builder, ATH_CUDA_METHOD_cuMemFreeAsync);
 }
 
 /* Returns NULL if none is held. */
