@@ -98,15 +98,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     const char *name = cli->arguments[0];
     bool has_moved = false;
 
-    struct ath_cli without_words = *cli;
-    without_words.argument_count = 0;
-    int status = ath_nodes_open(&without_words, false, &work.nodes, err);
-    cli->faults = without_words.faults;
-    work.nodes.cli = cli;
-    if (!status)
-        status = ath_key_name_check(name, err);
-    if (!status)
-        status = ath_key_place_find(&work.nodes, name, true, &work.place, err);
+    int status = ath_key_place_open(cli, name, true, &work.nodes, &work.place, err);
     if (status)
         return status;
     if (!work.place.is_in_folder) { /* the name `default` */

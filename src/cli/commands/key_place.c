@@ -75,3 +75,16 @@ int ath_key_place_find(const struct ath_nodes *nodes, const char *name, bool is_
     out->is_there = !access(out->file, F_OK) || errno == EACCES;
     return *name && !is_new && !out->is_there ? report_missing(out, name, err) : 0;
 }
+
+int ath_key_place_open(struct ath_cli *cli, const char *name, bool is_new, struct ath_nodes *nodes,
+                       struct ath_key_place *out, struct ath_err *err)
+{
+    struct ath_cli without_words = *cli;
+    without_words.argument_count = 0;
+    int status = ath_nodes_open(&without_words, false, nodes, err);
+    cli->faults = without_words.faults;
+    nodes->cli = cli;
+    if (!status)
+        status = ath_key_name_check(name, err);
+    return status ? status : ath_key_place_find(nodes, name, is_new, out, err);
+}

@@ -22,3 +22,11 @@ int ath_key_name_check(const char *name, struct ath_err *err);
  */
 int ath_key_place_find(const struct ath_nodes *nodes, const char *name, bool is_new,
                        struct ath_key_place *out, struct ath_err *err);
+
+/*
+ * For commands whose argument is a key's name: opens *nodes, without ids from the command line,
+ * checks the name and finds its place. The caller frees both. Returns 0, or a negative errno with
+ * err.
+ */
+int ath_key_place_open(struct ath_cli *cli, const char *name, bool is_new, struct ath_nodes *nodes,
+                       struct ath_key_place *out, struct ath_err *err);

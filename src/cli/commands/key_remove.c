@@ -41,15 +41,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     const char *name = cli->arguments[0];
 
     (void)data;
-    struct ath_cli without_words = *cli;
-    without_words.argument_count = 0;
-    int status = ath_nodes_open(&without_words, false, &work.nodes, err);
-    cli->faults = without_words.faults;
-    work.nodes.cli = cli;
-    if (!status)
-        status = ath_key_name_check(name, err);
-    if (!status)
-        status = ath_key_place_find(&work.nodes, name, false, &work.place, err);
+    int status = ath_key_place_open(cli, name, false, &work.nodes, &work.place, err);
     if (!status && !work.place.is_in_folder) {
         ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is the only key; replace it instead"),
                     work.place.file);
