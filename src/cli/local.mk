@@ -23,6 +23,7 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/key.c \
 	src/cli/commands/logs.c \
 	src/cli/commands/menu.c \
+	src/cli/commands/place.c \
 	src/cli/commands/restart.c \
 	src/cli/commands/roce.c \
 	src/cli/commands/roce_add.c \
@@ -80,6 +81,7 @@ libaitherion_a_SOURCES += \
 	src/cli/output/machine/text.c \
 	src/cli/output/machine/outline.c src/cli/output/machine/outline.h \
 	src/cli/output/output.c src/cli/output/output.h \
+	src/cli/output/place.c src/cli/output/place.h \
 	src/cli/output/roce_list.c src/cli/output/roce_list.h \
 	src/cli/output/roce_list_text.c \
 	src/cli/output/roce_macvlan.c src/cli/output/roce_macvlan.h \

@@ -61,7 +61,8 @@ static void find_slowest(const struct ath_place_group_request *request,
         size_t from = group->ring[i], to = group->ring[(i + 1) % count];
         int64_t bandwidth = request->bandwidths[from * all + to];
         if (bandwidth < slowest) {
-            group->ring_bandwidth = slowest = bandwidth;
+            slowest = bandwidth;
+            group->ring_bandwidth = bandwidth < 0 ? ATH_UNKNOWN : bandwidth;
             group->slowest = i;
         }
     }

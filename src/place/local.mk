@@ -3,6 +3,7 @@ libaitherion_a_SOURCES += \
 	src/place/cpus.c src/place/cpus.h \
 	src/place/gpu_ring.c src/place/gpu_ring.h \
 	src/place/group.c src/place/group.h \
+	src/place/matrix.c src/place/matrix.h \
 	src/place/ports.c src/place/ports.h \
 	src/place/search.c src/place/search.h \
 	src/place/set.c src/place/set.h \

@@ -248,32 +248,34 @@ static int find_level(struct problem *problem, size_t *out, size_t *out_limit)
 
 /* ---- the result ---- */
 
-/* Adds the bandwidth of a pair to the sum of known ones, or counts it. */
-static void add_pair(const struct problem *problem, size_t a, size_t b, int64_t *sum,
-                     size_t *unknown_count)
+/* Adds the bandwidth of a pair to the sum of all and, if it is known, to the sum of known ones. */
+static void add_pair(const struct problem *problem, size_t a, size_t b, int64_t *all,
+                     int64_t *known, size_t *unknown_count)
 {
     int64_t value = problem->bandwidths[a * problem->count + b];
+    *all += value;
     if (value < 0)
         (*unknown_count)++;
     else
-        *sum += value;
+        *known += value;
 }
 
 static void measure(const struct problem *problem, const size_t *gpus, struct ath_set_choice *out)
 {
     size_t total = total_of(problem->request), size = problem->request->size;
-    bool *is_taken = ath_xalloc(problem->count * sizeof *is_taken);
+    ath_auto_free bool *is_taken = ath_xalloc(problem->count * sizeof *is_taken);
 
     for (size_t i = 0; i < total; i++) {
         is_taken[gpus[i]] = true;
         for (size_t j = i - i % size; j < i; j++)
-            add_pair(problem, gpus[i], gpus[j], &out->sum_bandwidth, &out->unknown_count);
+            add_pair(problem, gpus[i], gpus[j], &out->values[1], &out->sum_bandwidth,
+                     &out->unknown_count);
     }
     for (size_t i = 0; i < problem->count; i++)
         for (size_t j = 0; j < i; j++)
             if (!is_taken[i] && !is_taken[j])
-                add_pair(problem, i, j, &out->left_bandwidth, &out->left_unknown_count);
-    free(is_taken);
+                add_pair(problem, i, j, &out->values[2], &out->left_bandwidth,
+                         &out->left_unknown_count);
 }
 
 /* Writes the groups with the request's numbers, and the best ring of each. */
@@ -301,6 +303,11 @@ static void fill_choice(struct problem *problem, const size_t *gpus, struct ath_
     free(mask);
 }
 
+static int64_t known_or_not(int64_t bandwidth)
+{
+    return bandwidth < 0 ? ATH_UNKNOWN : bandwidth;
+}
+
 static int find_best(struct problem *problem, struct ath_set_choice *out)
 {
     struct ath_search *search = &problem->search;
@@ -319,10 +326,11 @@ static int find_best(struct problem *problem, struct ath_set_choice *out)
     if (!search->has_best)
         return search->has_given_up ? -E2BIG : -ENOENT;
     struct ath_set_choice choice = {
-        .ring_bandwidth = has_rings ? problem->levels[level] : ATH_UNKNOWN,
-        .ring_limit = has_rings ? problem->levels[limit] : ATH_UNKNOWN,
+        .values = { has_rings ? problem->levels[level] : ATH_UNKNOWN },
+        .ring_limit = has_rings ? known_or_not(problem->levels[limit]) : ATH_UNKNOWN,
         .is_exact = !search->has_given_up && level == limit,
     };
+    choice.ring_bandwidth = known_or_not(choice.values[0]);
     fill_choice(problem, search->best, &choice);
     *out = choice;
     return 0;
@@ -337,49 +345,96 @@ int ath_set_best(const struct ath_set_request *request, struct ath_set_choice *o
 
 int ath_set_compare(const struct ath_set_choice *a, const struct ath_set_choice *b)
 {
-    const int64_t values[][2] = {
-        { a->ring_bandwidth, b->ring_bandwidth },
-        { a->sum_bandwidth - (int64_t)a->unknown_count,
-          b->sum_bandwidth - (int64_t)b->unknown_count },
-        { a->left_bandwidth - (int64_t)a->left_unknown_count,
-          b->left_bandwidth - (int64_t)b->left_unknown_count },
-    };
-    for (size_t i = 0; i < ATH_COUNT(values); i++)
-        if (values[i][0] != values[i][1])
-            return values[i][0] > values[i][1] ? -1 : 1;
+    for (size_t i = 0; i < ATH_COUNT(a->values); i++)
+        if (a->values[i] != b->values[i])
+            return a->values[i] > b->values[i] ? -1 : 1;
     for (size_t i = 0; i < a->size * a->group_count; i++)
         if (a->gpus[i] != b->gpus[i])
             return a->gpus[i] < b->gpus[i] ? -1 : 1;
     return 0;
 }
 
+/* ---- the next best choice ---- */
+
+/* Returns whether the request's GPUs a and b can stand for each other: without either of them the
+ * next choice has the same value, and lower numbers without b, the higher one. */
+static bool are_twins(const struct ath_set_request *request, size_t a, size_t b)
+{
+    if (request->max_nodes && request->nodes[a] != request->nodes[b])
+        return false;
+    for (size_t i = 0; i < request->gpu_count; i++)
+        if (i != a && i != b && is_set(request->is_free, i) &&
+            request->bandwidths[a * request->gpu_count + i] !=
+                request->bandwidths[b * request->gpu_count + i])
+            return false;
+    return true;
+}
+
+/* Lists the GPUs of a choice that are worth leaving out: the highest one of each set of twins. */
+static size_t list_removals(const struct ath_set_request *request,
+                            const struct ath_set_choice *best, size_t *out)
+{
+    size_t total = total_of(request), count = 0;
+
+    for (size_t i = 0; i < total; i++) {
+        bool has_higher = false;
+        for (size_t j = 0; j < total && !has_higher; j++)
+            has_higher =
+                best->gpus[j] > best->gpus[i] && are_twins(request, best->gpus[i], best->gpus[j]);
+        if (!has_higher)
+            out[count++] = best->gpus[i];
+    }
+    return count;
+}
+
+/* Replaces *best by the best choice without a GPU, if that one is better or *best is empty. Returns
+ * 0, or what ath_set_best() returns. */
+static int try_without(const struct ath_set_request *request, bool *is_candidate, size_t gpu,
+                       struct ath_set_choice *best)
+{
+    ATH_AUTO(ath_set_choice) other = { 0 };
+    bool is_empty = !best->gpus;
+
+    is_candidate[gpu] = false;
+    int status = ath_set_best(request, &other);
+    is_candidate[gpu] = true;
+    if (status)
+        return status;
+    bool is_exact = other.is_exact && (is_empty || best->is_exact);
+    if (is_empty || ath_set_compare(&other, best) < 0) {
+        ath_set_choice_free(best);
+        *best = other;
+        other = (struct ath_set_choice){ 0 };
+    }
+    best->is_exact = is_exact;
+    return 0;
+}
+
 int ath_set_next(const struct ath_set_request *request, const struct ath_set_choice *best,
                  struct ath_set_choice *out)
 {
+    enum { MANY_GPUS = 64, MOST_TRIES = 16 };
     struct ath_set_request without = *request;
-    bool *is_candidate = ath_xalloc(request->gpu_count * sizeof *is_candidate);
-    struct ath_set_choice next = { 0 };
+    ath_auto_free bool *is_candidate = ath_xalloc(request->gpu_count * sizeof *is_candidate);
+    ath_auto_free size_t *removals = ath_xalloc(total_of(request) * sizeof *removals);
+    ATH_AUTO(ath_set_choice) next = { 0 };
+    size_t count = list_removals(request, best, removals);
+    size_t skipped = request->gpu_count > MANY_GPUS && count > MOST_TRIES ? count - MOST_TRIES : 0;
     int status = -ENOENT;
 
     without.is_candidate = is_candidate;
-    for (size_t i = 0; i < best->size * best->group_count; i++) {
-        struct ath_set_choice other = { 0 };
-        for (size_t gpu = 0; gpu < request->gpu_count; gpu++)
-            is_candidate[gpu] = is_set(request->is_candidate, gpu);
-        is_candidate[best->gpus[i]] = false;
-        int failed = ath_set_best(&without, &other);
-        if (failed && status)
+    without.max_steps = (request->max_steps ? request->max_steps : USUAL_STEPS) / (count - skipped);
+    for (size_t gpu = 0; gpu < request->gpu_count; gpu++)
+        is_candidate[gpu] = is_set(request->is_candidate, gpu);
+    for (size_t i = skipped; i < count; i++) {
+        int failed = try_without(&without, is_candidate, removals[i], &next);
+        if (!failed || status)
             status = failed;
-        if (failed || (!status && ath_set_compare(&next, &other) <= 0)) {
-            ath_set_choice_free(&other);
-            continue;
-        }
-        ath_set_choice_free(&next);
-        next = other;
-        status = 0;
     }
-    free(is_candidate);
-    if (!status)
-        *out = next;
-    return status;
+    if (status)
+        return status;
+    next.is_exact = next.is_exact && !skipped;
+    *out = next;
+    next = (struct ath_set_choice){ 0 };
+    return 0;
 }

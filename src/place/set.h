@@ -13,10 +13,9 @@
  *   4. the GPUs         lower is better: the lists are compared number by number. Each group is
  *                       sorted, and so are the groups by their first GPU.
  *
- * A bandwidth is the bytes per second of a pair in one direction. An unknown bandwidth counts as
- * ATH_UNKNOWN (-1): below every known one, 0 too, and in a sum it takes away 1 byte per second. So
- * a link of unknown speed is used only if nothing known is as good, and the choice says so
- * (unknown_count).
+ * A bandwidth is the bytes per second of a pair in one direction. An unknown bandwidth is a
+ * negative number, so that it counts less than every known one, 0 too; in a sum it takes away 1 or
+ * 2 bytes per second. Of two unknown ones, that of a pair on one NUMA node counts more.
  *
  * Up to ATH_SET_EXACT_GPUS free GPUs the answer is always exact. For more of them, the search
  * stops after a number of steps that does not depend on the machine's speed; is_exact and
@@ -30,6 +29,11 @@
 #include "base/unknown.h"
 
 enum { ATH_SET_EXACT_GPUS = 20 };
+
+enum {
+    ATH_SET_UNKNOWN_NEAR = ATH_UNKNOWN,    /* of GPUs on one NUMA node */
+    ATH_SET_UNKNOWN_FAR = ATH_UNKNOWN - 1, /* of GPUs that are not known to be on one node */
+};
 
 struct ath_set_request {
     size_t gpu_count;
@@ -47,6 +51,7 @@ struct ath_set_choice {
     size_t *gpus;  /* group by group, `size` entries each, in ascending order */
     size_t *rings; /* the same groups, each in the order of its best ring */
     size_t size, group_count;
+    int64_t values[3];         /* the three values above, to be compared */
     int64_t ring_bandwidth;    /* ATH_UNKNOWN if unknown, and for single GPUs */
     int64_t sum_bandwidth;     /* of the known pairs */
     int64_t left_bandwidth;    /* of the known pairs */
@@ -67,7 +72,9 @@ int ath_set_best(const struct ath_set_request *request, struct ath_set_choice *o
 
 /*
  * Finds the next best choice: the best one that leaves out at least one GPU of `best`, which
- * ath_set_best() has made of the same request. Returns the same as ath_set_best().
+ * ath_set_best() has made of the same request. Its steps are divided among the GPUs that could be
+ * left out, of which it tries at most 16 on machines of more than 64 GPUs. Returns the same as
+ * ath_set_best().
  */
 int ath_set_next(const struct ath_set_request *request, const struct ath_set_choice *best,
                  struct ath_set_choice *out);

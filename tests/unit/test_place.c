@@ -12,6 +12,7 @@
 #include "made_machines.h"
 #include "numa/core.h"
 #include "place/group.h"
+#include "place/matrix.h"
 #include "tree.h"
 #include "unit.h"
 
@@ -352,6 +353,53 @@ TEST(numbers_of_cuda)
     make_group(other, 1, false, &foreign);
     expect_binding(&foreign, "numactl --physcpubind=0-63 --preferred=0 --");
     machine.nic_count = 6;
+}
+
+/* ---- bandwidths ---- */
+
+static int64_t bandwidth_of(void (*make)(struct ath_machine *out), size_t a, size_t b)
+{
+    make(&machine);
+    ath_auto_free int64_t *matrix = ath_place_matrix(&machine);
+    int64_t bandwidth = matrix[a * machine.gpu_count + b];
+    ck_assert_int_eq(matrix[b * machine.gpu_count + a], bandwidth);
+    ath_machine_free(&machine);
+    return bandwidth;
+}
+
+TEST(bandwidths_of_links)
+{
+    ck_assert_int_eq(bandwidth_of(made_dgx1, 0, 3), 50000000000);
+    ck_assert_int_eq(bandwidth_of(made_dgx1, 0, 1), 25000000000);
+    ck_assert_int_eq(bandwidth_of(made_dgx1, 0, 7), ATH_SET_UNKNOWN_FAR);
+    ck_assert_int_eq(bandwidth_of(made_b200, 0, 1), ATH_SET_UNKNOWN_NEAR);
+    ck_assert_int_eq(bandwidth_of(made_b200, 0, 6), ATH_SET_UNKNOWN_NEAR);
+    ck_assert_int_eq(bandwidth_of(made_dgx2, 0, 15), 150000000000);
+    ck_assert_int_eq(bandwidth_of(made_b200, 0, 7), ATH_SET_UNKNOWN_FAR);
+    ck_assert_int_eq(bandwidth_of(made_ac922_six, 0, 5), ATH_SET_UNKNOWN_FAR);
+}
+
+/* A source may name a link at one end only, and links of both ends with different speeds. */
+TEST(bandwidths_of_uneven_ends)
+{
+    begin(made_dgx1);
+    machine.gpus[3].nvlink_count = 0;
+    machine.gpus[2].nvlinks[0].speed_mbps = 80000;
+    machine.gpus[4].nvlink_count = machine.gpus[5].nvlink_count = 1;
+    for (size_t i = 4; i < 6; i++)
+        machine.gpus[i].nvlinks[0] =
+            (struct ath_nvlink){ .kind = ATH_PEER_SWITCH, .speed_mbps = (int64_t)i * 800000 };
+    machine.gpus[6].nvlink_count = machine.gpus[7].nvlink_count = 0;
+    machine.gpus[6].pcie_mbps = 128000;
+    machine.gpus[7].pcie_mbps = 64000;
+    ath_auto_free int64_t *matrix = ath_place_matrix(&machine);
+    ck_assert_int_eq(matrix[0 * 8 + 3], 50000000000);
+    ck_assert_int_eq(matrix[0 * 8 + 2], 10000000000);
+    ck_assert_int_eq(matrix[4 * 8 + 5], 400000000000);
+    ck_assert_int_eq(matrix[6 * 8 + 7], 8000000000);
+    machine.gpus[7].pcie_mbps = ATH_UNKNOWN;
+    ath_auto_free int64_t *unknown = ath_place_matrix(&machine);
+    ck_assert_int_eq(unknown[6 * 8 + 7], ATH_SET_UNKNOWN_NEAR);
 }
 
 /* ---- binding this process ---- */

@@ -9,6 +9,7 @@
 #define ATH_ROOT_COMMANDS(X)                                                                       \
     X(menu)                                                                                        \
     X(discover)                                                                                    \
+    X(place)                                                                                       \
     X(numa)                                                                                        \
     X(init)                                                                                        \
     X(configure)                                                                                   \

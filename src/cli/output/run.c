@@ -3,9 +3,9 @@
 
 #include "cli/output/run.h"
 
-#include <string.h>
-
+#include "base/cleanup.h"
 #include "cli/output/fields.h"
+#include "cli/output/words.h"
 
 const char *const ath_run_transports[] = { "auto", "shm", "tcp", NULL };
 const char *const ath_run_encryptions[] = { "auto", "on", "off", NULL };
@@ -71,22 +71,10 @@ static const struct ath_field fields[] = {
     { .name = NULL },
 };
 
-/* Prints a word for a shell: in single quotes, unless it has only safe characters. */
 static void print_word(FILE *out, const char *word)
 {
-    static const char safe[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-    if (*word && !word[strspn(word, safe)]) {
-        fputs(word, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", out);
-        else
-            fputc(*word, out);
-    fputc('\'', out);
+    ath_auto_free char *quoted = ath_words_shell(word);
+    fputs(quoted, out);
 }
 
 static void to_text(const struct ath_style *style, FILE *out, const void *data)

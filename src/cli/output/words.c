@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/text.h"
 
 const char *const ath_words_engines[] = { "docker", "process", NULL };
 
@@ -133,4 +134,22 @@ char *ath_words_limits(void)
 {
     return geteuid() ? ath_xstrdup(_("only root may set them: start it as root, or in Docker"))
                      : NULL;
+}
+
+char *ath_words_shell(const char *word)
+{
+    static const char safe[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+    struct ath_text text = { 0 };
+
+    if (*word && !word[strspn(word, safe)])
+        return ath_xstrdup(word);
+    ath_text_add(&text, "'");
+    for (; *word; word++)
+        if (*word == '\'')
+            ath_text_add(&text, "'\\''");
+        else
+            ath_text_add_bytes(&text, word, 1);
+    ath_text_add(&text, "'");
+    return ath_text_take(&text);
 }

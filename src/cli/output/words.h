@@ -27,6 +27,9 @@ char *ath_words_device(int vendor_id, int device_id, const char *model);
 /* A GID's IP address in its usual form: "192.168.1.10", "fe80::1". */
 char *ath_words_gid(const struct ath_gid *gid);
 
+/* A word for a shell: in single quotes, unless it has only safe characters. */
+char *ath_words_shell(const char *word);
+
 /* The note that no other machine reaches the runtimes `names`, and the commands that change that
  * for entry `id`, with the options of this run. */
 char *ath_words_only_here(const struct ath_style *style, const char *names, int id);

@@ -1,0 +1,519 @@
+/*
+ * aitherion place: chooses the best GPUs for a job, with CPUs, memory and network ports, and runs a
+ * program on them. The process becomes the program.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/bind.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/commands/commands.h"
+#include "cli/output/place.h"
+#include "cli/program.h"
+#include "cli/report.h"
+#include "numa/core.h"
+#include "place/matrix.h"
+
+/* As `aitherion run` has them. */
+enum { EXIT_CANNOT_PLACE = 125, EXIT_CANNOT_RUN = 126, EXIT_NO_PROGRAM = 127 };
+
+enum { MOST_GPUS = 65536 };
+
+struct options {
+    const char *groups, *near, *free_gpus, *avoided, *cpus;
+    int policy;
+    bool binds_memory;
+};
+
+struct work {
+    struct ath_cli *cli;
+    const struct options *options;
+    struct ath_machine machine;
+    int64_t *bandwidths;
+    bool *is_free;
+    const struct ath_nic *near;
+    struct ath_idset allowed;
+    bool is_limited; /* only the CPUs of `allowed` */
+    size_t size, group_count, cpu_count;
+    struct ath_place_answer answer;
+    struct ath_place_group *groups;
+    size_t made_count;
+};
+
+static void work_free(struct work *work)
+{
+    for (size_t i = 0; i < work->made_count; i++)
+        ath_place_group_free(&work->groups[i]);
+    free(work->groups);
+    ath_place_answer_free(&work->answer);
+    ath_idset_free(&work->allowed);
+    free(work->bandwidths);
+    free(work->is_free);
+    ath_machine_free(&work->machine);
+}
+
+/* ---- reading the command line ---- */
+
+/* Reads a number from 1 up. what: "--groups", or "K". */
+static int read_number(const char *text, const char *what, size_t *out, struct ath_err *err)
+{
+    int value;
+    if (ath_parse_int(text, 1, MOST_GPUS, &value)) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no number for %s"), text, what);
+        return ath_err_hint(err, -EINVAL, _("give a number from 1 to %d"), MOST_GPUS);
+    }
+    *out = (size_t)value;
+    return 0;
+}
+
+static int read_numbers(struct work *work, struct ath_err *err)
+{
+    const struct options *options = work->options;
+    int status = read_number(work->cli->arguments[0], "K", &work->size, err);
+
+    work->group_count = 1;
+    if (!status && options->groups)
+        status = read_number(options->groups, "--groups", &work->group_count, err);
+    if (!status && options->cpus)
+        status = read_number(options->cpus, "--cpus", &work->cpu_count, err);
+    return status;
+}
+
+static bool has_program(const struct work *work)
+{
+    return work->cli->argument_count > 1;
+}
+
+static int check_program(const struct work *work, struct ath_err *err)
+{
+    if (!has_program(work) || work->group_count == 1)
+        return 0;
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' can run on one group, and --groups chooses %zu"),
+                work->cli->arguments[1], work->group_count);
+    return ath_err_hint(err, -EINVAL, _("start a program with the command of each group"));
+}
+
+/* ---- GPUs and ports by name ---- */
+
+/* Returns whether a word names a GPU: 2, GPU2, 0004:04:00.0, or the beginning of its UUID. */
+static bool is_gpu_named(const struct ath_machine *machine, size_t index, const char *word)
+{
+    const struct ath_gpu *gpu = &machine->gpus[index];
+    const char *digits = strncasecmp(word, "GPU", 3) ? word : word + 3;
+    struct ath_pci pci;
+    uint64_t number;
+
+    if (!ath_parse_u64(digits, 10, &number))
+        return number == index;
+    if (!ath_pci_parse(word, &pci))
+        return ath_pci_equals(&pci, &gpu->pci);
+    return gpu->uuid && strlen(word) > strlen("GPU-") && ath_starts_with(gpu->uuid, word);
+}
+
+static int find_gpu(const struct ath_machine *machine, const char *option, const char *word,
+                    size_t *out, struct ath_err *err)
+{
+    size_t found = 0, matches = 0;
+
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        if (is_gpu_named(machine, i, word)) {
+            found = i;
+            matches++;
+        }
+    if (matches == 1) {
+        *out = found;
+        return 0;
+    }
+    if (matches)
+        ath_err_set(err, -EINVAL, ATH_E_MISFIT, _("'%s' of %s begins the UUIDs of %zu GPUs"), word,
+                    option, matches);
+    else if (!machine->gpu_count)
+        ath_err_set(err, -EINVAL, ATH_E_MISFIT, _("the machine has no GPU '%s' of %s: it has none"),
+                    word, option);
+    else
+        ath_err_set(err, -EINVAL, ATH_E_MISFIT,
+                    _("the machine has no GPU '%s' of %s: it has GPU0 to GPU%zu"), word, option,
+                    machine->gpu_count - 1);
+    return ath_err_hint(err, -EINVAL,
+                        _("name a GPU by its number, PCI address or UUID: aitherion discover"));
+}
+
+/* Sets the flag of each GPU in a list. */
+static int read_gpus(const struct work *work, const char *option, const char *list, bool *out,
+                     struct ath_err *err)
+{
+    const char *rest = list, *part;
+    size_t length, index = 0;
+
+    while ((part = ath_text_next_part(&rest, &length))) {
+        ath_auto_free char *word = ath_xasprintf("%.*s", (int)length, part);
+        if (!*word) {
+            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' of %s has an empty entry"), list,
+                        option);
+            return ath_err_hint(err, -EINVAL, _("separate GPUs by single commas: 0,1"));
+        }
+        int status = find_gpu(&work->machine, option, word, &index, err);
+        if (status)
+            return status;
+        out[index] = true;
+    }
+    return 0;
+}
+
+static int refuse_unusable(const struct work *work, size_t index, struct ath_err *err)
+{
+    char pci[ATH_PCI_TEXT];
+    ath_pci_format(&work->machine.gpus[index].pci, pci);
+    ath_err_set(err, -EINVAL, ATH_E_MISFIT,
+                _("GPU%zu (%s) of --free cannot be placed: no program can use it, or it is not of "
+                  "the vendor of the others"),
+                index, pci);
+    return ath_err_hint(err, -EINVAL, "aitherion discover");
+}
+
+static int find_free(struct work *work, struct ath_err *err)
+{
+    size_t count = work->machine.gpu_count;
+    ath_auto_free bool *named = ath_xalloc(count * sizeof *named);
+    ath_auto_free bool *avoided = ath_xalloc(count * sizeof *avoided);
+    const char *free_gpus = work->options->free_gpus, *avoid = work->options->avoided;
+    int status = free_gpus ? read_gpus(work, "--free", free_gpus, named, err) : 0;
+
+    if (!status && avoid)
+        status = read_gpus(work, "--avoid", avoid, avoided, err);
+    if (status)
+        return status;
+    work->is_free = ath_xalloc(count * sizeof *work->is_free);
+    ath_place_usable(&work->machine, work->is_free);
+    for (size_t i = 0; i < count; i++) {
+        if (named[i] && !work->is_free[i])
+            return refuse_unusable(work, i, err);
+        if (named[i] && avoided[i]) {
+            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("GPU%zu is in both --free and --avoid"), i);
+            return ath_err_hint(err, -EINVAL, _("leave it out of one of them"));
+        }
+        work->is_free[i] = work->is_free[i] && !avoided[i] && (!free_gpus || named[i]);
+    }
+    return 0;
+}
+
+static const struct ath_nic *nic_named(const struct ath_machine *machine, const char *word)
+{
+    struct ath_pci pci;
+    const struct ath_nic *nic = ath_machine_nic_by_netdev(machine, word);
+
+    if (!nic)
+        nic = ath_machine_nic_by_rdma(machine, word);
+    for (size_t i = 0; !nic && i < machine->nic_count && !ath_pci_parse(word, &pci); i++)
+        if (machine->nics[i].has_pci && ath_pci_equals(&machine->nics[i].pci, &pci))
+            return &machine->nics[i];
+    return nic;
+}
+
+static int find_near(struct work *work, struct ath_err *err)
+{
+    const char *word = work->options->near;
+    ATH_AUTO(ath_text) names = { 0 };
+
+    if (!word || (work->near = nic_named(&work->machine, word)))
+        return 0;
+    for (size_t i = 0; i < work->machine.nic_count; i++) {
+        const struct ath_nic *nic = &work->machine.nics[i];
+        char pci[ATH_PCI_TEXT] = "";
+        if (nic->has_pci)
+            ath_pci_format(&nic->pci, pci);
+        const char *name = nic->netdev ? nic->netdev : nic->rdma_device ? nic->rdma_device : pci;
+        ath_text_add_part(&names, ", ", "%s", name);
+    }
+    ath_err_set(err, -EINVAL, ATH_E_MISFIT,
+                names.data ? _("the machine has no network port '%s' for --near: it has %s")
+                           : _("the machine has no network port '%s' for --near, and no other%s"),
+                word, names.data ? names.data : "");
+    return ath_err_hint(err, -EINVAL,
+                        _("name a port by its link, RDMA device or PCI address: aitherion "
+                          "discover"));
+}
+
+/* ---- choosing ---- */
+
+static int read_machine(struct work *work, struct ath_err *err)
+{
+    ATH_AUTO(ath_root) root = { .fd = -1 };
+    int status = ath_cli_machine(work->cli, &work->machine, err);
+
+    if (!status)
+        status = ath_cli_root(work->cli, &root, err);
+    if (status)
+        return status;
+    ath_cores_read(root.fd < 0 ? NULL : &root, &work->machine);
+    if (work->machine.source == ATH_SOURCE_LIVE)
+        work->is_limited = !ath_bind_allowed(&work->allowed);
+    return 0;
+}
+
+static int make_groups(struct work *work, struct ath_err *err)
+{
+    const struct ath_set_choice *best = &work->answer.best;
+    ath_auto_free struct ath_idset *parts = ath_xalloc(best->group_count * sizeof *parts);
+    int status = 0;
+
+    work->groups = ath_xalloc(best->group_count * sizeof *work->groups);
+    ath_place_divide_cpus(&work->machine, best->gpus, best->size, best->group_count,
+                          work->is_limited ? &work->allowed : NULL, parts);
+    for (size_t i = 0; i < best->group_count && !status; i++) {
+        const struct ath_place_group_request request = {
+            .gpus = &best->gpus[i * best->size],
+            .ring = &best->rings[i * best->size],
+            .gpu_count = best->size,
+            .bandwidths = work->bandwidths,
+            .cpu_count = work->cpu_count,
+            .allowed = best->group_count > 1 ? &parts[i]
+                       : work->is_limited    ? &work->allowed
+                                             : NULL,
+            .near = work->near,
+            .binds_memory = work->options->binds_memory,
+        };
+        status = ath_place_group_make(&work->machine, &request, &work->groups[i], err);
+        work->made_count += !status;
+    }
+    for (size_t i = 0; i < best->group_count; i++)
+        ath_idset_free(&parts[i]);
+    return status;
+}
+
+static int choose(struct work *work, struct ath_err *err)
+{
+    int status = find_free(work, err);
+    if (!status)
+        status = find_near(work, err);
+    if (status)
+        return status;
+    work->bandwidths = ath_place_matrix(&work->machine);
+    const struct ath_place_request request = { .size = work->size,
+                                               .group_count = work->group_count,
+                                               .policy =
+                                                   (enum ath_place_policy)work->options->policy,
+                                               .is_free = work->is_free,
+                                               .near = work->near };
+    status = ath_place_choose(&work->machine, work->bandwidths, &request, &work->answer, err);
+    return status ? status : make_groups(work, err);
+}
+
+/* ---- running ---- */
+
+/* A captured machine may be this one, or have the same CPUs: others cannot be used here. */
+static int check_cpus(const struct ath_place_group *group, struct ath_err *err)
+{
+    ATH_AUTO(ath_idset) allowed = { 0 }, lacking = { 0 };
+
+    if (ath_bind_allowed(&allowed))
+        return 0;
+    ath_idset_subtract(&group->cpus.cpus, &allowed, &lacking);
+    if (!lacking.range_count)
+        return 0;
+    ath_auto_free char *cpus = ath_idset_format(&lacking);
+    ath_err_set(err, -EINVAL, ATH_E_MISFIT,
+                _("the choice has CPUs that this process may not use: %s"), cpus);
+    return ath_err_hint(err, -EINVAL,
+                        _("without --root and --topology, place chooses for this machine"));
+}
+
+/* Docker's filter of system calls forbids memory policies (set_mempolicy(2)), and a kernel may lack
+ * them. A program that only prefers a node runs without. */
+static int bind_memory(const struct ath_place_group *group, struct ath_err *err)
+{
+    int status = ath_bind_memory(group->memory_policy, &group->policy_nodes);
+    bool is_refused = status == -EPERM || status == -ENOSYS;
+
+    if (!status)
+        return 0;
+    if (is_refused && group->memory_policy != ATH_MEMORY_BIND) {
+        ath_log(ATH_LOG_NORMAL, _("warning: the system allows no memory policy: memory comes from "
+                                  "any NUMA node"));
+        return 0;
+    }
+    return ath_err_system(err, status, _("cannot set the memory policy of the choice"));
+}
+
+static int bind_to(const struct ath_place_group *group, struct ath_err *err)
+{
+    int status = check_cpus(group, err);
+    if (status)
+        return status;
+    if (!group->variables[0].name || strncmp(group->variables[0].name, "CUDA", 4) != 0)
+        return ath_err_set(err, -ENOTSUP, ATH_E_UNSUPPORTED,
+                           _("no variable limits a program to GPUs of this vendor"));
+    for (size_t i = 0; group->variables[i].name; i++)
+        setenv(group->variables[i].name, group->variables[i].value, true);
+    status = ath_bind_cpus(&group->cpus.cpus);
+    if (status)
+        return ath_err_system(err, status, _("cannot bind to the CPUs of the choice"));
+    return group->word_count ? bind_memory(group, err) : 0;
+}
+
+static int become(const struct work *work)
+{
+    size_t count = work->cli->argument_count - 1;
+    ath_auto_free const char **words = ath_xalloc((count + 1) * sizeof *words);
+    struct ath_err err = { 0 };
+
+    memcpy(words, work->cli->arguments + 1, count * sizeof *words);
+    execvp(words[0], (char *const *)words);
+    bool is_there = ath_program_refused(words[0], errno, &err);
+    ath_report_error(work->cli, &err);
+    return is_there ? EXIT_CANNOT_RUN : EXIT_NO_PROGRAM;
+}
+
+/* Prints an error of a program's start, and returns its exit code. Other errors are left to
+ * main(). */
+static int give_up(const struct work *work, int status, const struct ath_err *err)
+{
+    if (err->code == ATH_E_USAGE || !has_program(work) || work->cli->globals.is_dry_run)
+        return status;
+    ath_report_error(work->cli, err);
+    return EXIT_CANNOT_PLACE;
+}
+
+static int show(struct work *work, struct ath_err *err)
+{
+    const struct ath_place_report report = {
+        .machine = &work->machine,
+        .policy = (enum ath_place_policy)work->options->policy,
+        .near = work->options->near,
+        .size = work->size,
+        .answer = &work->answer,
+        .groups = work->groups,
+        .group_count = work->made_count,
+        .program = work->cli->arguments + 1,
+        .program_word_count = work->cli->argument_count - 1,
+    };
+    return ath_cli_show(work->cli, &ath_place_view, &report, ath_cli_format(work->cli), err);
+}
+
+static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
+{
+    __attribute__((cleanup(work_free))) struct work work = { .cli = cli, .options = data };
+    int status = read_numbers(&work, err);
+
+    if (!status)
+        status = check_program(&work, err);
+    if (!status)
+        status = read_machine(&work, err);
+    if (!status)
+        status = choose(&work, err);
+    if (status)
+        return give_up(&work, status, err);
+    if (!has_program(&work) || cli->globals.is_dry_run)
+        return show(&work, err);
+    status = bind_to(&work.groups[0], err);
+    return status ? give_up(&work, status, err) : become(&work);
+}
+
+static const struct ath_argument arguments[] = {
+    { .name = "K", .help = N_("how many GPUs") },
+    { .name = "PROGRAM",
+      .help = N_("after --: the program to run on the GPUs, and its arguments"),
+      .is_optional = true,
+      .is_repeated = true,
+      .completion = ATH_COMPLETE_PROGRAM },
+    { .name = NULL },
+};
+
+static const struct ath_option option_table[] = {
+    { .name = "groups",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "G",
+      .offset = offsetof(struct options, groups),
+      .help = N_("choose G groups of K GPUs; the worst group is as good as possible") },
+    { .name = "policy",
+      .type = ATH_OPTION_CHOICE,
+      .choices = ath_place_policies,
+      .offset = offsetof(struct options, policy),
+      .help = N_("best-effort (the default): any GPUs; restricted: on as few NUMA nodes as K GPUs "
+                 "need on the whole machine; single-numa: on one NUMA node; none: the first free "
+                 "GPUs") },
+    { .name = "near",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "PORT",
+      .completion = ATH_COMPLETE_INTERFACE,
+      .offset = offsetof(struct options, near),
+      .help = N_("take GPUs as near as possible to this network port: a link, an RDMA device or a "
+                 "PCI address") },
+    { .name = "free",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "GPU,...",
+      .completion = ATH_COMPLETE_GPUS,
+      .offset = offsetof(struct options, free_gpus),
+      .help = N_("only these GPUs are free: numbers, PCI addresses or UUIDs (default: all)") },
+    { .name = "avoid",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "GPU,...",
+      .completion = ATH_COMPLETE_GPUS,
+      .offset = offsetof(struct options, avoided),
+      .help = N_("these GPUs are not free") },
+    { .name = "cpus",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "N",
+      .offset = offsetof(struct options, cpus),
+      .help = N_("so many CPUs for each group, whole cores first (default: all CPUs of the GPUs' "
+                 "NUMA nodes)") },
+    { .name = "membind",
+      .offset = offsetof(struct options, binds_memory),
+      .help = N_("take memory from the GPUs' NUMA nodes only, and fail if they are full; by "
+                 "default they are preferred") },
+    { .name = NULL },
+};
+
+static const struct ath_example examples[] = {
+    { "aitherion place 2", N_("show the best two GPUs of this machine") },
+    { "aitherion place 2 -- python3 train.py", N_("run a program on them") },
+    { "aitherion place 2 --root ac922-4gpu", N_("the best two of an AC922") },
+    { "aitherion place 4 --groups 2 --json", N_("two groups of four, as data for programs") },
+    { "aitherion place 1 --avoid 0 --near mlx5_0",
+      N_("the GPU nearest to a port, when GPU0 is taken") },
+    { .command = NULL },
+};
+
+const struct ath_command ath_command_place = {
+    .name = "place",
+    .group = ATH_GROUP_MACHINE,
+    .summary = N_("choose the best GPUs for a job, with CPUs, memory and network ports"),
+    .description =
+        N_("Chooses K of the free GPUs by an exact search, not by guessing. Sets are compared by "
+           "the slowest link of the best ring through all their GPUs, because collective "
+           "operations are as fast as that; then by the sum over their pairs; then by the sum over "
+           "the GPUs that stay free, so that a small job does not break up what a larger one "
+           "needs; then the lowest numbers win. Bandwidths are those of one direction. An unknown "
+           "bandwidth counts less than any known one, and the answer says so.\n\n"
+           "The answer names the GPUs, their NUMA nodes, CPUs (one thread of each core before the "
+           "second ones), the nearest network ports, the environment and the command that bind a "
+           "program, the reasons, and the next best choice.\n\n"
+           "With `-- PROGRAM` the command binds itself in this way and becomes the program: it "
+           "sets CUDA_VISIBLE_DEVICES (by UUID, or by number with CUDA_DEVICE_ORDER if UUIDs are "
+           "not known) and NCCL_IB_HCA, the CPUs, and the memory policy. Memory is preferred from "
+           "a single NUMA node; on several nodes each page comes from the node of the CPU that "
+           "touches it first. The exit code is the program's; 125 if there is no such choice, 126 "
+           "if the program cannot be run, and 127 if it does not exist.\n\n"
+           "Up to 20 free GPUs the answer is always exact. With more GPUs the search ends after a "
+           "fixed number of steps; then the answer says that it may not be the best, and how good "
+           "a better one could be at most.\n\n"
+           "The command does not see which GPUs other programs use: name them with --avoid, or the "
+           "free ones with --free."),
+    .arguments = arguments,
+    .options = option_table,
+    .options_size = sizeof(struct options),
+    .reads_machine = true,
+    .ignores_document = true,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,565 @@
+/* Chosen GPUs with all that belongs to them, and the reasons in words. */
+#include "config.h"
+
+#include "cli/output/place.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/text.h"
+#include "cli/output/fields.h"
+#include "cli/output/words.h"
+
+const char *const ath_place_policies[] = { "best-effort", "restricted", "single-numa", "none",
+                                           NULL };
+
+/* ---- words ---- */
+
+/* Returns "75 GB/s", "15.8 GB/s", or "not known". The caller frees it. */
+static char *bandwidth_words(int64_t bandwidth)
+{
+    int64_t tenths = (bandwidth + 50000000) / 100000000;
+
+    if (bandwidth < 0)
+        return ath_xstrdup(_("not known"));
+    return tenths % 10 ? ath_xasprintf("%" PRId64 ".%" PRId64 " GB/s", tenths / 10, tenths % 10)
+                       : ath_xasprintf("%" PRId64 " GB/s", tenths / 10);
+}
+
+/* Returns "GPU0, GPU3". The caller frees it. */
+static char *gpu_words(const size_t *gpus, size_t count)
+{
+    struct ath_text text = { 0 };
+    for (size_t i = 0; i < count; i++)
+        ath_text_add_part(&text, ", ", "GPU%zu", gpus[i]);
+    return ath_text_take(&text);
+}
+
+static void add_line(struct ath_texts *lines, char *line)
+{
+    *(char **)ath_push(&lines->items, &lines->count, sizeof *lines->items) = line;
+}
+
+static void add_limits(const struct ath_place_report *report, struct ath_texts *lines)
+{
+    const struct ath_place_answer *answer = report->answer;
+
+    if (report->policy == ATH_PLACE_NONE)
+        add_line(lines, ath_xstrdup(_("the policy 'none' takes the first free GPUs")));
+    if (answer->max_nodes)
+        add_line(lines, ath_xasprintf(ngettext("the policy '%s' allows GPUs of %zu NUMA node",
+                                               "the policy '%s' allows GPUs of %zu NUMA nodes",
+                                               answer->max_nodes),
+                                      ath_place_policy_word(report->policy), answer->max_nodes));
+    if (report->near)
+        add_line(lines, ath_xasprintf(_("%zu of %zu free GPUs are as near to '%s' as their number "
+                                        "allows"),
+                                      answer->candidate_count, answer->free_count, report->near));
+}
+
+static void add_ring(const struct ath_place_group *group, struct ath_texts *lines)
+{
+    ath_auto_free char *gpus = gpu_words(group->gpus, group->gpu_count);
+    ath_auto_free char *bandwidth = bandwidth_words(group->ring_bandwidth);
+    size_t from = group->ring[group->slowest];
+    size_t to = group->ring[(group->slowest + 1) % group->gpu_count];
+
+    if (group->gpu_count == 1)
+        return;
+    if (group->ring_bandwidth < 0)
+        add_line(lines, ath_xasprintf(_("each ring through %s has a link of unknown bandwidth, as "
+                                        "GPU%zu-GPU%zu; unknown counts less than any known one"),
+                                      gpus, from, to));
+    else
+        add_line(lines,
+                 ath_xasprintf(_("the best ring through %s has %s at its slowest link, GPU%zu-"
+                                 "GPU%zu"),
+                               gpus, bandwidth, from, to));
+}
+
+static void add_choice(const struct ath_place_report *report, struct ath_texts *lines)
+{
+    const struct ath_set_choice *best = &report->answer->best;
+    ath_auto_free char *sum = bandwidth_words(best->sum_bandwidth);
+    ath_auto_free char *left = bandwidth_words(best->left_bandwidth);
+    ath_auto_free char *limit = bandwidth_words(best->ring_limit);
+
+    if (best->size > 1 && best->unknown_count)
+        add_line(lines,
+                 ath_xasprintf(ngettext("the chosen pairs have %s together, without %zu pair of "
+                                        "unknown bandwidth",
+                                        "the chosen pairs have %s together, without %zu "
+                                        "pairs of unknown bandwidth",
+                                        best->unknown_count),
+                               sum, best->unknown_count));
+    else if (best->size > 1)
+        add_line(lines, ath_xasprintf(ngettext("its pairs have %s together",
+                                               "the pairs within the groups have %s together",
+                                               best->group_count),
+                                      sum));
+    if (report->answer->free_count > best->size * best->group_count + 1)
+        add_line(lines,
+                 ath_xasprintf(_("the pairs of GPUs that stay free keep %s together"), left));
+    if (report->policy == ATH_PLACE_NONE)
+        return;
+    if (best->is_exact)
+        add_line(lines, ath_xstrdup(_("no other choice is better: the search was exact")));
+    else
+        add_line(lines, ath_xasprintf(_("the search ended after its number of steps; a better "
+                                        "choice may exist, with at most %s at the slowest link"),
+                                      limit));
+}
+
+static void add_binding(const struct ath_place_group *group, struct ath_texts *lines)
+{
+    ath_auto_free char *others = ath_idset_format(&group->cpus.others);
+
+    if (*others && ath_idset_count(&group->nodes))
+        add_line(lines, ath_xasprintf(_("the GPUs' own NUMA nodes have too few CPUs: some are of "
+                                        "node %s"),
+                                      others));
+    if (*others && !ath_idset_count(&group->nodes))
+        add_line(lines, ath_xstrdup(_("the NUMA node of these GPUs is not known")));
+    if (!group->word_count)
+        add_line(lines, ath_xstrdup(_("no CPU of these GPUs' nodes is known")));
+    else if (!group->cpus.knows_cores)
+        add_line(lines, ath_xstrdup(_("which CPUs are threads of one core is not known: CPUs are "
+                                      "taken in their order")));
+    if (!group->has_uuids && group->variables[0].name &&
+        !strcmp(group->variables[0].name, "CUDA_DEVICE_ORDER"))
+        add_line(lines, ath_xstrdup(_("the UUIDs of the GPUs are not known: CUDA numbers them in "
+                                      "the order of the PCI bus")));
+}
+
+/* Returns the reasons. The caller frees them with texts_free(). */
+static struct ath_texts reasons_of(const struct ath_place_report *report)
+{
+    struct ath_texts lines = { 0 };
+
+    add_limits(report, &lines);
+    for (size_t i = 0; i < report->group_count; i++)
+        add_ring(&report->groups[i], &lines);
+    add_choice(report, &lines);
+    for (size_t i = 0; i < report->group_count; i++)
+        add_binding(&report->groups[i], &lines);
+    return lines;
+}
+
+static void texts_free(struct ath_texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        free(texts->items[i]);
+    free(texts->items);
+}
+
+/* ---- JSON ---- */
+
+static json_t *number_or_null(int64_t value)
+{
+    return value < 0 ? json_null() : json_integer(value);
+}
+
+static json_t *list_of(const size_t *gpus, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_integer((json_int_t)gpus[i]));
+    return list;
+}
+
+/* A GPU with its number. */
+struct numbered {
+    size_t index;
+    const struct ath_gpu *gpu;
+};
+
+static const void *find_gpu(const void *object)
+{
+    return ((const struct numbered *)object)->gpu;
+}
+
+#define AT(member) ATH_AT(struct ath_gpu, member)
+static const struct ath_field gpu_fields[] = {
+    ATH_FIELD("index", ATH_AT(struct numbered, index), .help = "number in the output of discover"),
+    ATH_FIELD("pci", AT(pci), .find = find_gpu),
+    ATH_FIELD("uuid", AT(uuid), .is_nullable = true, .find = find_gpu),
+    ATH_FIELD("model", AT(model), .is_nullable = true, .find = find_gpu),
+    ATH_FIELD("numa_node", AT(numa_node), .is_nullable = true, .find = find_gpu),
+    ATH_FIELD("memory_node", AT(memory_node),
+              .help = "NUMA node that is the GPU's memory; null for most GPUs", .is_nullable = true,
+              .find = find_gpu),
+    { .name = NULL },
+};
+#undef AT
+
+static json_t *make_gpus(const void *object)
+{
+    const struct ath_place_group *group = object;
+    json_t *gpus = json_array();
+
+    for (size_t i = 0; i < group->gpu_count; i++) {
+        const struct numbered numbered = { group->gpus[i], &group->machine->gpus[group->gpus[i]] };
+        json_array_append_new(gpus, ath_fields_to_json(gpu_fields, &numbered));
+    }
+    return gpus;
+}
+
+static json_t *make_ring(const void *object)
+{
+    const struct ath_place_group *group = object;
+    return list_of(group->ring, group->gpu_count);
+}
+
+static const void *find_nic(const void *object)
+{
+    return ((const struct ath_place_port *)object)->nic;
+}
+
+ATH_FIELD_WORD(class_word, enum ath_pci_class, ath_pci_class_word)
+
+#define AT(member) ATH_AT(struct ath_nic, member)
+static const struct ath_field port_fields[] = {
+    ATH_FIELD("netdev", AT(netdev), .is_nullable = true, .find = find_nic),
+    ATH_FIELD("rdma_device", AT(rdma_device), .is_nullable = true, .find = find_nic),
+    ATH_FIELD("port", AT(port), .help = "port number of the RDMA device", .is_nullable = true,
+              .find = find_nic),
+    ATH_FIELD("numa_node", AT(numa_node), .is_nullable = true, .find = find_nic),
+    ATH_FIELD("class", ATH_AT(struct ath_place_port, class),
+              .help = "distance to the nearest of the GPUs, as in `nvidia-smi topo -m`",
+              .word = class_word, .word_count = ATH_PCI_CLASS_COUNT),
+    ATH_FIELD("nearest_to", ATH_AT(struct ath_place_port, gpu_count),
+              .help = "how many of the GPUs have no nearer port"),
+    ATH_FIELD("is_for_rdma", ATH_AT(struct ath_place_port, is_for_rdma),
+              .help = "NCCL_IB_HCA names the port"),
+    { .name = NULL },
+};
+#undef AT
+
+static json_t *make_environment(const void *object)
+{
+    const struct ath_place_group *group = object;
+    json_t *environment = json_object();
+
+    for (size_t i = 0; group->variables[i].name; i++)
+        json_object_set_new(environment, group->variables[i].name,
+                            json_string(group->variables[i].value));
+    return environment;
+}
+
+static const struct ath_field variable_fields[] = {
+    ATH_FIELD("CUDA_DEVICE_ORDER", ATH_OF(ATH_FIELD_TEXT), .is_optional = true,
+              .rules = "{\"const\": \"PCI_BUS_ID\"}"),
+    ATH_FIELD("CUDA_VISIBLE_DEVICES", ATH_OF(ATH_FIELD_TEXT), .is_optional = true,
+              .help = "UUIDs, or numbers together with CUDA_DEVICE_ORDER"),
+    ATH_FIELD("NCCL_IB_HCA", ATH_OF(ATH_FIELD_TEXT), .is_optional = true),
+    { .name = NULL },
+};
+
+static json_t *make_cores(const void *object)
+{
+    const struct ath_place_group *group = object;
+    return group->cpus.knows_cores && group->word_count
+               ? json_integer((json_int_t)group->cpus.core_count)
+               : json_null();
+}
+
+static json_t *make_command(const void *object)
+{
+    const struct ath_place_group *group = object;
+    json_t *words = json_array();
+
+    for (size_t i = 0; i < group->word_count; i++)
+        json_array_append_new(words, json_string(group->words[i]));
+    return words;
+}
+
+static json_t *make_group_ring_bandwidth(const void *object)
+{
+    return number_or_null(((const struct ath_place_group *)object)->ring_bandwidth);
+}
+
+#define AT(member) ATH_AT(struct ath_place_group, member)
+static const struct ath_field group_fields[] = {
+    ATH_FIELD("gpus", ATH_LIST_OF(ATH_FIELD_OBJECT), .fields = gpu_fields, .make = make_gpus),
+    ATH_FIELD("ring", ATH_LIST_OF(ATH_FIELD_INT), .help = "the GPUs in the order of the best ring",
+              .make = make_ring),
+    ATH_FIELD("ring_bandwidth_bytes_per_s", ATH_OF(ATH_FIELD_INT64),
+              .help = "of the slowest link of the ring, in one direction; null if it is not known, "
+                      "and for a single GPU",
+              .is_nullable = true, .make = make_group_ring_bandwidth),
+    ATH_FIELD("numa_nodes", AT(nodes), .help = "NUMA nodes of the GPUs"),
+    ATH_FIELD("gpu_memory_nodes", AT(memory_nodes),
+              .help = "NUMA nodes that are the memory of the GPUs"),
+    ATH_FIELD("cpus", ATH_AT_AS(ATH_FIELD_CPUS, struct ath_place_group, cpus.cpus)),
+    ATH_FIELD("cores", ATH_OF(ATH_FIELD_INT),
+              .help = "number of cores that have these CPUs; null if it is not known",
+              .is_nullable = true, .make = make_cores),
+    ATH_FIELD("ports", ATH_AT_LIST(struct ath_place_group, ports.items, ports.count),
+              .help = "network ports, the nearest first", .fields = port_fields),
+    ATH_FIELD("environment", ATH_OF(ATH_FIELD_OBJECT), .fields = variable_fields,
+              .help = "variables for a program on these GPUs", .make = make_environment),
+    ATH_FIELD("command", ATH_LIST_OF(ATH_FIELD_TEXT),
+              .help = "words in front of a program that bind it in the same way; empty if no CPU "
+                      "is known",
+              .make = make_command),
+    { .name = NULL },
+};
+#undef AT
+
+static json_t *make_why(const void *object)
+{
+    struct ath_texts lines = reasons_of(object);
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < lines.count; i++)
+        json_array_append_new(list, json_string(lines.items[i]));
+    texts_free(&lines);
+    return list;
+}
+
+static json_t *make_program(const void *object)
+{
+    const struct ath_place_report *report = object;
+    json_t *words = json_array();
+
+    for (size_t i = 0; i < report->program_word_count; i++) {
+        json_t *word = json_string(report->program[i]);
+        json_array_append_new(words, word ? word : json_null()); /* not UTF-8 */
+    }
+    return words;
+}
+
+static json_t *make_choice_groups(const void *object)
+{
+    const struct ath_set_choice *choice = object;
+    json_t *groups = json_array();
+
+    for (size_t i = 0; i < choice->group_count; i++)
+        json_array_append_new(groups, list_of(&choice->gpus[i * choice->size], choice->size));
+    return groups;
+}
+
+static json_t *make_ring_bandwidth(const void *object)
+{
+    return number_or_null(((const struct ath_set_choice *)object)->ring_bandwidth);
+}
+
+static json_t *make_ring_limit(const void *object)
+{
+    return number_or_null(((const struct ath_set_choice *)object)->ring_limit);
+}
+
+#define AT(member) ATH_AT(struct ath_set_choice, member)
+static const struct ath_field choice_fields[] = {
+    ATH_FIELD("groups", ATH_LIST_OF(ATH_FIELD_INT), .help = "the GPUs of each group by number",
+              .rules = "{\"items\": {\"type\": \"array\", \"items\": {\"type\": \"integer\"}}}",
+              .make = make_choice_groups),
+    ATH_FIELD("ring_bandwidth_bytes_per_s", ATH_OF(ATH_FIELD_INT64),
+              .help = "of the slowest link of the worst group's best ring, in one direction",
+              .is_nullable = true, .make = make_ring_bandwidth),
+    ATH_FIELD("ring_limit_bytes_per_s", ATH_OF(ATH_FIELD_INT64),
+              .help = "no choice has a better ring than this one", .is_nullable = true,
+              .make = make_ring_limit),
+    ATH_FIELD("sum_bandwidth_bytes_per_s", AT(sum_bandwidth),
+              .help = "sum over the pairs within the groups whose bandwidth is known"),
+    ATH_FIELD("unknown_pairs", AT(unknown_count),
+              .help = "pairs within the groups whose bandwidth is not known"),
+    ATH_FIELD("left_bandwidth_bytes_per_s", AT(left_bandwidth),
+              .help = "the same sum over the GPUs that stay free"),
+    ATH_FIELD("is_exact", AT(is_exact),
+              .help = "no choice is better; false if the search ended after its number of steps"),
+    { .name = NULL },
+};
+#undef AT
+
+static const void *find_next(const void *object)
+{
+    const struct ath_place_report *report = object;
+    return report->answer->has_next ? &report->answer->next : NULL;
+}
+
+static const void *find_answer(const void *object)
+{
+    return ((const struct ath_place_report *)object)->answer;
+}
+
+ATH_FIELD_WORD(policy_word, enum ath_place_policy, ath_place_policy_word)
+
+#define AT(member) ATH_AT(struct ath_place_report, member)
+static const struct ath_field fields[] = {
+    ATH_FIELD("policy", AT(policy), .word = policy_word, .word_count = ATH_PLACE_POLICY_COUNT),
+    ATH_FIELD("near", AT(near), .help = "network port that --near names", .is_nullable = true),
+    ATH_FIELD("free_gpus", ATH_AT(struct ath_place_answer, free_count), .find = find_answer,
+              .help = "number of free GPUs"),
+    ATH_FIELD("groups", ATH_AT_LIST(struct ath_place_report, groups, group_count),
+              .fields = group_fields),
+    ATH_FIELD("choice", ATH_AT_AS(ATH_FIELD_OBJECT, struct ath_place_answer, best),
+              .help = "what the groups were compared by", .fields = choice_fields,
+              .find = find_answer),
+    ATH_FIELD("next", ATH_OF(ATH_FIELD_OBJECT),
+              .help = "the best choice without one of these GPUs; null if there is none",
+              .is_nullable = true, .fields = choice_fields, .find = find_next),
+    ATH_FIELD("program", ATH_LIST_OF(ATH_FIELD_TEXT),
+              .help = "the program and its arguments; a word that is not UTF-8 is null",
+              .rules = "{\"items\": {\"type\": [\"string\", \"null\"]}}", .make = make_program),
+    ATH_FIELD("why", ATH_LIST_OF(ATH_FIELD_TEXT), .help = "the reasons in words", .make = make_why),
+    { .name = NULL },
+};
+#undef AT
+
+/* ---- text ---- */
+
+enum { LABEL_COLUMNS = 11 };
+
+static void print(const struct ath_style *style, FILE *out, const char *label, const char *text)
+{
+    const struct ath_paragraph paragraph = { .prefix = "  ",
+                                             .label = label,
+                                             .label_role = ATH_ROLE_DIM,
+                                             .label_columns = LABEL_COLUMNS,
+                                             .text = text };
+    ath_style_print(style, out, &paragraph);
+}
+
+static void print_gpu(const struct ath_style *style, FILE *out, const struct ath_machine *machine,
+                      size_t index)
+{
+    const struct ath_gpu *gpu = &machine->gpus[index];
+    ath_auto_free char *model = ath_words_device(gpu->vendor_id, gpu->device_id, gpu->model);
+    ath_auto_free char *name = ath_xasprintf("GPU%zu", index);
+    ATH_AUTO(ath_text) text = { 0 };
+    char pci[ATH_PCI_TEXT];
+
+    ath_text_add(&text, "%s", ath_pci_format(&gpu->pci, pci));
+    ath_text_add_part(&text, "  ", "%s", model);
+    if (gpu->numa_node >= 0)
+        ath_text_add(&text, _(", NUMA node %d"), gpu->numa_node);
+    if (gpu->memory_node >= 0)
+        ath_text_add(&text, _(", its memory node %d"), gpu->memory_node);
+    print(style, out, name, text.data);
+}
+
+static void print_nodes(const struct ath_style *style, FILE *out,
+                        const struct ath_place_group *group)
+{
+    ath_auto_free char *nodes = ath_idset_format(&group->nodes);
+    ath_auto_free char *memory = ath_idset_format(&group->memory_nodes);
+    ath_auto_free char *cpus = ath_idset_format(&group->cpus.cpus);
+    ATH_AUTO(ath_text) text = { 0 };
+
+    ath_text_add(&text, "%s", *nodes ? nodes : _("not known"));
+    if (*memory)
+        ath_text_add(&text, _("; GPU memory: %s"), memory);
+    print(style, out, _("NUMA nodes"), text.data);
+    ath_text_free(&text);
+    text = (struct ath_text){ 0 };
+    ath_text_add(&text, "%s", *cpus ? cpus : _("not known"));
+    if (*cpus) {
+        size_t count = ath_idset_count(&group->cpus.cpus), cores = group->cpus.core_count;
+        ath_text_add(&text, ngettext(" (%zu CPU", " (%zu CPUs", count), count);
+        if (group->cpus.knows_cores)
+            ath_text_add(&text, ngettext(", %zu core", ", %zu cores", cores), cores);
+        ath_text_add(&text, ")");
+    }
+    print(style, out, _("CPUs"), text.data);
+}
+
+static void add_port_words(const struct ath_place_group *group, const struct ath_place_port *port,
+                           struct ath_text *text)
+{
+    const char *name = port->nic->netdev ? port->nic->netdev : port->nic->rdma_device;
+
+    ath_text_add_part(text, "; ", "%s", name ? name : _("a port without a name"));
+    if (port->nic->netdev && port->nic->rdma_device)
+        ath_text_add(text, " (%s)", port->nic->rdma_device);
+    ath_text_add(text, " %s", ath_pci_class_word(port->class));
+    if (port->gpu_count && port->gpu_count < group->gpu_count)
+        ath_text_add(text, _(", nearest to %zu of the GPUs"), port->gpu_count);
+    if (port->nic->link == ATH_LINK_DOWN)
+        ath_text_add(text, "%s", _(", its link is down"));
+}
+
+static void print_ports(const struct ath_style *style, FILE *out,
+                        const struct ath_place_group *group)
+{
+    ATH_AUTO(ath_text) text = { 0 };
+
+    for (size_t i = 0; i < group->ports.count; i++)
+        add_port_words(group, &group->ports.items[i], &text);
+    print(style, out, _("Network"), text.data ? text.data : _("no port is known"));
+}
+
+static void print_command(const struct ath_style *style, FILE *out,
+                          const struct ath_place_report *report,
+                          const struct ath_place_group *group)
+{
+    ATH_AUTO(ath_text) text = { 0 };
+
+    for (size_t i = 0; group->variables[i].name; i++)
+        ath_text_add_part(&text, " ", "%s=%s", group->variables[i].name, group->variables[i].value);
+    for (size_t i = 0; i < group->word_count; i++)
+        ath_text_add_part(&text, " ", "%s", group->words[i]);
+    for (size_t i = 0; i < report->program_word_count; i++) {
+        ath_auto_free char *word = ath_words_shell(report->program[i]);
+        ath_text_add_part(&text, " ", "%s", word);
+    }
+    struct ath_style wide = *style;
+    wide.columns = 0; /* a line to copy is not broken */
+    if (text.data)
+        print(&wide, out, _("Command"), text.data);
+}
+
+static void print_group(const struct ath_style *style, FILE *out,
+                        const struct ath_place_report *report, const struct ath_place_group *group)
+{
+    for (size_t i = 0; i < group->gpu_count; i++)
+        print_gpu(style, out, group->machine, group->gpus[i]);
+    print_nodes(style, out, group);
+    print_ports(style, out, group);
+    print_command(style, out, report, group);
+}
+
+static void print_next(const struct ath_style *style, FILE *out,
+                       const struct ath_place_report *report)
+{
+    const struct ath_set_choice *next = &report->answer->next;
+    ATH_AUTO(ath_text) text = { 0 };
+
+    for (size_t i = 0; report->answer->has_next && i < next->group_count; i++) {
+        ath_auto_free char *gpus = gpu_words(&next->gpus[i * next->size], next->size);
+        ath_text_add_part(&text, " | ", "%s", gpus);
+    }
+    if (report->answer->has_next && next->size > 1) {
+        ath_auto_free char *bandwidth = bandwidth_words(next->ring_bandwidth);
+        ath_text_add(&text, _(": %s at the slowest link"), bandwidth);
+    }
+    print(style, out, _("Next best"), text.data ? text.data : _("none"));
+}
+
+static void to_text(const struct ath_style *style, FILE *out, const void *data)
+{
+    const struct ath_place_report *report = data;
+    struct ath_texts lines = reasons_of(report);
+
+    for (size_t i = 0; i < report->group_count; i++) {
+        if (report->group_count > 1)
+            fprintf(out, _("Group %zu of %zu\n"), i + 1, report->group_count);
+        print_group(style, out, report, &report->groups[i]);
+    }
+    for (size_t i = 0; i < lines.count; i++)
+        print(style, out, i ? "" : _("Why"), lines.items[i]);
+    if (report->policy != ATH_PLACE_NONE)
+        print_next(style, out, report);
+    texts_free(&lines);
+}
+
+const struct ath_view ath_place_view = {
+    .schema = "aitherion.place/1",
+    .title = "Output of `aitherion place --json`",
+    .fields = fields,
+    .to_text = to_text,
+};
