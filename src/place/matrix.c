@@ -1,4 +1,4 @@
-/* Bandwidths as far as the machine's own facts go: no table of models is asked. */
+/* Bandwidths from the facts of the machine itself: no table of models is asked. */
 #include "config.h"
 
 #include "place/matrix.h"
