@@ -38,6 +38,7 @@ UNIT_TESTS = \
 	tests/unit/test_machine \
 	tests/unit/test_macvlan \
 	tests/unit/test_macvlan_apply \
+	tests/unit/test_managed_memory \
 	tests/unit/test_map \
 	tests/unit/test_memory_limit \
 	tests/unit/test_netlink \

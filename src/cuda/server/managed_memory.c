@@ -43,6 +43,7 @@ void ath_cuda_serve_cuMemAllocManaged(struct ath_cuda_served *served)
     }
     if (bytes < RECYCLED_MAX)
         memset(region->here, 0, (size_t)bytes);
+    region->context = served->worker->context;
     ath_cuda_region_widen(region, 0, (size_t)bytes);
     ath_cuda_region_add(served->session, region);
     ath_cuda_wire_mem_alloc_managed_result_set_address(
@@ -74,6 +75,50 @@ void ath_cuda_serve_cuMemFree_v2(struct ath_cuda_served *served)
     else if (region) /* what remains belonged to a context that a fault has ended */
         ath_cuda_region_let_go(served->session, region);
 }
+
+/* ---- the end of a context ---- */
+
+static bool ends_with(struct ath_cuda_session *session, const struct ath_cuda_region *region,
+                      CUcontext context, CUdevice device)
+{
+    if (!region->context)
+        return false;
+    return context ? region->context == context
+                   : ath_cuda_object_primary_device(&session->objects,
+                                                    (uintptr_t)region->context) == device;
+}
+
+struct ath_cuda_region *ath_cuda_managed_hold(struct ath_cuda_session *session, CUcontext context,
+                                              CUdevice device)
+{
+    struct ath_cuda_region *held = NULL;
+    pthread_mutex_lock(&session->lock);
+    for (struct ath_cuda_region **at = &session->regions, *one; (one = *at);) {
+        if (!ends_with(session, one, context, device)) {
+            at = &one->next;
+            continue;
+        }
+        *at = one->next;
+        one->next = held;
+        held = one;
+    }
+    pthread_mutex_unlock(&session->lock);
+    return held;
+}
+
+void ath_cuda_managed_settle(struct ath_cuda_session *session, struct ath_cuda_region *held,
+                             bool is_over)
+{
+    for (struct ath_cuda_region *next; held; held = next) {
+        next = held->next;
+        if (is_over)
+            ath_cuda_region_let_go(session, held);
+        else
+            ath_cuda_region_add(session, held);
+    }
+}
+
+/* ---- variables ---- */
 
 /* Adds a managed variable, which the client mirrors. */
 static CUresult add_variable(struct ath_cuda_session *session, CUlibrary library, uint64_t address,

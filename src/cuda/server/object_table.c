@@ -210,6 +210,18 @@ void ath_cuda_object_note_primary(struct ath_cuda_object_table *table, uint64_t 
     pthread_rwlock_unlock(&table->lock);
 }
 
+int ath_cuda_object_primary_device(struct ath_cuda_object_table *table, uint64_t context)
+{
+    if (!table->map.buckets)
+        return NO_DEVICE;
+    pthread_rwlock_rdlock(&table->lock);
+    const struct object *found =
+        find_object(table, (struct ath_cuda_object_name){ ATH_CUDA_KIND_CONTEXT, context });
+    int device = found ? found->device : NO_DEVICE;
+    pthread_rwlock_unlock(&table->lock);
+    return device;
+}
+
 uint64_t ath_cuda_object_serial(struct ath_cuda_object_table *table,
                                 struct ath_cuda_object_name name, uint64_t *own)
 {

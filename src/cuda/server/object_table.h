@@ -45,6 +45,9 @@ void ath_cuda_object_note(struct ath_cuda_object_table *table, struct ath_cuda_o
 void ath_cuda_object_note_primary(struct ath_cuda_object_table *table, uint64_t context,
                                   int device);
 
+/* Returns the device whose primary context this is, or -1. */
+int ath_cuda_object_primary_device(struct ath_cuda_object_table *table, uint64_t context);
+
 /* Returns the object's serial number, which no later object of the same handle has; 0: there is no
  * such object. A kernel is a function as well. *own becomes the driver's handle; own may be NULL.
  */

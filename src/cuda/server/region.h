@@ -17,6 +17,7 @@ struct ath_cuda_region {
     uint8_t *same;      /* the mirror as it was when both sides were the same; NULL: no mirror */
     size_t first, end;  /* offsets of the bytes that the GPU may have changed; equal: none */
     CUlibrary library;  /* the library whose managed variables it holds; NULL: none */
+    CUcontext context;  /* of managed memory, which ends with its context; NULL: none */
     uint8_t *here;      /* in this process: at address, except for displaced mirrors */
     CUdeviceptr device; /* its address for the GPU; 0: not registered with the driver */
     bool is_displaced;

@@ -37,6 +37,19 @@ bool ath_cuda_region_is_gpus(struct ath_cuda_session *session, CUdeviceptr addre
 struct ath_wire_builder;
 int ath_cuda_changes(struct ath_cuda_session *session, struct ath_wire_builder *answer);
 
+/*
+ * Takes the managed memory that a call may end out of the list, before the driver is called:
+ * another thread may look for changes in it. context: the context that the call may end; NULL: it
+ * is the device's primary one. Returns a list for ath_cuda_managed_settle().
+ */
+struct ath_cuda_region;
+struct ath_cuda_region *ath_cuda_managed_hold(struct ath_cuda_session *session, CUcontext context,
+                                              CUdevice device);
+
+/* Frees these regions if their context is over, or puts them back. */
+void ath_cuda_managed_settle(struct ath_cuda_session *session, struct ath_cuda_region *held,
+                             bool is_over);
+
 /* Frees all regions, without calling the driver. */
 void ath_cuda_regions_free(struct ath_cuda_session *session);
 

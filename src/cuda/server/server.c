@@ -16,6 +16,7 @@
 
 #include "cuda/common/memory_token.h"
 #include "cuda/common/promise.h"
+#include "cuda/server/region.h"
 #include "cuda/server/regions.h"
 
 struct ath_cuda_thread_stream {
@@ -439,6 +440,34 @@ static void after_end(struct ath_cuda_served *served, const struct ath_cuda_meth
     }
 }
 
+/* Takes the managed memory of the context that a call may end, before it ends. */
+static struct ath_cuda_region *hold_managed(const struct ath_cuda_served *served, int method)
+{
+    const struct ath_cuda_method_facts *facts = &ath_cuda_methods[method];
+    if (!facts->forgets_all)
+        return NULL;
+    uint64_t subject = ath_cuda_subject(served->call, (enum ath_cuda_method)method);
+    if (facts->ends_context)
+        return ath_cuda_managed_hold(served->session, (CUcontext)(uintptr_t)subject, 0);
+    return facts->resets_device || facts->releases_device
+               ? ath_cuda_managed_hold(served->session, NULL, (CUdevice)subject)
+               : NULL;
+}
+
+/* A call that fails may have ended the context all the same, after a fault of the GPU. The memory
+ * is gone in any case if the driver does not know it any more. */
+static bool is_over(const struct ath_cuda_served *served, int method, CUdeviceptr address)
+{
+    const struct ath_cuda_driver *driver = served->driver;
+    CUmemorytype type;
+    if (served->status)
+        return !driver->cuPointerGetAttribute ||
+               driver->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    return !ath_cuda_methods[method].releases_device ||
+           !is_primary_active(
+               driver, (CUdevice)ath_cuda_subject(served->call, (enum ath_cuda_method)method));
+}
+
 /* Notes what a call did to contexts. A new context is current in this thread alone, where no other
  * call wants it; a context that ended may have been current in any thread. */
 static void after_contexts(struct ath_cuda_served *served, int method)
@@ -570,6 +599,7 @@ int ath_cuda_serve(struct ath_cuda_worker *worker, const uint8_t *message, size_
     } else if (dispatch && driver_has(served.driver, dispatch->needs)) {
         CUresult current = become(&served);
         served.method = (enum ath_cuda_method)method;
+        struct ath_cuda_region *held = hold_managed(&served, method);
         serial = ath_cuda_methods[method].ends_subject ? serial_of_subject(&served, method) : 0;
         served.status = current;
         if (!current || has_no_context(current)) {
@@ -580,6 +610,8 @@ int ath_cuda_serve(struct ath_cuda_worker *worker, const uint8_t *message, size_
             served.status = current;
         if (served.status == CUDA_ERROR_INVALID_CONTEXT && served.context_status)
             served.status = served.context_status;
+        if (held)
+            ath_cuda_managed_settle(worker->session, held, is_over(&served, method, held->address));
         after_contexts(&served, method);
         after_capture(&served, method);
         after_objects(&served, method, serial);
