@@ -370,7 +370,7 @@ static CUresult run_fill(struct sim_work *work, struct sim_context *context)
 {
     const struct sim_fill *fill = &work->fill;
     (void)context;
-    for (size_t row = 0; row < fill->height; row++)
+    for (size_t row = 0; fill->width && row < fill->height; row++)
         if (!fill_row(fill, fill->to + row * fill->pitch_bytes))
             return CUDA_ERROR_ILLEGAL_ADDRESS;
     return CUDA_SUCCESS;
@@ -378,14 +378,16 @@ static CUresult run_fill(struct sim_work *work, struct sim_context *context)
 
 CUresult sim_fill_work(const struct sim_fill *fill, struct sim_work **out)
 {
-    size_t row_bytes = fill->width * fill->element_bytes;
+    size_t row_bytes, bytes = 0;
     bool is_size = fill->element_bytes == 1 || fill->element_bytes == 2 || fill->element_bytes == 4;
     if (!is_size || fill->to % fill->element_bytes ||
+        __builtin_mul_overflow(fill->width, fill->element_bytes, &row_bytes) ||
         (fill->height > 1 &&
          (fill->pitch_bytes < row_bytes || fill->pitch_bytes % fill->element_bytes)))
         return CUDA_ERROR_INVALID_VALUE;
     if (fill->width && fill->height &&
-        !sim_is_known(fill->to, (fill->height - 1) * fill->pitch_bytes + row_bytes))
+        (__builtin_mul_overflow(fill->height - 1, fill->pitch_bytes, &bytes) ||
+         __builtin_add_overflow(bytes, row_bytes, &bytes) || !sim_is_known(fill->to, bytes)))
         return CUDA_ERROR_INVALID_VALUE;
     *out = sim_work_new(CU_GRAPH_NODE_TYPE_MEMSET, run_fill, NULL);
     if (!*out)

@@ -216,6 +216,13 @@ static void read_words(struct ath_exchange *exchange, const struct nlmsghdr *hea
         snprintf(exchange->text, sizeof exchange->text, "%.*s", (int)length, text);
 }
 
+/* The status of an answer: 0 or a negative errno (MAX_ERRNO of the kernel's err.h). */
+static int read_status(int status)
+{
+    enum { ERRNO_MAX = 4095 };
+    return status <= 0 && status >= -ERRNO_MAX ? status : -EBADMSG;
+}
+
 static void end_by_error(struct ath_exchange *exchange, const struct nlmsghdr *header)
 {
     exchange->is_done = true;
@@ -225,7 +232,7 @@ static void end_by_error(struct ath_exchange *exchange, const struct nlmsghdr *h
     }
     const struct nlmsgerr *error = ath_message_payload(header);
     size_t before = sizeof *error;
-    exchange->status = error->error;
+    exchange->status = read_status(error->error);
     if (!(header->nlmsg_flags & NLM_F_CAPPED) && error->msg.nlmsg_len > NLMSG_HDRLEN)
         before += error->msg.nlmsg_len - NLMSG_HDRLEN;
     read_words(exchange, header, before);
@@ -240,7 +247,7 @@ static void end_by_done(struct ath_exchange *exchange, const struct nlmsghdr *he
         memcpy(&status, (const char *)header + NLMSG_HDRLEN, sizeof status);
         read_words(exchange, header, sizeof status);
     }
-    exchange->status = status < 0 ? status : 0;
+    exchange->status = status < 0 ? read_status(status) : 0;
 }
 
 static void digest_one(struct ath_exchange *exchange, const struct nlmsghdr *header)

@@ -182,15 +182,15 @@ static bool may_reach(const struct ath_server *server, int fd,
            is_owner(server, fd);
 }
 
-/* Finds a session that the client may reach. Returns NULL if there is none. */
-static struct ath_session_board_entry *find_reachable(const struct ath_server *server, int fd,
-                                                      uint64_t id)
+/* Copies the entry of a session that the client may reach. Returns false if there is none. */
+static bool find_reachable(const struct ath_server *server, int fd, uint64_t id,
+                           struct ath_session_board_entry *out)
 {
-    struct ath_session_board_entry *entry = ath_session_board_find(server->board, id), copy;
-    bool is_there =
-        entry && ath_session_board_read(server->board,
-                                        ath_session_board_slot_of(server->board, entry), &copy);
-    return is_there && copy.id == id && may_reach(server, fd, &copy) ? entry : NULL;
+    const struct ath_session_board_entry *entry = ath_session_board_find(server->board, id);
+    return entry &&
+           ath_session_board_read(server->board, ath_session_board_slot_of(server->board, entry),
+                                  out) &&
+           out->id == id && may_reach(server, fd, out);
 }
 
 static int by_id(const void *a, const void *b)
@@ -225,8 +225,9 @@ static void answer_end(const struct ath_server *server, int fd, struct ath_contr
 {
     uint64_t id = ath_control_message_end_session(question);
     uint64_t end_ms = ath_now_ms() + END_WAIT_MS;
+    struct ath_session_board_entry entry;
 
-    if (!find_reachable(server, fd, id)) {
+    if (!find_reachable(server, fd, id, &entry)) {
         answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND, "there is no such session");
         return;
     }
@@ -270,13 +271,12 @@ static void answer_limit(const struct ath_server *server, int fd,
                          struct ath_control_message_builder answer)
 {
     struct ath_gpu_session_limit limit = ath_control_message_limit_session(question);
-    const struct ath_session_board_entry *entry =
-        find_reachable(server, fd, ath_gpu_session_limit_id(limit));
+    struct ath_session_board_entry entry;
     uint32_t device = ath_gpu_session_limit_device(limit);
     int64_t bytes = ath_gpu_session_limit_memory_limit_bytes(limit);
 
-    if (!entry || !atomic_load(&entry->is_proven) ||
-        atomic_load(&entry->purpose) != ATH_GPU_PURPOSE_CUDA)
+    if (!find_reachable(server, fd, ath_gpu_session_limit_id(limit), &entry) || !entry.is_proven ||
+        entry.purpose != ATH_GPU_PURPOSE_CUDA)
         answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND,
                        "there is no such session of a program");
     else if (device >= server->devices.count)

@@ -170,7 +170,8 @@ static void write_memory_of(const struct ath_server *server, const struct users 
 /* Without keys there are no identities, and the label is empty. */
 static void write_identities(const struct ath_server *server, struct ath_text *body)
 {
-    static struct users users; /* of this process, which answers once */
+    static struct users users; /* of this process, which has one thread */
+    users.count = 0;
     for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++) {
         struct ath_session_board_entry *entry = &users.entries[users.count];
         users.count += ath_session_board_read(server->board, i, entry) && entry->is_proven &&

@@ -181,6 +181,7 @@ static size_t choose_devices(const struct ath_server *server, const char *wanted
     static struct ath_devices allowed; /* of this process, which has one thread now */
     const struct ath_identity *row = ath_identities_find(server->identities, server->identity);
     size_t numbers[ATH_DEVICES_MAX];
+    allowed.count = 0;
     for (size_t i = 0; i < server->devices.count; i++) {
         if (!ath_identity_has_gpu(row, server->devices.items[i].pci))
             continue;

@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cuda/common/bytes.h"
 
 #include "unit.h"
 
@@ -179,6 +183,24 @@ TEST(a_fat_binary_that_lies)
     memset(fat.text, ' ', sizeof fat.text); /* no NUL byte at its end */
     memcpy(fat.text + sizeof fat.text - 16, ".global .u32 a;;", 16);
     ck_assert_uint_eq(memory_of(&fat, sizeof fat), 5040);
+}
+
+/* The pages of memory end with a text, which is shorter than the number that other images begin
+ * with. */
+TEST(texts_are_not_read_beyond_their_end)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(pages, MAP_FAILED);
+    ck_assert_int_eq(mprotect(pages + page, page, PROT_NONE), 0);
+    for (size_t length = 1; length < 6; length++) {
+        char *text = pages + page - length;
+        memset(text, '.', length - 1);
+        ck_assert(ath_cuda_is_whole_image(text, length));
+        ck_assert_uint_eq(ath_cuda_bytes_of_image(text), length);
+        ck_assert_uint_eq(ath_image_memory(text), 0);
+    }
+    munmap(pages, 2 * page);
 }
 
 TEST(code_that_nvcc_linked_counts_with_its_image)

@@ -331,6 +331,8 @@ TEST(takes_users_from_the_namespace_only)
     ck_assert_uint_eq(users.first + users.count, 65534); /* without 65534 */
     ath_sandbox_users_init(&users, "");
     ck_assert_uint_eq(users.count, 0);
+    ath_sandbox_users_init(&users, "18446744073709549568 0 4096\n0 1000 1\n"); /* no users */
+    ck_assert_uint_eq(users.count, 0);
     ath_sandbox_users_init(&users, "1879048192 1879048192 268304384\n"); /* exactly the range */
     ck_assert_uint_eq(users.first, 0x70000000);
     ath_sandbox_users_init(&users, "1879048192 1879048192 268304383\n"); /* one less */

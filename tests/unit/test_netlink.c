@@ -105,6 +105,24 @@ LOOP_TEST(reads_the_kernels_words, 0, 2)
     ck_assert_str_eq(exchange.text, "Invalid MTU");
 }
 
+/* A number that is no errno could not be negated, or would count as success later. */
+LOOP_TEST(takes_no_other_number_for_an_error, 0, 3)
+{
+    static const int numbers[] = { INT32_MIN, -4096, 1 };
+    put(NLMSG_ERROR, NLM_F_CAPPED, &(struct nlmsgerr){ .error = numbers[_i] },
+        sizeof(struct nlmsgerr));
+    digest();
+    ck_assert(exchange.is_done);
+    ck_assert_int_eq(exchange.status, -EBADMSG);
+}
+
+TEST(takes_no_other_number_for_the_end_of_a_list)
+{
+    put(NLMSG_DONE, NLM_F_MULTI, &(int){ INT32_MIN }, sizeof(int));
+    digest();
+    ck_assert_int_eq(exchange.status, -EBADMSG);
+}
+
 TEST(skips_messages_for_others)
 {
     put(NLMSG_ERROR, 0, &(struct nlmsgerr){ .error = -EPERM }, sizeof(struct nlmsgerr))->nlmsg_seq =

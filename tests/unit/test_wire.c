@@ -759,6 +759,24 @@ TEST(takes_another_share_from_its_owner)
     ck_assert_double_eq(ask_for_fraction(), 1);
 }
 
+/* A session's process can write anything into its own entry. */
+TEST(takes_no_sessions_word_for_its_purpose)
+{
+    uint8_t proof[ATH_PROOF_BYTES];
+    begin_session(proof);
+    struct ath_session_board_entry *entry = ath_session_board_add(server.board, 1, 7, "10.0.0.7:5");
+    ath_session_board_note(server.board, 1, ATH_GPU_PURPOSE_CUDA, ATH_KEY_NAME_DEFAULT);
+    atomic_store(&entry->is_proven, false);
+    atomic_store(&entry->purpose, ATH_GPU_PURPOSE_CONTROL);
+    ath_gpu_session_limit_set_id(
+        ath_control_message_init_limit_session(ath_control_message_start(&builder)), 7);
+    send_built(NULL);
+    /* This server has no listening process that could be asked. */
+    ck_assert_int_eq(ath_common_failure_code(ath_control_message_failure(receive())),
+                     ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED);
+    ath_session_board_remove(server.board, 1);
+}
+
 TEST(names_unsupported_calls)
 {
     uint8_t proof[ATH_PROOF_BYTES];

@@ -106,12 +106,17 @@ struct fat_binary {
 enum { WRAPPER_MAGIC = 0x466243b1, WRAPPER_OF_LIST = 2 };
 #define FAT_BINARY_MAGIC 0xba55ed50u
 
+/* Whether an image begins with a number. Text may be shorter than the number: it is read up to its
+ * NUL byte only. */
+static bool begins_with(const void *image, uint32_t magic)
+{
+    return !strncmp(image, (const char *)&magic, sizeof magic);
+}
+
 const void *ath_cuda_unwrapped_image(const void *image)
 {
     struct wrapper wrapper;
-    uint32_t magic;
-    memcpy(&magic, image, sizeof magic);
-    if (magic != WRAPPER_MAGIC)
+    if (!begins_with(image, WRAPPER_MAGIC))
         return image;
     memcpy(&wrapper, image, sizeof wrapper);
     return wrapper.image;
@@ -120,8 +125,7 @@ const void *ath_cuda_unwrapped_image(const void *image)
 const void *const *ath_cuda_prelinked_images(const void *image)
 {
     struct wrapper wrapper;
-    memcpy(&wrapper.magic, image, sizeof wrapper.magic);
-    if (wrapper.magic != WRAPPER_MAGIC)
+    if (!begins_with(image, WRAPPER_MAGIC))
         return NULL;
     memcpy(&wrapper, image, sizeof wrapper);
     return wrapper.version == WRAPPER_OF_LIST ? wrapper.more : NULL;
@@ -169,12 +173,11 @@ size_t ath_cuda_bytes_of_image(const void *image)
     if (!image || !(image = ath_cuda_unwrapped_image(image)))
         return 0;
     struct fat_binary fat;
-    memcpy(&fat.magic, image, sizeof fat.magic);
-    if (fat.magic == FAT_BINARY_MAGIC) {
+    if (begins_with(image, FAT_BINARY_MAGIC)) {
         memcpy(&fat, image, sizeof fat);
         return fat.head_bytes + (size_t)fat.bytes;
     }
-    if (!memcmp(image, ELFMAG, SELFMAG))
+    if (!strncmp(image, ELFMAG, SELFMAG))
         return bytes_of_elf(image);
     return bytes_of_text(image);
 }

@@ -24,10 +24,12 @@ static bool read_map(const char *map, uint64_t *out_first, uint64_t *out_count)
     uint64_t first, outside, count;
     int length;
     *out_count = 0;
-    /* NOLINTNEXTLINE(cert-err34-c): the kernel writes numbers that fit */
+    /* NOLINTNEXTLINE(cert-err34-c): numbers that do not fit are left out */
     for (; sscanf(map, " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n", &first, &outside, &count,
                   &length) == 3;
          map += length) {
+        if (first > UINT32_MAX || count > UINT32_MAX)
+            continue;
         if (first <= unassigned_first &&
             first + count >= (uint64_t)unassigned_first + unassigned_count)
             return true;
