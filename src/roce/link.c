@@ -283,11 +283,6 @@ static int list(struct ath_netlink *netlink, int type, const void *header, size_
     return ath_netlink_talk(&message, out, err, "%s", _("cannot list the network links"));
 }
 
-static bool is_whole(const struct nlmsghdr *message, int type, size_t header_size)
-{
-    return message->nlmsg_type == type && message->nlmsg_len >= NLMSG_HDRLEN + header_size;
-}
-
 static int read_all(struct ath_netlink *netlink, struct ath_links *links, struct ath_err *err)
 {
     ATH_AUTO(ath_replies) found = { 0 }, addresses = { 0 }, routes = { 0 };
@@ -303,13 +298,13 @@ static int read_all(struct ath_netlink *netlink, struct ath_links *links, struct
         return status;
 
     for (size_t i = 0; i < found.count; i++)
-        if (is_whole(found.items[i], RTM_NEWLINK, sizeof(struct ifinfomsg)))
+        if (ath_message_is(found.items[i], RTM_NEWLINK, sizeof(struct ifinfomsg)))
             read_link(found.items[i], ath_push(&links->items, &links->count, sizeof *links->items));
     for (size_t i = 0; i < addresses.count; i++)
-        if (is_whole(addresses.items[i], RTM_NEWADDR, sizeof(struct ifaddrmsg)))
+        if (ath_message_is(addresses.items[i], RTM_NEWADDR, sizeof(struct ifaddrmsg)))
             read_address(addresses.items[i], links);
     for (size_t i = 0; i < routes.count; i++)
-        if (is_whole(routes.items[i], RTM_NEWROUTE, sizeof(struct rtmsg)))
+        if (ath_message_is(routes.items[i], RTM_NEWROUTE, sizeof(struct rtmsg)))
             read_route(routes.items[i], links);
     return 0;
 }

@@ -36,7 +36,7 @@ static int find_index(struct ath_netlink *netlink, const char *name, int *out, s
     if (status)
         return status;
     for (size_t i = 0; i < replies.count; i++)
-        if (replies.items[i]->nlmsg_type == RTM_NEWLINK) {
+        if (ath_message_is(replies.items[i], RTM_NEWLINK, sizeof(struct ifinfomsg))) {
             *out = ((const struct ifinfomsg *)ath_message_payload(replies.items[i]))->ifi_index;
             return 0;
         }

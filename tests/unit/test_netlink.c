@@ -123,6 +123,15 @@ TEST(takes_no_other_number_for_the_end_of_a_list)
     ck_assert_int_eq(exchange.status, -EBADMSG);
 }
 
+LOOP_TEST(a_message_has_its_familys_whole_header, 0, 2)
+{
+    put(RTM_NEWLINK, 0, &(struct ifinfomsg){ 0 }, sizeof(struct ifinfomsg) - (size_t)_i);
+    digest();
+    ck_assert_uint_eq(replies.count, 1);
+    ck_assert_int_eq(ath_message_is(replies.items[0], RTM_NEWLINK, sizeof(struct ifinfomsg)), !_i);
+    ck_assert(!ath_message_is(replies.items[0], RTM_NEWADDR, 0));
+}
+
 TEST(skips_messages_for_others)
 {
     put(NLMSG_ERROR, 0, &(struct nlmsgerr){ .error = -EPERM }, sizeof(struct nlmsgerr))->nlmsg_seq =
