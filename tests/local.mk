@@ -147,17 +147,49 @@ check_PROGRAMS += tests/tools/macvlan_steps
 EXTRA_DIST += tests/vm tests/cross
 
 # Fuzz targets: one entry LLVMFuzzerTestOneInput each; ./configure --enable-fuzzers CC=clang.
-FUZZERS_ALL = tests/fuzz/fuzz_cuda_client tests/fuzz/fuzz_cuda_server tests/fuzz/fuzz_document tests/fuzz/fuzz_elf tests/fuzz/fuzz_nvml tests/fuzz/fuzz_root tests/fuzz/fuzz_topology_xml tests/fuzz/fuzz_wire
+FUZZERS_ALL = \
+	tests/fuzz/fuzz_answers \
+	tests/fuzz/fuzz_cuda_client \
+	tests/fuzz/fuzz_cuda_server \
+	tests/fuzz/fuzz_cuda_session \
+	tests/fuzz/fuzz_docker \
+	tests/fuzz/fuzz_document \
+	tests/fuzz/fuzz_elf \
+	tests/fuzz/fuzz_files \
+	tests/fuzz/fuzz_image \
+	tests/fuzz/fuzz_listener \
+	tests/fuzz/fuzz_netlink \
+	tests/fuzz/fuzz_nvml \
+	tests/fuzz/fuzz_root \
+	tests/fuzz/fuzz_session \
+	tests/fuzz/fuzz_shm \
+	tests/fuzz/fuzz_topology_xml \
+	tests/fuzz/fuzz_wire
 if FUZZERS
 noinst_PROGRAMS += $(FUZZERS_ALL)
 endif
+tests_fuzz_fuzz_answers_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=ath_endpoint_connect -Wl,--wrap=ath_secret_check
 tests_fuzz_fuzz_cuda_client_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_cuda_server_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_cuda_session_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_docker_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_document_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_elf_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_files_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_image_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_listener_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_netlink_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=ath_late_load
 tests_fuzz_fuzz_nvml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_root_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_session_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=_exit -Wl,--wrap=ath_driver_library_open \
+	-Wl,--wrap=ath_kernel_output_catch -Wl,--wrap=ath_secret_check
+tests_fuzz_fuzz_shm_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_topology_xml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_cuda_session_LDADD = $(LDADD) -ldl
+tests_fuzz_fuzz_cuda_session_DEPENDENCIES = libaitherion.a lib/aitherion/sim/libcuda.so.1
+$(tests_fuzz_fuzz_answers_OBJECTS) $(tests_fuzz_fuzz_listener_OBJECTS) $(tests_fuzz_fuzz_session_OBJECTS): | proto/generated.stamp
+$(tests_fuzz_fuzz_cuda_session_OBJECTS) $(tests_fuzz_fuzz_image_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp
+EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/seeds.py
 
 include tests/wire/local.mk
 include tests/cuda/local.mk

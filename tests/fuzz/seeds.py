@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Writes inputs for the fuzz targets that read bytes of other processes: seeds.py TARGET FOLDER."""
+import os
+import random
+import socket
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "runtime"))
+
+import runtime  # noqa: E402
+
+NONCE = list(range(32))
+HELLO = {"protocol": runtime.PROTOCOL, "protocolMin": runtime.PROTOCOL, "software": "fuzz", "nonce": NONCE, "host": "box",
+         "process": 7, "keyName": "alice"}
+QUESTIONS = ({"getHealth": None}, {"getDevices": None}, {"getSessions": None}, {"endSession": "7"}, {"limitServer": 0.5},
+             {"limitSession": {"id": "7", "device": 1, "memoryLimitBytes": "4096"}},
+             {"nvml": {"calls": [{"function": 3, "given": []}]}})
+
+
+def hello(purpose, has_key):
+    return runtime.encode({"hello": dict(HELLO, purpose=purpose, hasKey=has_key)})
+
+
+# ---- a client of a server (fuzz_session.c): its first bytes choose the server, the client's rights and what is on the board ----
+
+
+def session_seeds():
+    key, folder, tcp, metrics = 1, 2, 4, 8
+    proof = runtime.encode({"proof": {"mac": [5] * 32}})
+    questions = b"".join(runtime.encode(question) for question in QUESTIONS)
+    channel = runtime.encode({"openChannel": {"transport": "tcp", "program": "train", "stripes": 3, "memoryLimitBytes": "65536",
+                                              "environment": [{"name": name, "value": value} for name, value in (
+                                                  ("CUDA_VISIBLE_DEVICES", "1,0"), ("CUDA_DEVICE_ORDER", "PCI_BUS_ID"),
+                                                  ("AITHERION_DISABLE", "overlap"), ("CUDA_MODULE_LOADING", "LAZY"))]}})
+    for bits in (0, key, folder, tcp, tcp | key):
+        has_key = bool(bits & (key | folder))
+        yield bytes([bits, 1, 0]) + hello("control", has_key) + proof + questions
+        yield bytes([bits, 1, 0]) + hello("cuda", has_key) + proof + channel
+    yield bytes([0, 1, 255]) + bytes(random.Random(1).randbytes(255 * 8)) + hello("control", False) + proof + questions
+    yield bytes([metrics, 0, 40]) + b"\1" * 320 + b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+    yield bytes([metrics, 0, 0]) + b"POST / HTTP/1.0\n\n"
+    yield bytes([tcp | key, 0, 0]) + client_hello()
+
+
+def client_hello():
+    """The first record of a TLS 1.3 client with a PSK (RFC 8446, 4.1.2), whose binder is wrong."""
+    def vector(size, data):
+        return len(data).to_bytes(size, "big") + data
+    identity = vector(2, b"alice") + b"\0" * 4
+    extensions = [(43, vector(1, b"\3\4")), (45, vector(1, b"\1")), (51, vector(2, b"\0\x1d" + vector(2, b"\7" * 32))),
+                  (10, vector(2, b"\0\x1d")), (41, vector(2, identity) + vector(2, vector(1, b"\0" * 32)))]
+    body = b"\3\3" + b"\5" * 32 + vector(1, b"") + vector(2, b"\x13\1") + vector(1, b"\0")
+    body += vector(2, b"".join(struct.pack(">H", kind) + vector(2, data) for kind, data in extensions))
+    return b"\x16\3\1" + vector(2, b"\1" + vector(3, body))
+
+
+# ---- a server of control sessions (fuzz_answers.c) ----
+
+
+def answer_seeds():
+    def opening(has_key):
+        challenge = {"protocol": runtime.PROTOCOL, "nonce": NONCE, "wantsKey": has_key, "session": "5"}
+        return runtime.encode({"challenge": challenge}) + runtime.encode({"welcome": {"mac": [0] * 32, "session": "5"}})
+    device = {"pci": "0004:04:00.0", "uuid": "GPU-1", "name": "a\u001b[31mb"}
+    problem = {"severity": "fault", "code": "no-devices", "object": "x", "message": "no device"}
+    health = {"health": {"software": "fuzz", "node": "0", "devices": [device, device], "problems": [problem], "address": "a:1"}}
+    sessions = {"sessions": {"sessions": [{"id": "4", "purpose": "cuda", "peer": "p", "program": "a\tb", "host": "h",
+                                           "devices": [{"device": 1, "memoryLimitSource": "set"}]}]}}
+    done, failure = {"done": None}, {"failure": {"code": "notFound", "message": "there is none"}}
+    for has_key in (False, True):
+        for first, answers in enumerate(((health, sessions, done, done, done), (sessions, failure, done), (done, failure))):
+            yield bytes([has_key | first << 1]) + opening(has_key) + b"".join(runtime.encode(answer) for answer in answers)
+        yield bytes([has_key]) + runtime.encode({"refusal": {"reason": "busy", "message": "too many\n"}})
+
+
+# ---- unproven clients and sessions (fuzz_listener.c): steps ----
+
+
+def listener_seeds():
+    def pieces(kind, *parts):
+        return bytes([kind, 0, 1, 5, 0]) + b"".join(struct.pack("<H", len(part)) + part for part in parts)
+    join = runtime.encode({"join": {"session": "1", "number": 1, "mac": [3] * 32}})
+    first = hello("control", True)
+    yield b"\3\1\2" + bytes(4) + pieces(0, join) + pieces(0, join[:9], join[9:]) + pieces(1, first[:4], first[4:])
+    yield pieces(0, b"GET / HTTP/1.0\r\n\r\n") + pieces(0, b"\x16\3\1") + b"\2\0"
+    rng = random.Random(2)
+    admit = b"".join(bytes([3, rng.randrange(3), rng.randrange(256)]) + bytes(4) for _ in range(6))
+    for i in range(8):
+        report = b"".join(bytes([5, slot, 0x7e & rng.randrange(256)]) + rng.randbytes(52) + b"\0" for slot in range(6) for _ in range(4))
+        yield admit + report + bytes([12, i])
+
+
+# ---- files (fuzz_files.c) ----
+
+STATE = b"""{"schema":"aitherion.process-state/1","id":3,"name":"aitherion-numa3","boot_id":"b","supervisor":{"pid":1,"start_ticks":2,
+"session":3},"runtime":{"pid":4,"start_ticks":5,"started_s":6},"restarts":0,"exit_code":0,"is_waiting":true,"plan":"p",
+"socket":"s","macvlans":"a,b","cgroups":["/x","/y"]}"""
+CDI = b"""cdiVersion: 0.5.0
+kind: nvidia.com/gpu
+devices:
+- name: GPU-1
+  containerEdits: {deviceNodes: [{path: /dev/nvidia0}, {hostPath: /dev/nvidiactl, path: /x}]}
+- {name: all, containerEdits: {deviceNodes: [{path: /dev/nvidia0}, {path: /dev/nvidia1}]}}
+containerEdits: {mounts: [{hostPath: /usr/lib/libcuda.so.535.104.05}]}
+"""
+
+
+def file_seeds():
+    yield b"\0# rows\nalice memory_bytes=4294967296 sessions=2 gpus=0004:04:00.0,0004:05:00.0\nteam-a memory_percent=50\nop admin\n"
+    yield b"\1" + STATE
+    yield b"\2" + CDI
+    yield b"\3         0          0 4294967295\n"
+    yield b"\3         0     100000      65536\n     65536     200000       1024\n"
+
+
+# ---- the kernel (fuzz_netlink.c) ----
+
+
+def netlink_seeds():
+    def attribute(kind, data):
+        return struct.pack("<HH", 4 + len(data), kind) + data + b"\0" * (-len(data) % 4)
+
+    def message(kind, body, flags=2):
+        return struct.pack("<IHHII", 16 + len(body), kind, flags, 0, 0) + body + b"\0" * (-len(body) % 4)
+
+    def piece(*messages):
+        data = b"".join(messages)
+        return struct.pack("<H", len(data)) + data
+    done, accepted = message(3, bytes(4)), message(2, bytes(20))
+    info = attribute(18, attribute(1, b"macvlan\0") + attribute(2, attribute(1, struct.pack("<I", 4))))
+    link = message(16, struct.pack("<BBHiII", 0, 0, 1, 2, 0x10043, 0) + attribute(3, b"eth0\0") + attribute(4, struct.pack("<I", 1500))
+                   + attribute(1, b"\2\0\0\0\0\1") + attribute(20, b"aitherion:x\0") + attribute(16, b"\6") + info)
+    address = message(20, struct.pack("<BBBBI", socket.AF_INET, 24, 0x80, 0, 2) + attribute(2, b"\x0a\0\0\1") + attribute(8, struct.pack("<I", 0x80)))
+    route = message(24, struct.pack("<BBBBBBBBI", socket.AF_INET, 24, 0, 0, 254, 4, 0, 1, 0) + attribute(1, b"\x0a\0\1\0")
+                    + attribute(4, struct.pack("<I", 2)) + attribute(15, struct.pack("<I", 254)))
+    refused = message(2, struct.pack("<i", -22) + bytes(16) + attribute(1, b"no such thing\0"), flags=0x300)
+    device = message(0x1401, attribute(1, struct.pack("<I", 1)) + attribute(2, b"mlx5_0\0"))
+    port = message(0x1405, attribute(3, struct.pack("<I", 1)) + attribute(12, b"\4") + attribute(51, struct.pack("<I", 2)) + attribute(52, b"eth0\0"))
+    yield b"\0" + piece(link) + piece(done) + piece(address, done) + piece(route, done)
+    yield b"\0" + piece(refused)
+    yield b"\1" + piece(link, accepted)
+    yield b"\2" + piece(accepted)
+    yield b"\2" + piece(refused)
+    yield b"\3" + piece(device, done) + piece(port, done)
+    yield b"\4" + piece(message(0x1406, attribute(66, b"\1")), accepted)
+
+
+# ---- Docker (fuzz_docker.c) ----
+
+OBJECT = b"""{"Id":"abc","Name":"/aitherion-numa0","Image":"sha256:1","Created":"2024-01-01T00:00:00Z","RepoTags":["a:b","c"],"Size":5,
+"Architecture":"amd64","Driver":"macvlan","Labels":{"org.aitherion.node":"0"},"Containers":{"x":{}},"StatusCode":3,"Error":null,
+"State":{"Status":"running","Running":true,"Pid":5,"ExitCode":0,"OOMKilled":false,"Health":{"Status":"healthy"}},
+"Config":{"Image":"a:b","Tty":true,"Labels":{"a":"b"}},"HostConfig":{"NetworkMode":"host"},"MinAPIVersion":"1.24","ApiVersion":"1.43",
+"Version":"24.0.5","Runtimes":{"runc":{},"nvidia":{}},"CDISpecDirs":["/etc/cdi"],"CgroupVersion":"2","NCPU":8,"MemTotal":1024}"""
+LINES = (b'{"Type":"container","Action":"die","Actor":{"ID":"x","Attributes":{"exitCode":"1","name":"n"}},"timeNano":5}\n'
+         b'{"stream":"Loaded image: a:b\\n"}\n{"status":"Loading layer","progressDetail":{"current":1,"total":2},"id":"x"}\n')
+FRAMES = b"\1\0\0\0\0\0\0\5hello\2\0\0\0\0\0\0\3bad\3\0\0\0\0\0\0\4oops"
+
+
+def docker_seeds():
+    def http(body, head=b"", status=b"200 OK"):
+        return b"HTTP/1.1 " + status + b"\r\nContent-Length: %d\r\n" % len(body) + head + b"\r\n" + body
+    kinds = range(13)
+    for kind in kinds:
+        body = b"[" + OBJECT + b"]" if kind in (1, 5, 7) else LINES if kind in (9, 10) else OBJECT
+        yield bytes([kind]) + http(body, b"Api-Version: 1.43\r\n")
+    yield b"\3" + http(FRAMES, b"Content-Type: application/vnd.docker.multiplexed-stream\r\n")
+    yield b"\0" + http(b'{"message":"no such container"}', status=b"404 Not Found")
+    yield b"\0HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"Id\"\r\n0\r\n\r\n"
+
+
+# ---- images of modules (fuzz_image.c) ----
+
+PTX = (b".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .align 4 .b8 a[64];\n.extern .global .b8 e[5];\n"
+       b".global .attribute(.managed) .v4 .f32 m[3][5] = { 1, 2 }, n; // x\n.entry k() { ld.global.u32 %r1, [a]; }\n\0")
+
+
+def elf():
+    names = b"\0.text.k\0.nv.global\0.nv.shared.k\0"
+    rows = [(0, 3, 0, 64, len(names)), (1, 1, 2, 64, 40), (9, 8, 3, 0, 4096), (20, 8, 3, 0, 512)]
+    table = b"".join(struct.pack("<IIQQQQIIQQ", name, kind, flags, 0, offset, size, 0, 0, 1, 0) for name, kind, flags, offset, size in rows)
+    head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64 + len(names), 0, 64, 56, 0, 64, len(rows), 0)
+    return head + names + table
+
+
+def fat_binary(*parts):
+    rest = b"".join(struct.pack("<HHIQ", kind, 0x101, 64, len(code)) + bytes(48) + code for kind, code in parts)
+    return struct.pack("<IHHQ", 0xba55ed50, 1, 16, len(rest)) + rest
+
+
+def image_seeds():
+    yield PTX
+    yield elf()
+    yield fat_binary((1, PTX), (2, elf()))
+    yield fat_binary()
+
+
+# ---- calls and shared memory (fuzz_cuda_session.c, fuzz_shm.c): any bytes are steps ----
+
+
+def random_seeds():
+    rng = random.Random(3)
+    for length in (16, 64, 200, 600, 2000) * 6:
+        yield rng.randbytes(length)
+
+
+SEEDS = {"fuzz_session": session_seeds, "fuzz_answers": answer_seeds, "fuzz_listener": listener_seeds, "fuzz_files": file_seeds,
+         "fuzz_netlink": netlink_seeds, "fuzz_docker": docker_seeds, "fuzz_image": image_seeds,
+         "fuzz_cuda_session": random_seeds, "fuzz_shm": random_seeds}
+
+
+def main():
+    target, folder = sys.argv[1:]
+    for i, seed in enumerate(SEEDS[target]()):
+        with open(os.path.join(folder, f"seed-{i}"), "wb") as file:
+            file.write(seed)
+
+
+if __name__ == "__main__":
+    main()
