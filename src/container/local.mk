@@ -25,10 +25,13 @@ libaitherion_a_SOURCES += \
 	src/container/engine/engine.c src/container/engine/engine.h \
 	src/container/engine/kinds.h \
 	src/container/engine/node.c \
-	src/container/engine/process_engine.c \
+	src/container/engine/process_clean.c \
+	src/container/engine/process_engine.c src/container/engine/process_engine.h \
 	src/container/engine/process_facts.c src/container/engine/process_facts.h \
 	src/container/engine/process_log.c src/container/engine/process_log.h \
+	src/container/engine/process_start.c \
 	src/container/engine/process_state.c src/container/engine/process_state.h \
+	src/container/engine/process_survey.c \
 	src/container/engine/run_folder.c src/container/engine/run_folder.h \
 	src/container/engine/supervisor.c src/container/engine/supervisor.h \
 	src/container/image/build.c src/container/image/build.h \
