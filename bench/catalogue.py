@@ -68,6 +68,7 @@ GROUPS = [
     Group("slow_start", "Until the first kernel has run, on a slow line", "start", 2, SLOW_WAYS, once=True),
     Group("served", "A launch in the server's code", "served", 1, WAYS[:1]),
     Group("streams", "The transports by themselves", "streams", 2, WAYS[1:], arguments=lambda way: [way.transport]),
+    Group("encrypted", "Connections by TLS beside plain ones", "streams", 2, WAYS[2:], arguments=lambda way: ["both"]),
     Group("several", "Two servers for one program: calls", "calls", 2, SEVERAL_WAYS),
     Group("several_copies", "Two servers for one program: copies", "copies", 4, SEVERAL_WAYS),
     Group("clients", "Many programs at once", "clients", 10, apart=True),

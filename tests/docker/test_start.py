@@ -11,8 +11,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import authority  # noqa: E402
 import engine  # noqa: E402
+import authority  # noqa: E402
 import harness  # noqa: E402
 import nodes  # noqa: E402
 
