@@ -13,9 +13,10 @@
  *   4. the GPUs         lower is better: the lists are compared number by number. Each group is
  *                       sorted, and so are the groups by their first GPU.
  *
- * A bandwidth is the bytes per second of a pair in one direction. An unknown bandwidth is a negative
- * number, so that it counts less than every known one, 0 too; in a sum it takes away 1 or 2 bytes
- * per second. The unknown bandwidth of a pair on one NUMA node counts more than that of others.
+ * A bandwidth is the bytes per second of a pair in one direction. An unknown bandwidth is a
+ * negative number, so that it counts less than every known one, 0 too; in a sum it takes away 1 or
+ * 2 bytes per second. The unknown bandwidth of a pair on one NUMA node counts more than that of
+ * others.
  *
  * Up to ATH_SET_EXACT_GPUS free GPUs the answer is always exact. For more of them, the search
  * stops after a number of steps that does not depend on the machine's speed; is_exact and
