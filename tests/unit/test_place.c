@@ -23,6 +23,11 @@ static int64_t bandwidths[MOST_GPUS * MOST_GPUS];
 static bool is_free[MOST_GPUS];
 static struct ath_err err;
 
+static void setup(void)
+{
+    machine = (struct ath_machine){ 0 };
+}
+
 static void teardown(void)
 {
     ath_machine_free(&machine);
@@ -70,7 +75,7 @@ static void expect_set(size_t size, enum ath_place_policy policy, const char *gp
         gpus);
 }
 
-FIXTURE(NULL, teardown);
+FIXTURE(setup, teardown);
 
 TEST(policies_of_an_ac922)
 {
