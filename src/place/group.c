@@ -75,7 +75,8 @@ static void add_variable(struct ath_place_group *group, const char *name, char *
     size_t count = 0;
     while (group->variables[count].name)
         count++;
-    group->variables[count] = (struct ath_place_variable){ name, value };
+    group->variables[count].name = name;
+    group->variables[count].value = value;
 }
 
 /* Returns the number of a GPU in the order of CUDA_DEVICE_ORDER=PCI_BUS_ID: the machine's order,

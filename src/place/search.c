@@ -229,6 +229,16 @@ static void keep(struct ath_search *search, const size_t *gpus, int64_t sum, int
     search->best_harm = harm;
 }
 
+/* Looks for a ring of a whole group, and takes the steps for that. */
+static enum ath_gpu_ring_answer find_ring(struct ath_search *search, const uint64_t *members)
+{
+    uint64_t steps = search->steps;
+    enum ath_gpu_ring_answer answer =
+        ath_gpu_ring_find(search->ring, members, search->size, &steps, NULL);
+    search->steps = steps;
+    return answer;
+}
+
 /* Exchanges a GPU of the best choice for another one if the sum grows and there is still a ring.
  * Returns whether it did. */
 static bool exchange(struct ath_search *search, size_t place, size_t gpu)
@@ -242,8 +252,7 @@ static bool exchange(struct ath_search *search, size_t place, size_t gpu)
         return false;
     ath_mask_drop(members, old);
     ath_mask_add(members, gpu);
-    if (ath_gpu_ring_find(search->ring, members, search->size, &search->steps, NULL) !=
-        ATH_GPU_RING_FOUND) {
+    if (find_ring(search, members) != ATH_GPU_RING_FOUND) {
         ath_mask_drop(members, gpu);
         ath_mask_add(members, old);
         return false;
@@ -481,8 +490,7 @@ static void keep_nodes(const struct ath_search *search, uint64_t *pool)
 /* Returns whether the group that has just become whole has a ring. */
 static bool has_ring(struct ath_search *search, size_t group)
 {
-    enum ath_gpu_ring_answer answer = ath_gpu_ring_find(search->ring, members_of(search, group),
-                                                        search->size, &search->steps, NULL);
+    enum ath_gpu_ring_answer answer = find_ring(search, members_of(search, group));
     search->has_given_up = search->has_given_up || answer == ATH_GPU_RING_UNKNOWN;
     return answer == ATH_GPU_RING_FOUND;
 }

@@ -422,6 +422,8 @@ int ath_set_next(const struct ath_set_request *request, const struct ath_set_cho
     size_t skipped = request->gpu_count > MANY_GPUS && count > MOST_TRIES ? count - MOST_TRIES : 0;
     int status = -ENOENT;
 
+    if (!count)
+        return status;
     without.is_candidate = is_candidate;
     without.max_steps = (request->max_steps ? request->max_steps : USUAL_STEPS) / (count - skipped);
     for (size_t gpu = 0; gpu < request->gpu_count; gpu++)
