@@ -341,15 +341,23 @@ static int refuse_key(const struct session *session, const char *detail)
     return -EACCES;
 }
 
-/* The client chooses: the key or a certificate proves the server. With a certificate the client
- * names its key in the hello only. */
+/*
+ * The client chooses: the key or a certificate proves the server. With a certificate the client
+ * names its key in the hello only. A certificate that cannot be read, as in the moment of its
+ * renewal, keeps out only the clients that want one.
+ */
 static int make_tls(struct session *session, struct ath_err *err)
 {
     const struct ath_tls_certificate *certificate = &session->server->certificate;
-    return certificate->file ? ath_tls_make_certified_server(session->fd, find_tls_key, session,
-                                                             certificate, &session->tls, err)
-                             : ath_tls_make_server(session->fd, ATH_TLS_FORWARD, find_tls_key,
-                                                   session, &session->tls, err);
+    if (certificate->file) {
+        int status = ath_tls_make_certified_server(session->fd, find_tls_key, session, certificate,
+                                                   &session->tls, err);
+        if (!status)
+            return 0;
+        ath_event_log(ATH_EVENT_ERROR, "certificate-unusable", "reason", err->message, NULL);
+    }
+    return ath_tls_make_server(session->fd, ATH_TLS_FORWARD, find_tls_key, session, &session->tls,
+                               err);
 }
 
 static int begin_tls(struct session *session)

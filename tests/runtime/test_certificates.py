@@ -96,8 +96,10 @@ class Proofs(Certified):
             self.assertEqual(ask(server.address, self.stranger.file).returncode, 0)
             self.refuse(server.address, self.authority.file, "no trusted authority has signed the certificate of '127.0.0.1'")
             os.unlink(pair[1])
-            self.assertNotEqual(ask(server.address, self.stranger.file).returncode, 0)
-            self.assertTrue(server.wait_for_log("cannot read the private key"))
+            self.refuse(server.address, self.stranger.file, "shows no certificate")
+            self.assertTrue(server.wait_for_log("event=certificate-unusable"))
+            self.assertIn("cannot read the private key", server.log())
+            self.assertEqual(ask(server.address, None).returncode, 0)  # the key proves the server as before
 
 
 class Refusals(Certified):
