@@ -37,14 +37,21 @@ def gpus_of(answer):
 
 class Choices(unittest.TestCase):
     def test_two_gpus_of_an_ac922_share_a_socket(self):
-        for count in range(2, 5):
-            for free in itertools.combinations(range(4), count):
-                answer = placed(*AC922, "2", "--free", ",".join(map(str, free)))
-                chosen, = gpus_of(answer)
-                self.assertLessEqual(set(chosen), set(free))
-                can_share = {0, 1} <= set(free) or {2, 3} <= set(free)
-                self.assertEqual(chosen in ([0, 1], [2, 3]), can_share, free)
-                self.assertEqual(answer["free_gpus"], count)
+        """Whatever is free, and whatever the capture knows about links."""
+        for source in (AC922, ("--root", harness.capture("ac922-6gpu")),
+                       ("--topology", harness.capture("ac922-8335gtw-6gpu.hwloc2.xml"))):
+            count = placed(*source, "1")["free_gpus"]
+            all_gpus, = placed(*source, str(count))["groups"]
+            nodes = [gpu["numa_node"] for gpu in all_gpus["gpus"]]
+            self.assertEqual(set(nodes), {0, 8})
+            for size in range(2, count + 1):
+                for free in itertools.combinations(range(count), size):
+                    answer = placed(*source, "2", "--free", ",".join(map(str, free)))
+                    (first, second), = gpus_of(answer)
+                    self.assertLessEqual({first, second}, set(free))
+                    self.assertEqual(answer["free_gpus"], size)
+                    can_share = any(nodes[a] == nodes[b] for a, b in itertools.combinations(free, 2))
+                    self.assertEqual(nodes[first] == nodes[second], can_share, (source, free))
 
     def test_all_of_an_ac922(self):
         group, = placed(*AC922, "2")["groups"]
@@ -102,6 +109,16 @@ class Choices(unittest.TestCase):
         root = "--root", harness.capture("ac922-4gpu-gpu-lost")
         answer = json.loads(place(*root, "1", "--json").stdout)
         self.assertLess(answer["free_gpus"], 4)
+
+    def test_every_capture(self):
+        for name in harness.capture_names():
+            source = "--topology" if name.endswith(".xml") else "--root", harness.capture(name)
+            for words in (["1"], ["2", "--policy", "restricted"], ["1", "--groups", "2", "--cpus", "1"]):
+                result = place(*source, "--json", *words)
+                value, faults = harness.check_json(result.stdout or result.stderr)
+                self.assertEqual(faults, [], name)
+                self.assertIn(value["schema"], ("aitherion.place/1", "aitherion.error/1"))
+                self.assertEqual(place(*source, *words).returncode, result.returncode)
 
     def test_text(self):
         result = place(*AC922, "2")
