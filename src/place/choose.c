@@ -202,6 +202,7 @@ struct choosing {
     bool *is_candidate;
     int *nodes;
     unsigned int *nearness; /* to request->near */
+    unsigned int farthest;  /* the largest nearness of a candidate */
 };
 
 static void choosing_free(struct choosing *choosing)
@@ -239,14 +240,14 @@ static struct choosing choosing_of(const struct ath_machine *machine, const int6
     return choosing;
 }
 
-/* Lets choose among the free GPUs that are at most so far from the port. A GPU of an unknown node
- * is none for a policy that counts nodes. Returns their number. */
-static size_t take_candidates(struct choosing *choosing, unsigned int farthest)
+/* Lets choose among the free GPUs that are not too far from the port. A GPU of an unknown node is
+ * none for a policy that counts nodes. Returns their number. */
+static size_t take_candidates(struct choosing *choosing)
 {
     size_t count = 0;
     for (size_t i = 0; i < choosing->set.gpu_count; i++) {
         choosing->is_candidate[i] = choosing->request->is_free[i] &&
-                                    choosing->nearness[i] <= farthest &&
+                                    choosing->nearness[i] <= choosing->farthest &&
                                     (!choosing->set.max_nodes || choosing->nodes[i] != ATH_UNKNOWN);
         count += choosing->is_candidate[i];
     }
@@ -274,19 +275,67 @@ static int search(struct choosing *choosing, struct ath_place_answer *answer)
         unsigned int distance = next_distance(choosing, last);
         if (distance == UINT_MAX)
             break;
-        last = distance;
-        answer->candidate_count = take_candidates(choosing, distance);
+        last = choosing->farthest = distance;
+        answer->candidate_count = take_candidates(choosing);
         status = ath_set_best(&choosing->set, &answer->best);
     }
     return status;
 }
 
+/* Returns the most NUMA nodes that a group of the choice has; an unknown node counts as one. */
+static size_t most_nodes(const struct choosing *choosing, const struct ath_set_choice *choice)
+{
+    size_t most = 0;
+
+    for (size_t first = 0; first < choice->size * choice->group_count; first += choice->size) {
+        size_t count = 0;
+        for (size_t i = first; i < first + choice->size; i++) {
+            bool is_new = true;
+            for (size_t j = first; j < i; j++)
+                is_new =
+                    is_new && choosing->nodes[choice->gpus[j]] != choosing->nodes[choice->gpus[i]];
+            count += is_new;
+        }
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+static bool are_equal(const struct ath_set_choice *a, const struct ath_set_choice *b)
+{
+    return !memcmp(a->values, b->values, sizeof a->values);
+}
+
+/* Replaces the best choice by an equal one on fewer NUMA nodes, if there is one. */
+static void narrow(struct choosing *choosing, struct ath_place_answer *answer)
+{
+    size_t most = most_nodes(choosing, &answer->best), limit = choosing->set.max_nodes;
+    bool is_found = false;
+
+    for (size_t nodes = 1; nodes < most && !is_found; nodes++) {
+        ATH_AUTO(ath_set_choice) other = { 0 };
+        choosing->set.max_nodes = nodes;
+        take_candidates(choosing);
+        is_found = !ath_set_best(&choosing->set, &other) && are_equal(&other, &answer->best);
+        if (!is_found)
+            continue;
+        other.is_exact = other.is_exact && answer->best.is_exact;
+        ath_set_choice_free(&answer->best);
+        answer->best = other;
+        other = (struct ath_set_choice){ 0 };
+    }
+    choosing->set.max_nodes = limit;
+    take_candidates(choosing);
+}
+
 static int search_both(struct choosing *choosing, struct ath_place_answer *answer)
 {
     int status = search(choosing, answer);
-    if (!status)
-        answer->has_next = !ath_set_next(&choosing->set, &answer->best, &answer->next);
-    return status;
+    if (status)
+        return status;
+    narrow(choosing, answer);
+    answer->has_next = !ath_set_next(&choosing->set, &answer->best, &answer->next);
+    return 0;
 }
 
 /* Takes the lowest free GPUs: the search is left nothing to choose. */

@@ -8,7 +8,7 @@
 #include "place/set.h"
 
 /*
- * best-effort  the best set, on any NUMA nodes
+ * best-effort  the best set, on any NUMA nodes; of equal ones that on the fewest
  * restricted   the best set on as few NUMA nodes as such a set needs if the whole machine is free;
  *              none if the free GPUs do not allow that. (The rule of kubelet's Topology Manager.)
  * single-numa  the best set on one NUMA node; none if no node has enough free GPUs

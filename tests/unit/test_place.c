@@ -119,6 +119,22 @@ TEST(groups_of_a_policy)
     expect(&request, "cannot place 8 groups of 2 GPUs: 14 of the machine's 16 are free");
 }
 
+/* Behind NVSwitches all sets are equal. */
+TEST(fewer_nodes_among_equals)
+{
+    begin(made_dgx2);
+    for (size_t i = 0; i < 16 * 16; i++)
+        bandwidths[i] = 150000000000;
+    for (size_t i = 0; i < 16; i++)
+        is_free[i] = i >= 6 && i < 11;
+    expect_set(2, ATH_PLACE_BEST_EFFORT, "6,7");
+    expect_set(3, ATH_PLACE_BEST_EFFORT, "8,9,10");
+    expect_set(4, ATH_PLACE_BEST_EFFORT, "6,7,8,9");
+    expect_set(3, ATH_PLACE_NONE, "6,7,8");
+    bandwidths[6 * 16 + 7] = bandwidths[7 * 16 + 6] = 160000000000;
+    expect_set(3, ATH_PLACE_BEST_EFFORT, "6,7,8"); /* the sum comes first */
+}
+
 /* A GPU whose node is not known can be on any node. */
 TEST(a_policy_of_nodes_needs_their_numbers)
 {
