@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Changing the document in the menus: every change by keyboard, wrong input in every field, and two users at once."""
+import contextlib
 import difflib
 import fcntl
 import json
@@ -69,21 +70,62 @@ class Changes(Base):
             self.assertIn(line, entry)
 
     def test_access_and_encryption(self):
+        def said(screen):
+            return " ".join(screen.replace("│", " ").split())
         menus = self.menus()
         self.assertIn("Access and encryption", menus.keys("6"))
-        self.assertIn("those that leave the machine", " ".join(menus.keys("1").replace("│", " ").split()))
+        self.assertIn("those that leave the machine", said(menus.keys("1")))
         screen = menus.keys("2")
         self.assertIn("'encrypt' is now on; not saved yet", screen)
         self.assertIn("aitherion configure --encrypt on", screen)
-        self.assertIn("from 1 to 512", " ".join(menus.keys("2", "C-u", "=0", "Enter").replace("│", " ").split()))
+        self.assertIn("from 1 to 512", said(menus.keys("4", "C-u", "=0", "Enter")))
         screen = menus.keys("C-u", "=17", "Enter")
         self.assertIn("'limits.sessions_per_source' is now 17", screen)
         self.assertIn("aitherion configure --set limits.sessions_per_source=17", screen)
-        self.assertIn("'limits.host_fraction' is now 0.25", menus.keys("3", "C-u", "=0.25", "Enter"))
-        self.assertIn("saved 'topology.yaml'", menus.keys("4"))
+        self.assertIn("'limits.host_fraction' is now 0.25", menus.keys("5", "C-u", "=0.25", "Enter"))
+        self.assertIn("saved 'topology.yaml'", menus.keys("End", "Enter"))
         text = menus.text()
         self.assertIn('\nencrypt: "on"\n', text)
         self.assertIn("\nlimits: { sessions_per_source: 17, host_fraction: 0.25 }\n", text)
+
+    def test_a_certificate_comes_and_goes_with_its_key(self):
+        menus = self.menus()
+        before = menus.text()
+        self.assertIn("the key alone proves the runtimes", menus.keys("6"))
+        self.assertIn("Private key of the certificate", menus.keys("2", "=/etc/server.pem", "Enter"))
+        self.assertNotIn("not saved yet", menus.keys("Escape"), "neither is set without the other")
+        self.assertIn("Certificate of the runtimes      /etc/server.pem", menus.keys("2", "=/etc/server.pem", "Enter", "=/etc/server.key", "Enter"))
+        self.assertIn("'tls_ca' is now /etc/ca.pem", menus.keys("4", "=/etc/ca.pem", "Enter"))
+        menus.keys("s")
+        self.assertEqual(changed_lines(before, menus.text()), ["+tls_certificate: /etc/server.pem", "+tls_key: /etc/server.key",
+                                                               "+tls_ca: /etc/ca.pem"])
+        self.assertIn("1  No, leave it", menus.keys("3"))
+        menus.keys("2", "3", "C-u", "Enter", "s")
+        self.assertEqual(menus.text(), before)
+
+    def test_identities_of_the_document(self):
+        """On a captured machine there are no keys, so only the rows of the document are shown."""
+        menus = self.menus()
+        before = menus.text()
+        menus.keys("6")
+        self.assertIn("letters, digits", " ".join(menus.keys("6", "=a b", "Enter").replace("│", " ").split()))
+        screen = menus.keys("C-u", "=alice", "Enter")
+        self.assertIn("'alice' is in the document; not saved yet", screen)
+        self.assertNotIn("key", screen.split("Save and return")[0].replace("Identity", ""))
+        self.assertIn("'identities.alice.memory' is now 4G", menus.keys("1", "=4G", "Enter"))
+        self.assertIn("aitherion configure --set identities.alice.memory=4G", menus.screen())
+        self.assertIn("4X", menus.keys("1", "C-u", "=4X", "Enter"))
+        menus.keys("Escape", "2", "=2", "Enter", "3", "1", "3", "Enter")
+        self.assertIn("'identities.alice.admin' is now true", menus.keys("4", "1"))
+        self.assertIn("6  Identity alice                   4G of each GPU, 2 sessions, 2 GPUs, admin\n", menus.keys("q"))
+        menus.keys("s")
+        self.assertEqual(changed_lines(before, menus.text()),
+                         ["+identities:", "+  - name: alice", '+    memory: "4G"', "+    sessions: 2",
+                          '+    gpus: ["0004:04:00.0", "0035:03:00.0"]', "+    admin: true"])
+        self.assertIn("Remove the identity alice?", menus.keys("6", "5"))
+        self.assertIn("6  Add an identity", menus.keys("2"))
+        menus.keys("6", "=alice", "Enter", "q", "6", "1", "C-u", "=1G", "Enter")
+        self.assertIn("Identity alice", menus.screen())
 
     def test_a_value_typed_by_hand(self):
         menus = self.menus()
@@ -793,6 +835,46 @@ class Runtimes(Base):
             program.stdin.write(f"take plain {1 << 20}\n")
             self.assertIn("CUDA_ERROR_DEVICE_UNAVAILABLE", program.stdout.readline())
             program.kill()
+
+    def test_an_identity_gets_a_key_and_loses_it(self):
+        """The question before a key is removed names the programs of this key, and no others."""
+        menus = self.start()
+        menus.keys("End", *["Up"] * 4, "Enter")
+        self.assertIn("There is no key yet", menus.screen())
+        menus.keys("6", "=alice", "Enter", "2", "=3", "Enter", "5")
+        self.assertIn("made the key", self.ended(menus))
+        self.assertIn("The keys are in the folder", menus.keys("Enter", "q"))
+        self.assertIn("sessions: 3", menus.text())
+        menus.keys("7", "=bob", "Enter", "5")
+        self.assertIn("made the key", self.ended(menus))
+        self.assertIn("Remove the limits and the role of bob", menus.keys("Enter", "6"))
+        self.assertIn("1  Give it limits or a role", menus.keys("2"))
+        menus.keys("q", "q", "6")
+        self.ended(menus)
+        steps = os.path.join(os.path.dirname(harness.binary()), "tests", "runtime", "cuda_steps")
+        with contextlib.ExitStack() as stack:
+            programs = {}
+            for name in "alice", "bob":
+                words = [harness.binary(), "run", "--numa", "0", "--key-name", name, "-c", menus.path, "--", steps]
+                programs[name] = stack.enter_context(subprocess.Popen(
+                    words, text=True, bufsize=1, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                    env=harness.environment(srcdir=harness.SOURCE, **self.env)))
+                self.assertIn("CUDA_SUCCESS", programs[name].stdout.readline())
+            menus.keys("Enter", "End", *["Up"] * 4, "Enter")
+            screen = menus.keys("6", "7")
+            words = " ".join(screen.replace("│", " ").split())
+            self.assertRegex(words, r"Running programs that would end: session \d+ \(cuda_steps, process \d+, user \S+\) of NUMA0 1 No")
+            self.assertIn("7  Remove the identity", menus.keys("1"), "no is the first answer")
+            menus.keys("7", "2")
+            self.assertIn("removed the key", self.ended(menus))
+            said = {}
+            for name, program in programs.items():
+                program.stdin.write(f"take plain {1 << 20}\n")
+                said[name] = program.stdout.readline().strip()
+                program.kill()
+            self.assertEqual(said, {"alice": "CUDA_ERROR_DEVICE_UNAVAILABLE", "bob": "CUDA_SUCCESS"})
+        self.assertNotIn("alice", menus.keys("Enter") + menus.text())
+        self.assertEqual(os.listdir(self.folder + "/key"), ["bob"])
 
     def test_a_capture_has_none(self):
         screen = self.menus().screen()

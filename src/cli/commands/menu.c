@@ -25,7 +25,7 @@ const struct ath_command ath_command_menu = {
     .description =
         N_("Opens the main menu on the whole terminal: the topology, the NUMA entries, RoCE cards "
            "and macvlan links, the document, the state of the runtimes with the programs that use "
-           "them. Rows start, stop and clean, run a program, and manage the shared key and the "
+           "them. Rows start, stop and clean, run a program, and manage identities, keys and the "
            "image. Choices are read from the machine, every change is checked at once, and each "
            "row shows the command that does the same.\n\n"
            "Nothing is written before 'Save'; leaving with unsaved changes asks. A document with "

@@ -206,7 +206,8 @@ static void draw_page(struct ath_tui *tui, const struct ath_page *page, int row)
     ath_lines_draw(tui, &lines, row + 2, rows);
 }
 
-/* Returns whether the command that a line names exists. */
+/* Returns whether the command that a line names exists. Its options, and words after them, are not
+ * looked at. */
 static bool is_command(const char *line)
 {
     const struct ath_command *command = &ath_command_root;
@@ -214,7 +215,7 @@ static bool is_command(const char *line)
     char *rest = copy;
 
     strsep(&rest, " "); /* aitherion */
-    while (command && command->children)
+    while (command && command->children && !(rest && *rest == '-'))
         command = rest ? ath_command_child(command, strsep(&rest, " ")) : NULL;
     return command != NULL;
 }

@@ -101,11 +101,15 @@ static bool make_key(struct ath_tui *tui, const char *subject)
     return false;
 }
 
+char *ath_screens_ask_file(struct ath_tui *tui, const char *title)
+{
+    return ath_dialog_input(tui, title, _("The file to write; it must not exist yet."), NULL,
+                            accept, NULL);
+}
+
 static bool export_key(struct ath_tui *tui, const char *subject)
 {
-    ath_auto_free char *path =
-        ath_dialog_input(tui, _("Export the key to a file"),
-                         _("The file to write; it must not exist yet."), NULL, accept, NULL);
+    ath_auto_free char *path = ath_screens_ask_file(tui, _("Export the key to a file"));
 
     (void)subject;
     if (path)

@@ -29,6 +29,9 @@ char *ath_screens_text(const struct ath_view *view, const void *data,
  */
 bool ath_screens_confirm(struct ath_tui *tui, const char *title, const char *text, const char *yes);
 
+/* Asks for the path of a new file. Returns NULL if the user goes back. The caller frees it. */
+char *ath_screens_ask_file(struct ath_tui *tui, const char *title);
+
 /* Removes an item from the document and shows that. Returns whether it was removed. */
 bool ath_screens_remove(struct ath_tui *tui, const char *list, const char *subject);
 
@@ -41,5 +44,5 @@ void ath_screens_run(struct ath_tui *tui, const char *const *words);
 
 extern const struct ath_menu ath_menu_main, ath_menu_numa, ath_menu_entry, ath_menu_roce,
     ath_menu_card, ath_menu_macvlans, ath_menu_macvlan, ath_menu_faults, ath_menu_key,
-    ath_menu_image, ath_menu_access;
+    ath_menu_image, ath_menu_access, ath_menu_identity;
 extern const struct ath_page ath_page_topology, ath_page_document, ath_page_status;
