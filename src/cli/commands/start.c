@@ -5,7 +5,6 @@
 #include "cli/commands/start.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -466,18 +465,18 @@ static int need_key(struct work *work, struct ath_err *err)
 static int check_reader(const struct work *work, const char *path, struct ath_err *err)
 {
     const char *user = work->plan.node_count ? work->plan.nodes[0].user : NULL;
-    unsigned int uid = 0, gid = 0;
+    char *rest = NULL;
     struct stat file;
     if (work->plan.is_process || (!user && geteuid()) || stat(path, &file))
         return 0; /* the first one reads it here, the second may be another user's root */
-    if (user && sscanf(user, "%u:%u", &uid, &gid) != 2)
-        return 0;
+    unsigned long uid = user ? strtoul(user, &rest, 10) : 0;
+    unsigned long gid = user && *rest == ':' ? strtoul(rest + 1, NULL, 10) : 0;
     if (file.st_uid == uid || file.st_mode & S_IROTH ||
         (file.st_gid == gid && file.st_mode & S_IRGRP))
         return 0;
     ath_err_set(err, -EACCES, ATH_E_NO_ACCESS,
-                _("the containers run as user %u and could not read '%s'"), uid, path);
-    return ath_err_hint(err, -EACCES, "chown %u %s", uid, path);
+                _("the containers run as user %lu and could not read '%s'"), uid, path);
+    return ath_err_hint(err, -EACCES, "chown %lu %s", uid, path);
 }
 
 /* Without GnuTLS here a container, which has its own, finds out for itself. */

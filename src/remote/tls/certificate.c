@@ -208,10 +208,9 @@ int ath_tls_certificate_load(const struct ath_tls_certificate *files,
 
 int ath_tls_certificate_check(const struct ath_tls_certificate *files, struct ath_err *err)
 {
-    gnutls_certificate_credentials_t made;
+    gnutls_certificate_credentials_t made = NULL;
     int status = load(files, true, &made, err);
-    if (!status)
-        ath_tls_certificates_free(made);
+    ath_tls_certificates_free(made);
     return status;
 }
 

@@ -190,8 +190,9 @@ static int begin(struct ath_tls *tls, enum ath_tls_way way)
 
 static int report_making(int code, struct ath_err *err)
 {
-    return ath_err_set(err, -EPROTO, ATH_E_PEER_FAILED, _("cannot encrypt: %s"),
-                       ath_gnutls.gnutls_strerror(code));
+    ath_err_set(err, -EPROTO, ATH_E_PEER_FAILED, _("cannot encrypt: %s"),
+                ath_gnutls.gnutls_strerror(code));
+    return -EPROTO;
 }
 
 static void tls_free(struct ath_tls **tls)
@@ -204,11 +205,15 @@ static int make(int fd, bool is_server, enum ath_tls_way way, struct ath_tls **o
                 struct ath_err *err)
 {
     int status = ath_tls_load(err);
-    if (status)
-        return ath_err_wrap(err, status, _("cannot encrypt"));
+    if (status) {
+        ath_err_wrap(err, status, _("cannot encrypt"));
+        return status;
+    }
     struct ath_tls *tls = calloc(1, sizeof *tls);
-    if (!tls)
-        return ath_err_system(err, -ENOMEM, "%s", _("cannot encrypt"));
+    if (!tls) {
+        ath_err_system(err, -ENOMEM, "%s", _("cannot encrypt"));
+        return -ENOMEM;
+    }
     tls->fd = fd;
     tls->is_server = is_server;
     int code = begin(tls, way);
