@@ -37,7 +37,7 @@ def gpus_of(answer):
 
 class Choices(unittest.TestCase):
     def test_two_gpus_of_an_ac922_share_a_socket(self):
-        """Whatever is free, and whatever the capture knows about links."""
+        """Any set of free GPUs, and captures that know no link."""
         for source in (AC922, ("--root", harness.capture("ac922-6gpu")),
                        ("--topology", harness.capture("ac922-8335gtw-6gpu.hwloc2.xml"))):
             count = placed(*source, "1")["free_gpus"]
