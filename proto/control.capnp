@@ -20,7 +20,8 @@
 # has 0. Its handshake proves the key already: the PSK is HMAC-SHA-256 with the shared key over "aitherion tls 1" with its NUL byte
 # and four bytes of 0, and the PSK's identity is keyName, or "default". The proofs then also cover what TLS exports with the label
 # EXPORTER-Channel-Binding (RFC 9266), in front of the client's proof, and the ticket's HMAC ends with what it exports with
-# EXPORTER-aitherion-ticket. A server that does not want TLS answers it with a refusal, as a plain frame.
+# EXPORTER-aitherion-ticket. A server that does not want TLS answers it with a refusal, as a plain frame. A client that wants a
+# certificate offers no PSK; then TLS proves no key, and all else is the same.
 #
 # A program's session may have more connections, which carry shares of its large frames (src/remote/transport/tcp.c). On each
 # of those the client says one thing, a join, and nothing is answered there: the answer to openChannel says whether all came.
