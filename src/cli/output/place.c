@@ -81,14 +81,15 @@ static void add_ring(const struct ath_place_group *group, struct ath_texts *line
                                gpus, bandwidth, from, to));
 }
 
-static void add_choice(const struct ath_place_report *report, struct ath_texts *lines)
+/* The sums over the chosen pairs, and over those that stay free. */
+static void add_sums(const struct ath_place_report *report, struct ath_texts *lines)
 {
     const struct ath_set_choice *best = &report->answer->best;
+    size_t pairs = best->group_count * best->size * (best->size - 1) / 2;
     ath_auto_free char *sum = bandwidth_words(best->sum_bandwidth);
     ath_auto_free char *left = bandwidth_words(best->left_bandwidth);
-    ath_auto_free char *limit = bandwidth_words(best->ring_limit);
 
-    if (best->size > 1 && best->unknown_count)
+    if (best->unknown_count && best->unknown_count < pairs)
         add_line(lines,
                  ath_xasprintf(ngettext("the chosen pairs have %s together, without %zu pair of "
                                         "unknown bandwidth",
@@ -96,14 +97,22 @@ static void add_choice(const struct ath_place_report *report, struct ath_texts *
                                         "pairs of unknown bandwidth",
                                         best->unknown_count),
                                sum, best->unknown_count));
-    else if (best->size > 1)
+    else if (!best->unknown_count && pairs)
         add_line(lines, ath_xasprintf(ngettext("its pairs have %s together",
                                                "the pairs within the groups have %s together",
                                                best->group_count),
                                       sum));
-    if (report->answer->free_count > best->size * best->group_count + 1)
+    if (best->left_bandwidth)
         add_line(lines,
                  ath_xasprintf(_("the pairs of GPUs that stay free keep %s together"), left));
+}
+
+/* Whether the search was exact. */
+static void add_search(const struct ath_place_report *report, struct ath_texts *lines)
+{
+    const struct ath_set_choice *best = &report->answer->best;
+    ath_auto_free char *limit = bandwidth_words(best->ring_limit);
+
     if (report->policy == ATH_PLACE_NONE)
         return;
     if (best->is_exact)
@@ -143,7 +152,8 @@ static struct ath_texts reasons_of(const struct ath_place_report *report)
     add_limits(report, &lines);
     for (size_t i = 0; i < report->group_count; i++)
         add_ring(&report->groups[i], &lines);
-    add_choice(report, &lines);
+    add_sums(report, &lines);
+    add_search(report, &lines);
     for (size_t i = 0; i < report->group_count; i++)
         add_binding(&report->groups[i], &lines);
     return lines;
