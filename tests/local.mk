@@ -70,7 +70,8 @@ UNIT_TESTS = \
 	tests/unit/test_tls \
 	tests/unit/test_topology_xml \
 	tests/unit/test_visible_devices \
-	tests/unit/test_wire
+	tests/unit/test_wire \
+	tests/unit/test_wrong_handles
 if RUNTIME_TABLES
 UNIT_TESTS += tests/unit/test_tables
 tests_unit_test_tables_SOURCES = tests/unit/test_tables.c src/cuda/api/export_tables.c src/cuda/api/export_tables.h
@@ -99,7 +100,8 @@ tests_unit_test_ld_cache_SOURCES = tests/unit/test_ld_cache.c tests/unit/made_ca
 # Files of the client, with a client made up around them.
 tests_unit_test_answer_cache_SOURCES = tests/unit/test_answer_cache.c src/cuda/client/answer_cache.c
 tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c
-$(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_parameter_layout_OBJECTS): | \
+$(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_managed_memory_OBJECTS) \
+	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
 	proto/generated.stamp proto/cuda-generated.stamp
 
 # The unit tests alone, without the programs and libraries that other tests need.
@@ -177,7 +179,7 @@ tests_fuzz_fuzz_document_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_elf_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_files_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_image_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
-tests_fuzz_fuzz_listener_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_listener_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=ath_clients_start -Wl,--wrap=kill
 tests_fuzz_fuzz_netlink_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=ath_late_load
 tests_fuzz_fuzz_nvml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_root_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer

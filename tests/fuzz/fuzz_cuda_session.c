@@ -2,8 +2,9 @@
  * Fuzzes a session with a driver that has state and really frees: an input is a sequence of calls,
  * each right by the schema, from whose tables they are built. Their numbers are handles and
  * addresses of earlier answers (also of things that have ended since), small numbers, powers of
- * two, and any bytes. The simulated driver serves them, and the changes of mirrors are looked for
- * as behind each call that synchronizes.
+ * two, and any bytes. The simulated driver serves them, and ends the process if a wrong handle
+ * reaches it, as a real driver may. Changes of mirrors are looked for behind each call that
+ * synchronizes.
  *
  * With FUZZ_CALLS in the environment the calls and their results are printed, for reading a
  * finding.
@@ -79,6 +80,7 @@ static bool prints_calls;
 static CUcontext contexts[CONTEXTS_MAX]; /* that this input has made */
 static size_t context_count;
 static CUresult (*create_context)(CUcontext *context, unsigned int flags, CUdevice device);
+static CUresult (*destroy_context)(CUcontext context);
 
 static CUresult note_context(CUcontext *context, unsigned int flags, CUdevice device)
 {
@@ -89,11 +91,20 @@ static CUresult note_context(CUcontext *context, unsigned int flags, CUdevice de
     return status;
 }
 
+static CUresult forget_context(CUcontext context)
+{
+    CUresult status = destroy_context(context);
+    for (size_t i = 0; !status && i < context_count; i++)
+        if (contexts[i] == context)
+            contexts[i--] = contexts[--context_count];
+    return status;
+}
+
 /* Ends all that lives in contexts, so that inputs do not depend on earlier ones. */
 static void end_contexts(void)
 {
     while (context_count)
-        driver.cuCtxDestroy_v2(contexts[--context_count]);
+        destroy_context(contexts[--context_count]);
     for (CUdevice device = 0; device < DEVICES; device++)
         driver.cuDevicePrimaryCtxReset_v2(device);
     driver.cuCtxSetCurrent(NULL);
@@ -206,12 +217,15 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
     strcat(path, "/../../lib/aitherion/sim/libcuda.so.1");
     setenv("AITHERION_SIM_DEVICES", "2", true);
     setenv("AITHERION_SIM_MEMORY", "256M", true);
+    setenv("AITHERION_SIM_HANDLES", "trusted", true); /* a wrong handle ends the driver */
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     insist(library != NULL, "the simulated driver is built");
     ath_cuda_driver_load(library, &driver);
     insist(!driver.cuInit(0), "the simulated driver begins");
     create_context = driver.cuCtxCreate_v2;
+    destroy_context = driver.cuCtxDestroy_v2;
     driver.cuCtxCreate_v2 = note_context;
+    driver.cuCtxDestroy_v2 = forget_context;
     ath_host_budget_set(&budget);
     prints_calls = getenv("FUZZ_CALLS");
     find_methods();

@@ -90,13 +90,14 @@ static bool finds_layout(const struct ath_cuda_served *served, CUfunction functi
 }
 
 /* Returns NULL if there are no parameters, if their places are unknown, or if there are so many
- * that drivers crash: github.com/openxla/xla/pull/19252. */
+ * that drivers crash: github.com/openxla/xla/pull/19252. The driver is not asked about a wrong
+ * handle. */
 static void **pointers_of(struct ath_cuda_served *served, CUfunction function,
                           struct ath_wire_bytes bytes)
 {
     enum { SAFE_BYTES = 4096 };
     struct layout layout;
-    if (!function || !bytes.length || bytes.length > SAFE_BYTES ||
+    if (served->side.status || !function || !bytes.length || bytes.length > SAFE_BYTES ||
         !finds_layout(served, function, &layout))
         return NULL;
     void **pointers = is_within(&layout, bytes.length)

@@ -166,11 +166,20 @@ static uint64_t check_object(struct ath_cuda_served *served, struct ath_cuda_obj
     return own;
 }
 
+/* A program cannot destroy the default stream of its thread, which would be used again. */
+static uint64_t own_stream_of_thread(struct ath_cuda_served *served)
+{
+    if (ath_cuda_methods[served->method].ends_subject != ATH_CUDA_KIND_STREAM)
+        return (uintptr_t)stream_of_thread(served);
+    served->side.status = CUDA_ERROR_INVALID_HANDLE;
+    return 0;
+}
+
 static uint64_t to_own(struct ath_cuda_side *side, enum ath_cuda_kind kind, uint64_t wire)
 {
     struct ath_cuda_served *served = (struct ath_cuda_served *)side;
     if (kind == ATH_CUDA_KIND_STREAM && wire == (uintptr_t)CU_STREAM_PER_THREAD)
-        return (uintptr_t)stream_of_thread(served);
+        return own_stream_of_thread(served);
     if (kind == ATH_CUDA_KIND_HOST || kind == ATH_CUDA_KIND_ADDRESS)
         ath_cuda_region_open_at(served->session, wire);
     if (kind == ATH_CUDA_KIND_HOST && wire) {
