@@ -2,6 +2,7 @@
 libaitherion_a_SOURCES += \
 	src/runtime/access.c src/runtime/access.h \
 	src/runtime/attempts.c src/runtime/attempts.h \
+	src/runtime/clients.c src/runtime/clients.h \
 	src/runtime/control_answer.c src/runtime/control_answer.h \
 	src/runtime/devices.c src/runtime/devices.h \
 	src/runtime/driver_library.c src/runtime/driver_library.h \
@@ -11,9 +12,13 @@ libaitherion_a_SOURCES += \
 	src/runtime/first_message.c src/runtime/first_message.h \
 	src/runtime/host_limits.c src/runtime/host_limits.h \
 	src/runtime/identities.c src/runtime/identities.h \
+	src/runtime/joins.c src/runtime/joins.h \
+	src/runtime/listen_address.c src/runtime/listen_address.h \
+	src/runtime/listener.c src/runtime/listener.h \
 	src/runtime/lock_in.c src/runtime/lock_in.h \
 	src/runtime/memory_room.c src/runtime/memory_room.h \
 	src/runtime/metrics.c src/runtime/metrics.h \
+	src/runtime/newcomers.c src/runtime/newcomers.h \
 	src/runtime/process_table.c src/runtime/process_table.h \
 	src/runtime/program_session.c src/runtime/program_session.h \
 	src/runtime/quota/allocations.c \
@@ -37,6 +42,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/quota/virtual.c \
 	src/runtime/quota/wrappers.h \
 	src/runtime/refusal_log.c src/runtime/refusal_log.h \
+	src/runtime/reports.c src/runtime/reports.h \
 	src/runtime/sandbox/file_access.c src/runtime/sandbox/file_access.h \
 	src/runtime/sandbox/sandbox.c src/runtime/sandbox/sandbox.h \
 	src/runtime/sandbox/system_calls.c src/runtime/sandbox/system_calls.h \
@@ -55,17 +61,11 @@ libaitherion_a_SOURCES += \
 
 bin_PROGRAMS += aitherion-runtime
 aitherion_runtime_SOURCES = \
-	src/runtime/clients.c src/runtime/clients.h \
 	src/runtime/health.c src/runtime/health.h \
 	src/runtime/health_json.c \
-	src/runtime/joins.c src/runtime/joins.h \
-	src/runtime/listen_address.c src/runtime/listen_address.h \
-	src/runtime/listener.c src/runtime/listener.h \
 	src/runtime/main.c \
-	src/runtime/newcomers.c src/runtime/newcomers.h \
 	src/runtime/options.c src/runtime/options.h \
 	src/runtime/pause.c src/runtime/pause.h \
-	src/runtime/reports.c src/runtime/reports.h \
 	src/runtime/serve.c src/runtime/serve.h \
 	src/runtime/server.c
 aitherion_runtime_LDADD = libaitherion.a $(NETTLE_LIBS) $(SECCOMP_LIBS) -ldl

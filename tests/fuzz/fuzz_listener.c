@@ -1,231 +1,263 @@
 /*
- * Fuzzes what the listening process does with bytes of others: an input is a sequence of steps.
- * Unproven clients connect and send their first bytes, in pieces; processes of sessions, which
- * attackers have taken over, send reports and questions of any content; sessions end, and
- * connections wait.
+ * Fuzzes the listening process with bytes of others: an input is a sequence of steps. Clients
+ * without a key connect and send their first bytes, in pieces, and hang up. Processes of sessions,
+ * which attackers have taken over, send reports, questions and orders of any content. Sessions end.
  *
- * In spite of them a process stays who it said it was at first, and changes, finds and holds only
- * what belongs to its own identity.
+ * Two functions are replaced here (ld --wrap): ath_clients_start(), which would fork the process of
+ * a session, and kill(). In spite of all steps a process stays who it said it was at first, and
+ * changes, ends, finds and holds only what belongs to its own identity.
  */
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "proto/control.h"
-#include "runtime/attempts.h"
-#include "runtime/first_message.h"
-#include "runtime/process_table.h"
-#include "runtime/session_request.h"
-#include "runtime/waiting_room.h"
+#include "runtime/clients.h"
+#include "runtime/event_log.h"
+#include "runtime/joins.h"
+#include "runtime/newcomers.h"
+#include "runtime/reports.h"
+#include "runtime/session_report.h"
 
 #include "fuzz.h"
 
-enum { STEPS_MAX = 200, PIECES_MAX = 4, WAYS = 2, SOURCES = 3 };
+enum { STEPS_MAX = 200, CLIENTS = 4, SOURCES = 3, SLOTS = 8 };
 
-static struct ath_process_table table;
-static struct ath_share_table shares;
-static struct ath_sandbox_users users;
-static struct ath_attempts attempts;
-static struct ath_waiting_room room;
+void __wrap_ath_clients_start(struct ath_listener *listener, int fd, size_t which,
+                              struct ath_source source, bool trusts);
+int __wrap_kill(pid_t pid, int signal);
+
+static struct ath_listener listener;
 static struct fuzz_input input;
+static int clients[CLIENTS]; /* the clients' ends of connections; -1: none */
+static int inner[SLOTS];     /* the sessions' ends of the pairs for reports */
+static uint64_t last_share;
+static const struct ath_process *speaker; /* the process whose report is taken */
 
 static struct ath_source take_source(void)
 {
     return (struct ath_source){ ATH_SOURCE_IPV4, fuzz_take(&input, 1) % SOURCES };
 }
 
-/* ---- unproven clients ---- */
-
-/* Looks at the first message while its bytes come. Returns what is known at their end. */
-static struct ath_first_message look(int server, int client)
+static void close_end(int *fd)
 {
-    struct ath_first_message first = { .kind = ATH_FIRST_MESSAGE_INCOMPLETE };
-    for (int i = 0; i < PIECES_MAX && first.kind == ATH_FIRST_MESSAGE_INCOMPLETE; i++) {
-        struct fuzz_input piece = fuzz_part(&input, (size_t)fuzz_take(&input, 2) % 5000);
-        (void)!send(client, piece.at, fuzz_left(&piece), MSG_DONTWAIT | MSG_NOSIGNAL);
-        first = ath_first_message_look(server);
-    }
-    return first;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
 }
 
-static void check_first(int server, const struct ath_first_message *first)
+/* ---- processes of sessions ---- */
+
+int __wrap_kill(pid_t pid, int signal)
 {
-    uint8_t bytes[ATH_CONTROL_HELLO_FRAME_BYTES];
-    insist(first->kind <= ATH_FIRST_MESSAGE_JOIN, "a first message has a kind");
-    if (first->kind == ATH_FIRST_MESSAGE_HELLO)
-        insist(recv(server, bytes, sizeof bytes, MSG_DONTWAIT) > 0, "a hello stays in its socket");
+    const struct ath_process *ended = ath_process_table_find_pid(&listener.processes, pid);
+    insist(ended && signal == SIGTERM, "a session is ended by its process id");
+    if (speaker && speaker != ended)
+        insist(speaker->is_proven &&
+                   (speaker->is_admin || !strcmp(speaker->identity, ended->identity)),
+               "only an administrator ends sessions of other identities");
+    return 0;
 }
 
-static void meet_client(void)
+/* Starts no process: this target speaks for all of them. */
+void __wrap_ath_clients_start(struct ath_listener *from, int fd, size_t which,
+                              struct ath_source source, bool trusts)
 {
-    int ends[2];
-    insist(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "there are sockets");
-    struct ath_waiting waiting = { .fd = ends[0],
-                                   .way = (int)(fuzz_take(&input, 1) % WAYS),
-                                   .source = take_source(),
-                                   .since_ms = fuzz_take(&input, 2) };
-    struct ath_first_message first = look(ends[0], ends[1]);
-    close(ends[1]);
-    check_first(ends[0], &first);
-    if (first.kind == ATH_FIRST_MESSAGE_JOIN) {
-        waiting.session = first.session;
-        waiting.joining = first.joining;
-    }
-    bool may_wait =
-        first.kind == ATH_FIRST_MESSAGE_INCOMPLETE ||
-        (first.kind == ATH_FIRST_MESSAGE_JOIN && first.session &&
-         ath_process_table_find(&table, first.session) &&
-         ath_waiting_room_joins(&room, waiting.source, first.session) < ATH_WAITING_MOST_JOINS);
-    if (may_wait)
-        ath_waiting_room_add(&room, &waiting, (uint32_t)fuzz_take(&input, 4));
-    else
-        close(ends[0]);
-    insist(room.count <= ATH_WAITING_MOST, "the room has a fixed number of seats");
-}
-
-static void let_one_out(void)
-{
-    uint64_t which = fuzz_take(&input, 1);
-    if (room.count)
-        close(ath_waiting_room_take(&room, which % room.count).fd);
-    insist(room.count || ath_waiting_room_first_ms(&room) == UINT64_MAX, "an empty room is empty");
-}
-
-/* ---- sessions ---- */
-
-static void admit_client(void)
-{
+    const struct ath_newcomer newcomer = {
+        .peer = "10.0.0.1:2", .source = source, .way = (int)which, .is_trusted = trusts
+    };
     struct ath_process *process = NULL, *leaves = NULL;
-    struct ath_newcomer newcomer = { .peer = "10.0.0.1:2", .source = take_source() };
-    uint64_t kind = fuzz_take(&input, 1);
-    newcomer.way = (int)(kind % WAYS);
-    newcomer.is_trusted = !(kind >> 1 & 15);
-    if (!newcomer.is_trusted && !ath_attempts_take(&attempts, newcomer.source, ath_now_ms()))
+    char byte;
+    insist(recv(fd, &byte, 1, MSG_DONTWAIT) == 1, "a first message stays in its socket");
+    if (ath_process_table_add(&from->processes, &newcomer, (uint32_t)fuzz_take(&input, 4), &process,
+                              &leaves) != ATH_PLACE_GIVEN)
         return;
-    enum ath_place place =
-        ath_process_table_add(&table, &newcomer, (uint32_t)fuzz_take(&input, 4), &process, &leaves);
-    insist((place == ATH_PLACE_GIVEN) == (process != NULL), "a place is a process");
-    if (process)
-        process->is_admin = process->is_trusted;
+    size_t slot = ath_process_table_slot(&from->processes, process);
+    if (slot >= SLOTS) {
+        ath_process_table_remove(&from->processes, process);
+        return;
+    }
+    process->pid = (pid_t)slot + 1000;
+    ath_fd_passing_add(&from->fd_passing, slot);
+    ath_fd_passing_keep_outer(&from->fd_passing);
+    inner[slot] = ath_reports_open(from, process);
+    insist(inner[slot] >= 0, "there is a pair");
 }
 
 static void forget(struct ath_process *process)
 {
-    size_t slot = ath_process_table_slot(&table, process);
-    ath_share_table_drop_all(&shares, slot);
+    size_t slot = ath_process_table_slot(&listener.processes, process);
+    speaker = process;
+    ath_reports_take_of(&listener, process);
+    speaker = NULL;
+    ath_reports_close(&listener, process);
+    ath_joins_let_in(&listener, process, false);
+    ath_fd_passing_remove(&listener.fd_passing, slot);
+    ath_share_table_drop_all(listener.shares, slot);
     for (size_t i = 0; i < ATH_DEVICES_MAX; i++)
-        insist(!atomic_load(&table.board->known[slot].shared_bytes[i]),
+        insist(!atomic_load(&listener.server.board->known[slot].shared_bytes[i]),
                "a session that has ended pays for nothing");
-    ath_process_table_remove(&table, process);
+    ath_process_table_remove(&listener.processes, process);
+    close_end(&inner[slot]);
 }
 
 static struct ath_process *take_process(void)
 {
-    size_t slot = (size_t)fuzz_take(&input, 1) % 8;
-    return table.items[slot].session ? &table.items[slot] : NULL;
+    size_t slot = (size_t)fuzz_take(&input, 1) % SLOTS;
+    return listener.processes.items[slot].session ? &listener.processes.items[slot] : NULL;
 }
 
 /* A report with any content; the ids of shares and sessions are likely ones. */
-static struct ath_session_report take_report(uint64_t last_share)
+static struct ath_session_report take_report(void)
 {
     static const char *const names[] = { "alice", "bob", "", "default" };
     struct ath_session_report report;
     uint64_t kind = fuzz_take(&input, 1);
     fuzz_fill(&input, &report, offsetof(struct ath_session_report, identity));
-    memset(report.identity, 0, sizeof report.identity);
+    memset((char *)&report + offsetof(struct ath_session_report, identity), 0,
+           sizeof report - offsetof(struct ath_session_report, identity));
     if (kind & 1)
         fuzz_fill(&input, report.identity, sizeof report.identity);
     else
         snprintf(report.identity, sizeof report.identity, "%s", names[kind >> 1 & 3]);
-    memset(&report.version, 0, sizeof report.version);
     if (kind & 8)
         report.asks %= ATH_ASK_SHARE_DROP + 2;
     if (kind & 16)
         report.object = last_share;
-    if (kind & 32)
-        report.object %= 8;
-    report.device %= kind & 64 ? ATH_DEVICES_MAX : UINT32_MAX;
+    if (kind & 32) {
+        report.object %= SLOTS;
+        report.ends %= SLOTS;
+        report.purpose &= 1;
+    }
+    if (kind & 64)
+        report.device %= ATH_DEVICES_MAX;
     return report;
 }
 
-static int64_t limit_of(size_t slot, size_t device)
-{
-    return atomic_load(&ath_session_board_at(table.board, slot)->limit_bytes[device]);
-}
+/* ---- promises ---- */
 
-/* Answers, and checks that no other identity's limits, share or shares have changed or become
- * known. */
-static uint64_t answer(const struct ath_process *asker, const struct ath_session_report *question)
-{
-    struct ath_process *other =
-        question->object ? ath_process_table_find(&table, question->object) : NULL;
-    size_t device = question->device % ATH_DEVICES_MAX;
-    size_t slot = other ? ath_process_table_slot(&table, other) : 0;
-    int64_t before = limit_of(slot, device);
-    double fraction = atomic_load(&table.board->vram_fraction);
-    uint64_t given = ath_session_request_answer(&table, &shares, &users, asker, question);
-    bool is_own = other && asker->is_proven && !strcmp(other->identity, asker->identity);
-    if (other && !is_own && !asker->is_admin)
-        insist(before == limit_of(slot, device), "only an administrator limits other identities");
-    if (!asker->is_trusted)
-        insist(fraction == atomic_load(&table.board->vram_fraction),
-               "only the owner sets the share");
-    if (!asker->is_proven && question->asks != ATH_ASK_USER)
-        insist(!given, "a process asks for nothing before it is proven");
-    if (given && (question->asks == ATH_ASK_SHARE_FIND || question->asks == ATH_ASK_SHARE_HOLD)) {
-        uint64_t id = question->asks == ATH_ASK_SHARE_FIND ? given : question->object;
-        size_t at = (size_t)(id & 0xffff);
-        insist(at && at <= shares.used && !strcmp(shares.items[at - 1].identity, asker->identity),
-               "an identity finds and holds its own shares only");
-    }
-    return given;
-}
-
-/* Sends a message of the right length, or one that is not. */
-static int pass_report(const struct ath_session_report *sent, struct ath_session_report *out)
-{
-    int ends[2];
-    uint64_t cut = fuzz_take(&input, 1);
-    insist(!ath_session_report_pair(ends), "there is a pair");
-    size_t length = cut < 0xf0 ? sizeof *sent : (size_t)(cut - 0xf0);
-    insist(send(ends[1], sent, length, MSG_NOSIGNAL) == (ssize_t)length, "a report is sent");
-    int status = ath_session_report_take(ends[0], out);
-    insist(!status == (length == sizeof *sent) || status == -EBADMSG, "a report is whole");
-    close(ends[0]);
-    close(ends[1]);
-    return status;
-}
-
-static void take_report_of(struct ath_process *process)
-{
-    static uint64_t last_share;
-    struct ath_session_report report, sent = take_report(last_share);
+/* The facts that a report of one process must leave as they are in the others. */
+struct known {
     char identity[ATH_KEY_NAME_BYTES];
-    bool was_proven = process->is_proven;
-    memcpy(identity, process->identity, sizeof identity);
-    if (pass_report(&sent, &report))
-        return;
-    insist(strnlen(report.identity, sizeof report.identity) < sizeof report.identity,
-           "the text of a report ends");
-    if (report.asks) {
-        uint64_t given = answer(process, &report);
-        if (report.asks == ATH_ASK_SHARE && given)
-            last_share = given;
-    } else if (report.ends) {
-        struct ath_process *other = ath_process_table_find(&table, report.ends);
-        if (other && ath_session_request_may_change(process, other))
-            insist(process->is_proven &&
-                       (process->is_admin || !strcmp(process->identity, other->identity)),
-                   "only an administrator ends sessions of other identities");
-    } else {
-        insist(ath_process_table_note(process, &report) == !was_proven, "the first report counts");
-        ath_process_table_judge(&table, process);
-    }
-    insist(!was_proven || !memcmp(identity, process->identity, sizeof identity),
+    bool is_proven;
+    int64_t limit_bytes;
+};
+
+static struct known know(size_t slot, size_t device)
+{
+    const struct ath_process *process = &listener.processes.items[slot];
+    struct known known = {
+        .is_proven = process->is_proven,
+        .limit_bytes =
+            atomic_load(&ath_session_board_at(listener.server.board, slot)->limit_bytes[device])
+    };
+    memcpy(known.identity, process->identity, sizeof known.identity);
+    return known;
+}
+
+static void check_other(size_t slot, size_t device, const struct known *before)
+{
+    struct known now = know(slot, device);
+    const struct ath_process *other = &listener.processes.items[slot];
+    bool is_own =
+        speaker == other || (speaker->is_proven && !strcmp(speaker->identity, other->identity));
+    insist(speaker == other || before->is_proven == now.is_proven, "a process proves itself only");
+    insist(!before->is_proven || !memcmp(before->identity, now.identity, sizeof now.identity),
            "a process stays who it is");
+    insist(is_own || speaker->is_admin || before->limit_bytes == now.limit_bytes,
+           "only an administrator limits other identities");
+}
+
+static void check_share(const struct ath_session_report *report, uint64_t given)
+{
+    uint64_t id = report->asks == ATH_ASK_SHARE_HOLD ? report->object : given;
+    size_t at = (size_t)(id & 0xffff);
+    insist(at && at <= listener.shares->used &&
+               !strcmp(listener.shares->items[at - 1].identity, speaker->identity),
+           "an identity makes, finds and holds its own shares only");
+    if (report->asks == ATH_ASK_SHARE)
+        last_share = given;
+}
+
+static void check_answer(const struct ath_session_report *report, int fd)
+{
+    uint64_t given = 0;
+    if (recv(fd, &given, sizeof given, MSG_DONTWAIT) != sizeof given || !given)
+        return;
+    insist(speaker->is_proven || report->asks == ATH_ASK_USER,
+           "a process asks for nothing before it is proven");
+    insist(report->asks != ATH_ASK_FRACTION || speaker->is_trusted,
+           "only the owner sets the share");
+    if (report->asks >= ATH_ASK_SHARE && report->asks <= ATH_ASK_SHARE_HOLD &&
+        report->asks != ATH_ASK_SHARE_NAME)
+        check_share(report, given);
+}
+
+/* Has a process say something, whole or not. */
+static void report(struct ath_process *process)
+{
+    struct ath_session_report sent = take_report();
+    struct known before[SLOTS];
+    size_t own = ath_process_table_slot(&listener.processes, process);
+    size_t device = sent.device % ATH_DEVICES_MAX;
+    uint64_t cut = fuzz_take(&input, 1);
+    for (size_t i = 0; i < SLOTS; i++)
+        before[i] = know(i, device);
+    (void)!send(inner[own], &sent, cut < 0xf0 ? sizeof sent : (size_t)(cut - 0xf0),
+                MSG_NOSIGNAL | MSG_DONTWAIT);
+    speaker = process;
+    ath_reports_take(&listener);
+    check_answer(&sent, inner[own]);
+    for (size_t i = 0; i < SLOTS; i++)
+        check_other(i, device, &before[i]);
+    speaker = NULL;
+}
+
+/* ---- clients without a key ---- */
+
+/* Tells the listening process about its connections, as poll(2) does. */
+static void attend(short events)
+{
+    static struct pollfd polls[ATH_WAITING_MOST];
+    size_t count = listener.waiting.count;
+    for (size_t i = 0; i < count; i++)
+        polls[i] = (struct pollfd){ .fd = listener.waiting.items[i].fd, .revents = events };
+    ath_newcomers_attend(&listener, polls, count);
+    insist(listener.waiting.count <= ATH_WAITING_MOST, "the room has a fixed number of seats");
+}
+
+static void connect_client(void)
+{
+    int *client = &clients[fuzz_take(&input, 1) % CLIENTS], ends[2];
+    close_end(client);
+    insist(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), "there are sockets");
+    *client = ends[1];
+    const struct ath_waiting waiting = { .fd = ends[0],
+                                         .way = fuzz_take(&input, 1) % 8 ? ATH_POLL_TCP
+                                                                         : ATH_POLL_UNIX,
+                                         .source = take_source(),
+                                         .since_ms = ath_now_ms() };
+    ath_waiting_room_add(&listener.waiting, &waiting, (uint32_t)fuzz_take(&input, 4));
+}
+
+static void send_piece(void)
+{
+    int client = clients[fuzz_take(&input, 1) % CLIENTS];
+    struct fuzz_input piece = fuzz_part(&input, (size_t)fuzz_take(&input, 2) % 5000);
+    if (client >= 0)
+        (void)!send(client, piece.at, fuzz_left(&piece), MSG_DONTWAIT | MSG_NOSIGNAL);
+    attend(POLLIN);
+}
+
+static void hang_up(void)
+{
+    close_end(&clients[fuzz_take(&input, 1) % CLIENTS]);
+    attend(POLLIN | POLLRDHUP);
 }
 
 /* ---- steps ---- */
@@ -236,14 +268,17 @@ static void step(void)
     struct ath_process *process = which % 8 >= 4 ? take_process() : NULL;
     switch (which % 8) {
     case 0:
-    case 1:
-        meet_client();
+        connect_client();
         break;
+    case 1:
     case 2:
-        let_one_out();
+        send_piece();
         break;
     case 3:
-        admit_client();
+        if (which & 8)
+            hang_up();
+        else
+            connect_client();
         break;
     case 4:
         if (process && which & 8)
@@ -251,40 +286,58 @@ static void step(void)
         break;
     default:
         if (process)
-            take_report_of(process);
+            report(process);
     }
 }
 
-static void begin(void)
+/* ---- the listening process ---- */
+
+static void make_listener(void)
 {
-    struct ath_session_board *board = table.board ? table.board : ath_session_board_make();
-    insist(board != NULL, "there is a board");
-    table = (struct ath_process_table){ .board = board,
-                                        .most_of_source = 4,
-                                        .limits_identities = true };
-    shares.board = board;
-    attempts = (struct ath_attempts){ .seed = 7 };
-    ath_sandbox_users_init(&users, "0 0 4294967295\n");
+    static struct ath_share_table shares;
+    struct ath_err err;
+    listener.server.board = ath_session_board_make();
+    insist(listener.server.board != NULL, "there is a board");
+    listener.server.report_fd = -1;
+    listener.server.handshake_ms = 5000;
+    listener.shares = &shares;
+    listener.shares->board = listener.processes.board = listener.server.board;
+    listener.processes.most_of_source = 4;
+    listener.processes.limits_identities = true;
+    ath_fd_passing_init(&listener.fd_passing);
+    for (size_t i = 0; i < ATH_POLL_COUNT; i++)
+        listener.polls[i].fd = -1;
+    listener.polls[ATH_POLL_REPORTS].fd = epoll_create1(EPOLL_CLOEXEC);
+    insist(
+        !ath_identities_parse("alice sessions=2\nroot admin\n", &listener.access.identities, &err),
+        "rows are right");
+    ath_event_log_to(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    memset(clients, -1, sizeof clients);
+    memset(inner, -1, sizeof inner);
 }
 
 static void end(void)
 {
-    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
-        if (table.items[i].session)
-            forget(&table.items[i]);
-    for (size_t i = 0; i < shares.used; i++)
-        insist(!shares.items[i].id, "a share ends with its last holder");
-    memset(shares.items, 0, shares.used * sizeof *shares.items);
-    shares.used = shares.first_free = 0;
-    memset(shares.paid, 0, sizeof shares.paid);
-    ath_waiting_room_clear(&room);
-    ath_sandbox_users_free(&users);
+    for (size_t i = 0; i < SLOTS; i++)
+        if (listener.processes.items[i].session)
+            forget(&listener.processes.items[i]);
+    for (size_t i = 0; i < listener.shares->used; i++)
+        insist(!listener.shares->items[i].id, "a share ends with its last holder");
+    listener.shares->used = listener.shares->first_free = 0;
+    ath_waiting_room_clear(&listener.waiting);
+    ath_sandbox_users_free(&listener.users);
+    for (size_t i = 0; i < CLIENTS; i++)
+        close_end(&clients[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     input = (struct fuzz_input){ data, data + size };
-    begin();
+    if (!listener.server.board)
+        make_listener();
+    listener.processes.last_session = 0;
+    listener.attempts = (struct ath_attempts){ .seed = 7 };
+    ath_sandbox_users_init(&listener.users, "0 0 4294967295\n");
     for (int i = 0; i < STEPS_MAX && fuzz_left(&input); i++)
         step();
     end();

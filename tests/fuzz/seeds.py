@@ -78,17 +78,24 @@ def answer_seeds():
 
 
 def listener_seeds():
-    def pieces(kind, *parts):
-        return bytes([kind, 0, 1, 5, 0]) + b"".join(struct.pack("<H", len(part)) + part for part in parts)
-    join = runtime.encode({"join": {"session": "1", "number": 1, "mac": [3] * 32}})
-    first = hello("control", True)
-    yield b"\3\1\2" + bytes(4) + pieces(0, join) + pieces(0, join[:9], join[9:]) + pieces(1, first[:4], first[4:])
-    yield pieces(0, b"GET / HTTP/1.0\r\n\r\n") + pieces(0, b"\x16\3\1") + b"\2\0"
+    def client(number, *pieces):
+        return bytes([0, number, 1, number % 3]) + bytes(4) + b"".join(bytes([1, number]) + struct.pack("<H", len(piece)) + piece for piece in pieces)
+
+    def report(slot, kind, asks=0, device=0, object_=0, name=0, amount=0, fraction=0.0, ends=0, purpose=1):
+        return bytes([5, slot, kind]) + struct.pack("<IIQQqdQi", asks, device, object_, name, amount, fraction, ends, purpose) + b"\0"
+    join, long_join = (runtime.encode({"join": {"session": "1", "number": 1, "mac": [3] * count}}) for count in (32, 80))
+    first = hello("cuda", True)
+    three = b"".join(client(i, first) + bytes(4) for i in range(3))
+    yield client(0, first[:4], first[4:]) + bytes(4) + client(1, join) + client(2, join[:9], join[9:]) + report(0, 0) + client(3, join)
+    yield client(0, first) + bytes(4) + client(1, long_join)
+    yield client(0, b"GET / HTTP/1.0\r\n\r\n") + client(1, b"\x16\3\1") + bytes(4) + client(2, first[:6]) + b"\x0b\2"
+    yield three + report(0, 0) + report(1, 2) + report(2, 0, purpose=0) + report(2, 0, ends=1) + report(2, 0, ends=2) + b"\x0c\0"
+    yield three + report(0, 0) + report(1, 2) + b"".join(
+        report(slot, 16, asks, 0, 1, 5, 4096) for asks in range(1, 10) for slot in (0, 1)) + b"\x0c\0\x0c\1"
     rng = random.Random(2)
-    admit = b"".join(bytes([3, rng.randrange(3), rng.randrange(256)]) + bytes(4) for _ in range(6))
-    for i in range(8):
-        report = b"".join(bytes([5, slot, 0x7e & rng.randrange(256)]) + rng.randbytes(52) + b"\0" for slot in range(6) for _ in range(4))
-        yield admit + report + bytes([12, i])
+    for _ in range(6):
+        yield three + report(0, 0) + report(1, 2) + b"".join(
+            bytes([5, slot, rng.randrange(256) & 0x7e]) + rng.randbytes(52) + b"\0" for slot in range(3) for _ in range(6))
 
 
 # ---- files (fuzz_files.c) ----
