@@ -11,6 +11,7 @@
 #include "base/i18n.h"
 #include "cli/nodes.h"
 #include "config/key_file.h"
+#include "remote/tls/tls.h"
 
 struct looking {
     struct ath_nodes nodes;
@@ -138,6 +139,22 @@ static void look_key(struct looking *looking)
         out->key_status = ath_secret_load(looking->nodes.key_path, &secret, &out->key_err);
 }
 
+static void look_certificate(struct looking *looking)
+{
+    enum { DAYS_AHEAD = 14 };
+    struct ath_health_runtimes *out = looking->out;
+    const struct ath_document *document = looking->nodes.document;
+
+    out->has_certificate = looking->nodes.has_document && document->tls_certificate;
+    if (!out->has_certificate)
+        return;
+    const struct ath_tls_certificate files = { document->tls_certificate, document->tls_key };
+    out->certificate_status = ath_tls_certificate_check(&files, 0, &out->certificate_err);
+    if (!out->certificate_status)
+        out->certificate_soon =
+            ath_tls_certificate_check(&files, DAYS_AHEAD, &out->certificate_err);
+}
+
 /* ---- all ---- */
 
 static struct ath_health_runtime *add(struct looking *looking, int id)
@@ -229,6 +246,7 @@ void ath_nodes_look(const struct ath_cli *cli, const struct ath_health_facts *fa
     out->survey_status = ath_engines_survey(&looking.engines, &out->statuses, &out->survey_err);
     look_image(&looking);
     look_key(&looking);
+    look_certificate(&looking);
     if (looking.nodes.has_document)
         make_plan(&looking, main_engine(&looking));
     look_runtimes(&looking);

@@ -78,6 +78,7 @@ bool ath_health_is_bound(const struct ath_health_facts *facts, const char *devic
     F(from_plan_warning)                                                                           \
     F(engine)                                                                                      \
     F(key_open)                                                                                    \
+    F(certificate)                                                                                 \
     F(key)                                                                                         \
     F(image)                                                                                       \
     F(runtime_absent)                                                                              \

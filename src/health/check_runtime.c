@@ -205,6 +205,23 @@ bool ath_health_check_key_open(struct ath_health *health)
     return true;
 }
 
+bool ath_health_check_certificate(struct ath_health *health)
+{
+    const struct ath_health_runtimes *runtimes = &health->facts->runtimes;
+    const struct ath_err *err = &runtimes->certificate_err;
+    bool could_look = err->code != ATH_E_NO_ACCESS && err->code != ATH_E_LIBRARY;
+
+    if (!runtimes->is_known || !runtimes->has_certificate)
+        return false;
+    if (runtimes->certificate_status && could_look)
+        hint_err(ath_health_wrong(health, NULL, "%s", err->message), err);
+    else if (runtimes->certificate_status)
+        hint_err(ath_health_unsure(health, NULL, "%s", err->message), err);
+    else if (runtimes->certificate_soon)
+        hint_err(ath_health_warn(health, NULL, "%s", err->message), err);
+    return true;
+}
+
 bool ath_health_check_image(struct ath_health *health)
 {
     const struct ath_health_runtimes *runtimes = &health->facts->runtimes;

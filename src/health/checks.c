@@ -112,6 +112,8 @@ const struct ath_health_check ath_health_checks[] = {
     ROW("engine-unreachable", FAULT, engine, N_("the engine that runs the runtimes answers")),
     ROW("key-unreadable", FAULT, key, N_("the shared key can be read")),
     ROW("key-open", WARNING, key_open, N_("only the owner may read the shared key")),
+    ROW("certificate-unusable", FAULT, certificate,
+        N_("the certificate of runtimes can be used, now and in two weeks")),
     ROW("image-missing", WARNING, image, N_("Docker has the runtime's image")),
     ROW("runtime-of-other-document", WARNING, runtime_other,
         N_("the runtimes were started from this document")),

@@ -67,6 +67,10 @@ struct ath_health_runtimes {
     char *open_key; /* the key's path if other users can read it, else NULL */
     int key_status; /* whether the key could be read */
     struct ath_err key_err;
+    bool has_certificate;
+    int certificate_status; /* whether runtimes can use it now: 0, or as the check below */
+    int certificate_soon;   /* and in two weeks: 0, or as ath_tls_certificate_check() */
+    struct ath_err certificate_err;
     struct ath_node_statuses statuses;
     bool has_planned; /* a plan was tried: its result, or the error: */
     struct ath_plan plan;

@@ -42,6 +42,6 @@ int ath_server_encryption_choose(const struct ath_runtime_options *options,
         return status;
     server->certificate =
         (struct ath_tls_certificate){ options->tls_certificate, options->tls_key };
-    return options->tls_certificate ? ath_tls_certificate_check(&server->certificate, err)
+    return options->tls_certificate ? ath_tls_certificate_check(&server->certificate, 0, err)
                                     : ath_tls_load(err);
 }

@@ -678,6 +678,27 @@ class Life(Base):
         self.ok("session", "list", *server)
 
     @unittest.skipIf(authority.LACKS, authority.LACKS)
+    def test_health_of_a_certificate(self):
+        maker = authority.Authority("here")
+        def use(pair):
+            self.ok("configure", "--set", f"tls_certificate={pair[0]}", "--set", f"tls_key={pair[1]}")
+        def told(code=0):
+            checks = [check for check in self.data("health", code=code)["checks"] if check["code"] == "certificate-unusable"]
+            return [(check["status"], check["message"]) for check in checks]
+        self.assertEqual(told(), [])
+        good, brief, old = maker.sign("good", days="15"), maker.sign("brief", days="13"), maker.sign("old", days="-1")
+        use(good)
+        self.assertEqual([status for status, _ in told()], ["ok"])
+        use(brief)
+        (status, message), = told()
+        self.assertEqual(status, "warning")
+        self.assertIn(f"the certificate '{brief[0]}' expires soon, at 20", message)
+        use(old)
+        (status, message), = told(code=3)
+        self.assertEqual(status, "fault")
+        self.assertIn(f"the certificate '{old[0]}' was valid until 20", message)
+
+    @unittest.skipIf(authority.LACKS, authority.LACKS)
     def test_runtimes_prove_themselves_by_a_certificate(self):
         good, other = authority.Authority("here"), authority.Authority("elsewhere")
         certificate, key = good.sign("server")

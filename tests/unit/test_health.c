@@ -183,6 +183,7 @@ static void make_runtime(void)
 
     make_wanted();
     runtimes->is_known = runtimes->has_key = runtimes->needs_image = true;
+    runtimes->has_certificate = true;
     status->engine = "docker";
     status->state = ATH_NODE_RUNNING;
     status->cpus = ath_xstrdup("0-7");
@@ -613,6 +614,30 @@ static void key_open(void)
     facts.runtimes.open_key = ath_xstrdup("/etc/aitherion/key");
 }
 
+static void certificate_fails(enum ath_error code)
+{
+    facts.runtimes.certificate_status = -EINVAL;
+    ath_err_set(&facts.runtimes.certificate_err, -EINVAL, code, "it is old");
+    ath_err_hint(&facts.runtimes.certificate_err, -EINVAL, "renew it");
+}
+
+static void certificate_expired(void)
+{
+    certificate_fails(ATH_E_CERTIFICATE);
+}
+
+static void certificate_closed(void)
+{
+    certificate_fails(ATH_E_NO_ACCESS);
+}
+
+static void certificate_expires(void)
+{
+    certificate_fails(ATH_E_CERTIFICATE);
+    facts.runtimes.certificate_soon = facts.runtimes.certificate_status;
+    facts.runtimes.certificate_status = 0;
+}
+
 static void image_gone(void)
 {
     facts.runtimes.image_status = -ENOENT;
@@ -860,6 +885,9 @@ static const struct {
     { "engine-unreachable", docker_denied, "engine-unreachable unknown docker\n" },
     { "key-unreadable", key_unreadable, "key-unreadable unknown -\n" },
     { "key-open", key_open, "key-open warning -\n" },
+    { "certificate-unusable", certificate_expired, "certificate-unusable fault -\n" },
+    { "certificate-unusable", certificate_closed, "certificate-unusable unknown -\n" },
+    { "certificate-unusable", certificate_expires, "certificate-unusable warning -\n" },
     { "image-missing", image_gone, "image-missing warning -\n" },
     { "device-missing", no_device, "device-missing fault t.yaml:1:1\n" },
     { "memory-too-small", little_memory, "memory-too-small fault t.yaml:1:1\n" },

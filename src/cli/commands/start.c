@@ -484,7 +484,7 @@ static int need_certificate(const struct work *work, struct ath_err *err)
 {
     const struct ath_document *document = work->nodes.document;
     const struct ath_tls_certificate files = { document->tls_certificate, document->tls_key };
-    int status = files.file ? ath_tls_certificate_check(&files, err) : 0;
+    int status = files.file ? ath_tls_certificate_check(&files, 0, err) : 0;
     if (status && err->code != ATH_E_LIBRARY)
         return status;
     status = files.file ? check_reader(work, files.file, err) : 0;

@@ -21,7 +21,11 @@
 #include "base/file.h"
 #include "base/i18n.h"
 
-enum { FILE_BYTES_MAX = 4 << 20 /* a machine's file of all authorities has 250 KiB */ };
+enum {
+    FILE_BYTES_MAX = 4 << 20, /* a machine's file of all authorities has 250 KiB */
+    DAY_S = 24 * 60 * 60,
+    ANY_TIME = -1
+};
 
 static void datum_free(gnutls_datum_t *datum)
 {
@@ -114,20 +118,23 @@ static int refuse_time(const char *file, const char *text, time_t when, struct a
                         _("renew the certificate, or correct this machine's clock"));
 }
 
-static int check_time(const char *file, gnutls_x509_crt_t certificate, struct ath_err *err)
+static int check_time(const char *file, gnutls_x509_crt_t certificate, int days_ahead,
+                      struct ath_err *err)
 {
-    time_t now = time(NULL);
+    time_t now = time(NULL), later = now + (time_t)days_ahead * DAY_S;
     time_t begin = ath_gnutls.gnutls_x509_crt_get_activation_time(certificate);
     time_t end = ath_gnutls.gnutls_x509_crt_get_expiration_time(certificate);
     if (now > end)
         return refuse_time(file, _("the certificate '%s' was valid until %s"), end, err);
     if (now < begin)
         return refuse_time(file, _("the certificate '%s' is not valid before %s"), begin, err);
+    if (later > end)
+        return refuse_time(file, _("the certificate '%s' expires soon, at %s"), end, err);
     return 0;
 }
 
-/* checks_time  the certificate must be valid now */
-static int check_certificate(const char *file, const gnutls_datum_t *text, bool checks_time,
+/* days_ahead  the certificate must be valid now and for so many days; ANY_TIME: no matter */
+static int check_certificate(const char *file, const gnutls_datum_t *text, int days_ahead,
                              struct ath_err *err)
 {
     gnutls_x509_crt_t *chain = NULL;
@@ -140,7 +147,7 @@ static int check_certificate(const char *file, const gnutls_datum_t *text, bool 
         return ath_err_hint(err, -EINVAL,
                             _("name a file in PEM form, with the server's certificate first"));
     }
-    int status = checks_time ? check_time(file, chain[0], err) : 0;
+    int status = days_ahead == ANY_TIME ? 0 : check_time(file, chain[0], days_ahead, err);
     for (unsigned int i = 0; i < count; i++)
         ath_gnutls.gnutls_x509_crt_deinit(chain[i]);
     free(chain); /* GnuTLS allocates with malloc() */
@@ -172,7 +179,7 @@ static int make(gnutls_certificate_credentials_t *out, struct ath_err *err)
                : 0;
 }
 
-static int load(const struct ath_tls_certificate *files, bool checks_time,
+static int load(const struct ath_tls_certificate *files, int days_ahead,
                 gnutls_certificate_credentials_t *out, struct ath_err *err)
 {
     __attribute__((cleanup(datum_free))) gnutls_datum_t certificate = { 0 }, key = { 0 };
@@ -181,7 +188,7 @@ static int load(const struct ath_tls_certificate *files, bool checks_time,
     if (!status)
         status = read_text(files->file, &certificate, err);
     if (!status)
-        status = check_certificate(files->file, &certificate, checks_time, err);
+        status = check_certificate(files->file, &certificate, days_ahead, err);
     if (!status)
         status = read_private(files->key_file, &key, err);
     if (!status)
@@ -203,13 +210,14 @@ static int load(const struct ath_tls_certificate *files, bool checks_time,
 int ath_tls_certificate_load(const struct ath_tls_certificate *files,
                              gnutls_certificate_credentials_t *out, struct ath_err *err)
 {
-    return load(files, false, out, err);
+    return load(files, ANY_TIME, out, err);
 }
 
-int ath_tls_certificate_check(const struct ath_tls_certificate *files, struct ath_err *err)
+int ath_tls_certificate_check(const struct ath_tls_certificate *files, int days_ahead,
+                              struct ath_err *err)
 {
     gnutls_certificate_credentials_t made = NULL;
-    int status = load(files, true, &made, err);
+    int status = load(files, days_ahead, &made, err);
     ath_tls_certificates_free(made);
     return status;
 }

@@ -79,10 +79,12 @@ int ath_tls_make_certified_server(int fd, ath_tls_find_key *find, void *context,
                                   const struct ath_tls_certificate *certificate,
                                   struct ath_tls **out, struct ath_err *err);
 
-/* Checks that a server can use its certificate now. Returns 0, or a negative errno with err:
- * "certificate-invalid" (no certificate or key, they do not belong together, other users may read
- * the key; -EKEYEXPIRED: not valid at this time), or the errors of reading the files. */
-int ath_tls_certificate_check(const struct ath_tls_certificate *certificate, struct ath_err *err);
+/* Checks that a server can use its certificate now, and will be able to for days_ahead days.
+ * Returns 0, or a negative errno with err: "certificate-invalid" (no certificate or key, they do
+ * not belong together, other users may read the key; -EKEYEXPIRED: not valid at that time), or the
+ * errors of reading the files. */
+int ath_tls_certificate_check(const struct ath_tls_certificate *certificate, int days_ahead,
+                              struct ath_err *err);
 
 /* Frees the end without a word to the peer. No thread may be in another function. */
 void ath_tls_free(struct ath_tls *tls);
