@@ -410,6 +410,7 @@ static const struct {
 } problem_mends[] = {
     { "no-devices",
       N_("nvidia-smi shows whether the driver works; without a GPU: aitherion start %d --sim") },
+    { "not-encrypted", N_("aitherion configure --encrypt auto, then: aitherion start %d") },
     { "gpu-missing", N_("nvidia-smi -L shows the GPUs that the driver has; aitherion configure %d "
                         "--gpus GPUS") },
 };

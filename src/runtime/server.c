@@ -114,6 +114,10 @@ int ath_server_init(const struct ath_runtime_options *options, struct ath_server
         ath_devices_add_problem(
             &server->devices, false, "no-auth", "",
             N_("sessions need no key: any process that reaches the server may use it"));
+    if (ath_server_wants_key(server) && server->encrypt == ATH_ENCRYPT_OFF)
+        ath_devices_add_problem(&server->devices, false, "not-encrypted", "",
+                                N_("TCP connections are not encrypted: any machine on the network "
+                                   "path can read and change them"));
     server->only_counts = options->is_no_enforce;
     if (server->only_counts)
         ath_devices_add_problem(

@@ -760,6 +760,12 @@ class Life(Base):
         self.assertIn(f"NUMA1: it reports on 'not-enforced': {words}", " ".join(self.ok("status").stdout.split()))
         self.assertNotIn("not-enforced", self.ok("status", "0").stdout)
         self.assertIn(f"the runtime of NUMA1 reports on 'not-enforced': {words}", " ".join(self.ok("health").stdout.split()))
+        self.ok("configure", "--encrypt", "off")
+        self.assertEqual(self.outcomes(), ["restarted", "restarted"])
+        for command in "status", "health":  # the hint has the entry's number
+            self.assertRegex(" ".join(self.ok(command).stdout.split()),
+                             r"NUMA0\S* (it )?reports on 'not-encrypted': TCP connections are not encrypted: .*? hint: "
+                             r"aitherion -c \S+ configure --encrypt auto, then: aitherion -c \S+ start 0 ")
         self.ok("stop", "--yes")
         self.assertEqual([node["problems"] for node in self.data("status")["nodes"]], [[], []])
 

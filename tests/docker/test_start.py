@@ -123,11 +123,32 @@ class Life(StartCase):
         refused = self.run_on("session", "list", "--numa", "0", "--key", os.path.join(self.folder, "bob"))
         self.assertIn("or none called 'bob'", refused.stderr)
         self.run_on("configure", "--set", "identities.alice.memory=2G")
+        self.assertEqual([(node["drift"], node["needs_restart"]) for node in self.data("status")["nodes"]],
+                         [("its identities have changed since it was started", False)] * 2)
         self.assertEqual(self.outcomes("--sim"), ["changed", "changed"])
+        self.assertEqual([node["drift"] for node in self.data("status")["nodes"]], [None, None])
         self.assertEqual(self.ids(), ids)
         logs = self.run_on("logs", "0").stdout
         self.assertIn("identity=alice", logs)
         self.assertNotIn("unusable", logs)
+
+    def test_settings_of_the_document(self):
+        """The server in a container gets them, and its health check, which asks over TCP, takes part in encryption."""
+        self.assertEqual(self.outcomes("--sim"), ["started", "started"])
+        self.run_on("configure", "--encrypt", "on", "--set", "limits.host_fraction=0.25")
+        self.assertEqual([(node["drift"], node["needs_restart"]) for node in self.data("status")["nodes"]],
+                         [("its settings have changed since it was started", True)] * 2)
+        self.assertEqual(self.outcomes("--sim"), ["restarted", "restarted"])
+        self.assertEqual([node["drift"] for node in self.data("status")["nodes"]], [None, None])
+        pid = self.data("status", "0")["nodes"][0]["process"]["pid"]
+        with open(f"/proc/{pid}/cmdline", encoding="ascii") as file:
+            self.assertIn("--encrypt\0on\0--host-fraction\0" + "0.25\0", file.read())
+        self.assertTrue(harness.wait_until(lambda: {node["state"] for node in self.data("status")["nodes"]} == {"running"}))
+        server = ("session", "list", "--server", f"127.0.0.1:{self.ports[0]}")
+        self.assertEqual(self.run_on(*server).returncode, 0)
+        refused = harness.run(*server, "-c", self.document, env={**self.environment(), "AITHERION_ENCRYPT": "off"})
+        self.assertIn("wants this connection to be encrypted", refused.stderr)
+        self.assertEqual(refused.returncode, 1)
 
     @unittest.skipIf(authority.LACKS, authority.LACKS)
     def test_a_certificate(self):

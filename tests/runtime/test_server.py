@@ -16,6 +16,7 @@ import unicodedata
 import unittest
 
 import runtime
+from cuda import Program
 import harness
 from runtime import Server, Session
 
@@ -677,7 +678,8 @@ class Metrics(unittest.TestCase):
                               ("memory_total_bytes", "memory_limit_bytes", "memory_used_bytes", "sessions")],
                              [str(16 << 30), str(8 << 30), "0", "0"])
             self.assertEqual(self.get(address, "/")[0], "404")
-            self.check_form(body)
+            with Program(server.socket):  # for the metrics of identities
+                self.check_form(self.get(address, "/metrics")[1])
 
     def check_form(self, body):
         """The text format: each metric has its HELP and TYPE in front, and its lines together."""

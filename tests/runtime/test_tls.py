@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Encrypted sessions (src/remote/tls): which connections are encrypted, attackers on the path, and other versions."""
 import contextlib
+import json
 import shutil
 import socket
 import struct
@@ -334,6 +335,11 @@ class Policy(Base):
             self.assertEqual(result.returncode, 3)
             self.assertIn("the server does not encrypt", result.stderr)
             self.assertEqual(ask(server.address).returncode, 0)
+            problems = json.loads(server.health("--json").stdout)["server"]["problems"]
+            self.assertEqual([one["severity"] for one in problems if one["code"] == "not-encrypted"], ["note"])
+        for options in {"encrypt": "auto"}, {"encrypt": "off", "key": None}:  # the second one says that it has no key
+            with serve(**options) as server:
+                self.assertNotIn("not-encrypted", server.health("--json").stdout)
 
     def test_encryption_needs_a_key(self):
         with serve(encrypt="auto", key=None) as server:
