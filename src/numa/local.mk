@@ -2,6 +2,7 @@ libaitherion_a_SOURCES += \
 	src/numa/core.c src/numa/core.h \
 	src/numa/discover.c src/numa/discover.h \
 	src/numa/gpu.c src/numa/gpu.h \
+	src/numa/gpu_links.c src/numa/gpu_links.h \
 	src/numa/host.c src/numa/host.h \
 	src/numa/hwloc_import.c src/numa/hwloc_import.h \
 	src/numa/hwloc_links.c \

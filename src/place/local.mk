@@ -1,8 +1,10 @@
 libaitherion_a_SOURCES += \
 	src/place/choose.c src/place/choose.h \
 	src/place/cpus.c src/place/cpus.h \
+	src/place/gpu_pair.c src/place/gpu_pair.h \
 	src/place/gpu_ring.c src/place/gpu_ring.h \
 	src/place/group.c src/place/group.h \
+	src/place/link_figures.c src/place/link_figures.h \
 	src/place/matrix.c src/place/matrix.h \
 	src/place/ports.c src/place/ports.h \
 	src/place/search.c src/place/search.h \

@@ -271,6 +271,7 @@ void made_b200(struct ath_machine *out)
     for (size_t i = 0; i < 8; i++) {
         struct ath_gpu *gpu = &out->gpus[i];
         gpu->vendor_id = ATH_VENDOR_NVIDIA;
+        gpu->device_id = 0x2901;
         gpu->has_nvlinks = true;
         if (i < 7)
             *(struct ath_nvlink *)ath_push(&gpu->nvlinks, &gpu->nvlink_count,

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "made_machines.h"
 #include "numa/core.h"
+#include "place/gpu_pair.h"
 #include "place/group.h"
 #include "place/matrix.h"
 #include "tree.h"
@@ -393,11 +394,46 @@ TEST(bandwidths_of_links)
     ck_assert_int_eq(bandwidth_of(made_dgx1, 0, 3), 50000000000);
     ck_assert_int_eq(bandwidth_of(made_dgx1, 0, 1), 25000000000);
     ck_assert_int_eq(bandwidth_of(made_dgx1, 0, 7), ATH_SET_UNKNOWN_FAR);
-    ck_assert_int_eq(bandwidth_of(made_b200, 0, 1), ATH_SET_UNKNOWN_NEAR);
-    ck_assert_int_eq(bandwidth_of(made_b200, 0, 6), ATH_SET_UNKNOWN_NEAR);
+    ck_assert_int_eq(bandwidth_of(made_b200, 0, 1), 900000000000);
+    ck_assert_int_eq(bandwidth_of(made_b200, 0, 6), 900000000000);
     ck_assert_int_eq(bandwidth_of(made_dgx2, 0, 15), 150000000000);
     ck_assert_int_eq(bandwidth_of(made_b200, 0, 7), ATH_SET_UNKNOWN_FAR);
-    ck_assert_int_eq(bandwidth_of(made_ac922_six, 0, 5), ATH_SET_UNKNOWN_FAR);
+    ck_assert_int_eq(bandwidth_of(made_ac922_six, 0, 5), 50000000000);
+}
+
+static void expect_pair(size_t a, size_t b, const char *word, int64_t bytes_per_s,
+                        enum ath_figure_source source, int64_t latency_ns, int distance)
+{
+    struct ath_gpu_pair pair;
+    ath_gpu_pair_look(&machine, a, b, &pair);
+    ath_auto_free char *got = ath_gpu_pair_word(&machine, &pair);
+    ck_assert_pstr_eq(got, word);
+    ck_assert_int_eq(pair.bandwidth_bytes_per_s, bytes_per_s);
+    ck_assert_int_eq(pair.source, source);
+    ck_assert_int_eq(pair.latency_ns, latency_ns);
+    ck_assert_int_eq(pair.distance, distance);
+}
+
+/* What the source says wins over the table, and what neither says is unknown. */
+TEST(pairs_say_their_source)
+{
+    begin(made_ac922_six);
+    expect_pair(0, 1, "NV2", 50000000000, ATH_FIGURE_DRIVER, 600, 10);
+    expect_pair(0, 5, "SYS", 50000000000, ATH_FIGURE_DRIVER, 1000, 17);
+    for (size_t i = 0; i < machine.gpu_count; i++)
+        for (size_t j = 0; j < machine.gpus[i].nvlink_count; j++)
+            machine.gpus[i].nvlinks[j].speed_mbps *=
+                machine.gpus[i].nvlinks[j].kind == ATH_PEER_CPU ? 2 : -1;
+    expect_pair(0, 1, "NV2", 50000000000, ATH_FIGURE_TABLE, 600, 10);
+    expect_pair(0, 5, "SYS", 64000000000, ATH_FIGURE_TABLE, 1000, 17);
+    machine.gpus[1].device_id = 0;
+    expect_pair(0, 1, "NV2", ATH_UNKNOWN, ATH_FIGURE_UNKNOWN, 600, 10);
+    machine.gpus[0].nvlink_count = 0;
+    machine.gpus[0].has_nvlinks = false;
+    machine.gpus[5].has_nvlinks = false;
+    expect_pair(0, 5, NULL, ATH_UNKNOWN, ATH_FIGURE_UNKNOWN, ATH_UNKNOWN, ATH_UNKNOWN);
+    machine.gpus[5].vendor_id = ATH_VENDOR_AMD;
+    expect_pair(0, 5, "SYS", 7877000000, ATH_FIGURE_DRIVER, 1000, 17); /* by PCIe */
 }
 
 /* A source may name a link at one end only, and links of both ends with different speeds. */
@@ -408,8 +444,9 @@ TEST(bandwidths_of_uneven_ends)
     machine.gpus[2].nvlinks[0].speed_mbps = 80000;
     machine.gpus[4].nvlink_count = machine.gpus[5].nvlink_count = 1;
     for (size_t i = 4; i < 6; i++)
-        machine.gpus[i].nvlinks[0] =
-            (struct ath_nvlink){ .kind = ATH_PEER_SWITCH, .speed_mbps = (int64_t)i * 800000 };
+        machine.gpus[i].nvlinks[0] = (struct ath_nvlink){ .kind = ATH_PEER_SWITCH,
+                                                          .count = 1,
+                                                          .speed_mbps = (int64_t)i * 800000 };
     machine.gpus[6].nvlink_count = machine.gpus[7].nvlink_count = 0;
     machine.gpus[6].pcie_mbps = 128000;
     machine.gpus[7].pcie_mbps = 64000;

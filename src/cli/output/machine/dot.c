@@ -16,6 +16,7 @@
 #include "cli/output/machine/machine.h"
 #include "cli/output/machine/outline.h"
 #include "cli/output/words.h"
+#include "numa/gpu_links.h"
 #include "numa/pair.h"
 
 enum { DISTANCE_GROUPS_MAX = 16 /* more nodes would make a knot of edges */ };
@@ -186,9 +187,9 @@ static void put_links(const struct dot *dot)
         for (size_t b = a + 1; machine->gpus[a].nvlink_count && b < machine->gpu_count; b++) {
             int count = 0;
             if (are_on_fabric(&machine->gpus[a], &machine->gpus[b]) ||
-                !ath_outline_links(machine, a, b, &count) || !count)
+                !ath_gpu_links(machine, a, b, &count) || !count)
                 continue;
-            ath_auto_free char *cell = ath_outline_link_cell(&machine->gpus[a], count);
+            ath_auto_free char *cell = ath_gpu_links_word(&machine->gpus[a], count);
             fprintf(dot->out,
                     "  gpu%zu -- gpu%zu [label=\"%s\", color=\"#58983a\", penwidth=2, "
                     "constraint=false];\n",

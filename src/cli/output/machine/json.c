@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/output/fields.h"
 #include "cli/output/machine/machine.h"
@@ -9,6 +10,7 @@
 #include "cli/output/words.h"
 #include "numa/machine.h"
 #include "numa/pair.h"
+#include "place/gpu_pair.h"
 
 /* Limits for pairs: all pairs of a thousand GPUs with four ports each need half a gigabyte. */
 enum { PAIRS_MANY = 10000, PAIRS_OF_GPU_MAX = 16 };
@@ -342,6 +344,61 @@ static json_t *make_pairs(const void *object)
     return list;
 }
 
+/* ---- pairs of GPUs ---- */
+
+struct shown_gpu_pair {
+    struct ath_gpu_pair pair;
+    struct ath_pci a, b;
+    char *word;
+};
+
+ATH_FIELD_WORD(figure_source_word, enum ath_figure_source, ath_figure_source_word)
+
+#define AT(member) ATH_AT(struct shown_gpu_pair, member)
+static const struct ath_field gpu_pair_fields[] = {
+    ATH_FIELD("a", AT(a), .help = "PCI address of a GPU"),
+    ATH_FIELD("b", AT(b), .help = "PCI address of the other GPU"),
+    ATH_FIELD("class", AT(word),
+              .help =
+                  "distance, in the words of `nvidia-smi topo -m`: NV# so many NVLinks, XGMI, or "
+                  "a class as in pairs; null if not known, as NVLinks without NVIDIA's library",
+              .is_nullable = true),
+    ATH_FIELD("bandwidth_bytes_per_s", AT(pair.bandwidth_bytes_per_s),
+              .help = "what the narrowest part of the way carries in one direction",
+              .is_nullable = true, .rules = ATH_AT_LEAST_1),
+    ATH_FIELD("latency_ns", AT(pair.latency_ns), .help = "of a small message, from a table",
+              .is_nullable = true, .rules = ATH_AT_LEAST_1),
+    ATH_FIELD("distance", AT(pair.distance),
+              .help = "by latency: 10 is a direct NVLink; only comparisons have a meaning",
+              .is_nullable = true, .rules = ATH_AT_LEAST_1),
+    ATH_FIELD("source", AT(pair.source), .help = "what says the bandwidth",
+              .word = figure_source_word, .word_count = ATH_FIGURE_SOURCE_COUNT),
+    { .name = NULL },
+};
+#undef AT
+
+static json_t *gpu_pair_to_json(const struct ath_machine *machine, size_t a, size_t b)
+{
+    struct shown_gpu_pair shown = { .a = machine->gpus[a].pci, .b = machine->gpus[b].pci };
+    ath_gpu_pair_look(machine, a, b, &shown.pair);
+    shown.word = ath_gpu_pair_word(machine, &shown.pair);
+    json_t *object = ath_fields_to_json(gpu_pair_fields, &shown);
+    free(shown.word);
+    return object;
+}
+
+static json_t *make_gpu_pairs(const void *object)
+{
+    const struct ath_machine *machine = object;
+    json_t *list = json_array();
+    size_t count = machine->gpu_count;
+
+    for (size_t a = 0; a < count && count * (count - 1) / 2 <= PAIRS_MANY; a++)
+        for (size_t b = a + 1; b < count; b++)
+            json_array_append_new(list, gpu_pair_to_json(machine, a, b));
+    return list;
+}
+
 /* ---- warnings, and the whole ---- */
 
 #define AT(member) ATH_AT(struct ath_warning, member)
@@ -372,6 +429,9 @@ const struct ath_field ath_machine_fields[] = {
               .help = "all pairs of a GPU and a network port, by GPU and rank; with more than "
                       "10,000 pairs, only the 16 nearest ports of each GPU",
               .fields = pair_fields, .make = make_pairs),
+    ATH_FIELD("gpu_pairs", ATH_LIST_OF(ATH_FIELD_OBJECT),
+              .help = "all pairs of two GPUs; none with more than 10,000 pairs (142 GPUs)",
+              .fields = gpu_pair_fields, .make = make_gpu_pairs),
     ATH_FIELD("warnings", ATH_AT_LIST(struct ath_machine, warnings, warning_count),
               .help = "things that look wrong or could not be read", .fields = warning_fields),
     { .name = NULL },

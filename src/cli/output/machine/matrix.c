@@ -18,6 +18,7 @@
 #include "cli/output/machine/outline.h"
 #include "cli/output/words.h"
 #include "numa/pair.h"
+#include "place/gpu_pair.h"
 
 /* GPUs come first, then ports: item i is GPU i, or port i - gpu_count. */
 struct matrix {
@@ -68,27 +69,12 @@ static void print_cell(struct matrix *matrix, const char *text)
             "");
 }
 
-/* Whether the GPU is made by NVIDIA, or its vendor is unknown. */
-static bool may_have_nvlinks(const struct ath_gpu *gpu)
-{
-    return gpu->vendor_id == ATH_VENDOR_NVIDIA || gpu->vendor_id == ATH_UNKNOWN;
-}
-
-/*
- * Links win over the PCI class. If the links between two NVIDIA GPUs are unknown, the cell is
- * unknown: there may be NVLinks.
- */
 static char *gpu_cell(const struct ath_machine *machine, size_t a, size_t b)
 {
-    const struct ath_gpu *from = &machine->gpus[a], *to = &machine->gpus[b];
-    int links = 0;
-    bool is_known = ath_outline_links(machine, a, b, &links);
-
-    if (is_known && links)
-        return ath_outline_link_cell(from, links);
-    if (!is_known && may_have_nvlinks(from) && may_have_nvlinks(to))
-        return ath_xstrdup("?");
-    return ath_xstrdup(ath_pci_class_word(ath_class_of_gpus(from, to)));
+    struct ath_gpu_pair pair;
+    ath_gpu_pair_look(machine, a, b, &pair);
+    char *word = ath_gpu_pair_word(machine, &pair);
+    return word ? word : ath_xstrdup("?");
 }
 
 static char *cell(const struct ath_machine *machine, size_t row, size_t column)

@@ -13,7 +13,6 @@
 #include "numa/pair.h"
 
 enum {
-    VENDOR_AMD = 0x1002,
     GROUPS_MAX = 32, /* if there are more, nodes without devices are folded */
 };
 
@@ -209,92 +208,9 @@ bool ath_outline_is_switched(const struct ath_gpu *gpu)
     return false;
 }
 
-static const struct ath_nvlink *link_to(const struct ath_gpu *gpu, enum ath_peer_kind kind,
-                                        const struct ath_nvlink *peer)
-{
-    for (size_t i = 0; i < gpu->nvlink_count; i++) {
-        const struct ath_nvlink *link = &gpu->nvlinks[i];
-        if (link->kind == kind && link->has_peer && ath_pci_equals(&link->peer, &peer->peer))
-            return link;
-    }
-    return NULL;
-}
-
-/* Counts the links to switches without an address. NVML names no switch of NVLink 5 (B200, GB200)
- * and none in a virtual machine: NCCL writes "fffffff:ff:ff.0". */
-static int hidden_links(const struct ath_gpu *gpu)
-{
-    int count = 0;
-
-    for (size_t i = 0; i < gpu->nvlink_count; i++) {
-        const struct ath_nvlink *link = &gpu->nvlinks[i];
-        if (link->kind != ATH_PEER_SWITCH || link->has_peer)
-            continue;
-        if (link->count < 0)
-            return ATH_UNKNOWN;
-        count += link->count;
-    }
-    return count;
-}
-
-/*
- * Counts links to common switches, for sources that list only the switches as peers. Switches
- * without an address are one fabric, as for NCCL (topo.cc, ncclTopoAddNvLinks) and nvidia-smi.
- */
-static int switched_links(const struct ath_gpu *a, const struct ath_gpu *b)
-{
-    int from_a = hidden_links(a), from_b = hidden_links(b);
-    int count = from_a < from_b ? from_a : from_b; /* ATH_UNKNOWN is the least */
-
-    if (!from_a || !from_b)
-        count = 0;
-    if (count < 0)
-        return ATH_UNKNOWN;
-
-    for (size_t i = 0; i < a->nvlink_count; i++) {
-        const struct ath_nvlink *link = &a->nvlinks[i];
-        if (link->kind != ATH_PEER_SWITCH || !link->has_peer || !link_to(b, ATH_PEER_SWITCH, link))
-            continue;
-        if (link->count < 0)
-            return ATH_UNKNOWN;
-        count += link->count;
-    }
-    return count;
-}
-
-static bool has_switch(const struct ath_gpu *gpu)
-{
-    for (size_t i = 0; i < gpu->nvlink_count; i++)
-        if (gpu->nvlinks[i].kind == ATH_PEER_SWITCH)
-            return true;
-    return false;
-}
-
-bool ath_outline_links(const struct ath_machine *machine, size_t a, size_t b, int *out)
-{
-    const struct ath_gpu *from = &machine->gpus[a], *to = &machine->gpus[b];
-    struct ath_nvlink to_b = { .peer = to->pci }, to_a = { .peer = from->pci };
-
-    const struct ath_nvlink *link = link_to(from, ATH_PEER_GPU, &to_b);
-    if (!link)
-        link = link_to(to, ATH_PEER_GPU, &to_a);
-    if (!link && !(from->has_nvlinks && to->has_nvlinks))
-        return false;
-    *out = link ? link->count : switched_links(from, to);
-    /* Switches of two boards may be connected (DGX-2): the links of a GPU do not show that. */
-    return *out || !has_switch(from) || !has_switch(to);
-}
-
 const char *ath_outline_link_name(const struct ath_gpu *gpu)
 {
-    return gpu->vendor_id == VENDOR_AMD ? "xGMI" : "NVLink";
-}
-
-char *ath_outline_link_cell(const struct ath_gpu *gpu, int count)
-{
-    if (gpu->vendor_id == VENDOR_AMD)
-        return ath_xstrdup("XGMI");
-    return count < 0 ? ath_xstrdup("NV?") : ath_xasprintf("NV%d", count);
+    return gpu->vendor_id == ATH_VENDOR_AMD ? "xGMI" : "NVLink";
 }
 
 static bool are_alike(const struct ath_nvlink *a, const struct ath_nvlink *b)

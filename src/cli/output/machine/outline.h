@@ -46,17 +46,8 @@ char *ath_outline_folded_words(const struct ath_outline *outline);
  */
 size_t ath_outline_card(const struct ath_outline *outline, size_t nic, struct ath_idset *out_nodes);
 
-/*
- * Counts the links (NVLink, xGMI) between two GPUs: *out is 0 for none, ATH_UNKNOWN if there are
- * links but their number is not known. Returns false if it is not known whether there are links.
- */
-bool ath_outline_links(const struct ath_machine *machine, size_t a, size_t b, int *out);
-
 /* The vendor's name for links between GPUs: "NVLink", "xGMI". */
 const char *ath_outline_link_name(const struct ath_gpu *gpu);
-
-/* Links between two GPUs as a matrix cell: "NV3", "NV?", "XGMI". The caller frees it. */
-char *ath_outline_link_cell(const struct ath_gpu *gpu, int count);
 
 /* Whether links of the GPU run through switches (NVSwitch). */
 bool ath_outline_is_switched(const struct ath_gpu *gpu);

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "cli/output/words.h"
+#include "numa/gpu_links.h"
 
 /* --- links between GPUs ----------------------------------------------------------------------- */
 
@@ -50,7 +51,7 @@ static void put_arc(FILE *out, const struct ath_scene *scene, size_t a, size_t b
                      control, right, foot);
         return;
     }
-    ath_auto_free char *label = ath_outline_link_cell(&scene->machine->gpus[a], count);
+    ath_auto_free char *label = ath_gpu_links_word(&scene->machine->gpus[a], count);
     ath_svg_label(out, (left + right) / 2, top, "nvlink", label);
 }
 
@@ -85,7 +86,7 @@ static int fabric_count(const struct ath_scene *scene, size_t from)
     for (size_t b = from + 1; b < scene->machine->gpu_count; b++) {
         if (!ath_scene_is_on_fabric(scene, b))
             continue;
-        if (!ath_outline_links(scene->machine, from, b, &count) || count <= 0 ||
+        if (!ath_gpu_links(scene->machine, from, b, &count) || count <= 0 ||
             (first && count != first))
             return 0;
         first = count;

@@ -12,6 +12,7 @@
 #include "base/i18n.h"
 #include "cli/output/machine/svg_layout.h"
 #include "cli/output/words.h"
+#include "numa/gpu_links.h"
 #include "numa/pair.h"
 
 enum { ARC_STEP = 16 };
@@ -57,7 +58,7 @@ static bool is_full_mesh(const struct ath_machine *machine)
     for (size_t a = 0; a < machine->gpu_count; a++)
         for (size_t b = a + 1; b < machine->gpu_count; b++) {
             int count = 0;
-            if (!ath_outline_links(machine, a, b, &count) || !count || (first && count != first))
+            if (!ath_gpu_links(machine, a, b, &count) || !count || (first && count != first))
                 return false;
             first = count;
         }
@@ -104,7 +105,7 @@ int ath_scene_arc(const struct ath_scene *scene, size_t a, size_t b)
         !is_in_one_line(scene, a) || !is_in_one_line(scene, b) ||
         scene->gpu_rows[a] != scene->gpu_rows[b])
         return 0;
-    return ath_outline_links(scene->machine, a, b, &count) ? count : 0;
+    return ath_gpu_links(scene->machine, a, b, &count) ? count : 0;
 }
 
 int ath_scene_arc_height(const struct ath_scene *scene, size_t a, size_t b)

@@ -1,0 +1,13 @@
+/* The links (NVLink, xGMI) between two GPUs. */
+#pragma once
+#include "numa/machine.h"
+
+/*
+ * Counts the links between two GPUs: *out is 0 for none, ATH_UNKNOWN if there are links but their
+ * number is not known. Returns false if it is not known whether there are links.
+ */
+bool ath_gpu_links(const struct ath_machine *machine, size_t a, size_t b, int *out);
+
+/* Links of a GPU to another one in the word of `nvidia-smi topo -m`: "NV3", "NV?", "XGMI". The
+ * caller frees it. */
+char *ath_gpu_links_word(const struct ath_gpu *gpu, int count);

@@ -1,0 +1,135 @@
+#include "config.h"
+
+#include "place/gpu_pair.h"
+
+#include "base/alloc.h"
+#include "base/unknown.h"
+#include "numa/gpu_links.h"
+#include "numa/pair.h"
+#include "place/link_figures.h"
+
+enum { BYTES_PER_MEGABIT = 1000000 / 8, DISTANCE_OF_NVLINK = 10 };
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The speed of a GPU's links of one kind: to a peer, or to all peers if it is NULL. Returns
+ * ATH_UNKNOWN if a link's speed is not known, and 0 if there is no link. */
+static int64_t speed_mbps(const struct ath_gpu *gpu, enum ath_peer_kind kind,
+                          const struct ath_pci *peer)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < gpu->nvlink_count; i++) {
+        const struct ath_nvlink *link = &gpu->nvlinks[i];
+        if (link->kind != kind || (peer && (!link->has_peer || !ath_pci_equals(&link->peer, peer))))
+            continue;
+        if (link->speed_mbps <= 0)
+            return ATH_UNKNOWN;
+        sum += link->speed_mbps;
+    }
+    return sum;
+}
+
+static void set(struct ath_gpu_pair *pair, int64_t bytes_per_s, enum ath_figure_source source)
+{
+    bool is_known = bytes_per_s > 0;
+    pair->bandwidth_bytes_per_s = is_known ? bytes_per_s : ATH_UNKNOWN;
+    pair->source = is_known ? source : ATH_FIGURE_UNKNOWN;
+}
+
+/* The links of both GPUs are asked, because a source may name a link at one end only. */
+static void look_at_links(const struct ath_gpu *a, const struct ath_gpu *b,
+                          struct ath_gpu_pair *pair)
+{
+    int64_t ab = speed_mbps(a, ATH_PEER_GPU, &b->pci), ba = speed_mbps(b, ATH_PEER_GPU, &a->pci);
+    int64_t mbps = ab > 0 && ba > 0 ? smaller(ab, ba) : ab > ba ? ab : ba;
+    if (!mbps)
+        mbps = smaller(speed_mbps(a, ATH_PEER_SWITCH, NULL), speed_mbps(b, ATH_PEER_SWITCH, NULL));
+    int64_t each = smaller(ath_link_nvlink_bytes_per_s(a->device_id),
+                           ath_link_nvlink_bytes_per_s(b->device_id));
+    if (mbps > 0)
+        set(pair, mbps * BYTES_PER_MEGABIT, ATH_FIGURE_DRIVER);
+    else if (pair->links > 0 && each > 0)
+        set(pair, pair->links * each, ATH_FIGURE_TABLE);
+}
+
+/* From GPU to GPU over the host: by the NVLinks to their processors if both have some, else by
+ * PCIe. Between sockets only the profile of few machines tells what the way can carry. */
+static void look_at_host(const struct ath_machine *machine, const struct ath_gpu *a,
+                         const struct ath_gpu *b, struct ath_gpu_pair *pair)
+{
+    int64_t by_links =
+        smaller(speed_mbps(a, ATH_PEER_CPU, NULL), speed_mbps(b, ATH_PEER_CPU, NULL));
+    int64_t mbps = by_links > 0 ? by_links : smaller(a->pcie_mbps, b->pcie_mbps);
+    int64_t bytes_per_s = mbps > 0 ? mbps * BYTES_PER_MEGABIT : ATH_UNKNOWN;
+    int64_t sockets = ath_link_socket_bytes_per_s(machine->profile);
+
+    if (pair->class == ATH_PCI_UNKNOWN)
+        return;
+    if (pair->class != ATH_PCI_SYS)
+        set(pair, bytes_per_s, ATH_FIGURE_DRIVER);
+    else if (bytes_per_s > 0 && sockets > 0)
+        set(pair, smaller(bytes_per_s, sockets),
+            sockets < bytes_per_s ? ATH_FIGURE_TABLE : ATH_FIGURE_DRIVER);
+}
+
+static bool may_have_nvlinks(const struct ath_gpu *gpu)
+{
+    return gpu->vendor_id == ATH_VENDOR_NVIDIA || gpu->vendor_id == ATH_UNKNOWN;
+}
+
+/* Whether there may be links that the source does not tell. */
+static bool is_hidden(const struct ath_machine *machine, const struct ath_gpu_pair *pair)
+{
+    return !pair->knows_links && may_have_nvlinks(&machine->gpus[pair->a]) &&
+           may_have_nvlinks(&machine->gpus[pair->b]);
+}
+
+void ath_gpu_pair_look(const struct ath_machine *machine, size_t a, size_t b,
+                       struct ath_gpu_pair *out)
+{
+    const struct ath_gpu *from = &machine->gpus[a], *to = &machine->gpus[b];
+    *out = (struct ath_gpu_pair){
+        .a = a,
+        .b = b,
+        .class = ath_class_of_gpus(from, to),
+        .bandwidth_bytes_per_s = ATH_UNKNOWN,
+        .latency_ns = ATH_UNKNOWN,
+        .distance = ATH_UNKNOWN,
+    };
+    out->knows_links = ath_gpu_links(machine, a, b, &out->links);
+    if (is_hidden(machine, out))
+        return;
+    if (out->knows_links && out->links)
+        look_at_links(from, to, out);
+    else
+        look_at_host(machine, from, to, out);
+    int64_t nearest_ns = ath_link_latency_ns(ATH_WAY_NVLINK);
+    if (out->knows_links && out->links)
+        out->latency_ns = nearest_ns;
+    else if (out->class != ATH_PCI_UNKNOWN)
+        out->latency_ns = ath_link_latency_ns(ATH_WAY_PCI);
+    if (out->latency_ns > 0)
+        out->distance = (int)((out->latency_ns * DISTANCE_OF_NVLINK + nearest_ns / 2) / nearest_ns);
+}
+
+char *ath_gpu_pair_word(const struct ath_machine *machine, const struct ath_gpu_pair *pair)
+{
+    if (pair->knows_links && pair->links)
+        return ath_gpu_links_word(&machine->gpus[pair->a], pair->links);
+    if (is_hidden(machine, pair) || pair->class == ATH_PCI_UNKNOWN)
+        return NULL;
+    return ath_xstrdup(ath_pci_class_word(pair->class));
+}
+
+const char *ath_figure_source_word(enum ath_figure_source source)
+{
+    static const char *const words[ATH_FIGURE_SOURCE_COUNT] = {
+        [ATH_FIGURE_UNKNOWN] = "unknown",
+        [ATH_FIGURE_DRIVER] = "driver",
+        [ATH_FIGURE_TABLE] = "table",
+    };
+    return words[source];
+}
