@@ -1,5 +1,4 @@
-/* What links are made for: bandwidths and latencies that no driver says. A row each, with its
- * source. */
+/* Bandwidths and latencies of links that no driver says. A row each, with its source. */
 #pragma once
 #include <stdint.h>
 

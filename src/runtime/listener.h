@@ -1,8 +1,8 @@
 /*
  * The state of the listening process, and its sockets.
  *
- * The listening process has one thread. What a session's process inherits of the state it only
- * reads; it reports by session_report.h. The parts of the listening process build on each other:
+ * The listening process has one thread. A session's process inherits the state and only reads it;
+ * it reports by session_report.h. The parts of the listening process build on each other:
  * newcomers.h (connections without a first message), clients.h (processes of sessions), reports.h
  * (what these say), joins.h (further connections of a session).
  */
@@ -21,7 +21,7 @@
 #include "runtime/share_table.h"
 #include "runtime/waiting_room.h"
 
-/* What the listening process waits for, beside the connections of the waiting room. */
+/* The events of the listening process, beside those of the connections in the waiting room. */
 enum {
     ATH_POLL_SIGNALS,
     ATH_POLL_REPORTS, /* an epoll of the table's slots */
@@ -73,7 +73,7 @@ int ath_listener_listen(struct ath_listener *listener, const struct ath_runtime_
 /* Prints and logs where it listens. */
 void ath_listener_announce(const struct ath_listener *listener);
 
-/* For a choice among those that nobody may foresee. */
+/* A number that no client can foresee, for a choice among clients. */
 uint32_t ath_listener_random(void);
 
 /* Logs that a connection ended or was ended before its client had a session. */

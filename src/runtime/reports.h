@@ -1,4 +1,4 @@
-/* What the processes of sessions report, ask and order (session_report.h). */
+/* Reports, questions and orders of the processes of sessions (session_report.h). */
 #pragma once
 #include "runtime/listener.h"
 

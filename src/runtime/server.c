@@ -1,4 +1,4 @@
-/* What a server knows about itself: the options, the devices, the host. */
+/* Facts of a server about itself: its options, its devices, its host. */
 #include "config.h"
 
 #include "runtime/server.h"

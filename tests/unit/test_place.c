@@ -414,7 +414,7 @@ static void expect_pair(size_t a, size_t b, const char *word, int64_t bytes_per_
     ck_assert_int_eq(pair.distance, distance);
 }
 
-/* What the source says wins over the table, and what neither says is unknown. */
+/* The source wins over the table. A figure that neither has is unknown. */
 TEST(pairs_say_their_source)
 {
     begin(made_ac922_six);

@@ -1,4 +1,4 @@
-/* What the states of supervisors say of nodes. */
+/* The status of nodes, from the states of their supervisors. */
 #include "config.h"
 
 #include "container/engine/process_engine.h"

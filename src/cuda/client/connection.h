@@ -49,7 +49,7 @@ static inline bool ath_cuda_link_is_lost(void)
 /* Notes that the server is lost, and prints that once. Returns CUDA_ERROR_DEVICE_UNAVAILABLE. */
 CUresult ath_cuda_lose_link(void);
 
-/* A call of the client's own, which no thread of the program makes and nobody waits for: between
+/* A call of the client's own, which no thread of the program makes or waits for: between
  * start and post the caller adds the method. It holds `order` throughout. A call that cannot be
  * sent is dropped. */
 struct ath_cuda_wire_call_builder ath_cuda_own_call_start(struct ath_wire_builder *builder,
