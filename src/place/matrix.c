@@ -35,8 +35,7 @@ int64_t *ath_place_matrix(const struct ath_machine *machine)
     int64_t *matrix = ath_xalloc(count * count * sizeof *matrix);
 
     for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < count; j++)
-            if (i != j)
-                matrix[i * count + j] = bandwidth(machine, i, j);
+        for (size_t j = 0; j < i; j++)
+            matrix[i * count + j] = matrix[j * count + i] = bandwidth(machine, j, i);
     return matrix;
 }
