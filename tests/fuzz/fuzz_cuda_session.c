@@ -197,8 +197,11 @@ static void find_methods(void)
             is_in(left_out, sizeof left_out / sizeof *left_out, name))
             continue;
         methods[method_count++] = i;
-        if (is_in(favoured, sizeof favoured / sizeof *favoured, name))
-            first_methods[first_count++] = i;
+        for (size_t at = 0; at < sizeof favoured / sizeof *favoured; at++)
+            if (!strcmp(favoured[at], name)) {
+                first_methods[at] = i; /* in the order above: seeds.py names them by it */
+                first_count++;
+            }
     }
     insist(method_count > 300 && first_count == sizeof favoured / sizeof *favoured,
            "the names are those of methods");
@@ -234,7 +237,7 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
 
 /* ---- numbers ---- */
 
-static struct fuzz_input input;
+static struct fuzz_input input;   /* of this call */
 static uint64_t known[KNOWN_MAX]; /* handles and addresses, the last ones */
 static size_t known_count;
 
@@ -256,6 +259,12 @@ static void learn_addresses(void)
     learn((uintptr_t)&known_count / 4096 * 4096); /* where this process has memory */
 }
 
+/* A handle or an address, by its age: 0 is the last one. */
+static uint64_t recent(uint64_t number)
+{
+    return known[(known_count + KNOWN_MAX - 2 - number % (KNOWN_MAX - 1)) % (KNOWN_MAX - 1)];
+}
+
 static uint64_t number(void)
 {
     uint64_t kind = fuzz_take(&input, 1), which = kind >> 3;
@@ -264,10 +273,11 @@ static uint64_t number(void)
         return which ? which : 0;
     case 1:
     case 2:
+        return recent(which % 8);
     case 3:
         return known[which % KNOWN_MAX];
     case 4:
-        return known[which % KNOWN_MAX] + fuzz_take(&input, 2);
+        return recent(which % 8) + fuzz_take(&input, 2);
     case 5:
         return UINT64_C(1) << (which + (fuzz_take(&input, 1) & 32));
     case 6:
@@ -387,10 +397,12 @@ static struct ath_cuda_wire_call_builder begin_call(struct ath_wire_builder *bui
     return call;
 }
 
-/* Returns the method. */
-static uint16_t build_call(struct ath_wire_builder *builder)
+/* A call has the bytes of its own length, so that a change in one call leaves the others as they
+ * are. Returns the method. */
+static uint16_t build_call(struct ath_wire_builder *builder, struct fuzz_input *calls)
 {
-    uint64_t which = fuzz_take(&input, 2);
+    uint64_t which = fuzz_take(calls, 2);
+    input = fuzz_part(calls, (size_t)fuzz_take(calls, 1));
     uint16_t method = which & 1 ? first_methods[(which >> 1) % first_count]
                                 : methods[(which >> 1) % method_count];
     struct ath_cuda_wire_call_builder call = begin_call(builder);
@@ -487,13 +499,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ath_cuda_session session;
     struct ath_wire_builder builder = { .max_bytes = ANSWER_MAX };
-    input = (struct fuzz_input){ data, data + size };
+    struct fuzz_input calls = { data, data + size };
     learn_addresses();
     ath_cuda_session_init(&session, &driver);
     struct ath_cuda_worker worker = { .session = &session };
     begin(&worker, &builder);
-    for (int calls = 0; calls < CALLS_MAX && fuzz_left(&input); calls++) {
-        uint16_t method = build_call(&builder);
+    for (int i = 0; i < CALLS_MAX && fuzz_left(&calls); i++) {
+        uint16_t method = build_call(&builder, &calls);
         if (prints_calls)
             print_call(method, &builder);
         serve(&worker, &builder);

@@ -203,7 +203,52 @@ def image_seeds():
     yield fat_binary()
 
 
-# ---- calls and shared memory (fuzz_cuda_session.c, fuzz_shm.c): any bytes are steps ----
+# ---- calls with a driver that frees (fuzz_cuda_session.c): its number() says how numbers are read ----
+
+SMALL, RECENT, POWER = 0, 1, 5
+
+
+def favoured():
+    """The calls that the target favours; their places are their numbers."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fuzz_cuda_session.c")
+    with open(path, encoding="utf-8") as file:
+        rows = file.read().split("favoured[] = {")[1].split("}")[0]
+    return [row.strip(' \n"') for row in rows.split(",") if row.strip()]
+
+
+def call_seeds():
+    names = favoured()
+
+    def call(name, *numbers, kind=0):
+        data = bytes([kind]) + b"".join(numbers)
+        return struct.pack("<HB", names.index(name) << 1 | 1, len(data)) + data
+    zero, one, flags = bytes([SMALL]), bytes([1 << 3 | SMALL]), bytes([1 << 3 | SMALL])
+    last, second, third = (bytes([age << 3 | RECENT]) for age in range(3))
+    size = bytes([16 << 3 | POWER, 0])
+    mirror = call("cuMemHostRegister_v2", bytes([0 << 3 | 3]), size, bytes([2 << 3 | SMALL]))
+    managed, plain = call("cuMemAllocManaged", size, flags), call("cuMemAlloc_v2", size)
+    bring, sync = call("athPushMemory", b"\1", last, zero, b"\x42", b"\x80"), call("cuCtxSynchronize")
+    reset, free, again = call("cuDevicePrimaryCtxReset_v2", zero), call("cuMemFree_v2", last), call("cuDevicePrimaryCtxRetain", zero)
+    own, end = call("cuCtxCreate_v2", zero, zero), call("cuCtxDestroy_v2", last)
+    image = (b"\1", zero, b"\0", b"\0\0")  # one, which is in the call: the target's own code
+    stream, end_stream = call("cuStreamCreate", one), call("cuStreamDestroy_v2", last)
+    module, library = call("cuModuleLoadDataEx", zero, *image), call("cuLibraryLoadData", zero, *image)
+    yield managed + sync + free + sync + free
+    yield managed + reset + sync + again + managed + sync
+    yield own + call("cuMemAllocManaged", last, size, flags, kind=0x10) + end + sync
+    yield mirror + sync + call("cuMemHostUnregister", bytes([3])) + sync + bring
+    yield plain + free + free + call("cuMemsetD8Async", last, one, size)
+    yield stream + end_stream + end_stream + call("cuStreamSynchronize", last) + call("cuLaunchKernel", second, one, one, one, last)
+    yield module + call("cuModuleGetFunction", last, b"\0") + call("cuModuleUnload", second) + call("cuLaunchKernel", last, one, one)
+    yield library + call("cuLibraryGetManaged", last, b"\1") + sync + call("cuLibraryUnload", third) + sync + call("cuLibraryUnload", third)
+    rng = random.Random(4)
+    parts = (managed, plain, mirror, bring, sync, reset, free, again, own, end, stream, end_stream, module, library)
+    for _ in range(24):
+        yield b"".join(rng.choice(parts) if rng.random() < 0.6 else struct.pack("<HB", rng.randrange(2000) | 1, 12) + rng.randbytes(12)
+                       for _ in range(rng.randrange(5, 24)))
+
+
+# ---- shared memory (fuzz_shm.c): any bytes are steps ----
 
 
 def random_seeds():
@@ -214,7 +259,7 @@ def random_seeds():
 
 SEEDS = {"fuzz_session": session_seeds, "fuzz_answers": answer_seeds, "fuzz_listener": listener_seeds, "fuzz_files": file_seeds,
          "fuzz_netlink": netlink_seeds, "fuzz_docker": docker_seeds, "fuzz_image": image_seeds,
-         "fuzz_cuda_session": random_seeds, "fuzz_shm": random_seeds}
+         "fuzz_cuda_session": call_seeds, "fuzz_shm": random_seeds}
 
 
 def main():
