@@ -66,17 +66,27 @@ static bool has_switch(const struct ath_gpu *gpu)
     return false;
 }
 
+/* The smaller count of two entries, which may be NULL, whose count is known; else ATH_UNKNOWN. */
+static int least_count(const struct ath_nvlink *there, const struct ath_nvlink *back)
+{
+    int ours = there ? there->count : ATH_UNKNOWN, theirs = back ? back->count : ATH_UNKNOWN;
+
+    if (ours < 0 || theirs < 0)
+        return ours < 0 ? theirs : ours;
+    return ours < theirs ? ours : theirs;
+}
+
 bool ath_gpu_links(const struct ath_machine *machine, size_t a, size_t b, int *out)
 {
     const struct ath_gpu *from = &machine->gpus[a], *to = &machine->gpus[b];
     struct ath_nvlink to_b = { .peer = to->pci }, to_a = { .peer = from->pci };
+    const struct ath_nvlink *there = link_to(from, ATH_PEER_GPU, &to_b),
+                            *back = link_to(to, ATH_PEER_GPU, &to_a);
+    bool is_direct = there || back;
 
-    const struct ath_nvlink *link = link_to(from, ATH_PEER_GPU, &to_b);
-    if (!link)
-        link = link_to(to, ATH_PEER_GPU, &to_a);
-    if (!link && !(from->has_nvlinks && to->has_nvlinks))
+    if (!is_direct && !(from->has_nvlinks && to->has_nvlinks))
         return false;
-    *out = link ? link->count : switched_links(from, to);
+    *out = is_direct ? least_count(there, back) : switched_links(from, to);
     /* Switches of two boards may be connected (DGX-2): the links of a GPU do not show that. */
     return *out || !has_switch(from) || !has_switch(to);
 }

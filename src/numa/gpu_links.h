@@ -4,7 +4,8 @@
 
 /*
  * Counts the links between two GPUs: *out is 0 for none, ATH_UNKNOWN if there are links but their
- * number is not known. Returns false if it is not known whether there are links.
+ * number is not known. If the two ends disagree, the smaller count is taken. Returns false if it is
+ * not known whether there are links.
  */
 bool ath_gpu_links(const struct ath_machine *machine, size_t a, size_t b, int *out);
 

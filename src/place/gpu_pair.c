@@ -55,24 +55,55 @@ static void look_at_links(const struct ath_gpu *a, const struct ath_gpu *b,
         set(pair, pair->links * each, ATH_FIGURE_TABLE);
 }
 
-/* From GPU to GPU over the host: by the NVLinks to their processors if both have some, else by
- * PCIe. Between sockets only the profile of few machines tells what the way can carry. */
+/* True if NVLinks join the GPU to its processor, even if the source does not tell them: then its
+ * memory is a NUMA node (POWER9, Grace). Its PCIe link is for its settings only, x4 on an AC922. */
+static bool is_linked_to_processor(const struct ath_gpu *gpu)
+{
+    return speed_mbps(gpu, ATH_PEER_CPU, NULL) != 0 || gpu->memory_node != ATH_UNKNOWN;
+}
+
+/* From a GPU to its processor, in Mb/s; ATH_UNKNOWN. */
+static int64_t to_processor_mbps(const struct ath_gpu *gpu)
+{
+    int64_t linked = speed_mbps(gpu, ATH_PEER_CPU, NULL);
+
+    if (is_linked_to_processor(gpu))
+        return linked > 0 ? linked : ATH_UNKNOWN;
+    return gpu->pcie_mbps > 0 ? gpu->pcie_mbps : ATH_UNKNOWN;
+}
+
+/* Between sockets only the profile of few machines tells what the way can carry. There, NVLinks of
+ * unknown speed to the processors are not the narrowest part (link_figures.c). */
+static void look_beyond_socket(const struct ath_machine *machine, const struct ath_gpu *a,
+                               const struct ath_gpu *b, struct ath_gpu_pair *pair)
+{
+    const struct ath_gpu *ends[] = { a, b };
+    int64_t bytes_per_s = ath_link_socket_bytes_per_s(machine->profile);
+    enum ath_figure_source source = ATH_FIGURE_TABLE;
+
+    for (size_t i = 0; i < ATH_COUNT(ends) && bytes_per_s > 0; i++) {
+        int64_t mbps = to_processor_mbps(ends[i]);
+        if (mbps < 0 && is_linked_to_processor(ends[i]))
+            continue;
+        if (mbps < 0 || mbps * BYTES_PER_MEGABIT < bytes_per_s) {
+            bytes_per_s = mbps < 0 ? ATH_UNKNOWN : mbps * BYTES_PER_MEGABIT;
+            source = ATH_FIGURE_DRIVER;
+        }
+    }
+    set(pair, bytes_per_s, source);
+}
+
+/* From GPU to GPU over the host: by the NVLinks to their processors if they have some, else by
+ * PCIe. */
 static void look_at_host(const struct ath_machine *machine, const struct ath_gpu *a,
                          const struct ath_gpu *b, struct ath_gpu_pair *pair)
 {
-    int64_t by_links =
-        smaller(speed_mbps(a, ATH_PEER_CPU, NULL), speed_mbps(b, ATH_PEER_CPU, NULL));
-    int64_t mbps = by_links > 0 ? by_links : smaller(a->pcie_mbps, b->pcie_mbps);
-    int64_t bytes_per_s = mbps > 0 ? mbps * BYTES_PER_MEGABIT : ATH_UNKNOWN;
-    int64_t sockets = ath_link_socket_bytes_per_s(machine->profile);
+    int64_t mbps = smaller(to_processor_mbps(a), to_processor_mbps(b));
 
-    if (pair->class == ATH_PCI_UNKNOWN)
-        return;
-    if (pair->class != ATH_PCI_SYS)
-        set(pair, bytes_per_s, ATH_FIGURE_DRIVER);
-    else if (bytes_per_s > 0 && sockets > 0)
-        set(pair, smaller(bytes_per_s, sockets),
-            sockets < bytes_per_s ? ATH_FIGURE_TABLE : ATH_FIGURE_DRIVER);
+    if (pair->class == ATH_PCI_SYS)
+        look_beyond_socket(machine, a, b, pair);
+    else if (pair->class != ATH_PCI_UNKNOWN && mbps > 0)
+        set(pair, mbps * BYTES_PER_MEGABIT, ATH_FIGURE_DRIVER);
 }
 
 static bool may_have_nvlinks(const struct ath_gpu *gpu)

@@ -22,14 +22,18 @@ static const struct {
     { 0x2230, 0x223f, 14062 * MB }, /* GA102: 112.5 GB/s by 4 links (GA102 architecture paper) */
     { 0x2300, 0x23ff, 25000 * MB }, /* GH100: 900 GB/s by 18 links (H100 architecture paper) */
     { 0x2900, 0x29ff, 50000 * MB }, /* GB100: 1,800 GB/s by 18 links (Blackwell brief) */
+    { 0x3180, 0x31ff, 50000 * MB }, /* GB110 (B300, GB300): the same (HGX B300 data sheet) */
 };
 
-/* Between sockets, by the machines whose profile tells the processor. */
+/* Between sockets, by the machines whose profile tells the processor. Each GPU of an AC922 has two
+ * or three NVLinks to its processor (IBM Redpapers REDP-5472 and REDP-5494): more than the X-Bus.
+ */
 static const struct {
     const char *profile;
     int64_t bytes_per_s;
 } sockets[] = {
-    { "ac922", 64000 * MB }, /* X-Bus of POWER9 (IBM Redpaper REDP-5472, AC922) */
+    /* X-Bus of POWER9: NCCL's src/graph/topo.h, P9_BW; half of the 64 GB/s of REDP-5472 */
+    { "ac922", 32000 * MB },
 };
 
 /* A step of NCCL's ring with the protocol LL (NCCL 2.22, src/graph/tuning.cc, hwLat). NCCL knows

@@ -407,7 +407,7 @@ TEST(matrix_shows_known_links)
 {
     ATH_AUTO(ath_machine) machine = { 0 };
     made_ac922_six(&machine);
-    machine.gpus[0].nvlinks[1].count = ATH_UNKNOWN;
+    machine.gpus[0].nvlinks[1].count = machine.gpus[2].nvlinks[0].count = ATH_UNKNOWN;
     ath_auto_free char *text = shown(&machine, ATH_FORMAT_MATRIX, &plain);
     char *rest = text, *words[WORDS_MAX];
 

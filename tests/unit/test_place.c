@@ -13,6 +13,7 @@
 #include "numa/core.h"
 #include "place/gpu_pair.h"
 #include "place/group.h"
+#include "place/link_figures.h"
 #include "place/matrix.h"
 #include "tree.h"
 #include "unit.h"
@@ -398,7 +399,7 @@ TEST(bandwidths_of_links)
     ck_assert_int_eq(bandwidth_of(made_b200, 0, 6), 900000000000);
     ck_assert_int_eq(bandwidth_of(made_dgx2, 0, 15), 150000000000);
     ck_assert_int_eq(bandwidth_of(made_b200, 0, 7), ATH_SET_UNKNOWN_FAR);
-    ck_assert_int_eq(bandwidth_of(made_ac922_six, 0, 5), 50000000000);
+    ck_assert_int_eq(bandwidth_of(made_ac922_six, 0, 5), 32000000000);
 }
 
 static void expect_pair(size_t a, size_t b, const char *word, int64_t bytes_per_s,
@@ -419,13 +420,12 @@ TEST(pairs_say_their_source)
 {
     begin(made_ac922_six);
     expect_pair(0, 1, "NV2", 50000000000, ATH_FIGURE_DRIVER, 600, 10);
-    expect_pair(0, 5, "SYS", 50000000000, ATH_FIGURE_DRIVER, 1000, 17);
+    expect_pair(0, 5, "SYS", 32000000000, ATH_FIGURE_TABLE, 1000, 17);
     for (size_t i = 0; i < machine.gpu_count; i++)
         for (size_t j = 0; j < machine.gpus[i].nvlink_count; j++)
             machine.gpus[i].nvlinks[j].speed_mbps *=
                 machine.gpus[i].nvlinks[j].kind == ATH_PEER_CPU ? 2 : -1;
     expect_pair(0, 1, "NV2", 50000000000, ATH_FIGURE_TABLE, 600, 10);
-    expect_pair(0, 5, "SYS", 64000000000, ATH_FIGURE_TABLE, 1000, 17);
     machine.gpus[1].device_id = 0;
     expect_pair(0, 1, "NV2", ATH_UNKNOWN, ATH_FIGURE_UNKNOWN, 600, 10);
     machine.gpus[0].nvlink_count = 0;
@@ -433,7 +433,60 @@ TEST(pairs_say_their_source)
     machine.gpus[5].has_nvlinks = false;
     expect_pair(0, 5, NULL, ATH_UNKNOWN, ATH_FIGURE_UNKNOWN, ATH_UNKNOWN, ATH_UNKNOWN);
     machine.gpus[5].vendor_id = ATH_VENDOR_AMD;
+    machine.gpus[5].nvlink_count = 0;
+    machine.gpus[0].memory_node = machine.gpus[5].memory_node = ATH_UNKNOWN;
     expect_pair(0, 5, "SYS", 7877000000, ATH_FIGURE_DRIVER, 1000, 17); /* by PCIe */
+    machine.gpus[5].pcie_mbps = ATH_UNKNOWN;
+    expect_pair(0, 5, "SYS", ATH_UNKNOWN, ATH_FIGURE_UNKNOWN, 1000, 17);
+}
+
+static struct ath_nvlink *link_to_processor(size_t gpu)
+{
+    struct ath_nvlink *link = machine.gpus[gpu].nvlinks;
+    while (link->kind != ATH_PEER_CPU)
+        link++;
+    return link;
+}
+
+/* A GPU that NVLinks join to its processor does not send its data over PCIe: on an AC922 that link
+ * carries 2 GB/s. `nvidia-smi topo -m` does not show the links to the processor. */
+TEST(pairs_beside_pcie)
+{
+    begin(made_ac922_six);
+    link_to_processor(5)->speed_mbps = 200000; /* one NVLink is left */
+    expect_pair(0, 5, "SYS", 25000000000, ATH_FIGURE_DRIVER, 1000, 17);
+    machine.gpus[0].nvlink_count = machine.gpus[1].nvlink_count = machine.gpus[5].nvlink_count = 0;
+    expect_pair(0, 5, "SYS", 32000000000, ATH_FIGURE_TABLE, 1000, 17);
+    expect_pair(0, 1, "PIX", ATH_UNKNOWN, ATH_FIGURE_UNKNOWN, 1000, 17);
+    machine.profile = "generic";
+    expect_pair(0, 5, "SYS", ATH_UNKNOWN, ATH_FIGURE_UNKNOWN, 1000, 17);
+}
+
+/* The end with fewer links counts, in both directions. */
+TEST(pairs_of_uneven_ends)
+{
+    begin(made_ac922_six);
+    machine.gpus[1].nvlinks[0].count = 1;
+    machine.gpus[1].nvlinks[0].speed_mbps = 200000;
+    expect_pair(0, 1, "NV1", 25000000000, ATH_FIGURE_DRIVER, 600, 10);
+    expect_pair(1, 0, "NV1", 25000000000, ATH_FIGURE_DRIVER, 600, 10);
+    machine.gpus[0].nvlinks[0].count = ATH_UNKNOWN;
+    expect_pair(0, 1, "NV1", 25000000000, ATH_FIGURE_DRIVER, 600, 10);
+}
+
+TEST(figures_of_links)
+{
+    static const struct {
+        int device_id;
+        int64_t bytes_per_s;
+    } rows[] = {
+        { 0x15ef, ATH_UNKNOWN }, { 0x15f9, 20000000000 }, { 0x1db5, 25000000000 },
+        { 0x20b2, 25000000000 }, { 0x2235, 14062000000 }, { 0x2330, 25000000000 },
+        { 0x2901, 50000000000 }, { 0x2a00, ATH_UNKNOWN }, { 0x3182, 50000000000 },
+        { 0x31ff, 50000000000 }, { 0x3200, ATH_UNKNOWN },
+    };
+    for (size_t i = 0; i < ATH_COUNT(rows); i++)
+        ck_assert_int_eq(ath_link_nvlink_bytes_per_s(rows[i].device_id), rows[i].bytes_per_s);
 }
 
 /* A source may name a link at one end only, and links of both ends with different speeds. */
