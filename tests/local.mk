@@ -49,6 +49,7 @@ UNIT_TESTS = \
 	tests/unit/test_object_table \
 	tests/unit/test_output \
 	tests/unit/test_pair \
+	tests/unit/test_smi_topo \
 	tests/unit/test_parameter_layout \
 	tests/unit/test_pci \
 	tests/unit/test_perf \

@@ -22,6 +22,7 @@
 #include "numa/near.h"
 #include "numa/node.h"
 #include "numa/nvml.h"
+#include "numa/smi_topo.h"
 #include "numa/topology_xml.h"
 #include "numa/warning.h"
 
@@ -112,7 +113,9 @@ static int read_root(const char *path, bool without_nvml, struct ath_machine *ma
     ath_gpus_read(&root, machine);
     read_nics(&root, machine);
     ath_nodes_check_allowed(&root, machine);
-    if (root.is_live && !without_nvml)
+    if (!root.is_live)
+        ath_smi_topo_read(&root, machine);
+    else if (!without_nvml)
         ath_nvml_read(machine, NVML_TIMEOUT_MS);
     return 0;
 }

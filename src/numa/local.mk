@@ -19,6 +19,7 @@ libaitherion_a_SOURCES += \
 	src/numa/pair.c src/numa/pair.h \
 	src/numa/profile.c src/numa/profile.h \
 	src/numa/read.c src/numa/read.h \
+	src/numa/smi_topo.c src/numa/smi_topo.h \
 	src/numa/topology_xml.c src/numa/topology_xml.h \
 	src/numa/usable.c src/numa/usable.h \
 	src/numa/warning.c src/numa/warning.h \

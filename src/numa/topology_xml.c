@@ -81,7 +81,8 @@ static const struct {
     const char *words[2], *message;
 } other_texts[] = {
     { { "GPU0", " X " },
-      N_("'%s' is the output of `nvidia-smi topo -m`, which aitherion does not read yet") },
+      N_("'%s' is the output of `nvidia-smi topo -m`, which has no PCI addresses; put it into a "
+         "captured root as nvidia-smi-topo.txt") },
     { { "schema:", "aitherion.topology/" }, N_("'%s' is a topology document, not a machine") },
 };
 

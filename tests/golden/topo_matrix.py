@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Compares `--format matrix` of the AC922 with the `nvidia-smi topo -m` that was captured on one, cell by cell.
 
-All GPU-to-NIC and NIC-to-NIC cells must be equal. GPU-to-GPU cells show NVLinks, which a capture without NVML does not know.
-They must be `?`, even if the captured table shows that there are no NVLinks.
+The capture holds that output as nvidia-smi-topo.txt, for its NVLinks. All other cells come from sysfs.
 """
 import os
 import re
@@ -58,8 +57,6 @@ def main():
     got = rename(ours(matrix), machine)
     passed = failed = 0
     for (row, column), wanted in captured().items():
-        if row != column and row.startswith("GPU") and column.startswith("GPU"):
-            wanted = "?"
         if got.get((row, column)) == wanted:
             passed += 1
         else:
