@@ -403,6 +403,24 @@ TEST(matrix_agrees_with_nvidia_smi)
     check_has(rest, "mlx5_4  enP51p1s0f0, 0033:01:00.0, card 0003:01:00.0");
 }
 
+TEST(lines_have_bandwidths)
+{
+    ATH_AUTO(ath_machine) six = { 0 }, mesh = { 0 };
+    made_ac922_six(&six);
+    made_dgx1(&mesh);
+    ath_auto_free char *dot = shown(&six, ATH_FORMAT_DOT, &plain);
+    ath_auto_free char *svg = shown(&six, ATH_FORMAT_SVG, &plain);
+    ath_auto_free char *crowded = shown(&mesh, ATH_FORMAT_SVG, &plain);
+    ath_auto_free char *matrix = shown(&six, ATH_FORMAT_MATRIX, &plain);
+
+    check_has(dot, "gpu0 -- gpu1 [label=\"NV2 50 GB/s\"");
+    check_has(svg, ">NV2 50 GB/s<");
+    check_has(crowded, ">NV1<");
+    ck_assert_ptr_null(strstr(crowded, "GB/s<"));
+    check_has(matrix, "GB/s from GPU to GPU, in one direction (t: from a table of links)");
+    check_has(matrix, "GPU0    X       50      50      32t     32t     32t\n");
+}
+
 TEST(matrix_shows_known_links)
 {
     ATH_AUTO(ath_machine) machine = { 0 };

@@ -3,7 +3,6 @@
 
 #include "cli/output/place.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,12 +21,10 @@ const char *const ath_place_policies[] = { "best-effort", "restricted", "single-
 /* Returns "75 GB/s", "15.8 GB/s", or "not known". The caller frees it. */
 static char *bandwidth_words(int64_t bandwidth)
 {
-    int64_t tenths = (bandwidth + 50000000) / 100000000;
-
     if (bandwidth < 0)
         return ath_xstrdup(_("not known"));
-    return tenths % 10 ? ath_xasprintf("%" PRId64 ".%" PRId64 " GB/s", tenths / 10, tenths % 10)
-                       : ath_xasprintf("%" PRId64 " GB/s", tenths / 10);
+    ath_auto_free char *number = ath_words_gigabytes(bandwidth);
+    return ath_xasprintf("%s GB/s", number);
 }
 
 /* Returns "GPU0, GPU3". The caller frees it. */

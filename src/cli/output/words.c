@@ -5,6 +5,7 @@
 #include "cli/output/words.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,6 +46,14 @@ char *ath_words_speed(int64_t mbps)
     if (mbps % 1000)
         return ath_xasprintf("%.1f Gb/s", (double)mbps / 1000);
     return ath_xasprintf("%lld Gb/s", (long long)(mbps / 1000));
+}
+
+char *ath_words_gigabytes(int64_t bytes_per_s)
+{
+    int64_t tenths = bytes_per_s / 100000000 + (bytes_per_s % 100000000 >= 50000000);
+
+    return tenths % 10 ? ath_xasprintf("%" PRId64 ".%" PRId64, tenths / 10, tenths % 10)
+                       : ath_xasprintf("%" PRId64, tenths / 10);
 }
 
 char *ath_words_duration(int64_t seconds)

@@ -189,11 +189,11 @@ static void put_links(const struct dot *dot)
             if (are_on_fabric(&machine->gpus[a], &machine->gpus[b]) ||
                 !ath_gpu_links(machine, a, b, &count) || !count)
                 continue;
-            ath_auto_free char *cell = ath_gpu_links_word(&machine->gpus[a], count);
+            ath_auto_free char *label = ath_outline_edge(machine, a, b);
             fprintf(dot->out,
                     "  gpu%zu -- gpu%zu [label=\"%s\", color=\"#58983a\", penwidth=2, "
                     "constraint=false];\n",
-                    a, b, cell);
+                    a, b, label);
         }
 }
 

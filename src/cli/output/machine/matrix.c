@@ -201,6 +201,66 @@ static void print_heading(struct matrix *matrix, const char *heading)
             ath_style_off(matrix->style, ATH_ROLE_HEADING));
 }
 
+/* Returns a cell of the table of bandwidths: "75", "15.8", "32t" from our table. The caller frees
+ * it. */
+static char *bandwidth_cell(const struct ath_machine *machine, size_t a, size_t b)
+{
+    struct ath_gpu_pair pair;
+
+    if (a == b)
+        return ath_xstrdup("X");
+    ath_gpu_pair_look(machine, a, b, &pair);
+    if (pair.bandwidth_bytes_per_s < 0)
+        return ath_xstrdup("?");
+    ath_auto_free char *number = ath_words_gigabytes(pair.bandwidth_bytes_per_s);
+    return ath_xasprintf("%s%s", number, pair.source == ATH_FIGURE_TABLE ? "t" : "");
+}
+
+static bool has_bandwidth(const struct ath_machine *machine, enum ath_figure_source source)
+{
+    struct ath_gpu_pair pair;
+
+    for (size_t a = 0; a < machine->gpu_count; a++)
+        for (size_t b = a + 1; b < machine->gpu_count; b++) {
+            ath_gpu_pair_look(machine, a, b, &pair);
+            if (pair.bandwidth_bytes_per_s >= 0 && pair.source == source)
+                return true;
+        }
+    return false;
+}
+
+/* Prints the last cell of a line without blanks behind it. */
+static void print_gpu_cell(struct matrix *matrix, size_t column, const char *text)
+{
+    if (column + 1 < matrix->machine->gpu_count)
+        print_cell(matrix, text);
+    else
+        fprintf(matrix->out, "%s\n", text);
+}
+
+/* Prints the bandwidths between GPUs, if any is known. */
+static void print_bandwidths(struct matrix *matrix)
+{
+    const struct ath_machine *machine = matrix->machine;
+    bool has_table = has_bandwidth(machine, ATH_FIGURE_TABLE);
+
+    if (!has_table && !has_bandwidth(machine, ATH_FIGURE_DRIVER))
+        return;
+    print_heading(matrix,
+                  has_table ? _("GB/s from GPU to GPU, in one direction (t: from a table of links)")
+                            : _("GB/s from GPU to GPU, in one direction"));
+    print_cell(matrix, "");
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        print_gpu_cell(matrix, i, matrix->names[i]);
+    for (size_t row = 0; row < machine->gpu_count; row++) {
+        print_cell(matrix, matrix->names[row]);
+        for (size_t column = 0; column < machine->gpu_count; column++) {
+            ath_auto_free char *text = bandwidth_cell(machine, row, column);
+            print_gpu_cell(matrix, column, text);
+        }
+    }
+}
+
 static void print_legend_row(struct matrix *matrix, const char *word, const char *meaning)
 {
     ath_style_print(matrix->style, matrix->out,
@@ -231,6 +291,7 @@ void ath_machine_to_matrix(const struct ath_style *style, FILE *out, const void 
     ath_outline_make(matrix.machine, &matrix.outline);
     name_items(&matrix);
     print_matrix(&matrix);
+    print_bandwidths(&matrix);
     if (matrix.machine->nic_count)
         print_heading(&matrix, _("Network ports"));
     for (size_t i = 0; i < matrix.machine->nic_count; i++)

@@ -11,6 +11,7 @@
 #include "base/i18n.h"
 #include "cli/output/words.h"
 #include "numa/pair.h"
+#include "place/gpu_pair.h"
 
 enum {
     GROUPS_MAX = 32, /* if there are more, nodes without devices are folded */
@@ -211,6 +212,19 @@ bool ath_outline_is_switched(const struct ath_gpu *gpu)
 const char *ath_outline_link_name(const struct ath_gpu *gpu)
 {
     return gpu->vendor_id == ATH_VENDOR_AMD ? "xGMI" : "NVLink";
+}
+
+char *ath_outline_edge(const struct ath_machine *machine, size_t a, size_t b)
+{
+    struct ath_gpu_pair pair;
+
+    ath_gpu_pair_look(machine, a, b, &pair);
+    char *word = ath_gpu_pair_word(machine, &pair);
+    if (!word || pair.bandwidth_bytes_per_s < 0)
+        return word ? word : ath_xstrdup("?");
+    ath_auto_free char *class = word;
+    ath_auto_free char *number = ath_words_gigabytes(pair.bandwidth_bytes_per_s);
+    return ath_xasprintf("%s %s GB/s", class, number);
 }
 
 static bool are_alike(const struct ath_nvlink *a, const struct ath_nvlink *b)

@@ -46,6 +46,10 @@ char *ath_outline_folded_words(const struct ath_outline *outline);
  */
 size_t ath_outline_card(const struct ath_outline *outline, size_t nic, struct ath_idset *out_nodes);
 
+/* The label of a line between two GPUs: "NV3 75 GB/s", with the bandwidth in one direction if it is
+ * known. The caller frees it. */
+char *ath_outline_edge(const struct ath_machine *machine, size_t a, size_t b);
+
 /* The vendor's name for links between GPUs: "NVLink", "xGMI". */
 const char *ath_outline_link_name(const struct ath_gpu *gpu);
 

@@ -8,12 +8,15 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "cli/output/words.h"
 #include "numa/gpu_links.h"
+
+enum { LONG_LABEL_GPUS = 6 /* with more GPUs, labels of arcs have no bandwidth */ };
 
 /* --- links between GPUs ----------------------------------------------------------------------- */
 
@@ -37,8 +40,7 @@ static int arc_foot(const struct ath_scene *scene, size_t gpu, size_t peer)
     return other < own ? box->x + inset : box->x + box->width - inset;
 }
 
-static void put_arc(FILE *out, const struct ath_scene *scene, size_t a, size_t b, int count,
-                    bool is_label)
+static void put_arc(FILE *out, const struct ath_scene *scene, size_t a, size_t b, bool is_label)
 {
     int left = arc_foot(scene, a, b), right = arc_foot(scene, b, a);
     int foot = scene->gpus[a].y, top = foot - ath_scene_arc_height(scene, a, b);
@@ -51,7 +53,9 @@ static void put_arc(FILE *out, const struct ath_scene *scene, size_t a, size_t b
                      control, right, foot);
         return;
     }
-    ath_auto_free char *label = ath_gpu_links_word(&scene->machine->gpus[a], count);
+    ath_auto_free char *label = ath_outline_edge(scene->machine, a, b);
+    if (scene->machine->gpu_count > LONG_LABEL_GPUS)
+        label[strcspn(label, " ")] = '\0'; /* the class alone: the arcs of a mesh are near */
     ath_svg_label(out, (left + right) / 2, top, "nvlink", label);
 }
 
@@ -63,9 +67,9 @@ void ath_svg_arcs(FILE *out, const struct ath_scene *scene, bool are_labels)
         for (size_t b = a + 1; machine->gpus[a].nvlink_count && b < machine->gpu_count; b++) {
             int count = ath_scene_arc(scene, a, b);
             if (count && scene->gpu_slots[a] < scene->gpu_slots[b])
-                put_arc(out, scene, a, b, count, are_labels);
+                put_arc(out, scene, a, b, are_labels);
             else if (count)
-                put_arc(out, scene, b, a, count, are_labels);
+                put_arc(out, scene, b, a, are_labels);
         }
 }
 
