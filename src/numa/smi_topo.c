@@ -12,7 +12,12 @@
 #include "base/text.h"
 #include "numa/warning.h"
 
-enum { GPUS_MAX = 256, CELLS_MAX = GPUS_MAX + 1, NO_ROW = -1 };
+enum {
+    GPUS_MAX = 256,
+    CELLS_MAX = GPUS_MAX + 1,
+    NO_ROW = -1,
+    LINKS_OF_A_GPU = 18, /* of Hopper and Blackwell; older ones have fewer */
+};
 
 struct table {
     int count;  /* of GPUs */
@@ -154,17 +159,55 @@ static int compare_gpus(const void *a, const void *b)
     return ath_pci_compare(&(*x)->pci, &(*y)->pci);
 }
 
-/* Returns NVIDIA's GPUs by PCI address. The caller frees the list. */
+/* nvidia-smi lists the GPUs that NVIDIA's driver runs. */
+static bool is_listed(const struct ath_gpu *gpu)
+{
+    bool is_other = gpu->knows_driver && (!gpu->driver || strcmp(gpu->driver, "nvidia") != 0);
+    return gpu->vendor_id == ATH_VENDOR_NVIDIA && !is_other;
+}
+
+/* Returns the GPUs of nvidia-smi by PCI address. The caller frees the list. */
 static struct ath_gpu **gpus_of(const struct ath_machine *machine, int *out_count)
 {
     struct ath_gpu **gpus = ath_xalloc((machine->gpu_count + 1) * sizeof(struct ath_gpu *));
     size_t count = 0;
     for (size_t i = 0; i < machine->gpu_count; i++)
-        if (machine->gpus[i].vendor_id == ATH_VENDOR_NVIDIA)
+        if (is_listed(&machine->gpus[i]))
             gpus[count++] = &machine->gpus[i];
     qsort(gpus, count, sizeof *gpus, compare_gpus);
     *out_count = (int)count;
     return gpus;
+}
+
+static struct ath_nvlink *add_link(struct ath_gpu *gpu, enum ath_peer_kind kind, int count)
+{
+    struct ath_nvlink *link = ath_push(&gpu->nvlinks, &gpu->nvlink_count, sizeof *link);
+    *link = (struct ath_nvlink){ .kind = kind, .count = count, .speed_mbps = ATH_UNKNOWN };
+    return link;
+}
+
+/* Gives a GPU the links of its row. If these are more than a GPU has, it reaches every peer over
+ * the same links to switches; as with NVML, the switches are an entry, too. */
+static void add_links(struct ath_gpu *gpu, const int *row, struct ath_gpu *const *gpus, int count)
+{
+    int sum = 0, most = 0;
+
+    for (int i = 0; i < count; i++) {
+        sum += row[i];
+        most = row[i] > most ? row[i] : most;
+    }
+    bool is_switched = sum > LINKS_OF_A_GPU;
+    gpu->has_nvlinks = true;
+    if (is_switched)
+        add_link(gpu, ATH_PEER_SWITCH, most);
+    for (int i = 0; i < count; i++) {
+        if (!row[i])
+            continue;
+        struct ath_nvlink *link = add_link(gpu, ATH_PEER_GPU, row[i]);
+        link->has_peer = true;
+        link->peer = gpus[i]->pci;
+        link->is_through_switch = is_switched;
+    }
 }
 
 int ath_smi_topo_parse(char *text, struct ath_machine *machine, struct ath_err *err)
@@ -177,23 +220,10 @@ int ath_smi_topo_parse(char *text, struct ath_machine *machine, struct ath_err *
         return status;
     if (table.count != count)
         return ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID,
-                           _("GPUs in the table: %d; NVIDIA's GPUs in the machine: %d"),
+                           _("GPUs in the table: %d; GPUs that NVIDIA's driver runs: %d"),
                            table.count, count);
-    for (int i = 0; i < count; i++) {
-        gpus[i]->has_nvlinks = true;
-        for (int j = 0; j < count; j++) {
-            int links = table.links[i * count + j];
-            if (!links)
-                continue;
-            struct ath_nvlink *link =
-                ath_push(&gpus[i]->nvlinks, &gpus[i]->nvlink_count, sizeof *link);
-            *link = (struct ath_nvlink){ .kind = ATH_PEER_GPU,
-                                         .has_peer = true,
-                                         .peer = gpus[j]->pci,
-                                         .count = links,
-                                         .speed_mbps = ATH_UNKNOWN };
-        }
-    }
+    for (int i = 0; i < count; i++)
+        add_links(gpus[i], &table.links[i * count], gpus, count);
     return 0;
 }
 

@@ -11,8 +11,9 @@
 
 /*
  * Gives NVIDIA's GPUs the NVLinks of the table. Its GPU0, GPU1, ... are those of the machine by PCI
- * address, as for nvidia-smi. Lines before and behind the table, colours and other rows and columns
- * are skipped. Writes into text. Returns 0, or -EINVAL with err and the machine unchanged.
+ * address, as for nvidia-smi, without those that another driver runs. Lines before and behind the
+ * table, colours and other rows and columns are skipped. Writes into text. Returns 0, or -EINVAL
+ * with err and the machine unchanged.
  */
 int ath_smi_topo_parse(char *text, struct ath_machine *machine, struct ath_err *err);
 

@@ -80,6 +80,48 @@ TEST(reads_a_single_gpu)
     ck_assert_uint_eq(machine.gpus[0].nvlink_count, 0);
 }
 
+/* No GPU has 36 links: on an HGX H100 it reaches every peer over the same 18. */
+TEST(sees_switches)
+{
+    begin(3);
+    ck_assert_int_eq(parse("\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV18\tNV18\nGPU1\tNV18\tX\tNV18\n"
+                           "GPU2\tNV18\tNV18\tX\n",
+                           NULL),
+                     0);
+    for (size_t i = 0; i < 3; i++) {
+        const struct ath_gpu *gpu = &machine.gpus[i];
+        ck_assert_uint_eq(gpu->nvlink_count, 3);
+        ck_assert_int_eq(gpu->nvlinks[0].kind, ATH_PEER_SWITCH);
+        ck_assert_int_eq(gpu->nvlinks[0].count, 18);
+        ck_assert(!gpu->nvlinks[0].has_peer && !gpu->nvlinks[0].is_through_switch);
+        ck_assert(gpu->nvlinks[1].is_through_switch && gpu->nvlinks[2].is_through_switch);
+    }
+    ck_assert_int_eq(links(0, 2), 18);
+}
+
+/* All 18 links of a GPU may lead to two others. */
+TEST(sees_direct_links)
+{
+    begin(3);
+    ck_assert_int_eq(parse("\tGPU0\tGPU1\tGPU2\nGPU0\tX\tNV9\tNV9\nGPU1\tNV9\tX\tNV9\n"
+                           "GPU2\tNV9\tNV9\tX\n",
+                           NULL),
+                     0);
+    ck_assert_uint_eq(machine.gpus[0].nvlink_count, 2);
+    ck_assert(!machine.gpus[0].nvlinks[0].is_through_switch);
+}
+
+/* A GPU that a virtual machine has is not in the table. */
+TEST(leaves_gpus_of_other_drivers_out)
+{
+    begin(3);
+    machine.gpus[1].knows_driver = true;
+    machine.gpus[1].driver = ath_xstrdup("vfio-pci");
+    ck_assert_int_eq(parse("\tGPU0\tGPU1\nGPU0\tX\tNV3\nGPU1\tNV3\tX\n", NULL), 0);
+    ck_assert_int_eq(links(0, 2), 3);
+    ck_assert(!machine.gpus[1].has_nvlinks);
+}
+
 TEST(refuses_what_does_not_fit)
 {
     begin(2);
@@ -93,8 +135,8 @@ TEST(refuses_what_does_not_fit)
                  "the cell 'NV100' of GPU0 and GPU1 is no word of the legend");
     expect_fault("\tGPU0\tGPU1\nGPU0\tX\tNV2\nGPU1\tNV1\tX\n",
                  "GPU0 and GPU1 say different things about each other");
-    expect_fault("\tGPU0\nGPU0\tX\n", "GPUs in the table: 1; NVIDIA's GPUs in the machine: 2");
+    expect_fault("\tGPU0\nGPU0\tX\n", "GPUs in the table: 1; GPUs that NVIDIA's driver runs: 2");
     machine.gpus[0].vendor_id = ATH_VENDOR_AMD;
     expect_fault("\tGPU0\tGPU1\nGPU0\tX\tSYS\nGPU1\tSYS\tX\n",
-                 "GPUs in the table: 2; NVIDIA's GPUs in the machine: 1");
+                 "GPUs in the table: 2; GPUs that NVIDIA's driver runs: 1");
 }
