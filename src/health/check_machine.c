@@ -89,6 +89,7 @@ static const struct {
     { ATH_W_GPU_MEMORY_OFFLINE, has_gpus },
     { ATH_W_NVML_MISSING, asks_nvml },
     { ATH_W_NVML_FAILED, asks_nvml },
+    { ATH_W_SMI_TOPO, knows_links },
     { ATH_W_GPU_LINKS_LOST, knows_links },
     { ATH_W_CPUSET_LIMITED, is_live },
     { ATH_W_SAME_SUBNET, has_nics },

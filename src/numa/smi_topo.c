@@ -231,11 +231,12 @@ void ath_smi_topo_read(const struct ath_root *root, struct ath_machine *machine)
 {
     ath_auto_free char *text = ath_root_read(root, "%s", ATH_SMI_TOPO_FILE);
     struct ath_err err = { 0 };
-    if (!text && errno == ENOENT)
-        return;
-    if (!text)
-        ath_err_system(&err, -errno, "%s", ATH_SMI_TOPO_FILE);
-    if (!text || ath_smi_topo_parse(text, machine, &err))
-        ath_warning_add(machine, ATH_W_UNREADABLE, ATH_SMI_TOPO_FILE, err.message, _("NVLinks"),
-                        NULL);
+    const char *why = NULL;
+
+    if (!text && errno != ENOENT)
+        why = strerror(errno);
+    else if (text && ath_smi_topo_parse(text, machine, &err))
+        why = err.message;
+    if (why)
+        ath_warning_add(machine, ATH_W_SMI_TOPO, ATH_SMI_TOPO_FILE, why, NULL);
 }

@@ -51,6 +51,9 @@
     X(NVML_FAILED, "nvml-failed", /* object: PCI address; {1}: why */                              \
       N_("NVIDIA's driver gives no answer about GPU '{0}': {1}"),                                  \
       N_("nvidia-smi -q -i {0}; dmesg | grep -i -e nvrm -e xid"))                                  \
+    X(SMI_TOPO, "smi-topo-unusable", /* object: the file; {1}: why */                              \
+      N_("'{0}' cannot be used ({1}), so NVLinks are not known"),                                  \
+      N_("on that machine: nvidia-smi topo -m > {0}"))                                             \
     X(GPU_LINKS_LOST, "gpu-links-lost", /* object: PCI address; {1}: links; {2}: of others */      \
       N_("GPU '{0}' has {1} NVLinks to GPUs and switches, although GPUs of its kind here have "    \
          "{2}"),                                                                                   \

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "numa/gpu_links.h"
+#include "tree.h"
 #include "unit.h"
 
 static struct ath_machine machine;
@@ -139,4 +140,28 @@ TEST(refuses_what_does_not_fit)
     machine.gpus[0].vendor_id = ATH_VENDOR_AMD;
     expect_fault("\tGPU0\tGPU1\nGPU0\tX\tSYS\nGPU1\tSYS\tX\n",
                  "GPUs in the table: 2; GPUs that NVIDIA's driver runs: 1");
+}
+
+/* A captured root need not have the table. If it has one, a fault is a warning with a hint. */
+TEST(warns_of_a_faulty_file)
+{
+    struct tree tree;
+    ATH_AUTO(ath_root) root = { .fd = -1 };
+    struct ath_err err;
+
+    tree_make(&tree);
+    ck_assert_int_eq(ath_root_open(tree.path, &root, &err), 0);
+    begin(2);
+    ath_smi_topo_read(&root, &machine);
+    ck_assert_uint_eq(machine.warning_count, 0);
+    tree_put(&tree, "\tGPU0\nGPU0\t X \n", ATH_SMI_TOPO_FILE);
+    ath_smi_topo_read(&root, &machine);
+    ck_assert_uint_eq(machine.warning_count, 1);
+    ck_assert_str_eq(machine.warnings[0].code, "smi-topo-unusable");
+    ck_assert_str_eq(machine.warnings[0].message,
+                     "'nvidia-smi-topo.txt' cannot be used (GPUs in the table: 1; GPUs that "
+                     "NVIDIA's driver runs: 2), so NVLinks are not known");
+    ck_assert_str_eq(machine.warnings[0].hint,
+                     "on that machine: nvidia-smi topo -m > nvidia-smi-topo.txt");
+    tree_remove(&tree);
 }
