@@ -78,12 +78,14 @@ static const struct {
 
 /* Texts that users mistake for a topology: both words are in the beginning of the file. */
 static const struct {
-    const char *words[2], *message;
+    const char *words[2], *message, *hint;
 } other_texts[] = {
     { { "GPU0", " X " },
-      N_("'%s' is the output of `nvidia-smi topo -m`, which has no PCI addresses; put it into a "
-         "captured root as nvidia-smi-topo.txt") },
-    { { "schema:", "aitherion.topology/" }, N_("'%s' is a topology document, not a machine") },
+      N_("'%s' is the output of `nvidia-smi topo -m`, which has no PCI addresses"),
+      N_("put it into a captured root as 'nvidia-smi-topo.txt', and use --root") },
+    { { "schema:", "aitherion.topology/" },
+      N_("'%s' is a topology document, not a machine"),
+      NULL },
 };
 
 const char *ath_xml_get(const char **attributes, const char *name)
@@ -240,7 +242,7 @@ static int check_begin(const char *name, const char *data, size_t length, struct
 {
     enum { BEGIN_BYTES = 4096 };
     static const char blanks[] = " \t\r\n";
-    const char *message = _("'%s' is not XML: it does not begin with '<'");
+    const char *message = _("'%s' is not XML: it does not begin with '<'"), *hint = NULL;
     size_t at = 0;
 
     while (at < length && memchr(blanks, data[at], sizeof blanks - 1))
@@ -250,9 +252,12 @@ static int check_begin(const char *name, const char *data, size_t length, struct
     size_t begin = length < BEGIN_BYTES ? length : BEGIN_BYTES;
     for (size_t i = 0; i < ATH_COUNT(other_texts); i++)
         if (memmem(data, begin, other_texts[i].words[0], strlen(other_texts[i].words[0])) &&
-            memmem(data, begin, other_texts[i].words[1], strlen(other_texts[i].words[1])))
+            memmem(data, begin, other_texts[i].words[1], strlen(other_texts[i].words[1]))) {
             message = _(other_texts[i].message);
-    return ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID, message, name);
+            hint = other_texts[i].hint;
+        }
+    ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID, message, name);
+    return hint ? ath_err_hint(err, -EINVAL, "%s", _(hint)) : -EINVAL;
 }
 
 int ath_topology_parse(const char *name, const char *data, size_t length, struct ath_machine *out,
