@@ -22,6 +22,7 @@ UNIT_TESTS = \
 	tests/unit/test_edit \
 	tests/unit/test_elf \
 	tests/unit/test_err \
+	tests/unit/test_estimate \
 	tests/unit/test_fields \
 	tests/unit/test_file \
 	tests/unit/test_fingerprint \
@@ -77,6 +78,7 @@ if RUNTIME_TABLES
 UNIT_TESTS += tests/unit/test_tables
 tests_unit_test_tables_SOURCES = tests/unit/test_tables.c src/cuda/api/export_tables.c src/cuda/api/export_tables.h
 endif
+tests_unit_test_estimate_SOURCES = tests/unit/test_estimate.c tests/unit/made_machines.c tests/unit/made_machines.h tests/unit/tree.h
 tests_unit_test_place_SOURCES = tests/unit/test_place.c tests/unit/made_machines.c tests/unit/made_machines.h tests/unit/tree.h
 tests_unit_test_output_SOURCES = tests/unit/test_output.c tests/unit/made_machines.c tests/unit/made_machines.h
 

@@ -23,6 +23,7 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/key.c \
 	src/cli/commands/logs.c \
 	src/cli/commands/menu.c \
+	src/cli/commands/estimate.c \
 	src/cli/commands/place.c \
 	src/cli/commands/restart.c \
 	src/cli/commands/roce.c \
@@ -81,6 +82,8 @@ libaitherion_a_SOURCES += \
 	src/cli/output/machine/text.c \
 	src/cli/output/machine/outline.c src/cli/output/machine/outline.h \
 	src/cli/output/output.c src/cli/output/output.h \
+	src/cli/output/estimate.c src/cli/output/estimate.h \
+	src/cli/gpu_names.c src/cli/gpu_names.h \
 	src/cli/output/place.c src/cli/output/place.h \
 	src/cli/output/roce_list.c src/cli/output/roce_list.h \
 	src/cli/output/roce_list_text.c \

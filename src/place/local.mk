@@ -1,6 +1,8 @@
 libaitherion_a_SOURCES += \
+	src/place/capability.c src/place/capability.h \
 	src/place/choose.c src/place/choose.h \
 	src/place/cpus.c src/place/cpus.h \
+	src/place/estimate.c src/place/estimate.h \
 	src/place/gpu_pair.c src/place/gpu_pair.h \
 	src/place/gpu_ring.c src/place/gpu_ring.h \
 	src/place/group.c src/place/group.h \

@@ -10,6 +10,7 @@
     X(menu)                                                                                        \
     X(discover)                                                                                    \
     X(place)                                                                                       \
+    X(estimate)                                                                                    \
     X(numa)                                                                                        \
     X(init)                                                                                        \
     X(configure)                                                                                   \

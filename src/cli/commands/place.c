@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -18,6 +17,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands/commands.h"
+#include "cli/gpu_names.h"
 #include "cli/output/place.h"
 #include "cli/program.h"
 #include "cli/report.h"
@@ -105,71 +105,6 @@ static int check_program(const struct work *work, struct ath_err *err)
 
 /* ---- GPUs and ports by name ---- */
 
-/* Returns whether a word names a GPU: 2, GPU2, 0004:04:00.0, or the beginning of its UUID. */
-static bool is_gpu_named(const struct ath_machine *machine, size_t index, const char *word)
-{
-    const struct ath_gpu *gpu = &machine->gpus[index];
-    const char *digits = strncasecmp(word, "GPU", 3) ? word : word + 3;
-    struct ath_pci pci;
-    uint64_t number;
-
-    if (!ath_parse_u64(digits, 10, &number))
-        return number == index;
-    if (!ath_pci_parse(word, &pci))
-        return ath_pci_equals(&pci, &gpu->pci);
-    return gpu->uuid && strlen(word) > strlen("GPU-") && ath_starts_with(gpu->uuid, word);
-}
-
-static int find_gpu(const struct ath_machine *machine, const char *option, const char *word,
-                    size_t *out, struct ath_err *err)
-{
-    size_t found = 0, matches = 0;
-
-    for (size_t i = 0; i < machine->gpu_count; i++)
-        if (is_gpu_named(machine, i, word)) {
-            found = i;
-            matches++;
-        }
-    if (matches == 1) {
-        *out = found;
-        return 0;
-    }
-    if (matches)
-        ath_err_set(err, -EINVAL, ATH_E_MISFIT, _("'%s' of %s begins the UUIDs of %zu GPUs"), word,
-                    option, matches);
-    else if (!machine->gpu_count)
-        ath_err_set(err, -EINVAL, ATH_E_MISFIT, _("the machine has no GPU '%s' of %s: it has none"),
-                    word, option);
-    else
-        ath_err_set(err, -EINVAL, ATH_E_MISFIT,
-                    _("the machine has no GPU '%s' of %s: it has GPU0 to GPU%zu"), word, option,
-                    machine->gpu_count - 1);
-    return ath_err_hint(err, -EINVAL,
-                        _("name a GPU by its number, PCI address or UUID: aitherion discover"));
-}
-
-/* Sets the flag of each GPU in a list. */
-static int read_gpus(const struct work *work, const char *option, const char *list, bool *out,
-                     struct ath_err *err)
-{
-    const char *rest = list, *part;
-    size_t length, index = 0;
-
-    while ((part = ath_text_next_part(&rest, &length))) {
-        ath_auto_free char *word = ath_xasprintf("%.*s", (int)length, part);
-        if (!*word) {
-            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' of %s has an empty entry"), list,
-                        option);
-            return ath_err_hint(err, -EINVAL, _("separate GPUs by single commas: 0,1"));
-        }
-        int status = find_gpu(&work->machine, option, word, &index, err);
-        if (status)
-            return status;
-        out[index] = true;
-    }
-    return 0;
-}
-
 static int refuse_unusable(const struct work *work, size_t index, struct ath_err *err)
 {
     char pci[ATH_PCI_TEXT];
@@ -187,10 +122,11 @@ static int find_free(struct work *work, struct ath_err *err)
     ath_auto_free bool *named = ath_xalloc(count * sizeof *named);
     ath_auto_free bool *avoided = ath_xalloc(count * sizeof *avoided);
     const char *free_gpus = work->options->free_gpus, *avoid = work->options->avoided;
-    int status = free_gpus ? read_gpus(work, "--free", free_gpus, named, err) : 0;
+    int status =
+        free_gpus ? ath_gpu_names_read(&work->machine, "--free", free_gpus, named, err) : 0;
 
     if (!status && avoid)
-        status = read_gpus(work, "--avoid", avoid, avoided, err);
+        status = ath_gpu_names_read(&work->machine, "--avoid", avoid, avoided, err);
     if (status)
         return status;
     work->is_free = ath_xalloc(count * sizeof *work->is_free);

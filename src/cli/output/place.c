@@ -18,15 +18,6 @@ const char *const ath_place_policies[] = { "best-effort", "restricted", "single-
 
 /* ---- words ---- */
 
-/* Returns "75 GB/s", "15.8 GB/s", or "not known". The caller frees it. */
-static char *bandwidth_words(int64_t bandwidth)
-{
-    if (bandwidth < 0)
-        return ath_xstrdup(_("not known"));
-    ath_auto_free char *number = ath_words_gigabytes(bandwidth);
-    return ath_xasprintf("%s GB/s", number);
-}
-
 /* Returns "GPU0, GPU3". The caller frees it. */
 static char *gpu_words(const size_t *gpus, size_t count)
 {
@@ -61,7 +52,7 @@ static void add_limits(const struct ath_place_report *report, struct ath_texts *
 static void add_ring(const struct ath_place_group *group, struct ath_texts *lines)
 {
     ath_auto_free char *gpus = gpu_words(group->gpus, group->gpu_count);
-    ath_auto_free char *bandwidth = bandwidth_words(group->ring_bandwidth);
+    ath_auto_free char *bandwidth = ath_words_bandwidth(group->ring_bandwidth);
     size_t from = group->ring[group->slowest];
     size_t to = group->ring[(group->slowest + 1) % group->gpu_count];
 
@@ -83,8 +74,8 @@ static void add_sums(const struct ath_place_report *report, struct ath_texts *li
 {
     const struct ath_set_choice *best = &report->answer->best;
     size_t pairs = best->group_count * best->size * (best->size - 1) / 2;
-    ath_auto_free char *sum = bandwidth_words(best->sum_bandwidth);
-    ath_auto_free char *left = bandwidth_words(best->left_bandwidth);
+    ath_auto_free char *sum = ath_words_bandwidth(best->sum_bandwidth);
+    ath_auto_free char *left = ath_words_bandwidth(best->left_bandwidth);
 
     if (best->unknown_count && best->unknown_count < pairs)
         add_line(lines,
@@ -108,7 +99,7 @@ static void add_sums(const struct ath_place_report *report, struct ath_texts *li
 static void add_search(const struct ath_place_report *report, struct ath_texts *lines)
 {
     const struct ath_set_choice *best = &report->answer->best;
-    ath_auto_free char *limit = bandwidth_words(best->ring_limit);
+    ath_auto_free char *limit = ath_words_bandwidth(best->ring_limit);
 
     if (report->policy == ATH_PLACE_NONE)
         return;
@@ -541,7 +532,7 @@ static void print_next(const struct ath_style *style, FILE *out,
         ath_text_add_part(&text, " | ", "%s", gpus);
     }
     if (report->answer->has_next && next->size > 1) {
-        ath_auto_free char *bandwidth = bandwidth_words(next->ring_bandwidth);
+        ath_auto_free char *bandwidth = ath_words_bandwidth(next->ring_bandwidth);
         ath_text_add(&text, _(": %s at the slowest link"), bandwidth);
     }
     print(style, out, _("Next best"), text.data ? text.data : _("none"));

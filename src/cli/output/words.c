@@ -162,3 +162,11 @@ char *ath_words_shell(const char *word)
     ath_text_add(&text, "'");
     return ath_text_take(&text);
 }
+
+char *ath_words_bandwidth(int64_t bandwidth)
+{
+    if (bandwidth < 0)
+        return ath_xstrdup(_("not known"));
+    ath_auto_free char *number = ath_words_gigabytes(bandwidth);
+    return ath_xasprintf("%s GB/s", number);
+}

@@ -18,6 +18,9 @@ char *ath_words_speed(int64_t mbps);
 /* A bandwidth without its unit, in 10^9 bytes per second: "75", "15.8". */
 char *ath_words_gigabytes(int64_t bytes_per_s);
 
+/* Bytes per second: "75 GB/s", "15.8 GB/s"; "not known" if below 0. */
+char *ath_words_bandwidth(int64_t bandwidth);
+
 /* A duration in its two largest units: "2 d 3 h", "3 h 12 min", "5 min", "8 s". */
 char *ath_words_duration(int64_t seconds);
 

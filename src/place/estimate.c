@@ -1,0 +1,292 @@
+#include "config.h"
+
+#include "place/estimate.h"
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "base/unknown.h"
+#include "place/capability.h"
+#include "place/gpu_pair.h"
+
+/*
+ * The figures and the model are those of NCCL 2.22, src/graph/tuning.cc and topo.h, for one node.
+ * Times are in us, bandwidths in GB/s. The model's limits of a channel are left out: NCCL divides a
+ * node's bandwidth into channels that stay below them.
+ */
+static const double base_us[ATH_NCCL_ALGORITHM_COUNT][ATH_NCCL_PROTOCOL_COUNT] = {
+    [ATH_NCCL_TREE] = { 6.8, 14, 0 },
+    [ATH_NCCL_RING] = { 6.6, 14, 8.4 },
+};
+
+enum way { WAY_NVLINK, WAY_PCI, WAY_COUNT };
+static const double step_us[WAY_COUNT][ATH_NCCL_ALGORITHM_COUNT][ATH_NCCL_PROTOCOL_COUNT] = {
+    [WAY_NVLINK] = { [ATH_NCCL_TREE] = { 0.6, 1.25, 28 }, [ATH_NCCL_RING] = { 0.6, 1.9, 3.4 } },
+    [WAY_PCI] = { [ATH_NCCL_TREE] = { 1, 1.9, 28 }, [ATH_NCCL_RING] = { 1, 2.5, 5.7 } },
+};
+
+/* The part of its bandwidth that a tree reaches at each size: 64 bytes, 128, ..., 256 MiB. */
+enum { TREE_SIZES = 23, TREE_FIRST_SHIFT = 6 };
+static const double tree_factors[ATH_NCCL_PROTOCOL_COUNT][TREE_SIZES] = {
+    [ATH_NCCL_LL] = { 1,   1,   1,   1,   0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5,
+                      0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1,   1,   1,   1 },
+    [ATH_NCCL_LL128] = { 1,   1,   1,   1,   1,   0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6,
+                         0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1,   1 },
+    [ATH_NCCL_SIMPLE] = { 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5,
+                          0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9 },
+};
+
+/* NCCL's figure for one NVLink (topo.h), and the most that LL reaches (tuning.cc, one node). */
+static const struct {
+    int capability;
+    double nvlink, most_ll;
+    bool has_ll128; /* over NVLink */
+} generations[] = {
+    { 60, 18.0, 39.0, false }, { 70, 20.0, 39.0, true },  { 75, 20.0, 39.0, false },
+    { 80, 20.0, 87.7, true },  { 86, 12.0, 87.7, false }, { 89, 20.0, 87.7, false },
+    { 90, 20.6, 87.7, true },
+};
+
+/* NCCL counts 12 GB/s where PCIe 3.0 x16 has 15.754, and as much less for others. */
+#define PCI_SHARE (12 / 15.754)
+#define GB 1e9
+
+static size_t generation_of(int capability)
+{
+    size_t i = 0;
+    while (i < ATH_COUNT(generations) && generations[i].capability != capability)
+        i++;
+    return i;
+}
+
+/* ---- looking at a ring ---- */
+
+static void look_at_gpus(const struct ath_machine *machine, const size_t *ring,
+                         struct ath_estimate_facts *facts)
+{
+    for (size_t i = 0; i < facts->gpu_count; i++) {
+        const struct ath_gpu *gpu = &machine->gpus[ring[i]];
+        int capability = ath_compute_capability(gpu->vendor_id, gpu->device_id);
+
+        if (gpu->vendor_id != ATH_VENDOR_NVIDIA)
+            facts->lack = ATH_NCCL_NOT_NVIDIA;
+        else if (capability == ATH_UNKNOWN && !facts->lack)
+            facts->lack = ATH_NCCL_NO_CAPABILITY;
+        if (!i || capability < facts->lowest_capability)
+            facts->lowest_capability = capability;
+        if (!i || capability > facts->highest_capability)
+            facts->highest_capability = capability;
+    }
+}
+
+static bool is_linked_to_processor(const struct ath_gpu *gpu)
+{
+    for (size_t i = 0; i < gpu->nvlink_count; i++)
+        if (gpu->nvlinks[i].kind == ATH_PEER_CPU)
+            return true;
+    return gpu->memory_node != ATH_UNKNOWN;
+}
+
+/* NCCL's figure for a pair whose bandwidth is known; 0 if there is none. */
+static double nccl_pair(const struct ath_machine *machine, const struct ath_gpu_pair *pair,
+                        int capability)
+{
+    size_t generation = generation_of(capability);
+    double own = (double)pair->bandwidth_bytes_per_s / GB;
+
+    if (pair->knows_links && pair->links)
+        return pair->links > 0 && generation < ATH_COUNT(generations)
+                   ? pair->links * generations[generation].nvlink
+                   : 0;
+    if (pair->class == ATH_PCI_SYS && pair->source == ATH_FIGURE_TABLE)
+        return own; /* of sockets: NCCL's own figure */
+    bool is_pcie = !is_linked_to_processor(&machine->gpus[pair->a]) &&
+                   !is_linked_to_processor(&machine->gpus[pair->b]);
+    return is_pcie ? own * PCI_SHARE : 0;
+}
+
+static bool has_switch(const struct ath_gpu *gpu)
+{
+    for (size_t i = 0; i < gpu->nvlink_count; i++)
+        if (gpu->nvlinks[i].kind == ATH_PEER_SWITCH)
+            return true;
+    return false;
+}
+
+static void add_pair(const struct ath_machine *machine, const size_t *ring, size_t edge,
+                     struct ath_estimate_facts *facts)
+{
+    struct ath_gpu_pair pair;
+    ath_gpu_pair_look(machine, ring[edge], ring[(edge + 1) % facts->gpu_count], &pair);
+    double nccl = nccl_pair(machine, &pair, facts->lowest_capability);
+    bool is_known = facts->ring_bytes_per_s >= 0;
+
+    facts->is_nvlink = facts->is_nvlink && pair.knows_links && pair.links;
+    if (!edge || (is_known && pair.bandwidth_bytes_per_s < facts->ring_bytes_per_s)) {
+        facts->ring_bytes_per_s = pair.bandwidth_bytes_per_s;
+        facts->slowest = edge;
+    }
+    if (!edge || nccl < facts->nccl_gb_per_s)
+        facts->nccl_gb_per_s = nccl;
+}
+
+void ath_estimate_look(const struct ath_machine *machine, const size_t *ring, size_t count,
+                       struct ath_estimate_facts *out)
+{
+    *out = (struct ath_estimate_facts){
+        .gpu_count = count,
+        .ring_bytes_per_s = ATH_UNKNOWN,
+        .is_nvlink = true,
+        .is_power = machine->arch && ath_starts_with(machine->arch, "ppc64"),
+    };
+    look_at_gpus(machine, ring, out);
+    for (size_t i = 0; i < count && count > 1; i++)
+        add_pair(machine, ring, i, out);
+    bool is_switched = out->is_nvlink && has_switch(&machine->gpus[ring[0]]);
+    out->may_sum = is_switched && out->lowest_capability >= 90 && count > 2;
+    out->has_chords = out->is_nvlink && !is_switched && count > 3;
+    if (count == 1)
+        out->lack = ATH_NCCL_ONE_GPU;
+    else if (out->lack != ATH_NCCL_NOT_NVIDIA && out->ring_bytes_per_s < 0)
+        out->lack = ATH_NCCL_NO_BANDWIDTH;
+    else if (!out->lack && out->nccl_gb_per_s <= 0)
+        out->lack = ATH_NCCL_NO_LINKS;
+}
+
+/* ---- times ---- */
+
+/* How many bytes each link of a ring carries for each byte of the buffer. */
+static double share_of_link(enum ath_collective collective, size_t gpu_count)
+{
+    double others = (double)(gpu_count - 1) / (double)gpu_count;
+
+    if (collective == ATH_ALL_REDUCE)
+        return 2 * others;
+    return collective == ATH_BROADCAST ? 1 : others;
+}
+
+static const struct ath_estimate no_estimate = { ATH_UNKNOWN, ATH_UNKNOWN, ATH_UNKNOWN };
+
+static struct ath_estimate estimate_of(const struct ath_estimate_facts *facts,
+                                       enum ath_collective collective, uint64_t size_bytes,
+                                       double seconds)
+{
+    double own = (double)size_bytes / seconds;
+
+    if (seconds * GB > (double)(INT64_MAX / 2))
+        return no_estimate;
+    return (struct ath_estimate){
+        .time_ns = (int64_t)(seconds * GB + 0.5),
+        .algorithm_bytes_per_s = (int64_t)(own + 0.5),
+        .bus_bytes_per_s = (int64_t)(own * share_of_link(collective, facts->gpu_count) + 0.5),
+    };
+}
+
+struct ath_estimate ath_estimate_ring(const struct ath_estimate_facts *facts,
+                                      enum ath_collective collective, uint64_t size_bytes)
+{
+    if (facts->gpu_count == 1)
+        return (struct ath_estimate){ 0, ATH_UNKNOWN, ATH_UNKNOWN };
+    if (facts->ring_bytes_per_s <= 0)
+        return no_estimate;
+    double seconds = share_of_link(collective, facts->gpu_count) * (double)size_bytes /
+                     (double)facts->ring_bytes_per_s;
+    return estimate_of(facts, collective, size_bytes, seconds);
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static double ring_us(const struct ath_estimate_facts *facts, enum ath_collective collective,
+                      enum ath_nccl_protocol protocol, uint64_t size_bytes)
+{
+    double bandwidth = facts->nccl_gb_per_s, gpus = (double)facts->gpu_count;
+    double most_ll = generations[generation_of(facts->lowest_capability)].most_ll;
+    double steps = collective == ATH_ALL_REDUCE  ? 2 * (gpus - 1)
+                   : collective == ATH_BROADCAST ? gpus
+                                                 : gpus - 1;
+    double step = step_us[facts->is_nvlink ? WAY_NVLINK : WAY_PCI][ATH_NCCL_RING][protocol];
+
+    if (protocol == ATH_NCCL_LL)
+        bandwidth = smaller(most_ll, bandwidth / (collective == ATH_ALL_REDUCE ? 4 : 3));
+    else if (protocol == ATH_NCCL_LL128)
+        bandwidth *= 0.92;
+    /* A broadcast is one step if all rings are the same. */
+    double latency =
+        base_us[ATH_NCCL_RING][protocol] + (collective == ATH_BROADCAST ? 1 : steps) * step;
+    return latency + (double)size_bytes / (1000 * bandwidth * gpus / steps);
+}
+
+static double tree_factor(enum ath_nccl_protocol protocol, uint64_t size_bytes)
+{
+    size_t i = 0;
+    while (i < TREE_SIZES && size_bytes >> TREE_FIRST_SHIFT >> i > 1)
+        i++;
+    return i < TREE_SIZES ? tree_factors[protocol][i] : 1;
+}
+
+static double tree_us(const struct ath_estimate_facts *facts, enum ath_nccl_protocol protocol,
+                      uint64_t size_bytes)
+{
+    enum way way = facts->is_nvlink ? WAY_NVLINK : WAY_PCI;
+    double most_ll = generations[generation_of(facts->lowest_capability)].most_ll;
+    double bandwidth = 0.92 * facts->nccl_gb_per_s;
+    double step = step_us[way][ATH_NCCL_TREE][protocol];
+
+    if (protocol == ATH_NCCL_LL)
+        bandwidth = smaller(most_ll, bandwidth / 3.8);
+    else if (protocol == ATH_NCCL_LL128)
+        bandwidth *= 7.0 / 9;
+    else if (way == WAY_PCI && facts->is_power)
+        step = step_us[WAY_PCI][ATH_NCCL_RING][protocol];
+    double latency = base_us[ATH_NCCL_TREE][protocol] + 2 * (double)(facts->gpu_count - 1) * step;
+    return latency +
+           (double)size_bytes / (1000 * bandwidth * 0.5 * tree_factor(protocol, size_bytes));
+}
+
+struct ath_nccl_estimate ath_estimate_nccl(const struct ath_estimate_facts *facts,
+                                           enum ath_collective collective, uint64_t size_bytes)
+{
+    struct ath_nccl_estimate best = { .estimate = no_estimate };
+    double best_us = 0;
+
+    if (facts->lack)
+        return best;
+    bool has_ll128 = facts->is_nvlink && facts->lowest_capability == facts->highest_capability &&
+                     generations[generation_of(facts->lowest_capability)].has_ll128;
+    for (int a = collective == ATH_ALL_REDUCE ? ATH_NCCL_TREE : ATH_NCCL_RING;
+         a < ATH_NCCL_ALGORITHM_COUNT; a++)
+        for (int p = 0; p < ATH_NCCL_PROTOCOL_COUNT; p++) {
+            enum ath_nccl_protocol protocol = (enum ath_nccl_protocol)p;
+            double us = a == ATH_NCCL_TREE ? tree_us(facts, protocol, size_bytes)
+                                           : ring_us(facts, collective, protocol, size_bytes);
+            if ((p == ATH_NCCL_LL128 && !has_ll128) || (best_us > 0 && us >= best_us))
+                continue;
+            best_us = us;
+            best.algorithm = (enum ath_nccl_algorithm)a;
+            best.protocol = protocol;
+        }
+    best.estimate = estimate_of(facts, collective, size_bytes, best_us / 1e6);
+    return best;
+}
+
+/* ---- words ---- */
+
+const char *ath_collective_word(enum ath_collective collective)
+{
+    static const char *const words[ATH_COLLECTIVE_COUNT] = { "all-reduce", "all-gather",
+                                                             "reduce-scatter", "broadcast" };
+    return words[collective];
+}
+
+const char *ath_nccl_algorithm_word(enum ath_nccl_algorithm algorithm)
+{
+    return algorithm == ATH_NCCL_TREE ? "tree" : "ring";
+}
+
+const char *ath_nccl_protocol_word(enum ath_nccl_protocol protocol)
+{
+    static const char *const words[ATH_NCCL_PROTOCOL_COUNT] = { "LL", "LL128", "Simple" };
+    return words[protocol];
+}
