@@ -40,12 +40,14 @@ PYTHON_TESTS = \
 	tests/cli/test_macvlan.py \
 	tests/cli/test_ending.py \
 	tests/cli/test_environment.py \
+	tests/cli/test_estimate.py \
 	tests/cli/test_health.py \
 	tests/cli/test_help.py \
 	tests/cli/test_hostile.py \
 	tests/cli/test_image.py \
 	tests/cli/test_output.py \
 	tests/cli/test_plan.py \
+	tests/cli/test_place.py \
 	tests/cli/test_process.py \
 	tests/cli/test_readme.py \
 	tests/cli/test_roce.py \

@@ -136,8 +136,8 @@ check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
 
-# The programs that all other tests need.
-test-programs: $(filter-out $(UNIT_TESTS),$(check_PROGRAMS))
+# The programs that all other tests need, and the unit tests that tests/vm/macvlan.sh runs in the guest.
+test-programs: $(filter-out $(UNIT_TESTS),$(check_PROGRAMS)) $(filter $(addprefix %/test_,link macvlan netlink netns),$(UNIT_TESTS))
 
 # tests/cli/save_crash.py kills this program while it saves.
 check_PROGRAMS += tests/tools/edit_loop

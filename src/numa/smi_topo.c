@@ -29,6 +29,11 @@ static void table_free(struct table *table)
     free(table->links);
 }
 
+static int *row_of(const struct table *table, int row)
+{
+    return table->links + (size_t)row * (size_t)table->count;
+}
+
 /* Takes colours (ECMA-48, "ESC [ 4 m") and carriage returns out of a text. */
 static void clean(char *text)
 {
@@ -107,7 +112,7 @@ static int take_row(struct table *table, char *const cells[], int count, struct 
             return ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID,
                                _("the cell '%.16s' of GPU%d and GPU%d is no word of the legend"),
                                cells[1 + column], row, column);
-        table->links[row * table->count + column] = links;
+        row_of(table, row)[column] = links;
     }
     return 0;
 }
@@ -116,12 +121,12 @@ static int check(const struct table *table, struct ath_err *err)
 {
     int count = table->count;
     for (int i = 0; i < count; i++)
-        if (table->links[i * count] == NO_ROW)
+        if (*row_of(table, i) == NO_ROW)
             return ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID, _("the row GPU%d is missing"),
                                i);
     for (int i = 0; i < count; i++)
         for (int j = 0; j < i; j++)
-            if (table->links[i * count + j] != table->links[j * count + i])
+            if (row_of(table, i)[j] != row_of(table, j)[i])
                 return ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID,
                                    _("GPU%d and GPU%d say different things about each other"), j,
                                    i);
@@ -223,7 +228,7 @@ int ath_smi_topo_parse(char *text, struct ath_machine *machine, struct ath_err *
                            _("GPUs in the table: %d; GPUs that NVIDIA's driver runs: %d"),
                            table.count, count);
     for (int i = 0; i < count; i++)
-        add_links(gpus[i], &table.links[i * count], gpus, count);
+        add_links(gpus[i], row_of(&table, i), gpus, count);
     return 0;
 }
 

@@ -35,8 +35,8 @@ def switches():
     return {name: [word for word in TRANSPORTS if meaning.startswith(word + ":")] or TRANSPORTS for name, meaning in meanings.items()}
 
 
-def run_all(servers, place, libraries, commands, off=None, encrypt=None):
-    """Runs every program with its GPUs at a place: [(passed, failed, skipped)]."""
+def run_all(servers, place, libraries, commands, off=None, encrypt=None, names=programs.NAMES):
+    """Runs the programs with their GPUs at a place: [(passed, failed, skipped)]."""
     print(f"-- {place}" + (", encrypted" if encrypt == "on" else "") + (f" without: {off}" if off else ""), flush=True)
     folders = os.pathsep.join(programs.library_folder(name) for name in libraries)
     env = programs.environment(folders, AITHERION_SERVER=place, AITHERION_KEY_FILE=runtime.key_file(), AITHERION_DISABLE=off,
@@ -44,10 +44,13 @@ def run_all(servers, place, libraries, commands, off=None, encrypt=None):
     if runtime.IS_SANITIZED and len(servers) > 1:  # its tracer stumbles over a library that is loaded from memory
         env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     if len(servers) == 1:
-        return [programs.run_all(env, programs.NAMES), *(programs.run(command, env) for command in commands)]
-    print("skipped: the library for several servers does not survive all wrong calls")
-    names = [name for name in programs.NAMES if name != "wrong"] + ["several"]
-    return [(0, 0, 1), programs.run_all(env, names), *(programs.run(command, env) for command in commands)]
+        return [programs.run_all(env, names), *(programs.run(command, env) for command in commands)]
+    counts = []
+    if "wrong" in names:
+        print("skipped: the library for several servers does not survive all wrong calls")
+        counts.append((0, 0, 1))
+    names = [name for name in names if name != "wrong"] + ["several"]
+    return counts + [programs.run_all(env, names), *(programs.run(command, env) for command in commands)]
 
 
 def crashes(server):
@@ -68,6 +71,16 @@ def run_at_one(commands, passes):
             counts += run_all([server], place, ["aitherion"], commands, off, encrypt)
             counts.append(encrypted_as_asked(encrypt, server.log()[before:]))
         return counts + [crashes(server)]
+
+
+def run_at_two(commands, names=programs.NAMES):
+    """A pass at two servers with a GPU each."""
+    with runtime.Server("--sim", env=harness.environment(AITHERION_SIM_FIRST="0")) as first, \
+            runtime.Server("--sim", env=harness.environment(AITHERION_SIM_FIRST="1")) as second:
+        print("== one program, two servers")
+        place = f"unix:{first.socket},{second.address}"
+        counts = run_all([first, second], place, ["aitherion/several", "aitherion"], commands, names=names)
+        return counts + [crashes(first), crashes(second)]
 
 
 def encrypted_as_asked(encrypt, log):
