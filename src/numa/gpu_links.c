@@ -58,12 +58,17 @@ static int switched_links(const struct ath_gpu *a, const struct ath_gpu *b)
     return count;
 }
 
-static bool has_switch(const struct ath_gpu *gpu)
+bool ath_gpu_has_links(const struct ath_gpu *gpu, enum ath_peer_kind kind)
 {
     for (size_t i = 0; i < gpu->nvlink_count; i++)
-        if (gpu->nvlinks[i].kind == ATH_PEER_SWITCH)
+        if (gpu->nvlinks[i].kind == kind)
             return true;
     return false;
+}
+
+bool ath_gpu_is_linked_to_processor(const struct ath_gpu *gpu)
+{
+    return ath_gpu_has_links(gpu, ATH_PEER_CPU) || gpu->memory_node != ATH_UNKNOWN;
 }
 
 /* The smaller count of two entries, which may be NULL, whose count is known; else ATH_UNKNOWN. */
@@ -88,7 +93,8 @@ bool ath_gpu_links(const struct ath_machine *machine, size_t a, size_t b, int *o
         return false;
     *out = is_direct ? least_count(there, back) : switched_links(from, to);
     /* Switches of two boards may be connected (DGX-2): the links of a GPU do not show that. */
-    return *out || !has_switch(from) || !has_switch(to);
+    return *out || !ath_gpu_has_links(from, ATH_PEER_SWITCH) ||
+           !ath_gpu_has_links(to, ATH_PEER_SWITCH);
 }
 
 char *ath_gpu_links_word(const struct ath_gpu *gpu, int count)

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/unknown.h"
+#include "numa/gpu_links.h"
 #include "place/capability.h"
 #include "place/gpu_pair.h"
 
@@ -78,14 +79,6 @@ static void look_at_gpus(const struct ath_machine *machine, const size_t *ring,
     }
 }
 
-static bool is_linked_to_processor(const struct ath_gpu *gpu)
-{
-    for (size_t i = 0; i < gpu->nvlink_count; i++)
-        if (gpu->nvlinks[i].kind == ATH_PEER_CPU)
-            return true;
-    return gpu->memory_node != ATH_UNKNOWN;
-}
-
 /* NCCL's figure for a pair whose bandwidth is known; 0 if there is none. */
 static double nccl_pair(const struct ath_machine *machine, const struct ath_gpu_pair *pair,
                         int capability)
@@ -99,17 +92,9 @@ static double nccl_pair(const struct ath_machine *machine, const struct ath_gpu_
                    : 0;
     if (pair->class == ATH_PCI_SYS && pair->source == ATH_FIGURE_TABLE)
         return own; /* of sockets: NCCL's own figure */
-    bool is_pcie = !is_linked_to_processor(&machine->gpus[pair->a]) &&
-                   !is_linked_to_processor(&machine->gpus[pair->b]);
+    bool is_pcie = !ath_gpu_is_linked_to_processor(&machine->gpus[pair->a]) &&
+                   !ath_gpu_is_linked_to_processor(&machine->gpus[pair->b]);
     return is_pcie ? own * PCI_SHARE : 0;
-}
-
-static bool has_switch(const struct ath_gpu *gpu)
-{
-    for (size_t i = 0; i < gpu->nvlink_count; i++)
-        if (gpu->nvlinks[i].kind == ATH_PEER_SWITCH)
-            return true;
-    return false;
 }
 
 static void add_pair(const struct ath_machine *machine, const size_t *ring, size_t edge,
@@ -141,7 +126,8 @@ void ath_estimate_look(const struct ath_machine *machine, const size_t *ring, si
     look_at_gpus(machine, ring, out);
     for (size_t i = 0; i < count && count > 1; i++)
         add_pair(machine, ring, i, out);
-    bool is_switched = out->is_nvlink && has_switch(&machine->gpus[ring[0]]);
+    bool is_switched =
+        out->is_nvlink && ath_gpu_has_links(&machine->gpus[ring[0]], ATH_PEER_SWITCH);
     out->may_sum = is_switched && out->lowest_capability >= 90 && count > 2;
     out->has_chords = out->is_nvlink && !is_switched && count > 3;
     if (count == 1)

@@ -55,19 +55,12 @@ static void look_at_links(const struct ath_gpu *a, const struct ath_gpu *b,
         set(pair, pair->links * each, ATH_FIGURE_TABLE);
 }
 
-/* True if NVLinks join the GPU to its processor, even if the source does not tell them: then its
- * memory is a NUMA node (POWER9, Grace). Its PCIe link is for its settings only, x4 on an AC922. */
-static bool is_linked_to_processor(const struct ath_gpu *gpu)
-{
-    return speed_mbps(gpu, ATH_PEER_CPU, NULL) != 0 || gpu->memory_node != ATH_UNKNOWN;
-}
-
 /* From a GPU to its processor, in Mb/s; ATH_UNKNOWN. */
 static int64_t to_processor_mbps(const struct ath_gpu *gpu)
 {
     int64_t linked = speed_mbps(gpu, ATH_PEER_CPU, NULL);
 
-    if (is_linked_to_processor(gpu))
+    if (ath_gpu_is_linked_to_processor(gpu))
         return linked > 0 ? linked : ATH_UNKNOWN;
     return gpu->pcie_mbps > 0 ? gpu->pcie_mbps : ATH_UNKNOWN;
 }
@@ -83,7 +76,7 @@ static void look_beyond_socket(const struct ath_machine *machine, const struct a
 
     for (size_t i = 0; i < ATH_COUNT(ends) && bytes_per_s > 0; i++) {
         int64_t mbps = to_processor_mbps(ends[i]);
-        if (mbps < 0 && is_linked_to_processor(ends[i]))
+        if (mbps < 0 && ath_gpu_is_linked_to_processor(ends[i]))
             continue;
         if (mbps < 0 || mbps * BYTES_PER_MEGABIT < bytes_per_s) {
             bytes_per_s = mbps < 0 ? ATH_UNKNOWN : mbps * BYTES_PER_MEGABIT;

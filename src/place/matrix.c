@@ -3,17 +3,9 @@
 #include "place/matrix.h"
 
 #include "base/alloc.h"
+#include "numa/gpu_links.h"
 #include "place/gpu_pair.h"
 #include "place/set.h"
-
-/* A GPU behind switches is nearer to the others there than any way over the host. */
-static bool has_switch(const struct ath_gpu *gpu)
-{
-    for (size_t i = 0; i < gpu->nvlink_count; i++)
-        if (gpu->nvlinks[i].kind == ATH_PEER_SWITCH)
-            return true;
-    return false;
-}
 
 static int64_t bandwidth(const struct ath_machine *machine, size_t from, size_t to)
 {
@@ -23,8 +15,8 @@ static int64_t bandwidth(const struct ath_machine *machine, size_t from, size_t 
     ath_gpu_pair_look(machine, from, to, &pair);
     if (pair.bandwidth_bytes_per_s > 0)
         return pair.bandwidth_bytes_per_s;
-    if (has_switch(a) && has_switch(b))
-        return ATH_SET_UNKNOWN_NEAR;
+    if (ath_gpu_has_links(a, ATH_PEER_SWITCH) && ath_gpu_has_links(b, ATH_PEER_SWITCH))
+        return ATH_SET_UNKNOWN_NEAR; /* nearer than any way over the host */
     return a->numa_node != ATH_UNKNOWN && a->numa_node == b->numa_node ? ATH_SET_UNKNOWN_NEAR
                                                                        : ATH_SET_UNKNOWN_FAR;
 }
