@@ -175,23 +175,10 @@ class Crashes(ProcessCase):
         seen = self.started()[0]
         with socket.create_connection(("127.0.0.1", self.ports[0])) as client:
             client.sendall(b"\x16")  # a client that begins TLS has a process
-            children = harness.wait_until(lambda: self.children_of(seen["pid"]))
+            children = harness.wait_until(lambda: harness.children_of(seen["pid"]))
             self.assertTrue(children)
             os.kill(seen["pid"], signal.SIGKILL)
             self.assertTrue(harness.wait_until(lambda: not any(nodes.is_alive(child) for child in children)))
-
-    @staticmethod
-    def children_of(pid):
-        found = []
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                try:
-                    with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
-                        if int(file.read().rpartition(")")[2].split()[1]) == pid:
-                            found.append(int(name))
-                except OSError:
-                    pass
-        return found
 
     def test_a_killed_supervisor_leaves_no_orphan(self):
         seen = self.started()[0]

@@ -808,6 +808,8 @@ class Life(Base):
         self.start()
         self.ok("key", "--new", "--yes")
         self.assertEqual(self.health(code=3), {"key-refused": "fault"})
+        pids = [node["process"]["pid"] for node in self.data("status")["nodes"]]
+        harness.wait_until(lambda: not any(map(harness.children_of, pids)))  # the questions that were refused are over
         self.ok("stop")
         self.start()
         self.assertEqual(self.health(), {})

@@ -72,7 +72,7 @@ class LockedIn(test_start.StartCase):
 
     def sessions(self):
         pid = int(json.loads(self.docker("inspect", NAME))[0]["State"]["Pid"])
-        return runtime.children_of(pid)
+        return harness.children_of(pid)
 
     def test_attacks(self):
         self.data("start", "--sim")

@@ -80,7 +80,8 @@ class Command(unittest.TestCase):
     def test_calls_are_counted_by_themselves(self):
         result, found = bench("--sim", "counts")
         self.assertEqual((result.returncode, found["rows"]), (0, []), result.stdout + result.stderr)
-        self.assertEqual(found["counts"]["token of 285 launches"][-1]["calls"], 286)
+        rows = found["counts"]["token of 285 launches"]
+        self.assertEqual(rows[-1]["calls"], 286, rows)
 
     def test_a_budget_is_kept_and_left_out_groups_are_named(self):
         for budget in ("4", "100"):  # on a slow machine the first is not enough for one round

@@ -48,11 +48,6 @@ def key_file(content=KEY):
     return path
 
 
-def children_of(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(word) for word in file.read().split()]
-
-
 def as_user(user):
     """The options of subprocess for a program of another user, without further groups."""
     return {} if user is None else {"user": user, "group": user, "extra_groups": []}
@@ -100,7 +95,7 @@ class Server:
 
     def children(self):
         """The process ids of its sessions."""
-        return children_of(self.process.pid)
+        return harness.children_of(self.process.pid)
 
     def stop(self):
         if self.process.poll() is None:

@@ -373,7 +373,7 @@ class Ending(unittest.TestCase):
         for _ in range(3):  # a broken session is a log line
             with socket.create_connection(("127.0.0.1", int(address.rsplit(":", 1)[1]))) as connection:
                 connection.sendall(b"x")
-        self.assertTrue(harness.wait_until(lambda: not runtime.children_of(process.pid)))
+        self.assertTrue(harness.wait_until(lambda: not harness.children_of(process.pid)))
         self.assertEqual(runtime.run("health", "--server", address, "--no-auth").returncode, 0)
         process.terminate()
         self.assertEqual(process.wait(harness.PATIENCE_S), 0)
@@ -477,7 +477,7 @@ class Ending(unittest.TestCase):
     def child_of(self, pid):
         """Waits until the child runs our program."""
         def found():
-            return next((child for child in runtime.children_of(pid) if os.readlink(f"/proc/{child}/exe") == runtime.binary()), None)
+            return next((child for child in harness.children_of(pid) if os.readlink(f"/proc/{child}/exe") == runtime.binary()), None)
         child = harness.wait_until(found)
         self.assertIsNotNone(child, "the program does not start")
         return child
@@ -485,7 +485,7 @@ class Ending(unittest.TestCase):
     def check_pause(self, pid):
         """The process is small, asleep, and reaps orphans."""
         subprocess.run(["nsenter", "-t", str(pid), "-p", "-m", "sh", "-c", "(sleep 0.1 & sleep 0.1 &)"], check=True)
-        self.assertTrue(harness.wait_until(lambda: not runtime.children_of(pid)))
+        self.assertTrue(harness.wait_until(lambda: not harness.children_of(pid)))
         self.assertTrue(harness.wait_until(lambda: self.status_of(pid)["State"].split()[0] == "S"))
         if not runtime.IS_SANITIZED:
             self.assertLess(int(self.status_of(pid)["RssAnon"].split()[0]), 512)  # KiB of its own

@@ -112,6 +112,11 @@ def crashed(result):
     return word.group(0) if word else None
 
 
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+
+
 def wait_until(claim, patience_s=PATIENCE_S):
     """Calls claim() until its value is true or the time is over; returns the last value."""
     end = time.monotonic() + patience_s

@@ -78,7 +78,7 @@ static char *time_words(int64_t time_ns)
 
 static size_t next_of(const struct ath_estimate_report *report, size_t position)
 {
-    return report->ring[(position + 1) % report->facts.gpu_count];
+    return report->ring[position + 1 < report->facts.gpu_count ? position + 1 : 0];
 }
 
 /* ---- JSON ---- */
