@@ -98,7 +98,7 @@ static void take_address(struct work *work, const struct ath_status_item *item)
 {
     const struct ath_session_group *service = item->service;
 
-    for (size_t i = 0; i < work->statuses.count; i++) {
+    for (size_t i = 0; item->status && i < work->statuses.count; i++) {
         struct ath_node_status *status = &work->statuses.items[i];
         if (status == item->status && service && !service->status && service->health.address &&
             !status->ports.count && !status->listening.count)
