@@ -259,11 +259,12 @@ struct ath_nccl_estimate ath_estimate_nccl(const struct ath_estimate_facts *fact
 
 /* ---- words ---- */
 
+const char *const ath_collectives[] = { "all-reduce", "all-gather", "reduce-scatter", "broadcast",
+                                        NULL };
+
 const char *ath_collective_word(enum ath_collective collective)
 {
-    static const char *const words[ATH_COLLECTIVE_COUNT] = { "all-reduce", "all-gather",
-                                                             "reduce-scatter", "broadcast" };
-    return words[collective];
+    return ath_collectives[collective];
 }
 
 const char *ath_nccl_algorithm_word(enum ath_nccl_algorithm algorithm)

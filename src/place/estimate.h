@@ -69,6 +69,9 @@ struct ath_estimate ath_estimate_ring(const struct ath_estimate_facts *facts,
 struct ath_nccl_estimate ath_estimate_nccl(const struct ath_estimate_facts *facts,
                                            enum ath_collective collective, uint64_t size_bytes);
 
+/* The words by enum ath_collective, ended by NULL. */
+extern const char *const ath_collectives[];
+
 const char *ath_collective_word(enum ath_collective collective);        /* "all-reduce" */
 const char *ath_nccl_algorithm_word(enum ath_nccl_algorithm algorithm); /* "ring" */
 const char *ath_nccl_protocol_word(enum ath_nccl_protocol protocol);    /* "LL128" */

@@ -8,21 +8,11 @@ AC922 = ("--root", harness.capture("ac922-4gpu"))
 
 
 def estimate(*words):
-    result = harness.run("estimate", *words)
-    crash = harness.crashed(result)
-    if crash:
-        raise AssertionError(crash)
-    return result
+    return harness.run_soundly("estimate", *words)
 
 
 def estimated(*words):
-    result = estimate("--json", *words)
-    if result.returncode:
-        raise AssertionError(result.stderr)
-    value, faults = harness.check_json(result.stdout)
-    if faults:
-        raise AssertionError(faults)
-    return value
+    return harness.checked_json("estimate", *words)
 
 
 class Figures(unittest.TestCase):

@@ -13,22 +13,11 @@ XEON = ("--topology", harness.capture("xeon-2numa-gpu-mlx5.hwloc2.xml"))
 
 
 def place(*words, **options):
-    result = harness.run("place", *words, **options)
-    crash = harness.crashed(result)
-    if crash:
-        raise AssertionError(crash)
-    return result
+    return harness.run_soundly("place", *words, **options)
 
 
 def placed(*words):
-    """Returns the JSON of a choice, and checks it against its schema."""
-    result = place("--json", *words)
-    if result.returncode:
-        raise AssertionError(result.stderr)
-    value, faults = harness.check_json(result.stdout)
-    if faults:
-        raise AssertionError(faults)
-    return value
+    return harness.checked_json("place", *words)
 
 
 def gpus_of(answer):

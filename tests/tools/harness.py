@@ -112,6 +112,26 @@ def crashed(result):
     return word.group(0) if word else None
 
 
+def run_soundly(*args, **options):
+    """As run(), for a command that may fail but not crash."""
+    result = run(*args, **options)
+    reason = crashed(result)
+    if reason:
+        raise AssertionError(reason)
+    return result
+
+
+def checked_json(command, *args):
+    """The JSON of a command that succeeds; it must fit its schema."""
+    result = run_soundly(command, "--json", *args)
+    if result.returncode:
+        raise AssertionError(result.stderr)
+    value, faults = check_json(result.stdout)
+    if faults:
+        raise AssertionError(faults)
+    return value
+
+
 def children_of(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(word) for word in file.read().split()]

@@ -37,16 +37,12 @@ static void work_free(struct work *work)
     ath_machine_free(&work->machine);
 }
 
-/* The order of enum ath_collective. */
-static const char *const collectives[] = { "all-reduce", "all-gather", "reduce-scatter",
-                                           "broadcast", NULL };
-
 static int read_operation(struct work *work, struct ath_err *err)
 {
     const char *word = work->cli->arguments[0], *size = work->options->size;
 
     for (int i = 0; i < ATH_COLLECTIVE_COUNT; i++)
-        if (!strcmp(word, collectives[i]))
+        if (!strcmp(word, ath_collectives[i]))
             work->report.collective = (enum ath_collective)i;
     if (!size) {
         ath_err_set(err, -EINVAL, ATH_E_USAGE, _("the size of the buffer is missing"));
@@ -132,7 +128,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 }
 
 static const struct ath_argument arguments[] = {
-    { .name = "OPERATION", .help = N_("what the GPUs do together"), .choices = collectives },
+    { .name = "OPERATION", .help = N_("what the GPUs do together"), .choices = ath_collectives },
     { .name = NULL },
 };
 

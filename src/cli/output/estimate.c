@@ -192,16 +192,6 @@ static const struct ath_field fields[] = {
 
 enum { LABEL_COLUMNS = 11 };
 
-static void print(const struct ath_style *style, FILE *out, const char *label, const char *text)
-{
-    const struct ath_paragraph paragraph = { .prefix = "  ",
-                                             .label = label,
-                                             .label_role = ATH_ROLE_DIM,
-                                             .label_columns = LABEL_COLUMNS,
-                                             .text = text };
-    ath_style_print(style, out, &paragraph);
-}
-
 static void print_ring(const struct ath_style *style, FILE *out,
                        const struct ath_estimate_report *report)
 {
@@ -210,7 +200,8 @@ static void print_ring(const struct ath_style *style, FILE *out,
 
     for (size_t i = 0; i < facts->gpu_count; i++)
         ath_text_add_part(&ring, " - ", "GPU%zu", report->ring[i]);
-    print(style, out, facts->gpu_count == 1 ? _("GPU") : _("Ring"), ring.data);
+    ath_style_print_row(style, out, LABEL_COLUMNS, facts->gpu_count == 1 ? _("GPU") : _("Ring"),
+                        ring.data);
     if (facts->gpu_count == 1)
         return;
     ath_auto_free char *class = ath_gpu_pair_word(report->machine, &report->slowest);
@@ -218,7 +209,7 @@ static void print_ring(const struct ath_style *style, FILE *out,
     ath_auto_free char *text =
         ath_xasprintf("GPU%zu-GPU%zu (%s): %s", report->ring[facts->slowest],
                       next_of(report, facts->slowest), class ? class : "?", bandwidth);
-    print(style, out, _("Slowest"), text);
+    ath_style_print_row(style, out, LABEL_COLUMNS, _("Slowest"), text);
 }
 
 static void print_estimate(const struct ath_style *style, FILE *out, const char *label,
@@ -234,7 +225,7 @@ static void print_estimate(const struct ath_style *style, FILE *out, const char 
         ath_text_add(&text, _("; %s of the buffer, %s on each link"), own, bus);
     if (how)
         ath_text_add(&text, "; %s", how);
-    print(style, out, label, text.data);
+    ath_style_print_row(style, out, LABEL_COLUMNS, label, text.data);
 }
 
 static void to_text(const struct ath_style *style, FILE *out, const void *data)
@@ -253,7 +244,7 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
         print_estimate(style, out, "NCCL", &nccl->estimate,
                        nccl->estimate.time_ns < 0 ? NULL : how);
     for (size_t i = 0; i < notes.count; i++)
-        print(style, out, i ? "" : _("Note"), notes.items[i]);
+        ath_style_print_row(style, out, LABEL_COLUMNS, i ? "" : _("Note"), notes.items[i]);
     notes_free(&notes);
 }
 

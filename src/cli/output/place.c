@@ -413,16 +413,6 @@ static const struct ath_field fields[] = {
 
 enum { LABEL_COLUMNS = 11 };
 
-static void print(const struct ath_style *style, FILE *out, const char *label, const char *text)
-{
-    const struct ath_paragraph paragraph = { .prefix = "  ",
-                                             .label = label,
-                                             .label_role = ATH_ROLE_DIM,
-                                             .label_columns = LABEL_COLUMNS,
-                                             .text = text };
-    ath_style_print(style, out, &paragraph);
-}
-
 static void print_gpu(const struct ath_style *style, FILE *out, const struct ath_machine *machine,
                       size_t index)
 {
@@ -438,7 +428,7 @@ static void print_gpu(const struct ath_style *style, FILE *out, const struct ath
         ath_text_add(&text, _(", NUMA node %d"), gpu->numa_node);
     if (gpu->memory_node >= 0)
         ath_text_add(&text, _(", its memory node %d"), gpu->memory_node);
-    print(style, out, name, text.data);
+    ath_style_print_row(style, out, LABEL_COLUMNS, name, text.data);
 }
 
 static void print_nodes(const struct ath_style *style, FILE *out,
@@ -452,7 +442,7 @@ static void print_nodes(const struct ath_style *style, FILE *out,
     ath_text_add(&text, "%s", *nodes ? nodes : _("not known"));
     if (*memory)
         ath_text_add(&text, _("; GPU memory: %s"), memory);
-    print(style, out, _("NUMA nodes"), text.data);
+    ath_style_print_row(style, out, LABEL_COLUMNS, _("NUMA nodes"), text.data);
     ath_text_free(&text);
     text = (struct ath_text){ 0 };
     ath_text_add(&text, "%s", *cpus ? cpus : _("not known"));
@@ -463,7 +453,7 @@ static void print_nodes(const struct ath_style *style, FILE *out,
             ath_text_add(&text, ngettext(", %zu core", ", %zu cores", cores), cores);
         ath_text_add(&text, ")");
     }
-    print(style, out, _("CPUs"), text.data);
+    ath_style_print_row(style, out, LABEL_COLUMNS, _("CPUs"), text.data);
 }
 
 static void add_port_words(const struct ath_place_group *group, const struct ath_place_port *port,
@@ -488,7 +478,8 @@ static void print_ports(const struct ath_style *style, FILE *out,
 
     for (size_t i = 0; i < group->ports.count; i++)
         add_port_words(group, &group->ports.items[i], &text);
-    print(style, out, _("Network"), text.data ? text.data : _("no port is known"));
+    ath_style_print_row(style, out, LABEL_COLUMNS, _("Network"),
+                        text.data ? text.data : _("no port is known"));
 }
 
 static void print_command(const struct ath_style *style, FILE *out,
@@ -508,7 +499,7 @@ static void print_command(const struct ath_style *style, FILE *out,
     struct ath_style wide = *style;
     wide.columns = 0; /* a line to copy is not broken */
     if (text.data)
-        print(&wide, out, _("Command"), text.data);
+        ath_style_print_row(&wide, out, LABEL_COLUMNS, _("Command"), text.data);
 }
 
 static void print_group(const struct ath_style *style, FILE *out,
@@ -535,7 +526,8 @@ static void print_next(const struct ath_style *style, FILE *out,
         ath_auto_free char *bandwidth = ath_words_bandwidth(next->ring_bandwidth);
         ath_text_add(&text, _(": %s at the slowest link"), bandwidth);
     }
-    print(style, out, _("Next best"), text.data ? text.data : _("none"));
+    ath_style_print_row(style, out, LABEL_COLUMNS, _("Next best"),
+                        text.data ? text.data : _("none"));
 }
 
 static void to_text(const struct ath_style *style, FILE *out, const void *data)
@@ -549,7 +541,7 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
         print_group(style, out, report, &report->groups[i]);
     }
     for (size_t i = 0; i < lines.count; i++)
-        print(style, out, i ? "" : _("Why"), lines.items[i]);
+        ath_style_print_row(style, out, LABEL_COLUMNS, i ? "" : _("Why"), lines.items[i]);
     if (report->policy != ATH_PLACE_NONE)
         print_next(style, out, report);
     texts_free(&lines);

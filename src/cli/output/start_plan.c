@@ -346,13 +346,7 @@ static void print_row(const struct ath_style *style, FILE *out, const char *labe
 {
     ath_auto_free char *owned = text;
     if (owned && *owned)
-        ath_style_print(style, out,
-                        &(struct ath_paragraph){ .prefix = "  ",
-                                                 .next_prefix = "  ",
-                                                 .label = label,
-                                                 .label_role = ATH_ROLE_DIM,
-                                                 .label_columns = LABEL_COLUMNS,
-                                                 .text = owned });
+        ath_style_print_row(style, out, LABEL_COLUMNS, label, owned);
 }
 
 static char *memory_words(const struct ath_plan *plan, const struct ath_plan_node *node)

@@ -124,3 +124,14 @@ void ath_style_print(const struct ath_style *style, FILE *out,
         indent = ath_text_width(next_prefix) + label;
     }
 }
+
+void ath_style_print_row(const struct ath_style *style, FILE *out, size_t columns,
+                         const char *label, const char *text)
+{
+    const struct ath_paragraph row = { .prefix = "  ",
+                                       .label = label,
+                                       .label_role = ATH_ROLE_DIM,
+                                       .label_columns = columns,
+                                       .text = text };
+    ath_style_print(style, out, &row);
+}

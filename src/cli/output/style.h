@@ -66,3 +66,7 @@ struct ath_paragraph {
 /* Prints the paragraph and a newline. Makes the text harmless (clean.h). */
 void ath_style_print(const struct ath_style *style, FILE *out,
                      const struct ath_paragraph *paragraph);
+
+/* Prints a row "  Label  text", whose dim label is columns wide. */
+void ath_style_print_row(const struct ath_style *style, FILE *out, size_t columns,
+                         const char *label, const char *text);
