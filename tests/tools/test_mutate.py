@@ -81,9 +81,9 @@ class Operators(unittest.TestCase):
         self.assertEqual(len(set(first)), 20)
 
     def test_the_table_names_tests_that_are_there(self):
-        for prefix, *tiers in mutate.TABLE:
+        for prefix, names in mutate.TABLE:
             self.assertTrue(os.path.exists(os.path.join(harness.SOURCE, os.path.dirname(prefix))), prefix)
-            for name in filter(None, ", ".join(tiers).split(", ")):
+            for name in names.split(", "):
                 path = os.path.join(harness.SOURCE, "tests", name.split()[0])
                 self.assertTrue(os.path.exists(path if name.endswith(".py") else path + ".c"), name)
                 mutate.targets_of(name, mutate.PROGRAMS)
@@ -101,7 +101,7 @@ class Judging(unittest.TestCase):
         os.symlink(os.path.join(work, "tree"), os.path.join(self.copy.build, "tree"))
         with open(os.path.join(self.copy.build, "Makefile"), "w", encoding="ascii") as file:
             file.write(MAKEFILE)
-        self.runner = mutate.Run(self.copy, [("", "sums.py", "")], [("sums", ["-B", "tests/unit/sums"])], "quick")
+        self.runner = mutate.Run(self.copy, [("", "sums.py")], [("", ["-B", "tests/unit/sums"])], "quick")
 
     def sample(self, *changes):
         """{end: [new]} of mutants that change a text of the program into another."""
@@ -125,13 +125,32 @@ class Judging(unittest.TestCase):
         self.assertTrue(any("past its limit" in line for line in self.said), self.said)
 
     def test_a_clean_tree_that_fails(self):
-        self.runner.table = [("", "unit/nosuch", "")]
+        self.runner.table = [("", "unit/nosuch")]
         self.assertIsNone(self.sample(("i > 0", "i < 0")))
         self.assertIn("clean tree fails", self.said[-1])
-        self.runner.table = [("", "sums.py", "")]
-        with open(os.path.join(self.copy.tree, "tests", "sums.py"), "w", encoding="ascii") as file:
+        self.runner.table = [("", "sums.py")]
+        with open(os.path.join(self.copy.tree, "tests", "fails.py"), "w", encoding="ascii") as file:
             file.write("raise SystemExit(3)\n")
+        self.runner.table = [("", "fails.py")]
         self.assertIsNone(self.sample(("i > 0", "i < 0")))
+        self.assertIn("none of the tests passes", self.said[-1])
+
+    def test_a_test_that_fails_on_the_clean_tree_is_left_out(self):
+        with open(os.path.join(self.copy.tree, "tests", "fails.py"), "w", encoding="ascii") as file:
+            file.write("print('no such GPU')\nraise SystemExit(3)\n")
+        self.runner.table = [("", "sums.py, fails.py")]
+        self.assertEqual(self.sample(("sum > 5", "sum > 4"), ("i > 0", "i < 0")), {"survived": ["sum > 4"], "caught": ["i < 0"]})
+        self.assertEqual(["left out, as it fails on the clean copy: fails.py: no such GPU"],
+                         [line for line in self.said if line.startswith("left out")])
+
+    def test_quick_tests_come_first_and_then_the_fast_ones(self):
+        self.runner.table, self.runner.tier = [("", "runtime/test_cuda.py, cli/test_run.py, unit/test_text, runtime/test_server.py")], "check"
+        self.copy.seconds = {"runtime/test_cuda.py": 1, "cli/test_run.py": 9, "unit/test_text": 2, "runtime/test_server.py": 5}
+        names = self.runner.tests("src/a.c")
+        self.assertEqual(names, ["unit/test_text", "runtime/test_server.py", "cli/test_run.py", "runtime/test_cuda.py"])
+        self.assertEqual(self.runner.waves(names), [names[:1], names[1:3], names[3:]])
+        self.runner.tier = "quick"
+        self.assertEqual(self.runner.tests("src/a.c"), names[:3])
 
     def test_the_summary_counts_what_was_built(self):
         ends = {"caught": [(mutate.Mutant("a.c", 1, "test", 0, 1, "b", "a"), tier + ": x") for tier in ("quick", "check", "quick")],
