@@ -17,10 +17,13 @@ libaitherion_a_SOURCES += \
 	src/container/engine/clean.c \
 	src/container/engine/docker_chain.h \
 	src/container/engine/docker_decide.c \
+	src/container/engine/docker_end.c \
 	src/container/engine/docker_engine.c src/container/engine/docker_engine.h \
 	src/container/engine/docker_failure.c \
+	src/container/engine/docker_present.c src/container/engine/docker_present.h \
 	src/container/engine/docker_remains.c src/container/engine/docker_remains.h \
 	src/container/engine/docker_start.c \
+	src/container/engine/docker_survey.c \
 	src/container/engine/docker_work.c \
 	src/container/engine/engine.c src/container/engine/engine.h \
 	src/container/engine/kinds.h \

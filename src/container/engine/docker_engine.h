@@ -1,9 +1,8 @@
-/* The Docker engine: functions that docker_engine.c and the start (docker_chain.h) share. Private
- * to container. */
+/* The Docker engine: its state, and the functions of its table that have files of their own.
+ * Private to container. */
 #pragma once
-#include "container/docker/container.h"
-#include "container/docker/docker.h"
-#include "container/engine/kinds.h"
+#include "container/docker/host.h"
+#include "container/engine/docker_present.h"
 
 struct ath_docker_engine {
     struct ath_docker_host host;
@@ -11,51 +10,18 @@ struct ath_docker_engine {
     bool is_local; /* by a unix socket: the daemon's pids and paths may be of this machine */
 };
 
-/* all: every container as a list describes it, by name. ours: those with our label, as inspect
- * describes them. */
-struct ath_docker_present {
-    struct ath_docker_containers all, ours;
-};
-void ath_docker_present_free(struct ath_docker_present *present);
-/* Reads them. Returns 0, or a negative errno with err; *out is released with the function above. */
-int ath_docker_present_read(struct ath_docker *docker, struct ath_docker_present *out,
-                            struct ath_err *err);
+/* Returns the connection of an engine that is open. */
+struct ath_docker *ath_docker_of(const struct ath_engine *engine);
 
-/* Returns our container of a node and a role, or NULL. */
-const struct ath_docker_container *ath_docker_present_find(const struct ath_docker_present *present,
-                                                           int id, enum ath_docker_role role);
-
-/* Returns the node of a container, or ATH_UNKNOWN if the container is not ours. */
-int ath_docker_container_node(const struct ath_docker_container *container);
-
-/* Returns who started the container; the caller frees *socket, to which the result points. */
-struct ath_owner ath_docker_owner(const struct ath_engine *engine,
-                                  const struct ath_docker_container *container, char **socket);
-
-/* Returns "/proc/PID/ns/net" of a container that runs on this machine, or NULL. The caller frees
- * it. */
-char *ath_docker_netns_path(const struct ath_docker_container *container);
-
-/* Returns true for a runtime that is in another network than its pause container, because it
- * started before the pause container was started again. */
-bool ath_docker_is_astray(const struct ath_docker_container *runtime,
-                          const struct ath_docker_container *pause);
-
-/* Returns true if the runtime listens on its socket; false also if that cannot be seen. */
-bool ath_docker_is_listening(const struct ath_docker_container *runtime, const char *socket);
-
-/* Returns the memory_percent from which its limit was made, or NULL. The caller frees it. */
-char *ath_docker_memory_percent(const struct ath_engine *engine,
-                                const struct ath_docker_container *container);
-
-/* Returns the memory limit of an inspected container; INT64_MAX: none; ATH_UNKNOWN. */
-int64_t ath_docker_memory_limit(const struct ath_docker_container *container);
-
-/* Adds the last lines of a container's output; none if Docker cannot deliver them. */
-void ath_docker_log_tail(struct ath_docker *docker, const struct ath_docker_container *container,
-                         struct ath_texts *out);
-
-/* The `start` of ath_engine_docker. */
+/* The functions of ath_engine_docker; engine/kinds.h describes them. */
+int ath_docker_survey(struct ath_engine *engine, struct ath_node_statuses *out,
+                      struct ath_err *err);
 int ath_docker_start(struct ath_engine *engine, const struct ath_plan *plan,
                      const struct ath_start_options *options, struct ath_start_results *results,
                      struct ath_err *err);
+int ath_docker_stop(struct ath_engine *engine, const int *ids, size_t id_count, int grace_s,
+                    struct ath_stop_results *out, struct ath_err *err);
+int ath_docker_clean_plan(struct ath_engine *engine, const struct ath_clean_options *options,
+                          struct ath_clean_steps *out, struct ath_err *err);
+int ath_docker_clean_step(struct ath_engine *engine, const struct ath_clean_step *step,
+                          struct ath_err *err);
