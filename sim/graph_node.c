@@ -154,75 +154,30 @@ static CUresult add_node(CUgraphNode *out, CUgraph handle, const CUgraphNode *be
     return status;
 }
 
-CUresult cuGraphAddKernelNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                                 size_t count, const CUDA_KERNEL_NODE_PARAMS *params)
-{
-    return add_node(out, graph, before, count, sim_make_kernel, params);
-}
-
-CUresult cuGraphAddKernelNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                              size_t count, const CUDA_KERNEL_NODE_PARAMS_v1 *params)
-{
-    return add_node(out, graph, before, count, sim_make_kernel_v1, params);
-}
-
-CUresult cuGraphAddMemcpyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                              size_t count, const CUDA_MEMCPY3D *params, CUcontext context)
-{
-    (void)context;
-    return add_node(out, graph, before, count, sim_make_copy, params);
-}
-
-CUresult cuGraphAddMemsetNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                              size_t count, const CUDA_MEMSET_NODE_PARAMS *params,
-                              CUcontext context)
-{
-    (void)context;
-    return add_node(out, graph, before, count, sim_make_fill, params);
-}
-
-CUresult cuGraphAddHostNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                            size_t count, const CUDA_HOST_NODE_PARAMS *params)
-{
-    return add_node(out, graph, before, count, sim_make_host, params);
-}
-
-CUresult cuGraphAddEmptyNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                             size_t count)
-{
-    return add_node(out, graph, before, count, make_empty, NULL);
-}
-
-CUresult cuGraphAddChildGraphNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                                  size_t count, CUgraph child)
-{
-    const CUDA_CHILD_GRAPH_NODE_PARAMS params = { .graph = child };
-    return add_node(out, graph, before, count, make_child, &params);
-}
-
-CUresult cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                                size_t count, CUDA_MEM_ALLOC_NODE_PARAMS *params)
-{
-    return add_node(out, graph, before, count, make_memory, params);
-}
-
-CUresult cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                               size_t count, CUdeviceptr address)
-{
-    return add_node(out, graph, before, count, make_free, &address);
-}
-
-CUresult cuGraphAddEventRecordNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                                   size_t count, CUevent event)
-{
-    return add_node(out, graph, before, count, sim_make_record, event);
-}
-
-CUresult cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
-                                 size_t count, CUevent event)
-{
-    return add_node(out, graph, before, count, sim_make_wait, event);
-}
+/* A function of the driver for each type of node: what makes its work, and of which parameter. */
+#define PLACE CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count
+#define ADDS(function, make, made_of, ...)                                                         \
+    CUresult function(__VA_ARGS__)                                                                 \
+    {                                                                                              \
+        return add_node(out, graph, before, count, make, made_of);                                 \
+    }
+ADDS(cuGraphAddKernelNode_v2, sim_make_kernel, params, PLACE, const CUDA_KERNEL_NODE_PARAMS *params)
+ADDS(cuGraphAddKernelNode, sim_make_kernel_v1, params, PLACE,
+     const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+ADDS(cuGraphAddMemcpyNode, sim_make_copy, params, PLACE, const CUDA_MEMCPY3D *params,
+     __attribute__((unused)) CUcontext context)
+ADDS(cuGraphAddMemsetNode, sim_make_fill, params, PLACE, const CUDA_MEMSET_NODE_PARAMS *params,
+     __attribute__((unused)) CUcontext context)
+ADDS(cuGraphAddHostNode, sim_make_host, params, PLACE, const CUDA_HOST_NODE_PARAMS *params)
+ADDS(cuGraphAddEmptyNode, make_empty, NULL, PLACE)
+ADDS(cuGraphAddChildGraphNode, make_child, &(CUDA_CHILD_GRAPH_NODE_PARAMS){ .graph = child }, PLACE,
+     CUgraph child)
+ADDS(cuGraphAddMemAllocNode, make_memory, params, PLACE, CUDA_MEM_ALLOC_NODE_PARAMS *params)
+ADDS(cuGraphAddMemFreeNode, make_free, &address, PLACE, CUdeviceptr address)
+ADDS(cuGraphAddEventRecordNode, sim_make_record, event, PLACE, CUevent event)
+ADDS(cuGraphAddEventWaitNode, sim_make_wait, event, PLACE, CUevent event)
+#undef ADDS
+#undef PLACE
 
 sim_make_work *sim_maker_of(const CUgraphNodeParams *params, const void **out)
 {
@@ -428,40 +383,19 @@ static CUresult set_node(CUgraphNode handle, sim_make_work *make, const void *pa
     return CUDA_SUCCESS;
 }
 
-CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
-{
-    return set_node(node, sim_make_kernel, params);
-}
-
-CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params)
-{
-    return set_node(node, sim_make_kernel_v1, params);
-}
-
-CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *params)
-{
-    return set_node(node, sim_make_copy, params);
-}
-
-CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *params)
-{
-    return set_node(node, sim_make_fill, params);
-}
-
-CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *params)
-{
-    return set_node(node, sim_make_host, params);
-}
-
-CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event)
-{
-    return set_node(node, sim_make_record, event);
-}
-
-CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event)
-{
-    return set_node(node, sim_make_wait, event);
-}
+#define SETS(function, make, type)                                                                 \
+    CUresult function(CUgraphNode node, type made_of)                                              \
+    {                                                                                              \
+        return set_node(node, make, made_of);                                                      \
+    }
+SETS(cuGraphKernelNodeSetParams_v2, sim_make_kernel, const CUDA_KERNEL_NODE_PARAMS *)
+SETS(cuGraphKernelNodeSetParams, sim_make_kernel_v1, const CUDA_KERNEL_NODE_PARAMS_v1 *)
+SETS(cuGraphMemcpyNodeSetParams, sim_make_copy, const CUDA_MEMCPY3D *)
+SETS(cuGraphMemsetNodeSetParams, sim_make_fill, const CUDA_MEMSET_NODE_PARAMS *)
+SETS(cuGraphHostNodeSetParams, sim_make_host, const CUDA_HOST_NODE_PARAMS *)
+SETS(cuGraphEventRecordNodeSetEvent, sim_make_record, CUevent)
+SETS(cuGraphEventWaitNodeSetEvent, sim_make_wait, CUevent)
+#undef SETS
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 {

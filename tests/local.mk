@@ -100,6 +100,10 @@ tests_unit_test_closure_SOURCES = tests/unit/test_closure.c tests/unit/made_cach
 tests_unit_test_elf_SOURCES = tests/unit/test_elf.c tests/unit/made_elf.h
 tests_unit_test_ld_cache_SOURCES = tests/unit/test_ld_cache.c tests/unit/made_cache.h
 
+# A session at a driver of the test's own.
+tests_unit_test_managed_memory_SOURCES = tests/unit/test_managed_memory.c tests/unit/session.h
+tests_unit_test_wrong_handles_SOURCES = tests/unit/test_wrong_handles.c tests/unit/session.h
+
 # Files of the client, with a client made up around them.
 tests_unit_test_answer_cache_SOURCES = tests/unit/test_answer_cache.c src/cuda/client/answer_cache.c
 tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c

@@ -20,7 +20,9 @@ libaitherion_a_SOURCES += $(CUDA_COMMON) \
 	src/cuda/server/call_threads.c src/cuda/server/call_threads.h \
 	src/cuda/server/capture_threads.c src/cuda/server/capture_threads.h \
 	src/cuda/server/copy.c \
+	src/cuda/server/current_context.c src/cuda/server/current_context.h \
 	src/cuda/server/deferred_copy.c src/cuda/server/deferred_copy.h \
+	src/cuda/server/handle_conversion.c src/cuda/server/handle_conversion.h \
 	src/cuda/server/host_callback.c \
 	src/cuda/server/kernel_output.c src/cuda/server/kernel_output.h \
 	src/cuda/server/graph_node.c \
@@ -35,7 +37,8 @@ libaitherion_a_SOURCES += $(CUDA_COMMON) \
 	src/cuda/server/regions.c src/cuda/server/regions.h \
 	src/cuda/server/served_call.h \
 	src/cuda/server/server.c src/cuda/server/server.h \
-	src/cuda/server/share_memory.c
+	src/cuda/server/share_memory.c \
+	src/cuda/server/thread_stream.c src/cuda/server/thread_stream.h
 CUDA_SERVER_PROTO_C = proto/cuda-methods.c proto/cuda-server.c proto/cuda-structs.c proto/cuda-wire.c
 
 driverdir = $(pkglibdir)

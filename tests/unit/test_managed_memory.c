@@ -5,12 +5,10 @@
 #include <sys/mman.h>
 
 #include "cuda/server/regions.h"
-#include "cuda/server/server.h"
-#include "remote/wire/frame.h"
 
-#include "unit.h"
+#include "session.h"
 
-enum { BYTES = 4 << 20, MESSAGE_MAX = 8 << 20 };
+enum { BYTES = 4 << 20 };
 
 #define PRIMARY ((CUcontext)(uintptr_t)0x10)
 #define OWN ((CUcontext)(uintptr_t)0x20)
@@ -112,37 +110,11 @@ static const struct ath_cuda_driver driver = { .cuDevicePrimaryCtxRetain = retai
 
 /* ---- a session ---- */
 
-static struct ath_cuda_session session;
-static struct ath_cuda_worker worker;
-static struct ath_wire_builder call_builder, answer_builder;
 static uint64_t address; /* of the managed memory */
-
-static struct ath_cuda_wire_call_builder begin(CUcontext context)
-{
-    struct ath_cuda_wire_call_builder call = ath_cuda_wire_call_start(&call_builder);
-    ath_cuda_wire_call_set_is_asked(call, true);
-    ath_cuda_wire_call_set_context(call, (uintptr_t)context);
-    return call;
-}
-
-static struct ath_cuda_wire_answer serve(void)
-{
-    struct ath_cuda_wire_answer answer;
-    size_t length;
-    int status;
-    const uint8_t *frame = ath_wire_finish(&call_builder, &length, &status);
-    ck_assert_int_eq(
-        ath_cuda_serve(&worker, frame + ATH_FRAME_HEAD, length - ATH_FRAME_HEAD, &answer_builder),
-        1);
-    frame = ath_wire_finish(&answer_builder, &length, &status);
-    ck_assert_int_eq(
-        ath_cuda_wire_answer_open(frame + ATH_FRAME_HEAD, length - ATH_FRAME_HEAD, &answer), 0);
-    return answer;
-}
 
 static void serve_well(void)
 {
-    ck_assert_int_eq(ath_cuda_wire_answer_status(serve()), CUDA_SUCCESS);
+    ck_assert_int_eq(serve_status(), CUDA_SUCCESS);
 }
 
 static void retain_primary(void)
@@ -178,7 +150,7 @@ static CUresult push(void)
     struct ath_cuda_wire_memory_part_builder part = { ath_wire_array_struct(parts, 0) };
     ath_cuda_wire_memory_part_set_address(part, address);
     ath_cuda_wire_memory_part_set_data(part, (struct ath_wire_bytes){ (const uint8_t *)"abcd", 4 });
-    return (CUresult)ath_cuda_wire_answer_status(serve());
+    return serve_status();
 }
 
 /* No byte of the memory is read or written. */
@@ -193,9 +165,7 @@ static void setup(void)
 {
     users = 0;
     memory = NULL;
-    call_builder = answer_builder = (struct ath_wire_builder){ .max_bytes = MESSAGE_MAX };
-    ath_cuda_session_init(&session, &driver);
-    worker = (struct ath_cuda_worker){ .session = &session };
+    begin_session(&driver);
     retain_primary();
 }
 
@@ -203,9 +173,7 @@ static void teardown(void)
 {
     if (memory)
         end_memory();
-    ath_cuda_session_free(&session);
-    ath_wire_builder_free(&call_builder);
-    ath_wire_builder_free(&answer_builder);
+    end_session();
 }
 
 FIXTURE(setup, teardown);

@@ -1,12 +1,7 @@
 /* Handles that must not reach the driver, which reads through whatever it gets. */
 #include "config.h"
 
-#include "cuda/server/server.h"
-#include "remote/wire/frame.h"
-
-#include "unit.h"
-
-enum { MESSAGE_MAX = 1 << 20 };
+#include "session.h"
 
 #define OF_THREAD ((CUstream)(uintptr_t)0x40)
 
@@ -71,73 +66,36 @@ static const struct ath_cuda_driver driver = { .cuFuncGetParamInfo = tell_parame
                                                .cuStreamQuery = query_stream,
                                                .cuStreamDestroy_v2 = destroy_stream };
 
-/* ---- a session ---- */
-
-static struct ath_cuda_session session;
-static struct ath_cuda_worker worker;
-static struct ath_wire_builder call_builder, answer_builder;
-
-static struct ath_cuda_wire_call_builder begin(void)
-{
-    struct ath_cuda_wire_call_builder call = ath_cuda_wire_call_start(&call_builder);
-    ath_cuda_wire_call_set_is_asked(call, true);
-    return call;
-}
-
-static CUresult serve(void)
-{
-    struct ath_cuda_wire_answer answer;
-    size_t length;
-    int status;
-    const uint8_t *frame = ath_wire_finish(&call_builder, &length, &status);
-    ck_assert_int_eq(
-        ath_cuda_serve(&worker, frame + ATH_FRAME_HEAD, length - ATH_FRAME_HEAD, &answer_builder),
-        1);
-    frame = ath_wire_finish(&answer_builder, &length, &status);
-    ck_assert_int_eq(
-        ath_cuda_wire_answer_open(frame + ATH_FRAME_HEAD, length - ATH_FRAME_HEAD, &answer), 0);
-    return (CUresult)ath_cuda_wire_answer_status(answer);
-}
-
 static void setup(void)
 {
     questions = destroyed = 0;
-    call_builder = answer_builder = (struct ath_wire_builder){ .max_bytes = MESSAGE_MAX };
-    ath_cuda_session_init(&session, &driver);
-    worker = (struct ath_cuda_worker){ .session = &session };
+    begin_session(&driver);
 }
 
-static void teardown(void)
-{
-    ath_cuda_session_free(&session);
-    ath_wire_builder_free(&call_builder);
-    ath_wire_builder_free(&answer_builder);
-}
-
-FIXTURE(setup, teardown);
+FIXTURE(setup, end_session);
 
 TEST(asks_nothing_about_a_wrong_function)
 {
     struct ath_cuda_wire_kernel_node_params_builder kernel =
         ath_cuda_wire_graph_add_kernel_node_v2_init_kernel(
-            ath_cuda_wire_call_init_graph_add_kernel_node_v2(begin()));
+            ath_cuda_wire_call_init_graph_add_kernel_node_v2(begin(NULL)));
     ath_cuda_wire_kernel_node_params_set_function(kernel, 0x1230);
     ath_cuda_wire_kernel_node_params_set_parameters(
         kernel, (struct ath_wire_bytes){ (const uint8_t *)"12345678", 8 });
-    ck_assert_int_eq(serve(), CUDA_ERROR_INVALID_HANDLE);
+    ck_assert_int_eq(serve_status(), CUDA_ERROR_INVALID_HANDLE);
     ck_assert_int_eq(questions, 0);
 }
 
 TEST(destroys_no_default_stream_of_a_thread)
 {
-    ath_cuda_wire_stream_query_set_stream(ath_cuda_wire_call_init_stream_query(begin()),
+    ath_cuda_wire_stream_query_set_stream(ath_cuda_wire_call_init_stream_query(begin(NULL)),
                                           (uintptr_t)CU_STREAM_PER_THREAD);
-    ck_assert_int_eq(serve(), CUDA_SUCCESS);
-    ath_cuda_wire_stream_destroy_v2_set_stream(ath_cuda_wire_call_init_stream_destroy_v2(begin()),
-                                               (uintptr_t)CU_STREAM_PER_THREAD);
-    ck_assert_int_eq(serve(), CUDA_ERROR_INVALID_HANDLE);
+    ck_assert_int_eq(serve_status(), CUDA_SUCCESS);
+    ath_cuda_wire_stream_destroy_v2_set_stream(
+        ath_cuda_wire_call_init_stream_destroy_v2(begin(NULL)), (uintptr_t)CU_STREAM_PER_THREAD);
+    ck_assert_int_eq(serve_status(), CUDA_ERROR_INVALID_HANDLE);
     ck_assert_int_eq(destroyed, 0);
-    ath_cuda_wire_stream_query_set_stream(ath_cuda_wire_call_init_stream_query(begin()),
+    ath_cuda_wire_stream_query_set_stream(ath_cuda_wire_call_init_stream_query(begin(NULL)),
                                           (uintptr_t)CU_STREAM_PER_THREAD);
-    ck_assert_int_eq(serve(), CUDA_SUCCESS);
+    ck_assert_int_eq(serve_status(), CUDA_SUCCESS);
 }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "cuda/common/bytes.h"
+#include "cuda/server/current_context.h"
 #include "cuda/server/served_call.h"
 #include "proto/cuda-structs.h"
 

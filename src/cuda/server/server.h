@@ -74,9 +74,6 @@ void ath_cuda_check_memcpy2d(struct ath_cuda_served *served, CUDA_MEMCPY2D *copy
 void ath_cuda_check_memcpy3d(struct ath_cuda_served *served, CUDA_MEMCPY3D *copy);
 void ath_cuda_check_memcpy3d_peer(struct ath_cuda_served *served, CUDA_MEMCPY3D_PEER *copy);
 
-/* Notes that a context is a green one: it is current to one worker at most. */
-CUresult ath_cuda_note_green(struct ath_cuda_session *session, CUcontext context);
-
 void ath_cuda_session_init(struct ath_cuda_session *session, const struct ath_cuda_driver *driver);
 
 /* Frees what the session holds, except what the driver made, which ends with the process. */

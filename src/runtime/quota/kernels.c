@@ -49,11 +49,11 @@ CUresult ath_quota_cuModuleGetFunction(CUfunction *function, CUmodule module, co
 CUresult ath_quota_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count,
                                               CUmodule module)
 {
-    unsigned int has = count;
+    unsigned int exist = count;
     CUresult status = ath_quota.driver.cuModuleEnumerateFunctions(functions, count, module);
     if (!status && ath_quota.driver.cuModuleGetFunctionCount)
-        ath_quota.driver.cuModuleGetFunctionCount(&has, module);
-    for (unsigned int i = 0; !status && i < count && i < has; i++)
+        ath_quota.driver.cuModuleGetFunctionCount(&exist, module);
+    for (unsigned int i = 0; !status && i < ath_kernels_filled(count, exist); i++)
         status = ath_kernels_count_function(functions[i]);
     return status;
 }

@@ -29,6 +29,12 @@ enum ath_holding_kind {
     ATH_HOLDING_OPENED  /* of cuIpcOpenMemHandle(); the value is its address */
 };
 
+/* Returns a number of bytes as holdings and the board count it: at most INT64_MAX. */
+static inline int64_t ath_ledger_bytes(uint64_t bytes)
+{
+    return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+}
+
 struct ath_holding {
     struct ath_map_entry entry; /* by the value that belongs to the kind */
     enum ath_holding_kind kind;

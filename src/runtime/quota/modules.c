@@ -80,19 +80,13 @@ static struct {
     struct ath_map all;
 } libraries = { .lock = PTHREAD_MUTEX_INITIALIZER, .all = ATH_MAP(8) };
 
-static int64_t image_bytes(const void *image)
-{
-    uint64_t bytes = ath_image_memory(image);
-    return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
-}
-
 CUresult ath_quota_cuLibraryLoadData(CUlibrary *library, const void *code,
                                      CUjit_option *jit_options, void **jit_values,
                                      unsigned int jit_count, CUlibraryOption *options,
                                      void **values, unsigned int count)
 {
     struct library *made = calloc(1, sizeof *made);
-    int64_t bytes = image_bytes(code);
+    int64_t bytes = ath_ledger_bytes(ath_image_memory(code));
     if (!made || ath_context_memory_add_library(bytes, false)) {
         free(made);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -164,9 +158,13 @@ static void end_loading(CUlibrary handle, const struct ath_measure *before)
         ath_context_memory_add_library(more, true);
 }
 
-/* A library that is beyond a limit gives the program nothing that it could use. */
-static CUresult check_loaded(void)
+/* Ends what begin_loading() began, after the driver's call returned `status`. A library that is
+ * beyond a limit gives the program nothing that it could use. */
+static CUresult check_loaded(CUlibrary handle, const struct ath_measure *before, CUresult status)
 {
+    if (status)
+        return status;
+    end_loading(handle, before);
     size_t device = ath_quota_current_device();
     if (device == SIZE_MAX || !ath_room_is_beyond(device))
         return CUDA_SUCCESS;
@@ -188,11 +186,7 @@ static CUresult load_kernel(CUfunction *function, CUkernel kernel, CUlibrary lib
     struct ath_measure before;
     bool is_new = begin_loading(library, &before);
     CUresult status = ath_quota.driver.cuKernelGetFunction(function, kernel);
-    if (is_new && !status) {
-        end_loading(library, &before);
-        status = check_loaded();
-    }
-    return status;
+    return is_new ? check_loaded(library, &before, status) : status;
 }
 
 CUresult ath_quota_cuKernelGetFunction(CUfunction *function, CUkernel kernel)
@@ -226,11 +220,11 @@ CUresult ath_quota_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const
 CUresult ath_quota_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int count,
                                              CUlibrary library)
 {
-    unsigned int has = count;
+    unsigned int exist = count;
     CUresult status = ath_quota.driver.cuLibraryEnumerateKernels(kernels, count, library);
     if (!status && ath_quota.driver.cuLibraryGetKernelCount)
-        ath_quota.driver.cuLibraryGetKernelCount(&has, library);
-    for (unsigned int i = 0; !status && i < count && i < has; i++)
+        ath_quota.driver.cuLibraryGetKernelCount(&exist, library);
+    for (unsigned int i = 0; !status && i < ath_kernels_filled(count, exist); i++)
         status = count_kernel(kernels[i], library);
     return status;
 }
@@ -240,11 +234,7 @@ CUresult ath_quota_cuLibraryGetModule(CUmodule *module, CUlibrary library)
     struct ath_measure before;
     bool is_new = begin_loading(library, &before);
     CUresult status = ath_quota.driver.cuLibraryGetModule(module, library);
-    if (is_new && !status) {
-        end_loading(library, &before);
-        status = check_loaded();
-    }
-    return status;
+    return is_new ? check_loaded(library, &before, status) : status;
 }
 
 CUresult ath_quota_cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library,
@@ -253,9 +243,5 @@ CUresult ath_quota_cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlib
     struct ath_measure before;
     bool is_new = begin_loading(library, &before);
     CUresult status = ath_quota.driver.cuLibraryGetGlobal(address, bytes, library, name);
-    if (is_new && !status) {
-        end_loading(library, &before);
-        status = check_loaded();
-    }
-    return status;
+    return is_new ? check_loaded(library, &before, status) : status;
 }

@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "runtime/quota/ledger.h"
+
 struct ath_pool {
     struct ath_pool *next;
     CUmemoryPool handle;
@@ -38,7 +40,7 @@ static int64_t reserved_of(const struct ath_pool *pool)
         pools.driver.cuMemPoolGetAttribute(pool->handle, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
                                            &bytes))
         return 0;
-    return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+    return ath_ledger_bytes(bytes);
 }
 
 /* The caller has the lock. */

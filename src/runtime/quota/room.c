@@ -98,8 +98,7 @@ void ath_room_log_full(size_t device, uint64_t asked_bytes)
 {
     static atomic_bool is_logged;
     if (!atomic_exchange(&is_logged, true))
-        log_limit("share-reached", device,
-                  asked_bytes > INT64_MAX ? INT64_MAX : (int64_t)asked_bytes);
+        log_limit("share-reached", device, ath_ledger_bytes(asked_bytes));
 }
 
 /*
@@ -119,7 +118,7 @@ static bool reclaim(void)
 
 bool ath_room_make(size_t device, uint64_t bytes)
 {
-    int64_t counted = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+    int64_t counted = ath_ledger_bytes(bytes);
     if (ath_room_take_bytes(device, counted) || (reclaim() && ath_room_take_bytes(device, counted)))
         return true;
     ath_room_log_full(device, bytes);
@@ -135,6 +134,6 @@ struct ath_holding *ath_room_take(size_t device, uint64_t bytes, CUcontext conte
         ath_holding_give(holding);
         return NULL;
     }
-    holding->bytes = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+    holding->bytes = ath_ledger_bytes(bytes);
     return holding;
 }
