@@ -49,6 +49,10 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/session_limit.c \
 	src/cli/commands/session_list.c \
 	src/cli/commands/start.c src/cli/commands/start.h \
+	src/cli/commands/start_foresee.c \
+	src/cli/commands/start_needs.c \
+	src/cli/commands/start_plan.c \
+	src/cli/commands/start_work.h \
 	src/cli/commands/status.c \
 	src/cli/commands/stop.c \
 	src/cli/commands/version.c \
