@@ -1,4 +1,4 @@
-/* Which context of the client's is current in a worker's thread of the driver. */
+/* The context of the client that is current in a worker's thread of the driver. */
 #include "config.h"
 
 #include "cuda/server/current_context.h"

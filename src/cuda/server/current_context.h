@@ -1,5 +1,5 @@
-/* Which context is current in a worker's thread, which contexts have ended, and which are green.
- * Any thread. */
+/* The context that is current in a worker's thread; contexts that have ended, and green ones. Any
+ * thread. */
 #pragma once
 #include "cuda/server/server.h"
 
