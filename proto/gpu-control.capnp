@@ -12,6 +12,7 @@ struct Device {
   memoryUsedBytes @5 :Int64 = -1;  # by sessions of this server
   memoryLimitBytes @6 :Int64 = -1; # for all sessions of this server together
   sessions @7 :UInt32;             # that use it now
+  isForbidden @8 :Bool;            # to the identity that asks
 }
 
 struct DeviceList {

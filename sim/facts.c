@@ -102,6 +102,23 @@ static int find_device(const char *word, size_t length, int count)
     return -1;
 }
 
+int sim_facts_link_peer(int device, unsigned int link)
+{
+    int a, b, length;
+    unsigned int count;
+    for (const char *at = setting("AITHERION_SIM_LINKS", "");
+         sscanf(at, "%d-%d:%u%n", &a, &b, &count, &length) == 3; at += at[length] == ',') {
+        at += length;
+        length = 0;
+        if (a != device && b != device)
+            continue;
+        if (link < count)
+            return a == device ? b : a;
+        link -= count;
+    }
+    return -1;
+}
+
 static bool is_in(const int *list, int count, int wanted)
 {
     for (int i = 0; i < count; i++)

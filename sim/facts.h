@@ -3,17 +3,22 @@
  * libnvidia-ml.so.1.
  *
  *     AITHERION_SIM_COPIES   late: a copy of pageable memory reads it when the copy runs, as on
- * GPUs that walk the host's page tables (a POWER9's behind NVLink) AITHERION_SIM_DEVICES  number of
- * devices, 1 to 8 (1) AITHERION_SIM_FIRST    number of the first device, 0 to 200 (0): gives the
- * devices of two servers different UUIDs and addresses AITHERION_SIM_MEMORY   bytes of each device,
- * with K, M, G or T for powers of 1024 (16G); less than 1M leaves no room for a context
+ *                            GPUs that walk the host's page tables (a POWER9's behind NVLink)
+ *     AITHERION_SIM_DEVICES  number of devices, 1 to 8 (1)
+ *     AITHERION_SIM_FIRST    number of the first device, 0 to 200 (0): gives the devices of two
+ *                            servers different UUIDs and addresses
+ *     AITHERION_SIM_MEMORY   bytes of each device, with K, M, G or T for powers of 1024 (16G); less
+ *                            than 1M leaves no room for a context
  *     AITHERION_SIM_CONTEXT  device memory that each context takes (0), with the same units
  *     AITHERION_SIM_MODULE   and each module, also a library's in a context (0)
  *     AITHERION_SIM_LOCAL    local memory of each thread that each kernel says it needs (0)
+ *     AITHERION_SIM_LINKS    NVLinks that NVML tells (none): "0-3:2,1-2:1" are two between devices
+ *                            0 and 3, and one between 1 and 2
  *     AITHERION_SIM_HANDLES  trusted: a call with a wrong handle ends the process, as NVIDIA's
- * driver does, which reads through each handle without a check AITHERION_SIM_UNKNOWN  ignore:
- * accept kernels that are not simulated, and variables of compressed images; the kernels do
- * nothing, the variables are zero. Shows what libraries ask of a driver.
+ *                            driver does, which reads through each handle without a check
+ *     AITHERION_SIM_UNKNOWN  ignore: accept kernels that are not simulated, and variables of
+ *                            compressed images; the kernels do nothing, the variables are zero.
+ *                            Shows what libraries ask of a driver.
  *
  * Takes no lock; reads the environment at each call.
  */
@@ -45,6 +50,8 @@ size_t sim_facts_local_bytes(void);
  * the beginning of a UUID. Returns their number.
  */
 int sim_facts_visible(int out[SIM_DEVICES_MAX]);
+/* Finds the peer at the end of a device's NVLink by the number of the link; -1: no such link. */
+int sim_facts_link_peer(int device, unsigned int link);
 /* Writes the UUID of a device. */
 void sim_device_uuid(int number, char out[16]);
 /* Return the bus number of a device, and write its address "fffe:01:00.0" like snprintf(). */

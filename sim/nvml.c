@@ -32,6 +32,9 @@ enum {
     CLOCK_MHZ = 1000,
     PERSISTENT = 1,
     SAME_SYSTEM = 50, /* NVML_TOPOLOGY_SYSTEM */
+    LINK_SPEED = 90,  /* NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON */
+    LINK_MB_PER_S = 25000,
+    NUMBER_UNSIGNED = 1, /* NVML_VALUE_TYPE_UNSIGNED_INT */
     EVENT_SETS_MAX = 64,
     ALL_EVENTS = 0x18, /* XID errors and clock changes */
 };
@@ -339,6 +342,55 @@ nvmlReturn_t nvmlDeviceGetTopologyNearestGpus(nvmlDevice_t device, nvmlGpuTopolo
     return NVML_SUCCESS;
 }
 
+/* ---- NVLinks ---- */
+
+/* Returns the device at the end of a link, or -1. */
+static int link_peer(nvmlDevice_t device, unsigned int link)
+{
+    int peer = sim_facts_link_peer(number_of(device), link);
+    return peer < sim_facts_count() ? peer : -1;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link,
+                                      nvmlEnableState_t *isActive)
+{
+    NEED(number_of(device) >= 0 && isActive);
+    if (link_peer(device, link) < 0)
+        return link ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_NOT_SUPPORTED;
+    *isActive = 1;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned int link,
+                                                 nvmlPciInfo_t *pci)
+{
+    NEED(number_of(device) >= 0 && link_peer(device, link) >= 0);
+    return nvmlDeviceGetPciInfo_v3(&devices[link_peer(device, link)], pci);
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned int link,
+                                                 nvmlIntNvLinkDeviceType_t *type)
+{
+    NEED(link_peer(device, link) >= 0);
+    return number(device, type, 0); /* a GPU */
+}
+
+/* Only the speed of links is known; each other value reports that it is not. */
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int valuesCount,
+                                      nvmlFieldValue_t *values)
+{
+    NEED(number_of(device) >= 0 && valuesCount >= 0 && (values || !valuesCount));
+    for (int i = 0; i < valuesCount; i++) {
+        bool is_known = values[i].fieldId == LINK_SPEED && link_peer(device, 0) >= 0;
+        values[i].nvmlReturn = is_known ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+        if (!is_known)
+            continue;
+        values[i].valueType = NUMBER_UNSIGNED;
+        values[i].value = LINK_MB_PER_S;
+    }
+    return NVML_SUCCESS;
+}
+
 /* ---- state ---- */
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
@@ -461,16 +513,6 @@ nvmlReturn_t nvmlDeviceGetSupportedGraphicsClocks(nvmlDevice_t device, unsigned 
     if (memoryClockMHz != CLOCK_MHZ)
         return NVML_ERROR_NOT_FOUND;
     return nvmlDeviceGetSupportedMemoryClocks(device, count, clocksMHz);
-}
-
-/* No field is known; each value reports that. */
-nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int valuesCount,
-                                      nvmlFieldValue_t *values)
-{
-    NEED(number_of(device) >= 0 && valuesCount >= 0 && (values || !valuesCount));
-    for (int i = 0; i < valuesCount; i++)
-        values[i].nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
-    return NVML_SUCCESS;
 }
 
 /* ---- events, which never occur ---- */

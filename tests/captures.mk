@@ -79,6 +79,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_limits.py \
 	tests/runtime/test_recording.py \
 	tests/runtime/test_remote.py \
+	tests/runtime/test_run_gpus.py \
 	tests/runtime/test_sandbox.py \
 	tests/runtime/test_server.py \
 	tests/runtime/test_keys.py \

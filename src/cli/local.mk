@@ -39,6 +39,7 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/roce_remove.c \
 	src/cli/commands/roce_test.c \
 	src/cli/commands/run.c \
+	src/cli/commands/run_gpus.c src/cli/commands/run_gpus.h \
 	src/cli/commands/key_add.c \
 	src/cli/commands/key_list.c \
 	src/cli/commands/key_place.c src/cli/commands/key_place.h \
@@ -116,6 +117,7 @@ libaitherion_a_SOURCES += \
 	src/cli/program.c src/cli/program.h \
 	src/cli/reach.c src/cli/reach.h \
 	src/cli/repeat.c src/cli/repeat.h \
+	src/cli/server_gpus.c src/cli/server_gpus.h \
 	src/cli/share.c src/cli/share.h \
 	src/cli/report.c src/cli/report.h \
 	src/cli/suggest.c src/cli/suggest.h \

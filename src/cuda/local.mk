@@ -14,7 +14,6 @@ CUDA_COMMON = \
 	src/cuda/common/shadow_copy.c src/cuda/common/shadow_copy.h
 
 libaitherion_a_SOURCES += $(CUDA_COMMON) \
-	src/cuda/common/visible_devices.c src/cuda/common/visible_devices.h \
 	src/cuda/server/call_answer.c src/cuda/server/call_answer.h \
 	src/cuda/server/call_head.c src/cuda/server/call_head.h \
 	src/cuda/server/call_threads.c src/cuda/server/call_threads.h \

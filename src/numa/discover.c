@@ -116,7 +116,7 @@ static int read_root(const char *path, bool without_nvml, struct ath_machine *ma
     if (!root.is_live)
         ath_smi_topo_read(&root, machine);
     else if (!without_nvml)
-        ath_nvml_read(machine, NVML_TIMEOUT_MS);
+        ath_nvml_read(machine, NULL, NVML_TIMEOUT_MS);
     return 0;
 }
 

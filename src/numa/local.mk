@@ -15,6 +15,7 @@ libaitherion_a_SOURCES += \
 	src/numa/node.c src/numa/node.h \
 	src/numa/nvml.c src/numa/nvml.h \
 	src/numa/nvml_api.c src/numa/nvml_api.h \
+	src/numa/nvml_place.c src/numa/nvml_place.h \
 	src/numa/offline_cpus.c src/numa/offline_cpus.h \
 	src/numa/pair.c src/numa/pair.h \
 	src/numa/profile.c src/numa/profile.h \

@@ -22,6 +22,7 @@
 #include "base/isolated.h"
 #include "base/log.h"
 #include "numa/nvml_api.h"
+#include "numa/nvml_place.h"
 #include "numa/warning.h"
 
 enum {
@@ -39,15 +40,19 @@ struct answer {
     int pcie_gen, pcie_width;
     bool has_nvlinks;
     size_t nvlink_count;
+    int numa_node;
 };
 
-/* All answers. Answers and links lie in the same shared memory, max_links links for each GPU. */
+/* All answers. They lie in one shared memory, max_links links for each GPU and a level for each
+ * pair (nvml_place.h). */
 struct answers {
     char error[512]; /* why there are no answers */
+    const char *library;
     const struct ath_machine *machine;
     size_t max_links;
     struct answer *gpus;
     struct ath_nvlink *links;
+    uint8_t *levels;
 };
 
 static void copy_text(char *target, size_t size, const char *text)
@@ -186,9 +191,11 @@ static void ask_links(const struct nvml *nvml, const struct ath_machine *machine
         struct ath_nvlink link = { .count = 1 };
         unsigned int state = 0;
         int status = nvml->nvmlDeviceGetNvLinkState(device, number, &state);
-        if (number == 0) /* both errors mean that the GPU has no such link */
-            answer->has_nvlinks = status == NVML_SUCCESS || status == NVML_NOT_SUPPORTED ||
-                                  status == NVML_INVALID_ARGUMENT;
+        bool is_missing = status == NVML_NOT_SUPPORTED || status == NVML_INVALID_ARGUMENT;
+        if (number == 0)
+            answer->has_nvlinks = status == NVML_SUCCESS || is_missing;
+        if (is_missing && (number == 0 || status == NVML_INVALID_ARGUMENT))
+            break; /* the GPU has no further link */
         if (status != NVML_SUCCESS || state != NVML_ENABLED ||
             !ask_peer(nvml, machine, device, number, &link))
             continue;
@@ -257,6 +264,9 @@ static void ask_gpus(const struct nvml *nvml, struct answers *answers)
             ask_links(nvml, machine, devices[i], answer, links);
             pass_switches(nvml, machine, devices, i, answer, links);
         }
+        if (!machine->gpus[i].place)
+            answer->numa_node = nvml_ask_place(nvml, devices, machine->gpu_count, i,
+                                               &answers->levels[i * machine->gpu_count]);
         answer->is_known = true; /* set last, in case a later GPU crashes the child */
     }
 }
@@ -266,7 +276,7 @@ static int ask(void *argument)
 {
     struct answers *answers = argument;
     struct nvml nvml = { 0 };
-    const char *reason = nvml_load(&nvml);
+    const char *reason = nvml_load(answers->library, &nvml);
 
     if (!reason) {
         int status = nvml.nvmlInit_v2();
@@ -319,6 +329,19 @@ static void take_answers(const struct answers *answers, struct ath_machine *mach
     }
 }
 
+/* Sets the places of GPUs that have none, and their NUMA nodes if these are not known. */
+static void take_places(const struct answers *answers, struct ath_machine *machine)
+{
+    for (size_t i = 0; i < machine->gpu_count; i++) {
+        struct ath_gpu *gpu = &machine->gpus[i];
+        if (gpu->place || !answers->gpus[i].is_known)
+            continue;
+        gpu->place = nvml_place(answers->levels, machine->gpu_count, i);
+        if (gpu->numa_node == ATH_UNKNOWN)
+            gpu->numa_node = answers->gpus[i].numa_node;
+    }
+}
+
 static const char *reason_of(int status, const struct answers *answers)
 {
     if (status == -ETIMEDOUT)
@@ -336,7 +359,7 @@ static size_t count_nvidia(const struct ath_machine *machine)
     return count;
 }
 
-void ath_nvml_read(struct ath_machine *machine, int timeout_ms)
+void ath_nvml_read(struct ath_machine *machine, const char *library, int timeout_ms)
 {
     size_t known = 0, count = count_nvidia(machine);
     if (!count) {
@@ -345,21 +368,25 @@ void ath_nvml_read(struct ath_machine *machine, int timeout_ms)
     }
     size_t max_links = LINKS_MAX + machine->gpu_count;
     size_t answers_bytes = machine->gpu_count * sizeof(struct answer);
-    size_t size = sizeof(struct answers) + answers_bytes +
-                  machine->gpu_count * max_links * sizeof(struct ath_nvlink);
+    size_t links_bytes = machine->gpu_count * max_links * sizeof(struct ath_nvlink);
+    size_t size = sizeof(struct answers) + answers_bytes + links_bytes +
+                  machine->gpu_count * machine->gpu_count;
     struct answers *answers =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (answers == MAP_FAILED) {
         ath_warning_add(machine, ATH_W_NVML_MISSING, NVML_LIBRARY, strerror(errno), NULL);
         return;
     }
+    answers->library = library ? library : NVML_LIBRARY;
     answers->machine = machine;
     answers->max_links = max_links;
     answers->gpus = (struct answer *)(answers + 1);
     answers->links = (struct ath_nvlink *)(void *)(answers->gpus + machine->gpu_count);
+    answers->levels = (uint8_t *)answers->links + links_bytes;
 
     int status = ath_run_isolated(ask, answers, NULL, timeout_ms);
     take_answers(answers, machine);
+    take_places(answers, machine);
     for (size_t i = 0; i < machine->gpu_count; i++)
         known += answers->gpus[i].is_known;
     ath_log(ATH_LOG_VERBOSE, _("NVML: answers about %zu of %zu GPUs"), known, count);

@@ -36,15 +36,17 @@ static const struct {
     FUNCTION(nvmlDeviceGetNvLinkRemoteDeviceType, false),
     FUNCTION(nvmlDeviceGetFieldValues, false),
     FUNCTION(nvmlDeviceGetP2PStatus, false),
+    FUNCTION(nvmlDeviceGetTopologyCommonAncestor, false),
+    FUNCTION(nvmlDeviceGetMemoryAffinity, false),
 };
 
-const char *nvml_load(struct nvml *nvml)
+const char *nvml_load(const char *library, struct nvml *nvml)
 {
-    void *library = dlopen(NVML_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    if (!library)
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!handle)
         return dlerror();
     for (size_t i = 0; i < ATH_COUNT(functions); i++) {
-        void *function = dlsym(library, functions[i].name);
+        void *function = dlsym(handle, functions[i].name);
         if (!function && functions[i].is_needed)
             return _("it lacks a function that every driver since 2013 has");
         memcpy((char *)nvml + functions[i].offset, &function, sizeof function);

@@ -15,7 +15,11 @@ enum {
     NVML_REMOTE_GPU = 0, /* nvmlIntNvLinkDeviceType_t */
     NVML_REMOTE_NPU = 1,
     NVML_REMOTE_SWITCH = 2,
-    NVML_P2P_NVLINK = 2,            /* NVML_P2P_CAPS_INDEX_NVLINK */
+    NVML_P2P_NVLINK = 2, /* NVML_P2P_CAPS_INDEX_NVLINK */
+    NVML_LEVEL_PIX = 10, /* NVML_TOPOLOGY_SINGLE, _MULTIPLE, _HOSTBRIDGE */
+    NVML_LEVEL_PXB = 20,
+    NVML_LEVEL_PHB = 30,
+    NVML_SCOPE_NODE = 0,            /* NVML_AFFINITY_SCOPE_NODE */
     NVML_FIELD_SPEED_L0 = 84,       /* NVML_FI_DEV_NVLINK_SPEED_MBPS_L0 to _L5, megabytes/s */
     NVML_FIELD_SPEED_COMMON = 90,   /* ..._COMMON: the speed of every active link */
     NVML_FIELD_SPEED_L6 = 132,      /* ..._L6 to _L11 */
@@ -65,12 +69,15 @@ struct nvml {
     int (*nvmlDeviceGetNvLinkRemoteDeviceType)(nvml_device, unsigned int, unsigned int *);
     int (*nvmlDeviceGetFieldValues)(nvml_device, int, struct nvml_field *);
     int (*nvmlDeviceGetP2PStatus)(nvml_device, nvml_device, unsigned int, unsigned int *);
+    int (*nvmlDeviceGetTopologyCommonAncestor)(nvml_device, nvml_device, unsigned int *);
+    int (*nvmlDeviceGetMemoryAffinity)(nvml_device, unsigned int, unsigned long *, unsigned int);
 };
 
 /*
- * Loads the library, which stays loaded. Returns NULL, or the reason why the library is unusable.
- * On success the first four functions exist; the others are NULL if the driver lacks them.
+ * Loads a library by name or path; it stays loaded. Returns NULL, or the reason why the library is
+ * unusable. On success the first four functions exist; the others are NULL if the driver lacks
+ * them.
  */
-const char *nvml_load(struct nvml *nvml);
+const char *nvml_load(const char *library, struct nvml *nvml);
 
 #define NVML_LIBRARY "libnvidia-ml.so.1"

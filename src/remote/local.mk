@@ -31,7 +31,8 @@ REMOTE_SESSION = \
 
 libaitherion_a_SOURCES += $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_SESSION) \
 	src/remote/session/health.c src/remote/session/health.h \
-	src/remote/session/sessions.c src/remote/session/sessions.h
+	src/remote/session/sessions.c src/remote/session/sessions.h \
+	src/remote/session/visible_devices.c src/remote/session/visible_devices.h
 
 # The shared libraries do not link libaitherion.a: they are compiled with -fPIC, and hide their names.
 CLIENT_LIBRARY_BASE = \

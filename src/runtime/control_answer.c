@@ -15,6 +15,7 @@
 #include "nvml/server/server.h"
 #include "runtime/driver_library.h"
 #include "runtime/event_log.h"
+#include "runtime/identities.h"
 #include "runtime/memory_room.h"
 #include "runtime/quota/quota.h"
 #include "runtime/server_keys.h"
@@ -47,6 +48,9 @@ static void put_device(const struct ath_server *server, size_t number,
     ath_gpu_device_set_sessions(to, sessions);
     ath_gpu_device_set_memory_limit_bytes(
         to, limit_bytes == ATH_UNKNOWN ? device->memory_total_bytes : limit_bytes);
+    ath_gpu_device_set_is_forbidden(
+        to, !ath_identity_has_gpu(ath_identities_find(server->identities, server->identity),
+                                  device->pci));
 }
 
 static void put_devices(const struct ath_server *server, struct ath_wire_array array)

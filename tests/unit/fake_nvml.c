@@ -2,9 +2,10 @@
  * A library that answers like NVIDIA's NVML, for tests without NVIDIA's driver.
  *
  * FAKE_NVML selects the machine: "ac922" (two V100 at 0004:04 and 0004:05, three NVLinks to each
- * other and to the CPU) or "nvswitch" (four H100 with 18 links to switches). It can also select a
- * fault: "init-fails", "no-device", "crash", "hang". Built with OLD_DRIVER, the library lacks newer
- * functions.
+ * other and to the CPU), "nvswitch" (four H100 with 18 links to switches) or "tree" (a PCI tree
+ * without NVLinks: GPUs 1b and 1c behind one switch, 43 behind the next, 52 on the same host
+ * bridge, 9d on another node). It can also select a fault: "init-fails", "no-device", "crash",
+ * "hang". Built with OLD_DRIVER, the library lacks newer functions.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -39,6 +40,9 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(nvml_device device, unsigned int link,
 int nvmlDeviceGetNvLinkRemoteDeviceType(nvml_device device, unsigned int link, unsigned int *out);
 int nvmlDeviceGetFieldValues(nvml_device device, int count, struct nvml_field *fields);
 int nvmlDeviceGetP2PStatus(nvml_device a, nvml_device b, unsigned int index, unsigned int *out);
+int nvmlDeviceGetTopologyCommonAncestor(nvml_device a, nvml_device b, unsigned int *out);
+int nvmlDeviceGetMemoryAffinity(nvml_device device, unsigned int count, unsigned long *nodes,
+                                unsigned int scope);
 
 static int is(const char *machine)
 {
@@ -117,7 +121,7 @@ int nvmlDeviceGetCurrPcieLinkWidth(nvml_device device, unsigned int *out)
 
 static unsigned int link_count(void)
 {
-    return is("nvswitch") ? 18 : 6;
+    return is("nvswitch") ? 18 : is("tree") ? 0 : 6;
 }
 
 int nvmlDeviceGetNvLinkState(nvml_device device, unsigned int link, unsigned int *out)
@@ -159,6 +163,36 @@ int nvmlDeviceGetP2PStatus(nvml_device a, nvml_device b, unsigned int index, uns
 }
 
 #ifndef OLD_DRIVER
+/* The place of a GPU in the tree, its parts one digit each: node, host bridge, switches, switch. */
+static unsigned int tree_place(nvml_device device)
+{
+    return device->bus == 0x1b || device->bus == 0x1c ? 0
+           : device->bus == 0x43                      ? 1
+           : device->bus == 0x52                      ? 11
+                                                      : 1111;
+}
+
+int nvmlDeviceGetTopologyCommonAncestor(nvml_device a, nvml_device b, unsigned int *out)
+{
+    unsigned int from = tree_place(a), to = tree_place(b), level = 10;
+    if (!is("tree"))
+        return NVML_NOT_SUPPORTED;
+    for (; from != to; from /= 10, to /= 10)
+        level += 10;
+    *out = level;
+    return NVML_SUCCESS;
+}
+
+int nvmlDeviceGetMemoryAffinity(nvml_device device, unsigned int count, unsigned long *nodes,
+                                unsigned int scope)
+{
+    unsigned int node = tree_place(device) < 1000 ? 0 : 70;
+    if (!is("tree") || scope || count < 2)
+        return NVML_NOT_SUPPORTED;
+    nodes[node / (8 * sizeof *nodes)] |= 1UL << node % (8 * sizeof *nodes);
+    return NVML_SUCCESS;
+}
+
 int nvmlDeviceGetNvLinkRemoteDeviceType(nvml_device device, unsigned int link, unsigned int *out)
 {
     (void)device;

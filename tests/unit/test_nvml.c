@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "numa/pair.h"
 #include "tree.h"
 #include "unit.h"
 
@@ -78,7 +79,7 @@ TEST(reads_an_ac922)
 {
     add_ac922();
     load_new("ac922");
-    ath_nvml_read(&machine, 10000);
+    ath_nvml_read(&machine, NULL, 10000);
     ck_assert_uint_eq(machine.warning_count, 0);
     const struct ath_gpu *gpu = &machine.gpus[0];
     ck_assert_str_eq(gpu->uuid, "GPU-00000004-04");
@@ -101,7 +102,7 @@ TEST(works_with_an_older_driver)
 {
     add_ac922();
     load("tests/unit/fake_nvml_old.so", "ac922");
-    ath_nvml_read(&machine, 10000);
+    ath_nvml_read(&machine, NULL, 10000);
     expect_link(&machine.gpus[0], 0, ATH_PEER_GPU, "0004:05:00.0", 3, ATH_UNKNOWN);
     expect_link(&machine.gpus[0], 1, ATH_PEER_CPU, "0006:00:00.0", 3, ATH_UNKNOWN);
 }
@@ -113,7 +114,7 @@ TEST(finds_gpus_behind_switches)
     for (size_t i = 0; i < ATH_COUNT(addresses); i++)
         add_gpu(addresses[i], 0x10de);
     load_new("nvswitch");
-    ath_nvml_read(&machine, 10000);
+    ath_nvml_read(&machine, NULL, 10000);
     const struct ath_gpu *gpu = &machine.gpus[0];
     ck_assert_uint_eq(gpu->nvlink_count, 3);
     ck_assert_int_eq(gpu->nvlinks[0].kind, ATH_PEER_SWITCH);
@@ -131,7 +132,7 @@ TEST(keeps_values_from_sysfs)
     machine.gpus[0].pcie_gen = 4;
     machine.gpus[0].pcie_width = 16;
     load_new("ac922");
-    ath_nvml_read(&machine, 10000);
+    ath_nvml_read(&machine, NULL, 10000);
     ck_assert_int_eq(machine.gpus[0].pcie_gen, 4);
     ck_assert_int_eq(machine.gpus[0].pcie_width, 16);
 }
@@ -140,7 +141,7 @@ TEST(reports_what_the_driver_refuses)
 {
     add_gpu("0004:04:00.0", 0x10de);
     load_new("no-device");
-    ath_nvml_read(&machine, 10000);
+    ath_nvml_read(&machine, NULL, 10000);
     expect_warning("nvml-failed", "Not Found");
     ck_assert(!machine.gpus[0].has_nvlinks);
 }
@@ -149,7 +150,7 @@ TEST(reports_a_driver_that_does_not_start)
 {
     add_ac922();
     load_new("init-fails");
-    ath_nvml_read(&machine, 10000);
+    ath_nvml_read(&machine, NULL, 10000);
     expect_warning("nvml-missing", "Unknown Error");
 }
 
@@ -157,7 +158,7 @@ TEST(survives_a_crash)
 {
     add_ac922();
     load_new("crash");
-    ath_nvml_read(&machine, 10000);
+    ath_nvml_read(&machine, NULL, 10000);
     expect_warning("nvml-missing", NULL);
     ck_assert(!machine.gpus[0].has_nvlinks);
     ck_assert_ptr_null(machine.gpus[0].uuid);
@@ -167,9 +168,57 @@ TEST(survives_a_hang)
 {
     add_ac922();
     load_new("hang");
-    ath_nvml_read(&machine, 100);
+    ath_nvml_read(&machine, NULL, 100);
     expect_warning("nvml-missing", NULL);
     ck_assert(!machine.gpus[0].has_nvlinks);
+}
+
+/* A server's machine: no sysfs tells the places of its GPUs. */
+TEST(places_gpus_by_their_common_ancestors)
+{
+    static const char *const addresses[] = { "0000:1b:00.0", "0000:1c:00.0", "0000:43:00.0",
+                                             "0000:52:00.0", "0000:9d:00.0" };
+    static const enum ath_pci_class classes[][5] = {
+        { ATH_PCI_SAME, ATH_PCI_PIX, ATH_PCI_PXB, ATH_PCI_PHB, ATH_PCI_SYS },
+        { ATH_PCI_PIX, ATH_PCI_SAME, ATH_PCI_PXB, ATH_PCI_PHB, ATH_PCI_SYS },
+        { ATH_PCI_PXB, ATH_PCI_PXB, ATH_PCI_SAME, ATH_PCI_PHB, ATH_PCI_SYS },
+        { ATH_PCI_PHB, ATH_PCI_PHB, ATH_PCI_PHB, ATH_PCI_SAME, ATH_PCI_SYS },
+        { ATH_PCI_SYS, ATH_PCI_SYS, ATH_PCI_SYS, ATH_PCI_SYS, ATH_PCI_SAME },
+    };
+    for (size_t i = 0; i < ATH_COUNT(addresses); i++)
+        add_gpu(addresses[i], 0x10de);
+    load_new("tree");
+    ath_nvml_read(&machine, NULL, 10000);
+    ck_assert_int_eq(machine.gpus[0].numa_node, 0);
+    ck_assert_int_eq(machine.gpus[4].numa_node, 70);
+    for (size_t a = 0; a < ATH_COUNT(addresses); a++)
+        for (size_t b = 0; b < ATH_COUNT(addresses); b++)
+            ck_assert_msg(ath_class_of_gpus(&machine.gpus[a], &machine.gpus[b]) == classes[a][b],
+                          "GPU%zu and GPU%zu", a, b);
+}
+
+/* sysfs tells more than NVML: names of bridges, and nodes that a driver does not know. */
+TEST(keeps_places_from_sysfs)
+{
+    add_gpu("0000:1b:00.0", 0x10de);
+    add_gpu("0000:1c:00.0", 0x10de);
+    machine.gpus[0].place = ath_xstrdup("pci0000:00/0000:00:01.0");
+    machine.gpus[1].numa_node = 3;
+    load_new("tree");
+    ath_nvml_read(&machine, NULL, 10000);
+    ck_assert_str_eq(machine.gpus[0].place, "pci0000:00/0000:00:01.0");
+    ck_assert_int_eq(machine.gpus[0].numa_node, ATH_UNKNOWN);
+    ck_assert_int_eq(machine.gpus[1].numa_node, 3);
+}
+
+/* A driver that does not tell the levels gives no place. */
+TEST(invents_no_place)
+{
+    add_ac922();
+    load("tests/unit/fake_nvml_old.so", "ac922");
+    ath_nvml_read(&machine, NULL, 10000);
+    ck_assert_ptr_null(machine.gpus[0].place);
+    ck_assert_int_eq(machine.gpus[0].numa_node, ATH_UNKNOWN);
 }
 
 /* Without NVIDIA GPUs the library is not loaded, and no warning appears. */
@@ -177,7 +226,7 @@ TEST(ignores_gpus_of_other_vendors)
 {
     add_gpu("0000:c1:00.0", 0x1002);
     setenv("FAKE_NVML", "crash", 1);
-    ath_nvml_read(&machine, 10000);
+    ath_nvml_read(&machine, NULL, 10000);
     ck_assert_uint_eq(machine.warning_count, 0);
 }
 
@@ -185,7 +234,7 @@ TEST(ignores_gpus_of_other_vendors)
 TEST(warns_without_the_library)
 {
     add_gpu("fffe:ff:1f.0", 0x10de);
-    ath_nvml_read(&machine, 60000);
+    ath_nvml_read(&machine, NULL, 60000);
     ck_assert_uint_eq(machine.warning_count, 1);
     ck_assert_int_eq(strncmp(machine.warnings[0].code, "nvml-", 5), 0);
     ck_assert(!machine.gpus[0].has_nvlinks);

@@ -1,7 +1,7 @@
 /* The devices that CUDA_VISIBLE_DEVICES chooses, by CUDA's rules. */
 #include "config.h"
 
-#include "cuda/common/visible_devices.h"
+#include "remote/session/visible_devices.h"
 
 #include <stdio.h>
 

@@ -18,6 +18,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/run_gpus.h"
 #include "cli/output/run.h"
 #include "cli/output/words.h"
 #include "cli/program.h"
@@ -35,8 +36,8 @@ enum {
 
 struct options {
     struct ath_reach_options reach;
-    int transport, encrypt;      /* 0: not given */
-    const char *memory, *tls_ca; /* NULL: not given */
+    int transport, encrypt;             /* 0: not given */
+    const char *gpus, *memory, *tls_ca; /* NULL: not given */
 };
 
 struct work {
@@ -46,6 +47,9 @@ struct work {
     char *servers; /* the servers of reach, in the form of AITHERION_SERVER */
     char *libraries;
     char *authorities; /* the program's file for checking certificates; NULL: it needs no other */
+    size_t gpu_count;  /* that the program is to have; 0: all */
+    struct ath_server_gpus gpus;  /* of all servers that were asked */
+    struct ath_run_choice choice; /* if gpu_count */
 };
 
 static void work_free(struct work *work)
@@ -54,6 +58,8 @@ static void work_free(struct work *work)
     free(work->servers);
     free(work->libraries);
     free(work->authorities);
+    ath_server_gpus_free(&work->gpus);
+    ath_run_choice_free(&work->choice);
 }
 
 /* ---- preparing ---- */
@@ -131,6 +137,8 @@ static int prepare(struct work *work, struct ath_err *err)
 {
     struct ath_reach_options wanted = work->options->reach;
     int checked = check_memory(work, err);
+    if (!checked && work->options->gpus)
+        checked = ath_run_gpus_read(work->options->gpus, &work->gpu_count, err);
     if (checked)
         return checked;
     wanted.needs_network =
@@ -179,21 +187,35 @@ static void report_on(const struct work *work, struct ath_run_report *out)
 #undef SET
 }
 
+/* Adds the GPUs that were chosen. */
+static void report_on_choice(const struct work *work, struct ath_run_report *out)
+{
+    size_t count = 0;
+    while (out->environment[count].name)
+        count++;
+    out->environment[count].name = "CUDA_VISIBLE_DEVICES";
+    out->environment[count].value = work->choice.visible;
+    out->choice = &work->choice;
+}
+
 static void set_environment(const struct ath_run_report *report)
 {
     for (size_t i = 0; i < ATH_RUN_VARIABLES && report->environment[i].name; i++)
         setenv(report->environment[i].name, report->environment[i].value, true);
 }
 
-/* Logs the GPUs of a server. first: the number of GPUs of the servers before it. */
+/* Logs the GPUs of a server that the key may use. first: the number of GPUs of the servers before
+ * it. */
 static void say_devices(const struct ath_runtime_health *health, size_t first)
 {
     for (size_t i = 0; i < health->device_count; i++) {
         const struct ath_runtime_device *device = &health->devices[i];
+        if (device->is_forbidden)
+            continue;
         ath_auto_free char *served = device->memory_limit_bytes == ATH_UNKNOWN
                                          ? NULL
                                          : ath_words_size(device->memory_limit_bytes);
-        ath_log(ATH_LOG_VERBOSE, _("GPU %d: %s%s%s"), (int)(first + i), device->name,
+        ath_log(ATH_LOG_VERBOSE, _("GPU %d: %s%s%s"), (int)first++, device->name,
                 served ? ", " : "", served ? served : "");
     }
 }
@@ -213,7 +235,7 @@ static void say_server(const char *server, const struct ath_runtime_health *heal
 
 /* Checks the server first, since a program that finds no GPU reports it late and unclearly, or
  * continues without one. */
-static int check_server(const struct ath_reach_server *server, size_t *device_count,
+static int check_server(struct work *work, const struct ath_reach_server *server,
                         struct ath_err *err)
 {
     ATH_AUTO(ath_session) session = { .fd = -1 };
@@ -224,18 +246,27 @@ static int check_server(const struct ath_reach_server *server, size_t *device_co
         status = ath_session_health(&session, &health, err);
     if (status)
         return ath_reach_explain(server, status, err);
-    say_server(server->server, &health, *device_count);
-    *device_count += health.device_count;
+    say_server(server->server, &health, work->gpus.count);
+    ath_server_gpus_add(&work->gpus, &health);
     return 0;
 }
 
-static int check_servers(const struct work *work, struct ath_err *err)
+static int check_servers(struct work *work, struct ath_err *err)
 {
-    size_t device_count = 0;
     int status = 0;
     for (size_t i = 0; !status && i < work->reach.count && !ath_client_is_disabled(); i++)
-        status = check_server(&work->reach.items[i], &device_count, err);
+        status = check_server(work, &work->reach.items[i], err);
     return status;
+}
+
+/* Asks the servers for their GPUs and chooses among them. */
+static int choose_gpus(struct work *work, struct ath_err *err)
+{
+    ath_auto_free const char **servers = ath_xalloc(work->reach.count * sizeof *servers);
+
+    for (size_t i = 0; i < work->reach.count; i++)
+        servers[i] = work->reach.items[i].server;
+    return ath_run_gpus_choose(&work->gpus, servers, work->gpu_count, &work->choice, err);
 }
 
 static void warn_of_program(const char *word)
@@ -278,12 +309,20 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     if (status)
         return give_up(&work, status, err);
     report_on(&work, &report);
-    if (cli->globals.is_dry_run)
-        return ath_cli_show(cli, &ath_run_view, &report, ath_cli_format(cli), err);
-    set_environment(&report);
-    status = check_servers(&work, err);
+    bool is_shown = cli->globals.is_dry_run;
+    if (!is_shown || work.gpu_count) {
+        set_environment(&report);
+        status = check_servers(&work, err);
+    }
+    if (!status && work.gpu_count)
+        status = choose_gpus(&work, err);
     if (status)
         return give_up(&work, status, err);
+    if (work.gpu_count)
+        report_on_choice(&work, &report);
+    if (is_shown)
+        return ath_cli_show(cli, &ath_run_view, &report, ath_cli_format(cli), err);
+    set_environment(&report);
     warn_of_program(report.words[0]);
     return become(&work, &report);
 }
@@ -303,6 +342,12 @@ static const struct ath_option options[] = {
       .choices = ath_run_transports,
       .offset = offsetof(struct options, transport),
       .help = N_("how calls travel: shared memory for a unix socket, else TCP (default: auto)") },
+    { .name = "gpus",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "K",
+      .offset = offsetof(struct options, gpus),
+      .help = N_("leave the program the best K GPUs of the runtimes, idle ones first (default: "
+                 "all)") },
     { .name = "memory",
       .type = ATH_OPTION_TEXT,
       .metavar = "SIZE|P%",
@@ -332,6 +377,8 @@ static const struct ath_example examples[] = {
     { "aitherion run --numa 0 ./vector_add", N_("use the GPUs of NUMA0 here, by shared memory") },
     { "aitherion run --server 10.0.0.11:50051,10.0.0.12:50051 -- python3 train.py",
       N_("use the GPUs of two machines in one list") },
+    { "aitherion run --gpus 2 --server 10.0.0.11:50051 -- python3 train.py",
+      N_("use the best two GPUs of another machine") },
     { "aitherion run --memory 4G -- python3 train.py",
       N_("with at most 4 GiB of each GPU, from the first allocation") },
     { "aitherion run --dry-run ./vector_add", N_("only show the environment that it would get") },
@@ -342,29 +389,35 @@ const struct ath_command ath_command_run = {
     .name = "run",
     .group = ATH_GROUP_RUNTIME,
     .summary = N_("run an unmodified CUDA program with the GPUs of a runtime"),
-    .description =
-        N_("Puts aitherion's libcuda.so.1 and libnvidia-ml.so.1 in front of all others on the "
-           "program's library path (LD_LIBRARY_PATH), sets the environment variables that name "
-           "the runtime (AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT, "
-           "AITHERION_MEMORY, AITHERION_ENCRYPT, AITHERION_TLS_CA), and becomes "
-           "the program. First it asks the runtime for its health, with the same key and timeout "
-           "(AITHERION_CONNECT_TIMEOUT, 10 seconds): without a runtime the program is not run. -v "
-           "shows the runtime and its GPUs. The program's session begins with its first CUDA "
-           "call; its child processes can have sessions too.\n\n"
-           "Without --server and --numa the program gets the runtime on this machine, if there is "
-           "only one. With several runtimes the program sees the GPUs of all in one list, the "
-           "first runtime's first; at most 16 runtimes, all with the same key. From another "
-           "machine it needs the address that `aitherion status` shows, and the shared key: "
-           "`aitherion key --export` there, `aitherion key --import` here.\n\n"
-           "--memory limits the program from its first allocation: each of its processes that uses "
-           "a GPU has a session with this limit. The program sees it as the GPU's memory and gets "
-           "CUDA's own out-of-memory error beyond it. Contexts and code count, too.\n\n"
-           "The command warns about a program that loads no libraries, gains privileges when it "
-           "starts, or has its own libcuda.so.1. A script that sets LD_LIBRARY_PATH must keep the "
-           "folders that are in it.\n\n"
-           "Flags after the program's name belong to the program. The exit code is the program's; "
-           "124 if the runtime has another key, 125 if there is no runtime, 126 if the program "
-           "cannot be run, and 127 if it does not exist."),
+    .description = N_(
+        "Puts aitherion's libcuda.so.1 and libnvidia-ml.so.1 in front of all others on the "
+        "program's library path (LD_LIBRARY_PATH), sets the environment variables that name "
+        "the runtime (AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT, "
+        "AITHERION_MEMORY, AITHERION_ENCRYPT, AITHERION_TLS_CA), and becomes "
+        "the program. First it asks the runtime for its health, with the same key and timeout "
+        "(AITHERION_CONNECT_TIMEOUT, 10 seconds): without a runtime the program is not run. -v "
+        "shows the runtime and its GPUs. The program's session begins with its first CUDA "
+        "call; its child processes can have sessions too.\n\n"
+        "Without --server and --numa the program gets the runtime on this machine, if there is "
+        "only one. With several runtimes the program sees the GPUs of all in one list, the "
+        "first runtime's first; at most 16 runtimes, all with the same key. From another "
+        "machine it needs the address that `aitherion status` shows, and the shared key: "
+        "`aitherion key --export` there, `aitherion key --import` here.\n\n"
+        "--gpus K sets CUDA_VISIBLE_DEVICES to the K GPUs that are linked best, compared as "
+        "`aitherion place` does: first by the slowest link of the best ring through them. The "
+        "command asks each runtime's NVML for the links, so a runtime far away tells the same as "
+        "one on this machine. GPUs that no session uses come first; they are not reserved. If "
+        "CUDA_VISIBLE_DEVICES is set already, it says among which GPUs the command chooses. "
+        "-v and --dry-run show the GPUs and the reason.\n\n"
+        "--memory limits the program from its first allocation: each of its processes that uses "
+        "a GPU has a session with this limit. The program sees it as the GPU's memory and gets "
+        "CUDA's own out-of-memory error beyond it. Contexts and code count, too.\n\n"
+        "The command warns about a program that loads no libraries, gains privileges when it "
+        "starts, or has its own libcuda.so.1. A script that sets LD_LIBRARY_PATH must keep the "
+        "folders that are in it.\n\n"
+        "Flags after the program's name belong to the program. The exit code is the program's; "
+        "124 if the runtime has another key, 125 if there is no runtime, 126 if the program "
+        "cannot be run, and 127 if it does not exist."),
     .arguments = arguments,
     .options = options,
     .options_size = sizeof(struct options),

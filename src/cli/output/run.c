@@ -3,12 +3,24 @@
 
 #include "cli/output/run.h"
 
+#include <stdlib.h>
+
 #include "base/cleanup.h"
 #include "cli/output/fields.h"
 #include "cli/output/words.h"
 
 const char *const ath_run_transports[] = { "auto", "shm", "tcp", NULL };
 const char *const ath_run_encryptions[] = { "auto", "on", "off", NULL };
+
+void ath_run_choice_free(struct ath_run_choice *choice)
+{
+    if (!choice)
+        return;
+    free(choice->gpus);
+    free(choice->visible);
+    ath_texts_free(&choice->why);
+    *choice = (struct ath_run_choice){ 0 };
+}
 
 static json_t *make_true(const void *object)
 {
@@ -53,10 +65,42 @@ static const struct ath_field variable_fields[] = {
     ATH_FIELD("AITHERION_ENCRYPT", ATH_OF(ATH_FIELD_TEXT), .is_optional = true,
               .words = ath_run_encryptions),
     ATH_FIELD("AITHERION_TLS_CA", ATH_OF(ATH_FIELD_TEXT), .is_optional = true),
+    ATH_FIELD("CUDA_VISIBLE_DEVICES", ATH_OF(ATH_FIELD_TEXT),
+              .help = "with --gpus: UUIDs, or numbers if these are not known or not unique",
+              .is_optional = true),
     ATH_FIELD("AITHERION_LOG", ATH_OF(ATH_FIELD_TEXT), .help = "with -v, if it is not set yet",
               .is_optional = true, .rules = "{\"const\": \"info\"}"),
     { .name = NULL },
 };
+
+#define AT(member) ATH_AT(struct ath_run_gpu, member)
+static const struct ath_field gpu_fields[] = {
+    ATH_FIELD("index", AT(index), .help = "number in the program's list of all runtimes' GPUs"),
+    ATH_FIELD("server", AT(server)),
+    ATH_FIELD("pci", AT(pci), .is_nullable = true),
+    ATH_FIELD("uuid", AT(uuid), .is_nullable = true),
+    ATH_FIELD("name", AT(name)),
+    { .name = NULL },
+};
+#undef AT
+
+#define AT(member) ATH_AT(struct ath_run_choice, member)
+static const struct ath_field choice_fields[] = {
+    ATH_FIELD("gpus", ATH_AT_LIST(struct ath_run_choice, gpus, count), .fields = gpu_fields),
+    ATH_FIELD("ring_bandwidth_bytes_per_s", AT(ring_bandwidth),
+              .help =
+                  "of the slowest link of the best ring through the GPUs, in one direction; null "
+                  "if it is not known or was not asked, and for a single GPU",
+              .is_nullable = true),
+    ATH_FIELD("why", AT(why), .help = "the reasons in words"),
+    { .name = NULL },
+};
+#undef AT
+
+static const void *find_choice(const void *object)
+{
+    return ((const struct ath_run_report *)object)->choice;
+}
 
 static const struct ath_field fields[] = {
     ATH_FIELD("is_dry_run", ATH_OF(ATH_FIELD_BOOL), .rules = "{\"const\": true}",
@@ -68,6 +112,8 @@ static const struct ath_field fields[] = {
               .help = "the program and its arguments; a word that is not UTF-8 is null",
               .rules = "{\"items\": {\"type\": [\"string\", \"null\"]}, \"minItems\": 1}",
               .make = make_command),
+    ATH_FIELD("choice", ATH_OF(ATH_FIELD_OBJECT), .help = "what --gpus chose; null without it",
+              .is_nullable = true, .fields = choice_fields, .find = find_choice),
     { .name = NULL },
 };
 
@@ -91,6 +137,8 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
         print_word(out, report->words[i]);
     }
     fputc('\n', out);
+    for (size_t i = 0; report->choice && i < report->choice->why.count; i++)
+        fprintf(out, "# %s\n", report->choice->why.items[i]); /* a comment for a shell */
 }
 
 const struct ath_view ath_run_view = {

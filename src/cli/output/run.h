@@ -2,9 +2,30 @@
 #pragma once
 #include <stddef.h>
 
+#include "base/pci.h"
 #include "cli/output/output.h"
+#include "config/schema.h"
 
-enum { ATH_RUN_VARIABLES = 9 };
+enum { ATH_RUN_VARIABLES = 10 };
+
+/* A GPU that --gpus chose. Owns nothing. */
+struct ath_run_gpu {
+    size_t index; /* among all GPUs of the runtimes that the key may use */
+    const char *server, *name;
+    const char *uuid;       /* NULL if unknown */
+    char pci[ATH_PCI_TEXT]; /* empty if unknown */
+};
+
+/* Owns its array and the lines; ath_run_choice_free() frees them. */
+struct ath_run_choice {
+    struct ath_run_gpu *gpus;
+    size_t count;
+    int64_t ring_bandwidth; /* bytes per second; ATH_UNKNOWN */
+    struct ath_texts why;   /* the reasons, in words */
+    char *visible;          /* the value of CUDA_VISIBLE_DEVICES */
+};
+
+void ath_run_choice_free(struct ath_run_choice *choice);
 
 /* Owns nothing. */
 struct ath_run_report {
@@ -14,6 +35,7 @@ struct ath_run_report {
                                          array, ends the list */
     const char *const *words;         /* the program and its arguments */
     size_t word_count;
+    const struct ath_run_choice *choice; /* NULL without --gpus */
 };
 
 /* The transports that a user can choose, up to a NULL. */

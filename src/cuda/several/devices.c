@@ -10,9 +10,9 @@
 #include "base/cleanup.h"
 #include "cuda/client/allocate.h"
 #include "cuda/client/client.h"
-#include "cuda/common/visible_devices.h"
 #include "cuda/several/several.h"
 #include "proto/cuda-client.h"
+#include "remote/session/visible_devices.h"
 
 struct device {
     unsigned int index; /* the server's number */

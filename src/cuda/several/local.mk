@@ -15,7 +15,7 @@ lib_aitherion_several_libcuda_so_1_SOURCES = $(CLIENT_LIBRARY_BASE) $(REMOTE_WIR
 	src/cuda/client/allocate.c src/cuda/client/allocate.h \
 	src/cuda/common/bytes.c src/cuda/common/bytes.h \
 	src/cuda/common/copy_box.h \
-	src/cuda/common/visible_devices.c src/cuda/common/visible_devices.h \
+	src/remote/session/visible_devices.c src/remote/session/visible_devices.h \
 	src/cuda/several/addresses.c src/cuda/several/addresses.h \
 	src/cuda/several/calls.c \
 	src/cuda/several/contexts.c \

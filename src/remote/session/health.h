@@ -13,6 +13,7 @@ struct ath_runtime_device {
     bool is_simulated;
     int64_t memory_total_bytes, memory_used_bytes, memory_limit_bytes; /* ATH_UNKNOWN if unknown */
     uint32_t sessions;
+    bool is_forbidden; /* the key of this session may not use it */
 };
 
 struct ath_runtime_problem {

@@ -1,7 +1,7 @@
 /* CUDA_VISIBLE_DEVICES, read and written. */
 #include "config.h"
 
-#include "cuda/common/visible_devices.h"
+#include "remote/session/visible_devices.h"
 
 #include <stdlib.h>
 #include <string.h>
