@@ -613,13 +613,6 @@ struct JitOption {
   contents @2 :Data;
 }
 
-struct LinkInput {
-  type @0 :UInt32;                 # a CUjitInputType
-  data @1 :Data;
-  name @2 :Text;
-  options @3 :List(JitOption);
-}
-
 # ---- functions ----
 
 interface Driver {
@@ -1170,14 +1163,17 @@ interface Driver {
       $c("cuLibraryUnload") $class(custom) $byHand(both) $forgets("*") $does([ends, mayWait, synchronizes, gives]) $bySwitch
       $since(12000);
   linkAddData @268 () -> () $c("cuLinkAddData") $class(local) $does([plain]) $since(5050);
-  linkAddDataV2 @269 () -> () $c("cuLinkAddData_v2") $class(local) $does([plain]) $since(6050);
+  linkAddDataV2 @269 (state :UInt64 $handle, type :UInt32, data :Image, name :Text, options :List(JitOption)) -> (results
+      :List(JitOption), stateResults :List(JitOption))
+      $c("cuLinkAddData_v2") $class(custom) $byHand(both) $does([mayWait]) $since(6050);
   linkAddFile @270 () -> () $c("cuLinkAddFile") $class(local) $does([plain]) $since(5050);
   linkAddFileV2 @271 () -> () $c("cuLinkAddFile_v2") $class(local) $does([plain]) $since(6050);
-  linkComplete @272 (options :List(JitOption), inputs :List(LinkInput)) -> (cubin :Data, results :List(JitOption))
-      $c("cuLinkComplete") $class(custom) $byHand(both) $does([plain]) $since(5050);
+  linkComplete @272 (state :UInt64 $handle) -> (cubin :Data, stateResults :List(JitOption))
+      $c("cuLinkComplete") $class(custom) $byHand(both) $does([mayWait]) $since(5050);
   linkCreate @273 () -> () $c("cuLinkCreate") $class(local) $does([makes]) $since(5050);
-  linkCreateV2 @274 () -> () $c("cuLinkCreate_v2") $class(local) $does([makes]) $since(6050);
-  linkDestroy @275 () -> () $c("cuLinkDestroy") $class(local) $does([ends]) $since(5050);
+  linkCreateV2 @274 (options :List(JitOption)) -> (state :UInt64 $handle, stateResults :List(JitOption))
+      $c("cuLinkCreate_v2") $class(custom) $byHand(both) $does([makes]) $since(6050);
+  linkDestroy @275 (state :UInt64 $handle) -> () $c("cuLinkDestroy") $class(custom) $byHand(both) $does([ends]) $since(5050);
   logsCurrent @276 (flags :UInt32) -> (iterator :UInt32) $c("cuLogsCurrent") $class(sync) $does([plain]) $since(12090);
   logsDumpToFile @277 () -> () $c("cuLogsDumpToFile") $class(local) $does([plain]) $since(12090);
   logsDumpToMemory @278 (iterator :UInt32, wantsIterator :Bool $wants("iterator"), size :UInt64, flags :UInt32) -> (iterator

@@ -55,6 +55,11 @@ CUresult sim_image_add_variable(struct sim_image *image, const char *name, size_
                strlen(name));
 }
 
+CUresult sim_image_add(struct sim_image *image, const struct sim_symbol *symbol)
+{
+    return add(image, *symbol, strlen(symbol->name));
+}
+
 void sim_image_free(struct sim_image *image)
 {
     for (size_t i = 0; i < image->count; i++)
@@ -291,13 +296,23 @@ static CUresult read_any(const void *image, struct sim_image *out)
     return strstr(image, ".target") ? read_ptx(image, out) : CUDA_ERROR_INVALID_PTX;
 }
 
-CUresult sim_image_read(const void *image, struct sim_image *out)
+static CUresult read_whole(const void *image, bool is_linking, struct sim_image *out)
 {
-    *out = (struct sim_image){ 0 };
+    *out = (struct sim_image){ .is_linking = is_linking };
     CUresult status = read_any(image, out);
     if (!status && !out->is_runnable)
         status = CUDA_ERROR_NO_BINARY_FOR_GPU;
     if (status)
         sim_image_free(out);
     return status;
+}
+
+CUresult sim_image_read(const void *image, struct sim_image *out)
+{
+    return read_whole(image, false, out);
+}
+
+CUresult sim_image_read_input(const void *image, struct sim_image *out)
+{
+    return read_whole(image, true, out);
 }

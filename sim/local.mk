@@ -22,7 +22,9 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/green.c \
 	sim/image.c \
 	sim/ipc.c \
+	sim/jit_log.c sim/jit_log.h \
 	sim/launch.c \
+	sim/linker.c \
 	sim/memory.c \
 	sim/module.c \
 	sim/peer.c \

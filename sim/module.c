@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/jit_log.h"
+
 enum { FILE_BYTES_MAX = 256 << 20 };
 
 struct variable {
@@ -162,8 +164,7 @@ static CUresult load_module(CUmodule *out, const void *code)
     return status;
 }
 
-/* Returns the file with a NUL byte at its end, or NULL if it cannot be read. */
-static char *read_file(const char *path)
+char *sim_read_file(const char *path, size_t *out_size)
 {
     FILE *file = path ? fopen(path, "rbe") : NULL;
     char *bytes = NULL;
@@ -177,6 +178,7 @@ static char *read_file(const char *path)
             free(bytes);
             bytes = NULL;
         }
+        *out_size = (size_t)length;
     }
     if (file)
         fclose(file);
@@ -185,7 +187,8 @@ static char *read_file(const char *path)
 
 CUresult cuModuleLoad(CUmodule *out, const char *path)
 {
-    char *code = read_file(path);
+    size_t size;
+    char *code = sim_read_file(path, &size);
     CUresult status = code ? load_module(out, code) : CUDA_ERROR_FILE_NOT_FOUND;
     free(code);
     return status;
@@ -200,7 +203,13 @@ CUresult cuModuleLoadData(CUmodule *out, const void *code)
 CUresult cuModuleLoadDataEx(CUmodule *out, const void *code, unsigned int count,
                             CUjit_option *options, void **values)
 {
-    return count && (!options || !values) ? CUDA_ERROR_INVALID_VALUE : load_module(out, code);
+    if (count && (!options || !values))
+        return CUDA_ERROR_INVALID_VALUE;
+    struct sim_jit_logs logs = sim_jit_logs_of(options, values, count);
+    CUresult status = load_module(out, code);
+    if (status)
+        sim_jit_say(&logs.error, "fatal   : the image cannot be loaded (error %d)", (int)status);
+    return status;
 }
 /* NOLINTEND(readability-non-const-parameter) */
 
@@ -457,7 +466,8 @@ CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_option *j
 {
     if ((jit_count && (!jit || !jit_values)) || (count && (!options || !values)))
         return CUDA_ERROR_INVALID_VALUE;
-    char *code = read_file(path);
+    size_t size;
+    char *code = sim_read_file(path, &size);
     CUresult status = code ? load_library(out, code) : CUDA_ERROR_FILE_NOT_FOUND;
     free(code);
     return status;

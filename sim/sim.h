@@ -60,6 +60,7 @@ enum sim_kind {
     SIM_GRAPH,
     SIM_KERNEL,
     SIM_LIBRARY,
+    SIM_LINKER,
     SIM_MIPMAP,
     SIM_MODULE,
     SIM_NODE,
@@ -486,6 +487,8 @@ struct sim_code {
 };
 CUresult sim_code_find(CUfunction handle, struct sim_code *out);
 void sim_module_end(struct sim_module *module);
+/* Returns the file with NUL bytes at its end, or NULL if it cannot be read. The caller frees it. */
+char *sim_read_file(const char *path, size_t *out_size);
 
 /* Checks a launch and makes its work. */
 CUresult sim_launch_work(const CUDA_KERNEL_NODE_PARAMS *asked, struct sim_work **out);
@@ -508,6 +511,10 @@ struct sim_image {
         is_linking; /* scratch: some part is for this device; relocatable code counts */
 };
 CUresult sim_image_read(const void *image, struct sim_image *out);
+/* Reads an input of the linker: relocatable code counts. */
+CUresult sim_image_read_input(const void *image, struct sim_image *out);
+/* Adds a copy of a symbol, unless the image has one of this name. */
+CUresult sim_image_add(struct sim_image *image, const struct sim_symbol *symbol);
 /* Adds a variable that the image hides. */
 CUresult sim_image_add_variable(struct sim_image *image, const char *name, size_t bytes);
 void sim_image_free(struct sim_image *image);

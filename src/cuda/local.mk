@@ -18,14 +18,17 @@ libaitherion_a_SOURCES += $(CUDA_COMMON) \
 	src/cuda/server/call_head.c src/cuda/server/call_head.h \
 	src/cuda/server/call_threads.c src/cuda/server/call_threads.h \
 	src/cuda/server/capture_threads.c src/cuda/server/capture_threads.h \
+	src/cuda/server/code_image.c src/cuda/server/code_image.h \
 	src/cuda/server/copy.c \
 	src/cuda/server/current_context.c src/cuda/server/current_context.h \
 	src/cuda/server/deferred_copy.c src/cuda/server/deferred_copy.h \
 	src/cuda/server/handle_conversion.c src/cuda/server/handle_conversion.h \
 	src/cuda/server/host_callback.c \
+	src/cuda/server/jit_options.c src/cuda/server/jit_options.h \
 	src/cuda/server/kernel_output.c src/cuda/server/kernel_output.h \
 	src/cuda/server/graph_node.c \
 	src/cuda/server/launch.c \
+	src/cuda/server/linker.c src/cuda/server/linker.h \
 	src/cuda/server/managed_memory.c \
 	src/cuda/server/mirror_changes.c \
 	src/cuda/server/misc.c \
@@ -58,6 +61,7 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/captured_copy.c src/cuda/client/captured_copy.h \
 	src/cuda/client/client.h \
 	src/cuda/client/code_facts.c src/cuda/client/code_facts.h \
+	src/cuda/client/code_image.c src/cuda/client/code_image.h \
 	src/cuda/client/connect.c \
 	src/cuda/client/connection.c src/cuda/client/connection.h \
 	src/cuda/client/context.c \
@@ -79,7 +83,7 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/host_callback.c src/cuda/client/host_callback.h \
 	src/cuda/client/host_memory.c \
 	src/cuda/client/instance.c src/cuda/client/instance.h \
-	src/cuda/client/jit_options.h \
+	src/cuda/client/jit_options.c src/cuda/client/jit_options.h \
 	src/cuda/client/kernel_attribute.c src/cuda/client/kernel_attribute.h \
 	src/cuda/client/kernel_facts.c src/cuda/client/kernel_facts.h \
 	src/cuda/client/kernel_output.c src/cuda/client/kernel_output.h \

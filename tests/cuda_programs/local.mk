@@ -7,6 +7,7 @@ DRIVER_API_TESTS = \
 	tests/cuda_programs/graph_memory \
 	tests/cuda_programs/graph_nodes \
 	tests/cuda_programs/graphs \
+	tests/cuda_programs/linker \
 	tests/cuda_programs/memory \
 	tests/cuda_programs/modules \
 	tests/cuda_programs/pinned \
@@ -33,6 +34,8 @@ tests_cuda_programs_graph_nodes_SOURCES = tests/cuda_programs/graph_nodes.c $(DR
 tests_cuda_programs_graph_nodes_LDADD = $(DRIVER_API_TEST_LDADD)
 tests_cuda_programs_graphs_SOURCES = tests/cuda_programs/graphs.c $(DRIVER_API_TEST_SOURCES)
 tests_cuda_programs_graphs_LDADD = $(DRIVER_API_TEST_LDADD)
+tests_cuda_programs_linker_SOURCES = tests/cuda_programs/linker.c $(DRIVER_API_TEST_SOURCES)
+tests_cuda_programs_linker_LDADD = $(DRIVER_API_TEST_LDADD)
 tests_cuda_programs_memory_SOURCES = tests/cuda_programs/memory.c $(DRIVER_API_TEST_SOURCES)
 tests_cuda_programs_memory_LDADD = $(DRIVER_API_TEST_LDADD)
 tests_cuda_programs_modules_SOURCES = tests/cuda_programs/modules.c $(DRIVER_API_TEST_SOURCES)

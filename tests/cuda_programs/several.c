@@ -389,10 +389,40 @@ static void managed(void)
     ok(cuCtxSynchronize());
 }
 
+/* A linker works at the server where it was made, whichever device is current then. */
+static void linkers(void)
+{
+    char *image = read_kernels();
+    for (int device = 0; device < DEVICES; device++) {
+        CUlinkState linker;
+        CUmodule module;
+        CUfunction function;
+        void *cubin;
+        float value = 3;
+        int n = N;
+        use(device);
+        ok(cuLinkCreate_v2(0, NULL, NULL, &linker));
+        use(1 - device);
+        ok(cuLinkAddData_v2(linker, CU_JIT_INPUT_PTX, image, strlen(image) + 1, "kernels", 0, NULL,
+                            NULL));
+        ok(cuLinkComplete(linker, &cubin, NULL));
+        use(device);
+        ok(cuModuleLoadData(&module, cubin));
+        ok(cuLinkDestroy(linker));
+        ok(cuModuleGetFunction(&function, module, "fill"));
+        void *params[] = { &memory[device], &value, &n };
+        ok(launch(function, N, streams[device], params));
+        ok(cuStreamSynchronize(streams[device]));
+        same(all_of(memory[device], N), 3);
+    }
+    free(image);
+}
+
 static const struct test tests[] = {
     { "devices are one list", devices, 0 },
     { "a library's kernel runs on both", kernels, 0 },
     { "a library that is unloaded is gone", unloaded, ONLY_SIMULATED },
+    { "linkers belong to one server", linkers, 0 },
     { "objects of one server are refused on the other", strangers, 0 },
     { "memory is copied from one to the other", copies, 0 },
     { "boxes are copied", boxes, 0 },

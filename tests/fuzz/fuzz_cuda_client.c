@@ -191,11 +191,26 @@ static CUresult kernel_names(void)
     return status ? status : cuFuncGetParamInfo(NULL, 0, &offset, &bytes);
 }
 
+/* The memory of the logs is exactly as large as the program says. */
 static CUresult links(void)
 {
-    void *image;
+    enum { ROOM = 24 };
+    char *info = calloc(1, ROOM), *error = calloc(1, ROOM), input[] = "PTX";
+    CUjit_option options[] = { CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+                               CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                               CU_JIT_WALL_TIME };
+    void *values[] = { info, (void *)ROOM, error, (void *)ROOM, NULL }, *image;
     size_t bytes;
-    return cuLinkComplete(NULL, &image, &bytes);
+    CUlinkState state;
+    CUresult status = cuLinkCreate_v2(5, options, values, &state);
+    if (!status) {
+        cuLinkAddData_v2(state, CU_JIT_INPUT_PTX, input, sizeof input, NULL, 0, NULL, NULL);
+        status = cuLinkComplete(state, &image, &bytes);
+        cuLinkDestroy(state);
+    }
+    free(info);
+    free(error);
+    return status;
 }
 
 static CUresult pinned(void)

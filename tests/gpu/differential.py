@@ -55,7 +55,6 @@ KNOWN = [
     (r" cuMemHost(Alloc|GetFlags|GetDevicePointer|Register|Unregister)\S* (700|709) ", HOST_IS_OURS),
     (r" (cuMemFreeHost|cudaFreeHost) (700|709) ", HOST_IS_OURS),
     (r" cuMemHostGetFlags flags=\d flags=\d$", "the driver gives flags of the block that it takes small memory from"),
-    (r"^modules link cuLink(Create|AddData)_v2 [1-9]\d* 0$", "inputs travel with cuLinkComplete(), which returns their errors"),
     (r" cuMemPoolCreate 0 801$", "the server makes no pools of host memory, which the program could not reach"),
     (r" cuMemcpyBatchAsync fail=\w+ fail=\w+$", "the driver leaves the index alone for some mistakes"),
     (r" cuTensorMapEncodeTiled \d+ <-", "the client reads the lists of a rank that no tensor has"),

@@ -12,8 +12,8 @@ import bed as beds
 PROGRAMS = os.path.join(beds.SOURCE, "tests", "cuda_programs")
 SEQUENCES_FOLDER = os.path.join(beds.HERE, "differential")
 OWN_PROGRAMS = os.path.join(beds.HERE, "programs")
-DRIVER_PROGRAMS = ["callbacks", "coherence", "contexts", "faults", "graph_memory", "graph_nodes", "graphs", "memory", "modules", "pinned", "pools",
-                   "sharing", "streams", "threads", "virtual", "wrong"]
+DRIVER_PROGRAMS = ["callbacks", "coherence", "contexts", "faults", "graph_memory", "graph_nodes", "graphs", "linker", "memory", "modules", "pinned",
+                   "pools", "sharing", "streams", "threads", "virtual", "wrong"]
 OF_TWO_SERVERS = "several"  # the program about devices of two
 # Run alone: they count memory, or take all of it, so that no other test gets a context.
 COUNTING = {"a destroyed context frees its memory", "allocated memory is counted", "allocations are counted",

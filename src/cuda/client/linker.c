@@ -1,5 +1,7 @@
-/* The driver's linker. The inputs are collected here and sent together, so cuLinkComplete() reports
- * errors of an input, with the logs. */
+/*
+ * The driver's linker. Its work is done at the server, call by call. Here are the cubins that the
+ * program gets, and where it wants logs and times: the linker may change these in each call.
+ */
 #include "config.h"
 
 #include <pthread.h>
@@ -8,40 +10,36 @@
 
 #include "base/cleanup.h"
 #include "cuda/client/client.h"
+#include "cuda/client/code_image.h"
 #include "cuda/client/jit_options.h"
 #include "proto/cuda-client.h"
 
-struct input {
-    struct input *next;
-    CUjitInputType type;
-    void *data;
-    size_t size;
-    char *name;
-    CUjit_option *options;
-    void **values;
-    unsigned int count;
+/* A linked image, which the program may read until the linker ends. */
+struct cubin {
+    struct cubin *next;
+    uint8_t bytes[];
 };
 
-/* The object behind a CUlinkState. */
 struct linker {
     struct linker *next;
+    CUlinkState state;
     CUjit_option *options; /* copies; the values point to the program's memory */
     void **values;
     void *
         *results; /* the program's own values, which live as long as the linker if it has results */
     unsigned int count;
-    struct input *first, **last;
-    uint8_t *cubin;
+    struct ath_cuda_log_rooms rooms;
+    struct cubin *cubins;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct linker *linkers; /* all of them: a handle may be wrong */
+static struct linker *linkers;
 
 /* Returns the place of a linker in the list, or the list's end. The caller holds the lock. */
 static struct linker **place_of(CUlinkState state)
 {
     struct linker **at = &linkers;
-    while (*at && *at != (struct linker *)(void *)state)
+    while (*at && (*at)->state != state)
         at = &(*at)->next;
     return at;
 }
@@ -55,24 +53,32 @@ static struct linker *linker_of(CUlinkState state)
     return found;
 }
 
-static void input_free(struct input *input)
+static void add_linker(struct linker *linker)
 {
-    free(input->data);
-    free(input->name);
-    free(input->options);
-    free(input->values);
-    free(input);
+    pthread_mutex_lock(&lock);
+    linker->next = linkers;
+    linkers = linker;
+    pthread_mutex_unlock(&lock);
+}
+
+static struct linker *take_linker(CUlinkState state)
+{
+    pthread_mutex_lock(&lock);
+    struct linker **at = place_of(state), *linker = *at;
+    if (linker)
+        *at = linker->next;
+    pthread_mutex_unlock(&lock);
+    return linker;
 }
 
 static void linker_free(struct linker *linker)
 {
-    for (struct input *input = linker->first, *next; input; input = next) {
-        next = input->next;
-        input_free(input);
+    for (struct cubin *cubin = linker->cubins, *next; cubin; cubin = next) {
+        next = cubin->next;
+        free(cubin);
     }
     free(linker->options);
     free(linker->values);
-    free(linker->cubin);
     free(linker);
 }
 
@@ -85,30 +91,90 @@ static void *copy_bytes(const void *bytes, size_t size)
     return copy;
 }
 
+static struct linker *make_linker(const CUjit_option *options, void **values, unsigned int count)
+{
+    struct linker *made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    made->count = count;
+    made->options = copy_bytes(options, count * sizeof *options);
+    made->values = copy_bytes(values, count * sizeof *values);
+    made->results = values;
+    made->rooms = ath_cuda_log_rooms_of(options, values, count);
+    if (made->options && made->values)
+        return made;
+    linker_free(made);
+    return NULL;
+}
+
+static bool is_result(CUjit_option option)
+{
+    return option == CU_JIT_THREADS_PER_BLOCK || option == CU_JIT_WALL_TIME ||
+           option == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES ||
+           option == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES;
+}
+
+/* "optionValues must remain valid for the life of the CUlinkState if output options are used"
+ * (cuda.h). */
+static void take_results(struct linker *linker, struct ath_wire_list results)
+{
+    ath_cuda_take_options(results, linker->options, linker->values, linker->count, &linker->rooms);
+    for (unsigned int i = 0; i < linker->count; i++)
+        if (is_result(linker->options[i]))
+            linker->results[i] = linker->values[i];
+}
+
 CUresult ath_cuda_by_hand_cuLinkCreate_v2(unsigned int option_count, CUjit_option *options,
                                           void **option_values, CUlinkState *state)
 {
+    struct ath_cuda_exchange exchange;
     CUresult status = ath_cuda_check_options(options, option_values, option_count);
-    if (status || !state)
-        return status ? status : CUDA_ERROR_INVALID_VALUE;
-    struct linker *linker = calloc(1, sizeof *linker);
-    if (!linker)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    linker->count = option_count;
-    linker->options = copy_bytes(options, option_count * sizeof *options);
-    linker->values = copy_bytes(option_values, option_count * sizeof *option_values);
-    linker->results = option_values;
-    linker->last = &linker->first;
-    if (!linker->options || !linker->values) {
-        linker_free(linker);
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!status && !state)
+        status = CUDA_ERROR_INVALID_VALUE;
+    struct linker *linker = status ? NULL : make_linker(options, option_values, option_count);
+    if (!status && !linker)
+        status = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!status)
+        status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLinkCreate_v2);
+    if (status) {
+        if (linker)
+            linker_free(linker);
+        return status;
     }
-    pthread_mutex_lock(&lock);
-    linker->next = linkers;
-    linkers = linker;
-    pthread_mutex_unlock(&lock);
-    *state = (CUlinkState)(void *)linker;
-    return CUDA_SUCCESS;
+    ath_cuda_put_options(ath_cuda_wire_link_create_v2_init_options(
+                             ath_cuda_wire_call_init_link_create_v2(exchange.call), option_count),
+                         options, option_values, option_count);
+    status = ath_cuda_ask(&exchange);
+    if (status) {
+        linker_free(linker);
+        return ath_cuda_end(&exchange, status);
+    }
+    struct ath_cuda_wire_link_create_v2_result answer =
+        ath_cuda_wire_answer_link_create_v2(exchange.answer);
+    linker->state =
+        (CUlinkState)(uintptr_t)ath_cuda_to_own(&exchange.side, ATH_CUDA_KIND_LINK_STATE,
+                                                ath_cuda_wire_link_create_v2_result_state(answer));
+    take_results(linker, ath_cuda_wire_link_create_v2_result_state_results(answer));
+    add_linker(linker);
+    *state = linker->state;
+    return ath_cuda_end(&exchange, CUDA_SUCCESS);
+}
+
+/* Sends an input, of which the large ones are uploaded before. */
+static CUresult send_input(struct ath_cuda_exchange *exchange, CUlinkState state,
+                           CUjitInputType type, struct ath_cuda_sent_image image, const char *name,
+                           unsigned int option_count, const CUjit_option *options, void **values)
+{
+    struct ath_cuda_wire_link_add_data_v2_builder call =
+        ath_cuda_wire_call_init_link_add_data_v2(exchange->call);
+    ath_cuda_wire_link_add_data_v2_set_state(
+        call, ath_cuda_to_wire(&exchange->side, ATH_CUDA_KIND_LINK_STATE, (uintptr_t)state));
+    ath_cuda_wire_link_add_data_v2_set_type(call, (uint32_t)type);
+    ath_cuda_put_image(ath_cuda_wire_link_add_data_v2_init_data(call), &image);
+    ath_cuda_wire_link_add_data_v2_set_name(call, name);
+    ath_cuda_put_options(ath_cuda_wire_link_add_data_v2_init_options(call, option_count), options,
+                         values, option_count);
+    return ath_cuda_ask(exchange);
 }
 
 CUresult ath_cuda_by_hand_cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data,
@@ -116,28 +182,27 @@ CUresult ath_cuda_by_hand_cuLinkAddData_v2(CUlinkState state, CUjitInputType typ
                                            CUjit_option *options, void **option_values)
 {
     struct linker *linker = linker_of(state);
+    struct ath_cuda_sent_image image = { data, size, 0 };
+    struct ath_cuda_log_rooms rooms = ath_cuda_log_rooms_of(options, option_values, option_count);
+    struct ath_cuda_exchange exchange;
     CUresult status = ath_cuda_check_options(options, option_values, option_count);
+    if (!status && (!data || !size))
+        status = linker ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+    if (!status && size > ATH_CUDA_IMAGE_WITHIN_CALL)
+        status = ath_cuda_upload_image(&image, false);
+    if (!status)
+        status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLinkAddData_v2);
     if (status)
         return status;
-    if (!linker || !data || !size)
-        return linker ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-    struct input *input = calloc(1, sizeof *input);
-    if (!input)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    input->type = type;
-    input->size = size;
-    input->count = option_count;
-    input->data = copy_bytes(data, size);
-    input->name = name ? strdup(name) : NULL;
-    input->options = copy_bytes(options, option_count * sizeof *options);
-    input->values = copy_bytes(option_values, option_count * sizeof *option_values);
-    if (!input->data || !input->options || !input->values || (name && !input->name)) {
-        input_free(input);
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    status = send_input(&exchange, state, type, image, name, option_count, options, option_values);
+    if (exchange.is_answered && linker) {
+        struct ath_cuda_wire_link_add_data_v2_result answer =
+            ath_cuda_wire_answer_link_add_data_v2(exchange.answer);
+        ath_cuda_take_options(ath_cuda_wire_link_add_data_v2_result_results(answer), options,
+                              option_values, option_count, &rooms);
+        take_results(linker, ath_cuda_wire_link_add_data_v2_result_state_results(answer));
     }
-    *linker->last = input;
-    linker->last = &input->next;
-    return CUDA_SUCCESS;
+    return ath_cuda_end(&exchange, status);
 }
 
 /* PTX includes the NUL byte behind it. */
@@ -154,82 +219,68 @@ CUresult ath_cuda_by_hand_cuLinkAddFile_v2(CUlinkState state, CUjitInputType typ
                                                       option_count, options, option_values);
 }
 
-static void put_inputs(struct ath_wire_array list, const struct linker *linker)
+/* Returns the program's copy of a linked image, or NULL if memory runs out. */
+static void *keep_cubin(struct linker *linker, struct ath_wire_bytes made)
 {
-    uint32_t i = 0;
-    for (const struct input *input = linker->first; input; input = input->next, i++) {
-        struct ath_cuda_wire_link_input_builder to = { ath_wire_array_struct(list, i) };
-        ath_cuda_wire_link_input_set_type(to, (uint32_t)input->type);
-        ath_cuda_wire_link_input_set_data(to, (struct ath_wire_bytes){ input->data, input->size });
-        ath_cuda_wire_link_input_set_name(to, input->name);
-        ath_cuda_put_options(ath_cuda_wire_link_input_init_options(to, input->count),
-                             input->options, input->values, input->count);
-    }
-}
-
-static bool is_result(CUjit_option option)
-{
-    return option == CU_JIT_THREADS_PER_BLOCK || option == CU_JIT_WALL_TIME ||
-           option == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES ||
-           option == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES;
-}
-
-/* "optionValues must remain valid for the life of the CUlinkState if output options are used"
- * (cuda.h). */
-static void take_results(struct linker *linker, struct ath_wire_list results)
-{
-    ath_cuda_take_options(results, linker->options, linker->values, linker->count);
-    for (unsigned int i = 0; i < linker->count; i++)
-        if (is_result(linker->options[i]))
-            linker->results[i] = linker->values[i];
+    struct cubin *cubin = malloc(sizeof *cubin + made.length);
+    if (!cubin)
+        return NULL;
+    ath_cuda_copy_bytes(cubin->bytes, made.length, made);
+    cubin->next = linker->cubins;
+    linker->cubins = cubin;
+    return cubin->bytes;
 }
 
 CUresult ath_cuda_by_hand_cuLinkComplete(CUlinkState state, void **cubin, size_t *size)
 {
     struct linker *linker = linker_of(state);
     struct ath_cuda_exchange exchange;
-    uint32_t count = 0;
-    if (!linker || !cubin)
-        return linker ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-    for (const struct input *input = linker->first; input; input = input->next)
-        count++;
     CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLinkComplete);
     if (status)
         return status;
-    struct ath_cuda_wire_link_complete_builder call =
-        ath_cuda_wire_call_init_link_complete(exchange.call);
-    ath_cuda_put_options(ath_cuda_wire_link_complete_init_options(call, linker->count),
-                         linker->options, linker->values, linker->count);
-    put_inputs(ath_cuda_wire_link_complete_init_inputs(call, count), linker);
+    if (!linker || !cubin)
+        return ath_cuda_end(&exchange,
+                            linker ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
+    ath_cuda_wire_link_complete_set_state(
+        ath_cuda_wire_call_init_link_complete(exchange.call),
+        ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_LINK_STATE, (uintptr_t)state));
     status = ath_cuda_ask(&exchange);
     if (exchange.is_answered) {
         struct ath_cuda_wire_link_complete_result answer =
             ath_cuda_wire_answer_link_complete(exchange.answer);
         struct ath_wire_bytes made = ath_cuda_wire_link_complete_result_cubin(answer);
-        take_results(linker, ath_cuda_wire_link_complete_result_results(answer));
-        if (!status) {
-            free(linker->cubin);
-            linker->cubin = copy_bytes(made.data, made.length);
-            *cubin = linker->cubin;
-            if (size)
-                *size = made.length;
-            status = linker->cubin ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-        }
+        take_results(linker, ath_cuda_wire_link_complete_result_state_results(answer));
+        void *kept = status ? NULL : keep_cubin(linker, made);
+        if (!status && !kept)
+            status = CUDA_ERROR_OUT_OF_MEMORY;
+        if (!status)
+            *cubin = kept;
+        if (!status && size)
+            *size = made.length;
     }
     return ath_cuda_end(&exchange, status);
 }
 
+/* The linker leaves the list first: its handle may be another one's as soon as the server has ended
+ * it. */
 CUresult ath_cuda_by_hand_cuLinkDestroy(CUlinkState state)
 {
-    pthread_mutex_lock(&lock);
-    struct linker **at = place_of(state), *linker = *at;
-    if (linker)
-        *at = linker->next;
-    pthread_mutex_unlock(&lock);
+    struct ath_cuda_exchange exchange;
+    CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLinkDestroy);
+    if (status)
+        return status;
+    struct linker *linker = take_linker(state);
     if (!linker)
-        return CUDA_ERROR_INVALID_HANDLE;
-    linker_free(linker);
-    return CUDA_SUCCESS;
+        return ath_cuda_end(&exchange, CUDA_ERROR_INVALID_HANDLE);
+    ath_cuda_wire_link_destroy_set_state(
+        ath_cuda_wire_call_init_link_destroy(exchange.call),
+        ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_LINK_STATE, (uintptr_t)state));
+    status = ath_cuda_end(&exchange, ath_cuda_ask(&exchange));
+    if (status)
+        add_linker(linker);
+    else
+        linker_free(linker);
+    return status;
 }
 
 /* ---- first versions with the same parameters ---- */

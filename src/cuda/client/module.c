@@ -1,7 +1,6 @@
 /* Modules and libraries: sends images and options, and reads files on the program's side. */
 #include "config.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "cuda/client/answer_cache.h"
 #include "cuda/client/client.h"
 #include "cuda/client/code_facts.h"
+#include "cuda/client/code_image.h"
 #include "cuda/client/jit_options.h"
 #include "cuda/client/kernel_facts.h"
 #include "cuda/client/parameter_layout.h"
@@ -19,45 +19,10 @@
 
 /* ---- images ---- */
 
-/* Images up to this size travel in the call that loads them. Larger ones are uploaded before, in
- * parts. */
-enum { WITHIN_CALL = 4 * 1024 * 1024, PART = 16 * 1024 * 1024 };
-
 struct images {
     uint32_t count;
-    struct {
-        const void *bytes;
-        size_t length;
-        uint64_t uploaded; /* 0: it travels in the call */
-    } items[];
+    struct ath_cuda_sent_image items[];
 };
-
-/* is_known: an earlier run loaded the image, so this does not wait. */
-static CUresult upload_image(const void *bytes, size_t length, bool is_known, uint64_t *out_id)
-{
-    static atomic_ullong last_id;
-    uint64_t id = ++last_id;
-    CUresult status = CUDA_SUCCESS;
-    for (size_t done = 0, part; !status && done < length; done += part) {
-        struct ath_cuda_exchange exchange;
-        part = length - done < PART ? length - done : PART;
-        status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_athUploadImage);
-        if (status)
-            break;
-        struct ath_cuda_wire_upload_image_builder call =
-            ath_cuda_wire_call_init_upload_image(exchange.call);
-        ath_cuda_wire_upload_image_set_id(call, id);
-        ath_cuda_wire_upload_image_set_offset(call, done);
-        ath_cuda_wire_upload_image_set_total(call, length);
-        ath_cuda_wire_upload_image_set_data(
-            call, (struct ath_wire_bytes){ (const uint8_t *)bytes + done, part });
-        status =
-            ath_cuda_end(&exchange, is_known ? ath_cuda_post(&exchange) : ath_cuda_ask(&exchange));
-    }
-    if (!status)
-        *out_id = id;
-    return status;
-}
 
 /* Collects an image and the images that nvcc linked to it. The caller frees *out. */
 static CUresult gather_images(const void *image, struct images **out)
@@ -89,85 +54,17 @@ static CUresult upload_images(struct images *images, bool is_known)
     size_t total = 0;
     for (uint32_t i = 0; !status && i < images->count; i++) {
         total += images->items[i].length;
-        if (total > WITHIN_CALL)
-            status = upload_image(images->items[i].bytes, images->items[i].length, is_known,
-                                  &images->items[i].uploaded);
+        if (total > ATH_CUDA_IMAGE_WITHIN_CALL)
+            status = ath_cuda_upload_image(&images->items[i], is_known);
     }
     return status;
 }
 
 static void put_images(struct ath_wire_array list, const struct images *images)
 {
-    for (uint32_t i = 0; i < list.count; i++) {
-        struct ath_cuda_wire_image_builder to = { ath_wire_array_struct(list, i) };
-        ath_cuda_wire_image_set_uploaded(to, images->items[i].uploaded);
-        if (!images->items[i].uploaded)
-            ath_cuda_wire_image_set_data(
-                to, (struct ath_wire_bytes){ images->items[i].bytes, images->items[i].length });
-    }
-}
-
-/* ---- options ---- */
-
-/* An option's value is a number stored in a pointer, except the two logs, which are buffers. Their
- * sizes are separate options. Options that point to lists of names or addresses are not supported:
- * nvcc and NVRTC have used none since CUDA 12. */
-static bool is_log(unsigned int option)
-{
-    return option == CU_JIT_INFO_LOG_BUFFER || option == CU_JIT_ERROR_LOG_BUFFER;
-}
-
-static bool is_list(unsigned int option)
-{
-    return (option >= CU_JIT_GLOBAL_SYMBOL_NAMES && option <= CU_JIT_GLOBAL_SYMBOL_ADDRESSES) ||
-           option == CU_JIT_REFERENCED_KERNEL_NAMES || option == CU_JIT_REFERENCED_VARIABLE_NAMES;
-}
-
-static uint64_t size_of_log(const CUjit_option *options, void **values, unsigned int count,
-                            CUjit_option log)
-{
-    CUjit_option size = log == CU_JIT_INFO_LOG_BUFFER ? CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES
-                                                      : CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES;
-    for (unsigned int i = 0; i < count; i++)
-        if (options[i] == size)
-            return (uint32_t)(uintptr_t)values[i];
-    return 0;
-}
-
-CUresult ath_cuda_check_options(const CUjit_option *options, void **values, unsigned int count)
-{
-    if (count && (!options || !values))
-        return CUDA_ERROR_INVALID_VALUE;
-    for (unsigned int i = 0; i < count; i++)
-        if (is_list(options[i]))
-            return CUDA_ERROR_NOT_SUPPORTED;
-    return CUDA_SUCCESS;
-}
-
-void ath_cuda_put_options(struct ath_wire_array list, const CUjit_option *options, void **values,
-                          unsigned int count)
-{
-    for (uint32_t i = 0; i < list.count; i++) {
-        struct ath_cuda_wire_jit_option_builder to = { ath_wire_array_struct(list, i) };
-        ath_cuda_wire_jit_option_set_option(to, (uint32_t)options[i]);
-        ath_cuda_wire_jit_option_set_value(to, is_log(options[i])
-                                                   ? size_of_log(options, values, count, options[i])
-                                                   : (uintptr_t)values[i]);
-    }
-}
-
-/* Reads what the driver wrote into the options: logs, their lengths, times. */
-void ath_cuda_take_options(struct ath_wire_list list, const CUjit_option *options, void **values,
-                           unsigned int count)
-{
-    for (uint32_t i = 0; i < list.count && i < count; i++) {
-        struct ath_cuda_wire_jit_option from = { ath_wire_list_struct(list, i) };
-        struct ath_wire_bytes log = ath_cuda_wire_jit_option_contents(from);
-        if (!is_log(options[i]))
-            values[i] = (void *)(uintptr_t)ath_cuda_wire_jit_option_value(from);
-        else if (values[i] && log.length <= ath_cuda_wire_jit_option_value(from))
-            ath_cuda_copy_bytes(values[i], log.length, log);
-    }
+    for (uint32_t i = 0; i < list.count; i++)
+        ath_cuda_put_image((struct ath_cuda_wire_image_builder){ ath_wire_array_struct(list, i) },
+                           &images->items[i]);
 }
 
 /* ---- promises ---- */
@@ -209,6 +106,7 @@ CUresult ath_cuda_by_hand_cuModuleLoadDataEx(CUmodule *module, const void *image
     CUresult status = ath_cuda_check_options(options, option_values, option_count);
     struct ath_cuda_promised_code code = { 0 };
     struct ath_cuda_exchange exchange;
+    struct ath_cuda_log_rooms rooms = ath_cuda_log_rooms_of(options, option_values, option_count);
     if (!status && !module)
         status = CUDA_ERROR_INVALID_VALUE;
     if (!status)
@@ -237,7 +135,7 @@ CUresult ath_cuda_by_hand_cuModuleLoadDataEx(CUmodule *module, const void *image
         struct ath_cuda_wire_module_load_data_ex_result answer =
             ath_cuda_wire_answer_module_load_data_ex(exchange.answer);
         ath_cuda_take_options(ath_cuda_wire_module_load_data_ex_result_results(answer), options,
-                              option_values, option_count);
+                              option_values, option_count, &rooms);
         if (!status)
             *module = (CUmodule)(uintptr_t)ath_cuda_to_own(
                 &exchange.side, ATH_CUDA_KIND_MODULE,
@@ -291,6 +189,8 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
     CUresult status = ath_cuda_check_options(jit_options, jit_option_values, jit_option_count);
     struct ath_cuda_promised_code promised = { 0 };
     struct ath_cuda_exchange exchange;
+    struct ath_cuda_log_rooms rooms =
+        ath_cuda_log_rooms_of(jit_options, jit_option_values, jit_option_count);
     if (!status)
         status =
             check_library_options(library_options, library_option_values, library_option_count);
@@ -326,7 +226,7 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
         struct ath_cuda_wire_library_load_data_result answer =
             ath_cuda_wire_answer_library_load_data(exchange.answer);
         ath_cuda_take_options(ath_cuda_wire_library_load_data_result_results(answer), jit_options,
-                              jit_option_values, jit_option_count);
+                              jit_option_values, jit_option_count, &rooms);
         if (!status)
             *library = (CUlibrary)(uintptr_t)ath_cuda_to_own(
                 &exchange.side, ATH_CUDA_KIND_LIBRARY,

@@ -52,6 +52,3 @@ void ath_cuda_managed_settle(struct ath_cuda_session *session, struct ath_cuda_r
 
 /* Frees all regions, without calling the driver. */
 void ath_cuda_regions_free(struct ath_cuda_session *session);
-
-/* Frees code that was kept for the driver. */
-void ath_cuda_images_free(struct ath_cuda_session *session);

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 
 #include "cuda/common/memory_token.h"
+#include "cuda/server/code_image.h"
 #include "cuda/server/current_context.h"
 #include "cuda/server/handle_conversion.h"
+#include "cuda/server/linker.h"
 #include "cuda/server/region.h"
 #include "cuda/server/regions.h"
 #include "cuda/server/thread_stream.h"
@@ -41,6 +43,7 @@ void ath_cuda_session_free(struct ath_cuda_session *session)
     ath_cuda_capture_list_end_context(&session->captures, NULL);
     ath_cuda_shares_end(session);
     ath_cuda_regions_free(session);
+    ath_cuda_linkers_free(session);
     ath_cuda_images_free(session);
     ath_cuda_object_table_free(&session->objects);
     pthread_mutex_destroy(&session->lock);

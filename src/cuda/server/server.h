@@ -23,6 +23,7 @@ struct ath_cuda_thread_stream;
 struct ath_cuda_noted;
 struct ath_cuda_region;
 struct ath_cuda_image;
+struct ath_cuda_linker;
 struct ath_cuda_callbacks;
 struct ath_cuda_shares;
 
@@ -57,7 +58,8 @@ struct ath_cuda_session {
     CUresult failed_status;          /* what it said */
     struct ath_cuda_shared *shared;  /* NULL: the transport has none */
     struct ath_cuda_region *regions; /* regions.h */
-    struct ath_cuda_image *images;   /* module.c */
+    struct ath_cuda_image *images;   /* code_image.h */
+    struct ath_cuda_linker *linkers; /* linker.h */
     struct ath_cuda_callbacks *callbacks; /* host_callback.c; made when first wanted */
     struct ath_cuda_shares *shares;       /* share_memory.c; the same */
     struct ath_cuda_capture_list captures;

@@ -34,12 +34,6 @@ void *driver_function(const char *name)
     return function ? function : (void *)lacking;
 }
 
-bool is_simulated(void)
-{
-    char name[128] = "";
-    return !D(cuDeviceGetName)(name, sizeof name, 0) && strstr(name, "simulated");
-}
-
 const char *kernels_text(void)
 {
     static char text[KERNELS_ROOM];

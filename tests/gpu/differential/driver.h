@@ -60,8 +60,7 @@ void new_memory(struct object *memory, int type, uint64_t address, size_t bytes,
     } while (0)
 
 const char *kernels_text(void); /* of kernels.ptx, or NULL */
-bool is_simulated(void);
-void forget_probe(void); /* its context has ended */
+void forget_probe(void);        /* its context has ended */
 
 extern const struct area array_area, capture_area, context_area, copy_area, device_area, event_area,
     fault_area, graph_area, ipc_area, launch_area, memory_area, module_area, node_area,

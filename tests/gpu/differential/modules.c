@@ -248,7 +248,7 @@ static void link_images(void)
     void *cubin = NULL;
     size_t bytes = 0;
     struct object *module = vacant(MODULE);
-    NEED(module && kernels_text() && !is_simulated()); /* the simulated driver has no linker */
+    NEED(module && kernels_text());
     const char *image = some_image();
     CUjitInputType type = (CUjitInputType)ONE_OF(1, 1, 1, 0, 9);
     say(" %s of %s type=%d", name_of(module), kind_of(image), (int)type);

@@ -1,0 +1,25 @@
+/* Sends images of code: within the call that uses them, or before it in parts. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cuda/api/cuda_api.h"
+#include "proto/cuda-wire.h"
+
+/* Images up to this size travel in the call that uses them. Larger ones are uploaded before. */
+enum { ATH_CUDA_IMAGE_WITHIN_CALL = 4 * 1024 * 1024 };
+
+struct ath_cuda_sent_image {
+    const void *bytes;
+    size_t length;
+    uint64_t uploaded; /* its number at the server; 0: it travels in the call */
+};
+
+/* Uploads an image, and sets its number. is_known: an earlier run loaded the image, so this does
+ * not wait. Not between ath_cuda_begin() and ath_cuda_end(). */
+CUresult ath_cuda_upload_image(struct ath_cuda_sent_image *image, bool is_known);
+
+/* Writes an image, or its number, into a call. */
+void ath_cuda_put_image(struct ath_cuda_wire_image_builder to,
+                        const struct ath_cuda_sent_image *image);
