@@ -960,9 +960,11 @@ interface Driver {
   graphExecNodeSetParams @173 () -> () $c("cuGraphExecNodeSetParams") $differs(.madeWithout) $class(local) $does([plain]) $since(12020);
   graphExecUpdate @174 (graphExec :UInt64 $handle, graph :UInt64 $handle) -> (errorNode :UInt64 $handle $nullable, result :UInt32
       $nullable)
-      $c("cuGraphExecUpdate") $class(sync) $forgets("graphExecKernelNodeSetParamsV2") $evenFailed $does([gets]) $since(10020);
+      $c("cuGraphExecUpdate") $class(sync) $byHand(client) $forgets("graphExecKernelNodeSetParamsV2") $evenFailed $does([gets])
+      $since(10020);
   graphExecUpdateV2 @175 (graphExec :UInt64 $handle, graph :UInt64 $handle) -> (info :GraphExecUpdateResultInfo)
-      $c("cuGraphExecUpdate_v2") $class(sync) $forgets("graphExecKernelNodeSetParamsV2") $evenFailed $does([plain]) $since(12000);
+      $c("cuGraphExecUpdate_v2") $class(sync) $byHand(client) $forgets("graphExecKernelNodeSetParamsV2") $evenFailed $does([plain])
+      $since(12000);
   graphExternalSemaphoresSignalNodeGetParams @176 () -> ()
       $c("cuGraphExternalSemaphoresSignalNodeGetParams") $class(refused) $reason(.external) $since(11020);
   graphExternalSemaphoresSignalNodeSetParams @177 () -> ()

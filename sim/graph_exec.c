@@ -9,16 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The dependencies of a list's works, each as the number of an item. */
+struct shape {
+    unsigned int refs;
+    size_t count;
+    size_t needs[];
+};
+
 /* The list that a launch runs: works in order, followed by the works that hold objects. The list
  * does not change while a launch has a reference to it. */
 struct sim_list {
     unsigned int refs;
     size_t count, hold_count;
+    struct shape *shape;
     struct item {
         struct sim_work *work;
         const struct sim_node *node; /* identifies the node; never dereferenced */
         bool is_disabled;
-        size_t inside; /* works of a child graph: the next items */
+        size_t inside;                 /* works of a child graph: the next items */
+        size_t first_need, need_count; /* of the shape */
     } items[];
 };
 
@@ -37,7 +46,22 @@ void sim_list_drop(struct sim_list *list)
         return;
     for (size_t i = 0; i < list->count + list->hold_count; i++)
         sim_work_drop(list->items[i].work);
+    if (!--list->shape->refs)
+        free(list->shape);
     free(list);
+}
+
+/* Copies a list's bytes, with room for more items. The works are the caller's to reference. */
+static struct sim_list *copy_list(const struct sim_list *list, size_t more)
+{
+    size_t bytes = sizeof *list + (list->count + list->hold_count) * sizeof *list->items;
+    struct sim_list *copy = malloc(bytes + more * sizeof *list->items);
+    if (!copy)
+        return NULL;
+    memcpy(copy, list, bytes);
+    copy->refs = 1;
+    copy->shape->refs++;
+    return copy;
 }
 
 /* Returns the number of works and holds of a graph and its children. */
@@ -51,6 +75,27 @@ static size_t count_works(const struct sim_graph *graph)
     return count;
 }
 
+static size_t count_needs(const struct sim_graph *graph)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < graph->count; i++) {
+        const struct sim_work *work = graph->nodes[i]->work;
+        count += graph->nodes[i]->need_count;
+        count += sim_work_is_child(work) ? count_needs(work->graph) : 0;
+    }
+    return count;
+}
+
+/* Notes the dependencies of a work. numbers: the items of the graph's nodes, by their order. */
+static void add_needs(const struct sim_node *node, const size_t *numbers, struct sim_list *list,
+                      struct item *item)
+{
+    item->first_need = list->shape->count;
+    item->need_count = node->need_count;
+    for (size_t i = 0; i < node->need_count; i++)
+        list->shape->needs[list->shape->count++] = numbers[node->needs[i]->order - 1];
+}
+
 /* Adds the graph's works, and in place of a child node the works of the child. Returns false if
  * there is a cycle. */
 static bool flatten(struct sim_graph *graph, struct sim_list *list)
@@ -58,20 +103,22 @@ static bool flatten(struct sim_graph *graph, struct sim_list *list)
     if (!sim_graph_sort(graph))
         return false;
     struct sim_node **sorted = calloc(graph->count + 1, sizeof *sorted);
-    if (!sorted)
-        return false;
-    for (size_t i = 0; i < graph->count; i++)
+    size_t *numbers = calloc(graph->count + 1, sizeof *numbers);
+    bool is_fine = sorted && numbers;
+    for (size_t i = 0; is_fine && i < graph->count; i++)
         sorted[graph->nodes[i]->order - 1] = graph->nodes[i];
-    bool is_fine = true;
     for (size_t i = 0; is_fine && i < graph->count; i++) {
         struct sim_work *work = sorted[i]->work;
+        numbers[i] = list->count;
         struct item *item = &list->items[list->count++];
-        *item = (struct item){ sim_work_ref(work), sorted[i], false, 0 };
+        *item = (struct item){ .work = sim_work_ref(work), .node = sorted[i] };
+        add_needs(sorted[i], numbers, list, item);
         if (sim_work_is_child(work))
             is_fine = flatten(work->graph, list);
         item->inside = (size_t)(&list->items[list->count] - item) - 1;
     }
     free(sorted);
+    free(numbers);
     return is_fine;
 }
 
@@ -87,9 +134,14 @@ static void add_holds(const struct sim_graph *graph, struct sim_list *list)
 static CUresult make_list(struct sim_graph *graph, struct sim_list **out)
 {
     struct sim_list *list = calloc(1, sizeof *list + count_works(graph) * sizeof *list->items);
-    if (!list)
+    struct shape *shape = calloc(1, sizeof *shape + count_needs(graph) * sizeof *shape->needs);
+    if (!list || !shape) {
+        free(list);
+        free(shape);
         return CUDA_ERROR_OUT_OF_MEMORY;
-    list->refs = 1;
+    }
+    list->refs = shape->refs = 1;
+    list->shape = shape;
     if (!flatten(graph, list)) {
         sim_list_drop(list);
         return CUDA_ERROR_INVALID_VALUE;
@@ -289,14 +341,10 @@ static struct sim_list *own_list(struct sim_exec *exec)
     struct sim_list *list = exec->list;
     if (list->refs == 1)
         return list;
-    size_t count = list->count + list->hold_count;
-    size_t bytes = sizeof *list + count * sizeof *list->items;
-    struct sim_list *copy = malloc(bytes);
+    struct sim_list *copy = copy_list(list, 0);
     if (!copy)
         return NULL;
-    memcpy(copy, list, bytes);
-    copy->refs = 1;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < list->count + list->hold_count; i++)
         sim_work_ref(copy->items[i].work);
     sim_list_drop(list);
     exec->list = copy;
@@ -402,10 +450,7 @@ static bool is_alike(const struct item *items, const struct sim_list *list, size
 static struct sim_list *with_holds(const struct sim_list *list, const struct sim_list *other)
 {
     size_t count = list->count + list->hold_count;
-    size_t bytes = sizeof *list + count * sizeof *list->items;
-    struct sim_list *grown = malloc(bytes + other->hold_count * sizeof *list->items);
-    if (grown)
-        memcpy(grown, list, bytes);
+    struct sim_list *grown = copy_list(list, other->hold_count);
     for (size_t i = 0; grown && i < other->hold_count; i++) {
         grown->items[count + i] =
             (struct item){ .work = sim_work_ref(other->items[other->count + i].work) };
@@ -438,7 +483,8 @@ static CUresult set_child(CUgraphExec exec_handle, CUgraphNode node, CUgraph chi
         sim_work_drop(inner->work);
         inner->work = sim_work_ref(other->items[i].work);
     }
-    if (grown) {
+    if (grown) { /* it has the old list's works and shape now */
+        grown->shape->refs--;
         free(exec->list);
         exec->list = grown;
     }
@@ -493,15 +539,39 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned int 
     return CUDA_SUCCESS;
 }
 
+static CUgraphNode node_of(const struct item *item)
+{
+    return (CUgraphNode)(uintptr_t)item->node;
+}
+
+/* Tells why an item cannot take the place of another (cuda.h, cuGraphExecUpdate). */
+static void compare_items(const struct sim_list *list, const struct sim_list *old, size_t number,
+                          CUgraphExecUpdateResultInfo *info)
+{
+    const struct item *item = &list->items[number], *was = &old->items[number];
+    const size_t *needs = &list->shape->needs[item->first_need];
+    const size_t *needed = &old->shape->needs[was->first_need];
+    if (item->work->type != was->work->type)
+        info->result = CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+    else if (item->need_count != was->need_count || item->inside != was->inside)
+        info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    for (size_t i = 0; !info->result && i < item->need_count; i++)
+        if (needs[i] != needed[i]) {
+            info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+            info->errorFromNode = node_of(&list->items[needs[i]]);
+        }
+    if (info->result)
+        info->errorNode = node_of(item);
+}
+
 /* Takes over the works of another graph of the same form. */
-static CUresult update(CUgraphExec exec_handle, CUgraph handle, CUgraphExecUpdateResult *result,
-                       CUgraphNode *error_node)
+static CUresult update(CUgraphExec exec_handle, CUgraph handle, CUgraphExecUpdateResultInfo *info)
 {
     SIM_LOCKED;
     struct sim_exec *exec;
     struct sim_graph *graph;
     struct sim_list *list;
-    *result = CU_GRAPH_EXEC_UPDATE_ERROR;
+    *info = (CUgraphExecUpdateResultInfo){ .result = CU_GRAPH_EXEC_UPDATE_ERROR };
     CUresult status = find_exec(exec_handle, &exec);
     if (!status)
         status = sim_graph_find(handle, &graph);
@@ -512,19 +582,17 @@ static CUresult update(CUgraphExec exec_handle, CUgraph handle, CUgraphExecUpdat
     if (status)
         return status;
     bool is_same = list->count == exec->list->count;
-    *result = is_same ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-    for (size_t i = 0; is_same && i < list->count; i++) {
-        is_same = list->items[i].work->type == exec->list->items[i].work->type;
-        if (!is_same) {
-            *result = CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
-            *error_node = (CUgraphNode)(uintptr_t)list->items[i].node;
-        }
-        list->items[i].is_disabled = exec->list->items[i].is_disabled;
-        list->items[i].node = exec->list->items[i].node;
-    }
-    if (!is_same) {
+    info->result =
+        is_same ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    for (size_t i = 0; !info->result && i < list->count; i++)
+        compare_items(list, exec->list, i, info);
+    if (info->result) {
         sim_list_drop(list);
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        list->items[i].is_disabled = exec->list->items[i].is_disabled;
+        list->items[i].node = exec->list->items[i].node;
     }
     sim_list_drop(exec->list);
     exec->list = list;
@@ -533,20 +601,18 @@ static CUresult update(CUgraphExec exec_handle, CUgraph handle, CUgraphExecUpdat
 
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
 {
-    if (!info)
-        return CUDA_ERROR_INVALID_VALUE;
-    *info = (CUgraphExecUpdateResultInfo){ 0 };
-    return update(exec, graph, &info->result, &info->errorNode);
+    return info ? update(exec, graph, info) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *error_node,
                            CUgraphExecUpdateResult *result)
 {
+    CUgraphExecUpdateResultInfo info;
     if (!result)
         return CUDA_ERROR_INVALID_VALUE;
-    CUgraphNode node = NULL;
-    CUresult status = update(exec, graph, result, &node);
+    CUresult status = update(exec, graph, &info);
+    *result = info.result;
     if (error_node)
-        *error_node = node;
+        *error_node = info.errorNode;
     return status;
 }

@@ -78,6 +78,7 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/graph_kernel_node.c \
 	src/cuda/client/graph_memory.c src/cuda/client/graph_memory.h \
 	src/cuda/client/graph_node.c \
+	src/cuda/client/graph_update.c \
 	src/cuda/client/handle_conversion.c \
 	src/cuda/client/handles.c src/cuda/client/handles.h \
 	src/cuda/client/host_callback.c src/cuda/client/host_callback.h \

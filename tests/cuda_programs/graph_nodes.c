@@ -826,6 +826,125 @@ static void update_tells_why(void)
     check(!info.errorNode && !info.errorFromNode);
 }
 
+enum { LINE, FORK, ROWS }; /* 0 1 2, each behind the one before; 0 1 and 0 2; 0 1 and 2 */
+
+/* A graph of three fills, with handles of its nodes. */
+static CUgraph three_fills(int form, unsigned int value, CUgraphNode nodes[3])
+{
+    CUgraph graph = new_graph();
+    const CUDA_MEMSET_NODE_PARAMS set = set_of(a, value);
+    const size_t second_after = 1, third_after = form != ROWS;
+    ok(cuGraphAddMemsetNode(&nodes[0], graph, NULL, 0, &set, context));
+    ok(cuGraphAddMemsetNode(&nodes[1], graph, nodes, second_after, &set, context));
+    ok(cuGraphAddMemsetNode(&nodes[2], graph, form == LINE ? &nodes[1] : &nodes[0], third_after,
+                            &set, context));
+    return graph;
+}
+
+/* The handles in the result are those of the new graph's nodes, and may be used. */
+static void update_names_nodes(void)
+{
+    CUgraphExecUpdateResultInfo info;
+    CUgraphNodeType type;
+    CUgraphNode nodes[3], others[3], deps[2];
+    CUgraph line = three_fills(LINE, 1, nodes);
+    CUgraphExec exec = instantiate(line);
+
+    CUgraph rows = three_fills(ROWS, 2, others); /* another count of dependencies */
+    memset(&info, 0xff, sizeof info);
+    gives(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate_v2(exec, rows, &info));
+    same(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+    if (info.errorNode) { /* which one, the driver decides */
+        check(info.errorNode == others[0] || info.errorNode == others[1] ||
+              info.errorNode == others[2]);
+        ok(cuGraphNodeGetType(info.errorNode, &type));
+        same(type, CU_GRAPH_NODE_TYPE_MEMSET);
+    }
+
+    exec = instantiate(line);
+    CUgraph fork = three_fills(FORK, 3, others); /* another dependency */
+    memset(&info, 0xff, sizeof info);
+    gives(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate_v2(exec, fork, &info));
+    same(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+    if (is_simulated()) {
+        check(info.errorNode == others[2] && info.errorFromNode == others[0]);
+        ok(cuGraphDestroyNode(info.errorNode)); /* two nodes remain: no node is wrong */
+        size_t count = 2;
+        ok(cuGraphGetNodes(fork, deps, &count));
+        same(count, 2);
+        memset(&info, 0xff, sizeof info);
+        gives(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate_v2(exec, fork, &info));
+        same(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+        check(!info.errorNode && !info.errorFromNode);
+    }
+
+    exec = instantiate(line);
+    CUgraph alike = three_fills(LINE, 4, others);
+    ok(cuGraphExecUpdate_v2(exec, alike, &info));
+    check(!info.result && !info.errorNode && !info.errorFromNode);
+    ok(cuGraphDestroy(alike));
+    ok(cuGraphLaunch(exec, NULL));
+    same(first_of(a), 4);
+}
+
+/* "The update failed for an unexpected reason which is described in the return value" (cuda.h). */
+static void update_of_nothing(void)
+{
+    CUgraphExecUpdateResultInfo info;
+    CUgraphExecUpdateResult result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
+    CUgraphNode nodes[3], told;
+    CUgraph line = three_fills(LINE, 1, nodes);
+    CUgraphExec ended = instantiate(line);
+    told = nodes[0];
+    ok(cuGraphExecDestroy(ended));
+    memset(&info, 0xff, sizeof info);
+    gives(CUDA_ERROR_INVALID_VALUE, cuGraphExecUpdate_v2(ended, line, &info));
+    same(info.result, CU_GRAPH_EXEC_UPDATE_ERROR);
+    check(!info.errorNode && !info.errorFromNode);
+    gives(CUDA_ERROR_INVALID_VALUE, cuGraphExecUpdate(ended, line, &told, &result));
+    same(result, CU_GRAPH_EXEC_UPDATE_ERROR);
+    check(!told);
+}
+
+static unsigned int calls;
+
+static void count_call(void *data)
+{
+    calls += *(unsigned int *)data;
+}
+
+/* The executable has the functions and the program's memory of the new graph, which may end. */
+static void update_keeps_what_it_took(void)
+{
+    static unsigned int one = 1, ten = 10, room[N];
+    const CUDA_HOST_NODE_PARAMS first = { count_call, &one }, second = { count_call, &ten };
+    CUgraphExecUpdateResultInfo info;
+    CUgraphExec exec = NULL;
+    CUgraph graphs[2];
+    CUgraphNode node;
+    for (int i = 0; i < 2; i++) {
+        ok(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+        ok(cuMemsetD32Async(a, 40 + (unsigned int)i, N, stream));
+        ok(cuMemcpyDtoHAsync_v2(room, a, BYTES, stream));
+        ok(cuStreamEndCapture(stream, &graphs[i]));
+        ok(cuGraphAddHostNode(&node, graphs[i], NULL, 0, i ? &second : &first));
+        if (!i)
+            exec = instantiate(graphs[0]);
+    }
+    ok(cuGraphExecUpdate_v2(exec, graphs[1], &info));
+    same(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
+    ok(cuGraphDestroy(graphs[0]));
+    ok(cuGraphDestroy(graphs[1]));
+    for (unsigned int i = 1; i <= 3; i++) {
+        memset(room, 0, sizeof room);
+        run(exec);
+        same(room[0], 41);
+        same(room[N - 1], 41);
+        same(calls, 10 * i);
+    }
+    ok(cuGraphExecDestroy(exec));
+}
+
 /* "These bytes are unused and must be zeroed" (cuda.h, CUgraphEdgeData). */
 static void edges_are_checked(void)
 {
@@ -887,6 +1006,9 @@ static const struct test tests[] = {
     { "and by the general structure, too", copies_are_set_by_structure, 0 },
     { "copies of no bytes are refused", empty_copies_are_refused, 0 },
     { "an update says why it failed", update_tells_why, 0 },
+    { "an update names nodes of the new graph", update_names_nodes, 0 },
+    { "an update of nothing is an error of its own", update_of_nothing, ONLY_SIMULATED },
+    { "an update keeps functions and memory of the new graph", update_keeps_what_it_took, 0 },
     { "edges with unknown data are refused", edges_are_checked, 0 },
     { "edges tell their data", edges_are_told, 0 },
 };
