@@ -53,6 +53,7 @@ PYTHON_TESTS = \
 	tests/cli/test_roce.py \
 	tests/cli/test_run.py \
 	tests/cli/test_start.py \
+	tests/cli/test_texts.py \
 	tests/cli/test_usage.py \
 	tests/cuda/test_generator.py \
 	tests/cuda/test_layout.py \

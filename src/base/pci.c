@@ -49,8 +49,25 @@ int ath_pci_parse(const char *text, struct ath_pci *out)
     return 0;
 }
 
+/* No function of a PCI device has this number. */
+enum { NO_FUNCTION = 0xff };
+
+struct ath_pci ath_pci_numbered(uint32_t number)
+{
+    return (struct ath_pci){ .domain = number, .function = NO_FUNCTION };
+}
+
+bool ath_pci_is_address(const struct ath_pci *key)
+{
+    return key->function != NO_FUNCTION;
+}
+
 const char *ath_pci_format(const struct ath_pci *address, char out[ATH_PCI_TEXT])
 {
+    if (!ath_pci_is_address(address)) {
+        snprintf(out, ATH_PCI_TEXT, "%u", address->domain);
+        return out;
+    }
     snprintf(out, ATH_PCI_TEXT, "%04x:%02x:%02x.%x", address->domain, address->bus, address->device,
              address->function);
     return out;
@@ -74,7 +91,8 @@ bool ath_pci_equals(const struct ath_pci *a, const struct ath_pci *b)
 
 bool ath_pci_same_slot(const struct ath_pci *a, const struct ath_pci *b)
 {
-    return a->domain == b->domain && a->bus == b->bus && a->device == b->device;
+    return ath_pci_is_address(a) && ath_pci_is_address(b) && a->domain == b->domain &&
+           a->bus == b->bus && a->device == b->device;
 }
 
 bool ath_pci_of_path(const char *path, struct ath_pci *out)

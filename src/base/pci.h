@@ -1,10 +1,11 @@
 /* PCI addresses as keys, vendor ids, and the distance between two functions. */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Domain, bus, device, function: 0004:04:00.0. A domain may exceed 16 bits (NVMe behind Intel VMD:
- * 10000:). */
+ * 10000:). A GPU whose address the source does not tell has its number as the key instead. */
 struct ath_pci {
     uint32_t domain;
     uint8_t bus, device, function;
@@ -27,7 +28,14 @@ enum {
  */
 int ath_pci_parse(const char *text, struct ath_pci *out);
 
-/* Writes the kernel's form into out and returns out. */
+/* Returns a key that is no address: the number of a GPU in the text of `nvidia-smi topo -m`. */
+struct ath_pci ath_pci_numbered(uint32_t number);
+
+/* False for a key that is only a number. */
+bool ath_pci_is_address(const struct ath_pci *key);
+
+/* Writes the kernel's form into out and returns out; the number ("3") of a key that is only that.
+ */
 const char *ath_pci_format(const struct ath_pci *address, char out[ATH_PCI_TEXT]);
 
 /* Compares by domain, bus, device, function: <0, 0, >0. */
@@ -62,6 +70,15 @@ enum ath_pci_class {
     ATH_PCI_NODE,
     ATH_PCI_SYS,
     ATH_PCI_CLASS_COUNT
+};
+
+/*
+ * A device's row in a table of classes that the source itself gives (`nvidia-smi topo -m`):
+ * classes[i] is the enum ath_pci_class to the device whose column is i. A zeroed struct: no table.
+ */
+struct ath_pci_row {
+    const uint8_t *classes; /* belongs to the machine */
+    size_t column;          /* of the device itself */
 };
 
 /* "PIX", ...; "?" for unknown, "X" for the same function. */

@@ -192,6 +192,8 @@ static void add_gpus(struct completing *completing)
     for (size_t i = 0; i < machine->gpu_count; i++) {
         const struct ath_gpu *gpu = &machine->gpus[i];
         char pci[ATH_PCI_TEXT];
+        if (machine->is_text)
+            return;
         ath_auto_free char *model = ath_words_device(gpu->vendor_id, gpu->device_id, gpu->model);
         ath_pci_format(&gpu->pci, pci);
         add(completing, pci,

@@ -106,7 +106,8 @@ static int hint_capture(const struct ath_globals *globals, int status, struct at
                   : ath_err_hint(err, status,
                                  globals->root ? _("give a folder with the captured files, such as "
                                                    "sys and proc")
-                                               : _("give a file that lstopo or NCCL wrote"));
+                                               : _("give a file that lstopo or NCCL wrote, or the "
+                                                   "text of nvidia-smi topo -m"));
 }
 
 static int read_machine(const struct ath_cli *cli, bool without_nvml, struct ath_machine *out,
@@ -126,7 +127,8 @@ static int read_machine(const struct ath_cli *cli, bool without_nvml, struct ath
     if (status && err && err->code == ATH_E_TOPOLOGY_INVALID && !*err->hint)
         return ath_err_hint(err, status,
                             _("give an XML file of lstopo (lstopo machine.xml) or of NCCL "
-                              "(NCCL_TOPO_DUMP_FILE=machine.xml)"));
+                              "(NCCL_TOPO_DUMP_FILE=machine.xml), or the text of nvidia-smi topo "
+                              "-m"));
     return status;
 }
 

@@ -82,8 +82,9 @@ const struct ath_option ath_machine_options[] = {
       .completion = ATH_COMPLETE_FILE,
       .suggestions = topologies,
       .offset = GLOBAL(topology),
-      .help = N_("read a machine from an XML of hwloc (lstopo) or of NCCL; or the name of a "
-                 "shipped one") },
+      .help = N_("read a machine from an XML of hwloc (lstopo) or of NCCL, or from the text of "
+                 "nvidia-smi topo -m, with that of numactl -H in the same file or after a comma "
+                 "(topo.txt,numactl.txt); or the name of a shipped XML") },
     { .name = NULL },
 };
 

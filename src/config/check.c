@@ -38,7 +38,8 @@ static struct check begin(const struct ath_document *document, const struct ath_
     struct check check = { .document = document,
                            .machine = machine,
                            .faults = faults,
-                           .knows_pci = is_live || machine->gpu_count || machine->nic_count,
+                           .knows_pci = !machine->is_text &&
+                                        (is_live || machine->gpu_count || machine->nic_count),
                            .knows_netdevs = is_live,
                            .knows_rdma = ath_machine_knows_rdma(machine),
                            .knows_memories = machine->source != ATH_SOURCE_XML };

@@ -623,5 +623,13 @@ int ath_document_propose(const struct ath_machine *machine, const char *profile,
 {
     if (profile && strcmp(profile, "auto"))
         return ath_profile_read(NULL, profile, out, err);
+    if (machine->is_text) {
+        ath_err_set(err, -EINVAL, ATH_E_MISFIT,
+                    _("the text of `nvidia-smi topo -m` has no PCI addresses, by which a document "
+                      "names GPUs"));
+        return ath_err_hint(err, -EINVAL,
+                            _("an XML has them; on that machine: lstopo "
+                              "machine.xml"));
+    }
     return propose_from(machine, out, err);
 }

@@ -81,12 +81,13 @@ static bool knows_nodes(const struct ath_machine *machine)
 
 static bool knows_gpus(const struct ath_machine *machine)
 {
-    return machine->source == ATH_SOURCE_LIVE || machine->gpu_count || machine->nic_count;
+    return !machine->is_text &&
+           (machine->source == ATH_SOURCE_LIVE || machine->gpu_count || machine->nic_count);
 }
 
 static bool knows_cards(const struct ath_machine *machine)
 {
-    return machine->source == ATH_SOURCE_LIVE || machine->nic_count;
+    return !machine->is_text && (machine->source == ATH_SOURCE_LIVE || machine->nic_count);
 }
 
 /* For each check the hint of its fault, with the entry's id in it. The check's code is the

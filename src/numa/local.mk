@@ -13,6 +13,7 @@ libaitherion_a_SOURCES += \
 	src/numa/nccl_xml.c src/numa/nccl_xml.h \
 	src/numa/near.c src/numa/near.h \
 	src/numa/node.c src/numa/node.h \
+	src/numa/numactl.c src/numa/numactl.h \
 	src/numa/nvml.c src/numa/nvml.h \
 	src/numa/nvml_api.c src/numa/nvml_api.h \
 	src/numa/nvml_place.c src/numa/nvml_place.h \
@@ -20,7 +21,9 @@ libaitherion_a_SOURCES += \
 	src/numa/pair.c src/numa/pair.h \
 	src/numa/profile.c src/numa/profile.h \
 	src/numa/read.c src/numa/read.h \
+	src/numa/smi_table.c src/numa/smi_table.h \
 	src/numa/smi_topo.c src/numa/smi_topo.h \
+	src/numa/topology_text.c src/numa/topology_text.h \
 	src/numa/topology_xml.c src/numa/topology_xml.h \
 	src/numa/usable.c src/numa/usable.h \
 	src/numa/warning.c src/numa/warning.h \

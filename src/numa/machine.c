@@ -63,6 +63,7 @@ void ath_machine_free(struct ath_machine *machine)
     free(machine->gpus);
     free(machine->nics);
     free(machine->pairs);
+    free(machine->classes);
     free(machine->warnings);
     *machine = (struct ath_machine){ 0 };
 }
@@ -310,9 +311,10 @@ static void set_kinds(struct ath_machine *machine)
     for (size_t i = 0; i < machine->node_count; i++) {
         struct ath_numa_node *node = &machine->nodes[i];
         /* An NCCL file contains only nodes with CPUs. It has no memory sizes, and does not always
-         * list the CPUs. */
-        bool has_cpus = node->cpus.range_count ||
-                        (machine->source == ATH_SOURCE_XML && node->memory_total_bytes < 0);
+         * list the CPUs. Texts do. */
+        bool has_cpus =
+            node->cpus.range_count || (machine->source == ATH_SOURCE_XML && !machine->is_text &&
+                                       node->memory_total_bytes < 0);
         node->kind = has_cpus ? ATH_NODE_CPU : ATH_NODE_MEMORY;
     }
     for (size_t i = 0; i < machine->gpu_count; i++) {

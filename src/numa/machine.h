@@ -15,6 +15,7 @@
 #include "base/pci.h"
 #include "roce/nic.h"
 
+/* ATH_SOURCE_XML: a topology file, XML or text. */
 enum ath_source { ATH_SOURCE_LIVE, ATH_SOURCE_ROOT, ATH_SOURCE_XML, ATH_SOURCE_COUNT };
 
 enum ath_node_kind {
@@ -71,8 +72,9 @@ struct ath_nvlink {
 };
 
 struct ath_gpu {
-    struct ath_pci pci;
-    char *place; /* position in the PCI tree, for ath_pci_class_between(); NULL if unknown */
+    struct ath_pci pci; /* only a number if the machine's is_text */
+    char *place;        /* position in the PCI tree, for ath_pci_class_between(); NULL if unknown */
+    struct ath_pci_row classes;
     int vendor_id, device_id;
     char *model, *uuid, *driver_version;
     bool knows_driver; /* the source says which driver of the kernel runs the GPU */
@@ -110,8 +112,10 @@ struct ath_machine {
     char *hostname, *model, *arch, *kernel;
     const char *profile; /* "ac922", ... or "generic"; from the table in profile.c */
     enum ath_source source;
-    bool is_smt_off; /* a setting of the kernel allows one thread on each core */
-    bool lacks_pci;  /* a capture without any PCI device: it was gathered without I/O */
+    bool is_smt_off;  /* a setting of the kernel allows one thread on each core */
+    bool lacks_pci;   /* a capture without any PCI device: it was gathered without I/O */
+    bool is_text;     /* texts of nvidia-smi and numactl: no device has a PCI address */
+    uint8_t *classes; /* the rows of devices that have one (struct ath_pci_row) */
     struct ath_numa_node *nodes;
     size_t node_count;
     struct ath_idset *cores; /* the threads of each core; none if not read or not known (core.h) */

@@ -16,40 +16,55 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 
-/* Functions of one slot share the card's link, whatever the source says about bridges: a file of
- * NCCL leaves out root ports. */
-static enum ath_pci_class class_between(const struct ath_pci *pci_a, const char *place_a,
-                                        int node_a, const struct ath_pci *pci_b,
-                                        const char *place_b, int node_b)
+/* The facts that tell where a device is. */
+struct spot {
+    const struct ath_pci *pci; /* NULL: not known */
+    const char *place;
+    int node;
+    const struct ath_pci_row *row;
+};
+
+static struct spot spot_of_gpu(const struct ath_gpu *gpu)
 {
-    if (pci_a && pci_b && ath_pci_same_slot(pci_a, pci_b))
-        return ATH_PCI_PIX;
-    return ath_pci_class_between(place_a, node_a, place_b, node_b);
+    return (struct spot){ &gpu->pci, gpu->place, gpu->numa_node, &gpu->classes };
 }
 
-static const struct ath_pci *pci_of(const struct ath_nic *nic)
+static struct spot spot_of_nic(const struct ath_nic *nic)
 {
-    return nic->has_pci ? &nic->pci : NULL;
+    return (struct spot){ nic->has_pci ? &nic->pci : NULL, nic->place, nic->numa_node,
+                          &nic->classes };
+}
+
+/* Functions of one slot share the card's link, whatever the source says about bridges: a file of
+ * NCCL leaves out root ports. A class that the source itself gives is taken as it is. */
+static enum ath_pci_class class_between(const struct spot a, const struct spot b)
+{
+    bool has_rows = a.row->classes && b.row->classes;
+    enum ath_pci_class given =
+        has_rows ? (enum ath_pci_class)a.row->classes[b.row->column] : ATH_PCI_UNKNOWN;
+
+    if (given != ATH_PCI_UNKNOWN)
+        return given;
+    if (a.pci && b.pci && ath_pci_same_slot(a.pci, b.pci))
+        return ATH_PCI_PIX;
+    return ath_pci_class_between(a.place, a.node, b.place, b.node);
 }
 
 enum ath_pci_class ath_class_of_nics(const struct ath_nic *a, const struct ath_nic *b)
 {
-    if (a == b)
-        return ATH_PCI_SAME;
-    return class_between(pci_of(a), a->place, a->numa_node, pci_of(b), b->place, b->numa_node);
+    return a == b ? ATH_PCI_SAME : class_between(spot_of_nic(a), spot_of_nic(b));
 }
 
 enum ath_pci_class ath_class_of_gpus(const struct ath_gpu *a, const struct ath_gpu *b)
 {
     if (ath_pci_equals(&a->pci, &b->pci))
         return ATH_PCI_SAME;
-    return class_between(&a->pci, a->place, a->numa_node, &b->pci, b->place, b->numa_node);
+    return class_between(spot_of_gpu(a), spot_of_gpu(b));
 }
 
 enum ath_pci_class ath_class_of_pair(const struct ath_gpu *gpu, const struct ath_nic *nic)
 {
-    return class_between(&gpu->pci, gpu->place, gpu->numa_node, pci_of(nic), nic->place,
-                         nic->numa_node);
+    return class_between(spot_of_gpu(gpu), spot_of_nic(nic));
 }
 
 /* Buffers for the ranking of one GPU. They are reused for the next GPU, so that thousands of GPUs

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/root.h"
 #include "numa/machine.h"
+#include "numa/smi_table.h"
 
 #define ATH_SMI_TOPO_FILE "nvidia-smi-topo.txt"
 
@@ -16,6 +17,9 @@
  * with err and the machine unchanged.
  */
 int ath_smi_topo_parse(char *text, struct ath_machine *machine, struct ath_err *err);
+
+/* Gives GPUs the NVLinks of a table: gpus[i] is its GPU i. */
+void ath_smi_topo_link(const struct ath_smi_table *table, struct ath_gpu *const *gpus);
 
 /* Reads the file of a captured root, if there is one. A faulty one is a warning. */
 void ath_smi_topo_read(const struct ath_root *root, struct ath_machine *machine);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -24,6 +25,7 @@
 #include "base/text.h"
 #include "numa/hwloc_xml.h"
 #include "numa/nccl_xml.h"
+#include "numa/topology_text.h"
 #include "numa/xml_reader.h"
 
 /* More than one machine can have. Every GPU is paired with every port later. */
@@ -80,9 +82,6 @@ static const struct {
 static const struct {
     const char *words[2], *message, *hint;
 } other_texts[] = {
-    { { "GPU0", " X " },
-      N_("'%s' is the output of `nvidia-smi topo -m`, which has no PCI addresses"),
-      N_("put it into a captured root as 'nvidia-smi-topo.txt', and use --root") },
     { { "schema:", "aitherion.topology/" },
       N_("'%s' is a topology document, not a machine"),
       NULL },
@@ -271,6 +270,8 @@ int ath_topology_parse(const char *name, const char *data, size_t length, struct
     if (length > ATH_TOPOLOGY_BYTES_MAX)
         return ath_err_set(err, -EFBIG, ATH_E_TOPOLOGY_INVALID, _("'%s' is larger than %d MiB"),
                            name, ATH_TOPOLOGY_BYTES_MAX >> 20);
+    if (ath_topology_is_text(data, length))
+        return ath_topology_parse_text(name, data, length, out, err);
     int status = check_begin(name, data, length, err);
     if (status)
         return status;
@@ -297,6 +298,9 @@ int ath_topology_read(const char *path, struct ath_machine *out, struct ath_err 
 {
     ath_auto_free char *data = NULL;
     size_t length;
+
+    if (strchr(path, ',') && access(path, F_OK))
+        return ath_topology_read_texts(path, out, err);
     int status = ath_file_read(path, ATH_TOPOLOGY_BYTES_MAX, &data, &length, err);
 
     return status ? status : ath_topology_parse(path, data, length, out, err);

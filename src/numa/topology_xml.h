@@ -1,6 +1,7 @@
 /*
- * Reads a machine from a topology XML file of hwloc (`lstopo FILE.xml`, formats 1 to 3) or of NCCL
- * and RCCL (NCCL_TOPO_DUMP_FILE). The root element decides.
+ * Reads a machine from a topology file: XML of hwloc (`lstopo FILE.xml`, formats 1 to 3) or of NCCL
+ * and RCCL (NCCL_TOPO_DUMP_FILE), where the root element decides, or text of `nvidia-smi topo -m`
+ * (topology_text.h).
  */
 #pragma once
 #include <stddef.h>
@@ -11,9 +12,9 @@
 enum { ATH_TOPOLOGY_BYTES_MAX = 64 << 20 };
 
 /*
- * Reads the file into *out. The caller calls ath_machine_finish() afterwards. Returns 0, or a
- * negative errno with err and *out unchanged (not readable; "topology-invalid" with file, line and
- * column; "library-missing").
+ * Reads the file into *out. path may name several texts, separated by commas. The caller calls
+ * ath_machine_finish() afterwards. Returns 0, or a negative errno with err and *out unchanged (not
+ * readable; "topology-invalid" with file, line and column; "library-missing").
  *
  * For a file of hwloc, the process forks once and replaces the library's environment variables
  * (HWLOC_...) for a moment: not for a program with several threads.

@@ -7,6 +7,7 @@
 #include "base/unknown.h"
 #include "numa/gpu_links.h"
 #include "place/capability.h"
+#include "place/chip.h"
 #include "place/gpu_pair.h"
 
 /*
@@ -66,7 +67,7 @@ static void look_at_gpus(const struct ath_machine *machine, const size_t *ring,
 {
     for (size_t i = 0; i < facts->gpu_count; i++) {
         const struct ath_gpu *gpu = &machine->gpus[ring[i]];
-        int capability = ath_compute_capability(gpu->vendor_id, gpu->device_id);
+        int capability = ath_compute_capability(gpu->vendor_id, ath_gpu_chip(gpu));
 
         if (gpu->vendor_id != ATH_VENDOR_NVIDIA)
             facts->lack = ATH_NCCL_NOT_NVIDIA;

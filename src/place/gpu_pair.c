@@ -6,6 +6,7 @@
 #include "base/unknown.h"
 #include "numa/gpu_links.h"
 #include "numa/pair.h"
+#include "place/chip.h"
 #include "place/link_figures.h"
 
 enum { BYTES_PER_MEGABIT = 1000000 / 8, DISTANCE_OF_NVLINK = 10 };
@@ -47,8 +48,8 @@ static void look_at_links(const struct ath_gpu *a, const struct ath_gpu *b,
     int64_t mbps = ab > 0 && ba > 0 ? smaller(ab, ba) : ab > ba ? ab : ba;
     if (!mbps)
         mbps = smaller(speed_mbps(a, ATH_PEER_SWITCH, NULL), speed_mbps(b, ATH_PEER_SWITCH, NULL));
-    int64_t each = smaller(ath_link_nvlink_bytes_per_s(a->device_id),
-                           ath_link_nvlink_bytes_per_s(b->device_id));
+    int64_t each = smaller(ath_link_nvlink_bytes_per_s(ath_gpu_chip(a)),
+                           ath_link_nvlink_bytes_per_s(ath_gpu_chip(b)));
     if (mbps > 0)
         set(pair, mbps * BYTES_PER_MEGABIT, ATH_FIGURE_DRIVER);
     else if (pair->links > 0 && each > 0)

@@ -1,5 +1,6 @@
 libaitherion_a_SOURCES += \
 	src/place/capability.c src/place/capability.h \
+	src/place/chip.c src/place/chip.h \
 	src/place/choose.c src/place/choose.h \
 	src/place/cpus.c src/place/cpus.h \
 	src/place/estimate.c src/place/estimate.h \

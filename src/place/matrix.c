@@ -7,6 +7,16 @@
 #include "place/gpu_pair.h"
 #include "place/set.h"
 
+enum { LINKS_MAX = 99 };
+
+/* Ways over one node of which only the class is known: between links and "near". */
+static const int64_t by_class[ATH_PCI_CLASS_COUNT] = {
+    [ATH_PCI_PIX] = ATH_SET_UNKNOWN_LINKS,
+    [ATH_PCI_PXB] = ATH_SET_UNKNOWN_LINKS - 1,
+    [ATH_PCI_PHB] = ATH_SET_UNKNOWN_LINKS - 2,
+    [ATH_PCI_NODE] = ATH_SET_UNKNOWN_LINKS - 3,
+};
+
 static int64_t bandwidth(const struct ath_machine *machine, size_t from, size_t to)
 {
     const struct ath_gpu *a = &machine->gpus[from], *b = &machine->gpus[to];
@@ -15,6 +25,10 @@ static int64_t bandwidth(const struct ath_machine *machine, size_t from, size_t 
     ath_gpu_pair_look(machine, from, to, &pair);
     if (pair.bandwidth_bytes_per_s > 0)
         return pair.bandwidth_bytes_per_s;
+    if (pair.knows_links && pair.links > 0)
+        return ATH_SET_UNKNOWN_LINKS + (pair.links < LINKS_MAX ? pair.links : LINKS_MAX);
+    if (pair.knows_links && !pair.links && by_class[pair.class])
+        return by_class[pair.class];
     if (ath_gpu_has_links(a, ATH_PEER_SWITCH) && ath_gpu_has_links(b, ATH_PEER_SWITCH))
         return ATH_SET_UNKNOWN_NEAR; /* nearer than any way over the host */
     return a->numa_node != ATH_UNKNOWN && a->numa_node == b->numa_node ? ATH_SET_UNKNOWN_NEAR

@@ -15,8 +15,8 @@
  *
  * A bandwidth is the bytes per second of a pair in one direction. An unknown bandwidth is a
  * negative number, so that it counts less than every known one, 0 too; in a sum it takes away 1 to
- * 3 bytes per second. The unknown bandwidth of a pair on one NUMA node counts more than that of
- * others, and that of two machines counts least.
+ * 106 bytes per second. The unknown bandwidth of a pair on one NUMA node counts more than that of
+ * others, that of NVLinks more than both, and that of two machines counts least.
  *
  * Up to ATH_SET_EXACT_GPUS free GPUs the answer is always exact. For more of them, the search
  * stops after a number of steps that does not depend on the machine's speed; is_exact and
@@ -32,9 +32,10 @@
 enum { ATH_SET_EXACT_GPUS = 20 };
 
 enum {
-    ATH_SET_UNKNOWN_NEAR = ATH_UNKNOWN,      /* of GPUs on one NUMA node */
-    ATH_SET_UNKNOWN_FAR = ATH_UNKNOWN - 1,   /* of GPUs that are not known to be on one node */
-    ATH_SET_UNKNOWN_APART = ATH_UNKNOWN - 2, /* of GPUs on two machines */
+    ATH_SET_UNKNOWN_LINKS = -100, /* plus the number of NVLinks, up to 99 */
+    ATH_SET_UNKNOWN_NEAR = -104,  /* of GPUs on one NUMA node */
+    ATH_SET_UNKNOWN_FAR = -105,   /* of GPUs that are not known to be on one node */
+    ATH_SET_UNKNOWN_APART = -106, /* of GPUs on two machines */
 };
 
 struct ath_set_request {

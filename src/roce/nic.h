@@ -42,6 +42,7 @@ struct ath_nic {
     bool has_pci;
     struct ath_pci pci;
     char *place; /* position in the PCI tree, for ath_pci_class_between(); NULL if unknown */
+    struct ath_pci_row classes;
     int vendor_id, device_id;
     char *model; /* "ConnectX-5 Ex"; NULL if the ids have no name in our table */
     char *netdev;

@@ -1,9 +1,9 @@
 /*
- * Fuzzes the readers of topology XML files, from the bytes to the finished machine.
+ * Fuzzes the readers of topology files, XML and text, from the bytes to the finished machine.
  *
  * hwloc's own crashes stay in the child process where its import is tried first, as they do in the
  * program, so what is reported here is ours. That child costs most of the time of an hwloc
- * document; good seeds are tests/data/topologies and tests/data/hostile.
+ * document; good seeds are tests/data/topologies, tests/data/hostile and tests/data/texts.
  */
 #include "config.h"
 

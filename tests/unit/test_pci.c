@@ -124,3 +124,20 @@ TEST(names_devices)
     ck_assert_ptr_null(ath_pci_name(0x10de, 0x15b3));
     ck_assert_ptr_null(ath_pci_name(-1, -1));
 }
+
+/* A GPU of a text has a number as its key: no address, and nothing that can be parsed as one. */
+TEST(numbered_keys_are_no_addresses)
+{
+    const struct ath_pci three = ath_pci_numbered(3), ten = ath_pci_numbered(10), bus = { 0 };
+    char text[ATH_PCI_TEXT];
+    struct ath_pci read;
+
+    ck_assert(!ath_pci_is_address(&three));
+    ck_assert(ath_pci_is_address(&bus));
+    ck_assert_str_eq(ath_pci_format(&three, text), "3");
+    ck_assert_int_eq(ath_pci_parse(text, &read), -EINVAL);
+    ck_assert_int_lt(ath_pci_compare(&three, &ten), 0);
+    ck_assert(!ath_pci_equals(&(struct ath_pci){ .domain = 3 }, &three));
+    ck_assert(!ath_pci_same_slot(&(struct ath_pci){ .domain = 3 }, &three));
+    ck_assert(!ath_pci_same_slot(&three, &three));
+}

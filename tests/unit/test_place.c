@@ -1,6 +1,7 @@
 /* Policies, CPUs, network ports and bindings of chosen GPUs. */
 #include "config.h"
 
+#include "place/chip.h"
 #include "place/choose.h"
 
 #include <errno.h>
@@ -510,7 +511,35 @@ TEST(bandwidths_of_uneven_ends)
     ck_assert_int_eq(matrix[6 * 8 + 7], 8000000000);
     machine.gpus[7].pcie_mbps = ATH_UNKNOWN;
     ath_auto_free int64_t *unknown = ath_place_matrix(&machine);
-    ck_assert_int_eq(unknown[6 * 8 + 7], ATH_SET_UNKNOWN_NEAR);
+    ck_assert_int_eq(unknown[6 * 8 + 7], ATH_SET_UNKNOWN_LINKS); /* the class is known: PIX */
+    machine.gpus[7].has_nvlinks = false;
+    ath_auto_free int64_t *hidden = ath_place_matrix(&machine);
+    ck_assert_int_eq(hidden[6 * 8 + 7], ATH_SET_UNKNOWN_NEAR);
+}
+
+/* A text of `nvidia-smi -L` names models, not device ids. */
+TEST(chips_by_model)
+{
+    static const struct {
+        int device_id;
+        const char *model;
+        int chip;
+    } rows[] = {
+        { 0x1db5, "NVIDIA A100-SXM4-80GB", 0x1db5 },
+        { ATH_UNKNOWN, "Tesla V100-SXM2-32GB", 0x1d80 },
+        { ATH_UNKNOWN, "NVIDIA A100-SXM4-80GB", 0x2080 },
+        { ATH_UNKNOWN, "NVIDIA H200", 0x2300 },
+        { ATH_UNKNOWN, "NVIDIA RTX A6000", 0x2230 },
+        { ATH_UNKNOWN, "NVIDIA RTX A60000", ATH_UNKNOWN },
+        { ATH_UNKNOWN, "", ATH_UNKNOWN },
+        { ATH_UNKNOWN, NULL, ATH_UNKNOWN },
+    };
+    for (size_t i = 0; i < ATH_COUNT(rows); i++) {
+        const struct ath_gpu gpu = { .vendor_id = ATH_VENDOR_NVIDIA,
+                                     .device_id = rows[i].device_id,
+                                     .model = (char *)(uintptr_t)rows[i].model };
+        ck_assert_int_eq(ath_gpu_chip(&gpu), rows[i].chip);
+    }
 }
 
 /* ---- binding this process ---- */

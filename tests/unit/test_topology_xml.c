@@ -361,9 +361,9 @@ static const struct {
 } other_texts[] = {
     { "schema: aitherion.topology/1\nnode:\n", "'t.xml' is a topology document, not a machine" },
     { "\t\x1b[4mGPU0\tGPU1\tCPU Affinity\x1b[0m\nGPU0\t X \tNV3\t0-63\n",
-      "'t.xml' is the output of `nvidia-smi topo -m`, which has no PCI addresses" },
+      "t.xml:1: the row GPU1 is missing" },
     { "  a: b\n", "'t.xml' is not XML: it does not begin with '<'" },
-    { "GPU0: a\n", "'t.xml' is not XML: it does not begin with '<'" },
+    { "GPU0: a\n", "'t.xml' has no table of `nvidia-smi topo -m`: no line names the columns" },
     { "\xef\xbb\xbf<system version='9'/>", "t.xml:1:2: version '9' of NCCL's format" },
 };
 

@@ -196,7 +196,7 @@ static void collect_rdma_devices(const struct misfit *misfit, struct ath_texts *
 static void collect_gpus(const struct misfit *misfit, struct ath_texts *out)
 {
     char pci[ATH_PCI_TEXT];
-    for (size_t i = 0; i < misfit->machine->gpu_count; i++)
+    for (size_t i = 0; i < misfit->machine->gpu_count && !misfit->machine->is_text; i++)
         if (misfit->machine->gpus[i].numa_node == misfit->entry->node)
             add_name(out, ath_pci_format(&misfit->machine->gpus[i].pci, pci));
 }

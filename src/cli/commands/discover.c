@@ -142,6 +142,8 @@ static const struct ath_example examples[] = {
     { "aitherion discover --root ac922-4gpu", N_("show an IBM AC922 from a shipped capture") },
     { "aitherion discover --topology lstopo.xml",
       N_("show a machine on which `lstopo lstopo.xml` was run") },
+    { "aitherion discover --topology topo.txt,numactl.txt",
+      N_("show a machine from the texts of `nvidia-smi topo -m` and `numactl -H`") },
     { .command = NULL },
 };
 

@@ -27,6 +27,8 @@ static json_t *flag(int value)
 static json_t *pci(const struct ath_pci *address)
 {
     char buffer[ATH_PCI_TEXT];
+    if (!ath_pci_is_address(address))
+        return json_null();
     return json_string(ath_pci_format(address, buffer));
 }
 

@@ -183,7 +183,7 @@ static const void *find_gpu(const void *object)
 #define AT(member) ATH_AT(struct ath_gpu, member)
 static const struct ath_field gpu_fields[] = {
     ATH_FIELD("index", ATH_AT(struct numbered, index), .help = "number in the output of discover"),
-    ATH_FIELD("pci", AT(pci), .find = find_gpu),
+    ATH_FIELD("pci", AT(pci), .is_nullable = true, .find = find_gpu),
     ATH_FIELD("uuid", AT(uuid), .is_nullable = true, .find = find_gpu),
     ATH_FIELD("model", AT(model), .is_nullable = true, .find = find_gpu),
     ATH_FIELD("numa_node", AT(numa_node), .is_nullable = true, .find = find_gpu),
@@ -422,7 +422,8 @@ static void print_gpu(const struct ath_style *style, FILE *out, const struct ath
     ATH_AUTO(ath_text) text = { 0 };
     char pci[ATH_PCI_TEXT];
 
-    ath_text_add(&text, "%s", ath_pci_format(&gpu->pci, pci));
+    if (ath_pci_is_address(&gpu->pci))
+        ath_text_add(&text, "%s", ath_pci_format(&gpu->pci, pci));
     ath_text_add_part(&text, "  ", "%s", model);
     if (gpu->numa_node >= 0)
         ath_text_add(&text, _(", NUMA node %d"), gpu->numa_node);

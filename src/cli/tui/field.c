@@ -72,7 +72,7 @@ static void offer_rdma(const struct ath_tui *tui, struct ath_choices *out)
 
 static void offer_gpus(const struct ath_tui *tui, struct ath_choices *out)
 {
-    for (size_t i = 0; i < tui->store.machine.gpu_count; i++) {
+    for (size_t i = 0; i < tui->store.machine.gpu_count && !tui->store.machine.is_text; i++) {
         const struct ath_gpu *gpu = &tui->store.machine.gpus[i];
         char pci[ATH_PCI_TEXT];
         ath_auto_free char *device = ath_words_device(gpu->vendor_id, gpu->device_id, gpu->model);

@@ -59,7 +59,10 @@ static void put_gpu(const struct dot *dot, size_t index)
     ATH_AUTO(ath_text) text = { 0 };
     char pci[ATH_PCI_TEXT];
 
-    ath_text_add(&text, "GPU%zu\n%s\n%s", index, ath_pci_format(&gpu->pci, pci), device);
+    ath_text_add(&text, "GPU%zu\n", index);
+    if (ath_pci_is_address(&gpu->pci))
+        ath_text_add(&text, "%s\n", ath_pci_format(&gpu->pci, pci));
+    ath_text_add(&text, "%s", device);
     if (gpu->memory_total_bytes >= 0) {
         ath_auto_free char *size = ath_words_size(gpu->memory_total_bytes);
         ath_text_add(&text, "\n%s", size);

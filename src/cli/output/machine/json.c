@@ -34,7 +34,7 @@ static const struct ath_field host_fields[] = {
               .is_nullable = true),
     ATH_FIELD("source", AT(source),
               .help = "live: this machine, now; root: a captured root (--root); xml: a topology "
-                      "file (--topology)",
+                      "file (--topology), also the text of nvidia-smi",
               .word = source_word, .word_count = ATH_SOURCE_COUNT),
     { .name = NULL },
 };
@@ -109,7 +109,8 @@ static const struct ath_field node_fields[] = {
     ATH_FIELD("hugepages", ATH_AT_LIST(struct ath_numa_node, hugepages, hugepage_count),
               .help = "huge pages, by page size", .fields = hugepages_fields),
     ATH_FIELD("gpu", AT(gpu),
-              .help = "PCI address of the GPU, if the node is a GPU's memory; else null",
+              .help = "PCI address of the GPU, if the node is a GPU's memory and the address is "
+                      "known; else null",
               .known = ATH_KNOWN(struct ath_numa_node, has_gpu)),
     ATH_FIELD("distances", ATH_OF(ATH_FIELD_INT),
               .help = "distance to each node, by node id, from the firmware; 10 is local, and "
@@ -186,7 +187,10 @@ static const struct ath_field pcie_fields[] = {
 };
 
 static const struct ath_field gpu_fields[] = {
-    ATH_FIELD("pci", AT(pci), .help = "PCI address, domain:bus:device.function"),
+    ATH_FIELD("pci", AT(pci),
+              .help = "PCI address, domain:bus:device.function; null in a machine from the text of "
+                      "nvidia-smi",
+              .is_nullable = true),
     ATH_FIELD("vendor_id", AT(vendor_id), .help = ID_HELP("vendor"), .is_nullable = true,
               .rules = ID_RULES, .word = pci_id_word),
     ATH_FIELD("device_id", AT(device_id), .help = ID_HELP("device"), .is_nullable = true,
@@ -286,7 +290,7 @@ static const struct ath_field nic_fields[] = {
 /* ---- pairs ---- */
 
 struct shown_pair {
-    struct ath_pair pair;
+    struct ath_pair pair; /* its gpu is the number */
     struct ath_gpu gpu;
     struct ath_nic nic;
     const char *reason;
@@ -299,7 +303,8 @@ static const char *class_word(int class)
 
 #define AT(member) ATH_AT(struct shown_pair, member)
 static const struct ath_field pair_fields[] = {
-    ATH_FIELD("gpu", AT(gpu.pci), .help = "PCI address of the GPU"),
+    ATH_FIELD("gpu", AT(gpu.pci), .help = "PCI address of the GPU", .is_nullable = true),
+    ATH_FIELD("gpu_index", AT(pair.gpu), .help = "number of the GPU in gpus, from 0"),
     ATH_FIELD("nic", AT(nic.pci), .help = "PCI address of the network port",
               .known = ATH_KNOWN(struct shown_pair, nic.has_pci)),
     ATH_FIELD("netdev", AT(nic.netdev), .help = "the port's network device", .is_nullable = true),
@@ -356,8 +361,10 @@ ATH_FIELD_WORD(figure_source_word, enum ath_figure_source, ath_figure_source_wor
 
 #define AT(member) ATH_AT(struct shown_gpu_pair, member)
 static const struct ath_field gpu_pair_fields[] = {
-    ATH_FIELD("a", AT(a), .help = "PCI address of a GPU"),
-    ATH_FIELD("b", AT(b), .help = "PCI address of the other GPU"),
+    ATH_FIELD("a", AT(a), .help = "PCI address of a GPU", .is_nullable = true),
+    ATH_FIELD("b", AT(b), .help = "PCI address of the other GPU", .is_nullable = true),
+    ATH_FIELD("a_index", AT(pair.a), .help = "number of GPU a in gpus, from 0"),
+    ATH_FIELD("b_index", AT(pair.b), .help = "number of GPU b in gpus, from 0"),
     ATH_FIELD("class", AT(word),
               .help =
                   "distance, in the words of `nvidia-smi topo -m`: NV# so many NVLinks, XGMI, or "

@@ -179,7 +179,7 @@ size_t ath_scene_gpu_lines(const struct ath_scene *scene, size_t index,
     char pci[ATH_PCI_TEXT];
     char *lines[] = {
         ath_words_device(gpu->vendor_id, gpu->device_id, gpu->model),
-        ath_xstrdup(ath_pci_format(&gpu->pci, pci)),
+        ath_pci_is_address(&gpu->pci) ? ath_xstrdup(ath_pci_format(&gpu->pci, pci)) : NULL,
         gpu->memory_node < 0 && gpu->memory_total_bytes >= 0
             ? ath_words_size(gpu->memory_total_bytes)
             : NULL,

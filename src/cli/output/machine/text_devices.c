@@ -196,9 +196,11 @@ static void print_gpu(const struct branch *branch, size_t index)
     const struct ath_gpu *gpu = &branch->machine->gpus[index];
     ath_auto_free char *name = ath_xasprintf("GPU%zu", index);
     ath_auto_free char *device = ath_words_device(gpu->vendor_id, gpu->device_id, gpu->model);
+    bool has_pci = ath_pci_is_address(&gpu->pci);
     char pci[ATH_PCI_TEXT];
     ath_auto_free char *text =
-        ath_xasprintf("%s%s%s", ath_pci_format(&gpu->pci, pci), *device ? "  " : "", device);
+        ath_xasprintf("%s%s%s", has_pci ? ath_pci_format(&gpu->pci, pci) : "",
+                      has_pci && *device ? "  " : "", device);
 
     print_branch_head(branch, name, text);
     print_gpu_memory(branch, gpu);
