@@ -82,7 +82,9 @@ libaitherion_a_SOURCES += \
 	src/cli/output/machine/machine.c src/cli/output/machine/machine.h \
 	src/cli/output/machine/dot.c \
 	src/cli/output/machine/json.c \
+	src/cli/output/machine/marks.c src/cli/output/machine/marks.h \
 	src/cli/output/machine/matrix.c \
+	src/cli/output/machine/placed.c src/cli/output/machine/placed.h \
 	src/cli/output/machine/svg.c \
 	src/cli/output/machine/text.c \
 	src/cli/output/machine/outline.c src/cli/output/machine/outline.h \
@@ -106,6 +108,7 @@ libaitherion_a_SOURCES += \
 	src/cli/output/machine/svg_distances.c src/cli/output/machine/svg_distances.h \
 	src/cli/output/machine/svg_layout.c src/cli/output/machine/svg_layout.h \
 	src/cli/output/machine/svg_legend.c src/cli/output/machine/svg_legend.h \
+	src/cli/output/machine/svg_marks.c src/cli/output/machine/svg_marks.h \
 	src/cli/output/machine/svg_links.c src/cli/output/machine/svg_links.h \
 	src/cli/output/machine/svg_scene.c src/cli/output/machine/svg_scene.h \
 	src/cli/output/machine/text_devices.c src/cli/output/machine/text_devices.h \
@@ -117,6 +120,7 @@ libaitherion_a_SOURCES += \
 	src/cli/program.c src/cli/program.h \
 	src/cli/reach.c src/cli/reach.h \
 	src/cli/repeat.c src/cli/repeat.h \
+	src/cli/save.c src/cli/save.h \
 	src/cli/server_gpus.c src/cli/server_gpus.h \
 	src/cli/share.c src/cli/share.h \
 	src/cli/report.c src/cli/report.h \

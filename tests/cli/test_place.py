@@ -3,12 +3,16 @@
 import itertools
 import json
 import os
+import re
+import tempfile
 import unittest
+import xml.etree.ElementTree
 
 from cli import harness
 
 AC922 = ("--root", harness.capture("ac922-4gpu"))
 DGX2 = ("--topology", harness.capture("dgx2-16gpu.hwloc2.xml"))  # node 0 has CPUs 0 and 1 there
+SVG = "{http://www.w3.org/2000/svg}"
 XEON = ("--topology", harness.capture("xeon-2numa-gpu-mlx5.hwloc2.xml"))
 
 
@@ -202,6 +206,109 @@ class WrongInput(unittest.TestCase):
         result = place("--root", harness.capture("laptop"), "1")
         self.assertEqual(result.returncode, 1)
         self.assertIn("the machine has no GPU to place", result.stderr)
+
+
+class Pictures(unittest.TestCase):
+    """-o FILE and --format: the machine in which the choice stands out."""
+
+    def svg(self, *words):
+        result = place(*words, "--format", "svg")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return xml.etree.ElementTree.fromstring(result.stdout)
+
+    def marks_of(self, *words):
+        """The badge in each GPU's box, by GPU; and the classes of the boxes."""
+        badges, classes = {}, {}
+        for group in self.svg(*words).iter(f"{SVG}g"):
+            name, = [text.text for text in group.iter(f"{SVG}text") if text.get("class") == "name"]
+            box = next(group.iter(f"{SVG}rect"))
+            classes[name] = box.get("class")
+            badges.update({name: text.text for text in group.iter(f"{SVG}text") if text.get("class") == "badge"})
+        return badges, classes
+
+    def test_one_group(self):
+        badges, classes = self.marks_of(*AC922, "2", "--free", "2,3")
+        self.assertEqual(badges, {"GPU2": "chosen", "GPU3": "chosen"})
+        self.assertEqual([classes[f"GPU{i}"] for i in range(4)], ["passed", "passed", "group0", "group0"])
+        self.assertEqual({name for name, word in classes.items() if "port" in word}, {"enP48p1s0f0", "enP51p1s0f0", "enP51p1s0f1"})
+        self.assertEqual(classes["enP48p1s0f1"], "off")  # its link is down
+
+    def test_groups_differ_in_words(self):
+        """More groups than colours: the words are different all the same."""
+        badges, classes = self.marks_of(*DGX2, "1", "--groups", "16")
+        self.assertEqual(sorted(badges.values()), sorted(f"group {i + 1}" for i in range(16)))
+        self.assertEqual(len(set(classes.values())), 6)
+
+    def test_the_ring_is_thick(self):
+        paths = [path.get("class") for path in self.svg(*AC922, "2", "--groups", "2").iter(f"{SVG}path")]
+        self.assertEqual(sorted(word for word in paths if word.startswith("ring")), ["ring0", "ring0", "ring1"])  # one in the legend
+        paths = [path.get("class") for path in self.svg(*AC922, "1").iter(f"{SVG}path")]
+        self.assertFalse([word for word in paths if word.startswith("ring")])
+        stubs = [path.get("class") for path in self.svg(*DGX2, "3").iter(f"{SVG}path")]
+        self.assertEqual(stubs.count("ring0"), 4)
+
+    def test_the_legend(self):
+        words = [text.text for text in self.svg(*DGX2, "9").iter(f"{SVG}text")]
+        self.assertIn("chosen: 9 GPUs", words)
+        self.assertIn("GPU that is not chosen", words)
+        words = [text.text for text in self.svg(*AC922, "4").iter(f"{SVG}text")]
+        self.assertIn("chosen: GPU0, GPU1, GPU2, GPU3", words)
+        self.assertNotIn("GPU that is not chosen", words)
+        self.assertNotIn("GPU", words)
+
+    def test_a_host_without_ports(self):
+        badges, classes = self.marks_of("--topology", harness.capture("power8-minsky-4gpu-nvlink.hwloc2.xml"), "2")
+        self.assertEqual(sorted(badges), ["GPU0", "GPU1"])
+        self.assertEqual(len(classes), 4)
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, start in (("a.svg", "<?xml"), ("a.dot", "graph machine"), ("a.matrix", "  "), ("a.json", "{"), ("a.yml", "schema:"), ("a", "GPU0")):
+                path = os.path.join(folder, name)
+                result = place(*AC922, "2", "-o", path)
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", f"aitherion: wrote '{path}'\n"))
+                with open(path, encoding="utf-8") as file:
+                    self.assertTrue(file.read().lstrip(" " if start == "GPU0" else "").startswith(start), name)
+            path = os.path.join(folder, "b.svg")
+            result = place(*AC922, "2", "-o", path, "--dry-run")
+            self.assertRegex(result.stderr, r"^aitherion: would write \d+ bytes")
+            self.assertFalse(os.path.exists(path))
+            result = place(*AC922, "9", "-o", path)
+            self.assertEqual(result.returncode, 1)
+            self.assertFalse(os.path.exists(path))
+        self.assertEqual(place(*AC922, "2", "-o", "-", "--format", "json").stdout, place(*AC922, "2", "--json").stdout)
+
+    def test_errors(self):
+        for words, pattern in ((("-o", "a.png"), r"cannot write 'a.png': there is no format 'png'\n  hint: write an SVG \(-o machine.svg\)"),
+                               (("-o", "/nonexistent/a.svg"), r"'/nonexistent/a.svg'"),
+                               (("--format", "png"), r"--format"),
+                               (("--format", "svg", "--json"), r"'--format svg' and '--json' exclude each other")):
+            result = place(*AC922, "2", *words)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertRegex(result.stderr, pattern)
+        for words in (("-o", "a.svg"), ("--format", "svg")):
+            result = place("1", *words, "--", "true")
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn(f"'{words[0]}' and a program to run exclude each other", result.stderr)
+
+
+class Words(unittest.TestCase):
+    """The words of `nvidia-smi topo -m` in the text are explained in it."""
+
+    def legend_of(self, *words):
+        text = place(*words, env=harness.environment(COLUMNS="400")).stdout
+        found = re.findall(r"^  Legend +(.*)$", text, re.MULTILINE)
+        return found[0].split("; ") if found else []
+
+    def test_each_word_once(self):
+        node = "NODE: through several host bridges of one NUMA node"
+        self.assertEqual(self.legend_of(*AC922, "1"), [node])
+        self.assertEqual(self.legend_of(*AC922, "2"), ["NV3: 3 NVLinks in parallel", node])
+        self.assertEqual(self.legend_of(*AC922, "2", "--groups", "2"), ["NV3: 3 NVLinks in parallel", node])
+        self.assertEqual(self.legend_of(*AC922, "3"), [node, "SYS: across NUMA nodes (X-Bus, UPI, Infinity Fabric)"])
+        self.assertEqual(self.legend_of(*DGX2, "2"), ["NV?: NVLinks, their number is not known"])
+        self.assertEqual(self.legend_of(*DGX2, "1"), [])
+        self.assertEqual([line.split(":")[0] for line in self.legend_of(*XEON, "2")], ["PIX", "PHB"])
 
 
 if __name__ == "__main__":

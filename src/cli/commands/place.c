@@ -18,9 +18,10 @@
 #include "cli/cli.h"
 #include "cli/commands/commands.h"
 #include "cli/gpu_names.h"
-#include "cli/output/place.h"
+#include "cli/output/machine/placed.h"
 #include "cli/program.h"
 #include "cli/report.h"
+#include "cli/save.h"
 #include "numa/core.h"
 #include "place/matrix.h"
 
@@ -30,6 +31,7 @@ enum { EXIT_CANNOT_PLACE = 125, EXIT_CANNOT_RUN = 126, EXIT_NO_PROGRAM = 127 };
 enum { MOST_GPUS = 65536 };
 
 struct options {
+    struct ath_save_options save;
     const char *groups, *near, *free_gpus, *avoided, *cpus;
     int policy;
     bool binds_memory;
@@ -45,6 +47,7 @@ struct work {
     struct ath_idset allowed;
     bool is_limited; /* only the CPUs of `allowed` */
     size_t size, group_count, cpu_count;
+    enum ath_format format;
     struct ath_place_answer answer;
     struct ath_place_group *groups;
     size_t made_count;
@@ -96,6 +99,12 @@ static bool has_program(const struct work *work)
 
 static int check_program(const struct work *work, struct ath_err *err)
 {
+    const struct ath_save_options *save = &work->options->save;
+    if (has_program(work) && (save->output || save->format) && !work->cli->globals.is_dry_run) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' and a program to run exclude each other"),
+                    save->output ? "-o" : "--format");
+        return ath_err_hint(err, -EINVAL, _("show or draw the choice by a command of its own"));
+    }
     if (!has_program(work) || work->group_count == 1)
         return 0;
     ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' can run on one group, and --groups chooses %zu"),
@@ -333,7 +342,10 @@ static int show(struct work *work, struct ath_err *err)
         .program = work->cli->arguments + 1,
         .program_word_count = work->cli->argument_count - 1,
     };
-    return ath_cli_show(work->cli, &ath_place_view, &report, ath_cli_format(work->cli), err);
+    struct ath_view view = ath_place_view;
+    view.pictures = ath_placed_pictures;
+    view.picture_count = ATH_PLACED_PICTURES;
+    return ath_save_output(work->cli, &work->options->save, &view, &report, work->format, err);
 }
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
@@ -341,6 +353,8 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     __attribute__((cleanup(work_free))) struct work work = { .cli = cli, .options = data };
     int status = read_numbers(&work, err);
 
+    if (!status)
+        status = ath_save_format(cli, &work.options->save, &work.format, err);
     if (!status)
         status = check_program(&work, err);
     if (!status)
@@ -407,6 +421,7 @@ static const struct ath_option option_table[] = {
       .offset = offsetof(struct options, binds_memory),
       .help = N_("take memory from the GPUs' NUMA nodes only, and fail if they are full; by "
                  "default they are preferred") },
+    ATH_SAVE_OPTIONS(struct options),
     { .name = NULL },
 };
 
@@ -415,6 +430,7 @@ static const struct ath_example examples[] = {
     { "aitherion place 2 -- python3 train.py", N_("run a program on them") },
     { "aitherion place 2 --root ac922-4gpu", N_("the best two of an AC922") },
     { "aitherion place 4 --groups 2 --json", N_("two groups of four, as data for programs") },
+    { "aitherion place 4 -o placed.svg", N_("draw the machine with the best four GPUs marked") },
     { "aitherion place 1 --avoid 0 --near mlx5_0",
       N_("the GPU nearest to a port, when GPU0 is taken") },
     { .command = NULL },

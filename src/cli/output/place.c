@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/output/fields.h"
 #include "cli/output/words.h"
+#include "place/gpu_pair.h"
 
 const char *const ath_place_policies[] = { "best-effort", "restricted", "single-numa", "none",
                                            NULL };
@@ -49,24 +50,40 @@ static void add_limits(const struct ath_place_report *report, struct ath_texts *
                                       answer->candidate_count, answer->free_count, report->near));
 }
 
+/* Looks at the slowest link of a group's ring. */
+static struct ath_gpu_pair slowest_of(const struct ath_place_group *group)
+{
+    struct ath_gpu_pair pair;
+    ath_gpu_pair_look(group->machine, group->ring[group->slowest],
+                      group->ring[(group->slowest + 1) % group->gpu_count], &pair);
+    return pair;
+}
+
+/* Returns " (NV2)", or "" if it is not known. The caller frees it. */
+static char *way_words(const struct ath_machine *machine, const struct ath_gpu_pair *pair)
+{
+    ath_auto_free char *word = ath_gpu_pair_word(machine, pair);
+    return word ? ath_xasprintf(" (%s)", word) : ath_xstrdup("");
+}
+
 static void add_ring(const struct ath_place_group *group, struct ath_texts *lines)
 {
-    ath_auto_free char *gpus = gpu_words(group->gpus, group->gpu_count);
-    ath_auto_free char *bandwidth = ath_words_bandwidth(group->ring_bandwidth);
-    size_t from = group->ring[group->slowest];
-    size_t to = group->ring[(group->slowest + 1) % group->gpu_count];
-
     if (group->gpu_count == 1)
         return;
+    struct ath_gpu_pair pair = slowest_of(group);
+    ath_auto_free char *gpus = gpu_words(group->gpus, group->gpu_count);
+    ath_auto_free char *bandwidth = ath_words_bandwidth(group->ring_bandwidth);
+    ath_auto_free char *way = way_words(group->machine, &pair);
+
     if (group->ring_bandwidth < 0)
         add_line(lines, ath_xasprintf(_("each ring through %s has a link of unknown bandwidth, as "
-                                        "GPU%zu-GPU%zu; unknown counts less than any known one"),
-                                      gpus, from, to));
+                                        "GPU%zu-GPU%zu%s; unknown counts less than any known one"),
+                                      gpus, pair.a, pair.b, way));
     else
         add_line(lines,
                  ath_xasprintf(_("the best ring through %s has %s at its slowest link, GPU%zu-"
-                                 "GPU%zu"),
-                               gpus, bandwidth, from, to));
+                                 "GPU%zu%s"),
+                               gpus, bandwidth, pair.a, pair.b, way));
 }
 
 /* The sums over the chosen pairs, and over those that stay free. */
@@ -531,6 +548,66 @@ static void print_next(const struct ath_style *style, FILE *out,
                         text.data ? text.data : _("none"));
 }
 
+/* The words of `nvidia-smi topo -m` that the answer has: those of links in whole lines. */
+struct shown {
+    struct ath_texts links;
+    bool classes[ATH_PCI_CLASS_COUNT];
+};
+
+/* Returns "NV2: 2 NVLinks in parallel". The caller frees it. */
+static char *link_meaning(const char *word, int count)
+{
+    if (strncmp(word, "NV", 2) != 0)
+        return ath_xasprintf("%s: %s", word, _("AMD's links between GPUs"));
+    if (count < 0)
+        return ath_xasprintf("%s: %s", word, _("NVLinks, their number is not known"));
+    return ath_xasprintf(
+        ngettext("%s: %d NVLink", "%s: %d NVLinks in parallel", (unsigned long)count), word, count);
+}
+
+static void note_link(struct shown *shown, char *line)
+{
+    ath_auto_free char *owned = line;
+    for (size_t i = 0; i < shown->links.count; i++)
+        if (!strcmp(shown->links.items[i], line))
+            return;
+    add_line(&shown->links, ath_steal(&owned));
+}
+
+static void note_words(const struct ath_place_group *group, struct shown *shown)
+{
+    for (size_t i = 0; i < group->ports.count; i++)
+        shown->classes[group->ports.items[i].class] = true;
+    if (group->gpu_count == 1)
+        return;
+    struct ath_gpu_pair pair = slowest_of(group);
+    ath_auto_free char *word = ath_gpu_pair_word(group->machine, &pair);
+    if (word && pair.links)
+        note_link(shown, link_meaning(word, pair.links));
+    else if (word)
+        shown->classes[pair.class] = true;
+}
+
+/* Explains the words of the answer in one row. */
+static void print_legend(const struct ath_style *style, FILE *out,
+                         const struct ath_place_report *report)
+{
+    struct shown shown = { 0 };
+    ATH_AUTO(ath_text) text = { 0 };
+
+    for (size_t i = 0; i < report->group_count; i++)
+        note_words(&report->groups[i], &shown);
+    for (size_t i = 0; i < shown.links.count; i++)
+        ath_text_add_part(&text, "; ", "%s", shown.links.items[i]);
+    for (int class = 0; class < ATH_PCI_CLASS_COUNT; class ++)
+        if (shown.classes[class])
+            ath_text_add_part(&text, "; ", "%s: %s", ath_pci_class_word((enum ath_pci_class) class),
+                              ath_words_class((enum ath_pci_class) class));
+    texts_free(&shown.links);
+    if (text.data)
+        ath_style_print_row(style, out, LABEL_COLUMNS, _("Legend"), text.data);
+}
+
 static void to_text(const struct ath_style *style, FILE *out, const void *data)
 {
     const struct ath_place_report *report = data;
@@ -545,6 +622,7 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
         ath_style_print_row(style, out, LABEL_COLUMNS, i ? "" : _("Why"), lines.items[i]);
     if (report->policy != ATH_PLACE_NONE)
         print_next(style, out, report);
+    print_legend(style, out, report);
     texts_free(&lines);
 }
 

@@ -14,16 +14,25 @@
 #include "base/i18n.h"
 #include "base/text.h"
 #include "cli/output/machine/machine.h"
+#include "cli/output/machine/marks.h"
 #include "cli/output/machine/outline.h"
 #include "cli/output/words.h"
 #include "numa/gpu_links.h"
 #include "numa/pair.h"
 
-enum { DISTANCE_GROUPS_MAX = 16 /* more nodes would make a knot of edges */ };
+enum {
+    DISTANCE_GROUPS_MAX = 16, /* more nodes would make a knot of edges */
+    LINK_WIDTH = 2,
+    RING_WIDTH = 5,
+};
+
+#define LINK_COLOUR "#58983a"
+#define RING_COLOUR "#1d5c0c"
 
 struct dot {
     FILE *out;
     const struct ath_machine *machine;
+    const struct ath_marks *marks; /* GPUs that stand out; NULL: none */
     struct ath_outline outline;
 };
 
@@ -59,7 +68,10 @@ static void put_gpu(const struct dot *dot, size_t index)
     ATH_AUTO(ath_text) text = { 0 };
     char pci[ATH_PCI_TEXT];
 
-    ath_text_add(&text, "GPU%zu\n", index);
+    size_t group = ath_marks_group(dot->marks, index);
+    ath_auto_free char *mark = group ? ath_marks_word(dot->marks, group) : NULL;
+
+    ath_text_add(&text, mark ? "GPU%zu (%s)\n" : "GPU%zu\n", index, mark ? mark : "");
     if (ath_pci_is_address(&gpu->pci))
         ath_text_add(&text, "%s\n", ath_pci_format(&gpu->pci, pci));
     ath_text_add(&text, "%s", device);
@@ -71,7 +83,10 @@ static void put_gpu(const struct dot *dot, size_t index)
         ath_text_add(&text, "\n");
         ath_text_add(&text, _("its memory is NUMA node %d"), gpu->memory_node);
     }
-    fprintf(dot->out, "    gpu%zu [fillcolor=\"#d8efcf\", color=\"#5b8c3e\", ", index);
+    fprintf(dot->out, "    gpu%zu [%s, ", index,
+            group        ? "fillcolor=\"#c3e6b3\", color=\"#1d5c0c\", penwidth=4"
+            : dot->marks ? "fillcolor=\"#fbfcfb\", color=\"#c3cad3\""
+                         : "fillcolor=\"#d8efcf\", color=\"#5b8c3e\"");
     put_label(dot->out, text.data);
     fputs("];\n", dot->out);
 }
@@ -91,7 +106,8 @@ static void put_nic(const struct dot *dot, size_t index)
         ath_auto_free char *speed = ath_words_speed(nic->speed_mbps);
         ath_text_add(&text, "\n%s", speed);
     }
-    fprintf(dot->out, "    nic%zu [fillcolor=\"#dbe7f7\", color=\"#3c6ea8\", ", index);
+    fprintf(dot->out, "    nic%zu [fillcolor=\"#dbe7f7\", color=\"#3c6ea8\", %s", index,
+            ath_marks_has_port(dot->marks, index) ? "penwidth=3, " : "");
     put_label(dot->out, text.data);
     fputs("];\n", dot->out);
 }
@@ -173,7 +189,9 @@ static void put_fabric(const struct dot *dot)
                   "color=\"#58983a\"];\n",
                   dot->out);
         has_point = true;
-        fprintf(dot->out, "  gpu%zu -- fabric [color=\"#58983a\", penwidth=2];\n", i);
+        bool is_in_ring = ath_marks_group(dot->marks, i) && dot->marks->next[i] != i;
+        fprintf(dot->out, "  gpu%zu -- fabric [color=\"%s\", penwidth=%d];\n", i,
+                is_in_ring ? RING_COLOUR : LINK_COLOUR, is_in_ring ? RING_WIDTH : LINK_WIDTH);
     }
 }
 
@@ -193,10 +211,12 @@ static void put_links(const struct dot *dot)
                 !ath_gpu_links(machine, a, b, &count) || !count)
                 continue;
             ath_auto_free char *label = ath_outline_edge(machine, a, b);
+            bool is_in_ring = ath_marks_ring(dot->marks, a, b);
             fprintf(dot->out,
-                    "  gpu%zu -- gpu%zu [label=\"%s\", color=\"#58983a\", penwidth=2, "
+                    "  gpu%zu -- gpu%zu [label=\"%s\", color=\"%s\", penwidth=%d, "
                     "constraint=false];\n",
-                    a, b, label);
+                    a, b, label, is_in_ring ? RING_COLOUR : LINK_COLOUR,
+                    is_in_ring ? RING_WIDTH : LINK_WIDTH);
         }
 }
 
@@ -214,11 +234,27 @@ static void put_pairs(const struct dot *dot)
     }
 }
 
-void ath_machine_to_dot(const struct ath_style *style, FILE *out, const void *data)
+/* One box with the marks in words. */
+static void put_legend(const struct dot *dot)
 {
-    struct dot dot = { .out = out, .machine = data };
-    const struct ath_machine *machine = data;
-    (void)style; /* the format is always UTF-8 without colour codes */
+    ATH_AUTO(ath_text) text = { 0 };
+
+    if (!dot->marks)
+        return;
+    for (size_t group = 1; group <= dot->marks->group_count; group++) {
+        ath_auto_free char *words = ath_marks_words(dot->marks, group);
+        ath_text_add_part(&text, "\n", "%s", words);
+    }
+    ath_text_add_part(&text, "\n", "%s", _("thick: chosen GPUs, their best ring and their ports"));
+    fputs("  legend [shape=note, style=filled, ", dot->out);
+    put_label(dot->out, text.data);
+    fputs("];\n", dot->out);
+}
+
+void ath_machine_draw_dot(FILE *out, const struct ath_machine *machine,
+                          const struct ath_marks *marks)
+{
+    struct dot dot = { .out = out, .machine = machine, .marks = marks };
 
     ath_outline_make(machine, &dot.outline);
     fputs("graph machine {\n"
@@ -238,6 +274,13 @@ void ath_machine_to_dot(const struct ath_style *style, FILE *out, const void *da
     put_fabric(&dot);
     put_links(&dot);
     put_pairs(&dot);
+    put_legend(&dot);
     fputs("}\n", out);
     ath_outline_free(&dot.outline);
+}
+
+void ath_machine_to_dot(const struct ath_style *style, FILE *out, const void *data)
+{
+    (void)style; /* the format is always UTF-8 without colour codes */
+    ath_machine_draw_dot(out, data, NULL);
 }

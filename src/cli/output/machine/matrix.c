@@ -15,6 +15,7 @@
 #include "base/i18n.h"
 #include "base/text.h"
 #include "cli/output/machine/machine.h"
+#include "cli/output/machine/marks.h"
 #include "cli/output/machine/outline.h"
 #include "cli/output/words.h"
 #include "numa/pair.h"
@@ -25,6 +26,7 @@ struct matrix {
     const struct ath_style *style;
     FILE *out;
     const struct ath_machine *machine;
+    const struct ath_marks *marks; /* GPUs that stand out; NULL: none */
     struct ath_outline outline;
     char **names;
     size_t count;
@@ -46,6 +48,19 @@ static char *one_word(const char *text, bool is_utf8)
     return ath_xstrdup("?");
 }
 
+/* Returns "GPU3"; "GPU3*" for a chosen GPU, "GPU3*2" for one of the second group. The caller frees
+ * it. */
+static char *gpu_name(const struct matrix *matrix, size_t gpu)
+{
+    size_t group = ath_marks_group(matrix->marks, gpu);
+
+    if (!group)
+        return ath_xasprintf("GPU%zu", gpu);
+    if (matrix->marks->group_count == 1)
+        return ath_xasprintf("GPU%zu*", gpu);
+    return ath_xasprintf("GPU%zu*%zu", gpu, group);
+}
+
 static void name_items(struct matrix *matrix)
 {
     const struct ath_machine *machine = matrix->machine;
@@ -54,7 +69,7 @@ static void name_items(struct matrix *matrix)
         char **name = ath_push(&matrix->names, &matrix->count, sizeof *name);
         size_t nic = i - machine->gpu_count;
         *name = i < machine->gpu_count
-                    ? ath_xasprintf("GPU%zu", i)
+                    ? gpu_name(matrix, i)
                     : one_word(matrix->outline.nic_names[nic], matrix->style->is_utf8);
         size_t width = ath_text_width(*name);
         if (width > matrix->width)
@@ -282,11 +297,19 @@ static void print_class_legend(struct matrix *matrix)
                        "is not known"));
     print_legend_row(matrix, "XGMI", _("AMD's links between GPUs"));
     print_legend_row(matrix, "?", ath_words_class(ATH_PCI_UNKNOWN));
+    if (matrix->marks)
+        print_legend_row(matrix, "*",
+                         matrix->marks->group_count == 1
+                             ? _("a chosen GPU")
+                             : _("a chosen GPU, with the number of its group"));
 }
 
-void ath_machine_to_matrix(const struct ath_style *style, FILE *out, const void *data)
+void ath_machine_draw_matrix(const struct ath_style *style, FILE *out,
+                             const struct ath_machine *machine, const struct ath_marks *marks)
 {
-    struct matrix matrix = { .style = style, .out = out, .machine = data, .width = 4 };
+    struct matrix matrix = {
+        .style = style, .out = out, .machine = machine, .marks = marks, .width = 4
+    };
 
     ath_outline_make(matrix.machine, &matrix.outline);
     name_items(&matrix);
@@ -301,4 +324,9 @@ void ath_machine_to_matrix(const struct ath_style *style, FILE *out, const void 
         free(matrix.names[i]);
     free(matrix.names);
     ath_outline_free(&matrix.outline);
+}
+
+void ath_machine_to_matrix(const struct ath_style *style, FILE *out, const void *data)
+{
+    ath_machine_draw_matrix(style, out, data, NULL);
 }

@@ -18,6 +18,7 @@
 #include "cli/output/machine/svg_distances.h"
 #include "cli/output/machine/svg_legend.h"
 #include "cli/output/machine/svg_links.h"
+#include "cli/output/machine/svg_marks.h"
 #include "cli/output/machine/svg_scene.h"
 #include "cli/output/machine/svg_writer.h"
 #include "cli/output/words.h"
@@ -59,11 +60,18 @@ static void put_gpu(FILE *out, const struct ath_scene *scene, size_t index)
     char *lines[ATH_SCENE_LINES_MAX];
     size_t models = 0, count = ath_scene_gpu_lines(scene, index, lines, &models);
     ath_auto_free char *links = ath_outline_link_words(scene->machine, index, "×");
-    ath_auto_free char *title = ath_xasprintf("%s%s%s%s%s", name, *device ? " " : "", device,
-                                              links ? "; " : "", links ? links : "");
+    ath_auto_free char *mark =
+        ath_marks_group(scene->marks, index)
+            ? ath_marks_word(scene->marks, ath_marks_group(scene->marks, index))
+            : NULL;
+    ath_auto_free char *title =
+        ath_xasprintf("%s%s%s%s%s%s%s", name, *device ? " " : "", device, links ? "; " : "",
+                      links ? links : "", mark ? "; " : "", mark ? mark : "");
+    char class[ATH_SVG_CLASS];
 
     ath_svg_begin_group(out, title);
-    ath_svg_rect(out, box, 6, "gpu");
+    ath_svg_rect(out, box, 6, ath_svg_gpu_class(scene->marks, index, class));
+    ath_svg_mark(out, scene->marks, index, box);
     ath_svg_text(out, box->x + 8, box->y + 17, "name", 13, box->width - 16, name);
     for (size_t i = 0; i < count; i++) {
         ath_svg_text(out, box->x + 8, box->y + 17 + ((int)i + 1) * ATH_SCENE_LINE,
@@ -103,10 +111,12 @@ static void put_nic(FILE *out, const struct ath_scene *scene, size_t index)
     ath_auto_free char *speed = nic_speed(nic);
     ath_auto_free char *device = ath_words_device(nic->vendor_id, nic->device_id, nic->model);
     ath_auto_free char *title = ath_xasprintf("%s: %s", name, device);
-    char pci[ATH_PCI_TEXT];
+    char pci[ATH_PCI_TEXT], class[ATH_SVG_CLASS];
 
     ath_svg_begin_group(out, title);
-    ath_svg_rect(out, box, 6, nic->link == ATH_LINK_DOWN ? "off" : "nic");
+    ath_svg_rect(
+        out, box, 6,
+        ath_svg_nic_class(scene->marks, index, nic->link == ATH_LINK_DOWN ? "off" : "nic", class));
     ath_svg_text(out, box->x + 8, box->y + 16, "name", 13, box->width - 14, name);
     int y = box->y + 16 + ATH_SCENE_LINE;
     if (*speed) {
@@ -250,6 +260,7 @@ static void begin(FILE *out, const struct ath_scene *scene, int width, int heigh
                       machine->node_count, machine->gpu_count, machine->nic_count);
 
     ath_svg_begin(out, width, height, title, description);
+    ath_svg_marks_style(out, scene->marks);
     put_title(out, machine, width);
 }
 
@@ -288,13 +299,19 @@ static void draw(FILE *out, const struct ath_scene *scene)
     ath_svg_end(out);
 }
 
-void ath_machine_to_svg(const struct ath_style *style, FILE *out, const void *data)
+void ath_machine_draw_svg(FILE *out, const struct ath_machine *machine,
+                          const struct ath_marks *marks)
 {
     ATH_AUTO(ath_outline) outline = { 0 };
     ATH_AUTO(ath_scene) scene = { 0 };
-    (void)style; /* the format is always UTF-8 and has its own colours */
 
-    ath_outline_make(data, &outline);
-    ath_scene_make(&outline, &scene);
+    ath_outline_make(machine, &outline);
+    ath_scene_make(&outline, marks, &scene);
     draw(out, &scene);
+}
+
+void ath_machine_to_svg(const struct ath_style *style, FILE *out, const void *data)
+{
+    (void)style; /* the format is always UTF-8 and has its own colours */
+    ath_machine_draw_svg(out, data, NULL);
 }

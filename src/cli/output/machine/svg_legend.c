@@ -11,6 +11,7 @@
 #include "base/i18n.h"
 #include "cli/output/machine/svg_distances.h"
 #include "cli/output/machine/svg_links.h"
+#include "cli/output/machine/svg_marks.h"
 #include "cli/output/words.h"
 
 struct legend {
@@ -64,13 +65,14 @@ static bool has_arcs(const struct ath_scene *scene)
     return false;
 }
 
-/* Whether a port is drawn whose link is down, or is not. */
-static bool has_nic(const struct ath_scene *scene, bool is_down)
+/* Whether a port is drawn whose link is down, or is not, and that is marked, or is not. */
+static bool has_nic(const struct ath_scene *scene, bool is_down, bool is_marked)
 {
     for (size_t i = 0; i < scene->node_count; i++)
         for (size_t j = 0; j < scene->nodes[i].nic_count; j++) {
-            const struct ath_nic *nic = &scene->machine->nics[scene->nodes[i].nics[j]];
-            if ((nic->link == ATH_LINK_DOWN) == is_down)
+            size_t nic = scene->nodes[i].nics[j];
+            if ((scene->machine->nics[nic].link == ATH_LINK_DOWN) == is_down &&
+                ath_marks_has_port(scene->marks, nic) == is_marked)
                 return true;
         }
     return false;
@@ -95,19 +97,59 @@ static bool has_memory_node(const struct ath_machine *machine)
     return false;
 }
 
+/* Whether a line of the picture is a part of a ring through chosen GPUs. */
+static bool has_ring(const struct ath_scene *scene)
+{
+    for (size_t a = 0; a < scene->machine->gpu_count; a++)
+        for (size_t b = a + 1; b < scene->machine->gpu_count; b++)
+            if (ath_marks_ring(scene->marks, a, b) &&
+                (ath_scene_arc(scene, a, b) ||
+                 (ath_scene_is_on_fabric(scene, a) && ath_scene_is_on_fabric(scene, b))))
+                return true;
+    return false;
+}
+
+static void put_group_entries(struct legend *legend, const struct ath_scene *scene)
+{
+    const struct ath_marks *marks = scene->marks;
+    char class[ATH_SVG_CLASS];
+    bool has_others = false;
+
+    for (size_t group = 1; group <= marks->group_count; group++) {
+        ath_auto_free char *words = ath_marks_words(marks, group);
+        put_box_entry(legend, ath_svg_group_class(group, class), words);
+    }
+    for (size_t i = 0; i < marks->gpu_count; i++)
+        has_others = has_others || !ath_marks_group(marks, i);
+    if (has_others)
+        put_box_entry(legend, "passed", _("GPU that is not chosen"));
+    if (has_ring(scene))
+        put_line_entry(legend, ath_svg_ring_class(1, class),
+                       _("best ring through the chosen GPUs"));
+}
+
+static void put_nic_entries(struct legend *legend, const struct ath_scene *scene)
+{
+    if (has_nic(scene, false, true))
+        put_box_entry(legend, "nic port", _("port near the chosen GPUs"));
+    if (has_nic(scene, false, false))
+        put_box_entry(legend, "nic", _("network port"));
+    if (has_nic(scene, true, false))
+        put_box_entry(legend, "off", _("network port, link down"));
+}
+
 static void put_entries(struct legend *legend, const struct ath_scene *scene)
 {
     const struct ath_machine *machine = scene->machine;
 
     put_box_entry(legend, "node", _("NUMA node"));
-    if (machine->gpu_count)
+    if (scene->marks)
+        put_group_entries(legend, scene);
+    else if (machine->gpu_count)
         put_box_entry(legend, "gpu", _("GPU"));
     if (has_memory_node(machine))
         put_box_entry(legend, "memory", _("the GPU's memory, a NUMA node of its own"));
-    if (has_nic(scene, false))
-        put_box_entry(legend, "nic", _("network port"));
-    if (has_nic(scene, true))
-        put_box_entry(legend, "off", _("network port, link down"));
+    put_nic_entries(legend, scene);
     if (scene->links == ATH_SCENE_FABRIC)
         put_box_entry(legend, "fabric",
                       ath_svg_joins_all(scene) ? _("links from every GPU to every other")

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "cli/output/machine/svg_marks.h"
 #include "cli/output/words.h"
 #include "numa/gpu_links.h"
 
@@ -49,8 +50,9 @@ static void put_arc(FILE *out, const struct ath_scene *scene, size_t a, size_t b
                    3; /* a cubic Bezier curve reaches 3/4 of the height of its control points */
 
     if (!is_label) {
-        ath_svg_path(out, "nvlink", "M%d %dC%d %d %d %d %d %d", left, foot, left, control, right,
-                     control, right, foot);
+        char class[ATH_SVG_CLASS];
+        ath_svg_path(out, ath_svg_link_class(scene->marks, a, b, class), "M%d %dC%d %d %d %d %d %d",
+                     left, foot, left, control, right, control, right, foot);
         return;
     }
     ath_auto_free char *label = ath_outline_edge(scene->machine, a, b);
@@ -136,11 +138,13 @@ static void put_fabric_row(FILE *out, const struct ath_scene *scene,
         bar.width = node->box.x + node->box.width - ATH_SCENE_PADDING - bar.x;
         /* Lines to the second line of GPUs run behind the first. */
         for (size_t j = 0; j < node->group->gpu_count; j++) {
-            const struct ath_svg_box *gpu = &scene->gpus[node->group->gpus[j]];
-            if (!ath_scene_is_on_fabric(scene, node->group->gpus[j]))
+            size_t index = node->group->gpus[j];
+            const struct ath_svg_box *gpu = &scene->gpus[index];
+            char class[ATH_SVG_CLASS];
+            if (!ath_scene_is_on_fabric(scene, index))
                 continue;
-            ath_svg_line(out, "nvlink", ath_svg_middle(gpu), bar.y + bar.height,
-                         ath_svg_middle(gpu), gpu->y);
+            ath_svg_line(out, ath_svg_stub_class(scene->marks, index, class), ath_svg_middle(gpu),
+                         bar.y + bar.height, ath_svg_middle(gpu), gpu->y);
         }
     }
     *out_right = bar.x + bar.width;

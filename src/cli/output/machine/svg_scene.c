@@ -389,11 +389,12 @@ bool ath_scene_is_framed(const struct ath_scene *scene, size_t nic)
 /* --- the scene ---------------------------------------------------------------------------------
  */
 
-void ath_scene_make(const struct ath_outline *outline, struct ath_scene *out)
+void ath_scene_make(const struct ath_outline *outline, const struct ath_marks *marks,
+                    struct ath_scene *out)
 {
     const struct ath_machine *machine = outline->machine;
 
-    *out = (struct ath_scene){ .machine = machine, .outline = outline };
+    *out = (struct ath_scene){ .machine = machine, .outline = outline, .marks = marks };
     out->gpus = ath_xalloc(machine->gpu_count * sizeof *out->gpus);
     out->nics = ath_xalloc(machine->nic_count * sizeof *out->nics);
     out->has_bus = ath_xalloc(machine->gpu_count * sizeof *out->has_bus);

@@ -7,6 +7,7 @@
  * that links can cross from box to box.
  */
 #pragma once
+#include "cli/output/machine/marks.h"
 #include "cli/output/machine/outline.h"
 #include "cli/output/machine/svg_writer.h"
 
@@ -58,6 +59,7 @@ enum ath_scene_links {
 struct ath_scene {
     const struct ath_machine *machine;
     const struct ath_outline *outline;
+    const struct ath_marks *marks; /* GPUs that stand out; NULL: none */
     struct ath_scene_node *nodes;
     size_t node_count;
     struct ath_scene_row *rows;
@@ -70,8 +72,10 @@ struct ath_scene {
     int width, bottom; /* bottom of the last row */
 };
 
-/* Makes a scene. The outline must outlive *out; release with ath_scene_free(). */
-void ath_scene_make(const struct ath_outline *outline, struct ath_scene *out);
+/* Makes a scene. The outline and the marks (which may be NULL) must outlive *out; release with
+ * ath_scene_free(). */
+void ath_scene_make(const struct ath_outline *outline, const struct ath_marks *marks,
+                    struct ath_scene *out);
 void ath_scene_free(struct ath_scene *scene);
 
 /* Whether two ports are on one card. */
