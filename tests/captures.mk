@@ -41,6 +41,7 @@ PYTHON_TESTS = \
 	tests/cli/test_ending.py \
 	tests/cli/test_environment.py \
 	tests/cli/test_estimate.py \
+	tests/cli/test_fingerprint.py \
 	tests/cli/test_health.py \
 	tests/cli/test_help.py \
 	tests/cli/test_hostile.py \

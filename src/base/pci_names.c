@@ -3,7 +3,8 @@
  *
  * The names are those of pci.ids (https://pci-ids.ucw.cz, 2023.04.11 as in Debian 12), with the
  * text in brackets if there is one. Later ids of Hopper and Ada come from NVIDIA's gpu-admin-tools
- * (devid_names.py), those of Blackwell, MI300, MI350 and K100 from later versions of pci.ids
+ * (devid_names.py), those of H100 NVL and H200 NVL from the README of NVIDIA's driver, those of
+ * Blackwell, MI300, MI350 and K100 from later versions of pci.ids
  * (https://github.com/pciutils/pciids), Gaudi 3's from Supermicro's manual of the SYS-822GA-NGR3
  * ("PCIe Interface"), Slingshot's from RCCL's topologies (vendor 17db, device 0501, "cxi0").
  */
@@ -63,10 +64,12 @@ static const struct {
     { 0x10de, 0x20f1, "A100 PCIe 40GB" },
     { 0x10de, 0x20f3, "A800 SXM4 80GB" },
     { 0x10de, 0x20f5, "A800 PCIe 80GB" },
+    { 0x10de, 0x2204, "GeForce RTX 3090" },
     { 0x10de, 0x2230, "RTX A6000" },
     { 0x10de, 0x2235, "A40" },
     { 0x10de, 0x2236, "A10" },
     { 0x10de, 0x2237, "A10G" },
+    { 0x10de, 0x2321, "H100 NVL" },
     { 0x10de, 0x2322, "H800 PCIe" },
     { 0x10de, 0x2324, "H800" },
     { 0x10de, 0x2329, "H20" },
@@ -75,9 +78,11 @@ static const struct {
     { 0x10de, 0x2335, "H200" },
     { 0x10de, 0x2336, "H100" },
     { 0x10de, 0x2339, "H100" },
-    { 0x10de, 0x233b, "H200" },
+    { 0x10de, 0x233b, "H200 NVL" },
     { 0x10de, 0x2342, "GH200" },
     { 0x10de, 0x2348, "GH200" },
+    { 0x10de, 0x2684, "GeForce RTX 4090" },
+    { 0x10de, 0x26b1, "RTX 6000 Ada Generation" },
     { 0x10de, 0x26b5, "L40" },
     { 0x10de, 0x26b9, "L40S" },
     { 0x10de, 0x26ba, "L20" },
@@ -87,6 +92,7 @@ static const struct {
     { 0x10de, 0x2920, "B100" },
     { 0x10de, 0x2941, "GB200" },
     { 0x10de, 0x29bc, "B100" },
+    { 0x10de, 0x2b85, "GeForce RTX 5090" },
     { 0x10de, 0x2bb5, "RTX PRO 6000 Blackwell Server Edition" },
     { 0x10de, 0x2e12, "GB10" },
     { 0x10de, 0x3182, "B300 SXM6" },

@@ -21,6 +21,7 @@
 #include "config/key_folder.h"
 #include "config/schema.h"
 #include "container/image/load.h"
+#include "place/gpu_models.h"
 
 /* One completion. The document and the machine are read when the first function needs them. */
 struct completing {
@@ -301,6 +302,14 @@ static void add_key_names(struct completing *completing)
     ath_texts_free(&names);
 }
 
+static void add_gpu_models(struct completing *completing)
+{
+    for (size_t i = 0; i < ath_gpu_model_count; i++) {
+        ath_auto_free char *id = ath_gpu_model_id(&ath_gpu_models[i]);
+        add(completing, id, NULL);
+    }
+}
+
 /* ---- keys of the document ---- */
 
 /* The word is a part of "PATH=VALUE". `below` begins the paths of the schema's keys: "numa.0.". */
@@ -399,6 +408,7 @@ static const struct kind {
     [ATH_COMPLETE_SESSION] = { "session", add_sessions, false },
     [ATH_COMPLETE_IMAGE] = { "image", add_images, false },
     [ATH_COMPLETE_KEY_NAME] = { "key-name", add_key_names, false },
+    [ATH_COMPLETE_GPU_MODEL] = { "gpu-model", add_gpu_models, false },
 };
 
 const char *ath_candidates_word(enum ath_completion kind)

@@ -41,7 +41,8 @@ enum ath_completion {
     ATH_COMPLETE_KEY, /* a key of the document with its value: KEY=VALUE */
     ATH_COMPLETE_SESSION,
     ATH_COMPLETE_IMAGE,
-    ATH_COMPLETE_KEY_NAME, /* of a key in the folder of keys */
+    ATH_COMPLETE_KEY_NAME,  /* of a key in the folder of keys */
+    ATH_COMPLETE_GPU_MODEL, /* of the table of models */
     ATH_COMPLETE_COUNT
 };
 

@@ -24,6 +24,7 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/logs.c \
 	src/cli/commands/menu.c \
 	src/cli/commands/estimate.c \
+	src/cli/commands/fingerprint.c \
 	src/cli/commands/place.c \
 	src/cli/commands/restart.c \
 	src/cli/commands/roce.c \
@@ -89,7 +90,11 @@ libaitherion_a_SOURCES += \
 	src/cli/output/machine/text.c \
 	src/cli/output/machine/outline.c src/cli/output/machine/outline.h \
 	src/cli/output/output.c src/cli/output/output.h \
+	src/cli/output/equivalent.c src/cli/output/equivalent.h \
 	src/cli/output/estimate.c src/cli/output/estimate.h \
+	src/cli/output/fingerprint.c src/cli/output/fingerprint.h \
+	src/cli/output/gpu_figures.c src/cli/output/gpu_figures.h \
+	src/cli/output/gpu_rates.c src/cli/output/gpu_rates.h \
 	src/cli/gpu_names.c src/cli/gpu_names.h \
 	src/cli/output/place.c src/cli/output/place.h \
 	src/cli/output/roce_list.c src/cli/output/roce_list.h \

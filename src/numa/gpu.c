@@ -244,15 +244,23 @@ static void read_driver(const struct ath_root *root, struct ath_gpu *gpu, bool i
     gpu->driver_version = read_driver_version(root, gpu);
 }
 
-/* amdgpu shows the size of its memory in sysfs. */
-static void read_amd_memory(const struct ath_root *root, struct ath_gpu *gpu)
+static int64_t read_amd_bytes(const struct ath_root *root, const struct ath_gpu *gpu,
+                              const char *which)
 {
     char address[ATH_PCI_TEXT];
-    int64_t bytes =
-        ath_root_read_number(root, ATH_UNKNOWN, "sys/bus/pci/devices/%s/mem_info_vram_total",
-                             ath_pci_format(&gpu->pci, address));
-    if (bytes > 0)
-        gpu->memory_total_bytes = bytes;
+    return ath_root_read_number(root, ATH_UNKNOWN, "sys/bus/pci/devices/%s/mem_info_vram_%s",
+                                ath_pci_format(&gpu->pci, address), which);
+}
+
+/* amdgpu shows the size of its memory in sysfs, and how much of it is used. */
+static void read_amd_memory(const struct ath_root *root, struct ath_gpu *gpu)
+{
+    int64_t total = read_amd_bytes(root, gpu, "total"), used = read_amd_bytes(root, gpu, "used");
+
+    if (total > 0)
+        gpu->memory_total_bytes = total;
+    if (total > 0 && used >= 0 && used <= total)
+        gpu->memory_free_bytes = total - used;
 }
 
 /* An Instinct MI300 can be split (Documentation/gpu/amdgpu, "current_compute_partition"): SPX is

@@ -87,6 +87,7 @@ struct ath_gpu *ath_machine_add_gpu(struct ath_machine *machine, const struct at
         .numa_node = ATH_UNKNOWN,
         .memory_node = ATH_UNKNOWN,
         .memory_total_bytes = ATH_UNKNOWN,
+        .memory_free_bytes = ATH_UNKNOWN,
         .partitions = ATH_UNKNOWN,
         .pcie_gen = ATH_UNKNOWN,
         .pcie_width = ATH_UNKNOWN,

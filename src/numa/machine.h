@@ -84,12 +84,13 @@ struct ath_gpu {
     int memory_node; /* the NUMA node that is the GPU's memory; ATH_UNKNOWN for most GPUs */
     enum ath_memory_state memory_state; /* state of memory_node, from /proc/driver/nvidia */
     int64_t memory_total_bytes;
-    int partitions;           /* GPUs that programs see of this one (MI300 in mode CPX or TPX);
-                                 1 if it is whole, ATH_UNKNOWN if not known */
-    char *partition_mode;     /* "CPX"; NULL if not known */
-    int pcie_gen, pcie_width; /* current generation and width of the PCIe link */
-    int64_t pcie_mbps;        /* its speed in one direction, without the encoding */
-    bool has_nvlinks;         /* true if the links, or the lack of any, are known */
+    int64_t memory_free_bytes; /* from the driver; not that of memory_node */
+    int partitions;            /* GPUs that programs see of this one (MI300 in mode CPX or TPX);
+                                  1 if it is whole, ATH_UNKNOWN if not known */
+    char *partition_mode;      /* "CPX"; NULL if not known */
+    int pcie_gen, pcie_width;  /* current generation and width of the PCIe link */
+    int64_t pcie_mbps;         /* its speed in one direction, without the encoding */
+    bool has_nvlinks;          /* true if the links, or the lack of any, are known */
     struct ath_nvlink *nvlinks;
     size_t nvlink_count;
 };

@@ -36,7 +36,7 @@ struct answer {
     bool is_known;
     char error[TEXT_BYTES];
     char uuid[TEXT_BYTES], name[TEXT_BYTES], version[TEXT_BYTES];
-    int64_t memory_bytes;
+    int64_t memory_bytes, free_bytes;
     int pcie_gen, pcie_width;
     bool has_nvlinks;
     size_t nvlink_count;
@@ -75,13 +75,16 @@ static int ask_number(int (*function)(nvml_device, unsigned int *), nvml_device 
     return is_known && value > 0 && value < 1024 ? (int)value : ATH_UNKNOWN;
 }
 
-static int64_t ask_memory(const struct nvml *nvml, nvml_device device)
+static void ask_memory(const struct nvml *nvml, nvml_device device, struct answer *answer)
 {
     struct nvml_memory memory = { 0 };
     bool is_known = nvml->nvmlDeviceGetMemoryInfo &&
-                    nvml->nvmlDeviceGetMemoryInfo(device, &memory) == NVML_SUCCESS;
-    return is_known && memory.total > 0 && memory.total <= INT64_MAX ? (int64_t)memory.total
-                                                                     : ATH_UNKNOWN;
+                    nvml->nvmlDeviceGetMemoryInfo(device, &memory) == NVML_SUCCESS &&
+                    memory.total > 0 && memory.total <= INT64_MAX;
+
+    answer->memory_bytes = is_known ? (int64_t)memory.total : ATH_UNKNOWN;
+    answer->free_bytes =
+        is_known && memory.free <= memory.total ? (int64_t)memory.free : ATH_UNKNOWN;
 }
 
 static void ask_facts(const struct nvml *nvml, nvml_device device, struct answer *answer)
@@ -91,7 +94,7 @@ static void ask_facts(const struct nvml *nvml, nvml_device device, struct answer
     if (!nvml->nvmlSystemGetDriverVersion ||
         nvml->nvmlSystemGetDriverVersion(answer->version, TEXT_BYTES - 1) != NVML_SUCCESS)
         answer->version[0] = '\0';
-    answer->memory_bytes = ask_memory(nvml, device);
+    ask_memory(nvml, device, answer);
     answer->pcie_gen = ask_number(nvml->nvmlDeviceGetCurrPcieLinkGeneration, device);
     answer->pcie_width = ask_number(nvml->nvmlDeviceGetCurrPcieLinkWidth, device);
 }
@@ -307,6 +310,7 @@ static void take_answer(const struct answer *answer, const struct ath_nvlink *li
     replace(&gpu->driver_version, answer->version);
     if (answer->memory_bytes > 0)
         gpu->memory_total_bytes = answer->memory_bytes;
+    gpu->memory_free_bytes = answer->free_bytes;
     if (gpu->pcie_gen == ATH_UNKNOWN)
         gpu->pcie_gen = answer->pcie_gen;
     if (gpu->pcie_width == ATH_UNKNOWN)

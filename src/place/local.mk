@@ -3,8 +3,12 @@ libaitherion_a_SOURCES += \
 	src/place/chip.c src/place/chip.h \
 	src/place/choose.c src/place/choose.h \
 	src/place/cpus.c src/place/cpus.h \
+	src/place/equivalent.c src/place/equivalent.h \
 	src/place/estimate.c src/place/estimate.h \
+	src/place/gpu_fingerprint.c src/place/gpu_fingerprint.h \
+	src/place/gpu_models.c src/place/gpu_models.h \
 	src/place/gpu_pair.c src/place/gpu_pair.h \
+	src/place/gpu_rates.c src/place/gpu_rates.h \
 	src/place/gpu_ring.c src/place/gpu_ring.h \
 	src/place/group.c src/place/group.h \
 	src/place/link_figures.c src/place/link_figures.h \

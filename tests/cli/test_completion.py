@@ -108,6 +108,7 @@ VALUES = (
     ("roce bind --root ac922-4gpu ", [f"mlx5_{i}" for i in range(6)]),
     ("roce bind --root ac922-4gpu mlx5_0 ", ["0", "1"]),
     ("configure 0 --root ac922-4gpu --data-iface enP51", ["enP51p1s0f0", "enP51p1s0f1"]),
+    ("fingerprint --rates --base a800", ["a800-pcie-80gb", "a800-sxm4-80gb"]),
     ("configure 0 --root ac922-4gpu --gpus ", GPUS),
     ("configure 0 --root ac922-4gpu --gpus=", GPUS),
     ("configure 0 --root ac922-4gpu --gpus 0035:0", GPUS[2:]),

@@ -95,7 +95,7 @@ int nvmlDeviceGetName(nvml_device device, char *out, unsigned int size)
 int nvmlDeviceGetMemoryInfo(nvml_device device, struct nvml_memory *out)
 {
     (void)device;
-    *out = (struct nvml_memory){ .total = 33822867456 };
+    *out = (struct nvml_memory){ .total = 33822867456, .free = 33285996544 };
     return NVML_SUCCESS;
 }
 

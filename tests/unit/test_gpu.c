@@ -305,11 +305,13 @@ TEST(reads_memory_and_driver_of_amd)
 {
     tree_pci(&tree, "pci0000:00", "0000:c1:00.0", "0x120000", "0x1002", "0x74a1");
     tree_put(&tree, "206141652992\n", "sys/devices/pci0000:00/0000:c1:00.0/mem_info_vram_total");
+    tree_put(&tree, "141652992\n", "sys/devices/pci0000:00/0000:c1:00.0/mem_info_vram_used");
     tree_link(&tree, "../../../bus/pci/drivers/amdgpu",
               "sys/devices/pci0000:00/0000:c1:00.0/driver");
     tree_put(&tree, "6.8.5\n", "sys/module/amdgpu/version");
     const struct ath_gpu *gpu = read_one();
     ck_assert_int_eq(gpu->memory_total_bytes, INT64_C(206141652992));
+    ck_assert_int_eq(gpu->memory_free_bytes, INT64_C(206000000000));
     ck_assert_str_eq(gpu->driver_version, "6.8.5");
     ck_assert_str_eq(gpu->model, "Instinct MI300X");
     ck_assert(!gpu->has_nvlinks);

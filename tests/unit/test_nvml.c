@@ -86,6 +86,7 @@ TEST(reads_an_ac922)
     ck_assert_str_eq(gpu->model, "Tesla V100-SXM2-32GB");
     ck_assert_str_eq(gpu->driver_version, "440.33.01");
     ck_assert_int_eq(gpu->memory_total_bytes, INT64_C(33822867456));
+    ck_assert_int_eq(gpu->memory_free_bytes, INT64_C(33285996544));
     ck_assert_int_eq(gpu->pcie_gen, 3);
     ck_assert_int_eq(gpu->pcie_width, 2);
     ck_assert(gpu->has_nvlinks);

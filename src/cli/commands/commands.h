@@ -11,6 +11,7 @@
     X(discover)                                                                                    \
     X(place)                                                                                       \
     X(estimate)                                                                                    \
+    X(fingerprint)                                                                                 \
     X(numa)                                                                                        \
     X(init)                                                                                        \
     X(configure)                                                                                   \

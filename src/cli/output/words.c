@@ -102,6 +102,20 @@ char *ath_words_device(int vendor_id, int device_id, const char *model)
                          device_id);
 }
 
+char *ath_words_gpus(const struct ath_idset *numbers)
+{
+    struct ath_text text = { 0 };
+
+    for (size_t i = 0; i < numbers->range_count; i++) {
+        const struct ath_range *range = &numbers->ranges[i];
+        ath_text_add_part(&text, ", ", "GPU%d", range->first);
+        if (range->last > range->first)
+            ath_text_add(&text, "%sGPU%d", range->last == range->first + 1 ? ", " : "-",
+                         range->last);
+    }
+    return ath_text_take(&text);
+}
+
 char *ath_words_gid(const struct ath_gid *gid)
 {
     struct in6_addr address;

@@ -2,6 +2,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "base/idset.h"
 #include "base/pci.h"
 #include "cli/output/style.h"
 #include "roce/nic.h"
@@ -23,6 +24,9 @@ char *ath_words_bandwidth(int64_t bandwidth);
 
 /* A duration in its two largest units: "2 d 3 h", "3 h 12 min", "5 min", "8 s". */
 char *ath_words_duration(int64_t seconds);
+
+/* GPUs by their numbers: "GPU0, GPU2-GPU5". */
+char *ath_words_gpus(const struct ath_idset *numbers);
 
 /* The name of a PCI vendor: "NVIDIA" for 0x10de. NULL for other ids and for ATH_UNKNOWN. */
 const char *ath_words_vendor(int vendor_id);

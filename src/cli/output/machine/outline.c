@@ -245,15 +245,8 @@ static void add_peer_gpus(const struct ath_machine *machine, const struct ath_gp
         if (peer)
             ath_idset_add(&peers, (int)(peer - machine->gpus), (int)(peer - machine->gpus));
     }
-    if (!peers.range_count)
-        ath_text_add(text, "%s", _("another GPU"));
-    for (size_t i = 0; i < peers.range_count; i++) {
-        const struct ath_range *range = &peers.ranges[i];
-        ath_text_add(text, "%sGPU%d", i ? ", " : "", range->first);
-        if (range->last > range->first)
-            ath_text_add(text, "%sGPU%d", range->last == range->first + 1 ? ", " : "-",
-                         range->last);
-    }
+    ath_auto_free char *names = ath_words_gpus(&peers);
+    ath_text_add(text, "%s", *names ? names : _("another GPU"));
 }
 
 static size_t count_alike(const struct ath_gpu *gpu, const struct ath_nvlink *like)
