@@ -17,7 +17,7 @@ BELOW = {
     "roce": {"base"},
     "numa": {"base", "roce"},
     "place": {"base", "roce", "numa"},
-    "config": {"base", "roce", "numa"},
+    "config": {"base", "roce", "numa", "place"},
     "container/linker": MACHINE,
     "container/plan": MACHINE | {"container/linker"},
     "container/docker": MACHINE | {"container/plan"},

@@ -12,6 +12,9 @@ libaitherion_a_SOURCES += \
 	src/config/key_folder.c src/config/key_folder.h \
 	src/config/profile.c src/config/profile.h \
 	src/config/propose.c src/config/propose.h \
+	src/config/propose_cards.c src/config/propose_internal.h \
+	src/config/propose_gpus.c \
+	src/config/propose_ports.c \
 	src/config/roce_edit.c src/config/roce_edit.h \
 	src/config/rules.c src/config/rules.h \
 	src/config/schema.c src/config/schema.h \

@@ -16,7 +16,7 @@ void ath_place_ports_free(struct ath_place_ports *ports)
     *ports = (struct ath_place_ports){ 0 };
 }
 
-static bool can_use_rdma(const struct ath_nic *nic)
+bool ath_place_can_use_rdma(const struct ath_nic *nic)
 {
     return nic->rdma_device && nic->rdma_state != ATH_LINK_DOWN && nic->link != ATH_LINK_DOWN;
 }
@@ -44,7 +44,7 @@ static void add_port(const struct ath_machine *machine, const struct ath_pair *p
         port->class = pair->class;
     }
     port->gpu_count += is_nearest;
-    port->is_for_rdma = port->is_for_rdma || can_use_rdma(nic);
+    port->is_for_rdma = port->is_for_rdma || ath_place_can_use_rdma(nic);
 }
 
 static void add_ports_of(const struct ath_machine *machine, size_t gpu, const struct ath_nic *only,
@@ -57,9 +57,9 @@ static void add_ports_of(const struct ath_machine *machine, size_t gpu, const st
     for (size_t i = 0; i < count; i++) {
         const struct ath_nic *nic = &machine->nics[pairs[i].nic];
         bool is_nearest = pairs[i].rank == pairs[0].rank;
-        if (rdma_rank == ATH_UNKNOWN && can_use_rdma(nic))
+        if (rdma_rank == ATH_UNKNOWN && ath_place_can_use_rdma(nic))
             rdma_rank = pairs[i].rank;
-        bool is_nearest_rdma = can_use_rdma(nic) && pairs[i].rank == rdma_rank;
+        bool is_nearest_rdma = ath_place_can_use_rdma(nic) && pairs[i].rank == rdma_rank;
         if (only ? nic == only : is_nearest || is_nearest_rdma)
             add_port(machine, &pairs[i], is_nearest, ports);
     }

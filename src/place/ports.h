@@ -17,6 +17,9 @@ struct ath_place_ports {
 
 void ath_place_ports_free(struct ath_place_ports *ports);
 
+/* Whether RDMA can use the port: it has an RDMA device, and nothing says that it is down. */
+bool ath_place_can_use_rdma(const struct ath_nic *nic);
+
 /*
  * Finds, for each GPU of the set, all its nearest ports, and all its nearest ports that RDMA can
  * use (a port whose state is not known counts). The GPUs are indexes in the machine. With `only`,

@@ -119,6 +119,14 @@ static void expect_nodes(const struct ath_document_numa *numa, const char *expec
     ck_assert_str_eq(nodes, expected);
 }
 
+static void expect_devices(const struct ath_document_numa *numa, const char *expected)
+{
+    ATH_AUTO(ath_text) devices = { 0 };
+    for (size_t i = 0; i < numa->rdma_devices.count; i++)
+        ath_text_add_part(&devices, ",", "%s", numa->rdma_devices.items[i]);
+    ck_assert_str_eq(devices.data ? devices.data : "", expected);
+}
+
 SECONDS(60);
 
 TEST(ac922_is_served_by_socket)
@@ -135,7 +143,7 @@ TEST(ac922_is_served_by_socket)
     ck_assert_str_eq(zero->gpus.items[0], "0004:04:00.0");
     ck_assert_str_eq(zero->gpus.items[1], "0004:05:00.0");
     ck_assert_str_eq(zero->data_iface, "enP3p1s0f0");
-    ck_assert_str_eq(zero->rdma_devices.items[0], "mlx5_0");
+    expect_devices(zero, "mlx5_0,mlx5_1");
     ck_assert_str_eq(zero->control_iface, "enP5p1s0f0");
     ck_assert_int_eq(zero->control_port, 50051);
     ck_assert_int_eq(zero->data_port, 5555);
@@ -143,7 +151,7 @@ TEST(ac922_is_served_by_socket)
     ck_assert_int_eq(one->node, 8);
     expect_nodes(one, "8,252-253");
     ck_assert_str_eq(one->data_iface, "enP51p1s0f0");
-    ck_assert_str_eq(one->rdma_devices.items[0], "mlx5_4");
+    expect_devices(one, "mlx5_4,mlx5_5,mlx5_2,mlx5_3");
     ck_assert_str_eq(one->control_iface, "enP5p1s0f0");
     ck_assert_int_eq(one->control_port, 50052);
     ck_assert_int_eq(one->data_port, 5556);
@@ -416,27 +424,121 @@ TEST(ports_of_the_same_socket_go_before_far_ones)
     ath_machine_finish(&machine);
     ath_auto_free char *text = propose(&machine, &document);
     ck_assert_str_eq(document.numa.items[0].data_iface, "near0");
+    expect_devices(&document.numa.items[0], "mlx5_1");
     ck_assert_ptr_nonnull(strstr(text, "'near0' is on another NUMA node (1); there is no nearer "
                                        "RDMA port"));
 }
 
-/* Each GPU shares a switch with a port of its own, but an entry has one data port. */
-TEST(nearer_ports_of_gpus_are_noted)
+/* Adds two GPUs of node 0 that share a switch each with a port of its own. */
+static void add_switches(struct ath_machine *machine, bool has_rdma)
 {
-    ATH_AUTO(ath_machine) machine = { 0 };
-    ATH_AUTO(ath_document) document = { 0 };
-    add_cpu_node(&machine, 0, 0, 7);
+    add_cpu_node(machine, 0, 0, 7);
     for (int i = 0; i < 2; i++) {
         ath_auto_free char *pci = ath_xasprintf("0000:1%d:00.0", i);
         ath_auto_free char *port = ath_xasprintf("0000:2%d:00.0", i);
         ath_auto_free char *name = ath_xasprintf("ib%d", i);
         ath_auto_free char *rdma = ath_xasprintf("mlx5_%d", i);
-        add_gpu(&machine, pci, 0, ATH_UNKNOWN);
-        machine.gpus[i].place = ath_xasprintf("pci0000:0%d/0000:0%d:01.0/%s", i, i, pci);
-        struct ath_nic *nic = add_nic(&machine, port, name, rdma, 0, 0x1017);
+        add_gpu(machine, pci, 0, ATH_UNKNOWN);
+        machine->gpus[i].place = ath_xasprintf("pci0000:0%d/0000:0%d:01.0/%s", i, i, pci);
+        struct ath_nic *nic = add_nic(machine, port, name, has_rdma ? rdma : NULL, 0, 0x1017);
         free(nic->place);
         nic->place = ath_xasprintf("pci0000:0%d/0000:0%d:01.0/%s", i, i, port);
     }
+}
+
+/* An entry has the nearest RDMA port of each of its GPUs, and notes which is whose. */
+TEST(each_gpu_gets_its_nearest_rdma_ports)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) document = { 0 };
+    add_switches(&machine, true);
+    add_nic(&machine, "0000:30:00.0", "other0", "mlx5_9", 0, 0x1017); /* on the node, but farther */
+    ath_machine_finish(&machine);
+    ath_auto_free char *text = propose(&machine, &document);
+    ck_assert_str_eq(document.numa.items[0].data_iface, "ib0");
+    expect_devices(&document.numa.items[0], "mlx5_0,mlx5_1");
+    ck_assert_ptr_nonnull(strstr(text, "# NUMA0: nearest to the GPU 0000:10:00.0: mlx5_0.\n"
+                                       "# NUMA0: nearest to the GPU 0000:11:00.0: mlx5_1.\n"));
+    ck_assert_ptr_null(strstr(text, "is nearer to"));
+    ck_assert_ptr_null(strstr(text, "No RDMA port"));
+}
+
+/* A port that is down serves no GPU: the GPU gets the next ones. */
+TEST(ports_that_are_down_are_left_out)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) document = { 0 };
+    add_switches(&machine, true);
+    struct ath_nic *down = ath_machine_nic_by_rdma(&machine, "mlx5_1");
+    down->link = down->rdma_state = ATH_LINK_DOWN;
+    ath_machine_finish(&machine);
+    free(propose(&machine, &document));
+    expect_devices(&document.numa.items[0], "mlx5_0");
+}
+
+/* If all are down, the entry gets the port that is nearest. */
+TEST(a_port_that_is_down_is_better_than_none)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) document = { 0 };
+    add_switches(&machine, true);
+    for (size_t i = 0; i < machine.nic_count; i++)
+        machine.nics[i].link = ATH_LINK_DOWN;
+    ath_machine_finish(&machine);
+    ath_auto_free char *text = propose(&machine, &document);
+    expect_devices(&document.numa.items[0], "mlx5_0");
+    ck_assert_ptr_nonnull(strstr(text, "# NUMA0: the link of 'ib0' was down.\n"));
+}
+
+/* A node without ports gets those of the other node, all of them, with a note. */
+TEST(a_node_without_ports_gets_the_nearest_of_others)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) document = { 0 };
+    add_switches(&machine, true);
+    add_cpu_node(&machine, 1, 8, 15);
+    add_gpu(&machine, "0000:81:00.0", 1, ATH_UNKNOWN);
+    ath_machine_finish(&machine);
+    ath_auto_free char *text = propose(&machine, &document);
+    expect_devices(&document.numa.items[1], "mlx5_0,mlx5_1");
+    ck_assert_ptr_nonnull(strstr(text, "# NUMA1: 'ib0' is on another NUMA node (0); there is no "
+                                       "nearer RDMA port.\n"));
+}
+
+TEST(a_machine_without_rdma_is_noted)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) document = { 0 };
+    add_switches(&machine, false);
+    ath_machine_finish(&machine);
+    ath_auto_free char *text = propose(&machine, &document);
+    ck_assert_uint_eq(document.numa.items[0].rdma_devices.count, 0);
+    ck_assert_ptr_nonnull(
+        strstr(text, "# No RDMA port was found, so no entry has RDMA devices.\n"));
+}
+
+/* Without GPUs, the ports of the node count. */
+TEST(a_node_without_gpus_gets_its_own_ports)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) document = { 0 };
+    for (int i = 0; i < 2; i++)
+        add_cpu_node(&machine, i, 8 * i, 8 * i + 7);
+    add_nic(&machine, "0000:01:00.0", "eth0", "mlx5_0", 0, 0x1017);
+    add_nic(&machine, "0000:01:00.1", "eth1", "mlx5_1", 0, 0x1017);
+    add_nic(&machine, "0000:81:00.0", "eth2", "mlx5_2", 1, 0x1017);
+    ath_machine_finish(&machine);
+    free(propose(&machine, &document));
+    expect_devices(&document.numa.items[0], "mlx5_0,mlx5_1");
+    expect_devices(&document.numa.items[1], "mlx5_2");
+}
+
+/* Ethernet ports: an entry has one data port, and notes a GPU that has a nearer one. */
+TEST(nearer_ports_of_gpus_are_noted)
+{
+    ATH_AUTO(ath_machine) machine = { 0 };
+    ATH_AUTO(ath_document) document = { 0 };
+    add_switches(&machine, false);
     ath_machine_finish(&machine);
     ath_auto_free char *text = propose(&machine, &document);
     ck_assert_str_eq(document.numa.items[0].data_iface, "ib0");

@@ -179,9 +179,12 @@ const struct ath_command ath_command_init = {
     .group = ATH_GROUP_DOCUMENT,
     .summary = N_("write a first topology document from this machine or a profile"),
     .description = N_("Proposes an entry for every NUMA node with GPUs (if there are no GPUs, for "
-                      "every node with CPUs): the memory of the node and of its GPUs, the nearest "
-                      "RDMA port for data, the management port for control, and ports to listen "
-                      "on. Read the document and change what you like. An existing document is "
+                      "every node with CPUs): the memory of the node and of its GPUs, all RDMA "
+                      "ports that are nearest to one of its GPUs, the best of them for data, the "
+                      "management port for control, and ports to listen on. A port whose link is "
+                      "down is only taken if there is no other. Comments in the document say what "
+                      "is not as it should be, such as ports of another node. Read the document "
+                      "and change what you like. An existing document is "
                       "replaced only with --force."),
     .options = option_table,
     .options_size = sizeof(struct options),

@@ -16,6 +16,7 @@ static const struct ath_field entry_fields[] = {
     ATH_FIELD("node", AT(node), .rules = ATH_AT_LEAST_0),
     ATH_FIELD("gpus", AT(gpus)),
     ATH_FIELD("data_iface", AT(data_iface), .is_nullable = true),
+    ATH_FIELD("rdma_devices", AT(rdma_devices), .help = "the nearest first"),
     { .name = NULL },
 };
 #undef AT
@@ -66,6 +67,10 @@ static void print_entry(const struct ath_style *style, FILE *out,
     ath_text_add(&text, ngettext("%zu GPU", "%zu GPUs", entry->gpus.count), entry->gpus.count);
     if (link)
         ath_text_add(&text, _(", data interface %s"), link);
+    for (size_t i = 0; i < entry->rdma_devices.count; i++) {
+        ath_auto_free char *device = ath_clean(entry->rdma_devices.items[i], style->is_utf8);
+        ath_text_add(&text, i ? ", %s" : _(", RDMA %s"), device);
+    }
     ath_text_add(&text, _(", port %d\n"), entry->control_port);
     fprintf(out, "  %sNUMA%d%s: %s", ath_style_on(style, ATH_ROLE_NAME), entry->id,
             ath_style_off(style, ATH_ROLE_NAME), text.data);
