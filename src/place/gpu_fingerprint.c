@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/unknown.h"
+#include "place/chip.h"
 #include "place/link_figures.h"
 
 enum { BYTES_PER_MEGABIT = 1000000 / 8 };
@@ -70,7 +71,7 @@ static struct ath_gpu_link *add_link(struct ath_gpu_fingerprint *out, enum ath_l
 static struct ath_sourced nvlink_bandwidth(const struct ath_gpu *gpu,
                                            const struct ath_nvlink *nvlink)
 {
-    int64_t each = ath_link_nvlink_bytes_per_s(gpu->device_id);
+    int64_t each = ath_link_nvlink_bytes_per_s(ath_gpu_chip(gpu));
 
     if (nvlink->speed_mbps > 0)
         return sourced(nvlink->speed_mbps * BYTES_PER_MEGABIT, ATH_FIGURE_DRIVER);

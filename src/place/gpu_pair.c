@@ -7,6 +7,7 @@
 #include "numa/gpu_links.h"
 #include "numa/pair.h"
 #include "place/chip.h"
+#include "place/gpu_models.h"
 #include "place/link_figures.h"
 
 enum { BYTES_PER_MEGABIT = 1000000 / 8, DISTANCE_OF_NVLINK = 10 };
@@ -102,7 +103,10 @@ static void look_at_host(const struct ath_machine *machine, const struct ath_gpu
 
 static bool may_have_nvlinks(const struct ath_gpu *gpu)
 {
-    return gpu->vendor_id == ATH_VENDOR_NVIDIA || gpu->vendor_id == ATH_UNKNOWN;
+    const struct ath_gpu_model *model = ath_gpu_model_of(gpu);
+
+    return (gpu->vendor_id == ATH_VENDOR_NVIDIA || gpu->vendor_id == ATH_UNKNOWN) &&
+           !(model && !model->figures[ATH_GPU_NVLINK]);
 }
 
 /* Whether there may be links that the source does not tell. */

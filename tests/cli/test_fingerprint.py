@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """aitherion fingerprint: figures and their sources on captured machines, exchange rates, requests, and wrong options."""
+import os
 import unittest
 
 from cli import harness
@@ -67,6 +68,14 @@ class Figures(unittest.TestCase):
         result = fingerprint(*source_of("azure-ndv5-8gpu-8nic.nccl.xml")).stdout
         for line in ("Model         not in the table of models", "Throughput    not known", "Memory        not known", "GPU1-GPU7: ?"):
             self.assertIn(line, result)
+
+    def test_texts_without_addresses(self):
+        files = ",".join(os.path.join(harness.DATA, "texts", name) for name in ("dgx1-made.topo.txt", "dgx1-made.rest.txt"))
+        gpu = answer("--topology", files)["gpus"][0]
+        self.assertEqual((gpu["pci"], gpu["table_model"]), (None, "V100 SXM2 32GB"))
+        self.assertEqual([(link["peer"], link["peer_index"], link["bandwidth_bytes_per_s"]) for link in gpu["links"]],
+                         [(None, 1, 25000000000), (None, 2, 25000000000), (None, 3, 50000000000), (None, 4, 50000000000)])
+        self.assertRegex(fingerprint("--topology", files).stdout, r"(?m)^GPU0 +Tesla V100-SXM2-32GB$")
 
     def test_a_machine_without_gpus(self):
         self.assertEqual(answer("--root", harness.capture("laptop"))["gpus"], [])

@@ -119,6 +119,14 @@ TEST(no_name_has_two_rows)
 
 /* ---- names ---- */
 
+TEST(ids_are_for_command_lines)
+{
+    ath_auto_free char *a100 = ath_gpu_model_id(named("A100 SXM4 80GB"));
+    ath_auto_free char *t4 = ath_gpu_model_id(named("T4"));
+    ck_assert_str_eq(a100, "a100-sxm4-80gb");
+    ck_assert_str_eq(t4, "t4");
+}
+
 TEST(names_of_drivers_find_their_rows)
 {
     static const struct {
@@ -175,7 +183,7 @@ TEST(similar_names_have_no_model)
         "GH200",
         "Tesla V100-SXM2-16GB-LS",
         "NVIDIAT4",
-        "TeslaT4",
+        "NVIDIAxT4",
     };
     for (size_t i = 0; i < ATH_COUNT(names); i++)
         ck_assert_msg(!ath_gpu_model_named(names[i]), "'%s'", names[i]);
@@ -302,7 +310,7 @@ TEST(reads_requests)
     expect_need("900gB/s", ATH_GPU_MEMORY_BANDWIDTH, 900 * GB);
     expect_need("1MB/s", ATH_GPU_MEMORY_BANDWIDTH, 1000000);
     expect_need("0.5GFLOPS-fp16", ATH_GPU_FP16, 1);
-    expect_need("1000000000PFLOPS-fp16", ATH_GPU_FP16, 1000000000000000);
+    expect_need("1000000TB/s", ATH_GPU_MEMORY_BANDWIDTH, INT64_C(1000000000) * GB);
 }
 
 TEST(reads_several_parts)
@@ -344,6 +352,7 @@ TEST(refuses_wrong_requests)
         { "100TFLOPS-memory", "does not end with a format" },
         { "0GB", "asks for nothing" },
         { "0.4GFLOPS-fp16", "asks for nothing" },
+        { "1000001TB/s", "more than can be counted" },
         { "99999999999999TB", "more than can be counted" },
         { "80GB,40G", "a second time" },
         { "1TFLOPS-fp16,80GB,2TFLOPS-fp16", "a second time" },
@@ -574,6 +583,11 @@ TEST(links_have_bandwidths_of_driver_or_table)
     expect_link(2, 1, ATH_UNKNOWN, ATH_UNKNOWN, ATH_FIGURE_UNKNOWN, 600);
     expect_link(3, 1, 2, 2 * GB, ATH_FIGURE_DRIVER, 1000);
     ck_assert_ptr_null(fingerprint.links[3].nvlink);
+    ath_gpu_fingerprint_free(&fingerprint);
+
+    gpu->device_id = ATH_UNKNOWN; /* the name tells the chip */
+    ath_gpu_fingerprint_make(&machine, 0, &fingerprint);
+    expect_link(1, 1, 3, 75 * GB, ATH_FIGURE_TABLE, 600);
     ath_gpu_fingerprint_free(&fingerprint);
 }
 

@@ -517,6 +517,23 @@ TEST(bandwidths_of_uneven_ends)
     ck_assert_int_eq(hidden[6 * 8 + 7], ATH_SET_UNKNOWN_NEAR);
 }
 
+/* If one of two GPUs is of a model without NVLinks, the source hides none between them. */
+TEST(a_model_without_nvlinks_hides_none)
+{
+    begin(made_dgx1);
+    for (size_t i = 6; i < 8; i++) {
+        machine.gpus[i].has_nvlinks = false;
+        machine.gpus[i].nvlink_count = 0;
+        machine.gpus[i].pcie_mbps = 64000;
+    }
+    ath_auto_free int64_t *hidden = ath_place_matrix(&machine);
+    ck_assert_int_eq(hidden[6 * 8 + 7], ATH_SET_UNKNOWN_NEAR);
+    free(machine.gpus[7].model);
+    machine.gpus[7].model = ath_xstrdup("Tesla T4");
+    ath_auto_free int64_t *known = ath_place_matrix(&machine);
+    ck_assert_int_eq(known[6 * 8 + 7], 8000000000);
+}
+
 /* A text of `nvidia-smi -L` names models, not device ids. */
 TEST(chips_by_model)
 {

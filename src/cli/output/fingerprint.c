@@ -55,6 +55,7 @@ struct shown_link {
     struct ath_nvlink nvlink;
     const char *type, *peer_kind;
     bool has_peer; /* one, whose address is known */
+    int64_t peer_index;
 };
 
 static const char *peer_kind_word(const struct ath_nvlink *nvlink)
@@ -63,6 +64,14 @@ static const char *peer_kind_word(const struct ath_nvlink *nvlink)
         [ATH_PEER_GPU] = "gpu", [ATH_PEER_CPU] = "cpu", [ATH_PEER_SWITCH] = "switch"
     };
     return nvlink ? words[nvlink->kind] : NULL;
+}
+
+/* Returns the number of the GPU at the other end, or ATH_UNKNOWN. */
+static int64_t peer_index(const struct ath_machine *machine, const struct ath_nvlink *nvlink)
+{
+    const struct ath_gpu *peer =
+        nvlink && nvlink->has_peer ? ath_machine_gpu(machine, &nvlink->peer) : NULL;
+    return peer ? peer - machine->gpus : ATH_UNKNOWN;
 }
 
 static const char *const link_types[] = { "nvlink", "xgmi", "pcie", NULL };
@@ -82,6 +91,8 @@ static const struct ath_field link_fields[] = {
     ATH_FIELD("peer", AT(nvlink.peer),
               .help = "PCI address of the other end; null for PCIe, and for several switches",
               .known = ATH_KNOWN(struct shown_link, has_peer)),
+    FIGURE("peer_index", AT(peer_index),
+           .help = "number of the GPU at the other end; null if it is none of this machine"),
     FIGURE("count", AT(link.count), .help = "number of parallel links, of lanes for PCIe"),
     FIGURE("bandwidth_bytes_per_s", AT(link.bandwidth_bytes_per_s.value),
            .help = "of all of them together, in one direction"),
@@ -102,7 +113,8 @@ static json_t *make_links(const void *object)
         const struct ath_nvlink *nvlink = link->nvlink;
         struct shown_link shown = { .link = *link,
                                     .type = link_type(fingerprint->gpu, nvlink),
-                                    .peer_kind = peer_kind_word(nvlink) };
+                                    .peer_kind = peer_kind_word(nvlink),
+                                    .peer_index = peer_index(fingerprint->machine, nvlink) };
         if (nvlink) {
             shown.nvlink = *nvlink;
             shown.has_peer = nvlink->has_peer && link->ends == 1;
@@ -123,7 +135,7 @@ struct shown_peer {
 #define AT(member) ATH_AT(struct shown_peer, member)
 static const struct ath_field peer_fields[] = {
     ATH_FIELD("index", AT(index), .help = "number of the other GPU"),
-    ATH_FIELD("pci", AT(pci)),
+    ATH_FIELD("pci", AT(pci), .is_nullable = true),
     ATH_FIELD("class", AT(word), .help = "distance, in the words of `nvidia-smi topo -m`",
               .is_nullable = true),
     FIGURE("bandwidth_bytes_per_s", AT(pair.bandwidth_bytes_per_s),
@@ -219,7 +231,9 @@ static const void *find_model(const void *object)
 static const struct ath_field gpu_fields[] = {
     ATH_FIELD("index", ATH_AT(struct ath_gpu_fingerprint, index),
               .help = "number in the output of discover"),
-    ATH_FIELD("pci", OF_GPU(pci), .find = find_gpu),
+    ATH_FIELD("pci", OF_GPU(pci),
+              .help = "null if the source does not tell it, as `nvidia-smi topo -m`",
+              .is_nullable = true, .find = find_gpu),
     ATH_FIELD("uuid", OF_GPU(uuid), .is_nullable = true, .find = find_gpu),
     ATH_FIELD("vendor", OF_GPU(vendor_id), .is_nullable = true, .word = ath_words_vendor,
               .find = find_gpu),
@@ -353,7 +367,7 @@ static void add_way(struct ath_text *text, const struct ath_sourced *bandwidth,
 static char *link_end_words(const struct ath_machine *machine, const struct ath_gpu_link *link)
 {
     const struct ath_nvlink *nvlink = link->nvlink;
-    const struct ath_gpu *peer = nvlink->has_peer ? ath_machine_gpu(machine, &nvlink->peer) : NULL;
+    int64_t peer = peer_index(machine, nvlink);
 
     if (nvlink->kind == ATH_PEER_SWITCH)
         return link->ends == 1
@@ -361,7 +375,7 @@ static char *link_end_words(const struct ath_machine *machine, const struct ath_
                    : ath_xasprintf(ngettext("%zu switch", "%zu switches", link->ends), link->ends);
     if (nvlink->kind == ATH_PEER_CPU)
         return ath_xstrdup(_("CPU"));
-    return peer ? ath_xasprintf("GPU%td", peer - machine->gpus) : ath_xstrdup(_("another GPU"));
+    return peer >= 0 ? ath_xasprintf("GPU%zu", (size_t)peer) : ath_xstrdup(_("another GPU"));
 }
 
 static void print_links(const struct ath_style *style, FILE *out,
@@ -481,8 +495,10 @@ static void print_gpu(const struct ath_style *style, FILE *out,
     char address[ATH_PCI_TEXT];
     ath_auto_free char *name = ath_xasprintf("GPU%zu", fingerprint->index);
     ath_auto_free char *device = ath_words_device(gpu->vendor_id, gpu->device_id, gpu->model);
+    bool has_pci = ath_pci_is_address(&gpu->pci);
     ath_auto_free char *head =
-        ath_xasprintf("%s  %s", ath_pci_format(&gpu->pci, address), *device ? device : "?");
+        ath_xasprintf("%s%s%s", has_pci ? ath_pci_format(&gpu->pci, address) : "",
+                      has_pci ? "  " : "", *device ? device : "?");
     ath_auto_free char *row =
         model && model->source ? ath_xasprintf("%s (%s)", model->name, model->source)
                                : ath_xstrdup(model ? model->name : _("not in the table of models"));
