@@ -58,7 +58,10 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/status.c \
 	src/cli/commands/stop.c \
 	src/cli/commands/version.c \
-	src/cli/completion.c src/cli/completion.h \
+	src/cli/completion.c src/cli/completion.h src/cli/completion_parts.h \
+	src/cli/completion_bash.c \
+	src/cli/completion_fish.c \
+	src/cli/completion_zsh.c \
 	src/cli/edit.c src/cli/edit.h \
 	src/cli/ending.c src/cli/ending.h \
 	src/cli/facts.c src/cli/facts.h \
