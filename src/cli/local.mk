@@ -154,6 +154,9 @@ libaitherion_a_SOURCES += \
 	src/cli/tui/search.c src/cli/tui/search.h \
 	src/cli/tui/store.c src/cli/tui/store.h \
 	src/cli/tui/terminal.c src/cli/tui/terminal.h \
+	src/cli/tui/terminal_draw.c \
+	src/cli/tui/terminal_program.c \
+	src/cli/tui/terminal_state.h \
 	src/cli/tui/tui.c src/cli/tui/tui.h \
 	src/cli/watch.c src/cli/watch.h \
 	src/cli/wrap.c src/cli/wrap.h

@@ -28,23 +28,9 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
-#include "cli/tui/curses.h"
+#include "cli/tui/terminal_state.h"
 
-enum { ESCAPE_DELAY_MS = 25, CELL_LETTERS_MAX = 8, CTRL_C = 3 };
-
-struct ath_screen_terminal {
-    struct ath_curses curses;
-    SCREEN *screen;
-    WINDOW *window;
-    struct ath_style style;
-    int rows, columns;
-    int signals; /* signalfd */
-    int watched; /* a program's terminal, or -1 */
-    sigset_t old_mask;
-    int ended_by;
-    bool has_cursor;
-    int cursor_row, cursor_column;
-};
+enum { ESCAPE_DELAY_MS = 25, CTRL_C = 3 };
 
 /* The facts that a crash handler needs to restore the terminal. Handlers get no argument. */
 static struct {
@@ -63,7 +49,7 @@ static void restore_after_crash(int number)
 }
 
 /* Only replaces default actions: a sanitizer may have handlers of its own. */
-static void watch_crashes(bool is_on)
+void ath_screen_watch_crashes(bool is_on)
 {
     struct sigaction now,
         mine = { .sa_handler = restore_after_crash, .sa_flags = (int)SA_RESETHAND };
@@ -159,7 +145,7 @@ static void make_window(struct ath_screen_terminal *terminal)
     curses->clearok(terminal->window, true);
 }
 
-static void measure(struct ath_screen_terminal *terminal)
+void ath_screen_measure(struct ath_screen_terminal *terminal)
 {
     struct winsize size = { 0 };
     bool is_known = !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col;
@@ -187,7 +173,7 @@ static void note_for_crashes(const struct ath_screen_terminal *terminal)
     }
     shared.leave[used] = '\0';
     shared.is_taken = true;
-    watch_crashes(true);
+    ath_screen_watch_crashes(true);
 }
 
 /* newterm() installs handlers for some signals. Restores those that were there before. */
@@ -225,7 +211,7 @@ static int begin(struct ath_screen_terminal *terminal, struct ath_err *err)
     if (!capability(terminal, "acsc")) /* no line-drawing characters */
         terminal->style.is_utf8 = false;
     add_pairs(terminal);
-    measure(terminal);
+    ath_screen_measure(terminal);
     note_for_crashes(terminal);
     return 0;
 }
@@ -265,7 +251,7 @@ void ath_screen_close(struct ath_screen_terminal *terminal)
         terminal->curses.delscreen(terminal->screen);
     if (shared.is_taken) {
         tcsetattr(STDIN_FILENO, TCSADRAIN, &shared.state);
-        watch_crashes(false);
+        ath_screen_watch_crashes(false);
         shared.is_taken = false;
     }
     if (terminal->signals >= 0)
@@ -299,7 +285,7 @@ int ath_screen_signal(const struct ath_screen_terminal *terminal)
 
 /* Does the default action of SIGTSTP. The kernel ignores it if no shell could continue us (orphaned
  * process group). */
-static void stop_here(void)
+void ath_screen_stop_here(void)
 {
     sigset_t stop;
 
@@ -316,12 +302,12 @@ static int answer(struct ath_screen_terminal *terminal, int number)
     switch (number) {
     case SIGTSTP:
         terminal->curses.endwin();
-        stop_here();
-        measure(terminal);
+        ath_screen_stop_here();
+        ath_screen_measure(terminal);
         return ATH_KEY_RESIZE;
     case SIGWINCH:
     case SIGCONT:
-        measure(terminal);
+        ath_screen_measure(terminal);
         return ATH_KEY_RESIZE;
     case SIGCHLD:
         return ATH_KEY_PROGRAM;
@@ -335,7 +321,7 @@ static int answer(struct ath_screen_terminal *terminal, int number)
     }
 }
 
-static int read_signal(struct ath_screen_terminal *terminal)
+int ath_screen_read_signal(struct ath_screen_terminal *terminal)
 {
     struct signalfd_siginfo info;
     if (read(terminal->signals, &info, sizeof info) != sizeof info)
@@ -373,7 +359,7 @@ int ath_screen_key(struct ath_screen_terminal *terminal, int timeout_ms)
         int ready = poll(inputs, ATH_COUNT(inputs), timeout_ms);
         if (ready == 0)
             return ATH_KEY_NONE;
-        int number = ready > 0 && inputs[0].revents ? read_signal(terminal) : 0;
+        int number = ready > 0 && inputs[0].revents ? ath_screen_read_signal(terminal) : 0;
         key = number ? answer(terminal, number) : ATH_KEY_NONE;
         if (key != ATH_KEY_NONE)
             return key;
@@ -385,220 +371,4 @@ int ath_screen_key(struct ath_screen_terminal *terminal, int timeout_ms)
             return hang_up(terminal);
     }
     return ATH_KEY_END;
-}
-
-/* ---- drawing ---- */
-
-void ath_screen_erase(struct ath_screen_terminal *terminal)
-{
-    terminal->curses.werase(terminal->window);
-    terminal->has_cursor = false;
-}
-
-void ath_screen_show(struct ath_screen_terminal *terminal)
-{
-    const struct ath_curses *curses = &terminal->curses;
-    curses->curs_set(terminal->has_cursor);
-    curses->wmove(terminal->window, terminal->has_cursor ? terminal->cursor_row : 0,
-                  terminal->has_cursor ? terminal->cursor_column : 0);
-    curses->wrefresh(terminal->window);
-}
-
-void ath_screen_repaint(struct ath_screen_terminal *terminal)
-{
-    terminal->curses.clearok(terminal->window, true);
-}
-
-void ath_screen_cursor(struct ath_screen_terminal *terminal, int row, int column)
-{
-    terminal->has_cursor = true;
-    terminal->cursor_row = row;
-    terminal->cursor_column = column;
-}
-
-static void set_role(struct ath_screen_terminal *terminal, enum ath_role role, bool is_reversed)
-{
-    static const attr_t attributes[ATH_ROLE_COUNT] = {
-        [ATH_ROLE_HEADING] = A_BOLD,
-        [ATH_ROLE_BAD] = A_BOLD,
-        [ATH_ROLE_DIM] = A_DIM,
-    };
-    attr_t attribute = attributes[role] | (is_reversed ? A_REVERSE : A_NORMAL);
-    if (is_reversed)
-        attribute &= ~(attr_t)A_DIM;                            /* hard to read on some terminals */
-    bool is_colored = terminal->style.is_color && !is_reversed; /* a selected row has one colour */
-    terminal->curses.wattr_set(terminal->window, attribute, is_colored ? (short)role : (short)0,
-                               NULL);
-}
-
-/* Returns the bytes of the next character of text, the character and its columns. Invalid
- * characters become '?'. */
-static size_t next_letter(const char *text, wchar_t *out, int *out_columns)
-{
-    mbstate_t state = { 0 };
-    size_t length = mbrtowc(out, text, strlen(text), &state);
-    if (length == 0 || length > strlen(text)) {
-        *out = L'?';
-        length = 1;
-    }
-    *out_columns = wcwidth(*out);
-    if (*out_columns < 0) {
-        *out = L'?';
-        *out_columns = 1;
-    }
-    return length;
-}
-
-void ath_screen_put(struct ath_screen_terminal *terminal, int row, int column, int width,
-                    enum ath_role role, bool is_reversed, const char *text)
-{
-    ath_auto_free char *clean = ath_clean(text, terminal->style.is_utf8);
-    const struct ath_curses *curses = &terminal->curses;
-    int room = terminal->columns - column < width ? terminal->columns - column : width;
-
-    if (row < 0 || row >= terminal->rows || column < 0 || room <= 0)
-        return;
-    ath_auto_free wchar_t *cells =
-        ath_xalloc(((size_t)room * CELL_LETTERS_MAX + 1) * sizeof *cells);
-    size_t count = 0;
-    int used = 0;
-    for (const char *at = clean; *at && count < (size_t)room * (CELL_LETTERS_MAX - 1);) {
-        int columns;
-        at += next_letter(at, &cells[count], &columns);
-        if (used + columns > room)
-            break;
-        used += columns;
-        count++;
-    }
-    for (; used < room; used++)
-        cells[count++] = L' ';
-    set_role(terminal, role, is_reversed);
-    curses->wmove(terminal->window, row, column);
-    curses->waddnwstr(terminal->window, cells, (int)count);
-    set_role(terminal, ATH_ROLE_PLAIN, false);
-}
-
-static void put_run(struct ath_screen_terminal *terminal, int row, int column, int width,
-                    const char *left, const char *middle, const char *right)
-{
-    struct ath_text text = { 0 };
-    ath_text_add(&text, "%s", left);
-    for (int i = 2; i < width; i++)
-        ath_text_add(&text, "%s", middle);
-    ath_text_add(&text, "%s", right);
-    ath_auto_free char *run = ath_text_take(&text);
-    ath_screen_put(terminal, row, column, width, ATH_ROLE_DIM, false, run);
-}
-
-void ath_screen_line(struct ath_screen_terminal *terminal, int row, int column, int width)
-{
-    const char *line = terminal->style.is_utf8 ? "─" : "-";
-    put_run(terminal, row, column, width, line, line, line);
-}
-
-void ath_screen_box(struct ath_screen_terminal *terminal, int row, int column, int rows,
-                    int columns)
-{
-    bool is_utf8 = terminal->style.is_utf8;
-    const char *line = is_utf8 ? "─" : "-", *side = is_utf8 ? "│" : "|";
-
-    put_run(terminal, row, column, columns, is_utf8 ? "┌" : "+", line, is_utf8 ? "┐" : "+");
-    for (int i = 1; i + 1 < rows; i++)
-        put_run(terminal, row + i, column, columns, side, " ", side);
-    put_run(terminal, row + rows - 1, column, columns, is_utf8 ? "└" : "+", line,
-            is_utf8 ? "┘" : "+");
-}
-
-/* ---- running a program ---- */
-
-static void become(const struct ath_screen_terminal *terminal, const char *const *argv)
-{
-    watch_crashes(false);
-    sigprocmask(SIG_SETMASK, &terminal->old_mask, NULL);
-    execv(argv[0], (char *const *)argv);
-    _exit(127);
-}
-
-/* Waits for the child. Ctrl-C reaches the child from the terminal and is not meant for us. A signal
- * that ends us ends the child too. */
-static int wait_for(struct ath_screen_terminal *terminal, pid_t child)
-{
-    struct pollfd input = { .fd = terminal->signals, .events = POLLIN };
-    int status = 0;
-
-    while (waitpid(child, &status, WNOHANG) == 0) {
-        poll(&input, 1, 1000);
-        for (int number = read_signal(terminal); number; number = read_signal(terminal)) {
-            if (number == SIGTERM || number == SIGHUP) {
-                terminal->ended_by = number;
-                kill(child, number);
-            }
-            if (number == SIGTSTP)
-                stop_here();
-        }
-    }
-    while (read_signal(terminal)) /* drop a Ctrl-C that came as the child ended */
-        ;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-int ath_screen_run(struct ath_screen_terminal *terminal, const char *const *argv)
-{
-    terminal->curses.curs_set(1);
-    terminal->curses.endwin();
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0)
-        become(terminal, argv);
-    int status = child < 0 ? -errno : wait_for(terminal, child);
-    measure(terminal);
-    return status;
-}
-
-/* ---- a program beside the screen ---- */
-
-/* A session leader without a terminal gets the first one that it opens (tty_ioctl(4)). */
-static void become_on(const struct ath_screen_terminal *terminal, const char *path,
-                      const char *const *argv)
-{
-    setsid();
-    int fd = open(path, O_RDWR);
-    if (fd < 0)
-        _exit(127);
-    for (int i = 0; i <= STDERR_FILENO; i++)
-        dup2(fd, i);
-    if (fd > STDERR_FILENO)
-        close(fd);
-    setenv("PAGER", "cat", 1); /* the screen scrolls */
-    become(terminal, argv);
-}
-
-static int report_no_pty(struct ath_err *err)
-{
-    return ath_err_system(err, -errno, _("cannot make a terminal for the command"));
-}
-
-int ath_screen_start(const struct ath_screen_terminal *terminal, const char *const *argv,
-                     const struct winsize *size, pid_t *out_process, int *out_fd,
-                     struct ath_err *err)
-{
-    ath_auto_close int fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    char path[64];
-
-    if (fd < 0 || grantpt(fd) || unlockpt(fd) || ptsname_r(fd, path, sizeof path) ||
-        fcntl(fd, F_SETFL, O_NONBLOCK) || ioctl(fd, TIOCSWINSZ, size))
-        return report_no_pty(err);
-    fflush(NULL);
-    *out_process = fork();
-    if (*out_process == 0)
-        become_on(terminal, path, argv);
-    if (*out_process < 0)
-        return report_no_pty(err);
-    *out_fd = ath_steal_fd(&fd);
-    return 0;
-}
-
-void ath_screen_watch(struct ath_screen_terminal *terminal, int fd)
-{
-    terminal->watched = fd;
 }
