@@ -21,6 +21,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/newcomers.c src/runtime/newcomers.h \
 	src/runtime/process_table.c src/runtime/process_table.h \
 	src/runtime/program_session.c src/runtime/program_session.h \
+	src/runtime/program_stripes.c src/runtime/program_stripes.h \
 	src/runtime/quota/allocations.c \
 	src/runtime/quota/arrays.c \
 	src/runtime/quota/context_memory.c src/runtime/quota/context_memory.h \

@@ -26,12 +26,10 @@
 #include "runtime/event_log.h"
 #include "runtime/host_limits.h"
 #include "runtime/lock_in.h"
+#include "runtime/program_stripes.h"
 #include "runtime/quota/quota.h"
 
-enum {
-    LOOK_MS = 2000, /* how often the watch looks for a TCP peer */
-    JOIN_MS = 5000, /* for the announced connections; they come while the driver loads */
-};
+enum { LOOK_MS = 2000 }; /* how often the watch looks for a TCP peer */
 
 /* Variables of the program that the driver must see. None of them names a file of the server. */
 static const char *const taken_over[] = {
@@ -50,10 +48,7 @@ struct program_session {
     struct ath_session_board_entry *entry;
     struct ath_ticket ticket;
     enum ath_control_transport transport;
-    struct ath_socket stripes[ATH_STRIPES_MAX - 1]; /* fd -1: missing */
-    struct ath_tls_key
-        stripe_keys[ATH_STRIPES_MAX - 1]; /* with TLS, until its handshakes are over */
-    size_t stripe_count;
+    struct ath_program_stripes stripes;
     struct ath_frame question;
     struct ath_wire_builder answer;
     size_t devices[ATH_DEVICES_MAX];
@@ -286,98 +281,23 @@ static bool is_unix(int fd)
     return !getsockname(fd, (struct sockaddr *)&address, &length) && address.ss_family == AF_UNIX;
 }
 
-/* Whether the joining connection was announced and its number is free. */
-static bool is_welcome(const struct program_session *program, const struct ath_joining *joining,
-                       size_t announced)
-{
-    return joining->number >= 1 && joining->number <= announced &&
-           program->stripes[joining->number - 1].fd < 0 &&
-           ath_ticket_check(&program->ticket, joining->number, joining->proof,
-                            sizeof joining->proof);
-}
-
-/* Takes all announced connections, or none. */
-static void take_stripes(struct program_session *program, size_t announced)
-{
-    uint64_t deadline_ms = ath_now_ms() + JOIN_MS;
-    struct ath_fd_passing *fd_passing = program->server->fd_passing;
-    struct ath_joining joining;
-    size_t count = 0;
-    int fd;
-    for (size_t i = 0; i < announced; i++)
-        program->stripes[i] = (struct ath_socket){ .fd = -1 };
-    while (count < announced && !ath_fd_passing_take(fd_passing, deadline_ms, &joining, &fd)) {
-        if (fd >= 0 && is_welcome(program, &joining, announced)) {
-            program->stripes[joining.number - 1].fd = fd;
-            count++;
-            continue;
-        }
-        ath_event_log(ATH_EVENT_WARNING, "connection-refused", "peer", program->entry->peer,
-                      "reason", "its proof for this session is wrong", NULL);
-        if (fd >= 0)
-            close(fd);
-    }
-    if (count == announced) {
-        program->stripe_count = count;
-        return;
-    }
-    ath_event_log(ATH_EVENT_WARNING, "connections-missing", "peer", program->entry->peer, "reason",
-                  "large copies use one connection", NULL);
-    for (size_t i = 0; i < announced; i++)
-        ath_socket_close(&program->stripes[i]);
-}
-
-/* ---- encrypted connections ---- */
-
-static bool find_stripe_key(void *context, const char *identity, uint8_t out[ATH_TLS_KEY_BYTES])
-{
-    const struct ath_tls_key *key = context;
-    memcpy(out, key->bytes, sizeof key->bytes);
-    return !strcmp(identity, key->identity);
-}
-
-/* Answers the clients' first messages of TLS without waiting, so that all connections are ready
- * when the client has the answer to its question. */
-static void begin_tls(struct program_session *program)
-{
-    struct ath_err err;
-    for (size_t i = 0; i < program->stripe_count; i++) {
-        struct ath_socket *stripe = &program->stripes[i];
-        struct ath_tls_key *key = &program->stripe_keys[i];
-        ath_ticket_tls_key(&program->ticket, (uint32_t)i + 1, key);
-        int status = ath_tls_make_server(stripe->fd, ATH_TLS_QUICK, find_stripe_key, key,
-                                         &stripe->tls, &err);
-        if (!status)
-            status = ath_tls_handshake(stripe->tls, 0, &err);
-        if (status && status != -EAGAIN)
-            end(program, status);
-    }
-}
-
-static void finish_tls(struct program_session *program)
-{
-    struct ath_err err;
-    uint64_t deadline_ms = ath_now_ms() + (uint64_t)program->server->handshake_ms;
-    for (size_t i = 0; i < program->stripe_count; i++) {
-        int status = ath_tls_handshake(program->stripes[i].tls, deadline_ms, &err);
-        if (status)
-            end(program, status);
-    }
-    explicit_bzero(program->stripe_keys, sizeof program->stripe_keys);
-}
-
 static void make_tcp(struct program_session *program, uint32_t announced)
 {
+    struct ath_program_stripes *stripes = &program->stripes;
+    struct ath_fd_passing *fd_passing = program->server->fd_passing;
+
     program->stream = ath_tcp_stream(program->socket);
     if (!program->stream)
         refuse_and_end(program, "out of memory");
-    if (program->server->fd_passing && announced && announced < ATH_STRIPES_MAX)
-        take_stripes(program, announced);
-    if (program->server->fd_passing)
-        ath_fd_passing_close(program->server->fd_passing);
-    if (program->socket.tls)
-        begin_tls(program);
-    if (ath_tcp_add_stripes(program->stream, program->stripes, program->stripe_count))
+    if (fd_passing && announced && announced < ATH_STRIPES_MAX)
+        ath_program_stripes_take(stripes, announced, fd_passing, &program->ticket,
+                                 program->entry->peer);
+    if (fd_passing)
+        ath_fd_passing_close(fd_passing);
+    int status = program->socket.tls ? ath_program_stripes_begin_tls(stripes, &program->ticket) : 0;
+    if (status)
+        end(program, status);
+    if (ath_tcp_add_stripes(program->stream, stripes->sockets, stripes->count))
         refuse_and_end(program, "out of memory");
 }
 
@@ -428,7 +348,7 @@ static void say_open(struct program_session *program, int memory)
 
     ath_control_channel_set_transport(answer, program->transport);
     ath_control_channel_set_devices(answer, (uint32_t)program->device_count);
-    ath_control_channel_set_stripes(answer, (uint32_t)program->stripe_count);
+    ath_control_channel_set_stripes(answer, (uint32_t)program->stripes.count);
     ath_control_channel_set_driver_version(answer, driver_version(&program->driver));
     ath_control_channel_set_is_simulated(answer, program->server->is_simulated);
     put_driver_fingerprint(program, answer);
@@ -447,7 +367,7 @@ static void log_open(const struct program_session *program,
 {
     const char *name = ath_control_open_channel_program(question);
     ath_auto_free char *devices = ath_xasprintf("%zu", program->device_count);
-    ath_auto_free char *connections = ath_xasprintf("%zu", 1 + program->stripe_count);
+    ath_auto_free char *connections = ath_xasprintf("%zu", 1 + program->stripes.count);
     ath_auto_free char *id =
         ath_xasprintf("%llu", (unsigned long long)atomic_load(&program->entry->id));
     ath_auto_free char *process = ath_xasprintf("%u", program->entry->process);
@@ -462,20 +382,6 @@ static void log_open(const struct program_session *program,
 }
 
 /* ---- watching the client ---- */
-
-/* Checks the connections other than the first one. Returns the status of the first that failed;
- * 0: all are fine. */
-static int look_at_stripes(const struct program_session *program)
-{
-    for (size_t i = 0; i < program->stripe_count; i++) {
-        struct pollfd one = { .fd = program->stripes[i].fd, .events = POLLRDHUP };
-        if (poll(&one, 1, 0) > 0)
-            return -ECONNRESET;
-        if (ath_tcp_is_dead(program->stripes[i].fd))
-            return -ETIMEDOUT;
-    }
-    return 0;
-}
 
 /* Watches for the client's end: the threads of calls may all be waiting for the GPU then. */
 static void *watch(void *argument)
@@ -500,7 +406,7 @@ static void *watch(void *argument)
         else if (ath_tcp_is_dead(program->socket.fd))
             status = -ETIMEDOUT;
         else
-            status = look_at_stripes(program);
+            status = ath_program_stripes_look(&program->stripes);
         if (status)
             end(program, status);
     }
@@ -533,8 +439,11 @@ void ath_program_session_serve(struct ath_socket socket, const struct ath_server
     make_stream(&program, ath_control_open_channel_stripes(question), &memory);
     log_open(&program, question);
     say_open(&program, memory);
-    if (socket.tls)
-        finish_tls(&program);
+    int status = socket.tls ? ath_program_stripes_finish_tls(
+                                  &program.stripes, ath_now_ms() + (uint64_t)server->handshake_ms)
+                            : 0;
+    if (status)
+        end(&program, status);
     program.is_open = true;
     program.calls.stream = program.stream;
     program.calls.session = &program.session;

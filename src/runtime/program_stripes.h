@@ -1,0 +1,28 @@
+/* The connections of a program beyond the first one. */
+#pragma once
+#include "remote/transport/stream.h"
+#include "remote/wire/secret.h"
+#include "runtime/fd_passing.h"
+
+struct ath_program_stripes {
+    struct ath_socket sockets[ATH_STRIPES_MAX - 1]; /* fd -1: missing */
+    struct ath_tls_key keys[ATH_STRIPES_MAX - 1];   /* with TLS, until its handshakes are over */
+    size_t count;
+};
+
+/* Takes all connections that the client announced, or none. Waits for them while the driver loads,
+ * and logs those that it refuses. The ticket is the session's; peer is for the log. */
+void ath_program_stripes_take(struct ath_program_stripes *stripes, size_t announced,
+                              struct ath_fd_passing *fd_passing, const struct ath_ticket *ticket,
+                              const char *peer);
+
+/* Answers the clients' first messages of TLS without waiting, so that all connections are ready
+ * when the client has the answer to its question. Returns 0 or a negative errno. */
+int ath_program_stripes_begin_tls(struct ath_program_stripes *stripes,
+                                  const struct ath_ticket *ticket);
+
+/* Ends the handshakes, and forgets their keys. Returns 0 or a negative errno. */
+int ath_program_stripes_finish_tls(struct ath_program_stripes *stripes, uint64_t deadline_ms);
+
+/* Returns the status of the first connection that failed; 0: all are fine. */
+int ath_program_stripes_look(const struct ath_program_stripes *stripes);
