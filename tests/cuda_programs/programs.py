@@ -49,9 +49,11 @@ def run(command, env):
     print("".join(line + "\n" for line in lines), end="", flush=True)
     if not counts:
         print(f"{command[0]}: no count of its tests; exit code {code}")
-        return 0, 1, 0
-    passed, failed, skipped = map(int, counts.groups())
-    return passed, failed or int(code != 0), skipped
+    passed, failed, skipped = map(int, counts.groups()) if counts else (0, 1, 0)
+    failed = failed or int(code != 0)
+    if failed and harness.ENDS_EARLY:
+        sys.exit(harness.finish(passed, failed, skipped))
+    return passed, failed, skipped
 
 
 def run_all(env, names=NAMES):

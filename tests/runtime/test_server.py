@@ -12,6 +12,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 import unicodedata
 import unittest
 
@@ -662,6 +663,16 @@ class Metrics(unittest.TestCase):
     def address(self, server):
         server.wait_for_log("event=metrics")  # this line comes after those that the start waits for
         return re.search(r"event=metrics address=(\S+)", server.log()).group(1)
+
+    def test_uptime(self):
+        begin = time.monotonic()
+        with Server("--sim", "--metrics", "127.0.0.1:0") as server:
+            address = self.address(server)
+
+            def uptime_s():
+                return int(re.search(r"(?m)^aitherion_runtime_uptime_seconds (\d+)$", self.get(address, "/metrics")[1])[1])
+            self.assertTrue(harness.wait_until(lambda: uptime_s() >= 1))
+            self.assertLessEqual(uptime_s(), time.monotonic() - begin)
 
     def test_prometheus(self):
         with Server("--sim", "--vram-fraction", "0.5", "--metrics", "127.0.0.1:0") as server:

@@ -33,6 +33,10 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup leaves it ignored
 
 
+# Whether a test file ends with its first failure: tests/mutate wants to know only whether there is one.
+ENDS_EARLY = os.environ.get("AITHERION_FAILFAST") == "1"
+
+
 def binary():
     """Returns the absolute path of the aitherion under test."""
     candidates = [os.environ.get("AITHERION"), "aitherion", os.path.join(SOURCE, "build", "aitherion")]
@@ -196,7 +200,7 @@ def main(module="__main__"):
     loader = unittest.defaultTestLoader
     suite = loader.loadTestsFromNames(names, sys.modules[module]) if names else loader.loadTestsFromModule(
         sys.modules[module])
-    runner = unittest.TextTestRunner(resultclass=_Result, verbosity=2 if "-v" in sys.argv else 0, stream=sys.stdout)
+    runner = unittest.TextTestRunner(resultclass=_Result, verbosity=2 if "-v" in sys.argv else 0, stream=sys.stdout, failfast=ENDS_EARLY)
     result = runner.run(suite)
     failed = len({str(test) for test, _ in result.failures + result.errors}) + len(result.unexpectedSuccesses)
     skipped = len(result.skipped)

@@ -11,11 +11,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "runtime/sandbox/file_access.h"
+#include "runtime/sandbox/sandbox.h"
 #include "runtime/sandbox/system_calls.h"
 #include "runtime/sandbox/users.h"
 #include "runtime/session_report.h"
@@ -328,7 +331,15 @@ TEST(takes_users_from_the_namespace_only)
     ck_assert_uint_eq(ath_sandbox_users_find(&users, "a"), (uid_t)-1);
     ath_sandbox_users_init(&users, "0 1000 1\n1 100000 65536\n");
     ck_assert_uint_eq(users.first, 32769);
-    ck_assert_uint_eq(users.first + users.count, 65534); /* without 65534 */
+    ck_assert_uint_eq(users.first + users.count, 65534);             /* without 65534 */
+    ath_sandbox_users_init(&users, "0 1000 2048\n5000 7000 2048\n"); /* of two the first */
+    ck_assert_uint_eq(users.first, 1024);
+    ath_sandbox_users_init(&users, "0 1000 2048\n5000 7000 2049\n"); /* the larger one */
+    ck_assert_uint_eq(users.first, 6024);
+    ath_sandbox_users_init(&users, "0 1000 1023\n"); /* none to spare */
+    ck_assert_uint_eq(users.count, 0);
+    ath_sandbox_users_init(&users, "0 1000 1024\n");
+    ck_assert_uint_eq(users.count, 512);
     ath_sandbox_users_init(&users, "");
     ck_assert_uint_eq(users.count, 0);
     ath_sandbox_users_init(&users, "18446744073709549568 0 4096\n0 1000 1\n"); /* no users */
@@ -337,6 +348,89 @@ TEST(takes_users_from_the_namespace_only)
     ck_assert_uint_eq(users.first, 0x70000000);
     ath_sandbox_users_init(&users, "1879048192 1879048192 268304383\n"); /* one less */
     ck_assert_uint_gt(users.first, 0x70000000);
+}
+
+/* ---- groups of device files ---- */
+
+static char devices[] = "/tmp/ath-devices-XXXXXX";
+
+/* Makes a character device that belongs to a group. Returns false if this process may not. */
+static bool make_device(const char *name, mode_t mode, gid_t group)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/%s", devices, name);
+    if (mknod(path, S_IFCHR, makedev(1, 3)))
+        return false;
+    return !chown(path, 0, group) && !chmod(path, mode);
+}
+
+static void remove_devices(int count)
+{
+    char path[64];
+    for (int i = 0; i < count; i++) {
+        snprintf(path, sizeof path, "%s/nvidia%d", devices, i);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/other", devices);
+    unlink(path);
+    rmdir(devices);
+}
+
+static bool has_device_group(const struct ath_sandbox *sandbox, gid_t group)
+{
+    bool is = false;
+    for (size_t i = 0; i < sandbox->group_count; i++)
+        is |= sandbox->groups[i] == group;
+    return is;
+}
+
+TEST(takes_as_many_groups_of_devices_as_there_is_room_for)
+{
+    enum { FIRST = 3000, DEVICES = ATH_SANDBOX_GROUPS_MAX + 2 };
+    struct ath_devices problems = { 0 };
+    struct ath_sandbox sandbox = { 0 };
+    char name[16];
+
+    ck_assert_ptr_nonnull(mkdtemp(devices));
+    bool is_made = make_device("other", 0660, FIRST + DEVICES);
+    for (int i = 0; i < DEVICES && is_made; i++) {
+        snprintf(name, sizeof name, "nvidia%d", i);
+        is_made = make_device(name, 0660, (gid_t)(FIRST + i));
+    }
+    if (is_made)
+        ath_sandbox_find_groups(&sandbox, devices, &problems);
+    remove_devices(DEVICES);
+    if (!is_made) {
+        printf("skipped test: takes_as_many_groups_...: this user cannot make devices\n");
+        return;
+    }
+    ck_assert_uint_eq(sandbox.group_count, ATH_SANDBOX_GROUPS_MAX);
+    ck_assert_uint_eq(problems.problem_count, 2);
+    ck_assert_str_eq(problems.problems[0].code, "sandbox-device");
+    ck_assert(!has_device_group(&sandbox, FIRST + DEVICES));
+    for (size_t i = 0; i < sandbox.group_count; i++)
+        ck_assert(sandbox.groups[i] >= FIRST && sandbox.groups[i] < FIRST + DEVICES);
+}
+
+TEST(takes_each_group_of_devices_once)
+{
+    struct ath_devices problems = { 0 };
+    struct ath_sandbox sandbox = { 0 };
+
+    ck_assert_ptr_nonnull(mkdtemp(strcpy(devices, "/tmp/ath-devices-XXXXXX")));
+    bool is_made = make_device("nvidia0", 0660, 3000) && make_device("nvidia1", 0660, 3000) &&
+                   make_device("nvidia2", 0666, 3001) && make_device("nvidia3", 0640, 3002) &&
+                   make_device("nvidia4", 0660, 0);
+    if (is_made)
+        ath_sandbox_find_groups(&sandbox, devices, &problems);
+    remove_devices(5);
+    if (!is_made) {
+        printf("skipped test: takes_each_group_...: this user cannot make devices\n");
+        return;
+    }
+    ck_assert_uint_eq(sandbox.group_count, 1);
+    ck_assert(has_device_group(&sandbox, 3000));
+    ck_assert_uint_eq(problems.problem_count, 2); /* nvidia3 and nvidia4 */
 }
 
 /* ---- system calls and files ---- */
@@ -389,7 +483,7 @@ TEST(filters_system_calls)
     ck_assert_int_eq(in_child(filter_threads), -SIGABRT);
 }
 
-static char folder[] = "/tmp/ath-locked-XXXXXX";
+static char folder[] = "/tmp/ath-locked-XXXXXX", outside[] = "/tmp/ath-outside-XXXXXX";
 
 static int open_status(const char *path, int flags)
 {
@@ -412,7 +506,7 @@ static void limit_files(void)
         _exit(2);
     if (open_status("/tmp/ath-not-made", O_RDWR | O_CREAT) != EACCES)
         _exit(3);
-    if (open_status("/etc/passwd", O_RDONLY) || open_status("/etc/passwd", O_WRONLY) != EACCES)
+    if (open_status("/etc/passwd", O_RDONLY) || open_status(outside, O_WRONLY) != EACCES)
         _exit(4);
     if (open_status("/root", O_RDONLY | O_DIRECTORY) != EACCES)
         _exit(5);
@@ -430,7 +524,11 @@ TEST(limits_files)
     if (!ath_sandbox_landlock_version())
         return;
     ck_assert_ptr_nonnull(mkdtemp(folder));
+    int fd = mkstemp(outside);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
     int status = in_child(limit_files);
+    unlink(outside);
     rmdir(folder);
     ck_assert_int_eq(status, 0);
 }

@@ -65,12 +65,13 @@ static void find_group(struct ath_sandbox *out, const char *path, struct ath_dev
                "group other than root (NVreg_DeviceFileMode, NVreg_DeviceFileGID)"));
 }
 
-static void find_groups(struct ath_sandbox *out, struct ath_devices *problems)
+void ath_sandbox_find_groups(struct ath_sandbox *out, const char *folder,
+                             struct ath_devices *problems)
 {
-    ath_auto_closedir DIR *folder = opendir("/dev");
+    ath_auto_closedir DIR *open = opendir(folder);
     const struct dirent *entry;
-    while (folder && (entry = readdir(folder))) {
-        ath_auto_free char *path = ath_xasprintf("/dev/%s", entry->d_name);
+    while (open && (entry = readdir(open))) {
+        ath_auto_free char *path = ath_xasprintf("%s/%s", folder, entry->d_name);
         if (!strncmp(entry->d_name, "nvidia", strlen("nvidia")))
             find_group(out, path, problems);
     }
@@ -105,7 +106,7 @@ void ath_sandbox_prepare(struct ath_sandbox *out, size_t user_count, struct ath_
                                                  has_capability(CAP_SETGID) &&
                                                  has_capability(CAP_KILL) };
     if (out->changes_user)
-        find_groups(out, problems);
+        ath_sandbox_find_groups(out, "/dev", problems);
     else
         ath_devices_add_problem(
             problems, false, "sandbox-users", "",

@@ -47,6 +47,11 @@ struct ath_sandbox_plan {
  * device files. */
 void ath_sandbox_prepare(struct ath_sandbox *out, size_t user_count, struct ath_devices *problems);
 
+/* Finds the groups of the GPUs' device files in a folder ("/dev"), at most ATH_SANDBOX_GROUPS_MAX.
+ * Adds a problem for each file that sessions could not open. */
+void ath_sandbox_find_groups(struct ath_sandbox *out, const char *folder,
+                             struct ath_devices *problems);
+
 /* Closes the descriptors of a prepared sandbox. */
 void ath_sandbox_free(struct ath_sandbox *sandbox);
 
