@@ -231,6 +231,20 @@ TEST(sorts_lists)
     ck_assert_int_eq(list.items[1].pid, ATH_UNKNOWN);
 }
 
+TEST(sorts_networks)
+{
+    json_auto_t *json = parse("[{\"Id\":\"1\",\"Name\":\"b\",\"Driver\":\"bridge\"},"
+                              "{\"Id\":\"2\",\"Name\":\"c\",\"Driver\":\"bridge\"},"
+                              "{\"Id\":\"3\",\"Name\":\"a\",\"Driver\":\"host\"}]");
+    ATH_AUTO(ath_docker_networks) list = { 0 };
+    struct ath_err err;
+    ck_assert_int_eq(ath_docker_networks_read(json, &list, &err), 0);
+    ck_assert_uint_eq(list.count, 3);
+    ck_assert_str_eq(list.items[0].id, "3");
+    ck_assert_str_eq(list.items[1].id, "1");
+    ck_assert_str_eq(list.items[2].name, "c");
+}
+
 TEST(reads_the_answer_to_wait)
 {
     struct ath_err err;

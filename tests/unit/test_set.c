@@ -571,6 +571,24 @@ TEST(finds_whole_blocks_of_large_machines)
     ck_assert_int_eq(large.best.ring_bandwidth, 450000000000);
 }
 
+/* A limit of the steps is only for machines of more than ATH_SET_EXACT_GPUS. */
+TEST(is_exact_up_to_a_number_of_gpus)
+{
+    enum { EXACT = ATH_SET_EXACT_GPUS };
+    for (size_t count = EXACT; count <= EXACT + 1; count++) {
+        __attribute__((cleanup(large_free))) struct large large;
+        make_large(&large, count, count, true);
+        struct ath_set_request request = { .gpu_count = count,
+                                           .bandwidths = large.bandwidths,
+                                           .size = 5,
+                                           .group_count = 1,
+                                           .max_steps = 1 };
+        int status = ath_set_best(&request, &large.best);
+        ck_assert_int_eq(status, count == EXACT ? 0 : -E2BIG);
+        ck_assert(status || large.best.is_exact);
+    }
+}
+
 /* With or without time enough, the answer is a set with the ring that it names, at each run. */
 TEST(is_honest_about_hard_machines)
 {

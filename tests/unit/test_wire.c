@@ -463,6 +463,61 @@ TEST(reads_keys)
     tree_remove(&tree);
 }
 
+/* The key named "default" comes first, then the names decide. */
+TEST(finds_the_key_of_a_folder)
+{
+    static const char *const names[] = { "m", "z", "b", "x.bak", ".a" };
+    char path[128], found[256], wanted[256];
+
+    unsetenv("AITHERION_KEY_NAME");
+    tree_make(&tree);
+    for (size_t i = 0; i < ATH_COUNT(names); i++)
+        tree_put(&tree, "key", "keys/%s", names[i]);
+    snprintf(path, sizeof path, "%s/keys", tree.path);
+    ck_assert_int_eq(ath_secret_find(path, found, sizeof found, &err), 0);
+    snprintf(wanted, sizeof wanted, "%s/b", path);
+    ck_assert_str_eq(found, wanted);
+    tree_put(&tree, "key", "keys/%s", ATH_KEY_NAME_DEFAULT);
+    ck_assert_int_eq(ath_secret_find(path, found, sizeof found, &err), 0);
+    snprintf(wanted, sizeof wanted, "%s/%s", path, ATH_KEY_NAME_DEFAULT);
+    ck_assert_str_eq(found, wanted);
+    setenv("AITHERION_KEY_NAME", "z", 1);
+    ck_assert_int_eq(ath_secret_find(path, found, sizeof found, &err), 0);
+    snprintf(wanted, sizeof wanted, "%s/z", path);
+    ck_assert_str_eq(found, wanted);
+    size_t length = strlen(wanted);
+    ck_assert_int_eq(ath_secret_find(path, found, length + 1, &err), 0);
+    ck_assert_int_eq(ath_secret_find(path, found, length, &err), -ENAMETOOLONG);
+    setenv("AITHERION_KEY_NAME", "a", 1);
+    ck_assert_int_eq(ath_secret_find(path, found, sizeof found, &err), -ENOENT);
+    unsetenv("AITHERION_KEY_NAME");
+    tree_remove(&tree);
+}
+
+TEST(wants_long_keys_that_no_other_user_can_change)
+{
+    static const struct {
+        size_t length;
+        mode_t mode;
+        int status;
+    } cases[] = { { ATH_SECRET_BYTES_MIN, 0600, 0 },
+                  { ATH_SECRET_BYTES_MIN, 0644, 0 },
+                  { ATH_SECRET_BYTES_MIN - 1, 0600, -EINVAL },
+                  { ATH_SECRET_BYTES_MIN, 0620, -EPERM },
+                  { ATH_SECRET_BYTES_MIN, 0602, -EPERM } };
+    char path[128];
+
+    tree_make(&tree);
+    tree_put(&tree, "key", "key");
+    snprintf(path, sizeof path, "%s/key", tree.path);
+    for (size_t i = 0; i < ATH_COUNT(cases); i++) {
+        const struct ath_secret secret = { .length = cases[i].length };
+        ck_assert_int_eq(chmod(path, cases[i].mode), 0);
+        ck_assert_int_eq(ath_secret_check_file(path, &secret, &err), cases[i].status);
+    }
+    tree_remove(&tree);
+}
+
 /* The HMAC is over what proto/control.capnp says: the expected bytes were made with Python's hmac
  * module, hmac.new(b"key", b"aitherion client 1\0" + pack("<Q", 3) + b"abc" + pack("<Q", 2) +
  * b"de", "sha256"), and for the server's with its label and the client's proof behind. */
@@ -1128,6 +1183,7 @@ TEST(reads_the_rows_of_identities)
     static struct ath_identities rows;
     static const char *const bad[] = { "alice memory_bytes=x",
                                        "alice memory_percent=0",
+                                       "alice memory_percent=100.5",
                                        "alice memory_percent=101",
                                        "alice sessions=-1",
                                        "alice gpus=1",
@@ -1154,6 +1210,11 @@ TEST(reads_the_rows_of_identities)
     ck_assert_int_eq(ath_identity_limit_bytes(alice, ATH_UNKNOWN), 100);
     ck_assert_int_eq(ath_identity_limit_bytes(bob, 300), ATH_UNKNOWN);
     ck_assert_int_eq(ath_identity_limit_bytes(NULL, 300), ATH_UNKNOWN);
+    ck_assert_int_eq(ath_identities_parse("alice memory_percent=100\n", &rows, &err), 0);
+    ck_assert_int_eq(ath_identity_limit_bytes(&rows.items[0], 300), 300);
+    ck_assert_int_eq(ath_identities_parse(
+                         "alice\nbob gpus=0004:04:00.0,0004:05:00.0\ncarol gpus=\n", &rows, &err),
+                     0);
     ck_assert(ath_identity_has_gpu(alice, "0004:04:00.0"));
     ck_assert(ath_identity_has_gpu(bob, "0004:05:00.0"));
     ck_assert(!ath_identity_has_gpu(bob, "0004:06:00.0"));
@@ -1164,6 +1225,25 @@ TEST(reads_the_rows_of_identities)
         ck_assert_msg(ath_identities_parse(bad[i], &rows, &err) == -EINVAL, "%s", bad[i]);
         ck_assert_uint_eq(rows.count, 3);
     }
+}
+
+TEST(limits_the_rows_of_identities)
+{
+    static struct ath_identities rows;
+    for (int more = 0; more < 2; more++) {
+        ATH_AUTO(ath_text) text = { 0 };
+        ATH_AUTO(ath_text) gpus = { 0 };
+        for (int i = 0; i < ATH_IDENTITIES_MAX + more; i++)
+            ath_text_add(&text, "n%d\n", i);
+        ck_assert_int_eq(ath_identities_parse(text.data, &rows, &err), more ? -EINVAL : 0);
+        ath_text_add(&gpus, "alice gpus=");
+        for (int i = 0; i < ATH_IDENTITY_GPUS_MAX + more; i++)
+            ath_text_add(&gpus, "%s0000:%02x:00.0", i ? "," : "", i + 1);
+        ck_assert_int_eq(ath_identities_parse(gpus.data, &rows, &err), more ? -EINVAL : 0);
+    }
+    ck_assert_uint_eq(rows.count, 1);
+    ck_assert(ath_identity_has_gpu(&rows.items[0], "0000:40:00.0")); /* the last */
+    ck_assert(!ath_identity_has_gpu(&rows.items[0], "0000:41:00.0"));
 }
 
 TEST(names_of_keys)
