@@ -124,6 +124,7 @@ libaitherion_a_SOURCES += \
 	src/cli/nodes.c src/cli/nodes.h \
 	src/cli/nodes_health.c \
 	src/cli/parse.c src/cli/parse.h \
+	src/cli/placing.c src/cli/placing.h \
 	src/cli/probe.c \
 	src/cli/program.c src/cli/program.h \
 	src/cli/reach.c src/cli/reach.h \
@@ -145,6 +146,7 @@ libaitherion_a_SOURCES += \
 	src/cli/tui/page.c src/cli/tui/page.h \
 	src/cli/tui/pane.c src/cli/tui/pane.h \
 	src/cli/tui/screen_faults.c \
+	src/cli/tui/screen_place.c \
 	src/cli/tui/screen_numa.c \
 	src/cli/tui/screen_roce.c \
 	src/cli/tui/screen_access.c \

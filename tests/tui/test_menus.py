@@ -127,6 +127,37 @@ class Changes(Base):
         menus.keys("6", "=alice", "Enter", "q", "6", "1", "C-u", "=1G", "Enter")
         self.assertIn("Identity alice", menus.screen())
 
+    def test_the_best_gpus(self):
+        """The answer is that of the command which the screen names; nothing is saved."""
+        menus = self.menus(size=(120, 40))
+        before = menus.text()
+        menus.keys("2", "1", "1", "C-u", "=70", "Enter", "q", "q")  # a change that must not be saved by the way
+        screen = menus.keys("7")
+        self.assertIn("1  How many GPUs         1 of 4 ", screen)
+        for wrong in "0", "5", "x", "":
+            self.assertIn("a number from 1 to 4", menus.keys("1", "C-u", *(["=" + wrong] if wrong else []), "Enter"))
+            menus.keys("Escape")
+        self.assertIn("2 of 4", menus.keys("1", "C-u", "=2", "Enter"))
+        self.assertIn("2  Policy                single-numa ", menus.keys("2", "3"))
+        self.assertIn("single-numa", menus.keys("2", "Escape"))
+        self.assertIn("3  Near a network port   enP51p1s0f0 ", menus.keys("3", "8"))
+        screen = menus.keys("4")
+        self.assertIn("command: aitherion place 2 --policy single-numa --near enP51p1s0f0 --root ac922-4gpu\n", screen)
+        words = ["place", "2", "--policy", "single-numa", "--near", "enP51p1s0f0", "--root", harness.capture("ac922-4gpu")]
+        answer = harness.run(*words, env=harness.environment(COLUMNS="118")).stdout
+        self.assertIn("GPU2 ", answer)
+        for line in answer.splitlines():
+            self.assertIn(line[:110].rstrip(), screen)
+        screen = menus.keys("q", "1", "C-u", "=3", "Enter", "4")
+        self.assertIn("the policy 'single-numa' needs 3 free GPUs on 1 NUMA node: node 0 has 2, node 8 has 2", screen)
+        self.assertIn("3  Near a network port   no port ", menus.keys("q", "3", "Home", "Enter"))
+        self.assertIn("Main menu", menus.keys("5"))
+        self.assertEqual(menus.text(), before)
+        self.assertIn("3 of 4", menus.keys("7"), "what was chosen stays")
+
+    def test_no_gpus_to_place(self):
+        self.assertNotIn("Best GPUs", self.menus(root="laptop", document=None).keys("q"))
+
     def test_a_value_typed_by_hand(self):
         menus = self.menus()
         screen = menus.keys("2", "1", "3", "End", "Enter", "C-u", "=bond0", "Enter")

@@ -43,6 +43,11 @@ PATHS = {
     "access": ["6"],
     "access-encrypt": ["6", "1"],
     "identity": ["6", "6", "=alice", "Enter", "1", "=4G", "Enter"],
+    "place": ["7"],
+    "place-size-wrong": ["7", "1", "C-u", "=5", "Enter"],
+    "place-policy": ["7", "2"],
+    "place-near": ["7", "3"],
+    "place-choice": ["7", "1", "C-u", "=2", "Enter", "4"],
     "leave": ["2", "1", "2", "C-u", "=0.5", "Enter", "q", "q", "q"],
     "keys": ["?"],
     "keys-status": ["5", "?"],
@@ -93,7 +98,7 @@ class Screens(unittest.TestCase):
                     "leave", "faults", "faults-file"], "utf8", "200x60", None)
 
     def test_ascii(self):
-        for name in ["entry-gpus", "topology", "roce-card", "status", "faults-line", "faults-file"]:
+        for name in ["place-choice", "entry-gpus", "topology", "roce-card", "status", "faults-line", "faults-file"]:
             self.check([name], "ascii", "80x24", {"LC_ALL": "C"})
         self.check(["leave", "main"], "ascii", "200x60", {"LC_ALL": "C"})
 

@@ -17,13 +17,11 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands/commands.h"
-#include "cli/gpu_names.h"
 #include "cli/output/machine/placed.h"
+#include "cli/placing.h"
 #include "cli/program.h"
 #include "cli/report.h"
 #include "cli/save.h"
-#include "numa/core.h"
-#include "place/matrix.h"
 
 /* As `aitherion run` has them. */
 enum { EXIT_CANNOT_PLACE = 125, EXIT_CANNOT_RUN = 126, EXIT_NO_PROGRAM = 127 };
@@ -41,27 +39,14 @@ struct work {
     struct ath_cli *cli;
     const struct options *options;
     struct ath_machine machine;
-    int64_t *bandwidths;
-    bool *is_free;
-    const struct ath_nic *near;
-    struct ath_idset allowed;
-    bool is_limited; /* only the CPUs of `allowed` */
-    size_t size, group_count, cpu_count;
+    struct ath_placing_request request;
+    struct ath_placing placing;
     enum ath_format format;
-    struct ath_place_answer answer;
-    struct ath_place_group *groups;
-    size_t made_count;
 };
 
 static void work_free(struct work *work)
 {
-    for (size_t i = 0; i < work->made_count; i++)
-        ath_place_group_free(&work->groups[i]);
-    free(work->groups);
-    ath_place_answer_free(&work->answer);
-    ath_idset_free(&work->allowed);
-    free(work->bandwidths);
-    free(work->is_free);
+    ath_placing_free(&work->placing);
     ath_machine_free(&work->machine);
 }
 
@@ -79,16 +64,22 @@ static int read_number(const char *text, const char *what, size_t *out, struct a
     return 0;
 }
 
-static int read_numbers(struct work *work, struct ath_err *err)
+static int read_request(struct work *work, struct ath_err *err)
 {
     const struct options *options = work->options;
-    int status = read_number(work->cli->arguments[0], "K", &work->size, err);
+    struct ath_placing_request *request = &work->request;
 
-    work->group_count = 1;
+    *request = (struct ath_placing_request){ .group_count = 1,
+                                             .policy = (enum ath_place_policy)options->policy,
+                                             .near = options->near,
+                                             .free_gpus = options->free_gpus,
+                                             .avoided = options->avoided,
+                                             .binds_memory = options->binds_memory };
+    int status = read_number(work->cli->arguments[0], "K", &request->size, err);
     if (!status && options->groups)
-        status = read_number(options->groups, "--groups", &work->group_count, err);
+        status = read_number(options->groups, "--groups", &request->group_count, err);
     if (!status && options->cpus)
-        status = read_number(options->cpus, "--cpus", &work->cpu_count, err);
+        status = read_number(options->cpus, "--cpus", &request->cpu_count, err);
     return status;
 }
 
@@ -105,153 +96,11 @@ static int check_program(const struct work *work, struct ath_err *err)
                     save->output ? "-o" : "--format");
         return ath_err_hint(err, -EINVAL, _("show or draw the choice by a command of its own"));
     }
-    if (!has_program(work) || work->group_count == 1)
+    if (!has_program(work) || work->request.group_count == 1)
         return 0;
     ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' can run on one group, and --groups chooses %zu"),
-                work->cli->arguments[1], work->group_count);
+                work->cli->arguments[1], work->request.group_count);
     return ath_err_hint(err, -EINVAL, _("start a program with the command of each group"));
-}
-
-/* ---- GPUs and ports by name ---- */
-
-static int refuse_unusable(const struct work *work, size_t index, struct ath_err *err)
-{
-    char pci[ATH_PCI_TEXT];
-    ath_pci_format(&work->machine.gpus[index].pci, pci);
-    ath_err_set(err, -EINVAL, ATH_E_MISFIT,
-                _("GPU%zu (%s) of --free cannot be placed: no program can use it, or it is not of "
-                  "the vendor of the others"),
-                index, pci);
-    return ath_err_hint(err, -EINVAL, "aitherion discover");
-}
-
-static int find_free(struct work *work, struct ath_err *err)
-{
-    size_t count = work->machine.gpu_count;
-    ath_auto_free bool *named = ath_xalloc(count * sizeof *named);
-    ath_auto_free bool *avoided = ath_xalloc(count * sizeof *avoided);
-    const char *free_gpus = work->options->free_gpus, *avoid = work->options->avoided;
-    int status =
-        free_gpus ? ath_gpu_names_read(&work->machine, "--free", free_gpus, named, err) : 0;
-
-    if (!status && avoid)
-        status = ath_gpu_names_read(&work->machine, "--avoid", avoid, avoided, err);
-    if (status)
-        return status;
-    work->is_free = ath_xalloc(count * sizeof *work->is_free);
-    ath_place_usable(&work->machine, work->is_free);
-    for (size_t i = 0; i < count; i++) {
-        if (named[i] && !work->is_free[i])
-            return refuse_unusable(work, i, err);
-        if (named[i] && avoided[i]) {
-            ath_err_set(err, -EINVAL, ATH_E_USAGE, _("GPU%zu is in both --free and --avoid"), i);
-            return ath_err_hint(err, -EINVAL, _("leave it out of one of them"));
-        }
-        work->is_free[i] = work->is_free[i] && !avoided[i] && (!free_gpus || named[i]);
-    }
-    return 0;
-}
-
-static const struct ath_nic *nic_named(const struct ath_machine *machine, const char *word)
-{
-    struct ath_pci pci;
-    const struct ath_nic *nic = ath_machine_nic_by_netdev(machine, word);
-
-    if (!nic)
-        nic = ath_machine_nic_by_rdma(machine, word);
-    for (size_t i = 0; !nic && i < machine->nic_count && !ath_pci_parse(word, &pci); i++)
-        if (machine->nics[i].has_pci && ath_pci_equals(&machine->nics[i].pci, &pci))
-            return &machine->nics[i];
-    return nic;
-}
-
-static int find_near(struct work *work, struct ath_err *err)
-{
-    const char *word = work->options->near;
-    ATH_AUTO(ath_text) names = { 0 };
-
-    if (!word || (work->near = nic_named(&work->machine, word)))
-        return 0;
-    for (size_t i = 0; i < work->machine.nic_count; i++) {
-        const struct ath_nic *nic = &work->machine.nics[i];
-        char pci[ATH_PCI_TEXT] = "";
-        if (nic->has_pci)
-            ath_pci_format(&nic->pci, pci);
-        const char *name = nic->netdev ? nic->netdev : nic->rdma_device ? nic->rdma_device : pci;
-        ath_text_add_part(&names, ", ", "%s", name);
-    }
-    ath_err_set(err, -EINVAL, ATH_E_MISFIT,
-                names.data ? _("the machine has no network port '%s' for --near: it has %s")
-                           : _("the machine has no network port '%s' for --near, and no other%s"),
-                word, names.data ? names.data : "");
-    return ath_err_hint(err, -EINVAL,
-                        _("name a port by its link, RDMA device or PCI address: aitherion "
-                          "discover"));
-}
-
-/* ---- choosing ---- */
-
-static int read_machine(struct work *work, struct ath_err *err)
-{
-    ATH_AUTO(ath_root) root = { .fd = -1 };
-    int status = ath_cli_machine(work->cli, &work->machine, err);
-
-    if (!status)
-        status = ath_cli_root(work->cli, &root, err);
-    if (status)
-        return status;
-    ath_cores_read(root.fd < 0 ? NULL : &root, &work->machine);
-    if (work->machine.source == ATH_SOURCE_LIVE)
-        work->is_limited = !ath_bind_allowed(&work->allowed);
-    return 0;
-}
-
-static int make_groups(struct work *work, struct ath_err *err)
-{
-    const struct ath_set_choice *best = &work->answer.best;
-    ath_auto_free struct ath_idset *parts = ath_xalloc(best->group_count * sizeof *parts);
-    int status = 0;
-
-    work->groups = ath_xalloc(best->group_count * sizeof *work->groups);
-    ath_place_divide_cpus(&work->machine, best->gpus, best->size, best->group_count,
-                          work->is_limited ? &work->allowed : NULL, parts);
-    for (size_t i = 0; i < best->group_count && !status; i++) {
-        const struct ath_place_group_request request = {
-            .gpus = &best->gpus[i * best->size],
-            .ring = &best->rings[i * best->size],
-            .gpu_count = best->size,
-            .bandwidths = work->bandwidths,
-            .cpu_count = work->cpu_count,
-            .allowed = best->group_count > 1 ? &parts[i]
-                       : work->is_limited    ? &work->allowed
-                                             : NULL,
-            .near = work->near,
-            .binds_memory = work->options->binds_memory,
-        };
-        status = ath_place_group_make(&work->machine, &request, &work->groups[i], err);
-        work->made_count += !status;
-    }
-    for (size_t i = 0; i < best->group_count; i++)
-        ath_idset_free(&parts[i]);
-    return status;
-}
-
-static int choose(struct work *work, struct ath_err *err)
-{
-    int status = find_free(work, err);
-    if (!status)
-        status = find_near(work, err);
-    if (status)
-        return status;
-    work->bandwidths = ath_place_matrix(&work->machine);
-    const struct ath_place_request request = { .size = work->size,
-                                               .group_count = work->group_count,
-                                               .policy =
-                                                   (enum ath_place_policy)work->options->policy,
-                                               .is_free = work->is_free,
-                                               .near = work->near };
-    status = ath_place_choose(&work->machine, work->bandwidths, &request, &work->answer, err);
-    return status ? status : make_groups(work, err);
 }
 
 /* ---- running ---- */
@@ -331,17 +180,9 @@ static int give_up(const struct work *work, int status, const struct ath_err *er
 
 static int show(struct work *work, struct ath_err *err)
 {
-    const struct ath_place_report report = {
-        .machine = &work->machine,
-        .policy = (enum ath_place_policy)work->options->policy,
-        .near = work->options->near,
-        .size = work->size,
-        .answer = &work->answer,
-        .groups = work->groups,
-        .group_count = work->made_count,
-        .program = work->cli->arguments + 1,
-        .program_word_count = work->cli->argument_count - 1,
-    };
+    struct ath_place_report report = ath_placing_report(&work->placing);
+    report.program = work->cli->arguments + 1;
+    report.program_word_count = work->cli->argument_count - 1;
     struct ath_view view = ath_place_view;
     view.pictures = ath_placed_pictures;
     view.picture_count = ATH_PLACED_PICTURES;
@@ -351,21 +192,23 @@ static int show(struct work *work, struct ath_err *err)
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
     __attribute__((cleanup(work_free))) struct work work = { .cli = cli, .options = data };
-    int status = read_numbers(&work, err);
+    int status = read_request(&work, err);
 
     if (!status)
         status = ath_save_format(cli, &work.options->save, &work.format, err);
     if (!status)
         status = check_program(&work, err);
     if (!status)
-        status = read_machine(&work, err);
+        status = ath_cli_machine(cli, &work.machine, err);
     if (!status)
-        status = choose(&work, err);
+        status = ath_placing_read_cores(cli, &work.machine, err);
+    if (!status)
+        status = ath_placing_make(&work.machine, &work.request, &work.placing, err);
     if (status)
         return give_up(&work, status, err);
     if (!has_program(&work) || cli->globals.is_dry_run)
         return show(&work, err);
-    status = bind_to(&work.groups[0], err);
+    status = bind_to(&work.placing.groups[0], err);
     return status ? give_up(&work, status, err) : become(&work);
 }
 

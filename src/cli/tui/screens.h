@@ -16,6 +16,7 @@ bool ath_screens_start(struct ath_tui *tui, const char *subject);
 bool ath_screens_can_change_machine(const struct ath_tui *tui, const char *subject);
 bool ath_screens_can_run_program(const struct ath_tui *tui, const char *subject);
 bool ath_screens_run_program(struct ath_tui *tui, const char *subject);
+bool ath_screens_has_gpus(const struct ath_tui *tui, const char *subject);
 
 /* Returns what does not fit the machine in an item of the document, one on each line; NULL:
  * everything fits. The caller frees it. */
@@ -44,5 +45,5 @@ void ath_screens_run(struct ath_tui *tui, const char *const *words);
 
 extern const struct ath_menu ath_menu_main, ath_menu_numa, ath_menu_entry, ath_menu_roce,
     ath_menu_card, ath_menu_macvlans, ath_menu_macvlan, ath_menu_faults, ath_menu_key,
-    ath_menu_image, ath_menu_access, ath_menu_identity;
+    ath_menu_image, ath_menu_access, ath_menu_identity, ath_menu_place;
 extern const struct ath_page ath_page_topology, ath_page_document, ath_page_status;

@@ -356,6 +356,7 @@ static void tui_free(struct ath_tui *tui)
     ath_store_free(&tui->store);
     ath_tui_hush(tui);
     free(tui->sought);
+    free(tui->place.near);
 }
 
 /* Silences the log: standard error would print into the screen. */

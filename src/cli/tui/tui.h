@@ -13,6 +13,7 @@
 #include "cli/tui/keys.h"
 #include "cli/tui/store.h"
 #include "cli/tui/terminal.h"
+#include "place/choose.h"
 
 struct ath_tui;
 
@@ -32,6 +33,11 @@ struct ath_tui {
     char *status; /* the last message to the user, or NULL */
     enum ath_role status_role;
     char *sought; /* the text of the last search, or NULL */
+    struct {
+        size_t size; /* GPUs; 0: not chosen yet */
+        enum ath_place_policy policy;
+        char *near; /* a network port; NULL: none */
+    } place;        /* what the screen of placements asks for */
 };
 
 /*
