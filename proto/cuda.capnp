@@ -564,6 +564,12 @@ struct KernelFact {
   value @1 :Int32;
 }
 
+struct NamedKernel {
+  # A kernel of a library. Without an answer the driver does not tell about the kernel.
+  name @0 :Text;
+  answer @1 :Data;                 # the frame that libraryGetKernel would answer
+}
+
 struct MemoryPart {
   # Bytes of host memory that both sides have a copy of.
   address @0 :UInt64;
@@ -1535,7 +1541,7 @@ interface Driver {
       flags :UInt32) -> (blockCount :Int32)
       $c("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags") $class(cached) $does([ofSettings, ofCode]) $since(7000);
   occupancyMaxActiveClusters @435 (function :UInt64 $handle, config :LaunchConfig) -> (clusterCount :Int32)
-      $c("cuOccupancyMaxActiveClusters") $class(cached) $does([ofSettings, ofCode]) $since(11070);
+      $c("cuOccupancyMaxActiveClusters") $class(custom) $byHand(client) $isCached $does([ofSettings, ofCode]) $since(11070);
   occupancyMaxPotentialBlockSize @436 () -> () $c("cuOccupancyMaxPotentialBlockSize") $class(local) $does([plain]) $since(6050);
   occupancyMaxPotentialBlockSizeWithFlags @437 (function :UInt64 $handle, dynamicSMemSize :UInt64, blockSizeLimit :Int32, flags
       :UInt32) -> (minGridSize :Int32, blockSize :Int32)
@@ -1798,4 +1804,6 @@ interface Driver {
       $c("athGraphSetChild") $class(custom) $byHand(both) $internal $does([plain]) $since(13000);
   graphExecSetChild @551 (graphExec :UInt64 $handle, node :UInt64 $handle, child :UInt64 $handle, ownership :Int32) -> ()
       $c("athGraphExecSetChild") $class(custom) $byHand(both) $internal $does([plain]) $since(13000);
+  libraryKernels @552 (library :UInt64 $handle, printA :UInt64, printB :UInt64) -> (kernels :List(NamedKernel)) # if there are few
+      $c("athLibraryKernels") $class(custom) $byHand(both) $internal $does([noWork]) $since(13000);
 }

@@ -25,6 +25,8 @@ libaitherion_a_SOURCES += $(CUDA_COMMON) \
 	src/cuda/server/handle_conversion.c src/cuda/server/handle_conversion.h \
 	src/cuda/server/host_callback.c \
 	src/cuda/server/jit_options.c src/cuda/server/jit_options.h \
+	src/cuda/server/kernel_facts.c \
+	src/cuda/server/kernel_layout.c src/cuda/server/kernel_layout.h \
 	src/cuda/server/kernel_output.c src/cuda/server/kernel_output.h \
 	src/cuda/server/graph_node.c \
 	src/cuda/server/launch.c \
@@ -91,6 +93,7 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/lasting_results.c src/cuda/client/lasting_results.h \
 	src/cuda/client/kernel_parameters.c src/cuda/client/kernel_parameters.h \
 	src/cuda/client/launch.c \
+	src/cuda/client/library_kernels.c src/cuda/client/library_kernels.h \
 	src/cuda/client/link.c src/cuda/client/link.h \
 	src/cuda/client/linker.c \
 	src/cuda/client/managed_memory.c \

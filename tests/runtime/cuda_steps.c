@@ -45,6 +45,10 @@
  *     begin             the first calls of each library, again
  *     reset             streams and events of the context before and after it is reset
  *     shapes SHAPES TIMES       cooperative launches, the same again: "right" or "wrong"
+ *     clusters GRIDS    launches with clusters, of grids of one cluster and more, and of half a
+ *                       cluster: "right" if that one is refused
+ *     search            the best size of a block, by a function for the shared memory: "right" if
+ *                       the function is called once for each size
  *     kernel NAME SHARED        all facts about a kernel: "right" or "wrong"
  *     record TIMES      an event by cuEventRecordWithFlags(): "right" if wrong flags are refused
  *     nodes VALUE       sets the nodes of an executable graph and launches it: "right" or "wrong"
@@ -545,6 +549,59 @@ static void step_shapes(const char *words) /* SHAPES TIMES */
     if (!status)
         status = cuMemFree_v2(p);
     printf("%s %s\n", name_of(status), got == value ? "right" : "wrong");
+}
+
+static void step_clusters(const char *words) /* GRIDS */
+{
+    enum { SIZE = 4 };
+    unsigned int grids = (unsigned int)strtoul(words, NULL, 10);
+    CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                  .value.clusterDim = { SIZE, 1, 1 } };
+    CUdeviceptr p = 0;
+    CUfunction function;
+    float value = 3;
+    int n = 1;
+    CUlaunchConfig config = { 0, 1, 1, 32, 1, 1, 0, NULL, &cluster, 1 };
+    void *params[] = { &p, &value, &n };
+    CUresult status = load(), refused = CUDA_SUCCESS;
+    if (!status)
+        status = cuModuleGetFunction(&function, module, "fill");
+    if (!status)
+        status = cuMemAlloc_v2(&p, sizeof value);
+    for (unsigned int i = 1; i <= grids && !status; i++) {
+        config.gridDimX = SIZE * i;
+        status = cuLaunchKernelEx(&config, function, params, NULL);
+    }
+    config.gridDimX = SIZE / 2;
+    if (!status)
+        refused = cuLaunchKernelEx(&config, function, params, NULL);
+    if (!status)
+        status = cuMemFree_v2(p);
+    printf("%s %s\n", name_of(status), refused ? "right" : "wrong");
+}
+
+static unsigned int sizes_asked;
+
+static size_t shared_for(int threads)
+{
+    sizes_asked++;
+    return (size_t)threads * 4;
+}
+
+static void step_search(const char *words)
+{
+    enum { LARGEST = 1024, WARP = 32 };
+    CUfunction function;
+    int grid = 0, block = 0;
+    CUresult status = load();
+    (void)words;
+    sizes_asked = 0;
+    if (!status)
+        status = cuModuleGetFunction(&function, module, "fill");
+    if (!status)
+        status = cuOccupancyMaxPotentialBlockSize(&grid, &block, function, shared_for, 0, 0);
+    bool is_right = sizes_asked == LARGEST / WARP && block > 0 && grid > 0;
+    printf("%s %s\n", name_of(status), is_right ? "right" : "wrong");
 }
 
 static CUlibrary library;
@@ -1795,6 +1852,8 @@ static const struct {
     { "reset", step_reset },         { "cycle", step_cycle },
     { "pieces", step_pieces },       { "behind", step_behind },
     { "stale", step_stale },         { "shapes", step_shapes },
+    { "clusters", step_clusters },   { "search", step_search },
+
     { "kernel", step_kernel },       { "record", step_record },
     { "nodes", step_nodes },         { "addresses", step_addresses },
 };

@@ -6,10 +6,14 @@
  *     program_start LIBRARIES [SALT]
  *
  * SALT changes the code of the libraries. With `unload` as the third word the libraries are
- * unloaded in the middle, and loaded again.
+ * unloaded in the middle, and loaded again. With `fatbin` they are fat binaries with machine code
+ * for the GPU, with `older` for another one, and PTX for all.
  */
 #include "config.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,12 +50,56 @@ static void write_code(char *to, size_t size, int number, const char *salt)
              number, salt);
 }
 
-static void load_all(int count, const char *salt)
+/* A fat binary's head, and its entry's (src/cuda/common/bytes.c). */
+struct fatbin {
+    uint32_t magic;
+    uint16_t version, head_bytes;
+    uint64_t bytes;
+    struct {
+        uint16_t kind, version;
+        uint32_t head_bytes;
+        uint64_t bytes;
+        uint32_t unknown[3], capability;
+        uint64_t unknown_too, flags, more[2];
+    } entry;
+    char content[4096];
+};
+enum { KIND_PTX = 1, KIND_ELF = 2, COMPRESSED = 0x2000 };
+
+/* The simulated driver does not look into compressed code: such code has all of its kernels. */
+static void wrap(struct fatbin *fatbin, uint16_t kind, uint32_t capability, uint64_t flags)
 {
-    static char code[4096];
+    fatbin->magic = 0xba55ed50;
+    fatbin->version = 1;
+    fatbin->head_bytes = offsetof(struct fatbin, entry);
+    fatbin->bytes = sizeof *fatbin - fatbin->head_bytes;
+    fatbin->entry.kind = kind;
+    fatbin->entry.version = 1;
+    fatbin->entry.head_bytes = sizeof fatbin->entry;
+    fatbin->entry.bytes = sizeof fatbin->content;
+    fatbin->entry.capability = capability;
+    fatbin->entry.flags = flags;
+}
+
+static uint32_t capability_of_gpu(void)
+{
+    int major = 0, minor = 0;
+    MUST(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
+    MUST(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0));
+    return (uint32_t)(10 * major + minor);
+}
+
+static void load_all(int count, const char *salt, const char *form)
+{
+    static struct fatbin code;
+    bool is_elf = !strcmp(form, "fatbin"), is_wrapped = is_elf || !strcmp(form, "older");
+    if (is_wrapped)
+        wrap(&code, is_elf ? KIND_ELF : KIND_PTX, is_elf ? capability_of_gpu() : 50,
+             is_elf ? COMPRESSED : 0);
     for (int i = 0; i < count; i++) {
-        write_code(code, sizeof code, i, salt);
-        MUST(cuLibraryLoadData(&libraries[i], code, NULL, NULL, 0, NULL, NULL, 0));
+        write_code(code.content, sizeof code.content, i, salt);
+        MUST(cuLibraryLoadData(&libraries[i], is_wrapped ? (const void *)&code : code.content, NULL,
+                               NULL, 0, NULL, NULL, 0));
     }
 }
 
@@ -169,7 +217,7 @@ static void check(float sum)
 int main(int argc, char **argv)
 {
     int count = argc > 1 ? atoi(argv[1]) : 1;
-    const char *salt = argc > 2 ? argv[2] : "";
+    const char *salt = argc > 2 ? argv[2] : "", *form = argc > 3 ? argv[3] : "";
     CUcontext context = NULL;
     float sum = 0;
     if (count < 1 || count > LIBRARIES_MAX)
@@ -178,15 +226,15 @@ int main(int argc, char **argv)
     MUST(cuDevicePrimaryCtxRetain(&context, 0));
     MUST(cuCtxSetCurrent(context));
     allocate();
-    load_all(count, salt);
+    load_all(count, salt, form);
     for (int i = 0; i < count; i++)
         use_library(libraries[i], &sum);
     ask_for_none(libraries[0]);
     use_module(salt, &sum);
-    if (argc > 3 && !strcmp(argv[3], "unload")) {
+    if (!strcmp(form, "unload")) {
         for (int i = 0; i < count; i++)
             MUST(cuLibraryUnload(libraries[i]));
-        load_all(count, salt);
+        load_all(count, salt, form);
         for (int i = 0; i < count; i++)
             use_library(libraries[i], &sum);
     }

@@ -106,6 +106,18 @@ class Slow(unittest.TestCase):
             self.assertLess(min(found), most)
 
     @by_the_clock
+    def test_all_sizes_of_a_block_are_asked_at_once(self):
+        # the module, the function, its attribute, and 32 sizes together
+        most = 1 + 1 + 1 + 1 + 0.9
+        fewest = math.inf
+        for _ in range(TIMES):
+            with Program(self.relay.address, alone=True) as program:
+                fewest = min(fewest, self.round_trips(program, "search", f"{GOOD} right", below=most))
+            if fewest < most:
+                break
+        self.assertLess(fewest, most)
+
+    @by_the_clock
     def test_streams_and_events_are_made_several_at_a_time(self):
         with Program(self.relay.address, alone=True) as program:
             self.assertEqual(program.do("several 1"), GOOD)

@@ -51,11 +51,15 @@ class Base(unittest.TestCase):
         names = os.listdir(folder) if os.path.isdir(folder) else []
         return sorted(os.path.join(folder, name) for name in names if name.startswith("facts-"))
 
-    def check_asks(self, waits):
-        """The program has asked all about its code."""
+    def check_asks(self, waits, at_once=True):
+        """The program has asked all about its code. at_once: about a library's kernels with the first one."""
         self.assertEqual(waits["cuLibraryLoadData"], LIBRARIES)
-        self.assertEqual(waits["cuLibraryGetKernel"], KERNELS + 1)  # and one that there is not
-        self.assertEqual(waits["cuLaunchKernelEx"], KERNELS + 1)
+        self.assertEqual(waits["cuLibraryGetKernel"], (LIBRARIES if at_once else KERNELS) + 1)  # and one that there is not
+        self.assertEqual(waits.get("athLibraryKernels", 0), LIBRARIES if at_once else 0)
+        self.assertEqual(waits["cuOccupancyMaxActiveClusters"], KERNELS + 1)
+        self.assertEqual(waits["cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags"], KERNELS)
+        for posted in ("cuKernelSetAttribute", "cuLaunchKernelEx"):
+            self.assertEqual(waits.get(posted, 0), 0, posted)
 
     def check_knows(self, waits):
         """The program has waited for nothing about its code, except for a kernel that there is not."""
@@ -85,6 +89,15 @@ class Starts(Base):
         # but what was set before is no longer known, so what depends on it is asked
         self.assertEqual(second["cuOccupancyMaxActiveClusters"], KERNELS)
 
+    def test_machine_code_for_the_gpu_is_loaded_without_waiting(self):
+        first = self.start("", "fatbin")
+        self.assertEqual(first.get("cuLibraryLoadData", 0), 0)
+        self.assertEqual(first["cuLibraryGetKernel"], KERNELS + 1)  # the simulated driver lists other names of compressed code
+        self.check_knows(self.start("", "fatbin"))
+        for variables in (dict(CUDA_FORCE_PTX_JIT="1"), dict(AITHERION_DISABLE="facts")):
+            self.assertEqual(self.start("a", "fatbin", **variables)["cuLibraryLoadData"], LIBRARIES)
+        self.check_asks(self.start("b", "older"))  # a compiler makes its code, and may fail
+
     def test_other_code_is_asked_about(self):
         self.start("a")
         self.check_asks(self.start("b"))
@@ -110,13 +123,13 @@ class Starts(Base):
             self.check_asks(self.start(address=relay.address))
 
     def test_the_switch_and_a_fast_line_keep_nothing(self):
-        self.check_asks(self.start(AITHERION_DISABLE="facts"))
+        self.check_asks(self.start(AITHERION_DISABLE="facts"), at_once=False)
         fast = f"unix:{self.server.socket}"
-        self.check_asks(self.start(address=fast))
+        self.check_asks(self.start(address=fast), at_once=False)
         self.assertEqual(self.files(), [])
         self.start()
-        self.check_asks(self.start(AITHERION_DISABLE="facts"))
-        self.check_asks(self.start(address=fast))
+        self.check_asks(self.start(AITHERION_DISABLE="facts"), at_once=False)
+        self.check_asks(self.start(address=fast), at_once=False)
 
 
 class Files(Base):

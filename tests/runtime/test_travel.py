@@ -66,6 +66,12 @@ class Travel(unittest.TestCase):
                 found = self.counts(transport, f"shapes {shapes} {times}")
                 self.assertEqual(found["cuLaunchKernelEx"][:2], (shapes * times, shapes))
 
+    def test_clusters_that_fitted_fit_in_any_grid(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport):
+                # the first one, and the one of half a cluster
+                self.assertEqual(self.counts(transport, "clusters 20")["cuLaunchKernelEx"][:2], (21, 2))
+
     def test_a_kernel_is_asked_about_once_for_each_setting(self):
         settable = 8  # of 16 attributes: the others are the code's, and a kernel's function has the kernel's code
         for transport in TRANSPORTS:

@@ -48,6 +48,81 @@ TEST(fat_binaries)
     ck_assert(!is_whole(&fat, sizeof fat));
 }
 
+/* A fat binary of two entries with heads of 64 bytes. */
+struct two {
+    uint32_t magic;
+    uint16_t version, head_bytes;
+    uint64_t bytes;
+    struct {
+        uint16_t kind, version;
+        uint32_t head_bytes;
+        uint64_t bytes;
+        uint32_t unknown[3], capability;
+        uint64_t more[4];
+        uint8_t code[24];
+    } entries[2];
+};
+enum { PTX = 1, ELF = 2 };
+
+static struct two two_entries(uint16_t first, uint32_t of_first, uint16_t second,
+                              uint32_t of_second)
+{
+    struct two two = { .magic = 0xba55ed50u, .version = 1, .head_bytes = 16 };
+    two.bytes = sizeof two.entries;
+    for (int i = 0; i < 2; i++) {
+        two.entries[i].kind = i ? second : first;
+        two.entries[i].capability = i ? of_second : of_first;
+        two.entries[i].head_bytes = 64;
+        two.entries[i].bytes = 24;
+    }
+    return two;
+}
+
+static bool has_code(const struct two *two, size_t length, unsigned int capability)
+{
+    void *copy = malloc(length);
+    memcpy(copy, two, length);
+    bool has = ath_cuda_has_code_for(copy, capability);
+    free(copy);
+    return has;
+}
+
+TEST(machine_code_for_a_gpu)
+{
+    struct two two = two_entries(ELF, 80, ELF, 90);
+    ck_assert(has_code(&two, sizeof two, 80));
+    ck_assert(has_code(&two, sizeof two, 90));
+    ck_assert(
+        !has_code(&two, sizeof two, 86)); /* code for 8.0 would run, but that is not looked at */
+    two = two_entries(PTX, 90, ELF, 80);
+    ck_assert(!has_code(&two, sizeof two, 90));
+    ck_assert(has_code(&two, sizeof two, 80));
+    const uint64_t wrapper[] = { UINT64_C(0x1466243b1), (uintptr_t)&two, 0 };
+    ck_assert(ath_cuda_has_code_for(wrapper, 80));
+    ck_assert(!ath_cuda_has_code_for(NULL, 80));
+    ck_assert(!ath_cuda_has_code_for(".version 7.0", 80));
+}
+
+/* The second entry lies behind the end, or the first one has a length that leads there. */
+TEST(machine_code_that_is_cut_off)
+{
+    struct two two = two_entries(PTX, 90, ELF, 90);
+    two.bytes = sizeof two.entries[0];
+    ck_assert(!has_code(&two, sizeof two - sizeof two.entries[0], 90));
+    two.bytes = sizeof two.entries[0] + 31;
+    ck_assert(!has_code(&two, sizeof two - sizeof two.entries[0] + 31, 90));
+    two.bytes = sizeof two.entries;
+    for (int i = 0; i < 4; i++) {
+        const uint64_t wrong[] = { 25 + sizeof two.entries, UINT64_MAX, UINT64_MAX - 63,
+                                   UINT64_MAX - 64 };
+        two.entries[0].bytes = wrong[i];
+        ck_assert(!has_code(&two, sizeof two, 90));
+    }
+    two.entries[0].bytes = 24;
+    two.entries[0].head_bytes = 0; /* an entry without a head would be there again and again */
+    ck_assert(!has_code(&two, sizeof two, 90));
+}
+
 /* An ELF file of one section with 16 bytes. */
 struct elf {
     Elf64_Ehdr head;

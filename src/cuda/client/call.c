@@ -419,7 +419,7 @@ CUresult ath_cuda_ask_cached_if(struct ath_cuda_exchange *exchange,
         ath_cuda_answer_cache_add(exchange->method, asked.bytes, asked.length,
                                   &exchange->thread->answer, age);
     if (is_answer && may_keep && !is_fact && settings == ath_cuda_settings_of(exchange))
-        ath_cuda_code_facts_add(exchange, &key);
+        ath_cuda_code_facts_add(exchange, &key, true);
     ath_frame_free(&asked);
     ath_frame_free(&key);
     ath_frame_free(&fact);

@@ -27,6 +27,7 @@ struct promise {
     struct ath_map_entry entry;         /* by the handle */
     struct ath_fingerprint_value print; /* of the code, or of a kernel's code and name */
     bool is_loaded;
+    bool is_new;       /* no earlier run loaded it, and no kernel was asked for */
     CUcontext context; /* of a kernel's function */
 };
 
@@ -130,6 +131,15 @@ static struct promise *promise_of(uint64_t handle, struct ath_fingerprint_value 
     return found && found->print.a == print.a && found->print.b == print.b ? found : NULL;
 }
 
+static void set_new(uint64_t handle)
+{
+    pthread_mutex_lock(&lock);
+    struct promise *promise = ath_map_find(&promises, handle);
+    if (promise)
+        promise->is_new = true;
+    pthread_mutex_unlock(&lock);
+}
+
 struct ath_cuda_promised_code ath_cuda_promise_code(enum ath_cuda_method method,
                                                     const struct ath_fingerprint *images)
 {
@@ -151,7 +161,24 @@ struct ath_cuda_promised_code ath_cuda_promise_code(enum ath_cuda_method method,
     pthread_mutex_unlock(&lock);
     code.is_known = code.handle && ath_cuda_code_facts_has(&(struct ath_cuda_code_fact){
                                        ATH_CUDA_CODE_LOADED, code.handle, { value.a, value.b } });
+    if (code.handle && !code.is_known)
+        set_new(code.handle);
     return code;
+}
+
+bool ath_cuda_promise_is_first(uint64_t code, struct ath_fingerprint_value *print)
+{
+    if (!ath_cuda_is_promise(code) || !known_device())
+        return false;
+    pthread_mutex_lock(&lock);
+    struct promise *promise = ath_map_find(&promises, code);
+    bool is_first = promise && promise->is_new;
+    if (is_first) {
+        *print = promise->print;
+        promise->is_new = false;
+    }
+    pthread_mutex_unlock(&lock);
+    return is_first;
 }
 
 void ath_cuda_promise_end(uint64_t handle)
@@ -310,11 +337,12 @@ static bool keeps_promise(const struct ath_cuda_exchange *exchange)
            (!function || function == ath_cuda_promise_function(promised));
 }
 
-void ath_cuda_code_facts_add(const struct ath_cuda_exchange *exchange, const struct ath_frame *key)
+void ath_cuda_code_facts_add(const struct ath_cuda_exchange *exchange, const struct ath_frame *key,
+                             bool is_used)
 {
     const struct ath_frame *answer = &exchange->thread->answer;
     if (keeps_promise(exchange))
-        ath_cuda_fact_file_add(key->bytes, key->length, answer->bytes, answer->length);
+        ath_cuda_fact_file_add(key->bytes, key->length, answer->bytes, answer->length, is_used);
 }
 
 /* ---- other facts ---- */
@@ -354,5 +382,5 @@ void ath_cuda_code_facts_note(const struct ath_cuda_code_fact *fact)
 {
     struct key key;
     if (make_key(fact, &key))
-        ath_cuda_fact_file_add(&key, sizeof key, "", 1);
+        ath_cuda_fact_file_add(&key, sizeof key, "", 1, true);
 }

@@ -23,6 +23,7 @@
 struct ath_cuda_promised_code {
     uint64_t handle; /* 0: the server chooses */
     bool is_known;   /* an earlier run loaded it */
+    bool is_posted;  /* it is loaded without waiting; module.c says when */
 };
 
 /* Promises a handle for images, of which the caller has the fingerprint. Not between
@@ -36,6 +37,10 @@ void ath_cuda_code_facts_begin(void);
 
 /* Whether promises are made now: the fingerprint of images is worth its time. */
 bool ath_cuda_promises_code(void);
+
+/* Whether this is the first question for a kernel of promised code that no earlier run has loaded.
+ * Returns the code's fingerprint, of which the handles of its kernels are made. */
+bool ath_cuda_promise_is_first(uint64_t code, struct ath_fingerprint_value *print);
 
 /* Notes how loading ended. handle: what the server gave. */
 void ath_cuda_promise_kept(const struct ath_cuda_promised_code *code, uint64_t handle);
@@ -56,8 +61,10 @@ bool ath_cuda_code_facts_key(struct ath_cuda_exchange *exchange, struct ath_fram
 /* Looks up an answer. */
 bool ath_cuda_code_facts_find(const struct ath_frame *key, struct ath_frame *answer);
 
-/* Keeps the answer in exchange->thread->answer, which the exchange has opened. */
-void ath_cuda_code_facts_add(const struct ath_cuda_exchange *exchange, const struct ath_frame *key);
+/* Keeps the answer in exchange->thread->answer, which the exchange has opened. is_used: the program
+ * has asked for it; other facts are saved if there is room. */
+void ath_cuda_code_facts_add(const struct ath_cuda_exchange *exchange, const struct ath_frame *key,
+                             bool is_used);
 
 /* A fact that is not an answer: something about a promised kernel or function succeeded, with these
  * numbers. */

@@ -9,7 +9,7 @@
 
 enum { PART = 16 * 1024 * 1024 };
 
-CUresult ath_cuda_upload_image(struct ath_cuda_sent_image *image, bool is_known)
+CUresult ath_cuda_upload_image(struct ath_cuda_sent_image *image, bool is_posted)
 {
     static atomic_ullong last_id;
     uint64_t id = ++last_id;
@@ -28,7 +28,7 @@ CUresult ath_cuda_upload_image(struct ath_cuda_sent_image *image, bool is_known)
         ath_cuda_wire_upload_image_set_data(
             call, (struct ath_wire_bytes){ (const uint8_t *)image->bytes + done, part });
         status =
-            ath_cuda_end(&exchange, is_known ? ath_cuda_post(&exchange) : ath_cuda_ask(&exchange));
+            ath_cuda_end(&exchange, is_posted ? ath_cuda_post(&exchange) : ath_cuda_ask(&exchange));
     }
     if (!status)
         image->uploaded = id;

@@ -18,7 +18,7 @@ struct ath_cuda_sent_image {
 
 /* Uploads an image, and sets its number. is_known: an earlier run loaded the image, so this does
  * not wait. Not between ath_cuda_begin() and ath_cuda_end(). */
-CUresult ath_cuda_upload_image(struct ath_cuda_sent_image *image, bool is_known);
+CUresult ath_cuda_upload_image(struct ath_cuda_sent_image *image, bool is_posted);
 
 /* Writes an image, or its number, into a call. */
 void ath_cuda_put_image(struct ath_cuda_wire_image_builder to,

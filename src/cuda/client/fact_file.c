@@ -263,12 +263,13 @@ bool ath_cuda_fact_file_find(const void *key, size_t length, struct ath_frame *v
     return is_found;
 }
 
-void ath_cuda_fact_file_add(const void *key, size_t length, const void *value, size_t value_length)
+void ath_cuda_fact_file_add(const void *key, size_t length, const void *value, size_t value_length,
+                            bool is_used)
 {
     struct lengths lengths = { (uint32_t)length, (uint32_t)value_length };
     pthread_mutex_lock(&lock);
     if (is_open && length < FILE_MAX && value_length < FILE_MAX &&
-        add_fact(key, value, lengths, true))
+        add_fact(key, value, lengths, is_used))
         is_changed = true;
     pthread_mutex_unlock(&lock);
 }

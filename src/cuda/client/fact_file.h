@@ -21,8 +21,9 @@ void ath_cuda_fact_file_open(const struct ath_fingerprint_value *driver);
 /* Copies the value of a key. Returns false if there is none, or no memory. */
 bool ath_cuda_fact_file_find(const void *key, size_t length, struct ath_frame *value);
 
-/* Adds a fact, unless its key has a value. */
-void ath_cuda_fact_file_add(const void *key, size_t length, const void *value, size_t value_length);
+/* Adds a fact, unless its key has a value. Facts that this run has used are saved first. */
+void ath_cuda_fact_file_add(const void *key, size_t length, const void *value, size_t value_length,
+                            bool is_used);
 
 /* Writes the facts if there are new ones, with those that other programs saved meanwhile. Failing
  * costs the next start time, and is not reported. A child of fork() writes nothing. */

@@ -287,19 +287,35 @@ static bool is_attribute(CUfunction_attribute attribute)
     return (unsigned int)attribute < MOST;
 }
 
-/* Returns whether the driver must accept a request: a limit of dynamic shared memory that, with the
- * memory that the kernel declares, is no more than a block can have
- * (docs.nvidia.com/cuda/cuda-driver-api, "cuFuncSetAttribute"). Other attributes are not judged. */
-static bool must_be_accepted(const struct request *request)
+/* Returns whether a limit of dynamic shared memory is, with the memory that the kernel declares, no
+ * more than a block can have (docs.nvidia.com/cuda/cuda-driver-api, "cuFuncSetAttribute"). */
+static bool is_shared_limit_right(const struct request *request)
 {
     int declared, most;
     CUdevice device;
-    return request->subject.attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
-           request->value >= 0 && !ath_is_off(ATH_SWITCH_CACHES) &&
-           !request->ask_declared(request, &declared, &device) &&
+    return request->value >= 0 && !request->ask_declared(request, &declared, &device) &&
            !ath_cuda_by_hand_cuDeviceGetAttribute(
                &most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device) &&
            request->value <= most - declared;
+}
+
+/* Returns whether the driver must accept a request. The carveout is a hint in percent, or -1: the
+ * kernel's facts say that kernel and device are right. Other attributes are not judged. */
+static bool must_be_accepted(const struct request *request)
+{
+    int declared;
+    CUdevice device;
+    if (ath_is_off(ATH_SWITCH_CACHES))
+        return false;
+    switch ((int)request->subject.attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        return is_shared_limit_right(request);
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        return request->value >= -1 && request->value <= 100 &&
+               !request->ask_declared(request, &declared, &device);
+    default:
+        return false;
+    }
 }
 
 /* The fact that the driver accepts a request. Its settings are those before the request. */

@@ -12,6 +12,7 @@
 #include "cuda/client/kernel_parameters.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-structs.h"
+#include "remote/switches.h"
 
 /* Checks dynamic shared memory above the amount that every kernel has by default. */
 static CUresult check_shared(CUfunction function, unsigned int bytes)
@@ -37,14 +38,39 @@ static uint64_t mix_shape(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
+/* Whether the grid is made of whole clusters, and whether a cluster fits is all that is not known:
+ * that does not depend on the grid. */
+static bool is_about_cluster(const CUlaunchConfig *config)
+{
+    const CUlaunchAttributeValue *size = NULL;
+    for (unsigned int i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttribute *at = &config->attrs[i];
+        if (at->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            size = &at->value;
+        else if (at->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE ||
+                 at->id == CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION ||
+                 at->id >= CU_LAUNCH_ATTRIBUTE_MAX)
+            return false;
+    }
+    return size && size->clusterDim.x && size->clusterDim.y && size->clusterDim.z &&
+           config->gridDimX % size->clusterDim.x == 0 &&
+           config->gridDimY % size->clusterDim.y == 0 && config->gridDimZ % size->clusterDim.z == 0;
+}
+
 /* The limits for clusters and cooperative launches differ between GPUs and kernels, a driver may
  * not know an attribute, and CUDA reports a launch that does not fit at once. So the first launch
  * of each shape waits for its answer. Returns a number for the shape; 0 for other launches. */
 static uint64_t shape_of(const CUlaunchConfig *config, CUfunction function)
 {
-    const uint64_t parts[] = { (uintptr_t)function, config->gridDimX,      config->gridDimY,
-                               config->gridDimZ,    config->blockDimX,     config->blockDimY,
-                               config->blockDimZ,   config->sharedMemBytes };
+    const bool of_any_grid = is_about_cluster(config);
+    const uint64_t parts[] = { (uintptr_t)function,
+                               of_any_grid ? 0 : config->gridDimX,
+                               of_any_grid ? 0 : config->gridDimY,
+                               of_any_grid ? 0 : config->gridDimZ,
+                               config->blockDimX,
+                               config->blockDimY,
+                               config->blockDimZ,
+                               config->sharedMemBytes };
     uint64_t shape = 0;
     bool may_not_fit = false;
     for (unsigned int i = 0; i < config->numAttrs; i++) {
@@ -95,6 +121,21 @@ static void note_fitted(uint64_t shape)
     if (i == FITTED_IN_A_ROW) /* the row is full: replace any */
         i = (shape >> 1) % FITTED_IN_A_ROW;
     atomic_store_explicit(&row[i], shape, memory_order_relaxed);
+}
+
+/* ---- clusters ---- */
+
+/* cuBLAS asks how many clusters fit before it launches with such clusters. If some fit, the launch
+ * does as well and need not wait for its answer. */
+CUresult ath_cuda_by_hand_cuOccupancyMaxActiveClusters(int *cluster_count, CUfunction function,
+                                                       const CUlaunchConfig *config)
+{
+    CUresult status = ath_cuda_do_cuOccupancyMaxActiveClusters(cluster_count, function, config);
+    uint64_t shape =
+        !status && *cluster_count > 0 && is_about_cluster(config) ? shape_of(config, function) : 0;
+    if (shape && !ath_is_off(ATH_SWITCH_CACHES) && !has_fitted(shape))
+        note_fitted(shape);
+    return status;
 }
 
 static CUresult post_or_ask(struct ath_cuda_exchange *exchange, uint64_t shape, CUfunction function)

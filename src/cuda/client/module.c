@@ -13,6 +13,7 @@
 #include "cuda/client/code_image.h"
 #include "cuda/client/jit_options.h"
 #include "cuda/client/kernel_facts.h"
+#include "cuda/client/library_kernels.h"
 #include "cuda/client/parameter_layout.h"
 #include "cuda/common/bytes.h"
 #include "proto/cuda-client.h"
@@ -48,14 +49,14 @@ static CUresult gather_images(const void *image, struct images **out)
     return CUDA_SUCCESS;
 }
 
-static CUresult upload_images(struct images *images, bool is_known)
+static CUresult upload_images(struct images *images, bool is_posted)
 {
     CUresult status = CUDA_SUCCESS;
     size_t total = 0;
     for (uint32_t i = 0; !status && i < images->count; i++) {
         total += images->items[i].length;
         if (total > ATH_CUDA_IMAGE_WITHIN_CALL)
-            status = ath_cuda_upload_image(&images->items[i], is_known);
+            status = ath_cuda_upload_image(&images->items[i], is_posted);
     }
     return status;
 }
@@ -68,6 +69,25 @@ static void put_images(struct ath_wire_array list, const struct images *images)
 }
 
 /* ---- promises ---- */
+
+/* Whether a library has machine code for every device, so that it loads unless memory runs out. Two
+ * variables make the driver compile PTX in its place (CUDA C++ Programming Guide, "Environment
+ * variables"). */
+static bool has_code_for_all(const struct images *images)
+{
+    int count = 0, major, minor;
+    if (images->count != 1 || getenv("CUDA_FORCE_JIT") || getenv("CUDA_FORCE_PTX_JIT") ||
+        ath_cuda_do_cuDeviceGetCount(&count))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (ath_cuda_by_hand_cuDeviceGetAttribute(
+                &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, i) ||
+            ath_cuda_by_hand_cuDeviceGetAttribute(
+                &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, i) ||
+            !ath_cuda_has_code_for(images->items[0].bytes, (unsigned int)(10 * major + minor)))
+            return false;
+    return count > 0;
+}
 
 /* Promises a handle for images. Options that return something are not kept; their count is 0. */
 static struct ath_cuda_promised_code promise_images(enum ath_cuda_method method,
@@ -84,15 +104,22 @@ static struct ath_cuda_promised_code promise_images(enum ath_cuda_method method,
         const uint64_t option[] = { (uint64_t)options[i], values ? (uintptr_t)values[i] : 0 };
         ath_fingerprint_add(&print, option, sizeof option);
     }
-    return ath_cuda_promise_code(method, &print);
+    struct ath_cuda_promised_code code = ath_cuda_promise_code(method, &print);
+    bool is_sure = method == ATH_CUDA_METHOD_cuLibraryLoadData && code.handle && !code.is_known &&
+                   has_code_for_all(images);
+    code.is_posted = code.is_known || is_sure;
+    return code;
 }
 
-/* Sends the call that loads code. An earlier run's code is not waited for. */
+/* Sends the call that loads code. An earlier run's code is not waited for, and no code that the GPU
+ * can surely run. */
 static CUresult load(struct ath_cuda_exchange *exchange, const struct ath_cuda_promised_code *code)
 {
-    CUresult status = code->is_known ? ath_cuda_post(exchange) : ath_cuda_ask(exchange);
+    CUresult status = code->is_posted ? ath_cuda_post(exchange) : ath_cuda_ask(exchange);
     if (status)
         ath_cuda_promise_broken(code);
+    else if (code->is_posted)
+        ath_cuda_promise_kept(code, code->handle);
     return status;
 }
 
@@ -114,7 +141,7 @@ CUresult ath_cuda_by_hand_cuModuleLoadDataEx(CUmodule *module, const void *image
     if (!status && !option_count)
         code = promise_images(ATH_CUDA_METHOD_cuModuleLoadDataEx, images, NULL, NULL, 0);
     if (!status)
-        status = upload_images(images, code.is_known);
+        status = upload_images(images, code.is_posted);
     if (!status)
         status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuModuleLoadDataEx);
     if (status) {
@@ -128,7 +155,7 @@ CUresult ath_cuda_by_hand_cuModuleLoadDataEx(CUmodule *module, const void *image
                          options, option_values, option_count);
     ath_cuda_wire_module_load_data_ex_set_promised(call, code.handle);
     status = load(&exchange, &code);
-    if (!status && code.is_known)
+    if (!status && code.is_posted)
         *module =
             (CUmodule)(uintptr_t)ath_cuda_to_own(&exchange.side, ATH_CUDA_KIND_MODULE, code.handle);
     if (exchange.is_answered) {
@@ -202,7 +229,7 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
         promised = promise_images(ATH_CUDA_METHOD_cuLibraryLoadData, images, library_options,
                                   library_option_values, library_option_count);
     if (!status)
-        status = upload_images(images, promised.is_known);
+        status = upload_images(images, promised.is_posted);
     if (!status)
         status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLibraryLoadData);
     if (status) {
@@ -219,7 +246,7 @@ CUresult ath_cuda_by_hand_cuLibraryLoadData(CUlibrary *library, const void *code
         library_options, library_option_values);
     ath_cuda_wire_library_load_data_set_promised(call, promised.handle);
     status = load(&exchange, &promised);
-    if (!status && promised.is_known)
+    if (!status && promised.is_posted)
         *library = (CUlibrary)(uintptr_t)ath_cuda_to_own(&exchange.side, ATH_CUDA_KIND_LIBRARY,
                                                          promised.handle);
     if (exchange.is_answered) {
@@ -267,22 +294,15 @@ CUresult ath_cuda_by_hand_cuLibraryLoadFromFile(CUlibrary *library, const char *
 
 /* ---- functions and their parameter layouts ---- */
 
-CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+static CUresult get_kernel(CUkernel *kernel, CUlibrary library, const char *name, uint64_t promised)
 {
-    uint64_t promised = ath_cuda_promise_kernel((uintptr_t)library, name);
     struct ath_cuda_exchange exchange;
     CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuLibraryGetKernel);
     if (status)
         return status;
     if (!kernel || !name)
         return ath_cuda_end(&exchange, CUDA_ERROR_INVALID_VALUE);
-    struct ath_cuda_wire_library_get_kernel_builder call =
-        ath_cuda_wire_call_init_library_get_kernel(exchange.call);
-    ath_cuda_wire_library_get_kernel_set_library(
-        call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_LIBRARY, (uintptr_t)library));
-    ath_cuda_wire_library_get_kernel_set_name(call, name);
-    exchange.promised = promised;
-    ath_cuda_wire_library_get_kernel_set_promised(call, promised);
+    ath_cuda_library_kernels_put(&exchange, library, name, promised);
     uint64_t age = ath_cuda_answer_cache_age();
     status = ath_cuda_ask_cached(&exchange);
     if (!status) {
@@ -297,6 +317,16 @@ CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library
         ath_cuda_kernel_facts_learn(*kernel, answer, age);
     }
     return ath_cuda_end(&exchange, status);
+}
+
+CUresult ath_cuda_by_hand_cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+    uint64_t promised = ath_cuda_promise_kernel((uintptr_t)library, name);
+    struct ath_cuda_library_kernels all;
+    ath_cuda_library_kernels_begin(&all, promised ? library : NULL);
+    CUresult status = get_kernel(kernel, library, name, promised);
+    ath_cuda_library_kernels_end(&all);
+    return status;
 }
 
 CUresult ath_cuda_by_hand_cuModuleGetFunction(CUfunction *function, CUmodule module,

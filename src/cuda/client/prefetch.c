@@ -100,7 +100,7 @@ void ath_cuda_prefetch_wait(struct ath_cuda_prefetch *ahead)
         ath_cuda_answer_cache_add(exchange->method, asked->message.bytes, asked->message.length,
                                   &exchange->thread->answer, asked->age);
         if (asked->key.length)
-            ath_cuda_code_facts_add(exchange, &asked->key);
+            ath_cuda_code_facts_add(exchange, &asked->key, true);
     }
 }
 

@@ -182,6 +182,37 @@ size_t ath_cuda_bytes_of_image(const void *image)
     return bytes_of_text(image);
 }
 
+/* The head of an entry in a fat binary (measured as above). */
+struct fat_entry {
+    uint16_t kind, version;
+    uint32_t head_bytes;
+    uint64_t bytes; /* behind the head */
+    uint32_t unknown[3], capability;
+};
+
+bool ath_cuda_has_code_for(const void *image, unsigned int capability)
+{
+    enum { KIND_ELF = 2 };
+    struct fat_binary fat;
+    struct fat_entry entry;
+    if (!image || !(image = ath_cuda_unwrapped_image(image)) ||
+        !begins_with(image, FAT_BINARY_MAGIC))
+        return false;
+    memcpy(&fat, image, sizeof fat);
+    const unsigned char *at = (const unsigned char *)image + fat.head_bytes;
+    for (uint64_t left = fat.bytes; left >= sizeof entry;) {
+        memcpy(&entry, at, sizeof entry);
+        if (entry.kind == KIND_ELF && entry.capability == capability)
+            return true;
+        uint64_t bytes = entry.head_bytes + entry.bytes;
+        if (entry.head_bytes < sizeof entry || bytes < entry.bytes || bytes > left)
+            return false;
+        at += bytes;
+        left -= bytes;
+    }
+    return false;
+}
+
 /* ---- images from clients ---- */
 
 static bool lies_within(uint64_t offset, uint64_t bytes, size_t length)

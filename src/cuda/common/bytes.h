@@ -20,6 +20,12 @@ size_t ath_cuda_bytes_of_format(CUarray_format format);
 size_t ath_cuda_bytes_of_image(const void *image);
 
 /*
+ * Returns whether an image is a fat binary with machine code for exactly this compute capability
+ * (90: 9.0), as its heads say. Such code runs there, and needs no compiler.
+ */
+bool ath_cuda_has_code_for(const void *image, unsigned int capability);
+
+/*
  * Returns whether an image from a client ends where its own head says. The driver believes the
  * head, so it would read beyond a shorter image. An image with a wrapper, which points elsewhere,
  * is not whole.

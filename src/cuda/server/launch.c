@@ -1,54 +1,12 @@
-/* The server's side of launches, of kernel nodes, and of the layout of a kernel's parameters. */
+/* The server's side of launches and of kernel nodes. */
 #include "config.h"
 
 #include <string.h>
 
 #include "cuda/common/kernel_node.h"
-#include "cuda/common/promise.h"
+#include "cuda/server/kernel_layout.h"
 #include "cuda/server/served_call.h"
 #include "proto/cuda-structs.h"
-
-/* ---- where the parameters of a kernel lie ---- */
-
-enum { PARAMETERS_MAX = 4096 }; /* they have 32764 bytes in all: CUDA 12.1's limit */
-
-struct layout {
-    uint32_t count, max_threads;
-    struct {
-        size_t offset, size;
-    } parameters[PARAMETERS_MAX];
-};
-
-static uint32_t max_threads_of(const struct ath_cuda_driver *driver, CUfunction function,
-                               CUkernel kernel)
-{
-    const CUfunction_attribute threads = CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
-    CUdevice device = 0;
-    int value = 0;
-    CUresult status = CUDA_ERROR_NOT_SUPPORTED;
-    if (function && driver->cuFuncGetAttribute)
-        status = driver->cuFuncGetAttribute(&value, threads, function);
-    else if (kernel && driver->cuKernelGetAttribute && !driver->cuCtxGetDevice(&device))
-        status = driver->cuKernelGetAttribute(&value, threads, kernel, device);
-    return status || value < 0 ? 0 : (uint32_t)value;
-}
-
-/* A driver before CUDA 12.4 cannot tell the layout; launches then need `extra`. */
-static CUresult ask_layout(const struct ath_cuda_driver *driver, CUfunction function,
-                           CUkernel kernel, struct layout *out)
-{
-    bool is_known =
-        kernel ? driver->cuKernelGetParamInfo != NULL : driver->cuFuncGetParamInfo != NULL;
-    CUresult status = is_known ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
-    for (out->count = 0; !status && out->count < PARAMETERS_MAX; out->count += !status) {
-        size_t *offset = &out->parameters[out->count].offset;
-        size_t *size = &out->parameters[out->count].size;
-        status = kernel ? driver->cuKernelGetParamInfo(kernel, out->count, offset, size)
-                        : driver->cuFuncGetParamInfo(function, out->count, offset, size);
-    }
-    out->max_threads = max_threads_of(driver, function, kernel);
-    return status == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : status; /* there is no such one */
-}
 
 /* ---- the parameters that a call brings ---- */
 
@@ -70,7 +28,7 @@ static void **extra_of(struct parameters *to, struct ath_wire_bytes bytes)
     return bytes.length ? to->buffer : NULL;
 }
 
-static bool is_within(const struct layout *layout, size_t length)
+static bool is_within(const struct ath_cuda_kernel_layout *layout, size_t length)
 {
     for (uint32_t i = 0; i < layout->count; i++)
         if (layout->parameters[i].offset + layout->parameters[i].size > length)
@@ -80,12 +38,13 @@ static bool is_within(const struct layout *layout, size_t length)
 
 /* The function may be a kernel. */
 static bool finds_layout(const struct ath_cuda_served *served, CUfunction function,
-                         struct layout *out)
+                         struct ath_cuda_kernel_layout *out)
 {
     const struct ath_cuda_object_name kernel = { ATH_CUDA_KIND_KERNEL, (uintptr_t)function };
-    CUresult status = ath_cuda_object_serial(&served->session->objects, kernel, NULL)
-                          ? ask_layout(served->driver, NULL, (CUkernel)(void *)function, out)
-                          : ask_layout(served->driver, function, NULL, out);
+    CUresult status =
+        ath_cuda_object_serial(&served->session->objects, kernel, NULL)
+            ? ath_cuda_kernel_layout_ask(served->driver, NULL, (CUkernel)(void *)function, out)
+            : ath_cuda_kernel_layout_ask(served->driver, function, NULL, out);
     return !status && out->count;
 }
 
@@ -96,7 +55,7 @@ static void **pointers_of(struct ath_cuda_served *served, CUfunction function,
                           struct ath_wire_bytes bytes)
 {
     enum { SAFE_BYTES = 4096 };
-    struct layout layout;
+    struct ath_cuda_kernel_layout layout;
     if (served->side.status || !function || !bytes.length || bytes.length > SAFE_BYTES ||
         !finds_layout(served, function, &layout))
         return NULL;
@@ -241,133 +200,6 @@ void ath_cuda_serve_cuGraphExecKernelNodeSetParams_v2(struct ath_cuda_served *se
         served->status = served->driver->cuGraphExecKernelNodeSetParams_v2(exec, node, &params);
 }
 
-/* ---- functions, and where their parameters lie ---- */
-
-static void put_layout(struct ath_cuda_wire_layout_builder to, const struct layout *layout)
-{
-    ath_cuda_wire_layout_set_is_known(to, true);
-    ath_cuda_wire_layout_set_max_threads(to, layout->max_threads);
-    struct ath_wire_array offsets = ath_cuda_wire_layout_init_offsets(to, layout->count);
-    struct ath_wire_array sizes = ath_cuda_wire_layout_init_sizes(to, layout->count);
-    for (uint32_t i = 0; i < layout->count; i++) {
-        ath_wire_array_set_bits(offsets, i, layout->parameters[i].offset);
-        ath_wire_array_set_bits(sizes, i, layout->parameters[i].size);
-    }
-}
-
-static CUresult answer_layout(const struct ath_cuda_driver *driver,
-                              struct ath_cuda_wire_layout_builder to, CUfunction function,
-                              CUkernel kernel)
-{
-    struct layout layout;
-    CUresult status = ask_layout(driver, function, kernel, &layout);
-    if (!status)
-        put_layout(to, &layout);
-    return status;
-}
-
-/* Sends the facts that programs ask for next. A kernel that does not compile has no layout: each of
- * these would compile it again. */
-static void put_facts(struct ath_cuda_served *served,
-                      struct ath_cuda_wire_library_get_kernel_result_builder to, CUkernel kernel)
-{
-    const struct ath_cuda_driver *driver = served->driver;
-    CUdevice device;
-    CUfunction function;
-    struct {
-        uint32_t attribute;
-        int value;
-    } facts[CU_FUNC_ATTRIBUTE_MAX];
-    uint32_t count = 0;
-    if (!driver->cuKernelGetFunction || !driver->cuKernelGetAttribute ||
-        driver->cuCtxGetDevice(&device) || driver->cuKernelGetFunction(&function, kernel))
-        return;
-    ath_cuda_wire_library_get_kernel_result_set_function(
-        to, ath_cuda_to_wire(&served->side, ATH_CUDA_KIND_FUNCTION, (uintptr_t)function));
-    for (uint32_t i = 0; i < CU_FUNC_ATTRIBUTE_MAX; i++) {
-        facts[count].attribute = i;
-        count += !driver->cuKernelGetAttribute(&facts[count].value, (CUfunction_attribute)i, kernel,
-                                               device);
-    }
-    struct ath_wire_array list = ath_cuda_wire_library_get_kernel_result_init_facts(to, count);
-    for (uint32_t i = 0; i < count; i++) {
-        struct ath_cuda_wire_kernel_fact_builder fact = { ath_wire_array_struct(list, i) };
-        ath_cuda_wire_kernel_fact_set_attribute(fact, facts[i].attribute);
-        ath_cuda_wire_kernel_fact_set_value(fact, facts[i].value);
-    }
-}
-
-void ath_cuda_serve_cuLibraryGetKernel(struct ath_cuda_served *served)
-{
-    NEEDS(served, cuLibraryGetKernel)
-    struct ath_cuda_side *side = &served->side;
-    struct ath_cuda_wire_library_get_kernel call =
-        ath_cuda_wire_call_library_get_kernel(served->call);
-    CUlibrary library = (CUlibrary)(uintptr_t)ath_cuda_to_own(
-        side, ATH_CUDA_KIND_LIBRARY, ath_cuda_wire_library_get_kernel_library(call));
-    CUkernel kernel = NULL;
-    served->promised = ath_cuda_promise_of(ath_cuda_wire_library_get_kernel_promised(call));
-    if (ath_cuda_refused(served))
-        return;
-    served->status = served->driver->cuLibraryGetKernel(
-        &kernel, library, ath_cuda_wire_library_get_kernel_name(call));
-    if (served->status)
-        return;
-    struct ath_cuda_wire_library_get_kernel_result_builder answer =
-        ath_cuda_wire_answer_init_library_get_kernel(served->answer);
-    ath_cuda_wire_library_get_kernel_result_set_kernel(
-        answer, ath_cuda_to_wire(side, ATH_CUDA_KIND_KERNEL, (uintptr_t)kernel));
-    if (!answer_layout(served->driver, ath_cuda_wire_library_get_kernel_result_init_layout(answer),
-                       NULL, kernel))
-        put_facts(served, answer, kernel);
-}
-
-void ath_cuda_serve_cuModuleGetFunction(struct ath_cuda_served *served)
-{
-    NEEDS(served, cuModuleGetFunction)
-    struct ath_cuda_side *side = &served->side;
-    struct ath_cuda_wire_module_get_function call =
-        ath_cuda_wire_call_module_get_function(served->call);
-    CUmodule module = (CUmodule)(uintptr_t)ath_cuda_to_own(
-        side, ATH_CUDA_KIND_MODULE, ath_cuda_wire_module_get_function_module(call));
-    CUfunction function = NULL;
-    served->promised = ath_cuda_promise_of(ath_cuda_wire_module_get_function_promised(call));
-    if (ath_cuda_refused(served))
-        return;
-    served->status = served->driver->cuModuleGetFunction(
-        &function, module, ath_cuda_wire_module_get_function_name(call));
-    if (served->status)
-        return;
-    struct ath_cuda_wire_module_get_function_result_builder answer =
-        ath_cuda_wire_answer_init_module_get_function(served->answer);
-    ath_cuda_wire_module_get_function_result_set_function(
-        answer, ath_cuda_to_wire(side, ATH_CUDA_KIND_FUNCTION, (uintptr_t)function));
-    answer_layout(served->driver, ath_cuda_wire_module_get_function_result_init_layout(answer),
-                  function, NULL);
-}
-
-void ath_cuda_serve_athFunctionLayout(struct ath_cuda_served *served)
-{
-    struct ath_cuda_side *side = &served->side;
-    struct ath_cuda_wire_function_layout call = ath_cuda_wire_call_function_layout(served->call);
-    uint64_t wire = ath_cuda_wire_function_layout_function(call);
-    bool is_kernel = ath_cuda_wire_function_layout_is_kernel(call);
-    CUkernel kernel = NULL;
-    CUfunction function = NULL;
-    if (is_kernel)
-        kernel = (CUkernel)(uintptr_t)ath_cuda_to_own(side, ATH_CUDA_KIND_KERNEL, wire);
-    else
-        function = ath_cuda_function_of(side, wire);
-    if (!kernel && !function)
-        side->status = CUDA_ERROR_INVALID_HANDLE;
-    if (ath_cuda_refused(served))
-        return;
-    served->status = answer_layout(served->driver,
-                                   ath_cuda_wire_function_layout_result_init_layout(
-                                       ath_cuda_wire_answer_init_function_layout(served->answer)),
-                                   function, kernel);
-}
-
 /* ---- a launch on several devices: it takes pointers to the parameters ---- */
 
 static CUDA_LAUNCH_PARAMS device_launch_of(struct ath_cuda_served *served,
@@ -428,7 +260,7 @@ static struct ath_wire_bytes buffer_of(void **extra, size_t bytes)
 /* The node's parameters one after another. The driver gives them by pointers, or in a buffer. */
 static struct ath_wire_bytes parameters_of(struct ath_cuda_side *side,
                                            const CUDA_KERNEL_NODE_PARAMS *node,
-                                           const struct layout *layout)
+                                           const struct ath_cuda_kernel_layout *layout)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < layout->count; i++) {
@@ -453,13 +285,13 @@ void ath_cuda_serve_cuGraphKernelNodeGetParams_v2(struct ath_cuda_served *served
         ath_cuda_wire_graph_kernel_node_get_params_v2_node(
             ath_cuda_wire_call_graph_kernel_node_get_params_v2(served->call)));
     CUDA_KERNEL_NODE_PARAMS node = { 0 };
-    struct layout layout = { .count = 0 };
+    struct ath_cuda_kernel_layout layout = { .count = 0 };
     if (ath_cuda_refused(served))
         return;
     served->status = served->driver->cuGraphKernelNodeGetParams_v2(graph_node, &node);
     if (!served->status)
-        served->status =
-            ask_layout(served->driver, node.func, node.func ? NULL : node.kern, &layout);
+        served->status = ath_cuda_kernel_layout_ask(served->driver, node.func,
+                                                    node.func ? NULL : node.kern, &layout);
     if (served->status)
         return;
     struct ath_cuda_wire_graph_kernel_node_get_params_v2_result_builder answer =
@@ -468,5 +300,6 @@ void ath_cuda_serve_cuGraphKernelNodeGetParams_v2(struct ath_cuda_served *served
         side, ath_cuda_wire_graph_kernel_node_get_params_v2_result_init_kernel(answer), &node,
         ath_cuda_to_wire(side, ATH_CUDA_KIND_FUNCTION, (uintptr_t)node.func),
         parameters_of(side, &node, &layout));
-    put_layout(ath_cuda_wire_graph_kernel_node_get_params_v2_result_init_layout(answer), &layout);
+    ath_cuda_kernel_layout_put(
+        ath_cuda_wire_graph_kernel_node_get_params_v2_result_init_layout(answer), &layout);
 }

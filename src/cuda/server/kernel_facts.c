@@ -1,0 +1,200 @@
+/* The server's side of functions and kernels: by name, where their parameters lie, and the facts
+ * that programs ask for next. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fingerprint.h"
+#include "cuda/common/promise.h"
+#include "cuda/server/kernel_layout.h"
+#include "cuda/server/served_call.h"
+
+/* A library with more kernels is not looked at as a whole: a driver loads each one that it is asked
+ * about, which takes 12 us and its memory on the GPU. */
+enum { KERNELS_MAX = 64 };
+
+static CUresult answer_layout(const struct ath_cuda_driver *driver,
+                              struct ath_cuda_wire_layout_builder to, CUfunction function,
+                              CUkernel kernel)
+{
+    struct ath_cuda_kernel_layout layout;
+    CUresult status = ath_cuda_kernel_layout_ask(driver, function, kernel, &layout);
+    if (!status)
+        ath_cuda_kernel_layout_put(to, &layout);
+    return status;
+}
+
+/* Puts all attributes of a kernel on a device. A kernel that does not compile has no layout: each
+ * of these would compile it again. */
+static void put_attributes(const struct ath_cuda_driver *driver,
+                           struct ath_cuda_wire_library_get_kernel_result_builder to,
+                           CUkernel kernel, CUdevice device)
+{
+    struct {
+        uint32_t attribute;
+        int value;
+    } facts[CU_FUNC_ATTRIBUTE_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < CU_FUNC_ATTRIBUTE_MAX; i++) {
+        facts[count].attribute = i;
+        count += !driver->cuKernelGetAttribute(&facts[count].value, (CUfunction_attribute)i, kernel,
+                                               device);
+    }
+    struct ath_wire_array list = ath_cuda_wire_library_get_kernel_result_init_facts(to, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct ath_cuda_wire_kernel_fact_builder fact = { ath_wire_array_struct(list, i) };
+        ath_cuda_wire_kernel_fact_set_attribute(fact, facts[i].attribute);
+        ath_cuda_wire_kernel_fact_set_value(fact, facts[i].value);
+    }
+}
+
+/* Sends the facts that programs ask for next. */
+static void put_facts(struct ath_cuda_served *served,
+                      struct ath_cuda_wire_library_get_kernel_result_builder to, CUkernel kernel)
+{
+    const struct ath_cuda_driver *driver = served->driver;
+    CUdevice device;
+    CUfunction function;
+    if (!driver->cuKernelGetFunction || !driver->cuKernelGetAttribute ||
+        driver->cuCtxGetDevice(&device) || driver->cuKernelGetFunction(&function, kernel))
+        return;
+    ath_cuda_wire_library_get_kernel_result_set_function(
+        to, ath_cuda_to_wire(&served->side, ATH_CUDA_KIND_FUNCTION, (uintptr_t)function));
+    put_attributes(driver, to, kernel, device);
+}
+
+void ath_cuda_serve_cuLibraryGetKernel(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuLibraryGetKernel)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_library_get_kernel call =
+        ath_cuda_wire_call_library_get_kernel(served->call);
+    CUlibrary library = (CUlibrary)(uintptr_t)ath_cuda_to_own(
+        side, ATH_CUDA_KIND_LIBRARY, ath_cuda_wire_library_get_kernel_library(call));
+    CUkernel kernel = NULL;
+    served->promised = ath_cuda_promise_of(ath_cuda_wire_library_get_kernel_promised(call));
+    if (ath_cuda_refused(served))
+        return;
+    served->status = served->driver->cuLibraryGetKernel(
+        &kernel, library, ath_cuda_wire_library_get_kernel_name(call));
+    if (served->status)
+        return;
+    struct ath_cuda_wire_library_get_kernel_result_builder answer =
+        ath_cuda_wire_answer_init_library_get_kernel(served->answer);
+    ath_cuda_wire_library_get_kernel_result_set_kernel(
+        answer, ath_cuda_to_wire(side, ATH_CUDA_KIND_KERNEL, (uintptr_t)kernel));
+    if (!answer_layout(served->driver, ath_cuda_wire_library_get_kernel_result_init_layout(answer),
+                       NULL, kernel))
+        put_facts(served, answer, kernel);
+}
+
+void ath_cuda_serve_cuModuleGetFunction(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuModuleGetFunction)
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_module_get_function call =
+        ath_cuda_wire_call_module_get_function(served->call);
+    CUmodule module = (CUmodule)(uintptr_t)ath_cuda_to_own(
+        side, ATH_CUDA_KIND_MODULE, ath_cuda_wire_module_get_function_module(call));
+    CUfunction function = NULL;
+    served->promised = ath_cuda_promise_of(ath_cuda_wire_module_get_function_promised(call));
+    if (ath_cuda_refused(served))
+        return;
+    served->status = served->driver->cuModuleGetFunction(
+        &function, module, ath_cuda_wire_module_get_function_name(call));
+    if (served->status)
+        return;
+    struct ath_cuda_wire_module_get_function_result_builder answer =
+        ath_cuda_wire_answer_init_module_get_function(served->answer);
+    ath_cuda_wire_module_get_function_result_set_function(
+        answer, ath_cuda_to_wire(side, ATH_CUDA_KIND_FUNCTION, (uintptr_t)function));
+    answer_layout(served->driver, ath_cuda_wire_module_get_function_result_init_layout(answer),
+                  function, NULL);
+}
+
+void ath_cuda_serve_athFunctionLayout(struct ath_cuda_served *served)
+{
+    struct ath_cuda_side *side = &served->side;
+    struct ath_cuda_wire_function_layout call = ath_cuda_wire_call_function_layout(served->call);
+    uint64_t wire = ath_cuda_wire_function_layout_function(call);
+    bool is_kernel = ath_cuda_wire_function_layout_is_kernel(call);
+    CUkernel kernel = NULL;
+    CUfunction function = NULL;
+    if (is_kernel)
+        kernel = (CUkernel)(uintptr_t)ath_cuda_to_own(side, ATH_CUDA_KIND_KERNEL, wire);
+    else
+        function = ath_cuda_function_of(side, wire);
+    if (!kernel && !function)
+        side->status = CUDA_ERROR_INVALID_HANDLE;
+    if (ath_cuda_refused(served))
+        return;
+    served->status = answer_layout(served->driver,
+                                   ath_cuda_wire_function_layout_result_init_layout(
+                                       ath_cuda_wire_answer_init_function_layout(served->answer)),
+                                   function, kernel);
+}
+
+/* ---- all kernels of a library ---- */
+
+/* Writes the answer that cuLibraryGetKernel() would have for a kernel, with promised handles: the
+ * client makes them of the library's fingerprint and the kernel's name (client/code_facts.c). */
+static void put_kernel(struct ath_cuda_served *served, struct ath_cuda_wire_named_kernel_builder to,
+                       struct ath_fingerprint_value library, CUkernel kernel, CUdevice device)
+{
+    ATH_AUTO(ath_wire_builder) builder = { .max_bytes = 1 << 16 };
+    struct ath_fingerprint print = ATH_FINGERPRINT_START;
+    const char *name = NULL;
+    size_t length;
+    int status;
+    if (served->driver->cuKernelGetName(&name, kernel) || !name)
+        return;
+    ath_fingerprint_add(&print, &library, sizeof library);
+    ath_fingerprint_add(&print, name, strlen(name));
+    uint64_t promised = ath_cuda_promise_from_hash(ath_fingerprint_end(&print).a);
+    struct ath_cuda_wire_library_get_kernel_result_builder answer =
+        ath_cuda_wire_answer_init_library_get_kernel(ath_cuda_wire_answer_start(&builder));
+    ath_cuda_wire_library_get_kernel_result_set_kernel(answer, promised);
+    ath_cuda_wire_library_get_kernel_result_set_function(answer,
+                                                         ath_cuda_promise_function(promised));
+    if (answer_layout(served->driver, ath_cuda_wire_library_get_kernel_result_init_layout(answer),
+                      NULL, kernel))
+        return;
+    put_attributes(served->driver, answer, kernel, device);
+    const uint8_t *frame = ath_wire_finish(&builder, &length, &status);
+    if (!frame)
+        return;
+    ath_cuda_wire_named_kernel_set_name(to, name);
+    ath_cuda_wire_named_kernel_set_answer(to, (struct ath_wire_bytes){ frame, length });
+}
+
+void ath_cuda_serve_athLibraryKernels(struct ath_cuda_served *served)
+{
+    NEEDS(served, cuLibraryGetKernelCount)
+    NEEDS(served, cuLibraryEnumerateKernels)
+    NEEDS(served, cuKernelGetName)
+    NEEDS(served, cuKernelGetAttribute)
+    struct ath_cuda_wire_library_kernels call = ath_cuda_wire_call_library_kernels(served->call);
+    const struct ath_fingerprint_value print = { ath_cuda_wire_library_kernels_print_a(call),
+                                                 ath_cuda_wire_library_kernels_print_b(call) };
+    CUlibrary library = (CUlibrary)(uintptr_t)ath_cuda_to_own(
+        &served->side, ATH_CUDA_KIND_LIBRARY, ath_cuda_wire_library_kernels_library(call));
+    CUkernel kernels[KERNELS_MAX];
+    CUdevice device;
+    unsigned int count = 0;
+    if (ath_cuda_refused(served))
+        return;
+    served->status = served->driver->cuLibraryGetKernelCount(&count, library);
+    if (!served->status && count <= KERNELS_MAX)
+        served->status = served->driver->cuLibraryEnumerateKernels(kernels, count, library);
+    if (!served->status)
+        served->status = served->driver->cuCtxGetDevice(&device);
+    if (served->status || count > KERNELS_MAX)
+        return;
+    struct ath_wire_array list = ath_cuda_wire_library_kernels_result_init_kernels(
+        ath_cuda_wire_answer_init_library_kernels(served->answer), count);
+    for (uint32_t i = 0; i < list.count; i++)
+        put_kernel(served,
+                   (struct ath_cuda_wire_named_kernel_builder){ ath_wire_array_struct(list, i) },
+                   print, kernels[i], device);
+}
