@@ -45,15 +45,14 @@
  *     begin             the first calls of each library, again
  *     reset             streams and events of the context before and after it is reset
  *     shapes SHAPES TIMES       cooperative launches, the same again: "right" or "wrong"
- *     clusters GRIDS    launches with clusters, of grids of one cluster and more, and of half a
- *                       cluster: "right" if that one is refused
- *     search            the best size of a block, by a function for the shared memory: "right" if
- *                       the function is called once for each size
- *     kernel NAME SHARED        all facts about a kernel: "right" or "wrong"
- *     record TIMES      an event by cuEventRecordWithFlags(): "right" if wrong flags are refused
- *     nodes VALUE       sets the nodes of an executable graph and launches it: "right" or "wrong"
- *     addresses [ended]         attributes of addresses, and after they are freed: "right"
- *     several COUNT     makes COUNT streams and events, which must all differ, and uses some
+ *     clusters GRIDS [ask]      launches with clusters, of grids of one cluster and more, and of
+ * half a cluster: "right" if that one is refused. ask: how many clusters fit, before search the
+ * best size of a block, by a function for the shared memory: "right" if the function is called once
+ * for each size kernel NAME SHARED        all facts about a kernel: "right" or "wrong" record TIMES
+ * an event by cuEventRecordWithFlags(): "right" if wrong flags are refused nodes VALUE       sets
+ * the nodes of an executable graph and launches it: "right" or "wrong" addresses [ended] attributes
+ * of addresses, and after they are freed: "right" several COUNT     makes COUNT streams and events,
+ * which must all differ, and uses some
  *
  * It calls cuInit() first, and prints the result.
  */
@@ -554,7 +553,9 @@ static void step_shapes(const char *words) /* SHAPES TIMES */
 static void step_clusters(const char *words) /* GRIDS */
 {
     enum { SIZE = 4 };
-    unsigned int grids = (unsigned int)strtoul(words, NULL, 10);
+    char *rest;
+    unsigned int grids = (unsigned int)strtoul(words, &rest, 10);
+    bool asks = strstr(rest, "ask");
     CUlaunchAttribute cluster = { .id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                   .value.clusterDim = { SIZE, 1, 1 } };
     CUdeviceptr p = 0;
@@ -569,8 +570,12 @@ static void step_clusters(const char *words) /* GRIDS */
     if (!status)
         status = cuMemAlloc_v2(&p, sizeof value);
     for (unsigned int i = 1; i <= grids && !status; i++) {
+        int fit = 0;
         config.gridDimX = SIZE * i;
-        status = cuLaunchKernelEx(&config, function, params, NULL);
+        if (asks)
+            status = cuOccupancyMaxActiveClusters(&fit, function, &config);
+        if (!status)
+            status = cuLaunchKernelEx(&config, function, params, NULL);
     }
     config.gridDimX = SIZE / 2;
     if (!status)

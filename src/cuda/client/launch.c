@@ -38,9 +38,10 @@ static uint64_t mix_shape(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
-/* Whether the grid is made of whole clusters, and whether a cluster fits is all that is not known:
- * that does not depend on the grid. */
-static bool is_about_cluster(const CUlaunchConfig *config)
+/* Whether the grid is made of whole clusters, and whether a cluster fits is all that is not known.
+ * That does not depend on the grid, so the smallest one stands for all. CUTLASS asks about this one
+ * too (kernel_hardware_info.h); tests/gpu/programs/hopper.cu compares several. */
+static bool is_about_cluster(const CUlaunchConfig *config, CUlaunchConfig *out_smallest)
 {
     const CUlaunchAttributeValue *size = NULL;
     for (unsigned int i = 0; i < config->numAttrs; i++) {
@@ -52,9 +53,15 @@ static bool is_about_cluster(const CUlaunchConfig *config)
                  at->id >= CU_LAUNCH_ATTRIBUTE_MAX)
             return false;
     }
-    return size && size->clusterDim.x && size->clusterDim.y && size->clusterDim.z &&
-           config->gridDimX % size->clusterDim.x == 0 &&
-           config->gridDimY % size->clusterDim.y == 0 && config->gridDimZ % size->clusterDim.z == 0;
+    if (!size || !size->clusterDim.x || !size->clusterDim.y || !size->clusterDim.z ||
+        config->gridDimX % size->clusterDim.x || config->gridDimY % size->clusterDim.y ||
+        config->gridDimZ % size->clusterDim.z)
+        return false;
+    *out_smallest = *config;
+    out_smallest->gridDimX = size->clusterDim.x;
+    out_smallest->gridDimY = size->clusterDim.y;
+    out_smallest->gridDimZ = size->clusterDim.z;
+    return true;
 }
 
 /* The limits for clusters and cooperative launches differ between GPUs and kernels, a driver may
@@ -62,15 +69,12 @@ static bool is_about_cluster(const CUlaunchConfig *config)
  * of each shape waits for its answer. Returns a number for the shape; 0 for other launches. */
 static uint64_t shape_of(const CUlaunchConfig *config, CUfunction function)
 {
-    const bool of_any_grid = is_about_cluster(config);
-    const uint64_t parts[] = { (uintptr_t)function,
-                               of_any_grid ? 0 : config->gridDimX,
-                               of_any_grid ? 0 : config->gridDimY,
-                               of_any_grid ? 0 : config->gridDimZ,
-                               config->blockDimX,
-                               config->blockDimY,
-                               config->blockDimZ,
-                               config->sharedMemBytes };
+    CUlaunchConfig smallest;
+    if (is_about_cluster(config, &smallest))
+        config = &smallest;
+    const uint64_t parts[] = { (uintptr_t)function, config->gridDimX,      config->gridDimY,
+                               config->gridDimZ,    config->blockDimX,     config->blockDimY,
+                               config->blockDimZ,   config->sharedMemBytes };
     uint64_t shape = 0;
     bool may_not_fit = false;
     for (unsigned int i = 0; i < config->numAttrs; i++) {
@@ -125,15 +129,19 @@ static void note_fitted(uint64_t shape)
 
 /* ---- clusters ---- */
 
-/* cuBLAS asks how many clusters fit before it launches with such clusters. If some fit, the launch
- * does as well and need not wait for its answer. */
+/* cuBLAS asks how many clusters fit before it launches with such clusters, for each problem's grid.
+ * If some fit, the launch does as well and need not wait for its answer. */
 CUresult ath_cuda_by_hand_cuOccupancyMaxActiveClusters(int *cluster_count, CUfunction function,
                                                        const CUlaunchConfig *config)
 {
-    CUresult status = ath_cuda_do_cuOccupancyMaxActiveClusters(cluster_count, function, config);
-    uint64_t shape =
-        !status && *cluster_count > 0 && is_about_cluster(config) ? shape_of(config, function) : 0;
-    if (shape && !ath_is_off(ATH_SWITCH_CACHES) && !has_fitted(shape))
+    CUlaunchConfig smallest;
+    bool is_cached = config && (!config->numAttrs || config->attrs) &&
+                     !ath_is_off(ATH_SWITCH_CACHES) && is_about_cluster(config, &smallest);
+    if (!is_cached)
+        return ath_cuda_do_cuOccupancyMaxActiveClusters(cluster_count, function, config);
+    CUresult status = ath_cuda_do_cuOccupancyMaxActiveClusters(cluster_count, function, &smallest);
+    uint64_t shape = status || *cluster_count < 1 ? 0 : shape_of(&smallest, function);
+    if (shape && !has_fitted(shape))
         note_fitted(shape);
     return status;
 }

@@ -90,6 +90,13 @@ static void sizes_of_clusters()
     ok(cudaOccupancyMaxActiveClusters(&active, count_in_cluster, &how));
     printf("= clusters: %d of at most %d blocks\n", active, most);
     check(most >= 8 && active > 0);
+    for (dim3 grid : { dim3(4), dim3(8), dim3(4096), dim3(64, 3, 5) }) { /* it does not matter */
+        int as_many = -1;
+        launch other(grid, 256, 64 * sizeof(int));
+        other.with(cudaLaunchAttributeClusterDimension).clusterDim = { 4, 1, 1 };
+        ok(cudaOccupancyMaxActiveClusters(&as_many, count_in_cluster, &other));
+        check(as_many == active);
+    }
     how.attrs[0].val.clusterDim = { 16, 1, 1 }; /* not allowed until the function says so */
     printf("= refused: %s\n",
            cudaGetErrorName(cudaLaunchKernelEx(&how, count_in_cluster, (const int *)nullptr, 0,
