@@ -47,6 +47,7 @@ PYTHON_TESTS = \
 	tests/cli/test_hostile.py \
 	tests/cli/test_image.py \
 	tests/cli/test_output.py \
+	tests/cli/test_measure.py \
 	tests/cli/test_plan.py \
 	tests/cli/test_place.py \
 	tests/cli/test_process.py \

@@ -42,6 +42,7 @@ UNIT_TESTS = \
 	tests/unit/test_macvlan_apply \
 	tests/unit/test_managed_memory \
 	tests/unit/test_map \
+	tests/unit/test_measure \
 	tests/unit/test_memory_limit \
 	tests/unit/test_netlink \
 	tests/unit/test_netns \
@@ -131,11 +132,17 @@ FAKE_NVML_FLAGS = -shared -fPIC -Wl,-soname,libnvidia-ml.so.1
 tests/unit/fake_nvml.so tests/unit/fake_nvml_old.so: tests/unit/fake_nvml.c src/numa/nvml_api.h
 	$(AM_V_GEN)$(MKDIR_P) tests/unit && $(CC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) \
 	$(FAKE_NVML_FLAGS) $(if $(findstring _old,$@),-DOLD_DRIVER) $(LDFLAGS) -o $@ $(srcdir)/tests/unit/fake_nvml.c
-check_DATA = $(FAKE_NVML)
+check_DATA = $(FAKE_NVML) tests/unit/fake_cuda.so
+# The same for CUDA's driver library.
+tests/unit/fake_cuda.so: tests/unit/fake_cuda.c
+	$(AM_V_GEN)$(MKDIR_P) tests/unit && $(CC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) \
+	-shared -fPIC -Wl,-soname,libcuda.so.1 $(LDFLAGS) -o $@ $(srcdir)/tests/unit/fake_cuda.c
+tests_unit_test_measure_SOURCES = tests/unit/test_measure.c tests/unit/patience.h tests/unit/tree.h
+EXTRA_tests_unit_test_measure_DEPENDENCIES = tests/unit/fake_cuda.so
 EXTRA_tests_unit_test_nvml_DEPENDENCIES = $(FAKE_NVML)
 EXTRA_tests_unit_test_wire_DEPENDENCIES = lib/aitherion/sim/libnvidia-ml.so.1
-CLEANFILES += $(FAKE_NVML)
-EXTRA_DIST += tests/unit/fake_nvml.c tests/unit/patience.h tests/unit/tree.h tests/unit/unit.h
+CLEANFILES += $(FAKE_NVML) tests/unit/fake_cuda.so
+EXTRA_DIST += tests/unit/fake_cuda.c tests/unit/fake_nvml.c tests/unit/patience.h tests/unit/tree.h tests/unit/unit.h
 
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)

@@ -76,6 +76,7 @@
     X(START_FAILED, "start-failed", N_("the started program ended at once"))                       \
     X(START_TIMEOUT, "start-timeout", N_("the started program does not answer in time"))           \
     X(BINARY, "binary-invalid", N_("a program or library is not an ELF file that can be packed"))  \
+    X(DRIVER, "driver-failed", N_("the GPU driver crashed, hung or refused"))                      \
     X(INTERRUPTED, "interrupted", N_("the command was stopped by a signal"))                       \
     X(INTERNAL, "internal", N_("a bug in aitherion; please report it"))
 

@@ -18,6 +18,7 @@
 #include "base/i18n.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "cli/measured.h"
 #include "cli/suggest.h"
 #include "cli/terminal.h"
 
@@ -134,7 +135,10 @@ static int read_machine(const struct ath_cli *cli, bool without_nvml, struct ath
 
 int ath_cli_machine(const struct ath_cli *cli, struct ath_machine *out, struct ath_err *err)
 {
-    return read_machine(cli, false, out, err);
+    int status = read_machine(cli, false, out, err);
+    if (!status)
+        ath_measured_apply(cli, out);
+    return status;
 }
 
 int ath_cli_machine_without_nvml(const struct ath_cli *cli, struct ath_machine *out,

@@ -55,8 +55,8 @@ int ath_cli_show_done(const struct ath_cli *cli, const struct ath_view *view, co
 
 /*
  * Reads the machine that --root or --topology names, else the live one. Both options also take the
- * name of a shipped capture. The caller releases *out with ath_machine_free(). Returns 0 or a
- * negative errno with err.
+ * name of a shipped capture. The live machine gets its measured figures (measured.h). The caller
+ * releases *out with ath_machine_free(). Returns 0 or a negative errno with err.
  */
 int ath_cli_machine(const struct ath_cli *cli, struct ath_machine *out, struct ath_err *err);
 

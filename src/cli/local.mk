@@ -65,6 +65,7 @@ libaitherion_a_SOURCES += \
 	src/cli/edit.c src/cli/edit.h \
 	src/cli/ending.c src/cli/ending.h \
 	src/cli/facts.c src/cli/facts.h \
+	src/cli/measured.c src/cli/measured.h \
 	src/cli/help.c src/cli/help.h \
 	src/cli/help_json.c src/cli/help_json.h \
 	src/cli/output/bar.c src/cli/output/bar.h \

@@ -45,6 +45,8 @@ const struct ath_health_check ath_health_checks[] = {
     ROW("nvml-missing", WARNING, from_warning, N_("NVIDIA's library answers")),
     ROW("nvml-failed", WARNING, from_warning, N_("NVIDIA's driver answers for each GPU")),
     ROW("smi-topo-unusable", WARNING, from_warning, N_("the NVLinks of the GPUs are known")),
+    ROW("measured-unusable", WARNING, from_warning,
+        N_("the measured figures are of these GPUs and their driver")),
     ROW("gpu-links-lost", WARNING, from_warning, N_("no GPU has lost its NVLinks")),
     ROW("no-gpu", WARNING, from_warning, N_("there are GPUs")),
     ROW("node-without-memory", WARNING, from_warning, N_("all nodes with CPUs have memory")),

@@ -64,6 +64,7 @@ void ath_machine_free(struct ath_machine *machine)
     free(machine->nics);
     free(machine->pairs);
     free(machine->classes);
+    free(machine->measured);
     free(machine->warnings);
     *machine = (struct ath_machine){ 0 };
 }
@@ -92,6 +93,8 @@ struct ath_gpu *ath_machine_add_gpu(struct ath_machine *machine, const struct at
         .pcie_gen = ATH_UNKNOWN,
         .pcie_width = ATH_UNKNOWN,
         .pcie_mbps = ATH_UNKNOWN,
+        .to_gpu_bytes_per_s = ATH_UNKNOWN,
+        .from_gpu_bytes_per_s = ATH_UNKNOWN,
     };
     return gpu;
 }

@@ -90,7 +90,8 @@ struct ath_gpu {
     char *partition_mode;      /* "CPX"; NULL if not known */
     int pcie_gen, pcie_width;  /* current generation and width of the PCIe link */
     int64_t pcie_mbps;         /* its speed in one direction, without the encoding */
-    bool has_nvlinks;          /* true if the links, or the lack of any, are known */
+    int64_t to_gpu_bytes_per_s, from_gpu_bytes_per_s; /* measured with pinned memory of the host */
+    bool has_nvlinks; /* true if the links, or the lack of any, are known */
     struct ath_nvlink *nvlinks;
     size_t nvlink_count;
 };
@@ -109,6 +110,11 @@ struct ath_warning {
     char *message, *hint; /* hint may be NULL */
 };
 
+/* Measured copies from one GPU to another (`discover --measure`); ATH_UNKNOWN if not measured. */
+struct ath_measured {
+    int64_t bytes_per_s, latency_ns;
+};
+
 struct ath_machine {
     char *hostname, *model, *arch, *kernel;
     const char *profile; /* "ac922", ... or "generic"; from the table in profile.c */
@@ -123,6 +129,7 @@ struct ath_machine {
     size_t core_count;
     struct ath_gpu *gpus;
     size_t gpu_count;
+    struct ath_measured *measured; /* gpu_count x gpu_count, from row to column; or NULL */
     struct ath_nic *nics;
     size_t nic_count;
     struct ath_nic_others others; /* links and RDMA devices that are not entries of nics */

@@ -54,6 +54,8 @@
     X(SMI_TOPO, "smi-topo-unusable", /* object: the file; {1}: why */                              \
       N_("'{0}' cannot be used ({1}), so NVLinks are not known"),                                  \
       N_("on that machine: nvidia-smi topo -m > {0}"))                                             \
+    X(MEASURED, "measured-unusable", /* object: the file; {1}: why */                              \
+      N_("measured figures in '{0}' are not used: {1}"), N_("aitherion discover --measure"))       \
     X(GPU_LINKS_LOST, "gpu-links-lost", /* object: PCI address; {1}: links; {2}: of others */      \
       N_("GPU '{0}' has {1} NVLinks to GPUs and switches, although GPUs of its kind here have "    \
          "{2}"),                                                                                   \

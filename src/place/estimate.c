@@ -93,6 +93,8 @@ static double nccl_pair(const struct ath_machine *machine, const struct ath_gpu_
                    : 0;
     if (pair->class == ATH_PCI_SYS && pair->source == ATH_FIGURE_TABLE)
         return own; /* of sockets: NCCL's own figure */
+    if (pair->source == ATH_FIGURE_MEASURED)
+        return own; /* the overhead of PCIe is in it */
     bool is_pcie = !ath_gpu_is_linked_to_processor(&machine->gpus[pair->a]) &&
                    !ath_gpu_is_linked_to_processor(&machine->gpus[pair->b]);
     return is_pcie ? own * PCI_SHARE : 0;

@@ -116,32 +116,59 @@ static bool is_hidden(const struct ath_machine *machine, const struct ath_gpu_pa
            may_have_nvlinks(&machine->gpus[pair->b]);
 }
 
+/* Sets what sources and tables say. */
+static void look_at_way(const struct ath_machine *machine, struct ath_gpu_pair *pair)
+{
+    bool has_links = pair->knows_links && pair->links;
+    int64_t nearest_ns = ath_link_latency_ns(ATH_WAY_NVLINK);
+
+    if (is_hidden(machine, pair))
+        return;
+    if (has_links)
+        look_at_links(&machine->gpus[pair->a], &machine->gpus[pair->b], pair);
+    else
+        look_at_host(machine, &machine->gpus[pair->a], &machine->gpus[pair->b], pair);
+    if (has_links)
+        pair->latency_ns = nearest_ns;
+    else if (pair->class != ATH_PCI_UNKNOWN)
+        pair->latency_ns = ath_link_latency_ns(ATH_WAY_PCI);
+    if (pair->latency_ns > 0)
+        pair->distance =
+            (int)((pair->latency_ns * DISTANCE_OF_NVLINK + nearest_ns / 2) / nearest_ns);
+}
+
+/* Sets the measured figures: of the slower direction. The distance stays one of the table, because
+ * the latency of a copy has the driver's work in it. */
+static void look_at_measured(const struct ath_machine *machine, struct ath_gpu_pair *pair)
+{
+    size_t count = machine->gpu_count;
+
+    if (!machine->measured)
+        return;
+    const struct ath_measured *there = &machine->measured[pair->a * count + pair->b],
+                              *back = &machine->measured[pair->b * count + pair->a];
+    int64_t bytes_per_s = smaller(there->bytes_per_s, back->bytes_per_s);
+    if (bytes_per_s <= 0)
+        return;
+    set(pair, bytes_per_s, ATH_FIGURE_MEASURED);
+    if (there->latency_ns > 0 && back->latency_ns > 0)
+        pair->latency_ns = (there->latency_ns + back->latency_ns) / 2;
+}
+
 void ath_gpu_pair_look(const struct ath_machine *machine, size_t a, size_t b,
                        struct ath_gpu_pair *out)
 {
-    const struct ath_gpu *from = &machine->gpus[a], *to = &machine->gpus[b];
     *out = (struct ath_gpu_pair){
         .a = a,
         .b = b,
-        .class = ath_class_of_gpus(from, to),
+        .class = ath_class_of_gpus(&machine->gpus[a], &machine->gpus[b]),
         .bandwidth_bytes_per_s = ATH_UNKNOWN,
         .latency_ns = ATH_UNKNOWN,
         .distance = ATH_UNKNOWN,
     };
     out->knows_links = ath_gpu_links(machine, a, b, &out->links);
-    if (is_hidden(machine, out))
-        return;
-    if (out->knows_links && out->links)
-        look_at_links(from, to, out);
-    else
-        look_at_host(machine, from, to, out);
-    int64_t nearest_ns = ath_link_latency_ns(ATH_WAY_NVLINK);
-    if (out->knows_links && out->links)
-        out->latency_ns = nearest_ns;
-    else if (out->class != ATH_PCI_UNKNOWN)
-        out->latency_ns = ath_link_latency_ns(ATH_WAY_PCI);
-    if (out->latency_ns > 0)
-        out->distance = (int)((out->latency_ns * DISTANCE_OF_NVLINK + nearest_ns / 2) / nearest_ns);
+    look_at_way(machine, out);
+    look_at_measured(machine, out);
 }
 
 char *ath_gpu_pair_word(const struct ath_machine *machine, const struct ath_gpu_pair *pair)
@@ -159,6 +186,7 @@ const char *ath_figure_source_word(enum ath_figure_source source)
         [ATH_FIGURE_UNKNOWN] = "unknown",
         [ATH_FIGURE_DRIVER] = "driver",
         [ATH_FIGURE_TABLE] = "table",
+        [ATH_FIGURE_MEASURED] = "measured",
     };
     return words[source];
 }

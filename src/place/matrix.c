@@ -2,7 +2,10 @@
 
 #include "place/matrix.h"
 
+#include <stdlib.h>
+
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "numa/gpu_links.h"
 #include "place/gpu_pair.h"
 #include "place/set.h"
@@ -35,6 +38,30 @@ static int64_t bandwidth(const struct ath_machine *machine, size_t from, size_t 
                                                                        : ATH_SET_UNKNOWN_FAR;
 }
 
+static int compare_bandwidths(const void *a, const void *b)
+{
+    int64_t x = **(int64_t *const *)a, y = **(int64_t *const *)b;
+    return (x > y) - (x < y);
+}
+
+/* Measured bandwidths of equal links differ a little, which must not decide: of values that differ
+ * by less than 5 % from the lowest of them, all become the lowest. */
+static void level(int64_t *matrix, size_t count)
+{
+    ath_auto_free int64_t **sorted = ath_xalloc(count * count * sizeof(int64_t *));
+    size_t known = 0;
+
+    for (size_t i = 0; i < count * count; i++)
+        if (matrix[i] > 0)
+            sorted[known++] = &matrix[i];
+    qsort(sorted, known, sizeof *sorted, compare_bandwidths);
+    for (size_t i = 0, first = 0; i < known; i++) {
+        if (*sorted[i] >= *sorted[first] + *sorted[first] / 20)
+            first = i;
+        *sorted[i] = *sorted[first];
+    }
+}
+
 int64_t *ath_place_matrix(const struct ath_machine *machine)
 {
     size_t count = machine->gpu_count;
@@ -43,5 +70,7 @@ int64_t *ath_place_matrix(const struct ath_machine *machine)
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < i; j++)
             matrix[i * count + j] = matrix[j * count + i] = bandwidth(machine, j, i);
+    if (machine->measured)
+        level(matrix, count);
     return matrix;
 }

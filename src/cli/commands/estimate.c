@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/commands/commands.h"
 #include "cli/gpu_names.h"
+#include "cli/measured.h"
 #include "cli/output/estimate.h"
 #include "place/choose.h"
 #include "place/matrix.h"
@@ -123,6 +124,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         status = find_ring(&work, err);
     if (status)
         return status;
+    ath_measured_note(&work.machine);
     estimate(&work);
     return ath_cli_show(cli, &ath_estimate_view, &work.report, ath_cli_format(cli), err);
 }

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/commands/commands.h"
+#include "cli/measured.h"
 #include "cli/output/machine/placed.h"
 #include "cli/placing.h"
 #include "cli/program.h"
@@ -206,6 +207,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         status = ath_placing_make(&work.machine, &work.request, &work.placing, err);
     if (status)
         return give_up(&work, status, err);
+    ath_measured_note(&work.machine);
     if (!has_program(&work) || cli->globals.is_dry_run)
         return show(&work, err);
     status = bind_to(&work.placing.groups[0], err);

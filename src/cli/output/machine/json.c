@@ -220,6 +220,13 @@ static const struct ath_field gpu_fields[] = {
               .is_nullable = true),
     ATH_FIELD("pcie", ATH_OF(ATH_FIELD_OBJECT), .help = "PCIe link at the time of reading",
               .fields = pcie_fields),
+    ATH_FIELD("to_gpu_bytes_per_s", AT(to_gpu_bytes_per_s),
+              .help = "measured speed of copies from pinned memory of the host to the GPU "
+                      "(discover --measure)",
+              .is_nullable = true, .rules = ATH_AT_LEAST_1),
+    ATH_FIELD("from_gpu_bytes_per_s", AT(from_gpu_bytes_per_s),
+              .help = "the same from the GPU to the host", .is_nullable = true,
+              .rules = ATH_AT_LEAST_1),
     ATH_FIELD("nvlinks", ATH_AT_LIST(struct ath_gpu, nvlinks, nvlink_count),
               .help = "NVLinks (xGMI links of AMD GPUs) by peer; an empty list if there are none, "
                       "null if not known",
@@ -373,7 +380,10 @@ static const struct ath_field gpu_pair_fields[] = {
     ATH_FIELD("bandwidth_bytes_per_s", AT(pair.bandwidth_bytes_per_s),
               .help = "what the narrowest part of the way carries in one direction",
               .is_nullable = true, .rules = ATH_AT_LEAST_1),
-    ATH_FIELD("latency_ns", AT(pair.latency_ns), .help = "of a small message, from a table",
+    ATH_FIELD("latency_ns", AT(pair.latency_ns),
+              .help =
+                  "of a small message, from a table; with the source \"measured\" of a small copy "
+                  "by the driver, from GPU to GPU",
               .is_nullable = true, .rules = ATH_AT_LEAST_1),
     ATH_FIELD("distance", AT(pair.distance),
               .help = "by latency: 10 is a direct NVLink; only comparisons have a meaning",

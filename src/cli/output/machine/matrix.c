@@ -216,8 +216,8 @@ static void print_heading(struct matrix *matrix, const char *heading)
             ath_style_off(matrix->style, ATH_ROLE_HEADING));
 }
 
-/* Returns a cell of the table of bandwidths: "75", "15.8", "32t" from our table. The caller frees
- * it. */
+/* Returns a cell of the table of bandwidths: "75", "15.8", "32t" from our table, "70.1m" if it was
+ * measured. The caller frees it. */
 static char *bandwidth_cell(const struct ath_machine *machine, size_t a, size_t b)
 {
     struct ath_gpu_pair pair;
@@ -228,7 +228,10 @@ static char *bandwidth_cell(const struct ath_machine *machine, size_t a, size_t 
     if (pair.bandwidth_bytes_per_s < 0)
         return ath_xstrdup("?");
     ath_auto_free char *number = ath_words_gigabytes(pair.bandwidth_bytes_per_s);
-    return ath_xasprintf("%s%s", number, pair.source == ATH_FIGURE_TABLE ? "t" : "");
+    return ath_xasprintf("%s%s", number,
+                         pair.source == ATH_FIGURE_TABLE      ? "t"
+                         : pair.source == ATH_FIGURE_MEASURED ? "m"
+                                                              : "");
 }
 
 static bool has_bandwidth(const struct ath_machine *machine, enum ath_figure_source source)
@@ -257,13 +260,18 @@ static void print_gpu_cell(struct matrix *matrix, size_t column, const char *tex
 static void print_bandwidths(struct matrix *matrix)
 {
     const struct ath_machine *machine = matrix->machine;
-    bool has_table = has_bandwidth(machine, ATH_FIGURE_TABLE);
+    bool has_table = has_bandwidth(machine, ATH_FIGURE_TABLE),
+         has_measured = has_bandwidth(machine, ATH_FIGURE_MEASURED);
 
-    if (!has_table && !has_bandwidth(machine, ATH_FIGURE_DRIVER))
+    if (!has_table && !has_measured && !has_bandwidth(machine, ATH_FIGURE_DRIVER))
         return;
-    print_heading(matrix,
-                  has_table ? _("GB/s from GPU to GPU, in one direction (t: from a table of links)")
-                            : _("GB/s from GPU to GPU, in one direction"));
+    print_heading(
+        matrix,
+        has_table && has_measured
+            ? _("GB/s from GPU to GPU, in one direction (m: measured, t: from a table of links)")
+        : has_measured ? _("GB/s from GPU to GPU, in one direction (m: measured)")
+        : has_table    ? _("GB/s from GPU to GPU, in one direction (t: from a table of links)")
+                       : _("GB/s from GPU to GPU, in one direction"));
     print_cell(matrix, "");
     for (size_t i = 0; i < machine->gpu_count; i++)
         print_gpu_cell(matrix, i, matrix->names[i]);

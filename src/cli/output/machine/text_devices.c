@@ -133,6 +133,11 @@ static void print_gpu_links(const struct branch *branch, size_t index)
         ath_auto_free char *speed = ath_words_speed(gpu->pcie_mbps);
         ath_text_add_part(&pcie, _(", "), "%s", speed);
     }
+    if (gpu->to_gpu_bytes_per_s > 0 && gpu->from_gpu_bytes_per_s > 0) {
+        ath_auto_free char *to = ath_words_bandwidth(gpu->to_gpu_bytes_per_s);
+        ath_auto_free char *from = ath_words_bandwidth(gpu->from_gpu_bytes_per_s);
+        ath_text_add_part(&pcie, _(", "), _("measured %s to the GPU and %s back"), to, from);
+    }
     if (pcie.length)
         print_field(branch, _("PCIe"), ATH_ROLE_PLAIN, pcie.data);
 
