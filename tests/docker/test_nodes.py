@@ -453,20 +453,26 @@ class FakeAnswers(unittest.TestCase):
         self.made = {}  # id: body of create, with its name
         self.labels = None  # of a container 'c0' that exists from the beginning and does not run
 
+    def other(self, port):
+        """A foreign container that publishes a port; None: the node's own."""
+        return {"Id": f"c-{port}", "Names": [f"/web-{port}"], "State": "running", "Labels": {},
+                "Ports": [{"PrivatePort": 80}, {"PublicPort": port or self.port}]}
+
     def start(self, **script):
-        """Starts one node; script gives the answers to create and start. Returns (result, requests)."""
+        """Starts one node; script gives the answers to create and start, and the ports that foreign containers publish.
+        Returns (result, requests)."""
         def answer(connection, method, path, body):
             path = path.partition("/v1.")[2].partition("/")[2]
             word = path.split("?")[0]
             if word in ("info", "version"):
                 reply = {"Version": "20.10.1", "ApiVersion": "1.41"}
             elif word == "networks":
-                reply = []
+                reply = [{"Id": "n0", "Name": "bridge", "Driver": "bridge"}] if "published" in script else []
             elif word.startswith("images/"):
                 reply = {"Id": "sha256:1"}
             elif word == "containers/json":
                 reply = [{"Id": "c0", "Names": ["/aitherion-numa0"], "State": "exited", "Labels": self.labels}]
-                reply = (reply if self.labels else []) + script.get("others", [])
+                reply = (reply if self.labels else []) + [self.other(port) for port in script.get("published", [])]
             elif word == "containers/c0/json" and self.labels:
                 reply = {"Id": "c0", "Name": "/aitherion-numa0", "Image": "sha256:1", "State": {"Status": "exited"},
                          "Config": {"Labels": self.labels}}
@@ -493,7 +499,12 @@ class FakeAnswers(unittest.TestCase):
 
         with fake.Fake(answer) as daemon:
             one = nodes.Nodes("docker", self.folder, DOCKER_HOST=daemon.host)
-            nodes.write_document(one.document, count=1)
+            self.port = nodes.write_document(one.document, count=1)[0]
+            if "published" in script:  # Docker publishes a node's ports on a network of its own only
+                with open(one.document, encoding="utf-8") as file:
+                    text = file.read().replace("network: host", "network: bridge")
+                with open(one.document, "w", encoding="utf-8") as file:
+                    file.write(text)
             results = one.start()
             self.assertIn(0, results, results)
             return results[0], [(method, path.split("?")[0].partition("/v1.")[2].partition("/")[2])
@@ -529,6 +540,13 @@ class FakeAnswers(unittest.TestCase):
         self.assertEqual(result["hint"], "systemctl restart docker")
         self.assertEqual(asked[-1], ("DELETE", "containers/c1"))
         self.assertEqual([path for _, path in asked].count("containers/create"), 1)
+
+    def test_port_of_another_container(self):
+        words = fake.answer(500, b'{"message":"Bind for 0.0.0.0:50051 failed: port is already allocated"}')
+        for published, hint in (([80, 81], "systemctl restart docker"), ([80, None], "")):
+            with self.subTest(published):
+                result, _ = self.start(start=words, published=published)
+                self.assertEqual((result["error"], result["hint"]), ("port-in-use", hint))
 
     def test_replaces_a_half_started_container(self):
         self.start()
