@@ -521,6 +521,9 @@ class StateFiles(Case):
         """Each command names the file and how to repair it, and none misses the runtime."""
         self.ok("start", "0")
         self.pause()
+        for mode in (0o664, 0o646):  # the group, or all others
+            os.chmod(self.path(), mode)
+            self.assertEqual(self.error("status")["code"], "foreign", oct(mode))
         os.chmod(self.path(), 0o666)
         for words in (["status"], ["start"], ["stop"], ["clean", "--yes"], ["session", "list"], ["stop", "--dry-run"]):
             error = self.error(*words)

@@ -43,12 +43,12 @@ REFUSED = [
     (("sixteen-letters-", "--parent", "enP3p1s0f0"), "value-invalid", "1 to 15 characters"),
 ]
 USAGE = [
-    ("mv1",),
-    (),
-    ("mv0", "--delete", "--mtu", "1400"),
-    ("mv0", "--delete", "--host-link"),
-    ("mv0", "--host-link", "--no-host-link"),
-    ("mv0", "--host-address", "10.1.1.1/24", "--no-host-link"),
+    (("mv1",), "parent"),
+    ((), "NAME"),
+    (("mv0", "--delete", "--mtu", "1400"), "'--delete' and '--mtu' exclude each other"),
+    (("mv0", "--delete", "--host-link"), "'--delete' and '--host-link' exclude each other"),
+    (("mv0", "--host-link", "--no-host-link"), "'--host-link' and '--no-host-link' exclude each other"),
+    (("mv0", "--host-address", "10.1.1.1/24", "--no-host-link"), "'--host-address' and '--no-host-link' exclude each other"),
 ]
 
 
@@ -169,9 +169,11 @@ class Refused(Case):
                 self.assertEqual(self.refused(*args, *ROOT, "--dry-run")["code"], code)
 
     def test_usage(self):
-        for args in USAGE:
+        for args, words in USAGE:
             with self.subTest(args):
-                self.assertEqual(self.refused(*args, *ROOT, code=2)["code"], "usage")
+                error = self.refused(*args, *ROOT, code=2)
+                self.assertEqual(error["code"], "usage")
+                self.assertIn(words, error["message"])
 
     def test_errors_list_possible_parents(self):
         self.assertIn("enP3p1s0f0, enP3p1s0f1", self.refused("mv1", *ROOT, code=2)["hint"])

@@ -20,6 +20,7 @@
 #include "cli/output/fields.h"
 #include "cli/output/json.h"
 #include "cli/output/json_yaml.h"
+#include "cli/output/logs.h"
 #include "cli/output/machine/machine.h"
 #include "cli/output/table.h"
 #include "cli/output/words.h"
@@ -975,4 +976,53 @@ LOOP_TEST(formats_have_different_words, 0, ATH_FORMAT_COUNT)
     ck_assert_str_ne(word, "");
     for (int i = 0; i < _i; i++)
         ck_assert_str_ne(ath_format_word((enum ath_format)i), word);
+}
+
+/* ---- lines of logs ---- */
+
+static void take_line(void *context, const char *line)
+{
+    ath_text_add(context, "<%s>", line);
+}
+
+TEST(splits_logs_into_lines)
+{
+    static const char bytes[] = "one\r\ntwo\tparts\n\nno\rend\0ing";
+    ATH_AUTO(ath_text) taken = { 0 };
+    ATH_AUTO(ath_log_lines) lines = { 0 };
+
+    for (size_t i = 0; i < sizeof bytes - 1; i++) /* each byte in a piece of its own */
+        ath_log_lines_add(&lines, bytes + i, 1, take_line, &taken);
+    ck_assert_str_eq(taken.data, "<one><two parts><>");
+    ath_log_lines_add(&lines, NULL, 0, take_line, &taken);
+    ck_assert_str_eq(taken.data, "<one><two parts><><no\rend\1ing>");
+    ath_log_lines_add(&lines, NULL, 0, take_line, &taken); /* there is no line left */
+    ck_assert_str_eq(taken.data, "<one><two parts><><no\rend\1ing>");
+}
+
+static void count_line(void *context, const char *line)
+{
+    size_t *lengths = context;
+    lengths[0]++;
+    lengths[lengths[0]] = strlen(line);
+}
+
+TEST(cuts_long_lines_of_logs)
+{
+    enum { LONGEST = 64 << 10 };
+    ATH_AUTO(ath_log_lines) lines = { 0 };
+    ath_auto_free char *text = ath_xalloc(LONGEST + 2);
+    size_t lengths[4] = { 0 }; /* how many, and each */
+
+    memset(text, 'x', LONGEST + 1);
+    text[LONGEST] = '\n';
+    ath_log_lines_add(&lines, text, LONGEST + 1, count_line, lengths);
+    ck_assert_uint_eq(lengths[0], 1);
+    ck_assert_uint_eq(lengths[1], LONGEST);
+    text[LONGEST] = 'x';
+    text[LONGEST + 1] = '\n';
+    ath_log_lines_add(&lines, text, LONGEST + 2, count_line, lengths);
+    ck_assert_uint_eq(lengths[0], 3);
+    ck_assert_uint_eq(lengths[2], LONGEST);
+    ck_assert_uint_eq(lengths[3], 1);
 }

@@ -537,6 +537,21 @@ TEST(chooses_gids)
     ck_assert_int_eq(gid_with(any, 0), ATH_UNKNOWN); /* InfiniBand by LID */
 }
 
+/* In a network namespace the port's own link may be elsewhere: then the GIDs of links here count,
+ * those of IPv4 first. */
+TEST(chooses_a_gid_of_another_link)
+{
+    const struct ath_gid_wish any = { .index = ATH_UNKNOWN };
+
+    tree_folder(&tree, "sys/class/net/%s", "macvlan0");
+    put_gid("rxe2", 0, "RoCE v2\n", LOCAL("0001") "\n", "macvlan0\n");
+    ck_assert_int_eq(gid_with(any, 3), 0);
+    tree_folder(&tree, "sys/class/net/%s", "macvlan1");
+    put_gid("rxe2", 1, "RoCE v2\n", V4("000b") "\n", "macvlan1\n");
+    ck_assert_int_eq(gid_with(any, 3), 1);
+    ck_assert_int_eq(gid_with((struct ath_gid_wish){ 5, false }, 3), -3); /* none instead of it */
+}
+
 TEST(knows_when_a_port_is_ready)
 {
     static const char addresses[] = "fe80000000000000000000fffe030001 03 40 20 80     eth1\n"
