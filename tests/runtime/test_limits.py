@@ -3,15 +3,22 @@
 (contexts, modules, libraries, the kernels' stacks and heap), and as a server that only counts shows them. test_cuda.py has the
 share of all sessions together, and the kinds of memory that programs take."""
 import json
+import os
+import sys
 import unittest
 
 import runtime
-from cuda import MIB, Program
+from cuda import MIB, Program, build_folder
 from runtime import Server, harness
+
+sys.path.insert(0, os.path.join(runtime.SOURCE, "bench"))
+
+from relay import Relay  # noqa: E402
 
 GOOD = "CUDA_SUCCESS"
 FULL = "CUDA_ERROR_OUT_OF_MEMORY"
 GIB = 1 << 30
+DELAY_S = 0.005  # one way; from a round trip of 5 ms on a line counts as slow
 THREADS = 16 * 2048  # that a simulated GPU can have at once
 
 
@@ -305,6 +312,33 @@ class Counted(Base):
     def test_the_environment_of_a_server(self):
         with Server("--sim", env=harness.environment(AITHERION_NO_ENFORCE="1")) as server:
             self.assertIn("not-enforced", server.health("--json").stdout)
+
+
+class Ahead(Base):
+    """On a slow line the client asks for more blocks than the program wants (src/cuda/client/memory_ahead.h)."""
+
+    LIMIT, BLOCK = 8 * MIB, 128 * 1024
+
+    def test_a_program_gets_its_limit_to_the_last_byte(self):
+        with serve() as server, Relay(build_folder(), server.address, DELAY_S) as relay:
+            with Program(relay.address, words=["--memory", "8M"]) as program:
+                self.all(program, [f"take plain {self.BLOCK}"] * (self.LIMIT // self.BLOCK - 1))
+                self.assertEqual(program.do("memory").split()[1], str(self.BLOCK))
+                self.all(program, [f"take plain {self.BLOCK}"])
+                self.assertNotIn("event=share-reached", server.log())  # nothing was refused that the program did not want
+                self.all(program, ["take plain 1", f"take async {self.BLOCK}"], FULL)
+                self.assertEqual(used(server), self.LIMIT)
+
+    def test_memory_of_other_kinds_is_refused_by_the_programs_own_alone(self):
+        with serve() as server, Relay(build_folder(), server.address, DELAY_S) as relay:
+            with Program(relay.address, words=["--memory", "8M"]) as program:
+                self.all(program, [f"take plain {self.BLOCK}"] * 4)  # and some more ahead
+                left = self.LIMIT - 4 * self.BLOCK
+                self.all(program, [f"take pitch {left - 2 * self.BLOCK}"])
+                self.all(program, [f"take plain {self.BLOCK}"] * 2)
+                self.assertNotIn("event=share-reached", server.log())
+                self.assertEqual(used(server), self.LIMIT)
+                self.all(program, [f"take plain {self.BLOCK}"], FULL)
 
 
 if __name__ == "__main__":

@@ -35,9 +35,10 @@ struct size {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct size sizes[SIZES_MAX];
-static size_t size_count, unused_bytes, free_bytes; /* free_bytes: as the server said last */
-static atomic_size_t unused_count;                  /* read without the lock, too */
-static atomic_uint waits;                           /* since memory was taken */
+static size_t size_count, unused_bytes;
+static atomic_size_t unused_count; /* read without the lock, too */
+static atomic_size_t free_bytes;   /* as the server said last; 0: not known. The same */
+static atomic_uint waits;          /* since memory was taken */
 static _Thread_local bool is_asking;
 
 /* ---- how many ---- */
@@ -147,11 +148,9 @@ static CUresult end_allocation(struct ath_cuda_exchange *exchange, CUdeviceptr *
 static void end_info(struct ath_cuda_exchange *exchange)
 {
     CUresult status = ath_cuda_ask_end(exchange);
-    pthread_mutex_lock(&lock);
     free_bytes = status ? 0
                         : ath_cuda_wire_mem_get_info_v2_result_free_bytes(
                               ath_cuda_wire_answer_mem_get_info_v2(exchange->answer));
-    pthread_mutex_unlock(&lock);
     (void)ath_cuda_end(exchange, status);
 }
 
@@ -290,8 +289,10 @@ void ath_cuda_memory_ahead_send(enum ath_cuda_method method)
     bool could_tell = (facts->counts && !facts->waits) || takes || facts->drops_stock ||
                       facts->ends_context || facts->resets_device || facts->releases_device ||
                       facts->begins_capture;
-    if (!unused_count || is_asking || method == ATH_CUDA_METHOD_cuMemAlloc_v2)
+    if ((!unused_count && !free_bytes) || is_asking || method == ATH_CUDA_METHOD_cuMemAlloc_v2)
         return;
+    if (takes) /* a limit could refuse what is asked ahead, and log that */
+        free_bytes = 0;
     if (could_tell || (facts->waits && ++waits > WAITS_MAX))
         (void)send_all();
 }
