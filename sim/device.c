@@ -153,12 +153,13 @@ CUresult sim_enter_device(int number, struct sim_device **out)
 
 /* ---- the functions ---- */
 
-/* NVIDIA's driver writes the names of its threads since version 570, and does not start without. */
+/* NVIDIA's driver writes the names of its threads since version 570, and does not start without. It
+ * opens them as new files (strace of driver 580). */
 static bool may_name_threads(void)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)gettid());
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd >= 0)
         close(fd);
     return fd >= 0 || errno == ENOENT;

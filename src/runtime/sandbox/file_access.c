@@ -74,7 +74,7 @@ static const struct access changeable[] = {
     { "/dev/urandom", DEVICE },
     { "/dev/infiniband", DEVICE },
     { "/dev/dri", DEVICE },
-    { "/proc/self", READING | WRITE_FILE },
+    { "/proc/self", READING | WRITE_FILE | TRUNCATE }, /* the driver writes its threads' names */
 };
 
 int ath_sandbox_landlock_version(void)
