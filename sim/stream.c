@@ -178,11 +178,14 @@ CUresult cuStreamDestroy_v2(CUstream handle)
     return status;
 }
 
+/* Driver 580 forbids a wait for the legacy stream beside a capture, as it forbids to take memory. */
 CUresult cuStreamSynchronize(CUstream handle)
 {
     SIM_LOCKED;
     struct sim_stream *stream;
     CUresult status = sim_enter_stream(handle, &stream);
+    if (!status && stream == stream->object.context->legacy)
+        status = sim_capture_forbids();
     if (status)
         return status;
     return stream->capture ? sim_capture_refuse(stream) : sim_stream_drain(stream);

@@ -206,6 +206,30 @@ static void copies_beside_a_capture(void)
     ok(cuMemFree_v2(p));
 }
 
+/* The same for pinned memory, which both sides of shared memory reach. */
+static void pinned_copies_beside_a_capture(void)
+{
+    enum { COUNT_OF_FLOATS = 4096 };
+    const size_t bytes = COUNT_OF_FLOATS * sizeof(float);
+    float *pinned;
+    CUgraph graph;
+    CUdeviceptr p = allocate(bytes);
+    CUstream apart;
+    ok(cuMemHostAlloc((void **)&pinned, 2 * bytes, 0));
+    for (size_t i = 0; i < COUNT_OF_FLOATS; i++)
+        pinned[i] = (float)i;
+    ok(cuStreamCreate(&apart, CU_STREAM_NON_BLOCKING));
+    ok(cuStreamBeginCapture_v2(apart, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    ok(cuMemcpyHtoD_v2(p, pinned, bytes));
+    ok(cuMemcpyDtoH_v2(pinned + COUNT_OF_FLOATS, p, bytes));
+    check(!memcmp(pinned, pinned + COUNT_OF_FLOATS, bytes));
+    ok(cuStreamEndCapture(apart, &graph));
+    ok(cuGraphDestroy(graph));
+    ok(cuStreamDestroy_v2(apart));
+    ok(cuMemFreeHost(pinned));
+    ok(cuMemFree_v2(p));
+}
+
 /* PyTorch allocates in another mode while it captures. */
 static void exchanged_mode(void)
 {
@@ -1007,6 +1031,7 @@ static const struct test tests[] = {
     { "memory is allocated in relaxed mode", exchanged_mode, 0 },
     { "host memory taken during a capture", host_memory_is_refused, 0 },
     { "copies that wait beside a capture", copies_beside_a_capture, 0 },
+    { "pinned copies that wait beside a capture", pinned_copies_beside_a_capture, 0 },
     { "pinned memory is freed beside a capture", free_beside, 0 },
     { "a stream is destroyed during its capture", destroyed_amid, 0 },
     { "a wait for the context breaks the capture", waited_for_beside, 0 },

@@ -61,8 +61,8 @@ static CUresult open_pointers_in_shared(const void *src_host, size_t byte_count,
                : ath_cuda_host_open_pointers(src_host, byte_count, to);
 }
 
-CUresult ath_cuda_direct_to(CUdeviceptr dst_device, const void *src_host, size_t byte_count,
-                            CUstream stream)
+static CUresult copy_directly_to(CUdeviceptr dst_device, const void *src_host, size_t byte_count,
+                                 CUstream stream, bool is_asked)
 {
     struct ath_cuda_exchange exchange;
     CUresult status = open_pointers_in_shared(src_host, byte_count, dst_device);
@@ -79,11 +79,17 @@ CUresult ath_cuda_direct_to(CUdeviceptr dst_device, const void *src_host, size_t
         call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_STREAM, (uintptr_t)stream));
     ath_cuda_wire_memcpy_hto_d_async_v2_set_host(call, (uintptr_t)src_host);
     ath_cuda_wire_memcpy_hto_d_async_v2_set_bytes(call, byte_count);
-    return ath_cuda_end(&exchange, ath_cuda_post(&exchange));
+    return ath_cuda_end(&exchange, is_asked ? ath_cuda_ask(&exchange) : ath_cuda_post(&exchange));
 }
 
-CUresult ath_cuda_direct_from(void *dst_host, CUdeviceptr src_device, size_t byte_count,
-                              CUstream stream)
+CUresult ath_cuda_direct_to(CUdeviceptr dst_device, const void *src_host, size_t byte_count,
+                            CUstream stream)
+{
+    return copy_directly_to(dst_device, src_host, byte_count, stream, false);
+}
+
+static CUresult copy_directly_from(void *dst_host, CUdeviceptr src_device, size_t byte_count,
+                                   CUstream stream, bool is_asked)
 {
     struct ath_cuda_exchange exchange;
     CUresult status = ath_cuda_begin(&exchange, ATH_CUDA_METHOD_cuMemcpyDtoHAsync_v2);
@@ -98,13 +104,20 @@ CUresult ath_cuda_direct_from(void *dst_host, CUdeviceptr src_device, size_t byt
     ath_cuda_wire_memcpy_dto_h_async_v2_set_stream(
         call, ath_cuda_to_wire(&exchange.side, ATH_CUDA_KIND_STREAM, (uintptr_t)stream));
     ath_cuda_wire_memcpy_dto_h_async_v2_set_host(call, (uintptr_t)dst_host);
-    return ath_cuda_end(&exchange, ath_cuda_post(&exchange));
+    return ath_cuda_end(&exchange, is_asked ? ath_cuda_ask(&exchange) : ath_cuda_post(&exchange));
 }
 
-/* Waits for a copy that must be complete when the call returns. */
-static CUresult then_wait(CUresult status)
+CUresult ath_cuda_direct_from(void *dst_host, CUdeviceptr src_device, size_t byte_count,
+                              CUstream stream)
 {
-    return status ? status : ath_cuda_do_cuStreamSynchronize(NULL);
+    return copy_directly_from(dst_host, src_device, byte_count, stream, false);
+}
+
+/* Waits for a copy that must be complete when the call returns. The answer to an asked copy in the
+ * legacy stream comes when the copy is complete. */
+static CUresult then_wait(CUresult status, bool is_asked)
+{
+    return status || is_asked ? status : ath_cuda_do_cuStreamSynchronize(NULL);
 }
 
 /* ---- to the GPU ---- */
@@ -217,12 +230,12 @@ CUresult ath_cuda_by_hand_cuMemcpyHtoD_v2(CUdeviceptr dst_device, const void *sr
 {
     if (ath_cuda_host_is_copied_here(dst_device, byte_count))
         return ath_cuda_by_hand_cuMemcpy(dst_device, (uintptr_t)src_host, byte_count);
+    bool is_asked = ath_cuda_is_any_capturing();
     if (ath_cuda_host_reaches(src_host, byte_count))
-        return then_wait(ath_cuda_direct_to(dst_device, src_host, byte_count, NULL));
-    bool is_asked =
-        byte_count <= CHUNK || ath_cuda_is_any_capturing() || ath_is_off(ATH_SWITCH_AHEAD);
-    CUresult status = to_memory(dst_device, src_host, byte_count, NULL, is_asked);
-    return is_asked ? status : then_wait(status);
+        return then_wait(copy_directly_to(dst_device, src_host, byte_count, NULL, is_asked),
+                         is_asked);
+    is_asked |= byte_count <= CHUNK || ath_is_off(ATH_SWITCH_AHEAD);
+    return then_wait(to_memory(dst_device, src_host, byte_count, NULL, is_asked), is_asked);
 }
 
 CUresult ath_cuda_by_hand_cuMemcpyHtoAAsync_v2(CUarray dst_array, size_t dst_offset,
@@ -375,9 +388,11 @@ CUresult ath_cuda_by_hand_cuMemcpyDtoH_v2(void *dst_host, CUdeviceptr src_device
 {
     if (ath_cuda_host_is_copied_here(src_device, byte_count))
         return ath_cuda_by_hand_cuMemcpy((uintptr_t)dst_host, src_device, byte_count);
-    return ath_cuda_host_reaches(dst_host, byte_count)
-               ? then_wait(ath_cuda_direct_from(dst_host, src_device, byte_count, NULL))
-               : from_memory(dst_host, src_device, byte_count, NULL);
+    if (!ath_cuda_host_reaches(dst_host, byte_count))
+        return from_memory(dst_host, src_device, byte_count, NULL);
+    bool is_asked = ath_cuda_is_any_capturing();
+    return then_wait(copy_directly_from(dst_host, src_device, byte_count, NULL, is_asked),
+                     is_asked);
 }
 
 CUresult ath_cuda_by_hand_cuMemcpyAtoH_v2(void *dst_host, CUarray src_array, size_t src_offset,

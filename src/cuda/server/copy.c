@@ -56,11 +56,12 @@ static bool reads_late(const struct ath_cuda_driver *driver)
     return known == YES;
 }
 
-/* Copies in the default stream with an answer are done when they return. */
-static void wait_if_asked(struct ath_cuda_served *served, CUstream stream)
+/* Whether the client waits for a copy in the legacy stream. Such a copy is made by a function that
+ * waits: while another stream captures, driver 580 may forbid a wait for the legacy stream, but not
+ * a copy that waits. */
+static bool is_waited(const struct ath_cuda_served *served, CUstream stream)
 {
-    if (!stream && ath_cuda_wire_call_is_asked(served->call) && served->driver->cuStreamSynchronize)
-        wait_for(served, stream);
+    return !stream && ath_cuda_wire_call_is_asked(served->call);
 }
 
 /* Data of a call that a copy may still read, kept until its turn has passed. */
@@ -79,11 +80,12 @@ static void kept_free(void *memory)
 }
 
 /* Returns data that the driver may read after its call, which copy_is_asked() follows: the call's
- * own data if the driver does not read late. Returns NULL and sets the status on failure. */
-static const void *keep(struct ath_cuda_served *served, struct ath_wire_bytes data,
+ * own data if the driver waits or does not read late. Returns NULL and sets the status on failure.
+ */
+static const void *keep(struct ath_cuda_served *served, struct ath_wire_bytes data, bool is_waited,
                         struct kept **out)
 {
-    if (!reads_late(served->driver))
+    if (is_waited || !reads_late(served->driver))
         return data.data;
     struct kept *kept = malloc(sizeof *kept + data.length);
     if (!kept) {
@@ -120,8 +122,17 @@ static void *reached(struct ath_cuda_served *served, uint64_t host, uint64_t byt
     return here;
 }
 
+static void copy_to_memory(struct ath_cuda_served *served, CUdeviceptr to, const void *from,
+                           size_t bytes, CUstream stream)
+{
+    served->status = is_waited(served, stream)
+                         ? served->driver->cuMemcpyHtoD_v2(to, from, bytes)
+                         : served->driver->cuMemcpyHtoDAsync_v2(to, from, bytes, stream);
+}
+
 void ath_cuda_serve_cuMemcpyHtoDAsync_v2(struct ath_cuda_served *served)
 {
+    NEEDS(served, cuMemcpyHtoD_v2)
     NEEDS(served, cuMemcpyHtoDAsync_v2)
     struct ath_cuda_wire_memcpy_hto_d_async_v2 call =
         ath_cuda_wire_call_memcpy_hto_d_async_v2(served->call);
@@ -135,22 +146,21 @@ void ath_cuda_serve_cuMemcpyHtoDAsync_v2(struct ath_cuda_served *served)
         uint64_t bytes = ath_cuda_wire_memcpy_hto_d_async_v2_bytes(call);
         const void *here = ath_cuda_refused(served) ? NULL : reached(served, host, bytes, false);
         if (here)
-            served->status =
-                served->driver->cuMemcpyHtoDAsync_v2(target, here, (size_t)bytes, stream);
+            copy_to_memory(served, target, here, (size_t)bytes, stream);
         return;
     }
     struct kept *kept = NULL;
     const void *from = ath_cuda_refused(served) || is_capturing(served, stream)
                            ? NULL
-                           : keep(served, source, &kept);
+                           : keep(served, source, is_waited(served, stream), &kept);
     if (from)
-        served->status = served->driver->cuMemcpyHtoDAsync_v2(target, from, source.length, stream);
+        copy_to_memory(served, target, from, source.length, stream);
     copy_is_asked(served, kept, stream);
-    wait_if_asked(served, stream);
 }
 
 void ath_cuda_serve_cuMemcpyHtoAAsync_v2(struct ath_cuda_served *served)
 {
+    NEEDS(served, cuMemcpyHtoA_v2)
     NEEDS(served, cuMemcpyHtoAAsync_v2)
     struct ath_cuda_wire_memcpy_hto_a_async_v2 call =
         ath_cuda_wire_call_memcpy_hto_a_async_v2(served->call);
@@ -162,30 +172,27 @@ void ath_cuda_serve_cuMemcpyHtoAAsync_v2(struct ath_cuda_served *served)
     struct kept *kept = NULL;
     const void *from = ath_cuda_refused(served) || is_capturing(served, stream)
                            ? NULL
-                           : keep(served, source, &kept);
+                           : keep(served, source, is_waited(served, stream), &kept);
+    size_t offset = ath_cuda_wire_memcpy_hto_a_async_v2_dst_offset(call);
     if (from)
-        served->status = served->driver->cuMemcpyHtoAAsync_v2(
-            target, ath_cuda_wire_memcpy_hto_a_async_v2_dst_offset(call), from, source.length,
-            stream);
+        served->status =
+            is_waited(served, stream)
+                ? served->driver->cuMemcpyHtoA_v2(target, offset, from, source.length)
+                : served->driver->cuMemcpyHtoAAsync_v2(target, offset, from, source.length, stream);
     copy_is_asked(served, kept, stream);
-    wait_if_asked(served, stream);
 }
 
-/* While another stream captures, the driver may forbid a wait for the default stream, but not a
- * copy that waits (driver 580). */
-static void copy_and_wait(struct ath_cuda_served *served, void *to, CUdeviceptr from, size_t bytes,
-                          CUstream stream)
+static void copy_from_memory(struct ath_cuda_served *served, void *to, CUdeviceptr from,
+                             size_t bytes, CUstream stream)
 {
-    if (!stream && served->driver->cuMemcpyDtoH_v2) {
-        served->status = served->driver->cuMemcpyDtoH_v2(to, from, bytes);
-        return;
-    }
-    served->status = served->driver->cuMemcpyDtoHAsync_v2(to, from, bytes, stream);
-    wait_for(served, stream);
+    served->status = is_waited(served, stream)
+                         ? served->driver->cuMemcpyDtoH_v2(to, from, bytes)
+                         : served->driver->cuMemcpyDtoHAsync_v2(to, from, bytes, stream);
 }
 
 void ath_cuda_serve_cuMemcpyDtoHAsync_v2(struct ath_cuda_served *served)
 {
+    NEEDS(served, cuMemcpyDtoH_v2)
     NEEDS(served, cuMemcpyDtoHAsync_v2)
     NEEDS(served, cuStreamSynchronize)
     struct ath_cuda_wire_memcpy_dto_h_async_v2 call =
@@ -204,14 +211,15 @@ void ath_cuda_serve_cuMemcpyDtoHAsync_v2(struct ath_cuda_served *served)
         }
         void *here = ath_cuda_refused(served) ? NULL : reached(served, host, bytes, true);
         if (here)
-            served->status =
-                served->driver->cuMemcpyDtoHAsync_v2(here, source, (size_t)bytes, stream);
+            copy_from_memory(served, here, source, (size_t)bytes, stream);
         return;
     }
     void *room = ath_cuda_answer_room(served, bytes);
     if (ath_cuda_refused(served) || is_capturing(served, stream))
         return;
-    copy_and_wait(served, room, source, (size_t)bytes, stream);
+    copy_from_memory(served, room, source, (size_t)bytes, stream);
+    if (!is_waited(served, stream))
+        wait_for(served, stream);
     if (!served->status)
         ath_cuda_wire_memcpy_dto_h_async_v2_result_set_data(
             ath_cuda_wire_answer_init_memcpy_dto_h_async_v2(served->answer),
@@ -284,6 +292,7 @@ void ath_cuda_serve_cuMemcpyAsync(struct ath_cuda_served *served)
 
 void ath_cuda_serve_cuMemcpyAtoHAsync_v2(struct ath_cuda_served *served)
 {
+    NEEDS(served, cuMemcpyAtoH_v2)
     NEEDS(served, cuMemcpyAtoHAsync_v2)
     NEEDS(served, cuStreamSynchronize)
     struct ath_cuda_wire_memcpy_ato_h_async_v2 call =
@@ -296,9 +305,13 @@ void ath_cuda_serve_cuMemcpyAtoHAsync_v2(struct ath_cuda_served *served)
     void *room = ath_cuda_room(&served->side, bytes, 1);
     if (ath_cuda_refused(served) || is_capturing(served, stream))
         return;
-    served->status = served->driver->cuMemcpyAtoHAsync_v2(
-        room, source, ath_cuda_wire_memcpy_ato_h_async_v2_src_offset(call), (size_t)bytes, stream);
-    wait_for(served, stream);
+    size_t offset = ath_cuda_wire_memcpy_ato_h_async_v2_src_offset(call);
+    served->status =
+        is_waited(served, stream)
+            ? served->driver->cuMemcpyAtoH_v2(room, source, offset, (size_t)bytes)
+            : served->driver->cuMemcpyAtoHAsync_v2(room, source, offset, (size_t)bytes, stream);
+    if (!is_waited(served, stream))
+        wait_for(served, stream);
     if (!served->status)
         ath_cuda_wire_memcpy_ato_h_async_v2_result_set_data(
             ath_cuda_wire_answer_init_memcpy_ato_h_async_v2(served->answer),
@@ -436,7 +449,7 @@ static bool take_rows(struct ath_cuda_served *served, CUDA_MEMCPY3D_PEER *copy,
     if (!is_right)
         return false;
     if (is_given) {
-        copy->srcHost = keep(served, source, out_kept);
+        copy->srcHost = keep(served, source, false, out_kept);
         copy->srcXInBytes = copy->srcY = copy->srcZ = copy->srcLOD = 0;
         copy->srcPitch = copy->WidthInBytes;
         copy->srcHeight = copy->Height;
