@@ -51,6 +51,41 @@ TEST(does_parts_without_enough_threads)
     ath_team_free(NULL);
 }
 
+struct seen {
+    atomic_uchar strides[64];
+    atomic_size_t bytes, shares;
+};
+
+static void see_share(void *job, size_t begin, size_t end)
+{
+    struct seen *seen = job;
+    ck_assert_uint_eq(begin % ATH_TEAM_STRIDE, 0);
+    ck_assert_uint_lt(begin, end);
+    for (size_t i = begin / ATH_TEAM_STRIDE; i * ATH_TEAM_STRIDE < end; i++)
+        seen->strides[i]++;
+    seen->bytes += end - begin;
+    seen->shares++;
+}
+
+/* Each byte is in one share; memory of half a MiB and more has a share for each thread. */
+LOOP_TEST(divides_memory, 0, 12)
+{
+    enum { LEAST = 512 * 1024 };
+    static const size_t sizes[] = { 0,         1,         ATH_TEAM_STRIDE,    LEAST - 1,
+                                    LEAST,     LEAST + 1, 3 * LEAST + 4711,   4 * LEAST - 1,
+                                    4 * LEAST, 5 * LEAST, 8 * LEAST - 123456, 8 * LEAST };
+    const size_t bytes = sizes[_i];
+    struct ath_team *team = ath_team_make(4);
+    struct seen seen = { .bytes = 0 };
+    ath_team_divide(team, bytes, see_share, &seen);
+    ck_assert_uint_eq(seen.bytes, bytes);
+    for (size_t i = 0; i * ATH_TEAM_STRIDE < bytes; i++)
+        ck_assert_uint_eq(seen.strides[i], 1);
+    ck_assert_uint_ge(seen.shares, !bytes ? 0 : bytes < LEAST ? 1 : 3);
+    ck_assert_uint_le(seen.shares, !bytes ? 0 : bytes < LEAST ? 1 : 4);
+    ath_team_free(team);
+}
+
 /* Several threads give jobs to one team at the same time. */
 static void *copy_often(void *argument)
 {

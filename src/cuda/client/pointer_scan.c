@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "cuda/client/mirror_entry.h"
+#include "cuda/client/staging.h"
+#include "remote/transport/team.h"
 
-enum { WORD = sizeof(uint64_t), PIECE = 4096 };
+enum { WORD = sizeof(uint64_t), PIECE = 4096, LARGE = 512 * 1024 };
 
 /* A range as it was when the search began. */
 struct range {
@@ -51,6 +53,32 @@ static bool may_have_any(struct range range, const uint8_t *bytes, size_t length
            (i + WORD <= length && is_in(range, word_at(bytes + i)));
 }
 
+struct search {
+    struct range range;
+    const uint8_t *bytes;
+    atomic_bool may_find;
+};
+
+static void search_share(void *job, size_t begin, size_t end)
+{
+    struct search *search = job;
+    for (size_t at = begin, length; at < end && !search->may_find; at += length) {
+        length = end - at < PIECE ? end - at : PIECE;
+        if (may_have_any(search->range, search->bytes + at, length))
+            search->may_find = true;
+    }
+}
+
+/* One processor reads large memory more slowly than several connections send it. */
+static bool is_large_without(struct range range, const uint8_t *bytes, size_t length)
+{
+    struct search search = { .range = range, .bytes = bytes };
+    if (length < LARGE)
+        return false;
+    ath_team_divide(ath_cuda_helpers(), length, search_share, &search);
+    return !search.may_find;
+}
+
 /* Finds the next word that is in a range, from *at on. Returns false if there is none. */
 static bool next_in(struct range range, const uint8_t *bytes, size_t length, size_t *at)
 {
@@ -75,8 +103,9 @@ static CUresult each_address(const uint8_t *bytes, size_t length,
         const uint64_t first = ath_cuda_mirrors.closed[i].first;
         const uint64_t end = ath_cuda_mirrors.closed[i].end;
         const struct range range = { first, end > first ? end - first : 0 };
-        for (size_t at = 0; range.span && !status && next_in(range, bytes, length, &at);
-             at += WORD) {
+        if (!range.span || is_large_without(range, bytes, length))
+            continue;
+        for (size_t at = 0; !status && next_in(range, bytes, length, &at); at += WORD) {
             uint64_t word = word_at(bytes + at);
             status = take(word);
             if (!status)

@@ -82,11 +82,16 @@ static void make_helpers(void)
     helpers = ath_team_make_helpers();
 }
 
-void ath_cuda_copy_widely(void *to, const void *from, size_t bytes)
+struct ath_team *ath_cuda_helpers(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_helpers);
-    ath_team_copy(helpers, to, from, bytes);
+    return helpers;
+}
+
+void ath_cuda_copy_widely(void *to, const void *from, size_t bytes)
+{
+    ath_team_copy(ath_cuda_helpers(), to, from, bytes);
 }
 
 /* ---- events ---- */

@@ -7,6 +7,8 @@
 
 #include "cuda/api/cuda_api.h"
 
+struct ath_team;
+
 /* Whether a copy of so many bytes is staged. If so, the caller must call one of the next two
  * functions. Any thread. */
 bool ath_cuda_staging_take(size_t bytes);
@@ -16,6 +18,10 @@ CUresult ath_cuda_staged_to(CUdeviceptr dst_device, const void *src_host, size_t
                             CUstream stream);
 CUresult ath_cuda_staged_from(void *dst_host, CUdeviceptr src_device, size_t byte_count,
                               CUstream stream);
+
+/* The threads that help with large memory, for the whole process; NULL if there are none. Any
+ * thread. */
+struct ath_team *ath_cuda_helpers(void);
 
 /* As memcpy(), by several processors for many bytes. Any thread. */
 void ath_cuda_copy_widely(void *to, const void *from, size_t bytes);

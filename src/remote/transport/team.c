@@ -172,34 +172,51 @@ void ath_team_free(struct ath_team *team)
     free(team);
 }
 
-/* ---- copying ---- */
+/* ---- memory, by shares of whole strides ---- */
+
+struct shares {
+    size_t bytes, share;
+    void (*do_share)(void *job, size_t begin, size_t end);
+    void *job;
+};
+
+static void do_one_share(void *job, size_t part)
+{
+    const struct shares *shares = job;
+    size_t begin = part * shares->share, end = begin + shares->share;
+    if (begin < shares->bytes)
+        shares->do_share(shares->job, begin, end < shares->bytes ? end : shares->bytes);
+}
+
+void ath_team_divide(struct ath_team *team, size_t bytes,
+                     void (*do_share)(void *job, size_t begin, size_t end), void *job)
+{
+    size_t parts = team && bytes >= LEAST_BYTES ? team->parts : 1;
+    size_t round = parts * ATH_TEAM_STRIDE, strides = (bytes + round - 1) / round;
+    struct shares shares = { bytes, strides * ATH_TEAM_STRIDE, do_share, job };
+    ath_team_do(team, parts, do_one_share, &shares);
+}
 
 struct copy {
     uint8_t *to;
     const uint8_t *from;
-    size_t bytes, share;
 };
 
-static void copy_part(void *job, size_t part)
+static void copy_share(void *job, size_t begin, size_t end)
 {
     const struct copy *copy = job;
-    size_t from = part * copy->share, left = from < copy->bytes ? copy->bytes - from : 0;
-    if (left)
-        memcpy(copy->to + from, copy->from + from, left < copy->share ? left : copy->share);
+    memcpy(copy->to + begin, copy->from + begin, end - begin);
 }
 
 void ath_team_copy(struct ath_team *team, void *to, const void *from, size_t bytes)
 {
-    size_t parts = team && bytes >= LEAST_BYTES ? team->parts : 1;
-    struct copy copy = { to, from, bytes, bytes / parts + 1 };
-    ath_team_do(team, parts, copy_part, &copy);
+    struct copy copy = { to, from };
+    ath_team_divide(team, bytes, copy_share, &copy);
 }
 
-/* ---- comparing: whole strides, since memcmp() is fastest with much at once ---- */
-
+/* memcmp() is fastest with much at once. */
 struct compare {
     const uint8_t *one, *other;
-    size_t bytes, share;
     atomic_size_t first; /* so far */
 };
 
@@ -210,12 +227,10 @@ static void note_first(struct compare *compare, size_t at)
         ;
 }
 
-static void compare_part(void *job, size_t part)
+static void compare_share(void *job, size_t begin, size_t end)
 {
     struct compare *compare = job;
-    size_t at = part * compare->share, left = at < compare->bytes ? compare->bytes - at : 0;
-    size_t end = at + (left < compare->share ? left : compare->share);
-    for (size_t length; at < end && at < compare->first; at += length) {
+    for (size_t at = begin, length; at < end && at < compare->first; at += length) {
         length = end - at < ATH_TEAM_STRIDE ? end - at : ATH_TEAM_STRIDE;
         if (memcmp(compare->one + at, compare->other + at, length))
             note_first(compare, at);
@@ -224,9 +239,7 @@ static void compare_part(void *job, size_t part)
 
 size_t ath_team_compare(struct ath_team *team, const void *one, const void *other, size_t bytes)
 {
-    size_t parts = team && bytes >= LEAST_BYTES ? team->parts : 1;
-    size_t strides = (bytes / parts + ATH_TEAM_STRIDE) / ATH_TEAM_STRIDE;
-    struct compare compare = { one, other, bytes, strides * ATH_TEAM_STRIDE, bytes };
-    ath_team_do(team, parts, compare_part, &compare);
+    struct compare compare = { one, other, bytes };
+    ath_team_divide(team, bytes, compare_share, &compare);
     return compare.first;
 }

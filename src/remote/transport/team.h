@@ -31,11 +31,17 @@ void ath_team_free(struct ath_team *team);
 void ath_team_do(struct ath_team *team, size_t parts, void (*do_part)(void *job, size_t part),
                  void *job);
 
+/* Calls do_share() for shares of 0..bytes that do not overlap. All begin at multiples of
+ * ATH_TEAM_STRIDE. A large memory has several shares, each in a thread of its own; a small one has
+ * one share. Returns when all are done. Any thread. */
+enum { ATH_TEAM_STRIDE = 64 * 1024 };
+void ath_team_divide(struct ath_team *team, size_t bytes,
+                     void (*do_share)(void *job, size_t begin, size_t end), void *job);
+
 /* As memcpy(); large copies are done by the team. */
 void ath_team_copy(struct ath_team *team, void *to, const void *from, size_t bytes);
 
 /* Finds the first difference of two memories. Returns the offset, a multiple of ATH_TEAM_STRIDE,
  * of the first stride with a byte that differs; bytes if there is none. Large memories are compared
  * by the team. */
-enum { ATH_TEAM_STRIDE = 64 * 1024 };
 size_t ath_team_compare(struct ath_team *team, const void *one, const void *other, size_t bytes);
