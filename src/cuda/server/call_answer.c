@@ -13,10 +13,16 @@
 #include "remote/switches.h"
 
 enum {
+    LARGE_BYTES = 2 * 1024 * 1024,
     KEPT_BYTES = 1024 * 1024,     /* memory for messages that an idle thread keeps */
     ROOM_BYTES = 8 * 1024 * 1024, /* the same for data: one part of a copy (cuda/client/copy.c) */
     PRINTED_BYTES = 64 * 1024,    /* of what kernels printed, in a message */
 };
+
+bool ath_call_is_large(size_t bytes)
+{
+    return bytes >= LARGE_BYTES && !ath_is_off(ATH_SWITCH_OVERLAP);
+}
 
 /* The message as it travels: as ath_wire_finish() has made it, its lent bytes and their padding. */
 static void write_parts(const struct ath_answer_writer *writer,
@@ -131,6 +137,8 @@ void ath_answer_send(struct ath_answer_writer *writer, struct ath_call_thread *t
     write_printed(writer);
     if (!ath_cuda_wire_answer_status(answer) && ath_call_brings_changes(frame))
         write_changes(writer);
+    if (ath_call_is_large(thread->builder.lent.length))
+        writer->step_aside(writer, thread);
     write_parts(writer, &thread->builder, bytes, length);
     pthread_mutex_unlock(&writer->write_lock);
 }

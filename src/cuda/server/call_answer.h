@@ -9,6 +9,10 @@
 
 enum { ATH_CALL_MAX = 80 * 1024 * 1024 }; /* bytes of a frame */
 
+/* Whether moving so many bytes takes so long that another thread is worth waking for the next call.
+ */
+bool ath_call_is_large(size_t bytes);
+
 /* A thread that serves calls, with its memory. */
 struct ath_call_thread {
     struct ath_cuda_worker worker;
@@ -22,8 +26,8 @@ struct ath_answer_writer {
     pthread_mutex_t write_lock;
     const struct ath_call_thread *thread;     /* writes; with write_lock */
     struct ath_wire_builder printed, changes; /* the same */
-    /* Called before a thread waits for the lock or the client: other threads go on with the order
-     * of calls. Any thread. */
+    /* Called before a thread waits for the lock or the client, or sends much: other threads go on
+     * with the order of calls. Any thread. */
     void (*step_aside)(struct ath_answer_writer *writer, const struct ath_call_thread *thread);
 };
 

@@ -34,7 +34,6 @@
 
 enum {
     THREADS_MAX = 512,
-    LARGE_BYTES = 2 * 1024 * 1024,    /* a frame that is worth another thread */
     AHEAD_BYTES = 20 * 1024 * 1024,   /* frames read ahead of being served */
     QUEUED_BYTES = 512 * 1024 * 1024, /* the same while a function of the program may be due */
     SPARES = 2,
@@ -85,11 +84,6 @@ struct turns {
 static bool waits_alone(const struct turns *turns, const struct ath_call_head *head)
 {
     return turns->calls_in_row >= ALONE && ath_call_may_last(head) && !ath_cuda_functions_due();
-}
-
-static bool is_large(const struct ath_frame *frame)
-{
-    return frame->length >= LARGE_BYTES && !ath_is_off(ATH_SWITCH_OVERLAP);
 }
 
 /* ---- turns ---- */
@@ -253,7 +247,7 @@ static bool enqueue(struct turns *turns, const struct ath_call_head *head, struc
         return false;
     *queued = (struct queued){ .head = *head, .frame = *frame };
     *frame = (struct ath_frame){ 0 };
-    if (is_large(&queued->frame))
+    if (ath_call_is_large(queued->frame.length))
         swap_spare(turns, frame, true);
     if (!turns->queue)
         turns->last = &turns->queue;
@@ -277,7 +271,7 @@ static void serve_queued(struct turns *turns, struct ath_call_thread *thread)
     } else {
         serve_in_order(turns, thread, &queued->head, &queued->frame, false);
     }
-    if (is_large(&queued->frame))
+    if (ath_call_is_large(queued->frame.length))
         swap_spare(turns, &queued->frame, false);
     ath_frame_free(&queued->frame);
     free(queued);
@@ -327,7 +321,8 @@ static bool serve_read(struct turns *turns, struct ath_call_thread *thread,
         serve_aside(turns, thread, &thread->frame, !ath_call_overtakes(head));
         return !is_passed;
     }
-    if (turns->queue || turns->is_serving || ath_cuda_functions_due() || is_large(&thread->frame)) {
+    if (turns->queue || turns->is_serving || ath_cuda_functions_due() ||
+        ath_call_is_large(thread->frame.length)) {
         return put_behind(turns, thread, head);
     }
     return serve_in_order(turns, thread, head, &thread->frame, true);
