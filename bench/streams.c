@@ -1,7 +1,7 @@
 /*
  * The transports by themselves, without CUDA: streams WHICH, of "shm", "tcp", "tls" (tcp,
  * encrypted) and "both" (tcp, and in turn with it encrypted). Two processes for each stream: one
- * writes and one reads. The last two ways also measure large frames on four connections, as a
+ * writes and one reads. The last two ways also measure large frames on all connections, as a
  * session sends them.
  */
 #include "config.h"
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "remote/session/stripes.h"
 #include "remote/transport/shm.h"
 #include "remote/transport/stream.h"
 
@@ -27,7 +28,6 @@ enum {
     GATHERED = 4096, /* bytes: small messages are written together if a write is a system call */
     PIECE = 1 << 20,
     LARGE = 16 << 20,
-    CONNECTIONS = 4, /* of a session */
     TRIPS = 500,
     MESSAGES = 200000,
     PIECES = 256,
@@ -144,7 +144,7 @@ static void measure_large(const char *word)
     uint64_t times = (uint64_t)load_times(LARGES);
     if (is_encrypted)
         load_row((double)(times * LARGE) / transfer_s(times, LARGE, LARGE, true) / 1e9, "GB/s",
-                 "16 MiB at a time, four connections%s", word);
+                 "16 MiB at a time, all connections%s", word);
 }
 
 static void measure(void)
@@ -214,13 +214,14 @@ static void connect_ends(int *out_writer, int *out_reader)
 
 static void begin_tcp(bool is_tls)
 {
-    int ends[CONNECTIONS][2];
-    struct ath_socket own[CONNECTIONS];
-    for (size_t i = 0; i < CONNECTIONS; i++)
+    const size_t count = 1 + ath_stripes_wanted(is_tls);
+    int ends[ATH_STRIPES_MAX][2];
+    struct ath_socket own[ATH_STRIPES_MAX];
+    for (size_t i = 0; i < count; i++)
         connect_ends(&ends[i][0], &ends[i][1]);
     int child = fork();
     need(child < 0, "fork");
-    for (size_t i = 0; i < CONNECTIONS; i++) {
+    for (size_t i = 0; i < count; i++) {
         own[i] = (struct ath_socket){ .fd = ends[i][!child] };
         close(ends[i][!!child]);
         if (is_tls)
@@ -228,7 +229,7 @@ static void begin_tcp(bool is_tls)
     }
     stream = ath_tcp_stream(own[0]);
     need(!stream, "a stream");
-    need(ath_tcp_add_stripes(stream, own + 1, CONNECTIONS - 1), "further connections");
+    need(ath_tcp_add_stripes(stream, own + 1, count - 1), "further connections");
     if (!child)
         be_reader();
 }

@@ -305,7 +305,7 @@ static int shake_hands(struct ath_session *session, const struct ath_secret *sec
         return report_wrong_message(err);
     int status = say_hello(&handshake, first ? ATH_GPU_PURPOSE_CUDA : ATH_GPU_PURPOSE_CONTROL, err);
     if (!status && first)
-        ath_stripes_begin(session->fd, &session->stripes);
+        ath_stripes_begin(session->fd, session->tls != NULL, &session->stripes);
     if (!status)
         status = read_challenge(&handshake, err);
     proof_ns = ath_now_ns();

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -13,7 +14,19 @@
 #include "proto/control.h"
 #include "remote/switches.h"
 
-enum { STRIPES = 3 /* in addition to the first connection */, CONNECT_MS = 5000 };
+enum { CONNECT_MS = 5000 };
+
+size_t ath_stripes_wanted(bool is_encrypted)
+{
+    enum { PLAIN = 3 };
+    cpu_set_t processors;
+    if (!is_encrypted || sched_getaffinity(0, sizeof processors, &processors))
+        return PLAIN;
+    size_t connections = (size_t)CPU_COUNT(&processors) / 2;
+    return connections > ATH_STRIPES_MAX ? ATH_STRIPES_MAX - 1
+           : connections > PLAIN         ? connections - 1
+                                         : PLAIN;
+}
 
 void ath_stripes_free(struct ath_stripes *stripes)
 {
@@ -21,7 +34,7 @@ void ath_stripes_free(struct ath_stripes *stripes)
         ath_socket_close(&stripes->sockets[--stripes->count]);
 }
 
-void ath_stripes_begin(int fd, struct ath_stripes *out)
+void ath_stripes_begin(int fd, bool is_encrypted, struct ath_stripes *out)
 {
     struct sockaddr_storage address = { .ss_family = AF_UNSPEC };
     socklen_t length = sizeof address;
@@ -29,7 +42,8 @@ void ath_stripes_begin(int fd, struct ath_stripes *out)
     if (ath_is_off(ATH_SWITCH_STRIPES) || getpeername(fd, (struct sockaddr *)&address, &length) ||
         (address.ss_family != AF_INET && address.ss_family != AF_INET6))
         return;
-    while (out->count < STRIPES) {
+    const size_t wanted = ath_stripes_wanted(is_encrypted);
+    while (out->count < wanted) {
         ath_auto_close int one =
             socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (one < 0 ||
