@@ -228,7 +228,7 @@ static int class_of(const char *cell, int *out_links)
         return ATH_PCI_UNKNOWN;
     for (size_t i = 0; i < ATH_COUNT(words); i++)
         if (!strcmp(cell, words[i].word))
-            return words[i].class;
+            return (int)words[i].class;
     return NO_WORD;
 }
 
