@@ -1,7 +1,7 @@
 /*
- * The memory and threads of the host that this process may take. Code that serves a client takes
- * what the client makes it use before it uses it, and gives it back. Without a budget, as in a
- * program, everything may be taken. Any thread.
+ * The memory and threads of the host that this process may use. Code that serves a client reserves
+ * memory or a thread here before it uses it, and returns it afterwards. In a process without a
+ * budget, such as a program, every reservation succeeds. Any thread.
  */
 #pragma once
 #include <stdbool.h>

@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-/* Prints one line of the text, broken into as many lines as it needs. The first one begins at
- * column. */
+/* Prints one line of the text, broken into as many lines as it needs. The first of them begins at
+ * `column`, the others at `indent`. */
 static void print_line(FILE *out, const char *line, int column, int indent, int width)
 {
     for (const char *rest = line; *rest;) {

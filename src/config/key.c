@@ -19,7 +19,8 @@ struct walk {
     struct ath_err *err;
 };
 
-/* nearest  the key that the user may have meant instead of the next part; NULL if none is near */
+/* Fails with "key-unknown". `nearest` is the key that the user may have meant instead of the path's
+ * next part, or NULL. */
 static int report_unknown(struct walk *walk, const char *nearest)
 {
     int done = (int)(walk->rest - walk->path);

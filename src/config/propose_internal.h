@@ -34,8 +34,8 @@ void ath_proposal_offer(char **field, enum ath_form form, const char *text);
 /* Whether a runtime can run on the node's CPUs. */
 bool ath_proposal_serves_cpu(const struct ath_numa_node *node);
 
-/* True if a runtime of the node serves the GPU. A machine with one CPU node has all GPUs there,
- * even if the firmware reports node -1. */
+/* Returns true if a runtime of the node serves the GPU. If only one node has CPUs, it serves all
+ * GPUs, even if the firmware reports node -1. */
 bool ath_proposal_is_gpu_of(const struct ath_machine *machine, const struct ath_gpu *gpu, int node);
 bool ath_proposal_has_gpus(const struct ath_machine *machine, int node);
 bool ath_proposal_any_node_has_gpus(const struct ath_machine *machine);

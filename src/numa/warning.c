@@ -158,8 +158,8 @@ static void check_shared_cpus(struct ath_machine *machine)
     }
 }
 
-/* Warns about memory of GPUs that the source does not show at all. Nodes for which a visible GPU
- * lacks the answer are part of that GPU's warning. */
+/* Warns about nodes with memory of GPUs that the source does not show. If it shows a GPU whose
+ * memory node is unknown, the nodes may be its own, and that GPU's warning names them. */
 static void check_owners(struct ath_machine *machine)
 {
     ATH_AUTO(ath_idset) nodes = { 0 };

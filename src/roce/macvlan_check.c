@@ -1,5 +1,5 @@
 /*
- * Checks before anything is changed: everything that keeps a macvlan from being created.
+ * Looks for everything that would keep a macvlan from being created, before anything is changed.
  *
  * The kernel refuses some of this itself, mostly without a message (macvlan_common_newlink in
  * drivers/net/macvlan.c): a parent that is not an Ethernet link or that is part of a bridge, a

@@ -87,8 +87,8 @@ static const struct option {
     { "metrics", "ADDRESS:PORT", NULL, N_("serve metrics for Prometheus on this address"),
       AT(metrics), FOR(SERVE) },
     { "identities", "FILE", "AITHERION_IDENTITIES",
-      N_("what each identity may have, as `aitherion start` writes it; read again when it changes "
-         "(default: the file identities beside the socket)"),
+      N_("file with the limits of each identity, which `aitherion start` writes; it is read again "
+         "when it changes (default: 'identities' beside the socket)"),
       AT(identities), FOR(SERVE) },
     { "timeout", "SECONDS", NULL, N_("wait at most this long (default: 5)"), AT(timeout),
       FOR(HEALTH) },

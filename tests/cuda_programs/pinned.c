@@ -332,7 +332,7 @@ static void registered(void)
     munmap(memory, both);
 }
 
-/* Memory that copies of a graph use is not yet a kernel's. */
+/* A graph that only copies pinned memory does not show that kernels use it. */
 static void copied_by_a_graph_first(void)
 {
     float *pinned = pin(BYTES), *p = &pinned[AT], one;

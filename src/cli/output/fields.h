@@ -105,7 +105,8 @@ struct ath_field {
 #define ATH_AT_AS(value_kind, type, member)                                                        \
     { .kind = (value_kind), .offset = offsetof(type, member) }
 
-/* The place of a list: of items and their number, or of rows up to an empty one. */
+/* A list in an object: a pointer to items beside their number, or a pointer to rows of which the last is
+ * empty. */
 #define ATH_AT_LIST(type, items, count)                                                            \
     {                                                                                              \
         .kind = ATH_FIELD_KIND_(*ATH_MEMBER_(type, items)),                                        \

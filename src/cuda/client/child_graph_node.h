@@ -1,5 +1,5 @@
-/* Child graph nodes by the structure of cuGraphAddNode(), with the graph's ownership. The driver
- * checks the arguments. */
+/* Child graph nodes that cuGraphAddNode() adds: its structure says who owns the child graph. The
+ * driver checks the arguments. */
 #pragma once
 #include "cuda/api/cuda_api.h"
 

@@ -82,7 +82,8 @@ struct ath_stream {
  */
 enum ath_stream_wait { ATH_STREAM_IDLE, ATH_STREAM_BUSY };
 
-/* The patience for a kind of wait. It depends on the number of processors of this process. */
+/* Returns how long a wait of this kind polls before it sleeps. It depends on the number of
+ * processors of this process. */
 uint32_t ath_stream_patience_us(enum ath_stream_wait wait);
 
 /* How many threads may poll at the same time beside the one that waits for the other side. */

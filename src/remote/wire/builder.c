@@ -124,8 +124,8 @@ void ath_wire_lend(struct ath_wire_builder *builder, size_t least)
     builder->lend_least = least;
 }
 
-/* Places the lent bytes behind the last word and fills in their pointer, which was not possible
- * before. Returns their words. */
+/* Places the lent bytes behind the last word, and fills in the pointer to them. Only now is it
+ * known how far away they are. Returns the number of words that they take. */
 static size_t place_lent(struct ath_wire_builder *builder)
 {
     size_t words = (builder->lent.length + ATH_WIRE_WORD - 1) / ATH_WIRE_WORD;

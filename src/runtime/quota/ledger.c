@@ -102,8 +102,8 @@ static bool may_share(struct ath_holding *holding)
     return !holding || !holding->bytes || holding->share || share_out(holding);
 }
 
-/* No session may open an allocation by its IPC handle after its maker has freed it
- * (cuIpcOpenMemHandle()), so an address loses its name. */
+/* Ends the share of a holding. An allocation also loses the name by which other sessions find it:
+ * after cuMemFree() no session may open its IPC handle (cuIpcOpenMemHandle()). */
 static void give_share(struct ath_holding *holding)
 {
     if (holding->kind == ATH_HOLDING_ADDRESS)

@@ -92,8 +92,8 @@ bool ath_scene_has_distance_lines(const struct ath_scene *scene);
 size_t ath_scene_gpu_lines(const struct ath_scene *scene, size_t gpu,
                            char *out[ATH_SCENE_LINES_MAX], size_t *out_models);
 
-/* The line of text below a node's name: its CPUs and memory. Without the ids of the CPUs if they
- * are too long for a box. The caller frees it. */
+/* Returns the line of text below a node's name: its CPUs and memory. If the ids of the CPUs do not
+ * fit into a box, only their number is shown. The caller frees the text. */
 char *ath_scene_node_facts(const struct ath_numa_node *node);
 
 /* Whether the bar of links joins the GPU. A GPU may have lost its links to the switches. */
