@@ -242,6 +242,20 @@ TEST(refuses_other_headers)
     }
 }
 
+/* The first number that no message has, with the length of an empty message. */
+TEST(refuses_the_number_after_the_last_message)
+{
+    uint8_t frame[ATH_PERF_FRAME_MAX];
+    union ath_perf_body body = made_endpoint();
+    struct ath_perf_header header;
+
+    ath_perf_encode(ATH_PERF_ENDPOINT, &body, frame);
+    frame[7] = ATH_PERF_MESSAGE_END;
+    memset(frame + 8, 0, 4);
+    ck_assert_int_eq(ath_perf_decode_header(frame, &header, &err), -EPROTO);
+    ck_assert_int_eq(err.code, ATH_E_PEER_PROTOCOL);
+}
+
 TEST(refuses_invalid_values)
 {
     uint8_t frame[ATH_PERF_FRAME_MAX];
