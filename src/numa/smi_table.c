@@ -73,12 +73,20 @@ const int *ath_smi_table_links(const struct ath_smi_table *table, size_t gpu)
     return table->links + gpu * table->gpu_count;
 }
 
+/* A blank of web pages, U+00A0 in UTF-8. */
+#define NO_BREAK_SPACE "\xc2\xa0"
+
 void ath_smi_clean(char *text)
 {
     char *to = text;
     for (const char *from = text; *from; from++) {
         if (*from == '\r')
             continue;
+        if (ath_starts_with(from, NO_BREAK_SPACE)) {
+            *to++ = ' ';
+            from += strlen(NO_BREAK_SPACE) - 1;
+            continue;
+        }
         if (*from != '\033') {
             *to++ = *from;
             continue;

@@ -32,7 +32,8 @@ struct ath_smi_table {
 
 void ath_smi_table_free(struct ath_smi_table *table);
 
-/* Takes colours (ECMA-48, "ESC [ 4 m") and carriage returns out of a text. */
+/* Takes colours (ECMA-48, "ESC [ 4 m") and carriage returns out of a text, and makes the blanks of
+ * web pages plain ones. */
 void ath_smi_clean(char *text);
 
 /*

@@ -151,6 +151,20 @@ static int add_text(struct texts *texts, const char *name, const char *data, siz
 
 /* ---- the machine ---- */
 
+/* Returns the node that has all these CPUs, or ATH_UNKNOWN. */
+static int node_with(const struct ath_machine *machine, const struct ath_idset *cpus)
+{
+    for (size_t i = 0; cpus->range_count && i < machine->node_count; i++) {
+        ATH_AUTO(ath_idset) outside = { 0 };
+        ath_idset_subtract(cpus, &machine->nodes[i].cpus, &outside);
+        if (!outside.range_count)
+            return machine->nodes[i].id;
+    }
+    return ATH_UNKNOWN;
+}
+
+/* A GPU's node is the one that the table names. If it names none, or several (GB200: also those
+ * that parts of a GPU may get), it is the one that has the GPU's CPUs in the text of numactl. */
 static int find_node(const struct texts *texts, size_t gpu, int *out, struct ath_err *err)
 {
     const struct ath_smi_affinity *affinity = &texts->table.affinities[gpu];
@@ -160,14 +174,8 @@ static int find_node(const struct texts *texts, size_t gpu, int *out, struct ath
     *out = ATH_UNKNOWN;
     if (ath_idset_count(&affinity->nodes) == 1)
         *out = affinity->nodes.ranges[0].first;
-    for (size_t i = 0;
-         !affinity->nodes.range_count && affinity->cpus.range_count && i < machine->node_count;
-         i++) {
-        ATH_AUTO(ath_idset) outside = { 0 };
-        ath_idset_subtract(&affinity->cpus, &machine->nodes[i].cpus, &outside);
-        if (!outside.range_count)
-            *out = machine->nodes[i].id;
-    }
+    else if (has_list)
+        *out = node_with(machine, &affinity->cpus);
     if (*out == ATH_UNKNOWN || !has_list || ath_machine_find_node(machine, *out))
         return 0;
     ath_err_set(err, -EINVAL, ATH_E_TOPOLOGY_INVALID,

@@ -76,6 +76,7 @@ class Forms(unittest.TestCase):
                 "mark": "\ufeff" + text,
                 "screen": "$ nvidia-smi topo -m\n" + "\n".join(line.expandtabs(8) for line in plain.splitlines()) + "\n$ ",
                 "underlined": re.sub(r"^\t", "\t\x1b[4m", text, flags=re.M).replace("Affinity\n", "Affinity\x1b[0m\n"),
+                "web page": "\n".join(line.expandtabs(8).replace(" ", "\u00a0") for line in plain.splitlines()),
                 "before and behind": "Thu Nov 26\n\n" + text + "\n\nroot@host:~# GPU3\n",
             }
             for form, changed in forms.items():
@@ -91,6 +92,16 @@ class Forms(unittest.TestCase):
                 value = harness.checked_json("discover", "--topology", scratch_file("blank.txt", form))
                 gpu = value["gpus"][0]
                 self.assertEqual((gpu["numa_node"], gpu["memory_node"]), (node, memory), form)
+
+    def test_several_nodes_of_a_gpu(self):
+        """The table of a GB200 also names the nodes that parts of the GPU may get. The CPUs tell which one is meant."""
+        topo = "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n" \
+               "GPU0\t X \tNV18\t0-1\t0,4-9\t\t2\nGPU1\tNV18\t X \t2-3\t1,12-19\t\t10\n"
+        numactl = "available: 4 nodes (0-2,10)\nnode 0 cpus: 0 1\nnode 1 cpus: 2 3\nnode 2 cpus:\nnode 10 cpus:\n"
+        for text, nodes in ((topo, [None, None]), (topo + numactl, [0, 1])):
+            value = harness.checked_json("discover", "--topology", scratch_file("gb200.txt", text))
+            self.assertEqual([gpu["numa_node"] for gpu in value["gpus"]], nodes)
+            self.assertEqual([gpu["memory_node"] for gpu in value["gpus"]], [2, 10])
 
     def test_memory_of_a_gpu(self):
         """Grace Hopper: the node is in the column, and numactl gives its size."""
@@ -135,6 +146,10 @@ class Machine(unittest.TestCase):
         self.assertEqual({pair["gpu"] for pair in value["pairs"]}, {None})
         self.assertEqual(sorted({pair["gpu_index"] for pair in value["pairs"]}), [0, 1, 2, 3])
         self.assertEqual(value["gpus"][0]["nvlinks"][0]["peer"], None)
+        for name in TABLES:
+            for form in ("text", "dot", "svg", "json"):
+                result = harness.run_soundly("discover", "--topology", path(name), "--format", form)
+                self.assertEqual((result.returncode, ADDRESS.search(result.stdout)), (0, None), f"{name} {form}")
         for words in (["discover"], ["discover", "--format", "matrix"], ["discover", "--format", "dot"], ["discover", "--format", "svg"],
                       ["discover", "--json"], ["place", "2"], ["place", "2", "--json"], ["estimate", "all-reduce", "--size", "1M"]):
             result = harness.run_soundly(*words, *self.SOURCE)
