@@ -295,6 +295,8 @@ class Strangers(unittest.TestCase):
         cases = (
             ("nvmlDeviceGetName", [{"number": 3}, {"number": 1}, {"number": 96}], INVALID_ARGUMENT),           # no such handle
             ("nvmlDeviceGetName", [{"number": huge}, {"number": 1}, {"number": 96}], INVALID_ARGUMENT),
+            ("nvmlDeviceGetIndex", [{"number": 3}, {"number": 1}], INVALID_ARGUMENT),
+            ("nvmlDeviceGetIndex", [{"number": 1}, {}], INVALID_ARGUMENT),                                  # no place for it
             ("nvmlEventSetFree", [{"number": 1}], INVALID_ARGUMENT),                                        # a device's
             ("nvmlDeviceGetName", [{"number": 1}, {"number": 1}, {"number": huge}], 0),                       # room for more than exists
             ("nvmlDeviceGetName", [], INVALID_ARGUMENT),                                                    # nothing given

@@ -962,6 +962,15 @@ LOOP_TEST(test_case, 0, ATH_COUNT(cases))
     ck_assert_int_eq(ath_health_has_faults(&report), report.counts[ATH_HEALTH_FAULT] > 0);
 }
 
+/* A check that leaves all macvlans to other checks has not looked, so it has not passed. */
+TEST(test_no_macvlan_is_planned_whose_address_is_wrong)
+{
+    address_of_the_network();
+    ath_auto_free char *text = found();
+    ck_assert_ptr_nonnull(finding_of("address-unfit"));
+    ck_assert_ptr_null(finding_of("macvlan-impossible"));
+}
+
 static void link_gone_with_runtime(void)
 {
     drop_link("mv0");
