@@ -17,10 +17,10 @@ import programs  # noqa: E402
 
 @unittest.skipUnless(harness.copies_alone(), "programs that an emulator runs find no library by LD_LIBRARY_PATH")
 class Wrong(unittest.TestCase):
-    def run_at(self, server, transport, *names):
+    def run_at(self, server, transport, *names, program="wrong"):
         env = programs.environment(programs.library_folder("aitherion"), AITHERION_SERVER=place(server, transport),
                                    AITHERION_KEY_FILE=runtime.key_file())
-        path = os.path.join(programs.build_folder(), "tests", "cuda_programs", "wrong")
+        path = os.path.join(programs.build_folder(), "tests", "cuda_programs", program)
         return subprocess.run([path, *names], env=env, text=True, stdout=subprocess.PIPE, timeout=5 * harness.PATIENCE_S, check=False)
 
     def test_a_full_gpu_is_out_of_memory(self):
@@ -28,6 +28,17 @@ class Wrong(unittest.TestCase):
             with self.subTest(transport), Server("--sim", env=harness.environment(AITHERION_SIM_MEMORY="512K")) as server:
                 result = self.run_at(server, transport, "a GPU without memory for a context")
                 self.assertEqual((result.returncode, result.stdout), (0, ""))
+
+    def test_what_a_kernel_complains_about_is_one_event_of_the_log(self):
+        for transport in TRANSPORTS:
+            with self.subTest(transport), Server("--sim") as server:
+                result = self.run_at(server, transport, "errors of kernels go to standard error", program="modules")
+                self.assertEqual(result.returncode, 0, result.stdout)
+                lines = server.log().splitlines()
+                self.assertEqual([line for line in lines if not line.startswith("time=")], [])  # nothing raw between them
+                told = [line for line in lines if "event=driver-message" in line]
+                self.assertEqual(len(told), 2)
+                self.assertRegex(told[0], r'level=warning event=driver-message peer=\S+ text="thread 0 of block 0 says -3\\x0a"$')
 
     def test_no_wrong_handle_reaches_the_driver(self):
         for transport in TRANSPORTS:
