@@ -35,6 +35,7 @@ UNIT_TESTS = \
 	tests/unit/test_isolated \
 	tests/unit/test_lack \
 	tests/unit/test_ld_cache \
+	tests/unit/test_library_kernels \
 	tests/unit/test_link \
 	tests/unit/test_link_gid \
 	tests/unit/test_machine \
@@ -103,6 +104,7 @@ tests_unit_test_elf_SOURCES = tests/unit/test_elf.c tests/unit/made_elf.h
 tests_unit_test_ld_cache_SOURCES = tests/unit/test_ld_cache.c tests/unit/made_cache.h
 
 # A session at a driver of the test's own.
+tests_unit_test_library_kernels_SOURCES = tests/unit/test_library_kernels.c tests/unit/session.h
 tests_unit_test_managed_memory_SOURCES = tests/unit/test_managed_memory.c tests/unit/session.h
 tests_unit_test_wrong_handles_SOURCES = tests/unit/test_wrong_handles.c tests/unit/session.h
 
@@ -110,6 +112,7 @@ tests_unit_test_wrong_handles_SOURCES = tests/unit/test_wrong_handles.c tests/un
 tests_unit_test_answer_cache_SOURCES = tests/unit/test_answer_cache.c src/cuda/client/answer_cache.c
 tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c
 $(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_managed_memory_OBJECTS) \
+	$(tests_unit_test_library_kernels_OBJECTS) \
 	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
 	proto/generated.stamp proto/cuda-generated.stamp
 

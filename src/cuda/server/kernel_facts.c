@@ -147,7 +147,8 @@ static void put_kernel(struct ath_cuda_served *served, struct ath_cuda_wire_name
     const char *name = NULL;
     size_t length;
     int status;
-    if (served->driver->cuKernelGetName(&name, kernel) || !name)
+    const struct ath_cuda_driver *driver = served->session->uncounted;
+    if (driver->cuKernelGetName(&name, kernel) || !name)
         return;
     ath_fingerprint_add(&print, &library, sizeof library);
     ath_fingerprint_add(&print, name, strlen(name));
@@ -157,15 +158,31 @@ static void put_kernel(struct ath_cuda_served *served, struct ath_cuda_wire_name
     ath_cuda_wire_library_get_kernel_result_set_kernel(answer, promised);
     ath_cuda_wire_library_get_kernel_result_set_function(answer,
                                                          ath_cuda_promise_function(promised));
-    if (answer_layout(served->driver, ath_cuda_wire_library_get_kernel_result_init_layout(answer),
-                      NULL, kernel))
+    if (answer_layout(driver, ath_cuda_wire_library_get_kernel_result_init_layout(answer), NULL,
+                      kernel))
         return;
-    put_attributes(served->driver, answer, kernel, device);
+    put_attributes(driver, answer, kernel, device);
     const uint8_t *frame = ath_wire_finish(&builder, &length, &status);
     if (!frame)
         return;
     ath_cuda_wire_named_kernel_set_name(to, name);
     ath_cuda_wire_named_kernel_set_answer(to, (struct ath_wire_bytes){ frame, length });
+}
+
+/* Lists the kernels, unless there are many. The local memory of kernels counts when the program has
+ * them. The library itself counts now: the driver loads it into the context. */
+static CUresult list_kernels(struct ath_cuda_served *served, CUlibrary library,
+                             CUkernel kernels[KERNELS_MAX], unsigned int *count)
+{
+    const struct ath_cuda_driver *driver = served->session->uncounted;
+    CUfunction function;
+    CUresult status = driver->cuLibraryGetKernelCount(count, library);
+    if (!status && *count > KERNELS_MAX)
+        *count = 0;
+    if (status || !*count)
+        return status;
+    status = driver->cuLibraryEnumerateKernels(kernels, *count, library);
+    return status ? status : served->driver->cuKernelGetFunction(&function, kernels[0]);
 }
 
 void ath_cuda_serve_athLibraryKernels(struct ath_cuda_served *served)
@@ -174,6 +191,8 @@ void ath_cuda_serve_athLibraryKernels(struct ath_cuda_served *served)
     NEEDS(served, cuLibraryEnumerateKernels)
     NEEDS(served, cuKernelGetName)
     NEEDS(served, cuKernelGetAttribute)
+    NEEDS(served, cuKernelGetFunction)
+    NEEDS(served, cuCtxGetDevice)
     struct ath_cuda_wire_library_kernels call = ath_cuda_wire_call_library_kernels(served->call);
     const struct ath_fingerprint_value print = { ath_cuda_wire_library_kernels_print_a(call),
                                                  ath_cuda_wire_library_kernels_print_b(call) };
@@ -184,12 +203,10 @@ void ath_cuda_serve_athLibraryKernels(struct ath_cuda_served *served)
     unsigned int count = 0;
     if (ath_cuda_refused(served))
         return;
-    served->status = served->driver->cuLibraryGetKernelCount(&count, library);
-    if (!served->status && count <= KERNELS_MAX)
-        served->status = served->driver->cuLibraryEnumerateKernels(kernels, count, library);
+    served->status = served->driver->cuCtxGetDevice(&device);
     if (!served->status)
-        served->status = served->driver->cuCtxGetDevice(&device);
-    if (served->status || count > KERNELS_MAX)
+        served->status = list_kernels(served, library, kernels, &count);
+    if (served->status)
         return;
     struct ath_wire_array list = ath_cuda_wire_library_kernels_result_init_kernels(
         ath_cuda_wire_answer_init_library_kernels(served->answer), count);

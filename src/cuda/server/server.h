@@ -48,6 +48,8 @@ struct ath_cuda_books {
 
 struct ath_cuda_session {
     const struct ath_cuda_driver *driver;
+    /* the same without the session's limits, for questions about what the program does not have */
+    const struct ath_cuda_driver *uncounted;
     const struct ath_cuda_books *books;     /* NULL: memory is not counted */
     pthread_mutex_t lock;                   /* of what follows */
     struct ath_cuda_thread_stream *streams; /* the clients' threads' default streams */

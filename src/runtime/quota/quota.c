@@ -55,6 +55,7 @@ void ath_quota_wrap(const struct ath_server *server, struct ath_session_board_en
     ath_quota.server = server;
     ath_quota.entry = entry;
     ath_quota.driver = *driver;
+    session->uncounted = &ath_quota.driver;
     ath_quota.count = count < ATH_DEVICES_MAX ? count : ATH_DEVICES_MAX;
     memcpy(ath_quota.devices, devices, ath_quota.count * sizeof *devices);
     ath_pool_usage_begin(driver, ath_quota_charge_pool);

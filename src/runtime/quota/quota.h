@@ -29,7 +29,7 @@
  *
  * devices  the server's number of each device that the session's driver has, in the driver's order
  * session  whose calls are counted; its books are set, for memory that it shares with other
- * sessions
+ * sessions, and the driver without the wrapping functions
  */
 void ath_quota_wrap(const struct ath_server *server, struct ath_session_board_entry *entry,
                     const size_t *devices, size_t count, struct ath_cuda_session *session,
