@@ -106,6 +106,7 @@ static CUresult merge(struct sim_linker *linker, const struct sim_image *input)
     return status;
 }
 
+/* NOLINTBEGIN(readability-non-const-parameter): as CUDA declares them */
 CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size,
                           const char *name, unsigned int count, CUjit_option *options,
                           void **values)
@@ -133,6 +134,7 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, si
     linker->spent_ns += sim_now_ns() - begin_ns;
     return status;
 }
+/* NOLINTEND(readability-non-const-parameter) */
 
 CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *path,
                           unsigned int count, CUjit_option *options, void **values)

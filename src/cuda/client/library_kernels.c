@@ -60,7 +60,7 @@ void ath_cuda_library_kernels_end(struct ath_cuda_library_kernels *asked)
     if (!asked->is_asked)
         return;
     CUresult status = ath_cuda_ask_end(&asked->exchange);
-    ATH_AUTO(ath_frame) whole = asked->exchange.thread->answer; /* the list lies in it */
+    struct ath_frame whole = asked->exchange.thread->answer; /* the list lies in it */
     asked->exchange.thread->answer = (struct ath_frame){ 0 };
     struct ath_wire_list list = { 0 };
     if (!status)
@@ -71,5 +71,6 @@ void ath_cuda_library_kernels_end(struct ath_cuda_library_kernels *asked)
         keep(asked->library, ath_cuda_wire_named_kernel_name(kernel),
              ath_cuda_wire_named_kernel_answer(kernel));
     }
+    ath_frame_free(&whole);
     (void)ath_cuda_end(&asked->exchange, CUDA_SUCCESS);
 }

@@ -198,7 +198,7 @@ void ath_cuda_serve_athLibraryKernels(struct ath_cuda_served *served)
                                                  ath_cuda_wire_library_kernels_print_b(call) };
     CUlibrary library = (CUlibrary)(uintptr_t)ath_cuda_to_own(
         &served->side, ATH_CUDA_KIND_LIBRARY, ath_cuda_wire_library_kernels_library(call));
-    CUkernel kernels[KERNELS_MAX];
+    CUkernel kernels[KERNELS_MAX] = { NULL };
     CUdevice device;
     unsigned int count = 0;
     if (ath_cuda_refused(served))
