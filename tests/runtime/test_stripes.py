@@ -155,6 +155,19 @@ class Joining(Base):
             session.connection.sendall(call(1, {"driverGetVersion": None}))
             self.assertEqual(number_of(read_frame(session.connection)), 1)
 
+    def test_all_announced_connections_or_none(self):
+        """If one is missing, the server closes each of those that came."""
+        with serve() as server, Session(server.connect(), purpose="cuda") as session:
+            announce(session, 3)
+            ticket = ticket_of(session)
+            came = [join(server, number, session.id, ticket) for number in (2, 3)]
+            self.assertEqual(joined(session), 0)
+            for connection in came:
+                self.assertTrue(runtime.is_closed(connection))
+                connection.close()
+            session.connection.sendall(call(1, {"driverGetVersion": None}))
+            self.assertEqual(number_of(read_frame(session.connection)), 1)
+
     def check_refused(self, server, session, joins):
         """A session that announced one connection gets none of these, and works."""
         announce(session, 1)
