@@ -19,6 +19,7 @@ static CUresult get_device(CUdevice *device)
     return CUDA_SUCCESS;
 }
 
+/* NOLINTBEGIN(readability-non-const-parameter): as CUDA declares it */
 static CUresult load(CUlibrary *library, const void *code, CUjit_option *jit, void **jit_values,
                      unsigned int jit_count, CUlibraryOption *options, void **values,
                      unsigned int count)
@@ -33,6 +34,7 @@ static CUresult load(CUlibrary *library, const void *code, CUjit_option *jit, vo
     *library = LIBRARY;
     return CUDA_SUCCESS;
 }
+/* NOLINTEND(readability-non-const-parameter) */
 
 static CUresult count_kernels(unsigned int *count, CUlibrary library)
 {
