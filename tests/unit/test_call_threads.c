@@ -62,8 +62,20 @@ static CUresult wait_for_stream(CUstream stream)
     return CUDA_SUCCESS;
 }
 
+static CUresult copy_from_and_wait(void *to, CUdeviceptr from, size_t bytes)
+{
+    return copy_from(to, from, bytes, NULL);
+}
+
+static CUresult copy_to_and_wait(CUdeviceptr to, const void *from, size_t bytes)
+{
+    return copy_to(to, from, bytes, NULL);
+}
+
 static const struct ath_cuda_driver driver = {
+    .cuMemcpyDtoH_v2 = copy_from_and_wait,
     .cuMemcpyDtoHAsync_v2 = copy_from,
+    .cuMemcpyHtoD_v2 = copy_to_and_wait,
     .cuMemcpyHtoDAsync_v2 = copy_to,
     .cuEventCreate = make_event,
     .cuStreamBeginCapture_v2 = begin_capture,
