@@ -932,6 +932,19 @@ TEST(test_all_is_well)
     }
 }
 
+/* The runtime's own words stand before what its supervisor and its libraries said. */
+TEST(test_a_failed_runtime_is_reported_with_its_last_words)
+{
+    has_crashed();
+    ath_texts_add(&the_status()->log, ath_xstrdup("aitherion-runtime: no GPU is left"));
+    ath_texts_add(&the_status()->log, ath_xstrdup("a library's line"));
+    ath_auto_free char *text = found();
+    ck_assert_ptr_nonnull(strstr(text, "runtime-failed"));
+    ck_assert_str_eq(finding_of("runtime-failed")->message,
+                     "the runtime of NUMA0: it ended with exit code 1; its last message: "
+                     "no GPU is left");
+}
+
 TEST(test_simulated_runtimes_need_no_gpu)
 {
     without_gpus();
