@@ -216,7 +216,7 @@ static void begin_tcp(bool is_tls)
 {
     const size_t count = 1 + ath_stripes_wanted(is_tls);
     int ends[ATH_STRIPES_MAX][2];
-    struct ath_socket own[ATH_STRIPES_MAX];
+    struct ath_socket own[ATH_STRIPES_MAX] = { 0 };
     for (size_t i = 0; i < count; i++)
         connect_ends(&ends[i][0], &ends[i][1]);
     int child = fork();

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-enum { MIB = 1 << 20 };
+#define MIB ((size_t)1 << 20)
 
 static const size_t sizes[] = { 1 * MIB, 16 * MIB, 64 * MIB, 256 * MIB };
 

@@ -152,7 +152,7 @@ static bool is_taken(const struct ath_measurement *measurement, const struct ath
 static void measure_all(struct shared *shared, const struct ath_measure_driver *driver, int count)
 {
     struct ath_measurement *out = &shared->measurement;
-    CUdevice devices[ATH_MEASURED_GPUS_MAX];
+    CUdevice devices[ATH_MEASURED_GPUS_MAX] = { 0 };
 
     for (int i = 0; i < count && out->gpu_count < ATH_MEASURED_GPUS_MAX; i++) {
         char text[64] = "";

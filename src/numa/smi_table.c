@@ -315,7 +315,7 @@ static int take_affinity(struct ath_smi_table *table, size_t gpu, const struct c
         if (texts[i] && *texts[i] && strcmp(texts[i], "N/A") != 0 && strcmp(texts[i], "?") != 0 &&
             ath_idset_parse_list(texts[i], sets[i]))
             status = refuse_affinity(table->names[gpu], last_heads[i], texts[i], err);
-    if (ath_idset_count(&memory) == 1)
+    if (memory.ranges && ath_idset_count(&memory) == 1)
         affinity->memory_node = memory.ranges[0].first;
     ath_idset_free(&memory);
     return status;

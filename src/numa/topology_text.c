@@ -323,7 +323,7 @@ static int finish(struct texts *texts, const char *names, struct ath_machine *ou
     size_t cells = texts->table.count * texts->table.count;
     int status = check(texts, names, err);
 
-    if (status)
+    if (status || !texts->table.classes)
         return status;
     machine->profile = "generic";
     machine->source = ATH_SOURCE_XML;

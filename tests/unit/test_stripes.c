@@ -70,10 +70,10 @@ static void see_share(void *job, size_t begin, size_t end)
 /* Each byte is in one share; memory of half a MiB and more has a share for each thread. */
 LOOP_TEST(divides_memory, 0, 12)
 {
-    enum { LEAST = 512 * 1024 };
-    static const size_t sizes[] = { 0,         1,         ATH_TEAM_STRIDE,    LEAST - 1,
-                                    LEAST,     LEAST + 1, 3 * LEAST + 4711,   4 * LEAST - 1,
-                                    4 * LEAST, 5 * LEAST, 8 * LEAST - 123456, 8 * LEAST };
+    const size_t least = (size_t)512 * 1024;
+    const size_t sizes[] = { 0,         1,         ATH_TEAM_STRIDE,    least - 1,
+                             least,     least + 1, 3 * least + 4711,   4 * least - 1,
+                             4 * least, 5 * least, 8 * least - 123456, 8 * least };
     const size_t bytes = sizes[_i];
     struct ath_team *team = ath_team_make(4);
     struct seen seen = { .bytes = 0 };
@@ -81,8 +81,8 @@ LOOP_TEST(divides_memory, 0, 12)
     ck_assert_uint_eq(seen.bytes, bytes);
     for (size_t i = 0; i * ATH_TEAM_STRIDE < bytes; i++)
         ck_assert_uint_eq(seen.strides[i], 1);
-    ck_assert_uint_ge(seen.shares, !bytes ? 0 : bytes < LEAST ? 1 : 3);
-    ck_assert_uint_le(seen.shares, !bytes ? 0 : bytes < LEAST ? 1 : 4);
+    ck_assert_uint_ge(seen.shares, !bytes ? 0 : bytes < least ? 1 : 3);
+    ck_assert_uint_le(seen.shares, !bytes ? 0 : bytes < least ? 1 : 4);
     ath_team_free(team);
 }
 

@@ -66,6 +66,32 @@ for format in yaml dot svg; do
     check "$format format works" eval "ath discover --format $format >out && [ -s out ]"
 done
 
+# ---- programs on the CPUs and the memory of their GPUs: the guest's nodes, with GPUs that only a captured root has ----
+gpu_at() { # NUMBER NODE
+    local name=0000:c$1:00.0
+    mkdir -p "root/sys/devices/pci0000:c$1/$name"
+    (cd "root/sys/devices/pci0000:c$1/$name" &&
+        echo 0x030200 >class && echo 0x10de >vendor && echo 0x2330 >device && echo "$2" >numa_node)
+    ln -s "../../../devices/pci0000:c$1/$name" "root/sys/bus/pci/devices/$name"
+}
+mkdir -p root/sys/{bus/pci/devices,class/net} root/sys/devices/system/node
+for n in 0 "$last_node"; do
+    mkdir "root/sys/devices/system/node/node$n"
+    cp /sys/devices/system/node/node"$n"/{cpulist,cpumap,distance,meminfo} "root/sys/devices/system/node/node$n"
+done
+cp /sys/devices/system/node/{online,possible,has_cpu,has_memory} root/sys/devices/system/node
+gpu_at 0 0; gpu_at 1 "$last_node"; gpu_at 2 "$last_node"
+bound() { awk -F'\t' '/^(Cpus|Mems)_allowed_list/ { print $2 }' status | xargs; }
+check "place: two GPUs are of one node, and the program runs on its CPUs" eval \
+    'ath place 2 --root root -- cat /proc/self/status >status && is "$(bound)" "$(cpus_of "$last_node") ${online//,/-}"'
+check "place: the memory of that node is preferred" eval \
+    'ath place 2 --root root -- cat /proc/self/numa_maps >maps && has "$(cat maps)" " prefer:$last_node "'
+check "place: --membind binds it" eval \
+    'ath place 2 --root root --membind -- cat /proc/self/numa_maps >maps && has "$(cat maps)" " bind:$last_node "'
+check "place: the other node's GPU has the other node's CPUs" eval \
+    'ath place 1 --root root --free 0 -- cat /proc/self/status >status && is "$(bound)" "$(cpus_of 0) ${online//,/-}"'
+check "place: no node has three GPUs" says "cannot" ath place 3 --root root --policy single-numa -- true
+
 # ---- a document ----
 check "init succeeds" ath init -c topology.yaml
 ath configure -c topology.yaml --show --json >document.json
