@@ -90,7 +90,7 @@ check "place: --membind binds it" eval \
     'ath place 2 --root root --membind -- cat /proc/self/numa_maps >maps && has "$(cat maps)" " bind:$last_node "'
 check "place: the other node's GPU has the other node's CPUs" eval \
     'ath place 1 --root root --free 0 -- cat /proc/self/status >status && is "$(bound)" "$(cpus_of 0) ${online//,/-}"'
-check "place: no node has three GPUs" says "cannot" ath place 3 --root root --policy single-numa -- true
+check "place: no node has three GPUs" says "needs 3 free GPUs on 1 NUMA node" ath place 3 --root root --policy single-numa -- true
 
 # ---- a document ----
 check "init succeeds" ath init -c topology.yaml
