@@ -1549,15 +1549,15 @@ interface Driver {
   occupancyMaxPotentialClusterSize @438 (function :UInt64 $handle, config :LaunchConfig) -> (clusterSize :Int32)
       $c("cuOccupancyMaxPotentialClusterSize") $class(cached) $does([ofSettings, ofCode]) $since(11070);
   paramSetSize @439 (function :UInt64 $handle, bytes :UInt32) -> ()
-      $c("cuParamSetSize") $class(custom) $byHand(server) $does([plain]) $since(2000);
+      $c("cuParamSetSize") $class(sync) $does([plain]) $since(2000);
   paramSetTexRef @440 (function :UInt64 $handle, unit :Int32, reference :UInt64 $handle) -> ()
       $c("cuParamSetTexRef") $class(sync) $does([plain]) $since(2000);
   paramSetf @441 (function :UInt64 $handle, offset :Int32, value :Float32) -> ()
-      $c("cuParamSetf") $class(custom) $byHand(server) $does([plain]) $since(2000);
+      $c("cuParamSetf") $class(sync) $does([plain]) $since(2000);
   paramSeti @442 (function :UInt64 $handle, offset :Int32, value :UInt32) -> ()
-      $c("cuParamSeti") $class(custom) $byHand(server) $does([plain]) $since(2000);
+      $c("cuParamSeti") $class(sync) $does([plain]) $since(2000);
   paramSetv @443 (function :UInt64 $handle, offset :Int32, memory :Data $bytesOf("bytes")) -> ()
-      $c("cuParamSetv") $class(custom) $byHand(server) $does([plain]) $since(2000);
+      $c("cuParamSetv") $class(sync) $does([plain]) $since(2000);
   pointerGetAttribute @444 (attribute :UInt32, address :UInt64 $deviceptr) -> (data :Data
       $bytesOf("ath_cuda_bytes_of_pointer_attribute(attribute)"))
       $c("cuPointerGetAttribute") $class(custom) $byHand(client) $isCached $does([plain]) $since(4000);

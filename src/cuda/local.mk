@@ -33,7 +33,7 @@ libaitherion_a_SOURCES += $(CUDA_COMMON) \
 	src/cuda/server/linker.c src/cuda/server/linker.h \
 	src/cuda/server/managed_memory.c \
 	src/cuda/server/mirror_changes.c \
-	src/cuda/server/misc.c src/cuda/server/set_parameters.c \
+	src/cuda/server/misc.c \
 	src/cuda/server/module.c \
 	src/cuda/server/object_table.c src/cuda/server/object_table.h \
 	src/cuda/server/pinned_memory.c \
