@@ -64,15 +64,6 @@ static int refuse(const struct ath_server_gpus *gpus, size_t wanted, size_t visi
                           "HOST:PORT,HOST:PORT"));
 }
 
-/* Returns "GPU0, GPU3". The caller frees it. */
-static char *gpu_words(const size_t *gpus, size_t count)
-{
-    struct ath_text text = { 0 };
-    for (size_t i = 0; i < count; i++)
-        ath_text_add_part(&text, ", ", "GPU%zu", gpus[i]);
-    return ath_text_take(&text);
-}
-
 /* The choosing of one run. */
 struct choosing {
     const struct ath_server_gpus *gpus;
@@ -133,7 +124,7 @@ static void add_line(struct ath_texts *lines, char *line)
 static void add_reasons(const struct choosing *choosing, const struct ath_set_choice *best,
                         struct ath_run_choice *out)
 {
-    ath_auto_free char *gpus = gpu_words(best->gpus, best->size);
+    ath_auto_free char *gpus = ath_words_gpu_list(best->gpus, best->size);
     ath_auto_free char *bandwidth = ath_words_bandwidth(best->ring_bandwidth);
 
     if (choosing->free_count == choosing->wanted)

@@ -19,15 +19,6 @@ const char *const ath_place_policies[] = { "best-effort", "restricted", "single-
 
 /* ---- words ---- */
 
-/* Returns "GPU0, GPU3". The caller frees it. */
-static char *gpu_words(const size_t *gpus, size_t count)
-{
-    struct ath_text text = { 0 };
-    for (size_t i = 0; i < count; i++)
-        ath_text_add_part(&text, ", ", "GPU%zu", gpus[i]);
-    return ath_text_take(&text);
-}
-
 static void add_line(struct ath_texts *lines, char *line)
 {
     *(char **)ath_push(&lines->items, &lines->count, sizeof *lines->items) = line;
@@ -71,7 +62,7 @@ static void add_ring(const struct ath_place_group *group, struct ath_texts *line
     if (group->gpu_count == 1)
         return;
     struct ath_gpu_pair pair = slowest_of(group);
-    ath_auto_free char *gpus = gpu_words(group->gpus, group->gpu_count);
+    ath_auto_free char *gpus = ath_words_gpu_list(group->gpus, group->gpu_count);
     ath_auto_free char *bandwidth = ath_words_bandwidth(group->ring_bandwidth);
     ath_auto_free char *way = way_words(group->machine, &pair);
 
@@ -537,7 +528,7 @@ static void print_next(const struct ath_style *style, FILE *out,
     ATH_AUTO(ath_text) text = { 0 };
 
     for (size_t i = 0; report->answer->has_next && i < next->group_count; i++) {
-        ath_auto_free char *gpus = gpu_words(&next->gpus[i * next->size], next->size);
+        ath_auto_free char *gpus = ath_words_gpu_list(&next->gpus[i * next->size], next->size);
         ath_text_add_part(&text, " | ", "%s", gpus);
     }
     if (report->answer->has_next && next->size > 1) {

@@ -116,6 +116,14 @@ char *ath_words_gpus(const struct ath_idset *numbers)
     return ath_text_take(&text);
 }
 
+char *ath_words_gpu_list(const size_t *gpus, size_t count)
+{
+    struct ath_text text = { 0 };
+    for (size_t i = 0; i < count; i++)
+        ath_text_add_part(&text, ", ", "GPU%zu", gpus[i]);
+    return ath_text_take(&text);
+}
+
 char *ath_words_gid(const struct ath_gid *gid)
 {
     struct in6_addr address;

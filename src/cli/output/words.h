@@ -28,6 +28,9 @@ char *ath_words_duration(int64_t seconds);
 /* GPUs by their numbers: "GPU0, GPU2-GPU5". */
 char *ath_words_gpus(const struct ath_idset *numbers);
 
+/* The same in the order of a list, without ranges: "GPU3, GPU0". */
+char *ath_words_gpu_list(const size_t *gpus, size_t count);
+
 /* The name of a PCI vendor: "NVIDIA" for 0x10de. NULL for other ids and for ATH_UNKNOWN. */
 const char *ath_words_vendor(int vendor_id);
 
