@@ -111,6 +111,8 @@ class Measure(unittest.TestCase):
         for gpu in now["gpus"]:
             self.assertGreater(gpu["to_gpu_bytes_per_s"], 10 ** 6)
             self.assertGreater(gpu["from_gpu_bytes_per_s"], 10 ** 6)
+        peers = [peer for gpu in self.value("fingerprint")["gpus"] for peer in gpu["peers"]]
+        self.assertEqual({(peer["bandwidth_source"], peer["latency_source"]) for peer in peers}, {("measured", "measured")})
         later = self.value("discover")
         self.assertEqual((later["gpu_pairs"], later["gpus"]), (now["gpu_pairs"], now["gpus"]))
         self.assertNotIn("measured-unusable", [warning["code"] for warning in later["warnings"]])

@@ -155,7 +155,9 @@ static struct shown_peer look_at_peer(const struct ath_machine *machine, size_t 
 
     ath_gpu_pair_look(machine, gpu, peer, &shown.pair);
     shown.word = ath_gpu_pair_word(machine, &shown.pair);
-    shown.latency_source = shown.pair.latency_ns > 0 ? ATH_FIGURE_TABLE : ATH_FIGURE_UNKNOWN;
+    if (shown.pair.latency_ns > 0)
+        shown.latency_source =
+            shown.pair.source == ATH_FIGURE_MEASURED ? ATH_FIGURE_MEASURED : ATH_FIGURE_TABLE;
     return shown;
 }
 
