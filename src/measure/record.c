@@ -142,7 +142,7 @@ static const char *read_whole(const json_t *whole, struct ath_measurement *out)
     const char *schema = json_string_value(json_object_get(whole, "schema"));
 
     if (!schema || strcmp(schema, ATH_MEASURED_SCHEMA) != 0)
-        return _("its schema is not " ATH_MEASURED_SCHEMA);
+        return _("its schema is not that of measured figures");
     read_text(whole, "date", out->date, sizeof out->date);
     read_text(whole, "driver_version", out->driver_version, sizeof out->driver_version);
     int64_t version = read_number(whole, "cuda_version");
