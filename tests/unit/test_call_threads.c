@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -102,6 +103,7 @@ __attribute__((noreturn)) static void serve(struct ath_stream *stream)
 {
     static struct ath_cuda_session session;
     static struct ath_calls calls = { .session = &session, .over = over };
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves no server behind */
     ath_cuda_session_init(&session, &driver);
     free(session.objects.map.buckets); /* without them each handle is known */
     session.objects.map.buckets = NULL;
