@@ -936,8 +936,8 @@ TEST(test_all_is_well)
 TEST(test_a_failed_runtime_is_reported_with_its_last_words)
 {
     has_crashed();
-    ath_texts_add(&the_status()->log, ath_xstrdup("aitherion-runtime: no GPU is left"));
-    ath_texts_add(&the_status()->log, ath_xstrdup("a library's line"));
+    ath_texts_add(&the_status()->log, "aitherion-runtime: no GPU is left");
+    ath_texts_add(&the_status()->log, "a library's line");
     ath_auto_free char *text = found();
     ck_assert_ptr_nonnull(strstr(text, "runtime-failed"));
     ck_assert_str_eq(finding_of("runtime-failed")->message,
