@@ -1,0 +1,66 @@
+/*
+ * What a server measures: its devices, its sessions and itself, as plain data. The server fills it
+ * in for its metrics, and a client reads the same over a session.
+ *
+ * A value that is not known is ATH_UNKNOWN. Counts begin with the server, or with the session, and
+ * never fall. Rates and states are of the last sample.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/unknown.h"
+#include "remote/session/session.h"
+
+/* Upper bounds of the buckets of waits in microseconds; one more bucket has what is longer. */
+enum { ATH_WAIT_BUCKETS = 8 };
+#define ATH_WAIT_BOUNDS_US                                                                         \
+    {                                                                                              \
+        10, 50, 100, 500, 1000, 10000, 100000, 1000000                                             \
+    }
+
+/* A device. All but the first three are NVML's; the sources stand at the sampler's table. */
+struct ath_device_figures {
+    int64_t memory_used_bytes;  /* by sessions of this server */
+    int64_t memory_limit_bytes; /* for all sessions of this server together */
+    int64_t sessions;
+    int64_t memory_total_bytes, memory_free_bytes; /* of the GPU, whoever has it */
+    int64_t busy_percent, memory_busy_percent;     /* of the last sample's time */
+    int64_t temperature_c;
+    int64_t power_mw, power_limit_mw;
+    int64_t sm_clock_mhz, memory_clock_mhz;
+    int64_t throttle_reasons; /* bits of nvmlClocksEventReasons */
+    int64_t ecc_corrected, ecc_uncorrected;
+    int64_t remapped_rows; /* of both causes */
+    int64_t xids;          /* events since the server started */
+    int64_t last_xid;
+    int64_t pcie_received_bytes_s, pcie_sent_bytes_s;
+    int64_t nvlink_received_bytes, nvlink_sent_bytes; /* counts */
+    int64_t health_score;                             /* 0 to 100 */
+};
+
+struct ath_session_figures {
+    uint64_t id; /* as in struct ath_runtime_session */
+    int64_t calls;
+    int64_t received_bytes, sent_bytes;  /* by the server, all its connections */
+    int64_t waits[ATH_WAIT_BUCKETS + 1]; /* calls that waited for the GPU, by duration */
+    int64_t waited_us;                   /* all of them together */
+    int64_t gpu_time_us;                 /* that the GPUs worked for it, as NVML samples it */
+    int64_t busy_percent;                /* of its busiest GPU, of the last sample's time */
+    char *transport;                     /* "tcp", "shm" */
+};
+
+struct ath_figures {
+    uint64_t sampled_ms_ago;            /* age of the devices' sample */
+    int64_t accepted, refused, broken;  /* connections */
+    struct ath_device_figures *devices; /* in the order of the server's list of devices */
+    size_t device_count;
+    struct ath_session_figures *sessions; /* by id; sessions of programs only */
+    size_t session_count;
+};
+
+/* Asks a server. Returns 0, or a negative errno with err; -ENOTSUP from a server that is too old.
+ * The caller releases *out with ath_figures_free(). */
+int ath_session_figures(struct ath_session *session, struct ath_figures *out, struct ath_err *err);
+void ath_figures_free(struct ath_figures *figures);
