@@ -1,6 +1,6 @@
 /*
- * What a server measures: its devices, its sessions and itself, as plain data. The server fills it
- * in for its metrics, and a client reads the same over a session.
+ * The figures that a server measures of its devices, its sessions and itself, as plain data. The
+ * server fills it in for its metrics, and a client reads the same over a session.
  *
  * A value that is not known is ATH_UNKNOWN. Counts begin with the server, or with the session, and
  * never fall. Rates and states are of the last sample.
@@ -20,12 +20,13 @@ enum { ATH_WAIT_BUCKETS = 8 };
         10, 50, 100, 500, 1000, 10000, 100000, 1000000                                             \
     }
 
-/* A device. All but the first three are NVML's; the sources stand at the sampler's table. */
+/* A device. The first three are the server's, the others NVML's; the sources stand at the sampler's
+ * table. */
 struct ath_device_figures {
     int64_t memory_used_bytes;  /* by sessions of this server */
     int64_t memory_limit_bytes; /* for all sessions of this server together */
     int64_t sessions;
-    int64_t memory_total_bytes, memory_free_bytes; /* of the GPU, whoever has it */
+    int64_t memory_total_bytes, memory_free_bytes; /* of the GPU, for all programs */
     int64_t busy_percent, memory_busy_percent;     /* of the last sample's time */
     int64_t temperature_c;
     int64_t power_mw, power_limit_mw;
