@@ -69,6 +69,9 @@ struct Message {
     join @20 :Join;                      # in place of a hello
 
     limitServer @21 :Float64;            # the part of each GPU's memory for all sessions together; only for the server's own user
+
+    getFigures @22 :Void;
+    figures @23 :Gpu.Figures;
   }
 }
 

@@ -57,6 +57,54 @@ struct SessionLimit {
   memoryLimitBytes @2 :Int64 = -1; # -1: none
 }
 
+struct Figures {
+  # What the server measures (src/remote/session/figures.h has the meaning of each figure). -1: unknown.
+  sampledMsAgo @0 :Int64 = -1;     # age of what NVML said of the devices; -1: there is no sample
+  accepted @1 :Int64 = -1;         # connections since the server's start
+  refused @2 :Int64 = -1;
+  broken @3 :Int64 = -1;
+  devices @4 :List(DeviceFigures); # in the order of DeviceList
+  sessions @5 :List(SessionFigures); # by id; those of programs that the client may see
+}
+
+struct DeviceFigures {
+  memoryUsedBytes @0 :Int64 = -1;  # by sessions of this server
+  memoryLimitBytes @1 :Int64 = -1; # for all sessions of this server together
+  sessions @2 :Int64 = -1;         # that use it now
+  memoryTotalBytes @3 :Int64 = -1; # from here on NVML's
+  memoryFreeBytes @4 :Int64 = -1;
+  busyPercent @5 :Int64 = -1;
+  memoryBusyPercent @6 :Int64 = -1;
+  temperatureC @7 :Int64 = -1;
+  powerMw @8 :Int64 = -1;
+  powerLimitMw @9 :Int64 = -1;
+  smClockMhz @10 :Int64 = -1;
+  memoryClockMhz @11 :Int64 = -1;
+  throttleReasons @12 :Int64 = -1; # bits of nvmlClocksEventReasons
+  eccCorrected @13 :Int64 = -1;
+  eccUncorrected @14 :Int64 = -1;
+  remappedRows @15 :Int64 = -1;
+  xids @16 :Int64 = -1;            # events since the server's start
+  lastXid @17 :Int64 = -1;
+  pcieReceivedBytesS @18 :Int64 = -1;
+  pcieSentBytesS @19 :Int64 = -1;
+  nvlinkReceivedBytes @20 :Int64 = -1;
+  nvlinkSentBytes @21 :Int64 = -1;
+  healthScore @22 :Int64 = -1;     # 0 to 100
+}
+
+struct SessionFigures {
+  id @0 :UInt64;                   # as in Session
+  calls @1 :Int64 = -1;
+  receivedBytes @2 :Int64 = -1;    # by the server
+  sentBytes @3 :Int64 = -1;
+  waits @4 :List(Int64);           # calls that waited for the GPU, by duration; empty: unknown
+  waitedUs @5 :Int64 = -1;
+  gpuTimeUs @6 :Int64 = -1;
+  busyPercent @7 :Int64 = -1;
+  transport @8 :Text;              # "tcp", "shm"; empty: unknown
+}
+
 enum Purpose {
   control @0;                      # asks and tells; what control.capnp holds
   cuda @1;                         # a program's CUDA calls

@@ -24,6 +24,7 @@ UNIT_TESTS = \
 	tests/unit/test_err \
 	tests/unit/test_estimate \
 	tests/unit/test_fields \
+	tests/unit/test_figures \
 	tests/unit/test_file \
 	tests/unit/test_fingerprint \
 	tests/unit/test_gid \

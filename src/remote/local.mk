@@ -30,7 +30,7 @@ REMOTE_SESSION = \
 	src/remote/session/stripes.c src/remote/session/stripes.h
 
 libaitherion_a_SOURCES += $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_SESSION) \
-	src/remote/session/figures.h \
+	src/remote/session/figures.c src/remote/session/figures.h \
 	src/remote/session/health.c src/remote/session/health.h \
 	src/remote/session/sessions.c src/remote/session/sessions.h \
 	src/remote/session/visible_devices.c src/remote/session/visible_devices.h

@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/unknown.h"
 #include "nvml/server/server.h"
 #include "runtime/driver_library.h"
 #include "runtime/event_log.h"
+#include "runtime/figures.h"
 #include "runtime/identities.h"
 #include "runtime/memory_room.h"
 #include "runtime/quota/quota.h"
@@ -222,6 +224,30 @@ static void answer_sessions(const struct ath_server *server, int fd,
         put_session(server, &entries[i], ath_gpu_session_place(to, i));
 }
 
+/* Leaves out the sessions that the client may not see. */
+static void keep_reachable(const struct ath_server *server, int fd, struct ath_figures *figures)
+{
+    struct ath_session_board_entry entry;
+    size_t count = 0;
+    for (size_t i = 0; i < figures->session_count; i++)
+        if (find_reachable(server, fd, figures->sessions[i].id, &entry))
+            figures->sessions[count++] = figures->sessions[i];
+        else
+            free(figures->sessions[i].transport);
+    figures->session_count = count;
+}
+
+static void answer_figures(const struct ath_server *server, int fd,
+                           struct ath_control_message question,
+                           struct ath_control_message_builder answer)
+{
+    ATH_AUTO(ath_figures) figures = { 0 };
+    (void)question;
+    ath_figures_collect(server, &figures);
+    keep_reachable(server, fd, &figures);
+    ath_figures_put(&figures, ath_control_message_init_figures(answer));
+}
+
 /* Asks the listening process to end the session. Only that process knows whether a process id
  * still belongs to a session. */
 static void answer_end(const struct ath_server *server, int fd, struct ath_control_message question,
@@ -356,6 +382,7 @@ static const struct {
     { ATH_CONTROL_MESSAGE_GET_HEALTH, answer_health },
     { ATH_CONTROL_MESSAGE_GET_DEVICES, answer_devices },
     { ATH_CONTROL_MESSAGE_GET_SESSIONS, answer_sessions },
+    { ATH_CONTROL_MESSAGE_GET_FIGURES, answer_figures },
     { ATH_CONTROL_MESSAGE_END_SESSION, answer_end },
     { ATH_CONTROL_MESSAGE_LIMIT_SESSION, answer_limit },
     { ATH_CONTROL_MESSAGE_LIMIT_SERVER, answer_server_limit },
@@ -375,6 +402,7 @@ static bool is_out_of_place(enum ath_control_message_which which)
     case ATH_CONTROL_MESSAGE_HEALTH:
     case ATH_CONTROL_MESSAGE_DEVICES:
     case ATH_CONTROL_MESSAGE_SESSIONS:
+    case ATH_CONTROL_MESSAGE_FIGURES:
     case ATH_CONTROL_MESSAGE_DONE:
     case ATH_CONTROL_MESSAGE_FAILURE:
     case ATH_CONTROL_MESSAGE_NVML_ANSWERS:

@@ -9,6 +9,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/encryption.c src/runtime/encryption.h \
 	src/runtime/event_log.c src/runtime/event_log.h \
 	src/runtime/fd_passing.c src/runtime/fd_passing.h \
+	src/runtime/figures.c src/runtime/figures.h \
 	src/runtime/first_message.c src/runtime/first_message.h \
 	src/runtime/host_limits.c src/runtime/host_limits.h \
 	src/runtime/identities.c src/runtime/identities.h \

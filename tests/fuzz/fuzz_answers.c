@@ -15,6 +15,7 @@
 
 #include "base/clean.h"
 #include "base/text.h"
+#include "remote/session/figures.h"
 #include "remote/session/health.h"
 #include "remote/session/sessions.h"
 
@@ -109,6 +110,16 @@ static int ask_sessions(struct ath_session *session, struct ath_err *err)
     return status;
 }
 
+static int ask_figures(struct ath_session *session, struct ath_err *err)
+{
+    struct ath_figures figures = { 0 };
+    int status = ath_session_figures(session, &figures, err);
+    for (size_t i = 0; i < figures.session_count; i++)
+        check_text(figures.sessions[i].transport);
+    ath_figures_free(&figures);
+    return status;
+}
+
 static int end_one(struct ath_session *session, struct ath_err *err)
 {
     return ath_session_end(session, 1, err);
@@ -128,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int (*const questions[])(struct ath_session *,
                                     struct ath_err *) = { ask_health, ask_sessions, end_one,
-                                                          limit_one, limit_server };
+                                                          limit_one,  limit_server, ask_figures };
     static uint8_t key[] = "fedcba9876543210";
     const struct ath_secret secret = { .bytes = key, .length = sizeof key - 1 };
     static const struct ath_endpoint endpoint = { .is_unix = true, .host = "fuzz" };

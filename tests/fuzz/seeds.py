@@ -15,7 +15,7 @@ HELLO = {"protocol": runtime.PROTOCOL, "protocolMin": runtime.PROTOCOL, "softwar
          "process": 7, "keyName": "alice"}
 QUESTIONS = ({"getHealth": None}, {"getDevices": None}, {"getSessions": None}, {"endSession": "7"}, {"limitServer": 0.5},
              {"limitSession": {"id": "7", "device": 1, "memoryLimitBytes": "4096"}},
-             {"nvml": {"calls": [{"function": 3, "given": []}]}})
+             {"nvml": {"calls": [{"function": 3, "given": []}]}}, {"getFigures": None})
 
 
 def hello(purpose, has_key):
@@ -67,9 +67,11 @@ def answer_seeds():
     health = {"health": {"software": "fuzz", "node": "0", "devices": [device, device], "problems": [problem], "address": "a:1"}}
     sessions = {"sessions": {"sessions": [{"id": "4", "purpose": "cuda", "peer": "p", "program": "a\tb", "host": "h",
                                            "devices": [{"device": 1, "memoryLimitSource": "set"}]}]}}
+    figures = {"figures": {"devices": [{"busyPercent": "7"}], "sessions": [{"id": "4", "waits": list("123456789"), "transport": "a\tb"}]}}
     done, failure = {"done": None}, {"failure": {"code": "notFound", "message": "there is none"}}
     for has_key in (False, True):
-        for first, answers in enumerate(((health, sessions, done, done, done), (sessions, failure, done), (done, failure))):
+        for first, answers in ((0, (health, sessions, done, done, done, figures)), (1, (sessions, failure, done)), (2, (done, failure)),
+                               (5, (figures, health))):
             yield bytes([has_key | first << 1]) + opening(has_key) + b"".join(runtime.encode(answer) for answer in answers)
         yield bytes([has_key]) + runtime.encode({"refusal": {"reason": "busy", "message": "too many\n"}})
 

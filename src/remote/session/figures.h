@@ -49,11 +49,11 @@ struct ath_session_figures {
     int64_t waited_us;                   /* all of them together */
     int64_t gpu_time_us;                 /* that the GPUs worked for it, as NVML samples it */
     int64_t busy_percent;                /* of its busiest GPU, of the last sample's time */
-    char *transport;                     /* "tcp", "shm" */
+    char *transport;                     /* "tcp", "shm"; NULL: unknown */
 };
 
 struct ath_figures {
-    uint64_t sampled_ms_ago;            /* age of the devices' sample */
+    int64_t sampled_ms_ago;             /* age of the devices' sample; unknown: there is none */
     int64_t accepted, refused, broken;  /* connections */
     struct ath_device_figures *devices; /* in the order of the server's list of devices */
     size_t device_count;
@@ -65,3 +65,11 @@ struct ath_figures {
  * The caller releases *out with ath_figures_free(). */
 int ath_session_figures(struct ath_session *session, struct ath_figures *out, struct ath_err *err);
 void ath_figures_free(struct ath_figures *figures);
+
+/* Figures of which nothing is known. */
+void ath_device_figures_init(struct ath_device_figures *out);
+void ath_session_figures_init(struct ath_session_figures *out);
+
+/* Writes figures into a message, and reads them from there. The caller releases *out. */
+void ath_figures_put(const struct ath_figures *figures, struct ath_gpu_figures_builder to);
+void ath_figures_take(struct ath_gpu_figures from, struct ath_figures *out);

@@ -1,0 +1,181 @@
+/* Figures of a server: their message, and the question for them. One table has the fields of each
+ * kind. */
+#include "config.h"
+
+#include "remote/session/figures.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clean.h"
+#include "base/i18n.h"
+
+#define DEVICE_FIGURES(X)                                                                          \
+    X(memory_used_bytes)                                                                           \
+    X(memory_limit_bytes)                                                                          \
+    X(sessions)                                                                                    \
+    X(memory_total_bytes)                                                                          \
+    X(memory_free_bytes)                                                                           \
+    X(busy_percent)                                                                                \
+    X(memory_busy_percent)                                                                         \
+    X(temperature_c)                                                                               \
+    X(power_mw)                                                                                    \
+    X(power_limit_mw)                                                                              \
+    X(sm_clock_mhz)                                                                                \
+    X(memory_clock_mhz)                                                                            \
+    X(throttle_reasons)                                                                            \
+    X(ecc_corrected)                                                                               \
+    X(ecc_uncorrected)                                                                             \
+    X(remapped_rows)                                                                               \
+    X(xids)                                                                                        \
+    X(last_xid)                                                                                    \
+    X(pcie_received_bytes_s)                                                                       \
+    X(pcie_sent_bytes_s)                                                                           \
+    X(nvlink_received_bytes)                                                                       \
+    X(nvlink_sent_bytes)                                                                           \
+    X(health_score)
+
+#define SESSION_FIGURES(X)                                                                         \
+    X(calls)                                                                                       \
+    X(received_bytes)                                                                              \
+    X(sent_bytes)                                                                                  \
+    X(waited_us)                                                                                   \
+    X(gpu_time_us)                                                                                 \
+    X(busy_percent)
+
+static int64_t known(int64_t value)
+{
+    return value < 0 ? ATH_UNKNOWN : value;
+}
+
+void ath_device_figures_init(struct ath_device_figures *out)
+{
+#define X(field) .field = ATH_UNKNOWN,
+    *out = (struct ath_device_figures){ DEVICE_FIGURES(X) };
+#undef X
+}
+
+void ath_session_figures_init(struct ath_session_figures *out)
+{
+#define X(field) .field = ATH_UNKNOWN,
+    *out = (struct ath_session_figures){ SESSION_FIGURES(X) };
+#undef X
+    for (size_t i = 0; i < ATH_COUNT(out->waits); i++)
+        out->waits[i] = ATH_UNKNOWN;
+}
+
+/* ---- to the wire ---- */
+
+static void put_device(const struct ath_device_figures *from,
+                       struct ath_gpu_device_figures_builder to)
+{
+#define X(field) ath_gpu_device_figures_set_##field(to, known(from->field));
+    DEVICE_FIGURES(X)
+#undef X
+}
+
+static void put_session(const struct ath_session_figures *from,
+                        struct ath_gpu_session_figures_builder to)
+{
+    ath_gpu_session_figures_set_id(to, from->id);
+#define X(field) ath_gpu_session_figures_set_##field(to, known(from->field));
+    SESSION_FIGURES(X)
+#undef X
+    if (from->transport)
+        ath_gpu_session_figures_set_transport(to, from->transport);
+    if (from->waits[0] < 0)
+        return;
+    struct ath_wire_array waits =
+        ath_gpu_session_figures_init_waits(to, (uint32_t)ATH_COUNT(from->waits));
+    for (uint32_t i = 0; i < ATH_COUNT(from->waits); i++)
+        ath_wire_array_set_bits(waits, i, (uint64_t)from->waits[i]);
+}
+
+void ath_figures_put(const struct ath_figures *figures, struct ath_gpu_figures_builder to)
+{
+    ath_gpu_figures_set_sampled_ms_ago(to, known(figures->sampled_ms_ago));
+    ath_gpu_figures_set_accepted(to, known(figures->accepted));
+    ath_gpu_figures_set_refused(to, known(figures->refused));
+    ath_gpu_figures_set_broken(to, known(figures->broken));
+    struct ath_wire_array devices =
+        ath_gpu_figures_init_devices(to, (uint32_t)figures->device_count);
+    for (uint32_t i = 0; i < figures->device_count; i++)
+        put_device(&figures->devices[i], ath_gpu_device_figures_place(devices, i));
+    struct ath_wire_array sessions =
+        ath_gpu_figures_init_sessions(to, (uint32_t)figures->session_count);
+    for (uint32_t i = 0; i < figures->session_count; i++)
+        put_session(&figures->sessions[i], ath_gpu_session_figures_place(sessions, i));
+}
+
+/* ---- from the wire ---- */
+
+static void take_device(struct ath_gpu_device_figures from, struct ath_device_figures *to)
+{
+#define X(field) .field = known(ath_gpu_device_figures_##field(from)),
+    *to = (struct ath_device_figures){ DEVICE_FIGURES(X) };
+#undef X
+}
+
+/* A server with other buckets says nothing about ours. */
+static void take_waits(struct ath_wire_list from, struct ath_session_figures *to)
+{
+    for (uint32_t i = 0; i < ATH_COUNT(to->waits); i++)
+        to->waits[i] = from.count == ATH_COUNT(to->waits)
+                           ? known(ath_wire_i64(ath_wire_item(from, i), 0, 0))
+                           : ATH_UNKNOWN;
+}
+
+static void take_session(struct ath_gpu_session_figures from, struct ath_session_figures *to)
+{
+    const char *transport = ath_gpu_session_figures_transport(from);
+#define X(field) .field = known(ath_gpu_session_figures_##field(from)),
+    *to = (struct ath_session_figures){ SESSION_FIGURES(X) };
+#undef X
+    to->id = ath_gpu_session_figures_id(from);
+    to->transport = *transport ? ath_clean(transport, true) : NULL;
+    take_waits(ath_gpu_session_figures_waits(from), to);
+}
+
+void ath_figures_take(struct ath_gpu_figures from, struct ath_figures *out)
+{
+    struct ath_wire_list devices = ath_gpu_figures_devices(from);
+    struct ath_wire_list sessions = ath_gpu_figures_sessions(from);
+    *out = (struct ath_figures){ .sampled_ms_ago = known(ath_gpu_figures_sampled_ms_ago(from)),
+                                 .accepted = known(ath_gpu_figures_accepted(from)),
+                                 .refused = known(ath_gpu_figures_refused(from)),
+                                 .broken = known(ath_gpu_figures_broken(from)) };
+    for (uint32_t i = 0; i < devices.count; i++)
+        take_device(ath_gpu_device_figures_item(devices, i),
+                    ath_push(&out->devices, &out->device_count, sizeof *out->devices));
+    for (uint32_t i = 0; i < sessions.count; i++)
+        take_session(ath_gpu_session_figures_item(sessions, i),
+                     ath_push(&out->sessions, &out->session_count, sizeof *out->sessions));
+}
+
+/* ---- the question ---- */
+
+int ath_session_figures(struct ath_session *session, struct ath_figures *out, struct ath_err *err)
+{
+    struct ath_control_message answer;
+
+    ath_control_message_set_get_figures(ath_session_begin(session));
+    int status = ath_session_ask(session, ATH_CONTROL_MESSAGE_FIGURES, &answer, err);
+    if (status == -ENOTSUP)
+        return ath_err_set(err, status, ATH_E_UNSUPPORTED, "%s",
+                           _("the server is too old to tell its figures"));
+    if (!status)
+        ath_figures_take(ath_control_message_figures(answer), out);
+    return status;
+}
+
+void ath_figures_free(struct ath_figures *figures)
+{
+    if (!figures)
+        return;
+    for (size_t i = 0; i < figures->session_count; i++)
+        free(figures->sessions[i].transport);
+    free(figures->sessions);
+    free(figures->devices);
+    *figures = (struct ath_figures){ 0 };
+}

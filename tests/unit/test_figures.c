@@ -1,0 +1,163 @@
+/* The figures of a server: what they are on the board, and their way over the wire. */
+#include "config.h"
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "proto/gpu-control.h"
+#include "remote/session/figures.h"
+#include "runtime/figures.h"
+#include "unit.h"
+
+static struct ath_server server;
+static struct ath_wire_builder builder;
+
+static void setup(void)
+{
+    server = (struct ath_server){ .board = ath_session_board_make(), .vram_fraction = 1 };
+    ck_assert_ptr_nonnull(server.board);
+    builder = (struct ath_wire_builder){ .max_bytes = 1 << 20 };
+}
+
+static void teardown(void)
+{
+    ath_session_board_free(server.board);
+    ath_wire_builder_free(&builder);
+}
+
+FIXTURE(setup, teardown);
+
+/* Sends figures over the wire. */
+static struct ath_figures travel(const struct ath_figures *figures)
+{
+    struct ath_control_message message;
+    struct ath_figures out;
+    size_t length;
+    int status;
+    ath_figures_put(figures, ath_control_message_init_figures(ath_control_message_start(&builder)));
+    const uint8_t *bytes = ath_wire_finish(&builder, &length, &status);
+    ck_assert_ptr_nonnull(bytes);
+    ck_assert_int_eq(ath_control_message_open(bytes + 8, length - 8, &message), 0);
+    ath_figures_take(ath_control_message_figures(message), &out);
+    return out;
+}
+
+/* The number of the field at each place: all fields of a device are numbers of 8 bytes. */
+TEST(carries_every_field_of_a_device)
+{
+    union {
+        struct ath_device_figures figures;
+        int64_t numbers[sizeof(struct ath_device_figures) / sizeof(int64_t)];
+    } devices[2];
+    for (size_t i = 0; i < ATH_COUNT(devices[0].numbers); i++) {
+        devices[0].numbers[i] = (int64_t)i;
+        devices[1].numbers[i] = INT64_MAX - (int64_t)i;
+    }
+    struct ath_device_figures sent[] = { devices[0].figures, devices[1].figures };
+    ATH_AUTO(ath_figures)
+    got = travel(&(struct ath_figures){ .devices = sent, .device_count = ATH_COUNT(sent) });
+    ck_assert_uint_eq(got.device_count, 2);
+    ck_assert_mem_eq(got.devices, sent, sizeof sent);
+}
+
+TEST(carries_every_field_of_a_session)
+{
+    char transport[] = "shm";
+    struct ath_session_figures sent[] = {
+        { 7, 1, 2, 3, { 4, 5, 6, 7, 8, 9, 10, 11, 12 }, 13, 14, 15, transport },
+        { .id = UINT64_MAX },
+    };
+    ath_session_figures_init(&sent[1]);
+    sent[1].id = UINT64_MAX;
+    ATH_AUTO(ath_figures)
+    got = travel(&(struct ath_figures){ .sampled_ms_ago = 1,
+                                        .accepted = 2,
+                                        .refused = 3,
+                                        .broken = 4,
+                                        .sessions = sent,
+                                        .session_count = ATH_COUNT(sent) });
+    ck_assert_int_eq(got.sampled_ms_ago, 1);
+    ck_assert_int_eq(got.accepted, 2);
+    ck_assert_int_eq(got.refused, 3);
+    ck_assert_int_eq(got.broken, 4);
+    ck_assert_uint_eq(got.session_count, 2);
+    ck_assert_str_eq(got.sessions[0].transport, transport);
+    ck_assert_mem_eq(&got.sessions[0], &sent[0], offsetof(struct ath_session_figures, transport));
+    ck_assert_mem_eq(&got.sessions[1], &sent[1], sizeof sent[1]);
+}
+
+/* An older server knows fewer fields, and a newer one may have other buckets. */
+TEST(does_not_know_what_was_not_sent)
+{
+    struct ath_control_message message;
+    struct ath_device_figures device;
+    struct ath_session_figures session;
+    ATH_AUTO(ath_figures) got = { 0 };
+    size_t length;
+    int status;
+    struct ath_gpu_figures_builder to =
+        ath_control_message_init_figures(ath_control_message_start(&builder));
+    ath_gpu_figures_init_devices(to, 1);
+    ath_gpu_session_figures_init_waits(
+        ath_gpu_session_figures_place(ath_gpu_figures_init_sessions(to, 1), 0), ATH_WAIT_BUCKETS);
+    const uint8_t *bytes = ath_wire_finish(&builder, &length, &status);
+    ck_assert_int_eq(ath_control_message_open(bytes + 8, length - 8, &message), 0);
+    ath_figures_take(ath_control_message_figures(message), &got);
+    ath_device_figures_init(&device);
+    ath_session_figures_init(&session);
+    ck_assert_int_eq(device.health_score, ATH_UNKNOWN);
+    ck_assert_mem_eq(got.devices, &device, sizeof device);
+    ck_assert_mem_eq(got.sessions, &session, sizeof session);
+    ck_assert_int_eq(got.sampled_ms_ago, ATH_UNKNOWN);
+}
+
+/* ---- the board ---- */
+
+static struct ath_session_board_entry *add(size_t slot, uint64_t id, int purpose)
+{
+    struct ath_session_board_entry *entry =
+        ath_session_board_add(server.board, slot, id, "10.0.0.7:5");
+    ath_session_board_note(server.board, slot, purpose, "");
+    return entry;
+}
+
+TEST(collects_programs_by_their_id)
+{
+    add(0, 9, ATH_GPU_PURPOSE_CUDA);
+    add(1, 8, ATH_GPU_PURPOSE_CONTROL);
+    add(3, 7, ATH_GPU_PURPOSE_CUDA);
+    ath_session_board_add(server.board, 4, 6, "unproven");
+    ATH_AUTO(ath_figures) figures;
+    ath_figures_collect(&server, &figures);
+    ck_assert_uint_eq(figures.session_count, 2);
+    ck_assert_uint_eq(figures.sessions[0].id, 7);
+    ck_assert_uint_eq(figures.sessions[1].id, 9);
+    ck_assert_int_eq(figures.sampled_ms_ago, ATH_UNKNOWN);
+}
+
+TEST(collects_what_the_board_counts)
+{
+    server.devices.count = 2;
+    server.devices.items[0].memory_total_bytes = ATH_UNKNOWN;
+    server.devices.items[1].memory_total_bytes = 1 << 20;
+    server.vram_fraction = 0.5;
+    struct ath_session_board_entry *entry = add(0, 1, ATH_GPU_PURPOSE_CUDA);
+    ck_assert(ath_session_board_take_memory(server.board, entry, 1, 4096, -1));
+    atomic_store(&server.board->accepted, 5);
+    atomic_store(&server.board->refused, 2);
+    atomic_store(&entry->refused, 1);
+    atomic_store(&entry->broken, 1);
+    ATH_AUTO(ath_figures) figures;
+    ath_figures_collect(&server, &figures);
+    ck_assert_int_eq(figures.accepted, 5);
+    ck_assert_int_eq(figures.refused, 3);
+    ck_assert_int_eq(figures.broken, 1);
+    ck_assert_uint_eq(figures.device_count, 2);
+    ck_assert_int_eq(figures.devices[0].memory_total_bytes, ATH_UNKNOWN);
+    ck_assert_int_eq(figures.devices[0].memory_limit_bytes, ATH_UNKNOWN);
+    ck_assert_int_eq(figures.devices[0].sessions, 0);
+    ck_assert_int_eq(figures.devices[1].memory_total_bytes, 1 << 20);
+    ck_assert_int_eq(figures.devices[1].memory_limit_bytes, 1 << 19);
+    ck_assert_int_eq(figures.devices[1].memory_used_bytes, 4096);
+    ck_assert_int_eq(figures.devices[1].sessions, 1);
+    ck_assert_int_eq(figures.devices[1].temperature_c, ATH_UNKNOWN);
+}
