@@ -286,6 +286,41 @@ class Changes(Base):
 
 
 @tui.needs_tmux
+class Mouse(Base):
+    WHEEL_UP, WHEEL_DOWN = 64, 65
+
+    def test_a_click_selects_and_a_second_click_opens(self):
+        menus = self.menus()
+        screen = menus.mouse(4, 10)
+        self.assertIn("Main menu", screen)
+        self.assertRegex(menus.selected()[0], "^3  ")
+        self.assertIn("RoCE", menus.mouse(4, 70).split("\n")[0])
+        self.assertIn("Main menu", menus.keys("q"))
+        menus.mouse(0, 10)
+        menus.mouse(23, 10)
+        self.assertRegex(menus.selected()[0], "^3  ", "a click beside the rows selects nothing")
+
+    def test_a_click_in_a_dialog(self):
+        menus = self.menus()
+        screen = menus.keys("2", "1", "3")
+        row = next(i for i, line in enumerate(screen.split("\n")) if "│  4  " in line)
+        self.assertIn("Control interface", menus.mouse(row, 40))
+        self.assertIn("4  enP5p1s0f1", menus.selected()[-1])
+        self.assertIn("'numa.0.control_iface' is now enP5p1s0f1", menus.mouse(row, 40))
+
+    def test_the_wheel(self):
+        menus = self.menus()
+        menus.mouse(10, 10, self.WHEEL_DOWN)
+        self.assertRegex(menus.selected()[0], "^4  ")
+        menus.mouse(10, 10, self.WHEEL_UP)
+        menus.mouse(10, 10, self.WHEEL_UP)
+        self.assertRegex(menus.selected()[0], "^1  ", "the wheel stops at the first row")
+        self.assertIn("lines 1 to", menus.keys("1"))
+        self.assertIn("lines 4 to", menus.mouse(10, 10, self.WHEEL_DOWN))
+        self.assertIn("lines 1 to", menus.mouse(10, 10, self.WHEEL_UP))
+
+
+@tui.needs_tmux
 class Status(Base):
     OPERSTATE = "sys/class/net/enP3p1s0f0/operstate"
 

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -99,6 +100,8 @@ class Restored(unittest.TestCase):
         self.assertTrue(terminal.is_restored())
         self.assertIn(LEAVE, terminal.output)
         self.assertGreater(terminal.output.rfind(SHOW_CURSOR), terminal.output.rfind(b"\x1b[?25l"))
+        mouse = re.findall(b"\x1b\\[\\?[0-9;]*1000([hl])", terminal.output)
+        self.assertEqual(mouse[-1], b"l", "the mouse belongs to the terminal again")
         return error
 
     def test_quit(self):

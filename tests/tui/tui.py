@@ -6,6 +6,7 @@ counts when neither the menus nor tmux are running, no key is unread, and the sc
 import atexit
 import fcntl
 import os
+import re
 import shlex
 import shutil
 import struct
@@ -140,6 +141,18 @@ class Menus:
             _tmux("send-keys", "-t", self.name, *(["-l", "--", key[1:]] if key.startswith("=") else [key]))
             screen = self.wait(before=before)
         return screen
+
+    def mouse(self, row, column, button=0):
+        """Presses a button of the mouse at a place from 0 (0: the left one; 64, 65: the wheel up and down). Returns the screen."""
+        before = self._state()
+        press, release = (f"\033[M{chr(32 + code)}{chr(33 + column)}{chr(33 + row)}" for code in (button, 3))
+        _tmux("send-keys", "-t", self.name, "-l", "--", press if button >= 64 else press + release)
+        return self.wait(before=before)
+
+    def selected(self):
+        """Returns the rows that are shown reversed, except the title."""
+        lines = self.colored().split("\n")[1:]
+        return [re.sub("\033\\[[0-9;]*m", "", line).strip() for line in lines if re.search("\033\\[(?:[0-9]+;)*7m", line)]
 
     def is_full_screen(self):
         """Returns whether the menus have the whole terminal, not the shell's lines."""

@@ -20,9 +20,12 @@
     F(delscreen)                                                                                   \
     F(delwin)                                                                                      \
     F(endwin)                                                                                      \
+    F(getmouse)                                                                                    \
     F(has_colors)                                                                                  \
     F(init_pair)                                                                                   \
     F(keypad)                                                                                      \
+    F(mouseinterval)                                                                               \
+    F(mousemask)                                                                                   \
     F(newterm)                                                                                     \
     F(newwin)                                                                                      \
     F(nodelay)                                                                                     \

@@ -49,6 +49,12 @@ bool ath_cursor_act(struct ath_cursor *cursor, enum ath_action action, int key, 
     case ATH_ACTION_DOWN:
         cursor->at = cursor->at + 1 < count ? cursor->at + 1 : 0;
         break;
+    case ATH_ACTION_WHEEL_UP:
+        cursor->at = within(cursor->at - ATH_WHEEL_ROWS, count);
+        break;
+    case ATH_ACTION_WHEEL_DOWN:
+        cursor->at = within(cursor->at + ATH_WHEEL_ROWS, count);
+        break;
     case ATH_ACTION_PAGE_UP:
         cursor->at = within(cursor->at - cursor->page, count);
         break;
@@ -65,4 +71,15 @@ bool ath_cursor_act(struct ath_cursor *cursor, enum ath_action action, int key, 
         break;
     }
     return false;
+}
+
+bool ath_cursor_click(struct ath_cursor *cursor, int row, int count)
+{
+    int index = cursor->first + row - cursor->row, before = cursor->at;
+
+    if (row < cursor->row || row >= cursor->row + cursor->page || index >= count)
+        return false;
+    cursor->number = 0;
+    cursor->at = index;
+    return index == before;
 }

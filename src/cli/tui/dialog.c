@@ -201,6 +201,7 @@ static void draw_choosing(struct ath_tui *tui, void *data)
                           ATH_ROLE_PLAIN, choosing->text);
     int shown = box.rows - text_rows - 2;
     ath_cursor_fit(&choosing->cursor, count, shown);
+    choosing->cursor.row = box.row + text_rows;
     for (int i = 0; i < shown && choosing->cursor.first + i < count; i++) {
         int index = choosing->cursor.first + i;
         ath_auto_free char *line = choice_line(choosing, (size_t)index);
@@ -222,7 +223,8 @@ static bool act_on_choice(struct ath_tui *tui, struct choosing *choosing, enum a
     struct ath_choice *items = choosing->choices->items;
     int count = (int)choosing->choices->count;
     const struct ath_search_rows rows = { searched_choice, choosing, &choosing->choices->count };
-    bool is_picked = ath_cursor_act(&choosing->cursor, action, key, count);
+    bool is_picked = ath_cursor_act(&choosing->cursor, action, key, count) ||
+                     (action == ATH_ACTION_CLICK && ath_tui_click(tui, &choosing->cursor, count));
 
     ath_search_act(tui, action, &rows, &choosing->cursor.at);
     if (choosing->is_many && count && (is_picked || action == ATH_ACTION_TOGGLE))

@@ -202,6 +202,19 @@ const struct ath_key_row ath_key_rows[] = {
       "F1",
       N_("show these keys"),
       N_("keys") },
+    { { ATH_KEY_WHEEL_UP },
+      ATH_ACTION_WHEEL_UP,
+      READING | ATH_IN_RUN,
+      N_("Mouse wheel"),
+      N_("three lines up or down"),
+      NULL },
+    { { ATH_KEY_WHEEL_DOWN }, ATH_ACTION_WHEEL_DOWN, READING | ATH_IN_RUN, "", NULL, NULL },
+    { { ATH_KEY_CLICK },
+      ATH_ACTION_CLICK,
+      LISTS,
+      N_("Click"),
+      N_("choose this row; a second click opens it"),
+      NULL },
     { { CTRL_L }, ATH_ACTION_REPAINT, ALL, "Ctrl-L", N_("redraw the screen"), NULL },
     { .name = NULL },
 };
@@ -241,16 +254,21 @@ char *ath_key_hints(enum ath_key_place place, size_t columns)
     return ath_text_take(&hints);
 }
 
+static bool is_listed(const struct ath_key_row *row, enum ath_key_place place)
+{
+    return (row->places & (int)place) && *row->name;
+}
+
 char *ath_key_help(enum ath_key_place place)
 {
     ATH_AUTO(ath_text) help = { 0 };
     size_t widest = 0;
 
     for (const struct ath_key_row *row = ath_key_rows; row->name; row++)
-        if ((row->places & (int)place) && ath_text_width(_(row->name)) > widest)
+        if (is_listed(row, place) && ath_text_width(_(row->name)) > widest)
             widest = ath_text_width(_(row->name));
     for (const struct ath_key_row *row = ath_key_rows; row->name; row++)
-        if (row->places & (int)place)
+        if (is_listed(row, place))
             ath_text_add(&help, "%s%*s%s\n", _(row->name),
                          (int)(widest - ath_text_width(_(row->name)) + 3), "", _(row->help));
     return ath_text_take(&help);

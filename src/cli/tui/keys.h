@@ -4,6 +4,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A turn of the mouse wheel moves by this many rows. */
+enum { ATH_WHEEL_ROWS = 3 };
+
 enum ath_action {
     ATH_ACTION_NONE,
     ATH_ACTION_UP,
@@ -30,6 +33,9 @@ enum ath_action {
     ATH_ACTION_PREVIOUS,
     ATH_ACTION_END, /* a session */
     ATH_ACTION_STOP,
+    ATH_ACTION_CLICK, /* at the place of ath_screen_mouse() */
+    ATH_ACTION_WHEEL_UP,
+    ATH_ACTION_WHEEL_DOWN,
 };
 
 /* Places where a key works; combined with |. */
@@ -49,7 +55,7 @@ struct ath_key_row {
     int codes[6]; /* terminated by 0 */
     enum ath_action action;
     int places;
-    const char *name; /* as on the keyboard; N_() if it is translated */
+    const char *name; /* as on the keyboard; N_() if it is translated; "": not in the help */
     const char *help; /* N_() */
     const char *hint; /* N_(), for the line of key hints; NULL: not there */
 };

@@ -217,6 +217,12 @@ void ath_lines_act(struct ath_tui *tui, struct ath_lines *lines, enum ath_action
     case ATH_ACTION_DOWN:
         lines->first++;
         break;
+    case ATH_ACTION_WHEEL_UP:
+        lines->first -= ATH_WHEEL_ROWS;
+        break;
+    case ATH_ACTION_WHEEL_DOWN:
+        lines->first += ATH_WHEEL_ROWS;
+        break;
     case ATH_ACTION_PAGE_UP:
         lines->first -= rows;
         break;

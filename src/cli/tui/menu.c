@@ -248,7 +248,7 @@ static void draw_menu(struct ath_tui *tui, void *data)
     int count = (int)showing->list.count;
     ath_cursor_fit(&showing->cursor, count, end - ATH_TUI_BODY);
     struct grid grid = grid_of(tui, showing);
-    int row = ATH_TUI_BODY;
+    int row = showing->cursor.row = ATH_TUI_BODY;
     for (int i = showing->cursor.first; i < count && row < end; i++)
         draw_line(tui, showing, &grid, i, row++);
     row = draw_whole_value(tui, showing, &grid, row);
@@ -299,7 +299,9 @@ static char *searched_line(const void *data, int index)
 static bool act(struct ath_tui *tui, struct showing *showing, enum ath_action action, int key)
 {
     const struct ath_search_rows rows = { searched_line, &showing->list, &showing->list.count };
-    bool is_picked = ath_cursor_act(&showing->cursor, action, key, (int)showing->list.count);
+    bool is_picked = ath_cursor_act(&showing->cursor, action, key, (int)showing->list.count) ||
+                     (action == ATH_ACTION_CLICK &&
+                      ath_tui_click(tui, &showing->cursor, (int)showing->list.count));
 
     if (action == ATH_ACTION_BACK)
         return true;

@@ -36,7 +36,7 @@ enum { ESCAPE_DELAY_MS = 25, CTRL_C = 3 };
 static struct {
     bool is_taken;
     struct termios state;
-    char leave[64]; /* the terminal's sequences "leave full screen" and "show cursor" */
+    char leave[96]; /* the terminal's sequences "leave full screen" and "show cursor" */
 } shared;
 
 static const int crashes[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
@@ -160,6 +160,7 @@ void ath_screen_measure(struct ath_screen_terminal *terminal)
 static void note_for_crashes(const struct ath_screen_terminal *terminal)
 {
     static const char *const names[] = { "sgr0", "rmkx", "rmcup", "cnorm" };
+    static const char no_mouse[] = "\033[?1006;1000l"; /* curses knows xterm's mouse alone */
     size_t used = 0;
 
     for (size_t i = 0; i < ATH_COUNT(names); i++) {
@@ -172,8 +173,18 @@ static void note_for_crashes(const struct ath_screen_terminal *terminal)
         }
     }
     shared.leave[used] = '\0';
+    if (terminal->has_mouse && used + sizeof no_mouse <= sizeof shared.leave)
+        memcpy(shared.leave + used, no_mouse, sizeof no_mouse);
     shared.is_taken = true;
     ath_screen_watch_crashes(true);
+}
+
+/* Only presses are asked for, and none is held back to see whether it becomes a double click. */
+static void take_mouse(struct ath_screen_terminal *terminal)
+{
+    terminal->curses.mouseinterval(0);
+    terminal->has_mouse =
+        terminal->curses.mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL) != 0;
 }
 
 /* newterm() installs handlers for some signals. Restores those that were there before. */
@@ -211,6 +222,7 @@ static int begin(struct ath_screen_terminal *terminal, struct ath_err *err)
     if (!capability(terminal, "acsc")) /* no line-drawing characters */
         terminal->style.is_utf8 = false;
     add_pairs(terminal);
+    take_mouse(terminal);
     ath_screen_measure(terminal);
     note_for_crashes(terminal);
     return 0;
@@ -221,7 +233,7 @@ int ath_screen_open(const struct ath_style *style, struct ath_screen_terminal **
 {
     struct ath_screen_terminal *terminal = ath_xalloc(sizeof *terminal);
     terminal->style = *style;
-    terminal->signals = terminal->watched = -1;
+    terminal->signals = terminal->watched = terminal->waking = -1;
     sigprocmask(SIG_SETMASK, NULL, &terminal->old_mask);
 
     int status = ath_screen_is_possible() ? ath_curses_load(&terminal->curses, err)
@@ -329,15 +341,48 @@ int ath_screen_read_signal(struct ath_screen_terminal *terminal)
     return (int)info.ssi_signo;
 }
 
+/* Returns the key of a mouse event and notes its place; ATH_KEY_NONE for an event without a key. */
+static int take_mouse_key(struct ath_screen_terminal *terminal)
+{
+    MEVENT event;
+
+    if (terminal->curses.getmouse(&event) != OK)
+        return ATH_KEY_NONE;
+    terminal->mouse_row = event.y;
+    terminal->mouse_column = event.x;
+    return event.bstate & BUTTON1_PRESSED   ? ATH_KEY_CLICK
+           : event.bstate & BUTTON4_PRESSED ? ATH_KEY_WHEEL_UP
+           : event.bstate & BUTTON5_PRESSED ? ATH_KEY_WHEEL_DOWN
+                                            : ATH_KEY_NONE;
+}
+
 /* Returns a key that was pressed already, or ATH_KEY_NONE. */
 static int take_key(struct ath_screen_terminal *terminal)
 {
-    wint_t letter;
-    int status = terminal->curses.wget_wch(terminal->window, &letter);
+    for (;;) {
+        wint_t letter;
+        int status = terminal->curses.wget_wch(terminal->window, &letter);
+        if (status == OK)
+            return (int)letter;
+        if (status != KEY_CODE_YES)
+            return ATH_KEY_NONE;
+        int key = letter == KEY_RESIZE  ? ATH_KEY_NONE
+                  : letter == KEY_MOUSE ? take_mouse_key(terminal)
+                                        : ATH_KEY_FUNCTION + (int)letter;
+        if (key != ATH_KEY_NONE)
+            return key;
+    }
+}
 
-    if (status == KEY_CODE_YES)
-        return letter == KEY_RESIZE ? ATH_KEY_NONE : ATH_KEY_FUNCTION + (int)letter;
-    return status == OK ? (int)letter : ATH_KEY_NONE;
+void ath_screen_mouse(const struct ath_screen_terminal *terminal, int *out_row, int *out_column)
+{
+    *out_row = terminal->mouse_row;
+    *out_column = terminal->mouse_column;
+}
+
+void ath_screen_wake(struct ath_screen_terminal *terminal, int fd)
+{
+    terminal->waking = fd;
 }
 
 static int hang_up(struct ath_screen_terminal *terminal)
@@ -350,7 +395,8 @@ int ath_screen_key(struct ath_screen_terminal *terminal, int timeout_ms)
 {
     struct pollfd inputs[] = { { .fd = terminal->signals, .events = POLLIN },
                                { .fd = STDIN_FILENO, .events = POLLIN },
-                               { .fd = terminal->watched, .events = POLLIN } };
+                               { .fd = terminal->watched, .events = POLLIN },
+                               { .fd = terminal->waking, .events = POLLIN } };
 
     for (int misses = 0; !terminal->ended_by;) {
         int key = take_key(terminal);
@@ -365,6 +411,8 @@ int ath_screen_key(struct ath_screen_terminal *terminal, int timeout_ms)
             return key;
         if (ready > 0 && inputs[2].revents)
             return ATH_KEY_PROGRAM;
+        if (ready > 0 && inputs[3].revents)
+            return ATH_KEY_WAKE;
         /* readable without a key, again and again: the terminal is gone */
         misses = ready > 0 && inputs[1].revents ? misses + 1 : 0;
         if (misses > 64 || (inputs[1].revents & (POLLHUP | POLLERR | POLLNVAL)))

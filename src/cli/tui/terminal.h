@@ -25,7 +25,12 @@ enum ath_key_code {
     ATH_KEY_NONE = 0x400000,     /* timeout */
     ATH_KEY_RESIZE,
     ATH_KEY_PROGRAM, /* the watched program has written something, or a program has ended */
+    ATH_KEY_WAKE,    /* the descriptor of ath_screen_wake() is readable */
     ATH_KEY_END,     /* a signal ends the program, or the terminal is gone */
+    /* The mouse, at the place of ath_screen_mouse(). */
+    ATH_KEY_CLICK, /* the left button was pressed */
+    ATH_KEY_WHEEL_UP,
+    ATH_KEY_WHEEL_DOWN,
 };
 
 struct ath_screen_terminal;
@@ -55,6 +60,13 @@ int ath_screen_signal(const struct ath_screen_terminal *terminal);
 
 /* Waits for a key, at most timeout_ms (-1: without limit). */
 int ath_screen_key(struct ath_screen_terminal *terminal, int timeout_ms);
+
+/* Stores the place of the last mouse key, counted from 0. */
+void ath_screen_mouse(const struct ath_screen_terminal *terminal, int *out_row, int *out_column);
+
+/* Watches a descriptor: while it is readable, ath_screen_key() returns ATH_KEY_WAKE. The caller
+ * reads from it. fd -1: watches no longer. */
+void ath_screen_wake(struct ath_screen_terminal *terminal, int fd);
 
 /* Drawing: a screen is drawn completely each time, then shown at once. */
 void ath_screen_erase(struct ath_screen_terminal *terminal);

@@ -12,10 +12,12 @@ struct ath_screen_terminal {
     int rows, columns;
     int signals; /* signalfd */
     int watched; /* a program's terminal, or -1 */
+    int waking;  /* makes ATH_KEY_WAKE; or -1 */
     sigset_t old_mask;
     int ended_by;
-    bool has_cursor;
+    bool has_cursor, has_mouse;
     int cursor_row, cursor_column;
+    int mouse_row, mouse_column;
 };
 
 /* Installs the handlers that restore the terminal after a crash, or removes them. */

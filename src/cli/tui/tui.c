@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/i18n.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -24,6 +25,7 @@ enum { FOOT_ROWS = 6 };
 void ath_tui_push(struct ath_tui *tui, struct ath_tui_frame *frame)
 {
     frame->below = tui->top;
+    frame->ticked_ms = ath_now_ms();
     tui->top = frame;
 }
 
@@ -178,10 +180,20 @@ static void draw_frames(struct ath_tui *tui, struct ath_tui_frame *frame)
     frame->draw(tui, frame->data);
 }
 
+static int rows_least(const struct ath_tui *tui)
+{
+    return tui->rows_least ? tui->rows_least : ATH_SCREEN_ROWS;
+}
+
+static int columns_least(const struct ath_tui *tui)
+{
+    return tui->columns_least ? tui->columns_least : ATH_SCREEN_COLUMNS;
+}
+
 static bool is_too_small(const struct ath_tui *tui)
 {
-    return ath_screen_rows(tui->terminal) < ATH_SCREEN_ROWS ||
-           ath_screen_columns(tui->terminal) < ATH_SCREEN_COLUMNS;
+    return ath_screen_rows(tui->terminal) < rows_least(tui) ||
+           ath_screen_columns(tui->terminal) < columns_least(tui);
 }
 
 static void draw_too_small(struct ath_tui *tui)
@@ -190,7 +202,7 @@ static void draw_too_small(struct ath_tui *tui)
     ath_auto_free char *text =
         ath_xasprintf(_("The window is too small: %d x %d. Make it at least %d x %d, or press "
                         "Ctrl-C to leave without saving."),
-                      columns, rows, ATH_SCREEN_COLUMNS, ATH_SCREEN_ROWS);
+                      columns, rows, columns_least(tui), rows_least(tui));
     ath_tui_draw_text(tui, 0, 0, rows, columns, ATH_ROLE_PLAIN, text);
 }
 
@@ -210,12 +222,67 @@ static void show_key_help(struct ath_tui *tui, enum ath_key_place place)
     ath_dialog_say(tui, _("Keys"), text);
 }
 
+/* ---- time ---- */
+
+/* Returns the frame below that can be seen, or NULL. */
+static struct ath_tui_frame *seen_below(const struct ath_tui_frame *frame)
+{
+    return frame->is_full ? NULL : frame->below;
+}
+
+/* Returns the milliseconds until the next tick, at most `most` (-1: without limit). */
+static int time_to_tick(const struct ath_tui *tui, int most)
+{
+    uint64_t now = ath_now_ms();
+
+    for (const struct ath_tui_frame *frame = tui->top; frame; frame = seen_below(frame)) {
+        uint64_t passed = now - frame->ticked_ms;
+        int left = passed < (uint64_t)frame->tick_ms ? frame->tick_ms - (int)passed : 0;
+        if (frame->tick && (most < 0 || left < most))
+            most = left;
+    }
+    return most;
+}
+
+/* Calls the ticks that are due, or all of them. */
+static void tick(struct ath_tui *tui, bool is_woken)
+{
+    uint64_t now = ath_now_ms();
+
+    for (struct ath_tui_frame *frame = tui->top; frame; frame = seen_below(frame)) {
+        if (!frame->tick || (!is_woken && now - frame->ticked_ms < (uint64_t)frame->tick_ms))
+            continue;
+        frame->ticked_ms = now;
+        frame->tick(tui, frame->data);
+    }
+}
+
+/* Returns the next key; ticks happen meanwhile. ATH_KEY_NONE only after timeout_ms. */
+static int next_key(struct ath_tui *tui, int timeout_ms)
+{
+    uint64_t begin = ath_now_ms();
+
+    for (;;) {
+        uint64_t passed = ath_now_ms() - begin;
+        int left = timeout_ms < 0                  ? -1
+                   : passed < (uint64_t)timeout_ms ? timeout_ms - (int)passed
+                                                   : 0;
+        int key = ath_screen_key(tui->terminal, time_to_tick(tui, left));
+        if (key != ATH_KEY_NONE && key != ATH_KEY_WAKE)
+            return key;
+        tick(tui, key == ATH_KEY_WAKE);
+        if (timeout_ms >= 0 && ath_now_ms() - begin >= (uint64_t)timeout_ms)
+            return ATH_KEY_NONE;
+        draw(tui);
+    }
+}
+
 enum ath_action ath_tui_key(struct ath_tui *tui, enum ath_key_place place, int timeout_ms,
                             int *out_key)
 {
     for (;;) {
         draw(tui);
-        int key = ath_screen_key(tui->terminal, timeout_ms);
+        int key = next_key(tui, timeout_ms);
         enum ath_action action = ath_key_action(key, place);
         *out_key = key;
         if (key == ATH_KEY_END)
@@ -233,6 +300,13 @@ enum ath_action ath_tui_key(struct ath_tui *tui, enum ath_key_place place, int t
         else
             return action;
     }
+}
+
+bool ath_tui_click(const struct ath_tui *tui, struct ath_cursor *cursor, int count)
+{
+    int row, column;
+    ath_screen_mouse(tui->terminal, &row, &column);
+    return ath_cursor_click(cursor, row, count);
 }
 
 /* ---- saving and leaving ---- */

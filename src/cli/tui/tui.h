@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "cli/cli.h"
+#include "cli/tui/cursor.h"
 #include "cli/tui/keys.h"
 #include "cli/tui/store.h"
 #include "cli/tui/terminal.h"
@@ -22,6 +23,12 @@ struct ath_tui_frame {
     void (*draw)(struct ath_tui *tui, void *data);
     void *data;
     bool is_full; /* covers the whole screen: frames below are not drawn */
+    /* Called every tick_ms while the frame can be seen, also below a dialog, and when the
+     * descriptor of ath_screen_wake() is readable; then all frames are drawn again. The frame keeps
+     * what must stay: its cursor, where it is scrolled to. NULL: none. */
+    void (*tick)(struct ath_tui *tui, void *data);
+    int tick_ms;
+    uint64_t ticked_ms; /* when it was called last; private to tui.c */
     struct ath_tui_frame *below;
 };
 
@@ -29,8 +36,9 @@ struct ath_tui {
     struct ath_store store;
     struct ath_screen_terminal *terminal;
     struct ath_tui_frame *top;
-    bool is_over; /* all screens return */
-    char *status; /* the last message to the user, or NULL */
+    bool is_over;                  /* all screens return */
+    int rows_least, columns_least; /* that the screens need; 0: ATH_SCREEN_ROWS, _COLUMNS */
+    char *status;                  /* the last message to the user, or NULL */
     enum ath_role status_role;
     char *sought; /* the text of the last search, or NULL */
     struct {
@@ -48,12 +56,15 @@ struct ath_tui {
 int ath_tui_run(struct ath_cli *cli, const char *entry, struct ath_err *err);
 
 /*
- * Draws all frames and waits for a key; handles resizing, repainting and help. Returns the key's
- * action in `place` and the key itself; ATH_ACTION_BACK if the menus end, ATH_ACTION_NONE after
- * timeout_ms. ATH_KEY_PROGRAM comes only in ATH_IN_RUN.
+ * Draws all frames and waits for a key; handles resizing, repainting, ticks and help. Returns the
+ * key's action in `place` and the key itself; ATH_ACTION_BACK if the menus end, ATH_ACTION_NONE
+ * after timeout_ms. ATH_KEY_PROGRAM comes only in ATH_IN_RUN.
  */
 enum ath_action ath_tui_key(struct ath_tui *tui, enum ath_key_place place, int timeout_ms,
                             int *out_key);
+
+/* Selects the row of a list that was clicked. Returns true if it was selected before. */
+bool ath_tui_click(const struct ath_tui *tui, struct ath_cursor *cursor, int count);
 
 void ath_tui_push(struct ath_tui *tui, struct ath_tui_frame *frame);
 void ath_tui_pop(struct ath_tui *tui);
