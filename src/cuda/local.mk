@@ -15,6 +15,7 @@ CUDA_COMMON = \
 
 libaitherion_a_SOURCES += $(CUDA_COMMON) \
 	src/cuda/server/call_answer.c src/cuda/server/call_answer.h \
+	src/cuda/server/call_counts.h \
 	src/cuda/server/call_head.c src/cuda/server/call_head.h \
 	src/cuda/server/call_threads.c src/cuda/server/call_threads.h \
 	src/cuda/server/capture_threads.c src/cuda/server/capture_threads.h \

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/unknown.h"
-#include "proto/gpu-control.h"
+#include "proto/control.h"
 #include "runtime/quota/quota.h"
 
 static void collect_device(const struct ath_server *server, size_t number,
@@ -23,11 +23,28 @@ static void collect_device(const struct ath_server *server, size_t number,
     out->memory_total_bytes = device->memory_total_bytes;
 }
 
+/* A number that a session has written. No claim makes the sum of all sessions overflow. */
+static int64_t claimed(const _Atomic uint64_t *count)
+{
+    static const uint64_t most = UINT64_C(1) << 53;
+    uint64_t value = atomic_load_explicit(count, memory_order_relaxed);
+    return (int64_t)(value < most ? value : most);
+}
+
 static void collect_session(const struct ath_session_board_entry *entry,
                             struct ath_session_figures *out)
 {
+    const struct ath_call_counts *counts = &entry->counts;
     ath_session_figures_init(out);
     out->id = entry->id;
+    out->calls = claimed(&counts->calls);
+    out->received_bytes = claimed(&counts->received_bytes);
+    out->sent_bytes = claimed(&counts->sent_bytes);
+    for (size_t i = 0; i < ATH_COUNT(out->waits); i++)
+        out->waits[i] = claimed(&counts->waits[i]);
+    out->waited_us = claimed(&counts->waited_us);
+    out->transport =
+        ath_xstrdup(ath_control_transport_word((unsigned int)atomic_load(&entry->transport) - 1));
 }
 
 static int by_id(const void *a, const void *b)

@@ -86,7 +86,7 @@ __attribute__((noreturn)) static void end(struct program_session *program, int s
     bool is_done = status == -ENODATA;
     pthread_mutex_lock(&program->end_lock);
     ath_auto_free char *calls =
-        ath_xasprintf("%llu", (unsigned long long)atomic_load(&program->calls.served));
+        ath_xasprintf("%llu", (unsigned long long)atomic_load(&program->entry->counts.calls));
     /* The call had no answer, so only the log can tell which call failed. */
     const char *failed = program->session.failed;
     ath_auto_free char *error =
@@ -437,6 +437,7 @@ void ath_program_session_serve(struct ath_socket socket, const struct ath_server
     take_memory_limit(&program, question);
     load_driver(&program);
     make_stream(&program, ath_control_open_channel_stripes(question), &memory);
+    atomic_store(&entry->transport, 1 + (int)program.transport);
     log_open(&program, question);
     say_open(&program, memory);
     int status = socket.tls ? ath_program_stripes_finish_tls(
@@ -447,6 +448,7 @@ void ath_program_session_serve(struct ath_socket socket, const struct ath_server
     program.is_open = true;
     program.calls.stream = program.stream;
     program.calls.session = &program.session;
+    program.calls.counts = &entry->counts;
     program.calls.over = calls_over;
     program.calls.complained = log_complaint;
     if (pthread_create(&watcher, NULL, watch, &program))

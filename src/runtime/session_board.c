@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "proto/gpu-control.h"
@@ -130,6 +131,8 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
     atomic_store(&entry->missing_lines, 0);
     for (size_t kind = 0; kind < ATH_HOST_KINDS; kind++)
         atomic_store(&entry->host_taken[kind], 0);
+    atomic_store(&entry->transport, 0);
+    entry->counts = (struct ath_call_counts){ 0 };
     atomic_store(&entry->id, id);
     atomic_store(&known->id, id);
     return entry;
@@ -205,6 +208,16 @@ static void copy_limit(const struct ath_session_board_known *known,
                                    : ATH_GPU_LIMIT_SOURCE_IDENTITY);
 }
 
+static void copy_counts(const struct ath_call_counts *from, struct ath_call_counts *to)
+{
+    to->calls = atomic_load(&from->calls);
+    to->received_bytes = atomic_load(&from->received_bytes);
+    to->sent_bytes = atomic_load(&from->sent_bytes);
+    for (size_t i = 0; i < ATH_COUNT(to->waits); i++)
+        to->waits[i] = atomic_load(&from->waits[i]);
+    to->waited_us = atomic_load(&from->waited_us);
+}
+
 /* The slot may be given to another session during the copy; its id differs then. */
 bool ath_session_board_read(struct ath_session_board *board, size_t slot,
                             struct ath_session_board_entry *out)
@@ -230,6 +243,8 @@ bool ath_session_board_read(struct ath_session_board *board, size_t slot,
     out->process = entry->process;
     memcpy(out->program, entry->program, sizeof out->program);
     out->program[sizeof out->program - 1] = '\0';
+    out->transport = atomic_load(&entry->transport);
+    copy_counts(&entry->counts, &out->counts);
     for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {
         atomic_store(&out->used_bytes[device], bytes_of(board, slot, device));
         copy_limit(known, entry, device, out);

@@ -18,6 +18,7 @@
 
 #include "base/host_budget.h"
 #include "base/key_name.h"
+#include "cuda/server/call_counts.h"
 #include "runtime/devices.h"
 
 /*
@@ -60,6 +61,8 @@ struct ath_session_board_entry {
     _Atomic uint64_t devices;
     _Atomic uint64_t refused, broken, missing_lines; /* this session's part of the board's counts */
     _Atomic int64_t host_taken[ATH_HOST_KINDS];      /* by enum ath_host_kind (host_limits.h) */
+    atomic_int transport; /* of a program's calls: 1 + enum ath_control_transport; 0: none yet */
+    struct ath_call_counts counts; /* of a program's calls */
 };
 
 /* The facts of a session that the listening process writes. */

@@ -110,6 +110,26 @@ TEST(does_not_know_what_was_not_sent)
     ck_assert_int_eq(got.sampled_ms_ago, ATH_UNKNOWN);
 }
 
+/* ---- counts ---- */
+
+TEST(counts_a_wait_by_its_duration)
+{
+    static const uint64_t bounds_us[] = ATH_WAIT_BOUNDS_US;
+    struct ath_call_counts counts = { 0 };
+    uint64_t sum = 0;
+    ck_assert_uint_eq(ATH_COUNT(bounds_us), ATH_WAIT_BUCKETS);
+    ath_count_wait(&counts, 0);
+    for (size_t i = 0; i < ATH_WAIT_BUCKETS; i++) {
+        ath_count_wait(&counts, bounds_us[i]);
+        ath_count_wait(&counts, bounds_us[i] + 1);
+        sum += 2 * bounds_us[i] + 1;
+    }
+    for (size_t i = 0; i < ATH_WAIT_BUCKETS; i++)
+        ck_assert_uint_eq(counts.waits[i], 2);
+    ck_assert_uint_eq(counts.waits[ATH_WAIT_BUCKETS], 1);
+    ck_assert_uint_eq(counts.waited_us, sum);
+}
+
 /* ---- the board ---- */
 
 static struct ath_session_board_entry *add(size_t slot, uint64_t id, int purpose)
@@ -132,6 +152,44 @@ TEST(collects_programs_by_their_id)
     ck_assert_uint_eq(figures.sessions[0].id, 7);
     ck_assert_uint_eq(figures.sessions[1].id, 9);
     ck_assert_int_eq(figures.sampled_ms_ago, ATH_UNKNOWN);
+}
+
+/* Also what a session cannot have: its process may write anything. */
+TEST(collects_the_counts_of_a_session)
+{
+    struct ath_session_board_entry *entry = add(0, 1, ATH_GPU_PURPOSE_CUDA);
+    add(1, 2, ATH_GPU_PURPOSE_CUDA);
+    ath_count(&entry->counts.calls, 3);
+    ath_count(&entry->counts.received_bytes, 4);
+    ath_count(&entry->counts.sent_bytes, UINT64_MAX);
+    ath_count_wait(&entry->counts, 60);
+    entry->transport = 1 + ATH_CONTROL_TRANSPORT_SHM;
+    {
+        ATH_AUTO(ath_figures) figures;
+        ath_figures_collect(&server, &figures);
+        ck_assert_uint_eq(figures.session_count, 2);
+        const struct ath_session_figures *one = &figures.sessions[0], *other = one + 1;
+        ck_assert_int_eq(one->calls, 3);
+        ck_assert_int_eq(one->received_bytes, 4);
+        ck_assert_int_eq(one->sent_bytes, INT64_C(1) << 53);
+        ck_assert_int_eq(one->waits[1], 0);
+        ck_assert_int_eq(one->waits[2], 1);
+        ck_assert_int_eq(one->waited_us, 60);
+        ck_assert_str_eq(one->transport, "shm");
+        ck_assert_int_eq(one->gpu_time_us, ATH_UNKNOWN);
+        ck_assert_int_eq(other->calls, 0);
+        ck_assert_ptr_null(other->transport);
+    }
+    /* The next session at the slot begins at 0. */
+    ath_session_board_remove(server.board, 0);
+    add(0, 3, ATH_GPU_PURPOSE_CUDA);
+    entry->transport = INT32_MIN;
+    ATH_AUTO(ath_figures) figures;
+    ath_figures_collect(&server, &figures);
+    ck_assert_uint_eq(figures.sessions[1].id, 3);
+    ck_assert_int_eq(figures.sessions[1].sent_bytes, 0);
+    ck_assert_int_eq(figures.sessions[1].waits[2], 0);
+    ck_assert_ptr_null(figures.sessions[1].transport);
 }
 
 TEST(collects_what_the_board_counts)

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cuda/server/call_head.h"
+#include "base/clock.h"
+#include "base/unknown.h"
 #include "cuda/server/deferred_copy.h"
 #include "cuda/server/kernel_output.h"
 #include "cuda/server/regions.h"
@@ -35,6 +36,7 @@ static void write_parts(const struct ath_answer_writer *writer,
                                             { (void *)(uintptr_t)lent.data, lent.length },
                                             { padding, ath_wire_lent_padding(lent) } };
     int status = ath_stream_write_frame(calls->stream, (struct iovec){ 0 }, parts);
+    ath_count(&calls->counts->sent_bytes, length + parts[1].iov_len + parts[2].iov_len);
     if (status)
         calls->over(calls, status);
 }
@@ -94,7 +96,6 @@ bool ath_answer_make(struct ath_answer_writer *writer, struct ath_call_thread *t
                      const struct ath_frame *frame)
 {
     struct ath_calls *calls = writer->calls;
-    atomic_fetch_add_explicit(&calls->served, 1, memory_order_relaxed);
     int served = ath_cuda_serve(&thread->worker, ath_frame_message(frame),
                                 ath_frame_message_length(frame), &thread->builder);
     if (served < 0)
@@ -120,7 +121,7 @@ static void before_wait(void *context)
 }
 
 void ath_answer_send(struct ath_answer_writer *writer, struct ath_call_thread *thread,
-                     const struct ath_frame *frame)
+                     const struct ath_frame *frame, int64_t waited_us)
 {
     static const struct ath_wire_shape root = { .pointers = NULL };
     struct ath_calls *calls = writer->calls;
@@ -134,6 +135,8 @@ void ath_answer_send(struct ath_answer_writer *writer, struct ath_call_thread *t
     if (ath_wire_open(bytes + ATH_FRAME_HEAD, length - ATH_FRAME_HEAD, &root, &answer.at))
         calls->over(calls, -EIO);
     begin_writing(writer, thread);
+    if (waited_us >= 0)
+        ath_count_wait(calls->counts, (uint64_t)waited_us);
     write_printed(writer);
     if (!ath_cuda_wire_answer_status(answer) && ath_call_brings_changes(frame))
         write_changes(writer);
@@ -144,10 +147,12 @@ void ath_answer_send(struct ath_answer_writer *writer, struct ath_call_thread *t
 }
 
 void ath_answer_serve(struct ath_answer_writer *writer, struct ath_call_thread *thread,
-                      const struct ath_frame *frame)
+                      const struct ath_call_head *head, const struct ath_frame *frame)
 {
+    uint64_t begin_ns = ath_call_may_last(head) ? ath_now_ns() : 0;
     if (ath_answer_make(writer, thread, frame))
-        ath_answer_send(writer, thread, frame);
+        ath_answer_send(writer, thread, frame,
+                        begin_ns ? (int64_t)((ath_now_ns() - begin_ns) / 1000) : ATH_UNKNOWN);
 }
 
 struct ath_call_thread ath_call_thread_make(const struct ath_answer_writer *writer)

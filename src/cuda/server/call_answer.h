@@ -5,6 +5,7 @@
 #pragma once
 #include <pthread.h>
 
+#include "cuda/server/call_head.h"
 #include "cuda/server/call_threads.h"
 
 enum { ATH_CALL_MAX = 80 * 1024 * 1024 }; /* bytes of a frame */
@@ -47,10 +48,11 @@ void ath_call_thread_rest(struct ath_call_thread *thread);
 bool ath_answer_make(struct ath_answer_writer *writer, struct ath_call_thread *thread,
                      const struct ath_frame *frame);
 
-/* Sends the answer in the thread's builder. */
+/* Sends the answer in the thread's builder. waited_us: how long the call took, if it may have
+ * waited for the GPU; else ATH_UNKNOWN. */
 void ath_answer_send(struct ath_answer_writer *writer, struct ath_call_thread *thread,
-                     const struct ath_frame *frame);
+                     const struct ath_frame *frame, int64_t waited_us);
 
 /* Serves a call, and sends the answer if one is wanted. */
 void ath_answer_serve(struct ath_answer_writer *writer, struct ath_call_thread *thread,
-                      const struct ath_frame *frame);
+                      const struct ath_call_head *head, const struct ath_frame *frame);

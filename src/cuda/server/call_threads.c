@@ -193,7 +193,7 @@ static bool serve_in_order(struct turns *turns, struct ath_call_thread *thread,
         watch(turns);
     pthread_mutex_unlock(&turns->lock);
     if (is_watched || !ath_capture_threads_serve(&turns->captures, thread, head, call))
-        ath_answer_serve(&turns->writer, thread, call);
+        ath_answer_serve(&turns->writer, thread, head, call);
     pthread_mutex_lock(&turns->lock);
     if (now->thread != thread)
         return false;
@@ -214,11 +214,12 @@ static void count_awaited(struct turns *turns, int change)
 
 /* Serves a call beside the order. The caller has the lock, before and after. */
 static void serve_aside(struct turns *turns, struct ath_call_thread *thread,
-                        const struct ath_frame *call, bool is_awaited)
+                        const struct ath_call_head *head, const struct ath_frame *call,
+                        bool is_awaited)
 {
     count_awaited(turns, is_awaited);
     pthread_mutex_unlock(&turns->lock);
-    ath_answer_serve(&turns->writer, thread, call);
+    ath_answer_serve(&turns->writer, thread, head, call);
     pthread_mutex_lock(&turns->lock);
     count_awaited(turns, -(int)is_awaited);
 }
@@ -267,7 +268,7 @@ static void serve_queued(struct turns *turns, struct ath_call_thread *thread)
     turns->queued_bytes -= queued->frame.length;
     pthread_cond_signal(&turns->has_room);
     if (leaves && (!turns->queue || wake_one(turns))) {
-        serve_aside(turns, thread, &queued->frame, true);
+        serve_aside(turns, thread, &queued->head, &queued->frame, true);
     } else {
         serve_in_order(turns, thread, &queued->head, &queued->frame, false);
     }
@@ -288,6 +289,8 @@ static void read_call(struct turns *turns, struct ath_call_thread *thread,
         status = -EBADMSG;
     if (status)
         calls->over(calls, status);
+    ath_count(&calls->counts->calls, 1);
+    ath_count(&calls->counts->received_bytes, thread->frame.length);
 }
 
 /* Puts the call that was read at the end of the queue. The caller has the lock. Returns whether
@@ -318,7 +321,7 @@ static bool serve_read(struct turns *turns, struct ath_call_thread *thread,
                                      !turns->is_serving && !waits_alone(turns, head))) {
         bool is_passed = wake_one(turns);
         turns->is_reading = !is_passed;
-        serve_aside(turns, thread, &thread->frame, !ath_call_overtakes(head));
+        serve_aside(turns, thread, head, &thread->frame, !ath_call_overtakes(head));
         return !is_passed;
     }
     if (turns->queue || turns->is_serving || ath_cuda_functions_due() ||
@@ -399,6 +402,9 @@ static void *take_turns(void *argument)
 void ath_calls_serve(struct ath_calls *calls)
 {
     static struct turns turns; /* outlives every thread: the process has one session */
+    static struct ath_call_counts nowhere;
+    if (!calls->counts)
+        calls->counts = &nowhere;
     turns = (struct turns){ .calls = calls,
                             .lock = PTHREAD_MUTEX_INITIALIZER,
                             .is_free = PTHREAD_COND_INITIALIZER,

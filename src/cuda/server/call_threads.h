@@ -8,8 +8,7 @@
  * meanwhile.
  */
 #pragma once
-#include <stdatomic.h>
-
+#include "cuda/server/call_counts.h"
 #include "cuda/server/server.h"
 #include "remote/transport/stream.h"
 
@@ -21,7 +20,7 @@ struct ath_calls {
     __attribute__((noreturn)) void (*over)(struct ath_calls *calls, int status);
     /* Called with what the driver wrote to standard error, one call at a time. NULL: not wanted. */
     void (*complained)(struct ath_calls *calls, const char *text, size_t length);
-    _Atomic uint64_t served;
+    struct ath_call_counts *counts; /* NULL: the counts go nowhere */
 };
 
 /* Does not return. */

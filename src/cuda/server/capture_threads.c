@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/host_budget.h"
+#include "base/unknown.h"
 #include "proto/cuda-methods.h"
 
 /* A client's thread that captures: its calls are served by a thread of its own. */
@@ -129,10 +130,10 @@ static bool make_answer_by(struct ath_capture_threads *threads, struct ath_captu
 
 /* Answers a call that would begin a capture. */
 static void refuse_capture(struct ath_capture_threads *threads, struct ath_call_thread *thread,
-                           const struct ath_frame *call)
+                           const struct ath_call_head *head, const struct ath_frame *call)
 {
     thread->worker.refuses = CUDA_ERROR_OUT_OF_MEMORY;
-    ath_answer_serve(threads->writer, thread, call);
+    ath_answer_serve(threads->writer, thread, head, call);
     thread->worker.refuses = CUDA_SUCCESS;
 }
 
@@ -145,7 +146,7 @@ bool ath_capture_threads_serve(struct ath_capture_threads *threads, struct ath_c
         if (!begins)
             return false;
         if (!capturer_make(threads, head->thread)) {
-            refuse_capture(threads, thread, call);
+            refuse_capture(threads, thread, head, call);
             return true;
         }
         at = capturer_of(threads, head->thread);
@@ -154,7 +155,7 @@ bool ath_capture_threads_serve(struct ath_capture_threads *threads, struct ath_c
     if (!ath_cuda_capture_list_has_thread(&threads->writer->calls->session->captures, head->thread))
         capturer_end(threads, at);
     if (has_answer)
-        ath_answer_send(threads->writer, thread, call);
+        ath_answer_send(threads->writer, thread, call, ATH_UNKNOWN);
     return true;
 }
 
