@@ -78,6 +78,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_crowds.py \
 	tests/runtime/test_cuda.py \
 	tests/runtime/test_faults.py \
+	tests/runtime/test_figures.py \
 	tests/runtime/test_floods.py \
 	tests/runtime/test_limits.py \
 	tests/runtime/test_recording.py \

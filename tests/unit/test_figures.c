@@ -1,8 +1,13 @@
 /* The figures of a server: what they are on the board, and their way over the wire. */
 #include "config.h"
 
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "patience.h"
 #include "proto/gpu-control.h"
 #include "remote/session/figures.h"
 #include "runtime/figures.h"
@@ -108,6 +113,47 @@ TEST(does_not_know_what_was_not_sent)
     ck_assert_mem_eq(got.devices, &device, sizeof device);
     ck_assert_mem_eq(got.sessions, &session, sizeof session);
     ck_assert_int_eq(got.sampled_ms_ago, ATH_UNKNOWN);
+}
+
+/* ---- the question ---- */
+
+/* Sends what a server answers before it is asked. */
+static int ask_server(struct ath_figures *out, struct ath_err *err)
+{
+    int fds[2], status;
+    size_t length;
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    const uint8_t *bytes = ath_wire_finish(&builder, &length, &status);
+    ck_assert_int_eq(write(fds[1], bytes, length), (ssize_t)length);
+    struct ath_session session = { .fd = fds[0], .timeout_ms = PATIENCE_MS };
+    session.builder.max_bytes = 1 << 20;
+    status = ath_session_figures(&session, out, err);
+    ath_session_free(&session);
+    close(fds[1]);
+    return status;
+}
+
+TEST(asks_a_server)
+{
+    ATH_AUTO(ath_figures) got = { 0 };
+    struct ath_err err;
+    ath_figures_put(&(struct ath_figures){ .sampled_ms_ago = 3 },
+                    ath_control_message_init_figures(ath_control_message_start(&builder)));
+    ck_assert_int_eq(ask_server(&got, &err), 0);
+    ck_assert_int_eq(got.sampled_ms_ago, 3);
+}
+
+/* A server of an older version knows no such question. */
+TEST(says_that_a_server_is_too_old)
+{
+    struct ath_figures got = { 0 };
+    struct ath_err err;
+    ath_common_failure_set_code(
+        ath_control_message_init_failure(ath_control_message_start(&builder)),
+        ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED);
+    ck_assert_int_eq(ask_server(&got, &err), -ENOTSUP);
+    ck_assert_int_eq(err.code, ATH_E_UNSUPPORTED);
+    ck_assert_str_eq(err.message, "the server is too old to tell its figures");
 }
 
 /* ---- counts ---- */

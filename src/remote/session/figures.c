@@ -161,9 +161,12 @@ int ath_session_figures(struct ath_session *session, struct ath_figures *out, st
 
     ath_control_message_set_get_figures(ath_session_begin(session));
     int status = ath_session_ask(session, ATH_CONTROL_MESSAGE_FIGURES, &answer, err);
-    if (status == -ENOTSUP)
-        return ath_err_set(err, status, ATH_E_UNSUPPORTED, "%s",
-                           _("the server is too old to tell its figures"));
+    if (status == -ENOTSUP) {
+        ath_err_set(err, status, ATH_E_UNSUPPORTED, "%s",
+                    _("the server is too old to tell its figures"));
+        return ath_err_hint(err, status,
+                            _("install the same version of aitherion on both machines"));
+    }
     if (!status)
         ath_figures_take(ath_control_message_figures(answer), out);
     return status;
