@@ -9,16 +9,17 @@ import sys
 
 TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Each layer, and the layers that its files may include beside their own. A folder belongs to the longest name that it begins with.
-MACHINE = {"base", "roce", "numa", "place", "config"}
+MACHINE = {"base", "gpu", "roce", "numa", "place", "config"}
 REMOTE = {"base", "remote", "remote/tls", "remote/wire", "remote/transport", "remote/session"}
 CONTAINER = {"container/linker", "container/plan", "container/docker", "container/image", "container/engine"}
 BELOW = {
     "base": set(),
+    "gpu": {"base"},
     "roce": {"base"},
-    "numa": {"base", "roce"},
-    "place": {"base", "roce", "numa"},
-    "measure": {"base", "roce", "numa", "cuda/api"},
-    "config": {"base", "roce", "numa", "place"},
+    "numa": {"base", "gpu", "roce"},
+    "place": {"base", "gpu", "roce", "numa"},
+    "measure": {"base", "gpu", "roce", "numa", "cuda/api"},
+    "config": {"base", "gpu", "roce", "numa", "place"},
     "container/linker": MACHINE,
     "container/plan": MACHINE | {"container/linker"},
     "container/docker": MACHINE | {"container/plan"},
@@ -42,7 +43,7 @@ BELOW = {
     "nvml/client": REMOTE | {"nvml/api"},
     "nvml/server": REMOTE | {"nvml/api"},
     "video": set(),
-    "runtime": REMOTE | {"cuda/api", "cuda/common", "cuda/server", "nvml/api", "nvml/server"},
+    "runtime": REMOTE | {"gpu", "cuda/api", "cuda/common", "cuda/server", "nvml/api", "nvml/server"},
     "sim": {"cuda/api", "nvml/api"},
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">]+)[">]', re.MULTILINE)

@@ -29,6 +29,7 @@ UNIT_TESTS = \
 	tests/unit/test_fingerprint \
 	tests/unit/test_gid \
 	tests/unit/test_gpu \
+	tests/unit/test_gpu_health \
 	tests/unit/test_gpu_models \
 	tests/unit/test_health \
 	tests/unit/test_idset \

@@ -84,3 +84,9 @@ size_t ath_text_fit(const char *text, size_t columns);
 
 /* Returns how many bytes of text fit into so many columns, whole letters each. */
 size_t ath_text_cut(const char *text, size_t columns);
+
+enum { ATH_TEXTS_MAX = 4 };
+
+/* Replaces "{0}" to "{3}" in a text by the given texts; a missing one becomes "?". The caller frees
+ * the result. */
+char *ath_text_expand(const char *format, const char *const texts[ATH_TEXTS_MAX]);

@@ -13,8 +13,6 @@
 #include "numa/usable.h"
 #include "roce/lack.h"
 
-enum { TEXTS_MAX = 4 };
-
 static const struct {
     const char *word, *message, *hint;
 } kinds[ATH_W_COUNT] = {
@@ -31,26 +29,6 @@ const char *ath_warning_word(enum ath_warning_kind kind)
 const char *ath_warning_message(enum ath_warning_kind kind)
 {
     return kinds[kind].message;
-}
-
-/* Replaces "{0}".."{3}" by the texts; a missing text becomes "?". */
-static char *expand(const char *format, const char *const *texts)
-{
-    struct ath_text text = { 0 };
-
-    for (const char *at = format; *at;) {
-        size_t plain = strcspn(at, "{");
-        ath_text_add_bytes(&text, at, plain);
-        at += plain;
-        if (at[0] == '{' && at[1] >= '0' && at[1] < '0' + TEXTS_MAX && at[2] == '}') {
-            const char *value = texts[at[1] - '0'];
-            ath_text_add(&text, "%s", value ? value : "?");
-            at += 3;
-        } else if (*at) {
-            ath_text_add_bytes(&text, at++, 1);
-        }
-    }
-    return ath_text_take(&text);
 }
 
 static bool is_same(const char *a, const char *b)
@@ -70,11 +48,11 @@ static bool is_there(const struct ath_machine *machine, const char *code, const 
 void ath_warning_add(struct ath_machine *machine, enum ath_warning_kind kind, const char *object,
                      ...)
 {
-    const char *texts[TEXTS_MAX] = { object };
+    const char *texts[ATH_TEXTS_MAX] = { object };
     va_list args;
 
     va_start(args, object);
-    for (int i = 1; i < TEXTS_MAX && (texts[i] = va_arg(args, const char *)); i++)
+    for (int i = 1; i < ATH_TEXTS_MAX && (texts[i] = va_arg(args, const char *)); i++)
         ;
     va_end(args);
     if (is_there(machine, kinds[kind].word, object))
@@ -84,9 +62,9 @@ void ath_warning_add(struct ath_machine *machine, enum ath_warning_kind kind, co
         ath_push(&machine->warnings, &machine->warning_count, sizeof *warning);
     warning->code = kinds[kind].word;
     warning->object = ath_xstrdup(object);
-    warning->message = expand(_(kinds[kind].message), texts);
+    warning->message = ath_text_expand(_(kinds[kind].message), texts);
     if (kinds[kind].hint)
-        warning->hint = expand(_(kinds[kind].hint), texts);
+        warning->hint = ath_text_expand(_(kinds[kind].hint), texts);
 }
 
 void ath_warning_add_whole(struct ath_machine *machine, enum ath_warning_kind kind,
