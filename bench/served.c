@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "cuda/server/server.h"
+#include "proto/cuda-wire.h"
 #include "remote/transport/poll_briefly.h"
 #include "remote/wire/frame.h"
 

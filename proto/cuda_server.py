@@ -16,7 +16,7 @@ class Server:
         self.table = table
 
     def header(self):
-        lines = [NOTE, "#pragma once", '#include "proto/cuda-methods.h"', '#include "proto/cuda-wire.h"',
+        lines = [NOTE, "#pragma once", '#include "proto/cuda-methods.h"', '#include "proto/cuda-wire-types.h"',
                  '#include "cuda/api/cuda_api.h"', "", "struct ath_cuda_served;", "", "struct ath_cuda_driver {"]
         for name, function in self.table.header.functions.items():
             types = ", ".join(one.type.c() for one in function.parameters) or "void"
@@ -36,7 +36,7 @@ class Server:
 
     def source(self):
         lines = [NOTE, '#include "config.h"', "", '#include "proto/cuda-server.h"', "", '#include "proto/cuda-structs.h"',
-                 '#include "cuda/common/bytes.h"', '#include "cuda/server/server.h"', ""]
+                 '#include "proto/cuda-wire.h"', '#include "cuda/common/bytes.h"', '#include "cuda/server/server.h"', ""]
         for method in self.table.methods:
             if method.travels and not method.server_by_hand:
                 lines += self.function(method)

@@ -60,8 +60,8 @@ class Structs:
 
     def files(self):
         note = "/* Written by proto/cuda_generate.py from cuda.capnp; a change there is a change here. */"
-        header = [note, "#pragma once", '#include "proto/cuda-wire.h"', '#include "cuda/common/call_side.h"', ""]
-        source = [note, '#include "config.h"', "", '#include "proto/cuda-structs.h"', ""]
+        header = [note, "#pragma once", '#include "proto/cuda-wire-types.h"', '#include "cuda/common/call_side.h"', ""]
+        source = [note, '#include "config.h"', "", '#include "proto/cuda-structs.h"', '#include "proto/cuda-wire.h"', ""]
         for struct in self.table.structs.values():
             if struct.c is not None:
                 header += [f"{line};" for line in self.declarations(struct)] + [""]

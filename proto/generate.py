@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes the C of Cap'n Proto schemas: readers and builders on src/remote/wire/message.h.
 
-    capnp compile -o- A.capnp B.capnp | generate.py FOLDER     writes FOLDER/A.h, FOLDER/A.c, FOLDER/B.h, ...
+    capnp compile -o- A.capnp B.capnp | generate.py FOLDER     writes FOLDER/A-types.h, FOLDER/A.h, FOLDER/A.c, FOLDER/B-types.h, ...
+
+The types have a header of their own, because a compiler needs long for the functions of a large schema, and headers need only types.
 
 For a struct Hello of a file with the prefix "control" (an annotation of proto/common.capnp; else the file's name):
 
@@ -93,17 +95,18 @@ class Writer:
     def __init__(self, asked, names, file):
         self.asked, self.names, self.file = asked, names, asked.nodes[file.id]
         self.imports = [asked.nodes[file_id] for file_id, _ in file.imports if file_id in asked.nodes]
-        self.header, self.source, self.seen = [], [], set()
+        self.types_header, self.header, self.source, self.seen = [], [], [], set()
 
     def h(self, *lines):
-        self.header.extend(lines)
+        """Adds to the header of the types."""
+        self.types_header.extend(lines)
 
     def function(self, declaration, *body):
         name = re.search(r"(\w+)\(", declaration).group(1)
         if name in self.seen:
             raise Fault(f"{self.file.display_name}: two things would be called '{name}' in C; rename one")
         self.seen.add(name)
-        self.h(f"static inline {declaration}", "{", *("    " + line for line in body), "}", "")
+        self.header += [f"static inline {declaration}", "{", *("    " + line for line in body), "}", ""]
 
     def node(self, node_id):
         return self.asked.nodes[node_id]
@@ -119,6 +122,7 @@ class Writer:
     # ---- the file ----
 
     def write(self):
+        """The lines of each file that is written, by the ending of its name."""
         structs = self.mine("struct")
         for node in structs:
             if node.is_generic:
@@ -135,11 +139,13 @@ class Writer:
             self.accessors(node)
         stem = self.names.stem(self.file)
         note = f"/* Written by proto/generate.py from {stem}.capnp; a change there is a change here. */"
-        includes = ['#include "remote/wire/builder.h"']
-        includes += [f'#include "proto/{self.names.stem(node)}.h"' for node in self.imports]
-        header = [note, "#pragma once", *includes, "", *self.header]
+        stems = [self.names.stem(node) for node in self.imports]
+        types = [note, "#pragma once", '#include "remote/wire/builder.h"', *(f'#include "proto/{name}-types.h"' for name in stems),
+                 "", *self.types_header]
+        header = [note, "#pragma once", f'#include "proto/{stem}-types.h"', *(f'#include "proto/{name}.h"' for name in stems),
+                  "", *self.header]
         source = [note, '#include "config.h"', "", f'#include "proto/{stem}.h"', "", *self.source]
-        return "\n".join(header).rstrip() + "\n", "\n".join(source).rstrip() + "\n"
+        return {"-types.h": types, ".h": header, ".c": source}
 
     def constant(self, node):
         name = self.names.c(node).upper()
@@ -316,9 +322,9 @@ def main():
         names = Names(asked)
         for file in asked.files:
             stem = names.stem(asked.nodes[file.id])
-            for ending, text in zip((".h", ".c"), Writer(asked, names, file).write()):
+            for ending, lines in Writer(asked, names, file).write().items():
                 with open(os.path.join(sys.argv[1], stem + ending), "w", encoding="ascii") as out:
-                    out.write(text)
+                    out.write("\n".join(lines).rstrip() + "\n")
     except Fault as fault:
         sys.exit(f"generate.py: {fault}")
 

@@ -1,7 +1,7 @@
 # The wire protocol: C written from the schemas, which the tests read too.
 SCHEMAS = proto/common.capnp proto/control.capnp proto/gpu-control.capnp proto/nvml-wire.capnp
 PROTO_TOOLS = proto/generate.py proto/request.py
-PROTO_H = $(SCHEMAS:.capnp=.h)
+PROTO_H = $(SCHEMAS:.capnp=.h) $(SCHEMAS:.capnp=-types.h)
 PROTO_C = $(SCHEMAS:.capnp=.c)
 
 proto/generated.stamp: $(SCHEMAS) $(PROTO_TOOLS)
@@ -24,7 +24,7 @@ CUDA_PROTO_TOOLS = proto/cuda_client.py proto/cuda_generate.py proto/cuda_header
 	proto/cuda_several.py proto/cuda_sim.py proto/cuda_structs.py proto/cuda_table.py \
 	proto/cuda_wrong.py
 CUDA_PROTO_H = proto/cuda-client.h proto/cuda-methods.h proto/cuda-quota.h proto/cuda-server.h proto/cuda-several.h proto/cuda-structs.h \
-	proto/cuda-wire.h proto/cuda-wrong.h
+	proto/cuda-wire.h proto/cuda-wire-types.h proto/cuda-wrong.h
 CUDA_PROTO_C = proto/cuda-client.c proto/cuda-methods.c proto/cuda-server.c proto/cuda-several.c proto/cuda-sim.c \
 	proto/cuda-structs.c proto/cuda-symbols.c proto/cuda-wire.c
 CUDA_PROTO_MADE = proto/cuda.request proto/cuda-wire.capnp proto/cuda-wire.request proto/cuda.map \

@@ -13,6 +13,7 @@
 #include "cuda/server/server.h"
 #include "remote/wire/frame.h"
 
+#include "proto/cuda-wire.h"
 #include "tests/fuzz/driver.h"
 
 enum { ANSWER_MAX = 80 << 20, MANAGED_MAX = 1 << 20, PAGE = 4096 };

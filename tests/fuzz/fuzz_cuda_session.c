@@ -21,6 +21,7 @@
 #include "cuda/server/deferred_copy.h"
 #include "cuda/server/regions.h"
 #include "cuda/server/server.h"
+#include "proto/cuda-wire.h"
 #include "remote/wire/frame.h"
 
 #include "fuzz.h"

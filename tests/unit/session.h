@@ -2,6 +2,7 @@
  * served. */
 #pragma once
 #include "cuda/server/server.h"
+#include "proto/cuda-wire.h"
 #include "remote/wire/frame.h"
 
 #include "unit.h"

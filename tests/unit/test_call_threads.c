@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "patience.h"
+#include "proto/cuda-wire.h"
 #include "remote/switches.h"
 #include "remote/transport/shm.h"
 #include "unit.h"

@@ -5,6 +5,7 @@
 
 #include "base/fingerprint.h"
 #include "cuda/common/promise.h"
+#include "proto/cuda-wire.h"
 #include "session.h"
 
 #define LIBRARY ((CUlibrary)(uintptr_t)0x7000)

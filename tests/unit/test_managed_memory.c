@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "cuda/server/regions.h"
+#include "proto/cuda-wire.h"
 
 #include "session.h"
 

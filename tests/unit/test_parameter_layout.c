@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "cuda/client/client.h"
+#include "proto/cuda-wire.h"
 #include "tree.h"
 #include "unit.h"
 

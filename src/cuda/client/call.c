@@ -29,6 +29,7 @@
 #include "cuda/client/mirror.h"
 #include "cuda/client/stream_pool.h"
 #include "cuda/client/stream_rest.h"
+#include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
 static atomic_ullong forgotten;

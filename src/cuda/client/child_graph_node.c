@@ -7,6 +7,7 @@
 #include "cuda/client/client.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-structs.h"
+#include "proto/cuda-wire.h"
 
 static void put_edges(struct ath_cuda_side *side,
                       struct ath_cuda_wire_graph_add_owned_node_builder call,

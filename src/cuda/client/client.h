@@ -27,7 +27,7 @@
 #include "cuda/client/handles.h"
 #include "cuda/client/thread_cache.h"
 #include "cuda/common/call_side.h"
-#include "proto/cuda-wire.h"
+#include "proto/cuda-wire-types.h"
 #include "remote/wire/frame.h"
 
 /* Whether the server is lost. Calls that need the GPU then fail with CUDA_ERROR_DEVICE_UNAVAILABLE.

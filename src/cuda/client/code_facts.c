@@ -18,6 +18,7 @@
 #include "cuda/client/prefetch.h"
 #include "cuda/common/promise.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
 enum { DEVICES_MAX = 64 };

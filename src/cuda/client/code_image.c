@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "cuda/client/client.h"
+#include "proto/cuda-wire.h"
 
 enum { PART = 16 * 1024 * 1024 };
 

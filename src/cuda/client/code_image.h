@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "cuda/api/cuda_api.h"
-#include "proto/cuda-wire.h"
+#include "proto/cuda-wire-types.h"
 
 /* Images up to this size travel in the call that uses them. Larger ones are uploaded before. */
 enum { ATH_CUDA_IMAGE_WITHIN_CALL = 4 * 1024 * 1024 };

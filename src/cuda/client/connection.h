@@ -10,6 +10,7 @@
 
 #include "cuda/client/client.h"
 #include "cuda/client/instance.h"
+#include "proto/cuda-wire-types.h"
 
 enum {
     ATH_CUDA_LINK_NONE,

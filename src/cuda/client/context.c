@@ -21,6 +21,7 @@
 #include "cuda/client/prefetch.h"
 #include "cuda/client/stream_pool.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 /* The first questions about the device follow cuInit() in the same round trip. */
 static CUresult initialize(unsigned int flags)

@@ -20,6 +20,7 @@
 #include "cuda/client/stream_rest.h"
 #include "cuda/common/copy_box.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
 enum { CHUNK = 8 * 1024 * 1024 };

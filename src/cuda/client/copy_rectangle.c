@@ -18,6 +18,7 @@
 #include "cuda/common/copy_box.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-structs.h"
+#include "proto/cuda-wire.h"
 
 enum { CHUNK = 8 * 1024 * 1024, ROW_UNIT = 4096 };
 

@@ -9,6 +9,7 @@
 #include "cuda/client/program_memory.h"
 #include "cuda/common/copy_box.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 /* A copy by the server's own cuMemcpyAsync(). Both ends are memory that the server reaches. */
 static CUresult copy_there(CUdeviceptr dst, CUdeviceptr src, size_t byte_count, CUstream stream)

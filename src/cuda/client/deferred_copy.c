@@ -13,6 +13,7 @@
 #include "cuda/client/mirror.h"
 #include "cuda/common/deferred_limits.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct deferred {

@@ -8,6 +8,7 @@
 #include "cuda/client/client.h"
 #include "cuda/client/device_facts.h"
 #include "cuda/client/prefetch.h"
+#include "proto/cuda-wire.h"
 
 enum { DEVICES_MAX = 64, NAME_BYTES = 256 /* the runtime's cudaDeviceProp.name */ };
 

@@ -7,6 +7,7 @@
 #include "cuda/common/kernel_node.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-structs.h"
+#include "proto/cuda-wire.h"
 
 /* Converts the older structure into the newer one, which adds a kernel and a context. */
 static CUDA_KERNEL_NODE_PARAMS widened(const CUDA_KERNEL_NODE_PARAMS_v1 *params)

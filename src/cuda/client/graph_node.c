@@ -5,6 +5,7 @@
 #include "cuda/client/child_graph_node.h"
 #include "cuda/client/client.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 static CUDA_KERNEL_NODE_PARAMS kernel_params_of(const CUDA_KERNEL_NODE_PARAMS_v3 *params)
 {

@@ -17,6 +17,7 @@
 #include "cuda/client/host_callback.h"
 #include "cuda/client/mirror.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 struct callback {
     struct ath_map_entry entry; /* by the number that travels */

@@ -4,6 +4,7 @@
 #include "cuda/client/jit_options.h"
 
 #include "cuda/common/call_side.h"
+#include "proto/cuda-wire.h"
 
 /* An option's value is a number stored in a pointer, except the two logs, which are buffers. Their
  * sizes are separate options. Options that point to lists of names or addresses are not supported:

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "cuda/api/cuda_api.h"
-#include "proto/cuda-wire.h"
+#include "proto/cuda-wire-types.h"
 
 /* Returns CUDA_SUCCESS if all options can travel. */
 CUresult ath_cuda_check_options(const CUjit_option *options, void **values, unsigned int count);

@@ -12,6 +12,7 @@
 #include "cuda/client/client.h"
 #include "cuda/client/code_facts.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
 enum { SETTINGS_MAX = 16384 };

@@ -10,6 +10,7 @@
 #include "cuda/client/parameter_layout.h"
 #include "cuda/client/prefetch.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
 /* Begins the program's question about an attribute. */

@@ -3,7 +3,7 @@
  * exchange. */
 #pragma once
 #include "cuda/client/client.h"
-#include "proto/cuda-wire.h"
+#include "proto/cuda-wire-types.h"
 #include "remote/wire/frame.h"
 
 /* Asks cuKernelGetAttribute() or cuKernelGetFunction() as ath_cuda_ask() does, and behind it for

@@ -12,6 +12,7 @@
 #include "cuda/client/kernel_parameters.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-structs.h"
+#include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
 /* Checks dynamic shared memory above the amount that every kernel has by default. */

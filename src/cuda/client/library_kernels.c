@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "cuda/client/code_facts.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 void ath_cuda_library_kernels_put(struct ath_cuda_exchange *exchange, CUlibrary library,
                                   const char *name, uint64_t promised)

@@ -24,6 +24,7 @@
 
 #include "cuda/client/kernel_output.h"
 #include "cuda/client/recording.h"
+#include "proto/cuda-wire.h"
 #include "remote/switches.h"
 #include "remote/transport/poll_briefly.h"
 

@@ -13,6 +13,7 @@
 #include "cuda/client/code_image.h"
 #include "cuda/client/jit_options.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 /* A linked image, which the program may read until the linker ends. */
 struct cubin {

@@ -15,6 +15,7 @@
 #include "cuda/client/pinned_memory.h"
 #include "cuda/client/program_memory.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 static CUresult ask_managed(size_t bytes, unsigned int flags, CUdeviceptr *out)
 {

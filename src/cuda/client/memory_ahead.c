@@ -14,6 +14,7 @@
 #include "cuda/client/connection.h"
 #include "cuda/client/instance.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
 enum {

@@ -21,6 +21,7 @@
 #include "cuda/client/graph_memory.h"
 #include "cuda/client/handles.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
 enum { HELD_MAX = 64, HELD_BYTES_MAX = 256 * 1024 * 1024, FREE_BYTES_MAX = 4096 };

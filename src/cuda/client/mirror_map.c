@@ -13,6 +13,7 @@
 #include "cuda/client/mirror_entry.h"
 #include "cuda/common/shadow_copy.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 /* Shares the pages of a file that the program has mapped, since other processes may use them too.
  * *out_shared stays 0 if no file is mapped there. */

@@ -10,6 +10,7 @@
 #include "cuda/client/mirror_entry.h"
 #include "cuda/common/byte_mask.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 /* Answers that bring the GPU's changes, in their order. The thread that waited for the GPU applies
  * them, not the thread that reads answers: a push may need the reader to go on. */

@@ -10,6 +10,7 @@
 #include "cuda/client/page_tracking.h"
 #include "cuda/common/byte_mask.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 enum {
     BLOCK = 64,                  /* bytes that are compared at a time */

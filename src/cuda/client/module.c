@@ -17,6 +17,7 @@
 #include "cuda/client/parameter_layout.h"
 #include "cuda/common/bytes.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 /* ---- images ---- */
 

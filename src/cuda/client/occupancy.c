@@ -5,6 +5,7 @@
 #include "cuda/client/client.h"
 #include "cuda/client/prefetch.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 #include "remote/switches.h"
 
 static CUresult ask_block_size(int *min_grid_size, int *block_size, CUfunction function,

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "cuda/client/client.h"
+#include "proto/cuda-wire.h"
 
 struct entry {
     struct ath_map_entry entry; /* by the function */

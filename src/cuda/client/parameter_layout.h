@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "cuda/api/cuda_api.h"
-#include "proto/cuda-wire.h"
+#include "proto/cuda-wire-types.h"
 
 struct ath_cuda_parameter_layout {
     uint64_t max_threads; /* in a block; 0: not known */

@@ -17,6 +17,7 @@
 #include "cuda/client/mirror.h"
 #include "cuda/client/program_memory.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 /*
  * The zone for memory that the server must have at the same address. It is far from the addresses

@@ -15,6 +15,7 @@
 #include "cuda/client/mirror.h"
 #include "cuda/common/bytes.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 static void put_u32(void *to, uint32_t value)
 {

@@ -7,6 +7,7 @@
 
 #include "cuda/client/answer_cache.h"
 #include "cuda/client/code_facts.h"
+#include "proto/cuda-wire.h"
 
 enum { FIRST = 256 };
 

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "cuda/client/client.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 /* The bytes in the socket. */
 struct ticket {

@@ -5,6 +5,7 @@
 #include "cuda/client/mirror.h"
 #include "cuda/client/stream_rest.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 CUresult ath_cuda_by_hand_cuStreamSynchronize(CUstream stream)
 {

@@ -7,6 +7,7 @@
 #include "cuda/client/allocate.h"
 #include "cuda/client/client.h"
 #include "proto/cuda-client.h"
+#include "proto/cuda-wire.h"
 
 static CUresult write_file(const char *path, struct ath_wire_bytes text)
 {

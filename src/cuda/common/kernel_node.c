@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "cuda/common/kernel_node.h"
+#include "proto/cuda-wire.h"
 
 void ath_cuda_put_kernel_node(struct ath_cuda_side *side,
                               struct ath_cuda_wire_kernel_node_params_builder to,

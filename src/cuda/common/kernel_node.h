@@ -3,6 +3,7 @@
 #pragma once
 #include "cuda/common/call_side.h"
 #include "proto/cuda-structs.h"
+#include "proto/cuda-wire-types.h"
 
 /* function: as it travels. */
 void ath_cuda_put_kernel_node(struct ath_cuda_side *side,

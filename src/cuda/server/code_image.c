@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "cuda/common/bytes.h"
+#include "proto/cuda-wire.h"
 
 /* Checks an image's own size, which the driver believes. */
 static bool is_whole(struct ath_cuda_served *served, struct ath_wire_bytes image)

@@ -4,6 +4,7 @@
  */
 #pragma once
 #include "cuda/server/served_call.h"
+#include "proto/cuda-wire-types.h"
 
 /* An image that came in parts, or that the driver may read as long as the session lives. */
 struct ath_cuda_image;

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "cuda/server/current_context.h"
+#include "proto/cuda-wire.h"
 
 #include <stdlib.h>
 

@@ -11,6 +11,7 @@
 
 #include "cuda/common/deferred_limits.h"
 #include "cuda/server/served_call.h"
+#include "proto/cuda-wire.h"
 
 /* Rooms together: twice the client's limit, since a room may be nearly twice as large as its copy,
  * and as much again for unused rooms of other sizes. */

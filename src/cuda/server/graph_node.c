@@ -4,6 +4,7 @@
 
 #include "cuda/server/served_call.h"
 #include "proto/cuda-structs.h"
+#include "proto/cuda-wire.h"
 
 static CUgraphNode node_of(struct ath_cuda_side *side, uint64_t wire)
 {

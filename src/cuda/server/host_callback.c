@@ -10,6 +10,7 @@
 
 #include "cuda/server/served_call.h"
 #include "proto/cuda-structs.h"
+#include "proto/cuda-wire.h"
 #include "remote/transport/poll_briefly.h"
 #include "remote/transport/stream.h"
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "cuda/server/jit_options.h"
+#include "proto/cuda-wire.h"
 
 static bool is_log(uint32_t option)
 {

@@ -5,7 +5,7 @@
  */
 #pragma once
 #include "cuda/common/call_side.h"
-#include "proto/cuda-wire.h"
+#include "proto/cuda-wire-types.h"
 
 struct ath_cuda_jit_options {
     CUjit_option *options;

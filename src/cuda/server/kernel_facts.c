@@ -9,6 +9,7 @@
 #include "cuda/common/promise.h"
 #include "cuda/server/kernel_layout.h"
 #include "cuda/server/served_call.h"
+#include "proto/cuda-wire.h"
 
 /* A library with more kernels is not looked at as a whole: a driver loads each one that it is asked
  * about, which takes 12 us and its memory on the GPU. */

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "cuda/server/kernel_layout.h"
+#include "proto/cuda-wire.h"
 
 static uint32_t max_threads_of(const struct ath_cuda_driver *driver, CUfunction function,
                                CUkernel kernel)

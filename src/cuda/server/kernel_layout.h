@@ -1,6 +1,7 @@
 /* The layout of a kernel's parameters: offset and size of each. */
 #pragma once
 #include "cuda/server/server.h"
+#include "proto/cuda-wire-types.h"
 
 enum { ATH_CUDA_PARAMETERS_MAX = 4096 }; /* they have 32764 bytes in all: CUDA 12.1's limit */
 

@@ -7,6 +7,7 @@
 #include "cuda/server/kernel_layout.h"
 #include "cuda/server/served_call.h"
 #include "proto/cuda-structs.h"
+#include "proto/cuda-wire.h"
 
 /* ---- the parameters that a call brings ---- */
 

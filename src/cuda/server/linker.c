@@ -10,6 +10,7 @@
 #include "cuda/server/code_image.h"
 #include "cuda/server/jit_options.h"
 #include "cuda/server/served_call.h"
+#include "proto/cuda-wire.h"
 
 struct ath_cuda_linker {
     struct ath_cuda_linker *next;

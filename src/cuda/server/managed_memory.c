@@ -8,6 +8,7 @@
 #include "cuda/server/regions.h"
 #include "cuda/server/served_call.h"
 #include "proto/cuda-structs.h"
+#include "proto/cuda-wire.h"
 
 enum {
     /* Smaller managed memory may come from a pool of the driver's, with old contents; the client

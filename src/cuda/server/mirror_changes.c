@@ -11,6 +11,7 @@
 #include "cuda/server/regions.h"
 #include "cuda/server/served_call.h"
 #include "proto/cuda-structs.h"
+#include "proto/cuda-wire.h"
 #include "remote/transport/team.h"
 
 enum {

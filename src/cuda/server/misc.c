@@ -10,6 +10,7 @@
 #include "cuda/server/current_context.h"
 #include "cuda/server/served_call.h"
 #include "proto/cuda-structs.h"
+#include "proto/cuda-wire.h"
 
 /* ---- lists of attributes ---- */
 

@@ -6,6 +6,7 @@
 #include "cuda/server/code_image.h"
 #include "cuda/server/jit_options.h"
 #include "cuda/server/served_call.h"
+#include "proto/cuda-wire.h"
 
 static bool prepare(struct ath_cuda_served *served, struct ath_wire_list list,
                     struct ath_cuda_jit_options *out)

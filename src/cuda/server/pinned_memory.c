@@ -4,6 +4,7 @@
 #include "cuda/server/region.h"
 #include "cuda/server/served_call.h"
 #include "proto/cuda-structs.h"
+#include "proto/cuda-wire.h"
 
 static CUresult register_with_driver(struct ath_cuda_served *served, struct ath_cuda_region *region)
 {

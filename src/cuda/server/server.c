@@ -16,6 +16,7 @@
 #include "cuda/server/region.h"
 #include "cuda/server/regions.h"
 #include "cuda/server/thread_stream.h"
+#include "proto/cuda-wire.h"
 
 void ath_cuda_driver_load(void *library, struct ath_cuda_driver *out)
 {

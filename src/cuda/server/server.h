@@ -14,6 +14,7 @@
 #include "cuda/common/capture_list.h"
 #include "cuda/server/object_table.h"
 #include "proto/cuda-server.h"
+#include "proto/cuda-wire-types.h"
 
 /* Fills *out from an opened libcuda.so.1. Functions that it lacks become NULL. */
 void ath_cuda_driver_load(void *library, struct ath_cuda_driver *out);

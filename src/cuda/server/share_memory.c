@@ -24,6 +24,7 @@
 
 #include "base/cleanup.h"
 #include "cuda/server/served_call.h"
+#include "proto/cuda-wire.h"
 #include "remote/transport/shm.h"
 
 enum {

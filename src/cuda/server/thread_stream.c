@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "cuda/server/thread_stream.h"
+#include "proto/cuda-wire.h"
 
 #include <stdlib.h>
 
