@@ -58,7 +58,7 @@ struct SessionLimit {
 }
 
 struct Figures {
-  # The figures that a server measures (src/remote/session/figures.h has the meaning of each figure). -1: unknown.
+  # Figures of a server, its devices and sessions; src/remote/session/figures.h says what each means. -1: unknown.
   sampledMsAgo @0 :Int64 = -1;     # age of what NVML said of the devices; -1: there is no sample
   accepted @1 :Int64 = -1;         # connections since the server's start
   refused @2 :Int64 = -1;
