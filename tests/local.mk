@@ -49,6 +49,7 @@ UNIT_TESTS = \
 	tests/unit/test_memory_limit \
 	tests/unit/test_netlink \
 	tests/unit/test_netns \
+	tests/unit/test_metrics \
 	tests/unit/test_nic \
 	tests/unit/test_node \
 	tests/unit/test_nvml \

@@ -21,6 +21,7 @@
 #include "runtime/listen_address.h"
 #include "runtime/server_keys.h"
 #include "runtime/session.h"
+#include "watch/http.h"
 
 enum { SESSIONS_PER_SOURCE = ATH_SESSION_BOARD_MAX / 2 };
 
@@ -99,7 +100,9 @@ int ath_listener_listen(struct ath_listener *listener, const struct ath_runtime_
             listener->socket_path = ath_xstrdup(options->socket);
     }
     if (!status && options->metrics) {
-        status = ath_endpoint_parse(options->metrics, &endpoint, err);
+        status = ath_metrics_http_load(err);
+        if (!status)
+            status = ath_endpoint_parse(options->metrics, &endpoint, err);
         if (!status)
             status = listen_at(listener, &endpoint, ATH_POLL_METRICS, err);
     }

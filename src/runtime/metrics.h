@@ -1,6 +1,7 @@
-/* Metrics for Prometheus (text format 0.0.4), one HTTP/1.0 answer for each connection. */
+/* The server's page of metrics (watch/page.h). */
 #pragma once
 #include "runtime/server.h"
 
-/* Reads one request from fd and answers it. Only GET /metrics is known. */
+/* Answers the HTTP requests of a connection until its end. ath_metrics_http_load() has succeeded.
+ */
 void ath_metrics_serve(int fd, const struct ath_server *server);

@@ -28,6 +28,7 @@
 #include "runtime/event_log.h"
 #include "runtime/metrics.h"
 #include "runtime/session.h"
+#include "watch/http.h"
 
 #include "fuzz.h"
 
@@ -198,8 +199,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = { data, data + size };
     int ends[2];
-    if (!server.board)
+    if (!server.board) {
         make_server();
+        insist(!ath_metrics_http_load(NULL), "there is libmicrohttpd");
+    }
     uint64_t bits = fuzz_take(&input, 1);
     choose_server(bits, fuzz_take(&input, 1));
     spoil_other(fuzz_part(&input, (size_t)fuzz_take(&input, 1) * 8));

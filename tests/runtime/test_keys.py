@@ -342,7 +342,7 @@ class Rows(Base):
             server.metrics = re.search(r"event=metrics address=(\S+)", server.log())[1]
             text = metrics(server)
         self.assertIn('\naitherion_runtime_identity_sessions{identity="alice"} 1\n', text)
-        self.assertRegex(text, rf'\naitherion_runtime_identity_memory_used_bytes{{identity="alice",device="0",uuid="GPU-[^"]*"}} {3 * MIB}\n')
+        self.assertRegex(text, rf'\naitherion_runtime_identity_memory_used_bytes{{identity="alice",device="0",uuid="GPU-[^"]*",pci="[^"]*"}} {3 * MIB}\n')
         self.assertNotIn('"bob"', text)
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """aitherion-runtime as users, containers and clients without the key meet it."""
 import contextlib
+import http.client
 import json
 import os
 import random
@@ -649,15 +650,17 @@ class Strangers(unittest.TestCase):
 
 
 class Metrics(unittest.TestCase):
-    def get(self, address, path):
+    def get(self, address, path, method="GET", headers=""):
         host, port = address.rsplit(":", 1)
         with socket.create_connection((host, int(port)), timeout=harness.PATIENCE_S) as connection:
-            connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            connection.sendall(f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n".encode())
             answer = b""
             while chunk := connection.recv(65536):
                 answer += chunk
         head, body = answer.decode().split("\r\n\r\n", 1)
-        self.assertIn(f"Content-Length: {len(body)}", head)
+        if method != "HEAD":
+            self.assertIn(f"Content-Length: {len(body.encode())}", head)
+        self.head = head
         return head.split()[1], body
 
     def address(self, server):
@@ -670,7 +673,7 @@ class Metrics(unittest.TestCase):
             address = self.address(server)
 
             def uptime_s():
-                return int(re.search(r"(?m)^aitherion_runtime_uptime_seconds (\d+)$", self.get(address, "/metrics")[1])[1])
+                return float(re.search(r"(?m)^aitherion_runtime_uptime_seconds ([0-9.]+)$", self.get(address, "/metrics")[1])[1])
             self.assertTrue(harness.wait_until(lambda: uptime_s() >= 1))
             self.assertLessEqual(uptime_s(), time.monotonic() - begin)
 
@@ -695,15 +698,97 @@ class Metrics(unittest.TestCase):
     def check_form(self, body):
         """The text format: each metric has its HELP and TYPE in front, and its lines together."""
         seen = set()
-        for name, lines in re.findall(r"# HELP (\S+) [^\n]+\.\n# TYPE \1 (?:gauge|counter)\n((?:[^#][^\n]*\n)+)", body):
+        for name, kind, lines in re.findall(r"# HELP (\S+) [^\n]+\.\n# TYPE \1 (gauge|counter|histogram)\n((?:[^#][^\n]*\n)+)", body):
             self.assertNotIn(name, seen)
             seen.add(name)
+            ending = "(_bucket|_sum|_count)" if kind == "histogram" else ""
             for line in lines.splitlines():
-                self.assertRegex(line, rf'^{name}(\{{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\}})? \d+$')
+                self.assertRegex(line, rf'^{name}{ending}(\{{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\}})? [0-9.]+$')
         self.assertEqual(len(re.findall("^# HELP", body, re.MULTILINE)), len(seen))
-        with open(os.path.join(runtime.SOURCE, "man", "aitherion-runtime.1.in"), encoding="utf-8") as file:
-            page = file.read()
-        self.assertEqual(seen, set(re.findall(r"aitherion_runtime_\w+", page)), "the man page has all of them")
+
+    @unittest.skipUnless(shutil.which("promtool"), "no promtool (package prometheus)")
+    def test_promtool_finds_nothing(self):
+        with Server("--sim", "--metrics", "127.0.0.1:0") as server, Program(server.socket):
+            body = self.get(self.address(server), "/metrics")[1]
+            self.assertIn("session_age_seconds", body)
+        result = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stdout + result.stderr), (0, ""))
+
+    def test_openmetrics(self):
+        with Server("--sim", "--metrics", "127.0.0.1:0") as server:
+            accept = "Accept: application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3\r\n"
+            body = self.get(self.address(server), "/metrics", headers=accept)[1]
+            self.assertIn("Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8", self.head)
+            self.assertTrue(body.endswith("\n# EOF\n"))
+            self.assertIn("\n# TYPE aitherion_runtime_connections counter\naitherion_runtime_connections_total 0\n", body)
+
+    def test_what_is_refused(self):
+        with Server("--sim", "--metrics", "127.0.0.1:0") as server:
+            address = self.address(server)
+            self.assertEqual(self.get(address, "/"), ("404", "the metrics are at /metrics\n"))
+            self.assertEqual(self.get(address, "/metrics", "POST"), ("405", "only GET and HEAD are answered here\n"))
+            self.assertIn("Allow: GET, HEAD", self.head)
+            self.assertEqual(self.get(address, "/metrics", headers="Content-Length: 5\r\n"), ("400", "a request has no body here\n"))
+            self.assertEqual(self.get(address, "/metrics", headers="Transfer-Encoding: chunked\r\n")[0], "400")
+            self.assertEqual(self.get(address, "/metrics", headers="Long: " + "x" * 65536 + "\r\n")[0], "431")
+            self.assertEqual(self.get(address, "/metrics", "HEAD"), ("200", ""))
+            self.assertRegex(self.head, r"Content-Length: \d\d")
+
+    def test_one_connection_for_several_requests(self):
+        with Server("--sim", "--metrics", "127.0.0.1:0") as server:
+            connection = http.client.HTTPConnection(self.address(server), timeout=harness.PATIENCE_S)
+            with contextlib.closing(connection):
+                connection.connect()
+                own = connection.sock
+                for _ in range(3):
+                    connection.request("GET", "/metrics")
+                    answer = connection.getresponse()
+                    self.assertEqual((answer.status, answer.read()[:7]), (200, b"# HELP "))
+                self.assertIs(connection.sock, own)
+                self.assertEqual(len(server.children()), 1)
+            self.assertTrue(harness.wait_until(lambda: not server.children()), "the process ends with its connection")
+
+    def test_a_request_that_never_ends(self):
+        """Its time is over after 5 seconds, however often it sends another byte; others are answered meanwhile."""
+        with Server("--sim", "--metrics", "127.0.0.1:0") as server:
+            host, port = self.address(server).rsplit(":", 1)
+            with socket.create_connection((host, int(port)), timeout=harness.PATIENCE_S) as slow:
+                slow.sendall(b"GET /metrics HTTP/1.1\r\n")
+
+                def is_let_go():
+                    with contextlib.suppress(OSError):
+                        slow.sendall(b"x")
+                    self.assertEqual(self.get(f"{host}:{port}", "/metrics")[0], "200")
+                    return runtime.is_closed(slow, 0.25)
+                self.assertTrue(harness.wait_until(is_let_go))
+
+    def test_no_session_leaves_a_series(self):
+        """Programs come, go and are killed while the server is scraped."""
+        with Server("--sim", "--metrics", "127.0.0.1:0") as server:
+            address = self.address(server)
+
+            def ids():
+                body = self.get(address, "/metrics")[1]
+                found = set(re.findall(r'session_age_seconds\{session="(\d+)"', body))
+                total = int(re.search(r"(?m)^aitherion_runtime_sessions (\d+)$", body)[1])
+                self.assertEqual(len(found), total)
+                used = sum(map(int, re.findall(r"(?m)^aitherion_runtime_session_memory_used_bytes\S+ (\d+)$", body)))
+                self.assertEqual(used, int(re.search(r"(?m)^aitherion_runtime_device_memory_used_bytes\S+ (\d+)$", body)[1]))
+                self.assertEqual(used, sum(map(int, re.findall(r"(?m)^aitherion_runtime_identity_memory_used_bytes\S+ (\d+)$", body))))
+                return found
+            seen = set()
+            for turn in range(4):
+                with Program(server.socket) as kept, Program(server.socket) as killed:
+                    self.assertEqual(kept.do(f"take plain {(turn + 1) << 20}"), "CUDA_SUCCESS")
+                    self.assertEqual(killed.do(f"take plain {1 << 20}"), "CUDA_SUCCESS")
+                    now = ids()
+                    self.assertEqual(len(now), 2)
+                    self.assertFalse(now & seen, "no number is used twice")
+                    killed.process.kill()
+                    self.assertTrue(harness.wait_until(lambda: len(ids()) == 1))
+                    self.assertLess(ids(), now)
+                    seen |= now
+                self.assertTrue(harness.wait_until(lambda: not ids()))
 
     def test_metrics_on_the_requested_address_only(self):
         with Server("--sim", "--metrics", "127.0.0.2:0") as server:
@@ -723,7 +808,7 @@ class Metrics(unittest.TestCase):
                         connection.sendall(text)
                         connection.shutdown(socket.SHUT_WR)
                     with contextlib.suppress(ConnectionResetError):
-                        self.assertIn(connection.recv(16)[:12], (b"", b"HTTP/1.0 404"), text[:20])
+                        self.assertIn(connection.recv(16)[:10], (b"", b"HTTP/1.1 4"), text[:20])
             self.assertEqual(self.get(f"{host}:{port}", "/metrics")[0], "200")
             self.assertNotIn("crashed", server.log())
 

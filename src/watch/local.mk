@@ -1,0 +1,5 @@
+# What Prometheus reads: the table of metrics and its text.
+libaitherion_a_SOURCES += \
+	src/watch/http.c src/watch/http.h \
+	src/watch/metric.c src/watch/metric.h \
+	src/watch/page.c src/watch/page.h

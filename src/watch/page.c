@@ -1,0 +1,346 @@
+/* Writing the text: families in the order of the table, with the series of all servers in each. */
+#include "config.h"
+
+#include "watch/page.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clean.h"
+#include "base/cleanup.h"
+#include "base/unknown.h"
+#include "watch/metric.h"
+
+enum { MICROSECONDS = 1000000, NUMBER_BYTES = 32 };
+
+/* The subject of a line. Members that do not apply are NULL. */
+struct subject {
+    const struct ath_watch_server *server;
+    const struct ath_runtime_session *session;
+    const char *identity, *transport;
+    const char *extra, *extra_value; /* a further label */
+    size_t device;                   /* NO_DEVICE: none */
+};
+static const size_t no_device = SIZE_MAX;
+
+/* One family on its way to the page. */
+struct family {
+    const struct ath_metric *metric;
+    enum ath_metrics_format format;
+    struct ath_text *out;
+    bool is_begun; /* its head is written */
+};
+
+/* ---- numbers ---- */
+
+/* Writes value / divisor, a power of ten up to a million, as a decimal fraction without needless
+ * digits. */
+static const char *decimal(int64_t value, int64_t divisor, char out[NUMBER_BYTES])
+{
+    uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    uint64_t rest = size % (uint64_t)divisor * (uint64_t)(MICROSECONDS / divisor);
+    int length = snprintf(out, NUMBER_BYTES, "%s%" PRIu64 ".%06" PRIu64, value < 0 ? "-" : "",
+                          size / (uint64_t)divisor, rest);
+    while (out[length - 1] == '0')
+        out[--length] = '\0';
+    if (out[length - 1] == '.')
+        out[--length] = '\0';
+    return out;
+}
+
+/* ---- lines ---- */
+
+/* Writes the head of a family in front of its first line, so a family without lines has none. */
+static void begin(struct family *family)
+{
+    const struct ath_metric *metric = family->metric;
+    const char *ending = family->format == ATH_METRICS_OPEN ? "" : ath_metric_ending(metric);
+    if (family->is_begun)
+        return;
+    family->is_begun = true;
+    ath_text_add(family->out, "# HELP %s%s %s.\n# TYPE %s%s %s\n", metric->name, ending,
+                 metric->help, metric->name, ending, ath_metric_type_word(metric->type));
+    if (family->format == ATH_METRICS_OPEN && *metric->unit)
+        ath_text_add(family->out, "# UNIT %s %s\n", metric->name, metric->unit);
+}
+
+/* Adds a label, except one without a value. Newlines and other control characters do not pass
+ * ath_clean(). */
+static void add_label(struct ath_text *out, bool *has_any, const char *name, const char *value)
+{
+    if (!value || !*value)
+        return;
+    ath_auto_free char *clean = ath_clean(value, true);
+    ath_text_add(out, "%s%s=\"", *has_any ? "," : "{", name);
+    *has_any = true;
+    for (const char *at = clean; *at;) {
+        size_t plain = strcspn(at, "\"\\");
+        ath_text_add_bytes(out, at, plain);
+        at += plain;
+        if (*at)
+            ath_text_add(out, "\\%c", *at++);
+    }
+    ath_text_add(out, "\"");
+}
+
+static void add_number_label(struct ath_text *out, bool *has_any, const char *name, uint64_t value)
+{
+    char text[NUMBER_BYTES];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    add_label(out, has_any, name, text);
+}
+
+static void add_session_labels(struct ath_text *out, bool *has_any,
+                               const struct ath_runtime_session *session)
+{
+    add_number_label(out, has_any, "session", session->id);
+    add_label(out, has_any, "identity", session->identity);
+    add_label(out, has_any, "program", session->program);
+    add_label(out, has_any, "host", session->host);
+    if (session->process)
+        add_number_label(out, has_any, "process", session->process);
+}
+
+static void add_labels(struct ath_text *out, const struct subject *subject)
+{
+    bool has_any = false;
+    add_label(out, &has_any, "server", subject->server->server);
+    add_label(out, &has_any, "node", subject->server->node);
+    if (subject->session)
+        add_session_labels(out, &has_any, subject->session);
+    add_label(out, &has_any, "identity", subject->identity);
+    add_label(out, &has_any, "transport", subject->transport);
+    if (subject->device != no_device) {
+        add_number_label(out, &has_any, "device", subject->device);
+        if (subject->device < (size_t)subject->server->device_count) {
+            add_label(out, &has_any, "uuid", subject->server->devices[subject->device].uuid);
+            add_label(out, &has_any, "pci", subject->server->devices[subject->device].pci);
+        }
+    }
+    add_label(out, &has_any, subject->extra, subject->extra_value);
+    if (has_any)
+        ath_text_add(out, "}");
+}
+
+static void add_line(struct family *family, const struct subject *subject, const char *ending,
+                     int64_t value, int64_t divisor)
+{
+    char number[NUMBER_BYTES];
+    begin(family);
+    ath_text_add(family->out, "%s%s", family->metric->name, ending);
+    add_labels(family->out, subject);
+    ath_text_add(family->out, " %s\n", decimal(value, divisor, number));
+}
+
+/* Adds the value that stands in a struct of the metric's scope. */
+static void add_member(struct family *family, const struct subject *subject, const void *values)
+{
+    const struct ath_metric *metric = family->metric;
+    int64_t value;
+    memcpy(&value, (const char *)values + metric->offset, sizeof value);
+    if (value == ATH_UNKNOWN)
+        return;
+    add_line(family, subject, ath_metric_ending(metric), value * metric->factor, metric->divisor);
+}
+
+/* ---- scopes ---- */
+
+static void write_throttle(struct family *family, struct subject *subject,
+                           const struct ath_device_figures *device)
+{
+    if (device->throttle_reasons == ATH_UNKNOWN)
+        return;
+    subject->extra = "reason";
+    for (size_t i = 0; i < ath_throttle_reason_count; i++) {
+        subject->extra_value = ath_throttle_reasons[i].name;
+        add_line(family, subject, "", !!(device->throttle_reasons & ath_throttle_reasons[i].bit),
+                 1);
+    }
+}
+
+static void write_devices(struct family *family, const struct ath_watch_server *server)
+{
+    const struct ath_figures *figures = server->figures;
+    for (size_t i = 0; figures && i < figures->device_count; i++) {
+        struct subject subject = { .server = server, .device = i };
+        if (family->metric->scope == ATH_METRIC_OF_THROTTLE)
+            write_throttle(family, &subject, &figures->devices[i]);
+        else
+            add_member(family, &subject, &figures->devices[i]);
+    }
+}
+
+/* The bounds have their decimal point in both formats, so that a change of the format makes no new
+ * series. */
+static void write_waits(struct family *family, struct subject *subject,
+                        const struct ath_session_figures *figures)
+{
+    static const int64_t bounds_us[] = ATH_WAIT_BOUNDS_US;
+    int64_t count = 0;
+    for (size_t i = 0; i <= ATH_WAIT_BUCKETS; i++)
+        if (figures->waits[i] < 0)
+            return;
+    subject->extra = "le";
+    for (size_t i = 0; i <= ATH_WAIT_BUCKETS; i++) {
+        char bound[NUMBER_BYTES] = "+Inf";
+        if (i < ATH_WAIT_BUCKETS) {
+            decimal(bounds_us[i], MICROSECONDS, bound);
+            if (!strchr(bound, '.'))
+                strcat(bound, ".0");
+        }
+        subject->extra_value = bound;
+        count += figures->waits[i];
+        add_line(family, subject, "_bucket", count, 1);
+    }
+    subject->extra = subject->extra_value = NULL;
+    if (figures->waited_us >= 0)
+        add_line(family, subject, "_sum", figures->waited_us, MICROSECONDS);
+    add_line(family, subject, "_count", count, 1);
+}
+
+static const struct ath_session_figures *figures_of(const struct ath_watch_server *server,
+                                                    uint64_t id)
+{
+    for (size_t i = 0; server->figures && i < server->figures->session_count; i++)
+        if (server->figures->sessions[i].id == id)
+            return &server->figures->sessions[i];
+    return NULL;
+}
+
+static void write_session(struct family *family, const struct ath_watch_server *server,
+                          const struct ath_runtime_session *session)
+{
+    struct subject subject = { .server = server, .session = session, .device = no_device };
+    const struct ath_session_figures *figures = figures_of(server, session->id);
+    const struct ath_watch_session_values values = { .age_ms = (int64_t)session->age_ms };
+
+    if (family->metric->scope == ATH_METRIC_OF_SESSION)
+        add_member(family, &subject, &values);
+    if (family->metric->scope == ATH_METRIC_OF_FIGURES && figures) {
+        subject.transport = figures->transport;
+        if (family->metric->type == ATH_METRIC_HISTOGRAM)
+            write_waits(family, &subject, figures);
+        else
+            add_member(family, &subject, figures);
+    }
+    for (size_t i = 0; family->metric->scope == ATH_METRIC_OF_USE && i < session->use_count; i++) {
+        subject.device = session->uses[i].device;
+        add_member(family, &subject, &session->uses[i]);
+    }
+}
+
+static void write_sessions(struct family *family, const struct ath_watch_server *server)
+{
+    for (size_t i = 0; server->sessions && i < server->sessions->count; i++)
+        write_session(family, server, &server->sessions->items[i]);
+}
+
+/* ---- identities ---- */
+
+static const char *identity_of(const struct ath_runtime_sessions *sessions, size_t at)
+{
+    return sessions->items[at].identity ? sessions->items[at].identity : "";
+}
+
+/* Sums up the sessions of the identity of the session at `first`, with their memory of a device. */
+static struct ath_watch_identity_values values_of(const struct ath_runtime_sessions *sessions,
+                                                  size_t first, size_t device)
+{
+    struct ath_watch_identity_values values = { 0 };
+    for (size_t i = first; i < sessions->count; i++) {
+        const struct ath_runtime_session *session = &sessions->items[i];
+        if (strcmp(identity_of(sessions, i), identity_of(sessions, first)) != 0)
+            continue;
+        values.sessions++;
+        for (size_t k = 0; k < session->use_count; k++)
+            if (session->uses[k].device == device && session->uses[k].memory_used_bytes > 0)
+                values.memory_used_bytes += session->uses[k].memory_used_bytes;
+    }
+    return values;
+}
+
+static bool is_first(const struct ath_runtime_sessions *sessions, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (!strcmp(identity_of(sessions, i), identity_of(sessions, at)))
+            return false;
+    return true;
+}
+
+static void write_identity(struct family *family, const struct ath_watch_server *server,
+                           size_t first)
+{
+    struct subject subject = { .server = server,
+                               .identity = identity_of(server->sessions, first),
+                               .device = no_device };
+    if (family->metric->scope == ATH_METRIC_OF_IDENTITY) {
+        struct ath_watch_identity_values values = values_of(server->sessions, first, no_device);
+        add_member(family, &subject, &values);
+        return;
+    }
+    for (int64_t i = 0; i < server->device_count; i++) {
+        subject.device = (size_t)i;
+        struct ath_watch_identity_values values =
+            values_of(server->sessions, first, subject.device);
+        add_member(family, &subject, &values);
+    }
+}
+
+/* Without keys there are no identities, and their label is left out. */
+static void write_identities(struct family *family, const struct ath_watch_server *server)
+{
+    for (size_t i = 0; server->sessions && i < server->sessions->count; i++)
+        if (is_first(server->sessions, i))
+            write_identity(family, server, i);
+}
+
+static void write_server(struct family *family, const struct ath_watch_server *server)
+{
+    const struct subject subject = { .server = server, .device = no_device };
+    if (family->metric->scope == ATH_METRIC_OF_SERVER)
+        add_member(family, &subject, server);
+    else if (server->figures)
+        add_member(family, &subject, server->figures);
+}
+
+static void (*const writers[ATH_METRIC_SCOPES])(struct family *family,
+                                                const struct ath_watch_server *server) = {
+    [ATH_METRIC_OF_SERVER] = write_server,
+    [ATH_METRIC_OF_COUNTS] = write_server,
+    [ATH_METRIC_OF_DEVICE] = write_devices,
+    [ATH_METRIC_OF_THROTTLE] = write_devices,
+    [ATH_METRIC_OF_SESSION] = write_sessions,
+    [ATH_METRIC_OF_FIGURES] = write_sessions,
+    [ATH_METRIC_OF_USE] = write_sessions,
+    [ATH_METRIC_OF_IDENTITY] = write_identities,
+    [ATH_METRIC_OF_IDENTITY_USE] = write_identities,
+};
+
+/* ---- the page ---- */
+
+enum ath_metrics_format ath_metrics_format_of(const char *accept)
+{
+    return accept && strstr(accept, "application/openmetrics-text") ? ATH_METRICS_OPEN
+                                                                    : ATH_METRICS_TEXT;
+}
+
+const char *ath_metrics_content_type(enum ath_metrics_format format)
+{
+    return format == ATH_METRICS_OPEN ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                      : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+void ath_metrics_write(const struct ath_watch_server *servers, size_t count,
+                       enum ath_metrics_format format, struct ath_text *out)
+{
+    for (size_t i = 0; i < ath_metric_count; i++) {
+        struct family family = { .metric = &ath_metrics[i], .format = format, .out = out };
+        for (size_t k = 0; k < count; k++)
+            writers[ath_metrics[i].scope](&family, &servers[k]);
+    }
+    if (format == ATH_METRICS_OPEN)
+        ath_text_add(out, "# EOF\n");
+}

@@ -1,0 +1,307 @@
+/* The table of metrics, and the text that Prometheus reads. */
+#include "config.h"
+
+#include <ctype.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/unknown.h"
+#include "unit.h"
+#include "watch/metric.h"
+#include "watch/page.h"
+
+static struct ath_device_figures devices[2];
+static struct ath_session_figures session_figures[2];
+static struct ath_figures figures;
+static struct ath_runtime_use uses[1];
+static struct ath_runtime_session items[2];
+static struct ath_runtime_sessions sessions;
+static const struct ath_watch_device labels[] = { { "GPU-a", "0000:01:00.0" }, { 0 } };
+static struct ath_watch_server server;
+
+static void setup(void)
+{
+    for (size_t i = 0; i < ATH_COUNT(devices); i++)
+        ath_device_figures_init(&devices[i]);
+    for (size_t i = 0; i < ATH_COUNT(session_figures); i++)
+        ath_session_figures_init(&session_figures[i]);
+    figures = (struct ath_figures){ .sampled_ms_ago = ATH_UNKNOWN,
+                                    .accepted = 5,
+                                    .devices = devices,
+                                    .device_count = ATH_COUNT(devices) };
+    sessions = (struct ath_runtime_sessions){ .items = items };
+    memset(items, 0, sizeof items);
+    server = (struct ath_watch_server){ .up = 1,
+                                        .uptime_ms = ATH_UNKNOWN,
+                                        .device_count = ATH_COUNT(devices),
+                                        .faults = ATH_UNKNOWN,
+                                        .programs = ATH_UNKNOWN,
+                                        .devices = labels,
+                                        .sessions = &sessions,
+                                        .figures = &figures };
+}
+
+FIXTURE(setup, NULL);
+
+static char *page_of(const struct ath_watch_server *servers, size_t count,
+                     enum ath_metrics_format format)
+{
+    struct ath_text text = { 0 };
+    ath_metrics_write(servers, count, format, &text);
+    return ath_text_take(&text);
+}
+
+/* Checks that the page has a line. */
+static void has(const char *page, const char *line)
+{
+    ath_auto_free char *wanted = ath_xasprintf("\n%s\n", line);
+    ath_auto_free char *whole = ath_xasprintf("\n%s", page);
+    ck_assert_msg(strstr(whole, wanted), "no line %s in\n%s", line, page);
+}
+
+static void has_no(const char *page, const char *text)
+{
+    ck_assert_msg(!strstr(page, text), "%s in\n%s", text, page);
+}
+
+/* ---- the table ---- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && !strcmp(text + length - end_length, end);
+}
+
+/* prometheus.io/docs/practices/naming and OpenMetrics' rules for units and endings. */
+TEST(names_follow_the_rules)
+{
+    static const char *const reserved[] = { "_total", "_bucket",  "_sum",
+                                            "_count", "_created", "_info" };
+    for (size_t i = 0; i < ath_metric_count; i++) {
+        const struct ath_metric *metric = &ath_metrics[i];
+        ck_assert_msg(ath_starts_with(metric->name, "aitherion_"), "%s", metric->name);
+        for (const char *at = metric->name; *at; at++)
+            ck_assert_msg(islower((unsigned char)*at) || *at == '_', "%s", metric->name);
+        for (size_t k = 0; k < ATH_COUNT(reserved); k++)
+            ck_assert_msg(!ends_with(metric->name, reserved[k]), "%s", metric->name);
+        ath_auto_free char *end = ath_xasprintf("_%s", metric->unit);
+        ck_assert_msg(!*metric->unit || ends_with(metric->name, end), "%s", metric->name);
+        ck_assert_msg(isupper((unsigned char)*metric->help), "%s", metric->help);
+        ck_assert_msg(!strpbrk(metric->help, "\\\"\n."), "%s", metric->help);
+        ck_assert_int_gt(metric->factor, 0);
+        ck_assert_int_gt(metric->divisor, 0);
+        for (size_t k = 0; k < i; k++)
+            ck_assert_str_ne(metric->name, ath_metrics[k].name);
+    }
+}
+
+/* ---- the two formats ---- */
+
+TEST(chooses_the_format_that_the_reader_takes)
+{
+    ck_assert_int_eq(ath_metrics_format_of(NULL), ATH_METRICS_TEXT);
+    ck_assert_int_eq(ath_metrics_format_of("*/*"), ATH_METRICS_TEXT);
+    ck_assert_int_eq(
+        ath_metrics_format_of(
+            "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3"),
+        ATH_METRICS_OPEN);
+    ck_assert_str_eq(ath_metrics_content_type(ATH_METRICS_OPEN),
+                     "application/openmetrics-text; version=1.0.0; charset=utf-8");
+    ck_assert_str_eq(ath_metrics_content_type(ATH_METRICS_TEXT),
+                     "text/plain; version=0.0.4; charset=utf-8");
+}
+
+TEST(a_counter_in_both_formats)
+{
+    ath_auto_free char *open = page_of(&server, 1, ATH_METRICS_OPEN);
+    ath_auto_free char *text = page_of(&server, 1, ATH_METRICS_TEXT);
+    has(open, "# TYPE aitherion_runtime_connections counter");
+    has(open, "# HELP aitherion_runtime_connections Connections accepted.");
+    has(open, "aitherion_runtime_connections_total 5");
+    ck_assert(ends_with(open, "\n# EOF\n"));
+    has(text, "# TYPE aitherion_runtime_connections_total counter");
+    has(text, "# HELP aitherion_runtime_connections_total Connections accepted.");
+    has(text, "aitherion_runtime_connections_total 5");
+    has_no(text, "# EOF");
+    has_no(text, "# UNIT");
+}
+
+TEST(a_unit_only_in_openmetrics)
+{
+    server.uptime_ms = 1500;
+    ath_auto_free char *open = page_of(&server, 1, ATH_METRICS_OPEN);
+    has(open, "# UNIT aitherion_runtime_uptime_seconds seconds");
+    has(open, "aitherion_runtime_uptime_seconds 1.5");
+}
+
+TEST(leaves_out_what_is_unknown)
+{
+    server.figures = NULL;
+    server.sessions = NULL;
+    server.up = 0;
+    ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_TEXT);
+    ck_assert_str_eq(page, "# HELP aitherion_up Whether the runtime answers.\n"
+                           "# TYPE aitherion_up gauge\naitherion_up 0\n"
+                           "# HELP aitherion_runtime_devices GPUs that the runtime serves.\n"
+                           "# TYPE aitherion_runtime_devices gauge\naitherion_runtime_devices 2\n");
+}
+
+/* ---- devices ---- */
+
+TEST(devices_have_base_units)
+{
+    devices[0].power_mw = 70125;
+    devices[0].busy_percent = 7;
+    devices[0].memory_busy_percent = 100;
+    devices[0].sm_clock_mhz = 1980;
+    devices[0].temperature_c = -5;
+    devices[0].memory_total_bytes = INT64_C(151397597184);
+    devices[1].temperature_c = 30;
+    ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_TEXT);
+#define A "{device=\"0\",uuid=\"GPU-a\",pci=\"0000:01:00.0\"} "
+    has(page, "aitherion_runtime_device_power_watts" A "70.125");
+    has(page, "aitherion_runtime_device_busy_ratio" A "0.07");
+    has(page, "aitherion_runtime_device_memory_busy_ratio" A "1");
+    has(page, "aitherion_runtime_device_sm_clock_hertz" A "1980000000");
+    has(page, "aitherion_runtime_device_temperature_celsius" A "-5");
+    has(page, "aitherion_runtime_device_memory_total_bytes" A "151397597184");
+    has(page, "aitherion_runtime_device_temperature_celsius{device=\"1\"} 30");
+    has_no(page, "power_limit");
+    has_no(page, "device_power_watts{device=\"1\"");
+}
+
+TEST(each_reason_of_low_clocks_has_a_series)
+{
+    devices[1].throttle_reasons = 0x40 | 0x1;
+    ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_TEXT);
+    has(page, "aitherion_runtime_device_throttled{device=\"1\",reason=\"idle\"} 1");
+    has(page, "aitherion_runtime_device_throttled{device=\"1\",reason=\"hardware_thermal\"} 1");
+    has(page, "aitherion_runtime_device_throttled{device=\"1\",reason=\"thermal\"} 0");
+    has_no(page, "throttled{device=\"0\"");
+}
+
+/* The device of another server, or of one that is newer, may be beyond the list. */
+TEST(a_device_beyond_the_list_has_its_number)
+{
+    server.device_count = 1;
+    devices[1].sessions = 3;
+    ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_TEXT);
+    has(page, "aitherion_runtime_device_sessions{device=\"1\"} 3");
+}
+
+/* ---- sessions ---- */
+
+static void add_sessions(void)
+{
+    uses[0] = (struct ath_runtime_use){ .device = 1,
+                                        .memory_used_bytes = 4096,
+                                        .memory_limit_bytes = ATH_UNKNOWN };
+    items[0] = (struct ath_runtime_session){ .id = 7,
+                                             .identity = "alice",
+                                             .program = "a \"b\\c\"\n\033[2Jd\xff",
+                                             .host = "gpu1",
+                                             .process = 41,
+                                             .age_ms = 2250,
+                                             .uses = uses,
+                                             .use_count = 1 };
+    items[1] = (struct ath_runtime_session){ .id = 9, .identity = "alice" };
+    sessions.count = 2;
+    figures.sessions = session_figures;
+    figures.session_count = 1;
+    session_figures[0].id = 9;
+}
+
+TEST(a_session_names_itself_harmlessly)
+{
+    add_sessions();
+    ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_TEXT);
+#define PROGRAM "a \\\"b\\\\c\\\"\xef\xbf\xbd\xef\xbf\xbd[2Jd\xef\xbf\xbd"
+    has(page, "aitherion_runtime_session_age_seconds{session=\"7\",identity=\"alice\",program="
+              "\"" PROGRAM "\",host=\"gpu1\",process=\"41\"} 2.25");
+    has(page, "aitherion_runtime_session_memory_used_bytes{session=\"7\",identity=\"alice\","
+              "program=\"" PROGRAM "\",host=\"gpu1\",process=\"41\",device=\"1\"} 4096");
+    has_no(page, "session_memory_limit_bytes");
+    has(page, "aitherion_runtime_session_age_seconds{session=\"9\",identity=\"alice\"} 0");
+}
+
+TEST(figures_go_to_the_session_with_their_number)
+{
+    char transport[] = "shm";
+    add_sessions();
+    session_figures[0].gpu_time_us = 1500001;
+    session_figures[0].calls = 3;
+    session_figures[0].transport = transport;
+    ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_OPEN);
+#define NINE "{session=\"9\",identity=\"alice\",transport=\"shm\"} "
+    has(page, "aitherion_runtime_session_gpu_seconds_total" NINE "1.500001");
+    has(page, "aitherion_runtime_session_calls_total" NINE "3");
+    has_no(page, "calls_total{session=\"7\"");
+}
+
+/* A session of the figures that has no entry in the list has ended meanwhile. */
+TEST(a_session_that_has_ended_has_no_series)
+{
+    add_sessions();
+    session_figures[0].calls = 3;
+    session_figures[0].id = 8;
+    ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_TEXT);
+    has_no(page, "calls_total");
+    sessions.count = 0;
+    ath_auto_free char *later = page_of(&server, 1, ATH_METRICS_TEXT);
+    has_no(later, "session=\"");
+    has_no(later, "alice");
+}
+
+TEST(waits_are_a_histogram)
+{
+    add_sessions();
+    for (int i = 0; i <= ATH_WAIT_BUCKETS; i++)
+        session_figures[0].waits[i] = i;
+    session_figures[0].waited_us = 12000000;
+    ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_TEXT);
+    has(page, "# TYPE aitherion_runtime_session_wait_seconds histogram");
+#define BUCKET(le, count)                                                                          \
+    has(page, "aitherion_runtime_session_wait_seconds_bucket{session=\"9\",identity=\"alice\","    \
+              "le=\"" le "\"} " count)
+    BUCKET("0.00001", "0");
+    BUCKET("0.00005", "1");
+    BUCKET("0.0001", "3");
+    BUCKET("0.1", "21");
+    BUCKET("1.0", "28");
+    BUCKET("+Inf", "36");
+    has(page, "aitherion_runtime_session_wait_seconds_sum{session=\"9\",identity=\"alice\"} 12");
+    has(page, "aitherion_runtime_session_wait_seconds_count{session=\"9\",identity=\"alice\"} 36");
+    session_figures[0].waits[ATH_WAIT_BUCKETS] = ATH_UNKNOWN;
+    ath_auto_free char *unknown = page_of(&server, 1, ATH_METRICS_TEXT);
+    has_no(unknown, "wait_seconds");
+}
+
+TEST(an_identity_has_the_sum_of_its_sessions)
+{
+    add_sessions();
+    items[1].uses = uses;
+    items[1].use_count = 1;
+    ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_TEXT);
+    has(page, "aitherion_runtime_identity_sessions{identity=\"alice\"} 2");
+    has(page, "aitherion_runtime_identity_memory_used_bytes{identity=\"alice\",device=\"0\",uuid="
+              "\"GPU-a\",pci=\"0000:01:00.0\"} 0");
+    has(page, "aitherion_runtime_identity_memory_used_bytes{identity=\"alice\",device=\"1\"} 8192");
+    items[1].identity = NULL;
+    ath_auto_free char *without_key = page_of(&server, 1, ATH_METRICS_TEXT);
+    has(without_key, "aitherion_runtime_identity_sessions 1");
+}
+
+/* ---- several servers ---- */
+
+TEST(families_hold_the_series_of_all_servers)
+{
+    struct ath_watch_server both[] = { server, { .server = "b:2", .up = 0 } };
+    both[0].server = "a:1";
+    both[0].node = "8";
+    both[1].uptime_ms = both[1].device_count = both[1].faults = both[1].programs = ATH_UNKNOWN;
+    ath_auto_free char *page = page_of(both, ATH_COUNT(both), ATH_METRICS_OPEN);
+    has(page, "# TYPE aitherion_up gauge\naitherion_up{server=\"a:1\",node=\"8\"} 1\n"
+              "aitherion_up{server=\"b:2\"} 0");
+    has(page, "aitherion_runtime_connections_total{server=\"a:1\",node=\"8\"} 5");
+    has_no(page, "connections_total{server=\"b:2\"");
+}
