@@ -89,7 +89,8 @@ static int64_t result(int status, unsigned long long value)
 static int64_t ask_number(int (*function)(void *, unsigned int *), void *device)
 {
     unsigned int value = 0;
-    return function ? result(function(device, &value), value) : ATH_UNKNOWN;
+    int status = function ? function(device, &value) : NOT_SUPPORTED;
+    return function ? result(status, value) : ATH_UNKNOWN;
 }
 
 static void ask_recovery(const struct ath_gpu_nvml *nvml, void *device, struct ath_gpu_facts *facts)
@@ -134,7 +135,8 @@ static int64_t ask_errors(const struct ath_gpu_nvml *nvml, void *device, unsigne
                           unsigned int counter)
 {
     unsigned long long count = 0;
-    return result(nvml->nvmlDeviceGetTotalEccErrors(device, type, counter, &count), count);
+    int status = nvml->nvmlDeviceGetTotalEccErrors(device, type, counter, &count);
+    return result(status, count);
 }
 
 static void ask_memory(const struct ath_gpu_nvml *nvml, void *device, struct ath_gpu_facts *facts)
@@ -163,8 +165,10 @@ static void ask_clocks(const struct ath_gpu_nvml *nvml, void *device, struct ath
 
     for (size_t i = 0; i < ATH_COUNT(names) && facts->throttle_reasons < 0; i++) {
         unsigned long long reasons = 0;
-        if (names[i])
-            facts->throttle_reasons = result(names[i](device, &reasons), reasons);
+        if (!names[i])
+            continue;
+        int status = names[i](device, &reasons);
+        facts->throttle_reasons = result(status, reasons);
     }
 }
 
@@ -172,12 +176,14 @@ static void ask_heat(const struct ath_gpu_nvml *nvml, void *device, struct ath_g
 {
     unsigned int degrees = 0;
 
-    if (nvml->nvmlDeviceGetTemperature)
-        facts->temperature_c =
-            result(nvml->nvmlDeviceGetTemperature(device, SENSOR_GPU, &degrees), degrees);
-    if (nvml->nvmlDeviceGetTemperatureThreshold)
-        facts->slowdown_c = result(
-            nvml->nvmlDeviceGetTemperatureThreshold(device, THRESHOLD_SLOWDOWN, &degrees), degrees);
+    if (nvml->nvmlDeviceGetTemperature) {
+        int status = nvml->nvmlDeviceGetTemperature(device, SENSOR_GPU, &degrees);
+        facts->temperature_c = result(status, degrees);
+    }
+    if (nvml->nvmlDeviceGetTemperatureThreshold) {
+        int status = nvml->nvmlDeviceGetTemperatureThreshold(device, THRESHOLD_SLOWDOWN, &degrees);
+        facts->slowdown_c = result(status, degrees);
+    }
 }
 
 static int64_t known_lanes(int64_t lanes)
