@@ -138,6 +138,9 @@ annotation count @0xb5a2e0c3d1f64e0f (field, param) :Text;        # a list's len
 annotation upTo @0xb5a2e0c3d1f64e10 (field, param) :Text;         # a result: this parameter says the room, and returns the count
 annotation bytesOf @0xb5a2e0c3d1f64e11 (field, param) :Text;      # how many bytes in C: a parameter's name, or an expression of them
 annotation capacity @0xb5a2e0c3d1f64e12 (field, param) :Text;     # a result: the room for a text with its NUL byte
+annotation atMost @0xb5a2e0c3d1f64e27 (param) :Text;
+# A number from 0 to this in C, an expression of the parameters. The driver crashes for others, so the server refuses them.
+
 annotation kept @0xb5a2e0c3d1f64e13 (field, param) :Text;
 # The program gets a pointer to the result, which stays until the next result for the same value of this parameter; "": forever.
 
@@ -1548,15 +1551,15 @@ interface Driver {
       $c("cuOccupancyMaxPotentialBlockSizeWithFlags") $class(custom) $byHand(both) $does([plain]) $since(7000);
   occupancyMaxPotentialClusterSize @438 (function :UInt64 $handle, config :LaunchConfig) -> (clusterSize :Int32)
       $c("cuOccupancyMaxPotentialClusterSize") $class(cached) $does([ofSettings, ofCode]) $since(11070);
-  paramSetSize @439 (function :UInt64 $handle, bytes :UInt32) -> ()
+  paramSetSize @439 (function :UInt64 $handle, bytes :UInt32 $atMost("4096")) -> ()
       $c("cuParamSetSize") $class(sync) $does([plain]) $since(2000);
   paramSetTexRef @440 (function :UInt64 $handle, unit :Int32, reference :UInt64 $handle) -> ()
       $c("cuParamSetTexRef") $class(sync) $does([plain]) $since(2000);
-  paramSetf @441 (function :UInt64 $handle, offset :Int32, value :Float32) -> ()
+  paramSetf @441 (function :UInt64 $handle, offset :Int32 $atMost("4096 - 4"), value :Float32) -> ()
       $c("cuParamSetf") $class(sync) $does([plain]) $since(2000);
-  paramSeti @442 (function :UInt64 $handle, offset :Int32, value :UInt32) -> ()
+  paramSeti @442 (function :UInt64 $handle, offset :Int32 $atMost("4096 - 4"), value :UInt32) -> ()
       $c("cuParamSeti") $class(sync) $does([plain]) $since(2000);
-  paramSetv @443 (function :UInt64 $handle, offset :Int32, memory :Data $bytesOf("bytes")) -> ()
+  paramSetv @443 (function :UInt64 $handle, offset :Int32 $atMost("4096 - (int64_t)bytes"), memory :Data $bytesOf("bytes")) -> ()
       $c("cuParamSetv") $class(sync) $does([plain]) $since(2000);
   pointerGetAttribute @444 (attribute :UInt32, address :UInt64 $deviceptr) -> (data :Data
       $bytesOf("ath_cuda_bytes_of_pointer_attribute(attribute)"))

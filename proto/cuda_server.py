@@ -152,10 +152,13 @@ class Server:
         return lines + [f"    {ctype.c(name)} = ({'const ' if ctype.is_const else ''}{ctype.name} *)(uintptr_t){field.snake}_bytes.data;"]
 
     def agree(self, method):
-        """Lists and bytes must be as long as the parameters say, or the driver would read beyond them."""
+        """Lists and bytes must be as long as the parameters say, and numbers in their bounds, or the driver would reach beyond memory."""
         sources = {id(parameter.length_of) for parameter in method.parameters if parameter.length_of}
         lines = []
         for field in method.given:
+            if "atMost" in field.marks:
+                lines += [f"    if (!ath_cuda_is_within({field.c}, {in_c(method, field.marks['atMost'])}))",
+                          "        side->status = CUDA_ERROR_INVALID_VALUE;"]
             mark = field.marks.get("count") or field.marks.get("bytesOf")
             if mark and "ath_cuda_bytes_of_image" in mark:
                 lines += [f"    if (!ath_cuda_is_whole_image({field.snake}_bytes.data, {field.snake}_bytes.length))",

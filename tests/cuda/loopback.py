@@ -295,7 +295,20 @@ class Calls:
             lines += self.expect(method)
         if method.kind == "cached":
             lines += [f"    check(!ath_cuda_do_{method.c}({values}) && calls == before + 1, \"{method.c} cached\");"]
+        for field in method.given:
+            if "atMost" in field.marks:
+                lines += self.refused(method, field)
         return lines + ["}", ""]
+
+    def refused(self, method, field):
+        """Numbers beyond their bounds never reach the driver."""
+        most = f"(int64_t)({in_c(method, field.marks['atMost'])})"
+        lines = []
+        for beyond in (f"{most} + 1", "INT32_MAX", "-1"):
+            values = ", ".join(f"({field.ctype.name})({beyond})" if parameter.given is field else parameter.name for parameter in method.parameters)
+            lines += [f"    check(ath_cuda_do_{method.c}({values}) == CUDA_ERROR_INVALID_VALUE && calls == before + 1,",
+                      f"          \"{method.c} refuses {field.c} {beyond}\");"]
+        return lines
 
     def declare(self, method):
         first, rest = [], []
@@ -332,7 +345,7 @@ class Calls:
         name, ctype, field = parameter.name, parameter.ctype, parameter.given
         if ctype.name in CHOSEN:
             value = CHOSEN[ctype.name]
-        elif cuda_table.re.search(rf"\b{name}\b", in_c(method, expressions(method))):
+        elif "atMost" in field.marks or cuda_table.re.search(rf"\b{name}\b", in_c(method, expressions(method))):
             value = f"({ctype.name})(3 + below(random, 3))"
         elif ctype.stars and self.is_pointer_value(field):
             value = "random_pointer(random)"

@@ -53,6 +53,12 @@ void ath_cuda_copy_bytes(void *to, size_t size, struct ath_wire_bytes from);
 /* Copies a text with its NUL byte into size bytes, cut if it is too long. */
 void ath_cuda_copy_text(char *to, size_t size, const char *from);
 
+/* Whether a number lies in 0..most. */
+static inline bool ath_cuda_is_within(int64_t number, int64_t most)
+{
+    return number >= 0 && number <= most;
+}
+
 static inline uint64_t ath_cuda_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
