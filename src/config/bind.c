@@ -46,13 +46,16 @@ static void report_value(struct ath_faults *faults, enum ath_fault_code code, co
                        yaml->text);
 }
 
-/* YAML's type of a scalar counts: "8" in quotes is a text, 8 without quotes is a number. */
+/* YAML's type of a scalar counts: "8" in quotes is a text, 8 without quotes is a number. A port
+ * alone is both. */
 static enum ath_fault_code check_scalar(const struct ath_schema *schema,
                                         const struct ath_yaml *yaml)
 {
     if (yaml->kind != ATH_YAML_SCALAR)
         return ATH_FAULT_TYPE;
-    if (ath_value_is_text(schema->kind) != (ath_yaml_type_of(yaml) == ATH_YAML_TEXT))
+    enum ath_yaml_type type = ath_yaml_type_of(yaml);
+    bool is_port = type == ATH_YAML_NUMBER && schema->form == ATH_FORM_LISTEN;
+    if (ath_value_is_text(schema->kind) != (type == ATH_YAML_TEXT) && !is_port)
         return ATH_FAULT_TYPE;
     return ath_schema_check(schema, yaml->text);
 }

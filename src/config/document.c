@@ -13,7 +13,9 @@
 #include "base/file.h"
 #include "base/i18n.h"
 #include "base/pci.h"
+#include "base/unknown.h"
 #include "config/bind.h"
+#include "config/forms.h"
 
 enum { SAVE_WAIT_MS = 5000 };
 
@@ -225,6 +227,15 @@ struct ath_document_numa *ath_document_numa(const struct ath_document *document,
         if (document->numa.items[i].id == id)
             return &document->numa.items[i];
     return NULL;
+}
+
+int ath_document_metrics_port(const struct ath_document_numa *entry)
+{
+    char address[ATH_FORM_ADDRESS_BYTES];
+    int port = ATH_UNKNOWN;
+    if (entry->metrics)
+        (void)ath_form_listen(entry->metrics, address, &port);
+    return port;
 }
 
 struct ath_document_card *ath_document_card(const struct ath_document *document, const char *pci)

@@ -50,7 +50,7 @@ struct ath_document_numa {
     struct ath_texts gpus;            /* PCI addresses as the kernel writes them */
     struct ath_texts rdma_devices;
     int control_port, data_port;
-    int metrics_port; /* ATH_UNSET: no metrics */
+    char *metrics; /* "9400", "10.0.0.1:9400" (forms.h); NULL: no metrics */
 };
 
 /* Limits of a client of a runtime. */
@@ -177,6 +177,9 @@ int ath_document_create(const char *path, const char *text, bool is_forced, stru
 /* Return the entry with an id, the card with a PCI address (in any spelling), the macvlan with a
  * name; NULL if the document has none. Pointers belong to the document. */
 struct ath_document_numa *ath_document_numa(const struct ath_document *document, int id);
+
+/* The port of an entry's metrics; ATH_UNKNOWN: it has none. */
+int ath_document_metrics_port(const struct ath_document_numa *entry);
 struct ath_document_card *ath_document_card(const struct ath_document *document, const char *pci);
 struct ath_document_macvlan *ath_document_macvlan(const struct ath_document *document,
                                                   const char *name);

@@ -20,6 +20,8 @@
 #include "base/pci.h"
 #include "base/text.h"
 
+enum { PORT_MAX = 65535 };
+
 /* True for a single line. A value is shown on terminals, so it must not contain control
  * characters. */
 static bool is_line(const char *text)
@@ -157,6 +159,36 @@ static bool is_memory(const char *text)
     return !ath_form_memory(text, &bytes, &percent);
 }
 
+int ath_form_listen(const char *text, char out_address[ATH_FORM_ADDRESS_BYTES], int *out_port)
+{
+    char host[ATH_FORM_ADDRESS_BYTES] = "";
+    unsigned char unused[16];
+    const char *colon = strrchr(text, ':'), *begin = text;
+    size_t length = colon ? (size_t)(colon - text) : 0;
+    bool is_ipv6 = length > 2 && *text == '[' && text[length - 1] == ']';
+    int port;
+    if (is_ipv6) {
+        begin++;
+        length -= 2;
+    }
+    if (length >= sizeof host || strchr(text, '\n') ||
+        ath_parse_int(colon ? colon + 1 : text, 1, PORT_MAX, &port))
+        return -EINVAL;
+    memcpy(host, begin, length);
+    if (colon && inet_pton(is_ipv6 ? AF_INET6 : AF_INET, host, unused) != 1)
+        return -EINVAL;
+    memcpy(out_address, host, sizeof host);
+    *out_port = port;
+    return 0;
+}
+
+static bool is_listen(const char *text)
+{
+    char address[ATH_FORM_ADDRESS_BYTES];
+    int port;
+    return !ath_form_listen(text, address, &port);
+}
+
 static const struct {
     bool (*fits)(const char *text);
     const char *allowed, *allowed_list;
@@ -188,6 +220,10 @@ static const struct {
     [ATH_FORM_MEMORY] = { is_memory,
                           N_("an amount of memory such as 4G or 512M, or a part such as 50%"),
                           N_("a list of amounts of memory") },
+    [ATH_FORM_LISTEN] = { is_listen,
+                          N_("a port such as 9400, or an IP address of this machine with a port "
+                             "such as 10.0.0.1:9400"),
+                          N_("a list of ports") },
 };
 
 bool ath_form_fits(enum ath_form form, const char *text)

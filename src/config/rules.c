@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/pci.h"
+#include "config/forms.h"
 
 /* A value that may occur only once, and its place. */
 struct claim {
@@ -45,9 +46,13 @@ static void claim(struct claims *claims, const struct ath_schema *schema,
 
     if (!yaml || yaml->kind != ATH_YAML_SCALAR || ath_schema_check(schema, yaml->text))
         return;
+    char address[ATH_FORM_ADDRESS_BYTES];
+    int port;
     bool is_pci = schema->form == ATH_FORM_PCI && !ath_pci_parse(yaml->text, &pci);
     struct claim *item = ath_push(&claims->items, &claims->count, sizeof *item);
-    item->value = ath_xstrdup(is_pci ? ath_pci_format(&pci, text) : yaml->text);
+    item->value = schema->form == ATH_FORM_LISTEN && !ath_form_listen(yaml->text, address, &port)
+                      ? ath_xasprintf("%d", port)
+                      : ath_xstrdup(is_pci ? ath_pci_format(&pci, text) : yaml->text);
     item->key = ath_steal(&owned_key);
     item->offset = yaml->begin;
 }
@@ -104,7 +109,7 @@ static void check_names(const struct ath_schema *items, const void *base, const 
 static void check_ports(const struct ath_schema *numa, const struct ath_document *document,
                         struct ath_faults *faults)
 {
-    static const char *const keys[] = { "control_port", "data_port", "metrics_port" };
+    static const char *const keys[] = { "control_port", "data_port", "metrics" };
     AUTO_CLAIMS claims = { 0 };
 
     for (size_t i = 0; i < document->numa.count; i++)

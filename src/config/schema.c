@@ -177,14 +177,13 @@ static const struct ath_schema numa_keys[] = {
       .is_required = true,
       .has_no_effect = true,
       .help = N_("port of the data plane to come; has no effect yet; must be unique") },
-    { .name = "metrics_port",
-      .kind = ATH_VALUE_INTEGER,
-      FIELD(ath_document_numa, metrics_port),
-      .min = 1,
-      .max = PORT_MAX,
+    { .name = "metrics",
+      .kind = ATH_VALUE_TEXT,
+      FIELD(ath_document_numa, metrics),
+      .form = ATH_FORM_LISTEN,
       .otherwise = N_("no metrics"),
-      .help = N_("TCP port of Prometheus metrics at the control address, without a password; must "
-                 "be unique") },
+      .help = N_("where Prometheus reads metrics: ADDRESS:PORT, or a port at "
+                 "the control address; the port must be unique") },
     { 0 },
 };
 

@@ -147,7 +147,7 @@ const char *const ath_metric_labels[ATH_METRIC_SCOPES] = {
     [ATH_METRIC_OF_FIGURES] = SESSION_LABELS ", transport",
     [ATH_METRIC_OF_USE] = SESSION_LABELS ", " DEVICE_LABELS,
     [ATH_METRIC_OF_IDENTITY] = "identity",
-    [ATH_METRIC_OF_IDENTITY_USE] = "identity, " DEVICE_LABELS,
+    [ATH_METRIC_OF_IDENTITY_USE] = ("identity, " DEVICE_LABELS),
 };
 
 const char *ath_metric_type_word(enum ath_metric_type type)

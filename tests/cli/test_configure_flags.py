@@ -20,7 +20,7 @@ FLAGS = [
     ("--rdma-devices", "mlx5_1,mlx5_0", "numa.0.rdma_devices", ["mlx5_1", "mlx5_0"]),
     ("--control-port", "6000", "numa.0.control_port", 6000),
     ("--data-port", "6001", "numa.0.data_port", 6001),
-    ("--metrics-port", "6002", "numa.0.metrics_port", 6002),
+    ("--metrics", "127.0.0.1:6002", "numa.0.metrics", "127.0.0.1:6002"),
     ("--encrypt", "on", "encrypt", "on"),
 ]
 # Arguments, the code word of the fault, and texts in its message and its hint.
@@ -80,7 +80,7 @@ class Flags(Case):
                          {"encrypt": ("off", "auto"), "limits.host_fraction": (0.5, 0.25)})
         self.original = self.text()
         self.refused("--encrypt", "yes")
-        self.refused("--encrypt", "on", "--metrics-port", "9", code=2)
+        self.refused("--encrypt", "on", "--metrics", "9", code=2)
 
     def test_every_name_of_an_entry(self):
         for name in "NUMA0", "numa0", "aitherion-numa0":

@@ -487,26 +487,26 @@ class Life(Base):
     def test_metrics(self):
         """The document switches them on. An entry without the key has none."""
         port = nodes.free_ports(5)[4]
-        self.ok("configure", "0", "--metrics-port", str(port))
+        self.ok("configure", "0", "--metrics", str(port))
         plan = self.data("start", "--dry-run", "--sim", "--engine", "process")["nodes"]
         self.assertEqual([node["network"]["metrics_port"] for node in plan], [port, None])
         self.assertIn(f"metrics 127.0.0.1:{port}/tcp", self.ok("start", "--engine", "process", "--sim").stdout)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=harness.PATIENCE_S) as answer:
-            self.assertIn(b"\naitherion_runtime_devices 1\n", answer.read())
+            self.assertIn(b'\naitherion_runtime_devices{node="0"} 1\n', answer.read())
         self.assertEqual([node["metrics_port"] for node in self.data("status")["nodes"]], [port, None])
         self.assertRegex(self.ok("status", env={"COLUMNS": "200"}).stdout, rf"NUMA0 .*127\.0\.0\.1:{port} \(metrics\)")
         self.assertEqual(self.ok("status").stdout.count("(metrics)"), 1)
-        self.ok("configure", "0", "--metrics-port", "null")
+        self.ok("configure", "0", "--metrics", "null")
         self.assertEqual(self.outcomes("--sim"), ["restarted", "same"])
         self.assertNotIn("(metrics)", self.ok("status").stdout)
 
     def test_a_taken_metrics_port(self):
         port = nodes.free_ports(5)[4]
-        self.ok("configure", "0", "--metrics-port", str(port))
+        self.ok("configure", "0", "--metrics", str(port))
         with nodes.listener(port):
             error = self.start("--sim", code=1)["nodes"][0]["error"]
         self.assertEqual(error["code"], "port-in-use")
-        self.assertIn("numa.0.metrics_port=PORT", error["hint"])
+        self.assertIn("numa.0.metrics=PORT", error["hint"])
 
     def test_programs_of_this_machine(self):
         """Reaches a runtime by its socket or its port. With several runtimes the user chooses one."""

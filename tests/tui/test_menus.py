@@ -66,7 +66,7 @@ class Changes(Base):
         menus.keys("s")
         entry = menus.text().split("- id: 1")[1]
         for line in ("memory_percent: 50", "vram_fraction: 0.25", "control_iface: enP51p1s0f1", 'gpus: ["0035:03:00.0"]',
-                     "rdma_devices: [mlx5_1, mlx5_2]", "control_port: 6001", "data_port: 6002", "metrics_port: 6003"):
+                     "rdma_devices: [mlx5_1, mlx5_2]", "control_port: 6001", "data_port: 6002", 'metrics: "6003"'):
             self.assertIn(line, entry)
 
     def test_access_and_encryption(self):

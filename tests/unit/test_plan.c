@@ -741,17 +741,21 @@ TEST(publishes_on_the_control_interface)
 
 /* Only ports that the runtime listens on are published: not the data port. The metrics have the
  * control connections' address. */
-LOOP_TEST(publishes_what_listens, 0, 5)
+LOOP_TEST(publishes_what_listens, 0, 7)
 {
     static const struct {
         const char *keys, *address;
         int metrics;
+        const char *metrics_address; /* NULL: the same */
     } cases[] = {
-        { "", "127.0.0.1", ATH_UNKNOWN },
-        { "    control_iface: eth0\n", "10.0.0.11", ATH_UNKNOWN },
-        { "    data_iface: eth1\n", "127.0.0.1", ATH_UNKNOWN },
-        { "    metrics_port: 9400\n", "127.0.0.1", 9400 },
-        { "    control_iface: eth0\n    data_iface: eth1\n    metrics_port: 1\n", "10.0.0.11", 1 },
+        { "", "127.0.0.1", ATH_UNKNOWN, NULL },
+        { "    control_iface: eth0\n", "10.0.0.11", ATH_UNKNOWN, NULL },
+        { "    data_iface: eth1\n", "127.0.0.1", ATH_UNKNOWN, NULL },
+        { "    metrics: 9400\n", "127.0.0.1", 9400, NULL },
+        { "    control_iface: eth0\n    data_iface: eth1\n    metrics: 1\n", "10.0.0.11", 1, NULL },
+        { "    control_iface: eth0\n    metrics: 127.0.0.1:9400\n", "10.0.0.11", 9400,
+          "127.0.0.1" },
+        { "    metrics: \"[::1]:9400\"\n", "127.0.0.1", 9400, "::1" },
     };
     SCENE(scene);
     make_scene(&scene);
@@ -762,7 +766,9 @@ LOOP_TEST(publishes_what_listens, 0, 5)
     ck_assert_uint_eq(node->port_count, has_metrics ? 2 : 1);
     for (size_t i = 0; i < node->port_count; i++) {
         ck_assert_str_eq(node->ports[i].purpose, i ? "metrics" : "control");
-        ck_assert_str_eq(node->ports[i].host_address, cases[_i].address);
+        ck_assert_str_eq(node->ports[i].host_address, i && cases[_i].metrics_address
+                                                          ? cases[_i].metrics_address
+                                                          : cases[_i].address);
         ck_assert_str_eq(node->ports[i].protocol, "tcp");
         ck_assert_int_eq(node->ports[i].port, i ? cases[_i].metrics : 50051);
     }
@@ -777,9 +783,21 @@ TEST(serves_metrics_on_the_control_address)
     SCENE(scene);
     make_scene(&scene);
     const struct ath_plan_node *node = make_plan(
-        &scene, HEAD "engine: { network: host }\nnuma:\n" ENTRY CONTROL "    metrics_port: 9400\n");
+        &scene, HEAD "engine: { network: host }\nnuma:\n" ENTRY CONTROL "    metrics: 9400\n");
     ath_auto_free char *command = words_of(&node->command);
     expect_in(command, "--metrics 10.0.0.11:9400");
+}
+
+TEST(serves_metrics_on_their_own_address)
+{
+    SCENE(scene);
+    make_scene(&scene);
+    const struct ath_plan_node *node =
+        make_plan(&scene, HEAD "engine: { network: host }\nnuma:\n" ENTRY CONTROL
+                               "    metrics: \"[::1]:9400\"\n");
+    ath_auto_free char *command = words_of(&node->command);
+    expect_in(command, "--listen 10.0.0.11:50051");
+    expect_in(command, "--metrics [::1]:9400");
 }
 
 TEST(publishes_on_loopback_by_default)

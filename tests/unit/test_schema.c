@@ -52,6 +52,36 @@ TEST(reads_amounts_of_memory)
         ck_assert_msg(!ath_form_fits(ATH_FORM_MEMORY, bad[i]), "%s", bad[i]);
 }
 
+TEST(places_to_listen_at)
+{
+    static const struct {
+        const char *text, *address;
+        int port;
+    } good[] = {
+        { "1", "", 1 },
+        { "65535", "", 65535 },
+        { "10.0.0.1:9400", "10.0.0.1", 9400 },
+        { "[::]:9400", "::", 9400 },
+        { "[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:9", /* the longest one */
+          "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255", 9 },
+    };
+    static const char *const bad[] = {
+        "",        "0",          "65536",           "9400\n",        "10.0.0.1",
+        ":9400",   "host:9400",  "10.0.0.1:",       "10.0.0.1:0",    "::1:9400",
+        "[]:9400", "[::1]9400",  "[10.0.0.1]:9400", "[::1:9400",     "10.0.0.1 :9400",
+        "-1",      "10.0.0.1:x", "[::1]:9400 ",     "10.0.0.1:94000"
+    };
+    char address[ATH_FORM_ADDRESS_BYTES];
+    int port;
+    for (size_t i = 0; i < ATH_COUNT(good); i++) {
+        ck_assert_msg(!ath_form_listen(good[i].text, address, &port), "%s", good[i].text);
+        ck_assert_str_eq(address, good[i].address);
+        ck_assert_int_eq(port, good[i].port);
+    }
+    for (size_t i = 0; i < ATH_COUNT(bad); i++)
+        ck_assert_msg(!ath_form_fits(ATH_FORM_LISTEN, bad[i]), "%s", bad[i]);
+}
+
 static void check_row(const struct ath_schema *key)
 {
     ath_auto_free char *allowed = ath_schema_allowed(key);

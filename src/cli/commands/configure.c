@@ -30,7 +30,7 @@ struct options {
     struct ath_option_texts set;
     bool is_show;
     const char *memory_percent, *vram_fraction, *control_iface, *data_iface, *gpus, *rdma_devices,
-        *control_port, *data_port, *metrics_port, *encrypt;
+        *control_port, *data_port, *metrics, *encrypt;
 };
 
 static const struct ath_option option_table[];
@@ -538,7 +538,9 @@ static const struct ath_option option_table[] = {
     KEY("control-port", control_port, "PORT", N_("of entry N: TCP port for control connections")),
     KEY("data-port", data_port, "PORT",
         N_("of entry N: port of the data plane to come; has no effect yet")),
-    KEY("metrics-port", metrics_port, "PORT", N_("of entry N: TCP port of its metrics")),
+    KEY("metrics", metrics, "[ADDRESS:]PORT",
+        N_("of entry N: where Prometheus reads its metrics; a port alone is at the control "
+           "address")),
     KEY("encrypt", encrypt, "auto|on|off",
         N_("TCP connections that the runtimes of all entries encrypt: those that leave the machine "
            "(auto), all (on) or none (off)"),

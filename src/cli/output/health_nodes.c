@@ -297,7 +297,7 @@ static void print_runtime(const struct page *page, const struct ath_document_num
     enum ath_node_state state = status ? status->state : ATH_NODE_ABSENT;
     ath_text_add(&text, "%s", _(ath_node_state_meaning(state)));
     if (status && state > ATH_NODE_STOPPED) {
-        ath_auto_free char *reach = ath_status_reach(status, entry->metrics_port);
+        ath_auto_free char *reach = ath_status_reach(status, ath_document_metrics_port(entry));
         ath_auto_free char *age = ath_status_age(status->started_at);
         ath_text_add_part(&text, _(", "), "%s", status->engine);
         if (reach)

@@ -82,6 +82,8 @@ static const struct ath_field network_fields[] = {
     ATH_FIELD("listen_address", AT(listen_address),
               .help = "address to listen on, in the runtime's network"),
     ATH_FIELD("control_port", AT(control_port), .rules = ATH_AT_LEAST_0),
+    ATH_FIELD("metrics_address", AT(metrics_address),
+              .help = "the same for metrics; null for no metrics", .is_nullable = true),
     ATH_FIELD("metrics_port", AT(metrics_port), .help = "null for no metrics", .is_nullable = true,
               .rules = ATH_AT_LEAST_0),
     ATH_FIELD("ports", ATH_AT_LIST(struct ath_plan_node, ports, port_count),
@@ -458,9 +460,9 @@ static char *macvlan_words(const struct ath_plan_macvlan *macvlan)
 static void add_service(struct ath_text *text, const char *purpose, const char *address, int port,
                         const char *link)
 {
-    bool is_six = strchr(address, ':');
     if (port == ATH_UNKNOWN)
         return;
+    bool is_six = strchr(address, ':');
     ath_text_add_part(text, _(", "), is_six ? "%s [%s]:%d/tcp" : "%s %s:%d/tcp", purpose, address,
                       port);
     if (link)
@@ -476,7 +478,7 @@ char *ath_start_plan_reach(const struct ath_plan_node *node)
                     NULL);
     if (node->network == ATH_PLAN_HOST) {
         add_service(&text, "control", node->listen_address, node->control_port, NULL);
-        add_service(&text, "metrics", node->listen_address, node->metrics_port, NULL);
+        add_service(&text, "metrics", node->metrics_address, node->metrics_port, NULL);
     }
     for (size_t i = 0; i < node->macvlan_count; i++) {
         const char *address = node->macvlans[i].address;

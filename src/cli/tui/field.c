@@ -145,7 +145,7 @@ static const struct field fields[] = {
     { "numa", "rdma_devices", N_("RDMA devices"), "", offer_rdma },
     { "numa", "control_port", N_("Control port"), "", NULL },
     { "numa", "data_port", N_("Data port"), "", NULL },
-    { "numa", "metrics_port", N_("Metrics port"), "", NULL },
+    { "numa", "metrics", N_("Metrics address or port"), "", NULL },
     { "", "encrypt", N_("Encryption of TCP"), "", NULL },
     { "", "tls_certificate", N_("Certificate of the runtimes"), "", NULL },
     { "", "tls_key", N_("Private key of the certificate"), "", NULL },

@@ -47,7 +47,7 @@ static const struct ath_menu_row entry_rows[] = {
     { .label = N_("Change RDMA devices"), .fields = { "rdma_devices" } },
     { .label = N_("Change ports"),
       .help = N_("the control port, then that of the data plane to come, then that of the metrics"),
-      .fields = { "control_port", "data_port", "metrics_port" } },
+      .fields = { "control_port", "data_port", "metrics" } },
     { .label = N_("Change NUMA nodes"),
       .help = N_("the node whose CPUs it runs on, then the nodes whose memory it may use"),
       .fields = { "node", "memory_nodes" } },

@@ -315,7 +315,7 @@ int ath_node_port_taken(const struct ath_plan_node *node, const char *words, str
     ath_err_set(err, -EADDRINUSE, ATH_E_PORT_IN_USE, _("port %d of '%s' is taken by %s%s%s"), port,
                 node->name, owner, words ? ": " : "", words ? words : "");
     return ath_err_hint(err, -EADDRINUSE, "aitherion configure --set numa.%d.%s=PORT", node->id,
-                        port == node->metrics_port ? "metrics_port" : "control_port");
+                        port == node->metrics_port ? "metrics" : "control_port");
 }
 
 /* A message of the runtime begins with its name; other lines are a second choice. */

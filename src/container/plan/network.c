@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "config/forms.h"
 #include "container/plan/parts.h"
 #include "roce/lack.h"
 
@@ -119,6 +120,33 @@ static void publish(struct ath_plan_node *node, const char *purpose, const char 
     *added = (struct ath_plan_port){ purpose, "tcp", ath_xstrdup(address), port };
 }
 
+static bool is_macvlan_address(const struct ath_plan_node *node, const char *address)
+{
+    size_t length = strlen(address);
+    for (size_t i = 0; i < node->macvlan_count; i++) {
+        const char *own = node->macvlans[i].address;
+        if (own && !strncmp(own, address, length) && own[length] == '/')
+            return true;
+    }
+    return false;
+}
+
+/* An address of the document is the host's, which a container gets by a published port, or that of
+ * the entry's macvlan. control: of the control connections, in the host; NULL: none is published.
+ */
+static void add_metrics(const struct ath_document_numa *numa, bool is_published,
+                        const char *control, struct ath_plan_node *node)
+{
+    char address[ATH_FORM_ADDRESS_BYTES] = "";
+    node->metrics_port = ATH_UNKNOWN;
+    if (!numa->metrics || ath_form_listen(numa->metrics, address, &node->metrics_port))
+        return;
+    bool is_own = *address && (!is_published || is_macvlan_address(node, address));
+    node->metrics_address = ath_xstrdup(is_own ? address : node->listen_address);
+    if (is_published && !is_own)
+        publish(node, "metrics", *address ? address : control, node->metrics_port);
+}
+
 void ath_plan_add_network(const struct ath_plan_making *making,
                           const struct ath_document_numa *numa, struct ath_plan_node *node)
 {
@@ -126,7 +154,6 @@ void ath_plan_add_network(const struct ath_plan_making *making,
     node->network = network_of(making, node);
     node->control_iface = ath_xstrdup(numa->control_iface);
     node->control_port = numa->control_port;
-    node->metrics_port = numa->metrics_port == ATH_UNSET ? ATH_UNKNOWN : numa->metrics_port;
     if (node->network == ATH_PLAN_PAUSE) {
         node->pause_name = ath_xasprintf("%s-net", node->name);
         node->is_pause_bridged = making->options->engine.has_bridge;
@@ -139,8 +166,7 @@ void ath_plan_add_network(const struct ath_plan_making *making,
     node->listen_address = ath_xstrdup(is_host ? control : everywhere);
     if (is_published)
         publish(node, "control", control, node->control_port);
-    if (is_published && node->metrics_port != ATH_UNKNOWN)
-        publish(node, "metrics", control, node->metrics_port);
+    add_metrics(numa, is_published, control, node);
 }
 
 /* --- RDMA */

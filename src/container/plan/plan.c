@@ -117,6 +117,7 @@ static void free_network(struct ath_plan_node *node)
     free(node->macvlans);
     free(node->control_iface);
     free(node->listen_address);
+    free(node->metrics_address);
     for (size_t i = 0; i < node->port_count; i++)
         free(node->ports[i].host_address);
     free(node->ports);

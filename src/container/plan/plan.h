@@ -224,7 +224,8 @@ struct ath_plan_node {
     char *control_iface;  /* NULL */
     char *listen_address; /* in its own network: "0.0.0.0", "10.0.0.11", "127.0.0.1" */
     int control_port;
-    int metrics_port; /* ATH_UNKNOWN: no metrics */
+    char *metrics_address; /* the same for metrics; NULL: none */
+    int metrics_port;      /* ATH_UNKNOWN: no metrics */
     struct ath_plan_port *ports;
     size_t port_count;
 

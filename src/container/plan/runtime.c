@@ -228,7 +228,8 @@ static void add_commands(const struct ath_plan_making *making, struct ath_plan_n
     if (!node->is_enforced)
         ath_texts_add(&node->command, "--no-enforce");
     if (node->metrics_port != ATH_UNKNOWN)
-        add_option(&node->command, "--metrics", endpoint(node->listen_address, node->metrics_port));
+        add_option(&node->command, "--metrics",
+                   endpoint(node->metrics_address, node->metrics_port));
 
     ath_texts_add(&node->health, ATH_PLAN_RUNTIME);
     ath_texts_add(&node->health, "health");
