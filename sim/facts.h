@@ -14,6 +14,8 @@
  *     AITHERION_SIM_LOCAL    local memory of each thread that each kernel says it needs (0)
  *     AITHERION_SIM_LINKS    NVLinks that NVML tells (none): "0-3:2,1-2:1" are two between devices
  *                            0 and 3, and one between 1 and 2
+ *     AITHERION_SIM_BUSY     percent of the time that devices are busy (0): nvml_figures.h
+ *     AITHERION_SIM_NVML     hangs: nvml_figures.h
  *     AITHERION_SIM_HANDLES  trusted: a call with a wrong handle ends the process, as NVIDIA's
  *                            driver does, which reads through each handle without a check
  *     AITHERION_SIM_UNKNOWN  ignore: accept kernels that are not simulated, and variables of

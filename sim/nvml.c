@@ -15,12 +15,14 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
 #pragma GCC visibility push(default)
 #include "nvml/api/nvml_functions.h"
 #pragma GCC visibility pop
 
 #include "sim/facts.h"
+#include "sim/nvml_figures.h"
 
 enum {
     ARCHITECTURE = 9,    /* NVML_DEVICE_ARCH_HOPPER, of compute capability 9.0 */
@@ -35,6 +37,7 @@ enum {
     LINK_SPEED = 90,  /* NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON */
     LINK_MB_PER_S = 25000,
     NUMBER_UNSIGNED = 1, /* NVML_VALUE_TYPE_UNSIGNED_INT */
+    NUMBER_LARGE = 3,    /* NVML_VALUE_TYPE_UNSIGNED_LONG_LONG */
     EVENT_SETS_MAX = 64,
     ALL_EVENTS = 0x18, /* XID errors and clock changes */
 };
@@ -85,6 +88,8 @@ static nvmlReturn_t text(char *out, unsigned int room, const char *value)
 
 nvmlReturn_t nvmlInit_v2(void)
 {
+    while (sim_nvml_hangs())
+        pause();
     return sim_facts_count() ? NVML_SUCCESS : NVML_ERROR_DRIVER_NOT_LOADED;
 }
 
@@ -375,12 +380,26 @@ nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned i
     return number(device, type, 0); /* a GPU */
 }
 
+/* The bytes that all links together have carried. */
+static bool tell_link_bytes(nvmlDevice_t device, nvmlFieldValue_t *value)
+{
+    bool is_sent = value->fieldId == SIM_FIELD_NVLINK_SENT;
+    if ((!is_sent && value->fieldId != SIM_FIELD_NVLINK_RECEIVED) || link_peer(device, 0) < 0)
+        return false;
+    value->nvmlReturn = NVML_SUCCESS;
+    value->valueType = NUMBER_LARGE;
+    value->value = is_sent ? SIM_LINK_SENT_KIB : SIM_LINK_RECEIVED_KIB;
+    return true;
+}
+
 /* Only the speed of links is known; each other value reports that it is not. */
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int valuesCount,
                                       nvmlFieldValue_t *values)
 {
     NEED(number_of(device) >= 0 && valuesCount >= 0 && (values || !valuesCount));
     for (int i = 0; i < valuesCount; i++) {
+        if (tell_link_bytes(device, &values[i]))
+            continue;
         bool is_known = values[i].fieldId == LINK_SPEED && link_peer(device, 0) >= 0;
         values[i].nvmlReturn = is_known ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
         if (!is_known)
@@ -415,7 +434,8 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *me
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *utilization)
 {
     NEED(number_of(device) >= 0 && utilization);
-    *utilization = (nvmlUtilization_t){ 0 };
+    *utilization =
+        (nvmlUtilization_t){ .gpu = sim_busy_percent(), .memory = sim_busy_percent() / 2 };
     return NVML_SUCCESS;
 }
 

@@ -25,6 +25,7 @@ static void serve_metrics(struct ath_listener *listener, int fd,
                           struct ath_session_board_entry *entry)
 {
     struct ath_err err = { 0 };
+    listener->server.entry = entry;
     if (ath_lock_in_find_user(&listener->server) ||
         ath_lock_in(&listener->server, entry, fd, NULL, &err))
         ath_event_log(ATH_EVENT_ERROR, "session-failed", "peer", entry->peer, "reason", err.message,
@@ -33,9 +34,7 @@ static void serve_metrics(struct ath_listener *listener, int fd,
         ath_metrics_serve(fd, &listener->server);
 }
 
-/* Runs a session in the child process, with the signal mask of the start. */
-static void run_client(struct ath_listener *listener, int fd, size_t which,
-                       struct ath_session_board_entry *entry, pid_t parent)
+void ath_clients_leave(struct ath_listener *listener, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGTERM, SIG_DFL);
@@ -47,10 +46,17 @@ static void run_client(struct ath_listener *listener, int fd, size_t which,
         if (listener->polls[i].fd >= 0)
             close(listener->polls[i].fd);
     ath_reports_close_all(&listener->processes);
+    ath_waiting_room_clear(&listener->waiting);
+}
+
+/* Runs a session in the child process. */
+static void run_client(struct ath_listener *listener, int fd, size_t which,
+                       struct ath_session_board_entry *entry, pid_t parent)
+{
+    ath_clients_leave(listener, parent);
     if (ath_session_board_confine(listener->server.board, entry))
         _exit(EXIT_FAILURE);
     ath_event_log_count_in(&entry->missing_lines);
-    ath_waiting_room_clear(&listener->waiting);
     ath_fd_passing_keep_inner(&listener->fd_passing);
     if (which == ATH_POLL_METRICS)
         serve_metrics(listener, fd, entry);
@@ -143,6 +149,7 @@ void ath_clients_start(struct ath_listener *listener, int fd, size_t which,
     int forked = errno;
     ath_fd_passing_keep_outer(&listener->fd_passing);
     process->pid = child;
+    ath_session_board_note_process(listener->server.board, slot, child);
     if (child < 0) {
         ath_event_log(ATH_EVENT_ERROR, "no-process", "peer", peer, "reason", strerror(forked),
                       NULL);
@@ -165,7 +172,7 @@ void ath_clients_reap(struct ath_listener *listener)
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
         struct ath_process *process = ath_process_table_find_pid(&listener->processes, pid);
-        if (!process)
+        if (ath_sampler_take_end(listener, pid, status) || !process)
             continue;
         forget(listener, process);
         const char *crash = crash_of(status);

@@ -6,6 +6,10 @@
  * unproven clients never keep it out (unix(7), SO_PEERCRED). */
 bool ath_clients_is_trusted(int fd, size_t which);
 
+/* Leaves a process that was just forked without the listening process's signals and sockets. It
+ * ends with the listening process, whose id is parent. */
+void ath_clients_leave(struct ath_listener *listener, pid_t parent);
+
 /* Starts a process for a client, or tells the client why it gets none. The caller keeps fd. */
 void ath_clients_start(struct ath_listener *listener, int fd, size_t which,
                        struct ath_source source, bool trusts);

@@ -5,22 +5,27 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/unknown.h"
 #include "proto/control.h"
 #include "runtime/quota/quota.h"
 
-static void collect_device(const struct ath_server *server, size_t number,
+static void collect_device(const struct ath_server *server, size_t number, bool is_sampled,
                            struct ath_device_figures *out)
 {
     const struct ath_device *device = &server->devices.items[number];
     int64_t limit_bytes = ath_quota_limit(server, number);
     uint32_t sessions;
 
-    ath_device_figures_init(out);
+    if (is_sampled)
+        ath_samples_device(&server->board->samples, number, out);
+    else
+        ath_device_figures_init(out);
     out->memory_used_bytes = ath_session_board_memory(server->board, number, &sessions);
     out->sessions = sessions;
     out->memory_limit_bytes = limit_bytes == ATH_UNKNOWN ? device->memory_total_bytes : limit_bytes;
-    out->memory_total_bytes = device->memory_total_bytes;
+    if (out->memory_total_bytes < 0)
+        out->memory_total_bytes = device->memory_total_bytes;
 }
 
 /* A number that a session has written. No claim makes the sum of all sessions overflow. */
@@ -31,7 +36,9 @@ static int64_t claimed(const _Atomic uint64_t *count)
     return (int64_t)(value < most ? value : most);
 }
 
+/* samples: NULL if there are none. */
 static void collect_session(const struct ath_session_board_entry *entry,
+                            const struct ath_samples *samples, size_t slot,
                             struct ath_session_figures *out)
 {
     const struct ath_call_counts *counts = &entry->counts;
@@ -43,6 +50,8 @@ static void collect_session(const struct ath_session_board_entry *entry,
     for (size_t i = 0; i < ATH_COUNT(out->waits); i++)
         out->waits[i] = claimed(&counts->waits[i]);
     out->waited_us = claimed(&counts->waited_us);
+    if (samples)
+        ath_samples_session(samples, slot, out);
     out->transport =
         ath_xstrdup(ath_control_transport_word((unsigned int)atomic_load(&entry->transport) - 1));
 }
@@ -55,20 +64,25 @@ static int by_id(const void *a, const void *b)
 
 void ath_figures_collect(const struct ath_server *server, struct ath_figures *out)
 {
+    const struct ath_samples *samples = &server->board->samples;
     struct ath_session_board_entry entry;
+    uint64_t now_ms = ath_now_ms();
+    int64_t age_ms = ath_samples_age_ms(samples, now_ms);
+    if (server->entry)
+        atomic_store(&server->entry->asked_ms, now_ms);
     *out = (struct ath_figures){
-        .sampled_ms_ago = ATH_UNKNOWN,
+        .sampled_ms_ago = age_ms,
         .accepted = (int64_t)atomic_load(&server->board->accepted),
         .refused = (int64_t)ath_session_board_refused(server->board),
         .broken = (int64_t)ath_session_board_broken(server->board),
     };
     for (size_t i = 0; i < server->devices.count; i++)
-        collect_device(server, i,
+        collect_device(server, i, age_ms >= 0,
                        ath_push(&out->devices, &out->device_count, sizeof *out->devices));
     for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
         if (ath_session_board_read(server->board, i, &entry) && entry.is_proven &&
             entry.purpose == ATH_GPU_PURPOSE_CUDA)
-            collect_session(&entry,
+            collect_session(&entry, age_ms >= 0 ? samples : NULL, i,
                             ath_push(&out->sessions, &out->session_count, sizeof *out->sessions));
     if (out->session_count)
         qsort(out->sessions, out->session_count, sizeof *out->sessions, by_id);

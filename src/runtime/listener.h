@@ -17,6 +17,7 @@
 #include "runtime/options.h"
 #include "runtime/process_table.h"
 #include "runtime/refusal_log.h"
+#include "runtime/sampler.h"
 #include "runtime/server.h"
 #include "runtime/share_table.h"
 #include "runtime/waiting_room.h"
@@ -43,6 +44,7 @@ struct ath_listener {
     struct ath_waiting_room waiting;
     struct ath_attempts attempts;
     struct ath_refusal_log refusals;
+    struct ath_sampler sampler;
     struct pollfd polls[ATH_POLL_COUNT]; /* fd -1: unused */
     char *identities_path;               /* NULL: an option names it, or there is none */
     char *socket_path;                   /* to remove at the end; NULL: none */

@@ -11,6 +11,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/fd_passing.c src/runtime/fd_passing.h \
 	src/runtime/figures.c src/runtime/figures.h \
 	src/runtime/first_message.c src/runtime/first_message.h \
+	src/runtime/gpu_sampler.c src/runtime/gpu_sampler.h \
 	src/runtime/host_limits.c src/runtime/host_limits.h \
 	src/runtime/identities.c src/runtime/identities.h \
 	src/runtime/joins.c src/runtime/joins.h \
@@ -45,6 +46,8 @@ libaitherion_a_SOURCES += \
 	src/runtime/quota/wrappers.h \
 	src/runtime/refusal_log.c src/runtime/refusal_log.h \
 	src/runtime/reports.c src/runtime/reports.h \
+	src/runtime/sampler.c src/runtime/sampler.h \
+	src/runtime/samples.c src/runtime/samples.h \
 	src/runtime/sandbox/file_access.c src/runtime/sandbox/file_access.h \
 	src/runtime/sandbox/sandbox.c src/runtime/sandbox/sandbox.h \
 	src/runtime/sandbox/system_calls.c src/runtime/sandbox/system_calls.h \

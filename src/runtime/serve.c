@@ -36,16 +36,25 @@ static void take_signal(struct ath_listener *listener)
     ath_clients_reap(listener);
 }
 
-/* Milliseconds until a connection has waited for too long, or a log line is due; -1: none. */
+/* The shorter one of two times to wait; -1: any time. */
+static int shorter(int one_ms, int other_ms)
+{
+    if (one_ms < 0 || other_ms < 0)
+        return one_ms < 0 ? other_ms : one_ms;
+    return one_ms < other_ms ? one_ms : other_ms;
+}
+
+/* Milliseconds until a connection has waited for too long, a log line is due, or the sampler must
+ * be looked at; -1: none. */
 static int patience_ms(const struct ath_listener *listener)
 {
     uint64_t first_ms = ath_waiting_room_first_ms(&listener->waiting), now_ms = ath_now_ms();
-    int patience = listener->refusals.left_out ? 1000 : -1;
+    int patience =
+        shorter(listener->refusals.left_out ? 1000 : -1, ath_sampler_patience_ms(listener));
     if (first_ms == UINT64_MAX)
         return patience;
     uint64_t end_ms = first_ms + (uint64_t)listener->server.handshake_ms;
-    int left_ms = end_ms > now_ms ? (int)(end_ms - now_ms) : 0;
-    return patience >= 0 && patience < left_ms ? patience : left_ms;
+    return shorter(patience, end_ms > now_ms ? (int)(end_ms - now_ms) : 0);
 }
 
 /* Waits for events of the fixed polls and of the connections that wait. Returns how many of these
@@ -80,11 +89,13 @@ static void serve_clients(struct ath_listener *listener)
         ath_newcomers_attend(listener, polls + ATH_POLL_COUNT, waiting);
         ath_newcomers_end_silent(listener);
         ath_refusal_log_settle(&listener->refusals);
+        ath_sampler_look(listener);
         for (size_t i = ATH_POLL_TCP; i < ATH_POLL_COUNT && !listener->is_over; i++)
             if (polls[i].revents)
                 ath_newcomers_accept(listener, i);
     }
     ath_clients_end(&listener->processes);
+    ath_sampler_end(&listener->sampler);
 }
 
 static void record_start(const struct ath_server *server)

@@ -34,10 +34,10 @@ struct ath_server {
     uint64_t net_namespace;          /* 0: unknown */
     uint64_t started_ms;             /* ath_now_ms() */
     struct ath_session_board *board;
-    struct ath_fd_passing *fd_passing;           /* NULL: none, in tests */
-    const struct ath_sandbox *sandbox;           /* NULL: sessions are not locked in, in tests */
-    char identity[ATH_KEY_NAME_BYTES];           /* of this process's session, once it is proven */
-    const struct ath_session_board_entry *entry; /* of that session, not owned; NULL before */
+    struct ath_fd_passing *fd_passing;     /* NULL: none, in tests */
+    const struct ath_sandbox *sandbox;     /* NULL: sessions are not locked in, in tests */
+    char identity[ATH_KEY_NAME_BYTES];     /* of this process's session, once it is proven */
+    struct ath_session_board_entry *entry; /* of that session, not owned; NULL before */
     int report_fd; /* of a session's process, for session_report.h; -1 in tests */
     /* Limits in milliseconds: for the whole handshake, between two questions, and for taking an
      * answer. */

@@ -57,6 +57,7 @@ struct ath_session_board *ath_session_board_make(void)
         return NULL;
     board->fd = ath_steal_fd(&fd);
     board->read_only_fd = ath_steal_fd(&read_only_fd);
+    ath_samples_init(&board->samples);
     return board;
 }
 
@@ -69,19 +70,31 @@ void ath_session_board_free(struct ath_session_board *board)
     munmap(board, sizeof *board);
 }
 
-int ath_session_board_confine(struct ath_session_board *board,
-                              struct ath_session_board_entry *entry)
+/* Leaves these pages of the board to write; none: NULL. */
+static int confine(struct ath_session_board *board, void *pages, size_t bytes)
 {
     ath_auto_close int fd = board->fd;
     ath_auto_close int read_only_fd = board->read_only_fd;
-    struct ath_session_board_slot *slot = (struct ath_session_board_slot *)entry;
     if (mmap(board, sizeof *board, PROT_READ, MAP_SHARED | MAP_FIXED, read_only_fd, 0) ==
         MAP_FAILED)
         return -errno;
-    if (entry && mmap(slot, sizeof *slot, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-                      (char *)slot - (char *)board) == MAP_FAILED)
+    if (pages && mmap(pages, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                      (char *)pages - (char *)board) == MAP_FAILED)
         return -errno;
     return 0;
+}
+
+int ath_session_board_confine(struct ath_session_board *board,
+                              struct ath_session_board_entry *entry)
+{
+    return confine(board, entry, sizeof(struct ath_session_board_slot));
+}
+
+/* The slots behind the samples begin with pages of their own. */
+int ath_session_board_confine_sampler(struct ath_session_board *board)
+{
+    return confine(board, &board->samples,
+                   (size_t)((char *)board->slots - (char *)&board->samples));
 }
 
 struct ath_session_board_entry *ath_session_board_at(struct ath_session_board *board, size_t slot)
@@ -133,6 +146,8 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
         atomic_store(&entry->host_taken[kind], 0);
     atomic_store(&entry->transport, 0);
     entry->counts = (struct ath_call_counts){ 0 };
+    atomic_store(&entry->asked_ms, 0);
+    atomic_store(&known->process, 0);
     atomic_store(&entry->id, id);
     atomic_store(&known->id, id);
     return entry;
@@ -154,10 +169,23 @@ static uint64_t claimed(const _Atomic uint64_t *count, uint64_t most)
     return value < most ? value : most;
 }
 
+void ath_session_board_note_process(struct ath_session_board *board, size_t slot, pid_t process)
+{
+    atomic_store(&board->known[slot].process, process > 0 ? process : 0);
+}
+
+/* Keeps a question for figures after its session. A session that lies can have the sampler work. */
+static void keep_question(struct ath_session_board *board, uint64_t asked_ms)
+{
+    if (asked_ms > atomic_load(&board->asked_ms) && asked_ms <= ath_now_ms())
+        atomic_store(&board->asked_ms, asked_ms);
+}
+
 void ath_session_board_remove(struct ath_session_board *board, size_t slot)
 {
     enum { LINES_MAX = 1 << 20 };
     struct ath_session_board_entry *entry = ath_session_board_at(board, slot);
+    keep_question(board, atomic_load(&entry->asked_ms));
     atomic_fetch_add(&board->refused, claimed(&entry->refused, 1));
     atomic_fetch_add(&board->broken, claimed(&entry->broken, 1));
     atomic_fetch_add(&board->missing_lines, claimed(&entry->missing_lines, LINES_MAX));

@@ -3,11 +3,12 @@
  * sessions. It has no lock, so no session can stop another one or the listening process by holding
  * one.
  *
- * The listening process writes everything. A session's process writes its own entry, and reads the
- * rest: after ath_session_board_confine() it has no way to write there. Other processes take from
- * an entry only what its session may say about itself (its program's name, the memory that it has),
- * and the rest from what the listening process knows. The listening process reads nothing on the
- * board by which a session could harm another process (process_table.h).
+ * The listening process writes everything except the samples, which the sampler's process writes
+ * (samples.h). A session's process writes its own entry, and reads the rest: after
+ * ath_session_board_confine() it has no way to write there. Other processes take from an entry only
+ * what its session may say about itself (its program's name, the memory that it has), and the rest
+ * from what the listening process knows. The listening process reads nothing on the board by which
+ * a session could harm another process (process_table.h).
  */
 #pragma once
 #include <stdatomic.h>
@@ -20,6 +21,7 @@
 #include "base/key_name.h"
 #include "cuda/server/call_counts.h"
 #include "runtime/devices.h"
+#include "runtime/samples.h"
 
 /*
  * Some slots are kept for administrators. Unproven clients may have a quarter of the slots for each
@@ -27,7 +29,7 @@
  * when others want it. So clients without the key do not keep out those that have it.
  */
 enum {
-    ATH_SESSION_BOARD_MAX = 512,
+    ATH_SESSION_BOARD_MAX = ATH_SAMPLED_SESSIONS,
     ATH_SESSION_BOARD_KEPT = 16,
     ATH_SESSION_BOARD_UNPROVEN = ATH_SESSION_BOARD_MAX / 4,
     ATH_SESSION_BOARD_UNPROVEN_OF_SOURCE = ATH_SESSION_BOARD_UNPROVEN / 4,
@@ -63,6 +65,7 @@ struct ath_session_board_entry {
     _Atomic int64_t host_taken[ATH_HOST_KINDS];      /* by enum ath_host_kind (host_limits.h) */
     atomic_int transport; /* of a program's calls: 1 + enum ath_control_transport; 0: none yet */
     struct ath_call_counts counts; /* of a program's calls */
+    _Atomic uint64_t asked_ms; /* ath_now_ms() when the client last asked for figures; 0: never */
 };
 
 /* The facts of a session that the listening process writes. */
@@ -70,6 +73,7 @@ struct ath_session_board_known {
     _Atomic uint64_t id;
     uint64_t started_ms;
     char peer[ATH_SESSION_BOARD_PEER];
+    atomic_int process; /* its id; 0: it has not been forked */
     atomic_bool is_proven;
     atomic_int purpose;
     char identity[ATH_KEY_NAME_BYTES];
@@ -89,7 +93,10 @@ struct ath_session_board {
     _Atomic uint64_t accepted, refused, broken;
     _Atomic uint64_t missing_lines; /* event_log.h */
     _Atomic double vram_fraction;   /* set while the server runs; 0: as at its start */
+    _Atomic uint64_t asked_ms;      /* the last question for figures by a session that has ended */
     int fd, read_only_fd;           /* of the memory; -1 in a process that is confined */
+    /* With pages of its own, so that the sampler gets no others. */
+    _Alignas(ATH_SESSION_BOARD_PAGE) struct ath_samples samples;
     struct ath_session_board_slot slots[ATH_SESSION_BOARD_MAX];
 };
 
@@ -103,6 +110,9 @@ void ath_session_board_free(struct ath_session_board *board);
 int ath_session_board_confine(struct ath_session_board *board,
                               struct ath_session_board_entry *entry);
 
+/* The same for the sampler, which writes the samples. */
+int ath_session_board_confine_sampler(struct ath_session_board *board);
+
 /* The entry at a slot, and the slot of an entry. */
 struct ath_session_board_entry *ath_session_board_at(struct ath_session_board *board, size_t slot);
 size_t ath_session_board_slot_of(const struct ath_session_board *board,
@@ -115,6 +125,9 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
 /* Notes on the board who has proven a key. Only the listening process calls this. */
 void ath_session_board_note(struct ath_session_board *board, size_t slot, int purpose,
                             const char *identity);
+
+/* Notes on the board which process a session has. Only the listening process calls this. */
+void ath_session_board_note_process(struct ath_session_board *board, size_t slot, pid_t process);
 
 /* Removes the entry of a session whose process has ended. Its shares have been dropped. */
 void ath_session_board_remove(struct ath_session_board *board, size_t slot);

@@ -2,10 +2,11 @@
 """The figures that a server measures: counts of each session, and what NVML says of the devices."""
 import contextlib
 import os
+import signal
 import unittest
 
 import runtime
-from cuda import MIB, Program
+from cuda import MIB, Program, build_folder
 from runtime import Server, Session, harness
 from test_cuda import TRANSPORTS, place
 
@@ -100,6 +101,112 @@ class Counts(unittest.TestCase):
                 others = ask(server, key=b"bob" * 8, name="bob")
                 self.assertEqual(others.get("sessions", []), [])
                 self.assertEqual(len(others["devices"]), 1)
+
+
+def of_device(figures, device=0):
+    return {name: value if isinstance(value, str) else str(value) for name, value in figures["devices"][device].items()}
+
+
+@needs_capnp
+class Samples(unittest.TestCase):
+    def serve(self, **variables):
+        return Server("--sim", env=harness.environment(**variables))
+
+    def wait_for(self, server, claim, message):
+        """Asks until the claim about the figures is true, and returns them."""
+        found = []
+
+        def look():
+            found[:] = [ask(server)]
+            return claim(found[0])
+        self.assertTrue(harness.wait_until(look), f"{message}: {found}")
+        return found[0]
+
+    def wait_for_sample(self, server):
+        return self.wait_for(server, lambda figures: figures["sampledMsAgo"] != "-1", "there is no sample")
+
+    def test_devices(self):
+        with self.serve(AITHERION_SIM_DEVICES="2", AITHERION_SIM_LINKS="0-1:2", AITHERION_SIM_BUSY="40", AITHERION_SIM_MEMORY="64M") as server:
+            figures = self.wait_for_sample(server)
+            self.assertEqual(len(figures["devices"]), 2)
+            pid = harness.sampler_of(server.process.pid)
+            files = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
+            self.assertFalse([path for path in files if path.startswith("socket:")], "the sampler has a socket")
+            self.assertGreaterEqual(int(figures["sampledMsAgo"]), 0)
+            for number in range(2):
+                device = of_device(figures, number)
+                wanted = {"memoryTotalBytes": 64 * MIB, "busyPercent": 40, "memoryBusyPercent": 20, "powerLimitMw": 300000, "smClockMhz": 1000,
+                          "xids": 0, "lastXid": -1, "pcieReceivedBytesS": 800_000_000, "pcieSentBytesS": 400_000_000,
+                          "nvlinkReceivedBytes": 2 * MIB, "nvlinkSentBytes": 4 * MIB, "healthScore": 100}
+                self.assertEqual({name: device[name] for name in wanted}, {name: str(value) for name, value in wanted.items()})
+                self.assertGreater(int(device["temperatureC"]), 0)
+
+    def test_time_of_sessions(self):
+        with self.serve(AITHERION_SIM_BUSY="50") as server, Program(server.socket) as program:
+            self.assertEqual(program.first, GOOD)
+
+            def of_session(figures):
+                (session,) = figures["sessions"]
+                return int(session["gpuTimeUs"]), int(session["busyPercent"])
+            first = of_session(self.wait_for(server, lambda figures: of_session(figures)[0] > 0, "the session uses no GPU time"))
+            self.assertEqual(first[1], 50)
+            later = self.wait_for(server, lambda figures: of_session(figures)[0] > first[0], "the GPU time stands still")
+            self.assertEqual(of_session(later)[1], 50)
+
+    def test_a_killed_sampler_is_replaced(self):
+        with self.serve(AITHERION_SIM_BUSY="50") as server, Program(server.socket) as program:
+            self.wait_for(server, lambda figures: int(figures["sessions"][0].get("gpuTimeUs", -1)) > 0, "there is no sample")
+            first = harness.sampler_of(server.process.pid)
+            before = int(ask(server)["sessions"][0]["gpuTimeUs"])
+            os.kill(first, signal.SIGKILL)
+            self.assertTrue(server.wait_for_log("event=sampler-ended"))
+            self.assertEqual(program.do("sync"), GOOD)
+            self.assertNotIn(harness.wait_until(lambda: harness.sampler_of(server.process.pid)), (None, first))
+            self.wait_for(server, lambda figures: int(figures["sessions"][0]["gpuTimeUs"]) > before, "the time does not go on")
+            self.assertRegex(server.log(), f"level=warning event=sampler-ended pid={first} reason=Killed\n")
+
+    def test_a_sampler_that_hangs_is_replaced(self):
+        with self.serve() as server, Program(server.socket) as program:
+            self.wait_for_sample(server)
+            first = harness.sampler_of(server.process.pid)
+            os.kill(first, signal.SIGSTOP)
+            old = self.wait_for(server, lambda figures: int(figures["sampledMsAgo"]) > 2000, "the sample does not age")
+            self.assertEqual(of_device(old)["powerLimitMw"], "300000")
+            self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+            self.assertTrue(server.wait_for_log(f"event=sampler-hangs pid={first}"))
+            self.assertNotIn(harness.wait_until(lambda: harness.sampler_of(server.process.pid)), (None, first))
+            self.wait_for(server, lambda figures: 0 <= int(figures["sampledMsAgo"]) < 2000, "there is no new sample")
+
+    def test_nvml_that_hangs_from_the_beginning(self):
+        with self.serve(AITHERION_SIM_NVML="hangs") as server, Program(server.socket) as program:
+            self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+            self.assertTrue(harness.wait_until(lambda: harness.sampler_of(server.process.pid)))
+            figures = ask(server)
+            device = of_device(figures)
+            self.assertEqual((figures["sampledMsAgo"], device["temperatureC"], device["healthScore"]), ("-1", "-1", "-1"))
+            self.assertEqual((device["sessions"], figures["sessions"][0]["gpuTimeUs"]), ("1", "-1"))
+            self.assertGreater(int(device["memoryTotalBytes"]), 0)
+            sampler = harness.sampler_of(server.process.pid)
+            self.assertEqual(server.stop(), 0)
+            self.assertTrue(harness.wait_until(lambda: not os.path.exists(f"/proc/{sampler}")), "the sampler outlives the server")
+
+    def test_no_nvml(self):
+        """The simulator's folder has a driver and no NVML: no other sampler is tried."""
+        folder = os.path.join(harness.scratch(), "no-nvml")
+        os.makedirs(folder)
+        os.symlink(os.path.join(build_folder(), "lib", "aitherion", "sim", "libcuda.so.1"), os.path.join(folder, "libcuda.so.1"))
+        with self.serve(AITHERION_SIM_FOLDER=folder) as server:
+            self.assertTrue(server.wait_for_log("event=no-nvml"))
+            self.assertTrue(harness.wait_until(lambda: not harness.sampler_of(server.process.pid)))
+            self.assertEqual(ask(server)["sampledMsAgo"], "-1")
+            self.assertNotIn("sampler-ended", server.log())
+
+    def test_it_ends_with_the_server(self):
+        with self.serve() as server:
+            self.wait_for_sample(server)
+            sampler = harness.sampler_of(server.process.pid)
+            server.process.kill()
+            self.assertTrue(harness.wait_until(lambda: not os.path.exists(f"/proc/{sampler}")), "the sampler outlives the server")
 
 
 if __name__ == "__main__":

@@ -136,9 +136,27 @@ def checked_json(command, *args):
     return value
 
 
-def children_of(pid):
+def _all_children_of(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(word) for word in file.read().split()]
+
+
+def _is_sampler(pid):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+            return file.read() == "aitherion-gpus\n"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def children_of(pid):
+    """The children of a process; of a server, its sessions without the sampler."""
+    return [child for child in _all_children_of(pid) if not _is_sampler(child)]
+
+
+def sampler_of(pid):
+    """The process of a server that asks NVML; None if there is none now."""
+    return next(filter(_is_sampler, _all_children_of(pid)), None)
 
 
 def wait_until(claim, patience_s=PATIENCE_S):

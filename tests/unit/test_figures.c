@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "patience.h"
 #include "proto/gpu-control.h"
 #include "remote/session/figures.h"
@@ -236,6 +237,84 @@ TEST(collects_the_counts_of_a_session)
     ck_assert_int_eq(figures.sessions[1].sent_bytes, 0);
     ck_assert_int_eq(figures.sessions[1].waits[2], 0);
     ck_assert_ptr_null(figures.sessions[1].transport);
+}
+
+/* ---- samples ---- */
+
+enum { TEMPERATURE = offsetof(struct ath_device_figures, temperature_c) / sizeof(int64_t) };
+
+static struct ath_figures collect(void)
+{
+    struct ath_figures figures;
+    ath_figures_collect(&server, &figures);
+    return figures;
+}
+
+TEST(collects_samples_until_they_are_too_old)
+{
+    struct ath_samples *samples = &server.board->samples;
+    server.devices.count = 1;
+    server.devices.items[0].memory_total_bytes = 4096;
+    add(0, 5, ATH_GPU_PURPOSE_CUDA);
+    atomic_store(&samples->devices[0].figures[TEMPERATURE], 44);
+    atomic_store(&samples->devices[0].figures[1], 77); /* not for the sampler to say */
+    atomic_store(&samples->sessions[0].id, 5);
+    atomic_store(&samples->sessions[0].gpu_time_us, 1000);
+    atomic_store(&samples->sessions[0].busy_percent, 30);
+    atomic_store(&samples->sampled_ms, ath_now_ms());
+    ATH_AUTO(ath_figures) young = collect();
+    ck_assert_int_ge(young.sampled_ms_ago, 0);
+    ck_assert_int_eq(young.devices[0].temperature_c, 44);
+    ck_assert_int_eq(young.devices[0].power_mw, ATH_UNKNOWN);
+    ck_assert_int_eq(young.devices[0].memory_total_bytes, 4096);
+    ck_assert_int_eq(young.devices[0].memory_limit_bytes, 4096);
+    ck_assert_int_eq(young.sessions[0].gpu_time_us, 1000);
+    ck_assert_int_eq(young.sessions[0].busy_percent, 30);
+    /* The next session at the slot has no sample yet. */
+    ath_session_board_remove(server.board, 0);
+    add(0, 6, ATH_GPU_PURPOSE_CUDA);
+    ATH_AUTO(ath_figures) next = collect();
+    ck_assert_int_eq(next.sessions[0].gpu_time_us, ATH_UNKNOWN);
+    atomic_store(&samples->sessions[0].id, 6);
+    atomic_store(&samples->sampled_ms, ath_now_ms() - ATH_SAMPLES_STALE_MS - 1);
+    ATH_AUTO(ath_figures) old = collect();
+    ck_assert_int_eq(old.sampled_ms_ago, ATH_UNKNOWN);
+    ck_assert_int_eq(old.devices[0].temperature_c, ATH_UNKNOWN);
+    ck_assert_int_eq(old.devices[0].memory_total_bytes, 4096);
+    ck_assert_int_eq(old.sessions[0].gpu_time_us, ATH_UNKNOWN);
+}
+
+TEST(knows_the_age_of_a_sample)
+{
+    struct ath_samples samples;
+    ath_samples_init(&samples);
+    ck_assert_int_eq(ath_samples_age_ms(&samples, 5), ATH_UNKNOWN);
+    atomic_store(&samples.sampled_ms, 1000);
+    ck_assert_int_eq(ath_samples_age_ms(&samples, 999), 0); /* written behind the reader's clock */
+    ck_assert_int_eq(ath_samples_age_ms(&samples, 1003), 3);
+    ck_assert_int_eq(ath_samples_age_ms(&samples, 1000 + ATH_SAMPLES_STALE_MS),
+                     ATH_SAMPLES_STALE_MS);
+    ck_assert_int_eq(ath_samples_age_ms(&samples, 1001 + ATH_SAMPLES_STALE_MS), ATH_UNKNOWN);
+}
+
+/* The sampler works while a client asks, and for a while after. A question of the future is a lie.
+ */
+TEST(notes_the_last_question)
+{
+    struct ath_session_board_entry *entry = add(0, 1, ATH_GPU_PURPOSE_CONTROL);
+    uint64_t before_ms = ath_now_ms();
+    server.entry = entry;
+    ATH_AUTO(ath_figures) figures = collect();
+    ck_assert_uint_ge(atomic_load(&entry->asked_ms), before_ms);
+    ck_assert_uint_eq(atomic_load(&server.board->asked_ms), 0);
+    uint64_t asked_ms = atomic_load(&entry->asked_ms);
+    ath_session_board_remove(server.board, 0);
+    ck_assert_uint_eq(atomic_load(&server.board->asked_ms), asked_ms);
+    entry = add(0, 2, ATH_GPU_PURPOSE_CONTROL);
+    ck_assert_uint_eq(atomic_load(&entry->asked_ms), 0);
+    atomic_store(&entry->asked_ms, UINT64_MAX);
+    ath_session_board_remove(server.board, 0);
+    ck_assert_uint_eq(atomic_load(&server.board->asked_ms), asked_ms);
 }
 
 TEST(collects_what_the_board_counts)

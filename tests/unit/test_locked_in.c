@@ -113,6 +113,38 @@ static void write_fraction(void)
     atomic_store(&board->vram_fraction, 0.01);
 }
 
+static void write_samples(void)
+{
+    confine(1);
+    atomic_store(&board->samples.beat_ms, 1);
+}
+
+/* The sampler has pages of its own, too. */
+static void confine_sampler(void)
+{
+    if (ath_session_board_confine_sampler(board))
+        _exit(9);
+    signal(SIGSEGV, SIG_DFL);
+}
+
+static void sample_all(void)
+{
+    confine_sampler();
+    memset(&board->samples, 7, sizeof board->samples);
+}
+
+static void sample_first_entry(void)
+{
+    confine_sampler();
+    atomic_store(&ath_session_board_at(board, 0)->used_bytes[DEVICE], 77);
+}
+
+static void sample_known(void)
+{
+    confine_sampler();
+    atomic_store(&board->asked_ms, 77);
+}
+
 static void make_writable(void)
 {
     confine(1);
@@ -134,7 +166,7 @@ TEST(gives_each_session_its_own_pages)
 TEST(writes_its_own_entry_only)
 {
     static void (*const forbidden[])(void) = { write_neighbour, write_before, write_known,
-                                               write_fraction };
+                                               write_fraction, write_samples };
     for (size_t i = 0; i < 4; i++)
         new_session(i);
     ck_assert_int_eq(in_child(write_own), 0);
@@ -144,6 +176,18 @@ TEST(writes_its_own_entry_only)
     ck_assert_int_eq(in_child(make_writable), 0);
     ck_assert(!held(0) && !held(2));
     ck_assert(!atomic_load(&board->known[1].is_proven));
+}
+
+TEST(samples_and_writes_no_more)
+{
+    static void (*const forbidden[])(void) = { sample_first_entry, sample_known };
+    new_session(0);
+    ck_assert_int_eq(in_child(sample_all), 0);
+    ck_assert_uint_eq(atomic_load(&board->samples.sessions[ATH_SAMPLED_SESSIONS - 1].id),
+                      UINT64_C(0x0707070707070707));
+    for (size_t i = 0; i < ATH_COUNT(forbidden); i++)
+        ck_assert_int_eq(in_child(forbidden[i]), -SIGSEGV);
+    ck_assert(!held(0));
 }
 
 /* The words of a session about itself name no other, and no claim breaks the sums of others. */

@@ -155,6 +155,11 @@ static int close_others(const struct ath_sandbox_plan *plan, int libraries)
     return 0;
 }
 
+int ath_sandbox_close_inherited(void)
+{
+    return close_others(&(struct ath_sandbox_plan){ 0 }, -1);
+}
+
 static int drop_capabilities(void)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -55,6 +55,9 @@ void ath_sandbox_find_groups(struct ath_sandbox *out, const char *folder,
 /* Closes the descriptors of a prepared sandbox. */
 void ath_sandbox_free(struct ath_sandbox *sandbox);
 
+/* Closes all descriptors except 0, 1 and 2. Returns 0 or a negative errno. */
+int ath_sandbox_close_inherited(void);
+
 /*
  * Locks the calling process in for the rest of its life. The process has one thread. Sets the
  * environment variables that tell the driver and libraries which folders they may write. Returns 0,
