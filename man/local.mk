@@ -9,7 +9,7 @@ MAN1_PAGES = man/aitherion.1 \
 	man/aitherion-roce.1 man/aitherion-roce-add.1 man/aitherion-roce-bind.1 man/aitherion-roce-list.1 \
 	man/aitherion-roce-macvlan.1 man/aitherion-roce-remove.1 man/aitherion-roce-test.1 \
 	man/aitherion-run.1 man/aitherion-session.1 man/aitherion-session-end.1 man/aitherion-session-limit.1 \
-	man/aitherion-session-list.1 man/aitherion-start.1 man/aitherion-status.1 man/aitherion-stop.1 man/aitherion-version.1
+	man/aitherion-session-list.1 man/aitherion-start.1 man/aitherion-status.1 man/aitherion-stop.1 man/aitherion-top.1 man/aitherion-version.1
 MAN5_PAGES = man/aitherion-topology.yaml.5
 man1_MANS = $(MAN1_PAGES) man/aitherion-runtime.1
 man5_MANS = $(MAN5_PAGES)

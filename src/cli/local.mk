@@ -57,6 +57,7 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/start_work.h \
 	src/cli/commands/status.c \
 	src/cli/commands/stop.c \
+	src/cli/commands/top.c \
 	src/cli/commands/version.c \
 	src/cli/completion.c src/cli/completion.h src/cli/completion_parts.h \
 	src/cli/completion_bash.c \
@@ -121,6 +122,7 @@ libaitherion_a_SOURCES += \
 	src/cli/output/machine/svg_links.c src/cli/output/machine/svg_links.h \
 	src/cli/output/machine/svg_scene.c src/cli/output/machine/svg_scene.h \
 	src/cli/output/machine/text_devices.c src/cli/output/machine/text_devices.h \
+	src/cli/output/top.c src/cli/output/top.h \
 	src/cli/output/words.c src/cli/output/words.h \
 	src/cli/nodes.c src/cli/nodes.h \
 	src/cli/nodes_health.c \
@@ -136,6 +138,13 @@ libaitherion_a_SOURCES += \
 	src/cli/report.c src/cli/report.h \
 	src/cli/suggest.c src/cli/suggest.h \
 	src/cli/terminal.c src/cli/terminal.h \
+	src/cli/top/columns.c src/cli/top/columns.h \
+	src/cli/top/host_counts.c src/cli/top/host_counts.h \
+	src/cli/top/model.c src/cli/top/model.h \
+	src/cli/top/sampler.c src/cli/top/sampler.h \
+	src/cli/top/short.c src/cli/top/short.h \
+	src/cli/top/slots.c src/cli/top/slots.h \
+	src/cli/top/spark.c src/cli/top/spark.h \
 	src/cli/tui/columns.c src/cli/tui/columns.h \
 	src/cli/tui/curses.c src/cli/tui/curses.h \
 	src/cli/tui/cursor.c src/cli/tui/cursor.h \
@@ -160,6 +169,7 @@ libaitherion_a_SOURCES += \
 	src/cli/tui/terminal_draw.c \
 	src/cli/tui/terminal_program.c \
 	src/cli/tui/terminal_state.h \
+	src/cli/tui/top.h src/cli/tui/top_draw.c src/cli/tui/top_screen.c \
 	src/cli/tui/tui.c src/cli/tui/tui.h \
 	src/cli/watch.c src/cli/watch.h \
 	src/cli/wrap.c src/cli/wrap.h

@@ -35,6 +35,7 @@
 #include "cli/output/start.h"
 #include "cli/output/start_plan.h"
 #include "cli/output/status.h"
+#include "cli/output/top.h"
 #include "cli/report.h"
 #include "tree.h"
 #include "unit.h"
@@ -49,7 +50,7 @@ static const struct ath_view *const views[] = {
     &ath_logs_view,           &ath_machine_view,      &ath_place_view,       &ath_report_view,
     &ath_roce_list_view,      &ath_roce_macvlan_view, &ath_roce_test_view,   &ath_run_view,
     &ath_session_change_view, &ath_session_list_view, &ath_start_plan_view,  &ath_start_view,
-    &ath_status_view,         &ath_stop_view,         &ath_version_view,
+    &ath_status_view,         &ath_stop_view,         &ath_top_view,         &ath_version_view,
 };
 
 /* "docs/schema/stop.json" for "aitherion.stop/1". The caller frees it. */

@@ -21,6 +21,7 @@
     X(stop)                                                                                        \
     X(restart)                                                                                     \
     X(status)                                                                                      \
+    X(top)                                                                                         \
     X(logs)                                                                                        \
     X(run)                                                                                         \
     X(session)                                                                                     \

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/i18n.h"
@@ -19,21 +18,6 @@ struct options {
     const char *device;
 };
 
-static int read_size(const char *text, int64_t *out, struct ath_err *err)
-{
-    uint64_t bytes;
-    if (!strcmp(text, "none")) {
-        *out = ATH_UNKNOWN;
-        return 0;
-    }
-    if (ath_parse_size(text, &bytes) || bytes > INT64_MAX) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a memory size"), text);
-        return ath_err_hint(err, -EINVAL, _("give a size like 512M or 4G, or none"));
-    }
-    *out = (int64_t)bytes;
-    return 0;
-}
-
 static int read_words(const struct ath_cli *cli, const struct options *options, uint64_t *out_id,
                       struct ath_session_change *out, struct ath_err *err)
 {
@@ -41,7 +25,7 @@ static int read_words(const struct ath_cli *cli, const struct options *options, 
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not the number of a GPU"),
                            options->device);
     int status = ath_session_id_parse(cli->arguments[0], out_id, err);
-    return status ? status : read_size(cli->arguments[1], &out->limit_bytes, err);
+    return status ? status : ath_session_limit_parse(cli->arguments[1], &out->limit_bytes, err);
 }
 
 /* Returns the memory that a session uses on a device. */

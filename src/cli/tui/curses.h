@@ -34,6 +34,7 @@
     F(resizeterm)                                                                                  \
     F(set_escdelay)                                                                                \
     F(start_color)                                                                                 \
+    F(tigetnum)                                                                                    \
     F(tigetstr)                                                                                    \
     F(use_default_colors)                                                                          \
     F(use_env)                                                                                     \

@@ -110,25 +110,68 @@ static void draw_hints(struct ath_tui *tui, const struct box *box, enum ath_key_
 
 struct word {
     const char *title, *text;
+    int first; /* line that is shown first, if not all of them fit */
+    int page;  /* lines that fit; as many as there are: all of them */
+    int lines;
 };
 
+/* Returns the text from a line on. */
+static const char *from_line(const char *text, int line)
+{
+    for (; line > 0 && *text; line--)
+        text += strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n');
+    return text;
+}
+
+/* A text that does not fit scrolls by whole lines, and says so in its last row. */
 static void draw_word(struct ath_tui *tui, void *data)
 {
-    const struct word *word = data;
+    struct word *word = data;
     int columns = at_most(widest_line(word->text), room_for(tui));
-    struct box box = draw_box(tui, word->title, ath_tui_text_rows(word->text, columns), columns);
-    ath_tui_draw_text(tui, box.row, box.column, box.row + box.rows, box.columns, ATH_ROLE_PLAIN,
-                      word->text);
+    word->lines = ath_tui_text_rows(word->text, columns);
+    struct box box = draw_box(tui, word->title, word->lines, columns);
+    bool is_cut = box.rows < word->lines;
+
+    word->page = is_cut ? box.rows - 1 : box.rows;
+    word->first = at_most(word->first, word->lines - word->page);
+    word->first = word->first < 0 ? 0 : word->first;
+    ath_tui_draw_text(tui, box.row, box.column, box.row + word->page, box.columns, ATH_ROLE_PLAIN,
+                      from_line(word->text, word->first));
+    if (is_cut)
+        ath_screen_put(tui->terminal, box.row + word->page, box.column, box.columns, ATH_ROLE_DIM,
+                       false, _("Up, Down: scroll   other keys: close"));
+}
+
+/* Scrolls a text that does not fit. Returns false if the key closes the box. */
+static bool scroll(struct word *word, enum ath_action action)
+{
+    const struct {
+        enum ath_action action;
+        int lines;
+    } steps[] = { { ATH_ACTION_UP, -1 },
+                  { ATH_ACTION_DOWN, 1 },
+                  { ATH_ACTION_PAGE_UP, -word->page },
+                  { ATH_ACTION_PAGE_DOWN, word->page },
+                  { ATH_ACTION_WHEEL_UP, -ATH_WHEEL_ROWS },
+                  { ATH_ACTION_WHEEL_DOWN, ATH_WHEEL_ROWS } };
+
+    for (size_t i = 0; word->page < word->lines && i < ATH_COUNT(steps); i++)
+        if (steps[i].action == action) {
+            word->first += steps[i].lines;
+            return true;
+        }
+    return false;
 }
 
 void ath_dialog_say(struct ath_tui *tui, const char *title, const char *text)
 {
-    struct word word = { title, text };
+    struct word word = { .title = title, .text = text };
     struct ath_tui_frame frame = { .draw = draw_word, .data = &word };
     int key;
 
     ath_tui_push(tui, &frame);
-    ath_tui_key(tui, ATH_IN_DIALOG, -1, &key);
+    while (scroll(&word, ath_tui_key(tui, ATH_IN_DIALOG, -1, &key)))
+        ;
     ath_tui_pop(tui);
 }
 

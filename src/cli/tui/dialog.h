@@ -26,7 +26,7 @@ struct ath_choice *ath_choices_add(struct ath_choices *choices, const char *valu
                                    const char *label, const char *detail);
 struct ath_choice *ath_choices_find(const struct ath_choices *choices, const char *value);
 
-/* Shows a text until a key is pressed. */
+/* Shows a text until a key is pressed. The keys for scrolling scroll a text that does not fit. */
 void ath_dialog_say(struct ath_tui *tui, const char *title, const char *text);
 
 /*

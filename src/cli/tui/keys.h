@@ -33,6 +33,13 @@ enum ath_action {
     ATH_ACTION_PREVIOUS,
     ATH_ACTION_END, /* a session */
     ATH_ACTION_STOP,
+    ATH_ACTION_LIMIT, /* the memory of a session */
+    ATH_ACTION_FILTER,
+    ATH_ACTION_SORT,
+    ATH_ACTION_REVERSE,
+    ATH_ACTION_PAUSE,
+    ATH_ACTION_SLOWER,
+    ATH_ACTION_FASTER,
     ATH_ACTION_CLICK, /* at the place of ath_screen_mouse() */
     ATH_ACTION_WHEEL_UP,
     ATH_ACTION_WHEEL_DOWN,
@@ -49,6 +56,7 @@ enum ath_key_place {
     ATH_IN_STATUS = 64,  /* reading the status */
     ATH_IN_RUN = 128,    /* a command that runs: other keys are its input */
     ATH_IN_RESULT = 256, /* reading what a command printed */
+    ATH_IN_TOP = 512,    /* the live screen of `aitherion top` */
 };
 
 struct ath_key_row {

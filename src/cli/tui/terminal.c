@@ -116,6 +116,19 @@ static const char *capability(const struct ath_screen_terminal *terminal, const 
     return (intptr_t)text == -1 ? NULL : text;
 }
 
+/* Colours of medium brightness, which can be read on light and dark backgrounds: of the palette of
+ * 256 (xterm's), else of the terminal's own. */
+static void add_hues(const struct ath_screen_terminal *terminal)
+{
+    static const short many[ATH_HUES] = { 39, 170, 208, 37, 99, 178 };
+    static const short few[ATH_HUES] = { COLOR_BLUE, COLOR_MAGENTA, COLOR_YELLOW,
+                                         COLOR_CYAN, COLOR_RED,     COLOR_GREEN };
+    const short *hues = terminal->curses.tigetnum("colors") >= 256 ? many : few;
+
+    for (int i = 0; i < ATH_HUES; i++)
+        terminal->curses.init_pair((short)(ATH_ROLE_COUNT + i), hues[i], -1);
+}
+
 static void add_pairs(struct ath_screen_terminal *terminal)
 {
     static const short colors[ATH_ROLE_COUNT] = {
@@ -132,6 +145,7 @@ static void add_pairs(struct ath_screen_terminal *terminal)
     terminal->curses.use_default_colors();
     for (int role = 1; role < ATH_ROLE_COUNT; role++)
         terminal->curses.init_pair((short)role, colors[role] ? colors[role] : (short)-1, -1);
+    add_hues(terminal);
 }
 
 static void make_window(struct ath_screen_terminal *terminal)

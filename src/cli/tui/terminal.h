@@ -78,6 +78,14 @@ void ath_screen_repaint(struct ath_screen_terminal *terminal); /* redraws all ce
 void ath_screen_put(struct ath_screen_terminal *terminal, int row, int column, int width,
                     enum ath_role role, bool is_reversed, const char *text);
 
+/*
+ * The same in one of ATH_HUES colours without a meaning, which tell things of one kind apart.
+ * Without colour the text is plain.
+ */
+enum { ATH_HUES = 6 };
+void ath_screen_put_hue(struct ath_screen_terminal *terminal, int row, int column, int width,
+                        unsigned int hue, const char *text);
+
 /* Draw a horizontal line, and an empty box with a border. */
 void ath_screen_line(struct ath_screen_terminal *terminal, int row, int column, int width);
 void ath_screen_box(struct ath_screen_terminal *terminal, int row, int column, int rows,

@@ -72,11 +72,12 @@ static size_t next_letter(const char *text, wchar_t *out, int *out_columns)
     return length;
 }
 
-void ath_screen_put(struct ath_screen_terminal *terminal, int row, int column, int width,
-                    enum ath_role role, bool is_reversed, const char *text)
+/* Draws with the attributes that are set. */
+static void put_letters(const struct ath_screen_terminal *terminal, int row, int column, int width,
+                        const char *text)
 {
-    ath_auto_free char *clean = ath_clean(text, terminal->style.is_utf8);
     const struct ath_curses *curses = &terminal->curses;
+    ath_auto_free char *clean = ath_clean(text, terminal->style.is_utf8);
     int room = terminal->columns - column < width ? terminal->columns - column : width;
 
     if (row < 0 || row >= terminal->rows || column < 0 || room <= 0)
@@ -95,9 +96,25 @@ void ath_screen_put(struct ath_screen_terminal *terminal, int row, int column, i
     }
     for (; used < room; used++)
         cells[count++] = L' ';
-    set_role(terminal, role, is_reversed);
     curses->wmove(terminal->window, row, column);
     curses->waddnwstr(terminal->window, cells, (int)count);
+}
+
+void ath_screen_put(struct ath_screen_terminal *terminal, int row, int column, int width,
+                    enum ath_role role, bool is_reversed, const char *text)
+{
+    set_role(terminal, role, is_reversed);
+    put_letters(terminal, row, column, width, text);
+    set_role(terminal, ATH_ROLE_PLAIN, false);
+}
+
+void ath_screen_put_hue(struct ath_screen_terminal *terminal, int row, int column, int width,
+                        unsigned int hue, const char *text)
+{
+    bool is_color = terminal->style.is_color;
+    terminal->curses.wattr_set(terminal->window, A_NORMAL,
+                               (short)(is_color ? ATH_ROLE_COUNT + hue % ATH_HUES : 0), NULL);
+    put_letters(terminal, row, column, width, text);
     set_role(terminal, ATH_ROLE_PLAIN, false);
 }
 

@@ -1,0 +1,572 @@
+/* The live screen: keys, clicks, and orders to servers. */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/i18n.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/commands/session_id.h"
+#include "cli/output/words.h"
+#include "cli/suggest.h"
+#include "cli/top/short.h"
+#include "cli/tui/dialog.h"
+#include "cli/tui/search.h"
+#include "cli/tui/top.h"
+
+enum { CLOCK_MS = 1000 };
+
+static void screen_free(struct ath_top_screen *screen)
+{
+    ath_sampler_end(screen->sampler);
+    ath_top_free(&screen->model);
+    free(screen->shown);
+    free(screen->filter);
+}
+
+/* ---- results ---- */
+
+static void say_done(struct ath_tui *tui, const struct ath_top_command *done)
+{
+    ath_auto_free char *size =
+        done->limit_bytes == ATH_UNKNOWN ? NULL : ath_words_size(done->limit_bytes);
+
+    if (done->status)
+        ath_tui_say_error(tui, &done->err);
+    else if (done->kind == ATH_TOP_END_SESSION)
+        ath_tui_say(tui, ATH_ROLE_GOOD, _("session %" PRIu64 " is ended"), done->id);
+    else if (size)
+        ath_tui_say(tui, ATH_ROLE_GOOD, _("session %" PRIu64 " may use %s of GPU %d"), done->id,
+                    size, done->device);
+    else
+        ath_tui_say(tui, ATH_ROLE_GOOD, _("session %" PRIu64 " has no limit of its own on GPU %d"),
+                    done->id, done->device);
+}
+
+static void tick(struct ath_tui *tui, void *data)
+{
+    struct ath_top_screen *screen = data;
+    struct ath_top_command done;
+
+    if (!screen->is_paused)
+        ath_sampler_take(screen->sampler, &screen->model);
+    while (ath_sampler_done(screen->sampler, &done))
+        say_done(tui, &done);
+}
+
+static void begin_sampling(struct ath_tui *tui, struct ath_top_screen *screen,
+                           struct ath_reach *reach)
+{
+    screen->sampler = ath_sampler_start(reach, screen->interval_s * 1000);
+    ath_sampler_describe(screen->sampler, &screen->model);
+    ath_screen_wake(tui->terminal, ath_sampler_fd(screen->sampler));
+}
+
+/* Looks for the runtimes that there are now. All rates and histories begin again. */
+static void look_again(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    ATH_AUTO(ath_reach) reach = { 0 };
+    struct ath_cli cli = *tui->store.cli;
+    struct ath_err err = { 0 };
+    int status = ath_reach_open(&cli, screen->reach, ATH_REACH_ALL, &reach, &err);
+
+    ath_faults_free(&cli.faults);
+    if (status) {
+        ath_tui_say_error(tui, &err);
+        return;
+    }
+    ath_sampler_end(screen->sampler);
+    ath_top_free(&screen->model);
+    begin_sampling(tui, screen, &reach);
+    ath_screen_repaint(tui->terminal);
+}
+
+/* ---- the selection ---- */
+
+static void select_row(struct ath_top_screen *screen, int row)
+{
+    int last = (int)screen->shown_count - 1;
+
+    if (last < 0)
+        return;
+    row = row < 0 ? 0 : row > last ? last : row;
+    const struct ath_top_session *session = &screen->model.sessions[screen->shown[row]];
+    screen->has_selection = true;
+    screen->selected_server = session->server;
+    screen->selected_id = session->id;
+}
+
+/* Without a selection the first step selects the first row. */
+static void move(struct ath_top_screen *screen, int rows)
+{
+    int at = ath_top_selected_row(screen);
+    select_row(screen, at < 0 ? screen->first : at + rows);
+}
+
+static const struct ath_top_session *needed(struct ath_tui *tui,
+                                            const struct ath_top_screen *screen)
+{
+    const struct ath_top_session *session = ath_top_selected(screen);
+    if (!session)
+        ath_tui_say(tui, ATH_ROLE_WARN, _("select a session first: Up, Down or a click"));
+    return session;
+}
+
+static char *row_text(const void *data, int index)
+{
+    const struct ath_top_screen *screen = data;
+    const struct ath_top_session *session = &screen->model.sessions[screen->shown[index]];
+    ATH_AUTO(ath_text) text = { 0 };
+
+    for (const struct ath_top_column *column = ath_top_columns; column->title; column++) {
+        ath_auto_free char *cell = column->text(&screen->model, session);
+        ath_text_add(&text, "%s ", cell);
+    }
+    return ath_text_take(&text);
+}
+
+static void search(struct ath_tui *tui, struct ath_top_screen *screen, enum ath_action action)
+{
+    const struct ath_search_rows rows = { row_text, screen, &screen->shown_count };
+    int at = ath_top_selected_row(screen);
+
+    if (ath_search_act(tui, action, &rows, &at))
+        select_row(screen, at);
+}
+
+/* ---- order and filter ---- */
+
+static void sort_by(struct ath_top_screen *screen, enum ath_top_sort key)
+{
+    screen->order.is_reversed = screen->order.key == key && !screen->order.is_reversed;
+    screen->order.key = key;
+}
+
+/* Goes to the next column to the left or right that is shown and can be sorted by. */
+static void step_order(struct ath_top_screen *screen, int step)
+{
+    int at = (int)(ath_top_column(screen->order.key) - ath_top_columns) + step;
+
+    for (; at >= 0 && ath_top_columns[at].title; at += step)
+        if (screen->slots[at].width && ath_top_columns[at].key != ATH_TOP_SORT_COUNT) {
+            screen->order.key = ath_top_columns[at].key;
+            screen->order.is_reversed = false;
+            return;
+        }
+}
+
+static void choose_order(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    ATH_AUTO(ath_choices) choices = { 0 };
+
+    for (const struct ath_top_column *column = ath_top_columns; column->title; column++)
+        if (column->key != ATH_TOP_SORT_COUNT)
+            ath_choices_add(&choices, ath_top_sort_words[column->key], _(column->title),
+                            _(column->help))
+                ->is_on = column->key == screen->order.key;
+    int chosen = ath_dialog_choose(tui, _("Sort by"), NULL, &choices, false);
+    for (int key = 0; chosen >= 0 && key < ATH_TOP_SORT_COUNT; key++)
+        if (!strcmp(ath_top_sort_words[key], choices.items[chosen].value)) {
+            screen->order.key = (enum ath_top_sort)key;
+            screen->order.is_reversed = false;
+        }
+}
+
+static bool accept_any(struct ath_tui *tui, const char *text, void *data, char **out_reason)
+{
+    (void)tui, (void)text, (void)data, (void)out_reason;
+    return true;
+}
+
+static void set_filter(struct ath_top_screen *screen, const char *text)
+{
+    char *copy = text && *text ? ath_xstrdup(text) : NULL;
+    free(screen->filter);
+    screen->filter = copy;
+    screen->order.filter = copy;
+}
+
+static void ask_filter(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    ath_auto_free char *text = ath_dialog_input(
+        tui, _("Filter"),
+        _("Shows only sessions whose program, key, host, runtime or number has this text. Empty "
+          "shows all."),
+        screen->filter, accept_any, NULL);
+    if (text)
+        set_filter(screen, text);
+}
+
+/* ---- orders to servers ---- */
+
+static char *command_line(const struct ath_tui *tui, const struct ath_top_screen *screen,
+                          const char *words, size_t server)
+{
+    const struct ath_reach_server *to = ath_sampler_server(screen->sampler, server);
+    struct ath_reach_options options = *screen->reach;
+    ath_auto_free char *id = ath_xasprintf("%d", to->id);
+
+    options.server = to->id == ATH_UNSET ? to->server : NULL;
+    options.numa = to->id == ATH_UNSET ? NULL : id;
+    ath_auto_free char *whole = ath_reach_suggest(&options, words);
+    return ath_cli_suggest(tui->store.cli, whole);
+}
+
+static void give_order(struct ath_tui *tui, struct ath_top_screen *screen,
+                       const struct ath_top_command *command)
+{
+    if (tui->store.cli->globals.is_dry_run)
+        ath_tui_say(tui, ATH_ROLE_WARN, _("session %" PRIu64 " is unchanged (--dry-run)"),
+                    command->id);
+    else if (!ath_sampler_order(screen->sampler, command))
+        ath_tui_say(tui, ATH_ROLE_WARN, _("the runtime has not answered the last order yet"));
+    else
+        ath_tui_say(tui, ATH_ROLE_PLAIN, _("session %" PRIu64 ": waiting for the runtime ..."),
+                    command->id);
+}
+
+/* Returns what ends with a session: its memory, and the work of so long a time. */
+static char *loss_text(const struct ath_top_session *session)
+{
+    ath_auto_free char *age = ath_words_duration((int64_t)(session->facts->age_ms / 1000));
+    ath_auto_free char *size =
+        session->memory_bytes < 0 ? NULL : ath_words_size(session->memory_bytes);
+    const char *program = session->facts->program ? session->facts->program : "?";
+    const char *from = ath_top_from(session);
+
+    return ath_xasprintf(_("%s of %s has run for %s. Its GPU memory (%s) and all that is in it are "
+                           "lost, and its next CUDA call fails. The program itself goes on."),
+                         program, from ? from : "?", age, size ? size : _("of unknown size"));
+}
+
+static void end_session(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    ATH_AUTO(ath_choices) answers = { 0 };
+    const struct ath_top_session *session = needed(tui, screen);
+    if (!session)
+        return;
+    const struct ath_top_command command = { .kind = ATH_TOP_END_SESSION,
+                                             .server = session->server,
+                                             .id = session->id,
+                                             .limit_bytes = ATH_UNKNOWN };
+    ath_auto_free char *words = ath_xasprintf("session end %" PRIu64, command.id);
+    ath_auto_free char *line = command_line(tui, screen, words, command.server);
+    ath_auto_free char *loss = loss_text(session);
+    ath_auto_free char *text = ath_xasprintf("%s\n%s", loss, line);
+    ath_auto_free char *name = ath_xasprintf("%" PRIu64, command.id);
+    ath_auto_free char *title = ath_tui_fill(_("End session {0}?"), name);
+
+    ath_choices_add(&answers, "", _("No, leave it"), NULL);
+    ath_choices_add(&answers, "", _("Yes, end it"), NULL);
+    if (ath_dialog_choose(tui, title, text, &answers, false) == 1)
+        give_order(tui, screen, &command);
+}
+
+/* Returns the GPU that the user chooses of those of the session's server; -1: none. */
+static int choose_gpu(struct ath_tui *tui, const struct ath_top_screen *screen,
+                      const struct ath_top_session *session)
+{
+    ATH_AUTO(ath_choices) gpus = { 0 };
+
+    for (size_t i = 0; i < screen->model.gpu_count; i++) {
+        const struct ath_top_gpu *gpu = &screen->model.gpus[i];
+        if (gpu->server != session->server)
+            continue;
+        ath_auto_free char *label = ath_xasprintf("GPU %d", gpu->number);
+        ath_auto_free char *used = ath_words_size(ath_top_memory_on(session, gpu->number));
+        ath_choices_add(&gpus, label, label, used)->is_on = gpu->number == session->gpu;
+    }
+    return gpus.count < 2
+               ? (int)gpus.count - 1
+               : ath_dialog_choose(tui, _("Limit the memory of which GPU?"), NULL, &gpus, false);
+}
+
+static bool accept_limit(struct ath_tui *tui, const char *text, void *data, char **out_reason)
+{
+    struct ath_err err = { 0 };
+    (void)tui;
+    if (!ath_session_limit_parse(text, data, &err))
+        return true;
+    *out_reason = ath_xasprintf("%s: %s", err.message, err.hint);
+    return false;
+}
+
+static void limit_session(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    const struct ath_top_session *session = needed(tui, screen);
+    if (!session)
+        return;
+    struct ath_top_command command = { .kind = ATH_TOP_LIMIT_SESSION,
+                                       .server = session->server,
+                                       .id = session->id };
+    command.device = choose_gpu(tui, screen, session);
+    if (command.device < 0)
+        return;
+    ath_auto_free char *words =
+        ath_xasprintf("session limit %" PRIu64 " SIZE --device %d", command.id, command.device);
+    ath_auto_free char *line = command_line(tui, screen, words, command.server);
+    ath_auto_free char *title =
+        ath_xasprintf(_("Memory of session %" PRIu64 " on GPU %d"), command.id, command.device);
+    ath_auto_free char *help =
+        ath_xasprintf(_("A size like 512M or 4G, or none. Memory that the program has stays; more "
+                        "is refused.\n%s"),
+                      line);
+    ath_auto_free char *text =
+        ath_dialog_input(tui, title, help, NULL, accept_limit, &command.limit_bytes);
+    if (text)
+        give_order(tui, screen, &command);
+}
+
+/* ---- all about a session ---- */
+
+static void add_fact(struct ath_text *text, const char *label, const char *value)
+{
+    int width = (int)ath_text_width(label);
+    if (value)
+        ath_text_add(text, "%s%*s  %s\n", label, width < 14 ? 14 - width : 0, "", value);
+}
+
+static void add_uses(struct ath_text *text, const struct ath_top_session *session)
+{
+    for (size_t i = 0; i < session->facts->use_count; i++) {
+        const struct ath_runtime_use *use = &session->facts->uses[i];
+        ath_auto_free char *label = ath_xasprintf("GPU %u", use->device);
+        ath_auto_free char *used = ath_short_size(use->memory_used_bytes);
+        ath_auto_free char *limit =
+            use->memory_limit_bytes < 0 ? NULL : ath_short_size(use->memory_limit_bytes);
+        ath_auto_free char *value =
+            limit ? ath_xasprintf(_("%s of %s"), used, limit) : ath_steal(&used);
+        add_fact(text, label, value);
+    }
+}
+
+static void show_session(struct ath_tui *tui, const struct ath_top_screen *screen)
+{
+    const struct ath_top_session *session = needed(tui, screen);
+    ATH_AUTO(ath_text) text = { 0 };
+    if (!session)
+        return;
+    const struct ath_top_server *server = &screen->model.servers[session->server];
+    ath_auto_free char *peer = ath_session_peer_words(&server->answer.group, session->facts->peer);
+    ath_auto_free char *process =
+        session->facts->process ? ath_xasprintf("%u", session->facts->process) : NULL;
+    ath_auto_free char *age = ath_words_duration((int64_t)(session->facts->age_ms / 1000));
+    ath_auto_free char *received = ath_short_rate(session->received_bytes_s);
+    ath_auto_free char *sent = ath_short_rate(session->sent_bytes_s);
+    ath_auto_free char *calls = ath_short_rate(session->calls);
+    ath_auto_free char *calls_s = ath_short_rate(session->calls_s);
+    ath_auto_free char *gpu_time = ath_short_time(session->gpu_time_us);
+    ath_auto_free char *wait = ath_short_wait(session->wait_us);
+    ath_auto_free char *call_text = ath_xasprintf(_("%s, %s in a second"), calls, calls_s);
+    const struct {
+        const char *label, *value;
+    } facts[] = {
+        { _("Program"), session->facts->program },
+        { _("Key"), session->facts->identity },
+        { _("Host"), session->facts->host },
+        { _("Process"), process },
+        { _("From"), peer },
+        { _("Runtime"), server->name },
+        { _("Transport"), session->transport },
+        { _("Encrypted"), session->facts->is_encrypted ? _("yes, by TLS") : _("no") },
+        { _("Age"), age },
+        { _("GPU time"), gpu_time },
+        { _("Calls"), call_text },
+        { _("Wait"), wait },
+        { _("Received/s"), received },
+        { _("Sent/s"), sent },
+    };
+    for (size_t i = 0; i < ATH_COUNT(facts); i++)
+        add_fact(&text, facts[i].label, facts[i].value);
+    add_uses(&text, session);
+    ath_auto_free char *name = ath_xasprintf("%" PRIu64, session->id);
+    ath_auto_free char *title = ath_tui_fill(_("Session {0}"), name);
+    ath_dialog_say(tui, title, text.data);
+}
+
+/* ---- keys ---- */
+
+static void click(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    int row, column, before = ath_top_selected_row(screen);
+
+    ath_screen_mouse(tui->terminal, &row, &column);
+    for (size_t i = 0; row == screen->head_row && ath_top_columns[i].title; i++) {
+        const struct ath_slot *slot = &screen->slots[i];
+        if (slot->width && column >= 1 + slot->column && column <= 1 + slot->column + slot->width &&
+            ath_top_columns[i].key != ATH_TOP_SORT_COUNT) {
+            sort_by(screen, ath_top_columns[i].key);
+            return;
+        }
+    }
+    int index = screen->first + row - screen->head_row - 1;
+    if (row <= screen->head_row || row > screen->head_row + screen->table_rows ||
+        index >= (int)screen->shown_count)
+        return;
+    select_row(screen, index);
+    if (index == before)
+        show_session(tui, screen);
+}
+
+static void pause_or_go_on(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    screen->is_paused = !screen->is_paused;
+    ath_screen_wake(tui->terminal, screen->is_paused ? -1 : ath_sampler_fd(screen->sampler));
+}
+
+static void change_pace(struct ath_top_screen *screen, int step)
+{
+    static const int paces[] = { 1, 2, 5, 10, 30, 60 };
+    int at = 0, last = (int)ATH_COUNT(paces) - 1;
+
+    while (at < last && paces[at] < screen->interval_s)
+        at++;
+    if (step > 0 && paces[at] <= screen->interval_s && at < last)
+        at++;
+    if (step < 0 && at > 0)
+        at--;
+    screen->interval_s = paces[at];
+    ath_sampler_pace(screen->sampler, screen->interval_s * 1000);
+}
+
+static void hide_or_show(struct ath_top_screen *screen, int key)
+{
+    int part = key - '1';
+    if (part >= 0 && part < ATH_TOP_PART_COUNT)
+        screen->is_hidden[part] = !screen->is_hidden[part];
+}
+
+static void clear(struct ath_top_screen *screen)
+{
+    screen->has_selection = false;
+    set_filter(screen, NULL);
+}
+
+static void act(struct ath_tui *tui, struct ath_top_screen *screen, enum ath_action action, int key)
+{
+    switch (action) {
+    case ATH_ACTION_UP:
+        move(screen, -1);
+        break;
+    case ATH_ACTION_DOWN:
+        move(screen, 1);
+        break;
+    case ATH_ACTION_PAGE_UP:
+        move(screen, -screen->table_rows);
+        break;
+    case ATH_ACTION_PAGE_DOWN:
+        move(screen, screen->table_rows);
+        break;
+    case ATH_ACTION_FIRST:
+        select_row(screen, 0);
+        break;
+    case ATH_ACTION_LAST:
+        select_row(screen, (int)screen->shown_count - 1);
+        break;
+    case ATH_ACTION_WHEEL_UP:
+        move(screen, -ATH_WHEEL_ROWS);
+        break;
+    case ATH_ACTION_WHEEL_DOWN:
+        move(screen, ATH_WHEEL_ROWS);
+        break;
+    case ATH_ACTION_CLICK:
+        click(tui, screen);
+        break;
+    case ATH_ACTION_OPEN:
+        show_session(tui, screen);
+        break;
+    case ATH_ACTION_END:
+        end_session(tui, screen);
+        break;
+    case ATH_ACTION_LIMIT:
+        limit_session(tui, screen);
+        break;
+    case ATH_ACTION_FILTER:
+        ask_filter(tui, screen);
+        break;
+    case ATH_ACTION_SORT:
+        choose_order(tui, screen);
+        break;
+    case ATH_ACTION_LEFT:
+        step_order(screen, -1);
+        break;
+    case ATH_ACTION_RIGHT:
+        step_order(screen, 1);
+        break;
+    case ATH_ACTION_REVERSE:
+        screen->order.is_reversed = !screen->order.is_reversed;
+        break;
+    case ATH_ACTION_PAUSE:
+        pause_or_go_on(tui, screen);
+        break;
+    case ATH_ACTION_SLOWER:
+        change_pace(screen, 1);
+        break;
+    case ATH_ACTION_FASTER:
+        change_pace(screen, -1);
+        break;
+    case ATH_ACTION_NUMBER:
+        hide_or_show(screen, key);
+        break;
+    case ATH_ACTION_CLEAR:
+        clear(screen);
+        break;
+    case ATH_ACTION_RELOAD:
+        look_again(tui, screen);
+        break;
+    default:
+        search(tui, screen, action);
+    }
+}
+
+static void turn(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    for (;;) {
+        int key;
+        enum ath_action action = ath_tui_key(tui, ATH_IN_TOP, -1, &key);
+        if (action == ATH_ACTION_BACK)
+            return;
+        ath_tui_hush(tui);
+        act(tui, screen, action, key);
+    }
+}
+
+static void tui_free(struct ath_tui *tui)
+{
+    ath_screen_close(tui->terminal);
+    ath_tui_hush(tui);
+    free(tui->sought);
+}
+
+/* A signal is the usual end of a screen that only looks. */
+int ath_top_show(struct ath_cli *cli, const struct ath_reach_options *options,
+                 struct ath_reach *reach, int interval_s, const struct ath_top_order *order,
+                 struct ath_err *err)
+{
+    struct ath_tui tui __attribute__((cleanup(tui_free))) = {
+        .store = { .cli = cli },
+        .rows_least = ATH_TOP_ROWS,
+        .columns_least = ATH_TOP_COLUMNS,
+    };
+    struct ath_top_screen screen __attribute__((
+        cleanup(screen_free))) = { .reach = options, .order = *order, .interval_s = interval_s };
+    struct ath_tui_frame frame = {
+        .draw = ath_top_draw, .data = &screen, .is_full = true, .tick = tick, .tick_ms = CLOCK_MS
+    };
+
+    set_filter(&screen, order->filter);
+    int status = ath_screen_open(&cli->style, &tui.terminal, err);
+    if (status)
+        return status;
+    ath_log_set_level(ATH_LOG_QUIET);
+    begin_sampling(&tui, &screen, reach);
+    ath_tui_push(&tui, &frame);
+    turn(&tui, &screen);
+    ath_tui_pop(&tui);
+    return 0;
+}
