@@ -1,9 +1,13 @@
 /* Arrays: rows of elements without an address. Textures and surfaces are not simulated. */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/array.h"
 
 #include <stdlib.h>
+
+#include "sim/capture.h"
+#include "sim/context.h"
+#include "sim/device.h"
 
 static size_t format_bytes(CUarray_format format)
 {

@@ -1,10 +1,18 @@
 /* Captures streams: their calls become nodes of a graph. */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/capture.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/context.h"
+#include "sim/device.h"
+#include "sim/event.h"
+#include "sim/graph.h"
+#include "sim/stream.h"
+#include "sim/thread.h"
+#include "sim/work.h"
 
 static struct sim_capture *captures; /* under way */
 static unsigned long long last_id;

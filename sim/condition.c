@@ -5,9 +5,14 @@
  */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/condition.h"
 
 #include <stdlib.h>
+
+#include "sim/context.h"
+#include "sim/graph.h"
+#include "sim/graph_exec.h"
+#include "sim/work.h"
 
 enum { BODIES_MAX = 64 };
 

@@ -1,9 +1,22 @@
 /* Contexts, each thread's stack of contexts, and values that libraries keep with a context. */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/context.h"
 
 #include <stdlib.h>
+
+#include "sim/array.h"
+#include "sim/capture.h"
+#include "sim/context_local.h"
+#include "sim/device.h"
+#include "sim/event.h"
+#include "sim/facts.h"
+#include "sim/graph_exec.h"
+#include "sim/green.h"
+#include "sim/memory.h"
+#include "sim/module.h"
+#include "sim/stream.h"
+#include "sim/thread.h"
 
 struct sim_local {
     struct sim_local *next;

@@ -4,6 +4,10 @@
 
 #include "sim/sim.h"
 
+#include "sim/array.h"
+#include "sim/copy.h"
+#include "sim/stream.h"
+
 /* The source or the target of a copy. */
 struct end {
     CUmemorytype type;

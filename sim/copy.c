@@ -8,11 +8,18 @@
  */
 #include "config.h"
 
-#include "sim/facts.h"
-#include "sim/sim.h"
+#include "sim/copy.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/array.h"
+#include "sim/capture.h"
+#include "sim/context.h"
+#include "sim/facts.h"
+#include "sim/range.h"
+#include "sim/stream.h"
+#include "sim/work.h"
 
 /* ---- copying, without the lock ---- */
 

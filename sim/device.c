@@ -4,15 +4,20 @@
  */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/device.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "sim/facts.h"
+#include "sim/pool.h"
+#include "sim/thread.h"
 
 static struct {
     bool is_done, is_forked;

@@ -1,9 +1,17 @@
 /* Events: marks that streams leave. */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/event.h"
 
 #include <stdlib.h>
+
+#include "sim/capture.h"
+#include "sim/context.h"
+#include "sim/device.h"
+#include "sim/ipc.h"
+#include "sim/pool.h"
+#include "sim/stream.h"
+#include "sim/work.h"
 
 enum { FLAGS = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS };
 

@@ -5,6 +5,9 @@
 
 #ifdef ATH_RUNTIME_TABLES
 #include "cuda/api/export_tables.h"
+#include "sim/context_local.h"
+#include "sim/device.h"
+#include "sim/facts.h"
 #include "sim/sim.h"
 
 static size_t list_devices(struct ath_table_device *out, size_t room)

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/device.h"
+#include "sim/work.h"
+
 /* ---- graphs and nodes ---- */
 
 CUresult sim_graph_new(struct sim_graph **out)

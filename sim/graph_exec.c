@@ -4,10 +4,19 @@
  */
 #include "config.h"
 
-#include "sim/graph.h"
+#include "sim/graph_exec.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/condition.h"
+#include "sim/context.h"
+#include "sim/device.h"
+#include "sim/event.h"
+#include "sim/graph.h"
+#include "sim/graph_node.h"
+#include "sim/stream.h"
+#include "sim/work.h"
 
 /* The dependencies of a list's works, each as the number of an item. */
 struct shape {

@@ -1,9 +1,19 @@
 /* Nodes of graphs: adding them, and reading and changing their work. */
 #include "config.h"
 
-#include "sim/graph.h"
+#include "sim/graph_node.h"
 
 #include <string.h>
+
+#include "sim/condition.h"
+#include "sim/copy.h"
+#include "sim/event.h"
+#include "sim/graph.h"
+#include "sim/graph_memory.h"
+#include "sim/launch.h"
+#include "sim/range.h"
+#include "sim/stream.h"
+#include "sim/work.h"
 
 /* ---- adding nodes ---- */
 

@@ -6,10 +6,14 @@
  */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/green.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "sim/context.h"
+#include "sim/device.h"
+#include "sim/stream.h"
 
 enum { PART = 2 /* the number of processors must be a multiple */ };
 

@@ -12,12 +12,14 @@
  */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/image.h"
 
 #include <ctype.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/facts.h"
 
 enum {
     EM_OF_CUDA = 190,

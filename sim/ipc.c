@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/ipc.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -18,6 +18,15 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "sim/context.h"
+#include "sim/device.h"
+#include "sim/event.h"
+#include "sim/memory.h"
+#include "sim/peer.h"
+#include "sim/pool.h"
+#include "sim/range.h"
+#include "sim/work.h"
 
 enum { MAGIC_MEMORY = 0x6d656d31, MAGIC_EVENT = 0x65767431 };
 

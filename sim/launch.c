@@ -1,10 +1,18 @@
 /* Attributes of functions, launches and occupancy. */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/launch.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/context.h"
+#include "sim/device.h"
+#include "sim/facts.h"
+#include "sim/module.h"
+#include "sim/programs.h"
+#include "sim/stream.h"
+#include "sim/work.h"
 
 enum {
     THREADS_MAX = 1024, /* of a block */

@@ -14,7 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/context.h"
+#include "sim/device.h"
+#include "sim/image.h"
 #include "sim/jit_log.h"
+#include "sim/module.h"
+#include "sim/work.h"
 
 struct sim_linker {
     struct sim_object object;

@@ -4,40 +4,45 @@ simdir = $(pkglibdir)/sim
 sim_PROGRAMS = lib/aitherion/sim/libcuda.so.1
 lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	src/cuda/api/symbols.c src/cuda/api/symbols.h \
-	sim/array.c \
-	sim/mipmap.c \
-	sim/capture.c \
-	sim/condition.c \
-	sim/context.c \
+	sim/array.c sim/array.h \
+	sim/capture.c sim/capture.h \
+	sim/condition.c sim/condition.h \
+	sim/context.c sim/context.h \
+	sim/context_local.h \
 	sim/copies.c \
-	sim/copy.c \
-	sim/core.c \
-	sim/device.c \
+	sim/copy.c sim/copy.h \
+	sim/device.c sim/device.h \
 	sim/entry.c \
-	sim/event.c \
+	sim/event.c sim/event.h \
+	sim/export_tables.c sim/export_tables.h \
 	sim/facts.c sim/facts.h \
 	sim/graph.c sim/graph.h \
-	sim/graph_exec.c \
-	sim/graph_node.c \
-	sim/green.c \
-	sim/image.c \
-	sim/ipc.c \
+	sim/graph_exec.c sim/graph_exec.h \
+	sim/graph_memory.h \
+	sim/graph_node.c sim/graph_node.h \
+	sim/green.c sim/green.h \
+	sim/image.c sim/image.h \
+	sim/ipc.c sim/ipc.h \
 	sim/jit_log.c sim/jit_log.h \
-	sim/launch.c \
+	sim/launch.c sim/launch.h \
 	sim/linker.c \
-	sim/memory.c \
-	sim/module.c \
-	sim/peer.c \
+	sim/lock.c sim/lock.h \
+	sim/memory.c sim/memory.h \
+	sim/mipmap.c \
+	sim/module.c sim/module.h \
+	sim/object.c sim/object.h \
+	sim/peer.c sim/peer.h \
 	sim/pointer.c \
-	sim/pool.c \
-	sim/programs.c \
+	sim/pool.c sim/pool.h \
+	sim/programs.c sim/programs.h \
+	sim/range.h \
 	sim/settings.c \
 	sim/sim.h \
-	sim/stream.c \
-	sim/export_tables.c sim/export_tables.h \
+	sim/stream.c sim/stream.h \
+	sim/thread.c sim/thread.h \
 	sim/user_object.c \
-	sim/virtual.c \
-	sim/work.c
+	sim/virtual.c sim/virtual.h \
+	sim/work.c sim/work.h
 nodist_lib_aitherion_sim_libcuda_so_1_SOURCES = proto/cuda-methods.c proto/cuda-sim.c proto/cuda-symbols.c
 lib_aitherion_sim_libcuda_so_1_CPPFLAGS = $(AM_CPPFLAGS) -I$(srcdir) -DATH_CUDA_SYMBOLS_ONLY
 lib_aitherion_sim_libcuda_so_1_CFLAGS = $(AM_CFLAGS) -fPIC

@@ -7,12 +7,22 @@
  */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "sim/capture.h"
+#include "sim/context.h"
+#include "sim/device.h"
+#include "sim/ipc.h"
+#include "sim/pool.h"
+#include "sim/range.h"
+#include "sim/stream.h"
+#include "sim/virtual.h"
+#include "sim/work.h"
 
 enum { GIVE_BACK_BYTES = 1 << 20 /* larger holes go back to the system */ };
 

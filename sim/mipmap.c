@@ -5,6 +5,11 @@
 
 #include <stdlib.h>
 
+#include "sim/array.h"
+#include "sim/capture.h"
+#include "sim/context.h"
+#include "sim/device.h"
+
 enum { LEVELS_MAX = 32 };
 
 struct sim_mipmap {

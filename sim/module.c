@@ -7,13 +7,21 @@
  */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/context.h"
+#include "sim/device.h"
+#include "sim/facts.h"
+#include "sim/image.h"
 #include "sim/jit_log.h"
+#include "sim/memory.h"
+#include "sim/programs.h"
+#include "sim/range.h"
+#include "sim/stream.h"
 
 enum { FILE_BYTES_MAX = 256 << 20 };
 

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/peer.h"
 
 #include <pthread.h>
 #include <signal.h>

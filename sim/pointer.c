@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#include "sim/device.h"
+#include "sim/range.h"
+
 union value {
     unsigned int small;
     int number;

@@ -6,10 +6,20 @@
  */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/pool.h"
 
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "sim/capture.h"
+#include "sim/context.h"
+#include "sim/device.h"
+#include "sim/facts.h"
+#include "sim/graph_memory.h"
+#include "sim/memory.h"
+#include "sim/range.h"
+#include "sim/stream.h"
+#include "sim/work.h"
 
 struct sim_pool {
     struct sim_object object;

@@ -22,11 +22,15 @@
  */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/programs.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#include "sim/condition.h"
+#include "sim/facts.h"
+#include "sim/range.h"
 
 /* An array of floats in device memory. `faulted`: an access was outside known memory. */
 struct floats {

@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+#include "sim/context.h"
+#include "sim/module.h"
+#include "sim/stream.h"
+
 /* ---- settings that change nothing on the simulated device ---- */
 
 CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config)

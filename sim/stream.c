@@ -1,10 +1,18 @@
 /* Streams, and waiting for them. */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/stream.h"
 
 #include <stdlib.h>
 #include <time.h>
+
+#include "sim/capture.h"
+#include "sim/context.h"
+#include "sim/device.h"
+#include "sim/pool.h"
+#include "sim/range.h"
+#include "sim/thread.h"
+#include "sim/work.h"
 
 enum { PRIORITY_GREATEST = -5 };
 

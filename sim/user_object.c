@@ -6,8 +6,14 @@
 
 #include "sim/sim.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+
+#include "sim/device.h"
+#include "sim/graph.h"
+#include "sim/thread.h"
+#include "sim/work.h"
 
 struct sim_user_object {
     struct sim_object object;

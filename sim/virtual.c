@@ -5,12 +5,17 @@
  */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/virtual.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "sim/context.h"
+#include "sim/device.h"
+#include "sim/memory.h"
+#include "sim/range.h"
 
 enum { GRANULARITY = 2 << 20 };
 

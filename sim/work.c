@@ -1,11 +1,16 @@
 /* Works, their marks, and the threads that run them. */
 #include "config.h"
 
-#include "sim/sim.h"
+#include "sim/work.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "sim/capture.h"
+#include "sim/context.h"
+#include "sim/stream.h"
 
 /* Submitted work: it begins when the work before it in its stream and its waits are done. */
 struct sim_op {
