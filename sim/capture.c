@@ -203,6 +203,12 @@ CUresult sim_capture_forbids(void)
     return CUDA_SUCCESS;
 }
 
+CUresult sim_enter_unless_captured(struct sim_context **out)
+{
+    CUresult status = sim_enter(out);
+    return status ? status : sim_capture_forbids();
+}
+
 /* "It is invalid to synchronize a broader handle that encompasses active stream capture, such as a
  * device or context handle" (cuda.h, stream capture). This holds for captures of every thread and
  * mode. */

@@ -35,6 +35,8 @@ static inline CUresult sim_capture_refuse(struct sim_stream *stream)
 /* Returns 0, or the error if a capture of this thread (or a global one of any thread) forbids the
  * call. */
 CUresult sim_capture_forbids(void);
+/* The same as sim_enter() for a call that a capture forbids. */
+CUresult sim_enter_unless_captured(struct sim_context **out);
 
 /* Returns an error if a stream of the context captures: waiting would spoil the capture. */
 CUresult sim_capture_forbids_waiting(const struct sim_context *context);

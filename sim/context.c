@@ -13,8 +13,8 @@
 #include "sim/facts.h"
 #include "sim/graph_exec.h"
 #include "sim/green.h"
-#include "sim/memory.h"
 #include "sim/module.h"
+#include "sim/range.h"
 #include "sim/stream.h"
 #include "sim/thread.h"
 

@@ -135,6 +135,20 @@ struct sim_device *sim_device(int number)
     return number >= 0 && number < state.count ? &state.devices[number] : NULL;
 }
 
+bool sim_charge(int device, size_t bytes)
+{
+    struct sim_device *of = sim_device(device);
+    if (bytes > of->total_bytes - of->used_bytes)
+        return false;
+    of->used_bytes += bytes;
+    return true;
+}
+
+void sim_discharge(int device, size_t bytes)
+{
+    sim_device(device)->used_bytes -= bytes;
+}
+
 int sim_device_number(int device)
 {
     return state.numbers[device];

@@ -19,10 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/address_space.h"
+#include "sim/arena.h"
 #include "sim/context.h"
 #include "sim/device.h"
 #include "sim/event.h"
-#include "sim/memory.h"
 #include "sim/peer.h"
 #include "sim/pool.h"
 #include "sim/range.h"

@@ -4,6 +4,8 @@ simdir = $(pkglibdir)/sim
 sim_PROGRAMS = lib/aitherion/sim/libcuda.so.1
 lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	src/cuda/api/symbols.c src/cuda/api/symbols.h \
+	sim/address_space.c sim/address_space.h \
+	sim/arena.c sim/arena.h \
 	sim/array.c sim/array.h \
 	sim/capture.c sim/capture.h \
 	sim/condition.c sim/condition.h \
@@ -12,6 +14,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/copies.c \
 	sim/copy.c sim/copy.h \
 	sim/device.c sim/device.h \
+	sim/device_memory.c sim/device_memory.h \
 	sim/entry.c \
 	sim/event.c sim/event.h \
 	sim/export_tables.c sim/export_tables.h \
@@ -21,13 +24,14 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/graph_memory.h \
 	sim/graph_node.c sim/graph_node.h \
 	sim/green.c sim/green.h \
+	sim/host_memory.c sim/host_memory.h \
 	sim/image.c sim/image.h \
 	sim/ipc.c sim/ipc.h \
 	sim/jit_log.c sim/jit_log.h \
 	sim/launch.c sim/launch.h \
 	sim/linker.c \
 	sim/lock.c sim/lock.h \
-	sim/memory.c sim/memory.h \
+	sim/managed_hints.c \
 	sim/mipmap.c \
 	sim/module.c sim/module.h \
 	sim/object.c sim/object.h \
@@ -35,7 +39,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/pointer.c \
 	sim/pool.c sim/pool.h \
 	sim/programs.c sim/programs.h \
-	sim/range.h \
+	sim/range.c sim/range.h \
 	sim/settings.c \
 	sim/sim.h \
 	sim/stream.c sim/stream.h \

@@ -15,10 +15,11 @@
 
 #include "sim/context.h"
 #include "sim/device.h"
+#include "sim/device_memory.h"
 #include "sim/facts.h"
+#include "sim/host_memory.h"
 #include "sim/image.h"
 #include "sim/jit_log.h"
-#include "sim/memory.h"
 #include "sim/programs.h"
 #include "sim/range.h"
 #include "sim/stream.h"

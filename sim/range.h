@@ -1,7 +1,7 @@
 /*
  * The ranges of the address space that the driver knows, sorted by address.
  *
- * A range belongs to this table. sim_range_end() frees it with its memory.
+ * The table owns the ranges. sim_range_end() frees a range with its memory.
  */
 #pragma once
 #include "sim/sim.h"
@@ -42,9 +42,13 @@ struct sim_range {
 
 /* Returns the range of an address, or NULL. */
 struct sim_range *sim_range_at(uint64_t address);
+/* Returns a range that has some of these bytes, or NULL. */
+const struct sim_range *sim_range_of(uint64_t base, size_t bytes);
 CUresult sim_range_add(const struct sim_range *range, struct sim_range **out);
 /* Removes a range from the address space and frees its memory. */
 void sim_range_end(struct sim_range *range);
+/* Ends all ranges of a context, except those of graphs. */
+void sim_context_end_memory(struct sim_context *context);
 /* Returns the n-th range by address, or NULL. */
 struct sim_range *sim_range_number(size_t number);
 

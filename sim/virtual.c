@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/address_space.h"
 #include "sim/context.h"
 #include "sim/device.h"
-#include "sim/memory.h"
 #include "sim/range.h"
 
 enum { GRANULARITY = 2 << 20 };
