@@ -16,6 +16,7 @@
 
 #include <ctype.h>
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@
 enum {
     EM_OF_CUDA = 190,
     SYMBOLS_MAX = 65536,
+    FILE_BYTES_MAX = 256 << 20,
     ENTRY_BYTES = 64,
     KIND_PTX = 1,
     KIND_ELF = 2,
@@ -317,4 +319,25 @@ CUresult sim_image_read(const void *image, struct sim_image *out)
 CUresult sim_image_read_input(const void *image, struct sim_image *out)
 {
     return read_whole(image, true, out);
+}
+
+char *sim_read_file(const char *path, size_t *out_size)
+{
+    FILE *file = path ? fopen(path, "rbe") : NULL;
+    char *bytes = NULL;
+    if (file && !fseek(file, 0, SEEK_END)) {
+        long length = ftell(file);
+        rewind(file);
+        bytes = length > 0 && length < FILE_BYTES_MAX ? malloc((size_t)length + 64) : NULL;
+        if (bytes)
+            memset(bytes + length, 0, 64);
+        if (bytes && fread(bytes, 1, (size_t)length, file) != (size_t)length) {
+            free(bytes);
+            bytes = NULL;
+        }
+        *out_size = (size_t)length;
+    }
+    if (file)
+        fclose(file);
+    return bytes;
 }

@@ -25,3 +25,7 @@ CUresult sim_image_add(struct sim_image *image, const struct sim_symbol *symbol)
 /* Adds a variable that the image hides. */
 CUresult sim_image_add_variable(struct sim_image *image, const char *name, size_t bytes);
 void sim_image_free(struct sim_image *image);
+
+/* Returns the file with NUL bytes at its end, or NULL if it cannot be read. The caller frees it.
+ * Takes no lock. */
+char *sim_read_file(const char *path, size_t *out_size);

@@ -18,7 +18,6 @@
 #include "sim/device.h"
 #include "sim/image.h"
 #include "sim/jit_log.h"
-#include "sim/module.h"
 #include "sim/work.h"
 
 struct sim_linker {

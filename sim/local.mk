@@ -19,6 +19,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/event.c sim/event.h \
 	sim/export_tables.c sim/export_tables.h \
 	sim/facts.c sim/facts.h \
+	sim/function.c sim/function.h \
 	sim/graph.c sim/graph.h \
 	sim/graph_exec.c sim/graph_exec.h \
 	sim/graph_memory.h \
@@ -26,9 +27,12 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/green.c sim/green.h \
 	sim/host_memory.c sim/host_memory.h \
 	sim/image.c sim/image.h \
+	sim/image_kernels.c sim/image_kernels.h \
 	sim/ipc.c sim/ipc.h \
 	sim/jit_log.c sim/jit_log.h \
+	sim/kernel.c sim/kernel.h \
 	sim/launch.c sim/launch.h \
+	sim/library.c sim/library.h \
 	sim/linker.c \
 	sim/lock.c sim/lock.h \
 	sim/managed_hints.c \
@@ -45,6 +49,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/stream.c sim/stream.h \
 	sim/thread.c sim/thread.h \
 	sim/user_object.c \
+	sim/variable.c sim/variable.h \
 	sim/virtual.c sim/virtual.h \
 	sim/work.c sim/work.h
 nodist_lib_aitherion_sim_libcuda_so_1_SOURCES = proto/cuda-methods.c proto/cuda-sim.c proto/cuda-symbols.c

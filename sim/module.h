@@ -1,45 +1,30 @@
-/* Modules, libraries and their code. */
+/*
+ * Modules: code in a context.
+ *
+ * A module belongs to its context or, if it has a library, to the library; both end it.
+ */
 #pragma once
-#include "sim/facts.h"
+#include "sim/image.h"
 #include "sim/sim.h"
 
-struct sim_program;
-
-/* Settings of a function's code. */
-struct sim_function_settings {
-    int dynamic_shared_max, carveout;
-};
-
+struct sim_function;
 struct sim_library;
-struct sim_module;
+struct sim_variable;
 
-struct sim_kernel { /* of a library, without a context */
+struct sim_module {
     struct sim_object object;
-    struct sim_library *library;
-    const struct sim_program *program;
-    char *name;
-    struct sim_function_settings settings[SIM_DEVICES_MAX];
-    struct sim_kernel *next;
+    struct sim_library *library; /* NULL: loaded without a library */
+    struct sim_module *next;     /* of the library */
+    struct sim_image image;      /* empty for a module of a library */
+    struct sim_function *functions;
+    struct sim_variable *variables;
+    size_t charged_bytes; /* of the device's memory, for the module itself */
 };
 
-struct sim_function { /* of a module, in the module's context */
-    struct sim_object object;
-    struct sim_module *module;
-    struct sim_kernel *kernel; /* NULL: the module belongs to no library */
-    const struct sim_program *program;
-    char *name;
-    struct sim_function_settings settings;
-    struct sim_function *next;
-};
-
-/* The code of a CUfunction: a function, or a kernel in the current context. */
-struct sim_code {
-    const struct sim_program *program;
-    struct sim_function_settings *settings;
-    struct sim_context *context;
-    const char *name;
-};
-CUresult sim_code_find(CUfunction handle, struct sim_code *out);
 void sim_module_end(struct sim_module *module);
-/* Returns the file with NUL bytes at its end, or NULL if it cannot be read. The caller frees it. */
-char *sim_read_file(const char *path, size_t *out_size);
+/* Finds a module for a call that needs the driver. Returns an error if its context has a fault. */
+CUresult sim_module_find(CUmodule handle, struct sim_module **out);
+/* Returns the image of a module or of its library. */
+struct sim_image *sim_module_image(struct sim_module *module);
+/* Takes device memory for the module itself. */
+CUresult sim_module_charge(struct sim_module *module);

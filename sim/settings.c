@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/context.h"
-#include "sim/module.h"
+#include "sim/function.h"
 #include "sim/stream.h"
 
 /* ---- settings that change nothing on the simulated device ---- */
