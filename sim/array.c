@@ -7,6 +7,7 @@
 
 #include "sim/capture.h"
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 
 static size_t format_bytes(CUarray_format format)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/event.h"
 #include "sim/graph.h"

@@ -1,9 +1,13 @@
-/* Contexts: their life, and finding the context of a call. */
+/* Contexts. A context is never freed, because the program has its handle. */
 #pragma once
 #include "sim/sim.h"
 
 struct sim_local;
 struct sim_stream;
+
+/* CU_CTX_SCHED_MASK, MAP_HOST, LMEM_RESIZE_TO_MAX, COREDUMP_ENABLE, USER_COREDUMP_ENABLE,
+ * SYNC_MEMOPS */
+enum { SIM_CONTEXT_FLAGS = 0xff & ~0x04 };
 
 struct sim_context {
     struct sim_object object;
@@ -23,17 +27,13 @@ struct sim_context {
     uint64_t holder;         /* thread in which a green context is current; 0: none */
 };
 
-/* Finds the thread's current context for a call. Returns an error if there is none, or if it has
- * ended or has a fault. */
-CUresult sim_enter(struct sim_context **out);
-/* The same for a context by its handle; NULL: the current one. */
-CUresult sim_enter_context(CUcontext handle, struct sim_context **out);
-struct sim_context *sim_current(void); /* or NULL */
-
-CUresult sim_primary_retain(int device, struct sim_context **out);
+/* Returns the memory of a context that has not begun; NULL: out of memory. */
+struct sim_context *sim_context_new(void);
+/* Begins a context, also again after its end. */
+CUresult sim_context_start(struct sim_context *context, int device, unsigned int flags);
 /* Makes another context, which is not current in any thread. */
 CUresult sim_context_make(int device, struct sim_context **out);
-/* Ends everything in a context. The context itself stays, because the program has its handle. */
+/* Ends everything in a context. */
 void sim_context_end(struct sim_context *context);
 /* Records the fault of a kernel; an earlier fault stays. */
 void sim_context_fail(struct sim_context *context, CUresult fault);

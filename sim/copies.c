@@ -2,10 +2,9 @@
  * context's or the thread's. */
 #include "config.h"
 
-#include "sim/sim.h"
-
 #include "sim/array.h"
 #include "sim/copy.h"
+#include "sim/sim.h"
 #include "sim/stream.h"
 
 /* The source or the target of a copy. */

@@ -16,6 +16,7 @@
 #include "sim/array.h"
 #include "sim/capture.h"
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/facts.h"
 #include "sim/range.h"
 #include "sim/stream.h"

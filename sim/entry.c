@@ -8,6 +8,7 @@
 #include "cuda/api/symbols.h"
 #include "proto/cuda-methods.h"
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/export_tables.h"
 
 static const struct ath_cuda_error *find_error(CUresult error)

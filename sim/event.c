@@ -7,6 +7,7 @@
 
 #include "sim/capture.h"
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/ipc.h"
 #include "sim/pool.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/image_kernels.h"
 #include "sim/kernel.h"

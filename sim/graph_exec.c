@@ -11,6 +11,7 @@
 
 #include "sim/condition.h"
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/event.h"
 #include "sim/graph.h"

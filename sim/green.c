@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/stream.h"
 

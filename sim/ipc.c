@@ -22,6 +22,7 @@
 #include "sim/address_space.h"
 #include "sim/arena.h"
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/event.h"
 #include "sim/peer.h"

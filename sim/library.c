@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/image.h"
 #include "sim/kernel.h"

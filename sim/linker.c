@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/image.h"
 #include "sim/jit_log.h"

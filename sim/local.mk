@@ -10,9 +10,11 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/capture.c sim/capture.h \
 	sim/condition.c sim/condition.h \
 	sim/context.c sim/context.h \
-	sim/context_local.h \
+	sim/context_local.c sim/context_local.h \
+	sim/context_settings.c \
 	sim/copies.c \
 	sim/copy.c sim/copy.h \
+	sim/current_context.c sim/current_context.h \
 	sim/device.c sim/device.h \
 	sim/device_memory.c sim/device_memory.h \
 	sim/entry.c \
@@ -42,6 +44,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/peer.c sim/peer.h \
 	sim/pointer.c \
 	sim/pool.c sim/pool.h \
+	sim/primary_context.c sim/primary_context.h \
 	sim/programs.c sim/programs.h \
 	sim/range.c sim/range.h \
 	sim/settings.c \

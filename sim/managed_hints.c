@@ -1,12 +1,12 @@
 /* Hints about managed memory: they are checked, and have no effect. */
 #include "config.h"
 
-#include "sim/sim.h"
-
 #include "sim/capture.h"
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/range.h"
+#include "sim/sim.h"
 #include "sim/stream.h"
 #include "sim/work.h"
 

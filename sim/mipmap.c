@@ -8,6 +8,7 @@
 #include "sim/array.h"
 #include "sim/capture.h"
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 
 enum { LEVELS_MAX = 32 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/facts.h"
 #include "sim/function.h"

@@ -13,6 +13,7 @@
 
 #include "sim/capture.h"
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/device_memory.h"
 #include "sim/facts.h"

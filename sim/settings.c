@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/function.h"
 #include "sim/stream.h"
 

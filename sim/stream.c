@@ -8,6 +8,7 @@
 
 #include "sim/capture.h"
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/pool.h"
 #include "sim/range.h"

@@ -14,6 +14,7 @@
 
 #include "sim/address_space.h"
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/device.h"
 #include "sim/range.h"
 
