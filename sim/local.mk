@@ -22,6 +22,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/export_tables.c sim/export_tables.h \
 	sim/facts.c sim/facts.h \
 	sim/function.c sim/function.h \
+	sim/function_attribute.c \
 	sim/graph.c sim/graph.h \
 	sim/graph_exec.c sim/graph_exec.h \
 	sim/graph_memory.h \
@@ -34,6 +35,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/jit_log.c sim/jit_log.h \
 	sim/kernel.c sim/kernel.h \
 	sim/launch.c sim/launch.h \
+	sim/launch_attribute.c sim/launch_attribute.h \
 	sim/library.c sim/library.h \
 	sim/linker.c \
 	sim/lock.c sim/lock.h \
@@ -41,6 +43,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/mipmap.c \
 	sim/module.c sim/module.h \
 	sim/object.c sim/object.h \
+	sim/occupancy.c sim/occupancy.h \
 	sim/peer.c sim/peer.h \
 	sim/pointer.c \
 	sim/pool.c sim/pool.h \
