@@ -11,7 +11,7 @@
 
 #include "sim/context.h"
 #include "sim/graph.h"
-#include "sim/graph_exec.h"
+#include "sim/graph_list.h"
 #include "sim/work.h"
 
 enum { BODIES_MAX = 64 };

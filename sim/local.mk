@@ -25,6 +25,9 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/function_attribute.c \
 	sim/graph.c sim/graph.h \
 	sim/graph_exec.c sim/graph_exec.h \
+	sim/graph_exec_node.c \
+	sim/graph_exec_update.c \
+	sim/graph_list.c sim/graph_list.h \
 	sim/graph_memory.h \
 	sim/graph_node.c sim/graph_node.h \
 	sim/green.c sim/green.h \
