@@ -73,6 +73,3 @@ CUresult sim_graph_hold_copy(const struct sim_graph *graph, struct sim_work *wor
 /* Makes work the work of a child graph. The graph is moved (cuda.h,
  * CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE): its nodes keep their handles. */
 CUresult sim_graph_hold_moved(struct sim_graph *graph, struct sim_work *work);
-
-/* Returns whether no edge has a port or a type; edges NULL: none has. */
-bool sim_edges_are_plain(const CUgraphEdgeData *edges, size_t count);

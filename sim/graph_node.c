@@ -9,6 +9,7 @@
 #include "sim/copy.h"
 #include "sim/event.h"
 #include "sim/graph.h"
+#include "sim/graph_edges.h"
 #include "sim/graph_memory.h"
 #include "sim/launch.h"
 #include "sim/range.h"

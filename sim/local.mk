@@ -24,6 +24,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/function.c sim/function.h \
 	sim/function_attribute.c \
 	sim/graph.c sim/graph.h \
+	sim/graph_edges.c sim/graph_edges.h \
 	sim/graph_exec.c sim/graph_exec.h \
 	sim/graph_exec_node.c \
 	sim/graph_exec_update.c \
