@@ -29,7 +29,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/graph_exec_node.c \
 	sim/graph_exec_update.c \
 	sim/graph_list.c sim/graph_list.h \
-	sim/graph_memory.h \
+	sim/graph_memory.c sim/graph_memory.h \
 	sim/graph_node.c sim/graph_node.h \
 	sim/green.c sim/green.h \
 	sim/host_memory.c sim/host_memory.h \
@@ -57,6 +57,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/settings.c \
 	sim/sim.h \
 	sim/stream.c sim/stream.h \
+	sim/stream_memory.c \
 	sim/thread.c sim/thread.h \
 	sim/user_object.c \
 	sim/variable.c sim/variable.h \

@@ -1,9 +1,4 @@
-/*
- * Stream-ordered allocation, and its pools.
- *
- * An address is returned at the call; memory is freed when the stream reaches the free. A pool is
- * two counts: the memory that it has taken from the device, and the part in use.
- */
+/* Pools of device memory. */
 #include "config.h"
 
 #include "sim/pool.h"
@@ -11,27 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "sim/capture.h"
-#include "sim/context.h"
-#include "sim/current_context.h"
 #include "sim/device.h"
-#include "sim/device_memory.h"
-#include "sim/facts.h"
-#include "sim/graph_memory.h"
-#include "sim/range.h"
-#include "sim/stream.h"
-#include "sim/work.h"
-
-struct sim_pool {
-    struct sim_object object;
-    struct sim_pool *next; /* of all pools */
-    int device;
-    bool is_default, is_destroyed;
-    CUmemPoolProps props;
-    int fd;       /* of an imported pool: the arena of its memory; -1 */
-    int reuse[3]; /* CU_MEMPOOL_ATTR_REUSE_*: stored, without effect */
-    uint64_t threshold, reserved, reserved_high, used, used_high;
-};
 
 static struct sim_pool *pools;
 
@@ -158,160 +133,7 @@ void sim_pool_give(struct sim_pool *pool, size_t bytes)
         end_pool(pool);
 }
 
-/* ---- allocation ---- */
-
-/* The memory of graphs on each device, and its maximum so far. */
-static struct {
-    uint64_t bytes, high;
-} of_graphs[SIM_DEVICES_MAX];
-
-static void end_of_graph(struct sim_work *work)
-{
-    if (!work->range)
-        return;
-    of_graphs[work->range->device].bytes -= work->range->bytes;
-    sim_range_end(work->range);
-}
-
-static CUresult run_allocation(struct sim_work *work, struct sim_context *context)
-{
-    (void)context;
-    sim_lock();
-    work->range->is_unmapped = false;
-    sim_unlock();
-    return CUDA_SUCCESS;
-}
-
-/* The memory exists at once, and as long as the graph; it belongs to no pool. */
-static CUresult make_graph_memory(struct sim_context *context, int device, size_t bytes,
-                                  struct sim_work **out)
-{
-    struct sim_range *range;
-    CUresult status = sim_device_memory(context, device, bytes, NULL, &range);
-    if (status)
-        return status;
-    struct sim_work *work =
-        sim_work_new(CU_GRAPH_NODE_TYPE_MEM_ALLOC, run_allocation, end_of_graph);
-    if (!work) {
-        sim_range_end(range);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    range->is_of_graph = range->is_unmapped = true;
-    work->range = range;
-    of_graphs[device].bytes += range->bytes;
-    if (of_graphs[device].high < of_graphs[device].bytes)
-        of_graphs[device].high = of_graphs[device].bytes;
-    *out = work;
-    return CUDA_SUCCESS;
-}
-
-CUresult sim_graph_memory_work(CUDA_MEM_ALLOC_NODE_PARAMS *params, struct sim_work **out)
-{
-    struct sim_context *context;
-    CUresult status = sim_enter(&context);
-    if (status)
-        return status;
-    if (!params || !params->bytesize || !sim_device(params->poolProps.location.id) ||
-        params->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return CUDA_ERROR_INVALID_VALUE;
-    status = make_graph_memory(context, params->poolProps.location.id, params->bytesize, out);
-    if (!status)
-        params->dptr = (*out)->range->base;
-    return status;
-}
-
-static CUresult allocate_in_graph(CUdeviceptr *out, size_t bytes, int device,
-                                  struct sim_stream *stream)
-{
-    struct sim_work *work;
-    CUresult status = make_graph_memory(stream->object.context, device, bytes, &work);
-    if (status)
-        return status;
-    CUdeviceptr address = work->range->base;
-    status = sim_submit(stream, work, NULL);
-    if (!status)
-        *out = address;
-    return status;
-}
-
-static CUresult allocate(CUdeviceptr *out, size_t bytes, struct sim_pool *pool,
-                         struct sim_stream *stream)
-{
-    struct sim_context *context = stream->object.context;
-    struct sim_range *range;
-    int device = pool->device;
-    if (stream->capture)
-        return allocate_in_graph(out, bytes, device, stream);
-    CUresult status = sim_device_memory(context, device, bytes, pool, &range);
-    if (status == CUDA_ERROR_OUT_OF_MEMORY) {
-        status = sim_context_drain(context);
-        if (!status)
-            status = sim_device_memory(context, device, bytes, pool, &range);
-    }
-    if (!status)
-        *out = range->base;
-    return status;
-}
-
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes, CUmemoryPool handle,
-                                 CUstream stream_handle)
-{
-    SIM_LOCKED;
-    struct sim_stream *stream;
-    CUresult status = sim_enter_stream(stream_handle, &stream);
-    if (status)
-        return status;
-    struct sim_pool *pool = sim_object_find(SIM_POOL, handle);
-    if (!out || !bytes || !pool || pool->fd >= 0) /* an imported pool allocates nothing */
-        return CUDA_ERROR_INVALID_VALUE;
-    return allocate(out, bytes, pool, stream);
-}
-
-CUresult cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream stream_handle)
-{
-    SIM_LOCKED;
-    struct sim_stream *stream;
-    CUresult status = sim_enter_stream(stream_handle, &stream);
-    if (status)
-        return status;
-    if (!out || !bytes)
-        return CUDA_ERROR_INVALID_VALUE;
-    return allocate(out, bytes, sim_device(stream->object.context->device)->current_pool, stream);
-}
-
-static CUresult run_free(struct sim_work *work, struct sim_context *context)
-{
-    (void)context;
-    SIM_LOCKED;
-    sim_range_end(work->range);
-    work->range = NULL;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream_handle)
-{
-    SIM_LOCKED;
-    struct sim_stream *stream;
-    CUresult status = sim_enter_stream(stream_handle, &stream);
-    if (status)
-        return status;
-    struct sim_range *range = sim_range_at(address);
-    bool is_freed_so = range && (range->memory == SIM_DEVICE_MEMORY ||
-                                 (range->memory == SIM_FOREIGN_MEMORY && range->pool));
-    if (!is_freed_so || range->base != address || range->is_leaving)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (stream->capture && !range->is_of_graph)
-        return sim_capture_refuse(stream);
-    struct sim_work *work = sim_work_new(CU_GRAPH_NODE_TYPE_MEM_FREE,
-                                         range->is_of_graph ? sim_run_nothing : run_free, NULL);
-    if (work && !range->is_of_graph) {
-        work->range = range;
-        range->is_leaving = true;
-    }
-    return sim_submit(stream, work, NULL);
-}
-
-/* ---- pools ---- */
+/* ---- calls of programs ---- */
 
 CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 {
@@ -505,45 +327,4 @@ CUresult cuDeviceSetMemPool(CUdevice number, CUmemoryPool handle)
         return CUDA_ERROR_INVALID_VALUE;
     device->current_pool = pool;
     return CUDA_SUCCESS;
-}
-
-/* ---- memory of graphs ---- */
-
-CUresult cuDeviceGetGraphMemAttribute(CUdevice number, CUgraphMem_attribute attribute, void *value)
-{
-    SIM_LOCKED;
-    struct sim_device *device;
-    CUresult status = sim_enter_device(number, &device);
-    if (status)
-        return status;
-    if (!value || attribute > CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH)
-        return CUDA_ERROR_INVALID_VALUE;
-    bool is_high = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
-                   attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
-    *(uint64_t *)value = is_high ? of_graphs[number].high : of_graphs[number].bytes;
-    return CUDA_SUCCESS;
-}
-
-/* Only a high mark can be set, to zero, which restarts it. */
-CUresult cuDeviceSetGraphMemAttribute(CUdevice number, CUgraphMem_attribute attribute, void *value)
-{
-    SIM_LOCKED;
-    struct sim_device *device;
-    CUresult status = sim_enter_device(number, &device);
-    if (status)
-        return status;
-    if (!value || *(uint64_t *)value ||
-        (attribute != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH &&
-         attribute != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
-        return CUDA_ERROR_INVALID_VALUE;
-    of_graphs[number].high = of_graphs[number].bytes;
-    return CUDA_SUCCESS;
-}
-
-/* A graph owns its memory as long as it lives, so there is no unused memory to give back. */
-CUresult cuDeviceGraphMemTrim(CUdevice number)
-{
-    SIM_LOCKED;
-    struct sim_device *device;
-    return sim_enter_device(number, &device);
 }
