@@ -141,7 +141,7 @@ libaitherion_a_SOURCES += \
 	src/cli/top/columns.c src/cli/top/columns.h \
 	src/cli/top/host_counts.c src/cli/top/host_counts.h \
 	src/cli/top/model.c src/cli/top/model.h \
-	src/cli/top/sampler.c src/cli/top/sampler.h \
+	src/cli/top/watcher.c src/cli/top/watcher.h \
 	src/cli/top/short.c src/cli/top/short.h \
 	src/cli/top/slots.c src/cli/top/slots.h \
 	src/cli/top/spark.c src/cli/top/spark.h \

@@ -12,7 +12,7 @@
 #include "cli/output/top.h"
 #include "cli/repeat.h"
 #include "cli/top/columns.h"
-#include "cli/top/sampler.h"
+#include "cli/top/watcher.h"
 #include "cli/tui/top.h"
 
 enum { INTERVAL_S = 1, INTERVAL_MOST_S = 3600, ANSWERS = 2 }; /* a rate needs two */
@@ -30,12 +30,12 @@ struct options {
 struct looking {
     const struct ath_top_order *order;
     struct ath_top top;
-    struct ath_sampler *sampler;
+    struct ath_watcher *watcher;
 };
 
 static void looking_free(struct looking *looking)
 {
-    ath_sampler_end(looking->sampler);
+    ath_watcher_end(looking->watcher);
     ath_top_free(&looking->top);
 }
 
@@ -57,10 +57,10 @@ static bool have_answered(const struct ath_top *top, unsigned int answers)
 /* A server that hangs fails by the time limit of its session. */
 static void await_answers(struct looking *looking)
 {
-    struct pollfd input = { .fd = ath_sampler_fd(looking->sampler), .events = POLLIN };
+    struct pollfd input = { .fd = ath_watcher_fd(looking->watcher), .events = POLLIN };
 
     do
-        ath_sampler_take(looking->sampler, &looking->top);
+        ath_watcher_take(looking->watcher, &looking->top);
     while (!have_answered(&looking->top, ANSWERS) && (poll(&input, 1, -1) >= 0 || errno == EINTR));
 }
 
@@ -98,8 +98,8 @@ static int print(struct ath_cli *cli, const struct options *options,
     struct looking *shared = &looking;
     ath_auto_free char *seconds = ath_xasprintf("%d", interval_s);
 
-    looking.sampler = ath_sampler_start(reach, interval_s * 1000);
-    ath_sampler_describe(looking.sampler, &looking.top);
+    looking.watcher = ath_watcher_start(reach, interval_s * 1000);
+    ath_watcher_describe(looking.watcher, &looking.top);
     return ath_repeat_run(cli, options->is_once ? NULL : seconds, look, &shared, err);
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 #include "cli/reach.h"
 #include "cli/top/columns.h"
-#include "cli/top/sampler.h"
 #include "cli/top/slots.h"
+#include "cli/top/watcher.h"
 #include "cli/tui/tui.h"
 
 /* The smallest screen that is still of use. */
@@ -17,7 +17,7 @@ enum ath_top_part { ATH_TOP_GPUS, ATH_TOP_PORTS, ATH_TOP_CHARTS, ATH_TOP_PART_CO
 
 struct ath_top_screen {
     struct ath_top model;
-    struct ath_sampler *sampler;
+    struct ath_watcher *watcher;
     const struct ath_reach_options *reach; /* of the command line */
     struct ath_top_order order;
     char *filter; /* order.filter points to it; NULL: none */

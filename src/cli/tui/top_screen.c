@@ -23,7 +23,7 @@ enum { CLOCK_MS = 1000 };
 
 static void screen_free(struct ath_top_screen *screen)
 {
-    ath_sampler_end(screen->sampler);
+    ath_watcher_end(screen->watcher);
     ath_top_free(&screen->model);
     free(screen->shown);
     free(screen->filter);
@@ -54,17 +54,17 @@ static void tick(struct ath_tui *tui, void *data)
     struct ath_top_command done;
 
     if (!screen->is_paused)
-        ath_sampler_take(screen->sampler, &screen->model);
-    while (ath_sampler_done(screen->sampler, &done))
+        ath_watcher_take(screen->watcher, &screen->model);
+    while (ath_watcher_done(screen->watcher, &done))
         say_done(tui, &done);
 }
 
-static void begin_sampling(struct ath_tui *tui, struct ath_top_screen *screen,
+static void begin_watching(struct ath_tui *tui, struct ath_top_screen *screen,
                            struct ath_reach *reach)
 {
-    screen->sampler = ath_sampler_start(reach, screen->interval_s * 1000);
-    ath_sampler_describe(screen->sampler, &screen->model);
-    ath_screen_wake(tui->terminal, ath_sampler_fd(screen->sampler));
+    screen->watcher = ath_watcher_start(reach, screen->interval_s * 1000);
+    ath_watcher_describe(screen->watcher, &screen->model);
+    ath_screen_wake(tui->terminal, ath_watcher_fd(screen->watcher));
 }
 
 /* Looks for the runtimes that there are now. All rates and histories begin again. */
@@ -80,9 +80,9 @@ static void look_again(struct ath_tui *tui, struct ath_top_screen *screen)
         ath_tui_say_error(tui, &err);
         return;
     }
-    ath_sampler_end(screen->sampler);
+    ath_watcher_end(screen->watcher);
     ath_top_free(&screen->model);
-    begin_sampling(tui, screen, &reach);
+    begin_watching(tui, screen, &reach);
     ath_screen_repaint(tui->terminal);
 }
 
@@ -207,7 +207,7 @@ static void ask_filter(struct ath_tui *tui, struct ath_top_screen *screen)
 static char *command_line(const struct ath_tui *tui, const struct ath_top_screen *screen,
                           const char *words, size_t server)
 {
-    const struct ath_reach_server *to = ath_sampler_server(screen->sampler, server);
+    const struct ath_reach_server *to = ath_watcher_server(screen->watcher, server);
     struct ath_reach_options options = *screen->reach;
     ath_auto_free char *id = ath_xasprintf("%d", to->id);
 
@@ -223,7 +223,7 @@ static void give_order(struct ath_tui *tui, struct ath_top_screen *screen,
     if (tui->store.cli->globals.is_dry_run)
         ath_tui_say(tui, ATH_ROLE_WARN, _("session %" PRIu64 " is unchanged (--dry-run)"),
                     command->id);
-    else if (!ath_sampler_order(screen->sampler, command))
+    else if (!ath_watcher_order(screen->watcher, command))
         ath_tui_say(tui, ATH_ROLE_WARN, _("the runtime has not answered the last order yet"));
     else
         ath_tui_say(tui, ATH_ROLE_PLAIN, _("session %" PRIu64 ": waiting for the runtime ..."),
@@ -416,7 +416,7 @@ static void click(struct ath_tui *tui, struct ath_top_screen *screen)
 static void pause_or_go_on(struct ath_tui *tui, struct ath_top_screen *screen)
 {
     screen->is_paused = !screen->is_paused;
-    ath_screen_wake(tui->terminal, screen->is_paused ? -1 : ath_sampler_fd(screen->sampler));
+    ath_screen_wake(tui->terminal, screen->is_paused ? -1 : ath_watcher_fd(screen->watcher));
 }
 
 static void change_pace(struct ath_top_screen *screen, int step)
@@ -431,7 +431,7 @@ static void change_pace(struct ath_top_screen *screen, int step)
     if (step < 0 && at > 0)
         at--;
     screen->interval_s = paces[at];
-    ath_sampler_pace(screen->sampler, screen->interval_s * 1000);
+    ath_watcher_pace(screen->watcher, screen->interval_s * 1000);
 }
 
 static void hide_or_show(struct ath_top_screen *screen, int key)
@@ -564,7 +564,7 @@ int ath_top_show(struct ath_cli *cli, const struct ath_reach_options *options,
     if (status)
         return status;
     ath_log_set_level(ATH_LOG_QUIET);
-    begin_sampling(&tui, &screen, reach);
+    begin_watching(&tui, &screen, reach);
     ath_tui_push(&tui, &frame);
     turn(&tui, &screen);
     ath_tui_pop(&tui);

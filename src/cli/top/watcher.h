@@ -10,7 +10,7 @@
 #include "cli/reach.h"
 #include "cli/top/model.h"
 
-struct ath_sampler;
+struct ath_watcher;
 
 enum ath_top_order_kind { ATH_TOP_END_SESSION, ATH_TOP_LIMIT_SESSION };
 
@@ -25,30 +25,30 @@ struct ath_top_command {
     struct ath_err err;
 };
 
-/* Starts asking the servers, and leaves *reach empty. The caller ends it with ath_sampler_end(). */
-struct ath_sampler *ath_sampler_start(struct ath_reach *reach, int interval_ms);
+/* Starts asking the servers, and leaves *reach empty. The caller ends it with ath_watcher_end(). */
+struct ath_watcher *ath_watcher_start(struct ath_reach *reach, int interval_ms);
 
 /* Ends the threads. One that waits for a server is left behind and ends by itself. NULL: nothing.
  */
-void ath_sampler_end(struct ath_sampler *sampler);
+void ath_watcher_end(struct ath_watcher *watcher);
 
-/* Adds the servers to an empty model, in the sampler's order. */
-void ath_sampler_describe(const struct ath_sampler *sampler, struct ath_top *top);
+/* Adds the servers to an empty model, in the watcher's order. */
+void ath_watcher_describe(const struct ath_watcher *watcher, struct ath_top *top);
 
 /* Returns a descriptor that is readable while results wait. */
-int ath_sampler_fd(const struct ath_sampler *sampler);
+int ath_watcher_fd(const struct ath_watcher *watcher);
 
 /* Hands all results to the model. Returns whether there were any. */
-bool ath_sampler_take(struct ath_sampler *sampler, struct ath_top *top);
+bool ath_watcher_take(struct ath_watcher *watcher, struct ath_top *top);
 
 /* Asks at this interval from now on, and at once. */
-void ath_sampler_pace(struct ath_sampler *sampler, int interval_ms);
+void ath_watcher_pace(struct ath_watcher *watcher, int interval_ms);
 
 /* Gives a server an order. Returns false if it has not done the last one yet. */
-bool ath_sampler_order(struct ath_sampler *sampler, const struct ath_top_command *command);
+bool ath_watcher_order(struct ath_watcher *watcher, const struct ath_top_command *command);
 
 /* Moves the next order that is done into *out. Returns false if there is none. */
-bool ath_sampler_done(struct ath_sampler *sampler, struct ath_top_command *out);
+bool ath_watcher_done(struct ath_watcher *watcher, struct ath_top_command *out);
 
 /* Returns the address and the entry's id of a server. */
-const struct ath_reach_server *ath_sampler_server(const struct ath_sampler *sampler, size_t index);
+const struct ath_reach_server *ath_watcher_server(const struct ath_watcher *watcher, size_t index);

@@ -1,7 +1,7 @@
 /* Asking servers in threads. */
 #include "config.h"
 
-#include "cli/top/sampler.h"
+#include "cli/top/watcher.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +35,7 @@ struct source {
     struct ath_top_command order;
 };
 
-/* Belongs to the sampler and to all threads; the last of them frees it. */
+/* Belongs to the watcher and to all threads; the last of them frees it. */
 struct shared {
     struct ath_reach reach; /* not changed after the start */
     struct ath_root root;
@@ -51,7 +51,7 @@ struct shared {
     bool is_over;
 };
 
-struct ath_sampler {
+struct ath_watcher {
     struct shared *shared;
 };
 
@@ -300,10 +300,10 @@ static void start_threads(struct shared *shared)
 
 /* ---- the main thread ---- */
 
-struct ath_sampler *ath_sampler_start(struct ath_reach *reach, int interval_ms)
+struct ath_watcher *ath_watcher_start(struct ath_reach *reach, int interval_ms)
 {
-    struct ath_sampler *sampler = ath_xalloc(sizeof *sampler);
-    struct shared *shared = sampler->shared = ath_xalloc(sizeof *shared);
+    struct ath_watcher *watcher = ath_xalloc(sizeof *watcher);
+    struct shared *shared = watcher->shared = ath_xalloc(sizeof *shared);
     struct ath_err err = { 0 };
     pthread_condattr_t attributes;
 
@@ -325,14 +325,14 @@ struct ath_sampler *ath_sampler_start(struct ath_reach *reach, int interval_ms)
     pthread_cond_init(&shared->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     start_threads(shared);
-    return sampler;
+    return watcher;
 }
 
-void ath_sampler_end(struct ath_sampler *sampler)
+void ath_watcher_end(struct ath_watcher *watcher)
 {
-    if (!sampler)
+    if (!watcher)
         return;
-    struct shared *shared = sampler->shared;
+    struct shared *shared = watcher->shared;
     const struct timespec until = moment(ath_now_ms() + LEAVE_MS);
 
     pthread_mutex_lock(&shared->lock);
@@ -342,19 +342,19 @@ void ath_sampler_end(struct ath_sampler *sampler)
            pthread_cond_timedwait(&shared->changed, &shared->lock, &until) != ETIMEDOUT)
         ;
     leave(shared);
-    free(sampler);
+    free(watcher);
 }
 
-void ath_sampler_describe(const struct ath_sampler *sampler, struct ath_top *top)
+void ath_watcher_describe(const struct ath_watcher *watcher, struct ath_top *top)
 {
-    const struct ath_reach *reach = &sampler->shared->reach;
+    const struct ath_reach *reach = &watcher->shared->reach;
     for (size_t i = 0; i < reach->count; i++)
         ath_top_add_server(top, reach->items[i].id, reach->items[i].server);
 }
 
-int ath_sampler_fd(const struct ath_sampler *sampler)
+int ath_watcher_fd(const struct ath_watcher *watcher)
 {
-    return sampler->shared->event;
+    return watcher->shared->event;
 }
 
 static void take_result(struct ath_top *top, struct source *source)
@@ -366,9 +366,9 @@ static void take_result(struct ath_top *top, struct source *source)
     source->has_result = false;
 }
 
-bool ath_sampler_take(struct ath_sampler *sampler, struct ath_top *top)
+bool ath_watcher_take(struct ath_watcher *watcher, struct ath_top *top)
 {
-    struct shared *shared = sampler->shared;
+    struct shared *shared = watcher->shared;
     uint64_t count;
     bool is_any = false;
 
@@ -384,9 +384,9 @@ bool ath_sampler_take(struct ath_sampler *sampler, struct ath_top *top)
     return is_any;
 }
 
-void ath_sampler_pace(struct ath_sampler *sampler, int interval_ms)
+void ath_watcher_pace(struct ath_watcher *watcher, int interval_ms)
 {
-    struct shared *shared = sampler->shared;
+    struct shared *shared = watcher->shared;
 
     pthread_mutex_lock(&shared->lock);
     shared->interval_ms = interval_ms;
@@ -395,9 +395,9 @@ void ath_sampler_pace(struct ath_sampler *sampler, int interval_ms)
     pthread_mutex_unlock(&shared->lock);
 }
 
-bool ath_sampler_order(struct ath_sampler *sampler, const struct ath_top_command *command)
+bool ath_watcher_order(struct ath_watcher *watcher, const struct ath_top_command *command)
 {
-    struct shared *shared = sampler->shared;
+    struct shared *shared = watcher->shared;
     struct source *source = &shared->sources[command->server];
 
     pthread_mutex_lock(&shared->lock);
@@ -411,9 +411,9 @@ bool ath_sampler_order(struct ath_sampler *sampler, const struct ath_top_command
     return is_free;
 }
 
-bool ath_sampler_done(struct ath_sampler *sampler, struct ath_top_command *out)
+bool ath_watcher_done(struct ath_watcher *watcher, struct ath_top_command *out)
 {
-    struct shared *shared = sampler->shared;
+    struct shared *shared = watcher->shared;
     bool is_any = false;
 
     pthread_mutex_lock(&shared->lock);
@@ -427,7 +427,7 @@ bool ath_sampler_done(struct ath_sampler *sampler, struct ath_top_command *out)
     return is_any;
 }
 
-const struct ath_reach_server *ath_sampler_server(const struct ath_sampler *sampler, size_t index)
+const struct ath_reach_server *ath_watcher_server(const struct ath_watcher *watcher, size_t index)
 {
-    return &sampler->shared->reach.items[index];
+    return &watcher->shared->reach.items[index];
 }
