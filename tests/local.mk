@@ -40,6 +40,7 @@ UNIT_TESTS = \
 	tests/unit/test_library_kernels \
 	tests/unit/test_link \
 	tests/unit/test_link_gid \
+	tests/unit/test_log \
 	tests/unit/test_machine \
 	tests/unit/test_macvlan \
 	tests/unit/test_macvlan_apply \

@@ -13,6 +13,7 @@ libaitherion_a_SOURCES += \
 	src/base/clean.c src/base/clean.h \
 	src/base/key_name.c src/base/key_name.h \
 	src/base/late.c src/base/late.h \
+	src/base/level.c src/base/level.h \
 	src/base/log.c src/base/log.h \
 	src/base/map.h \
 	src/base/memory_limit.c src/base/memory_limit.h \

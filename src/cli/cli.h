@@ -22,7 +22,8 @@ struct ath_globals {
     bool is_json, is_yaml;
     bool is_quiet;
     int verbosity;
-    int color; /* enum ath_color */
+    const char *log_level; /* one of ath_level_names; NULL: by -q and -v, or the environment */
+    int color;             /* enum ath_color */
     bool is_yes, is_no_input, is_dry_run;
     bool wants_help, wants_version;
     const char *root, *topology;

@@ -24,6 +24,14 @@ void ath_command_option_tables(const struct ath_command *command,
     out[count] = NULL;
 }
 
+bool ath_command_replaces(const struct ath_command *command, const struct ath_option *option)
+{
+    for (const struct ath_option *own = command->options; own && own->name; own++)
+        if (own != option && !strcmp(own->name, option->name))
+            return true;
+    return false;
+}
+
 const struct ath_command *ath_command_child(const struct ath_command *parent, const char *name)
 {
     for (const struct ath_command *const *child = parent->children; child && *child; child++)
@@ -113,6 +121,5 @@ char *ath_command_choices(const char *const *choices)
 
 char *ath_option_value_name(const struct ath_option *option)
 {
-    return option->type == ATH_OPTION_CHOICE ? ath_command_choices(option->choices)
-                                             : ath_xstrdup(option->metavar);
+    return option->choices ? ath_command_choices(option->choices) : ath_xstrdup(option->metavar);
 }

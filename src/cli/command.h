@@ -15,7 +15,7 @@
 enum ath_option_type {
     ATH_OPTION_FLAG,   /* target: bool */
     ATH_OPTION_COUNT,  /* target: int, counts how often the option is given */
-    ATH_OPTION_TEXT,   /* target: const char *, owned by argv */
+    ATH_OPTION_TEXT,   /* target: const char *, owned by argv; one of choices, if there are any */
     ATH_OPTION_TEXTS,  /* target: struct ath_option_texts, one item each time */
     ATH_OPTION_CHOICE, /* target: int, index into choices; 0 unless given */
 };
@@ -61,7 +61,7 @@ struct ath_option {
     const char *fallback; /* value if the option is the last word, or a flag follows; NULL: a value
                              must be given */
     size_t offset;        /* of the target in the command's (or the global) options struct */
-    const char *const *choices; /* for ATH_OPTION_CHOICE, terminated by NULL */
+    const char *const *choices; /* the only values; terminated by NULL; NULL: any value */
     enum ath_completion completion;
     const char *const *suggestions; /* values that the shell offers too, terminated by NULL; other
                                        values are allowed */
@@ -127,6 +127,10 @@ extern const struct ath_option ath_machine_options[];
 enum { ATH_OPTION_TABLES = 4 };
 void ath_command_option_tables(const struct ath_command *command,
                                const struct ath_option *out[ATH_OPTION_TABLES]);
+
+/* Whether the command has an option of its own with the name of one for every command, which it
+ * then does not have. */
+bool ath_command_replaces(const struct ath_command *command, const struct ath_option *option);
 
 /* Returns the child with this name, or NULL. */
 const struct ath_command *ath_command_child(const struct ath_command *parent, const char *name);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "base/i18n.h"
+#include "base/level.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/commands/commands.h"
@@ -39,6 +40,13 @@ const struct ath_option ath_global_options[] = {
       .type = ATH_OPTION_COUNT,
       .offset = GLOBAL(verbosity),
       .help = N_("say what is done; give it twice for details") },
+    { .name = "log-level",
+      .type = ATH_OPTION_TEXT,
+      .choices = ath_level_names,
+      .offset = GLOBAL(log_level),
+      .help = N_("the messages on standard error: error (as -q), warning (the default: also what "
+                 "was changed), info (as -v) or debug (as -vv); overrides -q, -v and "
+                 "AITHERION_LOG_LEVEL") },
     { .name = "color",
       .type = ATH_OPTION_CHOICE,
       .choices = colors,

@@ -32,7 +32,9 @@ void ath_completion_each_option(FILE *out, const struct ath_command *command, co
     const struct ath_option *tables[ATH_OPTION_TABLES];
     ath_command_option_tables(command, tables);
     for (size_t i = 0; tables[i]; i++)
-        ath_completion_each_of(out, path, tables[i], visit);
+        for (const struct ath_option *option = tables[i]; option->name; option++)
+            if (!ath_command_replaces(command, option))
+                visit(out, path, option);
 }
 
 void ath_completion_each_shared_option(FILE *out, ath_completion_visit *visit)

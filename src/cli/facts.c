@@ -39,8 +39,11 @@ const struct ath_fact ath_environment[] = {
          "runtime is reached. Not set: the key is enough") },
     { "AITHERION_CONNECT_TIMEOUT",
       N_("seconds that a program tries to reach its runtime (default: 10)") },
-    { "AITHERION_LOG", N_("\"info\": the program prints the runtime, transport and session that "
-                          "it uses on standard error") },
+    { "AITHERION_LOG_LEVEL",
+      N_("messages on standard error: error, warning (the default), info or debug. For "
+         "`aitherion` as --log-level, except that results stay the same. In a program, info prints "
+         "the runtime, transport and session that it uses, and debug also calls that fail and why "
+         "a call is not supported") },
     { "AITHERION_DISABLE",
       N_("1: programs with aitherion's libraries see no GPU. Or a list of optimisations to switch "
          "off, see `man aitherion-run`") },

@@ -120,12 +120,13 @@ static void print_title(FILE *out, const struct ath_command *command, int width)
 
 /* Below a single command the shared options are only named, so that the command's own options stand
  * out. */
-static void print_shared_option_names(FILE *out, int width)
+static void print_shared_option_names(FILE *out, const struct ath_command *command, int width)
 {
     ATH_AUTO(ath_text) names = { 0 };
 
     for (const struct ath_option *option = ath_global_options; option->name; option++)
-        ath_text_add(&names, "%s--%s", option == ath_global_options ? "" : ", ", option->name);
+        if (!ath_command_replaces(command, option))
+            ath_text_add_part(&names, ", ", "--%s", option->name);
     fprintf(out, "\n%s\n%*s", _("Options of every command, explained by `aitherion --help`"),
             INDENT, "");
     ath_wrap(out, names.data, INDENT, INDENT, width);
@@ -160,7 +161,7 @@ void ath_help_print(FILE *out, const struct ath_command *command, int width)
     if (is_root)
         print_options(out, _("Options of every command"), ath_global_options, width);
     else
-        print_shared_option_names(out, width);
+        print_shared_option_names(out, command, width);
     print_examples(out, command->examples, width);
     ath_auto_free char *page = page_name(command);
     fprintf(out, "\n%s man %s\n", _("More:"), page);

@@ -39,11 +39,32 @@ static struct ath_style style_for(const struct ath_globals *globals)
     };
 }
 
-static void set_verbosity(const struct ath_globals *globals)
+/* --log-level is another way to write -q, nothing, -v and -vv. */
+static void take_log_level(struct ath_globals *globals)
+{
+    enum ath_level level = ATH_LEVEL_WARNING;
+    if (!globals->log_level)
+        return;
+    (void)ath_level_read("--log-level", globals->log_level, &level, NULL); /* it is one */
+    globals->is_quiet = level == ATH_LEVEL_ERROR;
+    globals->verbosity = level > ATH_LEVEL_WARNING ? (int)(level - ATH_LEVEL_WARNING) : 0;
+}
+
+/* The environment sets the level of messages only. It does not change a command's result, as -q and
+ * -v may do. */
+static int set_log_level(struct ath_globals *globals, struct ath_err *err)
 {
     static const enum ath_log_level levels[] = { ATH_LOG_NORMAL, ATH_LOG_VERBOSE, ATH_LOG_DEBUG };
+    enum ath_log_level level;
+
+    take_log_level(globals);
     int index = globals->verbosity < 2 ? globals->verbosity : 2;
-    ath_log_set_level(globals->is_quiet ? ATH_LOG_QUIET : levels[index]);
+    level = globals->is_quiet ? ATH_LOG_QUIET : levels[index];
+    int status = globals->log_level || globals->is_quiet || globals->verbosity
+                     ? 0
+                     : ath_log_level_of_environment(&level, err);
+    ath_log_set_level(level);
+    return status;
 }
 
 /* Returns the command to run. --help and --version run the commands of these names, and so does a
@@ -57,6 +78,13 @@ static const struct ath_command *command_to_run(const struct ath_command_line *l
     return line->command;
 }
 
+/* Whether the command only tells about aitherion, which a wrong variable must not prevent. */
+static bool is_about_itself(const struct ath_command *command)
+{
+    return command == &ath_command_help || command == &ath_command_version ||
+           command == &ath_command_complete;
+}
+
 static int run(const struct ath_command_line *line, struct ath_cli *cli, struct ath_err *err)
 {
     const struct ath_command *command = command_to_run(line);
@@ -65,7 +93,9 @@ static int run(const struct ath_command_line *line, struct ath_cli *cli, struct 
     cli->arguments = line->arguments;
     cli->argument_count = line->argument_count;
     cli->style = style_for(&cli->globals);
-    set_verbosity(&cli->globals);
+    int status = set_log_level(&cli->globals, err);
+    if (status && !is_about_itself(command))
+        return status;
     return command->run(cli, line->options, err);
 }
 

@@ -142,13 +142,14 @@ static int sort_words(int argc, char *const argv[], struct ath_command_line *out
     return end;
 }
 
-static int set_choice(const struct ath_option *option, int *target, const char *value,
-                      struct ath_err *err)
+/* Finds the value among the option's choices. Returns 0, or -EINVAL "usage" with err. */
+static int find_choice(const struct ath_option *option, const char *value, int *out,
+                       struct ath_err *err)
 {
     size_t count = 0;
     for (; option->choices[count]; count++)
         if (!strcmp(option->choices[count], value)) {
-            *target = (int)count;
+            *out = (int)count;
             return 0;
         }
 
@@ -164,6 +165,7 @@ static int apply(const struct ath_option *option, void *targets, const char *val
                  struct ath_err *err)
 {
     void *target = (char *)targets + option->offset;
+    int unused;
 
     switch (option->type) {
     case ATH_OPTION_FLAG:
@@ -173,6 +175,8 @@ static int apply(const struct ath_option *option, void *targets, const char *val
         ++*(int *)target;
         return 0;
     case ATH_OPTION_TEXT:
+        if (option->choices && find_choice(option, value, &unused, err))
+            return -EINVAL;
         *(const char **)target = value;
         return 0;
     case ATH_OPTION_TEXTS: {
@@ -181,7 +185,7 @@ static int apply(const struct ath_option *option, void *targets, const char *val
         return 0;
     }
     case ATH_OPTION_CHOICE:
-        return set_choice(option, target, value, err);
+        return find_choice(option, value, target, err);
     }
     return 0;
 }

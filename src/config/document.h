@@ -104,7 +104,8 @@ struct ath_document {
     struct ath_document_node node;
     struct ath_document_engine engine;
     char *key_file;
-    int encrypt; /* TCP connections that leave the machine, all, none: auto, on, off */
+    int encrypt;   /* TCP connections that leave the machine, all, none: auto, on, off */
+    int log_level; /* enum ath_level: the lines of the runtimes' logs */
     char *tls_certificate, *tls_key, *tls_ca; /* files; NULL: none */
     struct ath_document_limits limits;
     struct {

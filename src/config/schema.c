@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/i18n.h"
 #include "base/idset.h"
+#include "base/level.h"
 #include "config/document.h"
 
 enum {
@@ -374,6 +375,13 @@ static const struct ath_schema document_keys[] = {
       .otherwise = N_("the key is enough"),
       .help = N_("file of authorities (PEM), one of which must have signed the certificate of each "
                  "runtime that is reached from here by TLS") },
+    { .name = "log_level",
+      .kind = ATH_VALUE_CHOICE,
+      FIELD(ath_document, log_level),
+      .choices = ath_level_names,
+      .fallback = "info",
+      .is_rare = true,
+      .help = N_("lines of the runtimes' logs: those of this level and of the levels before it") },
     { .name = "limits",
       .kind = ATH_VALUE_MAPPING,
       FIELD(ath_document, limits),

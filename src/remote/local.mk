@@ -43,6 +43,7 @@ CLIENT_LIBRARY_BASE = \
 	src/base/file.c src/base/file.h \
 	src/base/host_budget.c src/base/host_budget.h \
 	src/base/late.c src/base/late.h \
+	src/base/level.c src/base/level.h \
 	src/base/log.c src/base/log.h \
 	src/base/map.h \
 	src/base/memory_limit.c src/base/memory_limit.h \

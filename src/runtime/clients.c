@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -123,6 +124,13 @@ static struct ath_process *admit(struct ath_listener *listener, int fd, size_t w
     return NULL;
 }
 
+static void log_process(const char *event, pid_t pid, const char *peer)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", (int)pid);
+    ath_event_log(ATH_EVENT_DEBUG, event, "pid", number, "peer", peer, NULL);
+}
+
 void ath_clients_start(struct ath_listener *listener, int fd, size_t which,
                        struct ath_source source, bool trusts)
 {
@@ -150,6 +158,8 @@ void ath_clients_start(struct ath_listener *listener, int fd, size_t which,
     ath_fd_passing_keep_outer(&listener->fd_passing);
     process->pid = child;
     ath_session_board_note_process(listener->server.board, slot, child);
+    if (child > 0)
+        log_process("process-started", child, peer);
     if (child < 0) {
         ath_event_log(ATH_EVENT_ERROR, "no-process", "peer", peer, "reason", strerror(forked),
                       NULL);
@@ -174,6 +184,7 @@ void ath_clients_reap(struct ath_listener *listener)
         struct ath_process *process = ath_process_table_find_pid(&listener->processes, pid);
         if (ath_sampler_take_end(listener, pid, status) || !process)
             continue;
+        log_process("process-ended", pid, process->peer);
         forget(listener, process);
         const char *crash = crash_of(status);
         ath_auto_free char *number = ath_xasprintf("%d", (int)pid);

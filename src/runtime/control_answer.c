@@ -375,19 +375,26 @@ static void answer_nvml(const struct ath_server *server, int fd,
 }
 
 static const struct {
+    const char *name;
     enum ath_control_message_which question;
     void (*answer)(const struct ath_server *server, int fd, struct ath_control_message question,
                    struct ath_control_message_builder answer);
 } questions[] = {
-    { ATH_CONTROL_MESSAGE_GET_HEALTH, answer_health },
-    { ATH_CONTROL_MESSAGE_GET_DEVICES, answer_devices },
-    { ATH_CONTROL_MESSAGE_GET_SESSIONS, answer_sessions },
-    { ATH_CONTROL_MESSAGE_GET_FIGURES, answer_figures },
-    { ATH_CONTROL_MESSAGE_END_SESSION, answer_end },
-    { ATH_CONTROL_MESSAGE_LIMIT_SESSION, answer_limit },
-    { ATH_CONTROL_MESSAGE_LIMIT_SERVER, answer_server_limit },
-    { ATH_CONTROL_MESSAGE_NVML, answer_nvml },
+    { "health", ATH_CONTROL_MESSAGE_GET_HEALTH, answer_health },
+    { "devices", ATH_CONTROL_MESSAGE_GET_DEVICES, answer_devices },
+    { "sessions", ATH_CONTROL_MESSAGE_GET_SESSIONS, answer_sessions },
+    { "figures", ATH_CONTROL_MESSAGE_GET_FIGURES, answer_figures },
+    { "end-session", ATH_CONTROL_MESSAGE_END_SESSION, answer_end },
+    { "limit-session", ATH_CONTROL_MESSAGE_LIMIT_SESSION, answer_limit },
+    { "limit-server", ATH_CONTROL_MESSAGE_LIMIT_SERVER, answer_server_limit },
+    { "nvml", ATH_CONTROL_MESSAGE_NVML, answer_nvml },
 };
+
+static void log_question(const struct ath_server *server, const char *name)
+{
+    ath_event_log(ATH_EVENT_DEBUG, "question", "peer", server->entry ? server->entry->peer : NULL,
+                  "identity", *server->identity ? server->identity : NULL, "about", name, NULL);
+}
 
 /* Whether a message belongs to the handshake or is an answer, so that it cannot be a question. */
 static bool is_out_of_place(enum ath_control_message_which which)
@@ -422,6 +429,7 @@ bool ath_control_answer(const struct ath_server *server, int fd,
         return false;
     for (size_t i = 0; i < ATH_COUNT(questions); i++) {
         if (questions[i].question == which) {
+            log_question(server, questions[i].name);
             questions[i].answer(server, fd, question, answer);
             return true;
         }

@@ -21,6 +21,17 @@
 static _Atomic uint64_t own_missing, *missing = &own_missing;
 
 static int log_fd = STDERR_FILENO;
+static enum ath_level lowest = ATH_LEVEL_INFO;
+
+void ath_event_log_set_level(enum ath_level level)
+{
+    lowest = level;
+}
+
+bool ath_event_log_has(enum ath_event_level level)
+{
+    return (enum ath_level)level <= lowest;
+}
 
 void ath_event_log_to(int fd)
 {
@@ -89,9 +100,8 @@ static void add_time(struct ath_text *line)
 
 static void begin_line(struct ath_text *line, enum ath_event_level level, const char *event)
 {
-    static const char *const words[] = { "info", "warning", "error" };
     add_time(line);
-    ath_text_add(line, " level=%s event=%s", words[level], event);
+    ath_text_add(line, " level=%s event=%s", ath_level_names[level], event);
 }
 
 /*
@@ -128,6 +138,8 @@ void ath_event_log(enum ath_event_level level, const char *event, ...)
     ATH_AUTO(ath_text) line = { 0 };
     va_list pairs;
 
+    if (!ath_event_log_has(level))
+        return;
     begin_line(&line, level, event);
     va_start(pairs, event);
     for (const char *name; (name = va_arg(pairs, const char *));) {

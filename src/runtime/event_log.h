@@ -12,12 +12,27 @@
  * written says how many were dropped (event=lines-missing).
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
-enum ath_event_level { ATH_EVENT_INFO, ATH_EVENT_WARNING, ATH_EVENT_ERROR };
+#include "base/level.h"
 
-/* Writes a line. The pairs of name and value are const char *, ended by NULL. A NULL value
- * leaves its pair out. */
+enum ath_event_level {
+    ATH_EVENT_ERROR = ATH_LEVEL_ERROR,
+    ATH_EVENT_WARNING = ATH_LEVEL_WARNING,
+    ATH_EVENT_INFO = ATH_LEVEL_INFO,
+    ATH_EVENT_DEBUG = ATH_LEVEL_DEBUG
+};
+
+/* Sets the lowest level that is written, for this process and those forked later (at first: info).
+ * Call it before other threads exist. */
+void ath_event_log_set_level(enum ath_level level);
+
+/* Returns whether lines of this level are written, so that a caller need not make their values. */
+bool ath_event_log_has(enum ath_event_level level);
+
+/* Writes a line, if its level is written. The pairs of name and value are const char *, ended by
+ * NULL. A NULL value leaves its pair out. */
 void ath_event_log(enum ath_event_level level, const char *event, ...) __attribute__((sentinel));
 
 /* Writes later lines to another descriptor. Call it before other threads exist. */

@@ -81,12 +81,24 @@ void ath_newcomers_end_silent(struct ath_listener *listener)
     }
 }
 
+static void log_connection(int fd, size_t which)
+{
+    static const char *const ways[ATH_POLL_COUNT] = {
+        [ATH_POLL_TCP] = "tcp", [ATH_POLL_UNIX] = "unix", [ATH_POLL_METRICS] = "metrics"
+    };
+    char peer[ATH_ENDPOINT_TEXT];
+    if (ath_event_log_has(ATH_EVENT_DEBUG))
+        ath_event_log(ATH_EVENT_DEBUG, "connection", "peer", ath_endpoint_of_socket(fd, true, peer),
+                      "to", ways[which], NULL);
+}
+
 /* Owns the descriptor of a new connection. An administrator's never waits. */
 static void welcome(struct ath_listener *listener, int fd, size_t which)
 {
     struct ath_waiting waiting = {
         .fd = fd, .way = (int)which, .source = ath_source_of_socket(fd), .since_ms = ath_now_ms()
     };
+    log_connection(fd, which);
     if (which != ATH_POLL_METRICS)
         atomic_fetch_add(&listener->server.board->accepted, 1);
     if (ath_clients_is_trusted(fd, which)) {

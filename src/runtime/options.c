@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/level.h"
 #include "base/text.h"
 
 #define FOR(command) (1u << ATH_RUNTIME_##command)
@@ -90,6 +91,9 @@ static const struct option {
       N_("file with the limits of each identity, which `aitherion start` writes; it is read again "
          "when it changes (default: 'identities' beside the socket)"),
       AT(identities), FOR(SERVE) },
+    { "log-level", "error|warning|info|debug", ATH_LEVEL_VARIABLE,
+      N_("the lines of the log: those of this level and of the levels before it (default: info)"),
+      AT(log_level), FOR(SERVE) },
     { "timeout", "SECONDS", NULL, N_("wait at most this long (default: 5)"), AT(timeout),
       FOR(HEALTH) },
     { "json", NULL, NULL, N_("print JSON; the schema is aitherion.runtime-health/1"), AT(is_json),

@@ -4,6 +4,7 @@
 #include "runtime/program_session.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/unknown.h"
 #include "cuda/server/call_threads.h"
 #include "cuda/server/kernel_output.h"
 #include "proto/control.h"
@@ -222,6 +224,21 @@ static void take_program_environment(struct program_session *program,
     }
 }
 
+/* Logs the most that the program may have of a GPU, and all programs together. */
+static void log_limit(const struct program_session *program, size_t device)
+{
+    char number[24], own[24], all[24];
+    int64_t own_bytes = atomic_load(&program->entry->limit_bytes[device]);
+    int64_t all_bytes = ath_quota_limit(program->server, device);
+    snprintf(number, sizeof number, "%zu", device);
+    snprintf(own, sizeof own, "%" PRId64, own_bytes);
+    snprintf(all, sizeof all, "%" PRId64, all_bytes);
+    ath_event_log(ATH_EVENT_DEBUG, "limit", "peer", program->entry->peer, "device", number, "pci",
+                  program->server->devices.items[device].pci, "session_bytes",
+                  own_bytes >= 0 ? own : "none", "all_bytes",
+                  all_bytes == ATH_UNKNOWN ? "none" : all, NULL);
+}
+
 /* Sets the program's limit before the driver is loaded, so that it holds from the first allocation
  * on. */
 static void take_memory_limit(const struct program_session *program,
@@ -233,6 +250,8 @@ static void take_memory_limit(const struct program_session *program,
     };
     ath_quota_begin(program->server, program->entry, program->devices, program->device_count,
                     &asked);
+    for (size_t i = 0; i < program->device_count; i++)
+        log_limit(program, program->devices[i]);
 }
 
 /* ---- the driver ---- */
@@ -263,6 +282,8 @@ static void load_driver(struct program_session *program)
     ath_cuda_session_init(&program->session, &program->driver);
     ath_quota_wrap(program->server, program->entry, program->devices, program->device_count,
                    &program->session, &program->driver);
+    ath_event_log(ATH_EVENT_DEBUG, "driver-loaded", "peer", program->entry->peer, "simulated",
+                  program->server->is_simulated ? "true" : "false", NULL);
 }
 
 /* ---- the transport ---- */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,6 +24,15 @@ static bool is_welcome(const struct ath_program_stripes *stripes, const struct a
            ath_ticket_check(ticket, joining->number, joining->proof, sizeof joining->proof);
 }
 
+static void log_join(const char *peer, uint32_t which, size_t announced)
+{
+    char number[16], of[24];
+    snprintf(number, sizeof number, "%u", which);
+    snprintf(of, sizeof of, "%zu", announced);
+    ath_event_log(ATH_EVENT_DEBUG, "connection-joined", "peer", peer, "number", number, "of", of,
+                  NULL);
+}
+
 void ath_program_stripes_take(struct ath_program_stripes *stripes, size_t announced,
                               struct ath_fd_passing *fd_passing, const struct ath_ticket *ticket,
                               const char *peer)
@@ -37,6 +47,7 @@ void ath_program_stripes_take(struct ath_program_stripes *stripes, size_t announ
         if (fd >= 0 && is_welcome(stripes, &joining, announced, ticket)) {
             stripes->sockets[joining.number - 1].fd = fd;
             count++;
+            log_join(peer, joining.number, announced);
             continue;
         }
         ath_event_log(ATH_EVENT_WARNING, "connection-refused", "peer", peer, "reason",

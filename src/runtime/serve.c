@@ -127,14 +127,26 @@ static void prepare_sandbox(struct ath_listener *listener)
                     &listener->sandbox, &listener->server.devices);
 }
 
+static int set_log_level(const char *text, struct ath_err *err)
+{
+    enum ath_level level = ATH_LEVEL_INFO;
+    int status = text ? ath_level_read("--log-level", text, &level, err) : 0;
+    if (!status)
+        ath_event_log_set_level(level);
+    return status;
+}
+
 int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
 {
     __attribute__((cleanup(ath_listener_free))) struct ath_listener listener = { 0 };
+    int status = set_log_level(options->log_level, err);
+    if (status)
+        return status;
     for (size_t i = 0; i < ATH_POLL_COUNT; i++)
         listener.polls[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
     ath_listener_raise_limits();
     ath_fd_passing_init(&listener.fd_passing);
-    int status = ath_server_init(options, &listener.server, err);
+    status = ath_server_init(options, &listener.server, err);
     listener.server.fd_passing = &listener.fd_passing;
     listener.server.sandbox = &listener.sandbox;
     listener.shares = ath_xalloc(sizeof *listener.shares);

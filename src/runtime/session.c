@@ -75,6 +75,21 @@ static int give_up(struct session *session, const char *what, const char *reason
     return -EPROTO;
 }
 
+/* Logs a step of the handshake that is done. */
+static void log_step(const struct session *session, const char *step)
+{
+    char process[16];
+    bool is_hello = session->hello.length > 0;
+    if (!ath_event_log_has(ATH_EVENT_DEBUG))
+        return;
+    snprintf(process, sizeof process, "%u", session->entry->process);
+    ath_event_log(ATH_EVENT_DEBUG, "handshake", "peer", session->entry->peer, "step", step,
+                  "identity", *session->identity ? session->identity : NULL, "purpose",
+                  is_hello ? ath_gpu_purpose_word(session->purpose) : NULL, "host",
+                  is_hello && *session->entry->host ? session->entry->host : NULL, "process",
+                  is_hello ? process : NULL, NULL);
+}
+
 static int send_built(struct session *session, const char *what, struct ath_frame *transcript)
 {
     size_t length;
@@ -390,12 +405,18 @@ static int shake_hands(struct session *session)
     uint8_t proof[ATH_PROOF_BYTES];
     session->deadline_ms = ath_now_ms() + (uint64_t)session->server->handshake_ms;
     int status = begins_tls(session) ? begin_tls(session) : 0;
+    if (!status && session->tls)
+        log_step(session, "encryption");
     if (!status)
         status = read_hello(session);
+    if (!status)
+        log_step(session, "hello");
     if (!status)
         status = send_challenge(session);
     if (!status)
         status = read_proof(session, proof);
+    if (!status)
+        log_step(session, "proof");
     /* An unproven client must not learn which purposes the server has. */
     if (!status && session->purpose != ATH_GPU_PURPOSE_CONTROL &&
         session->purpose != ATH_GPU_PURPOSE_CUDA)
@@ -415,6 +436,7 @@ static int shake_hands(struct session *session)
     atomic_store(&session->entry->is_proven, true);
     if (session->server->fd_passing && session->purpose != ATH_GPU_PURPOSE_CUDA)
         ath_fd_passing_close(session->server->fd_passing);
+    log_step(session, "welcome");
     return send_welcome(session, proof);
 }
 

@@ -44,8 +44,11 @@ def places():
 
 
 def options_of(row):
-    """Returns all options that a command takes: its own, the machine options and the global options."""
-    return row["options"] + (table()["machine_options"] if row["reads_machine"] else []) + table()["global_options"]
+    """Returns all options that a command takes: its own, the machine options and the global options. One of its own replaces a global
+    option of the same name."""
+    own = {option["name"] for option in row["options"]}
+    shared = (table()["machine_options"] if row["reads_machine"] else []) + table()["global_options"]
+    return row["options"] + [option for option in shared if option["name"] not in own]
 
 
 def run_on_terminal(*args, env=None, size=(24, 80), answer=None):

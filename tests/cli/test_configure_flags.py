@@ -22,6 +22,7 @@ FLAGS = [
     ("--data-port", "6001", "numa.0.data_port", 6001),
     ("--metrics", "127.0.0.1:6002", "numa.0.metrics", "127.0.0.1:6002"),
     ("--encrypt", "on", "encrypt", "on"),
+    ("--log-level", "debug", "log_level", "debug"),
 ]
 # Arguments, the code word of the fault, and texts in its message and its hint.
 MISFITS = [
@@ -69,7 +70,7 @@ class Flags(Case):
 
     def test_every_text_option_is_covered(self):
         row = next(row for words, row in cli.commands() if words == ["configure"])
-        texts = {"--" + option["name"] for option in row["options"] if option.get("value") and not option["is_repeated"]}
+        texts = {"--" + option["name"] for option in row["options"] if (option.get("value") or option.get("choices")) and not option["is_repeated"]}
         self.assertEqual(texts, {flag for flag, *_ in FLAGS})
 
     def test_a_key_of_the_document_needs_no_entry(self):
@@ -81,6 +82,7 @@ class Flags(Case):
         self.original = self.text()
         self.refused("--encrypt", "yes")
         self.refused("--encrypt", "on", "--metrics", "9", code=2)
+        self.refused("--log-level", "loud", code=2)
 
     def test_every_name_of_an_entry(self):
         for name in "NUMA0", "numa0", "aitherion-numa0":

@@ -53,9 +53,18 @@ class Run(unittest.TestCase):
                          (os.path.realpath(libraries) + ":/opt/lib", "unix:/run/a/socket", self.key))
         self.assertNotIn("AITHERION_TRANSPORT", found)
         self.assertEqual(self.variables(AITHERION_SERVER=SERVER)["AITHERION_SERVER"], SERVER)
-        self.assertNotIn("AITHERION_LOG", found)
-        self.assertEqual(self.variables("-v", "--server", SERVER)["AITHERION_LOG"], "info")
-        self.assertEqual(self.variables("-v", "--server", SERVER, AITHERION_LOG="debug")["AITHERION_LOG"], "debug")
+
+    def test_the_level_of_messages(self):
+        """--log-level is for the program as well. -v is, unless a variable says what the program prints."""
+        def level(*words, **changes):
+            return self.variables(*words, "--server", SERVER, **changes).get("AITHERION_LOG_LEVEL")
+        self.assertIsNone(level())
+        self.assertIsNone(level("-q"))
+        self.assertEqual((level("-v"), level("-vv")), ("info", "debug"))
+        self.assertEqual(level("-v", AITHERION_LOG_LEVEL="error"), "error")
+        self.assertEqual(level("--log-level", "warning", AITHERION_LOG_LEVEL="error"), "warning")
+        found = self.variables("-v", "--server", SERVER, AITHERION_LOG="debug")
+        self.assertEqual((found.get("AITHERION_LOG"), found.get("AITHERION_LOG_LEVEL")), ("debug", None))
 
     def test_several_servers(self):
         """Several servers have a libcuda.so.1 of their own, before the one for one server, which lies beside
@@ -188,7 +197,8 @@ class Run(unittest.TestCase):
                 (["--server", SERVER], 2, "AITHERION_TRANSPORT is 'udp'; it can be auto, shm or tcp", {"AITHERION_TRANSPORT": "udp"}),
                 (["--server", SERVER], 2, "AITHERION_DISABLE has 'cachs', which .*\n  hint: did you mean 'caches'",
                  {"AITHERION_DISABLE": "stripes, cachs"}),
-                (["--server", SERVER], 2, "AITHERION_LOG is 'foo'; it can be info or debug", {"AITHERION_LOG": "foo"}),
+                (["--server", SERVER], 2, "AITHERION_LOG is 'foo'; it can be error, warning, info or debug", {"AITHERION_LOG": "foo"}),
+                (["--server", SERVER], 2, "AITHERION_LOG_LEVEL is 'inf'; .*\n  hint: did you mean 'info'", {"AITHERION_LOG_LEVEL": "inf"}),
                 (["--server", SERVER], 2, "AITHERION_CONNECT_TIMEOUT is 'soon'", {"AITHERION_CONNECT_TIMEOUT": "soon"}),
                 (["--server", "/nonexistent/socket"], 125, "No such file or directory\n  hint: aitherion status\n",
                  {"AITHERION_CONNECT_TIMEOUT": "0.1"})):

@@ -677,6 +677,26 @@ class Life(Base):
         self.assertEqual(self.error("session", "list", *server, env={"AITHERION_ENCRYPT": "off"})["code"], "not-encrypted")
         self.ok("session", "list", *server)
 
+    def test_the_level_of_the_log(self):
+        """It is a setting like others. The option of start counts for this start only."""
+        def log():
+            return self.ok("logs", "0").stdout
+        self.ok("configure", "--log-level", "warning")
+        self.start()
+        self.assertNotIn("level=info", log())
+        self.assertEqual(self.data("start", "0", "--dry-run", "--engine", "process", "--log-level", "debug")["nodes"][0]["settings"],
+                         {"log_level": "debug"})
+        self.ok("start", "0", "--engine", "process", "--log-level", "debug")
+        self.assertIn("level=debug event=handshake", log())
+        self.assertEqual([bool(node["drift"]) for node in self.data("status")["nodes"]], [True, False])
+        self.assertEqual(self.outcomes(), ["restarted", "same"])
+        self.ok("restart", "0", "--log-level", "info")
+        self.assertNotIn("level=debug", log().rpartition("level=info event=started ")[2])
+        self.ok("configure", "--set", "log_level=info")
+        self.assertEqual(self.outcomes(), ["same", "restarted"])
+        self.assertEqual(self.error("start", "--log-level", "quiet", code=2)["message"],
+                         "'quiet' is not a value for '--log-level': error|warning|info|debug")
+
     @unittest.skipIf(authority.LACKS, authority.LACKS)
     def test_health_of_a_certificate(self):
         maker = authority.Authority("here")

@@ -40,6 +40,7 @@ class Typos(unittest.TestCase):
     def test_choices(self):
         self.check(["discover", "--format", "jsno"], "jsno", "json")
         self.check(["--color", "purple", "version"], "purple", "always")
+        self.check(["--log-level", "warn", "version"], "warn", "error|warning|info|debug")
         self.check(["completion", "zhs"], "zhs", "zsh")
 
     def test_nothing_near(self):
@@ -196,6 +197,29 @@ class Words(unittest.TestCase):
         for args in (["--json", "discover", "--root", root], ["--root", root, "discover", "--json"],
                      [f"--root={root}", "--json", "numa", "discover"], ["numa", "--json", "discover", "--root", root]):
             self.assertEqual(harness.run(*args).stdout, wanted, args)
+
+    def test_levels_of_messages(self):
+        """-q, -v and -vv are levels. A level of the environment changes no result."""
+        root = harness.capture("ac922-4gpu")
+        def told(*words, **variables):
+            result = harness.run("discover", "--root", root, *words, env=harness.environment(**variables))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return result.stderr
+        self.assertEqual(told(), "")
+        self.assertEqual(told("--log-level", "info"), told("-v"))
+        self.assertEqual(told("-q", "--log-level=debug"), told("-vv"))
+        self.assertLess(len(told("-v")), len(told("-vv")))
+        self.assertEqual(told(AITHERION_LOG_LEVEL="debug"), told("-vv"))
+        self.assertEqual(told("-v", AITHERION_LOG_LEVEL="debug"), told("-v"))
+        self.assertEqual(told("--log-level", "error", AITHERION_LOG_LEVEL="debug"), "")
+
+    def test_a_wrong_level_in_the_environment(self):
+        wrong = harness.environment(AITHERION_LOG_LEVEL="loud")
+        result = harness.run("discover", "--root", harness.capture("laptop"), env=wrong)
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("AITHERION_LOG_LEVEL is 'loud'; it can be error, warning, info or debug", result.stderr)
+        for words in ["version"], ["help"], ["--help"], ["discover", "--help"]:
+            self.assertEqual(harness.run(*words, env=wrong).returncode, 0, words)
 
     def test_letters_in_one_word(self):
         result = harness.run("-qv", "version")

@@ -83,8 +83,22 @@ class Working(Base):
     def test_the_log_has_the_transport(self):
         for transport in TRANSPORTS:
             with serve() as server, Program(place(server, transport), env={"AITHERION_LOG": "info"}) as program:
-                self.assertRegex(program.end(), rf"^aitherion: server=\S+ transport={transport} encrypted=no session=\d+ devices=1\n$")
+                self.assertRegex(program.end(), rf"(?m)^aitherion: server=\S+ transport={transport} encrypted=no session=\d+ devices=1\n$")
                 self.assertIn(f"transport={transport} encrypted=no devices=1 program=cuda_steps", server.log())
+
+    def test_the_level_of_the_log(self):
+        """Only debug has the calls that fail. The server's log has its limits and connections."""
+        for level in "warning", "info", "debug":
+            with serve("--log-level", "debug") as server:
+                with Program(server.address, words=["--memory", "16M"], env={"AITHERION_LOG_LEVEL": level}) as program:
+                    self.assertEqual(program.do("take plain 33554432"), "CUDA_ERROR_OUT_OF_MEMORY")
+                    told = program.end()
+                    self.assertEqual("transport=tcp" in told, level != "warning", told)
+                    self.assertEqual(" error 2\n" in told, level == "debug", told)
+                self.check_alone(server)
+            self.assertRegex(server.log(), r"level=debug event=limit peer=\S+ device=0 pci=\S+ session_bytes=16777216 all_bytes=none\n")
+            self.assertRegex(server.log(), r"level=debug event=driver-loaded peer=\S+ simulated=true\n")
+            self.assertRegex(server.log(), r"level=debug event=connection-joined peer=\S+ number=1 of=3\n")
 
     def test_tcp_by_the_socket(self):
         with serve() as server, Program(server.socket, words=["--transport", "tcp"]) as program:

@@ -66,6 +66,7 @@ class Binary(unittest.TestCase):
                       ["serve", "--no-auth", "--vram-fraction", "0"], ["serve", "--no-auth", "--gpus", "0"],
                       ["serve", "--no-auth", "--sim", "--listen", "127.0.0.1:0", "--socket", "/" + "x" * 200],
                       ["serve", "--no-auth", "--host-fraction", "0"], ["serve", "--no-auth", "--sessions-per-source", "513"],
+                      ["serve", "--no-auth", "--log-level", "loud"], ["health", "--no-auth", "--log-level", "debug"],
                       ["health", "--no-auth", "--timeout", "0"]):
             with self.subTest(words):
                 result = runtime.run(*words)
@@ -202,11 +203,42 @@ class Serving(unittest.TestCase):
         self.assertEqual([event for event in sorted(told) if not re.search(rf"\b{event}\b", page)], [])
 
     def test_every_log_line_is_structured(self):
-        with Server("--sim") as server:
-            server.connect().close()
+        for level in "info", "debug":
+            with Server("--sim", "--log-level", level) as server:
+                server.connect().close()
+                server.health()
+            for line in server.log().splitlines():
+                self.assertRegex(line, r'^time=\S+Z level=(debug|info|warning|error) event=[a-z-]+( [a-z_]+=("([^"\\]|\\.)*"|[^ "]+))*$')
+
+    def test_levels_of_the_log(self):
+        """A log has the lines of its level and of those before it. A flag counts more than the variable."""
+        def told(*words, **variables):
+            with Server("--sim", *words, env=harness.environment(**variables)) as server:
+                server.health()
+                runtime.run("health", "--server", server.address, "--key", runtime.key_file(b"another"))
+                self.assertTrue(harness.wait_until(lambda: not server.children()))
+            return {(line.split()[1].split("=")[1], line.split()[2].split("=")[1]) for line in server.log().splitlines()}
+        everything = told("--log-level", "debug")
+        self.assertLessEqual({("info", "started"), ("warning", "session-refused"), ("debug", "connection"), ("debug", "process-started"),
+                              ("debug", "process-ended"), ("debug", "handshake"), ("debug", "question")}, everything)
+        self.assertEqual(told(), {line for line in everything if line[0] != "debug"})
+        self.assertEqual(told(AITHERION_LOG_LEVEL="debug"), everything)
+        self.assertEqual(told("--log-level", "warning", AITHERION_LOG_LEVEL="debug"), {("warning", "session-refused")})
+        self.assertEqual(told("--log-level", "error"), set())
+
+    def test_the_steps_of_a_handshake(self):
+        with Server("--sim", "--log-level", "debug", "--encrypt", "on") as server:
             server.health()
-        for line in server.log().splitlines():
-            self.assertRegex(line, r'^time=\S+Z level=(info|warning|error) event=[a-z-]+( [a-z]+=("([^"\\]|\\.)*"|[^ "]+))*$')
+        lines = [line for line in server.log().splitlines() if "event=handshake" in line]
+        self.assertEqual([re.search(r"step=(\S+)", line)[1] for line in lines], ["encryption", "hello", "proof", "welcome"])
+        self.assertNotIn("identity=", lines[0])
+        self.assertRegex(lines[-1], r"peer=127\.0\.0\.1:\d+ step=welcome identity=default purpose=control host=\S+ process=\d+$")
+        self.assertRegex(server.log(), r"event=question peer=127\.0\.0\.1:\d+ identity=default about=health\n")
+
+    def test_a_wrong_level_names_the_right_ones(self):
+        result = runtime.run("serve", "--no-auth", "--log-level", "warnings")
+        self.assertEqual(result.stderr, "aitherion-runtime: --log-level is 'warnings'; it can be error, warning, info or debug\n"
+                                        "  did you mean 'warning'?\n")
 
 
 class Driver(unittest.TestCase):

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/level.h"
 #include "config/write.h"
 #include "documents.h"
 #include "unit.h"
@@ -95,13 +96,16 @@ TEST(access_has_defaults_and_limits)
     ATH_AUTO(ath_document) plain = { 0 };
     ATH_AUTO(ath_document) other = { 0 };
     ath_auto_free char *text = ath_xasprintf(
-        "%sencrypt: on\nlimits: {sessions_per_source: 512, host_fraction: 1}\n", entry);
+        "%sencrypt: on\nlog_level: debug\nlimits: {sessions_per_source: 512, host_fraction: 1}\n",
+        entry);
     parse_good(entry, &plain);
     ck_assert_int_eq(plain.encrypt, 0);
+    ck_assert_int_eq(plain.log_level, ATH_LEVEL_INFO);
     ck_assert_int_eq(plain.limits.sessions_per_source, 256);
     ck_assert_double_eq(plain.limits.host_fraction, 0.5);
     parse_good(text, &other);
     ck_assert_int_eq(other.encrypt, 1);
+    ck_assert_int_eq(other.log_level, ATH_LEVEL_DEBUG);
     ck_assert_int_eq(other.limits.sessions_per_source, 512);
     ck_assert_double_eq(other.limits.host_fraction, 1);
 }
@@ -115,6 +119,7 @@ TEST(a_new_document_has_no_rare_defaults)
                &document);
     ath_auto_free char *plain = ath_document_write(&document, NULL);
     ck_assert_ptr_null(strstr(plain, "encrypt"));
+    ck_assert_ptr_null(strstr(plain, "log_level"));
     ck_assert_ptr_null(strstr(plain, "limits:"));
     ck_assert_ptr_null(strstr(plain, "tls_"));
     document.encrypt = 1;
@@ -270,6 +275,7 @@ static const struct {
     { TOP("encrypt: yes"), "4:10 choice\n" },
     { TOP("encrypt: true"), "4:10 type\n" },
     { TOP("encrypt: [on]"), "4:10 type\n" },
+    { TOP("log_level: verbose"), "4:12 choice\n" },
     { TOP("tls_certificate: /c"), "4:18 key-missing\n" },
     { TOP("tls_key: /k"), "4:10 key-missing\n" },
     { TOP("tls_certificate: /c\ntls_key: /k\nencrypt: 'off'"), "6:10 choice\n" },

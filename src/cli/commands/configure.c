@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/level.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -30,7 +31,7 @@ struct options {
     struct ath_option_texts set;
     bool is_show;
     const char *memory_percent, *vram_fraction, *control_iface, *data_iface, *gpus, *rdma_devices,
-        *control_port, *data_port, *metrics, *encrypt;
+        *control_port, *data_port, *metrics, *encrypt, *log_level;
 };
 
 static const struct ath_option option_table[];
@@ -545,6 +546,9 @@ static const struct ath_option option_table[] = {
         N_("TCP connections that the runtimes of all entries encrypt: those that leave the machine "
            "(auto), all (on) or none (off)"),
         .suggestions = encryptions),
+    KEY("log-level", log_level, NULL,
+        N_("lines of the logs of the runtimes of all entries (-q and -v are of this command)"),
+        .choices = ath_level_names),
     { .name = "set",
       .type = ATH_OPTION_TEXTS,
       .metavar = "KEY=VALUE",

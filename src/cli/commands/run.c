@@ -158,9 +158,19 @@ static int prepare(struct work *work, struct ath_err *err)
 
 /* ---- running ---- */
 
+/* Returns the level of messages that the program gets; NULL: what the environment says. A variable
+ * that is set counts more than -v, because it was set for the program. */
+static const char *program_log_level(const struct ath_globals *globals)
+{
+    bool is_set = ath_client_variable(ATH_LEVEL_VARIABLE) || ath_client_variable("AITHERION_LOG");
+    if (globals->log_level || is_set || !globals->verbosity)
+        return globals->log_level;
+    return ath_level_names[globals->verbosity > 1 ? ATH_LEVEL_DEBUG : ATH_LEVEL_INFO];
+}
+
 static void report_on(const struct work *work, struct ath_run_report *out)
 {
-    const char *log = ath_client_variable("AITHERION_LOG");
+    const char *level = program_log_level(&work->cli->globals);
     size_t count = 0;
     *out = (struct ath_run_report){ .words = work->cli->arguments,
                                     .word_count = work->cli->argument_count };
@@ -182,8 +192,8 @@ static void report_on(const struct work *work, struct ath_run_report *out)
         SET("AITHERION_ENCRYPT", ath_run_encryptions[work->options->encrypt]);
     if (work->authorities)
         SET("AITHERION_TLS_CA", work->authorities);
-    if (work->cli->globals.verbosity && !log)
-        SET("AITHERION_LOG", "info");
+    if (level)
+        SET(ATH_LEVEL_VARIABLE, level);
 #undef SET
 }
 

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/i18n.h"
+#include "base/level.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
@@ -217,6 +218,15 @@ static int start(struct ath_start_work *work, struct ath_err *err)
     return status ? status : ATH_EXIT_FAILED;
 }
 
+/* Plans and comparisons read the document, so the option changes the document in memory. */
+static void take_log_level(struct ath_start_work *work)
+{
+    enum ath_level level;
+    if (work->options->log_level &&
+        !ath_level_read("--log-level", work->options->log_level, &level, NULL))
+        work->nodes.own_document.log_level = (int)level;
+}
+
 int ath_start_run(struct ath_cli *cli, const struct ath_start_flags *options, bool is_restart,
                   struct ath_err *err)
 {
@@ -231,6 +241,7 @@ int ath_start_run(struct ath_cli *cli, const struct ath_start_flags *options, bo
         status = ath_nodes_read_machine(&work.nodes, err);
     if (status)
         return status;
+    take_log_level(&work);
     return cli->globals.is_dry_run ? plan_only(&work, err) : start(&work, err);
 }
 
@@ -253,6 +264,12 @@ const struct ath_option ath_start_flag_table[] = {
     { .name = "no-wait",
       .offset = offsetof(struct ath_start_flags, is_not_waiting),
       .help = N_("return as soon as the runtimes run, without waiting until they answer") },
+    { .name = "log-level",
+      .type = ATH_OPTION_TEXT,
+      .choices = ath_level_names,
+      .offset = offsetof(struct ath_start_flags, log_level),
+      .help = N_("the lines of the runtimes' logs, in place of log_level of the document; a "
+                 "runtime with another level is restarted (-q and -v are of this command)") },
     { .name = "timeout",
       .type = ATH_OPTION_TEXT,
       .metavar = "S",

@@ -7,6 +7,7 @@ struct ath_start_flags {
     int engine; /* enum ath_engine_kind */
     bool is_sim, is_not_waiting;
     const char *timeout;
+    const char *log_level; /* of the runtimes: one of ath_level_names; NULL: the document's */
 };
 
 extern const struct ath_option ath_start_flag_table[];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/level.h"
 #include "cli/output/fields.h"
 #include "cli/output/words.h"
 
@@ -68,8 +69,8 @@ static const struct ath_field variable_fields[] = {
     ATH_FIELD("CUDA_VISIBLE_DEVICES", ATH_OF(ATH_FIELD_TEXT),
               .help = "with --gpus: UUIDs, or numbers if these are not known or not unique",
               .is_optional = true),
-    ATH_FIELD("AITHERION_LOG", ATH_OF(ATH_FIELD_TEXT), .help = "with -v, if it is not set yet",
-              .is_optional = true, .rules = "{\"const\": \"info\"}"),
+    ATH_FIELD("AITHERION_LOG_LEVEL", ATH_OF(ATH_FIELD_TEXT), .help = "with -v or --log-level",
+              .is_optional = true, .words = ath_level_names),
     { .name = NULL },
 };
 

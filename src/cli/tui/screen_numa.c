@@ -123,6 +123,9 @@ static const struct ath_menu_row numa_rows[] = {
     { .label = N_("Add an entry"),
       .help = N_("for a NUMA node of this machine, as 'aitherion init' makes it"),
       .act = add_entry },
+    { .label = N_("Level of the logs"),
+      .help = N_("debug for hunting a fault; a change restarts the runtimes at the next start"),
+      .fields = { "log_level" } },
     { .label = N_("Save"),
       .help = N_("write the document; nothing is written before"),
       .act = ath_screens_save },
@@ -132,6 +135,7 @@ static const struct ath_menu_row numa_rows[] = {
 
 const struct ath_menu ath_menu_numa = {
     .title = N_("NUMA configuration menu"),
+    .list = "",
     .rows = numa_rows,
     .below = &ath_page_topology,
 };

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/level.h"
 #include "container/plan/parts.h"
 
 static const char key_inside[] = ATH_PLAN_RUN_FOLDER "/key";
@@ -27,6 +28,7 @@ static const struct {
     { NULL, "tls_certificate", "--tls-certificate", "AITHERION_TLS_CERTIFICATE",
       ATH_PLAN_RUN_FOLDER "/tls-certificate" },
     { NULL, "tls_key", "--tls-key", "AITHERION_TLS_KEY", ATH_PLAN_RUN_FOLDER "/tls-key" },
+    { NULL, "log_level", "--log-level", ATH_LEVEL_VARIABLE, NULL },
     { "limits", "sessions_per_source", "--sessions-per-source", "SESSIONS_PER_SOURCE", NULL },
     { "limits", "host_fraction", "--host-fraction", "HOST_FRACTION", NULL },
 };

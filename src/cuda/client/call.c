@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "cuda/client/answer_cache.h"
 #include "cuda/client/call_summary.h"
 #include "cuda/client/capture_state.h"
@@ -433,12 +434,13 @@ void ath_cuda_keep_results(struct ath_cuda_exchange *exchange, uint64_t value)
     exchange->kept_for = value;
 }
 
-/* AITHERION_CUDA_LOG=errors prints every call that fails, except queries that return "not ready".
- */
+/* At level debug, or with AITHERION_CUDA_LOG=errors, prints every call that fails, except queries
+ * that return "not ready". */
 static void log_failure(enum ath_cuda_method method, CUresult status)
 {
     const char *wanted = getenv("AITHERION_CUDA_LOG");
-    if (status != CUDA_ERROR_NOT_READY && wanted && !strcmp(wanted, "errors"))
+    if (status != CUDA_ERROR_NOT_READY &&
+        (ath_log_has(ATH_LOG_DEBUG) || (wanted && !strcmp(wanted, "errors"))))
         fprintf(stderr, "aitherion: %s: error %d\n", ath_cuda_methods[method].name, (int)status);
 }
 

@@ -255,7 +255,7 @@ void ath_cuda_keep_results(struct ath_cuda_exchange *exchange, uint64_t value);
  * equal pointers. */
 const char *ath_cuda_intern(const char *text);
 
-/* Returns CUDA_ERROR_NOT_SUPPORTED. With AITHERION_CUDA_LOG set, prints the reason once for each
+/* Returns CUDA_ERROR_NOT_SUPPORTED. If ath_client_logs_calls(), prints the reason once for each
  * method. */
 CUresult ath_cuda_refuse(enum ath_cuda_method method);
 

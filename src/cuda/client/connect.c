@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/i18n.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "cuda/client/client.h"
 #include "cuda/client/instance.h"
@@ -159,10 +160,7 @@ static int make_link(struct ath_session *session, enum ath_control_transport tra
 static void say_which(const struct ath_session *session, enum ath_control_transport transport,
                       uint32_t devices, bool is_encrypted)
 {
-    const char *log = ath_client_variable("AITHERION_LOG");
-    if (!log || (strcmp(log, "info") != 0 && strcmp(log, "debug") != 0))
-        return;
-    fprintf(stderr, "aitherion: server=%s transport=%s encrypted=%s session=%llu devices=%u\n",
+    ath_log(ATH_LOG_VERBOSE, "server=%s transport=%s encrypted=%s session=%llu devices=%u",
             ath_instance_server() ? ath_instance_server() : ath_client_variable("AITHERION_SERVER"),
             ath_control_transport_word(transport), is_encrypted ? "yes" : "no",
             (unsigned long long)session->id, devices);

@@ -18,6 +18,7 @@
 #include "cuda/client/program_memory.h"
 #include "proto/cuda-client.h"
 #include "proto/cuda-wire.h"
+#include "remote/session/open.h"
 
 /*
  * The zone for memory that the server must have at the same address. It is far from the addresses
@@ -285,7 +286,7 @@ static CUresult open_as_asked(const void *memory)
 {
     static atomic_bool is_said;
     CUresult status = ath_cuda_host_open_as_asked(memory);
-    if (status == CUDA_ERROR_NOT_SUPPORTED && getenv("AITHERION_CUDA_LOG") &&
+    if (status == CUDA_ERROR_NOT_SUPPORTED && ath_client_logs_calls() &&
         !atomic_exchange(&is_said, true))
         fputs("aitherion: cuMemHostRegister is not supported for this file that is mapped "
               "MAP_SHARED: a kernel would not see what other processes write there; it would in a "

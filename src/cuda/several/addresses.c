@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cuda/client/client.h"
+#include "remote/session/open.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct ranges {
@@ -140,7 +141,7 @@ CUresult ath_several_took(const struct ath_several *to, const struct ath_several
 {
     if (!rejected->is_hopeless)
         return CUDA_SUCCESS;
-    if (getenv("AITHERION_CUDA_LOG"))
+    if (ath_client_logs_calls())
         fprintf(stderr,
                 "aitherion: '%s' has no memory left at addresses that other servers' memory does "
                 "not have\n",

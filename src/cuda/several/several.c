@@ -37,7 +37,7 @@ size_t ath_several_count(void)
 
 CUresult ath_several_refuse(const char *function, const char *reason)
 {
-    if (getenv("AITHERION_CUDA_LOG"))
+    if (ath_client_logs_calls())
         fprintf(stderr, "aitherion: %s is not supported: %s\n", function, reason);
     return CUDA_ERROR_NOT_SUPPORTED;
 }

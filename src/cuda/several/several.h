@@ -46,7 +46,7 @@ CUresult ath_several_load(void);
 /* Whether the program's exit has begun. */
 bool ath_several_is_exiting(void);
 
-/* Returns CUDA_ERROR_NOT_SUPPORTED. With AITHERION_CUDA_LOG set, prints the reason. */
+/* Returns CUDA_ERROR_NOT_SUPPORTED. If ath_client_logs_calls(), prints the reason. */
 CUresult ath_several_refuse(const char *function, const char *reason);
 
 /* ---- the number of the server that something belongs to ---- */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "cuda/several/copies.h"
+#include "remote/session/open.h"
 
 enum { SLOTS = 1024, LENT = 32 };
 
@@ -178,7 +179,7 @@ CUresult ath_several_spoil_capture(struct ath_several *near, CUstream stream)
 void ath_several_job_failed(struct ath_several *near, CUresult status)
 {
     ath_several_failed(near, status);
-    if (getenv("AITHERION_CUDA_LOG"))
+    if (ath_client_logs_calls())
         fprintf(stderr, "aitherion: what a stream had of another server failed: error %d\n",
                 (int)status);
 }

@@ -28,6 +28,6 @@ bool ath_several_captures(const struct ath_several *to, CUstream stream);
  * CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED. */
 CUresult ath_several_spoil_capture(struct ath_several *near, CUstream stream);
 
-/* Notes the error of a job, and prints it with AITHERION_CUDA_LOG set. To be called before the
+/* Notes the error of a job, and prints it if ath_client_logs_calls(). To be called before the
  * stream goes on. */
 void ath_several_job_failed(struct ath_several *near, CUresult status);

@@ -254,7 +254,7 @@ nvmlReturn_t ath_nvml_refuse(enum ath_nvml_function function)
 {
     static atomic_bool is_said[ATH_NVML_FUNCTION_COUNT];
     const struct ath_nvml_facts *facts = &ath_nvml_functions[function];
-    if (ath_client_variable("AITHERION_CUDA_LOG") && !atomic_exchange(&is_said[function], true))
+    if (ath_client_logs_calls() && !atomic_exchange(&is_said[function], true))
         fprintf(stderr, "aitherion: %s is not supported: %s\n", facts->name, facts->reason);
     return facts->class == ATH_NVML_FORBIDDEN ? NVML_ERROR_NO_PERMISSION : NVML_ERROR_NOT_SUPPORTED;
 }

@@ -48,6 +48,6 @@ nvmlReturn_t ath_nvml_ask(enum ath_nvml_function function,
 /* Forgets the event sets that span several servers; nvmlShutdown() invalidates them. */
 void ath_nvml_forget_sets(void);
 
-/* Returns the error of a function that is not sent to a server. With AITHERION_CUDA_LOG set it
+/* Returns the error of a function that is not sent to a server. If ath_client_logs_calls() it
  * prints the reason once. */
 nvmlReturn_t ath_nvml_refuse(enum ath_nvml_function function);

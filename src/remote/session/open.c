@@ -35,6 +35,11 @@ const char *ath_client_variable(const char *name)
     return value && *value ? value : NULL;
 }
 
+bool ath_client_logs_calls(void)
+{
+    return ath_log_has(ATH_LOG_DEBUG) || ath_client_variable("AITHERION_CUDA_LOG");
+}
+
 bool ath_client_is_disabled(void)
 {
     uint32_t off;
@@ -120,14 +125,11 @@ static int check_transport(struct ath_err *err)
                        _("AITHERION_TRANSPORT is '%s'; it can be auto, shm or tcp"), told);
 }
 
-/* The same for AITHERION_LOG: a misspelt word would show nothing. */
+/* The same for the level of messages. */
 static int check_log(struct ath_err *err)
 {
-    const char *told = ath_client_variable("AITHERION_LOG");
-    if (!told || !strcmp(told, "info") || !strcmp(told, "debug"))
-        return 0;
-    return ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                       _("AITHERION_LOG is '%s'; it can be info or debug"), told);
+    enum ath_log_level unused;
+    return ath_log_level_of_environment(&unused, err);
 }
 
 int ath_client_memory_limit(struct ath_memory_limit *out, struct ath_err *err)

@@ -12,8 +12,13 @@
  *     AITHERION_CONNECT_TIMEOUT  seconds to wait for the server (10)
  *     AITHERION_MEMORY           the most GPU memory of the program: 4G or 25% of each GPU's
  *     HCS_VRAM_QUOTA             the same in bytes, if AITHERION_MEMORY is not set
- *     AITHERION_LOG              info: print server and transport on standard error
- *     AITHERION_DISABLE          1: there is no GPU; or optimisations to switch off
+ *     AITHERION_LOG_LEVEL        error, warning, info or debug: the messages on standard error
+ *                                (base/log.h). info: server and transport. debug: also calls that
+ *                                fail, and why calls are refused
+ *     AITHERION_LOG              its older name
+ *     AITHERION_CUDA_LOG         messages about calls alone: errors (calls that fail) or summary
+ *                                (cuda/client/call_summary.h). With any value: why calls are
+ * refused AITHERION_DISABLE          1: there is no GPU; or optimisations to switch off
  *                                (remote/switches.h)
  *     AITHERION_RECORD           cuda/client/recording.h
  *
@@ -56,6 +61,9 @@ void ath_client_complain(const struct ath_err *err);
 
 /* The value of a variable; NULL if it is not set or empty. */
 const char *ath_client_variable(const char *name);
+
+/* Whether messages say why a call is refused: at level debug, or with AITHERION_CUDA_LOG. */
+bool ath_client_logs_calls(void);
 
 /* Whether AITHERION_DISABLE says that there is no GPU. */
 bool ath_client_is_disabled(void);
