@@ -54,8 +54,6 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/api/cuda_enums.h \
 	src/cuda/api/cuda_functions.h \
 	src/cuda/api/cuda_types.h \
-	src/cuda/api/export_tables.c src/cuda/api/export_tables.h \
-	src/cuda/api/symbols.c src/cuda/api/symbols.h \
 	src/cuda/client/answer_cache.c src/cuda/client/answer_cache.h \
 	src/cuda/client/call.c \
 	src/cuda/client/call_summary.c src/cuda/client/call_summary.h \
@@ -76,8 +74,6 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/copy_unified.c \
 	src/cuda/client/deferred_copy.c src/cuda/client/deferred_copy.h \
 	src/cuda/client/device_facts.c src/cuda/client/device_facts.h \
-	src/cuda/client/entry_points.c \
-	src/cuda/client/export_table.c \
 	src/cuda/client/graph_kernel_node.c \
 	src/cuda/client/graph_memory.c src/cuda/client/graph_memory.h \
 	src/cuda/client/graph_node.c \
@@ -114,32 +110,26 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/pointer_attribute.c \
 	src/cuda/client/pointer_scan.c \
 	src/cuda/client/prefetch.c src/cuda/client/prefetch.h \
-	src/cuda/client/program_file.c \
 	src/cuda/client/program_memory.c src/cuda/client/program_memory.h \
 	src/cuda/client/recording.c src/cuda/client/recording.h \
-	src/cuda/client/refuse.c \
 	src/cuda/client/remote_limits.c \
 	src/cuda/client/share_memory.c \
 	src/cuda/client/staging.c src/cuda/client/staging.h \
 	src/cuda/client/fact_file.c src/cuda/client/fact_file.h \
-	src/cuda/client/function_proxy.c src/cuda/client/function_proxy.h \
 	src/cuda/client/stream_pool.c src/cuda/client/stream_pool.h \
 	src/cuda/client/stream_rest.c src/cuda/client/stream_rest.h \
 	src/cuda/client/synchronize.c \
 	src/cuda/client/text_files.c \
 	src/cuda/client/thread.c \
-	src/cuda/client/thread_cache.c src/cuda/client/thread_cache.h \
-	src/cuda/client/allocate.c src/cuda/client/allocate.h
-lib_aitherion_libcuda_so_1_SOURCES = $(CUDA_CLIENT_SOURCES) $(CUDA_COMMON) $(CLIENT_LIBRARY_BASE) $(REMOTE_WIRE) \
-	$(REMOTE_TRANSPORT) $(REMOTE_SESSION)
-nodist_lib_aitherion_libcuda_so_1_SOURCES = $(PROTO_C) \
-	proto/cuda-client.c proto/cuda-methods.c proto/cuda-structs.c proto/cuda-symbols.c proto/cuda-wire.c
+	src/cuda/client/thread_cache.c src/cuda/client/thread_cache.h
+lib_aitherion_libcuda_so_1_SOURCES = $(CUDA_CLIENT_SOURCES) $(CUDA_COMMON)
+nodist_lib_aitherion_libcuda_so_1_SOURCES = proto/cuda-client.c proto/cuda-structs.c proto/cuda-wire.c
 # -Bsymbolic: what one of its functions calls is its own, whatever the program calls so.
 COMPILE_SHARED = $(AM_CFLAGS) -fPIC -fvisibility=hidden
 # They stay once they are loaded: threads of theirs run, and threads that end call them.
 LINK_SHARED = $(AM_LDFLAGS) -shared -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,nodelete
 lib_aitherion_libcuda_so_1_CFLAGS = $(COMPILE_SHARED)
-lib_aitherion_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/cuda.map
-lib_aitherion_libcuda_so_1_LDADD = $(NETTLE_LIBS) -ldl -lpthread
-lib_aitherion_libcuda_so_1_DEPENDENCIES = proto/cuda.map
+lib_aitherion_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-u,cuInit -Wl,-soname,libcuda.so.1 -Wl,--version-script=proto/cuda.map
+lib_aitherion_libcuda_so_1_LDADD = libclient.a $(NETTLE_LIBS) -ldl -lpthread
+lib_aitherion_libcuda_so_1_DEPENDENCIES = libclient.a proto/cuda.map
 $(lib_aitherion_libcuda_so_1_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp

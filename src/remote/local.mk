@@ -35,8 +35,22 @@ libaitherion_a_SOURCES += $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_SESSION) \
 	src/remote/session/sessions.c src/remote/session/sessions.h \
 	src/remote/session/visible_devices.c src/remote/session/visible_devices.h
 
-# The shared libraries do not link libaitherion.a: they are compiled with -fPIC, and hide their names.
-CLIENT_LIBRARY_BASE = \
+# The parts that several of the shared libraries for programs have. libaitherion.a has them as well, but without -fPIC. A library gets only
+# what it needs of an archive, so those with CUDA's functions name one of these (-u).
+noinst_LIBRARIES += libclient.a
+libclient_a_CFLAGS = $(COMPILE_SHARED)
+nodist_libclient_a_SOURCES = $(PROTO_C) proto/cuda-methods.c proto/cuda-symbols.c
+$(libclient_a_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp
+libclient_a_SOURCES = $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_SESSION) \
+	src/cuda/api/export_tables.c src/cuda/api/export_tables.h \
+	src/cuda/api/symbols.c src/cuda/api/symbols.h \
+	src/cuda/client/allocate.c src/cuda/client/allocate.h \
+	src/cuda/client/entry_points.c \
+	src/cuda/client/export_table.c \
+	src/cuda/client/function_proxy.c src/cuda/client/function_proxy.h \
+	src/cuda/client/program_file.c \
+	src/cuda/client/refuse.c \
+	src/cuda/common/bytes.c src/cuda/common/bytes.h \
 	src/base/alloc.c src/base/alloc.h \
 	src/base/clean.c src/base/clean.h \
 	src/base/err.c src/base/err.h \

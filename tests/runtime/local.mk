@@ -15,7 +15,7 @@ tests_runtime_attacker_so_LDADD = -ldl
 # A driver that does nothing, for fuzzing the server; the client is fuzzed with its own objects.
 tests/fuzz/driver.h: proto/cuda-generated.stamp tests/fuzz/driver.py
 	$(AM_V_GEN)$(MKDIR_P) tests/fuzz && $(PYTHON) -B $(srcdir)/tests/fuzz/driver.py proto/cuda-server.h > $@
-tests_fuzz_fuzz_cuda_client_LDADD = $(lib_aitherion_libcuda_so_1_OBJECTS) $(LDADD)
+tests_fuzz_fuzz_cuda_client_LDADD = $(lib_aitherion_libcuda_so_1_OBJECTS) libclient.a $(LDADD)
 $(tests_fuzz_fuzz_cuda_client_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp
 $(tests_fuzz_fuzz_cuda_server_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp tests/fuzz/driver.h
 CLEANFILES += tests/fuzz/driver.h

@@ -1,19 +1,10 @@
 # The libcuda.so.1 of programs with several servers: a switch above copies of the one in the folder above it.
 severaldir = $(pkglibdir)/several
 several_PROGRAMS = lib/aitherion/several/libcuda.so.1
-lib_aitherion_several_libcuda_so_1_SOURCES = $(CLIENT_LIBRARY_BASE) $(REMOTE_WIRE) $(REMOTE_SESSION) \
-	src/cuda/api/export_tables.c src/cuda/api/export_tables.h \
-	src/cuda/api/symbols.c src/cuda/api/symbols.h \
+lib_aitherion_several_libcuda_so_1_SOURCES = \
 	src/cuda/client/context_locals.h \
-	src/cuda/client/entry_points.c \
-	src/cuda/client/export_table.c \
 	src/cuda/client/instance.h \
 	src/cuda/client/jit_options.h \
-	src/cuda/client/program_file.c \
-	src/cuda/client/refuse.c \
-	src/cuda/client/function_proxy.c src/cuda/client/function_proxy.h \
-	src/cuda/client/allocate.c src/cuda/client/allocate.h \
-	src/cuda/common/bytes.c src/cuda/common/bytes.h \
 	src/cuda/common/copy_box.h \
 	src/remote/session/visible_devices.c src/remote/session/visible_devices.h \
 	src/cuda/several/addresses.c src/cuda/several/addresses.h \
@@ -29,12 +20,11 @@ lib_aitherion_several_libcuda_so_1_SOURCES = $(CLIENT_LIBRARY_BASE) $(REMOTE_WIR
 	src/cuda/several/stream_copy.c src/cuda/several/stream_copy.h \
 	src/cuda/several/stream_gate.c src/cuda/several/stream_gate.h \
 	src/cuda/several/waiting_threads.c src/cuda/several/waiting_threads.h
-nodist_lib_aitherion_several_libcuda_so_1_SOURCES = $(PROTO_C) \
-	proto/cuda-methods.c proto/cuda-several.c proto/cuda-symbols.c
+nodist_lib_aitherion_several_libcuda_so_1_SOURCES = proto/cuda-several.c
 lib_aitherion_several_libcuda_so_1_CFLAGS = $(COMPILE_SHARED)
 # Its threads, and the copies that it loaded, outlive dlclose().
-lib_aitherion_several_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-soname,libcuda.so.1 \
+lib_aitherion_several_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-u,cuInit -Wl,-soname,libcuda.so.1 \
 	-Wl,--version-script=proto/cuda-several.map
-lib_aitherion_several_libcuda_so_1_LDADD = $(NETTLE_LIBS) -ldl -lpthread
-lib_aitherion_several_libcuda_so_1_DEPENDENCIES = proto/cuda-several.map
+lib_aitherion_several_libcuda_so_1_LDADD = libclient.a $(NETTLE_LIBS) -ldl -lpthread
+lib_aitherion_several_libcuda_so_1_DEPENDENCIES = libclient.a proto/cuda-several.map
 $(lib_aitherion_several_libcuda_so_1_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp
