@@ -16,6 +16,7 @@
  *                            0 and 3, and one between 1 and 2
  *     AITHERION_SIM_BUSY     percent of the time that devices are busy (0): nvml_figures.h
  *     AITHERION_SIM_NVML     hangs: nvml_figures.h
+ *     AITHERION_SIM_FAULTS   what is wrong with devices, as NVML tells it (nothing): nvml_faults.h
  *     AITHERION_SIM_HANDLES  trusted: a call with a wrong handle ends the process, as NVIDIA's
  *                            driver does, which reads through each handle without a check
  *     AITHERION_SIM_UNKNOWN  ignore: accept kernels that are not simulated, and variables of

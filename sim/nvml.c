@@ -22,13 +22,13 @@
 #pragma GCC visibility pop
 
 #include "sim/facts.h"
+#include "sim/nvml_faults.h"
 #include "sim/nvml_figures.h"
 
 enum {
     ARCHITECTURE = 9,    /* NVML_DEVICE_ARCH_HOPPER, of compute capability 9.0 */
     PCI_ID = 0x000010de, /* NVIDIA's vendor id and no device id */
     PCI_CLASS_DISPLAY = 3,
-    TEMPERATURE = 30, /* degrees Celsius */
     POWER_MW = 25000,
     POWER_LIMIT_MW = 300000,
     CLOCK_MHZ = 1000,
@@ -36,10 +36,13 @@ enum {
     SAME_SYSTEM = 50, /* NVML_TOPOLOGY_SYSTEM */
     LINK_SPEED = 90,  /* NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON */
     LINK_MB_PER_S = 25000,
-    NUMBER_UNSIGNED = 1, /* NVML_VALUE_TYPE_UNSIGNED_INT */
-    NUMBER_LARGE = 3,    /* NVML_VALUE_TYPE_UNSIGNED_LONG_LONG */
+    RECOVERY_ACTION = 230, /* NVML_FI_DEV_GET_GPU_RECOVERY_ACTION */
+    NUMBER_UNSIGNED = 1,   /* NVML_VALUE_TYPE_UNSIGNED_INT */
+    NUMBER_LARGE = 3,      /* NVML_VALUE_TYPE_UNSIGNED_LONG_LONG */
     EVENT_SETS_MAX = 64,
+    XID_EVENT = 0x8,
     ALL_EVENTS = 0x18, /* XID errors and clock changes */
+    NO_INSTANCE = -1,  /* of a device that is not split */
 };
 
 struct nvmlDevice_st {
@@ -48,6 +51,7 @@ struct nvmlDevice_st {
 
 struct nvmlEventSet_st {
     atomic_bool is_made;
+    atomic_uint due; /* bits of devices whose Xid this set has yet to tell */
 };
 
 static struct nvmlDevice_st devices[SIM_DEVICES_MAX];
@@ -159,6 +163,8 @@ nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *deviceCount)
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device)
 {
     NEED(device && index < (unsigned int)sim_facts_count());
+    if (sim_fault((int)index, SIM_FAULT_LOST))
+        return NVML_ERROR_GPU_IS_LOST;
     *device = &devices[index];
     return NVML_SUCCESS;
 }
@@ -199,6 +205,8 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *pciBusId, nvmlDevice_t
     for (int i = 0; i < sim_facts_count(); i++) {
         sim_device_address(i, own, sizeof own);
         if (!strcasecmp(own, pciBusId)) {
+            if (sim_fault(i, SIM_FAULT_LOST))
+                return NVML_ERROR_GPU_IS_LOST;
             *device = &devices[i];
             return NVML_SUCCESS;
         }
@@ -313,7 +321,7 @@ nvmlReturn_t nvmlDeviceGetDisplayActive(nvmlDevice_t device, nvmlEnableState_t *
 
 nvmlReturn_t nvmlDeviceGetPerformanceState(nvmlDevice_t device, nvmlPstates_t *pState)
 {
-    return number(device, pState, 0);
+    return number(device, pState, (unsigned int)sim_fault(number_of(device), SIM_FAULT_PSTATE));
 }
 
 nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device1, nvmlDevice_t device2,
@@ -362,7 +370,7 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link,
     NEED(number_of(device) >= 0 && isActive);
     if (link_peer(device, link) < 0)
         return link ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_NOT_SUPPORTED;
-    *isActive = 1;
+    *isActive = link >= sim_fault(number_of(device), SIM_FAULT_LINKS_DOWN);
     return NVML_SUCCESS;
 }
 
@@ -392,7 +400,8 @@ static bool tell_link_bytes(nvmlDevice_t device, nvmlFieldValue_t *value)
     return true;
 }
 
-/* Only the speed of links is known; each other value reports that it is not. */
+/* Only the speed of links, their bytes and the recovery are known; each other value reports that it
+ * is not. */
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int valuesCount,
                                       nvmlFieldValue_t *values)
 {
@@ -400,12 +409,16 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int valuesCount,
     for (int i = 0; i < valuesCount; i++) {
         if (tell_link_bytes(device, &values[i]))
             continue;
-        bool is_known = values[i].fieldId == LINK_SPEED && link_peer(device, 0) >= 0;
+        bool is_recovery = values[i].fieldId == RECOVERY_ACTION;
+        bool is_known =
+            is_recovery || (values[i].fieldId == LINK_SPEED && link_peer(device, 0) >= 0);
         values[i].nvmlReturn = is_known ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
         if (!is_known)
             continue;
         values[i].valueType = NUMBER_UNSIGNED;
-        values[i].value = LINK_MB_PER_S;
+        values[i].value = is_recovery
+                              ? (unsigned long long)sim_fault(number_of(device), SIM_FAULT_RECOVERY)
+                              : LINK_MB_PER_S;
     }
     return NVML_SUCCESS;
 }
@@ -443,7 +456,7 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensor
                                       unsigned int *temp)
 {
     NEED(!sensorType);
-    return number(device, temp, TEMPERATURE);
+    return number(device, temp, (unsigned int)sim_fault(number_of(device), SIM_FAULT_TEMPERATURE));
 }
 
 nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperature_t *temperature)
@@ -455,7 +468,7 @@ nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperature_t *t
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
     memcpy(value, temperature, sizeof value);
     NEED(!value[1]);
-    value[2] = TEMPERATURE;
+    value[2] = (unsigned int)sim_fault(number_of(device), SIM_FAULT_TEMPERATURE);
     memcpy(temperature, value, sizeof value);
     return NVML_SUCCESS;
 }
@@ -535,7 +548,7 @@ nvmlReturn_t nvmlDeviceGetSupportedGraphicsClocks(nvmlDevice_t device, unsigned 
     return nvmlDeviceGetSupportedMemoryClocks(device, count, clocksMHz);
 }
 
-/* ---- events, which never occur ---- */
+/* ---- events: a device whose fault is an Xid tells it once to each set ---- */
 
 nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long long *eventTypes)
 {
@@ -567,6 +580,7 @@ nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t *set)
 nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t set)
 {
     NEED(is_made(set));
+    atomic_store(&set->due, 0);
     atomic_store(&set->is_made, false);
     return NVML_SUCCESS;
 }
@@ -575,12 +589,34 @@ nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long ev
                                       nvmlEventSet_t set)
 {
     NEED(number_of(device) >= 0 && is_made(set));
-    return eventTypes & ~(unsigned long long)ALL_EVENTS ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
+    if (eventTypes & ~(unsigned long long)ALL_EVENTS)
+        return NVML_ERROR_NOT_SUPPORTED;
+    if (eventTypes & XID_EVENT && sim_fault(number_of(device), SIM_FAULT_XID))
+        atomic_fetch_or(&set->due, 1u << number_of(device));
+    return NVML_SUCCESS;
+}
+
+/* Takes one Xid that a set has yet to tell. */
+static bool take_xid(nvmlEventSet_t set, nvmlEventData_t *data)
+{
+    for (int i = 0; i < sim_facts_count(); i++) {
+        if (!(atomic_fetch_and(&set->due, ~(1u << i)) & 1u << i))
+            continue;
+        *data = (nvmlEventData_t){ .device = &devices[i],
+                                   .eventType = XID_EVENT,
+                                   .eventData = (unsigned long long)sim_fault(i, SIM_FAULT_XID),
+                                   .gpuInstanceId = (unsigned int)NO_INSTANCE,
+                                   .computeInstanceId = (unsigned int)NO_INSTANCE };
+        return true;
+    }
+    return false;
 }
 
 nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms)
 {
     NEED(is_made(set) && data);
+    if (take_xid(set, data))
+        return NVML_SUCCESS;
     nanosleep(&(struct timespec){ .tv_sec = timeoutms / 1000,
                                   .tv_nsec = (long)(timeoutms % 1000) * 1000000 },
               NULL);
