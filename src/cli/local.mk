@@ -98,6 +98,7 @@ libaitherion_a_SOURCES += \
 	src/cli/output/equivalent.c src/cli/output/equivalent.h \
 	src/cli/output/estimate.c src/cli/output/estimate.h \
 	src/cli/output/fingerprint.c src/cli/output/fingerprint.h \
+	src/cli/output/gpu_health.c src/cli/output/gpu_health.h \
 	src/cli/output/gpu_figures.c src/cli/output/gpu_figures.h \
 	src/cli/output/gpu_rates.c src/cli/output/gpu_rates.h \
 	src/cli/gpu_names.c src/cli/gpu_names.h \

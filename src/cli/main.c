@@ -35,6 +35,7 @@ static struct ath_style style_for(const struct ath_globals *globals)
             color == ATH_COLOR_ALWAYS || (color == ATH_COLOR_AUTO && ath_terminal_has_color()),
         .is_utf8 = ath_terminal_is_utf8(),
         .columns = ath_terminal_columns(),
+        .is_verbose = globals->verbosity > 0,
         .globals = globals,
     };
 }

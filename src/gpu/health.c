@@ -319,16 +319,24 @@ static bool holds(const struct row *row, const struct ath_gpu_facts *facts)
            (!row->below || value < other) && (!row->reaches || value >= other);
 }
 
+/* Adds a deduction behind those with as many points or more. */
+static void deduct(struct ath_gpu_health *health, enum ath_gpu_deduction deduction)
+{
+    size_t at = health->deduction_count++;
+
+    for (; at && rows[health->deductions[at - 1]].points < rows[deduction].points; at--)
+        health->deductions[at] = health->deductions[at - 1];
+    health->deductions[at] = deduction;
+    health->score -= rows[deduction].points;
+}
+
 void ath_gpu_health_judge(const struct ath_gpu_facts *facts, struct ath_gpu_health *out)
 {
     *out = (struct ath_gpu_health){ .score = ATH_GPU_SCORE_FULL };
 
-    for (size_t i = 0; i < ATH_GPU_DEDUCTION_COUNT; i++) {
-        if (!holds(&rows[i], facts))
-            continue;
-        out->deductions[out->deduction_count++] = (enum ath_gpu_deduction)i;
-        out->score -= rows[i].points;
-    }
+    for (size_t i = 0; i < ATH_GPU_DEDUCTION_COUNT; i++)
+        if (holds(&rows[i], facts))
+            deduct(out, (enum ath_gpu_deduction)i);
     if (out->score < 0)
         out->score = 0;
     if (!out->deduction_count && !facts->has_answers)

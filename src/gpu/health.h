@@ -46,7 +46,7 @@ struct ath_gpu_facts {
 /* Sets all facts to unknown. */
 void ath_gpu_facts_init(struct ath_gpu_facts *facts);
 
-/* The rows of the table, in the order in which deductions are listed. */
+/* The rows of the table. */
 enum ath_gpu_deduction {
     ATH_GPU_DEDUCT_DRIVER_MISSING,
     ATH_GPU_DEDUCT_DRIVER_SILENT,
@@ -82,7 +82,7 @@ enum {
 
 struct ath_gpu_health {
     int score; /* 0 to 100; ATH_UNKNOWN if nothing is deducted and the driver told nothing */
-    enum ath_gpu_deduction deductions[ATH_GPU_DEDUCTION_COUNT];
+    enum ath_gpu_deduction deductions[ATH_GPU_DEDUCTION_COUNT]; /* those with most points first */
     size_t deduction_count;
 };
 

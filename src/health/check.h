@@ -17,6 +17,11 @@ struct ath_health_finding *ath_health_warn(struct ath_health *health, const char
                                            const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same with the status "ok": a fact that `health -v` shows. */
+struct ath_health_finding *ath_health_fine(struct ath_health *health, const char *object,
+                                           const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Sets the hint: the command that fixes the finding. */
 void ath_health_hint(struct ath_health_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -55,6 +60,7 @@ bool ath_health_is_bound(const struct ath_health_facts *facts, const char *devic
     F(from_fault)                                                                                  \
     F(from_warning)                                                                                \
     F(gpu_usable)                                                                                  \
+    F(gpu_health)                                                                                  \
     F(gpu_memory)                                                                                  \
     F(node_offline)                                                                                \
     F(interface_missing)                                                                           \

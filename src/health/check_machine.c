@@ -7,8 +7,10 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/text.h"
 #include "config/check.h"
 #include "health/check.h"
+#include "numa/gpu_health.h"
 #include "numa/usable.h"
 #include "numa/warning.h"
 
@@ -175,6 +177,70 @@ bool ath_health_check_gpu_usable(struct ath_health *health)
                  warning);
     }
     return is_looked_at(code, machine);
+}
+
+/* Reports each reason of a low score that no other check reports. A fault is only what the document
+ * serves, or what it may serve when it is made. */
+static void report_deductions(struct ath_health *health, const struct ath_gpu *gpu,
+                              const char *object)
+{
+    const struct ath_document *document = health->facts->document;
+    bool is_fault =
+        gpu->health.score < ATH_GPU_SCORE_POOR && (!document || is_served(document, gpu));
+
+    for (size_t i = 0; i < gpu->health.deduction_count; i++) {
+        enum ath_gpu_deduction deduction = gpu->health.deductions[i];
+        ath_auto_free char *message = ath_gpu_deduction_message(deduction, &gpu->facts, object);
+        ath_auto_free char *hint = ath_gpu_deduction_hint(deduction, &gpu->facts, object);
+        int points = ath_gpu_deduction_points(deduction);
+        if (ath_gpu_deduction_is_told(health->facts->machine, gpu, deduction))
+            continue;
+        const char *format = _("%s (takes %d points; the GPU's health score is %d of 100)");
+        ath_health_hint(
+            is_fault ? ath_health_wrong(health, object, format, message, points, gpu->health.score)
+                     : ath_health_warn(health, object, format, message, points, gpu->health.score),
+            "%s", hint);
+    }
+}
+
+/* Says the score of a GPU that is well, and what is not known of it. */
+static void report_fine(struct ath_health *health, const struct ath_gpu *gpu)
+{
+    ATH_AUTO(ath_text) text = { 0 };
+    char object[ATH_PCI_TEXT];
+    size_t place = 0;
+
+    ath_pci_format(&gpu->pci, object);
+    for (size_t i = 0; i < gpu->health.deduction_count; i++) {
+        ath_auto_free char *message =
+            ath_gpu_deduction_message(gpu->health.deductions[i], &gpu->facts, object);
+        ath_text_add(&text, "; %s", message);
+    }
+    for (const char *name, *start = _("; not known: ");
+         (name = ath_gpu_next_unknown(&gpu->facts, &place)); start = _(", "))
+        ath_text_add(&text, "%s%s", start, name);
+    ath_health_fine(health, object, _("the health score of GPU '%s' is %d of 100%s"), object,
+                    gpu->health.score, text.data ? text.data : "");
+}
+
+bool ath_health_check_gpu_health(struct ath_health *health)
+{
+    const struct ath_machine *machine = health->facts->machine;
+
+    for (size_t i = 0; i < machine->warning_count; i++) {
+        const struct ath_warning *warning = &machine->warnings[i];
+        const struct ath_gpu *gpu = gpu_at(machine, warning->object);
+        if (strcmp(warning->code, health->check->code) != 0)
+            continue;
+        if (gpu)
+            report_deductions(health, gpu, warning->object);
+        else
+            add_hint(ath_health_wrong(health, warning->object, "%s", warning->message), warning);
+    }
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        if (machine->gpus[i].health.score >= ATH_GPU_SCORE_FINE)
+            report_fine(health, &machine->gpus[i]);
+    return false; /* each GPU with a score has a finding, except those of other checks */
 }
 
 /* Only '/proc' tells the state; a topology file does not. */

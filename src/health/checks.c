@@ -48,6 +48,7 @@ const struct ath_health_check ath_health_checks[] = {
     ROW("measured-unusable", WARNING, from_warning,
         N_("the measured figures are of these GPUs and their driver")),
     ROW("gpu-links-lost", WARNING, from_warning, N_("no GPU has lost its NVLinks")),
+    ROW("gpu-health-low", FAULT, gpu_health, N_("no GPU has a low health score")),
     ROW("no-gpu", WARNING, from_warning, N_("there are GPUs")),
     ROW("node-without-memory", WARNING, from_warning, N_("all nodes with CPUs have memory")),
     ROW("cpus-shared", WARNING, from_warning, N_("each CPU belongs to one NUMA node")),

@@ -65,6 +65,12 @@ struct ath_health_finding *ath_health_warn(struct ath_health *health, const char
     ADD_AS(ATH_HEALTH_WARNING);
 }
 
+struct ath_health_finding *ath_health_fine(struct ath_health *health, const char *object,
+                                           const char *format, ...)
+{
+    ADD_AS(ATH_HEALTH_OK);
+}
+
 void ath_health_hint(struct ath_health_finding *finding, const char *format, ...)
 {
     va_list args;

@@ -19,6 +19,7 @@
 #include "base/root.h"
 #include "numa/gpu.h"
 #include "numa/host.h"
+#include "numa/kernel_log.h"
 #include "numa/near.h"
 #include "numa/node.h"
 #include "numa/nvml.h"
@@ -113,6 +114,7 @@ static int read_root(const char *path, bool without_nvml, struct ath_machine *ma
     ath_gpus_read(&root, machine);
     read_nics(&root, machine);
     ath_nodes_check_allowed(&root, machine);
+    ath_kernel_log_read(&root, machine);
     if (!root.is_live)
         ath_smi_topo_read(&root, machine);
     else if (!without_nvml)

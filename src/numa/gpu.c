@@ -23,6 +23,7 @@
 #include "base/pci_names.h"
 #include "base/pcidev.h"
 #include "base/text.h"
+#include "gpu/nvml_health.h"
 #include "numa/near.h"
 #include "numa/offline_cpus.h"
 #include "numa/read.h"
@@ -160,6 +161,7 @@ static void read_link(const struct ath_root *root, struct ath_gpu *gpu)
         gpu->pcie_gen = ath_pcie_generation(speed);
     if (width > 0 && width <= WIDTH_MAX)
         gpu->pcie_width = width;
+    ath_gpu_pcie_read(root, &gpu->pci, &gpu->facts);
 }
 
 static char *nvidia_path(const struct ath_gpu *gpu, const char *file)

@@ -2,6 +2,7 @@ libaitherion_a_SOURCES += \
 	src/numa/core.c src/numa/core.h \
 	src/numa/discover.c src/numa/discover.h \
 	src/numa/gpu.c src/numa/gpu.h \
+	src/numa/gpu_health.c src/numa/gpu_health.h \
 	src/numa/gpu_links.c src/numa/gpu_links.h \
 	src/numa/host.c src/numa/host.h \
 	src/numa/hwloc_import.c src/numa/hwloc_import.h \
@@ -9,6 +10,7 @@ libaitherion_a_SOURCES += \
 	src/numa/hwloc_pci.c \
 	src/numa/hwloc_walk.c src/numa/hwloc_walk.h \
 	src/numa/hwloc_xml.c src/numa/hwloc_xml.h \
+	src/numa/kernel_log.c src/numa/kernel_log.h \
 	src/numa/machine.c src/numa/machine.h \
 	src/numa/nccl_xml.c src/numa/nccl_xml.h \
 	src/numa/near.c src/numa/near.h \

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "numa/core.h"
+#include "numa/gpu_health.h"
 #include "numa/pair.h"
 #include "numa/profile.h"
 #include "numa/warning.h"
@@ -95,7 +96,9 @@ struct ath_gpu *ath_machine_add_gpu(struct ath_machine *machine, const struct at
         .pcie_mbps = ATH_UNKNOWN,
         .to_gpu_bytes_per_s = ATH_UNKNOWN,
         .from_gpu_bytes_per_s = ATH_UNKNOWN,
+        .health = { .score = ATH_UNKNOWN },
     };
+    ath_gpu_facts_init(&gpu->facts);
     return gpu;
 }
 
@@ -417,6 +420,7 @@ void ath_machine_finish(struct ath_machine *machine)
     if (!machine->profile)
         machine->profile = ath_profile_of(machine->model, NULL);
     ath_warnings_check(machine);
+    ath_gpus_judge(machine);
 }
 
 const char *ath_node_kind_word(enum ath_node_kind kind)

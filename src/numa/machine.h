@@ -13,6 +13,7 @@
 
 #include "base/idset.h"
 #include "base/pci.h"
+#include "gpu/health.h"
 #include "roce/nic.h"
 
 /* ATH_SOURCE_XML: a topology file, XML or text. */
@@ -94,6 +95,8 @@ struct ath_gpu {
     bool has_nvlinks; /* true if the links, or the lack of any, are known */
     struct ath_nvlink *nvlinks;
     size_t nvlink_count;
+    struct ath_gpu_facts facts; /* of its health */
+    struct ath_gpu_health health;
 };
 
 /* A GPU and a network port, with their distance. */

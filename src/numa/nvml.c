@@ -21,6 +21,7 @@
 #include "base/i18n.h"
 #include "base/isolated.h"
 #include "base/log.h"
+#include "gpu/nvml_health.h"
 #include "numa/nvml_api.h"
 #include "numa/nvml_place.h"
 #include "numa/warning.h"
@@ -34,6 +35,8 @@ enum {
 /* The child's answer about one GPU. */
 struct answer {
     bool is_known;
+    bool is_lost;
+    bool is_silent; /* the driver has the GPU, and cannot say anything about it */
     char error[TEXT_BYTES];
     char uuid[TEXT_BYTES], name[TEXT_BYTES], version[TEXT_BYTES];
     int64_t memory_bytes, free_bytes;
@@ -41,13 +44,14 @@ struct answer {
     bool has_nvlinks;
     size_t nvlink_count;
     int numa_node;
+    struct ath_gpu_facts facts;
 };
 
 /* All answers. They lie in one shared memory, max_links links for each GPU and a level for each
  * pair (nvml_place.h). */
 struct answers {
-    char error[512]; /* why there are no answers */
-    const char *library;
+    char error[512];     /* why there are no answers */
+    const char *library; /* NULL: the driver's */
     const struct ath_machine *machine;
     size_t max_links;
     struct answer *gpus;
@@ -233,6 +237,18 @@ static void pass_switches(const struct nvml *nvml, const struct ath_machine *mac
     }
 }
 
+/* True for the errors that mean: the driver runs the GPU and no longer reaches it. A GPU that is
+ * not found, or that this process may not use, may be in order. */
+static bool is_broken(int status)
+{
+    static const int broken[] = { NVML_IRQ_ISSUE, NVML_TIMEOUT, NVML_GPU_IS_LOST,
+                                  NVML_RESET_REQUIRED, NVML_UNKNOWN };
+    for (size_t i = 0; i < ATH_COUNT(broken); i++)
+        if (status == broken[i])
+            return true;
+    return false;
+}
+
 /* NVML names a GPU "00000004:04:00.0". */
 static nvml_device open_device(const struct nvml *nvml, const struct ath_pci *pci,
                                struct answer *answer)
@@ -245,8 +261,24 @@ static nvml_device open_device(const struct nvml *nvml, const struct ath_pci *pc
     int status = nvml->nvmlDeviceGetHandleByPciBusId_v2(name, &device);
     if (status == NVML_SUCCESS && device)
         return device;
+    answer->is_lost = status == NVML_GPU_IS_LOST;
+    answer->is_silent = is_broken(status);
     copy_text(answer->error, sizeof answer->error, nvml->nvmlErrorString(status));
     return NULL;
+}
+
+/* Asks for the facts of its health, only of the driver itself: a server has its own score of
+ * them. */
+static void ask_health(const struct nvml *nvml, const struct answers *answers, nvml_device device,
+                       const struct ath_gpu *gpu, struct answer *answer)
+{
+    struct ath_gpu_nvml questions;
+
+    answer->facts = gpu->facts;
+    if (answers->library)
+        return;
+    ath_gpu_nvml_load(nvml->library, &questions);
+    ath_gpu_nvml_ask(&questions, device, &answer->facts);
 }
 
 static void ask_gpus(const struct nvml *nvml, struct answers *answers)
@@ -270,6 +302,7 @@ static void ask_gpus(const struct nvml *nvml, struct answers *answers)
         if (!machine->gpus[i].place)
             answer->numa_node = nvml_ask_place(nvml, devices, machine->gpu_count, i,
                                                &answers->levels[i * machine->gpu_count]);
+        ask_health(nvml, answers, devices[i], &machine->gpus[i], answer);
         answer->is_known = true; /* set last, in case a later GPU crashes the child */
     }
 }
@@ -279,7 +312,7 @@ static int ask(void *argument)
 {
     struct answers *answers = argument;
     struct nvml nvml = { 0 };
-    const char *reason = nvml_load(answers->library, &nvml);
+    const char *reason = nvml_load(answers->library ? answers->library : NVML_LIBRARY, &nvml);
 
     if (!reason) {
         int status = nvml.nvmlInit_v2();
@@ -316,6 +349,7 @@ static void take_answer(const struct answer *answer, const struct ath_nvlink *li
     if (gpu->pcie_width == ATH_UNKNOWN)
         gpu->pcie_width = answer->pcie_width;
     gpu->has_nvlinks = answer->has_nvlinks;
+    gpu->facts = answer->facts;
     for (size_t i = 0; i < answer->nvlink_count; i++)
         *(struct ath_nvlink *)ath_push(&gpu->nvlinks, &gpu->nvlink_count, sizeof *links) = links[i];
 }
@@ -326,7 +360,11 @@ static void take_answers(const struct answers *answers, struct ath_machine *mach
         const struct answer *answer = &answers->gpus[i];
         char object[ATH_PCI_TEXT];
         ath_pci_format(&machine->gpus[i].pci, object);
-        if (answer->is_known)
+        if (answer->is_silent)
+            machine->gpus[i].facts.driver = ATH_GPU_DRIVER_SILENT;
+        if (answer->is_lost)
+            machine->gpus[i].is_lost = true; /* has a warning of its own */
+        else if (answer->is_known)
             take_answer(answer, &answers->links[i * answers->max_links], &machine->gpus[i]);
         else if (answer->error[0])
             ath_warning_add(machine, ATH_W_NVML_FAILED, object, answer->error, NULL);
@@ -381,7 +419,7 @@ void ath_nvml_read(struct ath_machine *machine, const char *library, int timeout
         ath_warning_add(machine, ATH_W_NVML_MISSING, NVML_LIBRARY, strerror(errno), NULL);
         return;
     }
-    answers->library = library ? library : NVML_LIBRARY;
+    answers->library = library;
     answers->machine = machine;
     answers->max_links = max_links;
     answers->gpus = (struct answer *)(answers + 1);

@@ -45,6 +45,7 @@ const char *nvml_load(const char *library, struct nvml *nvml)
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return dlerror();
+    nvml->library = handle;
     for (size_t i = 0; i < ATH_COUNT(functions); i++) {
         void *function = dlsym(handle, functions[i].name);
         if (!function && functions[i].is_needed)

@@ -241,7 +241,7 @@ static bool is_same_kind(const struct ath_gpu *a, const struct ath_gpu *b)
  */
 static void check_gpu_links(struct ath_machine *machine, size_t index, const struct reach *reaches)
 {
-    const struct ath_gpu *gpu = &machine->gpus[index];
+    struct ath_gpu *gpu = &machine->gpus[index];
     struct reach own = reaches[index], most = { 0 };
     char object[ATH_PCI_TEXT];
 
@@ -253,6 +253,10 @@ static void check_gpu_links(struct ath_machine *machine, size_t index, const str
             most = reaches[i];
     if (own.links >= most.links || (own.links && !(most.is_switched && most.is_counted)))
         return;
+    if (gpu->facts.nvlinks_max < 0) {
+        gpu->facts.nvlinks = own.links;
+        gpu->facts.nvlinks_max = most.links;
+    }
     ath_auto_free char *links = ath_xasprintf("%d", own.links);
     ath_auto_free char *others =
         most.is_counted ? ath_xasprintf("%d", most.links) : ath_xstrdup(_("some"));

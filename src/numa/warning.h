@@ -60,6 +60,8 @@
       N_("GPU '{0}' has {1} NVLinks to GPUs and switches, although GPUs of its kind here have "    \
          "{2}"),                                                                                   \
       N_("nvidia-smi nvlink --status -i {0}; dmesg | grep -i -e nvrm -e xid"))                     \
+    X(GPU_HEALTH, "gpu-health-low", /* object: PCI address; {1}: score; {2}: codes */              \
+      N_("GPU '{0}' has a health score of {1} of 100: {2}"), N_("aitherion health -v"))            \
     X(SAME_SUBNET, "same-subnet", /* object: the first link; {1}: the other; {2}: subnet */        \
       N_("'{0}' and '{1}' are links of one card in one subnet ({2}): answers may leave through "   \
          "the wrong link"),                                                                        \

@@ -119,7 +119,9 @@ TEST(adds_up_and_ends_at_0)
     ath_gpu_health_judge(&facts, &health);
     ck_assert_int_eq(health.score, 100 - 20 - 10 - 30 - 20);
     ck_assert_uint_eq(health.deduction_count, 4);
-    ck_assert_int_eq(health.deductions[0], ATH_GPU_DEDUCT_ROWS_PENDING);
+    ck_assert_int_eq(health.deductions[0], ATH_GPU_DEDUCT_HW_THERMAL);
+    ck_assert_int_eq(health.deductions[1], ATH_GPU_DEDUCT_ROWS_PENDING);
+    ck_assert_int_eq(health.deductions[2], ATH_GPU_DEDUCT_POWER_BRAKE);
     ck_assert_int_eq(health.deductions[3], ATH_GPU_DEDUCT_PCIE_SLOW);
     facts.ecc_uncorrected_before = 7;
     facts.temperature_c = 90;

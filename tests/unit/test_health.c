@@ -63,6 +63,7 @@ static void add_gpu(const char *pci)
     gpu->memory_node = 254;
     gpu->memory_state = ATH_MEMORY_ONLINE;
     gpu->has_nvlinks = true;
+    gpu->facts.has_answers = true;
 }
 
 static void add_nic(const char *pci, const char *netdev)
@@ -1101,6 +1102,85 @@ TEST(test_gpu_memory_offline_is_reported_once)
     ath_warning_add(&machine, ATH_W_GPU_MEMORY_OFFLINE, "0004:04:00.0", "254", NULL);
     ath_auto_free char *text = found();
     ck_assert_str_eq(text, "gpu-memory-offline fault 0004:04:00.0\n");
+}
+
+/* ---- health scores ---- */
+
+/* Judges the GPU with facts that spoil() sets, and returns the findings. */
+static char *found_of_gpu(void (*spoil)(struct ath_gpu_facts *facts))
+{
+    struct ath_gpu *gpu = &machine.gpus[0];
+
+    spoil(&gpu->facts);
+    ath_machine_finish(&machine);
+    return found();
+}
+
+static void one_reason(struct ath_gpu_facts *gpu)
+{
+    gpu->rows_pending = 1;
+}
+
+static void three_reasons(struct ath_gpu_facts *gpu)
+{
+    gpu->rows_failed = 1;
+    gpu->ecc_uncorrected = 2;
+    gpu->pcie_gen = 3;
+    gpu->pcie_gen_max = 4;
+}
+
+static void small_reason(struct ath_gpu_facts *gpu)
+{
+    gpu->pcie_gen = 3;
+    gpu->pcie_gen_max = 4;
+}
+
+TEST(test_each_reason_of_a_low_score_is_a_finding)
+{
+    ath_auto_free char *one = found_of_gpu(one_reason);
+    ck_assert_str_eq(one, "gpu-health-low warning 0004:04:00.0\n");
+    ck_assert_str_eq(finding_of("gpu-health-low")->message,
+                     "a row of the memory of GPU '0004:04:00.0' is replaced only with the next "
+                     "reset (takes 20 points; the GPU's health score is 80 of 100)");
+    ck_assert_ptr_nonnull(strstr(finding_of("gpu-health-low")->hint, "-i 0004:04:00.0"));
+    teardown();
+    setup();
+    ath_auto_free char *three = found_of_gpu(three_reasons);
+    ck_assert_str_eq(three, "gpu-health-low fault 0004:04:00.0\n"
+                            "gpu-health-low fault 0004:04:00.0\n"
+                            "gpu-health-low fault 0004:04:00.0\n");
+}
+
+TEST(test_a_high_score_is_fine)
+{
+    ath_auto_free char *text = found_of_gpu(small_reason);
+    ck_assert_str_eq(text, "");
+    ck_assert_int_eq(finding_of("gpu-health-low")->status, ATH_HEALTH_OK);
+    const char *start = "the health score of GPU '0004:04:00.0' is 90 of 100; the PCIe link of GPU "
+                        "'0004:04:00.0' runs at generation 3 of 4, although the GPU is at work; "
+                        "not known: recovery, xids, ";
+    ck_assert_int_eq(strncmp(finding_of("gpu-health-low")->message, start, strlen(start)), 0);
+}
+
+/* A GPU that the document leaves out may be known to be bad: no fault. */
+TEST(test_a_poor_gpu_of_others_is_a_warning)
+{
+    use_document(HEAD
+                 "numa:\n  - { id: 0, node: 0, control_port: 1, data_port: 2 }\n" ROCE MACVLAN);
+    ath_auto_free char *text = found_of_gpu(three_reasons);
+    ck_assert_str_eq(text, "gpu-health-low warning 0004:04:00.0\n"
+                           "gpu-health-low warning 0004:04:00.0\n"
+                           "gpu-health-low warning 0004:04:00.0\n");
+}
+
+/* A lost GPU has a check of its own, and is reported there alone. */
+TEST(test_a_lost_gpu_is_reported_once)
+{
+    machine.gpus[0].is_lost = true;
+    ath_machine_finish(&machine);
+    ck_assert_int_eq(machine.gpus[0].health.score, 0);
+    ath_auto_free char *text = found();
+    ck_assert_str_eq(text, "gpu-lost fault 0004:04:00.0\n");
 }
 
 static bool has_case(const char *code)

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/output/fields.h"
 #include "cli/output/gpu_figures.h"
+#include "cli/output/gpu_health.h"
 #include "cli/output/words.h"
 
 /* With more pairs of GPUs, the peers of each GPU are left out, as `discover` leaves out the pairs.
@@ -260,6 +261,8 @@ static const struct ath_field gpu_fields[] = {
     ATH_FIELD("peers", ATH_LIST_OF(ATH_FIELD_OBJECT),
               .help = "the ways to the machine's other GPUs; null with more than 10,000 pairs",
               .is_nullable = true, .fields = peer_fields, .make = make_peers),
+    ATH_FIELD("health", ATH_OF(ATH_FIELD_OBJECT), .help = ATH_GPU_HEALTH_HELP, .find = find_gpu,
+              .fields = ath_gpu_health_fields),
     ATH_FIELD("warnings", ATH_LIST_OF(ATH_FIELD_TEXT),
               .help = "codes of the warnings that discover has about the GPU",
               .make = make_warnings),
@@ -489,6 +492,14 @@ static void print_place(const struct ath_style *style, FILE *out, const struct a
     print_row(style, out, _("NUMA node"), text.data);
 }
 
+static void print_health(const struct ath_style *style, FILE *out, const struct ath_gpu *gpu)
+{
+    ath_auto_free char *text = ath_gpu_health_words(gpu);
+
+    if (gpu->vendor_id == ATH_VENDOR_NVIDIA)
+        print_row(style, out, _("Health"), text);
+}
+
 static void print_gpu(const struct ath_style *style, FILE *out,
                       const struct ath_gpu_fingerprint *fingerprint)
 {
@@ -519,6 +530,7 @@ static void print_gpu(const struct ath_style *style, FILE *out,
                  &fingerprint->figures[ATH_GPU_TENSOR_CORES]);
     print_links(style, out, fingerprint);
     print_peers(style, out, fingerprint);
+    print_health(style, out, gpu);
     visit_warnings(fingerprint, print_warning, &printer);
 }
 

@@ -8,6 +8,7 @@ struct ath_globals;
 struct ath_style {
     bool is_color;                     /* if false, no escape sequence is printed */
     bool is_utf8;                      /* lines and signs may be outside ASCII */
+    bool is_verbose;                   /* -v: show what is usually left out */
     int columns;                       /* width to wrap at; 0 for no limit */
     const struct ath_globals *globals; /* options of this run, which suggested commands get; NULL
                                           for none */

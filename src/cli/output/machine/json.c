@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/output/fields.h"
+#include "cli/output/gpu_health.h"
 #include "cli/output/machine/machine.h"
 #include "cli/output/roce_list.h"
 #include "cli/output/words.h"
@@ -231,6 +232,8 @@ static const struct ath_field gpu_fields[] = {
               .help = "NVLinks (xGMI links of AMD GPUs) by peer; an empty list if there are none, "
                       "null if not known",
               .known = ATH_KNOWN(struct ath_gpu, has_nvlinks), .fields = nvlink_fields),
+    ATH_FIELD("health", ATH_OF(ATH_FIELD_OBJECT), .help = ATH_GPU_HEALTH_HELP,
+              .fields = ath_gpu_health_fields),
     ATH_FIELD("driver_version", AT(driver_version), .help = "version of the GPU's kernel driver",
               .is_nullable = true),
     { .name = NULL },

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "cli/output/gpu_health.h"
 #include "cli/output/words.h"
 #include "numa/pair.h"
 #include "roce/lack.h"
@@ -30,9 +31,9 @@ struct branch {
     bool is_last;
 };
 
-static const char *const field_names[] = { N_("Memory"),    N_("PCIe"),        N_("Link"),
-                                           N_("RDMA"),      N_("Nearest NIC"), N_("SR-IOV"),
-                                           N_("Partitions") };
+static const char *const field_names[] = { N_("Memory"),     N_("PCIe"),        N_("Link"),
+                                           N_("RDMA"),       N_("Nearest NIC"), N_("SR-IOV"),
+                                           N_("Partitions"), N_("Health") };
 
 static const char *glyph(const struct branch *branch, enum ath_glyph which)
 {
@@ -196,6 +197,15 @@ static void print_nearest(const struct branch *branch, size_t gpu)
     print_field(branch, _("Nearest NIC"), ATH_ROLE_PLAIN, text.data);
 }
 
+/* With -v only: a low score has a warning. */
+static void print_gpu_health(const struct branch *branch, const struct ath_gpu *gpu)
+{
+    ath_auto_free char *text = ath_gpu_health_words(gpu);
+
+    if (branch->style->is_verbose && gpu->vendor_id == ATH_VENDOR_NVIDIA)
+        print_field(branch, _("Health"), ATH_ROLE_PLAIN, text);
+}
+
 static void print_gpu(const struct branch *branch, size_t index)
 {
     const struct ath_gpu *gpu = &branch->machine->gpus[index];
@@ -212,6 +222,7 @@ static void print_gpu(const struct branch *branch, size_t index)
     print_partitions(branch, gpu);
     print_gpu_links(branch, index);
     print_nearest(branch, index);
+    print_gpu_health(branch, gpu);
 }
 
 /* --- network ports ---------------------------------------------------------------------------- */
