@@ -34,6 +34,7 @@ void ath_place_answer_free(struct ath_place_answer *answer)
         return;
     ath_set_choice_free(&answer->best);
     ath_set_choice_free(&answer->next);
+    ath_idset_free(&answer->poor);
 }
 
 /* ---- GPUs that can be placed ---- */
@@ -203,6 +204,7 @@ struct choosing {
     int *nodes;
     unsigned int *nearness; /* to request->near */
     unsigned int farthest;  /* the largest nearness of a candidate */
+    int least_score;        /* the least health score of a candidate */
 };
 
 static void choosing_free(struct choosing *choosing)
@@ -240,13 +242,37 @@ static struct choosing choosing_of(const struct ath_machine *machine, const int6
     return choosing;
 }
 
+static int score_of(const struct choosing *choosing, size_t gpu)
+{
+    int score = choosing->machine->gpus[gpu].health.score;
+    return score < 0 ? ATH_GPU_SCORE_FULL : score; /* an unknown one avoids nothing */
+}
+
+/* True for a free GPU that is well enough to be chosen. */
+static bool is_eligible(const struct choosing *choosing, size_t gpu)
+{
+    return choosing->request->is_free[gpu] && score_of(choosing, gpu) >= choosing->least_score;
+}
+
+/* Returns the best score of a free GPU that is not well enough yet, or -1. */
+static int next_score(const struct choosing *choosing)
+{
+    int next = -1;
+
+    for (size_t i = 0; i < choosing->set.gpu_count; i++)
+        if (choosing->request->is_free[i] && score_of(choosing, i) < choosing->least_score &&
+            score_of(choosing, i) > next)
+            next = score_of(choosing, i);
+    return next;
+}
+
 /* Lets choose among the free GPUs that are not too far from the port. A GPU of an unknown node is
  * none for a policy that counts nodes. Returns their number. */
 static size_t take_candidates(struct choosing *choosing)
 {
     size_t count = 0;
     for (size_t i = 0; i < choosing->set.gpu_count; i++) {
-        choosing->is_candidate[i] = choosing->request->is_free[i] &&
+        choosing->is_candidate[i] = is_eligible(choosing, i) &&
                                     choosing->nearness[i] <= choosing->farthest &&
                                     (!choosing->set.max_nodes || choosing->nodes[i] != ATH_UNKNOWN);
         count += choosing->is_candidate[i];
@@ -260,7 +286,7 @@ static unsigned int next_distance(const struct choosing *choosing, int64_t last)
 {
     unsigned int next = UINT_MAX;
     for (size_t i = 0; i < choosing->set.gpu_count; i++)
-        if (choosing->request->is_free[i] && choosing->nearness[i] > last &&
+        if (is_eligible(choosing, i) && choosing->nearness[i] > last &&
             choosing->nearness[i] < next)
             next = choosing->nearness[i];
     return next;
@@ -345,10 +371,25 @@ static int take_first(struct choosing *choosing, struct ath_place_answer *answer
     size_t wanted = request->size * request->group_count;
 
     for (size_t i = 0; i < choosing->set.gpu_count; i++) {
-        choosing->is_candidate[i] = request->is_free[i] && answer->candidate_count < wanted;
+        choosing->is_candidate[i] = is_eligible(choosing, i) && answer->candidate_count < wanted;
         answer->candidate_count += choosing->is_candidate[i];
     }
     return ath_set_best(&choosing->set, &answer->best);
+}
+
+/* Chooses by the policy, among GPUs of ever lower health scores until there is a choice. */
+static int choose(struct choosing *choosing, struct ath_place_answer *answer)
+{
+    int status = -ENOENT;
+
+    for (int score = ATH_GPU_SCORE_POOR; status == -ENOENT && score >= 0;
+         score = next_score(choosing)) {
+        choosing->least_score = score;
+        answer->candidate_count = 0;
+        status = choosing->request->policy == ATH_PLACE_NONE ? take_first(choosing, answer)
+                                                             : search_both(choosing, answer);
+    }
+    return status;
 }
 
 int ath_place_choose(const struct ath_machine *machine, const int64_t *bandwidths,
@@ -361,8 +402,11 @@ int ath_place_choose(const struct ath_machine *machine, const int64_t *bandwidth
         list_nodes(machine, request->is_free);
     ATH_AUTO(ath_place_answer) answer = { 0 };
 
-    for (size_t i = 0; i < machine->gpu_count; i++)
+    for (size_t i = 0; i < machine->gpu_count; i++) {
         answer.free_count += request->is_free[i];
+        if (request->is_free[i] && score_of(&choosing, i) < ATH_GPU_SCORE_POOR)
+            ath_idset_add(&answer.poor, (int)i, (int)i);
+    }
     if (answer.free_count / request->size < request->group_count)
         return refuse_number(machine, request, answer.free_count, err);
     if (request->policy == ATH_PLACE_SINGLE_NUMA)
@@ -371,9 +415,7 @@ int ath_place_choose(const struct ath_machine *machine, const int64_t *bandwidth
         answer.max_nodes = nodes_needed(&nodes, request->size);
     bool has_no_node = request->policy == ATH_PLACE_RESTRICTED && !answer.max_nodes;
     choosing.set.max_nodes = answer.max_nodes;
-    int status = has_no_node                         ? -ENOENT
-                 : request->policy == ATH_PLACE_NONE ? take_first(&choosing, &answer)
-                                                     : search_both(&choosing, &answer);
+    int status = has_no_node ? -ENOENT : choose(&choosing, &answer);
     if (status == -ENOENT)
         return refuse_nodes(request, &nodes, answer.max_nodes, err);
     if (status)

@@ -14,7 +14,8 @@
  * single-numa  the best set on one NUMA node; none if no node has enough free GPUs
  * none         the first free GPUs, whatever connects them
  *
- * With several groups, each group has to keep the rule.
+ * With several groups, each group has to keep the rule. A GPU with a poor health score is chosen
+ * only if there is no choice without it, that with the better score first.
  */
 enum ath_place_policy {
     ATH_PLACE_BEST_EFFORT,
@@ -42,6 +43,7 @@ struct ath_place_answer {
     size_t free_count;      /* free GPUs */
     size_t candidate_count; /* those of them among which the policy and the port let choose */
     size_t max_nodes;       /* NUMA nodes that a group may use; 0: any number */
+    struct ath_idset poor;  /* free GPUs whose health score is below ATH_GPU_SCORE_POOR */
 };
 
 void ath_place_answer_free(struct ath_place_answer *answer);

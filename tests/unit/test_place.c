@@ -152,6 +152,51 @@ TEST(a_policy_of_nodes_needs_their_numbers)
         "the policy 'restricted' needs to know the NUMA nodes of 2 GPUs: no GPU's node is known");
 }
 
+/* GPUs with a poor score come last, whatever links they have and whatever the policy; an unknown
+ * score and one that is low but not poor avoid nothing. */
+TEST(poor_health_comes_last)
+{
+    begin(made_ac922);
+    ck_assert_uint_eq(machine.gpu_count, 4);
+    machine.gpus[0].health.score = 49;
+    machine.gpus[2].health.score = 50;
+    expect_set(1, ATH_PLACE_BEST_EFFORT, "1");
+    expect_set(1, ATH_PLACE_NONE, "1");
+    expect_set(2, ATH_PLACE_BEST_EFFORT, "2,3");
+    expect_set(2, ATH_PLACE_SINGLE_NUMA, "2,3");
+    expect_set(2, ATH_PLACE_NONE, "1,2");
+    expect_set(3, ATH_PLACE_BEST_EFFORT, "1,2,3");
+    expect_set(4, ATH_PLACE_BEST_EFFORT, "0,1,2,3");
+    machine.gpus[0].health.score = 0;
+    machine.gpus[2].health.score = 10;
+    expect_set(2, ATH_PLACE_BEST_EFFORT, "1,3");
+    expect_set(3, ATH_PLACE_BEST_EFFORT, "1,2,3");
+    expect_set(3, ATH_PLACE_NONE, "1,2,3");
+    expect_set(2, ATH_PLACE_SINGLE_NUMA, "2,3");
+    is_free[2] = false;
+    expect_set(3, ATH_PLACE_BEST_EFFORT, "0,1,3");
+}
+
+TEST(poor_health_is_named)
+{
+    ATH_AUTO(ath_place_answer) answer = { 0 };
+
+    begin(made_ac922);
+    machine.gpus[0].health.score = 49;
+    machine.gpus[1].health.score = 50;
+    machine.gpus[3].health.score = 0;
+    is_free[3] = false;
+    ck_assert_int_eq(ath_place_choose(&machine, bandwidths,
+                                      &(struct ath_place_request){ .size = 1,
+                                                                   .group_count = 1,
+                                                                   .policy = ATH_PLACE_BEST_EFFORT,
+                                                                   .is_free = is_free },
+                                      &answer, &err),
+                     0);
+    ath_auto_free char *poor = ath_idset_format(&answer.poor);
+    ck_assert_str_eq(poor, "0");
+}
+
 TEST(as_near_to_a_port_as_possible)
 {
     begin(made_azure);

@@ -41,6 +41,30 @@ static void add_limits(const struct ath_place_report *report, struct ath_texts *
                                       answer->candidate_count, answer->free_count, report->near));
 }
 
+static bool is_chosen(const struct ath_set_choice *choice, size_t gpu)
+{
+    for (size_t i = 0; i < choice->size * choice->group_count; i++)
+        if (choice->gpus[i] == gpu)
+            return true;
+    return false;
+}
+
+/* Names the GPUs whose health score is poor. */
+static void add_health(const struct ath_place_report *report, struct ath_texts *lines)
+{
+    const struct ath_idset *poor = &report->answer->poor;
+
+    for (int gpu = ath_idset_next(poor, -1); gpu >= 0; gpu = ath_idset_next(poor, gpu)) {
+        int score = report->groups[0].machine->gpus[gpu].health.score;
+        const char *format =
+            is_chosen(&report->answer->best, (size_t)gpu)
+                ? _("GPU%d is chosen with a health score of %d of 100, because too "
+                    "few others are free or fit")
+                : _("GPU%d is avoided, because its health score is %d of 100");
+        add_line(lines, ath_xasprintf(format, gpu, score));
+    }
+}
+
 /* Looks at the slowest link of a group's ring. */
 static struct ath_gpu_pair slowest_of(const struct ath_place_group *group)
 {
@@ -146,6 +170,7 @@ static struct ath_texts reasons_of(const struct ath_place_report *report)
     struct ath_texts lines = { 0 };
 
     add_limits(report, &lines);
+    add_health(report, &lines);
     for (size_t i = 0; i < report->group_count; i++)
         add_ring(&report->groups[i], &lines);
     add_sums(report, &lines);
