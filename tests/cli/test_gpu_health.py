@@ -216,4 +216,4 @@ class GpuHealth(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()
