@@ -18,6 +18,7 @@ libaitherion_a_SOURCES += \
 	src/base/map.h \
 	src/base/memory_limit.c src/base/memory_limit.h \
 	src/base/paths.c src/base/paths.h \
+	src/base/process_name.h \
 	src/base/pci.c src/base/pci.h \
 	src/base/pci_names.c src/base/pci_names.h \
 	src/base/pci_virtual.c src/base/pci_virtual.h \

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/process_name.h"
 #include "runtime/clients.h"
 #include "runtime/event_log.h"
 #include "runtime/gpu_sampler.h"
@@ -30,8 +31,8 @@ enum {
 __attribute__((noreturn)) static void run(struct ath_listener *listener, pid_t parent)
 {
     static _Atomic uint64_t missing_lines; /* those of this process are not counted on the board */
+    prctl(PR_SET_NAME, ATH_SAMPLER_NAME);  /* first: it is no session */
     ath_clients_leave(listener, parent);
-    prctl(PR_SET_NAME, "aitherion-gpus");
     ath_secret_free(&listener->server.secret);
     if (ath_session_board_confine_sampler(listener->server.board) || ath_sandbox_close_inherited())
         _exit(EXIT_FAILURE);

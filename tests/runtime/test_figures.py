@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import time
 import unittest
 
 import runtime
@@ -140,6 +141,17 @@ class Samples(unittest.TestCase):
                           "nvlinkReceivedBytes": 2 * MIB, "nvlinkSentBytes": 4 * MIB, "healthScore": 100}
                 self.assertEqual({name: device[name] for name in wanted}, {name: str(value) for name, value in wanted.items()})
                 self.assertGreater(int(device["temperatureC"]), 0)
+
+    def test_an_idle_server_samples_rarely(self):
+        """No sample for seconds, after the last question was 10 s ago; a question brings the next one."""
+        with self.serve() as server:
+            self.wait_for_sample(server)
+
+            def is_old():
+                time.sleep(13)  # shows that no sample is taken
+                return int(ask(server)["sampledMsAgo"]) > 1500
+            self.assertTrue(harness.wait_until(is_old), "an idle server samples often")
+            self.wait_for(server, lambda figures: int(figures["sampledMsAgo"]) < 1000, "a question brings no new sample")
 
     def test_time_of_sessions(self):
         with self.serve(AITHERION_SIM_BUSY="50") as server, Program(server.socket) as program:

@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/process_name.h"
 #include "base/unknown.h"
 #include "container/engine/cgroup.h"
 #include "container/engine/kinds.h"
@@ -262,6 +263,46 @@ TEST(refuses_a_state_that_others_could_write)
     ck_assert_int_eq(ath_process_state_read(folder, &back, &err), 0);
     ath_process_state_remove(folder);
     ck_assert_int_eq(rmdir(folder), 0);
+}
+
+/* Starts a process of this name that waits for its end. */
+static pid_t start_named(const char *name)
+{
+    int ready[2];
+    char byte;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (!child) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        prctl(PR_SET_NAME, name);
+        if (write(ready[1], "", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return child;
+}
+
+TEST(counts_sessions_without_the_sampler)
+{
+    if (getenv("EXE_WRAPPER")) {
+        puts("skipped test: counts_sessions_without_the_sampler: names are those of the emulator");
+        return;
+    }
+    int before = ath_process_sessions(getpid());
+    if (before == ATH_UNKNOWN) {
+        puts("skipped test: counts_sessions_without_the_sampler: no CONFIG_PROC_CHILDREN");
+        return;
+    }
+    pid_t children[] = { start_named("aitherion-runti"), start_named(ATH_SAMPLER_NAME),
+                         start_named(ATH_SAMPLER_NAME "x") };
+    ck_assert_int_eq(ath_process_sessions(getpid()), before + 2);
+    for (size_t i = 0; i < ATH_COUNT(children); i++) {
+        kill(children[i], SIGKILL);
+        ck_assert_int_eq(waitpid(children[i], NULL, 0), children[i]);
+    }
 }
 
 TEST(removes_only_our_own_control_group)

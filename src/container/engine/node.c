@@ -33,7 +33,7 @@ void ath_node_status_look(struct ath_node_status *status)
     status->cpus = ath_steal(&process.cpus);
     status->memory_nodes = ath_steal(&process.memory_nodes);
     status->memlock_bytes = process.memlock_bytes;
-    status->sessions = ath_process_children(status->pid);
+    status->sessions = ath_process_sessions(status->pid);
     ath_process_listening(status->pid, &status->listening);
 }
 

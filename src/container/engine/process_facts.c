@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/process_name.h"
 #include "base/text.h"
 #include "base/unknown.h"
 
@@ -230,14 +231,21 @@ static int by_number(const void *a, const void *b)
     return (*one > *other) - (*one < *other);
 }
 
-int ath_process_children(int pid)
+static bool is_sampler(int pid)
+{
+    ath_auto_free char *name = read_of(pid, "comm", NULL);
+    return name && !strncmp(name, ATH_SAMPLER_NAME "\n", sizeof ATH_SAMPLER_NAME);
+}
+
+int ath_process_sessions(int pid)
 {
     ath_auto_free char *name = ath_xasprintf("task/%d/children", pid);
     ath_auto_free char *list = read_of(pid, name, NULL);
-    int count = 0;
+    char *rest = list, *word;
+    int count = 0, child;
 
-    for (const char *c = list; c && *c; c++) /* "345 346 " */
-        count += *c == ' ';
+    while (rest && (word = strsep(&rest, " "))) /* "345 346 " */
+        count += !ath_parse_int(word, 1, INT32_MAX, &child) && !is_sampler(child);
     return list ? count : ATH_UNKNOWN;
 }
 

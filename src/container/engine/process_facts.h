@@ -48,9 +48,10 @@ bool ath_process_has_argument(int pid, const char *text);
 /* Adds the TCP addresses on which the process listens: "0.0.0.0:50051", "[::1]:50051". */
 void ath_process_listening(int pid, struct ath_texts *out);
 
-/* Returns the number of processes that the main thread of pid has started and that it has not
- * reaped; ATH_UNKNOWN if the kernel does not say (CONFIG_PROC_CHILDREN). */
-int ath_process_children(int pid);
+/* Returns the number of processes that the main thread of a server has started and that it has not
+ * reaped, without the sampler: its sessions. ATH_UNKNOWN if the kernel does not say
+ * (CONFIG_PROC_CHILDREN). */
+int ath_process_sessions(int pid);
 
 /* Lists the ids of all processes, ascending; the caller frees *out. */
 void ath_process_ids(int **out, size_t *out_count);
