@@ -23,6 +23,7 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/key.c \
 	src/cli/commands/logs.c \
 	src/cli/commands/menu.c \
+	src/cli/commands/metrics.c \
 	src/cli/commands/estimate.c \
 	src/cli/commands/fingerprint.c \
 	src/cli/commands/place.c \
@@ -70,6 +71,7 @@ libaitherion_a_SOURCES += \
 	src/cli/help.c src/cli/help.h \
 	src/cli/help_json.c src/cli/help_json.h \
 	src/cli/output/bar.c src/cli/output/bar.h \
+	src/cli/host_metrics.c src/cli/host_metrics.h \
 	src/cli/identities.c src/cli/identities.h \
 	src/cli/key_flags.c src/cli/key_flags.h \
 	src/cli/output/change.c src/cli/output/change.h \
@@ -81,6 +83,7 @@ libaitherion_a_SOURCES += \
 	src/cli/output/health_nodes.c src/cli/output/health_nodes.h \
 	src/cli/output/image.c src/cli/output/image.h \
 	src/cli/output/logs.c src/cli/output/logs.h \
+	src/cli/output/metrics.c src/cli/output/metrics.h \
 	src/cli/output/init.c src/cli/output/init.h \
 	src/cli/output/json.c src/cli/output/json.h \
 	src/cli/output/json_yaml.c src/cli/output/json_yaml.h \

@@ -845,5 +845,60 @@ class Metrics(unittest.TestCase):
             self.assertNotIn("crashed", server.log())
 
 
+class HostPage(unittest.TestCase):
+    """`aitherion metrics`: one page for several runtimes."""
+
+    def words(self, *places):
+        return ["metrics", "--key", runtime.key_file(runtime.KEY), "--server", ",".join(places)]
+
+    @staticmethod
+    def up(page):
+        return dict(re.findall(r'(?m)^aitherion_up\{server="([^"]+)"[^}]*\} ([01])$', page))
+
+    def test_it_has_the_series_of_all_runtimes(self):
+        with Server("--sim", env=harness.environment(AITHERION_NUMA="8")) as first, Server("--sim") as second, Program(second.address):
+            result = harness.run(*self.words(first.address, second.address))
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertEqual(self.up(result.stdout), {first.address: "1", second.address: "1"})
+            self.assertIn(f'\naitherion_up{{server="{first.address}",node="8"}} 1\n', result.stdout)
+            self.assertIn(f'\naitherion_runtime_sessions{{server="{second.address}"}} 1\n', result.stdout)
+            self.assertRegex(result.stdout, rf'\naitherion_runtime_session_calls_total{{server="{second.address}",session="')
+            value = harness.checked_json(*self.words(first.address))
+            self.assertIn("\naitherion_runtime_devices{", value["page"])
+
+    def test_a_silent_runtime_does_not_hold_up_the_others(self):
+        with Server("--sim") as server, socket.create_server(("127.0.0.1", 0)) as silent, socket.create_server(("127.0.0.1", 0)) as closed:
+            places = [f"127.0.0.1:{each.getsockname()[1]}" for each in (silent, closed)]
+            closed.close()
+            result = harness.run(*self.words(places[0], server.address, places[1]))
+            self.assertEqual(self.up(result.stdout), {server.address: "1", places[0]: "0", places[1]: "0"})
+            self.assertIn(f"'{places[0]}' has not answered within 4 seconds", result.stderr)
+            self.assertIn(f"cannot connect to '{places[1]}'", result.stderr)
+            self.assertNotIn(f'aitherion_runtime_devices{{server="{places[0]}"', result.stdout)
+
+    def test_it_is_served(self):
+        with Server("--sim") as first, Server("--sim") as second:
+            command = [harness.binary(), *self.words(first.address, second.address), "--listen", "127.0.0.1:0"]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=harness.environment()) as process:
+                address = re.search(r"http://(\S+)/metrics", process.stdout.readline())[1]
+                get = Metrics().get
+                self.assertEqual(self.up(get(address, "/metrics")[1]), {first.address: "1", second.address: "1"})
+                second.process.kill()
+                second.process.wait()
+                self.assertEqual(self.up(get(address, "/metrics")[1]), {first.address: "1", second.address: "0"})
+                self.assertEqual(get(address, "/")[0], "404")
+                process.terminate()
+                self.assertEqual(process.wait(harness.PATIENCE_S), 0)
+
+    def test_the_table(self):
+        table = harness.checked_json("metrics", "--table")["metrics"]
+        by_name = {row["name"]: row for row in table}
+        self.assertEqual(by_name["aitherion_runtime_session_gpu_seconds_total"]["type"], "counter")
+        self.assertEqual(by_name["aitherion_runtime_device_busy_ratio"]["labels"], ["server", "node", "device", "uuid", "pci"])
+        self.assertIn("aitherion_runtime_session_wait_seconds (histogram)\n", harness.run("metrics", "--table").stdout)
+        result = harness.run("metrics", "--table", "--listen", "127.0.0.1:0")
+        self.assertEqual(result.returncode, 2)
+
+
 if __name__ == "__main__":
     harness.main()

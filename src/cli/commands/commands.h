@@ -25,6 +25,7 @@
     X(logs)                                                                                        \
     X(run)                                                                                         \
     X(session)                                                                                     \
+    X(metrics)                                                                                     \
     X(clean)                                                                                       \
     X(image)                                                                                       \
     X(key)                                                                                         \
