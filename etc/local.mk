@@ -5,3 +5,20 @@ EXTRA_DIST += $(PROFILES)
 
 share/aitherion/profiles/%: etc/%
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && cp $< $@
+
+# For Prometheus and Grafana. src/watch/generate.py makes them from the table of metrics, and the table of docs/watching.md.
+WATCHING = prometheus/aitherion-rules.yml grafana/aitherion-board.json
+SHARE_FILES += $(WATCHING:%=share/aitherion/%)
+EXTRA_DIST += $(WATCHING:%=etc/%) src/watch/generate.py
+
+share/aitherion/prometheus/%: etc/prometheus/%
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && cp $< $@
+
+share/aitherion/grafana/%: etc/grafana/%
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && cp $< $@
+
+.PHONY: update-metrics
+update-metrics: aitherion
+	./aitherion metrics --table --json >metrics-table.json
+	$(PYTHON) $(srcdir)/src/watch/generate.py $(srcdir) <metrics-table.json
+	rm metrics-table.json

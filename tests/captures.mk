@@ -57,6 +57,7 @@ PYTHON_TESTS = \
 	tests/cli/test_start.py \
 	tests/cli/test_texts.py \
 	tests/cli/test_usage.py \
+	tests/cli/test_watching.py \
 	tests/cuda/test_generator.py \
 	tests/cuda/test_layout.py \
 	tests/cuda/test_loopback.py \
