@@ -163,7 +163,7 @@ nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *deviceCount)
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device)
 {
     NEED(device && index < (unsigned int)sim_facts_count());
-    if (sim_fault((int)index, SIM_FAULT_LOST))
+    if (sim_fault((int)index, SIM_FAULT_LOST) == SIM_LOST_AT_ONCE)
         return NVML_ERROR_GPU_IS_LOST;
     *device = &devices[index];
     return NVML_SUCCESS;
@@ -205,7 +205,7 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *pciBusId, nvmlDevice_t
     for (int i = 0; i < sim_facts_count(); i++) {
         sim_device_address(i, own, sizeof own);
         if (!strcasecmp(own, pciBusId)) {
-            if (sim_fault(i, SIM_FAULT_LOST))
+            if (sim_fault(i, SIM_FAULT_LOST) == SIM_LOST_AT_ONCE)
                 return NVML_ERROR_GPU_IS_LOST;
             *device = &devices[i];
             return NVML_SUCCESS;
@@ -321,6 +321,8 @@ nvmlReturn_t nvmlDeviceGetDisplayActive(nvmlDevice_t device, nvmlEnableState_t *
 
 nvmlReturn_t nvmlDeviceGetPerformanceState(nvmlDevice_t device, nvmlPstates_t *pState)
 {
+    if (sim_fault(number_of(device), SIM_FAULT_LOST))
+        return NVML_ERROR_GPU_IS_LOST;
     return number(device, pState, (unsigned int)sim_fault(number_of(device), SIM_FAULT_PSTATE));
 }
 

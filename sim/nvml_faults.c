@@ -101,13 +101,18 @@ nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int *corrRo
 nvmlReturn_t nvmlDeviceGetRetiredPages(nvmlDevice_t device, nvmlPageRetirementCause_t cause,
                                        unsigned int *pageCount, unsigned long long *addresses)
 {
-    (void)addresses;
+    unsigned int room = pageCount ? *pageCount : 0;
     nvmlReturn_t status = tell(device, pageCount, SIM_FAULT_PAGES_RETIRED);
+
     if (status)
         return status;
     if (!cause)
         *pageCount = 0;
-    return *pageCount ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+    if (*pageCount > room)
+        return NVML_ERROR_INSUFFICIENT_SIZE;
+    for (unsigned int i = 0; addresses && i < *pageCount; i++)
+        addresses[i] = i;
+    return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetRetiredPagesPendingStatus(nvmlDevice_t device,

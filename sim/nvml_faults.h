@@ -3,7 +3,8 @@
  * fault and its value. "0:ecc_uncorrected=3,1:throttle=0x40" is a device 0 with three errors and a
  * device 1 that is too hot.
  *
- *     lost            1: the driver does not reach the device (NVML_ERROR_GPU_IS_LOST)
+ *     lost            the driver does not reach the device (NVML_ERROR_GPU_IS_LOST); 1: it gives no
+ *                     handle; 2: a question fails, as if it was lost after that
  *     recovery        action that the driver asks for: 1 reset, 2 restart of the machine
  *     xid             an Xid that each event set gets once
  *     rows_remapped, rows_pending, rows_failed
@@ -41,6 +42,8 @@ enum sim_fault {
     SIM_FAULT_PSTATE,
     SIM_FAULT_COUNT
 };
+
+enum { SIM_LOST_AT_ONCE = 1 };
 
 /* Returns the value of a fault of a device by its number, or what a sound device says. */
 long long sim_fault(int device, enum sim_fault fault);

@@ -15,6 +15,7 @@ enum {
     INVALID_ARGUMENT = 2,
     NOT_SUPPORTED = 3,
     INSUFFICIENT_SIZE = 7,
+    GPU_IS_LOST = 15,
     CORRECTED = 0, /* nvmlMemoryErrorType_t */
     UNCORRECTED = 1,
     VOLATILE = 0,  /* nvmlEccCounterType_t: since the driver was loaded */
@@ -240,8 +241,20 @@ static void ask_links(const struct ath_gpu_nvml *nvml, void *device, struct ath_
     facts->nvlinks_max = working && is_wired(nvml, device) ? all : ATH_GPU_NO_FACT;
 }
 
+/* A GPU that is lost after its handle was opened fails each question. */
+static bool is_lost(const struct ath_gpu_nvml *nvml, void *device)
+{
+    unsigned int state = 0;
+    return nvml->nvmlDeviceGetPerformanceState &&
+           nvml->nvmlDeviceGetPerformanceState(device, &state) == GPU_IS_LOST;
+}
+
 void ath_gpu_nvml_ask(const struct ath_gpu_nvml *nvml, void *device, struct ath_gpu_facts *facts)
 {
+    if (is_lost(nvml, device)) {
+        facts->driver = ATH_GPU_DRIVER_SILENT;
+        return;
+    }
     ask_recovery(nvml, device, facts);
     ask_memory(nvml, device, facts);
     ask_clocks(nvml, device, facts);

@@ -153,6 +153,17 @@ class Samples(unittest.TestCase):
             self.assertTrue(harness.wait_until(is_old), "an idle server samples often")
             self.wait_for(server, lambda figures: int(figures["sampledMsAgo"]) < 1000, "a question brings no new sample")
 
+    def test_faults_of_devices(self):
+        """The server has the same score as the command line tool (tests/cli/test_gpu_health.py); an Xid of a program takes no points."""
+        faults = "0:ecc_uncorrected=3,0:ecc_corrected=7,1:xid=79,2:xid=31,3:throttle=0x40,3:rows_pending=1,3:rows_remapped=5,4:lost=2"
+        with self.serve(AITHERION_SIM_DEVICES="5", AITHERION_SIM_FAULTS=faults) as server:
+            figures = self.wait_for(server, lambda figures: [of_device(figures, i).get("healthScore") for i in range(5)] == ["60", "40", "100", "45", "0"],
+                                    "the scores are others")
+            names = ("eccUncorrected", "eccCorrected", "xids", "lastXid", "throttleReasons", "remappedRows")
+            self.assertEqual([[of_device(figures, i)[name] for name in names] for i in range(4)],
+                             [["3", "7", "0", "-1", "0", "0"], ["0", "0", "1", "79", "0", "0"], ["0", "0", "1", "31", "0", "0"],
+                              ["0", "0", "0", "-1", "64", "5"]])
+
     def test_time_of_sessions(self):
         with self.serve(AITHERION_SIM_BUSY="50") as server, Program(server.socket) as program:
             self.assertEqual(program.first, GOOD)
