@@ -189,6 +189,8 @@ nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
     for (int i = 0; i < sim_facts_count(); i++) {
         format_uuid(i, own);
         if (!strcasecmp(own, uuid)) {
+            if (sim_fault(i, SIM_FAULT_LOST))
+                return NVML_ERROR_GPU_IS_LOST;
             *device = &devices[i];
             return NVML_SUCCESS;
         }

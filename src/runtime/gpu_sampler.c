@@ -29,7 +29,7 @@ enum {
     TICK_MS = 1000,       /* between samples, and looks whether one is wanted */
     RARE_MS = 15000,      /* between samples if no client asks and no program has a session */
     ASKED_MS = 10000,     /* a client asks for so long after a question */
-    HEALTH_SAMPLES = 10,  /* the score is computed with every tenth sample */
+    HEALTH_MS = 10000,    /* between samples that compute the scores */
     EVENTS_AT_ONCE = 64,  /* taken with one sample */
     PROCESSES_MAX = 1024, /* of one device */
     GAP_US = 3000000,     /* the longest time that a sample of a process stands for */
@@ -92,7 +92,7 @@ struct sampler {
     nvmlEventSet_t events;                       /* NULL: there are none */
     bool knows_processes;                        /* NVML's process ids are those of the board */
     unsigned long long seen_us[ATH_DEVICES_MAX]; /* of the last sample of processes */
-    uint64_t count;                              /* of samples */
+    uint64_t judged_ms;                          /* when the scores were last computed; 0: never */
 };
 
 /* ---- the questions ---- */
@@ -240,9 +240,10 @@ static void beat(const struct sampler *sampler)
 static void sample_device(const struct sampler *sampler, size_t number)
 {
     struct ath_device_sample *sample = &sampler->samples->devices[number];
+    nvmlDevice_t device = sampler->devices[number];
     for (size_t i = 0; i < ATH_COUNT(rows); i++)
         atomic_store(&sample->figures[rows[i].figure],
-                     rows[i].ask(&sampler->nvml, sampler->devices[number], rows[i].argument));
+                     device ? rows[i].ask(&sampler->nvml, device, rows[i].argument) : ATH_UNKNOWN);
 }
 
 /* ---- events and health ---- */
@@ -297,16 +298,27 @@ static void begin_events(struct sampler *sampler)
     }
 }
 
+/* A GPU that fell off the bus answers nothing (Xid 79). */
+static bool is_lost(const struct sampler *sampler, size_t number)
+{
+    nvmlMemory_t memory;
+    return !sampler->devices[number] ||
+           (sampler->nvml.nvmlDeviceGetMemoryInfo &&
+            sampler->nvml.nvmlDeviceGetMemoryInfo(sampler->devices[number], &memory) ==
+                NVML_ERROR_GPU_IS_LOST);
+}
+
 static void judge_health(const struct sampler *sampler, size_t number)
 {
     struct ath_device_sample *sample = &sampler->samples->devices[number];
     struct ath_gpu_facts facts = sample->xids;
     struct ath_gpu_health health;
     struct ath_pci pci;
-    facts.driver = ATH_GPU_DRIVER_RUNS;
+    facts.driver = is_lost(sampler, number) ? ATH_GPU_DRIVER_SILENT : ATH_GPU_DRIVER_RUNS;
     if (sampler->root.fd >= 0 && !ath_pci_parse(sampler->server->devices.items[number].pci, &pci))
         ath_gpu_pcie_read(&sampler->root, &pci, &facts);
-    ath_gpu_nvml_ask(&sampler->health, sampler->devices[number], &facts);
+    if (sampler->devices[number])
+        ath_gpu_nvml_ask(&sampler->health, sampler->devices[number], &facts);
     ath_gpu_health_judge(&facts, &health);
     atomic_store(&sample->figures[FIGURE(health_score)], health.score);
 }
@@ -405,17 +417,17 @@ static bool is_wanted(const struct sampler *sampler, uint64_t now_ms)
     return is_wanted;
 }
 
-static void sample(struct sampler *sampler)
+static void sample(struct sampler *sampler, uint64_t now_ms)
 {
-    bool judges = sampler->count++ % HEALTH_SAMPLES == 0;
+    bool judges = !sampler->judged_ms || now_ms - sampler->judged_ms >= HEALTH_MS;
+    if (judges)
+        sampler->judged_ms = now_ms;
     take_events(sampler);
     if (sampler->knows_processes)
         begin_sessions(sampler);
     for (size_t i = 0; i < sampler->server->devices.count; i++) {
-        if (!sampler->devices[i])
-            continue;
         sample_device(sampler, i);
-        if (sampler->knows_processes)
+        if (sampler->devices[i] && sampler->knows_processes)
             sample_processes(sampler, i);
         if (judges)
             judge_health(sampler, i);
@@ -493,7 +505,7 @@ void ath_gpu_sampler_run(const struct ath_server *server)
         uint64_t now_ms = ath_now_ms();
         beat(&sampler);
         if (!last_ms || now_ms - last_ms >= RARE_MS || is_wanted(&sampler, now_ms)) {
-            sample(&sampler);
+            sample(&sampler, now_ms);
             last_ms = now_ms;
         }
         nanosleep(&(struct timespec){ .tv_sec = TICK_MS / 1000 }, NULL);

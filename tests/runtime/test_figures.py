@@ -142,6 +142,22 @@ class Samples(unittest.TestCase):
                 self.assertEqual({name: device[name] for name in wanted}, {name: str(value) for name, value in wanted.items()})
                 self.assertGreater(int(device["temperatureC"]), 0)
 
+    def test_faults(self):
+        faults = "1:xid=79,1:ecc_uncorrected=3,1:ecc_corrected=7,1:throttle=0x40,1:rows_remapped=2,1:temperature=91,2:lost=1"
+        with self.serve(AITHERION_SIM_DEVICES="3", AITHERION_SIM_FAULTS=faults) as server:
+            figures = self.wait_for_sample(server)
+            sound, faulty, lost = (of_device(figures, number) for number in range(3))
+            names = ("xids", "lastXid", "eccUncorrected", "eccCorrected", "throttleReasons", "remappedRows", "temperatureC")
+            self.assertEqual([sound[name] for name in names], ["0", "-1", "0", "0", "0", "0", "30"])
+            self.assertEqual([faulty[name] for name in names], ["1", "79", "3", "7", "64", "2", "91"])
+            self.assertEqual([lost[name] for name in names], ["-1"] * 7)
+            self.assertEqual(sound["healthScore"], "100")
+            self.assertLess(int(faulty["healthScore"]), 50)
+            self.assertLess(int(lost["healthScore"]), 50)
+            os.kill(harness.sampler_of(server.process.pid), signal.SIGKILL)
+            figures = self.wait_for(server, lambda now: of_device(now, 1)["xids"] != "1", "the next sampler finds no Xid")
+            self.assertEqual([of_device(figures, 1)[name] for name in ("xids", "lastXid")], ["2", "79"])
+
     def test_an_idle_server_samples_rarely(self):
         """No sample for seconds, after the last question was 10 s ago; a question brings the next one."""
         with self.serve() as server:
