@@ -33,8 +33,8 @@ struct ath_gpu_nvml {
 /* Finds the questions in a library that dlopen() opened. The library must stay open. */
 void ath_gpu_nvml_load(void *library, struct ath_gpu_nvml *out);
 
-/* Asks for all facts of a device (nvmlDevice_t), except Xids and facts that *facts has already. Of
- * the driver's state it only tells that the GPU is lost. Facts that NVML does not tell stay
+/* Asks for all facts of a device (nvmlDevice_t), except Xids and facts that *facts has already. The
+ * driver's state is set only if the GPU is lost. Facts that NVML does not tell stay
  * unknown. */
 void ath_gpu_nvml_ask(const struct ath_gpu_nvml *nvml, void *device, struct ath_gpu_facts *facts);
 
