@@ -50,9 +50,11 @@ static bool has_pci_order(void)
     return order && !strcmp(order, "PCI_BUS_ID");
 }
 
-void ath_server_gpus_add(struct ath_server_gpus *gpus, const struct ath_runtime_health *health)
+void ath_server_gpus_add(struct ath_server_gpus *gpus, const struct ath_runtime_health *health,
+                         const struct ath_figures *figures)
 {
     size_t first = gpus->count;
+    bool has_figures = figures && figures->device_count == health->device_count;
 
     for (size_t i = 0; i < health->device_count; i++) {
         const struct ath_runtime_device *device = &health->devices[i];
@@ -65,7 +67,10 @@ void ath_server_gpus_add(struct ath_server_gpus *gpus, const struct ath_runtime_
                                         .name = ath_xstrdup(device->name),
                                         .uuid = ath_xstrdup(device->uuid),
                                         .is_visible = true,
-                                        .is_idle = !device->sessions };
+                                        .is_idle = !device->sessions,
+                                        .health_score = has_figures
+                                                            ? (int)figures->devices[i].health_score
+                                                            : ATH_UNKNOWN };
         gpu->has_pci = device->pci && !ath_pci_parse(device->pci, &gpu->pci);
     }
     gpus->server_count++;

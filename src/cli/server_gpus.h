@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "numa/machine.h"
+#include "remote/session/figures.h"
 #include "remote/session/health.h"
 
 struct ath_server_gpu {
@@ -14,8 +15,9 @@ struct ath_server_gpu {
     char *uuid;         /* NULL if unknown */
     struct ath_pci pci; /* if has_pci */
     bool has_pci;
-    bool is_visible; /* CUDA_VISIBLE_DEVICES does not hide it */
-    bool is_idle;    /* no session uses it now */
+    bool is_visible;  /* CUDA_VISIBLE_DEVICES does not hide it */
+    bool is_idle;     /* no session uses it now */
+    int health_score; /* 0 to 100; ATH_UNKNOWN */
 };
 
 /* Owns its members. A zeroed struct is empty. */
@@ -28,9 +30,10 @@ struct ath_server_gpus {
 
 void ath_server_gpus_free(struct ath_server_gpus *gpus);
 
-/* Adds the GPUs of the next server. The environment variable CUDA_DEVICE_ORDER decides the order,
- * as it does for the program. */
-void ath_server_gpus_add(struct ath_server_gpus *gpus, const struct ath_runtime_health *health);
+/* Adds the GPUs of the next server, with its figures of them, or NULL. The environment variable
+ * CUDA_DEVICE_ORDER decides the order, as it does for the program. */
+void ath_server_gpus_add(struct ath_server_gpus *gpus, const struct ath_runtime_health *health,
+                         const struct ath_figures *figures);
 
 /* Clears is_visible of the GPUs that the environment variable CUDA_VISIBLE_DEVICES hides. */
 void ath_server_gpus_hide(struct ath_server_gpus *gpus);

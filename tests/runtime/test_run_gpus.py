@@ -24,8 +24,9 @@ print(cuda.cuInit(0), cuda.cuDeviceGetCount(ctypes.byref(count)), cuda.cuDeviceG
 """
 
 
-def serve(*arguments, devices=4, links="", first=0, **options):
+def serve(*arguments, devices=4, links="", first=0, faults="", **options):
     return Server("--sim", *arguments, env=harness.environment(AITHERION_SIM_DEVICES=str(devices), AITHERION_SIM_LINKS=links,
+                                                               AITHERION_SIM_FAULTS=faults,
                                                                AITHERION_SIM_FIRST=str(first)), **options)
 
 
@@ -125,6 +126,24 @@ class Choices(Base):
 
 
 class Several(Base):
+    def test_poor_health_comes_last(self):
+        """GPU0 and GPU3 have the best links, GPU0 is about to fail; GPU1 is worn, which does not matter."""
+        avoided, chosen = ("GPU0 is avoided, because its health score is 40 of 100",
+                           "GPU0 is chosen with a health score of 40 of 100, because too few others are free or fit")
+        with serve(links=FOUR, faults="0:rows_failed=1,1:ecc_uncorrected=1") as server:
+            self.assertTrue(harness.wait_until(lambda: avoided in self.chosen(server.address, 1)[1]["choice"]["why"]), "there is no score")
+            self.assertEqual(self.chosen(server.address, 1)[0], [1])
+            self.assertEqual(self.chosen(server.address, 2)[0], [1, 2])
+            self.assertEqual(self.chosen(server.address, 3)[0], [1, 2, 3])
+            numbers, value = self.chosen(server.address, 4)
+            self.assertEqual(numbers, [0, 1, 2, 3])
+            self.assertIn(chosen, value["choice"]["why"])
+            with Program(server.address, env={"CUDA_VISIBLE_DEVICES": "1,2"}) as program:
+                self.assertEqual(program.first, "CUDA_SUCCESS")
+                numbers, value = self.chosen(server.address, 3)  # a GPU that others use is better than one that fails
+                self.assertEqual(numbers, [1, 2, 3])
+                self.assertIn(avoided, value["choice"]["why"])
+
     def test_a_set_of_one_machine(self):
         """The GPUs of two machines have no links: a set of one machine is better, even without any."""
         with serve(devices=1) as first, serve(devices=2, first=8) as second:

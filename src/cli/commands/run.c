@@ -243,6 +243,17 @@ static void say_server(const char *server, const struct ath_runtime_health *heal
         ath_log(ATH_LOG_NORMAL, _("warning: the runtime has no GPU"));
 }
 
+/* Asks for the scores of the GPUs only if some are to be chosen. An older server has none. */
+static void add_gpus(struct work *work, struct ath_session *session,
+                     const struct ath_runtime_health *health)
+{
+    ATH_AUTO(ath_figures) figures = { 0 };
+    struct ath_err ignored;
+
+    bool has_figures = work->gpu_count && !ath_session_figures(session, &figures, &ignored);
+    ath_server_gpus_add(&work->gpus, health, has_figures ? &figures : NULL);
+}
+
 /* Checks the server first, since a program that finds no GPU reports it late and unclearly, or
  * continues without one. */
 static int check_server(struct work *work, const struct ath_reach_server *server,
@@ -257,7 +268,7 @@ static int check_server(struct work *work, const struct ath_reach_server *server
     if (status)
         return ath_reach_explain(server, status, err);
     say_server(server->server, &health, work->gpus.count);
-    ath_server_gpus_add(&work->gpus, &health);
+    add_gpus(work, &session, &health);
     return 0;
 }
 
@@ -416,7 +427,8 @@ const struct ath_command ath_command_run = {
         "--gpus K sets CUDA_VISIBLE_DEVICES to the K GPUs that are linked best, compared as "
         "`aitherion place` does: first by the slowest link of the best ring through them. The "
         "command asks each runtime's NVML for the links, so a runtime far away tells the same as "
-        "one on this machine. GPUs that no session uses come first; they are not reserved. If "
+        "one on this machine. GPUs that no session uses come first; they are not reserved. A GPU "
+        "with a health score below 50 comes last. If "
         "CUDA_VISIBLE_DEVICES is set already, it says among which GPUs the command chooses. "
         "-v and --dry-run show the GPUs and the reason.\n\n"
         "--memory limits the program from its first allocation: each of its processes that uses "

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/output/words.h"
+#include "gpu/health.h"
 #include "place/set.h"
 #include "remote/session/device_list.h"
 #include "remote/session/open.h"
@@ -69,6 +70,7 @@ struct choosing {
     const struct ath_server_gpus *gpus;
     bool *is_free; /* for each GPU: may be chosen */
     size_t free_count, visible_count, idle_count;
+    bool are_idle; /* all that may be chosen */
     size_t wanted;
     int64_t *bandwidths; /* NULL: there was nothing to choose */
 };
@@ -79,19 +81,34 @@ static void choosing_free(struct choosing *choosing)
     free(choosing->bandwidths);
 }
 
-/* Lets choose among the idle GPUs; among all visible ones if there are too few idle ones. */
+static bool is_poor(const struct ath_server_gpu *gpu)
+{
+    return gpu->health_score >= 0 && gpu->health_score < ATH_GPU_SCORE_POOR;
+}
+
+/* Lets choose among the idle GPUs that are well; if they are too few, among all that are well, and
+ * then among all visible ones. */
 static void take_candidates(struct choosing *choosing)
 {
+    static const struct {
+        bool is_idle, is_well;
+    } needs[] = { { true, true }, { false, true }, { false, false } };
     const struct ath_server_gpus *gpus = choosing->gpus;
 
     for (size_t i = 0; i < gpus->count; i++) {
         choosing->visible_count += gpus->items[i].is_visible;
         choosing->idle_count += gpus->items[i].is_visible && gpus->items[i].is_idle;
     }
-    for (size_t i = 0; i < gpus->count; i++)
-        choosing->is_free[i] = gpus->items[i].is_visible &&
-                               (gpus->items[i].is_idle || choosing->idle_count < choosing->wanted);
-    choosing->free_count = count_if(choosing->is_free, gpus->count);
+    for (size_t n = 0; n < ATH_COUNT(needs); n++) {
+        for (size_t i = 0; i < gpus->count; i++)
+            choosing->is_free[i] = gpus->items[i].is_visible &&
+                                   (gpus->items[i].is_idle || !needs[n].is_idle) &&
+                                   (!is_poor(&gpus->items[i]) || !needs[n].is_well);
+        choosing->free_count = count_if(choosing->is_free, gpus->count);
+        choosing->are_idle = needs[n].is_idle;
+        if (choosing->free_count >= choosing->wanted)
+            break;
+    }
 }
 
 static int search(const struct choosing *choosing, struct ath_set_choice *out, struct ath_err *err)
@@ -120,6 +137,29 @@ static void add_line(struct ath_texts *lines, char *line)
     free(line);
 }
 
+static bool is_chosen(const struct ath_set_choice *best, size_t gpu)
+{
+    for (size_t i = 0; i < best->size; i++)
+        if (best->gpus[i] == gpu)
+            return true;
+    return false;
+}
+
+/* Names the GPUs whose health score is poor. */
+static void add_health(const struct choosing *choosing, const struct ath_set_choice *best,
+                       struct ath_run_choice *out)
+{
+    for (size_t i = 0; i < choosing->gpus->count; i++) {
+        const struct ath_server_gpu *gpu = &choosing->gpus->items[i];
+        const char *format =
+            is_chosen(best, i) ? _("GPU%d is chosen with a health score of %d of 100, because too "
+                                   "few others are free or fit")
+                               : _("GPU%d is avoided, because its health score is %d of 100");
+        if (gpu->is_visible && is_poor(gpu))
+            add_line(&out->why, ath_xasprintf(format, (int)i, gpu->health_score));
+    }
+}
+
 /* Why these GPUs: lines for people. */
 static void add_reasons(const struct choosing *choosing, const struct ath_set_choice *best,
                         struct ath_run_choice *out)
@@ -139,7 +179,8 @@ static void add_reasons(const struct choosing *choosing, const struct ath_set_ch
         add_line(&out->why, ath_xasprintf(_("%s: the best ring through them has %s at its slowest "
                                             "link"),
                                           gpus, bandwidth));
-    if (choosing->idle_count < choosing->wanted)
+    add_health(choosing, best, out);
+    if (!choosing->are_idle)
         add_line(&out->why, ath_xasprintf(_("other sessions use some of them: %zu of %zu GPUs are "
                                             "idle"),
                                           choosing->idle_count, choosing->visible_count));

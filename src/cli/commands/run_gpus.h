@@ -8,7 +8,7 @@ int ath_run_gpus_read(const char *text, size_t *out, struct ath_err *err);
 
 /*
  * Chooses `wanted` of the visible GPUs, by the rules of place/set.h. GPUs that no session uses come
- * before others. Logs the reasons at -v.
+ * before others, and those with a poor health score last. Logs the reasons at -v.
  *
  * servers  the addresses of the runtimes of the GPUs; *out keeps pointers to them and to gpus
  *
