@@ -1016,6 +1016,47 @@ class Life(Base):
         os.symlink("/etc/hostname", self.log_path(0))
         self.assertEqual(self.run_on("logs").returncode, 1, "a link is not followed")
 
+    def test_levels_of_lines(self):
+        """A line without a level is text of a driver or a crash. -n counts the lines that are shown."""
+        self.start("0")
+        stamp = "time=2026-01-01T10:00:00.000Z"
+        lines = {"debug": f"{stamp} level=debug event=connection\n", "info": f"{stamp} level=info event=one text=\"a level=error\"\n",
+                 "listening": "listening on 127.0.0.1:5\n", "warning": f"{stamp} level=warning event=two\n", "error": f"{stamp} level=error event=three\n",
+                 "plain": "Segmentation fault\n", "old": f"{stamp} event=without\n"}
+        self.write_log(0, "".join(lines.values()))
+        for level, names in (("debug", list(lines)), ("info", ["info", "listening", "warning", "error", "plain", "old"]),
+                             ("warning", ["warning", "error", "plain", "old"]), ("error", ["error", "plain", "old"])):
+            self.assertEqual(self.ok("logs", "0", "--level", level).stdout, "".join(lines[name] for name in names))
+        self.assertEqual(self.ok("logs", "0", "--level", "warning", "-n", "3").stdout, lines["error"] + lines["plain"] + lines["old"])
+        self.assertEqual(self.ok("logs", "0", "--level", "warning", "-n", "9").stdout.count("\n"), 4)
+        self.assertEqual(self.data("logs", "0", "--level", "error", "-n", "1")["logs"][0]["lines"], [lines["old"].strip()])
+        self.assertEqual(self.error("logs", "--level", "warn", code=2)["message"], "'warn' is not a value for '--level': error|warning|info|debug")
+        watch = self.watch("logs", "0", "-f", "--level", "warning", "-n", "3")
+        self.assertEqual([watch.stdout.readline() for _ in range(3)], [lines["error"], lines["plain"], lines["old"]])
+        self.write_log(0, lines["info"] + lines["warning"], "a")
+        self.assertEqual(watch.stdout.readline(), lines["warning"])
+
+    def test_status_says_where_the_log_is(self):
+        self.start("0")
+        self.assertEqual(self.data("status", "0")["nodes"][0]["process"]["log_file"], self.log_path(0))
+        self.assertNotIn("its log", self.ok("status", "0").stdout)
+        shown = self.ok("status", "0", "-v", env={"COLUMNS": "1000"}).stdout
+        self.assertIn(f"NUMA0:  its log: {self.log_path(0)}\n  hint: aitherion -c {self.document} logs 0\n", shown)
+
+    def test_following_survives_a_restart(self):
+        self.start("0")
+        watch = self.watch("logs", "0", "-f", "-n", "0")
+        self.assertTrue(harness.wait_for_handler(watch, signal.SIGINT))
+        for _ in range(2):
+            self.ok("restart", "0")
+            line = ""
+            while "event=started" not in line:
+                line = watch.stdout.readline()
+                self.assertTrue(line, "it ended with the restart")
+        self.ok("stop")
+        self.assertIn("event=stopped", watch.stdout.read())
+        self.assertEqual(watch.wait(harness.PATIENCE_S), 0)
+
     def test_following_logs(self):
         self.start("--sim")
         watch = self.watch("logs", "--follow", "-n", "0")

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -131,6 +132,33 @@ class Life(StartCase):
         logs = self.run_on("logs", "0").stdout
         self.assertIn("identity=alice", logs)
         self.assertNotIn("unusable", logs)
+
+    def test_logs_of_a_restarted_runtime(self):
+        """`logs -f` goes on after a restart, in the same container or another one."""
+        self.run_on("configure", "--log-level", "debug")
+        self.assertEqual(self.outcomes("--sim"), ["started", "started"])
+        self.assertIsNone(self.data("status", "0")["nodes"][0]["process"]["log_file"])
+        self.assertIn("its log: kept by Docker", self.run_on("status", "0", "-v").stdout)
+        self.assertIn("level=debug event=handshake", self.run_on("logs", "0").stdout)
+        self.assertNotIn("level=debug", self.run_on("logs", "0", "--level", "info").stdout)
+        watch = subprocess.Popen([harness.binary(), "logs", "0", "-f", "-n", "0", "--level", "info", "-c", self.document], env=self.environment(),
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(watch.stdout.close)
+        self.addCleanup(watch.kill)
+        self.assertTrue(harness.wait_for_handler(watch, signal.SIGINT))
+        lines = []
+        for _ in range(2):
+            self.assertEqual(self.run_on("restart", "0").returncode, 0)
+            lines.append("")
+            while "event=started" not in lines[-1]:
+                lines.append(watch.stdout.readline())
+                self.assertTrue(lines[-1], "it ended with the restart")
+        self.run_on("stop")
+        lines += watch.stdout.readlines()
+        timed = [line for line in lines if line.startswith("time=")]
+        self.assertEqual(len(set(timed)), len(timed), "no line is shown twice")
+        self.assertEqual([sum(f"event={event}" in line for line in timed) for event in ("started", "stopped")], [2, 3])
+        self.assertEqual(watch.wait(harness.PATIENCE_S), 0)
 
     def test_settings_of_the_document(self):
         """The server in a container gets them, and its health check, which asks over TCP, takes part in encryption."""

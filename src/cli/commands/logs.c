@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/level.h"
 #include "base/text.h"
 #include "base/unknown.h"
 #include "cli/commands/commands.h"
@@ -24,6 +25,7 @@ enum { LINES_MAX = 1000000000, FOLLOWED_LINES = 10 };
 struct options {
     bool is_followed;
     const char *since, *lines;
+    const char *level; /* one of ath_level_names; NULL: all lines */
 };
 
 struct work {
@@ -31,6 +33,8 @@ struct work {
     struct ath_engines engines;
     struct ath_node_logs logs; /* those that are wanted */
     struct ath_log_wanted wanted;
+    enum ath_level level; /* the least important one that is shown */
+    int last;             /* only so many lines of that level; ATH_UNKNOWN: all */
 };
 
 static void work_free(struct work *work)
@@ -83,6 +87,21 @@ static int refuse(const char *option, const char *value, const char *hint, struc
 {
     ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a value for '--%s'"), value, option);
     return ath_err_hint(err, -EINVAL, "%s", hint);
+}
+
+/* The engine counts lines of all levels. So lines of a level are counted here, except in a log that
+ * is followed, which has no end. */
+static void take_level(const char *level, struct work *work)
+{
+    work->level = ATH_LEVEL_DEBUG;
+    work->last = ATH_UNKNOWN;
+    if (!level)
+        return;
+    (void)ath_level_read("--level", level, &work->level, NULL); /* it is one */
+    if (work->wanted.is_followed)
+        return;
+    work->last = work->wanted.lines;
+    work->wanted.lines = ATH_UNKNOWN;
 }
 
 static int read_options(const struct ath_cli *cli, const struct options *options,
@@ -169,6 +188,10 @@ static int find_logs(struct work *work, struct ath_err *err)
 struct reading {
     struct work *work;
     const struct ath_node_log *log;
+    struct ath_node_log next; /* of a runtime that was restarted; owned */
+    struct ath_log_wanted wanted;
+    char seen[sizeof "time=2026-11-21T03:44:27.120Z"]; /* of the last line that has a time */
+    bool is_resumed; /* the log begins with lines that were seen */
     struct ath_engine *engine;
     struct ath_log_lines lines;
     struct ath_texts *out; /* NULL: lines are printed as they come */
@@ -178,11 +201,27 @@ struct reading {
     struct ath_err err;
 };
 
+/* Whether a line was shown before the runtime was restarted in the same log. Times are texts that
+ * can be compared. A line without a time belongs to the line before. */
+static bool is_known(struct reading *reading, const char *line)
+{
+    if (reading->is_resumed && ath_starts_with(line, "time=") &&
+        strncmp(line, reading->seen, strlen(reading->seen)) > 0)
+        reading->is_resumed = false;
+    return reading->is_resumed;
+}
+
 static void take_line(void *context, const char *line)
 {
     struct reading *reading = context;
     const struct work *work = reading->work;
 
+    if (is_known(reading, line))
+        return;
+    if (work->wanted.is_followed && ath_starts_with(line, "time="))
+        snprintf(reading->seen, sizeof reading->seen, "%s", line);
+    if (ath_logs_level_of(line) > work->level)
+        return;
     if (reading->out) {
         ath_texts_add(reading->out, line);
         return;
@@ -201,11 +240,23 @@ static void take_piece(void *context, const char *bytes, size_t length)
 
 static int read_log(struct reading *reading, struct ath_err *err)
 {
-    int status = ath_engine_read_log(reading->engine, reading->log, &reading->work->wanted,
-                                     take_piece, reading, err);
+    int status = ath_engine_read_log(reading->engine, reading->log, &reading->wanted, take_piece,
+                                     reading, err);
     ath_log_lines_add(&reading->lines, NULL, 0, take_line, reading);
     ath_log_lines_free(&reading->lines);
     return status;
+}
+
+static void keep_last(struct ath_texts *lines, int count)
+{
+    size_t kept =
+        count == ATH_UNKNOWN || (size_t)count > lines->count ? lines->count : (size_t)count;
+    size_t gone = lines->count - kept;
+    for (size_t i = 0; i < gone; i++)
+        free(lines->items[i]);
+    for (size_t i = 0; i < kept; i++)
+        lines->items[i] = lines->items[gone + i];
+    lines->count = kept;
 }
 
 static int show(struct work *work, struct ath_err *err)
@@ -217,11 +268,13 @@ static int show(struct work *work, struct ath_err *err)
         item->log = &work->logs.items[i];
         struct reading reading = { .work = work,
                                    .log = item->log,
+                                   .wanted = work->wanted,
                                    .engine = ath_engines_find(&work->engines, item->log->engine),
                                    .out = &item->lines };
         int status = read_log(&reading, err);
         if (status)
             return status;
+        keep_last(&item->lines, work->last);
     }
     return ath_cli_show(work->nodes.cli, &ath_logs_view, &report, ath_cli_format(work->nodes.cli),
                         err);
@@ -229,10 +282,34 @@ static int show(struct work *work, struct ath_err *err)
 
 /* ---- as they are written ---- */
 
+/* Docker ends a log with its container's process. A restart goes on in the same container, or in
+ * another one, all of whose log is new. */
+static bool has_next(struct reading *reading)
+{
+    struct ath_node_log next;
+    int64_t ended_s = (int64_t)time(NULL);
+    if (ath_engine_next_log(reading->engine, reading->log, &next))
+        return false;
+    bool is_same = !strcmp(next.place, reading->log->place);
+    reading->is_resumed = is_same && *reading->seen;
+    reading->wanted.lines = ATH_UNKNOWN;
+    reading->wanted.since_s = is_same ? ended_s : 0;
+    if (reading->is_resumed) {
+        ath_auto_free char *second = ath_xasprintf("%.19sZ", reading->seen + strlen("time="));
+        (void)read_time(second, &reading->wanted.since_s);
+    }
+    free(reading->next.name);
+    free(reading->next.place);
+    reading->next = next;
+    reading->log = &reading->next;
+    return true;
+}
+
 static void *follow_one(void *argument)
 {
     struct reading *reading = argument;
-    reading->status = read_log(reading, &reading->err);
+    while (!(reading->status = read_log(reading, &reading->err)) && has_next(reading))
+        ;
     return NULL;
 }
 
@@ -252,7 +329,9 @@ static int follow(struct work *work, struct ath_err *err)
             ath_engine_is_process(ath_engines_find(&work->engines, log->engine))
                 ? ATH_ENGINE_PROCESS
                 : ATH_ENGINE_DOCKER;
-        *reading = (struct reading){ .work = work, .log = log, .stdout_lock = &lock };
+        *reading = (struct reading){
+            .work = work, .log = log, .wanted = work->wanted, .stdout_lock = &lock
+        };
         status = ath_engine_open(kind, &options, &reading->engine, err);
     }
     for (size_t i = 0; i < count && !status; i++)
@@ -264,6 +343,8 @@ static int follow(struct work *work, struct ath_err *err)
         if (readings[i].thread)
             pthread_join(readings[i].thread, NULL);
         ath_engine_close(readings[i].engine);
+        free(readings[i].next.name);
+        free(readings[i].next.place);
         if (!status && readings[i].status && readings[i].status != -EINTR) {
             status = readings[i].status;
             ath_err_copy(err, &readings[i].err);
@@ -278,6 +359,7 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     __attribute__((cleanup(work_free))) struct work work = { 0 };
 
     int status = read_options(cli, given, &work.wanted, err);
+    take_level(given->level, &work);
     if (!status)
         status = ath_nodes_open(cli, false, &work.nodes, err);
     if (status)
@@ -297,25 +379,34 @@ static const struct ath_option option_table[] = {
     { .name = "follow",
       .letter = 'f',
       .offset = offsetof(struct options, is_followed),
-      .help = N_("print new lines as they are written, until the runtimes end or Ctrl-C") },
+      .help = N_("print new lines as they are written, also after a restart, until the runtimes "
+                 "are stopped or Ctrl-C") },
     { .name = "since",
       .type = ATH_OPTION_TEXT,
       .metavar = "TIME",
       .offset = offsetof(struct options, since),
       .help = N_("only lines since then: an age like 90s, 15m, 2h or 3d, or a time like "
                  "2026-11-21T03:44:27Z (without Z: local time)") },
+    { .name = "level",
+      .type = ATH_OPTION_TEXT,
+      .choices = ath_level_names,
+      .offset = offsetof(struct options, level),
+      .help = N_("only lines of this level and of those before it; lines of programs and drivers, "
+                 "which have no level, are shown too") },
     { .name = "lines",
       .letter = 'n',
       .type = ATH_OPTION_TEXT,
       .metavar = "LINES",
       .offset = offsetof(struct options, lines),
-      .help = N_("only the last LINES of each log, or all (default: all; with --follow: 10)") },
+      .help = N_("only the last LINES of each log, or all (default: all; with --follow: 10, "
+                 "counted before --level)") },
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
     { "aitherion logs 0", N_("the log of NUMA0") },
     { "aitherion logs -f", N_("follow the logs of all runtimes") },
+    { "aitherion logs --level warning", N_("what was refused or broke, of all runtimes") },
     { "aitherion logs 1 --since 15m -n 50", N_("at most 50 lines of the last 15 minutes") },
     { .command = NULL },
 };

@@ -60,6 +60,22 @@ void ath_log_lines_add(struct ath_log_lines *lines, const char *bytes, size_t le
     }
 }
 
+enum ath_level ath_logs_level_of(const char *line)
+{
+    static const char before[] = " level=";
+    enum ath_level level = ATH_LEVEL_ERROR;
+    const char *at = ath_starts_with(line, "time=") ? strchr(line, ' ') : NULL;
+
+    if (ath_starts_with(line, "listening on "))
+        return ATH_LEVEL_INFO;
+    if (!at || strncmp(at, before, strlen(before)) != 0)
+        return level;
+    at += strlen(before);
+    ath_auto_free char *word = ath_xasprintf("%.*s", (int)strcspn(at, " "), at);
+    (void)ath_level_read("level", word, &level, NULL);
+    return level;
+}
+
 /* ---- output ---- */
 
 #define AT(member) ATH_AT(struct ath_node_log, member), .find = find_log

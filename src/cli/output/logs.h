@@ -1,5 +1,6 @@
 /* Shows the logs of runtimes. */
 #pragma once
+#include "base/level.h"
 #include "cli/output/output.h"
 #include "config/schema.h"
 #include "container/engine/engine.h"
@@ -20,6 +21,10 @@ extern const struct ath_view ath_logs_view; /* of a struct ath_logs_report */
 /* Prints one line; with the name of its entry if is_one_of_several is true. */
 void ath_logs_print_line(const struct ath_style *style, FILE *out, const struct ath_node_log *log,
                          bool is_one_of_several, const char *line);
+
+/* Returns the level of a line. A line without one, as of a driver or a crash, counts as an error,
+ * except the runtime's own "listening on". */
+enum ath_level ath_logs_level_of(const char *line);
 
 /* Splits the pieces of a log into lines. A zeroed struct is empty. */
 struct ath_log_lines {

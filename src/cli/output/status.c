@@ -111,6 +111,9 @@ static const struct ath_field process_fields[] = {
               .help = "sockets on which the process listens, in its network"),
     ATH_FIELD("macvlans", ATH_AT_LIST(struct ath_node_status, macvlans, macvlan_count),
               .fields = macvlan_fields),
+    ATH_FIELD("log_file", AT(log_file),
+              .help = "file of the log, which `aitherion logs` shows; null if Docker keeps the log",
+              .is_nullable = true),
     ATH_FIELD("log", AT(log), .help = "last lines of the log, if the runtime has a problem"),
     ATH_FIELD("memory_limit_bytes", AT(memory_limit_bytes),
               .help = "memory that the runtime and its sessions may use together; null if there is "
@@ -371,8 +374,18 @@ static void print_problems(const struct ath_style *style, FILE *out,
     }
 }
 
+/* Prints where the log is, for -v. */
+static void print_log_place(const struct ath_style *style, FILE *out, int id,
+                            const struct ath_node_status *status)
+{
+    ath_auto_free char *text = status->log_file ? ath_xasprintf(_("its log: %s"), status->log_file)
+                                                : ath_xstrdup(_("its log: kept by Docker"));
+    ath_auto_free char *hint = ath_xasprintf("aitherion logs %d", id);
+    print_note(style, out, id, text, hint);
+}
+
 static void print_notes(const struct ath_style *style, FILE *out,
-                        const struct ath_status_item *item, const char *start)
+                        const struct ath_status_item *item, const char *start, bool shows_log)
 {
     const struct ath_node_status *status = item->status;
 
@@ -386,6 +399,8 @@ static void print_notes(const struct ath_style *style, FILE *out,
             style, out,
             &(struct ath_paragraph){ .prefix = "  ", .text = line, .role = ATH_ROLE_DIM });
     }
+    if (shows_log && status && status->state != ATH_NODE_ABSENT)
+        print_log_place(style, out, item->id, status);
     if (status && status->state > ATH_NODE_STOPPED && !status->problem && status->restarts > 0) {
         ath_auto_free char *text =
             ath_xasprintf(_("it ended and was started again (%d so far)"), status->restarts);
@@ -457,7 +472,7 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     else
         fprintf(out, "%s\n", _("no runtime runs here"));
     for (size_t i = 0; i < report->count; i++)
-        print_notes(style, out, &report->items[i], report->start);
+        print_notes(style, out, &report->items[i], report->start, report->shows_logs);
     print_local(style, out, report);
     if (has_sessions(report)) {
         fputc('\n', out);

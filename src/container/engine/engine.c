@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -257,6 +259,13 @@ int ath_engine_lock(const struct ath_engine *engine, int *out_fd, struct ath_err
     return status ? status : ath_engine_check_folder(engine, err);
 }
 
+bool ath_engine_is_busy(const struct ath_engine *engine)
+{
+    ath_auto_free char *path = ath_xasprintf("%s/" ATH_RUN_LOCK_FILE, engine->folder);
+    ath_auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+}
+
 /* ---- survey ---- */
 
 struct ath_engine *ath_engines_find(const struct ath_engines *engines, const char *name)
@@ -282,7 +291,8 @@ static void status_free(struct ath_node_status *status)
                             status->started_at,     status->base,         status->pause_plan,
                             status->document,       status->socket,       status->network_mode,
                             status->memory_percent, status->cpus,         status->memory_nodes,
-                            status->limits,         status->problem,      status->hint };
+                            status->limits,         status->problem,      status->hint,
+                            status->log_file };
     for (size_t i = 0; i < ATH_COUNT(texts); i++)
         free(texts[i]);
     for (size_t i = 0; i < status->macvlan_count; i++) {
@@ -384,6 +394,36 @@ int ath_engine_logs(struct ath_engine *engine, struct ath_node_logs *out, struct
 {
     int status = engine->ops->is_process ? ath_engine_check_folder(engine, err) : 0;
     return status ? status : engine->ops->find_logs(engine, out, err);
+}
+
+static bool runs(struct ath_engine *engine, int id)
+{
+    ATH_AUTO(ath_node_statuses) statuses = { 0 };
+    if (ath_engine_survey(engine, &statuses, NULL))
+        return false;
+    const struct ath_node_status *status = ath_node_statuses_find(&statuses, id);
+    return status && status->state > ATH_NODE_STOPPED;
+}
+
+int ath_engine_next_log(struct ath_engine *engine, const struct ath_node_log *old,
+                        struct ath_node_log *out)
+{
+    ATH_AUTO(ath_node_logs) logs = { 0 };
+
+    do /* a runtime that ends again and again is not asked for without a pause */
+        nanosleep(&(struct timespec){ .tv_nsec = ATH_ENGINE_POLL_MS * 1000000L }, NULL);
+    while (ath_engine_is_busy(engine) && !ath_engine_is_stopped(engine));
+    if (ath_engine_is_stopped(engine) || ath_engine_logs(engine, &logs, NULL))
+        return -ENOENT;
+    for (size_t i = 0; i < logs.count; i++) {
+        struct ath_node_log *log = &logs.items[i];
+        if (log->id != old->id || (!strcmp(log->place, old->place) && !runs(engine, old->id)))
+            continue;
+        *out = *log;
+        log->name = log->place = NULL;
+        return 0;
+    }
+    return -ENOENT;
 }
 
 int ath_engine_read_log(struct ath_engine *engine, const struct ath_node_log *log,

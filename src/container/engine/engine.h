@@ -156,6 +156,7 @@ struct ath_node_status {
     char *memory_percent;       /* from which the limit was made; NULL: unknown */
     int exit_code;              /* of the last end; ATH_UNKNOWN */
     int is_oom_killed;
+    char *log_file;       /* process engine: the file of its log; NULL: Docker has the log */
     struct ath_texts log; /* its last lines, if it does not run properly */
     char *limits;         /* process engine, translated: settings that the system refused ("no
                              cpuset: ..."); NULL */
@@ -424,6 +425,12 @@ struct ath_log_wanted {
 
 /* Receives a piece of a log, never empty. A piece may end within a line or a character. */
 typedef void ath_log_output(void *context, const char *bytes, size_t length);
+
+/* Waits until no other aitherion starts, stops or cleans, and finds the log that the entry has
+ * then: of another container, or the same one if its runtime runs again. Returns 0 with *out, whose
+ * texts the caller frees, or -ENOENT if there is nothing to follow any more. */
+int ath_engine_next_log(struct ath_engine *engine, const struct ath_node_log *old,
+                        struct ath_node_log *out);
 
 /* Reads a log of this engine. Lines without a time belong to the line before. Returns 0, or a
  * negative errno with err ("interrupted" when stopped). */

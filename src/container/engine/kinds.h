@@ -52,6 +52,9 @@ extern const struct ath_engine_ops ath_engine_docker, ath_engine_process;
 
 bool ath_engine_is_stopped(const struct ath_engine *engine);
 
+/* Whether another aitherion starts, stops or cleans now. False if this user cannot see that. */
+bool ath_engine_is_busy(const struct ath_engine *engine);
+
 /* Checks the owner of the run folder and of the folder of states. Returns 0 if they are fine or do
  * not exist, or a negative errno with err. */
 int ath_engine_check_folder(const struct ath_engine *engine, struct ath_err *err);

@@ -137,7 +137,9 @@ static int follow(struct ath_engine *engine, int id, int fd, off_t offset, ath_l
             return 0;
         if (ath_engine_is_stopped(engine))
             return ath_err_set(err, -EINTR, ATH_E_INTERRUPTED, _("interrupted"));
-        is_last = !is_supervised(engine, id); /* then reads what was written meanwhile */
+        /* A restart goes on in the same file. After the end one more look reads what was written
+         * meanwhile. */
+        is_last = !is_supervised(engine, id) && !ath_engine_is_busy(engine);
         if (!is_last)
             nanosleep(&(struct timespec){ .tv_nsec = ATH_ENGINE_POLL_MS * 1000000L }, NULL);
     }

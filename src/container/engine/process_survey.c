@@ -138,6 +138,7 @@ static void add_status(void *context, const char *folder, const struct ath_proce
     status->document = ath_xstrdup(state->document);
     status->has_sim_flag = state->has_sim_flag;
     status->socket = ath_xstrdup(state->socket);
+    status->log_file = ath_xasprintf("%s/" ATH_SUPERVISOR_LOG, folder);
     status->network_mode = ath_xstrdup(state->netns ? "namespace" : "host");
     status->exit_code = is_running ? ATH_UNKNOWN : state->exit_code;
     status->limits = ath_xstrdup(state->limits);
