@@ -305,6 +305,7 @@ TEST(notes_the_last_question)
     uint64_t before_ms = ath_now_ms();
     server.entry = entry;
     ATH_AUTO(ath_figures) figures = collect();
+    ck_assert_uint_eq(figures.session_count, 0);
     ck_assert_uint_ge(atomic_load(&entry->asked_ms), before_ms);
     ck_assert_uint_eq(atomic_load(&server.board->asked_ms), 0);
     uint64_t asked_ms = atomic_load(&entry->asked_ms);

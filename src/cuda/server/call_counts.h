@@ -14,10 +14,11 @@ enum { ATH_COUNTS_LINE = 128 /* bytes of a cache line, at most: POWER's */ };
 
 struct ath_call_counts {
     /* By the thread that reads calls. */
-    _Alignas(ATH_COUNTS_LINE) _Atomic uint64_t calls, received_bytes;
+    _Atomic uint64_t calls, received_bytes;
+    char apart[ATH_COUNTS_LINE]; /* the two writers share no line */
     /* By the thread that may write to the client. Calls that wait for the GPU, or may have to, by
      * their duration at the server, and their durations together. */
-    _Alignas(ATH_COUNTS_LINE) _Atomic uint64_t sent_bytes;
+    _Atomic uint64_t sent_bytes;
     _Atomic uint64_t waits[ATH_WAIT_BUCKETS + 1], waited_us;
 };
 
