@@ -166,6 +166,15 @@ class GpuHealth(unittest.TestCase):
         health = self.value("discover", links="")["gpus"][0]["health"]
         self.assertEqual(health, {"score": 100, "deductions": [], "unknown": []})
 
+    def test_all_links_down_may_be_a_choice(self):
+        """In a virtual machine without NVSwitches no link works. A GPU whose neighbours have links has lost its own."""
+        down = ",".join(f"{device}:links_down=4" for device in range(3))
+        self.assertEqual([gpu["health"]["score"] for gpu in self.value("discover", faults=down)["gpus"]], [100, 100, 100])
+        value = self.value("discover", faults="1:links_down=4")
+        self.assertEqual([gpu["health"]["score"] for gpu in value["gpus"]], [100, 70, 100])
+        self.assertEqual(value["gpus"][1]["health"]["deductions"][0]["message"], "GPU 'fffe:02:00.0' should have 4 NVLinks, and 0 of them work")
+        self.assertEqual([warning["code"] for warning in value["warnings"] if warning["object"] == "fffe:02:00.0"], ["gpu-links-lost"])
+
     def test_a_slot_with_few_lanes_is_no_fault(self):
         """The slots of an AC922 have two lanes: sysfs says so, NVML does not."""
         def lanes(current, own, slot):

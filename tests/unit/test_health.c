@@ -1129,6 +1129,13 @@ static void three_reasons(struct ath_gpu_facts *gpu)
     gpu->pcie_gen_max = 4;
 }
 
+/* 50 points: low, and not poor. */
+static void half_of_all(struct ath_gpu_facts *gpu)
+{
+    gpu->throttle_reasons = 0x40;
+    gpu->rows_pending = 1;
+}
+
 static void small_reason(struct ath_gpu_facts *gpu)
 {
     gpu->pcie_gen = 3;
@@ -1143,6 +1150,12 @@ TEST(test_each_reason_of_a_low_score_is_a_finding)
                      "a row of the memory of GPU '0004:04:00.0' is replaced only with the next "
                      "reset (takes 20 points; the GPU's health score is 80 of 100)");
     ck_assert_ptr_nonnull(strstr(finding_of("gpu-health-low")->hint, "-i 0004:04:00.0"));
+    teardown();
+    setup();
+    ath_auto_free char *half = found_of_gpu(half_of_all);
+    ck_assert_int_eq(machine.gpus[0].health.score, 50);
+    ck_assert_str_eq(half, "gpu-health-low warning 0004:04:00.0\n"
+                           "gpu-health-low warning 0004:04:00.0\n");
     teardown();
     setup();
     ath_auto_free char *three = found_of_gpu(three_reasons);
