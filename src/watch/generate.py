@@ -30,7 +30,7 @@ ALERTS = [
      "A runtime reports faults",
      "{{ $value }} faults at {{ $labels.instance }}. `aitherion health` names them and says what to do."),
     ("AitherionGpuUnhealthy", "5m", "warning",
-     "aitherion_runtime_device_health_score < 80",
+     "aitherion_runtime_device_health_score < 90",
      "A GPU is not healthy",
      "The GPU {{ $labels.pci }} ({{ $labels.uuid }}) at {{ $labels.instance }} has the health score {{ $value }} of 100. `aitherion health -v` "
      "says why."),
