@@ -47,11 +47,12 @@ class Counts(unittest.TestCase):
                 program.do(f"take plain {8 * MIB}")
                 for step in ("launch 100", "sync"):
                     program.do(step)  # what is asked once, is asked now
-                few, many = (change(server, program, *steps) for steps in (("launch 100", "sync"), ("launch 300", "sync")))
-                self.assertEqual(many["calls"] - few["calls"], 200)
-                self.assertEqual(many["waits"] - few["waits"], 0)
+                few, many = (change(server, program, *steps) for steps in (("launch 1000", "sync"), ("launch 3000", "sync")))
+                # The client gathers calls, and may send a few of an earlier step with this one.
+                self.assertAlmostEqual(many["calls"] - few["calls"], 2000, delta=20)
+                self.assertAlmostEqual(many["waits"], few["waits"], delta=5)
                 self.assertGreater(few["waits"], 0)
-                self.assertGreater(many["receivedBytes"] - few["receivedBytes"], 200 * 64)
+                self.assertGreater(many["receivedBytes"] - few["receivedBytes"], 2000 * 64)
                 self.assertLess(many["sentBytes"], 4096)
                 (session,) = ask(server)["sessions"]
                 self.assertEqual(session["transport"], transport)
