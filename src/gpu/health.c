@@ -138,9 +138,9 @@ static const struct row rows[ATH_GPU_DEDUCTION_COUNT] = {
                                        .message = N_("rows of the memory of GPU '{0}' were "
                                                      "replaced after uncorrectable errors: "
                                                      "{1}"),
-                                       .hint = N_("nothing; have the GPU replaced if the number "
-                                                  "grows: nvidia-smi -q -d "
-                                                  "ROW_REMAPPER -i {0}") },
+                                       .hint = N_(
+                                           "have the GPU replaced if this number grows; nvidia-smi "
+                                           "shows it: nvidia-smi -q -d ROW_REMAPPER -i {0}") },
     [ATH_GPU_DEDUCT_PAGES_FULL] = { .code = "pages-full",
                                     .points = 60,
                                     .fact = AT(pages_retired),
@@ -164,9 +164,9 @@ static const struct row rows[ATH_GPU_DEDUCTION_COUNT] = {
                                        .at_most = PAGES_MOST - 1,
                                        .message = N_("pages of the memory of GPU '{0}' are retired "
                                                      "after errors: {1}"),
-                                       .hint = N_("nothing; have the GPU replaced if the number "
-                                                  "grows: nvidia-smi -q -d "
-                                                  "PAGE_RETIREMENT -i {0}") },
+                                       .hint = N_(
+                                           "have the GPU replaced if this number grows; nvidia-smi "
+                                           "shows it: nvidia-smi -q -d PAGE_RETIREMENT -i {0}") },
     [ATH_GPU_DEDUCT_ECC_UNCORRECTED] = { .code = "ecc-uncorrected",
                                          .points = 40,
                                          .fact = AT(ecc_uncorrected),
@@ -182,9 +182,9 @@ static const struct row rows[ATH_GPU_DEDUCTION_COUNT] = {
                                                 .message = N_("uncorrectable errors in the memory "
                                                               "of GPU '{0}' before its driver was "
                                                               "loaded: {1}"),
-                                                .hint = N_("nothing; have the GPU replaced if the "
-                                                           "number grows: nvidia-smi -q -d ECC "
-                                                           "-i {0}") },
+                                                .hint = N_("have the GPU replaced if this number "
+                                                           "grows; nvidia-smi shows it: nvidia-smi "
+                                                           "-q -d ECC -i {0}") },
     [ATH_GPU_DEDUCT_ECC_CORRECTED] = { .code = "ecc-corrected",
                                        .points = 10,
                                        .fact = AT(ecc_corrected),

@@ -226,7 +226,7 @@ static void draw_host(struct canvas *canvas)
 
     int column =
         put_gauge(canvas, 1, _("CPU"), bar, top->host.at_ms ? top->cpu_percent : -1, busy, 5);
-    column = put_gauge(canvas, column, _("Memory"), bar,
+    column = put_gauge(canvas, column, _("Host memory"), bar,
                        is_known ? (total - free_bytes) * 100 / total : -1, memory, 12);
     put_sums(canvas, column);
     canvas->row++;
