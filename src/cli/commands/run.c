@@ -243,7 +243,7 @@ static void say_server(const char *server, const struct ath_runtime_health *heal
         ath_log(ATH_LOG_NORMAL, _("warning: the runtime has no GPU"));
 }
 
-/* Asks for the scores of the GPUs only if some are to be chosen. An older server has none. */
+/* Asks for the scores of the GPUs only if the command chooses some. An older server has none. */
 static void add_gpus(struct work *work, struct ath_session *session,
                      const struct ath_runtime_health *health)
 {
