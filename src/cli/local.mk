@@ -157,6 +157,7 @@ libaitherion_a_SOURCES += \
 	src/cli/tui/keys.c src/cli/tui/keys.h \
 	src/cli/tui/lines.c src/cli/tui/lines.h \
 	src/cli/tui/menu.c src/cli/tui/menu.h \
+	src/cli/tui/look.c src/cli/tui/look.h \
 	src/cli/tui/page.c src/cli/tui/page.h \
 	src/cli/tui/pane.c src/cli/tui/pane.h \
 	src/cli/tui/screen_faults.c \

@@ -89,6 +89,17 @@ static size_t visible_length(const char *text, int rows)
     return (size_t)(at - text);
 }
 
+/* Prints each line over the old one and erases only what is left of that: a screen that is erased
+ * first would flicker. */
+static void put_lines(const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        printf("%.*s\033[K\n", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
+
 static void redraw(const struct ath_repeat *repeat, const char *text)
 {
     char now[16];
@@ -98,8 +109,12 @@ static void redraw(const struct ath_repeat *repeat, const char *text)
     size_t length = rows ? visible_length(text, rows > 2 ? rows - 2 : 1) : strlen(text);
 
     strftime(now, sizeof now, "%H:%M:%S", localtime_r(&seconds, &local));
-    printf("\033[H\033[2J%.*s%s", (int)length, text, text[length] ? "...\n" : "");
+    ath_auto_free char *lines =
+        ath_xasprintf("%.*s%s", (int)length, text, text[length] ? "...\n" : "");
+    fputs("\033[H", stdout);
+    put_lines(lines);
     printf(_("%s, every %d s; Ctrl-C ends"), now, repeat->seconds);
+    fputs("\033[J", stdout);
 }
 
 /* Shows the data if they differ from those shown last; on a terminal always, so that the clock

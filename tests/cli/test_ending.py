@@ -78,7 +78,7 @@ class Case(test_start.Base):
     def refused(self, *words):
         error = self.error(*words)
         self.assertEqual(error["code"], "programs-running", words)
-        self.assertRegex(error["message"], r"^this would end running programs: session \d+ \(cuda_steps, process \d+, user \S+\) of NUMA0$")
+        self.assertRegex(error["message"], r"^this would end running programs: session \d+ \(cuda_steps, process \d+, user \S+\) of NUMA0 with 1\.0 MiB of GPU memory$")
         self.assertIn("--yes", error["hint"])
 
 

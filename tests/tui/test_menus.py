@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -355,6 +356,21 @@ class Status(Base):
         self.set_state(root, "down")
         time.sleep(3)
         self.assertIn(before.split(" to ")[0].split("lines ")[-1] + " to", menus.screen())
+
+    def test_a_slow_daemon_blocks_no_key(self):
+        """A daemon that takes connections and never answers. The page shows what it waits for, and keys work."""
+        folder = tempfile.mkdtemp(prefix="ath-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        with socket.socket(socket.AF_UNIX) as daemon:
+            daemon.bind(os.path.join(folder, "silent"))
+            daemon.listen(64)
+            menus = self.menus(root=None, env={"DOCKER_HOST": f"unix://{folder}/silent", "AITHERION_RUN_FOLDER": folder + "/run"})
+            menus.keys("5")
+            self.assertIn("looking ...", menus.wait("waiting for an answer since"))
+            self.assertIn("Keys", menus.keys("?"))
+            menus.keys("q")
+            self.assertIn("looking ...", menus.screen())
+            self.assertIn("Main menu", menus.keys("q"))
 
     def test_the_reload_key(self):
         menus = self.menus()

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "cli/output/words.h"
 
 #define AT(member) ATH_AT(struct ath_session_group, member)
 const struct ath_field ath_ending_fields[] = {
@@ -31,6 +32,18 @@ static char *silent_words(const struct ath_session_group *group, bool is_utf8)
     return ath_xasprintf(_("NUMA%d does not say which programs use it: %s"), group->id, reason);
 }
 
+/* Adds the GPU memory that is lost with a session. */
+static void add_memory(struct ath_text *text, const struct ath_runtime_session *session)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < session->use_count; i++)
+        sum += session->uses[i].memory_used_bytes > 0 ? session->uses[i].memory_used_bytes : 0;
+    if (!sum)
+        return;
+    ath_auto_free char *size = ath_words_size(sum);
+    ath_text_add(text, _(" with %s of GPU memory"), size);
+}
+
 char *ath_ending_words(const struct ath_session_report *report)
 {
     struct ath_text text = { 0 };
@@ -44,6 +57,7 @@ char *ath_ending_words(const struct ath_session_report *report)
             ath_auto_free char *peer = ath_clean(words, true);
             ath_text_add_part(&text, "; ", _("session %llu (%s, %s) of NUMA%d"),
                               (unsigned long long)one->id, program, peer, group->id);
+            add_memory(&text, one);
         }
         if (group->status) {
             ath_auto_free char *words = silent_words(group, true);

@@ -7,7 +7,9 @@ struct ath_page {
     const char *command; /* the same on the command line */
     /* Makes the text in a style. The caller frees it. */
     char *(*make)(struct ath_tui *tui, const struct ath_style *style);
-    int refresh_ms; /* how often the machine is read and the text made again; 0: only on request */
+    bool is_slow;   /* making the text asks daemons: a child process does it (look.h) */
+    int refresh_ms; /* how often a child process reads the machine and makes the text again; 0: only
+                       on request */
     enum ath_key_place place; /* ATH_IN_PAGE, or a place with more keys */
     bool (*act)(struct ath_tui *tui,
                 enum ath_action action); /* does the action of a key that only

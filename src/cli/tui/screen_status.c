@@ -214,9 +214,7 @@ static bool act(struct ath_tui *tui, enum ath_action action)
     return true;
 }
 
-const struct ath_page ath_page_status = { N_("Status and health"),
-                                          "aitherion health -v",
-                                          make_status,
-                                          REFRESH_MS,
-                                          .place = ATH_IN_STATUS,
-                                          .act = act };
+const struct ath_page ath_page_status = {
+    N_("Status and health"),  "aitherion health -v",  make_status, .is_slow = true,
+    .refresh_ms = REFRESH_MS, .place = ATH_IN_STATUS, .act = act
+};

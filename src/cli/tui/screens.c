@@ -156,7 +156,8 @@ static char *make_document(struct ath_tui *tui, const struct ath_style *style)
 }
 
 const struct ath_page ath_page_topology = { N_("Topology of this machine"), "aitherion discover",
-                                            make_topology, TOPOLOGY_MS, .place = ATH_IN_PAGE };
+                                            make_topology, .refresh_ms = TOPOLOGY_MS,
+                                            .place = ATH_IN_PAGE };
 const struct ath_page ath_page_document = { N_("The whole document"), "aitherion configure --show",
                                             make_document, .place = ATH_IN_PAGE };
 
