@@ -273,6 +273,7 @@ TEST(sorts_and_filters)
     assert_order(&top, (struct ath_top_order){ .key = ATH_TOP_PROGRAM }, "10 8 7 9");
     assert_order(&top, (struct ath_top_order){ .key = ATH_TOP_ID, .filter = "bert" }, "8 10");
     assert_order(&top, (struct ath_top_order){ .key = ATH_TOP_ID, .filter = "9" }, "9");
+    assert_order(&top, (struct ath_top_order){ .key = ATH_TOP_ID, .filter = "0" }, "");
     assert_order(&top, (struct ath_top_order){ .key = ATH_TOP_ID, .filter = "10.0.0.7" },
                  "7 8 9 10");
     assert_order(&top, (struct ath_top_order){ .key = ATH_TOP_ID, .filter = "numa0" }, "7 8 9 10");

@@ -138,6 +138,17 @@ static enum ath_role role_busy(const struct ath_top_session *session)
     return session->busy_percent > 0 ? ATH_ROLE_GOOD : ATH_ROLE_DIM;
 }
 
+/* Programs that do nothing now step back. */
+static enum ath_role role_calls(const struct ath_top_session *session)
+{
+    return session->calls_s > 0 ? ATH_ROLE_PLAIN : ATH_ROLE_DIM;
+}
+
+static enum ath_role role_traffic(const struct ath_top_session *session)
+{
+    return session->traffic_bytes_s > 0 ? ATH_ROLE_PLAIN : ATH_ROLE_DIM;
+}
+
 /* A program at nine tenths of its limit soon gets no more memory. */
 static enum ath_role role_memory(const struct ath_top_session *session)
 {
@@ -195,9 +206,10 @@ const struct ath_top_column ath_top_columns[] = {
     { N_("Busy"), N_("share of the GPU's time"), ATH_TOP_BUSY, 5, 6, 94, .text = text_busy,
       .role = role_busy },
     { N_("GPU time"), N_("GPU time"), ATH_TOP_GPU_TIME, 8, 9, 65, .text = text_gpu_time },
-    { N_("Calls/s"), N_("calls in a second"), ATH_TOP_CALLS, 7, 8, 90, .text = text_calls },
+    { N_("Calls/s"), N_("calls in a second"), ATH_TOP_CALLS, 7, 8, 90, .text = text_calls,
+      .role = role_calls },
     { N_("Bytes/s"), N_("bytes in a second, both ways"), ATH_TOP_TRAFFIC, 7, 8, 85,
-      .text = text_traffic },
+      .text = text_traffic, .role = role_traffic },
     { N_("Wait"), N_("mean wait for the GPU"), ATH_TOP_WAIT, 7, 8, 40, .text = text_wait },
     { N_("Via"), NULL, ATH_TOP_SORT_COUNT, 7, 7, 20, .is_left = true, .is_wide_only = true,
       .text = text_transport, .role = role_quiet },

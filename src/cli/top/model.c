@@ -3,6 +3,7 @@
 
 #include "cli/top/model.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -510,14 +511,17 @@ static int compare(const void *left, const void *right, void *data)
     return result ? result : (indexes[0] > indexes[1]) - (indexes[0] < indexes[1]);
 }
 
+/* A number is that of a session: the digits of addresses do not count. */
 static bool is_wanted(const struct ath_top *top, const struct ath_top_session *session,
                       const char *filter)
 {
     static const enum ath_top_sort texts[] = { ATH_TOP_PROGRAM, ATH_TOP_IDENTITY, ATH_TOP_FROM,
                                                ATH_TOP_SERVER };
-    ath_auto_free char *id = ath_xasprintf("%llu", (unsigned long long)session->id);
+    ath_auto_free char *id = ath_xasprintf("%" PRIu64, session->id);
     if (!filter || !*filter || !strcmp(id, filter))
         return true;
+    if (!filter[strspn(filter, "0123456789")])
+        return false;
     for (size_t i = 0; i < ATH_COUNT(texts); i++)
         if (strcasestr(text_of(top, session, texts[i]), filter))
             return true;

@@ -12,7 +12,7 @@ struct ath_slot {
 
 /*
  * Places the slots in their order, with gaps between them. The most important one is always there,
- * cut to the width if it must be. The room beyond the least widths goes to the slots from the
- * left, each up to its greatest width.
+ * cut to the width if it must be. The room beyond the least widths goes to the most important
+ * slots, each up to its greatest width.
  */
 void ath_slots_fit(struct ath_slot *slots, size_t count, int width, int gap);

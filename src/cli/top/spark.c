@@ -83,10 +83,12 @@ const char *ath_bar_full(size_t index, bool is_color, bool is_utf8)
     return (is_utf8 ? shades : marks)[kind];
 }
 
-const char *ath_bar_eighths(int eighths, bool is_utf8)
+const char *ath_bar_eighths(size_t index, int eighths, bool is_color, bool is_utf8)
 {
     static const char *const parts[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
-    return is_utf8 ? parts[eighths] : eighths < LEVELS / 2 ? ath_bar_empty(false) : "#";
+    if (is_utf8)
+        return parts[eighths];
+    return eighths < LEVELS / 2 ? ath_bar_empty(false) : ath_bar_full(index, is_color, false);
 }
 
 const char *ath_bar_empty(bool is_utf8)

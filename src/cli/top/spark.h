@@ -25,7 +25,7 @@ void ath_bar_fit(const double *shares, size_t count, int width, int *out_ends, i
 /* The characters of a bar: a full cell of part `index`, a cell filled by 1 to 7 eighths, an empty
  * cell. Without colour the parts differ by their characters. */
 const char *ath_bar_full(size_t index, bool is_color, bool is_utf8);
-const char *ath_bar_eighths(int eighths, bool is_utf8);
+const char *ath_bar_eighths(size_t index, int eighths, bool is_color, bool is_utf8);
 const char *ath_bar_empty(bool is_utf8);
 
 /* Returns a round number, at least `least`, that is not below value: the height of a chart of

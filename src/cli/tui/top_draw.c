@@ -94,7 +94,8 @@ static void put_bar(const struct canvas *canvas, int column, int width, const st
         at = ends[i];
     }
     if (eighths && at < width)
-        put_cells(canvas, column + at++, 1, &parts[count - 1], ath_bar_eighths(eighths, is_utf8));
+        put_cells(canvas, column + at++, 1, &parts[count - 1],
+                  ath_bar_eighths(count - 1, eighths, canvas->style.is_color, is_utf8));
     put_cells(canvas, column + at, width - at, &empty, ath_bar_empty(is_utf8));
 }
 
@@ -253,13 +254,13 @@ static const struct {
     int least, most, importance;
     bool is_right;
 } gpu_columns[GPU_COLUMN_COUNT] = {
-    [GPU_NAME] = { N_("GPU"), 8, 30, 90, false },
+    [GPU_NAME] = { N_("GPU"), 12, 30, 90, false },
     [GPU_BUSY] = { N_("Busy"), 12, 40, 99, false },
     [GPU_MEMORY] = { N_("Memory"), 19, 50, 98, false },
     [GPU_TEMPERATURE] = { N_("Temp"), 5, 5, 80, true },
     [GPU_POWER] = { N_("Power"), 8, 9, 75, true },
     [GPU_TRAFFIC] = { N_("Bytes/s"), 7, 8, 70, true },
-    [GPU_HISTORY] = { N_("History"), 8, 40, 65, false },
+    [GPU_HISTORY] = { N_("History"), 12, 40, 65, false },
     [GPU_SESSIONS] = { N_("Sess."), 5, 5, 30, true },
     [GPU_CLOCK] = { N_("Clock"), 8, 8, 20, true },
     [GPU_HEALTH] = { N_("Health"), 6, 6, 40, true },
@@ -348,12 +349,13 @@ static void put_busy(const struct canvas *canvas, const struct ath_top_gpu *gpu,
     put_right(canvas, canvas->row, column + width - VALUE, VALUE, ATH_ROLE_PLAIN, value);
 }
 
-/* NVML alone knows the memory of other programs. */
+/* NVML alone knows the memory of other programs, and the server that of its sessions. */
 static int64_t memory_used(const struct ath_device_figures *figures)
 {
-    return figures->memory_total_bytes >= 0 && figures->memory_free_bytes >= 0
-               ? figures->memory_total_bytes - figures->memory_free_bytes
-               : figures->memory_used_bytes;
+    int64_t all = figures->memory_total_bytes >= 0 && figures->memory_free_bytes >= 0
+                      ? figures->memory_total_bytes - figures->memory_free_bytes
+                      : ATH_UNKNOWN;
+    return all > figures->memory_used_bytes ? all : figures->memory_used_bytes;
 }
 
 static void put_memory(const struct canvas *canvas, const struct ath_top_gpu *gpu, int column,
