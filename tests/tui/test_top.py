@@ -3,14 +3,17 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import tui
 import cli
 import harness
+import nodes
 
 sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "runtime"))
 
@@ -314,6 +317,29 @@ class Live(Base):
             self.assertIn("cuda_steps", seen)
             self.assertRegex(screen.keys("Down", "Enter"), "tcp")
             screen.close()
+
+
+@tui.needs_tmux
+class Here(Base):
+    """The runtimes of this machine, which start after the screen."""
+
+    def test_runtimes_are_found_when_they_start(self):
+        folder = tempfile.mkdtemp(prefix="ath-", dir="/tmp")  # the path of a socket has at most 107 characters
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        document = os.path.join(folder, "topology.yaml")
+        nodes.write_document(document, 1)
+        with open(document, encoding="utf-8") as file:
+            text = file.read().replace("engine: {", f'engine: {{ kind: process, docker_host: "unix://{folder}/none",')
+        env = {"AITHERION_RUN_FOLDER": folder + "/run"}
+        screen = tui.Menus("top", root=None, document=text + f"key_file: {folder}/key\n", env=env)
+        self.addCleanup(screen.close)
+        screen.wait("no runtime runs here")
+        whole = harness.environment(**env)
+        self.addCleanup(harness.run, "clean", "--yes", "-c", screen.path, env=whole)
+        started = harness.run("start", "-c", screen.path, env=whole)
+        self.assertEqual(started.returncode, 0, started.stderr)
+        screen.wait("no program uses a runtime now")
+        self.assertIn("1 GPU, 0 sessions", screen.screen())
 
 
 class Printed(Base):

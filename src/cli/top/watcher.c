@@ -18,7 +18,10 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 
-enum { LEAVE_MS = 300 }; /* threads that only sleep end within this time */
+enum {
+    LEAVE_MS = 300,      /* threads that only sleep end within this time */
+    KEPT_MS = 20 * 1000, /* a session is kept open between samples that are closer */
+};
 
 enum order_state { ORDER_NONE, ORDER_GIVEN, ORDER_DONE };
 
@@ -213,6 +216,16 @@ static void sample_host(struct source *source, struct ath_host_counts *host)
 
 /* ---- the threads ---- */
 
+/* A server ends a session that is silent for half a minute, and counts it as broken. */
+static void close_before_long_pause(struct source *source)
+{
+    pthread_mutex_lock(&source->shared->lock);
+    bool is_long = source->shared->interval_ms >= KEPT_MS;
+    pthread_mutex_unlock(&source->shared->lock);
+    if (is_long)
+        close_session(source);
+}
+
 /* Sleeps until the next sample, an order, another interval or the end. Returns false at the end,
  * with the lock. */
 static bool may_go_on(struct source *source, uint64_t begin_ms)
@@ -240,6 +253,7 @@ static void *watch_server(void *argument)
     do {
         begin_ms = ath_now_ms();
         sample_server(source);
+        close_before_long_pause(source);
         wake(source->shared);
     } while (may_go_on(source, begin_ms));
     leave(source->shared);

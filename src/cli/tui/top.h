@@ -23,6 +23,7 @@ struct ath_top_screen {
     char *filter; /* order.filter points to it; NULL: none */
     int interval_s;
     bool is_paused;
+    uint64_t looked_ms; /* when runtimes were looked for */
     bool is_hidden[ATH_TOP_PART_COUNT];
 
     /* The selection is a session, not a row: rows move while the user looks. */

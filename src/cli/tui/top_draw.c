@@ -20,10 +20,11 @@ enum {
     GAP = 1,
     SESSION_ROWS_LEAST = 4, /* that GPUs, ports and charts leave free */
     CHART_ROWS = 6,         /* with its title */
-    CHART_COLUMNS_LEAST = 36,
+    CHART_COLUMNS_LEAST = 28,
     CHART_COLUMNS_MOST = 100,
     SILENT_MS = 4000, /* beyond the interval: then the screen says that a server does not answer */
     PARTS_MAX = 64,
+    TROUBLE_ROWS = 2, /* of a server that does not answer */
 };
 
 /* The state of one drawing. */
@@ -254,9 +255,9 @@ static const struct {
     int least, most, importance;
     bool is_right;
 } gpu_columns[GPU_COLUMN_COUNT] = {
-    [GPU_NAME] = { N_("GPU"), 12, 30, 90, false },
-    [GPU_BUSY] = { N_("Busy"), 12, 40, 99, false },
-    [GPU_MEMORY] = { N_("Memory"), 19, 50, 98, false },
+    [GPU_NAME] = { N_("GPU"), 16, 30, 90, false },
+    [GPU_BUSY] = { N_("Busy"), 12, 30, 99, false },
+    [GPU_MEMORY] = { N_("Memory"), 19, 40, 98, false },
     [GPU_TEMPERATURE] = { N_("Temp"), 5, 5, 80, true },
     [GPU_POWER] = { N_("Power"), 8, 9, 75, true },
     [GPU_TRAFFIC] = { N_("Bytes/s"), 7, 8, 70, true },
@@ -500,7 +501,8 @@ static void draw_troubles(struct canvas *canvas)
         if (!trouble)
             continue;
         ath_auto_free char *text = ath_xasprintf("%s: %s", top->servers[i].name, trouble);
-        put(canvas, canvas->row++, 1, canvas->columns - 2,
+        canvas->row = ath_tui_draw_text(
+            canvas->tui, canvas->row, 1, canvas->row + TROUBLE_ROWS, canvas->columns - 2,
             top->servers[i].is_waiting ? ATH_ROLE_WARN : ATH_ROLE_BAD, text);
     }
 }
@@ -612,7 +614,7 @@ static void draw_chart(const struct canvas *canvas, const struct ath_top_gpu *gp
     ath_auto_free char *busy = ath_short_percent(gpu->figures.busy_percent);
     ath_auto_free char *memory = ath_short_percent(ath_history_at(&gpu->memory, 0));
     ath_auto_free char *name = gpu_name(&canvas->screen->model, gpu);
-    ath_auto_free char *title = ath_xasprintf(_("%s  busy %s, memory %s"), name, busy, memory);
+    ath_auto_free char *title = ath_xasprintf(_("busy %s, memory %s  %s"), busy, memory, name);
     int rows = CHART_ROWS - 2;
 
     put(canvas, canvas->row, column, width, ATH_ROLE_DIM, title);

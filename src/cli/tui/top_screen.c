@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/i18n.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -19,7 +20,7 @@
 #include "cli/tui/search.h"
 #include "cli/tui/top.h"
 
-enum { CLOCK_MS = 1000 };
+enum { CLOCK_MS = 1000, LOOK_MS = 3000 };
 
 static void screen_free(struct ath_top_screen *screen)
 {
@@ -48,17 +49,6 @@ static void say_done(struct ath_tui *tui, const struct ath_top_command *done)
                     done->id, done->device);
 }
 
-static void tick(struct ath_tui *tui, void *data)
-{
-    struct ath_top_screen *screen = data;
-    struct ath_top_command done;
-
-    if (!screen->is_paused)
-        ath_watcher_take(screen->watcher, &screen->model);
-    while (ath_watcher_done(screen->watcher, &done))
-        say_done(tui, &done);
-}
-
 static void begin_watching(struct ath_tui *tui, struct ath_top_screen *screen,
                            struct ath_reach *reach)
 {
@@ -67,7 +57,8 @@ static void begin_watching(struct ath_tui *tui, struct ath_top_screen *screen,
     ath_screen_wake(tui->terminal, ath_watcher_fd(screen->watcher));
 }
 
-/* Looks for the runtimes that there are now. All rates and histories begin again. */
+/* Looks for the runtimes that there are now. If there are any, all rates and histories begin again.
+ */
 static void look_again(struct ath_tui *tui, struct ath_top_screen *screen)
 {
     ATH_AUTO(ath_reach) reach = { 0 };
@@ -76,14 +67,29 @@ static void look_again(struct ath_tui *tui, struct ath_top_screen *screen)
     int status = ath_reach_open(&cli, screen->reach, ATH_REACH_ALL, &reach, &err);
 
     ath_faults_free(&cli.faults);
-    if (status) {
+    screen->looked_ms = ath_now_ms();
+    if (status)
         ath_tui_say_error(tui, &err);
+    if (status || !(reach.count || screen->model.server_count))
         return;
-    }
     ath_watcher_end(screen->watcher);
     ath_top_free(&screen->model);
     begin_watching(tui, screen, &reach);
     ath_screen_repaint(tui->terminal);
+}
+
+static void tick(struct ath_tui *tui, void *data)
+{
+    struct ath_top_screen *screen = data;
+    struct ath_top_command done;
+
+    /* a user may open the screen first and start runtimes then */
+    if (!screen->model.server_count && ath_now_ms() - screen->looked_ms > LOOK_MS)
+        look_again(tui, screen);
+    if (!screen->is_paused)
+        ath_watcher_take(screen->watcher, &screen->model);
+    while (ath_watcher_done(screen->watcher, &done))
+        say_done(tui, &done);
 }
 
 /* ---- the selection ---- */
