@@ -22,7 +22,7 @@ VARIABLE = [(r"(, TLS)?, process \d+ of \S+", ""), (r"process \d+, user \d+|(\d+
 def shown():
     """Returns [(command without `aitherion`, its lines)] of the README."""
     with open(os.path.join(harness.SOURCE, "README.md"), encoding="utf-8") as file:
-        text = file.read().split("## Thirty seconds\n")[1].split("\n## ")[0]
+        text = file.read().split("## Thirty seconds\n")[1].split("\n`aitherion top`")[0]
     found = []
     for line in filter(None, (line[4:] for line in text.splitlines())):
         match = COMMAND.match(line)

@@ -207,11 +207,13 @@ class Live(Base):
         self.assertEqual(program.do(f"take plain {32 * MIB}"), "CUDA_SUCCESS")
 
     def test_parts_that_can_be_hidden(self):
-        server = self.server()
-        screen = self.top(server)
-        self.assertIn("0 aitherion", screen.wait("no program"))
-        self.assertNotIn("0 aitherion", screen.keys("1"))
-        self.assertIn("0 aitherion", screen.keys("1"))
+        screen = self.top(self.server(), size=(100, 40))
+        seen = screen.wait("no program")
+        for key, word in (("1", "\n 0 aitherion"), ("3", "\n busy 0%, memory 0%  0 aitherion")):
+            self.assertIn(word, seen)
+            self.assertNotIn(word, screen.keys(key))
+            seen = screen.keys(key)
+            self.assertIn(word, seen)
 
     def test_pause(self):
         server = self.server()

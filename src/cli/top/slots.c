@@ -3,8 +3,8 @@
 
 #include "cli/top/slots.h"
 
-/* Returns the most important slot that is less important than the last one, or NULL. Of equal ones
- * the left one comes first. */
+/* Returns the most important slot that is less important than the last one, or NULL. If several are
+ * equally important, the left one comes first. */
 static struct ath_slot *next_slot(struct ath_slot *slots, size_t count, const struct ath_slot *last)
 {
     struct ath_slot *best = NULL;

@@ -18,7 +18,7 @@
 
 enum {
     GAP = 1,
-    SESSION_ROWS_LEAST = 4, /* that GPUs, ports and charts leave free */
+    SESSION_ROWS_LEAST = 3, /* that GPUs, ports and charts leave free */
     CHART_ROWS = 6,         /* with its title */
     CHART_COLUMNS_LEAST = 28,
     CHART_COLUMNS_MOST = 100,
@@ -220,7 +220,7 @@ static void draw_host(struct canvas *canvas)
     const struct ath_top *top = &canvas->screen->model;
     int64_t total = top->host.memory_total_bytes, free_bytes = top->host.memory_available_bytes;
     bool is_known = top->host.at_ms && total > 0 && free_bytes >= 0;
-    int bar = canvas->columns / 10;
+    int bar = canvas->columns / 12;
     ath_auto_free char *busy = ath_short_percent(top->host.at_ms ? top->cpu_percent : ATH_UNKNOWN);
     ath_auto_free char *used_text = ath_short_size(is_known ? total - free_bytes : ATH_UNKNOWN);
     ath_auto_free char *total_text = ath_short_size(is_known ? total : ATH_UNKNOWN);
@@ -255,9 +255,9 @@ static const struct {
     int least, most, importance;
     bool is_right;
 } gpu_columns[GPU_COLUMN_COUNT] = {
-    [GPU_NAME] = { N_("GPU"), 16, 30, 90, false },
-    [GPU_BUSY] = { N_("Busy"), 12, 30, 99, false },
-    [GPU_MEMORY] = { N_("Memory"), 19, 40, 98, false },
+    [GPU_NAME] = { N_("GPU"), 14, 30, 90, false },
+    [GPU_BUSY] = { N_("Busy"), 15, 30, 99, false },
+    [GPU_MEMORY] = { N_("Memory"), 23, 40, 98, false },
     [GPU_TEMPERATURE] = { N_("Temp"), 5, 5, 80, true },
     [GPU_POWER] = { N_("Power"), 8, 9, 75, true },
     [GPU_TRAFFIC] = { N_("Bytes/s"), 7, 8, 70, true },
@@ -670,13 +670,15 @@ static void fit_sessions(const struct canvas *canvas)
     struct ath_top_screen *screen = canvas->screen;
     size_t count = 0;
 
-    for (const struct ath_top_column *column = ath_top_columns; column->title; column++)
+    for (const struct ath_top_column *column = ath_top_columns; column->title; column++) {
+        bool is_key = column->key == screen->order.key; /* its head has a mark */
         screen->slots[count++] = (struct ath_slot){
-            .least = column->least,
+            .least = column->least + is_key,
             .most = column->most,
-            .importance = column->importance + (column->key == screen->order.key ? 100 : 0),
+            .importance = column->importance + (is_key ? 100 : 0),
             .is_wanted = !column->is_shown || column->is_shown(&screen->model),
         };
+    }
     ath_slots_fit(screen->slots, count, canvas->columns - 2, GAP);
 }
 
