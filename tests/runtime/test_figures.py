@@ -63,9 +63,9 @@ class Counts(unittest.TestCase):
             with self.subTest(transport), Server("--sim") as server, Program(place(server, transport)) as program:
                 program.do("fill 1000")
                 read = change(server, program, f"fill {4 * MIB}")
-                copied = 16 * MIB if transport == "tcp" else 0  # shm: both sides have the memory
-                self.assertGreaterEqual(read["sentBytes"], copied)
-                self.assertLess(read["sentBytes"], copied + MIB)
+                # With shm both sides have the memory, except in builds with sanitizers.
+                self.assertGreaterEqual(read["sentBytes"], 16 * MIB if transport == "tcp" else 0)
+                self.assertLess(read["sentBytes"], 17 * MIB if transport == "tcp" or runtime.IS_SANITIZED else MIB)
 
     def test_programs_come_and_go(self):
         with Server("--sim") as server, contextlib.ExitStack() as stack:
@@ -201,7 +201,7 @@ class Samples(unittest.TestCase):
             os.kill(first, signal.SIGKILL)
             self.assertTrue(server.wait_for_log("event=sampler-ended"))
             self.assertEqual(program.do("sync"), GOOD)
-            self.assertNotIn(harness.wait_until(lambda: harness.sampler_of(server.process.pid)), (None, first))
+            self.assertTrue(harness.wait_until(lambda: harness.sampler_of(server.process.pid) not in (None, first)), "no other sampler")
             self.wait_for(server, lambda figures: int(figures["sessions"][0]["gpuTimeUs"]) > before, "the time does not go on")
             self.assertRegex(server.log(), f"level=warning event=sampler-ended pid={first} reason=Killed\n")
 
@@ -214,7 +214,7 @@ class Samples(unittest.TestCase):
             self.assertEqual(of_device(old)["powerLimitMw"], "300000")
             self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
             self.assertTrue(server.wait_for_log(f"event=sampler-hangs pid={first}"))
-            self.assertNotIn(harness.wait_until(lambda: harness.sampler_of(server.process.pid)), (None, first))
+            self.assertTrue(harness.wait_until(lambda: harness.sampler_of(server.process.pid) not in (None, first)), "no other sampler")
             self.wait_for(server, lambda figures: 0 <= int(figures["sampledMsAgo"]) < 2000, "there is no new sample")
 
     def test_nvml_that_hangs_from_the_beginning(self):
