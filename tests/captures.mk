@@ -102,7 +102,8 @@ PYTHON_TESTS = \
 	tests/sim/test_programs.py \
 	tests/tui/test_menus.py \
 	tests/tui/test_screens.py \
-	tests/tui/test_terminal.py
+	tests/tui/test_terminal.py \
+	tests/tui/test_top.py
 TESTS += $(PYTHON_TESTS)
 TEST_EXTENSIONS = .py
 PY_LOG_COMPILER = $(PYTHON) -B

@@ -456,6 +456,21 @@ TEST(writes_short_numbers)
     }
 }
 
+static void assert_middle(const char *text, int columns, bool is_utf8, const char *wanted)
+{
+    ath_auto_free char *cut = ath_short_middle(text, columns, is_utf8);
+    ck_assert_str_eq(cut, wanted);
+}
+
+TEST(leaves_out_the_middle_of_addresses)
+{
+    assert_middle("127.0.0.1:41297", 15, true, "127.0.0.1:41297");
+    assert_middle("127.0.0.1:41297", 12, true, "127.0.…41297");
+    assert_middle("127.0.0.1:41297", 7, false, "127~297");
+    assert_middle("127.0.0.1:41297", 1, false, "~");
+    assert_middle("NUMA0", 5, true, "NUMA0");
+}
+
 static void assert_slot(const struct ath_slot *slot, int column, int width)
 {
     ck_assert_int_eq(slot->width, width);

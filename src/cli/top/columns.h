@@ -13,6 +13,7 @@ struct ath_top_column {
     int least, most;   /* columns of the screen */
     int importance;    /* a narrow screen leaves out the least important ones */
     bool is_left;      /* text; numbers end at the right edge */
+    bool is_address;   /* cut in its middle if it does not fit */
     bool is_wide_only; /* says little that is new: not in the table of text */
     bool (*is_shown)(const struct ath_top *top); /* NULL: always */
     char *(*text)(const struct ath_top *top, const struct ath_top_session *session); /* freed by the

@@ -5,8 +5,10 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 static char *unknown(void)
 {
@@ -87,4 +89,17 @@ char *ath_short_wait(int64_t us)
 char *ath_short_power(int64_t mw)
 {
     return mw < 0 ? unknown() : ath_xasprintf("%" PRId64 "W", (mw + 500) / 1000);
+}
+
+char *ath_short_middle(const char *text, int columns, bool is_utf8)
+{
+    size_t room = columns > 1 ? (size_t)columns - 1 : 0, tail_columns = room / 2;
+    const char *tail = text + strlen(text);
+
+    if (ath_text_width(text) <= (size_t)columns)
+        return ath_xstrdup(text);
+    for (const char *at = tail; at > text && ath_text_width(at) <= tail_columns; at--)
+        tail = ath_utf8_is_inside(*at) ? tail : at;
+    return ath_xasprintf("%.*s%s%s", (int)ath_text_cut(text, room - tail_columns), text,
+                         is_utf8 ? "…" : "~", tail);
 }

@@ -1,6 +1,7 @@
 /* Numbers as short as a column of a screen needs them. Unknown numbers are "?". The caller frees
  * the results. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Memory in powers of 1024: "15.8G", "512M", "0". */
@@ -23,3 +24,7 @@ char *ath_short_wait(int64_t us);
 
 /* Power in watts of milliwatts: "212W". */
 char *ath_short_power(int64_t mw);
+
+/* Returns a text with its middle left out, if it is wider than so many columns: addresses differ at
+ * both ends. */
+char *ath_short_middle(const char *text, int columns, bool is_utf8);

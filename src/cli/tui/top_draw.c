@@ -381,14 +381,16 @@ static void put_memory(const struct canvas *canvas, const struct ath_top_gpu *gp
     put_right(canvas, canvas->row, column + width - VALUE, VALUE, ATH_ROLE_PLAIN, value);
 }
 
-static char *gpu_name(const struct ath_top *top, const struct ath_top_gpu *gpu)
+/* Returns "0 A100-SXM4-80GB"; of one of several servers "0 NUMA1 A100...". */
+static char *gpu_name(const struct canvas *canvas, const struct ath_top_gpu *gpu, int width)
 {
     const char *name = gpu->device->name ? gpu->device->name : "?";
     if (ath_starts_with(name, "NVIDIA "))
         name += strlen("NVIDIA ");
-    return top->server_count > 1
-               ? ath_xasprintf("%s:%d %s", top->servers[gpu->server].name, gpu->number, name)
-               : ath_xasprintf("%d %s", gpu->number, name);
+    if (canvas->screen->model.server_count < 2)
+        return ath_xasprintf("%d %s", gpu->number, name);
+    ath_auto_free char *runtime = ath_short_middle(gpu->runtime, width - 3, canvas->style.is_utf8);
+    return ath_xasprintf("%d %s %s", gpu->number, runtime, name);
 }
 
 static char *power_text(const struct ath_device_figures *figures)
@@ -450,7 +452,7 @@ static void draw_gpu(struct canvas *canvas, const struct ath_slot *slots,
             text = ath_spark(&gpu->busy, width, 100, canvas->style.is_utf8);
             put(canvas, canvas->row, column, width, ATH_ROLE_GOOD, text);
         } else if (i == GPU_NAME) {
-            text = gpu_name(&canvas->screen->model, gpu);
+            text = gpu_name(canvas, gpu, width);
             put(canvas, canvas->row, column, width, role, text);
         } else {
             text = gpu_word(gpu, i, &role);
@@ -613,7 +615,7 @@ static void draw_chart(const struct canvas *canvas, const struct ath_top_gpu *gp
 {
     ath_auto_free char *busy = ath_short_percent(gpu->figures.busy_percent);
     ath_auto_free char *memory = ath_short_percent(ath_history_at(&gpu->memory, 0));
-    ath_auto_free char *name = gpu_name(&canvas->screen->model, gpu);
+    ath_auto_free char *name = gpu_name(canvas, gpu, width);
     ath_auto_free char *title = ath_xasprintf(_("busy %s, memory %s  %s"), busy, memory, name);
     int rows = CHART_ROWS - 2;
 
@@ -728,7 +730,10 @@ static void draw_session(struct canvas *canvas, const struct ath_top_session *se
         const struct ath_slot *slot = &screen->slots[i];
         if (!slot->width)
             continue;
-        ath_auto_free char *text = column->text(&screen->model, session);
+        ath_auto_free char *whole = column->text(&screen->model, session);
+        ath_auto_free char *text = column->is_address
+                                       ? ath_short_middle(whole, slot->width, canvas->style.is_utf8)
+                                       : ath_steal(&whole);
         int room = slot->width - (int)ath_text_width(text);
         int shift = column->is_left || room < 0 ? 0 : room;
         ath_screen_put(canvas->terminal, canvas->row, 1 + slot->column + shift, slot->width - shift,
