@@ -82,6 +82,7 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/handles.c src/cuda/client/handles.h \
 	src/cuda/client/host_callback.c src/cuda/client/host_callback.h \
 	src/cuda/client/host_memory.c \
+	src/cuda/client/init.c \
 	src/cuda/client/instance.c src/cuda/client/instance.h \
 	src/cuda/client/jit_options.c src/cuda/client/jit_options.h \
 	src/cuda/client/kernel_attribute.c src/cuda/client/kernel_attribute.h \
