@@ -19,12 +19,3 @@ size_t ath_document_check_alone(const struct ath_document *document, struct ath_
 /* Both of the above. Returns how many faults were added. */
 size_t ath_document_check(const struct ath_document *document, const struct ath_machine *machine,
                           struct ath_faults *faults);
-
-/*
- * Moves faults from `all`, the faults of a changed document, to `out`: those in a part of the
- * document that `old`, the faults before the change, did not have in the same part. old_part is
- * NULL if the part is new.
- */
-void ath_faults_take_new(const struct ath_faults *old, const struct ath_yaml *old_part,
-                         struct ath_faults *all, const struct ath_yaml *part,
-                         struct ath_faults *out);

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "config/yaml.h"
 
 static const struct {
     const char *word;
@@ -118,4 +119,35 @@ void ath_faults_place(struct ath_faults *faults, const char *file, const char *t
         free(fault->file);
         fault->file = ath_xstrdup(file);
     }
+}
+
+/* ---- faults that a change has added ---- */
+
+static bool is_within(const struct ath_fault *fault, const struct ath_yaml *part)
+{
+    return part && fault->offset >= part->begin && fault->offset < part->end;
+}
+
+static bool has_fault(const struct ath_faults *faults, const struct ath_yaml *part,
+                      const struct ath_fault *wanted)
+{
+    for (size_t i = 0; i < faults->count; i++)
+        if (is_within(&faults->items[i], part) && !strcmp(faults->items[i].code, wanted->code) &&
+            !strcmp(faults->items[i].message, wanted->message))
+            return true;
+    return false;
+}
+
+void ath_faults_take_new(const struct ath_faults *old, const struct ath_yaml *old_part,
+                         struct ath_faults *all, const struct ath_yaml *part,
+                         struct ath_faults *out)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        bool is_new = is_within(&all->items[i], part) && !has_fault(old, old_part, &all->items[i]);
+        struct ath_fault *to =
+            is_new ? ath_push(&out->items, &out->count, sizeof *to) : &all->items[kept++];
+        *to = all->items[i];
+    }
+    all->count = kept;
 }

@@ -7,6 +7,8 @@
 #pragma once
 #include <stddef.h>
 
+struct ath_yaml;
+
 /* Every code word with its meaning. The man page's list is made from this table. */
 #define ATH_FAULT_TABLE(X)                                                                         \
     X(ENCODING, "encoding", N_("the file is not UTF-8 text"))                                      \
@@ -101,3 +103,12 @@ void ath_faults_place(struct ath_faults *faults, const char *file, const char *t
  * ATH_FAULT_NONE. */
 const char *ath_fault_word(enum ath_fault_code code);
 const char *ath_fault_meaning(enum ath_fault_code code);
+
+/*
+ * Moves faults from `all`, the faults of a changed document, to `out`: those in a part of the
+ * document that `old`, the faults before the change, did not have in the same part. old_part is
+ * NULL if the part is new.
+ */
+void ath_faults_take_new(const struct ath_faults *old, const struct ath_yaml *old_part,
+                         struct ath_faults *all, const struct ath_yaml *part,
+                         struct ath_faults *out);
