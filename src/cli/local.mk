@@ -11,6 +11,7 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/complete.c \
 	src/cli/commands/completion.c \
 	src/cli/commands/configure.c \
+	src/cli/commands/configure_misfit.c src/cli/commands/configure_misfit.h \
 	src/cli/commands/discover.c \
 	src/cli/commands/health.c \
 	src/cli/commands/help.c \
