@@ -7,7 +7,7 @@ libaitherion_a_SOURCES += \
 	src/roce/lack.c src/roce/lack.h \
 	src/roce/link_gid.c src/roce/link_gid.h \
 	src/roce/link.c src/roce/link_change.c src/roce/link.h src/roce/link_internal.h \
-	src/roce/macvlan.c src/roce/macvlan_apply.c src/roce/macvlan_check.c src/roce/macvlan.h src/roce/macvlan_internal.h \
+	src/roce/macvlan.c src/roce/macvlan_apply.c src/roce/macvlan_check.c src/roce/macvlan_plan.c src/roce/macvlan.h src/roce/macvlan_internal.h \
 	src/roce/netdev.c src/roce/netdev.h \
 	src/roce/netlink.c src/roce/netlink.h \
 	src/roce/netns.c src/roce/netns.h \

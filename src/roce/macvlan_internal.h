@@ -1,4 +1,5 @@
-/* Shared by macvlan.c (plans), macvlan_check.c (refuses) and macvlan_apply.c (runs). */
+/* Shared by macvlan.c (names and states), macvlan_check.c (refuses), macvlan_plan.c (plans) and
+ * macvlan_apply.c (runs). */
 #pragma once
 #include "roce/macvlan.h"
 
@@ -30,6 +31,10 @@ struct ath_macvlan_found {
 };
 struct ath_macvlan_found ath_macvlan_find(const struct ath_netstate *present, const char *name,
                                           const char *link, const char *alias);
+
+/* Returns the macvlan's own namespace, or NULL if there is none or if aitherion did not make it. */
+const struct ath_netstate_place *ath_macvlan_own_place(const struct ath_netstate *present,
+                                                       const char *name);
 
 /* True for a macvlan on the host's link `parent`, in whatever namespace the macvlan is. */
 bool ath_macvlan_is_child(const struct ath_netstate_place *place, const struct ath_link *link,
