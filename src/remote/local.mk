@@ -8,6 +8,8 @@ REMOTE_WIRE = \
 	src/remote/tls/priorities.c src/remote/tls/priorities.h \
 	src/remote/tls/socket.c src/remote/tls/socket.h \
 	src/remote/tls/tls.c src/remote/tls/tls.h \
+	src/remote/tls/tls_bytes.c \
+	src/remote/tls/tls_handshake.c src/remote/tls/tls_internal.h \
 	src/remote/wire/builder.c src/remote/wire/builder.h \
 	src/remote/wire/endpoint.c src/remote/wire/endpoint.h \
 	src/remote/wire/frame.c src/remote/wire/frame.h \
