@@ -19,6 +19,8 @@ REMOTE_TRANSPORT = \
 	src/remote/transport/poll_briefly.h \
 	src/remote/transport/ring.c src/remote/transport/ring.h \
 	src/remote/transport/shm.c src/remote/transport/shm.h \
+	src/remote/transport/shm_share.c src/remote/transport/shm_internal.h \
+	src/remote/transport/shm_socket.c \
 	src/remote/transport/size_limit.c src/remote/transport/size_limit.h \
 	src/remote/transport/stream.c src/remote/transport/stream.h \
 	src/remote/transport/tcp.c \
