@@ -15,5 +15,8 @@ libaitherion_a_SOURCES += \
 	src/place/matrix.c src/place/matrix.h \
 	src/place/ports.c src/place/ports.h \
 	src/place/search.c src/place/search.h \
+	src/place/search_bounds.c src/place/search_internal.h \
+	src/place/search_choice.c \
+	src/place/search_tables.c \
 	src/place/set.c src/place/set.h \
 	src/place/twins.c src/place/twins.h
