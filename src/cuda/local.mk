@@ -93,6 +93,7 @@ CUDA_CLIENT_SOURCES = \
 	src/cuda/client/launch.c \
 	src/cuda/client/library_kernels.c src/cuda/client/library_kernels.h \
 	src/cuda/client/link.c src/cuda/client/link.h \
+	src/cuda/client/link_open.c src/cuda/client/link_internal.h \
 	src/cuda/client/linker.c \
 	src/cuda/client/managed_memory.c \
 	src/cuda/client/mapped_file.c src/cuda/client/mapped_file.h \

@@ -14,15 +14,14 @@
 #include "cuda/client/link.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cuda/client/kernel_output.h"
+#include "cuda/client/link_internal.h"
 #include "cuda/client/recording.h"
 #include "proto/cuda-wire.h"
 #include "remote/switches.h"
@@ -35,52 +34,7 @@ enum {
     PENDING_BYTES = 256 * 1024, /* pending bytes that are held back at most */
 };
 
-struct bytes {
-    uint8_t *data;
-    size_t length, capacity;
-};
-
-struct waiter {
-    struct waiter *next;
-    uint64_t number;
-    struct ath_frame *answer;
-    atomic_bool is_done; /* read by its thread without the lock, too */
-    pthread_cond_t wake;
-};
-
-/* An answer that arrived before its thread began to wait. */
-struct early {
-    struct early *next;
-    uint64_t number;
-    struct ath_frame answer;
-};
-
-struct link {
-    struct ath_cuda_link base; /* must be first */
-    struct ath_stream *stream;
-    atomic_int failure; /* negative errno; 0: none yet */
-    struct ath_recording calls, answers;
-
-    pthread_mutex_t out_lock; /* guards the fields for sending */
-    pthread_cond_t to_send, sent;
-    struct bytes pending, writing;
-    atomic_bool has_pending, is_closing; /* read by the sender without the lock */
-    bool is_writing, sender_sleeps, has_sender;
-    _Atomic uint32_t sender_patience_us;
-    pthread_t sender;
-
-    pthread_mutex_t in_lock; /* guards the fields for answers */
-    struct waiter *waiters;
-    struct early *early;
-    size_t early_count;
-    atomic_bool is_reading;
-    unsigned int looking, looking_max; /* waiting threads that poll */
-    _Atomic uint32_t waiter_patience_us;
-    atomic_uint inside; /* threads in wait */
-};
-
-/* Notes a failure; the first one stays. */
-static int fail_link(struct link *link, int status)
+int ath_link_fail(struct ath_stream_link *link, int status)
 {
     int none = 0;
     if (atomic_compare_exchange_strong(&link->failure, &none, status))
@@ -90,7 +44,7 @@ static int fail_link(struct link *link, int status)
 
 /* ---- sending ---- */
 
-static int append_pending(struct bytes *bytes, const uint8_t *frame, size_t length)
+static int append_pending(struct ath_link_bytes *bytes, const uint8_t *frame, size_t length)
 {
     if (bytes->capacity - bytes->length < length) {
         size_t capacity = bytes->capacity ? bytes->capacity : PENDING_BYTES;
@@ -109,12 +63,12 @@ static int append_pending(struct bytes *bytes, const uint8_t *frame, size_t leng
 
 /* Writes the pending frames, and then last (a frame's parts; NULL: none). The caller holds
  * out_lock, and no other thread writes. */
-static int write_pending(struct link *link, const struct iovec *last)
+static int write_pending(struct ath_stream_link *link, const struct iovec *last)
 {
     int status = 0;
     link->is_writing = true;
     while (!status && (link->pending.length || last)) {
-        struct bytes now = link->pending;
+        struct ath_link_bytes now = link->pending;
         link->pending = link->writing;
         link->writing = now;
         link->has_pending = false;
@@ -128,17 +82,18 @@ static int write_pending(struct link *link, const struct iovec *last)
     }
     link->is_writing = false;
     pthread_cond_broadcast(&link->sent);
-    return status ? fail_link(link, status) : 0;
+    return status ? ath_link_fail(link, status) : 0;
 }
 
 /* Waits until no thread writes. The order stays, since frames are posted one at a time. */
-static void wait_for_turn(struct link *link)
+static void wait_for_turn(struct ath_stream_link *link)
 {
     while (link->is_writing && !link->failure)
         pthread_cond_wait(&link->sent, &link->out_lock);
 }
 
-static int post_parts(struct link *link, const struct iovec parts[ATH_FRAME_PARTS], bool is_asked)
+static int post_parts(struct ath_stream_link *link, const struct iovec parts[ATH_FRAME_PARTS],
+                      bool is_asked)
 {
     size_t length = parts[0].iov_len + parts[1].iov_len;
     int status = link->failure;
@@ -148,7 +103,7 @@ static int post_parts(struct link *link, const struct iovec parts[ATH_FRAME_PART
     /* posts come one at a time, and no other thread writes */
     if (!link->stream->ops->wants_batches) {
         status = link->stream->ops->write(link->stream, parts, ATH_FRAME_PARTS);
-        return status ? fail_link(link, status) : 0;
+        return status ? ath_link_fail(link, status) : 0;
     }
     pthread_mutex_lock(&link->out_lock);
     if (parts[1].iov_len || length >= DIRECT_BYTES ||
@@ -170,7 +125,7 @@ static int link_post_lent(struct ath_cuda_link *base, const uint8_t *frame, size
                           struct ath_wire_bytes lent, bool is_asked)
 {
     static uint8_t padding[ATH_WIRE_WORD];
-    struct link *link = (struct link *)base;
+    struct ath_stream_link *link = (struct ath_stream_link *)base;
     struct iovec parts[ATH_FRAME_PARTS] = { { (void *)(uintptr_t)frame, length },
                                             { (void *)(uintptr_t)lent.data, lent.length },
                                             { padding, ath_wire_lent_padding(lent) } };
@@ -188,7 +143,7 @@ static int link_post(struct ath_cuda_link *base, const uint8_t *frame, size_t le
 /* A thread that writes also writes the pending frames. */
 static int link_flush(struct ath_cuda_link *base)
 {
-    struct link *link = (struct link *)base;
+    struct ath_stream_link *link = (struct ath_stream_link *)base;
     int status = 0;
     if (!link->stream->ops->wants_batches)
         return link->failure;
@@ -200,7 +155,7 @@ static int link_flush(struct ath_cuda_link *base)
 }
 
 /* Polls for more frames until the patience ends. The caller holds out_lock. */
-static bool more_comes(struct link *link)
+static bool more_comes(struct ath_stream_link *link)
 {
     enum { ROUNDS = 32 };
     struct ath_brief_poll poll_state = { 0 };
@@ -214,7 +169,7 @@ static bool more_comes(struct link *link)
 
 static void *send_all(void *argument)
 {
-    struct link *link = argument;
+    struct ath_stream_link *link = argument;
     pthread_mutex_lock(&link->out_lock);
     while (!link->is_closing && !link->failure) {
         if (link->pending.length && !link->is_writing) {
@@ -232,7 +187,7 @@ static void *send_all(void *argument)
 }
 
 /* The sender blocks all signals: they are for the program's threads. */
-static int start_sender(struct link *link)
+int ath_link_start_sender(struct ath_stream_link *link)
 {
     sigset_t all, old;
     sigfillset(&all);
@@ -256,17 +211,17 @@ static int number_of_answer(const struct ath_frame *frame, uint64_t *out)
     return 0;
 }
 
-static struct waiter **waiter_of(struct link *link, uint64_t number)
+static struct ath_link_waiter **waiter_of(struct ath_stream_link *link, uint64_t number)
 {
-    struct waiter **at = &link->waiters;
+    struct ath_link_waiter **at = &link->waiters;
     while (*at && (*at)->number != number)
         at = &(*at)->next;
     return at;
 }
 
-static void finish_waiter(struct waiter **at)
+static void finish_waiter(struct ath_link_waiter **at)
 {
-    struct waiter *waiter = *at;
+    struct ath_link_waiter *waiter = *at;
     *at = waiter->next;
     waiter->is_done = true;
 }
@@ -279,9 +234,10 @@ static void swap_frames(struct ath_frame *a, struct ath_frame *b)
 }
 
 /* Stores an early answer. The caller holds in_lock. */
-static int keep_early_answer(struct link *link, uint64_t number, struct ath_frame *answer)
+static int keep_early_answer(struct ath_stream_link *link, uint64_t number,
+                             struct ath_frame *answer)
 {
-    struct early *early = link->early_count < EARLY_MAX ? calloc(1, sizeof *early) : NULL;
+    struct ath_link_early *early = link->early_count < EARLY_MAX ? calloc(1, sizeof *early) : NULL;
     if (!early)
         return -EBADMSG;
     early->number = number;
@@ -293,12 +249,13 @@ static int keep_early_answer(struct link *link, uint64_t number, struct ath_fram
 }
 
 /* Moves an early answer into *answer. Returns false if there is none. The caller holds in_lock. */
-static bool take_early_answer(struct link *link, uint64_t number, struct ath_frame *answer)
+static bool take_early_answer(struct ath_stream_link *link, uint64_t number,
+                              struct ath_frame *answer)
 {
-    struct early **at = &link->early;
+    struct ath_link_early **at = &link->early;
     while (*at && (*at)->number != number)
         at = &(*at)->next;
-    struct early *early = *at;
+    struct ath_link_early *early = *at;
     if (!early)
         return false;
     *at = early->next;
@@ -310,7 +267,7 @@ static bool take_early_answer(struct link *link, uint64_t number, struct ath_fra
 }
 
 /* Handles an unsolicited answer (number 0). */
-static int take_aside(const struct link *link, struct ath_frame *answer)
+static int take_aside(const struct ath_stream_link *link, struct ath_frame *answer)
 {
     struct ath_cuda_wire_answer opened;
     if (ath_cuda_wire_answer_open(ath_frame_message(answer), ath_frame_message_length(answer),
@@ -323,7 +280,7 @@ static int take_aside(const struct link *link, struct ath_frame *answer)
 
 /* Reads one answer into own's frame and hands it to its waiter. The frames are swapped, so that no
  * bytes are copied. The caller holds in_lock and is the reader. */
-static int read_answer(struct link *link, struct waiter *own)
+static int read_answer(struct ath_stream_link *link, struct ath_link_waiter *own)
 {
     uint64_t number;
     pthread_mutex_unlock(&link->in_lock);
@@ -336,13 +293,13 @@ static int read_answer(struct link *link, struct waiter *own)
         status = take_aside(link, own->answer);
     pthread_mutex_lock(&link->in_lock);
     if (status)
-        return fail_link(link, status);
+        return ath_link_fail(link, status);
     if (!number)
         return 0;
-    struct waiter **at = waiter_of(link, number), *waiter = *at;
+    struct ath_link_waiter **at = waiter_of(link, number), *waiter = *at;
     if (!waiter) {
         status = keep_early_answer(link, number, own->answer);
-        return status ? fail_link(link, status) : 0;
+        return status ? ath_link_fail(link, status) : 0;
     }
     finish_waiter(at);
     if (waiter != own) {
@@ -353,14 +310,14 @@ static int read_answer(struct link *link, struct waiter *own)
 }
 
 /* Reads until own answer has arrived, then lets another thread read. */
-static void read_for_all(struct link *link, struct waiter *own)
+static void read_for_all(struct ath_stream_link *link, struct ath_link_waiter *own)
 {
     link->is_reading = true;
     while (!own->is_done && !link->failure)
         read_answer(link, own);
     link->is_reading = false;
     if (link->failure)
-        for (struct waiter *one = link->waiters; one; one = one->next)
+        for (struct ath_link_waiter *one = link->waiters; one; one = one->next)
             pthread_cond_signal(&one->wake);
     else if (link->waiters)
         pthread_cond_signal(&link->waiters->wake);
@@ -369,7 +326,7 @@ static void read_for_all(struct link *link, struct waiter *own)
 /* Polls until own answer has come or no thread reads, or until the patience ends: the thread that
  * reads would have to wake this one. The caller holds in_lock. Returns whether there is something
  * to do. */
-static bool look_briefly(struct link *link, const struct waiter *own)
+static bool look_briefly(struct ath_stream_link *link, const struct ath_link_waiter *own)
 {
     enum { ROUNDS = 32 };
     struct ath_brief_poll poll_state = { 0 };
@@ -385,7 +342,7 @@ static bool look_briefly(struct link *link, const struct waiter *own)
     return own->is_done || !link->is_reading;
 }
 
-static int await_answer(struct link *link, struct waiter *own)
+static int await_answer(struct ath_stream_link *link, struct ath_link_waiter *own)
 {
     pthread_mutex_lock(&link->in_lock);
     if (take_early_answer(link, own->number, own->answer)) {
@@ -409,8 +366,8 @@ static int await_answer(struct link *link, struct waiter *own)
 
 static int link_wait(struct ath_cuda_link *base, uint64_t number, struct ath_frame *answer)
 {
-    struct link *link = (struct link *)base;
-    struct waiter own = { .number = number, .answer = answer };
+    struct ath_stream_link *link = (struct ath_stream_link *)base;
+    struct ath_link_waiter own = { .number = number, .answer = answer };
 
     link->inside++;
     int status = link_flush(base);
@@ -427,7 +384,7 @@ static int link_wait(struct ath_cuda_link *base, uint64_t number, struct ath_fra
 static int link_share(struct ath_cuda_link *base, size_t bytes, void *wanted, void **out_address,
                       uint64_t *out_id)
 {
-    struct link *link = (struct link *)base;
+    struct ath_stream_link *link = (struct ath_stream_link *)base;
     if (link->failure)
         return link->failure;
     if (!link->stream->ops->share)
@@ -438,7 +395,7 @@ static int link_share(struct ath_cuda_link *base, size_t bytes, void *wanted, vo
 static int link_share_file(struct ath_cuda_link *base, int fd, uint64_t offset, size_t bytes,
                            const void *wanted, uint64_t *out_id)
 {
-    struct link *link = (struct link *)base;
+    struct ath_stream_link *link = (struct ath_stream_link *)base;
     if (link->failure)
         return link->failure;
     if (!link->stream->ops->share_file)
@@ -448,7 +405,7 @@ static int link_share_file(struct ath_cuda_link *base, int fd, uint64_t offset, 
 
 static void link_unshare(struct ath_cuda_link *base, uint64_t id)
 {
-    struct link *link = (struct link *)base;
+    struct ath_stream_link *link = (struct ath_stream_link *)base;
     if (link->stream->ops->unshare)
         link->stream->ops->unshare(link->stream, id);
 }
@@ -457,68 +414,12 @@ static void link_unshare(struct ath_cuda_link *base, uint64_t id)
 
 static void link_sleep_at_once(struct ath_cuda_link *base, bool yes)
 {
-    struct link *link = (struct link *)base;
+    struct ath_stream_link *link = (struct ath_stream_link *)base;
     link->stream->patience_us = yes ? 0 : ath_stream_patience_us(ATH_STREAM_BUSY);
     link->waiter_patience_us = yes ? 0 : ath_stream_patience_us(ATH_STREAM_IDLE);
 }
 
-/* ---- opening and closing ---- */
-
-static _Atomic(struct link *) link_now;
-
-/* The child closes its copy of the parent's connection, which would otherwise keep it open. */
-static void abandon_in_child(void)
-{
-    struct link *link = atomic_exchange(&link_now, NULL);
-    if (!link)
-        return;
-    link->failure = -EOWNERDEAD;
-    link->stream->ops->abandon(link->stream);
-}
-
-static void watch_link_forks(void)
-{
-    pthread_atfork(NULL, NULL, abandon_in_child);
-}
-
-static void link_free(struct link *link)
-{
-    pthread_mutex_destroy(&link->out_lock);
-    pthread_mutex_destroy(&link->in_lock);
-    pthread_cond_destroy(&link->to_send);
-    pthread_cond_destroy(&link->sent);
-    for (struct early *one = link->early, *next; one; one = next) {
-        next = one->next;
-        ath_frame_free(&one->answer);
-        free(one);
-    }
-    ath_recording_free(&link->calls);
-    ath_recording_free(&link->answers);
-    free(link->pending.data);
-    free(link->writing.data);
-    free(link);
-}
-
-static void link_close(struct ath_cuda_link *base)
-{
-    struct link *link = (struct link *)base;
-    struct link *is_now = link;
-    atomic_compare_exchange_strong(&link_now, &is_now, NULL);
-    pthread_mutex_lock(&link->out_lock);
-    link->is_closing = true;
-    pthread_cond_broadcast(&link->to_send);
-    pthread_cond_broadcast(&link->sent);
-    pthread_mutex_unlock(&link->out_lock);
-    fail_link(link, -ESHUTDOWN);
-    if (link->has_sender)
-        pthread_join(link->sender, NULL);
-    while (link->inside) /* they have failed and are leaving */
-        sched_yield();
-    link->stream->ops->close(link->stream);
-    link_free(link);
-}
-
-static const struct ath_cuda_link_ops ops = {
+const struct ath_cuda_link_ops ath_link_ops = {
     .post = link_post,
     .post_lent = link_post_lent,
     .wait = link_wait,
@@ -527,32 +428,5 @@ static const struct ath_cuda_link_ops ops = {
     .share_file = link_share_file,
     .unshare = link_unshare,
     .sleep_at_once = link_sleep_at_once,
-    .close = link_close,
+    .close = ath_link_close,
 };
-
-struct ath_cuda_link *ath_link_open(struct ath_stream *stream)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct link *link = calloc(1, sizeof *link);
-    if (!link)
-        return NULL;
-    link->base.ops = &ops;
-    link->stream = stream;
-    link->sender_patience_us = ath_stream_patience_us(ATH_STREAM_IDLE);
-    link->waiter_patience_us = ath_stream_patience_us(ATH_STREAM_IDLE);
-    link->looking_max = ath_stream_more_pollers();
-    stream->patience_us = ath_stream_patience_us(ATH_STREAM_BUSY); /* for the thread that reads */
-    link->calls = ath_recording_of("AITHERION_RECORD");
-    link->answers = ath_recording_of("AITHERION_RECORD_ANSWERS");
-    pthread_mutex_init(&link->out_lock, NULL);
-    pthread_mutex_init(&link->in_lock, NULL);
-    pthread_cond_init(&link->to_send, NULL);
-    pthread_cond_init(&link->sent, NULL);
-    if (stream->ops->wants_batches && start_sender(link)) {
-        link_free(link);
-        return NULL;
-    }
-    pthread_once(&once, watch_link_forks);
-    link_now = link;
-    return &link->base;
-}
