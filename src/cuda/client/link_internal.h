@@ -1,7 +1,7 @@
 /*
  * Shared by link.c (calls and answers) and link_open.c.
  *
- * What a call passes through is static in link.c, so that the compiler can inline it.
+ * The functions on the path of a call are static in link.c, so that the compiler can inline them.
  */
 #pragma once
 #include <pthread.h>
