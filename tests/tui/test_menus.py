@@ -371,6 +371,11 @@ class Status(Base):
             menus.keys("q")
             self.assertIn("looking ...", menus.screen())
             self.assertIn("Main menu", menus.keys("q"))
+            self.assertIn("asking the runtimes which programs use them ... q, Esc: do not wait", menus.keys("7"))
+            screen = menus.keys("q")
+            self.assertIn("Main menu", screen)
+            self.assertNotIn("Stop the runtimes of all entries?", screen)
+            self.assertNotIn("asking", screen)
 
     def test_the_reload_key(self):
         menus = self.menus()

@@ -1,6 +1,6 @@
 /*
  * A text that a child process makes, so that keys are answered while a daemon or a driver is slow.
- * The child has a copy of all that the menus know, and can change nothing of theirs. It ends with
+ * The child has a copy of what the menus know, and changes no part of the menus. It ends with
  * the menus. Private to tui.
  */
 #pragma once

@@ -249,9 +249,17 @@ static void add_group(const struct ath_session_group *group, const char *name,
         *(struct ath_session_group *)ath_push(&out->items, &out->count, sizeof copy) = copy;
 }
 
-/* Returns the programs of an identity that run now; NULL for none. The caller frees it. */
-static char *programs_of(const struct ath_tui *tui, const char *name)
+struct asking {
+    const struct ath_tui *tui;
+    const char *name;
+};
+
+/* In a child: returns the programs of an identity that run now; "" for none. */
+static char *programs_of(void *context)
 {
+    const struct asking *asking = context;
+    const struct ath_tui *tui = asking->tui;
+    const char *name = asking->name;
     ATH_AUTO(ath_ending) ending = { 0 };
     struct ath_session_report own = { 0 };
     struct ath_err err;
@@ -264,7 +272,8 @@ static char *programs_of(const struct ath_tui *tui, const char *name)
     for (size_t i = 0; i < own.count; i++)
         free(own.items[i].sessions.items);
     free(own.items);
-    return words ? ath_xasprintf("%s %s", _("Running programs that would end:"), words) : NULL;
+    return words ? ath_xasprintf("%s %s", _("Running programs that would end:"), words)
+                 : ath_xstrdup("");
 }
 
 /* The question names the programs, so the command does not ask again. */
@@ -272,11 +281,14 @@ static bool remove_identity(struct ath_tui *tui, const char *name)
 {
     bool has_own = has_key_of_its_own(tui, name);
     ath_auto_free char *title = ath_tui_fill(_("Remove the identity {0}?"), name);
-    ath_auto_free char *programs = has_own ? programs_of(tui, name) : NULL;
+    ath_auto_free char *programs =
+        has_own ? ath_screens_ask(tui, _("asking the runtimes which programs use them ..."),
+                                  programs_of, &(struct asking){ tui, name })
+                : ath_xstrdup("");
 
-    if (!ath_screens_confirm(tui, title, programs,
-                             has_own ? _("Yes, remove it and its key")
-                                     : _("Yes, remove it from the document")))
+    if (!programs || !ath_screens_confirm(tui, title, programs,
+                                          has_own ? _("Yes, remove it and its key")
+                                                  : _("Yes, remove it from the document")))
         return false;
     if (has_row(tui, name) && !ath_screens_remove(tui, "identities", name))
         return false;

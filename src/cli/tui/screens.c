@@ -15,12 +15,13 @@
 #include "cli/output/ending.h"
 #include "cli/output/machine/machine.h"
 #include "cli/tui/dialog.h"
+#include "cli/tui/look.h"
 #include "cli/tui/pane.h"
 #include "config/edit.h"
 #include "config/profile.h"
 #include "container/docker/run_line.h"
 
-enum { COMMAND_WORDS_MAX = 32, TOPOLOGY_MS = 5000 };
+enum { COMMAND_WORDS_MAX = 32, TOPOLOGY_MS = 5000, AT_ONCE_MS = 200, ASK_MS = 100 };
 
 /* ---- shared ---- */
 
@@ -61,7 +62,7 @@ bool ath_screens_confirm(struct ath_tui *tui, const char *title, const char *tex
     ATH_AUTO(ath_choices) choices = { 0 };
     ath_choices_add(&choices, "", _("No, leave it"), NULL);
     ath_choices_add(&choices, "", yes, NULL);
-    return ath_dialog_choose(tui, title, text, &choices, false) == 1;
+    return ath_dialog_choose(tui, title, text && *text ? text : NULL, &choices, false) == 1;
 }
 
 bool ath_screens_remove(struct ath_tui *tui, const char *list, const char *subject)
@@ -75,6 +76,48 @@ bool ath_screens_remove(struct ath_tui *tui, const char *list, const char *subje
     }
     ath_tui_say(tui, ATH_ROLE_GOOD, _("'%s' is removed from the document; not saved yet"), key);
     return true;
+}
+
+/* ---- asking ---- */
+
+static void draw_nothing(struct ath_tui *tui, void *data)
+{
+    (void)tui;
+    (void)data;
+}
+
+char *ath_screens_ask(struct ath_tui *tui, const char *message, char *(*make)(void *context),
+                      void *context)
+{
+    struct ath_tui_frame frame = { .draw = draw_nothing };
+    struct ath_look look = { 0 };
+    struct ath_err err = { 0 };
+    char *text = NULL;
+    bool is_over = false, is_left = false;
+    int key, fd = ath_look_begin(&look, make, context);
+
+    if (fd < 0) {
+        ath_err_system(&err, fd, "%s", message);
+        ath_tui_say_error(tui, &err);
+        return NULL;
+    }
+    ath_look_wait(&look, AT_ONCE_MS);
+    is_over = ath_look_take(&look, &text);
+    if (!is_over)
+        ath_tui_say(tui, ATH_ROLE_PLAIN, _("%s q, Esc: do not wait"), message);
+    ath_tui_push(tui, &frame);
+    while (!is_over && !is_left) {
+        is_left = ath_tui_key(tui, ATH_IN_PAGE, ASK_MS, &key) == ATH_ACTION_BACK;
+        is_over = ath_look_take(&look, &text);
+    }
+    ath_tui_pop(tui);
+    ath_tui_hush(tui);
+    ath_look_end(&look);
+    if (is_over && !text)
+        ath_tui_say(tui, ATH_ROLE_BAD, _("a look at the machine failed"));
+    if (is_left)
+        free(ath_steal(&text));
+    return text;
 }
 
 /* ---- running commands ---- */
@@ -294,16 +337,17 @@ bool ath_screens_start(struct ath_tui *tui, const char *subject)
     return false;
 }
 
-/* Returns the programs that end with the runtimes; NULL if there are none. The caller frees it. */
-static char *ending_words(const struct ath_tui *tui)
+/* In a child: returns the programs that end with the runtimes; "" if there are none. */
+static char *ending_words(void *context)
 {
+    const struct ath_tui *tui = context;
     ATH_AUTO(ath_ending) ending = { 0 };
     struct ath_err err;
 
     if (ath_ending_find(tui->store.cli, NULL, &ending, &err))
         return ath_xstrdup(err.message);
     if (!ending.report.count)
-        return NULL;
+        return ath_xstrdup("");
     ath_auto_free char *words = ath_ending_words(&ending.report);
     return ath_xasprintf("%s %s", _("Running programs that would end:"), words);
 }
@@ -311,11 +355,12 @@ static char *ending_words(const struct ath_tui *tui)
 /* The question names the programs, so the command does not ask again. */
 static bool stop_all(struct ath_tui *tui, const char *subject)
 {
-    ath_auto_free char *words = ending_words(tui);
+    ath_auto_free char *words = ath_screens_ask(
+        tui, _("asking the runtimes which programs use them ..."), ending_words, tui);
 
     (void)subject;
-    if (ath_screens_confirm(tui, _("Stop the runtimes of all entries?"), words,
-                            _("Yes, stop them")))
+    if (words && ath_screens_confirm(tui, _("Stop the runtimes of all entries?"), words,
+                                     _("Yes, stop them")))
         ath_screens_run(tui, (const char *const[]){ "stop", "--yes", NULL });
     return false;
 }

@@ -26,8 +26,16 @@ char *ath_screens_warnings(const struct ath_tui *tui, const struct ath_yaml *ite
 char *ath_screens_text(const struct ath_view *view, const void *data,
                        const struct ath_style *style);
 
-/* Asks before something is removed or stopped; text may be NULL. Returns whether the user agrees.
+/*
+ * Makes a text in a child process (look.h), because daemons or runtimes must answer first. Shows
+ * the message meanwhile if that takes long. Returns the text, which the caller frees, or NULL if
+ * the user does not wait for it or if it cannot be made.
  */
+char *ath_screens_ask(struct ath_tui *tui, const char *message, char *(*make)(void *context),
+                      void *context);
+
+/* Asks before something is removed or stopped; text may be NULL or empty. Returns whether the user
+ * agrees. */
 bool ath_screens_confirm(struct ath_tui *tui, const char *title, const char *text, const char *yes);
 
 /* Asks for the path of a new file. Returns NULL if the user goes back. The caller frees it. */
