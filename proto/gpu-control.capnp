@@ -61,7 +61,7 @@ struct Figures {
   # Figures of a server, its devices and sessions; src/remote/session/figures.h says what each means. -1: unknown.
   sampledMsAgo @0 :Int64 = -1;     # age of what NVML said of the devices; -1: there is no sample
   accepted @1 :Int64 = -1;         # connections since the server's start
-  refused @2 :Int64 = -1;
+  refused @2 :List(Int64);         # by Reason of control.capnp
   broken @3 :Int64 = -1;
   devices @4 :List(DeviceFigures); # in the order of DeviceList
   sessions @5 :List(SessionFigures); # by id; those of programs that the client may see

@@ -73,9 +73,11 @@ void ath_figures_collect(const struct ath_server *server, struct ath_figures *ou
     *out = (struct ath_figures){
         .sampled_ms_ago = age_ms,
         .accepted = (int64_t)atomic_load(&server->board->accepted),
-        .refused = (int64_t)ath_session_board_refused(server->board),
         .broken = (int64_t)ath_session_board_broken(server->board),
     };
+    for (size_t i = 0; i < ATH_REFUSAL_REASONS; i++)
+        out->refused[i] =
+            (int64_t)ath_session_board_refused(server->board, (enum ath_control_reason)i);
     for (size_t i = 0; i < server->devices.count; i++)
         collect_device(server, i, age_ms >= 0,
                        ath_push(&out->devices, &out->device_count, sizeof *out->devices));

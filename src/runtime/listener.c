@@ -194,7 +194,7 @@ void ath_listener_turn_away(struct ath_listener *listener, int fd, size_t which,
                             enum ath_control_reason reason, const char *message)
 {
     char peer[ATH_ENDPOINT_TEXT];
-    atomic_fetch_add(&listener->server.board->refused, 1);
+    atomic_fetch_add(&listener->server.board->refused[reason], 1);
     ath_refusal_log(&listener->refusals, "session-refused", ath_endpoint_of_socket(fd, true, peer),
                     ath_control_reason_word(reason), message);
     if (which != ATH_POLL_METRICS)

@@ -134,7 +134,7 @@ static int refuse(struct session *session, enum ath_control_reason reason, const
 
     ath_control_refusal_set_reason(refusal, reason);
     ath_control_refusal_set_message(refusal, message);
-    atomic_fetch_add(&session->entry->refused, 1);
+    atomic_store(&session->entry->refused, 1 + (uint64_t)reason);
     ath_event_log(ATH_EVENT_WARNING, "session-refused", "peer", session->entry->peer, "reason",
                   ath_control_reason_word(reason), "detail", message, NULL);
     const uint8_t *bytes = ath_wire_finish(&session->builder, &length, &status);
@@ -350,7 +350,7 @@ static bool find_tls_key(void *context, const char *identity, uint8_t out[ATH_TL
 /* Logs a client whose key is wrong. TLS has told the client. Returns -EACCES. */
 static int refuse_key(const struct session *session, const char *detail)
 {
-    atomic_fetch_add(&session->entry->refused, 1);
+    atomic_store(&session->entry->refused, 1 + (uint64_t)ATH_CONTROL_REASON_KEY_WRONG);
     ath_event_log(ATH_EVENT_WARNING, "session-refused", "peer", session->entry->peer, "reason",
                   ath_control_reason_word(ATH_CONTROL_REASON_KEY_WRONG), "detail", detail, NULL);
     return -EACCES;

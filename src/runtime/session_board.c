@@ -169,6 +169,15 @@ static uint64_t claimed(const _Atomic uint64_t *count, uint64_t most)
     return value < most ? value : most;
 }
 
+/* The reason that a session has written. One that does not exist is unknown. */
+static bool was_refused(const struct ath_session_board_entry *entry, enum ath_control_reason *out)
+{
+    uint64_t written = atomic_load(&entry->refused);
+    *out = written && written <= ATH_REFUSAL_REASONS ? (enum ath_control_reason)(written - 1)
+                                                     : ATH_CONTROL_REASON_UNKNOWN;
+    return written;
+}
+
 void ath_session_board_note_process(struct ath_session_board *board, size_t slot, pid_t process)
 {
     atomic_store(&board->known[slot].process, process > 0 ? process : 0);
@@ -186,7 +195,9 @@ void ath_session_board_remove(struct ath_session_board *board, size_t slot)
     enum { LINES_MAX = 1 << 20 };
     struct ath_session_board_entry *entry = ath_session_board_at(board, slot);
     keep_question(board, atomic_load(&entry->asked_ms));
-    atomic_fetch_add(&board->refused, claimed(&entry->refused, 1));
+    enum ath_control_reason reason;
+    if (was_refused(entry, &reason))
+        atomic_fetch_add(&board->refused[reason], 1);
     atomic_fetch_add(&board->broken, claimed(&entry->broken, 1));
     atomic_fetch_add(&board->missing_lines, claimed(&entry->missing_lines, LINES_MAX));
     atomic_store(&board->known[slot].id, 0);
@@ -390,12 +401,14 @@ void ath_session_board_give_memory(struct ath_session_board_entry *entry, size_t
 
 /* ---- counts ---- */
 
-uint64_t ath_session_board_refused(const struct ath_session_board *board)
+uint64_t ath_session_board_refused(const struct ath_session_board *board,
+                                   enum ath_control_reason reason)
 {
-    uint64_t count = atomic_load(&board->refused);
+    uint64_t count = atomic_load(&board->refused[reason]);
+    enum ath_control_reason own;
     for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
         if (atomic_load(&board->known[i].id))
-            count += claimed(&board->slots[i].entry.refused, 1);
+            count += was_refused(&board->slots[i].entry, &own) && own == reason;
     return count;
 }
 

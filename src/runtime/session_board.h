@@ -20,6 +20,7 @@
 #include "base/host_budget.h"
 #include "base/key_name.h"
 #include "cuda/server/call_counts.h"
+#include "remote/session/figures.h"
 #include "runtime/devices.h"
 #include "runtime/samples.h"
 
@@ -61,8 +62,9 @@ struct ath_session_board_entry {
     _Atomic int64_t used_bytes[ATH_DEVICES_MAX], limit_bytes[ATH_DEVICES_MAX];
     atomic_int limit_source[ATH_DEVICES_MAX]; /* enum ath_gpu_limit_source */
     _Atomic uint64_t devices;
-    _Atomic uint64_t refused, broken, missing_lines; /* this session's part of the board's counts */
-    _Atomic int64_t host_taken[ATH_HOST_KINDS];      /* by enum ath_host_kind (host_limits.h) */
+    _Atomic uint64_t refused; /* 1 + enum ath_control_reason; 0: the session was not refused */
+    _Atomic uint64_t broken, missing_lines;     /* this session's part of the board's counts */
+    _Atomic int64_t host_taken[ATH_HOST_KINDS]; /* by enum ath_host_kind (host_limits.h) */
     atomic_int transport; /* of a program's calls: 1 + enum ath_control_transport; 0: none yet */
     struct ath_call_counts counts; /* of a program's calls */
     _Atomic uint64_t asked_ms; /* ath_now_ms() when the client last asked for figures; 0: never */
@@ -90,11 +92,12 @@ struct ath_session_board_slot {
 struct ath_session_board {
     struct ath_session_board_known known[ATH_SESSION_BOARD_MAX];
     /* Counts since the start, of the listening process and of sessions that have ended. */
-    _Atomic uint64_t accepted, refused, broken;
-    _Atomic uint64_t missing_lines; /* event_log.h */
-    _Atomic double vram_fraction;   /* set while the server runs; 0: as at its start */
-    _Atomic uint64_t asked_ms;      /* the last question for figures by a session that has ended */
-    int fd, read_only_fd;           /* of the memory; -1 in a process that is confined */
+    _Atomic uint64_t accepted, broken;
+    _Atomic uint64_t refused[ATH_REFUSAL_REASONS]; /* by enum ath_control_reason */
+    _Atomic uint64_t missing_lines;                /* event_log.h */
+    _Atomic double vram_fraction; /* set while the server runs; 0: as at its start */
+    _Atomic uint64_t asked_ms;    /* the last question for figures by a session that has ended */
+    int fd, read_only_fd;         /* of the memory; -1 in a process that is confined */
     /* With pages of its own, so that the sampler gets no others. */
     _Alignas(ATH_SESSION_BOARD_PAGE) struct ath_samples samples;
     struct ath_session_board_slot slots[ATH_SESSION_BOARD_MAX];
@@ -177,6 +180,7 @@ bool ath_session_board_is_beyond(const struct ath_session_board *board,
 int64_t ath_session_board_memory(const struct ath_session_board *board, size_t device,
                                  uint32_t *out_sessions);
 
-/* Sessions that were refused, and those that were cut off, since the start. */
-uint64_t ath_session_board_refused(const struct ath_session_board *board);
+/* Sessions that were refused for a reason, and those that were cut off, since the start. */
+uint64_t ath_session_board_refused(const struct ath_session_board *board,
+                                   enum ath_control_reason reason);
 uint64_t ath_session_board_broken(const struct ath_session_board *board);

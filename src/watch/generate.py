@@ -103,7 +103,7 @@ ROWS = [
     ("Keys and connections", [
         ("Sessions by key", 8, [(f"{R}identity_sessions{{}}", "{{identity}}")]),
         ("Memory by key", 8, [(f"{R}identity_memory_used_bytes{{}}", "{{identity}} GPU {{device}}")]),
-        ("Connections", 8, [(f"{R}connections_total{{}}", "{{instance}} accepted"), (f"{R}refused_total{{}}", "{{instance}} refused"),
+        ("Connections", 8, [(f"{R}connections_total{{}}", "{{instance}} accepted"), (f"{R}refused_total{{}}", "{{instance}} refused: {{reason}}"),
                             (f"{R}broken_total{{}}", "{{instance}} broken")]),
     ]),
 ]

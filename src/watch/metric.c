@@ -13,6 +13,7 @@
 #define OF(scope, type, member) ATH_METRIC_OF_##scope, offsetof(struct type, member)
 #define SERVER(member) OF(SERVER, ath_watch_server, member)
 #define COUNTS(member) OF(COUNTS, ath_figures, member)
+#define REFUSALS(member) OF(REFUSALS, ath_figures, member)
 #define DEVICE(member) OF(DEVICE, ath_device_figures, member)
 #define THROTTLE(member) OF(THROTTLE, ath_device_figures, member)
 #define SESSION(member) OF(SESSION, ath_watch_session_values, member)
@@ -38,8 +39,7 @@ const struct ath_metric ath_metrics[] = {
     { RUNTIME "sample_age_seconds", "seconds", "Age of the last sample of the GPUs", GAUGE,
       COUNTS(sampled_ms_ago), MILLI },
     { RUNTIME "connections", "", "Connections accepted", COUNTER, COUNTS(accepted), PLAIN },
-    { RUNTIME "refused", "", "Sessions refused (wrong key, no place, bad message)", COUNTER,
-      COUNTS(refused), PLAIN },
+    { RUNTIME "refused", "", "Sessions refused", COUNTER, REFUSALS(refused), PLAIN },
     { RUNTIME "broken", "", "Sessions cut off, timed out or malformed", COUNTER, COUNTS(broken),
       PLAIN },
 
@@ -141,6 +141,7 @@ const size_t ath_throttle_reason_count = ATH_COUNT(ath_throttle_reasons);
 const char *const ath_metric_labels[ATH_METRIC_SCOPES] = {
     [ATH_METRIC_OF_SERVER] = "",
     [ATH_METRIC_OF_COUNTS] = "",
+    [ATH_METRIC_OF_REFUSALS] = "reason",
     [ATH_METRIC_OF_DEVICE] = DEVICE_LABELS,
     [ATH_METRIC_OF_THROTTLE] = DEVICE_LABELS ", reason",
     [ATH_METRIC_OF_SESSION] = SESSION_LABELS,

@@ -18,6 +18,7 @@ enum ath_metric_type { ATH_METRIC_GAUGE, ATH_METRIC_COUNTER, ATH_METRIC_HISTOGRA
 enum ath_metric_scope {
     ATH_METRIC_OF_SERVER,       /* struct ath_watch_server */
     ATH_METRIC_OF_COUNTS,       /* struct ath_figures */
+    ATH_METRIC_OF_REFUSALS,     /* the same, with a label for each reason */
     ATH_METRIC_OF_DEVICE,       /* struct ath_device_figures */
     ATH_METRIC_OF_THROTTLE,     /* the same, with a label for each reason */
     ATH_METRIC_OF_SESSION,      /* struct ath_watch_session_values */

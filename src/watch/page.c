@@ -148,6 +148,17 @@ static void add_member(struct family *family, const struct subject *subject, con
 
 /* ---- scopes ---- */
 
+static void write_refusals(struct family *family, const struct ath_watch_server *server)
+{
+    const struct ath_figures *figures = server->figures;
+    struct subject subject = { .server = server, .device = no_device, .extra = "reason" };
+    for (unsigned int i = 0; figures && i < ATH_REFUSAL_REASONS; i++) {
+        subject.extra_value = ath_control_reason_word(i);
+        if (figures->refused[i] != ATH_UNKNOWN)
+            add_line(family, &subject, "_total", figures->refused[i], 1);
+    }
+}
+
 static void write_throttle(struct family *family, struct subject *subject,
                            const struct ath_device_figures *device)
 {
@@ -308,15 +319,11 @@ static void write_server(struct family *family, const struct ath_watch_server *s
 
 static void (*const writers[ATH_METRIC_SCOPES])(struct family *family,
                                                 const struct ath_watch_server *server) = {
-    [ATH_METRIC_OF_SERVER] = write_server,
-    [ATH_METRIC_OF_COUNTS] = write_server,
-    [ATH_METRIC_OF_DEVICE] = write_devices,
-    [ATH_METRIC_OF_THROTTLE] = write_devices,
-    [ATH_METRIC_OF_SESSION] = write_sessions,
-    [ATH_METRIC_OF_FIGURES] = write_sessions,
-    [ATH_METRIC_OF_USE] = write_sessions,
-    [ATH_METRIC_OF_IDENTITY] = write_identities,
-    [ATH_METRIC_OF_IDENTITY_USE] = write_identities,
+    [ATH_METRIC_OF_SERVER] = write_server,       [ATH_METRIC_OF_COUNTS] = write_server,
+    [ATH_METRIC_OF_REFUSALS] = write_refusals,   [ATH_METRIC_OF_DEVICE] = write_devices,
+    [ATH_METRIC_OF_THROTTLE] = write_devices,    [ATH_METRIC_OF_SESSION] = write_sessions,
+    [ATH_METRIC_OF_FIGURES] = write_sessions,    [ATH_METRIC_OF_USE] = write_sessions,
+    [ATH_METRIC_OF_IDENTITY] = write_identities, [ATH_METRIC_OF_IDENTITY_USE] = write_identities,
 };
 
 /* ---- the page ---- */

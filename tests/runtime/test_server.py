@@ -717,7 +717,7 @@ class Metrics(unittest.TestCase):
             code, body = self.get(address, "/metrics")
             self.assertEqual(code, "200")
             values = dict(line.split() for line in body.splitlines() if not line.startswith("#"))
-            self.assertEqual((values["aitherion_runtime_connections_total"], values["aitherion_runtime_refused_total"],
+            self.assertEqual((values["aitherion_runtime_connections_total"], values['aitherion_runtime_refused_total{reason="keyWrong"}'],
                               values["aitherion_runtime_devices"]), ("2", "1", "1"))
             labels = '{device="0",uuid="GPU-61697468-6572-696f-6e2d-73696d2d0000",pci="fffe:01:00.0"}'
             self.assertEqual([values[f"aitherion_runtime_device_{name}{labels}"] for name in

@@ -77,13 +77,14 @@ TEST(carries_every_field_of_a_session)
     ATH_AUTO(ath_figures)
     got = travel(&(struct ath_figures){ .sampled_ms_ago = 1,
                                         .accepted = 2,
-                                        .refused = 3,
+                                        .refused = { [ATH_CONTROL_REASON_KEY_WRONG] = 3 },
                                         .broken = 4,
                                         .sessions = sent,
                                         .session_count = ATH_COUNT(sent) });
     ck_assert_int_eq(got.sampled_ms_ago, 1);
     ck_assert_int_eq(got.accepted, 2);
-    ck_assert_int_eq(got.refused, 3);
+    ck_assert_int_eq(got.refused[ATH_CONTROL_REASON_KEY_WRONG], 3);
+    ck_assert_int_eq(got.refused[ATH_CONTROL_REASON_BUSY], 0);
     ck_assert_int_eq(got.broken, 4);
     ck_assert_uint_eq(got.session_count, 2);
     ck_assert_str_eq(got.sessions[0].transport, transport);
@@ -327,13 +328,14 @@ TEST(collects_what_the_board_counts)
     struct ath_session_board_entry *entry = add(0, 1, ATH_GPU_PURPOSE_CUDA);
     ck_assert(ath_session_board_take_memory(server.board, entry, 1, 4096, -1));
     atomic_store(&server.board->accepted, 5);
-    atomic_store(&server.board->refused, 2);
-    atomic_store(&entry->refused, 1);
+    atomic_store(&server.board->refused[ATH_CONTROL_REASON_BUSY], 2);
+    atomic_store(&entry->refused, 1 + ATH_CONTROL_REASON_BUSY);
     atomic_store(&entry->broken, 1);
     ATH_AUTO(ath_figures) figures;
     ath_figures_collect(&server, &figures);
     ck_assert_int_eq(figures.accepted, 5);
-    ck_assert_int_eq(figures.refused, 3);
+    ck_assert_int_eq(figures.refused[ATH_CONTROL_REASON_BUSY], 3);
+    ck_assert_int_eq(figures.refused[ATH_CONTROL_REASON_KEY_WRONG], 0);
     ck_assert_int_eq(figures.broken, 1);
     ck_assert_uint_eq(figures.device_count, 2);
     ck_assert_int_eq(figures.devices[0].memory_total_bytes, ATH_UNKNOWN);

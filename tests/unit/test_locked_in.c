@@ -209,7 +209,7 @@ TEST(believes_the_listener_about_a_session)
     ck_assert_uint_eq(ath_session_board_broken(board), 1);
     ath_session_board_remove(board, 1);
     ck_assert_uint_eq(ath_session_board_broken(board), 1);
-    ck_assert_uint_eq(ath_session_board_refused(board), 1);
+    ck_assert_uint_eq(ath_session_board_refused(board, ATH_CONTROL_REASON_UNKNOWN), 1);
     ck_assert_uint_eq(atomic_load(&board->missing_lines), 1 << 20);
     ck_assert(!ath_session_board_read(board, 1, &copy));
 }

@@ -863,7 +863,7 @@ TEST(refuses_a_wrong_key)
     send_proof(wrong);
     expect_refusal(ATH_CONTROL_REASON_KEY_WRONG);
     expect_end();
-    ck_assert_uint_eq(ath_session_board_refused(server.board), 1);
+    ck_assert_uint_eq(ath_session_board_refused(server.board, ATH_CONTROL_REASON_KEY_WRONG), 1);
 }
 
 TEST(refuses_no_key)

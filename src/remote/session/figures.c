@@ -96,8 +96,11 @@ void ath_figures_put(const struct ath_figures *figures, struct ath_gpu_figures_b
 {
     ath_gpu_figures_set_sampled_ms_ago(to, known(figures->sampled_ms_ago));
     ath_gpu_figures_set_accepted(to, known(figures->accepted));
-    ath_gpu_figures_set_refused(to, known(figures->refused));
     ath_gpu_figures_set_broken(to, known(figures->broken));
+    struct ath_wire_array refused =
+        ath_gpu_figures_init_refused(to, (uint32_t)ATH_COUNT(figures->refused));
+    for (uint32_t i = 0; i < ATH_COUNT(figures->refused); i++)
+        ath_wire_array_set_bits(refused, i, (uint64_t)figures->refused[i]);
     struct ath_wire_array devices =
         ath_gpu_figures_init_devices(to, (uint32_t)figures->device_count);
     for (uint32_t i = 0; i < figures->device_count; i++)
@@ -117,13 +120,12 @@ static void take_device(struct ath_gpu_device_figures from, struct ath_device_fi
 #undef X
 }
 
-/* A server with other buckets says nothing about ours. */
-static void take_waits(struct ath_wire_list from, struct ath_session_figures *to)
+/* A server with other buckets, or other reasons, says nothing about ours. */
+static void take_numbers(struct ath_wire_list from, int64_t *to, size_t count)
 {
-    for (uint32_t i = 0; i < ATH_COUNT(to->waits); i++)
-        to->waits[i] = from.count == ATH_COUNT(to->waits)
-                           ? known(ath_wire_i64(ath_wire_item(from, i), 0, 0))
-                           : ATH_UNKNOWN;
+    for (uint32_t i = 0; i < count; i++)
+        to[i] =
+            from.count == count ? known(ath_wire_i64(ath_wire_item(from, i), 0, 0)) : ATH_UNKNOWN;
 }
 
 static void take_session(struct ath_gpu_session_figures from, struct ath_session_figures *to)
@@ -134,7 +136,7 @@ static void take_session(struct ath_gpu_session_figures from, struct ath_session
 #undef X
     to->id = ath_gpu_session_figures_id(from);
     to->transport = *transport ? ath_clean(transport, true) : NULL;
-    take_waits(ath_gpu_session_figures_waits(from), to);
+    take_numbers(ath_gpu_session_figures_waits(from), to->waits, ATH_COUNT(to->waits));
 }
 
 void ath_figures_take(struct ath_gpu_figures from, struct ath_figures *out)
@@ -143,8 +145,8 @@ void ath_figures_take(struct ath_gpu_figures from, struct ath_figures *out)
     struct ath_wire_list sessions = ath_gpu_figures_sessions(from);
     *out = (struct ath_figures){ .sampled_ms_ago = known(ath_gpu_figures_sampled_ms_ago(from)),
                                  .accepted = known(ath_gpu_figures_accepted(from)),
-                                 .refused = known(ath_gpu_figures_refused(from)),
                                  .broken = known(ath_gpu_figures_broken(from)) };
+    take_numbers(ath_gpu_figures_refused(from), out->refused, ATH_COUNT(out->refused));
     for (uint32_t i = 0; i < devices.count; i++)
         take_device(ath_gpu_device_figures_item(devices, i),
                     ath_push(&out->devices, &out->device_count, sizeof *out->devices));

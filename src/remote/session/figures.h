@@ -11,10 +11,14 @@
 #include <stdint.h>
 
 #include "base/unknown.h"
+#include "proto/control-types.h"
 #include "remote/session/session.h"
+
+enum { ATH_REFUSAL_REASONS = ATH_CONTROL_REASON_ENCRYPTION_NOT_SERVED + 1 };
 
 /* Upper bounds of the buckets of waits in microseconds; one more bucket has what is longer. */
 enum { ATH_WAIT_BUCKETS = 8 };
+
 #define ATH_WAIT_BOUNDS_US                                                                         \
     {                                                                                              \
         10, 50, 100, 500, 1000, 10000, 100000, 1000000                                             \
@@ -53,9 +57,10 @@ struct ath_session_figures {
 };
 
 struct ath_figures {
-    int64_t sampled_ms_ago;             /* age of the devices' sample; unknown: there is none */
-    int64_t accepted, refused, broken;  /* connections */
-    struct ath_device_figures *devices; /* in the order of the server's list of devices */
+    int64_t sampled_ms_ago;               /* age of the devices' sample; unknown: there is none */
+    int64_t accepted, broken;             /* connections */
+    int64_t refused[ATH_REFUSAL_REASONS]; /* by enum ath_control_reason */
+    struct ath_device_figures *devices;   /* in the order of the server's list of devices */
     size_t device_count;
     struct ath_session_figures *sessions; /* by id; sessions of programs only */
     size_t session_count;
