@@ -39,7 +39,7 @@ BELOW = {
     "cuda/client": REMOTE | {"cuda/api", "cuda/common"},
     "cuda/several": REMOTE | {"cuda/api", "cuda/common", "cuda/client"},
     "cuda/server": REMOTE | {"cuda/api", "cuda/common"},
-    "watch": {"base", "remote", "remote/wire", "remote/session"},
+    "watch": {"base", "config", "remote", "remote/wire", "remote/session"},
     "nvml/api": set(),
     "nvml/client": REMOTE | {"nvml/api"},
     "nvml/server": REMOTE | {"nvml/api"},

@@ -45,6 +45,7 @@
       N_("there is no network connection to the other side"))                                      \
     X(KEY_FILE, "key-file-invalid", N_("the file of the shared key does not hold a valid key"))    \
     X(KEY_REFUSED, "key-refused", N_("the two sides do not have the same key"))                    \
+    X(WEB, "web-config-invalid", N_("the file for TLS and passwords of metrics cannot be used"))   \
     X(CERTIFICATE, "certificate-invalid",                                                          \
       N_("a file of certificates or of their private key cannot be used"))                         \
     X(CERTIFICATE_REFUSED, "certificate-refused",                                                  \

@@ -107,6 +107,7 @@ struct ath_document {
     int encrypt;   /* TCP connections that leave the machine, all, none: auto, on, off */
     int log_level; /* enum ath_level: the lines of the runtimes' logs */
     char *tls_certificate, *tls_key, *tls_ca; /* files; NULL: none */
+    char *metrics_web;                        /* a file; NULL: none */
     struct ath_document_limits limits;
     struct {
         struct ath_document_identity *items;

@@ -25,14 +25,19 @@
 static void serve_metrics(struct ath_listener *listener, int fd,
                           struct ath_session_board_entry *entry)
 {
+    ATH_AUTO(ath_metrics_web) web = { 0 };
     struct ath_err err = { 0 };
     listener->server.entry = entry;
-    if (ath_lock_in_find_user(&listener->server) ||
-        ath_lock_in(&listener->server, entry, fd, NULL, &err))
+    int status = ath_metrics_read_web(listener->metrics_web, &web, &err);
+    if (!status)
+        status = ath_lock_in_find_user(&listener->server);
+    if (!status)
+        status = ath_lock_in(&listener->server, entry, fd, NULL, &err);
+    if (status)
         ath_event_log(ATH_EVENT_ERROR, "session-failed", "peer", entry->peer, "reason", err.message,
                       NULL);
     else
-        ath_metrics_serve(fd, &listener->server);
+        ath_metrics_serve(fd, &listener->server, &web);
 }
 
 void ath_clients_leave(struct ath_listener *listener, pid_t parent)

@@ -19,9 +19,9 @@
 #include "base/text.h"
 #include "runtime/event_log.h"
 #include "runtime/listen_address.h"
+#include "runtime/metrics.h"
 #include "runtime/server_keys.h"
 #include "runtime/session.h"
-#include "watch/http.h"
 
 enum { SESSIONS_PER_SOURCE = ATH_SESSION_BOARD_MAX / 2 };
 
@@ -100,7 +100,8 @@ int ath_listener_listen(struct ath_listener *listener, const struct ath_runtime_
             listener->socket_path = ath_xstrdup(options->socket);
     }
     if (!status && options->metrics) {
-        status = ath_metrics_http_load(err);
+        listener->metrics_web = options->metrics_web;
+        status = ath_metrics_prepare(options->metrics_web, err);
         if (!status)
             status = ath_endpoint_parse(options->metrics, &endpoint, err);
         if (!status)

@@ -40,6 +40,7 @@ struct ath_listener {
     struct ath_sandbox_users users;
     struct ath_share_table *shares;
     struct ath_process_table processes;
+    const char *metrics_web;  /* file with TLS and passwords of the metrics; NULL: none */
     struct ath_access access; /* its watch_fd is of polls */
     struct ath_waiting_room waiting;
     struct ath_attempts attempts;

@@ -1,4 +1,4 @@
-# The program aitherion-runtime. It links libc, libnettle and libseccomp, nothing else.
+# The program aitherion-runtime. It links libc, libnettle, libseccomp and libyaml, nothing else.
 libaitherion_a_SOURCES += \
 	src/runtime/access.c src/runtime/access.h \
 	src/runtime/attempts.c src/runtime/attempts.h \
@@ -73,4 +73,4 @@ aitherion_runtime_SOURCES = \
 	src/runtime/pause.c src/runtime/pause.h \
 	src/runtime/serve.c src/runtime/serve.h \
 	src/runtime/server.c
-aitherion_runtime_LDADD = libaitherion.a $(NETTLE_LIBS) $(SECCOMP_LIBS) -ldl
+aitherion_runtime_LDADD = libaitherion.a $(NETTLE_LIBS) $(SECCOMP_LIBS) $(YAML_LIBS) -ldl

@@ -3,11 +3,16 @@
 
 #include "runtime/metrics.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/i18n.h"
 #include "base/unknown.h"
 #include "proto/gpu-control.h"
 #include "runtime/figures.h"
@@ -100,10 +105,53 @@ static void make(void *context, enum ath_metrics_format format, struct ath_text 
     ath_figures_free(&sources->figures);
 }
 
-void ath_metrics_serve(int fd, const struct ath_server *server)
+int ath_metrics_read_web(const char *web_path, struct ath_metrics_web *out, struct ath_err *err)
+{
+    int status = web_path ? ath_metrics_web_load(web_path, out, err) : 0;
+    return status ? status : ath_metrics_http_load(out, err);
+}
+
+/* Reads the file in the child, and reports its error. Does not return. */
+static void try_web(const char *web_path, int report)
+{
+    struct ath_metrics_web web = { 0 };
+    struct ath_err err = { 0 };
+    int status = ath_metrics_read_web(web_path, &web, &err);
+    if (status)
+        (void)!write(report, &err, sizeof err);
+    _exit(status ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+int ath_metrics_prepare(const char *web_path, struct ath_err *err)
+{
+    struct ath_metrics_web none = { 0 };
+    struct ath_err reported = { 0 };
+    int ends[2], ended = 0, status = ath_metrics_http_load(&none, err);
+    if (status || !web_path)
+        return status;
+    pid_t child = pipe2(ends, O_CLOEXEC) ? -1 : fork();
+    if (child < 0)
+        return ath_err_system(err, -errno, "%s", _("cannot make a process"));
+    if (!child)
+        try_web(web_path, ends[1]);
+    close(ends[1]);
+    ssize_t got = read(ends[0], &reported, sizeof reported);
+    close(ends[0]);
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFEXITED(ended) && !WEXITSTATUS(ended))
+        return 0;
+    if (got != sizeof reported)
+        return ath_err_set(err, -EINVAL, ATH_E_WEB, _("'%s' cannot be read"), web_path);
+    ath_err_copy(err, &reported);
+    return -EINVAL;
+}
+
+void ath_metrics_serve(int fd, const struct ath_server *server, const struct ath_metrics_web *web)
 {
     const struct ath_metrics_http http = { .make = make,
                                            .context = (void *)server,
+                                           .web = web,
                                            .request_ms = server->handshake_ms,
                                            .idle_ms = server->idle_ms,
                                            .answer_ms = server->answer_ms,

@@ -87,6 +87,10 @@ static const struct option {
       AT(is_no_enforce), FOR(SERVE) },
     { "metrics", "ADDRESS:PORT", NULL, N_("serve metrics for Prometheus on this address"),
       AT(metrics), FOR(SERVE) },
+    { "metrics-web", "FILE", "AITHERION_METRICS_WEB",
+      N_("TLS and passwords for the metrics: a web configuration file as Prometheus' exporters "
+         "have it"),
+      AT(metrics_web), FOR(SERVE) },
     { "identities", "FILE", "AITHERION_IDENTITIES",
       N_("file with the limits of each identity, which `aitherion start` writes; it is read again "
          "when it changes (default: 'identities' beside the socket)"),

@@ -25,7 +25,7 @@ enum ath_runtime_exit {
 struct ath_runtime_options {
     const char *listen, *socket, *key, *gpus, *vram_fraction, *host_fraction,
         *sessions_per_source; /* serve */
-    const char *metrics, *identities, *log_level;
+    const char *metrics, *metrics_web, *identities, *log_level;
     const char *encrypt;                   /* serve and health */
     const char *tls_certificate, *tls_key; /* serve */
     const char *tls_ca;                    /* health */

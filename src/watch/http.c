@@ -6,16 +6,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/i18n.h"
 #include "base/late.h"
 
 enum { CONNECTION_BYTES = 32 << 10 }; /* for the head of a request and of its answer */
@@ -31,6 +35,9 @@ enum { CONNECTION_BYTES = 32 << 10 }; /* for the head of a request and of its an
     F(MHD_create_response_from_buffer)                                                             \
     F(MHD_add_response_header)                                                                     \
     F(MHD_queue_response)                                                                          \
+    F(MHD_get_connection_info)                                                                     \
+    F(MHD_basic_auth_get_username_password)                                                        \
+    F(MHD_free)                                                                                    \
     F(MHD_destroy_response)
 
 ATH_LATE_NOTE(microhttpd_note, "libmicrohttpd.so.12", "required");
@@ -39,6 +46,12 @@ static struct {
     MHD_FUNCTIONS(ATH_LATE_MEMBER)
 } mhd;
 
+/* Of GnuTLS, which libmicrohttpd uses: only for certificates of clients. */
+#define GNUTLS_FUNCTIONS(F) F(gnutls_certificate_verify_peers2)
+static struct {
+    GNUTLS_FUNCTIONS(ATH_LATE_MEMBER)
+} gnutls;
+
 /* A connection on its way. */
 struct connection {
     const struct ath_metrics_http *http;
@@ -46,18 +59,8 @@ struct connection {
     uint64_t last_ms;     /* a request after this time is the last one */
     int fd;
     bool is_answering, is_closed;
+    char *authorization; /* the header with the password that was right; NULL: none yet */
 };
-
-int ath_metrics_http_load(struct ath_err *err)
-{
-    static const char *const names[] = { MHD_FUNCTIONS(ATH_LATE_NAME) NULL };
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
-    int status =
-        mhd.MHD_run ? 0 : ath_late_load("libmicrohttpd.so.12", "libmicrohttpd12", names, &mhd, err);
-    pthread_mutex_unlock(&lock);
-    return status;
-}
 
 static const char *header(struct MHD_Connection *of, const char *name)
 {
@@ -74,6 +77,9 @@ static enum MHD_Result answer(struct connection *connection, struct MHD_Connecti
     mhd.MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
         mhd.MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    if (code == MHD_HTTP_UNAUTHORIZED)
+        mhd.MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+                                    "Basic realm=\"aitherion metrics\"");
     if (code != MHD_HTTP_OK || ath_now_ms() >= connection->last_ms)
         mhd.MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     connection->deadline_ms = ath_now_ms() + (uint64_t)connection->http->answer_ms;
@@ -105,6 +111,48 @@ static bool has_body(struct MHD_Connection *request)
            (length && strcmp(length, "0") != 0);
 }
 
+/* ---- who may read ---- */
+
+/* Whether the client has a certificate that one of the authorities has signed. */
+static bool has_certificate(struct MHD_Connection *of)
+{
+    const union MHD_ConnectionInfo *info =
+        mhd.MHD_get_connection_info(of, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    unsigned int faults = 1;
+    return info && !gnutls.gnutls_certificate_verify_peers2(info->tls_session, &faults) && !faults;
+}
+
+/* Compares two texts in a time that depends on their lengths only. */
+static bool is_same_secret(const char *a, const char *b)
+{
+    size_t length = strlen(a);
+    unsigned int difference = 0;
+    if (strlen(b) != length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        difference |= (unsigned int)((unsigned char)a[i] ^ (unsigned char)b[i]);
+    return !difference;
+}
+
+/* Checks the password of a request. A wrong one costs this process its time, at the lowest
+ * priority, and the connection ends: other connections have processes of their own. */
+static bool has_password(struct connection *connection, struct MHD_Connection *of)
+{
+    const char *text = header(of, MHD_HTTP_HEADER_AUTHORIZATION);
+    char *password = NULL, *user;
+    if (text && connection->authorization && is_same_secret(text, connection->authorization))
+        return true;
+    user = mhd.MHD_basic_auth_get_username_password(of, &password);
+    (void)setpriority(PRIO_PROCESS, 0, 19);
+    bool is_right =
+        text && user && password && ath_metrics_web_knows(connection->http->web, user, password);
+    if (is_right && !connection->authorization)
+        connection->authorization = ath_xstrdup(text);
+    mhd.MHD_free(user);
+    mhd.MHD_free(password);
+    return is_right;
+}
+
 /* Called for the head of a request, and again at its end. A refusal at the first call ends the
  * connection, so a body is never read. */
 static enum MHD_Result take_request(void *context, struct MHD_Connection *from, const char *url,
@@ -112,10 +160,19 @@ static enum MHD_Result take_request(void *context, struct MHD_Connection *from, 
                                     size_t *body_bytes, void **state)
 {
     struct connection *connection = context;
+    const struct ath_metrics_web *web = connection->http->web;
     bool is_head_only = !strcmp(method, MHD_HTTP_METHOD_HEAD);
     (void)version;
     (void)body;
     (void)body_bytes;
+    if (*state)
+        return answer_page(connection, from);
+    if (web && web->authorities && !has_certificate(from))
+        return refuse(connection, from, MHD_HTTP_FORBIDDEN,
+                      "a certificate of the client is wanted\n");
+    if (web && web->user_count && !has_password(connection, from))
+        return refuse(connection, from, MHD_HTTP_UNAUTHORIZED,
+                      "a user and a password are wanted\n");
     if (!is_head_only && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
         return refuse(connection, from, MHD_HTTP_METHOD_NOT_ALLOWED,
                       "only GET and HEAD are answered here\n");
@@ -123,11 +180,8 @@ static enum MHD_Result take_request(void *context, struct MHD_Connection *from, 
         return refuse(connection, from, MHD_HTTP_NOT_FOUND, "the metrics are at /metrics\n");
     if (has_body(from))
         return refuse(connection, from, MHD_HTTP_BAD_REQUEST, "a request has no body here\n");
-    if (!*state) {
-        *state = connection;
-        return MHD_YES;
-    }
-    return answer_page(connection, from);
+    *state = connection;
+    return MHD_YES;
 }
 
 static void note_completed(void *context, struct MHD_Connection *of, void **state,
@@ -151,14 +205,77 @@ static void note_connection(void *context, struct MHD_Connection *of, void **sta
         connection->is_closed = true;
 }
 
+/* ---- the daemon ---- */
+
+enum { OPTIONS_MAX = 5 };
+
+/* Fills in the options of TLS. Returns whether there is TLS. */
+static bool add_tls(const struct ath_metrics_web *web, struct MHD_OptionItem out[OPTIONS_MAX])
+{
+    size_t count = 0;
+    if (web && web->certificate) {
+        out[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, web->certificate };
+        out[count++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, web->key };
+        out[count++] =
+            (struct MHD_OptionItem){ MHD_OPTION_HTTPS_PRIORITIES, 0,
+                                     (void *)(web->needs_tls13
+                                                  ? "NORMAL:-VERS-ALL:+VERS-TLS1.3"
+                                                  : "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2") };
+        if (web->authorities)
+            out[count++] =
+                (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_TRUST, 0, web->authorities };
+    }
+    out[count] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
+    return count > 0;
+}
+
 static struct MHD_Daemon *start(struct connection *connection)
 {
-    return mhd.MHD_start_daemon(MHD_USE_NO_LISTEN_SOCKET | MHD_USE_EPOLL, 0, NULL, NULL,
-                                take_request, connection, MHD_OPTION_NOTIFY_COMPLETED,
-                                note_completed, connection, MHD_OPTION_NOTIFY_CONNECTION,
-                                note_connection, connection, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                                (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+    struct MHD_OptionItem options[OPTIONS_MAX];
+    bool has_tls = add_tls(connection->http->web, options);
+    return mhd.MHD_start_daemon(
+        (unsigned int)(MHD_USE_NO_LISTEN_SOCKET | MHD_USE_EPOLL | (has_tls ? MHD_USE_TLS : 0)), 0,
+        NULL, NULL, take_request, connection, MHD_OPTION_NOTIFY_COMPLETED, note_completed,
+        connection, MHD_OPTION_NOTIFY_CONNECTION, note_connection, connection,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_ARRAY, options,
+        MHD_OPTION_END);
 }
+
+static int load_libraries(const struct ath_metrics_web *web, struct ath_err *err)
+{
+    static const char *const names[] = { MHD_FUNCTIONS(ATH_LATE_NAME) NULL };
+    static const char *const gnutls_names[] = { GNUTLS_FUNCTIONS(ATH_LATE_NAME) NULL };
+    int status =
+        mhd.MHD_run ? 0 : ath_late_load("libmicrohttpd.so.12", "libmicrohttpd12", names, &mhd, err);
+    if (!status && web && web->authorities && !gnutls.gnutls_certificate_verify_peers2)
+        status = ath_late_load("libgnutls.so.30", "libgnutls30", gnutls_names, &gnutls, err);
+    return status;
+}
+
+/* Tries the certificate and its key. */
+static int try_tls(const struct ath_metrics_web *web, struct ath_err *err)
+{
+    const struct ath_metrics_http http = { .web = web };
+    struct connection connection = { .http = &http };
+    struct MHD_Daemon *daemon = start(&connection);
+    if (!daemon)
+        return ath_err_set(err, -EINVAL, ATH_E_WEB, "%s",
+                           _("cert_file, key_file or client_ca_file holds no certificate or key "
+                             "that fit each other"));
+    mhd.MHD_stop_daemon(daemon);
+    return 0;
+}
+
+int ath_metrics_http_load(const struct ath_metrics_web *web, struct ath_err *err)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    int status = load_libraries(web, err);
+    pthread_mutex_unlock(&lock);
+    return !status && web && web->certificate ? try_tls(web, err) : status;
+}
+
+/* ---- a connection ---- */
 
 /* Waits until the daemon has something to do, or the deadline. Returns false if the peer has ended
  * its direction between two requests: the daemon does not see an end that came with a request. */
@@ -207,4 +324,5 @@ void ath_metrics_http_serve(int fd, const struct ath_metrics_http *http)
     if (mhd.MHD_add_connection(daemon, own, (struct sockaddr *)&peer, length) == MHD_YES)
         run(daemon, &connection);
     mhd.MHD_stop_daemon(daemon);
+    free(connection.authorization);
 }

@@ -7,17 +7,21 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "watch/page.h"
+#include "watch/web.h"
 
 struct ath_metrics_http {
     void (*make)(void *context, enum ath_metrics_format format, struct ath_text *out);
     void *context;
+    const struct ath_metrics_web *web; /* NULL: neither TLS nor passwords */
     /* Limits in milliseconds: for the first request, between two requests, for taking an answer,
      * and for all requests of a connection, after which it closes with the next answer. */
     int request_ms, idle_ms, answer_ms, connection_ms;
 };
 
-/* Loads libmicrohttpd. Returns 0, or -ENOENT "library-missing" with err. */
-int ath_metrics_http_load(struct ath_err *err);
+/* Loads libmicrohttpd, and what `web` (or NULL) needs of it. Returns 0, or a negative errno with
+ * err: "library-missing", "web-config-invalid" (a certificate that is none, a library without TLS).
+ */
+int ath_metrics_http_load(const struct ath_metrics_web *web, struct ath_err *err);
 
 /* Answers the requests of a connection until its end; may run in several threads. The library is
  * loaded. The caller closes fd. */

@@ -201,7 +201,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int ends[2];
     if (!server.board) {
         make_server();
-        insist(!ath_metrics_http_load(NULL), "there is libmicrohttpd");
+        insist(!ath_metrics_http_load(NULL, NULL), "there is libmicrohttpd");
     }
     uint64_t bits = fuzz_take(&input, 1);
     choose_server(bits, fuzz_take(&input, 1));
@@ -211,7 +211,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     connect_client(bits & IS_TCP, input, ends);
     if (!setjmp(end_of_process)) {
         if (bits & IS_METRICS)
-            ath_metrics_serve(ends[0], &server);
+            ath_metrics_serve(ends[0], &server, NULL);
         else
             ath_session_serve(ends[0], &server, own);
     }

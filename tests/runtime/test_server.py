@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """aitherion-runtime as users, containers and clients without the key meet it."""
+import base64
 import contextlib
 import http.client
 import json
@@ -10,12 +11,15 @@ import resource
 import shutil
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import unicodedata
 import unittest
+import urllib.request
 
 import runtime
 from cuda import Program
@@ -36,7 +40,7 @@ class Binary(unittest.TestCase):
             self.skipTest("a sanitized build needs its own libraries")
         shown = subprocess.run(["readelf", "-d", runtime.binary()], stdout=subprocess.PIPE, text=True, check=True).stdout
         needed = set(re.findall(r"NEEDED.*\[(.*)\]", shown))
-        self.assertEqual({name.split(".so.", 1)[0] for name in needed}, {"libc", "libnettle", "libseccomp"})
+        self.assertEqual({name.split(".so.", 1)[0] for name in needed}, {"libc", "libnettle", "libseccomp", "libyaml-0"})
 
     def test_help_and_version(self):
         self.assertRegex(runtime.run("--version").stdout, r"^aitherion-runtime \d+\.\d+\.\d+\n$")
@@ -843,6 +847,139 @@ class Metrics(unittest.TestCase):
                         self.assertIn(connection.recv(16)[:10], (b"", b"HTTP/1.1 4"), text[:20])
             self.assertEqual(self.get(f"{host}:{port}", "/metrics")[0], "200")
             self.assertNotIn("crashed", server.log())
+
+
+# bcrypt's hash of "s3cret:word" (cost 5).
+HASH = "$2b$05$abcdefghijklmnopqrstuu2JDQLR7mbHhdpill4/jMLDoVbsBhlUi"
+
+
+class Web(unittest.TestCase):
+    """TLS and passwords of metrics."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(dir=harness.scratch())
+        for name, subject in (("server", "subjectAltName=IP:127.0.0.1"), ("client", "subjectAltName=DNS:client")):
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj",
+                            f"/CN={name}", "-addext", subject, "-keyout", f"{self.folder}/{name}.key", "-out", f"{self.folder}/{name}.pem"],
+                           check=True, stderr=subprocess.DEVNULL)
+
+    def file(self, text):
+        path = os.path.join(self.folder, "web.yml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    TLS = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n"
+
+    def serve(self, text):
+        return Server("--sim", "--metrics", "127.0.0.1:0", "--metrics-web", self.file(text))
+
+    def get(self, server, password=None, client=None, newest=ssl.TLSVersion.TLSv1_3):
+        """Its status; a TLS connection if there is an authority."""
+        server.wait_for_log("event=metrics")
+        host, port = re.search(r"event=metrics address=(\S+)", server.log())[1].rsplit(":", 1)
+        context = ssl.create_default_context(cafile=f"{self.folder}/server.pem")
+        context.maximum_version = newest
+        if client:
+            context.load_cert_chain(f"{self.folder}/{client}.pem", f"{self.folder}/{client}.key")
+        kind = {"context": context} if "server.pem" in open(f"{self.folder}/web.yml", encoding="utf-8").read() else {}
+        make = http.client.HTTPSConnection if kind else http.client.HTTPConnection
+        headers = {"Authorization": "Basic " + base64.b64encode(password.encode()).decode()} if password else {}
+        with contextlib.closing(make(host, int(port), timeout=harness.PATIENCE_S, **kind)) as connection:
+            connection.request("GET", "/metrics", headers=headers)
+            answer = connection.getresponse()
+            text = answer.read()
+            if answer.status == 200:
+                self.assertIn(b"\naitherion_runtime_devices 1\n", text)
+                connection.request("GET", "/metrics", headers={"Authorization": "Basic eDp5"} if password else {})
+                again = connection.getresponse()
+                again.read()
+                self.assertEqual(again.status, 401 if password else 200, "each request needs the password")
+            return answer.status
+
+    def test_a_password(self):
+        with self.serve(f'basic_auth_users: {{ other: "{HASH[:-1]}a", prometheus: "{HASH}" }}\n') as server:
+            self.assertEqual(self.get(server, "prometheus:s3cret:word"), 200)
+            for wrong in (None, "prometheus:s3cret:wore", "prometheus:", ":", "nobody:s3cret:word", "other:s3cret:word", "prometheus"):
+                self.assertEqual(self.get(server, wrong), 401, wrong)
+            self.assertNotIn("crashed", server.log())
+
+    def test_a_new_file(self):
+        """The next connection has the passwords of the file as it is then."""
+        with self.serve(f'basic_auth_users: {{ old: "{HASH}" }}\n') as server:
+            self.assertEqual(self.get(server, "old:s3cret:word"), 200)
+            self.file(f'basic_auth_users: {{ new: "{HASH}" }}\n')
+            self.assertEqual(self.get(server, "old:s3cret:word"), 401)
+            self.assertEqual(self.get(server, "new:s3cret:word"), 200)
+            self.file("basic_auth_user: {}\n")
+            with self.assertRaises((ConnectionError, http.client.HTTPException)):
+                self.get(server, "new:s3cret:word")
+            server.wait_for_log("there is no key 'basic_auth_user' here")
+
+    def test_tls(self):
+        with self.serve(self.TLS + f'basic_auth_users:\n  prometheus: "{HASH}"\n') as server:
+            self.assertEqual(self.get(server, "prometheus:s3cret:word"), 200)
+            self.assertEqual(self.get(server), 401)
+            self.assertEqual(self.get(server, "prometheus:s3cret:word", newest=ssl.TLSVersion.TLSv1_2), 200)
+
+    def test_certificates_of_clients(self):
+        more = "  client_ca_file: client.pem\n  client_auth_type: RequireAndVerifyClientCert\n  min_version: TLS13\n"
+        with self.serve(self.TLS + more) as server:
+            self.assertEqual(self.get(server, client="client"), 200)
+            self.assertEqual(self.get(server), 403)
+            self.assertEqual(self.get(server, client="server"), 403)
+            with self.assertRaises((ssl.SSLError, ConnectionError, http.client.HTTPException)):
+                self.get(server, client="client", newest=ssl.TLSVersion.TLSv1_2)
+
+    def test_faults_of_the_file(self):
+        for text, line, words in (
+                ("tls_server_config:\n  cert_file: server.pem\n", 1, "needs cert_file and key_file"),
+                (self.TLS + "  cipher_suites: []\n", 4, "'cipher_suites' must be a text"),
+                (self.TLS + "  ciphers: x\n", 4, "tls_server_config has no key 'ciphers'"),
+                ("# none\nhttp_server_config: { http2: true }\n", 2, "there is no key 'http_server_config' here"),
+                (self.TLS + "  client_auth_type: RequestClientCert\n", 4, "can be NoClientCert or RequireAndVerifyClientCert"),
+                (self.TLS + "  client_ca_file: client.pem\n", 1, "need each other"),
+                (self.TLS + "  min_version: TLS10\n", 4, "min_version can be TLS12 or TLS13"),
+                ("basic_auth_users:\n  a: word\n", 2, "the password of 'a' must be a bcrypt hash"),
+                ("basic_auth_users: []\n", 1, "'basic_auth_users' must be a mapping"),
+                ("- a\n", 1, "the file must be a mapping"), ("a: b: c\n", 1, "")):
+            path = self.file(text)
+            result = runtime.run("serve", "--sim", "--no-auth", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--metrics-web", path)
+            self.assertEqual(result.returncode, 1, text)
+            self.assertIn(f"{path}:{line}: ", result.stderr)
+            self.assertIn(words, result.stderr)
+            self.assertNotIn(HASH, result.stderr)
+        path = self.file("tls_server_config:\n  cert_file: server.pem\n  key_file: client.key\n")
+        result = runtime.run("serve", "--sim", "--no-auth", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--metrics-web", path)
+        self.assertIn("that fit each other", result.stderr)
+
+    def test_no_session_has_the_secrets(self):
+        """The memory of a session's process has neither the hash nor the private key."""
+        with self.serve(self.TLS + f'basic_auth_users:\n  prometheus: "{HASH}"\n') as server, Program(server.socket):
+            with open(f"{self.folder}/server.key", encoding="utf-8") as file:
+                secrets = [HASH[7:].encode(), file.read().splitlines()[1].encode()]
+            child = server.children()[0]
+            with open(f"/proc/{child}/maps", encoding="utf-8") as maps, open(f"/proc/{child}/mem", "rb") as memory:
+                for line in maps:
+                    begin, end, rights = re.match(r"(\w+)-(\w+) (\S+)", line).groups()
+                    if rights.startswith("rw") and "[v" not in line and int(end, 16) - int(begin, 16) < 1 << 28:
+                        memory.seek(int(begin, 16))
+                        with contextlib.suppress(OSError):
+                            part = memory.read(int(end, 16) - int(begin, 16))
+                            self.assertFalse([secret for secret in secrets if secret in part], line)
+
+    def test_the_page_of_a_host(self):
+        with Server("--sim") as server:
+            path = self.file(self.TLS)
+            command = [harness.binary(), "metrics", "--key", runtime.key_file(runtime.KEY), "--server", server.address, "--listen", "127.0.0.1:0",
+                       "--web", path]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=harness.environment()) as process:
+                address = re.search(r"https://(\S+)/metrics", process.stdout.readline())[1]
+                context = ssl.create_default_context(cafile=f"{self.folder}/server.pem")
+                with urllib.request.urlopen(f"https://{address}/metrics", timeout=harness.PATIENCE_S, context=context) as answer:
+                    self.assertIn(b"\naitherion_up{", answer.read())
+                process.terminate()
+                process.wait(harness.PATIENCE_S)
 
 
 class HostPage(unittest.TestCase):

@@ -1205,6 +1205,27 @@ LOOP_TEST(plans_a_certificate, 0, 2)
     ck_assert_str_eq(pair_of(&node->settings, "tls_key"), "/etc/k.pem");
 }
 
+/* The file of TLS and passwords names others beside it, so a container gets their folder. */
+LOOP_TEST(plans_the_file_of_metrics, 0, 2)
+{
+    SCENE(scene);
+    SCENE(without);
+    make_scene(&scene);
+    make_scene(&without);
+    scene.options.is_process = without.options.is_process = _i;
+    const struct ath_plan_node *node =
+        make_plan(&scene, HEAD "metrics_web: /etc/web/m.yml\nnuma:\n" ENTRY "    metrics: 9400\n");
+    ath_auto_free char *command = words_of(&node->command);
+    expect_in(command, " --metrics-web /etc/web/m.yml");
+    ck_assert_str_eq(pair_of(&node->environment, "AITHERION_METRICS_WEB"), "/etc/web/m.yml");
+    if (!_i)
+        ck_assert_str_eq(source_of(node, "/etc/web"), "/etc/web");
+    const struct ath_plan_node *plain =
+        make_plan(&without, HEAD "metrics_web: /etc/web/m.yml\nnuma:\n" ENTRY);
+    ath_auto_free char *none = words_of(&plain->command);
+    ck_assert_ptr_null(strstr(none, "--metrics-web"));
+}
+
 TEST(lines_know_every_field)
 {
     const char *field = NULL;

@@ -31,7 +31,7 @@ enum {
 };
 
 struct options {
-    const char *listen;
+    const char *listen, *web;
     bool is_table;
     struct ath_reach_options reach;
 };
@@ -44,6 +44,7 @@ struct server {
     const struct options *options;
     pthread_mutex_t lock; /* one page at a time: the command line's state has one user */
     atomic_int connections;
+    struct ath_metrics_web web;
 };
 
 struct client {
@@ -67,6 +68,7 @@ static void *serve_client(void *argument)
     ath_auto_free struct client *client = argument;
     const struct ath_metrics_http http = { .make = make_page,
                                            .context = client->server,
+                                           .web = &client->server->web,
                                            .request_ms = REQUEST_MS,
                                            .idle_ms = IDLE_MS,
                                            .answer_ms = ANSWER_MS,
@@ -100,7 +102,9 @@ static int serve(struct ath_cli *cli, const struct options *options, struct ath_
     ath_auto_close int listener = -1;
     char text[ATH_ENDPOINT_TEXT];
 
-    int status = ath_metrics_http_load(err);
+    int status = options->web ? ath_metrics_web_load(options->web, &server.web, err) : 0;
+    if (!status)
+        status = ath_metrics_http_load(&server.web, err);
     if (!status)
         status = ath_endpoint_parse(options->listen, &endpoint, err);
     if (!status)
@@ -111,7 +115,7 @@ static int serve(struct ath_cli *cli, const struct options *options, struct ath_
     server.options = options;
     pthread_mutex_init(&server.lock, NULL);
     ath_stop_catch();
-    fprintf(stdout, _("metrics at http://%s/metrics\n"),
+    fprintf(stdout, _("metrics at %s://%s/metrics\n"), server.web.certificate ? "https" : "http",
             ath_endpoint_of_socket(listener, false, text));
     fflush(stdout);
     while (!ath_stop_is_wanted(NULL)) {
@@ -142,6 +146,8 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     if (options->is_table && options->listen)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("--%s and --%s exclude each other"),
                            "table", "listen");
+    if (options->web && !options->listen)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("--%s needs --%s"), "web", "listen");
     if (options->is_table)
         return ath_cli_show(cli, &ath_metrics_table_view, NULL, ath_cli_format(cli), err);
     return options->listen ? serve(cli, options, err) : print(cli, options, err);
@@ -153,6 +159,13 @@ static const struct ath_option option_table[] = {
       .metavar = "ADDRESS:PORT",
       .offset = offsetof(struct options, listen),
       .help = N_("serve the page under /metrics at this address until Ctrl-C") },
+    { .name = "web",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "FILE",
+      .completion = ATH_COMPLETE_FILE,
+      .offset = offsetof(struct options, web),
+      .help = N_("with --listen: TLS and passwords, from a web configuration file as Prometheus' "
+                 "exporters have it") },
     { .name = "table",
       .type = ATH_OPTION_FLAG,
       .offset = offsetof(struct options, is_table),

@@ -150,6 +150,7 @@ static const struct field fields[] = {
     { "", "log_level", N_("Level of the logs"), "", NULL },
     { "", "tls_certificate", N_("Certificate of the runtimes"), "", NULL },
     { "", "tls_key", N_("Private key of the certificate"), "", NULL },
+    { "", "metrics_web", N_("TLS and passwords of metrics"), "", NULL },
     { "", "tls_ca", N_("Authorities that clients trust"), "", NULL },
     { "", "limits.sessions_per_source", N_("Sessions from one source"), "", NULL },
     { "", "limits.host_fraction", N_("Host memory of one session"), "", NULL },

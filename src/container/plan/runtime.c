@@ -23,14 +23,17 @@ static const struct {
     const char *mapping; /* NULL: the document itself */
     const char *key, *option, *variable;
     const char *inside; /* where the file is mounted in a container; NULL: the value is no file */
+    bool is_of_metrics; /* only for entries with metrics; the file's folder is mounted as it is */
 } settings[] = {
-    { NULL, "encrypt", "--encrypt", "AITHERION_ENCRYPT", NULL },
+    { NULL, "encrypt", "--encrypt", "AITHERION_ENCRYPT", NULL, false },
     { NULL, "tls_certificate", "--tls-certificate", "AITHERION_TLS_CERTIFICATE",
-      ATH_PLAN_RUN_FOLDER "/tls-certificate" },
-    { NULL, "tls_key", "--tls-key", "AITHERION_TLS_KEY", ATH_PLAN_RUN_FOLDER "/tls-key" },
-    { NULL, "log_level", "--log-level", ATH_LEVEL_VARIABLE, NULL },
-    { "limits", "sessions_per_source", "--sessions-per-source", "SESSIONS_PER_SOURCE", NULL },
-    { "limits", "host_fraction", "--host-fraction", "HOST_FRACTION", NULL },
+      ATH_PLAN_RUN_FOLDER "/tls-certificate", false },
+    { NULL, "tls_key", "--tls-key", "AITHERION_TLS_KEY", ATH_PLAN_RUN_FOLDER "/tls-key", false },
+    { NULL, "log_level", "--log-level", ATH_LEVEL_VARIABLE, NULL, false },
+    { NULL, "metrics_web", "--metrics-web", "AITHERION_METRICS_WEB", NULL, true },
+    { "limits", "sessions_per_source", "--sessions-per-source", "SESSIONS_PER_SOURCE", NULL,
+      false },
+    { "limits", "host_fraction", "--host-fraction", "HOST_FRACTION", NULL, false },
 };
 
 /* value is taken over; NULL: adds no pair. */
@@ -134,14 +137,25 @@ static void add_gpu_environment(const struct ath_plan_making *making, struct ath
         add_pair(pairs, "CUDA_CACHE_PATH", ath_xstrdup("/tmp/cuda-cache"));
 }
 
+/* Mounts the folder of a file, which names others beside it. */
+static void mount_folder_of(const char *path, struct ath_plan_node *node)
+{
+    const char *slash = strrchr(path, '/');
+    ath_auto_free char *folder =
+        slash > path ? ath_xasprintf("%.*s", (int)(slash - path), path) : ath_xstrdup(path);
+    ath_plan_add_mount(node, folder, folder, true);
+}
+
 /* Adds the settings to the plan, and to the environment and the command that are made from it. */
 static void add_settings(const struct ath_plan_making *making, struct ath_plan_node *node)
 {
     for (size_t i = 0; i < ATH_COUNT(settings); i++) {
         const char *mapping = settings[i].mapping;
         ath_auto_free char *value = setting_of(making->document, i);
-        if (!value)
+        if (!value || (settings[i].is_of_metrics && node->metrics_port == ATH_UNKNOWN))
             continue;
+        if (settings[i].is_of_metrics && !making->options->is_process)
+            mount_folder_of(value, node);
         ath_auto_free char *name =
             ath_xasprintf("%s%s%s", mapping ? mapping : "", mapping ? "." : "", settings[i].key);
         bool is_mounted = settings[i].inside && !making->options->is_process;
