@@ -547,6 +547,7 @@ class Life(Base):
         first = self.start()
         self.assertEqual([(node["outcome"], node["is_healthy"]) for node in first["nodes"]], [("started", True)] * 2)
         self.assertIs(first["is_key_new"], True)
+        self.assertNotIn("session-refused", self.ok("logs").stdout, "the start itself has the key that it made")
         self.assertEqual(stat.S_IMODE(os.stat(self.key).st_mode), 0o600)
         pids = [node["process"]["pid"] for node in self.data("status")["nodes"]]
         second = self.start()

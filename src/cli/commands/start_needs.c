@@ -45,6 +45,7 @@ int ath_start_need_key(struct ath_start_work *work, struct ath_err *err)
         work->is_key_new = !status;
         if (status == -EEXIST) /* another process made the key first */
             status = 0;
+        work->nodes.has_key = !status;
     }
     if (!status)
         status = ath_secret_load(path, &secret, err);
