@@ -251,7 +251,7 @@ CUresult cuMemHostGetFlags(unsigned int *flags, void *memory)
         return status;
     const struct sim_range *range = sim_range_at((uint64_t)(uintptr_t)memory);
     bool is_managed = range && range->memory == SIM_MANAGED_MEMORY;
-    if (!flags || !(is_managed || host_range_at(memory)))
+    if (!flags || !range || !(is_managed || host_range_at(memory)))
         return CUDA_ERROR_INVALID_VALUE;
     *flags = CU_MEMHOSTALLOC_DEVICEMAP | (is_managed ? 0 : range->flags);
     return CUDA_SUCCESS;

@@ -592,11 +592,12 @@ nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t set)
 nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long eventTypes,
                                       nvmlEventSet_t set)
 {
-    NEED(number_of(device) >= 0 && is_made(set));
+    int number = number_of(device);
+    NEED(number >= 0 && is_made(set));
     if (eventTypes & ~(unsigned long long)ALL_EVENTS)
         return NVML_ERROR_NOT_SUPPORTED;
-    if (eventTypes & XID_EVENT && sim_fault(number_of(device), SIM_FAULT_XID))
-        atomic_fetch_or(&set->due, 1u << number_of(device));
+    if (eventTypes & XID_EVENT && sim_fault(number, SIM_FAULT_XID))
+        atomic_fetch_or(&set->due, 1u << number);
     return NVML_SUCCESS;
 }
 

@@ -60,7 +60,6 @@ nvmlReturn_t nvmlDeviceGetPcieThroughput(nvmlDevice_t device, nvmlPcieUtilCounte
 static bool is_beside(unsigned int pid)
 {
     char path[64], line[512];
-    unsigned int parent = 0;
     snprintf(path, sizeof path, "/proc/%u/stat", pid);
     FILE *file = fopen(path, "re");
     if (!file)
@@ -68,7 +67,8 @@ static bool is_beside(unsigned int pid)
     const char *got = fgets(line, sizeof line, file);
     fclose(file);
     const char *name_end = got ? strrchr(line, ')') : NULL;
-    return name_end && sscanf(name_end, ") %*c %u", &parent) == 1 && parent == (unsigned)getppid();
+    return name_end && strlen(name_end) > 4 &&
+           strtoul(name_end + 4, NULL, 10) == (unsigned long)getppid();
 }
 
 static unsigned long long now_us(void)

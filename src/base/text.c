@@ -386,15 +386,15 @@ char *ath_text_expand(const char *format, const char *const texts[ATH_TEXTS_MAX]
     struct ath_text text = { 0 };
 
     for (const char *at = format; *at;) {
-        size_t plain = strcspn(at, "{");
-        ath_text_add_bytes(&text, at, plain);
+        int plain = (int)strcspn(at, "{");
+        ath_text_add(&text, "%.*s", plain, at);
         at += plain;
         if (at[0] == '{' && at[1] >= '0' && at[1] < '0' + ATH_TEXTS_MAX && at[2] == '}') {
             const char *value = texts[at[1] - '0'];
             ath_text_add(&text, "%s", value ? value : "?");
             at += 3;
         } else if (*at) {
-            ath_text_add_bytes(&text, at++, 1);
+            ath_text_add(&text, "%c", *at++);
         }
     }
     return ath_text_take(&text);

@@ -164,7 +164,7 @@ static enum MHD_Result take_request(void *context, struct MHD_Connection *from, 
     bool is_head_only = !strcmp(method, MHD_HTTP_METHOD_HEAD);
     (void)version;
     (void)body;
-    (void)body_bytes;
+    *body_bytes = 0;
     if (*state)
         return answer_page(connection, from);
     if (web && web->authorities && !has_certificate(from))

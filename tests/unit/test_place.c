@@ -126,7 +126,7 @@ TEST(groups_of_a_policy)
 TEST(fewer_nodes_among_equals)
 {
     begin(made_dgx2);
-    for (size_t i = 0; i < 16 * 16; i++)
+    for (size_t i = 0; i < (size_t)16 * 16; i++)
         bandwidths[i] = 150000000000;
     for (size_t i = 0; i < 16; i++)
         is_free[i] = i >= 6 && i < 11;

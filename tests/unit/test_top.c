@@ -202,7 +202,7 @@ TEST(adds_the_throughput_that_is_known)
     for (int i = 0; i < 2; i++) {
         struct ath_top_answer answer = answer_at(1000 + 2000 * (uint64_t)i);
         answer.figures.devices[0].pcie_received_bytes_s = 10;
-        answer.figures.devices[0].nvlink_sent_bytes = 100 * i;
+        answer.figures.devices[0].nvlink_sent_bytes = INT64_C(100) * i;
         ath_top_take(&top, 0, &answer);
     }
     ck_assert_int_eq(top.gpus[0].nvlink_sent_bytes_s, 50);
@@ -356,8 +356,8 @@ TEST(reads_this_host)
     tree_put(&tree, "cpu  160 0 0 110 130 0 0 0 9 9\n", "proc/stat");
     take_host(&top, 3000, ATH_LAYER_UNKNOWN);
     ck_assert_int_eq(top.cpu_percent, 60);
-    ck_assert_int_eq(top.host.memory_total_bytes, 2048 * 1024);
-    ck_assert_int_eq(top.host.memory_available_bytes, 512 * 1024);
+    ck_assert_int_eq(top.host.memory_total_bytes, INT64_C(2048) * 1024);
+    ck_assert_int_eq(top.host.memory_available_bytes, INT64_C(512) * 1024);
     ck_assert_str_eq(top.ports[0].facts.netdev, "eth0");
     ck_assert_int_eq(top.ports[0].facts.link, ATH_LINK_UP);
     ck_assert_int_eq(top.ports[0].facts.speed_mbps, 1000);

@@ -204,7 +204,7 @@ static void print_gpus(const struct ath_style *style, FILE *out, const struct at
 static void print_sessions(const struct ath_style *style, FILE *out,
                            const struct ath_top_report *report)
 {
-    const struct ath_top_column *columns[32];
+    const struct ath_top_column *columns[32] = { NULL };
     const char *titles[ATH_COUNT(columns)];
     ATH_AUTO(ath_table) table = { .titles = titles };
 

@@ -165,9 +165,10 @@ static void read_processors(const struct ath_root *root, struct ath_host_counts 
 static int64_t memory_of(const char *text, const char *name)
 {
     const char *at = text ? strstr(text, name) : NULL;
-    int64_t kibibytes;
-    return at && sscanf(at + strlen(name), " %" SCNd64, &kibibytes) == 1 ? kibibytes * 1024
-                                                                         : ATH_UNKNOWN;
+    char *end = NULL;
+    long long kibibytes = at ? strtoll(at + strlen(name), &end, 10) : -1;
+    bool is_number = at && end != at + strlen(name) && kibibytes >= 0;
+    return is_number && kibibytes <= INT64_MAX / 1024 ? kibibytes * 1024 : ATH_UNKNOWN;
 }
 
 void ath_host_counts_read(const struct ath_root *root, struct ath_host_counts *host)
