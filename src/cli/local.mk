@@ -175,7 +175,8 @@ libaitherion_a_SOURCES += \
 	src/cli/tui/terminal_draw.c \
 	src/cli/tui/terminal_program.c \
 	src/cli/tui/terminal_state.h \
-	src/cli/tui/top.h src/cli/tui/top_draw.c src/cli/tui/top_screen.c \
+	src/cli/tui/top.h src/cli/tui/top_canvas.c src/cli/tui/top_canvas.h \
+	src/cli/tui/top_draw.c src/cli/tui/top_gpus.c src/cli/tui/top_orders.c src/cli/tui/top_screen.c src/cli/tui/top_sessions.c \
 	src/cli/tui/tui.c src/cli/tui/tui.h \
 	src/cli/watch.c src/cli/watch.h \
 	src/cli/wrap.c src/cli/wrap.h

@@ -191,7 +191,7 @@ const struct ath_command ath_command_top = {
            "and a row for each session with its memory, share of the GPU, GPU time, calls and "
            "bytes in a second. Sorts, filters and searches by key or mouse, ends a session or "
            "limits its memory after a question. A runtime that does not answer holds up no other. "
-           "What is not known is shown as \"?\".\n\n"
+           "An unknown value is \"?\".\n\n"
            "With --once or --json it prints instead; a rate needs two looks, so the first output "
            "comes after one interval. --json without --once prints one object in each line until "
            "a signal ends it."),

@@ -1,5 +1,5 @@
-/* The live screen of `aitherion top`: its state, which top_screen.c changes and top_draw.c draws.
- * Private to tui, except ath_top_show(). */
+/* The live screen of `aitherion top`: its state, which top_screen.c and top_orders.c change and
+ * top_draw.c draws. Private to tui, except ath_top_show(). */
 #pragma once
 #include "cli/reach.h"
 #include "cli/top/columns.h"
@@ -56,3 +56,12 @@ const struct ath_top_session *ath_top_selected(const struct ath_top_screen *scre
 
 /* Returns the row of the selected session in `shown`, or -1. */
 int ath_top_selected_row(const struct ath_top_screen *screen);
+
+/*
+ * Show all about the selected session; end it or limit its memory after a question. The server gets
+ * the order from its thread, and ath_top_say_done() tells the result later.
+ */
+void ath_top_show_session(struct ath_tui *tui, const struct ath_top_screen *screen);
+void ath_top_end_session(struct ath_tui *tui, struct ath_top_screen *screen);
+void ath_top_limit_session(struct ath_tui *tui, struct ath_top_screen *screen);
+void ath_top_say_done(struct ath_tui *tui, const struct ath_top_command *done);

@@ -1,8 +1,6 @@
-/* The live screen: keys, clicks, and orders to servers. */
+/* The live screen: keys and clicks. */
 #include "config.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +10,6 @@
 #include "base/i18n.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/commands/session_id.h"
-#include "cli/output/words.h"
-#include "cli/suggest.h"
-#include "cli/top/short.h"
 #include "cli/tui/dialog.h"
 #include "cli/tui/search.h"
 #include "cli/tui/top.h"
@@ -30,24 +24,7 @@ static void screen_free(struct ath_top_screen *screen)
     free(screen->filter);
 }
 
-/* ---- results ---- */
-
-static void say_done(struct ath_tui *tui, const struct ath_top_command *done)
-{
-    ath_auto_free char *size =
-        done->limit_bytes == ATH_UNKNOWN ? NULL : ath_words_size(done->limit_bytes);
-
-    if (done->status)
-        ath_tui_say_error(tui, &done->err);
-    else if (done->kind == ATH_TOP_END_SESSION)
-        ath_tui_say(tui, ATH_ROLE_GOOD, _("session %" PRIu64 " is ended"), done->id);
-    else if (size)
-        ath_tui_say(tui, ATH_ROLE_GOOD, _("session %" PRIu64 " may use %s of GPU %d"), done->id,
-                    size, done->device);
-    else
-        ath_tui_say(tui, ATH_ROLE_GOOD, _("session %" PRIu64 " has no limit of its own on GPU %d"),
-                    done->id, done->device);
-}
+/* ---- runtimes ---- */
 
 static void begin_watching(struct ath_tui *tui, struct ath_top_screen *screen,
                            struct ath_reach *reach)
@@ -89,7 +66,7 @@ static void tick(struct ath_tui *tui, void *data)
     if (!screen->is_paused)
         ath_watcher_take(screen->watcher, &screen->model);
     while (ath_watcher_done(screen->watcher, &done))
-        say_done(tui, &done);
+        ath_top_say_done(tui, &done);
 }
 
 /* ---- the selection ---- */
@@ -112,15 +89,6 @@ static void move(struct ath_top_screen *screen, int rows)
 {
     int at = ath_top_selected_row(screen);
     select_row(screen, at < 0 ? screen->first : at + rows);
-}
-
-static const struct ath_top_session *needed(struct ath_tui *tui,
-                                            const struct ath_top_screen *screen)
-{
-    const struct ath_top_session *session = ath_top_selected(screen);
-    if (!session)
-        ath_tui_say(tui, ATH_ROLE_WARN, _("select a session first: Up, Down or a click"));
-    return session;
 }
 
 static char *row_text(const void *data, int index)
@@ -208,193 +176,6 @@ static void ask_filter(struct ath_tui *tui, struct ath_top_screen *screen)
         set_filter(screen, text);
 }
 
-/* ---- orders to servers ---- */
-
-static char *command_line(const struct ath_tui *tui, const struct ath_top_screen *screen,
-                          const char *words, size_t server)
-{
-    const struct ath_reach_server *to = ath_watcher_server(screen->watcher, server);
-    struct ath_reach_options options = *screen->reach;
-    ath_auto_free char *id = ath_xasprintf("%d", to->id);
-
-    options.server = to->id == ATH_UNSET ? to->server : NULL;
-    options.numa = to->id == ATH_UNSET ? NULL : id;
-    ath_auto_free char *whole = ath_reach_suggest(&options, words);
-    return ath_cli_suggest(tui->store.cli, whole);
-}
-
-static void give_order(struct ath_tui *tui, struct ath_top_screen *screen,
-                       const struct ath_top_command *command)
-{
-    if (tui->store.cli->globals.is_dry_run)
-        ath_tui_say(tui, ATH_ROLE_WARN, _("session %" PRIu64 " is unchanged (--dry-run)"),
-                    command->id);
-    else if (!ath_watcher_order(screen->watcher, command))
-        ath_tui_say(tui, ATH_ROLE_WARN, _("the runtime has not answered the last order yet"));
-    else
-        ath_tui_say(tui, ATH_ROLE_PLAIN, _("session %" PRIu64 ": waiting for the runtime ..."),
-                    command->id);
-}
-
-/* Returns what ends with a session: its memory, and the work of so long a time. */
-static char *loss_text(const struct ath_top_session *session)
-{
-    ath_auto_free char *age = ath_words_duration((int64_t)(session->facts->age_ms / 1000));
-    ath_auto_free char *size =
-        session->memory_bytes < 0 ? NULL : ath_words_size(session->memory_bytes);
-    const char *program = session->facts->program ? session->facts->program : "?";
-    const char *from = ath_top_from(session);
-
-    return ath_xasprintf(_("%s of %s has run for %s. Its GPU memory (%s) and all that is in it are "
-                           "lost, and its next CUDA call fails. The program itself goes on."),
-                         program, from ? from : "?", age, size ? size : _("of unknown size"));
-}
-
-static void end_session(struct ath_tui *tui, struct ath_top_screen *screen)
-{
-    ATH_AUTO(ath_choices) answers = { 0 };
-    const struct ath_top_session *session = needed(tui, screen);
-    if (!session)
-        return;
-    const struct ath_top_command command = { .kind = ATH_TOP_END_SESSION,
-                                             .server = session->server,
-                                             .id = session->id,
-                                             .limit_bytes = ATH_UNKNOWN };
-    ath_auto_free char *words = ath_xasprintf("session end %" PRIu64, command.id);
-    ath_auto_free char *line = command_line(tui, screen, words, command.server);
-    ath_auto_free char *loss = loss_text(session);
-    ath_auto_free char *text = ath_xasprintf("%s\n%s", loss, line);
-    ath_auto_free char *name = ath_xasprintf("%" PRIu64, command.id);
-    ath_auto_free char *title = ath_tui_fill(_("End session {0}?"), name);
-
-    ath_choices_add(&answers, "", _("No, leave it"), NULL);
-    ath_choices_add(&answers, "", _("Yes, end it"), NULL);
-    if (ath_dialog_choose(tui, title, text, &answers, false) == 1)
-        give_order(tui, screen, &command);
-}
-
-/* Returns the GPU that the user chooses of those of the session's server; -1: none. */
-static int choose_gpu(struct ath_tui *tui, const struct ath_top_screen *screen,
-                      const struct ath_top_session *session)
-{
-    ATH_AUTO(ath_choices) gpus = { 0 };
-
-    for (size_t i = 0; i < screen->model.gpu_count; i++) {
-        const struct ath_top_gpu *gpu = &screen->model.gpus[i];
-        if (gpu->server != session->server)
-            continue;
-        ath_auto_free char *label = ath_xasprintf("GPU %d", gpu->number);
-        ath_auto_free char *used = ath_words_size(ath_top_memory_on(session, gpu->number));
-        ath_choices_add(&gpus, label, label, used)->is_on = gpu->number == session->gpu;
-    }
-    return gpus.count < 2
-               ? (int)gpus.count - 1
-               : ath_dialog_choose(tui, _("Limit the memory of which GPU?"), NULL, &gpus, false);
-}
-
-static bool accept_limit(struct ath_tui *tui, const char *text, void *data, char **out_reason)
-{
-    struct ath_err err = { 0 };
-    (void)tui;
-    if (!ath_session_limit_parse(text, data, &err))
-        return true;
-    *out_reason = ath_xasprintf("%s: %s", err.message, err.hint);
-    return false;
-}
-
-static void limit_session(struct ath_tui *tui, struct ath_top_screen *screen)
-{
-    const struct ath_top_session *session = needed(tui, screen);
-    if (!session)
-        return;
-    struct ath_top_command command = { .kind = ATH_TOP_LIMIT_SESSION,
-                                       .server = session->server,
-                                       .id = session->id };
-    command.device = choose_gpu(tui, screen, session);
-    if (command.device < 0)
-        return;
-    ath_auto_free char *words =
-        ath_xasprintf("session limit %" PRIu64 " SIZE --device %d", command.id, command.device);
-    ath_auto_free char *line = command_line(tui, screen, words, command.server);
-    ath_auto_free char *title =
-        ath_xasprintf(_("Memory of session %" PRIu64 " on GPU %d"), command.id, command.device);
-    ath_auto_free char *help =
-        ath_xasprintf(_("A size like 512M or 4G, or none. Memory that the program has stays; more "
-                        "is refused.\n%s"),
-                      line);
-    ath_auto_free char *text =
-        ath_dialog_input(tui, title, help, NULL, accept_limit, &command.limit_bytes);
-    if (text)
-        give_order(tui, screen, &command);
-}
-
-/* ---- all about a session ---- */
-
-static void add_fact(struct ath_text *text, const char *label, const char *value)
-{
-    int width = (int)ath_text_width(label);
-    if (value)
-        ath_text_add(text, "%s%*s  %s\n", label, width < 14 ? 14 - width : 0, "", value);
-}
-
-static void add_uses(struct ath_text *text, const struct ath_top_session *session)
-{
-    for (size_t i = 0; i < session->facts->use_count; i++) {
-        const struct ath_runtime_use *use = &session->facts->uses[i];
-        ath_auto_free char *label = ath_xasprintf("GPU %u", use->device);
-        ath_auto_free char *used = ath_short_size(use->memory_used_bytes);
-        ath_auto_free char *limit =
-            use->memory_limit_bytes < 0 ? NULL : ath_short_size(use->memory_limit_bytes);
-        ath_auto_free char *value =
-            limit ? ath_xasprintf(_("%s of %s"), used, limit) : ath_steal(&used);
-        add_fact(text, label, value);
-    }
-}
-
-static void show_session(struct ath_tui *tui, const struct ath_top_screen *screen)
-{
-    const struct ath_top_session *session = needed(tui, screen);
-    ATH_AUTO(ath_text) text = { 0 };
-    if (!session)
-        return;
-    const struct ath_top_server *server = &screen->model.servers[session->server];
-    ath_auto_free char *peer = ath_session_peer_words(&server->answer.group, session->facts->peer);
-    ath_auto_free char *process =
-        session->facts->process ? ath_xasprintf("%u", session->facts->process) : NULL;
-    ath_auto_free char *age = ath_words_duration((int64_t)(session->facts->age_ms / 1000));
-    ath_auto_free char *received = ath_short_rate(session->received_bytes_s);
-    ath_auto_free char *sent = ath_short_rate(session->sent_bytes_s);
-    ath_auto_free char *calls = ath_short_rate(session->calls);
-    ath_auto_free char *calls_s = ath_short_rate(session->calls_s);
-    ath_auto_free char *gpu_time = ath_short_time(session->gpu_time_us);
-    ath_auto_free char *wait = ath_short_wait(session->wait_us);
-    ath_auto_free char *call_text = ath_xasprintf(_("%s, %s in a second"), calls, calls_s);
-    const struct {
-        const char *label, *value;
-    } facts[] = {
-        { _("Program"), session->facts->program },
-        { _("Key"), session->facts->identity },
-        { _("Host"), session->facts->host },
-        { _("Process"), process },
-        { _("From"), peer },
-        { _("Runtime"), server->name },
-        { _("Transport"), session->transport },
-        { _("Encrypted"), session->facts->is_encrypted ? _("yes, by TLS") : _("no") },
-        { _("Age"), age },
-        { _("GPU time"), gpu_time },
-        { _("Calls"), call_text },
-        { _("Wait"), wait },
-        { _("Received/s"), received },
-        { _("Sent/s"), sent },
-    };
-    for (size_t i = 0; i < ATH_COUNT(facts); i++)
-        add_fact(&text, facts[i].label, facts[i].value);
-    add_uses(&text, session);
-    ath_auto_free char *name = ath_xasprintf("%" PRIu64, session->id);
-    ath_auto_free char *title = ath_tui_fill(_("Session {0}"), name);
-    ath_dialog_say(tui, title, text.data);
-}
-
 /* ---- keys ---- */
 
 static void click(struct ath_tui *tui, struct ath_top_screen *screen)
@@ -416,7 +197,7 @@ static void click(struct ath_tui *tui, struct ath_top_screen *screen)
         return;
     select_row(screen, index);
     if (index == before)
-        show_session(tui, screen);
+        ath_top_show_session(tui, screen);
 }
 
 static void pause_or_go_on(struct ath_tui *tui, struct ath_top_screen *screen)
@@ -484,13 +265,13 @@ static void act(struct ath_tui *tui, struct ath_top_screen *screen, enum ath_act
         click(tui, screen);
         break;
     case ATH_ACTION_OPEN:
-        show_session(tui, screen);
+        ath_top_show_session(tui, screen);
         break;
     case ATH_ACTION_END:
-        end_session(tui, screen);
+        ath_top_end_session(tui, screen);
         break;
     case ATH_ACTION_LIMIT:
-        limit_session(tui, screen);
+        ath_top_limit_session(tui, screen);
         break;
     case ATH_ACTION_FILTER:
         ask_filter(tui, screen);
