@@ -201,26 +201,37 @@ static void print_gpus(const struct ath_style *style, FILE *out, const struct at
         ath_table_print(&table, style, out);
 }
 
+/* Returns the next column of the table of text from `column` on, or NULL. */
+static const struct ath_top_column *next_column(const struct ath_top *top,
+                                                const struct ath_top_column *column)
+{
+    for (; column->title; column++)
+        if (!column->is_wide_only && (!column->is_shown || column->is_shown(top)))
+            return column;
+    return NULL;
+}
+
+static void fill_row(const struct ath_top *top, const struct ath_top_session *session,
+                     struct ath_table_cell *cells)
+{
+    const struct ath_top_column *column = next_column(top, ath_top_columns);
+    for (; column; column = next_column(top, column + 1), cells++) {
+        cells->text = column->text(top, session);
+        cells->role = column->role ? column->role(session) : ATH_ROLE_PLAIN;
+    }
+}
+
 static void print_sessions(const struct ath_style *style, FILE *out,
                            const struct ath_top_report *report)
 {
-    const struct ath_top_column *columns[32] = { NULL };
-    const char *titles[ATH_COUNT(columns)];
+    const char *titles[32];
     ATH_AUTO(ath_table) table = { .titles = titles };
+    const struct ath_top_column *column = next_column(report->top, ath_top_columns);
 
-    for (const struct ath_top_column *column = ath_top_columns; column->title; column++)
-        if (!column->is_wide_only && (!column->is_shown || column->is_shown(report->top))) {
-            columns[table.column_count] = column;
-            titles[table.column_count++] = column->title;
-        }
-    for (size_t i = 0; i < report->session_count; i++) {
-        struct ath_table_cell *cells = ath_table_add_row(&table);
-        for (size_t j = 0; j < table.column_count; j++) {
-            cells[j].text = columns[j]->text(report->top, report->sessions[i]);
-            cells[j].role =
-                columns[j]->role ? columns[j]->role(report->sessions[i]) : ATH_ROLE_PLAIN;
-        }
-    }
+    for (; column; column = next_column(report->top, column + 1))
+        titles[table.column_count++] = column->title;
+    for (size_t i = 0; i < report->session_count; i++)
+        fill_row(report->top, report->sessions[i], ath_table_add_row(&table));
     if (table.row_count)
         ath_table_print(&table, style, out);
     else
