@@ -953,6 +953,7 @@ class Web(unittest.TestCase):
         result = runtime.run("serve", "--sim", "--no-auth", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--metrics-web", path)
         self.assertIn("that fit each other", result.stderr)
 
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to read the memory of another user's process")
     def test_no_session_has_the_secrets(self):
         """The memory of a session's process has neither the hash nor the private key."""
         with self.serve(self.TLS + f'basic_auth_users:\n  prometheus: "{HASH}"\n') as server, Program(server.socket):
