@@ -1148,8 +1148,7 @@ LOOP_TEST(plans_settings_of_the_document, 0, 2)
     struct scene *scenes[] = { &plain, &same, &other };
     static const char *const more[] = {
         "",
-        "encrypt: auto\nlog_level: info\n"
-        "limits: {sessions_per_source: 256, host_fraction: 0.50}\n",
+        "encrypt: auto\nlog_level: info\nlimits: {sessions_per_source: 256, host_fraction: 0.50}\n",
         "encrypt: 'off'\nlog_level: error\nlimits: {sessions_per_source: 7, host_fraction: 0.25}\n"
     };
     char *bases[ATH_COUNT(scenes)], *command = NULL;
