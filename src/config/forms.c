@@ -20,8 +20,6 @@
 #include "base/pci.h"
 #include "base/text.h"
 
-enum { PORT_MAX = 65535 };
-
 /* True for a single line. A value is shown on terminals, so it must not contain control
  * characters. */
 static bool is_line(const char *text)
@@ -172,7 +170,7 @@ int ath_form_listen(const char *text, char out_address[ATH_FORM_ADDRESS_BYTES], 
         length -= 2;
     }
     if (length >= sizeof host || strchr(text, '\n') ||
-        ath_parse_int(colon ? colon + 1 : text, 1, PORT_MAX, &port))
+        ath_parse_int(colon ? colon + 1 : text, 1, ATH_FORM_PORT_MAX, &port))
         return -EINVAL;
     memcpy(host, begin, length);
     if (colon && inet_pton(is_ipv6 ? AF_INET6 : AF_INET, host, unused) != 1)

@@ -5,7 +5,10 @@
 
 #include "config/schema.h"
 
-enum { ATH_FORM_ADDRESS_BYTES = 46 }; /* INET6_ADDRSTRLEN */
+enum {
+    ATH_FORM_ADDRESS_BYTES = 46, /* INET6_ADDRSTRLEN */
+    ATH_FORM_PORT_MAX = 65535,
+};
 
 /*
  * Reads a text of ATH_FORM_MEMORY: bytes, with K, M, G or T for powers of 1024, or a percentage.

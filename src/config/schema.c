@@ -10,10 +10,10 @@
 #include "base/idset.h"
 #include "base/level.h"
 #include "config/document.h"
+#include "config/forms.h"
 
 enum {
     ENTRY_ID_MAX = 65535,
-    PORT_MAX = 65535,
     MTU_MIN = 68,
     MTU_MAX = 65535,
     SESSIONS_MAX = 1 << 20,
@@ -167,14 +167,14 @@ static const struct ath_schema numa_keys[] = {
       .kind = ATH_VALUE_INTEGER,
       FIELD(ath_document_numa, control_port),
       .min = 1,
-      .max = PORT_MAX,
+      .max = ATH_FORM_PORT_MAX,
       .is_required = true,
       .help = N_("TCP port of the control connections; must be unique") },
     { .name = "data_port",
       .kind = ATH_VALUE_INTEGER,
       FIELD(ath_document_numa, data_port),
       .min = 1,
-      .max = PORT_MAX,
+      .max = ATH_FORM_PORT_MAX,
       .is_required = true,
       .has_no_effect = true,
       .help = N_("port of the data plane to come; has no effect yet; must be unique") },

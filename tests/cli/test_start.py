@@ -698,6 +698,22 @@ class Life(Base):
         self.assertEqual(self.error("start", "--log-level", "quiet", code=2)["message"],
                          "'quiet' is not a value for '--log-level': error|warning|info|debug")
 
+    def test_metrics_of_a_start(self):
+        """Each entry has a port of its own, for this start only."""
+        port = nodes.free_ports(6)[5]
+        self.start()
+        planned = self.data("start", "--dry-run", "--engine", "process", "--metrics", f"127.0.0.1:{port}")["nodes"]
+        self.assertEqual([[word for word in node["command"] if word.startswith("127.0.0.1:")][-1] for node in planned],
+                         [f"127.0.0.1:{port}", f"127.0.0.1:{port + 1}"])
+        self.ok("start", "0", "--engine", "process", "--metrics", f"127.0.0.1:{port}")
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=harness.PATIENCE_S) as page:
+            self.assertIn(b"aitherion_up", page.read())
+        self.assertEqual([bool(node["drift"]) for node in self.data("status")["nodes"]], [True, False])
+        self.assertEqual(self.outcomes(), ["restarted", "same"])
+        for wrong in ("localhost", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:65535"):
+            with self.subTest(wrong):
+                self.assertEqual(self.error("start", "--metrics", wrong, code=2)["message"], f"'{wrong}' is not a value for '--metrics'")
+
     @unittest.skipIf(authority.LACKS, authority.LACKS)
     def test_health_of_a_certificate(self):
         maker = authority.Authority("here")

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/i18n.h"
@@ -17,6 +18,7 @@
 #include "cli/identities.h"
 #include "cli/output/start_plan.h"
 #include "cli/watch.h"
+#include "config/forms.h"
 
 enum { TIMEOUT_S = 60, TIMEOUT_S_MAX = 86400, MEMORY_POLL_MS = 500 };
 
@@ -218,13 +220,40 @@ static int start(struct ath_start_work *work, struct ath_err *err)
     return status ? status : ATH_EXIT_FAILED;
 }
 
-/* Plans and comparisons read the document, so the option changes the document in memory. */
+/* Plans and comparisons read the document, so the options change the document in memory. */
 static void take_log_level(struct ath_start_work *work)
 {
     enum ath_level level;
     if (work->options->log_level &&
         !ath_level_read("--log-level", work->options->log_level, &level, NULL))
         work->nodes.own_document.log_level = (int)level;
+}
+
+/* The first entry gets the port, each further one the next port. */
+static int take_metrics(struct ath_start_work *work, struct ath_err *err)
+{
+    const struct ath_document *document = &work->nodes.own_document;
+    const char *wanted = work->options->metrics;
+    char address[ATH_FORM_ADDRESS_BYTES];
+    int port;
+
+    if (wanted && (ath_form_listen(wanted, address, &port) ||
+                   document->numa.count > (size_t)(ATH_FORM_PORT_MAX - port) + 1)) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a value for '--%s'"), wanted,
+                    "metrics");
+        return ath_err_hint(err, -EINVAL,
+                            _("[ADDRESS:]PORT, such as 10.0.0.1:9400; each entry has a port of its "
+                              "own, at most %d"),
+                            ATH_FORM_PORT_MAX);
+    }
+    for (size_t i = 0; wanted && i < document->numa.count; i++) {
+        const char *colon = strrchr(wanted, ':');
+        int length = colon ? (int)(colon - wanted) + 1 : 0;
+        struct ath_document_numa *entry = &document->numa.items[i];
+        free(entry->metrics);
+        entry->metrics = ath_xasprintf("%.*s%d", length, wanted, port + (int)i);
+    }
+    return 0;
 }
 
 int ath_start_run(struct ath_cli *cli, const struct ath_start_flags *options, bool is_restart,
@@ -239,6 +268,8 @@ int ath_start_run(struct ath_cli *cli, const struct ath_start_flags *options, bo
         status = ath_nodes_open(cli, true, &work.nodes, err);
     if (!status)
         status = ath_nodes_read_machine(&work.nodes, err);
+    if (!status)
+        status = take_metrics(&work, err);
     if (status)
         return status;
     take_log_level(&work);
@@ -270,6 +301,13 @@ const struct ath_option ath_start_flag_table[] = {
       .offset = offsetof(struct ath_start_flags, log_level),
       .help = N_("the lines of the runtimes' logs, in place of log_level of the document; a "
                  "runtime with another level is restarted (-q and -v are of this command)") },
+    { .name = "metrics",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "[ADDRESS:]PORT",
+      .offset = offsetof(struct ath_start_flags, metrics),
+      .help = N_("where Prometheus reads the metrics of the document's first entry, in place of "
+                 "its metrics; each further entry has the next port; a runtime with another "
+                 "address is restarted") },
     { .name = "timeout",
       .type = ATH_OPTION_TEXT,
       .metavar = "S",

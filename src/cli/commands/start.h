@@ -8,6 +8,7 @@ struct ath_start_flags {
     bool is_sim, is_not_waiting;
     const char *timeout;
     const char *log_level; /* of the runtimes: one of ath_level_names; NULL: the document's */
+    const char *metrics;   /* "[ADDRESS:]PORT" of the first entry; NULL: the document's */
 };
 
 extern const struct ath_option ath_start_flag_table[];

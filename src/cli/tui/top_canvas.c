@@ -44,7 +44,7 @@ void ath_canvas_put_bar(const struct ath_canvas *canvas, int column, int width,
 {
     const struct ath_bar_part empty = { .role = ATH_ROLE_DIM };
     bool is_utf8 = canvas->style.is_utf8;
-    double shares[ATH_BAR_PARTS_MAX];
+    double shares[ATH_BAR_PARTS_MAX] = { 0 };
     int ends[ATH_BAR_PARTS_MAX], eighths, at = 0;
 
     for (size_t i = 0; i < count; i++)
