@@ -84,7 +84,7 @@ struct DeviceFigures {
   eccCorrected @13 :Int64 = -1;
   eccUncorrected @14 :Int64 = -1;
   remappedRows @15 :Int64 = -1;
-  xids @16 :Int64 = -1;            # events since the server's start
+  xids @16 :Int64 = -1;            # events since the server's start that no program caused
   lastXid @17 :Int64 = -1;
   pcieReceivedBytesS @18 :Int64 = -1;
   pcieSentBytesS @19 :Int64 = -1;

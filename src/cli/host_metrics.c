@@ -51,7 +51,7 @@ static void leave(struct asking *asking)
     pthread_mutex_unlock(&asking->lock);
     if (!is_last)
         return;
-    for (size_t i = 0; i < asking->reach.count; i++)
+    for (size_t i = 0; asking->answers && i < asking->reach.count; i++)
         free_answer(&asking->answers[i]);
     free(asking->answers);
     ath_reach_free(&asking->reach);

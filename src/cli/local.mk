@@ -1,5 +1,7 @@
 aitherion_SOURCES = src/cli/main.c
 aitherion_LDADD = $(LIBAITHERION)
+# TOOL_LDFLAGS: what ./check adds (make TOOL_LDFLAGS=...).
+aitherion_LDFLAGS = $(AM_LDFLAGS) $(TOOL_LDFLAGS)
 
 libaitherion_a_SOURCES += \
 	src/cli/candidates.c src/cli/candidates.h \

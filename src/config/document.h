@@ -50,7 +50,7 @@ struct ath_document_numa {
     struct ath_texts gpus;            /* PCI addresses as the kernel writes them */
     struct ath_texts rdma_devices;
     int control_port, data_port;
-    char *metrics; /* "9400", "10.0.0.1:9400" (forms.h); NULL: no metrics */
+    char *metrics; /* "9460", "10.0.0.1:9460" (forms.h); NULL: no metrics */
 };
 
 /* Limits of a client of a runtime. */

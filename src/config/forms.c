@@ -219,8 +219,8 @@ static const struct {
                           N_("an amount of memory such as 4G or 512M, or a part such as 50%"),
                           N_("a list of amounts of memory") },
     [ATH_FORM_LISTEN] = { is_listen,
-                          N_("a port such as 9400, or an IP address of this machine with a port "
-                             "such as 10.0.0.1:9400"),
+                          N_("a port such as 9460, or an IP address of this machine with a port "
+                             "such as 10.0.0.1:9460"),
                           N_("a list of ports") },
 };
 

@@ -39,7 +39,7 @@ enum ath_form {
     ATH_FORM_IMAGE,
     ATH_FORM_KEY_NAME,
     ATH_FORM_MEMORY, /* 4G, 50% */
-    ATH_FORM_LISTEN, /* 9400, 10.0.0.1:9400, [fd00::1]:9400 */
+    ATH_FORM_LISTEN, /* 9460, 10.0.0.1:9460, [fd00::1]:9460 */
     ATH_FORM_COUNT
 };
 

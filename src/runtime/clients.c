@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,17 +21,23 @@
 #include "runtime/lock_in.h"
 #include "runtime/metrics.h"
 #include "runtime/reports.h"
+#include "runtime/server_keys.h"
 #include "runtime/session.h"
 
+enum { PRIORITY = 10 /* of pages of metrics: below sessions */ };
+
+/* Clients without a key may ask, so this process has none. */
 static void serve_metrics(struct ath_listener *listener, int fd,
                           struct ath_session_board_entry *entry)
 {
     ATH_AUTO(ath_metrics_web) web = { 0 };
     struct ath_err err = { 0 };
     listener->server.entry = entry;
+    (void)setpriority(PRIO_PROCESS, 0, PRIORITY);
+    ath_server_keys_forget(&listener->server);
     int status = ath_metrics_read_web(listener->metrics_web, &web, &err);
-    if (!status)
-        status = ath_lock_in_find_user(&listener->server);
+    if (!status && ath_lock_in_find_user(&listener->server))
+        status = ath_err_system(&err, -EIO, "%s", "the listening process does not answer");
     if (!status)
         status = ath_lock_in(&listener->server, entry, fd, NULL, &err);
     if (status)

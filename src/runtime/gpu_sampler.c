@@ -89,9 +89,11 @@ struct sampler {
     struct ath_gpu_nvml health;
     struct ath_root root;                        /* "/"; fd -1: it cannot be opened */
     nvmlDevice_t devices[ATH_DEVICES_MAX];       /* NULL: NVML does not know the device */
+    nvmlReturn_t lookups[ATH_DEVICES_MAX];       /* what NVML answered when it was looked for */
     nvmlEventSet_t events;                       /* NULL: there are none */
     bool knows_processes;                        /* NVML's process ids are those of the board */
     unsigned long long seen_us[ATH_DEVICES_MAX]; /* of the last sample of processes */
+    int64_t busy_percent[ATH_SESSION_BOARD_MAX]; /* of each session, in this sample */
     uint64_t judged_ms;                          /* when the scores were last computed; 0: never */
 };
 
@@ -262,7 +264,9 @@ static void note_xid(const struct sampler *sampler, const nvmlEventData_t *event
     if (number < 0 || event->eventType != EVENT_XID)
         return;
     struct ath_device_sample *sample = &sampler->samples->devices[number];
-    atomic_store(&sample->figures[FIGURE(xids)], atomic_load(&sample->figures[FIGURE(xids)]) + 1);
+    if (ath_xid_kind((int64_t)event->eventData) != ATH_XID_APPLICATION)
+        atomic_store(&sample->figures[FIGURE(xids)],
+                     atomic_load(&sample->figures[FIGURE(xids)]) + 1);
     atomic_store(&sample->figures[FIGURE(last_xid)], (int64_t)event->eventData);
     ath_xid_count(&sample->xids, (int64_t)event->eventData);
 }
@@ -298,23 +302,50 @@ static void begin_events(struct sampler *sampler)
     }
 }
 
-/* A GPU that fell off the bus answers nothing (Xid 79). */
-static bool is_lost(const struct sampler *sampler, size_t number)
+/* Looks for a device's handle, and keeps NVML's answer. */
+static void find_device(struct sampler *sampler, size_t number)
 {
-    nvmlMemory_t memory;
-    return !sampler->devices[number] ||
-           (sampler->nvml.nvmlDeviceGetMemoryInfo &&
-            sampler->nvml.nvmlDeviceGetMemoryInfo(sampler->devices[number], &memory) ==
-                NVML_ERROR_GPU_IS_LOST);
+    const struct ath_device *device = &sampler->server->devices.items[number];
+    const struct nvml *nvml = &sampler->nvml;
+    nvmlDevice_t *out = &sampler->devices[number];
+    nvmlReturn_t status = NVML_ERROR_NOT_FOUND;
+    if (*device->uuid && nvml->nvmlDeviceGetHandleByUUID)
+        status = nvml->nvmlDeviceGetHandleByUUID(device->uuid, out);
+    if (status != NVML_SUCCESS && *device->pci && nvml->nvmlDeviceGetHandleByPciBusId_v2)
+        status = nvml->nvmlDeviceGetHandleByPciBusId_v2(device->pci, out);
+    if (status != NVML_SUCCESS)
+        *out = NULL;
+    sampler->lookups[number] = status;
 }
 
-static void judge_health(const struct sampler *sampler, size_t number)
+/* Whether the driver runs the GPU and no longer reaches it: it fell off the bus (Xid 79), or waits
+ * for a reset. A GPU that NVML does not find, or does not show to this user, may be in order. */
+static int64_t driver_of(const struct sampler *sampler, size_t number)
 {
+    static const nvmlReturn_t broken[] = { NVML_ERROR_IRQ_ISSUE, NVML_ERROR_TIMEOUT,
+                                           NVML_ERROR_GPU_IS_LOST, NVML_ERROR_RESET_REQUIRED,
+                                           NVML_ERROR_UNKNOWN };
+    nvmlMemory_t memory;
+    nvmlReturn_t status = sampler->lookups[number];
+    if (sampler->devices[number] && sampler->nvml.nvmlDeviceGetMemoryInfo &&
+        sampler->nvml.nvmlDeviceGetMemoryInfo(sampler->devices[number], &memory) ==
+            NVML_ERROR_GPU_IS_LOST)
+        status = NVML_ERROR_GPU_IS_LOST;
+    for (size_t i = 0; i < ATH_COUNT(broken); i++)
+        if (status == broken[i])
+            return ATH_GPU_DRIVER_SILENT;
+    return sampler->devices[number] ? ATH_GPU_DRIVER_RUNS : ATH_UNKNOWN;
+}
+
+static void judge_health(struct sampler *sampler, size_t number)
+{
+    if (!sampler->devices[number])
+        find_device(sampler, number);
     struct ath_device_sample *sample = &sampler->samples->devices[number];
     struct ath_gpu_facts facts = sample->xids;
     struct ath_gpu_health health;
     struct ath_pci pci;
-    facts.driver = is_lost(sampler, number) ? ATH_GPU_DRIVER_SILENT : ATH_GPU_DRIVER_RUNS;
+    facts.driver = driver_of(sampler, number);
     if (sampler->root.fd >= 0 && !ath_pci_parse(sampler->server->devices.items[number].pci, &pci))
         ath_gpu_pcie_read(&sampler->root, &pci, &facts);
     if (sampler->devices[number])
@@ -351,8 +382,8 @@ static struct ath_session_sample *session_of(const struct sampler *sampler, unsi
     return NULL;
 }
 
-static void add_time(struct ath_session_sample *session, const struct process_sample *sample,
-                     unsigned long long since_us)
+static void add_time(struct sampler *sampler, struct ath_session_sample *session,
+                     const struct process_sample *sample, unsigned long long since_us)
 {
     unsigned long long span_us = sample->time_us > since_us ? sample->time_us - since_us : 0;
     int64_t busy = sample->busy_percent <= 100 ? sample->busy_percent : 100;
@@ -360,8 +391,9 @@ static void add_time(struct ath_session_sample *session, const struct process_sa
         span_us = GAP_US;
     atomic_store(&session->gpu_time_us,
                  atomic_load(&session->gpu_time_us) + (int64_t)span_us * busy / 100);
-    if (busy > atomic_load(&session->busy_percent))
-        atomic_store(&session->busy_percent, busy);
+    int64_t *most = &sampler->busy_percent[session - sampler->samples->sessions];
+    if (busy > *most)
+        *most = busy;
 }
 
 /* NVML has one sample for each process that used the GPU lately. */
@@ -375,7 +407,7 @@ static void sample_processes(struct sampler *sampler, size_t number)
     for (unsigned int i = 0; status == NVML_SUCCESS && i < count && i < PROCESSES_MAX; i++) {
         struct ath_session_sample *session = session_of(sampler, found[i].pid);
         if (session)
-            add_time(session, &found[i], since_us);
+            add_time(sampler, session, &found[i], since_us);
         if (found[i].time_us > sampler->seen_us[number])
             sampler->seen_us[number] = found[i].time_us;
     }
@@ -384,7 +416,7 @@ static void sample_processes(struct sampler *sampler, size_t number)
 }
 
 /* Begins at 0 for the sessions that have come, and forgets those that have gone. */
-static void begin_sessions(const struct sampler *sampler)
+static void begin_sessions(struct sampler *sampler)
 {
     for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++) {
         struct ath_session_sample *session = &sampler->samples->sessions[i];
@@ -392,10 +424,19 @@ static void begin_sessions(const struct sampler *sampler)
         if (atomic_load(&session->id) != id) {
             atomic_store(&session->id, 0); /* no reader takes the old numbers for the new session */
             atomic_store(&session->gpu_time_us, 0);
+            atomic_store(&session->busy_percent, 0);
         }
-        atomic_store(&session->busy_percent, 0);
         atomic_store(&session->id, id);
+        sampler->busy_percent[i] = 0;
     }
+}
+
+/* Tells at once how busy the sessions were, when all devices have been asked: a reader never sees
+ * a busy session idle. */
+static void end_sessions(const struct sampler *sampler)
+{
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
+        atomic_store(&sampler->samples->sessions[i].busy_percent, sampler->busy_percent[i]);
 }
 
 /* ---- when ---- */
@@ -433,6 +474,8 @@ static void sample(struct sampler *sampler, uint64_t now_ms)
             judge_health(sampler, i);
         beat(sampler);
     }
+    if (sampler->knows_processes)
+        end_sessions(sampler);
     atomic_store(&sampler->samples->sampled_ms, ath_now_ms());
 }
 
@@ -445,19 +488,6 @@ static bool knows_processes(const struct sampler *sampler)
     return sampler->nvml.nvmlDeviceGetProcessUtilization &&
            (sampler->server->is_simulated ||
             (!stat("/proc/self/ns/pid", &own) && own.st_ino == HOST_PID_NAMESPACE));
-}
-
-static void find_device(struct sampler *sampler, size_t number)
-{
-    const struct ath_device *device = &sampler->server->devices.items[number];
-    const struct nvml *nvml = &sampler->nvml;
-    nvmlDevice_t *out = &sampler->devices[number];
-    if (*device->uuid && nvml->nvmlDeviceGetHandleByUUID &&
-        nvml->nvmlDeviceGetHandleByUUID(device->uuid, out) == NVML_SUCCESS)
-        return;
-    if (!*device->pci || !nvml->nvmlDeviceGetHandleByPciBusId_v2 ||
-        nvml->nvmlDeviceGetHandleByPciBusId_v2(device->pci, out) != NVML_SUCCESS)
-        *out = NULL;
 }
 
 static void load(struct sampler *sampler)

@@ -81,7 +81,7 @@ static int64_t faults_of(const struct ath_server *server)
     return count;
 }
 
-static void make(void *context, enum ath_metrics_format format, struct ath_text *out)
+static int make(void *context, enum ath_metrics_format format, struct ath_text *out)
 {
     const struct ath_server *server = context;
     ath_auto_free struct sources *sources = ath_xalloc(sizeof *sources);
@@ -103,6 +103,7 @@ static void make(void *context, enum ath_metrics_format format, struct ath_text 
     };
     ath_metrics_write(&watched, 1, format, out);
     ath_figures_free(&sources->figures);
+    return 0;
 }
 
 int ath_metrics_read_web(const char *web_path, struct ath_metrics_web *out, struct ath_err *err)

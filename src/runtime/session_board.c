@@ -404,19 +404,10 @@ void ath_session_board_give_memory(struct ath_session_board_entry *entry, size_t
 uint64_t ath_session_board_refused(const struct ath_session_board *board,
                                    enum ath_control_reason reason)
 {
-    uint64_t count = atomic_load(&board->refused[reason]);
-    enum ath_control_reason own;
-    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
-        if (atomic_load(&board->known[i].id))
-            count += was_refused(&board->slots[i].entry, &own) && own == reason;
-    return count;
+    return atomic_load(&board->refused[reason]);
 }
 
 uint64_t ath_session_board_broken(const struct ath_session_board *board)
 {
-    uint64_t count = atomic_load(&board->broken);
-    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
-        if (atomic_load(&board->known[i].id))
-            count += claimed(&board->slots[i].entry.broken, 1);
-    return count;
+    return atomic_load(&board->broken);
 }

@@ -180,7 +180,8 @@ bool ath_session_board_is_beyond(const struct ath_session_board *board,
 int64_t ath_session_board_memory(const struct ath_session_board *board, size_t device,
                                  uint32_t *out_sessions);
 
-/* Sessions that were refused for a reason, and those that were cut off, since the start. */
+/* Sessions that were refused for a reason, and those that were cut off, since the start, once they
+ * have ended: a session that is still there could take its claim back. */
 uint64_t ath_session_board_refused(const struct ath_session_board *board,
                                    enum ath_control_reason reason);
 uint64_t ath_session_board_broken(const struct ath_session_board *board);

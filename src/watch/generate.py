@@ -15,7 +15,10 @@ BOARD = "etc/grafana/aitherion-board.json"
 PAGE = "docs/watching.md"
 BEGIN, END = "<!-- metrics: make update-metrics writes this table -->", "<!-- end of the table -->"
 
-# Alert, seconds that it must hold ("5m"), severity, expression, summary, description.
+# The place of a series: a page of several runtimes has them apart by the entry's id and the runtime's address.
+WHERE = "{{ $labels.instance }}{{ with $labels.node }}, NUMA{{ . }}{{ end }}{{ with $labels.server }}, {{ . }}{{ end }}"
+
+# Alert, time that it must hold ("5m"), severity, expression, summary, description with WHERE for the place.
 ALERTS = [
     ("AitherionRuntimeDown", "1m", "critical",
      "aitherion_up == 0",
@@ -28,29 +31,29 @@ ALERTS = [
     ("AitherionRuntimeFaults", "5m", "warning",
      "aitherion_runtime_faults > 0",
      "A runtime reports faults",
-     "{{ $value }} faults at {{ $labels.instance }}. `aitherion health` names them and says what to do."),
+     "{{ $value }} faults at WHERE. `aitherion health` names them and says what to do."),
     ("AitherionGpuUnhealthy", "5m", "warning",
      "aitherion_runtime_device_health_score < 90",
      "A GPU is not healthy",
-     "The GPU {{ $labels.pci }} ({{ $labels.uuid }}) at {{ $labels.instance }} has the health score {{ $value }} of 100. `aitherion health -v` "
+     "The GPU {{ $labels.pci }} ({{ $labels.uuid }}) at WHERE has the health score {{ $value }} of 100. `aitherion health -v` "
      "says why."),
     ("AitherionGpuMemoryNearlyFull", "10m", "warning",
      "aitherion_runtime_device_memory_used_bytes / aitherion_runtime_device_memory_limit_bytes > 0.95",
      "The memory of a GPU is nearly full",
-     "Sessions have {{ $value | humanizePercentage }} of what they may have of the GPU {{ $labels.pci }} at {{ $labels.instance }}. "
+     "Sessions have {{ $value | humanizePercentage }} of what they may have of the GPU {{ $labels.pci }} at WHERE. "
      "`aitherion session list` shows them."),
     ("AitherionGpuXid", "0m", "warning",
      "increase(aitherion_runtime_device_xids_total[15m]) > 0",
      "A GPU reported an Xid event",
-     "The driver reported an Xid event of the GPU {{ $labels.pci }} at {{ $labels.instance }}; the kernel's log has it."),
+     "The driver reported an Xid of the GPU {{ $labels.pci }} at WHERE that no program caused; the kernel log has it."),
     ("AitherionGpuEccErrors", "0m", "critical",
      "increase(aitherion_runtime_device_ecc_uncorrected_errors_total[1h]) > 0",
      "A GPU has memory errors that ECC does not correct",
-     "The GPU {{ $labels.pci }} at {{ $labels.instance }} has new errors. Reset it, and replace it if they come back."),
+     "The GPU {{ $labels.pci }} at WHERE has new errors. Reset it, and replace it if they come back."),
     ("AitherionGpuThrottled", "10m", "warning",
      'aitherion_runtime_device_throttled{reason=~"thermal|hardware_slowdown|hardware_thermal|hardware_power_brake"} == 1',
      "A GPU lowers its clocks",
-     "The GPU {{ $labels.pci }} at {{ $labels.instance }} has been slower for 10 minutes: {{ $labels.reason }}. Look at its cooling and power."),
+     "The GPU {{ $labels.pci }} at WHERE has been slower for 10 minutes: {{ $labels.reason }}. Look at its cooling and power."),
     ("AitherionJobSpansNodes", "5m", "info",
      "count by (identity, program, host, process) (count by (identity, program, host, process, instance, server, node) "
      '(aitherion_runtime_session_age_seconds{process!=""})) > 1',
@@ -58,13 +61,13 @@ ALERTS = [
      "{{ $labels.program }} (process {{ $labels.process }} on {{ $labels.host }}, key {{ $labels.identity }}) uses GPUs of {{ $value }} runtimes. "
      "`aitherion place` says which GPUs are linked best."),
     ("AitherionSampleOld", "2m", "warning",
-     "aitherion_runtime_sample_age_seconds > 30",
+     "aitherion_runtime_devices > 0 unless aitherion_runtime_sample_age_seconds",
      "A runtime does not sample its GPUs",
-     "The figures of the GPUs at {{ $labels.instance }} are {{ $value | humanizeDuration }} old: the driver may hang."),
+     "The runtime at WHERE has no figures of its {{ $value }} GPUs: the driver hangs, or NVML is missing."),
 ]
 
 # A row of the board: its title and its panels. A panel: title, width of 24, expressions with their legends. The units come from the table.
-GPU, SESSION = "{{instance}} GPU {{device}}", "{{program}} {{host}}:{{process}}"
+GPU, SESSION = "{{instance}} {{server}} NUMA{{node}} GPU {{device}}", "{{program}} {{host}}:{{process}}"
 R, D, S = "aitherion_runtime_", "aitherion_runtime_device_", "aitherion_runtime_session_"
 ROWS = [
     ("Runtimes", [
@@ -98,11 +101,11 @@ ROWS = [
         ("Calls", 8, [(f"{S}calls_total{{}}", SESSION)]),
         ("Received from programs", 8, [(f"{S}received_bytes_total{{}}", SESSION)]),
         ("Sent to programs", 8, [(f"{S}sent_bytes_total{{}}", SESSION)]),
-        ("Waits for the GPU, 99 of 100", 8, [(f"{S}wait_seconds{{}}", SESSION)]),
+        ("Waits for the GPU, 99th percentile", 8, [(f"{S}wait_seconds{{}}", SESSION)]),
     ]),
     ("Keys and connections", [
         ("Sessions by key", 8, [(f"{R}identity_sessions{{}}", "{{identity}}")]),
-        ("Memory by key", 8, [(f"{R}identity_memory_used_bytes{{}}", "{{identity}} GPU {{device}}")]),
+        ("Memory by key", 8, [(f"{R}identity_memory_used_bytes{{}}", "{{identity}} " + GPU)]),
         ("Connections", 8, [(f"{R}connections_total{{}}", "{{instance}} accepted"), (f"{R}refused_total{{}}", "{{instance}} refused: {{reason}}"),
                             (f"{R}broken_total{{}}", "{{instance}} broken")]),
     ]),
@@ -142,7 +145,7 @@ def panel_of(table, number, place, title, targets):
     metric = metric_of(table, targets[0][0])
     kind = "stat" if not targets[0][1] else "timeseries"
     return {
-        "id": number, "type": kind, "title": title, "description": metric["help"] + ".", "gridPos": place,
+        "id": number, "type": kind, "title": title, "description": " ".join(dict.fromkeys(metric_of(table, expression)["help"] + "." for expression, _ in targets)), "gridPos": place,
         "datasource": {"type": "prometheus", "uid": "${datasource}"},
         "fieldConfig": {"defaults": {"unit": unit_of(metric), **({"min": 0} if kind == "timeseries" else {})}, "overrides": []},
         "targets": [{"refId": chr(ord("A") + i), "expr": query_of(table, expression), "legendFormat": legend or "__auto"}
@@ -183,7 +186,7 @@ def rules(table):
         metric_of(table, expression)
         lines += [f"      - alert: {name}", f"        expr: {json.dumps(expression)}", f"        for: {seconds}", "        labels:",
                   f"          severity: {severity}", "        annotations:", f"          summary: {json.dumps(summary)}",
-                  f"          description: {json.dumps(description)}"]
+                  f"          description: {json.dumps(description.replace('WHERE', WHERE))}"]
     return "\n".join(lines) + "\n"
 
 

@@ -22,7 +22,10 @@
 #include "base/i18n.h"
 #include "base/late.h"
 
-enum { CONNECTION_BYTES = 32 << 10 }; /* for the head of a request and of its answer */
+enum {
+    CONNECTION_BYTES = 32 << 10, /* for the head of a request and of its answer */
+    PAGE_MS = 100,               /* from one page of a connection to the next */
+};
 
 #define MHD_FUNCTIONS(F)                                                                           \
     F(MHD_start_daemon)                                                                            \
@@ -57,6 +60,7 @@ struct connection {
     const struct ath_metrics_http *http;
     uint64_t deadline_ms; /* of the current step */
     uint64_t last_ms;     /* a request after this time is the last one */
+    uint64_t page_ms;     /* of the last page; 0: there was none */
     int fd;
     bool is_answering, is_closed;
     char *authorization; /* the header with the password that was right; NULL: none yet */
@@ -95,11 +99,23 @@ static enum MHD_Result refuse(struct connection *connection, struct MHD_Connecti
     return answer(connection, to, code, "text/plain; charset=utf-8", message, strlen(message));
 }
 
+/* A connection that asks without pause gets its pages slowly. */
+static void pause_between_pages(struct connection *connection)
+{
+    uint64_t now_ms = ath_now_ms(), next_ms = connection->page_ms + PAGE_MS;
+    if (connection->page_ms && now_ms < next_ms)
+        (void)poll(NULL, 0, (int)(next_ms - now_ms));
+    connection->page_ms = ath_now_ms();
+}
+
 static enum MHD_Result answer_page(struct connection *connection, struct MHD_Connection *to)
 {
     ATH_AUTO(ath_text) body = { 0 };
     enum ath_metrics_format format = ath_metrics_format_of(header(to, MHD_HTTP_HEADER_ACCEPT));
-    connection->http->make(connection->http->context, format, &body);
+    pause_between_pages(connection);
+    if (connection->http->make(connection->http->context, format, &body))
+        return refuse(connection, to, MHD_HTTP_SERVICE_UNAVAILABLE,
+                      "the runtimes cannot be listed; the log of this server says why\n");
     return answer(connection, to, MHD_HTTP_OK, ath_metrics_content_type(format),
                   body.data ? body.data : "", body.length);
 }

@@ -10,11 +10,13 @@
 #include "watch/web.h"
 
 struct ath_metrics_http {
-    void (*make)(void *context, enum ath_metrics_format format, struct ath_text *out);
+    /* Returns 0 with the page in *out, or a negative errno if there is none now. */
+    int (*make)(void *context, enum ath_metrics_format format, struct ath_text *out);
     void *context;
     const struct ath_metrics_web *web; /* NULL: neither TLS nor passwords */
     /* Limits in milliseconds: for the first request, between two requests, for taking an answer,
-     * and for all requests of a connection, after which it closes with the next answer. */
+     * and for all requests of a connection, after which it closes with the next answer. A
+     * connection gets at most ten pages in a second. */
     int request_ms, idle_ms, answer_ms, connection_ms;
 };
 

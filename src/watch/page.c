@@ -141,9 +141,9 @@ static void add_member(struct family *family, const struct subject *subject, con
     const struct ath_metric *metric = family->metric;
     int64_t value;
     memcpy(&value, (const char *)values + metric->offset, sizeof value);
-    if (value == ATH_UNKNOWN)
+    if (value == ATH_UNKNOWN || __builtin_mul_overflow(value, metric->factor, &value))
         return;
-    add_line(family, subject, ath_metric_ending(metric), value * metric->factor, metric->divisor);
+    add_line(family, subject, ath_metric_ending(metric), value, metric->divisor);
 }
 
 /* ---- scopes ---- */

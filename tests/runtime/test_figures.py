@@ -178,7 +178,7 @@ class Samples(unittest.TestCase):
                                     "the scores are others")
             names = ("eccUncorrected", "eccCorrected", "xids", "lastXid", "throttleReasons", "remappedRows")
             self.assertEqual([[of_device(figures, i)[name] for name in names] for i in range(4)],
-                             [["3", "7", "0", "-1", "0", "0"], ["0", "0", "1", "79", "0", "0"], ["0", "0", "1", "31", "0", "0"],
+                             [["3", "7", "0", "-1", "0", "0"], ["0", "0", "1", "79", "0", "0"], ["0", "0", "0", "31", "0", "0"],
                               ["0", "0", "0", "-1", "64", "5"]])
 
     def test_time_of_sessions(self):

@@ -718,6 +718,7 @@ class Metrics(unittest.TestCase):
             runtime.run("health", "--server", server.address, "--key", runtime.key_file(b"another"))
             server.health()
             address = self.address(server)
+            self.assertTrue(harness.wait_until(lambda: 'refused_total{reason="keyWrong"} 1' in self.get(address, "/metrics")[1]))
             code, body = self.get(address, "/metrics")
             self.assertEqual(code, "200")
             values = dict(line.split() for line in body.splitlines() if not line.startswith("#"))
@@ -1004,6 +1005,18 @@ class HostPage(unittest.TestCase):
             value = harness.checked_json(*self.words(first.address))
             self.assertIn("\naitherion_runtime_devices{", value["page"])
 
+    def test_a_key_that_cannot_be_read(self):
+        result = harness.run("metrics", "--server", "127.0.0.1:1", "--key", "/nonexistent")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("/nonexistent", result.stderr)
+
+    def test_no_runtime_has_a_page(self):
+        document = os.path.join(harness.scratch(), "empty.yaml")
+        with open(document, "w", encoding="utf-8") as file:
+            file.write("schema: aitherion.topology/1\nnuma: []\n")
+        result = harness.run("metrics", "-c", document, env=harness.environment(AITHERION_SERVER=""))
+        self.assertEqual((result.stdout, result.stderr), ("", "aitherion: no runtime runs here\n"))
+
     def test_a_silent_runtime_does_not_hold_up_the_others(self):
         with Server("--sim") as server, socket.create_server(("127.0.0.1", 0)) as silent, socket.create_server(("127.0.0.1", 0)) as closed:
             places = [f"127.0.0.1:{each.getsockname()[1]}" for each in (silent, closed)]
@@ -1018,15 +1031,19 @@ class HostPage(unittest.TestCase):
         with Server("--sim") as first, Server("--sim") as second:
             command = [harness.binary(), *self.words(first.address, second.address), "--listen", "127.0.0.1:0"]
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=harness.environment()) as process:
-                address = re.search(r"http://(\S+)/metrics", process.stdout.readline())[1]
-                get = Metrics().get
-                self.assertEqual(self.up(get(address, "/metrics")[1]), {first.address: "1", second.address: "1"})
-                second.process.kill()
-                second.process.wait()
-                self.assertEqual(self.up(get(address, "/metrics")[1]), {first.address: "1", second.address: "0"})
-                self.assertEqual(get(address, "/")[0], "404")
-                process.terminate()
-                self.assertEqual(process.wait(harness.PATIENCE_S), 0)
+                try:
+                    address = re.search(r"http://(\S+)/metrics", process.stdout.readline())[1]
+                    get = Metrics().get
+                    self.assertEqual(self.up(get(address, "/metrics")[1]), {first.address: "1", second.address: "1"})
+                    second.process.kill()
+                    second.process.wait()
+                    # a page is shown to others for a second
+                    self.assertTrue(harness.wait_until(lambda: self.up(get(address, "/metrics")[1]) == {first.address: "1", second.address: "0"}))
+                    self.assertEqual(get(address, "/")[0], "404")
+                    process.terminate()
+                    self.assertEqual(process.wait(harness.PATIENCE_S), 0)
+                finally:
+                    process.kill()
 
     def test_the_table(self):
         table = harness.checked_json("metrics", "--table")["metrics"]

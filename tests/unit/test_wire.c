@@ -863,6 +863,7 @@ TEST(refuses_a_wrong_key)
     send_proof(wrong);
     expect_refusal(ATH_CONTROL_REASON_KEY_WRONG);
     expect_end();
+    ath_session_board_remove(server.board, 0);
     ck_assert_uint_eq(ath_session_board_refused(server.board, ATH_CONTROL_REASON_KEY_WRONG), 1);
 }
 
@@ -976,6 +977,7 @@ TEST(ends_a_silent_handshake)
     uint64_t begin = ath_now_ms();
     expect_end();
     ck_assert_uint_lt(ath_now_ms() - begin, PATIENCE_MS);
+    ath_session_board_remove(server.board, 0);
     ck_assert_uint_eq(ath_session_board_broken(server.board), 1);
 }
 
@@ -989,6 +991,7 @@ TEST(ends_a_silent_session)
     begin_session(proof);
     expect_end();
     ck_assert_uint_lt(ath_now_ms() - begin, PATIENCE_MS);
+    ath_session_board_remove(server.board, 0);
     ck_assert_uint_eq(ath_session_board_broken(server.board), 0);
 }
 
@@ -1001,6 +1004,7 @@ TEST(ends_a_session_that_breaks_off)
     ck_assert_int_eq(write(ends[0], "\0\0", 2), 2);
     shutdown(ends[0], SHUT_WR);
     expect_end();
+    ath_session_board_remove(server.board, 0);
     ck_assert_uint_eq(ath_session_board_broken(server.board), 1);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/i18n.h"
 #include "base/log.h"
 #include "cli/commands/commands.h"
@@ -28,6 +29,7 @@ enum {
     IDLE_MS = 30000,
     ANSWER_MS = 10000,
     CONNECTION_MS = 10 * 60 * 1000,
+    PAGE_MS = 1000, /* that a page is shown to others */
 };
 
 struct options {
@@ -38,11 +40,17 @@ struct options {
 
 /* ---- serving ---- */
 
+struct page {
+    struct ath_text text;
+    uint64_t made_ms; /* 0: it is not there */
+};
+
 /* The state of the server. It outlives the threads of its connections. */
 struct server {
     struct ath_cli *cli;
     const struct options *options;
     pthread_mutex_t lock; /* one page at a time: the command line's state has one user */
+    struct page pages[ATH_METRICS_OPEN + 1];
     atomic_int connections;
     struct ath_metrics_web web;
 };
@@ -52,15 +60,27 @@ struct client {
     int fd;
 };
 
-/* The error of listing the runtimes goes to standard error; the page is empty then. */
-static void make_page(void *context, enum ath_metrics_format format, struct ath_text *out)
+/* The error of listing the runtimes goes to standard error. Connections that wait meanwhile get the
+ * same page. */
+static int make_page(void *context, enum ath_metrics_format format, struct ath_text *out)
 {
     struct server *server = context;
+    struct page *page = &server->pages[format];
     struct ath_err err = { 0 };
+    int status = 0;
     pthread_mutex_lock(&server->lock);
-    if (ath_host_metrics_write(server->cli, &server->options->reach, false, format, out, &err))
+    if (!page->made_ms || ath_now_ms() - page->made_ms > PAGE_MS) {
+        page->text.length = 0;
+        status = ath_host_metrics_write(server->cli, &server->options->reach, false, format,
+                                        &page->text, &err);
+        page->made_ms = status ? 0 : ath_now_ms();
+    }
+    if (status)
         ath_log(ATH_LOG_NORMAL, "%s", err.message);
+    else
+        ath_text_add_bytes(out, page->text.data ? page->text.data : "", page->text.length);
     pthread_mutex_unlock(&server->lock);
+    return status;
 }
 
 static void *serve_client(void *argument)
@@ -135,6 +155,8 @@ static int print(struct ath_cli *cli, const struct options *options, struct ath_
     int status = ath_host_metrics_write(cli, &options->reach, true, ATH_METRICS_TEXT, &text, err);
     if (status)
         return status;
+    if (!text.length)
+        ath_log(ATH_LOG_NORMAL, "%s", _("no runtime runs here"));
     ath_auto_free char *page = ath_text_take(&text);
     const struct ath_metrics_page data = { page };
     return ath_cli_show(cli, &ath_metrics_page_view, &data, ath_cli_format(cli), err);
@@ -169,14 +191,14 @@ static const struct ath_option option_table[] = {
     { .name = "table",
       .type = ATH_OPTION_FLAG,
       .offset = offsetof(struct options, is_table),
-      .help = N_("show which metrics there are, with their types, units and labels") },
+      .help = N_("show which metrics there are, with their types; --json adds units and labels") },
     ATH_REACH_LIST_OPTIONS(struct options),
     { .name = NULL },
 };
 
 static const struct ath_example examples[] = {
     { "aitherion metrics", N_("of all runtimes on this machine, once") },
-    { "aitherion metrics --listen 10.0.0.11:9400 --numa all", N_("for Prometheus") },
+    { "aitherion metrics --listen 10.0.0.11:9470 --numa all", N_("for Prometheus") },
     { "aitherion metrics --server 10.0.0.11:50051,10.0.0.12:50051", N_("of other machines") },
     { .command = NULL },
 };

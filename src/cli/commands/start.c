@@ -242,7 +242,7 @@ static int take_metrics(struct ath_start_work *work, struct ath_err *err)
         ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not a value for '--%s'"), wanted,
                     "metrics");
         return ath_err_hint(err, -EINVAL,
-                            _("[ADDRESS:]PORT, such as 10.0.0.1:9400; each entry has a port of its "
+                            _("[ADDRESS:]PORT, such as 10.0.0.1:9460; each entry has a port of its "
                               "own, at most %d"),
                             ATH_FORM_PORT_MAX);
     }

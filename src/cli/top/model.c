@@ -401,7 +401,7 @@ static void take_port(struct ath_top_port *out, const struct ath_port_counts *ol
  * screen is open. */
 static void take_ports(struct ath_top *top, const struct ath_host_counts *host, uint64_t passed_ms)
 {
-    if (!top->port_count)
+    if (!top->ports)
         top->ports = ath_xalloc(host->port_count * sizeof *top->ports);
     top->port_count = host->port_count;
     for (size_t i = 0; i < host->port_count; i++) {

@@ -242,11 +242,14 @@ int ath_process_sessions(int pid)
     ath_auto_free char *name = ath_xasprintf("task/%d/children", pid);
     ath_auto_free char *list = read_of(pid, name, NULL);
     char *rest = list, *word;
-    int count = 0, child;
+    int count = 0, samplers = 0, child;
 
     while (rest && (word = strsep(&rest, " "))) /* "345 346 " */
-        count += !ath_parse_int(word, 1, INT32_MAX, &child) && !is_sampler(child);
-    return list ? count : ATH_UNKNOWN;
+        if (!ath_parse_int(word, 1, INT32_MAX, &child)) {
+            count++;
+            samplers += is_sampler(child);
+        }
+    return list ? count - (samplers > 0) : ATH_UNKNOWN; /* a session may take that name */
 }
 
 void ath_process_ids(int **out, size_t *out_count)

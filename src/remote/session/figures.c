@@ -44,9 +44,11 @@
     X(gpu_time_us)                                                                                 \
     X(busy_percent)
 
+/* No sum of what a server claims overflows. */
 static int64_t known(int64_t value)
 {
-    return value < 0 ? ATH_UNKNOWN : value;
+    static const int64_t most = (int64_t)1 << 53;
+    return value < 0 || value > most ? ATH_UNKNOWN : value;
 }
 
 void ath_device_figures_init(struct ath_device_figures *out)

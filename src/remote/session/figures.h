@@ -38,8 +38,8 @@ struct ath_device_figures {
     int64_t throttle_reasons; /* bits of nvmlClocksEventReasons */
     int64_t ecc_corrected, ecc_uncorrected;
     int64_t remapped_rows; /* of both causes */
-    int64_t xids;          /* events since the server started */
-    int64_t last_xid;
+    int64_t xids;          /* events since the server started that no program caused */
+    int64_t last_xid;      /* of all */
     int64_t pcie_received_bytes_s, pcie_sent_bytes_s;
     int64_t nvlink_received_bytes, nvlink_sent_bytes; /* counts */
     int64_t health_score;                             /* 0 to 100 */
