@@ -73,6 +73,25 @@ static void gather_sessions(const struct ath_server *server, struct sources *sou
     }
 }
 
+/* Makes the sums of the devices those of the sessions on the same page: a session may have ended
+ * since the figures were collected. */
+static void add_up(struct sources *sources)
+{
+    struct ath_figures *figures = &sources->figures;
+    for (size_t i = 0; i < figures->device_count; i++)
+        figures->devices[i].memory_used_bytes = figures->devices[i].sessions = 0;
+    for (size_t i = 0; i < sources->sessions.count; i++) {
+        const struct ath_runtime_session *session = &sources->items[i];
+        for (size_t j = 0; j < session->use_count; j++) {
+            const struct ath_runtime_use *use = &session->uses[j];
+            if (use->device >= figures->device_count)
+                continue;
+            figures->devices[use->device].memory_used_bytes += use->memory_used_bytes;
+            figures->devices[use->device].sessions++;
+        }
+    }
+}
+
 static int64_t faults_of(const struct ath_server *server)
 {
     int64_t count = 0;
@@ -90,6 +109,7 @@ static int make(void *context, enum ath_metrics_format format, struct ath_text *
                                                          .pci = server->devices.items[i].pci };
     ath_figures_collect(server, &sources->figures);
     gather_sessions(server, sources);
+    add_up(sources);
     const struct ath_watch_server watched = {
         .node = server->node,
         .up = 1,
