@@ -15,7 +15,12 @@ enum {
     INVALID_ARGUMENT = 2,
     NOT_SUPPORTED = 3,
     INSUFFICIENT_SIZE = 7,
+    INSUFFICIENT_POWER = 8,
+    TIMEOUT = 10,
+    IRQ_ISSUE = 11,
     GPU_IS_LOST = 15,
+    RESET_REQUIRED = 16,
+    UNKNOWN_ERROR = 999,
     CORRECTED = 0, /* nvmlMemoryErrorType_t */
     UNCORRECTED = 1,
     VOLATILE = 0,  /* nvmlEccCounterType_t: since the driver was loaded */
@@ -239,6 +244,16 @@ static void ask_links(const struct ath_gpu_nvml *nvml, void *device, struct ath_
         return;
     facts->nvlinks = all ? working : ATH_GPU_NO_FACT;
     facts->nvlinks_max = working && is_wired(nvml, device) ? all : ATH_GPU_NO_FACT;
+}
+
+bool ath_gpu_nvml_is_silent(int status)
+{
+    static const int silent[] = { INSUFFICIENT_POWER, TIMEOUT,        IRQ_ISSUE,
+                                  GPU_IS_LOST,        RESET_REQUIRED, UNKNOWN_ERROR };
+    for (size_t i = 0; i < ATH_COUNT(silent); i++)
+        if (status == silent[i])
+            return true;
+    return false;
 }
 
 /* A GPU that is lost after its handle was opened fails each question. */

@@ -5,6 +5,8 @@
  * so here as well: the command line tool asks in a child process.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/pci.h"
 #include "base/root.h"
 #include "gpu/health.h"
@@ -32,6 +34,10 @@ struct ath_gpu_nvml {
 
 /* Finds the questions in a library that dlopen() opened. The library must stay open. */
 void ath_gpu_nvml_load(void *library, struct ath_gpu_nvml *out);
+
+/* Whether an error of NVML means that the driver runs the GPU and no longer reaches it. A GPU that
+ * is not found, or that this process may not use, may be in order. */
+bool ath_gpu_nvml_is_silent(int status);
 
 /* Asks for all facts of a device (nvmlDevice_t), except Xids and facts that *facts has already. The
  * driver's state is set only if the GPU is lost. Facts that NVML does not tell stay

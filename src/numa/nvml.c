@@ -237,18 +237,6 @@ static void pass_switches(const struct nvml *nvml, const struct ath_machine *mac
     }
 }
 
-/* True for the errors that mean: the driver runs the GPU and no longer reaches it. A GPU that is
- * not found, or that this process may not use, may be in order. */
-static bool is_broken(int status)
-{
-    static const int broken[] = { NVML_IRQ_ISSUE, NVML_TIMEOUT, NVML_GPU_IS_LOST,
-                                  NVML_RESET_REQUIRED, NVML_UNKNOWN };
-    for (size_t i = 0; i < ATH_COUNT(broken); i++)
-        if (status == broken[i])
-            return true;
-    return false;
-}
-
 /* NVML names a GPU "00000004:04:00.0". */
 static nvml_device open_device(const struct nvml *nvml, const struct ath_pci *pci,
                                struct answer *answer)
@@ -262,7 +250,7 @@ static nvml_device open_device(const struct nvml *nvml, const struct ath_pci *pc
     if (status == NVML_SUCCESS && device)
         return device;
     answer->is_lost = status == NVML_GPU_IS_LOST;
-    answer->is_silent = is_broken(status);
+    answer->is_silent = ath_gpu_nvml_is_silent(status);
     copy_text(answer->error, sizeof answer->error, nvml->nvmlErrorString(status));
     return NULL;
 }

@@ -11,11 +11,7 @@ enum {
     NVML_SUCCESS = 0,
     NVML_INVALID_ARGUMENT = 2,
     NVML_NOT_SUPPORTED = 3,
-    NVML_IRQ_ISSUE = 8, /* the kernel's driver does not answer for the GPU */
-    NVML_TIMEOUT = 10,
     NVML_GPU_IS_LOST = 15,
-    NVML_RESET_REQUIRED = 16,
-    NVML_UNKNOWN = 999,
     NVML_ENABLED = 1,
     NVML_REMOTE_GPU = 0, /* nvmlIntNvLinkDeviceType_t */
     NVML_REMOTE_NPU = 1,

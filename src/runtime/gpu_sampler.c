@@ -318,22 +318,10 @@ static void find_device(struct sampler *sampler, size_t number)
     sampler->lookups[number] = status;
 }
 
-/* Whether the driver runs the GPU and no longer reaches it: it fell off the bus (Xid 79), or waits
- * for a reset. A GPU that NVML does not find, or does not show to this user, may be in order. */
 static int64_t driver_of(const struct sampler *sampler, size_t number)
 {
-    static const nvmlReturn_t broken[] = { NVML_ERROR_IRQ_ISSUE, NVML_ERROR_TIMEOUT,
-                                           NVML_ERROR_GPU_IS_LOST, NVML_ERROR_RESET_REQUIRED,
-                                           NVML_ERROR_UNKNOWN };
-    nvmlMemory_t memory;
-    nvmlReturn_t status = sampler->lookups[number];
-    if (sampler->devices[number] && sampler->nvml.nvmlDeviceGetMemoryInfo &&
-        sampler->nvml.nvmlDeviceGetMemoryInfo(sampler->devices[number], &memory) ==
-            NVML_ERROR_GPU_IS_LOST)
-        status = NVML_ERROR_GPU_IS_LOST;
-    for (size_t i = 0; i < ATH_COUNT(broken); i++)
-        if (status == broken[i])
-            return ATH_GPU_DRIVER_SILENT;
+    if (ath_gpu_nvml_is_silent(sampler->lookups[number]))
+        return ATH_GPU_DRIVER_SILENT;
     return sampler->devices[number] ? ATH_GPU_DRIVER_RUNS : ATH_UNKNOWN;
 }
 
