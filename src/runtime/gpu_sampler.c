@@ -320,7 +320,7 @@ static void find_device(struct sampler *sampler, size_t number)
 
 static int64_t driver_of(const struct sampler *sampler, size_t number)
 {
-    if (ath_gpu_nvml_is_silent(sampler->lookups[number]))
+    if (ath_gpu_nvml_is_silent((int)sampler->lookups[number]))
         return ATH_GPU_DRIVER_SILENT;
     return sampler->devices[number] ? ATH_GPU_DRIVER_RUNS : ATH_UNKNOWN;
 }

@@ -188,14 +188,15 @@ class Judging(unittest.TestCase):
         steps = os.path.join(BUILD, "bench", "steps")
         test = groups.Test("made up", "steps", ["env", "AITHERION_CUDA_LOG=summary", steps, "token of 285 launches", "4"], harness.PATIENCE_S)
         waiting = {}
+        few, many = "facts", "rests,facts"  # a program keeps facts if its line is slow, and so does on a busy machine
         with contextlib.redirect_stderr(io.StringIO()):
-            for off in [None, "rests,spinning"]:
+            for off in [few, many]:
                 outcome = self.run_.one(test.without(off), "tcp")
                 waiting[off] = int(re.search(r"(\d+) answers .* altogether", outcome.output).group(1))
                 self.assertEqual(outcome.state, "ok", outcome.output)
-        self.assertGreater(waiting["rests,spinning"], waiting[None])
+        self.assertGreater(waiting[many], waiting[few])
         opened = [line for line in self.run_.server.logged().splitlines() if "event=session-opened" in line]
-        self.assertEqual([line.endswith("disabled=rests,spinning") for line in opened], [False, True])
+        self.assertEqual([line.split("disabled=")[-1] for line in opened], [few, many])
 
     def test_native_runs_once_whatever_is_switched_off(self):
         path = os.path.join(self.folder.name, "natives")
