@@ -15,6 +15,7 @@ CONTAINER = {"container/linker", "container/plan", "container/docker", "containe
 BELOW = {
     "base": set(),
     "gpu": {"base"},
+    "turns": {"base"},
     "roce": {"base"},
     "numa": {"base", "gpu", "roce"},
     "place": {"base", "gpu", "roce", "numa"},
@@ -39,12 +40,13 @@ BELOW = {
     "cuda/client": REMOTE | {"cuda/api", "cuda/common"},
     "cuda/several": REMOTE | {"cuda/api", "cuda/common", "cuda/client"},
     "cuda/server": REMOTE | {"cuda/api", "cuda/common"},
+    "cuda/turns": {"base", "turns", "cuda/api", "cuda/common"},
     "watch": {"base", "config", "remote", "remote/wire", "remote/session"},
     "nvml/api": set(),
     "nvml/client": REMOTE | {"nvml/api"},
     "nvml/server": REMOTE | {"nvml/api"},
     "video": set(),
-    "runtime": REMOTE | {"gpu", "cuda/api", "cuda/common", "cuda/server", "nvml/api", "nvml/server", "watch"},
+    "runtime": REMOTE | {"gpu", "cuda/api", "cuda/common", "cuda/server", "cuda/turns", "turns", "nvml/api", "nvml/server", "watch"},
     "sim": {"cuda/api", "nvml/api"},
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">]+)[">]', re.MULTILINE)

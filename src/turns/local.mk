@@ -1,0 +1,2 @@
+libaitherion_a_SOURCES += \
+	src/turns/slot.h src/turns/turns.h

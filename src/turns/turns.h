@@ -1,0 +1,94 @@
+/*
+ * Turns on the GPUs of one server: who may use them now, for how long, and what each has used. A
+ * state machine without clock, lock or I/O, so that every rule is tested without a GPU and without
+ * real time.
+ *
+ * A party is a session. It gets all GPUs that it uses at once or none, so it never waits for
+ * itself. Parties that have a GPU in common exclude each other. A party is charged for all the time
+ * that it holds a turn: the GPU cannot take a running kernel away, so a turn that ends late is paid
+ * by its own party. Nobody is asked to give a turn back while no other party may have it.
+ *
+ * Parties belong to groups (identities). Time is divided among groups by their weights, and in a
+ * group among its parties. Time that a party has not wanted is lent to the others. It is owed
+ * again, up to ATH_TURNS_LENT_US, so a program that pauses between its kernels gets its share.
+ *
+ * All times are microseconds of one clock that never falls. Threads: the caller excludes others.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ATH_TURNS_PARTIES_MAX = 512,
+    ATH_TURNS_WEIGHT_MAX = 10000,
+    ATH_TURNS_US = 20000,        /* of a turn, while another party waits */
+    ATH_TURNS_LEAST_US = 1000,   /* of a turn that one with the same class would end */
+    ATH_TURNS_LENT_US = 500000,  /* most time of the GPU that a party is owed */
+    ATH_TURNS_LATE_US = 2000000, /* a party that is asked to give back, and does not, is overdue */
+    ATH_TURNS_RECENT_US = 10000000 /* a party that has used its GPUs since then counts as there */
+};
+
+/* What a party may have. */
+struct ath_turns_claim {
+    uint64_t devices;              /* a bit for each GPU that it uses; 0: it excludes nobody */
+    uint32_t group;                /* 0 to ATH_TURNS_PARTIES_MAX - 1 */
+    uint32_t weight, group_weight; /* 1 to ATH_TURNS_WEIGHT_MAX; the same group_weight for all
+                                    * parties of a group */
+    int priority;                  /* a party with a higher one goes first, whatever the weights */
+    uint32_t most_percent; /* of the GPUs' time, even if nobody else wants it; 100: no limit */
+    uint32_t group_most_percent;
+    bool is_free; /* holds turns beside others that are free, too */
+};
+
+/* What the arbiter tells a party. */
+struct ath_turns_state {
+    bool is_given;       /* it has the turn */
+    bool is_wanted_back; /* it starts nothing more, and gives the turn back */
+    bool is_overdue;     /* it was asked for so long that others no longer wait for it */
+    bool has_others;     /* another party on its GPUs has used them lately, or waits */
+    bool has_higher;     /* one of those has a higher priority */
+    bool is_waited_for;  /* another party waits for one of its GPUs, and may have it */
+    uint32_t number;     /* of its turn; grows with each, never 0 in a turn */
+};
+
+struct ath_turns_used {
+    int64_t used_us, waited_us,
+        lent_us; /* lent_us: beyond its share, since others did not want it */
+    uint64_t turns;
+};
+
+/* Makes the state. Free it with ath_turns_free(). Ends the program when memory runs out. */
+struct ath_turns *ath_turns_make(int64_t now_us);
+void ath_turns_free(struct ath_turns *turns);
+
+/* A party comes, or its claim changes. party: 0 to ATH_TURNS_PARTIES_MAX - 1. */
+void ath_turns_claim(struct ath_turns *turns, size_t party, const struct ath_turns_claim *claim,
+                     int64_t now_us);
+
+/* A party is gone, whatever it was doing: its process has ended. */
+void ath_turns_leave(struct ath_turns *turns, size_t party, int64_t now_us);
+
+/* A party has work for its GPUs. */
+void ath_turns_want(struct ath_turns *turns, size_t party, int64_t now_us);
+
+/* A holder's work is over. number: of the turn that it gives back; another one than that of its
+ * last turn is ignored. wants: it has more work. */
+void ath_turns_give_back(struct ath_turns *turns, size_t party, uint32_t number, bool wants,
+                         int64_t now_us);
+
+/* Takes over a turn that was given before: the arbiter was replaced, and the party holds it. */
+void ath_turns_adopt(struct ath_turns *turns, size_t party, uint32_t number, int64_t now_us);
+
+/* Gives turns that can be given. Returns when to call again if nothing happens; INT64_MAX: never.
+ * Other functions may be called any number of times before it. */
+int64_t ath_turns_decide(struct ath_turns *turns, int64_t now_us);
+
+/* What a party is to be told, as the last ath_turns_decide() found it. */
+struct ath_turns_state ath_turns_state(const struct ath_turns *turns, size_t party);
+
+struct ath_turns_used ath_turns_used(const struct ath_turns *turns, size_t party);
+
+/* The party for which another one waits longest: who holds what it wants. Returns
+ * ATH_TURNS_PARTIES_MAX if it does not wait, or waits for its own cap. */
+size_t ath_turns_waits_for(const struct ath_turns *turns, size_t party);
