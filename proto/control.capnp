@@ -72,6 +72,8 @@ struct Message {
 
     getFigures @22 :Void;
     figures @23 :Gpu.Figures;
+
+    changeClaim @24 :Gpu.ClaimChange;    # answered by done
   }
 }
 
@@ -113,6 +115,7 @@ struct OpenChannel {
   stripes @3 :UInt32;              # connections that are about to join, besides this one; of tcp alone
   memoryLimitBytes @4 :Int64;      # of each GPU, that the program asks for as the most that it may have; 0: none
   memoryLimitFraction @5 :Float64; # or as a part of each GPU's memory; 0: none
+  claim @6 :Gpu.Claim;             # on the GPUs' time, that the program asks for
 }
 
 struct Join {
@@ -180,6 +183,8 @@ struct Health {
   problems @12 :List(Problem);
   driverVersion @13 :UInt32;       # the newest CUDA that the driver knows, 13000 for 13.0; 0: there is no driver
   address @14 :Text;               # where it listens for TCP, in its own network: "10.0.0.11:50051"; empty: nowhere
+  sharing @15 :Gpu.Sharing;
+  claim @16 :Gpu.Claim;            # the most that a session of the identity that asks may claim; sharePercent 0: any share
 }
 
 struct Problem {

@@ -47,6 +47,27 @@ enum LimitSource {
   set @3;                          # by limitSession, later
 }
 
+enum Priority {
+  normal @0;
+  low @1;
+  high @2;                         # goes before the others, whatever their shares
+}
+
+struct Claim {
+  # On the time of GPUs: what a program asks for, or may have. src/turns/turns.h says what comes of it.
+  sharePercent @0 :UInt32;         # 1 to 100; 0: none
+  isCapped @1 :Bool;               # never more than the share, even if nobody else wants the GPU
+  priority @2 :Priority;
+}
+
+enum Sharing {
+  # When sessions take turns on the GPUs of a server.
+  unknown @0;                      # never: an older server
+  auto @1;                         # from the first claim on a GPU
+  turns @2;                        # always
+  free @3;                         # never
+}
+
 struct SessionList {
   sessions @0 :List(Session);      # by id
 }
@@ -55,6 +76,16 @@ struct SessionLimit {
   id @0 :UInt64;
   device @1 :UInt32;
   memoryLimitBytes @2 :Int64 = -1; # -1: none
+}
+
+struct ClaimChange {
+  # Of a session's claim while it runs.
+  id @0 :UInt64;
+  sharePercent @1 :Int32 = -1;     # 1 to 100; 0: none; -1: stays as it is
+  changesCap @2 :Bool;             # whether the next counts
+  isCapped @3 :Bool;
+  changesPriority @4 :Bool;        # whether the next counts
+  priority @5 :Priority;
 }
 
 struct Figures {
