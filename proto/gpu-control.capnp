@@ -48,9 +48,10 @@ enum LimitSource {
 }
 
 enum Priority {
-  normal @0;
+  unset @0;                        # nobody said one
   low @1;
-  high @2;                         # goes before the others, whatever their shares
+  normal @2;
+  high @3;                         # goes before the others, whatever their shares
 }
 
 struct Claim {
@@ -84,8 +85,7 @@ struct ClaimChange {
   sharePercent @1 :Int32 = -1;     # 1 to 100; 0: none; -1: stays as it is
   changesCap @2 :Bool;             # whether the next counts
   isCapped @3 :Bool;
-  changesPriority @4 :Bool;        # whether the next counts
-  priority @5 :Priority;
+  priority @4 :Priority;           # unset: stays as it is
 }
 
 struct Figures {
