@@ -30,6 +30,25 @@ struct Session {
   host @7 :Text;                   # of the client's process, as it says; empty: unknown
   process @8 :UInt32;              # on that host, as it says; 0: unknown
   isEncrypted @9 :Bool;            # by TLS
+  turn @10 :Turn;                  # of a program: how it shares the GPUs' time
+}
+
+struct Turn {
+  # A session's part of the GPUs' time, and what it does at this moment (src/turns/turns.h).
+  state @0 :TurnState;
+  waitsFor @1 :UInt64;             # the session that holds what it waits for; 0: none, or its own cap has been reached
+  sharePercent @2 :Float64 = -1;   # of its GPUs' time, if all that used them lately want it; -1: unknown
+  claim @3 :Claim;                 # that holds now; its priority is never unset
+  shareSource @4 :LimitSource;     # of the claim's share and cap; identity: of the row's share, which is for all sessions together
+  prioritySource @5 :LimitSource;
+}
+
+enum TurnState {
+  unknown @0;                      # no program, or a server without turns
+  idle @1;                         # has nothing for the GPU to do
+  free @2;                         # uses the GPU at the same time as others
+  holds @3;                        # has the turn
+  waits @4;
 }
 
 struct DeviceUse {
@@ -48,7 +67,7 @@ enum LimitSource {
 }
 
 enum Priority {
-  unset @0;                        # nobody said one
+  unset @0;                        # none was given
   low @1;
   normal @2;
   high @3;                         # goes before the others, whatever their shares
@@ -134,6 +153,10 @@ struct SessionFigures {
   gpuTimeUs @6 :Int64 = -1;
   busyPercent @7 :Int64 = -1;
   transport @8 :Text;              # "tcp", "shm"; empty: unknown
+  heldUs @9 :Int64 = -1;           # that it had the GPUs; not the same as gpuTimeUs, during which they worked for it
+  turnWaitedUs @10 :Int64 = -1;    # that it waited for others to give the GPUs back
+  lentUs @11 :Int64 = -1;          # part of heldUs: beyond its share, because others did not want the GPUs
+  turns @12 :Int64 = -1;           # that it was given
 }
 
 enum Purpose {

@@ -62,6 +62,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/share_table.c src/runtime/share_table.h \
 	src/runtime/source.c src/runtime/source.h \
 	src/runtime/trial.c src/runtime/trial.h \
+	src/runtime/turns_page.h \
 	src/runtime/waiting_room.c src/runtime/waiting_room.h
 
 bin_PROGRAMS += aitherion-runtime

@@ -93,6 +93,7 @@ int ath_server_init(const struct ath_runtime_options *options, struct ath_server
 {
     *server = (struct ath_server){ .started_ms = ath_now_ms(),
                                    .report_fd = -1,
+                                   .turns_fd = -1,
                                    .owner = geteuid(),
                                    .handshake_ms = HANDSHAKE_MS,
                                    .idle_ms = IDLE_MS,

@@ -90,11 +90,16 @@ int ath_session_board_confine(struct ath_session_board *board,
     return confine(board, entry, sizeof(struct ath_session_board_slot));
 }
 
-/* The slots behind the samples begin with pages of their own. */
+/* The parts behind the samples and behind the turns begin with pages of their own. */
 int ath_session_board_confine_sampler(struct ath_session_board *board)
 {
     return confine(board, &board->samples,
-                   (size_t)((char *)board->slots - (char *)&board->samples));
+                   (size_t)((char *)&board->turns - (char *)&board->samples));
+}
+
+int ath_session_board_confine_arbiter(struct ath_session_board *board)
+{
+    return confine(board, &board->turns, (size_t)((char *)board->slots - (char *)&board->turns));
 }
 
 struct ath_session_board_entry *ath_session_board_at(struct ath_session_board *board, size_t slot)
@@ -115,6 +120,24 @@ void ath_session_board_limit(struct ath_session_board_entry *entry, size_t devic
 {
     atomic_store(&entry->limit_source[device], source);
     atomic_store(&entry->limit_bytes[device], limit_bytes);
+}
+
+static void begin_turns(struct ath_session_board_known *known,
+                        struct ath_session_board_entry *entry)
+{
+    atomic_store(&entry->turn.devices, 0);
+    atomic_store(&entry->turn.wants, 0);
+    atomic_store(&entry->turn.returned, 0);
+    atomic_store(&entry->asked_share, 0);
+    atomic_store(&entry->asked_cap, 0);
+    atomic_store(&entry->asked_priority, ATH_GPU_PRIORITY_UNSET);
+    atomic_store(&known->allowed_devices, 0);
+    atomic_store(&known->identity_share, 0);
+    atomic_store(&known->identity_cap, 0);
+    atomic_store(&known->identity_priority, ATH_GPU_PRIORITY_UNSET);
+    atomic_store(&known->set_share, -1);
+    atomic_store(&known->set_cap, -1);
+    atomic_store(&known->set_priority, ATH_GPU_PRIORITY_UNSET);
 }
 
 struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *board, size_t slot,
@@ -147,6 +170,7 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
     atomic_store(&entry->transport, 0);
     entry->counts = (struct ath_call_counts){ 0 };
     atomic_store(&entry->asked_ms, 0);
+    begin_turns(known, entry);
     atomic_store(&known->process, 0);
     atomic_store(&entry->id, id);
     atomic_store(&known->id, id);

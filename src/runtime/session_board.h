@@ -4,11 +4,12 @@
  * one.
  *
  * The listening process writes everything except the samples, which the sampler's process writes
- * (samples.h). A session's process writes its own entry, and reads the rest: after
- * ath_session_board_confine() it has no way to write there. Other processes take from an entry only
- * what its session may say about itself (its program's name, the memory that it has), and the rest
- * from what the listening process knows. The listening process reads nothing on the board by which
- * a session could harm another process (process_table.h).
+ * (samples.h), and the turns, which the arbiter's process writes (turns_page.h). A session's
+ * process writes its own entry, and reads the rest: after ath_session_board_confine() it has no way
+ * to write there. Other processes take from an entry only what its session may say about itself
+ * (its program's name, the memory that it has), and the rest from what the listening process knows.
+ * The listening process reads nothing on the board by which a session could harm another process
+ * (process_table.h).
  */
 #pragma once
 #include <stdatomic.h>
@@ -23,6 +24,8 @@
 #include "remote/session/figures.h"
 #include "runtime/devices.h"
 #include "runtime/samples.h"
+#include "runtime/turns_page.h"
+#include "turns/slot.h"
 
 /*
  * Some slots are kept for administrators. Unproven clients may have a quarter of the slots for each
@@ -68,6 +71,11 @@ struct ath_session_board_entry {
     atomic_int transport; /* of a program's calls: 1 + enum ath_control_transport; 0: none yet */
     struct ath_call_counts counts; /* of a program's calls */
     _Atomic uint64_t asked_ms; /* ath_now_ms() when the client last asked for figures; 0: never */
+    struct ath_turn_wish turn; /* by the server's numbers of devices, as everything here */
+    /* The claim on the GPUs' time that the program asks for. */
+    atomic_int asked_share;    /* percent; 0: nothing */
+    atomic_int asked_cap;      /* not 0: never more than its share */
+    atomic_int asked_priority; /* enum ath_gpu_priority */
 };
 
 /* The facts of a session that the listening process writes. */
@@ -82,6 +90,16 @@ struct ath_session_board_known {
     _Atomic int64_t shared_bytes[ATH_DEVICES_MAX]; /* that the session pays for (share_table.h) */
     /* Bytes that all sessions of the identity together may have; negative: no limit. */
     _Atomic int64_t identity_limit_bytes[ATH_DEVICES_MAX];
+    _Atomic uint64_t allowed_devices; /* a bit for each device that the identity may use */
+    /* The GPUs' time that all sessions of the identity together may have, and their highest
+     * priority. */
+    atomic_int identity_share;    /* percent; 0: none */
+    atomic_int identity_cap;      /* not 0: never more than that */
+    atomic_int identity_priority; /* enum ath_gpu_priority; unset: any */
+    /* A claim that a user set while the session runs, in place of the program's. */
+    atomic_int set_share;    /* percent; 0: none; negative: not set */
+    atomic_int set_cap;      /* 0 or 1; negative: not set */
+    atomic_int set_priority; /* enum ath_gpu_priority; unset: not set */
 };
 
 /* An entry has pages of its own, so that its session gets no others. */
@@ -100,6 +118,8 @@ struct ath_session_board {
     int fd, read_only_fd;         /* of the memory; -1 in a process that is confined */
     /* With pages of its own, so that the sampler gets no others. */
     _Alignas(ATH_SESSION_BOARD_PAGE) struct ath_samples samples;
+    /* The same for the arbiter. */
+    _Alignas(ATH_SESSION_BOARD_PAGE) struct ath_turns_page turns;
     struct ath_session_board_slot slots[ATH_SESSION_BOARD_MAX];
 };
 
@@ -113,8 +133,9 @@ void ath_session_board_free(struct ath_session_board *board);
 int ath_session_board_confine(struct ath_session_board *board,
                               struct ath_session_board_entry *entry);
 
-/* The same for the sampler, which writes the samples. */
+/* The same for the sampler, which writes the samples, and for the arbiter, which writes turns. */
 int ath_session_board_confine_sampler(struct ath_session_board *board);
+int ath_session_board_confine_arbiter(struct ath_session_board *board);
 
 /* The entry at a slot, and the slot of an entry. */
 struct ath_session_board_entry *ath_session_board_at(struct ath_session_board *board, size_t slot);

@@ -1,10 +1,10 @@
 /*
- * What a session and the arbiter tell each other about turns on the GPUs, in shared memory. Each
+ * Words of a session and of the arbiter about turns on the GPUs, in shared memory. Each
  * side writes a struct of its own and reads the other's.
  *
  * The session says which GPUs it uses, whether calls wait, and which turn it has given back. The
  * arbiter gives turns and asks for them. Neither needs a lock. The arbiter believes of a session
- * only what harms nobody else: a session that lies waits longer, or holds its turn until it is
+ * only what harms no other: a session that lies waits longer, or holds its turn until it is
  * overdue (turns.h).
  */
 #pragma once
@@ -19,7 +19,7 @@ enum {
                            * is over */
     ATH_TURN_OTHERS = 4,  /* others used the GPUs lately: the session's bursts must be short */
     ATH_TURN_SHORT = 8,   /* very short: one of them has a higher priority */
-    ATH_TURN_WAITED = 16, /* somebody waits: an idle session gives the turn back at once */
+    ATH_TURN_WAITED = 16, /* another one waits: an idle session gives the turn back at once */
     ATH_TURN_NUMBER_SHIFT = 8 /* the upper bits: the number of the turn, which grows with each */
 };
 
@@ -35,11 +35,12 @@ struct ath_turn_wish {
     _Atomic uint32_t returned; /* the number of the turn that it gave back last */
 };
 
-/* Written by the arbiter. */
+/* Written by the arbiter. Each has cache lines of its own, so that turns of others do not slow the
+ * look at the word. */
 struct ath_turn_grant {
-    _Atomic uint32_t word;    /* a futex, shared */
-    _Atomic uint64_t session; /* whose word this is; 0: nobody's */
-    _Atomic int64_t used_us;  /* that it held turns */
+    _Alignas(128) _Atomic uint32_t word; /* a futex, shared */
+    _Atomic uint64_t session;            /* whose word this is; 0: no session's */
+    _Atomic int64_t used_us;             /* that it held turns */
     _Atomic int64_t waited_us;
     _Atomic int64_t lent_us; /* that it used beyond its share, because others did not want it */
     _Atomic uint64_t turns;

@@ -122,6 +122,7 @@ static void make_server(void)
     ath_event_log_to(open("/dev/null", O_WRONLY | O_CLOEXEC));
     make_folder();
     server.report_fd = -1;
+    server.turns_fd = -1;
     server.vram_fraction = server.host_fraction = 0.5;
     server.handshake_ms = server.idle_ms = server.answer_ms = 50;
     server.started_ms = ath_now_ms();

@@ -69,7 +69,7 @@ TEST(carries_every_field_of_a_session)
 {
     char transport[] = "shm";
     struct ath_session_figures sent[] = {
-        { 7, 1, 2, 3, { 4, 5, 6, 7, 8, 9, 10, 11, 12 }, 13, 14, 15, transport },
+        { 7, 1, 2, 3, { 4, 5, 6, 7, 8, 9, 10, 11, 12 }, 13, 14, 15, 16, 17, 18, 19, transport },
         { .id = UINT64_MAX },
     };
     ath_session_figures_init(&sent[1]);

@@ -145,6 +145,50 @@ static void sample_known(void)
     atomic_store(&board->asked_ms, 77);
 }
 
+static void write_turns(void)
+{
+    confine(1);
+    atomic_store(&board->turns.grants[1].word, ATH_TURN_GIVEN);
+}
+
+static void sample_turns(void)
+{
+    confine_sampler();
+    atomic_store(&board->turns.grants[0].word, ATH_TURN_GIVEN);
+}
+
+/* So has the arbiter. */
+static void confine_arbiter(void)
+{
+    if (ath_session_board_confine_arbiter(board))
+        _exit(9);
+    signal(SIGSEGV, SIG_DFL);
+}
+
+static void give_all_turns(void)
+{
+    confine_arbiter();
+    memset(&board->turns, 7, sizeof board->turns);
+}
+
+static void give_first_entry(void)
+{
+    confine_arbiter();
+    atomic_store(&ath_session_board_at(board, 0)->used_bytes[DEVICE], 77);
+}
+
+static void give_known(void)
+{
+    confine_arbiter();
+    atomic_store(&board->known[0].set_share, 77);
+}
+
+static void give_samples(void)
+{
+    confine_arbiter();
+    atomic_store(&board->samples.devices[ATH_DEVICES_MAX - 1].figures[0], 77);
+}
+
 static void make_writable(void)
 {
     confine(1);
@@ -165,8 +209,8 @@ TEST(gives_each_session_its_own_pages)
 
 TEST(writes_its_own_entry_only)
 {
-    static void (*const forbidden[])(void) = { write_neighbour, write_before, write_known,
-                                               write_fraction, write_samples };
+    static void (*const forbidden[])(void) = { write_neighbour, write_before,  write_known,
+                                               write_fraction,  write_samples, write_turns };
     for (size_t i = 0; i < 4; i++)
         new_session(i);
     ck_assert_int_eq(in_child(write_own), 0);
@@ -180,7 +224,7 @@ TEST(writes_its_own_entry_only)
 
 TEST(samples_and_writes_no_more)
 {
-    static void (*const forbidden[])(void) = { sample_first_entry, sample_known };
+    static void (*const forbidden[])(void) = { sample_first_entry, sample_known, sample_turns };
     new_session(0);
     ck_assert_int_eq(in_child(sample_all), 0);
     ck_assert_uint_eq(atomic_load(&board->samples.sessions[ATH_SAMPLED_SESSIONS - 1].id),
@@ -188,6 +232,41 @@ TEST(samples_and_writes_no_more)
     for (size_t i = 0; i < ATH_COUNT(forbidden); i++)
         ck_assert_int_eq(in_child(forbidden[i]), -SIGSEGV);
     ck_assert(!held(0));
+}
+
+TEST(gives_turns_and_writes_no_more)
+{
+    static void (*const forbidden[])(void) = { give_first_entry, give_known, give_samples };
+    new_session(0);
+    ck_assert_int_eq(in_child(give_all_turns), 0);
+    ck_assert_uint_eq(atomic_load(&board->turns.shown[ATH_SESSION_BOARD_MAX - 1].waits_for),
+                      UINT64_C(0x0707070707070707));
+    for (size_t i = 0; i < ATH_COUNT(forbidden); i++)
+        ck_assert_int_eq(in_child(forbidden[i]), -SIGSEGV);
+    ck_assert(!held(0));
+}
+
+/* A slot's next session begins without the wishes and terms of the one before. */
+TEST(begins_without_turns)
+{
+    struct ath_session_board_entry *entry = new_session(1);
+    memset(&entry->turn, 0x7f, sizeof entry->turn);
+    atomic_store(&entry->asked_share, 50);
+    atomic_store(&entry->asked_cap, 1);
+    atomic_store(&entry->asked_priority, ATH_GPU_PRIORITY_HIGH);
+    atomic_store(&board->known[1].set_share, 50);
+    atomic_store(&board->known[1].set_priority, ATH_GPU_PRIORITY_HIGH);
+    ath_session_board_remove(board, 1);
+    entry = new_session(1);
+    ck_assert_uint_eq(atomic_load(&entry->turn.devices), 0);
+    ck_assert_uint_eq(atomic_load(&entry->turn.wants), 0);
+    ck_assert_uint_eq(atomic_load(&entry->turn.returned), 0);
+    ck_assert_int_eq(atomic_load(&entry->asked_share), 0);
+    ck_assert_int_eq(atomic_load(&entry->asked_cap), 0);
+    ck_assert_int_eq(atomic_load(&entry->asked_priority), ATH_GPU_PRIORITY_UNSET);
+    ck_assert_int_eq(atomic_load(&board->known[1].set_share), -1);
+    ck_assert_int_eq(atomic_load(&board->known[1].set_cap), -1);
+    ck_assert_int_eq(atomic_load(&board->known[1].set_priority), ATH_GPU_PRIORITY_UNSET);
 }
 
 /* The words of a session about itself name no other, and no claim breaks the sums of others. */

@@ -635,6 +635,7 @@ static void serve_end(int handshake_ms, int idle_ms)
                              .vram_fraction = 0.5,
                              .board = ath_session_board_make(),
                              .report_fd = -1,
+                             .turns_fd = -1,
                              .handshake_ms = handshake_ms,
                              .idle_ms = idle_ms,
                              .answer_ms = PATIENCE_MS };

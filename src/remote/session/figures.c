@@ -42,7 +42,11 @@
     X(sent_bytes)                                                                                  \
     X(waited_us)                                                                                   \
     X(gpu_time_us)                                                                                 \
-    X(busy_percent)
+    X(busy_percent)                                                                                \
+    X(held_us)                                                                                     \
+    X(turn_waited_us)                                                                              \
+    X(lent_us)                                                                                     \
+    X(turns)
 
 /* No sum of what a server claims overflows. */
 static int64_t known(int64_t value)

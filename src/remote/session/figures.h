@@ -53,7 +53,11 @@ struct ath_session_figures {
     int64_t waited_us;                   /* all of them together */
     int64_t gpu_time_us;                 /* that the GPUs worked for it, as NVML samples it */
     int64_t busy_percent;                /* of its busiest GPU, of the last sample's time */
-    char *transport;                     /* "tcp", "shm"; NULL: unknown */
+    int64_t held_us;                     /* that it had the GPUs (turns/turns.h); not gpu_time_us */
+    int64_t turn_waited_us;              /* that it waited for its turn */
+    int64_t lent_us; /* part of held_us: beyond its share, because others did not want the GPUs */
+    int64_t turns;
+    char *transport; /* "tcp", "shm"; NULL: unknown */
 };
 
 struct ath_figures {
