@@ -6,6 +6,8 @@ bench_clients_SOURCES = bench/clients.c $(BENCH_LOAD) $(DRIVER_API_TEST_SOURCES)
 bench_clients_LDADD = $(DRIVER_API_TEST_LDADD)
 bench_copies_SOURCES = bench/copies.c $(BENCH_LOAD) $(DRIVER_API_TEST_SOURCES)
 bench_copies_LDADD = $(DRIVER_API_TEST_LDADD)
+bench_party_SOURCES = bench/party.c $(BENCH_LOAD) $(DRIVER_API_TEST_SOURCES)
+bench_party_LDADD = $(DRIVER_API_TEST_LDADD)
 bench_place_SOURCES = bench/place.c
 bench_place_LDADD = libaitherion.a -lpthread
 bench_relay_SOURCES = bench/relay.c
@@ -20,7 +22,7 @@ bench_streams_SOURCES = bench/streams.c $(BENCH_LOAD)
 bench_streams_LDADD = libaitherion.a $(NETTLE_LIBS) -lpthread
 bench_threads_SOURCES = bench/threads.c $(BENCH_LOAD) $(DRIVER_API_TEST_SOURCES)
 bench_threads_LDADD = $(DRIVER_API_TEST_LDADD)
-check_PROGRAMS += bench/calls bench/clients bench/copies bench/place bench/relay bench/served bench/start bench/steps bench/streams bench/threads
+check_PROGRAMS += bench/calls bench/clients bench/copies bench/party bench/place bench/relay bench/served bench/start bench/steps bench/streams bench/threads
 EXTRA_DIST += bench/catalogue.py bench/counts.py bench/discover.py bench/goals.py bench/jax_steps.py bench/load.py bench/machine.py bench/measure.py \
 	bench/page.py bench/plot.py bench/relay.py bench/run bench/starts bench/switches.py bench/table.py bench/torch_compiled.py bench/torch_issued.py \
 	bench/torch_loops.py bench/torch_models.py

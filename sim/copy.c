@@ -18,6 +18,7 @@
 #include "sim/context.h"
 #include "sim/current_context.h"
 #include "sim/facts.h"
+#include "sim/gpu_time.h"
 #include "sim/range.h"
 #include "sim/stream.h"
 #include "sim/work.h"
@@ -377,10 +378,10 @@ static bool fill_row(const struct sim_fill *fill, uint64_t at)
 static CUresult run_fill(struct sim_work *work, struct sim_context *context)
 {
     const struct sim_fill *fill = &work->fill;
-    (void)context;
     for (size_t row = 0; fill->width && row < fill->height; row++)
         if (!fill_row(fill, fill->to + row * fill->pitch_bytes))
             return CUDA_ERROR_ILLEGAL_ADDRESS;
+    sim_gpu_fill(context->device, fill->width * fill->element_bytes * fill->height);
     return CUDA_SUCCESS;
 }
 

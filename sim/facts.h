@@ -19,6 +19,7 @@
  *     AITHERION_SIM_FAULTS   what is wrong with devices, as NVML tells it (nothing): nvml_faults.h
  *     AITHERION_SIM_HANDLES  trusted: a call with a wrong handle ends the process, as NVIDIA's
  *                            driver does, which reads through each handle without a check
+ *     AITHERION_SIM_GPU      a file: GPUs whose time all processes share (none): gpu_time.h
  *     AITHERION_SIM_UNKNOWN  ignore: accept kernels that are not simulated, and variables of
  *                            compressed images; the kernels do nothing, the variables are zero.
  *                            Shows what libraries ask of a driver.

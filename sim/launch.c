@@ -26,7 +26,7 @@ static CUresult run_launch(struct sim_work *work, struct sim_context *context)
 {
     const struct sim_launch *launch = &work->launch;
     struct sim_geometry geometry;
-    (void)context;
+    geometry.device = context->device;
     memcpy(geometry.grid, launch->grid, sizeof geometry.grid);
     memcpy(geometry.block, launch->block, sizeof geometry.block);
     return launch->program->run(&geometry, launch->params);

@@ -23,6 +23,7 @@ lib_aitherion_sim_libcuda_so_1_SOURCES = \
 	sim/facts.c sim/facts.h \
 	sim/function.c sim/function.h \
 	sim/function_attribute.c \
+	sim/gpu_time.c sim/gpu_time.h \
 	sim/graph.c sim/graph.h \
 	sim/graph_edges.c sim/graph_edges.h \
 	sim/graph_exec.c sim/graph_exec.h \

@@ -16,9 +16,10 @@
  *     set_conditional(unsigned long long handle, unsigned int value)    of a conditional node
  *     echo(struct echoed *to, char, short, int, long long, int4, struct three, struct five)
  *                                                                       *to = all others
+ *     occupy(unsigned int us, unsigned int loops, unsigned int party)   takes us of the GPU's time
  *
  * Each kernel has one thread for each element: threads beyond n do nothing, elements beyond the
- * threads do not change. reduce_sum and await_value do the same with any number of threads.
+ * threads do not change. reduce_sum, await_value and occupy do the same with any number of threads.
  */
 #include "config.h"
 
@@ -30,6 +31,7 @@
 
 #include "sim/condition.h"
 #include "sim/facts.h"
+#include "sim/gpu_time.h"
 #include "sim/range.h"
 
 /* An array of floats in device memory. `faulted`: an access was outside known memory. */
@@ -360,6 +362,18 @@ static CUresult echo(const struct sim_geometry *geometry, const unsigned char *p
     return CUDA_SUCCESS;
 }
 
+struct occupy_params {
+    unsigned int us, loops, party; /* a real GPU counts loops instead of us */
+};
+
+static CUresult occupy(const struct sim_geometry *geometry, const unsigned char *params)
+{
+    struct occupy_params p;
+    memcpy(&p, params, sizeof p);
+    sim_gpu_occupy(geometry->device, (int64_t)p.us * 1000, p.party);
+    return CUDA_SUCCESS;
+}
+
 #define PARAM(type, member)                                                                        \
     {                                                                                              \
         offsetof(struct type, member), sizeof(((struct type *)NULL)->member)                       \
@@ -429,6 +443,11 @@ static const struct sim_program programs[] = {
         PARAM(echo_params, four), PARAM(echo_params, eight), PARAM(echo_params, sixteen),
         PARAM(echo_params, twelve), PARAM(echo_params, five) },
       echo },
+    { "occupy",
+      "_Z6occupyjjj",
+      3,
+      { PARAM(occupy_params, us), PARAM(occupy_params, loops), PARAM(occupy_params, party) },
+      occupy },
 };
 
 static CUresult do_nothing(const struct sim_geometry *geometry, const unsigned char *params)

@@ -9,6 +9,7 @@ enum {
 
 struct sim_geometry {
     unsigned int grid[3], block[3];
+    int device;
 };
 
 /* A kernel that the simulated device knows. */

@@ -27,6 +27,20 @@ int ath_driver_library_keep(bool is_simulated, const char *soname)
     return kept_fd;
 }
 
+int ath_driver_library_keep_gpu(bool is_simulated)
+{
+    static int gpu_fd = -1;
+    const char *path = getenv("AITHERION_SIM_GPU");
+    if (!is_simulated || gpu_fd >= 0 || !path || !*path)
+        return gpu_fd;
+    gpu_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (gpu_fd >= 0) {
+        ath_auto_free char *setting = ath_xasprintf("fd:%d", gpu_fd);
+        setenv("AITHERION_SIM_GPU", setting, 1);
+    }
+    return gpu_fd;
+}
+
 /* The argument for dlopen(). The kernel opens a kept file by its descriptor, whatever the folders
  * above it allow. */
 static char *openable_path(bool is_simulated, const char *soname)

@@ -18,6 +18,13 @@ char *ath_driver_library_path(bool is_simulated, const char *soname);
  */
 int ath_driver_library_keep(bool is_simulated, const char *soname);
 
+/*
+ * Opens the file of AITHERION_SIM_GPU (sim/gpu_time.h), which a session that is locked in may not
+ * open, and sets the variable to "fd:N". Returns the descriptor, which must stay open until the
+ * simulator has used it; -1 without the variable.
+ */
+int ath_driver_library_keep_gpu(bool is_simulated);
+
 /* Loads a library of the driver, forever: the process must not fork after that. Returns 0, or
  * -ENOENT "library-missing" with err. */
 int ath_driver_library_open(bool is_simulated, const char *soname, void **out_library,

@@ -1,8 +1,8 @@
 /*
 * The kernels that the simulated driver knows, for real GPUs: the programs here run on both.
  * kernels.ptx is made of this by `nvcc -ptx -arch=compute_75`, and its .version lowered by hand to
- * 7.0 (CUDA 11.0), which all of it is valid in. scatter, fill_view and put_address were written by
- * hand in the same manner.
+ * 7.0 (CUDA 11.0), which all of it is valid in. scatter, fill_view, put_address and occupy were
+ * written by hand in the same manner.
  */
 #include <cstdio>
 
@@ -126,6 +126,17 @@ extern "C" __global__ void echo(echoed *to, char one, short two, int four, long 
 }
 
 extern "C" __device__ float table[16];
+
+/* Keeps the GPU busy for a while. The simulated driver takes so many microseconds; a GPU counts
+ * loops, so that time in which another process has the GPU does not count. */
+extern "C" __global__ void occupy(unsigned int us, unsigned int loops, unsigned int party)
+{
+    unsigned int value = us;
+    for (unsigned int i = 0; i < loops; i++)
+        value = value * 1664525 + 1013904223;
+    if (value == party)
+        table[0] = 0; /* without a use of the value the compiler drops the loop */
+}
 
 /* A kernel that the simulated driver does not know. */
 extern "C" __global__ void unknown(float *p)
