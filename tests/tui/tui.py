@@ -131,15 +131,15 @@ class Menus:
             time.sleep(PAUSE_S)
         raise AssertionError(f"'{text}' did not come:\n{self.screen()}")
 
-    def keys(self, *keys):
+    def keys(self, *keys, is_read=True):
         """Types tmux's names of keys ("Enter", "C-u", "1"), or a text after "=". Returns the screen when it has stopped
-        changing.
+        changing, and what it shows has been read (is_read).
         """
         screen = self.screen() if not keys else None
         for key in keys:
             before = self._state()
             _tmux("send-keys", "-t", self.name, *(["-l", "--", key[1:]] if key.startswith("=") else [key]))
-            screen = self.wait(before=before)
+            screen = self.wait(before=before, wanted=(lambda shown: "\n looking ...\n" not in shown) if is_read else None)
         return screen
 
     def mouse(self, row, column, button=0):
