@@ -76,7 +76,7 @@ enum Priority {
 struct Claim {
   # On the time of GPUs: what a program asks for, or may have. src/turns/turns.h says what comes of it.
   sharePercent @0 :UInt32;         # 1 to 100; 0: none
-  isCapped @1 :Bool;               # never more than the share, even if nobody else wants the GPU
+  isCapped @1 :Bool;               # never more than the share, even if no other program wants the GPU
   priority @2 :Priority;
 }
 
@@ -99,7 +99,7 @@ struct SessionLimit {
 }
 
 struct ClaimChange {
-  # Of a session's claim while it runs.
+  # A change of a session's claim while it runs.
   id @0 :UInt64;
   sharePercent @1 :Int32 = -1;     # 1 to 100; 0: none; -1: stays as it is
   changesCap @2 :Bool;             # whether the next counts

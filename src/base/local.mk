@@ -17,6 +17,7 @@ libaitherion_a_SOURCES += \
 	src/base/log.c src/base/log.h \
 	src/base/map.h \
 	src/base/memory_limit.c src/base/memory_limit.h \
+	src/base/time_claim.c src/base/time_claim.h \
 	src/base/paths.c src/base/paths.h \
 	src/base/process_name.h \
 	src/base/pci.c src/base/pci.h \

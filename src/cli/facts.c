@@ -30,6 +30,10 @@ const struct ath_fact ath_environment[] = {
       N_("the most memory of each GPU that a program may have (4G or 25%), as `aitherion run "
          "--memory` sets it. HCS_VRAM_QUOTA does the same in bytes if AITHERION_MEMORY is not "
          "set") },
+    { "AITHERION_SHARE, AITHERION_PRIORITY",
+      N_("the share of the GPUs' time that each process of a program asks for (25, or 25,cap for "
+         "no more than that), and high, normal or low, as `aitherion run --share --cap "
+         "--priority` sets them") },
     { "AITHERION_ENCRYPT",
       N_("auto (the default): TCP connections to runtimes of other machines are encrypted by TLS "
          "with the key; on: all TCP connections; off: none") },

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/time_claim.h"
 #include "config/forms.h"
 
 enum { ROWS_BYTES_MAX = 1 << 20 };
@@ -31,10 +32,19 @@ static void add_memory(const struct ath_document_identity *identity, struct ath_
         ath_text_add(row, " memory_bytes=%" PRId64, bytes);
 }
 
+static void add_time(const struct ath_document_identity *identity, struct ath_text *row)
+{
+    if (identity->share != ATH_UNSET)
+        ath_text_add(row, " share=%d%s", identity->share, identity->is_capped ? " cap" : "");
+    if (ATH_TIME_LOW + identity->priority != ATH_TIME_HIGH)
+        ath_text_add(row, " priority=%s", ath_time_priorities[identity->priority]);
+}
+
 static void add_row(const struct ath_document_identity *identity, struct ath_text *rows)
 {
     ath_text_add(rows, "%s", identity->name);
     add_memory(identity, rows);
+    add_time(identity, rows);
     if (identity->sessions != ATH_UNSET)
         ath_text_add(rows, " sessions=%d", identity->sessions);
     for (size_t i = 0; i < identity->gpus.count; i++)

@@ -76,6 +76,7 @@ libaitherion_a_SOURCES += \
 	src/cli/output/bar.c src/cli/output/bar.h \
 	src/cli/host_metrics.c src/cli/host_metrics.h \
 	src/cli/identities.c src/cli/identities.h \
+	src/cli/claim_options.c src/cli/claim_options.h \
 	src/cli/key_flags.c src/cli/key_flags.h \
 	src/cli/output/change.c src/cli/output/change.h \
 	src/cli/output/machine/distances.c src/cli/output/machine/distances.h \

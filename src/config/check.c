@@ -153,6 +153,16 @@ size_t ath_document_check_alone(const struct ath_document *document, struct ath_
     return faults->count - before;
 }
 
+size_t ath_document_check_doubts(const struct ath_document *document, struct ath_faults *faults)
+{
+    const struct ath_check check = { .document = document, .faults = faults };
+    size_t before = faults->count;
+
+    ath_check_shares(&check);
+    place_all(&check);
+    return faults->count - before;
+}
+
 size_t ath_document_check_machine(const struct ath_document *document,
                                   const struct ath_machine *machine, struct ath_faults *faults)
 {
@@ -173,5 +183,6 @@ size_t ath_document_check(const struct ath_document *document, const struct ath_
                           struct ath_faults *faults)
 {
     return ath_document_check_alone(document, faults) +
+           ath_document_check_doubts(document, faults) +
            ath_document_check_machine(document, machine, faults);
 }

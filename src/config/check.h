@@ -16,6 +16,10 @@ size_t ath_document_check_machine(const struct ath_document *document,
  * links on the host. Returns how many were added. */
 size_t ath_document_check_alone(const struct ath_document *document, struct ath_faults *faults);
 
-/* Both of the above. Returns how many faults were added. */
+/* Adds what `start` accepts, but is hardly meant: shares of identities beyond a GPU's time. Returns
+ * how many faults were added. */
+size_t ath_document_check_doubts(const struct ath_document *document, struct ath_faults *faults);
+
+/* All of the above. Returns how many faults were added. */
 size_t ath_document_check(const struct ath_document *document, const struct ath_machine *machine,
                           struct ath_faults *faults);

@@ -1,4 +1,5 @@
-/* Shared by check.c, check_numa.c (nodes, memory, GPUs) and check_roce.c (cards, macvlans). */
+/* Shared by check.c, check_numa.c (nodes, memory, GPUs), check_shares.c (identities) and
+ * check_roce.c (cards, macvlans). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,6 +39,10 @@ void ath_check_gpus(const struct ath_check *check, const struct ath_document_num
 /* Entries may share a GPU, but must not promise more memory than it has. The fault is reported at
  * every entry of the GPU except the first. */
 void ath_check_gpus_shared(const struct ath_check *check);
+
+/* The shares of identities that may use a GPU must not add up to more than its time. The fault is
+ * reported once for the document, at the share that goes beyond. */
+void ath_check_shares(const struct ath_check *check);
 
 void ath_check_card(const struct ath_check *check, const struct ath_document_card *card);
 void ath_check_macvlan(const struct ath_check *check, const struct ath_document_macvlan *macvlan);

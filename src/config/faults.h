@@ -55,6 +55,8 @@ struct ath_yaml;
     X(MTU_ABOVE, "mtu-above-parent", N_("the MTU is larger than that of the link below"))          \
     X(GPU_TWICE, "gpu-twice",                                                                      \
       N_("NUMA entries share a GPU and promise more of its memory than it has"))                   \
+    X(SHARES_SUM, "shares-above-100",                                                              \
+      N_("identities have shares of a GPU's time that add up to more than 100 percent"))           \
     X(ADDRESS_UNFIT, "address-unfit",                                                              \
       N_("no link can have the address: it is a network, broadcast or special address"))           \
     X(ADDRESS_TWICE, "address-twice",                                                              \

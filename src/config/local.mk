@@ -1,6 +1,6 @@
 libaitherion_a_SOURCES += \
 	src/config/bind.c src/config/bind.h \
-	src/config/check.c src/config/check_numa.c src/config/check_roce.c src/config/check.h src/config/check_internal.h \
+	src/config/check.c src/config/check_numa.c src/config/check_shares.c src/config/check_roce.c src/config/check.h src/config/check_internal.h \
 	src/config/document.c src/config/document.h \
 	src/config/draft.c src/config/draft.h \
 	src/config/edit.c src/config/edit.h \

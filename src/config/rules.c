@@ -195,6 +195,20 @@ static void check_certificate(const struct ath_document *document, struct ath_fa
                        _("'encrypt: off' leaves no use for 'tls_certificate'"));
 }
 
+/* Refuses a cap without the share that it caps. */
+static void check_caps(const struct ath_document *document, struct ath_faults *faults)
+{
+    for (size_t i = 0; i < document->identities.count; i++) {
+        const struct ath_document_identity *identity = &document->identities.items[i];
+        if (identity->is_capped && !value_of(&identity->item, "share"))
+            ath_faults_add(
+                faults, ATH_FAULT_KEY_MISSING, value_of(&identity->item, "cap")->begin,
+                _("'cap' of the identity '%s' needs the key 'share' as well: a cap is of "
+                  "a share"),
+                identity->name ? identity->name : "?");
+    }
+}
+
 void ath_rules_check(const struct ath_document *document, struct ath_faults *faults)
 {
     const struct ath_schema *root = ath_schema_root();
@@ -212,4 +226,5 @@ void ath_rules_check(const struct ath_document *document, struct ath_faults *fau
     check_ids(document, faults);
     check_parents(document, faults);
     check_certificate(document, faults);
+    check_caps(document, faults);
 }

@@ -9,6 +9,7 @@
 #include "base/i18n.h"
 #include "base/idset.h"
 #include "base/level.h"
+#include "base/time_claim.h"
 #include "config/document.h"
 #include "config/forms.h"
 
@@ -201,6 +202,26 @@ static const struct ath_schema identity_keys[] = {
       .form = ATH_FORM_MEMORY,
       .otherwise = N_("no limit"),
       .help = N_("memory of each GPU for all its sessions together, such as 4G or 50%") },
+    { .name = "share",
+      .kind = ATH_VALUE_INTEGER,
+      FIELD(ath_document_identity, share),
+      .min = 1,
+      .max = ATH_SHARE_PERCENT_MAX,
+      .otherwise = N_("what others leave, in equal parts"),
+      .help = N_("part of a GPU's time for all its sessions together while others want the GPU, in "
+                 "percent") },
+    { .name = "cap",
+      .kind = ATH_VALUE_BOOLEAN,
+      FIELD(ath_document_identity, is_capped),
+      .fallback = "false",
+      .help = N_("never more than its share, even if no other program wants the GPU") },
+    { .name = "priority",
+      .kind = ATH_VALUE_CHOICE,
+      FIELD(ath_document_identity, priority),
+      .choices = ath_time_priorities,
+      .fallback = "high",
+      .help = N_("the highest priority that its programs may ask for; a program that asks for none "
+                 "has normal, if its identity may") },
     { .name = "sessions",
       .kind = ATH_VALUE_INTEGER,
       FIELD(ath_document_identity, sessions),

@@ -64,6 +64,11 @@ static bool has_gpus(const struct ath_document *document)
     return false;
 }
 
+static bool has_identities(const struct ath_document *document)
+{
+    return document->identities.count > 0;
+}
+
 static bool has_cards(const struct ath_document *document)
 {
     return document->roce.cards.count > 0;
@@ -121,6 +126,8 @@ static const struct fault_row {
     { ATH_FAULT_GPU_MEMORY, has_gpus, knows_gpus, true,
       N_("aitherion configure %s --set memory_nodes=NODES") },
     { ATH_FAULT_GPU_TWICE, has_gpus, knows_nodes, false, N_("aitherion configure %s --gpus GPUS") },
+    { ATH_FAULT_SHARES_SUM, has_identities, knows_nodes, false,
+      N_("aitherion configure --set identities.NAME.share=P") },
     { ATH_FAULT_CARD_MISSING, has_cards, knows_cards, false,
       N_("aitherion roce list shows the cards; aitherion roce remove PCI takes it out of the "
          "document") },

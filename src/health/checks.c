@@ -30,6 +30,8 @@ const struct ath_health_check ath_health_checks[] = {
         N_("each GPU's memory node is among its entry's memory nodes")),
     ROW("gpu-twice", FAULT, from_fault,
         N_("entries that share a GPU promise no more than its memory")),
+    ROW("shares-above-100", WARNING, from_fault,
+        N_("the shares of identities add up to no more than a GPU's time")),
     ROW("card-missing", FAULT, from_fault, N_("the document's network cards exist")),
 
     /* GPUs and NUMA nodes. */

@@ -65,6 +65,7 @@ libclient_a_SOURCES = $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_SESSION) \
 	src/base/log.c src/base/log.h \
 	src/base/map.h \
 	src/base/memory_limit.c src/base/memory_limit.h \
+	src/base/time_claim.c src/base/time_claim.h \
 	src/base/key_name.c src/base/key_name.h \
 	src/base/fingerprint.c src/base/fingerprint.h \
 	src/base/text.c src/base/text.h

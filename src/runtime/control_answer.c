@@ -85,6 +85,17 @@ static uint32_t count_programs(const struct ath_server *server)
     return count;
 }
 
+/* The most that a session of the client's identity may claim. */
+static void put_claim(const struct ath_server *server, struct ath_gpu_claim_builder to)
+{
+    const struct ath_identity *row = ath_identities_find(server->identities, server->identity);
+
+    ath_gpu_claim_set_share_percent(to, row ? (uint32_t)row->time.share_percent : 0);
+    ath_gpu_claim_set_is_capped(to, row && row->time.is_capped);
+    ath_gpu_claim_set_priority(to, row ? (enum ath_gpu_priority)row->time.priority
+                                       : ATH_GPU_PRIORITY_UNSET);
+}
+
 static void answer_health(const struct ath_server *server, int fd,
                           struct ath_control_message question,
                           struct ath_control_message_builder answer)
@@ -105,6 +116,7 @@ static void answer_health(const struct ath_server *server, int fd,
     ath_control_health_set_vram_fraction(to, ath_quota_fraction(server));
     ath_control_health_set_sessions(to, count_programs(server));
     ath_control_health_set_driver_version(to, server->devices.driver_version);
+    put_claim(server, ath_control_health_init_claim(to));
     put_devices(server, ath_control_health_init_devices(to, (uint32_t)server->devices.count));
     put_problems(&server->devices,
                  ath_control_health_init_problems(to, (uint32_t)server->devices.problem_count));

@@ -34,6 +34,23 @@ static int read_memory_percent(const char *value, struct ath_identity *out)
     return 0;
 }
 
+static int read_share(const char *value, struct ath_identity *out)
+{
+    return value ? ath_parse_int(value, 1, ATH_SHARE_PERCENT_MAX, &out->time.share_percent)
+                 : -EINVAL;
+}
+
+static int read_cap(const char *value, struct ath_identity *out)
+{
+    out->time.is_capped = true;
+    return value ? -EINVAL : 0;
+}
+
+static int read_priority(const char *value, struct ath_identity *out)
+{
+    return value ? ath_time_priority_parse(value, &out->time.priority) : -EINVAL;
+}
+
 static int read_sessions(const char *value, struct ath_identity *out)
 {
     return value ? ath_parse_int(value, 0, 1 << 20, &out->sessions) : -EINVAL;
@@ -71,6 +88,9 @@ static const struct {
 } words[] = {
     { "memory_bytes", read_memory_bytes },
     { "memory_percent", read_memory_percent },
+    { "share", read_share },
+    { "cap", read_cap },
+    { "priority", read_priority },
     { "sessions", read_sessions },
     { "gpus", read_gpus },
     { "admin", read_admin },

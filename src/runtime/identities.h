@@ -3,6 +3,7 @@
  *
  *     alice memory_bytes=4294967296 sessions=2 gpus=0004:04:00.0,0004:05:00.0
  *     team-a memory_percent=50
+ *     team-b share=25 cap priority=normal
  *     operator admin
  *
  * A row is a name and its words, with blanks between; lines that begin with # and empty lines are
@@ -19,6 +20,7 @@
 #include "base/err.h"
 #include "base/key_name.h"
 #include "base/pci.h"
+#include "base/time_claim.h"
 #include "base/unknown.h"
 
 enum { ATH_IDENTITIES_MAX = 256, ATH_IDENTITY_GPUS_MAX = 64 };
@@ -28,8 +30,10 @@ struct ath_identity {
     bool is_admin;         /* may list, limit and end sessions of others */
     int64_t memory_bytes;  /* of each GPU, for all its sessions together; ATH_UNKNOWN: no limit */
     double memory_percent; /* the same as a part of each GPU's memory; 0: no limit */
-    int sessions;          /* of programs at a time; ATH_UNKNOWN: no limit */
-    bool has_gpus;         /* only these GPUs, otherwise all */
+    struct ath_time_claim time; /* the most of the GPUs' time for all its sessions together, and
+                                 * their highest priority */
+    int sessions;               /* of programs at a time; ATH_UNKNOWN: no limit */
+    bool has_gpus;              /* only these GPUs, otherwise all */
     struct ath_pci gpus[ATH_IDENTITY_GPUS_MAX];
     size_t gpu_count;
 };

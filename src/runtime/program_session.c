@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/time_claim.h"
 #include "base/unknown.h"
 #include "cuda/server/call_threads.h"
 #include "cuda/server/kernel_output.h"
@@ -254,6 +255,22 @@ static void take_memory_limit(const struct program_session *program,
         log_limit(program, program->devices[i]);
 }
 
+/* Notes for the arbiter what the program asks for of the GPUs' time. A client may say anything. */
+static void take_time_claim(struct ath_session_board_entry *entry,
+                            struct ath_control_open_channel question)
+{
+    struct ath_gpu_claim claim = ath_control_open_channel_claim(question);
+    uint32_t percent = ath_gpu_claim_share_percent(claim);
+    int priority = ath_gpu_claim_priority(claim);
+
+    if (percent > ATH_SHARE_PERCENT_MAX)
+        percent = ATH_SHARE_PERCENT_MAX;
+    atomic_store(&entry->asked_share, (int)percent);
+    atomic_store(&entry->asked_cap, percent && ath_gpu_claim_is_capped(claim));
+    atomic_store(&entry->asked_priority,
+                 ath_time_priority_word(priority) ? priority : ATH_GPU_PRIORITY_UNSET);
+}
+
 /* ---- the driver ---- */
 
 /* The program gets the whole text; the log's line is cut. */
@@ -456,6 +473,7 @@ void ath_program_session_serve(struct ath_socket socket, const struct ath_server
              ath_control_open_channel_program(question));
     take_program_environment(&program, question);
     take_memory_limit(&program, question);
+    take_time_claim(entry, question);
     load_driver(&program);
     make_stream(&program, ath_control_open_channel_stripes(question), &memory);
     atomic_store(&entry->transport, 1 + (int)program.transport);

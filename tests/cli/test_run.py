@@ -66,6 +66,20 @@ class Run(unittest.TestCase):
         found = self.variables("-v", "--server", SERVER, AITHERION_LOG="debug")
         self.assertEqual((found.get("AITHERION_LOG"), found.get("AITHERION_LOG_LEVEL")), ("debug", None))
 
+    def test_claims_on_the_gpus_time(self):
+        def claim(*words, **changes):
+            found = self.variables("--server", SERVER, *words, **changes)
+            return found.get("AITHERION_SHARE"), found.get("AITHERION_PRIORITY")
+        self.assertEqual(claim(), (None, None))
+        self.assertEqual(claim("--share", "25"), ("25", None))
+        self.assertEqual(claim("--cap", "--share=100"), ("100,cap", None))
+        self.assertEqual(claim("--priority", "high", "--share", "1"), ("1", "high"))
+        self.assertEqual(claim("--share", "25", AITHERION_SHARE="50,cap", AITHERION_PRIORITY="low"), ("25", "low"))
+        value, faults = harness.check_json(self.run_with("--dry-run", "--json", "--server", SERVER, "--share", "25", "--cap",
+                                                         "--priority", "low", "x").stdout)
+        environment = value["environment"]
+        self.assertEqual((faults, environment["AITHERION_SHARE"], environment["AITHERION_PRIORITY"]), ([], "25,cap", "low"))
+
     def test_several_servers(self):
         """Several servers have a libcuda.so.1 of their own, before the one for one server, which lies beside
         libnvidia-ml.so.1.
@@ -165,6 +179,11 @@ class Run(unittest.TestCase):
                 (["true"], 125, "no runtime runs here\n  hint: aitherion start, or --server HOST:PORT"),
                 (["--server", SERVER, "--key", "/nonexistent/key", "true"], 125, "'/nonexistent/key'"),
                 (["--server", SERVER, "--transport", "udp", "true"], 2, "'udp'"),
+                (["--server", SERVER, "--cap", "true"], 2, "'--cap' needs '--share'.*\n  hint: --share 25 --cap\n"),
+                (["--server", SERVER, "--share", "0", "true"], 2, "'0' is no share of the GPUs' time\n  hint: give a percentage"),
+                (["--server", SERVER, "--share", "101", "true"], 2, "'101' is no share"),
+                (["--server", SERVER, "--share", "25%", "true"], 2, "'25%' is no share"),
+                (["--server", SERVER, "--priority", "urgent", "true"], 2, "'urgent'"),
                 (["--server", SERVER, "/nonexistent/program"], 127, "cannot run '/nonexistent/program': No such file.*\n$")):
             with self.subTest(words):
                 result = self.run_with(*words)

@@ -764,13 +764,15 @@ class Life(Base):
             with open(os.path.join(self.run_folder, f"numa{node}", "identities"), encoding="ascii") as file:
                 return file.read()
         self.ok("key", "add", "alice", "--memory", "4G", "--sessions", "2", "--gpus", "0004:04:00.0,0004:05:00.0")
-        self.ok("key", "add", "operator", "--admin")
+        self.ok("key", "add", "operator", "--admin", "--share", "25", "--cap", "--priority", "normal")
         self.start()
         self.assertEqual([rows(node) for node in (0, 1)],
-                         ["alice memory_bytes=4294967296 sessions=2 gpus=0004:04:00.0,0004:05:00.0\noperator admin\n"] * 2)
+                         ["alice memory_bytes=4294967296 sessions=2 gpus=0004:04:00.0,0004:05:00.0\n"
+                          "operator share=25 cap priority=normal admin\n"] * 2)
         self.assertEqual(self.outcomes(), ["same", "same"])
         pid = self.data("status", "0")["nodes"][0]["process"]["pid"]
-        self.ok("configure", "--set", "identities.alice.memory=50%", "--set", "identities.alice.gpus=[]")
+        self.ok("configure", "--set", "identities.alice.memory=50%", "--set", "identities.alice.gpus=[]", "--set",
+                "identities.operator.share=40", "--set", "identities.operator.cap=false", "--set", "identities.operator.priority=high")
         self.assertEqual([(node["drift"], node["needs_restart"]) for node in self.data("status")["nodes"]],
                          [("its identities have changed since it was started", False)] * 2)
         self.assertIn("(changes it without a restart)", " ".join(self.ok("status", "0").stdout.split()))
@@ -781,7 +783,7 @@ class Life(Base):
         self.assertIn("memory_bytes=4294967296", rows(0))
         self.assertEqual(self.outcomes(), ["changed", "changed"])
         self.assertEqual([node["drift"] for node in self.data("status")["nodes"]], [None] * 2)
-        self.assertEqual(rows(1), "alice memory_percent=50 sessions=2\noperator admin\n")
+        self.assertEqual(rows(1), "alice memory_percent=50 sessions=2\noperator share=40 admin\n")
         self.assertEqual(self.data("status", "0")["nodes"][0]["process"]["pid"], pid)
         self.ok("key", "add", "bob")  # without a restart, and without a row
         self.assertIn("no program uses", self.ok("session", "list", "--numa", "0", "--key-name", "bob").stdout)
@@ -813,8 +815,10 @@ class Life(Base):
         self.assertEqual(self.outcomes(), ["same", "same"])
 
     def test_a_faulty_row_makes_no_key(self):
-        for words in (("--memory", "4X"), ("--memory", "0%"), ("--sessions", "-1"), ("--gpus", "gpu0")):
+        for words in (("--memory", "4X"), ("--memory", "0%"), ("--share", "0"), ("--share", "101"), ("--sessions", "-1"), ("--gpus", "gpu0")):
             self.assertEqual(self.error("key", "add", "alice", *words)["code"], "value-invalid", words)
+        fault = self.error("key", "add", "alice", "--cap")["message"]
+        self.assertIn("'cap' of the identity 'alice' needs the key 'share' as well", fault)
         self.assertFalse(os.path.isdir(self.key))
 
     def test_simulation_by_flag_is_no_drift(self):

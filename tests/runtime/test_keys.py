@@ -318,6 +318,26 @@ class Rows(Base):
                     self.assertEqual((use["memory_limit_bytes"], use["memory_limit_source"]), (mib * MIB, source))
                 self.assertTrue(harness.wait_until(lambda: len(self.listed(server, "alice")) == 1))
 
+    def test_run_says_what_a_row_allows_of_the_gpus_time(self):
+        rows = self.rows("alice share=20 cap priority=normal\nbob priority=low\n")
+        share = "the key may have 20 percent of a GPU's time, so the program gets that, and not {} percent"
+        class_ = "the key's highest priority is '{}', so the program gets that, and not '{}'"
+        with Server("--sim", "--identities", rows, keys=self.folder) as server:
+            for name, words, said in (
+                    ("alice", ["--share", "21"], [share.format(21)]), ("alice", ["--share", "20", "--priority", "normal"], []),
+                    ("alice", ["--share=100", "--priority=high"], [share.format(100), class_.format("normal", "high")]),
+                    ("alice", [], []), ("bob", ["--share", "100"], []), ("bob", [], []),
+                    ("bob", ["--priority", "normal"], [class_.format("low", "normal")]), ("bob", ["--priority", "low"], []),
+                    ("operator", ["--share", "100", "--cap", "--priority", "high"], [])):
+                with self.subTest(name=name, words=words):
+                    result = harness.run("run", "--server", server.address, "--key", self.path(name), *words, "--", "true",
+                                         env=harness.environment())
+                    self.assertEqual((result.returncode, result.stdout), (0, ""))
+                    self.assertEqual(result.stderr.splitlines(), [f"aitherion: warning: {line}" for line in said])
+            result = harness.run("run", "--server", server.address, "--key", self.path("alice"), "--", "true",
+                                 env=harness.environment(AITHERION_SHARE="50,cap"))
+            self.assertIn(share.format(50), result.stderr)
+
     def test_faulty_rows_change_nothing(self):
         rows = self.rows("operator admin\n")
         with Server("--sim", "--identities", rows, keys=self.folder) as server, self.program(server, "alice"):

@@ -42,7 +42,7 @@ PATHS = {
     "status-end": ["5", "End"],
     "access": ["6"],
     "access-encrypt": ["6", "1"],
-    "identity": ["6", "6", "=alice", "Enter", "1", "=4G", "Enter"],
+    "identity": ["6", "7", "=alice", "Enter", "2", "=25", "Enter", "1"],
     "place": ["7"],
     "place-size-wrong": ["7", "1", "C-u", "=5", "Enter"],
     "place-policy": ["7", "2"],

@@ -97,6 +97,40 @@ TEST(entries_share_a_gpu_up_to_its_memory)
     }
 }
 
+/* Shares beyond a GPU's time are a doubt, which `start` accepts. */
+TEST(shares_of_identities_add_up_to_a_gpus_time)
+{
+    static const struct {
+        const char *first, *second, *faults;
+    } cases[] = {
+        { "share: 60", "share: 40", "" },
+        { "share: 60", "share: 41", "8:25 shares-above-100\n" },
+        { "share: 60", "memory: 1G", "" },
+        { "share: 100", "share: 1, gpus: ['0004:04:00.0']", "8:25 shares-above-100\n" },
+        { "share: 100, gpus: ['0004:05:00.0']", "share: 100, gpus: ['0004:04:00.0']", "" },
+        { "share: 100, gpus: ['0004:05:00.0']", "share: 1, gpus: ['4:5:0.0']",
+          "8:25 shares-above-100\n" },
+        /* No entry serves this GPU. */
+        { "share: 100, gpus: ['0004:06:00.0']", "share: 100, gpus: ['0004:06:00.0']", "" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ATH_AUTO(ath_document) document = { 0 };
+        ATH_AUTO(ath_faults) alone = { 0 };
+        ATH_AUTO(ath_faults) found = { 0 };
+        ath_auto_free char *text = ath_xasprintf(
+            "schema: aitherion.topology/1\nnuma:\n"
+            "  - { id: 0, node: 0, control_port: 1, data_port: 2, gpus: ['0004:04:00.0'] }\n"
+            "  - { id: 1, node: 0, control_port: 3, data_port: 4, gpus: ['4:5:0.0'] }\n"
+            "\nidentities:\n  - { name: alice, %s }\n  - { name: bob, %s }\n",
+            cases[i].first, cases[i].second);
+        parse_good(text, &document);
+        ck_assert_uint_eq(ath_document_check_alone(&document, &alone), 0);
+        ck_assert_uint_eq(ath_document_check_doubts(&document, &found), found.count);
+        ath_auto_free char *got = faults_text(&found);
+        ck_assert_str_eq(got, cases[i].faults);
+    }
+}
+
 LOOP_TEST(a_macvlans_mtu_fits_its_parent, 0, 8)
 {
     static const struct {

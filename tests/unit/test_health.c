@@ -218,7 +218,7 @@ static void setup(void)
     make_net();
     make_port();
     make_runtime();
-    use_document(HEAD ENTRY ROCE MACVLAN);
+    use_document(HEAD ENTRY ROCE MACVLAN "identities:\n  - { name: alice, share: 100 }\n");
 }
 
 static void teardown(void)
@@ -345,6 +345,13 @@ static void gpu_twice(void)
                       "control_port: 1, data_port: 2 }\n"
                       "  - { id: 1, node: 0, memory_nodes: [0, 254], gpus: [\"0004:04:00.0\"], "
                       "control_port: 3, data_port: 4 }\n");
+}
+
+static void too_many_shares(void)
+{
+    use_document(HEAD "numa: []\nidentities:\n"
+                      "  - { name: alice, share: 60 }\n"
+                      "  - { name: bob, share: 60 }\n");
 }
 
 static void cpus_offline(void)
@@ -848,6 +855,9 @@ static const struct {
       "gpu-memory-left-out fault topology.yaml:3:49\n"
       "macvlan-unrecorded warning mv0\n" },
     { "gpu-twice", gpu_twice, NULL },
+    { "shares-above-100", too_many_shares,
+      "shares-above-100 warning topology.yaml:5:25\n"
+      "macvlan-unrecorded warning mv0\n" },
     { "card-missing", no_card, "card-missing fault topology.yaml:8:14\n" },
     { "gpu-memory-offline", gpu_memory_unknown, "gpu-memory-offline unknown 0004:04:00.0\n" },
     { "interface-missing", no_control, "interface-missing fault eth0\n" },

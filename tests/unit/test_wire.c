@@ -1190,6 +1190,12 @@ TEST(reads_the_rows_of_identities)
                                        "alice memory_percent=0",
                                        "alice memory_percent=100.5",
                                        "alice memory_percent=101",
+                                       "alice share=0",
+                                       "alice share=101",
+                                       "alice share",
+                                       "alice cap=1",
+                                       "alice priority=urgent",
+                                       "alice priority",
                                        "alice sessions=-1",
                                        "alice gpus=1",
                                        "alice admin=1",
@@ -1200,7 +1206,8 @@ TEST(reads_the_rows_of_identities)
                                        "alice gpus" };
     ck_assert_int_eq(
         ath_identities_parse("# text\n\nalice memory_bytes=100 memory_percent=50 sessions=2\n"
-                             "bob gpus=0004:04:00.0,0004:05:00.0 admin\ncarol gpus=\n",
+                             "bob gpus=0004:04:00.0,0004:05:00.0 admin share=25 cap "
+                             "priority=low\ncarol gpus= share=100\n",
                              &rows, &err),
         0);
     ck_assert_uint_eq(rows.count, 3);
@@ -1208,6 +1215,11 @@ TEST(reads_the_rows_of_identities)
     const struct ath_identity *bob = ath_identities_find(&rows, "bob");
     const struct ath_identity *carol = ath_identities_find(&rows, "carol");
     ck_assert_int_eq(alice->sessions, 2);
+    ck_assert_int_eq(alice->time.share_percent, 0);
+    ck_assert(!alice->time.is_capped && alice->time.priority == ATH_TIME_UNSET);
+    ck_assert_int_eq(bob->time.share_percent, 25);
+    ck_assert(bob->time.is_capped && bob->time.priority == ATH_TIME_LOW);
+    ck_assert_int_eq(carol->time.share_percent, 100);
     ck_assert(!alice->is_admin && bob->is_admin);
     ck_assert_int_eq(bob->sessions, ATH_UNKNOWN);
     ck_assert_int_eq(ath_identity_limit_bytes(alice, 150), 75);

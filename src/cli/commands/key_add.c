@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/time_claim.h"
 #include "base/unknown.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/key_place.h"
@@ -21,8 +22,8 @@
 enum { LOCK_TIMEOUT_MS = 10000 };
 
 struct options {
-    const char *group, *memory, *sessions, *gpus;
-    bool is_admin;
+    const char *group, *memory, *share, *priority, *sessions, *gpus;
+    bool is_capped, is_admin;
 };
 
 struct work {
@@ -74,8 +75,11 @@ static int add_row(const struct work *work, const struct options *options, const
 {
     ATH_AUTO(ath_document) document = { 0 };
     ATH_AUTO(ath_faults) faults = { 0 };
-    struct ath_change fields[5] = { { "name", name } };
+    struct ath_change fields[8] = { { "name", name } };
     const struct ath_change wanted[] = { { "memory", options->memory },
+                                         { "share", options->share },
+                                         { "cap", options->is_capped ? "true" : NULL },
+                                         { "priority", options->priority },
                                          { "sessions", options->sessions },
                                          { "gpus", options->gpus },
                                          { "admin", options->is_admin ? "true" : NULL } };
@@ -165,6 +169,22 @@ static const struct ath_option option_table[] = {
       .help =
           N_("add a row to `identities` of the document: memory of each GPU for all its sessions "
              "together, such as 4G or 50%; `aitherion start` gives it to runtimes") },
+    { .name = "share",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "P",
+      .offset = offsetof(struct options, share),
+      .help =
+          N_("the same for the part of a GPU's time that its sessions together get while others "
+             "want the GPU, in percent") },
+    { .name = "cap",
+      .offset = offsetof(struct options, is_capped),
+      .help = N_("the same for never more than --share, even if no other program wants the GPU") },
+    { .name = "priority",
+      .type = ATH_OPTION_TEXT,
+      .choices = ath_time_priorities,
+      .offset = offsetof(struct options, priority),
+      .help = N_("the same for the highest priority that its programs may ask for (default: "
+                 "high)") },
     { .name = "sessions",
       .type = ATH_OPTION_TEXT,
       .metavar = "N",
@@ -187,6 +207,8 @@ static const struct ath_example examples[] = {
     { "aitherion key add alice", N_("make a key for alice") },
     { "aitherion key add lab --group users", N_("make a key for all users of this machine") },
     { "aitherion key add bob --memory 4G --sessions 2", N_("make a key with limits") },
+    { "aitherion key add carol --share 25 --priority normal",
+      N_("make a key for a quarter of each GPU's time") },
     { .command = NULL },
 };
 

@@ -17,6 +17,7 @@
 #include "base/memory_limit.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "cli/claim_options.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/run_gpus.h"
 #include "cli/output/run.h"
@@ -38,6 +39,8 @@ struct options {
     struct ath_reach_options reach;
     int transport, encrypt;             /* 0: not given */
     const char *gpus, *memory, *tls_ca; /* NULL: not given */
+    const char *share, *priority;       /* the same */
+    bool is_capped;
 };
 
 struct work {
@@ -46,6 +49,7 @@ struct work {
     struct ath_reach reach;
     char *servers; /* the servers of reach, in the form of AITHERION_SERVER */
     char *libraries;
+    char *share;       /* in the form of AITHERION_SHARE; NULL without --share */
     char *authorities; /* the program's file for checking certificates; NULL: it needs no other */
     size_t gpu_count;  /* that the program is to have; 0: all */
     struct ath_server_gpus gpus;  /* of all servers that were asked */
@@ -57,6 +61,7 @@ static void work_free(struct work *work)
     ath_reach_free(&work->reach);
     free(work->servers);
     free(work->libraries);
+    free(work->share);
     free(work->authorities);
     ath_server_gpus_free(&work->gpus);
     ath_run_choice_free(&work->choice);
@@ -122,6 +127,18 @@ static int check_memory(const struct work *work, struct ath_err *err)
     return ath_err_hint(err, -EINVAL, _("give a size like 512M or 4G, or a part like 25%%"));
 }
 
+/* Reads --share and --cap. */
+static int read_claim(struct work *work, struct ath_err *err)
+{
+    const struct options *options = work->options;
+    struct ath_time_claim claim = { 0 };
+    int status = ath_claim_options_share(options->share, options->is_capped, &claim, err);
+
+    if (!status && claim.share_percent)
+        work->share = ath_xasprintf("%d%s", claim.share_percent, claim.is_capped ? ",cap" : "");
+    return status;
+}
+
 /* The variable of the caller counts before the document. The program may change its folder. */
 static void find_authorities(struct work *work)
 {
@@ -137,6 +154,8 @@ static int prepare(struct work *work, struct ath_err *err)
 {
     struct ath_reach_options wanted = work->options->reach;
     int checked = check_memory(work, err);
+    if (!checked)
+        checked = read_claim(work, err);
     if (!checked && work->options->gpus)
         checked = ath_run_gpus_read(work->options->gpus, &work->gpu_count, err);
     if (checked)
@@ -188,6 +207,10 @@ static void report_on(const struct work *work, struct ath_run_report *out)
         SET("AITHERION_TRANSPORT", ath_run_transports[work->options->transport]);
     if (work->options->memory)
         SET("AITHERION_MEMORY", work->options->memory);
+    if (work->share)
+        SET("AITHERION_SHARE", work->share);
+    if (work->options->priority)
+        SET("AITHERION_PRIORITY", work->options->priority);
     if (work->options->encrypt)
         SET("AITHERION_ENCRYPT", ath_run_encryptions[work->options->encrypt]);
     if (work->authorities)
@@ -254,6 +277,29 @@ static void add_gpus(struct work *work, struct ath_session *session,
     ath_server_gpus_add(&work->gpus, health, has_figures ? &figures : NULL);
 }
 
+/* Warns if the row of the key allows less of the GPUs' time than the program asks for: the runtime
+ * gives what the row allows. */
+static void warn_of_claim(const struct ath_runtime_health *health)
+{
+    struct ath_time_claim asked, most = health->claim;
+    struct ath_err unused;
+
+    if (ath_client_time_claim(&asked, &unused) || (!asked.share_percent && !asked.priority))
+        return;
+    struct ath_time_claim given = asked;
+    ath_time_claim_bound(&given, &most);
+    if (given.share_percent != asked.share_percent)
+        ath_log(ATH_LOG_NORMAL,
+                _("warning: the key may have %d percent of a GPU's time, so the program gets that, "
+                  "and not %d percent"),
+                given.share_percent, asked.share_percent);
+    if (given.priority != asked.priority && asked.priority)
+        ath_log(ATH_LOG_NORMAL,
+                _("warning: the key's highest priority is '%s', so the program gets that, and not "
+                  "'%s'"),
+                ath_time_priority_word(given.priority), ath_time_priority_word(asked.priority));
+}
+
 /* Checks the server first, since a program that finds no GPU reports it late and unclearly, or
  * continues without one. */
 static int check_server(struct work *work, const struct ath_reach_server *server,
@@ -268,6 +314,7 @@ static int check_server(struct work *work, const struct ath_reach_server *server
     if (status)
         return ath_reach_explain(server, status, err);
     say_server(server->server, &health, work->gpus.count);
+    warn_of_claim(&health);
     add_gpus(work, &session, &health);
     return 0;
 }
@@ -376,6 +423,22 @@ static const struct ath_option options[] = {
       .help =
           N_("the most memory of each GPU that each process of the program may have, like 4G or "
              "25%; none: as much as the runtime allows") },
+    { .name = "share",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "P",
+      .offset = offsetof(struct options, share),
+      .help = N_("the share of the GPUs' time that each process of the program gets while others "
+                 "want the same GPU, in percent: 1 to 100 (default: what others leave, in equal "
+                 "parts)") },
+    { .name = "cap",
+      .offset = offsetof(struct options, is_capped),
+      .help = N_("never more than --share, even if no other program wants the GPU") },
+    { .name = "priority",
+      .type = ATH_OPTION_TEXT,
+      .choices = ath_time_priorities,
+      .offset = offsetof(struct options, priority),
+      .help = N_("which programs go first when several want a GPU: those of a higher priority, "
+                 "whatever the shares (default: normal)") },
     { .name = "encrypt",
       .type = ATH_OPTION_CHOICE,
       .choices = ath_run_encryptions,
@@ -402,6 +465,8 @@ static const struct ath_example examples[] = {
       N_("use the best two GPUs of another machine") },
     { "aitherion run --memory 4G -- python3 train.py",
       N_("with at most 4 GiB of each GPU, from the first allocation") },
+    { "aitherion run --share 25 -- python3 train.py",
+      N_("a quarter of a GPU's time while others want it") },
     { "aitherion run --dry-run ./vector_add", N_("only show the environment that it would get") },
     { .command = NULL },
 };
@@ -414,7 +479,8 @@ const struct ath_command ath_command_run = {
         "Puts aitherion's libcuda.so.1 and libnvidia-ml.so.1 in front of all others on the "
         "program's library path (LD_LIBRARY_PATH), sets the environment variables that name "
         "the runtime (AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT, "
-        "AITHERION_MEMORY, AITHERION_ENCRYPT, AITHERION_TLS_CA), and becomes "
+        "AITHERION_MEMORY, AITHERION_SHARE, AITHERION_PRIORITY, AITHERION_ENCRYPT, "
+        "AITHERION_TLS_CA), and becomes "
         "the program. First it asks the runtime for its health, with the same key and timeout "
         "(AITHERION_CONNECT_TIMEOUT, 10 seconds): without a runtime the program is not run. -v "
         "shows the runtime and its GPUs. The program's session begins with its first CUDA "
@@ -434,6 +500,12 @@ const struct ath_command ath_command_run = {
         "--memory limits the program from its first allocation: each of its processes that uses "
         "a GPU has a session with this limit. The program sees it as the GPU's memory and gets "
         "CUDA's own out-of-memory error beyond it. Contexts and code count, too.\n\n"
+        "--share, --cap and --priority divide a GPU's time. A program with --share 25 has the GPU "
+        "for a quarter of the time while others want it, and for all of it while no other program "
+        "does, "
+        "except with --cap. Programs without a share divide what is left. While a program with "
+        "--priority high has work, others wait. A session for each process gets this. The row of "
+        "the key (`identities` of the document) may allow less, which the command then says.\n\n"
         "The command warns about a program that loads no libraries, gains privileges when it "
         "starts, or has its own libcuda.so.1. A script that sets LD_LIBRARY_PATH must keep the "
         "folders that are in it.\n\n"

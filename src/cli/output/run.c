@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/level.h"
+#include "base/time_claim.h"
 #include "cli/output/fields.h"
 #include "cli/output/words.h"
 
@@ -63,6 +64,10 @@ static const struct ath_field variable_fields[] = {
               .words = ath_run_transports),
     ATH_FIELD("AITHERION_MEMORY", ATH_OF(ATH_FIELD_TEXT), .help = "with --memory",
               .is_optional = true),
+    ATH_FIELD("AITHERION_SHARE", ATH_OF(ATH_FIELD_TEXT),
+              .help = "with --share: a percentage, and \",cap\" with --cap", .is_optional = true),
+    ATH_FIELD("AITHERION_PRIORITY", ATH_OF(ATH_FIELD_TEXT), .help = "with --priority",
+              .is_optional = true, .words = ath_time_priorities),
     ATH_FIELD("AITHERION_ENCRYPT", ATH_OF(ATH_FIELD_TEXT), .is_optional = true,
               .words = ath_run_encryptions),
     ATH_FIELD("AITHERION_TLS_CA", ATH_OF(ATH_FIELD_TEXT), .is_optional = true),

@@ -10,6 +10,7 @@
 #include "base/i18n.h"
 #include "base/key_name.h"
 #include "base/text.h"
+#include "base/time_claim.h"
 #include "cli/ending.h"
 #include "cli/output/ending.h"
 #include "cli/tui/dialog.h"
@@ -119,6 +120,12 @@ static char *rights_words(const struct ath_document_identity *row)
 
     if (row && row->memory)
         ath_text_add(&words, _("%s of each GPU"), row->memory);
+    if (row && row->share != ATH_UNSET)
+        ath_text_add_part(&words, _(", "),
+                          row->is_capped ? _("%d %% of the time at most") : _("%d %% of the time"),
+                          row->share);
+    if (row && ATH_TIME_LOW + row->priority != ATH_TIME_HIGH)
+        ath_text_add_part(&words, _(", "), _("priority %s"), ath_time_priorities[row->priority]);
     if (row && row->sessions != ATH_UNSET)
         ath_text_add_part(&words, _(", "),
                           ngettext("%d session", "%d sessions", (unsigned long)row->sessions),
@@ -352,6 +359,14 @@ static bool remove_certificate(struct ath_tui *tui, const char *subject)
 
 static const struct ath_menu_row identity_rows[] = {
     { .label = N_("Memory of each GPU"), .fields = { "memory" }, .is_shown = has_row },
+    { .label = N_("Share of a GPU's time"),
+      .help = N_("in percent, for all its sessions together; then whether it never gets more"),
+      .fields = { "share", "cap" },
+      .is_shown = has_row },
+    { .label = N_("Highest priority"),
+      .help = N_("that its programs may ask for; those of a higher one go first"),
+      .fields = { "priority" },
+      .is_shown = has_row },
     { .label = N_("Sessions"), .fields = { "sessions" }, .is_shown = has_row },
     { .label = N_("GPUs"), .fields = { "gpus" }, .is_shown = has_row },
     { .label = N_("Administrator"), .fields = { "admin" }, .is_shown = has_row },

@@ -454,7 +454,8 @@ int ath_plan_make(const struct ath_document *document, const struct ath_machine 
         ath_plan_check_memory_sum(document, &plan.nodes[i]);
     }
     plan.is_sim = all_simulate(&plan);
-    ath_document_check(&selection.document, machine, faults); /* also sorts in our faults */
+    ath_document_check_alone(&selection.document, faults);
+    ath_document_check_machine(&selection.document, machine, faults); /* also sorts in our faults */
     if (faults->count)
         return report_faults(&selection.document, faults, err);
     *out = plan;

@@ -83,6 +83,24 @@ static int put_memory_limit(struct ath_control_open_channel_builder to, struct a
     return 0;
 }
 
+static int put_time_claim(struct ath_control_open_channel_builder to, struct ath_err *err)
+{
+    /* enum ath_gpu_priority has the numbers of enum ath_time_priority. */
+    _Static_assert((int)ATH_TIME_LOW == ATH_GPU_PRIORITY_LOW &&
+                       (int)ATH_TIME_NORMAL == ATH_GPU_PRIORITY_NORMAL &&
+                       (int)ATH_TIME_HIGH == ATH_GPU_PRIORITY_HIGH,
+                   "priorities");
+    struct ath_time_claim claim;
+    int status = ath_client_time_claim(&claim, err);
+    if (status)
+        return status;
+    struct ath_gpu_claim_builder wire = ath_control_open_channel_init_claim(to);
+    ath_gpu_claim_set_share_percent(wire, (uint32_t)claim.share_percent);
+    ath_gpu_claim_set_is_capped(wire, claim.is_capped);
+    ath_gpu_claim_set_priority(wire, (enum ath_gpu_priority)claim.priority);
+    return 0;
+}
+
 /* Sends the program's first question. *context is the transport, which this function chooses. */
 static int send_question(struct ath_session *session, void *context, struct ath_err *err)
 {
@@ -97,6 +115,8 @@ static int send_question(struct ath_session *session, void *context, struct ath_
     ath_control_open_channel_set_program(question, program_invocation_short_name);
     put_environment(question);
     status = put_memory_limit(question, err);
+    if (!status)
+        status = put_time_claim(question, err);
     if (!status)
         status = ath_session_send(session, err);
     /* The answer tells how many connections have joined. */

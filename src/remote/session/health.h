@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/time_claim.h"
 #include "base/unknown.h"
 #include "remote/session/session.h"
 
@@ -33,8 +34,10 @@ struct ath_runtime_health {
     uint64_t net_namespace;   /* 0: unknown */
     bool is_simulated, wants_key;
     double vram_fraction;
-    uint32_t sessions;       /* of programs */
-    uint32_t driver_version; /* of CUDA, 13000 for 13.0; 0: unknown */
+    uint32_t sessions;           /* of programs */
+    struct ath_time_claim claim; /* the most that a session with this key may claim; share_percent 0
+                                  * and an unset priority: any */
+    uint32_t driver_version;     /* of CUDA, 13000 for 13.0; 0: unknown */
     struct ath_runtime_device *devices;
     size_t device_count;
     struct ath_runtime_problem *problems;

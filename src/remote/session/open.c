@@ -152,11 +152,34 @@ int ath_client_memory_limit(struct ath_memory_limit *out, struct ath_err *err)
     return 0;
 }
 
+int ath_client_time_claim(struct ath_time_claim *out, struct ath_err *err)
+{
+    const char *share = ath_client_variable("AITHERION_SHARE");
+    const char *priority = ath_client_variable("AITHERION_PRIORITY");
+    *out = (struct ath_time_claim){ 0 };
+    if (share && ath_time_share_parse(share, out)) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                    _("AITHERION_SHARE is '%s', which is no share of the GPUs' time"), share);
+        return ath_err_hint(err, -EINVAL, _("give 1 to 100, such as 25, or 25,cap"));
+    }
+    return priority && ath_time_priority_parse(priority, &out->priority)
+               ? ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                             _("AITHERION_PRIORITY is '%s'; it can be high, normal or low"),
+                             priority)
+               : 0;
+}
+
 /* The first caller reports a wrong value, as for AITHERION_TRANSPORT. */
 static int check_memory(struct ath_err *err)
 {
     struct ath_memory_limit unused;
     return ath_client_memory_limit(&unused, err);
+}
+
+static int check_claim(struct ath_err *err)
+{
+    struct ath_time_claim unused;
+    return ath_client_time_claim(&unused, err);
 }
 
 int ath_client_encryption(struct ath_encryption *out, struct ath_err *err)
@@ -264,6 +287,8 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
         status = check_log(err);
     if (!status)
         status = check_memory(err);
+    if (!status)
+        status = check_claim(err);
     if (!status)
         status = ath_client_encryption(&encryption, err);
     if (!status)

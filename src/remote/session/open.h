@@ -12,6 +12,9 @@
  *     AITHERION_CONNECT_TIMEOUT  seconds to wait for the server (10)
  *     AITHERION_MEMORY           the most GPU memory of the program: 4G or 25% of each GPU's
  *     HCS_VRAM_QUOTA             the same in bytes, if AITHERION_MEMORY is not set
+ *     AITHERION_SHARE            the share of the GPUs' time that each process of the program asks
+ *                                for: 25, or "25,cap" for no more than that
+ *     AITHERION_PRIORITY         high, normal or low: who goes first when several want a GPU
  *     AITHERION_LOG_LEVEL        error, warning, info or debug: the messages on standard error
  *                                (base/log.h). info: server and transport. debug: also calls that
  *                                fail, and why calls are refused
@@ -26,6 +29,7 @@
  */
 #pragma once
 #include "base/memory_limit.h"
+#include "base/time_claim.h"
 #include "remote/session/servers.h"
 #include "remote/session/session.h"
 
@@ -52,6 +56,10 @@ int ath_client_timeout(uint64_t *out_ms, struct ath_err *err);
 /* Reads AITHERION_MEMORY or HCS_VRAM_QUOTA. *out is no limit if neither is set. Returns 0, or
  * -EINVAL "usage" with err. */
 int ath_client_memory_limit(struct ath_memory_limit *out, struct ath_err *err);
+
+/* Reads AITHERION_SHARE and AITHERION_PRIORITY. *out is no claim if neither is set. Returns 0, or
+ * -EINVAL "usage" with err. */
+int ath_client_time_claim(struct ath_time_claim *out, struct ath_err *err);
 
 /* Reads AITHERION_ENCRYPT and AITHERION_TLS_CA. Returns 0, or -EINVAL with err. */
 int ath_client_encryption(struct ath_encryption *out, struct ath_err *err);

@@ -1,0 +1,11 @@
+/* Options that claim the time of GPUs: --share, --cap and --priority. */
+#pragma once
+#include "base/err.h"
+#include "base/time_claim.h"
+
+/*
+ * Reads the value of --share (NULL: not given) and of --cap into the members for the share, and
+ * refuses --cap without a share. Returns 0, or -EINVAL "usage" with err.
+ */
+int ath_claim_options_share(const char *share, bool is_capped, struct ath_time_claim *out,
+                            struct ath_err *err);
