@@ -1,2 +1,10 @@
+# Turns on GPUs: a state machine without clock, lock or I/O.
 libaitherion_a_SOURCES += \
-	src/turns/slot.h src/turns/turns.h
+	src/turns/bits.h \
+	src/turns/decide.c \
+	src/turns/inside.h \
+	src/turns/lag.c src/turns/lag.h \
+	src/turns/pass.c src/turns/pass.h \
+	src/turns/shares.c src/turns/shares.h \
+	src/turns/slot.h \
+	src/turns/turns.c src/turns/turns.h

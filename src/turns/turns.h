@@ -58,14 +58,16 @@ struct ath_turns_claim {
 
 /* The arbiter tells a party this. */
 struct ath_turns_state {
-    bool is_given;       /* it has the turn */
-    bool is_wanted_back; /* it starts nothing more, and gives the turn back; stays until then */
-    bool is_overdue;     /* it was asked for so long that others no longer wait for it */
-    bool has_others;     /* another party on its GPUs has used them lately, or waits, or the party
-                          * has a cap: its bursts must be short */
-    bool has_higher;     /* one of those has a higher priority */
-    bool is_waited_for;  /* another party waits for one of its GPUs, and may have it */
-    uint32_t number;     /* of its last turn; 0: it had none yet */
+    bool is_given;        /* it has the turn */
+    bool is_wanted_back;  /* it starts nothing more, and gives the turn back; stays until then */
+    bool is_overdue;      /* it was asked for so long that others no longer wait for it */
+    bool has_others;      /* another party on its GPUs has used them lately, or waits, or the party
+                           * has a cap: its bursts must be short */
+    bool has_higher;      /* one of those has a higher priority */
+    bool is_waited_for;   /* another party waits for one of its GPUs, and may have it */
+    uint32_t number;      /* of its last turn; 0: it had none yet */
+    uint32_t share_parts; /* of the time of each of its GPUs, in parts of 10000, if all parties
+                           * there want their time */
 };
 
 struct ath_turns_used {
@@ -108,6 +110,7 @@ int64_t ath_turns_decide(struct ath_turns *turns, int64_t now_us);
 /* Returns the state of a party as the last ath_turns_decide() found it. */
 struct ath_turns_state ath_turns_state(const struct ath_turns *turns, size_t party);
 
+/* Returns the figures of a party up to the last call that took now_us. */
 struct ath_turns_used ath_turns_used(const struct ath_turns *turns, size_t party);
 
 /* Returns the party that has what another one waits for: the one that has it longest, or is first

@@ -1,0 +1,182 @@
+/*
+ * Weighted fair queueing by the time that was used. Lags are integers, and each decision subtracts
+ * the same number from all that compete, so nothing drifts.
+ */
+#include "config.h"
+
+#include "turns/lag.h"
+
+#include <string.h>
+
+enum {
+    UNIT = ATH_TURNS_WEIGHT_MAX * 4096, /* of a microsecond with the weight 1: the largest weight
+                                         * still gets 4096, so rounding is 1/4096 us */
+    OWED_US = ATH_TURNS_LATE_US /* most that a waiting party is owed: who holds longer is overdue */
+};
+
+int64_t ath_lag_of(int64_t us, uint32_t weight)
+{
+    return us * UNIT / weight;
+}
+
+int64_t ath_lag_us(int64_t lag, uint32_t weight)
+{
+    return lag / UNIT * weight + lag % UNIT * weight / UNIT;
+}
+
+static int64_t bounded(int64_t lag, uint32_t weight, int64_t owed_us)
+{
+    const int64_t least = -ath_lag_of(owed_us, weight);
+    const int64_t most = ath_lag_of(ATH_TURNS_DEBT_US, weight);
+    return lag < least ? least : lag > most ? most : lag;
+}
+
+void ath_lag_charge(struct ath_turns *turns, struct ath_turns_party *party, int64_t us)
+{
+    const struct ath_turns_claim *claim = &party->claim;
+    struct ath_turns_team *team = ath_turns_team(turns, claim);
+    const uint32_t *weights = turns->groups[claim->group].weight;
+    ATH_EACH_DEVICE(device, claim->devices)
+    {
+        int64_t *of_party = &party->lags.of[device], *of_team = &team->lags.of[device];
+        *of_party = bounded(*of_party + ath_lag_of(us, claim->weight), claim->weight, OWED_US);
+        *of_team = bounded(*of_team + ath_lag_of(us, weights[device]), weights[device], OWED_US);
+    }
+}
+
+void ath_lag_bound(struct ath_turns *turns, struct ath_turns_party *party)
+{
+    ath_lag_charge(turns, party, 0);
+}
+
+static void add(struct ath_turns_average *average, uint64_t device, int64_t lag, uint32_t weight)
+{
+    average->sum[device] += lag * weight;
+    average->weights[device] += weight;
+}
+
+static void add_teams(struct ath_turns *turns)
+{
+    for (size_t i = 0; i < turns->group_count; i++) {
+        const struct ath_turns_group *group = &turns->groups[turns->groups_here[i]];
+        for (size_t class = 0; class < ATH_TURNS_CLASSES; class ++) {
+            const struct ath_turns_team *team = &group->teams[class];
+            ATH_EACH_DEVICE(device, team->active_devices)
+            add(&turns->averages[class], device, team->lags.of[device], group->weight[device]);
+        }
+    }
+}
+
+static void add_parties(struct ath_turns *turns)
+{
+    for (size_t i = 0; i < turns->here_count; i++) {
+        const struct ath_turns_party *party = &turns->parties[turns->here[i]];
+        if (party->claim.is_free || !(party->holds || party->may_hold))
+            continue;
+        struct ath_turns_team *team = ath_turns_team(turns, &party->claim);
+        team->active_devices |= party->claim.devices;
+        ATH_EACH_DEVICE(device, party->claim.devices)
+        add(&team->average, device, party->lags.of[device], party->claim.weight);
+    }
+}
+
+static void forget_averages(struct ath_turns *turns)
+{
+    memset(turns->averages, 0, sizeof turns->averages);
+    for (size_t i = 0; i < turns->group_count; i++)
+        for (size_t class = 0; class < ATH_TURNS_CLASSES; class ++) {
+            struct ath_turns_team *team = &turns->groups[turns->groups_here[i]].teams[class];
+            if (team->active_devices)
+                memset(&team->average, 0, sizeof team->average);
+            team->active_devices = 0;
+        }
+}
+
+/* A lag less the average. Idle parties are owed less than those that wait. */
+static int64_t settled(int64_t lag, const struct ath_turns_average *average, uint64_t device,
+                       uint32_t weight, bool is_active)
+{
+    if (average->weights[device] > 0)
+        lag -= average->sum[device] / average->weights[device];
+    return bounded(lag, weight, is_active ? OWED_US : ATH_TURNS_LENT_US);
+}
+
+static void settle_teams(struct ath_turns *turns, struct ath_turns_group *group)
+{
+    for (size_t class = 0; class < ATH_TURNS_CLASSES; class ++) {
+        struct ath_turns_team *team = &group->teams[class];
+        ATH_EACH_DEVICE(device, team->devices)
+        team->lags.of[device] =
+            settled(team->lags.of[device], &turns->averages[class], device, group->weight[device],
+                    team->active_devices & ath_device_bit(device));
+    }
+}
+
+/* Whether others than the party or team itself compete for a GPU. */
+static bool is_contested(const struct ath_turns_average *average, uint64_t device, uint32_t weight,
+                         bool is_active)
+{
+    return average->weights[device] > (is_active ? weight : 0);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Sets a party's lags to the largest on a GPU with competitors; 0 if there is none. */
+static void set_largest(struct ath_turns *turns, struct ath_turns_party *party, bool is_active)
+{
+    const struct ath_turns_claim *claim = &party->claim;
+    const struct ath_turns_team *team = ath_turns_team(turns, claim);
+    const struct ath_turns_average *average = &turns->averages[claim->priority - ATH_TURNS_LOW];
+    int64_t lag = INT64_MIN, group_lag = INT64_MIN;
+    ATH_EACH_DEVICE(device, claim->devices)
+    {
+        const uint32_t group_weight = turns->groups[claim->group].weight[device];
+        const bool is_team_active = team->active_devices & ath_device_bit(device);
+        if (is_contested(&team->average, device, claim->weight, is_active))
+            lag = larger(lag, party->lags.of[device]);
+        if (is_contested(average, device, group_weight, is_team_active))
+            group_lag = larger(group_lag, team->lags.of[device]);
+    }
+    party->lag = lag == INT64_MIN ? 0 : lag;
+    party->group_lag = group_lag == INT64_MIN ? 0 : group_lag;
+}
+
+static void settle_party(struct ath_turns *turns, struct ath_turns_party *party)
+{
+    const struct ath_turns_team *team = ath_turns_team(turns, &party->claim);
+    const bool is_active = party->holds || party->may_hold;
+    ATH_EACH_DEVICE(device, party->claim.devices)
+    party->lags.of[device] =
+        settled(party->lags.of[device], &team->average, device, party->claim.weight, is_active);
+    set_largest(turns, party, is_active);
+}
+
+void ath_lag_settle(struct ath_turns *turns)
+{
+    forget_averages(turns);
+    add_parties(turns);
+    add_teams(turns);
+    for (size_t i = 0; i < turns->group_count; i++)
+        settle_teams(turns, &turns->groups[turns->groups_here[i]]);
+    for (size_t i = 0; i < turns->here_count; i++)
+        settle_party(turns, &turns->parties[turns->here[i]]);
+}
+
+/* Whether two parties compete in their group, not by their groups. */
+static bool is_in_group(const struct ath_turns_party *a, const struct ath_turns_party *b)
+{
+    return a->claim.group == b->claim.group && a->group_lag == b->group_lag;
+}
+
+int64_t ath_lag_between(const struct ath_turns_party *a, const struct ath_turns_party *b)
+{
+    return is_in_group(a, b) ? a->lag - b->lag : a->group_lag - b->group_lag;
+}
+
+uint32_t ath_lag_weight(const struct ath_turns_party *party, const struct ath_turns_party *other)
+{
+    return is_in_group(party, other) ? party->claim.weight : party->claim.group_weight;
+}
