@@ -309,6 +309,7 @@ static void give(struct round *round, struct ath_turns_party *party)
     party->state.number = party->state.number % ATH_TURNS_NUMBER_MAX + 1;
     party->used.turns++;
     round->holders[round->holder_count++] = party;
+    look_at_caps(round, party);
 }
 
 /* Asks all holders of a party's GPUs, if all their turns may end. */

@@ -38,15 +38,21 @@ void ath_lag_charge(struct ath_turns *turns, struct ath_turns_party *party, int6
     const uint32_t *weights = turns->groups[claim->group].weight;
     ATH_EACH_DEVICE(device, claim->devices)
     {
-        int64_t *of_party = &party->lags.of[device], *of_team = &team->lags.of[device];
-        *of_party = bounded(*of_party + ath_lag_of(us, claim->weight), claim->weight, OWED_US);
-        *of_team = bounded(*of_team + ath_lag_of(us, weights[device]), weights[device], OWED_US);
+        party->lags.of[device] += ath_lag_of(us, claim->weight);
+        team->lags.of[device] += ath_lag_of(us, weights[device]);
     }
 }
 
 void ath_lag_bound(struct ath_turns *turns, struct ath_turns_party *party)
 {
-    ath_lag_charge(turns, party, 0);
+    const struct ath_turns_claim *claim = &party->claim;
+    struct ath_turns_team *team = ath_turns_team(turns, claim);
+    const uint32_t *weights = turns->groups[claim->group].weight;
+    ATH_EACH_DEVICE(device, claim->devices)
+    {
+        party->lags.of[device] = bounded(party->lags.of[device], claim->weight, OWED_US);
+        team->lags.of[device] = bounded(team->lags.of[device], weights[device], OWED_US);
+    }
 }
 
 static void add(struct ath_turns_average *average, uint64_t device, int64_t lag, uint32_t weight)

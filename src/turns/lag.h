@@ -2,19 +2,23 @@
 #pragma once
 #include "turns/inside.h"
 
-/* Time of a GPU by weight: the unit of lags. us: at most a day. */
+/* No sum of the lags of ATH_TURNS_PARTIES_MAX parties by weight overflows. */
+enum { ATH_LAG_STEP_US = 60000000 };
+
+/* Time of a GPU by weight: the unit of lags. us: at most ATH_LAG_STEP_US. */
 int64_t ath_lag_of(int64_t us, uint32_t weight);
 
 /* The time in which a party with this weight gets so far ahead. */
 int64_t ath_lag_us(int64_t lag, uint32_t weight);
 
-/* A party has held its GPUs. */
+/* A party has held its GPUs for at most ATH_LAG_STEP_US. Settle before more time passes. */
 void ath_lag_charge(struct ath_turns *turns, struct ath_turns_party *party, int64_t us);
 
 /* Brings the lags of a party and of its team into the bounds of its weights. */
 void ath_lag_bound(struct ath_turns *turns, struct ath_turns_party *party);
 
-/* Makes the average of all lags 0, and sets lag and group_lag of each party. */
+/* Makes the average of all lags 0, and sets lag and group_lag of each party. Those that have or
+ * wait for a GPU (holds, may_hold) count: settle what has passed before that changes. */
 void ath_lag_settle(struct ath_turns *turns);
 
 /* How far a is ahead of b; less than 0: a goes first. Both have the same priority. */

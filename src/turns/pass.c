@@ -9,7 +9,6 @@ enum {
     RESUME = 5000 * BUDGET_US, /* is saved under a cap before the next turn */
     FULL = ATH_TURNS_SAVED_US * BUDGET_US
 };
-static const int64_t DAY_US = INT64_C(86400) * 1000000; /* no product of it overflows */
 
 struct ath_turns_budget ath_turns_new_budget(void)
 {
@@ -92,8 +91,9 @@ void ath_turns_pass(struct ath_turns *turns, int64_t now_us)
 {
     while (turns->now_us < now_us) {
         const int64_t left_us = now_us - turns->now_us;
-        const int64_t us = left_us < DAY_US ? left_us : DAY_US;
+        const int64_t us = left_us < ATH_LAG_STEP_US ? left_us : ATH_LAG_STEP_US;
         pass_some(turns, us);
+        ath_lag_settle(turns);
         turns->now_us += us;
     }
 }

@@ -27,7 +27,8 @@ struct program {
     int64_t ran_us;  /* of pieces that are over */
     int64_t waited_us, longest_wait_us, wanted_us;
     uint32_t number; /* of its turn */
-    bool is_deaf;    /* it never gives its turn back */
+    bool is_deaf;    /* its piece has no end */
+    bool flips;      /* it gives its turn back after each piece, and wants the next at once */
 };
 
 struct world {
@@ -121,7 +122,7 @@ static inline bool world_act_in_turn(struct world *world, struct program *progra
     if (program->state != IDLE_IN_TURN)
         return false;
     const int64_t patience_us = state->is_waited_for ? IDLE_WAITED_US : IDLE_US;
-    if (state->is_wanted_back ||
+    if (state->is_wanted_back || program->flips ||
         (program->pause_us && world->now_us - program->idle_us >= patience_us)) {
         world_give_back(world, program, program->next_us <= world->now_us);
         return true;
