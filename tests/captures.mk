@@ -93,6 +93,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_several.py \
 	tests/runtime/test_slow.py \
 	tests/runtime/test_starts.py \
+	tests/runtime/test_turns.py \
 	tests/runtime/test_stripes.py \
 	tests/runtime/test_sets.py \
 	tests/runtime/test_switches.py \

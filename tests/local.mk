@@ -7,6 +7,7 @@ AM_CFLAGS += $(CHECK_CFLAGS)
 TESTS =
 if HAVE_CHECK
 UNIT_TESTS = \
+	tests/unit/test_arbiter \
 	tests/unit/test_answer_cache \
 	tests/unit/test_byte_mask \
 	tests/unit/test_call_threads \
@@ -73,6 +74,7 @@ UNIT_TESTS = \
 	tests/unit/test_root \
 	tests/unit/test_save \
 	tests/unit/test_schema \
+	tests/unit/test_session_turns \
 	tests/unit/test_set \
 	tests/unit/test_shares \
 	tests/unit/test_stripes \
@@ -134,6 +136,7 @@ update-schemas: tests/unit/test_fields
 	AITHERION_UPDATE=1 srcdir=$(srcdir) tests/unit/test_fields
 
 # Links and namespaces of a test's own.
+tests_unit_test_arbiter_SOURCES = tests/unit/test_arbiter.c tests/unit/patience.h
 tests_unit_test_link_SOURCES = tests/unit/test_link.c tests/unit/patience.h tests/unit/sandbox.h
 tests_unit_test_macvlan_apply_SOURCES = tests/unit/test_macvlan_apply.c tests/unit/sandbox.h
 tests_unit_test_netlink_SOURCES = tests/unit/test_netlink.c tests/unit/sandbox.h

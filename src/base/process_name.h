@@ -1,6 +1,7 @@
 /* Names of processes that another program looks for in /proc/PID/comm, at most 15 bytes. */
 #pragma once
 
-/* The process of a server that asks NVML (runtime/gpu_sampler.h): the only child of a server that
- * is no session. */
+/* The processes of a server that ask NVML (runtime/gpu_sampler.h) and give turns on the GPUs
+ * (runtime/arbiter.h): the only children of a server that are no sessions. */
 #define ATH_SAMPLER_NAME "aitherion-gpus"
+#define ATH_ARBITER_NAME "aitherion-turns"

@@ -67,6 +67,7 @@ static void run_client(struct ath_listener *listener, int fd, size_t which,
                        struct ath_session_board_entry *entry, pid_t parent)
 {
     ath_clients_leave(listener, parent);
+    close(listener->arbiter.pipe_fd);
     if (ath_session_board_confine(listener->server.board, entry))
         _exit(EXIT_FAILURE);
     ath_event_log_count_in(&entry->missing_lines);
@@ -105,6 +106,7 @@ static void forget(struct ath_listener *listener, struct ath_process *process)
     ath_share_table_drop_all(listener->shares,
                              ath_process_table_slot(&listener->processes, process));
     ath_process_table_remove(&listener->processes, process);
+    ath_arbiter_wake(&listener->server);
 }
 
 /* Gives a client a slot in the table. Returns NULL if it gets none, and tells it why. */
@@ -194,7 +196,9 @@ void ath_clients_reap(struct ath_listener *listener)
     int status;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
         struct ath_process *process = ath_process_table_find_pid(&listener->processes, pid);
-        if (ath_sampler_take_end(listener, pid, status) || !process)
+        if (ath_helper_take_end(&listener->sampler, &ath_sampler_kind, pid, status) ||
+            ath_helper_take_end(&listener->arbiter.helper, &ath_arbiter_kind, pid, status) ||
+            !process)
             continue;
         log_process("process-ended", pid, process->peer);
         forget(listener, process);

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/unknown.h"
 #include "nvml/server/server.h"
+#include "runtime/claims.h"
 #include "runtime/driver_library.h"
 #include "runtime/event_log.h"
 #include "runtime/figures.h"
@@ -116,6 +117,7 @@ static void answer_health(const struct ath_server *server, int fd,
     ath_control_health_set_vram_fraction(to, ath_quota_fraction(server));
     ath_control_health_set_sessions(to, count_programs(server));
     ath_control_health_set_driver_version(to, server->devices.driver_version);
+    ath_control_health_set_sharing(to, server->sharing);
     put_claim(server, ath_control_health_init_claim(to));
     put_devices(server, ath_control_health_init_devices(to, (uint32_t)server->devices.count));
     put_problems(&server->devices,
@@ -152,6 +154,31 @@ static enum ath_gpu_limit_source source_of(const struct ath_session_board_entry 
                : ATH_GPU_LIMIT_SOURCE_NONE;
 }
 
+/* The session may have ended since its entry was copied; its slot is free or another one's then. */
+static void put_turn(const struct ath_server *server, uint64_t session,
+                     struct ath_gpu_turn_builder to)
+{
+    const struct ath_session_board_entry *entry = ath_session_board_find(server->board, session);
+    size_t slot = entry ? ath_session_board_slot_of(server->board, entry) : 0;
+    struct ath_session_claim claim;
+    struct ath_turn_view view;
+    ath_session_claim_read(server->board, slot, &claim);
+    ath_turns_page_view(&server->board->turns, slot, session, ath_now_ms(), &view);
+    if (!entry || ath_session_board_find(server->board, session) != entry)
+        return;
+    ath_gpu_turn_set_state(to, view.state);
+    ath_gpu_turn_set_waits_for(to, view.waits_for);
+    ath_gpu_turn_set_share_percent(to, view.share_percent);
+    ath_gpu_turn_set_share_source(to, claim.share_source);
+    ath_gpu_turn_set_priority_source(to, claim.priority_source);
+    uint32_t percent = claim.share_percent ? claim.share_percent : claim.identity_share_percent;
+    struct ath_gpu_claim_builder held = ath_gpu_turn_init_claim(to);
+    ath_gpu_claim_set_share_percent(held, percent);
+    ath_gpu_claim_set_is_capped(
+        held, claim.is_capped || (claim.identity_share_percent && claim.is_identity_capped));
+    ath_gpu_claim_set_priority(held, claim.priority);
+}
+
 static void put_session(const struct ath_server *server,
                         const struct ath_session_board_entry *entry,
                         struct ath_gpu_session_builder to)
@@ -165,6 +192,8 @@ static void put_session(const struct ath_server *server,
     ath_gpu_session_set_process(to, entry->process);
     ath_gpu_session_set_is_encrypted(to, entry->is_encrypted != 0);
     ath_gpu_session_set_age_ms(to, ath_now_ms() - entry->started_ms);
+    if (entry->purpose == ATH_GPU_PURPOSE_CUDA)
+        put_turn(server, entry->id, ath_gpu_session_init_turn(to));
     uint64_t devices = devices_of(entry);
     struct ath_wire_array uses =
         ath_gpu_session_init_devices(to, (uint32_t)__builtin_popcountll(devices));

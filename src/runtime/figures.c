@@ -38,8 +38,8 @@ static int64_t claimed(const _Atomic uint64_t *count)
 
 /* samples: NULL if there are none. */
 static void collect_session(const struct ath_session_board_entry *entry,
-                            const struct ath_samples *samples, size_t slot,
-                            struct ath_session_figures *out)
+                            const struct ath_turns_page *turns, const struct ath_samples *samples,
+                            size_t slot, struct ath_session_figures *out)
 {
     const struct ath_call_counts *counts = &entry->counts;
     ath_session_figures_init(out);
@@ -50,6 +50,7 @@ static void collect_session(const struct ath_session_board_entry *entry,
     for (size_t i = 0; i < ATH_COUNT(out->waits); i++)
         out->waits[i] = claimed(&counts->waits[i]);
     out->waited_us = claimed(&counts->waited_us);
+    ath_turns_page_figures(turns, slot, out);
     if (samples)
         ath_samples_session(samples, slot, out);
     out->transport =
@@ -84,7 +85,7 @@ void ath_figures_collect(const struct ath_server *server, struct ath_figures *ou
     for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
         if (ath_session_board_read(server->board, i, &entry) && entry.is_proven &&
             entry.purpose == ATH_GPU_PURPOSE_CUDA)
-            collect_session(&entry, age_ms >= 0 ? samples : NULL, i,
+            collect_session(&entry, &server->board->turns, age_ms >= 0 ? samples : NULL, i,
                             ath_push(&out->sessions, &out->session_count, sizeof *out->sessions));
     if (out->session_count)
         qsort(out->sessions, out->session_count, sizeof *out->sessions, by_id);

@@ -12,6 +12,7 @@
 
 #include "proto/control.h"
 #include "runtime/access.h"
+#include "runtime/arbiter.h"
 #include "runtime/attempts.h"
 #include "runtime/fd_passing.h"
 #include "runtime/options.h"
@@ -45,7 +46,8 @@ struct ath_listener {
     struct ath_waiting_room waiting;
     struct ath_attempts attempts;
     struct ath_refusal_log refusals;
-    struct ath_sampler sampler;
+    struct ath_helper sampler;
+    struct ath_arbiter arbiter;
     struct pollfd polls[ATH_POLL_COUNT]; /* fd -1: unused */
     char *identities_path;               /* NULL: an option names it, or there is none */
     char *socket_path;                   /* to remove at the end; NULL: none */

@@ -1,7 +1,9 @@
 # The program aitherion-runtime. It links libc, libnettle, libseccomp and libyaml, nothing else.
 libaitherion_a_SOURCES += \
 	src/runtime/access.c src/runtime/access.h \
+	src/runtime/arbiter.c src/runtime/arbiter.h \
 	src/runtime/attempts.c src/runtime/attempts.h \
+	src/runtime/claims.c src/runtime/claims.h \
 	src/runtime/clients.c src/runtime/clients.h \
 	src/runtime/control_answer.c src/runtime/control_answer.h \
 	src/runtime/devices.c src/runtime/devices.h \
@@ -12,6 +14,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/figures.c src/runtime/figures.h \
 	src/runtime/first_message.c src/runtime/first_message.h \
 	src/runtime/gpu_sampler.c src/runtime/gpu_sampler.h \
+	src/runtime/helper.c src/runtime/helper.h \
 	src/runtime/host_limits.c src/runtime/host_limits.h \
 	src/runtime/identities.c src/runtime/identities.h \
 	src/runtime/joins.c src/runtime/joins.h \
@@ -59,10 +62,11 @@ libaitherion_a_SOURCES += \
 	src/runtime/session_board.c src/runtime/session_board.h \
 	src/runtime/session_report.c src/runtime/session_report.h \
 	src/runtime/session_request.c src/runtime/session_request.h \
+	src/runtime/session_turns.c src/runtime/session_turns.h \
 	src/runtime/share_table.c src/runtime/share_table.h \
 	src/runtime/source.c src/runtime/source.h \
 	src/runtime/trial.c src/runtime/trial.h \
-	src/runtime/turns_page.h \
+	src/runtime/turns_page.c src/runtime/turns_page.h \
 	src/runtime/waiting_room.c src/runtime/waiting_room.h
 
 bin_PROGRAMS += aitherion-runtime

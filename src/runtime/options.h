@@ -26,6 +26,7 @@ struct ath_runtime_options {
     const char *listen, *socket, *key, *gpus, *vram_fraction, *host_fraction,
         *sessions_per_source; /* serve */
     const char *metrics, *metrics_web, *identities, *log_level;
+    const char *sharing;
     const char *encrypt;                   /* serve and health */
     const char *tls_certificate, *tls_key; /* serve */
     const char *tls_ca;                    /* health */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "runtime/arbiter.h"
 #include "runtime/event_log.h"
 #include "runtime/joins.h"
 #include "runtime/server_keys.h"
@@ -80,6 +81,27 @@ static void check_key(const struct ath_listener *listener, struct ath_process *p
         end_process(process, "its key was removed or replaced", NULL);
 }
 
+/* Notes on the board which GPUs the identity may use: later changes of its row are not for sessions
+ * that have begun. */
+static void note_devices(const struct ath_listener *listener, const struct ath_process *process)
+{
+    const struct ath_devices *devices = &listener->server.devices;
+    const struct ath_identity *row =
+        ath_identities_find(&listener->access.identities, process->identity);
+    uint64_t allowed = 0;
+    for (size_t i = 0; i < devices->count; i++)
+        allowed |= (uint64_t)ath_identity_has_gpu(row, devices->items[i].pci) << i;
+    size_t slot = ath_process_table_slot(&listener->processes, process);
+    atomic_store(&listener->server.board->known[slot].allowed_devices, allowed);
+}
+
+static void take_time(const struct ath_identity *row, struct ath_session_board_known *known)
+{
+    atomic_store(&known->identity_share, row ? row->time.share_percent : 0);
+    atomic_store(&known->identity_cap, row && row->time.is_capped);
+    atomic_store(&known->identity_priority, row ? (int)row->time.priority : ATH_GPU_PRIORITY_UNSET);
+}
+
 /* Gives a session what the row of its identity says now. */
 static void take_row(struct ath_listener *listener, struct ath_process *process)
 {
@@ -93,6 +115,8 @@ static void take_row(struct ath_listener *listener, struct ath_process *process)
         atomic_store(
             &known->identity_limit_bytes[i],
             ath_identity_limit_bytes(row, listener->server.devices.items[i].memory_total_bytes));
+    take_time(row, known);
+    ath_arbiter_wake(&listener->server);
 }
 
 /* Two sessions may have come at the same time, when each still had a place. */
@@ -133,6 +157,7 @@ static int note_report(struct ath_listener *listener, struct ath_process *proces
     ath_session_board_note(listener->server.board,
                            ath_process_table_slot(&listener->processes, process), process->purpose,
                            process->identity);
+    note_devices(listener, process);
     take_row(listener, process);
     check_newcomer(listener, process);
     return 0;

@@ -44,13 +44,15 @@ static int shorter(int one_ms, int other_ms)
     return one_ms < other_ms ? one_ms : other_ms;
 }
 
-/* Milliseconds until a connection has waited for too long, a log line is due, or the sampler must
- * be looked at; -1: none. */
+/* Milliseconds until a connection has waited for too long, a log line is due, or a helper must be
+ * looked at; -1: none. */
 static int patience_ms(const struct ath_listener *listener)
 {
     uint64_t first_ms = ath_waiting_room_first_ms(&listener->waiting), now_ms = ath_now_ms();
-    int patience =
-        shorter(listener->refusals.left_out ? 1000 : -1, ath_sampler_patience_ms(listener));
+    int patience = shorter(
+        listener->refusals.left_out ? 1000 : -1,
+        shorter(ath_helper_patience_ms(listener, &listener->sampler, &ath_sampler_kind),
+                ath_helper_patience_ms(listener, &listener->arbiter.helper, &ath_arbiter_kind)));
     if (first_ms == UINT64_MAX)
         return patience;
     uint64_t end_ms = first_ms + (uint64_t)listener->server.handshake_ms;
@@ -89,13 +91,15 @@ static void serve_clients(struct ath_listener *listener)
         ath_newcomers_attend(listener, polls + ATH_POLL_COUNT, waiting);
         ath_newcomers_end_silent(listener);
         ath_refusal_log_settle(&listener->refusals);
-        ath_sampler_look(listener);
+        ath_helper_look(listener, &listener->sampler, &ath_sampler_kind);
+        ath_helper_look(listener, &listener->arbiter.helper, &ath_arbiter_kind);
         for (size_t i = ATH_POLL_TCP; i < ATH_POLL_COUNT && !listener->is_over; i++)
             if (polls[i].revents)
                 ath_newcomers_accept(listener, i);
     }
     ath_clients_end(&listener->processes);
-    ath_sampler_end(&listener->sampler);
+    ath_helper_end(&listener->sampler);
+    ath_helper_end(&listener->arbiter.helper);
 }
 
 static void record_start(const struct ath_server *server)
@@ -153,6 +157,8 @@ int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
     listener.shares->board = listener.server.board;
     if (!status)
         prepare_sandbox(&listener);
+    if (!status)
+        status = ath_arbiter_prepare(&listener, err);
     listener.processes.board = listener.server.board;
     listener.processes.limits_identities = listener.server.key_folder;
     (void)!getrandom(&listener.attempts.seed, sizeof listener.attempts.seed, 0);

@@ -70,6 +70,16 @@ static int parse_fraction(const char *text, double value, double *out, struct at
     return 0;
 }
 
+static int parse_sharing(const char *text, enum ath_gpu_sharing *out, struct ath_err *err)
+{
+    for (int i = ATH_GPU_SHARING_AUTO; i <= ATH_GPU_SHARING_FREE; i++)
+        if (!strcmp(text ? text : "auto", ath_gpu_sharing_word((unsigned int)i))) {
+            *out = (enum ath_gpu_sharing)i;
+            return 0;
+        }
+    return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is not auto, turns or free"), text);
+}
+
 static void find_host(struct ath_server *server)
 {
     struct ath_root root = { .fd = -1 };
@@ -101,6 +111,8 @@ int ath_server_init(const struct ath_runtime_options *options, struct ath_server
     int status = parse_fraction(options->vram_fraction, 1, &server->vram_fraction, err);
     if (!status)
         status = parse_fraction(options->host_fraction, HOST_FRACTION, &server->host_fraction, err);
+    if (!status)
+        status = parse_sharing(options->sharing, &server->sharing, err);
     if (!status)
         status = options->is_no_auth
                      ? 0

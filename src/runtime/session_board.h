@@ -115,7 +115,8 @@ struct ath_session_board {
     _Atomic uint64_t missing_lines;                /* event_log.h */
     _Atomic double vram_fraction; /* set while the server runs; 0: as at its start */
     _Atomic uint64_t asked_ms;    /* the last question for figures by a session that has ended */
-    int fd, read_only_fd;         /* of the memory; -1 in a process that is confined */
+    _Atomic uint64_t changes; /* of sessions and of what they may have, for the arbiter; a count */
+    int fd, read_only_fd;     /* of the memory; -1 in a process that is confined */
     /* With pages of its own, so that the sampler gets no others. */
     _Alignas(ATH_SESSION_BOARD_PAGE) struct ath_samples samples;
     /* The same for the arbiter. */

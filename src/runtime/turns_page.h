@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "remote/session/figures.h"
 #include "runtime/samples.h"
 #include "turns/slot.h"
 
@@ -29,3 +30,19 @@ struct ath_turns_page {
     struct ath_turn_grant grants[ATH_SAMPLED_SESSIONS]; /* by slot of the board; so is the next */
     struct ath_turn_shown shown[ATH_SAMPLED_SESSIONS];
 };
+
+/* The state of a session, with a share in percent (ATH_UNKNOWN: none now). */
+struct ath_turn_view {
+    enum ath_gpu_turn_state state;
+    uint64_t waits_for;
+    double share_percent;
+};
+
+/* Reads the state of a session at a slot; unknown if the arbiter gives no sign of life. */
+void ath_turns_page_view(const struct ath_turns_page *page, size_t slot, uint64_t session,
+                         uint64_t now_ms, struct ath_turn_view *out);
+
+/* Fills in the figures of the session with the id that it has. They are counts, which stay when
+ * there is no arbiter. */
+void ath_turns_page_figures(const struct ath_turns_page *page, size_t slot,
+                            struct ath_session_figures *session);

@@ -70,6 +70,7 @@ class Binary(unittest.TestCase):
                       ["serve", "--no-auth", "--vram-fraction", "0"], ["serve", "--no-auth", "--gpus", "0"],
                       ["serve", "--no-auth", "--sim", "--listen", "127.0.0.1:0", "--socket", "/" + "x" * 200],
                       ["serve", "--no-auth", "--host-fraction", "0"], ["serve", "--no-auth", "--sessions-per-source", "513"],
+                      ["serve", "--no-auth", "--sim", "--sharing", "fair"], ["serve", "--no-auth", "--sim", "--sharing", "unknown"],
                       ["serve", "--no-auth", "--log-level", "loud"], ["health", "--no-auth", "--log-level", "debug"],
                       ["health", "--no-auth", "--timeout", "0"]):
             with self.subTest(words):

@@ -141,22 +141,31 @@ def _all_children_of(pid):
         return [int(word) for word in file.read().split()]
 
 
-def _is_sampler(pid):
+def _name_of(pid):
     try:
         with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
-            return file.read() == "aitherion-gpus\n"
+            return file.read().strip()
     except (FileNotFoundError, ProcessLookupError):
-        return False
+        return None
+
+
+def _helper_of(pid, name):
+    return next((child for child in _all_children_of(pid) if _name_of(child) == name), None)
 
 
 def children_of(pid):
-    """The children of a process; of a server, its sessions without the sampler."""
-    return [child for child in _all_children_of(pid) if not _is_sampler(child)]
+    """The children of a process; of a server, its sessions without the sampler and the arbiter."""
+    return [child for child in _all_children_of(pid) if _name_of(child) not in ("aitherion-gpus", "aitherion-turns")]
 
 
 def sampler_of(pid):
     """The process of a server that asks NVML; None if there is none now."""
-    return next(filter(_is_sampler, _all_children_of(pid)), None)
+    return _helper_of(pid, "aitherion-gpus")
+
+
+def arbiter_of(pid):
+    """The process of a server that gives turns on the GPUs; None if there is none now."""
+    return _helper_of(pid, "aitherion-turns")
 
 
 def wait_until(claim, patience_s=PATIENCE_S):

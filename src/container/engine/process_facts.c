@@ -231,10 +231,10 @@ static int by_number(const void *a, const void *b)
     return (*one > *other) - (*one < *other);
 }
 
-static bool is_sampler(int pid)
+static bool has_name(int pid, const char *line)
 {
     ath_auto_free char *name = read_of(pid, "comm", NULL);
-    return name && !strncmp(name, ATH_SAMPLER_NAME "\n", sizeof ATH_SAMPLER_NAME);
+    return name && !strncmp(name, line, strlen(line));
 }
 
 int ath_process_sessions(int pid)
@@ -242,14 +242,16 @@ int ath_process_sessions(int pid)
     ath_auto_free char *name = ath_xasprintf("task/%d/children", pid);
     ath_auto_free char *list = read_of(pid, name, NULL);
     char *rest = list, *word;
-    int count = 0, samplers = 0, child;
+    int count = 0, child;
+    bool has_sampler = false, has_arbiter = false;
 
     while (rest && (word = strsep(&rest, " "))) /* "345 346 " */
         if (!ath_parse_int(word, 1, INT32_MAX, &child)) {
             count++;
-            samplers += is_sampler(child);
+            has_sampler = has_sampler || has_name(child, ATH_SAMPLER_NAME "\n");
+            has_arbiter = has_arbiter || has_name(child, ATH_ARBITER_NAME "\n");
         }
-    return list ? count - (samplers > 0) : ATH_UNKNOWN; /* a session may take that name */
+    return list ? count - has_sampler - has_arbiter : ATH_UNKNOWN; /* a session may take a name */
 }
 
 void ath_process_ids(int **out, size_t *out_count)
