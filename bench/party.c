@@ -196,8 +196,10 @@ static void work(struct lane *lane)
     lane->chunks = 0;
     lane->latency_count = 0;
     lane->stall_ms = 0;
-    while (now_ms() - begin_ms < lane->ms || ended < issued) {
+    for (;;) {
         bool is_over = now_ms() - begin_ms >= lane->ms;
+        if (is_over && ended == issued)
+            break;
         if (!is_over) {
             issued_ms[issued % kind->in_flight] = now_ms();
             kind->issue(lane);

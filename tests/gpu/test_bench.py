@@ -25,6 +25,8 @@ import harness  # noqa: E402
 import page  # noqa: E402
 import plot  # noqa: E402
 import relay  # noqa: E402
+import share_figure  # noqa: E402
+import share_parts  # noqa: E402
 import table  # noqa: E402
 
 BUILD = os.path.dirname(harness.binary())
@@ -131,6 +133,39 @@ class Command(unittest.TestCase):
             with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o755), "w", encoding="ascii") as file:
                 file.write(f'#!/bin/sh\n{command}\necho ready\nread line\necho \'["a", 1, "us"]\'\necho done\nread line\n')
             return bench("--sim", "--quick", *arguments, "--build", folder, "steps")
+
+
+@unittest.skipUnless(harness.copies_alone(), "programs that an emulator runs find no library by LD_LIBRARY_PATH")
+class SharesCommand(unittest.TestCase):
+    def test_all_parts_on_the_simulated_driver(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = subprocess.run([sys.executable, "-B", os.path.join(SOURCE, "bench", "shares"), "--build", BUILD, "--out", folder, "--sim",
+                                     "--seconds", "0.1", "--rounds", "1"], text=True, timeout=10 * harness.PATIENCE_S, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, check=False, env=harness.environment())
+            self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+            with open(os.path.join(folder, "shares.json"), encoding="utf-8") as file:
+                found = json.load(file)
+            xml.etree.ElementTree.parse(os.path.join(folder, "shares.svg"))
+        self.assertEqual(found["failed"], [])
+        self.assertEqual(list(dict.fromkeys(row["part"] for row in found["rows"])), list(share_parts.PARTS))
+        self.assertEqual([word for word in found["left_out"] if "torch" not in word], [])
+
+    def test_shares_are_relative_to_each_program_alone(self):
+        """Of three rounds the middle one counts; 10:90 with programs that lose a tenth of what they share."""
+        error, total = share_parts.share_rows("shares", "a", (10, 90), [[0.9, 0.1], [0.117, 0.783], [0.09, 0.81]])
+        self.assertAlmostEqual(error.value, 3)
+        self.assertAlmostEqual(total.value, 90)
+        self.assertEqual([row.is_met() for row in (error, total)], [False, False])
+        self.assertEqual(error.details["wanted"], [10, 90])
+        words = share_figure.shares([error.saved(), total.saved()])
+        self.assertIn(">a<", words)
+        xml.etree.ElementTree.fromstring(words)
+
+    def test_an_unknown_part_is_an_error(self):
+        result = subprocess.run([sys.executable, "-B", os.path.join(SOURCE, "bench", "shares"), "cheats"], text=True, stderr=subprocess.PIPE,
+                                check=False, env=harness.environment())
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("no part 'cheats'", result.stderr)
 
 
 @unittest.skipUnless(harness.copies_alone(), "the line is no program of this machine's")

@@ -6,13 +6,13 @@ import time
 import unittest
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[:0] = [os.path.join(SOURCE, "tests", "tools"), os.path.join(SOURCE, "tests", "runtime")]
+sys.path[:0] = [os.path.join(SOURCE, name) for name in ("bench", "tests/tools", "tests/runtime")]
 
 import harness  # noqa: E402
 import runtime  # noqa: E402
 import sim_gpu  # noqa: E402
-from cuda import alone_variables  # noqa: E402
-from party import Party, build_folder  # noqa: E402
+from cuda import alone_variables, build_folder  # noqa: E402
+from parties import Party  # noqa: E402
 
 SLICE_S = 0.01  # of the kernels below
 
@@ -27,7 +27,7 @@ class GpuTime(unittest.TestCase):
         return harness.environment(AITHERION_SIM_GPU=self.file, LD_LIBRARY_PATH=os.pathsep.join(path), **changes)
 
     def party(self, kind, number, env=None, **variables):
-        party = Party(kind, number, env or self.environment(), **variables)
+        party = Party(build_folder(), kind, number, env or self.environment(), patience_s=harness.PATIENCE_S, **variables)
         self.addCleanup(party.end)
         return party
 
