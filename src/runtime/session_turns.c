@@ -21,6 +21,7 @@
 
 enum {
     BEAT_US = 1000000, /* between looks at all of the board, while a program has a session */
+    SHOW_US = 100000,  /* between what only people read, if something happens */
 };
 
 _Static_assert((int)ATH_TURNS_PARTIES_MAX >= (int)ATH_SESSION_BOARD_MAX, "each slot is a party");
@@ -52,6 +53,7 @@ struct ath_session_turns {
     enum ath_sharing sharing;
     uint64_t changes;    /* of the board, when all of it was seen */
     int64_t all_seen_us; /* 0: never */
+    int64_t shown_us;    /* when figures and reasons of all were written */
     bool has_new_claims;
     struct party parties[ATH_SESSION_BOARD_MAX];
     struct group groups[ATH_SESSION_BOARD_MAX];
@@ -382,29 +384,47 @@ static enum ath_gpu_turn_state shown_state(const struct party *party,
     return wants ? ATH_GPU_TURN_STATE_WAITS : ATH_GPU_TURN_STATE_IDLE;
 }
 
-static void tell(struct ath_session_turns *turns, size_t slot, bool is_beat, int64_t now_us)
+/* Shows for whom a party waits. A look for the one among many takes time, so it is rare. */
+static void show(struct ath_session_turns *turns, size_t slot, enum ath_gpu_turn_state state,
+                 bool shows_all)
+{
+    struct ath_turn_shown *shown = &turns->board->turns.shown[slot];
+    bool waits = state == ATH_GPU_TURN_STATE_WAITS;
+    bool is_new = atomic_load(&shown->state) != state;
+    if (is_new)
+        atomic_store(&shown->state, state);
+    if (!is_new && !(waits && shows_all))
+        return;
+    size_t other = waits ? ath_turns_waits_for(turns->turns, slot) : ATH_TURNS_PARTIES_MAX;
+    bool is_found = other < ATH_SESSION_BOARD_MAX;
+    atomic_store(&shown->waits_for, is_found ? turns->parties[other].session : 0);
+}
+
+static void tell(struct ath_session_turns *turns, size_t slot, bool shows_all, int64_t now_us)
 {
     struct ath_turns_page *page = &turns->board->turns;
     struct party *party = &turns->parties[slot];
     struct ath_turns_state state = ath_turns_state(turns->turns, slot);
     bool wants = atomic_load(&turns->board->slots[slot].entry.turn.wants) != 0;
-    size_t other = state.is_given ? ATH_TURNS_PARTIES_MAX : ath_turns_waits_for(turns->turns, slot);
-    bool waits = other < ATH_SESSION_BOARD_MAX;
-    atomic_store(&page->shown[slot].state, shown_state(party, &state, wants));
-    atomic_store(&page->shown[slot].share_parts, party->claim.is_free ? 0 : state.share_parts);
-    atomic_store(&page->shown[slot].waits_for, waits ? turns->parties[other].session : 0);
-    if (write_word(&page->grants[slot], word_of(&state)) || is_beat)
+    uint32_t parts = party->claim.is_free ? 0 : state.share_parts;
+    show(turns, slot, shown_state(party, &state, wants), shows_all);
+    if (atomic_load(&page->shown[slot].share_parts) != parts)
+        atomic_store(&page->shown[slot].share_parts, parts);
+    if (write_word(&page->grants[slot], word_of(&state)) || shows_all)
         write_figures(turns, slot);
     note_overdue(party, &state, now_us);
 }
 
 int64_t ath_session_turns_look(struct ath_session_turns *turns, int64_t now_us)
 {
-    bool is_beat = !turns->all_seen_us || now_us - turns->all_seen_us >= BEAT_US;
-    if (is_beat || atomic_load(&turns->board->changes) != turns->changes) {
+    bool shows_all = now_us - turns->shown_us >= SHOW_US;
+    if (!turns->all_seen_us || now_us - turns->all_seen_us >= BEAT_US ||
+        atomic_load(&turns->board->changes) != turns->changes) {
         look_at_all(turns, now_us);
-        is_beat = true;
+        shows_all = true;
     }
+    if (shows_all)
+        turns->shown_us = now_us;
     for (size_t i = 0; i < turns->count; i++)
         look_at_claim(turns, turns->slots[i]);
     if (turns->has_new_claims)
@@ -413,7 +433,7 @@ int64_t ath_session_turns_look(struct ath_session_turns *turns, int64_t now_us)
         look_at_wish(turns, turns->slots[i], now_us);
     int64_t next_us = ath_turns_decide(turns->turns, now_us);
     for (size_t i = 0; i < turns->count; i++)
-        tell(turns, turns->slots[i], is_beat, now_us);
+        tell(turns, turns->slots[i], shows_all, now_us);
     atomic_store(&turns->board->turns.beat_ms, (uint64_t)now_us / 1000);
     if (!turns->count)
         return INT64_MAX;

@@ -300,6 +300,7 @@ static void make_listener(void)
     insist(listener.server.board != NULL, "there is a board");
     listener.server.report_fd = -1;
     listener.server.turns_fd = -1;
+    listener.arbiter.pipe_fd = -1;
     listener.server.handshake_ms = 5000;
     listener.shares = &shares;
     listener.shares->board = listener.processes.board = listener.server.board;
