@@ -41,12 +41,13 @@ BELOW = {
     "cuda/several": REMOTE | {"cuda/api", "cuda/common", "cuda/client"},
     "cuda/server": REMOTE | {"cuda/api", "cuda/common"},
     "cuda/turns": {"base", "turns", "cuda/api", "cuda/common"},
+    "runtime/quota": REMOTE | {"cuda/api", "cuda/common"},
     "watch": {"base", "config", "remote", "remote/wire", "remote/session"},
     "nvml/api": set(),
     "nvml/client": REMOTE | {"nvml/api"},
     "nvml/server": REMOTE | {"nvml/api"},
     "video": set(),
-    "runtime": REMOTE | {"gpu", "cuda/api", "cuda/common", "cuda/server", "cuda/turns", "turns", "nvml/api", "nvml/server", "watch"},
+    "runtime": REMOTE | {"gpu", "runtime/quota", "cuda/api", "cuda/common", "cuda/server", "cuda/turns", "turns", "nvml/api", "nvml/server", "watch"},
     "sim": {"cuda/api", "nvml/api"},
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">]+)[">]', re.MULTILINE)

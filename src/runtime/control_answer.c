@@ -19,8 +19,8 @@
 #include "runtime/event_log.h"
 #include "runtime/figures.h"
 #include "runtime/identities.h"
+#include "runtime/memory_limits.h"
 #include "runtime/memory_room.h"
-#include "runtime/quota/quota.h"
 #include "runtime/server_keys.h"
 #include "runtime/session_report.h"
 
@@ -38,7 +38,7 @@ static void put_device(const struct ath_server *server, size_t number,
                        struct ath_gpu_device_builder to)
 {
     const struct ath_device *device = &server->devices.items[number];
-    int64_t limit_bytes = ath_quota_limit(server, number);
+    int64_t limit_bytes = ath_memory_limits_all(server, number);
     uint32_t sessions;
 
     ath_gpu_device_set_pci(to, device->pci);
@@ -114,7 +114,7 @@ static void answer_health(const struct ath_server *server, int fd,
     ath_control_health_set_net_namespace(to, server->net_namespace);
     ath_control_health_set_is_simulated(to, server->is_simulated);
     ath_control_health_set_wants_key(to, ath_server_wants_key(server));
-    ath_control_health_set_vram_fraction(to, ath_quota_fraction(server));
+    ath_control_health_set_vram_fraction(to, ath_memory_limits_fraction(server));
     ath_control_health_set_sessions(to, count_programs(server));
     ath_control_health_set_driver_version(to, server->devices.driver_version);
     ath_control_health_set_sharing(to, server->sharing);

@@ -8,13 +8,13 @@
 #include "base/clock.h"
 #include "base/unknown.h"
 #include "proto/control.h"
-#include "runtime/quota/quota.h"
+#include "runtime/memory_limits.h"
 
 static void collect_device(const struct ath_server *server, size_t number, bool is_sampled,
                            struct ath_device_figures *out)
 {
     const struct ath_device *device = &server->devices.items[number];
-    int64_t limit_bytes = ath_quota_limit(server, number);
+    int64_t limit_bytes = ath_memory_limits_all(server, number);
     uint32_t sessions;
 
     if (is_sampled)

@@ -4,6 +4,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/arbiter.c src/runtime/arbiter.h \
 	src/runtime/attempts.c src/runtime/attempts.h \
 	src/runtime/claims.c src/runtime/claims.h \
+	src/runtime/board_books.c src/runtime/board_books.h \
 	src/runtime/clients.c src/runtime/clients.h \
 	src/runtime/control_answer.c src/runtime/control_answer.h \
 	src/runtime/devices.c src/runtime/devices.h \
@@ -21,6 +22,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/listen_address.c src/runtime/listen_address.h \
 	src/runtime/listener.c src/runtime/listener.h \
 	src/runtime/lock_in.c src/runtime/lock_in.h \
+	src/runtime/memory_limits.c src/runtime/memory_limits.h \
 	src/runtime/memory_room.c src/runtime/memory_room.h \
 	src/runtime/metrics.c src/runtime/metrics.h \
 	src/runtime/newcomers.c src/runtime/newcomers.h \
@@ -29,6 +31,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/program_stripes.c src/runtime/program_stripes.h \
 	src/runtime/quota/allocations.c \
 	src/runtime/quota/arrays.c \
+	src/runtime/quota/books.h \
 	src/runtime/quota/context_memory.c src/runtime/quota/context_memory.h \
 	src/runtime/quota/contexts.c \
 	src/runtime/quota/graphs.c src/runtime/quota/graphs.h \
@@ -43,7 +46,6 @@ libaitherion_a_SOURCES += \
 	src/runtime/quota/quota.c src/runtime/quota/quota.h \
 	src/runtime/quota/room.c src/runtime/quota/room.h \
 	src/runtime/quota/session_quota.c src/runtime/quota/session_quota.h \
-	src/runtime/quota/share_request.c src/runtime/quota/share_request.h \
 	src/runtime/quota/shared.c \
 	src/runtime/quota/virtual.c \
 	src/runtime/quota/wrappers.h \
@@ -63,6 +65,7 @@ libaitherion_a_SOURCES += \
 	src/runtime/session_report.c src/runtime/session_report.h \
 	src/runtime/session_request.c src/runtime/session_request.h \
 	src/runtime/session_turns.c src/runtime/session_turns.h \
+	src/runtime/share_request.c src/runtime/share_request.h \
 	src/runtime/share_table.c src/runtime/share_table.h \
 	src/runtime/source.c src/runtime/source.h \
 	src/runtime/trial.c src/runtime/trial.h \

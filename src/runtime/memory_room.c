@@ -7,7 +7,7 @@
 
 #include "base/unknown.h"
 #include "proto/gpu-control.h"
-#include "runtime/quota/quota.h"
+#include "runtime/memory_limits.h"
 #include "runtime/server.h"
 
 struct room {
@@ -62,7 +62,7 @@ bool ath_memory_room_find(const void *data, size_t device, const struct ath_memo
                ath_memory_limit_bytes(asked, server->devices.items[device].memory_total_bytes));
     ath_session_board_of_identity(server->board, server->entry, device, &used_bytes, &limit_bytes);
     narrow(&room, used_bytes, limit_bytes);
-    ath_quota_of_device(server, device, &used_bytes, &limit_bytes);
+    ath_memory_limits_of_device(server, device, &used_bytes, &limit_bytes);
     narrow(&room, used_bytes, limit_bytes);
     *out_limit_bytes = room.limit_bytes;
     *out_left_bytes = room.left_bytes;

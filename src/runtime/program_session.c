@@ -25,11 +25,14 @@
 #include "remote/switches.h"
 #include "remote/transport/shm.h"
 #include "remote/wire/endpoint.h"
+#include "runtime/board_books.h"
 #include "runtime/driver_library.h"
 #include "runtime/event_log.h"
 #include "runtime/host_limits.h"
 #include "runtime/lock_in.h"
+#include "runtime/memory_limits.h"
 #include "runtime/program_stripes.h"
+#include "runtime/quota/ledger.h"
 #include "runtime/quota/quota.h"
 
 enum { LOOK_MS = 2000 }; /* how often the watch looks for a TCP peer */
@@ -230,7 +233,7 @@ static void log_limit(const struct program_session *program, size_t device)
 {
     char number[24], own[24], all[24];
     int64_t own_bytes = atomic_load(&program->entry->limit_bytes[device]);
-    int64_t all_bytes = ath_quota_limit(program->server, device);
+    int64_t all_bytes = ath_memory_limits_all(program->server, device);
     snprintf(number, sizeof number, "%zu", device);
     snprintf(own, sizeof own, "%" PRId64, own_bytes);
     snprintf(all, sizeof all, "%" PRId64, all_bytes);
@@ -249,8 +252,8 @@ static void take_memory_limit(const struct program_session *program,
         .bytes = ath_control_open_channel_memory_limit_bytes(question),
         .fraction = ath_control_open_channel_memory_limit_fraction(question)
     };
-    ath_quota_begin(program->server, program->entry, program->devices, program->device_count,
-                    &asked);
+    ath_memory_limits_begin(program->server, program->entry, program->devices,
+                            program->device_count, &asked);
     for (size_t i = 0; i < program->device_count; i++)
         log_limit(program, program->devices[i]);
 }
@@ -284,6 +287,9 @@ static void log_complaint(struct ath_calls *calls, const char *text, size_t leng
 
 static void load_driver(struct program_session *program)
 {
+    static const struct ath_cuda_books books = { .exported = ath_quota_exported,
+                                                 .forgotten = ath_ledger_drop_share,
+                                                 .imported = ath_quota_imported };
     void *library;
     struct ath_err err;
     int log_fd;
@@ -297,8 +303,10 @@ static void load_driver(struct program_session *program)
         refuse_and_end(program, err.message);
     ath_cuda_driver_load(library, &program->driver);
     ath_cuda_session_init(&program->session, &program->driver);
-    ath_quota_wrap(program->server, program->entry, program->devices, program->device_count,
-                   &program->session, &program->driver);
+    ath_quota_set_devices(ath_board_books(program->server), program->devices,
+                          program->device_count);
+    program->session.uncounted = ath_quota_wrap(&program->session.captures.count, &program->driver);
+    program->session.books = &books;
     ath_event_log(ATH_EVENT_DEBUG, "driver-loaded", "peer", program->entry->peer, "simulated",
                   program->server->is_simulated ? "true" : "false", NULL);
 }

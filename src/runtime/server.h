@@ -23,8 +23,8 @@ struct ath_server {
     struct ath_tls_certificate certificate; /* for clients that want one; file NULL: none */
     struct ath_devices devices;
     const struct ath_identities *identities; /* NULL: none have limits */
-    double vram_fraction;         /* at its start; ath_quota_fraction() has the current one */
-    double host_fraction;         /* of the host's memory, that a session may have */
+    double vram_fraction; /* at its start; ath_memory_limits_fraction() has the current one */
+    double host_fraction; /* of the host's memory, that a session may have */
     enum ath_gpu_sharing sharing; /* of the GPUs' time */
     bool only_counts;             /* limits of GPU memory are counted, and refuse nothing */
     uid_t owner;                  /* the user that runs the server */

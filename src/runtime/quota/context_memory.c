@@ -104,7 +104,7 @@ static bool reprice(struct counted *item, bool is_there)
     if (more > 0 && !is_there && !ath_room_make(device, (uint64_t)more))
         return false;
     if (more < 0 || is_there)
-        ath_session_board_give_memory(ath_quota.entry, device, -more);
+        ath_quota.books->give(device, -more);
     item->counted_bytes += more;
     return true;
 }
@@ -195,8 +195,7 @@ void ath_context_memory_end(CUcontext context)
     pthread_mutex_lock(&contexts.lock);
     struct counted *item = context ? find(context) : NULL;
     if (item) {
-        ath_session_board_give_memory(ath_quota.entry, ath_quota.devices[item->device],
-                                      item->counted_bytes);
+        ath_quota.books->give(ath_quota.devices[item->device], item->counted_bytes);
         item->context = NULL;
     }
     pthread_mutex_unlock(&contexts.lock);

@@ -5,10 +5,7 @@
 
 #include <pthread.h>
 
-#include "base/alloc.h"
-#include "base/cleanup.h"
 #include "base/unknown.h"
-#include "runtime/event_log.h"
 #include "runtime/quota/context_memory.h"
 #include "runtime/quota/ledger.h"
 #include "runtime/quota/measure.h"
@@ -33,16 +30,8 @@ static int64_t last_bytes[ATH_DEVICES_MAX];       /* of the last context that wa
  */
 static void log_if_full(CUresult status, CUdevice device)
 {
-    uint32_t sessions;
-    if (status != CUDA_ERROR_OUT_OF_MEMORY)
-        return;
-    size_t number = ath_quota.devices[device];
-    int64_t bytes = ath_session_board_memory(ath_quota.server->board, number, &sessions);
-    ath_auto_free char *which = ath_xasprintf("%zu", number);
-    ath_auto_free char *count = ath_xasprintf("%u", (unsigned int)sessions);
-    ath_auto_free char *used = ath_xasprintf("%lld", (long long)bytes);
-    ath_event_log(ATH_EVENT_WARNING, "no-memory-for-context", "peer", ath_quota.entry->peer,
-                  "device", which, "sessions", count, "allocated_bytes", used, NULL);
+    if (status == CUDA_ERROR_OUT_OF_MEMORY)
+        ath_quota.books->log(ATH_BOOKS_NO_MEMORY_FOR_CONTEXT, ath_quota.devices[device], 0);
 }
 
 /* The driver's part of one of the functions that make a context. as_context is the context by which
@@ -94,7 +83,7 @@ static bool may_make(CUdevice device)
         return true;
     if (!ath_room_make(number, (uint64_t)last_bytes[device]))
         return false;
-    ath_session_board_give_memory(ath_quota.entry, number, last_bytes[device]);
+    ath_quota.books->give(number, last_bytes[device]);
     return true;
 }
 
@@ -295,7 +284,7 @@ CUresult ath_quota_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
     }
     pthread_mutex_unlock(&making_lock);
     if (!status)
-        atomic_fetch_or(&ath_quota.entry->devices, UINT64_C(1) << ath_quota.devices[device]);
+        ath_quota.books->note(ath_quota.devices[device]);
     return status;
 }
 

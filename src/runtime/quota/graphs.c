@@ -66,7 +66,7 @@ static void count_graphs_of(size_t device)
     int64_t more = (int64_t)reserved - graphs.bytes[device];
     graphs.bytes[device] = (int64_t)reserved;
     pthread_mutex_unlock(&graphs.lock);
-    ath_session_board_give_memory(ath_quota.entry, ath_quota.devices[device], -more);
+    ath_quota.books->give(ath_quota.devices[device], -more);
 }
 
 bool ath_graphs_have_memory(void)

@@ -4,7 +4,6 @@
 
 #include "runtime/quota/wrappers.h"
 
-#include "base/unknown.h"
 #include "runtime/quota/graphs.h"
 #include "runtime/quota/pool_usage.h"
 #include "runtime/quota/quota.h"
@@ -22,14 +21,10 @@ static void narrow(int64_t used, int64_t limit, size_t *free_bytes, size_t *tota
 /* Narrows to the limits of the session, of its identity, and of all sessions. */
 static void narrow_to_limits(size_t device, size_t *free_bytes, size_t *total_bytes)
 {
-    const struct ath_session_board *board = ath_quota.server->board;
-    int64_t used, limit;
-    narrow(ath_session_board_own(board, ath_quota.entry, device),
-           atomic_load(&ath_quota.entry->limit_bytes[device]), free_bytes, total_bytes);
-    ath_session_board_of_identity(board, ath_quota.entry, device, &used, &limit);
-    narrow(used, limit, free_bytes, total_bytes);
-    ath_quota_of_device(ath_quota.server, device, &used, &limit);
-    narrow(used, limit, free_bytes, total_bytes);
+    struct ath_books_page page;
+    ath_quota.books->look(device, &page);
+    for (size_t i = 0; i < ATH_BOOKS_OWNERS; i++)
+        narrow(page.of[i].used_bytes, page.of[i].limit_bytes, free_bytes, total_bytes);
 }
 
 CUresult ath_quota_cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
@@ -37,7 +32,7 @@ CUresult ath_quota_cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
     ath_pool_usage_settle();
     ath_graphs_count();
     CUresult status = ath_quota.driver.cuMemGetInfo_v2(free_bytes, total_bytes);
-    size_t device = status || ath_quota.server->only_counts ? SIZE_MAX : ath_quota_current_device();
+    size_t device = status || ath_quota.books->only_counts ? SIZE_MAX : ath_quota_current_device();
     if (device != SIZE_MAX)
         narrow_to_limits(device, free_bytes, total_bytes);
     return status;
@@ -49,7 +44,7 @@ CUresult ath_quota_cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 {
     size_t unused = SIZE_MAX;
     CUresult status = ath_quota.driver.cuDeviceTotalMem_v2(bytes, device);
-    if (status || ath_quota.server->only_counts || !ath_quota_has_device(device))
+    if (status || ath_quota.books->only_counts || !ath_quota_has_device(device))
         return status;
     narrow_to_limits(ath_quota.devices[device], &unused, bytes);
     return status;

@@ -8,7 +8,6 @@
 
 #include "runtime/quota/pool_usage.h"
 #include "runtime/quota/session_quota.h"
-#include "runtime/quota/share_request.h"
 
 static struct {
     pthread_mutex_t lock; /* of what follows */
@@ -40,7 +39,7 @@ static bool share_out(struct ath_holding *holding)
 {
     struct ath_holding *shared = calloc(1, sizeof *shared);
     if (shared)
-        holding->share = ath_share_request_make(holding->device, holding->bytes);
+        holding->share = ath_quota.books->share_make(holding->device, holding->bytes);
     if (!holding->share) {
         free(shared);
         return false;
@@ -55,7 +54,7 @@ static bool hold_share(uint64_t share)
     struct ath_holding *shared = find_holding(ATH_HOLDING_SHARED, share);
     if (!shared) {
         shared = calloc(1, sizeof *shared);
-        if (!shared || !ath_share_request_hold(share)) {
+        if (!shared || !ath_quota.books->share_hold(share)) {
             free(shared);
             return false;
         }
@@ -72,7 +71,7 @@ static void drop_share(uint64_t share)
     if (!shared || --shared->references)
         return;
     ath_map_take(link_to(ATH_HOLDING_SHARED, share));
-    ath_share_request_drop(share);
+    ath_quota.books->share_drop(share);
     free(shared);
 }
 
@@ -107,7 +106,7 @@ static bool may_share(struct ath_holding *holding)
 static void give_share(struct ath_holding *holding)
 {
     if (holding->kind == ATH_HOLDING_ADDRESS)
-        ath_share_request_name(holding->share, 0);
+        ath_quota.books->share_name(holding->share, 0);
     drop_share(holding->share);
     holding->share = 0;
     holding->bytes = 0;
@@ -121,7 +120,7 @@ static void give(struct ath_holding *holding)
     if (holding->share)
         give_share(holding);
     else if (holding->bytes)
-        ath_session_board_give_memory(ath_quota.entry, holding->device, holding->bytes);
+        ath_quota.books->give(holding->device, holding->bytes);
     if (holding->pool)
         ath_pool_give(holding->pool, holding->size);
     free(holding);
@@ -261,7 +260,7 @@ bool ath_ledger_share_address(CUdeviceptr address, uint64_t name)
     struct ath_holding *holding = find_holding(ATH_HOLDING_ADDRESS, address);
     bool is_counted = may_share(holding);
     if (is_counted && holding && holding->share)
-        ath_share_request_name(holding->share, name);
+        ath_quota.books->share_name(holding->share, name);
     pthread_mutex_unlock(&ledger.lock);
     return is_counted;
 }

@@ -14,7 +14,9 @@ static bool ask(size_t device, size_t *out_free, size_t *out_total)
 
 static int64_t counted(size_t device)
 {
-    return ath_session_board_memory(ath_quota.server->board, device, NULL);
+    struct ath_books_page page;
+    ath_quota.books->look(device, &page);
+    return page.of[ATH_BOOKS_ALL].used_bytes;
 }
 
 void ath_measure_begin(CUdevice device, struct ath_measure *out)

@@ -13,8 +13,8 @@ bool ath_quota_charge_pool(size_t device, int64_t bytes, bool is_there)
     if (!is_there && !ath_room_take_bytes(device, bytes))
         return false;
     if (is_there)
-        ath_session_board_give_memory(ath_quota.entry, device, -bytes);
-    atomic_fetch_or(&ath_quota.entry->devices, UINT64_C(1) << device);
+        ath_quota.books->give(device, -bytes);
+    ath_quota.books->note(device);
     return true;
 }
 

@@ -1,7 +1,6 @@
 /*
- * Room within the limits: takes memory on the board for the session, before the driver is asked. A
- * server that does not enforce limits takes it beyond them, too, and logs that once for each
- * session. Any thread.
+ * Room within the limits: takes memory in the books for the session, before the driver is asked.
+ * Any thread.
  */
 #pragma once
 #include <stdbool.h>

@@ -2,22 +2,22 @@
  * Shared by the files of this folder: the session of this process, and its devices.
  *
  * The wrapping functions have CUDA's signatures, which leave no room for a pointer to the session.
- * So the state is global; a process has one session. ath_quota_wrap() fills it before the first
- * call, and it does not change after that.
+ * So the state is global; a process has one session. quota.h fills it before the first call, and it
+ * does not change after that.
  */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cuda/server/server.h"
 #include "proto/cuda-server.h"
-#include "runtime/server.h"
+#include "remote/session/device_list.h"
+#include "runtime/quota/books.h"
 
 struct ath_session_quota {
-    const struct ath_server *server;
-    struct ath_session_board_entry *entry;
-    struct ath_cuda_session *session;
+    const struct ath_books *books;
+    const atomic_uint *captures;     /* that are under way */
     struct ath_cuda_driver driver;   /* the driver's own functions */
     size_t devices[ATH_DEVICES_MAX]; /* the server's number of each CUDA device */
     size_t count;

@@ -8,7 +8,6 @@
 
 #include "runtime/quota/ledger.h"
 #include "runtime/quota/session_quota.h"
-#include "runtime/quota/share_request.h"
 
 /* The name of an IPC handle's share: a hash of its bytes, never 0. */
 static uint64_t name_of(const CUipcMemHandle *handle)
@@ -44,7 +43,7 @@ CUresult ath_quota_cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle ha
                                          unsigned int flags)
 {
     /* The reference lasts until the memory is open, so that its maker may end meanwhile. */
-    uint64_t share = ath_share_request_find(name_of(&handle));
+    uint64_t share = ath_quota.books->share_find(name_of(&handle));
     bool is_held = share && ath_ledger_hold_share(share);
     CUresult status = ath_quota.driver.cuIpcOpenMemHandle_v2(address, handle, flags);
     CUcontext context = ath_quota_current_context();

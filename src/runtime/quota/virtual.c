@@ -3,6 +3,7 @@
 
 #include "runtime/quota/wrappers.h"
 
+#include "runtime/quota/quota.h"
 #include "runtime/quota/room.h"
 #include "runtime/quota/session_quota.h"
 
@@ -34,22 +35,18 @@ CUresult ath_quota_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *han
 }
 
 /* From now on other sessions may have the memory, and the descriptor keeps it. */
-static CUresult count_exported(CUmemGenericAllocationHandle handle, uint64_t *out_share)
+CUresult ath_quota_exported(CUmemGenericAllocationHandle handle, uint64_t *out_share)
 {
     return ath_ledger_share_handle(handle, out_share) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult count_imported(CUmemGenericAllocationHandle handle, uint64_t share)
+CUresult ath_quota_imported(CUmemGenericAllocationHandle handle, uint64_t share)
 {
     if (ath_ledger_add_shared(ATH_HOLDING_HANDLE, handle, NULL, share))
         return CUDA_SUCCESS;
     ath_quota.driver.cuMemRelease(handle); /* the maker has dropped the memory meanwhile */
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
-
-const struct ath_cuda_books ath_quota_books = { .exported = count_exported,
-                                                .forgotten = ath_ledger_drop_share,
-                                                .imported = count_imported };
 
 CUresult ath_quota_cuMemMap(CUdeviceptr address, size_t size, size_t offset,
                             CUmemGenericAllocationHandle handle, unsigned long long flags)
