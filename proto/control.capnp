@@ -74,6 +74,9 @@ struct Message {
     figures @23 :Gpu.Figures;
 
     changeClaim @24 :Gpu.ClaimChange;    # answered by done
+
+    books @25 :BooksQuestion;            # of a program with the transport local
+    booksAnswer @26 :BooksAnswer;
   }
 }
 
@@ -104,6 +107,7 @@ enum Transport {
   shm @1;
   udp @2;
   rdma @3;
+  local @4;                        # nowhere: the program has the GPUs in its own process, and asks what it may take of them
 }
 
 struct OpenChannel {
@@ -138,6 +142,43 @@ struct Channel {
   isSimulated @4 :Bool;            # the devices have no kernels except those of the simulator; for readers of recordings
   driverFingerprint @5 :Data;      # of the driver's file, its version and the variables that it reads: where these are equal,
                                    # the driver says the same about the same code. Empty: not known
+  visibleDevices @6 :Text;         # with local: CUDA_VISIBLE_DEVICES for the program's driver, by UUIDs; empty: as it is
+  deviceNumbers @7 :List(UInt32);  # with local: the server's number of each device that the program's driver then has
+  onlyCounts @8 :Bool;             # with local: limits refuse nothing
+}
+
+struct BooksQuestion {
+  # What a program with the transport local tells and asks (src/runtime/quota/books.h). take, look, shareMake, shareFind and
+  # shareHold have an answer; the others have none.
+  asks @0 :BooksAsk;
+  device @1 :UInt32;               # the server's number
+  bytes @2 :Int64;
+  object @3 :UInt64;               # a share; of log the event
+  name @4 :UInt64;                 # of a share
+}
+
+enum BooksAsk {
+  take @0;
+  give @1;
+  note @2;
+  look @3;
+  log @4;
+  shareMake @5;
+  shareName @6;
+  shareFind @7;
+  shareHold @8;
+  shareDrop @9;
+}
+
+struct BooksAnswer {
+  value @0 :UInt64;                # take and shareHold: 1, or 0: refused; shareMake and shareFind: the share, or 0
+  rooms @1 :List(BooksRoom);       # of look: the session's, the identity's, all sessions'
+  sessions @2 :UInt32;             # of look: that have memory of the device
+}
+
+struct BooksRoom {
+  usedBytes @0 :Int64;
+  limitBytes @1 :Int64;            # negative: no limit
 }
 
 struct Proof {

@@ -29,6 +29,7 @@
 #include "runtime/driver_library.h"
 #include "runtime/event_log.h"
 #include "runtime/host_limits.h"
+#include "runtime/local_session.h"
 #include "runtime/lock_in.h"
 #include "runtime/memory_limits.h"
 #include "runtime/program_stripes.h"
@@ -384,6 +385,21 @@ static void put_driver_fingerprint(const struct program_session *program,
             to, (struct ath_wire_bytes){ (const uint8_t *)&print, sizeof print });
 }
 
+/* The devices for the program's own driver, as take_program_environment() chose them. */
+static void put_devices(const struct program_session *program,
+                        struct ath_control_channel_builder to)
+{
+    ath_auto_free char *visible =
+        ath_visible_value(&program->server->devices, program->devices, program->device_count);
+    struct ath_wire_array numbers =
+        ath_control_channel_init_device_numbers(to, (uint32_t)program->device_count);
+    for (uint32_t i = 0; i < numbers.count; i++)
+        ath_wire_array_set_bits(numbers, i, program->devices[i]);
+    if (visible)
+        ath_control_channel_set_visible_devices(to, visible);
+    ath_control_channel_set_only_counts(to, program->server->only_counts);
+}
+
 static void say_open(struct program_session *program, int memory)
 {
     struct ath_control_channel_builder answer =
@@ -397,7 +413,10 @@ static void say_open(struct program_session *program, int memory)
     ath_control_channel_set_stripes(answer, (uint32_t)program->stripes.count);
     ath_control_channel_set_driver_version(answer, driver_version(&program->driver));
     ath_control_channel_set_is_simulated(answer, program->server->is_simulated);
-    put_driver_fingerprint(program, answer);
+    if (program->transport == ATH_CONTROL_TRANSPORT_LOCAL)
+        put_devices(program, answer);
+    else
+        put_driver_fingerprint(program, answer);
     const uint8_t *bytes = ath_wire_finish(&program->answer, &length, &status);
     if (bytes)
         status = ath_frame_send(program->socket, bytes, length,
@@ -458,6 +477,21 @@ static void *watch(void *argument)
     }
 }
 
+/* Serves a program that has the GPUs in its own process. */
+__attribute__((noreturn)) static void serve_local(struct program_session *program,
+                                                  struct ath_control_open_channel question)
+{
+    if (!is_unix(program->socket.fd))
+        refuse_and_end(program, "a program with its own GPU needs the unix socket");
+    if (program->server->fd_passing)
+        ath_fd_passing_close(program->server->fd_passing);
+    atomic_store(&program->entry->transport, 1 + (int)program->transport);
+    log_open(program, question);
+    say_open(program, -1);
+    program->is_open = true;
+    end(program, ath_local_session_serve(program->socket, program->server));
+}
+
 void ath_program_session_serve(struct ath_socket socket, const struct ath_server *server,
                                struct ath_session_board_entry *entry,
                                const struct ath_ticket *ticket)
@@ -481,6 +515,8 @@ void ath_program_session_serve(struct ath_socket socket, const struct ath_server
              ath_control_open_channel_program(question));
     take_program_environment(&program, question);
     take_memory_limit(&program, question);
+    if (program.transport == ATH_CONTROL_TRANSPORT_LOCAL)
+        serve_local(&program, question);
     take_time_claim(entry, question);
     load_driver(&program);
     make_stream(&program, ath_control_open_channel_stripes(question), &memory);

@@ -1,0 +1,171 @@
+#include "config.h"
+
+#include "runtime/local_session.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "proto/control.h"
+#include "runtime/board_books.h"
+
+struct local_session {
+    struct ath_socket socket;
+    const struct ath_server *server;
+    const struct ath_books *books;
+    struct ath_frame frame;
+    struct ath_wire_builder builder;
+};
+
+static void local_session_free(struct local_session *session)
+{
+    ath_frame_free(&session->frame);
+    ath_wire_builder_free(&session->builder);
+}
+
+/* A program may be silent for as long as it lives. */
+static int await(const struct local_session *session)
+{
+    struct pollfd one = { .fd = session->socket.fd, .events = POLLIN };
+    while (poll(&one, 1, -1) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return 0;
+}
+
+static void put_page(struct ath_control_books_answer_builder to, const struct ath_books_page *page)
+{
+    struct ath_wire_array rooms = ath_control_books_answer_init_rooms(to, ATH_BOOKS_OWNERS);
+    for (uint32_t i = 0; i < rooms.count; i++) {
+        struct ath_control_books_room_builder room = ath_control_books_room_place(rooms, i);
+        ath_control_books_room_set_used_bytes(room, page->of[i].used_bytes);
+        ath_control_books_room_set_limit_bytes(room, page->of[i].limit_bytes);
+    }
+    ath_control_books_answer_set_sessions(to, page->sessions);
+}
+
+static int answer(struct local_session *session, uint64_t value, const struct ath_books_page *page)
+{
+    struct ath_control_books_answer_builder to =
+        ath_control_message_init_books_answer(ath_control_message_start(&session->builder));
+    size_t length;
+    int status;
+    struct ath_err err;
+    ath_control_books_answer_set_value(to, value);
+    if (page)
+        put_page(to, page);
+    const uint8_t *bytes = ath_wire_finish(&session->builder, &length, &status);
+    return bytes ? ath_frame_send(session->socket, bytes, length,
+                                  ath_now_ms() + (uint64_t)session->server->answer_ms, &err)
+                 : status;
+}
+
+/* Bytes of all sessions are added up, so one session must not name any number. */
+static bool are_bytes(int64_t bytes)
+{
+    const int64_t most = INT64_C(1) << 48; /* more than any GPU has */
+    return bytes >= -most && bytes <= most;
+}
+
+static int take(struct local_session *session, size_t device, int64_t bytes)
+{
+    bool is_taken = bytes >= 0 && are_bytes(bytes) && session->books->take(device, bytes);
+    return answer(session, is_taken, NULL);
+}
+
+static int look(struct local_session *session, size_t device)
+{
+    struct ath_books_page page;
+    session->books->look(device, &page);
+    return answer(session, 0, &page);
+}
+
+/* Bytes that the session does not have may not leave it: they would be others'. */
+static int share_make(struct local_session *session, size_t device, int64_t bytes)
+{
+    struct ath_books_page page;
+    session->books->look(device, &page);
+    bool is_own = bytes >= 0 && bytes <= page.of[ATH_BOOKS_SESSION].used_bytes;
+    return answer(session, is_own ? session->books->share_make(device, bytes) : 0, NULL);
+}
+
+static int give(struct local_session *session, size_t device, int64_t bytes)
+{
+    if (!are_bytes(bytes))
+        return -EBADMSG;
+    session->books->give(device, bytes);
+    return 0;
+}
+
+static int serve(struct local_session *session, struct ath_control_books_question question)
+{
+    const struct ath_books *books = session->books;
+    size_t device = ath_control_books_question_device(question);
+    int64_t bytes = ath_control_books_question_bytes(question);
+    uint64_t object = ath_control_books_question_object(question);
+    uint64_t name = ath_control_books_question_name(question);
+
+    if (device >= session->server->devices.count)
+        return -EBADMSG;
+    switch (ath_control_books_question_asks(question)) {
+    case ATH_CONTROL_BOOKS_ASK_TAKE:
+        return take(session, device, bytes);
+    case ATH_CONTROL_BOOKS_ASK_GIVE:
+        return give(session, device, bytes);
+    case ATH_CONTROL_BOOKS_ASK_NOTE:
+        books->note(device);
+        return 0;
+    case ATH_CONTROL_BOOKS_ASK_LOOK:
+        return look(session, device);
+    case ATH_CONTROL_BOOKS_ASK_LOG:
+        books->log((enum ath_books_event)object, device, bytes);
+        return 0;
+    case ATH_CONTROL_BOOKS_ASK_SHARE_MAKE:
+        return share_make(session, device, bytes);
+    case ATH_CONTROL_BOOKS_ASK_SHARE_NAME:
+        books->share_name(object, name);
+        return 0;
+    case ATH_CONTROL_BOOKS_ASK_SHARE_FIND:
+        return answer(session, books->share_find(name), NULL);
+    case ATH_CONTROL_BOOKS_ASK_SHARE_HOLD:
+        return answer(session, books->share_hold(object), NULL);
+    case ATH_CONTROL_BOOKS_ASK_SHARE_DROP:
+        books->share_drop(object);
+        return 0;
+    default:
+        return -EBADMSG;
+    }
+}
+
+static int take_question(struct local_session *session)
+{
+    struct ath_control_message message;
+    struct ath_err err;
+    int status = await(session);
+    if (!status)
+        status = ath_frame_receive(session->socket, ATH_CONTROL_HELLO_FRAME_BYTES,
+                                   ath_now_ms() + (uint64_t)session->server->answer_ms,
+                                   &session->frame, &err);
+    if (status)
+        return status;
+    if (ath_control_message_open(ath_frame_message(&session->frame),
+                                 ath_frame_message_length(&session->frame), &message) ||
+        ath_control_message_which(message) != ATH_CONTROL_MESSAGE_BOOKS)
+        return -EBADMSG;
+    return serve(session, ath_control_message_books(message));
+}
+
+int ath_local_session_serve(struct ath_socket socket, const struct ath_server *server)
+{
+    __attribute__((cleanup(local_session_free))) struct local_session session = {
+        .socket = socket,
+        .server = server,
+        .books = ath_board_books(server),
+        .builder.max_bytes = ATH_CONTROL_HELLO_FRAME_BYTES,
+    };
+    int status = 0;
+    while (!status)
+        status = take_question(&session);
+    return status;
+}
