@@ -24,6 +24,7 @@ import cuda_header
 import cuda_table
 import request
 from cuda_client import NOTE, Client
+from cuda_local import Local
 from cuda_quota import Quota
 from cuda_server import Server
 from cuda_several import Several
@@ -242,7 +243,7 @@ def outputs(table):
             "cuda-client.c": client.source(), "cuda-symbols.c": client.symbols(), "cuda-server.h": server.header(),
             "cuda-server.c": server.source(), "cuda.map": "{\nglobal:\n    aitherion_instance;\n" + exported + "local:\n    *;\n};\n",
             "cuda-several.map": "{\nglobal:\n" + exported + "local:\n    *;\n};\n",
-            "cuda-wrong.h": Wrong(table).text(), "cuda-quota.h": Quota(table).header(), "cuda-sim.c": Sim(table).source(), "cuda-several.h": several.header(), "cuda-several.c": several.source(),
+            "cuda-wrong.h": Wrong(table).text(), "cuda-quota.h": Quota(table).header(), "cuda-sim.c": Sim(table).source(), "cuda-several.h": several.header(), "cuda-several.c": several.source(), "cuda-local.c": Local(table).source(),
             "coverage.md": Coverage(table).text()}
 
 

@@ -1,5 +1,27 @@
 # The program aitherion-runtime. It links libc, libnettle, libseccomp and libyaml, nothing else.
-libaitherion_a_SOURCES += \
+# Also in the library for programs that have the driver in their own process (src/cuda/local).
+QUOTA_SOURCES = \
+	src/runtime/quota/allocations.c \
+	src/runtime/quota/arrays.c \
+	src/runtime/quota/books.h \
+	src/runtime/quota/context_memory.c src/runtime/quota/context_memory.h \
+	src/runtime/quota/contexts.c \
+	src/runtime/quota/graphs.c src/runtime/quota/graphs.h \
+	src/runtime/quota/image.c src/runtime/quota/image.h \
+	src/runtime/quota/info.c \
+	src/runtime/quota/kernels.c src/runtime/quota/kernels.h \
+	src/runtime/quota/ledger.c src/runtime/quota/ledger.h \
+	src/runtime/quota/measure.c src/runtime/quota/measure.h \
+	src/runtime/quota/modules.c \
+	src/runtime/quota/pool_usage.c src/runtime/quota/pool_usage.h \
+	src/runtime/quota/pools.c \
+	src/runtime/quota/quota.c src/runtime/quota/quota.h \
+	src/runtime/quota/room.c src/runtime/quota/room.h \
+	src/runtime/quota/session_quota.c src/runtime/quota/session_quota.h \
+	src/runtime/quota/shared.c \
+	src/runtime/quota/virtual.c \
+	src/runtime/quota/wrappers.h
+libaitherion_a_SOURCES += $(QUOTA_SOURCES) \
 	src/runtime/access.c src/runtime/access.h \
 	src/runtime/arbiter.c src/runtime/arbiter.h \
 	src/runtime/attempts.c src/runtime/attempts.h \
@@ -30,26 +52,6 @@ libaitherion_a_SOURCES += \
 	src/runtime/process_table.c src/runtime/process_table.h \
 	src/runtime/program_session.c src/runtime/program_session.h \
 	src/runtime/program_stripes.c src/runtime/program_stripes.h \
-	src/runtime/quota/allocations.c \
-	src/runtime/quota/arrays.c \
-	src/runtime/quota/books.h \
-	src/runtime/quota/context_memory.c src/runtime/quota/context_memory.h \
-	src/runtime/quota/contexts.c \
-	src/runtime/quota/graphs.c src/runtime/quota/graphs.h \
-	src/runtime/quota/image.c src/runtime/quota/image.h \
-	src/runtime/quota/info.c \
-	src/runtime/quota/kernels.c src/runtime/quota/kernels.h \
-	src/runtime/quota/ledger.c src/runtime/quota/ledger.h \
-	src/runtime/quota/measure.c src/runtime/quota/measure.h \
-	src/runtime/quota/modules.c \
-	src/runtime/quota/pool_usage.c src/runtime/quota/pool_usage.h \
-	src/runtime/quota/pools.c \
-	src/runtime/quota/quota.c src/runtime/quota/quota.h \
-	src/runtime/quota/room.c src/runtime/quota/room.h \
-	src/runtime/quota/session_quota.c src/runtime/quota/session_quota.h \
-	src/runtime/quota/shared.c \
-	src/runtime/quota/virtual.c \
-	src/runtime/quota/wrappers.h \
 	src/runtime/refusal_log.c src/runtime/refusal_log.h \
 	src/runtime/reports.c src/runtime/reports.h \
 	src/runtime/sampler.c src/runtime/sampler.h \

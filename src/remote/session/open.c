@@ -24,6 +24,7 @@ enum {
     PAUSE_MAX_MS = 1000,
     SILENCE_MS = 1000,      /* after it a message tells what the program waits for */
     LOSS_TIMEOUT_MS = 1000, /* to learn why a session has ended */
+    ANSWER_TIMEOUT_MS = 2000,
     PATH_BYTES = 4096,
 };
 
@@ -304,19 +305,36 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
     return status ? explain(status, &endpoint, err) : 0;
 }
 
-void ath_client_explain_loss(const char *server)
+/* Opens and ends a session that asks nothing. */
+static int try_once(const char *server, const struct ath_secret *secret, int timeout_ms,
+                    struct ath_err *err)
 {
     struct ath_endpoint endpoint;
-    ATH_AUTO(ath_secret) secret = { 0 };
     ATH_AUTO(ath_session) session = { .fd = -1 };
     struct ath_encryption encryption;
+    int status = server ? ath_endpoint_parse(server, &endpoint, err) : find_server(&endpoint, err);
+    if (!status)
+        status = ath_client_encryption(&encryption, err);
+    return status ? status
+                  : ath_session_open(&endpoint, secret->length ? secret : NULL, encryption, NULL,
+                                     timeout_ms, &session, err);
+}
+
+bool ath_client_answers(const char *server)
+{
+    ATH_AUTO(ath_secret) secret = { 0 };
     struct ath_err err;
-    int status =
-        server ? ath_endpoint_parse(server, &endpoint, &err) : find_server(&endpoint, &err);
-    if (status || ath_client_encryption(&encryption, &err) || find_key(&secret, &err) ||
-        !secret.length)
-        return;
-    if (ath_session_open(&endpoint, &secret, encryption, NULL, LOSS_TIMEOUT_MS, &session, &err) ==
-        -EACCES)
+    int status = find_key(&secret, &err);
+    if (!status)
+        status = try_once(server, &secret, ANSWER_TIMEOUT_MS, &err);
+    return !status || status == -EACCES;
+}
+
+void ath_client_explain_loss(const char *server)
+{
+    ATH_AUTO(ath_secret) secret = { 0 };
+    struct ath_err err;
+    if (!find_key(&secret, &err) && secret.length &&
+        try_once(server, &secret, LOSS_TIMEOUT_MS, &err) == -EACCES)
         ath_log(ATH_LOG_NORMAL, _("the server refuses the key now: %s"), err.message);
 }

@@ -50,6 +50,9 @@ int ath_client_open(const char *server, const struct ath_session_first *first,
  * removed. Takes at most a second. server: as for ath_client_open(). */
 void ath_client_explain_loss(const char *server);
 
+/* Whether a server takes a session within two seconds. server: as for ath_client_open(). */
+bool ath_client_answers(const char *server);
+
 /* Reads AITHERION_CONNECT_TIMEOUT. Returns 0, or -EINVAL with err "usage". */
 int ath_client_timeout(uint64_t *out_ms, struct ath_err *err);
 

@@ -1,0 +1,40 @@
+"""Writes the library for a program that has the driver in its own process (src/cuda/local): cuda-local.c.
+
+    CUresult cuNAME(...)                  the exported functions: each calls the driver's, or what src/runtime/quota puts in its place
+    ath_local_names[]                     the driver's functions, in the order of struct ath_cuda_driver
+    ath_cuda_symbols[]                    for cuGetProcAddress()
+
+The functions that end in _ptsz and _ptds name the thread's stream themselves, so that one function counts for both.
+"""
+from cuda_client import NOTE, Client, arguments, signature
+
+BY_HAND = ("cuInit", "cuGetProcAddress", "cuGetProcAddress_v2")
+
+
+class Local(Client):
+    def source(self):
+        lines = [NOTE, '#include "config.h"', "", '#include "cuda/api/symbols.h"', '#include "cuda/local/local.h"', "",
+                 "#pragma GCC visibility push(default)", ""]
+        for method in self.table.functions:
+            lines += self.exported(method)
+            for word, _ in method.variants:
+                lines += self.variant(method, word)
+        lines += ["#pragma GCC visibility pop", "", "const char *const ath_local_names[ATH_CUDA_DRIVER_COUNT] = {"]
+        lines += [f'    "{name}",' for name in self.table.header.functions]
+        lines += ["};", "", "const struct ath_cuda_symbol ath_cuda_symbols[] = {"]
+        lines += [f"    {{ \"{base}\", \"{name}\", {since}, {is_thread}, (void (*)(void)){name} }},"
+                  for base, is_thread, since, name in self.rows()]
+        return "\n".join(lines) + "\n};\nconst size_t ath_cuda_symbol_count = sizeof ath_cuda_symbols / sizeof ath_cuda_symbols[0];\n"
+
+    def exported(self, method):
+        is_end = "true" if "ends" in method.does else "false"
+        lines = [signature(method.function, method.c), "{", f"    if (ath_local_stops({is_end}))", "        return ath_local_why();"]
+        call = f"{arguments(method.function)});"
+        if method.c in BY_HAND:
+            return lines + [f"    return ath_local_{method.c}({call}", "}", ""]
+        lines += [f"    if (!ath_local.driver.{method.c})", "        return CUDA_ERROR_NOT_SUPPORTED;"]
+        call = f"ath_local.driver.{method.c}({call}"
+        if "beginsCapture" in method.does or "endsCapture" in method.does:
+            word = "began" if "beginsCapture" in method.does else "ended"
+            return lines + [f"    return ath_local_{word}_capture({call[:-1]});", "}", ""]
+        return lines + [f"    return {call}", "}", ""]

@@ -1,0 +1,256 @@
+#include "config.h"
+
+#include "cuda/local/connection.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/i18n.h"
+#include "base/log.h"
+#include "cuda/local/local.h"
+#include "remote/session/open.h"
+
+enum { OPEN_TIMEOUT_MS = 60000, ANSWER_TIMEOUT_MS = 10000, PAUSE_MS = 200 };
+
+/* Variables by which the runtime chooses the devices. */
+static const char *const passed_on[] = { "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER" };
+enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
+
+static struct {
+    pthread_mutex_t lock; /* of what follows */
+    struct ath_session session;
+    bool is_there; /* it is open and has not been lost */
+} connection = { .lock = PTHREAD_MUTEX_INITIALIZER, .session.fd = -1 };
+
+/* ---- opening ---- */
+
+/* Another variable than AITHERION_SERVER, which names the server of programs without a driver. */
+static const char *runtime(void)
+{
+    const char *value = ath_client_variable("AITHERION_LOCAL");
+    return value ? value : "";
+}
+
+static int find_runtime(struct ath_err *err)
+{
+    if (*runtime())
+        return 0;
+    ath_err_set(err, -ENODEV, ATH_E_NOT_FOUND, "%s",
+                _("AITHERION_LOCAL does not name the runtime that keeps this program's books"));
+    return ath_err_hint(err, -ENODEV, "aitherion run --local");
+}
+
+static void put_environment(struct ath_control_open_channel_builder to)
+{
+    uint32_t count = 0, at = 0;
+    for (size_t i = 0; i < PASSED_ON; i++)
+        count += getenv(passed_on[i]) != NULL;
+    struct ath_wire_array list = ath_control_open_channel_init_environment(to, count);
+    for (size_t i = 0; i < PASSED_ON && at < count; i++) {
+        const char *value = getenv(passed_on[i]);
+        if (!value)
+            continue;
+        struct ath_control_variable_builder one = ath_control_variable_place(list, at++);
+        ath_control_variable_set_name(one, passed_on[i]);
+        ath_control_variable_set_value(one, value);
+    }
+}
+
+static int send_question(struct ath_session *session, void *context, struct ath_err *err)
+{
+    struct ath_memory_limit limit;
+    (void)context;
+    ath_stripes_free(&session->stripes);
+    int status = ath_client_memory_limit(&limit, err);
+    if (status)
+        return status;
+    struct ath_control_open_channel_builder question =
+        ath_control_message_init_open_channel(ath_session_begin(session));
+    ath_control_open_channel_set_transport(question, ATH_CONTROL_TRANSPORT_LOCAL);
+    ath_control_open_channel_set_program(question, program_invocation_short_name);
+    put_environment(question);
+    ath_control_open_channel_set_memory_limit_bytes(question, limit.bytes);
+    ath_control_open_channel_set_memory_limit_fraction(question, limit.fraction);
+    return ath_session_send(session, err);
+}
+
+static int take_grant(struct ath_control_channel channel, struct ath_local_grant *out,
+                      struct ath_err *err)
+{
+    struct ath_wire_list numbers = ath_control_channel_device_numbers(channel);
+    const char *visible = ath_control_channel_visible_devices(channel);
+    if (ath_control_channel_transport(channel) != ATH_CONTROL_TRANSPORT_LOCAL ||
+        numbers.count > ATH_DEVICES_MAX || strlen(visible) >= sizeof out->visible)
+        return ath_err_set(err, -EBADMSG, ATH_E_PEER_PROTOCOL,
+                           _("the server answers with another transport"));
+    snprintf(out->visible, sizeof out->visible, "%s", visible);
+    out->count = numbers.count;
+    for (uint32_t i = 0; i < numbers.count; i++)
+        out->devices[i] = ath_wire_u32(ath_wire_item(numbers, i), 0, 0);
+    out->only_counts = ath_control_channel_only_counts(channel);
+    return 0;
+}
+
+/* ---- a lost session ---- */
+
+/* The caller has the lock. */
+static void close_session(void)
+{
+    connection.is_there = false;
+}
+
+static bool still_there(void)
+{
+    pthread_mutex_lock(&connection.lock);
+    bool is_there = connection.is_there;
+    close_session();
+    pthread_mutex_unlock(&connection.lock);
+    return is_there;
+}
+
+/* A runtime that answers has ended this session; it is asked by its own words. */
+static void say_loss(void)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000 }, NULL);
+    if (ath_client_answers(runtime())) {
+        ath_local_end();
+        ath_log(ATH_LOG_NORMAL,
+                _("the runtime '%s' has ended this program's session; its CUDA calls fail from "
+                  "here on"),
+                runtime());
+        return;
+    }
+    ath_log(ATH_LOG_NORMAL,
+            _("the runtime '%s' is gone; the program goes on with the GPU memory that it has, and "
+              "gets no more"),
+            runtime());
+}
+
+/* Waits for the end of the connection. */
+static void *watch(void *argument)
+{
+    int fd = *(const int *)argument;
+    struct pollfd one = { .fd = fd, .events = POLLRDHUP };
+    while (poll(&one, 1, -1) < 0 && errno == EINTR)
+        ;
+    still_there();
+    say_loss();
+    return NULL;
+}
+
+/* Its thread takes no signal of the program's. Without it the loss is noticed by the next question.
+ */
+static void begin_watch(void)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, old;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    (void)!pthread_create(&thread, &attributes, watch, &connection.session.fd);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+/* ---- a process that forks ---- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&connection.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&connection.lock);
+}
+
+/* The child must not keep its parent's session. The driver does not work in it either. */
+static void in_child(void)
+{
+    if (connection.session.fd >= 0)
+        close(connection.session.fd);
+    connection.session.fd = -1;
+    close_session();
+    pthread_mutex_unlock(&connection.lock);
+}
+
+int ath_local_connect(struct ath_local_grant *out, struct ath_err *err)
+{
+    const struct ath_session_first first = { send_question, NULL };
+    struct ath_session *session = &connection.session;
+    struct ath_control_message answer;
+    pthread_mutex_lock(&connection.lock);
+    int status = find_runtime(err);
+    if (!status)
+        status = ath_client_open(runtime(), &first, session, err);
+    if (!status) {
+        session->timeout_ms = OPEN_TIMEOUT_MS;
+        status = ath_session_await(session, ATH_CONTROL_MESSAGE_CHANNEL, &answer, err);
+    }
+    if (!status)
+        status = take_grant(ath_control_message_channel(answer), out, err);
+    session->timeout_ms = ANSWER_TIMEOUT_MS;
+    connection.is_there = !status;
+    if (status && session->fd >= 0)
+        ath_session_free(session);
+    pthread_mutex_unlock(&connection.lock);
+    if (status)
+        return status;
+    pthread_atfork(before_fork, after_fork, in_child);
+    begin_watch();
+    ath_log(ATH_LOG_VERBOSE, "server=%s transport=local session=%llu devices=%zu", runtime(),
+            (unsigned long long)session->id, out->count);
+    return 0;
+}
+
+/* ---- questions ---- */
+
+/* The caller has the lock. */
+static bool send_books(const struct ath_local_question *question)
+{
+    struct ath_err err;
+    if (!connection.is_there)
+        return false;
+    struct ath_control_books_question_builder to =
+        ath_control_message_init_books(ath_session_begin(&connection.session));
+    ath_control_books_question_set_asks(to, question->asks);
+    ath_control_books_question_set_device(to, (uint32_t)question->device);
+    ath_control_books_question_set_bytes(to, question->bytes);
+    ath_control_books_question_set_object(to, question->object);
+    ath_control_books_question_set_name(to, question->name);
+    connection.is_there = !ath_session_send(&connection.session, &err);
+    return connection.is_there;
+}
+
+bool ath_local_ask(const struct ath_local_question *question,
+                   void (*read)(struct ath_control_books_answer answer, void *context),
+                   void *context)
+{
+    struct ath_control_message answer;
+    struct ath_err err;
+    pthread_mutex_lock(&connection.lock);
+    bool is_answered = send_books(question);
+    if (is_answered)
+        is_answered = connection.is_there = !ath_session_await(
+            &connection.session, ATH_CONTROL_MESSAGE_BOOKS_ANSWER, &answer, &err);
+    if (is_answered)
+        read(ath_control_message_books_answer(answer), context);
+    pthread_mutex_unlock(&connection.lock);
+    return is_answered;
+}
+
+void ath_local_tell(const struct ath_local_question *question)
+{
+    pthread_mutex_lock(&connection.lock);
+    (void)send_books(question);
+    pthread_mutex_unlock(&connection.lock);
+}

@@ -1,0 +1,99 @@
+/* Loads the machine's driver into the program. */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/i18n.h"
+#include "cuda/local/local.h"
+#include "remote/session/open.h"
+#include "runtime/quota/quota.h"
+
+struct ath_local ath_local;
+
+static atomic_uint captures; /* that are under way */
+
+CUresult ath_local_began_capture(CUresult status)
+{
+    if (!status)
+        atomic_fetch_add(&captures, 1);
+    return status;
+}
+
+/* A capture that failed is over as well. One that ended with its stream stays counted, which only
+ * leaves pools' unused memory with them. */
+CUresult ath_local_ended_capture(CUresult status)
+{
+    unsigned int count = atomic_load(&captures);
+    while (count && !atomic_compare_exchange_weak(&captures, &count, count - 1))
+        ;
+    return status;
+}
+
+/* A path, not a name: under the name libcuda.so.1 the linker knows this library. */
+static int open_driver(void **out, struct ath_err *err)
+{
+    const char *path = ath_client_variable("AITHERION_DRIVER");
+    if (!path || !strchr(path, '/')) {
+        ath_err_set(err, -ENOENT, ATH_E_LIBRARY, "%s",
+                    _("AITHERION_DRIVER does not name the file of the GPU's driver"));
+        return ath_err_hint(err, -ENOENT, "aitherion run --local");
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!library)
+        return ath_err_set(err, -ENOENT, ATH_E_LIBRARY, _("'%s' cannot be loaded: %s"), path,
+                           dlerror());
+    void *init = dlsym(library, "cuInit");
+    if (!init)
+        return ath_err_set(err, -ENOENT, ATH_E_LIBRARY, _("'%s' is no CUDA driver"), path);
+    if (init == (void *)(uintptr_t)cuInit)
+        return ath_err_set(err, -ENOENT, ATH_E_LIBRARY,
+                           _("'%s' is aitherion's library, not the driver's"), path);
+    *out = library;
+    return 0;
+}
+
+static void take_functions(void *library)
+{
+    for (size_t i = 0; i < ATH_CUDA_DRIVER_COUNT; i++) {
+        void *function = dlsym(library, ath_local_names[i]);
+        memcpy((char *)&ath_local.driver + i * sizeof function, &function, sizeof function);
+    }
+    ath_quota_wrap(&captures, &ath_local.driver);
+}
+
+static void load(void)
+{
+    struct ath_err err = { 0 };
+    void *library;
+    int status = open_driver(&library, &err);
+    if (!status)
+        take_functions(library);
+    else
+        ath_client_complain(&err);
+    atomic_store_explicit(&ath_local.state, status ? ATH_LOCAL_FAILED : ATH_LOCAL_READY,
+                          memory_order_release);
+}
+
+bool ath_local_must_stop(bool is_end)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    int state = atomic_load(&ath_local.state);
+    return state == ATH_LOCAL_FAILED || (state == ATH_LOCAL_ENDED && !is_end);
+}
+
+CUresult ath_local_why(void)
+{
+    return atomic_load(&ath_local.state) == ATH_LOCAL_ENDED ? CUDA_ERROR_DEVICE_UNAVAILABLE
+                                                            : CUDA_ERROR_SYSTEM_NOT_READY;
+}
+
+void ath_local_end(void)
+{
+    int ready = ATH_LOCAL_READY;
+    atomic_compare_exchange_strong(&ath_local.state, &ready, ATH_LOCAL_ENDED);
+}
