@@ -27,7 +27,7 @@ class Local(Client):
         return "\n".join(lines) + "\n};\nconst size_t ath_cuda_symbol_count = sizeof ath_cuda_symbols / sizeof ath_cuda_symbols[0];\n"
 
     def exported(self, method):
-        is_end = "true" if "ends" in method.does else "false"
+        is_end = "true" if method.kind == "local" or {"ends", "offline"} & set(method.does) else "false"
         lines = [signature(method.function, method.c), "{", f"    if (ath_local_stops({is_end}))", "        return ath_local_why();"]
         call = f"{arguments(method.function)});"
         if method.c in BY_HAND:

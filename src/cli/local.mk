@@ -44,6 +44,7 @@ libaitherion_a_SOURCES += \
 	src/cli/commands/roce_remove.c \
 	src/cli/commands/roce_test.c \
 	src/cli/commands/run.c \
+	src/cli/commands/run_local.c src/cli/commands/run_local.h \
 	src/cli/commands/run_gpus.c src/cli/commands/run_gpus.h \
 	src/cli/commands/key_add.c \
 	src/cli/commands/key_list.c \

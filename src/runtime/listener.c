@@ -87,10 +87,13 @@ int ath_listener_listen(struct ath_listener *listener, const struct ath_runtime_
                         struct ath_err *err)
 {
     struct ath_endpoint endpoint;
-    int status = ath_listen_address_find(options->listen, &endpoint, err);
-    if (!status)
+    bool is_silent = options->listen && !strcmp(options->listen, "none");
+    if (is_silent && !options->socket)
+        return ath_err_set(err, -EINVAL, ATH_E_USAGE, "%s", _("'--listen none' needs --socket"));
+    int status = is_silent ? 0 : ath_listen_address_find(options->listen, &endpoint, err);
+    if (!status && !is_silent)
         status = listen_at(listener, &endpoint, ATH_POLL_TCP, err);
-    if (!status)
+    if (!status && !is_silent)
         ath_endpoint_of_socket(listener->polls[ATH_POLL_TCP].fd, false, listener->server.address);
     if (!status && options->socket) {
         status = ath_endpoint_of_path(options->socket, &endpoint, err);

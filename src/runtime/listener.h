@@ -21,6 +21,7 @@
 #include "runtime/sampler.h"
 #include "runtime/server.h"
 #include "runtime/share_table.h"
+#include "runtime/unused.h"
 #include "runtime/waiting_room.h"
 
 /* The events of the listening process, beside those of the connections in the waiting room. */
@@ -51,6 +52,7 @@ struct ath_listener {
     struct pollfd polls[ATH_POLL_COUNT]; /* fd -1: unused */
     char *identities_path;               /* NULL: an option names it, or there is none */
     char *socket_path;                   /* to remove at the end; NULL: none */
+    struct ath_unused unused;
     sigset_t old_signals;
     bool is_over;
 };

@@ -73,6 +73,7 @@ libaitherion_a_SOURCES += $(QUOTA_SOURCES) \
 	src/runtime/source.c src/runtime/source.h \
 	src/runtime/trial.c src/runtime/trial.h \
 	src/runtime/turns_page.c src/runtime/turns_page.h \
+	src/runtime/unused.c src/runtime/unused.h \
 	src/runtime/waiting_room.c src/runtime/waiting_room.h
 
 bin_PROGRAMS += aitherion-runtime

@@ -37,7 +37,8 @@ static const struct option {
     unsigned int commands; /* FOR() of the commands that take the option */
 } options[] = {
     { "listen", "ADDRESS:PORT", "AITHERION_LISTEN",
-      N_("the address to listen on; port 0 is any free port (default: the address of the interface "
+      N_("the address to listen on; port 0 is any free port; none: only the unix socket (default: "
+         "the address of the interface "
          "in CONTROL_IFACE, else 127.0.0.1, and the port in CAPNP_PORT, else 50051)"),
       AT(listen), FOR(SERVE) },
     { "socket", "PATH", "AITHERION_SOCKET", N_("listen on a unix socket as well"), AT(socket),
@@ -100,6 +101,10 @@ static const struct option {
       N_("file with the limits of each identity, which `aitherion start` writes; it is read again "
          "when it changes (default: 'identities' beside the socket)"),
       AT(identities), FOR(SERVE) },
+    { "until-unused", "FILE", NULL,
+      N_("end when no other process has locked this file for some seconds (flock); "
+         "`aitherion run --local` starts a server so"),
+      AT(until_unused), FOR(SERVE) },
     { "log-level", "error|warning|info|debug", ATH_LEVEL_VARIABLE,
       N_("the lines of the log: those of this level and of the levels before it (default: info)"),
       AT(log_level), FOR(SERVE) },

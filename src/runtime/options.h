@@ -27,6 +27,7 @@ struct ath_runtime_options {
         *sessions_per_source; /* serve */
     const char *metrics, *metrics_web, *identities, *log_level;
     const char *sharing;
+    const char *until_unused;
     const char *encrypt;                   /* serve and health */
     const char *tls_certificate, *tls_key; /* serve */
     const char *tls_ca;                    /* health */

@@ -50,7 +50,7 @@ static int patience_ms(const struct ath_listener *listener)
 {
     uint64_t first_ms = ath_waiting_room_first_ms(&listener->waiting), now_ms = ath_now_ms();
     int patience = shorter(
-        listener->refusals.left_out ? 1000 : -1,
+        listener->refusals.left_out || listener->unused.fd >= 0 ? 1000 : -1,
         shorter(ath_helper_patience_ms(listener, &listener->sampler, &ath_sampler_kind),
                 ath_helper_patience_ms(listener, &listener->arbiter.helper, &ath_arbiter_kind)));
     if (first_ms == UINT64_MAX)
@@ -93,6 +93,7 @@ static void serve_clients(struct ath_listener *listener)
         ath_refusal_log_settle(&listener->refusals);
         ath_helper_look(listener, &listener->sampler, &ath_sampler_kind);
         ath_helper_look(listener, &listener->arbiter.helper, &ath_arbiter_kind);
+        listener->is_over = listener->is_over || ath_unused_is_over(&listener->unused);
         for (size_t i = ATH_POLL_TCP; i < ATH_POLL_COUNT && !listener->is_over; i++)
             if (polls[i].revents)
                 ath_newcomers_accept(listener, i);
@@ -142,7 +143,7 @@ static int set_log_level(const char *text, struct ath_err *err)
 
 int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
 {
-    __attribute__((cleanup(ath_listener_free))) struct ath_listener listener = { 0 };
+    __attribute__((cleanup(ath_listener_free))) struct ath_listener listener = { .unused.fd = -1 };
     int status = set_log_level(options->log_level, err);
     if (status)
         return status;
@@ -166,6 +167,8 @@ int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
         status = ath_listener_open_access(&listener, options, err);
     if (!status)
         status = ath_listener_take_signals(&listener, err);
+    if (!status)
+        status = ath_unused_open(options->until_unused, &listener.unused, err);
     if (!status)
         status = ath_listener_listen(&listener, options, err);
     if (status)

@@ -20,6 +20,7 @@
 #include "cli/claim_options.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/run_gpus.h"
+#include "cli/commands/run_local.h"
 #include "cli/output/run.h"
 #include "cli/output/words.h"
 #include "cli/program.h"
@@ -40,7 +41,7 @@ struct options {
     int transport, encrypt;             /* 0: not given */
     const char *gpus, *memory, *tls_ca; /* NULL: not given */
     const char *share, *priority;       /* the same */
-    bool is_capped;
+    bool is_capped, is_local;
 };
 
 struct work {
@@ -49,9 +50,12 @@ struct work {
     struct ath_reach reach;
     char *servers; /* the servers of reach, in the form of AITHERION_SERVER */
     char *libraries;
+    char *driver;      /* the file of the machine's own; NULL without --local */
     char *share;       /* in the form of AITHERION_SHARE; NULL without --share */
     char *authorities; /* the program's file for checking certificates; NULL: it needs no other */
     size_t gpu_count;  /* that the program is to have; 0: all */
+    bool is_own;       /* the runtime is this user's own, for local programs */
+    bool is_simulated; /* the GPUs of the server that was asked */
     struct ath_server_gpus gpus;  /* of all servers that were asked */
     struct ath_run_choice choice; /* if gpu_count */
 };
@@ -61,6 +65,7 @@ static void work_free(struct work *work)
     ath_reach_free(&work->reach);
     free(work->servers);
     free(work->libraries);
+    free(work->driver);
     free(work->share);
     free(work->authorities);
     ath_server_gpus_free(&work->gpus);
@@ -89,9 +94,11 @@ static int find_libraries(struct work *work, struct ath_err *err)
     ATH_AUTO(ath_text) path = { 0 };
     const char *others = ath_client_variable("LD_LIBRARY_PATH");
     int status = 0;
-    if (work->reach.count > 1)
+    if (work->options->is_local)
+        status = add_folder("local/libcuda.so.1", &path, err);
+    else if (work->reach.count > 1)
         status = add_folder("several/libcuda.so.1", &path, err);
-    if (!status)
+    if (!status && !work->options->is_local)
         status = add_folder("libcuda.so.1", &path, err);
     if (status)
         return status;
@@ -150,6 +157,64 @@ static void find_authorities(struct work *work)
     work->authorities = path ? ath_xstrdup(real ? real : path) : NULL;
 }
 
+/* ---- with the GPUs in the program's own process ---- */
+
+/* Refuses options that say how calls travel, and those of time, which only a server shares out. */
+static int check_local(const struct work *work, struct ath_err *err)
+{
+    const struct options *options = work->options;
+    const char *name = options->transport  ? "transport"
+                       : options->encrypt  ? "encrypt"
+                       : options->tls_ca   ? "tls-ca"
+                       : options->share    ? "share"
+                       : options->priority ? "priority"
+                                           : NULL;
+    return options->is_local && name
+               ? ath_err_set(err, -EINVAL, ATH_E_USAGE, _("--%s does not work with --local"), name)
+               : 0;
+}
+
+/* The only runtime; without one the user's own, which this command starts. */
+static int find_local(struct work *work, struct ath_err *err)
+{
+    struct ath_reach *reach = &work->reach;
+    int status = ath_reach_open(work->cli, &work->options->reach, ATH_REACH_ALL, reach, err);
+    if (status)
+        return status;
+    if (!reach->count) {
+        struct ath_reach_server *own = ath_push(&reach->items, &reach->count, sizeof *own);
+        ath_auto_free char *socket = ath_run_local_socket();
+        *own = (struct ath_reach_server){ .id = ATH_UNSET,
+                                          .server = ath_xasprintf("unix:%s", socket) };
+        work->is_own = true;
+        free(reach->key);
+        reach->key = ath_xstrdup("");
+        return work->cli->globals.is_dry_run ? 0 : ath_run_local_start(err);
+    }
+    if (reach->count > 1) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("%d runtimes are here, and --local needs one"),
+                    (int)reach->count);
+        return ath_err_hint(err, -EINVAL, "--numa N");
+    }
+    if (!reach->items[0].server) {
+        ath_err_copy(err, &reach->items[0].err);
+        return -EACCES;
+    }
+    if (ath_starts_with(reach->items[0].server, "unix:"))
+        return 0;
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("--local needs the runtime's socket, not '%s'"),
+                reach->items[0].server);
+    return ath_err_hint(err, -EINVAL, "--server unix:PATH");
+}
+
+static int find_driver(struct work *work, struct ath_err *err)
+{
+    const char *simulated = ath_client_variable("AITHERION_SIM");
+    bool is_simulated =
+        work->is_simulated || (work->cli->globals.is_dry_run && simulated && *simulated != '0');
+    return work->options->is_local ? ath_run_local_driver(is_simulated, &work->driver, err) : 0;
+}
+
 static int prepare(struct work *work, struct ath_err *err)
 {
     struct ath_reach_options wanted = work->options->reach;
@@ -158,11 +223,15 @@ static int prepare(struct work *work, struct ath_err *err)
         checked = read_claim(work, err);
     if (!checked && work->options->gpus)
         checked = ath_run_gpus_read(work->options->gpus, &work->gpu_count, err);
+    if (!checked)
+        checked = check_local(work, err);
     if (checked)
         return checked;
     wanted.needs_network =
         work->options->transport && !strcmp(ath_run_transports[work->options->transport], "tcp");
-    int status = ath_reach_open(work->cli, &wanted, ATH_REACH_LIST, &work->reach, err);
+    int status = work->options->is_local
+                     ? find_local(work, err)
+                     : ath_reach_open(work->cli, &wanted, ATH_REACH_LIST, &work->reach, err);
     if (!status)
         status = check_transport(work, err);
     if (status)
@@ -199,7 +268,9 @@ static void report_on(const struct work *work, struct ath_run_report *out)
         out->environment[count++].value = text;                                                    \
     } while (0)
     SET("LD_LIBRARY_PATH", work->libraries);
-    SET("AITHERION_SERVER", work->servers);
+    SET(work->options->is_local ? "AITHERION_LOCAL" : "AITHERION_SERVER", work->servers);
+    if (work->driver)
+        SET("AITHERION_DRIVER", work->driver);
     SET("AITHERION_KEY_FILE", work->reach.key);
     if (work->options->reach.key_name)
         SET("AITHERION_KEY_NAME", work->options->reach.key_name);
@@ -313,6 +384,7 @@ static int check_server(struct work *work, const struct ath_reach_server *server
         status = ath_session_health(&session, &health, err);
     if (status)
         return ath_reach_explain(server, status, err);
+    work->is_simulated = health.is_simulated;
     say_server(server->server, &health, work->gpus.count);
     warn_of_claim(&health);
     add_gpus(work, &session, &health);
@@ -378,14 +450,17 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         return give_up(&work, status, err);
     report_on(&work, &report);
     bool is_shown = cli->globals.is_dry_run;
-    if (!is_shown || work.gpu_count) {
+    if (!is_shown || work.gpu_count || (work.options->is_local && !work.is_own)) {
         set_environment(&report);
         status = check_servers(&work, err);
     }
+    if (!status)
+        status = find_driver(&work, err);
     if (!status && work.gpu_count)
         status = choose_gpus(&work, err);
     if (status)
         return give_up(&work, status, err);
+    report_on(&work, &report);
     if (work.gpu_count)
         report_on_choice(&work, &report);
     if (is_shown)
@@ -405,6 +480,11 @@ static const struct ath_argument arguments[] = {
 
 static const struct ath_option options[] = {
     ATH_REACH_LIST_OPTIONS(struct options),
+    { .name = "local",
+      .type = ATH_OPTION_FLAG,
+      .offset = offsetof(struct options, is_local),
+      .help = N_("use this machine's driver in the program itself, without a network; a runtime "
+                 "here counts its memory") },
     { .name = "transport",
       .type = ATH_OPTION_CHOICE,
       .choices = ath_run_transports,
@@ -467,6 +547,8 @@ static const struct ath_example examples[] = {
       N_("with at most 4 GiB of each GPU, from the first allocation") },
     { "aitherion run --share 25 -- python3 train.py",
       N_("a quarter of a GPU's time while others want it") },
+    { "aitherion run --local --memory 4G -- python3 train.py",
+      N_("the same with this machine's driver, without a network between program and GPU") },
     { "aitherion run --dry-run ./vector_add", N_("only show the environment that it would get") },
     { .command = NULL },
 };
@@ -506,6 +588,13 @@ const struct ath_command ath_command_run = {
         "except with --cap. Programs without a share divide what is left. While a program with "
         "--priority high has work, others wait. A session for each process gets this. The row of "
         "the key (`identities` of the document) may allow less, which the command then says.\n\n"
+        "--local runs the program with this machine's own driver and GPUs, and aitherion's "
+        "libcuda.so.1 in front of it (AITHERION_LOCAL, AITHERION_DRIVER). The runtime on this "
+        "machine counts its GPU memory and keeps its limits, and lists and ends its session as "
+        "any other. If no runtime runs, the command starts one for this user alone, which ends "
+        "after the last program. A program that wants to can open the driver itself and so step "
+        "around local mode; only a runtime's server cannot be stepped around. If the runtime ends, "
+        "the program goes on with the GPU memory that it has and gets no more.\n\n"
         "The command warns about a program that loads no libraries, gains privileges when it "
         "starts, or has its own libcuda.so.1. A script that sets LD_LIBRARY_PATH must keep the "
         "folders that are in it.\n\n"

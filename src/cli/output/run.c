@@ -56,7 +56,12 @@ static json_t *make_command(const void *object)
 /* The variables, for the schema: make_environment() has their values. */
 static const struct ath_field variable_fields[] = {
     ATH_FIELD("LD_LIBRARY_PATH", ATH_OF(ATH_FIELD_TEXT)),
-    ATH_FIELD("AITHERION_SERVER", ATH_OF(ATH_FIELD_TEXT)),
+    ATH_FIELD("AITHERION_SERVER", ATH_OF(ATH_FIELD_TEXT), .help = "without --local",
+              .is_optional = true),
+    ATH_FIELD("AITHERION_LOCAL", ATH_OF(ATH_FIELD_TEXT),
+              .help = "with --local: the runtime that keeps the books", .is_optional = true),
+    ATH_FIELD("AITHERION_DRIVER", ATH_OF(ATH_FIELD_TEXT),
+              .help = "with --local: the file of the machine's driver", .is_optional = true),
     ATH_FIELD("AITHERION_KEY_FILE", ATH_OF(ATH_FIELD_TEXT), .is_optional = true),
     ATH_FIELD("AITHERION_KEY_NAME", ATH_OF(ATH_FIELD_TEXT), .help = "with --key-name",
               .is_optional = true),

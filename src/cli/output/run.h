@@ -6,7 +6,7 @@
 #include "cli/output/output.h"
 #include "config/schema.h"
 
-enum { ATH_RUN_VARIABLES = 12 };
+enum { ATH_RUN_VARIABLES = 14 };
 
 /* A GPU that --gpus chose. Owns nothing. */
 struct ath_run_gpu {

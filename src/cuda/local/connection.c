@@ -27,6 +27,7 @@ static struct {
     pthread_mutex_t lock; /* of what follows */
     struct ath_session session;
     bool is_there; /* it is open and has not been lost */
+    bool is_child; /* this process has forked from the one that opened it */
 } connection = { .lock = PTHREAD_MUTEX_INITIALIZER, .session.fd = -1 };
 
 /* ---- opening ---- */
@@ -100,21 +101,6 @@ static int take_grant(struct ath_control_channel channel, struct ath_local_grant
 
 /* ---- a lost session ---- */
 
-/* The caller has the lock. */
-static void close_session(void)
-{
-    connection.is_there = false;
-}
-
-static bool still_there(void)
-{
-    pthread_mutex_lock(&connection.lock);
-    bool is_there = connection.is_there;
-    close_session();
-    pthread_mutex_unlock(&connection.lock);
-    return is_there;
-}
-
 /* A runtime that answers has ended this session; it is asked by its own words. */
 static void say_loss(void)
 {
@@ -133,6 +119,14 @@ static void say_loss(void)
             runtime());
 }
 
+/* The first thread that sees the loss says it, and others wait until it is said. */
+static void note_loss(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (!connection.is_child)
+        pthread_once(&once, say_loss);
+}
+
 /* Waits for the end of the connection. */
 static void *watch(void *argument)
 {
@@ -140,8 +134,10 @@ static void *watch(void *argument)
     struct pollfd one = { .fd = fd, .events = POLLRDHUP };
     while (poll(&one, 1, -1) < 0 && errno == EINTR)
         ;
-    still_there();
-    say_loss();
+    pthread_mutex_lock(&connection.lock);
+    connection.is_there = false;
+    pthread_mutex_unlock(&connection.lock);
+    note_loss();
     return NULL;
 }
 
@@ -179,7 +175,8 @@ static void in_child(void)
     if (connection.session.fd >= 0)
         close(connection.session.fd);
     connection.session.fd = -1;
-    close_session();
+    connection.is_there = false;
+    connection.is_child = true;
     pthread_mutex_unlock(&connection.lock);
 }
 
@@ -245,6 +242,8 @@ bool ath_local_ask(const struct ath_local_question *question,
     if (is_answered)
         read(ath_control_message_books_answer(answer), context);
     pthread_mutex_unlock(&connection.lock);
+    if (!is_answered)
+        note_loss();
     return is_answered;
 }
 

@@ -32,7 +32,7 @@ extern struct ath_local ath_local;
 extern const char *const ath_local_names[ATH_CUDA_DRIVER_COUNT];
 
 /* Loads the driver unless that has been done. Returns whether a call must not go on. is_end: it
- * ends something, which a session that was ended may still do. */
+ * ends something, or only tells something, which a session that was ended may still do. */
 bool ath_local_must_stop(bool is_end);
 
 static inline bool ath_local_stops(bool is_end)

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Programs with the driver in their own process (`aitherion run --local`): the limits of GPU memory as at a server, what they share, how a
+session and its runtime end, and the runtime that the command starts itself. The driver is the simulated one."""
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import runtime
+import test_limits
+from cuda import MIB, Program, build_folder
+from runtime import Server, harness
+
+GOOD, FULL = test_limits.GOOD, test_limits.FULL
+SIMULATED = dict(AITHERION_SIM_MEMORY="64M", AITHERION_SIM_DEVICES="1")
+
+
+class Local(Program):
+    """A program with its books at a server. Its own simulated driver is as the server's."""
+
+    def __init__(self, place, words=(), env=None, **others):
+        super().__init__(place, words=["--local", *words], env={**SIMULATED, **(env or {})}, **others)
+
+
+def serve(*arguments, **changes):
+    """A server, and the variables that its programs need for a driver like its own."""
+    SIMULATED.update({f"AITHERION_SIM_{key}": value for key, value in {"MEMORY": "64M", "DEVICES": "1", **changes}.items()})
+    return Server("--sim", *arguments, env=harness.environment(**SIMULATED))
+
+
+def command(*words, server):
+    return harness.run(*words, "--server", server.socket, "--key", runtime.key_file(runtime.KEY))
+
+
+def sessions(server):
+    result = command("session", "list", "--json", server=server)
+    return json.loads(result.stdout)["runtimes"][0]["sessions"]
+
+
+class Base(test_limits.Base):
+    pass
+
+
+class Limits(Base):
+    """What test_limits.py has for a server."""
+
+    def test_a_limit_holds_from_the_first_allocation(self):
+        with serve() as server:
+            with Local(server.socket, words=["--memory", "8M"]) as program:
+                self.assertEqual(program.first, GOOD)
+                self.all(program, [f"take plain {8 * MIB + 1}"], FULL)
+                self.assertEqual(program.do("memory"), f"{GOOD} {8 * MIB} {8 * MIB} {8 * MIB}")
+                self.all(program, [f"take plain {8 * MIB}"])
+                self.all(program, ["take plain 1", "take async 1", "take create 65536", "take pool 1", "take managed 1"], FULL)
+                self.assertEqual(program.do("memory"), f"{GOOD} 0 {8 * MIB} {8 * MIB}")
+                self.all(program, ["give", "take plain 1"])
+                program.end()
+            self.check_free(server)
+
+    def test_two_programs_share_a_limit_of_all(self):
+        with serve("--vram-fraction", "0.5") as server, Local(server.socket) as one, Local(server.socket) as other:
+            self.all(one, [f"take plain {20 * MIB}"])
+            self.all(other, [f"take plain {12 * MIB + 1}"], FULL)
+            self.all(other, [f"take plain {12 * MIB}"])
+            self.all(one, ["take plain 1"], FULL)
+            self.assertEqual(test_limits.used(server), 32 * MIB)
+            self.all(other, ["give"])
+            self.all(one, [f"take plain {12 * MIB}"])
+
+    def test_a_program_here_and_one_at_the_server_share_it(self):
+        with serve("--vram-fraction", "0.5") as server, Local(server.socket) as one, Program(server.socket) as other:
+            self.all(one, [f"take plain {20 * MIB}"])
+            self.all(other, [f"take plain {12 * MIB + 1}"], FULL)
+            self.all(other, [f"take plain {12 * MIB}"])
+
+    def test_the_limit_of_a_session_changes(self):
+        with serve() as server, Local(server.socket) as program:
+            self.all(program, [f"take plain {8 * MIB}"])
+            session = sessions(server)[0]
+            self.assertEqual(session["program"], "cuda_steps")
+            self.assertIn("transport=local", server.log())
+            result = command("session", "limit", str(session["id"]), "12M", server=server)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.all(program, [f"take plain {4 * MIB + 1}"], FULL)
+            self.all(program, [f"take plain {4 * MIB}"])
+
+    def test_a_server_that_only_counts(self):
+        with serve("--no-enforce") as server, Local(server.socket, words=["--memory", "8M"]) as program:
+            self.all(program, [f"take plain {12 * MIB}"])
+            self.assertEqual(test_limits.used(server), 12 * MIB)
+
+    def test_devices_have_the_same_numbers_on_both_sides(self):
+        with serve(DEVICES="3") as server, Local(server.socket, env={"CUDA_VISIBLE_DEVICES": "2,1"}) as program:
+            self.assertIn("2", program.do("devices"))
+            self.all(program, ["take plain 4096", "take other 8192"])
+            used = {one["device"]: one["memory_used_bytes"] for one in test_limits.listed(server)[0]}
+            self.assertEqual((used[2], used[1]), (4096, 8192))
+
+    def test_results_are_right(self):
+        with serve() as server, Local(server.socket) as program:
+            self.assertEqual(program.do("fill 1000"), f"{GOOD} right")
+            self.assertIn("right", program.do("threads 4"))
+            self.assertIn("right", program.do("nodes 7"))
+
+
+class Ends(Base):
+    def test_killing_a_program_frees_its_memory(self):
+        with serve() as server, Local(server.socket) as program:
+            self.all(program, [f"take plain {48 * MIB}"])
+            program.kill()
+            self.check_free(server)
+            with Local(server.socket) as next_one:
+                self.all(next_one, [f"take plain {48 * MIB}"])
+
+    def test_an_ended_session_makes_further_calls_fail(self):
+        with serve() as server, Local(server.socket) as program:
+            self.all(program, ["take plain 4096"])
+            result = command("session", "end", str(sessions(server)[0]["id"]), server=server)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertTrue(harness.wait_until(lambda: program.do("sync") == "CUDA_ERROR_DEVICE_UNAVAILABLE"))
+            self.all(program, ["take plain 1"], "CUDA_ERROR_DEVICE_UNAVAILABLE")
+            self.assertIn("has ended this program's session; its CUDA calls fail from here on", program.end())
+
+    def test_without_its_runtime_a_program_keeps_what_it_has(self):
+        with serve() as server, Local(server.socket) as program:
+            self.all(program, ["take plain 4096"])
+            server.stop()
+            self.assertTrue(harness.wait_until(lambda: program.do("take plain 4096") == FULL))
+            self.assertEqual(program.do("fill 1").split()[0], FULL)  # it needs memory
+            self.all(program, ["sync", "give"])
+            self.assertIn("the program goes on with the GPU memory that it has, and gets no more", program.end())
+
+    def test_a_program_without_a_runtime_is_told_so(self):
+        with Local("unix:/nowhere/socket", env=dict(AITHERION_LOCAL="unix:/nowhere/socket", AITHERION_CONNECT_TIMEOUT="0.1"),
+                   wait=False) as program:
+            self.assertEqual(program.process.wait(harness.PATIENCE_S), 125)
+
+
+class Own(Base):
+    """The runtime that the command starts if none runs."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(dir=harness.scratch())
+        self.run = os.path.join(self.folder, "run")
+        self.env = harness.environment(AITHERION_RUN_FOLDER=self.run, AITHERION_SIM="1", srcdir=runtime.SOURCE, AITHERION_SERVER=None,
+                                       AITHERION_KEY_FILE=None, **SIMULATED)
+
+    def program(self, *words):
+        return subprocess.Popen([harness.binary(), "run", "--local", *words, "--", os.path.join(build_folder(), "tests", "runtime",
+                                                                                               "cuda_steps")],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.env,
+                                cwd=self.folder)
+
+    def is_unused(self):
+        """Whether no runtime is left: it has removed its socket, and nobody has the lock."""
+        with open(os.path.join(self.run + "-local", "users"), "r+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        return not os.path.exists(os.path.join(self.run + "-local", "socket"))
+
+    def test_two_programs_at_once_have_one_runtime_that_ends_after_them(self):
+        programs = [self.program("--memory", "8M") for _ in range(2)]
+        for one in programs:
+            output, errors = one.communicate(f"take plain {8 * MIB}\ntake plain 1\n", timeout=harness.PATIENCE_S)
+            self.assertEqual((output.split(), errors), ([GOOD, GOOD, FULL], ""))
+        with open(os.path.join(self.run + "-local", "log")) as log:
+            text = log.read()
+        self.assertEqual((text.count("event=started"), text.count("event=session-opened")), (1, 2), text)
+        self.assertTrue(harness.wait_until(self.is_unused), "the runtime has not ended")
+
+    def test_it_waits_for_a_program_that_uses_no_gpu_yet(self):
+        sleeper = subprocess.Popen([harness.binary(), "run", "--local", "--", "sleep", "1000"], env=self.env, cwd=self.folder)
+        try:
+            socket = os.path.join(self.run + "-local", "socket")
+            self.assertTrue(harness.wait_until(lambda: os.path.exists(socket)))
+            with self.assertRaises(subprocess.TimeoutExpired):
+                sleeper.wait(5)  # longer than an unused runtime stays
+            self.assertTrue(os.path.exists(socket))
+        finally:
+            sleeper.send_signal(signal.SIGKILL)
+            sleeper.wait()
+        self.assertTrue(harness.wait_until(self.is_unused), "the runtime has not ended")
+
+    def test_a_folder_that_others_may_write_is_refused(self):
+        os.mkdir(self.run + "-local")
+        os.chmod(self.run + "-local", 0o755)
+        one = self.program()
+        _, errors = one.communicate("", timeout=harness.PATIENCE_S)
+        self.assertEqual(one.returncode, 125)
+        self.assertIn("is not a folder of this user's alone", errors)
+
+
+class Words(unittest.TestCase):
+    def test_options_that_do_not_go_with_it(self):
+        for words in (["--transport", "tcp"], ["--encrypt", "on"], ["--tls-ca", "x"], ["--share", "20"], ["--priority", "high"]):
+            result = harness.run("run", "--local", *words, "--", "true")
+            self.assertEqual(result.returncode, 2, words)
+            self.assertIn(f"{words[0]} does not work with --local", result.stderr)
+
+    def test_it_needs_a_socket(self):
+        result = harness.run("run", "--local", "--server", "127.0.0.1:1", "--", "true")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--local needs the runtime's socket, not '127.0.0.1:1'", result.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
