@@ -43,8 +43,12 @@ libaitherion_a_SOURCES += $(CUDA_COMMON) \
 	src/cuda/server/served_call.h \
 	src/cuda/server/server.c src/cuda/server/server.h \
 	src/cuda/server/share_memory.c \
-	src/cuda/server/thread_stream.c src/cuda/server/thread_stream.h
-CUDA_SERVER_PROTO_C = proto/cuda-methods.c proto/cuda-server.c proto/cuda-structs.c proto/cuda-wire.c
+	src/cuda/server/thread_stream.c src/cuda/server/thread_stream.h \
+	src/cuda/turns/gate.c src/cuda/turns/gate.h \
+	src/cuda/turns/gate_state.h \
+	src/cuda/turns/turn_thread.c \
+	src/cuda/turns/used_streams.c src/cuda/turns/used_streams.h
+CUDA_SERVER_PROTO_C = proto/cuda-methods.c proto/cuda-server.c proto/cuda-structs.c proto/cuda-turns.c proto/cuda-wire.c
 
 driverdir = $(pkglibdir)
 driver_PROGRAMS = lib/aitherion/libcuda.so.1

@@ -20,6 +20,7 @@
 #include "base/unknown.h"
 #include "cuda/server/call_threads.h"
 #include "cuda/server/kernel_output.h"
+#include "cuda/turns/gate.h"
 #include "proto/control.h"
 #include "remote/session/visible_devices.h"
 #include "remote/switches.h"
@@ -282,6 +283,34 @@ static void log_complaint(struct ath_calls *calls, const char *text, size_t leng
                   NULL);
 }
 
+static void log_free_passing(void *argument)
+{
+    const struct program_session *program = argument;
+    ath_event_log(ATH_EVENT_WARNING, "turns-silent", "peer", program->entry->peer, "reason",
+                  "the arbiter does not answer", NULL);
+}
+
+/* Lets calls that occupy a GPU wait for the session's turn. A client that goes away meanwhile is
+ * the watch's concern, which ends the process. */
+static void begin_turns(struct program_session *program)
+{
+    const struct ath_server *server = program->server;
+    struct ath_session_board *board = server->board;
+    const struct ath_turn_gate_setup setup = {
+        .wish = &program->entry->turn,
+        .grant = &board->turns.grants[ath_session_board_slot_of(board, program->entry)],
+        .beat_ms = &board->turns.beat_ms,
+        .pipe_fd = server->turns_fd,
+        .session = atomic_load(&program->entry->id),
+        .devices = program->devices,
+        .device_count = program->device_count,
+        .passes_freely = log_free_passing,
+        .context = program,
+    };
+    if (server->turns_fd >= 0)
+        ath_turn_gate_begin(&setup, &program->driver);
+}
+
 static void load_driver(struct program_session *program)
 {
     void *library;
@@ -297,6 +326,7 @@ static void load_driver(struct program_session *program)
         refuse_and_end(program, err.message);
     ath_cuda_driver_load(library, &program->driver);
     ath_cuda_session_init(&program->session, &program->driver);
+    begin_turns(program); /* before the quota's functions, so that nothing passes beside the gate */
     ath_quota_wrap(program->server, program->entry, program->devices, program->device_count,
                    &program->session, &program->driver);
     ath_event_log(ATH_EVENT_DEBUG, "driver-loaded", "peer", program->entry->peer, "simulated",
