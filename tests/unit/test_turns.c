@@ -206,7 +206,7 @@ TEST(keeps_classes_strict)
     ck_assert(ath_turns_state(world.turns, 0).is_given);
 }
 
-/* What a group uses with a high priority is no debt among those with a normal one. */
+/* Time that a group used with a high priority is no debt among parties with a normal one. */
 TEST(divides_what_higher_priorities_leave_by_weights)
 {
     struct program high = busy(1, 4 * MS), normal = busy(1, BURST);
@@ -598,7 +598,7 @@ TEST(keeps_free_parties_from_others)
         ck_assert_double_ge(world_percent(&world, i), 20);
 }
 
-TEST(excludes_nobody_without_gpus)
+TEST(excludes_no_party_without_gpus)
 {
     for (size_t i = 0; i < 3; i++)
         world_add(&world, busy(1, BURST));
@@ -751,7 +751,7 @@ TEST(takes_only_the_turn_that_was_given)
     ck_assert(!ath_turns_state(world.turns, 5).is_given);
 }
 
-/* What is told. */
+/* States and figures. */
 
 TEST(tells_of_others_that_used_the_gpu_lately)
 {
@@ -857,4 +857,164 @@ TEST(overflows_in_no_year)
     const int64_t used_us = ath_turns_used(world.turns, 1).used_us;
     world_run(&world, 10 * SECOND);
     ck_assert_int_ge(ath_turns_used(world.turns, 1).used_us - used_us, 9 * SECOND);
+}
+
+/* Random operations. Some parties change their GPUs while they hold them if _i is odd. */
+
+enum { CROWD = 24, OPERATIONS = 6000 };
+
+static int64_t taken_us[ATH_TURNS_PARTIES_MAX]; /* by devices, of parties that are gone */
+
+/* Whether two claims exclude each other. */
+static bool conflict(size_t a, size_t b)
+{
+    const struct ath_turns_claim *x = &world.programs[a].claim, *y = &world.programs[b].claim;
+    return x->devices & y->devices && !(x->is_free && y->is_free);
+}
+
+static void check_holders(size_t a, size_t b)
+{
+    const struct ath_turns_state x = ath_turns_state(world.turns, a);
+    const struct ath_turns_state y = ath_turns_state(world.turns, b);
+    if (!x.is_given || !y.is_given || !conflict(a, b) || x.is_overdue || y.is_overdue)
+        return;
+    ck_assert_msg(world.programs[a].flips || world.programs[b].flips,
+                  "parties %zu and %zu have the same GPU", a, b);
+    ck_assert(x.is_wanted_back && y.is_wanted_back);
+}
+
+/* A party without a cap that wants its GPUs waits for one that has them, or gets them first. */
+static void check_waiting(size_t which)
+{
+    const size_t other = ath_turns_waits_for(world.turns, which);
+    const struct program *program = &world.programs[which];
+    if (other == ATH_TURNS_PARTIES_MAX) {
+        ck_assert_uint_lt(program->claim.most_percent * program->claim.group_most_percent, 10000);
+        return;
+    }
+    ck_assert(conflict(which, other));
+    if (!ath_turns_state(world.turns, other).is_given) {
+        ck_assert_int_eq(world.programs[other].state, WAITS);
+        const size_t holder = ath_turns_waits_for(world.turns, other);
+        ck_assert(ath_turns_state(world.turns, holder).is_given);
+        ck_assert(ath_turns_state(world.turns, holder).is_wanted_back);
+    }
+}
+
+static void check_all(int64_t look_us)
+{
+    ck_assert_int_gt(look_us, world.now_us);
+    for (size_t i = 0; i < CROWD; i++) {
+        struct program *program = &world.programs[i];
+        const struct ath_turns_state state = ath_turns_state(world.turns, i);
+        if (program->state == WAITS && state.is_given) {
+            ck_assert_uint_ne(state.number, program->number);
+            program->state = RUNS;
+            program->number = state.number;
+        }
+        ck_assert(state.is_given == (program->state == RUNS));
+        ck_assert(state.is_given || (!state.is_wanted_back && !state.is_overdue));
+        if (program->state == WAITS)
+            check_waiting(i);
+        for (size_t k = 0; k < i; k++)
+            check_holders(i, k);
+    }
+}
+
+/* The time that parties had each GPU is not longer than all time. */
+static void check_time(void)
+{
+    for (uint64_t device = 0; device < 4; device++) {
+        int64_t us = taken_us[device];
+        for (size_t i = 0; i < CROWD; i++)
+            if (world.programs[i].claim.devices >> device & 1)
+                us += ath_turns_used(world.turns, i).used_us;
+        ck_assert_int_le(us, world.now_us);
+    }
+}
+
+static struct ath_turns_claim random_claim(bool is_free)
+{
+    struct ath_turns_claim claim = {
+        .devices = (uint64_t)rand() % 15 + 1,
+        .group = (uint32_t)rand() % 5,
+        .weight = (uint32_t)rand() % 50 + 1,
+        .group_weight = (uint32_t)rand() % 50 + 1,
+        .priority = rand() % 3 - 1,
+        .most_percent = rand() % 4 ? 100 : 40,
+        .group_most_percent = 100,
+        .is_free = is_free,
+    };
+    if (claim.group == 4)
+        claim.group_most_percent = 60;
+    return claim;
+}
+
+static void leave(size_t which)
+{
+    struct program *program = &world.programs[which];
+    for (uint64_t device = 0; device < 4; device++)
+        if (program->claim.devices >> device & 1)
+            taken_us[device] += ath_turns_used(world.turns, which).used_us;
+    ath_turns_leave(world.turns, which, world.now_us);
+    *program = (struct program){ 0 };
+}
+
+static void do_something(size_t which, bool may_change)
+{
+    struct program *program = &world.programs[which];
+    const int what = rand() % 20;
+    if (program->state == ABSENT) {
+        program->claim = random_claim(false);
+        world_claim(&world, which);
+        program->state = PAUSES;
+    } else if (what == 0) {
+        ath_turns_decide(world.turns, world.now_us); /* so that its figures are those of now */
+        leave(which);
+    } else if (may_change && what == 1) {
+        program->claim = random_claim(rand() % 3 == 0);
+        program->flips = program->state == RUNS;
+        world_claim(&world, which);
+    } else if (program->state == PAUSES) {
+        world_want(&world, which);
+    } else if (program->state == RUNS && what > 6) {
+        const bool wants = rand() % 2;
+        ath_turns_give_back(world.turns, which, program->number, wants, world.now_us);
+        program->state = wants ? WAITS : PAUSES;
+        program->flips = false;
+    }
+}
+
+/* Each party that wants a turn gets one when all others give theirs back. */
+static void check_all_get_turns(void)
+{
+    for (int i = 0; i < 400; i++) {
+        world.now_us += 50 * MS;
+        check_all(ath_turns_decide(world.turns, world.now_us));
+        for (size_t k = 0; k < CROWD; k++)
+            if (world.programs[k].state == RUNS) {
+                ath_turns_give_back(world.turns, k, world.programs[k].number, false, world.now_us);
+                world.programs[k].state = PAUSES;
+            }
+    }
+    for (size_t i = 0; i < CROWD; i++)
+        ck_assert_int_ne(world.programs[i].state, WAITS);
+}
+
+LOOP_TEST(keeps_its_rules_whatever_happens, 0, 8)
+{
+    bool is_overdue = false;
+    srand((unsigned)_i);
+    memset(taken_us, 0, sizeof taken_us);
+    for (int i = 0; i < OPERATIONS; i++) {
+        for (int k = rand() % 3; k >= 0; k--)
+            do_something((size_t)rand() % CROWD, _i % 2);
+        check_all(ath_turns_decide(world.turns, world.now_us));
+        for (size_t k = 0; k < CROWD; k++)
+            is_overdue |= ath_turns_state(world.turns, k).is_overdue;
+        if (!is_overdue && _i % 2 == 0)
+            check_time();
+        world.now_us += rand() % 8 ? rand() % (12 * MS) : rand() % (_i < 4 ? 90 * MS : SECOND);
+    }
+    check_all_get_turns();
 }
