@@ -145,6 +145,8 @@ struct Channel {
   visibleDevices @6 :Text;         # with local: CUDA_VISIBLE_DEVICES for the program's driver, by UUIDs; empty: as it is
   deviceNumbers @7 :List(UInt32);  # with local: the server's number of each device that the program's driver then has
   onlyCounts @8 :Bool;             # with local: limits refuse nothing
+  hasTurns @9 :Bool;               # with local: three bytes come behind the frame, with the descriptors of a page of words about turns
+                                   # (src/turns/private_page.h) and of a pipe's ends, by which the program tells that its wish changed
 }
 
 struct BooksQuestion {

@@ -109,6 +109,12 @@ enum Fact {
   ofCode @42;         # the same whenever a program with the same code runs on the same GPU and driver, so the client may keep it on
                       # disk (src/cuda/client/code_facts.h)
 
+  # Time of the GPU (src/cuda/turns).
+  occupies @43;       # gives the GPU work that others on it wait for: it runs only while the session has the turn
+  noTurn @46;         # has a stream, and gives it no work or only a moment's (a word, page tables): needs no turn
+  awaitsOthers @44;   # the work may wait for the program, or for another process
+  joinsCapture @45;   # its stream belongs to a capture afterwards, if the event does
+
   # Order.
   overtakes @35;      # may pass calls that the server has not served yet: they may wait for a function of the program's, and this
                       # brings the memory of that function or says that it has returned
@@ -868,7 +874,7 @@ interface Driver {
   getProcAddressV2 @128 () -> () $c("cuGetProcAddress_v2") $class(local) $does([plain]) $bySwitch $since(12000);
   graphAddBatchMemOpNode @129 (graph :UInt64 $handle, dependencies :List(UInt64) $handle $count("dependencyCount") $nullable,
       params :BatchMemOpNodeParams) -> (node :UInt64 $handle)
-      $c("cuGraphAddBatchMemOpNode") $class(sync) $does([makes]) $since(11070);
+      $c("cuGraphAddBatchMemOpNode") $class(sync) $does([makes, awaitsOthers]) $since(11070);
   graphAddChildGraphNode @130 (graph :UInt64 $handle, dependencies :List(UInt64) $handle $count("dependencyCount") $nullable,
       childGraph :UInt64 $handle) -> (node :UInt64 $handle)
       $c("cuGraphAddChildGraphNode") $class(sync) $does([makes]) $since(10000);
@@ -894,7 +900,7 @@ interface Driver {
       $c("cuGraphAddExternalSemaphoresWaitNode") $class(refused) $reason(.external) $since(11020);
   graphAddHostNode @138 (graph :UInt64 $handle, dependencies :List(UInt64) $handle, callback :UInt64) -> (node :UInt64
       $handle)
-      $c("cuGraphAddHostNode") $class(custom) $byHand(both) $does([makes]) $since(10000);
+      $c("cuGraphAddHostNode") $class(custom) $byHand(both) $does([makes, awaitsOthers]) $since(10000);
   graphAddKernelNode @139 () -> () $c("cuGraphAddKernelNode") $class(local) $does([makes]) $since(10000);
   graphAddKernelNodeV2 @140 (graph :UInt64 $handle, dependencies :List(UInt64) $handle, kernel :KernelNodeParams) -> (node :UInt64
       $handle)
@@ -911,8 +917,8 @@ interface Driver {
   graphAddMemsetNode @144 (graph :UInt64 $handle, dependencies :List(UInt64) $handle $count("dependencyCount") $nullable, params
       :MemsetNodeParams, context :UInt64 $handle) -> (node :UInt64 $handle)
       $c("cuGraphAddMemsetNode") $class(sync) $does([makes]) $since(10000);
-  graphAddNode @145 () -> () $c("cuGraphAddNode") $class(local) $does([makes]) $since(12020);
-  graphAddNodeV2 @146 () -> () $c("cuGraphAddNode_v2") $class(local) $does([makes]) $since(12030);
+  graphAddNode @145 () -> () $c("cuGraphAddNode") $class(local) $does([makes, awaitsOthers]) $since(12020);
+  graphAddNodeV2 @146 () -> () $c("cuGraphAddNode_v2") $class(local) $does([makes, awaitsOthers]) $since(12030);
   graphBatchMemOpNodeGetParams @147 (node :UInt64 $handle) -> (params :BatchMemOpNodeParams $kept("node"))
       $c("cuGraphBatchMemOpNodeGetParams") $class(sync) $does([plain]) $since(11070);
   graphBatchMemOpNodeSetParams @148 (node :UInt64 $handle, params :BatchMemOpNodeParams) -> ()
@@ -1025,7 +1031,7 @@ interface Driver {
   graphKernelNodeSetParamsV2 @196 (node :UInt64 $handle, kernel :KernelNodeParams) -> ()
       $c("cuGraphKernelNodeSetParams_v2") $class(custom) $byHand(both) $does([plain]) $since(12000);
   graphLaunch @197 (graph :UInt64 $handle, stream :UInt64 $handle) -> ()
-      $c("cuGraphLaunch") $class(async) $does([launches, touches, takes]) $since(10000) $ptsz(10000);
+      $c("cuGraphLaunch") $class(async) $does([launches, touches, takes, occupies]) $since(10000) $ptsz(10000);
   graphMemAllocNodeGetParams @198 (node :UInt64 $handle) -> (params :MemAllocNodeParams $kept("node"))
       $c("cuGraphMemAllocNodeGetParams") $class(sync) $does([plain]) $since(11040);
   graphMemFreeNodeGetParams @199 (node :UInt64 $handle) -> (address :UInt64 $deviceptr)
@@ -1073,7 +1079,7 @@ interface Driver {
   graphRetainUserObject @216 (graph :UInt64 $handle, object :UInt64 $handle, count :UInt32, flags :UInt32) -> ()
       $c("cuGraphRetainUserObject") $class(sync) $does([plain]) $since(11030);
   graphUpload @217 (graph :UInt64 $handle, stream :UInt64 $handle) -> ()
-      $c("cuGraphUpload") $class(async) $does([takes]) $since(11010) $ptsz(11010);
+      $c("cuGraphUpload") $class(async) $does([takes, occupies]) $since(11010) $ptsz(11010);
   graphicsMapResources @218 () -> () $c("cuGraphicsMapResources") $class(refused) $reason(.graphics) $since(3000) $ptsz(7000);
   graphicsResourceGetMappedMipmappedArray @219 () -> ()
       $c("cuGraphicsResourceGetMappedMipmappedArray") $class(refused) $reason(.graphics) $since(5000);
@@ -1133,22 +1139,22 @@ interface Driver {
       $c("cuKernelSetAttribute") $class(custom) $byHand(client) $does([plain]) $since(12000);
   kernelSetCacheConfig @249 (kernel :UInt64 $handle, config :UInt32, device :Int32 $handle) -> ()
       $c("cuKernelSetCacheConfig") $class(sync) $forgets("ofSettings") $does([plain]) $since(12000);
-  launch @250 (function :UInt64 $handle) -> () $c("cuLaunch") $class(sync) $does([inContext, launches, touches]) $since(2000);
+  launch @250 (function :UInt64 $handle) -> () $c("cuLaunch") $class(sync) $does([inContext, launches, touches, occupies]) $since(2000);
   launchCooperativeKernel @251 () -> ()
-      $c("cuLaunchCooperativeKernel") $class(local) $does([inContext, launches, touches]) $since(9000) $ptsz(9000);
+      $c("cuLaunchCooperativeKernel") $class(local) $does([inContext, launches, touches, occupies]) $since(9000) $ptsz(9000);
   launchCooperativeKernelMultiDevice @252 (launches :List(DeviceLaunch), flags :UInt32) -> ()
-      $c("cuLaunchCooperativeKernelMultiDevice") $class(custom) $byHand(both) $does([launches, touches]) $bySwitch $since(9000);
+      $c("cuLaunchCooperativeKernelMultiDevice") $class(custom) $byHand(both) $does([launches, touches, occupies]) $bySwitch $since(9000);
   launchGrid @253 (function :UInt64 $handle, gridWidth :Int32, gridHeight :Int32) -> ()
-      $c("cuLaunchGrid") $class(sync) $does([inContext, launches, touches]) $since(2000);
+      $c("cuLaunchGrid") $class(sync) $does([inContext, launches, touches, occupies]) $since(2000);
   launchGridAsync @254 (function :UInt64 $handle, gridWidth :Int32, gridHeight :Int32, stream :UInt64 $handle) -> ()
-      $c("cuLaunchGridAsync") $class(sync) $does([inContext, launches, touches]) $since(2000);
+      $c("cuLaunchGridAsync") $class(sync) $does([inContext, launches, touches, occupies]) $since(2000);
   launchHostFunc @255 (stream :UInt64 $handle, callback :UInt64) -> ()
-      $c("cuLaunchHostFunc") $class(custom) $byHand(both) $does([touches]) $since(10000) $ptsz(10000);
+      $c("cuLaunchHostFunc") $class(custom) $byHand(both) $does([touches, awaitsOthers]) $since(10000) $ptsz(10000);
   launchKernel @256 (function :UInt64 $handle, gridDimX :UInt32, gridDimY :UInt32, gridDimZ :UInt32, blockDimX :UInt32, blockDimY
       :UInt32, blockDimZ :UInt32, sharedMemBytes :UInt32, stream :UInt64 $handle, parameters :Data) -> ()
-      $c("cuLaunchKernel") $class(custom) $byHand(both) $does([inContext, launches, touches]) $since(4000) $ptsz(7000);
+      $c("cuLaunchKernel") $class(custom) $byHand(both) $does([inContext, launches, touches, occupies]) $since(4000) $ptsz(7000);
   launchKernelEx @257 (config :LaunchConfig, function :UInt64 $handle, parameters :Data) -> ()
-      $c("cuLaunchKernelEx") $class(custom) $byHand(both) $does([inContext, launches, touches]) $since(11060) $ptsz(11060);
+      $c("cuLaunchKernelEx") $class(custom) $byHand(both) $does([inContext, launches, touches, occupies]) $since(11060) $ptsz(11060);
   libraryEnumerateKernels @258 (kernelCount :UInt32, library :UInt64 $handle) -> (kernels :List(UInt64) $handle
       $count("kernelCount"))
       $c("cuLibraryEnumerateKernels") $class(sync) $does([gets, takes]) $bySwitch $since(12040);
@@ -1229,16 +1235,16 @@ interface Driver {
       $placed("*address; bytes; cuMemFree_v2(%s); cuMemAlloc_v2(%s)") $since(3020);
   memBatchDecompressAsync @294 (params :List(MemDecompressParams) $count("count"), flags :UInt32, stream :UInt64 $handle) ->
       (errorIndex :UInt64 $nullable)
-      $c("cuMemBatchDecompressAsync") $class(sync) $evenFailed $does([touches]) $since(12060) $ptsz(12060);
+      $c("cuMemBatchDecompressAsync") $class(sync) $evenFailed $does([touches, occupies]) $since(12060) $ptsz(12060);
   memCreate @295 (size :UInt64, properties :MemAllocationProp, flags :UInt64) -> (handle :UInt64 $handle)
       $c("cuMemCreate") $class(custom) $byHand(client) $does([makes, mayWait, takes]) $since(10020);
   memDiscardAndPrefetchBatchAsync @296 (addresses :List(UInt64) $deviceptr $count("count"), sizes :List(UInt64) $count("count"),
       locations :List(MemLocation) $count("locationCount"), locationIndexes :List(UInt64) $count("locationCount"), flags :UInt64,
       stream :UInt64 $handle) -> ()
-      $c("cuMemDiscardAndPrefetchBatchAsync") $class(sync) $does([touches]) $since(13000) $ptsz(13000);
+      $c("cuMemDiscardAndPrefetchBatchAsync") $class(sync) $does([touches, occupies]) $since(13000) $ptsz(13000);
   memDiscardBatchAsync @297 (addresses :List(UInt64) $deviceptr $count("count"), sizes :List(UInt64) $count("count"), flags
       :UInt64, stream :UInt64 $handle) -> ()
-      $c("cuMemDiscardBatchAsync") $class(sync) $does([touches]) $since(13000) $ptsz(13000);
+      $c("cuMemDiscardBatchAsync") $class(sync) $does([touches, noTurn]) $since(13000) $ptsz(13000);
   memExportToShareableHandle @298 (handle :UInt64 $handle, type :UInt32, flags :UInt64) -> (token :Data)
       $c("cuMemExportToShareableHandle") $class(custom) $byHand(both) $does([exports]) $since(10020);
   memFree @299 (address :UInt32 $deviceptr) -> ()
@@ -1287,7 +1293,7 @@ interface Driver {
   memMap @321 (address :UInt64 $deviceptr, size :UInt64, offset :UInt64, handle :UInt64 $handle, flags :UInt64) -> ()
       $c("cuMemMap") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([takes]) $since(10020);
   memMapArrayAsync @322 (mapInfoList :List(ArrayMapInfo) $count("count"), stream :UInt64 $handle) -> ()
-      $c("cuMemMapArrayAsync") $class(sync) $does([plain]) $since(11010) $ptsz(11010);
+      $c("cuMemMapArrayAsync") $class(sync) $does([noTurn]) $since(11010) $ptsz(11010);
   memPoolCreate @323 (properties :MemPoolProps) -> (pool :UInt64 $handle)
       $c("cuMemPoolCreate") $class(custom) $byHand(client) $does([makes, counts]) $since(11020);
   memPoolDestroy @324 (pool :UInt64 $handle) -> ()
@@ -1316,14 +1322,14 @@ interface Driver {
       $c("cuMemPoolTrimTo") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([mayWait, gives])
       $since(11020);
   memPrefetchAsync @334 (address :UInt64 $deviceptr, count :UInt64, dstDevice :Int32 $handle, stream :UInt64 $handle) -> ()
-      $c("cuMemPrefetchAsync") $class(sync) $does([touches]) $since(8000) $ptsz(8000);
+      $c("cuMemPrefetchAsync") $class(sync) $does([touches, occupies]) $since(8000) $ptsz(8000);
   memPrefetchAsyncV2 @335 (address :UInt64 $deviceptr, count :UInt64, location :MemLocation, flags :UInt32, stream :UInt64
       $handle) -> ()
-      $c("cuMemPrefetchAsync_v2") $class(sync) $does([touches]) $since(12020) $ptsz(12020);
+      $c("cuMemPrefetchAsync_v2") $class(sync) $does([touches, occupies]) $since(12020) $ptsz(12020);
   memPrefetchBatchAsync @336 (addresses :List(UInt64) $deviceptr $count("count"), sizes :List(UInt64) $count("count"), locations
       :List(MemLocation) $count("locationCount"), locationIndexes :List(UInt64) $count("locationCount"), flags :UInt64, stream
       :UInt64 $handle) -> ()
-      $c("cuMemPrefetchBatchAsync") $class(sync) $does([touches]) $since(13000) $ptsz(13000);
+      $c("cuMemPrefetchBatchAsync") $class(sync) $does([touches, occupies]) $since(13000) $ptsz(13000);
   memRangeGetAttribute @337 (dataSize :UInt64, attribute :UInt32, address :UInt64 $deviceptr, count :UInt64) -> (data :Data
       $bytesOf("data_size"))
       $c("cuMemRangeGetAttribute") $class(sync) $does([plain]) $bySwitch $since(8000);
@@ -1343,146 +1349,146 @@ interface Driver {
       $c("cuMemUnmap") $class(sync) $forgets("pointerGetAttribute pointerGetAttributes") $does([ends, mayWait, gives])
       $since(10020);
   memcpy @344 () -> ()
-      $c("cuMemcpy") $class(local) $does([mayWait, touches]) $bySwitch $since(4000) $ptds(7000) $onStream("cuMemcpyAsync");
+      $c("cuMemcpy") $class(local) $does([mayWait, touches, occupies]) $bySwitch $since(4000) $ptds(7000) $onStream("cuMemcpyAsync");
   memcpy2D @345 () -> () $c("cuMemcpy2D") $class(refused) $reason(.narrow) $since(2000);
   memcpy2DAsync @346 () -> () $c("cuMemcpy2DAsync") $class(refused) $reason(.narrow) $since(2000);
   memcpy2DAsyncV2 @347 (copy :Memcpy2d, stream :UInt64 $handle) -> ()
-      $c("cuMemcpy2DAsync_v2") $class(custom) $byHand(client) $does([mayWait, touches]) $bySwitch $since(3020) $ptsz(7000);
+      $c("cuMemcpy2DAsync_v2") $class(custom) $byHand(client) $does([mayWait, touches, occupies]) $bySwitch $since(3020) $ptsz(7000);
   memcpy2DUnaligned @348 () -> () $c("cuMemcpy2DUnaligned") $class(refused) $reason(.narrow) $since(2000);
   memcpy2DUnalignedV2 @349 (copy :Memcpy2d) -> ()
-      $c("cuMemcpy2DUnaligned_v2") $class(custom) $byHand(client) $does([mayWait, touches]) $bySwitch $since(3020) $ptds(7000)
+      $c("cuMemcpy2DUnaligned_v2") $class(custom) $byHand(client) $does([mayWait, touches, occupies]) $bySwitch $since(3020) $ptds(7000)
       $onStream("cuMemcpy2DAsync_v2");
   memcpy2DV2 @350 (copy :Memcpy2d) -> ()
-      $c("cuMemcpy2D_v2") $class(custom) $byHand(client) $does([mayWait, touches]) $bySwitch $since(3020) $ptds(7000)
+      $c("cuMemcpy2D_v2") $class(custom) $byHand(client) $does([mayWait, touches, occupies]) $bySwitch $since(3020) $ptds(7000)
       $onStream("cuMemcpy2DAsync_v2");
   memcpy3D @351 () -> () $c("cuMemcpy3D") $class(refused) $reason(.narrow) $since(2000);
   memcpy3DAsync @352 () -> () $c("cuMemcpy3DAsync") $class(refused) $reason(.narrow) $since(2000);
   memcpy3DAsyncV2 @353 (copy :Memcpy3d, stream :UInt64 $handle) -> ()
-      $c("cuMemcpy3DAsync_v2") $class(custom) $byHand(client) $does([mayWait, touches]) $bySwitch $since(3020) $ptsz(7000);
+      $c("cuMemcpy3DAsync_v2") $class(custom) $byHand(client) $does([mayWait, touches, occupies]) $bySwitch $since(3020) $ptsz(7000);
   memcpy3DBatchAsync @354 () -> ()
-      $c("cuMemcpy3DBatchAsync") $class(local) $does([mayWait, touches]) $since(12080) $ptsz(12080);
+      $c("cuMemcpy3DBatchAsync") $class(local) $does([mayWait, touches, occupies]) $since(12080) $ptsz(12080);
   memcpy3DBatchAsyncV2 @355 () -> ()
-      $c("cuMemcpy3DBatchAsync_v2") $class(local) $does([mayWait, touches]) $since(13000) $ptsz(13000);
+      $c("cuMemcpy3DBatchAsync_v2") $class(local) $does([mayWait, touches, occupies]) $since(13000) $ptsz(13000);
   memcpy3DPeer @356 (copy :Memcpy3dPeer) -> ()
-      $c("cuMemcpy3DPeer") $class(custom) $byHand(client) $does([mayWait, touches]) $bySwitch $since(4000) $ptds(7000)
+      $c("cuMemcpy3DPeer") $class(custom) $byHand(client) $does([mayWait, touches, occupies]) $bySwitch $since(4000) $ptds(7000)
       $onStream("cuMemcpy3DPeerAsync");
   memcpy3DPeerAsync @357 (copy :Memcpy3dPeer, stream :UInt64 $handle) -> ()
-      $c("cuMemcpy3DPeerAsync") $class(custom) $byHand(client) $does([mayWait, touches]) $bySwitch $since(4000) $ptsz(7000);
+      $c("cuMemcpy3DPeerAsync") $class(custom) $byHand(client) $does([mayWait, touches, occupies]) $bySwitch $since(4000) $ptsz(7000);
   memcpy3DV2 @358 (copy :Memcpy3d) -> ()
-      $c("cuMemcpy3D_v2") $class(custom) $byHand(client) $does([mayWait, touches]) $bySwitch $since(3020) $ptds(7000)
+      $c("cuMemcpy3D_v2") $class(custom) $byHand(client) $does([mayWait, touches, occupies]) $bySwitch $since(3020) $ptds(7000)
       $onStream("cuMemcpy3DAsync_v2");
   memcpyAsync @359 (dst :UInt64 $deviceptr, src :UInt64 $deviceptr, byteCount :UInt64, stream :UInt64 $handle) -> ()
-      $c("cuMemcpyAsync") $class(custom) $byHand(both) $does([mayWait, touches]) $bySwitch $since(4000) $ptsz(7000);
+      $c("cuMemcpyAsync") $class(custom) $byHand(both) $does([mayWait, touches, occupies]) $bySwitch $since(4000) $ptsz(7000);
   memcpyAtoA @360 (dstArray :UInt64 $handle, dstOffset :UInt32, srcArray :UInt64 $handle, srcOffset :UInt32, byteCount :UInt32) ->
       ()
-      $c("cuMemcpyAtoA") $class(sync) $does([mayWait, touches]) $since(2000);
+      $c("cuMemcpyAtoA") $class(sync) $does([mayWait, touches, occupies]) $since(2000);
   memcpyAtoAV2 @361 (dstArray :UInt64 $handle, dstOffset :UInt64, srcArray :UInt64 $handle, srcOffset :UInt64, byteCount :UInt64)
       -> ()
-      $c("cuMemcpyAtoA_v2") $class(sync) $does([mayWait, touches]) $since(3020) $ptds(7000);
+      $c("cuMemcpyAtoA_v2") $class(sync) $does([mayWait, touches, occupies]) $since(3020) $ptds(7000);
   memcpyAtoD @362 (dstDevice :UInt32 $deviceptr, srcArray :UInt64 $handle, srcOffset :UInt32, byteCount :UInt32) -> ()
-      $c("cuMemcpyAtoD") $class(sync) $does([mayWait, touches]) $since(2000);
+      $c("cuMemcpyAtoD") $class(sync) $does([mayWait, touches, occupies]) $since(2000);
   memcpyAtoDV2 @363 (dstDevice :UInt64 $deviceptr, srcArray :UInt64 $handle, srcOffset :UInt64, byteCount :UInt64) -> ()
-      $c("cuMemcpyAtoD_v2") $class(sync) $does([mayWait, touches]) $since(3020) $ptds(7000);
+      $c("cuMemcpyAtoD_v2") $class(sync) $does([mayWait, touches, occupies]) $since(3020) $ptds(7000);
   memcpyAtoH @364 () -> () $c("cuMemcpyAtoH") $class(refused) $reason(.narrow) $since(2000);
   memcpyAtoHAsync @365 () -> () $c("cuMemcpyAtoHAsync") $class(refused) $reason(.narrow) $since(2000);
   memcpyAtoHAsyncV2 @366 (srcArray :UInt64 $handle, srcOffset :UInt64, byteCount :UInt64, stream :UInt64 $handle) -> (data :Data)
-      $c("cuMemcpyAtoHAsync_v2") $class(custom) $byHand(both) $does([waits, mayWait, synchronizes, touches]) $since(3020)
+      $c("cuMemcpyAtoHAsync_v2") $class(custom) $byHand(both) $does([waits, mayWait, synchronizes, touches, occupies]) $since(3020)
       $ptsz(7000);
   memcpyAtoHV2 @367 () -> ()
-      $c("cuMemcpyAtoH_v2") $class(local) $does([mayWait, touches]) $since(3020) $ptds(7000) $onStream("cuMemcpyAtoHAsync_v2");
+      $c("cuMemcpyAtoH_v2") $class(local) $does([mayWait, touches, occupies]) $since(3020) $ptds(7000) $onStream("cuMemcpyAtoHAsync_v2");
   memcpyBatchAsync @368 () -> ()
-      $c("cuMemcpyBatchAsync") $class(local) $does([mayWait, touches]) $bySwitch $since(12080) $ptsz(12080);
+      $c("cuMemcpyBatchAsync") $class(local) $does([mayWait, touches, occupies]) $bySwitch $since(12080) $ptsz(12080);
   memcpyBatchAsyncV2 @369 () -> ()
-      $c("cuMemcpyBatchAsync_v2") $class(local) $does([mayWait, touches]) $bySwitch $since(13000) $ptsz(13000);
+      $c("cuMemcpyBatchAsync_v2") $class(local) $does([mayWait, touches, occupies]) $bySwitch $since(13000) $ptsz(13000);
   memcpyDtoA @370 (dstArray :UInt64 $handle, dstOffset :UInt32, srcDevice :UInt32 $deviceptr, byteCount :UInt32) -> ()
-      $c("cuMemcpyDtoA") $class(sync) $does([mayWait, touches]) $since(2000);
+      $c("cuMemcpyDtoA") $class(sync) $does([mayWait, touches, occupies]) $since(2000);
   memcpyDtoAV2 @371 (dstArray :UInt64 $handle, dstOffset :UInt64, srcDevice :UInt64 $deviceptr, byteCount :UInt64) -> ()
-      $c("cuMemcpyDtoA_v2") $class(sync) $does([mayWait, touches]) $since(3020) $ptds(7000);
+      $c("cuMemcpyDtoA_v2") $class(sync) $does([mayWait, touches, occupies]) $since(3020) $ptds(7000);
   memcpyDtoD @372 (dstDevice :UInt32 $deviceptr, srcDevice :UInt32 $deviceptr, byteCount :UInt32) -> ()
-      $c("cuMemcpyDtoD") $class(sync) $does([mayWait, touches]) $since(2000);
+      $c("cuMemcpyDtoD") $class(sync) $does([mayWait, touches, occupies]) $since(2000);
   memcpyDtoDAsync @373 (dstDevice :UInt32 $deviceptr, srcDevice :UInt32 $deviceptr, byteCount :UInt32, stream :UInt64 $handle) ->
       ()
-      $c("cuMemcpyDtoDAsync") $class(sync) $does([mayWait, touches]) $since(3000);
+      $c("cuMemcpyDtoDAsync") $class(sync) $does([mayWait, touches, occupies]) $since(3000);
   memcpyDtoDAsyncV2 @374 (dstDevice :UInt64 $deviceptr, srcDevice :UInt64 $deviceptr, byteCount :UInt64, stream :UInt64 $handle)
       -> ()
-      $c("cuMemcpyDtoDAsync_v2") $class(async) $does([mayWait, touches, maps]) $bySwitch $since(3020) $ptsz(7000);
+      $c("cuMemcpyDtoDAsync_v2") $class(async) $does([mayWait, touches, maps, occupies]) $bySwitch $since(3020) $ptsz(7000);
   memcpyDtoDV2 @375 (dstDevice :UInt64 $deviceptr, srcDevice :UInt64 $deviceptr, byteCount :UInt64) -> ()
-      $c("cuMemcpyDtoD_v2") $class(sync) $does([mayWait, touches, maps]) $bySwitch $since(3020) $ptds(7000)
+      $c("cuMemcpyDtoD_v2") $class(sync) $does([mayWait, touches, maps, occupies]) $bySwitch $since(3020) $ptds(7000)
       $onStream("cuMemcpyDtoDAsync_v2");
   memcpyDtoH @376 () -> () $c("cuMemcpyDtoH") $class(refused) $reason(.narrow) $since(2000);
   memcpyDtoHAsync @377 () -> () $c("cuMemcpyDtoHAsync") $class(refused) $reason(.narrow) $since(2000);
   memcpyDtoHAsyncV2 @378 (srcDevice :UInt64 $deviceptr, byteCount :UInt64, stream :UInt64 $handle, host :UInt64, deferred
       :UInt64) -> (data :Data)
-      $c("cuMemcpyDtoHAsync_v2") $class(custom) $byHand(both) $does([waits, mayWait, synchronizes, touches]) $bySwitch
+      $c("cuMemcpyDtoHAsync_v2") $class(custom) $byHand(both) $does([waits, mayWait, synchronizes, touches, occupies]) $bySwitch
       $since(3020) $ptsz(7000);
   memcpyDtoHV2 @379 () -> ()
-      $c("cuMemcpyDtoH_v2") $class(local) $does([mayWait, reports, touches]) $since(3020) $ptds(7000)
+      $c("cuMemcpyDtoH_v2") $class(local) $does([mayWait, reports, touches, occupies]) $since(3020) $ptds(7000)
       $onStream("cuMemcpyDtoHAsync_v2");
   memcpyHtoA @380 () -> () $c("cuMemcpyHtoA") $class(refused) $reason(.narrow) $since(2000);
   memcpyHtoAAsync @381 () -> () $c("cuMemcpyHtoAAsync") $class(refused) $reason(.narrow) $since(2000);
   memcpyHtoAAsyncV2 @382 (dstArray :UInt64 $handle, dstOffset :UInt64, source :Data, stream :UInt64 $handle) -> ()
-      $c("cuMemcpyHtoAAsync_v2") $class(custom) $byHand(both) $does([mayWait, synchronizes, touches]) $since(3020) $ptsz(7000);
+      $c("cuMemcpyHtoAAsync_v2") $class(custom) $byHand(both) $does([mayWait, synchronizes, touches, occupies]) $since(3020) $ptsz(7000);
   memcpyHtoAV2 @383 () -> ()
-      $c("cuMemcpyHtoA_v2") $class(local) $does([mayWait, touches]) $since(3020) $ptds(7000) $onStream("cuMemcpyHtoAAsync_v2");
+      $c("cuMemcpyHtoA_v2") $class(local) $does([mayWait, touches, occupies]) $since(3020) $ptds(7000) $onStream("cuMemcpyHtoAAsync_v2");
   memcpyHtoD @384 () -> () $c("cuMemcpyHtoD") $class(refused) $reason(.narrow) $since(2000);
   memcpyHtoDAsync @385 () -> () $c("cuMemcpyHtoDAsync") $class(refused) $reason(.narrow) $since(2000);
   memcpyHtoDAsyncV2 @386 (dstDevice :UInt64 $deviceptr, source :Data, stream :UInt64 $handle, host :UInt64, bytes :UInt64) ->
       ()
-      $c("cuMemcpyHtoDAsync_v2") $class(custom) $byHand(both) $does([mayWait, synchronizes, touches]) $bySwitch $since(3020)
+      $c("cuMemcpyHtoDAsync_v2") $class(custom) $byHand(both) $does([mayWait, synchronizes, touches, occupies]) $bySwitch $since(3020)
       $ptsz(7000);
   memcpyHtoDV2 @387 () -> ()
-      $c("cuMemcpyHtoD_v2") $class(local) $does([mayWait, touches]) $since(3020) $ptds(7000) $onStream("cuMemcpyHtoDAsync_v2");
+      $c("cuMemcpyHtoD_v2") $class(local) $does([mayWait, touches, occupies]) $since(3020) $ptds(7000) $onStream("cuMemcpyHtoDAsync_v2");
   memcpyPeer @388 (dstDevice :UInt64 $deviceptr, dstContext :UInt64 $handle, srcDevice :UInt64 $deviceptr, srcContext :UInt64
       $handle, byteCount :UInt64) -> ()
-      $c("cuMemcpyPeer") $class(sync) $does([mayWait, touches, maps]) $bySwitch $since(4000) $ptds(7000)
+      $c("cuMemcpyPeer") $class(sync) $does([mayWait, touches, maps, occupies]) $bySwitch $since(4000) $ptds(7000)
       $onStream("cuMemcpyPeerAsync");
   memcpyPeerAsync @389 (dstDevice :UInt64 $deviceptr, dstContext :UInt64 $handle, srcDevice :UInt64 $deviceptr, srcContext :UInt64
       $handle, byteCount :UInt64, stream :UInt64 $handle) -> ()
-      $c("cuMemcpyPeerAsync") $class(async) $does([mayWait, touches, maps]) $bySwitch $since(4000) $ptsz(7000);
+      $c("cuMemcpyPeerAsync") $class(async) $does([mayWait, touches, maps, occupies]) $bySwitch $since(4000) $ptsz(7000);
   memsetD16 @390 (dstDevice :UInt32 $deviceptr, value :UInt16, count :UInt32) -> ()
-      $c("cuMemsetD16") $class(sync) $does([synchronizes, touches]) $since(2000);
+      $c("cuMemsetD16") $class(sync) $does([synchronizes, touches, occupies]) $since(2000);
   memsetD16Async @391 (dstDevice :UInt64 $deviceptr, value :UInt16, count :UInt64, stream :UInt64 $handle) -> ()
-      $c("cuMemsetD16Async") $class(async) $does([synchronizes, touches, maps]) $since(3020) $ptsz(7000);
+      $c("cuMemsetD16Async") $class(async) $does([synchronizes, touches, maps, occupies]) $since(3020) $ptsz(7000);
   memsetD16V2 @392 (dstDevice :UInt64 $deviceptr, value :UInt16, count :UInt64) -> ()
-      $c("cuMemsetD16_v2") $class(sync) $does([synchronizes, touches, maps]) $since(3020) $ptds(7000)
+      $c("cuMemsetD16_v2") $class(sync) $does([synchronizes, touches, maps, occupies]) $since(3020) $ptds(7000)
       $onStream("cuMemsetD16Async");
   memsetD2D16 @393 (dstDevice :UInt32 $deviceptr, dstPitch :UInt32, value :UInt16, width :UInt32, height :UInt32) -> ()
-      $c("cuMemsetD2D16") $class(sync) $does([synchronizes, touches]) $since(2000);
+      $c("cuMemsetD2D16") $class(sync) $does([synchronizes, touches, occupies]) $since(2000);
   memsetD2D16Async @394 (dstDevice :UInt64 $deviceptr, dstPitch :UInt64, value :UInt16, width :UInt64, height :UInt64, stream
       :UInt64 $handle) -> ()
-      $c("cuMemsetD2D16Async") $class(sync) $does([synchronizes, touches, maps]) $since(3020) $ptsz(7000);
+      $c("cuMemsetD2D16Async") $class(sync) $does([synchronizes, touches, maps, occupies]) $since(3020) $ptsz(7000);
   memsetD2D16V2 @395 (dstDevice :UInt64 $deviceptr, dstPitch :UInt64, value :UInt16, width :UInt64, height :UInt64) -> ()
-      $c("cuMemsetD2D16_v2") $class(sync) $does([synchronizes, touches, maps]) $since(3020) $ptds(7000)
+      $c("cuMemsetD2D16_v2") $class(sync) $does([synchronizes, touches, maps, occupies]) $since(3020) $ptds(7000)
       $onStream("cuMemsetD2D16Async");
   memsetD2D32 @396 (dstDevice :UInt32 $deviceptr, dstPitch :UInt32, value :UInt32, width :UInt32, height :UInt32) -> ()
-      $c("cuMemsetD2D32") $class(sync) $does([synchronizes, touches]) $since(2000);
+      $c("cuMemsetD2D32") $class(sync) $does([synchronizes, touches, occupies]) $since(2000);
   memsetD2D32Async @397 (dstDevice :UInt64 $deviceptr, dstPitch :UInt64, value :UInt32, width :UInt64, height :UInt64, stream
       :UInt64 $handle) -> ()
-      $c("cuMemsetD2D32Async") $class(sync) $does([synchronizes, touches, maps]) $since(3020) $ptsz(7000);
+      $c("cuMemsetD2D32Async") $class(sync) $does([synchronizes, touches, maps, occupies]) $since(3020) $ptsz(7000);
   memsetD2D32V2 @398 (dstDevice :UInt64 $deviceptr, dstPitch :UInt64, value :UInt32, width :UInt64, height :UInt64) -> ()
-      $c("cuMemsetD2D32_v2") $class(sync) $does([synchronizes, touches, maps]) $since(3020) $ptds(7000)
+      $c("cuMemsetD2D32_v2") $class(sync) $does([synchronizes, touches, maps, occupies]) $since(3020) $ptds(7000)
       $onStream("cuMemsetD2D32Async");
   memsetD2D8 @399 (dstDevice :UInt32 $deviceptr, dstPitch :UInt32, value :UInt8, width :UInt32, height :UInt32) -> ()
-      $c("cuMemsetD2D8") $class(sync) $does([synchronizes, touches]) $since(2000);
+      $c("cuMemsetD2D8") $class(sync) $does([synchronizes, touches, occupies]) $since(2000);
   memsetD2D8Async @400 (dstDevice :UInt64 $deviceptr, dstPitch :UInt64, value :UInt8, width :UInt64, height :UInt64, stream
       :UInt64 $handle) -> ()
-      $c("cuMemsetD2D8Async") $class(sync) $does([synchronizes, touches, maps]) $since(3020) $ptsz(7000);
+      $c("cuMemsetD2D8Async") $class(sync) $does([synchronizes, touches, maps, occupies]) $since(3020) $ptsz(7000);
   memsetD2D8V2 @401 (dstDevice :UInt64 $deviceptr, dstPitch :UInt64, value :UInt8, width :UInt64, height :UInt64) -> ()
-      $c("cuMemsetD2D8_v2") $class(sync) $does([synchronizes, touches, maps]) $since(3020) $ptds(7000)
+      $c("cuMemsetD2D8_v2") $class(sync) $does([synchronizes, touches, maps, occupies]) $since(3020) $ptds(7000)
       $onStream("cuMemsetD2D8Async");
   memsetD32 @402 (dstDevice :UInt32 $deviceptr, value :UInt32, count :UInt32) -> ()
-      $c("cuMemsetD32") $class(sync) $does([synchronizes, touches]) $since(2000);
+      $c("cuMemsetD32") $class(sync) $does([synchronizes, touches, occupies]) $since(2000);
   memsetD32Async @403 (dstDevice :UInt64 $deviceptr, value :UInt32, count :UInt64, stream :UInt64 $handle) -> ()
-      $c("cuMemsetD32Async") $class(async) $does([synchronizes, touches, maps]) $since(3020) $ptsz(7000);
+      $c("cuMemsetD32Async") $class(async) $does([synchronizes, touches, maps, occupies]) $since(3020) $ptsz(7000);
   memsetD32V2 @404 (dstDevice :UInt64 $deviceptr, value :UInt32, count :UInt64) -> ()
-      $c("cuMemsetD32_v2") $class(sync) $does([synchronizes, touches, maps]) $since(3020) $ptds(7000)
+      $c("cuMemsetD32_v2") $class(sync) $does([synchronizes, touches, maps, occupies]) $since(3020) $ptds(7000)
       $onStream("cuMemsetD32Async");
   memsetD8 @405 (dstDevice :UInt32 $deviceptr, value :UInt8, count :UInt32) -> ()
-      $c("cuMemsetD8") $class(sync) $does([synchronizes, touches]) $since(2000);
+      $c("cuMemsetD8") $class(sync) $does([synchronizes, touches, occupies]) $since(2000);
   memsetD8Async @406 (dstDevice :UInt64 $deviceptr, value :UInt8, count :UInt64, stream :UInt64 $handle) -> ()
-      $c("cuMemsetD8Async") $class(async) $does([synchronizes, touches, maps]) $since(3020) $ptsz(7000);
+      $c("cuMemsetD8Async") $class(async) $does([synchronizes, touches, maps, occupies]) $since(3020) $ptsz(7000);
   memsetD8V2 @407 (dstDevice :UInt64 $deviceptr, value :UInt8, count :UInt64) -> ()
-      $c("cuMemsetD8_v2") $class(sync) $does([synchronizes, touches, maps]) $since(3020) $ptds(7000)
+      $c("cuMemsetD8_v2") $class(sync) $does([synchronizes, touches, maps, occupies]) $since(3020) $ptds(7000)
       $onStream("cuMemsetD8Async");
   mipmappedArrayCreate @408 (descriptor :Array3dDescriptor, levelCount :UInt32) -> (handle :UInt64 $handle)
       $c("cuMipmappedArrayCreate") $class(sync) $does([makes, mayWait, takes]) $since(5000);
@@ -1576,9 +1582,9 @@ interface Driver {
   signalExternalSemaphoresAsync @450 () -> ()
       $c("cuSignalExternalSemaphoresAsync") $class(refused) $reason(.external) $since(10000) $ptsz(10000);
   streamAddCallback @451 (stream :UInt64 $handle, callback :UInt64, flags :UInt32) -> ()
-      $c("cuStreamAddCallback") $class(custom) $byHand(both) $does([plain]) $since(5000) $ptsz(7000);
+      $c("cuStreamAddCallback") $class(custom) $byHand(both) $does([awaitsOthers]) $since(5000) $ptsz(7000);
   streamAttachMemAsync @452 (stream :UInt64 $handle, address :UInt64 $deviceptr, length :UInt64, flags :UInt32) -> ()
-      $c("cuStreamAttachMemAsync") $class(sync) $does([plain]) $since(6000) $ptsz(7000);
+      $c("cuStreamAttachMemAsync") $class(sync) $does([noTurn]) $since(6000) $ptsz(7000);
   streamBatchMemOp @453 (stream :UInt64 $handle, params :List(StreamBatchMemOpParams) $count("count"), flags :UInt32) -> ()
       $c("cuStreamBatchMemOp") $class(sync) $does([touches, awaitsMemory]) $since(8000) $ptsz(8000);
   streamBatchMemOpV2 @454 (stream :UInt64 $handle, params :List(StreamBatchMemOpParams) $count("count"), flags :UInt32) -> ()
@@ -1591,7 +1597,7 @@ interface Driver {
   streamBeginCaptureV2 @457 (stream :UInt64 $handle, mode :UInt32) -> ()
       $c("cuStreamBeginCapture_v2") $class(custom) $byHand(client) $does([beginsCapture]) $since(10010) $ptsz(10010);
   streamCopyAttributes @458 (dstStream :UInt64 $handle, srcStream :UInt64 $handle) -> ()
-      $c("cuStreamCopyAttributes") $class(sync) $does([plain]) $since(11000) $ptsz(11000);
+      $c("cuStreamCopyAttributes") $class(sync) $does([noTurn]) $since(11000) $ptsz(11000);
   streamCreate @459 (flags :UInt32) -> (stream :UInt64 $handle)
       $c("cuStreamCreate") $class(sync) $does([makes, stocked, noWork]) $since(2000);
   streamCreateWithPriority @460 (flags :UInt32, priority :Int32) -> (stream :UInt64 $handle)
@@ -1603,9 +1609,9 @@ interface Driver {
   streamEndCapture @463 (stream :UInt64 $handle) -> (graph :UInt64 $handle)
       $c("cuStreamEndCapture") $differs(.twoNodes) $class(custom) $byHand(client) $does([makes, endsCapture]) $since(10000) $ptsz(10000);
   streamGetAttribute @464 (stream :UInt64 $handle, attribute :UInt32) -> (value :Data $bytesOf("sizeof(CUlaunchAttributeValue)"))
-      $c("cuStreamGetAttribute") $class(sync) $does([plain]) $since(11000) $ptsz(11000);
+      $c("cuStreamGetAttribute") $class(sync) $does([noTurn]) $since(11000) $ptsz(11000);
   streamGetCaptureInfo @465 (stream :UInt64 $handle) -> (status :UInt32, id :UInt64 $nullable)
-      $c("cuStreamGetCaptureInfo") $class(custom) $byHand(client) $does([plain]) $since(10010) $ptsz(10010);
+      $c("cuStreamGetCaptureInfo") $class(custom) $byHand(client) $does([noTurn]) $since(10010) $ptsz(10010);
   streamGetCaptureInfoV2 @466 (stream :UInt64 $handle) -> (status :UInt32, id :UInt64 $nullable, graph :UInt64 $handle $nullable,
       dependencies :List(UInt64) $handle $upTo("dependencyCount") $kept("stream") $nullable, dependencyCount :UInt64 $nullable)
       $c("cuStreamGetCaptureInfo_v2") $class(custom) $byHand(client) $does([gets]) $since(11030) $ptsz(11030);
@@ -1628,23 +1634,23 @@ interface Driver {
   streamGetPriority @474 (stream :UInt64 $handle) -> (priority :Int32)
       $c("cuStreamGetPriority") $class(cached) $does([ofStream]) $since(5050) $ptsz(7000);
   streamIsCapturing @475 (stream :UInt64 $handle) -> (status :UInt32)
-      $c("cuStreamIsCapturing") $class(custom) $byHand(client) $does([offline]) $since(10000) $ptsz(10000);
+      $c("cuStreamIsCapturing") $class(custom) $byHand(client) $does([offline, noTurn]) $since(10000) $ptsz(10000);
   streamQuery @476 (stream :UInt64 $handle) -> ()
-      $c("cuStreamQuery") $class(sync) $does([synchronizes, reports, touches]) $since(2000) $ptsz(7000);
+      $c("cuStreamQuery") $class(sync) $does([synchronizes, reports, touches, noTurn]) $since(2000) $ptsz(7000);
   streamSetAttribute @477 (stream :UInt64 $handle, attribute :UInt32, param :Data $bytesOf("sizeof(CUlaunchAttributeValue)")) ->
       ()
-      $c("cuStreamSetAttribute") $class(sync) $does([plain]) $since(11000) $ptsz(11000);
+      $c("cuStreamSetAttribute") $class(sync) $does([noTurn]) $since(11000) $ptsz(11000);
   streamSynchronize @478 (stream :UInt64 $handle) -> ()
       $c("cuStreamSynchronize") $class(custom) $byHand(client) $does([waits, synchronizes, reports, touches, counts])
       $since(2000) $ptsz(7000);
   streamUpdateCaptureDependencies @479 (stream :UInt64 $handle, dependencies :List(UInt64) $handle $count("dependencyCount")
       $nullable, flags :UInt32) -> ()
-      $c("cuStreamUpdateCaptureDependencies") $class(sync) $does([plain]) $since(11030) $ptsz(11030);
+      $c("cuStreamUpdateCaptureDependencies") $class(sync) $does([noTurn]) $since(11030) $ptsz(11030);
   streamUpdateCaptureDependenciesV2 @480 (stream :UInt64 $handle, dependencies :List(UInt64) $handle $count("dependencyCount")
       $nullable, edges :List(GraphEdgeData) $count("dependencyCount") $nullable, flags :UInt32) -> ()
-      $c("cuStreamUpdateCaptureDependencies_v2") $class(sync) $does([plain]) $since(12030) $ptsz(12030);
+      $c("cuStreamUpdateCaptureDependencies_v2") $class(sync) $does([noTurn]) $since(12030) $ptsz(12030);
   streamWaitEvent @481 (stream :UInt64 $handle, event :UInt64 $handle, flags :UInt32) -> ()
-      $c("cuStreamWaitEvent") $class(async) $askedIf("flags > CU_EVENT_WAIT_EXTERNAL") $does([plain]) $bySwitch $since(3020) $ptsz(7000);
+      $c("cuStreamWaitEvent") $class(async) $askedIf("flags > CU_EVENT_WAIT_EXTERNAL") $does([joinsCapture]) $bySwitch $since(3020) $ptsz(7000);
   streamWaitValue32 @482 (stream :UInt64 $handle, address :UInt64 $deviceptr, value :UInt32, flags :UInt32) -> ()
       $c("cuStreamWaitValue32") $class(async)
       $askedIf("flags & ~(unsigned int)(CU_STREAM_WAIT_VALUE_NOR | CU_STREAM_WAIT_VALUE_FLUSH)") $does([touches, maps, awaitsMemory]) $since(8000) $ptsz(8000);
@@ -1659,16 +1665,16 @@ interface Driver {
       $askedIf("flags & ~(unsigned int)(CU_STREAM_WAIT_VALUE_NOR | CU_STREAM_WAIT_VALUE_FLUSH)") $does([touches, maps, awaitsMemory]) $since(11070) $ptsz(11070);
   streamWriteValue32 @486 (stream :UInt64 $handle, address :UInt64 $deviceptr, value :UInt32, flags :UInt32) -> ()
       $c("cuStreamWriteValue32") $class(async)
-      $askedIf("flags & ~(unsigned int)(CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)") $does([touches, maps]) $since(8000) $ptsz(8000);
+      $askedIf("flags & ~(unsigned int)(CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)") $does([touches, maps, noTurn]) $since(8000) $ptsz(8000);
   streamWriteValue32V2 @487 (stream :UInt64 $handle, address :UInt64 $deviceptr, value :UInt32, flags :UInt32) -> ()
       $c("cuStreamWriteValue32_v2") $class(async)
-      $askedIf("flags & ~(unsigned int)(CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)") $does([touches, maps]) $since(11070) $ptsz(11070);
+      $askedIf("flags & ~(unsigned int)(CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)") $does([touches, maps, noTurn]) $since(11070) $ptsz(11070);
   streamWriteValue64 @488 (stream :UInt64 $handle, address :UInt64 $deviceptr, value :UInt64, flags :UInt32) -> ()
       $c("cuStreamWriteValue64") $class(async)
-      $askedIf("flags & ~(unsigned int)(CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)") $does([touches, maps]) $since(9000) $ptsz(9000);
+      $askedIf("flags & ~(unsigned int)(CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)") $does([touches, maps, noTurn]) $since(9000) $ptsz(9000);
   streamWriteValue64V2 @489 (stream :UInt64 $handle, address :UInt64 $deviceptr, value :UInt64, flags :UInt32) -> ()
       $c("cuStreamWriteValue64_v2") $class(async)
-      $askedIf("flags & ~(unsigned int)(CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)") $does([touches, maps]) $since(11070) $ptsz(11070);
+      $askedIf("flags & ~(unsigned int)(CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER)") $does([touches, maps, noTurn]) $since(11070) $ptsz(11070);
   surfObjectCreate @490 (resource :ResourceDesc) -> (surfObject :UInt64 $handle)
       $c("cuSurfObjectCreate") $class(sync) $does([makes]) $since(5000);
   surfObjectDestroy @491 (surfObject :UInt64 $handle) -> () $c("cuSurfObjectDestroy") $class(sync) $does([ends]) $since(5000);

@@ -12,6 +12,7 @@ HEADERS is src/cuda/api, SYMBOLS is cuda-symbols.txt. In FOLDER:
     cuda-server.h, .c          the server's
     cuda-wrong.h               for tests: a call of each function with any arguments
     cuda-quota.h               the functions of the driver that the server's count of GPU memory wraps
+    cuda-turns.c               the functions of the driver that wait for a turn on the GPU
     cuda-several.h, .c         the switch between several servers
     cuda-sim.c                 functions of the simulated driver
     cuda.map, cuda-several.map the linker's lists of what the two libcuda.so.1 export
@@ -30,6 +31,7 @@ from cuda_server import Server
 from cuda_several import Several
 from cuda_sim import Sim
 from cuda_structs import Structs, kind_name
+from cuda_turns import Turns
 from cuda_wrong import Wrong
 from generate import snake
 from request import Fault
@@ -243,7 +245,9 @@ def outputs(table):
             "cuda-client.c": client.source(), "cuda-symbols.c": client.symbols(), "cuda-server.h": server.header(),
             "cuda-server.c": server.source(), "cuda.map": "{\nglobal:\n    aitherion_instance;\n" + exported + "local:\n    *;\n};\n",
             "cuda-several.map": "{\nglobal:\n" + exported + "local:\n    *;\n};\n",
-            "cuda-wrong.h": Wrong(table).text(), "cuda-quota.h": Quota(table).header(), "cuda-sim.c": Sim(table).source(), "cuda-several.h": several.header(), "cuda-several.c": several.source(), "cuda-local.c": Local(table).source(),
+            "cuda-wrong.h": Wrong(table).text(), "cuda-quota.h": Quota(table).header(), "cuda-sim.c": Sim(table).source(),
+            "cuda-turns.c": Turns(table).source(), "cuda-several.h": several.header(), "cuda-several.c": several.source(),
+            "cuda-local.c": Local(table).source(),
             "coverage.md": Coverage(table).text()}
 
 

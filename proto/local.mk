@@ -21,12 +21,12 @@ EXTRA_DIST += $(SCHEMAS) $(PROTO_TOOLS)
 CUDA_TABLE = proto/cuda.capnp proto/cuda-errors.txt proto/cuda-symbols.txt
 CUDA_TABLE_H = src/cuda/api/cuda_enums.h src/cuda/api/cuda_functions.h src/cuda/api/cuda_types.h
 CUDA_PROTO_TOOLS = proto/cuda_client.py proto/cuda_generate.py proto/cuda_header.py proto/cuda_local.py proto/cuda_quota.py proto/cuda_server.py \
-	proto/cuda_several.py proto/cuda_sim.py proto/cuda_structs.py proto/cuda_table.py \
+	proto/cuda_several.py proto/cuda_sim.py proto/cuda_structs.py proto/cuda_table.py proto/cuda_turns.py \
 	proto/cuda_wrong.py
 CUDA_PROTO_H = proto/cuda-client.h proto/cuda-methods.h proto/cuda-quota.h proto/cuda-server.h proto/cuda-several.h proto/cuda-structs.h \
 	proto/cuda-wire.h proto/cuda-wire-types.h proto/cuda-wrong.h
 CUDA_PROTO_C = proto/cuda-client.c proto/cuda-local.c proto/cuda-methods.c proto/cuda-server.c proto/cuda-several.c proto/cuda-sim.c \
-	proto/cuda-structs.c proto/cuda-symbols.c proto/cuda-wire.c
+	proto/cuda-structs.c proto/cuda-symbols.c proto/cuda-turns.c proto/cuda-wire.c
 CUDA_PROTO_MADE = proto/cuda.request proto/cuda-wire.capnp proto/cuda-wire.request proto/cuda.map \
 	proto/cuda-several.map proto/coverage.md
 

@@ -39,7 +39,7 @@ BELOW = {
     "cuda/common": {"base", "remote/wire", "remote/session", "cuda/api"},
     "cuda/client": REMOTE | {"cuda/api", "cuda/common"},
     "cuda/several": REMOTE | {"cuda/api", "cuda/common", "cuda/client"},
-    "cuda/local": REMOTE | {"cuda/api", "cuda/common", "runtime/quota"},
+    "cuda/local": REMOTE | {"cuda/api", "cuda/common", "cuda/turns", "turns", "runtime/quota"},
     "cuda/server": REMOTE | {"cuda/api", "cuda/common"},
     "cuda/turns": {"base", "turns", "cuda/api", "cuda/common"},
     "runtime/quota": REMOTE | {"cuda/api", "cuda/common"},

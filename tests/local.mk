@@ -84,6 +84,7 @@ UNIT_TESTS = \
 	tests/unit/test_tls \
 	tests/unit/test_topology_xml \
 	tests/unit/test_turns \
+	tests/unit/test_turn_gate \
 	tests/unit/test_visible_devices \
 	tests/unit/test_wire \
 	tests/unit/test_wrong_handles
@@ -125,7 +126,7 @@ tests_unit_test_answer_cache_SOURCES = tests/unit/test_answer_cache.c src/cuda/c
 tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c
 $(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_managed_memory_OBJECTS) \
 	$(tests_unit_test_library_kernels_OBJECTS) \
-	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
+	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_turn_gate_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
 	proto/generated.stamp proto/cuda-generated.stamp
 
 # The unit tests alone, without the programs and libraries that other tests need.
@@ -153,9 +154,11 @@ check_DATA = $(FAKE_NVML) tests/unit/fake_cuda.so
 tests/unit/fake_cuda.so: tests/unit/fake_cuda.c
 	$(AM_V_GEN)$(MKDIR_P) tests/unit && $(CC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) \
 	-shared -fPIC -Wl,-soname,libcuda.so.1 $(LDFLAGS) -o $@ $(srcdir)/tests/unit/fake_cuda.c
+tests_unit_test_turn_gate_SOURCES = tests/unit/test_turn_gate.c tests/unit/patience.h
 tests_unit_test_measure_SOURCES = tests/unit/test_measure.c tests/unit/patience.h tests/unit/tree.h
 EXTRA_tests_unit_test_measure_DEPENDENCIES = tests/unit/fake_cuda.so
 EXTRA_tests_unit_test_nvml_DEPENDENCIES = $(FAKE_NVML)
+EXTRA_tests_unit_test_turn_gate_DEPENDENCIES = lib/aitherion/sim/libcuda.so.1
 EXTRA_tests_unit_test_wire_DEPENDENCIES = lib/aitherion/sim/libnvidia-ml.so.1
 CLEANFILES += $(FAKE_NVML) tests/unit/fake_cuda.so
 EXTRA_DIST += tests/unit/fake_cuda.c tests/unit/fake_nvml.c tests/unit/patience.h tests/unit/tree.h tests/unit/unit.h

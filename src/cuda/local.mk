@@ -13,6 +13,12 @@ CUDA_COMMON = \
 	src/cuda/common/kernel_node.c src/cuda/common/kernel_node.h \
 	src/cuda/common/shadow_copy.c src/cuda/common/shadow_copy.h
 
+# Also in the library for programs that have the driver in their own process (local/).
+TURN_GATE = \
+	src/cuda/turns/gate.c src/cuda/turns/gate.h \
+	src/cuda/turns/gate_state.h \
+	src/cuda/turns/turn_thread.c \
+	src/cuda/turns/used_streams.c src/cuda/turns/used_streams.h
 libaitherion_a_SOURCES += $(CUDA_COMMON) \
 	src/cuda/server/call_answer.c src/cuda/server/call_answer.h \
 	src/cuda/server/call_counts.h \
@@ -43,8 +49,8 @@ libaitherion_a_SOURCES += $(CUDA_COMMON) \
 	src/cuda/server/served_call.h \
 	src/cuda/server/server.c src/cuda/server/server.h \
 	src/cuda/server/share_memory.c \
-	src/cuda/server/thread_stream.c src/cuda/server/thread_stream.h
-CUDA_SERVER_PROTO_C = proto/cuda-methods.c proto/cuda-server.c proto/cuda-structs.c proto/cuda-wire.c
+	src/cuda/server/thread_stream.c src/cuda/server/thread_stream.h $(TURN_GATE)
+CUDA_SERVER_PROTO_C = proto/cuda-methods.c proto/cuda-server.c proto/cuda-structs.c proto/cuda-turns.c proto/cuda-wire.c
 
 driverdir = $(pkglibdir)
 driver_PROGRAMS = lib/aitherion/libcuda.so.1

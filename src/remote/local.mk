@@ -31,7 +31,8 @@ REMOTE_SESSION = \
 	src/remote/session/open.c src/remote/session/open.h \
 	src/remote/session/servers.c src/remote/session/servers.h \
 	src/remote/session/session.c src/remote/session/session.h \
-	src/remote/session/stripes.c src/remote/session/stripes.h
+	src/remote/session/stripes.c src/remote/session/stripes.h \
+	src/remote/session/wishes.c src/remote/session/wishes.h
 
 libaitherion_a_SOURCES += $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_SESSION) \
 	src/remote/session/figures.c src/remote/session/figures.h \

@@ -44,6 +44,7 @@ libaitherion_a_SOURCES += $(QUOTA_SOURCES) \
 	src/runtime/listen_address.c src/runtime/listen_address.h \
 	src/runtime/listener.c src/runtime/listener.h \
 	src/runtime/local_session.c src/runtime/local_session.h \
+	src/runtime/local_turns.c src/runtime/local_turns.h \
 	src/runtime/lock_in.c src/runtime/lock_in.h \
 	src/runtime/memory_limits.c src/runtime/memory_limits.h \
 	src/runtime/memory_room.c src/runtime/memory_room.h \

@@ -20,6 +20,7 @@
 #include "base/unknown.h"
 #include "cuda/server/call_threads.h"
 #include "cuda/server/kernel_output.h"
+#include "cuda/turns/gate.h"
 #include "proto/control.h"
 #include "remote/session/visible_devices.h"
 #include "remote/switches.h"
@@ -30,6 +31,7 @@
 #include "runtime/event_log.h"
 #include "runtime/host_limits.h"
 #include "runtime/local_session.h"
+#include "runtime/local_turns.h"
 #include "runtime/lock_in.h"
 #include "runtime/memory_limits.h"
 #include "runtime/program_stripes.h"
@@ -286,6 +288,34 @@ static void log_complaint(struct ath_calls *calls, const char *text, size_t leng
                   NULL);
 }
 
+static void log_free_passing(void *argument)
+{
+    const struct program_session *program = argument;
+    ath_event_log(ATH_EVENT_WARNING, "turns-silent", "peer", program->entry->peer, "reason",
+                  "the arbiter does not answer", NULL);
+}
+
+/* Lets calls that occupy a GPU wait for the session's turn. A client that goes away meanwhile is
+ * the watch's concern, which ends the process. */
+static void begin_turns(struct program_session *program)
+{
+    const struct ath_server *server = program->server;
+    struct ath_session_board *board = server->board;
+    const struct ath_turn_gate_setup setup = {
+        .wish = &program->entry->turn,
+        .grant = &board->turns.grants[ath_session_board_slot_of(board, program->entry)],
+        .beat_ms = &board->turns.beat_ms,
+        .pipe_fd = server->turns_fd,
+        .session = atomic_load(&program->entry->id),
+        .devices = program->devices,
+        .device_count = program->device_count,
+        .passes_freely = log_free_passing,
+        .context = program,
+    };
+    if (server->turns_fd >= 0)
+        ath_turn_gate_begin(&setup, &program->driver);
+}
+
 static void load_driver(struct program_session *program)
 {
     static const struct ath_cuda_books books = { .exported = ath_quota_exported,
@@ -304,6 +334,7 @@ static void load_driver(struct program_session *program)
         refuse_and_end(program, err.message);
     ath_cuda_driver_load(library, &program->driver);
     ath_cuda_session_init(&program->session, &program->driver);
+    begin_turns(program); /* before the quota's functions, so that nothing passes beside the gate */
     ath_quota_set_devices(ath_board_books(program->server), program->devices,
                           program->device_count);
     program->session.uncounted = ath_quota_wrap(&program->session.captures.count, &program->driver);
@@ -398,6 +429,7 @@ static void put_devices(const struct program_session *program,
     if (visible)
         ath_control_channel_set_visible_devices(to, visible);
     ath_control_channel_set_only_counts(to, program->server->only_counts);
+    ath_control_channel_set_has_turns(to, program->server->turns_fd >= 0);
 }
 
 static void say_open(struct program_session *program, int memory)
@@ -477,17 +509,43 @@ static void *watch(void *argument)
     }
 }
 
+static void make_turns(struct program_session *program, struct ath_local_turns *out)
+{
+    uint64_t devices = 0;
+    for (size_t i = 0; i < program->device_count; i++)
+        devices |= UINT64_C(1) << program->devices[i];
+    int status = ath_local_turns_begin(program->server, program->entry, devices, out);
+    if (status)
+        refuse_and_end(program, strerror(-status));
+}
+
+static void give_turns(struct program_session *program, const struct ath_local_turns *turns)
+{
+    const int fds[] = { turns->memory, turns->read_fd, turns->write_fd };
+    for (size_t i = 0; i < ATH_COUNT(fds); i++) {
+        int status = ath_shm_send(program->socket.fd, "", 1, fds[i]);
+        if (status)
+            end(program, status);
+        close(fds[i]);
+    }
+}
+
 /* Serves a program that has the GPUs in its own process. */
 __attribute__((noreturn)) static void serve_local(struct program_session *program,
                                                   struct ath_control_open_channel question)
 {
+    struct ath_local_turns turns;
     if (!is_unix(program->socket.fd))
         refuse_and_end(program, "a program with its own GPU needs the unix socket");
     if (program->server->fd_passing)
         ath_fd_passing_close(program->server->fd_passing);
     atomic_store(&program->entry->transport, 1 + (int)program->transport);
+    if (program->server->turns_fd >= 0)
+        make_turns(program, &turns);
     log_open(program, question);
     say_open(program, -1);
+    if (program->server->turns_fd >= 0)
+        give_turns(program, &turns);
     program->is_open = true;
     end(program, ath_local_session_serve(program->socket, program->server));
 }
@@ -515,9 +573,9 @@ void ath_program_session_serve(struct ath_socket socket, const struct ath_server
              ath_control_open_channel_program(question));
     take_program_environment(&program, question);
     take_memory_limit(&program, question);
+    take_time_claim(entry, question);
     if (program.transport == ATH_CONTROL_TRANSPORT_LOCAL)
         serve_local(&program, question);
-    take_time_claim(entry, question);
     load_driver(&program);
     make_stream(&program, ath_control_open_channel_stripes(question), &memory);
     atomic_store(&entry->transport, 1 + (int)program.transport);

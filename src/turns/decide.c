@@ -281,6 +281,10 @@ static bool is_due(struct round *round, const struct ath_turns_party *party,
     const int64_t held_us = round->turns->now_us - holder->given_us;
     if (party->claim.priority != holder->claim.priority)
         return party->claim.priority > holder->claim.priority;
+    if (party->claim.is_free != holder->claim.is_free) {
+        look_in(round, ATH_TURNS_US - held_us); /* free parties have no order */
+        return held_us >= ATH_TURNS_US;
+    }
     const int64_t owed = ath_lag_between(holder, party);
     const int64_t whole = ath_lag_of(ATH_TURNS_US, ath_lag_weight(party, holder));
     const uint32_t weight = ath_lag_weight(holder, party);

@@ -33,6 +33,7 @@ struct ath_turns_budget {
 struct ath_turns_team {
     uint64_t devices;        /* that its parties use or used lately */
     uint64_t active_devices; /* that one of them has or waits for */
+    uint64_t single_devices; /* of these: that one has or waits for which uses no other one */
     struct ath_turns_lags lags;
     struct ath_turns_average average; /* of its parties' lags */
 };

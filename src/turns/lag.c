@@ -11,7 +11,8 @@
 enum {
     UNIT = ATH_TURNS_WEIGHT_MAX * 4096, /* of a microsecond with the weight 1: the largest weight
                                          * still gets 4096, so rounding is 1/4096 us */
-    OWED_US = ATH_TURNS_LATE_US /* most that a waiting party is owed: who holds longer is overdue */
+    GANG_OWED_US = 2000000 /* most that a waiting party with several GPUs is owed: it may have
+                            * waited for the other GPU all the time */
 };
 
 int64_t ath_lag_of(int64_t us, uint32_t weight)
@@ -50,8 +51,8 @@ void ath_lag_bound(struct ath_turns *turns, struct ath_turns_party *party)
     const uint32_t *weights = turns->groups[claim->group].weight;
     ATH_EACH_DEVICE(device, claim->devices)
     {
-        party->lags.of[device] = bounded(party->lags.of[device], claim->weight, OWED_US);
-        team->lags.of[device] = bounded(team->lags.of[device], weights[device], OWED_US);
+        party->lags.of[device] = bounded(party->lags.of[device], claim->weight, ATH_TURNS_DEBT_US);
+        team->lags.of[device] = bounded(team->lags.of[device], weights[device], ATH_TURNS_DEBT_US);
     }
 }
 
@@ -73,6 +74,11 @@ static void add_teams(struct ath_turns *turns)
     }
 }
 
+static bool has_several(const struct ath_turns_party *party)
+{
+    return party->claim.devices & (party->claim.devices - 1);
+}
+
 static void add_parties(struct ath_turns *turns)
 {
     for (size_t i = 0; i < turns->here_count; i++) {
@@ -81,6 +87,8 @@ static void add_parties(struct ath_turns *turns)
             continue;
         struct ath_turns_team *team = ath_turns_team(turns, &party->claim);
         team->active_devices |= party->claim.devices;
+        if (!has_several(party))
+            team->single_devices |= party->claim.devices;
         ATH_EACH_DEVICE(device, party->claim.devices)
         add(&team->average, device, party->lags.of[device], party->claim.weight);
     }
@@ -94,17 +102,25 @@ static void forget_averages(struct ath_turns *turns)
             struct ath_turns_team *team = &turns->groups[turns->groups_here[i]].teams[class];
             if (team->active_devices)
                 memset(&team->average, 0, sizeof team->average);
-            team->active_devices = 0;
+            team->active_devices = team->single_devices = 0;
         }
 }
 
-/* A lag less the average. Idle parties are owed less than those that wait. */
+/* The most that a party or team is owed on a GPU. */
+static int64_t owed_us(bool is_active, bool has_singles)
+{
+    if (!is_active)
+        return ATH_TURNS_LENT_US;
+    return has_singles ? ATH_TURNS_DEBT_US : GANG_OWED_US;
+}
+
+/* A lag less the average. */
 static int64_t settled(int64_t lag, const struct ath_turns_average *average, uint64_t device,
-                       uint32_t weight, bool is_active)
+                       uint32_t weight, int64_t owed_us)
 {
     if (average->weights[device] > 0)
         lag -= average->sum[device] / average->weights[device];
-    return bounded(lag, weight, is_active ? OWED_US : ATH_TURNS_LENT_US);
+    return bounded(lag, weight, owed_us);
 }
 
 static void settle_teams(struct ath_turns *turns, struct ath_turns_group *group)
@@ -112,9 +128,12 @@ static void settle_teams(struct ath_turns *turns, struct ath_turns_group *group)
     for (size_t class = 0; class < ATH_TURNS_CLASSES; class ++) {
         struct ath_turns_team *team = &group->teams[class];
         ATH_EACH_DEVICE(device, team->devices)
-        team->lags.of[device] =
-            settled(team->lags.of[device], &turns->averages[class], device, group->weight[device],
-                    team->active_devices & ath_device_bit(device));
+        {
+            const bool is_active = team->active_devices & ath_device_bit(device);
+            const bool has_singles = team->single_devices & ath_device_bit(device);
+            team->lags.of[device] = settled(team->lags.of[device], &turns->averages[class], device,
+                                            group->weight[device], owed_us(is_active, has_singles));
+        }
     }
 }
 
@@ -155,8 +174,8 @@ static void settle_party(struct ath_turns *turns, struct ath_turns_party *party)
     const struct ath_turns_team *team = ath_turns_team(turns, &party->claim);
     const bool is_active = party->holds || party->may_hold;
     ATH_EACH_DEVICE(device, party->claim.devices)
-    party->lags.of[device] =
-        settled(party->lags.of[device], &team->average, device, party->claim.weight, is_active);
+    party->lags.of[device] = settled(party->lags.of[device], &team->average, device,
+                                     party->claim.weight, owed_us(is_active, !has_several(party)));
     set_largest(turns, party, is_active);
 }
 

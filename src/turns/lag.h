@@ -17,7 +17,7 @@ void ath_lag_charge(struct ath_turns *turns, struct ath_turns_party *party, int6
 /* Brings the lags of a party and of its team into the bounds of its weights. */
 void ath_lag_bound(struct ath_turns *turns, struct ath_turns_party *party);
 
-/* Makes the average of all lags 0, and sets lag and group_lag of each party. Those that have or
+/* Makes the average of all lags 0, and sets lag and group_lag of each party. Parties that have or
  * wait for a GPU (holds, may_hold) count: settle what has passed before that changes. */
 void ath_lag_settle(struct ath_turns *turns);
 

@@ -5,6 +5,7 @@ libaitherion_a_SOURCES += \
 	src/turns/inside.h \
 	src/turns/lag.c src/turns/lag.h \
 	src/turns/pass.c src/turns/pass.h \
+	src/turns/private_page.h \
 	src/turns/shares.c src/turns/shares.h \
 	src/turns/slot.h \
 	src/turns/turns.c src/turns/turns.h

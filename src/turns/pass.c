@@ -42,6 +42,8 @@ static void balance(struct ath_turns_party *party, int64_t us)
 {
     const int64_t least = -((int64_t)ATH_TURNS_DEBT_US << ATH_TURNS_PART_SHIFT);
     const int64_t most = (int64_t)ATH_TURNS_LENT_US << ATH_TURNS_PART_SHIFT;
+    if (party->claim.is_free)
+        return;
     party->balance += us * party->part;
     if (party->holds)
         party->balance -= us << ATH_TURNS_PART_SHIFT;

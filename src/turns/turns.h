@@ -32,8 +32,8 @@ enum {
     ATH_TURNS_LEAST_US = 1000,       /* of a turn, if a party with the same priority that is owed a
                                       * whole turn waits */
     ATH_TURNS_LENT_US = 500000,      /* most time of the GPU that an idle party is owed */
-    ATH_TURNS_DEBT_US = 10000000,    /* most time that a party owes: a longer kernel is charged as
-                                      * this */
+    ATH_TURNS_DEBT_US = 10000000,    /* most time that a party owes or is owed while it waits: a
+                                      * longer kernel is charged as this */
     ATH_TURNS_LATE_US = 2000000, /* a party that is asked to give back, and does not, is overdue */
     ATH_TURNS_RECENT_US = 10000000, /* a party that has used its GPUs since then counts as there */
     ATH_TURNS_SAVED_US = 100000     /* most that a party with a cap may use at once */

@@ -60,6 +60,11 @@ REFUSALS = (
     (r'(\$c\("cuArrayGetPlane"\) \$class\(sync\)) \$does\(\[gets\]\)', '$c("cuArrayGetPlane") $class(sync) $does([gets]) $unplaced("0")',
      "has $unplaced, so $does must state ends"),
     (r'\$class\(refused\) \$reason\(.coredump\)', '$class(refused) $does([plain]) $reason(.coredump)', "a refused method does nothing"),
+    (r'(\$c\("cuMemcpyPeerAsync"\).*?), occupies\]', '$c("cuMemcpyPeerAsync") $class(async) $does([mayWait, touches, maps]',
+     "cuMemcpyPeerAsync() has a stream, or copies, sets or launches; add 'occupies'"),
+    (r'(\$c\("cuLaunchGrid"\).*?), occupies\]', '$c("cuLaunchGrid") $class(sync) $does([inContext, launches, touches]',
+     "cuLaunchGrid() has a stream, or copies, sets or launches; add 'occupies'"),
+    (r', noTurn\]\) \$since\(8000\)', ']) $since(8000)', "if it gives the GPU work that others wait for, else 'noTurn'"),
     (r'\$when\("CU_EXEC_AFFINITY_TYPE_SM_COUNT"\)', '$when("CU_EXEC_NOTHING")', "which the header does not have"),
 )
 
@@ -96,13 +101,14 @@ MADE_UP = (
     MadeUp("bellDestroy", "CUevent event", "(event :UInt64 $handle) -> ()", "async", "$does([ends])",
            {"cuda-methods.c": r'"cuBellDestroy", .class = ATH_CUDA_ASYNC, .ends = true, .ends_handle = true'}),
     MadeUp("paintAsync", "CUdeviceptr address, size_t count, CUstream stream",
-           "(address :UInt64 $deviceptr, count :UInt64, stream :UInt64 $handle) -> ()", "async", "$does([touches, maps])",
+           "(address :UInt64 $deviceptr, count :UInt64, stream :UInt64 $handle) -> ()", "async", "$does([touches, maps, occupies])",
            {"cuda-methods.c": r'"cuPaintAsync", .class = ATH_CUDA_ASYNC, .touches = true, .maps = true',
+            "cuda-turns.c": r"turns_cuPaintAsync\([^}]*ath_turn_gate_enter\(stream\);[^}]*raw.cuPaintAsync\([^}]*ath_turn_gate_leave\(\);",
             "cuda-client.c": r"ath_cuda_do_cuPaintAsync\([^}]*ath_cuda_host_map\(\(const void \*\)\(uintptr_t\)address\)"}),
     MadeUp("memTake", "CUdeviceptr *address, size_t bytes", "(bytes :UInt64) -> (address :UInt64 $deviceptr)", "sync", "$does([makes, takes])",
            {"cuda-quota.h": r"driver->cuMemTake = ath_quota_cuMemTake;"}),
     MadeUp("startKernel", "CUfunction function, CUstream stream", "(function :UInt64 $handle, stream :UInt64 $handle) -> ()", "async",
-           "$does([inContext, launches, touches])",
+           "$does([inContext, launches, touches, occupies])",
            {"cuda-methods.c": r'"cuStartKernel", .class = ATH_CUDA_ASYNC, .in_context = true, .launches = true, .touches = true',
             "cuda-several.c": r"ath_cuda_do_cuStartKernel\([^}]*ath_several_enter\(ath_several_here\(\)"}),
 )

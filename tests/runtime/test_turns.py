@@ -2,13 +2,18 @@
 """The arbiter: the process of a server that gives turns on the GPUs. tests/unit/test_arbiter.c has its turns."""
 import os
 import signal
+import sys
 import time
 import unittest
 
 import runtime
-from cuda import Program
+from cuda import Program, alone_variables, build_folder
 from runtime import Server, Session, harness
 from test_figures import ask, needs_capnp
+
+sys.path.append(os.path.join(runtime.SOURCE, "bench"))
+import sim_gpu  # noqa: E402
+from parties import Party  # noqa: E402
 
 
 def sessions_of(server):
@@ -119,6 +124,90 @@ class Lists(unittest.TestCase):
                 file.write("default share=40\n")
             claims = {"sharePercent": 40, "isCapped": False, "priority": "normal"}
             self.assertTrue(harness.wait_until(lambda: sessions_of(server)[0]["turn"]["claim"] == claims), sessions_of(server))
+
+
+@needs_capnp
+@unittest.skipUnless(harness.copies_alone(), "programs that an emulator runs find no library by LD_LIBRARY_PATH")
+class Programs(unittest.TestCase):
+    """Programs whose kernels take time on one simulated GPU."""
+
+    def setUp(self):
+        self.file = os.path.join(harness.scratch(), self.id().rsplit(".", 1)[1])
+        self.server = Server("--sim", "--sharing", "turns", env=harness.environment(AITHERION_SIM_GPU=self.file))
+        self.addCleanup(self.server.__exit__)
+
+    def party(self, number, kernel_ms=2, **variables):
+        env = harness.environment(**alone_variables("unix:" + self.server.socket), **variables)
+        party = Party(build_folder(), "kernels", number, env, patience_s=harness.PATIENCE_S, BENCH_KERNEL_US=kernel_ms * 1000)
+        self.addCleanup(party.end)
+        return party
+
+    def pair(self, **options):
+        """Two programs that work without end, and the process and number of the first one's session."""
+        first = self.party(1, **options)
+        (process,), (session,) = self.server.children(), sessions_of(self.server)
+        second = self.party(2)
+        for party in (first, second):
+            party.go(1000)
+        self.await_work(1, 2)
+        return process, session["id"]
+
+    def used(self, number):
+        return sim_gpu.used(self.file).get(number, 0)
+
+    def await_work(self, *numbers, seconds=0.02):
+        """Waits until each program has had so much more of the GPU. Returns how long that took."""
+        before, begin = {number: self.used(number) for number in numbers}, time.monotonic()
+
+        def is_done():
+            return all(self.used(number) - before[number] >= seconds for number in numbers)
+        self.assertTrue(harness.wait_until(is_done), f"{before} {sim_gpu.used(self.file)} {self.server.log()}")
+        return time.monotonic() - begin
+
+    def test_shares(self):
+        for number, share in ((1, "20"), (2, "80")):
+            self.party(number, AITHERION_SHARE=share).go(1000)
+        self.await_work(1, 2)
+        first, second = self.used(1), self.used(2)
+        self.await_work(2, seconds=4)
+        first, second = self.used(1) - first, self.used(2) - second
+        self.assertAlmostEqual(100 * first / (first + second), 20, delta=15 if runtime.IS_SANITIZED else 6)
+        shares = {one["turn"]["claim"]["sharePercent"]: one["turn"]["sharePercent"] for one in sessions_of(self.server)}
+        self.assertEqual(shares, {20: 20, 80: 80})
+        for figures in ask(self.server)["sessions"]:
+            self.assertGreater(int(figures["turns"]), 10)
+            self.assertGreater(int(figures["heldUs"]), 500_000)
+            self.assertGreater(int(figures["turnWaitedUs"]), 500_000)
+
+    def test_a_killed_arbiter(self):
+        self.pair()
+        for _ in range(2):
+            arbiter = arbiter_of(self.server)
+            os.kill(arbiter, signal.SIGKILL)
+            self.assertTrue(harness.wait_until(lambda: harness.arbiter_of(self.server.process.pid) not in (None, arbiter)))
+            self.await_work(1, 2)
+        self.assertNotIn("turns-silent", self.server.log())
+
+    def test_a_killed_holder(self):
+        process, session = self.pair()
+
+        def holds():
+            return any(one["id"] == session and one["turn"]["state"] == "holds" for one in sessions_of(self.server))
+        self.assertTrue(harness.wait_until(holds))
+        os.kill(process, signal.SIGKILL)
+        print(f"the other one worked again after {1000 * self.await_work(2, seconds=0.002):.0f} ms")
+        self.await_work(2, seconds=1)
+        (other,) = sessions_of(self.server)
+        self.assertNotEqual(other["id"], session)
+
+    def test_a_kernel_of_seconds(self):
+        """Others wait for it, because nothing can stop it, and the log tells once why."""
+        _, session = self.pair(kernel_ms=2500)
+        line = f"level=warning event=turn-overdue session={session} identity=default late_ms=2"
+        self.assertTrue(self.server.wait_for_log(line), self.server.log())
+        self.await_work(1, 2)
+        self.await_work(1, 2)
+        self.assertEqual(self.server.log().count("turn-overdue"), 1)
 
 
 if __name__ == "__main__":

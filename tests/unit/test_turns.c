@@ -41,34 +41,34 @@ static void expect_percent(size_t which, double percent, double tolerance)
 static const struct {
     uint32_t weights[8];
     int64_t pieces[8]; /* the last one is that of all others, too */
+    int seconds;
 } shares[] = {
-    { { 10, 90 }, { BURST } },
-    { { 25, 75 }, { BURST } },
-    { { 50, 50 }, { BURST } },
-    { { 10, 20, 70 }, { BURST } },
-    { { 1, 99 }, { BURST } },
-    { { 10, 90 }, { 5 } }, /* a kernel, and its end is awaited */
-    { { 10, 20, 70 }, { 5 } },
-    { { 10, 90 }, { 500 * MS, BURST } },
-    { { 50, 50 }, { 500 * MS, BURST } },
-    { { 90, 10 }, { 500 * MS, BURST } },
-    { { 50, 50 }, { 500 * MS, 5 } },
-    { { 10, 20, 70 }, { 100 * MS, 3 * MS, 700 } },
-    { { 5, 6, 7, 8, 9, 15, 20, 30 }, { BURST } },
-    { { 5, 6, 7, 8, 9, 15, 20, 30 }, { 1 * MS, 2 * MS, 30 * MS, 4 * MS, 50 * MS, 600, 7 * MS } },
+    { { 10, 90 }, { BURST }, 60 },
+    { { 25, 75 }, { BURST }, 60 },
+    { { 50, 50 }, { BURST }, 60 },
+    { { 10, 20, 70 }, { BURST }, 60 },
+    { { 1, 99 }, { BURST }, 60 },
+    { { 10, 90 }, { 5 }, 20 }, /* a kernel, and its end is awaited */
+    { { 10, 20, 70 }, { 5 }, 20 },
+    { { 10, 90 }, { 500 * MS, BURST }, 600 },
+    { { 50, 50 }, { 500 * MS, BURST }, 600 },
+    { { 90, 10 }, { 500 * MS, BURST }, 600 },
+    { { 50, 50 }, { 500 * MS, 700 }, 600 },
+    { { 10, 20, 70 }, { 100 * MS, 3 * MS, 700 }, 300 },
+    { { 5, 6, 7, 8, 9, 15, 20, 30 }, { BURST }, 60 },
+    { { 5, 6, 7, 8, 9, 15, 20, 30 }, { 1 * MS, 2 * MS, 30 * MS, 4 * MS, 50 * MS, 6, 7 * MS }, 100 },
 };
 
 LOOP_TEST(divides_time_by_weights, 0, sizeof shares / sizeof *shares)
 {
     uint32_t sum = 0;
-    int64_t piece_us = 0, longest_us = 0;
+    int64_t piece_us = 0;
     for (size_t i = 0; i < 8 && shares[_i].weights[i]; i++) {
         piece_us = shares[_i].pieces[i] ? shares[_i].pieces[i] : piece_us;
-        longest_us = piece_us > longest_us ? piece_us : longest_us;
         sum += shares[_i].weights[i];
         world_add(&world, busy(shares[_i].weights[i], piece_us));
     }
-    world_run(&world, longest_us > 50 * MS ? 600 * (int64_t)SECOND : 60 * SECOND);
+    world_run(&world, shares[_i].seconds * (int64_t)SECOND);
     for (size_t i = 0; i < world.count; i++)
         expect_percent(i, 100.0 * shares[_i].weights[i] / sum, 0.1);
 }
@@ -206,7 +206,7 @@ TEST(keeps_classes_strict)
     ck_assert(ath_turns_state(world.turns, 0).is_given);
 }
 
-/* What a group uses with a high priority is no debt among those with a normal one. */
+/* Time that a group used with a high priority is no debt among parties with a normal one. */
 TEST(divides_what_higher_priorities_leave_by_weights)
 {
     struct program high = busy(1, 4 * MS), normal = busy(1, BURST);
@@ -400,4 +400,621 @@ TEST(forgets_a_cap_that_has_changed)
     world_claim(&world, 0);
     world_run(&world, 0);
     ck_assert(ath_turns_state(world.turns, 0).is_given);
+}
+
+/* Parties with several GPUs. */
+
+TEST(runs_parties_on_different_gpus_beside_each_other)
+{
+    const struct {
+        uint64_t devices;
+        double percent;
+    } parties[] = { { 3, 50 }, { 1, 50 }, { 2, 50 }, { 1 << 5, 100 }, { UINT64_C(1) << 63, 100 } };
+    for (size_t i = 0; i < 5; i++) {
+        struct program program = busy(1, BURST);
+        program.claim.devices = parties[i].devices;
+        world_add(&world, program);
+    }
+    world_run(&world, 60 * SECOND);
+    for (size_t i = 0; i < 5; i++)
+        expect_percent(i, parties[i].percent, 0.1);
+    ck_assert_int_le(world.programs[0].longest_wait_us, 50 * MS);
+}
+
+/* The parties with one GPU are never idle at the same time, and have long kernels. */
+TEST(starves_no_party_with_several_gpus)
+{
+    struct program program = busy(1, 7 * MS);
+    for (uint64_t device = 0; device < 4; device++) {
+        program.claim.devices = UINT64_C(1) << device;
+        program.piece_us = (7 + 9 * (int64_t)device) * MS;
+        world_add(&world, program);
+        world_add(&world, program);
+    }
+    program.claim.devices = 15;
+    const size_t gang = world_add(&world, program);
+    world_run(&world, 120 * SECOND);
+    ck_assert_double_ge(world_percent(&world, gang), 25);
+    ck_assert_double_le(world_percent(&world, gang), 34);
+    ck_assert_int_le(world.programs[gang].longest_wait_us, 500 * MS);
+    for (size_t i = 0; i < gang; i++)
+        ck_assert_double_ge(world_percent(&world, i), 28);
+}
+
+/* Each GPU has two parties, each party two GPUs: as the philosophers' forks. */
+TEST(locks_no_ring_of_parties)
+{
+    struct program program = busy(1, BURST);
+    for (uint64_t i = 0; i < 5; i++) {
+        program.claim.devices = UINT64_C(1) << i | UINT64_C(1) << (i + 1) % 5;
+        world_add(&world, program);
+    }
+    world_run(&world, 60 * SECOND);
+    for (size_t i = 0; i < 5; i++)
+        expect_percent(i, 39, 3); /* at most two of five at once */
+}
+
+/* Time that a party could not use because of its other GPU is not owed for long. */
+TEST(forgets_what_a_party_could_not_use)
+{
+    struct program program = busy(1, BURST);
+    world_add(&world, program);
+    program.claim.devices = 3;
+    const size_t gang = world_add(&world, program);
+    program.claim.devices = 2;
+    for (size_t i = 0; i < 3; i++)
+        world_add(&world, program);
+    world_run(&world, 60 * SECOND);
+    ck_assert_double_ge(world_percent(&world, 0), 70);
+    ck_assert_double_ge(world_percent(&world, gang), 20);
+    for (size_t i = 2; i < 5; i++)
+        world_leave(&world, i);
+    world.programs[0].longest_wait_us = 0;
+    world_run(&world, 10 * SECOND);
+    ck_assert_int_le(world.programs[0].longest_wait_us, 2 * ATH_TURNS_LATE_US + 100 * MS);
+}
+
+/* A group with a party on one GPU and one on both, beside another group on each GPU: the first has
+ * its weight on both GPUs, and divides it. GPUs are idle while a party waits for its second one. */
+static const struct {
+    uint32_t weight; /* of the other group on the second GPU */
+    double percent[4];
+} beside[] = { { 10, { 25, 25, 50, 75 } }, { 90, { 40, 10, 50, 90 } } };
+
+LOOP_TEST(divides_time_with_a_party_on_several_gpus, 0, 2)
+{
+    struct program program = busy(1, 1 * MS);
+    program.claim.group_weight = 10;
+    program.claim.group = 1;
+    world_add(&world, program);
+    program.claim.devices = 3;
+    world_add(&world, program);
+    program.claim.devices = 1;
+    program.claim.group = 2;
+    world_add(&world, program);
+    program.claim.devices = 2;
+    program.claim.group_weight = beside[_i].weight;
+    program.claim.group = 3;
+    world_add(&world, program);
+    world_run(&world, 60 * SECOND);
+    for (size_t i = 0; i < 4; i++)
+        expect_percent(i, beside[_i].percent[i], 0.7);
+}
+
+/* A party that uses another GPU than before excludes those there. */
+TEST(asks_all_back_when_a_party_uses_another_gpu)
+{
+    struct program program = busy(1, BURST);
+    world_add(&world, program);
+    program.claim.devices = 2;
+    world_add(&world, program);
+    world_run(&world, 100 * MS + 1);
+    ck_assert(ath_turns_state(world.turns, 0).is_given && ath_turns_state(world.turns, 1).is_given);
+    world.programs[0].claim.devices = 3;
+    world_claim(&world, 0);
+    world_run(&world, 0);
+    ck_assert(ath_turns_state(world.turns, 0).is_wanted_back);
+    ck_assert(ath_turns_state(world.turns, 1).is_wanted_back);
+    for (int i = 0; i < 1000; i++) {
+        world_run(&world, 20 * MS);
+        ck_assert(!ath_turns_state(world.turns, 0).is_given ||
+                  !ath_turns_state(world.turns, 1).is_given);
+    }
+    const double both = world_percent(&world, 0) + world_percent(&world, 1);
+    ck_assert_double_ge(both, 100);
+    ck_assert_double_le(both, 101);
+}
+
+/* Free GPUs. */
+
+static void set_free(bool is_free)
+{
+    for (size_t i = 0; i < world.count; i++) {
+        world.programs[i].claim.is_free = is_free;
+        world_claim(&world, i);
+    }
+}
+
+static size_t holders(void)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < world.count; i++)
+        count += ath_turns_state(world.turns, i).is_given;
+    return count;
+}
+
+TEST(begins_turns_on_free_gpus_and_ends_them)
+{
+    for (size_t i = 0; i < 3; i++)
+        world_add(&world, busy((uint32_t)i + 1, BURST));
+    set_free(true);
+    world_run(&world, 9 * SECOND + 1);
+    for (size_t i = 0; i < 3; i++) {
+        const struct ath_turns_state state = ath_turns_state(world.turns, i);
+        ck_assert(state.is_given && !state.is_wanted_back);
+        ck_assert(!state.has_others && !state.is_waited_for && !state.has_higher);
+        ck_assert_int_eq(ath_turns_used(world.turns, i).waited_us, 0);
+        ck_assert_int_eq(ath_turns_used(world.turns, i).used_us, world.now_us);
+        ck_assert_int_eq(ath_turns_used(world.turns, i).lent_us, 0);
+    }
+    set_free(false);
+    world_run(&world, 0);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert(ath_turns_state(world.turns, i).is_wanted_back);
+    world_run(&world, BURST);
+    const int64_t from_us = world.now_us;
+    int64_t used_us[3];
+    for (size_t i = 0; i < 3; i++)
+        used_us[i] = ath_turns_used(world.turns, i).used_us;
+    for (int i = 0; i < 6000; i++) {
+        ck_assert_uint_le(holders(), 1);
+        world_run(&world, BURST);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        const int64_t us = ath_turns_used(world.turns, i).used_us - used_us[i];
+        ck_assert_int_le(llabs(us - (world.now_us - from_us) * ((int64_t)i + 1) / 6), 100 * MS);
+    }
+    set_free(true);
+    world_run(&world, BURST);
+    world_run(&world, 0);
+    ck_assert_uint_eq(holders(), 3);
+}
+
+/* Free parties hold beside each other, not beside one with turns. */
+TEST(keeps_free_parties_from_others)
+{
+    for (size_t i = 0; i < 3; i++) {
+        struct program program = busy(1, BURST);
+        program.claim.is_free = i != 1;
+        world_add(&world, program);
+    }
+    for (int i = 0; i < 500; i++) {
+        world_run(&world, 7 * MS);
+        ck_assert(!ath_turns_state(world.turns, 1).is_given ||
+                  (!ath_turns_state(world.turns, 0).is_given &&
+                   !ath_turns_state(world.turns, 2).is_given));
+    }
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_double_ge(world_percent(&world, i), 20);
+}
+
+TEST(excludes_no_party_without_gpus)
+{
+    for (size_t i = 0; i < 3; i++)
+        world_add(&world, busy(1, BURST));
+    world.programs[2].claim.devices = 0;
+    world_claim(&world, 2);
+    world_run(&world, 1 * SECOND);
+    ck_assert(ath_turns_state(world.turns, 2).is_given);
+    ck_assert(!ath_turns_state(world.turns, 2).has_others);
+    expect_percent(2, 100, 3);
+    expect_percent(0, 50, 3);
+}
+
+/* Holders that are late, gone or taken over. */
+
+TEST(lets_others_go_on_beside_an_overdue_party)
+{
+    world_add(&world, busy(50, BURST));
+    world_add(&world, busy(50, BURST));
+    world.programs[0].is_deaf = true;
+    world_run(&world, ATH_TURNS_US);
+    ck_assert(ath_turns_state(world.turns, 0).is_wanted_back);
+    world_run(&world, ATH_TURNS_LATE_US - 1);
+    ck_assert(!ath_turns_state(world.turns, 0).is_overdue);
+    ck_assert(!ath_turns_state(world.turns, 1).is_given);
+    world_run(&world, 1);
+    ck_assert(ath_turns_state(world.turns, 0).is_overdue);
+    ck_assert(ath_turns_state(world.turns, 0).is_given);
+    ck_assert(ath_turns_state(world.turns, 1).is_given);
+    world_run(&world, 5 * SECOND);
+    ck_assert(ath_turns_state(world.turns, 1).is_given);
+    ck_assert(!ath_turns_state(world.turns, 1).is_wanted_back);
+    ck_assert_int_eq(ath_turns_used(world.turns, 0).used_us, world.now_us);
+    /* It pays, and gets its turn in order. */
+    world.programs[0].is_deaf = false;
+    world_run(&world, 1 * SECOND);
+    ck_assert(!ath_turns_state(world.turns, 0).is_overdue);
+    ck_assert(!ath_turns_state(world.turns, 0).is_given);
+    world_run(&world, 20 * SECOND);
+    ck_assert_int_le(world.programs[1].longest_wait_us, ATH_TURNS_LATE_US + ATH_TURNS_US + WAKE_US);
+    ck_assert_uint_ge(ath_turns_used(world.turns, 0).turns, 100);
+}
+
+/* A party with kernels of minutes does not wait for hours afterwards. */
+TEST(bounds_debts)
+{
+    world_add(&world, busy(50, 600 * (int64_t)SECOND));
+    world_add(&world, busy(50, BURST));
+    world_add(&world, busy(50, BURST));
+    world_run(&world, 601 * (int64_t)SECOND);
+    world.programs[0].piece_us = BURST;
+    world.programs[0].longest_wait_us = 0;
+    world_run(&world, 60 * SECOND);
+    ck_assert_int_ge(world.programs[0].longest_wait_us, ATH_TURNS_DEBT_US);
+    ck_assert_int_le(world.programs[0].longest_wait_us, 3 * ATH_TURNS_DEBT_US + 100 * MS);
+}
+
+enum death { WANTING, HOLDING, WANTED_BACK, OVERDUE, RESERVING, DEATHS };
+
+LOOP_TEST(goes_on_without_a_party_that_is_gone, 0, DEATHS)
+{
+    world_add(&world, busy(50, BURST));
+    world_add(&world, busy(50, BURST));
+    struct program both = busy(50, BURST);
+    both.claim.devices = 3;
+    if (_i == RESERVING)
+        world_add(&world, both);
+    size_t victim = _i == WANTING ? 1 : 0;
+    world.programs[0].is_deaf = true;
+    world_run(&world, _i == WANTING || _i == HOLDING ? MS : ATH_TURNS_US + 5 * MS);
+    if (_i == OVERDUE)
+        world_run(&world, 3 * SECOND);
+    if (_i == RESERVING)
+        victim = ath_turns_waits_for(world.turns, 1) == 2 ? 2 : 1;
+    const struct ath_turns_state state = ath_turns_state(world.turns, victim);
+    ck_assert(state.is_given == (_i == HOLDING || _i == WANTED_BACK || _i == OVERDUE));
+    ck_assert(state.is_wanted_back == (_i == WANTED_BACK || _i == OVERDUE));
+    ck_assert(state.is_overdue == (_i == OVERDUE));
+    world_leave(&world, victim);
+    world_run(&world, 0);
+    const struct ath_turns_state gone = ath_turns_state(world.turns, victim);
+    ck_assert(!gone.is_given && !gone.is_wanted_back && gone.number == 0);
+    world.programs[0].is_deaf = false;
+    world_run(&world, _i == WANTING || _i == RESERVING ? BURST : 0);
+    ck_assert_uint_eq(holders(), 1);
+    world_run(&world, 1 * SECOND);
+    for (size_t i = 0; i < world.count; i++)
+        if (i != victim)
+            ck_assert_int_ge(ath_turns_used(world.turns, i).used_us,
+                             1 * SECOND / (int64_t)world.count);
+    ath_turns_leave(world.turns, victim, world.now_us);
+    world_add(&world, busy(50, BURST));
+    world_run(&world, 1 * SECOND);
+}
+
+TEST(takes_over_turns)
+{
+    world_add(&world, busy(1, BURST));
+    world_add(&world, busy(1, BURST));
+    struct program *first = &world.programs[0];
+    first->number = ATH_TURNS_NUMBER_MAX;
+    ath_turns_adopt(world.turns, 0, first->number, 0);
+    first->state = RUNS;
+    first->next_us = BURST;
+    ath_turns_number(world.turns, 1, 5);
+    world_run(&world, 0);
+    ck_assert(ath_turns_state(world.turns, 0).is_given);
+    ck_assert_uint_eq(ath_turns_state(world.turns, 0).number, ATH_TURNS_NUMBER_MAX);
+    ck_assert(!ath_turns_state(world.turns, 1).is_given);
+    world_run(&world, 90 * MS);
+    ck_assert_uint_eq(ath_turns_state(world.turns, 0).number, 2);
+    ck_assert_uint_eq(ath_turns_state(world.turns, 1).number, 7);
+}
+
+/* Turns that were given while others had the GPU, too. */
+TEST(asks_all_back_that_were_taken_over_together)
+{
+    for (size_t i = 0; i < 2; i++) {
+        const size_t which = world_add(&world, busy(1, BURST));
+        ath_turns_adopt(world.turns, which, 9, 0);
+    }
+    ath_turns_decide(world.turns, 0);
+    ck_assert(ath_turns_state(world.turns, 0).is_wanted_back);
+    ck_assert(ath_turns_state(world.turns, 1).is_wanted_back);
+    ath_turns_give_back(world.turns, 0, 9, true, 10);
+    ath_turns_decide(world.turns, 10);
+    ck_assert(!ath_turns_state(world.turns, 0).is_given);
+    ath_turns_give_back(world.turns, 1, 9, false, 20);
+    ath_turns_decide(world.turns, 20);
+    ck_assert(ath_turns_state(world.turns, 0).is_given);
+    ck_assert_uint_eq(ath_turns_state(world.turns, 0).number, 10);
+}
+
+TEST(takes_only_the_turn_that_was_given)
+{
+    world_add(&world, busy(1, BURST));
+    ath_turns_decide(world.turns, 0);
+    ck_assert_uint_eq(ath_turns_state(world.turns, 0).number, 1);
+    ath_turns_give_back(world.turns, 0, 0, true, 1);
+    ath_turns_give_back(world.turns, 0, 2, true, 1);
+    ck_assert(ath_turns_state(world.turns, 0).is_given);
+    ath_turns_number(world.turns, 0, 77); /* it has a turn: no other number */
+    ath_turns_want(world.turns, 0, 1);
+    ath_turns_give_back(world.turns, 0, 1, false, 2);
+    ath_turns_give_back(world.turns, 0, 1, true, 2);
+    ath_turns_decide(world.turns, 3);
+    ck_assert(!ath_turns_state(world.turns, 0).is_given);
+    ath_turns_want(world.turns, 5, 3); /* not there */
+    ath_turns_adopt(world.turns, 5, 3, 3);
+    ath_turns_decide(world.turns, 3);
+    ck_assert(!ath_turns_state(world.turns, 5).is_given);
+}
+
+/* States and figures. */
+
+TEST(tells_of_others_that_used_the_gpu_lately)
+{
+    struct program program = busy(1, BURST);
+    world_add(&world, busy(1, BURST));
+    program.claim.priority = ATH_TURNS_HIGH;
+    program.pause_us = NEVER / 2;
+    world_run(&world, 1 * SECOND);
+    ck_assert(!ath_turns_state(world.turns, 0).has_others);
+    world_add(&world, program);
+    world_run(&world, 1 * SECOND);
+    const int64_t over_us = ath_turns_used(world.turns, 1).used_us;
+    ck_assert(world.programs[1].state == PAUSES);
+    const int64_t end_us = 1 * SECOND + world.programs[1].longest_wait_us + over_us;
+    ck_assert(ath_turns_state(world.turns, 0).has_others);
+    ck_assert(ath_turns_state(world.turns, 0).has_higher);
+    world_run(&world, end_us + ATH_TURNS_RECENT_US - world.now_us);
+    ck_assert(ath_turns_state(world.turns, 0).has_others);
+    world_run(&world, 1 * MS);
+    ck_assert(!ath_turns_state(world.turns, 0).has_others);
+    ck_assert(!ath_turns_state(world.turns, 0).has_higher);
+}
+
+TEST(says_who_waits_for_whom)
+{
+    struct program program = busy(1, BURST);
+    for (size_t i = 0; i < 4; i++) {
+        program.is_deaf = i < 2;
+        program.claim.devices = i < 2 ? i + 1 : 3;
+        world_add(&world, program);
+        world_run(&world, 1 * MS);
+    }
+    ck_assert_uint_eq(ath_turns_waits_for(world.turns, 0), ATH_TURNS_PARTIES_MAX);
+    ck_assert_uint_eq(ath_turns_waits_for(world.turns, 2), 0);
+    ck_assert_uint_eq(ath_turns_waits_for(world.turns, 3), 0);
+    ck_assert(ath_turns_state(world.turns, 0).is_waited_for);
+    world_run(&world, 100 * MS);
+    world_leave(&world, 0);
+    world_run(&world, 0);
+    ck_assert_uint_eq(ath_turns_waits_for(world.turns, 2), 1);
+    /* Its GPU is reserved for another party. */
+    program.is_deaf = false;
+    program.claim.devices = 1;
+    const size_t last = world_add(&world, program);
+    world_run(&world, 0);
+    ck_assert_uint_ge(ath_turns_waits_for(world.turns, last), 2);
+    ck_assert_uint_le(ath_turns_waits_for(world.turns, last), 3);
+    ck_assert_uint_eq(ath_turns_waits_for(world.turns, 400), ATH_TURNS_PARTIES_MAX);
+}
+
+/* A party that is there and idle lends its share. */
+TEST(counts_lent_time)
+{
+    struct program program = busy(75, BURST);
+    world_add(&world, busy(25, BURST));
+    world_run(&world, 4 * SECOND);
+    ck_assert_int_eq(ath_turns_used(world.turns, 0).lent_us, 0);
+    program.pause_us = 100 * SECOND;
+    world_add(&world, program);
+    world_run(&world, 40 * SECOND);
+    int64_t lent_us = ath_turns_used(world.turns, 0).lent_us;
+    ck_assert_int_ge(lent_us, 30 * SECOND - 700 * MS);
+    ck_assert_int_le(lent_us, 30 * SECOND);
+    world.programs[1].pause_us = 0;
+    world_run(&world, 60 * SECOND);
+    lent_us = ath_turns_used(world.turns, 0).lent_us;
+    world_run(&world, 40 * SECOND); /* both are busy */
+    ck_assert_int_le(ath_turns_used(world.turns, 0).lent_us - lent_us, 100 * MS);
+    ck_assert_int_eq(ath_turns_used(world.turns, 1).lent_us, 0);
+    ck_assert_uint_eq(ath_turns_state(world.turns, 0).share_parts, 2500);
+}
+
+/* Long times. */
+
+TEST(does_not_drift_in_a_day)
+{
+    const int64_t day_us = 86400 * (int64_t)SECOND;
+    const uint32_t weights[] = { 7, 13, 29 };
+    for (size_t i = 0; i < 3; i++)
+        world_add(&world, busy(weights[i], (310 + 77 * (int64_t)i) * MS));
+    for (int i = 0; i < 24; i++) {
+        world_run(&world, day_us / 24);
+        for (size_t k = 0; k < 3; k++) {
+            const int64_t want_us = world.now_us / 49 * weights[k];
+            ck_assert_int_le(llabs(ath_turns_used(world.turns, k).used_us - want_us), 1 * SECOND);
+        }
+    }
+}
+
+/* Lags stay in their bounds after years with the least weight. */
+TEST(overflows_in_no_year)
+{
+    const int64_t day_us = 86400 * (int64_t)SECOND;
+    struct program idle = busy(ATH_TURNS_WEIGHT_MAX, BURST);
+    world_add(&world, busy(1, day_us));
+    idle.pause_us = 365 * day_us;
+    world_add(&world, idle);
+    world_run(&world, 3 * 365 * day_us);
+    ck_assert_int_ge(ath_turns_used(world.turns, 0).used_us, 3 * 365 * day_us - 100 * SECOND);
+    world.programs[0].piece_us = world.programs[1].piece_us = BURST;
+    world.programs[1].pause_us = 0;
+    world.programs[0].next_us = world.programs[1].next_us = world.now_us;
+    const int64_t used_us = ath_turns_used(world.turns, 1).used_us;
+    world_run(&world, 10 * SECOND);
+    ck_assert_int_ge(ath_turns_used(world.turns, 1).used_us - used_us, 9 * SECOND);
+}
+
+/* Random operations. Some parties change their GPUs while they hold them if _i is odd. */
+
+enum { CROWD = 24, OPERATIONS = 6000 };
+
+static int64_t taken_us[ATH_TURNS_PARTIES_MAX]; /* by devices, of parties that are gone */
+
+/* Whether two claims exclude each other. */
+static bool conflict(size_t a, size_t b)
+{
+    const struct ath_turns_claim *x = &world.programs[a].claim, *y = &world.programs[b].claim;
+    return x->devices & y->devices && !(x->is_free && y->is_free);
+}
+
+static void check_holders(size_t a, size_t b)
+{
+    const struct ath_turns_state x = ath_turns_state(world.turns, a);
+    const struct ath_turns_state y = ath_turns_state(world.turns, b);
+    if (!x.is_given || !y.is_given || !conflict(a, b) || x.is_overdue || y.is_overdue)
+        return;
+    ck_assert_msg(world.programs[a].flips || world.programs[b].flips,
+                  "parties %zu and %zu have the same GPU", a, b);
+    ck_assert(x.is_wanted_back && y.is_wanted_back);
+}
+
+/* A party without a cap that wants its GPUs waits for one that has them, or gets them first. */
+static void check_waiting(size_t which)
+{
+    const size_t other = ath_turns_waits_for(world.turns, which);
+    const struct program *program = &world.programs[which];
+    if (other == ATH_TURNS_PARTIES_MAX) {
+        ck_assert_uint_lt(program->claim.most_percent * program->claim.group_most_percent, 10000);
+        return;
+    }
+    ck_assert(conflict(which, other));
+    if (!ath_turns_state(world.turns, other).is_given) {
+        ck_assert_int_eq(world.programs[other].state, WAITS);
+        const size_t holder = ath_turns_waits_for(world.turns, other);
+        ck_assert(ath_turns_state(world.turns, holder).is_given);
+        ck_assert(ath_turns_state(world.turns, holder).is_wanted_back);
+    }
+}
+
+static void check_all(int64_t look_us)
+{
+    ck_assert_int_gt(look_us, world.now_us);
+    for (size_t i = 0; i < CROWD; i++) {
+        struct program *program = &world.programs[i];
+        const struct ath_turns_state state = ath_turns_state(world.turns, i);
+        if (program->state == WAITS && state.is_given) {
+            ck_assert_uint_ne(state.number, program->number);
+            program->state = RUNS;
+            program->number = state.number;
+        }
+        ck_assert(state.is_given == (program->state == RUNS));
+        ck_assert(state.is_given || (!state.is_wanted_back && !state.is_overdue));
+        if (program->state == WAITS)
+            check_waiting(i);
+        for (size_t k = 0; k < i; k++)
+            check_holders(i, k);
+    }
+}
+
+/* The time that parties had each GPU is not longer than all time. */
+static void check_time(void)
+{
+    for (uint64_t device = 0; device < 4; device++) {
+        int64_t us = taken_us[device];
+        for (size_t i = 0; i < CROWD; i++)
+            if (world.programs[i].claim.devices >> device & 1)
+                us += ath_turns_used(world.turns, i).used_us;
+        ck_assert_int_le(us, world.now_us);
+    }
+}
+
+static struct ath_turns_claim random_claim(bool is_free)
+{
+    struct ath_turns_claim claim = {
+        .devices = (uint64_t)rand() % 15 + 1,
+        .group = (uint32_t)rand() % 5,
+        .weight = (uint32_t)rand() % 50 + 1,
+        .group_weight = (uint32_t)rand() % 50 + 1,
+        .priority = rand() % 3 - 1,
+        .most_percent = rand() % 4 ? 100 : 40,
+        .group_most_percent = 100,
+        .is_free = is_free,
+    };
+    if (claim.group == 4)
+        claim.group_most_percent = 60;
+    return claim;
+}
+
+static void leave(size_t which)
+{
+    struct program *program = &world.programs[which];
+    for (uint64_t device = 0; device < 4; device++)
+        if (program->claim.devices >> device & 1)
+            taken_us[device] += ath_turns_used(world.turns, which).used_us;
+    ath_turns_leave(world.turns, which, world.now_us);
+    *program = (struct program){ 0 };
+}
+
+static void do_something(size_t which, bool may_change)
+{
+    struct program *program = &world.programs[which];
+    const int what = rand() % 20;
+    if (program->state == ABSENT) {
+        program->claim = random_claim(false);
+        world_claim(&world, which);
+        program->state = PAUSES;
+    } else if (what == 0) {
+        ath_turns_decide(world.turns, world.now_us); /* so that its figures are those of now */
+        leave(which);
+    } else if (may_change && what == 1) {
+        program->claim = random_claim(rand() % 3 == 0);
+        program->flips = program->state == RUNS;
+        world_claim(&world, which);
+    } else if (program->state == PAUSES) {
+        world_want(&world, which);
+    } else if (program->state == RUNS && what > 6) {
+        const bool wants = rand() % 2;
+        ath_turns_give_back(world.turns, which, program->number, wants, world.now_us);
+        program->state = wants ? WAITS : PAUSES;
+        program->flips = false;
+    }
+}
+
+/* Each party that wants a turn gets one when all others give theirs back. */
+static void check_all_get_turns(void)
+{
+    for (int i = 0; i < 400; i++) {
+        world.now_us += 50 * MS;
+        check_all(ath_turns_decide(world.turns, world.now_us));
+        for (size_t k = 0; k < CROWD; k++)
+            if (world.programs[k].state == RUNS) {
+                ath_turns_give_back(world.turns, k, world.programs[k].number, false, world.now_us);
+                world.programs[k].state = PAUSES;
+            }
+    }
+    for (size_t i = 0; i < CROWD; i++)
+        ck_assert_int_ne(world.programs[i].state, WAITS);
+}
+
+LOOP_TEST(keeps_its_rules_whatever_happens, 0, 8)
+{
+    bool is_overdue = false;
+    srand((unsigned)_i);
+    memset(taken_us, 0, sizeof taken_us);
+    for (int i = 0; i < OPERATIONS; i++) {
+        for (int k = rand() % 3; k >= 0; k--)
+            do_something((size_t)rand() % CROWD, _i % 2);
+        check_all(ath_turns_decide(world.turns, world.now_us));
+        for (size_t k = 0; k < CROWD; k++)
+            is_overdue |= ath_turns_state(world.turns, k).is_overdue;
+        if (!is_overdue && _i % 2 == 0)
+            check_time();
+        world.now_us += rand() % 8 ? rand() % (12 * MS) : rand() % (_i < 4 ? 90 * MS : SECOND);
+    }
+    check_all_get_turns();
 }

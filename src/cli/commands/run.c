@@ -159,16 +159,14 @@ static void find_authorities(struct work *work)
 
 /* ---- with the GPUs in the program's own process ---- */
 
-/* Refuses options that say how calls travel, and those of time, which only a server shares out. */
+/* Refuses options that say how calls travel. */
 static int check_local(const struct work *work, struct ath_err *err)
 {
     const struct options *options = work->options;
-    const char *name = options->transport  ? "transport"
-                       : options->encrypt  ? "encrypt"
-                       : options->tls_ca   ? "tls-ca"
-                       : options->share    ? "share"
-                       : options->priority ? "priority"
-                                           : NULL;
+    const char *name = options->transport ? "transport"
+                       : options->encrypt ? "encrypt"
+                       : options->tls_ca  ? "tls-ca"
+                                          : NULL;
     return options->is_local && name
                ? ath_err_set(err, -EINVAL, ATH_E_USAGE, _("--%s does not work with --local"), name)
                : 0;

@@ -19,6 +19,7 @@
 #include "cuda/client/instance.h"
 #include "cuda/client/link.h"
 #include "remote/session/open.h"
+#include "remote/session/wishes.h"
 #include "remote/transport/shm.h"
 
 enum { OPEN_TIMEOUT_MS = 60000 /* loading the driver may take long */ };
@@ -72,35 +73,6 @@ static void put_environment(struct ath_control_open_channel_builder to)
     }
 }
 
-static int put_memory_limit(struct ath_control_open_channel_builder to, struct ath_err *err)
-{
-    struct ath_memory_limit limit;
-    int status = ath_client_memory_limit(&limit, err);
-    if (status)
-        return status;
-    ath_control_open_channel_set_memory_limit_bytes(to, limit.bytes);
-    ath_control_open_channel_set_memory_limit_fraction(to, limit.fraction);
-    return 0;
-}
-
-static int put_time_claim(struct ath_control_open_channel_builder to, struct ath_err *err)
-{
-    /* enum ath_gpu_priority has the numbers of enum ath_time_priority. */
-    _Static_assert((int)ATH_TIME_LOW == ATH_GPU_PRIORITY_LOW &&
-                       (int)ATH_TIME_NORMAL == ATH_GPU_PRIORITY_NORMAL &&
-                       (int)ATH_TIME_HIGH == ATH_GPU_PRIORITY_HIGH,
-                   "priorities");
-    struct ath_time_claim claim;
-    int status = ath_client_time_claim(&claim, err);
-    if (status)
-        return status;
-    struct ath_gpu_claim_builder wire = ath_control_open_channel_init_claim(to);
-    ath_gpu_claim_set_share_percent(wire, (uint32_t)claim.share_percent);
-    ath_gpu_claim_set_is_capped(wire, claim.is_capped);
-    ath_gpu_claim_set_priority(wire, (enum ath_gpu_priority)claim.priority);
-    return 0;
-}
-
 /* Sends the program's first question. *context is the transport, which this function chooses. */
 static int send_question(struct ath_session *session, void *context, struct ath_err *err)
 {
@@ -114,9 +86,7 @@ static int send_question(struct ath_session *session, void *context, struct ath_
     ath_control_open_channel_set_stripes(question, (uint32_t)session->stripes.count);
     ath_control_open_channel_set_program(question, program_invocation_short_name);
     put_environment(question);
-    status = put_memory_limit(question, err);
-    if (!status)
-        status = put_time_claim(question, err);
+    status = ath_wishes_put(question, err);
     if (!status)
         status = ath_session_send(session, err);
     /* The answer tells how many connections have joined. */

@@ -16,6 +16,8 @@
 #include "base/log.h"
 #include "cuda/local/local.h"
 #include "remote/session/open.h"
+#include "remote/session/wishes.h"
+#include "remote/transport/shm.h"
 
 enum { OPEN_TIMEOUT_MS = 60000, ANSWER_TIMEOUT_MS = 10000, PAUSE_MS = 200 };
 
@@ -66,20 +68,29 @@ static void put_environment(struct ath_control_open_channel_builder to)
 
 static int send_question(struct ath_session *session, void *context, struct ath_err *err)
 {
-    struct ath_memory_limit limit;
     (void)context;
     ath_stripes_free(&session->stripes);
-    int status = ath_client_memory_limit(&limit, err);
-    if (status)
-        return status;
     struct ath_control_open_channel_builder question =
         ath_control_message_init_open_channel(ath_session_begin(session));
     ath_control_open_channel_set_transport(question, ATH_CONTROL_TRANSPORT_LOCAL);
     ath_control_open_channel_set_program(question, program_invocation_short_name);
     put_environment(question);
-    ath_control_open_channel_set_memory_limit_bytes(question, limit.bytes);
-    ath_control_open_channel_set_memory_limit_fraction(question, limit.fraction);
-    return ath_session_send(session, err);
+    int status = ath_wishes_put(question, err);
+    return status ? status : ath_session_send(session, err);
+}
+
+/* The pipe's reading end stays open: writing then never meets a pipe without readers. */
+static int take_turns(struct ath_local_grant *out, struct ath_err *err)
+{
+    int read_fd, *const fds[] = { &out->turns_memory, &read_fd, &out->turns_fd };
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+        char byte;
+        int status = ath_shm_receive(connection.session.fd, &byte, sizeof byte, fds[i]);
+        if (status || *fds[i] < 0)
+            return ath_err_system(err, status ? status : -EBADMSG, "%s",
+                                  _("cannot begin to speak with the server"));
+    }
+    return 0;
 }
 
 static int take_grant(struct ath_control_channel channel, struct ath_local_grant *out,
@@ -93,10 +104,12 @@ static int take_grant(struct ath_control_channel channel, struct ath_local_grant
                            _("the server answers with another transport"));
     snprintf(out->visible, sizeof out->visible, "%s", visible);
     out->count = numbers.count;
+    out->turns_memory = out->turns_fd = -1;
+    out->session = connection.session.id;
     for (uint32_t i = 0; i < numbers.count; i++)
         out->devices[i] = ath_wire_u32(ath_wire_item(numbers, i), 0, 0);
     out->only_counts = ath_control_channel_only_counts(channel);
-    return 0;
+    return ath_control_channel_has_turns(channel) ? take_turns(out, err) : 0;
 }
 
 /* ---- a lost session ---- */
@@ -178,6 +191,7 @@ static void in_child(void)
     connection.is_there = false;
     connection.is_child = true;
     pthread_mutex_unlock(&connection.lock);
+    ath_local_forked();
 }
 
 int ath_local_connect(struct ath_local_grant *out, struct ath_err *err)

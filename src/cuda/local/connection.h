@@ -27,6 +27,9 @@ struct ath_local_grant {
     char visible[ATH_DEVICES_MAX * 48]; /* CUDA_VISIBLE_DEVICES; empty: as it is */
     size_t devices[ATH_DEVICES_MAX], count;
     bool only_counts;
+    uint64_t session;
+    int turns_memory,
+        turns_fd; /* turns/private_page.h, and the pipe's end; -1: there are no turns */
 };
 
 /* Opens the session. Returns 0, or a negative errno with err. */

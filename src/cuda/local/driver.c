@@ -10,16 +10,15 @@
 #include "base/i18n.h"
 #include "cuda/local/local.h"
 #include "remote/session/open.h"
-#include "runtime/quota/quota.h"
 
 struct ath_local ath_local;
 
-static atomic_uint captures; /* that are under way */
+atomic_uint ath_local_captures;
 
 CUresult ath_local_began_capture(CUresult status)
 {
     if (!status)
-        atomic_fetch_add(&captures, 1);
+        atomic_fetch_add(&ath_local_captures, 1);
     return status;
 }
 
@@ -27,8 +26,8 @@ CUresult ath_local_began_capture(CUresult status)
  * leaves pools' unused memory with them. */
 CUresult ath_local_ended_capture(CUresult status)
 {
-    unsigned int count = atomic_load(&captures);
-    while (count && !atomic_compare_exchange_weak(&captures, &count, count - 1))
+    unsigned int count = atomic_load(&ath_local_captures);
+    while (count && !atomic_compare_exchange_weak(&ath_local_captures, &count, count - 1))
         ;
     return status;
 }
@@ -62,7 +61,6 @@ static void take_functions(void *library)
         void *function = dlsym(library, ath_local_names[i]);
         memcpy((char *)&ath_local.driver + i * sizeof function, &function, sizeof function);
     }
-    ath_quota_wrap(&captures, &ath_local.driver);
 }
 
 static void load(void)
@@ -83,13 +81,24 @@ bool ath_local_must_stop(bool is_end)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
     int state = atomic_load(&ath_local.state);
-    return state == ATH_LOCAL_FAILED || (state == ATH_LOCAL_ENDED && !is_end);
+    return state == ATH_LOCAL_FAILED || (state != ATH_LOCAL_READY && !is_end);
 }
 
 CUresult ath_local_why(void)
 {
-    return atomic_load(&ath_local.state) == ATH_LOCAL_ENDED ? CUDA_ERROR_DEVICE_UNAVAILABLE
-                                                            : CUDA_ERROR_SYSTEM_NOT_READY;
+    switch (atomic_load(&ath_local.state)) {
+    case ATH_LOCAL_ENDED:
+        return CUDA_ERROR_DEVICE_UNAVAILABLE;
+    case ATH_LOCAL_FORKED:
+        return CUDA_ERROR_NOT_INITIALIZED; /* as the driver says */
+    default:
+        return CUDA_ERROR_SYSTEM_NOT_READY;
+    }
+}
+
+void ath_local_forked(void)
+{
+    atomic_store(&ath_local.state, ATH_LOCAL_FORKED);
 }
 
 void ath_local_end(void)

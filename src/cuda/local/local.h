@@ -19,7 +19,8 @@ enum ath_local_state {
     ATH_LOCAL_NEW,    /* the driver has not been loaded */
     ATH_LOCAL_READY,  /* calls go to the driver */
     ATH_LOCAL_FAILED, /* it cannot be loaded */
-    ATH_LOCAL_ENDED   /* the runtime has ended the session: only what ends something is called */
+    ATH_LOCAL_ENDED,  /* the runtime has ended the session: only what ends something is called */
+    ATH_LOCAL_FORKED  /* the process has forked: the driver does not work in it */
 };
 
 struct ath_local {
@@ -27,6 +28,8 @@ struct ath_local {
     struct ath_cuda_driver driver;
 };
 extern struct ath_local ath_local;
+
+extern atomic_uint ath_local_captures; /* that are under way */
 
 /* Their names, in the order of the structure. */
 extern const char *const ath_local_names[ATH_CUDA_DRIVER_COUNT];
@@ -54,6 +57,9 @@ CUresult ath_local_open(void);
 
 /* Ends the session in this process: what the program has stays, and all other calls fail. */
 void ath_local_end(void);
+
+/* This process is the child of one that had a session. */
+void ath_local_forked(void);
 
 /* Written by hand. */
 CUresult ath_local_cuInit(unsigned int flags);

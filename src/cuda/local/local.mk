@@ -7,8 +7,9 @@ lib_aitherion_local_libcuda_so_1_SOURCES = $(QUOTA_SOURCES) \
 	src/cuda/local/entry_points.c \
 	src/cuda/local/local.h \
 	src/cuda/local/remote_books.c src/cuda/local/remote_books.h \
-	src/cuda/local/session.c
-nodist_lib_aitherion_local_libcuda_so_1_SOURCES = proto/cuda-local.c
+	src/cuda/local/session.c \
+	$(TURN_GATE)
+nodist_lib_aitherion_local_libcuda_so_1_SOURCES = proto/cuda-local.c proto/cuda-turns.c
 lib_aitherion_local_libcuda_so_1_CFLAGS = $(COMPILE_SHARED)
 lib_aitherion_local_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-soname,libcuda.so.1 \
 	-Wl,--version-script=proto/cuda-several.map

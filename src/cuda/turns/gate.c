@@ -1,0 +1,386 @@
+/* The way of a call through the gate. */
+#include "config.h"
+
+#include "cuda/turns/gate.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cuda/turns/gate_state.h"
+#include "cuda/turns/used_streams.h"
+
+struct ath_turn_gate ath_turn_gate = { .begin_lock = PTHREAD_MUTEX_INITIALIZER,
+                                       .wish_lock = PTHREAD_MUTEX_INITIALIZER,
+                                       .drain_lock = PTHREAD_MUTEX_INITIALIZER,
+                                       .burst_lock = PTHREAD_MUTEX_INITIALIZER };
+#define gate ath_turn_gate
+
+static const _Atomic uint32_t no_word = 0;                /* the arbiter was not looked for yet */
+static const _Atomic uint32_t free_word = ATH_TURN_GIVEN; /* there is none */
+
+/* The streams that the thread has noted, to note each once. */
+struct noted {
+    CUstream stream;
+    CUcontext context; /* of the null stream; of others the one that was current */
+    uint64_t epoch;
+};
+enum { NOTED = 8 };
+static _Thread_local struct noted noted[NOTED];
+
+/* The call that the thread is inside. */
+static _Thread_local const struct noted *inside; /* its stream; NULL: that is marked behind it */
+static _Thread_local struct {
+    CUstream stream;
+    CUcontext context;
+    CUdevice device;
+    const void *owner;
+} marked;
+
+/* ---- begin ---- */
+
+void ath_turn_gate_begin(const struct ath_turn_gate_setup *setup, struct ath_cuda_driver *driver)
+{
+    gate.setup = *setup;
+    gate.raw = *driver;
+    gate.begun_ms = ath_now_ms();
+    gate.burst = ATH_GATE_BURST_FIRST;
+    gate.budget = gate.burst;
+    gate.closed = ATH_GATE_NO_TURN;
+    gate.has_said = false;
+    gate.awaits = false;
+    gate.reached = 0;
+    gate.word = &no_word;
+    ath_used_streams_begin(driver);
+    ath_turn_gate_wrap(driver);
+}
+
+/* ---- the arbiter ---- */
+
+void ath_turn_gate_sleep(const _Atomic uint32_t *word, uint32_t value, int64_t timeout_us)
+{
+    const struct timespec timeout = { .tv_sec = timeout_us / 1000000,
+                                      .tv_nsec = timeout_us % 1000000 * 1000 };
+    syscall(SYS_futex, word, FUTEX_WAIT, value, timeout_us < 0 ? NULL : &timeout, NULL, 0);
+}
+
+void ath_turn_gate_rest(int64_t us)
+{
+    const struct timespec pause = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
+    nanosleep(&pause, NULL);
+}
+
+void ath_turn_gate_call_arbiter(void)
+{
+    (void)!write(gate.setup.pipe_fd, "", 1); /* a full pipe wakes it as well */
+}
+
+bool ath_turn_gate_has_arbiter(void)
+{
+    return atomic_load(&gate.setup.grant->session) == gate.setup.session &&
+           ath_now_ms() < atomic_load(gate.setup.beat_ms) + ATH_GATE_BEAT_MS;
+}
+
+void ath_turn_gate_pass_freely(void)
+{
+    atomic_store(&gate.word, &free_word);
+    /* the gate's thread, which looks for an arbiter from now on */
+    syscall(SYS_futex, &gate.setup.grant->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    if (gate.setup.passes_freely && !atomic_exchange(&gate.has_said, true))
+        gate.setup.passes_freely(gate.setup.context);
+}
+
+/* The process's first call looks for the arbiter, which learns of a session a moment after it has
+ * begun. */
+static void find_arbiter(void)
+{
+    enum { LOOK_US = 500 };
+    pthread_mutex_lock(&gate.begin_lock);
+    if (atomic_load(&gate.word) == &no_word) {
+        ath_turn_gate_call_arbiter();
+        while (!ath_turn_gate_has_arbiter() && ath_now_ms() < gate.begun_ms + ATH_GATE_SESSION_MS)
+            ath_turn_gate_rest(LOOK_US);
+        if (!ath_turn_gate_has_arbiter() || !ath_turn_thread_start())
+            ath_turn_gate_pass_freely();
+        else
+            atomic_store(&gate.word, &gate.setup.grant->word);
+    }
+    pthread_mutex_unlock(&gate.begin_lock);
+}
+
+/* ---- waiting for a turn ---- */
+
+static void count_waiting(int change)
+{
+    pthread_mutex_lock(&gate.wish_lock);
+    gate.waiting += (uint32_t)change;
+    atomic_store(&gate.setup.wish->wants, gate.waiting > 0);
+    pthread_mutex_unlock(&gate.wish_lock);
+}
+
+/* Sleeps for a while, at most until the word changes. */
+static void sleep_for_turn(uint32_t word)
+{
+    enum { CLOSED_US = 50 };
+    uint32_t number = ath_turn_number(word);
+    bool is_closing = !(word & ATH_TURN_BACK) && word & ATH_TURN_GIVEN &&
+                      atomic_load(&gate.setup.wish->returned) != number;
+    const _Atomic uint32_t *at = atomic_load(&gate.word);
+    if (is_closing) { /* a thread of ours decides whether the turn goes back */
+        ath_turn_gate_rest(CLOSED_US);
+        return;
+    }
+    ath_turn_gate_call_arbiter();
+    ath_turn_gate_sleep(at, word, ATH_GATE_WAIT_MS * 1000);
+    if (at == &gate.setup.grant->word && !ath_turn_gate_has_arbiter())
+        ath_turn_gate_pass_freely();
+}
+
+/* Waits for the turn. The thread is inside, before and after. */
+static void wait_for_turn(void)
+{
+    uint32_t word;
+    if (atomic_load(&gate.word) == &no_word)
+        find_arbiter();
+    if (ath_turn_gate_is_open(ath_turn_gate_word()))
+        return;
+    count_waiting(1);
+    do {
+        atomic_fetch_sub(&gate.calls, 1);
+        word = ath_turn_gate_word();
+        if (!ath_turn_gate_is_open(word))
+            sleep_for_turn(word);
+        atomic_fetch_add(&gate.calls, 1);
+    } while (!ath_turn_gate_is_open(ath_turn_gate_word()));
+    count_waiting(-1);
+}
+
+/* Passes the gate, with the turn or after a burst. The thread is inside, before and after. */
+__attribute__((noinline)) static void pass_slowly(CUstream stream)
+{
+    for (;;) {
+        if (!ath_turn_gate_is_open(ath_turn_gate_word())) {
+            if (ath_used_streams_is_captured(stream))
+                return;
+            wait_for_turn();
+        }
+        if (!(ath_turn_gate_word() & ATH_TURN_OTHERS) || atomic_fetch_sub(&gate.budget, 1) > 0)
+            return;
+        atomic_fetch_sub(&gate.calls, 1);
+        ath_turn_end_burst();
+        atomic_fetch_add(&gate.calls, 1);
+    }
+}
+
+/* Passes the gate: the thread is inside then. */
+static inline void pass(CUstream stream)
+{
+    atomic_fetch_add(&gate.calls, ATH_GATE_CALL);
+    uint32_t word = ath_turn_gate_word();
+    if (!ath_turn_gate_is_open(word) || word & ATH_TURN_OTHERS)
+        pass_slowly(stream);
+}
+
+/* ---- streams and devices ---- */
+
+/* A device that the turn does not include needs another turn: the arbiter gives all devices of a
+ * session together. */
+static void use_device(uint64_t bits)
+{
+    bits &= ~atomic_load_explicit(&gate.setup.wish->devices, memory_order_relaxed);
+    if (!bits)
+        return;
+    atomic_fetch_or(&gate.setup.wish->devices, bits);
+    uint32_t word = ath_turn_gate_word();
+    if (ath_turn_gate_is_open(word) && atomic_load(&gate.word) == &gate.setup.grant->word)
+        ath_turn_give_back(ath_turn_number(word));
+    ath_turn_gate_call_arbiter();
+}
+
+/* The server's bit of a device; 0: it is none of the session's. */
+static uint64_t bit_of(CUdevice device)
+{
+    bool is_known =
+        device >= 0 && (size_t)device < gate.setup.device_count && gate.setup.devices[device] < 64;
+    return is_known ? UINT64_C(1) << gate.setup.devices[device] : 0;
+}
+
+static CUdevice current_device(void)
+{
+    CUdevice device;
+    return gate.raw.cuCtxGetDevice && !gate.raw.cuCtxGetDevice(&device) ? device : -1;
+}
+
+static bool is_legacy(CUstream stream)
+{
+    return !stream || stream == CU_STREAM_LEGACY;
+}
+
+static CUcontext current_context(void)
+{
+    CUcontext context = NULL;
+    return gate.raw.cuCtxGetCurrent && !gate.raw.cuCtxGetCurrent(&context) ? context : NULL;
+}
+
+static inline struct noted *noted_of(CUstream stream)
+{
+    return &noted[((uintptr_t)stream >> 4) % NOTED];
+}
+
+/* Notes a stream of the current context; before the call, or with is_again behind it. */
+__attribute__((noinline)) static void note(CUstream stream, CUcontext context, bool is_again)
+{
+    static _Thread_local char thread;
+    bool is_green = ath_used_streams_is_green(context);
+    CUcontext known = is_green ? NULL : context;
+    CUdevice device = current_device();
+    const void *owner = stream == CU_STREAM_PER_THREAD  ? &thread
+                        : is_green && is_legacy(stream) ? (const void *)context
+                                                        : NULL;
+    if (!is_again)
+        use_device(bit_of(device));
+    inside = owner ? NULL : noted_of(stream);
+    if (owner) {
+        marked.stream = stream;
+        marked.context = known;
+        marked.device = device;
+        marked.owner = owner;
+    } else {
+        *noted_of(stream) =
+            (struct noted){ stream, context, ath_used_streams_note(stream, known, device) };
+    }
+}
+
+void ath_turn_gate_enter(CUstream stream)
+{
+    const struct noted *one = noted_of(stream);
+    bool is_named = stream > CU_STREAM_PER_THREAD;
+    CUcontext context = is_named ? one->context : current_context();
+    if (one->epoch == atomic_load(&ath_used_streams_epoch) && one->stream == stream &&
+        one->context == context)
+        inside = one;
+    else
+        note(stream, is_named ? current_context() : context, false);
+    pass(stream);
+}
+
+/* Behind a call whose stream must be marked, or during which the streams were looked at. */
+__attribute__((noinline)) static void note_again(void)
+{
+    if (inside)
+        note(inside->stream, current_context(), true);
+    else
+        ath_used_streams_mark(marked.stream, marked.context, marked.device, marked.owner);
+}
+
+void ath_turn_gate_leave(void)
+{
+    if (!inside || inside->epoch != atomic_load(&ath_used_streams_epoch))
+        note_again();
+    atomic_fetch_sub(&gate.calls, 1);
+}
+
+void ath_turn_gate_enter_graph(CUstream stream)
+{
+    use_device(atomic_load(&gate.reached));
+    ath_turn_gate_enter(stream);
+}
+
+/* Notes the launches' streams, each of which may belong to another context. */
+static void note_launches(const CUDA_LAUNCH_PARAMS *launches, unsigned int count)
+{
+    for (unsigned int i = 0; launches && i < count; i++) {
+        CUcontext context;
+        if (gate.raw.cuStreamGetCtx && !gate.raw.cuStreamGetCtx(launches[i].hStream, &context))
+            ath_used_streams_note(launches[i].hStream,
+                                  ath_used_streams_is_green(context) ? NULL : context, -1);
+    }
+}
+
+void ath_turn_gate_enter_launches(const CUDA_LAUNCH_PARAMS *launches, unsigned int count)
+{
+    ath_turn_gate_enter_graph(launches && count ? launches[0].hStream : NULL);
+}
+
+void ath_turn_gate_leave_launches(const CUDA_LAUNCH_PARAMS *launches, unsigned int count)
+{
+    note_launches(launches, count);
+    ath_turn_gate_leave();
+}
+
+void ath_turn_gate_awaits(void)
+{
+    atomic_store(&gate.awaits, true);
+}
+
+void ath_turn_gate_reaches(CUdevice device, CUcontext primary)
+{
+    atomic_fetch_or(&gate.reached, bit_of(device));
+    if (primary)
+        ath_used_streams_note_primary(device, primary);
+}
+
+/* ---- what the list of streams must know ---- */
+
+void ath_turn_gate_is_green(CUcontext context)
+{
+    ath_used_streams_note_green(context);
+}
+
+void ath_turn_gate_capture_begins(void)
+{
+    ath_used_streams_capture_begins();
+}
+
+void ath_turn_gate_capture_began(CUresult status)
+{
+    ath_used_streams_capture_began(status);
+}
+
+bool ath_turn_gate_capture_ends(CUstream stream)
+{
+    return ath_used_streams_capture_ends(stream);
+}
+
+void ath_turn_gate_capture_ended(bool is_one)
+{
+    if (is_one)
+        ath_used_streams_capture_ended();
+}
+
+bool ath_turn_gate_joins(CUstream stream)
+{
+    return ath_used_streams_joins(stream);
+}
+
+void ath_turn_gate_joined(bool is_held)
+{
+    ath_used_streams_joined(is_held);
+}
+
+void ath_turn_gate_stream_ends(CUstream stream)
+{
+    ath_used_streams_end(stream);
+}
+
+void ath_turn_gate_contexts_end(CUcontext context, CUdevice device)
+{
+    ath_used_streams_contexts_end(context, device);
+}
+
+void ath_turn_gate_contexts_ended(CUcontext context, CUdevice device, CUresult status)
+{
+    ath_used_streams_contexts_ended(context, device, !status);
+}
+
+void ath_turn_gate_primary_released(CUdevice device, CUresult status)
+{
+    unsigned int flags;
+    int is_active = 0;
+    bool has_state = gate.raw.cuDevicePrimaryCtxGetState &&
+                     !gate.raw.cuDevicePrimaryCtxGetState(device, &flags, &is_active);
+    ath_used_streams_contexts_ended(NULL, device, !status && !(has_state && is_active));
+}

@@ -1,0 +1,193 @@
+/* How a turn goes back: the thread that waits for the arbiter's word, and the ends of bursts. */
+#include "config.h"
+
+#include <signal.h>
+
+#include "base/clock.h"
+#include "cuda/turns/gate_state.h"
+#include "cuda/turns/used_streams.h"
+
+#define gate ath_turn_gate
+enum { NS_PER_MS = 1000000, NEVER = 0 };
+
+/* ---- waiting for the GPU ---- */
+
+/* A wait that looks often at first. */
+struct wait {
+    uint64_t begun_ns, until_ns; /* until_ns: NEVER for no end */
+    unsigned int looks;
+};
+
+static struct wait wait_begin(void)
+{
+    uint64_t now = ath_now_ns();
+    /* Work that may wait for the program, or for a session that waits for this turn, would never
+     * end otherwise. Other work is waited for as long as it takes: the arbiter lets others use the
+     * GPU after a while, and charges for it. */
+    bool is_bounded = atomic_load(&gate.awaits);
+    return (struct wait){
+        .begun_ns = now,
+        .until_ns = is_bounded ? now + (uint64_t)ATH_GATE_AWAITS_MS * NS_PER_MS : NEVER,
+    };
+}
+
+/* Waits a moment. Returns whether there is time left. */
+static bool wait_on(struct wait *wait)
+{
+    enum { BRIEF_LOOKS = 20, SHORT_US = 50, LONG_US = 1000, LONG_AFTER_MS = 100 };
+    if (wait->looks++ < BRIEF_LOOKS)
+        return true;
+    uint64_t now = ath_now_ns();
+    bool is_long = now > wait->begun_ns + (uint64_t)LONG_AFTER_MS * NS_PER_MS;
+    ath_turn_gate_rest(is_long ? LONG_US : SHORT_US);
+    return wait->until_ns == NEVER || now < wait->until_ns;
+}
+
+static bool has_inside(void)
+{
+    return atomic_load(&gate.calls) & ATH_GATE_INSIDE;
+}
+
+/* Whether the arbiter still counts on the end of this turn. */
+static bool is_same_turn(uint32_t number)
+{
+    uint32_t word = ath_turn_gate_word();
+    return word & ATH_TURN_GIVEN && ath_turn_number(word) == number;
+}
+
+/* ---- bursts ---- */
+
+/* Begins a burst, as long as the GPU's work may take. is_full: the last one had all its calls. */
+static void begin_burst(uint64_t waited_ns, bool is_over, bool is_full)
+{
+    bool is_short = ath_turn_gate_word() & ATH_TURN_SHORT;
+    uint64_t target_ns =
+        (uint64_t)(is_short ? ATH_GATE_SHORT_BURST_MS : ATH_GATE_BURST_MS) * NS_PER_MS;
+    int64_t burst = gate.burst;
+    if (!is_over)
+        burst = burst / 2 < ATH_GATE_BURST_FIRST ? ATH_GATE_BURST_FIRST : burst / 2;
+    else if (waited_ns > target_ns)
+        burst = (int64_t)((uint64_t)burst * target_ns / waited_ns);
+    else if (is_full && waited_ns < target_ns / 2)
+        burst = 2 * burst;
+    gate.burst = (int32_t)(burst < 1 ? 1 : burst > ATH_GATE_BURST_MAX ? ATH_GATE_BURST_MAX : burst);
+    atomic_store(&gate.budget, gate.burst);
+}
+
+/* The GPU's rest of work when the calls are made is the time that a turn's end would have to wait,
+ * so it is the length of a burst, however long the program took to make the calls. */
+void ath_turn_end_burst(void)
+{
+    pthread_mutex_lock(&gate.burst_lock);
+    if (atomic_load(&gate.budget) <= 0) {
+        struct wait wait = wait_begin();
+        bool is_over, is_open;
+        do {
+            is_over = ath_used_streams_are_empty();
+            is_open = ath_turn_gate_is_open(ath_turn_gate_word());
+        } while (!is_over && is_open && wait_on(&wait));
+        if (is_open) /* else the turn's end waits for the rest */
+            begin_burst(ath_now_ns() - wait.begun_ns, is_over, true);
+    }
+    pthread_mutex_unlock(&gate.burst_lock);
+}
+
+/* ---- giving back ---- */
+
+static void tell_returned(uint32_t number)
+{
+    pthread_mutex_lock(&gate.wish_lock);
+    atomic_store(&gate.setup.wish->wants, gate.waiting > 0);
+    atomic_store(&gate.setup.wish->returned, number);
+    pthread_mutex_unlock(&gate.wish_lock);
+    ath_turn_gate_call_arbiter();
+}
+
+void ath_turn_give_back(uint32_t number)
+{
+    pthread_mutex_lock(&gate.drain_lock);
+    if (is_same_turn(number) && atomic_load(&gate.setup.wish->returned) != number) {
+        atomic_store(&gate.closed, number);
+        struct wait wait = wait_begin();
+        bool is_over, is_same;
+        do {
+            is_over = !has_inside() && ath_used_streams_are_empty();
+            is_same = is_same_turn(number);
+        } while (!is_over && is_same && wait_on(&wait));
+        if (is_same) {
+            pthread_mutex_lock(&gate.burst_lock);
+            begin_burst(ath_now_ns() - wait.begun_ns, is_over, false);
+            pthread_mutex_unlock(&gate.burst_lock);
+            tell_returned(number);
+        }
+    }
+    pthread_mutex_unlock(&gate.drain_lock);
+}
+
+/* Gives a turn back if there was no call since `calls` were counted, and the GPU is at rest. */
+static void give_back_if_idle(uint32_t word, uint64_t calls)
+{
+    uint32_t number = ath_turn_number(word);
+    pthread_mutex_lock(&gate.drain_lock);
+    atomic_store(&gate.closed, number);
+    bool is_idle = atomic_load(&gate.calls) == calls && !has_inside() &&
+                   ath_turn_gate_word() == word && ath_used_streams_are_empty();
+    if (is_idle)
+        tell_returned(number);
+    else
+        atomic_store(&gate.closed, ATH_GATE_NO_TURN);
+    pthread_mutex_unlock(&gate.drain_lock);
+}
+
+/* ---- the thread ---- */
+
+/* While there is no arbiter, or none for this session. */
+static void look_for_arbiter(void)
+{
+    ath_turn_gate_rest(ATH_GATE_LOOK_MS * 1000);
+    if (ath_turn_gate_has_arbiter())
+        atomic_store(&gate.word, &gate.setup.grant->word);
+}
+
+/* The session has the turn. */
+static void hold_turn(uint32_t word)
+{
+    const _Atomic uint32_t *at = &gate.setup.grant->word;
+    uint64_t calls = atomic_load(&gate.calls);
+    ath_turn_gate_sleep(at, word,
+                        word & ATH_TURN_WAITED ? ATH_GATE_WAITED_IDLE_US : ATH_GATE_IDLE_US);
+    if (atomic_load(at) == word && atomic_load(&gate.calls) == calls && !has_inside())
+        give_back_if_idle(word, calls);
+}
+
+__attribute__((noreturn)) static void *run(void *nothing)
+{
+    const _Atomic uint32_t *at = &gate.setup.grant->word;
+    (void)nothing;
+    for (;;) {
+        uint32_t word = atomic_load(at);
+        if (atomic_load(&gate.word) != at)
+            look_for_arbiter();
+        else if (!(word & ATH_TURN_GIVEN) ||
+                 atomic_load(&gate.setup.wish->returned) == ath_turn_number(word))
+            ath_turn_gate_sleep(at, word, -1);
+        else if (word & ATH_TURN_BACK)
+            ath_turn_give_back(ath_turn_number(word));
+        else
+            hold_turn(word);
+    }
+}
+
+/* Signals are for the program's threads. */
+bool ath_turn_thread_start(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool is_started = !pthread_create(&thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (is_started)
+        pthread_detach(thread);
+    return is_started;
+}
