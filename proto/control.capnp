@@ -150,7 +150,7 @@ struct Channel {
 }
 
 struct BooksQuestion {
-  # What a program with the transport local tells and asks (src/runtime/quota/books.h). take, look, shareMake, shareFind and
+  # A question or an order of a program with the transport local (src/runtime/quota/books.h). take, look, shareMake, shareFind and
   # shareHold have an answer; the others have none.
   asks @0 :BooksAsk;
   device @1 :UInt32;               # the server's number

@@ -21,7 +21,7 @@ int ath_unused_open(const char *path, struct ath_unused *out, struct ath_err *er
     return out->fd < 0 ? ath_err_system(err, -errno, _("cannot open '%s'"), path) : 0;
 }
 
-/* A user that comes between two looks begins them anew, so only the last one keeps the lock. */
+/* A user that comes between two looks begins them again, so only the last one keeps the lock. */
 bool ath_unused_is_over(struct ath_unused *unused)
 {
     uint64_t now_ms = ath_now_ms();

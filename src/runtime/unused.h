@@ -1,5 +1,5 @@
 /*
- * The end of a server that nobody uses any more. Each user has a shared lock (flock) of a file,
+ * The end of a server that no program uses any more. Each user has a shared lock (flock) of a file,
  * also before its session begins; the server tries every second to have it alone.
  */
 #pragma once
@@ -17,6 +17,6 @@ struct ath_unused {
 /* path NULL: none. Returns 0, or a negative errno with err. */
 int ath_unused_open(const char *path, struct ath_unused *out, struct ath_err *err);
 
-/* Whether nobody has used the server for some seconds. If so, nobody gets the lock until this
+/* Whether no program has used the server for some seconds. If so, none gets the lock until this
  * process has ended. */
 bool ath_unused_is_over(struct ath_unused *unused);

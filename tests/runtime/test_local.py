@@ -6,13 +6,18 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import runtime
 import test_limits
-from cuda import MIB, Program, build_folder
+from cuda import MIB, Program, alone_variables, build_folder
 from runtime import Server, harness
+
+sys.path.append(os.path.join(runtime.SOURCE, "bench"))
+import sim_gpu  # noqa: E402
+from parties import Party  # noqa: E402
 
 GOOD, FULL = test_limits.GOOD, test_limits.FULL
 SIMULATED = dict(AITHERION_SIM_MEMORY="64M", AITHERION_SIM_DEVICES="1")
@@ -45,7 +50,7 @@ class Base(test_limits.Base):
 
 
 class Limits(Base):
-    """What test_limits.py has for a server."""
+    """The same as in test_limits.py, with a server."""
 
     def test_a_limit_holds_from_the_first_allocation(self):
         with serve() as server:
@@ -133,10 +138,44 @@ class Ends(Base):
             self.all(program, ["sync", "give"])
             self.assertIn("the program goes on with the GPU memory that it has, and gets no more", program.end())
 
-    def test_a_program_without_a_runtime_is_told_so(self):
+    def test_a_program_without_a_runtime_does_not_run(self):
         with Local("unix:/nowhere/socket", env=dict(AITHERION_LOCAL="unix:/nowhere/socket", AITHERION_CONNECT_TIMEOUT="0.1"),
                    wait=False) as program:
             self.assertEqual(program.process.wait(harness.PATIENCE_S), 125)
+
+
+@unittest.skipUnless(harness.copies_alone(), "programs that an emulator runs find no library by LD_LIBRARY_PATH")
+class Turns(unittest.TestCase):
+    """A GPU's time. Both processes have the same simulated GPU."""
+
+    def party(self, server, number, file, is_local, **variables):
+        place = "unix:" + server.socket
+        env = alone_variables(place)
+        if is_local:
+            lib = os.path.join(build_folder(), "lib", "aitherion")
+            env.update(LD_LIBRARY_PATH=os.path.join(lib, "local"), AITHERION_LOCAL=place, AITHERION_SIM_GPU=file,
+                       AITHERION_DRIVER=os.path.join(lib, "sim", "libcuda.so.1"))
+        party = Party(build_folder(), "kernels", number, harness.environment(**{**env, **variables}), patience_s=harness.PATIENCE_S,
+                      BENCH_KERNEL_US=2000)
+        self.addCleanup(party.end)
+        return party
+
+    def test_shares_are_kept_with_programs_here_and_at_the_server(self):
+        for where in ((True, True), (True, False)):
+            with self.subTest(where):
+                file = os.path.join(harness.scratch(), f"gpu-{where[1]}")
+                with Server("--sim", env=harness.environment(AITHERION_SIM_GPU=file)) as server:
+                    parties = [self.party(server, number, file, is_local, AITHERION_SHARE=share)
+                               for number, is_local, share in zip((1, 2), where, ("20", "80"))]
+                    before = [sim_gpu.used(file).get(number, 0) for number in (1, 2)]
+                    for party in parties:
+                        party.go(4)
+                    for party in parties:
+                        party.result()
+                    used = [sim_gpu.used(file).get(number, 0) - first for number, first in zip((1, 2), before)]
+                    self.assertAlmostEqual(used[0] / sum(used), 0.2, delta=0.06, msg=used)
+                    for party in parties:
+                        party.end()
 
 
 class Own(Base):
@@ -155,7 +194,7 @@ class Own(Base):
                                 cwd=self.folder)
 
     def is_unused(self):
-        """Whether no runtime is left: it has removed its socket, and nobody has the lock."""
+        """Whether no runtime is left: it has removed its socket, and no process has the lock."""
         with open(os.path.join(self.run + "-local", "users"), "r+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -197,7 +236,7 @@ class Own(Base):
 
 class Words(unittest.TestCase):
     def test_options_that_do_not_go_with_it(self):
-        for words in (["--transport", "tcp"], ["--encrypt", "on"], ["--tls-ca", "x"], ["--share", "20"], ["--priority", "high"]):
+        for words in (["--transport", "tcp"], ["--encrypt", "on"], ["--tls-ca", "x"]):
             result = harness.run("run", "--local", *words, "--", "true")
             self.assertEqual(result.returncode, 2, words)
             self.assertIn(f"{words[0]} does not work with --local", result.stderr)

@@ -1,5 +1,5 @@
 /*
- * What `aitherion run --local` needs beside a runtime: the machine's driver, and a runtime of the
+ * The needs of `aitherion run --local` beside a runtime: the machine's driver, and a runtime of the
  * user's own if none runs. That one serves programs of this user alone, by a unix socket, and ends
  * some seconds after the last program.
  */

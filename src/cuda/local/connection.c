@@ -132,7 +132,7 @@ static void say_loss(void)
             runtime());
 }
 
-/* The first thread that sees the loss says it, and others wait until it is said. */
+/* The first thread that sees the loss says it, and others wait for that. */
 static void note_loss(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

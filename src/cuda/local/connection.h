@@ -22,7 +22,7 @@ struct ath_local_question {
     uint64_t object, name;
 };
 
-/* What the runtime gives the program. */
+/* The runtime's answer to the program. */
 struct ath_local_grant {
     char visible[ATH_DEVICES_MAX * 48]; /* CUDA_VISIBLE_DEVICES; empty: as it is */
     size_t devices[ATH_DEVICES_MAX], count;

@@ -18,7 +18,7 @@ CUresult ath_local_cuInit(unsigned int flags)
 
 enum { NEWEST = 13000 }; /* the CUDA version of proto/cuda-symbols.txt */
 
-/* What the driver says. Drivers before CUDA 12 have the first version only. */
+/* Asks the driver. Drivers before CUDA 12 have the first version only. */
 static CUresult ask_driver(const char *symbol, void **entry, int version, uint64_t flags,
                            CUdriverProcAddressQueryResult *out)
 {

@@ -37,7 +37,7 @@ static void give(size_t device, int64_t bytes)
         ath_local_tell(&question);
 }
 
-/* The runtime hears of each device once. */
+/* The runtime gets each device once. */
 static void note(size_t device)
 {
     static _Atomic uint64_t noted;

@@ -1,5 +1,5 @@
-/* What a program asks for in its first question, as the environment says (open.h): memory and time
- * of the GPUs. */
+/* The memory and time of the GPUs that a program asks for in its first question, as the environment
+ * says (open.h). */
 #pragma once
 #include "base/err.h"
 #include "proto/control.h"

@@ -1,7 +1,7 @@
 /*
- * Where the wrapping functions write down what a session takes. The server's sessions have the
- * board itself (runtime/board_books.h); a program with the GPU in its own process asks the server
- * by messages (cuda/local/remote_books.h).
+ * The books in which the wrapping functions write what a session takes. The server's sessions have
+ * the board itself (runtime/board_books.h); a program with the GPU in its own process asks the
+ * server by messages (cuda/local/remote_books.h).
  *
  * Devices have the server's numbers. Any thread may call these functions.
  */
@@ -10,20 +10,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Who has a limit: the session, all sessions of its identity, all sessions. The narrowest first. */
+/* The owner of a limit: the session, all sessions of its identity, all sessions. The narrowest
+ * first. */
 enum ath_books_owner { ATH_BOOKS_SESSION, ATH_BOOKS_IDENTITY, ATH_BOOKS_ALL, ATH_BOOKS_OWNERS };
 
 struct ath_books_room {
     int64_t used_bytes, limit_bytes; /* limit_bytes negative: no limit */
 };
 
-/* What the books say about a device. */
+/* An answer of the books about a device. */
 struct ath_books_page {
     struct ath_books_room of[ATH_BOOKS_OWNERS];
     uint32_t sessions; /* that have memory of the device */
 };
 
-/* What the server's log tells. */
+/* Events of the server's log. */
 enum ath_books_event {
     ATH_BOOKS_SHARE_REACHED,         /* a limit has no room */
     ATH_BOOKS_NO_MEMORY_FOR_CONTEXT, /* the GPU has none left for a context */
