@@ -1,6 +1,7 @@
 """Helpers for all tests: the binary under test, captures as folders, a clean environment, the count line at the end.
 
 AITHERION names the binary under test. Without it the tests use ./aitherion, then build/aitherion of the source tree.
+AITHERION_BUILD names the build folder. Without it that is the binary's folder.
 The file needs only Python's standard library and writes nothing into the source tree.
 """
 import atexit
@@ -44,6 +45,11 @@ def binary():
         if candidate and os.access(candidate, os.X_OK):
             return os.path.abspath(candidate)
     sys.exit("no aitherion to test: build it, or set AITHERION=/path/to/aitherion")
+
+
+def build():
+    """Returns the absolute path of the build folder, with the libraries and the tests' programs."""
+    return os.path.abspath(os.environ.get("AITHERION_BUILD") or os.path.dirname(binary()))
 
 
 def copies_alone():
