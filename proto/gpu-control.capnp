@@ -41,6 +41,7 @@ struct Turn {
   claim @3 :Claim;                 # that holds now; its priority is never unset
   shareSource @4 :LimitSource;     # of the claim's share and cap; identity: of the row's share, which is for all sessions together
   prioritySource @5 :LimitSource;
+  stateMs @6 :Int64 = -1;          # for how long it has been in its state; -1: unknown
 }
 
 enum TurnState {

@@ -12,7 +12,7 @@ $(PROTO_H) $(PROTO_C): proto/generated.stamp ;
 
 BUILT_SOURCES += $(PROTO_H)
 # For `make aitherion-runtime` as well, which BUILT_SOURCES is not made for.
-$(libaitherion_a_OBJECTS) $(aitherion_runtime_OBJECTS): | proto/generated.stamp
+$(libadmin_a_OBJECTS) $(libaitherion_a_OBJECTS) $(aitherion_runtime_OBJECTS): | proto/generated.stamp
 nodist_libaitherion_a_SOURCES = $(PROTO_C) $(CUDA_SERVER_PROTO_C) $(NVML_SERVER_PROTO_C)
 CLEANFILES += proto/generated.stamp proto/schemas.request $(PROTO_H) $(PROTO_C)
 EXTRA_DIST += $(SCHEMAS) $(PROTO_TOOLS)
@@ -40,7 +40,7 @@ proto/cuda-generated.stamp: $(CUDA_TABLE) $(CUDA_TABLE_H) proto/common.capnp $(C
 $(CUDA_PROTO_H) $(CUDA_PROTO_C) proto/cuda.map proto/cuda-several.map proto/cuda-wire.capnp: proto/cuda-generated.stamp ;
 
 BUILT_SOURCES += $(CUDA_PROTO_H)
-$(libaitherion_a_OBJECTS) $(aitherion_runtime_OBJECTS): | proto/cuda-generated.stamp
+$(libadmin_a_OBJECTS) $(libaitherion_a_OBJECTS) $(aitherion_runtime_OBJECTS): | proto/cuda-generated.stamp
 
 # Each function that takes, gives or counts GPU memory has its wrapper.
 QUOTA_C = src/runtime/quota/allocations.c src/runtime/quota/arrays.c src/runtime/quota/contexts.c \
@@ -68,7 +68,7 @@ proto/nvml-generated.stamp: $(NVML_TABLE) $(NVML_TABLE_H) $(NVML_PROTO_TOOLS) $(
 $(NVML_PROTO_H) $(NVML_PROTO_C) proto/nvml.map: proto/nvml-generated.stamp ;
 
 BUILT_SOURCES += $(NVML_PROTO_H)
-$(libaitherion_a_OBJECTS) $(aitherion_runtime_OBJECTS): | proto/nvml-generated.stamp
+$(libadmin_a_OBJECTS) $(libaitherion_a_OBJECTS) $(aitherion_runtime_OBJECTS): | proto/nvml-generated.stamp
 CLEANFILES += proto/nvml-generated.stamp proto/nvml.request proto/nvml.map proto/nvml.md $(NVML_PROTO_H) $(NVML_PROTO_C)
 EXTRA_DIST += $(NVML_TABLE) $(NVML_PROTO_TOOLS)
 

@@ -22,6 +22,7 @@ _Static_assert(sizeof(struct sim_gpu_book) == 32, "tests read the file");
 
 static struct sim_gpu_file *gpus; /* NULL: every work has a GPU of its own */
 static _Atomic uint32_t last_party;
+static _Thread_local int64_t ready_ns; /* when this thread's next work could begin; 0: now */
 
 __attribute__((noreturn)) static void give_up(const char *what)
 {
@@ -118,7 +119,7 @@ static void occupy(int number, int64_t ns, uint32_t party)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, map_file);
-    int64_t asked_ns = sim_now_ns();
+    int64_t asked_ns = ready_ns ? ready_ns : sim_now_ns();
     if (!gpus) {
         sleep_until(asked_ns + ns);
         return;
@@ -136,6 +137,12 @@ static void occupy(int number, int64_t ns, uint32_t party)
     if (end_ns - sim_now_ns() > SIM_GPU_AHEAD_NS)
         sleep_until(end_ns);
     pthread_mutex_unlock(&device->lock);
+    ready_ns = end_ns;
+}
+
+void sim_gpu_waits(void)
+{
+    ready_ns = 0;
 }
 
 void sim_gpu_occupy(int device, int64_t ns, uint32_t party)

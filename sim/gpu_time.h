@@ -56,5 +56,10 @@ struct sim_gpu_file {
 /* Occupies a GPU. Returns when the time is over. */
 void sim_gpu_occupy(int device, int64_t ns, uint32_t party);
 
+/* The calling thread, which runs a stream's works, has no work or waits for something other than
+ * the GPU. Its next work does not begin before now. Works without a call between follow each other
+ * immediately on the GPU, however late this thread wakes up. */
+void sim_gpu_waits(void);
+
 /* The same for a fill, in the name of the party that this process named last. */
 void sim_gpu_fill(int device, uint64_t bytes);

@@ -10,6 +10,7 @@
 
 #include "sim/capture.h"
 #include "sim/context.h"
+#include "sim/gpu_time.h"
 #include "sim/stream.h"
 
 /* Submitted work: it begins when the work before it in its stream and its waits are done. */
@@ -98,16 +99,27 @@ static void end_op(struct sim_op *op)
     free(op);
 }
 
+/* Whether a work may wait for something other than the GPU. */
+static bool waits(const struct sim_work *work)
+{
+    return work->type == CU_GRAPH_NODE_TYPE_HOST || work->type == CU_GRAPH_NODE_TYPE_WAIT_EVENT ||
+           work->type == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+}
+
 /* Call with the lock, which is released while the work runs. */
 static void do_op(struct sim_op *op, struct sim_context *context)
 {
     CUresult status = CUDA_SUCCESS;
     for (size_t i = 0; i < op->wait_count; i++)
-        while (!op->waits[i]->is_done)
+        while (!op->waits[i]->is_done) {
+            sim_gpu_waits();
             sim_wait();
+        }
     if (!context->fault || op->work->runs_after_fault) {
         sim_unlock();
         status = op->work->run(op->work, context);
+        if (waits(op->work))
+            sim_gpu_waits();
         sim_lock();
     }
     if (status)
@@ -126,6 +138,7 @@ static void *serve(void *argument)
     while (stream->first || !stream->is_closing || stream->submitting) {
         struct sim_op *op = stream->first;
         if (!op) {
+            sim_gpu_waits();
             sim_wait();
             continue;
         }

@@ -75,6 +75,7 @@ PYTHON_TESTS = \
 	tests/nvml/test_loopback.py \
 	tests/nvml/test_nvml.py \
 	tests/runtime/test_certificates.py \
+	tests/runtime/test_claims.py \
 	tests/runtime/test_codec.py \
 	tests/runtime/test_coherence.py \
 	tests/runtime/test_crowds.py \

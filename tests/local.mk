@@ -49,6 +49,7 @@ UNIT_TESTS = \
 	tests/unit/test_map \
 	tests/unit/test_measure \
 	tests/unit/test_memory_limit \
+	tests/unit/test_session_words \
 	tests/unit/test_time_claim \
 	tests/unit/test_netlink \
 	tests/unit/test_netns \

@@ -4,9 +4,28 @@
 #include "cli/claim_options.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/i18n.h"
 #include "base/text.h"
+#include "base/unknown.h"
+
+static int refuse_share(const char *share, const char *hint, struct ath_err *err)
+{
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no share of the GPUs' time"), share);
+    return ath_err_hint(err, -EINVAL, "%s", hint);
+}
+
+int ath_claim_options_new_share(const char *share, int *out, struct ath_err *err)
+{
+    if (!share || !strcmp(share, "none")) {
+        *out = share ? 0 : ATH_UNKNOWN;
+        return 0;
+    }
+    return ath_parse_int(share, 1, ATH_SHARE_PERCENT_MAX, out)
+               ? refuse_share(share, _("give a percentage from 1 to 100, or none"), err)
+               : 0;
+}
 
 int ath_claim_options_share(const char *share, bool is_capped, struct ath_time_claim *out,
                             struct ath_err *err)
@@ -21,10 +40,8 @@ int ath_claim_options_share(const char *share, bool is_capped, struct ath_time_c
     }
     if (!share)
         return 0;
-    if (ath_parse_int(share, 1, ATH_SHARE_PERCENT_MAX, &percent)) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no share of the GPUs' time"), share);
-        return ath_err_hint(err, -EINVAL, _("give a percentage from 1 to 100, such as 25"));
-    }
+    if (ath_parse_int(share, 1, ATH_SHARE_PERCENT_MAX, &percent))
+        return refuse_share(share, _("give a percentage from 1 to 100, such as 25"), err);
     out->share_percent = percent;
     out->is_capped = is_capped;
     return 0;

@@ -4,6 +4,12 @@
 #include "base/time_claim.h"
 
 /*
+ * Reads the value of --share for a session that has begun: 1 to 100, or none (0). NULL is
+ * ATH_UNKNOWN. Returns 0, or -EINVAL "usage" with err.
+ */
+int ath_claim_options_new_share(const char *share, int *out, struct ath_err *err);
+
+/*
  * Reads the value of --share (NULL: not given) and of --cap into the members for the share, and
  * refuses --cap without a share. Returns 0, or -EINVAL "usage" with err.
  */

@@ -3,7 +3,7 @@ aitherion_LDADD = $(LIBAITHERION)
 # TOOL_LDFLAGS: what ./check adds (make TOOL_LDFLAGS=...).
 aitherion_LDFLAGS = $(AM_LDFLAGS) $(TOOL_LDFLAGS)
 
-libaitherion_a_SOURCES += \
+libadmin_a_SOURCES += \
 	src/cli/candidates.c src/cli/candidates.h \
 	src/cli/cli.c src/cli/cli.h \
 	src/cli/command.c src/cli/command.h \

@@ -37,26 +37,27 @@ bool ath_repeat_is_watching(const struct ath_repeat *repeat)
 }
 
 /* Removes the members that grow with time alone. */
-static void drop_clock(json_t *value, const char *clock)
+static void drop_clocks(json_t *value, const char *const *clocks)
 {
     const char *key;
     json_t *part;
     size_t index;
 
     if (json_is_object(value))
-        json_object_del(value, clock);
-    json_object_foreach(value, key, part) drop_clock(part, clock);
-    json_array_foreach(value, index, part) drop_clock(part, clock);
+        for (const char *const *clock = clocks; *clock; clock++)
+            json_object_del(value, *clock);
+    json_object_foreach(value, key, part) drop_clocks(part, clocks);
+    json_array_foreach(value, index, part) drop_clocks(part, clocks);
 }
 
-/* Returns the output as one line of JSON; is_state: without the view's clock. The caller frees it.
+/* Returns the output as one line of JSON; is_state: without the view's clocks. The caller frees it.
  */
 static char *line_of(const struct ath_repeat *repeat, const struct ath_view *view, const void *data,
                      bool is_state)
 {
     json_t *object = ath_view_to_json(view, data, &repeat->cli->style);
-    if (is_state && view->clock)
-        drop_clock(object, view->clock);
+    if (is_state && view->clocks)
+        drop_clocks(object, view->clocks);
     ath_auto_free char *text = json_dumps(object, JSON_COMPACT);
     json_decref(object);
     return ath_xasprintf("%s\n", text ? text : "");

@@ -1,11 +1,10 @@
-libaitherion_a_SOURCES += \
+libadmin_a_SOURCES += \
 	src/config/bind.c src/config/bind.h \
 	src/config/check.c src/config/check_numa.c src/config/check_shares.c src/config/check_roce.c src/config/check.h src/config/check_internal.h \
 	src/config/document.c src/config/document.h \
 	src/config/draft.c src/config/draft.h \
 	src/config/edit.c src/config/edit.h \
 	src/config/entry.c src/config/entry.h \
-	src/config/faults.c src/config/faults.h \
 	src/config/forms.c src/config/forms.h \
 	src/config/key.c src/config/key.h \
 	src/config/key_file.c src/config/key_file.h \
@@ -19,6 +18,10 @@ libaitherion_a_SOURCES += \
 	src/config/rules.c src/config/rules.h \
 	src/config/schema.c src/config/schema.h \
 	src/config/value.c \
-	src/config/write.c src/config/write.h \
+	src/config/write.c src/config/write.h
+
+# The server reads a file of its own with it.
+libaitherion_a_SOURCES += \
+	src/config/faults.c src/config/faults.h \
 	src/config/yaml.c src/config/yaml.h \
 	src/config/yaml_read.c

@@ -1,4 +1,4 @@
-libaitherion_a_SOURCES += \
+libadmin_a_SOURCES += \
 	src/container/docker/body.c src/container/docker/body.h \
 	src/container/docker/container.c src/container/docker/container.h \
 	src/container/docker/curl.c src/container/docker/curl.h \

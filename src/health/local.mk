@@ -1,4 +1,4 @@
-libaitherion_a_SOURCES += \
+libadmin_a_SOURCES += \
 	src/health/check.h \
 	src/health/check_document.c \
 	src/health/check_link.c \

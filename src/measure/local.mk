@@ -1,4 +1,4 @@
-libaitherion_a_SOURCES += \
+libadmin_a_SOURCES += \
 	src/measure/apply.c src/measure/apply.h \
 	src/measure/copies.c src/measure/copies.h \
 	src/measure/driver.c src/measure/driver.h \

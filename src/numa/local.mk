@@ -1,4 +1,4 @@
-libaitherion_a_SOURCES += \
+libadmin_a_SOURCES += \
 	src/numa/core.c src/numa/core.h \
 	src/numa/discover.c src/numa/discover.h \
 	src/numa/gpu.c src/numa/gpu.h \

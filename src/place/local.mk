@@ -1,4 +1,4 @@
-libaitherion_a_SOURCES += \
+libadmin_a_SOURCES += \
 	src/place/capability.c src/place/capability.h \
 	src/place/chip.c src/place/chip.h \
 	src/place/choose.c src/place/choose.h \

@@ -1,4 +1,4 @@
-libaitherion_a_SOURCES += \
+libadmin_a_SOURCES += \
 	src/roce/address.c src/roce/address.h \
 	src/roce/card.c src/roce/card.h \
 	src/roce/function.c src/roce/function.h \

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,6 +138,18 @@ const struct ath_helper_kind ath_arbiter_kind = {
     .beat_ms = beat_ms,
     .run = run,
 };
+
+int ath_arbiter_open_pipe(struct ath_server *server)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", server->turns_fd);
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    close(server->turns_fd);
+    server->turns_fd = fd;
+    return 0;
+}
 
 int ath_arbiter_prepare(struct ath_listener *listener, struct ath_err *err)
 {

@@ -22,6 +22,11 @@ extern const struct ath_helper_kind ath_arbiter_kind;
  * Returns 0, or a negative errno with err. */
 int ath_arbiter_prepare(struct ath_listener *listener, struct ath_err *err);
 
+/* Gives the calling process, which was forked, an open file of its own for the pipe: one whose
+ * process was taken over could make writes wait that share a file with it. Returns 0 or a negative
+ * errno. */
+int ath_arbiter_open_pipe(struct ath_server *server);
+
 /* Notes that sessions, or what they may have, have changed, and wakes the arbiter. Only the
  * listening process calls this. */
 void ath_arbiter_wake(const struct ath_server *server);

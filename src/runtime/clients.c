@@ -68,6 +68,8 @@ static void run_client(struct ath_listener *listener, int fd, size_t which,
 {
     ath_clients_leave(listener, parent);
     close(listener->arbiter.pipe_fd);
+    if (ath_arbiter_open_pipe(&listener->server))
+        _exit(EXIT_FAILURE);
     if (ath_session_board_confine(listener->server.board, entry))
         _exit(EXIT_FAILURE);
     ath_event_log_count_in(&entry->missing_lines);

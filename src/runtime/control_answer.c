@@ -168,6 +168,7 @@ static void put_turn(const struct ath_server *server, uint64_t session,
         return;
     ath_gpu_turn_set_state(to, view.state);
     ath_gpu_turn_set_waits_for(to, view.waits_for);
+    ath_gpu_turn_set_state_ms(to, view.state_ms);
     ath_gpu_turn_set_share_percent(to, view.share_percent);
     ath_gpu_turn_set_share_source(to, claim.share_source);
     ath_gpu_turn_set_priority_source(to, claim.priority_source);
@@ -336,6 +337,20 @@ static bool set_fraction(const struct ath_server *server, double fraction)
            (!ath_session_report_ask(server->report_fd, &question, &answer) && answer);
 }
 
+static bool change_claim(const struct ath_server *server, struct ath_gpu_claim_change change)
+{
+    const struct ath_session_report question = {
+        .asks = ATH_ASK_CLAIM,
+        .object = ath_gpu_claim_change_id(change),
+        .share = ath_gpu_claim_change_share_percent(change),
+        .cap =
+            ath_gpu_claim_change_changes_cap(change) ? ath_gpu_claim_change_is_capped(change) : -1,
+        .priority = ath_gpu_claim_change_priority(change),
+    };
+    uint64_t answer;
+    return !ath_session_report_ask(server->report_fd, &question, &answer) && answer;
+}
+
 /* Memory that the session has already stays. Requests beyond the limit are refused from now on. */
 static void answer_limit(const struct ath_server *server, int fd,
                          struct ath_control_message question,
@@ -353,6 +368,31 @@ static void answer_limit(const struct ath_server *server, int fd,
     else if (device >= server->devices.count)
         answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND, "there is no such device");
     else if (!set_limit(server, ath_gpu_session_limit_id(limit), device, bytes))
+        answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED,
+                       "only an administrator may limit the sessions of another identity");
+    else
+        ath_control_message_set_done(answer);
+}
+
+/* The row of the session's identity bounds what comes of it. */
+static void answer_claim(const struct ath_server *server, int fd,
+                         struct ath_control_message question,
+                         struct ath_control_message_builder answer)
+{
+    struct ath_gpu_claim_change change = ath_control_message_change_claim(question);
+    struct ath_session_board_entry entry;
+    int priority = ath_gpu_claim_change_priority(change);
+
+    if (!find_reachable(server, fd, ath_gpu_claim_change_id(change), &entry) || !entry.is_proven ||
+        entry.purpose != ATH_GPU_PURPOSE_CUDA)
+        answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_FOUND,
+                       "there is no such session of a program");
+    else if (ath_gpu_claim_change_share_percent(change) > ATH_SHARE_PERCENT_MAX)
+        answer_failure(answer, ATH_COMMON_FAILURE_CODE_INTERNAL, "the share is above 100 percent");
+    else if (priority && !ath_time_priority_word(priority))
+        answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED,
+                       "this server does not know that priority");
+    else if (!change_claim(server, change))
         answer_failure(answer, ATH_COMMON_FAILURE_CODE_NOT_SUPPORTED,
                        "only an administrator may limit the sessions of another identity");
     else
@@ -427,6 +467,7 @@ static const struct {
     { "figures", ATH_CONTROL_MESSAGE_GET_FIGURES, answer_figures },
     { "end-session", ATH_CONTROL_MESSAGE_END_SESSION, answer_end },
     { "limit-session", ATH_CONTROL_MESSAGE_LIMIT_SESSION, answer_limit },
+    { "change-claim", ATH_CONTROL_MESSAGE_CHANGE_CLAIM, answer_claim },
     { "limit-server", ATH_CONTROL_MESSAGE_LIMIT_SERVER, answer_server_limit },
     { "nvml", ATH_CONTROL_MESSAGE_NVML, answer_nvml },
 };

@@ -167,9 +167,11 @@ static int note_report(struct ath_listener *listener, struct ath_process *proces
 static int answer_question(struct ath_listener *listener, const struct ath_process *process,
                            const struct ath_session_report *question)
 {
-    return ath_session_report_answer(
-        process->report_fd, ath_session_request_answer(&listener->processes, listener->shares,
-                                                       &listener->users, process, question));
+    uint64_t answer = ath_session_request_answer(&listener->processes, listener->shares,
+                                                 &listener->users, process, question);
+    if (question->asks == ATH_ASK_CLAIM && answer)
+        ath_arbiter_wake(&listener->server);
+    return ath_session_report_answer(process->report_fd, answer);
 }
 
 /* A session's process that breaks the rules is not heard any more. */

@@ -17,6 +17,7 @@ enum ath_session_asks {
     ATH_ASK_USER,       /* the answer is the user of the asker's identity (sandbox/users.h) */
     ATH_ASK_PLACE,      /* whether the asker may go on: enum ath_verdict (process_table.h) */
     ATH_ASK_LIMIT,      /* object: session, device, bytes; the answer is 1, or 0: refused */
+    ATH_ASK_CLAIM,      /* object: session, share, cap, priority; 1, or 0: refused */
     ATH_ASK_FRACTION,   /* fraction of the GPUs' memory to serve; 1, or 0: refused */
     ATH_ASK_SHARE,      /* device, bytes; the answer is the new share, or 0 (share_table.h) */
     ATH_ASK_SHARE_NAME, /* object: share, name; 1 */
@@ -37,8 +38,11 @@ struct ath_session_report {
     uint64_t object, name;
     int64_t bytes;
     double fraction;
-    uint64_t ends;   /* the session to end; 0: this is the report of who is here */
-    int32_t purpose; /* enum ath_gpu_purpose */
+    int32_t share;    /* percent of the GPUs' time; 0: none; negative: as it is */
+    int32_t cap;      /* 0 or 1; negative: as it is */
+    int32_t priority; /* enum ath_gpu_priority; unset: as it is */
+    uint64_t ends;    /* the session to end; 0: this is the report of who is here */
+    int32_t purpose;  /* enum ath_gpu_purpose */
     char identity[ATH_KEY_NAME_BYTES]; /* empty: the server has no keys */
     struct ath_key_version version;    /* of a key in a folder */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/time_claim.h"
 #include "proto/gpu-control.h"
 
 /* A question, its asker, and the tables that it may change. */
@@ -37,20 +38,49 @@ static uint64_t judge(const struct request *request)
     return ath_process_table_judge(request->processes, request->asker);
 }
 
+/* Returns a program's session that the asker may change; NULL if there is none. */
+static const struct ath_process *find_program(const struct request *request)
+{
+    uint64_t session = request->question->object;
+    const struct ath_process *other =
+        session ? ath_process_table_find(request->processes, session) : NULL;
+    return other && other->purpose == ATH_GPU_PURPOSE_CUDA &&
+                   ath_session_request_may_change(request->asker, other)
+               ? other
+               : NULL;
+}
+
 static uint64_t set_limit(const struct request *request)
 {
     const struct ath_session_report *question = request->question;
     struct ath_process_table *processes = request->processes;
-    const struct ath_process *other =
-        question->object ? ath_process_table_find(processes, question->object) : NULL;
-    if (!other || question->device >= ATH_DEVICES_MAX || other->purpose != ATH_GPU_PURPOSE_CUDA ||
-        !ath_session_request_may_change(request->asker, other))
+    const struct ath_process *other = find_program(request);
+    if (!other || question->device >= ATH_DEVICES_MAX)
         return 0;
     struct ath_session_board_entry *entry =
         ath_session_board_at(processes->board, ath_process_table_slot(processes, other));
     bool has_limit = question->bytes >= 0;
     ath_session_board_limit(entry, question->device, has_limit ? question->bytes : -1,
                             has_limit ? ATH_GPU_LIMIT_SOURCE_SET : ATH_GPU_LIMIT_SOURCE_NONE);
+    return 1;
+}
+
+/* The row of the session's identity bounds the claim (claims.h). */
+static uint64_t set_claim(const struct request *request)
+{
+    const struct ath_session_report *question = request->question;
+    const struct ath_process *other = find_program(request);
+    if (!other || question->share > ATH_SHARE_PERCENT_MAX || question->cap > 1 ||
+        (question->priority && !ath_time_priority_word(question->priority)))
+        return 0;
+    struct ath_session_board_known *known =
+        &request->processes->board->known[ath_process_table_slot(request->processes, other)];
+    if (question->share >= 0)
+        atomic_store(&known->set_share, question->share);
+    if (question->cap >= 0)
+        atomic_store(&known->set_cap, question->cap);
+    if (question->priority)
+        atomic_store(&known->set_priority, question->priority);
     return 1;
 }
 
@@ -96,10 +126,10 @@ static uint64_t drop_share(const struct request *request)
 
 static uint64_t (*const answers[])(const struct request *request) = {
     [ATH_ASK_USER] = find_user,        [ATH_ASK_PLACE] = judge,
-    [ATH_ASK_LIMIT] = set_limit,       [ATH_ASK_FRACTION] = set_fraction,
-    [ATH_ASK_SHARE] = make_share,      [ATH_ASK_SHARE_NAME] = name_share,
-    [ATH_ASK_SHARE_FIND] = find_share, [ATH_ASK_SHARE_HOLD] = hold_share,
-    [ATH_ASK_SHARE_DROP] = drop_share,
+    [ATH_ASK_LIMIT] = set_limit,       [ATH_ASK_CLAIM] = set_claim,
+    [ATH_ASK_FRACTION] = set_fraction, [ATH_ASK_SHARE] = make_share,
+    [ATH_ASK_SHARE_NAME] = name_share, [ATH_ASK_SHARE_FIND] = find_share,
+    [ATH_ASK_SHARE_HOLD] = hold_share, [ATH_ASK_SHARE_DROP] = drop_share,
 };
 
 uint64_t ath_session_request_answer(struct ath_process_table *processes,

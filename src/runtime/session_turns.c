@@ -123,7 +123,7 @@ static void join_group(struct ath_session_turns *turns, struct party *party)
 
 /* The word's session comes last: its process believes the word from then on. */
 static void begin_grant(struct ath_turn_grant *grant, struct ath_turn_shown *shown,
-                        uint64_t session)
+                        uint64_t session, int64_t now_us)
 {
     atomic_store(&grant->word, 0);
     atomic_store(&grant->used_us, 0);
@@ -132,6 +132,7 @@ static void begin_grant(struct ath_turn_grant *grant, struct ath_turn_shown *sho
     atomic_store(&grant->turns, 0);
     atomic_store(&shown->waits_for, 0);
     atomic_store(&shown->state, ATH_GPU_TURN_STATE_IDLE);
+    atomic_store(&shown->since_ms, (uint64_t)now_us / 1000);
     atomic_store(&shown->share_parts, 0);
     atomic_store(&shown->session, session);
     atomic_store(&grant->session, session);
@@ -146,7 +147,8 @@ static void inherit(struct party *party, const struct ath_turn_grant *grant)
                                              .turns = atomic_load(&grant->turns) };
 }
 
-static void begin_party(struct ath_session_turns *turns, size_t slot, uint64_t session)
+static void begin_party(struct ath_session_turns *turns, size_t slot, uint64_t session,
+                        int64_t now_us)
 {
     struct party *party = &turns->parties[slot];
     struct ath_turn_grant *grant = &turns->board->turns.grants[slot];
@@ -158,7 +160,7 @@ static void begin_party(struct ath_session_turns *turns, size_t slot, uint64_t s
     if (atomic_load(&grant->session) == session)
         inherit(party, grant);
     else
-        begin_grant(grant, &turns->board->turns.shown[slot], session);
+        begin_grant(grant, &turns->board->turns.shown[slot], session, now_us);
 }
 
 static void end_party(struct ath_session_turns *turns, size_t slot, int64_t now_us)
@@ -169,7 +171,7 @@ static void end_party(struct ath_session_turns *turns, size_t slot, int64_t now_
     if (!--group->sessions)
         group->left_us = now_us;
     party->session = 0;
-    begin_grant(&turns->board->turns.grants[slot], &turns->board->turns.shown[slot], 0);
+    begin_grant(&turns->board->turns.grants[slot], &turns->board->turns.shown[slot], 0, now_us);
 }
 
 /* The session of a program at a slot; 0: none. */
@@ -191,7 +193,7 @@ static void look_at_slot(struct ath_session_turns *turns, size_t slot, int64_t n
     if (turns->parties[slot].session)
         end_party(turns, slot, now_us);
     if (session)
-        begin_party(turns, slot, session);
+        begin_party(turns, slot, session, now_us);
 }
 
 static void look_at_all(struct ath_session_turns *turns, int64_t now_us)
@@ -386,13 +388,15 @@ static enum ath_gpu_turn_state shown_state(const struct party *party,
 
 /* Shows for whom a party waits. A look for the one among many takes time, so it is rare. */
 static void show(struct ath_session_turns *turns, size_t slot, enum ath_gpu_turn_state state,
-                 bool shows_all)
+                 bool shows_all, int64_t now_us)
 {
     struct ath_turn_shown *shown = &turns->board->turns.shown[slot];
     bool waits = state == ATH_GPU_TURN_STATE_WAITS;
     bool is_new = atomic_load(&shown->state) != state;
-    if (is_new)
+    if (is_new) {
+        atomic_store(&shown->since_ms, (uint64_t)now_us / 1000);
         atomic_store(&shown->state, state);
+    }
     if (!is_new && !(waits && shows_all))
         return;
     size_t other = waits ? ath_turns_waits_for(turns->turns, slot) : ATH_TURNS_PARTIES_MAX;
@@ -407,7 +411,7 @@ static void tell(struct ath_session_turns *turns, size_t slot, bool shows_all, i
     struct ath_turns_state state = ath_turns_state(turns->turns, slot);
     bool wants = atomic_load(&turns->board->slots[slot].entry.turn.wants) != 0;
     uint32_t parts = party->claim.is_free ? 0 : state.share_parts;
-    show(turns, slot, shown_state(party, &state, wants), shows_all);
+    show(turns, slot, shown_state(party, &state, wants), shows_all, now_us);
     if (atomic_load(&page->shown[slot].share_parts) != parts)
         atomic_store(&page->shown[slot].share_parts, parts);
     if (write_word(&page->grants[slot], word_of(&state)) || shows_all)

@@ -19,6 +19,7 @@ enum {
 struct ath_turn_shown {
     _Atomic uint64_t session;     /* 0: none */
     _Atomic uint64_t waits_for;   /* the session that holds what it waits for; 0: none */
+    _Atomic uint64_t since_ms;    /* ath_now_ms() when its state began */
     _Atomic uint32_t state;       /* enum ath_gpu_turn_state */
     _Atomic uint32_t share_parts; /* of its GPUs' time, in parts of 10000 */
 };
@@ -35,6 +36,7 @@ struct ath_turns_page {
 struct ath_turn_view {
     enum ath_gpu_turn_state state;
     uint64_t waits_for;
+    int64_t state_ms; /* for how long it has been in its state; ATH_UNKNOWN */
     double share_percent;
 };
 

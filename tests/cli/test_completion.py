@@ -62,7 +62,7 @@ def typed(line, folder=None, keys="\x14"):
         file.write(BASH.replace("$1", script("bash")).replace("$2", folder or harness.scratch()))
     child, terminal = pty.fork()
     if not child:
-        path = os.path.dirname(harness.binary()) + ":" + os.environ["PATH"]
+        path = harness.build() + ":" + os.environ["PATH"]
         os.execvpe("bash", ["bash", "--rcfile", start, "-i"], harness.environment(PATH=path, TERM="dumb", COLUMNS="5000", INPUTRC="/dev/null"))
     output = b""
 
@@ -232,7 +232,7 @@ class Bash(unittest.TestCase):
         self.assertFalse(os.path.exists(os.path.join(harness.scratch(), "ran")))
 
     def test_installed_file_is_the_same(self):
-        built = os.path.join(os.path.dirname(harness.binary()), "completions", "aitherion")
+        built = os.path.join(harness.build(), "completions", "aitherion")
         with open(built, encoding="utf-8") as file, open(script("bash"), encoding="utf-8") as ours:
             self.assertEqual(file.read(), ours.read())
 
@@ -245,7 +245,7 @@ class Fish(unittest.TestCase):
     def offers(self, line):
         home = os.path.join(harness.scratch(), "fish-home")
         os.makedirs(home, exist_ok=True)
-        path = os.path.dirname(harness.binary()) + ":" + os.environ["PATH"]
+        path = harness.build() + ":" + os.environ["PATH"]
         result = subprocess.run(["fish", "--no-config", "-c", f"source {shlex.quote(script('fish'))}; complete -C {shlex.quote(line)}"],
                                 env=harness.environment(HOME=home, PATH=path), text=True, capture_output=True, timeout=harness.PATIENCE_S, check=False)
         self.assertEqual(result.stderr, "")
@@ -311,7 +311,7 @@ class Zsh(unittest.TestCase):
         """Waits between Tab and the next keys, and longer if zsh on a busy machine has not listed yet."""
         for pause_s in ("0.3", "3", "30"):
             result = subprocess.run(["zsh", "-f", "-c", ZSH, "zsh", script("zsh"), line, pause_s], text=True, capture_output=True,
-                                    env=harness.environment(PATH=os.path.dirname(harness.binary()) + ":" + os.environ["PATH"], COLUMNS="200"),
+                                    env=harness.environment(PATH=harness.build() + ":" + os.environ["PATH"], COLUMNS="200"),
                                     timeout=harness.PATIENCE_S, check=False, cwd=harness.scratch())
             if result.returncode == 77:
                 self.skipTest("this zsh has no zpty module")

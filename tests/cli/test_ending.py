@@ -17,7 +17,7 @@ import nodes
 import test_process
 import test_start
 
-STEPS = os.path.join(os.path.dirname(harness.binary()), "tests", "runtime", "cuda_steps")
+STEPS = os.path.join(harness.build(), "tests", "runtime", "cuda_steps")
 
 
 class Program:

@@ -64,7 +64,7 @@ class OrdinaryUser(unittest.TestCase):
         if not shutil.which("setpriv"):
             self.skipTest("no setpriv (package util-linux)")
         folder = os.path.join(harness.scratch(), "as-nobody")
-        build = os.path.dirname(harness.binary())
+        build = harness.build()
         if not os.path.isdir(folder):
             os.makedirs(folder)
             shutil.copy(harness.binary(), folder)

@@ -9,7 +9,7 @@ import harness
 
 
 def man_page(name):
-    return os.path.join(os.path.dirname(harness.binary()), "man", name)
+    return os.path.join(harness.build(), "man", name)
 
 
 def plain(text):

@@ -21,7 +21,7 @@ ONLY_HERE = unittest.skipUnless(harness.copies_alone(), "the build runs in an em
 
 
 def runtime():
-    path = os.path.join(os.path.dirname(harness.binary()), "aitherion-runtime")
+    path = os.path.join(harness.build(), "aitherion-runtime")
     if not os.access(path, os.X_OK):
         raise unittest.SkipTest("no aitherion-runtime beside aitherion")
     return path

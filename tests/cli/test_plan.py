@@ -66,7 +66,7 @@ REFUSED = {
 
 
 def plan_show():
-    return os.path.join(os.path.dirname(harness.binary()), "tests", "tools", "plan_show")
+    return os.path.join(harness.build(), "tests", "tools", "plan_show")
 
 
 class Case(unittest.TestCase):

@@ -42,7 +42,7 @@ class Run(unittest.TestCase):
         return {name: value for name, value in lines.items() if name.startswith("AITHERION_") or name == "LD_LIBRARY_PATH"}
 
     def test_the_environment(self):
-        libraries = os.path.join(os.path.dirname(harness.binary()), "lib", "aitherion")
+        libraries = os.path.join(harness.build(), "lib", "aitherion")
         found = self.variables("--server", SERVER, "--key", self.key, "--transport", "tcp")
         for own in "AITHERION_RUN_FOLDER", "AITHERION_DISABLE":
             found.pop(own)
@@ -84,7 +84,7 @@ class Run(unittest.TestCase):
         """Several servers have a libcuda.so.1 of their own, before the one for one server, which lies beside
         libnvidia-ml.so.1.
         """
-        libraries = os.path.realpath(os.path.join(os.path.dirname(harness.binary()), "lib", "aitherion"))
+        libraries = os.path.realpath(os.path.join(harness.build(), "lib", "aitherion"))
         many = ",".join(f"h:{i + 1}" for i in range(16))
         for words, servers in ((["--server", f"{SERVER},/run/a/socket"], f"{SERVER},unix:/run/a/socket"),
                                (["--server", many], many)):

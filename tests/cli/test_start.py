@@ -510,7 +510,7 @@ class Life(Base):
 
     def test_programs_of_this_machine(self):
         """Reaches a runtime by its socket or its port. With several runtimes the user chooses one."""
-        example = os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add")
+        example = os.path.join(harness.build(), "examples", "vector_add")
 
         def run(*words):
             return harness.run("-c", self.document, "run", "-v", *words, "--", example, env=self.environment())
@@ -1236,7 +1236,7 @@ class Unit(unittest.TestCase):
             self.skipTest("no systemd-analyze (package systemd)")
         if not harness.copies_alone():
             self.skipTest("systemd cannot run an emulated program as a service")
-        path = os.path.join(os.path.dirname(harness.binary()), UNIT)
+        path = os.path.join(harness.build(), UNIT)
         with open(path, encoding="utf-8") as file:
             text = file.read()
         self.assertRegex(text, r"(?m)^ExecStart=/\S+/aitherion start ")

@@ -85,7 +85,7 @@ class Generated(unittest.TestCase):
                 self.assertIn('instance=~"$instance"', target["expr"])
 
     def test_they_are_installed(self):
-        share = os.path.join(os.path.dirname(harness.binary()), "share", "aitherion")
+        share = os.path.join(harness.build(), "share", "aitherion")
         for path in (RULES, BOARD):
             with open(os.path.join(share, *path.split(os.sep)[1:]), encoding="utf-8") as file:
                 self.assertEqual(file.read(), read(path))

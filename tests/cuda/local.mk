@@ -8,7 +8,7 @@ EXTRA_DIST += tests/cuda/loopback.py
 
 check_PROGRAMS += tests/cuda/loopback
 tests_cuda_loopback_SOURCES = tests/cuda/loopback_main.c tests/cuda/loopback.h
-tests_cuda_loopback_LDADD = $(lib_aitherion_libcuda_so_1_OBJECTS) libclient.a $(LDADD)
+tests_cuda_loopback_LDADD = $(lib_aitherion_libcuda_so_1_OBJECTS) libclient.a libaitherion.a $(YAML_LIBS) $(NETTLE_LIBS) $(SECCOMP_LIBS) -ldl -lpthread
 tests_cuda_loopback_CPPFLAGS = $(AM_CPPFLAGS) -I$(builddir)/tests/cuda -I$(srcdir)/tests/cuda
 # 19,000 lines that run once: to optimize them takes a quarter of a minute.
 $(tests_cuda_loopback_OBJECTS): CFLAGS += -O0 -U_FORTIFY_SOURCE

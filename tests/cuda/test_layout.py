@@ -109,7 +109,7 @@ class AgainstNvidia(unittest.TestCase):
             with open(os.path.join(INCLUDE, name), encoding="utf-8") as file:
                 found = re.findall(r"\*PFN_(cu\w+?)_v(\d+)(_ptsz|_ptds)?\)\(", file.read())
             theirs |= {(base, int(since), bool(word)) for base, since, word in found}
-        with open(os.path.join(os.path.dirname(harness.binary()), "proto", "cuda-symbols.c"), encoding="ascii") as file:
+        with open(os.path.join(harness.build(), "proto", "cuda-symbols.c"), encoding="ascii") as file:
             rows = re.findall(r'\{ "(\w+)", "\w+", (\d+), (\d),', file.read())
         ours = [(base, int(since), thread == "1") for base, since, thread in rows]
         self.assertEqual(len(ours), 637)

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
 
 import harness  # noqa: E402
 
-BUILD = os.path.dirname(harness.binary())
+BUILD = harness.build()
 PROGRAM = os.path.join(BUILD, "tests", "cuda", "loopback")
 SCHEMA = os.path.join(BUILD, "proto", "cuda-wire.capnp")
 SEGMENT = "--segment-size=100000"  # in words: one for each message

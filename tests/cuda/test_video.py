@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
 
 import harness  # noqa: E402
 
-LIBRARIES = os.path.join(os.path.dirname(harness.binary()), "lib", "aitherion")
+LIBRARIES = os.path.join(harness.build(), "lib", "aitherion")
 
 
 @unittest.skipUnless(harness.copies_alone(), "this Python cannot load a library of another processor")

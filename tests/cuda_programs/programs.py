@@ -18,13 +18,9 @@ LIMIT_S = 10 * harness.PATIENCE_S  # of a program; each of its tests has a limit
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
 
 
-def build_folder():
-    return os.path.dirname(harness.binary())
-
-
 def library_folder(name):
     """A folder of the build tree: "aitherion" or "aitherion/sim"."""
-    return os.path.join(build_folder(), "lib", name)
+    return os.path.join(harness.build(), "lib", name)
 
 
 def environment(libraries, **changes):
@@ -58,6 +54,6 @@ def run(command, env):
 
 def run_all(env, names=NAMES):
     """All programs: (passed, failed, skipped)."""
-    folder = os.path.join(build_folder(), "tests", "cuda_programs")
+    folder = os.path.join(harness.build(), "tests", "cuda_programs")
     counts = [run([os.path.join(folder, name)], env) for name in names]
     return tuple(map(sum, zip(*counts)))

@@ -268,7 +268,7 @@ def make_image(path, name, labels=None, padding=0):
 # ---- the client under test ----
 
 def steps_program():
-    path = os.path.join(os.path.dirname(harness.binary()), "tests", "tools", "docker_steps")
+    path = os.path.join(harness.build(), "tests", "tools", "docker_steps")
     if not os.access(path, os.X_OK):
         sys.exit("no docker_steps to test with: make check TESTS=")
     return path

@@ -20,7 +20,7 @@ NAME = "aitherion-runtime:latest"
 
 
 def runtime():
-    path = os.path.join(os.path.dirname(harness.binary()), "aitherion-runtime")
+    path = os.path.join(harness.build(), "aitherion-runtime")
     if not os.access(path, os.X_OK):
         raise unittest.SkipTest("no aitherion-runtime beside aitherion")
     return path

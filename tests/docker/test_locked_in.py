@@ -50,7 +50,7 @@ class LockedIn(test_start.StartCase):
         words = attack.variables(listener, self.key, ["/tmp", "/etc", "/run", os.path.join(self.folder, "run", "numa0")],
                                  library="/attacker.so")
         body["Env"] = [*body["Env"], *(f"{name}={value}" for name, value in words.items())]
-        library = os.path.join(cuda.build_folder(), attack.LIBRARY)
+        library = os.path.join(harness.build(), attack.LIBRARY)
         body["HostConfig"]["Mounts"].append({"Type": "bind", "Source": library, "Target": "/attacker.so", "ReadOnly": True})
         connection = Connection(self.host.removeprefix("unix://"))
         connection.request("POST", f"/containers/create?name={NAME}", json.dumps(body), {"Content-Type": "application/json"})

@@ -89,7 +89,7 @@ class Podman(unittest.TestCase):
         for node in seen:
             self.assertEqual(node["process"]["cpus"], nodes.node_cpus())
             self.assertEqual(node["process"]["memory_nodes"], str(nodes.first_node()))
-        example = os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add")
+        example = os.path.join(harness.build(), "examples", "vector_add")
         for transport in "shm", "tcp":
             result = self.run_on("run", "-v", "--numa", "0", "--transport", transport, "--", example)
             self.assertEqual((result.returncode, result.stdout.count("right")), (0, 1), result.stderr)

@@ -117,7 +117,7 @@ class Life(StartCase):
         result = self.run_on("session", "list", "--numa", "0", "--key-name", "bob")
         self.assertEqual(result.returncode, 0, result.stderr)
         shutil.copy(os.path.join(self.key, "bob"), os.path.join(self.folder, "bob"))
-        example = os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add")
+        example = os.path.join(harness.build(), "examples", "vector_add")
         result = harness.run("-c", self.document, "run", "--numa", "0", "--key-name", "alice", "--", example, env=self.environment())
         self.assertEqual(result.returncode, 0, result.stderr)
         self.run_on("key", "remove", "bob", "--yes")
@@ -197,7 +197,7 @@ class Life(StartCase):
 
     def test_programs_of_this_machine(self):
         """Programs reach the runtime by the socket in the shared folder, and by the port that Docker publishes."""
-        example = os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add")
+        example = os.path.join(harness.build(), "examples", "vector_add")
         self.data("start", "--sim")
         for id_, words, transport in ((0, [], "shm"), (0, ["--transport", "tcp"], "tcp"), (1, [], "shm")):
             result = harness.run("-c", self.document, "run", "-v", "--numa", str(id_), *words, "--", example, env=self.environment())

@@ -29,7 +29,7 @@ import share_figure  # noqa: E402
 import share_parts  # noqa: E402
 import table  # noqa: E402
 
-BUILD = os.path.dirname(harness.binary())
+BUILD = harness.build()
 RUN = os.path.join(SOURCE, "bench", "run")
 
 

@@ -19,7 +19,7 @@ import differential  # noqa: E402
 import harness  # noqa: E402
 import test_nvcc  # noqa: E402
 
-BUILD = os.path.dirname(harness.binary())
+BUILD = harness.build()
 PROGRAM = os.path.join(BUILD, "tests", "gpu", "differential", "differential")
 
 

@@ -23,7 +23,7 @@ import groups  # noqa: E402
 import harness  # noqa: E402
 
 RUN = os.path.join(SOURCE, "tests", "gpu", "run")
-BUILD = os.path.dirname(harness.binary())
+BUILD = harness.build()
 
 
 def runner():

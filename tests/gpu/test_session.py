@@ -17,7 +17,7 @@ sys.path[:0] = [os.path.join(SOURCE, "tests", "tools"), os.path.join(SOURCE, "te
 import harness  # noqa: E402
 
 FOLDER = os.path.join(SOURCE, "tests", "gpu")
-BUILD = os.path.dirname(harness.binary())
+BUILD = harness.build()
 FILES, FILES_MOST = 3, 8  # of a command: results, log, what it said; of all that comes back from a machine that is lent
 
 

@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "runtime"))
 import harness  # noqa: E402
 import runtime  # noqa: E402
 
-BUILD = os.path.dirname(harness.binary())
+BUILD = harness.build()
 LIBRARIES = os.path.join(BUILD, "lib", "aitherion")
 
 

@@ -74,7 +74,7 @@ class Generator(unittest.TestCase):
                       generate(TABLE, [name for name in SYMBOLS if name != "nvmlDeviceGetName"])[0])
 
     def test_the_library_exports_all_symbols(self):
-        path = os.path.join(os.path.dirname(harness.binary()), "lib", "aitherion", "libnvidia-ml.so.1")
+        path = os.path.join(harness.build(), "lib", "aitherion", "libnvidia-ml.so.1")
         if not os.path.exists(path):
             self.skipTest("the client's NVML library is not built")
         listed = subprocess.run(["nm", "-D", "--defined-only", path], stdout=subprocess.PIPE, text=True, check=True).stdout

@@ -3,7 +3,6 @@ import os
 import socket
 import threading
 
-import cuda
 from runtime import harness
 
 LIBRARY = os.path.join("tests", "runtime", "attacker.so")  # in the build folder
@@ -12,7 +11,7 @@ LEAST_ATTACKS = 95
 
 def variables(listener, key, files, library=None):
     """The environment of a server with the attacker in each of its processes."""
-    return dict(LD_PRELOAD=library or os.path.join(cuda.build_folder(), LIBRARY), ATTACK_SOCKET=listener.name, ATTACK_KEY=key,
+    return dict(LD_PRELOAD=library or os.path.join(harness.build(), LIBRARY), ATTACK_SOCKET=listener.name, ATTACK_KEY=key,
                 ATTACK_FILES=":".join(files))
 
 

@@ -9,13 +9,9 @@ from runtime import harness
 MIB = 1 << 20
 
 
-def build_folder():
-    return os.path.dirname(harness.binary())
-
-
 def alone_variables(place, key=runtime.KEY):
     """The environment in which a program finds its server without `aitherion run`."""
-    path = [os.path.join(build_folder(), "lib", "aitherion"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+    path = [os.path.join(harness.build(), "lib", "aitherion"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
     return dict(LD_LIBRARY_PATH=os.pathsep.join(path), AITHERION_SERVER=place,
                 AITHERION_KEY_FILE=runtime.key_file(key) if key is not None else "")
 
@@ -35,7 +31,7 @@ class Program:
             variables.update(alone_variables(place, key))
         variables.update(env or {})
         self.process = subprocess.Popen(
-            [*prefix, *command, os.path.join(build_folder(), "tests", "runtime", "cuda_steps")],
+            [*prefix, *command, os.path.join(harness.build(), "tests", "runtime", "cuda_steps")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
             env=harness.environment(**variables), cwd=harness.scratch())
         self.first = self.read() if wait else None

@@ -30,7 +30,7 @@ HAS_OWN_ADDRESSES = os.environ.get("AITHERION_SANITIZED") != "threads"  # Thread
 
 
 def binary():
-    return os.path.join(os.path.dirname(harness.binary()), "aitherion-runtime")
+    return os.path.join(harness.build(), "aitherion-runtime")
 
 
 def run(*arguments, **options):

@@ -28,7 +28,7 @@ RANGES = {f"{sign}int{bits}": (0 if sign else -(1 << (bits - 1)), (1 << bits) - 
 
 
 def tool():
-    path = os.path.join(os.path.dirname(harness.binary()), "tests", "tools", "wire_copy")
+    path = os.path.join(harness.build(), "tests", "tools", "wire_copy")
     return path if os.access(path, os.X_OK) else None
 
 

@@ -48,7 +48,7 @@ def may_filter():
 class Forbidden(unittest.TestCase):
     def run_program(self, name, where):
         env = programs.environment(programs.library_folder("aitherion"), AITHERION_SERVER=where, AITHERION_KEY_FILE=runtime.key_file())
-        result = subprocess.run([os.path.join(programs.build_folder(), "tests", "cuda_programs", name)], env=env, text=True,
+        result = subprocess.run([os.path.join(harness.build(), "tests", "cuda_programs", name)], env=env, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=forbid, timeout=5 * harness.PATIENCE_S, check=False)
         counts = programs.COUNTS.match(result.stdout.splitlines()[-1])
         self.assertTrue(counts and result.returncode == 0 and counts.group(2) == "0", result.stdout)
@@ -70,7 +70,7 @@ class Unreached(unittest.TestCase):
         """Whether one of pinned.c's tests made the server map pinned memory."""
         env = programs.environment(programs.library_folder("aitherion"), AITHERION_SERVER=server.address,
                                    AITHERION_KEY_FILE=runtime.key_file(), AITHERION_CUDA_LOG="summary")
-        result = subprocess.run([os.path.join(programs.build_folder(), "tests", "cuda_programs", "pinned"), name], env=env, text=True,
+        result = subprocess.run([os.path.join(harness.build(), "tests", "cuda_programs", "pinned"), name], env=env, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=5 * harness.PATIENCE_S, check=False)
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertIn("cuLaunchKernel", result.stdout)

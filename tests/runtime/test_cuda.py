@@ -12,7 +12,6 @@ import subprocess
 import time
 import unittest
 
-import cuda
 import runtime
 from cuda import MIB, Program
 from runtime import Server, Session, harness
@@ -445,7 +444,7 @@ class Strangers(Base):
 
     @staticmethod
     def convert(kind, direction, data):
-        schema = os.path.join(cuda.build_folder(), "proto", "cuda-wire.capnp")
+        schema = os.path.join(harness.build(), "proto", "cuda-wire.capnp")
         return subprocess.run(["capnp", "convert", "--quiet", "-I", os.path.join(runtime.SOURCE, "proto"), direction, schema, kind],
                               input=data, stdout=subprocess.PIPE, check=True).stdout
 
@@ -537,7 +536,7 @@ class Strangers(Base):
 
     def test_changed_bytes_of_right_calls(self):
         pick = random.Random(4)
-        subprocess.run([os.path.join(cuda.build_folder(), "tests", "cuda", "loopback"), "calls", "answers"],
+        subprocess.run([os.path.join(harness.build(), "tests", "cuda", "loopback"), "calls", "answers"],
                        cwd=harness.scratch(), stdout=subprocess.DEVNULL, check=False)  # another test checks the result
         with open(os.path.join(harness.scratch(), "calls"), "rb") as file:
             frames = list(iter(lambda: self.frame_of(file), b""))

@@ -63,7 +63,7 @@ def files_of(pid):
 def run_steps(server, prefix=(), key=runtime.KEY, **variables):
     """Runs the program to its end, after some work, by its environment alone."""
     env = harness.environment(srcdir=runtime.SOURCE, **cuda.alone_variables(server, key), **variables)
-    return subprocess.run([*prefix, os.path.join(cuda.build_folder(), "tests", "runtime", "cuda_steps")], input="fill 10\n",
+    return subprocess.run([*prefix, os.path.join(harness.build(), "tests", "runtime", "cuda_steps")], input="fill 10\n",
                           text=True, capture_output=True, env=env, timeout=harness.PATIENCE_S, check=False)
 
 
@@ -269,7 +269,7 @@ class CutOff(Base):
     def test_a_program_that_reads_no_answers(self):
         """The program's session waits without using more memory, and other sessions work; it ends with its program."""
         question = subprocess.run(["capnp", "convert", "json:binary", f"-I{runtime.SOURCE}/proto",
-                                   os.path.join(cuda.build_folder(), "proto", "cuda-wire.capnp"), "Call"],
+                                   os.path.join(harness.build(), "proto", "cuda-wire.capnp"), "Call"],
                                   input=b'{"number": "1", "isAsked": true, "driverGetVersion": null}', stdout=subprocess.PIPE,
                                   check=True).stdout
         with serve() as server, Program(server.socket) as program:

@@ -7,7 +7,7 @@ import time
 import unittest
 
 import runtime
-from cuda import MIB, Program, build_folder
+from cuda import MIB, Program
 from runtime import Server, Session, harness
 from test_cuda import TRANSPORTS, place
 
@@ -234,7 +234,7 @@ class Samples(unittest.TestCase):
         """The simulator's folder has a driver and no NVML: no other sampler is tried."""
         folder = os.path.join(harness.scratch(), "no-nvml")
         os.makedirs(folder)
-        os.symlink(os.path.join(build_folder(), "lib", "aitherion", "sim", "libcuda.so.1"), os.path.join(folder, "libcuda.so.1"))
+        os.symlink(os.path.join(harness.build(), "lib", "aitherion", "sim", "libcuda.so.1"), os.path.join(folder, "libcuda.so.1"))
         with self.serve(AITHERION_SIM_FOLDER=folder) as server:
             self.assertTrue(server.wait_for_log("event=no-nvml"))
             self.assertTrue(harness.wait_until(lambda: not harness.sampler_of(server.process.pid)))

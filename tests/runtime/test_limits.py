@@ -8,7 +8,7 @@ import sys
 import unittest
 
 import runtime
-from cuda import MIB, Program, build_folder
+from cuda import MIB, Program
 from runtime import Server, harness
 
 sys.path.insert(0, os.path.join(runtime.SOURCE, "bench"))
@@ -322,7 +322,7 @@ class Ahead(Base):
     LIMIT, BLOCK = 8 * MIB, 128 * 1024
 
     def test_a_program_gets_its_limit_to_the_last_byte(self):
-        with serve() as server, Relay(build_folder(), server.address, DELAY_S) as relay:
+        with serve() as server, Relay(harness.build(), server.address, DELAY_S) as relay:
             with Program(relay.address, words=["--memory", "8M"]) as program:
                 self.all(program, [f"take plain {self.BLOCK}"] * (self.LIMIT // self.BLOCK - 1))
                 self.assertEqual(program.do("memory").split()[1], str(self.BLOCK))
@@ -332,7 +332,7 @@ class Ahead(Base):
                 self.assertEqual(used(server), self.LIMIT)
 
     def test_memory_of_other_kinds_is_refused_by_the_programs_own_alone(self):
-        with serve() as server, Relay(build_folder(), server.address, DELAY_S) as relay:
+        with serve() as server, Relay(harness.build(), server.address, DELAY_S) as relay:
             with Program(relay.address, words=["--memory", "8M"]) as program:
                 self.all(program, [f"take plain {self.BLOCK}"] * 4)  # and some more ahead
                 left = self.LIMIT - 4 * self.BLOCK

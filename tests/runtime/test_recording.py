@@ -9,13 +9,12 @@ import struct
 import subprocess
 import unittest
 
-import cuda
 import runtime
 from cuda import Program
 from runtime import harness
 from test_cuda import GOOD, TRANSPORTS, needs_capnp, place, serve
 
-SCHEMA = os.path.join(cuda.build_folder(), "proto", "cuda-wire.capnp")
+SCHEMA = os.path.join(harness.build(), "proto", "cuda-wire.capnp")
 IMPORTS = f"-I{runtime.SOURCE}/proto"
 
 

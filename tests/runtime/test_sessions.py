@@ -173,7 +173,7 @@ class Sessions(unittest.TestCase):
             self.assertEqual(process.stdout.readline(), "0\n")
 
         with Server("--sim", "--vram-fraction", "0.5") as server:
-            library = os.path.join(os.path.dirname(harness.binary()), "lib", "aitherion")
+            library = os.path.join(harness.build(), "lib", "aitherion")
             environment = harness.environment(AITHERION_SERVER=server.address, AITHERION_KEY_FILE=runtime.key_file(),
                                               LD_LIBRARY_PATH=library)
             ours, theirs = socket.socketpair()
@@ -207,7 +207,7 @@ class Sessions(unittest.TestCase):
     def test_a_program_that_unloads_the_library(self):
         """The library's threads may be at work, and a thread of the program that called the library ends later."""
         with serve() as server:
-            library = os.path.join(os.path.dirname(harness.binary()), "lib", "aitherion")
+            library = os.path.join(harness.build(), "lib", "aitherion")
             for where in (place(server, transport) for transport in TRANSPORTS):
                 environment = harness.environment(AITHERION_SERVER=where, AITHERION_KEY_FILE=runtime.key_file(), LD_LIBRARY_PATH=library)
                 result = subprocess.run([sys.executable, "-c", UNLOADER], env=environment, text=True, stdout=subprocess.PIPE,
@@ -215,7 +215,7 @@ class Sessions(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stdout), (0, "0 0 0 0\n"), where)
 
     def test_a_simulated_gpu_says_what_it_cannot_run(self):
-        with open(os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add"), "rb") as file:
+        with open(os.path.join(harness.build(), "examples", "vector_add"), "rb") as file:
             code = file.read()
         renamed = os.path.join(harness.scratch(), "vector_sub")
         with open(renamed, "wb") as file:
@@ -387,7 +387,7 @@ class BeforeTheProgram(unittest.TestCase):
 
     def test_several_by_hand(self):
         """The libcuda.so.1 for one server tells what is missing."""
-        folder = os.path.dirname(harness.binary())
+        folder = harness.build()
         ran = harness.run(command=[os.path.join(folder, "examples", "vector_add")],
                           env=harness.environment(AITHERION_SERVER="a:1,b:2", AITHERION_KEY_FILE=runtime.key_file(),
                                                   LD_LIBRARY_PATH=os.path.join(folder, "lib", "aitherion")))
@@ -408,7 +408,7 @@ class BeforeTheProgram(unittest.TestCase):
         self.assertIn("'shm' needs the runtime's socket", result.stderr)
 
     def test_the_example(self):
-        example = os.path.join(os.path.dirname(harness.binary()), "examples", "vector_add")
+        example = os.path.join(harness.build(), "examples", "vector_add")
         with Server("--sim") as server:
             for place in server.address, server.socket:
                 result = harness.run("run", "--server", place, "--key", runtime.key_file(runtime.KEY), example)

@@ -8,7 +8,7 @@ import time
 import unittest
 
 import runtime
-from cuda import Program, build_folder
+from cuda import Program
 from runtime import harness
 from test_cuda import GOOD, serve
 
@@ -39,7 +39,7 @@ class Slow(unittest.TestCase):
 
     def open(self, delay_s):
         self.round_trip_s = 2 * delay_s
-        self.relay = self.entered(Relay(build_folder(), self.server.address, delay_s))
+        self.relay = self.entered(Relay(harness.build(), self.server.address, delay_s))
 
     def entered(self, context):
         self.addCleanup(context.__exit__, None, None, None)

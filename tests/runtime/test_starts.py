@@ -8,7 +8,7 @@ import sys
 import unittest
 
 import runtime
-from cuda import Program, alone_variables, build_folder
+from cuda import Program, alone_variables
 from runtime import harness
 from test_cuda import GOOD, serve
 
@@ -27,7 +27,7 @@ LINE = re.compile(r"aitherion\[\d+\]: +(\d+) calls +(\d+) answers .* (\S+)$", re
 class Base(unittest.TestCase):
     def setUp(self):
         self.server = self.entered(serve(memory="64M", devices="2"))
-        self.relay = self.entered(Relay(build_folder(), self.server.address, DELAY_S))
+        self.relay = self.entered(Relay(harness.build(), self.server.address, DELAY_S))
         self.cache = os.path.join(harness.scratch(), f"cache-{self.id()}")
         os.mkdir(self.cache)
         self.addCleanup(shutil.rmtree, self.cache)
@@ -40,7 +40,7 @@ class Base(unittest.TestCase):
         """Starts the program: {function: how often it waited for an answer}."""
         variables = dict(alone_variables(address or self.relay.address), AITHERION_CUDA_LOG="summary", XDG_CACHE_HOME=self.cache)
         variables.update(env)
-        result = subprocess.run([os.path.join(build_folder(), "tests", "runtime", "program_start"), str(LIBRARIES), *words], text=True,
+        result = subprocess.run([os.path.join(harness.build(), "tests", "runtime", "program_start"), str(LIBRARIES), *words], text=True,
                                 env=harness.environment(**variables), cwd=harness.scratch(), stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE_S, check=False)
         self.assertEqual((result.returncode, result.stdout.strip()), (0, "right"), result.stderr)
@@ -109,7 +109,7 @@ class Starts(Base):
 
     def test_another_device_is_asked(self):
         self.start(CUDA_VISIBLE_DEVICES="0,1")
-        with serve(memory="64M", devices="2") as other, Relay(build_folder(), other.address, DELAY_S) as relay:
+        with serve(memory="64M", devices="2") as other, Relay(harness.build(), other.address, DELAY_S) as relay:
             self.check_knows(self.start(address=relay.address, CUDA_VISIBLE_DEVICES="0,1"))  # an equal GPU and driver
         self.start(CUDA_VISIBLE_DEVICES="0")
         self.check_asks(self.start(CUDA_VISIBLE_DEVICES="1"))
@@ -117,9 +117,9 @@ class Starts(Base):
     def test_another_driver_is_asked(self):
         self.start()
         folder = os.path.join(self.cache, "driver")
-        shutil.copytree(os.path.join(build_folder(), "lib", "aitherion", "sim"), folder)
+        shutil.copytree(os.path.join(harness.build(), "lib", "aitherion", "sim"), folder)
         env = harness.environment(AITHERION_SIM_FOLDER=folder, AITHERION_SIM_MEMORY="64M")
-        with runtime.Server("--sim", env=env) as other, Relay(build_folder(), other.address, DELAY_S) as relay:
+        with runtime.Server("--sim", env=env) as other, Relay(harness.build(), other.address, DELAY_S) as relay:
             self.check_asks(self.start(address=relay.address))
 
     def test_the_switch_and_a_fast_line_keep_nothing(self):

@@ -15,7 +15,6 @@ import threading
 import time
 import unittest
 
-import cuda
 import runtime
 from cuda import MIB, Program
 from runtime import PROTOCOL, Session, decode, encode, harness, read_frame
@@ -54,7 +53,7 @@ def shares(frame, count):
 
 def call(number, body):
     """A frame, of one segment however large it is."""
-    schema = os.path.join(cuda.build_folder(), "proto", "cuda-wire.capnp")
+    schema = os.path.join(harness.build(), "proto", "cuda-wire.capnp")
     text = json.dumps({"number": str(number), "isAsked": True, **body})
     words = subprocess.run(["capnp", "convert", "json:flat", f"-I{runtime.SOURCE}/proto", schema, "Call"], input=text.encode(),
                            stdout=subprocess.PIPE, check=True).stdout

@@ -167,11 +167,16 @@ class Programs(unittest.TestCase):
     def test_shares(self):
         for number, share in ((1, "20"), (2, "80")):
             self.party(number, AITHERION_SHARE=share).go(1000)
-        self.await_work(1, 2)
-        first, second = self.used(1), self.used(2)
-        self.await_work(2, seconds=4)
-        first, second = self.used(1) - first, self.used(2) - second
-        self.assertAlmostEqual(100 * first / (first + second), 20, delta=15 if runtime.IS_SANITIZED else 6)
+        parts = []
+
+        def has_share():
+            """Over a while in which a busy machine let both programs work."""
+            first, second = self.used(1), self.used(2)
+            self.await_work(2, seconds=2)
+            first, second = self.used(1) - first, self.used(2) - second
+            parts.append(100 * first / (first + second))
+            return abs(parts[-1] - 20) < 5
+        self.assertTrue(harness.wait_until(has_share), parts)
         shares = {one["turn"]["claim"]["sharePercent"]: one["turn"]["sharePercent"] for one in sessions_of(self.server)}
         self.assertEqual(shares, {20: 20, 80: 80})
         for figures in ask(self.server)["sessions"]:

@@ -20,7 +20,7 @@ class Wrong(unittest.TestCase):
     def run_at(self, server, transport, *names, program="wrong"):
         env = programs.environment(programs.library_folder("aitherion"), AITHERION_SERVER=place(server, transport),
                                    AITHERION_KEY_FILE=runtime.key_file())
-        path = os.path.join(programs.build_folder(), "tests", "cuda_programs", program)
+        path = os.path.join(harness.build(), "tests", "cuda_programs", program)
         return subprocess.run([path, *names], env=env, text=True, stdout=subprocess.PIPE, timeout=5 * harness.PATIENCE_S, check=False)
 
     def test_a_full_gpu_is_out_of_memory(self):

@@ -11,7 +11,7 @@ sys.path[:0] = [os.path.join(SOURCE, name) for name in ("bench", "tests/tools", 
 import harness  # noqa: E402
 import runtime  # noqa: E402
 import sim_gpu  # noqa: E402
-from cuda import alone_variables, build_folder  # noqa: E402
+from cuda import alone_variables  # noqa: E402
 from parties import Party  # noqa: E402
 
 SLICE_S = 0.01  # of the kernels below
@@ -23,11 +23,11 @@ class GpuTime(unittest.TestCase):
         self.file = os.path.join(harness.scratch(), self.id().rsplit(".", 1)[1])
 
     def environment(self, **changes):
-        path = [os.path.join(build_folder(), "lib", "aitherion", "sim"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+        path = [os.path.join(harness.build(), "lib", "aitherion", "sim"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
         return harness.environment(AITHERION_SIM_GPU=self.file, LD_LIBRARY_PATH=os.pathsep.join(path), **changes)
 
     def party(self, kind, number, env=None, **variables):
-        party = Party(build_folder(), kind, number, env or self.environment(), patience_s=harness.PATIENCE_S, **variables)
+        party = Party(harness.build(), kind, number, env or self.environment(), patience_s=harness.PATIENCE_S, **variables)
         self.addCleanup(party.end)
         return party
 

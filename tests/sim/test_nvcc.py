@@ -36,7 +36,7 @@ def why_not():
         return "programs of this machine are no use in a cross build"
     if os.environ.get("AITHERION_SANITIZED") == "1":
         return "nvcc's programs lack the sanitizers' runtime, which the simulated driver of this build needs"
-    with open(os.path.join(programs.build_folder(), "config.h"), encoding="utf-8") as config:
+    with open(os.path.join(harness.build(), "config.h"), encoding="utf-8") as config:
         if "#define ATH_RUNTIME_TABLES 1" not in config.read():
             return "this build is without the tables for the CUDA runtime (--disable-runtime-tables)"
     return None

@@ -1,6 +1,7 @@
 """Helpers for all tests: the binary under test, captures as folders, a clean environment, the count line at the end.
 
 AITHERION names the binary under test. Without it the tests use ./aitherion, then build/aitherion of the source tree.
+AITHERION_BUILD names the build folder. Without it that is the binary's folder.
 The file needs only Python's standard library and writes nothing into the source tree.
 """
 import atexit
@@ -46,16 +47,20 @@ def binary():
     sys.exit("no aitherion to test: build it, or set AITHERION=/path/to/aitherion")
 
 
+def build():
+    """Returns the absolute path of the build folder, with the libraries and the tests' programs."""
+    return os.path.abspath(os.environ.get("AITHERION_BUILD") or os.path.dirname(binary()))
+
+
 def copies_alone():
-    """True if the binary is an ELF file. A script that starts an emulator only works in its own place."""
-    with open(binary(), "rb") as file:
-        return file.read(4) == b"\x7fELF"
+    """True if the build is for this machine. A script that starts an emulator only works in its own place."""
+    return not os.environ.get("EXE_WRAPPER")
 
 
 def emulated(path):
     """Returns a command that runs a program of the build, through the emulator of a cross build if there is one."""
     wrapper = os.environ.get("EXE_WRAPPER")
-    return [wrapper, path] if wrapper and not copies_alone() else [path]
+    return [wrapper, path] if wrapper else [path]
 
 
 def scratch():
@@ -222,7 +227,7 @@ class _Result(unittest.TextTestResult):
 
 def main(module="__main__"):
     """Runs a file of unittest cases; ends with the count line and exit code 0, 1, or 77 (all skipped)."""
-    binary()  # if there is no binary, one clear message instead of a failure of each test
+    build()  # if there is none, one clear message instead of a failure of each test
     names = [arg for arg in sys.argv[1:] if not arg.startswith("-")]
     loader = unittest.defaultTestLoader
     suite = loader.loadTestsFromNames(names, sys.modules[module]) if names else loader.loadTestsFromModule(

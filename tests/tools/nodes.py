@@ -21,14 +21,14 @@ ENTRY = ("  - {{ id: {id}, node: {node}, memory_nodes: [{node}], memory_percent:
 
 
 def tool(name):
-    path = os.path.join(os.path.dirname(harness.binary()), "tests", "tools", name)
+    path = os.path.join(harness.build(), "tests", "tools", name)
     if not os.access(path, os.X_OK):
         sys.exit(f"no {name} to test with: make check TESTS=")
     return path
 
 
 def runtime():
-    path = os.path.join(os.path.dirname(harness.binary()), "aitherion-runtime")
+    path = os.path.join(harness.build(), "aitherion-runtime")
     if not os.access(path, os.X_OK):
         sys.exit("no aitherion-runtime to test with: make")
     return path

@@ -153,7 +153,7 @@ class Covering(unittest.TestCase):
         self.assertEqual(covering.missing("ab", [set(), {"a"}, {"a", "b"}]), [("a", False, "b", True)])
 
     def test_the_optimisations_fit(self):
-        program = os.path.join(os.path.dirname(harness.binary()), "aitherion-runtime")
+        program = os.path.join(harness.build(), "aitherion-runtime")
         lines = subprocess.run([program, "switches"], text=True, stdout=subprocess.PIPE, check=True).stdout.splitlines()
         self.check(["tcp", *(line.split()[0] for line in lines)])
 

@@ -910,7 +910,7 @@ class Runtimes(Base):
         menus.keys("6")
         self.ended(menus)
         self.assertIn("no program uses a runtime", menus.keys("Enter", "5"))
-        steps = os.path.join(os.path.dirname(harness.binary()), "tests", "runtime", "cuda_steps")
+        steps = os.path.join(harness.build(), "tests", "runtime", "cuda_steps")
         with subprocess.Popen([harness.binary(), "run", "--numa", "1", "-c", menus.path, "--", steps], text=True, bufsize=1,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               env=harness.environment(srcdir=harness.SOURCE, **self.env)) as program:
@@ -944,7 +944,7 @@ class Runtimes(Base):
         self.assertIn("1  Give it limits or a role", menus.keys("2"))
         menus.keys("q", "q", "6")
         self.ended(menus)
-        steps = os.path.join(os.path.dirname(harness.binary()), "tests", "runtime", "cuda_steps")
+        steps = os.path.join(harness.build(), "tests", "runtime", "cuda_steps")
         with contextlib.ExitStack() as stack:
             programs = {}
             for name in "alice", "bob":

@@ -2,6 +2,7 @@
  * hangs, and goes on when a session is killed or floods it. This process is the listening one. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -254,6 +255,22 @@ TEST(goes_on_after_a_killed_holder)
     printf("killed holder: the other had its turn after %.1f ms at most\n",
            (double)longest_ns / 1e6);
     ck_assert_uint_lt(longest_ns, UINT64_C(1000000000)); /* a busy machine; 100 ms on a quiet one */
+}
+
+/* A session that makes its writes wait makes only its own wait. */
+TEST(gives_each_process_an_open_file_of_its_own)
+{
+    int status;
+    pid_t child = fork();
+    if (!child)
+        _exit(ath_arbiter_open_pipe(&listener.server) ||
+              fcntl(listener.server.turns_fd, F_SETFL, 0) ||
+              write(listener.server.turns_fd, "", 1) != 1);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(fcntl(listener.server.turns_fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+    char byte;
+    ck_assert_int_eq(read(listener.arbiter.pipe_fd, &byte, 1), 1);
 }
 
 static uint64_t processor_ns(pid_t pid)

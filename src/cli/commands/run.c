@@ -355,6 +355,15 @@ static void warn_of_claim(const struct ath_runtime_health *health)
 
     if (ath_client_time_claim(&asked, &unused) || (!asked.share_percent && !asked.priority))
         return;
+    if (health->sharing == ATH_GPU_SHARING_UNKNOWN || health->sharing == ATH_GPU_SHARING_FREE) {
+        ath_log(ATH_LOG_NORMAL,
+                health->sharing == ATH_GPU_SHARING_FREE
+                    ? _("warning: the runtime gives no turns (sharing: free): shares and "
+                        "priorities have no effect")
+                    : _("warning: the runtime is older than shares of a GPU's time: shares and "
+                        "priorities have no effect"));
+        return;
+    }
     struct ath_time_claim given = asked;
     ath_time_claim_bound(&given, &most);
     if (given.share_percent != asked.share_percent)

@@ -12,6 +12,7 @@
 struct options {
     const char *watch;
     struct ath_reach_options reach;
+    bool is_explained;
 };
 
 /* If only one runtime is asked, a failure is an error. With several runtimes, or while watching,
@@ -26,6 +27,7 @@ static int show(struct ath_cli *cli, const void *data, struct ath_repeat *repeat
     int status = ath_reach_open(cli, &options->reach, ATH_REACH_ALL, &reach, err);
     if (status)
         return status;
+    report.is_explained = options->is_explained;
     report.count = reach.count;
     report.items = ath_xalloc(reach.count * sizeof *report.items);
     ath_reach_ask(&reach, report.items);
@@ -43,6 +45,9 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 }
 
 static const struct ath_option option_table[] = {
+    { .name = "explain",
+      .offset = offsetof(struct options, is_explained),
+      .help = N_("say which programs wait for a GPU, for whom, and why (`turn` of --json)") },
     ATH_REACH_LIST_OPTIONS(struct options),
     ATH_REPEAT_OPTION(struct options),
     { .name = NULL },
@@ -52,6 +57,7 @@ static const struct ath_example examples[] = {
     { "aitherion session list", N_("of all runtimes on this machine") },
     { "aitherion session list --server 10.0.0.11:50051 --json", N_("of a runtime on another "
                                                                    "machine, as data") },
+    { "aitherion session list --explain", N_("who waits for whom, and why") },
     { "aitherion session list --watch 5", N_("every five seconds, until Ctrl-C") },
     { .command = NULL },
 };
@@ -65,7 +71,8 @@ const struct ath_command ath_command_session_list = {
            "--numa names: the program's name and origin, the memory that it holds on each GPU, "
            "its own limit if it has one, and its age. A limit was asked for by the program, or is "
            "what its key may have, or was set later by `session limit`. \"not enforced\": the "
-           "runtime only counts (`enforce: false`)."),
+           "runtime only counts (`enforce: false`). If a program has a share of the GPUs' time, a "
+           "priority, or waits for its turn, a column says so."),
     .options = option_table,
     .options_size = sizeof(struct options),
     .examples = examples,

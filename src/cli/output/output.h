@@ -37,7 +37,8 @@ struct ath_view {
     const char *title;  /* of the schema */
     const char *about;  /* its description; NULL for none */
     const struct ath_field *fields; /* members of the JSON object after "schema" */
-    const char *clock; /* member that grows with time alone: not a change for --watch; NULL: none */
+    /* Members that grow with time alone, up to a NULL: not a change for --watch. NULL: none. */
+    const char *const *clocks;
     ath_writer to_text;
     const struct ath_picture *pictures;
     size_t picture_count;

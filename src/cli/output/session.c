@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "base/time_claim.h"
 #include "cli/output/table.h"
 #include "cli/output/words.h"
 #include "config/schema.h"
@@ -61,6 +62,74 @@ static const struct ath_field use_fields[] = {
 };
 #undef AT
 
+static const char *const states[] = { "idle", "free", "holds", "waits", NULL };
+
+static const char *state_word(int state)
+{
+    return state > ATH_GPU_TURN_STATE_UNKNOWN && state <= ATH_GPU_TURN_STATE_WAITS
+               ? states[state - ATH_GPU_TURN_STATE_IDLE]
+               : NULL;
+}
+
+static const char *const reasons[] = { "turn", "priority", "cap", "next", NULL };
+
+static const char *reason_word(int reason)
+{
+    return reason > ATH_WAIT_NONE && reason < ATH_WAIT_REASONS ? reasons[reason - ATH_WAIT_TURN]
+                                                               : NULL;
+}
+
+static const void *find_turn(const void *object)
+{
+    const struct ath_runtime_session *session = object;
+    return session->turn.claim.priority ? &session->turn : NULL; /* newer servers always say */
+}
+
+static const void *find_other(const void *object)
+{
+    return ((const struct ath_runtime_turn *)object)->waits_for ? object : NULL;
+}
+
+static const void *find_share(const void *object)
+{
+    return ((const struct ath_runtime_turn *)object)->claim.share_percent ? object : NULL;
+}
+
+#define AT(member) ATH_AT(struct ath_runtime_turn, member)
+static const struct ath_field turn_fields[] = {
+    ATH_FIELD("state", AT(state),
+              .help =
+                  "idle: has nothing for a GPU to do; free: uses it at the same time as others; "
+                  "holds: has its turn; waits: for its turn",
+              .word = state_word, .words = states, .is_nullable = true),
+    ATH_FIELD("state_ms", AT(state_ms), .help = "for how long it has been in this state",
+              .is_nullable = true),
+    ATH_FIELD("waits_for", AT(waits_for),
+              .help = "id of the session that has its turn meanwhile; null for none",
+              .is_nullable = true, .find = find_other),
+    ATH_FIELD("reason", AT(reason),
+              .help =
+                  "why it waits: another session has its turn, or one of a higher priority; its "
+                  "cap; or it is next; null if it does not wait",
+              .word = reason_word, .words = reasons, .is_nullable = true),
+    ATH_FIELD("share_percent", AT(claim.share_percent),
+              .help = "that it claims of its GPUs' time; null for none", .is_nullable = true,
+              .find = find_share),
+    ATH_FIELD("share_source", AT(share_source),
+              .help = "who claimed it, as memory_limit_source; null for no share",
+              .word = source_word, .words = sources, .is_nullable = true),
+    ATH_FIELD("is_capped", AT(claim.is_capped), .help = "never more than its share"),
+    ATH_FIELD("priority", AT(claim.priority), .word = ath_time_priority_word,
+              .words = ath_time_priorities, .is_nullable = true),
+    ATH_FIELD("priority_source", AT(priority_source), .word = source_word, .words = sources,
+              .is_nullable = true),
+    ATH_FIELD("due_percent", AT(share_percent),
+              .help = "of its GPUs' time that it gets if all that used them lately want them",
+              .is_nullable = true),
+    { .name = NULL },
+};
+#undef AT
+
 #define AT(member) ATH_AT(struct ath_runtime_session, member)
 const struct ath_field ath_session_fields[] = {
     ATH_FIELD("id", AT(id), .help = "id of the session; a runtime never uses an id twice",
@@ -82,6 +151,9 @@ const struct ath_field ath_session_fields[] = {
     ATH_FIELD("age_ms", AT(age_ms), .rules = ATH_AT_LEAST_0),
     ATH_FIELD("devices", ATH_AT_LIST(struct ath_runtime_session, uses, use_count),
               .help = "GPUs on which the session uses memory or has a limit", .fields = use_fields),
+    ATH_FIELD("turn", ATH_OF(ATH_FIELD_OBJECT),
+              .help = "its part of the GPUs' time; null if the runtime is too old to say",
+              .is_nullable = true, .fields = turn_fields, .find = find_turn),
     { .name = NULL },
 };
 #undef AT
@@ -140,16 +212,20 @@ static const struct ath_field list_fields[] = {
 
 /* ---- words ---- */
 
-/* Returns what kind of limit a session has, NULL if it has none. */
-static const char *limit_words(const struct ath_runtime_use *use)
+/* Returns where a limit or a share comes from; NULL if there is none. */
+static const char *source_words(enum ath_gpu_limit_source source)
 {
     static const char *const words[] = { [ATH_GPU_LIMIT_SOURCE_NONE] = NULL,
                                          [ATH_GPU_LIMIT_SOURCE_ASKED] = N_("asked for"),
                                          [ATH_GPU_LIMIT_SOURCE_IDENTITY] = N_("of its key"),
                                          [ATH_GPU_LIMIT_SOURCE_SET] = N_("set later") };
-    return use->memory_limit_bytes != ATH_UNKNOWN && source_word((int)use->limit_source)
-               ? _(words[use->limit_source])
-               : NULL;
+    return source_word((int)source) ? _(words[source]) : NULL;
+}
+
+/* Returns what kind of limit a session has, NULL if it has none. */
+static const char *limit_words(const struct ath_runtime_use *use)
+{
+    return use->memory_limit_bytes != ATH_UNKNOWN ? source_words(use->limit_source) : NULL;
 }
 
 static void add_use(struct ath_text *text, const struct ath_runtime_use *use)
@@ -178,6 +254,77 @@ static char *memory_words(const struct ath_runtime_session *session)
     return text.data ? ath_text_take(&text) : NULL;
 }
 
+static void add_share(struct ath_text *text, const struct ath_runtime_turn *turn)
+{
+    const char *source = source_words(turn->share_source);
+    if (!turn->claim.share_percent)
+        return;
+    ath_text_add(text, turn->claim.is_capped ? _("%d %% at most") : _("%d %%"),
+                 turn->claim.share_percent);
+    if (source)
+        ath_text_add(text, _(" (%s)"), source);
+}
+
+static void add_state(struct ath_text *text, const struct ath_runtime_turn *turn)
+{
+    if (turn->state == ATH_GPU_TURN_STATE_HOLDS)
+        ath_text_add_part(text, _(", "), "%s", _("has its turn"));
+    else if (turn->reason == ATH_WAIT_CAP)
+        ath_text_add_part(text, _(", "), "%s", _("waits for its cap"));
+    else if (turn->waits_for)
+        ath_text_add_part(text, _(", "), _("waits for session %" PRIu64), turn->waits_for);
+    else if (turn->state == ATH_GPU_TURN_STATE_WAITS)
+        ath_text_add_part(text, _(", "), "%s", _("waits"));
+}
+
+char *ath_session_turn_words(const struct ath_runtime_turn *turn)
+{
+    struct ath_text text = { 0 };
+    add_share(&text, turn);
+    if (turn->claim.priority == ATH_TIME_HIGH || turn->claim.priority == ATH_TIME_LOW)
+        ath_text_add_part(&text, _(", "), _("priority %s"),
+                          ath_time_priority_word((int)turn->claim.priority));
+    add_state(&text, turn);
+    return text.data ? ath_text_take(&text) : NULL;
+}
+
+/* Returns "session 7 (train.py)", or "session 7" for one that this user may not see. */
+static char *session_words(const struct ath_runtime_sessions *sessions, uint64_t id)
+{
+    for (size_t i = 0; i < sessions->count; i++)
+        if (sessions->items[i].id == id && sessions->items[i].program)
+            return ath_xasprintf(_("session %" PRIu64 " (%s)"), id, sessions->items[i].program);
+    return ath_xasprintf(_("session %" PRIu64), id);
+}
+
+char *ath_session_wait_words(const struct ath_runtime_sessions *sessions,
+                             const struct ath_runtime_session *session)
+{
+    const struct ath_runtime_turn *turn = &session->turn;
+    ath_auto_free char *own = session_words(sessions, session->id);
+    ath_auto_free char *other = session_words(sessions, turn->waits_for);
+    double waited_s = turn->state_ms < 0 ? 0 : (double)turn->state_ms / 1000;
+
+    switch (turn->reason) {
+    case ATH_WAIT_TURN:
+        return ath_xasprintf(_("%s has waited for %.3f s for %s, which has its turn"), own,
+                             waited_s, other);
+    case ATH_WAIT_PRIORITY:
+        return ath_xasprintf(_("%s has waited for %.3f s for %s, which has a higher priority"), own,
+                             waited_s, other);
+    case ATH_WAIT_CAP:
+        return ath_xasprintf(_("%s has waited for %.3f s for its own cap: it has had its %d "
+                               "percent for now"),
+                             own, waited_s, turn->claim.share_percent);
+    case ATH_WAIT_NEXT:
+        return ath_xasprintf(_("%s has waited for %.3f s, for no other session: its turn comes "
+                               "next"),
+                             own, waited_s);
+    default:
+        return NULL;
+    }
+}
+
 static char *name_of(const struct ath_session_group *group)
 {
     return group->id == ATH_UNSET ? ath_xstrdup(group->server) : ath_xasprintf("NUMA%d", group->id);
@@ -193,6 +340,27 @@ static const char *const titles[COLUMN_COUNT] = {
     [IDENTITY] = N_("Key"),    [MEMORY] = N_("Memory"), [AGE] = N_("Age"),
     [PEER] = N_("From"),
 };
+
+/* The same, if a session has a share or waits. */
+enum { SHARE = PEER, PEER_BEHIND_SHARE, LONG_COUNT };
+
+static const char *const long_titles[LONG_COUNT] = {
+    [RUNTIME] = N_("Runtime"),        [ID] = N_("Session"),
+    [PROGRAM] = N_("Program"),        [IDENTITY] = N_("Key"),
+    [MEMORY] = N_("Memory"),          [AGE] = N_("Age"),
+    [SHARE] = N_("Share of the GPU"), [PEER_BEHIND_SHARE] = N_("From"),
+};
+
+static bool has_shares(const struct ath_session_group *groups, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < groups[i].sessions.count; j++) {
+            ath_auto_free char *words = ath_session_turn_words(&groups[i].sessions.items[j].turn);
+            if (words)
+                return true;
+        }
+    return false;
+}
 
 /* Returns the name of a user of the runtime's machine if that is this one, else the id. */
 static char *user_words(const struct ath_session_group *group, unsigned int uid)
@@ -238,7 +406,9 @@ static void add_rows(const struct ath_session_group *group, struct ath_table *ta
         row[ID].role = ATH_ROLE_NAME;
         row[PROGRAM].text = ath_xstrdup(one->program);
         row[IDENTITY].text = ath_xstrdup(one->identity);
-        row[PEER].text = origin_words(group, one);
+        if (table->column_count == LONG_COUNT)
+            row[SHARE].text = ath_session_turn_words(&one->turn);
+        row[table->column_count - 1].text = origin_words(group, one);
         row[MEMORY].text = memory_words(one);
         row[AGE].text = ath_words_duration((int64_t)(one->age_ms / 1000));
     }
@@ -246,7 +416,9 @@ static void add_rows(const struct ath_session_group *group, struct ath_table *ta
 
 void ath_sessions_table(const struct ath_session_group *groups, size_t count, struct ath_table *out)
 {
-    *out = (struct ath_table){ .titles = titles, .column_count = COLUMN_COUNT };
+    bool is_long = has_shares(groups, count);
+    *out = (struct ath_table){ .titles = is_long ? long_titles : titles,
+                               .column_count = is_long ? LONG_COUNT : COLUMN_COUNT };
     for (size_t i = 0; i < count; i++)
         add_rows(&groups[i], out);
 }
@@ -272,6 +444,32 @@ static void print_error(const struct ath_style *style, FILE *out,
         ath_style_print(style, out, &(struct ath_paragraph){ .prefix = "  ", .text = hint });
 }
 
+static size_t explain(const struct ath_style *style, FILE *out,
+                      const struct ath_session_group *group)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < group->sessions.count; i++) {
+        ath_auto_free char *words =
+            ath_session_wait_words(&group->sessions, &group->sessions.items[i]);
+        ath_auto_free char *name = name_of(group);
+        ath_auto_free char *text = words ? ath_xasprintf("%s: %s", name, words) : NULL;
+        if (text)
+            ath_style_print(style, out, &(struct ath_paragraph){ .text = text });
+        count += text != NULL;
+    }
+    return count;
+}
+
+static void explain_all(const struct ath_style *style, FILE *out,
+                        const struct ath_session_report *report)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < report->count; i++)
+        count += explain(style, out, &report->items[i]);
+    if (!count)
+        fprintf(out, "%s\n", _("no program waits for a GPU now"));
+}
+
 static void list_to_text(const struct ath_style *style, FILE *out, const void *data)
 {
     const struct ath_session_report *report = data;
@@ -287,16 +485,20 @@ static void list_to_text(const struct ath_style *style, FILE *out, const void *d
         fprintf(out, "%s\n", _("no runtime runs here"));
     else if (!count && has_answer)
         fprintf(out, "%s\n", _("no program uses a runtime now"));
+    else if (report->is_explained)
+        explain_all(style, out, report);
     for (size_t i = 0; i < report->count; i++)
         if (report->items[i].status)
             print_error(style, out, &report->items[i]);
 }
 
+const char *const ath_session_clocks[] = { "age_ms", "state_ms", NULL };
+
 const struct ath_view ath_session_list_view = {
     .schema = "aitherion.session-list/1",
     .title = "Output of `aitherion session list --json`",
     .fields = list_fields,
-    .clock = "age_ms",
+    .clocks = ath_session_clocks,
     .to_text = list_to_text,
 };
 
@@ -311,6 +513,11 @@ static const char *action_word(int action)
     return actions[action];
 }
 
+static const void *find_claim(const void *object)
+{
+    return ((const struct ath_session_change *)object)->action == ATH_SESSION_LIMIT ? object : NULL;
+}
+
 #define AT(member) ATH_AT(struct ath_session_change, member)
 static const struct ath_field change_fields[] = {
     ATH_FIELD("action", AT(action), .word = action_word, .words = actions),
@@ -319,15 +526,62 @@ static const struct ath_field change_fields[] = {
     ATH_FIELD("sessions", ATH_AT_LIST(struct ath_session_change, ids, id_count),
               .help = "ids of the changed sessions",
               .rules = "{\"items\": {\"type\": \"integer\", \"minimum\": 1}, \"minItems\": 1}"),
-    ATH_FIELD("device", AT(device), .help = "for a limit: index of the GPU in the runtime's list",
+    ATH_FIELD("device", AT(device),
+              .help = "for a limit of memory: index of the GPU in the runtime's list",
               .is_nullable = true),
     ATH_FIELD("memory_limit_bytes", AT(limit_bytes), .help = "null for no limit",
               .is_nullable = true),
     ATH_FIELD("memory_used_bytes", AT(used_bytes),
               .help = "for a limit: memory that the session uses on the GPU", .is_nullable = true),
+    ATH_FIELD("share_percent", AT(claim.share_percent), .find = find_claim,
+              .help = "the new share of the GPUs' time, 0 for none; null if it was not changed",
+              .is_nullable = true),
+    ATH_FIELD("is_capped", ATH_AT_AS(ATH_FIELD_FLAG, struct ath_session_change, claim.cap),
+              .find = find_claim, .help = "null if it was not changed", .is_nullable = true),
+    ATH_FIELD("priority", AT(claim.priority), .word = ath_time_priority_word,
+              .words = ath_time_priorities, .help = "null if it was not changed",
+              .is_nullable = true),
     { .name = NULL },
 };
 #undef AT
+
+static void print_share(FILE *out, const struct ath_session_change *change, const char *id)
+{
+    static const char *const shares[] = {
+        N_("session %s has %d percent of its GPUs' time while others want them\n"),
+        N_("would give session %s %d percent of its GPUs' time while others want them\n"),
+    };
+    static const char *const none[] = { N_("session %s has no share of its own\n"),
+                                        N_("would leave session %s no share of its own\n") };
+    if (change->claim.share_percent > 0)
+        fprintf(out, _(shares[change->is_dry_run]), id, change->claim.share_percent);
+    else if (!change->claim.share_percent)
+        fprintf(out, _(none[change->is_dry_run]), id);
+}
+
+static void print_claim(FILE *out, const struct ath_session_change *change, const char *id)
+{
+    static const char *const caps[][2] = {
+        { N_("session %s may use time that others leave\n"),
+          N_("would let session %s use time that others leave\n") },
+        { N_("session %s gets no more than its share\n"),
+          N_("would give session %s no more than its share\n") },
+    };
+    static const char *const priorities[] = { N_("session %s has the priority '%s'\n"),
+                                              N_("would give session %s the priority '%s'\n") };
+    enum ath_time_priority got =
+        change->got_priority ? change->got_priority : change->claim.priority;
+
+    print_share(out, change, id);
+    if (change->claim.cap != ATH_UNKNOWN)
+        fprintf(out, _(caps[change->claim.cap][change->is_dry_run]), id);
+    if (!change->claim.priority)
+        return;
+    fprintf(out, _(priorities[change->is_dry_run]), id, ath_time_priority_word((int)got));
+    if (got != change->claim.priority)
+        fprintf(out, _("note: its key allows no priority above '%s'\n"),
+                ath_time_priority_word((int)got));
+}
 
 static void print_change(FILE *out, const struct ath_session_change *change, const char *id)
 {
@@ -339,9 +593,12 @@ static void print_change(FILE *out, const struct ath_session_change *change, con
     ath_auto_free char *size = change->limit_bytes == ATH_UNKNOWN
                                    ? ath_xstrdup(_("all served memory"))
                                    : ath_words_size(change->limit_bytes);
-    if (change->action == ATH_SESSION_END)
+    if (change->action == ATH_SESSION_END) {
         fprintf(out, _(ends[change->is_dry_run]), id);
-    else
+        return;
+    }
+    print_claim(out, change, id);
+    if (change->device != ATH_UNKNOWN)
         fprintf(out, _(limits[change->is_dry_run]), id, size, change->device);
 }
 

@@ -21,6 +21,7 @@ void ath_session_group_free(struct ath_session_group *group);
 struct ath_session_report {
     struct ath_session_group *items;
     size_t count;
+    bool is_explained; /* the text says who waits for whom */
 };
 void ath_session_report_free(struct ath_session_report *report);
 
@@ -30,8 +31,15 @@ extern const struct ath_view ath_session_list_view; /* of a struct ath_session_r
  */
 extern const struct ath_field ath_session_group_fields[]; /* of a struct ath_session_group */
 extern const struct ath_field ath_session_fields[];       /* of a struct ath_runtime_session */
+extern const char *const ath_session_clocks[];            /* members that grow with time alone */
 void ath_sessions_table(const struct ath_session_group *groups, size_t count,
                         struct ath_table *out);
+/* Returns a session's claim and what it does now: "25 % at most (asked for), waits for session 7";
+ * NULL if there is nothing to say. The caller frees it. */
+char *ath_session_turn_words(const struct ath_runtime_turn *turn);
+/* Returns why a session waits, as a sentence; NULL if it does not wait. The caller frees it. */
+char *ath_session_wait_words(const struct ath_runtime_sessions *sessions,
+                             const struct ath_runtime_session *session);
 /* Returns a peer "unix:PID:UID" in words, another address as it is. The caller frees it. */
 char *ath_session_peer_words(const struct ath_session_group *group, const char *peer);
 void ath_sessions_print(const struct ath_style *style, FILE *out,
@@ -45,9 +53,11 @@ struct ath_session_change {
     const char *server;  /* not owned */
     const uint64_t *ids; /* the sessions that were changed; not owned */
     size_t id_count;
-    int device;          /* index in the runtime's list; ATH_UNKNOWN for ATH_SESSION_END */
-    int64_t limit_bytes; /* ATH_UNKNOWN for no limit, and for ATH_SESSION_END */
-    int64_t used_bytes;  /* of the session on the device; ATH_UNKNOWN for ATH_SESSION_END */
+    int device;          /* index in the runtime's list; ATH_UNKNOWN if no memory was limited */
+    int64_t limit_bytes; /* ATH_UNKNOWN for no limit, and without a device */
+    int64_t used_bytes;  /* of the session on the device; ATH_UNKNOWN without a device */
+    struct ath_claim_change claim;       /* for ATH_SESSION_LIMIT */
+    enum ath_time_priority got_priority; /* that the session has now; unset if not known */
 };
 
 extern const struct ath_view ath_session_change_view; /* of a struct ath_session_change */

@@ -488,6 +488,6 @@ const struct ath_view ath_status_view = {
     .schema = "aitherion.status/1",
     .title = "Output of `aitherion status --json`",
     .fields = fields,
-    .clock = "age_ms",
+    .clocks = ath_session_clocks,
     .to_text = to_text,
 };

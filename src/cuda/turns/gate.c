@@ -103,10 +103,11 @@ static void find_arbiter(void)
         ath_turn_gate_call_arbiter();
         while (!ath_turn_gate_has_arbiter() && ath_now_ms() < gate.begun_ms + ATH_GATE_SESSION_MS)
             ath_turn_gate_rest(LOOK_US);
-        if (!ath_turn_gate_has_arbiter() || !ath_turn_thread_start())
-            ath_turn_gate_pass_freely();
-        else
+        bool has_arbiter = ath_turn_gate_has_arbiter();
+        if (has_arbiter) /* before the thread begins, which would look for an arbiter first */
             atomic_store(&gate.word, &gate.setup.grant->word);
+        if (!has_arbiter || !ath_turn_thread_start())
+            ath_turn_gate_pass_freely();
     }
     pthread_mutex_unlock(&gate.begin_lock);
 }

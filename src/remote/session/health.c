@@ -9,6 +9,7 @@
 #include "base/clean.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "remote/session/sessions.h"
 
 /* A harmless copy of a server's text. */
 static char *copy(const char *text)
@@ -58,19 +59,6 @@ static void take_problem(struct ath_control_problem from, struct ath_runtime_pro
     };
 }
 
-/* A server may say anything. */
-static struct ath_time_claim take_claim(struct ath_gpu_claim from)
-{
-    uint32_t percent = ath_gpu_claim_share_percent(from);
-    enum ath_time_priority priority = (enum ath_time_priority)ath_gpu_claim_priority(from);
-
-    return (struct ath_time_claim){
-        .share_percent = percent <= ATH_SHARE_PERCENT_MAX ? (int)percent : 0,
-        .is_capped = ath_gpu_claim_is_capped(from),
-        .priority = ath_time_priority_word((int)priority) ? priority : ATH_TIME_UNSET
-    };
-}
-
 static void take_health(struct ath_control_health from, struct ath_runtime_health *to)
 {
     struct ath_wire_list devices = ath_control_health_devices(from);
@@ -89,7 +77,8 @@ static void take_health(struct ath_control_health from, struct ath_runtime_healt
         .wants_key = ath_control_health_wants_key(from),
         .vram_fraction = ath_control_health_vram_fraction(from),
         .sessions = ath_control_health_sessions(from),
-        .claim = take_claim(ath_control_health_claim(from)),
+        .sharing = ath_control_health_sharing(from),
+        .claim = ath_claim_take(ath_control_health_claim(from)),
         .driver_version = ath_control_health_driver_version(from),
     };
     for (uint32_t i = 0; i < devices.count; i++)

@@ -34,7 +34,8 @@ struct ath_runtime_health {
     uint64_t net_namespace;   /* 0: unknown */
     bool is_simulated, wants_key;
     double vram_fraction;
-    uint32_t sessions;           /* of programs */
+    uint32_t sessions;            /* of programs */
+    enum ath_gpu_sharing sharing; /* unknown: the server is older than turns */
     struct ath_time_claim claim; /* the most that a session with this key may claim; share_percent 0
                                   * and an unset priority: any */
     uint32_t driver_version;     /* of CUDA, 13000 for 13.0; 0: unknown */

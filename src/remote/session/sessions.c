@@ -20,6 +20,32 @@ static void take_use(struct ath_gpu_device_use from, struct ath_runtime_use *to)
                                   .is_limit_enforced = ath_gpu_device_use_is_limit_enforced(from) };
 }
 
+struct ath_time_claim ath_claim_take(struct ath_gpu_claim from)
+{
+    uint32_t percent = ath_gpu_claim_share_percent(from);
+    enum ath_time_priority priority = (enum ath_time_priority)ath_gpu_claim_priority(from);
+
+    return (struct ath_time_claim){
+        .share_percent = percent <= ATH_SHARE_PERCENT_MAX ? (int)percent : 0,
+        .is_capped = ath_gpu_claim_is_capped(from),
+        .priority = ath_time_priority_word((int)priority) ? priority : ATH_TIME_UNSET
+    };
+}
+
+static void take_turn(struct ath_gpu_turn from, struct ath_runtime_turn *to)
+{
+    double percent = ath_gpu_turn_share_percent(from);
+    int64_t state_ms = ath_gpu_turn_state_ms(from);
+    *to = (struct ath_runtime_turn){ .state = ath_gpu_turn_state(from),
+                                     .waits_for = ath_gpu_turn_waits_for(from),
+                                     .state_ms = state_ms >= 0 ? state_ms : ATH_UNKNOWN,
+                                     .share_percent =
+                                         percent >= 0 && percent <= 100 ? percent : ATH_UNKNOWN,
+                                     .claim = ath_claim_take(ath_gpu_turn_claim(from)),
+                                     .share_source = ath_gpu_turn_share_source(from),
+                                     .priority_source = ath_gpu_turn_priority_source(from) };
+}
+
 static void take_session(struct ath_gpu_session from, struct ath_runtime_session *to)
 {
     struct ath_wire_list uses = ath_gpu_session_devices(from);
@@ -35,9 +61,33 @@ static void take_session(struct ath_gpu_session from, struct ath_runtime_session
                                         .peer = ath_clean(ath_gpu_session_peer(from), true),
                                         .is_encrypted = ath_gpu_session_is_encrypted(from),
                                         .age_ms = ath_gpu_session_age_ms(from) };
+    take_turn(ath_gpu_session_turn(from), &to->turn);
     for (uint32_t i = 0; i < uses.count; i++)
         take_use(ath_gpu_device_use_item(uses, i),
                  ath_push(&to->uses, &to->use_count, sizeof *to->uses));
+}
+
+static const struct ath_runtime_session *find(const struct ath_runtime_sessions *sessions,
+                                              uint64_t id)
+{
+    for (size_t i = 0; i < sessions->count; i++)
+        if (sessions->items[i].id == id)
+            return &sessions->items[i];
+    return NULL;
+}
+
+enum ath_wait_reason ath_wait_reason(const struct ath_runtime_sessions *sessions,
+                                     const struct ath_runtime_turn *turn)
+{
+    const struct ath_runtime_session *other =
+        turn->waits_for ? find(sessions, turn->waits_for) : NULL;
+
+    if (turn->state != ATH_GPU_TURN_STATE_WAITS)
+        return ATH_WAIT_NONE;
+    if (!turn->waits_for)
+        return turn->claim.is_capped ? ATH_WAIT_CAP : ATH_WAIT_NEXT;
+    return other && other->turn.claim.priority > turn->claim.priority ? ATH_WAIT_PRIORITY
+                                                                      : ATH_WAIT_TURN;
 }
 
 int ath_session_list(struct ath_session *session, struct ath_runtime_sessions *out,
@@ -55,6 +105,8 @@ int ath_session_list(struct ath_session *session, struct ath_runtime_sessions *o
         if (ath_gpu_session_purpose(one) == ATH_GPU_PURPOSE_CUDA)
             take_session(one, ath_push(&out->items, &out->count, sizeof *out->items));
     }
+    for (size_t i = 0; i < out->count; i++)
+        out->items[i].turn.reason = ath_wait_reason(out, &out->items[i].turn);
     return 0;
 }
 
@@ -89,6 +141,21 @@ int ath_session_limit(struct ath_session *session, uint64_t id, uint32_t device,
     ath_gpu_session_limit_set_id(limit, id);
     ath_gpu_session_limit_set_device(limit, device);
     ath_gpu_session_limit_set_memory_limit_bytes(limit, limit_bytes < 0 ? -1 : limit_bytes);
+    return ath_session_ask(session, ATH_CONTROL_MESSAGE_DONE, &answer, err);
+}
+
+int ath_session_change_claim(struct ath_session *session, uint64_t id,
+                             const struct ath_claim_change *change, struct ath_err *err)
+{
+    struct ath_control_message answer;
+    struct ath_gpu_claim_change_builder to =
+        ath_control_message_init_change_claim(ath_session_begin(session));
+    ath_gpu_claim_change_set_id(to, id);
+    ath_gpu_claim_change_set_share_percent(to,
+                                           change->share_percent < 0 ? -1 : change->share_percent);
+    ath_gpu_claim_change_set_changes_cap(to, change->cap >= 0);
+    ath_gpu_claim_change_set_is_capped(to, change->cap > 0);
+    ath_gpu_claim_change_set_priority(to, (enum ath_gpu_priority)change->priority);
     return ath_session_ask(session, ATH_CONTROL_MESSAGE_DONE, &answer, err);
 }
 

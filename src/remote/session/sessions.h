@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/time_claim.h"
 #include "base/unknown.h"
 #include "remote/session/session.h"
 
@@ -15,6 +16,27 @@ struct ath_runtime_use {
     bool is_limit_enforced; /* false: the server counts and warns, and refuses nothing */
 };
 
+/* Why a session waits for a GPU. */
+enum ath_wait_reason {
+    ATH_WAIT_NONE,     /* it does not wait */
+    ATH_WAIT_TURN,     /* another session has its turn */
+    ATH_WAIT_PRIORITY, /* the same, and has a higher priority */
+    ATH_WAIT_CAP,      /* it has had all that its cap allows */
+    ATH_WAIT_NEXT,     /* for no other session: it gets its turn next */
+    ATH_WAIT_REASONS
+};
+
+/* A program's part of the GPUs' time (gpu-control.capnp). */
+struct ath_runtime_turn {
+    enum ath_gpu_turn_state state; /* unknown: the server is older than turns */
+    uint64_t waits_for;            /* the session that has what it waits for; 0: none */
+    enum ath_wait_reason reason;
+    int64_t state_ms;            /* for how long it has been in its state; ATH_UNKNOWN */
+    double share_percent;        /* of its GPUs' time, if all that use them want it; ATH_UNKNOWN */
+    struct ath_time_claim claim; /* that holds now */
+    enum ath_gpu_limit_source share_source, priority_source;
+};
+
 struct ath_runtime_session {
     uint64_t id;       /* a server never uses a number twice */
     char *program;     /* as it calls itself; NULL if unknown */
@@ -24,6 +46,7 @@ struct ath_runtime_session {
     uint32_t process;  /* on that host, as it says; 0: unknown */
     bool is_encrypted; /* by TLS */
     uint64_t age_ms;
+    struct ath_runtime_turn turn;
     struct ath_runtime_use *uses;
     size_t use_count;
 };
@@ -39,6 +62,11 @@ int ath_session_list(struct ath_session *session, struct ath_runtime_sessions *o
                      struct ath_err *err);
 void ath_runtime_sessions_free(struct ath_runtime_sessions *sessions);
 
+/* Returns why a session waits. The priority of a session that this client may not see is unknown,
+ * and counts as none. */
+enum ath_wait_reason ath_wait_reason(const struct ath_runtime_sessions *sessions,
+                                     const struct ath_runtime_turn *turn);
+
 /* Ends a session: its program's calls fail from then on, and its memory is free. Returns 0 or a
  * negative errno with err; -ENOENT ("not-found") if there is no such session. */
 int ath_session_end(struct ath_session *session, uint64_t id, struct ath_err *err);
@@ -52,3 +80,24 @@ int ath_session_limit_server(struct ath_session *session, double fraction, struc
  * has stays. Errors as for ath_session_end(). */
 int ath_session_limit(struct ath_session *session, uint64_t id, uint32_t device,
                       int64_t limit_bytes, struct ath_err *err);
+
+/* Returns a claim of the wire; numbers that make no sense are none. */
+struct ath_time_claim ath_claim_take(struct ath_gpu_claim from);
+
+/* A change of a claim: members that are not given leave it as it is. */
+struct ath_claim_change {
+    int share_percent;               /* 0: no share; ATH_UNKNOWN: not given */
+    int cap;                         /* 0 or 1; ATH_UNKNOWN: not given */
+    enum ath_time_priority priority; /* unset: not given */
+};
+
+static inline bool ath_claim_change_is_empty(const struct ath_claim_change *change)
+{
+    return change->share_percent == ATH_UNKNOWN && change->cap == ATH_UNKNOWN && !change->priority;
+}
+
+/* Changes the claim of a program's session on the GPUs' time. The row of its identity may allow
+ * less. Errors as for ath_session_end(); -ENOTSUP if the server is older than turns, or if this
+ * identity may not change it. */
+int ath_session_change_claim(struct ath_session *session, uint64_t id,
+                             const struct ath_claim_change *change, struct ath_err *err);

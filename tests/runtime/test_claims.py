@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Shares of a GPU's time as people see and change them: `run --share`, `session list`, `session limit`, `status`, `top`, metrics.
+tests/unit/test_session_turns.c has what comes of them."""
+import json
+import os
+import tempfile
+import unittest
+
+import runtime
+from cuda import Program
+from runtime import Server, harness
+
+GOOD = "CUDA_SUCCESS"
+
+
+def cli(server, *words, key=None):
+    return harness.run(*words, "--server", server.address, "--key", key or runtime.key_file(runtime.KEY), env=harness.environment())
+
+
+def turns(server, **options):
+    """The turns of the sessions, by id, and the ids in order."""
+    result = cli(server, "session", "list", "--json", **options)
+    value, faults = harness.check_json(result.stdout)
+    assert not faults, faults
+    return {one["id"]: one["turn"] for one in value["runtimes"][0]["sessions"]}
+
+
+def claim(turn):
+    return turn["share_percent"], turn["is_capped"], turn["priority"], turn["share_source"], turn["priority_source"]
+
+
+class Asked(unittest.TestCase):
+    def test_a_program_asks(self):
+        for place in ("address", "socket"):
+            with self.subTest(place), Server("--sim") as server, \
+                    Program(getattr(server, place), words=["--share", "25", "--cap", "--priority", "low"]) as program, \
+                    Program(getattr(server, place), env={"AITHERION_SHARE": "100", "AITHERION_PRIORITY": "high"}, alone=True) as second, \
+                    Program(getattr(server, place)) as third:
+                self.assertEqual([one.first for one in (program, second, third)], [GOOD] * 3)
+                self.assertEqual([claim(one) for one in turns(server).values()],
+                                 [(25, True, "low", "asked", "asked"), (100, False, "high", "asked", "asked"),
+                                  (None, False, "normal", None, None)])
+                text = cli(server, "session", "list").stdout
+                self.assertIn("Share of the GPU", text)
+                self.assertIn("25 % at most (asked for), priority low", text)
+                self.assertIn("100 % (asked for), priority high", text)
+
+    def test_without_claims_nothing_is_shown(self):
+        with Server("--sim") as server, Program(server.address) as program:
+            self.assertEqual(program.first, GOOD)
+            self.assertNotIn("Share", cli(server, "session", "list").stdout)
+            self.assertTrue(cli(server, "session", "list", "--explain").stdout.endswith("\nno program waits for a GPU now\n"))
+
+    def test_a_runtime_without_turns_is_named(self):
+        words = ["run", "--server", None, "--key", runtime.key_file(runtime.KEY), "--share", "25", "--", "true"]
+        for sharing, said in (("free", "aitherion: warning: the runtime gives no turns (sharing: free): shares and priorities have no effect\n"),
+                              ("turns", ""), ("auto", "")):
+            with self.subTest(sharing), Server("--sim", "--sharing", sharing) as server:
+                words[2] = server.address
+                result = harness.run(*words, env=harness.environment())
+                self.assertEqual((result.returncode, result.stderr), (0, said))
+
+
+class Changed(unittest.TestCase):
+    def test_a_claim_is_changed(self):
+        with Server("--sim") as server, Program(server.address, words=["--share", "25"]) as program, Program(server.address) as other:
+            self.assertEqual((program.first, other.first), (GOOD, GOOD))
+            first, second = turns(server)
+
+            def limit(*words):
+                return cli(server, "session", "limit", *map(str, words))
+            for words, said, wanted in (
+                    ((first, "--cap"), f"session {first} gets no more than its share\n", (25, True, "normal", "set", None)),
+                    ((first, "--share", 40, "--no-cap"),
+                     f"session {first} has 40 percent of its GPUs' time while others want them\nsession {first} may use time that others leave\n",
+                     (40, False, "normal", "set", None)),
+                    ((first, "--priority", "high"), f"session {first} has the priority 'high'\n", (40, False, "high", "set", "set")),
+                    ((first, "--share", "none"), f"session {first} has no share of its own\n", (None, False, "high", "set", "set")),
+                    ((first, "--share", 100, "--cap", "--priority", "low", "1G"),
+                     f"session {first} has 100 percent of its GPUs' time while others want them\n"
+                     f"session {first} gets no more than its share\nsession {first} has the priority 'low'\n"
+                     f"session {first} may use 1.0 GiB of GPU 0\n", (100, True, "low", "set", "set"))):
+                with self.subTest(words):
+                    dry = limit(*words, "--dry-run")
+                    self.assertEqual(dry.returncode, 0, dry.stderr)
+                    self.assertEqual([line.split()[0] for line in dry.stdout.splitlines()], ["would"] * said.count("\n"))
+                    result = limit(*words)
+                    self.assertEqual((result.returncode, result.stdout), (0, said), result.stderr)
+                    self.assertEqual(claim(turns(server)[first]), wanted)
+            self.assertEqual(claim(turns(server)[second]), (None, False, "normal", None, None))
+            value, faults = harness.check_json(limit(second, "--share", 7, "--json").stdout)
+            self.assertEqual((faults, value["device"], value["share_percent"], value["is_capped"], value["priority"]), ([], None, 7, None, None))
+            value, faults = harness.check_json(limit(second, "2G", "--json").stdout)
+            self.assertEqual((faults, value["device"], value["share_percent"], value["is_capped"]), ([], 0, None, None))
+
+    def test_nonsense_is_refused(self):
+        with Server("--sim") as server, Program(server.address) as program:
+            self.assertEqual(program.first, GOOD)
+            (first,) = turns(server)
+            for words, code, pattern in (([], 2, "nothing to do: give a size or a share\n  hint: aitherion session limit"),
+                                         (["--share", "0"], 2, "'0' is no share of the GPUs' time\n  hint: give a percentage from 1 to 100, or none"),
+                                         (["--share", "101"], 2, "'101' is no share"), (["--share", "much"], 2, "'much' is no share"),
+                                         (["--cap", "--no-cap"], 2, "'--cap' and '--no-cap' exclude each other"),
+                                         (["--cap"], 2, "the session has no share of which '--cap' could say"),
+                                         (["--cap", "--share", "none"], 2, "the session has no share of which '--cap' could say"),
+                                         (["--share", "5", "--device", "0"], 2, "'--device' is for a limit of memory"),
+                                         (["--priority", "urgent"], 2, "'urgent'")):
+                with self.subTest(words):
+                    result = cli(server, "session", "limit", str(first), *words)
+                    self.assertEqual((result.returncode, result.stdout), (code, ""))
+                    self.assertIn(pattern, result.stderr)
+            self.assertEqual(claim(turns(server)[first]), (None, False, "normal", None, None))
+            result = cli(server, "session", "limit", "999", "--share", "5")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("no session '999'", result.stderr)
+
+    def test_who_may_and_how_much(self):
+        folder = tempfile.mkdtemp(prefix="keys-", dir=harness.scratch())
+        os.chmod(folder, 0o755)
+        for name in ("alice", "bob", "operator"):
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(os.urandom(32))
+            os.chmod(file.name, 0o600)
+        rows = os.path.join(harness.scratch(), "claim-rows")
+        with open(rows, "w", encoding="ascii") as file:
+            file.write("operator admin\nalice share=30 priority=normal\n")
+        keys = {name: os.path.join(folder, name) for name in ("alice", "bob", "operator")}
+        with Server("--sim", "--identities", rows, keys=folder) as server, \
+                Program(server.address, key=None, words=["--key", keys["alice"]], env={"AITHERION_KEY_FILE": None}) as program:
+            self.assertEqual(program.first, GOOD)
+            (first,) = turns(server, key=keys["operator"])
+            self.assertEqual(claim(turns(server, key=keys["alice"])[first]), (30, False, "normal", "identity", None))
+            result = cli(server, "session", "limit", str(first), "--priority", "high", key=keys["bob"])
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(f"no session '{first}'", result.stderr)
+            for name in ("alice", "operator"):
+                with self.subTest(name):
+                    result = cli(server, "session", "limit", str(first), "--priority", "high", key=keys[name])
+                    self.assertEqual((result.returncode, result.stdout),
+                                     (0, f"session {first} has the priority 'normal'\nnote: its key allows no priority above 'normal'\n"))
+                    self.assertEqual(turns(server, key=keys[name])[first]["priority"], "normal")
+                    cli(server, "session", "limit", str(first), "--priority", "low", key=keys[name])
+                    self.assertEqual(turns(server, key=keys[name])[first]["priority"], "low")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,100 @@
+/* Sessions that wait for their turns, in words. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "cli/output/session.h"
+
+#include "unit.h"
+
+/* Session 7 has its turn, and the others wait: 8 for session 7, 9 for one that it may not see, 10
+ * for its cap, 11 for no other session. Session 12 is idle. */
+static struct ath_runtime_session items[] = {
+    { .id = 7,
+      .program = "train.py",
+      .turn = { .state = ATH_GPU_TURN_STATE_HOLDS,
+                .claim = { 25, false, ATH_TIME_NORMAL },
+                .share_source = ATH_GPU_LIMIT_SOURCE_ASKED } },
+    { .id = 8,
+      .program = "infer",
+      .turn = { .state = ATH_GPU_TURN_STATE_WAITS,
+                .waits_for = 7,
+                .state_ms = 1234,
+                .claim = { 0, false, ATH_TIME_NORMAL } } },
+    { .id = 9,
+      .turn = { .state = ATH_GPU_TURN_STATE_WAITS,
+                .waits_for = 99,
+                .state_ms = 20,
+                .claim = { 0, false, ATH_TIME_LOW } } },
+    { .id = 10,
+      .program = "batch",
+      .turn = { .state = ATH_GPU_TURN_STATE_WAITS,
+                .state_ms = 500,
+                .claim = { 10, true, ATH_TIME_HIGH },
+                .share_source = ATH_GPU_LIMIT_SOURCE_IDENTITY } },
+    { .id = 11,
+      .program = "late",
+      .turn = { .state = ATH_GPU_TURN_STATE_WAITS,
+                .state_ms = ATH_UNKNOWN,
+                .claim = { 10, false, ATH_TIME_NORMAL },
+                .share_source = ATH_GPU_LIMIT_SOURCE_SET } },
+    { .id = 12,
+      .program = "idle",
+      .turn = { .state = ATH_GPU_TURN_STATE_IDLE, .claim = { 0, false, ATH_TIME_NORMAL } } },
+};
+static struct ath_runtime_sessions sessions = { items, sizeof items / sizeof *items };
+
+static void find_reasons(void)
+{
+    for (size_t i = 0; i < sessions.count; i++)
+        items[i].turn.reason = ath_wait_reason(&sessions, &items[i].turn);
+}
+
+TEST(says_why_a_session_waits)
+{
+    static const char *const wanted[] = {
+        NULL,
+        "session 8 (infer) has waited for 1.234 s for session 7 (train.py), which has its turn",
+        "session 9 has waited for 0.020 s for session 99, which has its turn",
+        "session 10 (batch) has waited for 0.500 s for its own cap: it has had its 10 percent for "
+        "now",
+        "session 11 (late) has waited for 0.000 s, for no other session: its turn comes next",
+        NULL,
+    };
+    find_reasons();
+    for (size_t i = 0; i < sessions.count; i++) {
+        ath_auto_free char *words = ath_session_wait_words(&sessions, &items[i]);
+        ck_assert_pstr_eq(words, wanted[i]);
+    }
+}
+
+TEST(a_higher_priority_is_a_reason_of_its_own)
+{
+    items[0].turn.claim.priority = ATH_TIME_HIGH;
+    find_reasons();
+    ath_auto_free char *words = ath_session_wait_words(&sessions, &items[1]);
+    ck_assert_str_eq(words, "session 8 (infer) has waited for 1.234 s for session 7 (train.py), "
+                            "which has a higher priority");
+    items[1].turn.claim.priority = ATH_TIME_HIGH;
+    find_reasons();
+    ck_assert_int_eq(items[1].turn.reason, ATH_WAIT_TURN);
+    items[0].turn.claim.priority = items[1].turn.claim.priority = ATH_TIME_NORMAL;
+}
+
+TEST(says_claims_and_states_in_a_table)
+{
+    static const char *const wanted[] = {
+        "25 % (asked for), has its turn",
+        "waits for session 7",
+        "priority low, waits for session 99",
+        "10 % at most (of its key), priority high, waits for its cap",
+        "10 % (set later), waits",
+        NULL,
+    };
+    find_reasons();
+    for (size_t i = 0; i < sessions.count; i++) {
+        ath_auto_free char *words = ath_session_turn_words(&items[i].turn);
+        ck_assert_pstr_eq(words, wanted[i]);
+    }
+}
