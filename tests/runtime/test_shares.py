@@ -7,7 +7,6 @@ import unittest
 
 import runtime
 import test_keys
-from cuda import build_folder
 from runtime import Server, harness
 
 sys.path.insert(0, os.path.join(runtime.SOURCE, "bench"))
@@ -35,7 +34,7 @@ class Shares(test_keys.Base):
         """A program with a claim, in words of `aitherion run`."""
         prefix = [harness.binary(), "run", "--server", place or f"unix:{server.socket}", "--key", key or runtime.key_file(), *claim, "--"]
         variables.setdefault("BENCH_KERNEL_US", KERNEL_US)
-        party = Party(build_folder(), kind, number, harness.environment(), prefix, harness.PATIENCE_S, folder=harness.scratch(), **variables)
+        party = Party(harness.build(), kind, number, harness.environment(), prefix, harness.PATIENCE_S, folder=harness.scratch(), **variables)
         self.addCleanup(party.end)
         return party
 
