@@ -2,7 +2,8 @@
  * A program that wants its share of a GPU: for bench/shares and tests/runtime/test_shares.py.
  *
  *     party KIND     prepares itself, prints "ready", then reads lines:
- *                    "go MS" works for so long and prints one line of JSON
+ *                    "go MS [WARM_MS]" works for so long and prints one line
+ *                    of JSON, about the time behind the first WARM_MS
  *     party loops    prints how many loops of the kernel 'occupy' a microsecond has
  *
  * Work is counted in microseconds of a GPU that has nothing else to do. A chunk is what a program
@@ -53,7 +54,7 @@ struct kind {
 struct lane {
     const struct kind *kind;
     sem_t may_begin, is_done;
-    double ms; /* to work for */
+    double ms, warm_ms; /* to work for, and how much of it does not count */
     CUcontext context;
     CUfunction occupy;
     CUstream stream, streams[STREAMS];
@@ -191,12 +192,15 @@ static void note_end(struct lane *lane, double issued_ms, double *last_ms)
 static void work(struct lane *lane)
 {
     const struct kind *kind = lane->kind;
-    double issued_ms[IN_FLIGHT_MAX], begin_ms = now_ms(), last_ms = begin_ms;
+    double issued_ms[IN_FLIGHT_MAX], begin_ms = now_ms(), last_ms = begin_ms, counted_ms = 0;
     uint64_t issued = 0, ended = 0;
-    lane->chunks = 0;
-    lane->latency_count = 0;
-    lane->stall_ms = 0;
     for (;;) {
+        if (!counted_ms && now_ms() - begin_ms >= lane->warm_ms) {
+            counted_ms = last_ms = now_ms();
+            lane->chunks = 0;
+            lane->latency_count = 0;
+            lane->stall_ms = 0;
+        }
         bool is_over = now_ms() - begin_ms >= lane->ms;
         if (is_over && ended == issued)
             break;
@@ -212,7 +216,7 @@ static void work(struct lane *lane)
         if (kind->pause_us)
             usleep(kind->pause_us);
     }
-    lane->seconds = (now_ms() - begin_ms) / 1e3;
+    lane->seconds = (now_ms() - counted_ms) / 1e3;
 }
 
 static void *serve_lane(void *memory)
@@ -353,7 +357,9 @@ static int serve(const struct kind *kind)
     puts("ready");
     while (!fflush(stdout) && fgets(line, sizeof line, stdin)) {
         for (unsigned int i = 0; i < kind->lane_count; i++) {
-            lanes[i].ms = strtod(line + strcspn(line, " "), NULL);
+            char *rest;
+            lanes[i].ms = strtod(line + strcspn(line, " "), &rest);
+            lanes[i].warm_ms = strtod(rest, NULL);
             sem_post(&lanes[i].may_begin);
         }
         await_lanes(kind);

@@ -13,6 +13,7 @@ KINDS = {"kernels": "10 ms kernels", "issued": "5 us kernels, issued", "loop": "
 MIXED = ["kernels", "issued", "loop"]
 CHEATERS = ["streams", "threads", "contexts", "children", "clearing", "graphs", "unwaited", "loop"]
 SESSIONS = 8
+ALONE = 99  # number of a party that is alone
 LONGEST_KERNEL_MS = 0.3  # of the training beside which latency is measured
 
 
@@ -34,10 +35,11 @@ class Row:
 
 
 class Bench:
-    """Starts servers and parties. `seconds` is the time of a row, which its rounds divide."""
+    """Starts servers and parties. `seconds` is the time of a row, which its rounds divide; each begins with `warm_s`, which does not count."""
 
     def __init__(self, bed, seconds, rounds, transport):
         self.bed, self.seconds, self.rounds, self.transport = bed, seconds, rounds, transport
+        self.warm_s = min(2, seconds / 6)
         self.gpu_file = os.path.join(bed.scratch, "gpu")
         self.variables = {"AITHERION_SIM_GPU": self.gpu_file, "AITHERION_SIM_DEVICES": 1} if bed.is_sim else {}
         self.loops = self.count_loops()
@@ -88,16 +90,24 @@ def alone(party, seconds):
     return parties.rate(parties.together([party], seconds)[0])
 
 
-def measured_shares(bench, group):
-    """(relative throughputs of each party by round, each party's alone)."""
-    relative, firsts = [], {}
-    for party in group:
-        firsts.setdefault(party.kind, party)
-    for seconds, is_reversed in bench.slices():
-        rates = {kind: alone(party, seconds) for kind, party in firsts.items()}
-        results = parties.together(group, seconds, is_reversed)
-        relative.append([parties.rate(result) / rates[party.kind] for party, result in zip(group, results)])
-    return relative
+def rates_alone(bench, server, wanted):
+    """{kind: the rate of such a program, with nothing else at the server}"""
+    found = {}
+    for kind, options in dict(wanted).items():
+        with bench.party(server, kind, ALONE, **options) as party:
+            found[kind] = parties.rate(parties.together([party], bench.seconds / 4, warm_s=bench.warm_s)[0])
+    return found
+
+
+def measured_shares(bench, server, wanted):
+    """The throughputs of the parties by round, relative to alone: before and after. A program that rests between the rounds would be owed
+    time, so no party waits while another one is measured alone."""
+    before, found = rates_alone(bench, server, wanted), []
+    with bench.parties(server, wanted) as group:
+        for seconds, is_reversed in bench.slices():
+            found.append([parties.rate(result) for result in parties.together(group, seconds, is_reversed, bench.warm_s)])
+    after = rates_alone(bench, server, wanted)
+    return [[2 * rate / (before[kind] + after[kind]) for rate, (kind, _) in zip(rates, wanted)] for rates in found]
 
 
 def share_rows(part, name, wanted, relative):
@@ -124,16 +134,15 @@ def shares(bench, note, left_out):
                 left_out(f"shares, {name}: {lacks}")
                 continue
             for ratio in RATIOS:
-                with bench.parties(server, [(kinds[i], {"share": share}) for i, share in enumerate(ratio)]) as group:
-                    note(share_rows("shares", f"{name}, {':'.join(map(str, ratio))}", ratio, measured_shares(bench, group)))
+                wanted = [(kinds[i], {"share": share}) for i, share in enumerate(ratio)]
+                note(share_rows("shares", f"{name}, {':'.join(map(str, ratio))}", ratio, measured_shares(bench, server, wanted)))
 
 
 def sessions(bench, note, _):
     """Without a claim, as a server takes them whose document says so."""
     with bench.server("turns") as server:
         wanted = [("kernels", {"BENCH_KERNEL_US": 1000})] * SESSIONS
-        with bench.parties(server, wanted) as group:
-            note(share_rows("sessions", f"{SESSIONS} sessions, 1 ms kernels", [1] * SESSIONS, measured_shares(bench, group)))
+        note(share_rows("sessions", f"{SESSIONS} sessions, 1 ms kernels", [1] * SESSIONS, measured_shares(bench, server, wanted)))
 
 
 def turns(bench, note, _):
@@ -190,11 +199,12 @@ def cheaters(bench, note, _):
     """How much an honest program with half of the GPU keeps beside one of another identity that does all it can."""
     with bench.server(rows="honest share=50\ncheater share=50\n", keys=("honest", "cheater")) as server:
         for kind in CHEATERS:
-            with bench.parties(server, [("kernels", {"key": "honest", "BENCH_KERNEL_US": 1000}), (kind, {"key": "cheater"})]) as group:
-                kept = []
+            honest = ("kernels", {"key": "honest", "BENCH_KERNEL_US": 1000})
+            before, kept = rates_alone(bench, server, [honest]), []
+            with bench.parties(server, [honest, (kind, {"key": "cheater"})]) as group:
                 for seconds, is_reversed in bench.slices():
-                    rate = alone(group[0], seconds)
-                    kept.append(100 * parties.rate(parties.together(group, seconds, is_reversed)[0]) / rate)
+                    result = parties.together(group, seconds, is_reversed, bench.warm_s)[0]
+                    kept.append(100 * parties.rate(result) / before["kernels"])
                 note([Row("cheaters", f"beside {kind}", statistics.median(kept), "% of alone kept of 50", ("at least", 48), rounds=kept)])
 
 

@@ -8,7 +8,11 @@ import torch
 import torch_models
 
 
-def work(net, seconds):
+def work(net, seconds, warm):
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < warm:
+        net.step().item()
+    seconds -= warm
     begin, steps, taken = time.perf_counter(), 0, []
     while time.perf_counter() - begin < seconds:
         before = time.perf_counter()
@@ -28,7 +32,7 @@ def main():
         net.step().item()
     print("ready", flush=True)
     for line in sys.stdin:
-        print(json.dumps(work(net, float(line.split()[1]) / 1e3)), flush=True)
+        print(json.dumps(work(net, *(float(word) / 1e3 for word in (line.split() + ["0"])[1:3]))), flush=True)
 
 
 main()

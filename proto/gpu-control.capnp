@@ -37,7 +37,7 @@ struct Turn {
   # A session's part of the GPUs' time, and what it does at this moment (src/turns/turns.h).
   state @0 :TurnState;
   waitsFor @1 :UInt64;             # the session that holds what it waits for; 0: none, or its own cap has been reached
-  sharePercent @2 :Float64 = -1;   # of its GPUs' time, if all that used them lately want it; -1: unknown
+  sharePercent @2 :Float64 = -1;   # of its GPUs' time by the weights and its cap, if all sessions there want it and have one priority; -1: unknown, or no turns there
   claim @3 :Claim;                 # that holds now; its priority is never unset
   shareSource @4 :LimitSource;     # of the claim's share and cap; identity: of the row's share, which is for all sessions together
   prioritySource @5 :LimitSource;

@@ -92,6 +92,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_keys.py \
 	tests/runtime/test_sessions.py \
 	tests/runtime/test_several.py \
+	tests/runtime/test_shares.py \
 	tests/runtime/test_slow.py \
 	tests/runtime/test_starts.py \
 	tests/runtime/test_turns.py \

@@ -404,13 +404,27 @@ static void show(struct ath_session_turns *turns, size_t slot, enum ath_gpu_turn
     atomic_store(&shown->waits_for, is_found ? turns->parties[other].session : 0);
 }
 
+static uint32_t smaller(uint32_t one, uint32_t other)
+{
+    return one < other ? one : other;
+}
+
+/* The part of its GPUs' time that people see; 0: there are no turns. */
+static uint32_t parts_of(const struct party *party, const struct ath_turns_state *state)
+{
+    enum { PARTS_OF_PERCENT = 100 };
+    const struct ath_turns_claim *claim = &party->claim;
+    uint32_t most_percent = smaller(claim->most_percent, claim->group_most_percent);
+    return claim->is_free ? 0 : smaller(state->share_parts, most_percent * PARTS_OF_PERCENT);
+}
+
 static void tell(struct ath_session_turns *turns, size_t slot, bool shows_all, int64_t now_us)
 {
     struct ath_turns_page *page = &turns->board->turns;
     struct party *party = &turns->parties[slot];
     struct ath_turns_state state = ath_turns_state(turns->turns, slot);
     bool wants = atomic_load(&turns->board->slots[slot].entry.turn.wants) != 0;
-    uint32_t parts = party->claim.is_free ? 0 : state.share_parts;
+    uint32_t parts = parts_of(party, &state);
     show(turns, slot, shown_state(party, &state, wants), shows_all, now_us);
     if (atomic_load(&page->shown[slot].share_parts) != parts)
         atomic_store(&page->shown[slot].share_parts, parts);

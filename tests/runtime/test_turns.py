@@ -7,7 +7,7 @@ import time
 import unittest
 
 import runtime
-from cuda import Program, alone_variables, build_folder
+from cuda import Program, alone_variables
 from runtime import Server, Session, harness
 from test_figures import ask, needs_capnp
 
@@ -138,7 +138,7 @@ class Programs(unittest.TestCase):
 
     def party(self, number, kernel_ms=2, **variables):
         env = harness.environment(**alone_variables("unix:" + self.server.socket), **variables)
-        party = Party(build_folder(), "kernels", number, env, patience_s=harness.PATIENCE_S, BENCH_KERNEL_US=kernel_ms * 1000)
+        party = Party(harness.build(), "kernels", number, env, patience_s=harness.PATIENCE_S, BENCH_KERNEL_US=kernel_ms * 1000)
         self.addCleanup(party.end)
         return party
 

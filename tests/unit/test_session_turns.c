@@ -279,6 +279,22 @@ TEST(shares_time_by_what_sessions_ask_for)
     ck_assert_double_eq_tol(100 * part, 80, 2);
 }
 
+/* Alone with a cap, too. */
+TEST(shows_no_more_than_a_cap)
+{
+    come(FIRST, "");
+    atomic_store(&board->slots[FIRST].entry.asked_share, 30);
+    look(0);
+    ck_assert_uint_eq(atomic_load(&board->turns.shown[FIRST].share_parts), 10000);
+    atomic_store(&board->slots[FIRST].entry.asked_cap, 1);
+    look(MS);
+    ck_assert_uint_eq(atomic_load(&board->turns.shown[FIRST].share_parts), 3000);
+    atomic_store(&board->known[FIRST].identity_share, 20);
+    atomic_store(&board->known[FIRST].identity_cap, 1);
+    look(MS);
+    ck_assert_uint_eq(atomic_load(&board->turns.shown[FIRST].share_parts), 2000);
+}
+
 /* Two sessions of one identity have its share together. */
 TEST(shares_time_among_identities)
 {
