@@ -12,7 +12,7 @@ import unittest
 
 import runtime
 import test_limits
-from cuda import MIB, Program, alone_variables, build_folder
+from cuda import MIB, Program, alone_variables
 from runtime import Server, harness
 
 sys.path.append(os.path.join(runtime.SOURCE, "bench"))
@@ -152,10 +152,10 @@ class Turns(unittest.TestCase):
         place = "unix:" + server.socket
         env = alone_variables(place)
         if is_local:
-            lib = os.path.join(build_folder(), "lib", "aitherion")
+            lib = os.path.join(harness.build(), "lib", "aitherion")
             env.update(LD_LIBRARY_PATH=os.path.join(lib, "local"), AITHERION_LOCAL=place, AITHERION_SIM_GPU=file,
                        AITHERION_DRIVER=os.path.join(lib, "sim", "libcuda.so.1"))
-        party = Party(build_folder(), "kernels", number, harness.environment(**{**env, **variables}), patience_s=harness.PATIENCE_S,
+        party = Party(harness.build(), "kernels", number, harness.environment(**{**env, **variables}), patience_s=harness.PATIENCE_S,
                       BENCH_KERNEL_US=2000)
         self.addCleanup(party.end)
         return party
@@ -188,7 +188,7 @@ class Own(Base):
                                        AITHERION_KEY_FILE=None, **SIMULATED)
 
     def program(self, *words):
-        return subprocess.Popen([harness.binary(), "run", "--local", *words, "--", os.path.join(build_folder(), "tests", "runtime",
+        return subprocess.Popen([harness.binary(), "run", "--local", *words, "--", os.path.join(harness.build(), "tests", "runtime",
                                                                                                "cuda_steps")],
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.env,
                                 cwd=self.folder)
