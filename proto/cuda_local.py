@@ -27,8 +27,8 @@ class Local(Client):
         return "\n".join(lines) + "\n};\nconst size_t ath_cuda_symbol_count = sizeof ath_cuda_symbols / sizeof ath_cuda_symbols[0];\n"
 
     def exported(self, method):
-        is_end = "true" if method.kind == "local" or {"ends", "offline"} & set(method.does) else "false"
-        lines = [signature(method.function, method.c), "{", f"    if (ath_local_stops({is_end}))", "        return ath_local_why();"]
+        kind = "TELLS" if method.kind == "local" else "ENDS" if {"ends", "offline"} & set(method.does) else "USES"
+        lines = [signature(method.function, method.c), "{", f"    if (ath_local_stops(ATH_LOCAL_{kind}))", "        return ath_local_why();"]
         call = f"{arguments(method.function)});"
         if method.c in BY_HAND:
             return lines + [f"    return ath_local_{method.c}({call}", "}", ""]

@@ -76,12 +76,21 @@ static void load(void)
                           memory_order_release);
 }
 
-bool ath_local_must_stop(bool is_end)
+bool ath_local_must_stop(enum ath_local_kind kind)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
     int state = atomic_load(&ath_local.state);
-    return state == ATH_LOCAL_FAILED || (state != ATH_LOCAL_READY && !is_end);
+    switch (state) {
+    case ATH_LOCAL_READY:
+        return false;
+    case ATH_LOCAL_ENDED:
+        return kind == ATH_LOCAL_USES;
+    case ATH_LOCAL_FORKED:
+        return kind != ATH_LOCAL_TELLS;
+    default:
+        return true;
+    }
 }
 
 CUresult ath_local_why(void)

@@ -34,14 +34,21 @@ extern atomic_uint ath_local_captures; /* that are under way */
 /* Their names, in the order of the structure. */
 extern const char *const ath_local_names[ATH_CUDA_DRIVER_COUNT];
 
-/* Loads the driver unless that has been done. Returns whether a call must not go on. is_end: it
- * ends something, or only tells something, which a session that was ended may still do. */
-bool ath_local_must_stop(bool is_end);
+/* The kinds of calls. */
+enum ath_local_kind {
+    ATH_LOCAL_USES,
+    ATH_LOCAL_ENDS, /* ends something, or only tells something of the GPUs: a session that was ended
+                     * may still do it */
+    ATH_LOCAL_TELLS /* has nothing to do with the GPUs: the child of a fork may do it, too */
+};
 
-static inline bool ath_local_stops(bool is_end)
+/* Loads the driver unless that has been done. Returns whether a call must not go on. */
+bool ath_local_must_stop(enum ath_local_kind kind);
+
+static inline bool ath_local_stops(enum ath_local_kind kind)
 {
     int state = atomic_load_explicit(&ath_local.state, memory_order_acquire);
-    return __builtin_expect(state != ATH_LOCAL_READY, 0) && ath_local_must_stop(is_end);
+    return __builtin_expect(state != ATH_LOCAL_READY, 0) && ath_local_must_stop(kind);
 }
 
 /* The result of a call that must not go on. */
