@@ -137,6 +137,18 @@ static void issue_with_events(struct lane *lane)
     }
 }
 
+static void nothing(void *memory)
+{
+    (void)memory;
+}
+
+/* A host function stands behind each kernel, so the server cannot wait for the end of all work. */
+static void issue_with_host_functions(struct lane *lane)
+{
+    issue_kernels(lane);
+    ok(cuLaunchHostFunc(lane->stream, nothing, NULL));
+}
+
 /* name, us of a kernel, kernels, in flight, lanes, their number, pause, how */
 static const struct kind kinds[] = {
     /* the parties of the goals */
@@ -153,6 +165,7 @@ static const struct kind kinds[] = {
     { "children", 1000, 4, 2, CHILDREN, 4, 0, issue_kernels },
     { "clearing", 0, 50, 3, ONE_THREAD, 1, 0, issue_clearing },
     { "unwaited", 500, 10, IN_FLIGHT_MAX, ONE_THREAD, 1, 0, issue_with_events },
+    { "callbacks", 50000, 1, 4, ONE_THREAD, 1, 0, issue_with_host_functions },
     { "long", 100000, 1, 2, ONE_THREAD, 1, 0, issue_kernels },
 };
 

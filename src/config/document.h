@@ -108,6 +108,7 @@ struct ath_document {
     struct ath_document_engine engine;
     char *key_file;
     int encrypt;   /* TCP connections that leave the machine, all, none: auto, on, off */
+    int sharing;   /* when programs take turns on a GPU: auto, turns, free */
     int log_level; /* enum ath_level: the lines of the runtimes' logs */
     char *tls_certificate, *tls_key, *tls_ca; /* files; NULL: none */
     char *metrics_web;                        /* a file; NULL: none */

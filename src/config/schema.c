@@ -25,6 +25,7 @@ static const char *const schemas[] = { ATH_DOCUMENT_SCHEMA, NULL };
 static const char *const engines[] = { "auto", "docker", "process", NULL };
 static const char *const networks[] = { "auto", "bridge", "host", NULL };
 static const char *const encryptions[] = { "auto", "on", "off", NULL };
+static const char *const sharings[] = { "auto", "turns", "free", NULL };
 static const char *const modes[] = { "bridge", "private", "vepa", "passthru", NULL };
 
 #define FIELD(type, member) .offset = offsetof(struct type, member)
@@ -396,6 +397,14 @@ static const struct ath_schema document_keys[] = {
       .otherwise = N_("the key is enough"),
       .help = N_("file of authorities (PEM), one of which must have signed the certificate of each "
                  "runtime that is reached from here by TLS") },
+    { .name = "sharing",
+      .kind = ATH_VALUE_CHOICE,
+      FIELD(ath_document, sharing),
+      .choices = sharings,
+      .fallback = "auto",
+      .is_rare = true,
+      .help = N_("when programs take turns on a GPU: from the first share, cap or priority of one "
+                 "of them (auto), always (turns) or never (free)") },
     { .name = "log_level",
       .kind = ATH_VALUE_CHOICE,
       FIELD(ath_document, log_level),

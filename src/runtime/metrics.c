@@ -15,6 +15,7 @@
 #include "base/i18n.h"
 #include "base/unknown.h"
 #include "proto/gpu-control.h"
+#include "runtime/claims.h"
 #include "runtime/figures.h"
 #include "watch/http.h"
 
@@ -46,6 +47,15 @@ static void gather_uses(const struct ath_session_board_entry *entry, struct ath_
     }
 }
 
+static struct ath_time_claim gather_claim(const struct ath_session_board *board, size_t slot)
+{
+    struct ath_session_claim claim;
+    ath_session_claim_read(board, slot, &claim);
+    uint32_t percent = claim.share_percent ? claim.share_percent : claim.identity_share_percent;
+    return (struct ath_time_claim){ .share_percent = (int)percent,
+                                    .priority = (enum ath_time_priority)claim.priority };
+}
+
 static void gather_session(struct ath_session_board_entry *entry, struct ath_runtime_use *uses,
                            struct ath_runtime_session *out)
 {
@@ -68,6 +78,7 @@ static void gather_sessions(const struct ath_server *server, struct sources *sou
         if (ath_session_board_read(server->board, i, entry) && entry->is_proven &&
             entry->purpose == ATH_GPU_PURPOSE_CUDA) {
             gather_session(entry, sources->uses[sessions->count], &sources->items[sessions->count]);
+            sources->items[sessions->count].turn.claim = gather_claim(server->board, i);
             sessions->count++;
         }
     }

@@ -226,7 +226,11 @@ static void write_session(struct family *family, const struct ath_watch_server *
 {
     struct subject subject = { .server = server, .session = session, .device = no_device };
     const struct ath_session_figures *figures = figures_of(server, session->id);
-    const struct ath_watch_session_values values = { .age_ms = (int64_t)session->age_ms };
+    const struct ath_time_claim *claim = &session->turn.claim;
+    const struct ath_watch_session_values values = {
+        .age_ms = (int64_t)session->age_ms,
+        .share_percent = claim->priority ? claim->share_percent : ATH_UNKNOWN,
+    };
 
     if (family->metric->scope == ATH_METRIC_OF_SESSION)
         add_member(family, &subject, &values);

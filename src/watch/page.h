@@ -38,6 +38,7 @@ struct ath_watch_server {
 /* The values that a page computes of each session and of all sessions of an identity. */
 struct ath_watch_session_values {
     int64_t age_ms;
+    int64_t share_percent; /* that it claims; ATH_UNKNOWN: a server without turns */
 };
 struct ath_watch_identity_values {
     int64_t sessions, memory_used_bytes;

@@ -22,6 +22,7 @@ FLAGS = [
     ("--data-port", "6001", "numa.0.data_port", 6001),
     ("--metrics", "127.0.0.1:6002", "numa.0.metrics", "127.0.0.1:6002"),
     ("--encrypt", "on", "encrypt", "on"),
+    ("--sharing", "turns", "sharing", "turns"),
     ("--log-level", "debug", "log_level", "debug"),
 ]
 # Arguments, the code word of the fault, and texts in its message and its hint.
@@ -83,6 +84,7 @@ class Flags(Case):
         self.refused("--encrypt", "yes")
         self.refused("--encrypt", "on", "--metrics", "9", code=2)
         self.refused("--log-level", "loud", code=2)
+        self.refused("--sharing", "fair")
 
     def test_every_name_of_an_entry(self):
         for name in "NUMA0", "numa0", "aitherion-numa0":

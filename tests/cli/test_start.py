@@ -678,6 +678,19 @@ class Life(Base):
         self.assertEqual(self.error("session", "list", *server, env={"AITHERION_ENCRYPT": "off"})["code"], "not-encrypted")
         self.ok("session", "list", *server)
 
+    def test_turns_on_gpus_are_a_setting(self):
+        def said():
+            result = harness.run("-c", self.document, "run", "--numa", "0", "--share", "25", "--", "true", env=self.environment())
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return result.stderr
+        self.start()
+        self.assertNotIn("no effect", said())
+        self.ok("configure", "--sharing", "free")
+        self.assertEqual(self.data("start", "0", "--dry-run", "--engine", "process")["nodes"][0]["settings"], {"sharing": "free"})
+        self.assertEqual([node["needs_restart"] for node in self.data("status")["nodes"]], [True, True])
+        self.assertEqual(self.outcomes(), ["restarted", "restarted"])
+        self.assertIn("the runtime gives no turns (sharing: free): shares and priorities have no effect", said())
+
     def test_the_level_of_the_log(self):
         """It is a setting like others. The option of start counts for this start only."""
         def log():

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Shares of a GPU's time as people see and change them: `run --share`, `session list`, `session limit`, `status`, `top`, metrics.
 tests/unit/test_session_turns.c has what comes of them."""
-import json
 import os
+import re
 import tempfile
 import unittest
+import urllib.request
 
 import runtime
 from cuda import Program
@@ -50,6 +51,24 @@ class Asked(unittest.TestCase):
             self.assertEqual(program.first, GOOD)
             self.assertNotIn("Share", cli(server, "session", "list").stdout)
             self.assertTrue(cli(server, "session", "list", "--explain").stdout.endswith("\nno program waits for a GPU now\n"))
+
+    def test_metrics_exist_with_a_claim_and_without(self):
+        with Server("--sim", "--metrics", "127.0.0.1:0") as server, Program(server.address, words=["--share", "25"]) as program, \
+                Program(server.address) as other:
+            program.do("fill 1000")
+            other.do("fill 1000")
+            first, second = turns(server)
+            self.assertTrue(server.wait_for_log("event=metrics"))
+            address = re.search(r"event=metrics address=(\S+)", server.log())[1]
+
+            def values(name):
+                with urllib.request.urlopen(f"http://{address}/metrics", timeout=harness.PATIENCE_S) as answer:
+                    page = answer.read().decode()
+                return [float(value) for number in (first, second)
+                        for value in re.findall(rf'^aitherion_runtime_session_{name}{{session="{number}",.*}} (\S+)$', page, re.M)]
+            self.assertEqual(values("share_wanted_ratio"), [0.25, 0])
+            self.assertTrue(harness.wait_until(lambda: all(len(values(f"turn_{name}_seconds_total")) == 2
+                                                           for name in ("held", "lent", "waited")) and len(values("turns_total")) == 2))
 
     def test_a_runtime_without_turns_is_named(self):
         words = ["run", "--server", None, "--key", runtime.key_file(runtime.KEY), "--share", "25", "--", "true"]

@@ -230,12 +230,34 @@ TEST(figures_go_to_the_session_with_their_number)
     add_sessions();
     session_figures[0].gpu_time_us = 1500001;
     session_figures[0].calls = 3;
+    session_figures[0].held_us = 2000003;
+    session_figures[0].lent_us = 1000002;
+    session_figures[0].turn_waited_us = 500001;
+    session_figures[0].turns = 12;
     session_figures[0].transport = transport;
     ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_OPEN);
 #define NINE "{session=\"9\",identity=\"alice\",transport=\"shm\"} "
     has(page, "aitherion_runtime_session_gpu_seconds_total" NINE "1.500001");
     has(page, "aitherion_runtime_session_calls_total" NINE "3");
+    has(page, "aitherion_runtime_session_turn_held_seconds_total" NINE "2.000003");
+    has(page, "aitherion_runtime_session_turn_lent_seconds_total" NINE "1.000002");
+    has(page, "aitherion_runtime_session_turn_waited_seconds_total" NINE "0.500001");
+    has(page, "aitherion_runtime_session_turns_total" NINE "12");
     has_no(page, "calls_total{session=\"7\"");
+}
+
+/* The share exists without a claim, too. A server that is older than turns says nothing. */
+TEST(a_session_has_the_share_that_it_wants)
+{
+    add_sessions();
+    items[1].turn.claim = (struct ath_time_claim){ .priority = ATH_TIME_NORMAL };
+    ath_auto_free char *none = page_of(&server, 1, ATH_METRICS_TEXT);
+    has(none, "aitherion_runtime_session_share_wanted_ratio{session=\"9\",identity=\"alice\"} 0");
+    has_no(none, "share_wanted_ratio{session=\"7\"");
+    items[1].turn.claim.share_percent = 25;
+    ath_auto_free char *quarter = page_of(&server, 1, ATH_METRICS_TEXT);
+    has(quarter,
+        "aitherion_runtime_session_share_wanted_ratio{session=\"9\",identity=\"alice\"} 0.25");
 }
 
 /* A session of the figures that has no entry in the list has ended meanwhile. */

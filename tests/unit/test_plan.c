@@ -1148,8 +1148,8 @@ LOOP_TEST(plans_settings_of_the_document, 0, 2)
     struct scene *scenes[] = { &plain, &same, &other };
     static const char *const more[] = {
         "",
-        "encrypt: auto\nlog_level: info\nlimits: {sessions_per_source: 256, host_fraction: 0.50}\n",
-        "encrypt: 'off'\nlog_level: error\nlimits: {sessions_per_source: 7, host_fraction: 0.25}\n"
+        "encrypt: auto\nsharing: auto\nlog_level: info\nlimits: {sessions_per_source: 256, host_fraction: 0.50}\n",
+        "encrypt: 'off'\nsharing: turns\nlog_level: error\nlimits: {sessions_per_source: 7, host_fraction: 0.25}\n"
     };
     char *bases[ATH_COUNT(scenes)], *command = NULL;
     for (size_t i = 0; i < ATH_COUNT(scenes); i++) {
@@ -1160,14 +1160,15 @@ LOOP_TEST(plans_settings_of_the_document, 0, 2)
         bases[i] = ath_docker_base(node, "i");
         free(command);
         command = words_of(&node->command);
-        ck_assert_uint_eq(node->settings.count, i == 2 ? 4 : 0);
+        ck_assert_uint_eq(node->settings.count, i == 2 ? 5 : 0);
     }
     ck_assert_str_eq(bases[0], bases[1]);
     ck_assert_str_ne(bases[0], bases[2]);
     ck_assert_ptr_nonnull(strstr(
-        command, " --encrypt off --log-level error --sessions-per-source 7 --host-fraction 0.25"));
+        command, " --encrypt off --sharing turns --log-level error --sessions-per-source 7 --host-fraction 0.25"));
     const struct ath_plan_node *node = &other.plan.nodes[0];
     ck_assert_str_eq(pair_of(&node->environment, "AITHERION_ENCRYPT"), "off");
+    ck_assert_str_eq(pair_of(&node->environment, "AITHERION_SHARING"), "turns");
     ck_assert_str_eq(pair_of(&node->environment, "AITHERION_LOG_LEVEL"), "error");
     ck_assert_str_eq(pair_of(&node->environment, "SESSIONS_PER_SOURCE"), "7");
     ck_assert_str_eq(pair_of(&node->environment, "HOST_FRACTION"), "0.25");

@@ -30,7 +30,7 @@ struct options {
     struct ath_option_texts set;
     bool is_show;
     const char *memory_percent, *vram_fraction, *control_iface, *data_iface, *gpus, *rdma_devices,
-        *control_port, *data_port, *metrics, *encrypt, *log_level;
+        *control_port, *data_port, *metrics, *encrypt, *sharing, *log_level;
 };
 
 static const struct ath_option option_table[];
@@ -321,6 +321,7 @@ static const struct ath_argument arguments[] = {
         .offset = offsetof(struct options, member), .help = __VA_ARGS__                            \
     }
 
+static const char *const sharings[] = { "auto", "turns", "free", NULL };
 static const char *const encryptions[] = { "auto", "on", "off", NULL };
 
 /* Options that take a text set keys of the entry, or of the document; see key_flags.h. */
@@ -349,6 +350,10 @@ static const struct ath_option option_table[] = {
         N_("TCP connections that the runtimes of all entries encrypt: those that leave the machine "
            "(auto), all (on) or none (off)"),
         .suggestions = encryptions),
+    KEY("sharing", sharing, "auto|turns|free",
+        N_("when programs of the runtimes of all entries take turns on a GPU: from the first "
+           "share, cap or priority (auto), always (turns) or never (free)"),
+        .suggestions = sharings),
     KEY("log-level", log_level, NULL,
         N_("lines of the logs of the runtimes of all entries (-q and -v are of this command)"),
         .choices = ath_level_names),

@@ -147,6 +147,7 @@ static const struct field fields[] = {
     { "numa", "data_port", N_("Data port"), "", NULL },
     { "numa", "metrics", N_("Metrics address or port"), "", NULL },
     { "", "encrypt", N_("Encryption of TCP"), "", NULL },
+    { "", "sharing", N_("Turns on a GPU"), "", NULL },
     { "", "log_level", N_("Level of the logs"), "", NULL },
     { "", "tls_certificate", N_("Certificate of the runtimes"), "", NULL },
     { "", "tls_key", N_("Private key of the certificate"), "", NULL },

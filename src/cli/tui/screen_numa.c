@@ -123,6 +123,10 @@ static const struct ath_menu_row numa_rows[] = {
     { .label = N_("Add an entry"),
       .help = N_("for a NUMA node of this machine, as 'aitherion init' makes it"),
       .act = add_entry },
+    { .label = N_("Turns on a GPU"),
+      .help = N_("programs take turns from the first share or priority (auto), always, or never "
+                 "(free)"),
+      .fields = { "sharing" } },
     { .label = N_("Level of the logs"),
       .help = N_("debug for hunting a fault; a change restarts the runtimes at the next start"),
       .fields = { "log_level" } },
