@@ -14,6 +14,7 @@ struct local_session {
     struct ath_socket socket;
     const struct ath_server *server;
     const struct ath_books *books;
+    uint64_t devices;
     struct ath_frame frame;
     struct ath_wire_builder builder;
 };
@@ -106,7 +107,7 @@ static int serve(struct local_session *session, struct ath_control_books_questio
     uint64_t object = ath_control_books_question_object(question);
     uint64_t name = ath_control_books_question_name(question);
 
-    if (device >= session->server->devices.count)
+    if (device >= ATH_DEVICES_MAX || !(session->devices >> device & 1))
         return -EBADMSG;
     switch (ath_control_books_question_asks(question)) {
     case ATH_CONTROL_BOOKS_ASK_TAKE:
@@ -156,12 +157,14 @@ static int take_question(struct local_session *session)
     return serve(session, ath_control_message_books(message));
 }
 
-int ath_local_session_serve(struct ath_socket socket, const struct ath_server *server)
+int ath_local_session_serve(struct ath_socket socket, const struct ath_server *server,
+                            uint64_t devices)
 {
     __attribute__((cleanup(local_session_free))) struct local_session session = {
         .socket = socket,
         .server = server,
         .books = ath_board_books(server),
+        .devices = devices,
         .builder.max_bytes = ATH_CONTROL_HELLO_FRAME_BYTES,
     };
     int status = 0;

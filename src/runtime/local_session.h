@@ -7,6 +7,7 @@
 #include "remote/wire/frame.h"
 #include "runtime/server.h"
 
-/* Serves a program until it ends. Returns a negative errno: -ENODATA if it closed the connection
- * between two questions. */
-int ath_local_session_serve(struct ath_socket socket, const struct ath_server *server);
+/* Serves a program until it ends. devices: a bit for each device that it may use. Returns a
+ * negative errno: -ENODATA if it closed the connection between two questions. */
+int ath_local_session_serve(struct ath_socket socket, const struct ath_server *server,
+                            uint64_t devices);

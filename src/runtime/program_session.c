@@ -509,12 +509,18 @@ static void *watch(void *argument)
     }
 }
 
-static void make_turns(struct program_session *program, struct ath_local_turns *out)
+/* A bit for each device that the program may use. */
+static uint64_t device_bits(const struct program_session *program)
 {
     uint64_t devices = 0;
     for (size_t i = 0; i < program->device_count; i++)
         devices |= UINT64_C(1) << program->devices[i];
-    int status = ath_local_turns_begin(program->server, program->entry, devices, out);
+    return devices;
+}
+
+static void make_turns(struct program_session *program, struct ath_local_turns *out)
+{
+    int status = ath_local_turns_begin(program->server, program->entry, device_bits(program), out);
     if (status)
         refuse_and_end(program, strerror(-status));
 }
@@ -547,7 +553,7 @@ __attribute__((noreturn)) static void serve_local(struct program_session *progra
     if (program->server->turns_fd >= 0)
         give_turns(program, &turns);
     program->is_open = true;
-    end(program, ath_local_session_serve(program->socket, program->server));
+    end(program, ath_local_session_serve(program->socket, program->server, device_bits(program)));
 }
 
 void ath_program_session_serve(struct ath_socket socket, const struct ath_server *server,

@@ -5,15 +5,17 @@ import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
 import runtime
+import test_figures
 import test_limits
 from cuda import MIB, Program, alone_variables
-from runtime import Server, harness
+from runtime import Server, Session, harness
 
 sys.path.append(os.path.join(runtime.SOURCE, "bench"))
 import sim_gpu  # noqa: E402
@@ -232,6 +234,50 @@ class Own(Base):
         _, errors = one.communicate("", timeout=harness.PATIENCE_S)
         self.assertEqual(one.returncode, 125)
         self.assertIn("is not a folder of this user's alone", errors)
+
+
+@test_figures.needs_capnp
+class Wire(unittest.TestCase):
+    """A program with messages that the library does not send."""
+
+    def open(self, server, variables=()):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(harness.PATIENCE_S)
+        connection.connect(server.socket)
+        session = Session(connection, purpose="cuda")
+        self.addCleanup(connection.close)
+        channel = session.ask({"openChannel": {"transport": "local", "environment": [dict(zip(("name", "value"), one)) for one in variables]}},
+                              "channel")
+        self.assertEqual((channel["transport"], channel["driverVersion"]), ("local", 0))
+        for _ in range(3 if channel["hasTurns"] else 0):
+            self.assertEqual(connection.recv(1), b"\0")
+        return session, channel
+
+    def test_memory_is_taken_and_given_within_the_limits(self):
+        with serve("--vram-fraction", "0.5") as server:
+            session, _ = self.open(server)
+            for asks, count, value in (("take", 32 * MIB + 1, "0"), ("take", 32 * MIB, "1"), ("take", 1, "0"), ("take", -1, "0"),
+                                       ("shareMake", 33 * MIB, "0")):
+                self.assertEqual(session.ask({"books": {"asks": asks, "bytes": count}}, "booksAnswer")["value"], value, (asks, count))
+            session.connection.sendall(runtime.encode({"books": {"asks": "give", "bytes": 64 * MIB}}))  # more than it has
+            rooms = session.ask({"books": {"asks": "look"}}, "booksAnswer")["rooms"]
+            self.assertEqual([int(room["usedBytes"]) for room in rooms], [0, 0, 0])
+
+    def test_other_messages_end_the_session(self):
+        with serve(DEVICES="2") as server:
+            for question in ({"books": {"asks": "take", "device": 1, "bytes": 1}}, {"books": {"asks": "take", "device": 99, "bytes": 1}},
+                             {"books": {"asks": "give", "bytes": 1 << 62}}, {"getSessions": None}):
+                with self.subTest(question):
+                    session, channel = self.open(server, [("CUDA_VISIBLE_DEVICES", "0")])
+                    self.assertEqual(channel["deviceNumbers"], [0])
+                    session.connection.sendall(runtime.encode(question))
+                    self.assertTrue(runtime.is_closed(session.connection))
+            self.assertTrue(server.is_well())
+
+    def test_tcp_is_refused(self):
+        with serve() as server, Session(server.connect(), purpose="cuda") as session:
+            failure = session.ask({"openChannel": {"transport": "local"}}, "failure")
+            self.assertEqual(failure["message"], "a program with its own GPU needs the unix socket")
 
 
 class Words(unittest.TestCase):
