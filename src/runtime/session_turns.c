@@ -433,6 +433,15 @@ static void tell(struct ath_session_turns *turns, size_t slot, bool shows_all, i
     note_overdue(party, &state, now_us);
 }
 
+/* Turns end before others begin, so at no moment do two words give the same GPU. */
+static void tell_all(struct ath_session_turns *turns, bool shows_all, int64_t now_us)
+{
+    for (int gives = 0; gives < 2; gives++)
+        for (size_t i = 0; i < turns->count; i++)
+            if (ath_turns_state(turns->turns, turns->slots[i]).is_given == (gives != 0))
+                tell(turns, turns->slots[i], shows_all, now_us);
+}
+
 int64_t ath_session_turns_look(struct ath_session_turns *turns, int64_t now_us)
 {
     bool shows_all = now_us - turns->shown_us >= SHOW_US;
@@ -450,8 +459,7 @@ int64_t ath_session_turns_look(struct ath_session_turns *turns, int64_t now_us)
     for (size_t i = 0; i < turns->count; i++)
         look_at_wish(turns, turns->slots[i], now_us);
     int64_t next_us = ath_turns_decide(turns->turns, now_us);
-    for (size_t i = 0; i < turns->count; i++)
-        tell(turns, turns->slots[i], shows_all, now_us);
+    tell_all(turns, shows_all, now_us);
     atomic_store(&turns->board->turns.beat_ms, (uint64_t)now_us / 1000);
     if (!turns->count)
         return INT64_MAX;

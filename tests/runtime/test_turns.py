@@ -205,6 +205,20 @@ class Programs(unittest.TestCase):
         (other,) = sessions_of(self.server)
         self.assertNotEqual(other["id"], session)
 
+    def test_a_client_that_ends_while_it_waits(self):
+        first = self.party(1, kernel_ms=1500)
+        (session,) = sessions_of(self.server)
+        second = self.party(2)
+        for party in (first, second):
+            party.go(1000)
+
+        def waits():
+            return any(one["turn"]["waitsFor"] == session["id"] for one in sessions_of(self.server))
+        self.assertTrue(harness.wait_until(waits), sessions_of(self.server))
+        second.kill()
+        self.assertTrue(harness.wait_until(lambda: len(sessions_of(self.server)) == 1), "its session waits on")
+        self.await_work(1)
+
     def test_a_kernel_of_seconds(self):
         """Others wait for it, because nothing can stop it, and the log tells once why."""
         _, session = self.pair(kernel_ms=2500)

@@ -40,6 +40,7 @@ static void teardown(void)
 }
 
 FIXTURE(setup, teardown);
+SECONDS(60);
 
 /* ---- a session, as its process and the listening process write it ---- */
 
