@@ -8,6 +8,7 @@ The functions that end in _ptsz and _ptds name the thread's stream themselves, s
 """
 from cuda_client import NOTE, Client, arguments, signature
 
+LOOKED_AT = {"takes", "gives", "counts", "occupies", "beginsCapture", "endsCapture"}
 BY_HAND = ("cuInit", "cuGetProcAddress", "cuGetProcAddress_v2")
 
 
@@ -26,13 +27,22 @@ class Local(Client):
                   for base, is_thread, since, name in self.rows()]
         return "\n".join(lines) + "\n};\nconst size_t ath_cuda_symbol_count = sizeof ath_cuda_symbols / sizeof ath_cuda_symbols[0];\n"
 
+    def refusals(self, method):
+        """Lines that refuse null pointers, as drivers do: what stands in a function's place may look behind them."""
+        if not set(method.does) & LOOKED_AT:
+            return []
+        if method.parameters is not None:
+            return [line.replace("ath_cuda_end(&exchange, CUDA_ERROR_INVALID_VALUE)", "CUDA_ERROR_INVALID_VALUE") for line in self.checks(method)]
+        first = method.function.parameters[0]
+        return [f"    if (!{first.name})", "        return CUDA_ERROR_INVALID_VALUE;"] if first.type.stars else []
+
     def exported(self, method):
         kind = "TELLS" if method.kind == "local" else "ENDS" if {"ends", "offline"} & set(method.does) else "USES"
         lines = [signature(method.function, method.c), "{", f"    if (ath_local_stops(ATH_LOCAL_{kind}))", "        return ath_local_why();"]
         call = f"{arguments(method.function)});"
         if method.c in BY_HAND:
             return lines + [f"    return ath_local_{method.c}({call}", "}", ""]
-        lines += [f"    if (!ath_local.driver.{method.c})", "        return CUDA_ERROR_NOT_SUPPORTED;"]
+        lines += [f"    if (!ath_local.driver.{method.c})", "        return CUDA_ERROR_NOT_SUPPORTED;", *self.refusals(method)]
         call = f"ath_local.driver.{method.c}({call}"
         if "beginsCapture" in method.does or "endsCapture" in method.does:
             word = "began" if "beginsCapture" in method.does else "ended"

@@ -55,6 +55,8 @@ CUresult ath_local_cuGetProcAddress_v2(const char *symbol, void **entry, int ver
                                        uint64_t flags, CUdriverProcAddressQueryResult *status)
 {
     CUdriverProcAddressQueryResult found;
+    if (!symbol || !entry)
+        return CUDA_ERROR_INVALID_VALUE;
     CUresult outcome = ask_driver(symbol, entry, version, flags, &found);
     if (outcome)
         return outcome;
@@ -66,6 +68,8 @@ CUresult ath_local_cuGetProcAddress_v2(const char *symbol, void **entry, int ver
 
 CUresult ath_local_cuGetProcAddress(const char *symbol, void **entry, int version, uint64_t flags)
 {
+    if (!symbol || !entry)
+        return CUDA_ERROR_INVALID_VALUE;
     if (!ath_local.driver.cuGetProcAddress)
         return CUDA_ERROR_NOT_SUPPORTED;
     CUresult outcome = ath_local.driver.cuGetProcAddress(symbol, entry, version, flags);
