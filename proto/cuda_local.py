@@ -31,7 +31,7 @@ class Local(Client):
         """Lines that refuse null pointers, as drivers do: what stands in a function's place may look behind them."""
         if not set(method.does) & LOOKED_AT:
             return []
-        if method.parameters is not None:
+        if method.parameters is not None and not method.client_by_hand:
             return [line.replace("ath_cuda_end(&exchange, CUDA_ERROR_INVALID_VALUE)", "CUDA_ERROR_INVALID_VALUE") for line in self.checks(method)]
         first = method.function.parameters[0]
         return [f"    if (!{first.name})", "        return CUDA_ERROR_INVALID_VALUE;"] if first.type.stars else []
