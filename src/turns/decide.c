@@ -232,15 +232,14 @@ static void find_overdue(struct round *round)
     }
 }
 
-/* Holders that exclude each other: they were free until now, or use another GPU than before. */
+/* Asks a holder that came to a GPU without a turn there: it was free until now, or the party uses
+ * another GPU than before. The one that had its turn there goes on. */
 static void ask_intruders(struct round *round)
 {
     for (size_t i = 0; i < round->holder_count; i++)
-        for (size_t k = 0; !round->holders[i]->claim.is_free && k < round->holder_count; k++)
-            if (k != i && ath_turns_conflict(round->holders[i], round->holders[k])) {
+        for (size_t k = 0; round->holders[i]->intrudes && k < round->holder_count; k++)
+            if (k != i && ath_turns_conflict(round->holders[i], round->holders[k]))
                 ask(round, round->holders[i]);
-                ask(round, round->holders[k]);
-            }
 }
 
 static int compare(const void *a_p, const void *b_p)
@@ -308,7 +307,7 @@ static bool is_due(struct round *round, const struct ath_turns_party *party,
 static void give(struct round *round, struct ath_turns_party *party)
 {
     party->holds = true;
-    party->wants = false;
+    party->wants = party->intrudes = false;
     party->given_us = round->turns->now_us;
     party->state.number = party->state.number % ATH_TURNS_NUMBER_MAX + 1;
     party->used.turns++;

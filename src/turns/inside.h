@@ -56,6 +56,8 @@ struct ath_turns_party {
     bool is_here;
     bool wants; /* and does not hold */
     bool holds;
+    bool intrudes; /* its turn was not given for all GPUs that it uses now, or before a claim there
+                    */
     bool has_used;
     bool may_hold; /* it wants to, and no cap forbids it */
     bool reserves; /* it is first in order, and gets its GPUs as soon as they are given back */

@@ -137,6 +137,8 @@ void ath_turns_claim(struct ath_turns *turns, size_t which, const struct ath_tur
         party->budget = ath_turns_new_budget();
     ATH_EACH_DEVICE(device, is_newcomer(&old, &new) ? new.devices : new.devices & ~old.devices)
     party->lags.of[device] = 0;
+    if (new.devices & ~old.devices || (old.is_free && !new.is_free))
+        party->intrudes = party->holds;
     claim_of_group(turns, &new);
     party->is_here = true;
     party->claim = new;
@@ -185,7 +187,7 @@ void ath_turns_adopt(struct ath_turns *turns, size_t which, uint32_t number, int
     ath_turns_pass(turns, now_us);
     if (!party->is_here)
         return;
-    party->holds = party->state.is_given = true;
+    party->holds = party->state.is_given = party->intrudes = true;
     party->wants = false;
     party->state.number = number;
     party->given_us = now_us;

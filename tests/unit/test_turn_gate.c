@@ -112,6 +112,14 @@ static void give_long_work(CUstream to)
     OK(driver.cuMemsetD8Async(memory, 1, BYTES, to));
 }
 
+static atomic_int works_done;
+
+static void count_work(void *ms)
+{
+    take_ms(ms);
+    works_done++;
+}
+
 struct caller {
     pthread_t thread;
     CUstream stream;
@@ -428,6 +436,65 @@ TEST(work_that_may_wait_does_not_hold_the_turn)
 }
 END_TEST
 
+static atomic_int events_alive, most_events;
+
+static CUresult count_create(CUevent *event, unsigned int flags)
+{
+    int alive = ++events_alive;
+    if (alive > most_events)
+        most_events = alive;
+    return raw.cuEventCreate(event, flags);
+}
+
+static CUresult count_destroy(CUevent event)
+{
+    events_alive--;
+    return raw.cuEventDestroy_v2(event);
+}
+
+static atomic_bool gives_again;
+
+/* A busy machine may make the program rest so long that its turn goes back. */
+static void *give_again(void *nothing)
+{
+    while (gives_again) {
+        if (is_returned())
+            give(0);
+        rest_ms(1);
+    }
+    return nothing;
+}
+
+/* A program that never rests, and destroys streams that have work. */
+TEST(events_of_destroyed_streams_do_not_pile_up)
+{
+    enum { STREAMS = 1000, AT_ONCE = 50, MOST = 300 };
+    pthread_t thread;
+    driver = raw;
+    driver.cuEventCreate = count_create;
+    driver.cuEventDestroy_v2 = count_destroy;
+    begin_gate(SESSION);
+    give(0);
+    gives_again = true;
+    ck_assert_int_eq(pthread_create(&thread, NULL, give_again, NULL), 0);
+    for (int i = 0; i < STREAMS; i++) {
+        CUstream busy;
+        if (i % AT_ONCE == 0)
+            WAIT_FOR(works_done == i);
+        OK(driver.cuStreamCreate(&busy, CU_STREAM_NON_BLOCKING));
+        OK(raw.cuLaunchHostFunc(busy, count_work, (void *)(intptr_t)1));
+        OK(driver.cuMemsetD8Async(memory, 1, BYTES, busy));
+        OK(driver.cuStreamDestroy_v2(busy));
+    }
+    gives_again = false;
+    pthread_join(thread, NULL);
+    ck_assert_int_gt(most_events, 0);
+    ck_assert_int_lt(most_events, MOST);
+    take_back();
+    ck_assert_int_eq(events_alive, 0);
+}
+END_TEST
+
 /* ---- idle ---- */
 
 LOOP_TEST(an_idle_session_gives_its_turn_back, 0, 2)
@@ -458,14 +525,6 @@ TEST(a_session_whose_work_runs_is_not_idle)
 END_TEST
 
 /* ---- bursts ---- */
-
-static atomic_int works_done;
-
-static void count_work(void *ms)
-{
-    take_ms(ms);
-    works_done++;
-}
 
 /* Works of 4 ms: once the length is known, a burst has few. */
 LOOP_TEST(a_burst_is_bounded, 0, 2)

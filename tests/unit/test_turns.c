@@ -6,7 +6,7 @@
 #include "turns_world.h"
 #include "unit.h"
 
-SECONDS(60);
+SECONDS(300);
 
 enum { MS = 1000, SECOND = 1000 * MS, BURST = 10 * MS };
 
@@ -501,8 +501,8 @@ LOOP_TEST(divides_time_with_a_party_on_several_gpus, 0, 2)
         expect_percent(i, beside[_i].percent[i], 0.7);
 }
 
-/* A party that uses another GPU than before excludes those there. */
-TEST(asks_all_back_when_a_party_uses_another_gpu)
+/* A party that begins to use another GPU gives its turn back. The party there goes on. */
+TEST(asks_a_party_back_that_uses_another_gpu)
 {
     struct program program = busy(1, BURST);
     world_add(&world, program);
@@ -514,7 +514,7 @@ TEST(asks_all_back_when_a_party_uses_another_gpu)
     world_claim(&world, 0);
     world_run(&world, 0);
     ck_assert(ath_turns_state(world.turns, 0).is_wanted_back);
-    ck_assert(ath_turns_state(world.turns, 1).is_wanted_back);
+    ck_assert(!ath_turns_state(world.turns, 1).is_wanted_back);
     for (int i = 0; i < 1000; i++) {
         world_run(&world, 20 * MS);
         ck_assert(!ath_turns_state(world.turns, 0).is_given ||
@@ -880,7 +880,7 @@ static void check_holders(size_t a, size_t b)
         return;
     ck_assert_msg(world.programs[a].flips || world.programs[b].flips,
                   "parties %zu and %zu have the same GPU", a, b);
-    ck_assert(x.is_wanted_back && y.is_wanted_back);
+    ck_assert(x.is_wanted_back || y.is_wanted_back);
 }
 
 /* A party without a cap that wants its GPUs waits for one that has them, or gets them first. */

@@ -22,6 +22,7 @@ static struct {
     pthread_mutex_t lock; /* of what follows */
     struct used *items;
     size_t count, room;
+    size_t prune_at; /* entries */
     CUcontext *green;
     size_t green_count;
     CUcontext primary[DEVICES_MAX];
@@ -129,6 +130,19 @@ static void drop(struct used *one)
     *one = used.items[--used.count];
 }
 
+/* Drops events that are over, if there are many: without turns of others the streams are looked at
+ * only when the program rests. */
+static void prune(void)
+{
+    enum { LEAST = 64 };
+    if (used.count < LEAST || used.count < used.prune_at)
+        return;
+    for (size_t i = used.count; i--;)
+        if (used.items[i].event && !used.items[i].is_ending && !is_busy(&used.items[i]))
+            drop(&used.items[i]);
+    used.prune_at = 2 * used.count;
+}
+
 /* Records the event of an entry, which is made if there is none. Returns whether it is recorded. */
 static bool record(struct used *one)
 {
@@ -151,6 +165,7 @@ static void leave_event(struct used *one)
 
 static void leave_events(void)
 {
+    prune();
     for (size_t i = used.count; i--;)
         if (!used.items[i].event && !used.items[i].is_ending)
             leave_event(&used.items[i]);
@@ -177,6 +192,7 @@ void ath_used_streams_mark(CUstream stream, CUcontext context, CUdevice device, 
     };
     pthread_mutex_lock(&used.lock);
     struct asking asking = ask_begin();
+    prune();
     if (!(used.captures && captures(stream))) {
         struct used *marked = find(&one);
         if (!marked)
@@ -211,6 +227,7 @@ void ath_used_streams_end(CUstream stream)
 {
     pthread_mutex_lock(&used.lock);
     struct asking asking = ask_begin();
+    prune();
     for (size_t i = used.count; i--;)
         if (used.items[i].stream == stream && !used.items[i].event)
             leave_event(&used.items[i]);
