@@ -3,11 +3,16 @@
 tests/unit/test_session_turns.c has what comes of them."""
 import os
 import re
+import sys
 import tempfile
 import unittest
 import urllib.request
 
 import runtime
+
+sys.path.insert(0, os.path.join(runtime.SOURCE, "bench"))
+
+from parties import Party  # noqa: E402
 from cuda import Program
 from runtime import Server, harness
 
@@ -160,6 +165,42 @@ class Changed(unittest.TestCase):
                     self.assertEqual(turns(server, key=keys[name])[first]["priority"], "normal")
                     cli(server, "session", "limit", str(first), "--priority", "low", key=keys[name])
                     self.assertEqual(turns(server, key=keys[name])[first]["priority"], "low")
+
+
+@unittest.skipUnless(harness.copies_alone(), "programs that an emulator runs find no library by LD_LIBRARY_PATH")
+class Working(unittest.TestCase):
+    """Programs whose kernels take time on one simulated GPU."""
+
+    def party(self, server, number, *claim):
+        prefix = [harness.binary(), "run", "--server", server.socket, "--key", runtime.key_file(runtime.KEY), *claim, "--"]
+        party = Party(harness.build(), "kernels", number, harness.environment(), prefix, harness.PATIENCE_S, folder=harness.scratch(),
+                      BENCH_KERNEL_US=5000)
+        self.addCleanup(party.end)
+        return party
+
+    def test_who_waits_for_whom(self):
+        with Server("--sim", env=harness.environment(AITHERION_SIM_GPU=os.path.join(harness.scratch(), "waits"))) as server:
+            parties = [self.party(server, 1, "--share", "20"), self.party(server, 2)]
+            first, second = turns(server)
+            for party in parties:
+                party.go(3600)
+
+            def explained(pattern):
+                return harness.wait_until(lambda: re.search(pattern, " ".join(cli(server, "session", "list", "--explain").stdout.split())))
+            has_its_turn = rf"session {second} \(\S+\) has waited for \d+\.\d{{3}} s for session {first} \(\S+\), which has its turn"
+            self.assertTrue(explained(has_its_turn), cli(server, "session", "list", "--explain").stdout)
+            self.assertTrue(explained(rf"20 % \(asked for\), waits for session {second} "))
+            # the one without a share has what is left
+            self.assertTrue(harness.wait_until(lambda: [turn["due_percent"] for turn in turns(server).values()] == [20, 80]), turns(server))
+            for words in ([first, "--share", "60"], [second, "--share", "40"]):
+                self.assertEqual(cli(server, "session", "limit", *map(str, words)).returncode, 0)
+            self.assertTrue(harness.wait_until(lambda: [turn["due_percent"] for turn in turns(server).values()] == [60, 40]), turns(server))
+            self.assertEqual(cli(server, "session", "limit", str(first), "--priority", "high").returncode, 0)
+            self.assertTrue(explained(rf"session {second} \(\S+\) has waited for \S+ s for session {first} \(\S+\), which has a higher priority"))
+            turn = turns(server)[second]
+            self.assertIn(turn["reason"], ("priority", None))
+            self.assertEqual(cli(server, "session", "limit", str(first), "--priority", "normal", "--share", "5", "--cap").returncode, 0)
+            self.assertTrue(explained(rf"session {first} \(\S+\) has waited for \S+ s for its own cap: it has had its 5 percent for now"))
 
 
 if __name__ == "__main__":

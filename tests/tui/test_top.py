@@ -206,6 +206,19 @@ class Live(Base):
         screen.wait("has no limit of its own")
         self.assertEqual(program.do(f"take plain {32 * MIB}"), "CUDA_SUCCESS")
 
+    def test_a_share_of_the_gpus_time(self):
+        server = self.server()
+        self.program(server, 8)
+        screen = self.top(server, size=(160, 40))
+        self.assertNotIn("Queued", screen.wait("8.0M"))
+        screen.keys("Down", "m", "=25%,cap", "Enter")
+        screen.wait("has another share of the GPUs' time now")
+        self.assertRegex(screen.wait("25% max"), r"Share +Held +Queued")
+        screen.keys("m", "=high", "Enter")
+        screen.wait("25% max high")
+        self.assertIn("25 % at most (set later), priority high", screen.keys("Enter"))
+        self.assertIn("'101%' is not a memory size", " ".join(screen.keys("Escape", "m", "=101%", "Enter").replace("│", " ").split()))
+
     def test_parts_that_can_be_hidden(self):
         screen = self.top(self.server(), size=(100, 40))
         seen = screen.wait("no program")

@@ -95,9 +95,10 @@ TEST(access_has_defaults_and_limits)
                                 "- {id: 0, node: 0, control_port: 1, data_port: 2}\n";
     ATH_AUTO(ath_document) plain = { 0 };
     ATH_AUTO(ath_document) other = { 0 };
-    ath_auto_free char *text = ath_xasprintf(
-        "%sencrypt: on\nsharing: free\nlog_level: debug\nlimits: {sessions_per_source: 512, host_fraction: 1}\n",
-        entry);
+    ath_auto_free char *text =
+        ath_xasprintf("%sencrypt: on\nsharing: free\nlog_level: debug\nlimits: "
+                      "{sessions_per_source: 512, host_fraction: 1}\n",
+                      entry);
     parse_good(entry, &plain);
     ck_assert_int_eq(plain.encrypt, 0);
     ck_assert_int_eq(plain.sharing, 0);

@@ -1146,11 +1146,11 @@ LOOP_TEST(plans_settings_of_the_document, 0, 2)
     SCENE(same);
     SCENE(other);
     struct scene *scenes[] = { &plain, &same, &other };
-    static const char *const more[] = {
-        "",
-        "encrypt: auto\nsharing: auto\nlog_level: info\nlimits: {sessions_per_source: 256, host_fraction: 0.50}\n",
-        "encrypt: 'off'\nsharing: turns\nlog_level: error\nlimits: {sessions_per_source: 7, host_fraction: 0.25}\n"
-    };
+    static const char *const more[] = { "",
+                                        "encrypt: auto\nsharing: auto\nlog_level: info\nlimits: "
+                                        "{sessions_per_source: 256, host_fraction: 0.50}\n",
+                                        "encrypt: 'off'\nsharing: turns\nlog_level: error\nlimits: "
+                                        "{sessions_per_source: 7, host_fraction: 0.25}\n" };
     char *bases[ATH_COUNT(scenes)], *command = NULL;
     for (size_t i = 0; i < ATH_COUNT(scenes); i++) {
         make_scene(scenes[i]);
@@ -1164,8 +1164,8 @@ LOOP_TEST(plans_settings_of_the_document, 0, 2)
     }
     ck_assert_str_eq(bases[0], bases[1]);
     ck_assert_str_ne(bases[0], bases[2]);
-    ck_assert_ptr_nonnull(strstr(
-        command, " --encrypt off --sharing turns --log-level error --sessions-per-source 7 --host-fraction 0.25"));
+    ck_assert_ptr_nonnull(strstr(command, " --encrypt off --sharing turns --log-level error "
+                                          "--sessions-per-source 7 --host-fraction 0.25"));
     const struct ath_plan_node *node = &other.plan.nodes[0];
     ck_assert_str_eq(pair_of(&node->environment, "AITHERION_ENCRYPT"), "off");
     ck_assert_str_eq(pair_of(&node->environment, "AITHERION_SHARING"), "turns");

@@ -252,6 +252,32 @@ static void assert_order(const struct ath_top *top, struct ath_top_order order, 
     ck_assert_str_eq(ids, wanted);
 }
 
+/* The first answer has no time before it. */
+TEST(has_parts_of_the_time_with_turns_and_waits)
+{
+    ATH_AUTO(ath_top) top = with_servers(1);
+    static const struct {
+        int64_t held_us, queued_us, held_percent, queued_percent;
+    } answers[] = {
+        { 5000000, 1000000, ATH_UNKNOWN, ATH_UNKNOWN },
+        { 5500000, 1200000, 25, 10 },
+        { 5500000, 1200000, 0, 0 },
+        { 9000000, 3200000, 100, 100 }, /* figures are written a little later than others */
+        { 100, 100, ATH_UNKNOWN, ATH_UNKNOWN },
+    };
+    for (size_t i = 0; i < ATH_COUNT(answers); i++) {
+        struct ath_top_answer answer = answer_at(1000 + 2000 * (uint64_t)i);
+        struct ath_session_figures *figures = add_session(&answer, 7, "bert", 1);
+        figures->held_us = answers[i].held_us;
+        figures->turn_waited_us = answers[i].queued_us;
+        answer.group.sessions.items[0].turn.claim.share_percent = i ? 25 : 0;
+        ath_top_take(&top, 0, &answer);
+        ck_assert_int_eq(top.sessions[0].held_percent, answers[i].held_percent);
+        ck_assert_int_eq(top.sessions[0].queued_percent, answers[i].queued_percent);
+        ck_assert_int_eq(top.sessions[0].share_percent, i ? 25 : ATH_UNKNOWN);
+    }
+}
+
 TEST(sorts_and_filters)
 {
     ATH_AUTO(ath_top) top = with_servers(1);

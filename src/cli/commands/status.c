@@ -172,7 +172,7 @@ static int show(struct ath_cli *cli, const void *data, struct ath_repeat *repeat
         find_drift(&work, &work.report.items[i]);
     work.report.document = work.nodes.has_document ? work.nodes.path : NULL;
     work.report.start = start;
-    work.report.shows_logs = cli->globals.verbosity > 0;
+    work.report.shows_more = cli->globals.verbosity > 0;
     work.report.is_start_next = work.nodes.has_document && !is_any_running(&work.statuses);
     return ath_repeat_show(repeat, &ath_status_view, &work.report, err);
 }
@@ -206,7 +206,8 @@ const struct ath_command ath_command_status = {
         "does not answer), its macvlans, how it differs from the document, and the problems that "
         "it "
         "reports. Below that the programs that use the runtimes, as `aitherion session list` shows "
-        "them. With -v it says where the logs are. Changes nothing. "
+        "them. With -v it says where the logs are, and which programs wait for a GPU. Changes "
+        "nothing. "
         "`aitherion health` shows what is wrong and how to fix it."),
     .arguments = ath_nodes_arguments,
     .options = option_table,

@@ -460,12 +460,12 @@ static size_t explain(const struct ath_style *style, FILE *out,
     return count;
 }
 
-static void explain_all(const struct ath_style *style, FILE *out,
-                        const struct ath_session_report *report)
+void ath_sessions_explain(const struct ath_style *style, FILE *out,
+                          const struct ath_session_group *groups, size_t group_count)
 {
     size_t count = 0;
-    for (size_t i = 0; i < report->count; i++)
-        count += explain(style, out, &report->items[i]);
+    for (size_t i = 0; i < group_count; i++)
+        count += explain(style, out, &groups[i]);
     if (!count)
         fprintf(out, "%s\n", _("no program waits for a GPU now"));
 }
@@ -486,7 +486,7 @@ static void list_to_text(const struct ath_style *style, FILE *out, const void *d
     else if (!count && has_answer)
         fprintf(out, "%s\n", _("no program uses a runtime now"));
     else if (report->is_explained)
-        explain_all(style, out, report);
+        ath_sessions_explain(style, out, report->items, report->count);
     for (size_t i = 0; i < report->count; i++)
         if (report->items[i].status)
             print_error(style, out, &report->items[i]);

@@ -45,6 +45,10 @@ char *ath_session_peer_words(const struct ath_session_group *group, const char *
 void ath_sessions_print(const struct ath_style *style, FILE *out,
                         const struct ath_session_group *groups, size_t count);
 
+/* Prints who waits for whom, for how long and why; or that no program waits. */
+void ath_sessions_explain(const struct ath_style *style, FILE *out,
+                          const struct ath_session_group *groups, size_t group_count);
+
 enum ath_session_action { ATH_SESSION_END, ATH_SESSION_LIMIT };
 
 struct ath_session_change {

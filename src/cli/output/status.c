@@ -472,11 +472,13 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     else
         fprintf(out, "%s\n", _("no runtime runs here"));
     for (size_t i = 0; i < report->count; i++)
-        print_notes(style, out, &report->items[i], report->start, report->shows_logs);
+        print_notes(style, out, &report->items[i], report->start, report->shows_more);
     print_local(style, out, report);
     if (has_sessions(report)) {
         fputc('\n', out);
         ath_sessions_print(style, out, report->services, report->service_count);
+        if (report->shows_more)
+            ath_sessions_explain(style, out, report->services, report->service_count);
     }
     if (report->docker_err)
         print_note(style, out, ATH_UNKNOWN, report->docker_err->message, report->docker_err->hint);

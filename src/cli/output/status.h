@@ -29,7 +29,7 @@ struct ath_status_report {
     const struct ath_err *docker_err; /* why Docker could not be asked; NULL if it was */
     const char *start;                /* the command that starts stopped or differing entries */
     bool is_start_next;               /* no runtime runs: print `start` as the next step */
-    bool shows_logs;                  /* say where the logs are */
+    bool shows_more;                  /* say where the logs are, and who waits for whom */
 };
 void ath_status_report_free(struct ath_status_report *report);
 

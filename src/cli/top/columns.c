@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "base/time_claim.h"
 #include "cli/top/short.h"
 
 const char *const ath_top_sort_words[] = {
@@ -18,6 +19,7 @@ const char *const ath_top_sort_words[] = {
     [ATH_TOP_FROM] = "host",     [ATH_TOP_SERVER] = "runtime",  [ATH_TOP_GPU] = "gpu",
     [ATH_TOP_MEMORY] = "memory", [ATH_TOP_BUSY] = "busy",       [ATH_TOP_GPU_TIME] = "time",
     [ATH_TOP_CALLS] = "calls",   [ATH_TOP_TRAFFIC] = "bytes",   [ATH_TOP_WAIT] = "wait",
+    [ATH_TOP_SHARE] = "share",   [ATH_TOP_HELD] = "held",       [ATH_TOP_QUEUED] = "queued",
     [ATH_TOP_AGE] = "age",       [ATH_TOP_SORT_COUNT] = NULL
 };
 
@@ -112,6 +114,31 @@ static char *text_wait(const struct ath_top *top, const struct ath_top_session *
                                                               : ath_short_wait(session->wait_us);
 }
 
+/* "25%", "25% max", with "high" or "low" behind. */
+static char *text_share(const struct ath_top *top, const struct ath_top_session *session)
+{
+    (void)top;
+    struct ath_text text = { 0 };
+    const struct ath_time_claim *claim = &session->facts->turn.claim;
+    if (claim->share_percent)
+        ath_text_add(&text, claim->is_capped ? _("%d%% max") : "%d%%", claim->share_percent);
+    if (claim->priority == ATH_TIME_HIGH || claim->priority == ATH_TIME_LOW)
+        ath_text_add_part(&text, " ", "%s", ath_time_priority_word((int)claim->priority));
+    return text.data ? ath_text_take(&text) : ath_xstrdup("-");
+}
+
+static char *text_held(const struct ath_top *top, const struct ath_top_session *session)
+{
+    (void)top;
+    return ath_short_percent(session->held_percent);
+}
+
+static char *text_queued(const struct ath_top *top, const struct ath_top_session *session)
+{
+    (void)top;
+    return ath_short_percent(session->queued_percent);
+}
+
 static char *text_transport(const struct ath_top *top, const struct ath_top_session *session)
 {
     (void)top;
@@ -185,6 +212,19 @@ static bool has_limits(const struct ath_top *top)
     return false;
 }
 
+/* Whether a session has a share or a priority, or takes turns because another one has. */
+static bool has_turns(const struct ath_top *top)
+{
+    for (size_t i = 0; i < top->session_count; i++) {
+        const struct ath_runtime_turn *turn = &top->sessions[i].facts->turn;
+        if (turn->claim.share_percent || turn->claim.priority == ATH_TIME_HIGH ||
+            turn->claim.priority == ATH_TIME_LOW || turn->state == ATH_GPU_TURN_STATE_HOLDS ||
+            turn->state == ATH_GPU_TURN_STATE_WAITS)
+            return true;
+    }
+    return false;
+}
+
 /* ---- the table ---- */
 
 const struct ath_top_column ath_top_columns[] = {
@@ -205,6 +245,12 @@ const struct ath_top_column ath_top_columns[] = {
     { N_("Limit"), NULL, ATH_TOP_SORT_COUNT, 6, 8, 50, .is_shown = has_limits, .text = text_limit },
     { N_("Busy"), N_("share of the GPU's time"), ATH_TOP_BUSY, 5, 6, 94, .text = text_busy,
       .role = role_busy },
+    { N_("Share"), N_("claimed share of the GPUs' time"), ATH_TOP_SHARE, 5, 12, 93,
+      .is_shown = has_turns, .text = text_share },
+    { N_("Held"), N_("time with its turn"), ATH_TOP_HELD, 5, 6, 92, .is_shown = has_turns,
+      .text = text_held },
+    { N_("Queued"), N_("time that it waited for its turn"), ATH_TOP_QUEUED, 6, 7, 91,
+      .is_shown = has_turns, .text = text_queued },
     { N_("GPU time"), N_("GPU time"), ATH_TOP_GPU_TIME, 8, 9, 65, .text = text_gpu_time },
     { N_("Calls/s"), N_("calls in a second"), ATH_TOP_CALLS, 7, 8, 90, .text = text_calls,
       .role = role_calls },

@@ -259,6 +259,29 @@ static int64_t busy_of(const struct ath_top_session *out, const struct ath_sessi
                                   : ATH_UNKNOWN;
 }
 
+/* Returns the percentage of the time that passed in which a count of microseconds grew. */
+static int64_t part_of_time(int64_t before_us, int64_t now_us, uint64_t passed_ms)
+{
+    int64_t us_per_s = rate(before_us, now_us, passed_ms);
+    return us_per_s < 0 ? ATH_UNKNOWN : us_per_s > 1000000 ? 100 : (us_per_s + 5000) / 10000;
+}
+
+static void take_turns(struct ath_top_session *out, const struct ath_session_figures *now,
+                       uint64_t passed_ms)
+{
+    const struct ath_time_claim *claim = &out->facts->turn.claim;
+    bool is_known = passed_ms > 0;
+
+    out->share_percent = claim->share_percent ? claim->share_percent : ATH_UNKNOWN;
+    out->held_percent =
+        is_known ? part_of_time(out->before.held_us, now->held_us, passed_ms) : ATH_UNKNOWN;
+    out->queued_percent = is_known
+                              ? part_of_time(out->before.queued_us, now->turn_waited_us, passed_ms)
+                              : ATH_UNKNOWN;
+    out->before.held_us = now->held_us;
+    out->before.queued_us = now->turn_waited_us;
+}
+
 static void take_counts(struct ath_top_session *out, const struct ath_session_figures *now,
                         uint64_t at_ms)
 {
@@ -273,6 +296,7 @@ static void take_counts(struct ath_top_session *out, const struct ath_session_fi
     out->gpu_time_us = now->gpu_time_us;
     out->busy_percent = busy_of(out, now, passed_ms);
     out->wait_us = mean_wait(out, now, waits);
+    take_turns(out, now, passed_ms);
     out->transport = now->transport;
     out->before.at_ms = at_ms;
     out->before.calls = now->calls;
@@ -470,6 +494,12 @@ static int64_t number_of(const struct ath_top_session *session, enum ath_top_sor
         return session->traffic_bytes_s;
     case ATH_TOP_WAIT:
         return session->wait_us;
+    case ATH_TOP_SHARE:
+        return session->share_percent;
+    case ATH_TOP_HELD:
+        return session->held_percent;
+    case ATH_TOP_QUEUED:
+        return session->queued_percent;
     case ATH_TOP_AGE:
         return (int64_t)session->facts->age_ms;
     default:

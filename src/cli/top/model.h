@@ -63,11 +63,14 @@ struct ath_top_session {
     int64_t received_bytes_s, sent_bytes_s; /* by the server */
     int64_t traffic_bytes_s;                /* both together */
     int64_t wait_us;                        /* mean of the waits of the last interval */
+    int64_t share_percent;  /* that it claims of its GPUs' time; ATH_UNKNOWN: none */
+    int64_t held_percent;   /* of the last interval in which it had its GPUs */
+    int64_t queued_percent; /* of the last interval in which it waited for its turn */
     struct ath_history busy;
 
     struct {
         uint64_t at_ms;
-        int64_t calls, received, sent, gpu_time_us, waits, waited_us;
+        int64_t calls, received, sent, gpu_time_us, waits, waited_us, held_us, queued_us;
     } before;
 };
 
@@ -135,6 +138,9 @@ enum ath_top_sort {
     ATH_TOP_CALLS,
     ATH_TOP_TRAFFIC,
     ATH_TOP_WAIT,
+    ATH_TOP_SHARE,
+    ATH_TOP_HELD,
+    ATH_TOP_QUEUED,
     ATH_TOP_AGE,
     ATH_TOP_SORT_COUNT
 };

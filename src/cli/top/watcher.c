@@ -161,8 +161,9 @@ static int obey(struct source *source, const struct ath_top_command *order, stru
     int status = open_session(source, err);
     if (status)
         return status;
-    status = order->kind == ATH_TOP_END_SESSION
-                 ? ath_session_end(&source->session, order->id, err)
+    status = order->kind == ATH_TOP_END_SESSION ? ath_session_end(&source->session, order->id, err)
+             : order->is_claim
+                 ? ath_session_change_claim(&source->session, order->id, &order->claim, err)
                  : ath_session_limit(&source->session, order->id, (uint32_t)order->device,
                                      order->limit_bytes, err);
     if (status && status != -ENOENT)

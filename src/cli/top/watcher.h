@@ -19,8 +19,10 @@ struct ath_top_command {
     enum ath_top_order_kind kind;
     size_t server;
     uint64_t id; /* of the session */
-    int device;  /* for a limit */
+    int device;  /* for a limit of memory */
     int64_t limit_bytes;
+    bool is_claim; /* the limit is of the GPUs' time: */
+    struct ath_claim_change claim;
     int status; /* 0, or a negative errno with err */
     struct ath_err err;
 };

@@ -2,11 +2,13 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "base/time_claim.h"
 #include "cli/commands/session_id.h"
 #include "cli/output/words.h"
 #include "cli/suggest.h"
@@ -32,6 +34,11 @@ void ath_top_say_done(struct ath_tui *tui, const struct ath_top_command *done)
         ath_tui_say_error(tui, &done->err);
     else if (done->kind == ATH_TOP_END_SESSION)
         ath_tui_say(tui, ATH_ROLE_GOOD, _("session %" PRIu64 " is ended"), done->id);
+    else if (done->is_claim)
+        ath_tui_say(tui, ATH_ROLE_GOOD,
+                    _("session %" PRIu64 " has another share of the GPUs' time "
+                      "now"),
+                    done->id);
     else if (size)
         ath_tui_say(tui, ATH_ROLE_GOOD, _("session %" PRIu64 " may use %s of GPU %d"), done->id,
                     size, done->device);
@@ -124,11 +131,31 @@ static int choose_gpu(struct ath_tui *tui, const struct ath_top_screen *screen,
                : ath_dialog_choose(tui, _("Limit the memory of which GPU?"), NULL, &gpus, false);
 }
 
+/* Reads "25%", "25%,cap" or a priority. */
+static bool is_claim(const char *text, struct ath_claim_change *out)
+{
+    struct ath_time_claim claim = { 0 };
+    const char *sign = strchr(text, '%');
+    ath_auto_free char *share =
+        sign ? ath_xasprintf("%.*s%s", (int)(sign - text), text, sign + 1) : NULL;
+
+    *out = (struct ath_claim_change){ .share_percent = ATH_UNKNOWN, .cap = ATH_UNKNOWN };
+    if (!ath_time_priority_parse(text, &out->priority))
+        return true;
+    if (!share || ath_time_share_parse(share, &claim))
+        return false;
+    out->share_percent = claim.share_percent;
+    out->cap = claim.is_capped;
+    return true;
+}
+
 static bool accept_limit(struct ath_tui *tui, const char *text, void *data, char **out_reason)
 {
+    struct ath_top_command *command = data;
     struct ath_err err = { 0 };
     (void)tui;
-    if (!ath_session_limit_parse(text, data, &err))
+    command->is_claim = is_claim(text, &command->claim);
+    if (command->is_claim || !ath_session_limit_parse(text, &command->limit_bytes, &err))
         return true;
     *out_reason = ath_xasprintf("%s: %s", err.message, err.hint);
     return false;
@@ -152,10 +179,10 @@ void ath_top_limit_session(struct ath_tui *tui, struct ath_top_screen *screen)
         ath_xasprintf(_("Memory of session %" PRIu64 " on GPU %d"), command.id, command.device);
     ath_auto_free char *help =
         ath_xasprintf(_("A size like 512M or 4G, or none. Memory that the program has stays; more "
-                        "is refused.\n%s"),
+                        "is refused.\nOr a share of its GPUs' time: 25%%, or 25%%,cap for no more; "
+                        "or a priority: high, normal, low.\n%s"),
                       line);
-    ath_auto_free char *text =
-        ath_dialog_input(tui, title, help, NULL, accept_limit, &command.limit_bytes);
+    ath_auto_free char *text = ath_dialog_input(tui, title, help, NULL, accept_limit, &command);
     if (text)
         give_order(tui, screen, &command);
 }
@@ -200,6 +227,9 @@ void ath_top_show_session(struct ath_tui *tui, const struct ath_top_screen *scre
     ath_auto_free char *calls_s = ath_short_rate(session->calls_s);
     ath_auto_free char *gpu_time = ath_short_time(session->gpu_time_us);
     ath_auto_free char *wait = ath_short_wait(session->wait_us);
+    ath_auto_free char *turn = ath_session_turn_words(&session->facts->turn);
+    ath_auto_free char *held = ath_short_percent(session->held_percent);
+    ath_auto_free char *queued = ath_short_percent(session->queued_percent);
     ath_auto_free char *call_text = ath_xasprintf(_("%s, %s in a second"), calls, calls_s);
     const struct {
         const char *label, *value;
@@ -216,6 +246,9 @@ void ath_top_show_session(struct ath_tui *tui, const struct ath_top_screen *scre
         { _("GPU time"), gpu_time },
         { _("Calls"), call_text },
         { _("Wait"), wait },
+        { _("Turns"), turn },
+        { _("Held"), turn ? held : NULL },
+        { _("Queued"), turn ? queued : NULL },
         { _("Received/s"), received },
         { _("Sent/s"), sent },
     };
