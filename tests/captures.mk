@@ -84,6 +84,8 @@ PYTHON_TESTS = \
 	tests/runtime/test_figures.py \
 	tests/runtime/test_floods.py \
 	tests/runtime/test_limits.py \
+	tests/runtime/test_local.py \
+	tests/runtime/test_local_programs.py \
 	tests/runtime/test_recording.py \
 	tests/runtime/test_remote.py \
 	tests/runtime/test_run_gpus.py \
