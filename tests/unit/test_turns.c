@@ -613,12 +613,24 @@ TEST(excludes_no_party_without_gpus)
 
 /* Holders that are late, gone or taken over. */
 
+/* Claims of the first two parties without a program. */
+static void claim_alike(void)
+{
+    const struct ath_turns_claim claim = {
+        .devices = 1,
+        .weight = 50,
+        .group_weight = 1,
+        .most_percent = 100,
+        .group_most_percent = 100,
+    };
+    ath_turns_claim(world.turns, 0, &claim, 0);
+    ath_turns_claim(world.turns, 1, &claim, 0);
+}
+
 /* Its work may wait for a call of its own, which needs a turn. */
 TEST(gives_an_overdue_party_its_next_turn)
 {
-    const struct program program = busy(50, BURST);
-    ath_turns_claim(world.turns, 0, &program.claim, 0);
-    ath_turns_claim(world.turns, 1, &program.claim, 0);
+    claim_alike();
     ath_turns_want(world.turns, 0, 0);
     ath_turns_decide(world.turns, 0);
     const uint32_t number = ath_turns_state(world.turns, 0).number;
@@ -644,9 +656,7 @@ TEST(gives_an_overdue_party_its_next_turn)
 /* Work that may wait for others does not exclude them, and is charged until it is over. */
 TEST(charges_for_work_that_lets_others_go_on)
 {
-    const struct program program = busy(50, BURST);
-    ath_turns_claim(world.turns, 0, &program.claim, 0);
-    ath_turns_claim(world.turns, 1, &program.claim, 0);
+    claim_alike();
     ath_turns_want(world.turns, 0, 0);
     ath_turns_decide(world.turns, 0);
     const uint32_t number = ath_turns_state(world.turns, 0).number;
@@ -663,8 +673,11 @@ TEST(charges_for_work_that_lets_others_go_on)
     ck_assert_int_eq(ath_turns_used(world.turns, 0).used_us, 80 * MS);
     ck_assert(!ath_turns_state(world.turns, 0).is_given);
     ck_assert(ath_turns_state(world.turns, 1).is_given);
-    ath_turns_decide(world.turns, 100 * MS);
-    ck_assert(!ath_turns_state(world.turns, 1).is_wanted_back); /* it is owed more than a turn */
+    /* The other one has paid an eighth of 78 ms. */
+    ath_turns_decide(world.turns, 145 * MS);
+    ck_assert(!ath_turns_state(world.turns, 1).is_wanted_back);
+    ath_turns_decide(world.turns, 155 * MS);
+    ck_assert(ath_turns_state(world.turns, 1).is_wanted_back);
 }
 
 TEST(lets_others_go_on_beside_an_overdue_party)

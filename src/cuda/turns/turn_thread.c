@@ -19,7 +19,7 @@ struct wait {
 };
 
 /* Work that may wait for the program, or for a session that waits for this turn, would never end
- * while nobody else goes on. Other work is waited for as long as it takes. */
+ * while no other session goes on. Other work is waited for as long as it takes. */
 static struct wait wait_begin(bool is_bounded)
 {
     uint64_t now = ath_now_ns();
