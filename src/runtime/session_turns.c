@@ -317,12 +317,14 @@ static void make_claims(struct ath_session_turns *turns, int64_t now_us)
 static void look_at_wish(struct ath_session_turns *turns, size_t slot, int64_t now_us)
 {
     const struct ath_turn_wish *wish = &turns->board->slots[slot].entry.turn;
-    uint32_t returned = atomic_load(&wish->returned);
+    uint32_t returned = atomic_load(&wish->returned), left = atomic_load(&wish->left);
     bool wants = atomic_load(&wish->wants) != 0;
     struct ath_turns_state state = ath_turns_state(turns->turns, slot);
     if (state.is_given && returned == state.number)
         ath_turns_give_back(turns->turns, slot, returned, wants, now_us);
-    else if (!state.is_given && wants)
+    else if (state.is_given && !state.is_overdue && left == state.number)
+        ath_turns_let_others(turns->turns, slot, left, wants, now_us);
+    else if (wants)
         ath_turns_want(turns->turns, slot, now_us);
 }
 
@@ -361,14 +363,14 @@ static void write_figures(struct ath_session_turns *turns, size_t slot)
     atomic_store(&grant->turns, before->turns + used.turns);
 }
 
-/* Logs once for each session that others no longer wait for it. */
+/* Logs once for each session that others have waited for it for too long. */
 static void note_overdue(struct party *party, const struct ath_turns_state *state, int64_t now_us)
 {
     if (!state->is_wanted_back)
         party->recalled_us = 0;
     else if (!party->recalled_us)
         party->recalled_us = now_us;
-    if (!state->is_overdue || party->is_told)
+    if (!state->is_overdue || party->is_told || now_us - party->recalled_us < ATH_TURNS_LATE_US)
         return;
     party->is_told = true;
     ath_auto_free char *session = ath_xasprintf("%llu", (unsigned long long)party->session);

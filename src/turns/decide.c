@@ -308,6 +308,7 @@ static void give(struct round *round, struct ath_turns_party *party)
 {
     party->holds = true;
     party->wants = party->intrudes = false;
+    party->state.is_wanted_back = party->state.is_overdue = false; /* the turn before is over */
     party->given_us = round->turns->now_us;
     party->state.number = party->state.number % ATH_TURNS_NUMBER_MAX + 1;
     party->used.turns++;

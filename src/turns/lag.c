@@ -32,15 +32,18 @@ static int64_t bounded(int64_t lag, uint32_t weight, int64_t owed_us)
     return lag < least ? least : lag > most ? most : lag;
 }
 
-void ath_lag_charge(struct ath_turns *turns, struct ath_turns_party *party, int64_t us)
+void ath_lag_charge(struct ath_turns *turns, struct ath_turns_party *party, uint64_t overdue,
+                    int64_t us)
 {
+    enum { EIGHTH_SHIFT = 3 };
     const struct ath_turns_claim *claim = &party->claim;
     struct ath_turns_team *team = ath_turns_team(turns, claim);
     const uint32_t *weights = turns->groups[claim->group].weight;
     ATH_EACH_DEVICE(device, claim->devices)
     {
-        party->lags.of[device] += ath_lag_of(us, claim->weight);
-        team->lags.of[device] += ath_lag_of(us, weights[device]);
+        const int shift = overdue & ath_device_bit(device) ? EIGHTH_SHIFT : 0;
+        party->lags.of[device] += ath_lag_of(us, claim->weight) >> shift;
+        team->lags.of[device] += ath_lag_of(us, weights[device]) >> shift;
     }
 }
 

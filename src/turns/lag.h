@@ -11,8 +11,11 @@ int64_t ath_lag_of(int64_t us, uint32_t weight);
 /* The time in which a party with this weight gets so far ahead. */
 int64_t ath_lag_us(int64_t lag, uint32_t weight);
 
-/* A party has held its GPUs for at most ATH_LAG_STEP_US. Settle before more time passes. */
-void ath_lag_charge(struct ath_turns *turns, struct ath_turns_party *party, int64_t us);
+/* A party has held its GPUs for at most ATH_LAG_STEP_US. Settle before more time passes. overdue:
+ * the GPUs on which the work of another party, which is overdue, went on: that one pays for them,
+ * and the party pays an eighth, so that the parties that divide the rest take turns. */
+void ath_lag_charge(struct ath_turns *turns, struct ath_turns_party *party, uint64_t overdue,
+                    int64_t us);
 
 /* Brings the lags of a party and of its team into the bounds of its weights. */
 void ath_lag_bound(struct ath_turns *turns, struct ath_turns_party *party);

@@ -58,7 +58,20 @@ static void balance(struct ath_turns_party *party, int64_t us)
         party->balance = most;
 }
 
-static void pay(struct ath_turns *turns, struct ath_turns_party *party, int64_t us)
+/* The GPUs on which overdue work goes on. */
+static uint64_t overdue_devices(const struct ath_turns *turns)
+{
+    uint64_t devices = 0;
+    for (size_t i = 0; i < turns->here_count; i++) {
+        const struct ath_turns_party *party = &turns->parties[turns->here[i]];
+        if (party->holds && party->state.is_overdue)
+            devices |= party->claim.devices;
+    }
+    return devices;
+}
+
+static void pay(struct ath_turns *turns, struct ath_turns_party *party, uint64_t overdue,
+                int64_t us)
 {
     struct ath_turns_group *group = &turns->groups[party->claim.group];
     party->used.used_us += us;
@@ -68,15 +81,16 @@ static void pay(struct ath_turns *turns, struct ath_turns_party *party, int64_t 
     ATH_EACH_DEVICE(device, party->claim.devices)
     group->budgets[device].left -= us * BUDGET_US;
     if (!party->claim.is_free)
-        ath_lag_charge(turns, party, us);
+        ath_lag_charge(turns, party, party->state.is_overdue ? 0 : overdue, us);
 }
 
 static void pass_some(struct ath_turns *turns, int64_t us)
 {
+    const uint64_t overdue = overdue_devices(turns);
     for (size_t i = 0; i < turns->here_count; i++) {
         struct ath_turns_party *party = &turns->parties[turns->here[i]];
         if (party->holds)
-            pay(turns, party, us);
+            pay(turns, party, overdue, us);
         else if (party->wants)
             party->used.waited_us += us;
         save(&party->budget, party->claim.most_percent, us);

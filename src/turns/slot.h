@@ -33,6 +33,8 @@ struct ath_turn_wish {
     _Atomic uint64_t devices;  /* a bit for each GPU, by the server's number, that it has used */
     _Atomic uint32_t wants;    /* 1: calls wait for a turn, or will when it is given back */
     _Atomic uint32_t returned; /* the number of the turn that it gave back last */
+    _Atomic uint32_t left;     /* the number of the last turn whose work may wait for others: they
+                                * go on, and the turn is charged until it is returned */
 };
 
 /* Written by the arbiter. Each has cache lines of its own, so that turns of others do not slow the

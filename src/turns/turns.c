@@ -162,9 +162,22 @@ void ath_turns_want(struct ath_turns *turns, size_t which, int64_t now_us)
 {
     struct ath_turns_party *party = &turns->parties[which];
     ath_turns_pass(turns, now_us);
-    if (!party->is_here || party->holds || party->wants)
+    if (!party->is_here || ath_turns_excludes(party) || party->wants)
         return;
     party->wants = true;
+    party->wanted_us = now_us;
+}
+
+void ath_turns_let_others(struct ath_turns *turns, size_t which, uint32_t number, bool wants,
+                          int64_t now_us)
+{
+    struct ath_turns_party *party = &turns->parties[which];
+    ath_turns_pass(turns, now_us);
+    if (!ath_turns_excludes(party) || party->state.number != number)
+        return;
+    party->state.is_wanted_back = party->state.is_overdue = true;
+    party->asked_us = now_us;
+    party->wants = wants;
     party->wanted_us = now_us;
 }
 
@@ -212,7 +225,7 @@ struct ath_turns_used ath_turns_used(const struct ath_turns *turns, size_t which
 
 static bool waits(const struct ath_turns_party *party)
 {
-    return party->wants && !party->holds && party->may_hold;
+    return party->wants && !ath_turns_excludes(party) && party->may_hold;
 }
 
 size_t ath_turns_waits_for(const struct ath_turns *turns, size_t which)

@@ -91,6 +91,11 @@ void ath_turns_leave(struct ath_turns *turns, size_t party, int64_t now_us);
 /* A party has work for its GPUs. */
 void ath_turns_want(struct ath_turns *turns, size_t party, int64_t now_us);
 
+/* A holder's work may wait for its own next turn or for other parties: it is overdue from now on.
+ * number, wants: as below. */
+void ath_turns_let_others(struct ath_turns *turns, size_t party, uint32_t number, bool wants,
+                          int64_t now_us);
+
 /* A holder's work is over. number: of the turn that it gives back; another one than that of its
  * last turn is ignored. wants: it has more work. */
 void ath_turns_give_back(struct ath_turns *turns, size_t party, uint32_t number, bool wants,

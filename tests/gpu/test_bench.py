@@ -151,7 +151,7 @@ class SharesCommand(unittest.TestCase):
         self.assertEqual([word for word in found["left_out"] if "torch" not in word], [])
 
     def test_shares_are_relative_to_each_program_alone(self):
-        """Of three rounds the middle one counts; 10:90 with programs that lose a tenth of what they share."""
+        """The middle one of three rounds counts; 10:90 with programs that lose a tenth of what they share."""
         error, total = share_parts.share_rows("shares", "a", (10, 90), [[0.9, 0.1], [0.117, 0.783], [0.09, 0.81]])
         self.assertAlmostEqual(error.value, 3)
         self.assertAlmostEqual(total.value, 90)

@@ -424,15 +424,38 @@ TEST(a_new_turn_ends_the_wait_for_the_last_one)
 }
 END_TEST
 
-/* Work that may wait for a function of the program, which may need other programs. */
-TEST(work_that_may_wait_does_not_hold_the_turn)
+/* Work that may wait for a function of the program, which may need other programs. Others go on
+ * soon, and the turn goes back when the work is over. */
+TEST(work_that_may_wait_does_not_hold_up_others)
 {
     give(0);
     OK(driver.cuLaunchHostFunc(stream, wait_for_end, NULL));
     OK(driver.cuMemsetD8Async(memory, 1, BYTES, stream));
-    take_back();
+    ask_back();
+    WAIT_FOR(atomic_load(&wish.left) == number);
+    rest_ms(BACK_MS);
+    ck_assert(!is_returned());
+    sem_post(&may_end);
+    WAIT_FOR(is_returned());
+}
+END_TEST
+
+/* That work may wait for a later call, which passes with the next turn. */
+TEST(a_next_turn_comes_before_work_that_may_wait_is_over)
+{
+    struct caller caller;
+    give(0);
+    OK(driver.cuLaunchHostFunc(stream, wait_for_end, NULL));
+    OK(driver.cuMemsetD8Async(memory, 1, BYTES, stream));
+    ask_back();
+    WAIT_FOR(atomic_load(&wish.left) == number);
+    start_call(&caller);
+    WAIT_FOR(atomic_load(&wish.wants));
+    give(0);
+    end_call(&caller);
     ck_assert_int_eq(raw.cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
     sem_post(&may_end);
+    take_back();
 }
 END_TEST
 

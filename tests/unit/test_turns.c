@@ -613,6 +613,73 @@ TEST(excludes_no_party_without_gpus)
 
 /* Holders that are late, gone or taken over. */
 
+/* Claims of the first two parties without a program. */
+static void claim_alike(void)
+{
+    const struct ath_turns_claim claim = {
+        .devices = 1,
+        .weight = 50,
+        .group_weight = 1,
+        .most_percent = 100,
+        .group_most_percent = 100,
+    };
+    ath_turns_claim(world.turns, 0, &claim, 0);
+    ath_turns_claim(world.turns, 1, &claim, 0);
+}
+
+/* Its work may wait for a call of its own, which needs a turn. */
+TEST(gives_an_overdue_party_its_next_turn)
+{
+    claim_alike();
+    ath_turns_want(world.turns, 0, 0);
+    ath_turns_decide(world.turns, 0);
+    const uint32_t number = ath_turns_state(world.turns, 0).number;
+    ath_turns_want(world.turns, 1, 0);
+    ath_turns_decide(world.turns, ATH_TURNS_US);
+    ath_turns_want(world.turns, 0, ATH_TURNS_US); /* it holds its turn: ignored */
+    ath_turns_decide(world.turns, ATH_TURNS_US + ATH_TURNS_LATE_US);
+    ck_assert(ath_turns_state(world.turns, 0).is_overdue);
+    ck_assert(ath_turns_state(world.turns, 1).is_given);
+    ath_turns_want(world.turns, 0, ATH_TURNS_US + ATH_TURNS_LATE_US);
+    int64_t now_us = ATH_TURNS_US + 3 * (int64_t)ATH_TURNS_LATE_US;
+    ath_turns_decide(world.turns, now_us);
+    ck_assert_uint_eq(ath_turns_state(world.turns, 0).number, number); /* it has had more */
+    ath_turns_give_back(world.turns, 1, ath_turns_state(world.turns, 1).number, false, now_us);
+    ath_turns_decide(world.turns, now_us);
+    const struct ath_turns_state state = ath_turns_state(world.turns, 0);
+    ck_assert_uint_eq(state.number, number + 1);
+    ck_assert(state.is_given && !state.is_wanted_back && !state.is_overdue);
+    ath_turns_give_back(world.turns, 0, number, false, now_us); /* too late: ignored */
+    ck_assert(ath_turns_state(world.turns, 0).is_given);
+}
+
+/* Work that may wait for others does not exclude them, and is charged until it is over. */
+TEST(charges_for_work_that_lets_others_go_on)
+{
+    claim_alike();
+    ath_turns_want(world.turns, 0, 0);
+    ath_turns_decide(world.turns, 0);
+    const uint32_t number = ath_turns_state(world.turns, 0).number;
+    ath_turns_want(world.turns, 1, 0);
+    ath_turns_let_others(world.turns, 0, number + 1, true, 1 * MS); /* another turn: ignored */
+    ath_turns_decide(world.turns, 1 * MS);
+    ck_assert(!ath_turns_state(world.turns, 1).is_given);
+    ath_turns_let_others(world.turns, 0, number, true, 2 * MS);
+    ath_turns_decide(world.turns, 2 * MS);
+    ck_assert(ath_turns_state(world.turns, 1).is_given);
+    ck_assert_uint_eq(ath_turns_state(world.turns, 0).number, number);
+    ath_turns_give_back(world.turns, 0, number, true, 80 * MS);
+    ath_turns_decide(world.turns, 80 * MS);
+    ck_assert_int_eq(ath_turns_used(world.turns, 0).used_us, 80 * MS);
+    ck_assert(!ath_turns_state(world.turns, 0).is_given);
+    ck_assert(ath_turns_state(world.turns, 1).is_given);
+    /* The other one has paid an eighth of 78 ms. */
+    ath_turns_decide(world.turns, 145 * MS);
+    ck_assert(!ath_turns_state(world.turns, 1).is_wanted_back);
+    ath_turns_decide(world.turns, 155 * MS);
+    ck_assert(ath_turns_state(world.turns, 1).is_wanted_back);
+}
+
 TEST(lets_others_go_on_beside_an_overdue_party)
 {
     world_add(&world, busy(50, BURST));
@@ -861,7 +928,7 @@ TEST(overflows_in_no_year)
 
 /* Random operations. Some parties change their GPUs while they hold them if _i is odd. */
 
-enum { CROWD = 24, OPERATIONS = 6000 };
+enum { CROWD = 24, OPERATIONS = 1500 };
 
 static int64_t taken_us[ATH_TURNS_PARTIES_MAX]; /* by devices, of parties that are gone */
 

@@ -18,13 +18,11 @@ struct wait {
     unsigned int looks;
 };
 
-static struct wait wait_begin(void)
+/* Work that may wait for the program, or for a session that waits for this turn, would never end
+ * while no other session goes on. Other work is waited for as long as it takes. */
+static struct wait wait_begin(bool is_bounded)
 {
     uint64_t now = ath_now_ns();
-    /* Work that may wait for the program, or for a session that waits for this turn, would never
-     * end otherwise. Other work is waited for as long as it takes: the arbiter lets others use the
-     * GPU after a while, and charges for it. */
-    bool is_bounded = atomic_load(&gate.awaits);
     return (struct wait){
         .begun_ns = now,
         .until_ns = is_bounded ? now + (uint64_t)ATH_GATE_AWAITS_MS * NS_PER_MS : NEVER,
@@ -80,7 +78,7 @@ void ath_turn_end_burst(void)
 {
     pthread_mutex_lock(&gate.burst_lock);
     if (atomic_load(&gate.budget) <= 0) {
-        struct wait wait = wait_begin();
+        struct wait wait = wait_begin(atomic_load(&gate.awaits));
         bool is_over, is_open;
         do {
             is_over = ath_used_streams_are_empty();
@@ -94,21 +92,23 @@ void ath_turn_end_burst(void)
 
 /* ---- giving back ---- */
 
-static void tell_returned(uint32_t number)
+/* at: the session's `returned` or `left`. */
+static void tell(_Atomic uint32_t *at, uint32_t number)
 {
     pthread_mutex_lock(&gate.wish_lock);
     atomic_store(&gate.setup.wish->wants, gate.waiting > 0);
-    atomic_store(&gate.setup.wish->returned, number);
+    atomic_store(at, number);
     pthread_mutex_unlock(&gate.wish_lock);
     ath_turn_gate_call_arbiter();
 }
 
 void ath_turn_give_back(uint32_t number)
 {
+    struct ath_turn_wish *wish = gate.setup.wish;
     pthread_mutex_lock(&gate.drain_lock);
-    if (is_same_turn(number) && atomic_load(&gate.setup.wish->returned) != number) {
+    if (is_same_turn(number) && atomic_load(&wish->returned) != number) {
         atomic_store(&gate.closed, number);
-        struct wait wait = wait_begin();
+        struct wait wait = wait_begin(atomic_load(&gate.awaits) && wish->left != number);
         bool is_over, is_same;
         do {
             is_over = !has_inside() && ath_used_streams_are_empty();
@@ -118,7 +118,7 @@ void ath_turn_give_back(uint32_t number)
             pthread_mutex_lock(&gate.burst_lock);
             begin_burst(ath_now_ns() - wait.begun_ns, is_over, false);
             pthread_mutex_unlock(&gate.burst_lock);
-            tell_returned(number);
+            tell(is_over ? &wish->returned : &wish->left, number);
         }
     }
     pthread_mutex_unlock(&gate.drain_lock);
@@ -133,7 +133,7 @@ static void give_back_if_idle(uint32_t word, uint64_t calls)
     bool is_idle = atomic_load(&gate.calls) == calls && !has_inside() &&
                    ath_turn_gate_word() == word && ath_used_streams_are_empty();
     if (is_idle)
-        tell_returned(number);
+        tell(&gate.setup.wish->returned, number);
     else
         atomic_store(&gate.closed, ATH_GATE_NO_TURN);
     pthread_mutex_unlock(&gate.drain_lock);
