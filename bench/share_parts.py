@@ -91,7 +91,7 @@ def alone(party, seconds):
 
 
 def rates_alone(bench, server, wanted):
-    """{kind: the rate of such a program, with nothing else at the server}"""
+    """{kind: the rate of a program of this kind, with nothing else at the server}"""
     found = {}
     for kind, options in dict(wanted).items():
         with bench.party(server, kind, ALONE, **options) as party:

@@ -127,6 +127,13 @@ class Shares(test_keys.Base):
             cheater = self.party(server, 2, "--share", "100", kind="children", key=self.path("bob"))
             self.check_shares([honest, cheater], [50, 50])
 
+    def test_long_kernels_with_functions_behind_them_get_no_more(self):
+        """Though their end may need the program, so others do not wait for it for long."""
+        with self.server() as server:
+            honest = self.party(server, 1, "--share", "50")
+            used = self.used_meanwhile([honest, self.party(server, 2, "--share", "50", kind="callbacks", BENCH_KERNEL_US=30000)])
+            self.assertGreater(100 * used[0] / sum(used), 50 - POINTS, used)
+
     def test_without_turns_more_processes_get_more(self):
         """So the test above can fail."""
         with self.server("--identities", self.rows_of_two(), "--sharing", "free", keys=self.folder) as server:
