@@ -345,7 +345,7 @@ static bool change_claim(const struct ath_server *server, struct ath_gpu_claim_c
         .share = ath_gpu_claim_change_share_percent(change),
         .cap =
             ath_gpu_claim_change_changes_cap(change) ? ath_gpu_claim_change_is_capped(change) : -1,
-        .priority = ath_gpu_claim_change_priority(change),
+        .priority = (int32_t)ath_gpu_claim_change_priority(change),
     };
     uint64_t answer;
     return !ath_session_report_ask(server->report_fd, &question, &answer) && answer;
@@ -381,7 +381,7 @@ static void answer_claim(const struct ath_server *server, int fd,
 {
     struct ath_gpu_claim_change change = ath_control_message_change_claim(question);
     struct ath_session_board_entry entry;
-    int priority = ath_gpu_claim_change_priority(change);
+    int priority = (int)ath_gpu_claim_change_priority(change);
 
     if (!find_reachable(server, fd, ath_gpu_claim_change_id(change), &entry) || !entry.is_proven ||
         entry.purpose != ATH_GPU_PURPOSE_CUDA)
