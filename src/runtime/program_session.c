@@ -267,7 +267,7 @@ static void take_time_claim(struct ath_session_board_entry *entry,
 {
     struct ath_gpu_claim claim = ath_control_open_channel_claim(question);
     uint32_t percent = ath_gpu_claim_share_percent(claim);
-    int priority = ath_gpu_claim_priority(claim);
+    int priority = (int)ath_gpu_claim_priority(claim);
 
     if (percent > ATH_SHARE_PERCENT_MAX)
         percent = ATH_SHARE_PERCENT_MAX;

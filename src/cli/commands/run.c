@@ -375,7 +375,8 @@ static void warn_of_claim(const struct ath_runtime_health *health)
         ath_log(ATH_LOG_NORMAL,
                 _("warning: the key's highest priority is '%s', so the program gets that, and not "
                   "'%s'"),
-                ath_time_priority_word(given.priority), ath_time_priority_word(asked.priority));
+                ath_time_priority_word((int)given.priority),
+                ath_time_priority_word((int)asked.priority));
 }
 
 /* Checks the server first, since a program that finds no GPU reports it late and unclearly, or
