@@ -208,7 +208,7 @@ static void work(struct lane *lane)
     double issued_ms[IN_FLIGHT_MAX], begin_ms = now_ms(), last_ms = begin_ms, counted_ms = 0;
     uint64_t issued = 0, ended = 0;
     for (;;) {
-        if (!counted_ms && now_ms() - begin_ms >= lane->warm_ms) {
+        if (counted_ms <= 0 && now_ms() - begin_ms >= lane->warm_ms) {
             counted_ms = last_ms = now_ms();
             lane->chunks = 0;
             lane->latency_count = 0;
