@@ -26,7 +26,9 @@ int ath_lock_in(const struct ath_server *server, const struct ath_session_board_
 {
     if (!server->sandbox)
         return 0;
-    const int kept[] = { fd, server->report_fd, server->fd_passing ? server->fd_passing->inner : -1,
+    const int kept[] = { fd,
+                         server->report_fd,
+                         server->fd_passing ? server->fd_passing->inner : -1,
                          server->turns_fd,
                          library ? ath_driver_library_keep(server->is_simulated, library) : -1,
                          ath_driver_library_keep_gpu(server->is_simulated) };

@@ -66,7 +66,7 @@ static void take_functions(void *library)
 static void load(void)
 {
     struct ath_err err = { 0 };
-    void *library;
+    void *library = NULL;
     int status = open_driver(&library, &err);
     if (!status)
         take_functions(library);
