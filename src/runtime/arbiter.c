@@ -142,6 +142,8 @@ const struct ath_helper_kind ath_arbiter_kind = {
 int ath_arbiter_open_pipe(struct ath_server *server)
 {
     char path[64];
+    if (server->turns_fd < 0)
+        return 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", server->turns_fd);
     int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -154,6 +156,11 @@ int ath_arbiter_open_pipe(struct ath_server *server)
 int ath_arbiter_prepare(struct ath_listener *listener, struct ath_err *err)
 {
     int ends[2];
+    if (listener->server.sharing == ATH_GPU_SHARING_FREE) {
+        listener->arbiter.helper.is_useless = true;
+        listener->arbiter.pipe_fd = -1;
+        return 0;
+    }
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
         return ath_err_system(err, -errno, "%s", _("no pipe for turns on the GPUs"));
     listener->arbiter.pipe_fd = ends[0];

@@ -12,7 +12,7 @@
 /* In the listening process; {} has no pipe. */
 struct ath_arbiter {
     struct ath_helper helper;
-    int pipe_fd; /* the reading end */
+    int pipe_fd; /* the reading end; -1: the GPUs are free, and there are no turns */
     uid_t user;  /* of the process; (uid_t)-1: none is left */
 };
 

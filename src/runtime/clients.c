@@ -67,7 +67,8 @@ static void run_client(struct ath_listener *listener, int fd, size_t which,
                        struct ath_session_board_entry *entry, pid_t parent)
 {
     ath_clients_leave(listener, parent);
-    close(listener->arbiter.pipe_fd);
+    if (listener->arbiter.pipe_fd >= 0)
+        close(listener->arbiter.pipe_fd);
     if (ath_arbiter_open_pipe(&listener->server))
         _exit(EXIT_FAILURE);
     if (ath_session_board_confine(listener->server.board, entry))

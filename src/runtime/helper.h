@@ -40,7 +40,7 @@ struct ath_helper {
     uint64_t idle_ms;      /* when it last had to give no sign of life */
     unsigned int failures; /* ends in a row, soon after the start */
     bool is_killed;        /* it hung, and its end has not come yet */
-    bool is_useless;       /* its end said that no other one would work */
+    bool is_useless;       /* none is wanted, or its end said that no other one would work */
 };
 
 /* Starts a helper if one is due, and kills one that hangs. */

@@ -88,8 +88,7 @@ static const struct option {
       AT(is_no_enforce), FOR(SERVE) },
     { "sharing", "auto|turns|free", "AITHERION_SHARING",
       N_("sessions that use the same GPU take turns on it: when one of them has a share, a cap or "
-         "a "
-         "priority (auto, the default), always (turns) or never (free)"),
+         "a priority (auto, the default), always (turns) or never (free)"),
       AT(sharing), FOR(SERVE) },
     { "metrics", "ADDRESS:PORT", NULL, N_("serve metrics for Prometheus on this address"),
       AT(metrics), FOR(SERVE) },

@@ -60,13 +60,6 @@ struct ath_session_turns {
     size_t slots[ATH_SESSION_BOARD_MAX], count; /* of parties that are there, rising */
 };
 
-static enum ath_sharing sharing_of(enum ath_gpu_sharing sharing)
-{
-    return sharing == ATH_GPU_SHARING_TURNS  ? ATH_SHARING_TURNS
-           : sharing == ATH_GPU_SHARING_FREE ? ATH_SHARING_FREE
-                                             : ATH_SHARING_AUTO;
-}
-
 struct ath_session_turns *ath_session_turns_make(struct ath_session_board *board,
                                                  size_t device_count, enum ath_gpu_sharing sharing,
                                                  int64_t now_us)
@@ -75,7 +68,7 @@ struct ath_session_turns *ath_session_turns_make(struct ath_session_board *board
     if (!turns)
         return NULL;
     turns->board = board;
-    turns->sharing = sharing_of(sharing);
+    turns->sharing = sharing == ATH_GPU_SHARING_TURNS ? ATH_SHARING_TURNS : ATH_SHARING_AUTO;
     turns->device_mask = device_count < 64 ? (UINT64_C(1) << device_count) - 1 : UINT64_MAX;
     turns->turns = ath_turns_make(now_us);
     if (turns->turns)

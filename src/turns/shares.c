@@ -166,8 +166,8 @@ static void set_weights(const struct identity *identities, size_t identity_count
 static bool is_free(enum ath_sharing sharing, uint64_t set, const struct ath_share_wish *wishes,
                     size_t count, const struct ath_share_row *rows)
 {
-    if (sharing != ATH_SHARING_AUTO)
-        return sharing == ATH_SHARING_FREE;
+    if (sharing == ATH_SHARING_TURNS)
+        return false;
     for (size_t i = 0; i < count; i++)
         if (wishes[i].devices & set && has_claim(&wishes[i], &rows[wishes[i].identity]))
             return false;

@@ -22,9 +22,8 @@
 #include "turns/turns.h"
 
 enum ath_sharing {
-    ATH_SHARING_AUTO,  /* turns where a session has a claim */
-    ATH_SHARING_TURNS, /* always */
-    ATH_SHARING_FREE   /* never, so shares, caps and priorities mean nothing */
+    ATH_SHARING_AUTO, /* turns where a session has a claim */
+    ATH_SHARING_TURNS /* always */
 };
 
 /* A session's wish. */

@@ -92,6 +92,15 @@ class Life(unittest.TestCase):
 
 @needs_capnp
 class Lists(unittest.TestCase):
+    def test_free_gpus_have_no_arbiter_and_no_figures(self):
+        with Server("--sim", "--sharing", "free") as server, Program(server.socket) as program:
+            program.do("fill 1000")
+            self.assertIsNone(harness.arbiter_of(server.process.pid))
+            (session,) = sessions_of(server)
+            self.assertEqual(session["turn"]["state"], "unknown")
+            (figures,) = ask(server)["sessions"]
+            self.assertEqual((figures["heldUs"], figures["turns"]), ("-1", "-1"))
+
     def test_a_session_has_a_turn_and_figures(self):
         with Server("--sim") as server, Program(server.socket) as program:
             program.do("fill 1000")

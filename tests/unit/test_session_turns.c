@@ -327,17 +327,6 @@ TEST(lets_all_work_at_once_without_claims)
     ck_assert(passes(FIRST) && !passes(SECOND)); /* from the first claim on there are turns */
 }
 
-TEST(never_takes_turns_if_they_are_free)
-{
-    begin(ATH_GPU_SHARING_FREE);
-    come(FIRST, "");
-    come(SECOND, "");
-    atomic_store(&board->slots[FIRST].entry.asked_share, 20);
-    atomic_store(&board->slots[FIRST].entry.asked_priority, ATH_GPU_PRIORITY_HIGH);
-    work((const size_t[]){ FIRST, SECOND }, 2, SECOND_US / 10);
-    ck_assert(passes(FIRST) && passes(SECOND));
-}
-
 static struct ath_session_claim claim(size_t slot)
 {
     struct ath_session_claim claim;

@@ -203,21 +203,13 @@ TEST(frees_gpus_without_a_claim)
     ck_assert(claims[0].is_free);
 }
 
-TEST(frees_all_gpus_or_none_if_a_user_says_so)
+TEST(frees_no_gpu_if_a_user_says_so)
 {
     const struct ath_share_wish wishes[] = {
         { .devices = 1, .share_percent = 20, .is_capped = true, .priority = ATH_TURNS_HIGH },
         { .devices = 2 },
         { .devices = 0 },
     };
-    rows[0].share_percent = 30;
-    rows[0].is_capped = true;
-    make(ATH_SHARING_FREE, wishes, 3);
-    for (size_t i = 0; i < 3; i++)
-        ck_assert(claims[i].is_free);
-    ck_assert_uint_eq(claims[0].most_percent, 100);
-    ck_assert_uint_eq(claims[0].group_most_percent, 100);
-    ck_assert_int_eq(claims[0].priority, NORMAL);
     make(ATH_SHARING_TURNS, wishes, 3);
     for (size_t i = 0; i < 3; i++)
         ck_assert(!claims[i].is_free);
