@@ -198,7 +198,11 @@ class Live(Base):
         program = self.program(server, 8)
         screen = self.top(server)
         screen.wait("8.0M")
-        self.assertIn("'4X' is not a memory size", " ".join(screen.keys("Down", "m", "=4X", "Enter").replace("│", " ").split()))
+        dialog = " ".join(screen.keys("Down", "m", "=4X", "Enter").replace("│", " ").split())
+        self.assertRegex(dialog, r"Limits of session \d+ ")
+        self.assertIn("Memory of GPU 0: a size like 512M or 4G, or none.", dialog)
+        for text in ("'4X' is no limit: give a size like 512M or 4G, or none;", "a share like 25% or 25%,cap; or high, normal or low"):
+            self.assertIn(text, dialog)
         screen.keys("C-u", "=16M", "Enter")
         self.assertRegex(screen.wait("may use"), r"session \d+ may use 16.0 MiB of GPU 0")
         self.assertEqual(program.do(f"take plain {32 * MIB}"), "CUDA_ERROR_OUT_OF_MEMORY")
@@ -215,9 +219,23 @@ class Live(Base):
         screen.wait("has another share of the GPUs' time now")
         self.assertRegex(screen.wait("25% max"), r"Share +Held +Queued")
         screen.keys("m", "=high", "Enter")
-        screen.wait("25% max high")
+        self.assertRegex(screen.wait("25% max high"), r"session \d+ has the priority 'high'")
         self.assertIn("25 % at most (set later), priority high", screen.keys("Enter"))
-        self.assertIn("'101%' is not a memory size", " ".join(screen.keys("Escape", "m", "=101%", "Enter").replace("│", " ").split()))
+        self.assertIn("'101%' is no limit: give", " ".join(screen.keys("Escape", "m", "=101%", "Enter").replace("│", " ").split()))
+
+    def test_a_priority_that_the_key_bounds(self):
+        rows = os.path.join(harness.scratch(), "top-rows")
+        with open(rows, "w", encoding="ascii") as file:
+            file.write("default priority=normal\n")
+        server = runtime.Server("--sim", "--identities", rows)
+        self.addCleanup(server.__exit__)
+        program = cuda.Program(server.address)
+        self.addCleanup(program.__exit__)
+        self.assertEqual(program.do(f"take plain {8 * MIB}"), "CUDA_SUCCESS")
+        screen = self.top(server, size=(160, 40), env={"AITHERION_KEY_FILE": runtime.key_file(runtime.KEY)})
+        screen.wait("8.0M")
+        screen.keys("Down", "m", "=high", "Enter")
+        self.assertRegex(screen.wait("has the priority"), r"session \d+ has the priority 'normal'")
 
     def test_parts_that_can_be_hidden(self):
         screen = self.top(self.server(), size=(100, 40))
@@ -249,6 +267,7 @@ class Live(Base):
         screen = self.top(self.server())
         seen = screen.keys("?")
         self.assertIn("all about the selected session", seen)
+        self.assertIn("limit memory, share or priority of the selected session", seen)
         self.assertIn("Up, Down: scroll", seen)
         self.assertNotIn("redraw the screen", seen)
         self.assertIn("redraw the screen", screen.keys("NPage", "NPage"))
@@ -416,6 +435,14 @@ class Printed(Base):
             result = harness.run("top", *words, env=harness.environment())
             self.assertEqual(result.returncode, 2)
             self.assertIn(text, result.stderr)
+
+    def test_the_help_names_every_order(self):
+        words = " ".join(harness.run("top", "--help", env=harness.environment()).stdout.split())
+        named = re.search(r"order of the sessions: busy \(default\), (.*?) or age", words)[1]
+        wrong = harness.run("top", "--sort", "size", env=harness.environment()).stderr
+        known = " ".join(wrong.split()).split("hint: ")[1].split(", ")
+        self.assertEqual(sorted(named.split(", ") + ["busy", "age"]), sorted(known))
+        self.assertIn("limits its memory, share or priority after a question", words)
 
     def test_without_a_terminal(self):
         result = harness.run("top", env=harness.environment())

@@ -158,7 +158,7 @@ static const struct ath_option option_table[] = {
       .offset = offsetof(struct options, sort),
       .suggestions = ath_top_sort_words,
       .help = N_("order of the sessions: busy (default), session, program, key, host, runtime, "
-                 "gpu, memory, time, calls, bytes, wait or age") },
+                 "gpu, memory, share, held, queued, time, calls, bytes, wait or age") },
     { .name = "reverse",
       .type = ATH_OPTION_FLAG,
       .offset = offsetof(struct options, is_reversed),
@@ -190,7 +190,8 @@ const struct ath_command ath_command_top = {
            "has its colour, temperature, power and throughput; the network ports of this host; "
            "and a row for each session with its memory, share of the GPU, GPU time, calls and "
            "bytes in a second. Sorts, filters and searches by key or mouse, ends a session or "
-           "limits its memory after a question. A runtime that does not answer holds up no other. "
+           "limits its memory, share or priority after a question. A runtime that does not answer "
+           "holds up no other. "
            "An unknown value is \"?\".\n\n"
            "With --once or --json it prints instead; a rate needs two looks, so the first output "
            "comes after one interval. --json without --once prints one object in each line until "

@@ -156,7 +156,20 @@ static void ask_server(struct source *source, struct ath_top_answer *out)
     out->at_ms = ath_now_ms();
 }
 
-static int obey(struct source *source, const struct ath_top_command *order, struct ath_err *err)
+/* Notes the priority that the session has now, which its key may bound. */
+static void note_priority(struct source *source, struct ath_top_command *order)
+{
+    ATH_AUTO(ath_runtime_sessions) sessions = { 0 };
+    struct ath_err ignored;
+
+    if (ath_session_list(&source->session, &sessions, &ignored))
+        return;
+    for (size_t i = 0; i < sessions.count; i++)
+        if (sessions.items[i].id == order->id && sessions.items[i].turn.claim.priority)
+            order->claim.priority = sessions.items[i].turn.claim.priority;
+}
+
+static int obey(struct source *source, struct ath_top_command *order, struct ath_err *err)
 {
     int status = open_session(source, err);
     if (status)
@@ -168,6 +181,8 @@ static int obey(struct source *source, const struct ath_top_command *order, stru
                                      order->limit_bytes, err);
     if (status && status != -ENOENT)
         close_session(source);
+    if (!status && order->is_claim && order->claim.priority)
+        note_priority(source, order);
     return status;
 }
 

@@ -205,7 +205,7 @@ const struct ath_key_row ath_key_rows[] = {
       ATH_ACTION_LIMIT,
       ATH_IN_TOP,
       "m",
-      N_("limit the GPU memory of the selected session"),
+      N_("limit memory, share or priority of the selected session"),
       N_("limit") },
     { { 'e' }, ATH_ACTION_END, ATH_IN_TOP, "e", N_("end the selected session"), N_("end") },
     { { 'f' },

@@ -34,6 +34,9 @@ void ath_top_say_done(struct ath_tui *tui, const struct ath_top_command *done)
         ath_tui_say_error(tui, &done->err);
     else if (done->kind == ATH_TOP_END_SESSION)
         ath_tui_say(tui, ATH_ROLE_GOOD, _("session %" PRIu64 " is ended"), done->id);
+    else if (done->is_claim && done->claim.priority)
+        ath_tui_say(tui, ATH_ROLE_GOOD, _("session %" PRIu64 " has the priority '%s'"), done->id,
+                    ath_time_priority_word((int)done->claim.priority));
     else if (done->is_claim)
         ath_tui_say(tui, ATH_ROLE_GOOD,
                     _("session %" PRIu64 " has another share of the GPUs' time "
@@ -152,12 +155,14 @@ static bool is_claim(const char *text, struct ath_claim_change *out)
 static bool accept_limit(struct ath_tui *tui, const char *text, void *data, char **out_reason)
 {
     struct ath_top_command *command = data;
-    struct ath_err err = { 0 };
+    struct ath_err ignored = { 0 };
     (void)tui;
     command->is_claim = is_claim(text, &command->claim);
-    if (command->is_claim || !ath_session_limit_parse(text, &command->limit_bytes, &err))
+    if (command->is_claim || !ath_session_limit_parse(text, &command->limit_bytes, &ignored))
         return true;
-    *out_reason = ath_xasprintf("%s: %s", err.message, err.hint);
+    *out_reason = ath_xasprintf(_("'%s' is no limit: give a size like 512M or 4G, or none; a share "
+                                  "like 25%% or 25%%,cap; or high, normal or low"),
+                                text);
     return false;
 }
 
@@ -175,13 +180,13 @@ void ath_top_limit_session(struct ath_tui *tui, struct ath_top_screen *screen)
     ath_auto_free char *words =
         ath_xasprintf("session limit %" PRIu64 " SIZE --device %d", command.id, command.device);
     ath_auto_free char *line = command_line(tui, screen, words, command.server);
-    ath_auto_free char *title =
-        ath_xasprintf(_("Memory of session %" PRIu64 " on GPU %d"), command.id, command.device);
+    ath_auto_free char *title = ath_xasprintf(_("Limits of session %" PRIu64), command.id);
     ath_auto_free char *help =
-        ath_xasprintf(_("A size like 512M or 4G, or none. Memory that the program has stays; more "
-                        "is refused.\nOr a share of its GPUs' time: 25%%, or 25%%,cap for no more; "
+        ath_xasprintf(_("Memory of GPU %d: a size like 512M or 4G, or none. Memory that the "
+                        "program has stays; more is refused.\nOr a share of its GPUs' time: 25%%, "
+                        "or 25%%,cap for no more; "
                         "or a priority: high, normal, low.\n%s"),
-                      line);
+                      command.device, line);
     ath_auto_free char *text = ath_dialog_input(tui, title, help, NULL, accept_limit, &command);
     if (text)
         give_order(tui, screen, &command);
