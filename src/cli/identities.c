@@ -36,7 +36,7 @@ static void add_time(const struct ath_document_identity *identity, struct ath_te
 {
     if (identity->share != ATH_UNSET)
         ath_text_add(row, " share=%d%s", identity->share, identity->is_capped ? " cap" : "");
-    if (ATH_TIME_LOW + identity->priority != ATH_TIME_HIGH)
+    if (identity->priority != ATH_UNSET)
         ath_text_add(row, " priority=%s", ath_time_priorities[identity->priority]);
 }
 

@@ -66,7 +66,8 @@ struct ath_document_identity {
     char *memory;          /* "4G", "50%" (forms.h); NULL: no limit */
     int share;             /* percent of a GPU's time; ATH_UNSET: none */
     bool is_capped;        /* never more than the share */
-    int priority;          /* the highest: an index into ath_time_priorities */
+    int priority;          /* the highest: an index into ath_time_priorities; ATH_UNSET: normal
+                            * with a share, else high */
     int sessions;          /* ATH_UNSET: no limit */
     struct ath_texts gpus; /* PCI addresses; empty: all */
     bool is_admin;

@@ -220,7 +220,7 @@ static const struct ath_schema identity_keys[] = {
       .kind = ATH_VALUE_CHOICE,
       FIELD(ath_document_identity, priority),
       .choices = ath_time_priorities,
-      .fallback = "high",
+      .otherwise = N_("normal with a share, else high"),
       .help = N_("the highest priority that its programs may ask for; a program that asks for none "
                  "has normal, if its identity may") },
     { .name = "sessions",

@@ -18,7 +18,7 @@ enum ath_value_kind {
     ATH_VALUE_INTEGER, /* int; ATH_UNSET if not given */
     ATH_VALUE_NUMBER,  /* double */
     ATH_VALUE_BOOLEAN, /* bool */
-    ATH_VALUE_CHOICE,  /* int, an index into choices */
+    ATH_VALUE_CHOICE,  /* int, an index into choices; ATH_UNSET if not given */
     ATH_VALUE_IDS,     /* struct ath_idset */
     ATH_VALUE_TEXTS,   /* struct ath_texts */
     ATH_VALUE_MAPPING, /* a struct of its own, inside the struct above */

@@ -318,7 +318,8 @@ bool ath_schema_is_unset(const struct ath_schema *schema, const void *base)
 {
     const void *field = ath_schema_field(schema, base);
     return (schema->kind == ATH_VALUE_TEXT && !*(char *const *)field) ||
-           (schema->kind == ATH_VALUE_INTEGER && *(const int *)field == ATH_UNSET);
+           ((schema->kind == ATH_VALUE_INTEGER || schema->kind == ATH_VALUE_CHOICE) &&
+            *(const int *)field == ATH_UNSET);
 }
 
 bool ath_schema_is_default(const struct ath_schema *schema, const void *base)
@@ -363,7 +364,8 @@ void ath_schema_defaults(const struct ath_schema *mapping, void *base)
     for (const struct ath_schema *key = mapping->keys; key->name; key++) {
         if (key->kind == ATH_VALUE_MAPPING)
             ath_schema_defaults(key, ath_schema_field(key, base));
-        else if (key->kind == ATH_VALUE_INTEGER)
+        else if (key->kind == ATH_VALUE_INTEGER ||
+                 (key->kind == ATH_VALUE_CHOICE && !key->is_required))
             *(int *)ath_schema_field(key, base) = ATH_UNSET;
         if (key->fallback)
             ath_schema_store(key, base, key->fallback);

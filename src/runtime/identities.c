@@ -117,6 +117,9 @@ static int read_row(char *line, const struct ath_identities *before, struct ath_
     while ((word = strsep(&rest, " ")))
         if (*word && read_word(word, out))
             return -EINVAL;
+    /* The share bounds nothing for an identity whose programs may go before all others. */
+    if (out->time.share_percent && out->time.priority == ATH_TIME_UNSET)
+        out->time.priority = ATH_TIME_NORMAL;
     return 0;
 }
 

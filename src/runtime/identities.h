@@ -31,7 +31,8 @@ struct ath_identity {
     int64_t memory_bytes;  /* of each GPU, for all its sessions together; ATH_UNKNOWN: no limit */
     double memory_percent; /* the same as a part of each GPU's memory; 0: no limit */
     struct ath_time_claim time; /* the most of the GPUs' time for all its sessions together, and
-                                 * their highest priority */
+                                 * their highest priority: unset is any; a row with a share and
+                                 * without a priority has normal */
     int sessions;               /* of programs at a time; ATH_UNKNOWN: no limit */
     bool has_gpus;              /* only these GPUs, otherwise all */
     struct ath_pci gpus[ATH_IDENTITY_GPUS_MAX];

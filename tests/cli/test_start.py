@@ -796,7 +796,7 @@ class Life(Base):
         self.assertIn("memory_bytes=4294967296", rows(0))
         self.assertEqual(self.outcomes(), ["changed", "changed"])
         self.assertEqual([node["drift"] for node in self.data("status")["nodes"]], [None] * 2)
-        self.assertEqual(rows(1), "alice memory_percent=50 sessions=2\noperator share=40 admin\n")
+        self.assertEqual(rows(1), "alice memory_percent=50 sessions=2\noperator share=40 priority=high admin\n")
         self.assertEqual(self.data("status", "0")["nodes"][0]["process"]["pid"], pid)
         self.ok("key", "add", "bob")  # without a restart, and without a row
         self.assertIn("no program uses", self.ok("session", "list", "--numa", "0", "--key-name", "bob").stdout)

@@ -319,7 +319,8 @@ class Rows(Base):
                 self.assertTrue(harness.wait_until(lambda: len(self.listed(server, "alice")) == 1))
 
     def test_run_says_what_a_row_allows_of_the_gpus_time(self):
-        rows = self.rows("alice share=20 cap priority=normal\nbob priority=low\n")
+        """A share without a priority allows no more than normal."""
+        rows = self.rows("alice share=20 cap\nbob priority=low\noperator priority=high share=100\n")
         share = "the key may have 20 percent of a GPU's time, so the program gets that, and not {} percent"
         class_ = "the key's highest priority is '{}', so the program gets that, and not '{}'"
         with Server("--sim", "--identities", rows, keys=self.folder) as server:

@@ -1220,6 +1220,7 @@ TEST(reads_the_rows_of_identities)
     ck_assert_int_eq(bob->time.share_percent, 25);
     ck_assert(bob->time.is_capped && bob->time.priority == ATH_TIME_LOW);
     ck_assert_int_eq(carol->time.share_percent, 100);
+    ck_assert_int_eq(carol->time.priority, ATH_TIME_NORMAL); /* the default with a share */
     ck_assert(!alice->is_admin && bob->is_admin);
     ck_assert_int_eq(bob->sessions, ATH_UNKNOWN);
     ck_assert_int_eq(ath_identity_limit_bytes(alice, 150), 75);

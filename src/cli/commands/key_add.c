@@ -184,7 +184,7 @@ static const struct ath_option option_table[] = {
       .choices = ath_time_priorities,
       .offset = offsetof(struct options, priority),
       .help = N_("the same for the highest priority that its programs may ask for (default: "
-                 "high)") },
+                 "normal with --share, else high)") },
     { .name = "sessions",
       .type = ATH_OPTION_TEXT,
       .metavar = "N",

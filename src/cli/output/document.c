@@ -37,7 +37,9 @@ static json_t *value_to_json(const struct ath_schema *schema, const void *base)
     case ATH_VALUE_BOOLEAN:
         return json_boolean(*(const bool *)field);
     case ATH_VALUE_CHOICE:
-        return json_string(schema->choices[*(const int *)field]);
+        return ath_schema_is_unset(schema, base)
+                   ? json_null()
+                   : json_string(schema->choices[*(const int *)field]);
     case ATH_VALUE_IDS:
         return ath_json_ids(field);
     case ATH_VALUE_TEXTS:
@@ -87,15 +89,18 @@ static json_t *one_schema(const struct ath_schema *key)
         json_object_update_new(value, mapping_schema(key));
         return value;
     }
+    bool can_be_null = (key->kind == ATH_VALUE_TEXT || key->kind == ATH_VALUE_INTEGER ||
+                        key->kind == ATH_VALUE_CHOICE) &&
+                       !key->fallback && !key->is_required;
     if (key->choices) {
         json_t *words = json_array();
         for (const char *const *word = key->choices; *word; word++)
             json_array_append_new(words, json_string(*word));
+        if (can_be_null)
+            json_array_append_new(words, json_null());
         json_object_set_new(value, "enum", words);
         return value;
     }
-    bool can_be_null = (key->kind == ATH_VALUE_TEXT || key->kind == ATH_VALUE_INTEGER) &&
-                       !key->fallback && !key->is_required;
     json_object_set_new(value, "type",
                         can_be_null ? json_pack("[s, s]", types[key->kind], "null")
                                     : json_string(types[key->kind]));

@@ -124,7 +124,7 @@ static char *rights_words(const struct ath_document_identity *row)
         ath_text_add_part(&words, _(", "),
                           row->is_capped ? _("%d %% of the time at most") : _("%d %% of the time"),
                           row->share);
-    if (row && ATH_TIME_LOW + row->priority != ATH_TIME_HIGH)
+    if (row && row->priority != ATH_UNSET)
         ath_text_add_part(&words, _(", "), _("priority %s"), ath_time_priorities[row->priority]);
     if (row && row->sessions != ATH_UNSET)
         ath_text_add_part(&words, _(", "),
