@@ -556,7 +556,7 @@ static const struct ath_example examples[] = {
     { "aitherion run --share 25 -- python3 train.py",
       N_("a quarter of a GPU's time while others want it") },
     { "aitherion run --local --memory 4G -- python3 train.py",
-      N_("the same with this machine's driver, without a network between program and GPU") },
+      N_("at most 4 GiB of each GPU here, without a network between program and GPU") },
     { "aitherion run --dry-run ./vector_add", N_("only show the environment that it would get") },
     { .command = NULL },
 };
