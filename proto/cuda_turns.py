@@ -60,7 +60,7 @@ class Turns:
         if "beginsCapture" in does:
             return ["ath_turn_gate_capture_begins();"], ["ath_turn_gate_capture_began(status);"]
         if "endsCapture" in does:
-            return ["bool is_one = ath_turn_gate_capture_ends(STREAM);"], ["ath_turn_gate_capture_ended(is_one);"]
+            return ["bool is_one = ath_turn_gate_capture_ends(STREAM);"], ["ath_turn_gate_capture_ended(STREAM, is_one);"]
         if "joinsCapture" in does:
             return ["bool is_held = ath_turn_gate_joins(STREAM);"], ["ath_turn_gate_joined(is_held);"]
         if "ends" in does and types == {"CUstream"}:
@@ -110,4 +110,4 @@ class Turns:
         if not after:
             return lines + [f"    return raw.{name}({arguments(function)});", "}", ""]
         lines.append(f"    CUresult status = raw.{name}({arguments(function)});")
-        return lines + ["    " + line for line in after] + ["    return status;", "}", ""]
+        return lines + ["    " + line.replace("STREAM", stream) for line in after] + ["    return status;", "}", ""]

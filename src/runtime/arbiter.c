@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -163,6 +164,13 @@ int ath_arbiter_prepare(struct ath_listener *listener, struct ath_err *err)
     }
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
         return ath_err_system(err, -errno, "%s", _("no pipe for turns on the GPUs"));
+    /* A session opens it once more, to write, and takes no bytes of others out. */
+    if (fchmod(ends[1], S_IWUSR)) {
+        int status = -errno;
+        close(ends[0]);
+        close(ends[1]);
+        return ath_err_system(err, status, "%s", _("no pipe for turns on the GPUs"));
+    }
     listener->arbiter.pipe_fd = ends[0];
     listener->server.turns_fd = ends[1];
     listener->arbiter.user = ath_sandbox_users_find(&listener->users, ".arbiter");

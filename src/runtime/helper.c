@@ -83,8 +83,10 @@ void ath_helper_look(struct ath_listener *listener, struct ath_helper *helper,
                      const struct ath_helper_kind *kind)
 {
     uint64_t now_ms = ath_now_ms();
-    if (!kind->is_busy(listener))
+    bool is_busy = kind->is_busy(listener);
+    if (!is_busy || !helper->was_busy) /* the look before may have been long ago */
         helper->idle_ms = now_ms;
+    helper->was_busy = is_busy;
     if (!is_needed(listener, helper))
         return;
     if (!helper->pid && now_ms >= helper->next_ms)

@@ -39,6 +39,7 @@ struct ath_helper {
     uint64_t next_ms;      /* when another one may be started */
     uint64_t idle_ms;      /* when it last had to give no sign of life */
     unsigned int failures; /* ends in a row, soon after the start */
+    bool was_busy;         /* at the last look */
     bool is_killed;        /* it hung, and its end has not come yet */
     bool is_useless;       /* none is wanted, or its end said that no other one would work */
 };

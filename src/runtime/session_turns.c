@@ -241,8 +241,10 @@ static void look_at_claim(struct ath_session_turns *turns, size_t slot)
     struct ath_session_claim claim;
     ath_session_claim_read(turns->board, slot, &claim);
     const struct ath_share_wish wish = {
-        .devices = atomic_load(&entry->turn.devices) & atomic_load(&known->allowed_devices) &
-                   turns->device_mask,
+        /* Once it has used a GPU it has: else a session could lay its debt there down. */
+        .devices =
+            party->wish.devices | (atomic_load(&entry->turn.devices) &
+                                   atomic_load(&known->allowed_devices) & turns->device_mask),
         .identity = party->group,
         .share_percent = claim.share_percent,
         .is_capped = claim.is_capped,
@@ -326,13 +328,15 @@ static uint32_t flag_of(bool is_set, uint32_t flag)
     return is_set ? flag : 0;
 }
 
-static uint32_t word_of(const struct ath_turns_state *state)
+/* A capped session gives an idle turn back at once, since it pays for it. */
+static uint32_t word_of(const struct ath_turns_state *state, const struct ath_turns_claim *claim)
 {
+    bool is_capped = claim->most_percent < 100 || claim->group_most_percent < 100;
     return state->number << ATH_TURN_NUMBER_SHIFT | flag_of(state->is_given, ATH_TURN_GIVEN) |
            flag_of(state->is_wanted_back, ATH_TURN_BACK) |
            flag_of(state->has_others, ATH_TURN_OTHERS) |
            flag_of(state->has_higher, ATH_TURN_SHORT) |
-           flag_of(state->is_waited_for, ATH_TURN_WAITED);
+           flag_of(state->is_waited_for || is_capped, ATH_TURN_WAITED);
 }
 
 /* Writes a word that differs, and wakes who waits for it. Returns whether it did. */
@@ -356,7 +360,7 @@ static void write_figures(struct ath_session_turns *turns, size_t slot)
     atomic_store(&grant->turns, before->turns + used.turns);
 }
 
-/* Logs once for each session that others have waited for it for too long. */
+/* Logs once for each session that it has not given a turn back for too long. */
 static void note_overdue(struct party *party, const struct ath_turns_state *state, int64_t now_us)
 {
     if (!state->is_wanted_back)
@@ -423,7 +427,7 @@ static void tell(struct ath_session_turns *turns, size_t slot, bool shows_all, i
     show(turns, slot, shown_state(party, &state, wants), shows_all, now_us);
     if (atomic_load(&page->shown[slot].share_parts) != parts)
         atomic_store(&page->shown[slot].share_parts, parts);
-    if (write_word(&page->grants[slot], word_of(&state)) || shows_all)
+    if (write_word(&page->grants[slot], word_of(&state, &party->claim)) || shows_all)
         write_figures(turns, slot);
     note_overdue(party, &state, now_us);
 }

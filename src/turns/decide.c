@@ -87,7 +87,10 @@ static void look_at_parties(struct round *round)
     for (size_t i = 0; i < round->turns->here_count; i++) {
         struct ath_turns_party *party = &round->turns->parties[round->turns->here[i]];
         const bool has_budget = look_at_caps(round, party);
-        party->may_hold = party->wants && has_budget;
+        /* Its work may wait for a call of its own. */
+        const bool is_stuck =
+            party->state.is_overdue && party->asked_us + ATH_TURNS_LATE_US <= round->turns->now_us;
+        party->may_hold = party->wants && (has_budget || is_stuck);
         party->reserves = false;
         if (party->holds && !has_budget)
             ask(round, party);
@@ -222,7 +225,7 @@ static void find_overdue(struct round *round)
 {
     for (size_t i = 0; i < round->turns->here_count; i++) {
         struct ath_turns_party *party = &round->turns->parties[round->turns->here[i]];
-        if (!party->holds || !party->state.is_wanted_back || !party->state.is_waited_for)
+        if (!party->holds || !party->state.is_wanted_back)
             continue;
         const int64_t us = party->asked_us + ATH_TURNS_LATE_US - round->turns->now_us;
         if (us <= 0)

@@ -7,7 +7,8 @@
 enum {
     BUDGET_US = 100,           /* units of a budget in a microsecond */
     RESUME = 5000 * BUDGET_US, /* is saved under a cap before the next turn */
-    FULL = ATH_TURNS_SAVED_US * BUDGET_US
+    FULL = ATH_TURNS_SAVED_US * BUDGET_US,
+    DEBT = ATH_TURNS_DEBT_US * BUDGET_US
 };
 
 struct ath_turns_budget ath_turns_new_budget(void)
@@ -29,6 +30,8 @@ int64_t ath_turns_until_saved(const struct ath_turns_budget *budget, uint32_t mo
 static void save(struct ath_turns_budget *budget, uint32_t most_percent, int64_t us)
 {
     budget->left += us * most_percent;
+    if (budget->left < -DEBT)
+        budget->left = -DEBT;
     if (budget->left > FULL)
         budget->left = FULL;
     if (budget->left <= 0)

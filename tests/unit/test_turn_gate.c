@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "cuda/server/server.h"
+#include "cuda/turns/gate_state.h"
 #include "cuda/turns/used_streams.h"
 #include "patience.h"
 #include "unit.h"
@@ -570,6 +571,26 @@ LOOP_TEST(a_burst_is_bounded, 0, 2)
 }
 END_TEST
 
+/* The work of a burst may wait for a later call of the program. It passes after a while, and at
+ * once when there are no others any more. */
+LOOP_TEST(a_burst_without_an_end_ends, 0, 2)
+{
+    struct caller caller;
+    give(ATH_TURN_OTHERS);
+    give_long_work(stream);
+    for (int i = 1; i < ATH_GATE_BURST_FIRST; i++)
+        OK(driver.cuMemsetD8Async(memory, 1, BYTES, stream));
+    start_call(&caller);
+    rest_ms(BACK_MS);
+    ck_assert(!caller.is_done);
+    if (_i)
+        say(number << ATH_TURN_NUMBER_SHIFT | ATH_TURN_GIVEN);
+    end_call(&caller);
+    sem_post(&may_end);
+    take_back();
+}
+END_TEST
+
 /* ---- captures ---- */
 
 static atomic_bool captures_over;
@@ -692,6 +713,28 @@ TEST(the_first_work_on_a_device_needs_another_turn)
     ck_assert(!caller.is_done);
     give(0);
     end_call(&caller);
+}
+END_TEST
+
+/* The work on the first one may wait for that on the second, and nobody asked for the turn. */
+TEST(the_first_work_on_a_device_waits_for_no_other)
+{
+    CUcontext second;
+    struct caller caller;
+    give(0);
+    give_long_work(stream);
+    OK(driver.cuCtxCreate_v2(&second, 0, 1));
+    context = second;
+    OK(driver.cuMemAlloc_v2(&memory, BYTES));
+    OK(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    start_call(&caller);
+    WAIT_FOR(atomic_load(&wish.left) == number);
+    WAIT_FOR(atomic_load(&wish.wants));
+    ck_assert(!is_returned() && !caller.is_done);
+    give(0);
+    end_call(&caller);
+    sem_post(&may_end);
+    take_back();
 }
 END_TEST
 

@@ -653,6 +653,37 @@ TEST(gives_an_overdue_party_its_next_turn)
     ck_assert(ath_turns_state(world.turns, 0).is_given);
 }
 
+/* A cap that is spent asks for the turn of a party alone, too, whose work may wait for its next
+ * call. */
+TEST(gives_a_late_party_its_next_turn_beyond_its_cap)
+{
+    const struct ath_turns_claim claim = {
+        .devices = 1,
+        .weight = 25,
+        .group_weight = 1,
+        .most_percent = 25,
+        .group_most_percent = 100,
+    };
+    ath_turns_claim(world.turns, 0, &claim, 0);
+    ath_turns_want(world.turns, 0, 0);
+    ath_turns_decide(world.turns, 0);
+    const uint32_t number = ath_turns_state(world.turns, 0).number;
+    ath_turns_decide(world.turns, 1 * SECOND);
+    ck_assert(ath_turns_state(world.turns, 0).is_wanted_back);
+    ath_turns_let_others(world.turns, 0, number, true, 1 * SECOND);
+    ath_turns_decide(world.turns, 1 * SECOND + 50 * MS);
+    ck_assert_uint_eq(ath_turns_state(world.turns, 0).number, number); /* no way around a cap */
+    ath_turns_decide(world.turns, 1 * SECOND + ATH_TURNS_LATE_US);
+    ck_assert_uint_eq(ath_turns_state(world.turns, 0).number, number + 1);
+    /* Its debt has a bound. */
+    ath_turns_decide(world.turns, 500 * SECOND);
+    ath_turns_give_back(world.turns, 0, number + 1, true, 500 * SECOND);
+    ath_turns_decide(world.turns, 500 * SECOND);
+    ck_assert(!ath_turns_state(world.turns, 0).is_given);
+    ath_turns_decide(world.turns, 541 * SECOND);
+    ck_assert(ath_turns_state(world.turns, 0).is_given);
+}
+
 /* Work that may wait for others does not exclude them, and is charged until it is over. */
 TEST(charges_for_work_that_lets_others_go_on)
 {

@@ -64,7 +64,7 @@ void ath_turn_gate_sleep(const _Atomic uint32_t *word, uint32_t value, int64_t t
 {
     const struct timespec timeout = { .tv_sec = timeout_us / 1000000,
                                       .tv_nsec = timeout_us % 1000000 * 1000 };
-    syscall(SYS_futex, word, FUTEX_WAIT, value, timeout_us < 0 ? NULL : &timeout, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
 }
 
 void ath_turn_gate_rest(int64_t us)
@@ -197,7 +197,7 @@ static void use_device(uint64_t bits)
     atomic_fetch_or(&gate.setup.wish->devices, bits);
     uint32_t word = ath_turn_gate_word();
     if (ath_turn_gate_is_open(word) && atomic_load(&gate.word) == &gate.setup.grant->word)
-        ath_turn_give_back(ath_turn_number(word));
+        ath_turn_give_back(ath_turn_number(word), false);
     ath_turn_gate_call_arbiter();
 }
 
@@ -346,9 +346,9 @@ bool ath_turn_gate_capture_ends(CUstream stream)
     return ath_used_streams_capture_ends(stream);
 }
 
-void ath_turn_gate_capture_ended(bool is_one)
+void ath_turn_gate_capture_ended(CUstream stream, bool is_one)
 {
-    if (is_one)
+    if (is_one && !ath_used_streams_capture_ends(stream)) /* a wrong end leaves it */
         ath_used_streams_capture_ended();
 }
 

@@ -70,7 +70,7 @@ void ath_turn_gate_is_green(CUcontext context);
 void ath_turn_gate_capture_begins(void);
 void ath_turn_gate_capture_began(CUresult status);
 bool ath_turn_gate_capture_ends(CUstream stream);
-void ath_turn_gate_capture_ended(bool is_one);
+void ath_turn_gate_capture_ended(CUstream stream, bool is_one);
 
 /* Before and after a stream waits for an event, which may be a capture's. */
 bool ath_turn_gate_joins(CUstream stream);

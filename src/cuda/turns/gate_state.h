@@ -12,6 +12,7 @@ enum {
     ATH_GATE_SHORT_BURST_MS = 2,
     ATH_GATE_AWAITS_MS = 10, /* that work which may wait for the program or others is waited for */
     ATH_GATE_WAIT_MS = 100,  /* of one sleep of a call that waits */
+    ATH_GATE_REST_MS = 5000, /* of one sleep of the gate's thread: a lost wake-up costs no more */
     ATH_GATE_SESSION_MS = 1000,   /* for the arbiter to know the session */
     ATH_GATE_BEAT_MS = 5000,      /* without a sign of life of the arbiter: there is none */
     ATH_GATE_LOOK_MS = 1000,      /* how often the arbiter is looked for then */
@@ -61,7 +62,7 @@ static inline uint32_t ath_turn_gate_word(void)
     return atomic_load(atomic_load_explicit(&ath_turn_gate.word, memory_order_acquire));
 }
 
-/* Sleeps until the word has another value, or the time is over. timeout_us < 0: it has no end. */
+/* Sleeps until the word has another value, or the time is over. */
 void ath_turn_gate_sleep(const _Atomic uint32_t *word, uint32_t value, int64_t timeout_us);
 
 void ath_turn_gate_rest(int64_t us);
@@ -80,8 +81,9 @@ void ath_turn_gate_pass_freely(void);
 bool ath_turn_thread_start(void);
 
 /* Gives a turn back when its work is over. No call passes meanwhile. Returns without it when the
- * arbiter has ended this turn by itself. Any thread that is not inside. */
-void ath_turn_give_back(uint32_t number);
+ * arbiter has ended this turn by itself. is_asked: the arbiter wants it back, and lets others go on
+ * after a while; else they go on after ATH_GATE_AWAITS_MS. Any thread that is not inside. */
+void ath_turn_give_back(uint32_t number, bool is_asked);
 
 /* Waits for the end of a burst, if it is over, and begins the next. The thread is not inside. */
 void ath_turn_end_burst(void);

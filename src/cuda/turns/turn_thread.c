@@ -8,7 +8,7 @@
 #include "cuda/turns/used_streams.h"
 
 #define gate ath_turn_gate
-enum { NS_PER_MS = 1000000, NEVER = 0 };
+enum { NS_PER_MS = 1000000, NEVER = 0, LATE_MS = 2000 /* as the arbiter waits */ };
 
 /* ---- waiting for the GPU ---- */
 
@@ -20,12 +20,12 @@ struct wait {
 
 /* Work that may wait for the program, or for a session that waits for this turn, would never end
  * while no other session goes on. Other work is waited for as long as it takes. */
-static struct wait wait_begin(bool is_bounded)
+static struct wait wait_begin(uint64_t longest_ms)
 {
     uint64_t now = ath_now_ns();
     return (struct wait){
         .begun_ns = now,
-        .until_ns = is_bounded ? now + (uint64_t)ATH_GATE_AWAITS_MS * NS_PER_MS : NEVER,
+        .until_ns = longest_ms == NEVER ? NEVER : now + longest_ms * NS_PER_MS,
     };
 }
 
@@ -78,14 +78,18 @@ void ath_turn_end_burst(void)
 {
     pthread_mutex_lock(&gate.burst_lock);
     if (atomic_load(&gate.budget) <= 0) {
-        struct wait wait = wait_begin(atomic_load(&gate.awaits));
+        struct wait wait = wait_begin(atomic_load(&gate.awaits) ? ATH_GATE_AWAITS_MS : LATE_MS);
+        uint32_t word;
         bool is_over, is_open;
         do {
             is_over = ath_used_streams_are_empty();
-            is_open = ath_turn_gate_is_open(ath_turn_gate_word());
-        } while (!is_over && is_open && wait_on(&wait));
-        if (is_open) /* else the turn's end waits for the rest */
+            word = ath_turn_gate_word();
+            is_open = ath_turn_gate_is_open(word);
+        } while (!is_over && is_open && word & ATH_TURN_OTHERS && wait_on(&wait));
+        if (is_open)
             begin_burst(ath_now_ns() - wait.begun_ns, is_over, true);
+        else /* the turn's end waits for the rest */
+            atomic_store(&gate.budget, gate.burst);
     }
     pthread_mutex_unlock(&gate.burst_lock);
 }
@@ -102,13 +106,14 @@ static void tell(_Atomic uint32_t *at, uint32_t number)
     ath_turn_gate_call_arbiter();
 }
 
-void ath_turn_give_back(uint32_t number)
+void ath_turn_give_back(uint32_t number, bool is_asked)
 {
     struct ath_turn_wish *wish = gate.setup.wish;
     pthread_mutex_lock(&gate.drain_lock);
     if (is_same_turn(number) && atomic_load(&wish->returned) != number) {
         atomic_store(&gate.closed, number);
-        struct wait wait = wait_begin(atomic_load(&gate.awaits) && wish->left != number);
+        bool is_bounded = (atomic_load(&gate.awaits) || !is_asked) && wish->left != number;
+        struct wait wait = wait_begin(is_bounded ? ATH_GATE_AWAITS_MS : NEVER);
         bool is_over, is_same;
         do {
             is_over = !has_inside() && ath_used_streams_are_empty();
@@ -129,13 +134,15 @@ static void give_back_if_idle(uint32_t word, uint64_t calls)
 {
     uint32_t number = ath_turn_number(word);
     pthread_mutex_lock(&gate.drain_lock);
-    atomic_store(&gate.closed, number);
-    bool is_idle = atomic_load(&gate.calls) == calls && !has_inside() &&
-                   ath_turn_gate_word() == word && ath_used_streams_are_empty();
-    if (is_idle)
-        tell(&gate.setup.wish->returned, number);
-    else
-        atomic_store(&gate.closed, ATH_GATE_NO_TURN);
+    if (atomic_load(&gate.closed) != number) { /* else another thread gives it back */
+        atomic_store(&gate.closed, number);
+        bool is_idle = atomic_load(&gate.calls) == calls && !has_inside() &&
+                       ath_turn_gate_word() == word && ath_used_streams_are_empty();
+        if (is_idle)
+            tell(&gate.setup.wish->returned, number);
+        else
+            atomic_store(&gate.closed, ATH_GATE_NO_TURN);
+    }
     pthread_mutex_unlock(&gate.drain_lock);
 }
 
@@ -153,10 +160,11 @@ static void look_for_arbiter(void)
 static void hold_turn(uint32_t word)
 {
     const _Atomic uint32_t *at = &gate.setup.grant->word;
-    uint64_t calls = atomic_load(&gate.calls);
-    ath_turn_gate_sleep(at, word,
-                        word & ATH_TURN_WAITED ? ATH_GATE_WAITED_IDLE_US : ATH_GATE_IDLE_US);
-    if (atomic_load(at) == word && atomic_load(&gate.calls) == calls && !has_inside())
+    uint64_t calls = atomic_load(&gate.calls), begun_ns = ath_now_ns();
+    uint64_t idle_us = word & ATH_TURN_WAITED ? ATH_GATE_WAITED_IDLE_US : ATH_GATE_IDLE_US;
+    ath_turn_gate_sleep(at, word, (int64_t)idle_us);
+    if (ath_now_ns() - begun_ns >= 1000 * idle_us && atomic_load(at) == word &&
+        atomic_load(&gate.calls) == calls && !has_inside())
         give_back_if_idle(word, calls);
 }
 
@@ -170,9 +178,9 @@ __attribute__((noreturn)) static void *run(void *nothing)
             look_for_arbiter();
         else if (!(word & ATH_TURN_GIVEN) ||
                  atomic_load(&gate.setup.wish->returned) == ath_turn_number(word))
-            ath_turn_gate_sleep(at, word, -1);
+            ath_turn_gate_sleep(at, word, ATH_GATE_REST_MS * 1000);
         else if (word & ATH_TURN_BACK)
-            ath_turn_give_back(ath_turn_number(word));
+            ath_turn_give_back(ath_turn_number(word), true);
         else
             hold_turn(word);
     }
