@@ -39,9 +39,11 @@ struct Turn {
   waitsFor @1 :UInt64;             # the session that holds what it waits for; 0: none, or its own cap has been reached
   sharePercent @2 :Float64 = -1;   # of its GPUs' time by the weights and its cap, if all sessions there want it and have one priority; -1: unknown, or no turns there
   claim @3 :Claim;                 # that holds now; its priority is never unset
-  shareSource @4 :LimitSource;     # of the claim's share and cap; identity: of the row's share, which is for all sessions together
+  shareSource @4 :LimitSource;     # of the claim's share; identity: of the row's, which is for all sessions together
   prioritySource @5 :LimitSource;
   stateMs @6 :Int64 = -1;          # for how long it has been in its state; -1: unknown
+  keyPercent @7 :UInt32;           # of its identity's row, for all sessions of the identity together; 0: none
+  isKeyCapped @8 :Bool;            # they get no more than that
 }
 
 enum TurnState {

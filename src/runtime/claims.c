@@ -25,12 +25,12 @@ static void read_share(const struct ath_session_board_known *known,
     out->is_capped = atomic_load(is_cap_set ? &known->set_cap : &entry->asked_cap) != 0;
     out->identity_share_percent = percent_of(&known->identity_share);
     out->is_identity_capped = atomic_load(&known->identity_cap) != 0;
-    if (is_share_set || is_cap_set)
+    if (!out->share_percent && out->identity_share_percent)
+        out->share_source = ATH_GPU_LIMIT_SOURCE_IDENTITY;
+    else if (is_share_set || is_cap_set)
         out->share_source = ATH_GPU_LIMIT_SOURCE_SET;
     else if (out->share_percent || out->is_capped)
         out->share_source = ATH_GPU_LIMIT_SOURCE_ASKED;
-    else if (out->identity_share_percent)
-        out->share_source = ATH_GPU_LIMIT_SOURCE_IDENTITY;
 }
 
 static void read_priority(const struct ath_session_board_known *known,

@@ -173,6 +173,8 @@ static void put_turn(const struct ath_server *server, uint64_t session,
     ath_gpu_turn_set_share_source(to, claim.share_source);
     ath_gpu_turn_set_priority_source(to, claim.priority_source);
     uint32_t percent = claim.share_percent ? claim.share_percent : claim.identity_share_percent;
+    ath_gpu_turn_set_key_percent(to, claim.identity_share_percent);
+    ath_gpu_turn_set_is_key_capped(to, claim.identity_share_percent && claim.is_identity_capped);
     struct ath_gpu_claim_builder held = ath_gpu_turn_init_claim(to);
     ath_gpu_claim_set_share_percent(held, percent);
     ath_gpu_claim_set_is_capped(

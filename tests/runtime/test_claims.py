@@ -99,6 +99,12 @@ class Changed(unittest.TestCase):
                      f"session {first} has 40 percent of its GPUs' time while others want them\nsession {first} may use time that others leave\n",
                      (40, False, "normal", "set", None)),
                     ((first, "--priority", "high"), f"session {first} has the priority 'high'\n", (40, False, "high", "set", "set")),
+                    ((first, "--cap"), f"session {first} gets no more than its share\n", (40, True, "high", "set", "set")),
+                    ((first, "--share", "none"), f"session {first} has no share of its own\n"
+                     f"note: its cap stays; `session limit {first} --no-cap` removes it\n", (None, True, "high", "set", "set")),
+                    ((first, "--share", 40, "--no-cap"),
+                     f"session {first} has 40 percent of its GPUs' time while others want them\nsession {first} may use time that others leave\n",
+                     (40, False, "high", "set", "set")),
                     ((first, "--share", "none"), f"session {first} has no share of its own\n", (None, False, "high", "set", "set")),
                     ((first, "--share", 100, "--cap", "--priority", "low", "1G"),
                      f"session {first} has 100 percent of its GPUs' time while others want them\n"
@@ -107,7 +113,8 @@ class Changed(unittest.TestCase):
                 with self.subTest(words):
                     dry = limit(*words, "--dry-run")
                     self.assertEqual(dry.returncode, 0, dry.stderr)
-                    self.assertEqual([line.split()[0] for line in dry.stdout.splitlines()], ["would"] * said.count("\n"))
+                    self.assertEqual([line.split()[0].strip(":") for line in dry.stdout.splitlines()],
+                                     ["note" if line.startswith("note") else "would" for line in said.splitlines()])
                     result = limit(*words)
                     self.assertEqual((result.returncode, result.stdout), (0, said), result.stderr)
                     self.assertEqual(claim(turns(server)[first]), wanted)
@@ -154,6 +161,21 @@ class Changed(unittest.TestCase):
             self.assertEqual(program.first, GOOD)
             (first,) = turns(server, key=keys["operator"])
             self.assertEqual(claim(turns(server, key=keys["alice"])[first]), (30, False, "normal", "identity", None))
+            for words, said, wanted in ((["--share", "80", "--cap"], f"session {first} has the share 80\n"
+                                         "note: all sessions of its key together have 30 percent; among them it weighs 80\n"
+                                         f"session {first} gets no more than its share\n", (80, True, "normal", "set", None)),
+                                        (["--share", "none"], f"session {first} has no share of its own\n"
+                                         f"note: its cap stays; `session limit {first} --no-cap` removes it\n",
+                                         (30, True, "normal", "identity", None)),
+                                        (["--no-cap"], f"session {first} may use time that others leave\n",
+                                         (30, False, "normal", "identity", None))):
+                with self.subTest(words):
+                    result = cli(server, "session", "limit", str(first), *words, key=keys["alice"])
+                    self.assertEqual((result.returncode, result.stdout), (0, said), result.stderr)
+                    turn = turns(server, key=keys["alice"])[first]
+                    self.assertEqual((claim(turn), turn["key_share_percent"]), (wanted, 30))
+            value, faults = harness.check_json(cli(server, "session", "limit", str(first), "--share", "none", "--json", key=keys["alice"]).stdout)
+            self.assertEqual((faults, value["share_percent"], value["key_share_percent"]), ([], 0, 30))
             result = cli(server, "session", "limit", str(first), "--priority", "high", key=keys["bob"])
             self.assertEqual(result.returncode, 1)
             self.assertIn(f"no session '{first}'", result.stderr)

@@ -365,6 +365,8 @@ TEST(knows_who_made_a_claim)
     atomic_store(&known->set_priority, ATH_GPU_PRIORITY_LOW);
     ck_assert_uint_eq(claim(FIRST).share_percent, 0); /* the program's share was taken away */
     ck_assert(claim(FIRST).is_capped);
+    ck_assert_int_eq(claim(FIRST).share_source, ATH_GPU_LIMIT_SOURCE_IDENTITY);
+    atomic_store(&known->identity_share, 0);
     ck_assert_int_eq(claim(FIRST).share_source, ATH_GPU_LIMIT_SOURCE_SET);
     ck_assert_int_eq(claim(FIRST).priority, ATH_GPU_PRIORITY_LOW);
     ck_assert_int_eq(claim(FIRST).priority_source, ATH_GPU_LIMIT_SOURCE_SET);

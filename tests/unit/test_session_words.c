@@ -13,35 +13,42 @@
 static struct ath_runtime_session items[] = {
     { .id = 7,
       .program = "train.py",
-      .turn = { .state = ATH_GPU_TURN_STATE_HOLDS,
+      .turn = { .share_percent = ATH_UNKNOWN,
+                .state = ATH_GPU_TURN_STATE_HOLDS,
                 .claim = { 25, false, ATH_TIME_NORMAL },
                 .share_source = ATH_GPU_LIMIT_SOURCE_ASKED } },
     { .id = 8,
       .program = "infer",
-      .turn = { .state = ATH_GPU_TURN_STATE_WAITS,
+      .turn = { .share_percent = ATH_UNKNOWN,
+                .state = ATH_GPU_TURN_STATE_WAITS,
                 .waits_for = 7,
                 .state_ms = 1234,
                 .claim = { 0, false, ATH_TIME_NORMAL } } },
     { .id = 9,
-      .turn = { .state = ATH_GPU_TURN_STATE_WAITS,
+      .turn = { .share_percent = ATH_UNKNOWN,
+                .state = ATH_GPU_TURN_STATE_WAITS,
                 .waits_for = 99,
                 .state_ms = 20,
                 .claim = { 0, false, ATH_TIME_LOW } } },
     { .id = 10,
       .program = "batch",
-      .turn = { .state = ATH_GPU_TURN_STATE_WAITS,
+      .turn = { .share_percent = ATH_UNKNOWN,
+                .state = ATH_GPU_TURN_STATE_WAITS,
                 .state_ms = 500,
                 .claim = { 10, true, ATH_TIME_HIGH },
                 .share_source = ATH_GPU_LIMIT_SOURCE_IDENTITY } },
     { .id = 11,
       .program = "late",
-      .turn = { .state = ATH_GPU_TURN_STATE_WAITS,
+      .turn = { .share_percent = ATH_UNKNOWN,
+                .state = ATH_GPU_TURN_STATE_WAITS,
                 .state_ms = ATH_UNKNOWN,
                 .claim = { 10, false, ATH_TIME_NORMAL },
                 .share_source = ATH_GPU_LIMIT_SOURCE_SET } },
     { .id = 12,
       .program = "idle",
-      .turn = { .state = ATH_GPU_TURN_STATE_IDLE, .claim = { 0, false, ATH_TIME_NORMAL } } },
+      .turn = { .share_percent = ATH_UNKNOWN,
+                .state = ATH_GPU_TURN_STATE_IDLE,
+                .claim = { 0, false, ATH_TIME_NORMAL } } },
 };
 static struct ath_runtime_sessions sessions = { items, sizeof items / sizeof *items };
 
@@ -80,6 +87,33 @@ TEST(a_higher_priority_is_a_reason_of_its_own)
     find_reasons();
     ck_assert_int_eq(items[1].turn.reason, ATH_WAIT_TURN);
     items[0].turn.claim.priority = items[1].turn.claim.priority = ATH_TIME_NORMAL;
+}
+
+/* The share of a row is that of all sessions of the key, and wishes may be more than there is. */
+TEST(says_what_a_session_is_due_if_that_is_less)
+{
+    static const struct {
+        struct ath_runtime_turn turn;
+        const char *wanted;
+    } rows[] = {
+#define TURN(percent, is_capped, due, source)                                                      \
+    { .claim = { percent, is_capped, ATH_TIME_NORMAL },                                            \
+      .share_percent = due,                                                                        \
+      .share_source = ATH_GPU_LIMIT_SOURCE_##source }
+        { TURN(25, false, 5, IDENTITY), "5 % of its key's 25 %" },
+        { TURN(25, true, 0.4, IDENTITY), "0.4 % of its key's 25 % at most" },
+        { TURN(25, false, 12.4, IDENTITY), "12 % of its key's 25 %" },
+        { TURN(25, false, 25, IDENTITY), "25 % (of its key)" },
+        { TURN(25, false, 100, IDENTITY), "25 % (of its key)" },
+        { TURN(25, false, ATH_UNKNOWN, IDENTITY), "25 % (of its key)" },
+        { TURN(80, false, 20, SET), "80 % (set later), due 20 %" },
+        { TURN(80, true, 80, ASKED), "80 % at most (asked for)" },
+#undef TURN
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ath_auto_free char *words = ath_session_turn_words(&rows[i].turn);
+        ck_assert_str_eq(words, rows[i].wanted);
+    }
 }
 
 TEST(says_claims_and_states_in_a_table)

@@ -109,6 +109,15 @@ static int make_changes(struct ath_session *session, const struct ath_session_ch
                              err);
 }
 
+/* Notes what the reply says beside the change. */
+static void note_claim(const struct ath_runtime_turn *before, struct ath_session_change *change)
+{
+    const struct ath_claim_change *claim = &change->claim;
+    change->key_percent = before->key_percent;
+    change->keeps_cap = !claim->share_percent && claim->cap == ATH_UNKNOWN &&
+                        before->claim.is_capped && !before->is_key_capped;
+}
+
 /* Notes the priority that the session has now, which its key may bound. */
 static void look_again(struct ath_session *session, struct ath_session_change *change)
 {
@@ -134,6 +143,7 @@ static int limit(struct ath_session *session, const struct options *options,
     const struct ath_runtime_session *found = find(&sessions, change->ids[0]);
     if (change->device != ATH_UNKNOWN)
         change->used_bytes = used_by(found, change->device);
+    note_claim(&found->turn, change);
     status = check_cap(found, &change->claim, err);
     if (status || change->is_dry_run)
         return status;

@@ -4,6 +4,7 @@
 #include "cli/output/session.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,11 @@ static const void *find_share(const void *object)
     return ((const struct ath_runtime_turn *)object)->claim.share_percent ? object : NULL;
 }
 
+static const void *find_key_share(const void *object)
+{
+    return ((const struct ath_runtime_turn *)object)->key_percent ? object : NULL;
+}
+
 #define AT(member) ATH_AT(struct ath_runtime_turn, member)
 static const struct ath_field turn_fields[] = {
     ATH_FIELD("state", AT(state),
@@ -118,6 +124,9 @@ static const struct ath_field turn_fields[] = {
     ATH_FIELD("share_source", AT(share_source),
               .help = "who claimed it, as memory_limit_source; null for no share",
               .word = source_word, .words = sources, .is_nullable = true),
+    ATH_FIELD("key_share_percent", AT(key_percent),
+              .help = "that all sessions of its key have together; null for no such share",
+              .is_nullable = true, .find = find_key_share),
     ATH_FIELD("is_capped", AT(claim.is_capped), .help = "never more than its share"),
     ATH_FIELD("priority", AT(claim.priority), .word = ath_time_priority_word,
               .words = ath_time_priorities, .is_nullable = true),
@@ -254,15 +263,33 @@ static char *memory_words(const struct ath_runtime_session *session)
     return text.data ? ath_text_take(&text) : NULL;
 }
 
+/* Returns what a session is due if that is less than its share, else NULL. Below 10 % with tenths.
+ * The caller frees it. */
+static char *less_due_words(const struct ath_runtime_turn *turn)
+{
+    double due = turn->share_percent;
+    if (due == ATH_UNKNOWN || due > turn->claim.share_percent - 0.1)
+        return NULL;
+    return ath_xasprintf("%.*f", due < 9.95 && fabs(due - round(due)) >= 0.05, due);
+}
+
 static void add_share(struct ath_text *text, const struct ath_runtime_turn *turn)
 {
     const char *source = source_words(turn->share_source);
+    ath_auto_free char *due = less_due_words(turn);
     if (!turn->claim.share_percent)
         return;
-    ath_text_add(text, turn->claim.is_capped ? _("%d %% at most") : _("%d %%"),
-                 turn->claim.share_percent);
+    ath_auto_free char *share = ath_xasprintf(
+        turn->claim.is_capped ? _("%d %% at most") : _("%d %%"), turn->claim.share_percent);
+    if (due && turn->share_source == ATH_GPU_LIMIT_SOURCE_IDENTITY) {
+        ath_text_add(text, _("%s %% of its key's %s"), due, share);
+        return;
+    }
+    ath_text_add(text, "%s", share);
     if (source)
         ath_text_add(text, _(" (%s)"), source);
+    if (due)
+        ath_text_add_part(text, _(", "), _("due %s %%"), due);
 }
 
 static void add_state(struct ath_text *text, const struct ath_runtime_turn *turn)
@@ -518,6 +545,11 @@ static const void *find_claim(const void *object)
     return ((const struct ath_session_change *)object)->action == ATH_SESSION_LIMIT ? object : NULL;
 }
 
+static const void *find_changed_key_share(const void *object)
+{
+    return ((const struct ath_session_change *)object)->key_percent ? object : NULL;
+}
+
 #define AT(member) ATH_AT(struct ath_session_change, member)
 static const struct ath_field change_fields[] = {
     ATH_FIELD("action", AT(action), .word = action_word, .words = actions),
@@ -536,6 +568,10 @@ static const struct ath_field change_fields[] = {
     ATH_FIELD("share_percent", AT(claim.share_percent), .find = find_claim,
               .help = "the new share of the GPUs' time, 0 for none; null if it was not changed",
               .is_nullable = true),
+    ATH_FIELD("key_share_percent", AT(key_percent), .find = find_changed_key_share,
+              .help = "that all sessions of its key have together, among which share_percent is a "
+                      "weight; null for no such share",
+              .is_nullable = true),
     ATH_FIELD("is_capped", ATH_AT_AS(ATH_FIELD_FLAG, struct ath_session_change, claim.cap),
               .find = find_claim, .help = "null if it was not changed", .is_nullable = true),
     ATH_FIELD("priority", AT(claim.priority), .word = ath_time_priority_word,
@@ -551,9 +587,18 @@ static void print_share(FILE *out, const struct ath_session_change *change, cons
         N_("session %s has %d percent of its GPUs' time while others want them\n"),
         N_("would give session %s %d percent of its GPUs' time while others want them\n"),
     };
+    static const char *const weights[] = {
+        N_("session %s has the share %d\nnote: all sessions of its key together have %d percent; "
+           "among them it weighs %d\n"),
+        N_("would give session %s the share %d\nnote: all sessions of its key together have %d "
+           "percent; among them it weighs %d\n"),
+    };
     static const char *const none[] = { N_("session %s has no share of its own\n"),
                                         N_("would leave session %s no share of its own\n") };
-    if (change->claim.share_percent > 0)
+    int share = change->claim.share_percent;
+    if (share > 0 && change->key_percent)
+        fprintf(out, _(weights[change->is_dry_run]), id, share, change->key_percent, share);
+    else if (change->claim.share_percent > 0)
         fprintf(out, _(shares[change->is_dry_run]), id, change->claim.share_percent);
     else if (!change->claim.share_percent)
         fprintf(out, _(none[change->is_dry_run]), id);
@@ -573,6 +618,8 @@ static void print_claim(FILE *out, const struct ath_session_change *change, cons
         change->got_priority ? change->got_priority : change->claim.priority;
 
     print_share(out, change, id);
+    if (change->keeps_cap)
+        fprintf(out, _("note: its cap stays; `session limit %s --no-cap` removes it\n"), id);
     if (change->claim.cap != ATH_UNKNOWN)
         fprintf(out, _(caps[change->claim.cap][change->is_dry_run]), id);
     if (!change->claim.priority)

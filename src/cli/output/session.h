@@ -60,7 +60,9 @@ struct ath_session_change {
     int device;          /* index in the runtime's list; ATH_UNKNOWN if no memory was limited */
     int64_t limit_bytes; /* ATH_UNKNOWN for no limit, and without a device */
     int64_t used_bytes;  /* of the session on the device; ATH_UNKNOWN without a device */
-    struct ath_claim_change claim;       /* for ATH_SESSION_LIMIT */
+    struct ath_claim_change claim; /* for ATH_SESSION_LIMIT */
+    int key_percent; /* that all sessions of its key have together; 0: no such share */
+    bool keeps_cap;  /* the session loses its share, and not its cap */
     enum ath_time_priority got_priority; /* that the session has now; unset if not known */
 };
 

@@ -36,14 +36,18 @@ static void take_turn(struct ath_gpu_turn from, struct ath_runtime_turn *to)
 {
     double percent = ath_gpu_turn_share_percent(from);
     int64_t state_ms = ath_gpu_turn_state_ms(from);
-    *to = (struct ath_runtime_turn){ .state = ath_gpu_turn_state(from),
-                                     .waits_for = ath_gpu_turn_waits_for(from),
-                                     .state_ms = state_ms >= 0 ? state_ms : ATH_UNKNOWN,
-                                     .share_percent =
-                                         percent >= 0 && percent <= 100 ? percent : ATH_UNKNOWN,
-                                     .claim = ath_claim_take(ath_gpu_turn_claim(from)),
-                                     .share_source = ath_gpu_turn_share_source(from),
-                                     .priority_source = ath_gpu_turn_priority_source(from) };
+    uint32_t of_key = ath_gpu_turn_key_percent(from);
+    *to =
+        (struct ath_runtime_turn){ .state = ath_gpu_turn_state(from),
+                                   .waits_for = ath_gpu_turn_waits_for(from),
+                                   .state_ms = state_ms >= 0 ? state_ms : ATH_UNKNOWN,
+                                   .share_percent =
+                                       percent >= 0 && percent <= 100 ? percent : ATH_UNKNOWN,
+                                   .claim = ath_claim_take(ath_gpu_turn_claim(from)),
+                                   .key_percent = of_key <= ATH_SHARE_PERCENT_MAX ? (int)of_key : 0,
+                                   .is_key_capped = ath_gpu_turn_is_key_capped(from),
+                                   .share_source = ath_gpu_turn_share_source(from),
+                                   .priority_source = ath_gpu_turn_priority_source(from) };
 }
 
 static void take_session(struct ath_gpu_session from, struct ath_runtime_session *to)

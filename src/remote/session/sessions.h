@@ -34,6 +34,8 @@ struct ath_runtime_turn {
     int64_t state_ms;            /* for how long it has been in its state; ATH_UNKNOWN */
     double share_percent;        /* of its GPUs' time, if all that use them want it; ATH_UNKNOWN */
     struct ath_time_claim claim; /* that holds now */
+    int key_percent;             /* for all sessions of its key together; 0: none */
+    bool is_key_capped;          /* they get no more than that */
     enum ath_gpu_limit_source share_source, priority_source;
 };
 
