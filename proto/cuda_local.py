@@ -9,6 +9,8 @@ The functions that end in _ptsz and _ptds name the thread's stream themselves, s
 from cuda_client import NOTE, Client, arguments, signature
 
 LOOKED_AT = {"takes", "gives", "counts", "occupies", "beginsCapture", "endsCapture"}
+# They ask nothing of the GPUs. Many others that a client answers alone (class local) go to the driver here.
+TELLS = {"cuGetErrorName", "cuGetErrorString", "cuGetExportTable", "cuGetProcAddress", "cuGetProcAddress_v2", "cuDriverGetVersion"}
 BY_HAND = ("cuInit", "cuGetProcAddress", "cuGetProcAddress_v2")
 
 
@@ -37,7 +39,7 @@ class Local(Client):
         return [f"    if (!{first.name})", "        return CUDA_ERROR_INVALID_VALUE;"] if first.type.stars else []
 
     def exported(self, method):
-        kind = "TELLS" if method.kind == "local" else "ENDS" if {"ends", "offline"} & set(method.does) else "USES"
+        kind = "TELLS" if method.c in TELLS else "ENDS" if {"ends", "offline"} & set(method.does) else "USES"
         lines = [signature(method.function, method.c), "{", f"    if (ath_local_stops(ATH_LOCAL_{kind}))", "        return ath_local_why();"]
         call = f"{arguments(method.function)});"
         if method.c in BY_HAND:
