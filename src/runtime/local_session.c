@@ -99,6 +99,12 @@ static int give(struct local_session *session, size_t device, int64_t bytes)
     return 0;
 }
 
+/* What is asked of a share has no device. */
+static bool has_device(enum ath_control_books_ask asks)
+{
+    return asks <= ATH_CONTROL_BOOKS_ASK_SHARE_MAKE;
+}
+
 static int serve(struct local_session *session, struct ath_control_books_question question)
 {
     const struct ath_books *books = session->books;
@@ -107,9 +113,11 @@ static int serve(struct local_session *session, struct ath_control_books_questio
     uint64_t object = ath_control_books_question_object(question);
     uint64_t name = ath_control_books_question_name(question);
 
-    if (device >= ATH_DEVICES_MAX || !(session->devices >> device & 1))
+    enum ath_control_books_ask asks = ath_control_books_question_asks(question);
+
+    if (has_device(asks) && (device >= ATH_DEVICES_MAX || !(session->devices >> device & 1)))
         return -EBADMSG;
-    switch (ath_control_books_question_asks(question)) {
+    switch (asks) {
     case ATH_CONTROL_BOOKS_ASK_TAKE:
         return take(session, device, bytes);
     case ATH_CONTROL_BOOKS_ASK_GIVE:

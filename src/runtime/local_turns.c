@@ -27,12 +27,16 @@ static struct {
     int arbiter_fd, read_fd;
 } relay;
 
+/* The program writes what it wants before what it gives back, so this is read the other way round:
+ * a turn that was given back never hides a wish for the next one. */
 static void bring_wish(void)
 {
     const struct ath_turn_wish *from = &relay.page->wish;
+    const uint32_t returned = atomic_load(&from->returned), left = atomic_load(&from->left);
     atomic_store(&relay.wish->devices, atomic_load(&from->devices) & relay.devices);
     atomic_store(&relay.wish->wants, atomic_load(&from->wants));
-    atomic_store(&relay.wish->returned, atomic_load(&from->returned));
+    atomic_store(&relay.wish->left, left);
+    atomic_store(&relay.wish->returned, returned);
 }
 
 static void *bring_wishes(void *unused)

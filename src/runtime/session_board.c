@@ -128,6 +128,7 @@ static void begin_turns(struct ath_session_board_known *known,
     atomic_store(&entry->turn.devices, 0);
     atomic_store(&entry->turn.wants, 0);
     atomic_store(&entry->turn.returned, 0);
+    atomic_store(&entry->turn.left, 0);
     atomic_store(&entry->asked_share, 0);
     atomic_store(&entry->asked_cap, 0);
     atomic_store(&entry->asked_priority, ATH_GPU_PRIORITY_UNSET);

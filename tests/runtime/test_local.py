@@ -3,9 +3,11 @@
 session and its runtime end, and the runtime that the command starts itself. The driver is the simulated one."""
 import fcntl
 import json
+import mmap
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -128,7 +130,7 @@ class Ends(Base):
             result = command("session", "end", str(sessions(server)[0]["id"]), server=server)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertTrue(harness.wait_until(lambda: program.do("sync") == "CUDA_ERROR_DEVICE_UNAVAILABLE"))
-            self.all(program, ["take plain 1"], "CUDA_ERROR_DEVICE_UNAVAILABLE")
+            self.all(program, ["take plain 1", "take module 1"], "CUDA_ERROR_DEVICE_UNAVAILABLE")
             self.assertIn("has ended this program's session; its CUDA calls fail from here on", program.end())
 
     def test_without_its_runtime_a_program_keeps_what_it_has(self):
@@ -236,21 +238,45 @@ class Own(Base):
         self.assertIn("is not a folder of this user's alone", errors)
 
 
+class TurnPage:
+    """The words about turns of a program (src/turns/private_page.h), and the pipe that tells that its wish changed."""
+    GIVEN, BACK = 1, 2
+    WORD, DEVICES, WANTS, LEFT = 0, 256, 264, 272  # their places
+
+    def __init__(self, fds):
+        self.page, self.pipe = mmap.mmap(fds[0], 384), fds[2]
+        struct.pack_into("=Q", self.page, self.DEVICES, 1)
+
+    def word(self):
+        return struct.unpack_from("=I", self.page, self.WORD)[0]
+
+    def tell(self, place, value):
+        struct.pack_into("=I", self.page, place, value)
+        os.write(self.pipe, b"\0")
+
+    def turn(self):
+        """Waits for a turn. Returns its number."""
+        if not harness.wait_until(lambda: self.word() & self.GIVEN):
+            raise TimeoutError("no turn")
+        return self.word() >> 8
+
+
 @test_figures.needs_capnp
 class Wire(unittest.TestCase):
     """A program with messages that the library does not send."""
 
-    def open(self, server, variables=()):
+    def open(self, server, variables=(), **fields):
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(harness.PATIENCE_S)
         connection.connect(server.socket)
         session = Session(connection, purpose="cuda")
         self.addCleanup(connection.close)
-        channel = session.ask({"openChannel": {"transport": "local", "environment": [dict(zip(("name", "value"), one)) for one in variables]}},
-                              "channel")
+        channel = session.ask({"openChannel": {"transport": "local", "environment": [dict(zip(("name", "value"), one)) for one in variables],
+                                               **fields}}, "channel")
         self.assertEqual((channel["transport"], channel["driverVersion"]), ("local", 0))
-        for _ in range(3 if channel["hasTurns"] else 0):
-            self.assertEqual(connection.recv(1), b"\0")
+        channel["fds"] = [socket.recv_fds(connection, 1, 1)[1][0] for _ in range(3 if channel["hasTurns"] else 0)]
+        for fd in channel["fds"]:
+            self.addCleanup(os.close, fd)
         return session, channel
 
     def test_memory_is_taken_and_given_within_the_limits(self):
@@ -262,6 +288,31 @@ class Wire(unittest.TestCase):
             session.connection.sendall(runtime.encode({"books": {"asks": "give", "bytes": 64 * MIB}}))  # more than it has
             rooms = session.ask({"books": {"asks": "look"}}, "booksAnswer")["rooms"]
             self.assertEqual([int(room["usedBytes"]) for room in rooms], [0, 0, 0])
+
+    def test_questions_about_shares_have_no_device(self):
+        with serve(DEVICES="2") as server:
+            session, channel = self.open(server, [("CUDA_VISIBLE_DEVICES", "1")])
+            self.assertEqual(channel["deviceNumbers"], [1])
+            session.ask({"books": {"asks": "take", "device": 1, "bytes": 4096}}, "booksAnswer")
+            share = session.ask({"books": {"asks": "shareMake", "device": 1, "bytes": 4096}}, "booksAnswer")["value"]
+            self.assertNotEqual(share, "0")
+            session.connection.sendall(runtime.encode({"books": {"asks": "shareName", "object": share, "name": 7}}))
+            for question, value in (({"asks": "shareFind", "name": 7}, share), ({"asks": "shareHold", "object": share}, "1")):
+                self.assertEqual(session.ask({"books": question}, "booksAnswer")["value"], value, question)
+            session.connection.sendall(runtime.encode({"books": {"asks": "shareDrop", "object": share}}))
+            self.assertEqual(session.ask({"books": {"asks": "shareFind", "name": 8}}, "booksAnswer")["value"], "0")
+
+    def test_a_turn_that_leaves_work_behind_lets_others_go_on(self):
+        with serve() as server:
+            one, other = (TurnPage(self.open(server, claim={"sharePercent": 50})[1]["fds"]) for _ in range(2))
+            one.tell(one.WANTS, 1)
+            number = one.turn()
+            other.tell(other.WANTS, 1)
+            self.assertTrue(harness.wait_until(lambda: one.word() & one.BACK))
+            one.tell(one.LEFT, number)
+            other.turn()
+            self.assertEqual(one.word() >> 8, number)  # it is charged until it is given back
+            self.assertNotIn("turn-overdue", server.log())
 
     def test_other_messages_end_the_session(self):
         with serve(DEVICES="2") as server:
