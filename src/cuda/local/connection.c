@@ -19,7 +19,8 @@
 #include "remote/session/wishes.h"
 #include "remote/transport/shm.h"
 
-enum { OPEN_TIMEOUT_MS = 60000, ANSWER_TIMEOUT_MS = 10000, PAUSE_MS = 200 };
+/* The runtime's process of the session may be kept from running for a while; that is no end. */
+enum { OPEN_TIMEOUT_MS = 60000, ANSWER_TIMEOUT_MS = 60000, PAUSE_MS = 200 };
 
 /* Variables by which the runtime chooses the devices. */
 static const char *const passed_on[] = { "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER" };
@@ -106,8 +107,12 @@ static int take_grant(struct ath_control_channel channel, struct ath_local_grant
     out->count = numbers.count;
     out->turns_memory = out->turns_fd = -1;
     out->session = connection.session.id;
-    for (uint32_t i = 0; i < numbers.count; i++)
+    for (uint32_t i = 0; i < numbers.count; i++) {
         out->devices[i] = ath_wire_u32(ath_wire_item(numbers, i), 0, 0);
+        if (out->devices[i] >= ATH_DEVICES_MAX)
+            return ath_err_set(err, -EBADMSG, ATH_E_PEER_PROTOCOL, "%s",
+                               _("the server sent a message that is not valid here"));
+    }
     out->only_counts = ath_control_channel_only_counts(channel);
     return ath_control_channel_has_turns(channel) ? take_turns(out, err) : 0;
 }

@@ -28,11 +28,18 @@ static bool take(size_t device, int64_t bytes)
     return ask(&question);
 }
 
+/* No GPU has more, and the runtime ends a session that says so. */
+static int64_t clamp(int64_t bytes)
+{
+    const int64_t most = INT64_C(1) << 48;
+    return bytes > most ? most : bytes < -most ? -most : bytes;
+}
+
 static void give(size_t device, int64_t bytes)
 {
     const struct ath_local_question question = { .asks = ATH_CONTROL_BOOKS_ASK_GIVE,
                                                  .device = device,
-                                                 .bytes = bytes };
+                                                 .bytes = clamp(bytes) };
     if (bytes)
         ath_local_tell(&question);
 }
