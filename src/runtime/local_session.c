@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/unknown.h"
 #include "proto/control.h"
 #include "runtime/board_books.h"
 
@@ -15,6 +17,7 @@ struct local_session {
     const struct ath_server *server;
     const struct ath_books *books;
     uint64_t devices;
+    uint64_t logged; /* a bit for each event that is in the log */
     struct ath_frame frame;
     struct ath_wire_builder builder;
 };
@@ -62,16 +65,37 @@ static int answer(struct local_session *session, uint64_t value, const struct at
                  : status;
 }
 
-/* Bytes of all sessions are added up, so one session must not name any number. */
+/* ---- bytes ---- */
+
+/* Bytes of all sessions are added up, so one session must not name any number. No GPU has more. */
+static const int64_t most_bytes = INT64_C(1) << 48;
+
 static bool are_bytes(int64_t bytes)
 {
-    const int64_t most = INT64_C(1) << 48; /* more than any GPU has */
-    return bytes >= -most && bytes <= most;
+    return bytes >= -most_bytes && bytes <= most_bytes;
+}
+
+/* Bytes that the session has taken and not shared. Only this process writes it. */
+static int64_t taken(const struct local_session *session, size_t device)
+{
+    return atomic_load(&session->server->entry->used_bytes[device]);
+}
+
+static int64_t total_of(const struct ath_server *server, size_t device)
+{
+    int64_t total = device < server->devices.count
+                        ? server->devices.items[device].memory_total_bytes
+                        : ATH_UNKNOWN;
+    return total == ATH_UNKNOWN ? most_bytes : total;
 }
 
 static int take(struct local_session *session, size_t device, int64_t bytes)
 {
-    bool is_taken = bytes >= 0 && are_bytes(bytes) && session->books->take(device, bytes);
+    struct ath_books_page page;
+    session->books->look(device, &page);
+    bool is_taken = bytes >= 0 && are_bytes(bytes) &&
+                    bytes <= most_bytes - page.of[ATH_BOOKS_SESSION].used_bytes &&
+                    session->books->take(device, bytes);
     return answer(session, is_taken, NULL);
 }
 
@@ -82,24 +106,44 @@ static int look(struct local_session *session, size_t device)
     return answer(session, 0, &page);
 }
 
-/* Bytes that the session does not have may not leave it: they would be others'. */
+/* Bytes that the session does not have, or has shared already, may not leave it: they would be
+ * others'. */
 static int share_make(struct local_session *session, size_t device, int64_t bytes)
 {
-    struct ath_books_page page;
-    session->books->look(device, &page);
-    bool is_own = bytes >= 0 && bytes <= page.of[ATH_BOOKS_SESSION].used_bytes;
+    bool is_own = bytes >= 0 && bytes <= taken(session, device);
     return answer(session, is_own ? session->books->share_make(device, bytes) : 0, NULL);
 }
 
+/* A session that says that the driver has taken memory (negative) cannot claim more than the device
+ * has. Threads that count the same thing may give before they take. */
 static int give(struct local_session *session, size_t device, int64_t bytes)
 {
     if (!are_bytes(bytes))
         return -EBADMSG;
-    session->books->give(device, bytes);
+    int64_t before = taken(session, device), after = before - bytes;
+    int64_t most = total_of(session->server, device);
+    if (bytes < 0 && after > most)
+        after = before > most ? before : most;
+    if (after < -most_bytes)
+        after = -most_bytes;
+    session->books->give(device, before - after);
     return 0;
 }
 
-/* What is asked of a share has no device. */
+/* ---- questions ---- */
+
+/* A session writes one line for an event, and not as many as it likes. */
+static int note_event(struct local_session *session, uint64_t event, size_t device, int64_t bytes)
+{
+    if (event > ATH_BOOKS_NO_MEMORY_FOR_CONTEXT)
+        return -EBADMSG;
+    if (!(session->logged >> event & 1))
+        session->books->log((enum ath_books_event)event, device, bytes);
+    session->logged |= UINT64_C(1) << event;
+    return 0;
+}
+
+/* A question about a share has no device. */
 static bool has_device(enum ath_control_books_ask asks)
 {
     return asks <= ATH_CONTROL_BOOKS_ASK_SHARE_MAKE;
@@ -128,8 +172,7 @@ static int serve(struct local_session *session, struct ath_control_books_questio
     case ATH_CONTROL_BOOKS_ASK_LOOK:
         return look(session, device);
     case ATH_CONTROL_BOOKS_ASK_LOG:
-        books->log((enum ath_books_event)object, device, bytes);
-        return 0;
+        return note_event(session, object, device, bytes);
     case ATH_CONTROL_BOOKS_ASK_SHARE_MAKE:
         return share_make(session, device, bytes);
     case ATH_CONTROL_BOOKS_ASK_SHARE_NAME:

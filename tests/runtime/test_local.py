@@ -289,6 +289,31 @@ class Wire(unittest.TestCase):
             rooms = session.ask({"books": {"asks": "look"}}, "booksAnswer")["rooms"]
             self.assertEqual([int(room["usedBytes"]) for room in rooms], [0, 0, 0])
 
+    def test_a_program_that_lies_claims_no_more_than_the_gpu(self):
+        """It gives what it never took, shares bytes twice, and fills the log."""
+        with serve("--vram-fraction", "0.5") as server:
+            session, _ = self.open(server)
+
+            def tell(**question):
+                session.connection.sendall(runtime.encode({"books": question}))
+
+            def used():
+                return int(session.ask({"books": {"asks": "look"}}, "booksAnswer")["rooms"][0]["usedBytes"])
+
+            for _ in range(3):
+                tell(asks="give", bytes=-(48 * MIB))
+            self.assertEqual(used(), 64 * MIB)
+            for asked, is_made in ((48 * MIB, True), (48 * MIB, False), (16 * MIB, True), (1, False)):
+                share = session.ask({"books": {"asks": "shareMake", "bytes": asked}}, "booksAnswer")["value"]
+                self.assertEqual(share != "0", is_made, asked)
+            for _ in range(1 << 16):
+                tell(asks="give", bytes=1 << 48)  # wraps around if it is only added
+            self.assertEqual(used(), 64 * MIB)
+            for _ in range(3):
+                tell(asks="log", bytes=1)
+            self.assertEqual(used(), 64 * MIB)
+            self.assertEqual(server.log().count("event=share-reached"), 1)
+
     def test_questions_about_shares_have_no_device(self):
         with serve(DEVICES="2") as server:
             session, channel = self.open(server, [("CUDA_VISIBLE_DEVICES", "1")])
