@@ -387,6 +387,7 @@ static void *ask(void *argument)
     const struct question *question = argument;
     struct ath_session_group *out = question->out;
     ATH_AUTO(ath_session) session = { .fd = -1 };
+    struct ath_err ignored; /* the rest of the answer is as good without figures */
 
     *out = (struct ath_session_group){ .id = question->server->id,
                                        .server = question->server->server };
@@ -395,6 +396,8 @@ static void *ask(void *argument)
         out->status = ath_session_health(&session, &out->health, &out->err);
     if (!out->status)
         out->status = ath_session_list(&session, &out->sessions, &out->err);
+    if (!out->status && question->reach->wants_figures)
+        ath_session_figures(&session, &out->figures, &ignored);
     return NULL;
 }
 

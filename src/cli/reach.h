@@ -31,7 +31,8 @@ struct ath_reach {
     struct ath_node_statuses statuses;
     struct ath_reach_server *items;
     size_t count;
-    char *key; /* path of the key file; "": no key */
+    char *key;          /* path of the key file; "": no key */
+    bool wants_figures; /* ath_reach_ask() asks for them, too */
 };
 void ath_reach_free(struct ath_reach *reach);
 

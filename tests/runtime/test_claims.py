@@ -209,8 +209,10 @@ class Working(unittest.TestCase):
 
             def explained(pattern):
                 return harness.wait_until(lambda: re.search(pattern, " ".join(cli(server, "session", "list", "--explain").stdout.split())))
-            has_its_turn = rf"session {second} \(\S+\) has waited for \d+\.\d{{3}} s for session {first} \(\S+\), which has its turn"
+            has_its_turn = rf"session {second} \([^)]+\) has waited for \d+\.\d{{3}} s for session {first} \([^)]+\), which has its turn"
             self.assertTrue(explained(has_its_turn), cli(server, "session", "list", "--explain").stdout)
+            self.assertTrue(explained(rf"session {first} \([^)]+\) has held its GPUs for \d+ % of the time since it began; its part is 20 %"))
+            self.assertNotIn(": session ", cli(server, "session", "list", "--explain").stdout, "the only runtime needs no name")
             self.assertTrue(explained(rf"20 % \(asked for\), waits for session {second} "))
             # the one without a share has what is left
             self.assertTrue(harness.wait_until(lambda: [turn["due_percent"] for turn in turns(server).values()] == [20, 80]), turns(server))
@@ -218,11 +220,11 @@ class Working(unittest.TestCase):
                 self.assertEqual(cli(server, "session", "limit", *map(str, words)).returncode, 0)
             self.assertTrue(harness.wait_until(lambda: [turn["due_percent"] for turn in turns(server).values()] == [60, 40]), turns(server))
             self.assertEqual(cli(server, "session", "limit", str(first), "--priority", "high").returncode, 0)
-            self.assertTrue(explained(rf"session {second} \(\S+\) has waited for \S+ s for session {first} \(\S+\), which has a higher priority"))
+            self.assertTrue(explained(rf"session {second} \([^)]+\) has waited for \S+ s for session {first} \([^)]+\), which has a higher priority"))
             turn = turns(server)[second]
             self.assertIn(turn["reason"], ("priority", None))
             self.assertEqual(cli(server, "session", "limit", str(first), "--priority", "normal", "--share", "5", "--cap").returncode, 0)
-            self.assertTrue(explained(rf"session {first} \(\S+\) has waited for \S+ s for its own cap: it has had its 5 percent for now"))
+            self.assertTrue(explained(rf"session {first} \([^)]+\) has waited for \S+ s for its own cap: it has had its 5 percent for now"))
 
 
 if __name__ == "__main__":

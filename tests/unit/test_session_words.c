@@ -66,7 +66,7 @@ TEST(says_why_a_session_waits)
         "session 9 has waited for 0.020 s for session 99, which has its turn",
         "session 10 (batch) has waited for 0.500 s for its own cap: it has had its 10 percent for "
         "now",
-        "session 11 (late) has waited for 0.000 s, for no other session: its turn comes next",
+        "session 11 (late) waits, for no other session: its turn comes next",
         NULL,
     };
     find_reasons();
@@ -83,10 +83,40 @@ TEST(a_higher_priority_is_a_reason_of_its_own)
     ath_auto_free char *words = ath_session_wait_words(&sessions, &items[1]);
     ck_assert_str_eq(words, "session 8 (infer) has waited for 1.234 s for session 7 (train.py), "
                             "which has a higher priority");
+    items[0].identity = "alice";
+    items[1].identity = "team-a";
+    items[1].turn.state_ms = 0;
+    ath_auto_free char *now = ath_session_wait_words(&sessions, &items[1]);
+    ck_assert_str_eq(now, "session 8 (infer, key team-a) just began to wait for session 7 "
+                          "(train.py, key alice), which has a higher priority");
+    items[0].identity = items[1].identity = NULL;
+    items[1].turn.state_ms = 1234;
     items[1].turn.claim.priority = ATH_TIME_HIGH;
     find_reasons();
     ck_assert_int_eq(items[1].turn.reason, ATH_WAIT_TURN);
     items[0].turn.claim.priority = items[1].turn.claim.priority = ATH_TIME_NORMAL;
+}
+
+TEST(says_how_much_a_session_has_held)
+{
+    struct ath_session_figures figures[] = { { .id = 7, .held_us = 2400000 },
+                                             { .id = 8, .held_us = ATH_UNKNOWN } };
+    const struct ath_session_group group = {
+        .sessions = sessions, .figures = { .sessions = figures, .session_count = 2 }
+    };
+    items[0].age_ms = items[1].age_ms = items[2].age_ms = 10000;
+    ck_assert_ptr_null(ath_session_held_words(&group, &items[0])); /* no turns there */
+    for (size_t i = 0; i < 3; i++)
+        items[i].turn.share_percent = 25;
+    ath_auto_free char *words = ath_session_held_words(&group, &items[0]);
+    ck_assert_str_eq(words, "session 7 (train.py) has held its GPUs for 24 % of the time since it "
+                            "began; its part is 25 %");
+    ck_assert_ptr_null(ath_session_held_words(&group, &items[1]));
+    ck_assert_ptr_null(ath_session_held_words(&group, &items[2])); /* no figures */
+    items[0].age_ms = 0;
+    ck_assert_ptr_null(ath_session_held_words(&group, &items[0]));
+    for (size_t i = 0; i < 3; i++)
+        items[i].turn.share_percent = ATH_UNKNOWN;
 }
 
 /* The share of a row is that of all sessions of the key, and wishes may be more than there is. */

@@ -27,6 +27,7 @@ static int show(struct ath_cli *cli, const void *data, struct ath_repeat *repeat
     int status = ath_reach_open(cli, &options->reach, ATH_REACH_ALL, &reach, err);
     if (status)
         return status;
+    reach.wants_figures = options->is_explained;
     report.is_explained = options->is_explained;
     report.count = reach.count;
     report.items = ath_xalloc(reach.count * sizeof *report.items);
@@ -47,7 +48,8 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 static const struct ath_option option_table[] = {
     { .name = "explain",
       .offset = offsetof(struct options, is_explained),
-      .help = N_("say which programs wait for a GPU, for whom, and why (`turn` of --json)") },
+      .help = N_("say which programs wait for a GPU, for whom, and why (`turn` of --json), and how "
+                 "much of the time each one has held its GPUs") },
     ATH_REACH_LIST_OPTIONS(struct options),
     ATH_REPEAT_OPTION(struct options),
     { .name = NULL },

@@ -23,6 +23,7 @@ void ath_session_group_free(struct ath_session_group *group)
 {
     ath_runtime_health_free(&group->health);
     ath_runtime_sessions_free(&group->sessions);
+    ath_figures_free(&group->figures);
 }
 
 void ath_session_report_free(struct ath_session_report *report)
@@ -315,13 +316,29 @@ char *ath_session_turn_words(const struct ath_runtime_turn *turn)
     return text.data ? ath_text_take(&text) : NULL;
 }
 
-/* Returns "session 7 (train.py)", or "session 7" for one that this user may not see. */
+/* Returns "session 7 (train.py, key alice)", or "session 7" for one that this user may not see. */
 static char *session_words(const struct ath_runtime_sessions *sessions, uint64_t id)
 {
-    for (size_t i = 0; i < sessions->count; i++)
-        if (sessions->items[i].id == id && sessions->items[i].program)
-            return ath_xasprintf(_("session %" PRIu64 " (%s)"), id, sessions->items[i].program);
+    const struct ath_runtime_session *one = sessions->items, *end = one + sessions->count;
+    while (one < end && one->id != id)
+        one++;
+    if (one < end && one->program && one->identity)
+        return ath_xasprintf(_("session %" PRIu64 " (%s, key %s)"), id, one->program,
+                             one->identity);
+    if (one < end && one->program)
+        return ath_xasprintf(_("session %" PRIu64 " (%s)"), id, one->program);
+    if (one < end && one->identity)
+        return ath_xasprintf(_("session %" PRIu64 " (key %s)"), id, one->identity);
     return ath_xasprintf(_("session %" PRIu64), id);
+}
+
+/* Returns "has waited for 1.234 s". The caller frees it. */
+static char *waited_words(int64_t state_ms)
+{
+    if (state_ms < 0)
+        return ath_xstrdup(_("waits"));
+    return state_ms ? ath_xasprintf(_("has waited for %.3f s"), (double)state_ms / 1000)
+                    : ath_xstrdup(_("just began to wait"));
 }
 
 char *ath_session_wait_words(const struct ath_runtime_sessions *sessions,
@@ -330,26 +347,41 @@ char *ath_session_wait_words(const struct ath_runtime_sessions *sessions,
     const struct ath_runtime_turn *turn = &session->turn;
     ath_auto_free char *own = session_words(sessions, session->id);
     ath_auto_free char *other = session_words(sessions, turn->waits_for);
-    double waited_s = turn->state_ms < 0 ? 0 : (double)turn->state_ms / 1000;
+    ath_auto_free char *waits = waited_words(turn->state_ms);
 
     switch (turn->reason) {
     case ATH_WAIT_TURN:
-        return ath_xasprintf(_("%s has waited for %.3f s for %s, which has its turn"), own,
-                             waited_s, other);
+        return ath_xasprintf(_("%s %s for %s, which has its turn"), own, waits, other);
     case ATH_WAIT_PRIORITY:
-        return ath_xasprintf(_("%s has waited for %.3f s for %s, which has a higher priority"), own,
-                             waited_s, other);
+        return ath_xasprintf(_("%s %s for %s, which has a higher priority"), own, waits, other);
     case ATH_WAIT_CAP:
-        return ath_xasprintf(_("%s has waited for %.3f s for its own cap: it has had its %d "
+        return ath_xasprintf(_("%s %s for its own cap: it has had its %d "
                                "percent for now"),
-                             own, waited_s, turn->claim.share_percent);
+                             own, waits, turn->claim.share_percent);
     case ATH_WAIT_NEXT:
-        return ath_xasprintf(_("%s has waited for %.3f s, for no other session: its turn comes "
+        return ath_xasprintf(_("%s %s, for no other session: its turn comes "
                                "next"),
-                             own, waited_s);
+                             own, waits);
     default:
         return NULL;
     }
+}
+
+char *ath_session_held_words(const struct ath_session_group *group,
+                             const struct ath_runtime_session *session)
+{
+    const struct ath_figures *figures = &group->figures;
+    const struct ath_session_figures *one = figures->sessions, *end = one + figures->session_count;
+    while (one < end && one->id != session->id)
+        one++;
+    if (one == end || one->held_us == ATH_UNKNOWN || session->turn.share_percent == ATH_UNKNOWN ||
+        !session->age_ms)
+        return NULL;
+    ath_auto_free char *own = session_words(&group->sessions, session->id);
+    double held = (double)one->held_us / 10 / (double)session->age_ms;
+    return ath_xasprintf(_("%s has held its GPUs for %.0f %% of the time since it began; its part "
+                           "is %.0f %%"),
+                         own, held < 100 ? held : 100, session->turn.share_percent);
 }
 
 static char *name_of(const struct ath_session_group *group)
@@ -471,20 +503,17 @@ static void print_error(const struct ath_style *style, FILE *out,
         ath_style_print(style, out, &(struct ath_paragraph){ .prefix = "  ", .text = hint });
 }
 
-static size_t explain(const struct ath_style *style, FILE *out,
-                      const struct ath_session_group *group)
+/* Prints a sentence about a session, which it frees, behind the runtime's name if there are
+ * several. Returns whether there was one. */
+static bool say(const struct ath_style *style, FILE *out, const struct ath_session_group *group,
+                bool has_name, char *sentence)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < group->sessions.count; i++) {
-        ath_auto_free char *words =
-            ath_session_wait_words(&group->sessions, &group->sessions.items[i]);
-        ath_auto_free char *name = name_of(group);
-        ath_auto_free char *text = words ? ath_xasprintf("%s: %s", name, words) : NULL;
-        if (text)
-            ath_style_print(style, out, &(struct ath_paragraph){ .text = text });
-        count += text != NULL;
-    }
-    return count;
+    ath_auto_free char *words = sentence;
+    ath_auto_free char *name = has_name ? name_of(group) : NULL;
+    ath_auto_free char *text = words && name ? ath_xasprintf("%s: %s", name, words) : NULL;
+    if (words)
+        ath_style_print(style, out, &(struct ath_paragraph){ .text = text ? text : words });
+    return words != NULL;
 }
 
 void ath_sessions_explain(const struct ath_style *style, FILE *out,
@@ -492,9 +521,15 @@ void ath_sessions_explain(const struct ath_style *style, FILE *out,
 {
     size_t count = 0;
     for (size_t i = 0; i < group_count; i++)
-        count += explain(style, out, &groups[i]);
+        for (size_t j = 0; j < groups[i].sessions.count; j++)
+            count += say(style, out, &groups[i], group_count > 1,
+                         ath_session_wait_words(&groups[i].sessions, &groups[i].sessions.items[j]));
     if (!count)
         fprintf(out, "%s\n", _("no program waits for a GPU now"));
+    for (size_t i = 0; i < group_count; i++)
+        for (size_t j = 0; j < groups[i].sessions.count; j++)
+            say(style, out, &groups[i], group_count > 1,
+                ath_session_held_words(&groups[i], &groups[i].sessions.items[j]));
 }
 
 static void list_to_text(const struct ath_style *style, FILE *out, const void *data)

@@ -3,6 +3,7 @@
 #include "cli/output/fields.h"
 #include "cli/output/output.h"
 #include "cli/output/table.h"
+#include "remote/session/figures.h"
 #include "remote/session/health.h"
 #include "remote/session/sessions.h"
 
@@ -14,6 +15,7 @@ struct ath_session_group {
     struct ath_err err; /* set if status is not 0 */
     struct ath_runtime_health health; /* the runtime's devices */
     struct ath_runtime_sessions sessions;
+    struct ath_figures figures; /* empty without a question, or if the runtime is too old to say */
 };
 
 void ath_session_group_free(struct ath_session_group *group);
@@ -40,12 +42,17 @@ char *ath_session_turn_words(const struct ath_runtime_turn *turn);
 /* Returns why a session waits, as a sentence; NULL if it does not wait. The caller frees it. */
 char *ath_session_wait_words(const struct ath_runtime_sessions *sessions,
                              const struct ath_runtime_session *session);
+/* Returns how much of its time a session has held its GPUs, as a sentence; NULL if the group has no
+ * figures of it, or if no turns are taken there. The caller frees it. */
+char *ath_session_held_words(const struct ath_session_group *group,
+                             const struct ath_runtime_session *session);
 /* Returns a peer "unix:PID:UID" in words, another address as it is. The caller frees it. */
 char *ath_session_peer_words(const struct ath_session_group *group, const char *peer);
 void ath_sessions_print(const struct ath_style *style, FILE *out,
                         const struct ath_session_group *groups, size_t count);
 
-/* Prints who waits for whom, for how long and why; or that no program waits. */
+/* Prints who waits for whom, for how long and why, or that no program waits; and how much each
+ * session has held its GPUs, if the groups have figures. */
 void ath_sessions_explain(const struct ath_style *style, FILE *out,
                           const struct ath_session_group *groups, size_t group_count);
 
