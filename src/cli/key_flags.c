@@ -69,9 +69,12 @@ static int look_up_before(const struct ath_document *document, struct ath_change
                           struct ath_err *err)
 {
     int status = 0;
-    for (size_t i = 0; i < report->change_count && !status; i++)
-        status =
-            ath_document_get(document, report->changes[i].key, &report->changes[i].before, err);
+    for (size_t i = 0; i < report->change_count && !status; i++) {
+        struct ath_applied_change *change = &report->changes[i];
+        status = ath_document_get(document, change->key, &change->before, err);
+        if (status && ath_document_makes_row(change->key))
+            status = 0;
+    }
     return status;
 }
 

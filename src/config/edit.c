@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/key_name.h"
 #include "base/pci.h"
 #include "config/draft.h"
 #include "config/key.h"
@@ -204,10 +205,62 @@ static int set_list(struct ath_draft *draft, const struct ath_key *key,
     return status ? status : check_order(draft, schema, change, &wanted, err);
 }
 
+/* Returns the name in "identities.NAME.KEY" if such a row may be made, else NULL. The caller frees
+ * it. Rows of other lists have keys that they cannot be without. */
+static char *new_identity(const char *path)
+{
+    static const char list[] = "identities.";
+    const size_t length = sizeof list - 1;
+    const char *begin = !strncmp(path, list, length) ? path + length : NULL;
+    const char *dot = begin ? strrchr(begin, '.') : NULL;
+    if (!dot)
+        return NULL;
+    ath_auto_free char *name = /* may have dots */
+        ath_xasprintf("%.*s", (int)(dot - begin), begin);
+    const struct ath_schema *rows = ath_schema_find(ath_schema_root(), "identities");
+    bool is_good = ath_key_name_is_valid(name) && ath_schema_find(rows, dot + 1) &&
+                   strcmp(dot + 1, rows->name_key) != 0;
+    return is_good ? ath_steal(&name) : NULL;
+}
+
+bool ath_document_makes_row(const char *key)
+{
+    ath_auto_free char *name = new_identity(key);
+    return name != NULL;
+}
+
+static int make_identity(struct ath_draft *draft, const char *name, struct ath_err *err)
+{
+    struct ath_key key;
+    ATH_AUTO(ath_text) written = { 0 };
+    int status = ath_key_find(&draft->tree, NULL, "identities", &key, err);
+    if (status)
+        return status;
+    ath_schema_write_entry(ath_schema_find(key.schema, key.schema->name_key), name, ATH_YAML_PLAIN,
+                           &written);
+    ath_auto_free char *item = ath_xasprintf("{ %s: %s }", key.schema->name_key, written.data);
+    ath_auto_free char *whole = ath_xasprintf("[%s]", item);
+    return key.value ? ath_draft_add(draft, key.value, NULL, item, err)
+                     : add_missing(draft, &key, whole, err);
+}
+
+/* Finds the place of a change. A row of an identity that does not exist is made. */
+static int find_place(struct ath_draft *draft, const struct ath_change *change, struct ath_key *out,
+                      struct ath_err *err)
+{
+    int status = ath_key_find(&draft->tree, NULL, change->key, out, err);
+    ath_auto_free char *name =
+        status && strcmp(change->value, "null") != 0 ? new_identity(change->key) : NULL;
+    if (!name)
+        return status;
+    status = make_identity(draft, name, err);
+    return status ? status : ath_key_find(&draft->tree, NULL, change->key, out, err);
+}
+
 static int set_one(struct ath_draft *draft, const struct ath_change *change, struct ath_err *err)
 {
     struct ath_key key;
-    int status = ath_key_find(&draft->tree, NULL, change->key, &key, err);
+    int status = find_place(draft, change, &key, err);
     if (status)
         return status;
     bool is_written = key.value && key.value->kind == ATH_YAML_SCALAR;

@@ -14,12 +14,16 @@ struct ath_change {
 };
 
 /*
- * Makes all changes, or none. Rules between values (ports, ids) are checked after the last change
- * only. Returns 0, or a negative errno with err: "key-unknown", "value-invalid" (the message names
- * the allowed values), "document-uneditable" (the file's form does not allow a safe change).
+ * Makes all changes, or none. "identities.NAME.KEY" makes the row if there is none. Rules between
+ * values (ports, ids) are checked after the last change only. Returns 0, or a negative errno with
+ * err: "key-unknown", "value-invalid" (the message names the allowed values), "document-uneditable"
+ * (the file's form does not allow a safe change).
  */
 int ath_document_set_all(struct ath_document *document, const struct ath_change *changes,
                          size_t count, struct ath_err *err);
+
+/* Whether a key is such a value of a row that can be made. */
+bool ath_document_makes_row(const char *key);
 
 /* Makes one change; errors as above. */
 int ath_document_set(struct ath_document *document, const char *key, const char *value,

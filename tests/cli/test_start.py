@@ -213,6 +213,21 @@ class NamedKeys(Base):
                          [("alice", False), ("default", False), ("weak", True), ("zoe", False)])
         self.assertRegex(self.ok("key", "list").stdout, r"(?m)^weak .* can be guessed; 16 are needed$")
 
+    def test_a_key_that_exists_gets_a_share(self):
+        self.ok("key", "add", "old.one")
+        error = self.error("key", "add", "old.one", "--share", "25")
+        self.assertEqual(error["code"], "exists")
+        command = re.search(r"aitherion -c \S+ (configure --set identities\.old\.one\.share=25);", error["hint"])[1]
+        self.ok(*command.split())
+        (row,) = self.data("configure", "--show")["document"]["identities"]
+        self.assertEqual((row["name"], row["share"], row["priority"]), ("old.one", 25, None))
+
+    def test_a_new_key_takes_the_row_that_is_there(self):
+        self.ok("configure", "--set", "identities.alice.share=10", "--set", "identities.alice.sessions=2")
+        self.ok("key", "add", "alice", "--share", "20")
+        (row,) = self.data("configure", "--show")["document"]["identities"]
+        self.assertEqual((row["name"], row["share"], row["sessions"]), ("alice", 20, 2))
+
     def test_a_key_is_removed_only_on_request(self):
         self.ok("key", "add", "alice")
         self.ok("key", "add", "bob")

@@ -474,6 +474,28 @@ TEST(entries_are_added_in_the_style_of_the_others)
     }
 }
 
+TEST(a_value_of_an_identity_makes_its_row)
+{
+    static const char *const wrong[] = {
+        "identities.a.shrae",     "identities.a b.share", "identities.share", "identities..share",
+        "identities.x.bak.share", "identities.c.name",    "identities.a",     "identities.a.",
+    };
+    ath_auto_free char *found = set(MINIMAL, "identities.a.b.share", "25");
+    ck_assert_str_eq(found, MINIMAL "identities:\n  - name: a.b\n    share: 25\n");
+    ath_auto_free char *second = set(found, "identities.a.share", "30");
+    ath_auto_free char *wanted = ath_xasprintf("%s  - name: a\n    share: 30\n", found);
+    ck_assert_str_eq(second, wanted);
+
+    ATH_AUTO(ath_document) document = { 0 };
+    struct ath_err err = { 0 };
+    parse_good(second, &document);
+    for (size_t i = 0; i < ATH_COUNT(wrong); i++)
+        ck_assert_msg(ath_document_set(&document, wrong[i], "25", &err) < 0, "%s", wrong[i]);
+    ck_assert_int_eq(ath_document_set(&document, "identities.c.share", "null", &err), -ENOENT);
+    ck_assert_int_eq(ath_document_set(&document, "identities.c.share", "101", &err), -EINVAL);
+    ck_assert_str_eq(document.text, second);
+}
+
 TEST(entries_are_removed_with_their_lines)
 {
     static const struct {

@@ -19,7 +19,7 @@
 #include "config/key_folder.h"
 #include "container/image/digest.h"
 
-enum { LOCK_TIMEOUT_MS = 10000 };
+enum { LOCK_TIMEOUT_MS = 10000, ROW_KEYS = 7 };
 
 struct options {
     const char *group, *memory, *share, *priority, *sessions, *gpus;
@@ -69,29 +69,36 @@ static int make(struct work *work, const char *group, bool *out_has_moved, struc
     return status;
 }
 
-/* Adds the row of the identity to the document. In a dry run it is only checked. */
+/* Writes the row of the identity into the document. A row that is there already, of a key from
+ * before, keeps what no option changes. In a dry run it is only checked. */
 static int add_row(const struct work *work, const struct options *options, const char *name,
                    bool is_dry_run, struct ath_err *err)
 {
     ATH_AUTO(ath_document) document = { 0 };
     ATH_AUTO(ath_faults) faults = { 0 };
-    struct ath_change fields[8] = { { "name", name } };
-    const struct ath_change wanted[] = { { "memory", options->memory },
-                                         { "share", options->share },
-                                         { "cap", options->is_capped ? "true" : NULL },
-                                         { "priority", options->priority },
-                                         { "sessions", options->sessions },
-                                         { "gpus", options->gpus },
-                                         { "admin", options->is_admin ? "true" : NULL } };
-    size_t count = 1;
-    for (size_t i = 0; i < ATH_COUNT(wanted); i++)
-        if (wanted[i].value)
-            fields[count++] = wanted[i];
-    if (count == 1)
+    ATH_AUTO(ath_texts) keys = { 0 };
+    struct ath_change changes[ROW_KEYS];
+    const struct ath_change wanted[ROW_KEYS] = { { "memory", options->memory },
+                                                 { "share", options->share },
+                                                 { "cap", options->is_capped ? "true" : NULL },
+                                                 { "priority", options->priority },
+                                                 { "sessions", options->sessions },
+                                                 { "gpus", options->gpus },
+                                                 { "admin", options->is_admin ? "true" : NULL } };
+    size_t count = 0;
+    for (size_t i = 0; i < ATH_COUNT(wanted); i++) {
+        ath_auto_free char *key = ath_xasprintf("identities.%s.%s", name, wanted[i].key);
+        if (!wanted[i].value)
+            continue;
+        ath_texts_add(&keys, key);
+        changes[count] = (struct ath_change){ keys.items[count], wanted[i].value };
+        count++;
+    }
+    if (!count)
         return 0;
     int status = ath_document_open(work->nodes.path, LOCK_TIMEOUT_MS, &document, &faults, err);
     if (!status)
-        status = ath_document_append(&document, "identities", fields, count, err);
+        status = ath_document_set_all(&document, changes, count, err);
     return status || is_dry_run ? status : ath_document_save(&document, err);
 }
 
@@ -114,7 +121,11 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
     }
     if (work.place.is_there) {
         ath_err_set(err, -EEXIST, ATH_E_EXISTS, _("there is already a key '%s'"), name);
-        return ath_err_hint(err, -EEXIST, "aitherion key remove %s", name);
+        return ath_err_hint(err, -EEXIST,
+                            _("to change what it may have: aitherion configure --set "
+                              "identities.%s.share=25; for a new key, first: "
+                              "aitherion key remove %s"),
+                            name, name);
     }
     status = add_row(&work, options, name, true, err); /* a faulty row makes no key */
     if (status)
