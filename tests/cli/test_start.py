@@ -228,6 +228,22 @@ class NamedKeys(Base):
         (row,) = self.data("configure", "--show")["document"]["identities"]
         self.assertEqual((row["name"], row["share"], row["sessions"]), ("alice", 20, 2))
 
+    def test_the_row_goes_with_its_key(self):
+        def rows():
+            return [row["name"] for row in self.data("configure", "--show")["document"]["identities"]]
+        for name in ("alice", "bob"):
+            said = self.ok("key", "add", name, "--share", "60").stdout
+            self.assertIn(f"wrote the row of '{name}' into `identities` of the document; `aitherion start` gives it", said)
+            self.assertEqual("warning: the shares of identities that may use the same GPU add up to 120 percent" in said, name == "bob")
+        self.assertNotIn("row", self.ok("key", "add", "carol").stdout)
+        self.assertIn("would remove the row of 'alice'", self.ok("key", "remove", "alice", "--dry-run").stdout)
+        self.assertEqual(rows(), ["alice", "bob"])
+        self.assertIn("removed the row of 'alice' in `identities`", self.ok("key", "remove", "alice", "--yes").stdout)
+        self.assertEqual(rows(), ["bob"])
+        self.assertIs(self.data("key", "remove", "carol", "--yes")["has_row"], False)
+        self.ok("key", "add", "alice", "--share", "10")
+        self.assertEqual(rows(), ["bob", "alice"])
+
     def test_a_key_is_removed_only_on_request(self):
         self.ok("key", "add", "alice")
         self.ok("key", "add", "bob")

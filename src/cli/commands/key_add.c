@@ -14,6 +14,7 @@
 #include "cli/commands/key_place.h"
 #include "cli/nodes.h"
 #include "cli/output/key.h"
+#include "config/check.h"
 #include "config/edit.h"
 #include "config/key_file.h"
 #include "config/key_folder.h"
@@ -31,11 +32,13 @@ struct work {
     struct ath_key_place place;
     char fingerprint[ATH_DIGEST_TEXT];
     char *next;
+    char *warning; /* about the row; NULL for none */
 };
 
 static void work_free(struct work *work)
 {
     free(work->next);
+    free(work->warning);
     ath_key_place_free(&work->place);
     ath_nodes_free(&work->nodes);
 }
@@ -69,9 +72,15 @@ static int make(struct work *work, const char *group, bool *out_has_moved, struc
     return status;
 }
 
+static bool has_row(const struct options *options)
+{
+    return options->memory || options->share || options->is_capped || options->priority ||
+           options->sessions || options->gpus || options->is_admin;
+}
+
 /* Writes the row of the identity into the document. A row that is there already, of a key from
  * before, keeps what no option changes. In a dry run it is only checked. */
-static int add_row(const struct work *work, const struct options *options, const char *name,
+static int add_row(struct work *work, const struct options *options, const char *name,
                    bool is_dry_run, struct ath_err *err)
 {
     ATH_AUTO(ath_document) document = { 0 };
@@ -99,6 +108,9 @@ static int add_row(const struct work *work, const struct options *options, const
     int status = ath_document_open(work->nodes.path, LOCK_TIMEOUT_MS, &document, &faults, err);
     if (!status)
         status = ath_document_set_all(&document, changes, count, err);
+    if (!status && options->share && !work->warning &&
+        ath_document_check_doubts(&document, &faults))
+        work->warning = ath_xstrdup(faults.items[0].message);
     return status || is_dry_run ? status : ath_document_save(&document, err);
 }
 
@@ -153,6 +165,8 @@ static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
         .path = work.place.file,
         .name = name,
         .has_moved = has_moved,
+        .has_row = has_row(options),
+        .warning = work.warning,
         .mode = ATH_UNKNOWN,
         .fingerprint = *work.fingerprint ? work.fingerprint : NULL,
         .next = work.next,

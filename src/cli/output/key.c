@@ -45,6 +45,10 @@ static const struct ath_field fields[] = {
                       "only key",
               .is_nullable = true),
     ATH_FIELD("is_there", AT(is_there)),
+    ATH_FIELD("has_row", AT(has_row),
+              .help = "the command wrote or removed the row `identities` of the document"),
+    ATH_FIELD("warning", AT(warning), .help = "what is hardly meant in the row; null for nothing",
+              .is_nullable = true),
     ATH_FIELD("sha256", AT(fingerprint), .help = "SHA-256 of the file's bytes",
               .is_nullable = true),
     ATH_FIELD("mode", ATH_OF(ATH_FIELD_TEXT), .help = "permission bits of the file",
@@ -73,6 +77,23 @@ static void export_to_text(const struct ath_style *style, FILE *out,
                                : _("wrote the shared key to '%s'\n"),
             path);
     fprintf(out, "%s\n", _("another machine or user takes it with: aitherion key --import < FILE"));
+}
+
+static void row_to_text(FILE *out, const struct ath_key_report *report)
+{
+    if (report->action == ATH_KEY_REMOVE)
+        fprintf(out,
+                report->is_dry_run
+                    ? _("would remove the row of '%s' in `identities` of the document\n")
+                    : _("removed the row of '%s' in `identities` of the document\n"),
+                report->name);
+    else
+        fprintf(out,
+                report->is_dry_run
+                    ? _("would write the row of '%s' into `identities` of the document\n")
+                    : _("wrote the row of '%s' into `identities` of the document; `aitherion "
+                        "start` gives it to the runtimes\n"),
+                report->name);
 }
 
 static void to_text(const struct ath_style *style, FILE *out, const void *data)
@@ -107,6 +128,10 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
                    : report->is_there && replaced[report->action] ? replaced
                                                                   : planned)[report->action]),
                 path);
+    if (report->has_row)
+        row_to_text(out, report);
+    if (report->warning)
+        fprintf(out, _("warning: %s\n"), report->warning);
     if (report->fingerprint)
         fprintf(out, "SHA-256  %s\n", report->fingerprint);
     if (report->mode != ATH_UNKNOWN && report->mode & (report->name ? 037 : 077))

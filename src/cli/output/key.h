@@ -20,6 +20,8 @@ struct ath_key_report {
     const char *path;
     const char *name;        /* of a key in a folder; NULL: it is the only one */
     bool has_moved;          /* the only key became the key `default` of a folder */
+    bool has_row;            /* the command wrote or removed the row of the document's identities */
+    const char *warning;     /* translated: what is hardly meant in the row; NULL for nothing */
     const char *fingerprint; /* SHA-256 of the file; NULL if there is no file */
     int mode;                /* permission bits of the file, or ATH_UNKNOWN */
     const char *base64;      /* the key, for an export to standard output; else NULL */
