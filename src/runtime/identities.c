@@ -107,16 +107,21 @@ static int read_word(char *word, struct ath_identity *out)
     return -EINVAL;
 }
 
-static int read_row(char *line, const struct ath_identities *before, struct ath_identity *out)
+/* *out_wrong: the word that is not valid, without its value, in line. */
+static int read_row(char *line, const struct ath_identities *before, struct ath_identity *out,
+                    const char **out_wrong)
 {
     char *rest = line, *name = strsep(&rest, " "), *word;
+    *out_wrong = name;
     if (!ath_key_name_is_valid(name) || ath_identities_find(before, name))
         return -EINVAL;
     *out = (struct ath_identity){ .memory_bytes = ATH_UNKNOWN, .sessions = ATH_UNKNOWN };
     snprintf(out->name, sizeof out->name, "%s", name);
     while ((word = strsep(&rest, " ")))
-        if (*word && read_word(word, out))
+        if (*word && read_word(word, out)) {
+            *out_wrong = word;
             return -EINVAL;
+        }
     /* The share bounds nothing for an identity whose programs may go before all others. */
     if (out->time.share_percent && out->time.priority == ATH_TIME_UNSET)
         out->time.priority = ATH_TIME_NORMAL;
@@ -127,6 +132,7 @@ int ath_identities_parse(const char *text, struct ath_identities *out, struct at
 {
     ath_auto_free char *copy = strdup(text);
     ath_auto_free struct ath_identities *read = calloc(1, sizeof *read);
+    const char *wrong = NULL;
     int number = 0;
     if (!copy || !read)
         return ath_err_system(err, -ENOMEM, "%s", _("no memory for the rows of identities"));
@@ -134,9 +140,14 @@ int ath_identities_parse(const char *text, struct ath_identities *out, struct at
         number++;
         if (!*line || *line == '#')
             continue;
-        if (read->count == ATH_IDENTITIES_MAX || read_row(line, read, &read->items[read->count]))
+        if (read->count == ATH_IDENTITIES_MAX)
             return ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
-                               _("line %d of the rows of identities is not valid"), number);
+                               _("line %d of the rows of identities is one too many: %d may be"),
+                               number, ATH_IDENTITIES_MAX);
+        if (read_row(line, read, &read->items[read->count], &wrong))
+            return ath_err_set(err, -EINVAL, ATH_E_VALUE_INVALID,
+                               _("line %d of the rows of identities is not valid: '%s'"), number,
+                               wrong);
         read->count++;
     }
     *out = *read;

@@ -345,7 +345,7 @@ class Rows(Base):
             self.rows("operator\nalice sessions=many\n")
             self.assertTrue(server.wait_for_log("event=identities-unusable"))
             self.assertEqual(list(self.ids(server, "operator")), ["alice"])
-        self.assertIn("line 2 of the rows of identities is not valid", server.log())
+        self.assertIn("line 2 of the rows of identities is not valid: 'sessions'", server.log())
         result = runtime.run("serve", "--sim", "--listen", "127.0.0.1:0", "--key", self.folder, "--identities", rows)
         self.assertEqual(result.returncode, 1)
         self.assertIn("line 2 of the rows of identities is not valid", result.stderr)

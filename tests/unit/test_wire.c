@@ -1243,6 +1243,8 @@ TEST(reads_the_rows_of_identities)
         ck_assert_msg(ath_identities_parse(bad[i], &rows, &err) == -EINVAL, "%s", bad[i]);
         ck_assert_uint_eq(rows.count, 3);
     }
+    ck_assert_int_eq(ath_identities_parse("alice\nbob admin shar=5", &rows, &err), -EINVAL);
+    ck_assert_str_eq(err.message, "line 2 of the rows of identities is not valid: 'shar'");
 }
 
 TEST(limits_the_rows_of_identities)
