@@ -223,6 +223,16 @@ class Live(Base):
         self.assertIn("25 % at most (set later), priority high", screen.keys("Enter"))
         self.assertIn("'101%' is no limit: give", " ".join(screen.keys("Escape", "m", "=101%", "Enter").replace("│", " ").split()))
 
+    def test_a_narrow_screen_with_shares(self):
+        server = runtime.Server("--sim")
+        self.addCleanup(server.__exit__)
+        program = cuda.Program(server.address, words=["--share", "25", "--cap", "--priority", "high"])
+        self.addCleanup(program.__exit__)
+        self.assertEqual(program.do(f"take plain {8 * MIB}"), "CUDA_SUCCESS")
+        key = {"AITHERION_KEY_FILE": runtime.key_file(runtime.KEY)}
+        screen = self.top(server, env=key)
+        self.assertRegex(screen.wait("25% max high"), r"Session Program +Key +.*Share +Held +Queued")
+
     def test_a_priority_that_the_key_bounds(self):
         rows = os.path.join(harness.scratch(), "top-rows")
         with open(rows, "w", encoding="ascii") as file:

@@ -231,8 +231,8 @@ const struct ath_top_column ath_top_columns[] = {
     { N_("Session"), N_("number of the session"), ATH_TOP_ID, 7, 8, 98, .text = text_id },
     { N_("Program"), N_("program"), ATH_TOP_PROGRAM, 10, 28, 99, .is_left = true,
       .text = text_program, .role = role_name },
-    { N_("Key"), N_("name of the key"), ATH_TOP_IDENTITY, 8, 14, 60, .is_left = true,
-      .is_shown = has_identities, .text = text_identity },
+    { N_("Key"), N_("name of the key"), ATH_TOP_IDENTITY, 8, 14, 60, .importance_with_turns = 93,
+      .is_left = true, .is_shown = has_identities, .text = text_identity },
     { N_("Host"), N_("host of the program"), ATH_TOP_FROM, 8, 24, 70, .is_left = true,
       .text = text_from, .is_address = true },
     { N_("Process"), NULL, ATH_TOP_SORT_COUNT, 7, 8, 25, .is_wide_only = true,
@@ -245,7 +245,7 @@ const struct ath_top_column ath_top_columns[] = {
     { N_("Limit"), NULL, ATH_TOP_SORT_COUNT, 6, 8, 50, .is_shown = has_limits, .text = text_limit },
     { N_("Busy"), N_("share of the GPU's time"), ATH_TOP_BUSY, 5, 6, 94, .text = text_busy,
       .role = role_busy },
-    { N_("Share"), N_("claimed share of the GPUs' time"), ATH_TOP_SHARE, 5, 12, 93,
+    { N_("Share"), N_("claimed share of the GPUs' time"), ATH_TOP_SHARE, 13, 13, 94,
       .is_shown = has_turns, .text = text_share },
     { N_("Held"), N_("time with its turn"), ATH_TOP_HELD, 5, 6, 92, .is_shown = has_turns,
       .text = text_held },
@@ -262,6 +262,12 @@ const struct ath_top_column ath_top_columns[] = {
     { N_("Age"), N_("age of the session"), ATH_TOP_AGE, 4, 6, 45, .text = text_age },
     { .title = NULL },
 };
+
+int ath_top_column_importance(const struct ath_top_column *column, const struct ath_top *top)
+{
+    return column->importance_with_turns && has_turns(top) ? column->importance_with_turns
+                                                           : column->importance;
+}
 
 const struct ath_top_column *ath_top_column(enum ath_top_sort key)
 {

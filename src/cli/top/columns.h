@@ -10,11 +10,12 @@ struct ath_top_column {
     const char *title; /* N_(); NULL ends the table */
     const char *help;  /* N_(): for the choice of an order */
     enum ath_top_sort key;
-    int least, most;   /* columns of the screen */
-    int importance;    /* a narrow screen leaves out the least important ones */
-    bool is_left;      /* text; numbers end at the right edge */
-    bool is_address;   /* cut in its middle if it does not fit */
-    bool is_wide_only; /* says little that is new: not in the table of text */
+    int least, most;           /* columns of the screen */
+    int importance;            /* a narrow screen leaves out the least important ones */
+    int importance_with_turns; /* the same if a session has a claim or takes turns; 0: the same */
+    bool is_left;              /* text; numbers end at the right edge */
+    bool is_address;           /* cut in its middle if it does not fit */
+    bool is_wide_only;         /* says little that is new: not in the table of text */
     bool (*is_shown)(const struct ath_top *top); /* NULL: always */
     char *(*text)(const struct ath_top *top, const struct ath_top_session *session); /* freed by the
                                                                                         caller */
@@ -22,6 +23,9 @@ struct ath_top_column {
 };
 
 extern const struct ath_top_column ath_top_columns[];
+
+/* Returns how important a column is for these sessions. */
+int ath_top_column_importance(const struct ath_top_column *column, const struct ath_top *top);
 
 /* Returns the column of a key. */
 const struct ath_top_column *ath_top_column(enum ath_top_sort key);

@@ -38,7 +38,7 @@ static void fit_sessions(const struct ath_canvas *canvas)
         screen->slots[count++] = (struct ath_slot){
             .least = column->least + is_key,
             .most = column->most,
-            .importance = column->importance + (is_key ? 100 : 0),
+            .importance = ath_top_column_importance(column, &screen->model) + (is_key ? 100 : 0),
             .is_wanted = !column->is_shown || column->is_shown(&screen->model),
         };
     }
