@@ -20,8 +20,10 @@ int ath_time_share_parse(const char *text, struct ath_time_claim *out)
 
     if ((comma && strcmp(comma, ",cap") != 0) || length >= sizeof number)
         return -EINVAL;
+    if (length > 1 && text[length - 1] == '%')
+        length--;
     snprintf(number, sizeof number, "%.*s", (int)length, text);
-    bool is_none = !comma && !strcmp(number, "none");
+    bool is_none = !strcmp(text, "none");
     int status = is_none ? 0 : ath_parse_int(number, 1, ATH_SHARE_PERCENT_MAX, &percent);
     if (status)
         return status;

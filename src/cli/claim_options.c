@@ -16,13 +16,24 @@ static int refuse_share(const char *share, const char *hint, struct ath_err *err
     return ath_err_hint(err, -EINVAL, "%s", hint);
 }
 
+/* Reads "25" or "25%". */
+static int parse_percent(const char *share, int *out)
+{
+    struct ath_time_claim claim = { 0 };
+    int status = strchr(share, ',') ? -EINVAL : ath_time_share_parse(share, &claim);
+    if (status || !claim.share_percent)
+        return status ? status : -EINVAL;
+    *out = claim.share_percent;
+    return 0;
+}
+
 int ath_claim_options_new_share(const char *share, int *out, struct ath_err *err)
 {
     if (!share || !strcmp(share, "none")) {
         *out = share ? 0 : ATH_UNKNOWN;
         return 0;
     }
-    return ath_parse_int(share, 1, ATH_SHARE_PERCENT_MAX, out)
+    return parse_percent(share, out)
                ? refuse_share(share, _("give a percentage from 1 to 100, or none"), err)
                : 0;
 }
@@ -40,7 +51,7 @@ int ath_claim_options_share(const char *share, bool is_capped, struct ath_time_c
     }
     if (!share)
         return 0;
-    if (ath_parse_int(share, 1, ATH_SHARE_PERCENT_MAX, &percent))
+    if (parse_percent(share, &percent))
         return refuse_share(share, _("give a percentage from 1 to 100, such as 25"), err);
     out->share_percent = percent;
     out->is_capped = is_capped;

@@ -74,6 +74,7 @@ class Run(unittest.TestCase):
         self.assertEqual(claim("--share", "25"), ("25", None))
         self.assertEqual(claim("--cap", "--share=100"), ("100,cap", None))
         self.assertEqual(claim("--priority", "high", "--share", "1"), ("1", "high"))
+        self.assertEqual(claim("--priority", "high", "--share", "25%"), ("25", "high"))
         self.assertEqual(claim("--share", "25", AITHERION_SHARE="50,cap", AITHERION_PRIORITY="low"), ("25", "low"))
         value, faults = harness.check_json(self.run_with("--dry-run", "--json", "--server", SERVER, "--share", "25", "--cap",
                                                          "--priority", "low", "x").stdout)
@@ -182,7 +183,7 @@ class Run(unittest.TestCase):
                 (["--server", SERVER, "--cap", "true"], 2, "'--cap' needs '--share'.*\n  hint: --share 25 --cap\n"),
                 (["--server", SERVER, "--share", "0", "true"], 2, "'0' is no share of the GPUs' time\n  hint: give a percentage"),
                 (["--server", SERVER, "--share", "101", "true"], 2, "'101' is no share"),
-                (["--server", SERVER, "--share", "25%", "true"], 2, "'25%' is no share"),
+                (["--server", SERVER, "--share", "25%%", "true"], 2, "'25%%' is no share"),
                 (["--server", SERVER, "--priority", "urgent", "true"], 2, "'urgent'"),
                 (["--server", SERVER, "/nonexistent/program"], 127, "cannot run '/nonexistent/program': No such file.*\n$")):
             with self.subTest(words):

@@ -224,7 +224,7 @@ class NamedKeys(Base):
 
     def test_a_new_key_takes_the_row_that_is_there(self):
         self.ok("configure", "--set", "identities.alice.share=10", "--set", "identities.alice.sessions=2")
-        self.ok("key", "add", "alice", "--share", "20")
+        self.ok("key", "add", "alice", "--share", "20%")
         (row,) = self.data("configure", "--show")["document"]["identities"]
         self.assertEqual((row["name"], row["share"], row["sessions"]), ("alice", 20, 2))
 

@@ -14,9 +14,9 @@ TEST(reads_shares)
         int percent;
         bool is_capped;
     } right[] = {
-        { "1", 1, false },      { "25", 25, false },  { "100", 100, false },
-        { "25,cap", 25, true }, { "1,cap", 1, true }, { "100,cap", 100, true },
-        { "none", 0, false },
+        { "1", 1, false },    { "25", 25, false },      { "100", 100, false },
+        { "25%", 25, false }, { "25%,cap", 25, true },  { "25,cap", 25, true },
+        { "1,cap", 1, true }, { "100,cap", 100, true }, { "none", 0, false },
     };
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         struct ath_time_claim claim = { 7, !right[i].is_capped, ATH_TIME_LOW };
@@ -29,7 +29,7 @@ TEST(reads_shares)
 
 TEST(refuses_what_is_no_share)
 {
-    static const char *const wrong[] = { "",        "0",    "101",         "-1",      "25%",
+    static const char *const wrong[] = { "",        "0",    "101",         "-1",      "25%%",
                                          "25,",     ",cap", "25,cat",      "25,cap,", "none,cap",
                                          "cap",     "2.5",  " 25",         "25 ",     "0,cap",
                                          "101,cap", "+5",   "00000000025", "25,CAP" };

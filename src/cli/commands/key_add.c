@@ -86,9 +86,13 @@ static int add_row(struct work *work, const struct options *options, const char 
     ATH_AUTO(ath_document) document = { 0 };
     ATH_AUTO(ath_faults) faults = { 0 };
     ATH_AUTO(ath_texts) keys = { 0 };
+    ath_auto_free char *share = ath_xstrdup(options->share);
+    size_t length = share ? strlen(share) : 0;
+    if (length > 1 && share[length - 1] == '%')
+        share[length - 1] = '\0'; /* the document has a number */
     struct ath_change changes[ROW_KEYS];
     const struct ath_change wanted[ROW_KEYS] = { { "memory", options->memory },
-                                                 { "share", options->share },
+                                                 { "share", share },
                                                  { "cap", options->is_capped ? "true" : NULL },
                                                  { "priority", options->priority },
                                                  { "sessions", options->sessions },
