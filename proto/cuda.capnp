@@ -668,13 +668,13 @@ interface Driver {
   coredumpSetAttribute @20 () -> () $c("cuCoredumpSetAttribute") $class(refused) $reason(.coredump) $since(12010);
   coredumpSetAttributeGlobal @21 () -> () $c("cuCoredumpSetAttributeGlobal") $class(refused) $reason(.coredump) $since(12010);
   ctxAttach @22 (flags :UInt32) -> (context :UInt64 $handle) $c("cuCtxAttach") $class(sync) $does([makes, counts]) $since(2000);
-  ctxCreate @23 () -> () $c("cuCtxCreate") $class(local) $does([makes]) $bySwitch $since(2000);
+  ctxCreate @23 () -> () $c("cuCtxCreate") $class(local) $does([makes, counts]) $bySwitch $since(2000);
   ctxCreateV2 @24 (flags :UInt32, device :Int32 $handle) -> (context :UInt64 $handle)
       $c("cuCtxCreate_v2") $class(custom) $byHand(client) $does([makes, leavesCurrent, counts]) $bySwitch $since(3020);
   ctxCreateV3 @25 (params :List(ExecAffinityParam) $count("paramCount") $nullable, flags :UInt32, device :Int32 $handle) ->
       (context :UInt64 $handle)
       $c("cuCtxCreate_v3") $class(custom) $byHand(client) $does([makes, leavesCurrent, counts]) $bySwitch $since(11040);
-  ctxCreateV4 @26 () -> () $c("cuCtxCreate_v4") $class(local) $does([makes]) $bySwitch $since(12050);
+  ctxCreateV4 @26 () -> () $c("cuCtxCreate_v4") $class(local) $does([makes, counts]) $bySwitch $since(12050);
   ctxDestroy @27 () -> () $c("cuCtxDestroy") $class(local) $does([ends, gives]) $bySwitch $since(2000);
   ctxDestroyV2 @28 (context :UInt64 $handle) -> ()
       $c("cuCtxDestroy_v2") $class(custom) $byHand(client) $forgets("*") $does([ends, endsContext, mayWait, gives]) $bySwitch
@@ -917,8 +917,8 @@ interface Driver {
   graphAddMemsetNode @144 (graph :UInt64 $handle, dependencies :List(UInt64) $handle $count("dependencyCount") $nullable, params
       :MemsetNodeParams, context :UInt64 $handle) -> (node :UInt64 $handle)
       $c("cuGraphAddMemsetNode") $class(sync) $does([makes]) $since(10000);
-  graphAddNode @145 () -> () $c("cuGraphAddNode") $class(local) $does([makes, awaitsOthers]) $since(12020);
-  graphAddNodeV2 @146 () -> () $c("cuGraphAddNode_v2") $class(local) $does([makes, awaitsOthers]) $since(12030);
+  graphAddNode @145 () -> () $c("cuGraphAddNode") $class(local) $does([makes, awaitsOthers, takes]) $since(12020);
+  graphAddNodeV2 @146 () -> () $c("cuGraphAddNode_v2") $class(local) $does([makes, awaitsOthers, takes]) $since(12030);
   graphBatchMemOpNodeGetParams @147 (node :UInt64 $handle) -> (params :BatchMemOpNodeParams $kept("node"))
       $c("cuGraphBatchMemOpNodeGetParams") $class(sync) $does([plain]) $since(11070);
   graphBatchMemOpNodeSetParams @148 (node :UInt64 $handle, params :BatchMemOpNodeParams) -> ()
@@ -1518,12 +1518,12 @@ interface Driver {
       $c("cuModuleGetSurfRef") $class(sync) $does([gets]) $since(3000);
   moduleGetTexRef @420 (module :UInt64 $handle, name :Text) -> (reference :UInt64 $handle)
       $c("cuModuleGetTexRef") $class(sync) $does([gets]) $since(2000);
-  moduleLoad @421 () -> () $c("cuModuleLoad") $class(local) $does([makes]) $since(2000);
-  moduleLoadData @422 () -> () $c("cuModuleLoadData") $class(local) $does([makes, mayWait]) $since(2000);
+  moduleLoad @421 () -> () $c("cuModuleLoad") $class(local) $does([makes, takes]) $since(2000);
+  moduleLoadData @422 () -> () $c("cuModuleLoadData") $class(local) $does([makes, mayWait, takes]) $since(2000);
   moduleLoadDataEx @423 (images :List(Image), options :List(JitOption), promised :UInt64) -> (module :UInt64 $handle, results
       :List(JitOption))
       $c("cuModuleLoadDataEx") $class(custom) $byHand(both) $does([makes, ofCode, mayWait, takes]) $since(2010);
-  moduleLoadFatBinary @424 () -> () $c("cuModuleLoadFatBinary") $class(local) $does([makes, mayWait]) $since(2000);
+  moduleLoadFatBinary @424 () -> () $c("cuModuleLoadFatBinary") $class(local) $does([makes, mayWait, takes]) $since(2000);
   moduleUnload @425 (module :UInt64 $handle) -> ()
       $c("cuModuleUnload") $class(sync) $forgets("*") $does([ends, mayWait, synchronizes, gives]) $since(2000);
   multicastAddDevice @426 (mcHandle :UInt64 $handle, device :Int32 $handle) -> ()

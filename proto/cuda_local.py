@@ -9,7 +9,7 @@ The functions that end in _ptsz and _ptds name the thread's stream themselves, s
 from cuda_client import NOTE, Client, arguments, signature
 
 LOOKED_AT = {"takes", "gives", "counts", "occupies", "beginsCapture", "endsCapture"}
-# They ask nothing of the GPUs. Many others that a client answers alone (class local) go to the driver here.
+# These have nothing to do with the GPUs. Many others that a client answers alone (class local) go to the driver here.
 TELLS = {"cuGetErrorName", "cuGetErrorString", "cuGetExportTable", "cuGetProcAddress", "cuGetProcAddress_v2", "cuDriverGetVersion"}
 BY_HAND = ("cuInit", "cuGetProcAddress", "cuGetProcAddress_v2")
 

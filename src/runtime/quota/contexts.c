@@ -116,6 +116,7 @@ static CUresult make(const struct making *making, CUcontext *out)
 struct creating {
     struct making making; /* first */
     unsigned int flags;
+    CUctxCreateParams *params;
     CUexecAffinityParam *affinities;
     int affinity_count;
 };
@@ -133,6 +134,15 @@ static CUresult create_v3(const struct making *making, CUcontext *out, CUcontext
     const struct creating *creating = (const struct creating *)making;
     CUresult status = ath_quota.driver.cuCtxCreate_v3(
         out, creating->affinities, creating->affinity_count, creating->flags, making->device);
+    *as_context = *out;
+    return status;
+}
+
+static CUresult create_v4(const struct making *making, CUcontext *out, CUcontext *as_context)
+{
+    const struct creating *creating = (const struct creating *)making;
+    CUresult status =
+        ath_quota.driver.cuCtxCreate_v4(out, creating->params, creating->flags, making->device);
     *as_context = *out;
     return status;
 }
@@ -162,6 +172,23 @@ CUresult ath_quota_cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *param
         .affinity_count = count
     };
     return make(&creating.making, context);
+}
+
+CUresult ath_quota_cuCtxCreate_v4(CUcontext *context, CUctxCreateParams *params, unsigned int flags,
+                                  CUdevice device)
+{
+    const struct creating creating = {
+        .making = { .device = device, .make = create_v4, .undo = destroy },
+        .flags = flags,
+        .params = params
+    };
+    return make(&creating.making, context);
+}
+
+/* The first version makes contexts for addresses of 32 bits, if the driver has it still. */
+CUresult ath_quota_cuCtxCreate(CUcontext *context, unsigned int flags, CUdevice device)
+{
+    return ath_quota_cuCtxCreate_v2(context, flags, device);
 }
 
 static void end_context(CUcontext context)

@@ -39,6 +39,33 @@ CUresult ath_quota_cuGraphAddMemAllocNode(CUgraphNode *node, CUgraph graph,
                : ath_quota.driver.cuGraphAddMemAllocNode(node, graph, dependencies, count, params);
 }
 
+/* A node whose structure tells its kind. */
+static CUresult check_node(const CUgraphNodeParams *params)
+{
+    return params && params->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC
+               ? ath_graphs_check_room(ath_quota_device_at(&params->alloc.poolProps.location),
+                                       params->alloc.bytesize)
+               : CUDA_SUCCESS;
+}
+
+CUresult ath_quota_cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies,
+                                  size_t count, CUgraphNodeParams *params)
+{
+    CUresult status = check_node(params);
+    return status ? status
+                  : ath_quota.driver.cuGraphAddNode(node, graph, dependencies, count, params);
+}
+
+CUresult ath_quota_cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph,
+                                     const CUgraphNode *dependencies, const CUgraphEdgeData *edges,
+                                     size_t count, CUgraphNodeParams *params)
+{
+    CUresult status = check_node(params);
+    return status ? status
+                  : ath_quota.driver.cuGraphAddNode_v2(node, graph, dependencies, edges, count,
+                                                       params);
+}
+
 static bool has_graphs(size_t device)
 {
     return graphs.devices >> ath_quota.devices[device] & 1;

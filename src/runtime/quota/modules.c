@@ -44,6 +44,17 @@ static bool count_module(struct ath_holding *holding, int64_t measured)
     return true;
 }
 
+/* Enters a module that the driver has loaded, unless it failed (status). Returns the status. */
+static CUresult settle_module(const CUmodule *module, struct ath_holding *holding,
+                              const struct ath_measure *before, CUresult status)
+{
+    if (!status && !count_module(holding, ath_measure_end(before))) {
+        ath_quota.driver.cuModuleUnload(*module);
+        status = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    return ath_ledger_settle(holding, ATH_HOLDING_MODULE, status ? 0 : (uintptr_t)*module, status);
+}
+
 CUresult ath_quota_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count,
                                       CUjit_option *options, void **values)
 {
@@ -54,11 +65,30 @@ CUresult ath_quota_cuModuleLoadDataEx(CUmodule *module, const void *image, unsig
         return CUDA_ERROR_OUT_OF_MEMORY;
     ath_measure_begin(current_device(), &before);
     CUresult status = ath_quota.driver.cuModuleLoadDataEx(module, image, count, options, values);
-    if (!status && !count_module(holding, ath_measure_end(&before))) {
-        ath_quota.driver.cuModuleUnload(*module);
-        status = CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    return ath_ledger_settle(holding, ATH_HOLDING_MODULE, (uintptr_t)*module, status);
+    return settle_module(module, holding, &before, status);
+}
+
+CUresult ath_quota_cuModuleLoadData(CUmodule *module, const void *image)
+{
+    return image ? ath_quota_cuModuleLoadDataEx(module, image, 0, NULL, NULL)
+                 : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult ath_quota_cuModuleLoadFatBinary(CUmodule *module, const void *image)
+{
+    return ath_quota_cuModuleLoadData(module, image);
+}
+
+/* A file's memory is only measured. */
+CUresult ath_quota_cuModuleLoad(CUmodule *module, const char *path)
+{
+    struct ath_measure before;
+    struct ath_holding *holding =
+        ath_room_take(ath_quota_current_device(), 0, ath_quota_current_context());
+    if (!holding)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    ath_measure_begin(current_device(), &before);
+    return settle_module(module, holding, &before, ath_quota.driver.cuModuleLoad(module, path));
 }
 
 CUresult ath_quota_cuModuleUnload(CUmodule module)
