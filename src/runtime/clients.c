@@ -212,6 +212,14 @@ void ath_clients_reap(struct ath_listener *listener)
     }
 }
 
+bool ath_clients_are_there(const struct ath_process_table *processes)
+{
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
+        if (processes->items[i].session)
+            return true;
+    return false;
+}
+
 void ath_clients_end(const struct ath_process_table *processes)
 {
     for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)

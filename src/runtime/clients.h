@@ -17,5 +17,8 @@ void ath_clients_start(struct ath_listener *listener, int fd, size_t which,
 /* Reaps the processes that have ended, and forgets their sessions. */
 void ath_clients_reap(struct ath_listener *listener);
 
+/* Whether there is any session. */
+bool ath_clients_are_there(const struct ath_process_table *processes);
+
 /* Ends all sessions. */
 void ath_clients_end(const struct ath_process_table *processes);

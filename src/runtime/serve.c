@@ -93,7 +93,9 @@ static void serve_clients(struct ath_listener *listener)
         ath_refusal_log_settle(&listener->refusals);
         ath_helper_look(listener, &listener->sampler, &ath_sampler_kind);
         ath_helper_look(listener, &listener->arbiter.helper, &ath_arbiter_kind);
-        listener->is_over = listener->is_over || ath_unused_is_over(&listener->unused);
+        listener->is_over =
+            listener->is_over ||
+            ath_unused_is_over(&listener->unused, ath_clients_are_there(&listener->processes));
         for (size_t i = ATH_POLL_TCP; i < ATH_POLL_COUNT && !listener->is_over; i++)
             if (polls[i].revents)
                 ath_newcomers_accept(listener, i);

@@ -22,13 +22,13 @@ int ath_unused_open(const char *path, struct ath_unused *out, struct ath_err *er
 }
 
 /* A user that comes between two looks begins them again, so only the last one keeps the lock. */
-bool ath_unused_is_over(struct ath_unused *unused)
+bool ath_unused_is_over(struct ath_unused *unused, bool has_sessions)
 {
     uint64_t now_ms = ath_now_ms();
     if (unused->fd < 0 || now_ms < unused->since_ms + PERIOD_MS)
         return false;
     unused->since_ms = now_ms;
-    if (flock(unused->fd, LOCK_EX | LOCK_NB)) {
+    if (has_sessions || flock(unused->fd, LOCK_EX | LOCK_NB)) {
         unused->looks = 0;
         return false;
     }

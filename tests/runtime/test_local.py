@@ -5,12 +5,14 @@ import fcntl
 import json
 import mmap
 import os
+import shlex
 import signal
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import runtime
@@ -63,7 +65,7 @@ class Limits(Base):
                 self.all(program, [f"take plain {8 * MIB + 1}"], FULL)
                 self.assertEqual(program.do("memory"), f"{GOOD} {8 * MIB} {8 * MIB} {8 * MIB}")
                 self.all(program, [f"take plain {8 * MIB}"])
-                self.all(program, ["take plain 1", "take async 1", "take create 65536", "take pool 1", "take managed 1"], FULL)
+                self.all(program, ["take plain 1", "take async 1", "take create 65536", "take pool 1", "take managed 1", "take module 1"], FULL)
                 self.assertEqual(program.do("memory"), f"{GOOD} 0 {8 * MIB} {8 * MIB}")
                 self.all(program, ["give", "take plain 1"])
                 program.end()
@@ -228,6 +230,15 @@ class Own(Base):
             sleeper.send_signal(signal.SIGKILL)
             sleeper.wait()
         self.assertTrue(harness.wait_until(self.is_unused), "the runtime has not ended")
+
+    def test_it_stays_for_a_session_whose_program_closed_the_lock(self):
+        steps = os.path.join(harness.build(), "tests", "runtime", "cuda_steps")
+        words = "for fd in 3 4 5 6 7 8 9; do eval \"exec $fd>&-\"; done; exec " + shlex.quote(steps)
+        with subprocess.Popen([harness.binary(), "run", "--local", "--", "sh", "-c", words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True, env=self.env, cwd=self.folder) as one:
+            self.assertEqual(one.stdout.readline().strip(), GOOD)
+            time.sleep(5)  # longer than an unused runtime stays
+            self.assertEqual(one.communicate("take plain 4096\n", timeout=harness.PATIENCE_S)[0].strip(), GOOD)
 
     def test_a_folder_that_others_may_write_is_refused(self):
         os.mkdir(self.run + "-local")

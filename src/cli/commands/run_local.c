@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,9 +120,13 @@ static int make_folder(const char *folder, struct ath_err *err)
 static int use(const char *folder, struct ath_err *err)
 {
     ath_auto_free char *path = ath_xasprintf("%s/users", folder);
-    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return ath_err_system(err, -errno, _("cannot open '%s'"), path);
+    int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = opened < 0 ? -1 : fcntl(opened, F_DUPFD, 3); /* not the program's standard input */
+    int status = fd < 0 ? ath_err_system(err, -errno, _("cannot open '%s'"), path) : 0;
+    if (opened >= 0)
+        close(opened);
+    if (status)
+        return status;
     while (flock(fd, LOCK_SH))
         if (errno != EINTR)
             return ath_err_system(err, -errno, _("cannot lock '%s'"), path);
@@ -137,6 +143,15 @@ static bool answers(const char *socket)
                              NULL, TRY_MS, &session, &err);
 }
 
+/* Kernels before 5.9 have no close_range(). */
+static void close_from(unsigned int first)
+{
+    if (!syscall(SYS_close_range, first, UINT_MAX, 0))
+        return;
+    for (long fd = first, end = sysconf(_SC_OPEN_MAX); fd < end; fd++)
+        close((int)fd);
+}
+
 __attribute__((noreturn)) static void become_runtime(const char *program, const char *folder,
                                                      const char *socket)
 {
@@ -150,12 +165,13 @@ __attribute__((noreturn)) static void become_runtime(const char *program, const 
         unsetenv(of_program[i]);
     if (null_fd >= 0)
         dup2(null_fd, 0);
+    if (log_fd < 0)
+        log_fd = open("/dev/null", O_WRONLY);
     if (log_fd >= 0) {
         dup2(log_fd, 1);
         dup2(log_fd, 2);
     }
-    for (int fd = 3; fd < 1024; fd++) /* the lock of a user among them */
-        close(fd);
+    close_from(3); /* the lock of a user among them */
     (void)!chdir("/");
     execl(program, "aitherion-runtime", "serve", "--listen", "none", "--socket", socket,
           "--no-auth", "--until-unused", users, (char *)NULL);

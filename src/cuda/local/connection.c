@@ -204,6 +204,7 @@ int ath_local_connect(struct ath_local_grant *out, struct ath_err *err)
     const struct ath_session_first first = { send_question, NULL };
     struct ath_session *session = &connection.session;
     struct ath_control_message answer;
+    pthread_atfork(before_fork, after_fork, in_child); /* another thread may fork meanwhile */
     pthread_mutex_lock(&connection.lock);
     int status = find_runtime(err);
     if (!status)
@@ -221,7 +222,6 @@ int ath_local_connect(struct ath_local_grant *out, struct ath_err *err)
     pthread_mutex_unlock(&connection.lock);
     if (status)
         return status;
-    pthread_atfork(before_fork, after_fork, in_child);
     begin_watch();
     ath_log(ATH_LOG_VERBOSE, "server=%s transport=local session=%llu devices=%zu", runtime(),
             (unsigned long long)session->id, out->count);
