@@ -119,11 +119,18 @@ static int take_grant(struct ath_control_channel channel, struct ath_local_grant
 
 /* ---- a lost session ---- */
 
+/* A session whose answer is only late has not been ended. */
+static bool is_closed(void)
+{
+    struct pollfd one = { .fd = connection.session.fd, .events = POLLRDHUP };
+    return poll(&one, 1, 0) == 1;
+}
+
 /* A runtime that answers has ended this session; it is asked by its own words. */
 static void say_loss(void)
 {
     nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000 }, NULL);
-    if (ath_client_answers(runtime())) {
+    if (is_closed() && ath_client_answers(runtime())) {
         ath_local_end();
         ath_log(ATH_LOG_NORMAL,
                 _("the runtime '%s' has ended this program's session; its CUDA calls fail from "
