@@ -1,4 +1,4 @@
-# Turns on GPUs: a state machine without clock, lock or I/O.
+# Turns on GPUs: a state machine without clock, lock or I/O. Its tests live for days of its time.
 libaitherion_a_SOURCES += \
 	src/turns/bits.h \
 	src/turns/decide.c \
@@ -9,3 +9,5 @@ libaitherion_a_SOURCES += \
 	src/turns/shares.c src/turns/shares.h \
 	src/turns/slot.h \
 	src/turns/turns.c src/turns/turns.h
+
+src/turns/decide.o src/turns/lag.o src/turns/pass.o src/turns/turns.o tests/unit/test_turns.o: CFLAGS := $(WALKING_CFLAGS)

@@ -48,8 +48,8 @@ static const struct {
     { { 50, 50 }, { BURST }, 60 },
     { { 10, 20, 70 }, { BURST }, 60 },
     { { 1, 99 }, { BURST }, 60 },
-    { { 10, 90 }, { 5 }, 20 }, /* a kernel, and its end is awaited */
-    { { 10, 20, 70 }, { 5 }, 20 },
+    { { 10, 90 }, { 5 }, 5 }, /* a kernel, and its end is awaited */
+    { { 10, 20, 70 }, { 5 }, 5 },
     { { 10, 90 }, { 500 * MS, BURST }, 600 },
     { { 50, 50 }, { 500 * MS, BURST }, 600 },
     { { 90, 10 }, { 500 * MS, BURST }, 600 },
@@ -743,10 +743,11 @@ TEST(lets_others_go_on_beside_an_overdue_party)
 TEST(bounds_debts)
 {
     world_add(&world, busy(50, 600 * (int64_t)SECOND));
-    world_add(&world, busy(50, BURST));
-    world_add(&world, busy(50, BURST));
+    world_add(&world, busy(50, ATH_TURNS_US));
+    world_add(&world, busy(50, ATH_TURNS_US));
     world_run(&world, 601 * (int64_t)SECOND);
-    world.programs[0].piece_us = BURST;
+    for (size_t i = 0; i < 3; i++)
+        world.programs[i].piece_us = BURST;
     world.programs[0].longest_wait_us = 0;
     world_run(&world, 60 * SECOND);
     ck_assert_int_ge(world.programs[0].longest_wait_us, 3 * ATH_TURNS_DEBT_US - SECOND);
