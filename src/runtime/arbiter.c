@@ -164,7 +164,7 @@ int ath_arbiter_prepare(struct ath_listener *listener, struct ath_err *err)
     }
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
         return ath_err_system(err, -errno, "%s", _("no pipe for turns on the GPUs"));
-    /* A session opens it once more, to write, and takes no bytes of others out. */
+    /* A session opens it again, to write, and takes no bytes of others out. */
     if (fchmod(ends[1], S_IWUSR)) {
         int status = -errno;
         close(ends[0]);

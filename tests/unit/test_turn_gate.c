@@ -716,7 +716,8 @@ TEST(the_first_work_on_a_device_needs_another_turn)
 }
 END_TEST
 
-/* The work on the first one may wait for that on the second, and nobody asked for the turn. */
+/* The work on the first one may wait for that on the second, and the arbiter has not asked for the
+ * turn. */
 TEST(the_first_work_on_a_device_waits_for_no_other)
 {
     CUcontext second;
