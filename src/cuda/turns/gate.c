@@ -135,7 +135,7 @@ static void sleep_for_turn(uint32_t word)
         return;
     }
     ath_turn_gate_call_arbiter();
-    ath_turn_gate_sleep(at, word, ATH_GATE_WAIT_MS * 1000);
+    ath_turn_gate_sleep(at, word, (int64_t)ATH_GATE_WAIT_MS * 1000);
     if (at == &gate.setup.grant->word && !ath_turn_gate_has_arbiter())
         ath_turn_gate_pass_freely();
 }

@@ -151,7 +151,7 @@ static void give_back_if_idle(uint32_t word, uint64_t calls)
 /* While there is no arbiter, or none for this session. */
 static void look_for_arbiter(void)
 {
-    ath_turn_gate_rest(ATH_GATE_LOOK_MS * 1000);
+    ath_turn_gate_rest((int64_t)ATH_GATE_LOOK_MS * 1000);
     if (ath_turn_gate_has_arbiter())
         atomic_store(&gate.word, &gate.setup.grant->word);
 }
@@ -178,7 +178,7 @@ __attribute__((noreturn)) static void *run(void *nothing)
             look_for_arbiter();
         else if (!(word & ATH_TURN_GIVEN) ||
                  atomic_load(&gate.setup.wish->returned) == ath_turn_number(word))
-            ath_turn_gate_sleep(at, word, ATH_GATE_REST_MS * 1000);
+            ath_turn_gate_sleep(at, word, (int64_t)ATH_GATE_REST_MS * 1000);
         else if (word & ATH_TURN_BACK)
             ath_turn_give_back(ath_turn_number(word), true);
         else
