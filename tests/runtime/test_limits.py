@@ -93,7 +93,7 @@ class Start(Base):
         with serve() as server:
             for variables, pattern in (({"AITHERION_MEMORY": "much"}, "AITHERION_MEMORY is 'much', which is no limit of GPU memory"),
                                        ({"HCS_VRAM_QUOTA": "4G"}, "HCS_VRAM_QUOTA is '4G', which is no number of bytes"),
-                                       ({"AITHERION_SHARE": "25%"}, "AITHERION_SHARE is '25%', which is no share of the GPUs' time"),
+                                       ({"AITHERION_SHARE": "25x"}, "AITHERION_SHARE is '25x', which is no share of the GPUs' time"),
                                        ({"AITHERION_PRIORITY": "top"}, "AITHERION_PRIORITY is 'top'; it can be high, normal or low")):
                 with self.subTest(variables), Program(server.socket, env=variables, alone=True) as program:
                     self.assertEqual(program.first, "CUDA_ERROR_SYSTEM_NOT_READY")
