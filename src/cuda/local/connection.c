@@ -129,7 +129,7 @@ static bool is_closed(void)
 /* A runtime that answers has ended this session; it is asked by its own words. */
 static void say_loss(void)
 {
-    nanosleep(&(struct timespec){ .tv_nsec = PAUSE_MS * 1000000 }, NULL);
+    nanosleep(&(struct timespec){ .tv_nsec = (long)PAUSE_MS * 1000000 }, NULL);
     if (is_closed() && ath_client_answers(runtime())) {
         ath_local_end();
         ath_log(ATH_LOG_NORMAL,
