@@ -34,6 +34,7 @@ enum {
     KNOWN_MAX = 32,
     CONTEXTS_MAX = 256,
     HOST_BUDGET = 64 << 20,
+    MANAGED_MAX = 1 << 20,
     DEVICES = 2,
 };
 
@@ -82,6 +83,7 @@ static CUcontext contexts[CONTEXTS_MAX]; /* that this input has made */
 static size_t context_count;
 static CUresult (*create_context)(CUcontext *context, unsigned int flags, CUdevice device);
 static CUresult (*destroy_context)(CUcontext context);
+static CUresult (*create_managed)(CUdeviceptr *address, size_t bytes, unsigned int flags);
 
 static CUresult note_context(CUcontext *context, unsigned int flags, CUdevice device)
 {
@@ -99,6 +101,13 @@ static CUresult forget_context(CUcontext context)
         if (contexts[i] == context)
             contexts[i--] = contexts[--context_count];
     return status;
+}
+
+/* Pages of managed memory that nobody wrote cost the simulated driver nothing, so terabytes are to
+ * be had. All of them are read when changes are looked for: that is slow, and no finding. */
+static CUresult allocate_managed(CUdeviceptr *address, size_t bytes, unsigned int flags)
+{
+    return bytes > MANAGED_MAX ? CUDA_ERROR_OUT_OF_MEMORY : create_managed(address, bytes, flags);
 }
 
 /* Ends all that lives in contexts, so that inputs do not depend on earlier ones. */
@@ -228,8 +237,10 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
     insist(!driver.cuInit(0), "the simulated driver begins");
     create_context = driver.cuCtxCreate_v2;
     destroy_context = driver.cuCtxDestroy_v2;
+    create_managed = driver.cuMemAllocManaged;
     driver.cuCtxCreate_v2 = note_context;
     driver.cuCtxDestroy_v2 = forget_context;
+    driver.cuMemAllocManaged = allocate_managed;
     ath_host_budget_set(&budget);
     prints_calls = getenv("FUZZ_CALLS");
     find_methods();
