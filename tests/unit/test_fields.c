@@ -33,6 +33,7 @@
 #include "cli/output/roce_test.h"
 #include "cli/output/run.h"
 #include "cli/output/session.h"
+#include "cli/output/session_change.h"
 #include "cli/output/start.h"
 #include "cli/output/start_plan.h"
 #include "cli/output/status.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "cli/output/session.h"
+#include "cli/output/session_words.h"
 
 #include "unit.h"
 

@@ -9,7 +9,7 @@
 #include "base/i18n.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/session_id.h"
-#include "cli/output/session.h"
+#include "cli/output/session_change.h"
 #include "cli/reach.h"
 
 struct options {

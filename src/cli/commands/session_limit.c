@@ -10,7 +10,7 @@
 #include "cli/claim_options.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/session_id.h"
-#include "cli/output/session.h"
+#include "cli/output/session_change.h"
 #include "cli/reach.h"
 
 enum { DEVICE_MAX = 1023 };

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/text.h"
+#include "cli/output/session_words.h"
 #include "cli/output/words.h"
 
 #define AT(member) ATH_AT(struct ath_session_group, member)

@@ -1,13 +1,10 @@
-/* Sessions, as a table and as JSON. */
+/* The list of sessions, as a table and as JSON. */
 #include "config.h"
 
 #include "cli/output/session.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <pwd.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clean.h"
@@ -15,6 +12,7 @@
 #include "base/i18n.h"
 #include "base/text.h"
 #include "base/time_claim.h"
+#include "cli/output/session_words.h"
 #include "cli/output/table.h"
 #include "cli/output/words.h"
 #include "config/schema.h"
@@ -220,170 +218,6 @@ static const struct ath_field list_fields[] = {
     { .name = NULL },
 };
 
-/* ---- words ---- */
-
-/* Returns where a limit or a share comes from; NULL if there is none. */
-static const char *source_words(enum ath_gpu_limit_source source)
-{
-    static const char *const words[] = { [ATH_GPU_LIMIT_SOURCE_NONE] = NULL,
-                                         [ATH_GPU_LIMIT_SOURCE_ASKED] = N_("asked for"),
-                                         [ATH_GPU_LIMIT_SOURCE_IDENTITY] = N_("of its key"),
-                                         [ATH_GPU_LIMIT_SOURCE_SET] = N_("set later") };
-    return source_word((int)source) ? _(words[source]) : NULL;
-}
-
-/* Returns what kind of limit a session has, NULL if it has none. */
-static const char *limit_words(const struct ath_runtime_use *use)
-{
-    return use->memory_limit_bytes != ATH_UNKNOWN ? source_words(use->limit_source) : NULL;
-}
-
-static void add_use(struct ath_text *text, const struct ath_runtime_use *use)
-{
-    const char *words = limit_words(use);
-    ath_auto_free char *used =
-        ath_words_size(use->memory_used_bytes == ATH_UNKNOWN ? 0 : use->memory_used_bytes);
-    ath_auto_free char *limit =
-        use->memory_limit_bytes == ATH_UNKNOWN ? NULL : ath_words_size(use->memory_limit_bytes);
-    if (!limit) {
-        ath_text_add_part(text, _(", "), _("GPU %d: %s"), (int)use->device, used);
-        return;
-    }
-    ath_text_add_part(text, _(", "), _("GPU %d: %s of %s"), (int)use->device, used, limit);
-    if (words && use->is_limit_enforced)
-        ath_text_add(text, _(" (%s)"), words);
-    else if (words)
-        ath_text_add(text, _(" (%s, not enforced)"), words);
-}
-
-static char *memory_words(const struct ath_runtime_session *session)
-{
-    struct ath_text text = { 0 };
-    for (size_t i = 0; i < session->use_count; i++)
-        add_use(&text, &session->uses[i]);
-    return text.data ? ath_text_take(&text) : NULL;
-}
-
-/* Returns what a session is due if that is less than its share, else NULL. Below 10 % with tenths.
- * The caller frees it. */
-static char *less_due_words(const struct ath_runtime_turn *turn)
-{
-    double due = turn->share_percent;
-    if (due == ATH_UNKNOWN || due > turn->claim.share_percent - 0.1)
-        return NULL;
-    return ath_xasprintf("%.*f", due < 9.95 && fabs(due - round(due)) >= 0.05, due);
-}
-
-static void add_share(struct ath_text *text, const struct ath_runtime_turn *turn)
-{
-    const char *source = source_words(turn->share_source);
-    ath_auto_free char *due = less_due_words(turn);
-    if (!turn->claim.share_percent)
-        return;
-    ath_auto_free char *share = ath_xasprintf(
-        turn->claim.is_capped ? _("%d %% at most") : _("%d %%"), turn->claim.share_percent);
-    if (due && turn->share_source == ATH_GPU_LIMIT_SOURCE_IDENTITY) {
-        ath_text_add(text, _("%s %% of its key's %s"), due, share);
-        return;
-    }
-    ath_text_add(text, "%s", share);
-    if (source)
-        ath_text_add(text, _(" (%s)"), source);
-    if (due)
-        ath_text_add_part(text, _(", "), _("due %s %%"), due);
-}
-
-static void add_state(struct ath_text *text, const struct ath_runtime_turn *turn)
-{
-    if (turn->state == ATH_GPU_TURN_STATE_HOLDS)
-        ath_text_add_part(text, _(", "), "%s", _("has its turn"));
-    else if (turn->reason == ATH_WAIT_CAP)
-        ath_text_add_part(text, _(", "), "%s", _("waits for its cap"));
-    else if (turn->waits_for)
-        ath_text_add_part(text, _(", "), _("waits for session %" PRIu64), turn->waits_for);
-    else if (turn->state == ATH_GPU_TURN_STATE_WAITS)
-        ath_text_add_part(text, _(", "), "%s", _("waits"));
-}
-
-char *ath_session_turn_words(const struct ath_runtime_turn *turn)
-{
-    struct ath_text text = { 0 };
-    add_share(&text, turn);
-    if (turn->claim.priority == ATH_TIME_HIGH || turn->claim.priority == ATH_TIME_LOW)
-        ath_text_add_part(&text, _(", "), _("priority %s"),
-                          ath_time_priority_word((int)turn->claim.priority));
-    add_state(&text, turn);
-    return text.data ? ath_text_take(&text) : NULL;
-}
-
-/* Returns "session 7 (train.py, key alice)", or "session 7" for one that this user may not see. */
-static char *session_words(const struct ath_runtime_sessions *sessions, uint64_t id)
-{
-    const struct ath_runtime_session *one = sessions->items, *end = one + sessions->count;
-    while (one < end && one->id != id)
-        one++;
-    if (one < end && one->program && one->identity)
-        return ath_xasprintf(_("session %" PRIu64 " (%s, key %s)"), id, one->program,
-                             one->identity);
-    if (one < end && one->program)
-        return ath_xasprintf(_("session %" PRIu64 " (%s)"), id, one->program);
-    if (one < end && one->identity)
-        return ath_xasprintf(_("session %" PRIu64 " (key %s)"), id, one->identity);
-    return ath_xasprintf(_("session %" PRIu64), id);
-}
-
-/* Returns "has waited for 1.234 s". The caller frees it. */
-static char *waited_words(int64_t state_ms)
-{
-    if (state_ms < 0)
-        return ath_xstrdup(_("waits"));
-    return state_ms ? ath_xasprintf(_("has waited for %.3f s"), (double)state_ms / 1000)
-                    : ath_xstrdup(_("just began to wait"));
-}
-
-char *ath_session_wait_words(const struct ath_runtime_sessions *sessions,
-                             const struct ath_runtime_session *session)
-{
-    const struct ath_runtime_turn *turn = &session->turn;
-    ath_auto_free char *own = session_words(sessions, session->id);
-    ath_auto_free char *other = session_words(sessions, turn->waits_for);
-    ath_auto_free char *waits = waited_words(turn->state_ms);
-
-    switch (turn->reason) {
-    case ATH_WAIT_TURN:
-        return ath_xasprintf(_("%s %s for %s, which has its turn"), own, waits, other);
-    case ATH_WAIT_PRIORITY:
-        return ath_xasprintf(_("%s %s for %s, which has a higher priority"), own, waits, other);
-    case ATH_WAIT_CAP:
-        return ath_xasprintf(_("%s %s for its own cap: it has had its %d "
-                               "percent for now"),
-                             own, waits, turn->claim.share_percent);
-    case ATH_WAIT_NEXT:
-        return ath_xasprintf(_("%s %s, for no other session: its turn comes "
-                               "next"),
-                             own, waits);
-    default:
-        return NULL;
-    }
-}
-
-char *ath_session_held_words(const struct ath_session_group *group,
-                             const struct ath_runtime_session *session)
-{
-    const struct ath_figures *figures = &group->figures;
-    const struct ath_session_figures *one = figures->sessions, *end = one + figures->session_count;
-    while (one < end && one->id != session->id)
-        one++;
-    if (one == end || one->held_us == ATH_UNKNOWN || session->turn.share_percent == ATH_UNKNOWN ||
-        !session->age_ms)
-        return NULL;
-    ath_auto_free char *own = session_words(&group->sessions, session->id);
-    double held = (double)one->held_us / 10 / (double)session->age_ms;
-    return ath_xasprintf(_("%s has held its GPUs for %.0f %% of the time since it began; its part "
-                           "is %.0f %%"),
-                         own, held < 100 ? held : 100, session->turn.share_percent);
-}
-
 static char *name_of(const struct ath_session_group *group)
 {
     return group->id == ATH_UNSET ? ath_xstrdup(group->server) : ath_xasprintf("NUMA%d", group->id);
@@ -421,28 +255,6 @@ static bool has_shares(const struct ath_session_group *groups, size_t count)
     return false;
 }
 
-/* Returns the name of a user of the runtime's machine if that is this one, else the id. */
-static char *user_words(const struct ath_session_group *group, unsigned int uid)
-{
-    bool is_here = group->id != ATH_UNSET || ath_starts_with(group->server, "unix:");
-    const struct passwd *user = is_here ? getpwuid(uid) : NULL;
-    return user ? ath_xstrdup(user->pw_name) : ath_xasprintf("%u", uid);
-}
-
-/* The kernel says process 0 if the process is in a namespace that the runtime cannot see. */
-char *ath_session_peer_words(const struct ath_session_group *group, const char *peer)
-{
-    const char *numbers = peer && ath_starts_with(peer, "unix:") ? peer + strlen("unix:") : NULL;
-    char *rest = NULL;
-    unsigned long pid = numbers ? strtoul(numbers, &rest, 10) : 0;
-
-    if (!rest || rest == numbers || *rest != ':')
-        return ath_xstrdup(peer);
-    ath_auto_free char *user = user_words(group, (unsigned int)strtoul(rest + 1, NULL, 10));
-    return pid ? ath_xasprintf(_("process %lu, user %s"), pid, user)
-               : ath_xasprintf(_("user %s"), user);
-}
-
 /* The kernel knows the process behind a unix socket; behind TCP only the client does. */
 static char *origin_words(const struct ath_session_group *group,
                           const struct ath_runtime_session *session)
@@ -468,7 +280,7 @@ static void add_rows(const struct ath_session_group *group, struct ath_table *ta
         if (table->column_count == LONG_COUNT)
             row[SHARE].text = ath_session_turn_words(&one->turn);
         row[table->column_count - 1].text = origin_words(group, one);
-        row[MEMORY].text = memory_words(one);
+        row[MEMORY].text = ath_session_memory_words(one);
         row[AGE].text = ath_words_duration((int64_t)(one->age_ms / 1000));
     }
 }
@@ -562,156 +374,4 @@ const struct ath_view ath_session_list_view = {
     .fields = list_fields,
     .clocks = ath_session_clocks,
     .to_text = list_to_text,
-};
-
-/* ---- changes ---- */
-
-static const char *const actions[] = {
-    [ATH_SESSION_END] = "end", [ATH_SESSION_LIMIT] = "limit", NULL
-};
-
-static const char *action_word(int action)
-{
-    return actions[action];
-}
-
-static const void *find_claim(const void *object)
-{
-    return ((const struct ath_session_change *)object)->action == ATH_SESSION_LIMIT ? object : NULL;
-}
-
-static const void *find_changed_key_share(const void *object)
-{
-    return ((const struct ath_session_change *)object)->key_percent ? object : NULL;
-}
-
-#define AT(member) ATH_AT(struct ath_session_change, member)
-static const struct ath_field change_fields[] = {
-    ATH_FIELD("action", AT(action), .word = action_word, .words = actions),
-    ATH_FIELD("is_dry_run", AT(is_dry_run), .help = "true if nothing was changed"),
-    ATH_FIELD("server", AT(server), .help = "address of the runtime, HOST:PORT or unix:PATH"),
-    ATH_FIELD("sessions", ATH_AT_LIST(struct ath_session_change, ids, id_count),
-              .help = "ids of the changed sessions",
-              .rules = "{\"items\": {\"type\": \"integer\", \"minimum\": 1}, \"minItems\": 1}"),
-    ATH_FIELD("device", AT(device),
-              .help = "for a limit of memory: index of the GPU in the runtime's list",
-              .is_nullable = true),
-    ATH_FIELD("memory_limit_bytes", AT(limit_bytes), .help = "null for no limit",
-              .is_nullable = true),
-    ATH_FIELD("memory_used_bytes", AT(used_bytes),
-              .help = "for a limit: memory that the session uses on the GPU", .is_nullable = true),
-    ATH_FIELD("share_percent", AT(claim.share_percent), .find = find_claim,
-              .help = "the new share of the GPUs' time, 0 for none; null if it was not changed",
-              .is_nullable = true),
-    ATH_FIELD("key_share_percent", AT(key_percent), .find = find_changed_key_share,
-              .help = "that all sessions of its key have together, among which share_percent is a "
-                      "weight; null for no such share",
-              .is_nullable = true),
-    ATH_FIELD("is_capped", ATH_AT_AS(ATH_FIELD_FLAG, struct ath_session_change, claim.cap),
-              .find = find_claim, .help = "null if it was not changed", .is_nullable = true),
-    ATH_FIELD("priority", AT(claim.priority), .word = ath_time_priority_word,
-              .words = ath_time_priorities, .help = "null if it was not changed",
-              .is_nullable = true),
-    { .name = NULL },
-};
-#undef AT
-
-static void print_share(FILE *out, const struct ath_session_change *change, const char *id)
-{
-    static const char *const shares[] = {
-        N_("session %s has %d percent of its GPUs' time while others want them\n"),
-        N_("would give session %s %d percent of its GPUs' time while others want them\n"),
-    };
-    static const char *const weights[] = {
-        N_("session %s has the share %d\nnote: all sessions of its key together have %d percent; "
-           "among them it weighs %d\n"),
-        N_("would give session %s the share %d\nnote: all sessions of its key together have %d "
-           "percent; among them it weighs %d\n"),
-    };
-    static const char *const none[] = { N_("session %s has no share of its own\n"),
-                                        N_("would leave session %s no share of its own\n") };
-    int share = change->claim.share_percent;
-    if (share > 0 && change->key_percent)
-        fprintf(out, _(weights[change->is_dry_run]), id, share, change->key_percent, share);
-    else if (change->claim.share_percent > 0)
-        fprintf(out, _(shares[change->is_dry_run]), id, change->claim.share_percent);
-    else if (!change->claim.share_percent)
-        fprintf(out, _(none[change->is_dry_run]), id);
-}
-
-static void print_claim(FILE *out, const struct ath_session_change *change, const char *id)
-{
-    static const char *const caps[][2] = {
-        { N_("session %s may use time that others leave\n"),
-          N_("would let session %s use time that others leave\n") },
-        { N_("session %s gets no more than its share\n"),
-          N_("would give session %s no more than its share\n") },
-    };
-    static const char *const priorities[] = { N_("session %s has the priority '%s'\n"),
-                                              N_("would give session %s the priority '%s'\n") };
-    enum ath_time_priority got =
-        change->got_priority ? change->got_priority : change->claim.priority;
-
-    print_share(out, change, id);
-    if (change->keeps_cap)
-        fprintf(out, _("note: its cap stays; `session limit %s --no-cap` removes it\n"), id);
-    if (change->claim.cap != ATH_UNKNOWN)
-        fprintf(out, _(caps[change->claim.cap][change->is_dry_run]), id);
-    if (!change->claim.priority)
-        return;
-    fprintf(out, _(priorities[change->is_dry_run]), id, ath_time_priority_word((int)got));
-    if (got != change->claim.priority)
-        fprintf(out, _("note: its key allows no priority above '%s'\n"),
-                ath_time_priority_word((int)got));
-}
-
-static void print_change(FILE *out, const struct ath_session_change *change, const char *id)
-{
-    static const char *const ends[] = { N_("ended session %s\n"), N_("would end session %s\n") };
-    static const char *const limits[] = {
-        N_("session %s may use %s of GPU %d\n"),
-        N_("would allow session %s to use %s of GPU %d\n"),
-    };
-    ath_auto_free char *size = change->limit_bytes == ATH_UNKNOWN
-                                   ? ath_xstrdup(_("all served memory"))
-                                   : ath_words_size(change->limit_bytes);
-    if (change->action == ATH_SESSION_END) {
-        fprintf(out, _(ends[change->is_dry_run]), id);
-        return;
-    }
-    print_claim(out, change, id);
-    if (change->device != ATH_UNKNOWN)
-        fprintf(out, _(limits[change->is_dry_run]), id, size, change->device);
-}
-
-/* A limit takes no memory away. */
-static void print_excess(const struct ath_style *style, FILE *out,
-                         const struct ath_session_change *change)
-{
-    if (change->limit_bytes == ATH_UNKNOWN || change->used_bytes <= change->limit_bytes)
-        return;
-    ath_auto_free char *used = ath_words_size(change->used_bytes);
-    ath_auto_free char *text =
-        ath_xasprintf(_("note: it uses %s now and keeps them; it gets no more memory while it uses "
-                        "more than its limit"),
-                      used);
-    ath_style_print(style, out, &(struct ath_paragraph){ .text = text });
-}
-
-static void change_to_text(const struct ath_style *style, FILE *out, const void *data)
-{
-    const struct ath_session_change *change = data;
-
-    for (size_t i = 0; i < change->id_count; i++) {
-        ath_auto_free char *id = ath_xasprintf("%" PRIu64, change->ids[i]);
-        print_change(out, change, id);
-    }
-    print_excess(style, out, change);
-}
-
-const struct ath_view ath_session_change_view = {
-    .schema = "aitherion.session-change/1",
-    .title = "Output of `aitherion session end --json` and `aitherion session limit --json`",
-    .fields = change_fields,
-    .to_text = change_to_text,
 };

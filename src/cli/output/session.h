@@ -1,4 +1,4 @@
-/* Shows the sessions of runtimes, and the result of ending or limiting a session. */
+/* Shows the sessions of runtimes. */
 #pragma once
 #include "cli/output/fields.h"
 #include "cli/output/output.h"
@@ -36,18 +36,6 @@ extern const struct ath_field ath_session_fields[];       /* of a struct ath_run
 extern const char *const ath_session_clocks[];            /* members that grow with time alone */
 void ath_sessions_table(const struct ath_session_group *groups, size_t count,
                         struct ath_table *out);
-/* Returns a session's claim and what it does now: "25 % at most (asked for), waits for session 7";
- * NULL if there is nothing to say. The caller frees it. */
-char *ath_session_turn_words(const struct ath_runtime_turn *turn);
-/* Returns why a session waits, as a sentence; NULL if it does not wait. The caller frees it. */
-char *ath_session_wait_words(const struct ath_runtime_sessions *sessions,
-                             const struct ath_runtime_session *session);
-/* Returns how much of its time a session has held its GPUs, as a sentence; NULL if the group has no
- * figures of it, or if no turns are taken there. The caller frees it. */
-char *ath_session_held_words(const struct ath_session_group *group,
-                             const struct ath_runtime_session *session);
-/* Returns a peer "unix:PID:UID" in words, another address as it is. The caller frees it. */
-char *ath_session_peer_words(const struct ath_session_group *group, const char *peer);
 void ath_sessions_print(const struct ath_style *style, FILE *out,
                         const struct ath_session_group *groups, size_t count);
 
@@ -55,22 +43,3 @@ void ath_sessions_print(const struct ath_style *style, FILE *out,
  * session has held its GPUs, if the groups have figures. */
 void ath_sessions_explain(const struct ath_style *style, FILE *out,
                           const struct ath_session_group *groups, size_t group_count);
-
-enum ath_session_action { ATH_SESSION_END, ATH_SESSION_LIMIT };
-
-struct ath_session_change {
-    enum ath_session_action action;
-    bool is_dry_run;
-    const char *server;  /* not owned */
-    const uint64_t *ids; /* the sessions that were changed; not owned */
-    size_t id_count;
-    int device;          /* index in the runtime's list; ATH_UNKNOWN if no memory was limited */
-    int64_t limit_bytes; /* ATH_UNKNOWN for no limit, and without a device */
-    int64_t used_bytes;  /* of the session on the device; ATH_UNKNOWN without a device */
-    struct ath_claim_change claim; /* for ATH_SESSION_LIMIT */
-    int key_percent; /* that all sessions of its key have together; 0: no such share */
-    bool keeps_cap;  /* the session loses its share, and not its cap */
-    enum ath_time_priority got_priority; /* that the session has now; unset if not known */
-};
-
-extern const struct ath_view ath_session_change_view; /* of a struct ath_session_change */

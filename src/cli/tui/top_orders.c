@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/time_claim.h"
 #include "cli/commands/session_id.h"
+#include "cli/output/session_words.h"
 #include "cli/output/words.h"
 #include "cli/suggest.h"
 #include "cli/top/short.h"
