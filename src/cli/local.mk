@@ -46,6 +46,7 @@ libadmin_a_SOURCES += \
 	src/cli/commands/run.c \
 	src/cli/commands/run_local.c src/cli/commands/run_local.h \
 	src/cli/commands/run_gpus.c src/cli/commands/run_gpus.h \
+	src/cli/commands/run_prepare.c src/cli/commands/run_servers.c src/cli/commands/run_work.h \
 	src/cli/commands/key_add.c \
 	src/cli/commands/key_list.c \
 	src/cli/commands/key_place.c src/cli/commands/key_place.h \

@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,15 +13,10 @@
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/log.h"
-#include "base/memory_limit.h"
-#include "base/paths.h"
-#include "base/text.h"
-#include "cli/claim_options.h"
+#include "base/time_claim.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/run_gpus.h"
-#include "cli/commands/run_local.h"
-#include "cli/output/run.h"
-#include "cli/output/words.h"
+#include "cli/commands/run_work.h"
 #include "cli/program.h"
 #include "cli/reach.h"
 #include "cli/report.h"
@@ -36,214 +30,6 @@ enum {
     EXIT_NO_PROGRAM = 127
 };
 
-struct options {
-    struct ath_reach_options reach;
-    int transport, encrypt;             /* 0: not given */
-    const char *gpus, *memory, *tls_ca; /* NULL: not given */
-    const char *share, *priority;       /* the same */
-    bool is_capped, is_local;
-};
-
-struct work {
-    struct ath_cli *cli;
-    const struct options *options;
-    struct ath_reach reach;
-    char *servers; /* the servers of reach, in the form of AITHERION_SERVER */
-    char *libraries;
-    char *driver;      /* the file of the machine's own; NULL without --local */
-    char *share;       /* in the form of AITHERION_SHARE; NULL without --share */
-    char *authorities; /* the program's file for checking certificates; NULL: it needs no other */
-    size_t gpu_count;  /* that the program is to have; 0: all */
-    bool is_own;       /* the runtime is this user's own, for local programs */
-    bool is_simulated; /* the GPUs of the server that was asked */
-    struct ath_server_gpus gpus;  /* of all servers that were asked */
-    struct ath_run_choice choice; /* if gpu_count */
-};
-
-static void work_free(struct work *work)
-{
-    ath_reach_free(&work->reach);
-    free(work->servers);
-    free(work->libraries);
-    free(work->driver);
-    free(work->share);
-    free(work->authorities);
-    ath_server_gpus_free(&work->gpus);
-    ath_run_choice_free(&work->choice);
-}
-
-/* ---- preparing ---- */
-
-/* Adds the folder of one of aitherion's libraries to the library path. */
-static int add_folder(const char *name, struct ath_text *path, struct ath_err *err)
-{
-    ath_auto_free char *library = ath_path_library(name);
-    if (!library) {
-        ath_err_set(err, -ENOENT, ATH_E_LIBRARY, _("the client library '%s' is not installed"),
-                    name);
-        return ath_err_hint(err, -ENOENT, "make install");
-    }
-    ath_auto_free char *real = realpath(library, NULL);
-    ath_text_add_part(path, ":", "%s", dirname(real ? real : library));
-    return 0;
-}
-
-/* With several servers, the libcuda.so.1 that joins their GPUs in one list comes first. */
-static int find_libraries(struct work *work, struct ath_err *err)
-{
-    ATH_AUTO(ath_text) path = { 0 };
-    const char *others = ath_client_variable("LD_LIBRARY_PATH");
-    int status = 0;
-    if (work->options->is_local)
-        status = add_folder("local/libcuda.so.1", &path, err);
-    else if (work->reach.count > 1)
-        status = add_folder("several/libcuda.so.1", &path, err);
-    if (!status && !work->options->is_local)
-        status = add_folder("libcuda.so.1", &path, err);
-    if (status)
-        return status;
-    if (others)
-        ath_text_add_part(&path, ":", "%s", others);
-    work->libraries = ath_text_take(&path);
-    return 0;
-}
-
-static int check_transport(const struct work *work, struct ath_err *err)
-{
-    if (!work->options->transport ||
-        strcmp(ath_run_transports[work->options->transport], "shm") != 0)
-        return 0;
-    for (size_t i = 0; i < work->reach.count; i++) {
-        const char *server = work->reach.items[i].server;
-        if (ath_starts_with(server, "unix:"))
-            continue;
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'shm' needs the runtime's socket, not '%s'"),
-                    server);
-        return ath_err_hint(err, -EINVAL, "--server unix:PATH");
-    }
-    return 0;
-}
-
-static int check_memory(const struct work *work, struct ath_err *err)
-{
-    struct ath_memory_limit unused;
-    const char *text = work->options->memory;
-    if (!text || !ath_memory_limit_parse(text, &unused))
-        return 0;
-    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no limit of GPU memory"), text);
-    return ath_err_hint(err, -EINVAL, _("give a size like 512M or 4G, or a part like 25%%"));
-}
-
-/* Reads --share and --cap. */
-static int read_claim(struct work *work, struct ath_err *err)
-{
-    const struct options *options = work->options;
-    struct ath_time_claim claim = { 0 };
-    int status = ath_claim_options_share(options->share, options->is_capped, &claim, err);
-
-    if (!status && claim.share_percent)
-        work->share = ath_xasprintf("%d%s", claim.share_percent, claim.is_capped ? ",cap" : "");
-    return status;
-}
-
-/* The variable of the caller counts before the document. The program may change its folder. */
-static void find_authorities(struct work *work)
-{
-    const struct ath_nodes *nodes = &work->reach.nodes;
-    const char *path = work->options->tls_ca;
-    if (!path && nodes->has_document && !ath_client_variable("AITHERION_TLS_CA"))
-        path = nodes->document->tls_ca;
-    ath_auto_free char *real = path ? realpath(path, NULL) : NULL;
-    work->authorities = path ? ath_xstrdup(real ? real : path) : NULL;
-}
-
-/* ---- with the GPUs in the program's own process ---- */
-
-/* Refuses options that say how calls travel. */
-static int check_local(const struct work *work, struct ath_err *err)
-{
-    const struct options *options = work->options;
-    const char *name = options->transport ? "transport"
-                       : options->encrypt ? "encrypt"
-                       : options->tls_ca  ? "tls-ca"
-                                          : NULL;
-    return options->is_local && name
-               ? ath_err_set(err, -EINVAL, ATH_E_USAGE, _("--%s does not work with --local"), name)
-               : 0;
-}
-
-/* The only runtime; without one the user's own, which this command starts. */
-static int find_local(struct work *work, struct ath_err *err)
-{
-    struct ath_reach *reach = &work->reach;
-    int status = ath_reach_open(work->cli, &work->options->reach, ATH_REACH_ALL, reach, err);
-    if (status)
-        return status;
-    if (!reach->count) {
-        struct ath_reach_server *own = ath_push(&reach->items, &reach->count, sizeof *own);
-        ath_auto_free char *socket = ath_run_local_socket();
-        *own = (struct ath_reach_server){ .id = ATH_UNSET,
-                                          .server = ath_xasprintf("unix:%s", socket) };
-        work->is_own = true;
-        free(reach->key);
-        reach->key = ath_xstrdup("");
-        return work->cli->globals.is_dry_run ? 0 : ath_run_local_start(err);
-    }
-    if (reach->count > 1) {
-        ath_err_set(err, -EINVAL, ATH_E_USAGE, _("%d runtimes are here, and --local needs one"),
-                    (int)reach->count);
-        return ath_err_hint(err, -EINVAL, "--numa N");
-    }
-    if (!reach->items[0].server) {
-        ath_err_copy(err, &reach->items[0].err);
-        return -EACCES;
-    }
-    if (ath_starts_with(reach->items[0].server, "unix:"))
-        return 0;
-    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("--local needs the runtime's socket, not '%s'"),
-                reach->items[0].server);
-    return ath_err_hint(err, -EINVAL, "--server unix:PATH");
-}
-
-static int find_driver(struct work *work, struct ath_err *err)
-{
-    const char *simulated = ath_client_variable("AITHERION_SIM");
-    bool is_simulated =
-        work->is_simulated || (work->cli->globals.is_dry_run && simulated && *simulated != '0');
-    return work->options->is_local ? ath_run_local_driver(is_simulated, &work->driver, err) : 0;
-}
-
-static int prepare(struct work *work, struct ath_err *err)
-{
-    struct ath_reach_options wanted = work->options->reach;
-    int checked = check_memory(work, err);
-    if (!checked)
-        checked = read_claim(work, err);
-    if (!checked && work->options->gpus)
-        checked = ath_run_gpus_read(work->options->gpus, &work->gpu_count, err);
-    if (!checked)
-        checked = check_local(work, err);
-    if (checked)
-        return checked;
-    wanted.needs_network =
-        work->options->transport && !strcmp(ath_run_transports[work->options->transport], "tcp");
-    int status = work->options->is_local
-                     ? find_local(work, err)
-                     : ath_reach_open(work->cli, &wanted, ATH_REACH_LIST, &work->reach, err);
-    if (!status)
-        status = check_transport(work, err);
-    if (status)
-        return status;
-    ATH_AUTO(ath_text) servers = { 0 };
-    for (size_t i = 0; i < work->reach.count; i++)
-        ath_text_add_part(&servers, ",", "%s", work->reach.items[i].server);
-    work->servers = ath_text_take(&servers);
-    find_authorities(work);
-    return find_libraries(work, err);
-}
-
-/* ---- running ---- */
-
 /* Returns the level of messages that the program gets; NULL: what the environment says. A variable
  * that is set counts more than -v, because it was set for the program. */
 static const char *program_log_level(const struct ath_globals *globals)
@@ -254,7 +40,7 @@ static const char *program_log_level(const struct ath_globals *globals)
     return ath_level_names[globals->verbosity > 1 ? ATH_LEVEL_DEBUG : ATH_LEVEL_INFO];
 }
 
-static void report_on(const struct work *work, struct ath_run_report *out)
+static void report_on(const struct ath_run_work *work, struct ath_run_report *out)
 {
     const char *level = program_log_level(&work->cli->globals);
     size_t count = 0;
@@ -290,7 +76,7 @@ static void report_on(const struct work *work, struct ath_run_report *out)
 }
 
 /* Adds the GPUs that were chosen. */
-static void report_on_choice(const struct work *work, struct ath_run_report *out)
+static void report_on_choice(const struct ath_run_work *work, struct ath_run_report *out)
 {
     size_t count = 0;
     while (out->environment[count].name)
@@ -306,109 +92,8 @@ static void set_environment(const struct ath_run_report *report)
         setenv(report->environment[i].name, report->environment[i].value, true);
 }
 
-/* Logs the GPUs of a server that the key may use. first: the number of GPUs of the servers before
- * it. */
-static void say_devices(const struct ath_runtime_health *health, size_t first)
-{
-    for (size_t i = 0; i < health->device_count; i++) {
-        const struct ath_runtime_device *device = &health->devices[i];
-        if (device->is_forbidden)
-            continue;
-        ath_auto_free char *served = device->memory_limit_bytes == ATH_UNKNOWN
-                                         ? NULL
-                                         : ath_words_size(device->memory_limit_bytes);
-        ath_log(ATH_LOG_VERBOSE, _("GPU %d: %s%s%s"), (int)first++, device->name,
-                served ? ", " : "", served ? served : "");
-    }
-}
-
-static void say_server(const char *server, const struct ath_runtime_health *health, size_t first)
-{
-    ath_log(ATH_LOG_VERBOSE, health->node ? _("server %s: NUMA%s of %s") : _("server %s: %s%s"),
-            server, health->node ? health->node : "",
-            health->hostname ? health->hostname : _("not known"));
-    say_devices(health, first);
-    if (!health->device_count && health->problem_count)
-        ath_log(ATH_LOG_NORMAL, _("warning: the runtime has no GPU: %s"),
-                health->problems[0].message);
-    else if (!health->device_count)
-        ath_log(ATH_LOG_NORMAL, _("warning: the runtime has no GPU"));
-}
-
-/* Asks for the scores of the GPUs only if the command chooses some. An older server has none. */
-static void add_gpus(struct work *work, struct ath_session *session,
-                     const struct ath_runtime_health *health)
-{
-    ATH_AUTO(ath_figures) figures = { 0 };
-    struct ath_err ignored;
-
-    bool has_figures = work->gpu_count && !ath_session_figures(session, &figures, &ignored);
-    ath_server_gpus_add(&work->gpus, health, has_figures ? &figures : NULL);
-}
-
-/* Warns if the row of the key allows less of the GPUs' time than the program asks for: the runtime
- * gives what the row allows. */
-static void warn_of_claim(const struct ath_runtime_health *health)
-{
-    struct ath_time_claim asked, most = health->claim;
-    struct ath_err unused;
-
-    if (ath_client_time_claim(&asked, &unused) || (!asked.share_percent && !asked.priority))
-        return;
-    if (health->sharing == ATH_GPU_SHARING_UNKNOWN || health->sharing == ATH_GPU_SHARING_FREE) {
-        ath_log(ATH_LOG_NORMAL,
-                health->sharing == ATH_GPU_SHARING_FREE
-                    ? _("warning: the runtime gives no turns (sharing: free): shares and "
-                        "priorities have no effect")
-                    : _("warning: the runtime is older than shares of a GPU's time: shares and "
-                        "priorities have no effect"));
-        return;
-    }
-    struct ath_time_claim given = asked;
-    ath_time_claim_bound(&given, &most);
-    if (given.share_percent != asked.share_percent)
-        ath_log(ATH_LOG_NORMAL,
-                _("warning: the key may have %d percent of a GPU's time, so the program gets that, "
-                  "and not %d percent"),
-                given.share_percent, asked.share_percent);
-    if (given.priority != asked.priority && asked.priority)
-        ath_log(ATH_LOG_NORMAL,
-                _("warning: the key's highest priority is '%s', so the program gets that, and not "
-                  "'%s'"),
-                ath_time_priority_word((int)given.priority),
-                ath_time_priority_word((int)asked.priority));
-}
-
-/* Checks the server first, since a program that finds no GPU reports it late and unclearly, or
- * continues without one. */
-static int check_server(struct work *work, const struct ath_reach_server *server,
-                        struct ath_err *err)
-{
-    ATH_AUTO(ath_session) session = { .fd = -1 };
-    ATH_AUTO(ath_runtime_health) health = { 0 };
-
-    int status = ath_client_open(server->server, NULL, &session, err);
-    if (!status)
-        status = ath_session_health(&session, &health, err);
-    if (status)
-        return ath_reach_explain(server, status, err);
-    work->is_simulated = health.is_simulated;
-    say_server(server->server, &health, work->gpus.count);
-    warn_of_claim(&health);
-    add_gpus(work, &session, &health);
-    return 0;
-}
-
-static int check_servers(struct work *work, struct ath_err *err)
-{
-    int status = 0;
-    for (size_t i = 0; !status && i < work->reach.count && !ath_client_is_disabled(); i++)
-        status = check_server(work, &work->reach.items[i], err);
-    return status;
-}
-
 /* Asks the servers for their GPUs and chooses among them. */
-static int choose_gpus(struct work *work, struct ath_err *err)
+static int choose_gpus(struct ath_run_work *work, struct ath_err *err)
 {
     ath_auto_free const char **servers = ath_xalloc(work->reach.count * sizeof *servers);
 
@@ -426,7 +111,7 @@ static void warn_of_program(const char *word)
     ath_log(ATH_LOG_NORMAL, "  %s %s", _("hint:"), doubt.hint);
 }
 
-static int become(struct work *work, const struct ath_run_report *report)
+static int become(struct ath_run_work *work, const struct ath_run_report *report)
 {
     ath_auto_free const char **words = ath_xalloc((report->word_count + 1) * sizeof *words);
     struct ath_err err = { 0 };
@@ -441,7 +126,7 @@ static int become(struct work *work, const struct ath_run_report *report)
 /*
  * Prints an error and returns its exit code. A wrong command line and a dry run are left to main().
  */
-static int give_up(const struct work *work, int status, const struct ath_err *err)
+static int give_up(const struct ath_run_work *work, int status, const struct ath_err *err)
 {
     if (err->code == ATH_E_USAGE || work->cli->globals.is_dry_run)
         return status;
@@ -451,19 +136,20 @@ static int give_up(const struct work *work, int status, const struct ath_err *er
 
 static int run(struct ath_cli *cli, const void *data, struct ath_err *err)
 {
-    __attribute__((cleanup(work_free))) struct work work = { .cli = cli, .options = data };
+    __attribute__((cleanup(ath_run_work_free))) struct ath_run_work work = { .cli = cli,
+                                                                             .options = data };
     struct ath_run_report report;
-    int status = prepare(&work, err);
+    int status = ath_run_prepare(&work, err);
     if (status)
         return give_up(&work, status, err);
     report_on(&work, &report);
     bool is_shown = cli->globals.is_dry_run;
     if (!is_shown || work.gpu_count || (work.options->is_local && !work.is_own)) {
         set_environment(&report);
-        status = check_servers(&work, err);
+        status = ath_run_check_servers(&work, err);
     }
     if (!status)
-        status = find_driver(&work, err);
+        status = ath_run_find_driver(&work, err);
     if (!status && work.gpu_count)
         status = choose_gpus(&work, err);
     if (status)
@@ -487,57 +173,57 @@ static const struct ath_argument arguments[] = {
 };
 
 static const struct ath_option options[] = {
-    ATH_REACH_LIST_OPTIONS(struct options),
+    ATH_REACH_LIST_OPTIONS(struct ath_run_options),
     { .name = "local",
       .type = ATH_OPTION_FLAG,
-      .offset = offsetof(struct options, is_local),
+      .offset = offsetof(struct ath_run_options, is_local),
       .help = N_("use this machine's driver in the program itself, without a network; a runtime "
                  "here counts its memory") },
     { .name = "transport",
       .type = ATH_OPTION_CHOICE,
       .choices = ath_run_transports,
-      .offset = offsetof(struct options, transport),
+      .offset = offsetof(struct ath_run_options, transport),
       .help = N_("how calls travel: shared memory for a unix socket, else TCP (default: auto)") },
     { .name = "gpus",
       .type = ATH_OPTION_TEXT,
       .metavar = "K",
-      .offset = offsetof(struct options, gpus),
+      .offset = offsetof(struct ath_run_options, gpus),
       .help = N_("leave the program the best K GPUs of the runtimes, idle ones first (default: "
                  "all)") },
     { .name = "memory",
       .type = ATH_OPTION_TEXT,
       .metavar = "SIZE|P%",
-      .offset = offsetof(struct options, memory),
+      .offset = offsetof(struct ath_run_options, memory),
       .help =
           N_("the most memory of each GPU that each process of the program may have, like 4G or "
              "25%; none: as much as the runtime allows") },
     { .name = "share",
       .type = ATH_OPTION_TEXT,
       .metavar = "P",
-      .offset = offsetof(struct options, share),
+      .offset = offsetof(struct ath_run_options, share),
       .help = N_("the share of the GPUs' time that each process of the program gets while others "
                  "want the same GPU, in percent: 1 to 100 (default: what others leave, in equal "
                  "parts)") },
     { .name = "cap",
-      .offset = offsetof(struct options, is_capped),
+      .offset = offsetof(struct ath_run_options, is_capped),
       .help = N_("never more than --share, even if no other program wants the GPU") },
     { .name = "priority",
       .type = ATH_OPTION_TEXT,
       .choices = ath_time_priorities,
-      .offset = offsetof(struct options, priority),
+      .offset = offsetof(struct ath_run_options, priority),
       .help = N_("which programs go first when several want a GPU: those of a higher priority, "
                  "whatever the shares (default: normal)") },
     { .name = "encrypt",
       .type = ATH_OPTION_CHOICE,
       .choices = ath_run_encryptions,
-      .offset = offsetof(struct options, encrypt),
+      .offset = offsetof(struct ath_run_options, encrypt),
       .help = N_("encrypt TCP by TLS with the key: if it leaves this machine (auto, the default), "
                  "always (on), or never (off)") },
     { .name = "tls-ca",
       .type = ATH_OPTION_TEXT,
       .metavar = "FILE",
       .completion = ATH_COMPLETE_FILE,
-      .offset = offsetof(struct options, tls_ca),
+      .offset = offsetof(struct ath_run_options, tls_ca),
       .help = N_("on encrypted connections the runtime must also have a certificate of one of "
                  "these authorities (PEM)") },
     { .name = NULL },
@@ -611,7 +297,7 @@ const struct ath_command ath_command_run = {
         "cannot be run, and 127 if it does not exist."),
     .arguments = arguments,
     .options = options,
-    .options_size = sizeof(struct options),
+    .options_size = sizeof(struct ath_run_options),
     .runs_program = true,
     .examples = examples,
     .run = run,
