@@ -103,8 +103,8 @@ static CUresult forget_context(CUcontext context)
     return status;
 }
 
-/* Pages of managed memory that nobody wrote cost the simulated driver nothing, so terabytes are to
- * be had. All of them are read when changes are looked for: that is slow, and no finding. */
+/* Pages of managed memory that were never written cost the simulated driver nothing, so it gives
+ * terabytes. The search for changes reads all of them: that is slow, and no finding. */
 static CUresult allocate_managed(CUdeviceptr *address, size_t bytes, unsigned int flags)
 {
     return bytes > MANAGED_MAX ? CUDA_ERROR_OUT_OF_MEMORY : create_managed(address, bytes, flags);
