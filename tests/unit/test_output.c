@@ -1000,6 +1000,57 @@ TEST(splits_logs_into_lines)
     ck_assert_str_eq(taken.data, "<one><two parts><><no\rend\1ing>");
 }
 
+/* The lines, in which the digits behind "time=" are a time, that a log shows when it is followed
+ * over a restart after the first `shown`. */
+static char *shown_again(const char *const *log, size_t count, size_t shown)
+{
+    struct ath_log_seen seen = { 0 };
+    ATH_AUTO(ath_text) out = { 0 };
+
+    for (size_t i = 0; i < shown; i++) {
+        ck_assert(!ath_log_seen_knows(&seen, log[i]));
+        ath_log_seen_note(&seen, log[i]);
+    }
+    ath_log_seen_resume(&seen);
+    ath_text_add(&out, "%s", "");
+    for (size_t i = 0; i < count; i++)
+        if (!ath_log_seen_knows(&seen, log[i])) {
+            ath_log_seen_note(&seen, log[i]);
+            ath_text_add(&out, "<%s>", strrchr(log[i], ' ') + 1);
+        }
+    return ath_text_take(&out);
+}
+
+#define AT(ms) "time=2026-11-21T03:44:27." #ms "Z level=info "
+
+TEST(a_log_goes_on_behind_the_last_line_that_was_shown)
+{
+    static const char *const log[] = { AT(120) "a", AT(121) "b", "of b", AT(121) "c",
+                                       AT(121) "d", AT(122) "e", "of e" };
+    static const char *const rest[] = { "<a><b><b><c><d><e><e>",
+                                        "<b><b><c><d><e><e>",
+                                        "<b><c><d><e><e>",
+                                        "<c><d><e><e>",
+                                        "<d><e><e>",
+                                        "<e><e>",
+                                        "<e>",
+                                        "" };
+    for (size_t shown = 0; shown <= ATH_COUNT(log); shown++) {
+        ath_auto_free char *again = shown_again(log, ATH_COUNT(log), shown);
+        ck_assert_str_eq(again, rest[shown]);
+    }
+}
+
+TEST(a_log_whose_beginning_is_gone_goes_on_with_the_next_line)
+{
+    static const char *const before[] = { AT(120) "a" }, *const after[] = { AT(121) "b" };
+    struct ath_log_seen seen = { 0 };
+
+    ath_log_seen_note(&seen, before[0]);
+    ath_log_seen_resume(&seen);
+    ck_assert(!ath_log_seen_knows(&seen, after[0]));
+}
+
 static void count_line(void *context, const char *line)
 {
     size_t *lengths = context;

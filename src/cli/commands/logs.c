@@ -190,8 +190,7 @@ struct reading {
     const struct ath_node_log *log;
     struct ath_node_log next; /* of a runtime that was restarted; owned */
     struct ath_log_wanted wanted;
-    char seen[sizeof "time=2026-11-21T03:44:27.120Z"]; /* of the last line that has a time */
-    bool is_resumed; /* the log begins with lines that were seen */
+    struct ath_log_seen seen;
     struct ath_engine *engine;
     struct ath_log_lines lines;
     struct ath_texts *out; /* NULL: lines are printed as they come */
@@ -201,25 +200,14 @@ struct reading {
     struct ath_err err;
 };
 
-/* Whether a line was shown before the runtime was restarted in the same log. Times are texts that
- * can be compared. A line without a time belongs to the line before. */
-static bool is_known(struct reading *reading, const char *line)
-{
-    if (reading->is_resumed && ath_starts_with(line, "time=") &&
-        strncmp(line, reading->seen, strlen(reading->seen)) > 0)
-        reading->is_resumed = false;
-    return reading->is_resumed;
-}
-
 static void take_line(void *context, const char *line)
 {
     struct reading *reading = context;
     const struct work *work = reading->work;
 
-    if (is_known(reading, line))
+    if (ath_log_seen_knows(&reading->seen, line))
         return;
-    if (work->wanted.is_followed && ath_starts_with(line, "time="))
-        snprintf(reading->seen, sizeof reading->seen, "%s", line);
+    ath_log_seen_note(&reading->seen, line);
     if (ath_logs_level_of(line) > work->level)
         return;
     if (reading->out) {
@@ -291,11 +279,14 @@ static bool has_next(struct reading *reading)
     if (ath_engine_next_log(reading->engine, reading->log, &next))
         return false;
     bool is_same = !strcmp(next.place, reading->log->place);
-    reading->is_resumed = is_same && *reading->seen;
+    if (is_same)
+        ath_log_seen_resume(&reading->seen);
+    else
+        reading->seen = (struct ath_log_seen){ 0 };
     reading->wanted.lines = ATH_UNKNOWN;
     reading->wanted.since_s = is_same ? ended_s : 0;
-    if (reading->is_resumed) {
-        ath_auto_free char *second = ath_xasprintf("%.19sZ", reading->seen + strlen("time="));
+    if (reading->seen.is_resumed) {
+        ath_auto_free char *second = ath_xasprintf("%.19sZ", reading->seen.time + strlen("time="));
         (void)read_time(second, &reading->wanted.since_s);
     }
     free(reading->next.name);

@@ -60,6 +60,36 @@ void ath_log_lines_add(struct ath_log_lines *lines, const char *bytes, size_t le
     }
 }
 
+void ath_log_seen_note(struct ath_log_seen *seen, const char *line)
+{
+    char time[sizeof seen->time];
+    snprintf(time, sizeof time, "%s", line);
+    if (ath_starts_with(line, "time=") && strcmp(time, seen->time) != 0) {
+        memcpy(seen->time, time, sizeof time);
+        seen->lines = 0;
+    }
+    seen->lines++;
+}
+
+void ath_log_seen_resume(struct ath_log_seen *seen)
+{
+    seen->is_resumed = *seen->time;
+    seen->left = seen->lines;
+}
+
+bool ath_log_seen_knows(struct ath_log_seen *seen, const char *line)
+{
+    bool has_time = ath_starts_with(line, "time=");
+    int order = has_time ? strncmp(line, seen->time, strlen(seen->time)) : 0;
+    bool is_reached = seen->left < seen->lines || (has_time && !order);
+
+    if (seen->is_resumed && (order > 0 || (is_reached && !seen->left)))
+        seen->is_resumed = false;
+    if (seen->is_resumed && is_reached && order == 0)
+        seen->left--;
+    return seen->is_resumed;
+}
+
 enum ath_level ath_logs_level_of(const char *line)
 {
     static const char before[] = " level=";

@@ -35,3 +35,23 @@ void ath_log_lines_free(struct ath_log_lines *lines);
 /* Calls take for each line that the piece completes; length 0: for a last line without an end. */
 void ath_log_lines_add(struct ath_log_lines *lines, const char *bytes, size_t length,
                        void (*take)(void *context, const char *line), void *context);
+
+/*
+ * The place up to which a followed log was shown: a log that is read again goes on with the first
+ * line that was not. Times are texts that can be compared; lines without a time belong to the line
+ * before. A zeroed struct has seen nothing.
+ */
+struct ath_log_seen {
+    char time[sizeof "time=2026-11-21T03:44:27.120Z"]; /* of the last line that has one */
+    size_t lines;                                      /* from the first line of that time on */
+    size_t left;                                       /* of these lines, while they come again */
+    bool is_resumed;
+};
+
+void ath_log_seen_note(struct ath_log_seen *seen, const char *line);
+
+/* Called when the log is read again, from a line not behind the last one that has a time. */
+void ath_log_seen_resume(struct ath_log_seen *seen);
+
+/* Whether a line of the log that is read again was shown before. */
+bool ath_log_seen_knows(struct ath_log_seen *seen, const char *line);
