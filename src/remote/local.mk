@@ -38,7 +38,8 @@ libaitherion_a_SOURCES += $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_SESSION) \
 	src/remote/session/figures.c src/remote/session/figures.h \
 	src/remote/session/health.c src/remote/session/health.h \
 	src/remote/session/sessions.c src/remote/session/sessions.h \
-	src/remote/session/visible_devices.c src/remote/session/visible_devices.h
+	src/remote/session/visible_devices.c src/remote/session/visible_devices.h \
+	src/remote/wire/source.c src/remote/wire/source.h
 
 # The parts that several of the shared libraries for programs have. libaitherion.a has them as well, but without -fPIC. A library gets only
 # what it needs of an archive, so those with CUDA's functions name one of these (-u).

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/source.h"
+#include "remote/wire/source.h"
 
 enum {
     ATH_ATTEMPTS_MOST = 100,       /* of a full bucket */

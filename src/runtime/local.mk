@@ -71,7 +71,6 @@ libaitherion_a_SOURCES += $(QUOTA_SOURCES) \
 	src/runtime/session_turns.c src/runtime/session_turns.h \
 	src/runtime/share_request.c src/runtime/share_request.h \
 	src/runtime/share_table.c src/runtime/share_table.h \
-	src/runtime/source.c src/runtime/source.h \
 	src/runtime/trial.c src/runtime/trial.h \
 	src/runtime/turns_page.c src/runtime/turns_page.h \
 	src/runtime/unused.c src/runtime/unused.h \

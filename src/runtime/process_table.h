@@ -12,7 +12,7 @@
 #include "base/key_name.h"
 #include "runtime/session_board.h"
 #include "runtime/session_report.h"
-#include "runtime/source.h"
+#include "remote/wire/source.h"
 
 struct ath_process {
     uint64_t session; /* 0: the slot is free */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "runtime/fd_passing.h"
-#include "runtime/source.h"
+#include "remote/wire/source.h"
 
 enum {
     ATH_WAITING_MOST = 256,

@@ -3,4 +3,5 @@ libaitherion_a_SOURCES += \
 	src/watch/http.c src/watch/http.h \
 	src/watch/metric.c src/watch/metric.h \
 	src/watch/page.c src/watch/page.h \
+	src/watch/places.c src/watch/places.h \
 	src/watch/web.c src/watch/web.h

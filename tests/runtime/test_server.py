@@ -1046,6 +1046,35 @@ class HostPage(unittest.TestCase):
                 finally:
                     process.kill()
 
+    def test_one_source_does_not_take_all_places(self):
+        """A source has 4 of the 16 places. One that is given back can be taken again."""
+        with Server("--sim") as server:
+            command = [harness.binary(), *self.words(server.address), "--listen", "127.0.0.1:0"]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=harness.environment()) as process:
+                try:
+                    place, port = re.search(r"http://(\S+):(\d+)/metrics", process.stdout.readline()).groups()
+                    get = lambda number: self.get_from(f"127.0.0.{number}", place, port)  # noqa: E731
+                    with contextlib.ExitStack() as held:
+                        for _ in range(20):
+                            held.enter_context(socket.create_connection((place, int(port)), source_address=("127.0.0.2", 0)))
+                        self.assertTrue(harness.wait_until(lambda: not get(2)), "the first four still have their places")
+                        self.assertIn(b"\naitherion_up{", get(3))
+                    self.assertTrue(harness.wait_until(lambda: b"\naitherion_up{" in get(2)))
+                    process.terminate()
+                    self.assertEqual(process.wait(harness.PATIENCE_S), 0)
+                finally:
+                    process.kill()
+
+    @staticmethod
+    def get_from(source, place, port):
+        """The answer to a request from an address; empty if the connection is ended without one."""
+        try:
+            with socket.create_connection((place, int(port)), harness.PATIENCE_S, (source, 0)) as connection:
+                connection.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+                return connection.makefile("rb").read()
+        except ConnectionError:
+            return b""
+
     def test_the_table(self):
         table = harness.checked_json("metrics", "--table")["metrics"]
         by_name = {row["name"]: row for row in table}

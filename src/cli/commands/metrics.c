@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,9 +20,9 @@
 #include "cli/watch.h"
 #include "remote/wire/endpoint.h"
 #include "watch/http.h"
+#include "watch/places.h"
 
 enum {
-    CONNECTIONS_MAX = 16,
     POLL_MS = 200,
     REQUEST_MS = 5000,
     IDLE_MS = 30000,
@@ -51,13 +50,13 @@ struct server {
     const struct options *options;
     pthread_mutex_t lock; /* one page at a time: the command line's state has one user */
     struct page pages[ATH_METRICS_OPEN + 1];
-    atomic_int connections;
+    struct ath_metrics_places *places;
     struct ath_metrics_web web;
 };
 
 struct client {
     struct server *server;
-    int fd;
+    int fd, place;
 };
 
 /* The error of listing the runtimes goes to standard error. Connections that wait meanwhile get the
@@ -83,9 +82,16 @@ static int make_page(void *context, enum ath_metrics_format format, struct ath_t
     return status;
 }
 
+static void end_client(struct client *client)
+{
+    close(client->fd);
+    ath_metrics_places_give(client->server->places, client->place);
+    free(client);
+}
+
 static void *serve_client(void *argument)
 {
-    ath_auto_free struct client *client = argument;
+    struct client *client = argument;
     const struct ath_metrics_http http = { .make = make_page,
                                            .context = client->server,
                                            .web = &client->server->web,
@@ -94,25 +100,26 @@ static void *serve_client(void *argument)
                                            .answer_ms = ANSWER_MS,
                                            .connection_ms = CONNECTION_MS };
     ath_metrics_http_serve(client->fd, &http);
-    close(client->fd);
-    atomic_fetch_sub(&client->server->connections, 1);
+    end_client(client);
     return NULL;
 }
 
-/* Serves a connection in a thread of its own; closes it if there are too many. */
+/* Serves a connection in a thread of its own; closes the connection if it gets no place. */
 static void start_client(struct server *server, int fd)
 {
+    int place = ath_metrics_places_take(server->places, fd);
     pthread_t thread;
-    struct client *client = ath_xalloc(sizeof *client);
-    *client = (struct client){ server, fd };
-    if (atomic_fetch_add(&server->connections, 1) < CONNECTIONS_MAX &&
-        !pthread_create(&thread, NULL, serve_client, client)) {
-        pthread_detach(thread);
+
+    if (place < 0) {
+        close(fd);
         return;
     }
-    atomic_fetch_sub(&server->connections, 1);
-    close(fd);
-    free(client);
+    struct client *client = ath_xalloc(sizeof *client);
+    *client = (struct client){ server, fd, place };
+    if (pthread_create(&thread, NULL, serve_client, client))
+        end_client(client);
+    else
+        pthread_detach(thread);
 }
 
 static int serve(struct ath_cli *cli, const struct options *options, struct ath_err *err)
@@ -134,6 +141,7 @@ static int serve(struct ath_cli *cli, const struct options *options, struct ath_
     server.cli = cli;
     server.options = options;
     pthread_mutex_init(&server.lock, NULL);
+    server.places = ath_metrics_places_make();
     ath_stop_catch();
     fprintf(stdout, _("metrics at %s://%s/metrics\n"), server.web.certificate ? "https" : "http",
             ath_endpoint_of_socket(listener, false, text));

@@ -2,7 +2,7 @@
  * (sock_diag(7)). */
 #include "config.h"
 
-#include "runtime/source.h"
+#include "remote/wire/source.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
