@@ -63,7 +63,8 @@ static int by_id(const void *a, const void *b)
     return (left->id > right->id) - (left->id < right->id);
 }
 
-void ath_figures_collect(const struct ath_server *server, struct ath_figures *out)
+void ath_figures_collect_with(const struct ath_server *server, ath_figures_visit *visit,
+                              void *context, struct ath_figures *out)
 {
     const struct ath_samples *samples = &server->board->samples;
     struct ath_session_board_entry entry;
@@ -82,11 +83,20 @@ void ath_figures_collect(const struct ath_server *server, struct ath_figures *ou
     for (size_t i = 0; i < server->devices.count; i++)
         collect_device(server, i, age_ms >= 0,
                        ath_push(&out->devices, &out->device_count, sizeof *out->devices));
-    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
-        if (ath_session_board_read(server->board, i, &entry) && entry.is_proven &&
-            entry.purpose == ATH_GPU_PURPOSE_CUDA)
-            collect_session(&entry, &server->board->turns, age_ms >= 0 ? samples : NULL, i,
-                            ath_push(&out->sessions, &out->session_count, sizeof *out->sessions));
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++) {
+        if (!ath_session_board_read(server->board, i, &entry) || !entry.is_proven ||
+            entry.purpose != ATH_GPU_PURPOSE_CUDA)
+            continue;
+        collect_session(&entry, &server->board->turns, age_ms >= 0 ? samples : NULL, i,
+                        ath_push(&out->sessions, &out->session_count, sizeof *out->sessions));
+        if (visit)
+            visit(context, i, &entry);
+    }
     if (out->session_count)
         qsort(out->sessions, out->session_count, sizeof *out->sessions, by_id);
+}
+
+void ath_figures_collect(const struct ath_server *server, struct ath_figures *out)
+{
+    ath_figures_collect_with(server, NULL, NULL, out);
 }

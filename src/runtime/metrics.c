@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/unknown.h"
-#include "proto/gpu-control.h"
 #include "runtime/claims.h"
 #include "runtime/figures.h"
 #include "watch/http.h"
@@ -23,6 +22,7 @@ enum { CONNECTION_MS = 10 * 60 * 1000 };
 
 /* The texts and numbers that a page points to. */
 struct sources {
+    const struct ath_session_board *board;
     struct ath_watch_device devices[ATH_DEVICES_MAX];
     struct ath_session_board_entry entries[ATH_SESSION_BOARD_MAX];
     struct ath_runtime_session items[ATH_SESSION_BOARD_MAX];
@@ -56,36 +56,28 @@ static struct ath_time_claim gather_claim(const struct ath_session_board *board,
                                     .priority = (enum ath_time_priority)claim.priority };
 }
 
-static void gather_session(struct ath_session_board_entry *entry, struct ath_runtime_use *uses,
-                           struct ath_runtime_session *out)
+/* Takes a session of the figures. */
+static void gather_session(void *context, size_t slot, const struct ath_session_board_entry *read)
 {
+    struct sources *sources = context;
+    size_t number = sources->sessions.count++;
+    struct ath_session_board_entry *entry = &sources->entries[number];
+    struct ath_runtime_session *out = &sources->items[number];
+
+    *entry = *read;
     *out = (struct ath_runtime_session){ .id = atomic_load(&entry->id),
                                          .program = entry->program,
                                          .identity = entry->identity,
                                          .peer = entry->peer,
                                          .host = entry->host,
                                          .process = entry->process,
-                                         .age_ms = ath_now_ms() - entry->started_ms };
-    gather_uses(entry, uses, out);
+                                         .age_ms = ath_now_ms() - entry->started_ms,
+                                         .turn.claim = gather_claim(sources->board, slot) };
+    gather_uses(entry, sources->uses[number], out);
 }
 
-static void gather_sessions(const struct ath_server *server, struct sources *sources)
-{
-    struct ath_runtime_sessions *sessions = &sources->sessions;
-    *sessions = (struct ath_runtime_sessions){ .items = sources->items };
-    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++) {
-        struct ath_session_board_entry *entry = &sources->entries[sessions->count];
-        if (ath_session_board_read(server->board, i, entry) && entry->is_proven &&
-            entry->purpose == ATH_GPU_PURPOSE_CUDA) {
-            gather_session(entry, sources->uses[sessions->count], &sources->items[sessions->count]);
-            sources->items[sessions->count].turn.claim = gather_claim(server->board, i);
-            sessions->count++;
-        }
-    }
-}
-
-/* Makes the sums of the devices those of the sessions on the same page: a session may have ended
- * since the figures were collected. */
+/* Makes the sums of the devices those of the sessions on the same page: a session may have begun,
+ * ended or taken memory while the figures were collected. */
 static void add_up(struct sources *sources)
 {
     struct ath_figures *figures = &sources->figures;
@@ -118,8 +110,9 @@ static int make(void *context, enum ath_metrics_format format, struct ath_text *
     for (size_t i = 0; i < server->devices.count; i++)
         sources->devices[i] = (struct ath_watch_device){ .uuid = server->devices.items[i].uuid,
                                                          .pci = server->devices.items[i].pci };
-    ath_figures_collect(server, &sources->figures);
-    gather_sessions(server, sources);
+    sources->board = server->board;
+    sources->sessions.items = sources->items;
+    ath_figures_collect_with(server, gather_session, sources, &sources->figures);
     add_up(sources);
     const struct ath_watch_server watched = {
         .node = server->node,
