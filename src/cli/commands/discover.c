@@ -60,12 +60,14 @@ const struct ath_command ath_command_discover = {
     .name = "discover",
     .group = ATH_GROUP_MACHINE,
     .summary = N_("show NUMA nodes, GPUs and network cards, and how near they are to each other"),
-    .description =
-        N_("Reads which CPUs, memory, GPUs and network cards belong to which NUMA node, how far "
-           "the nodes are apart, and for every GPU which network port is nearest and why. Changes "
-           "nothing and needs no privileges; only --measure keeps what it measured. Unknown values "
-           "are shown as unknown. Warnings below say what looks wrong and how to fix it.\n\n"
-           "The same can be read from a capture of another machine: see --root and --topology."),
+    .description = N_(
+        "Reads which CPUs, memory, GPUs and network cards belong to which NUMA node, how far "
+        "the nodes are apart, and for every GPU which network port is nearest and why. Changes "
+        "nothing and needs no privileges; only --measure keeps what it measured. Unknown values "
+        "are shown as unknown. Warnings below say what looks wrong and how to fix it. -v and "
+        "--json tell the health score of each GPU, from 0 to 100, with what was deducted and why."
+        "\n\n"
+        "The same can be read from a capture of another machine: see --root and --topology."),
     .options = option_table,
     .options_size = sizeof(struct options),
     .reads_machine = true,

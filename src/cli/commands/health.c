@@ -107,6 +107,11 @@ const struct ath_command ath_command_health = {
         "Checks the document and everything that it names: NUMA nodes, GPUs and their memory, "
         "interfaces and their addresses, RDMA devices and their GIDs, macvlans. Shows each fault "
         "with its cause and the command that fixes it, the worst first. Changes nothing.\n\n"
+        "Each GPU has a health score from 0 to 100: 100 less points for errors of its memory, "
+        "Xids, "
+        "heat, lost NVLinks, a narrow PCIe link and others. A score below 90 is a warning, one "
+        "below "
+        "50 a fault. With -v, GPUs with other scores and what is unknown are shown, too.\n\n"
         "Exit code 0: no faults (there may be warnings). 3: there are faults. 4: there are no "
         "faults, but some checks could not find out; root sees more than other users (links in "
         "the network namespaces of containers), and a live machine shows more than a capture."),
