@@ -10,9 +10,9 @@
 #include <sys/types.h>
 
 #include "base/key_name.h"
+#include "remote/wire/source.h"
 #include "runtime/session_board.h"
 #include "runtime/session_report.h"
-#include "remote/wire/source.h"
 
 struct ath_process {
     uint64_t session; /* 0: the slot is free */

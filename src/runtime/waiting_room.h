@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/fd_passing.h"
 #include "remote/wire/source.h"
+#include "runtime/fd_passing.h"
 
 enum {
     ATH_WAITING_MOST = 256,
