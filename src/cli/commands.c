@@ -90,7 +90,8 @@ const struct ath_option ath_machine_options[] = {
       .completion = ATH_COMPLETE_FILE,
       .suggestions = topologies,
       .offset = GLOBAL(topology),
-      .help = N_("read a machine from an XML of hwloc (lstopo) or of NCCL, or from the text of "
+      .help = N_("read a machine from an XML of hwloc (lstopo) or of NCCL, from the JSON of "
+                 "'aitherion discover --json', or from the text of "
                  "nvidia-smi topo -m, with that of numactl -H in the same file or after a comma "
                  "(topo.txt,numactl.txt); or the name of a shipped XML") },
     { .name = NULL },

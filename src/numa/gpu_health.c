@@ -82,6 +82,8 @@ void ath_gpus_judge(struct ath_machine *machine)
 {
     for (size_t i = 0; i < machine->gpu_count; i++) {
         struct ath_gpu *gpu = &machine->gpus[i];
+        if (gpu->is_judged)
+            continue;
         gpu->health.score = ATH_UNKNOWN;
         if (gpu->vendor_id != ATH_VENDOR_NVIDIA)
             continue;

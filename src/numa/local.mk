@@ -25,6 +25,7 @@ libadmin_a_SOURCES += \
 	src/numa/read.c src/numa/read.h \
 	src/numa/smi_table.c src/numa/smi_table.h \
 	src/numa/smi_topo.c src/numa/smi_topo.h \
+	src/numa/topology_json.c src/numa/topology_json.h \
 	src/numa/topology_text.c src/numa/topology_text.h \
 	src/numa/topology_xml.c src/numa/topology_xml.h \
 	src/numa/usable.c src/numa/usable.h \

@@ -96,6 +96,7 @@ struct ath_gpu {
     struct ath_nvlink *nvlinks;
     size_t nvlink_count;
     struct ath_gpu_facts facts; /* of its health */
+    bool is_judged;             /* the source gives health.score itself, and no facts */
     struct ath_gpu_health health;
 };
 

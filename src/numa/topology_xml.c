@@ -25,6 +25,7 @@
 #include "base/text.h"
 #include "numa/hwloc_xml.h"
 #include "numa/nccl_xml.h"
+#include "numa/topology_json.h"
 #include "numa/topology_text.h"
 #include "numa/xml_reader.h"
 
@@ -270,6 +271,8 @@ int ath_topology_parse(const char *name, const char *data, size_t length, struct
     if (length > ATH_TOPOLOGY_BYTES_MAX)
         return ath_err_set(err, -EFBIG, ATH_E_TOPOLOGY_INVALID, _("'%s' is larger than %d MiB"),
                            name, ATH_TOPOLOGY_BYTES_MAX >> 20);
+    if (ath_topology_is_json(data, length))
+        return ath_topology_parse_json(name, data, length, out, err);
     if (ath_topology_is_text(data, length))
         return ath_topology_parse_text(name, data, length, out, err);
     int status = check_begin(name, data, length, err);

@@ -1,7 +1,7 @@
 /*
  * Reads a machine from a topology file: XML of hwloc (`lstopo FILE.xml`, formats 1 to 3) or of NCCL
- * and RCCL (NCCL_TOPO_DUMP_FILE), where the root element decides, or text of `nvidia-smi topo -m`
- * (topology_text.h).
+ * and RCCL (NCCL_TOPO_DUMP_FILE), where the root element decides, text of `nvidia-smi topo -m`
+ * (topology_text.h), or JSON of `aitherion discover --json` (topology_json.h).
  */
 #pragma once
 #include <stddef.h>
