@@ -69,11 +69,21 @@ class Turns:
             return self.ending(method)
         if does & AWAITS:
             return ["ath_turn_gate_awaits();"], []
-        if "CUdevice" in types and types & {"CUcontext *", "CUgreenCtx *"}:
-            primary = "*" + self.named(method, "CUcontext *") if "retainsDevice" in does else "NULL"
-            return [], ["if (!status)", f"    ath_turn_gate_reaches({self.named(method, 'CUdevice')}, {primary});"]
-        if "CUgreenCtx" in types and "CUcontext *" in types:
-            return [], ["if (!status)", f"    ath_turn_gate_is_green(*{self.named(method, 'CUcontext *')});"]
+        return self.making(method)
+
+    # Of functions that make, get or attach a context: the parameters' types, and what is told.
+    MAKING = [(("CUdevice", "CUgreenCtx *"), "made_green"), (("CUgreenCtx", "CUcontext *"), "named_green"), (("CUdevice", "CUcontext *"), "made"),
+              (("CUcontext *",), "attached")]
+
+    def making(self, method):
+        if not set(method.does) & {"makes", "gets"}:
+            return None
+        for ctypes, told in self.MAKING:
+            if set(ctypes) <= self.types(method) and ("makes" in method.does or told == "named_green"):
+                told = "retained" if "retainsDevice" in method.does else told
+                ctypes = ctypes[:1] if told == "made" else ctypes
+                values = ", ".join("*" * ctype.endswith("*") + self.named(method, ctype) for ctype in ctypes)
+                return [], ["if (!status)", f"    ath_turn_gate_{told}({values});"]
         return None
 
     def occupying(self, method):
@@ -83,12 +93,15 @@ class Turns:
         enter = "enter_graph" if "CUgraphExec" in self.types(method) else "enter"
         return [f"ath_turn_gate_{enter}(STREAM);"], ["ath_turn_gate_leave();"]
 
+    # What a function ends, by its parameter's type.
+    ENDING = {"CUcontext": "{ .context = %s, .device = -1 }", "CUgreenCtx": "{ .green = %s, .device = -1 }", "CUdevice": "{ .device = %s }"}
+
     def ending(self, method):
-        types = self.types(method)
-        context = self.named(method, "CUcontext") if "CUcontext" in types else "NULL"
-        device = self.named(method, "CUdevice") if "CUdevice" in types else "-1"
-        after = f"primary_released({device}, status)" if "releasesDevice" in method.does else f"contexts_ended({context}, {device}, status)"
-        return [f"ath_turn_gate_contexts_end({context}, {device});"], [f"ath_turn_gate_{after};"]
+        ctype = next(one for one in self.ENDING if one in self.types(method))
+        ends = "(struct ath_turn_place)" + self.ENDING[ctype] % self.named(method, ctype)
+        lasts = "releasesDevice" in method.does or (ctype == "CUcontext" and "dropsStock" in method.does)
+        after = {"CUdevice": "released", "CUcontext": "detached"}[ctype] if lasts else "contexts_ended"
+        return [f"ath_turn_gate_contexts_end({ends});"], [f"ath_turn_gate_{after}({ends}, status);"]
 
     @staticmethod
     def named(method, ctype):

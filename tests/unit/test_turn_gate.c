@@ -305,10 +305,97 @@ static void end_of_graph(CUstream *out)
     OK(driver.cuGraphLaunch(exec, *out));
 }
 
+static int references;
+
+static CUresult attach(CUcontext *out, unsigned int flags)
+{
+    (void)flags;
+    references++;
+    return raw.cuCtxGetCurrent(out);
+}
+
+static CUresult detach(CUcontext from)
+{
+    return references-- ? CUDA_SUCCESS : raw.cuCtxDestroy_v2(from);
+}
+
+/* A driver whose contexts are attached and detached. */
+static void begin_counting(void)
+{
+    driver = raw;
+    driver.cuCtxAttach = attach;
+    driver.cuCtxDetach = detach;
+    references = 0;
+    begin_gate(SESSION);
+}
+
+static void end_with_detached_context(CUstream *out)
+{
+    CUcontext same;
+    begin_counting();
+    OK(driver.cuCtxAttach(&same, 0));
+    ck_assert_ptr_eq(same, context);
+    end_of_named(out);
+    OK(driver.cuCtxDetach(context));
+}
+
+static CUgreenCtx make_green(void)
+{
+    CUdevResource all, part;
+    CUdevResourceDesc descriptor;
+    CUgreenCtx green;
+    unsigned int count = 1;
+    OK(raw.cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM));
+    OK(raw.cuDevSmResourceSplitByCount(&part, &count, &all, NULL, 0, 8));
+    OK(raw.cuDevResourceGenerateDesc(&descriptor, &part, 1));
+    OK(driver.cuGreenCtxCreate(&green, descriptor, 0, CU_GREEN_CTX_DEFAULT_STREAM));
+    return green;
+}
+
+/* Ends another green context than that whose default stream has work. */
+static void end_with_spare_green(CUstream *out)
+{
+    CUgreenCtx spare = make_green();
+    CUcontext busy;
+    OK(driver.cuCtxFromGreenCtx(&busy, make_green()));
+    OK(driver.cuCtxSetCurrent(busy));
+    *out = NULL;
+    give_long_work(NULL);
+    OK(driver.cuGreenCtxDestroy(spare));
+}
+
+static void end_of_greens_stream(CUstream *out)
+{
+    CUgreenCtx spare = make_green();
+    OK(driver.cuGreenCtxStreamCreate(out, make_green(), CU_STREAM_NON_BLOCKING, 0));
+    give_long_work(*out);
+    OK(driver.cuGreenCtxDestroy(spare));
+}
+
+/* The context that ends was current while another one's stream got work. */
+static void end_with_other_context(CUstream *out)
+{
+    CUcontext other;
+    OK(driver.cuStreamCreate(out, CU_STREAM_NON_BLOCKING));
+    OK(driver.cuCtxCreate_v2(&other, 0, 0));
+    give_long_work(*out);
+    OK(driver.cuCtxDestroy_v2(other));
+}
+
 static void (*const ends[])(CUstream *out) = {
-    end_of_named,    end_of_null,   end_of_threads_own,        end_of_destroyed,
-    end_of_captured, end_of_joined, end_with_released_context, end_of_null_before_a_capture,
+    end_of_named,
+    end_of_null,
+    end_of_threads_own,
+    end_of_destroyed,
+    end_of_captured,
+    end_of_joined,
+    end_with_released_context,
+    end_of_null_before_a_capture,
     end_of_graph,
+    end_with_detached_context,
+    end_with_spare_green,
+    end_of_greens_stream,
+    end_with_other_context,
 };
 
 LOOP_TEST(a_turn_ends_with_its_work, 0, sizeof ends / sizeof *ends)
@@ -333,6 +420,54 @@ TEST(a_turn_of_an_ended_context_ends)
     sem_post(&may_end);
     OK(driver.cuCtxDestroy_v2(context));
     take_back();
+}
+END_TEST
+
+TEST(a_turn_of_a_context_detached_for_the_last_time_ends)
+{
+    CUcontext same;
+    CUstream busy;
+    begin_counting();
+    give(0);
+    OK(driver.cuCtxAttach(&same, 0));
+    end_of_named(&busy);
+    sem_post(&may_end);
+    OK(driver.cuCtxDetach(context));
+    OK(driver.cuCtxDetach(context));
+    take_back();
+}
+END_TEST
+
+/* The null stream of a context is noted apart from that of another one. */
+TEST(a_turn_ends_with_the_work_of_all_null_streams)
+{
+    CUcontext second;
+    give(0);
+    OK(driver.cuMemsetD8Async(memory, 1, BYTES, NULL));
+    OK(driver.cuCtxCreate_v2(&second, 0, 0));
+    give_long_work(NULL);
+    ask_back();
+    rest_ms(BACK_MS);
+    ck_assert(!is_returned());
+    sem_post(&may_end);
+    WAIT_FOR(is_returned());
+}
+END_TEST
+
+/* A call without a context fails. The next one of the thread has one. */
+TEST(a_call_that_fails_notes_nothing)
+{
+    give(0);
+    OK(driver.cuMemsetD8Async(memory, 1, BYTES, stream));
+    OK(raw.cuCtxSetCurrent(NULL));
+    ck_assert_int_ne(driver.cuMemsetD8Async(memory, 1, BYTES, NULL), CUDA_SUCCESS);
+    OK(raw.cuCtxSetCurrent(context));
+    give_long_work(NULL);
+    ask_back();
+    rest_ms(BACK_MS);
+    ck_assert(!is_returned());
+    sem_post(&may_end);
+    WAIT_FOR(is_returned());
 }
 END_TEST
 
@@ -711,6 +846,22 @@ TEST(the_first_work_on_a_device_needs_another_turn)
     WAIT_FOR(atomic_load(&wish.wants));
     rest_ms(BACK_MS);
     ck_assert(!caller.is_done);
+    give(0);
+    end_call(&caller);
+}
+END_TEST
+
+/* The device of the current context has nothing to do. */
+TEST(work_counts_for_the_device_of_its_stream)
+{
+    CUcontext second;
+    struct caller caller;
+    OK(driver.cuCtxCreate_v2(&second, 0, 1));
+    OK(driver.cuMemAlloc_v2(&memory, BYTES));
+    OK(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    start_call(&caller); /* with the first context */
+    WAIT_FOR(atomic_load(&wish.wants));
+    ck_assert_uint_eq(atomic_load(&wish.devices), 1 << 3);
     give(0);
     end_call(&caller);
 }

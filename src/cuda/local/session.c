@@ -61,6 +61,7 @@ static int begin_turns(const struct ath_local_grant *grant, struct ath_cuda_driv
         .session = grant->session,
         .devices = grant->devices,
         .device_count = grant->count,
+        .has_unseen_contexts = true, /* by the driver's export tables */
         .passes_freely = say_free_passing,
     };
     ath_turn_gate_begin(&setup, driver);

@@ -22,23 +22,27 @@ struct ath_turn_gate ath_turn_gate = { .begin_lock = PTHREAD_MUTEX_INITIALIZER,
 static const _Atomic uint32_t no_word = 0;                /* the arbiter was not looked for yet */
 static const _Atomic uint32_t free_word = ATH_TURN_GIVEN; /* there is none */
 
+enum { NO_EPOCH = 0 };
+
 /* The streams that the thread has noted, to note each once. */
 struct noted {
     CUstream stream;
-    CUcontext context; /* of the null stream; of others the one that was current */
+    CUcontext context; /* that was current */
     uint64_t epoch;
 };
 enum { NOTED = 8 };
-static _Thread_local struct noted noted[NOTED];
 
-/* The call that the thread is inside. */
-static _Thread_local const struct noted *inside; /* its stream; NULL: that is marked behind it */
+/* One object: a library that is loaded late asks for the address of each. */
 static _Thread_local struct {
-    CUstream stream;
-    CUcontext context;
-    CUdevice device;
-    const void *owner;
-} marked;
+    struct noted noted[NOTED];
+    /* The call that the thread is inside. */
+    const struct noted *inside; /* its stream; NULL: that is marked behind it */
+    struct {
+        CUstream stream;
+        struct ath_turn_place place;
+        const void *owner;
+    } marked;
+} own;
 
 /* ---- begin ---- */
 
@@ -55,6 +59,7 @@ void ath_turn_gate_begin(const struct ath_turn_gate_setup *setup, struct ath_cud
     gate.reached = 0;
     gate.word = &no_word;
     ath_used_streams_begin(driver);
+    ath_turn_contexts_begin(driver, setup->has_unseen_contexts ? setup->device_count : 0);
     ath_turn_gate_wrap(driver);
 }
 
@@ -209,12 +214,6 @@ static uint64_t bit_of(CUdevice device)
     return is_known ? UINT64_C(1) << gate.setup.devices[device] : 0;
 }
 
-static CUdevice current_device(void)
-{
-    CUdevice device;
-    return gate.raw.cuCtxGetDevice && !gate.raw.cuCtxGetDevice(&device) ? device : -1;
-}
-
 static bool is_legacy(CUstream stream)
 {
     return !stream || stream == CU_STREAM_LEGACY;
@@ -228,58 +227,60 @@ static CUcontext current_context(void)
 
 static inline struct noted *noted_of(CUstream stream)
 {
-    return &noted[((uintptr_t)stream >> 4) % NOTED];
+    return &own.noted[((uintptr_t)stream >> 4) % NOTED];
 }
 
-/* Notes a stream of the current context; before the call, or with is_again behind it. */
+/* Notes a stream; before the call, or with is_again behind it. context: the current one. */
 __attribute__((noinline)) static void note(CUstream stream, CUcontext context, bool is_again)
 {
-    static _Thread_local char thread;
-    bool is_green = ath_used_streams_is_green(context);
-    CUcontext known = is_green ? NULL : context;
-    CUdevice device = current_device();
-    const void *owner = stream == CU_STREAM_PER_THREAD  ? &thread
-                        : is_green && is_legacy(stream) ? (const void *)context
-                                                        : NULL;
+    struct ath_turn_place place = ath_turn_contexts_place(stream, context);
+    const void *owner = stream == CU_STREAM_PER_THREAD     ? (const void *)&own
+                        : place.green && is_legacy(stream) ? (const void *)context
+                                                           : NULL;
     if (!is_again)
-        use_device(bit_of(device));
-    inside = owner ? NULL : noted_of(stream);
+        use_device(bit_of(place.device));
+    own.inside = owner ? NULL : noted_of(stream);
     if (owner) {
-        marked.stream = stream;
-        marked.context = known;
-        marked.device = device;
-        marked.owner = owner;
+        own.marked.stream = stream;
+        own.marked.place = place;
+        own.marked.owner = owner;
     } else {
-        *noted_of(stream) =
-            (struct noted){ stream, context, ath_used_streams_note(stream, known, device) };
+        uint64_t epoch = ath_used_streams_note(stream, &place);
+        /* without a context the call fails, and the next one may have one */
+        *noted_of(stream) = (struct noted){ stream, context, context ? epoch : NO_EPOCH };
     }
+}
+
+/* Whether the stream's work is noted. The null stream is the same while there is one context. */
+static inline bool is_noted(const struct noted *one, CUstream stream)
+{
+    return one->epoch == atomic_load(&ath_used_streams_epoch) && one->stream == stream &&
+           (stream > CU_STREAM_PER_THREAD || !atomic_load(&ath_turn_contexts_are_several) ||
+            one->context == current_context());
 }
 
 void ath_turn_gate_enter(CUstream stream)
 {
     const struct noted *one = noted_of(stream);
-    bool is_named = stream > CU_STREAM_PER_THREAD;
-    CUcontext context = is_named ? one->context : current_context();
-    if (one->epoch == atomic_load(&ath_used_streams_epoch) && one->stream == stream &&
-        one->context == context)
-        inside = one;
+    if (is_noted(one, stream))
+        own.inside = one;
     else
-        note(stream, is_named ? current_context() : context, false);
+        note(stream, current_context(), false);
     pass(stream);
 }
 
 /* Behind a call whose stream must be marked, or during which the streams were looked at. */
 __attribute__((noinline)) static void note_again(void)
 {
-    if (inside)
-        note(inside->stream, current_context(), true);
+    if (own.inside)
+        note(own.inside->stream, current_context(), true);
     else
-        ath_used_streams_mark(marked.stream, marked.context, marked.device, marked.owner);
+        ath_used_streams_mark(own.marked.stream, &own.marked.place, own.marked.owner);
 }
 
 void ath_turn_gate_leave(void)
 {
-    if (!inside || inside->epoch != atomic_load(&ath_used_streams_epoch))
+    if (!own.inside || own.inside->epoch != atomic_load(&ath_used_streams_epoch))
         note_again();
     atomic_fetch_sub(&gate.calls, 1);
 }
@@ -294,10 +295,9 @@ void ath_turn_gate_enter_graph(CUstream stream)
 static void note_launches(const CUDA_LAUNCH_PARAMS *launches, unsigned int count)
 {
     for (unsigned int i = 0; launches && i < count; i++) {
-        CUcontext context;
-        if (gate.raw.cuStreamGetCtx && !gate.raw.cuStreamGetCtx(launches[i].hStream, &context))
-            ath_used_streams_note(launches[i].hStream,
-                                  ath_used_streams_is_green(context) ? NULL : context, -1);
+        struct ath_turn_place place =
+            ath_turn_contexts_place(launches[i].hStream, current_context());
+        ath_used_streams_note(launches[i].hStream, &place);
     }
 }
 
@@ -317,19 +317,7 @@ void ath_turn_gate_awaits(void)
     atomic_store(&gate.awaits, true);
 }
 
-void ath_turn_gate_reaches(CUdevice device, CUcontext primary)
-{
-    atomic_fetch_or(&gate.reached, bit_of(device));
-    if (primary)
-        ath_used_streams_note_primary(device, primary);
-}
-
 /* ---- what the list of streams must know ---- */
-
-void ath_turn_gate_is_green(CUcontext context)
-{
-    ath_used_streams_note_green(context);
-}
 
 void ath_turn_gate_capture_begins(void)
 {
@@ -367,21 +355,72 @@ void ath_turn_gate_stream_ends(CUstream stream)
     ath_used_streams_end(stream);
 }
 
-void ath_turn_gate_contexts_end(CUcontext context, CUdevice device)
+/* ---- contexts ---- */
+
+static void reach(CUdevice device)
 {
-    ath_used_streams_contexts_end(context, device);
+    atomic_fetch_or(&gate.reached, bit_of(device));
 }
 
-void ath_turn_gate_contexts_ended(CUcontext context, CUdevice device, CUresult status)
+void ath_turn_gate_made(CUdevice device)
 {
-    ath_used_streams_contexts_ended(context, device, !status);
+    reach(device);
+    ath_turn_contexts_made();
 }
 
-void ath_turn_gate_primary_released(CUdevice device, CUresult status)
+void ath_turn_gate_retained(CUdevice device, CUcontext primary)
+{
+    reach(device);
+    ath_turn_contexts_retained(device);
+    ath_used_streams_note_primary(device, primary);
+}
+
+void ath_turn_gate_made_green(CUdevice device, CUgreenCtx green)
+{
+    reach(device);
+    ath_turn_contexts_made_green(green, device);
+}
+
+void ath_turn_gate_named_green(CUgreenCtx green, CUcontext context)
+{
+    ath_turn_contexts_named_green(green, context);
+}
+
+void ath_turn_gate_attached(CUcontext context)
+{
+    ath_turn_contexts_attached(context);
+}
+
+void ath_turn_gate_contexts_end(struct ath_turn_place ends)
+{
+    ath_used_streams_contexts_end(&ends);
+}
+
+void ath_turn_gate_contexts_ended(struct ath_turn_place ends, CUresult status)
+{
+    ath_used_streams_contexts_ended(&ends, !status);
+    if (status)
+        return;
+    if (ends.green)
+        ath_turn_contexts_ended_green(ends.green);
+    else if (ends.context)
+        ath_turn_contexts_ended(ends.context);
+    else
+        ath_turn_contexts_ended_primary(ends.device);
+}
+
+void ath_turn_gate_detached(struct ath_turn_place ends, CUresult status)
+{
+    bool is_over = !status && ath_turn_contexts_detached(ends.context);
+    ath_used_streams_contexts_ended(&ends, is_over);
+}
+
+void ath_turn_gate_released(struct ath_turn_place ends, CUresult status)
 {
     unsigned int flags;
     int is_active = 0;
     bool has_state = gate.raw.cuDevicePrimaryCtxGetState &&
-                     !gate.raw.cuDevicePrimaryCtxGetState(device, &flags, &is_active);
-    ath_used_streams_contexts_ended(NULL, device, !status && !(has_state && is_active));
+                     !gate.raw.cuDevicePrimaryCtxGetState(ends.device, &flags, &is_active);
+    bool is_over = !status && !(has_state && is_active);
+    ath_turn_gate_contexts_ended(ends, is_over ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }

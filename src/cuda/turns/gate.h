@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cuda/turns/contexts.h"
 #include "proto/cuda-server.h"
 #include "turns/slot.h"
 
@@ -27,6 +28,7 @@ struct ath_turn_gate_setup {
     uint64_t session;                   /* the grant is valid while it names this session */
     const size_t *devices; /* the server's number (below 64) of each device of the driver */
     size_t device_count;
+    bool has_unseen_contexts; /* primary contexts may be made past the gate */
     /* Called once, by any thread, when calls pass without turns since no arbiter answers. */
     void (*passes_freely)(void *context);
     void *context;
@@ -59,11 +61,13 @@ void ath_turn_gate_leave_launches(const CUDA_LAUNCH_PARAMS *launches, unsigned i
  * a turn goes back soon, though work is left: others may have to run before it can end. */
 void ath_turn_gate_awaits(void);
 
-/* It has a context on a device; with `primary` the primary one. */
-void ath_turn_gate_reaches(CUdevice device, CUcontext primary);
-
-/* A context stands for a green context. */
-void ath_turn_gate_is_green(CUcontext context);
+/* After a context was made, a device's primary one retained, a green one made, a context for it
+ * given, the current one attached. */
+void ath_turn_gate_made(CUdevice device);
+void ath_turn_gate_retained(CUdevice device, CUcontext primary);
+void ath_turn_gate_made_green(CUdevice device, CUgreenCtx green);
+void ath_turn_gate_named_green(CUgreenCtx green, CUcontext context);
+void ath_turn_gate_attached(CUcontext context);
 
 /* Before and after the call that begins a capture, with a lock held between, and the one that ends
  * it. */
@@ -78,10 +82,11 @@ void ath_turn_gate_joined(bool is_held);
 
 void ath_turn_gate_stream_ends(CUstream stream);
 
-/* Before and after contexts end: the one given, or the device's primary one, or (NULL and -1) green
- * ones. */
-void ath_turn_gate_contexts_end(CUcontext context, CUdevice device);
-void ath_turn_gate_contexts_ended(CUcontext context, CUdevice device, CUresult status);
+/* Before and after contexts end: the one given, the green one, or the device's primary one with its
+ * green ones. Members that are not used are NULL and -1. */
+void ath_turn_gate_contexts_end(struct ath_turn_place ends);
+void ath_turn_gate_contexts_ended(struct ath_turn_place ends, CUresult status);
 
-/* After the device's primary context has lost a reference, which may have been the last. */
-void ath_turn_gate_primary_released(CUdevice device, CUresult status);
+/* After a context or a device's primary one has lost a reference, which may have been the last. */
+void ath_turn_gate_detached(struct ath_turn_place ends, CUresult status);
+void ath_turn_gate_released(struct ath_turn_place ends, CUresult status);

@@ -11,11 +11,10 @@ enum { DEVICES_MAX = 64 };
 
 struct used {
     CUstream stream;
-    CUcontext context; /* that was current; NULL: a green one */
+    struct ath_turn_place place;
     CUevent event;     /* behind the work; NULL: the stream is asked */
     const void *owner; /* that alone can ask, so there is an event; NULL: all can */
-    CUdevice device;
-    bool is_ending; /* a call ends its context: it is not asked */
+    bool is_ending;    /* a call ends its context: it is not asked */
 };
 
 static struct {
@@ -23,14 +22,11 @@ static struct {
     struct used *items;
     size_t count, room;
     size_t prune_at; /* entries */
-    CUcontext *green;
-    size_t green_count;
     CUcontext primary[DEVICES_MAX];
     size_t captures; /* under way */
 } used = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct ath_cuda_driver raw;
-static atomic_bool has_green;    /* ever */
 static atomic_bool has_captures; /* now */
 _Atomic uint64_t ath_used_streams_epoch = 1;
 
@@ -91,7 +87,7 @@ static bool is_busy(const struct used *one)
 {
     if (one->event)
         return raw.cuEventQuery(one->event) == CUDA_ERROR_NOT_READY;
-    bool is_pushed = push(one->context);
+    bool is_pushed = push(one->place.context);
     /* its work from before the capture has an event */
     bool is = !(used.captures && captures(one->stream)) &&
               raw.cuStreamQuery(one->stream) == CUDA_ERROR_NOT_READY;
@@ -106,8 +102,9 @@ static struct used *find(const struct used *work)
 {
     for (size_t i = 0; i < used.count; i++) {
         struct used *one = &used.items[i];
-        if (one->stream == work->stream && one->context == work->context &&
-            one->owner == work->owner && (work->owner || !one->event))
+        if (one->stream == work->stream && one->place.context == work->place.context &&
+            one->place.green == work->place.green && one->owner == work->owner &&
+            (work->owner || !one->event))
             return one;
     }
     return NULL;
@@ -146,7 +143,7 @@ static void prune(void)
 /* Records the event of an entry, which is made if there is none. Returns whether it is recorded. */
 static bool record(struct used *one)
 {
-    bool is_pushed = push(one->context);
+    bool is_pushed = push(one->place.context);
     CUresult status =
         one->event ? CUDA_SUCCESS : raw.cuEventCreate(&one->event, CU_EVENT_DISABLE_TIMING);
     if (!status)
@@ -174,9 +171,9 @@ static void leave_events(void)
 
 /* ---- work ---- */
 
-uint64_t ath_used_streams_note(CUstream stream, CUcontext context, CUdevice device)
+uint64_t ath_used_streams_note(CUstream stream, const struct ath_turn_place *place)
 {
-    const struct used one = { .stream = stream, .context = context, .device = device };
+    const struct used one = { .stream = stream, .place = *place };
     pthread_mutex_lock(&used.lock);
     if (!find(&one))
         add(&one);
@@ -185,11 +182,9 @@ uint64_t ath_used_streams_note(CUstream stream, CUcontext context, CUdevice devi
     return epoch;
 }
 
-void ath_used_streams_mark(CUstream stream, CUcontext context, CUdevice device, const void *owner)
+void ath_used_streams_mark(CUstream stream, const struct ath_turn_place *place, const void *owner)
 {
-    const struct used one = {
-        .stream = stream, .context = context, .device = device, .owner = owner
-    };
+    const struct used one = { .stream = stream, .place = *place, .owner = owner };
     pthread_mutex_lock(&used.lock);
     struct asking asking = ask_begin();
     prune();
@@ -236,15 +231,17 @@ void ath_used_streams_end(CUstream stream)
     pthread_mutex_unlock(&used.lock);
 }
 
-/* Whether a stream ends with the context, or without one with the device's primary context, or with
- * a green context. Green contexts end with their device's primary one. */
-static bool belongs(const struct used *one, CUcontext context, CUdevice device)
+/* Whether a stream ends with this. */
+static bool belongs(const struct used *one, const struct ath_turn_place *ends)
 {
-    if (!one->context)
-        return device < 0 ? !context : one->device == device;
-    if (device >= 0 && device < DEVICES_MAX)
-        context = used.primary[device];
-    return one->context == context;
+    if (ends->green)
+        return one->place.green == ends->green;
+    if (ends->context)
+        return one->place.context == ends->context;
+    if (one->place.green)
+        return one->place.device == ends->device;
+    return ends->device >= 0 && ends->device < DEVICES_MAX && one->place.context &&
+           one->place.context == used.primary[ends->device];
 }
 
 void ath_used_streams_note_primary(CUdevice device, CUcontext context)
@@ -255,50 +252,28 @@ void ath_used_streams_note_primary(CUdevice device, CUcontext context)
     pthread_mutex_unlock(&used.lock);
 }
 
-void ath_used_streams_contexts_end(CUcontext context, CUdevice device)
+void ath_used_streams_contexts_end(const struct ath_turn_place *ends)
 {
     pthread_mutex_lock(&used.lock);
     for (size_t i = 0; i < used.count; i++)
-        if (belongs(&used.items[i], context, device))
+        if (belongs(&used.items[i], ends))
             used.items[i].is_ending = true;
     pthread_mutex_unlock(&used.lock);
 }
 
-void ath_used_streams_contexts_ended(CUcontext context, CUdevice device, bool are_over)
+void ath_used_streams_contexts_ended(const struct ath_turn_place *ends, bool is_over)
 {
     pthread_mutex_lock(&used.lock);
     for (size_t i = used.count; i--;) {
         struct used *one = &used.items[i];
-        if (!one->is_ending || !belongs(one, context, device))
+        if (!one->is_ending || !belongs(one, ends))
             continue;
         one->is_ending = false;
-        if (are_over)
+        if (is_over)
             *one = used.items[--used.count]; /* its event ended with the context */
     }
     ath_used_streams_epoch++;
     pthread_mutex_unlock(&used.lock);
-}
-
-void ath_used_streams_note_green(CUcontext context)
-{
-    pthread_mutex_lock(&used.lock);
-    used.green = ath_xrealloc(used.green, (used.green_count + 1) * sizeof *used.green);
-    used.green[used.green_count++] = context;
-    has_green = true;
-    ath_used_streams_epoch++;
-    pthread_mutex_unlock(&used.lock);
-}
-
-bool ath_used_streams_is_green(CUcontext context)
-{
-    if (!has_green)
-        return false;
-    pthread_mutex_lock(&used.lock);
-    bool is = false;
-    for (size_t i = 0; i < used.green_count; i++)
-        is = is || used.green[i] == context;
-    pthread_mutex_unlock(&used.lock);
-    return is;
 }
 
 /* ---- captures ---- */
