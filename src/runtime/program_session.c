@@ -62,7 +62,7 @@ struct program_session {
     struct ath_wire_builder answer;
     size_t devices[ATH_DEVICES_MAX];
     size_t device_count;
-    struct ath_cuda_driver driver;
+    struct ath_cuda_driver driver, ungated;
     struct ath_cuda_session session;
     struct ath_stream *stream;
     bool is_open;             /* the client has the answer to openChannel */
@@ -334,6 +334,8 @@ static void load_driver(struct program_session *program)
         refuse_and_end(program, err.message);
     ath_cuda_driver_load(library, &program->driver);
     ath_cuda_session_init(&program->session, &program->driver);
+    program->ungated = program->driver;
+    program->session.ungated = &program->ungated;
     begin_turns(program); /* before the quota's functions, so that nothing passes beside the gate */
     ath_quota_set_devices(ath_board_books(program->server), program->devices,
                           program->device_count);

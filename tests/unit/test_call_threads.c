@@ -74,7 +74,35 @@ static CUresult copy_to_and_wait(CUdeviceptr to, const void *from, size_t bytes)
     return copy_to(to, from, bytes, NULL);
 }
 
+/* The GPU reads memory of the host late (copy.c). */
+static CUresult get_attribute(int *value, CUdevice_attribute which, CUdevice device)
+{
+    (void)device;
+    *value = which == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
+    return CUDA_SUCCESS;
+}
+
+/* The gate would take a function of the server's for one of the program's. */
+static CUresult must_not_launch(CUstream stream, CUhostFn function, void *argument)
+{
+    (void)stream;
+    (void)function;
+    (void)argument;
+    _exit(1);
+}
+
+static CUresult launch_at_once(CUstream stream, CUhostFn function, void *argument)
+{
+    (void)stream;
+    function(argument);
+    return CUDA_SUCCESS;
+}
+
+static const struct ath_cuda_driver ungated = { .cuLaunchHostFunc = launch_at_once };
+
 static const struct ath_cuda_driver driver = {
+    .cuDeviceGetAttribute = get_attribute,
+    .cuLaunchHostFunc = must_not_launch,
     .cuMemcpyDtoH_v2 = copy_from_and_wait,
     .cuMemcpyDtoHAsync_v2 = copy_from,
     .cuMemcpyHtoD_v2 = copy_to_and_wait,
@@ -106,6 +134,7 @@ __attribute__((noreturn)) static void serve(struct ath_stream *stream)
     static struct ath_calls calls = { .session = &session, .over = over };
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves no server behind */
     ath_cuda_session_init(&session, &driver);
+    session.ungated = &ungated;
     free(session.objects.map.buckets); /* without them each handle is known */
     session.objects.map.buckets = NULL;
     calls.stream = stream;
@@ -280,3 +309,17 @@ LOOP_TEST(an_answer_that_has_to_wait_stops_no_calls, 0, WAYS / 2)
     take_answers(&fixture, head, asked, 3);
     end(&fixture);
 }
+
+/* Data that the GPU reads late are freed by a function of the server's behind the copy. */
+TEST(the_servers_own_functions_pass_beside_the_gate)
+{
+    struct fixture fixture;
+    uint32_t head[2];
+    start(&fixture, true);
+    post_part(&fixture);
+    uint64_t asked = ask_for_event(&fixture, OTHER_THREAD);
+    see_answer(&fixture, head);
+    take_answers(&fixture, head, &asked, 1);
+    end(&fixture);
+}
+END_TEST

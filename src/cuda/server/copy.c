@@ -105,8 +105,9 @@ static const void *keep(struct ath_cuda_served *served, struct ath_wire_bytes da
 static void copy_is_asked(struct ath_cuda_served *served, struct kept *kept, CUstream stream)
 {
     enum { MOST = 64 * 1024 * 1024 };
-    if (!kept || (!served->status && kept_bytes <= MOST && served->driver->cuLaunchHostFunc &&
-                  !served->driver->cuLaunchHostFunc(stream, kept_free, kept)))
+    const struct ath_cuda_driver *driver = served->session->ungated;
+    if (!kept || (!served->status && kept_bytes <= MOST && driver->cuLaunchHostFunc &&
+                  !driver->cuLaunchHostFunc(stream, kept_free, kept)))
         return;
     if (!served->status && served->driver->cuStreamSynchronize)
         wait_for(served, stream);

@@ -155,7 +155,7 @@ static void add_due(struct ath_cuda_deferred *room)
 void ath_cuda_defer_copy(struct ath_cuda_served *served, uint64_t address, CUdeviceptr source,
                          uint64_t bytes, CUstream stream)
 {
-    const struct ath_cuda_driver *driver = served->driver;
+    const struct ath_cuda_driver *driver = served->driver, *ungated = served->session->ungated;
     if (bytes > ATH_CUDA_DEFERRED_MOST) {
         served->status = CUDA_ERROR_INVALID_VALUE;
         return;
@@ -174,7 +174,7 @@ void ath_cuda_defer_copy(struct ath_cuda_served *served, uint64_t address, CUdev
     room->address = address;
     room->bytes = (size_t)bytes;
     *room->is_done = false;
-    if (!mark_behind(driver, room, stream)) {
+    if (!mark_behind(ungated, room, stream)) {
         served->status = driver->cuStreamSynchronize(stream);
         *room->is_done = true;
     }

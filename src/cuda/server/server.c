@@ -32,6 +32,7 @@ void ath_cuda_session_init(struct ath_cuda_session *session, const struct ath_cu
     *session = (struct ath_cuda_session){
         .driver = driver,
         .uncounted = driver,
+        .ungated = driver,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .captures.lock = PTHREAD_MUTEX_INITIALIZER,
     };
