@@ -71,7 +71,7 @@ class Turns:
             return ["ath_turn_gate_awaits();"], []
         return self.making(method)
 
-    # Of functions that make, get or attach a context: the parameters' types, and what is told.
+    # Functions that make, get or attach a context, by their parameters' types.
     MAKING = [(("CUdevice", "CUgreenCtx *"), "made_green"), (("CUgreenCtx", "CUcontext *"), "named_green"), (("CUdevice", "CUcontext *"), "made"),
               (("CUcontext *",), "attached")]
 
@@ -93,7 +93,7 @@ class Turns:
         enter = "enter_graph" if "CUgraphExec" in self.types(method) else "enter"
         return [f"ath_turn_gate_{enter}(STREAM);"], ["ath_turn_gate_leave();"]
 
-    # What a function ends, by its parameter's type.
+    # The thing that a function ends, by its parameter's type.
     ENDING = {"CUcontext": "{ .context = %s, .device = -1 }", "CUgreenCtx": "{ .green = %s, .device = -1 }", "CUdevice": "{ .device = %s }"}
 
     def ending(self, method):

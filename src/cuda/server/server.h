@@ -52,7 +52,7 @@ struct ath_cuda_session {
     /* the same without the session's limits, for questions about what the program does not have */
     const struct ath_cuda_driver *uncounted;
     /* the same without the gate of turns, for marks behind the program's work: they need no turn,
-     * and wait for nobody */
+     * and wait for no other work */
     const struct ath_cuda_driver *ungated;
     const struct ath_cuda_books *books;     /* NULL: memory is not counted */
     pthread_mutex_t lock;                   /* of what follows */

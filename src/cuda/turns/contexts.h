@@ -1,6 +1,6 @@
 /*
- * What the gate knows of the process's contexts: how many there are, which stand for green ones,
- * and how often one was attached. Any thread.
+ * The process's contexts that the gate must know: how many there are, which stand for
+ * green ones, and how often one was attached. Any thread.
  */
 #pragma once
 #include <stdatomic.h>
@@ -33,7 +33,7 @@ void ath_turn_contexts_ended_green(CUgreenCtx green);
 /* Green contexts end with their device's primary one. */
 void ath_turn_contexts_ended_primary(CUdevice device);
 
-/* Where a stream's work runs. Of what ends: one of the members. */
+/* The place of a stream's work; or a thing that ends, as one of the members. */
 struct ath_turn_place {
     CUcontext context; /* NULL: none, or a green one */
     CUgreenCtx green;  /* NULL: none */
