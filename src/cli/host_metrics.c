@@ -194,14 +194,15 @@ static void describe(const struct asking *asking, size_t number, struct ath_watc
     out->figures = answer->has_figures ? &answer->figures : NULL;
 }
 
-static void write_page(const struct asking *asking, enum ath_metrics_format format,
-                       struct ath_text *out)
+static void write_page(const struct asking *asking, struct ath_page_host *host,
+                       enum ath_metrics_format format, struct ath_text *out)
 {
     size_t count = asking->reach.count;
     ath_auto_free struct ath_watch_server *servers = ath_xalloc(count * sizeof *servers);
     for (size_t i = 0; i < count; i++)
         describe(asking, i, &servers[i]);
-    ath_metrics_write(servers, count, format, out);
+    ath_page_host_read(host);
+    ath_metrics_write(servers, count, &host->facts, format, out);
     for (size_t i = 0; i < count; i++) {
         free((void *)servers[i].devices);
         free((void *)servers[i].node);
@@ -210,6 +211,8 @@ static void write_page(const struct asking *asking, enum ath_metrics_format form
 
 static void warn_of_silent(const struct asking *asking)
 {
+    if (!asking->reach.count)
+        ath_log(ATH_LOG_NORMAL, "%s", _("no runtime runs here"));
     for (size_t i = 0; i < asking->reach.count; i++) {
         const struct answer *answer = &asking->answers[i];
         if (!answer->is_here)
@@ -220,16 +223,16 @@ static void warn_of_silent(const struct asking *asking)
     }
 }
 
-int ath_host_metrics_write(struct ath_cli *cli, const struct ath_reach_options *options, bool warns,
-                           enum ath_metrics_format format, struct ath_text *out,
-                           struct ath_err *err)
+int ath_host_metrics_write(struct ath_cli *cli, const struct ath_reach_options *options,
+                           struct ath_page_host *host, bool warns, enum ath_metrics_format format,
+                           struct ath_text *out, struct ath_err *err)
 {
     struct asking *asking = begin(cli, options, err);
     if (!asking)
         return -EIO;
     pthread_mutex_lock(&asking->lock);
     await(asking);
-    write_page(asking, format, out);
+    write_page(asking, host, format, out);
     if (warns)
         warn_of_silent(asking);
     pthread_mutex_unlock(&asking->lock);

@@ -77,6 +77,7 @@ libadmin_a_SOURCES += \
 	src/cli/help_json.c src/cli/help_json.h \
 	src/cli/output/bar.c src/cli/output/bar.h \
 	src/cli/host_metrics.c src/cli/host_metrics.h \
+	src/cli/page_host.c src/cli/page_host.h \
 	src/cli/identities.c src/cli/identities.h \
 	src/cli/claim_options.c src/cli/claim_options.h \
 	src/cli/key_flags.c src/cli/key_flags.h \

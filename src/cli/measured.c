@@ -5,14 +5,17 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
 #include "base/log.h"
+#include "cli/output/words.h"
 #include "measure/apply.h"
 #include "measure/record.h"
 #include "numa/warning.h"
+#include "place/measured_links.h"
 
 #define FILE_NAME "measured.json"
 
@@ -34,18 +37,96 @@ static char *own_file(void)
     return home && home[0] == '/' ? ath_xasprintf("%s/.config/aitherion/" FILE_NAME, home) : NULL;
 }
 
+static bool is_of_measurement(const struct ath_warning *warning)
+{
+    return !strcmp(warning->code, ath_warning_word(ATH_W_MEASURED)) ||
+           !strcmp(warning->code, ath_warning_word(ATH_W_LINKS_SLOW));
+}
+
+/* Drops the warnings about an older file, which is replaced. */
+static void forget_warnings(struct ath_machine *machine)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < machine->warning_count; i++) {
+        struct ath_warning *warning = &machine->warnings[i];
+        if (!is_of_measurement(warning)) {
+            machine->warnings[kept++] = *warning;
+            continue;
+        }
+        free(warning->object);
+        free(warning->message);
+        free(warning->hint);
+    }
+    machine->warning_count = kept;
+}
+
+enum { PLACES = 3 };
+
+/* The paths where the file may be, the first one first; NULL: no such folder. Owned. */
+struct places {
+    char *paths[PLACES];
+};
+
+static void places_free(struct places *places)
+{
+    for (size_t i = 0; i < PLACES; i++)
+        free(places->paths[i]);
+}
+
+static struct places places_of(const struct ath_cli *cli)
+{
+    return (struct places){ { beside_document(cli), own_file(),
+                              ath_xstrdup("/etc/aitherion/" FILE_NAME) } };
+}
+
+static void warn_of_slow_links(struct ath_machine *machine)
+{
+    struct ath_slow_pair pair;
+    char names[2][ATH_PCI_TEXT];
+
+    if (!ath_measured_slowest(machine, &pair))
+        return;
+    ath_auto_free char *measured = ath_words_bandwidth(pair.measured_bytes_per_s);
+    ath_auto_free char *expected = ath_words_bandwidth(pair.expected_bytes_per_s);
+    ath_warning_add(machine, ATH_W_LINKS_SLOW, ath_pci_format(&machine->gpus[pair.a].pci, names[0]),
+                    ath_pci_format(&machine->gpus[pair.b].pci, names[1]), measured, expected, NULL);
+}
+
+static void forget(struct ath_machine *machine)
+{
+    forget_warnings(machine);
+    free(machine->measured);
+    machine->measured = NULL;
+    for (size_t i = 0; i < machine->gpu_count; i++)
+        machine->gpus[i].to_gpu_bytes_per_s = machine->gpus[i].from_gpu_bytes_per_s = ATH_UNKNOWN;
+}
+
 void ath_measured_apply(const struct ath_cli *cli, struct ath_machine *machine)
 {
-    ath_auto_free char *beside = beside_document(cli), *own = own_file();
-    const char *paths[] = { beside, own, "/etc/aitherion/" FILE_NAME };
+    ATH_AUTO(places) places = places_of(cli);
+    bool is_found = false;
 
     if (machine->source != ATH_SOURCE_LIVE || !machine->gpu_count)
         return;
-    for (size_t i = 0; i < ATH_COUNT(paths); i++)
-        if (paths[i] && ath_measurement_apply_file(paths[i], machine)) {
-            ath_log(ATH_LOG_VERBOSE, _("measured figures: '%s'"), paths[i]);
-            return;
-        }
+    forget(machine);
+    for (size_t i = 0; i < PLACES && !is_found; i++) {
+        is_found = places.paths[i] && ath_measurement_apply_file(places.paths[i], machine);
+        if (is_found)
+            ath_log(ATH_LOG_VERBOSE, _("measured figures: '%s'"), places.paths[i]);
+    }
+    warn_of_slow_links(machine);
+}
+
+int64_t ath_measured_stamp(const struct ath_cli *cli)
+{
+    ATH_AUTO(places) places = places_of(cli);
+    struct stat status;
+
+    for (size_t i = 0; i < PLACES; i++)
+        if (places.paths[i] && !stat(places.paths[i], &status))
+            return (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
+    return 0;
 }
 
 void ath_measured_note(const struct ath_machine *machine)
@@ -55,25 +136,6 @@ void ath_measured_note(const struct ath_machine *machine)
     for (size_t i = 0; i < machine->warning_count; i++)
         if (!strcmp(machine->warnings[i].code, code))
             ath_log(ATH_LOG_NORMAL, "%s", machine->warnings[i].message);
-}
-
-/* Drops the warning of an older file, which is replaced. */
-static void forget_warning(struct ath_machine *machine)
-{
-    const char *code = ath_warning_word(ATH_W_MEASURED);
-    size_t kept = 0;
-
-    for (size_t i = 0; i < machine->warning_count; i++) {
-        struct ath_warning *warning = &machine->warnings[i];
-        if (strcmp(warning->code, code) != 0) {
-            machine->warnings[kept++] = *warning;
-            continue;
-        }
-        free(warning->object);
-        free(warning->message);
-        free(warning->hint);
-    }
-    machine->warning_count = kept;
 }
 
 static int keep(const struct ath_cli *cli, const struct ath_measurement *measurement,
@@ -137,7 +199,8 @@ int ath_measured_make(const struct ath_cli *cli, struct ath_machine *machine, st
     if (status)
         return status;
     report_gaps(measurement);
-    forget_warning(machine);
+    forget_warnings(machine);
     free(ath_measurement_apply(measurement, machine));
+    warn_of_slow_links(machine);
     return keep(cli, measurement, err);
 }

@@ -8,8 +8,13 @@
 #pragma once
 #include "cli/cli.h"
 
-/* Gives this machine its measured figures. A file that does not fit is a warning of the machine. */
+/* Gives this machine its measured figures, in place of earlier ones. A file that does not fit is a
+ * warning of the machine, and so are copies that are much slower than their links. */
 void ath_measured_apply(const struct ath_cli *cli, struct ath_machine *machine);
+
+/* A number that changes when the file is written: its time in nanoseconds; 0 if there is no file.
+ */
+int64_t ath_measured_stamp(const struct ath_cli *cli);
 
 /* Says on standard error that measured figures are not used, and why, for a command that does not
  * show the machine's warnings. */

@@ -48,6 +48,11 @@ static bool knows_links(const struct ath_machine *machine)
     return false;
 }
 
+static bool has_measured(const struct ath_machine *machine)
+{
+    return machine->measured != NULL;
+}
+
 static bool has_nics(const struct ath_machine *machine)
 {
     return machine->nic_count > 0;
@@ -93,6 +98,7 @@ static const struct {
     { ATH_W_NVML_FAILED, asks_nvml },
     { ATH_W_SMI_TOPO, knows_links },
     { ATH_W_GPU_LINKS_LOST, knows_links },
+    { ATH_W_LINKS_SLOW, has_measured },
     { ATH_W_CPUSET_LIMITED, is_live },
     { ATH_W_SAME_SUBNET, has_nics },
     { ATH_W_INFINIBAND_MODE, has_nics },

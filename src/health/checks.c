@@ -49,6 +49,8 @@ const struct ath_health_check ath_health_checks[] = {
     ROW("smi-topo-unusable", WARNING, from_warning, N_("the NVLinks of the GPUs are known")),
     ROW("measured-unusable", WARNING, from_warning,
         N_("the measured figures are of these GPUs and their driver")),
+    ROW("gpu-links-slow", WARNING, from_warning,
+        N_("the GPUs' measured copies reach half of what their links can carry")),
     ROW("gpu-links-lost", WARNING, from_warning, N_("no GPU has lost its NVLinks")),
     ROW("gpu-health-low", FAULT, gpu_health, N_("no GPU has a low health score")),
     ROW("no-gpu", WARNING, from_warning, N_("there are GPUs")),

@@ -56,6 +56,13 @@
       N_("on that machine: nvidia-smi topo -m > {0}"))                                             \
     X(MEASURED, "measured-unusable", /* object: the file; {1}: why */                              \
       N_("measured figures in '{0}' are not used: {1}"), N_("aitherion discover --measure"))       \
+    X(LINKS_SLOW,                                                                                  \
+      "gpu-links-slow", /* object: PCI address; {1}: the other GPU's; {2}, {3}: GB/s */            \
+      N_("copies between GPU '{0}' and GPU '{1}' were measured with {2}, although their links "    \
+         "can "                                                                                    \
+         "carry {3}"),                                                                             \
+      N_("nvidia-smi nvlink --status -i {0}; nvidia-smi topo -p2p r; then measure again, with no " \
+         "program on the GPUs: aitherion discover --measure"))                                     \
     X(GPU_LINKS_LOST, "gpu-links-lost", /* object: PCI address; {1}: links; {2}: of others */      \
       N_("GPU '{0}' has {1} NVLinks to GPUs and switches, although GPUs of its kind here have "    \
          "{2}"),                                                                                   \

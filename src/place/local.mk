@@ -13,6 +13,7 @@ libadmin_a_SOURCES += \
 	src/place/group.c src/place/group.h \
 	src/place/link_figures.c src/place/link_figures.h \
 	src/place/matrix.c src/place/matrix.h \
+	src/place/measured_links.c src/place/measured_links.h \
 	src/place/ports.c src/place/ports.h \
 	src/place/search.c src/place/search.h \
 	src/place/search_bounds.c src/place/search_internal.h \

@@ -125,7 +125,7 @@ static int make(void *context, enum ath_metrics_format format, struct ath_text *
         .sessions = &sources->sessions,
         .figures = &sources->figures,
     };
-    ath_metrics_write(&watched, 1, format, out);
+    ath_metrics_write(&watched, 1, NULL, format, out);
     ath_figures_free(&sources->figures);
     return 0;
 }

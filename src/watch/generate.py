@@ -60,15 +60,31 @@ ALERTS = [
      "The GPUs of a job span NUMA nodes",
      "{{ $labels.program }} (process {{ $labels.process }} on {{ $labels.host }}, key {{ $labels.identity }}) uses GPUs of {{ $value }} runtimes. "
      "`aitherion place` says which GPUs are linked best."),
+    ("AitherionAllReduceSlow", "5m", "critical",
+     "aitherion_host_all_reduce_measured_seconds > 2 * aitherion_host_all_reduce_expected_seconds",
+     "An all-reduce is slow",
+     "By the copies that were measured at {{ $labels.instance }}, an all-reduce of 100 MiB by all GPUs takes at least "
+     "{{ $value | humanizeDuration }}, more than twice as long as their links should need. `aitherion health` names the slowest pair."),
+    # The share may be that of the key, which all its sessions have together. A session wants more if it holds or waits most of the time.
+    ("AitherionShareMissed", "10m", "warning",
+     "rate(aitherion_runtime_session_turn_held_seconds_total[5m]) < ignoring (transport) "
+     "0.5 * (aitherion_runtime_session_share_wanted_ratio > 0) / on (instance, server, node, identity) group_left () "
+     "count by (instance, server, node, identity) (aitherion_runtime_session_age_seconds) "
+     "and ignoring (transport) rate(aitherion_runtime_session_turn_waited_seconds_total[5m]) > 0.5",
+     "A session gets less than half of its share",
+     "{{ $labels.program }} (session {{ $labels.session }}, key {{ $labels.identity }}) at WHERE had the GPU for {{ $value | humanizePercentage }} "
+     "of the last 5 minutes, less than half of its share, and waited for most of the rest. `aitherion session list --explain` says for whom."),
     ("AitherionSampleOld", "2m", "warning",
      "aitherion_runtime_devices > 0 unless aitherion_runtime_sample_age_seconds",
      "A runtime does not sample its GPUs",
      "The runtime at WHERE has no figures of its {{ $value }} GPUs: the driver hangs, or NVML is missing."),
 ]
 
-# A row of the board: its title and its panels. A panel: title, width of 24, expressions with their legends. The units come from the table.
+# A row of the board: its title and its panels. A panel: title, width of 24, expressions with their legends, and a unit if it is not that of
+# the table. "{}" is the place of the filter. Counters become rates, and histograms a quantile, except in an expression with a range.
 GPU, SESSION = "{{instance}} {{server}} NUMA{{node}} GPU {{device}}", "{{program}} {{host}}:{{process}}"
-R, D, S = "aitherion_runtime_", "aitherion_runtime_device_", "aitherion_runtime_session_"
+PORT = "{{instance}} {{port}} {{rdma}}"
+R, D, S, H = "aitherion_runtime_", "aitherion_runtime_device_", "aitherion_runtime_session_", "aitherion_host_"
 ROWS = [
     ("Runtimes", [
         ("Runtimes that answer", 4, [("sum(aitherion_up{})", "")]),
@@ -103,6 +119,25 @@ ROWS = [
         ("Sent to programs", 8, [(f"{S}sent_bytes_total{{}}", SESSION)]),
         ("Waits for the GPU, 99th percentile", 8, [(f"{S}wait_seconds{{}}", SESSION)]),
     ]),
+    ("Turns and shares", [
+        ("Share that sessions claim", 8, [(f"{S}share_wanted_ratio{{}} > 0", SESSION)]),
+        ("Time with a turn", 8, [(f"{S}turn_held_seconds_total{{}}", SESSION)]),
+        ("Time that sessions wait for a turn", 8, [(f"{S}turn_waited_seconds_total{{}}", SESSION)]),
+        ("Time with a turn beyond the share", 8, [(f"{S}turn_lent_seconds_total{{}}", SESSION)]),
+        ("Turns", 8, [(f"{S}turns_total{{}}", SESSION)]),
+        ("Busiest GPU of each session", 8, [(f"{S}busy_ratio{{}}", SESSION)]),
+    ]),
+    ("Machine, of `aitherion metrics`", [
+        ("Use of ports", 8, [(f"rate({H}port_received_bytes_total{{}}[$__rate_interval]) / {H}port_speed_bytes_per_second{{}}", PORT + " received"),
+                             (f"rate({H}port_sent_bytes_total{{}}[$__rate_interval]) / {H}port_speed_bytes_per_second{{}}", PORT + " sent")], "percentunit"),
+        ("Ports received and sent", 8, [(f"{H}port_received_bytes_total{{}}", PORT + " received"), (f"{H}port_sent_bytes_total{{}}", PORT + " sent")]),
+        ("RDMA received and sent", 8, [(f"{H}port_rdma_received_bytes_total{{}}", PORT + " received"),
+                                       (f"{H}port_rdma_sent_bytes_total{{}}", PORT + " sent")]),
+        ("Measured copies", 8, [(f"{H}copy_bytes_per_second{{}}", "{{instance}} {{from}} to {{to}}")]),
+        ("Measured latency of copies", 8, [(f"{H}copy_latency_seconds{{}}", "{{instance}} {{from}} to {{to}}")]),
+        ("All-reduce of 100 MiB", 8, [(f"{H}all_reduce_measured_seconds{{}}", "{{instance}} by measured copies"),
+                                      (f"{H}all_reduce_expected_seconds{{}}", "{{instance}} by its links")]),
+    ]),
     ("Keys and connections", [
         ("Sessions by key", 8, [(f"{R}identity_sessions{{}}", "{{identity}}")]),
         ("Memory by key", 8, [(f"{R}identity_memory_used_bytes{{}}", "{{identity}} " + GPU)]),
@@ -116,18 +151,20 @@ FILTER = '{instance=~"$instance"}'
 
 
 def metric_of(table, expression):
-    """The row of the one metric that an expression names."""
-    names = set(NAME.findall(expression))
+    """The row of the first metric that an expression names."""
+    names = NAME.findall(expression)
     for name in names:
         if name not in table:
             sys.exit(f"generate.py: the table of metrics has no '{name}'")
-    return table[names.pop()] if names else None
+    return table[names[0]] if names else None
 
 
 def query_of(table, expression):
     """The expression of a panel: counters as rates, histograms as a quantile, and for the chosen instances."""
     metric = metric_of(table, expression)
     name = metric["name"]
+    if "[" in expression:
+        return expression.replace("{}", FILTER)
     if metric["type"] == "histogram":
         return f"histogram_quantile(0.99, rate({name}_bucket{FILTER}[$__rate_interval]))"
     if metric["type"] == "counter":
@@ -141,13 +178,13 @@ def unit_of(metric):
     return "Bps" if metric["name"].endswith("_per_second") else UNITS[metric["unit"]]
 
 
-def panel_of(table, number, place, title, targets):
+def panel_of(table, number, place, title, targets, unit=None):
     metric = metric_of(table, targets[0][0])
     kind = "stat" if not targets[0][1] else "timeseries"
     return {
         "id": number, "type": kind, "title": title, "description": " ".join(dict.fromkeys(metric_of(table, expression)["help"] + "." for expression, _ in targets)), "gridPos": place,
         "datasource": {"type": "prometheus", "uid": "${datasource}"},
-        "fieldConfig": {"defaults": {"unit": unit_of(metric), **({"min": 0} if kind == "timeseries" else {})}, "overrides": []},
+        "fieldConfig": {"defaults": {"unit": unit or unit_of(metric), **({"min": 0} if kind == "timeseries" else {})}, "overrides": []},
         "targets": [{"refId": chr(ord("A") + i), "expr": query_of(table, expression), "legendFormat": legend or "__auto"}
                     for i, (expression, legend) in enumerate(targets)],
     }
@@ -160,8 +197,8 @@ def board(table):
                        "gridPos": {"x": 0, "y": y, "w": 24, "h": 1}})
         x, y = 0, y + 1
         height = 4 if title == "Runtimes" else 8
-        for name, width, targets in row:
-            panels.append(panel_of(table, len(panels) + 1, {"x": x, "y": y, "w": width, "h": height}, name, targets))
+        for name, width, targets, *unit in row:
+            panels.append(panel_of(table, len(panels) + 1, {"x": x, "y": y, "w": width, "h": height}, name, targets, *unit))
             x += width
             if x >= 24:
                 x, y = 0, y + height
@@ -180,7 +217,6 @@ def board(table):
 
 def rules(table):
     lines = ["# Alert rules for the metrics of aitherion. Made by src/watch/generate.py: add rules of your own in another file.",
-             "# The times of collective operations have no metric, so no rule compares them with `aitherion estimate`.",
              "groups:", "  - name: aitherion", "    rules:"]
     for name, seconds, severity, expression, summary, description in ALERTS:
         metric_of(table, expression)

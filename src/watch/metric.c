@@ -7,6 +7,7 @@
 #include "watch/page.h"
 
 #define RUNTIME "aitherion_runtime_"
+#define MACHINE "aitherion_host_"
 
 #define GAUGE ATH_METRIC_GAUGE
 #define COUNTER ATH_METRIC_COUNTER
@@ -22,10 +23,15 @@
 #define IDENTITY(member) OF(IDENTITY, ath_watch_identity_values, member)
 #define IDENTITY_USE(member) OF(IDENTITY_USE, ath_watch_identity_values, member)
 
+#define HOST(member) OF(HOST, ath_watch_host, member)
+#define PORT(member) OF(PORT, ath_watch_port, member)
+#define COPIES(member) OF(COPIES, ath_watch_copies, member)
+
 /* factor and divisor */
 #define PLAIN 1, 1
 #define MILLI 1, 1000
 #define MICRO 1, 1000000
+#define NANO 1, 1000000000
 #define PERCENT 1, 100
 #define MEGA 1000000, 1
 
@@ -131,6 +137,31 @@ const struct ath_metric ath_metrics[] = {
     { RUNTIME "identity_memory_used_bytes", "bytes",
       "GPU memory that sessions have, by the name of their key", GAUGE,
       IDENTITY_USE(memory_used_bytes), PLAIN },
+
+    { MACHINE "port_up", "", "Whether the network port has a link", GAUGE, PORT(up), PLAIN },
+    { MACHINE "port_speed_bytes_per_second", "",
+      "Bytes that the network port can carry in a second and direction", GAUGE, PORT(speed_bytes_s),
+      PLAIN },
+    { MACHINE "port_received_bytes", "bytes", "Bytes that the network port received, without RDMA",
+      COUNTER, PORT(received_bytes), PLAIN },
+    { MACHINE "port_sent_bytes", "bytes", "Bytes that the network port sent, without RDMA", COUNTER,
+      PORT(sent_bytes), PLAIN },
+    { MACHINE "port_rdma_received_bytes", "bytes", "Bytes that the port received by RDMA", COUNTER,
+      PORT(rdma_received_bytes), PLAIN },
+    { MACHINE "port_rdma_sent_bytes", "bytes", "Bytes that the port sent by RDMA", COUNTER,
+      PORT(rdma_sent_bytes), PLAIN },
+    { MACHINE "copy_bytes_per_second", "",
+      "Bytes that copies from one GPU to the other reached in a second when they were measured",
+      GAUGE, COPIES(bytes_s), PLAIN },
+    { MACHINE "copy_latency_seconds", "seconds",
+      "Time of a small copy from one GPU to the other when it was measured", GAUGE,
+      COPIES(latency_ns), NANO },
+    { MACHINE "all_reduce_measured_seconds", "seconds",
+      "Least time of an all-reduce of 100 MiB by a ring of all GPUs, by the measured copies", GAUGE,
+      HOST(all_reduce_measured_ns), NANO },
+    { MACHINE "all_reduce_expected_seconds", "seconds",
+      "Least time of an all-reduce of 100 MiB by a ring of all GPUs, by what their links can carry",
+      GAUGE, HOST(all_reduce_expected_ns), NANO },
 };
 const size_t ath_metric_count = ATH_COUNT(ath_metrics);
 
@@ -162,7 +193,15 @@ const char *const ath_metric_labels[ATH_METRIC_SCOPES] = {
     [ATH_METRIC_OF_USE] = SESSION_LABELS ", " DEVICE_LABELS,
     [ATH_METRIC_OF_IDENTITY] = "identity",
     [ATH_METRIC_OF_IDENTITY_USE] = ("identity, " DEVICE_LABELS),
+    [ATH_METRIC_OF_HOST] = "",
+    [ATH_METRIC_OF_PORT] = "port, rdma",
+    [ATH_METRIC_OF_COPIES] = "from, to",
 };
+
+bool ath_metric_is_of_host(enum ath_metric_scope scope)
+{
+    return scope >= ATH_METRIC_OF_HOST;
+}
 
 const char *ath_metric_type_word(enum ath_metric_type type)
 {

@@ -6,6 +6,7 @@
  * the last word. Counters get "_total" behind their name in both formats.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,9 @@ enum ath_metric_scope {
     ATH_METRIC_OF_USE,          /* struct ath_runtime_use, of a session and a device */
     ATH_METRIC_OF_IDENTITY,     /* struct ath_watch_identity_values */
     ATH_METRIC_OF_IDENTITY_USE, /* the same, for each device */
+    ATH_METRIC_OF_HOST,         /* struct ath_watch_host; these have no server */
+    ATH_METRIC_OF_PORT,         /* struct ath_watch_port */
+    ATH_METRIC_OF_COPIES,       /* struct ath_watch_copies */
     ATH_METRIC_SCOPES
 };
 
@@ -49,6 +53,9 @@ struct ath_throttle_reason {
 };
 extern const struct ath_throttle_reason ath_throttle_reasons[];
 extern const size_t ath_throttle_reason_count;
+
+/* Whether the metrics of a scope are of the machine and have no labels "server" and "node". */
+bool ath_metric_is_of_host(enum ath_metric_scope scope);
 
 /* The names of the labels that a metric may have beside "server" and "node", separated by ", ". */
 extern const char *const ath_metric_labels[ATH_METRIC_SCOPES];

@@ -14,11 +14,14 @@
 #include "base/unknown.h"
 #include "watch/metric.h"
 
-enum { MICROSECONDS = 1000000, NUMBER_BYTES = 32 };
+enum { MICROSECONDS = 1000000, DIGITS_OF_FRACTION = 9, NUMBER_BYTES = 40 };
+static const uint64_t smallest = 1000000000; /* of a unit: its part that has a digit */
 
 /* The subject of a line. Members that do not apply are NULL. */
 struct subject {
     const struct ath_watch_server *server;
+    const struct ath_watch_port *port;
+    const struct ath_watch_copies *copies;
     const struct ath_runtime_session *session;
     const char *identity, *transport;
     const char *extra, *extra_value; /* a further label */
@@ -36,14 +39,14 @@ struct family {
 
 /* ---- numbers ---- */
 
-/* Writes value / divisor, a power of ten up to a million, as a decimal fraction without needless
- * digits. */
+/* Writes value / divisor, a power of ten up to a thousand million, as a decimal fraction without
+ * needless digits. */
 static const char *decimal(int64_t value, int64_t divisor, char out[NUMBER_BYTES])
 {
     uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    uint64_t rest = size % (uint64_t)divisor * (uint64_t)(MICROSECONDS / divisor);
-    int length = snprintf(out, NUMBER_BYTES, "%s%" PRIu64 ".%06" PRIu64, value < 0 ? "-" : "",
-                          size / (uint64_t)divisor, rest);
+    uint64_t rest = size % (uint64_t)divisor * (smallest / (uint64_t)divisor);
+    int length = snprintf(out, NUMBER_BYTES, "%s%" PRIu64 ".%0*" PRIu64, value < 0 ? "-" : "",
+                          size / (uint64_t)divisor, DIGITS_OF_FRACTION, rest);
     while (out[length - 1] == '0')
         out[--length] = '\0';
     if (out[length - 1] == '.')
@@ -107,8 +110,18 @@ static void add_session_labels(struct ath_text *out, bool *has_any,
 static void add_labels(struct ath_text *out, const struct subject *subject)
 {
     bool has_any = false;
-    add_label(out, &has_any, "server", subject->server->server);
-    add_label(out, &has_any, "node", subject->server->node);
+    if (subject->server) {
+        add_label(out, &has_any, "server", subject->server->server);
+        add_label(out, &has_any, "node", subject->server->node);
+    }
+    if (subject->port) {
+        add_label(out, &has_any, "port", subject->port->port);
+        add_label(out, &has_any, "rdma", subject->port->rdma);
+    }
+    if (subject->copies) {
+        add_label(out, &has_any, "from", subject->copies->from);
+        add_label(out, &has_any, "to", subject->copies->to);
+    }
     if (subject->session)
         add_session_labels(out, &has_any, subject->session);
     add_label(out, &has_any, "identity", subject->identity);
@@ -330,6 +343,25 @@ static void (*const writers[ATH_METRIC_SCOPES])(struct family *family,
     [ATH_METRIC_OF_IDENTITY] = write_identities, [ATH_METRIC_OF_IDENTITY_USE] = write_identities,
 };
 
+/* ---- the machine ---- */
+
+static void write_host(struct family *family, const struct ath_watch_host *host)
+{
+    struct subject subject = { .device = no_device };
+
+    if (family->metric->scope == ATH_METRIC_OF_HOST)
+        add_member(family, &subject, host);
+    for (size_t i = 0; family->metric->scope == ATH_METRIC_OF_PORT && i < host->port_count; i++) {
+        subject.port = &host->ports[i];
+        add_member(family, &subject, subject.port);
+    }
+    for (size_t i = 0; family->metric->scope == ATH_METRIC_OF_COPIES && i < host->copies_count;
+         i++) {
+        subject.copies = &host->copies[i];
+        add_member(family, &subject, subject.copies);
+    }
+}
+
 /* ---- the page ---- */
 
 enum ath_metrics_format ath_metrics_format_of(const char *accept)
@@ -345,11 +377,15 @@ const char *ath_metrics_content_type(enum ath_metrics_format format)
 }
 
 void ath_metrics_write(const struct ath_watch_server *servers, size_t count,
-                       enum ath_metrics_format format, struct ath_text *out)
+                       const struct ath_watch_host *host, enum ath_metrics_format format,
+                       struct ath_text *out)
 {
     for (size_t i = 0; i < ath_metric_count; i++) {
         struct family family = { .metric = &ath_metrics[i], .format = format, .out = out };
-        for (size_t k = 0; k < count; k++)
+        bool is_of_host = ath_metric_is_of_host(ath_metrics[i].scope);
+        if (is_of_host && host)
+            write_host(&family, host);
+        for (size_t k = 0; !is_of_host && k < count; k++)
             writers[ath_metrics[i].scope](&family, &servers[k]);
     }
     if (format == ATH_METRICS_OPEN)

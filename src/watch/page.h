@@ -44,6 +44,31 @@ struct ath_watch_identity_values {
     int64_t sessions, memory_used_bytes;
 };
 
+/* A network port of the machine that makes a page of several servers. Its counts begin with the
+ * kernel. */
+struct ath_watch_port {
+    const char *port, *rdma; /* network device and RDMA device; NULL: none */
+    int64_t up;              /* 1 or 0 */
+    int64_t speed_bytes_s;
+    int64_t received_bytes, sent_bytes;           /* of the network device */
+    int64_t rdma_received_bytes, rdma_sent_bytes; /* of the RDMA device, which are not among them */
+};
+
+/* Measured copies from one GPU of that machine to another. */
+struct ath_watch_copies {
+    const char *from, *to; /* PCI addresses */
+    int64_t bytes_s, latency_ns;
+};
+
+/* Nothing is owned. */
+struct ath_watch_host {
+    const struct ath_watch_port *ports;
+    size_t port_count;
+    const struct ath_watch_copies *copies;
+    size_t copies_count;
+    int64_t all_reduce_measured_ns, all_reduce_expected_ns; /* of 100 MiB by all GPUs */
+};
+
 /* The format for a request, by its header Accept (NULL: none): OpenMetrics if the header names it,
  * as Prometheus' does. */
 enum ath_metrics_format ath_metrics_format_of(const char *accept);
@@ -51,5 +76,7 @@ enum ath_metrics_format ath_metrics_format_of(const char *accept);
 /* The value of the header Content-Type. */
 const char *ath_metrics_content_type(enum ath_metrics_format format);
 
+/* host: NULL on the page of one server */
 void ath_metrics_write(const struct ath_watch_server *servers, size_t count,
-                       enum ath_metrics_format format, struct ath_text *out);
+                       const struct ath_watch_host *host, enum ath_metrics_format format,
+                       struct ath_text *out);

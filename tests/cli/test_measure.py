@@ -102,6 +102,41 @@ class Measure(unittest.TestCase):
         self.assertEqual(estimate["slowest"]["bandwidth_bytes_per_s"], fast)
         self.assertEqual(estimate["ring_bound"]["time_ns"], round((100 << 20) / 200))
 
+    LINKS = {"AITHERION_SIM_LINKS": "0-1:2,0-2:2,1-2:2"}  # of 25 GB/s each
+
+    def warnings(self, **options):
+        return {warning["code"]: warning for warning in self.value("discover", **options)["warnings"]}
+
+    def test_slow_copies_are_a_warning(self):
+        """Slow: less than half of what the links can carry. The slowest pair is named."""
+        self.on("discover", "--measure", **self.LINKS)
+        expected = 50 * 10 ** 9
+        pairs = {(a, b): expected // 2 for a in range(3) for b in range(3) if a != b}
+        self.set_copies(pairs)
+        self.assertNotIn("gpu-links-slow", self.warnings(**self.LINKS))
+        pairs.update({(0, 1): expected // 2 - 10 ** 9, (1, 2): 20 * 10 ** 9})
+        self.set_copies(pairs)
+        warning = self.warnings(**self.LINKS)["gpu-links-slow"]
+        self.assertEqual(warning["object"], "fffe:02:00.0")
+        self.assertIn("'fffe:03:00.0' were measured with 20 GB/s, although their links can carry 50 GB/s", warning["message"])
+        self.assertIn("were measured with 20 GB/s", self.run_on("-c", self.document, "health", **self.LINKS).stdout)
+
+    def test_metrics_of_the_machine(self):
+        def page():
+            return dict(line.rsplit(" ", 1) for line in self.on("metrics", AITHERION_SERVER="", **self.LINKS).stdout.splitlines()
+                        if line.startswith("aitherion_host_"))
+        with open(self.document, "w", encoding="utf-8") as file:
+            file.write("schema: aitherion.topology/1\nnuma: []\n")
+        self.assertFalse([name for name in page() if "copy" in name or "all_reduce" in name], "nothing is measured")
+        self.on("discover", "--measure", **self.LINKS)
+        self.set_copies({(a, b): 20 * 10 ** 9 for a in range(3) for b in range(3) if a != b})
+        now = page()
+        self.assertEqual(now['aitherion_host_copy_bytes_per_second{from="fffe:01:00.0",to="fffe:03:00.0"}'], "20000000000")
+        self.assertEqual(now['aitherion_host_copy_latency_seconds{from="fffe:03:00.0",to="fffe:01:00.0"}'], "0.000002")
+        each_s = (100 << 20) * 2 * 2 / 3  # of a ring of three
+        for name, bytes_per_s in (("measured", 20 * 10 ** 9), ("expected", 50 * 10 ** 9)):
+            self.assertAlmostEqual(float(now[f"aitherion_host_all_reduce_{name}_seconds"]), each_s / bytes_per_s, delta=1e-6)
+
     def test_small_differences_do_not_decide(self):
         """GPU0 and GPU2 are of one node. 2 % more between GPU0 and GPU1 is noise."""
         self.on("discover", "--measure")

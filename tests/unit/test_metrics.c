@@ -18,6 +18,7 @@ static struct ath_runtime_session items[2];
 static struct ath_runtime_sessions sessions;
 static const struct ath_watch_device labels[] = { { "GPU-a", "0000:01:00.0" }, { 0 } };
 static struct ath_watch_server server;
+static const struct ath_watch_host *host;
 
 static void setup(void)
 {
@@ -29,6 +30,7 @@ static void setup(void)
                                     .accepted = 5,
                                     .devices = devices,
                                     .device_count = ATH_COUNT(devices) };
+    host = NULL;
     sessions = (struct ath_runtime_sessions){ .items = items };
     memset(items, 0, sizeof items);
     server = (struct ath_watch_server){ .up = 1,
@@ -47,7 +49,7 @@ static char *page_of(const struct ath_watch_server *servers, size_t count,
                      enum ath_metrics_format format)
 {
     struct ath_text text = { 0 };
-    ath_metrics_write(servers, count, format, &text);
+    ath_metrics_write(servers, count, host, format, &text);
     return ath_text_take(&text);
 }
 
@@ -144,6 +146,57 @@ TEST(leaves_out_what_is_unknown)
                            "# TYPE aitherion_up gauge\naitherion_up 0\n"
                            "# HELP aitherion_runtime_devices GPUs that the runtime serves.\n"
                            "# TYPE aitherion_runtime_devices gauge\naitherion_runtime_devices 2\n");
+}
+
+/* ---- the machine ---- */
+
+TEST(the_machine_has_no_server)
+{
+    static const struct ath_watch_port ports[] = {
+        { .port = "eth0",
+          .up = 1,
+          .speed_bytes_s = 1250000000,
+          .received_bytes = 7,
+          .sent_bytes = 8,
+          .rdma_received_bytes = ATH_UNKNOWN,
+          .rdma_sent_bytes = ATH_UNKNOWN },
+        { .rdma = "mlx5_0",
+          .up = ATH_UNKNOWN,
+          .speed_bytes_s = ATH_UNKNOWN,
+          .received_bytes = ATH_UNKNOWN,
+          .sent_bytes = ATH_UNKNOWN,
+          .rdma_received_bytes = 9,
+          .rdma_sent_bytes = 10 },
+    };
+    static const struct ath_watch_copies copies[] = {
+        { "0000:01:00.0", "0000:02:00.0", 40000000000, 2150 },
+        { "0000:02:00.0", "0000:01:00.0", ATH_UNKNOWN, ATH_UNKNOWN },
+    };
+    const struct ath_watch_host facts = { .ports = ports,
+                                          .port_count = ATH_COUNT(ports),
+                                          .copies = copies,
+                                          .copies_count = ATH_COUNT(copies),
+                                          .all_reduce_measured_ns = 1500000000,
+                                          .all_reduce_expected_ns = ATH_UNKNOWN };
+    server.server = "10.0.0.1:50051";
+    ath_auto_free char *without = page_of(&server, 1, ATH_METRICS_TEXT);
+    has_no(without, "aitherion_host_");
+    host = &facts;
+    ath_auto_free char *page = page_of(&server, 1, ATH_METRICS_TEXT);
+    has(page, "aitherion_host_port_up{port=\"eth0\"} 1");
+    has(page, "aitherion_host_port_speed_bytes_per_second{port=\"eth0\"} 1250000000");
+    has(page, "aitherion_host_port_received_bytes_total{port=\"eth0\"} 7");
+    has(page, "aitherion_host_port_sent_bytes_total{port=\"eth0\"} 8");
+    has(page, "aitherion_host_port_rdma_received_bytes_total{rdma=\"mlx5_0\"} 9");
+    has(page, "aitherion_host_port_rdma_sent_bytes_total{rdma=\"mlx5_0\"} 10");
+    has(page, "aitherion_host_copy_bytes_per_second{from=\"0000:01:00.0\",to=\"0000:02:00.0\"} "
+              "40000000000");
+    has(page, "aitherion_host_copy_latency_seconds{from=\"0000:01:00.0\",to=\"0000:02:00.0\"} "
+              "0.00000215");
+    has_no(page, "from=\"0000:02:00.0\"");
+    has(page, "aitherion_host_all_reduce_measured_seconds 1.5");
+    has_no(page, "aitherion_host_all_reduce_expected_seconds");
+    has(page, "aitherion_up{server=\"10.0.0.1:50051\"} 1");
 }
 
 /* ---- devices ---- */

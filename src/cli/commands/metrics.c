@@ -50,6 +50,7 @@ struct server {
     const struct options *options;
     pthread_mutex_t lock; /* one page at a time: the command line's state has one user */
     struct page pages[ATH_METRICS_OPEN + 1];
+    struct ath_page_host host;
     struct ath_metrics_places *places;
     struct ath_metrics_web web;
 };
@@ -70,8 +71,8 @@ static int make_page(void *context, enum ath_metrics_format format, struct ath_t
     pthread_mutex_lock(&server->lock);
     if (!page->made_ms || ath_now_ms() - page->made_ms > PAGE_MS) {
         page->text.length = 0;
-        status = ath_host_metrics_write(server->cli, &server->options->reach, false, format,
-                                        &page->text, &err);
+        status = ath_host_metrics_write(server->cli, &server->options->reach, &server->host, false,
+                                        format, &page->text, &err);
         page->made_ms = status ? 0 : ath_now_ms();
     }
     if (status)
@@ -140,6 +141,7 @@ static int serve(struct ath_cli *cli, const struct options *options, struct ath_
         return status;
     server.cli = cli;
     server.options = options;
+    ath_page_host_open(cli, &server.host);
     pthread_mutex_init(&server.lock, NULL);
     server.places = ath_metrics_places_make();
     ath_stop_catch();
@@ -160,11 +162,12 @@ static int serve(struct ath_cli *cli, const struct options *options, struct ath_
 static int print(struct ath_cli *cli, const struct options *options, struct ath_err *err)
 {
     ATH_AUTO(ath_text) text = { 0 };
-    int status = ath_host_metrics_write(cli, &options->reach, true, ATH_METRICS_TEXT, &text, err);
+    ATH_AUTO(ath_page_host) host;
+    ath_page_host_open(cli, &host);
+    int status =
+        ath_host_metrics_write(cli, &options->reach, &host, true, ATH_METRICS_TEXT, &text, err);
     if (status)
         return status;
-    if (!text.length)
-        ath_log(ATH_LOG_NORMAL, "%s", _("no runtime runs here"));
     ath_auto_free char *page = ath_text_take(&text);
     const struct ath_metrics_page data = { page };
     return ath_cli_show(cli, &ath_metrics_page_view, &data, ath_cli_format(cli), err);
@@ -219,7 +222,8 @@ const struct ath_command ath_command_metrics = {
         N_("Asks all runtimes on this machine, or those that --server or --numa names, and prints "
            "one page of metrics in Prometheus' text format, with the labels server and node. With "
            "--listen it serves the page to Prometheus, as OpenMetrics if Prometheus asks for that; "
-           "the runtimes are asked again for each page.\n\n"
+           "the runtimes are asked again for each page. The page also has the network ports of the "
+           "machine that the command runs on, and what `discover --measure` measured there.\n\n"
            "A runtime that cannot be reached, or does not answer within four seconds, has "
            "aitherion_up 0 and no other metrics. A runtime with the key `metrics` in the document "
            "serves its own page, and needs no command."),

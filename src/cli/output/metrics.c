@@ -30,12 +30,14 @@ const struct ath_view ath_metrics_page_view = {
 
 /* ---- the table ---- */
 
-static json_t *list_of_labels(const char *labels)
+static json_t *list_of_labels(enum ath_metric_scope scope)
 {
     json_t *list = json_array();
-    json_array_append_new(list, json_string("server"));
-    json_array_append_new(list, json_string("node"));
-    const char *rest = labels, *part;
+    if (!ath_metric_is_of_host(scope)) {
+        json_array_append_new(list, json_string("server"));
+        json_array_append_new(list, json_string("node"));
+    }
+    const char *rest = ath_metric_labels[scope], *part;
     size_t length;
     while ((part = ath_text_next_part(&rest, &length)))
         if (length)
@@ -53,7 +55,7 @@ static json_t *make_metrics(const void *object)
                                               ath_metric_ending(metric), "type",
                                               ath_metric_type_word(metric->type), "unit",
                                               metric->unit, "help", metric->help, "labels",
-                                              list_of_labels(ath_metric_labels[metric->scope])));
+                                              list_of_labels(metric->scope)));
     }
     return list;
 }
