@@ -12,7 +12,7 @@
 #include "place/matrix.h"
 #include "place/set.h"
 
-/* The same machine without its measured figures. Nothing of it is owned. */
+/* The same machine without its measured figures. The copy owns no part of it. */
 static struct ath_machine unmeasured(const struct ath_machine *machine)
 {
     struct ath_machine copy = *machine;

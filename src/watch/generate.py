@@ -55,7 +55,7 @@ ALERTS = [
      "A GPU lowers its clocks",
      "The GPU {{ $labels.pci }} at WHERE has been slower for 10 minutes: {{ $labels.reason }}. Look at its cooling and power."),
     ("AitherionJobSpansNodes", "5m", "info",
-     "count by (identity, program, host, process) (count by (identity, program, host, process, instance, server, node) "
+     "count by (job, identity, program, host, process) (count by (job, identity, program, host, process, instance, server, node) "
      '(aitherion_runtime_session_age_seconds{process!=""})) > 1',
      "The GPUs of a job span NUMA nodes",
      "{{ $labels.program }} (process {{ $labels.process }} on {{ $labels.host }}, key {{ $labels.identity }}) uses GPUs of {{ $value }} runtimes. "
