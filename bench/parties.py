@@ -35,9 +35,9 @@ class Party:
             raise TimeoutError(f"{self.kind} says nothing for {self.patience_s} s")
         return self.process.stdout.readline().strip()
 
-    def go(self, seconds, warm_s=0):
-        """Works for so long behind a time that does not count."""
-        self.process.stdin.write(f"go {(warm_s + seconds) * 1000:.0f} {warm_s * 1000:.0f}\n")
+    def go(self, seconds, edge_s=0):
+        """Works for so long, between two times that do not count."""
+        self.process.stdin.write(f"go {(seconds + 2 * edge_s) * 1000:.0f} {edge_s * 1000:.0f}\n")
         self.process.stdin.flush()
 
     def result(self):
@@ -66,8 +66,8 @@ def rate(result):
     return result["work_us"] / result["seconds"]
 
 
-def together(parties, seconds, is_reversed=False, warm_s=0):
+def together(parties, seconds, is_reversed=False, edge_s=0):
     """The results of all, which begin at the same time, in this order or the other one."""
     for party in reversed(parties) if is_reversed else parties:
-        party.go(seconds, warm_s)
+        party.go(seconds, edge_s)
     return [party.result() for party in parties]

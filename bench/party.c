@@ -2,8 +2,8 @@
  * A program that wants its share of a GPU: for bench/shares and tests/runtime/test_shares.py.
  *
  *     party KIND     prepares itself, prints "ready", then reads lines:
- *                    "go MS [WARM_MS]" works for so long and prints one line
- *                    of JSON, about the time behind the first WARM_MS
+ *                    "go MS [EDGE_MS]" works for so long and prints one line
+ *                    of JSON, about the time without EDGE_MS at both ends
  *     party loops    prints how many loops of the kernel 'occupy' a microsecond has
  *
  * Work is counted in microseconds of a GPU that has nothing else to do. A chunk is what a program
@@ -54,7 +54,7 @@ struct kind {
 struct lane {
     const struct kind *kind;
     sem_t may_begin, is_done;
-    double ms, warm_ms; /* to work for, and how much of it does not count */
+    double ms, edge_ms; /* to work for, and how much of it does not count at each end */
     CUcontext context;
     CUfunction occupy;
     CUstream stream, streams[STREAMS];
@@ -191,30 +191,37 @@ static void load_kernel(struct lane *lane)
     ok(cuModuleGetFunction(&lane->occupy, module, "occupy"));
 }
 
-static void note_end(struct lane *lane, double issued_ms, double *last_ms)
+/* The first chunk behind the counted time ends the last stall. */
+static void note_end(struct lane *lane, double issued_ms, const double counted_ms[2],
+                     double *last_ms)
 {
     double now = now_ms();
-    if (lane->latency_count < LATENCIES_MAX)
-        lane->latencies_ms[lane->latency_count++] = (float)(now - issued_ms);
+    if (now < counted_ms[0] || *last_ms >= counted_ms[1])
+        return;
     if (now - *last_ms > lane->stall_ms)
         lane->stall_ms = now - *last_ms;
     *last_ms = now;
+    if (now >= counted_ms[1])
+        return;
+    if (lane->latency_count < LATENCIES_MAX)
+        lane->latencies_ms[lane->latency_count++] = (float)(now - issued_ms);
     lane->chunks++;
 }
 
+/* Work goes on behind the counted time, so that a program's last chunks do not run while others
+ * have ended. */
 static void work(struct lane *lane)
 {
     const struct kind *kind = lane->kind;
-    double issued_ms[IN_FLIGHT_MAX], begin_ms = now_ms(), last_ms = begin_ms, counted_ms = 0;
+    const double begin_ms = now_ms(), end_ms = begin_ms + lane->ms;
+    const double counted_ms[2] = { begin_ms + lane->edge_ms, end_ms - lane->edge_ms };
+    double issued_ms[IN_FLIGHT_MAX], last_ms = counted_ms[0];
     uint64_t issued = 0, ended = 0;
+    lane->chunks = 0;
+    lane->latency_count = 0;
+    lane->stall_ms = 0;
     for (;;) {
-        if (counted_ms <= 0 && now_ms() - begin_ms >= lane->warm_ms) {
-            counted_ms = last_ms = now_ms();
-            lane->chunks = 0;
-            lane->latency_count = 0;
-            lane->stall_ms = 0;
-        }
-        bool is_over = now_ms() - begin_ms >= lane->ms;
+        bool is_over = now_ms() >= end_ms;
         if (is_over && ended == issued)
             break;
         if (!is_over) {
@@ -225,11 +232,11 @@ static void work(struct lane *lane)
         if (issued - ended < kind->in_flight && !is_over)
             continue;
         ok(cuEventSynchronize(lane->ends[ended % kind->in_flight]));
-        note_end(lane, issued_ms[ended++ % kind->in_flight], &last_ms);
+        note_end(lane, issued_ms[ended++ % kind->in_flight], counted_ms, &last_ms);
         if (kind->pause_us)
             usleep(kind->pause_us);
     }
-    lane->seconds = (now_ms() - counted_ms) / 1e3;
+    lane->seconds = (counted_ms[1] - counted_ms[0]) / 1e3;
 }
 
 static void *serve_lane(void *memory)
@@ -372,7 +379,7 @@ static int serve(const struct kind *kind)
         for (unsigned int i = 0; i < kind->lane_count; i++) {
             char *rest;
             lanes[i].ms = strtod(line + strcspn(line, " "), &rest);
-            lanes[i].warm_ms = strtod(rest, NULL);
+            lanes[i].edge_ms = strtod(rest, NULL);
             sem_post(&lanes[i].may_begin);
         }
         await_lanes(kind);

@@ -35,11 +35,12 @@ class Row:
 
 
 class Bench:
-    """Starts servers and parties. `seconds` is the time of a row, which its rounds divide; each begins with `warm_s`, which does not count."""
+    """Starts servers and parties. `seconds` is the time of a row, which its rounds divide. `edge_s` before and behind
+    each round all work, and nothing counts."""
 
     def __init__(self, bed, seconds, rounds, transport):
         self.bed, self.seconds, self.rounds, self.transport = bed, seconds, rounds, transport
-        self.warm_s = min(2, seconds / 6)
+        self.edge_s = min(2, seconds / 12)
         self.gpu_file = os.path.join(bed.scratch, "gpu")
         self.variables = {"AITHERION_SIM_GPU": self.gpu_file, "AITHERION_SIM_DEVICES": 1} if bed.is_sim else {}
         self.loops = self.count_loops()
@@ -95,19 +96,22 @@ def rates_alone(bench, server, wanted):
     found = {}
     for kind, options in dict(wanted).items():
         with bench.party(server, kind, ALONE, **options) as party:
-            found[kind] = parties.rate(parties.together([party], bench.seconds / 4, warm_s=bench.warm_s)[0])
+            found[kind] = parties.rate(parties.together([party], bench.seconds / 4, edge_s=bench.edge_s)[0])
     return found
 
 
-def measured_shares(bench, server, wanted):
-    """The throughputs of the parties by round, relative to alone: before and after. A program that rests between the rounds would be owed
-    time, so no party waits while another one is measured alone."""
-    before, found = rates_alone(bench, server, wanted), []
-    with bench.parties(server, wanted) as group:
-        for seconds, is_reversed in bench.slices():
-            found.append([parties.rate(result) for result in parties.together(group, seconds, is_reversed, bench.warm_s)])
-    after = rates_alone(bench, server, wanted)
-    return [[2 * rate / (before[kind] + after[kind]) for rate, (kind, _) in zip(rates, wanted)] for rates in found]
+def measured_shares(bench, server, groups):
+    """For each of groups (lists of parties): the throughputs of its parties by round, relative to alone, which is measured before and
+    after all groups. A program that rests between the rounds would be owed time, so no party waits while another one is measured alone."""
+    everyone = [one for wanted in groups for one in wanted]
+    before, found = rates_alone(bench, server, everyone), []
+    for wanted in groups:
+        with bench.parties(server, wanted) as group:
+            found.append([[parties.rate(result) for result in parties.together(group, seconds, is_reversed, bench.edge_s)]
+                          for seconds, is_reversed in bench.slices()])
+    after = rates_alone(bench, server, everyone)
+    return [[[2 * rate / (before[kind] + after[kind]) for rate, (kind, _) in zip(rates, wanted)] for rates in rounds]
+            for rounds, wanted in zip(found, groups)]
 
 
 def share_rows(part, name, wanted, relative):
@@ -133,16 +137,16 @@ def shares(bench, note, left_out):
             if lacks:
                 left_out(f"shares, {name}: {lacks}")
                 continue
-            for ratio in RATIOS:
-                wanted = [(kinds[i], {"share": share}) for i, share in enumerate(ratio)]
-                note(share_rows("shares", f"{name}, {':'.join(map(str, ratio))}", ratio, measured_shares(bench, server, wanted)))
+            groups = [[(kinds[i], {"share": share}) for i, share in enumerate(ratio)] for ratio in RATIOS]
+            for ratio, relative in zip(RATIOS, measured_shares(bench, server, groups)):
+                note(share_rows("shares", f"{name}, {':'.join(map(str, ratio))}", ratio, relative))
 
 
 def sessions(bench, note, _):
     """Without a claim, as a server takes them whose document says so."""
     with bench.server("turns") as server:
         wanted = [("kernels", {"BENCH_KERNEL_US": 1000})] * SESSIONS
-        note(share_rows("sessions", f"{SESSIONS} sessions, 1 ms kernels", [1] * SESSIONS, measured_shares(bench, server, wanted)))
+        note(share_rows("sessions", f"{SESSIONS} sessions, 1 ms kernels", [1] * SESSIONS, measured_shares(bench, server, [wanted])[0]))
 
 
 def turns(bench, note, _):
@@ -203,10 +207,10 @@ def cheaters(bench, note, _):
             before, kept = rates_alone(bench, server, [honest]), []
             with bench.parties(server, [honest, (kind, {"key": "cheater"})]) as group:
                 for seconds, is_reversed in bench.slices():
-                    result = parties.together(group, seconds, is_reversed, bench.warm_s)[0]
+                    result = parties.together(group, seconds, is_reversed, bench.edge_s)[0]
                     kept.append(100 * parties.rate(result) / before["kernels"])
                 note([Row("cheaters", f"beside {kind}", statistics.median(kept), "% of alone kept of 50", ("at least", 48), rounds=kept)])
 
 
 # In this order, the most valuable first.
-PARTS = {"shares": shares, "turns": turns, "latency": latency, "killed": killed, "cheaters": cheaters, "sessions": sessions}
+PARTS = {"turns": turns, "latency": latency, "cheaters": cheaters, "shares": shares, "sessions": sessions, "killed": killed}

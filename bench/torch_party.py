@@ -8,21 +8,18 @@ import torch
 import torch_models
 
 
-def work(net, seconds, warm):
-    begin = time.perf_counter()
-    while time.perf_counter() - begin < warm:
+def work(net, seconds, edge):
+    begin, taken = time.perf_counter(), []
+    end = begin + seconds
+    while (before := time.perf_counter()) < end:
         net.step().item()
-    seconds -= warm
-    begin, steps, taken = time.perf_counter(), 0, []
-    while time.perf_counter() - begin < seconds:
-        before = time.perf_counter()
-        net.step().item()
-        taken.append((time.perf_counter() - before) * 1e3)
-        steps += 1
-    passed = time.perf_counter() - begin
+        after = time.perf_counter()
+        if begin + edge <= after < end - edge:
+            taken.append((after - before) * 1e3)
     taken.sort()
-    return {"work_us": steps, "seconds": passed, "stall_ms": taken[-1], "chunks": steps, "p50_ms": taken[len(taken) // 2],
-            "p99_ms": taken[len(taken) * 99 // 100], "most_ms": taken[-1]}
+    return {"work_us": len(taken), "seconds": seconds - 2 * edge, "stall_ms": max(taken, default=0), "chunks": len(taken),
+            "p50_ms": taken[len(taken) // 2] if taken else 0, "p99_ms": taken[len(taken) * 99 // 100] if taken else 0,
+            "most_ms": max(taken, default=0)}
 
 
 def main():
