@@ -86,12 +86,14 @@ class Turns:
                 return [], ["if (!status)", f"    ath_turn_gate_{told}({values});"]
         return None
 
+    CALLER = "struct ath_turn_caller *own"
+
     def occupying(self, method):
         if "CUDA_LAUNCH_PARAMS *" in self.types(method):
             values = ", ".join(one.name for one in method.function.parameters[:2])
-            return [f"ath_turn_gate_enter_launches({values});"], [f"ath_turn_gate_leave_launches({values});"]
+            return [f"{self.CALLER} = ath_turn_gate_enter_launches({values});"], [f"ath_turn_gate_leave_launches(own, {values});"]
         enter = "enter_graph" if "CUgraphExec" in self.types(method) else "enter"
-        return [f"ath_turn_gate_{enter}(STREAM);"], ["ath_turn_gate_leave();"]
+        return [f"{self.CALLER} = ath_turn_gate_{enter}(STREAM);"], ["ath_turn_gate_leave(own);"]
 
     # The thing that a function ends, by its parameter's type.
     ENDING = {"CUcontext": "{ .context = %s, .device = -1 }", "CUgreenCtx": "{ .green = %s, .device = -1 }", "CUdevice": "{ .device = %s }"}

@@ -15,6 +15,7 @@ CUDA_COMMON = \
 
 # Also in the library for programs that have the driver in their own process (local/).
 TURN_GATE = \
+	src/cuda/turns/callers.c src/cuda/turns/callers.h \
 	src/cuda/turns/contexts.c src/cuda/turns/contexts.h \
 	src/cuda/turns/gate.c src/cuda/turns/gate.h \
 	src/cuda/turns/gate_state.h \

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "cuda/server/server.h"
+#include "cuda/turns/callers.h"
 #include "cuda/turns/gate_state.h"
 #include "cuda/turns/used_streams.h"
 #include "patience.h"
@@ -801,10 +802,13 @@ static void *work_on(void *own)
     return (void *)calls;
 }
 
-TEST(no_work_is_left_when_a_turn_is_back)
+/* With the kernel's barriers, and without. */
+LOOP_TEST(no_work_is_left_when_a_turn_is_back, 0, 2)
 {
     enum { TURNS = 100 };
     pthread_t threads[THREADS];
+    if (_i)
+        ath_turn_callers_need_barrier = true;
     for (int i = 0; i < THREADS; i++) {
         OK(raw.cuStreamCreate(&streams[i], i % 2 ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
         ck_assert_int_eq(pthread_create(&threads[i], NULL, work_on, &streams[i]), 0);
@@ -823,6 +827,53 @@ TEST(no_work_is_left_when_a_turn_is_back)
         pthread_join(threads[i], &calls);
         ck_assert_ptr_nonnull(calls);
     }
+}
+END_TEST
+
+static CUresult end_thread(CUdeviceptr to, unsigned char value, size_t count, CUstream at)
+{
+    OK(raw.cuMemsetD8Async(to, value, count, at));
+    pthread_exit(NULL);
+}
+
+/* As a thread does that is cancelled there. */
+TEST(a_thread_that_ends_in_a_call_keeps_no_turn)
+{
+    struct caller caller;
+    driver = raw;
+    driver.cuMemsetD8Async = end_thread;
+    begin_gate(SESSION);
+    give(0);
+    start_call(&caller);
+    pthread_join(caller.thread, NULL);
+    ck_assert(!caller.is_done);
+    take_back();
+}
+END_TEST
+
+static void *work_on_own(void *is_long)
+{
+    OK(raw.cuCtxSetCurrent(context));
+    if (is_long)
+        OK(raw.cuLaunchHostFunc(CU_STREAM_PER_THREAD, wait_for_end, NULL));
+    OK(driver.cuMemsetD8Async_ptsz(memory, 1, BYTES, NULL));
+    return NULL;
+}
+
+/* The second thread gets the place of the first one. */
+TEST(a_threads_own_stream_is_not_that_of_the_next_thread)
+{
+    pthread_t thread;
+    give(0);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(pthread_create(&thread, NULL, work_on_own, i ? NULL : &thread), 0);
+        pthread_join(thread, NULL);
+    }
+    ask_back();
+    rest_ms(BACK_MS);
+    ck_assert(!is_returned());
+    sem_post(&may_end);
+    WAIT_FOR(is_returned());
 }
 END_TEST
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cuda/turns/callers.h"
 #include "cuda/turns/gate_state.h"
 #include "cuda/turns/used_streams.h"
 
@@ -23,26 +24,6 @@ static const _Atomic uint32_t no_word = 0;                /* the arbiter was not
 static const _Atomic uint32_t free_word = ATH_TURN_GIVEN; /* there is none */
 
 enum { NO_EPOCH = 0 };
-
-/* The streams that the thread has noted, to note each once. */
-struct noted {
-    CUstream stream;
-    CUcontext context; /* that was current */
-    uint64_t epoch;
-};
-enum { NOTED = 8 };
-
-/* One object: a library that is loaded late asks for the address of each. */
-static _Thread_local struct {
-    struct noted noted[NOTED];
-    /* The call that the thread is inside. */
-    const struct noted *inside; /* its stream; NULL: that is marked behind it */
-    struct {
-        CUstream stream;
-        struct ath_turn_place place;
-        const void *owner;
-    } marked;
-} own;
 
 /* ---- begin ---- */
 
@@ -58,6 +39,7 @@ void ath_turn_gate_begin(const struct ath_turn_gate_setup *setup, struct ath_cud
     gate.awaits = false;
     gate.reached = 0;
     gate.word = &no_word;
+    ath_turn_callers_begin();
     ath_used_streams_begin(driver);
     ath_turn_contexts_begin(driver, setup->has_unseen_contexts ? setup->device_count : 0);
     ath_turn_gate_wrap(driver);
@@ -146,7 +128,7 @@ static void sleep_for_turn(uint32_t word)
 }
 
 /* Waits for the turn. The thread is inside, before and after. */
-static void wait_for_turn(void)
+static void wait_for_turn(struct ath_turn_caller *own)
 {
     uint32_t word;
     if (atomic_load(&gate.word) == &no_word)
@@ -155,39 +137,39 @@ static void wait_for_turn(void)
         return;
     count_waiting(1);
     do {
-        atomic_fetch_sub(&gate.calls, 1);
+        ath_turn_caller_leave(own);
         word = ath_turn_gate_word();
         if (!ath_turn_gate_is_open(word))
             sleep_for_turn(word);
-        atomic_fetch_add(&gate.calls, 1);
+        ath_turn_caller_enter(own);
     } while (!ath_turn_gate_is_open(ath_turn_gate_word()));
     count_waiting(-1);
 }
 
 /* Passes the gate, with the turn or after a burst. The thread is inside, before and after. */
-__attribute__((noinline)) static void pass_slowly(CUstream stream)
+__attribute__((noinline)) static void pass_slowly(struct ath_turn_caller *own, CUstream stream)
 {
     for (;;) {
         if (!ath_turn_gate_is_open(ath_turn_gate_word())) {
             if (ath_used_streams_is_captured(stream))
                 return;
-            wait_for_turn();
+            wait_for_turn(own);
         }
         if (!(ath_turn_gate_word() & ATH_TURN_OTHERS) || atomic_fetch_sub(&gate.budget, 1) > 0)
             return;
-        atomic_fetch_sub(&gate.calls, 1);
+        ath_turn_caller_leave(own);
         ath_turn_end_burst();
-        atomic_fetch_add(&gate.calls, 1);
+        ath_turn_caller_enter(own);
     }
 }
 
 /* Passes the gate: the thread is inside then. */
-static inline void pass(CUstream stream)
+static inline void pass(struct ath_turn_caller *own, CUstream stream)
 {
-    atomic_fetch_add(&gate.calls, ATH_GATE_CALL);
+    ath_turn_caller_enter(own);
     uint32_t word = ath_turn_gate_word();
     if (!ath_turn_gate_is_open(word) || word & ATH_TURN_OTHERS)
-        pass_slowly(stream);
+        pass_slowly(own, stream);
 }
 
 /* ---- streams and devices ---- */
@@ -225,70 +207,80 @@ static CUcontext current_context(void)
     return gate.raw.cuCtxGetCurrent && !gate.raw.cuCtxGetCurrent(&context) ? context : NULL;
 }
 
-static inline struct noted *noted_of(CUstream stream)
+static inline struct ath_turn_noted *noted_of(struct ath_turn_caller *own, CUstream stream)
 {
-    return &own.noted[((uintptr_t)stream >> 4) % NOTED];
+    return &own->noted[((uintptr_t)stream >> 4) % ATH_TURN_NOTED];
 }
 
 /* Notes a stream; before the call, or with is_again behind it. context: the current one. */
-__attribute__((noinline)) static void note(CUstream stream, CUcontext context, bool is_again)
+__attribute__((noinline)) static void note(struct ath_turn_caller *own, CUstream stream,
+                                           CUcontext context, bool is_again)
 {
     struct ath_turn_place place = ath_turn_contexts_place(stream, context);
-    const void *owner = stream == CU_STREAM_PER_THREAD     ? (const void *)&own
+    const void *owner = stream == CU_STREAM_PER_THREAD     ? (const void *)(uintptr_t)own->thread
                         : place.green && is_legacy(stream) ? (const void *)context
                                                            : NULL;
+    struct ath_turn_noted *noted = noted_of(own, stream);
     if (!is_again)
         use_device(bit_of(place.device));
-    own.inside = owner ? NULL : noted_of(stream);
+    own->inside = owner ? NULL : noted;
     if (owner) {
-        own.marked.stream = stream;
-        own.marked.place = place;
-        own.marked.owner = owner;
+        own->marked.stream = stream;
+        own->marked.place = place;
+        own->marked.owner = owner;
     } else {
         uint64_t epoch = ath_used_streams_note(stream, &place);
         /* without a context the call fails, and the next one may have one */
-        *noted_of(stream) = (struct noted){ stream, context, context ? epoch : NO_EPOCH };
+        *noted = (struct ath_turn_noted){ stream, context, context ? epoch : NO_EPOCH };
     }
 }
 
-/* Whether the stream's work is noted. The null stream is the same while there is one context. */
-static inline bool is_noted(const struct noted *one, CUstream stream)
+static inline uint64_t epoch_now(void)
 {
-    return one->epoch == atomic_load(&ath_used_streams_epoch) && one->stream == stream &&
-           (stream > CU_STREAM_PER_THREAD || !atomic_load(&ath_turn_contexts_are_several) ||
+    return atomic_load_explicit(&ath_used_streams_epoch, memory_order_acquire);
+}
+
+/* Whether the stream's work is noted. The null stream is the same while there is one context. */
+static inline bool is_noted(const struct ath_turn_noted *one, CUstream stream)
+{
+    return one->epoch == epoch_now() && one->stream == stream &&
+           (stream > CU_STREAM_PER_THREAD ||
+            !atomic_load_explicit(&ath_turn_contexts_are_several, memory_order_acquire) ||
             one->context == current_context());
 }
 
-void ath_turn_gate_enter(CUstream stream)
+struct ath_turn_caller *ath_turn_gate_enter(CUstream stream)
 {
-    const struct noted *one = noted_of(stream);
+    struct ath_turn_caller *own = ath_turn_caller();
+    const struct ath_turn_noted *one = noted_of(own, stream);
     if (is_noted(one, stream))
-        own.inside = one;
+        own->inside = one;
     else
-        note(stream, current_context(), false);
-    pass(stream);
+        note(own, stream, current_context(), false);
+    pass(own, stream);
+    return own;
 }
 
 /* Behind a call whose stream must be marked, or during which the streams were looked at. */
-__attribute__((noinline)) static void note_again(void)
+__attribute__((noinline)) static void note_again(struct ath_turn_caller *own)
 {
-    if (own.inside)
-        note(own.inside->stream, current_context(), true);
+    if (own->inside)
+        note(own, own->inside->stream, current_context(), true);
     else
-        ath_used_streams_mark(own.marked.stream, &own.marked.place, own.marked.owner);
+        ath_used_streams_mark(own->marked.stream, &own->marked.place, own->marked.owner);
 }
 
-void ath_turn_gate_leave(void)
+void ath_turn_gate_leave(struct ath_turn_caller *own)
 {
-    if (!own.inside || own.inside->epoch != atomic_load(&ath_used_streams_epoch))
-        note_again();
-    atomic_fetch_sub(&gate.calls, 1);
+    if (!own->inside || own->inside->epoch != epoch_now())
+        note_again(own);
+    ath_turn_caller_leave(own);
 }
 
-void ath_turn_gate_enter_graph(CUstream stream)
+struct ath_turn_caller *ath_turn_gate_enter_graph(CUstream stream)
 {
     use_device(atomic_load(&gate.reached));
-    ath_turn_gate_enter(stream);
+    return ath_turn_gate_enter(stream);
 }
 
 /* Notes the launches' streams, each of which may belong to another context. */
@@ -301,15 +293,17 @@ static void note_launches(const CUDA_LAUNCH_PARAMS *launches, unsigned int count
     }
 }
 
-void ath_turn_gate_enter_launches(const CUDA_LAUNCH_PARAMS *launches, unsigned int count)
+struct ath_turn_caller *ath_turn_gate_enter_launches(const CUDA_LAUNCH_PARAMS *launches,
+                                                     unsigned int count)
 {
-    ath_turn_gate_enter_graph(launches && count ? launches[0].hStream : NULL);
+    return ath_turn_gate_enter_graph(launches && count ? launches[0].hStream : NULL);
 }
 
-void ath_turn_gate_leave_launches(const CUDA_LAUNCH_PARAMS *launches, unsigned int count)
+void ath_turn_gate_leave_launches(struct ath_turn_caller *own, const CUDA_LAUNCH_PARAMS *launches,
+                                  unsigned int count)
 {
     note_launches(launches, count);
-    ath_turn_gate_leave();
+    ath_turn_gate_leave(own);
 }
 
 void ath_turn_gate_awaits(void)

@@ -7,8 +7,8 @@
  * have CUDA's signatures, which leave no room for a pointer. So the gate's state is global: a
  * process has one.
  *
- * Without turns of others a call costs two atomic additions and some loads. docs/runtime.md has the
- * threads, the locks and what is bounded.
+ * Without turns of others a call costs some loads and two stores of its thread's own (callers.h).
+ * docs/runtime.md has the threads, the locks and what is bounded.
  */
 #pragma once
 #include <stdatomic.h>
@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cuda/turns/callers.h"
 #include "cuda/turns/contexts.h"
 #include "proto/cuda-server.h"
 #include "turns/slot.h"
@@ -47,15 +48,18 @@ void ath_turn_gate_begin(const struct ath_turn_gate_setup *setup, struct ath_cud
 
 void ath_turn_gate_wrap(struct ath_cuda_driver *driver);
 
-/* Before and after a call that gives a stream work. Waits for the turn, without a lock. */
-void ath_turn_gate_enter(CUstream stream);
-void ath_turn_gate_leave(void);
+/* Before and after a call that gives a stream work. Waits for the turn, without a lock. Returns
+ * the place of the calling thread. */
+struct ath_turn_caller *ath_turn_gate_enter(CUstream stream);
+void ath_turn_gate_leave(struct ath_turn_caller *own);
 
 /* The same for a graph, which may have work for each device on which the process has a context, and
  * for launches on several devices. */
-void ath_turn_gate_enter_graph(CUstream stream);
-void ath_turn_gate_enter_launches(const CUDA_LAUNCH_PARAMS *launches, unsigned int count);
-void ath_turn_gate_leave_launches(const CUDA_LAUNCH_PARAMS *launches, unsigned int count);
+struct ath_turn_caller *ath_turn_gate_enter_graph(CUstream stream);
+struct ath_turn_caller *ath_turn_gate_enter_launches(const CUDA_LAUNCH_PARAMS *launches,
+                                                     unsigned int count);
+void ath_turn_gate_leave_launches(struct ath_turn_caller *own, const CUDA_LAUNCH_PARAMS *launches,
+                                  unsigned int count);
 
 /* The process has used something that may wait for the program or for other processes. From now on
  * a turn goes back soon, though work is left: others may have to run before it can end. */

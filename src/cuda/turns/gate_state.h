@@ -20,9 +20,6 @@ enum {
     ATH_GATE_WAITED_IDLE_US = 500 /* the same while others wait */
 };
 
-/* `calls` counts those inside in its lower bits, and all in its upper ones. */
-#define ATH_GATE_INSIDE UINT64_C(0xffff)
-#define ATH_GATE_CALL UINT64_C(0x10001)
 #define ATH_GATE_NO_TURN UINT32_MAX /* no number of a turn */
 
 struct ath_turn_gate {
@@ -31,9 +28,8 @@ struct ath_turn_gate {
     _Atomic uint32_t closed; /* the number of a turn that is being given back */
     atomic_bool awaits;
 
-    /* changed by each call */
-    alignas(64) _Atomic uint64_t calls;
-    _Atomic int32_t budget; /* of calls, while there are others */
+    /* changed by each call, while there are others */
+    alignas(64) _Atomic int32_t budget; /* of calls */
 
     alignas(64) struct ath_turn_gate_setup setup;
     struct ath_cuda_driver raw; /* without the gate */
@@ -54,12 +50,14 @@ extern struct ath_turn_gate ath_turn_gate;
 static inline bool ath_turn_gate_is_open(uint32_t word)
 {
     return (word & (ATH_TURN_GIVEN | ATH_TURN_BACK)) == ATH_TURN_GIVEN &&
-           ath_turn_number(word) != atomic_load(&ath_turn_gate.closed);
+           ath_turn_number(word) !=
+               atomic_load_explicit(&ath_turn_gate.closed, memory_order_acquire);
 }
 
 static inline uint32_t ath_turn_gate_word(void)
 {
-    return atomic_load(atomic_load_explicit(&ath_turn_gate.word, memory_order_acquire));
+    return atomic_load_explicit(atomic_load_explicit(&ath_turn_gate.word, memory_order_acquire),
+                                memory_order_acquire);
 }
 
 /* Sleeps until the word has another value, or the time is over. */

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "base/clock.h"
+#include "cuda/turns/callers.h"
 #include "cuda/turns/gate_state.h"
 #include "cuda/turns/used_streams.h"
 
@@ -39,11 +40,6 @@ static bool wait_on(struct wait *wait)
     bool is_long = now > wait->begun_ns + (uint64_t)LONG_AFTER_MS * NS_PER_MS;
     ath_turn_gate_rest(is_long ? LONG_US : SHORT_US);
     return wait->until_ns == NEVER || now < wait->until_ns;
-}
-
-static bool has_inside(void)
-{
-    return atomic_load(&gate.calls) & ATH_GATE_INSIDE;
 }
 
 /* Whether the arbiter still counts on the end of this turn. */
@@ -112,11 +108,12 @@ void ath_turn_give_back(uint32_t number, bool is_asked)
     pthread_mutex_lock(&gate.drain_lock);
     if (is_same_turn(number) && atomic_load(&wish->returned) != number) {
         atomic_store(&gate.closed, number);
+        ath_turn_callers_barrier();
         bool is_bounded = (atomic_load(&gate.awaits) || !is_asked) && wish->left != number;
         struct wait wait = wait_begin(is_bounded ? ATH_GATE_AWAITS_MS : NEVER);
         bool is_over, is_same;
         do {
-            is_over = !has_inside() && ath_used_streams_are_empty();
+            is_over = !ath_turn_callers_are_inside() && ath_used_streams_are_empty();
             is_same = is_same_turn(number);
         } while (!is_over && is_same && wait_on(&wait));
         if (is_same) {
@@ -136,7 +133,8 @@ static void give_back_if_idle(uint32_t word, uint64_t calls)
     pthread_mutex_lock(&gate.drain_lock);
     if (atomic_load(&gate.closed) != number) { /* else another thread gives it back */
         atomic_store(&gate.closed, number);
-        bool is_idle = atomic_load(&gate.calls) == calls && !has_inside() &&
+        ath_turn_callers_barrier();
+        bool is_idle = ath_turn_callers_calls() == calls && !ath_turn_callers_are_inside() &&
                        ath_turn_gate_word() == word && ath_used_streams_are_empty();
         if (is_idle)
             tell(&gate.setup.wish->returned, number);
@@ -160,11 +158,11 @@ static void look_for_arbiter(void)
 static void hold_turn(uint32_t word)
 {
     const _Atomic uint32_t *at = &gate.setup.grant->word;
-    uint64_t calls = atomic_load(&gate.calls), begun_ns = ath_now_ns();
+    uint64_t calls = ath_turn_callers_calls(), begun_ns = ath_now_ns();
     uint64_t idle_us = word & ATH_TURN_WAITED ? ATH_GATE_WAITED_IDLE_US : ATH_GATE_IDLE_US;
     ath_turn_gate_sleep(at, word, (int64_t)idle_us);
     if (ath_now_ns() - begun_ns >= 1000 * idle_us && atomic_load(at) == word &&
-        atomic_load(&gate.calls) == calls && !has_inside())
+        ath_turn_callers_calls() == calls && !ath_turn_callers_are_inside())
         give_back_if_idle(word, calls);
 }
 
