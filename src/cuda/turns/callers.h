@@ -48,7 +48,7 @@ static inline struct ath_turn_caller *ath_turn_caller(void)
     return __builtin_expect(own != NULL, 1) ? own : ath_turn_caller_take();
 }
 
-/* What this thread loads after it is inside was true then or later: see
+/* Loads of this thread behind it find what was true then or later: see
  * ath_turn_callers_are_inside(). */
 static inline void ath_turn_caller_enter(struct ath_turn_caller *own)
 {
