@@ -23,7 +23,7 @@ ALERTS = [
     ("AitherionRuntimeDown", "1m", "critical",
      "aitherion_up == 0",
      "A runtime does not answer",
-     "The runtime {{ $labels.server }} (NUMA entry {{ $labels.node }}) does not answer `aitherion metrics`. See `aitherion status`."),
+     "The runtime {{ $labels.server }}{{ with $labels.node }} (NUMA{{ . }}){{ end }} does not answer `aitherion metrics`. See `aitherion status`."),
     ("AitherionTargetDown", "2m", "critical",
      'up{job=~"aitherion.*"} == 0',
      "Prometheus cannot read aitherion's metrics",
@@ -80,11 +80,19 @@ ALERTS = [
      "The runtime at WHERE has no figures of its {{ $value }} GPUs: the driver hangs, or NVML is missing."),
 ]
 
-# A row of the board: its title and its panels. A panel: title, width of 24, expressions with their legends, and a unit if it is not that of
-# the table. "{}" is the place of the filter. Counters become rates, and histograms a quantile, except in an expression with a range.
-GPU, SESSION = "{{instance}} {{server}} NUMA{{node}} GPU {{device}}", "{{program}} {{host}}:{{process}}"
+GPU, SESSION = "GPU {{device}} NUMA{{node}} {{instance}} {{server}}", "{{program}} {{host}}:{{process}}"
 PORT = "{{instance}} {{port}} {{rdma}}"
 R, D, S, H = "aitherion_runtime_", "aitherion_runtime_device_", "aitherion_runtime_session_", "aitherion_host_"
+
+
+def use_of_ports(way):
+    """The part of what ports can carry that they carry. A port without RDMA has no bytes of RDMA."""
+    plain, rdma = (f"rate({H}port_{kind}{way}_bytes_total{{}}[$__rate_interval])" for kind in ("", "rdma_"))
+    return f"({plain} + ({rdma} or 0 * {plain})) / {H}port_speed_bytes_per_second{{}}"
+
+
+# A row of the board: its title and its panels. A panel: title, width of 24, expressions with their legends, and a unit if it is not that of
+# the table. "{}" and "{and " are places of the filter. Counters become rates, and histograms a quantile, except in an expression with a range.
 ROWS = [
     ("Runtimes", [
         ("Runtimes that answer", 4, [("sum(aitherion_up{})", "")]),
@@ -101,15 +109,16 @@ ROWS = [
         ("Temperature", 8, [(f"{D}temperature_celsius{{}}", GPU)]),
         ("Power", 8, [(f"{D}power_watts{{}}", GPU)]),
         ("Clock of the processors", 8, [(f"{D}sm_clock_hertz{{}}", GPU)]),
-        ("Reasons for low clocks", 8, [(f"{D}throttled{{}} == 1", GPU + " {{reason}}")]),
-        ("PCIe received and sent", 8, [(f"{D}pcie_received_bytes_per_second{{}}", GPU + " received"),
-                                       (f"{D}pcie_sent_bytes_per_second{{}}", GPU + " sent")]),
-        ("NVLink received and sent", 8, [(f"{D}nvlink_received_bytes_total{{}}", GPU + " received"),
-                                         (f"{D}nvlink_sent_bytes_total{{}}", GPU + " sent")]),
+        ("Reasons for low clocks", 8, [(f'{D}throttled{{and reason!="idle"}} == 1', "{{reason}} " + GPU)]),
+        ("PCIe received and sent", 8, [(f"{D}pcie_received_bytes_per_second{{}}", "received " + GPU),
+                                       (f"{D}pcie_sent_bytes_per_second{{}}", "sent " + GPU)]),
+        ("NVLink received and sent", 8, [(f"{D}nvlink_received_bytes_total{{}}", "received " + GPU),
+                                         (f"{D}nvlink_sent_bytes_total{{}}", "sent " + GPU)]),
         ("Health score", 8, [(f"{D}health_score{{}}", GPU)]),
-        ("Xid events", 8, [(f"{D}xids_total{{}}", GPU)]),
-        ("Memory errors", 8, [(f"{D}ecc_corrected_errors_total{{}}", GPU + " corrected"),
-                              (f"{D}ecc_uncorrected_errors_total{{}}", GPU + " not corrected")]),
+        ("Xid events since the runtime started", 8, [(f"last_over_time({D}xids_total{{}}[$__rate_interval])", GPU)], "short"),
+        ("Memory errors since the driver was loaded", 8, [(f"last_over_time({D}ecc_corrected_errors_total{{}}[$__rate_interval])", "corrected " + GPU),
+                                                          (f"last_over_time({D}ecc_uncorrected_errors_total{{}}[$__rate_interval])",
+                                                           "not corrected " + GPU)], "short"),
     ]),
     ("Sessions", [
         ("GPU time of each second", 8, [(f"{S}gpu_seconds_total{{}}", SESSION)]),
@@ -128,8 +137,7 @@ ROWS = [
         ("Busiest GPU of each session", 8, [(f"{S}busy_ratio{{}}", SESSION)]),
     ]),
     ("Machine, of `aitherion metrics`", [
-        ("Use of ports", 8, [(f"rate({H}port_received_bytes_total{{}}[$__rate_interval]) / {H}port_speed_bytes_per_second{{}}", PORT + " received"),
-                             (f"rate({H}port_sent_bytes_total{{}}[$__rate_interval]) / {H}port_speed_bytes_per_second{{}}", PORT + " sent")], "percentunit"),
+        ("Use of ports, with RDMA", 8, [(use_of_ports("received"), PORT + " received"), (use_of_ports("sent"), PORT + " sent")], "percentunit"),
         ("Ports received and sent", 8, [(f"{H}port_received_bytes_total{{}}", PORT + " received"), (f"{H}port_sent_bytes_total{{}}", PORT + " sent")]),
         ("RDMA received and sent", 8, [(f"{H}port_rdma_received_bytes_total{{}}", PORT + " received"),
                                        (f"{H}port_rdma_sent_bytes_total{{}}", PORT + " sent")]),
@@ -139,9 +147,9 @@ ROWS = [
                                       (f"{H}all_reduce_expected_seconds{{}}", "{{instance}} by its links")]),
     ]),
     ("Keys and connections", [
-        ("Sessions by key", 8, [(f"{R}identity_sessions{{}}", "{{identity}}")]),
-        ("Memory by key", 8, [(f"{R}identity_memory_used_bytes{{}}", "{{identity}} " + GPU)]),
-        ("Connections", 8, [(f"{R}connections_total{{}}", "{{instance}} accepted"), (f"{R}refused_total{{}}", "{{instance}} refused: {{reason}}"),
+        ("Sessions by key", 8, [(f"sum by (identity) ({R}identity_sessions{{}})", "{{identity}}")]),
+        ("Memory by key", 8, [(f"sum by (identity) ({R}identity_memory_used_bytes{{}})", "{{identity}}")]),
+        ("Connections", 8, [(f"{R}connections_total{{}}", "{{instance}} accepted"), (f"rate({R}refused_total{{}}[$__rate_interval]) > 0", "{{instance}} refused: {{reason}}"),
                             (f"{R}broken_total{{}}", "{{instance}} broken")]),
     ]),
 ]
@@ -163,6 +171,7 @@ def query_of(table, expression):
     """The expression of a panel: counters as rates, histograms as a quantile, and for the chosen instances."""
     metric = metric_of(table, expression)
     name = metric["name"]
+    expression = expression.replace("{and ", FILTER[:-1] + ",")
     if "[" in expression:
         return expression.replace("{}", FILTER)
     if metric["type"] == "histogram":

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The files for Prometheus and Grafana, and the documentation: made from the table of metrics, and current."""
+import http.server
 import json
 import os
 import re
@@ -7,7 +8,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 
@@ -96,12 +100,68 @@ class Generated(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
     @needs_promtool
+    def test_promtool_takes_the_queries_of_the_board(self):
+        """As the expressions of recording rules, with Grafana's variables filled in."""
+        targets = [target for panel in json.loads(read(BOARD))["panels"] for target in panel.get("targets", ())]
+        rules = [{"record": f"panel:{i}", "expr": target["expr"].replace("$__rate_interval", "1m").replace("$instance", ".*")}
+                 for i, target in enumerate(targets)]
+        path = os.path.join(harness.scratch(), "board-rules.yml")
+
+        def check():
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"groups": [{"name": "board", "rules": rules}]}, file)
+            return subprocess.run(["promtool", "check", "rules", path], capture_output=True, text=True, check=False)
+
+        result = check()
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn(f"{len(targets)} rules found", result.stdout)
+        rules[0]["expr"] += ")"
+        self.assertNotEqual(check().returncode, 0, "promtool reads the expressions")
+
+    @needs_promtool
     def test_what_fires_each_rule(self):
         tests = os.path.join("tests", "data", "watch", "rules-test.yml")
         result = subprocess.run(["promtool", "test", "rules", os.path.join(harness.SOURCE, tests)], capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         for alert in re.findall(r"- alert: (\w+)", read(RULES)):
             self.assertRegex(read(tests), rf"alertname: {alert}\n +exp_alerts:\n", "each rule fires in a test")
+
+
+class Picture(unittest.TestCase):
+    """tests/tools/board.py draws the board from a Prometheus; here from one that knows one series, or none."""
+
+    def draw(self, result):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(json.dumps({"data": {"result": result}}).encode())
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            drawn = subprocess.run([sys.executable, "-B", os.path.join(harness.SOURCE, "tests", "tools", "board.py"),
+                                    f"http://127.0.0.1:{server.server_port}", "5"], capture_output=True, text=True, check=False)
+            server.shutdown()
+        texts = ["".join(element.itertext()) for element in xml.etree.ElementTree.fromstring(drawn.stdout).iter()]
+        for panel in json.loads(read(BOARD))["panels"]:
+            self.assertIn(panel["title"], texts)
+        return drawn, texts
+
+    def test_it_draws_each_panel(self):
+        now = time.time()
+        drawn, texts = self.draw([{"metric": {"device": "3", "instance": "a<b"}, "values": [[now - 60, "0.25"], [now, "0.5"]]}])
+        self.assertEqual((drawn.returncode, drawn.stderr), (0, ""))
+        self.assertNotIn("No data", texts)
+        self.assertIn("— GPU 3 NUMA a<b: 50%", texts)
+
+    def test_a_panel_without_data(self):
+        drawn, texts = self.draw([])
+        self.assertEqual(drawn.returncode, 1)
+        self.assertIn("no data: Runtimes that answer, GPUs, ", drawn.stderr)
+        self.assertIn("No data", texts)
 
 
 if __name__ == "__main__":
