@@ -8,8 +8,8 @@
 enum {
     ATH_GATE_BURST_FIRST = 16, /* calls */
     ATH_GATE_BURST_MAX = 1024,
-    ATH_GATE_BURST_MS = 10,
-    ATH_GATE_SHORT_BURST_MS = 2,
+    ATH_GATE_BURST_US = 10000,
+    ATH_GATE_SHORT_BURST_US = 700,
     ATH_GATE_AWAITS_MS = 10, /* that work which may wait for the program or others is waited for */
     ATH_GATE_WAIT_MS = 100,  /* of one sleep of a call that waits */
     ATH_GATE_REST_MS = 5000, /* of one sleep of the gate's thread: a lost wake-up costs no more */

@@ -1,6 +1,7 @@
 /* How a turn goes back: the thread that waits for the arbiter's word, and the ends of bursts. */
 #include "config.h"
 
+#include <sched.h>
 #include <signal.h>
 
 #include "base/clock.h"
@@ -9,14 +10,18 @@
 #include "cuda/turns/used_streams.h"
 
 #define gate ath_turn_gate
-enum { NS_PER_MS = 1000000, NEVER = 0, LATE_MS = 2000 /* as the arbiter waits */ };
+enum {
+    NS_PER_US = 1000,
+    NS_PER_MS = 1000000,
+    NEVER = 0,
+    LATE_MS = 2000 /* as the arbiter waits */
+};
 
 /* ---- waiting for the GPU ---- */
 
-/* A wait that looks often at first. */
+/* A wait that looks all the time at first: while it rests the GPU may have nothing to do. */
 struct wait {
     uint64_t begun_ns, until_ns; /* until_ns: NEVER for no end */
-    unsigned int looks;
 };
 
 /* Work that may wait for the program, or for a session that waits for this turn, would never end
@@ -31,14 +36,14 @@ static struct wait wait_begin(uint64_t longest_ms)
 }
 
 /* Waits a moment. Returns whether there is time left. */
-static bool wait_on(struct wait *wait)
+static bool wait_on(const struct wait *wait)
 {
-    enum { BRIEF_LOOKS = 20, SHORT_US = 50, LONG_US = 1000, LONG_AFTER_MS = 100 };
-    if (wait->looks++ < BRIEF_LOOKS)
-        return true;
-    uint64_t now = ath_now_ns();
-    bool is_long = now > wait->begun_ns + (uint64_t)LONG_AFTER_MS * NS_PER_MS;
-    ath_turn_gate_rest(is_long ? LONG_US : SHORT_US);
+    enum { LOOK_US = 1000, SHORT_US = 50, LONG_US = 1000, LONG_AFTER_US = 100000 };
+    uint64_t now = ath_now_ns(), waited_us = (now - wait->begun_ns) / NS_PER_US;
+    if (waited_us < LOOK_US)
+        sched_yield();
+    else
+        ath_turn_gate_rest(waited_us > LONG_AFTER_US ? LONG_US : SHORT_US);
     return wait->until_ns == NEVER || now < wait->until_ns;
 }
 
@@ -56,7 +61,7 @@ static void begin_burst(uint64_t waited_ns, bool is_over, bool is_full)
 {
     bool is_short = ath_turn_gate_word() & ATH_TURN_SHORT;
     uint64_t target_ns =
-        (uint64_t)(is_short ? ATH_GATE_SHORT_BURST_MS : ATH_GATE_BURST_MS) * NS_PER_MS;
+        (uint64_t)(is_short ? ATH_GATE_SHORT_BURST_US : ATH_GATE_BURST_US) * NS_PER_US;
     int64_t burst = gate.burst;
     if (!is_over)
         burst = burst / 2 < ATH_GATE_BURST_FIRST ? ATH_GATE_BURST_FIRST : burst / 2;
