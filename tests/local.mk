@@ -14,6 +14,7 @@ UNIT_TESTS = \
 	tests/unit/test_card \
 	tests/unit/test_check \
 	tests/unit/test_closure \
+	tests/unit/test_cluster \
 	tests/unit/test_command \
 	tests/unit/test_cuda_image \
 	tests/unit/test_docker_answer \

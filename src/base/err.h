@@ -23,6 +23,7 @@
     X(TOPOLOGY_INVALID, "topology-invalid", N_("the file given with --topology cannot be read"))   \
     X(NO_NUMA, "no-numa", N_("no NUMA node can be seen, not even one"))                            \
     X(DOCUMENT_INVALID, "document-invalid", N_("the topology document has faults"))                \
+    X(CLUSTER_INVALID, "cluster-invalid", N_("the description of a cluster has faults"))           \
     X(DOCUMENT_MISSING, "document-missing", N_("there is no topology document yet"))               \
     X(DOCUMENT_UNEDITABLE, "document-uneditable",                                                  \
       N_("the document is written in a form that cannot be edited by key"))                        \

@@ -6,10 +6,15 @@ aitherion_LDFLAGS = $(AM_LDFLAGS) $(TOOL_LDFLAGS)
 libadmin_a_SOURCES += \
 	src/cli/candidates.c src/cli/candidates.h \
 	src/cli/cli.c src/cli/cli.h \
+	src/cli/clusters.c src/cli/clusters.h \
 	src/cli/command.c src/cli/command.h \
 	src/cli/commands.c \
 	src/cli/commands/commands.h \
 	src/cli/commands/clean.c \
+	src/cli/commands/cluster.c \
+	src/cli/commands/cluster_estimate.c \
+	src/cli/commands/cluster_place.c \
+	src/cli/commands/cluster_show.c \
 	src/cli/commands/complete.c \
 	src/cli/commands/completion.c \
 	src/cli/commands/configure.c \
@@ -81,6 +86,8 @@ libadmin_a_SOURCES += \
 	src/cli/identities.c src/cli/identities.h \
 	src/cli/claim_options.c src/cli/claim_options.h \
 	src/cli/key_flags.c src/cli/key_flags.h \
+	src/cli/output/cluster_place.c src/cli/output/cluster_place.h \
+	src/cli/output/cluster_show.c src/cli/output/cluster_show.h \
 	src/cli/output/change.c src/cli/output/change.h \
 	src/cli/output/machine/distances.c src/cli/output/machine/distances.h \
 	src/cli/output/fields.c src/cli/output/fields.h \

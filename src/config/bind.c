@@ -188,16 +188,19 @@ static void complete(struct ath_document *document)
     }
 }
 
+void ath_bind_tree(const struct ath_schema *root, const struct ath_yaml *tree, const char *name,
+                   void *base, struct ath_faults *faults)
+{
+    ath_schema_defaults(root, base);
+    if (tree->kind == ATH_YAML_MAPPING)
+        bind_mapping(root, tree, "", base, faults);
+    else if (tree->kind != ATH_YAML_BROKEN)
+        report_value(faults, ATH_FAULT_TYPE, name, _("a mapping (key: value)"), tree);
+}
+
 void ath_bind(struct ath_document *document, struct ath_faults *faults)
 {
-    const struct ath_schema *root = ath_schema_root();
-
-    ath_schema_defaults(root, document);
-    if (document->tree.kind == ATH_YAML_MAPPING)
-        bind_mapping(root, &document->tree, "", document, faults);
-    else if (document->tree.kind != ATH_YAML_BROKEN)
-        report_value(faults, ATH_FAULT_TYPE, _("the document"), _("a mapping (key: value)"),
-                     &document->tree);
+    ath_bind_tree(ath_schema_root(), &document->tree, _("the document"), document, faults);
     complete(document);
     ath_rules_check(document, faults);
 }

@@ -27,7 +27,7 @@ struct ath_yaml;
     X(FORMAT, "format", N_("the text does not have the form that the key needs"))                  \
     X(TWICE, "twice", N_("an entry with this id, name or address exists already"))                 \
     X(PORT_TWICE, "port-twice", N_("two services want the same port"))                             \
-    X(ID_UNKNOWN, "id-unknown", N_("no NUMA entry of the document has this id"))                   \
+    X(ID_UNKNOWN, "id-unknown", N_("the document has no entry with this id or name"))              \
     X(NODE_MISSING, "node-missing", N_("this machine has no such NUMA node"))                      \
     X(NODE_KIND, "node-without-cpus", N_("the NUMA node has no CPUs to run on"))                   \
     X(NODE_CPUS, "node-cpus-offline", N_("all CPUs of the NUMA node are offline"))                 \

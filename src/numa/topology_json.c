@@ -14,6 +14,7 @@
 #include "base/i18n.h"
 #include "base/text.h"
 #include "base/unknown.h"
+#include "numa/gpu_links.h"
 #include "numa/profile.h"
 
 /* More than one machine can have (topology_xml.c). The table of classes has a byte for each two
@@ -199,14 +200,15 @@ static int read_links(struct reader *reader, struct ath_gpu *gpu, const json_t *
     static const char *const kinds[] = { "gpu", "cpu", "switch", NULL };
 
     gpu->has_nvlinks = json_is_array(list);
-    if (reader->machine.is_text)
-        return 0;
     if (json_array_size(list) > LINKS_MAX)
         return refuse(reader, "nvlinks", _("longer than that of one GPU can be"));
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *object = json_array_get(list, i);
+        enum ath_peer_kind kind = (enum ath_peer_kind)word_of(object, "peer_kind", kinds);
+        if (reader->machine.is_text && kind == ATH_PEER_GPU)
+            continue; /* add_links() */
         struct ath_nvlink *link = ath_push(&gpu->nvlinks, &gpu->nvlink_count, sizeof *link);
-        link->kind = (enum ath_peer_kind)word_of(object, "peer_kind", kinds);
+        link->kind = kind;
         link->has_peer = pci_of(object, "peer", &link->peer);
         link->is_through_switch = json_is_true(json_object_get(object, "through_switch"));
         link->count = int_of(object, "count");
@@ -413,7 +415,7 @@ static void read_gpu_pairs(struct ath_machine *machine, const json_t *list)
             continue;
         set_class(machine, (size_t)a, (size_t)b, class_of(pair));
         set_measured(machine, (size_t)a, (size_t)b, pair);
-        if (machine->is_text)
+        if (machine->is_text && !ath_gpu_has_links(&machine->gpus[a], ATH_PEER_SWITCH))
             add_links(machine, (size_t)a, (size_t)b, pair);
     }
 }

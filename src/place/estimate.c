@@ -11,20 +11,27 @@
 #include "place/gpu_pair.h"
 
 /*
- * The figures and the model are those of NCCL 2.22, src/graph/tuning.cc and topo.h, for one node.
- * Times are in us, bandwidths in GB/s. The model's limits of a channel are left out: NCCL divides a
- * node's bandwidth into channels that stay below them.
+ * The figures and the model are those of NCCL 2.22, src/graph/tuning.cc and topo.h. Times are in
+ * us, bandwidths in GB/s. The model's limits of a channel are left out: NCCL divides a node's
+ * bandwidth into channels that stay below them. Between machines NCCL may use LL128 as well, if
+ * the network port is at the GPU's own switch: that is not known here, and left out.
  */
 static const double base_us[ATH_NCCL_ALGORITHM_COUNT][ATH_NCCL_PROTOCOL_COUNT] = {
     [ATH_NCCL_TREE] = { 6.8, 14, 0 },
     [ATH_NCCL_RING] = { 6.6, 14, 8.4 },
 };
 
-enum way { WAY_NVLINK, WAY_PCI, WAY_COUNT };
+enum way { WAY_NVLINK, WAY_PCI, WAY_NETWORK, WAY_COUNT };
 static const double step_us[WAY_COUNT][ATH_NCCL_ALGORITHM_COUNT][ATH_NCCL_PROTOCOL_COUNT] = {
     [WAY_NVLINK] = { [ATH_NCCL_TREE] = { 0.6, 1.25, 28 }, [ATH_NCCL_RING] = { 0.6, 1.9, 3.4 } },
     [WAY_PCI] = { [ATH_NCCL_TREE] = { 1, 1.9, 28 }, [ATH_NCCL_RING] = { 1, 2.5, 5.7 } },
+    [WAY_NETWORK] = { [ATH_NCCL_TREE] = { 5, 8.5, 28 }, [ATH_NCCL_RING] = { 2.7, 4, 14 } },
 };
+
+/* The most that LL reaches with two machines, and with more of them. Inside them, a step of LL
+ * takes longer as soon as there is a network. */
+static const double network_most_ll[] = { 39.0, 20.4 };
+#define NETWORK_LL_STEP 1.8
 
 /* The part of its bandwidth that a tree reaches at each size: 64 bytes, 128, ..., 256 MiB. */
 enum { TREE_SIZES = 23, TREE_FIRST_SHIFT = 6 };
@@ -50,6 +57,8 @@ static const struct {
 
 /* NCCL counts 12 GB/s where PCIe 3.0 x16 has 15.754, and as much less for others. */
 #define PCI_SHARE (12 / 15.754)
+/* And 12 GB/s for a network of 100 Gb/s. */
+#define NETWORK_SHARE (12 / 12.5)
 #define GB 1e9
 
 static size_t generation_of(int capability)
@@ -122,6 +131,7 @@ void ath_estimate_look(const struct ath_machine *machine, const size_t *ring, si
 {
     *out = (struct ath_estimate_facts){
         .gpu_count = count,
+        .node_count = 1,
         .ring_bytes_per_s = ATH_UNKNOWN,
         .is_nvlink = true,
         .is_power = machine->arch && ath_starts_with(machine->arch, "ppc64"),
@@ -141,10 +151,48 @@ void ath_estimate_look(const struct ath_machine *machine, const size_t *ring, si
         out->lack = ATH_NCCL_NO_LINKS;
 }
 
+/* ---- several machines ---- */
+
+/* Adds a machine to the facts of the others. A single GPU has no ring inside its machine. */
+static void join(const struct ath_estimate_facts *machine, struct ath_estimate_facts *facts)
+{
+    bool has_ring = machine->gpu_count > 1;
+
+    if (machine->lack > ATH_NCCL_ONE_GPU && facts->lack != ATH_NCCL_NOT_NVIDIA)
+        facts->lack = machine->lack;
+    if (!facts->gpu_count || machine->lowest_capability < facts->lowest_capability)
+        facts->lowest_capability = machine->lowest_capability;
+    if (!facts->gpu_count || machine->highest_capability > facts->highest_capability)
+        facts->highest_capability = machine->highest_capability;
+    facts->gpu_count += machine->gpu_count;
+    facts->node_count++;
+    facts->is_power = facts->is_power || machine->is_power;
+    if (!has_ring)
+        return;
+    facts->is_nvlink = facts->is_nvlink && machine->is_nvlink;
+    if (machine->ring_bytes_per_s < facts->ring_bytes_per_s)
+        facts->ring_bytes_per_s = machine->ring_bytes_per_s;
+    if (machine->nccl_gb_per_s < facts->nccl_gb_per_s)
+        facts->nccl_gb_per_s = machine->nccl_gb_per_s;
+}
+
+void ath_estimate_join(const struct ath_estimate_facts *machines, size_t count,
+                       int64_t network_bytes_per_s, struct ath_estimate_facts *out)
+{
+    *out = (struct ath_estimate_facts){
+        .ring_bytes_per_s = network_bytes_per_s,
+        .nccl_gb_per_s = (double)network_bytes_per_s / GB * NETWORK_SHARE,
+        .is_nvlink = true,
+    };
+    for (size_t i = 0; i < count; i++)
+        join(&machines[i], out);
+    if (network_bytes_per_s < 0 && out->lack != ATH_NCCL_NOT_NVIDIA)
+        out->lack = ATH_NCCL_NO_BANDWIDTH;
+}
+
 /* ---- times ---- */
 
-/* How many bytes each link of a ring carries for each byte of the buffer. */
-static double share_of_link(enum ath_collective collective, size_t gpu_count)
+double ath_collective_share(enum ath_collective collective, size_t gpu_count)
 {
     double others = (double)(gpu_count - 1) / (double)gpu_count;
 
@@ -166,7 +214,8 @@ static struct ath_estimate estimate_of(const struct ath_estimate_facts *facts,
     return (struct ath_estimate){
         .time_ns = (int64_t)(seconds * GB + 0.5),
         .algorithm_bytes_per_s = (int64_t)(own + 0.5),
-        .bus_bytes_per_s = (int64_t)(own * share_of_link(collective, facts->gpu_count) + 0.5),
+        .bus_bytes_per_s =
+            (int64_t)(own * ath_collective_share(collective, facts->gpu_count) + 0.5),
     };
 }
 
@@ -177,7 +226,7 @@ struct ath_estimate ath_estimate_ring(const struct ath_estimate_facts *facts,
         return (struct ath_estimate){ 0, ATH_UNKNOWN, ATH_UNKNOWN };
     if (facts->ring_bytes_per_s <= 0)
         return no_estimate;
-    double seconds = share_of_link(collective, facts->gpu_count) * (double)size_bytes /
+    double seconds = ath_collective_share(collective, facts->gpu_count) * (double)size_bytes /
                      (double)facts->ring_bytes_per_s;
     return estimate_of(facts, collective, size_bytes, seconds);
 }
@@ -187,23 +236,61 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
+/* The most that LL reaches. */
+static double most_ll(const struct ath_estimate_facts *facts)
+{
+    if (facts->node_count > 1)
+        return network_most_ll[facts->node_count > 2];
+    return generations[generation_of(facts->lowest_capability)].most_ll;
+}
+
+/* A step inside a machine. */
+static double inner_step(const struct ath_estimate_facts *facts, enum ath_nccl_algorithm algorithm,
+                         enum ath_nccl_protocol protocol)
+{
+    enum way way = facts->is_nvlink ? WAY_NVLINK : WAY_PCI;
+    bool is_longer = facts->node_count > 1 && protocol == ATH_NCCL_LL;
+    return step_us[way][algorithm][protocol] * (is_longer ? NETWORK_LL_STEP : 1);
+}
+
+/* The latency of all steps of a ring. In an all-reduce, NCCL counts two steps of the network for
+ * each machine. A broadcast is one step if all rings are the same. */
+static double ring_latency(const struct ath_estimate_facts *facts, enum ath_collective collective,
+                           enum ath_nccl_protocol protocol, double steps)
+{
+    bool has_network = facts->node_count > 1;
+    double inner = inner_step(facts, ATH_NCCL_RING, protocol);
+    double outer = step_us[WAY_NETWORK][ATH_NCCL_RING][protocol];
+    double outer_steps = !has_network                   ? 0
+                         : collective == ATH_ALL_REDUCE ? 2 * (double)facts->node_count
+                                                        : (double)facts->node_count - 1;
+
+    if (collective == ATH_BROADCAST)
+        return base_us[ATH_NCCL_RING][protocol] + (has_network ? outer : inner);
+    if (outer_steps > steps)
+        outer_steps = steps;
+    return base_us[ATH_NCCL_RING][protocol] + (steps - outer_steps) * inner + outer_steps * outer;
+}
+
 static double ring_us(const struct ath_estimate_facts *facts, enum ath_collective collective,
                       enum ath_nccl_protocol protocol, uint64_t size_bytes)
 {
+    enum { PLATEAU_BYTES = 64 }; /* for each GPU: from there on NCCL counts more latency */
     double bandwidth = facts->nccl_gb_per_s, gpus = (double)facts->gpu_count;
-    double most_ll = generations[generation_of(facts->lowest_capability)].most_ll;
+    bool has_network = facts->node_count > 1;
     double steps = collective == ATH_ALL_REDUCE  ? 2 * (gpus - 1)
                    : collective == ATH_BROADCAST ? gpus
                                                  : gpus - 1;
-    double step = step_us[facts->is_nvlink ? WAY_NVLINK : WAY_PCI][ATH_NCCL_RING][protocol];
+    double latency = ring_latency(facts, collective, protocol, steps);
 
     if (protocol == ATH_NCCL_LL)
-        bandwidth = smaller(most_ll, bandwidth / (collective == ATH_ALL_REDUCE ? 4 : 3));
+        bandwidth = smaller(most_ll(facts),
+                            bandwidth / (collective == ATH_ALL_REDUCE || has_network ? 4 : 3));
     else if (protocol == ATH_NCCL_LL128)
         bandwidth *= 0.92;
-    /* A broadcast is one step if all rings are the same. */
-    double latency =
-        base_us[ATH_NCCL_RING][protocol] + (collective == ATH_BROADCAST ? 1 : steps) * step;
+    else if (has_network && collective == ATH_ALL_REDUCE &&
+             size_bytes / facts->gpu_count >= PLATEAU_BYTES)
+        latency *= facts->lowest_capability < 80 ? 1.9 : 1.4;
     return latency + (double)size_bytes / (1000 * bandwidth * gpus / steps);
 }
 
@@ -215,21 +302,31 @@ static double tree_factor(enum ath_nccl_protocol protocol, uint64_t size_bytes)
     return i < TREE_SIZES ? tree_factors[protocol][i] : 1;
 }
 
+/* The levels of the tree of machines, as NCCL counts them: log2, rounded down. */
+static double levels_of(size_t node_count)
+{
+    double levels = 0;
+    for (; node_count > 1; node_count /= 2)
+        levels++;
+    return levels;
+}
+
 static double tree_us(const struct ath_estimate_facts *facts, enum ath_nccl_protocol protocol,
                       uint64_t size_bytes)
 {
-    enum way way = facts->is_nvlink ? WAY_NVLINK : WAY_PCI;
-    double most_ll = generations[generation_of(facts->lowest_capability)].most_ll;
     double bandwidth = 0.92 * facts->nccl_gb_per_s;
-    double step = step_us[way][ATH_NCCL_TREE][protocol];
+    double step = inner_step(facts, ATH_NCCL_TREE, protocol);
+    double inner_steps = (double)(facts->gpu_count / facts->node_count - 1);
 
     if (protocol == ATH_NCCL_LL)
-        bandwidth = smaller(most_ll, bandwidth / 3.8);
+        bandwidth = smaller(most_ll(facts), bandwidth / 3.8);
     else if (protocol == ATH_NCCL_LL128)
         bandwidth *= 7.0 / 9;
-    else if (way == WAY_PCI && facts->is_power)
+    else if (!facts->is_nvlink && facts->is_power)
         step = step_us[WAY_PCI][ATH_NCCL_RING][protocol];
-    double latency = base_us[ATH_NCCL_TREE][protocol] + 2 * (double)(facts->gpu_count - 1) * step;
+    double latency = base_us[ATH_NCCL_TREE][protocol] +
+                     2 * (inner_steps * step + levels_of(facts->node_count) *
+                                                   step_us[WAY_NETWORK][ATH_NCCL_TREE][protocol]);
     return latency +
            (double)size_bytes / (1000 * bandwidth * 0.5 * tree_factor(protocol, size_bytes));
 }
@@ -242,7 +339,8 @@ struct ath_nccl_estimate ath_estimate_nccl(const struct ath_estimate_facts *fact
 
     if (facts->lack)
         return best;
-    bool has_ll128 = facts->is_nvlink && facts->lowest_capability == facts->highest_capability &&
+    bool has_ll128 = facts->is_nvlink && facts->node_count == 1 &&
+                     facts->lowest_capability == facts->highest_capability &&
                      generations[generation_of(facts->lowest_capability)].has_ll128;
     for (int a = collective == ATH_ALL_REDUCE ? ATH_NCCL_TREE : ATH_NCCL_RING;
          a < ATH_NCCL_ALGORITHM_COUNT; a++)

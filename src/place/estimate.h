@@ -1,6 +1,6 @@
 /*
- * How long a collective operation of GPUs of one machine takes: the least time of a ring, and what
- * NCCL's own model says. Pure computation.
+ * How long a collective operation of GPUs of one machine, or of several ones, takes: the least time
+ * of a ring, and what NCCL's own model says. Pure computation.
  *
  * A size is what NCCL calls so: the whole buffer, which all-gather ends with and reduce-scatter
  * begins with.
@@ -35,6 +35,7 @@ enum ath_nccl_lack {
 /* The properties of a set of GPUs that its estimates depend on. */
 struct ath_estimate_facts {
     size_t gpu_count;
+    size_t node_count;        /* machines; a network is between them */
     int64_t ring_bytes_per_s; /* of the slowest pair of the ring, in one direction; ATH_UNKNOWN */
     size_t slowest;           /* that pair is from ring[slowest] to the next GPU */
     double nccl_gb_per_s;     /* of the ring as NCCL counts it, if lack is ATH_NCCL_COMPLETE */
@@ -62,12 +63,24 @@ struct ath_nccl_estimate {
 void ath_estimate_look(const struct ath_machine *machine, const size_t *ring, size_t count,
                        struct ath_estimate_facts *out);
 
+/*
+ * Joins the facts of GPUs of several machines, count of them, to those of one ring through all.
+ * network_bytes_per_s: the slowest link between neighbours in that ring; ATH_UNKNOWN. `slowest` of
+ * the result has no meaning.
+ */
+void ath_estimate_join(const struct ath_estimate_facts *machines, size_t count,
+                       int64_t network_bytes_per_s, struct ath_estimate_facts *out);
+
 /* The least time in which one ring can do it: latency is not counted. */
 struct ath_estimate ath_estimate_ring(const struct ath_estimate_facts *facts,
                                       enum ath_collective collective, uint64_t size_bytes);
 
 struct ath_nccl_estimate ath_estimate_nccl(const struct ath_estimate_facts *facts,
                                            enum ath_collective collective, uint64_t size_bytes);
+
+/* Returns how many bytes each of the parties must receive or send at least for each byte of the
+ * buffer: 2(n-1)/n in an all-reduce. */
+double ath_collective_share(enum ath_collective collective, size_t parties);
 
 /* The words by enum ath_collective, ended by NULL. */
 extern const char *const ath_collectives[];

@@ -17,6 +17,7 @@ static void setup(void)
 {
     machine = (struct ath_machine){ 0 };
     facts = (struct ath_estimate_facts){ .gpu_count = 2,
+                                         .node_count = 1,
                                          .ring_bytes_per_s = 75000000000,
                                          .nccl_gb_per_s = 60,
                                          .lowest_capability = 70,

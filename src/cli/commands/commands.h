@@ -12,6 +12,7 @@
     X(place)                                                                                       \
     X(estimate)                                                                                    \
     X(fingerprint)                                                                                 \
+    X(cluster)                                                                                     \
     X(numa)                                                                                        \
     X(init)                                                                                        \
     X(configure)                                                                                   \
@@ -32,6 +33,11 @@
     X(help)                                                                                        \
     X(version)                                                                                     \
     X(completion)
+
+#define ATH_CLUSTER_COMMANDS(X)                                                                    \
+    X(cluster_show)                                                                                \
+    X(cluster_place)                                                                               \
+    X(cluster_estimate)
 
 #define ATH_ROCE_COMMANDS(X)                                                                       \
     X(roce_list)                                                                                   \
@@ -58,6 +64,7 @@
 
 #define ATH_COMMAND_DECLARE(name) extern const struct ath_command ath_command_##name;
 ATH_ROOT_COMMANDS(ATH_COMMAND_DECLARE)
+ATH_CLUSTER_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_ROCE_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_SESSION_COMMANDS(ATH_COMMAND_DECLARE)
 ATH_KEY_COMMANDS(ATH_COMMAND_DECLARE)

@@ -15,7 +15,7 @@
 
 /* ---- words ---- */
 
-static const char *lack_words(enum ath_nccl_lack lack)
+const char *ath_nccl_lack_words(enum ath_nccl_lack lack)
 {
     static const char *const words[ATH_NCCL_LACK_COUNT] = {
         [ATH_NCCL_ONE_GPU] = N_("one GPU alone has no partner: the operation moves nothing"),
@@ -44,7 +44,7 @@ static struct ath_texts notes_of(const struct ath_estimate_report *report)
     struct ath_texts notes = { 0 };
 
     if (facts->lack)
-        add(&notes, lack_words(facts->lack));
+        add(&notes, ath_nccl_lack_words(facts->lack));
     if (!report->is_exact)
         add(&notes, _("the search for the ring ended after its number of steps: a better one may "
                       "exist"));
@@ -62,18 +62,6 @@ static void notes_free(struct ath_texts *notes)
     for (size_t i = 0; i < notes->count; i++)
         free(notes->items[i]);
     free(notes->items);
-}
-
-/* Returns "12.3 us". The caller frees it. */
-static char *time_words(int64_t time_ns)
-{
-    if (time_ns < 0)
-        return ath_xstrdup(_("not known"));
-    if (time_ns < 1000000)
-        return ath_xasprintf("%.1f us", (double)time_ns / 1e3);
-    if (time_ns < 1000000000)
-        return ath_xasprintf("%.2f ms", (double)time_ns / 1e6);
-    return ath_xasprintf("%.2f s", (double)time_ns / 1e9);
 }
 
 static size_t next_of(const struct ath_estimate_report *report, size_t position)
@@ -152,9 +140,9 @@ static const struct ath_field pair_fields[] = {
                   .help = "what each link carries, as nccl-tests counts it; null if the time "     \
                           "is 0",                                                                  \
                   .is_nullable = true)
-static const struct ath_field estimate_fields[] = { ESTIMATE_FIELDS, { .name = NULL } };
+const struct ath_field ath_estimate_fields[] = { ESTIMATE_FIELDS, { .name = NULL } };
 /* The estimate is the first member of a struct ath_nccl_estimate. */
-static const struct ath_field nccl_fields[] = {
+const struct ath_field ath_nccl_estimate_fields[] = {
     ESTIMATE_FIELDS,
     ATH_FIELD("algorithm", ATH_AT(struct ath_nccl_estimate, algorithm), .word = algorithm_word,
               .word_count = ATH_NCCL_ALGORITHM_COUNT),
@@ -178,10 +166,10 @@ static const struct ath_field fields[] = {
               .fields = pair_fields, .find = find_pair),
     ATH_FIELD("ring_bound", ATH_OF(ATH_FIELD_OBJECT),
               .help = "the least time of one ring, without latency; null if it is not known",
-              .is_nullable = true, .fields = estimate_fields, .find = find_bound),
+              .is_nullable = true, .fields = ath_estimate_fields, .find = find_bound),
     ATH_FIELD("nccl", ATH_OF(ATH_FIELD_OBJECT),
               .help = "what NCCL's own model says; null if it is not known", .is_nullable = true,
-              .fields = nccl_fields, .find = find_nccl),
+              .fields = ath_nccl_estimate_fields, .find = find_nccl),
     ATH_FIELD("notes", ATH_LIST_OF(ATH_FIELD_TEXT), .help = "what limits the figures, in words",
               .make = make_notes),
     { .name = NULL },
@@ -212,10 +200,10 @@ static void print_ring(const struct ath_style *style, FILE *out,
     ath_style_print_row(style, out, LABEL_COLUMNS, _("Slowest"), text);
 }
 
-static void print_estimate(const struct ath_style *style, FILE *out, const char *label,
-                           const struct ath_estimate *estimate, const char *how)
+void ath_estimate_print(const struct ath_style *style, FILE *out, const char *label,
+                        const struct ath_estimate *estimate, const char *how)
 {
-    ath_auto_free char *time = time_words(estimate->time_ns);
+    ath_auto_free char *time = ath_words_time(estimate->time_ns);
     ath_auto_free char *own = ath_words_bandwidth(estimate->algorithm_bytes_per_s);
     ath_auto_free char *bus = ath_words_bandwidth(estimate->bus_bytes_per_s);
     ATH_AUTO(ath_text) text = { 0 };
@@ -238,11 +226,11 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     struct ath_texts notes = notes_of(report);
 
     print_ring(style, out, report);
-    print_estimate(style, out, report->facts.gpu_count == 1 ? _("Time") : _("Ring bound"),
-                   &report->bound, NULL);
+    ath_estimate_print(style, out, report->facts.gpu_count == 1 ? _("Time") : _("Ring bound"),
+                       &report->bound, NULL);
     if (report->facts.gpu_count > 1)
-        print_estimate(style, out, "NCCL", &nccl->estimate,
-                       nccl->estimate.time_ns < 0 ? NULL : how);
+        ath_estimate_print(style, out, "NCCL", &nccl->estimate,
+                           nccl->estimate.time_ns < 0 ? NULL : how);
     for (size_t i = 0; i < notes.count; i++)
         ath_style_print_row(style, out, LABEL_COLUMNS, i ? "" : _("Note"), notes.items[i]);
     notes_free(&notes);

@@ -102,6 +102,17 @@ char *ath_words_device(int vendor_id, int device_id, const char *model)
                          device_id);
 }
 
+char *ath_words_time(int64_t time_ns)
+{
+    if (time_ns < 0)
+        return ath_xstrdup(_("not known"));
+    if (time_ns < 1000000)
+        return ath_xasprintf("%.1f us", (double)time_ns / 1e3);
+    if (time_ns < 1000000000)
+        return ath_xasprintf("%.2f ms", (double)time_ns / 1e6);
+    return ath_xasprintf("%.2f s", (double)time_ns / 1e9);
+}
+
 char *ath_words_gpus(const struct ath_idset *numbers)
 {
     struct ath_text text = { 0 };

@@ -25,6 +25,9 @@ char *ath_words_bandwidth(int64_t bandwidth);
 /* A duration in its two largest units: "2 d 3 h", "3 h 12 min", "5 min", "8 s". */
 char *ath_words_duration(int64_t seconds);
 
+/* A short time: "12.3 us", "4.56 ms", "1.20 s"; "not known" if below 0. */
+char *ath_words_time(int64_t time_ns);
+
 /* GPUs by their numbers: "GPU0, GPU2-GPU5". */
 char *ath_words_gpus(const struct ath_idset *numbers);
 

@@ -1,0 +1,9 @@
+libadmin_a_SOURCES += \
+	src/cluster/cluster.c src/cluster/cluster.h \
+	src/cluster/document.c src/cluster/document.h \
+	src/cluster/estimate.c src/cluster/estimate.h \
+	src/cluster/hostlist.c src/cluster/hostlist.h \
+	src/cluster/made.c src/cluster/made.h \
+	src/cluster/place.c src/cluster/place.h \
+	src/cluster/read.c src/cluster/read.h \
+	src/cluster/slurm_topology.c src/cluster/slurm_topology.h
