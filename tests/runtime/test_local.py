@@ -145,6 +145,16 @@ class Ends(Base):
             self.all(program, ["sync", "give"])
             self.assertIn("the program goes on with the GPU memory that it has, and gets no more", program.end())
 
+    def test_a_runtime_that_was_started_again_has_ended_no_session(self):
+        """It answers at the same address, but does not know the program."""
+        with serve() as server, serve() as next_one, Local(server.socket) as program:
+            self.all(program, ["take plain 4096"])
+            os.rename(next_one.socket, server.socket)
+            server.process.kill()
+            self.assertTrue(harness.wait_until(lambda: program.do("take plain 4096") == FULL))
+            self.all(program, ["sync", "give"])
+            self.assertIn("the program goes on with the GPU memory that it has, and gets no more", program.end())
+
     def test_a_program_without_a_runtime_does_not_run(self):
         with Local("unix:/nowhere/socket", env=dict(AITHERION_LOCAL="unix:/nowhere/socket", AITHERION_CONNECT_TIMEOUT="0.1"),
                    wait=False) as program:
@@ -246,13 +256,34 @@ class Own(Base):
             time.sleep(5)  # longer than an unused runtime stays
             self.assertEqual(one.communicate("take plain 4096\n", timeout=harness.PATIENCE_S)[0].strip(), GOOD)
 
-    def test_a_folder_that_others_may_write_is_refused(self):
-        os.mkdir(self.run + "-local")
-        os.chmod(self.run + "-local", 0o755)
+    def refused(self):
         one = self.program()
         _, errors = one.communicate("", timeout=harness.PATIENCE_S)
         self.assertEqual(one.returncode, 125)
-        self.assertIn("is not a folder of this user's alone", errors)
+        return errors
+
+    def test_a_runtime_that_does_not_end_is_not_waited_for_forever(self):
+        os.mkdir(self.run + "-local", 0o700)
+        users = os.path.join(self.run + "-local", "users")
+        with open(users, "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            errors = self.refused()
+        self.assertIn(f"the last runtime for local programs has not ended in 10 s, and keeps '{users}'", errors)
+        self.assertIn(f"fuser -k {users}", errors)
+
+    def test_a_runtime_that_ends_at_once_is_not_waited_for(self):
+        os.makedirs(os.path.join(self.run + "-local", "socket", "in the way"))
+        os.chmod(self.run + "-local", 0o700)
+        begin = time.monotonic()
+        errors = self.refused()
+        self.assertLess(time.monotonic() - begin, 25)  # 30 s are for one that runs
+        self.assertIn("the runtime for local programs has ended at once", errors)
+        self.assertIn(f"cat {self.run}-local/log", errors)
+
+    def test_a_folder_that_others_may_write_is_refused(self):
+        os.mkdir(self.run + "-local")
+        os.chmod(self.run + "-local", 0o755)
+        self.assertIn("is not a folder of this user's alone", self.refused())
 
 
 class TurnPage:

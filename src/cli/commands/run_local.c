@@ -8,6 +8,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <link.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -29,6 +30,7 @@
 #define SONAME "libcuda.so.1"
 
 enum { START_MS = 30000, LOCK_MS = START_MS + 5000, PAUSE_US = 20000, TRY_MS = 2000 };
+enum { END_MS = 10000 }; /* of an unused runtime, with its sessions */
 
 /* ---- the driver ---- */
 
@@ -116,6 +118,14 @@ static int make_folder(const char *folder, struct ath_err *err)
     return 0;
 }
 
+static int does_not_end(const char *path, struct ath_err *err)
+{
+    ath_err_set(err, -EAGAIN, ATH_E_BUSY,
+                _("the last runtime for local programs has not ended in %d s, and keeps '%s'"),
+                END_MS / 1000, path);
+    return ath_err_hint(err, -EAGAIN, "fuser -k %s", path);
+}
+
 /* Takes a user's lock. An unused runtime that is just ending keeps it until it has ended. */
 static int use(const char *folder, struct ath_err *err)
 {
@@ -127,9 +137,13 @@ static int use(const char *folder, struct ath_err *err)
         close(opened);
     if (status)
         return status;
-    while (flock(fd, LOCK_SH))
-        if (errno != EINTR)
+    for (uint64_t end_ms = ath_now_ms() + END_MS; flock(fd, LOCK_SH | LOCK_NB);) {
+        if (errno == EWOULDBLOCK && ath_now_ms() >= end_ms)
+            return does_not_end(path, err);
+        if (errno != EWOULDBLOCK && errno != EINTR)
             return ath_err_system(err, -errno, _("cannot lock '%s'"), path);
+        usleep(PAUSE_US);
+    }
     return 0;
 }
 
@@ -178,35 +192,60 @@ __attribute__((noreturn)) static void become_runtime(const char *program, const 
     _exit(127);
 }
 
-/* The runtime is no child of this process, which becomes the program. */
+/* Starts a runtime that is no child of this process, which becomes the program. Returns its process
+ * id, or a negative errno. */
+static pid_t begin_runtime(const char *program, const char *folder, const char *socket)
+{
+    int pipe_fds[2];
+    pid_t runtime = -EAGAIN;
+    if (pipe2(pipe_fds, O_CLOEXEC))
+        return -errno;
+    pid_t pid = fork();
+    if (!pid) {
+        setsid();
+        pid_t second = fork();
+        if (!second)
+            become_runtime(program, folder, socket);
+        _exit(write(pipe_fds[1], &second, sizeof second) != sizeof second);
+    }
+    close(pipe_fds[1]);
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    if (read(pipe_fds[0], &runtime, sizeof runtime) != sizeof runtime || runtime < 0)
+        runtime = -EAGAIN;
+    close(pipe_fds[0]);
+    return runtime;
+}
+
+/* Waits until the runtime answers, or has ended. */
+static int await_runtime(pid_t runtime, const char *folder, const char *socket, struct ath_err *err)
+{
+    for (uint64_t end_ms = ath_now_ms() + START_MS; !answers(socket);) {
+        if (kill(runtime, 0) && errno == ESRCH) {
+            ath_err_set(err, -ECHILD, ATH_E_START_FAILED, "%s",
+                        _("the runtime for local programs has ended at once"));
+            return ath_err_hint(err, -ECHILD, "cat %s/log", folder);
+        }
+        if (ath_now_ms() >= end_ms) {
+            ath_err_set(err, -ETIMEDOUT, ATH_E_START_TIMEOUT,
+                        _("the runtime for local programs does not answer within %d s"),
+                        START_MS / 1000);
+            return ath_err_hint(err, -ETIMEDOUT, "cat %s/log", folder);
+        }
+        usleep(PAUSE_US);
+    }
+    return 0;
+}
+
 static int launch(const char *folder, const char *socket, struct ath_err *err)
 {
     ath_auto_free char *program = ath_path_program("aitherion-runtime");
     if (!program)
         return ath_err_set(err, -ENOENT, ATH_E_NOT_FOUND, "%s",
                            _("'aitherion-runtime' is not installed"));
-    pid_t pid = fork();
-    if (pid < 0)
-        return ath_err_system(err, -errno, _("cannot start '%s'"), program);
-    if (!pid) {
-        setsid();
-        pid_t second = fork();
-        if (!second)
-            become_runtime(program, folder, socket);
-        _exit(second < 0);
-    }
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    uint64_t end_ms = ath_now_ms() + START_MS;
-    while (!answers(socket)) {
-        if (ath_now_ms() >= end_ms) {
-            ath_err_set(err, -ETIMEDOUT, ATH_E_START_FAILED,
-                        _("the runtime for local programs does not answer"));
-            return ath_err_hint(err, -ETIMEDOUT, "%s/log", folder);
-        }
-        usleep(PAUSE_US);
-    }
-    return 0;
+    pid_t runtime = begin_runtime(program, folder, socket);
+    return runtime < 0 ? ath_err_system(err, (int)runtime, _("cannot start '%s'"), program)
+                       : await_runtime(runtime, folder, socket, err);
 }
 
 int ath_run_local_start(struct ath_err *err)

@@ -9,15 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/i18n.h"
 #include "base/log.h"
 #include "cuda/local/local.h"
 #include "remote/session/open.h"
 #include "remote/session/wishes.h"
 #include "remote/transport/shm.h"
+#include "remote/wire/endpoint.h"
 
 /* The runtime's process of the session may be kept from running for a while; that is no end. */
 enum { OPEN_TIMEOUT_MS = 60000, ANSWER_TIMEOUT_MS = 60000, PAUSE_MS = 200 };
@@ -26,9 +30,16 @@ enum { OPEN_TIMEOUT_MS = 60000, ANSWER_TIMEOUT_MS = 60000, PAUSE_MS = 200 };
 static const char *const passed_on[] = { "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER" };
 enum { PASSED_ON = sizeof passed_on / sizeof *passed_on };
 
+/* Tells a runtime from one that was started after it. */
+struct identity {
+    pid_t pid;    /* of the process that listens; 0: another namespace's */
+    ino_t socket; /* its file */
+};
+
 static struct {
     pthread_mutex_t lock; /* of what follows */
     struct ath_session session;
+    struct identity runtime;
     bool is_there; /* it is open and has not been lost */
     bool is_child; /* this process has forked from the one that opened it */
 } connection = { .lock = PTHREAD_MUTEX_INITIALIZER, .session.fd = -1 };
@@ -126,11 +137,41 @@ static bool is_closed(void)
     return poll(&one, 1, 0) == 1;
 }
 
+static struct identity identity_of(int fd)
+{
+    struct identity found = { 0 };
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    struct ath_endpoint endpoint;
+    struct stat file;
+    struct ath_err err;
+    if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+        found.pid = peer.pid;
+    if (!ath_endpoint_parse(runtime(), &endpoint, &err) && endpoint.is_unix &&
+        !stat(endpoint.host, &file))
+        found.socket = file.st_ino;
+    return found;
+}
+
+/* Whether the runtime that listens now had this program's session. */
+static bool is_same_runtime(void)
+{
+    struct ath_endpoint endpoint;
+    struct ath_err err;
+    int fd;
+    if (ath_endpoint_parse(runtime(), &endpoint, &err) ||
+        ath_endpoint_connect(&endpoint, ath_now_ms() + PAUSE_MS, &fd, &err))
+        return false;
+    struct identity now = identity_of(fd);
+    close(fd);
+    return now.pid ? now.pid == connection.runtime.pid : now.socket == connection.runtime.socket;
+}
+
 /* A runtime that answers has ended this session; it is asked by its own words. */
 static void say_loss(void)
 {
     nanosleep(&(struct timespec){ .tv_nsec = (long)PAUSE_MS * 1000000 }, NULL);
-    if (is_closed() && ath_client_answers(runtime())) {
+    if (is_closed() && is_same_runtime() && ath_client_answers(runtime())) {
         ath_local_end();
         ath_log(ATH_LOG_NORMAL,
                 _("the runtime '%s' has ended this program's session; its CUDA calls fail from "
@@ -222,6 +263,8 @@ int ath_local_connect(struct ath_local_grant *out, struct ath_err *err)
     }
     if (!status)
         status = take_grant(ath_control_message_channel(answer), out, err);
+    if (!status)
+        connection.runtime = identity_of(session->fd);
     session->timeout_ms = ANSWER_TIMEOUT_MS;
     connection.is_there = !status;
     if (status && session->fd >= 0)
