@@ -1175,7 +1175,7 @@ interface Driver {
   libraryLoadData @265 (images :List(Image), jitOptions :List(JitOption), libraryOptions :List(JitOption), promised :UInt64) ->
       (library :UInt64 $handle, results :List(JitOption))
       $c("cuLibraryLoadData") $class(custom) $byHand(both) $does([makes, ofCode, mayWait, takes]) $bySwitch $since(12000);
-  libraryLoadFromFile @266 () -> () $c("cuLibraryLoadFromFile") $class(local) $does([makes]) $bySwitch $since(12000);
+  libraryLoadFromFile @266 () -> () $c("cuLibraryLoadFromFile") $class(local) $does([makes, takes]) $bySwitch $since(12000);
   libraryUnload @267 (library :UInt64 $handle) -> ()
       $c("cuLibraryUnload") $class(custom) $byHand(both) $forgets("*") $does([ends, mayWait, synchronizes, gives]) $bySwitch
       $since(12000);

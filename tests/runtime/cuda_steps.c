@@ -6,7 +6,8 @@
  *                       of the second device while the first is current: other (by its pool),
  *                       far (by a graph). Memory that the driver takes for a program: context, and
  *                       abroad (of the second device), which are not made current; module and
- *                       library, with a variable of so many bytes; kernel, of the library that
+ *                       library (filed: from a file), with a variable of so many bytes;
+ *                       kernel, of the library that
  *                       was taken last; stack, heap and fifo, which set a limit of the context
  *     give              gives back the memory that was taken last
  *     threshold BYTES   that the device's pool may keep
@@ -88,6 +89,7 @@ enum kind {
     ABROAD,
     MODULE,
     LIBRARY,
+    FILED,
     KERNEL,
     STACK,
     HEAP,
@@ -97,7 +99,7 @@ enum kind {
 static const char *const kinds[] = { "plain",  "pitch",   "managed", "async",  "pool",
                                      "create", "array",   "mipmap",  "graph",  "other",
                                      "far",    "context", "abroad",  "module", "library",
-                                     "kernel", "stack",   "heap",    "fifo" };
+                                     "filed",  "kernel",  "stack",   "heap",   "fifo" };
 
 struct taken {
     enum kind kind;
@@ -176,6 +178,19 @@ static CUresult take_context(int device, uint64_t *out)
     return status ? status : cuCtxPopCurrent_v2(&made);
 }
 
+static CUresult load_file(CUlibrary *out, const char *code)
+{
+    char path[] = "cuda_steps.XXXXXX";
+    int fd = mkstemp(path);
+    size_t length = strlen(code) + 1;
+    if (fd < 0 || write(fd, code, length) != (ssize_t)length)
+        return CUDA_ERROR_OPERATING_SYSTEM;
+    close(fd);
+    CUresult status = cuLibraryLoadFromFile(out, path, NULL, NULL, 0, NULL, NULL, 0);
+    unlink(path);
+    return status;
+}
+
 static CUresult take_code(enum kind kind, size_t bytes, uint64_t *out)
 {
     char code[512];
@@ -185,8 +200,9 @@ static CUresult take_code(enum kind kind, size_t bytes, uint64_t *out)
              ".version 6.0\n.target sm_50\n.address_size 64\n"
              ".visible .global .align 8 .b8 taken[%zu];\n.visible .entry fill()\n{\n ret;\n}\n",
              bytes);
-    CUresult status = kind == MODULE ? cuModuleLoadData(&made, code)
-                                     : cuLibraryLoadData(&library, code, 0, 0, 0, 0, 0, 0);
+    CUresult status = kind == MODULE  ? cuModuleLoadData(&made, code)
+                      : kind == FILED ? load_file(&library, code)
+                                      : cuLibraryLoadData(&library, code, 0, 0, 0, 0, 0, 0);
     *out = made ? (uintptr_t)made : (uintptr_t)library;
     return status;
 }
@@ -195,7 +211,7 @@ static CUresult take_kernel(uint64_t *out)
 {
     CUkernel kernel = NULL;
     size_t at = taken_count;
-    while (at && taken[at - 1].kind != LIBRARY)
+    while (at && taken[at - 1].kind != LIBRARY && taken[at - 1].kind != FILED)
         at--;
     CUresult status =
         at ? cuLibraryGetKernel(&kernel, (CUlibrary)(uintptr_t)taken[at - 1].value, "fill")
@@ -224,7 +240,7 @@ static CUresult take(enum kind kind, size_t bytes, uint64_t *out)
 {
     if (kind == CONTEXT || kind == ABROAD)
         return take_context(kind == ABROAD, out);
-    if (kind == MODULE || kind == LIBRARY)
+    if (kind == MODULE || kind == LIBRARY || kind == FILED)
         return take_code(kind, bytes, out);
     if (kind == KERNEL)
         return take_kernel(out);
@@ -303,6 +319,7 @@ static CUresult give(const struct taken *one)
     case MODULE:
         return cuModuleUnload((CUmodule)(uintptr_t)one->value);
     case LIBRARY:
+    case FILED:
         return cuLibraryUnload((CUlibrary)(uintptr_t)one->value);
     case KERNEL:
         return CUDA_SUCCESS;

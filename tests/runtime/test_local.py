@@ -104,6 +104,14 @@ class Limits(Base):
             self.all(program, [f"take plain {12 * MIB}"])
             self.assertEqual(test_limits.used(server), 12 * MIB)
 
+    def test_a_library_of_a_file_counts_as_much_as_it_has_taken(self):
+        with serve() as server, Local(server.socket, words=["--memory", "3M"], env=dict(AITHERION_SIM_MODULE="2M")) as program:
+            self.all(program, ["take filed 8", "take kernel 0"])
+            self.assertTrue(harness.wait_until(lambda: test_limits.used(server) == 2 * MIB))
+            self.all(program, [f"take plain {MIB + 1}"], FULL)
+            self.all(program, ["give", "give"])
+            self.assertTrue(harness.wait_until(lambda: test_limits.used(server) == 0))
+
     def test_devices_have_the_same_numbers_on_both_sides(self):
         with serve(DEVICES="3") as server, Local(server.socket, env={"CUDA_VISIBLE_DEVICES": "2,1"}) as program:
             self.assertIn("2", program.do("devices"))

@@ -110,6 +110,13 @@ static struct {
     struct ath_map all;
 } libraries = { .lock = PTHREAD_MUTEX_INITIALIZER, .all = ATH_MAP(8) };
 
+static void add_library(struct library *made, CUlibrary handle)
+{
+    pthread_mutex_lock(&libraries.lock);
+    ath_map_add(&libraries.all, &made->entry, (uintptr_t)handle);
+    pthread_mutex_unlock(&libraries.lock);
+}
+
 CUresult ath_quota_cuLibraryLoadData(CUlibrary *library, const void *code,
                                      CUjit_option *jit_options, void **jit_values,
                                      unsigned int jit_count, CUlibraryOption *options,
@@ -129,9 +136,25 @@ CUresult ath_quota_cuLibraryLoadData(CUlibrary *library, const void *code,
         return status;
     }
     made->bytes = bytes;
-    pthread_mutex_lock(&libraries.lock);
-    ath_map_add(&libraries.all, &made->entry, (uintptr_t)*library);
-    pthread_mutex_unlock(&libraries.lock);
+    add_library(made, *library);
+    return status;
+}
+
+/* A file's memory is only measured, when a context first gets a kernel of it. */
+CUresult ath_quota_cuLibraryLoadFromFile(CUlibrary *library, const char *path,
+                                         CUjit_option *jit_options, void **jit_values,
+                                         unsigned int jit_count, CUlibraryOption *options,
+                                         void **values, unsigned int count)
+{
+    struct library *made = calloc(1, sizeof *made);
+    if (!made)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult status = ath_quota.driver.cuLibraryLoadFromFile(
+        library, path, jit_options, jit_values, jit_count, options, values, count);
+    if (status)
+        free(made);
+    else
+        add_library(made, *library);
     return status;
 }
 
