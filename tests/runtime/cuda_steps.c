@@ -55,6 +55,9 @@
  * of addresses, and after they are freed: "right" several COUNT     makes COUNT streams and events,
  * which must all differ, and uses some
  *
+ *     tables BYTES      takes memory in the context of the second device, which is made by the
+ *                       tables that a static CUDA runtime has from the driver
+ *
  * It calls cuInit() first, and prints the result.
  */
 #include "config.h"
@@ -1848,6 +1851,34 @@ static void step_exit(const char *words)
     exit(atoi(words));
 }
 
+/* The context of a device as a static CUDA runtime gets it, past cuDevicePrimaryCtxRetain(). */
+static CUresult retain_by_table(CUcontext *out, CUdevice device)
+{
+    const CUuuid runtime_interface = { "\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a\x89\x87\xd9\x39\x12\xfd"
+                                       "\x9d\xf9" };
+    enum { RETAIN = 2 };
+    const void *table = NULL;
+    CUresult (*retain)(CUcontext *, CUdevice);
+    CUresult status = cuGetExportTable(&table, &runtime_interface);
+    if (status || !table)
+        return status ? status : CUDA_ERROR_NOT_SUPPORTED;
+    memcpy(&retain, (const char *)table + RETAIN * sizeof retain, sizeof retain);
+    return retain(out, device);
+}
+
+static void step_tables(const char *bytes)
+{
+    CUdeviceptr memory;
+    CUcontext second;
+    CUresult status = retain_by_table(&second, 1);
+    if (!status)
+        status = cuCtxPushCurrent_v2(second);
+    if (!status)
+        status = cuMemAlloc_v2(&memory, (size_t)atol(bytes));
+    cuCtxPopCurrent_v2(&second);
+    puts(name_of(status));
+}
+
 static const struct {
     const char *name;
     void (*run)(const char *words);
@@ -1878,6 +1909,7 @@ static const struct {
 
     { "kernel", step_kernel },       { "record", step_record },
     { "nodes", step_nodes },         { "addresses", step_addresses },
+    { "tables", step_tables },
 };
 
 static void run_step(char *line)

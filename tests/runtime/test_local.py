@@ -112,6 +112,17 @@ class Limits(Base):
             self.all(program, ["give", "give"])
             self.assertTrue(harness.wait_until(lambda: test_limits.used(server) == 0))
 
+    def test_the_context_of_a_static_runtime_counts(self):
+        with serve(DEVICES="2") as server, Local(server.socket, env=dict(AITHERION_SIM_CONTEXT="1M"), words=["--memory", "8M"]) as program:
+            step = program.do("tables 4096")
+            if step == "CUDA_ERROR_NOT_FOUND":
+                self.skipTest("built with --disable-runtime-tables")
+            self.assertEqual(step, GOOD)
+            self.assertTrue(harness.wait_until(lambda: test_limits.used(server, 1) == MIB + 4096), test_limits.used(server, 1))
+            self.all(program, [f"tables {7 * MIB}"], FULL)
+            self.all(program, [f"tables {6 * MIB}"])
+            self.assertEqual(test_limits.used(server, 1), 7 * MIB + 4096)
+
     def test_devices_have_the_same_numbers_on_both_sides(self):
         with serve(DEVICES="3") as server, Local(server.socket, env={"CUDA_VISIBLE_DEVICES": "2,1"}) as program:
             self.assertIn("2", program.do("devices"))

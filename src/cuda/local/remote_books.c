@@ -145,6 +145,7 @@ const struct ath_books *ath_local_books(bool only_counts)
         .share_find = share_find,
         .share_hold = share_hold,
         .share_drop = share_drop,
+        .has_unseen_contexts = true,
     };
     books.only_counts = only_counts;
     return &books;

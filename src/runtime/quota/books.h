@@ -52,5 +52,6 @@ struct ath_books {
     uint64_t (*share_find)(uint64_t name);
     bool (*share_hold)(uint64_t share);
     void (*share_drop)(uint64_t share);
-    bool only_counts; /* limits refuse nothing, and the program does not see them */
+    bool only_counts;         /* limits refuse nothing, and the program does not see them */
+    bool has_unseen_contexts; /* primary contexts may be made past the driver's table */
 };

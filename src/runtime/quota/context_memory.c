@@ -157,7 +157,8 @@ bool ath_context_memory_may_add(void)
     return has_place;
 }
 
-CUresult ath_context_memory_begin(CUcontext context, CUdevice device, int64_t own_bytes)
+/* Counts the current context. Returns false if there is no room, or no place. */
+static bool begin(CUcontext context, CUdevice device, int64_t own_bytes, bool is_there)
 {
     struct counted made = {
         .context = context, .device = device, .references = 1, .own_bytes = own_bytes
@@ -165,11 +166,21 @@ CUresult ath_context_memory_begin(CUcontext context, CUdevice device, int64_t ow
     read_settings(&made);
     pthread_mutex_lock(&contexts.lock);
     struct counted *item = find(NULL);
-    bool is_counted = item && reprice(&made, false);
+    bool is_counted = item && reprice(&made, is_there);
     if (is_counted)
         *item = made;
     pthread_mutex_unlock(&contexts.lock);
-    return is_counted ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return is_counted;
+}
+
+CUresult ath_context_memory_begin(CUcontext context, CUdevice device, int64_t own_bytes)
+{
+    return begin(context, device, own_bytes, false) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void ath_context_memory_found(CUcontext context, CUdevice device, int64_t own_bytes)
+{
+    begin(context, device, own_bytes, true);
 }
 
 void ath_context_memory_retain(CUcontext context)

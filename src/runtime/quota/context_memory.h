@@ -32,6 +32,9 @@ int64_t ath_context_memory_expected(CUdevice device);
  * CUDA_ERROR_OUT_OF_MEMORY if a limit has no room for it; nothing is counted then. */
 CUresult ath_context_memory_begin(CUcontext context, CUdevice device, int64_t own_bytes);
 
+/* Counts a context that is there already, even beyond a limit. */
+void ath_context_memory_found(CUcontext context, CUdevice device, int64_t own_bytes);
+
 /* Adds a reference to a context (cuCtxAttach()). */
 void ath_context_memory_retain(CUcontext context);
 

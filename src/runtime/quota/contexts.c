@@ -315,6 +315,50 @@ CUresult ath_quota_cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
     return status;
 }
 
+/* Returns the current context if it is a device's primary one; else NULL. */
+static CUcontext current_primary(CUdevice device)
+{
+    CUcontext primary = NULL;
+    if (!ath_quota.driver.cuDevicePrimaryCtxRelease_v2 ||
+        ath_quota.driver.cuDevicePrimaryCtxRetain(&primary, device))
+        return NULL;
+    ath_quota.driver.cuDevicePrimaryCtxRelease_v2(device);
+    return primary == ath_quota_current_context() ? primary : NULL;
+}
+
+/* What a context takes that was not measured when it was made. Other programs may have a part of
+ * the memory that is not on the board. */
+static int64_t bytes_of_found(CUdevice device)
+{
+    int64_t expected = ath_context_memory_expected(device);
+    int64_t bytes = last_bytes[device] ? last_bytes[device] : ath_measure_uncounted(device);
+    return bytes == ATH_UNKNOWN || bytes > expected ? expected : bytes;
+}
+
+void ath_quota_find_primary(void)
+{
+    CUdevice device = -1;
+    unsigned int flags;
+    int is_active = 0;
+    if (!ath_quota.books->has_unseen_contexts || !ath_quota.driver.cuDevicePrimaryCtxGetState ||
+        !ath_quota.driver.cuCtxGetDevice || ath_quota.driver.cuCtxGetDevice(&device) ||
+        !ath_quota_has_device(device))
+        return;
+    pthread_mutex_lock(&making_lock);
+    struct primary *primary = &primaries[device];
+    if (!primary->context &&
+        !ath_quota.driver.cuDevicePrimaryCtxGetState(device, &flags, &is_active) && is_active)
+        primary->context = current_primary(device);
+    bool is_found = is_active && primary->context;
+    if (is_found) {
+        primary->retained++; /* by who made it */
+        ath_context_memory_found(primary->context, device, bytes_of_found(device));
+    }
+    pthread_mutex_unlock(&making_lock);
+    if (is_found)
+        ath_quota.books->note(ath_quota.devices[device]);
+}
+
 /* Drops a reference of the primary context, or all (is_reset). The last one ends its holdings. */
 static void drop_primary(CUdevice device, bool is_reset)
 {

@@ -149,8 +149,8 @@ CUresult ath_quota_cuLibraryLoadFromFile(CUlibrary *library, const char *path,
     struct library *made = calloc(1, sizeof *made);
     if (!made)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult status = ath_quota.driver.cuLibraryLoadFromFile(
-        library, path, jit_options, jit_values, jit_count, options, values, count);
+    CUresult status = ath_quota.driver.cuLibraryLoadFromFile(library, path, jit_options, jit_values,
+                                                             jit_count, options, values, count);
     if (status)
         free(made);
     else

@@ -59,6 +59,7 @@ bool ath_room_make(size_t device, uint64_t bytes)
 
 struct ath_holding *ath_room_take(size_t device, uint64_t bytes, CUcontext context)
 {
+    ath_quota_find_primary();
     struct ath_holding *holding = ath_holding_make(device, 0, context);
     if (!holding || device == SIZE_MAX)
         return holding;

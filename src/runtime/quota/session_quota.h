@@ -34,5 +34,9 @@ size_t ath_quota_current_device(void);
 /* The server's number of the device at a location; SIZE_MAX if the location is no device. */
 size_t ath_quota_device_at(const CUmemLocation *location);
 
+/* Counts the current context if it is a primary one that was made past the library: a static CUDA
+ * runtime does so by the driver's export tables. Called before memory is taken. */
+void ath_quota_find_primary(void);
+
 /* The current context; NULL without one. */
 CUcontext ath_quota_current_context(void);
