@@ -326,7 +326,7 @@ static CUcontext current_primary(CUdevice device)
     return primary == ath_quota_current_context() ? primary : NULL;
 }
 
-/* What a context takes that was not measured when it was made. Other programs may have a part of
+/* The bytes of a context that was not measured when it was made. Other programs may have a part of
  * the memory that is not on the board. */
 static int64_t bytes_of_found(CUdevice device)
 {
