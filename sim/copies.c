@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "sim/array.h"
+#include "sim/capture.h"
 #include "sim/copy.h"
 #include "sim/sim.h"
 #include "sim/stream.h"
@@ -89,6 +90,15 @@ static CUresult peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUc
     return sim_copy_peer(&copy, stream, SIM_NOW);
 }
 
+/* Driver 580 captures no batch of copies. */
+static CUresult refuse_capture(CUstream handle)
+{
+    SIM_LOCKED;
+    struct sim_stream *stream;
+    CUresult status = sim_enter_stream(handle, &stream);
+    return status || !stream->capture ? status : sim_capture_refuse(stream);
+}
+
 /* If a copy is refused, the ones before it are already under way, as the interface specifies. The
  * legacy default stream is refused (docs.nvidia.com/cuda/cuda-driver-api, "cuMemcpyBatchAsync"). */
 static CUresult batch(const CUdeviceptr *to, const CUdeviceptr *from, const size_t *bytes,
@@ -98,6 +108,8 @@ static CUresult batch(const CUdeviceptr *to, const CUdeviceptr *from, const size
     size_t at = SIZE_MAX; /* no particular copy */
     if (!to || !from || !bytes || !count || !stream || !is_described)
         status = CUDA_ERROR_INVALID_VALUE;
+    else
+        status = refuse_capture(stream);
     for (size_t i = 0; !status && i < count; i++)
         if ((status = copy(any(to[i]), any(from[i]), bytes[i], stream, SIM_LATER)))
             at = i;
@@ -166,6 +178,8 @@ static CUresult batch_3d(size_t count, const CUDA_MEMCPY3D_BATCH_OP *list, size_
     size_t at = SIZE_MAX;
     if (!count || !list || flags || !stream)
         status = CUDA_ERROR_INVALID_VALUE;
+    else
+        status = refuse_capture(stream);
     for (size_t i = 0; !status && i < count; i++)
         if ((status = one_of_batch(&list[i], stream)))
             at = i;

@@ -165,6 +165,13 @@ bool ath_cuda_is_stream_capturing(CUstream stream)
            capture == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
+/* A wait is such a function, and asks nothing else of the driver then. */
+CUresult ath_cuda_refuse_capture(CUstream stream)
+{
+    return ath_cuda_is_stream_capturing(stream) ? ath_cuda_do_cuStreamSynchronize(stream)
+                                                : CUDA_SUCCESS;
+}
+
 /* A row is copied as one dimension, since a pitch has a limit. */
 static CUresult copy_box_there(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
 {

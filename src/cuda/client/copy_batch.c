@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "cuda/client/captured_copy.h"
 #include "cuda/client/client.h"
 #include "cuda/client/copy_rectangle.h"
 #include "cuda/common/bytes.h"
@@ -92,6 +93,8 @@ CUresult ath_cuda_by_hand_cuMemcpy3DBatchAsync(size_t op_count, CUDA_MEMCPY3D_BA
     size_t at = SIZE_MAX; /* no particular copy */
     if (!op_count || !ops || flags || !stream)
         status = CUDA_ERROR_INVALID_VALUE;
+    else
+        status = ath_cuda_refuse_capture(stream);
     for (size_t i = 0; !status && i < op_count; i++)
         if ((status = copy_one_of_batch(&ops[i], stream)))
             at = i;

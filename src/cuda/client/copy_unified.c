@@ -89,10 +89,10 @@ CUresult ath_cuda_by_hand_cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *
                                                 size_t *attribute_indexes, size_t attribute_count,
                                                 CUstream stream)
 {
-    CUresult status = CUDA_SUCCESS;
     if (!count || !dsts || !srcs || !sizes || !stream ||
         !ath_cuda_are_batch_attributes(attributes, attribute_indexes, attribute_count, count))
         return CUDA_ERROR_INVALID_VALUE;
+    CUresult status = ath_cuda_refuse_capture(stream);
     for (size_t i = 0; !status && i < count; i++)
         status = ath_cuda_by_hand_cuMemcpyAsync(dsts[i], srcs[i], sizes[i], stream);
     return status;
