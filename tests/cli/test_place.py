@@ -126,6 +126,10 @@ class Programs(unittest.TestCase):
         if 0 not in os.sched_getaffinity(0):
             self.skipTest("this process may not use CPU 0, as the captured machine has it")
 
+    def test_a_port_that_has_no_name_has_an_address(self):
+        text = place("1", "--topology", harness.capture("azure-ndv5-8gpu-8nic.nccl.xml")).stdout
+        self.assertIn("Network      0101:00:00.0 PIX\n", text)
+
     def test_a_program_is_bound(self):
         result = place(*DGX2, "2", "--cpus", "1", "--", "sh", "-c", "grep Cpus_allowed_list: /proc/self/status; env; exit 7")
         self.assertEqual(result.returncode, 7, result.stderr)

@@ -490,12 +490,20 @@ static void print_nodes(const struct ath_style *style, FILE *out,
     ath_style_print_row(style, out, LABEL_COLUMNS, _("CPUs"), text.data);
 }
 
+/* A port that no driver has named is known by its PCI address, which --near takes as well. */
+static const char *name_of(const struct ath_nic *nic, char pci[ATH_PCI_TEXT])
+{
+    if (nic->netdev || nic->rdma_device)
+        return nic->netdev ? nic->netdev : nic->rdma_device;
+    return nic->has_pci ? ath_pci_format(&nic->pci, pci) : _("a port without a name");
+}
+
 static void add_port_words(const struct ath_place_group *group, const struct ath_place_port *port,
                            struct ath_text *text)
 {
-    const char *name = port->nic->netdev ? port->nic->netdev : port->nic->rdma_device;
+    char pci[ATH_PCI_TEXT];
 
-    ath_text_add_part(text, "; ", "%s", name ? name : _("a port without a name"));
+    ath_text_add_part(text, "; ", "%s", name_of(port->nic, pci));
     if (port->nic->netdev && port->nic->rdma_device)
         ath_text_add(text, " (%s)", port->nic->rdma_device);
     ath_text_add(text, " %s", ath_pci_class_word(port->class));
