@@ -145,18 +145,28 @@ struct Channel {
   visibleDevices @6 :Text;         # with local: CUDA_VISIBLE_DEVICES for the program's driver, by UUIDs; empty: as it is
   deviceNumbers @7 :List(UInt32);  # with local: the server's number of each device that the program's driver then has
   onlyCounts @8 :Bool;             # with local: limits refuse nothing
+  smPercent @10 :UInt32;           # with local: of each GPU's multiprocessors, that the program gets; 0: all
   hasTurns @9 :Bool;               # with local: three bytes come behind the frame, with the descriptors of a page of words about turns
                                    # (src/turns/private_page.h) and of a pipe's ends, by which the program tells that its wish changed
 }
 
 struct BooksQuestion {
-  # A question or an order of a program with the transport local (src/runtime/quota/books.h). take, look, shareMake, shareFind and
-  # shareHold have an answer; the others have none.
+  # A question or an order of a program with the transport local (src/runtime/quota/books.h). take, look, shareMake, shareFind,
+  # shareHold and takePart have an answer; the others have none.
   asks @0 :BooksAsk;
   device @1 :UInt32;               # the server's number
   bytes @2 :Int64;
   object @3 :UInt64;               # a share; of log the event
   name @4 :UInt64;                 # of a share
+  part @5 :BooksPart;              # of takePart
+}
+
+struct BooksPart {
+  # Multiprocessors (struct ath_books_part).
+  groups @0 :UInt32;
+  wanted @1 :UInt32;
+  processors @2 :UInt32;
+  total @3 :UInt32;
 }
 
 enum BooksAsk {
@@ -170,10 +180,11 @@ enum BooksAsk {
   shareFind @7;
   shareHold @8;
   shareDrop @9;
+  takePart @10;                    # answered
 }
 
 struct BooksAnswer {
-  value @0 :UInt64;                # take and shareHold: 1, or 0: refused; shareMake and shareFind: the share, or 0
+  value @0 :UInt64;                # take and shareHold: 1, or 0: refused; shareMake and shareFind: the share, or 0; takePart: bits of groups, or 0
   rooms @1 :List(BooksRoom);       # of look: the session's, the identity's, all sessions'
   sessions @2 :UInt32;             # of look: that have memory of the device
 }

@@ -12,6 +12,7 @@ HEADERS is src/cuda/api, SYMBOLS is cuda-symbols.txt. In FOLDER:
     cuda-server.h, .c          the server's
     cuda-wrong.h               for tests: a call of each function with any arguments
     cuda-quota.h               the functions of the driver that the server's count of GPU memory wraps
+    cuda-part.c, .h            the functions of the driver that run on a part of the multiprocessors
     cuda-turns.c               the functions of the driver that wait for a turn on the GPU
     cuda-several.h, .c         the switch between several servers
     cuda-sim.c                 functions of the simulated driver
@@ -26,6 +27,7 @@ import cuda_table
 import request
 from cuda_client import NOTE, Client
 from cuda_local import Local
+from cuda_part import Part
 from cuda_quota import Quota
 from cuda_server import Server
 from cuda_several import Several
@@ -246,6 +248,7 @@ def outputs(table):
             "cuda-server.c": server.source(), "cuda.map": "{\nglobal:\n    aitherion_instance;\n" + exported + "local:\n    *;\n};\n",
             "cuda-several.map": "{\nglobal:\n" + exported + "local:\n    *;\n};\n",
             "cuda-wrong.h": Wrong(table).text(), "cuda-quota.h": Quota(table).header(), "cuda-sim.c": Sim(table).source(),
+            "cuda-part.c": Part(table).source(), "cuda-part.h": Part(table).header(),
             "cuda-turns.c": Turns(table).source(), "cuda-several.h": several.header(), "cuda-several.c": several.source(),
             "cuda-local.c": Local(table).source(),
             "coverage.md": Coverage(table).text()}

@@ -60,6 +60,8 @@ struct DeviceUse {
   memoryLimitBytes @2 :Int64 = -1; # of this session alone
   memoryLimitSource @3 :LimitSource;
   isLimitEnforced @4 :Bool = true; # false: the server counts and warns, and refuses nothing
+  processors @5 :UInt32;           # multiprocessors that the session has for itself; 0: no part
+  processorsTotal @6 :UInt32;      # of the device
 }
 
 enum LimitSource {
@@ -77,10 +79,11 @@ enum Priority {
 }
 
 struct Claim {
-  # On the time of GPUs: what a program asks for, or may have. src/turns/turns.h says what comes of it.
+  # On the time of GPUs, and on a part of them: what a program asks for, or may have. src/turns/turns.h says what comes of it.
   sharePercent @0 :UInt32;         # 1 to 100; 0: none
   isCapped @1 :Bool;               # never more than the share, even if no other program wants the GPU
   priority @2 :Priority;
+  smPercent @3 :UInt32;            # of each GPU's multiprocessors; 0: all
 }
 
 enum Sharing {

@@ -20,12 +20,12 @@ EXTRA_DIST += $(SCHEMAS) $(PROTO_TOOLS)
 # CUDA's driver interface: from its table the messages' schema, and C for both sides.
 CUDA_TABLE = proto/cuda.capnp proto/cuda-errors.txt proto/cuda-symbols.txt
 CUDA_TABLE_H = src/cuda/api/cuda_enums.h src/cuda/api/cuda_functions.h src/cuda/api/cuda_types.h
-CUDA_PROTO_TOOLS = proto/cuda_client.py proto/cuda_generate.py proto/cuda_header.py proto/cuda_local.py proto/cuda_quota.py proto/cuda_server.py \
+CUDA_PROTO_TOOLS = proto/cuda_client.py proto/cuda_generate.py proto/cuda_header.py proto/cuda_local.py proto/cuda_part.py proto/cuda_quota.py proto/cuda_server.py \
 	proto/cuda_several.py proto/cuda_sim.py proto/cuda_structs.py proto/cuda_table.py proto/cuda_turns.py \
 	proto/cuda_wrong.py
-CUDA_PROTO_H = proto/cuda-client.h proto/cuda-methods.h proto/cuda-quota.h proto/cuda-server.h proto/cuda-several.h proto/cuda-structs.h \
+CUDA_PROTO_H = proto/cuda-client.h proto/cuda-methods.h proto/cuda-part.h proto/cuda-quota.h proto/cuda-server.h proto/cuda-several.h proto/cuda-structs.h \
 	proto/cuda-wire.h proto/cuda-wire-types.h proto/cuda-wrong.h
-CUDA_PROTO_C = proto/cuda-client.c proto/cuda-local.c proto/cuda-methods.c proto/cuda-server.c proto/cuda-several.c proto/cuda-sim.c \
+CUDA_PROTO_C = proto/cuda-client.c proto/cuda-local.c proto/cuda-methods.c proto/cuda-part.c proto/cuda-server.c proto/cuda-several.c proto/cuda-sim.c \
 	proto/cuda-structs.c proto/cuda-symbols.c proto/cuda-turns.c proto/cuda-wire.c
 CUDA_PROTO_MADE = proto/cuda.request proto/cuda-wire.capnp proto/cuda-wire.request proto/cuda.map \
 	proto/cuda-several.map proto/coverage.md
@@ -48,8 +48,11 @@ QUOTA_C = src/runtime/quota/allocations.c src/runtime/quota/arrays.c src/runtime
 	src/runtime/quota/virtual.c
 proto/cuda-quota.stamp: proto/cuda-generated.stamp proto/cuda_quota.py $(QUOTA_C)
 	$(AM_V_GEN)$(PYTHON) -B $(srcdir)/proto/cuda_quota.py proto/cuda-quota.h $(QUOTA_C:%=$(srcdir)/%) && touch $@
-$(aitherion_runtime_OBJECTS): | proto/cuda-quota.stamp
-CLEANFILES += proto/cuda-quota.stamp
+# Each function that a part of the multiprocessors treats by hand is there.
+proto/cuda-part.stamp: proto/cuda_part.py src/runtime/part/wrappers.c
+	$(AM_V_GEN)$(MKDIR_P) proto && $(PYTHON) -B $(srcdir)/proto/cuda_part.py $(srcdir)/src/runtime/part/wrappers.c && touch $@
+$(aitherion_runtime_OBJECTS): | proto/cuda-quota.stamp proto/cuda-part.stamp
+CLEANFILES += proto/cuda-quota.stamp proto/cuda-part.stamp
 CLEANFILES += proto/cuda-generated.stamp $(CUDA_PROTO_H) $(CUDA_PROTO_C) $(CUDA_PROTO_MADE)
 EXTRA_DIST += $(CUDA_TABLE) $(CUDA_PROTO_TOOLS)
 

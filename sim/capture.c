@@ -217,7 +217,8 @@ CUresult sim_capture_forbids_waiting(const struct sim_context *context)
 {
     CUresult status = CUDA_SUCCESS;
     for (struct sim_capture *at = captures; at; at = at->next) {
-        if (!at->origin || at->origin->object.context != context)
+        const struct sim_context *of = at->origin ? at->origin->object.context : NULL;
+        if (!of || (of != context && sim_family(of) != context))
             continue;
         at->is_valid = false;
         status = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;

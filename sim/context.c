@@ -15,6 +15,7 @@
 #include "sim/graph_exec.h"
 #include "sim/green.h"
 #include "sim/module.h"
+#include "sim/occupancy.h"
 #include "sim/range.h"
 #include "sim/stream.h"
 #include "sim/thread.h"
@@ -36,6 +37,11 @@ struct sim_context *sim_context_new(void)
         contexts = context;
     }
     return context;
+}
+
+uint64_t sim_processors(const struct sim_context *context)
+{
+    return context && context->processors ? context->processors : (UINT64_C(1) << SIM_SM_COUNT) - 1;
 }
 
 struct sim_context *sim_contexts(void)
@@ -79,8 +85,9 @@ CUresult sim_context_start(struct sim_context *context, int device, unsigned int
 
 void sim_context_fail(struct sim_context *context, CUresult fault)
 {
-    if (!context->fault)
-        context->fault = fault;
+    for (struct sim_context *at = contexts; at; at = at->next)
+        if (at->is_alive && sim_family(at) == sim_family(context) && !at->fault)
+            at->fault = fault;
     if (!first_fault)
         first_fault = fault;
 }
@@ -96,6 +103,9 @@ CUresult sim_context_make(int device, struct sim_context **out)
 void sim_context_end(struct sim_context *context)
 {
     struct sim_object *object;
+    for (struct sim_context *green = contexts; green; green = green->next)
+        if (green->whole == context && green->is_alive)
+            sim_context_end(green);
     sim_context_drain(context);
     context->is_alive = false;
     while ((object = sim_object_of(context, SIM_EXEC)))

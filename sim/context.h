@@ -23,8 +23,9 @@ struct sim_context {
     CUfunc_cache cache;
     unsigned int peers; /* a bit for each device that it may access */
     struct sim_local *locals;
-    unsigned int processors; /* of a green context; 0: not a green context */
-    uint64_t holder;         /* thread in which a green context is current; 0: none */
+    uint64_t processors;       /* of a green context, a bit for each; 0: not a green context */
+    struct sim_context *whole; /* of a green context: the primary one, whose code it runs */
+    uint64_t holder;           /* thread in which a green context is current; 0: none */
 };
 
 /* Returns the memory of a context that has not begun; NULL: out of memory. */
@@ -37,6 +38,15 @@ CUresult sim_context_make(int device, struct sim_context **out);
 void sim_context_end(struct sim_context *context);
 /* Records the fault of a kernel; an earlier fault stays. */
 void sim_context_fail(struct sim_context *context, CUresult fault);
+
+/* The context whose code, events and streams a context can use: a green context's primary one. */
+static inline const struct sim_context *sim_family(const struct sim_context *context)
+{
+    return context->whole ? context->whole : context;
+}
+
+/* The multiprocessors on which kernels of a context run, a bit for each. */
+uint64_t sim_processors(const struct sim_context *context);
 
 struct sim_context *sim_contexts(void); /* the head of the list */
 void sim_drain_all(void);               /* waits for all streams of all contexts */

@@ -162,7 +162,7 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned
         return status;
     if (flags > CU_EVENT_RECORD_EXTERNAL)
         return CUDA_ERROR_INVALID_VALUE;
-    if (event->object.context != stream->object.context)
+    if (sim_family(event->object.context) != sim_family(stream->object.context))
         return CUDA_ERROR_INVALID_HANDLE;
     return sim_event_record(event, stream, flags);
 }
@@ -225,7 +225,7 @@ CUresult cuEventElapsedTime_v2(float *out_ms, CUevent from_handle, CUevent to_ha
     if (!out_ms)
         return CUDA_ERROR_INVALID_VALUE;
     if ((from->flags | to->flags) & CU_EVENT_DISABLE_TIMING || !from->mark || !to->mark ||
-        from->object.context != to->object.context)
+        sim_family(from->object.context) != sim_family(to->object.context))
         return CUDA_ERROR_INVALID_HANDLE;
     if (!from->mark->is_done || !to->mark->is_done)
         return CUDA_ERROR_NOT_READY;

@@ -33,6 +33,11 @@ bool sim_facts_ignores_unknown(void)
     return !strcmp(setting("AITHERION_SIM_UNKNOWN", ""), "ignore");
 }
 
+bool sim_facts_has_parts(void)
+{
+    return strcmp(setting("AITHERION_SIM_PARTS", ""), "none") != 0;
+}
+
 bool sim_facts_trusts_handles(void)
 {
     return !strcmp(setting("AITHERION_SIM_HANDLES", ""), "trusted");

@@ -20,6 +20,7 @@
  *     AITHERION_SIM_HANDLES  trusted: a call with a wrong handle ends the process, as NVIDIA's
  *                            driver does, which reads through each handle without a check
  *     AITHERION_SIM_GPU      a file: GPUs whose time all processes share (none): gpu_time.h
+ *     AITHERION_SIM_PARTS    none: a driver that cannot divide a device's multiprocessors
  *     AITHERION_SIM_UNKNOWN  ignore: accept kernels that are not simulated, and variables of
  *                            compressed images; the kernels do nothing, the variables are zero.
  *                            Shows what libraries ask of a driver.
@@ -42,6 +43,7 @@ extern const char sim_device_name[];
 
 int sim_facts_count(void); /* 0: AITHERION_SIM_DEVICES is invalid */
 bool sim_facts_ignores_unknown(void);
+bool sim_facts_has_parts(void);
 bool sim_facts_trusts_handles(void);
 bool sim_facts_copies_late(void);
 size_t sim_facts_memory_bytes(void); /* 0: AITHERION_SIM_MEMORY is invalid */

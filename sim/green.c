@@ -1,8 +1,9 @@
 /*
- * Green contexts: a part of a device's processors with its own streams. The part is only counted;
- * kernels do not depend on it. "A green context can be current to only one thread at a time"
- * (cuda.h). A GPU's driver ends the program with a segmentation fault otherwise (580, H200); this
- * one ends it with a message.
+ * Green contexts: a part of a device's processors with its own streams. A kernel of a part takes
+ * longer, if it takes time at all (gpu_time.h).
+ *
+ * "A green context can be current to only one thread at a time" (cuda.h). A GPU's driver ends the
+ * program with a segmentation fault otherwise (580, H200); this one ends it with a message.
  */
 #include "config.h"
 
@@ -10,28 +11,41 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/context.h"
 #include "sim/current_context.h"
 #include "sim/device.h"
+#include "sim/facts.h"
+#include "sim/primary_context.h"
 #include "sim/stream.h"
 
 enum { PART = 2 /* the number of processors must be a multiple */ };
 
 struct CUdevResourceDesc_st {
     struct CUdevResourceDesc_st *next;
-    unsigned int processors;
+    uint64_t processors;
 };
 
 /* CUDA has no function that frees one. */
 static struct CUdevResourceDesc_st *descriptors;
 
-static CUdevResource resource_of(unsigned int processors)
+/* The processors stand where the program must not look. */
+static CUresult resource_of(uint64_t processors, CUdevResource *out)
 {
-    return (CUdevResource){
-        .type = CU_DEV_RESOURCE_TYPE_SM,
-        .sm = { .smCount = processors, .minSmPartitionSize = PART, .smCoscheduledAlignment = PART }
-    };
+    *out = (CUdevResource){ .type = CU_DEV_RESOURCE_TYPE_SM,
+                            .sm = { .smCount = (unsigned int)__builtin_popcountll(processors),
+                                    .minSmPartitionSize = PART,
+                                    .smCoscheduledAlignment = PART } };
+    memcpy(out->_internal_padding, &processors, sizeof processors);
+    return CUDA_SUCCESS;
+}
+
+static uint64_t processors_of(const CUdevResource *resource)
+{
+    uint64_t processors;
+    memcpy(&processors, resource->_internal_padding, sizeof processors);
+    return processors;
 }
 
 static struct sim_context *find(CUgreenCtx handle)
@@ -66,14 +80,16 @@ void sim_green_moves(struct sim_context *before, struct sim_context *now, uint64
 
 CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource *resource, CUdevResourceType type)
 {
-    int processors;
+    SIM_LOCKED;
+    struct sim_device *of;
+    CUresult status = sim_enter_device(device, &of);
+    if (status)
+        return status;
     if (!resource || type != CU_DEV_RESOURCE_TYPE_SM)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult status =
-        cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
-    if (!status)
-        *resource = resource_of((unsigned int)processors);
-    return status;
+    if (!sim_facts_has_parts())
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return resource_of(sim_processors(NULL), resource);
 }
 
 CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, CUdevResource *resource,
@@ -88,8 +104,7 @@ CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, CUdevResource *resource,
         return CUDA_ERROR_INVALID_HANDLE;
     if (!resource || type != CU_DEV_RESOURCE_TYPE_SM)
         return CUDA_ERROR_INVALID_VALUE;
-    *resource = resource_of(context->processors);
-    return CUDA_SUCCESS;
+    return resource_of(context->processors, resource);
 }
 
 CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource *resource, CUdevResourceType type)
@@ -106,6 +121,17 @@ CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource *resource, CUdevRes
                     : cuDeviceGetDevResource(sim_device_number(device), resource, type);
 }
 
+/* Takes the lowest processors out of *from. */
+static uint64_t take(uint64_t *from, unsigned int count)
+{
+    uint64_t taken = 0;
+    for (; count && *from; count--) {
+        taken |= *from & -*from;
+        *from &= *from - 1;
+    }
+    return taken;
+}
+
 /* Returns as many of the requested groups as fit; without an array only their number. */
 CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *group_count,
                                      const CUdevResource *input, CUdevResource *remaining,
@@ -119,10 +145,11 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *group_
     unsigned int each = least ? (least + PART - 1) / PART * PART : PART;
     unsigned int most = input->sm.smCount / each;
     unsigned int count = result && *group_count < most ? *group_count : most;
+    uint64_t left = processors_of(input);
     for (unsigned int i = 0; result && i < count; i++)
-        result[i] = resource_of(each);
+        resource_of(take(&left, each), &result[i]);
     if (result && remaining)
-        *remaining = resource_of(input->sm.smCount - count * each);
+        resource_of(left, remaining);
     *group_count = count;
     return CUDA_SUCCESS;
 }
@@ -130,11 +157,11 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *group_
 CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *descriptor, CUdevResource *resources,
                                    unsigned int count)
 {
-    unsigned int processors = 0;
+    uint64_t processors = 0;
     for (unsigned int i = 0; resources && i < count; i++) {
         if (resources[i].type != CU_DEV_RESOURCE_TYPE_SM)
             return CUDA_ERROR_INVALID_RESOURCE_TYPE;
-        processors += resources[i].sm.smCount;
+        processors |= processors_of(&resources[i]);
     }
     if (!descriptor || !processors)
         return CUDA_ERROR_INVALID_VALUE;
@@ -162,16 +189,23 @@ CUresult cuGreenCtxCreate(CUgreenCtx *out, CUdevResourceDesc descriptor, CUdevic
         known = known->next;
     if (!status && (!out || !known || flags != CU_GREEN_CTX_DEFAULT_STREAM))
         status = CUDA_ERROR_INVALID_VALUE;
+    struct sim_context *whole;
     if (!status)
-        status = sim_context_make(device, &context);
+        status = sim_primary_retain(device, &whole);
     if (status)
         return status;
+    status = sim_context_make(device, &context);
+    if (status) {
+        of->primary_refs--;
+        return status;
+    }
     context->processors = known->processors;
+    context->whole = whole;
     *out = (CUgreenCtx)context;
     return CUDA_SUCCESS;
 }
 
-CUresult cuGreenCtxDestroy(CUgreenCtx handle)
+static CUresult end_green(CUgreenCtx handle, CUdevice *out_device)
 {
     SIM_LOCKED;
     CUresult status = sim_enter_driver();
@@ -180,8 +214,18 @@ CUresult cuGreenCtxDestroy(CUgreenCtx handle)
     struct sim_context *context = find(handle);
     if (!context)
         return CUDA_ERROR_INVALID_HANDLE;
+    *out_device = context->device;
     sim_context_end(context);
     return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxDestroy(CUgreenCtx handle)
+{
+    CUdevice device;
+    CUresult status = end_green(handle, &device);
+    if (!status)
+        cuDevicePrimaryCtxRelease_v2(device);
+    return status;
 }
 
 CUresult cuCtxFromGreenCtx(CUcontext *out, CUgreenCtx handle)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/function.h"
 #include "sim/launch_attribute.h"
 #include "sim/occupancy.h"
@@ -27,6 +28,7 @@ static CUresult run_launch(struct sim_work *work, struct sim_context *context)
     const struct sim_launch *launch = &work->launch;
     struct sim_geometry geometry;
     geometry.device = context->device;
+    geometry.processors = launch->processors;
     memcpy(geometry.grid, launch->grid, sizeof geometry.grid);
     memcpy(geometry.block, launch->block, sizeof geometry.block);
     return launch->program->run(&geometry, launch->params);
@@ -106,6 +108,8 @@ CUresult sim_launch_work(const CUDA_KERNEL_NODE_PARAMS *asked, struct sim_work *
     memcpy(launch->grid, &asked->gridDimX, sizeof launch->grid);
     memcpy(launch->block, &asked->blockDimX, sizeof launch->block);
     launch->shared_bytes = asked->sharedMemBytes;
+    const struct sim_context *named = sim_object_find(SIM_CONTEXT, asked->ctx);
+    launch->processors = sim_processors(named ? named : sim_current());
     for (size_t i = 0; i < code.program->param_count; i++)
         launch->pointers[i] = launch->params + code.program->params[i].offset;
     status = take_params(asked, launch);
@@ -134,12 +138,14 @@ static CUresult launch(const CUDA_KERNEL_NODE_PARAMS *asked, CUstream handle)
     CUresult status = sim_enter_stream(handle, &stream);
     if (!status)
         status = sim_code_find(asked->func, &code);
-    if (!status && code.context != stream->object.context)
+    if (!status && sim_family(code.context) != sim_family(stream->object.context))
         status = CUDA_ERROR_INVALID_HANDLE;
     if (!status)
         status = sim_launch_work(asked, &work);
-    if (!status)
+    if (!status) {
+        work->launch.processors = sim_processors(stream->object.context);
         status = sim_submit(stream, work, NULL);
+    }
     return status || stream->capture || !launches_block() ? status : sim_stream_drain(stream);
 }
 
@@ -163,13 +169,21 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 
 /* ---- cooperative launches ---- */
 
-/* All blocks of a cooperative launch must fit on the device at once. */
-static CUresult check_cooperative(const CUDA_KERNEL_NODE_PARAMS *asked)
+static int count_processors(CUstream handle)
+{
+    SIM_LOCKED;
+    struct sim_stream *stream;
+    bool is_there = !sim_stream_find(handle, &stream);
+    return __builtin_popcountll(sim_processors(is_there ? stream->object.context : NULL));
+}
+
+/* All blocks of a cooperative launch must fit on its multiprocessors at once. */
+static CUresult check_cooperative(const CUDA_KERNEL_NODE_PARAMS *asked, CUstream stream)
 {
     uint64_t blocks = (uint64_t)asked->gridDimX * asked->gridDimY * asked->gridDimZ;
     if (!is_geometry(asked))
         return CUDA_ERROR_INVALID_VALUE;
-    int most = SIM_SM_COUNT *
+    int most = count_processors(stream) *
                sim_blocks_of_sm((size_t)asked->blockDimX * asked->blockDimY * asked->blockDimZ,
                                 asked->sharedMemBytes);
     return blocks > (uint64_t)most ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_SUCCESS;
@@ -189,7 +203,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
                                             .blockDimZ = block_z,
                                             .sharedMemBytes = shared_bytes,
                                             .kernelParams = params };
-    CUresult status = check_cooperative(&asked);
+    CUresult status = check_cooperative(&asked, stream);
     return status ? status : launch(&asked, stream);
 }
 
@@ -228,7 +242,7 @@ static CUresult check_part(const CUDA_LAUNCH_PARAMS *first, const CUDA_LAUNCH_PA
                     launch->sharedMemBytes == first->sharedMemBytes;
     if (!status && !is_alike)
         status = CUDA_ERROR_INVALID_VALUE;
-    return status ? status : check_cooperative(&asked);
+    return status ? status : check_cooperative(&asked, launch->hStream);
 }
 
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launches,
@@ -285,7 +299,7 @@ static CUresult launch_config(const CUlaunchConfig *config, CUstream stream, CUf
         sim_launch_attribute(config, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
     CUresult status = sim_is_of_clusters(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
     if (!status && cooperative && cooperative->cooperative)
-        status = check_cooperative(&asked);
+        status = check_cooperative(&asked, stream);
     if (!status)
         status = launch(&asked, stream);
     return status ? status : record_events(config, stream);

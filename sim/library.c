@@ -101,6 +101,8 @@ CUresult sim_library_module(struct sim_library *library, struct sim_module **out
     CUresult status = sim_enter(&context);
     if (status)
         return status;
+    if (context->whole)
+        context = context->whole;
     for (*out = library->modules; *out; *out = (*out)->next)
         if ((*out)->object.context == context)
             return CUDA_SUCCESS;

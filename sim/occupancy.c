@@ -3,6 +3,8 @@
 
 #include "sim/occupancy.h"
 
+#include "sim/context.h"
+#include "sim/current_context.h"
 #include "sim/function.h"
 #include "sim/launch_attribute.h"
 
@@ -85,7 +87,9 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunc
                                                                            shared_bytes, flags);
     if (status)
         return status;
-    *grid = blocks * SIM_SM_COUNT;
+    sim_lock();
+    *grid = blocks * __builtin_popcountll(sim_processors(sim_current()));
+    sim_unlock();
     *block = threads;
     return CUDA_SUCCESS;
 }
@@ -111,7 +115,8 @@ CUresult cuOccupancyMaxActiveClusters(int *out, CUfunction handle, const CUlaunc
     size_t threads = (size_t)config->blockDimX * config->blockDimY * config->blockDimZ;
     if (!size || !threads || threads > SIM_THREADS_MAX)
         return size ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    *out = SIM_SM_COUNT * sim_blocks_of_sm(threads, config->sharedMemBytes) / (int)size;
+    *out = __builtin_popcountll(sim_processors(sim_current())) *
+           sim_blocks_of_sm(threads, config->sharedMemBytes) / (int)size;
     return CUDA_SUCCESS;
 }
 

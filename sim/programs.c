@@ -16,10 +16,15 @@
  *     set_conditional(unsigned long long handle, unsigned int value)    of a conditional node
  *     echo(struct echoed *to, char, short, int, long long, int4, struct three, struct five)
  *                                                                       *to = all others
- *     occupy(unsigned int us, unsigned int loops, unsigned int party)   takes us of the GPU's time
+ *     occupy(unsigned int us, unsigned int loops, unsigned int party)   takes us of the GPU's time,
+ *                                                                       longer on a part of it
+ *     tell_processors(unsigned int *out)                                out[i] = 1 for each
+ *                                                                       multiprocessor that has a
+ *                                                                       block
  *
  * Each kernel has one thread for each element: threads beyond n do nothing, elements beyond the
- * threads do not change. reduce_sum, await_value and occupy do the same with any number of threads.
+ * threads do not change. reduce_sum, await_value, occupy and tell_processors do the same with any
+ * number of threads.
  */
 #include "config.h"
 
@@ -32,6 +37,7 @@
 #include "sim/condition.h"
 #include "sim/facts.h"
 #include "sim/gpu_time.h"
+#include "sim/occupancy.h"
 #include "sim/range.h"
 
 /* An array of floats in device memory. `faulted`: an access was outside known memory. */
@@ -370,7 +376,26 @@ static CUresult occupy(const struct sim_geometry *geometry, const unsigned char 
 {
     struct occupy_params p;
     memcpy(&p, params, sizeof p);
-    sim_gpu_occupy(geometry->device, (int64_t)p.us * 1000, p.party);
+    int processors = __builtin_popcountll(geometry->processors);
+    sim_gpu_occupy(geometry->device, (int64_t)p.us * 1000 * SIM_SM_COUNT / processors, p.party);
+    return CUDA_SUCCESS;
+}
+
+struct tell_processors_params {
+    uint64_t out;
+};
+
+static CUresult tell_processors(const struct sim_geometry *geometry, const unsigned char *params)
+{
+    struct tell_processors_params p;
+    size_t bytes;
+    memcpy(&p, params, sizeof p);
+    uint32_t *out = (uint32_t *)(void *)sim_reach(p.out, true, &bytes);
+    if (!out || bytes < SIM_SM_COUNT * sizeof *out)
+        return CUDA_ERROR_ILLEGAL_ADDRESS;
+    for (unsigned int i = 0; i < SIM_SM_COUNT; i++)
+        if (geometry->processors >> i & 1)
+            out[i] = 1;
     return CUDA_SUCCESS;
 }
 
@@ -448,6 +473,11 @@ static const struct sim_program programs[] = {
       3,
       { PARAM(occupy_params, us), PARAM(occupy_params, loops), PARAM(occupy_params, party) },
       occupy },
+    { "tell_processors",
+      "_Z15tell_processorsPj",
+      1,
+      { PARAM(tell_processors_params, out) },
+      tell_processors },
 };
 
 static CUresult do_nothing(const struct sim_geometry *geometry, const unsigned char *params)

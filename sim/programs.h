@@ -10,6 +10,7 @@ enum {
 struct sim_geometry {
     unsigned int grid[3], block[3];
     int device;
+    uint64_t processors; /* multiprocessors, a bit for each */
 };
 
 /* A kernel that the simulated device knows. */

@@ -95,6 +95,8 @@ CUresult sim_stream_find(CUstream handle, struct sim_stream **out)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (!context->is_alive)
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (handle == CU_STREAM_PER_THREAD && context->processors)
+        return CUDA_ERROR_INVALID_HANDLE; /* as cuda.h has it, and driver 580 does */
     if (handle == CU_STREAM_PER_THREAD)
         return find_own(context, out);
     *out = context->legacy;
@@ -126,7 +128,7 @@ CUresult sim_stream_drain(struct sim_stream *stream)
 }
 
 /* A stream may end during the wait, so the search starts again. */
-CUresult sim_context_drain(struct sim_context *context)
+static void drain_streams(const struct sim_context *context)
 {
     for (struct sim_stream *at = context->streams; at;) {
         if (at->last && !at->last->is_done) {
@@ -136,6 +138,15 @@ CUresult sim_context_drain(struct sim_context *context)
             at = at->next;
         }
     }
+}
+
+/* A primary context's green contexts, too. */
+CUresult sim_context_drain(struct sim_context *context)
+{
+    drain_streams(context);
+    for (struct sim_context *at = sim_contexts(); at; at = at->next)
+        if (at->whole == context && at->is_alive)
+            drain_streams(at);
     sim_pools_trim(context->device);
     return context->fault;
 }
@@ -143,7 +154,7 @@ CUresult sim_context_drain(struct sim_context *context)
 bool sim_stream_is_idle(const struct sim_stream *stream)
 {
     const struct sim_context *context = stream->object.context;
-    if (stream != context->legacy)
+    if (stream != context->legacy || context->processors)
         return !stream->last || stream->last->is_done;
     for (const struct sim_stream *at = context->streams; at; at = at->next)
         if (!(at->flags & CU_STREAM_NON_BLOCKING) && at->last && !at->last->is_done)
@@ -277,7 +288,7 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *out, CUgreenCtx *out_gree
     if (out_green)
         *out_green = is_green ? (CUgreenCtx)context : NULL;
     if (is_green)
-        *out = (CUcontext)sim_device(context->device)->primary;
+        *out = (CUcontext)context->whole;
     return CUDA_SUCCESS;
 }
 

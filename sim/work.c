@@ -181,12 +181,30 @@ static bool is_waited_for(const struct sim_stream *stream, const struct sim_stre
     return stream == legacy || other == legacy;
 }
 
+/* The streams whose work a new one may wait for. The streams of a green context are apart, except
+ * that its null stream waits for the primary context's (seen on an H200, driver 580.159). */
+static struct sim_stream *others_of(const struct sim_stream *stream)
+{
+    const struct sim_context *context = stream->object.context;
+    if (!context->processors)
+        return context->streams;
+    return stream == context->legacy ? context->whole->legacy : NULL;
+}
+
+static bool is_before(const struct sim_stream *stream, const struct sim_stream *other)
+{
+    const struct sim_context *context = stream->object.context;
+    return context->processors
+               ? other == context->whole->legacy && other->last && !other->last->is_done
+               : is_waited_for(stream, other);
+}
+
 /* The legacy default stream and the blocking streams of a context wait for each other. */
 static struct sim_op *new_op(const struct sim_stream *stream, struct sim_work *work)
 {
     size_t count = 0;
-    for (struct sim_stream *at = stream->object.context->streams; at; at = at->next)
-        count += is_waited_for(stream, at);
+    for (struct sim_stream *at = others_of(stream); at; at = at->next)
+        count += is_before(stream, at);
     struct sim_op *op = calloc(1, sizeof *op + count * sizeof *op->waits);
     struct sim_mark *mark = calloc(1, sizeof *mark);
     if (!op || !mark) {
@@ -197,8 +215,8 @@ static struct sim_op *new_op(const struct sim_stream *stream, struct sim_work *w
     mark->refs = 1;
     op->mark = mark;
     op->work = work;
-    for (struct sim_stream *at = stream->object.context->streams; at; at = at->next)
-        if (is_waited_for(stream, at))
+    for (struct sim_stream *at = others_of(stream); at; at = at->next)
+        if (is_before(stream, at))
             op->waits[op->wait_count++] = sim_mark_ref(at->last);
     return op;
 }

@@ -94,6 +94,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_keys.py \
 	tests/runtime/test_sessions.py \
 	tests/runtime/test_several.py \
+	tests/runtime/test_parts.py \
 	tests/runtime/test_shares.py \
 	tests/runtime/test_slow.py \
 	tests/runtime/test_starts.py \

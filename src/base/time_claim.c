@@ -11,20 +11,33 @@
 
 const char *const ath_time_priorities[] = { "low", "normal", "high", NULL };
 
-int ath_time_share_parse(const char *text, struct ath_time_claim *out)
+/* Reads "25" or "25%". */
+static int parse_percent(const char *text, size_t length, int *out)
 {
-    const char *comma = strchr(text, ',');
-    size_t length = comma ? (size_t)(comma - text) : strlen(text);
     char number[8];
-    int percent = 0;
-
-    if ((comma && strcmp(comma, ",cap") != 0) || length >= sizeof number)
+    if (length >= sizeof number)
         return -EINVAL;
     if (length > 1 && text[length - 1] == '%')
         length--;
     snprintf(number, sizeof number, "%.*s", (int)length, text);
+    return ath_parse_int(number, 1, ATH_SHARE_PERCENT_MAX, out);
+}
+
+int ath_sm_share_parse(const char *text, int *out)
+{
+    return parse_percent(text, strlen(text), out);
+}
+
+int ath_time_share_parse(const char *text, struct ath_time_claim *out)
+{
+    const char *comma = strchr(text, ',');
+    int percent = 0;
+
+    if (comma && strcmp(comma, ",cap") != 0)
+        return -EINVAL;
     bool is_none = !strcmp(text, "none");
-    int status = is_none ? 0 : ath_parse_int(number, 1, ATH_SHARE_PERCENT_MAX, &percent);
+    size_t length = comma ? (size_t)(comma - text) : strlen(text);
+    int status = is_none ? 0 : parse_percent(text, length, &percent);
     if (status)
         return status;
     out->share_percent = percent;
@@ -62,5 +75,8 @@ bool ath_time_claim_bound(struct ath_time_claim *asked, const struct ath_time_cl
         asked->share_percent = most->share_percent;
     if (most->priority != ATH_TIME_UNSET && known(asked->priority) > most->priority)
         asked->priority = most->priority;
-    return asked->share_percent != before.share_percent || asked->priority != before.priority;
+    if (most->sm_percent && (!asked->sm_percent || asked->sm_percent > most->sm_percent))
+        asked->sm_percent = most->sm_percent;
+    return asked->share_percent != before.share_percent || asked->priority != before.priority ||
+           asked->sm_percent != before.sm_percent;
 }

@@ -57,3 +57,11 @@ int ath_claim_options_share(const char *share, bool is_capped, struct ath_time_c
     out->is_capped = is_capped;
     return 0;
 }
+
+int ath_claim_options_part(const char *text, int *out, struct ath_err *err)
+{
+    if (!ath_sm_share_parse(text, out))
+        return 0;
+    ath_err_set(err, -EINVAL, ATH_E_USAGE, _("'%s' is no part of the multiprocessors"), text);
+    return ath_err_hint(err, -EINVAL, "%s", _("give a percentage from 1 to 100, such as 25"));
+}

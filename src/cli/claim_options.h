@@ -1,4 +1,4 @@
-/* Options that claim the time of GPUs: --share, --cap and --priority. */
+/* Options that claim GPUs: --share, --cap and --priority, and --sm-share. */
 #pragma once
 #include "base/err.h"
 #include "base/time_claim.h"
@@ -15,3 +15,6 @@ int ath_claim_options_new_share(const char *share, int *out, struct ath_err *err
  */
 int ath_claim_options_share(const char *share, bool is_capped, struct ath_time_claim *out,
                             struct ath_err *err);
+
+/* Reads the value of --sm-share. Returns 0, or -EINVAL "usage" with err. */
+int ath_claim_options_part(const char *text, int *out, struct ath_err *err);

@@ -34,6 +34,9 @@ const struct ath_fact ath_environment[] = {
       N_("the share of the GPUs' time that each process of a program asks for (25, or 25,cap for "
          "no more than that), and high, normal or low, as `aitherion run --share --cap "
          "--priority` sets them") },
+    { "AITHERION_SM_SHARE",
+      N_("the part of each GPU's multiprocessors on which each process of a program runs, in "
+         "percent, as `aitherion run --sm-share` sets it") },
     { "AITHERION_ENCRYPT",
       N_("auto (the default): TCP connections to runtimes of other machines are encrypted by TLS "
          "with the key; on: all TCP connections; off: none") },

@@ -38,6 +38,8 @@ static void add_time(const struct ath_document_identity *identity, struct ath_te
         ath_text_add(row, " share=%d%s", identity->share, identity->is_capped ? " cap" : "");
     if (identity->priority != ATH_UNSET)
         ath_text_add(row, " priority=%s", ath_time_priorities[identity->priority]);
+    if (identity->sm_share != ATH_UNSET)
+        ath_text_add(row, " sm_share=%d", identity->sm_share);
 }
 
 static void add_row(const struct ath_document_identity *identity, struct ath_text *rows)

@@ -68,6 +68,7 @@ struct ath_document_identity {
     bool is_capped;        /* never more than the share */
     int priority;          /* the highest: an index into ath_time_priorities; ATH_UNSET: normal
                             * with a share, else high */
+    int sm_share;          /* percent of a GPU's multiprocessors for each session; ATH_UNSET: all */
     int sessions;          /* ATH_UNSET: no limit */
     struct ath_texts gpus; /* PCI addresses; empty: all */
     bool is_admin;

@@ -223,6 +223,14 @@ static const struct ath_schema identity_keys[] = {
       .otherwise = N_("normal with a share, else high"),
       .help = N_("the highest priority that its programs may ask for; a program that asks for none "
                  "has normal, if its identity may") },
+    { .name = "sm_share",
+      .kind = ATH_VALUE_INTEGER,
+      FIELD(ath_document_identity, sm_share),
+      .min = 1,
+      .max = ATH_SHARE_PERCENT_MAX,
+      .otherwise = N_("all of them"),
+      .help = N_("part of a GPU's multiprocessors that each of its sessions gets at most, in "
+                 "percent; a session that asks for none gets this one") },
     { .name = "sessions",
       .kind = ATH_VALUE_INTEGER,
       FIELD(ath_document_identity, sessions),

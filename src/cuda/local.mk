@@ -52,7 +52,7 @@ libaitherion_a_SOURCES += $(CUDA_COMMON) \
 	src/cuda/server/server.c src/cuda/server/server.h \
 	src/cuda/server/share_memory.c \
 	src/cuda/server/thread_stream.c src/cuda/server/thread_stream.h $(TURN_GATE)
-CUDA_SERVER_PROTO_C = proto/cuda-methods.c proto/cuda-server.c proto/cuda-structs.c proto/cuda-turns.c proto/cuda-wire.c
+CUDA_SERVER_PROTO_C = proto/cuda-methods.c proto/cuda-part.c proto/cuda-server.c proto/cuda-structs.c proto/cuda-turns.c proto/cuda-wire.c
 
 driverdir = $(pkglibdir)
 driver_PROGRAMS = lib/aitherion/libcuda.so.1

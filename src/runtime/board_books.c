@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "runtime/event_log.h"
 #include "runtime/memory_limits.h"
+#include "runtime/part_table.h"
 #include "runtime/share_request.h"
 
 /* Memory beyond this is more than any GPU has. The limit keeps the sum of all sessions' bytes small
@@ -114,6 +115,16 @@ static void give(size_t device, int64_t bytes)
     ath_session_board_give_memory(at->entry, device, bytes);
 }
 
+/* ---- multiprocessors ---- */
+
+static uint64_t take_part(size_t device, const struct ath_books_part *part)
+{
+    uint64_t bits = ath_part_request(at, device, part->groups, part->wanted);
+    atomic_store(&at->entry->processors[device], bits ? part->processors : 0);
+    atomic_store(&at->entry->processors_total[device], bits ? part->total : 0);
+    return bits;
+}
+
 /* ---- shares ---- */
 
 static uint64_t share_make(size_t device, int64_t bytes)
@@ -149,6 +160,7 @@ const struct ath_books *ath_board_books(const struct ath_server *server)
         .note = note,
         .look = look,
         .log = log_event,
+        .take_part = take_part,
         .share_make = share_make,
         .share_name = share_name,
         .share_find = share_find,

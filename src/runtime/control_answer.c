@@ -95,6 +95,7 @@ static void put_claim(const struct ath_server *server, struct ath_gpu_claim_buil
     ath_gpu_claim_set_is_capped(to, row && row->time.is_capped);
     ath_gpu_claim_set_priority(to, row ? (enum ath_gpu_priority)row->time.priority
                                        : ATH_GPU_PRIORITY_UNSET);
+    ath_gpu_claim_set_sm_percent(to, row ? (uint32_t)row->time.sm_percent : 0);
 }
 
 static void answer_health(const struct ath_server *server, int fd,
@@ -208,6 +209,8 @@ static void put_session(const struct ath_server *server,
         ath_gpu_device_use_set_memory_limit_bytes(use, atomic_load(&entry->limit_bytes[device]));
         ath_gpu_device_use_set_memory_limit_source(use, source_of(entry, device));
         ath_gpu_device_use_set_is_limit_enforced(use, !server->only_counts);
+        ath_gpu_device_use_set_processors(use, atomic_load(&entry->processors[device]));
+        ath_gpu_device_use_set_processors_total(use, atomic_load(&entry->processors_total[device]));
     }
 }
 

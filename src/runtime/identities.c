@@ -51,6 +51,11 @@ static int read_priority(const char *value, struct ath_identity *out)
     return value ? ath_time_priority_parse(value, &out->time.priority) : -EINVAL;
 }
 
+static int read_sm_share(const char *value, struct ath_identity *out)
+{
+    return value ? ath_parse_int(value, 1, ATH_SHARE_PERCENT_MAX, &out->time.sm_percent) : -EINVAL;
+}
+
 static int read_sessions(const char *value, struct ath_identity *out)
 {
     return value ? ath_parse_int(value, 0, 1 << 20, &out->sessions) : -EINVAL;
@@ -91,6 +96,7 @@ static const struct {
     { "share", read_share },
     { "cap", read_cap },
     { "priority", read_priority },
+    { "sm_share", read_sm_share },
     { "sessions", read_sessions },
     { "gpus", read_gpus },
     { "admin", read_admin },

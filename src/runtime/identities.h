@@ -4,6 +4,7 @@
  *     alice memory_bytes=4294967296 sessions=2 gpus=0004:04:00.0,0004:05:00.0
  *     team-a memory_percent=50
  *     team-b share=25 cap priority=normal
+ *     team-c sm_share=50
  *     operator admin
  *
  * A row is a name and its words, with blanks between; lines that begin with # and empty lines are

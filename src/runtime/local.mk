@@ -21,7 +21,12 @@ QUOTA_SOURCES = \
 	src/runtime/quota/shared.c \
 	src/runtime/quota/virtual.c \
 	src/runtime/quota/wrappers.h
-libaitherion_a_SOURCES += $(QUOTA_SOURCES) \
+PART_SOURCES = \
+	src/runtime/part/order.c src/runtime/part/order.h \
+	src/runtime/part/part.c src/runtime/part/part.h \
+	src/runtime/part/state.h \
+	src/runtime/part/wrappers.c
+libaitherion_a_SOURCES += $(QUOTA_SOURCES) $(PART_SOURCES) \
 	src/runtime/access.c src/runtime/access.h \
 	src/runtime/arbiter.c src/runtime/arbiter.h \
 	src/runtime/attempts.c src/runtime/attempts.h \
@@ -45,6 +50,7 @@ libaitherion_a_SOURCES += $(QUOTA_SOURCES) \
 	src/runtime/listener.c src/runtime/listener.h \
 	src/runtime/local_session.c src/runtime/local_session.h \
 	src/runtime/local_turns.c src/runtime/local_turns.h \
+	src/runtime/part_table.c src/runtime/part_table.h \
 	src/runtime/lock_in.c src/runtime/lock_in.h \
 	src/runtime/memory_limits.c src/runtime/memory_limits.h \
 	src/runtime/memory_room.c src/runtime/memory_room.h \

@@ -143,10 +143,20 @@ static int note_event(struct local_session *session, uint64_t event, size_t devi
     return 0;
 }
 
+static int take_part(struct local_session *session, size_t device,
+                     struct ath_control_books_part asked)
+{
+    const struct ath_books_part part = { .groups = ath_control_books_part_groups(asked),
+                                         .wanted = ath_control_books_part_wanted(asked),
+                                         .processors = ath_control_books_part_processors(asked),
+                                         .total = ath_control_books_part_total(asked) };
+    return answer(session, session->books->take_part(device, &part), NULL);
+}
+
 /* A question about a share has no device. */
 static bool has_device(enum ath_control_books_ask asks)
 {
-    return asks <= ATH_CONTROL_BOOKS_ASK_SHARE_MAKE;
+    return asks <= ATH_CONTROL_BOOKS_ASK_SHARE_MAKE || asks == ATH_CONTROL_BOOKS_ASK_TAKE_PART;
 }
 
 static int serve(struct local_session *session, struct ath_control_books_question question)
@@ -185,6 +195,8 @@ static int serve(struct local_session *session, struct ath_control_books_questio
     case ATH_CONTROL_BOOKS_ASK_SHARE_DROP:
         books->share_drop(object);
         return 0;
+    case ATH_CONTROL_BOOKS_ASK_TAKE_PART:
+        return take_part(session, device, ath_control_books_question_part(question));
     default:
         return -EBADMSG;
     }

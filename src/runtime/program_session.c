@@ -34,6 +34,7 @@
 #include "runtime/local_turns.h"
 #include "runtime/lock_in.h"
 #include "runtime/memory_limits.h"
+#include "runtime/part/part.h"
 #include "runtime/program_stripes.h"
 #include "runtime/quota/ledger.h"
 #include "runtime/quota/quota.h"
@@ -57,6 +58,7 @@ struct program_session {
     struct ath_session_board_entry *entry;
     struct ath_ticket ticket;
     enum ath_control_transport transport;
+    int sm_percent; /* of each GPU's multiprocessors, that the program gets; 0: all */
     struct ath_program_stripes stripes;
     struct ath_frame question;
     struct ath_wire_builder answer;
@@ -277,6 +279,19 @@ static void take_time_claim(struct ath_session_board_entry *entry,
                  ath_time_priority_word(priority) ? priority : ATH_GPU_PRIORITY_UNSET);
 }
 
+/* The row of the program's identity bounds the part. */
+static int part_of(const struct ath_server *server, struct ath_control_open_channel question)
+{
+    const struct ath_identity *row = ath_identities_find(server->identities, server->identity);
+    uint32_t percent = ath_gpu_claim_sm_percent(ath_control_open_channel_claim(question));
+    struct ath_time_claim asked = { .sm_percent = percent <= ATH_SHARE_PERCENT_MAX
+                                                      ? (int)percent
+                                                      : ATH_SHARE_PERCENT_MAX };
+    if (row)
+        ath_time_claim_bound(&asked, &row->time);
+    return asked.sm_percent;
+}
+
 /* ---- the driver ---- */
 
 /* The program gets the whole text; the log's line is cut. */
@@ -316,6 +331,30 @@ static void begin_turns(struct program_session *program)
         ath_turn_gate_begin(&setup, &program->driver);
 }
 
+/* The program's user reads it on the program's standard error, and the log has it, too. */
+static void say_part(const char *text)
+{
+    ath_event_log(ATH_EVENT_WARNING, "part-refused", "reason", text, NULL);
+    fprintf(stderr, "aitherion: %s\n", text);
+    fflush(stderr);
+}
+
+/* Leaves the program a part of each GPU's multiprocessors. */
+static void begin_part(struct program_session *program)
+{
+    const struct ath_part_setup setup = { .percent = program->sm_percent,
+                                          .devices = program->devices,
+                                          .device_count = program->device_count,
+                                          .books = ath_board_books(program->server),
+                                          .say = say_part };
+    const char *lacking = program->sm_percent ? ath_part_lacks(&program->driver) : NULL;
+    if (lacking)
+        refuse_and_end(program,
+                       "a part of the multiprocessors (--sm-share) needs a driver for CUDA "
+                       "12.4 or newer, which the server does not have");
+    ath_part_begin(&setup, &program->driver);
+}
+
 static void load_driver(struct program_session *program)
 {
     static const struct ath_cuda_books books = { .exported = ath_quota_exported,
@@ -334,6 +373,7 @@ static void load_driver(struct program_session *program)
         refuse_and_end(program, err.message);
     ath_cuda_driver_load(library, &program->driver);
     ath_cuda_session_init(&program->session, &program->driver);
+    begin_part(program);  /* first, so that nothing passes beside it */
     program->ungated = program->driver;
     program->session.ungated = &program->ungated;
     begin_turns(program); /* before the quota's functions, so that nothing passes beside the gate */
@@ -341,6 +381,7 @@ static void load_driver(struct program_session *program)
                           program->device_count);
     program->session.uncounted = ath_quota_wrap(&program->session.captures.count, &program->driver);
     program->session.books = &books;
+    ath_part_show(&program->driver);
     ath_event_log(ATH_EVENT_DEBUG, "driver-loaded", "peer", program->entry->peer, "simulated",
                   program->server->is_simulated ? "true" : "false", NULL);
 }
@@ -432,6 +473,7 @@ static void put_devices(const struct program_session *program,
         ath_control_channel_set_visible_devices(to, visible);
     ath_control_channel_set_only_counts(to, program->server->only_counts);
     ath_control_channel_set_has_turns(to, program->server->turns_fd >= 0);
+    ath_control_channel_set_sm_percent(to, (uint32_t)program->sm_percent);
 }
 
 static void say_open(struct program_session *program, int memory)
@@ -582,6 +624,7 @@ void ath_program_session_serve(struct ath_socket socket, const struct ath_server
     take_program_environment(&program, question);
     take_memory_limit(&program, question);
     take_time_claim(entry, question);
+    program.sm_percent = part_of(server, question);
     if (program.transport == ATH_CONTROL_TRANSPORT_LOCAL)
         serve_local(&program, question);
     load_driver(&program);

@@ -161,6 +161,9 @@ struct ath_session_board_entry *ath_session_board_add(struct ath_session_board *
         atomic_store(&entry->used_bytes[device], 0);
         ath_session_board_limit(entry, device, -1, 0);
         atomic_store(&known->identity_limit_bytes[device], -1);
+        atomic_store(&known->part[device], 0);
+        atomic_store(&entry->processors[device], 0);
+        atomic_store(&entry->processors_total[device], 0);
     }
     atomic_store(&entry->devices, 0);
     atomic_store(&entry->refused, 0);
@@ -283,6 +286,17 @@ static void copy_counts(const struct ath_call_counts *from, struct ath_call_coun
 }
 
 /* The slot may be given to another session during the copy; its id differs then. */
+/* A session without a part has none to tell of. */
+static void copy_part(const struct ath_session_board_known *known,
+                      const struct ath_session_board_entry *entry, size_t device,
+                      struct ath_session_board_entry *out)
+{
+    bool has_part = atomic_load(&known->part[device]) != 0;
+    atomic_store(&out->processors[device], has_part ? atomic_load(&entry->processors[device]) : 0);
+    atomic_store(&out->processors_total[device],
+                 has_part ? atomic_load(&entry->processors_total[device]) : 0);
+}
+
 bool ath_session_board_read(struct ath_session_board *board, size_t slot,
                             struct ath_session_board_entry *out)
 {
@@ -312,6 +326,7 @@ bool ath_session_board_read(struct ath_session_board *board, size_t slot,
     for (size_t device = 0; device < ATH_DEVICES_MAX; device++) {
         atomic_store(&out->used_bytes[device], bytes_of(board, slot, device));
         copy_limit(known, entry, device, out);
+        copy_part(known, entry, device, out);
         devices |= (uint64_t)has_any(board, slot, device) << device;
     }
     atomic_store(&out->devices, devices);

@@ -76,6 +76,8 @@ struct ath_session_board_entry {
     atomic_int asked_share;    /* percent; 0: nothing */
     atomic_int asked_cap;      /* not 0: never more than its share */
     atomic_int asked_priority; /* enum ath_gpu_priority */
+    /* Multiprocessors of each device that it has for itself, and all; 0: no part. */
+    _Atomic uint32_t processors[ATH_DEVICES_MAX], processors_total[ATH_DEVICES_MAX];
 };
 
 /* The facts of a session that the listening process writes. */
@@ -100,6 +102,8 @@ struct ath_session_board_known {
     atomic_int set_share;    /* percent; 0: none; negative: not set */
     atomic_int set_cap;      /* 0 or 1; negative: not set */
     atomic_int set_priority; /* enum ath_gpu_priority; unset: not set */
+    /* A bit for each group of a device's multiprocessors that is the session's (part_table.h). */
+    _Atomic uint64_t part[ATH_DEVICES_MAX];
 };
 
 /* An entry has pages of its own, so that its session gets no others. */

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/time_claim.h"
 #include "proto/gpu-control.h"
+#include "runtime/part_table.h"
 
 /* A question, its asker, and the tables that it may change. */
 struct request {
@@ -124,12 +125,19 @@ static uint64_t drop_share(const struct request *request)
     return 1;
 }
 
+static uint64_t take_part(const struct request *request)
+{
+    return ath_part_table_take(request->processes->board, request->slot, request->question->device,
+                               request->question->object, request->question->bytes);
+}
+
 static uint64_t (*const answers[])(const struct request *request) = {
     [ATH_ASK_USER] = find_user,        [ATH_ASK_PLACE] = judge,
     [ATH_ASK_LIMIT] = set_limit,       [ATH_ASK_CLAIM] = set_claim,
     [ATH_ASK_FRACTION] = set_fraction, [ATH_ASK_SHARE] = make_share,
     [ATH_ASK_SHARE_NAME] = name_share, [ATH_ASK_SHARE_FIND] = find_share,
     [ATH_ASK_SHARE_HOLD] = hold_share, [ATH_ASK_SHARE_DROP] = drop_share,
+    [ATH_ASK_PART] = take_part,
 };
 
 uint64_t ath_session_request_answer(struct ath_process_table *processes,

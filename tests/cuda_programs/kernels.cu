@@ -1,8 +1,8 @@
 /*
 * The kernels that the simulated driver knows, for real GPUs: the programs here run on both.
  * kernels.ptx is made of this by `nvcc -ptx -arch=compute_75`, and its .version lowered by hand to
- * 7.0 (CUDA 11.0), which all of it is valid in. scatter, fill_view, put_address and occupy were
- * written by hand in the same manner.
+ * 7.0 (CUDA 11.0), which all of it is valid in. scatter, fill_view, put_address, occupy and
+ * tell_processors were written by hand in the same manner.
  */
 #include <cstdio>
 
@@ -136,6 +136,14 @@ extern "C" __global__ void occupy(unsigned int us, unsigned int loops, unsigned 
         value = value * 1664525 + 1013904223;
     if (value == party)
         table[0] = 0; /* without a use of the value the compiler drops the loop */
+}
+
+/* Marks the multiprocessor of each block. */
+extern "C" __global__ void tell_processors(unsigned int *out)
+{
+    unsigned int processor;
+    asm volatile("mov.u32 %0, %smid;" : "=r"(processor));
+    out[processor] = 1;
 }
 
 /* A kernel that the simulated driver does not know. */

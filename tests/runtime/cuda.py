@@ -1,4 +1,4 @@
-"""A CUDA program that does the given steps (tests/runtime/cuda_steps.c), run by `aitherion run`."""
+"""A CUDA program that does the given steps (tests/runtime/cuda_steps.c, or another one by its `name`), run by `aitherion run`."""
 import os
 import select
 import subprocess
@@ -20,7 +20,7 @@ class Program:
     """The program with its GPU at a server: `place` is the argument of --server. `first` is the result of its cuInit(). If it is
     `alone` no `aitherion run` looks first whether the server is there: its environment says all."""
 
-    def __init__(self, place, key=runtime.KEY, prefix=(), words=(), env=None, wait=True, alone=False):
+    def __init__(self, place, key=runtime.KEY, prefix=(), words=(), env=None, wait=True, alone=False, name="cuda_steps"):
         keys = ["--key", runtime.key_file(key)] if key is not None else []
         variables = dict(srcdir=runtime.SOURCE, AITHERION_CONNECT_TIMEOUT=str(harness.PATIENCE_S), AITHERION_SIM_DEVICES=None)
         if key is None:
@@ -31,7 +31,7 @@ class Program:
             variables.update(alone_variables(place, key))
         variables.update(env or {})
         self.process = subprocess.Popen(
-            [*prefix, *command, os.path.join(harness.build(), "tests", "runtime", "cuda_steps")],
+            [*prefix, *command, os.path.join(harness.build(), "tests", "runtime", name)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
             env=harness.environment(**variables), cwd=harness.scratch())
         self.first = self.read() if wait else None

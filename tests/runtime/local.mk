@@ -1,6 +1,9 @@
 # The program that tests/runtime/test_cuda.py drives. Like tests/cuda_programs it runs on any libcuda.so.1.
 check_PROGRAMS += tests/runtime/cuda_steps
 tests_runtime_cuda_steps_LDADD = lib/aitherion/sim/libcuda.so.1 -lpthread
+# And test_parts.py; tests/gpu/session runs it on a GPU.
+check_PROGRAMS += tests/runtime/part_steps
+tests_runtime_part_steps_LDADD = lib/aitherion/sim/libcuda.so.1 -lpthread
 EXTRA_DIST += tests/runtime/attack.py tests/runtime/cuda.py
 check_PROGRAMS += tests/runtime/program_start
 tests_runtime_program_start_LDADD = lib/aitherion/sim/libcuda.so.1 -lpthread

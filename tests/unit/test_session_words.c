@@ -15,7 +15,7 @@ static struct ath_runtime_session items[] = {
       .program = "train.py",
       .turn = { .share_percent = ATH_UNKNOWN,
                 .state = ATH_GPU_TURN_STATE_HOLDS,
-                .claim = { 25, false, ATH_TIME_NORMAL },
+                .claim = { 25, false, ATH_TIME_NORMAL, 0 },
                 .share_source = ATH_GPU_LIMIT_SOURCE_ASKED } },
     { .id = 8,
       .program = "infer",
@@ -23,32 +23,32 @@ static struct ath_runtime_session items[] = {
                 .state = ATH_GPU_TURN_STATE_WAITS,
                 .waits_for = 7,
                 .state_ms = 1234,
-                .claim = { 0, false, ATH_TIME_NORMAL } } },
+                .claim = { 0, false, ATH_TIME_NORMAL, 0 } } },
     { .id = 9,
       .turn = { .share_percent = ATH_UNKNOWN,
                 .state = ATH_GPU_TURN_STATE_WAITS,
                 .waits_for = 99,
                 .state_ms = 20,
-                .claim = { 0, false, ATH_TIME_LOW } } },
+                .claim = { 0, false, ATH_TIME_LOW, 0 } } },
     { .id = 10,
       .program = "batch",
       .turn = { .share_percent = ATH_UNKNOWN,
                 .state = ATH_GPU_TURN_STATE_WAITS,
                 .state_ms = 500,
-                .claim = { 10, true, ATH_TIME_HIGH },
+                .claim = { 10, true, ATH_TIME_HIGH, 0 },
                 .share_source = ATH_GPU_LIMIT_SOURCE_IDENTITY } },
     { .id = 11,
       .program = "late",
       .turn = { .share_percent = ATH_UNKNOWN,
                 .state = ATH_GPU_TURN_STATE_WAITS,
                 .state_ms = ATH_UNKNOWN,
-                .claim = { 10, false, ATH_TIME_NORMAL },
+                .claim = { 10, false, ATH_TIME_NORMAL, 0 },
                 .share_source = ATH_GPU_LIMIT_SOURCE_SET } },
     { .id = 12,
       .program = "idle",
       .turn = { .share_percent = ATH_UNKNOWN,
                 .state = ATH_GPU_TURN_STATE_IDLE,
-                .claim = { 0, false, ATH_TIME_NORMAL } } },
+                .claim = { 0, false, ATH_TIME_NORMAL, 0 } } },
 };
 static struct ath_runtime_sessions sessions = { items, sizeof items / sizeof *items };
 
@@ -127,7 +127,7 @@ TEST(says_what_a_session_is_due_if_that_is_less)
         const char *wanted;
     } rows[] = {
 #define TURN(percent, is_capped, due, source)                                                      \
-    { .claim = { percent, is_capped, ATH_TIME_NORMAL },                                            \
+    { .claim = { percent, is_capped, ATH_TIME_NORMAL, 0 },                                         \
       .share_percent = due,                                                                        \
       .share_source = ATH_GPU_LIMIT_SOURCE_##source }
         { TURN(25, false, 5, IDENTITY), "5 % of its key's 25 %" },

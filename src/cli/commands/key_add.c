@@ -20,10 +20,10 @@
 #include "config/key_folder.h"
 #include "container/image/digest.h"
 
-enum { LOCK_TIMEOUT_MS = 10000, ROW_KEYS = 7 };
+enum { LOCK_TIMEOUT_MS = 10000, ROW_KEYS = 8 };
 
 struct options {
-    const char *group, *memory, *share, *priority, *sessions, *gpus;
+    const char *group, *memory, *share, *priority, *sm_share, *sessions, *gpus;
     bool is_capped, is_admin;
 };
 
@@ -75,7 +75,17 @@ static int make(struct work *work, const char *group, bool *out_has_moved, struc
 static bool has_row(const struct options *options)
 {
     return options->memory || options->share || options->is_capped || options->priority ||
-           options->sessions || options->gpus || options->is_admin;
+           options->sm_share || options->sessions || options->gpus || options->is_admin;
+}
+
+/* Returns a percentage as the document has it: without its sign. NULL stays NULL. */
+static char *number_of(const char *percentage)
+{
+    char *number = ath_xstrdup(percentage);
+    size_t length = number ? strlen(number) : 0;
+    if (length > 1 && number[length - 1] == '%')
+        number[length - 1] = '\0';
+    return number;
 }
 
 /* Writes the row of the identity into the document. A row that is there already, of a key from
@@ -86,15 +96,13 @@ static int add_row(struct work *work, const struct options *options, const char 
     ATH_AUTO(ath_document) document = { 0 };
     ATH_AUTO(ath_faults) faults = { 0 };
     ATH_AUTO(ath_texts) keys = { 0 };
-    ath_auto_free char *share = ath_xstrdup(options->share);
-    size_t length = share ? strlen(share) : 0;
-    if (length > 1 && share[length - 1] == '%')
-        share[length - 1] = '\0'; /* the document has a number */
+    ath_auto_free char *share = number_of(options->share), *part = number_of(options->sm_share);
     struct ath_change changes[ROW_KEYS];
     const struct ath_change wanted[ROW_KEYS] = { { "memory", options->memory },
                                                  { "share", share },
                                                  { "cap", options->is_capped ? "true" : NULL },
                                                  { "priority", options->priority },
+                                                 { "sm_share", part },
                                                  { "sessions", options->sessions },
                                                  { "gpus", options->gpus },
                                                  { "admin", options->is_admin ? "true" : NULL } };
@@ -214,6 +222,12 @@ static const struct ath_option option_table[] = {
       .offset = offsetof(struct options, priority),
       .help = N_("the same for the highest priority that its programs may ask for (default: "
                  "normal with --share, else high)") },
+    { .name = "sm-share",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "P",
+      .offset = offsetof(struct options, sm_share),
+      .help = N_("the same for the part of a GPU's multiprocessors that each of its sessions gets "
+                 "at most, in percent") },
     { .name = "sessions",
       .type = ATH_OPTION_TEXT,
       .metavar = "N",

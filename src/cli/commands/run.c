@@ -66,6 +66,8 @@ static void report_on(const struct ath_run_work *work, struct ath_run_report *ou
         SET("AITHERION_SHARE", work->share);
     if (work->options->priority)
         SET("AITHERION_PRIORITY", work->options->priority);
+    if (work->part)
+        SET("AITHERION_SM_SHARE", work->part);
     if (work->options->encrypt)
         SET("AITHERION_ENCRYPT", ath_run_encryptions[work->options->encrypt]);
     if (work->authorities)
@@ -213,6 +215,13 @@ static const struct ath_option options[] = {
       .offset = offsetof(struct ath_run_options, priority),
       .help = N_("which programs go first when several want a GPU: those of a higher priority, "
                  "whatever the shares (default: normal)") },
+    { .name = "sm-share",
+      .type = ATH_OPTION_TEXT,
+      .metavar = "P",
+      .offset = offsetof(struct ath_run_options, sm_share),
+      .help =
+          N_("run each process of the program on a part of each GPU's multiprocessors alone, in "
+             "percent: 1 to 100, rounded down to what the driver can divide (default: all)") },
     { .name = "encrypt",
       .type = ATH_OPTION_CHOICE,
       .choices = ath_run_encryptions,
@@ -255,7 +264,8 @@ const struct ath_command ath_command_run = {
         "Puts aitherion's libcuda.so.1 and libnvidia-ml.so.1 in front of all others on the "
         "program's library path (LD_LIBRARY_PATH), sets the environment variables that name "
         "the runtime (AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT, "
-        "AITHERION_MEMORY, AITHERION_SHARE, AITHERION_PRIORITY, AITHERION_ENCRYPT, "
+        "AITHERION_MEMORY, AITHERION_SHARE, AITHERION_PRIORITY, AITHERION_SM_SHARE, "
+        "AITHERION_ENCRYPT, "
         "AITHERION_TLS_CA), and becomes "
         "the program. First it asks the runtime for its health, with the same key and timeout "
         "(AITHERION_CONNECT_TIMEOUT, 10 seconds): without a runtime the program is not run. -v "
@@ -282,6 +292,14 @@ const struct ath_command ath_command_run = {
         "except with --cap. Programs without a share divide what is left. While a program with "
         "--priority high has work, others wait. A session for each process gets this. The row of "
         "the key (`identities` of the document) may allow less, which the command then says.\n\n"
+        "--sm-share 25 gives each process of the program a quarter of a GPU's multiprocessors, "
+        "which "
+        "no other program with --sm-share gets, and which the program sees as the GPU's number of "
+        "multiprocessors. It limits how fast the program can be, and divides no time: programs "
+        "take "
+        "turns as without it. The driver must know CUDA 12.4. docs/sharing.md says what differs "
+        "for "
+        "the program.\n\n"
         "--local runs the program with this machine's own driver and GPUs, and aitherion's "
         "libcuda.so.1 in front of it (AITHERION_LOCAL, AITHERION_DRIVER). The runtime on this "
         "machine counts its GPU memory and keeps its limits, and lists and ends its session as "

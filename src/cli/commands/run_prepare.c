@@ -25,6 +25,7 @@ void ath_run_work_free(struct ath_run_work *work)
     free(work->libraries);
     free(work->driver);
     free(work->share);
+    free(work->part);
     free(work->authorities);
     ath_server_gpus_free(&work->gpus);
     ath_run_choice_free(&work->choice);
@@ -90,7 +91,7 @@ static int check_memory(const struct ath_run_work *work, struct ath_err *err)
     return ath_err_hint(err, -EINVAL, _("give a size like 512M or 4G, or a part like 25%%"));
 }
 
-/* Reads --share and --cap. */
+/* Reads --share, --cap and --sm-share. */
 static int read_claim(struct ath_run_work *work, struct ath_err *err)
 {
     const struct ath_run_options *options = work->options;
@@ -99,6 +100,10 @@ static int read_claim(struct ath_run_work *work, struct ath_err *err)
 
     if (!status && claim.share_percent)
         work->share = ath_xasprintf("%d%s", claim.share_percent, claim.is_capped ? ",cap" : "");
+    if (!status && options->sm_share)
+        status = ath_claim_options_part(options->sm_share, &claim.sm_percent, err);
+    if (!status && claim.sm_percent)
+        work->part = ath_xasprintf("%d", claim.sm_percent);
     return status;
 }
 

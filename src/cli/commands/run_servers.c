@@ -49,6 +49,15 @@ static void add_gpus(struct ath_run_work *work, struct ath_session *session,
     ath_server_gpus_add(&work->gpus, health, has_figures ? &figures : NULL);
 }
 
+static void warn_of_part(int asked_percent, int most_percent)
+{
+    if (most_percent && asked_percent > most_percent)
+        ath_log(ATH_LOG_NORMAL,
+                _("warning: the key may have %d percent of a GPU's multiprocessors, so the program "
+                  "gets that, and not %d percent"),
+                most_percent, asked_percent);
+}
+
 /* Warns if the row of the key allows less of the GPUs' time than the program asks for: the runtime
  * gives what the row allows. */
 static void warn_of_claim(const struct ath_runtime_health *health)
@@ -56,7 +65,10 @@ static void warn_of_claim(const struct ath_runtime_health *health)
     struct ath_time_claim asked, most = health->claim;
     struct ath_err unused;
 
-    if (ath_client_time_claim(&asked, &unused) || (!asked.share_percent && !asked.priority))
+    if (ath_client_time_claim(&asked, &unused))
+        return;
+    warn_of_part(asked.sm_percent, most.sm_percent);
+    if (!asked.share_percent && !asked.priority)
         return;
     if (health->sharing == ATH_GPU_SHARING_UNKNOWN || health->sharing == ATH_GPU_SHARING_FREE) {
         ath_log(ATH_LOG_NORMAL,

@@ -13,6 +13,7 @@ struct ath_run_options {
     int transport, encrypt;             /* 0: not given */
     const char *gpus, *memory, *tls_ca; /* NULL: not given */
     const char *share, *priority;       /* the same */
+    const char *sm_share;               /* the same */
     bool is_capped, is_local;
 };
 
@@ -24,6 +25,7 @@ struct ath_run_work {
     char *libraries;
     char *driver;      /* the file of the machine's own; NULL without --local */
     char *share;       /* in the form of AITHERION_SHARE; NULL without --share */
+    char *part;        /* in the form of AITHERION_SM_SHARE; NULL without --sm-share */
     char *authorities; /* the program's file for checking certificates; NULL: it needs no other */
     size_t gpu_count;  /* that the program is to have; 0: all */
     bool is_own;       /* the runtime is this user's own, for local programs */

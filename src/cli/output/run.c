@@ -73,6 +73,8 @@ static const struct ath_field variable_fields[] = {
               .help = "with --share: a percentage, and \",cap\" with --cap", .is_optional = true),
     ATH_FIELD("AITHERION_PRIORITY", ATH_OF(ATH_FIELD_TEXT), .help = "with --priority",
               .is_optional = true, .words = ath_time_priorities),
+    ATH_FIELD("AITHERION_SM_SHARE", ATH_OF(ATH_FIELD_TEXT), .help = "with --sm-share: a percentage",
+              .is_optional = true),
     ATH_FIELD("AITHERION_ENCRYPT", ATH_OF(ATH_FIELD_TEXT), .is_optional = true,
               .words = ath_run_encryptions),
     ATH_FIELD("AITHERION_TLS_CA", ATH_OF(ATH_FIELD_TEXT), .is_optional = true),

@@ -41,15 +41,17 @@ static void add_use(struct ath_text *text, const struct ath_runtime_use *use)
         ath_words_size(use->memory_used_bytes == ATH_UNKNOWN ? 0 : use->memory_used_bytes);
     ath_auto_free char *limit =
         use->memory_limit_bytes == ATH_UNKNOWN ? NULL : ath_words_size(use->memory_limit_bytes);
-    if (!limit) {
+    if (limit)
+        ath_text_add_part(text, _(", "), _("GPU %d: %s of %s"), (int)use->device, used, limit);
+    else
         ath_text_add_part(text, _(", "), _("GPU %d: %s"), (int)use->device, used);
-        return;
-    }
-    ath_text_add_part(text, _(", "), _("GPU %d: %s of %s"), (int)use->device, used, limit);
     if (words && use->is_limit_enforced)
         ath_text_add(text, _(" (%s)"), words);
     else if (words)
         ath_text_add(text, _(" (%s, not enforced)"), words);
+    if (use->processors)
+        ath_text_add(text, _(", on %u of %u multiprocessors"), use->processors,
+                     use->processors_total);
 }
 
 char *ath_session_memory_words(const struct ath_runtime_session *session)

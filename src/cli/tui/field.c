@@ -160,6 +160,7 @@ static const struct field fields[] = {
     { "identities", "share", N_("Share of a GPU's time"), " %", NULL },
     { "identities", "cap", N_("Never more than the share"), "", NULL },
     { "identities", "priority", N_("Highest priority"), "", NULL },
+    { "identities", "sm_share", N_("Part of a GPU's multiprocessors"), " %", NULL },
     { "identities", "sessions", N_("Sessions"), "", NULL },
     { "identities", "gpus", N_("GPUs"), "", offer_gpus },
     { "identities", "admin", N_("Administrator"), "", NULL },

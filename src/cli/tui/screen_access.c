@@ -126,6 +126,8 @@ static char *rights_words(const struct ath_document_identity *row)
                           row->share);
     if (row && row->priority != ATH_UNSET)
         ath_text_add_part(&words, _(", "), _("priority %s"), ath_time_priorities[row->priority]);
+    if (row && row->sm_share != ATH_UNSET)
+        ath_text_add_part(&words, _(", "), _("%d %% of the multiprocessors"), row->sm_share);
     if (row && row->sessions != ATH_UNSET)
         ath_text_add_part(&words, _(", "),
                           ngettext("%d session", "%d sessions", (unsigned long)row->sessions),
@@ -366,6 +368,10 @@ static const struct ath_menu_row identity_rows[] = {
     { .label = N_("Highest priority"),
       .help = N_("that its programs may ask for; those of a higher one go first"),
       .fields = { "priority" },
+      .is_shown = has_row },
+    { .label = N_("Part of a GPU's multiprocessors"),
+      .help = N_("in percent, for each of its sessions"),
+      .fields = { "sm_share" },
       .is_shown = has_row },
     { .label = N_("Sessions"), .fields = { "sessions" }, .is_shown = has_row },
     { .label = N_("GPUs"), .fields = { "gpus" }, .is_shown = has_row },

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/log.h"
+#include "base/time_claim.h"
 #include "cuda/local/local.h"
 #include "remote/session/open.h"
 #include "remote/session/wishes.h"
@@ -125,6 +126,8 @@ static int take_grant(struct ath_control_channel channel, struct ath_local_grant
                                _("the server sent a message that is not valid here"));
     }
     out->only_counts = ath_control_channel_only_counts(channel);
+    uint32_t percent = ath_control_channel_sm_percent(channel);
+    out->sm_percent = percent <= ATH_SHARE_PERCENT_MAX ? (int)percent : 0;
     return ath_control_channel_has_turns(channel) ? take_turns(out, err) : 0;
 }
 
@@ -280,6 +283,14 @@ int ath_local_connect(struct ath_local_grant *out, struct ath_err *err)
 
 /* ---- questions ---- */
 
+static void put_part(const struct ath_books_part *part, struct ath_control_books_part_builder to)
+{
+    ath_control_books_part_set_groups(to, part->groups);
+    ath_control_books_part_set_wanted(to, part->wanted);
+    ath_control_books_part_set_processors(to, part->processors);
+    ath_control_books_part_set_total(to, part->total);
+}
+
 /* The caller has the lock. */
 static bool send_books(const struct ath_local_question *question)
 {
@@ -293,6 +304,8 @@ static bool send_books(const struct ath_local_question *question)
     ath_control_books_question_set_bytes(to, question->bytes);
     ath_control_books_question_set_object(to, question->object);
     ath_control_books_question_set_name(to, question->name);
+    if (question->asks == ATH_CONTROL_BOOKS_ASK_TAKE_PART)
+        put_part(&question->part, ath_control_books_question_init_part(to));
     connection.is_there = !ath_session_send(&connection.session, &err);
     return connection.is_there;
 }

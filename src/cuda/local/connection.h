@@ -14,12 +14,14 @@
 #include "base/err.h"
 #include "proto/control.h"
 #include "remote/session/device_list.h"
+#include "runtime/quota/books.h"
 
 struct ath_local_question {
     enum ath_control_books_ask asks;
     size_t device;
     int64_t bytes;
     uint64_t object, name;
+    struct ath_books_part part; /* of takePart */
 };
 
 /* The runtime's answer to the program. */
@@ -27,6 +29,7 @@ struct ath_local_grant {
     char visible[ATH_DEVICES_MAX * 48]; /* CUDA_VISIBLE_DEVICES; empty: as it is */
     size_t devices[ATH_DEVICES_MAX], count;
     bool only_counts;
+    int sm_percent; /* of each GPU's multiprocessors; 0: all */
     uint64_t session;
     int turns_memory,
         turns_fd; /* turns/private_page.h, and the pipe's end; -1: there are no turns */

@@ -1,7 +1,7 @@
 # The libcuda.so.1 of programs that have the driver in their own process (`aitherion run --local`).
 localdriverdir = $(pkglibdir)/local
 localdriver_PROGRAMS = lib/aitherion/local/libcuda.so.1
-lib_aitherion_local_libcuda_so_1_SOURCES = $(QUOTA_SOURCES) \
+lib_aitherion_local_libcuda_so_1_SOURCES = $(QUOTA_SOURCES) $(PART_SOURCES) \
 	src/cuda/local/connection.c src/cuda/local/connection.h \
 	src/cuda/local/driver.c \
 	src/cuda/local/entry_points.c \
@@ -9,7 +9,7 @@ lib_aitherion_local_libcuda_so_1_SOURCES = $(QUOTA_SOURCES) \
 	src/cuda/local/remote_books.c src/cuda/local/remote_books.h \
 	src/cuda/local/session.c \
 	$(TURN_GATE)
-nodist_lib_aitherion_local_libcuda_so_1_SOURCES = proto/cuda-local.c proto/cuda-turns.c
+nodist_lib_aitherion_local_libcuda_so_1_SOURCES = proto/cuda-local.c proto/cuda-part.c proto/cuda-turns.c
 lib_aitherion_local_libcuda_so_1_CFLAGS = $(COMPILE_SHARED)
 lib_aitherion_local_libcuda_so_1_LDFLAGS = $(LINK_SHARED) -Wl,-soname,libcuda.so.1 \
 	-Wl,--version-script=proto/cuda-several.map

@@ -93,6 +93,16 @@ static void log_event(enum ath_books_event event, size_t device, int64_t asked_b
     ath_local_tell(&question);
 }
 
+/* ---- multiprocessors ---- */
+
+static uint64_t take_part(size_t device, const struct ath_books_part *part)
+{
+    const struct ath_local_question question = { .asks = ATH_CONTROL_BOOKS_ASK_TAKE_PART,
+                                                 .device = device,
+                                                 .part = *part };
+    return ask(&question);
+}
+
 /* ---- shares ---- */
 
 static uint64_t share_make(size_t device, int64_t bytes)
@@ -140,6 +150,7 @@ const struct ath_books *ath_local_books(bool only_counts)
         .note = note,
         .look = look,
         .log = log_event,
+        .take_part = take_part,
         .share_make = share_make,
         .share_name = share_name,
         .share_find = share_find,

@@ -14,6 +14,7 @@
 #include "cuda/local/remote_books.h"
 #include "cuda/turns/gate.h"
 #include "remote/session/open.h"
+#include "runtime/part/part.h"
 #include "runtime/quota/quota.h"
 #include "turns/private_page.h"
 
@@ -68,17 +69,42 @@ static int begin_turns(const struct ath_local_grant *grant, struct ath_cuda_driv
     return 0;
 }
 
-/* Puts the gate and the shares in front of the driver's functions. Until now they answered that the
- * driver is not initialized. */
+static void say_part(const char *text)
+{
+    ath_log(ATH_LOG_NORMAL, "%s", text);
+}
+
+/* Leaves the program a part of each GPU's multiprocessors. */
+static int begin_part(const struct ath_local_grant *grant, struct ath_cuda_driver *driver,
+                      struct ath_err *err)
+{
+    const struct ath_part_setup setup = { .percent = grant->sm_percent,
+                                          .devices = grant->devices,
+                                          .device_count = grant->count,
+                                          .books = ath_local_books(grant->only_counts),
+                                          .say = say_part };
+    if (grant->sm_percent && ath_part_lacks(driver))
+        return ath_err_set(err, -ENOTSUP, ATH_E_LIBRARY, "%s",
+                           _("a part of the multiprocessors (--sm-share) needs a driver for CUDA "
+                             "12.4 or newer"));
+    ath_part_begin(&setup, driver);
+    return 0;
+}
+
+/* Puts the part, the gate and the shares in front of the driver's functions. Until now they
+ * answered that the driver is not initialized. */
 static int wrap(const struct ath_local_grant *grant, struct ath_err *err)
 {
     static struct ath_cuda_driver driver;
     driver = ath_local.driver;
-    int status = begin_turns(grant, &driver, err);
+    int status = begin_part(grant, &driver, err);
+    if (!status)
+        status = begin_turns(grant, &driver, err);
     if (status)
         return status;
     ath_quota_set_devices(ath_local_books(grant->only_counts), grant->devices, grant->count);
     ath_quota_wrap(&ath_local_captures, &driver);
+    ath_part_show(&driver);
     ath_local.driver = driver;
     return 0;
 }

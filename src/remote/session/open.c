@@ -157,7 +157,13 @@ int ath_client_time_claim(struct ath_time_claim *out, struct ath_err *err)
 {
     const char *share = ath_client_variable("AITHERION_SHARE");
     const char *priority = ath_client_variable("AITHERION_PRIORITY");
+    const char *part = ath_client_variable("AITHERION_SM_SHARE");
     *out = (struct ath_time_claim){ 0 };
+    if (part && ath_sm_share_parse(part, &out->sm_percent)) {
+        ath_err_set(err, -EINVAL, ATH_E_USAGE,
+                    _("AITHERION_SM_SHARE is '%s', which is no part of the multiprocessors"), part);
+        return ath_err_hint(err, -EINVAL, _("give a percentage from 1 to 100, such as 25"));
+    }
     if (share && ath_time_share_parse(share, out)) {
         ath_err_set(err, -EINVAL, ATH_E_USAGE,
                     _("AITHERION_SHARE is '%s', which is no share of the GPUs' time"), share);

@@ -15,6 +15,8 @@
  *     AITHERION_SHARE            the share of the GPUs' time that each process of the program asks
  *                                for: 25, or "25,cap" for no more than that
  *     AITHERION_PRIORITY         high, normal or low: who goes first when several want a GPU
+ *     AITHERION_SM_SHARE         the part of each GPU's multiprocessors that each process of the
+ *                                program gets: 25 percent
  *     AITHERION_LOG_LEVEL        error, warning, info or debug: the messages on standard error
  *                                (base/log.h). info: server and transport. debug: also calls that
  *                                fail, and why calls are refused
@@ -60,8 +62,8 @@ int ath_client_timeout(uint64_t *out_ms, struct ath_err *err);
  * -EINVAL "usage" with err. */
 int ath_client_memory_limit(struct ath_memory_limit *out, struct ath_err *err);
 
-/* Reads AITHERION_SHARE and AITHERION_PRIORITY. *out is no claim if neither is set. Returns 0, or
- * -EINVAL "usage" with err. */
+/* Reads AITHERION_SHARE, AITHERION_PRIORITY and AITHERION_SM_SHARE. *out is no claim if none is
+ * set. Returns 0, or -EINVAL "usage" with err. */
 int ath_client_time_claim(struct ath_time_claim *out, struct ath_err *err);
 
 /* Reads AITHERION_ENCRYPT and AITHERION_TLS_CA. Returns 0, or -EINVAL with err. */

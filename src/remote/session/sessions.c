@@ -12,23 +12,26 @@ static void take_use(struct ath_gpu_device_use from, struct ath_runtime_use *to)
 {
     int64_t used = ath_gpu_device_use_memory_used_bytes(from);
     int64_t limit = ath_gpu_device_use_memory_limit_bytes(from);
-    *to =
-        (struct ath_runtime_use){ .device = ath_gpu_device_use_device(from),
-                                  .memory_used_bytes = used < 0 ? ATH_UNKNOWN : used,
-                                  .memory_limit_bytes = limit < 0 ? ATH_UNKNOWN : limit,
-                                  .limit_source = ath_gpu_device_use_memory_limit_source(from),
-                                  .is_limit_enforced = ath_gpu_device_use_is_limit_enforced(from) };
+    *to = (struct ath_runtime_use){ .device = ath_gpu_device_use_device(from),
+                                    .memory_used_bytes = used < 0 ? ATH_UNKNOWN : used,
+                                    .memory_limit_bytes = limit < 0 ? ATH_UNKNOWN : limit,
+                                    .limit_source = ath_gpu_device_use_memory_limit_source(from),
+                                    .is_limit_enforced = ath_gpu_device_use_is_limit_enforced(from),
+                                    .processors = ath_gpu_device_use_processors(from),
+                                    .processors_total = ath_gpu_device_use_processors_total(from) };
 }
 
 struct ath_time_claim ath_claim_take(struct ath_gpu_claim from)
 {
     uint32_t percent = ath_gpu_claim_share_percent(from);
+    uint32_t part = ath_gpu_claim_sm_percent(from);
     enum ath_time_priority priority = (enum ath_time_priority)ath_gpu_claim_priority(from);
 
     return (struct ath_time_claim){
         .share_percent = percent <= ATH_SHARE_PERCENT_MAX ? (int)percent : 0,
         .is_capped = ath_gpu_claim_is_capped(from),
-        .priority = ath_time_priority_word((int)priority) ? priority : ATH_TIME_UNSET
+        .priority = ath_time_priority_word((int)priority) ? priority : ATH_TIME_UNSET,
+        .sm_percent = part <= ATH_SHARE_PERCENT_MAX ? (int)part : 0
     };
 }
 

@@ -30,6 +30,7 @@ static int put_time_claim(struct ath_control_open_channel_builder to, struct ath
     ath_gpu_claim_set_share_percent(wire, (uint32_t)claim.share_percent);
     ath_gpu_claim_set_is_capped(wire, claim.is_capped);
     ath_gpu_claim_set_priority(wire, (enum ath_gpu_priority)claim.priority);
+    ath_gpu_claim_set_sm_percent(wire, (uint32_t)claim.sm_percent);
     return 0;
 }
 

@@ -30,6 +30,13 @@ enum ath_books_event {
     ATH_BOOKS_NO_MEMORY_FOR_CONTEXT, /* the GPU has none left for a context */
 };
 
+/* Groups of a device's multiprocessors that a session wants for itself, and what they are. */
+struct ath_books_part {
+    uint32_t groups;            /* into which the driver divides the device, at most 64 */
+    uint32_t wanted;            /* of them; 0: gives its part back */
+    uint32_t processors, total; /* in the wanted groups and in the device, for people */
+};
+
 struct ath_books {
     /* Takes bytes of a device. Returns false if a limit has no room for them, and the server
      * enforces limits. */
@@ -40,6 +47,9 @@ struct ath_books {
     void (*note)(size_t device);
     void (*look)(size_t device, struct ath_books_page *out);
     void (*log)(enum ath_books_event event, size_t device, int64_t asked_bytes);
+    /* Takes groups that no other session has. Returns a bit for each; 0: too few are free. A
+     * session has one part of a device, and each call forgets the one before. */
+    uint64_t (*take_part)(size_t device, const struct ath_books_part *part);
 
     /*
      * Shares: memory that several sessions have, which counts once. share_make() makes one of
