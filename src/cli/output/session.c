@@ -67,8 +67,7 @@ static const struct ath_field use_fields[] = {
               .help = "that the session has for itself (run --sm-share); null for no part",
               .is_nullable = true, .find = find_part),
     ATH_FIELD("multiprocessors_total", AT(processors_total),
-              .help = "of the whole GPU; null for no part",
-              .is_nullable = true, .find = find_part),
+              .help = "of the whole GPU; null for no part", .is_nullable = true, .find = find_part),
     { .name = NULL },
 };
 #undef AT
