@@ -9,6 +9,9 @@
 annotation prefix @0xd3cc615668af0a49 (file) :Text;
 # The prefix of a file's C names, behind "ath_". Without this annotation the prefix is the file's name.
 
+annotation outerMessages @0xc1a9d27be0354f68 (file) :Void;
+# Only structs that no other struct contains are messages: in C the others cannot be opened or started as one.
+
 struct Version {
   major @0 :UInt16;
   minor @1 :UInt16;

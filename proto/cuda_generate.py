@@ -57,7 +57,7 @@ class Wire:
 
     def text(self):
         lines = [f"{WIRE_ID};", "# Written by proto/cuda_generate.py from cuda.capnp; a change there is a change here.",
-                 'using Common = import "/common.capnp";', '$Common.prefix("cudaWire");', "",
+                 'using Common = import "/common.capnp";', '$Common.prefix("cudaWire");', "$Common.outerMessages;", "",
                  "struct Call {", "  number @0 :UInt64;       # of the session's calls, from 1 on, in their order",
                  "  thread @1 :UInt32;       # of the client's, from 0 on",
                  "  captureMode @2 :UInt32;  # the thread's CUstreamCaptureMode",

@@ -12,7 +12,11 @@ For a struct Hello of a file with the prefix "control" (an annotation of proto/c
     struct ath_control_hello_builder    ath_control_hello_set_NAME(builder, value), ath_control_hello_init_NAME(builder...)
     ath_control_hello_open()            checks a whole message; after it no reader can fail
     ath_control_hello_start()           the root of a message to build
+    ath_control_hello_item()            a reader, and ath_control_hello_place() a builder, of an item of a list
     enum ath_control_hello_which        of an unnamed union, and ath_control_hello_which(reader)
+
+Only a struct of which a list exists gets item() and place(). With the annotation outerMessages only a struct that no other struct
+contains gets open() and start(). These were a third of the functions of cuda-wire.h, which 60 files include.
 """
 import os
 import re
@@ -31,6 +35,7 @@ SUFFIXES = {"int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8
 ITEM_SIZES = {"void": 0, "bool": 1, "int8": 2, "uint8": 2, "int16": 3, "uint16": 3, "enum": 3, "int32": 4, "uint32": 4,
               "float32": 4, "int64": 5, "uint64": 5, "float64": 5, "text": 6, "data": 6, "list": 6, "struct": 7}
 PREFIX_ANNOTATION = 0xD3CC615668AF0A49
+OUTER_MESSAGES_ANNOTATION = 0xC1A9D27BE0354F68
 POINTERS = ("text", "data", "list", "struct")
 
 
@@ -67,6 +72,14 @@ class Names:
                 for struct_id in (method.parameters_id, method.results_id):
                     if not asked.nodes[struct_id].scope_id:
                         self._parents[struct_id] = node.id
+
+        inner = [field.type for node in asked.nodes.values() for field in node.fields if field.type]
+        items = [type_.item for type_ in inner if type_.kind == "list"]
+        for type_ in items:  # grows: lists of lists
+            if type_.kind == "list":
+                items.append(type_.item)
+        self.listed = {type_.type_id for type_ in items if type_.kind == "struct"}
+        self.inner = {type_.type_id for type_ in inner if type_.kind == "struct"} | self.listed
 
     def file_of(self, node):
         while node.kind != "file":
@@ -217,11 +230,13 @@ class Writer:
 
     def accessors(self, node):
         name = self.names.c(node)
-        if not node.is_group:
+        is_message = node.id not in self.names.inner or OUTER_MESSAGES_ANNOTATION not in self.file.annotations
+        if is_message and not node.is_group:
             self.function(f"int {name}_open(const uint8_t *words, size_t length, struct {name} *out)",
                           f"return ath_wire_open(words, length, &{name}_shape, &out->at);")
             self.function(f"struct {name}_builder {name}_start(struct ath_wire_builder *builder)",
                           f"return (struct {name}_builder){{ ath_wire_start(builder, &{name}_shape) }};")
+        if node.id in self.names.listed:
             self.function(f"struct {name} {name}_item(struct ath_wire_list list, uint32_t index)",
                           f"return (struct {name}){{ ath_wire_list_struct(list, index) }};")
             self.function(f"struct {name}_builder {name}_place(struct ath_wire_array array, uint32_t index)",
