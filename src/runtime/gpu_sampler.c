@@ -24,6 +24,7 @@
 #include "proto/gpu-control.h"
 #include "runtime/driver_library.h"
 #include "runtime/event_log.h"
+#include "runtime/gpu_log.h"
 
 enum {
     TICK_MS = 1000,       /* between samples, and looks whether one is wanted */
@@ -94,7 +95,8 @@ struct sampler {
     bool knows_processes;                        /* NVML's process ids are those of the board */
     unsigned long long seen_us[ATH_DEVICES_MAX]; /* of the last sample of processes */
     int64_t busy_percent[ATH_SESSION_BOARD_MAX]; /* of each session, in this sample */
-    uint64_t judged_ms;                          /* when the scores were last computed; 0: never */
+    struct ath_gpu_log logs[ATH_DEVICES_MAX];
+    uint64_t judged_ms; /* when the scores were last computed; 0: never */
 };
 
 /* ---- the questions ---- */
@@ -269,6 +271,8 @@ static void note_xid(const struct sampler *sampler, const nvmlEventData_t *event
                      atomic_load(&sample->figures[FIGURE(xids)]) + 1);
     atomic_store(&sample->figures[FIGURE(last_xid)], (int64_t)event->eventData);
     ath_xid_count(&sample->xids, (int64_t)event->eventData);
+    ath_gpu_log_xid(&sampler->server->devices.items[number], (size_t)number,
+                    (int64_t)event->eventData);
 }
 
 static void take_events(const struct sampler *sampler)
@@ -340,6 +344,8 @@ static void judge_health(struct sampler *sampler, size_t number)
         ath_gpu_nvml_ask(&sampler->health, sampler->devices[number], &facts);
     ath_gpu_health_judge(&facts, &health);
     atomic_store(&sample->figures[FIGURE(health_score)], health.score);
+    ath_gpu_log_score(&sampler->logs[number], &sampler->server->devices.items[number], number,
+                      &health, ath_now_ms());
 }
 
 /* ---- sessions ---- */

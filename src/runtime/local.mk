@@ -41,6 +41,7 @@ libaitherion_a_SOURCES += $(QUOTA_SOURCES) $(PART_SOURCES) \
 	src/runtime/fd_passing.c src/runtime/fd_passing.h \
 	src/runtime/figures.c src/runtime/figures.h \
 	src/runtime/first_message.c src/runtime/first_message.h \
+	src/runtime/gpu_log.c src/runtime/gpu_log.h \
 	src/runtime/gpu_sampler.c src/runtime/gpu_sampler.h \
 	src/runtime/helper.c src/runtime/helper.h \
 	src/runtime/host_limits.c src/runtime/host_limits.h \

@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 
 BOARD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "etc", "grafana", "aitherion-board.json")
 COLUMN, ROW, GAP = 50, 26, 6  # of the board's grid, in pixels
-STEPS, RATE_S, LEGENDS = 120, 20, 4
+STEPS, RATE_S, LEGENDS = 60, 20, 4
 COLOURS = ("#73bf69", "#f2cc0c", "#5794f2", "#ff780a", "#e02f44", "#b877d9", "#37872d", "#8ab8ff", "#fade2a", "#c4162a")
 SUFFIXES = {"bytes": "B", "Bps": "B/s", "s": "s", "celsius": "°C", "watt": "W", "hertz": "Hz", "cps": "/s", "short": ""}
 
@@ -65,7 +65,7 @@ def lines_of(points, step, place):
     for at, value in points:
         if last is not None and at - last > 2.5 * step:
             pieces.append([])
-        pieces[-1].append("{:.1f},{:.1f}".format(*place(at, value)))
+        pieces[-1].append("{:.0f},{:.0f}".format(*place(at, value)))
         last = at
     return [" ".join(piece if len(piece) > 1 else piece * 2) for piece in pieces]
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,7 +12,9 @@
 #include "patience.h"
 #include "proto/gpu-control.h"
 #include "remote/session/figures.h"
+#include "runtime/event_log.h"
 #include "runtime/figures.h"
+#include "runtime/gpu_log.h"
 #include "unit.h"
 
 static struct ath_server server;
@@ -346,4 +349,59 @@ TEST(collects_what_the_board_counts)
     ck_assert_int_eq(figures.devices[1].memory_used_bytes, 4096);
     ck_assert_int_eq(figures.devices[1].sessions, 1);
     ck_assert_int_eq(figures.devices[1].temperature_c, ATH_UNKNOWN);
+}
+
+/* ---- the log of the GPUs' health ---- */
+
+static int log_fd;
+
+/* Notes a score and returns the event that it writes, or "". */
+static const char *event_of(struct ath_gpu_log *log, int score, uint64_t now_ms)
+{
+    static char line[512];
+    static const struct ath_device device = { .pci = "0000:01:00.0" };
+    struct ath_gpu_health health = { .score = score, .deduction_count = score < 100 };
+    char *begin;
+
+    health.deductions[0] = ATH_GPU_DEDUCT_HOT;
+    ath_gpu_log_score(log, &device, 3, &health, now_ms);
+    ssize_t length = read(log_fd, line, sizeof line - 1);
+    line[length > 0 ? length : 0] = '\0';
+    begin = strstr(line, "level=");
+    return begin ? begin : "";
+}
+
+TEST(a_score_that_goes_up_and_down_does_not_fill_the_log)
+{
+    struct ath_gpu_log log = { 0 };
+    uint64_t now_ms = 1;
+    int ends[2];
+
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    log_fd = ends[0];
+    ath_event_log_to(ends[1]);
+    ck_assert_str_eq(event_of(&log, ATH_UNKNOWN, now_ms), "");
+    ck_assert_str_eq(event_of(&log, 90, now_ms), "");
+    ck_assert_str_eq(event_of(&log, 89, now_ms), "level=warning event=gpu-unhealthy device=3 "
+                                                 "pci=0000:01:00.0 score=89 reasons=hot\n");
+    ck_assert_str_eq(event_of(&log, 89, now_ms), "");
+    ck_assert_str_eq(event_of(&log, 100, ++now_ms), "");
+    ck_assert_str_eq(event_of(&log, 89, ++now_ms), "");
+    ck_assert_str_eq(event_of(&log, 50, ++now_ms), "level=warning event=gpu-unhealthy device=3 "
+                                                   "pci=0000:01:00.0 score=50 reasons=hot\n");
+    ck_assert_str_eq(event_of(&log, 49, ++now_ms), "level=error event=gpu-unhealthy device=3 "
+                                                   "pci=0000:01:00.0 score=49 reasons=hot\n");
+    ck_assert_str_eq(event_of(&log, 100, ++now_ms), "");
+    ck_assert_str_eq(event_of(&log, ATH_UNKNOWN, ++now_ms), "");
+    ck_assert_str_eq(event_of(&log, 100, ++now_ms), "");
+    ck_assert_str_eq(event_of(&log, 90, now_ms + ATH_GPU_LOG_FINE_MS - 1), "");
+    ck_assert_str_eq(event_of(&log, 100, now_ms + ATH_GPU_LOG_FINE_MS),
+                     "level=info event=gpu-healthy device=3 pci=0000:01:00.0 score=100\n");
+    ck_assert_str_eq(event_of(&log, 100, now_ms + 2 * ATH_GPU_LOG_FINE_MS), "");
+    ck_assert_str_eq(event_of(&log, 89, now_ms + 2 * ATH_GPU_LOG_FINE_MS),
+                     "level=warning event=gpu-unhealthy device=3 "
+                     "pci=0000:01:00.0 score=89 reasons=hot\n");
+    ath_event_log_to(STDERR_FILENO);
+    close(ends[0]);
+    close(ends[1]);
 }
