@@ -33,6 +33,7 @@ libadmin_a_SOURCES += \
 	src/cli/commands/menu.c \
 	src/cli/commands/metrics.c \
 	src/cli/commands/estimate.c \
+	src/cli/commands/export.c \
 	src/cli/commands/fingerprint.c \
 	src/cli/commands/place.c \
 	src/cli/commands/restart.c \
@@ -114,6 +115,7 @@ libadmin_a_SOURCES += \
 	src/cli/output/output.c src/cli/output/output.h \
 	src/cli/output/equivalent.c src/cli/output/equivalent.h \
 	src/cli/output/estimate.c src/cli/output/estimate.h \
+	src/cli/output/export.c src/cli/output/export.h \
 	src/cli/output/fingerprint.c src/cli/output/fingerprint.h \
 	src/cli/output/gpu_health.c src/cli/output/gpu_health.h \
 	src/cli/output/gpu_figures.c src/cli/output/gpu_figures.h \

@@ -7,3 +7,16 @@ libadmin_a_SOURCES += \
 	src/cluster/place.c src/cluster/place.h \
 	src/cluster/read.c src/cluster/read.h \
 	src/cluster/slurm_topology.c src/cluster/slurm_topology.h
+
+# One file for each export.
+libadmin_a_SOURCES += \
+	src/cluster/export/configmap.c \
+	src/cluster/export/export.c src/cluster/export/export.h \
+	src/cluster/export/hypernode.c \
+	src/cluster/export/kubelet.c \
+	src/cluster/export/labels.c \
+	src/cluster/export/nrt.c \
+	src/cluster/export/pod.c \
+	src/cluster/export/resourceslice.c \
+	src/cluster/export/slurm.c \
+	src/cluster/export/topograph.c

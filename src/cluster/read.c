@@ -19,6 +19,7 @@
 #include "cluster/made.h"
 #include "cluster/slurm_topology.h"
 #include "config/bind.h"
+#include "numa/core.h"
 #include "numa/discover.h"
 
 struct reader {
@@ -175,6 +176,7 @@ static int machine_of(struct reader *reader, const struct ath_cluster_document_n
         };
         ath_cluster_make_machine(&counts, &machine);
     }
+    ath_cores_read(NULL, &machine);
     *out = ath_cluster_add_machine(&reader->cluster, &machine);
     return 0;
 }
@@ -344,6 +346,7 @@ static int add_file(struct reader *reader, const char *name)
     int status = ath_machine_discover(&source, &machine, reader->err);
     if (status)
         return status;
+    ath_cores_read(NULL, &machine);
     ath_auto_free char *stem = ath_xasprintf("%.*s", (int)(strrchr(name, '.') - name), name);
     const char *host = machine.hostname && *machine.hostname ? machine.hostname : stem;
     size_t node = ath_cluster_add_node(&reader->cluster, host);

@@ -19,6 +19,7 @@
 #include "cli/output/document.h"
 #include "cli/output/equivalent.h"
 #include "cli/output/estimate.h"
+#include "cli/output/export.h"
 #include "cli/output/fields.h"
 #include "cli/output/fingerprint.h"
 #include "cli/output/gpu_rates.h"
@@ -52,6 +53,7 @@ static const struct ath_view *const views[] = {
     &ath_cluster_estimate_view,
     &ath_cluster_place_view,
     &ath_cluster_show_view,
+    &ath_export_view,
     &ath_completion_view,
     &ath_document_view,
     &ath_equivalent_view,

@@ -13,6 +13,7 @@
     X(estimate)                                                                                    \
     X(fingerprint)                                                                                 \
     X(cluster)                                                                                     \
+    X(export)                                                                                      \
     X(numa)                                                                                        \
     X(init)                                                                                        \
     X(configure)                                                                                   \
