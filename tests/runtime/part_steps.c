@@ -10,8 +10,9 @@
  *     fits            a cooperative launch of as many blocks as fit on its multiprocessors, and one
  *                     of one more: the results
  *     order           whether the null stream and others wait for each other as CUDA says: "right"
- *     time US         milliseconds that a kernel took which takes so many microseconds on all
- *                     multiprocessors of the simulated device
+ *     time US LOOPS   milliseconds of ten kernels that have blocks for a whole GPU: each takes so
+ *                     many microseconds on all multiprocessors of the simulated device, and so many
+ *                     loops on a GPU
  *     context         the result of cuCtxCreate()
  *     hidden          whether the program sees only its primary context: "right"
  *     again           ends the primary context and begins it again
@@ -270,11 +271,16 @@ static void step_order(const char *words)
 
 static void step_time(const char *words)
 {
-    unsigned int us = (unsigned int)atoi(words), loops = 0, party = 1;
+    enum { TIMES = 10, MANY = 2112 };
+    char *end;
+    unsigned int us = (unsigned int)strtoul(words, &end, 10);
+    unsigned int loops = (unsigned int)strtoul(end, NULL, 10), party = 1;
     void *params[] = { &us, &loops, &party };
     struct timespec before, after;
+    OK(cuCtxSynchronize());
     clock_gettime(CLOCK_MONOTONIC, &before);
-    OK(cuLaunchKernel(occupy, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    for (int i = 0; i < TIMES; i++)
+        OK(cuLaunchKernel(occupy, MANY, 1, 1, THREADS, 1, 1, 0, NULL, params, NULL));
     OK(cuCtxSynchronize());
     clock_gettime(CLOCK_MONOTONIC, &after);
     printf("%ld\n",
