@@ -34,6 +34,7 @@ PYTHON_TESTS = \
 	tests/golden/same_machine.py \
 	tests/golden/topo_matrix.py \
 	tests/cli/test_completion.py \
+	tests/cli/test_cluster.py \
 	tests/cli/test_configure_flags.py \
 	tests/cli/test_document.py \
 	tests/cli/test_machine_states.py \
@@ -47,6 +48,7 @@ PYTHON_TESTS = \
 	tests/cli/test_help.py \
 	tests/cli/test_hostile.py \
 	tests/cli/test_image.py \
+	tests/cli/test_export.py \
 	tests/cli/test_output.py \
 	tests/cli/test_measure.py \
 	tests/cli/test_plan.py \
@@ -57,6 +59,7 @@ PYTHON_TESTS = \
 	tests/cli/test_run.py \
 	tests/cli/test_start.py \
 	tests/cli/test_texts.py \
+	tests/cli/test_topology_json.py \
 	tests/cli/test_usage.py \
 	tests/cli/test_watching.py \
 	tests/cuda/test_generator.py \
@@ -108,6 +111,7 @@ PYTHON_TESTS = \
 	tests/sim/test_gpu_time.py \
 	tests/sim/test_nvcc.py \
 	tests/sim/test_programs.py \
+	tests/slurm/test_slurm.py \
 	tests/tui/test_menus.py \
 	tests/tui/test_screens.py \
 	tests/tui/test_terminal.py \
