@@ -17,6 +17,7 @@ enum {
     CHART_ROWS = 6, /* with its title */
     CHART_COLUMNS_LEAST = 28,
     CHART_COLUMNS_MOST = 100,
+    CHART_GAP = 2,
 };
 
 enum {
@@ -309,11 +310,11 @@ void ath_top_draw_charts(struct ath_canvas *canvas)
         !is_known_anywhere(top, offsetof(struct ath_top_gpu, figures.busy_percent)))
         return;
     across = across > (int)top->gpu_count ? (int)top->gpu_count : across;
-    int width = (canvas->columns - 1) / across - 1;
+    int width = (canvas->columns - 1) / across - CHART_GAP;
     width = width > CHART_COLUMNS_MOST ? CHART_COLUMNS_MOST : width;
     for (size_t i = 0; i < top->gpu_count && ath_canvas_rows_left(canvas) >= least_rows;) {
         for (int j = 0; j < across && i < top->gpu_count; j++, i++)
-            draw_chart(canvas, &top->gpus[i], 1 + j * (width + 1), width);
+            draw_chart(canvas, &top->gpus[i], 1 + j * (width + CHART_GAP), width);
         canvas->row += CHART_ROWS;
         least_rows = canvas->rows * 2 / 3;
     }
