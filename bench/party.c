@@ -61,6 +61,8 @@ struct lane {
     CUevent ends[IN_FLIGHT_MAX];
     CUgraphExec graph;
     CUdeviceptr memory;
+    sem_t calls; /* functions of the program that were called, if is_calling */
+    bool is_calling;
     /* results */
     uint64_t chunks;
     double seconds, stall_ms;
@@ -149,6 +151,23 @@ static void issue_with_host_functions(struct lane *lane)
     ok(cuLaunchHostFunc(lane->stream, nothing, NULL));
 }
 
+static void call_for_more(void *calls)
+{
+    sem_post(calls);
+}
+
+/* Each kernel is launched because the function behind an earlier one was called. */
+static void issue_from_host_functions(struct lane *lane)
+{
+    if (!lane->is_calling)
+        sem_init(&lane->calls, 0, lane->kind->in_flight);
+    lane->is_calling = true;
+    while (sem_wait(&lane->calls))
+        ;
+    issue_kernels(lane);
+    ok(cuLaunchHostFunc(lane->stream, call_for_more, &lane->calls));
+}
+
 /* name, us of a kernel, kernels, in flight, lanes, their number, pause, how */
 static const struct kind kinds[] = {
     /* the parties of the goals */
@@ -166,6 +185,7 @@ static const struct kind kinds[] = {
     { "clearing", 0, 50, 3, ONE_THREAD, 1, 0, issue_clearing },
     { "unwaited", 500, 10, IN_FLIGHT_MAX, ONE_THREAD, 1, 0, issue_with_events },
     { "callbacks", 50000, 1, 4, ONE_THREAD, 1, 0, issue_with_host_functions },
+    { "called", 50000, 1, 4, ONE_THREAD, 1, 0, issue_from_host_functions },
     { "long", 100000, 1, 2, ONE_THREAD, 1, 0, issue_kernels },
 };
 

@@ -11,7 +11,7 @@ import parties
 RATIOS = [(10, 90), (25, 75), (50, 50), (10, 20, 70)]
 KINDS = {"kernels": "10 ms kernels", "issued": "5 us kernels, issued", "loop": "launch and wait", "graphs": "graphs", parties.TORCH: "PyTorch"}
 MIXED = ["kernels", "issued", "loop"]
-CHEATERS = ["streams", "threads", "contexts", "children", "clearing", "graphs", "unwaited", "callbacks", "long", "loop"]
+CHEATERS = ["streams", "threads", "contexts", "children", "clearing", "graphs", "unwaited", "callbacks", "called", "long", "loop"]
 SESSIONS = 8
 ALONE = 99  # number of a party that is alone
 LONGEST_KERNEL_MS = 0.3  # of the training beside which latency is measured

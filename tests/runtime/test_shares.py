@@ -143,11 +143,23 @@ class Shares(test_keys.Base):
             cheater = self.party(server, 2, "--share", "100", kind="children", key=self.path("bob"))
             self.check_shares([honest, cheater], [50, 50])
 
+    def test_cheaters_get_no_more(self):
+        """Many streams, threads, contexts, graphs, loops of fills, events that nobody waits for, loops of launch and wait."""
+        kinds = {"streams": 1000, "threads": 1000, "contexts": 1000, "graphs": 100, "clearing": 0, "unwaited": 500, "loop": 200}
+        with self.server("--identities", self.rows_of_two(), keys=self.folder) as server:
+            honest = self.party(server, 1, key=self.path("alice"))
+            for number, (kind, kernel_us) in enumerate(kinds.items(), 2):
+                with self.subTest(kind):
+                    cheater = self.party(server, number, "--share", "100", kind=kind, key=self.path("bob"), BENCH_KERNEL_US=kernel_us)
+                    self.check_honest(honest, cheater)
+                    cheater.kill()
+
     def test_long_kernels_with_functions_behind_them_get_no_more(self):
         """Though their end may need the program, so others do not wait for it for long."""
-        with self.server() as server:
-            honest = self.party(server, 1, "--share", "50")
-            self.check_honest(honest, self.party(server, 2, "--share", "50", kind="callbacks", BENCH_KERNEL_US=30000))
+        for kind in ("callbacks", "called"):
+            with self.subTest(kind), self.server() as server:
+                honest = self.party(server, 1, "--share", "50")
+                self.check_honest(honest, self.party(server, 2, "--share", "50", kind=kind, BENCH_KERNEL_US=30000))
 
     def test_without_turns_more_processes_get_more(self):
         """So the test above can fail."""
