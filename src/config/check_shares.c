@@ -14,16 +14,29 @@ static bool may_use(const struct ath_document_identity *identity, const char *gp
            (gpu && ath_check_has_name(identity->gpus.items, identity->gpus.count, gpu));
 }
 
-/* Adds up the shares of identities that may use a GPU. Returns false if they are too much, and then
- * adds the fault. */
-static bool check_gpu(const struct ath_check *check, const char *gpu)
+/* Indexes of ath_time_priorities. */
+enum { LOW, NORMAL, HIGH };
+
+/* Whether an identity's programs take time from those of a priority. Programs have the priority
+ * `normal` until they ask for another, also those of an identity that may have `high`. What an
+ * identity of a higher one leaves is all that a lower one has, so there only a cap counts. */
+static bool competes(const struct ath_document_identity *identity, int priority)
+{
+    int own = identity->priority == ATH_UNSET ? NORMAL : identity->priority;
+    return own == priority || (own > priority && (priority == NORMAL || identity->is_capped));
+}
+
+/* Adds up the shares of identities that may use a GPU and compete at a priority. Returns false if
+ * they are too much, and then adds the fault. */
+static bool check_priority(const struct ath_check *check, const char *gpu, int priority)
 {
     const struct ath_document_identity *first_beyond = NULL;
     int sum = 0;
 
     for (size_t i = 0; i < check->document->identities.count; i++) {
         const struct ath_document_identity *identity = &check->document->identities.items[i];
-        if (identity->share == ATH_UNSET || !may_use(identity, gpu))
+        if (identity->share == ATH_UNSET || !may_use(identity, gpu) ||
+            !competes(identity, priority))
             continue;
         sum += identity->share;
         if (sum > ATH_SHARE_PERCENT_MAX && !first_beyond)
@@ -36,6 +49,13 @@ static bool check_gpu(const struct ath_check *check, const char *gpu)
                          "while all of them want it, each gets only its part of that sum"),
                        sum);
     return !first_beyond;
+}
+
+/* One fault for a GPU is enough. */
+static bool check_gpu(const struct ath_check *check, const char *gpu)
+{
+    return check_priority(check, gpu, HIGH) && check_priority(check, gpu, NORMAL) &&
+           check_priority(check, gpu, LOW);
 }
 
 /* Identities without 'gpus' share every GPU, also those of entries that name none. */

@@ -110,6 +110,14 @@ TEST(shares_of_identities_add_up_to_a_gpus_time)
         { "share: 100, gpus: ['0004:05:00.0']", "share: 100, gpus: ['0004:04:00.0']", "" },
         { "share: 100, gpus: ['0004:05:00.0']", "share: 1, gpus: ['4:5:0.0']",
           "8:25 shares-above-100\n" },
+        /* Strict priorities: the lower one gets what is left, whatever its share. */
+        { "share: 90", "share: 20, priority: low", "" },
+        { "share: 90, cap: true", "share: 20, priority: low", "8:25 shares-above-100\n" },
+        { "share: 90, cap: true", "share: 10, priority: low", "" },
+        { "share: 60, priority: low", "share: 41, priority: low", "8:25 shares-above-100\n" },
+        /* A program of the first one has the priority `normal` until it asks for more. */
+        { "share: 60, priority: high", "share: 41", "8:25 shares-above-100\n" },
+        { "share: 60, cap: true", "share: 41, cap: true", "8:25 shares-above-100\n" },
         /* No entry serves this GPU. */
         { "share: 100, gpus: ['0004:06:00.0']", "share: 100, gpus: ['0004:06:00.0']", "" },
     };
