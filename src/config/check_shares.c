@@ -18,8 +18,8 @@ static bool may_use(const struct ath_document_identity *identity, const char *gp
 enum { LOW, NORMAL, HIGH };
 
 /* Whether an identity's programs take time from those of a priority. Programs have the priority
- * `normal` until they ask for another, also those of an identity that may have `high`. What an
- * identity of a higher one leaves is all that a lower one has, so there only a cap counts. */
+ * `normal` until they ask for another, also those of an identity that may have `high`. A lower
+ * priority has only the time that higher ones leave, so there only a cap counts. */
 static bool competes(const struct ath_document_identity *identity, int priority)
 {
     int own = identity->priority == ATH_UNSET ? NORMAL : identity->priority;
