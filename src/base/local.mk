@@ -3,6 +3,7 @@ libaitherion_a_SOURCES += \
 	src/base/bind.c src/base/bind.h \
 	src/base/cleanup.h \
 	src/base/clock.h \
+	src/base/uncancelled.h \
 	src/base/fingerprint.c src/base/fingerprint.h \
 	src/base/err.c src/base/err.h \
 	src/base/file.c src/base/file.h \

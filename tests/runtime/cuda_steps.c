@@ -58,6 +58,8 @@
  *     tables BYTES      takes memory in the context of the second device, which is made by the
  *                       tables that a static CUDA runtime has from the driver
  *
+ *     cancelled         a thread is cancelled while it takes memory, and then another takes some
+ *
  * It calls cuInit() first, and prints the result.
  */
 #include "config.h"
@@ -1851,6 +1853,26 @@ static void step_exit(const char *words)
     exit(atoi(words));
 }
 
+static void *take_cancelled(void *nothing)
+{
+    CUdeviceptr memory;
+    (void)nothing;
+    cuCtxSetCurrent(context);
+    pthread_cancel(pthread_self());
+    cuMemAlloc_v2(&memory, 1);
+    return NULL;
+}
+
+static void step_cancelled(const char *words)
+{
+    pthread_t thread;
+    CUdeviceptr memory;
+    (void)words;
+    if (!pthread_create(&thread, NULL, take_cancelled, NULL))
+        pthread_join(thread, NULL);
+    puts(name_of(cuMemAlloc_v2(&memory, 1)));
+}
+
 /* The context of a device as a static CUDA runtime gets it, past cuDevicePrimaryCtxRetain(). */
 static CUresult retain_by_table(CUcontext *out, CUdevice device)
 {
@@ -1909,7 +1931,7 @@ static const struct {
 
     { "kernel", step_kernel },       { "record", step_record },
     { "nodes", step_nodes },         { "addresses", step_addresses },
-    { "tables", step_tables },
+    { "tables", step_tables },       { "cancelled", step_cancelled },
 };
 
 static void run_step(char *line)

@@ -130,6 +130,10 @@ class Limits(Base):
             used = {one["device"]: one["memory_used_bytes"] for one in test_limits.listed(server)[0]}
             self.assertEqual((used[2], used[1]), (4096, 8192))
 
+    def test_a_cancelled_thread_keeps_nothing_from_others(self):
+        with serve() as server, Local(server.socket) as program:
+            self.all(program, ["cancelled"])
+
     def test_results_are_right(self):
         with serve() as server, Local(server.socket) as program:
             self.assertEqual(program.do("fill 1000"), f"{GOOD} right")

@@ -851,6 +851,40 @@ TEST(a_thread_that_ends_in_a_call_keeps_no_turn)
 }
 END_TEST
 
+static CUresult set_nothing(CUdeviceptr to, unsigned char value, size_t count, CUstream at)
+{
+    (void)to;
+    (void)value;
+    (void)count;
+    (void)at;
+    return CUDA_SUCCESS;
+}
+
+static void *call_cancelled(void *caller)
+{
+    OK(raw.cuCtxSetCurrent(context));
+    pthread_cancel(pthread_self());
+    driver.cuMemsetD8Async(memory, 2, BYTES, ((struct caller *)caller)->stream);
+    return NULL;
+}
+
+/* The thread ends when its call is over. */
+TEST(a_thread_that_is_cancelled_while_it_waits_leaves_nothing_behind)
+{
+    struct caller caller = { .stream = stream };
+    driver = raw;
+    driver.cuMemsetD8Async = set_nothing;
+    begin_gate(SESSION);
+    ck_assert_int_eq(pthread_create(&caller.thread, NULL, call_cancelled, &caller), 0);
+    WAIT_FOR(atomic_load(&wish.wants));
+    rest_ms(BACK_MS);
+    give(0);
+    pthread_join(caller.thread, NULL);
+    take_back();
+    ck_assert_uint_eq(atomic_load(&wish.wants), 0);
+}
+END_TEST
+
 static void *work_on_own(void *is_long)
 {
     OK(raw.cuCtxSetCurrent(context));

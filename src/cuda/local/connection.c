@@ -18,6 +18,7 @@
 #include "base/i18n.h"
 #include "base/log.h"
 #include "base/time_claim.h"
+#include "base/uncancelled.h"
 #include "cuda/local/local.h"
 #include "remote/session/open.h"
 #include "remote/session/wishes.h"
@@ -252,6 +253,7 @@ static void in_child(void)
 
 int ath_local_connect(struct ath_local_grant *out, struct ath_err *err)
 {
+    ath_uncancelled int cancel = ath_uncancel();
     const struct ath_session_first first = { send_question, NULL };
     struct ath_session *session = &connection.session;
     struct ath_control_message answer;
@@ -314,6 +316,7 @@ bool ath_local_ask(const struct ath_local_question *question,
                    void (*read)(struct ath_control_books_answer answer, void *context),
                    void *context)
 {
+    ath_uncancelled int cancel = ath_uncancel();
     struct ath_control_message answer;
     struct ath_err err;
     pthread_mutex_lock(&connection.lock);
@@ -331,6 +334,7 @@ bool ath_local_ask(const struct ath_local_question *question,
 
 void ath_local_tell(const struct ath_local_question *question)
 {
+    ath_uncancelled int cancel = ath_uncancel();
     pthread_mutex_lock(&connection.lock);
     (void)send_books(question);
     pthread_mutex_unlock(&connection.lock);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/uncancelled.h"
 #include "cuda/turns/callers.h"
 #include "cuda/turns/gate_state.h"
 #include "cuda/turns/used_streams.h"
@@ -85,6 +86,7 @@ void ath_turn_gate_pass_freely(void)
 static void find_arbiter(void)
 {
     enum { LOOK_US = 500 };
+    ath_uncancelled int cancel = ath_uncancel();
     pthread_mutex_lock(&gate.begin_lock);
     if (atomic_load(&gate.word) == &no_word) {
         ath_turn_gate_call_arbiter();
@@ -149,6 +151,7 @@ static void wait_for_turn(struct ath_turn_caller *own)
 /* Passes the gate, with the turn or after a burst. The thread is inside, before and after. */
 __attribute__((noinline)) static void pass_slowly(struct ath_turn_caller *own, CUstream stream)
 {
+    ath_uncancelled int cancel = ath_uncancel();
     for (;;) {
         if (!ath_turn_gate_is_open(ath_turn_gate_word())) {
             if (ath_used_streams_is_captured(stream))
@@ -181,6 +184,7 @@ static void use_device(uint64_t bits)
     bits &= ~atomic_load_explicit(&gate.setup.wish->devices, memory_order_relaxed);
     if (!bits)
         return;
+    ath_uncancelled int cancel = ath_uncancel();
     atomic_fetch_or(&gate.setup.wish->devices, bits);
     uint32_t word = ath_turn_gate_word();
     if (ath_turn_gate_is_open(word) && atomic_load(&gate.word) == &gate.setup.grant->word)
@@ -221,6 +225,7 @@ __attribute__((noinline)) static void note(struct ath_turn_caller *own, CUstream
                         : place.green && is_legacy(stream) ? (const void *)context
                                                            : NULL;
     struct ath_turn_noted *noted = noted_of(own, stream);
+    ath_uncancelled int cancel = ath_uncancel();
     if (!is_again)
         use_device(bit_of(place.device));
     own->inside = owner ? NULL : noted;

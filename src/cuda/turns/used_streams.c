@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
+#include "base/uncancelled.h"
 
 enum { DEVICES_MAX = 64 };
 
@@ -24,6 +25,7 @@ static struct {
     size_t prune_at; /* entries */
     CUcontext primary[DEVICES_MAX];
     size_t captures; /* under way */
+    int cancel;      /* that the thread which has the lock allowed before */
 } used = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct ath_cuda_driver raw;
@@ -185,6 +187,7 @@ uint64_t ath_used_streams_note(CUstream stream, const struct ath_turn_place *pla
 void ath_used_streams_mark(CUstream stream, const struct ath_turn_place *place, const void *owner)
 {
     const struct used one = { .stream = stream, .place = *place, .owner = owner };
+    ath_uncancelled int cancel = ath_uncancel();
     pthread_mutex_lock(&used.lock);
     struct asking asking = ask_begin();
     prune();
@@ -220,6 +223,7 @@ bool ath_used_streams_are_empty(void)
 
 void ath_used_streams_end(CUstream stream)
 {
+    ath_uncancelled int cancel = ath_uncancel();
     pthread_mutex_lock(&used.lock);
     struct asking asking = ask_begin();
     prune();
@@ -278,11 +282,20 @@ void ath_used_streams_contexts_ended(const struct ath_turn_place *ends, bool is_
 
 /* ---- captures ---- */
 
+static void unlock_and_recancel(void)
+{
+    int cancel = used.cancel;
+    pthread_mutex_unlock(&used.lock);
+    ath_recancel(&cancel);
+}
+
 /* A stream that captures cannot be asked, nor can the legacy stream while one that it waits for
  * captures, and any other may join. So all get events first. */
 void ath_used_streams_capture_begins(void)
 {
+    int cancel = ath_uncancel();
     pthread_mutex_lock(&used.lock);
+    used.cancel = cancel;
     struct asking asking = ask_begin();
     leave_events();
     ask_end(&asking);
@@ -292,7 +305,7 @@ void ath_used_streams_capture_began(CUresult status)
 {
     used.captures += !status;
     has_captures = used.captures;
-    pthread_mutex_unlock(&used.lock);
+    unlock_and_recancel();
 }
 
 bool ath_used_streams_capture_ends(CUstream stream)
@@ -312,7 +325,9 @@ bool ath_used_streams_joins(CUstream stream)
 {
     if (!has_captures)
         return false;
+    int cancel = ath_uncancel();
     pthread_mutex_lock(&used.lock);
+    used.cancel = cancel;
     struct asking asking = ask_begin();
     for (size_t i = used.count; i--;)
         if (used.items[i].stream == stream && !used.items[i].event)
@@ -325,7 +340,7 @@ bool ath_used_streams_joins(CUstream stream)
 void ath_used_streams_joined(bool is_held)
 {
     if (is_held)
-        pthread_mutex_unlock(&used.lock);
+        unlock_and_recancel();
 }
 
 bool ath_used_streams_is_captured(CUstream stream)
