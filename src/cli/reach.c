@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/i18n.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "container/docker/run_line.h"
 #include "remote/session/open.h"
@@ -250,6 +251,23 @@ static int explain_key(bool is_default, int status, struct ath_err *err)
         _("name the key file with --key FILE, or import a key: aitherion key --import"));
 }
 
+static const char *key_name(const struct ath_reach *reach)
+{
+    const char *slash = strrchr(reach->key, '/');
+    return slash ? slash + 1 : reach->key;
+}
+
+/* The key is one of a folder. */
+static void note_choice(struct ath_reach *reach, const char *folder)
+{
+    const char *name = getenv("AITHERION_KEY_NAME");
+    if ((name && *name) || !strcmp(key_name(reach), ATH_KEY_NAME_DEFAULT))
+        return;
+    reach->is_first_key = true;
+    ath_log(ATH_LOG_VERBOSE, _("key '%s': the first in '%s' that this user may read"),
+            key_name(reach), folder);
+}
+
 /* A named key must be valid. Without one, the default key is used, and servers without a key if
  * there is none. */
 static int find_key(struct ath_reach *reach, const char *named, struct ath_err *err)
@@ -267,6 +285,8 @@ static int find_key(struct ath_reach *reach, const char *named, struct ath_err *
     if (status)
         return explain_key(path == reach->nodes.key_path, status, err);
     reach->key = *path ? absolute(file) : ath_xstrdup("");
+    if (*path && strcmp(file, path) != 0)
+        note_choice(reach, path);
     return 0;
 }
 
@@ -294,10 +314,16 @@ int ath_reach_open(struct ath_cli *cli, const struct ath_reach_options *options,
     return status ? status : find_key(out, options->key, err);
 }
 
-int ath_reach_explain(const struct ath_reach_server *server, int status, struct ath_err *err)
+int ath_reach_explain(const struct ath_reach *reach, const struct ath_reach_server *server,
+                      int status, struct ath_err *err)
 {
     if (status == -ENOKEY)
         return status;
+    if (reach->is_first_key && (err->code == ATH_E_KEY_REFUSED || err->code == ATH_E_PEER_FAILED))
+        return ath_err_hint(err, status,
+                            _("the key '%s' was used, the first that this user may read; "
+                              "--key-name NAME names another one"),
+                            key_name(reach));
     if (err->code == ATH_E_KEY_REFUSED && server->id != ATH_UNSET)
         return ath_err_hint(
             err, status,
@@ -350,7 +376,7 @@ int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_serv
         out->timeout_ms = TIMEOUT_MS;
     if (status && err->code != ATH_E_PEER_UNREACHABLE) /* which names the address already */
         ath_err_wrap(err, status, _("no session with '%s'"), server->server);
-    return status ? ath_reach_explain(server, status, err) : 0;
+    return status ? ath_reach_explain(reach, server, status, err) : 0;
 }
 
 char *ath_reach_suggest(const struct ath_reach_options *options, const char *command)

@@ -32,6 +32,7 @@ struct ath_reach {
     struct ath_reach_server *items;
     size_t count;
     char *key;          /* path of the key file; "": no key */
+    bool is_first_key;  /* it was not named, and is the first by name of a folder */
     bool wants_figures; /* ath_reach_ask() asks for them, too */
 };
 void ath_reach_free(struct ath_reach *reach);
@@ -63,7 +64,8 @@ char *ath_reach_suggest(const struct ath_reach_options *options, const char *com
 
 /* Adds a hint for this command line to the error of a server that gave no session. Returns status.
  */
-int ath_reach_explain(const struct ath_reach_server *server, int status, struct ath_err *err);
+int ath_reach_explain(const struct ath_reach *reach, const struct ath_reach_server *server,
+                      int status, struct ath_err *err);
 
 /* Opens a control session, within 10 seconds. Returns 0, or a negative errno with err. */
 int ath_reach_session(const struct ath_reach *reach, const struct ath_reach_server *server,

@@ -222,6 +222,12 @@ class NamedKeys(Base):
         (row,) = self.data("configure", "--show")["document"]["identities"]
         self.assertEqual((row["name"], row["share"], row["priority"]), ("old.one", 25, None))
 
+    def test_a_cap_of_no_share_is_refused_with_a_command_that_works(self):
+        error = self.error("key", "add", "bad", "--cap")
+        command = re.search(r"aitherion -c \S+ (key add bad --share 25 --cap)$", error["hint"])[1]
+        self.assertFalse(os.path.exists(f"{self.key}/bad"))
+        self.ok(*command.split())
+
     def test_a_new_key_takes_the_row_that_is_there(self):
         self.ok("configure", "--set", "identities.alice.share=10", "--set", "identities.alice.sessions=2")
         self.ok("key", "add", "alice", "--share", "20%")
@@ -824,6 +830,8 @@ class Life(Base):
         self.assertIn("(changes it without a restart)", " ".join(self.ok("health").stdout.split()))
         plan = self.data("start", "--dry-run", "--engine", "process")
         self.assertEqual([(node["outcome"], node["reason"]) for node in plan["nodes"]], [("changed", "identities")] * 2)
+        self.assertIn("printf '%s\\n' \\\n    'alice memory_percent=50 sessions=2' \\\n"
+                      f"    'operator share=40 priority=high admin' >{self.run_folder}/numa0/identities", plan["nodes"][0]["commands"])
         self.assertIn("memory_bytes=4294967296", rows(0))
         self.assertEqual(self.outcomes(), ["changed", "changed"])
         self.assertEqual([node["drift"] for node in self.data("status")["nodes"]], [None] * 2)

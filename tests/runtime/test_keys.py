@@ -160,8 +160,20 @@ class Clients(Base):
         with Server("--sim", "--identities", self.rows("operator admin\n"), keys=self.folder) as server:
             self.assertEqual(chosen(), ["alice"])
             self.assertTrue(harness.wait_until(lambda: not self.ids(server, "operator")))
+            words = ("session", "list", "--server", server.address, "--key", self.folder)
+            first = f"key 'alice': the first in '{self.folder}' that this user may read\n"
+            self.assertIn(first, harness.run(*words, "-v").stderr)
+            self.assertNotIn("alice", harness.run(*words, "-v", "--key-name", "operator").stderr)
+            os.remove(self.path("alice"))
+            self.add("aaron")
+            self.assertTrue(harness.wait_until(lambda: harness.run(*words).returncode == 0))
+            with Server("--sim", key=self.keys["bob"]) as other:
+                result = harness.run("session", "list", "--server", other.address, "--key", self.folder)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("the key 'aaron' was used, the first that this user may read; --key-name NAME names another one", result.stderr)
             self.add("default")
             self.assertEqual(chosen(), ["default"])
+            self.assertNotIn("the first in", harness.run(*words, "-v").stderr)
 
 
 class Changes(Base):

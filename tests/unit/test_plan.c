@@ -316,7 +316,7 @@ TEST(uses_all_cpus_if_they_are_unknown)
     ck_assert_uint_eq(node->cpus.range_count, 0);
     char **lines;
     size_t count;
-    ath_run_lines(&scene.plan, node, &lines, &count);
+    ath_run_lines(&scene.plan, node, "", &lines, &count);
     for (size_t i = 0; i < count; i++)
         ck_assert_ptr_null(strstr(lines[i], "--cpuset-cpus"));
     ath_names_free(lines, count);

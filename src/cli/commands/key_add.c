@@ -120,6 +120,8 @@ static int add_row(struct work *work, const struct options *options, const char 
     int status = ath_document_open(work->nodes.path, LOCK_TIMEOUT_MS, &document, &faults, err);
     if (!status)
         status = ath_document_set_all(&document, changes, count, err);
+    if (status == -EINVAL && options->is_capped && !options->share)
+        return ath_err_hint(err, status, "aitherion key add %s --share 25 --cap", name);
     if (!status && options->share && !work->warning &&
         ath_document_check_doubts(&document, &faults))
         work->warning = ath_xstrdup(faults.items[0].message);

@@ -106,7 +106,7 @@ static int check_server(struct ath_run_work *work, const struct ath_reach_server
     if (!status)
         status = ath_session_health(&session, &health, err);
     if (status)
-        return ath_reach_explain(server, status, err);
+        return ath_reach_explain(&work->reach, server, status, err);
     work->is_simulated = health.is_simulated;
     say_server(server->server, &health, work->gpus.count);
     warn_of_claim(&health);

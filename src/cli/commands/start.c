@@ -73,7 +73,9 @@ static int plan_only(struct ath_start_work *work, struct ath_err *err)
         status = ath_start_foresee(work, err);
     if (status)
         return status;
+    ath_auto_free char *identities = ath_identities_rows(work->nodes.document);
     const struct ath_start_plan_report report = { .plan = &work->plan,
+                                                  .identities = identities,
                                                   .foreseen = &work->foreseen,
                                                   .ends = &work->ending.report };
     return ath_cli_show(work->cli, &ath_start_plan_view, &report, ath_cli_format(work->cli), err);

@@ -208,6 +208,7 @@ static const struct ath_field request_fields[] = {
 struct planned {
     const struct ath_plan *plan;
     const struct ath_plan_node *node;
+    const char *identities;
     const struct ath_start_result *foreseen; /* NULL: not known */
 };
 
@@ -249,7 +250,7 @@ static json_t *make_commands(const void *object)
     char **lines;
     size_t count;
 
-    ath_run_lines(one->plan, one->node, &lines, &count);
+    ath_run_lines(one->plan, one->node, one->identities, &lines, &count);
     for (size_t i = 0; i < count; i++)
         json_array_append_new(list, ath_json_lines(lines[i]));
     ath_names_free(lines, count);
@@ -320,7 +321,8 @@ static json_t *make_nodes(const void *object)
     json_t *list = json_array();
 
     for (size_t i = 0; i < plan->node_count; i++) {
-        const struct planned one = { plan, &plan->nodes[i], foreseen_of(report, i) };
+        const struct planned one = { plan, &plan->nodes[i], report->identities,
+                                     foreseen_of(report, i) };
         json_array_append_new(list, ath_fields_to_json(node_fields, &one));
     }
     return list;
@@ -556,12 +558,13 @@ static void print_node(const struct ath_style *style, FILE *out, const struct at
         ath_start_plan_print_warning(style, out, &node->warnings[i]);
 }
 
-static void print_commands(FILE *out, const struct ath_plan *plan, const struct ath_plan_node *node)
+static void print_commands(FILE *out, const struct ath_plan *plan, const struct ath_plan_node *node,
+                           const char *identities)
 {
     char **lines;
     size_t count;
 
-    ath_run_lines(plan, node, &lines, &count);
+    ath_run_lines(plan, node, identities, &lines, &count);
     for (size_t i = 0; i < count; i++) {
         ath_auto_free char *line = ath_clean_lines(lines[i]);
         fprintf(out, "%s\n", line);
@@ -588,7 +591,7 @@ static void to_text(const struct ath_style *style, FILE *out, const void *data)
     fprintf(out, "\n%s%s%s\n", ath_style_on(style, ATH_ROLE_HEADING), _("Equivalent commands:"),
             ath_style_off(style, ATH_ROLE_HEADING));
     for (size_t i = 0; i < plan->node_count; i++)
-        print_commands(out, plan, &plan->nodes[i]);
+        print_commands(out, plan, &plan->nodes[i], report->identities);
 }
 
 const struct ath_view ath_start_plan_view = {

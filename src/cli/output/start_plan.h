@@ -9,6 +9,7 @@
 /* Owns nothing. */
 struct ath_start_plan_report {
     const struct ath_plan *plan;
+    const char *identities;                   /* rows of the document, a line each */
     const struct ath_start_results *foreseen; /* one for each node of the plan; none: not known */
     const struct ath_session_report *ends;    /* the programs that would end (output/ending.h) */
 };

@@ -434,8 +434,21 @@ static void add_process(struct lines *lines, const struct ath_plan_node *node)
     add_line(lines, ath_text_take(&text));
 }
 
+static void add_rows(struct lines *lines, const char *folder, const char *rows)
+{
+    struct ath_text text = { 0 };
+    ath_text_add(&text, "printf '%%s\\n'");
+    for (const char *row = rows, *end; (end = strchr(row, '\n')); row = end + 1) {
+        ath_auto_free char *word = ath_xasprintf("%.*s", (int)(end - row), row);
+        ath_text_add(&text, " \\\n    ");
+        ath_shell_quote(&text, word);
+    }
+    ath_text_add(&text, " >%s/identities", folder);
+    add_line(lines, ath_text_take(&text));
+}
+
 /* Docker binds these into the container, so they must exist before it. */
-static void add_files(struct lines *lines, const struct ath_plan_node *node)
+static void add_files(struct lines *lines, const struct ath_plan_node *node, const char *rows)
 {
     struct ath_text folder = { 0 }, key = { 0 };
 
@@ -445,16 +458,18 @@ static void add_files(struct lines *lines, const struct ath_plan_node *node)
     add_line(lines, ath_xasprintf("mkdir -p %s \"$(dirname %s)\"", in, file));
     if (node->user) /* the user makes the socket there */
         add_line(lines, ath_xasprintf("chown %s %s", node->user, in));
+    if (*rows)
+        add_rows(lines, in, rows);
     add_line(lines,
              ath_xasprintf("[ -s %s ] || (umask 077 && head -c 32 /dev/urandom >%s)", file, file));
 }
 
-void ath_run_lines(const struct ath_plan *plan, const struct ath_plan_node *node, char ***out,
-                   size_t *out_count)
+void ath_run_lines(const struct ath_plan *plan, const struct ath_plan_node *node, const char *rows,
+                   char ***out, size_t *out_count)
 {
     struct lines lines = { 0 };
 
-    add_files(&lines, node);
+    add_files(&lines, node, rows);
     if (plan->is_process) {
         if (node->network == ATH_PLAN_NAMESPACE)
             add_namespace(&lines, node);

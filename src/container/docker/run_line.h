@@ -20,10 +20,11 @@ void ath_shell_quote(struct ath_text *out, const char *word);
 char *ath_run_line(const char *name, const json_t *body, const char **out_field);
 
 /*
- * Lists all commands for a node, in order: the node's folder and key, the pause container and its
+ * Lists all commands for a node, in order: the node's folder, its rows of identities (a line each;
+ * "": none) and key, the pause container and its
  * macvlans if the node has them, then the runtime. For the process engine the last command is
  * numactl with the runtime's command. The caller frees the array and the texts with
  * ath_names_free() of base/root.h.
  */
-void ath_run_lines(const struct ath_plan *plan, const struct ath_plan_node *node, char ***out,
-                   size_t *out_count);
+void ath_run_lines(const struct ath_plan *plan, const struct ath_plan_node *node, const char *rows,
+                   char ***out, size_t *out_count);
