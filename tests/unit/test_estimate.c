@@ -3,8 +3,10 @@
 
 #include "place/estimate.h"
 
+#include "base/alloc.h"
 #include "made_machines.h"
 #include "place/capability.h"
+#include "place/measured_links.h"
 #include "tree.h"
 #include "unit.h"
 
@@ -190,4 +192,71 @@ TEST(facts_of_other_ways)
     ath_estimate_look(&machine, pair, 2, &facts);
     ck_assert_int_eq(facts.lack, ATH_NCCL_COMPLETE);
     ck_assert(facts.nccl_gb_per_s > 11.99 && facts.nccl_gb_per_s < 12.01);
+}
+
+/* ---- measured copies beside the links ---- */
+
+/* An AC922 whose links between two GPUs of a socket carry 50 GB/s, and its X-Bus 32 GB/s. */
+static void measure_ac922(void)
+{
+    made_ac922_six(&machine);
+    size_t count = machine.gpu_count * machine.gpu_count;
+    machine.measured = ath_xalloc(count * sizeof *machine.measured);
+    for (size_t i = 0; i < count; i++)
+        machine.measured[i] = (struct ath_measured){ ATH_UNKNOWN, ATH_UNKNOWN };
+}
+
+static void set_copies(size_t a, size_t b, int64_t bytes_per_s)
+{
+    machine.measured[a * machine.gpu_count + b].bytes_per_s = bytes_per_s;
+    machine.measured[b * machine.gpu_count + a].bytes_per_s = bytes_per_s;
+}
+
+TEST(the_pair_that_lags_most_is_the_slowest)
+{
+    struct ath_slow_pair pair;
+
+    measure_ac922();
+    ck_assert(!ath_measured_slowest(&machine, &pair));
+    set_copies(0, 1, 25000000000);
+    set_copies(0, 3, 16000000000);
+    ck_assert(!ath_measured_slowest(&machine, &pair));
+    set_copies(0, 3, 15900000000);
+    set_copies(4, 5, 20000000000);
+    ck_assert(ath_measured_slowest(&machine, &pair));
+    ck_assert_uint_eq(pair.a, 4);
+    ck_assert_uint_eq(pair.b, 5);
+    ck_assert_int_eq(pair.measured_bytes_per_s, 20000000000);
+    ck_assert_int_eq(pair.expected_bytes_per_s, 50000000000);
+}
+
+TEST(one_direction_alone_is_not_compared)
+{
+    struct ath_slow_pair pair;
+
+    measure_ac922();
+    machine.measured[1].bytes_per_s = 1000000000;
+    ck_assert(!ath_measured_slowest(&machine, &pair));
+}
+
+TEST(an_all_reduce_by_measured_copies_and_by_the_links)
+{
+    measure_ac922();
+    ck_assert_uint_eq(machine.gpu_count, 6);
+    for (size_t i = 0; i < 6; i++)
+        for (size_t j = 0; j < i; j++)
+            set_copies(i, j, 16000000000);
+    /* 2 x 5/6 x 104857600 / 32e9 s; the ring crosses the X-Bus */
+    ck_assert_int_eq(ath_measured_all_reduce_ns(&machine, false, 100 * MIB), 5461333);
+    ck_assert_int_eq(ath_measured_all_reduce_ns(&machine, true, 100 * MIB), 10922667);
+    free(machine.measured);
+    machine.measured = NULL;
+    ck_assert_int_eq(ath_measured_all_reduce_ns(&machine, true, 100 * MIB), ATH_UNKNOWN);
+    ck_assert_int_eq(ath_measured_all_reduce_ns(&machine, false, 100 * MIB), 5461333);
+}
+
+TEST(one_gpu_has_no_all_reduce)
+{
+    made_laptop(&machine);
+    ck_assert_int_eq(ath_measured_all_reduce_ns(&machine, false, 100 * MIB), ATH_UNKNOWN);
 }
