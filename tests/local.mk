@@ -63,6 +63,7 @@ UNIT_TESTS = \
 	tests/unit/test_pair \
 	tests/unit/test_smi_topo \
 	tests/unit/test_parameter_layout \
+	tests/unit/test_part \
 	tests/unit/test_pci \
 	tests/unit/test_perf \
 	tests/unit/test_place \
@@ -128,7 +129,7 @@ tests_unit_test_answer_cache_SOURCES = tests/unit/test_answer_cache.c src/cuda/c
 tests_unit_test_parameter_layout_SOURCES = tests/unit/test_parameter_layout.c src/cuda/client/parameter_layout.c
 $(tests_unit_test_answer_cache_OBJECTS) $(tests_unit_test_call_threads_OBJECTS) $(tests_unit_test_managed_memory_OBJECTS) \
 	$(tests_unit_test_library_kernels_OBJECTS) \
-	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_turn_gate_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
+	$(tests_unit_test_parameter_layout_OBJECTS) $(tests_unit_test_part_OBJECTS) $(tests_unit_test_turn_gate_OBJECTS) $(tests_unit_test_wrong_handles_OBJECTS): | \
 	proto/generated.stamp proto/cuda-generated.stamp
 
 # The unit tests alone, without the programs and libraries that other tests need.

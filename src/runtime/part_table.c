@@ -17,10 +17,21 @@ static uint64_t taken_by_others(const struct ath_session_board *board, size_t sl
     return taken;
 }
 
+/* The most groups that a session may have by its identity's row. The percentage is of all
+ * multiprocessors, and up to two groups' worth of them may be in no group. */
+static int64_t most_of(const struct ath_session_board *board, size_t slot, uint64_t groups)
+{
+    enum { BESIDE = 2 };
+    int percent = atomic_load(&board->known[slot].identity_part);
+    return percent < 1 || percent > 100
+               ? (int64_t)groups
+               : ((int64_t)groups + BESIDE) * percent / 100 + (percent * (int64_t)groups < 100);
+}
+
 uint64_t ath_part_table_take(struct ath_session_board *board, size_t slot, size_t device,
                              uint64_t groups, int64_t wanted)
 {
-    if (device >= ATH_DEVICES_MAX || groups > GROUPS_MAX)
+    if (device >= ATH_DEVICES_MAX || groups > GROUPS_MAX || wanted > most_of(board, slot, groups))
         return 0;
     uint64_t taken = taken_by_others(board, slot, device), bits = 0;
     int64_t count = 0;

@@ -8,7 +8,8 @@
 
 /* Gives the session at a slot `wanted` of the groups of a device, 64 at most, that no other session
  * has; what it had before is free. Returns a bit for each; 0: too few are free, or none is wanted,
- * or the numbers make no sense. Only the listening process calls this. */
+ * or the row of its identity allows fewer, or the numbers make no sense. Only the listening process
+ * calls this. */
 uint64_t ath_part_table_take(struct ath_session_board *board, size_t slot, size_t device,
                              uint64_t groups, int64_t wanted);
 

@@ -339,6 +339,11 @@ static void say_part(const char *text)
     fflush(stderr);
 }
 
+static void tell_part(const char *text)
+{
+    ath_event_log(ATH_EVENT_INFO, "part-given", "text", text, NULL);
+}
+
 /* Leaves the program a part of each GPU's multiprocessors. */
 static void begin_part(struct program_session *program)
 {
@@ -346,7 +351,8 @@ static void begin_part(struct program_session *program)
                                           .devices = program->devices,
                                           .device_count = program->device_count,
                                           .books = ath_board_books(program->server),
-                                          .say = say_part };
+                                          .say = say_part,
+                                          .tell = tell_part };
     const char *lacking = program->sm_percent ? ath_part_lacks(&program->driver) : NULL;
     if (lacking)
         refuse_and_end(program,
@@ -373,7 +379,7 @@ static void load_driver(struct program_session *program)
         refuse_and_end(program, err.message);
     ath_cuda_driver_load(library, &program->driver);
     ath_cuda_session_init(&program->session, &program->driver);
-    begin_part(program);  /* first, so that nothing passes beside it */
+    begin_part(program); /* first, so that nothing passes beside it */
     program->ungated = program->driver;
     program->session.ungated = &program->ungated;
     begin_turns(program); /* before the quota's functions, so that nothing passes beside the gate */

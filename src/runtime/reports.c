@@ -100,6 +100,7 @@ static void take_time(const struct ath_identity *row, struct ath_session_board_k
     atomic_store(&known->identity_share, row ? row->time.share_percent : 0);
     atomic_store(&known->identity_cap, row && row->time.is_capped);
     atomic_store(&known->identity_priority, row ? (int)row->time.priority : ATH_GPU_PRIORITY_UNSET);
+    atomic_store(&known->identity_part, row ? row->time.sm_percent : 0);
 }
 
 /* Gives a session what the row of its identity says now. */

@@ -136,6 +136,7 @@ static void begin_turns(struct ath_session_board_known *known,
     atomic_store(&known->identity_share, 0);
     atomic_store(&known->identity_cap, 0);
     atomic_store(&known->identity_priority, ATH_GPU_PRIORITY_UNSET);
+    atomic_store(&known->identity_part, 0);
     atomic_store(&known->set_share, -1);
     atomic_store(&known->set_cap, -1);
     atomic_store(&known->set_priority, ATH_GPU_PRIORITY_UNSET);

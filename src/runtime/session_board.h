@@ -98,6 +98,7 @@ struct ath_session_board_known {
     atomic_int identity_share;    /* percent; 0: none */
     atomic_int identity_cap;      /* not 0: never more than that */
     atomic_int identity_priority; /* enum ath_gpu_priority; unset: any */
+    atomic_int identity_part;     /* of multiprocessors, for each session, in percent; 0: all */
     /* A claim that a user set while the session runs, in place of the program's. */
     atomic_int set_share;    /* percent; 0: none; negative: not set */
     atomic_int set_cap;      /* 0 or 1; negative: not set */

@@ -131,6 +131,8 @@ const struct ath_metric ath_metrics[] = {
       USE(memory_used_bytes), PLAIN },
     { RUNTIME "session_memory_limit_bytes", "bytes", "GPU memory that the session may have", GAUGE,
       USE(memory_limit_bytes), PLAIN },
+    { RUNTIME "session_multiprocessors", "", "Multiprocessors that the session has for itself",
+      GAUGE, USE(processors), PLAIN },
 
     { RUNTIME "identity_sessions", "", "Sessions of programs, by the name of their key", GAUGE,
       IDENTITY(sessions), PLAIN },

@@ -76,6 +76,8 @@ class Run(unittest.TestCase):
         self.assertEqual(claim("--priority", "high", "--share", "1"), ("1", "high"))
         self.assertEqual(claim("--priority", "high", "--share", "25%"), ("25", "high"))
         self.assertEqual(claim("--share", "25", AITHERION_SHARE="50,cap", AITHERION_PRIORITY="low"), ("25", "low"))
+        self.assertEqual([self.variables("--server", SERVER, *words).get("AITHERION_SM_SHARE") for words in ([], ["--sm-share", "25%"])],
+                         [None, "25"])
         value, faults = harness.check_json(self.run_with("--dry-run", "--json", "--server", SERVER, "--share", "25", "--cap",
                                                          "--priority", "low", "x").stdout)
         environment = value["environment"]

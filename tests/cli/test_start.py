@@ -814,15 +814,15 @@ class Life(Base):
             with open(os.path.join(self.run_folder, f"numa{node}", "identities"), encoding="ascii") as file:
                 return file.read()
         self.ok("key", "add", "alice", "--memory", "4G", "--sessions", "2", "--gpus", "0004:04:00.0,0004:05:00.0")
-        self.ok("key", "add", "operator", "--admin", "--share", "25", "--cap", "--priority", "normal")
+        self.ok("key", "add", "operator", "--admin", "--share", "25", "--cap", "--priority", "normal", "--sm-share", "50%")
         self.start()
         self.assertEqual([rows(node) for node in (0, 1)],
                          ["alice memory_bytes=4294967296 sessions=2 gpus=0004:04:00.0,0004:05:00.0\n"
-                          "operator share=25 cap priority=normal admin\n"] * 2)
+                          "operator share=25 cap priority=normal sm_share=50 admin\n"] * 2)
         self.assertEqual(self.outcomes(), ["same", "same"])
         pid = self.data("status", "0")["nodes"][0]["process"]["pid"]
         self.ok("configure", "--set", "identities.alice.memory=50%", "--set", "identities.alice.gpus=[]", "--set",
-                "identities.operator.share=40", "--set", "identities.operator.cap=false", "--set", "identities.operator.priority=high")
+                "identities.operator.share=40", "--set", "identities.operator.cap=false", "--set", "identities.operator.priority=high", "--set", "identities.operator.sm_share=25")
         self.assertEqual([(node["drift"], node["needs_restart"]) for node in self.data("status")["nodes"]],
                          [("its identities have changed since it was started", False)] * 2)
         self.assertIn("(changes it without a restart)", " ".join(self.ok("status", "0").stdout.split()))
@@ -835,7 +835,7 @@ class Life(Base):
         self.assertIn("memory_bytes=4294967296", rows(0))
         self.assertEqual(self.outcomes(), ["changed", "changed"])
         self.assertEqual([node["drift"] for node in self.data("status")["nodes"]], [None] * 2)
-        self.assertEqual(rows(1), "alice memory_percent=50 sessions=2\noperator share=40 priority=high admin\n")
+        self.assertEqual(rows(1), "alice memory_percent=50 sessions=2\noperator share=40 priority=high sm_share=25 admin\n")
         self.assertEqual(self.data("status", "0")["nodes"][0]["process"]["pid"], pid)
         self.ok("key", "add", "bob")  # without a restart, and without a row
         self.assertIn("no program uses", self.ok("session", "list", "--numa", "0", "--key-name", "bob").stdout)

@@ -3,6 +3,7 @@
 process: on which ones a program's work runs, what it sees, and that no two programs have the same."""
 import functools
 import os
+import re
 import sys
 import unittest
 
@@ -107,6 +108,19 @@ class Parts(test_keys.Base):
         self.assertEqual(part_of(first), ALL)
         self.assertEqual(self.program(server, 10, is_local).first, "CUDA_ERROR_DEVICE_UNAVAILABLE")
 
+    def test_programs_with_parts_take_turns(self):
+        """Work in the null stream and in streams that wait for it, while another program wants the GPU, too."""
+        with Server("--sim", "--sharing", "turns") as server:
+            both = [self.program(server, 50), self.program(server, 25, is_local=True)]
+            for _ in range(3):
+                for program in both:
+                    program.say("time 2000 0")
+                took = [int(program.read()) for program in both]
+                self.assertGreaterEqual(took[0], 40)
+                self.assertGreaterEqual(took[1], 80)
+                self.assertEqual([program.do("order") for program in both], ["right"] * 2)
+            self.assertEqual([len(part_of(program)) for program in both], [8, 4])
+
     @both_ways
     def test_a_kernel_takes_longer_on_a_part(self, server, is_local):
         self.assertGreaterEqual(int(self.program(server, 25, is_local).do("time 5000 0")), 200)
@@ -148,6 +162,9 @@ class Parts(test_keys.Base):
         uses = [use for one in value["runtimes"] for session in one["sessions"] for use in session["devices"]]
         self.assertEqual((faults, [(use["multiprocessors"], use["multiprocessors_total"]) for use in uses]), ([], [(4, 16), (None, None)]))
         self.assertIn(", on 4 of 16 multiprocessors", harness.run("session", "list", *reach).stdout)
+        page = harness.run("metrics", *reach).stdout
+        self.assertEqual(re.findall(r'(?m)^aitherion_runtime_session_multiprocessors\{.*\} (\S+)$', page), ["4"])
+        self.assertTrue(is_local or server.wait_for_log("25 percent wanted, 4 of 16 multiprocessors given"))
 
     def test_a_key_bounds_the_part(self):
         """For each of its sessions, those that ask for none too."""

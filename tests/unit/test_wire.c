@@ -1207,7 +1207,7 @@ TEST(reads_the_rows_of_identities)
     ck_assert_int_eq(
         ath_identities_parse("# text\n\nalice memory_bytes=100 memory_percent=50 sessions=2\n"
                              "bob gpus=0004:04:00.0,0004:05:00.0 admin share=25 cap "
-                             "priority=low\ncarol gpus= share=100\n",
+                             "priority=low\ncarol gpus= share=100 sm_share=50\n",
                              &rows, &err),
         0);
     ck_assert_uint_eq(rows.count, 3);
@@ -1220,6 +1220,8 @@ TEST(reads_the_rows_of_identities)
     ck_assert_int_eq(bob->time.share_percent, 25);
     ck_assert(bob->time.is_capped && bob->time.priority == ATH_TIME_LOW);
     ck_assert_int_eq(carol->time.share_percent, 100);
+    ck_assert_int_eq(carol->time.sm_percent, 50);
+    ck_assert_int_eq(bob->time.sm_percent, 0);
     ck_assert_int_eq(carol->time.priority, ATH_TIME_NORMAL); /* the default with a share */
     ck_assert(!alice->is_admin && bob->is_admin);
     ck_assert_int_eq(bob->sessions, ATH_UNKNOWN);

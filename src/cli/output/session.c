@@ -46,11 +46,6 @@ static const char *source_word(int source)
                : NULL;
 }
 
-static const void *find_part(const void *object)
-{
-    return ((const struct ath_runtime_use *)object)->processors ? object : NULL;
-}
-
 #define AT(member) ATH_AT(struct ath_runtime_use, member)
 static const struct ath_field use_fields[] = {
     ATH_FIELD("device", AT(device), .help = "index in the runtime's list of GPUs"),
@@ -65,9 +60,9 @@ static const struct ath_field use_fields[] = {
               .help = "false if the runtime only counts, and lets sessions go beyond limits"),
     ATH_FIELD("multiprocessors", AT(processors),
               .help = "that the session has for itself (run --sm-share); null for no part",
-              .is_nullable = true, .find = find_part),
+              .is_nullable = true),
     ATH_FIELD("multiprocessors_total", AT(processors_total),
-              .help = "of the whole GPU; null for no part", .is_nullable = true, .find = find_part),
+              .help = "of the whole GPU; null for no part", .is_nullable = true),
     { .name = NULL },
 };
 #undef AT

@@ -49,9 +49,9 @@ static void add_use(struct ath_text *text, const struct ath_runtime_use *use)
         ath_text_add(text, _(" (%s)"), words);
     else if (words)
         ath_text_add(text, _(" (%s, not enforced)"), words);
-    if (use->processors)
-        ath_text_add(text, _(", on %u of %u multiprocessors"), use->processors,
-                     use->processors_total);
+    if (use->processors != ATH_UNKNOWN)
+        ath_text_add(text, _(", on %d of %d multiprocessors"), (int)use->processors,
+                     (int)use->processors_total);
 }
 
 char *ath_session_memory_words(const struct ath_runtime_session *session)

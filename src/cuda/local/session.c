@@ -74,6 +74,11 @@ static void say_part(const char *text)
     ath_log(ATH_LOG_NORMAL, "%s", text);
 }
 
+static void tell_part(const char *text)
+{
+    ath_log(ATH_LOG_VERBOSE, "%s", text);
+}
+
 /* Leaves the program a part of each GPU's multiprocessors. */
 static int begin_part(const struct ath_local_grant *grant, struct ath_cuda_driver *driver,
                       struct ath_err *err)
@@ -82,7 +87,8 @@ static int begin_part(const struct ath_local_grant *grant, struct ath_cuda_drive
                                           .devices = grant->devices,
                                           .device_count = grant->count,
                                           .books = ath_local_books(grant->only_counts),
-                                          .say = say_part };
+                                          .say = say_part,
+                                          .tell = tell_part };
     if (grant->sm_percent && ath_part_lacks(driver))
         return ath_err_set(err, -ENOTSUP, ATH_E_LIBRARY, "%s",
                            _("a part of the multiprocessors (--sm-share) needs a driver for CUDA "

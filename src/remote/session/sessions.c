@@ -12,13 +12,15 @@ static void take_use(struct ath_gpu_device_use from, struct ath_runtime_use *to)
 {
     int64_t used = ath_gpu_device_use_memory_used_bytes(from);
     int64_t limit = ath_gpu_device_use_memory_limit_bytes(from);
+    int64_t part = ath_gpu_device_use_processors(from);
+    int64_t whole = ath_gpu_device_use_processors_total(from);
     *to = (struct ath_runtime_use){ .device = ath_gpu_device_use_device(from),
                                     .memory_used_bytes = used < 0 ? ATH_UNKNOWN : used,
                                     .memory_limit_bytes = limit < 0 ? ATH_UNKNOWN : limit,
                                     .limit_source = ath_gpu_device_use_memory_limit_source(from),
                                     .is_limit_enforced = ath_gpu_device_use_is_limit_enforced(from),
-                                    .processors = ath_gpu_device_use_processors(from),
-                                    .processors_total = ath_gpu_device_use_processors_total(from) };
+                                    .processors = part ? part : ATH_UNKNOWN,
+                                    .processors_total = part ? whole : ATH_UNKNOWN };
 }
 
 struct ath_time_claim ath_claim_take(struct ath_gpu_claim from)

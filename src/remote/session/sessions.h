@@ -13,9 +13,9 @@ struct ath_runtime_use {
     int64_t memory_used_bytes;  /* ATH_UNKNOWN if unknown */
     int64_t memory_limit_bytes; /* of this session alone; ATH_UNKNOWN: no limit */
     enum ath_gpu_limit_source limit_source;
-    bool is_limit_enforced;    /* false: the server counts and warns, and refuses nothing */
-    uint32_t processors;       /* multiprocessors that it has for itself; 0: no part */
-    uint32_t processors_total; /* of the device */
+    bool is_limit_enforced;   /* false: the server counts and warns, and refuses nothing */
+    int64_t processors;       /* multiprocessors that it has for itself; ATH_UNKNOWN: no part */
+    int64_t processors_total; /* of the device; ATH_UNKNOWN: no part */
 };
 
 /* Why a session waits for a GPU. */

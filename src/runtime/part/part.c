@@ -118,6 +118,15 @@ static void say_unable(const struct ath_part *part, CUresult why)
     ath_parts.setup.say(text);
 }
 
+static void tell_given(const struct ath_part *part)
+{
+    char text[SENTENCE];
+    snprintf(text, sizeof text, _("GPU %zu: %d percent wanted, %u of %u multiprocessors given"),
+             ath_parts.setup.devices[part->device], ath_parts.setup.percent, part->mine,
+             part->total);
+    ath_parts.setup.tell(text);
+}
+
 static void give_back(const struct ath_part *part)
 {
     const struct ath_books_part none = { .groups = part->groups };
@@ -175,8 +184,10 @@ CUresult ath_part_make(struct ath_part *part)
         part->context = NULL;
         give_back(part);
         say_unable(part, status);
+        return status;
     }
-    return status;
+    tell_given(part);
+    return CUDA_SUCCESS;
 }
 
 void ath_part_end(struct ath_part *part)

@@ -4,8 +4,8 @@
  *
  * The program keeps the primary context. Its streams are made inside the green context, and so run
  * on the part alone. Work for the null stream goes to the green context's one: that context is
- * current during the call, in one thread at a time, as the driver wants it. docs/sharing.md has what
- * differs for a program. Seen on an H200 (driver 580.159):
+ * current during the call, in one thread at a time, as the driver wants it. docs/sharing.md has
+ * what differs for a program. Seen on an H200 (driver 580.159):
  *
  * - streams that are made inside are apart from each null stream, as if they were non-blocking.
  *   order.h brings them into the order that CUDA promises;
@@ -27,8 +27,9 @@ struct ath_part_setup {
     int percent; /* of each GPU's multiprocessors, 1 to 100; 0: all, and nothing is wrapped */
     const size_t *devices; /* the server's number of each device of the driver */
     size_t device_count;
-    const struct ath_books *books; /* which give the part */
-    void (*say)(const char *text); /* tells the program's user why it cannot have a part */
+    const struct ath_books *books;  /* which give the part */
+    void (*say)(const char *text);  /* tells the program's user why it cannot have a part */
+    void (*tell)(const char *text); /* what it has, for those who want to know */
 };
 
 /* Returns the name of a function that a driver lacks for giving parts; NULL: none. */
