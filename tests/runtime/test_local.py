@@ -309,6 +309,44 @@ class Own(Base):
         self.assertIn("is not a folder of this user's alone", self.refused())
 
 
+class Container(Base):
+    """A program that has only what docs/sharing.md ("In a container") mounts, in namespaces of its own."""
+    MOUNTS = """
+        mount -t tmpfs none "$1" && cd "$1"
+        mkdir -p usr lib lib64 bin proc opt/local opt/driver run/aitherion
+        for folder in usr lib lib64 bin; do ! [ -d /$folder ] || mount --rbind /$folder $folder; done
+        mount -t proc proc proc
+        touch run/aitherion/runtime.sock run/key prog
+        mount --bind "$2/local" opt/local
+        mount --bind "$2/sim" opt/driver
+        mount --bind "$3" run/aitherion/runtime.sock
+        mount --bind "$4" run/key
+        mount --bind "$5" prog
+        exec chroot . /prog"""
+
+    def test_the_limits_hold(self):
+        words = ["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child"]
+        if subprocess.run([*words, "chroot", "/", "true"], capture_output=True, check=False).returncode:
+            self.skipTest("namespaces are for root here")
+        root = tempfile.mkdtemp(dir=harness.scratch())
+        with serve() as server:
+            paths = [root, os.path.join(harness.build(), "lib", "aitherion"), server.socket, runtime.key_file(runtime.KEY),
+                     os.path.join(harness.build(), "tests", "runtime", "cuda_steps")]
+            env = dict(PATH=os.environ["PATH"], LD_LIBRARY_PATH="/opt/local", AITHERION_LOCAL="unix:/run/aitherion/runtime.sock",
+                       AITHERION_DRIVER="/opt/driver/libcuda.so.1", AITHERION_KEY_FILE="/run/key", AITHERION_MEMORY="8M",
+                       AITHERION_SHARE="25", **SIMULATED)
+            with subprocess.Popen([*words, "sh", "-ec", self.MOUNTS, "sh", *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  text=True, env=env) as program:
+                program.stdin.write(f"take plain {8 * MIB}\ntake plain 1\n")
+                program.stdin.flush()
+                self.assertEqual([program.stdout.readline().strip() for _ in range(3)], [GOOD, GOOD, FULL])
+                (one,) = sessions(server)
+                self.assertEqual((one["program"], one["devices"][0]["memory_used_bytes"], one["turn"]["share_percent"]), ("prog", 8 * MIB, 25))
+                program.stdin.close()
+            self.assertEqual(program.returncode, 0)
+            self.check_free(server)
+
+
 class TurnPage:
     """The words about turns of a program (src/turns/private_page.h), and the pipe that tells that its wish changed."""
     GIVEN, BACK = 1, 2
