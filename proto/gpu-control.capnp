@@ -83,7 +83,7 @@ struct Claim {
   sharePercent @0 :UInt32;         # 1 to 100; 0: none
   isCapped @1 :Bool;               # never more than the share, even if no other program wants the GPU
   priority @2 :Priority;
-  smPercent @3 :UInt32;            # of each GPU's multiprocessors; 0: all
+  smPercent @3 :UInt32;            # of each GPU's multiprocessors; 0: all. A turn's claim leaves it out: devices tell what the session has
 }
 
 enum Sharing {

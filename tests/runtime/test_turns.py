@@ -111,7 +111,7 @@ class Lists(unittest.TestCase):
             turn = harness.wait_until(is_known)["turn"]
             self.assertIn(turn["state"], ("idle", "free"))
             self.assertEqual((turn["waitsFor"], turn["sharePercent"], turn["shareSource"], turn["prioritySource"]), ("0", -1, "none", "none"))
-            self.assertEqual(turn["claim"], {"sharePercent": 0, "isCapped": False, "priority": "normal"})
+            self.assertEqual(turn["claim"], {"sharePercent": 0, "isCapped": False, "priority": "normal", "smPercent": 0})
             (figures,) = ask(server)["sessions"]
             self.assertGreaterEqual(int(figures["heldUs"]), 0)
             self.assertEqual((figures["turnWaitedUs"], figures["lentUs"]), ("0", "0"))
@@ -125,13 +125,13 @@ class Lists(unittest.TestCase):
             file.write("default share=30 cap priority=low\n")
         with Server("--sim", "--identities", path, "--sharing", "turns") as server, Program(server.socket) as program:
             program.do("fill 1000")
-            claims = {"sharePercent": 30, "isCapped": True, "priority": "low"}
+            claims = {"sharePercent": 30, "isCapped": True, "priority": "low", "smPercent": 0}
             self.assertTrue(harness.wait_until(lambda: sessions_of(server)[0]["turn"]["claim"] == claims), sessions_of(server))
             turn = sessions_of(server)[0]["turn"]
             self.assertEqual((turn["shareSource"], turn["prioritySource"]), ("identity", "identity"))
             with open(path, "w", encoding="utf-8") as file:
                 file.write("default share=40\n")
-            claims = {"sharePercent": 40, "isCapped": False, "priority": "normal"}
+            claims = {"sharePercent": 40, "isCapped": False, "priority": "normal", "smPercent": 0}
             self.assertTrue(harness.wait_until(lambda: sessions_of(server)[0]["turn"]["claim"] == claims), sessions_of(server))
 
 

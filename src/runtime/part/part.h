@@ -29,7 +29,7 @@ struct ath_part_setup {
     size_t device_count;
     const struct ath_books *books;  /* which give the part */
     void (*say)(const char *text);  /* tells the program's user why it cannot have a part */
-    void (*tell)(const char *text); /* what it has, for those who want to know */
+    void (*tell)(const char *text); /* tells what it has, where messages are wanted */
 };
 
 /* Returns the name of a function that a driver lacks for giving parts; NULL: none. */
