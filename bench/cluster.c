@@ -78,7 +78,7 @@ static void make(size_t nodes, struct ath_cluster *cluster)
     add_shapes(cluster, shapes);
     size_t core = add_switch(cluster, "core", 0, ATH_CLUSTER_NONE);
     for (size_t i = 0; i < nodes; i++) {
-        if (i % (RACK * RACKS) == 0)
+        if (i % ((size_t)RACK * RACKS) == 0)
             spine = add_switch(cluster, "spine", i, core);
         if (i % RACK == 0)
             leaf = add_switch(cluster, "leaf", i, spine);

@@ -30,6 +30,7 @@ struct reader {
     struct ath_faults faults; /* of the document */
     size_t *known;            /* nodes of slurm_topology by name */
     size_t known_count;
+    bool is_full; /* an entry had too many nodes: the rest is not looked at */
     struct ath_err *err;
 };
 
@@ -218,12 +219,13 @@ static int add_entry(struct reader *reader, const struct ath_cluster_document_no
         return 0;
     }
     if (reader->cluster.node_count + names.count > ATH_CLUSTER_NODES_MAX) {
+        reader->is_full = true;
         ath_faults_add(&reader->faults, ATH_FAULT_TOO_LARGE, place_of(&given->item, "names"),
                        _("more than %d nodes"), ATH_CLUSTER_NODES_MAX);
         return 0;
     }
     int status = machine_of(reader, given, &machine);
-    if (status)
+    if (status || !machine)
         return status;
     check_entry(reader, given, machine);
     size_t leaf = leaf_of(reader, given);
@@ -273,7 +275,7 @@ static int build(struct reader *reader)
     if (status)
         return status;
     add_switches(reader);
-    for (size_t i = 0; !status && i < reader->document.nodes.count; i++)
+    for (size_t i = 0; !status && !reader->is_full && i < reader->document.nodes.count; i++)
         status = add_entry(reader, &reader->document.nodes.items[i]);
     complete(reader);
     reader->cluster.name = ath_xstrdup(reader->document.name);
@@ -313,19 +315,23 @@ static int read_document(struct reader *reader, const char *text, size_t length,
     return reader->faults.count ? report_faults(reader, text, length, faults) : 0;
 }
 
+static int read_text(struct reader *reader, const char *text, size_t length,
+                     struct ath_faults *faults)
+{
+    if (!ath_slurm_topology_is(text))
+        return read_document(reader, text, length, faults);
+    int status = ath_slurm_topology_add(reader->path, text, &reader->cluster, reader->err);
+    complete(reader);
+    return status;
+}
+
 static int read_file(struct reader *reader, struct ath_faults *faults)
 {
     ath_auto_free char *text = NULL;
     size_t length;
     int status = ath_file_read(reader->path, ATH_YAML_BYTES_MAX, &text, &length, reader->err);
 
-    if (status)
-        return status;
-    if (!ath_slurm_topology_is(text))
-        return read_document(reader, text, length, faults);
-    status = ath_slurm_topology_add(reader->path, text, &reader->cluster, reader->err);
-    complete(reader);
-    return status;
+    return status ? status : read_text(reader, text, length, faults);
 }
 
 /* ---- a folder ---- */
@@ -377,6 +383,18 @@ static int read_folder(struct reader *reader)
                         reader->path);
 }
 
+/* Finishes the cluster and moves it to *out, unless reading has failed. */
+static int finish(struct reader *reader, int status, struct ath_cluster *out)
+{
+    if (!status)
+        status = ath_cluster_finish(&reader->cluster, reader->err);
+    if (status)
+        return status;
+    *out = reader->cluster;
+    reader->cluster = (struct ath_cluster){ 0 };
+    return 0;
+}
+
 int ath_cluster_read(const char *path, struct ath_cluster *out, struct ath_faults *faults,
                      struct ath_err *err)
 {
@@ -386,12 +404,15 @@ int ath_cluster_read(const char *path, struct ath_cluster *out, struct ath_fault
     struct stat info;
     bool is_folder = !stat(path, &info) && S_ISDIR(info.st_mode);
 
-    int status = is_folder ? read_folder(&reader) : read_file(&reader, faults);
-    if (!status)
-        status = ath_cluster_finish(&reader.cluster, err);
-    if (status)
-        return status;
-    *out = reader.cluster;
-    reader.cluster = (struct ath_cluster){ 0 };
-    return 0;
+    return finish(&reader, is_folder ? read_folder(&reader) : read_file(&reader, faults), out);
+}
+
+int ath_cluster_parse(const char *name, const char *text, size_t length, struct ath_cluster *out,
+                      struct ath_faults *faults, struct ath_err *err)
+{
+    __attribute__((cleanup(reader_free))) struct reader reader = { .path = name,
+                                                                   .folder = folder_of(name),
+                                                                   .err = err };
+
+    return finish(&reader, read_text(&reader, text, length, faults), out);
 }

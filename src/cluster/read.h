@@ -14,3 +14,8 @@
  */
 int ath_cluster_read(const char *path, struct ath_cluster *out, struct ath_faults *faults,
                      struct ath_err *err);
+
+/* The same for the text of a cluster.yaml or of a topology.conf; length excludes the NUL behind it.
+ * name: the file in messages, from whose folder the paths in the text begin. */
+int ath_cluster_parse(const char *name, const char *text, size_t length, struct ath_cluster *out,
+                      struct ath_faults *faults, struct ath_err *err);

@@ -316,7 +316,7 @@ static double tree_us(const struct ath_estimate_facts *facts, enum ath_nccl_prot
 {
     double bandwidth = 0.92 * facts->nccl_gb_per_s;
     double step = inner_step(facts, ATH_NCCL_TREE, protocol);
-    double inner_steps = (double)(facts->gpu_count / facts->node_count - 1);
+    size_t inner_steps = facts->gpu_count / facts->node_count - 1; /* rounded down, as in NCCL */
 
     if (protocol == ATH_NCCL_LL)
         bandwidth = smaller(most_ll(facts), bandwidth / 3.8);
@@ -324,9 +324,10 @@ static double tree_us(const struct ath_estimate_facts *facts, enum ath_nccl_prot
         bandwidth *= 7.0 / 9;
     else if (!facts->is_nvlink && facts->is_power)
         step = step_us[WAY_PCI][ATH_NCCL_RING][protocol];
-    double latency = base_us[ATH_NCCL_TREE][protocol] +
-                     2 * (inner_steps * step + levels_of(facts->node_count) *
-                                                   step_us[WAY_NETWORK][ATH_NCCL_TREE][protocol]);
+    double latency =
+        base_us[ATH_NCCL_TREE][protocol] +
+        2 * ((double)inner_steps * step +
+             levels_of(facts->node_count) * step_us[WAY_NETWORK][ATH_NCCL_TREE][protocol]);
     return latency +
            (double)size_bytes / (1000 * bandwidth * 0.5 * tree_factor(protocol, size_bytes));
 }

@@ -119,7 +119,7 @@ static size_t add_switch(const char *name, size_t above, int64_t bytes_per_s, in
     return added;
 }
 
-enum { GBPS = 125000000, US = 1000 };
+static const int64_t gbps = 125000000, us = 1000;
 
 /* Seed 004's example: two racks of four nodes with eight GPUs; 100 Gb/s and 0.1 ms inside a rack,
  * 50 Gb/s and 0.5 ms between racks. */
@@ -129,10 +129,10 @@ static void make_example(void)
     for (int rack = 0; rack < 2; rack++) {
         ath_auto_free char *name = ath_xasprintf("leaf%d", rack + 1);
         ath_auto_free char *rack_name = ath_xasprintf("rack%d", rack + 1);
-        size_t leaf = add_switch(name, spine, (int64_t)50 * GBPS, 200 * US);
+        size_t leaf = add_switch(name, spine, 50 * gbps, 200 * us);
         for (int i = 0; i < 4; i++) {
             ath_auto_free char *node_name = ath_xasprintf("node%d", rack * 4 + i + 1);
-            size_t node = add_node(node_name, leaf, 8, 0, 12, (int64_t)100 * GBPS, 50 * US);
+            size_t node = add_node(node_name, leaf, 8, 0, 12, 100 * gbps, 50 * us);
             cluster.nodes[node].rack = ath_cluster_add_rack(&cluster, rack_name);
         }
     }
@@ -147,13 +147,13 @@ TEST(the_way_between_two_nodes)
     ath_cluster_path(&cluster, 0, 3, &path);
     ck_assert(path.is_connected);
     ck_assert_uint_eq(path.hops, 1);
-    ck_assert_int_eq(path.link.bytes_per_s, (int64_t)100 * GBPS);
-    ck_assert_int_eq(path.link.latency_ns, 100 * US);
+    ck_assert_int_eq(path.link.bytes_per_s, 100 * gbps);
+    ck_assert_int_eq(path.link.latency_ns, 100 * us);
     ath_cluster_path(&cluster, 7, 1, &path);
     ck_assert(path.is_connected);
     ck_assert_uint_eq(path.hops, 3);
-    ck_assert_int_eq(path.link.bytes_per_s, (int64_t)50 * GBPS);
-    ck_assert_int_eq(path.link.latency_ns, 500 * US);
+    ck_assert_int_eq(path.link.bytes_per_s, 50 * gbps);
+    ck_assert_int_eq(path.link.latency_ns, 500 * us);
     ath_cluster_path(&cluster, 2, 2, &path);
     ck_assert(path.is_connected);
     ck_assert_uint_eq(path.hops, 0);
@@ -237,15 +237,15 @@ TEST(the_example_is_placed)
     ck_assert_str_eq(cluster.switches[placement.top].name, "leaf1");
     ck_assert_str_eq(cluster.racks[placement.rack], "rack1");
     ck_assert_uint_eq(placement.hops, 1);
-    ck_assert_int_eq(placement.link.bytes_per_s, (int64_t)100 * GBPS);
-    ck_assert_int_eq(placement.link.latency_ns, 100 * US);
+    ck_assert_int_eq(placement.link.bytes_per_s, 100 * gbps);
+    ck_assert_int_eq(placement.link.latency_ns, 100 * us);
     place(34, 0, ATH_CLUSTER_ANYWHERE);
     expect_shares("node1:8 node2:8 node3:8 node4:8 node5:2");
     ck_assert_uint_eq(placement.rack, ATH_CLUSTER_NONE);
     ck_assert_uint_eq(placement.hops, 3);
-    ck_assert_int_eq(placement.link.bytes_per_s, (int64_t)50 * GBPS);
+    ck_assert_int_eq(placement.link.bytes_per_s, 50 * gbps);
     ck_assert_str_eq(cluster.switches[placement.slowest_switch].name, "leaf1");
-    ck_assert_int_eq(placement.link.latency_ns, 500 * US);
+    ck_assert_int_eq(placement.link.latency_ns, 500 * us);
     place(16, 4, ATH_CLUSTER_ONE_RACK);
     expect_shares("node1:4 node2:4 node3:4 node4:4");
 }
@@ -333,12 +333,12 @@ static void make_random(void)
 
     for (size_t i = 0; i < ATH_COUNT(leaves); i++) {
         ath_auto_free char *name = ath_xasprintf("leaf%zu", i);
-        leaves[i] = add_switch(name, spine, GBPS, US);
+        leaves[i] = add_switch(name, spine, gbps, us);
     }
     for (size_t i = 0; i < FEW_NODES; i++) {
         ath_auto_free char *name = ath_xasprintf("n%zu", i);
         add_node(name, leaves[random_below(ATH_COUNT(leaves))], 4, random_below(5), 12,
-                 (int64_t)GBPS * (int64_t)(1 + random_below(2)), US);
+                 gbps * (int64_t)(1 + random_below(2)), us);
     }
     ck_assert_int_eq(ath_cluster_finish(&cluster, NULL), 0);
 }

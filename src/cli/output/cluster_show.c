@@ -177,7 +177,8 @@ char *ath_words_link(int64_t bytes_per_s, int64_t latency_ns)
 
 static void set(struct ath_table_cell *cell, enum ath_role role, char *text)
 {
-    *cell = (struct ath_table_cell){ .text = text, .role = role };
+    cell->role = role;
+    cell->text = text;
 }
 
 /* Whether two nodes look the same in the table. */

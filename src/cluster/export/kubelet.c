@@ -18,7 +18,7 @@
  * reserved for the system, for Kubernetes and for that limit.
  */
 enum { ID_MAX = 63, NODES_MAX = 8 };
-static const uint64_t mib = 1024 * 1024, eviction_bytes = 100 * (uint64_t)1024 * 1024;
+static const uint64_t mib = 1 << 20, eviction_bytes = UINT64_C(100) << 20;
 
 static int check_ids(const struct ath_cluster_node *of, struct ath_err *err)
 {

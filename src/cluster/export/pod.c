@@ -30,7 +30,7 @@ static void add_node(const struct ath_machine *machine, const struct ath_numa_no
         all += ath_place_node_of(machine, &machine->gpus[i]) == node->id;
     for (size_t i = 0; i < choice->count; i++)
         own += ath_place_node_of(machine, &machine->gpus[choice->gpus[i]]) == node->id;
-    if (!own)
+    if (!own || !all)
         return;
     ath_idset_add(&part->nodes, node->id, node->id);
     part->cpus += ath_idset_count(&node->cpus) * own / all;
