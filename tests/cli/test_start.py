@@ -831,7 +831,7 @@ class Life(Base):
         plan = self.data("start", "--dry-run", "--engine", "process")
         self.assertEqual([(node["outcome"], node["reason"]) for node in plan["nodes"]], [("changed", "identities")] * 2)
         self.assertIn("printf '%s\\n' \\\n    'alice memory_percent=50 sessions=2' \\\n"
-                      f"    'operator share=40 priority=high admin' >{self.run_folder}/numa0/identities", plan["nodes"][0]["commands"])
+                      f"    'operator share=40 priority=high sm_share=25 admin' >{self.run_folder}/numa0/identities", plan["nodes"][0]["commands"])
         self.assertIn("memory_bytes=4294967296", rows(0))
         self.assertEqual(self.outcomes(), ["changed", "changed"])
         self.assertEqual([node["drift"] for node in self.data("status")["nodes"]], [None] * 2)
