@@ -188,6 +188,7 @@ EXTRA_DIST += tests/vm tests/cross
 # Fuzz targets: one entry LLVMFuzzerTestOneInput each; ./configure --enable-fuzzers CC=clang.
 FUZZERS_ALL = \
 	tests/fuzz/fuzz_answers \
+	tests/fuzz/fuzz_cluster \
 	tests/fuzz/fuzz_cuda_client \
 	tests/fuzz/fuzz_cuda_server \
 	tests/fuzz/fuzz_cuda_session \
@@ -208,6 +209,7 @@ if FUZZERS
 noinst_PROGRAMS += $(FUZZERS_ALL)
 endif
 tests_fuzz_fuzz_answers_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=ath_endpoint_connect -Wl,--wrap=ath_secret_check
+tests_fuzz_fuzz_cluster_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_cuda_client_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_cuda_server_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_cuda_session_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
