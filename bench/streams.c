@@ -229,7 +229,7 @@ static void begin_tcp(bool is_tls)
     }
     stream = ath_tcp_stream(own[0]);
     need(!stream, "a stream");
-    need(ath_tcp_add_stripes(stream, own + 1, count - 1), "further connections");
+    need(ath_tcp_add_stripes(stream, ATH_STRIPES_EQUAL, own + 1, count - 1), "further connections");
     if (!child)
         be_reader();
 }

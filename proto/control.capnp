@@ -29,6 +29,10 @@
 # never travels: HMAC-SHA-256 with the shared key (of no bytes where there is none) over "aitherion ticket 1" with its NUL byte
 # and the session's own hello and challenge, as above. In a session with TLS a plain join comes first there, too. The rest of that
 # connection is TLS with a PSK from the ticket (ath_ticket_tls_key()).
+#
+# A server may have addresses for data alone, and its challenge names them. Then the client makes these connections to them, and not
+# to the address of the first one. A data address takes joins only. If all joins came by data addresses, the answer to
+# openChannel says so (hasPieces): large frames then travel in pieces, on those connections alone.
 using Common = import "common.capnp";
 using Gpu = import "gpu-control.capnp";
 using Nvml = import "nvml-wire.capnp";
@@ -100,6 +104,7 @@ struct Challenge {
   wantsKey @3 :Bool;
   transports @4 :List(Transport);
   session @5 :UInt64;              # its number, for connections that join it; 0: the server tells it in the welcome alone
+  dataAddresses @6 :Text;          # "10.0.1.1:5555,[fd00::1]:5555", at most 8; empty: none, as older servers have it
 }
 
 enum Transport {
@@ -148,6 +153,7 @@ struct Channel {
   smPercent @10 :UInt32;           # with local: of each GPU's multiprocessors, that the program gets; 0: all
   hasTurns @9 :Bool;               # with local: three bytes come behind the frame, with the descriptors of a page of words about turns
                                    # (src/turns/private_page.h) and of a pipe's ends, by which the program tells that its wish changed
+  hasPieces @11 :Bool;             # the connections that joined came by data addresses, and large frames travel on them in pieces
 }
 
 struct BooksQuestion {

@@ -91,6 +91,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_local_programs.py \
 	tests/runtime/test_recording.py \
 	tests/runtime/test_remote.py \
+	tests/runtime/test_data_addresses.py \
 	tests/runtime/test_run_gpus.py \
 	tests/runtime/test_sandbox.py \
 	tests/runtime/test_server.py \

@@ -16,6 +16,8 @@ REMOTE_WIRE = \
 	src/remote/wire/message.c src/remote/wire/message.h \
 	src/remote/wire/secret.c src/remote/wire/secret.h
 REMOTE_TRANSPORT = \
+	src/remote/transport/pace.c src/remote/transport/pace.h \
+	src/remote/transport/pieces.c src/remote/transport/pieces.h \
 	src/remote/transport/poll_briefly.h \
 	src/remote/transport/ring.c src/remote/transport/ring.h \
 	src/remote/transport/shm.c src/remote/transport/shm.h \
@@ -27,6 +29,7 @@ REMOTE_TRANSPORT = \
 	src/remote/transport/team.c src/remote/transport/team.h
 # For opening a session from a library that a program loads.
 REMOTE_SESSION = \
+	src/remote/session/data_paths.c src/remote/session/data_paths.h \
 	src/remote/session/device_list.h \
 	src/remote/session/open.c src/remote/session/open.h \
 	src/remote/session/servers.c src/remote/session/servers.h \

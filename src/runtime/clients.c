@@ -59,6 +59,7 @@ void ath_clients_leave(struct ath_listener *listener, pid_t parent)
         if (listener->polls[i].fd >= 0)
             close(listener->polls[i].fd);
     ath_reports_close_all(&listener->processes);
+    ath_process_table_wipe_tickets(&listener->processes);
     ath_waiting_room_clear(&listener->waiting);
 }
 

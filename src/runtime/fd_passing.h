@@ -19,7 +19,8 @@ struct ath_fd_passing {
 
 /* The content of a client's request to join a session with a connection. */
 struct ath_joining {
-    uint32_t number, proof_length;
+    uint32_t number;
+    uint32_t is_data; /* not 0: it came by a data address */
     uint8_t proof[ATH_PROOF_BYTES];
 };
 

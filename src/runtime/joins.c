@@ -6,8 +6,7 @@
 
 #include "base/clock.h"
 
-/* Further connections that one session is given: from its own source, and from others. */
-enum { JOINS_OWN = 16, JOINS_FOREIGN = 4 };
+enum { JOINS_MOST = 16 /* further connections that one session is given */ };
 
 static void refuse_join(struct ath_listener *listener, int fd, const char *reason)
 {
@@ -21,19 +20,31 @@ static bool is_own(const struct ath_process *process, const struct ath_waiting *
     return ath_source_is(process->source, waiting->source);
 }
 
-/* Passes a connection to the process of a proven session, which checks the proof. Others than the
- * session's own source can take none of the places of those. */
-static void pass_join(struct ath_listener *listener, struct ath_process *process,
-                      const struct ath_waiting *waiting)
+static bool is_right(const struct ath_process *process, const struct ath_joining *joining)
 {
-    unsigned int *joins = is_own(process, waiting) ? &process->own_joins : &process->foreign_joins;
-    unsigned int most = is_own(process, waiting) ? JOINS_OWN : JOINS_FOREIGN;
-    if (*joins >= most || ath_fd_passing_pass(&listener->fd_passing,
-                                              ath_process_table_slot(&listener->processes, process),
-                                              &waiting->joining, waiting->fd))
+    return ath_ticket_check(&process->ticket, joining->number, joining->proof,
+                            sizeof joining->proof);
+}
+
+/* Passes a connection with the right proof to the process of a proven session. A client that has
+ * several addresses comes from others than the session's own, and loses no attempt there. */
+static void pass_join(struct ath_listener *listener, struct ath_process *process,
+                      struct ath_waiting *waiting)
+{
+    if (!is_right(process, &waiting->joining)) {
+        refuse_join(listener, waiting->fd, "its proof for this session is wrong");
+        return;
+    }
+    if (!is_own(process, waiting))
+        ath_attempts_give(&listener->attempts, waiting->source, ath_now_ms());
+    waiting->joining.is_data = ath_listener_is_data((size_t)waiting->way);
+    if (process->joins >= JOINS_MOST ||
+        ath_fd_passing_pass(&listener->fd_passing,
+                            ath_process_table_slot(&listener->processes, process),
+                            &waiting->joining, waiting->fd))
         refuse_join(listener, waiting->fd, "the session takes no connection");
     else
-        ++*joins;
+        process->joins++;
 }
 
 void ath_joins_let_in(struct ath_listener *listener, struct ath_process *process, bool is_open)
@@ -41,7 +52,7 @@ void ath_joins_let_in(struct ath_listener *listener, struct ath_process *process
     for (size_t i = listener->waiting.count; i-- > 0;) {
         if (listener->waiting.items[i].session != process->session)
             continue;
-        const struct ath_waiting waiting = ath_waiting_room_take(&listener->waiting, i);
+        struct ath_waiting waiting = ath_waiting_room_take(&listener->waiting, i);
         if (is_open)
             pass_join(listener, process, &waiting);
         else

@@ -47,16 +47,25 @@ static const struct ifaddrs *address_of(const struct ifaddrs *interfaces, const 
     return found;
 }
 
-static int listen_on_interface(const char *name, struct ath_endpoint *out, struct ath_err *err)
+int ath_listen_address_of_link(const char *name, const char *port, const char *what,
+                               struct ath_endpoint *out, struct ath_err *err)
 {
     __attribute__((cleanup(free_interfaces))) struct ifaddrs *interfaces = NULL;
+    bool is_data = !strcmp(what, "data");
+    *out = (struct ath_endpoint){ 0 };
+    snprintf(out->port, sizeof out->port, "%s", port);
     if (getifaddrs(&interfaces))
         return ath_err_system(err, -errno, "%s", _("cannot read the links here"));
     const struct ifaddrs *found = address_of(interfaces, name);
     if (!found) {
         ath_err_set(err, -ENODEV, ATH_E_NOT_FOUND,
-                    _("the control interface '%s' is not here, or has no address"), name);
-        return ath_err_hint(err, -ENODEV, "aitherion-runtime serve --listen 0.0.0.0:%s", out->port);
+                    is_data ? _("the data interface '%s' is not here, or has no address")
+                            : _("the control interface '%s' is not here, or has no address"),
+                    name);
+        return is_data ? ath_err_hint(err, -ENODEV,
+                                      "aitherion-runtime serve --data-listen ADDRESS:%s", out->port)
+                       : ath_err_hint(err, -ENODEV, "aitherion-runtime serve --listen 0.0.0.0:%s",
+                                      out->port);
     }
     socklen_t length = found->ifa_addr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
                                                              : sizeof(struct sockaddr_in6);
@@ -67,6 +76,7 @@ static int listen_on_interface(const char *name, struct ath_endpoint *out, struc
 int ath_listen_address_find(const char *listen, struct ath_endpoint *out, struct ath_err *err)
 {
     const char *interface = getenv("CONTROL_IFACE"), *port = getenv("CAPNP_PORT");
+    char text[8];
     int number;
 
     if (listen)
@@ -77,8 +87,11 @@ int ath_listen_address_find(const char *listen, struct ath_endpoint *out, struct
         return ath_err_set(err, -EINVAL, ATH_E_USAGE, _("CAPNP_PORT is '%s', which is no port"),
                            port);
     *out = (struct ath_endpoint){ .host = "127.0.0.1" };
-    snprintf(out->port, sizeof out->port, "%d", number);
-    return interface && *interface ? listen_on_interface(interface, out, err) : 0;
+    snprintf(text, sizeof text, "%d", number);
+    snprintf(out->port, sizeof out->port, "%s", text);
+    return interface && *interface ? ath_listen_address_of_link(interface, text, "control", out,
+                                                                err)
+                                   : 0;
 }
 
 int ath_listen_address_to_ask(const struct ath_runtime_options *options, struct ath_endpoint *out,

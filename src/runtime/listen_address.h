@@ -11,6 +11,10 @@
  */
 int ath_listen_address_find(const char *listen, struct ath_endpoint *out, struct ath_err *err);
 
+/* The address of a link, with a port. what names the link's use in an error: "control". */
+int ath_listen_address_of_link(const char *name, const char *port, const char *what,
+                               struct ath_endpoint *out, struct ath_err *err);
+
 /* The server to ask: --server, --socket, or else the address that serve would listen on. */
 int ath_listen_address_to_ask(const struct ath_runtime_options *options, struct ath_endpoint *out,
                               struct ath_err *err);

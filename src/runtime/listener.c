@@ -131,6 +131,10 @@ void ath_listener_announce(const struct ath_listener *listener)
     if (metrics_fd >= 0)
         ath_event_log(ATH_EVENT_INFO, "metrics", "address",
                       ath_endpoint_of_socket(metrics_fd, false, text), NULL);
+    for (size_t i = ATH_POLL_DATA; i < ATH_POLL_COUNT; i++)
+        if (listener->polls[i].fd >= 0)
+            ath_event_log(ATH_EVENT_INFO, "listening-for-data", "address",
+                          ath_endpoint_of_socket(listener->polls[i].fd, false, text), NULL);
 }
 
 /* ---- limits and signals ---- */

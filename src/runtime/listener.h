@@ -32,7 +32,8 @@ enum {
     ATH_POLL_TCP,
     ATH_POLL_UNIX,
     ATH_POLL_METRICS,
-    ATH_POLL_COUNT
+    ATH_POLL_DATA, /* the first of those that take further connections of sessions alone */
+    ATH_POLL_COUNT = ATH_POLL_DATA + ATH_DATA_ADDRESSES_MAX
 };
 
 struct ath_listener {
@@ -76,6 +77,12 @@ int ath_listener_open_access(struct ath_listener *listener,
 /* Opens the sockets that the options name. Returns 0, or a negative errno with err. */
 int ath_listener_listen(struct ath_listener *listener, const struct ath_runtime_options *options,
                         struct ath_err *err);
+
+/* Whether an ATH_POLL_... is that of a data address. */
+static inline bool ath_listener_is_data(size_t which)
+{
+    return which >= ATH_POLL_DATA && which < ATH_POLL_COUNT;
+}
 
 /* Prints and logs where it listens. */
 void ath_listener_announce(const struct ath_listener *listener);

@@ -48,6 +48,7 @@ libaitherion_a_SOURCES += $(QUOTA_SOURCES) $(PART_SOURCES) \
 	src/runtime/identities.c src/runtime/identities.h \
 	src/runtime/joins.c src/runtime/joins.h \
 	src/runtime/listen_address.c src/runtime/listen_address.h \
+	src/runtime/data_listen.c src/runtime/data_listen.h \
 	src/runtime/listener.c src/runtime/listener.h \
 	src/runtime/local_session.c src/runtime/local_session.h \
 	src/runtime/local_turns.c src/runtime/local_turns.h \

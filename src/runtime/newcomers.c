@@ -23,11 +23,16 @@ static bool attend(struct ath_listener *listener, struct ath_waiting *waiting, b
     size_t which = (size_t)waiting->way;
     if (waiting->session)
         return !is_over;
-    const struct ath_first_message first = which == ATH_POLL_TCP
+    const struct ath_first_message first = which == ATH_POLL_TCP || ath_listener_is_data(which)
                                                ? ath_first_message_look(waiting->fd)
                                                : ath_first_message_any(waiting->fd);
     switch (first.kind) {
     case ATH_FIRST_MESSAGE_HELLO:
+        if (ath_listener_is_data(which)) {
+            ath_listener_turn_away(listener, waiting->fd, which, ATH_CONTROL_REASON_NOT_SERVED,
+                                   "this address takes further connections of sessions alone");
+            return false;
+        }
         ath_clients_start(listener, waiting->fd, which, waiting->source, false);
         return false;
     case ATH_FIRST_MESSAGE_JOIN:
@@ -83,13 +88,13 @@ void ath_newcomers_end_silent(struct ath_listener *listener)
 
 static void log_connection(int fd, size_t which)
 {
-    static const char *const ways[ATH_POLL_COUNT] = {
+    static const char *const ways[] = {
         [ATH_POLL_TCP] = "tcp", [ATH_POLL_UNIX] = "unix", [ATH_POLL_METRICS] = "metrics"
     };
     char peer[ATH_ENDPOINT_TEXT];
     if (ath_event_log_has(ATH_EVENT_DEBUG))
         ath_event_log(ATH_EVENT_DEBUG, "connection", "peer", ath_endpoint_of_socket(fd, true, peer),
-                      "to", ways[which], NULL);
+                      "to", ath_listener_is_data(which) ? "data" : ways[which], NULL);
 }
 
 /* Owns the descriptor of a new connection. An administrator's never waits. */

@@ -41,6 +41,15 @@ static const struct option {
          "the address of the interface "
          "in CONTROL_IFACE, else 127.0.0.1, and the port in CAPNP_PORT, else 50051)"),
       AT(listen), FOR(SERVE) },
+    { "data-listen", "ADDRESS:PORT", "AITHERION_DATA_LISTEN",
+      N_("an address for large copies alone, as of a fast network port; several times, or with "
+         "commas, for several (default: the addresses of the interfaces in DATA_IFACE with the "
+         "port in ZMQ_PORT, else 5555; none without DATA_IFACE)"),
+      AT(data_listen), FOR(SERVE) },
+    { "data-address", "ADDRESS:PORT", "AITHERION_DATA_ADDRESS",
+      N_("an address that clients use in place of those of --data-listen, as with ports that a "
+         "container publishes; several as there"),
+      AT(data_address), FOR(SERVE) },
     { "socket", "PATH", "AITHERION_SOCKET", N_("listen on a unix socket as well"), AT(socket),
       FOR(SERVE) },
     { "socket", "PATH", "AITHERION_SOCKET", N_("ask over a unix socket"), AT(socket), FOR(HEALTH) },
@@ -200,10 +209,25 @@ static int hint_at_help(struct ath_err *err, enum ath_runtime_command command)
                : ath_err_hint(err, -EINVAL, "aitherion-runtime --help");
 }
 
+static bool is_list(const struct option *row)
+{
+    return row->offset == AT(data_listen) || row->offset == AT(data_address);
+}
+
+/* Adds to a list. Values that have no room are counted only; ath_data_listen() refuses them. */
+static void add(struct ath_runtime_list *list, const char *value)
+{
+    if (list->count < ATH_RUNTIME_LIST_MAX)
+        list->items[list->count] = value;
+    list->count++;
+}
+
 static void set(struct ath_runtime_options *out, const struct option *row, const char *value)
 {
     char *at = (char *)out + row->offset;
-    if (row->value)
+    if (is_list(row))
+        add((struct ath_runtime_list *)(void *)at, value);
+    else if (row->value)
         memcpy(at, &value, sizeof value);
     else
         *(bool *)at = true;
@@ -260,6 +284,8 @@ static bool is_given(const struct ath_runtime_options *given, const struct optio
 {
     const char *at = (const char *)given + row->offset;
     const char *value = NULL;
+    if (is_list(row))
+        return ((const struct ath_runtime_list *)(const void *)at)->count > 0;
     if (!row->value)
         return *(const bool *)at;
     memcpy(&value, at, sizeof value);

@@ -1,6 +1,7 @@
 /* The command line of aitherion-runtime. One table serves parsing, --help and the environment. */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -21,10 +22,18 @@ enum ath_runtime_exit {
     ATH_RUNTIME_KEY_REFUSED = 5,
 };
 
+/* The values of an option that may be given several times; each may be several with commas. */
+enum { ATH_RUNTIME_LIST_MAX = 8 };
+struct ath_runtime_list {
+    const char *items[ATH_RUNTIME_LIST_MAX];
+    size_t count;
+};
+
 /* Texts belong to argv or the environment. NULL: not given. */
 struct ath_runtime_options {
     const char *listen, *socket, *key, *gpus, *vram_fraction, *host_fraction,
         *sessions_per_source; /* serve */
+    struct ath_runtime_list data_listen, data_address;
     const char *metrics, *metrics_web, *identities, *log_level;
     const char *sharing;
     const char *until_unused;

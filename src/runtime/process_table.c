@@ -164,6 +164,7 @@ bool ath_process_table_note(struct ath_process *process, const struct ath_sessio
     process->is_proven = true;
     process->purpose = report->purpose;
     process->version = report->version;
+    process->ticket = report->ticket;
     snprintf(process->identity, sizeof process->identity, "%s", report->identity);
     return true;
 }
@@ -195,8 +196,15 @@ struct ath_process *ath_process_table_find_pid(struct ath_process_table *process
     return NULL;
 }
 
+void ath_process_table_wipe_tickets(struct ath_process_table *processes)
+{
+    for (size_t i = 0; i < ATH_SESSION_BOARD_MAX; i++)
+        explicit_bzero(&processes->items[i].ticket, sizeof processes->items[i].ticket);
+}
+
 void ath_process_table_remove(struct ath_process_table *processes, struct ath_process *process)
 {
     ath_session_board_remove(processes->board, ath_process_table_slot(processes, process));
+    explicit_bzero(&process->ticket, sizeof process->ticket);
     process->session = 0;
 }

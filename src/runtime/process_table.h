@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/key_name.h"
+#include "remote/wire/secret.h"
 #include "remote/wire/source.h"
 #include "runtime/session_board.h"
 #include "runtime/session_report.h"
@@ -30,9 +31,9 @@ struct ath_process {
     int purpose;     /* enum ath_gpu_purpose */
     char identity[ATH_KEY_NAME_BYTES]; /* empty: the server has no keys */
     struct ath_key_version version;
-    bool is_ending; /* it has been asked to end, which frees its slot */
-    /* Further connections that were passed to it: from its own source, and from others. */
-    unsigned int own_joins, foreign_joins;
+    bool is_ending;           /* it has been asked to end, which frees its slot */
+    struct ath_ticket ticket; /* of its further connections; wiped in each forked process */
+    unsigned int joins;       /* further connections that were passed to it */
 };
 
 /* A client that wants a session. */
@@ -95,6 +96,9 @@ struct ath_process *ath_process_table_find_pid(struct ath_process_table *process
 /* The slot of a process. */
 size_t ath_process_table_slot(const struct ath_process_table *processes,
                               const struct ath_process *process);
+
+/* Wipes the tickets, in a process that must not have those of others. */
+void ath_process_table_wipe_tickets(struct ath_process_table *processes);
 
 /* Frees the slot and the entry of a process that has ended or could not be forked. */
 void ath_process_table_remove(struct ath_process_table *processes, struct ath_process *process);

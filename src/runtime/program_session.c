@@ -38,6 +38,7 @@
 #include "runtime/program_stripes.h"
 #include "runtime/quota/ledger.h"
 #include "runtime/quota/quota.h"
+#include "runtime/server_keys.h"
 
 enum { LOOK_MS = 2000 }; /* how often the watch looks for a TCP peer */
 
@@ -416,15 +417,22 @@ static void make_tcp(struct program_session *program, uint32_t announced)
     program->stream = ath_tcp_stream(program->socket);
     if (!program->stream)
         refuse_and_end(program, "out of memory");
+    const struct ath_program_stripes_wanted wanted = {
+        .announced = announced,
+        .ticket = &program->ticket,
+        .is_encrypted = program->socket.tls,
+        .must_not_leak =
+            ath_server_wants_key(program->server) && program->server->encrypt == ATH_ENCRYPT_AUTO,
+        .peer = program->entry->peer,
+    };
     if (fd_passing && announced && announced < ATH_STRIPES_MAX)
-        ath_program_stripes_take(stripes, announced, fd_passing, &program->ticket,
-                                 program->entry->peer);
+        ath_program_stripes_take(stripes, fd_passing, &wanted);
     if (fd_passing)
         ath_fd_passing_close(fd_passing);
     int status = program->socket.tls ? ath_program_stripes_begin_tls(stripes, &program->ticket) : 0;
     if (status)
         end(program, status);
-    if (ath_tcp_add_stripes(program->stream, stripes->sockets, stripes->count))
+    if (ath_tcp_add_stripes(program->stream, stripes->way, stripes->sockets, stripes->count))
         refuse_and_end(program, "out of memory");
 }
 
@@ -493,6 +501,7 @@ static void say_open(struct program_session *program, int memory)
     ath_control_channel_set_transport(answer, program->transport);
     ath_control_channel_set_devices(answer, (uint32_t)program->device_count);
     ath_control_channel_set_stripes(answer, (uint32_t)program->stripes.count);
+    ath_control_channel_set_has_pieces(answer, program->stripes.way == ATH_STRIPES_PIECES);
     ath_control_channel_set_driver_version(answer, driver_version(&program->driver));
     ath_control_channel_set_is_simulated(answer, program->server->is_simulated);
     if (program->transport == ATH_CONTROL_TRANSPORT_LOCAL)

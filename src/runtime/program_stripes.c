@@ -11,58 +11,75 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "remote/tls/policy.h"
 #include "runtime/event_log.h"
 
 enum { JOIN_MS = 5000 }; /* for the announced connections; they come while the driver loads */
 
-/* Whether the joining connection was announced and its number is free. */
-static bool is_welcome(const struct ath_program_stripes *stripes, const struct ath_joining *joining,
-                       size_t announced, const struct ath_ticket *ticket)
+/* Why a joining connection is refused; NULL: it was announced, and its number is free. */
+static const char *refusal_of(const struct ath_program_stripes *stripes,
+                              const struct ath_program_stripes_wanted *wanted,
+                              const struct ath_joining *joining, int fd)
 {
-    return joining->number >= 1 && joining->number <= announced &&
-           stripes->sockets[joining->number - 1].fd < 0 &&
-           ath_ticket_check(ticket, joining->number, joining->proof, sizeof joining->proof);
+    if (joining->number < 1 || joining->number > wanted->announced ||
+        stripes->sockets[joining->number - 1].fd >= 0 ||
+        !ath_ticket_check(wanted->ticket, joining->number, joining->proof, sizeof joining->proof))
+        return "its proof for this session is wrong";
+    if (wanted->must_not_leak && !wanted->is_encrypted &&
+        ath_encrypt_wants(ATH_ENCRYPT_AUTO, fd, true))
+        return "the session is not encrypted, and this connection must be";
+    return NULL;
 }
 
-static void log_join(const char *peer, uint32_t which, size_t announced)
+static void log_join(const char *peer, const struct ath_joining *joining, size_t announced)
 {
     char number[16], of[24];
-    snprintf(number, sizeof number, "%u", which);
+    snprintf(number, sizeof number, "%u", joining->number);
     snprintf(of, sizeof of, "%zu", announced);
     ath_event_log(ATH_EVENT_DEBUG, "connection-joined", "peer", peer, "number", number, "of", of,
-                  NULL);
+                  "by", joining->is_data ? "data" : "tcp", NULL);
 }
 
-void ath_program_stripes_take(struct ath_program_stripes *stripes, size_t announced,
-                              struct ath_fd_passing *fd_passing, const struct ath_ticket *ticket,
-                              const char *peer)
+static void close_all(struct ath_program_stripes *stripes, size_t announced)
+{
+    for (size_t i = 0; i < announced; i++)
+        ath_socket_close(&stripes->sockets[i]);
+}
+
+void ath_program_stripes_take(struct ath_program_stripes *stripes,
+                              struct ath_fd_passing *fd_passing,
+                              const struct ath_program_stripes_wanted *wanted)
 {
     uint64_t deadline_ms = ath_now_ms() + JOIN_MS;
     struct ath_joining joining;
-    size_t count = 0;
+    size_t count = 0, by_data = 0;
     int fd;
-    for (size_t i = 0; i < announced; i++)
+    for (size_t i = 0; i < wanted->announced; i++)
         stripes->sockets[i] = (struct ath_socket){ .fd = -1 };
-    while (count < announced && !ath_fd_passing_take(fd_passing, deadline_ms, &joining, &fd)) {
-        if (fd >= 0 && is_welcome(stripes, &joining, announced, ticket)) {
+    while (count < wanted->announced &&
+           !ath_fd_passing_take(fd_passing, deadline_ms, &joining, &fd)) {
+        const char *reason =
+            fd < 0 ? "it came without a socket" : refusal_of(stripes, wanted, &joining, fd);
+        if (!reason) {
             stripes->sockets[joining.number - 1].fd = fd;
             count++;
-            log_join(peer, joining.number, announced);
+            by_data += joining.is_data != 0;
+            log_join(wanted->peer, &joining, wanted->announced);
             continue;
         }
-        ath_event_log(ATH_EVENT_WARNING, "connection-refused", "peer", peer, "reason",
-                      "its proof for this session is wrong", NULL);
+        ath_event_log(ATH_EVENT_WARNING, "connection-refused", "peer", wanted->peer, "reason",
+                      reason, NULL);
         if (fd >= 0)
             close(fd);
     }
-    if (count == announced) {
+    if (count == wanted->announced && (!by_data || by_data == count)) {
         stripes->count = count;
+        stripes->way = by_data ? ATH_STRIPES_PIECES : ATH_STRIPES_EQUAL;
         return;
     }
-    ath_event_log(ATH_EVENT_WARNING, "connections-missing", "peer", peer, "reason",
+    ath_event_log(ATH_EVENT_WARNING, "connections-missing", "peer", wanted->peer, "reason",
                   "large copies use one connection", NULL);
-    for (size_t i = 0; i < announced; i++)
-        ath_socket_close(&stripes->sockets[i]);
+    close_all(stripes, wanted->announced);
 }
 
 /* ---- encrypted connections ---- */

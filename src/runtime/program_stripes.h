@@ -8,13 +8,23 @@ struct ath_program_stripes {
     struct ath_socket sockets[ATH_STRIPES_MAX - 1]; /* fd -1: missing */
     struct ath_tls_key keys[ATH_STRIPES_MAX - 1];   /* with TLS, until its handshakes are over */
     size_t count;
+    enum ath_stripes_way way;
 };
 
-/* Takes all connections that the client announced, or none. Waits for them while the driver loads,
- * and logs those that it refuses. The ticket is the session's; peer is for the log. */
-void ath_program_stripes_take(struct ath_program_stripes *stripes, size_t announced,
-                              struct ath_fd_passing *fd_passing, const struct ath_ticket *ticket,
-                              const char *peer);
+/* The rules for further connections of a session. */
+struct ath_program_stripes_wanted {
+    size_t announced;
+    const struct ath_ticket *ticket; /* the session's */
+    bool is_encrypted;               /* they will be */
+    bool must_not_leak;              /* plain ones must stay on this host */
+    const char *peer;                /* for the log */
+};
+
+/* Takes all connections that the client announced, or none: all by data addresses, or all by the
+ * session's. Waits for them while the driver loads, and logs those that it refuses. */
+void ath_program_stripes_take(struct ath_program_stripes *stripes,
+                              struct ath_fd_passing *fd_passing,
+                              const struct ath_program_stripes_wanted *wanted);
 
 /* Answers the clients' first messages of TLS without waiting, so that all connections are ready
  * when the client has the answer to its question. Returns 0 or a negative errno. */

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "runtime/clients.h"
+#include "runtime/data_listen.h"
 #include "runtime/event_log.h"
 #include "runtime/newcomers.h"
 #include "runtime/reports.h"
@@ -173,6 +174,8 @@ int ath_serve(const struct ath_runtime_options *options, struct ath_err *err)
         status = ath_unused_open(options->until_unused, &listener.unused, err);
     if (!status)
         status = ath_listener_listen(&listener, options, err);
+    if (!status)
+        status = ath_data_listen(&listener, options, err);
     if (status)
         return status;
     setlocale(LC_MESSAGES, "C"); /* from here on the text goes to logs */

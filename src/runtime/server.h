@@ -16,6 +16,9 @@
 #include "runtime/sandbox/sandbox.h"
 #include "runtime/session_board.h"
 
+/* Addresses for data alone: how many, and room for them with commas between. */
+enum { ATH_DATA_ADDRESSES_MAX = ATH_RUNTIME_LIST_MAX, ATH_DATA_ADDRESSES_TEXT = 1024 };
+
 struct ath_server {
     struct ath_secret secret; /* the only key; no bytes: there is a folder, or none is needed */
     const char *key_folder;   /* with a key for each identity (server_keys.h); NULL: none */
@@ -31,9 +34,10 @@ struct ath_server {
     bool is_simulated;
     char node[16]; /* the id of the document's entry; empty without a document */
     char hostname[65], boot_id[40];
-    char address[ATH_ENDPOINT_TEXT]; /* where it listens for TCP; "" before it does */
-    uint64_t net_namespace;          /* 0: unknown */
-    uint64_t started_ms;             /* ath_now_ms() */
+    char address[ATH_ENDPOINT_TEXT];              /* where it listens for TCP; "" before it does */
+    char data_addresses[ATH_DATA_ADDRESSES_TEXT]; /* that clients get; "": none */
+    uint64_t net_namespace;                       /* 0: unknown */
+    uint64_t started_ms;                          /* ath_now_ms() */
     struct ath_session_board *board;
     struct ath_fd_passing *fd_passing;     /* NULL: none, in tests */
     const struct ath_sandbox *sandbox;     /* NULL: sessions are not locked in, in tests */

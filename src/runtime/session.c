@@ -231,6 +231,8 @@ static int send_challenge(struct session *session)
     ath_control_challenge_set_nonce(challenge, (struct ath_wire_bytes){ nonce, sizeof nonce });
     ath_control_challenge_set_wants_key(challenge, session->secret.length > 0);
     ath_control_challenge_set_session(challenge, atomic_load(&session->entry->id));
+    if (session->purpose == ATH_GPU_PURPOSE_CUDA && *session->server->data_addresses)
+        ath_control_challenge_set_data_addresses(challenge, session->server->data_addresses);
     return send_built(session, "handshake", &session->challenge);
 }
 
@@ -308,7 +310,10 @@ static int report(struct session *session)
         return 0;
     }
     snprintf(report.identity, sizeof report.identity, "%s", session->identity);
+    ath_ticket_make(&session->secret, &session->hello, &session->challenge, binding_of(session),
+                    &report.ticket);
     int status = ath_session_report_send(session->server->report_fd, &report);
+    explicit_bzero(&report.ticket, sizeof report.ticket);
     if (!status)
         status = ath_lock_in_find_user(session->server); /* answered after the report is noted */
     if (!status)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/key_name.h"
+#include "remote/wire/secret.h"
 
 /* The question of a report. Each has an answer, a number, except ATH_ASK_NOTHING (which may end a
  * session). */
@@ -46,6 +47,7 @@ struct ath_session_report {
     int32_t purpose;  /* enum ath_gpu_purpose */
     char identity[ATH_KEY_NAME_BYTES]; /* empty: the server has no keys */
     struct ath_key_version version;    /* of a key in a folder */
+    struct ath_ticket ticket; /* by which further connections of the session prove theirs */
 };
 
 /* Makes a pair of sockets: the first for the listening process, the second for the session's.

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "remote/switches.h"
+#include "remote/transport/pieces.h"
 #include "remote/transport/stream.h"
 #include "remote/transport/team.h"
 #include "tree.h"
@@ -136,9 +138,10 @@ enum { PAIRS = 4, FRAME_MAX = 16 * 1024 * 1024, SOON_NS = 50 * 1000 * 1000 };
 
 struct line {
     struct ath_stream *ends[2];
+    int further[PAIRS - 1]; /* the first end's further connections */
 };
 
-static struct line line_make(size_t connections)
+static struct line line_make(size_t connections, enum ath_stripes_way way)
 {
     struct line line;
     int fds[PAIRS][2];
@@ -147,11 +150,13 @@ static struct line line_make(size_t connections)
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds[i]), 0);
         for (int end = 0; i && end < 2; end++)
             others[end][i - 1].fd = fds[i][end];
+        if (i)
+            line.further[i - 1] = fds[i][0];
     }
     for (int end = 0; end < 2; end++) {
         line.ends[end] = ath_tcp_stream((struct ath_socket){ .fd = fds[0][end] });
         ck_assert_ptr_nonnull(line.ends[end]);
-        ck_assert_int_eq(ath_tcp_add_stripes(line.ends[end], others[end], connections - 1), 0);
+        ck_assert_int_eq(ath_tcp_add_stripes(line.ends[end], way, others[end], connections - 1), 0);
     }
     return line;
 }
@@ -206,25 +211,36 @@ static void read_frame(struct ath_stream *stream, struct ath_frame *frame, size_
     ck_assert_int_eq(memcmp(frame->bytes, wanted, length), 0);
 }
 
-LOOP_TEST(frames_arrive_whole, 1, PAIRS + 1)
+static void check_whole(struct line *line)
 {
-    struct line line = line_make((size_t)_i);
     ATH_AUTO(ath_frame) frame = { 0 };
     pthread_t thread;
-    pthread_create(&thread, NULL, write_frames, line.ends[0]);
+    pthread_create(&thread, NULL, write_frames, line->ends[0]);
     for (size_t i = 0; i < FRAMES; i++) {
         if (i % 2)
-            read_frame(line.ends[1], &frame, 3);
-        read_frame(line.ends[1], &frame, words[i]);
+            read_frame(line->ends[1], &frame, 3);
+        read_frame(line->ends[1], &frame, words[i]);
     }
     pthread_join(thread, NULL);
-    line_free(&line);
+    line_free(line);
+}
+
+LOOP_TEST(frames_arrive_whole, 1, PAIRS + 1)
+{
+    struct line line = line_make((size_t)_i, ATH_STRIPES_EQUAL);
+    check_whole(&line);
+}
+
+LOOP_TEST(frames_arrive_whole_in_pieces, 2, PAIRS + 1)
+{
+    struct line line = line_make((size_t)_i, ATH_STRIPES_PIECES);
+    check_whole(&line);
 }
 
 /* Both directions at once, each with its own threads. */
-TEST(frames_go_both_ways)
+LOOP_TEST(frames_go_both_ways, 0, 2)
 {
-    struct line line = line_make(PAIRS);
+    struct line line = line_make(PAIRS, _i ? ATH_STRIPES_PIECES : ATH_STRIPES_EQUAL);
     ATH_AUTO(ath_frame) frame = { 0 };
     pthread_t threads[2];
     for (int end = 0; end < 2; end++)
@@ -249,17 +265,85 @@ static void *shut_soon(void *argument)
 }
 
 /* No thread writes the shares; threads that wait for them return. */
-LOOP_TEST(a_wait_for_shares_ends_with_the_stream, 0, 2)
+LOOP_TEST(a_wait_for_shares_ends_with_the_stream, 0, 4)
 {
-    struct line line = line_make(PAIRS);
+    struct line line = line_make(PAIRS, _i / 2 ? ATH_STRIPES_PIECES : ATH_STRIPES_EQUAL);
     ATH_AUTO(ath_frame) frame = { 0 };
     const uint32_t head[2] = { 0, htole32(262144) };
     struct iovec part = { (void *)(uintptr_t)head, sizeof head };
     pthread_t thread;
     ck_assert_int_eq(line.ends[0]->ops->write(line.ends[0], &part, 1), 0);
-    pthread_create(&thread, NULL, shut_soon, line.ends[_i]);
+    pthread_create(&thread, NULL, shut_soon, line.ends[_i % 2]);
     ck_assert_int_ne(ath_stream_read_frame(line.ends[1], FRAME_MAX, &frame), 0);
     pthread_join(thread, NULL);
+    line_free(&line);
+}
+
+/* ---- pieces ---- */
+
+/* Every byte is in one piece, and the pieces come back from their heads. */
+LOOP_TEST(pieces_cover_a_frame, 0, 8)
+{
+    static const size_t lengths[] = { 1,
+                                      65535,
+                                      65536,
+                                      65537,
+                                      (size_t)1 << 20,
+                                      ((size_t)8 << 20) + 8,
+                                      (size_t)1 << 30,
+                                      ((size_t)5 << 30) + 24 };
+    static struct ath_pieces writer, reader;
+    struct ath_piece piece, found;
+    uint8_t head[ATH_PIECE_HEAD];
+    size_t at = 0;
+    ath_pieces_init(&writer, lengths[_i]);
+    ath_pieces_init(&reader, lengths[_i]);
+    while (ath_pieces_take(&writer, 3, SIZE_MAX, &piece)) {
+        ck_assert(!ath_pieces_are_whole(&reader));
+        ck_assert_uint_eq(piece.begin, at);
+        ck_assert_uint_gt(piece.end, at);
+        ath_piece_write_head(&piece, head);
+        ck_assert_int_eq(ath_pieces_place(&reader, head, &found), 0);
+        ck_assert_uint_eq(found.begin, piece.begin);
+        ck_assert_uint_eq(found.end, piece.end);
+        ck_assert_int_eq(ath_pieces_place(&reader, head, &found), -EBADMSG); /* once only */
+        at = piece.end;
+    }
+    ck_assert_uint_eq(at, lengths[_i]);
+    ck_assert(ath_pieces_are_whole(&reader));
+}
+
+TEST(pieces_beyond_a_frame)
+{
+    static const uint32_t wrong[][2] = { { 16, 1 },         { 15, 2 },         { 0, 17 },
+                                         { UINT32_MAX, 1 }, { 1, UINT32_MAX }, { 16, UINT32_MAX } };
+    static struct ath_pieces pieces;
+    struct ath_piece found;
+    uint8_t head[ATH_PIECE_HEAD];
+    ath_pieces_init(&pieces, 1024 * 1024);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ath_piece_write_head(&(struct ath_piece){ .first = wrong[i][0], .count = wrong[i][1] },
+                             head);
+        ck_assert_int_eq(ath_pieces_place(&pieces, head, &found), -EBADMSG);
+    }
+    ath_piece_write_head(&(struct ath_piece){ .first = 99 }, head); /* the end */
+    ck_assert_int_eq(ath_pieces_place(&pieces, head, &found), 0);
+    ck_assert_uint_eq(found.count, 0);
+    ck_assert(!ath_pieces_are_whole(&pieces));
+}
+
+/* All connections say that they are done, but bytes are missing. */
+TEST(a_frame_with_a_hole)
+{
+    struct line line = line_make(3, ATH_STRIPES_PIECES);
+    ATH_AUTO(ath_frame) frame = { 0 };
+    const uint32_t head[2] = { 0, htole32(131072) };
+    struct iovec part = { (void *)(uintptr_t)head, sizeof head };
+    ck_assert_int_eq(line.ends[0]->ops->write(line.ends[0], &part, 1), 0);
+    for (size_t i = 1; i < 3; i++) /* the sockets of the further connections */
+        ck_assert_int_eq(write(line.further[i - 1], "\0\0\0\0\0\0\0\0", ATH_PIECE_HEAD),
+                         ATH_PIECE_HEAD);
+    ck_assert_int_eq(ath_stream_read_frame(line.ends[1], FRAME_MAX, &frame), -EBADMSG);
     line_free(&line);
 }
 
@@ -269,7 +353,10 @@ TEST(limits_the_number_of_connections)
     struct ath_socket none[ATH_STRIPES_MAX] = { 0 };
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     struct ath_stream *stream = ath_tcp_stream((struct ath_socket){ .fd = pair[0] });
-    ck_assert_int_eq(ath_tcp_add_stripes(stream, none, ATH_STRIPES_MAX), -EINVAL);
+    ck_assert_int_eq(ath_tcp_add_stripes(stream, ATH_STRIPES_EQUAL, none, ATH_STRIPES_MAX),
+                     -EINVAL);
+    ck_assert_int_eq(ath_tcp_add_stripes(stream, ATH_STRIPES_PIECES, none, ATH_STRIPES_MAX),
+                     -EINVAL);
     ck_assert_uint_eq(stream->large_bytes, 0);
     stream->ops->close(stream);
     close(pair[1]);

@@ -77,6 +77,7 @@ static void put_environment(struct ath_control_open_channel_builder to)
 static int send_question(struct ath_session *session, void *context, struct ath_err *err)
 {
     enum ath_control_transport *transport = context;
+    const struct ath_stripes_owner owner = ath_session_as_owner(session);
     int status = choose_transport(session, transport, err);
     if (status)
         return status;
@@ -91,8 +92,7 @@ static int send_question(struct ath_session *session, void *context, struct ath_
         status = ath_session_send(session, err);
     /* The answer tells how many connections have joined. */
     if (!status)
-        (void)ath_stripes_join(&session->stripes, session->id, &session->ticket,
-                               session->tls != NULL);
+        (void)ath_stripes_join(&session->stripes, &owner);
     return status;
 }
 
@@ -110,6 +110,10 @@ static int await_channel(struct ath_session *session, enum ath_control_transport
                            _("the server answers with another transport"));
     if (ath_control_channel_stripes(*out) != session->stripes.count)
         ath_stripes_free(&session->stripes);
+    if (session->stripes.count &&
+        ath_control_channel_has_pieces(*out) != (session->stripes.way == ATH_STRIPES_PIECES))
+        return ath_err_set(err, -EBADMSG, ATH_E_PEER_PROTOCOL,
+                           _("the server divides large copies in another way"));
     return ath_stripes_finish(&session->stripes, ath_now_ms() + OPEN_TIMEOUT_MS, err);
 }
 
@@ -136,7 +140,7 @@ static int make_link(struct ath_session *session, enum ath_control_transport tra
         return ath_err_system(err, status, "%s", _("cannot begin to speak with the server"));
     session->fd = -1;
     session->tls = NULL;
-    status = ath_tcp_add_stripes(stream, stripes->sockets, stripes->count);
+    status = ath_tcp_add_stripes(stream, stripes->way, stripes->sockets, stripes->count);
     if (!status) {
         stripes->count = 0;
         *out = ath_link_open(stream);

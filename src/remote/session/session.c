@@ -17,6 +17,7 @@
 struct handshake {
     struct ath_session *session;
     const struct ath_secret *secret;
+    bool is_program;
     uint64_t deadline_ms;
     struct ath_frame hello, challenge;
     struct ath_binding binding; /* of an encrypted connection */
@@ -139,6 +140,15 @@ static int send_message(struct ath_session *session, uint64_t deadline_ms,
     return ath_frame_send(socket_of(session), bytes, length, deadline_ms, err);
 }
 
+struct ath_stripes_owner ath_session_as_owner(const struct ath_session *session)
+{
+    return (struct ath_stripes_owner){ .fd = session->fd,
+                                       .is_encrypted = session->tls != NULL,
+                                       .must_not_leak = session->must_not_leak,
+                                       .session = session->id,
+                                       .ticket = &session->ticket };
+}
+
 struct ath_control_message_builder ath_session_begin(struct ath_session *session)
 {
     return ath_control_message_start(&session->builder);
@@ -188,11 +198,14 @@ static int read_challenge(struct handshake *handshake, struct ath_err *err)
                                  .challenge = &handshake->challenge,
                                  .binding = session->tls ? &handshake->binding : NULL };
     session->id = ath_control_challenge_session(challenge);
-    if (!session->id) /* joining needs the session's number */
-        ath_stripes_free(&session->stripes);
     ath_ticket_make(handshake->secret ? handshake->secret : &(struct ath_secret){ 0 },
                     &handshake->hello, &handshake->challenge, handshake->transcript.binding,
                     &session->ticket);
+    if (handshake->is_program && session->id) { /* joining needs the session's number */
+        const struct ath_stripes_owner owner = ath_session_as_owner(session);
+        ath_stripes_begin(&owner, ath_control_challenge_data_addresses(challenge),
+                          &session->stripes);
+    }
     return 0;
 }
 
@@ -298,14 +311,12 @@ static int shake_hands(struct ath_session *session, const struct ath_secret *sec
                        struct ath_err *err)
 {
     __attribute__((cleanup(handshake_free))) struct handshake handshake = {
-        .session = session, .secret = secret, .deadline_ms = deadline_ms
+        .session = session, .secret = secret, .is_program = first, .deadline_ms = deadline_ms
     };
     uint64_t begin_ns = ath_now_ns(), proof_ns;
     if (session->tls && ath_binding_find(session->tls, &handshake.binding))
         return report_wrong_message(err);
     int status = say_hello(&handshake, first ? ATH_GPU_PURPOSE_CUDA : ATH_GPU_PURPOSE_CONTROL, err);
-    if (!status && first)
-        ath_stripes_begin(session->fd, session->tls != NULL, &session->stripes);
     if (!status)
         status = read_challenge(&handshake, err);
     proof_ns = ath_now_ns();
@@ -327,6 +338,7 @@ static int open_once(const struct ath_endpoint *endpoint, const struct ath_secre
                      uint64_t deadline_ms, struct ath_session *session, struct ath_err *err)
 {
     int status = ath_endpoint_connect(endpoint, deadline_ms, &session->fd, err);
+    session->must_not_leak = secret && encryption.policy == ATH_ENCRYPT_AUTO;
     if (!status && ath_encrypt_wants(encryption.policy, session->fd, secret != NULL))
         status = begin_tls(session, endpoint, secret, encryption.authorities, deadline_ms, err);
     return status ? status : shake_hands(session, secret, first, deadline_ms, err);

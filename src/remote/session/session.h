@@ -17,6 +17,7 @@ struct ath_session {
     uint64_t id;         /* the server's number of this session */
     int timeout_ms;
     uint64_t round_trip_ns;          /* the shorter one of the two that opened the session */
+    bool must_not_leak;              /* a plain connection must stay on this host */
     struct ath_stripes stripes;      /* a program's further connections */
     struct ath_ticket ticket;        /* for proving them */
     struct ath_wire_builder builder; /* of the next question */
@@ -50,6 +51,9 @@ int ath_session_open(const struct ath_endpoint *endpoint, const struct ath_secre
                      struct ath_encryption encryption, const struct ath_session_first *first,
                      int timeout_ms, struct ath_session *out, struct ath_err *err);
 void ath_session_free(struct ath_session *session);
+
+/* The session as the owner of its stripes. */
+struct ath_stripes_owner ath_session_as_owner(const struct ath_session *session);
 
 /* Begins a question. */
 struct ath_control_message_builder ath_session_begin(struct ath_session *session);

@@ -4,17 +4,27 @@
 #include "remote/session/stripes.h"
 
 #include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/i18n.h"
+#include "base/log.h"
 #include "proto/control.h"
 #include "remote/switches.h"
+#include "remote/wire/endpoint.h"
 
-enum { CONNECT_MS = 5000 };
+enum {
+    CONNECT_MS = 5000,
+    ANSWER_MS = 500, /* for a data address: a server waits for the connections for five seconds */
+};
 
 size_t ath_stripes_wanted(bool is_encrypted)
 {
@@ -34,26 +44,53 @@ void ath_stripes_free(struct ath_stripes *stripes)
         ath_socket_close(&stripes->sockets[--stripes->count]);
 }
 
-void ath_stripes_begin(int fd, bool is_encrypted, struct ath_stripes *out)
+/* The number of connections by so many paths: at least as many as by one, and the same number by
+ * each if there is room. */
+static size_t count_by(size_t paths, bool is_encrypted)
 {
-    struct sockaddr_storage address = { .ss_family = AF_UNSPEC };
-    socklen_t length = sizeof address;
+    enum { MOST = ATH_STRIPES_MAX - 1 };
+    size_t wanted = ath_stripes_wanted(is_encrypted);
+    size_t each = (wanted + paths - 1) / paths;
+    return each * paths <= MOST ? each * paths : paths <= MOST ? MOST / paths * paths : MOST;
+}
+
+/* The address of the session itself, as a path. Returns false if it is not one of TCP. */
+static bool find_own(int fd, struct ath_data_path *out)
+{
+    socklen_t length = sizeof out->to;
+    *out = (struct ath_data_path){ .to.ss_family = AF_UNSPEC };
+    if (getpeername(fd, (struct sockaddr *)&out->to, &length))
+        return false;
+    out->length = length;
+    return out->to.ss_family == AF_INET || out->to.ss_family == AF_INET6;
+}
+
+void ath_stripes_begin(const struct ath_stripes_owner *owner, const char *data_addresses,
+                       struct ath_stripes *out)
+{
+    struct ath_data_path own;
     *out = (struct ath_stripes){ 0 };
-    if (ath_is_off(ATH_SWITCH_STRIPES) || getpeername(fd, (struct sockaddr *)&address, &length) ||
-        (address.ss_family != AF_INET && address.ss_family != AF_INET6))
+    if (ath_is_off(ATH_SWITCH_STRIPES) || !find_own(owner->fd, &own))
         return;
-    const size_t wanted = ath_stripes_wanted(is_encrypted);
-    while (out->count < wanted) {
-        ath_auto_close int one =
-            socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (one < 0 ||
-            (connect(one, (struct sockaddr *)&address, length) && errno != EINPROGRESS)) {
+    out->path_count =
+        ath_data_paths_find(data_addresses, ath_data_path_is_loopback(&own.to), out->paths);
+    out->way = out->path_count ? ATH_STRIPES_PIECES : ATH_STRIPES_EQUAL;
+    if (!out->path_count)
+        out->paths[out->path_count++] = own;
+    const size_t wanted = count_by(out->path_count, owner->is_encrypted);
+    for (; out->count < wanted; out->count++) {
+        size_t path = out->count % out->path_count;
+        int fd = ath_data_path_connect(&out->paths[path]);
+        out->path_of[out->count] = path;
+        out->sockets[out->count] = (struct ath_socket){ .fd = fd };
+        if (fd < 0 && out->way == ATH_STRIPES_EQUAL) {
             ath_stripes_free(out);
             return;
         }
-        out->sockets[out->count++] = (struct ath_socket){ .fd = ath_steal_fd(&one) };
     }
 }
+
+/* ---- waiting for the connections ---- */
 
 static int await_stripe(int fd, uint64_t deadline_ms)
 {
@@ -63,6 +100,100 @@ static int await_stripe(int fd, uint64_t deadline_ms)
     if (status)
         return status;
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &length) ? -errno : -failure;
+}
+
+static void leave_out(const struct ath_data_path *path, const char *reason)
+{
+    char host[INET6_ADDRSTRLEN] = "?", port[8] = "?";
+    struct ath_endpoint endpoint = { 0 };
+    char text[ATH_ENDPOINT_TEXT];
+    (void)!getnameinfo((const struct sockaddr *)&path->to, path->length, host, sizeof host, port,
+                       sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+    snprintf(endpoint.host, sizeof endpoint.host, "%s", host);
+    snprintf(endpoint.port, sizeof endpoint.port, "%s", port);
+    ath_endpoint_format(&endpoint, text);
+    if (*path->link)
+        ath_log(ATH_LOG_VERBOSE, _("the data address %s is left out from the link '%s': %s"), text,
+                path->link, reason);
+    else
+        ath_log(ATH_LOG_VERBOSE, _("the data address %s is left out: %s"), text, reason);
+}
+
+/* Whether a plain connection would carry to another host what the session keeps on this one, as by
+ * a tunnel. */
+static bool would_leak(const struct ath_stripes_owner *owner, int fd)
+{
+    return owner->must_not_leak && !owner->is_encrypted &&
+           ath_encrypt_wants(ATH_ENCRYPT_AUTO, fd, true);
+}
+
+/* Looks which paths have answered, and leaves out the others. Returns how many are left. */
+static size_t try_paths(const struct ath_stripes *stripes, const struct ath_stripes_owner *owner,
+                        bool is_good[ATH_DATA_PATHS_MAX])
+{
+    uint64_t deadline_ms = ath_now_ms() + ANSWER_MS;
+    size_t count = stripes->path_count;
+    for (size_t path = 0; path < stripes->path_count; path++)
+        is_good[path] = true;
+    for (size_t i = 0; i < stripes->count; i++) {
+        int fd = stripes->sockets[i].fd;
+        size_t path = stripes->path_of[i];
+        uint64_t now_ms = ath_now_ms(); /* one that has answered counts, however late the look */
+        uint64_t until_ms = deadline_ms > now_ms ? deadline_ms : now_ms + 1;
+        int status = !is_good[path] ? 0 : fd < 0 ? fd : await_stripe(fd, until_ms);
+        bool leaks = is_good[path] && !status && would_leak(owner, fd);
+        if (!status && !leaks)
+            continue;
+        leave_out(&stripes->paths[path],
+                  leaks ? _("the session is not encrypted") : strerror(-status));
+        is_good[path] = false;
+        count--;
+    }
+    return count;
+}
+
+/* Connects again those of paths that are left out: by the others in turn. */
+static int replace(struct ath_stripes *stripes, const bool is_good[ATH_DATA_PATHS_MAX])
+{
+    size_t path = 0;
+    for (size_t i = 0; i < stripes->count; i++) {
+        struct ath_socket *stripe = &stripes->sockets[i];
+        if (is_good[stripes->path_of[i]])
+            continue;
+        do
+            path = (path + 1) % stripes->path_count;
+        while (!is_good[path]);
+        if (stripe->fd >= 0)
+            close(stripe->fd);
+        stripe->fd = ath_data_path_connect(&stripes->paths[path]);
+        stripes->path_of[i] = path;
+        if (stripe->fd < 0)
+            return stripe->fd;
+    }
+    return 0;
+}
+
+/* Goes by the session's own address, in place of all others. */
+static int use_own(struct ath_stripes *stripes, const struct ath_stripes_owner *owner)
+{
+    static const bool only_first[ATH_DATA_PATHS_MAX] = { true };
+    ath_log(ATH_LOG_VERBOSE, "%s",
+            _("no data address is of use: copies go where the calls go, to the server's control "
+              "address"));
+    stripes->way = ATH_STRIPES_EQUAL;
+    stripes->path_count = 1;
+    for (size_t i = 0; i < stripes->count; i++)
+        stripes->path_of[i] = 1; /* which is left out */
+    return find_own(owner->fd, &stripes->paths[0]) ? replace(stripes, only_first) : -ENOTCONN;
+}
+
+static int choose_paths(struct ath_stripes *stripes, const struct ath_stripes_owner *owner)
+{
+    bool is_good[ATH_DATA_PATHS_MAX] = { false };
+    size_t count = try_paths(stripes, owner, is_good);
+    if (count == stripes->path_count)
+        return 0;
+    return count ? replace(stripes, is_good) : use_own(stripes, owner);
 }
 
 static int join(int fd, uint64_t session, const struct ath_ticket *ticket, uint32_t number,
@@ -97,19 +228,19 @@ static int begin_tls(struct ath_socket *stripe, const struct ath_ticket *ticket,
     return status == -EAGAIN ? 0 : status;
 }
 
-int ath_stripes_join(struct ath_stripes *stripes, uint64_t session, const struct ath_ticket *ticket,
-                     bool is_encrypted)
+int ath_stripes_join(struct ath_stripes *stripes, const struct ath_stripes_owner *owner)
 {
     uint64_t deadline_ms = ath_now_ms() + CONNECT_MS;
-    int status = 0;
+    int status =
+        stripes->count && stripes->way == ATH_STRIPES_PIECES ? choose_paths(stripes, owner) : 0;
     for (size_t i = 0; i < stripes->count && !status; i++) {
         struct ath_socket *stripe = &stripes->sockets[i];
         uint32_t number = (uint32_t)i + 1;
         status = await_stripe(stripe->fd, deadline_ms);
         if (!status)
-            status = join(stripe->fd, session, ticket, number, deadline_ms);
-        if (!status && is_encrypted)
-            status = begin_tls(stripe, ticket, number);
+            status = join(stripe->fd, owner->session, owner->ticket, number, deadline_ms);
+        if (!status && owner->is_encrypted)
+            status = begin_tls(stripe, owner->ticket, number);
     }
     return status;
 }

@@ -1,30 +1,52 @@
 /*
- * Further connections of a program's session, which carry shares of its large frames
- * (proto/control.capnp, Join). They are begun behind the hello and join behind the proof, so they
- * cost no round trip. A session without them is only slower.
+ * Further connections of a program's session, which carry large frames (proto/control.capnp, Join).
+ * They are begun behind the challenge and join behind the proof, so they cost no round trip while
+ * the server loads the driver. A session without them is only slower.
+ *
+ * They go to the server's data addresses if it has any, by each path in turn, and otherwise to the
+ * address of the session itself.
  */
 #pragma once
+#include "remote/session/data_paths.h"
+#include "remote/tls/policy.h"
 #include "remote/transport/stream.h"
 #include "remote/wire/secret.h"
 
 struct ath_stripes {
     struct ath_socket sockets[ATH_STRIPES_MAX - 1];
     size_t count;
+    enum ath_stripes_way way;
+    /* The paths to data addresses, and the path of each connection. */
+    struct ath_data_path paths[ATH_DATA_PATHS_MAX];
+    size_t path_count;
+    size_t path_of[ATH_STRIPES_MAX - 1];
 };
 
-/* The number of further connections: three; with encryption up to seven, one connection for two
- * processors that the calling thread may use. One thread sends each share, and it encrypts 2 to 3
- * GB/s (measured beside an H200), which is half of what it sends without encryption. */
+/* The session that stripes belong to. */
+struct ath_stripes_owner {
+    int fd;             /* its socket */
+    bool is_encrypted;  /* so are its stripes */
+    bool must_not_leak; /* the session has a key, and plain connections must stay on this host */
+    uint64_t session;
+    const struct ath_ticket *ticket;
+};
+
+/* The number of further connections by one path: three; with encryption up to seven, one connection
+ * for two processors that the calling thread may use. One thread sends each share, and it encrypts
+ * 2 to 3 GB/s (measured beside an H200), which is half of what it sends without encryption. */
 size_t ath_stripes_wanted(bool is_encrypted);
 
-/* Begins connections to the peer of the TCP socket fd. *out stays empty for any other socket, if
- * a connection cannot be begun, or if stripes are switched off. */
-void ath_stripes_begin(int fd, bool is_encrypted, struct ath_stripes *out);
+/* Begins connections for a session over TCP, to data addresses if there are any (a list with
+ * commas; empty: none). *out stays empty for any other socket, if connections cannot be begun, or
+ * if stripes are switched off. */
+void ath_stripes_begin(const struct ath_stripes_owner *owner, const char *data_addresses,
+                       struct ath_stripes *out);
 
-/* Waits until the connections are made, and joins the session with each. For an encrypted session
- * begins to encrypt them. Returns 0, or a negative errno; the server then misses a connection. */
-int ath_stripes_join(struct ath_stripes *stripes, uint64_t session, const struct ath_ticket *ticket,
-                     bool is_encrypted);
+/* Waits until the connections are made, and joins the session with each. A data address that does
+ * not answer soon is left out, and the connections go by the others; without any they go to the
+ * session's own address. For an encrypted session begins to encrypt them. Returns 0, or a negative
+ * errno; the server then misses a connection. */
+int ath_stripes_join(struct ath_stripes *stripes, const struct ath_stripes_owner *owner);
 
 /* Ends the handshakes of TLS that were begun, if any. Returns 0, or a negative errno with err. */
 int ath_stripes_finish(const struct ath_stripes *stripes, uint64_t deadline_ms,

@@ -1,8 +1,10 @@
 /*
  * Frames on a socket, and large frames on several. One connection is copied by one processor at
- * each end, which is slower than networks are. Each connection carries an equal share of the bytes
- * behind a large frame's head, in order, so both sides know from the length in the head which
- * connection has which bytes.
+ * each end, which is slower than networks are. There are two ways (enum ath_stripes_way). With
+ * equal shares each connection carries a part of the bytes behind a large frame's head, in order,
+ * so both sides know from the length in the head which connection has which bytes. That suits
+ * connections of one path, and is for older peers as well. With pieces (pieces.h) the connections
+ * may be of different speed, and the first one carries none, because its path may be a slow one.
  *
  * A peer whose host is gone answers nothing. While nothing is in flight, the kernel's keepalive
  * finds that (tcp(7)). While bytes wait for an acknowledgement, the kernel sends no keepalive and
@@ -20,8 +22,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "remote/transport/pace.h"
+#include "remote/transport/pieces.h"
 #include "remote/transport/poll_briefly.h"
 #include "remote/transport/stream.h"
 #include "remote/transport/team.h"
@@ -31,6 +36,9 @@ enum {
     PARTS_MAX = 4,
     DEAD_AFTER_MS = 10000,
     PROBES_MAX = 5, /* window probes without an answer, while the peer has no room */
+    /* Bytes that wait in a connection's socket before its path can take them. More of them would
+     * make a slow path take pieces that a fast one would have carried sooner. */
+    UNSENT_MOST = 256 * 1024,
 };
 
 struct tcp {
@@ -38,7 +46,9 @@ struct tcp {
     /* the first has everything except the other shares of large frames */
     struct ath_socket sockets[ATH_STRIPES_MAX];
     size_t count;
-    struct ath_team *readers, *writers; /* NULL with one connection */
+    struct ath_stripe_bytes bytes[ATH_STRIPES_MAX - 1]; /* of the further connections */
+    struct ath_pace paces[ATH_STRIPES_MAX - 1];         /* of the same, for writing */
+    struct ath_team *readers, *writers;                 /* NULL with one connection */
     atomic_bool is_shut;
     size_t begin, end; /* of the bytes that were read ahead */
     uint8_t ahead[READ_AHEAD];
@@ -199,7 +209,8 @@ struct shares {
     size_t part_count;
     uint8_t *bytes; /* or to receive */
     size_t length;
-    atomic_int failure; /* of the first share that failed */
+    struct ath_pieces *pieces; /* NULL: the shares are equal */
+    atomic_int failure;        /* of the first share that failed */
 };
 
 /* The offset of a connection's share. For the number behind the last connection this is the end. */
@@ -242,6 +253,59 @@ static void write_share(void *job, size_t connection)
     note(shares, send_all(shares->tcp, shares->tcp->sockets[connection], &message));
 }
 
+static void count_bytes(_Atomic uint64_t *count, size_t bytes)
+{
+    atomic_fetch_add_explicit(count, bytes, memory_order_relaxed);
+}
+
+/* Sends a piece behind its head; of the last one only the head. */
+static int write_piece(const struct shares *shares, size_t further, const struct ath_piece *piece)
+{
+    struct tcp *tcp = shares->tcp;
+    struct iovec left[1 + PARTS_MAX];
+    struct msghdr message = { .msg_iov = left };
+    uint8_t head[ATH_PIECE_HEAD];
+    ath_piece_write_head(piece, head);
+    left[0] = (struct iovec){ head, sizeof head };
+    message.msg_iovlen =
+        1 + cut(shares->parts, shares->part_count, piece->begin, piece->end, left + 1);
+    size_t bytes = sizeof head + piece->end - piece->begin;
+    count_bytes(&tcp->bytes[further].sent, piece->end - piece->begin);
+    ath_pace_begin_piece(&tcp->paces[further], bytes);
+    int status = send_all(tcp, tcp->sockets[1 + further], &message);
+    ath_pace_end_piece(&tcp->paces[further], bytes);
+    return status;
+}
+
+/* Waits until a connection should take a piece. Returns the most bytes of it; 0: none is left. */
+static size_t await_room(const struct shares *shares, size_t further)
+{
+    enum { PAUSE_NS = 200 * 1000 };
+    const struct tcp *tcp = shares->tcp;
+    for (size_t left; (left = ath_pieces_left(shares->pieces)) && !tcp->is_shut;) {
+        size_t room = ath_pace_room(tcp->paces, tcp->count - 1, further, left);
+        if (room)
+            return room;
+        nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+    }
+    return 0;
+}
+
+static void write_pieces(void *job, size_t further)
+{
+    struct shares *shares = job;
+    struct ath_piece piece;
+    size_t room;
+    int status = 0;
+    ath_pace_begin_frame(&shares->tcp->paces[further]);
+    while (!status && (room = await_room(shares, further)) &&
+           ath_pieces_take(shares->pieces, shares->tcp->count - 1, room, &piece))
+        status = write_piece(shares, further, &piece);
+    if (!status)
+        status = write_piece(shares, further, &(struct ath_piece){ 0 });
+    note(shares, status);
+}
+
 static int tcp_write_large(struct ath_stream *stream, const struct iovec *parts, size_t count)
 {
     struct tcp *tcp = (struct tcp *)stream;
@@ -251,6 +315,20 @@ static int tcp_write_large(struct ath_stream *stream, const struct iovec *parts,
     for (size_t i = 0; i < count; i++)
         shares.length += parts[i].iov_len;
     ath_team_do(tcp->writers, tcp->count, write_share, &shares);
+    return shares.failure;
+}
+
+static int tcp_write_pieces(struct ath_stream *stream, const struct iovec *parts, size_t count)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    struct ath_pieces pieces;
+    struct shares shares = { .tcp = tcp, .parts = parts, .part_count = count, .pieces = &pieces };
+    if (count > PARTS_MAX)
+        return -EINVAL;
+    for (size_t i = 0; i < count; i++)
+        shares.length += parts[i].iov_len;
+    ath_pieces_init(&pieces, shares.length);
+    ath_team_do(tcp->writers, tcp->count - 1, write_pieces, &shares);
     return shares.failure;
 }
 
@@ -267,11 +345,53 @@ static void read_share(void *job, size_t connection)
     note(shares, status);
 }
 
+static int receive_all(const struct tcp *tcp, struct ath_socket from, uint8_t *bytes, size_t length)
+{
+    size_t got = 0;
+    int status = 0;
+    for (size_t at = 0; !status && at < length; at += got)
+        status = receive(tcp, from, bytes + at, length - at, &got);
+    return status;
+}
+
+/* Reads a connection's pieces up to the end of its part of the frame. */
+static void read_pieces(void *job, size_t further)
+{
+    struct shares *shares = job;
+    struct tcp *tcp = shares->tcp;
+    struct ath_socket from = tcp->sockets[1 + further];
+    struct ath_piece piece = { .count = 1 };
+    int status = 0;
+    while (!status && piece.count) {
+        uint8_t head[ATH_PIECE_HEAD];
+        status = receive_all(tcp, from, head, sizeof head);
+        if (!status)
+            status = ath_pieces_place(shares->pieces, head, &piece);
+        if (status || !piece.count)
+            break;
+        status = receive_all(tcp, from, shares->bytes + piece.begin, piece.end - piece.begin);
+        count_bytes(&tcp->bytes[further].received, piece.end - piece.begin);
+    }
+    note(shares, status);
+}
+
 static int tcp_read_large(struct ath_stream *stream, void *bytes, size_t length)
 {
     struct tcp *tcp = (struct tcp *)stream;
     struct shares shares = { .tcp = tcp, .bytes = bytes, .length = length };
     ath_team_do(tcp->readers, tcp->count, read_share, &shares);
+    return shares.failure;
+}
+
+static int tcp_read_pieces(struct ath_stream *stream, void *bytes, size_t length)
+{
+    struct tcp *tcp = (struct tcp *)stream;
+    struct ath_pieces pieces;
+    struct shares shares = { .tcp = tcp, .bytes = bytes, .length = length, .pieces = &pieces };
+    ath_pieces_init(&pieces, length);
+    ath_team_do(tcp->readers, tcp->count - 1, read_pieces, &shares);
+    if (!shares.failure && !ath_pieces_are_whole(&pieces))
+        return -EBADMSG;
     return shares.failure;
 }
 
@@ -304,16 +424,16 @@ static void tcp_close(struct ath_stream *stream)
     free(tcp);
 }
 
-static const struct ath_stream_ops ops = {
-    .name = "tcp",
-    .wants_batches = true,
-    .write = tcp_write,
-    .read = tcp_read,
-    .write_large = tcp_write_large,
-    .read_large = tcp_read_large,
-    .shut = tcp_shut,
-    .abandon = tcp_abandon,
-    .close = tcp_close,
+/* The functions for large frames, by enum ath_stripes_way. */
+#define OPS(write_frame, read_frame)                                                               \
+    {                                                                                              \
+        .name = "tcp", .wants_batches = true, .write = tcp_write, .read = tcp_read,                \
+        .write_large = write_frame, .read_large = read_frame, .shut = tcp_shut,                    \
+        .abandon = tcp_abandon, .close = tcp_close                                                 \
+    }
+static const struct ath_stream_ops ops[] = {
+    [ATH_STRIPES_EQUAL] = OPS(tcp_write_large, tcp_read_large),
+    [ATH_STRIPES_PIECES] = OPS(tcp_write_pieces, tcp_read_pieces),
 };
 
 static void prepare(int fd)
@@ -330,7 +450,11 @@ struct ath_stream *ath_tcp_stream(struct ath_socket socket)
     struct tcp *tcp = malloc(sizeof *tcp);
     if (!tcp)
         return NULL;
-    tcp->stream.ops = &ops;
+    tcp->stream.ops = &ops[ATH_STRIPES_EQUAL];
+    for (size_t i = 0; i < ATH_STRIPES_MAX - 1; i++) {
+        atomic_init(&tcp->bytes[i].sent, 0);
+        atomic_init(&tcp->bytes[i].received, 0);
+    }
     tcp->sockets[0] = socket;
     tcp->count = 1;
     tcp->readers = tcp->writers = NULL;
@@ -343,19 +467,33 @@ struct ath_stream *ath_tcp_stream(struct ath_socket socket)
     return &tcp->stream;
 }
 
-int ath_tcp_add_stripes(struct ath_stream *stream, const struct ath_socket *sockets, size_t count)
+int ath_tcp_add_stripes(struct ath_stream *stream, enum ath_stripes_way way,
+                        const struct ath_socket *sockets, size_t count)
 {
     struct tcp *tcp = (struct tcp *)stream;
+    size_t parts = way == ATH_STRIPES_EQUAL ? 1 + count : count;
     if (!count)
         return 0;
-    tcp->readers = ath_team_make(1 + count);
-    tcp->writers = ath_team_make(1 + count);
-    if (count >= ATH_STRIPES_MAX || !tcp->readers || !tcp->writers)
-        return count >= ATH_STRIPES_MAX ? -EINVAL : -ENOMEM;
+    if (count >= ATH_STRIPES_MAX || parts > ATH_TEAM_MAX)
+        return -EINVAL;
+    tcp->readers = ath_team_make(parts);
+    tcp->writers = ath_team_make(parts);
+    if (!tcp->readers || !tcp->writers)
+        return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
         prepare(sockets[i].fd);
+        if (way == ATH_STRIPES_PIECES)
+            setsockopt(sockets[i].fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &(int){ UNSENT_MOST },
+                       sizeof(int));
+        ath_pace_init(&tcp->paces[i], sockets[i].fd);
         tcp->sockets[tcp->count++] = sockets[i];
     }
+    stream->ops = &ops[way];
     stream->large_bytes = ATH_STRIPED_BYTES;
     return 0;
+}
+
+const struct ath_stripe_bytes *ath_tcp_stripe_bytes(const struct ath_stream *stream, size_t index)
+{
+    return &((const struct tcp *)stream)->bytes[index];
 }

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Measures copies over several network links of limited speed: two network namespaces with pairs of virtual links between them, each
+with a rate (tbf), the server in one and a program in the other, with the simulated driver. It needs root, ip and tc. Prints the copies'
+speed for each set of data links, beside the sum of the links' rates.
+
+    bench/fabric.py [--build DIR] [--rounds N] [--control MBIT] [MBIT,MBIT,...]...
+"""
+import argparse
+import contextlib
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(SOURCE, "tests", "tools"), os.path.join(SOURCE, "tests", "runtime")]
+SETS = ("200", "200,200,200,200", "100,200,400")
+MIB = 1 << 20
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+
+
+@contextlib.contextmanager
+def namespaces(rates):
+    """A namespace for the client and one for the server. Link i has the network 10.77.i.0/24, .1 at the server and .2 at the client."""
+    names = [f"ath-fabric-{os.getpid()}-{side}" for side in ("server", "client")]
+    try:
+        for name in names:
+            ip("netns", "add", name)
+            ip("-n", name, "link", "set", "lo", "up")
+        for i, rate in enumerate(rates):
+            ip("link", "add", f"l{i}", "netns", names[0], "type", "veth", "peer", "name", f"l{i}", "netns", names[1])
+            for side, name in enumerate(names):
+                ip("-n", name, "address", "add", f"10.77.{i}.{1 + side}/24", "dev", f"l{i}")
+                ip("-n", name, "link", "set", f"l{i}", "up")
+                burst = max(65536, rate * 125)  # a millisecond of the rate, and a packet of segmentation offload
+                subprocess.run(["tc", "-n", name, "qdisc", "add", "dev", f"l{i}", "root", "tbf", "rate", f"{rate}mbit", "burst",
+                                str(burst), "latency", "50ms"], check=True)
+        yield names
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL, check=False)
+
+
+def measure(build, control, rates, rounds):
+    """The median speed of copies from and to the device, in Mbit/s."""
+    os.environ["AITHERION_BUILD"] = build
+    with namespaces([control, *rates]) as (server_side, client_side), tempfile.TemporaryDirectory() as folder:
+        runtime, cli = os.path.join(build, "aitherion-runtime"), os.path.join(build, "aitherion")
+        key, steps = os.path.join(folder, "key"), os.path.join(build, "tests", "runtime", "cuda_steps")
+        with open(key, "wb") as file:
+            file.write(os.urandom(32))
+        os.chmod(key, 0o600)
+        data = [f"--data-listen=10.77.{1 + i}.1:5555" for i in range(len(rates))]
+        variables = dict(os.environ, AITHERION_SIM_MEMORY="1G", AITHERION_SIM_DEVICES="1", srcdir=SOURCE)
+        with open(os.path.join(folder, "log"), "wb") as log, \
+                subprocess.Popen(["ip", "netns", "exec", server_side, runtime, "serve", "--sim", "--listen", "10.77.0.1:50051", "--encrypt",
+                                  "off", "--key", key, *data], stdout=subprocess.PIPE, stderr=log, text=True, env=variables) as server:
+            try:
+                server.stdout.readline()
+                return copy(["ip", "netns", "exec", client_side, cli, "run", "--server", "10.77.0.1:50051", "--encrypt", "off", "--key",
+                             key, "--", steps], variables, sum(rates or [control]), rounds)
+            finally:
+                server.terminate()
+
+
+def copy(command, variables, rate, rounds):
+    """Each round copies for some two seconds at the links' rate."""
+    size, times = 16 * MIB, max(1, round(rate * 1e6 / 8 * 2 / (16 * MIB)))
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=variables) as program:
+        def say(step):
+            program.stdin.write(step + "\n")
+            return program.stdout.readline().strip()
+        program.stdout.readline()
+        say(f"fetch 1 {size}")
+        speeds = {"from": [], "to": []}
+        for _ in range(rounds):
+            for way, step in (("from", f"fetch {times} {size}"), ("to", f"bring {times} {size}")):
+                begin = time.monotonic()
+                result = say(step)
+                if not result.endswith("right"):
+                    raise AssertionError(f"{step}: {result}")
+                speeds[way].append((times + 1) * size * 8 / 1e6 / (time.monotonic() - begin))
+        program.stdin.close()
+        return {way: statistics.median(all_of) for way, all_of in speeds.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(SOURCE, "build"))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--control", type=int, default=100, help="Mbit/s of the link of the calls")
+    parser.add_argument("sets", nargs="*", default=SETS, metavar="MBIT,MBIT", help="rates of the data links; - for none")
+    options = parser.parse_args()
+    print(f"{'data links':24} {'sum':>8} {'from device':>12} {'to device':>12}   Mbit/s, control {options.control}")
+    for text in options.sets:
+        rates = [] if text == "-" else [int(word) for word in text.split(",")]
+        speed = measure(os.path.abspath(options.build), options.control, rates, options.rounds)
+        whole = sum(rates or [options.control])
+        print(f"{text:24} {whole:8} " + " ".join(f"{speed[way]:7.0f} {100 * speed[way] / whole:3.0f}%" for way in ("from", "to")), flush=True)
+
+
+if __name__ == "__main__":
+    main()

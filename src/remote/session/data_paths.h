@@ -1,0 +1,31 @@
+/*
+ * The paths from this host to the addresses that a server has for data: to each address, from each
+ * link of this host whose network has that address.
+ */
+#pragma once
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+enum { ATH_DATA_PATHS_MAX = 8 };
+
+struct ath_data_path {
+    struct sockaddr_storage to, from; /* from: family AF_UNSPEC if the kernel chooses */
+    socklen_t length;                 /* of both */
+    char link[IF_NAMESIZE];           /* of from; empty if the kernel chooses */
+};
+
+/*
+ * Finds the paths to addresses, a list with commas as proto/control.capnp has it. Words that
+ * are no address are left out, and so are loopback addresses unless is_near says that the server
+ * may be on this host. Returns their number. Each address has its first path before any has its second.
+ */
+size_t ath_data_paths_find(const char *addresses, bool is_near,
+                           struct ath_data_path out[ATH_DATA_PATHS_MAX]);
+
+/* Begins a connection by a path. Returns a socket that does not block, or a negative errno. */
+int ath_data_path_connect(const struct ath_data_path *path);
+
+/* Whether it is an address that no packet from or to another host has. */
+bool ath_data_path_is_loopback(const struct sockaddr_storage *address);

@@ -1,0 +1,426 @@
+#!/usr/bin/env python3
+"""Addresses for data alone (proto/control.capnp, dataAddresses): who may come there, which connections a program makes, and what large
+frames look like on them."""
+import contextlib
+import json
+import os
+import random
+import shutil
+import socket
+import struct
+import subprocess
+import unittest
+
+import runtime
+from cuda import MIB, Program
+from runtime import Session, decode, encode, harness, read_frame
+from test_cuda import GOOD, Base, needs_capnp, serve
+from test_stripes import LARGE, Striped, announce, call, join_frame, joined, number_of, ticket_of
+
+UNIT = 65536
+EACH = 2        # connections by each of two addresses: three by one address are wanted, and both have the same number
+
+
+def data_of(server):
+    """The data addresses of a server, as its log has them."""
+    server.wait_for_log("event=listening-for-data")
+    return [word.split("=", 1)[1].strip('"') for line in server.log().splitlines() if "event=listening-for-data" in line
+            for word in line.split() if word.startswith("address=")]
+
+
+def two(*arguments, **options):
+    options.setdefault("memory", "256M")
+    return serve("--log-level", "debug", "--data-listen", "127.0.0.2:0", "--data-listen", "127.0.0.3:0", *arguments, **options)
+
+
+def connect(address):
+    host, port = address.rsplit(":", 1)
+    return socket.create_connection((host, int(port)), timeout=harness.PATIENCE_S)
+
+
+def join_at(address, number, session, ticket):
+    connection = connect(address)
+    connection.sendall(join_frame(number, session.id, ticket))
+    return connection
+
+
+@contextlib.contextmanager
+def silence():
+    """An address where packets vanish: the kernel drops a SYN while the queue of a listening socket is full."""
+    with socket.socket() as listener, contextlib.ExitStack() as stack:
+        listener.bind(("127.0.0.4", 0))
+        listener.listen(0)
+        for _ in range(4):
+            one = stack.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(listener.getsockname())
+        yield "%s:%d" % listener.getsockname()
+
+
+def head(first, count):
+    return struct.pack("<II", first, count)
+
+
+class InPieces(Striped):
+    """A session in Python whose further connections come by data addresses."""
+
+    def __init__(self, server, count=2):
+        Session.__init__(self, server.connect(), purpose="cuda")
+        announce(self, count)
+        addresses, ticket = data_of(server), ticket_of(self)
+        self.others = [join_at(addresses[i % len(addresses)], i + 1, self, ticket) for i in range(count)]
+
+    def send(self, frame):
+        """The units go by the connections in any order."""
+        if len(frame) < LARGE:
+            self.connection.sendall(frame)
+            return
+        self.connection.sendall(frame[:8])
+        rest = frame[8:]
+        units = list(range(-(-len(rest) // UNIT)))
+        random.Random(1).shuffle(units)
+        for index, unit in enumerate(units):
+            self.others[index % len(self.others)].sendall(head(unit, 1) + rest[unit * UNIT:(unit + 1) * UNIT])
+        for connection in self.others:
+            connection.sendall(head(0, 0))
+
+
+@needs_capnp
+class Joining(Base):
+    def test_the_challenge_names_them(self):
+        with two() as server, Session(server.connect(), purpose="cuda") as session, Session(server.connect()) as control:
+            self.assertEqual(decode(session.challenge)["challenge"]["dataAddresses"], ",".join(data_of(server)))
+            self.assertEqual(decode(control.challenge)["challenge"].get("dataAddresses", ""), "")  # has no use for them
+        with two("--data-address", "10.0.0.1:5555,[fd00::1]:5556") as server, Session(server.connect(), purpose="cuda") as session:
+            self.assertEqual(decode(session.challenge)["challenge"]["dataAddresses"], "10.0.0.1:5555,[fd00::1]:5556")
+
+    def test_pieces_in_any_order(self):
+        with two() as server, InPieces(server) as session:
+            channel = decode(session.receive("channel"))["channel"]
+            self.assertEqual((channel["stripes"], channel["hasPieces"]), (2, True))
+            for number, size in enumerate((LARGE - 4096, LARGE, LARGE + 1, 3 * MIB + 7), 1):
+                source = list(random.Random(number).randbytes(size))
+                session.send(call(number, {"memcpyHtoDAsyncV2": {"dstDevice": "0", "source": source, "stream": "0"}}))
+                self.assertEqual(number_of(read_frame(session.connection)), number, size)
+
+    def test_nonsense_in_pieces_ends_that_session_alone(self):
+        whole = bytes(LARGE)
+        wrong = {"twice": head(0, 1) + whole[:UNIT] + head(0, 1), "beyond": head(16, 1), "too many": head(0, 0xffffffff),
+                 "a hole": head(0, 1) + whole[:UNIT] + head(0, 0)}
+        with two() as server, Program(server.address) as program:
+            for name, sent in wrong.items():
+                with self.subTest(name), InPieces(server) as session:
+                    self.assertEqual(joined(session), 2)
+                    session.connection.sendall(struct.pack("<II", 0, LARGE // 8))
+                    session.others[1].sendall(head(0, 0))
+                    session.others[0].sendall(sent)
+                    self.assertTrue(runtime.is_closed(session.connection))
+            self.assertEqual(program.do(f"fetch 1 {9 * MIB}"), f"{GOOD} right")
+            self.assertNotIn("session-crashed", server.log())
+
+    def test_a_client_that_does_not_know_them(self):
+        """It makes its further connections to the server's own address, and divides frames as ever."""
+        with two() as server, Striped(server) as session:
+            channel = decode(session.receive("channel"))["channel"]
+            self.assertEqual((channel["stripes"], channel["hasPieces"]), (3, False))
+            source = list(random.Random(1).randbytes(3 * MIB))
+            session.send(call(1, {"memcpyHtoDAsyncV2": {"dstDevice": "0", "source": source, "stream": "0"}}))
+            self.assertEqual(number_of(read_frame(session.connection)), 1)
+
+    def test_connections_of_both_kinds(self):
+        """They could not carry a frame together, so none of them does."""
+        with two() as server, Session(server.connect(), purpose="cuda") as session:
+            announce(session, 2)
+            ticket = ticket_of(session)
+            with join_at(data_of(server)[0], 1, session, ticket) as one, server.connect() as other:
+                other.sendall(join_frame(2, session.id, ticket))
+                self.assertEqual(joined(session), 0)
+                self.assertTrue(runtime.is_closed(one))
+            session.connection.sendall(call(1, {"driverGetVersion": None}))
+            self.assertEqual(number_of(read_frame(session.connection)), 1)
+
+    def test_no_session_begins_there(self):
+        with two() as server:
+            for address in data_of(server):
+                with connect(address) as stranger:
+                    stranger.sendall(encode({"hello": {"protocol": runtime.PROTOCOL, "protocolMin": runtime.PROTOCOL, "software": "test",
+                                                       "purpose": "cuda", "nonce": [0] * 32, "hasKey": True}}))
+                    self.assertEqual(decode(read_frame(stranger))["refusal"]["reason"], "notServed")
+                    self.assertTrue(runtime.is_closed(stranger))
+                with connect(address) as stranger:
+                    stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                    self.assertTrue(runtime.is_closed(stranger))
+            self.assertNotIn("event=process-started", server.log())
+            self.check_well(server)
+
+    def test_wrong_tickets(self):
+        """The listening process refuses them, so they cost a session neither a place nor a look."""
+        with two() as server, Session(server.connect(), purpose="cuda") as session:
+            announce(session, 1)
+            address, ticket = data_of(server)[0], ticket_of(session)
+            for number, wrong in ((1, bytes(32)), (2, ticket_of(session, b"another")), (1, ticket[::-1])):
+                for _ in range(20):  # more than a session has places
+                    with join_at(address, number, session, bytes(wrong)) as stranger:
+                        self.assertTrue(runtime.is_closed(stranger))
+            with join_at(address, 1, session, ticket):
+                self.assertEqual(joined(session), 1)
+            self.assertIn("its proof for this session is wrong", server.log())
+
+
+class Programs(Base):
+    def check_connections(self, server, program, count):
+        self.assertEqual(program.do(f"fetch 3 {20 * MIB + 3}"), f"{GOOD} right")
+        self.assertTrue(server.wait_for_log(f" connections={count} "), server.log())
+
+    def test_copies_go_by_data_addresses(self):
+        for encrypt in ("auto", "on"):
+            with self.subTest(encrypt), two("--encrypt", encrypt) as server, \
+                    Program(server.address, words=("--encrypt", encrypt)) as program:
+                self.check_connections(server, program, 1 + 2 * EACH)
+                self.assertEqual(server.log().count("by=data"), 2 * EACH)
+                for address in data_of(server):
+                    number = harness.wait_until(lambda: self.connections_at(address))
+                    self.assertEqual(number, EACH, address)
+
+    @staticmethod
+    def connections_at(address):
+        """The established connections that a server has at an address."""
+        result = subprocess.run(["ss", "-Htn", "state", "established", "src", address], stdout=subprocess.PIPE, text=True, check=True)
+        return len(result.stdout.splitlines())
+
+    def test_an_address_that_does_not_answer(self):
+        with silence() as silent, socket.socket() as unused:
+            unused.bind(("127.0.0.5", 0))  # no process listens
+            closed = "%s:%d" % unused.getsockname()
+            good = [f"127.0.0.{i}:{20000 + os.getpid() % 10000 + i}" for i in (2, 3)]
+            with serve("--log-level", "debug", "--data-listen", ",".join(good), "--data-address", ",".join([silent, closed, *good]),
+                       memory="256M") as server, Program(server.address, words=("-v",)) as program:
+                self.check_connections(server, program, 5)
+                told = program.end()
+                self.assertEqual(server.log().count("by=data"), 4, told + server.log())
+                self.assertEqual(told.count("is left out"), 2, told)
+                self.assertIn(f"the data address {silent} is left out", told)
+                self.assertIn(f"the data address {closed} is left out: Connection refused", told)
+
+    def test_no_address_answers(self):
+        with silence() as silent, two("--data-address", silent) as server, Program(server.address, words=("-v",)) as program:
+            self.check_connections(server, program, 4)
+            self.assertEqual(server.log().count("by=tcp"), 3)
+            told = program.end()
+            self.assertIn("no data address is of use", told)
+            self.assertNotIn("connections-missing", server.log())
+
+    def test_many_programs_from_one_address(self):
+        """Connections with the right proof take no attempt of their source."""
+        with two(memory="1G") as server, contextlib.ExitStack() as stack:
+            programs = [stack.enter_context(Program(server.address)) for _ in range(8)]
+            for program in programs:
+                program.say(f"fetch 2 {20 * MIB}")
+            for program in programs:
+                self.assertEqual(program.read(), f"{GOOD} right")
+            self.assertEqual(server.log().count("by=data"), 8 * 2 * EACH)
+
+    def test_stripes_are_switched_off(self):
+        with two() as server, Program(server.address, env={"AITHERION_DISABLE": "stripes"}) as program:
+            self.check_connections(server, program, 1)
+
+    def test_a_lost_data_connection_ends_the_session(self):
+        with two() as server, Program(server.address) as program:
+            self.assertEqual(program.do(f"fetch 1 {5 * MIB}"), f"{GOOD} right")
+            subprocess.run(["ss", "-K", "src", data_of(server)[0]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            if not harness.wait_until(lambda: not self.connections_at(data_of(server)[0]), 5):
+                self.skipTest("this kernel does not let ss end connections (CONFIG_INET_DIAG_DESTROY), or this is not root")
+            self.check_alone(server)
+
+
+def has_namespaces():
+    if os.geteuid() or not shutil.which("ip"):
+        return False
+    name = f"ath-try-{os.getpid()}"
+    works = not subprocess.run(["ip", "netns", "add", name], stderr=subprocess.DEVNULL, check=False).returncode
+    subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL, check=False)
+    return works
+
+
+@unittest.skipUnless(has_namespaces(), "network namespaces need root and ip (package iproute2)")
+class Links(Base):
+    """A server in a network namespace of its own, and programs in another one, with two links between them."""
+
+    def setUp(self):
+        self.sides = [f"ath-{os.getpid()}-{side}" for side in ("server", "client")]
+        for name in self.sides:
+            self.ip("netns", "add", name)
+            self.addCleanup(self.ip, "netns", "delete", name)
+            self.ip("-n", name, "link", "set", "lo", "up")
+        for i in range(2):
+            self.ip("link", "add", f"l{i}", "netns", self.sides[0], "type", "veth", "peer", "name", f"l{i}", "netns", self.sides[1])
+
+    @staticmethod
+    def ip(*words):
+        subprocess.run(["ip", *words], check=True)
+
+    def address(self, side, link, address):
+        self.ip("-n", self.sides[side], "address", "add", address, "dev", link)
+        self.ip("-n", self.sides[side], "link", "set", link, "up")
+
+    def inside(self, side):
+        return ["ip", "netns", "exec", self.sides[side]]
+
+    def server(self, *arguments):
+        return serve("--log-level", "debug", *arguments, listen="10.78.0.1:0", memory="256M", prefix=self.inside(0))
+
+    def program(self, server, *words, place=None):
+        return Program(place or server.address, prefix=self.inside(1), words=("-v", *words))
+
+    def test_calls_by_one_link_and_copies_by_the_other(self):
+        for i in range(2):
+            self.address(0, f"l{i}", f"10.78.{i}.1/24")
+            self.address(1, f"l{i}", f"10.78.{i}.2/24")
+        with self.server("--data-listen", "10.78.1.1:5555") as server:
+            before = self.bytes_of("l0"), self.bytes_of("l1")
+            with self.program(server) as program:
+                self.assertEqual(program.do(f"fetch 3 {20 * MIB + 3}"), f"{GOOD} right")
+            self.assertEqual(server.log().count("by=data"), 3)
+            moved = [self.bytes_of(f"l{i}") - before[i] for i in range(2)]
+            self.assertLess(moved[0], 4 * MIB)
+            self.assertGreater(moved[1], 60 * MIB)
+
+    def bytes_of(self, link):
+        """The bytes that the client has received by a link."""
+        result = subprocess.run([*self.inside(1), "cat", f"/sys/class/net/{link}/statistics/rx_bytes"], stdout=subprocess.PIPE, text=True,
+                                check=False)
+        if result.returncode:  # this /sys is that of another namespace
+            result = subprocess.run(["ip", "-n", self.sides[1], "-s", "-j", "link", "show", link], stdout=subprocess.PIPE, check=True)
+            return json.loads(result.stdout)[0]["stats64"]["rx"]["bytes"]
+        return int(result.stdout)
+
+    def both_to_one_address(self, *, is_bridged):
+        """Both links of the client have the network of the server's only address."""
+        self.ip("-n", self.sides[0], "link", "set", "l1", "up")
+        if is_bridged:
+            self.ip("-n", self.sides[0], "link", "add", "bridge", "type", "bridge")
+            for i in range(2):
+                self.ip("-n", self.sides[0], "link", "set", f"l{i}", "up", "master", "bridge")
+        self.address(0, "bridge" if is_bridged else "l0", "10.78.0.1/24")
+        for i in range(2):
+            self.address(1, f"l{i}", f"10.78.0.{2 + i}/24")
+        for i in range(2):
+            self.assertTrue(harness.wait_until(lambda: "state UP" in self.link_of_client(f"l{i}")))
+
+    def link_of_client(self, name):
+        return subprocess.run(["ip", "-n", self.sides[1], "link", "show", name], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    def test_two_links_to_one_address(self):
+        self.both_to_one_address(is_bridged=True)
+        with self.server("--data-listen", "10.78.0.1:5555") as server, self.program(server) as program:
+            self.assertEqual(program.do(f"fetch 3 {20 * MIB + 3}"), f"{GOOD} right")
+            self.assertEqual(server.log().count("by=data"), 4)
+            result = subprocess.run([*self.inside(0), "ss", "-Htn", "state", "established", "src", "10.78.0.1:5555"],
+                                    stdout=subprocess.PIPE, text=True, check=True)
+            for i in range(2):
+                self.assertEqual(result.stdout.count(f"10.78.0.{2 + i}:"), 2, result.stdout)
+            self.assertNotIn("left out", program.end())
+
+    def test_a_second_link_that_leads_elsewhere(self):
+        self.both_to_one_address(is_bridged=False)
+        with self.server("--data-listen", "10.78.0.1:5555") as server, self.program(server) as program:
+            self.assertEqual(program.do(f"fetch 3 {20 * MIB + 3}"), f"{GOOD} right")
+            self.assertEqual(server.log().count("by=data"), 4)
+            self.assertIn("is left out from the link 'l1'", program.end())
+
+    def test_a_tunnel_leaks_no_copies(self):
+        """A session that came by the loopback is plain. Its copies must not go to another address in the open."""
+        self.address(0, "l0", "10.78.0.1/24")
+        self.address(1, "l0", "10.78.0.2/24")
+        with serve("--log-level", "debug", "--data-listen", "10.78.0.1:5555", memory="256M", prefix=self.inside(0)) as server:
+            tunnel = os.path.join(harness.scratch(), "tunnel")
+            with Tunnel(self.inside(0), server.address, tunnel), Tunnel(self.inside(1), tunnel, "127.0.0.1:6000"):
+                with self.program(server, place="127.0.0.1:6000") as program:
+                    self.assertEqual(program.do(f"fetch 2 {20 * MIB}"), f"{GOOD} right")
+                    self.assertEqual(server.log().count("by=tcp"), 3, server.log())
+                    self.assertIn("is left out: the session is not encrypted", program.end())
+                with self.program(server, "--encrypt", "on", place="127.0.0.1:6000") as program:
+                    self.assertEqual(program.do(f"fetch 2 {20 * MIB}"), f"{GOOD} right")
+                    self.assertEqual(server.log().count("by=data"), 3, server.log())
+
+
+class Tunnel:
+    """Passes connections from a unix socket to an address, or the other way, in a namespace, as ssh -L does with its two ends."""
+
+    CODE = """
+import socket, sys, threading
+def make(text, listens):
+    family = socket.AF_UNIX if text.startswith("/") else socket.AF_INET
+    address = text if family == socket.AF_UNIX else (text.rsplit(":", 1)[0], int(text.rsplit(":", 1)[1]))
+    one = socket.socket(family)
+    if listens:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        one.bind(address); one.listen()
+    else:
+        one.connect(address)
+    return one
+def move(a, b):
+    try:
+        while data := a.recv(1 << 16):
+            b.sendall(data)
+    except OSError:
+        pass
+    for one in (a, b):
+        try:
+            one.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+listener = make(sys.argv[1], True)
+print("ready", flush=True)
+while True:
+    near = listener.accept()[0]
+    far = make(sys.argv[2], False)
+    for pair in ((near, far), (far, near)):
+        threading.Thread(target=move, args=pair, daemon=True).start()
+"""
+
+    def __init__(self, prefix, connects, listens):
+        self.process = subprocess.Popen([*prefix, "python3", "-c", self.CODE, listens, connects], stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        self.process.stdout.readline()
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Options(Base):
+    def refused(self, *arguments, **variables):
+        result = runtime.run("serve", "--no-auth", "--sim", *arguments, env=harness.environment(**variables))
+        self.assertEqual(result.returncode, 2 if "DATA_IFACE" not in variables else result.returncode, result.stderr)
+        self.assertNotEqual(result.returncode, 0)
+        return result.stderr
+
+    def test_wrong_ones(self):
+        local = ("--listen", "127.0.0.1:0")
+        self.assertIn("stands for all", self.refused(*local, "--data-listen", "0.0.0.0:0"))
+        self.assertIn("must be an IP address", self.refused(*local, "--data-listen", "localhost:0"))
+        self.assertIn("is no address with a port", self.refused(*local, "--data-listen", "127.0.0.2"))
+        self.assertIn("more than 8", self.refused(*local, "--data-listen", ",".join(["127.0.0.2:0"] * 9)))
+        self.assertIn("more than 8", self.refused(*local, *["--data-listen", "127.0.0.2:0"] * 9))
+        self.assertIn("needs --data-listen", self.refused(*local, "--data-address", "10.0.0.1:5"))
+        self.assertIn("has no port", self.refused(*local, "--data-listen", "127.0.0.2:0", "--data-address", "10.0.0.1:0"))
+        self.assertIn("needs an address in --listen", self.refused("--listen", "none", "--socket", os.path.join(
+            harness.scratch(), "none"), "--data-listen", "127.0.0.2:0"))
+        self.assertIn("the data interface 'no-such-link' is not here", self.refused(*local, DATA_IFACE="no-such-link"))
+        self.assertIn("ZMQ_PORT is 'x'", self.refused(*local, DATA_IFACE="lo", ZMQ_PORT="x"))
+
+    def test_interfaces_of_the_environment(self):
+        port = 20000 + os.getpid() % 10000
+        env = harness.environment(AITHERION_SIM_MEMORY="64M", DATA_IFACE="lo", ZMQ_PORT=str(port))
+        with runtime.Server("--sim", env=env) as server:
+            self.assertEqual(data_of(server), [f"127.0.0.1:{port}"])
+        with serve() as server:
+            self.assertNotIn("listening-for-data", server.log())
+
+
+if __name__ == "__main__":
+    harness.main()
