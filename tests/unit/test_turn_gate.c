@@ -373,6 +373,44 @@ static void end_of_greens_stream(CUstream *out)
     OK(driver.cuGreenCtxDestroy(spare));
 }
 
+static CUresult end_green(CUgreenCtx green)
+{
+    (void)green;
+    return CUDA_SUCCESS;
+}
+
+/* As a GPU's driver does: work goes on when its green context has ended. */
+static void begin_with_lasting_work(CUgreenCtx *out)
+{
+    driver = raw;
+    driver.cuGreenCtxDestroy = end_green;
+    begin_gate(SESSION);
+    *out = make_green();
+}
+
+static void end_with_greens_stream(CUstream *out)
+{
+    CUgreenCtx green;
+    begin_with_lasting_work(&green);
+    OK(driver.cuGreenCtxStreamCreate(out, green, CU_STREAM_NON_BLOCKING, 0));
+    give_long_work(*out);
+    OK(driver.cuGreenCtxDestroy(green));
+}
+
+static void end_with_greens_default(CUstream *out)
+{
+    CUgreenCtx green;
+    CUcontext primary, busy;
+    begin_with_lasting_work(&green);
+    OK(driver.cuDevicePrimaryCtxRetain(&primary, 0));
+    OK(driver.cuCtxFromGreenCtx(&busy, green));
+    OK(driver.cuCtxSetCurrent(busy));
+    *out = NULL;
+    give_long_work(NULL);
+    OK(driver.cuCtxSetCurrent(context));
+    OK(driver.cuGreenCtxDestroy(green));
+}
+
 /* The context that ends was current while another one's stream got work. */
 static void end_with_other_context(CUstream *out)
 {
@@ -397,6 +435,8 @@ static void (*const ends[])(CUstream *out) = {
     end_with_spare_green,
     end_of_greens_stream,
     end_with_other_context,
+    end_with_greens_stream,
+    end_with_greens_default,
 };
 
 LOOP_TEST(a_turn_ends_with_its_work, 0, sizeof ends / sizeof *ends)

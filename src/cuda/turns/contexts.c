@@ -146,14 +146,16 @@ void ath_turn_contexts_named_green(CUgreenCtx green, CUcontext context)
     pthread_mutex_unlock(&contexts.lock);
 }
 
-void ath_turn_contexts_ended_green(CUgreenCtx green)
+CUdevice ath_turn_contexts_ended_green(CUgreenCtx green)
 {
     pthread_mutex_lock(&contexts.lock);
     struct green *one = find_green(green, NULL);
+    CUdevice device = one ? one->device : -1;
     if (one)
         *one = contexts.greens[--contexts.green_count];
     atomic_store(&has_green, contexts.green_count > 0);
     pthread_mutex_unlock(&contexts.lock);
+    return device;
 }
 
 void ath_turn_contexts_ended_primary(CUdevice device)

@@ -28,7 +28,7 @@ void ath_turn_contexts_ended(CUcontext context);
 /* After a green context was made, got a context that stands for it, ended. */
 void ath_turn_contexts_made_green(CUgreenCtx green, CUdevice device);
 void ath_turn_contexts_named_green(CUgreenCtx green, CUcontext context);
-void ath_turn_contexts_ended_green(CUgreenCtx green);
+CUdevice ath_turn_contexts_ended_green(CUgreenCtx green); /* Returns its device; -1: unknown */
 
 /* Green contexts end with their device's primary one. */
 void ath_turn_contexts_ended_primary(CUdevice device);

@@ -374,10 +374,17 @@ void ath_turn_gate_retained(CUdevice device, CUcontext primary)
     ath_used_streams_note_primary(device, primary);
 }
 
+/* Learns the device's primary context, which the green one keeps. */
 void ath_turn_gate_made_green(CUdevice device, CUgreenCtx green)
 {
+    CUcontext primary;
     reach(device);
     ath_turn_contexts_made_green(green, device);
+    if (!gate.raw.cuDevicePrimaryCtxRetain || !gate.raw.cuDevicePrimaryCtxRelease_v2 ||
+        gate.raw.cuDevicePrimaryCtxRetain(&primary, device))
+        return;
+    ath_used_streams_note_primary(device, primary);
+    gate.raw.cuDevicePrimaryCtxRelease_v2(device);
 }
 
 void ath_turn_gate_named_green(CUgreenCtx green, CUcontext context)
@@ -395,13 +402,37 @@ void ath_turn_gate_contexts_end(struct ath_turn_place ends)
     ath_used_streams_contexts_end(&ends);
 }
 
+static bool has_primary(CUdevice device)
+{
+    unsigned int flags;
+    int is_active = 0;
+    return gate.raw.cuDevicePrimaryCtxGetState &&
+           !gate.raw.cuDevicePrimaryCtxGetState(device, &flags, &is_active) && is_active;
+}
+
+static void primary_ended(CUdevice device)
+{
+    const struct ath_turn_place ends = { .device = device };
+    ath_used_streams_contexts_end(&ends);
+    ath_used_streams_contexts_ended(&ends, true);
+    ath_turn_contexts_ended_primary(device);
+}
+
+/* With the last green context, the primary one may end that only these kept. */
+static void green_ended(CUgreenCtx green)
+{
+    CUdevice device = ath_turn_contexts_ended_green(green);
+    if (device >= 0 && !has_primary(device))
+        primary_ended(device);
+}
+
 void ath_turn_gate_contexts_ended(struct ath_turn_place ends, CUresult status)
 {
     ath_used_streams_contexts_ended(&ends, !status);
     if (status)
         return;
     if (ends.green)
-        ath_turn_contexts_ended_green(ends.green);
+        green_ended(ends.green);
     else if (ends.context)
         ath_turn_contexts_ended(ends.context);
     else
@@ -416,10 +447,6 @@ void ath_turn_gate_detached(struct ath_turn_place ends, CUresult status)
 
 void ath_turn_gate_released(struct ath_turn_place ends, CUresult status)
 {
-    unsigned int flags;
-    int is_active = 0;
-    bool has_state = gate.raw.cuDevicePrimaryCtxGetState &&
-                     !gate.raw.cuDevicePrimaryCtxGetState(ends.device, &flags, &is_active);
-    bool is_over = !status && !(has_state && is_active);
+    bool is_over = !status && !has_primary(ends.device);
     ath_turn_gate_contexts_ended(ends, is_over ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
 }

@@ -142,12 +142,23 @@ static void prune(void)
     used.prune_at = 2 * used.count;
 }
 
-/* Records the event of an entry, which is made if there is none. Returns whether it is recorded. */
+static CUcontext primary_of(CUdevice device)
+{
+    return device >= 0 && device < DEVICES_MAX ? used.primary[device] : NULL;
+}
+
+/* Records the event of an entry, which is made if there is none. An event for a green context's
+ * work is the primary context's: it stays when the green one ends. Returns whether it is recorded.
+ */
 static bool record(struct used *one)
 {
-    bool is_pushed = push(one->place.context);
+    bool is_pushed = push(one->place.green ? primary_of(one->place.device) : one->place.context);
     CUresult status =
         one->event ? CUDA_SUCCESS : raw.cuEventCreate(&one->event, CU_EVENT_DISABLE_TIMING);
+    if (one->owner) { /* the stream is that of the caller's own context */
+        pop(is_pushed);
+        is_pushed = false;
+    }
     if (!status)
         status = raw.cuEventRecord(one->event, one->stream);
     pop(is_pushed);
@@ -244,8 +255,20 @@ static bool belongs(const struct used *one, const struct ath_turn_place *ends)
         return one->place.context == ends->context;
     if (one->place.green)
         return one->place.device == ends->device;
-    return ends->device >= 0 && ends->device < DEVICES_MAX && one->place.context &&
-           one->place.context == used.primary[ends->device];
+    return one->place.context && one->place.context == primary_of(ends->device);
+}
+
+/* Before a green context ends: its work goes on (driver 580.159, H200), at most until the primary
+ * context ends. */
+static void outlive(struct used *one)
+{
+    if (!one->event && (!is_busy(one) || !record(one))) {
+        drop(one);
+        return;
+    }
+    one->place.context = primary_of(one->place.device);
+    one->place.green = NULL;
+    one->owner = NULL;
 }
 
 void ath_used_streams_note_primary(CUdevice device, CUcontext context)
@@ -258,10 +281,17 @@ void ath_used_streams_note_primary(CUdevice device, CUcontext context)
 
 void ath_used_streams_contexts_end(const struct ath_turn_place *ends)
 {
+    ath_uncancelled int cancel = ath_uncancel();
     pthread_mutex_lock(&used.lock);
-    for (size_t i = 0; i < used.count; i++)
-        if (belongs(&used.items[i], ends))
-            used.items[i].is_ending = true;
+    struct asking asking = ask_begin();
+    for (size_t i = used.count; i--;) {
+        struct used *one = &used.items[i];
+        if (belongs(one, ends) && ends->green)
+            outlive(one);
+        else if (belongs(one, ends))
+            one->is_ending = true;
+    }
+    ask_end(&asking);
     pthread_mutex_unlock(&used.lock);
 }
 
