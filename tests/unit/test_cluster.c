@@ -279,6 +279,48 @@ TEST(the_last_branch_is_the_smallest_that_has_enough)
     expect_shares("a:8 d:5");
 }
 
+/* Adds a leaf below the first switch, with nodes that have so many free GPUs of eight. */
+static void add_leaf(const char *name, const size_t *free_counts, size_t count, int64_t bytes_per_s)
+{
+    size_t leaf = add_switch(name, 0, ATH_UNKNOWN, ATH_UNKNOWN);
+    for (size_t i = 0; i < count; i++) {
+        ath_auto_free char *node = ath_xasprintf("%s-%zu", name, i);
+        add_node(node, leaf, 8, 8 - free_counts[i], 12, bytes_per_s, us);
+    }
+}
+
+TEST(of_equal_levels_links_then_nodes_then_left_over_decide)
+{
+    add_switch("spine", ATH_CLUSTER_NONE, ATH_UNKNOWN, ATH_UNKNOWN);
+    add_leaf("slow", (size_t[]){ 8, 8 }, 2, gbps);
+    add_leaf("many", (size_t[]){ 4, 4, 4 }, 3, 2 * gbps);
+    add_leaf("roomy", (size_t[]){ 8, 4, 8, 1 }, 4, 2 * gbps);
+    add_leaf("tight", (size_t[]){ 8, 4, 3 }, 3, 2 * gbps);
+    ck_assert_int_eq(ath_cluster_finish(&cluster, NULL), 0);
+    place(12, 0, ATH_CLUSTER_ANYWHERE);
+    expect_shares("tight-0:8 tight-1:4"); /* "roomy" needs two nodes, too; "many" three */
+    place(14, 0, ATH_CLUSTER_ANYWHERE);
+    expect_shares("roomy-0:8 roomy-2:6"); /* "tight" needs three nodes */
+    ck_assert_str_eq(cluster.switches[placement.top].name, "roomy");
+}
+
+TEST(nodes_have_one_order)
+{
+    bool is_taken[4] = { false };
+
+    size_t leaf = add_switch("leaf", ATH_CLUSTER_NONE, ATH_UNKNOWN, ATH_UNKNOWN);
+    add_node("a", ATH_CLUSTER_NONE, 1, 0, 0, 1, 1);
+    add_node("b", leaf, 1, 0, 0, 1, 1);
+    add_node("c", ATH_CLUSTER_NONE, 1, 0, 0, 1, 1);
+    add_node("d", leaf, 1, 0, 0, 1, 1);
+    ck_assert_int_eq(ath_cluster_finish(&cluster, NULL), 0);
+    for (size_t i = 0; i < ATH_COUNT(is_taken); i++) {
+        ck_assert_uint_lt(cluster.nodes[i].order, ATH_COUNT(is_taken));
+        ck_assert(!is_taken[cluster.nodes[i].order]);
+        is_taken[cluster.nodes[i].order] = true;
+    }
+}
+
 TEST(impossible_requests_are_refused)
 {
     static const struct {
