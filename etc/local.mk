@@ -17,6 +17,13 @@ share/aitherion/prometheus/%: etc/prometheus/%
 share/aitherion/grafana/%: etc/grafana/%
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && cp $< $@
 
+# For Slurm's controller, beside the plugin of src/slurm.
+SHARE_FILES += share/aitherion/slurm/job_submit.lua
+EXTRA_DIST += etc/slurm/job_submit.lua
+
+share/aitherion/slurm/%: etc/slurm/%
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && cp $< $@
+
 .PHONY: update-metrics
 update-metrics: aitherion
 	./aitherion metrics --table --json >metrics-table.json

@@ -46,6 +46,7 @@ BELOW = {
     "runtime/quota": REMOTE | {"cuda/api", "cuda/common"},
     "runtime/part": REMOTE | {"cuda/api", "cuda/common", "runtime/quota"},
     "watch": {"base", "config", "remote", "remote/wire", "remote/session"},
+    "slurm": {"base", "remote/session"},
     "nvml/api": set(),
     "nvml/client": REMOTE | {"nvml/api"},
     "nvml/server": REMOTE | {"nvml/api"},

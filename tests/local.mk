@@ -80,6 +80,7 @@ UNIT_TESTS = \
 	tests/unit/test_session_turns \
 	tests/unit/test_set \
 	tests/unit/test_shares \
+	tests/unit/test_slurm \
 	tests/unit/test_stripes \
 	tests/unit/test_tar \
 	tests/unit/test_text \
@@ -107,6 +108,7 @@ tests_unit_test_plan_SOURCES = tests/unit/test_plan.c tests/unit/documents.h tes
 tests_unit_test_process_facts_SOURCES = tests/unit/test_process_facts.c tests/unit/tree.h
 tests_unit_test_health_SOURCES = tests/unit/test_health.c tests/unit/documents.h
 tests_unit_test_turns_SOURCES = tests/unit/test_turns.c tests/unit/turns_world.h
+tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c tests/unit/tree.h
 tests_unit_test_top_SOURCES = tests/unit/test_top.c tests/unit/tree.h
 tests_unit_test_propose_SOURCES = tests/unit/test_propose.c tests/unit/documents.h
 tests_unit_test_lack_SOURCES = tests/unit/test_lack.c tests/unit/documents.h

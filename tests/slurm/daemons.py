@@ -1,0 +1,172 @@
+"""A real Slurm for tests, in a folder of its own and on the loopback: Debian's munged, slurmctld and slurmd.
+
+No file of the system's own Slurm or munge is read or written, and no service is touched. At the end all daemons are gone.
+"""
+import atexit
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "runtime"))
+
+from runtime import harness  # noqa: E402
+
+# Program -> the Debian package that has it.
+NEEDED = {"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "srun": "slurm-client"}
+PATH = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+
+CONF = """
+ClusterName=test
+SlurmctldHost=localhost(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+CredType=cred/munge
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/%n.log
+PlugStackConfig={folder}/plugstack.conf
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerParameters=sched_interval=1,sched_min_interval=0
+SlurmdParameters=config_overrides
+MpiDefault=none
+SwitchType=switch/none
+ReturnToService=2
+InactiveLimit=0
+KillWait=5
+MessageTimeout=60
+SlurmctldTimeout=300
+SlurmdTimeout=300
+{more}
+NodeName=n1 NodeAddr=127.0.0.1 NodeHostname=localhost Port={ports[1]} CPUs=8 RealMemory=1000
+NodeName=n2 NodeAddr=127.0.0.1 NodeHostname=localhost Port={ports[2]} CPUs=8 RealMemory=1000
+PartitionName=all Nodes=n[1-2] Default=YES State=UP OverSubscribe=YES
+"""
+
+
+def lack():
+    """Returns why no Slurm can be started here, or None."""
+    if os.geteuid() != 0:
+        return "only root can start slurmd"
+    for program, package in NEEDED.items():
+        if not shutil.which(program, path=PATH):
+            return f"no {program} (package {package})"
+    return None
+
+
+def free_ports(count):
+    """Ports that no program uses now."""
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Slurm:
+    """One controller and two nodes, n1 and n2. `more` are lines for slurm.conf, `files` {name: text} stand beside it."""
+
+    def __init__(self, more="", files=None):
+        self.folder = tempfile.mkdtemp(prefix="ath-slurm-", dir="/tmp")  # sockets have short paths
+        os.chmod(self.folder, 0o755)
+        self.processes = []
+        atexit.register(self.stop)
+        for name in ("state", "n1", "n2"):
+            os.mkdir(os.path.join(self.folder, name))
+        # Slurm 22.05 reads cgroup.conf although nothing here has to do with cgroups.
+        for name, text in {"plugstack.conf": "", "cgroup.conf": "CgroupPlugin=cgroup/v1\n", **(files or {})}.items():
+            self.write(name, text)
+        self.write("slurm.conf", CONF.format(folder=self.folder, ports=free_ports(3), more=more, host=socket.gethostname()))
+        self.start()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def environment(self, **changes):
+        return harness.environment(SLURM_CONF=self.path("slurm.conf"), HOME=self.folder, PATH=PATH, **changes)
+
+    def daemon(self, *words):
+        with open(self.path(os.path.basename(words[0]) + ".out"), "ab") as log:
+            self.processes.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment(),
+                                                   start_new_session=True, cwd=self.folder))
+
+    def start(self):
+        with open(self.path("munge.key"), "wb") as file:
+            file.write(os.urandom(1024))
+        os.chmod(self.path("munge.key"), 0o600)
+        self.daemon("munged", "--foreground", "--force", f"--socket={self.path('munge.socket')}", f"--key-file={self.path('munge.key')}",
+                    f"--pid-file={self.path('munge.pid')}", f"--log-file={self.path('munge.log')}", f"--seed-file={self.path('munge.seed')}",
+                    "--num-threads=2")
+        assert harness.wait_until(lambda: os.path.exists(self.path("munge.socket"))), self.logs()
+        self.daemon("slurmctld", "-D", "-c", "-f", self.path("slurm.conf"))
+        for node in ("n1", "n2"):
+            self.daemon("slurmd", "-D", "-N", node, "-f", self.path("slurm.conf"))
+        assert harness.wait_until(lambda: self.run("sinfo", "-h", "-o", "%D %t").stdout.split() == ["2", "idle"]), self.logs()
+
+    def run(self, *words, timeout=harness.PATIENCE_S, **variables):
+        """Runs one of Slurm's commands."""
+        return subprocess.run(words, capture_output=True, text=True, env=self.environment(**variables), cwd=self.folder, timeout=timeout,
+                              stdin=subprocess.DEVNULL, check=False)
+
+    def submit(self, *words):
+        """Submits a job with words of sbatch. Returns its number."""
+        result = self.run("sbatch", "--parsable", "-o", self.path("job-%j.txt"), *words)
+        assert result.returncode == 0, result.stderr
+        return result.stdout.strip()
+
+    def state(self, job):
+        """Returns a job's state and why it waits: "PENDING Licenses"."""
+        text = self.run("scontrol", "show", "job", job).stdout
+        return " ".join(re.search(r"JobState=(\S+) Reason=(\S+)", text).groups())
+
+    def batch(self, *words, script, state="COMPLETED"):
+        """Runs a script as a job to its end. Returns what it printed."""
+        self.write("script", "#!/bin/sh\n" + script + "\n")
+        job = self.submit(*words, self.path("script"))
+        assert harness.wait_until(lambda: self.state(job).split()[0] not in ("PENDING", "RUNNING", "COMPLETING")), self.logs()
+        with open(self.path(f"job-{job}.txt"), encoding="utf-8") as file:
+            text = file.read()
+        assert self.state(job).startswith(state), self.state(job) + text + self.logs()
+        return text
+
+    def logs(self):
+        texts = []
+        for name in sorted(os.listdir(self.folder)):
+            if name.endswith((".log", ".out")):
+                with open(self.path(name), encoding="utf-8", errors="replace") as file:
+                    texts.append(f"== {name}\n" + "".join(file.readlines()[-12:]))
+        return "\n".join(texts)
+
+    def stop(self):
+        atexit.unregister(self.stop)
+        for process in reversed(self.processes):
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(20)
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
