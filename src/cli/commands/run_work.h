@@ -1,4 +1,4 @@
-/* What `aitherion run` gathers before it becomes the program. */
+/* The facts that `aitherion run` gathers before it becomes the program. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
