@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -344,4 +346,15 @@ char *ath_file_copy_name(const char *path)
         name = ath_xasprintf("%s.bak.%d", path, i);
     }
     return name;
+}
+
+/* Linux before 5.9 has no close_range(). */
+void ath_close_from(int first)
+{
+    enum { FILES_MOST = 1 << 20 };
+    struct rlimit limit;
+    if (!syscall(SYS_close_range, (unsigned int)first, ~0u, 0) || getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    for (int fd = first; fd < FILES_MOST && (rlim_t)fd < limit.rlim_cur; fd++)
+        close(fd);
 }

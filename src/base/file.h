@@ -43,3 +43,6 @@ int ath_file_lock(const char *path, int timeout_ms, int *out_fd, struct ath_err 
 /* Returns a name for a copy that overwrites no older one: "PATH.bak", else "PATH.bak.1" and so on.
  * The caller frees it. */
 char *ath_file_copy_name(const char *path);
+
+/* Closes all descriptors from this one on, in a process that is about to run another program. */
+void ath_close_from(int first);

@@ -301,3 +301,22 @@ TEST(survives_being_killed)
         ck_assert_uint_eq(strspn(text, (char[]){ text[0], '\0' }), sizeof data);
     }
 }
+
+TEST(closes_descriptors_from_one_on)
+{
+    enum { FIRST = 60, LAST = 70 };
+    pid_t child = fork();
+    if (!child) {
+        for (int fd = FIRST - 1; fd <= LAST; fd++)
+            if (dup2(STDERR_FILENO, fd) != fd)
+                _exit(1);
+        ath_close_from(FIRST);
+        for (int fd = FIRST; fd <= LAST; fd++)
+            if (fcntl(fd, F_GETFD) != -1)
+                _exit(2);
+        _exit(fcntl(FIRST - 1, F_GETFD) == -1 ? 3 : 0);
+    }
+    int code;
+    ck_assert_int_eq(waitpid(child, &code, 0), child);
+    ck_assert_int_eq(code, 0);
+}

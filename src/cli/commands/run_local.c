@@ -6,14 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <limits.h>
 #include <link.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,15 +155,6 @@ static bool answers(const char *socket)
                              NULL, TRY_MS, &session, &err);
 }
 
-/* Kernels before 5.9 have no close_range(). */
-static void close_from(unsigned int first)
-{
-    if (!syscall(SYS_close_range, first, UINT_MAX, 0))
-        return;
-    for (long fd = first, end = sysconf(_SC_OPEN_MAX); fd < end; fd++)
-        close((int)fd);
-}
-
 __attribute__((noreturn)) static void become_runtime(const char *program, const char *folder,
                                                      const char *socket)
 {
@@ -185,7 +174,7 @@ __attribute__((noreturn)) static void become_runtime(const char *program, const 
         dup2(log_fd, 1);
         dup2(log_fd, 2);
     }
-    close_from(3); /* the lock of a user among them */
+    ath_close_from(3); /* the lock of a user among them */
     (void)!chdir("/");
     execl(program, "aitherion-runtime", "serve", "--listen", "none", "--socket", socket,
           "--no-auth", "--until-unused", users, (char *)NULL);

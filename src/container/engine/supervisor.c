@@ -25,7 +25,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +33,7 @@
 #include "base/bind.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/i18n.h"
 #include "base/unknown.h"
 #include "container/engine/kinds.h"
@@ -48,7 +48,6 @@ enum {
     LOG_KEPT_BYTES = 1 << 20,
     LOG_TAIL_BYTES = 16 << 10,
     EXEC_FAILED = 127,
-    FILES_MOST = 1 << 20,
 };
 
 /* ---- in the runtime's process, before exec ---- */
@@ -467,16 +466,6 @@ static int begin(struct supervisor *supervisor, struct ath_err *err)
     return status;
 }
 
-/* Also closes the inherited lock of the run folder. Linux before 5.9 has no close_range(). */
-static void close_from(int first)
-{
-    struct rlimit limit;
-    if (!syscall(SYS_close_range, (unsigned int)first, ~0u, 0) || getrlimit(RLIMIT_NOFILE, &limit))
-        return;
-    for (int fd = first; fd < FILES_MOST && (rlim_t)fd < limit.rlim_cur; fd++)
-        close(fd);
-}
-
 /* Detaches from the caller: standard streams become /dev/null, inherited files are closed. */
 static void leave_everything(int report_fd)
 {
@@ -485,7 +474,7 @@ static void leave_everything(int report_fd)
         dup2(null, fd);
     int last = dup2(report_fd, STDERR_FILENO + 1);
     fcntl(last, F_SETFD, FD_CLOEXEC);
-    close_from(last + 1);
+    ath_close_from(last + 1); /* the lock of the run folder among them */
     if (chdir("/"))
         _exit(1);
     umask(022);

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -24,7 +23,8 @@
 
 enum { OPEN_TIMEOUT_MS = 60000 /* loading the driver may take long */ };
 
-/* Variables that the driver reads, and the list of switched off optimisations. */
+/* Variables that the driver reads, and the list of switched off optimisations. The first is the
+ * list of visible devices. */
 static const char *const passed_on[] = {
     "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",        "CUDA_LAUNCH_BLOCKING",
     "CUDA_MODULE_LOADING",  "CUDA_MODULE_DATA_LOADING", "CUDA_DEVICE_MAX_CONNECTIONS",
@@ -51,26 +51,10 @@ static int choose_transport(const struct ath_session *session, enum ath_control_
 
 /* With several servers each one shows all its devices: CUDA_VISIBLE_DEVICES applies to the whole
  * list. */
-static const char *value_of(const char *variable)
-{
-    return ath_instance_server() && !strcmp(variable, "CUDA_VISIBLE_DEVICES") ? NULL
-                                                                              : getenv(variable);
-}
-
 static void put_environment(struct ath_control_open_channel_builder to)
 {
-    uint32_t count = 0, at = 0;
-    for (size_t i = 0; i < PASSED_ON; i++)
-        count += value_of(passed_on[i]) != NULL;
-    struct ath_wire_array list = ath_control_open_channel_init_environment(to, count);
-    for (size_t i = 0; i < PASSED_ON && at < count; i++) {
-        const char *value = value_of(passed_on[i]);
-        if (!value)
-            continue;
-        struct ath_control_variable_builder one = ath_control_variable_place(list, at++);
-        ath_control_variable_set_name(one, passed_on[i]);
-        ath_control_variable_set_value(one, value);
-    }
+    const size_t left_out = ath_instance_server() ? 1 : 0;
+    ath_wishes_put_environment(to, passed_on + left_out, PASSED_ON - left_out);
 }
 
 /* Sends the program's first question. *context is the transport, which this function chooses. */

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -64,22 +63,6 @@ static int find_runtime(struct ath_err *err)
     return ath_err_hint(err, -ENODEV, "aitherion run --local");
 }
 
-static void put_environment(struct ath_control_open_channel_builder to)
-{
-    uint32_t count = 0, at = 0;
-    for (size_t i = 0; i < PASSED_ON; i++)
-        count += getenv(passed_on[i]) != NULL;
-    struct ath_wire_array list = ath_control_open_channel_init_environment(to, count);
-    for (size_t i = 0; i < PASSED_ON && at < count; i++) {
-        const char *value = getenv(passed_on[i]);
-        if (!value)
-            continue;
-        struct ath_control_variable_builder one = ath_control_variable_place(list, at++);
-        ath_control_variable_set_name(one, passed_on[i]);
-        ath_control_variable_set_value(one, value);
-    }
-}
-
 static int send_question(struct ath_session *session, void *context, struct ath_err *err)
 {
     (void)context;
@@ -88,7 +71,7 @@ static int send_question(struct ath_session *session, void *context, struct ath_
         ath_control_message_init_open_channel(ath_session_begin(session));
     ath_control_open_channel_set_transport(question, ATH_CONTROL_TRANSPORT_LOCAL);
     ath_control_open_channel_set_program(question, program_invocation_short_name);
-    put_environment(question);
+    ath_wishes_put_environment(question, passed_on, PASSED_ON);
     int status = ath_wishes_put(question, err);
     return status ? status : ath_session_send(session, err);
 }

@@ -2,6 +2,8 @@
 
 #include "remote/session/wishes.h"
 
+#include <stdlib.h>
+
 #include "remote/session/open.h"
 
 static int put_memory_limit(struct ath_control_open_channel_builder to, struct ath_err *err)
@@ -38,4 +40,21 @@ int ath_wishes_put(struct ath_control_open_channel_builder to, struct ath_err *e
 {
     int status = put_memory_limit(to, err);
     return status ? status : put_time_claim(to, err);
+}
+
+void ath_wishes_put_environment(struct ath_control_open_channel_builder to,
+                                const char *const *names, size_t count)
+{
+    uint32_t set_count = 0, at = 0;
+    for (size_t i = 0; i < count; i++)
+        set_count += getenv(names[i]) != NULL;
+    struct ath_wire_array list = ath_control_open_channel_init_environment(to, set_count);
+    for (size_t i = 0; i < count && at < set_count; i++) {
+        const char *value = getenv(names[i]);
+        if (!value)
+            continue;
+        struct ath_control_variable_builder one = ath_control_variable_place(list, at++);
+        ath_control_variable_set_name(one, names[i]);
+        ath_control_variable_set_value(one, value);
+    }
 }
