@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import unittest
 
@@ -133,6 +134,22 @@ class Limits(Base):
     def test_a_cancelled_thread_keeps_nothing_from_others(self):
         with serve() as server, Local(server.socket) as program:
             self.all(program, ["cancelled"])
+
+    def test_nvml_shows_the_limit(self):
+        asks = textwrap.dedent("""
+            import ctypes
+            class Memory(ctypes.Structure):
+                _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
+            nvml = ctypes.CDLL("libnvidia-ml.so.1")
+            device, memory = ctypes.c_void_p(), Memory()
+            print(nvml.nvmlInit_v2(), nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(device)))
+            print(nvml.nvmlDeviceGetMemoryInfo(device, ctypes.byref(memory)), memory.total, memory.free)
+            """)
+        with serve() as server, Local(server.socket, words=["--memory", "8M"]) as program:
+            self.all(program, [f"take plain {MIB}"])
+            result = harness.run("run", "--local", "--server", server.socket, "--key", runtime.key_file(runtime.KEY), "--memory", "8M", "--",
+                                 sys.executable, "-c", asks, env=harness.environment(**SIMULATED, AITHERION_SERVER="unix:/nowhere"))
+            self.assertEqual((result.stdout, result.stderr), (f"0 0\n0 {8 * MIB} {8 * MIB}\n", ""))
 
     def test_results_are_right(self):
         with serve() as server, Local(server.socket) as program:

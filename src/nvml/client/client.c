@@ -17,6 +17,13 @@
 #include "proto/nvml-client.h"
 #include "remote/session/open.h"
 
+/* Of the library for programs of `run --local` (local.mk). */
+#ifdef ATH_NVML_OF_LOCAL
+#define IS_LOCAL true
+#else
+#define IS_LOCAL false
+#endif
+
 enum { RETRY_MS = 10000 /* how long a lost server is left alone */ };
 
 struct link {
@@ -66,7 +73,8 @@ static nvmlReturn_t find_servers(void)
     struct ath_err err;
     int status = ath_client_memory_limit(&state.limit, &err);
     if (!status)
-        status = ath_client_servers(&state.servers, &err);
+        status = IS_LOCAL ? ath_client_local_server(&state.servers, &err)
+                          : ath_client_servers(&state.servers, &err);
     return report(status, &state.has_complained, &err);
 }
 

@@ -85,6 +85,21 @@ int ath_client_servers(struct ath_servers *out, struct ath_err *err)
     return status ? ath_err_wrap(err, status, "AITHERION_SERVER") : 0;
 }
 
+int ath_client_local_server(struct ath_servers *out, struct ath_err *err)
+{
+    const char *server = ath_client_variable("AITHERION_LOCAL");
+    int unread = read_switches(err);
+    if (unread)
+        return unread;
+    if (!server) {
+        ath_err_set(err, -ENODEV, ATH_E_NOT_FOUND, "%s",
+                    _("AITHERION_LOCAL does not name the runtime that keeps this program's books"));
+        return ath_err_hint(err, -ENODEV, "aitherion run --local");
+    }
+    int status = ath_servers_read(server, out, err);
+    return status ? ath_err_wrap(err, status, "AITHERION_LOCAL") : 0;
+}
+
 /* The one server that AITHERION_SERVER names. */
 static int find_server(struct ath_endpoint *out, struct ath_err *err)
 {

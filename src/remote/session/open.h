@@ -40,6 +40,10 @@
  * ath_servers_read(). */
 int ath_client_servers(struct ath_servers *out, struct ath_err *err);
 
+/* The same of the runtime that AITHERION_LOCAL names: the program has the GPUs in its own process.
+ */
+int ath_client_local_server(struct ath_servers *out, struct ath_err *err);
+
 /*
  * Opens a session with a server, and tries again while no server answers. server has the form of
  * struct ath_servers; NULL means the one in AITHERION_SERVER. For first see ath_session_open().
