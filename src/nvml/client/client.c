@@ -17,7 +17,7 @@
 #include "proto/nvml-client.h"
 #include "remote/session/open.h"
 
-/* Of the library for programs of `run --local` (local.mk). */
+/* Whether this is the library for programs of `run --local` (local.mk). */
 #ifdef ATH_NVML_OF_LOCAL
 #define IS_LOCAL true
 #else
