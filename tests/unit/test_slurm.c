@@ -252,5 +252,6 @@ TEST(shields_the_command)
     find();
     ck_assert_str_eq(tasks.said, "run -- /usr/bin/env -0\n");
     ck_assert_int_eq(tasks.exit_code, 128 + SIGTERM);
+    sigprocmask(SIG_UNBLOCK, &blocked, NULL);
     close(fd);
 }
