@@ -4,16 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 
 enum {
     PATIENCE_MS = 120 * 1000, /* srun itself waits for ten minutes */
@@ -26,15 +25,6 @@ void ath_slurm_output_free(struct ath_slurm_output *output)
 {
     ath_text_free(&output->out);
     ath_text_free(&output->errors);
-}
-
-/* Kernels before 5.9 have no close_range(). */
-static void close_from(unsigned int first)
-{
-    if (!syscall(SYS_close_range, first, UINT_MAX, 0))
-        return;
-    for (long fd = first, end = sysconf(_SC_OPEN_MAX); fd < end; fd++)
-        close((int)fd);
 }
 
 /* In the child: becomes the command. Slurm's daemon has threads, blocks signals and has open files
@@ -53,7 +43,7 @@ static _Noreturn void become(char *const *words, char *const *environment, int o
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(out, 1) < 0 || dup2(errors, 2) < 0)
         _exit(CANNOT_RUN);
-    close_from(3);
+    ath_close_from(3);
     if (setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
         _exit(CANNOT_RUN);
     execve(words[0], words, environment);
