@@ -122,6 +122,7 @@ libadmin_a_SOURCES += \
 	src/cli/output/gpu_rates.c src/cli/output/gpu_rates.h \
 	src/cli/gpu_names.c src/cli/gpu_names.h \
 	src/cli/output/place.c src/cli/output/place.h \
+	src/cli/output/place_words.c src/cli/output/place_words.h \
 	src/cli/output/roce_list.c src/cli/output/roce_list.h \
 	src/cli/output/roce_list_text.c \
 	src/cli/output/roce_macvlan.c src/cli/output/roce_macvlan.h \
