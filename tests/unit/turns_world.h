@@ -137,13 +137,13 @@ static inline bool world_act_in_turn(struct world *world, struct program *progra
 static inline bool world_act(struct world *world, struct program *program)
 {
     const size_t which = (size_t)(program - world->programs);
-    const struct ath_turns_state state = ath_turns_state(world->turns, which);
-    if (program->state == ABSENT)
+    if (program->state == ABSENT || (program->state == PAUSES && program->next_us > world->now_us))
         return false;
-    if (program->state == PAUSES && program->next_us <= world->now_us) {
+    if (program->state == PAUSES) {
         world_want(world, which);
         return true;
     }
+    const struct ath_turns_state state = ath_turns_state(world->turns, which);
     if (program->state == WAITS && state.is_given) {
         program->number = state.number;
         world_begin(world, program);
@@ -153,12 +153,12 @@ static inline bool world_act(struct world *world, struct program *program)
 
 static inline int64_t world_next(const struct world *world, const struct program *program)
 {
-    const struct ath_turns_state state =
-        ath_turns_state(world->turns, (size_t)(program - world->programs));
     if (program->state == PAUSES || (program->state == RUNS && !program->is_deaf))
         return program->next_us;
     if (program->state != IDLE_IN_TURN)
         return NEVER;
+    const struct ath_turns_state state =
+        ath_turns_state(world->turns, (size_t)(program - world->programs));
     const int64_t idle_us = program->idle_us + (state.is_waited_for ? IDLE_WAITED_US : IDLE_US);
     return idle_us < program->next_us ? idle_us : program->next_us;
 }
