@@ -159,8 +159,23 @@ class Slurm:
                     texts.append(f"== {name}\n" + "".join(file.readlines()[-12:]))
         return "\n".join(texts)
 
+    def left(self):
+        """The ids of processes of jobs, and of slurmstepd, which outlives slurmd: their environment names our folder."""
+        found, ours = [], ("SLURM_CONF=" + self.path("slurm.conf")).encode()
+        for name in os.listdir("/proc"):
+            with contextlib.suppress(OSError):
+                if name.isdigit() and int(name) != os.getpid():
+                    with open(f"/proc/{name}/environ", "rb") as file:
+                        if ours in file.read().split(b"\0"):
+                            found.append(int(name))
+        daemons = [process.pid for process in self.processes]
+        return [pid for pid in found if pid not in daemons]
+
     def stop(self):
         atexit.unregister(self.stop)
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            self.run("scancel", "--user=root", timeout=10)
+            harness.wait_until(lambda: not self.run("squeue", "-h", timeout=10).stdout, 10)
         for process in reversed(self.processes):
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
@@ -169,4 +184,7 @@ class Slurm:
             if process.poll() is None:
                 process.kill()
                 process.wait()
+        for pid in self.left():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
