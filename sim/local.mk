@@ -88,7 +88,8 @@ lib_aitherion_sim_libnvidia_ml_so_1_SOURCES = \
 	src/nvml/api/nvml_types.h \
 	src/nvml/api/words.c \
 	sim/facts.c sim/facts.h \
-	sim/nvml.c \
+	sim/nvml.c sim/nvml_device.h \
+	sim/nvml_events.c sim/nvml_links.c \
 	sim/nvml_figures.c sim/nvml_figures.h \
 	sim/nvml_faults.c sim/nvml_faults.h
 nodist_lib_aitherion_sim_libnvidia_ml_so_1_SOURCES = proto/nvml-absent.c

@@ -8,20 +8,15 @@
  */
 #include "config.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
 
-#pragma GCC visibility push(default)
-#include "nvml/api/nvml_functions.h"
-#pragma GCC visibility pop
-
 #include "sim/facts.h"
+#include "sim/nvml_device.h"
 #include "sim/nvml_faults.h"
 #include "sim/nvml_figures.h"
 
@@ -34,47 +29,21 @@ enum {
     CLOCK_MHZ = 1000,
     PERSISTENT = 1,
     SAME_SYSTEM = 50, /* NVML_TOPOLOGY_SYSTEM */
-    LINK_SPEED = 90,  /* NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON */
-    LINK_MB_PER_S = 25000,
-    RECOVERY_ACTION = 230, /* NVML_FI_DEV_GET_GPU_RECOVERY_ACTION */
-    NUMBER_UNSIGNED = 1,   /* NVML_VALUE_TYPE_UNSIGNED_INT */
-    NUMBER_LARGE = 3,      /* NVML_VALUE_TYPE_UNSIGNED_LONG_LONG */
-    EVENT_SETS_MAX = 64,
-    XID_EVENT = 0x8,
-    ALL_EVENTS = 0x18, /* XID errors and clock changes */
-    NO_INSTANCE = -1,  /* of a device that is not split */
 };
 
-struct nvmlDevice_st {
-    int number;
-};
+struct nvmlDevice_st sim_nvml_devices[SIM_DEVICES_MAX];
 
-struct nvmlEventSet_st {
-    atomic_bool is_made;
-    atomic_uint due; /* bits of devices whose Xid this set has yet to tell */
-};
-
-static struct nvmlDevice_st devices[SIM_DEVICES_MAX];
-static struct nvmlEventSet_st sets[EVENT_SETS_MAX];
-
-static int number_of(nvmlDevice_t device)
+int sim_nvml_number_of(nvmlDevice_t device)
 {
     for (int i = 0; i < sim_facts_count(); i++)
-        if (device == &devices[i])
+        if (device == &sim_nvml_devices[i])
             return i;
     return -1;
 }
 
-#define NEED(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            return NVML_ERROR_INVALID_ARGUMENT;                                                    \
-    } while (0)
-
-/* Returns one number of a device. */
-static nvmlReturn_t number(nvmlDevice_t device, unsigned int *out, unsigned int value)
+nvmlReturn_t sim_nvml_number(nvmlDevice_t device, unsigned int *out, unsigned int value)
 {
-    NEED(number_of(device) >= 0 && out);
+    NEED(sim_nvml_number_of(device) >= 0 && out);
     *out = value;
     return NVML_SUCCESS;
 }
@@ -165,7 +134,7 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *dev
     NEED(device && index < (unsigned int)sim_facts_count());
     if (sim_fault((int)index, SIM_FAULT_LOST) == SIM_LOST_AT_ONCE)
         return NVML_ERROR_GPU_IS_LOST;
-    *device = &devices[index];
+    *device = &sim_nvml_devices[index];
     return NVML_SUCCESS;
 }
 
@@ -191,7 +160,7 @@ nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
         if (!strcasecmp(own, uuid)) {
             if (sim_fault(i, SIM_FAULT_LOST))
                 return NVML_ERROR_GPU_IS_LOST;
-            *device = &devices[i];
+            *device = &sim_nvml_devices[i];
             return NVML_SUCCESS;
         }
     }
@@ -209,7 +178,7 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *pciBusId, nvmlDevice_t
         if (!strcasecmp(own, pciBusId)) {
             if (sim_fault(i, SIM_FAULT_LOST) == SIM_LOST_AT_ONCE)
                 return NVML_ERROR_GPU_IS_LOST;
-            *device = &devices[i];
+            *device = &sim_nvml_devices[i];
             return NVML_SUCCESS;
         }
     }
@@ -218,32 +187,32 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *pciBusId, nvmlDevice_t
 
 nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 {
-    return number(device, index, (unsigned int)number_of(device));
+    return sim_nvml_number(device, index, (unsigned int)sim_nvml_number_of(device));
 }
 
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned int *minorNumber)
 {
-    return number(device, minorNumber, (unsigned int)number_of(device));
+    return sim_nvml_number(device, minorNumber, (unsigned int)sim_nvml_number_of(device));
 }
 
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)
 {
-    NEED(number_of(device) >= 0);
+    NEED(sim_nvml_number_of(device) >= 0);
     return text(name, length, sim_device_name);
 }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length)
 {
     char own[64];
-    NEED(number_of(device) >= 0);
-    format_uuid(number_of(device), own);
+    NEED(sim_nvml_number_of(device) >= 0);
+    format_uuid(sim_nvml_number_of(device), own);
     return text(uuid, length, own);
 }
 
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
 {
-    NEED(number_of(device) >= 0 && pci);
-    unsigned char bus = (unsigned char)sim_device_bus(number_of(device));
+    NEED(sim_nvml_number_of(device) >= 0 && pci);
+    unsigned char bus = (unsigned char)sim_device_bus(sim_nvml_number_of(device));
     *pci = (nvmlPciInfo_t){ .domain = SIM_PCI_DOMAIN, .bus = bus, .pciDeviceId = PCI_ID };
     snprintf(pci->busIdLegacy, sizeof pci->busIdLegacy, "%04X:%02X:00.0", SIM_PCI_DOMAIN, bus);
     snprintf(pci->busId, sizeof pci->busId, "%08X:%02X:00.0", SIM_PCI_DOMAIN, bus);
@@ -280,17 +249,17 @@ nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t *pci)
 
 nvmlReturn_t nvmlDeviceGetBrand(nvmlDevice_t device, nvmlBrandType_t *type)
 {
-    return number(device, type, 0);
+    return sim_nvml_number(device, type, 0);
 }
 
 nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device, nvmlDeviceArchitecture_t *arch)
 {
-    return number(device, arch, ARCHITECTURE);
+    return sim_nvml_number(device, arch, ARCHITECTURE);
 }
 
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor)
 {
-    NEED(number_of(device) >= 0 && major && minor);
+    NEED(sim_nvml_number_of(device) >= 0 && major && minor);
     *major = SIM_COMPUTE_MAJOR;
     *minor = SIM_COMPUTE_MINOR;
     return NVML_SUCCESS;
@@ -298,132 +267,65 @@ nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major,
 
 nvmlReturn_t nvmlDeviceGetMultiGpuBoard(nvmlDevice_t device, unsigned int *multiGpuBool)
 {
-    return number(device, multiGpuBool, 0);
+    return sim_nvml_number(device, multiGpuBool, 0);
 }
 
 nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t *mode)
 {
-    return number(device, mode, 0);
+    return sim_nvml_number(device, mode, 0);
 }
 
 nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t *mode)
 {
-    return number(device, mode, PERSISTENT);
+    return sim_nvml_number(device, mode, PERSISTENT);
 }
 
 nvmlReturn_t nvmlDeviceGetDisplayMode(nvmlDevice_t device, nvmlEnableState_t *display)
 {
-    return number(device, display, 0);
+    return sim_nvml_number(device, display, 0);
 }
 
 nvmlReturn_t nvmlDeviceGetDisplayActive(nvmlDevice_t device, nvmlEnableState_t *isActive)
 {
-    return number(device, isActive, 0);
+    return sim_nvml_number(device, isActive, 0);
 }
 
 nvmlReturn_t nvmlDeviceGetPerformanceState(nvmlDevice_t device, nvmlPstates_t *pState)
 {
-    if (sim_fault(number_of(device), SIM_FAULT_LOST))
+    if (sim_fault(sim_nvml_number_of(device), SIM_FAULT_LOST))
         return NVML_ERROR_GPU_IS_LOST;
-    return number(device, pState, (unsigned int)sim_fault(number_of(device), SIM_FAULT_PSTATE));
+    return sim_nvml_number(device, pState,
+                           (unsigned int)sim_fault(sim_nvml_number_of(device), SIM_FAULT_PSTATE));
 }
 
 nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device1, nvmlDevice_t device2,
                                     nvmlGpuP2PCapsIndex_t p2pIndex, nvmlGpuP2PStatus_t *p2pStatus)
 {
     (void)p2pIndex;
-    NEED(number_of(device2) >= 0);
-    return number(device1, p2pStatus, 0);
+    NEED(sim_nvml_number_of(device2) >= 0);
+    return sim_nvml_number(device1, p2pStatus, 0);
 }
 
 nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device1, nvmlDevice_t device2,
                                                  nvmlGpuTopologyLevel_t *pathInfo)
 {
-    NEED(number_of(device2) >= 0 && device1 != device2);
-    return number(device1, pathInfo, SAME_SYSTEM);
+    NEED(sim_nvml_number_of(device2) >= 0 && device1 != device2);
+    return sim_nvml_number(device1, pathInfo, SAME_SYSTEM);
 }
 
 nvmlReturn_t nvmlDeviceGetTopologyNearestGpus(nvmlDevice_t device, nvmlGpuTopologyLevel_t level,
                                               unsigned int *count, nvmlDevice_t *deviceArray)
 {
     unsigned int found = 0;
-    NEED(number_of(device) >= 0 && count);
+    NEED(sim_nvml_number_of(device) >= 0 && count);
     for (int i = 0; level == SAME_SYSTEM && i < sim_facts_count(); i++) {
-        if (device == &devices[i])
+        if (device == &sim_nvml_devices[i])
             continue;
         if (deviceArray && found < *count)
-            deviceArray[found] = &devices[i];
+            deviceArray[found] = &sim_nvml_devices[i];
         found++;
     }
     *count = deviceArray && found > *count ? *count : found;
-    return NVML_SUCCESS;
-}
-
-/* ---- NVLinks ---- */
-
-/* Returns the device at the end of a link, or -1. */
-static int link_peer(nvmlDevice_t device, unsigned int link)
-{
-    int peer = sim_facts_link_peer(number_of(device), link);
-    return peer < sim_facts_count() ? peer : -1;
-}
-
-nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link,
-                                      nvmlEnableState_t *isActive)
-{
-    NEED(number_of(device) >= 0 && isActive);
-    if (link_peer(device, link) < 0)
-        return link ? NVML_ERROR_INVALID_ARGUMENT : NVML_ERROR_NOT_SUPPORTED;
-    *isActive = link >= sim_fault(number_of(device), SIM_FAULT_LINKS_DOWN);
-    return NVML_SUCCESS;
-}
-
-nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned int link,
-                                                 nvmlPciInfo_t *pci)
-{
-    NEED(number_of(device) >= 0 && link_peer(device, link) >= 0);
-    return nvmlDeviceGetPciInfo_v3(&devices[link_peer(device, link)], pci);
-}
-
-nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned int link,
-                                                 nvmlIntNvLinkDeviceType_t *type)
-{
-    NEED(link_peer(device, link) >= 0);
-    return number(device, type, 0); /* a GPU */
-}
-
-/* The bytes that all links together have carried. */
-static bool tell_link_bytes(nvmlDevice_t device, nvmlFieldValue_t *value)
-{
-    bool is_sent = value->fieldId == SIM_FIELD_NVLINK_SENT;
-    if ((!is_sent && value->fieldId != SIM_FIELD_NVLINK_RECEIVED) || link_peer(device, 0) < 0)
-        return false;
-    value->nvmlReturn = NVML_SUCCESS;
-    value->valueType = NUMBER_LARGE;
-    value->value = is_sent ? SIM_LINK_SENT_KIB : SIM_LINK_RECEIVED_KIB;
-    return true;
-}
-
-/* Only the speed of links, their bytes and the recovery are known; each other value reports that it
- * is not. */
-nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int valuesCount,
-                                      nvmlFieldValue_t *values)
-{
-    NEED(number_of(device) >= 0 && valuesCount >= 0 && (values || !valuesCount));
-    for (int i = 0; i < valuesCount; i++) {
-        if (tell_link_bytes(device, &values[i]))
-            continue;
-        bool is_recovery = values[i].fieldId == RECOVERY_ACTION;
-        bool is_known =
-            is_recovery || (values[i].fieldId == LINK_SPEED && link_peer(device, 0) >= 0);
-        values[i].nvmlReturn = is_known ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
-        if (!is_known)
-            continue;
-        values[i].valueType = NUMBER_UNSIGNED;
-        values[i].value = is_recovery
-                              ? (unsigned long long)sim_fault(number_of(device), SIM_FAULT_RECOVERY)
-                              : LINK_MB_PER_S;
-    }
     return NVML_SUCCESS;
 }
 
@@ -431,7 +333,7 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int valuesCount,
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 {
-    NEED(number_of(device) >= 0 && memory);
+    NEED(sim_nvml_number_of(device) >= 0 && memory);
     unsigned long long total = sim_facts_memory_bytes();
     *memory = (nvmlMemory_t){ .total = total, .free = total };
     return NVML_SUCCESS;
@@ -440,7 +342,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory)
 {
     unsigned int version = sizeof *memory | 2u << 24;
-    NEED(number_of(device) >= 0 && memory);
+    NEED(sim_nvml_number_of(device) >= 0 && memory);
     if (memory->version != version)
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
     unsigned long long total = sim_facts_memory_bytes();
@@ -450,7 +352,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *me
 
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *utilization)
 {
-    NEED(number_of(device) >= 0 && utilization);
+    NEED(sim_nvml_number_of(device) >= 0 && utilization);
     *utilization =
         (nvmlUtilization_t){ .gpu = sim_busy_percent(), .memory = sim_busy_percent() / 2 };
     return NVML_SUCCESS;
@@ -460,42 +362,43 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensor
                                       unsigned int *temp)
 {
     NEED(!sensorType);
-    return number(device, temp, (unsigned int)sim_fault(number_of(device), SIM_FAULT_TEMPERATURE));
+    return sim_nvml_number(
+        device, temp, (unsigned int)sim_fault(sim_nvml_number_of(device), SIM_FAULT_TEMPERATURE));
 }
 
 nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperature_t *temperature)
 {
     unsigned int value[3]; /* version, sensor, degrees */
     _Static_assert(sizeof value == sizeof *temperature, "the same layout as NVML's");
-    NEED(number_of(device) >= 0 && temperature);
+    NEED(sim_nvml_number_of(device) >= 0 && temperature);
     if (temperature->version != (sizeof value | 1u << 24))
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
     memcpy(value, temperature, sizeof value);
     NEED(!value[1]);
-    value[2] = (unsigned int)sim_fault(number_of(device), SIM_FAULT_TEMPERATURE);
+    value[2] = (unsigned int)sim_fault(sim_nvml_number_of(device), SIM_FAULT_TEMPERATURE);
     memcpy(temperature, value, sizeof value);
     return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int *power)
 {
-    return number(device, power, POWER_MW);
+    return sim_nvml_number(device, power, POWER_MW);
 }
 
 nvmlReturn_t nvmlDeviceGetPowerManagementLimit(nvmlDevice_t device, unsigned int *limit)
 {
-    return number(device, limit, POWER_LIMIT_MW);
+    return sim_nvml_number(device, limit, POWER_LIMIT_MW);
 }
 
 nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned int *limit)
 {
-    return number(device, limit, POWER_LIMIT_MW);
+    return sim_nvml_number(device, limit, POWER_LIMIT_MW);
 }
 
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned int *clock)
 {
     (void)type;
-    return number(device, clock, CLOCK_MHZ);
+    return sim_nvml_number(device, clock, CLOCK_MHZ);
 }
 
 nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type,
@@ -506,7 +409,7 @@ nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type
 
 static nvmlReturn_t no_processes(nvmlDevice_t device, unsigned int *count)
 {
-    return number(device, count, 0);
+    return sim_nvml_number(device, count, 0);
 }
 
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int *infoCount,
@@ -535,7 +438,7 @@ nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v3(nvmlDevice_t device,
 nvmlReturn_t nvmlDeviceGetSupportedMemoryClocks(nvmlDevice_t device, unsigned int *count,
                                                 unsigned int *clocksMHz)
 {
-    NEED(number_of(device) >= 0 && count);
+    NEED(sim_nvml_number_of(device) >= 0 && count);
     bool has_room = *count && clocksMHz;
     *count = 1;
     if (!has_room)
@@ -550,80 +453,4 @@ nvmlReturn_t nvmlDeviceGetSupportedGraphicsClocks(nvmlDevice_t device, unsigned 
     if (memoryClockMHz != CLOCK_MHZ)
         return NVML_ERROR_NOT_FOUND;
     return nvmlDeviceGetSupportedMemoryClocks(device, count, clocksMHz);
-}
-
-/* ---- events: a device whose fault is an Xid tells it once to each set ---- */
-
-nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long long *eventTypes)
-{
-    NEED(number_of(device) >= 0 && eventTypes);
-    *eventTypes = ALL_EVENTS;
-    return NVML_SUCCESS;
-}
-
-static bool is_made(nvmlEventSet_t set)
-{
-    for (size_t i = 0; i < EVENT_SETS_MAX; i++)
-        if (set == &sets[i])
-            return atomic_load(&set->is_made);
-    return false;
-}
-
-nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t *set)
-{
-    NEED(set);
-    for (size_t i = 0; i < EVENT_SETS_MAX; i++) {
-        if (!atomic_exchange(&sets[i].is_made, true)) {
-            *set = &sets[i];
-            return NVML_SUCCESS;
-        }
-    }
-    return NVML_ERROR_MEMORY;
-}
-
-nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t set)
-{
-    NEED(is_made(set));
-    atomic_store(&set->due, 0);
-    atomic_store(&set->is_made, false);
-    return NVML_SUCCESS;
-}
-
-nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long eventTypes,
-                                      nvmlEventSet_t set)
-{
-    int number = number_of(device);
-    NEED(number >= 0 && is_made(set));
-    if (eventTypes & ~(unsigned long long)ALL_EVENTS)
-        return NVML_ERROR_NOT_SUPPORTED;
-    if (eventTypes & XID_EVENT && sim_fault(number, SIM_FAULT_XID))
-        atomic_fetch_or(&set->due, 1u << number);
-    return NVML_SUCCESS;
-}
-
-/* Takes one Xid that a set has yet to tell. */
-static bool take_xid(nvmlEventSet_t set, nvmlEventData_t *data)
-{
-    for (int i = 0; i < sim_facts_count(); i++) {
-        if (!(atomic_fetch_and(&set->due, ~(1u << i)) & 1u << i))
-            continue;
-        *data = (nvmlEventData_t){ .device = &devices[i],
-                                   .eventType = XID_EVENT,
-                                   .eventData = (unsigned long long)sim_fault(i, SIM_FAULT_XID),
-                                   .gpuInstanceId = (unsigned int)NO_INSTANCE,
-                                   .computeInstanceId = (unsigned int)NO_INSTANCE };
-        return true;
-    }
-    return false;
-}
-
-nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeoutms)
-{
-    NEED(is_made(set) && data);
-    if (take_xid(set, data))
-        return NVML_SUCCESS;
-    nanosleep(&(struct timespec){ .tv_sec = timeoutms / 1000,
-                                  .tv_nsec = (long)(timeoutms % 1000) * 1000000 },
-              NULL);
-    return NVML_ERROR_TIMEOUT;
 }
