@@ -97,7 +97,7 @@ class Working(Base):
                 self.check_alone(server)
             self.assertRegex(server.log(), r"level=debug event=limit peer=\S+ device=0 pci=\S+ session_bytes=16777216 all_bytes=none\n")
             self.assertRegex(server.log(), r"level=debug event=driver-loaded peer=\S+ simulated=true\n")
-            self.assertRegex(server.log(), r"level=debug event=connection-joined peer=\S+ number=1 of=3\n")
+            self.assertRegex(server.log(), r"level=debug event=connection-joined peer=\S+ number=1 of=3 by=tcp\n")
 
     def test_tcp_by_the_socket(self):
         with serve() as server, Program(server.socket, words=["--transport", "tcp"]) as program:

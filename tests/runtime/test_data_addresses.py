@@ -201,6 +201,8 @@ class Programs(Base):
                 self.assertEqual(told.count("is left out"), 2, told)
                 self.assertIn(f"the data address {silent} is left out", told)
                 self.assertIn(f"the data address {closed} is left out: Connection refused", told)
+                for address in good:
+                    self.assertEqual(told.count(f" to={address} way=data"), EACH, told)
 
     def test_no_address_answers(self):
         with silence() as silent, two("--data-address", silent) as server, Program(server.address, words=("-v",)) as program:
@@ -208,6 +210,7 @@ class Programs(Base):
             self.assertEqual(server.log().count("by=tcp"), 3)
             told = program.end()
             self.assertIn("no data address is of use", told)
+            self.assertEqual(told.count(f" to={server.address} way=control"), 3, told)
             self.assertNotIn("connections-missing", server.log())
 
     def test_many_programs_from_one_address(self):

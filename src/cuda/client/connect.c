@@ -144,6 +144,17 @@ static void say_which(const struct ath_session *session, enum ath_control_transp
             (unsigned long long)session->id, devices);
 }
 
+/* Tells by which connections large copies go. */
+static void say_channels(const struct ath_stripes *stripes)
+{
+    char from[ATH_ENDPOINT_TEXT], to[ATH_ENDPOINT_TEXT];
+    for (size_t i = 0; i < stripes->count && ath_log_has(ATH_LOG_VERBOSE); i++)
+        ath_log(ATH_LOG_VERBOSE, "channel=%zu from=%s to=%s way=%s", i + 1,
+                ath_endpoint_of_socket(stripes->sockets[i].fd, false, from),
+                ath_endpoint_of_socket(stripes->sockets[i].fd, true, to),
+                stripes->way == ATH_STRIPES_PIECES ? "data" : "control");
+}
+
 static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
 {
     ATH_AUTO(ath_session) session = { .fd = -1 };
@@ -156,6 +167,8 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
     if (!status)
         status = await_channel(&session, transport, &channel, err);
     bool is_encrypted = session.tls != NULL;
+    if (!status)
+        say_channels(&session.stripes);
     if (!status)
         status = make_link(&session, transport, &link, err);
     if (!link)
