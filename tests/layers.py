@@ -10,7 +10,7 @@ import sys
 TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Each layer, and the layers that its files may include beside their own. A folder belongs to the longest name that it begins with.
 MACHINE = {"base", "gpu", "roce", "numa", "place", "config"}
-REMOTE = {"base", "remote", "remote/tls", "remote/wire", "remote/transport", "remote/session"}
+REMOTE = {"base", "remote", "remote/tls", "remote/wire", "remote/transport", "remote/udp", "remote/session"}
 CONTAINER = {"container/linker", "container/plan", "container/docker", "container/image", "container/engine"}
 BELOW = {
     "base": set(),
@@ -35,7 +35,8 @@ BELOW = {
     "remote/tls": {"base"},
     "remote/wire": {"base", "remote/tls"},
     "remote/transport": {"base", "remote", "remote/tls", "remote/wire"},
-    "remote/session": {"base", "remote", "remote/tls", "remote/wire", "remote/transport"},
+    "remote/udp": {"base"},
+    "remote/session": {"base", "remote", "remote/tls", "remote/wire", "remote/transport", "remote/udp"},
     "cuda/api": {"base"},
     "cuda/common": {"base", "remote/wire", "remote/session", "cuda/api"},
     "cuda/client": REMOTE | {"cuda/api", "cuda/common"},

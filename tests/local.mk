@@ -12,6 +12,7 @@ UNIT_TESTS = \
 	tests/unit/test_byte_mask \
 	tests/unit/test_call_threads \
 	tests/unit/test_card \
+	tests/unit/test_carrier \
 	tests/unit/test_check \
 	tests/unit/test_closure \
 	tests/unit/test_cluster \
@@ -89,6 +90,7 @@ UNIT_TESTS = \
 	tests/unit/test_topology_xml \
 	tests/unit/test_turns \
 	tests/unit/test_turn_gate \
+	tests/unit/test_udp \
 	tests/unit/test_visible_devices \
 	tests/unit/test_wire \
 	tests/unit/test_wrong_handles
@@ -109,6 +111,8 @@ tests_unit_test_process_facts_SOURCES = tests/unit/test_process_facts.c tests/un
 tests_unit_test_health_SOURCES = tests/unit/test_health.c tests/unit/documents.h
 tests_unit_test_turns_SOURCES = tests/unit/test_turns.c tests/unit/turns_world.h
 tests_unit_test_slurm_SOURCES = tests/unit/test_slurm.c tests/unit/tree.h
+tests_unit_test_carrier_SOURCES = tests/unit/test_carrier.c tests/unit/patience.h
+tests_unit_test_udp_SOURCES = tests/unit/test_udp.c tests/unit/udp_world.h
 tests_unit_test_top_SOURCES = tests/unit/test_top.c tests/unit/tree.h
 tests_unit_test_propose_SOURCES = tests/unit/test_propose.c tests/unit/documents.h
 tests_unit_test_lack_SOURCES = tests/unit/test_lack.c tests/unit/documents.h
@@ -206,6 +210,7 @@ FUZZERS_ALL = \
 	tests/fuzz/fuzz_session \
 	tests/fuzz/fuzz_shm \
 	tests/fuzz/fuzz_topology_xml \
+	tests/fuzz/fuzz_udp \
 	tests/fuzz/fuzz_wire
 if FUZZERS
 noinst_PROGRAMS += $(FUZZERS_ALL)
@@ -228,6 +233,7 @@ tests_fuzz_fuzz_session_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer -Wl,--wrap=_ex
 	-Wl,--wrap=ath_kernel_output_catch -Wl,--wrap=ath_secret_check
 tests_fuzz_fuzz_shm_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_topology_xml_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_fuzz_udp_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_fuzz_cuda_session_LDADD = $(LDADD) -ldl
 tests_fuzz_fuzz_cuda_session_DEPENDENCIES = libaitherion.a lib/aitherion/sim/libcuda.so.1
 $(tests_fuzz_fuzz_answers_OBJECTS) $(tests_fuzz_fuzz_listener_OBJECTS) $(tests_fuzz_fuzz_session_OBJECTS): | proto/generated.stamp

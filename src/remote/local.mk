@@ -27,6 +27,17 @@ REMOTE_TRANSPORT = \
 	src/remote/transport/stream.c src/remote/transport/stream.h \
 	src/remote/transport/tcp.c \
 	src/remote/transport/team.c src/remote/transport/team.h
+# The carrier of streams on UDP.
+REMOTE_UDP = \
+	src/remote/udp/batch.c src/remote/udp/batch.h \
+	src/remote/udp/carrier.c src/remote/udp/carrier.h \
+	src/remote/udp/congestion.c src/remote/udp/congestion.h \
+	src/remote/udp/crc32c.c src/remote/udp/crc32c.h \
+	src/remote/udp/datagram.c src/remote/udp/datagram.h \
+	src/remote/udp/flow.h \
+	src/remote/udp/flow_receive.c \
+	src/remote/udp/flow_send.c src/remote/udp/flow_state.h \
+	src/remote/udp/path_mtu.c src/remote/udp/path_mtu.h
 # For opening a session from a library that a program loads.
 REMOTE_SESSION = \
 	src/remote/session/data_paths.c src/remote/session/data_paths.h \
@@ -37,7 +48,7 @@ REMOTE_SESSION = \
 	src/remote/session/stripes.c src/remote/session/stripes.h \
 	src/remote/session/wishes.c src/remote/session/wishes.h
 
-libaitherion_a_SOURCES += $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_SESSION) \
+libaitherion_a_SOURCES += $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_UDP) $(REMOTE_SESSION) \
 	src/remote/session/figures.c src/remote/session/figures.h \
 	src/remote/session/health.c src/remote/session/health.h \
 	src/remote/session/sessions.c src/remote/session/sessions.h \
@@ -50,7 +61,7 @@ noinst_LIBRARIES += libclient.a
 libclient_a_CFLAGS = $(COMPILE_SHARED)
 nodist_libclient_a_SOURCES = $(PROTO_C) proto/cuda-methods.c proto/cuda-symbols.c
 $(libclient_a_OBJECTS): | proto/generated.stamp proto/cuda-generated.stamp
-libclient_a_SOURCES = $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_SESSION) \
+libclient_a_SOURCES = $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_UDP) $(REMOTE_SESSION) \
 	src/cuda/api/export_tables.c src/cuda/api/export_tables.h \
 	src/cuda/api/symbols.c src/cuda/api/symbols.h \
 	src/cuda/client/allocate.c src/cuda/client/allocate.h \
@@ -74,3 +85,7 @@ libclient_a_SOURCES = $(REMOTE_WIRE) $(REMOTE_TRANSPORT) $(REMOTE_SESSION) \
 	src/base/key_name.c src/base/key_name.h \
 	src/base/fingerprint.c src/base/fingerprint.h \
 	src/base/text.c src/base/text.h
+
+# The tests of flows move gigabytes through these in simulated time.
+src/remote/udp/congestion.o src/remote/udp/crc32c.o src/remote/udp/datagram.o src/remote/udp/flow_receive.o src/remote/udp/flow_send.o \
+	tests/unit/test_udp.o: CFLAGS := $(WALKING_CFLAGS)

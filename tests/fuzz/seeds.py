@@ -250,7 +250,7 @@ def call_seeds():
                        for _ in range(rng.randrange(5, 24)))
 
 
-# ---- shared memory (fuzz_shm.c): any bytes are steps ----
+# ---- shared memory (fuzz_shm.c), flows (fuzz_udp.c): any bytes are steps ----
 
 
 def random_seeds():
@@ -261,7 +261,7 @@ def random_seeds():
 
 SEEDS = {"fuzz_session": session_seeds, "fuzz_answers": answer_seeds, "fuzz_listener": listener_seeds, "fuzz_files": file_seeds,
          "fuzz_netlink": netlink_seeds, "fuzz_docker": docker_seeds, "fuzz_image": image_seeds,
-         "fuzz_cuda_session": call_seeds, "fuzz_shm": random_seeds}
+         "fuzz_cuda_session": call_seeds, "fuzz_shm": random_seeds, "fuzz_udp": random_seeds}
 
 
 def main():

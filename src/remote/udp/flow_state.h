@@ -1,0 +1,109 @@
+/* The state of flow.h, for its own files: flow_send.c has the sender, flow_receive.c the receiver.
+ */
+#pragma once
+#include "remote/udp/congestion.h"
+#include "remote/udp/flow.h"
+#include "remote/udp/path_mtu.h"
+
+enum {
+    FLOW_SENT_MAX = ATH_NUMBERS_KEPT / 2, /* datagrams that the sender waits for */
+    FLOW_SPANS_MAX = 256,                 /* pieces of the stream behind a gap */
+};
+
+/* A datagram that was sent. */
+enum flow_sent_state {
+    FLOW_FORGOTTEN, /* needs no acknowledgement, or is sent again with another number */
+    FLOW_TRAVELS,
+    FLOW_CAME,
+    FLOW_LOST, /* waits in the queue of lost datagrams */
+};
+
+struct flow_sent {
+    enum flow_sent_state state;
+    enum ath_datagram_kind kind;
+    uint64_t offset;
+    size_t length; /* of the payload */
+    int64_t sent_ns;
+    bool was_lost;
+};
+
+struct flow_sender {
+    uint8_t *bytes;
+    uint64_t next_number, oldest;      /* no datagram before the oldest travels or is lost */
+    uint64_t came_until;               /* above the largest number that came */
+    uint64_t acknowledged, begun, end; /* offsets: the peer has, was sent once, was written */
+    uint64_t limit;                    /* the peer takes bytes before it */
+    bool is_finished, is_end_sent, is_end_acknowledged;
+    size_t travelling; /* bytes with heads */
+    size_t lost_begin, lost_count;
+    uint64_t lost[FLOW_SENT_MAX]; /* numbers */
+    struct flow_sent sent[FLOW_SENT_MAX];
+    uint32_t reordering;                        /* later datagrams that make one lost */
+    int64_t trip_ns, variance_ns, last_trip_ns; /* trip_ns 0: not measured */
+    int64_t paced_ns;   /* when the bytes that were sent so far are gone by the rate */
+    int64_t awaited_ns; /* since when something travels without news */
+    int64_t lost_at_ns; /* when the oldest datagram counts as lost; INT64_MAX: never */
+    int timeouts;       /* since news */
+    int extra;          /* datagrams that may go beyond the window */
+    bool wants_probe;
+};
+
+struct flow_span {
+    uint64_t begin, end;
+};
+
+struct flow_receiver {
+    uint8_t *bytes;
+    struct ath_numbers numbers;
+    uint64_t taken, received; /* offsets: the program took, came without a gap */
+    uint64_t limit;           /* that the peer knows */
+    uint64_t end;             /* of the stream; UINT64_MAX: not known */
+    size_t span_count;
+    struct flow_span spans[FLOW_SPANS_MAX]; /* behind received; apart and in order */
+    unsigned int unanswered;                /* datagrams that ask for an acknowledgement */
+    int64_t first_ns;                       /* the first of these came */
+    int64_t largest_ns;                     /* the largest number came */
+    bool is_urgent;
+};
+
+struct ath_flow {
+    struct ath_flow_settings settings;
+    int64_t heard_ns;  /* the last datagram of the peer */
+    int64_t spoken_ns; /* the last datagram that asks for an acknowledgement */
+    int failure;
+    struct ath_flow_counters counters;
+    struct ath_congestion congestion;
+    struct ath_path_mtu path;
+    struct flow_sender sender;
+    struct flow_receiver receiver;
+    uint8_t ack[ATH_ACK_BYTES_MAX];
+};
+
+/* flow_send.c */
+void ath_flow_take_ack(struct ath_flow *flow, const struct ath_datagram *datagram, int64_t now_ns);
+
+/* flow_receive.c */
+bool ath_flow_owes_ack(const struct ath_flow *flow, int64_t now_ns);
+int64_t ath_flow_ack_when(const struct ath_flow *flow);
+void ath_flow_make_ack(struct ath_flow *flow, struct ath_datagram *out, int64_t now_ns);
+uint64_t ath_flow_limit(const struct ath_flow *flow);
+
+static inline size_t ath_flow_place(const struct ath_flow *flow, uint64_t offset)
+{
+    return (size_t)(offset & (flow->settings.buffer_bytes - 1));
+}
+
+static inline size_t ath_flow_lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Finds a range of a ring: up to the end of its memory, and from the beginning. */
+static inline void ath_flow_parts(const struct ath_flow *flow, uint8_t *ring, uint64_t offset,
+                                  size_t bytes, struct iovec parts[2])
+{
+    const size_t at = ath_flow_place(flow, offset);
+    size_t first = ath_flow_lesser(bytes, flow->settings.buffer_bytes - at);
+    parts[0] = (struct iovec){ ring + at, first };
+    parts[1] = (struct iovec){ ring, bytes - first };
+}
