@@ -108,6 +108,7 @@ PYTHON_TESTS = \
 	tests/runtime/test_switches.py \
 	tests/runtime/test_tls.py \
 	tests/runtime/test_travel.py \
+	tests/runtime/test_udp.py \
 	tests/runtime/test_wrong.py \
 	tests/sim/test_gpu_time.py \
 	tests/sim/test_nvcc.py \

@@ -24,7 +24,8 @@ const struct ath_fact ath_environment[] = {
                                  "$XDG_RUNTIME_DIR/aitherion, or /tmp/aitherion-UID without it)") },
     { "AITHERION_SERVER, AITHERION_KEY_FILE, AITHERION_TRANSPORT",
       N_("set by `aitherion run` for its program: the runtime as HOST:PORT or unix:PATH (several "
-         "separated by commas), the file of the shared key (empty: none), and auto, shm or tcp. A "
+         "separated by commas), the file of the shared key (empty: none), and auto, shm, tcp or "
+         "udp. A "
          "program with these variables set by hand works the same way") },
     { "AITHERION_MEMORY",
       N_("the most memory of each GPU that a program may have (4G or 25%), as `aitherion run "

@@ -70,6 +70,7 @@ static void run_client(struct ath_listener *listener, int fd, size_t which,
     ath_clients_leave(listener, parent);
     if (listener->arbiter.pipe_fd >= 0)
         close(listener->arbiter.pipe_fd);
+    ath_datagrams_close(&listener->datagrams);
     if (ath_arbiter_open_pipe(&listener->server))
         _exit(EXIT_FAILURE);
     if (ath_session_board_confine(listener->server.board, entry))
@@ -202,6 +203,7 @@ void ath_clients_reap(struct ath_listener *listener)
         struct ath_process *process = ath_process_table_find_pid(&listener->processes, pid);
         if (ath_helper_take_end(&listener->sampler, &ath_sampler_kind, pid, status) ||
             ath_helper_take_end(&listener->arbiter.helper, &ath_arbiter_kind, pid, status) ||
+            ath_helper_take_end(&listener->datagrams.helper, &ath_datagrams_kind, pid, status) ||
             !process)
             continue;
         log_process("process-ended", pid, process->peer);

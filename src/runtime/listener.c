@@ -32,6 +32,7 @@ void ath_listener_free(struct ath_listener *listener)
             close(listener->polls[i].fd);
     if (listener->socket_path)
         unlink(listener->socket_path);
+    ath_datagrams_close(&listener->datagrams);
     free(listener->socket_path);
     ath_sandbox_free(&listener->sandbox);
     ath_sandbox_users_free(&listener->users);
@@ -102,6 +103,8 @@ int ath_listener_listen(struct ath_listener *listener, const struct ath_runtime_
         if (!status)
             listener->socket_path = ath_xstrdup(options->socket);
     }
+    if (!status)
+        status = ath_datagrams_open(listener, options, err);
     if (!status && options->metrics) {
         listener->metrics_web = options->metrics_web;
         status = ath_metrics_prepare(options->metrics_web, err);
@@ -128,6 +131,10 @@ void ath_listener_announce(const struct ath_listener *listener)
     for (size_t i = ATH_POLL_TCP; i <= ATH_POLL_UNIX; i++)
         if (listener->polls[i].fd >= 0)
             say_listening(listener->polls[i].fd);
+    if (listener->datagrams.port) {
+        snprintf(text, sizeof text, "%d", listener->datagrams.port);
+        ath_event_log(ATH_EVENT_INFO, "udp", "port", text, NULL);
+    }
     if (metrics_fd >= 0)
         ath_event_log(ATH_EVENT_INFO, "metrics", "address",
                       ath_endpoint_of_socket(metrics_fd, false, text), NULL);

@@ -14,6 +14,7 @@
 #include "runtime/access.h"
 #include "runtime/arbiter.h"
 #include "runtime/attempts.h"
+#include "runtime/datagrams.h"
 #include "runtime/fd_passing.h"
 #include "runtime/options.h"
 #include "runtime/process_table.h"
@@ -32,6 +33,7 @@ enum {
     ATH_POLL_TCP,
     ATH_POLL_UNIX,
     ATH_POLL_METRICS,
+    ATH_POLL_UDP,  /* channels that the helper of UDP hands over */
     ATH_POLL_DATA, /* the first of those that take further connections of sessions alone */
     ATH_POLL_COUNT = ATH_POLL_DATA + ATH_DATA_ADDRESSES_MAX
 };
@@ -50,6 +52,7 @@ struct ath_listener {
     struct ath_refusal_log refusals;
     struct ath_helper sampler;
     struct ath_arbiter arbiter;
+    struct ath_datagrams datagrams;
     struct pollfd polls[ATH_POLL_COUNT]; /* fd -1: unused */
     char *identities_path;               /* NULL: an option names it, or there is none */
     char *socket_path;                   /* to remove at the end; NULL: none */

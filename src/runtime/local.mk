@@ -34,6 +34,7 @@ libaitherion_a_SOURCES += $(QUOTA_SOURCES) $(PART_SOURCES) \
 	src/runtime/board_books.c src/runtime/board_books.h \
 	src/runtime/clients.c src/runtime/clients.h \
 	src/runtime/control_answer.c src/runtime/control_answer.h \
+	src/runtime/datagrams.c src/runtime/datagrams.h \
 	src/runtime/devices.c src/runtime/devices.h \
 	src/runtime/driver_library.c src/runtime/driver_library.h \
 	src/runtime/encryption.c src/runtime/encryption.h \

@@ -16,6 +16,12 @@
 
 enum { ACCEPTS_AT_ONCE = 64 };
 
+/* Whether only further connections of sessions come in there. */
+static bool takes_joins_alone(size_t which)
+{
+    return which == ATH_POLL_UDP || ath_listener_is_data(which);
+}
+
 /* Looks at a connection, whose peer may have hung up. Returns whether it must wait. Otherwise its
  * descriptor is not needed any more. */
 static bool attend(struct ath_listener *listener, struct ath_waiting *waiting, bool is_over)
@@ -23,12 +29,12 @@ static bool attend(struct ath_listener *listener, struct ath_waiting *waiting, b
     size_t which = (size_t)waiting->way;
     if (waiting->session)
         return !is_over;
-    const struct ath_first_message first = which == ATH_POLL_TCP || ath_listener_is_data(which)
+    const struct ath_first_message first = which == ATH_POLL_TCP || takes_joins_alone(which)
                                                ? ath_first_message_look(waiting->fd)
                                                : ath_first_message_any(waiting->fd);
     switch (first.kind) {
     case ATH_FIRST_MESSAGE_HELLO:
-        if (ath_listener_is_data(which)) {
+        if (takes_joins_alone(which)) {
             ath_listener_turn_away(listener, waiting->fd, which, ATH_CONTROL_REASON_NOT_SERVED,
                                    "this address takes further connections of sessions alone");
             return false;
@@ -89,7 +95,10 @@ void ath_newcomers_end_silent(struct ath_listener *listener)
 static void log_connection(int fd, size_t which)
 {
     static const char *const ways[] = {
-        [ATH_POLL_TCP] = "tcp", [ATH_POLL_UNIX] = "unix", [ATH_POLL_METRICS] = "metrics"
+        [ATH_POLL_TCP] = "tcp",
+        [ATH_POLL_UNIX] = "unix",
+        [ATH_POLL_METRICS] = "metrics",
+        [ATH_POLL_UDP] = "udp",
     };
     char peer[ATH_ENDPOINT_TEXT];
     if (ath_event_log_has(ATH_EVENT_DEBUG))
@@ -114,8 +123,30 @@ static void welcome(struct ath_listener *listener, int fd, size_t which)
     receive(listener, &waiting, false);
 }
 
+/* Lets the channels of UDP wait for their first messages. Their peers are addresses. */
+static void accept_channels(struct ath_listener *listener)
+{
+    struct ath_peer peer;
+    for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+        int fd = ath_datagrams_take(listener->polls[ATH_POLL_UDP].fd, &peer);
+        if (fd < 0)
+            return;
+        struct ath_waiting waiting = { .fd = fd,
+                                       .way = ATH_POLL_UDP,
+                                       .source = ath_source_of_address(&peer.address),
+                                       .since_ms = ath_now_ms() };
+        log_connection(fd, ATH_POLL_UDP);
+        atomic_fetch_add(&listener->server.board->accepted, 1);
+        receive(listener, &waiting, false);
+    }
+}
+
 void ath_newcomers_accept(struct ath_listener *listener, size_t which)
 {
+    if (which == ATH_POLL_UDP) {
+        accept_channels(listener);
+        return;
+    }
     for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
         int fd = accept4(listener->polls[which].fd, NULL, NULL, SOCK_CLOEXEC);
         if (fd >= 0) {

@@ -36,6 +36,7 @@ struct ath_runtime_options {
     struct ath_runtime_list data_listen, data_address;
     const char *metrics, *metrics_web, *identities, *log_level;
     const char *sharing;
+    const char *udp;
     const char *until_unused;
     const char *encrypt;                   /* serve and health */
     const char *tls_certificate, *tls_key; /* serve */

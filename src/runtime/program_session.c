@@ -438,7 +438,8 @@ static void make_tcp(struct program_session *program, uint32_t announced)
 
 static void make_stream(struct program_session *program, uint32_t announced, int *out_memory)
 {
-    if (program->transport == ATH_CONTROL_TRANSPORT_TCP) {
+    if (program->transport == ATH_CONTROL_TRANSPORT_TCP ||
+        program->transport == ATH_CONTROL_TRANSPORT_UDP) {
         make_tcp(program, announced);
         return;
     }

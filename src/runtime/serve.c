@@ -52,7 +52,9 @@ static int patience_ms(const struct ath_listener *listener)
     uint64_t first_ms = ath_waiting_room_first_ms(&listener->waiting), now_ms = ath_now_ms();
     int patience = shorter(
         listener->refusals.left_out || listener->unused.fd >= 0 ? 1000 : -1,
-        shorter(ath_helper_patience_ms(listener, &listener->sampler, &ath_sampler_kind),
+        shorter(shorter(ath_helper_patience_ms(listener, &listener->sampler, &ath_sampler_kind),
+                        ath_helper_patience_ms(listener, &listener->datagrams.helper,
+                                               &ath_datagrams_kind)),
                 ath_helper_patience_ms(listener, &listener->arbiter.helper, &ath_arbiter_kind)));
     if (first_ms == UINT64_MAX)
         return patience;
@@ -94,6 +96,7 @@ static void serve_clients(struct ath_listener *listener)
         ath_refusal_log_settle(&listener->refusals);
         ath_helper_look(listener, &listener->sampler, &ath_sampler_kind);
         ath_helper_look(listener, &listener->arbiter.helper, &ath_arbiter_kind);
+        ath_helper_look(listener, &listener->datagrams.helper, &ath_datagrams_kind);
         listener->is_over =
             listener->is_over ||
             ath_unused_is_over(&listener->unused, ath_clients_are_there(&listener->processes));
@@ -104,6 +107,7 @@ static void serve_clients(struct ath_listener *listener)
     ath_clients_end(&listener->processes);
     ath_helper_end(&listener->sampler);
     ath_helper_end(&listener->arbiter.helper);
+    ath_helper_end(&listener->datagrams.helper);
 }
 
 static void record_start(const struct ath_server *server)

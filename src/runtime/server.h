@@ -43,8 +43,9 @@ struct ath_server {
     const struct ath_sandbox *sandbox;     /* NULL: sessions are not locked in, in tests */
     char identity[ATH_KEY_NAME_BYTES];     /* of this process's session, once it is proven */
     struct ath_session_board_entry *entry; /* of that session, not owned; NULL before */
-    int report_fd; /* of a session's process, for session_report.h; -1 in tests */
-    int turns_fd;  /* a byte into it wakes the arbiter (turns/slot.h); -1: there is none */
+    int report_fd;     /* of a session's process, for session_report.h; -1 in tests */
+    uint16_t udp_port; /* at which UDP is served; 0: not at all */
+    int turns_fd;      /* a byte into it wakes the arbiter (turns/slot.h); -1: there is none */
     /* Limits in milliseconds: for the whole handshake, between two questions, and for taking an
      * answer. */
     int handshake_ms, idle_ms, answer_ms;

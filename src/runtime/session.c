@@ -231,6 +231,8 @@ static int send_challenge(struct session *session)
     ath_control_challenge_set_nonce(challenge, (struct ath_wire_bytes){ nonce, sizeof nonce });
     ath_control_challenge_set_wants_key(challenge, session->secret.length > 0);
     ath_control_challenge_set_session(challenge, atomic_load(&session->entry->id));
+    if (session->purpose == ATH_GPU_PURPOSE_CUDA)
+        ath_control_challenge_set_udp_port(challenge, session->server->udp_port);
     if (session->purpose == ATH_GPU_PURPOSE_CUDA && *session->server->data_addresses)
         ath_control_challenge_set_data_addresses(challenge, session->server->data_addresses);
     return send_built(session, "handshake", &session->challenge);

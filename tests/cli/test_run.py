@@ -181,7 +181,7 @@ class Run(unittest.TestCase):
                 (["--server", f"/run/a,{SERVER}", "--transport", "shm", "true"], 2, f"'shm' needs the runtime's socket, not '{SERVER}'\n"),
                 (["true"], 125, "no runtime runs here\n  hint: aitherion start, or --server HOST:PORT"),
                 (["--server", SERVER, "--key", "/nonexistent/key", "true"], 125, "'/nonexistent/key'"),
-                (["--server", SERVER, "--transport", "udp", "true"], 2, "'udp'"),
+                (["--server", SERVER, "--transport", "rdma", "true"], 2, "'rdma'"),
                 (["--server", SERVER, "--cap", "true"], 2, "'--cap' needs '--share'.*\n  hint: --share 25 --cap\n"),
                 (["--server", SERVER, "--share", "0", "true"], 2, "'0' is no share of the GPUs' time\n  hint: give a percentage"),
                 (["--server", SERVER, "--share", "101", "true"], 2, "'101' is no share"),
@@ -216,7 +216,7 @@ class Run(unittest.TestCase):
 
     def test_wrong_environment_variables(self):
         for words, code, pattern, changes in (
-                (["--server", SERVER], 2, "AITHERION_TRANSPORT is 'udp'; it can be auto, shm or tcp", {"AITHERION_TRANSPORT": "udp"}),
+                (["--server", SERVER], 2, "AITHERION_TRANSPORT is 'rdma'; it can be auto, shm, tcp or udp", {"AITHERION_TRANSPORT": "rdma"}),
                 (["--server", SERVER], 2, "AITHERION_DISABLE has 'cachs', which .*\n  hint: did you mean 'caches'",
                  {"AITHERION_DISABLE": "stripes, cachs"}),
                 (["--server", SERVER], 2, "AITHERION_LOG is 'foo'; it can be error, warning, info or debug", {"AITHERION_LOG": "foo"}),

@@ -159,8 +159,8 @@ def _helper_of(pid, name):
 
 
 def children_of(pid):
-    """The children of a process; of a server, its sessions without the sampler and the arbiter."""
-    return [child for child in _all_children_of(pid) if _name_of(child) not in ("aitherion-gpus", "aitherion-turns")]
+    """The children of a process; of a server, its sessions without the helpers."""
+    return [child for child in _all_children_of(pid) if _name_of(child) not in ("aitherion-gpus", "aitherion-turns", "aitherion-udp")]
 
 
 def sampler_of(pid):
@@ -171,6 +171,11 @@ def sampler_of(pid):
 def arbiter_of(pid):
     """The process of a server that gives turns on the GPUs; None if there is none now."""
     return _helper_of(pid, "aitherion-turns")
+
+
+def udp_helper_of(pid):
+    """The process of a server that serves UDP; None if there is none now."""
+    return _helper_of(pid, "aitherion-udp")
 
 
 def wait_until(claim, patience_s=PATIENCE_S):

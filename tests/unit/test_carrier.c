@@ -313,24 +313,22 @@ struct relay {
     int fd; /* towards both */
     struct ath_peer address, client;
     atomic_bool is_over, is_down;
-    unsigned int lost, damaged, copied; /* in 1000 */
-    uint32_t random;
-    uint8_t kept[65536]; /* overtaken by the next one */
-    size_t kept_bytes;
+    unsigned int lost, damaged, copied; /* each datagram of so many; 0: none */
+    unsigned int count;
 };
 
-static bool happens(struct relay *relay, unsigned int parts)
+static bool happens(const struct relay *relay, unsigned int each)
 {
-    relay->random = relay->random * 1664525 + 1013904223;
-    return (relay->random >> 8) % 1000 < parts;
+    return each && relay->count % each == each - 1;
 }
 
 static void forward(struct relay *relay, const struct ath_peer *to, uint8_t *bytes, size_t length)
 {
+    relay->count++;
     if (happens(relay, relay->lost))
         return;
     if (happens(relay, relay->damaged))
-        bytes[relay->random % length] ^= 4;
+        bytes[relay->count * 7919 % length] ^= 4;
     for (int copies = 1 + happens(relay, relay->copied); copies; copies--)
         (void)!sendto(relay->fd, bytes, length, 0, (const struct sockaddr *)&to->address,
                       to->length);
@@ -362,7 +360,6 @@ static void *run_relay(void *argument)
 static void begin_relay(struct relay *relay)
 {
     relay->fd = bound_socket(&relay->address);
-    relay->random = 1;
     ck_assert_int_eq(pthread_create(&relay->thread, NULL, run_relay, relay), 0);
 }
 
@@ -376,7 +373,7 @@ static void end_relay(struct relay *relay)
 TEST(carries_bytes_through_losses_damage_and_copies)
 {
     static struct relay relay;
-    relay = (struct relay){ .lost = 10, .damaged = 5, .copied = 10 };
+    relay = (struct relay){ .lost = 41, .damaged = 53, .copied = 29 };
     begin_relay(&relay);
     int fd = open_channel(&relay.address);
     expect_transfer(fd, accepted[0], 20 * MIB);

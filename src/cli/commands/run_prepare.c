@@ -187,7 +187,8 @@ int ath_run_prepare(struct ath_run_work *work, struct ath_err *err)
     if (checked)
         return checked;
     wanted.needs_network =
-        work->options->transport && !strcmp(ath_run_transports[work->options->transport], "tcp");
+        work->options->transport && (!strcmp(ath_run_transports[work->options->transport], "tcp") ||
+                                     !strcmp(ath_run_transports[work->options->transport], "udp"));
     int status = work->options->is_local
                      ? find_local(work, err)
                      : ath_reach_open(work->cli, &wanted, ATH_REACH_LIST, &work->reach, err);

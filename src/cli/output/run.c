@@ -11,7 +11,7 @@
 #include "cli/output/fields.h"
 #include "cli/output/words.h"
 
-const char *const ath_run_transports[] = { "auto", "shm", "tcp", NULL };
+const char *const ath_run_transports[] = { "auto", "shm", "tcp", "udp", NULL };
 const char *const ath_run_encryptions[] = { "auto", "on", "off", NULL };
 
 void ath_run_choice_free(struct ath_run_choice *choice)

@@ -243,15 +243,17 @@ int ath_process_sessions(int pid)
     ath_auto_free char *list = read_of(pid, name, NULL);
     char *rest = list, *word;
     int count = 0, child;
-    bool has_sampler = false, has_arbiter = false;
+    bool has_sampler = false, has_arbiter = false, has_datagrams = false;
 
     while (rest && (word = strsep(&rest, " "))) /* "345 346 " */
         if (!ath_parse_int(word, 1, INT32_MAX, &child)) {
             count++;
             has_sampler = has_sampler || has_name(child, ATH_SAMPLER_NAME "\n");
             has_arbiter = has_arbiter || has_name(child, ATH_ARBITER_NAME "\n");
+            has_datagrams = has_datagrams || has_name(child, ATH_DATAGRAMS_NAME "\n");
         }
-    return list ? count - has_sampler - has_arbiter : ATH_UNKNOWN; /* a session may take a name */
+    /* a session may take a name */
+    return list ? count - has_sampler - has_arbiter - has_datagrams : ATH_UNKNOWN;
 }
 
 void ath_process_ids(int **out, size_t *out_count)

@@ -42,7 +42,9 @@ static int choose_transport(const struct ath_session *session, enum ath_control_
     bool is_unix = ath_starts_with(ath_endpoint_of_socket(session->fd, true, text), "unix:");
     bool is_shm = !told || !strcmp(told, "auto") ? is_unix : !strcmp(told, "shm");
 
-    *out = is_shm ? ATH_CONTROL_TRANSPORT_SHM : ATH_CONTROL_TRANSPORT_TCP;
+    *out = is_shm                    ? ATH_CONTROL_TRANSPORT_SHM
+           : session->stripes.is_udp ? ATH_CONTROL_TRANSPORT_UDP
+                                     : ATH_CONTROL_TRANSPORT_TCP;
     if (*out == ATH_CONTROL_TRANSPORT_SHM && !is_unix)
         return ath_err_set(err, -EINVAL, ATH_E_USAGE,
                            _("the transport 'shm' needs the server's unix socket, not '%s'"), text);
@@ -159,7 +161,10 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
 {
     ATH_AUTO(ath_session) session = { .fd = -1 };
     enum ath_control_transport transport = ATH_CONTROL_TRANSPORT_TCP;
-    const struct ath_session_first first = { send_question, &transport };
+    const char *told = ath_client_variable("AITHERION_TRANSPORT");
+    const struct ath_session_first first = { .send = send_question,
+                                             .context = &transport,
+                                             .wants_udp = told && !strcmp(told, "udp") };
     struct ath_control_channel channel;
     struct ath_cuda_link *link = NULL;
 
@@ -174,7 +179,7 @@ static int open_link(struct ath_cuda_link **out_link, struct ath_err *err)
     if (!link)
         return status;
     link->driver_version = (int)ath_control_channel_driver_version(channel);
-    link->round_trip_ns = transport == ATH_CONTROL_TRANSPORT_TCP ? session.round_trip_ns : 0;
+    link->round_trip_ns = transport != ATH_CONTROL_TRANSPORT_SHM ? session.round_trip_ns : 0;
     struct ath_wire_bytes print = ath_control_channel_driver_fingerprint(channel);
     if (print.length == sizeof link->driver_fingerprint)
         memcpy(&link->driver_fingerprint, print.data, sizeof link->driver_fingerprint);

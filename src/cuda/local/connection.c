@@ -237,7 +237,7 @@ static void in_child(void)
 int ath_local_connect(struct ath_local_grant *out, struct ath_err *err)
 {
     ath_uncancelled int cancel = ath_uncancel();
-    const struct ath_session_first first = { send_question, NULL };
+    const struct ath_session_first first = { .send = send_question };
     struct ath_session *session = &connection.session;
     struct ath_control_message answer;
     pthread_atfork(before_fork, after_fork, in_child); /* another thread may fork meanwhile */

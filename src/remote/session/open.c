@@ -135,10 +135,11 @@ int ath_client_timeout(uint64_t *out_ms, struct ath_err *err)
 static int check_transport(struct ath_err *err)
 {
     const char *told = ath_client_variable("AITHERION_TRANSPORT");
-    if (!told || !strcmp(told, "auto") || !strcmp(told, "shm") || !strcmp(told, "tcp"))
+    if (!told || !strcmp(told, "auto") || !strcmp(told, "shm") || !strcmp(told, "tcp") ||
+        !strcmp(told, "udp"))
         return 0;
     return ath_err_set(err, -EINVAL, ATH_E_USAGE,
-                       _("AITHERION_TRANSPORT is '%s'; it can be auto, shm or tcp"), told);
+                       _("AITHERION_TRANSPORT is '%s'; it can be auto, shm, tcp or udp"), told);
 }
 
 /* The same for the level of messages. */

@@ -5,7 +5,7 @@
  *     AITHERION_KEY_FILE         the shared key; empty: none. If it is not set: the user's own key,
  *                                or else the machine's
  *     AITHERION_KEY_NAME         the key's name, if it is not the file's; the file in a folder
- *     AITHERION_TRANSPORT        auto, shm or tcp
+ *     AITHERION_TRANSPORT        auto, shm, tcp or udp
  *     AITHERION_ENCRYPT          auto, on or off (remote/tls/policy.h)
  *     AITHERION_TLS_CA           file of certificates of authorities, one of which must have signed
  *                                the server's certificate (remote/tls/policy.h)

@@ -12,12 +12,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/i18n.h"
+#include "base/log.h"
 
 /* The state of a handshake until the proofs are made. Its frames are the transcript. */
 struct handshake {
     struct ath_session *session;
     const struct ath_secret *secret;
-    bool is_program;
+    bool is_program, wants_udp;
     uint64_t deadline_ms;
     struct ath_frame hello, challenge;
     struct ath_binding binding; /* of an encrypted connection */
@@ -177,6 +178,25 @@ static int say_hello(struct handshake *handshake, enum ath_gpu_purpose purpose, 
     return send_message(handshake->session, handshake->deadline_ms, &handshake->hello, err);
 }
 
+/* Begins further connections: by UDP if the program wants that and the server answers. */
+static void begin_stripes(struct handshake *handshake, struct ath_control_challenge challenge)
+{
+    const struct ath_stripes_owner owner = ath_session_as_owner(handshake->session);
+    struct ath_stripes *stripes = &handshake->session->stripes;
+    const uint16_t port = ath_control_challenge_udp_port(challenge);
+    if (handshake->wants_udp && port) {
+        int status = ath_stripes_begin_udp(&owner, port, stripes);
+        if (!status)
+            return;
+        ath_log(ATH_LOG_NORMAL,
+                _("large data goes by TCP: no way by UDP to the server's port %d: %s"), port,
+                strerror(-status));
+    } else if (handshake->wants_udp) {
+        ath_log(ATH_LOG_NORMAL, "%s", _("large data goes by TCP: the server does not take UDP"));
+    }
+    ath_stripes_begin(&owner, ath_control_challenge_data_addresses(challenge), stripes);
+}
+
 static int read_challenge(struct handshake *handshake, struct ath_err *err)
 {
     struct ath_session *session = handshake->session;
@@ -201,11 +221,8 @@ static int read_challenge(struct handshake *handshake, struct ath_err *err)
     ath_ticket_make(handshake->secret ? handshake->secret : &(struct ath_secret){ 0 },
                     &handshake->hello, &handshake->challenge, handshake->transcript.binding,
                     &session->ticket);
-    if (handshake->is_program && session->id) { /* joining needs the session's number */
-        const struct ath_stripes_owner owner = ath_session_as_owner(session);
-        ath_stripes_begin(&owner, ath_control_challenge_data_addresses(challenge),
-                          &session->stripes);
-    }
+    if (handshake->is_program && session->id) /* joining needs the session's number */
+        begin_stripes(handshake, challenge);
     return 0;
 }
 
@@ -310,9 +327,12 @@ static int shake_hands(struct ath_session *session, const struct ath_secret *sec
                        const struct ath_session_first *first, uint64_t deadline_ms,
                        struct ath_err *err)
 {
-    __attribute__((cleanup(handshake_free))) struct handshake handshake = {
-        .session = session, .secret = secret, .is_program = first, .deadline_ms = deadline_ms
-    };
+    __attribute__((cleanup(
+        handshake_free))) struct handshake handshake = { .session = session,
+                                                         .secret = secret,
+                                                         .is_program = first,
+                                                         .wants_udp = first && first->wants_udp,
+                                                         .deadline_ms = deadline_ms };
     uint64_t begin_ns = ath_now_ns(), proof_ns;
     if (session->tls && ath_binding_find(session->tls, &handshake.binding))
         return report_wrong_message(err);

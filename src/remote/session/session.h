@@ -34,6 +34,7 @@ struct ath_session {
 struct ath_session_first {
     int (*send)(struct ath_session *session, void *context, struct ath_err *err);
     void *context;
+    bool wants_udp; /* the program's further connections go by UDP if the server takes it */
 };
 
 /*

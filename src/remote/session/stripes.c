@@ -3,6 +3,7 @@
 
 #include "remote/session/stripes.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -19,10 +20,12 @@
 #include "base/log.h"
 #include "proto/control.h"
 #include "remote/switches.h"
+#include "remote/udp/carrier.h"
 #include "remote/wire/endpoint.h"
 
 enum {
     CONNECT_MS = 5000,
+    UDP_MS = 1000,
     ANSWER_MS = 500, /* for a data address: a server waits for the connections for five seconds */
 };
 
@@ -88,6 +91,81 @@ void ath_stripes_begin(const struct ath_stripes_owner *owner, const char *data_a
             return;
         }
     }
+}
+
+/* ---- by UDP ---- */
+
+/* A carrier for each connection, so that each has a thread at both ends. It ends by itself with its
+ * only channel. */
+struct carried {
+    struct ath_carrier *carriers[ATH_STRIPES_MAX - 1];
+    uint64_t numbers[ATH_STRIPES_MAX - 1];
+    size_t count;
+};
+
+static int begin_channel(struct carried *carried, const struct ath_peer *peer,
+                         struct ath_stripes *out)
+{
+    const struct ath_carrier_settings settings = { .buffer_bytes = ATH_CARRIER_BUFFER_BYTES };
+    struct sockaddr_storage any = { .ss_family = peer->address.ss_family };
+    struct ath_carrier *carrier;
+    int channel;
+    ath_auto_close int fd = socket(peer->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&any, peer->length))
+        return -errno;
+    int status = ath_carrier_make(fd, &settings, &carrier);
+    if (status)
+        return status;
+    (void)ath_steal_fd(&fd);
+    status = ath_carrier_begin(carrier, peer, &carried->numbers[carried->count], &channel);
+    if (status) {
+        ath_carrier_free(carrier);
+        return status;
+    }
+    carried->carriers[carried->count++] = carrier;
+    out->sockets[out->count++] = (struct ath_socket){ .fd = channel };
+    return 0;
+}
+
+/* Returns false if the socket is not TCP's. */
+static bool find_peer(int fd, uint16_t port, struct ath_peer *out)
+{
+    *out = (struct ath_peer){ .length = sizeof out->address };
+    if (getpeername(fd, (struct sockaddr *)&out->address, &out->length))
+        return false;
+    if (out->address.ss_family == AF_INET)
+        ((struct sockaddr_in *)&out->address)->sin_port = htons(port);
+    else if (out->address.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)&out->address)->sin6_port = htons(port);
+    else
+        return false;
+    return true;
+}
+
+int ath_stripes_begin_udp(const struct ath_stripes_owner *owner, uint16_t port,
+                          struct ath_stripes *out)
+{
+    struct carried carried = { .count = 0 };
+    struct ath_peer peer;
+    int status = 0;
+    *out = (struct ath_stripes){ .is_udp = true, .way = ATH_STRIPES_EQUAL };
+    if (ath_is_off(ATH_SWITCH_STRIPES) || !port || !find_peer(owner->fd, port, &peer))
+        status = -ENOTSUP;
+    const size_t wanted = ath_stripes_wanted(owner->is_encrypted);
+    while (!status && out->count < wanted)
+        status = begin_channel(&carried, &peer, out);
+    const uint64_t deadline_ms = ath_now_ms() + UDP_MS;
+    for (size_t i = 0; i < carried.count; i++) {
+        int one =
+            ath_carrier_await(carried.carriers[i], carried.numbers[i], status ? 0 : deadline_ms);
+        status = status ? status : one;
+        ath_carrier_release(carried.carriers[i]);
+    }
+    if (status) {
+        ath_stripes_free(out);
+        out->is_udp = false;
+    }
+    return status;
 }
 
 /* ---- waiting for the connections ---- */

@@ -16,6 +16,7 @@ struct ath_stripes {
     struct ath_socket sockets[ATH_STRIPES_MAX - 1];
     size_t count;
     enum ath_stripes_way way;
+    bool is_udp; /* they go by UDP */
     /* The paths to data addresses, and the path of each connection. */
     struct ath_data_path paths[ATH_DATA_PATHS_MAX];
     size_t path_count;
@@ -41,6 +42,12 @@ size_t ath_stripes_wanted(bool is_encrypted);
  * if stripes are switched off. */
 void ath_stripes_begin(const struct ath_stripes_owner *owner, const char *data_addresses,
                        struct ath_stripes *out);
+
+/* The same by UDP, to a port of the session's own address (remote/udp/carrier.h); waits for its
+ * answers for a second. Returns 0, or a negative errno if they do not come or UDP cannot be used;
+ * *out is empty then. */
+int ath_stripes_begin_udp(const struct ath_stripes_owner *owner, uint16_t port,
+                          struct ath_stripes *out);
 
 /* Waits until the connections are made, and joins the session with each. A data address that does
  * not answer soon is left out, and the connections go by the others; without any they go to the

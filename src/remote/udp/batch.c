@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
 #endif
@@ -24,9 +22,6 @@
 enum {
     CONTROL_BYTES = 64,
     ROOM_BYTES = 8 << 20, /* of the kernel's buffers */
-    UDP_HEAD_BYTES = 8,
-    IPV4_HEAD_BYTES = 20,
-    IPV6_HEAD_BYTES = 40,
 };
 
 bool ath_peer_is(const struct ath_peer *peer, const struct ath_peer *other)
@@ -220,19 +215,4 @@ void ath_batch_tune(int fd)
     set(fd, SOL_UDP, UDP_GRO, 1);
     make_room(fd, SO_RCVBUFFORCE, SO_RCVBUF);
     make_room(fd, SO_SNDBUFFORCE, SO_SNDBUF);
-}
-
-size_t ath_batch_most_bytes(const struct ath_peer *to)
-{
-    const bool is_v6 = to->address.ss_family == AF_INET6;
-    int mtu = 0;
-    socklen_t length = sizeof mtu;
-    ath_auto_close int fd = socket(to->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&to->address, to->length) ||
-        getsockopt(fd, is_v6 ? IPPROTO_IPV6 : IPPROTO_IP, is_v6 ? IPV6_MTU : IP_MTU, &mtu, &length))
-        return ATH_DATAGRAM_BYTES_MIN;
-    int bytes = mtu - UDP_HEAD_BYTES - (is_v6 ? IPV6_HEAD_BYTES : IPV4_HEAD_BYTES);
-    return bytes < ATH_DATAGRAM_BYTES_MIN   ? ATH_DATAGRAM_BYTES_MIN
-           : bytes > ATH_DATAGRAM_BYTES_MAX ? ATH_DATAGRAM_BYTES_MAX
-                                            : (size_t)bytes;
 }

@@ -55,6 +55,3 @@ bool ath_incoming_take(struct ath_incoming *incoming, int fd,
 
 /* Sets a datagram socket's options: no fragments, joined datagrams, room. */
 void ath_batch_tune(int fd);
-
-/* Returns the size of the largest datagram that the first hop to a peer carries. */
-size_t ath_batch_most_bytes(const struct ath_peer *to);

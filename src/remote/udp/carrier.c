@@ -114,7 +114,8 @@ static int make_channel(struct ath_carrier *carrier, uint64_t number, const stru
     struct channel *channel = calloc(1, sizeof *channel);
     const struct ath_flow_settings settings = { .channel = number,
                                                 .buffer_bytes = carrier->settings.buffer_bytes,
-                                                .most_bytes = ath_batch_most_bytes(peer),
+                                                .most_bytes =
+                                                    ATH_DATAGRAM_BYTES_MAX, /* probes find it */
                                                 .fixed_rate = carrier->settings.fixed_rate };
     if (!channel)
         return -ENOMEM;
@@ -307,27 +308,46 @@ static int await_open(struct ath_carrier *carrier, const struct channel *channel
     return channel->state == CHANNEL_OPEN ? 0 : channel->failure ? channel->failure : status;
 }
 
-int ath_carrier_open(struct ath_carrier *carrier, const struct ath_peer *to, uint64_t deadline_ms,
-                     int *out_fd)
+int ath_carrier_begin(struct ath_carrier *carrier, const struct ath_peer *to, uint64_t *out_number,
+                      int *out_fd)
 {
     struct channel *channel;
     uint64_t number;
-    ath_auto_close int fd = -1;
     int status = random_number(&number);
     if (!status)
-        status = make_channel(carrier, number, to, &channel, &fd);
+        status = make_channel(carrier, number, to, &channel, out_fd);
     if (status)
         return status;
     pthread_mutex_lock(&carrier->lock);
     channel->is_awaited = true;
     add_channel(carrier, channel);
     wake(carrier);
-    status = await_open(carrier, channel, deadline_ms);
+    pthread_mutex_unlock(&carrier->lock);
+    *out_number = number;
+    return 0;
+}
+
+int ath_carrier_await(struct ath_carrier *carrier, uint64_t number, uint64_t deadline_ms)
+{
+    pthread_mutex_lock(&carrier->lock);
+    struct channel *channel = find_channel(carrier, number); /* it stays while it is awaited */
+    int status = await_open(carrier, channel, deadline_ms);
     if (status && channel->state != CHANNEL_OVER)
         end_channel(carrier, channel, status);
     channel->is_awaited = false;
     wake(carrier);
     pthread_mutex_unlock(&carrier->lock);
+    return status;
+}
+
+int ath_carrier_open(struct ath_carrier *carrier, const struct ath_peer *to, uint64_t deadline_ms,
+                     int *out_fd)
+{
+    uint64_t number;
+    ath_auto_close int fd = -1;
+    int status = ath_carrier_begin(carrier, to, &number, &fd);
+    if (!status)
+        status = ath_carrier_await(carrier, number, deadline_ms);
     if (!status)
         *out_fd = ath_steal_fd(&fd);
     return status;

@@ -41,6 +41,12 @@ int ath_carrier_make(int fd, const struct ath_carrier_settings *settings,
 int ath_carrier_open(struct ath_carrier *carrier, const struct ath_peer *to, uint64_t deadline_ms,
                      int *out_fd);
 
+/* The two halves of ath_carrier_open(): the first one does not wait, and the channel's descriptor
+ * is the caller's from then on. The second one must follow. */
+int ath_carrier_begin(struct ath_carrier *carrier, const struct ath_peer *to, uint64_t *out_number,
+                      int *out_fd);
+int ath_carrier_await(struct ath_carrier *carrier, uint64_t number, uint64_t deadline_ms);
+
 struct ath_carrier_counters {
     size_t channels;  /* open now */
     uint64_t foreign; /* datagrams that are no channel's, or come from another address */

@@ -110,6 +110,16 @@ static struct ath_source source_of_ipv6(const struct in6_addr *address)
     return (struct ath_source){ ATH_SOURCE_IPV6, be64toh(high) };
 }
 
+struct ath_source ath_source_of_address(const struct sockaddr_storage *address)
+{
+    const union address *peer = (const union address *)address;
+    if (peer->any.sa_family == AF_INET)
+        return (struct ath_source){ ATH_SOURCE_IPV4, ntohl(peer->in.sin_addr.s_addr) };
+    if (peer->any.sa_family == AF_INET6)
+        return source_of_ipv6(&peer->in6.sin6_addr);
+    return (struct ath_source){ ATH_SOURCE_UNKNOWN, 0 };
+}
+
 struct ath_source ath_source_of_socket(int fd)
 {
     union address peer = { .any.sa_family = AF_UNSPEC };
@@ -126,11 +136,7 @@ struct ath_source ath_source_of_socket(int fd)
                    : (struct ath_source){ ATH_SOURCE_USER, user.uid };
     if (is_loopback(&peer) && find_user(fd, &peer, &uid) && is_ordinary(uid))
         return (struct ath_source){ ATH_SOURCE_USER, uid };
-    if (peer.any.sa_family == AF_INET)
-        return (struct ath_source){ ATH_SOURCE_IPV4, ntohl(peer.in.sin_addr.s_addr) };
-    if (peer.any.sa_family == AF_INET6)
-        return source_of_ipv6(&peer.in6.sin6_addr);
-    return (struct ath_source){ ATH_SOURCE_UNKNOWN, 0 };
+    return ath_source_of_address(&peer.storage);
 }
 
 const char *ath_source_format(struct ath_source source, char out[ATH_SOURCE_TEXT])

@@ -26,6 +26,10 @@ enum { ATH_SOURCE_TEXT = 48 };
 /* The source of an accepted connection. Never waits. */
 struct ath_source ath_source_of_socket(int fd);
 
+/* The source that an address alone tells: IPv4 or IPv6. */
+struct sockaddr_storage;
+struct ath_source ath_source_of_address(const struct sockaddr_storage *address);
+
 static inline bool ath_source_is(struct ath_source a, struct ath_source b)
 {
     return a.kind == b.kind && a.number == b.number;

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Large data by UDP (src/remote/udp/carrier.h): programs at a server that takes it, through a relay that loses, damages and copies
+datagrams, and what happens if UDP is filtered or not served."""
+import os
+import random
+import re
+import socket
+import sys
+import threading
+import unittest
+
+import runtime
+from cuda import MIB, Program
+from runtime import Session, harness
+from test_cuda import GOOD, Base, needs_capnp, serve
+
+sys.path.insert(0, os.path.join(runtime.SOURCE, "tests", "cuda_programs"))
+
+import programs  # noqa: E402
+
+HERE, RELAYED = "127.0.0.1", "127.0.0.2"
+UDP = ("--transport", "udp")
+MOVERS = ["coherence", "graphs", "memory", "pinned", "threads"]  # of tests/cuda_programs: those that move large data
+
+
+def udp_port(server):
+    server.wait_for_log("event=udp ")
+    return int(re.search(r"event=udp port=(\d+)", server.log()).group(1))
+
+
+class Relay:
+    """Listens at another address of the loopback, at the server's own ports: passes all bytes of TCP on, and datagrams as `treat` says,
+    which gets each one and returns those to pass on."""
+
+    def __init__(self, server, treat):
+        self.server, self.treat = server, treat
+        self.seen, self.is_over = 0, False
+        self.listener = socket.create_server((RELAYED, server.port))
+        self.listener.settimeout(0.1)
+        self.front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.front.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        self.front.bind((RELAYED, udp_port(server)))
+        self.front.settimeout(0.1)
+        self.backs = {}  # a client's address -> the socket towards the server
+        self.address = f"{RELAYED}:{server.port}"
+        self.threads = []
+        self.begin(self.accept)
+        self.begin(self.forward)
+
+    def begin(self, work, *arguments):
+        self.threads.append(threading.Thread(target=work, args=arguments, daemon=True))
+        self.threads[-1].start()
+
+    def accept(self):
+        while not self.is_over:
+            try:
+                client, _ = self.listener.accept()
+            except TimeoutError:
+                continue
+            server = self.server.connect()
+            client.settimeout(None)
+            server.settimeout(None)
+            self.begin(self.copy, client, server)
+            self.begin(self.copy, server, client)
+
+    @staticmethod
+    def copy(source, target):
+        try:
+            while piece := source.recv(1 << 18):
+                target.sendall(piece)
+            target.shutdown(socket.SHUT_WR)
+        except OSError:
+            source.close()
+            target.close()
+
+    def forward(self):
+        while not self.is_over:
+            try:
+                datagram, client = self.front.recvfrom(65536)
+            except TimeoutError:
+                continue
+            self.seen += 1
+            if client not in self.backs:
+                back = self.backs[client] = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                back.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+                back.settimeout(0.1)
+                back.connect((HERE, udp_port(self.server)))
+                self.begin(self.answer, back, client)
+            for piece in self.treat(datagram):
+                self.backs[client].send(piece)
+
+    def answer(self, back, client):
+        while not self.is_over:
+            try:
+                datagram = back.recv(65536)
+            except TimeoutError:
+                continue
+            self.seen += 1
+            for piece in self.treat(datagram):
+                self.front.sendto(piece, client)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.is_over = True
+        for thread in self.threads[:2]:
+            thread.join()
+        self.listener.close()
+        self.front.close()
+
+
+def bad_path(lost, damaged=0.0, copied=0.0):
+    """Treats datagrams by chance: parts of 1 are lost, damaged and copied."""
+    chance = random.Random(1)
+
+    def treat(datagram):
+        if chance.random() < lost:
+            return []
+        if chance.random() < damaged:
+            at = chance.randrange(len(datagram))
+            datagram = datagram[:at] + bytes([datagram[at] ^ 1 << chance.randrange(8)]) + datagram[at + 1:]
+        return [datagram] * (1 + (chance.random() < copied))
+    return treat
+
+
+@needs_capnp
+class Udp(Base):
+    def check_copies(self, program):
+        for size in (MIB, 5 * MIB + 1, 20 * MIB):
+            self.assertEqual(program.do(f"fetch 1 {size}"), f"{GOOD} right")
+
+    def test_large_data_goes_by_udp(self):
+        with serve("--udp", "0") as server, Relay(server, lambda datagram: [datagram]) as relay:
+            with Program(relay.address, words=UDP) as program:
+                opened = relay.seen
+                self.check_copies(program)
+                self.assertGreater(relay.seen, opened + 26 * MIB // 65536)
+            self.assertIn("transport=udp", server.log())
+            self.check_well(server)
+
+    def test_encrypted(self):
+        with serve("--udp", "0", "--encrypt", "on") as server, \
+                Program(server.address, words=(*UDP, "--encrypt", "on")) as program:
+            self.check_copies(program)
+            self.assertIn("encrypted=yes", server.log())
+
+    def test_a_path_that_loses_damages_and_copies(self):
+        with serve("--udp", "0") as server, Relay(server, bad_path(0.01, 0.001, 0.01)) as relay, \
+                Program(relay.address, words=UDP) as program:
+            self.check_copies(program)
+
+    def test_filtered(self):
+        with serve("--udp", "0") as server, Relay(server, lambda datagram: []) as relay:
+            program = Program(relay.address, words=UDP)
+            self.check_copies(program)
+            self.assertIn("large data goes by TCP: no way by UDP", program.end())
+            self.assertNotIn("transport=udp", server.log())
+
+    def test_not_served(self):
+        with serve() as server:
+            program = Program(server.address, words=UDP)
+            self.check_copies(program)
+            self.assertIn("large data goes by TCP: the server does not take UDP", program.end())
+
+    def test_a_killed_helper_is_replaced(self):
+        with serve("--udp", "0") as server:
+            with Program(server.address, words=UDP) as program:
+                helper = harness.udp_helper_of(server.process.pid)
+                self.check_copies(program)
+                os.kill(helper, 9)
+            self.assertTrue(server.wait_for_log("event=udp-ended"))
+            with Program(server.address, words=UDP) as program:
+                self.check_copies(program)
+            with Session(server.connect()) as session:
+                session.ask({"getHealth": None}, "health")
+
+    def test_wrong_ports(self):
+        for word in ("-1", "65536", "x", ""):
+            result = runtime.run("serve", "--no-auth", "--sim", "--udp", word)
+            self.assertEqual(result.returncode, 2, word)
+            self.assertIn(f"'{word}' is no port", result.stderr)
+        with serve("--udp", "0") as server:
+            result = runtime.run("serve", "--no-auth", "--sim", "--listen", "127.0.0.1:0", "--udp", str(udp_port(server)))
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("cannot take datagrams on port", result.stderr)
+
+
+@needs_capnp
+class Programs(unittest.TestCase):
+    def test_with_one_percent_of_loss(self):
+        with runtime.Server("--sim", "--udp", "0", env=harness.environment(AITHERION_SIM_DEVICES="2")) as server, \
+                Relay(server, bad_path(0.01)) as relay:
+            env = programs.environment(programs.library_folder("aitherion"), AITHERION_SERVER=relay.address,
+                                       AITHERION_KEY_FILE=runtime.key_file(), AITHERION_TRANSPORT="udp")
+            passed, failed, _ = programs.run_all(env, MOVERS)
+            self.assertGreater(passed, 20)
+            self.assertEqual(failed, 0)
+            self.assertGreater(relay.seen, 1000)
+            self.assertNotIn("session-crashed", server.log())
+
+
+if __name__ == "__main__":
+    harness.main()
