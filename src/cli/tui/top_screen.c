@@ -234,81 +234,82 @@ static void clear(struct ath_top_screen *screen)
     set_filter(screen, NULL);
 }
 
+static void move_by_pages(struct ath_top_screen *screen, int pages)
+{
+    move(screen, pages * screen->table_rows);
+}
+
+static void select_first(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    (void)tui;
+    select_row(screen, 0);
+}
+
+static void select_last(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    (void)tui;
+    select_row(screen, (int)screen->shown_count - 1);
+}
+
+static void reverse_order(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    (void)tui;
+    screen->order.is_reversed = !screen->order.is_reversed;
+}
+
+static void clear_all(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    (void)tui;
+    clear(screen);
+}
+
+static void show_session(struct ath_tui *tui, struct ath_top_screen *screen)
+{
+    ath_top_show_session(tui, screen);
+}
+
+/* The function of each action: one with its step, or one that may ask. */
+static const struct {
+    void (*step)(struct ath_top_screen *screen, int by);
+    int by;
+    void (*ask)(struct ath_tui *tui, struct ath_top_screen *screen);
+} acts[] = {
+    [ATH_ACTION_UP] = { .step = move, .by = -1 },
+    [ATH_ACTION_DOWN] = { .step = move, .by = 1 },
+    [ATH_ACTION_PAGE_UP] = { .step = move_by_pages, .by = -1 },
+    [ATH_ACTION_PAGE_DOWN] = { .step = move_by_pages, .by = 1 },
+    [ATH_ACTION_WHEEL_UP] = { .step = move, .by = -ATH_WHEEL_ROWS },
+    [ATH_ACTION_WHEEL_DOWN] = { .step = move, .by = ATH_WHEEL_ROWS },
+    [ATH_ACTION_LEFT] = { .step = step_order, .by = -1 },
+    [ATH_ACTION_RIGHT] = { .step = step_order, .by = 1 },
+    [ATH_ACTION_SLOWER] = { .step = change_pace, .by = 1 },
+    [ATH_ACTION_FASTER] = { .step = change_pace, .by = -1 },
+    [ATH_ACTION_FIRST] = { .ask = select_first },
+    [ATH_ACTION_LAST] = { .ask = select_last },
+    [ATH_ACTION_CLICK] = { .ask = click },
+    [ATH_ACTION_OPEN] = { .ask = show_session },
+    [ATH_ACTION_END] = { .ask = ath_top_end_session },
+    [ATH_ACTION_LIMIT] = { .ask = ath_top_limit_session },
+    [ATH_ACTION_FILTER] = { .ask = ask_filter },
+    [ATH_ACTION_SORT] = { .ask = choose_order },
+    [ATH_ACTION_REVERSE] = { .ask = reverse_order },
+    [ATH_ACTION_PAUSE] = { .ask = pause_or_go_on },
+    [ATH_ACTION_CLEAR] = { .ask = clear_all },
+    [ATH_ACTION_RELOAD] = { .ask = look_again },
+};
+
 static void act(struct ath_tui *tui, struct ath_top_screen *screen, enum ath_action action, int key)
 {
-    switch (action) {
-    case ATH_ACTION_UP:
-        move(screen, -1);
-        break;
-    case ATH_ACTION_DOWN:
-        move(screen, 1);
-        break;
-    case ATH_ACTION_PAGE_UP:
-        move(screen, -screen->table_rows);
-        break;
-    case ATH_ACTION_PAGE_DOWN:
-        move(screen, screen->table_rows);
-        break;
-    case ATH_ACTION_FIRST:
-        select_row(screen, 0);
-        break;
-    case ATH_ACTION_LAST:
-        select_row(screen, (int)screen->shown_count - 1);
-        break;
-    case ATH_ACTION_WHEEL_UP:
-        move(screen, -ATH_WHEEL_ROWS);
-        break;
-    case ATH_ACTION_WHEEL_DOWN:
-        move(screen, ATH_WHEEL_ROWS);
-        break;
-    case ATH_ACTION_CLICK:
-        click(tui, screen);
-        break;
-    case ATH_ACTION_OPEN:
-        ath_top_show_session(tui, screen);
-        break;
-    case ATH_ACTION_END:
-        ath_top_end_session(tui, screen);
-        break;
-    case ATH_ACTION_LIMIT:
-        ath_top_limit_session(tui, screen);
-        break;
-    case ATH_ACTION_FILTER:
-        ask_filter(tui, screen);
-        break;
-    case ATH_ACTION_SORT:
-        choose_order(tui, screen);
-        break;
-    case ATH_ACTION_LEFT:
-        step_order(screen, -1);
-        break;
-    case ATH_ACTION_RIGHT:
-        step_order(screen, 1);
-        break;
-    case ATH_ACTION_REVERSE:
-        screen->order.is_reversed = !screen->order.is_reversed;
-        break;
-    case ATH_ACTION_PAUSE:
-        pause_or_go_on(tui, screen);
-        break;
-    case ATH_ACTION_SLOWER:
-        change_pace(screen, 1);
-        break;
-    case ATH_ACTION_FASTER:
-        change_pace(screen, -1);
-        break;
-    case ATH_ACTION_NUMBER:
+    const bool is_listed = (size_t)action < sizeof acts / sizeof *acts;
+
+    if (action == ATH_ACTION_NUMBER)
         hide_or_show(screen, key);
-        break;
-    case ATH_ACTION_CLEAR:
-        clear(screen);
-        break;
-    case ATH_ACTION_RELOAD:
-        look_again(tui, screen);
-        break;
-    default:
+    else if (is_listed && acts[action].step)
+        acts[action].step(screen, acts[action].by);
+    else if (is_listed && acts[action].ask)
+        acts[action].ask(tui, screen);
+    else
         search(tui, screen, action);
-    }
 }
 
 static void turn(struct ath_tui *tui, struct ath_top_screen *screen)
