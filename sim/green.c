@@ -132,7 +132,8 @@ static uint64_t take(uint64_t *from, unsigned int count)
     return taken;
 }
 
-/* Returns as many of the requested groups as fit; without an array only their number. */
+/* Returns as many of the requested groups as fit; without an array only their number. The smallest
+ * groups of a whole device leave some processors over: 12 of 132 on an H200 (driver 580). */
 CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *group_count,
                                      const CUdevResource *input, CUdevResource *remaining,
                                      unsigned int flags, unsigned int least)
@@ -143,7 +144,8 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *group_
         least > input->sm.smCount)
         return CUDA_ERROR_INVALID_VALUE;
     unsigned int each = least ? (least + PART - 1) / PART * PART : PART;
-    unsigned int most = input->sm.smCount / each;
+    bool is_whole = !least && processors_of(input) == sim_processors(NULL);
+    unsigned int most = (input->sm.smCount - (is_whole ? PART : 0)) / each;
     unsigned int count = result && *group_count < most ? *group_count : most;
     uint64_t left = processors_of(input);
     for (unsigned int i = 0; result && i < count; i++)

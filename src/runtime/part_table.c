@@ -2,6 +2,7 @@
 
 #include "runtime/part_table.h"
 
+#include "runtime/part/part.h"
 #include "runtime/server.h"
 #include "runtime/session_report.h"
 
@@ -17,15 +18,11 @@ static uint64_t taken_by_others(const struct ath_session_board *board, size_t sl
     return taken;
 }
 
-/* The most groups that a session may have by its identity's row. The percentage is of all
- * multiprocessors, and up to two groups' worth of them may be in no group. */
+/* The most groups that a session may have by its identity's row. */
 static int64_t most_of(const struct ath_session_board *board, size_t slot, uint64_t groups)
 {
-    enum { BESIDE = 2 };
     int percent = atomic_load(&board->known[slot].identity_part);
-    return percent < 1 || percent > 100
-               ? (int64_t)groups
-               : ((int64_t)groups + BESIDE) * percent / 100 + (percent * (int64_t)groups < 100);
+    return ath_part_groups(percent < 1 ? 100 : percent, (unsigned int)groups);
 }
 
 uint64_t ath_part_table_take(struct ath_session_board *board, size_t slot, size_t device,

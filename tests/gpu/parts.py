@@ -231,6 +231,7 @@ def main():
         told = [line for line in server.logged().splitlines() if "level=error" in line or "part-refused" in line]
     passed = sum(is_right for _, is_right, _ in parts.rows)
     failed = len(parts.rows) - passed
+    os.makedirs(options.out, exist_ok=True)
     beds.save(os.path.join(options.out, "results.json"), {"passed": passed, "failed": failed, "skipped": 0, "figures": parts.figures,
                                                           "rows": parts.rows, "log": told[-20:]})
     print(f"{parts.figures}\n{passed} passed, {failed} failed, 0 skipped")

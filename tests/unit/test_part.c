@@ -10,28 +10,26 @@ TEST(a_percentage_is_rounded_down_to_groups)
 {
     static const struct {
         int percent;
-        unsigned int total, each, groups, wanted;
+        unsigned int groups, wanted;
     } cases[] = {
-        { 25, 132, 8, 15, 4 },  { 50, 132, 8, 15, 8 },   { 1, 132, 8, 15, 1 },
-        { 97, 132, 8, 15, 15 }, { 99, 132, 8, 15, 15 },  { 100, 132, 8, 15, 15 },
-        { 25, 16, 2, 8, 2 },    { 12, 16, 2, 8, 1 },     { 13, 16, 2, 8, 1 },
-        { 50, 108, 4, 27, 13 }, { 100, 108, 4, 27, 27 }, { 3, 108, 4, 27, 1 },
-        { 33, 188, 8, 23, 7 },  { 50, 0, 0, 0, 0 },      { 10, 8, 8, 1, 1 },
+        { 25, 16, 4 }, { 50, 16, 8 }, { 1, 16, 1 },    { 97, 16, 15 },  { 99, 16, 15 },
+        { 6, 16, 1 },  { 12, 16, 1 }, { 13, 16, 2 },   { 100, 16, 16 }, { 25, 8, 2 },
+        { 12, 8, 1 },  { 13, 8, 1 },  { 50, 27, 13 },  { 100, 27, 27 }, { 3, 27, 1 },
+        { 33, 23, 7 }, { 50, 0, 0 },  { 100, 64, 64 }, { 10, 1, 1 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        ck_assert_msg(ath_part_groups(cases[i].percent, cases[i].total, cases[i].each,
-                                      cases[i].groups) == cases[i].wanted,
+        ck_assert_msg(ath_part_groups(cases[i].percent, cases[i].groups) == cases[i].wanted,
                       "case %zu", i);
 }
 
 TEST(percentages_that_add_up_to_100_fit)
 {
-    unsigned int sum = 0;
-    for (int i = 0; i < 4; i++)
-        sum += ath_part_groups(25, 132, 8, 15);
-    ck_assert_uint_le(sum, 16); /* of 132, one group more than there are */
-    ck_assert_uint_le(3 * ath_part_groups(33, 132, 8, 15), 15);
-    ck_assert_uint_le(2 * ath_part_groups(50, 108, 4, 27), 27);
+    for (unsigned int groups = 4; groups <= 64; groups++) {
+        ck_assert_uint_le(4 * ath_part_groups(25, groups), groups);
+        ck_assert_uint_le(3 * ath_part_groups(33, groups), groups);
+        ck_assert_uint_le(2 * ath_part_groups(50, groups), groups);
+        ck_assert_uint_le(ath_part_groups(30, groups) + ath_part_groups(70, groups), groups);
+    }
 }
 
 static CUresult create(CUgreenCtx *context, CUdevResourceDesc descriptor, CUdevice device,
@@ -95,17 +93,16 @@ TEST(the_row_of_an_identity_bounds_a_session)
 {
     struct ath_session_board *board = make_board();
     atomic_store(&board->known[0].identity_part, 25);
-    ck_assert_uint_eq(ath_part_table_take(board, 0, 0, 15, 8), 0);
-    ck_assert_uint_eq(ath_part_table_take(board, 0, 0, 15, 4), 0xf);
+    ck_assert_uint_eq(ath_part_table_take(board, 0, 0, 16, 5), 0);
+    ck_assert_uint_eq(ath_part_table_take(board, 0, 0, 16, 4), 0xf);
     atomic_store(&board->known[0].identity_part, 1);
-    ck_assert_uint_eq(ath_part_table_take(board, 0, 0, 15, 2), 0);
-    ck_assert_uint_eq(ath_part_table_take(board, 0, 0, 15, 1), 1);
+    ck_assert_uint_eq(ath_part_table_take(board, 0, 0, 16, 2), 0);
+    ck_assert_uint_eq(ath_part_table_take(board, 0, 0, 16, 1), 1);
     for (int percent = 1; percent <= 100; percent++) { /* what a session asks for by its row */
         atomic_store(&board->known[0].identity_part, percent);
-        unsigned int wanted = ath_part_groups(percent, 132, 8, 15);
-        ck_assert_msg(ath_part_table_take(board, 0, 0, 15, wanted), "%d percent", percent);
-        wanted = ath_part_groups(percent, 16, 2, 8);
-        ck_assert_msg(ath_part_table_take(board, 0, 0, 8, wanted), "%d percent of 16", percent);
+        unsigned int wanted = ath_part_groups(percent, 16);
+        ck_assert_msg(ath_part_table_take(board, 0, 0, 16, wanted), "%d percent", percent);
+        ck_assert_uint_eq(ath_part_table_take(board, 0, 0, 16, wanted + 1), 0);
     }
     ath_session_board_free(board);
 }

@@ -42,41 +42,43 @@ void ath_part_begin(const struct ath_part_setup *setup, struct ath_cuda_driver *
 
 /* ---- how many ---- */
 
-unsigned int ath_part_groups(int percent, unsigned int total, unsigned int each,
-                             unsigned int groups)
+unsigned int ath_part_groups(int percent, unsigned int groups)
 {
-    if (percent >= 100 || !each)
-        return groups;
-    unsigned int wanted = (unsigned int)((uint64_t)total * (unsigned int)percent / 100 / each);
-    return wanted < 1 ? 1 : wanted < groups ? wanted : groups;
+    unsigned int wanted = percent >= 100 ? groups : groups * (unsigned int)percent / 100;
+    return wanted || !groups ? wanted : 1;
 }
 
-/* A device's multiprocessors in the smallest groups that the driver makes, always the same ones. */
+/* A device's multiprocessors in the smallest groups that the driver makes, always the same ones. An
+ * H200 has 15 groups of 8, and 12 multiprocessors that the driver puts into no group: the rest is
+ * the last group here if it is as large as another one. */
 struct split {
     CUdevResource groups[ATH_PART_GROUPS_MAX], rest;
-    unsigned int count, total;
+    unsigned int made, count, total; /* groups that the driver made, and all; multiprocessors */
 };
 
 static CUresult split_device(CUdevice device, struct split *out)
 {
     CUdevResource all;
-    *out = (struct split){ .count = ATH_PART_GROUPS_MAX };
+    *out = (struct split){ .made = ATH_PART_GROUPS_MAX };
     CUresult status = ath_parts.raw.cuDeviceGetDevResource(device, &all, CU_DEV_RESOURCE_TYPE_SM);
     if (status)
         return status;
     out->total = all.sm.smCount;
     status =
-        ath_parts.raw.cuDevSmResourceSplitByCount(out->groups, &out->count, &all, &out->rest, 0, 0);
-    if (!status && !(out->count && out->groups[0].sm.smCount))
+        ath_parts.raw.cuDevSmResourceSplitByCount(out->groups, &out->made, &all, &out->rest, 0, 0);
+    if (!status && !(out->made && out->groups[0].sm.smCount))
         return CUDA_ERROR_NOT_SUPPORTED;
+    out->count = out->made;
+    if (!status && out->made < ATH_PART_GROUPS_MAX &&
+        out->rest.sm.smCount >= out->groups[0].sm.smCount)
+        out->count++;
     return status;
 }
 
 static void note_split(struct ath_part *part, const struct split *split)
 {
     unsigned int each = split->groups[0].sm.smCount;
-    unsigned int wanted =
-        ath_part_groups(ath_parts.setup.percent, split->total, each, split->count);
+    unsigned int wanted = ath_part_groups(ath_parts.setup.percent, split->count);
     part->total = split->total;
     part->each = each;
     part->groups = split->count;
@@ -133,16 +135,17 @@ static void give_back(const struct ath_part *part)
     ath_parts.setup.books->take_part(ath_parts.setup.devices[part->device], &none);
 }
 
-/* Makes the green context of the groups whose bits are set. */
+/* Makes the green context of the groups whose bits are set. All groups have the rest with them. */
 static CUresult make_of(struct ath_part *part, struct split *split, uint64_t bits)
 {
     CUdevResource mine[ATH_PART_GROUPS_MAX + 1];
     CUdevResourceDesc description;
     unsigned int count = 0;
-    for (unsigned int i = 0; i < split->count; i++)
+    for (unsigned int i = 0; i < split->made; i++)
         if (bits >> i & 1)
             mine[count++] = split->groups[i];
-    if (count == split->count && split->rest.sm.smCount)
+    bool has_rest = split->count > split->made ? bits >> split->made & 1 : count == split->made;
+    if (has_rest && split->rest.sm.smCount)
         mine[count++] = split->rest;
     CUresult status = ath_parts.raw.cuDevResourceGenerateDesc(&description, mine, count);
     if (!status)
@@ -169,7 +172,7 @@ CUresult ath_part_make(struct ath_part *part)
     note_split(part, &split);
     const struct ath_books_part asked = {
         .groups = split.count,
-        .wanted = ath_part_groups(ath_parts.setup.percent, split.total, part->each, split.count),
+        .wanted = ath_part_groups(ath_parts.setup.percent, split.count),
         .processors = part->mine,
         .total = split.total,
     };

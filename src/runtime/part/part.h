@@ -43,10 +43,9 @@ void ath_part_begin(const struct ath_part_setup *setup, struct ath_cuda_driver *
  * into the table: the others need the GPU's own number. */
 void ath_part_show(struct ath_cuda_driver *driver);
 
-/* How many groups of multiprocessors a session gets: as many as are not more than the percentage of
- * the total, and at least one. `each`: in a group; the groups may have fewer than the total. */
-unsigned int ath_part_groups(int percent, unsigned int total, unsigned int each,
-                             unsigned int groups);
+/* How many of a device's groups of multiprocessors a session gets: at least one. So percentages
+ * that add up to 100 fit. */
+unsigned int ath_part_groups(int percent, unsigned int groups);
 
 /* ---- for proto/cuda-part.c; any thread ---- */
 
