@@ -19,7 +19,8 @@ struct ath_data_path {
 /*
  * Finds the paths to addresses, a list with commas as proto/control.capnp has it. Words that
  * are no address are left out, and so are loopback addresses unless is_near says that the server
- * may be on this host. Returns their number. Each address has its first path before any has its second.
+ * may be on this host. Returns their number. Each address has its first path before any has its
+ * second.
  */
 size_t ath_data_paths_find(const char *addresses, bool is_near,
                            struct ath_data_path out[ATH_DATA_PATHS_MAX]);

@@ -10,8 +10,8 @@ enum { ATH_PART_GROUPS_MAX = 64 /* as the books' bits */ };
 
 struct ath_part_stream;
 
-/* The part of a device. The lock is held while the green context is current in a thread. It is taken before
- * any lock of the driver's. */
+/* The part of a device. The lock is held while the green context is current in a thread. It is
+ * taken before any lock of the driver's. */
 struct ath_part {
     pthread_mutex_t lock;
     CUdevice device;
